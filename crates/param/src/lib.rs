@@ -1,0 +1,8 @@
+//! Parameters as data: every law, queue discipline, topology and workload lists its parameters once, and parsing, range checks,
+//! help texts and generated documentation all come from that list.
+
+mod entry;
+mod value;
+
+pub use entry::{Entry, Kind, Param, nearest};
+pub use value::{CustomLink, LinkValue, QueueValue, Value, Values};

@@ -1,0 +1,84 @@
+//! DCTCP's marking: one threshold on the instantaneous queue, no averaging, no randomness (DCTCP slides, "Two Key Ideas").
+
+use crate::{Arrival, Discipline, QueueEntry, QueueState, Verdict};
+use forebay_param::{Entry, Kind, Param};
+use forebay_units::QueueLen;
+
+/// Sets CE on every ECN-capable packet that finds at least K in the queue.
+///
+/// The comparison uses the queue before the arriving packet is added, the packet in service included: mark if queue >= K,
+/// equivalent to "length after enqueue > K" when counting packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DctcpStep {
+    k_packets: u32,
+    k_bytes: u64,
+    drop_non_ect: bool,
+}
+
+impl DctcpStep {
+    /// Marks from `k` on; `drop_non_ect` drops packets that cannot be marked instead of accepting them.
+    pub fn new(k: QueueLen, drop_non_ect: bool) -> DctcpStep {
+        let (k_packets, k_bytes) = match k {
+            QueueLen::Packets(n) => (u32::try_from(n).unwrap_or(u32::MAX), u64::MAX),
+            QueueLen::Bytes(n) => (u32::MAX, n),
+        };
+        DctcpStep { k_packets, k_bytes, drop_non_ect }
+    }
+
+    #[inline]
+    pub(crate) fn on_arrival(&self, queue: QueueState, packet: Arrival) -> Verdict {
+        if queue.packets < self.k_packets && queue.bytes < self.k_bytes {
+            Verdict::Accept
+        } else if packet.ect {
+            Verdict::Mark
+        } else if self.drop_non_ect {
+            Verdict::Drop
+        } else {
+            Verdict::Accept
+        }
+    }
+}
+
+pub(crate) const ENTRY: QueueEntry = QueueEntry {
+    entry: Entry {
+        name: "dctcp-step",
+        summary: "marks CE when the instantaneous queue is at least K (DCTCP)",
+        params: &[
+            Param {
+                key: "k",
+                kind: Kind::QueueLen,
+                default: None,
+                doc: "marking threshold, compared with the queue an arriving packet finds (waiting and in service)",
+            },
+            Param {
+                key: "drop-non-ect-above-k",
+                kind: Kind::Bool,
+                default: Some("false"),
+                doc: "drop packets that are not ECN-capable above K, as some switches do, instead of queueing them",
+            },
+        ],
+    },
+    marks: true,
+    build: |v| Discipline::DctcpStep(DctcpStep::new(v.queue_len("k"), v.bool("drop-non-ect-above-k"))),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(step: &DctcpStep, packets: u32, ect: bool) -> Verdict {
+        step.on_arrival(QueueState { packets, bytes: u64::from(packets) * 1500 }, Arrival { wire: 1500, ect })
+    }
+
+    #[test]
+    fn marks_from_k_on() {
+        let step = DctcpStep::new(QueueLen::Packets(20), false);
+        assert_eq!(verdict(&step, 19, true), Verdict::Accept);
+        assert_eq!(verdict(&step, 20, true), Verdict::Mark);
+        assert_eq!(verdict(&step, 20, false), Verdict::Accept);
+        let step = DctcpStep::new(QueueLen::Bytes(30_000), true);
+        assert_eq!(verdict(&step, 19, true), Verdict::Accept);
+        assert_eq!(verdict(&step, 20, true), Verdict::Mark);
+        assert_eq!(verdict(&step, 20, false), Verdict::Drop);
+    }
+}

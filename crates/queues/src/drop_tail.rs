@@ -1,0 +1,14 @@
+//! Drop-tail: accept whatever fits.
+
+use crate::{Discipline, QueueEntry};
+use forebay_param::Entry;
+
+/// First in, first out; a packet is lost only when the buffer is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DropTail;
+
+pub(crate) const ENTRY: QueueEntry = QueueEntry {
+    entry: Entry { name: "drop-tail", summary: "first in, first out; drops what does not fit", params: &[] },
+    marks: false,
+    build: |_| Discipline::DropTail(DropTail),
+};

@@ -1,0 +1,12 @@
+//! Random numbers and distributions of our own, so that a seed gives the same bytes on every machine and with every
+//! version of every library.
+
+pub mod math;
+
+mod dist;
+mod rng;
+mod size_table;
+
+pub use dist::{SizeDist, TimeDist};
+pub use rng::Rng;
+pub use size_table::{SizeTable, TableError};

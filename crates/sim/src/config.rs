@@ -1,0 +1,316 @@
+//! What the engine runs: plain data, produced by the scenario crate, which has checked it.
+
+use crate::cc::LawConfig;
+use forebay_queues::{Discipline, SharedBuffer};
+use forebay_sampling::{SizeDist, TimeDist};
+use forebay_units::{NodeId, PortId, QueueLen, Rate, Time};
+
+/// One simulation: network, transports, traffic, observation.
+#[derive(Debug, Clone)]
+pub struct SimConfig {
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// End of simulated time. `None`: run until all finite work is done (refused by the scenario crate when there is endless work).
+    pub duration: Option<Time>,
+    /// Nodes and links.
+    pub network: Network,
+    /// Transports; workloads refer to them by index. At least one.
+    pub groups: Vec<Group>,
+    /// Traffic.
+    pub workloads: Vec<Workload>,
+    /// What to record.
+    pub observe: Observe,
+}
+
+/// Hosts, switches and the directed links between them.
+#[derive(Debug, Clone, Default)]
+pub struct Network {
+    /// All nodes.
+    pub nodes: Vec<Node>,
+    /// All egress ports, each one direction of a link.
+    pub ports: Vec<PortConfig>,
+    /// Named groups of hosts that workloads can refer to, such as `senders`. `all` is added by the scenario crate.
+    pub host_groups: Vec<(String, Vec<NodeId>)>,
+    /// Ports that carry a short name, such as `bottleneck`; reports and `[observe]` use it.
+    pub named_ports: Vec<(String, PortId)>,
+}
+
+/// A host or a switch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Unique name, such as `h3` or `leaf0`.
+    pub name: String,
+    /// Whether it is a host.
+    pub host: bool,
+    /// Shared packet memory of a switch.
+    pub shared_buffer: Option<SharedBuffer>,
+}
+
+/// An egress port and the link behind it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PortConfig {
+    /// Node that transmits.
+    pub from: NodeId,
+    /// Node that receives.
+    pub to: NodeId,
+    /// Rate of the link.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Time,
+    /// Buffer of the queue, waiting and in service; `None`: unlimited.
+    pub buffer: Option<QueueLen>,
+    /// Discipline of the queue.
+    pub queue: Discipline,
+}
+
+/// A transport: a stack with a law, used by the flows of the workloads that name it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// Name in the results.
+    pub name: String,
+    /// Stack and law.
+    pub tcp: TcpConfig,
+}
+
+/// How losses are found and repaired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recovery {
+    /// Cumulative ACKs only: RFC 6582.
+    NewReno,
+    /// SACK scoreboard: RFC 6675.
+    Sack,
+    /// Time-based with tail loss probes: RFC 8985, on a SACK scoreboard.
+    Rack,
+}
+
+/// How the sender uses ECN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ecn {
+    /// Packets are not ECN-capable.
+    Off,
+    /// RFC 3168: the echo latches until CWR; one halving per window.
+    Classic,
+    /// RFC 8257: the exact sequence of marks is echoed.
+    Dctcp,
+}
+
+/// How the RTO is computed from the filtered RTT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RtoRule {
+    /// RFC 6298: max(minimum, SRTT + max(G, 4 RTTVAR)).
+    Rfc6298,
+    /// Linux: SRTT + max(minimum, 4 RTTVAR).
+    Linux,
+}
+
+/// How much the window grows on an ACK for several segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Growth {
+    /// One step per ACK, however much it acknowledges.
+    PerAck,
+    /// By acknowledged segments, at most this many per ACK (RFC 5681 section 3.1 with 1, RFC 3465 with 2, Linux without limit).
+    PerSegment {
+        /// Upper bound per ACK.
+        limit: u32,
+    },
+}
+
+/// All properties of a TCP stack. Defaults come from the stack profile; see `tcp/profile.rs`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TcpConfig {
+    /// Profile the defaults came from: `ns2`, `linux` or `rfc`.
+    pub stack: &'static str,
+    /// Congestion control law.
+    pub law: LawConfig,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    /// Bytes added to the payload on the wire, all layers.
+    pub header: u32,
+    /// Wire bytes of a pure ACK, and of SYN, SYN-ACK and FIN.
+    pub ack_size: u32,
+    /// Initial window in segments.
+    pub init_cwnd: u32,
+    /// Receive window in bytes.
+    pub rcv_wnd: u64,
+    /// Acknowledge every n-th full segment; 1 switches delayed ACKs off.
+    pub ack_every: u32,
+    /// Delayed-ACK timer.
+    pub ack_delay: Time,
+    /// Acknowledge this many segments at once at the start of a connection (Linux quick-ack mode).
+    pub quick_acks: u32,
+    /// Loss recovery.
+    pub recovery: Recovery,
+    /// Limited transmit (RFC 3042).
+    pub limited_transmit: bool,
+    /// Proportional rate reduction (RFC 6937) during SACK and RACK recovery.
+    pub prr: bool,
+    /// Duplicate ACKs that start fast retransmit.
+    pub dup_thresh: u32,
+    /// Formula of the RTO.
+    pub rto_rule: RtoRule,
+    /// Smallest RTO.
+    pub rto_min: Time,
+    /// Largest RTO, also of the back-off.
+    pub rto_max: Time,
+    /// RTO before the first sample.
+    pub rto_initial: Time,
+    /// Clock granularity G; RTOs are rounded up to a multiple of it.
+    pub rto_granularity: Time,
+    /// Timestamps (RFC 7323): a sample per ACK, retransmitted segments included. Without: one timed segment, Karn's rule.
+    pub timestamps: bool,
+    /// ECN.
+    pub ecn: Ecn,
+    /// Window growth per ACK.
+    pub growth: Growth,
+    /// Collapse the window to the restart window after an idle RTO (RFC 5681 section 4.1).
+    pub slow_start_after_idle: bool,
+    /// Do not grow the window when the application, not the window, limits sending (RFC 7661 section 4.1, as Linux).
+    pub cwnd_validation: bool,
+    /// Open with SYN, SYN-ACK and ACK. Off: endpoints start established.
+    pub handshake: bool,
+    /// Close with FIN when a connection's last byte has been written.
+    pub fin: bool,
+    /// Initial sequence number; `None`: drawn per connection.
+    pub isn: Option<u32>,
+}
+
+/// Load definition of an open-loop workload.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Load {
+    /// Fraction of the reference rate, above 0.
+    pub fraction: f64,
+    /// Count wire bytes (headers included) instead of payload.
+    pub wire: bool,
+    /// Reference rate in bits per second: the sum of host rates, or the bottleneck's rate.
+    pub reference_bps: u64,
+}
+
+/// One traffic source of the scenario. All flows of it use transport `group`.
+#[derive(Debug, Clone)]
+pub struct Workload {
+    /// Name in the results (`class` column).
+    pub class: String,
+    /// Index into [`SimConfig::groups`].
+    pub group: usize,
+    /// What it does.
+    pub kind: WorkloadKind,
+}
+
+/// The kinds of traffic the engine can generate.
+#[derive(Debug, Clone)]
+pub enum WorkloadKind {
+    /// One flow per pair.
+    Long {
+        /// (source, destination) of each flow.
+        pairs: Vec<(NodeId, NodeId)>,
+        /// Bytes of each flow; `None`: endless.
+        size: Option<u64>,
+        /// Start of the first flow.
+        start: Time,
+        /// Each flow starts this much after the one before it.
+        stagger: Time,
+        /// Plus a random time, uniform in 0..=jitter.
+        jitter: Time,
+        /// Endless flows stop writing at this time after their own start.
+        stop_after: Option<Time>,
+    },
+    /// Barrier-synchronised blocks: the receiver requests a block from every sender, and the next round when all have arrived.
+    Incast {
+        /// One persistent connection from each.
+        senders: Vec<NodeId>,
+        /// The receiver.
+        receiver: NodeId,
+        /// Bytes of each sender's block.
+        block: u64,
+        /// Number of rounds; `None`: until the end of simulated time.
+        rounds: Option<u32>,
+        /// Time of the first request.
+        start: Time,
+        /// Pause between the completion of a round and the next request.
+        gap: Time,
+        /// One-way latency of a request; `None`: propagation and serialisation of an ACK-sized packet on the empty path.
+        request_latency: Option<Time>,
+        /// Random processing time of a request, uniform in 0..=jitter, per sender and round.
+        jitter: Time,
+    },
+    /// Open loop: flows arrive as a Poisson process, each on a new connection.
+    Poisson {
+        /// Sources; one is drawn per flow.
+        from: Vec<NodeId>,
+        /// Destinations; one different from the source is drawn per flow.
+        to: Vec<NodeId>,
+        /// Flow sizes.
+        sizes: SizeDist,
+        /// Mean flows per second of the whole workload.
+        flows_per_sec: f64,
+        /// First possible arrival.
+        start: Time,
+        /// No arrivals from here on; `None`: the end of simulated time.
+        stop: Option<Time>,
+        /// At most this many flows; `None`: no limit.
+        flows: Option<u64>,
+    },
+    /// Trains on persistent connections: write a train, pause, write the next.
+    OnOff {
+        /// (source, destination) of each connection.
+        pairs: Vec<(NodeId, NodeId)>,
+        /// Train sizes.
+        sizes: SizeDist,
+        /// Pauses.
+        gaps: TimeDist,
+        /// Whether the pause runs from the completion of the train (closed loop) or from its start (open loop).
+        after_completion: bool,
+        /// Trains per connection; `None`: until the end.
+        trains: Option<u32>,
+        /// Start of the first pause.
+        start: Time,
+        /// Optional last train of this many bytes, written at this time on every connection.
+        last: Option<(Time, u64)>,
+    },
+    /// Closed loop: clients send a request over the network, the server answers, the client thinks and repeats.
+    Requests {
+        /// (client, server) of each persistent connection pair.
+        pairs: Vec<(NodeId, NodeId)>,
+        /// Request sizes.
+        request: SizeDist,
+        /// Response sizes.
+        response: SizeDist,
+        /// Client pause between a response and the next request.
+        think: TimeDist,
+        /// Requests per pair; `None`: until the end.
+        count: Option<u32>,
+        /// First request.
+        start: Time,
+    },
+    /// A given list of flows, each on a new connection.
+    Replay {
+        /// Sorted by start.
+        flows: Vec<ReplayFlow>,
+    },
+}
+
+/// One flow of a replayed list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplayFlow {
+    /// Start of the flow.
+    pub start: Time,
+    /// Source host.
+    pub src: NodeId,
+    /// Destination host.
+    pub dst: NodeId,
+    /// Bytes, at least 1.
+    pub bytes: u64,
+}
+
+/// What to record beyond the flow and port totals.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Observe {
+    /// Ports whose occupancy distribution (percentiles) is kept.
+    pub occupancy: Vec<PortId>,
+    /// Occupancy time series of these ports, sampled at this interval.
+    pub queue_series: Vec<(PortId, Time)>,
+    /// TCP time series: flow indices in order of creation, and the interval (`Time::ZERO`: every ACK).
+    pub tcp_series: Vec<(u64, Time)>,
+    /// Statistics (port means, percentiles, goodput) start here.
+    pub warmup: Time,
+}

@@ -1,0 +1,9 @@
+//! The packet-level simulator: network, TCP, laws, traffic and the engine that runs them.
+
+pub mod cc;
+pub mod config;
+pub mod observe;
+pub mod run;
+pub mod tcp;
+pub mod topology;
+pub mod workload;

@@ -1,0 +1,152 @@
+//! One struct a table. Names, units and meanings are the schema of the Parquet files (crate `store`).
+
+use forebay_units::{NodeId, PortId};
+
+/// One message: a whole connection for one-shot flows, one train, block or response on a persistent connection.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FlowRow {
+    /// Number of the message in order of its start.
+    pub flow_id: u64,
+    /// Number of the connection it used, in order of creation.
+    pub conn_id: u64,
+    /// Index of the workload (name in `class`).
+    pub workload: u32,
+    /// Index of the transport group (name in `cc`).
+    pub group: u32,
+    /// Sender.
+    pub src: NodeId,
+    /// Receiver.
+    pub dst: NodeId,
+    /// Payload bytes; 0 for an endless flow.
+    pub size_bytes: u64,
+    /// When the application handed over the first byte (for one-shot flows before the handshake), ps.
+    pub start_ps: u64,
+    /// When the receiver had the last byte in order; `u64::MAX` if it never had. Picoseconds.
+    pub end_ps: u64,
+    /// When the sender knew (last byte acknowledged); `u64::MAX` if never. Picoseconds.
+    pub acked_ps: u64,
+    /// Transfer time of the same bytes as back-to-back segments over the empty path, without handshake or window limits. Picoseconds.
+    pub ideal_ps: u64,
+    /// Bytes cumulatively acknowledged (of an unfinished message: so far).
+    pub bytes_acked: u64,
+    /// Data segments sent, retransmissions included.
+    pub segs_sent: u64,
+    /// Retransmitted segments.
+    pub segs_retx: u64,
+    /// Retransmission timeouts.
+    pub rtos: u32,
+    /// Of those, with nothing of the message acknowledged yet (the whole first window was lost).
+    pub rtos_head: u32,
+    /// Of those, with at most the last three segments of the message outstanding.
+    pub rtos_tail: u32,
+    /// Fast retransmits (entries into fast recovery).
+    pub fast_retx: u32,
+    /// Bytes acknowledged by ACKs that carried ECE.
+    pub ce_acked_bytes: u64,
+    /// Largest congestion window, in segments.
+    pub cwnd_max: f64,
+    /// Smallest RTT sample, ps; `u64::MAX` without a sample.
+    pub rtt_min_ps: u64,
+    /// Mean RTT sample, ps; `u64::MAX` without a sample.
+    pub rtt_mean_ps: u64,
+    /// Barrier group or request the message belongs to; `u64::MAX` if none.
+    pub query_id: u64,
+}
+
+/// Totals of one egress port over the run (after `warmup`).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PortRow {
+    /// The port.
+    pub port: PortId,
+    /// Packets and bytes that asked to be queued.
+    pub arrived_pkts: u64,
+    /// Bytes of those.
+    pub arrived_bytes: u64,
+    /// Packets and bytes that were queued and (up to what is still waiting at the end) transmitted.
+    pub sent_pkts: u64,
+    /// Bytes of those.
+    pub sent_bytes: u64,
+    /// Dropped: the port's buffer was full.
+    pub dropped_overflow: u64,
+    /// Dropped: the switch's shared memory refused.
+    pub dropped_shared: u64,
+    /// Dropped early by the discipline.
+    pub dropped_early: u64,
+    /// CE marks set here.
+    pub marked: u64,
+    /// Time average of the queue, waiting and in service, in packets.
+    pub queue_mean_pkts: f64,
+    /// Largest queue found by an arrival plus that arrival, packets.
+    pub queue_max_pkts: u32,
+    /// Time-weighted percentiles 50, 95, 99 in packets, where occupancy was observed.
+    pub queue_percentiles: Option<[u32; 3]>,
+    /// Fraction of the measured time the transmitter was busy.
+    pub busy: f64,
+}
+
+/// One sample of a port's queue.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct QueueRow {
+    /// Sample time, ps.
+    pub time_ps: u64,
+    /// The port.
+    pub port: PortId,
+    /// Packets waiting and in service.
+    pub pkts: u32,
+    /// Their wire bytes.
+    pub bytes: u64,
+    /// Drops at this port so far.
+    pub drops: u64,
+    /// Marks at this port so far.
+    pub marks: u64,
+}
+
+/// One sample of a sender's state.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TcpRow {
+    /// Sample time, ps.
+    pub time_ps: u64,
+    /// Connection.
+    pub conn_id: u64,
+    /// Congestion window, segments.
+    pub cwnd: f64,
+    /// Slow start threshold, segments; infinite before the first reduction.
+    pub ssthresh: f64,
+    /// Bytes sent and not yet cumulatively acknowledged.
+    pub unacked_bytes: u64,
+    /// Smoothed RTT, ps; 0 before the first sample.
+    pub srtt_ps: u64,
+    /// RTO in force, ps.
+    pub rto_ps: u64,
+    /// The law's marked fraction (alpha), NaN for laws without one.
+    pub alpha: f64,
+    /// Cumulatively acknowledged bytes.
+    pub bytes_acked: u64,
+    /// Retransmitted segments so far.
+    pub retrans: u64,
+    /// Recovery state: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss (Linux numbering).
+    pub ca_state: u8,
+}
+
+/// One barrier round or one request/response exchange.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct QueryRow {
+    /// Number of the query.
+    pub query_id: u64,
+    /// Index of the workload.
+    pub workload: u32,
+    /// Request sent, ps.
+    pub start_ps: u64,
+    /// Last byte of the last response received, ps; `u64::MAX` if unfinished.
+    pub end_ps: u64,
+    /// Number of responses.
+    pub fan_in: u32,
+    /// Bytes of all responses.
+    pub bytes: u64,
+    /// Retransmission timeouts of all senders during the query.
+    pub rtos: u32,
+    /// Senders that had at least one.
+    pub senders_with_rto: u32,
+    /// Largest number of timeouts of one sender.
+    pub rtos_max: u32,
+}

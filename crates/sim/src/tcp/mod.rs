@@ -1,0 +1,3 @@
+//! TCP, sans-IO.
+
+pub mod profile;

@@ -1,0 +1,171 @@
+//! Stack profiles: documented sets of defaults, every one overridable in `[transport]` (design: `ns2`, `linux`, `rfc`).
+
+use crate::cc::LawConfig;
+use crate::config::{Ecn, Growth, Recovery, RtoRule, TcpConfig};
+use forebay_param::{Kind, Param, Values};
+use forebay_units::Time;
+
+/// Names of the profiles, the default first.
+pub const PROFILES: &[&str] = &["ns2", "linux", "rfc"];
+
+/// One line about each profile, in the order of [`PROFILES`].
+pub const SUMMARIES: &[&str] = &[
+    "as the papers' ns-2 simulations: ACK per packet, NewReno with limited transmit, initial window 2, minimum RTO 200 ms",
+    "as the Linux kernel: delayed ACKs, SACK with RACK-TLP and PRR, initial window 10, minimum RTO 200 ms",
+    "as the RFCs: delayed ACKs, SACK (RFC 6675), initial window 10 (RFC 6928), minimum RTO 1 s (RFC 6298)",
+];
+
+/// Keys of `[transport]` beside `stack`, `cc` and `name`. Every default is the empty text: "as the profile says".
+pub const PARAMS: &[Param] = &[
+    p("mss", Kind::Int(64, 65_000), "payload bytes of a full segment"),
+    p("header", Kind::Int(0, 500), "bytes that all headers add to a segment's payload on the wire"),
+    p("ack-size", Kind::Int(1, 1_500), "wire bytes of pure ACKs, SYNs and FINs"),
+    p("init-cwnd", Kind::Int(1, 10_000), "initial window in segments"),
+    p("rcv-wnd", Kind::Bytes, "receive window"),
+    p("ack-every", Kind::Int(1, 1_000), "acknowledge every n-th segment; 1 switches delayed ACKs off (RFC 5681 section 4.2)"),
+    p("ack-delay", Kind::Time, "delayed-ACK timer"),
+    p("quick-acks", Kind::Int(0, 1_000), "segments acknowledged at once at the start of a connection (Linux)"),
+    p("recovery", Kind::Choice(&["newreno", "sack", "rack"]), "loss recovery: RFC 6582, RFC 6675 or RFC 8985"),
+    p("limited-transmit", Kind::Bool, "limited transmit (RFC 3042)"),
+    p("prr", Kind::Bool, "proportional rate reduction in recovery (RFC 6937)"),
+    p("dup-thresh", Kind::Int(1, 1_000), "duplicate ACKs that start fast retransmit (RFC 5681 section 3.2)"),
+    p("rto-rule", Kind::Choice(&["rfc6298", "linux"]), "max(minimum, SRTT + 4 RTTVAR), or SRTT + max(minimum, 4 RTTVAR)"),
+    p("rto-min", Kind::Time, "smallest retransmission timeout"),
+    p("rto-max", Kind::Time, "largest retransmission timeout"),
+    p("rto-initial", Kind::Time, "retransmission timeout before the first RTT sample"),
+    p("rto-granularity", Kind::Time, "clock granularity G of RFC 6298; timeouts are rounded up to it"),
+    p("timestamps", Kind::Bool, "timestamps (RFC 7323): an RTT sample on every ACK"),
+    p("ecn", Kind::Choice(&["off", "classic", "dctcp"]), "ECN: none, RFC 3168, or RFC 8257's exact echo; default: as the law needs"),
+    p("growth", Kind::Choice(&["per-ack", "rfc5681", "abc", "unlimited"]), "window growth per ACK: one step, or acknowledged segments up to 1, 2 or any number"),
+    p("slow-start-after-idle", Kind::Bool, "restart from the initial window after an idle RTO (RFC 5681 section 4.1)"),
+    p("cwnd-validation", Kind::Bool, "no window growth while the application limits sending (RFC 7661)"),
+    p("handshake", Kind::Bool, "open with SYN, SYN-ACK, ACK; off: endpoints start established"),
+    p("fin", Kind::Bool, "close with FIN after the last byte of a connection"),
+    p("isn", Kind::Int(0, 4_294_967_295), "initial sequence number; default: drawn per connection"),
+];
+
+const fn p(key: &'static str, kind: Kind, doc: &'static str) -> Param {
+    Param { key, kind, default: Some(""), doc }
+}
+
+/// The configuration of `stack` with `law`, overridden by whatever `values` (of [`PARAMS`]) sets.
+/// `law_ecn` is the ECN mode the law asks for.
+pub fn resolve(stack: &str, law: LawConfig, law_ecn: &str, values: &Values) -> TcpConfig {
+    let mut c = defaults(stack, law);
+    let int = |key: &str, old: u32| values.opt_int(key).map_or(old, |v| v as u32);
+    let time = |key: &str, old: Time| values.opt_time(key).unwrap_or(old);
+    let flag = |key: &str, old: bool| values.opt_bool(key).unwrap_or(old);
+    c.mss = int("mss", c.mss);
+    c.header = int("header", c.header);
+    c.ack_size = int("ack-size", c.ack_size);
+    c.init_cwnd = int("init-cwnd", c.init_cwnd);
+    c.rcv_wnd = values.opt_bytes("rcv-wnd").map_or(c.rcv_wnd, |b| b.0);
+    c.ack_every = int("ack-every", c.ack_every);
+    c.ack_delay = time("ack-delay", c.ack_delay);
+    c.quick_acks = int("quick-acks", c.quick_acks);
+    c.recovery = match values.opt_text("recovery").as_deref() {
+        Some("newreno") => Recovery::NewReno,
+        Some("sack") => Recovery::Sack,
+        Some("rack") => Recovery::Rack,
+        _ => c.recovery,
+    };
+    c.limited_transmit = flag("limited-transmit", c.limited_transmit);
+    c.prr = flag("prr", c.prr);
+    c.dup_thresh = int("dup-thresh", c.dup_thresh);
+    c.rto_rule = match values.opt_text("rto-rule").as_deref() {
+        Some("rfc6298") => RtoRule::Rfc6298,
+        Some("linux") => RtoRule::Linux,
+        _ => c.rto_rule,
+    };
+    c.rto_min = time("rto-min", c.rto_min);
+    c.rto_max = time("rto-max", c.rto_max);
+    c.rto_initial = time("rto-initial", c.rto_initial);
+    c.rto_granularity = time("rto-granularity", c.rto_granularity);
+    c.timestamps = flag("timestamps", c.timestamps);
+    c.ecn = match values.opt_text("ecn").as_deref().unwrap_or(law_ecn) {
+        "dctcp" => Ecn::Dctcp,
+        "classic" => Ecn::Classic,
+        _ => Ecn::Off,
+    };
+    c.growth = match values.opt_text("growth").as_deref() {
+        Some("per-ack") => Growth::PerAck,
+        Some("rfc5681") => Growth::PerSegment { limit: 1 },
+        Some("abc") => Growth::PerSegment { limit: 2 },
+        Some("unlimited") => Growth::PerSegment { limit: u32::MAX },
+        _ => c.growth,
+    };
+    c.slow_start_after_idle = flag("slow-start-after-idle", c.slow_start_after_idle);
+    c.cwnd_validation = flag("cwnd-validation", c.cwnd_validation);
+    c.handshake = flag("handshake", c.handshake);
+    c.fin = flag("fin", c.fin);
+    c.isn = values.opt_int("isn").map(|v| v as u32);
+    c
+}
+
+fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
+    let ns2 = TcpConfig {
+        stack: "ns2",
+        law,
+        mss: 1460,
+        header: 40,
+        ack_size: 40,
+        init_cwnd: 2,
+        rcv_wnd: 1 << 30,
+        ack_every: 1,
+        ack_delay: Time::from_ms(100),
+        quick_acks: 0,
+        recovery: Recovery::NewReno,
+        limited_transmit: true,
+        prr: false,
+        dup_thresh: 3,
+        rto_rule: RtoRule::Rfc6298,
+        rto_min: Time::from_ms(200),
+        rto_max: Time::from_secs(60),
+        rto_initial: Time::from_secs(1),
+        rto_granularity: Time::from_us(1),
+        timestamps: true,
+        ecn: Ecn::Off,
+        growth: Growth::PerAck,
+        slow_start_after_idle: false,
+        cwnd_validation: false,
+        handshake: true,
+        fin: true,
+        isn: None,
+    };
+    match stack {
+        "linux" => TcpConfig {
+            stack: "linux",
+            mss: 1448,
+            header: 52,
+            ack_size: 52,
+            init_cwnd: 10,
+            // net.ipv4.tcp_rmem's usual maximum; the kernel's receive-buffer tuning itself is not modelled.
+            rcv_wnd: 6 << 20,
+            ack_every: 2,
+            ack_delay: Time::from_ms(40),
+            quick_acks: 16,
+            recovery: Recovery::Rack,
+            prr: true,
+            rto_rule: RtoRule::Linux,
+            rto_max: Time::from_secs(120),
+            rto_granularity: Time::from_ms(1),
+            growth: Growth::PerSegment { limit: u32::MAX },
+            slow_start_after_idle: false,
+            cwnd_validation: true,
+            ..ns2
+        },
+        "rfc" => TcpConfig {
+            stack: "rfc",
+            init_cwnd: 10,
+            ack_every: 2,
+            ack_delay: Time::from_ms(100),
+            recovery: Recovery::Sack,
+            rto_min: Time::from_secs(1),
+            timestamps: false,
+            growth: Growth::PerSegment { limit: 1 },
+            slow_start_after_idle: true,
+            ..ns2
+        },
+        _ => ns2,
+    }
+}

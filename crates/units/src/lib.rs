@@ -1,0 +1,20 @@
+//! Newtypes for the quantities of the simulator, their text forms, and the identifiers of nodes and ports.
+//!
+//! Time is an integer count of picoseconds and sizes are integer bytes, so that results are the same on every machine.
+
+mod parse;
+mod queue_len;
+mod rate;
+mod size;
+mod time;
+
+pub use parse::QuantityError;
+pub use queue_len::QueueLen;
+pub use rate::Rate;
+pub use size::Bytes;
+pub use time::Time;
+
+/// Index of a host or switch in the built network.
+pub type NodeId = u32;
+/// Index of an egress port (one direction of a link) in the built network.
+pub type PortId = u32;

@@ -1,0 +1,132 @@
+//! Simulated time.
+
+use crate::parse::{QuantityError, quantity};
+use std::fmt;
+use std::ops::{Add, AddAssign, Mul, Sub};
+use std::str::FromStr;
+
+/// A point in simulated time or a duration, in integer picoseconds. `u64` picoseconds last 213 days.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Time(pub u64);
+
+impl Time {
+    /// The start of simulated time, and the empty duration.
+    pub const ZERO: Time = Time(0);
+    /// Later than every event: "never".
+    pub const NEVER: Time = Time(u64::MAX);
+
+    /// `n` nanoseconds.
+    pub const fn from_ns(n: u64) -> Time {
+        Time(n * 1_000)
+    }
+    /// `n` microseconds.
+    pub const fn from_us(n: u64) -> Time {
+        Time(n * 1_000_000)
+    }
+    /// `n` milliseconds.
+    pub const fn from_ms(n: u64) -> Time {
+        Time(n * 1_000_000_000)
+    }
+    /// `n` seconds.
+    pub const fn from_secs(n: u64) -> Time {
+        Time(n * 1_000_000_000_000)
+    }
+    /// Whole nanoseconds, rounded down.
+    pub const fn as_ns(self) -> u64 {
+        self.0 / 1_000
+    }
+    /// Seconds as a float, for display and rates only.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 * 1e-12
+    }
+    /// The later minus the earlier time, zero when `other` is later.
+    pub const fn saturating_sub(self, other: Time) -> Time {
+        Time(self.0.saturating_sub(other.0))
+    }
+    /// Sum that stops at [`Time::NEVER`].
+    pub const fn saturating_add(self, other: Time) -> Time {
+        Time(self.0.saturating_add(other.0))
+    }
+}
+
+impl Add for Time {
+    type Output = Time;
+    #[inline]
+    fn add(self, o: Time) -> Time {
+        Time(self.0 + o.0)
+    }
+}
+
+impl AddAssign for Time {
+    #[inline]
+    fn add_assign(&mut self, o: Time) {
+        self.0 += o.0;
+    }
+}
+
+impl Sub for Time {
+    type Output = Time;
+    #[inline]
+    fn sub(self, o: Time) -> Time {
+        Time(self.0 - o.0)
+    }
+}
+
+impl Mul<u64> for Time {
+    type Output = Time;
+    #[inline]
+    fn mul(self, n: u64) -> Time {
+        Time(self.0 * n)
+    }
+}
+
+impl FromStr for Time {
+    type Err = QuantityError;
+    fn from_str(s: &str) -> Result<Time, QuantityError> {
+        let units = [
+            ("ps", 1),
+            ("ns", 1_000),
+            ("us", 1_000_000),
+            ("ms", 1_000_000_000),
+            ("s", 1_000_000_000_000),
+            ("min", 60_000_000_000_000),
+            ("h", 3_600_000_000_000_000),
+        ];
+        quantity(s, "time", &units).map(Time)
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(1_000_000_000_000u64, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns")];
+        for (scale, name) in units {
+            if self.0 >= scale {
+                return crate::size::decimal(f, self.0, scale, name);
+            }
+        }
+        write!(f, "{}ps", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_and_prints_exactly() {
+        for (text, ps) in [("0.1us", 100_000), ("1.5ms", 1_500_000_000), ("25us", 25_000_000), ("3ps", 3), ("2 s", 2_000_000_000_000)] {
+            assert_eq!(text.parse::<Time>().unwrap().0, ps, "{text}");
+        }
+        for text in ["0.1us", "1.5ms", "25us", "3ps", "2s", "223.36us"] {
+            let t: Time = text.parse().unwrap();
+            assert_eq!(t.to_string().parse::<Time>().unwrap(), t);
+        }
+    }
+
+    #[test]
+    fn refuses_what_it_cannot_hold() {
+        for bad in ["", "5", "us", "-1us", "1.2.3us", "0.5ps", "9999999999999h", "1e3us", "nan", "1 lightyear"] {
+            assert!(bad.parse::<Time>().is_err(), "{bad}");
+        }
+    }
+}
