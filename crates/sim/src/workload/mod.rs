@@ -14,6 +14,8 @@ mod poisson;
 mod replay;
 mod requests;
 #[cfg(test)]
+mod table_listing;
+#[cfg(test)]
 mod testing;
 
 pub use load::mean_wire_bytes;
