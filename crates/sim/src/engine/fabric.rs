@@ -7,7 +7,7 @@ use super::wheel::Wheel;
 use crate::config::{Network, PortConfig};
 use crate::net::packet::{Packet, SackBlocks, flag};
 use crate::net::port::Port;
-use crate::topology::routing::Fib;
+use crate::topology::Fib;
 use forebay_queues::{DropReason, SharedBuffer};
 use forebay_units::PortId;
 

@@ -7,7 +7,7 @@ use super::hosts::Wake;
 use crate::config::{SimConfig, WorkloadKind};
 use crate::net::packet::flag;
 use crate::run::Progress;
-use crate::topology::routing::{Fib, RouteError};
+use crate::topology::{Fib, RouteError};
 use forebay_units::Time;
 use std::ops::ControlFlow;
 
@@ -42,7 +42,7 @@ impl Simulation {
         let series = config.observe.tcp_series.iter().map(|&(flow, every)| (flow, every.0)).collect();
         let mut core = Core::new(fabric, network, tcp, config.seed, series);
         let mut apps = Vec::new();
-        for (workload, w) in config.workloads.iter().enumerate() {
+        for workload in 0..config.workloads.len() {
             core.app_workload.push(workload as u32);
             let mut app = App::new(config, workload);
             app.start(&mut core, workload as u32);

@@ -18,11 +18,6 @@ impl Reassembly {
         &self.intervals
     }
 
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        self.intervals.clear();
-    }
-
     /// Adds [start, end). Returns true if all of it was there already.
     pub fn insert(&mut self, mut start: u64, mut end: u64) -> bool {
         let known = self.intervals.iter().any(|&(s, e)| s <= start && end <= e);
