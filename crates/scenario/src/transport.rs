@@ -189,7 +189,7 @@ fn variant(cx: &mut Cx, drafts: &[Draft], open: &Law, label: String) -> Transpor
     for d in drafts {
         let law = d.law.as_ref().unwrap_or(open);
         let config = (law.entry.build)(&law.params);
-        let tcp = profile::resolve(d.stack, config, law.entry.ecn, &d.values);
+        let tcp = profile::resolve(d.stack, law.entry, config, &d.values);
         check(cx, &tcp, d);
         let mut echo = Map::new();
         if let Some(name) = &d.name {
