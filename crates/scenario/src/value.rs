@@ -111,7 +111,8 @@ pub(crate) fn time_text(t: Time) -> String {
 
 /// A time of at most `max`.
 pub(crate) fn time(cx: &mut Cx, what: &str, node: &Node, max: Time) -> Option<Time> {
-    let t: Time = quantity(cx, what, node, Kind::Time, "us")?;
+    let unit = if max > MAX_TIME { "s" } else { "us" };
+    let t: Time = quantity(cx, what, node, Kind::Time, unit)?;
     if t > max {
         let days = max.0 / Time::from_secs(86_400).0;
         cx.sink.error(node.at, format!("{what} is {}", node.describe()), format!("legal: at most {days} days"), None);

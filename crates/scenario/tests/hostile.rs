@@ -4,6 +4,7 @@ mod common;
 
 use common::VALID;
 use forebay_scenario::Scenario;
+use miette::Diagnostic;
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -11,7 +12,13 @@ use std::path::Path;
 fn read(text: &str, sets: &[String]) {
     match Scenario::from_text(text, "hostile.toml", Path::new("."), sets, None).and_then(|s| s.resolve()) {
         Ok(r) => assert!(!r.explain().is_empty() && !r.variants.iter().any(|v| v.toml().is_empty())),
-        Err(e) => assert!(!e.list().is_empty() && e.render().contains("error: ")),
+        Err(e) => {
+            assert!(!e.list().is_empty() && e.render().contains("error: "));
+            for one in e.list() {
+                let labels = one.labels().into_iter().flatten();
+                labels.for_each(|l| assert!(one.source_code().unwrap().read_span(l.inner(), 1, 1).is_ok()));
+            }
+        }
     }
 }
 
