@@ -14,7 +14,7 @@ use forebay_sim::tcp::profile::{self, PARAMS, PROFILES};
 use serde_json::{Map, Value as Json};
 
 /// The law of a scenario that names none.
-const DEFAULT_LAW: &str = "newreno";
+pub(crate) const DEFAULT_LAW: &str = "newreno";
 /// Most laws that one file compares, and most groups that run side by side.
 const MAX_LAWS: usize = 64;
 
