@@ -154,6 +154,7 @@ impl Sender {
         self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Ecn);
         self.cwr_end = self.nxt;
         self.cwr_pending = true;
+        self.disturbed = true;
         if c.prr {
             self.begin_cwr();
         } else {

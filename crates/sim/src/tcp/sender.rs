@@ -132,7 +132,7 @@ pub struct Sender {
     pub(super) first_partial: bool,
     pub(super) cwnd_limited: bool,
     pub(super) syn_retx: bool,
-    /// Something was lost on this connection: from now on the host's processing jitter applies.
+    /// The window has been reduced on this connection: from now on the host's processing jitter applies.
     pub disturbed: bool,
     pub(super) shift: u8,
     pub(super) dupacks: u32,
