@@ -1,1 +1,30 @@
-//! wip
+//! Scenario files: TOML in, checked simulator configurations out, errors that point at the line.
+//!
+//! [`load`] reads a file and its overrides, [`Scenario::resolve`] checks everything against the registries of topologies,
+//! workloads, queues and laws and builds one [`Variant`] for each transport to compare. Nothing here knows the parameters of a
+//! particular law or topology: an entry in a registry is all it takes to be read, checked, listed and documented.
+
+mod choice;
+mod cx;
+mod dist;
+mod doc;
+mod error;
+mod fields;
+mod hosts;
+mod link;
+mod load;
+mod names;
+mod observe;
+mod resolve;
+mod set;
+mod source;
+mod tcp_echo;
+mod topology;
+mod transport;
+mod value;
+mod workload;
+
+pub use error::{Errors, ScenarioError};
+pub use load::{Scenario, load};
+pub use resolve::{Resolved, Variant};
+pub use source::Source;

@@ -1,9 +1,31 @@
 //! Topologies: each turns a handful of parameters into nodes and ports.
 //!
 //! To add one: one file here and one line in [`REGISTRY`].
+//!
+//! Conventions that all of them keep: hosts come before switches in [`Network::nodes`], so that the n-th host is node n; a
+//! link is two ports, one per direction; only switch ports carry the configured buffer and queue, a host's own port never drops.
+
+mod builder;
+mod custom;
+mod dumbbell;
+mod fat_tree;
+mod leaf_spine;
+mod lookup;
+mod many_to_one;
+mod multi_hop;
+mod routing;
+mod shared;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use lookup::{attached_port, find_port, host_rate, hosts, port_label};
+pub use routing::{Fib, RouteError, ecmp_choice};
 
 use crate::config::Network;
-use forebay_param::{Entry, Values};
+use forebay_param::{Entry, Kind, Param, Values};
+
+/// Packets carry 16-bit node numbers; the last ones stay free for the engine's own use.
+pub const MAX_NODES: usize = 65_000;
 
 /// Why checked parameters do not make a network: which key, and what would be legal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +34,12 @@ pub struct BuildError {
     pub key: &'static str,
     /// What is wrong and what is legal.
     pub message: String,
+}
+
+impl BuildError {
+    pub(crate) fn new(key: &'static str, message: impl Into<String>) -> BuildError {
+        BuildError { key, message: message.into() }
+    }
 }
 
 /// A topology in the registry.
@@ -24,9 +52,20 @@ pub struct TopologyEntry {
 }
 
 /// All topologies, in the order `forebay list` shows them.
-pub const REGISTRY: &[TopologyEntry] = &[];
+pub const REGISTRY: &[TopologyEntry] =
+    &[many_to_one::ENTRY, dumbbell::ENTRY, multi_hop::ENTRY, leaf_spine::ENTRY, fat_tree::ENTRY, custom::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static TopologyEntry> {
     REGISTRY.iter().find(|e| e.entry.name == name)
+}
+
+/// A required parameter.
+pub(crate) const fn required(key: &'static str, kind: Kind, doc: &'static str) -> Param {
+    Param { key, kind, default: None, doc }
+}
+
+/// A parameter with a default; the empty text leaves it unset.
+pub(crate) const fn optional(key: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Param {
+    Param { key, kind, default: Some(default), doc }
 }

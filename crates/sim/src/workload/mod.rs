@@ -2,6 +2,24 @@
 //!
 //! To add one: one file here and one line in [`REGISTRY`].
 
+mod decimal;
+mod flow_list;
+mod incast;
+mod lines;
+mod load;
+mod long;
+mod on_off;
+mod pairs;
+mod poisson;
+mod replay;
+mod requests;
+#[cfg(test)]
+mod table_listing;
+#[cfg(test)]
+mod testing;
+
+pub use load::mean_wire_bytes;
+
 use crate::config::{Network, TcpConfig, WorkloadKind};
 use forebay_param::{Entry, Values};
 use forebay_units::Time;
@@ -29,9 +47,21 @@ pub struct WorkloadEntry {
 }
 
 /// All workloads, in the order `forebay list` shows them.
-pub const REGISTRY: &[WorkloadEntry] = &[];
+pub const REGISTRY: &[WorkloadEntry] =
+    &[long::ENTRY, incast::ENTRY, poisson::ENTRY, on_off::ENTRY, requests::ENTRY, replay::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static WorkloadEntry> {
     REGISTRY.iter().find(|e| e.entry.name == name)
+}
+
+/// Refuses work without end when the scenario has no end either; `key` is what would limit it.
+fn must_end(context: &Context<'_>, limited: bool, key: &'static str) -> Result<(), BuildError> {
+    if limited || context.duration.is_some() {
+        return Ok(());
+    }
+    Err(BuildError::new(
+        key,
+        format!("the scenario has no `duration`, so this traffic would never end: set `{key}` or `duration`"),
+    ))
 }

@@ -1,0 +1,219 @@
+//! From the document to configurations the engine runs: everything checked, every default filled in.
+
+use crate::cx::{Cx, MAX_DURATION};
+use crate::doc::{Raw, Table};
+use crate::error::{Errors, Sink};
+use crate::fields::Fields;
+use crate::hosts::HostIndex;
+use crate::load::Scenario;
+use crate::names;
+use crate::observe::{Ports, observe};
+use crate::source::At;
+use crate::topology::{Built, port_names, topology};
+use crate::transport::{Transports, transports};
+use crate::value;
+use crate::workload;
+use forebay_sim::config::SimConfig;
+use forebay_units::{QueueLen, Time};
+use serde_json::{Map, Value as Json};
+
+/// A checked scenario.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// Name of the scenario; legal as the name of a folder.
+    pub name: String,
+    /// Seed of the first run.
+    pub seed: u64,
+    /// Number of runs with independent seeds, 1 to 10 000.
+    pub runs: u32,
+    /// One configuration for each transport to compare; at least one.
+    pub variants: Vec<Variant>,
+    /// What a user should know about how the file was read.
+    pub notes: Vec<String>,
+}
+
+impl Resolved {
+    /// Seed of run `run` (from 0): consecutive numbers, so that each run can be repeated alone with `--seed`.
+    pub fn run_seed(&self, run: u32) -> u64 {
+        self.seed.wrapping_add(u64::from(run))
+    }
+}
+
+/// One configuration to run.
+#[derive(Debug, Clone)]
+pub struct Variant {
+    /// What distinguishes it from the others: its law.
+    pub label: String,
+    /// Names of its transport groups, in the order of `config.groups`.
+    pub transports: Vec<String>,
+    /// What the engine runs; its seed is that of the first run.
+    pub config: SimConfig,
+    /// The scenario with every default written out, in the keys of the scenario file.
+    pub echo: Json,
+    /// A name for every port: the topology's, or `from->to`.
+    pub port_names: Vec<String>,
+    /// Name of every node.
+    pub node_names: Vec<String>,
+    /// Name of every workload: the `class` column of the results.
+    pub class_names: Vec<String>,
+}
+
+impl Scenario {
+    /// Checks everything and builds the configurations.
+    ///
+    /// # Errors
+    /// All mistakes of the file, in its order.
+    pub fn resolve(&self) -> Result<Resolved, Errors> {
+        let mut cx = Cx::new(Sink::new(self.sources.clone()), self.base.clone());
+        let resolved = resolve(self, &mut cx);
+        cx.sink.finish(resolved)
+    }
+}
+
+fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
+    let mut fields = Fields::new("the scenario", At::default(), &scenario.root);
+    let name = match fields.get("name") {
+        None => Some(names::from_stem(&scenario.stem)),
+        Some(i) => names::scenario_name(cx, &i.node),
+    };
+    let seed = fields.get("seed").map_or(Some(1), |i| value::int(cx, "`seed`", &i.node, 0, i64::MAX));
+    let seed = scenario.seed.or(seed.map(i64::cast_unsigned));
+    let runs = fields.get("runs").map_or(Some(1), |i| value::int(cx, "`runs`", &i.node, 1, 10_000));
+    let duration = match fields.get("duration") {
+        None => Some(None),
+        Some(i) => value::time(cx, "`duration`", &i.node, MAX_DURATION).and_then(|t| {
+            if t == Time::ZERO {
+                cx.sink.error(i.node.at, "`duration` is zero", "legal: above 0, at most 200 days", None);
+                return None;
+            }
+            Some(Some(t))
+        }),
+    };
+    let sections = ["topology", "transport", "observe"].map(|key| section(cx, &mut fields, key));
+    let [topology_section, transport_section, observe_section] = sections;
+    let workloads = fields.get("workload");
+    if let Some(sweep) = scenario.root.get("sweep") {
+        cx.sink.error(sweep.key_at, "sweeps are not supported yet", "remove [sweep]", None);
+        fields.get("sweep");
+    }
+    fields.finish(&mut cx.sink);
+
+    let transports = transports(cx, transport_section);
+    let built = match topology_section {
+        Some((at, table)) => topology(cx, at, table),
+        None if scenario.root.get("topology").is_some() => None,
+        None => {
+            let help = Some("add [topology] with `kind`; forebay list shows the kinds".to_owned());
+            cx.sink.error(At::default(), "the scenario has no [topology]", "no network", help);
+            None
+        }
+    };
+    cx.hosts = built.as_ref().map(|b| HostIndex::new(&b.network));
+    let drafts = workload::drafts(cx, workloads);
+    let limit = duration.flatten();
+    let observed = built.as_ref().and_then(|b| {
+        let ports = port_names(&b.network);
+        observe(cx, observe_section, &Ports::new(&b.network, &ports), limit)
+    });
+    let (built, transports, drafts, duration) = (built?, transports?, drafts?, duration?);
+    packet_fits(cx, &transports);
+
+    let mut variants = Vec::new();
+    for t in &transports {
+        marks_exist(cx, &built, t);
+        let traffic: Vec<_> = drafts.iter().filter_map(|d| d.build(cx, &built.network, duration, t)).collect();
+        if traffic.len() < drafts.len() {
+            continue;
+        }
+        for (i, g) in t.groups.iter().enumerate() {
+            if !traffic.iter().any(|w| w.group == i) {
+                cx.note(format!("the transport group `{}` is not used by any workload", g.name));
+            }
+        }
+        let ((observe, observe_echo), name, seed, runs) = (observed.clone()?, name.clone()?, seed?, runs?);
+        let mut echo = Map::new();
+        echo.insert("name".into(), name.into());
+        echo.insert("seed".into(), seed.into());
+        echo.insert("runs".into(), runs.into());
+        if let Some(d) = duration {
+            echo.insert("duration".into(), d.to_string().into());
+        }
+        echo.insert("topology".into(), built.echo.clone());
+        echo.insert("transport".into(), t.echo.clone());
+        echo.insert("workload".into(), Json::Array(drafts.iter().map(workload::Draft::echo).collect()));
+        echo.insert("observe".into(), observe_echo);
+        variants.push(Variant {
+            label: t.label.clone(),
+            transports: t.groups.iter().map(|g| g.name.clone()).collect(),
+            config: SimConfig {
+                seed,
+                duration,
+                network: built.network.clone(),
+                groups: t.groups.clone(),
+                workloads: traffic,
+                observe,
+            },
+            echo: Json::Object(echo),
+            port_names: port_names(&built.network),
+            node_names: built.network.nodes.iter().map(|n| n.name.clone()).collect(),
+            class_names: drafts.iter().map(|d| d.class().to_owned()).collect(),
+        });
+    }
+    let runs = u32::try_from(runs?).ok()?;
+    Some(Resolved { name: name?, seed: seed?, runs, variants, notes: std::mem::take(&mut cx.notes) })
+}
+
+/// A table of the top level.
+fn section<'a>(cx: &mut Cx, fields: &mut Fields<'a>, key: &str) -> Option<(At, &'a Table)> {
+    let item = fields.get(key)?;
+    match &item.node.raw {
+        Raw::Table(t) => Some((item.node.at, t)),
+        _ => {
+            cx.sink.error(
+                item.node.at,
+                format!("`{key}` must be a table, not {}", item.node.describe()),
+                format!("write [{key}]"),
+                None,
+            );
+            None
+        }
+    }
+}
+
+/// Every finite buffer holds the largest packet of every transport.
+fn packet_fits(cx: &mut Cx, transports: &[Transports]) {
+    let packet = transports.iter().flat_map(|t| &t.groups).map(|g| u64::from(g.tcp.mss + g.tcp.header)).max().unwrap_or(0);
+    for site in cx.buffers.clone() {
+        if let QueueLen::Bytes(n) = site.len
+            && n < packet
+        {
+            let help = Some(format!("a full segment is {packet} B on the wire (`mss` + `header`)"));
+            cx.sink.error(
+                site.at,
+                format!("{} is smaller than one packet", site.len),
+                format!("legal: at least {packet}B"),
+                help,
+            );
+        }
+    }
+}
+
+/// A law that lives on marks needs a queue that sets them.
+fn marks_exist(cx: &mut Cx, built: &Built, transports: &Transports) {
+    if built.marks() {
+        return;
+    }
+    let marking: Vec<&str> = forebay_queues::REGISTRY.iter().filter(|q| q.marks).map(|q| q.entry.name).collect();
+    for (_, law, at) in transports.needs_marks.iter().filter(|n| n.0) {
+        let help = Some(format!(
+            "give a link a marking queue, such as queue = {{ kind = \"{}\", k = \"20pkt\" }}",
+            marking.first().unwrap_or(&"")
+        ));
+        cx.sink.error(
+            *at,
+            format!("`{law}` needs marked packets, and no switch port marks"),
+            "no marking queue in [topology]",
+            help,
+        );
+    }
+}

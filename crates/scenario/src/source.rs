@@ -1,0 +1,151 @@
+//! The texts that errors point into: the scenario file and every `--set`.
+
+use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
+
+/// Lines above this many bytes are shown in part only: a 10 MB line must not flood the terminal.
+const LONG_LINE: usize = 300;
+/// Longest label, in bytes.
+const LONG_LABEL: usize = 80;
+/// Bytes shown on either side of a label in a long line.
+const MARGIN: usize = 60;
+
+/// A named text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    name: String,
+    text: String,
+}
+
+/// A place in one of the sources of a scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub(crate) struct At {
+    /// 0: the file; i: the i-th `--set`.
+    pub source: u32,
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Source {
+    /// A source called `name` in errors.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
+        Source { name: name.into(), text: text.into() }
+    }
+
+    /// Name in errors: the path as the user gave it, or `--set`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// One-based line and column (in characters) of a byte offset.
+    pub fn line_column(&self, offset: usize) -> (usize, usize) {
+        let before = &self.text[..self.floor(offset)];
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+    }
+
+    /// The bytes to underline for `start..end`: within one line and not longer than a screen is wide.
+    pub(crate) fn label(&self, start: usize, end: usize) -> (usize, usize) {
+        let start = self.floor(start);
+        let line_end = self.text[start..].find('\n').map_or(self.text.len(), |i| start + i);
+        let end = self.floor(end.min(line_end).min(start + LONG_LABEL)).max(start);
+        (start, end)
+    }
+
+    /// The part of the line around a label that is worth showing: byte range, and whether it was cut on the left and right.
+    pub(crate) fn excerpt(&self, start: usize, end: usize) -> (usize, usize, bool, bool) {
+        let line_start = self.text[..self.floor(start)].rfind('\n').map_or(0, |i| i + 1);
+        let line_end = self.text[self.floor(start)..].find('\n').map_or(self.text.len(), |i| self.floor(start) + i);
+        if line_end - line_start <= LONG_LINE {
+            return (line_start, line_end, false, false);
+        }
+        let from = self.floor(start.saturating_sub(MARGIN)).max(line_start);
+        let to = self.floor(end.saturating_add(MARGIN)).min(line_end);
+        (from, to, from > line_start, to < line_end)
+    }
+
+    /// The nearest character boundary at or below `offset`.
+    fn floor(&self, offset: usize) -> usize {
+        let mut i = offset.min(self.text.len());
+        while !self.text.is_char_boundary(i) {
+            i -= 1;
+        }
+        i
+    }
+}
+
+impl SourceCode for Source {
+    fn read_span<'a>(
+        &'a self,
+        span: &SourceSpan,
+        before: usize,
+        after: usize,
+    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
+        let (start, end) = (self.floor(span.offset()), self.floor(span.offset().saturating_add(span.len())));
+        let (mut from, mut to, cut_left, cut_right) = self.excerpt(start, end);
+        to = to.max(end);
+        if !cut_left && !cut_right {
+            for _ in 0..before {
+                let previous = self.text[..from.saturating_sub(1)].rfind('\n').map_or(0, |i| i + 1);
+                if from == 0 || from - previous > LONG_LINE {
+                    break;
+                }
+                from = previous;
+            }
+            for _ in 0..after {
+                let rest = &self.text[(to + 1).min(self.text.len())..];
+                let length = rest.find('\n').unwrap_or(rest.len());
+                if to >= self.text.len() || length > LONG_LINE {
+                    break;
+                }
+                to = (to + 1 + length).min(self.text.len());
+            }
+        }
+        let (line, column) = self.line_column(from);
+        let contents = MietteSpanContents::new_named(
+            self.name.clone(),
+            &self.text.as_bytes()[from..to],
+            (from, to - from).into(),
+            line - 1,
+            column - 1,
+            self.text[from..to].lines().count(),
+        );
+        Ok(Box::new(contents))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_counted_in_characters() {
+        let s = Source::new("a", "one\nµµx = 1\n");
+        assert_eq!(s.line_column(0), (1, 1));
+        assert_eq!(s.line_column(8), (2, 3));
+        assert_eq!(s.line_column(7), (2, 2), "inside a character");
+        assert_eq!(s.line_column(999), (3, 1));
+    }
+
+    #[test]
+    fn long_lines_are_cut() {
+        let s = Source::new("a", "x".repeat(10_000_000));
+        let (from, to, left, right) = s.excerpt(5_000_000, 5_000_010);
+        assert!(to - from < 200 && left && right);
+        let c = s.read_span(&(5_000_000, 10).into(), 1, 1).unwrap();
+        assert!(c.data().len() < 200);
+    }
+
+    #[test]
+    fn context_lines_are_whole() {
+        let s = Source::new("a", "l1\nl2\nl3\nl4\n");
+        let c = s.read_span(&(6, 2).into(), 1, 1).unwrap();
+        assert_eq!((c.data(), c.line()), (&b"l2\nl3\nl4"[..], 1));
+    }
+}

@@ -1,0 +1,59 @@
+//! A resolved TCP configuration in the scenario's own keys, so that no default stays unspoken.
+
+use forebay_sim::config::{Ecn, Growth, Recovery, RtoRule, TcpConfig};
+use forebay_units::Bytes;
+use serde_json::{Map, Value as Json};
+
+/// Writes every key of `tcp::profile::PARAMS`; `isn` only when it is fixed.
+pub(crate) fn tcp_echo(c: &TcpConfig, echo: &mut Map<String, Json>) {
+    let recovery = match c.recovery {
+        Recovery::NewReno => "newreno",
+        Recovery::Sack => "sack",
+        Recovery::Rack => "rack",
+    };
+    let rto_rule = match c.rto_rule {
+        RtoRule::Rfc6298 => "rfc6298",
+        RtoRule::Linux => "linux",
+    };
+    let ecn = match c.ecn {
+        Ecn::Off => "off",
+        Ecn::Classic => "classic",
+        Ecn::Dctcp => "dctcp",
+    };
+    let growth = match c.growth {
+        Growth::PerAck => "per-ack",
+        Growth::PerSegment { limit: 1 } => "rfc5681",
+        Growth::PerSegment { limit: 2 } => "abc",
+        Growth::PerSegment { .. } => "unlimited",
+    };
+    let values: [(&str, Json); 24] = [
+        ("mss", c.mss.into()),
+        ("header", c.header.into()),
+        ("ack-size", c.ack_size.into()),
+        ("init-cwnd", c.init_cwnd.into()),
+        ("rcv-wnd", Bytes(c.rcv_wnd).to_string().into()),
+        ("ack-every", c.ack_every.into()),
+        ("ack-delay", c.ack_delay.to_string().into()),
+        ("quick-acks", c.quick_acks.into()),
+        ("recovery", recovery.into()),
+        ("limited-transmit", c.limited_transmit.into()),
+        ("prr", c.prr.into()),
+        ("dup-thresh", c.dup_thresh.into()),
+        ("rto-rule", rto_rule.into()),
+        ("rto-min", c.rto_min.to_string().into()),
+        ("rto-max", c.rto_max.to_string().into()),
+        ("rto-initial", c.rto_initial.to_string().into()),
+        ("rto-granularity", c.rto_granularity.to_string().into()),
+        ("timestamps", c.timestamps.into()),
+        ("ecn", ecn.into()),
+        ("growth", growth.into()),
+        ("slow-start-after-idle", c.slow_start_after_idle.into()),
+        ("cwnd-validation", c.cwnd_validation.into()),
+        ("handshake", c.handshake.into()),
+        ("fin", c.fin.into()),
+    ];
+    echo.extend(values.into_iter().map(|(k, v)| (k.to_owned(), v)));
+    if let Some(isn) = c.isn {
+        echo.insert("isn".into(), isn.into());
+    }
+}

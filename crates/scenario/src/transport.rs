@@ -1,0 +1,257 @@
+//! `[transport]`: stack, law, and every property of TCP; several laws to compare, or several groups side by side.
+
+use crate::choice::{self, choice};
+use crate::cx::{Cx, DEFAULTS};
+use crate::doc::{Node, Raw, Table};
+use crate::error::short;
+use crate::fields::{Fields, word};
+use crate::source::At;
+use crate::tcp_echo::tcp_echo;
+use forebay_param::{Entry, Values};
+use forebay_sim::cc::{self, LawEntry};
+use forebay_sim::config::{Group, TcpConfig};
+use forebay_sim::tcp::profile::{self, PARAMS, PROFILES};
+use serde_json::{Map, Value as Json};
+
+/// The law of a scenario that names none.
+const DEFAULT_LAW: &str = "newreno";
+/// Most laws that one file compares, and most groups that run side by side.
+const MAX_LAWS: usize = 64;
+
+/// A law as chosen, and where.
+#[derive(Clone)]
+struct Law {
+    entry: &'static LawEntry,
+    params: Values,
+    json: Json,
+    at: At,
+}
+
+/// One group as written, its law still open when the file compares several.
+struct Draft {
+    name: Option<String>,
+    stack: &'static str,
+    law: Option<Law>,
+    values: Values,
+    /// Where each key of the group and of `[transport]` stands.
+    places: Vec<(String, At)>,
+    at: At,
+}
+
+/// The transports of one variant.
+pub(crate) struct Transports {
+    /// Name of the variant: its law.
+    pub label: String,
+    pub groups: Vec<Group>,
+    /// Whether group i needs marks, its law, and where the law was chosen.
+    pub needs_marks: Vec<(bool, &'static str, At)>,
+    /// Echo of `[transport]`.
+    pub echo: Json,
+    /// Whether the file has `[[transport.group]]`.
+    pub named: bool,
+}
+
+/// Reads `[transport]`; one result per law to compare.
+pub(crate) fn transports(cx: &mut Cx, section: Option<(At, &Table)>) -> Option<Vec<Transports>> {
+    let empty = Table::default();
+    let (at, table) = section.unwrap_or((At::default(), &empty));
+    let mut fields = Fields::new("[transport]", at, table);
+    let stack = stack(cx, &mut fields, PROFILES[0]);
+    let cc = fields.get("cc");
+    let laws = match cc {
+        None => default_law(cx, at).map(|l| vec![l]),
+        Some(item) => laws(cx, &item.node),
+    };
+    let base = choice::params(cx, &mut fields, PARAMS, "[transport]", at).map(|c| c.0);
+    let places = places(table);
+    let drafts = match fields.get("group") {
+        None => stack.zip(base).map(|(stack, values)| vec![Draft { name: None, stack, law: None, values, places, at }]),
+        Some(item) => groups(cx, &item.node, stack, base, &places),
+    };
+    fields.finish(&mut cx.sink);
+    let (laws, drafts) = (laws?, drafts?);
+    if let (Some(item), true) = (cc, drafts.iter().all(|d| d.law.is_some())) {
+        let help = Some("remove it, or leave `cc` out of the groups that it is meant for".to_owned());
+        cx.sink.error(item.key_at, "`cc` of [transport] is not used: every group has its own", "has no effect", help);
+        return None;
+    }
+    // Without an open law there is nothing to compare.
+    let laws = if drafts.iter().all(|d| d.law.is_some()) { vec![drafts[0].law.clone()?] } else { laws };
+    let labels = labels(&laws);
+    let variants: Vec<Transports> = laws.iter().zip(labels).map(|(law, label)| variant(cx, &drafts, law, label)).collect();
+    Some(variants)
+}
+
+fn places(table: &Table) -> Vec<(String, At)> {
+    table.items.iter().map(|i| (i.key.clone(), i.node.at)).collect()
+}
+
+fn stack(cx: &mut Cx, fields: &mut Fields<'_>, default: &'static str) -> Option<&'static str> {
+    match fields.get("stack") {
+        None => Some(default),
+        Some(item) => {
+            let name = word(&item.node, "`stack`", PROFILES, &mut cx.sink)?;
+            PROFILES.iter().find(|p| **p == name).copied()
+        }
+    }
+}
+
+fn default_law(cx: &mut Cx, at: At) -> Option<Law> {
+    let node = Node { at: At { source: DEFAULTS, ..At::default() }, raw: Raw::Text(DEFAULT_LAW.into()) };
+    law(cx, &node).map(|l| Law { at, ..l })
+}
+
+/// One law, or a list of laws to compare.
+fn laws(cx: &mut Cx, node: &Node) -> Option<Vec<Law>> {
+    let Raw::Array(nodes) = &node.raw else { return law(cx, node).map(|l| vec![l]) };
+    if nodes.is_empty() || nodes.len() > MAX_LAWS {
+        cx.sink.error(node.at, format!("`cc` lists {} laws", nodes.len()), format!("legal: 1 to {MAX_LAWS}"), None);
+        return None;
+    }
+    let mut list: Vec<Law> = Vec::new();
+    for n in nodes {
+        let Some(l) = law(cx, n) else { continue };
+        if list.iter().any(|o| o.json == l.json) {
+            cx.sink.error(n.at, format!("`cc` lists {} twice", l.entry.entry.name), "listed before", None);
+        }
+        list.push(l);
+    }
+    (list.len() == nodes.len()).then_some(list)
+}
+
+fn law(cx: &mut Cx, node: &Node) -> Option<Law> {
+    let entries: Vec<&'static Entry> = cc::REGISTRY.iter().map(|e| &e.entry).collect();
+    let (entry, params, json) = choice(cx, "congestion control", node, &entries)?;
+    Some(Law { entry: cc::find(entry.name)?, params, json, at: node.at })
+}
+
+/// `[[transport.group]]`: transports side by side, each with the settings of `[transport]` unless it has its own.
+fn groups(
+    cx: &mut Cx,
+    node: &Node,
+    stack_above: Option<&'static str>,
+    base: Option<Values>,
+    above: &[(String, At)],
+) -> Option<Vec<Draft>> {
+    let Raw::Array(nodes) = &node.raw else {
+        cx.sink.error(node.at, "`group` must be a list of tables", "write [[transport.group]]", None);
+        return None;
+    };
+    if nodes.is_empty() || nodes.len() > MAX_LAWS {
+        cx.sink.error(node.at, format!("[transport] has {} groups", nodes.len()), format!("legal: 1 to {MAX_LAWS}"), None);
+        return None;
+    }
+    let mut list: Vec<Draft> = Vec::new();
+    for n in nodes {
+        let Some(mut fields) = Fields::of_node("[[transport.group]]", n, &mut cx.sink) else { continue };
+        let name_item = fields.get("name");
+        if name_item.is_none() {
+            let help = Some("workloads choose a group by its name: transport = \"...\"".to_owned());
+            cx.sink.error(n.at, "[[transport.group]] needs the key `name`", "`name` is missing", help);
+        }
+        let name = name_item.and_then(|i| crate::names::label(cx, "`name`", &i.node));
+        if let (Some(i), Some(name)) = (name_item, &name)
+            && list.iter().any(|d| d.name.as_ref() == Some(name))
+        {
+            cx.sink.error(i.node.at, format!("two transport groups are called `{}`", short(name)), "used before", None);
+        }
+        let stack = stack(cx, &mut fields, stack_above.unwrap_or(PROFILES[0]));
+        let law = match fields.get("cc") {
+            None => Some(None),
+            Some(i) if matches!(i.node.raw, Raw::Array(_)) => {
+                let help = Some("to compare laws, list them in `cc` of [transport] and leave `cc` out of this group".to_owned());
+                cx.sink.error(i.node.at, "a transport group has one law, not a list", "expected one law", help);
+                None
+            }
+            Some(i) => law(cx, &i.node).map(Some),
+        };
+        let own = choice::params(cx, &mut fields, PARAMS, "[[transport.group]]", n.at).map(|c| c.0);
+        fields.finish(&mut cx.sink);
+        if let (Some(name), Some(stack), Some(law), Some(own), Some(base)) = (name, stack, law, own, base.as_ref()) {
+            let mut places = if let Raw::Table(t) = &n.raw { places(t) } else { Vec::new() };
+            places.extend_from_slice(above);
+            list.push(Draft { name: Some(name), stack, law, values: merged(base, own), places, at: n.at });
+        }
+    }
+    (list.len() == nodes.len()).then_some(list)
+}
+
+/// The group's values, and where it has none those of `[transport]`.
+fn merged(base: &Values, own: Values) -> Values {
+    let pairs = own.0.into_iter().zip(&base.0);
+    Values(pairs.map(|((k, v), (_, b))| (k, if v == forebay_param::Value::Unset { b.clone() } else { v })).collect())
+}
+
+fn variant(cx: &mut Cx, drafts: &[Draft], open: &Law, label: String) -> Transports {
+    let mut groups = Vec::new();
+    let mut needs_marks = Vec::new();
+    let mut echoes = Vec::new();
+    for d in drafts {
+        let law = d.law.as_ref().unwrap_or(open);
+        let config = (law.entry.build)(&law.params);
+        let tcp = profile::resolve(d.stack, config, law.entry.ecn, &d.values);
+        check(cx, &tcp, d);
+        let mut echo = Map::new();
+        if let Some(name) = &d.name {
+            echo.insert("name".into(), name.as_str().into());
+        }
+        echo.insert("stack".into(), d.stack.into());
+        echo.insert("cc".into(), law.json.clone());
+        tcp_echo(&tcp, &mut echo);
+        echoes.push(echo);
+        needs_marks.push((law.entry.needs_marks, law.entry.entry.name, law.at));
+        groups.push(Group { name: d.name.clone().unwrap_or_else(|| label.clone()), tcp });
+    }
+    let named = drafts.iter().any(|d| d.name.is_some());
+    let echo = match named {
+        false => echoes.into_iter().next().map(Json::Object).unwrap_or_default(),
+        true => {
+            let list = Json::Array(echoes.into_iter().map(Json::Object).collect());
+            Json::Object([("group".to_owned(), list)].into_iter().collect())
+        }
+    };
+    Transports { label, groups, needs_marks, echo, named }
+}
+
+/// What single ranges cannot express.
+fn check(cx: &mut Cx, tcp: &TcpConfig, draft: &Draft) {
+    // The place is the first of the keys that the file sets; a profile's default has none.
+    let mut error = |keys: &[&str], message: String, label: &str| {
+        let place = keys.iter().find_map(|k| draft.places.iter().find(|p| p.0 == *k));
+        cx.sink.error(place.map_or(draft.at, |p| p.1), message, label, None);
+    };
+    if tcp.mss + tcp.header > 65_535 {
+        let message = format!("`mss` + `header` is {} B", tcp.mss + tcp.header);
+        error(&["mss", "header"], message, "legal: at most 65535 B, the largest packet");
+    }
+    for (key, t) in [("rto-min", tcp.rto_min), ("rto-initial", tcp.rto_initial)] {
+        if t > tcp.rto_max {
+            let message = format!("`{key}` ({t}) is above `rto-max` ({})", tcp.rto_max);
+            error(&[key, "rto-max"], message, "must not exceed rto-max");
+        }
+    }
+    for (key, t) in [("rto-min", tcp.rto_min), ("rto-initial", tcp.rto_initial), ("rto-granularity", tcp.rto_granularity)] {
+        if t.0 == 0 {
+            error(&[key], format!("`{key}` is zero"), "must be above zero");
+        }
+    }
+    // RFC 7323 2.3: windows stay below 2^30.
+    if tcp.rcv_wnd < u64::from(tcp.mss) || tcp.rcv_wnd > 1 << 30 {
+        let message = format!("`rcv-wnd` is {}", forebay_units::Bytes(tcp.rcv_wnd));
+        error(&["rcv-wnd", "mss"], message, "legal: one segment (`mss`) to 1 GiB, the limit of window scaling");
+    }
+}
+
+/// Names of the variants: the laws, with their parameters when two differ in nothing else.
+fn labels(laws: &[Law]) -> Vec<String> {
+    let name = |l: &Law| l.entry.entry.name.to_owned();
+    let full = |l: &Law| {
+        let mut out = name(l);
+        for (k, v) in l.json.as_object().into_iter().flatten().filter(|(k, _)| *k != "kind") {
+            let v = v.as_str().map_or_else(|| v.to_string(), str::to_owned);
+            out.push_str(&format!(" {k}={v}"));
+        }
+        out
+    };
+    laws.iter().map(|l| if laws.iter().filter(|o| name(o) == name(l)).count() > 1 { full(l) } else { name(l) }).collect()
+}

@@ -1,0 +1,184 @@
+//! `[[workload]]`: traffic, read once and built for each variant.
+
+use crate::choice;
+use crate::cx::Cx;
+use crate::dist::grouped;
+use crate::doc::{Item, Node, Raw, Table};
+use crate::error::{either, short};
+use crate::fields::Fields;
+use crate::names;
+use crate::set::did_you_mean;
+use crate::source::At;
+use crate::topology::build_error;
+use crate::transport::Transports;
+use forebay_param::{Entry, Values};
+use forebay_sim::config::{Network, Workload, WorkloadKind};
+use forebay_sim::workload::{self, Context, WorkloadEntry};
+use forebay_units::Time;
+use serde_json::{Map, Value as Json};
+
+/// Most `[[workload]]` tables of one file.
+const MAX_WORKLOADS: usize = 10_000;
+
+/// A workload with checked parameters, not yet bound to a network and a transport.
+pub(crate) struct Draft<'a> {
+    entry: &'static WorkloadEntry,
+    values: Values,
+    class: String,
+    transport: Option<&'a Item>,
+    table: &'a Table,
+    kind_at: At,
+    echo: Map<String, Json>,
+}
+
+/// Reads all workloads.
+pub(crate) fn drafts<'a>(cx: &mut Cx, item: Option<&'a Item>) -> Option<Vec<Draft<'a>>> {
+    let Some(item) = item else {
+        let help = Some("add at least one:\n[[workload]]\nkind = \"long\"".to_owned());
+        cx.sink.error(At::default(), "the scenario has no [[workload]]", "no traffic", help);
+        return None;
+    };
+    let Raw::Array(nodes) = &item.node.raw else {
+        let message = format!("`workload` must be a list of tables, not {}", item.node.describe());
+        cx.sink.error(item.node.at, message, "write [[workload]], with two brackets", None);
+        return None;
+    };
+    if nodes.is_empty() || nodes.len() > MAX_WORKLOADS {
+        cx.sink.error(
+            item.node.at,
+            format!("the scenario has {} workloads", nodes.len()),
+            format!("legal: 1 to {MAX_WORKLOADS}"),
+            None,
+        );
+        return None;
+    }
+    let mut list: Vec<Draft<'a>> = Vec::new();
+    for node in nodes {
+        let Some(draft) = draft(cx, node, &list) else { continue };
+        list.push(draft);
+    }
+    (list.len() == nodes.len()).then_some(list)
+}
+
+fn draft<'a>(cx: &mut Cx, node: &'a Node, before: &[Draft<'_>]) -> Option<Draft<'a>> {
+    let mut fields = Fields::of_node("[[workload]]", node, &mut cx.sink)?;
+    let Raw::Table(table) = &node.raw else { return None };
+    let entries: Vec<&'static Entry> = workload::REGISTRY.iter().map(|e| &e.entry).collect();
+    let (entry, kind_at) = choice::kind(cx, &mut fields, "workload", &entries)?;
+    fields.what = format!("the workload `{}`", entry.name);
+    let class = match fields.get("class") {
+        Some(i) => names::label(cx, "`class`", &i.node),
+        // Two workloads of a kind stay apart in the results unless the file says otherwise.
+        None => Some(match before.iter().filter(|d| d.entry.entry.name == entry.name).count() {
+            0 => entry.name.to_owned(),
+            n => format!("{}-{}", entry.name, n + 1),
+        }),
+    };
+    let transport = fields.get("transport");
+    let checked = choice::params(cx, &mut fields, entry.params, &format!("the workload `{}`", entry.name), kind_at);
+    fields.finish(&mut cx.sink);
+    let (class, (values, params)) = (class?, checked?);
+    let mut echo = Map::new();
+    echo.insert("kind".into(), entry.name.into());
+    echo.insert("class".into(), class.as_str().into());
+    if let Some(i) = transport {
+        echo.insert("transport".into(), i.node.json());
+    }
+    echo.extend(params);
+    Some(Draft { entry: workload::find(entry.name)?, values, class, transport, table, kind_at, echo })
+}
+
+impl Draft<'_> {
+    /// Name in the results.
+    pub fn class(&self) -> &str {
+        &self.class
+    }
+
+    /// The workload as the echo shows it.
+    pub fn echo(&self) -> Json {
+        Json::Object(self.echo.clone())
+    }
+
+    /// Builds the traffic on `network` with the transports of one variant.
+    pub fn build(&self, cx: &mut Cx, network: &Network, duration: Option<Time>, transports: &Transports) -> Option<Workload> {
+        let group = self.group(cx, transports)?;
+        let context = Context { network, tcp: &transports.groups.get(group)?.tcp, duration };
+        match (self.entry.build)(&self.values, &context) {
+            Ok(kind) => {
+                self.check(cx, &kind, duration)?;
+                Some(Workload { class: self.class.clone(), group, kind })
+            }
+            Err(e) => {
+                build_error(cx, &e, self.table, self.kind_at);
+                None
+            }
+        }
+    }
+
+    fn group(&self, cx: &mut Cx, transports: &Transports) -> Option<usize> {
+        let names = || transports.groups.iter().map(|g| g.name.as_str());
+        match self.transport {
+            None if transports.groups.len() == 1 => Some(0),
+            None => {
+                let message = format!("the workload `{}` needs the key `transport`: there are several groups", self.class);
+                cx.sink.error(self.kind_at, message, "`transport` is missing", Some(format!("legal: {}", either(names()))));
+                None
+            }
+            Some(item) if !transports.named => {
+                let help = Some("name transports with [[transport.group]], or remove this key".to_owned());
+                cx.sink.error(item.node.at, "the scenario has no [[transport.group]] to choose from", "has no meaning", help);
+                None
+            }
+            Some(item) => {
+                let name = item.node.text().unwrap_or("");
+                let found = names().position(|n| n == name);
+                if found.is_none() {
+                    let label = did_you_mean(name, names()).unwrap_or_else(|| "unknown group".into());
+                    let help = Some(format!("legal: {}", either(names())));
+                    cx.sink.error(item.node.at, format!("there is no transport group `{}`", short(name)), label, help);
+                }
+                found
+            }
+        }
+    }
+
+    /// What holds for traffic of every kind, whoever built it.
+    fn check(&self, cx: &mut Cx, kind: &WorkloadKind, duration: Option<Time>) -> Option<()> {
+        let (endless, to_itself) = match kind {
+            WorkloadKind::Long { pairs, size, stop_after, .. } => {
+                (size.is_none() && stop_after.is_none(), pairs.iter().any(|p| p.0 == p.1))
+            }
+            WorkloadKind::Incast { senders, receiver, rounds, .. } => (rounds.is_none(), senders.contains(receiver)),
+            WorkloadKind::Poisson { from, to, stop, flows, .. } => {
+                (stop.is_none() && flows.is_none(), to.len() == 1 && from.contains(&to[0]))
+            }
+            WorkloadKind::OnOff { pairs, trains, .. } => (trains.is_none(), pairs.iter().any(|p| p.0 == p.1)),
+            WorkloadKind::Requests { pairs, count, .. } => (count.is_none(), pairs.iter().any(|p| p.0 == p.1)),
+            WorkloadKind::Replay { flows } => {
+                let mean = flows.iter().map(|f| f.bytes as f64).sum::<f64>() / (flows.len() as f64).max(1.0);
+                cx.note(format!("{}: {} flows, mean {} B", self.class, flows.len(), grouped(mean)));
+                (false, flows.iter().any(|f| f.src == f.dst))
+            }
+        };
+        if endless && duration.is_none() {
+            let help = Some("set `duration` at the top of the file, or limit the workload".to_owned());
+            cx.sink.error(
+                self.kind_at,
+                format!("the workload `{}` never ends, and the scenario has no `duration`", self.class),
+                "endless",
+                help,
+            );
+            return None;
+        }
+        if to_itself {
+            cx.sink.error(
+                self.kind_at,
+                format!("the workload `{}` sends from a host to itself", self.class),
+                "source and destination must differ",
+                None,
+            );
+            return None;
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,145 @@
+use super::*;
+use crate::topology::testing::build;
+use forebay_param::Value;
+use std::collections::HashSet;
+
+fn fat_tree(k: i64) -> (Network, Fib) {
+    let n = build("fat-tree", &[("k", Value::Int(k))]).unwrap();
+    let fib = Fib::new(&n).unwrap();
+    (n, fib)
+}
+
+/// The path must be a chain of ports from src to dst that passes no host in between.
+fn check_path(n: &Network, path: &[PortId], src: NodeId, dst: NodeId) {
+    let mut at = src;
+    for (i, &p) in path.iter().enumerate() {
+        let port = &n.ports[p as usize];
+        assert_eq!(port.from, at);
+        assert!(i == 0 || !n.nodes[at as usize].host);
+        at = port.to;
+    }
+    assert_eq!(at, dst);
+}
+
+#[test]
+fn every_pair_of_every_topology_is_connected() {
+    let racks = [("leaves", Value::Int(3)), ("hosts-per-leaf", Value::Int(4)), ("spines", Value::Int(2))];
+    let cases: [(&str, &[(&'static str, Value)]); 5] = [
+        ("many-to-one", &[("senders", Value::Int(5))]),
+        ("dumbbell", &[("left", Value::Int(3))]),
+        ("multi-hop", &[]),
+        ("leaf-spine", &racks),
+        ("fat-tree", &[("k", Value::Int(4))]),
+    ];
+    for (name, given) in cases {
+        let n = build(name, given).unwrap();
+        let fib = Fib::new(&n).unwrap();
+        let hosts = crate::topology::hosts(&n);
+        for &src in &hosts {
+            for &dst in &hosts {
+                let path = fib.path(&n, src, dst, src * 31 + dst);
+                check_path(&n, &path, src, dst);
+                assert_eq!(path.is_empty(), src == dst);
+            }
+        }
+    }
+}
+
+#[test]
+fn fat_tree_paths_have_two_four_or_six_hops() {
+    let (n, fib) = fat_tree(8);
+    for dst in 1..128 {
+        let expected = if dst < 4 {
+            2
+        } else if dst < 16 {
+            4
+        } else {
+            6
+        };
+        for hash in 0..20 {
+            assert_eq!(fib.path(&n, 0, dst, hash * 77_777).len(), expected, "to {dst}");
+        }
+    }
+}
+
+#[test]
+fn all_equal_cost_paths_are_used_evenly() {
+    let (n, fib) = fat_tree(8);
+    let mut uses: HashMap<Vec<PortId>, u32> = HashMap::new();
+    let flows = 16_000;
+    for hash in 0..flows {
+        *uses.entry(fib.path(&n, 0, 127, hash)).or_default() += 1;
+    }
+    assert_eq!(uses.len(), 16);
+    for &count in uses.values() {
+        assert!((800..1200).contains(&count), "{count} of an expected 1000");
+    }
+}
+
+#[test]
+fn parallel_links_share_and_longer_ways_do_not() {
+    use crate::topology::testing::link;
+    use forebay_param::CustomLink;
+    let l = |a: &str, b: &str| CustomLink { from: a.into(), to: b.into(), both: true, link: link("1Gbps", "1us") };
+    let names = |n: &[&str]| Value::Names(n.iter().map(|s| s.to_string()).collect());
+    let links = vec![l("a", "x"), l("b", "y"), l("x", "y"), l("x", "y"), l("x", "z"), l("z", "y")];
+    let n =
+        build("custom", &[("hosts", names(&["a", "b"])), ("switches", names(&["x", "y", "z"])), ("links", Value::Links(links))])
+            .unwrap();
+    let fib = Fib::new(&n).unwrap();
+    let entry = fib.entry(2, 1);
+    let (first, count) = ((entry >> 8) as usize, (entry & 255) as usize);
+    assert_eq!(fib.choices()[first..first + count], [4, 6]);
+    let used: HashSet<_> = (0..50).map(|hash| fib.next_port(2, 1, hash)).collect();
+    assert_eq!(used, HashSet::from([4, 6]));
+}
+
+#[test]
+fn tables_stay_small() {
+    let (n, fib) = fat_tree(16);
+    assert_eq!(crate::topology::hosts(&n).len(), 1024);
+    assert_eq!(fib.entries.len(), 320 * 128);
+    // One set upwards per edge and aggregation switch, and each port alone at most once.
+    assert!(fib.choices.len() <= n.ports.len() + 256 * 8);
+}
+
+/// Chi-square of observed counts against equal expectation, per degree of freedom: near 1 when random.
+fn unevenness(counts: &[u32]) -> f64 {
+    let expected = f64::from(counts.iter().sum::<u32>()) / counts.len() as f64;
+    counts.iter().map(|&c| (f64::from(c) - expected).powi(2) / expected).sum::<f64>() / (counts.len() - 1) as f64
+}
+
+#[test]
+fn choices_are_even_even_for_hashes_that_merely_count() {
+    for count in [2u32, 3, 4, 7, 8, 16, 32, 255] {
+        for salt in [0, 1, 2, 79, 64_999] {
+            for step in [1, 16, 4096, 0x9E37_79B9u32] {
+                let mut counts = vec![0; count as usize];
+                for i in 0..20_000u32 {
+                    counts[ecmp_choice(i.wrapping_mul(step), salt, count) as usize] += 1;
+                }
+                let u = unevenness(&counts);
+                // Far above what chance gives, far below what a stuck bit gives.
+                assert!(u < 12.0, "count {count} salt {salt} step {step}: {u}");
+            }
+        }
+    }
+}
+
+#[test]
+fn choices_at_different_switches_are_independent() {
+    for count in [2u32, 4, 8] {
+        let mut worst: f64 = 0.0;
+        for a in 0..40 {
+            for b in a + 1..40 {
+                let mut joint = vec![0; (count * count) as usize];
+                for hash in 0..4_000 {
+                    joint[(ecmp_choice(hash, a, count) * count + ecmp_choice(hash, b, count)) as usize] += 1;
+                }
+                worst = worst.max(unevenness(&joint));
+            }
+        }
+        // 780 pairs of switches: the largest of as many true chi-squares stays below this.
+        assert!(worst < 8.0, "count {count}: {worst}");
+    }
+}

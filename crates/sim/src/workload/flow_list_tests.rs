@@ -1,0 +1,93 @@
+use super::*;
+use crate::topology::testing::build;
+use forebay_param::Value;
+
+fn list(text: &str) -> Result<Vec<ReplayFlow>, String> {
+    let network = build("many-to-one", &[("senders", Value::Int(3))]).unwrap();
+    read(text.as_bytes(), Format::Auto, &network, 1_000)
+}
+
+fn flow(start_us: u64, src: NodeId, dst: NodeId, bytes: u64) -> ReplayFlow {
+    ReplayFlow { start: Time::from_us(start_us), src, dst, bytes }
+}
+
+#[test]
+fn hpcc() {
+    let text = "3\n0 3 3 100 5000 0.000002000\n\n1 3 3 100 10 0.000001\r\n2 0 3 100 7 2e-06\n";
+    assert_eq!(list(text).unwrap(), [flow(1, 1, 3, 10), flow(2, 0, 3, 5000), flow(2, 2, 0, 7)]);
+}
+
+#[test]
+fn csv_in_any_order_and_unit() {
+    let expected = [flow(1, 0, 3, 10), flow(2, 1, 3, 5000)];
+    for text in [
+        "src,dst,bytes,start_s\ns1,recv,5000,0.000002\ns0,recv,10,0.000001\n",
+        "# a note\nstart_us, size ,class,dst,src\n2,5000,web,3,1\n1,10,web,recv,0\n",
+        "\"source\",\"destination\",\"size_bytes\",\"start-ns\"\n\"s1\",\"recv\",5000,2000\n\"s0\",\"recv\",10,1000\n",
+        "Src,Dst,Bytes,Start_ps\n1,3,5e3,2000000\n0,3,10.0,1000000",
+        "src,dst,bytes,start_ms\n1,3,5000,0.002\n0,3,10,0.001\n",
+    ] {
+        assert_eq!(list(text).unwrap(), expected, "{text}");
+    }
+}
+
+#[test]
+fn times_are_exact() {
+    // 0.1 s is not a binary fraction; a float would be off.
+    assert_eq!(list("src,dst,bytes,start_s\n0,1,1,100000.100000000001").unwrap()[0].start, Time(100_000_100_000_000_001));
+}
+
+#[test]
+fn bad_lists_name_the_line_and_what_is_legal() {
+    let csv = |row: &str| format!("src,dst,bytes,start_s\ns0,s1,1,0\n{row}\n");
+    let hpcc = |row: &str| format!("1\n{row}\n");
+    let cases = [
+        (String::new(), "the file has no content"),
+        ("# only a comment\n".into(), "no content"),
+        ("0\n".into(), "no flows"),
+        ("src,dst,bytes,start_s\n".into(), "no flows"),
+        ("2\n0 1 3 100 5 0\n".into(), "ends after 1 of 2 flows"),
+        ("1\n0 1 3 100 5 0\n0 1 3 100 5 0\n".into(), "3: more flows than the 1"),
+        ("1001\n".into(), "1: announces 1001 flows; at most 1000"),
+        (hpcc("0 1 3 100 5"), "2: 5 fields"),
+        (hpcc("0 1 3 100 5 0 7"), "2: 7 fields"),
+        (hpcc("0 9 3 100 5 0"), "2: there is no host `9`; hosts are numbered 0 to 3"),
+        (hpcc("0 s1 3 100 5 0"), "2: there is no host `s1`"),
+        (hpcc("0 -1 3 100 5 0"), "2: there is no host `-1`"),
+        (hpcc("0 0 3 100 5 0"), "2: host `0` sends to itself"),
+        (hpcc("0 1 3 100 0 0"), "2: size `0` is not a whole number of bytes, at least 1"),
+        (hpcc("0 1 3 100 -5 0"), "2: size `-5` is negative"),
+        (hpcc("0 1 3 100 1.5 0"), "2: size `1.5` is not a whole number"),
+        (hpcc("0 1 3 100 5 nan"), "2: start `nan` is not a finite"),
+        (hpcc("0 1 3 100 5 inf"), "2: start `inf` is not a finite"),
+        (hpcc("0 1 3 100 5 -1"), "2: start `-1` is negative"),
+        (hpcc("0 1 3 100 5 1e9"), "2: start `1e9` is"),
+        (csv("s0,s9,1,0"), "3: there is no host `s9`; did you mean `s0`?"),
+        (csv("s0,recieve,1,0"), "3: there is no host `recieve`; did you mean `recv`?"),
+        (csv("s0,sw,1,0"), "3: there is no host `sw`"),
+        (csv("s0,s1,1"), "3: 3 fields, but the header has 4"),
+        (csv("s0,s1,,0"), "3: size `` is not"),
+        (csv(&"1,".repeat(5_000_000)), "3: the line is longer than 4096 bytes"),
+        (
+            "src,dst,bytes,start\n0,1,1,0\n".into(),
+            "1: no column for the start (`start` is not it); the header must name one of start_s",
+        ),
+        ("src,dst,start_s\n".into(), "1: no column for the size"),
+        ("src,source,dst,bytes,start_s\n".into(), "1: columns `src` and `source` both mean the source"),
+        ("0 1 3 100 5 0\n".into(), "1: no column for the start"),
+        (format!("src,dst,bytes,start_s\n{}", "0,1,1,0\n".repeat(1_001)), "1002: more than 1000 flows"),
+    ];
+    for (text, expected) in cases {
+        let shown = &text[..text.len().min(60)];
+        let error = list(&text).expect_err(shown);
+        assert!(error.contains(expected), "{shown:?} gives {error:?}, expected {expected:?}");
+    }
+}
+
+#[test]
+fn a_format_can_be_insisted_on() {
+    let network = build("many-to-one", &[("senders", Value::Int(3))]).unwrap();
+    let read = |text: &str, format| read(text.as_bytes(), format, &network, 10);
+    assert!(read("src,dst,bytes,start_s\n0,1,1,0\n", Format::Hpcc).unwrap_err().contains("number of flows"));
+    assert!(read("1\n0 1 3 100 1 0\n", Format::Csv).is_err());
+}

@@ -1,0 +1,211 @@
+//! Who talks to whom: hosts of the scenario, or those the topology suggests, combined into pairs.
+
+use super::{BuildError, Context};
+use crate::topology::{self, optional};
+use forebay_param::{Kind, Param, Values};
+use forebay_sampling::Rng;
+use forebay_units::{NodeId, Time};
+
+/// Most pairs of one workload; each is a connection with its own state.
+const MAX_PAIRS: u64 = 10_000_000;
+/// Shuffles to try until nobody is paired with itself; each succeeds with probability 1/e when it is possible at all.
+const TRIES: u32 = 200;
+
+pub(super) const FROM_DOC: &str = "sending hosts. Default: the topology's group `senders`, else `left`, else all hosts";
+pub(super) const TO_DOC: &str = "receiving hosts. Default: the topology's group `receiver`, else `right`, else all hosts";
+
+/// How sources and destinations are combined.
+pub(super) const PATTERN: Param = optional(
+    "pattern",
+    Kind::Choice(&["pairwise", "permutation", "all-to-one", "all-pairs"]),
+    "pairwise",
+    "pairwise: the i-th source to the i-th destination (one of the lists may be a single host); permutation: a random one-to-one \
+     assignment with nobody sending to itself; all-to-one: every source to the only destination; all-pairs: every source to every \
+     other destination",
+);
+/// Seed of the permutation; separate from the scenario's seed so that repeated runs load the same paths.
+pub(super) const PATTERN_SEED: Param = optional(
+    "pattern-seed",
+    Kind::Int(0, i64::MAX),
+    "1",
+    "seed of `permutation`; the scenario's own seed does not change who talks to whom",
+);
+/// Parallel connections.
+pub(super) const PER_PAIR: Param = optional("per-pair", Kind::Int(1, 100_000), "1", "parallel connections of each pair");
+
+/// The hosts of parameter `key`, or else of the first group in `groups` that the topology has, or else all hosts.
+pub(super) fn hosts_or_group(
+    values: &Values,
+    key: &'static str,
+    context: &Context<'_>,
+    groups: &[&str],
+) -> Result<Vec<NodeId>, BuildError> {
+    let hosts = match values.opt_hosts(key) {
+        Some(hosts) => hosts,
+        None => group(context, groups).unwrap_or_else(|| topology::hosts(context.network)),
+    };
+    if hosts.is_empty() {
+        return Err(BuildError::new(key, "no hosts; at least one is needed"));
+    }
+    Ok(hosts)
+}
+
+/// The first of `names` that is a group of the topology.
+pub(super) fn group(context: &Context<'_>, names: &[&str]) -> Option<Vec<NodeId>> {
+    names.iter().find_map(|name| context.network.host_groups.iter().find(|(n, _)| n == name)).map(|(_, hosts)| hosts.clone())
+}
+
+/// Refuses start times that simulated time cannot hold: `count` starts from `start`, `step` apart, and `extra` after the last.
+pub(super) fn fits_time(key: &'static str, start: Time, step: Time, count: u64, extra: Time) -> Result<(), BuildError> {
+    let last = u128::from(start.0) + u128::from(step.0) * u128::from(count) + u128::from(extra.0);
+    // Half the range leaves room for whatever timers run after the last start.
+    if last > u128::from(Time::NEVER.0 / 2) {
+        return Err(BuildError::new(
+            key,
+            format!("the last start is beyond the end of simulated time, {}", Time(Time::NEVER.0 / 2)),
+        ));
+    }
+    Ok(())
+}
+
+/// Name of a node for messages.
+pub(super) fn name<'a>(context: &Context<'a>, node: NodeId) -> &'a str {
+    context.network.nodes.get(node as usize).map_or("?", |n| &n.name)
+}
+
+/// Pairs of the hosts `from_key` and `to_key` by `pattern`, each `per-pair` times in a row.
+pub(super) fn pairs(
+    values: &Values,
+    context: &Context<'_>,
+    from_key: &'static str,
+    to_key: &'static str,
+) -> Result<Vec<(NodeId, NodeId)>, BuildError> {
+    let from = hosts_or_group(values, from_key, context, &["senders", "left"])?;
+    let to = hosts_or_group(values, to_key, context, &["receiver", "right"])?;
+    let pattern = values.text(PATTERN.key);
+    let repeat = values.int(PER_PAIR.key) as u64;
+    let count = if pattern == "all-pairs" { from.len() * to.len() } else { from.len().max(to.len()) } as u64 * repeat;
+    if count > MAX_PAIRS {
+        return Err(BuildError::new(PATTERN.key, format!("makes {count} connections; at most {MAX_PAIRS} are supported")));
+    }
+    let base: Vec<(NodeId, NodeId)> = match pattern.as_str() {
+        "all-to-one" => match to[..] {
+            [one] => from.iter().map(|&f| (f, one)).collect(),
+            _ => return Err(BuildError::new(to_key, format!("`all-to-one` needs exactly one destination, not {}", to.len()))),
+        },
+        "all-pairs" => from.iter().flat_map(|&f| to.iter().map(move |&t| (f, t))).filter(|(f, t)| f != t).collect(),
+        "permutation" => permutation(&from, &to, values.int(PATTERN_SEED.key) as u64, to_key)?,
+        _ => match (&from[..], &to[..]) {
+            (_, [one]) => from.iter().map(|&f| (f, *one)).collect(),
+            ([one], _) => to.iter().map(|&t| (*one, t)).collect(),
+            _ if from.len() == to.len() => from.iter().copied().zip(to.iter().copied()).collect(),
+            _ => {
+                return Err(BuildError::new(
+                    to_key,
+                    format!(
+                        "`pairwise` needs equal numbers of hosts, or a single one on a side, not {} and {}",
+                        from.len(),
+                        to.len()
+                    ),
+                ));
+            }
+        },
+    };
+    if let Some((host, _)) = base.iter().find(|(f, t)| f == t) {
+        return Err(BuildError::new(
+            to_key,
+            format!("host `{}` would send to itself; use other hosts or another `{}`", name(context, *host), PATTERN.key),
+        ));
+    }
+    if base.is_empty() {
+        return Err(BuildError::new(to_key, "no pair of different hosts is left"));
+    }
+    Ok(base.into_iter().flat_map(|pair| std::iter::repeat_n(pair, repeat as usize)).collect())
+}
+
+/// Redrawing the whole permutation until it has no fixed point makes every such permutation equally likely.
+fn permutation(from: &[NodeId], to: &[NodeId], seed: u64, to_key: &'static str) -> Result<Vec<(NodeId, NodeId)>, BuildError> {
+    if from.len() != to.len() {
+        return Err(BuildError::new(
+            to_key,
+            format!("`permutation` needs as many destinations as sources, not {} for {}", to.len(), from.len()),
+        ));
+    }
+    let mut rng = Rng::stream(seed, &[]);
+    let mut to = to.to_vec();
+    for _ in 0..TRIES {
+        rng.shuffle(&mut to);
+        if from.iter().zip(&to).all(|(f, t)| f != t) {
+            return Ok(from.iter().copied().zip(to).collect());
+        }
+    }
+    Err(BuildError::new(to_key, "found no permutation in which no host sends to itself; at least two different hosts are needed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{find, testing};
+    use super::*;
+    use forebay_param::Value;
+
+    fn try_pairs(given: &[(&'static str, Value)]) -> Result<Vec<(NodeId, NodeId)>, BuildError> {
+        let world = testing::World::racks();
+        let values = topology::testing::values(find("long").unwrap().entry, given);
+        pairs(&values, &world.context(), "from", "to")
+    }
+
+    fn hosts(h: &[NodeId]) -> Value {
+        Value::Hosts(h.to_vec())
+    }
+
+    fn pattern(p: &str) -> (&'static str, Value) {
+        ("pattern", Value::Text(p.into()))
+    }
+
+    #[test]
+    fn patterns() {
+        let (a, b) = (("from", hosts(&[0, 1])), ("to", hosts(&[2, 3])));
+        assert_eq!(try_pairs(&[a.clone(), b.clone()]).unwrap(), [(0, 2), (1, 3)]);
+        assert_eq!(try_pairs(&[a.clone(), ("to", hosts(&[2]))]).unwrap(), [(0, 2), (1, 2)]);
+        assert_eq!(try_pairs(&[("from", hosts(&[0])), b.clone()]).unwrap(), [(0, 2), (0, 3)]);
+        assert_eq!(try_pairs(&[a.clone(), ("to", hosts(&[2])), pattern("all-to-one")]).unwrap(), [(0, 2), (1, 2)]);
+        let all = try_pairs(&[a.clone(), ("to", hosts(&[1, 2])), pattern("all-pairs")]).unwrap();
+        assert_eq!(all, [(0, 1), (0, 2), (1, 2)]);
+        let twice = try_pairs(&[a, b, ("per-pair", Value::Int(2))]).unwrap();
+        assert_eq!(twice, [(0, 2), (0, 2), (1, 3), (1, 3)]);
+    }
+
+    #[test]
+    fn permutation_is_one_to_one_and_seeded() {
+        let draw = |seed| try_pairs(&[pattern("permutation"), ("pattern-seed", Value::Int(seed))]).unwrap();
+        let p = draw(1);
+        assert_eq!(p.len(), 12);
+        assert!(p.iter().all(|(f, t)| f != t));
+        let mut to: Vec<_> = p.iter().map(|x| x.1).collect();
+        to.sort_unstable();
+        assert_eq!(to, (0..12).collect::<Vec<_>>());
+        assert_eq!(p, draw(1));
+        assert_ne!(p, draw(2));
+    }
+
+    #[test]
+    fn impossible_pairs_are_refused() {
+        let (one, two, three) = (hosts(&[0]), hosts(&[1, 2]), hosts(&[3, 4, 5]));
+        let bad: [&[(&'static str, Value)]; 7] = [
+            &[("from", two.clone()), ("to", three.clone())],
+            &[("from", two.clone()), ("to", three.clone()), pattern("permutation")],
+            &[("from", one.clone()), ("to", two.clone()), pattern("all-to-one")],
+            &[("from", one.clone()), ("to", one.clone())],
+            &[("from", one.clone()), ("to", one.clone()), pattern("permutation")],
+            &[("from", hosts(&[])), ("to", one.clone())],
+            &[("from", one.clone()), ("to", one), pattern("all-pairs")],
+        ];
+        for given in bad {
+            assert!(try_pairs(given).is_err(), "{given:?}");
+        }
+        let many = [("from", two), ("to", three), pattern("all-pairs"), ("per-pair", Value::Int(100_000))];
+        assert!(try_pairs(&many).is_ok());
+        let e = try_pairs(&[pattern("all-pairs"), ("per-pair", Value::Int(100_000))]).unwrap_err();
+        assert_eq!(e.key, "pattern");
+    }
+}

@@ -1,0 +1,49 @@
+//! A small world for tests of workloads.
+
+use super::{BuildError, Context, find};
+use crate::cc::REGISTRY as LAWS;
+use crate::config::{Network, TcpConfig, WorkloadKind};
+use crate::topology::testing::{build, values};
+use forebay_param::{Value, Values};
+use forebay_units::Time;
+
+pub(super) struct World {
+    pub network: Network,
+    pub tcp: TcpConfig,
+    pub duration: Option<Time>,
+}
+
+impl World {
+    fn new(topology: &str, given: &[(&'static str, Value)]) -> World {
+        let law = &LAWS[0];
+        let law_values = values(law.entry, &[]);
+        let transport = Values(crate::tcp::profile::PARAMS.iter().map(|p| (p.key, Value::Unset)).collect());
+        let tcp = crate::tcp::profile::resolve("ns2", (law.build)(&law_values), law.ecn, &transport);
+        World { network: build(topology, given).unwrap(), tcp, duration: Some(Time::from_secs(1)) }
+    }
+
+    /// 3 racks of 4 hosts, 1 Gbps.
+    pub fn racks() -> World {
+        World::new("leaf-spine", &[("leaves", Value::Int(3)), ("hosts-per-leaf", Value::Int(4)), ("spines", Value::Int(2))])
+    }
+
+    /// `n` senders and a receiver, 1 Gbps.
+    pub fn many_to_one(n: i64) -> World {
+        World::new("many-to-one", &[("senders", Value::Int(n))])
+    }
+
+    pub fn context(&self) -> Context<'_> {
+        Context { network: &self.network, tcp: &self.tcp, duration: self.duration }
+    }
+
+    /// Builds workload `name`; what is not given has its default.
+    pub fn build(&self, name: &str, given: &[(&'static str, Value)]) -> Result<WorkloadKind, BuildError> {
+        let w = find(name).unwrap();
+        (w.build)(&values(w.entry, given), &self.context())
+    }
+
+    /// The key that the error of [`World::build`] names.
+    pub fn refused(&self, name: &str, given: &[(&'static str, Value)]) -> &'static str {
+        self.build(name, given).unwrap_err().key
+    }
+}
