@@ -75,6 +75,8 @@ pub struct Group {
 /// How losses are found and repaired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovery {
+    /// Cumulative ACKs only, recovery ends with the first new ACK: RFC 5681 section 3.2.
+    Reno,
     /// Cumulative ACKs only: RFC 6582.
     NewReno,
     /// SACK scoreboard: RFC 6675.
@@ -101,6 +103,17 @@ pub enum RtoRule {
     Rfc6298,
     /// Linux: SRTT + max(minimum, 4 RTTVAR).
     Linux,
+}
+
+/// What an idle period does to the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Idle {
+    /// Nothing: the next train inherits the window.
+    Keep,
+    /// Back to the restart window, min(initial window, cwnd) (RFC 5681 section 4.1).
+    Restart,
+    /// Halved for every idle RTO, not below the restart window (Linux, `tcp_slow_start_after_idle=1`; RFC 2861).
+    Halve,
 }
 
 /// How much the window grows on an ACK for several segments.
@@ -162,8 +175,8 @@ pub struct TcpConfig {
     pub ecn: Ecn,
     /// Window growth per ACK.
     pub growth: Growth,
-    /// Collapse the window to the restart window after an idle RTO (RFC 5681 section 4.1).
-    pub slow_start_after_idle: bool,
+    /// What happens to the window after an idle period of at least one RTO.
+    pub idle: Idle,
     /// Do not grow the window when the application, not the window, limits sending (RFC 7661 section 4.1, as Linux).
     pub cwnd_validation: bool,
     /// Open with SYN, SYN-ACK and ACK. Off: endpoints start established.

@@ -2,6 +2,8 @@
 
 pub mod cc;
 pub mod config;
+pub mod engine;
+pub mod net;
 pub mod observe;
 pub mod run;
 pub mod tcp;

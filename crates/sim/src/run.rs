@@ -1,6 +1,7 @@
 //! The one entry point: a checked configuration in, a report out.
 
 use crate::config::SimConfig;
+use crate::engine::simulation::Simulation;
 use crate::observe::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow};
 use forebay_units::Time;
 use std::fmt;
@@ -49,19 +50,29 @@ pub struct Report {
 pub enum RunError {
     /// The progress callback asked to stop.
     Interrupted,
+    /// Some host cannot reach another; the message names them.
+    Unroutable(String),
 }
 
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RunError::Interrupted => f.write_str("interrupted"),
+            RunError::Unroutable(why) => f.write_str(why),
         }
     }
 }
 
 impl std::error::Error for RunError {}
 
-/// Runs a simulation. `progress` is called about every 50 ms of wall time and may stop the run; it cannot change it.
-pub fn run(_config: &SimConfig, _progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Report, RunError> {
-    Ok(Report::default())
+/// Runs a simulation. `progress` is called now and then and may stop the run; it cannot change it.
+pub fn run(config: &SimConfig, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Report, RunError> {
+    let mut simulation = Simulation::new(config).map_err(|e| RunError::Unroutable(e.to_string()))?;
+    if !simulation.run(progress) {
+        return Err(RunError::Interrupted);
+    }
+    let last = simulation.progress();
+    let report = simulation.into_report();
+    let _ = progress(Progress { now: report.end, ..last });
+    Ok(report)
 }

@@ -1,14 +1,41 @@
-//! Congestion control laws: the window rule alone. Loss detection, recovery and the signals are shared (see `tcp/`).
+//! Congestion control laws: the window rule alone. Loss detection, recovery, pacing of cuts and the signals are shared (`tcp/`).
 //!
-//! To add a law: one file here, one line in [`REGISTRY`], one variant in [`LawConfig`].
+//! To add a law: one file here, one line in [`REGISTRY`], one variant in [`LawConfig`] and [`Law`].
 
+mod cubic;
+mod dctcp;
+mod hooks;
+mod newreno;
+mod reno;
+
+pub use cubic::Cubic;
+pub use dctcp::Dctcp;
+pub use hooks::{Ack, CongestionControl, Event, Trigger, Window};
+pub use newreno::NewReno;
+
+use crate::config::Recovery;
 use forebay_param::{Entry, Values};
 
 /// A law and its parameters, as configured.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LawConfig {
-    /// Placeholder until the laws land.
-    Newreno,
+    /// Reno and NewReno: the same window rule; they differ in recovery.
+    NewReno(newreno::Config),
+    /// CUBIC.
+    Cubic(cubic::Config),
+    /// DCTCP.
+    Dctcp(dctcp::Config),
+}
+
+/// A law and its state. An enum, so that an ACK costs no indirect call.
+#[derive(Debug, Clone)]
+pub enum Law {
+    /// Reno and NewReno.
+    NewReno(NewReno),
+    /// CUBIC.
+    Cubic(Cubic),
+    /// DCTCP.
+    Dctcp(Dctcp),
 }
 
 /// A law in the registry.
@@ -16,23 +43,71 @@ pub enum LawConfig {
 pub struct LawEntry {
     /// Name, summary, parameters.
     pub entry: Entry,
-    /// Whether the law needs packets to be marked; a scenario without a marking queue on its path is refused.
+    /// Whether the law needs packets to be marked; a scenario without a marking queue is refused.
     pub needs_marks: bool,
     /// ECN mode the law runs with unless the scenario says otherwise: "off", "classic" or "dctcp".
     pub ecn: &'static str,
+    /// Recovery the law brings to a stack without SACK; `None`: the stack's own.
+    pub recovery: Option<Recovery>,
     /// Builds the configuration from checked parameters.
     pub build: fn(&Values) -> LawConfig,
 }
 
 /// All laws, in the order `forebay list` shows them.
-pub const REGISTRY: &[LawEntry] = &[LawEntry {
-    entry: Entry { name: "newreno", summary: "placeholder", params: &[] },
-    needs_marks: false,
-    ecn: "off",
-    build: |_| LawConfig::Newreno,
-}];
+pub const REGISTRY: &[LawEntry] = &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, dctcp::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static LawEntry> {
     REGISTRY.iter().find(|e| e.entry.name == name)
+}
+
+impl LawConfig {
+    /// A fresh law for one connection.
+    pub fn start(&self) -> Law {
+        match self {
+            LawConfig::NewReno(c) => Law::NewReno(NewReno::new(c)),
+            LawConfig::Cubic(c) => Law::Cubic(Cubic::new(c)),
+            LawConfig::Dctcp(c) => Law::Dctcp(Dctcp::new(c)),
+        }
+    }
+}
+
+/// Forwards a hook to the law in the enum.
+macro_rules! each {
+    ($self:ident, $law:ident => $call:expr) => {
+        match $self {
+            Law::NewReno($law) => $call,
+            Law::Cubic($law) => $call,
+            Law::Dctcp($law) => $call,
+        }
+    };
+}
+
+impl CongestionControl for Law {
+    #[inline]
+    fn in_ack_event(&mut self, w: &mut Window, ack: &Ack) {
+        each!(self, l => l.in_ack_event(w, ack));
+    }
+    #[inline]
+    fn pkts_acked(&mut self, w: &mut Window, ack: &Ack) {
+        each!(self, l => l.pkts_acked(w, ack));
+    }
+    #[inline]
+    fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
+        each!(self, l => l.cong_avoid(w, ack));
+    }
+    #[inline]
+    fn ssthresh(&mut self, w: &Window, trigger: Trigger) -> f64 {
+        each!(self, l => l.ssthresh(w, trigger))
+    }
+    #[inline]
+    fn cwnd_event(&mut self, w: &mut Window, event: Event) {
+        each!(self, l => l.cwnd_event(w, event));
+    }
+    fn undo_cwnd(&mut self, w: &Window, prior: f64) -> f64 {
+        each!(self, l => l.undo_cwnd(w, prior))
+    }
+    fn alpha(&self) -> f64 {
+        each!(self, l => l.alpha())
+    }
 }

@@ -1,3 +1,22 @@
-//! TCP, sans-IO.
+//! TCP, sans-IO: endpoints take packets and the time, and hand packets to a [`Wire`](crate::net::packet::Wire).
+//!
+//! Data flows one way on a connection; a request/response pair uses two. Stream offsets are 64-bit and start at 0 with the first
+//! data byte; on the wire they are 32-bit sequence numbers that wrap.
 
 pub mod profile;
+pub mod receiver;
+pub mod sender;
+
+mod acks;
+mod cumulative;
+mod prr;
+mod rack;
+mod reassembly;
+mod rtt;
+mod sack;
+mod scoreboard;
+mod seq;
+mod timers;
+mod transmit;
+
+pub use seq::Address;

@@ -1,7 +1,7 @@
 //! Stack profiles: documented sets of defaults, every one overridable in `[transport]` (design: `ns2`, `linux`, `rfc`).
 
-use crate::cc::LawConfig;
-use crate::config::{Ecn, Growth, Recovery, RtoRule, TcpConfig};
+use crate::cc::{LawConfig, LawEntry};
+use crate::config::{Ecn, Growth, Idle, Recovery, RtoRule, TcpConfig};
 use forebay_param::{Kind, Param, Values};
 use forebay_units::Time;
 
@@ -25,7 +25,7 @@ pub const PARAMS: &[Param] = &[
     p("ack-every", Kind::Int(1, 1_000), "acknowledge every n-th segment; 1 switches delayed ACKs off (RFC 5681 section 4.2)"),
     p("ack-delay", Kind::Time, "delayed-ACK timer"),
     p("quick-acks", Kind::Int(0, 1_000), "segments acknowledged at once at the start of a connection (Linux)"),
-    p("recovery", Kind::Choice(&["newreno", "sack", "rack"]), "loss recovery: RFC 6582, RFC 6675 or RFC 8985"),
+    p("recovery", Kind::Choice(&["reno", "newreno", "sack", "rack"]), "loss recovery: RFC 5681, RFC 6582, RFC 6675 or RFC 8985"),
     p("limited-transmit", Kind::Bool, "limited transmit (RFC 3042)"),
     p("prr", Kind::Bool, "proportional rate reduction in recovery (RFC 6937)"),
     p("dup-thresh", Kind::Int(1, 1_000), "duplicate ACKs that start fast retransmit (RFC 5681 section 3.2)"),
@@ -37,7 +37,7 @@ pub const PARAMS: &[Param] = &[
     p("timestamps", Kind::Bool, "timestamps (RFC 7323): an RTT sample on every ACK"),
     p("ecn", Kind::Choice(&["off", "classic", "dctcp"]), "ECN: none, RFC 3168, or RFC 8257's exact echo; default: as the law needs"),
     p("growth", Kind::Choice(&["per-ack", "rfc5681", "abc", "unlimited"]), "window growth per ACK: one step, or acknowledged segments up to 1, 2 or any number"),
-    p("slow-start-after-idle", Kind::Bool, "restart from the initial window after an idle RTO (RFC 5681 section 4.1)"),
+    p("slow-start-after-idle", Kind::Choice(&["off", "rfc5681", "linux"]), "after an idle RTO: keep the window, restart from the initial one (RFC 5681 section 4.1), or halve it per idle RTO (Linux)"),
     p("cwnd-validation", Kind::Bool, "no window growth while the application limits sending (RFC 7661)"),
     p("handshake", Kind::Bool, "open with SYN, SYN-ACK, ACK; off: endpoints start established"),
     p("fin", Kind::Bool, "close with FIN after the last byte of a connection"),
@@ -48,10 +48,14 @@ const fn p(key: &'static str, kind: Kind, doc: &'static str) -> Param {
     Param { key, kind, default: Some(""), doc }
 }
 
-/// The configuration of `stack` with `law`, overridden by whatever `values` (of [`PARAMS`]) sets.
-/// `law_ecn` is the ECN mode the law asks for.
-pub fn resolve(stack: &str, law: LawConfig, law_ecn: &str, values: &Values) -> TcpConfig {
+/// The configuration of `stack` with the law `entry` built as `law`, overridden by whatever `values` (of [`PARAMS`]) sets.
+pub fn resolve(stack: &str, entry: &LawEntry, law: LawConfig, values: &Values) -> TcpConfig {
     let mut c = defaults(stack, law);
+    if c.recovery == Recovery::NewReno
+        && let Some(recovery) = entry.recovery
+    {
+        c.recovery = recovery;
+    }
     let int = |key: &str, old: u32| values.opt_int(key).map_or(old, |v| v as u32);
     let time = |key: &str, old: Time| values.opt_time(key).unwrap_or(old);
     let flag = |key: &str, old: bool| values.opt_bool(key).unwrap_or(old);
@@ -64,6 +68,7 @@ pub fn resolve(stack: &str, law: LawConfig, law_ecn: &str, values: &Values) -> T
     c.ack_delay = time("ack-delay", c.ack_delay);
     c.quick_acks = int("quick-acks", c.quick_acks);
     c.recovery = match values.opt_text("recovery").as_deref() {
+        Some("reno") => Recovery::Reno,
         Some("newreno") => Recovery::NewReno,
         Some("sack") => Recovery::Sack,
         Some("rack") => Recovery::Rack,
@@ -82,7 +87,7 @@ pub fn resolve(stack: &str, law: LawConfig, law_ecn: &str, values: &Values) -> T
     c.rto_initial = time("rto-initial", c.rto_initial);
     c.rto_granularity = time("rto-granularity", c.rto_granularity);
     c.timestamps = flag("timestamps", c.timestamps);
-    c.ecn = match values.opt_text("ecn").as_deref().unwrap_or(law_ecn) {
+    c.ecn = match values.opt_text("ecn").as_deref().unwrap_or(entry.ecn) {
         "dctcp" => Ecn::Dctcp,
         "classic" => Ecn::Classic,
         _ => Ecn::Off,
@@ -94,7 +99,12 @@ pub fn resolve(stack: &str, law: LawConfig, law_ecn: &str, values: &Values) -> T
         Some("unlimited") => Growth::PerSegment { limit: u32::MAX },
         _ => c.growth,
     };
-    c.slow_start_after_idle = flag("slow-start-after-idle", c.slow_start_after_idle);
+    c.idle = match values.opt_text("slow-start-after-idle").as_deref() {
+        Some("off") => Idle::Keep,
+        Some("rfc5681") => Idle::Restart,
+        Some("linux") => Idle::Halve,
+        _ => c.idle,
+    };
     c.cwnd_validation = flag("cwnd-validation", c.cwnd_validation);
     c.handshake = flag("handshake", c.handshake);
     c.fin = flag("fin", c.fin);
@@ -126,7 +136,7 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
         timestamps: true,
         ecn: Ecn::Off,
         growth: Growth::PerAck,
-        slow_start_after_idle: false,
+        idle: Idle::Keep,
         cwnd_validation: false,
         handshake: true,
         fin: true,
@@ -150,7 +160,7 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
             rto_max: Time::from_secs(120),
             rto_granularity: Time::from_ms(1),
             growth: Growth::PerSegment { limit: u32::MAX },
-            slow_start_after_idle: false,
+            idle: Idle::Halve,
             cwnd_validation: true,
             ..ns2
         },
@@ -163,9 +173,43 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
             rto_min: Time::from_secs(1),
             timestamps: false,
             growth: Growth::PerSegment { limit: 1 },
-            slow_start_after_idle: true,
+            idle: Idle::Restart,
             ..ns2
         },
         _ => ns2,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::cc;
+    use forebay_param::{Value, Values};
+
+    /// The configuration of a profile with a law's defaults.
+    pub(crate) fn config(stack: &str, law: &str) -> TcpConfig {
+        let entry = cc::find(law).unwrap();
+        let defaults = entry.entry.params.iter().map(|p| {
+            let text = p.default.unwrap();
+            let value = match p.kind {
+                Kind::Float(..) => Value::Float(text.parse().unwrap()),
+                Kind::Bool => Value::Bool(text == "true"),
+                _ => Value::Text(text.to_owned()),
+            };
+            (p.key, value)
+        });
+        let law = (entry.build)(&Values(defaults.collect()));
+        let unset = Values(PARAMS.iter().map(|p| (p.key, Value::Unset)).collect());
+        resolve(stack, entry, law, &unset)
+    }
+
+    #[test]
+    fn profiles_differ_as_documented() {
+        assert_eq!(config("ns2", "reno").recovery, Recovery::Reno);
+        assert_eq!(config("ns2", "newreno").recovery, Recovery::NewReno);
+        assert_eq!(config("linux", "reno").recovery, Recovery::Rack);
+        assert_eq!(config("rfc", "dctcp").recovery, Recovery::Sack);
+        assert_eq!(config("rfc", "dctcp").ecn, Ecn::Dctcp);
+        assert_eq!(PROFILES.len(), SUMMARIES.len());
     }
 }

@@ -41,8 +41,9 @@ fn build(values: &Values) -> Result<Network, BuildError> {
     let mut ids: HashMap<&str, NodeId> = HashMap::new();
     for (key, names) in [("hosts", &host_names), ("switches", &switch_names)] {
         for name in names {
-            if name.is_empty() || name.contains("->") {
-                return Err(BuildError::new(key, format!("`{name}` is no legal name: a name is not empty and contains no `->`")));
+            // `all` means all hosts wherever hosts are named, and `->` makes a link of two names.
+            if name.is_empty() || name == "all" || name.contains("->") {
+                return Err(BuildError::new(key, format!("`{name}` is no legal name: not empty, not `all`, no `->` inside")));
             }
             let id = if key == "hosts" { b.host(name) } else { b.switch(name) };
             if ids.insert(name, id).is_some() {
@@ -145,6 +146,8 @@ mod tests {
         assert_eq!(port_ends(&n, "bottleneck"), ("x", "y"));
         // Two hosts back to back, and a ring of one-way links.
         assert!(net(&["a", "b"], &[], &[("a", "b", true)]).is_ok());
+        let chain = [("a", "x", false), ("x", "b", false), ("b", "y", false), ("y", "a", false)];
+        assert!(net(&["a", "b"], &["x", "y"], &chain).is_ok());
         let ring = [("a", "x", true), ("b", "y", true), ("x", "y", false), ("y", "z", false), ("z", "x", false)];
         assert!(net(&["a", "b"], &["x", "y", "z"], &ring).is_ok());
     }
@@ -167,6 +170,11 @@ mod tests {
             (
                 net(&ab, &["x", "y"], &[("a", "x", true), ("b", "y", true), ("x", "y", false)]),
                 "links: no path from host `b` to host `a`",
+            ),
+            // a listens at y, where no path leads; its neighbour b must be told, though a comes first.
+            (
+                net(&["a", "b"], &["x", "y"], &[("a", "x", false), ("y", "a", false), ("b", "x", true)]),
+                "links: no path from host `b`",
             ),
             (net(&[], &["x"], &[]), "hosts: there are no hosts"),
             (net(&["a->b"], &[], &[]), "hosts: `a->b` is no legal name"),

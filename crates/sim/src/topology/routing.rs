@@ -17,6 +17,8 @@ const MAX_CHOICES: usize = 255;
 pub struct Fib {
     /// Per node: row of a switch, `NONE` for a host.
     row: Vec<u32>,
+    /// Per node: the only port of a host.
+    host_port: Vec<Option<PortId>>,
     /// Per node: how to reach a host.
     target: Vec<Target>,
     columns: usize,
@@ -86,6 +88,7 @@ impl Fib {
         let is_host = |n: NodeId| network.nodes[n as usize].host;
         let mut fib = Fib {
             row: vec![NONE; nodes],
+            host_port: super::attached_port(network),
             target: vec![Target { last_hop: NONE, last_entry: 0, column: NONE }; nodes],
             columns: 0,
             entries: Vec::new(),
@@ -117,13 +120,11 @@ impl Fib {
         fib.columns = destinations.len();
         fib.entries = vec![0; switches.len() * destinations.len()];
 
-        // Ports between switches, by sender and by receiver; hosts do not forward.
-        let inner = |by: fn(&crate::config::PortConfig) -> NodeId| {
-            Adjacency::new(nodes, network.ports.iter().map(|p| if is_host(p.from) || is_host(p.to) { None } else { Some(by(p)) }))
-        };
-        let (outgoing, incoming) = (inner(|p| p.from), inner(|p| p.to));
+        let (outgoing, incoming) = (Adjacency::new(network, true), Adjacency::new(network, false));
         let mut distance = vec![NONE; nodes];
         let (mut reached, mut set) = (Vec::new(), Vec::new());
+        // A switch uses the same ports towards most destinations: remember its last set, to hash few of them.
+        let mut last_entry = vec![0; nodes];
         for (column, &destination) in destinations.iter().enumerate() {
             reached.iter().for_each(|&n: &NodeId| distance[n as usize] = NONE);
             reached.clear();
@@ -133,8 +134,7 @@ impl Fib {
             while let Some(&node) = reached.get(next) {
                 next += 1;
                 let d = distance[node as usize];
-                for &port in incoming.of(node) {
-                    let from = network.ports[port as usize].from;
+                for &(from, _) in incoming.of(node) {
                     if distance[from as usize] == NONE {
                         distance[from as usize] = d + 1;
                         reached.push(from);
@@ -144,12 +144,15 @@ impl Fib {
             for &switch in &reached[1..] {
                 let closer = distance[switch as usize] - 1;
                 set.clear();
-                set.extend(outgoing.of(switch).iter().filter(|&&p| distance[network.ports[p as usize].to as usize] == closer));
+                set.extend(outgoing.of(switch).iter().filter(|(to, _)| distance[*to as usize] == closer).map(|(_, port)| *port));
                 if set.len() > MAX_CHOICES {
                     return Err(RouteError::TooManyChoices(network.nodes[switch as usize].name.clone(), set.len()));
                 }
-                let row = fib.row[switch as usize] as usize;
-                fib.entries[row * fib.columns + column] = sets.entry(&mut fib.choices, &set)?;
+                let entry = &mut last_entry[switch as usize];
+                if fib.ports_of(*entry) != set {
+                    *entry = sets.entry(&mut fib.choices, &set)?;
+                }
+                fib.entries[fib.row[switch as usize] as usize * fib.columns + column] = *entry;
             }
         }
         fib.check_all_reachable(network)?;
@@ -172,6 +175,11 @@ impl Fib {
         &self.choices
     }
 
+    fn ports_of(&self, entry: u32) -> &[PortId] {
+        let (first, count) = ((entry >> 8) as usize, (entry & 0xFF) as usize);
+        &self.choices[first..first + count]
+    }
+
     /// The port on which `switch` forwards a packet of a flow with `hash` to the host `dst`.
     #[inline]
     pub fn next_port(&self, switch: NodeId, dst: NodeId, hash: u32) -> PortId {
@@ -181,14 +189,21 @@ impl Fib {
         self.choices[(first + choice) as usize]
     }
 
+    /// The port on which the host `host` sends; `None` for switches.
+    #[inline]
+    pub fn host_port(&self, host: NodeId) -> Option<PortId> {
+        self.host_port[host as usize]
+    }
+
     /// All ports that a packet from host `src` to host `dst` of a flow with `hash` passes; empty when `src` is `dst`.
     pub fn path(&self, network: &Network, src: NodeId, dst: NodeId, hash: u32) -> Vec<PortId> {
         let mut path = Vec::new();
         let mut node = src;
         while node != dst {
-            let port = match path.is_empty() {
-                true => network.ports.iter().position(|p| p.from == src).map(|p| p as PortId),
-                false => Some(self.next_port(node, dst, hash)),
+            let port = match self.host_port[node as usize] {
+                None => Some(self.next_port(node, dst, hash)),
+                // A host sends, but does not forward.
+                port => port.filter(|_| node == src),
             };
             let Some(port) = port else { break };
             path.push(port);
@@ -197,63 +212,80 @@ impl Fib {
         path
     }
 
+    /// Checks every pair of hosts, but hosts that send into the same switch, or receive from the same one, only as far as they can
+    /// differ: two of each stand for all, so that leaving out the pair of a host with itself hides no other pair.
     fn check_all_reachable(&self, network: &Network) -> Result<(), RouteError> {
         let hosts = super::hosts(network);
-        let attached = super::attached_port(network);
-        let mut done = vec![false; network.nodes.len()];
+        let mut per_column = vec![0; self.columns];
+        let destinations: Vec<NodeId> = hosts.iter().copied().filter(|&h| self.is_among_first_two(&mut per_column, h)).collect();
+        let mut seen = vec![0; network.nodes.len()];
         for &src in &hosts {
-            let first_hop = attached[src as usize].map(|p| network.ports[p as usize].to);
-            // All hosts that send into the same switch reach the same destinations.
-            if let Some(node) = first_hop
-                && !network.nodes[node as usize].host
-                && std::mem::replace(&mut done[node as usize], true)
-            {
-                continue;
-            }
-            for &dst in hosts.iter().filter(|&&d| d != src) {
-                let reaches = first_hop.is_some_and(|node| {
-                    let target = self.target[dst as usize];
-                    node == dst
-                        || (!network.nodes[node as usize].host
-                            && (target.last_hop == node || target.column != NONE && self.entry(node, dst) != 0))
-                });
-                if !reaches {
-                    let name = |n: NodeId| network.nodes[n as usize].name.clone();
-                    return Err(RouteError::NoPath(name(src), name(dst)));
+            let next = self.host_port[src as usize].map(|p| network.ports[p as usize].to);
+            if let Some(node) = next.filter(|&n| self.row[n as usize] != NONE) {
+                seen[node as usize] += 1;
+                if seen[node as usize] > 2 {
+                    continue;
                 }
+            }
+            if let Some(&dst) = destinations.iter().find(|&&dst| dst != src && !next.is_some_and(|node| self.reaches(node, dst)))
+            {
+                let name = |n: NodeId| network.nodes[n as usize].name.clone();
+                return Err(RouteError::NoPath(name(src), name(dst)));
             }
         }
         Ok(())
     }
+
+    fn is_among_first_two(&self, per_column: &mut [u32], host: NodeId) -> bool {
+        match per_column.get_mut(self.target[host as usize].column as usize) {
+            Some(count) => {
+                *count += 1;
+                *count <= 2
+            }
+            // Not behind any switch: stands for itself.
+            None => true,
+        }
+    }
+
+    fn reaches(&self, node: NodeId, dst: NodeId) -> bool {
+        let target = self.target[dst as usize];
+        let forwards = self.row[node as usize] != NONE;
+        node == dst || forwards && (target.last_hop == node || target.column != NONE && self.entry(node, dst) != 0)
+    }
 }
 
-/// Ports grouped by node, in order of port numbers.
+/// For each switch its neighbours among the switches and the ports between them, in order of port numbers.
 struct Adjacency {
     start: Vec<u32>,
-    ports: Vec<PortId>,
+    links: Vec<(NodeId, PortId)>,
 }
 
 impl Adjacency {
-    /// `node_of` gives for each port the node it belongs to, if any.
-    fn new(nodes: usize, node_of: impl Iterator<Item = Option<NodeId>> + Clone) -> Adjacency {
-        let mut start = vec![0; nodes + 1];
-        for node in node_of.clone().flatten() {
+    /// By sender (`outgoing`) or by receiver. Links with hosts are left out: hosts do not forward.
+    fn new(network: &Network, outgoing: bool) -> Adjacency {
+        let is_host = |n: NodeId| network.nodes[n as usize].host;
+        let inner = || {
+            let ports = network.ports.iter().zip(0..).filter(|(p, _)| !is_host(p.from) && !is_host(p.to));
+            ports.map(|(p, id)| if outgoing { (p.from, p.to, id) } else { (p.to, p.from, id) })
+        };
+        let mut start = vec![0u32; network.nodes.len() + 1];
+        for (node, _, _) in inner() {
             start[node as usize + 1] += 1;
         }
-        for i in 0..nodes {
-            start[i + 1] += start[i];
+        for i in 1..start.len() {
+            start[i] += start[i - 1];
         }
         let mut next = start.clone();
-        let mut ports = vec![0; start[nodes] as usize];
-        for (port, node) in node_of.enumerate().filter_map(|(p, n)| n.map(|n| (p, n))) {
-            ports[next[node as usize] as usize] = port as PortId;
+        let mut links = vec![(0, 0); start[network.nodes.len()] as usize];
+        for (node, neighbour, port) in inner() {
+            links[next[node as usize] as usize] = (neighbour, port);
             next[node as usize] += 1;
         }
-        Adjacency { start, ports }
+        Adjacency { start, links }
     }
 
-    fn of(&self, node: NodeId) -> &[PortId] {
-        &self.ports[self.start[node as usize] as usize..self.start[node as usize + 1] as usize]
+    fn of(&self, node: NodeId) -> &[(NodeId, PortId)] {
+        &self.links[self.start[node as usize] as usize..self.start[node as usize + 1] as usize]
     }
 }
 

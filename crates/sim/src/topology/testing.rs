@@ -70,3 +70,14 @@ pub(crate) fn port_ends<'a>(network: &'a Network, name: &str) -> (&'a str, &'a s
     let port = &network.ports[super::find_port(network, name).unwrap() as usize];
     (&network.nodes[port.from as usize].name, &network.nodes[port.to as usize].name)
 }
+
+/// Checks what every registry entry promises: lower-case words with hyphens, no key twice, documentation, defaults in range.
+pub(crate) fn check_entry(entry: Entry) {
+    let legal = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    assert!(legal(entry.name) && !entry.summary.is_empty());
+    for (i, p) in entry.params.iter().enumerate() {
+        assert!(legal(p.key) && !p.doc.is_empty(), "{} {}", entry.name, p.key);
+        assert!(entry.params[..i].iter().all(|q| q.key != p.key), "{} {}", entry.name, p.key);
+    }
+    values(entry, &[]);
+}

@@ -2,10 +2,11 @@
 //!
 //! * HPCC `flow.txt`: the number of flows, then `src dst priority dport bytes start` per line, hosts by index, start in seconds.
 //! * CSV with a header: columns `src`, `dst`, `bytes` and `start_s` (or `_ms`, `_us`, `_ns`, `_ps`) in any order, others ignored;
-//!   hosts by name or index.
+//!   hosts by name, or else by index.
 
 use super::decimal::scaled;
 use super::lines::Lines;
+use super::times::LATEST;
 use crate::config::{Network, ReplayFlow};
 use crate::topology;
 use forebay_param::nearest;
@@ -132,8 +133,8 @@ impl Row<'_> {
         }
         // Finer digits than picoseconds are rounded: programs print times with 16 digits whatever they mean.
         let start = Time(scaled(self.start, self.power).map_err(|e| format!("start `{}` {e}", self.start))?.value);
-        if start > Time(Time::NEVER.0 / 2) {
-            return Err(format!("start `{}` is beyond the end of simulated time, {}", self.start, Time(Time::NEVER.0 / 2)));
+        if start > LATEST {
+            return Err(format!("start `{}` is beyond the end of simulated time, {}", self.start, LATEST));
         }
         Ok(ReplayFlow { start, src, dst, bytes: bytes.value })
     }

@@ -91,3 +91,27 @@ fn a_format_can_be_insisted_on() {
     assert!(read("src,dst,bytes,start_s\n0,1,1,0\n", Format::Hpcc).unwrap_err().contains("number of flows"));
     assert!(read("1\n0 1 3 100 1 0\n", Format::Csv).is_err());
 }
+
+#[test]
+fn damaged_lists_never_panic() {
+    use forebay_sampling::Rng;
+    let network = build("many-to-one", &[("senders", Value::Int(3))]).unwrap();
+    let texts =
+        ["2\n0 3 3 100 5000 0.000002\n1 3 3 100 10 1e-6\n", "src,dst,bytes,start_us\ns1,recv,5000,2.5\n\"0\",recv,1e3,1\n"];
+    let mut rng = Rng::stream(1, &[]);
+    for round in 0..20_000 {
+        let mut bytes = texts[round % 2].as_bytes().to_vec();
+        for _ in 0..=rng.below(4) {
+            let i = rng.below(bytes.len() as u64) as usize;
+            match rng.below(4) {
+                0 => bytes[i] = rng.next_u64() as u8,
+                1 => bytes[i] = b"0123456789eE+-.,\"\n # "[rng.below(21) as usize],
+                2 => bytes.truncate(i.max(1)),
+                _ => bytes.insert(i, b"9.-e,\n \""[rng.below(8) as usize]),
+            }
+        }
+        if let Ok(flows) = read(&bytes[..], Format::Auto, &network, 10) {
+            assert!(flows.iter().all(|f| f.bytes > 0 && f.src != f.dst && f.src < 4 && f.dst < 4));
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Barrier-synchronised blocks: one receiver asks many senders at once and waits for all of them.
 
-use super::pairs::{fits_time, group, name};
-use super::{BuildError, Context, WorkloadEntry, must_end};
+use super::pairs::{group, name};
+use super::{BuildError, Context, WorkloadEntry, must_end, times};
 use crate::config::WorkloadKind;
 use crate::topology::optional;
 use forebay_param::{Entry, Kind, Values};
@@ -70,7 +70,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     let [start, gap, jitter] = ["start", "gap", "jitter"].map(|k| values.time(k));
     let request_latency = values.opt_time("request-latency");
     let per_round = gap.saturating_add(jitter).saturating_add(request_latency.unwrap_or(Time::ZERO));
-    fits_time("gap", start, per_round, u64::from(rounds.unwrap_or(1)), Time::ZERO)?;
+    times::repeats_fit("gap", context, start, per_round, rounds)?;
     Ok(WorkloadKind::Incast { senders, receiver, block, rounds, start, gap, request_latency, jitter })
 }
 

@@ -1,7 +1,7 @@
 //! From a load to an arrival rate: flows per second = load * reference rate / (8 * mean bytes of a flow).
 
 use super::{BuildError, Context};
-use crate::topology::{find_port, host_rate};
+use crate::topology::{attached_port, find_port};
 use forebay_param::Values;
 use forebay_sampling::{SizeDist, math};
 use forebay_units::NodeId;
@@ -26,7 +26,11 @@ pub(super) fn flows_per_sec(
                 ));
             }
         },
-        _ => from.iter().filter_map(|&h| host_rate(context.network, h)).map(|r| r.0 as f64).sum(),
+        _ => {
+            let attached = attached_port(context.network);
+            let rate = |h: &NodeId| attached[*h as usize].map_or(0.0, |p| context.network.ports[p as usize].rate.0 as f64);
+            from.iter().map(rate).sum()
+        }
     };
     let mean = match values.text("load-of").as_str() {
         "wire" => mean_wire_bytes(sizes, context.tcp.mss, context.tcp.header),

@@ -1,7 +1,7 @@
 //! One flow per pair of hosts, endless or of one size.
 
-use super::pairs::{self, FROM_DOC, PATTERN, PATTERN_SEED, PER_PAIR, TO_DOC, pairs};
-use super::{BuildError, Context, WorkloadEntry, must_end};
+use super::pairs::{FROM_DOC, PATTERN, PATTERN_SEED, PER_PAIR, TO_DOC, pairs};
+use super::{BuildError, Context, WorkloadEntry, must_end, times};
 use crate::config::WorkloadKind;
 use crate::topology::optional;
 use forebay_param::{Entry, Kind, Values};
@@ -44,7 +44,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     }
     must_end(context, size.is_some() || stop_after.is_some(), "size")?;
     let [start, stagger, jitter] = ["start", "stagger", "jitter"].map(|k| values.time(k));
-    pairs::fits_time("stagger", start, stagger, pairs.len() as u64, jitter.saturating_add(stop_after.unwrap_or(Time::ZERO)))?;
+    times::fits("stagger", start, stagger, pairs.len() as u64, jitter.saturating_add(stop_after.unwrap_or(Time::ZERO)))?;
     Ok(WorkloadKind::Long { pairs, size, start, stagger, jitter, stop_after })
 }
 

@@ -17,6 +17,7 @@ mod requests;
 mod table_listing;
 #[cfg(test)]
 mod testing;
+mod times;
 
 pub use load::mean_wire_bytes;
 
@@ -64,4 +65,16 @@ fn must_end(context: &Context<'_>, limited: bool, key: &'static str) -> Result<(
         key,
         format!("the scenario has no `duration`, so this traffic would never end: set `{key}` or `duration`"),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::topology::testing::check_entry;
+
+    #[test]
+    fn registries_are_sound() {
+        let topologies = crate::topology::REGISTRY.iter().map(|t| t.entry);
+        let workloads = super::REGISTRY.iter().map(|w| w.entry);
+        topologies.chain(workloads).for_each(check_entry);
+    }
 }

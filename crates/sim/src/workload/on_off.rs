@@ -1,11 +1,11 @@
 //! Trains on persistent connections: write, pause, write again.
 
-use super::pairs::{FROM_DOC, PATTERN, PATTERN_SEED, PER_PAIR, TO_DOC, fits_time, pairs};
+use super::pairs::{FROM_DOC, PATTERN, PATTERN_SEED, PER_PAIR, TO_DOC, pairs};
+use super::times::{fits, longest, repeats_fit};
 use super::{BuildError, Context, WorkloadEntry, must_end};
 use crate::config::WorkloadKind;
 use crate::topology::{optional, required};
 use forebay_param::{Entry, Kind, Values};
-use forebay_sampling::TimeDist;
 use forebay_units::Time;
 
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
@@ -68,22 +68,15 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
         if at < start {
             return Err(BuildError::new("last-at", format!("must not be before `start` ({start})")));
         }
-        fits_time("last-at", at, Time::ZERO, 0, Time::ZERO)?;
+        fits("last-at", at, Time::ZERO, 0, Time::ZERO)?;
     }
     must_end(context, trains.is_some() || last.is_some(), "trains")?;
     // Without time between two writes an endless open loop would stay at one instant forever.
     if !after_completion && trains.is_none() && longest(&gaps) == Time::ZERO {
         return Err(BuildError::new("gaps", "endless trains with `gap-from = \"start\"` need a pause longer than 0"));
     }
-    fits_time("gaps", start, longest(&gaps), u64::from(trains.unwrap_or(1)), Time::ZERO)?;
+    repeats_fit("gaps", context, start, longest(&gaps), trains)?;
     Ok(WorkloadKind::OnOff { pairs, sizes: values.size_dist("sizes"), gaps, after_completion, trains, start, last })
-}
-
-/// The longest pause, or the mean of a distribution without one.
-fn longest(gaps: &TimeDist) -> Time {
-    match gaps {
-        TimeDist::Const(t) | TimeDist::Uniform(_, t) | TimeDist::LogUniform(_, t) | TimeDist::Exponential(t) => *t,
-    }
 }
 
 #[cfg(test)]
@@ -91,7 +84,7 @@ mod tests {
     use super::super::testing::World;
     use super::*;
     use forebay_param::Value;
-    use forebay_sampling::SizeDist;
+    use forebay_sampling::{SizeDist, TimeDist};
     use forebay_units::Bytes;
 
     fn given(gap: Time, extra: &[(&'static str, Value)]) -> Vec<(&'static str, Value)> {

@@ -4,7 +4,7 @@ use super::{BuildError, Context};
 use crate::topology::{self, optional};
 use forebay_param::{Kind, Param, Values};
 use forebay_sampling::Rng;
-use forebay_units::{NodeId, Time};
+use forebay_units::NodeId;
 
 /// Most pairs of one workload; each is a connection with its own state.
 const MAX_PAIRS: u64 = 10_000_000;
@@ -53,19 +53,6 @@ pub(super) fn hosts_or_group(
 /// The first of `names` that is a group of the topology.
 pub(super) fn group(context: &Context<'_>, names: &[&str]) -> Option<Vec<NodeId>> {
     names.iter().find_map(|name| context.network.host_groups.iter().find(|(n, _)| n == name)).map(|(_, hosts)| hosts.clone())
-}
-
-/// Refuses start times that simulated time cannot hold: `count` starts from `start`, `step` apart, and `extra` after the last.
-pub(super) fn fits_time(key: &'static str, start: Time, step: Time, count: u64, extra: Time) -> Result<(), BuildError> {
-    let last = u128::from(start.0) + u128::from(step.0) * u128::from(count) + u128::from(extra.0);
-    // Half the range leaves room for whatever timers run after the last start.
-    if last > u128::from(Time::NEVER.0 / 2) {
-        return Err(BuildError::new(
-            key,
-            format!("the last start is beyond the end of simulated time, {}", Time(Time::NEVER.0 / 2)),
-        ));
-    }
-    Ok(())
 }
 
 /// Name of a node for messages.

@@ -2,7 +2,7 @@
 
 use super::load::flows_per_sec;
 use super::pairs::{FROM_DOC, TO_DOC, hosts_or_group, name};
-use super::{BuildError, Context, WorkloadEntry, must_end};
+use super::{BuildError, Context, WorkloadEntry, must_end, times};
 use crate::config::WorkloadKind;
 use crate::topology::{optional, required};
 use forebay_param::{Entry, Kind, Values};
@@ -62,9 +62,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     {
         return Err(BuildError::new("stop", format!("must be later than `start` ({start})")));
     }
-    if start > Time(Time::NEVER.0 / 2) {
-        return Err(BuildError::new("start", "is beyond the end of simulated time"));
-    }
+    times::fits("start", start, Time::ZERO, 0, Time::ZERO)?;
     let flows = values.opt_int("flows").map(|n| n as u64);
     must_end(context, stop.is_some() || flows.is_some(), "stop")?;
     let flows_per_sec = flows_per_sec(values, context, &from, &sizes)?;

@@ -1,11 +1,11 @@
 //! Closed loop of requests and responses, both carried by the network.
 
-use super::pairs::{PATTERN, PATTERN_SEED, PER_PAIR, fits_time, pairs};
+use super::pairs::{PATTERN, PATTERN_SEED, PER_PAIR, pairs};
+use super::times::{longest, repeats_fit};
 use super::{BuildError, Context, WorkloadEntry, must_end};
 use crate::config::WorkloadKind;
 use crate::topology::{optional, required};
 use forebay_param::{Entry, Kind, Values};
-use forebay_units::Time;
 
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
     entry: Entry {
@@ -42,12 +42,13 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     let count = values.opt_int("count").map(|n| n as u32);
     must_end(context, count.is_some(), "count")?;
     let start = values.time("start");
-    fits_time("start", start, Time::ZERO, 0, Time::ZERO)?;
+    let think = values.time_dist("think");
+    repeats_fit("think", context, start, longest(&think), count)?;
     Ok(WorkloadKind::Requests {
         pairs,
         request: values.size_dist("request"),
         response: values.size_dist("response"),
-        think: values.time_dist("think"),
+        think,
         count,
         start,
     })
@@ -59,6 +60,7 @@ mod tests {
     use super::*;
     use forebay_param::Value;
     use forebay_sampling::{SizeDist, TimeDist};
+    use forebay_units::Time;
 
     #[test]
     fn builds() {
@@ -72,6 +74,8 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
+        let long = ("think", Value::TimeDist(TimeDist::Exponential(Time::NEVER)));
+        assert_eq!(w.refused("requests", &[response.clone(), long]), "think");
         w.duration = None;
         assert_eq!(w.refused("requests", &[response]), "count");
     }

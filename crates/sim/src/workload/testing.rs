@@ -18,7 +18,7 @@ impl World {
         let law = &LAWS[0];
         let law_values = values(law.entry, &[]);
         let transport = Values(crate::tcp::profile::PARAMS.iter().map(|p| (p.key, Value::Unset)).collect());
-        let tcp = crate::tcp::profile::resolve("ns2", (law.build)(&law_values), law.ecn, &transport);
+        let tcp = crate::tcp::profile::resolve("ns2", law, (law.build)(&law_values), &transport);
         World { network: build(topology, given).unwrap(), tcp, duration: Some(Time::from_secs(1)) }
     }
 

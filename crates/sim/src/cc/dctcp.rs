@@ -1,0 +1,165 @@
+//! DCTCP (RFC 8257): reduce in proportion to the fraction of marked bytes, once per window; losses halve as in TCP.
+
+use super::newreno::halve;
+use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Trigger, Window};
+use forebay_param::{Entry, Kind, Param};
+
+/// Parameters, from the registry entry.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Config {
+    g: f64,
+    alpha: f64,
+    min_cwnd: f64,
+    no_growth_on_ece: bool,
+    /// Kernel arithmetic: alpha in 1/1024, shift by g.
+    fixed_point: bool,
+}
+
+/// State of one connection.
+#[derive(Debug, Clone)]
+pub struct Dctcp {
+    c: Config,
+    alpha: f64,
+    bytes_acked: u64,
+    bytes_marked: u64,
+    /// End of the observation window, as a stream offset (DCTCP.WindowEnd).
+    window_end: u64,
+}
+
+impl Dctcp {
+    pub(super) fn new(c: &Config) -> Dctcp {
+        Dctcp { c: *c, alpha: c.alpha, bytes_acked: 0, bytes_marked: 0, window_end: 0 }
+    }
+
+    /// alpha <- (1 - g) alpha + g F (RFC 8257 section 3.3, step 7).
+    fn update_alpha(&mut self) {
+        let g = self.c.g;
+        if self.c.fixed_point {
+            // Linux dctcp_update_alpha: alpha is an integer of 1/1024 and loses at least one unit, so that it can reach 0.
+            let old = (self.alpha * 1024.0) as u64;
+            let decay = ((old as f64 * g) as u64).max(u64::from(old > 0));
+            let gain = (self.bytes_marked as f64 * 1024.0 * g) as u64 / self.bytes_acked;
+            self.alpha = (old - decay + gain).min(1024) as f64 / 1024.0;
+        } else {
+            self.alpha = (1.0 - g) * self.alpha + g * self.bytes_marked as f64 / self.bytes_acked as f64;
+        }
+    }
+}
+
+impl CongestionControl for Dctcp {
+    #[inline]
+    fn in_ack_event(&mut self, _w: &mut Window, ack: &Ack) {
+        // RFC 8257 section 3.3: SACK information is ignored, duplicates add nothing.
+        self.bytes_acked += ack.acked;
+        if ack.ece {
+            self.bytes_marked += ack.acked;
+        }
+        if ack.snd_una > self.window_end {
+            // A window in which nothing was acknowledged says nothing about marks.
+            if self.bytes_acked > 0 {
+                self.update_alpha();
+            }
+            self.window_end = ack.snd_nxt;
+            self.bytes_acked = 0;
+            self.bytes_marked = 0;
+        }
+    }
+
+    #[inline]
+    fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
+        // DCTCP spec 2.3: growth continues on ECE ACKs of a window that has been cut, unless the scenario forbids it.
+        if !(ack.ece && self.c.no_growth_on_ece) {
+            w.reno(ack.grow);
+        }
+    }
+
+    fn ssthresh(&mut self, w: &Window, trigger: Trigger) -> f64 {
+        match trigger {
+            // RFC 8257 section 3.3, step 9; alpha was updated by this very ACK if it closed a window.
+            Trigger::Ecn if self.c.fixed_point => {
+                let (cwnd, alpha) = (w.cwnd as u64, (self.alpha * 1024.0) as u64);
+                (cwnd - ((cwnd * alpha) >> 11)) as f64
+            }
+            Trigger::Ecn => w.cwnd * (1.0 - self.alpha / 2.0),
+            // RFC 8257 section 3.5: losses are handled as in conventional TCP.
+            Trigger::Loss | Trigger::Timeout => halve(w, trigger),
+        }
+        .max(self.c.min_cwnd)
+    }
+
+    fn cwnd_event(&mut self, _w: &mut Window, event: Event) {
+        if let Event::Timeout { snd_max } = event {
+            // Marks counted before the timeout belong to a window that no longer exists; alpha itself is kept.
+            self.window_end = snd_max;
+            self.bytes_acked = 0;
+            self.bytes_marked = 0;
+        }
+    }
+
+    fn alpha(&self) -> f64 {
+        self.alpha
+    }
+}
+
+pub(super) const ENTRY: LawEntry = LawEntry {
+    entry: Entry {
+        name: "dctcp",
+        summary: "cuts in proportion to the fraction of marked bytes (RFC 8257)",
+        params: &[
+            Param { key: "g", kind: Kind::Float(1e-6, 1.0), default: Some("0.0625"), doc: "weight of the newest marked fraction in alpha (RFC 8257 section 4.2)" },
+            Param { key: "alpha", kind: Kind::Float(0.0, 1.0), default: Some("1.0"), doc: "initial alpha (RFC 8257 section 3.3)" },
+            Param { key: "min-cwnd", kind: Kind::Float(1.0, 1000.0), default: Some("2.0"), doc: "floor of a reduction in segments" },
+            Param { key: "no-growth-on-ece", kind: Kind::Bool, default: Some("false"), doc: "do not grow on an ACK that carries ECE" },
+            Param {
+                key: "arithmetic",
+                kind: Kind::Choice(&["paper", "linux"]),
+                default: Some("paper"),
+                doc: "real numbers, or the kernel's fixed point with alpha in 1/1024",
+            },
+        ],
+    },
+    needs_marks: true,
+    ecn: "dctcp",
+    recovery: None,
+    build: |v| {
+        LawConfig::Dctcp(Config {
+            g: v.float("g"),
+            alpha: v.float("alpha"),
+            min_cwnd: v.float("min-cwnd"),
+            no_growth_on_ece: v.bool("no-growth-on-ece"),
+            fixed_point: v.text("arithmetic") == "linux",
+        })
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn law(fixed_point: bool) -> Dctcp {
+        Dctcp::new(&Config { g: 1.0 / 16.0, alpha: 1.0, min_cwnd: 2.0, no_growth_on_ece: false, fixed_point })
+    }
+
+    /// Claim `dctcp-cut-proportional`: with 8 of 10 packets marked in steady state the cut is 40 %, with 1 of 10 it is 5 %.
+    #[test]
+    fn steady_cut_is_half_the_marked_fraction() {
+        for fixed_point in [false, true] {
+            for marked in [1, 8, 10, 0] {
+                let mut d = law(fixed_point);
+                let mut w = Window { cwnd: 10.0, ssthresh: 10.0, flight: 10.0 };
+                for packet in 1..=20_000u64 {
+                    let (una, ece) = (packet * 1460, packet % 10 < marked);
+                    let ack = Ack {
+                        now: 0, snd_una: una, snd_nxt: una + 14_600, acked: 1460, delivered: 1460, ece, grow: 1.0, rtt: None, srtt: 0, min_rtt: 0,
+                        mss: 1460,
+                    };
+                    d.in_ack_event(&mut w, &ack);
+                }
+                let w = Window { cwnd: 1000.0, ssthresh: 10.0, flight: 1000.0 };
+                let cut = 1.0 - d.ssthresh(&w, Trigger::Ecn) / w.cwnd;
+                assert!((cut - marked as f64 / 20.0).abs() < 0.01, "{marked} of 10, fixed {fixed_point}: cut {cut}");
+                assert_eq!(d.ssthresh(&w, Trigger::Loss), 500.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The hooks of a law, named and timed as Linux's `tcp_congestion_ops`.
+//!
+//! Order on an ACK: (1) `snd_una` advances and the RTT filter takes its sample; (2) [`in_ack_event`](CongestionControl::in_ack_event),
+//! on every ACK, duplicates included; (3) loss recovery decides: if the ACK starts a reduction, the trigger is known and the
+//! connection's state says so before [`ssthresh`](CongestionControl::ssthresh) is asked; (4) otherwise, when the ACK advanced,
+//! [`pkts_acked`](CongestionControl::pkts_acked) and, if growth is allowed, [`cong_avoid`](CongestionControl::cong_avoid).
+
+/// Congestion window and slow start threshold, in segments, with fractions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Window {
+    /// Congestion window.
+    pub cwnd: f64,
+    /// Slow start threshold; infinite until the first reduction.
+    pub ssthresh: f64,
+    /// Data outstanding when a hook is called, in segments (limited-transmit segments not counted, RFC 5681 section 3.2).
+    pub flight: f64,
+}
+
+impl Window {
+    /// Whether the window is below the slow start threshold.
+    #[inline]
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Slow start by `grow` segments; returns what is left for congestion avoidance after reaching the threshold.
+    #[inline]
+    pub fn slow_start(&mut self, grow: f64) -> f64 {
+        let target = self.cwnd + grow;
+        if target <= self.ssthresh {
+            self.cwnd = target;
+            return 0.0;
+        }
+        self.cwnd = self.ssthresh;
+        target - self.ssthresh
+    }
+
+    /// Standard growth: slow start below the threshold, one segment per window above (RFC 5681 section 3.1).
+    #[inline]
+    pub fn reno(&mut self, grow: f64) {
+        let rest = if self.in_slow_start() { self.slow_start(grow) } else { grow };
+        if rest > 0.0 {
+            self.cwnd += rest / self.cwnd;
+        }
+    }
+}
+
+/// Facts about one ACK.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ack {
+    /// Time, ps.
+    pub now: u64,
+    /// Stream offset after the ACK.
+    pub snd_una: u64,
+    /// Stream offset of the next new byte.
+    pub snd_nxt: u64,
+    /// Bytes newly acknowledged cumulatively; 0 for a duplicate.
+    pub acked: u64,
+    /// Bytes newly known to be delivered, SACKed ones included.
+    pub delivered: u64,
+    /// Whether the ACK carries ECE.
+    pub ece: bool,
+    /// Segments to grow by, by the stack's counting rule.
+    pub grow: f64,
+    /// RTT sample of this ACK, ps, if it gave one.
+    pub rtt: Option<u64>,
+    /// Smoothed RTT, ps.
+    pub srtt: u64,
+    /// Smallest RTT of the connection so far, ps.
+    pub min_rtt: u64,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+}
+
+/// Why a new threshold is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trigger {
+    /// ECE on an ACK, once per window.
+    Ecn,
+    /// Loss found by duplicate ACKs, SACK, RACK or a tail loss probe.
+    Loss,
+    /// Retransmission timeout (the first of a series: back-offs do not ask again, RFC 5681 section 3.1).
+    Timeout,
+}
+
+/// Things that happen to a window beside ACKs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// First transmission after nothing was outstanding; the idle time in ps.
+    TxStart {
+        /// Now, ps.
+        now: u64,
+        /// Time since the last transmission, ps.
+        idle: u64,
+    },
+    /// The window was collapsed to the restart window after an idle RTO.
+    Restart,
+    /// A retransmission timeout; the window is 1 now. Next new byte and unacknowledged byte as stream offsets.
+    Timeout {
+        /// Stream offset of the highest byte sent so far.
+        snd_max: u64,
+    },
+    /// A recovery or CWR episode ended.
+    Complete,
+}
+
+/// A law. Every hook may rely on the order in the module's description; the defaults do nothing.
+pub trait CongestionControl {
+    /// On every ACK, duplicates included, before recovery looks at it. For counting marks.
+    fn in_ack_event(&mut self, _w: &mut Window, _ack: &Ack) {}
+
+    /// On every ACK that advances `snd_una`, in any state, unless it starts a reduction. For delay signals.
+    fn pkts_acked(&mut self, _w: &mut Window, _ack: &Ack) {}
+
+    /// Grow: the ACK advanced, nothing is being recovered, and the application filled the window (where the stack asks for that).
+    fn cong_avoid(&mut self, w: &mut Window, ack: &Ack);
+
+    /// The threshold for a reduction that `trigger` starts now; at least 2. The caller sets window and threshold.
+    fn ssthresh(&mut self, w: &Window, trigger: Trigger) -> f64;
+
+    /// Something else happened to the window; called after it was changed.
+    fn cwnd_event(&mut self, _w: &mut Window, _event: Event) {}
+
+    /// The window after a reduction proved spurious; `prior` is the window before it.
+    fn undo_cwnd(&mut self, w: &Window, prior: f64) -> f64 {
+        w.cwnd.max(prior)
+    }
+
+    /// The law's estimate of the marked fraction; NaN if it has none.
+    fn alpha(&self) -> f64 {
+        f64::NAN
+    }
+}

@@ -1,0 +1,44 @@
+//! The AIMD window of RFC 5681, with classic ECN (RFC 3168). Recovery (RFC 6582) is the stack's.
+
+use super::{Ack, CongestionControl, LawConfig, LawEntry, Trigger, Window};
+use forebay_param::Entry;
+
+/// No parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Config;
+
+/// Additive increase, halving.
+#[derive(Debug, Clone, Copy)]
+pub struct NewReno;
+
+impl NewReno {
+    pub(super) fn new(_: &Config) -> NewReno {
+        NewReno
+    }
+}
+
+impl CongestionControl for NewReno {
+    #[inline]
+    fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
+        w.reno(ack.grow);
+    }
+
+    fn ssthresh(&mut self, w: &Window, trigger: Trigger) -> f64 {
+        halve(w, trigger)
+    }
+}
+
+/// Half of what is outstanding (RFC 5681 equation 4); half of the window on ECE (RFC 3168 section 6.1.2). At least 2.
+#[inline]
+pub(super) fn halve(w: &Window, trigger: Trigger) -> f64 {
+    let base = if trigger == Trigger::Ecn { w.cwnd } else { w.flight };
+    (base / 2.0).max(2.0)
+}
+
+pub(super) const ENTRY: LawEntry = LawEntry {
+    entry: Entry { name: "newreno", summary: "AIMD with NewReno recovery (RFC 5681, RFC 6582)", params: &[] },
+    needs_marks: false,
+    ecn: "off",
+    recovery: None,
+    build: |_| LawConfig::NewReno(Config),
+};

@@ -1,0 +1,13 @@
+//! Reno: NewReno's window rule; without SACK, its recovery ends with the first new ACK (RFC 5681 section 3.2).
+
+use super::{LawConfig, LawEntry, newreno};
+use crate::config::Recovery;
+use forebay_param::Entry;
+
+pub(super) const ENTRY: LawEntry = LawEntry {
+    entry: Entry { name: "reno", summary: "AIMD with Reno recovery (RFC 5681): one loss per window repaired", params: &[] },
+    needs_marks: false,
+    ecn: "off",
+    recovery: Some(Recovery::Reno),
+    build: |_| LawConfig::NewReno(newreno::Config),
+};

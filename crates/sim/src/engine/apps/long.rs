@@ -1,0 +1,61 @@
+//! One flow per pair, finite or endless.
+
+use super::super::core::{Core, First, Notice, OpenSpec};
+use super::super::hosts::Wake;
+use crate::config::{Workload, WorkloadKind};
+use forebay_sampling::Rng;
+
+/// Runtime of a `long` workload.
+pub struct Long {
+    flows: Vec<(u64, u32, u32)>,
+    first: First,
+    stop_after: Option<u64>,
+    group: usize,
+    unstarted: usize,
+}
+
+impl Long {
+    pub(super) fn new(w: &Workload, mut rng: Rng) -> Long {
+        let WorkloadKind::Long { pairs, size, start, stagger, jitter, stop_after } = &w.kind else { unreachable!("kind checked by the caller") };
+        let flow = |(i, &(src, dst)): (usize, &(u32, u32))| {
+            let time = start.0 + stagger.0 * i as u64 + rng.below(jitter.0 + 1);
+            (time, src, dst)
+        };
+        Long {
+            flows: pairs.iter().enumerate().map(flow).collect(),
+            first: size.map_or(First::Endless, First::Only),
+            stop_after: stop_after.map(|t| t.0),
+            group: w.group,
+            unstarted: pairs.len(),
+        }
+    }
+
+    pub(super) fn start(&mut self, core: &mut Core, id: u32) {
+        for &(time, src, dst) in &self.flows {
+            let conn = core.connect(time, OpenSpec { src, dst, group: self.group, app: id, tag: 0, first: self.first });
+            // The application is told when the flow starts, and stops it if it is to stop.
+            core.wake(src, src, time, Wake::App { app: id, tag: u64::MAX });
+            if let (Some(after), First::Endless) = (self.stop_after, self.first) {
+                core.wake(src, src, time.saturating_add(after), Wake::App { app: id, tag: u64::from(conn) });
+            }
+        }
+    }
+
+    pub(super) fn on_wake(&mut self, core: &mut Core, _id: u32, now: u64, tag: u64) {
+        if tag == u64::MAX {
+            self.unstarted -= 1;
+        } else {
+            core.stop(tag as u32, now);
+        }
+    }
+
+    pub(super) fn on_notice(&mut self, _core: &mut Core, _id: u32, _now: u64, _notice: Notice) {}
+
+    pub(super) fn finished(&self) -> bool {
+        self.unstarted == 0
+    }
+
+    pub(super) fn expected(&self) -> u64 {
+        if self.first == First::Endless { 0 } else { self.flows.len() as u64 }
+    }
+}

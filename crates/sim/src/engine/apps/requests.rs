@@ -1,0 +1,114 @@
+//! Closed loop: a client's request travels as data to the server, which answers; the client thinks and asks again.
+
+use super::super::core::{Core, First, Notice, OpenSpec};
+use super::super::hosts::Wake;
+use crate::config::{Workload, WorkloadKind};
+use forebay_sampling::{Rng, SizeDist, TimeDist};
+
+/// Bit of a connection's tag that stands for the direction from server to client.
+const ANSWER: u64 = 1 << 63;
+
+struct Pair {
+    client: u32,
+    server: u32,
+    /// Connections of the two directions.
+    up: u32,
+    down: u32,
+    left: u32,
+    asked: u64,
+    client_rng: Rng,
+    server_rng: Rng,
+}
+
+/// Runtime of a `requests` workload.
+pub struct Requests {
+    pairs: Vec<Pair>,
+    request: SizeDist,
+    response: SizeDist,
+    think: TimeDist,
+    start: u64,
+    group: usize,
+    /// Requests still to be sent; `u64::MAX` for no end.
+    left: u64,
+    total: u64,
+    /// Answers still to come.
+    waiting: u64,
+}
+
+impl Requests {
+    pub(super) fn new(w: &Workload, rng: &dyn Fn(u64) -> Rng) -> Requests {
+        let WorkloadKind::Requests { pairs, request, response, think, count, start } = &w.kind else {
+            unreachable!("kind checked by the caller")
+        };
+        let pair = |(i, &(client, server)): (usize, &(u32, u32))| Pair {
+            client,
+            server,
+            up: 0,
+            down: 0,
+            left: count.unwrap_or(u32::MAX),
+            asked: 0,
+            client_rng: rng(2 * i as u64),
+            server_rng: rng(2 * i as u64 + 1),
+        };
+        let left = count.map_or(u64::MAX, |n| u64::from(n) * pairs.len() as u64);
+        Requests {
+            pairs: pairs.iter().enumerate().map(pair).collect(),
+            request: request.clone(),
+            response: response.clone(),
+            think: think.clone(),
+            start: start.0,
+            group: w.group,
+            left,
+            total: if left == u64::MAX { 0 } else { 2 * left },
+            waiting: 0,
+        }
+    }
+
+    pub(super) fn start(&mut self, core: &mut Core, id: u32) {
+        for i in 0..self.pairs.len() {
+            let Pair { client, server, .. } = self.pairs[i];
+            let spec = |src, dst, tag| OpenSpec { src, dst, group: self.group, app: id, tag, first: First::Nothing };
+            self.pairs[i].up = core.connect(0, spec(client, server, i as u64));
+            self.pairs[i].down = core.connect(0, spec(server, client, i as u64 | ANSWER));
+            core.wake(client, client, self.start, Wake::App { app: id, tag: i as u64 });
+        }
+    }
+
+    pub(super) fn on_wake(&mut self, core: &mut Core, id: u32, now: u64, tag: u64) {
+        let p = &mut self.pairs[tag as usize];
+        if p.left != u32::MAX {
+            p.left -= 1;
+            self.left -= 1;
+        }
+        self.waiting += 1;
+        let query = u64::from(id) << 40 | tag << 20 | p.asked;
+        p.asked += 1;
+        core.query_starts.push((query, now, id));
+        let bytes = self.request.sample(&mut p.client_rng);
+        core.write(p.up, now, Some(bytes), query);
+    }
+
+    pub(super) fn on_notice(&mut self, core: &mut Core, id: u32, now: u64, notice: Notice) {
+        let Notice::Delivered { conn, message } = notice else { return };
+        let tag = core.streams[conn as usize].tag;
+        let i = (tag & !ANSWER) as usize;
+        let p = &mut self.pairs[i];
+        if tag & ANSWER == 0 {
+            let bytes = self.response.sample(&mut p.server_rng);
+            return core.write(p.down, now, Some(bytes), message.query);
+        }
+        self.waiting -= 1;
+        if p.left > 0 {
+            let at = now.saturating_add(self.think.sample(&mut p.client_rng).0);
+            core.wake(p.client, p.client, at, Wake::App { app: id, tag: i as u64 });
+        }
+    }
+
+    pub(super) fn finished(&self) -> bool {
+        self.left == 0 && self.waiting == 0
+    }
+
+    pub(super) fn expected(&self) -> u64 {
+        self.total
+    }
+}

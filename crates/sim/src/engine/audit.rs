@@ -1,0 +1,40 @@
+//! Conservation, asserted in every run: nothing is lost but what was dropped, and nothing appears from nowhere.
+
+use super::core::Core;
+use std::collections::BTreeMap;
+
+impl Core {
+    /// Checks packets sent = received + dropped + in flight, for every open connection and for the closed ones together, and that every
+    /// port's queue is what its ring says.
+    ///
+    /// # Panics
+    /// When the balance is off: a bug in the simulator, whose results must not be used.
+    pub(super) fn audit(&mut self) {
+        self.settle_drops();
+        let mut flying: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut stale = 0;
+        for port in &self.fabric.ports {
+            port.audit();
+            let mut position = port.ring.head();
+            while position != port.ring.tail() {
+                let p = port.ring.packet(position);
+                let s = &self.streams[p.conn as usize];
+                if s.live && s.generation == p.generation() {
+                    *flying.entry(p.conn).or_default() += 1;
+                } else {
+                    stale += 1;
+                }
+                position = port.ring.next(position);
+            }
+        }
+        for (conn, stream) in self.streams.iter().enumerate().filter(|(_, s)| s.live) {
+            let (sender, receiver) = (&self.senders[conn], &self.receivers[conn]);
+            let sent = sender.packets + receiver.sent;
+            let known = sender.received + receiver.packets + stream.dropped + flying.get(&(conn as u32)).copied().unwrap_or(0);
+            assert_eq!(sent, known, "conservation: packets of connection {} do not add up", stream.conn_id);
+            assert!(sender.una <= receiver.rcv_nxt && receiver.rcv_nxt <= sender.high, "conservation: bytes of connection {}", stream.conn_id);
+        }
+        let c = self.closed;
+        assert_eq!(c.sent, c.received + c.dropped + c.stale + stale, "conservation: packets of closed connections do not add up");
+    }
+}

@@ -1,0 +1,291 @@
+//! What applications and the main loop share: the fabric, the hosts, the connections and their rows.
+
+use super::fabric::Fabric;
+use super::hosts::{Host, Wake};
+use super::stream::{Message, Stream};
+use crate::config::{Network, TcpConfig};
+use crate::net::packet::{Packet, SackBlocks, Wire};
+use crate::observe::{FlowRow, TcpRow};
+use crate::tcp::Address;
+use crate::tcp::receiver::Receiver;
+use crate::tcp::sender::Sender;
+use forebay_sampling::Rng;
+
+/// Something an application may want to know.
+#[derive(Debug, Clone, Copy)]
+pub enum Notice {
+    /// The receiver has a message completely.
+    Delivered {
+        /// Connection slot.
+        conn: u32,
+        /// The message.
+        message: Message,
+    },
+    /// The sender knows that a message was delivered.
+    Acked {
+        /// Connection slot.
+        conn: u32,
+        /// The message.
+        message: Message,
+        /// Retransmission timeouts it took.
+        rtos: u32,
+    },
+}
+
+/// Where the next connection goes to and what carries it.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenSpec {
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Index of the transport.
+    pub group: usize,
+    /// Application that owns it.
+    pub app: u32,
+    /// The application's own name for it.
+    pub tag: u64,
+    /// What is written when it opens.
+    pub first: First,
+}
+
+/// What a connection's application writes when it opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum First {
+    /// Nothing yet.
+    #[default]
+    Nothing,
+    /// One message; the connection closes behind it.
+    Only(u64),
+    /// Data without end.
+    Endless,
+}
+
+/// The simulation without its applications.
+pub struct Core {
+    /// Network in motion.
+    pub fabric: Fabric,
+    /// Hosts by node number; switches have an unused entry.
+    pub hosts: Vec<Host>,
+    /// Transports.
+    pub tcp: Vec<TcpConfig>,
+    /// Sending endpoints by slot.
+    pub senders: Vec<Sender>,
+    /// Receiving endpoints by slot.
+    pub receivers: Vec<Receiver>,
+    /// Identities and messages by slot.
+    pub streams: Vec<Stream>,
+    pub(super) free: Vec<u32>,
+    conn_rng: Rng,
+    next_conn: u64,
+    /// Messages begun and not acknowledged, endless ones not counted.
+    pub open_messages: u64,
+    /// Messages finished.
+    pub done_messages: u64,
+    /// Connections open now, and the most there ever were.
+    pub live: u64,
+    /// Largest `live` so far.
+    pub peak_live: u64,
+    /// What applications are to be told after the current packet or timer.
+    pub notices: Vec<Notice>,
+    /// Finished messages.
+    pub flows: Vec<FlowRow>,
+    /// Queries begun: (number, start in ps, workload).
+    pub query_starts: Vec<(u64, u64, u32)>,
+    /// Samples of senders.
+    pub tcp_rows: Vec<TcpRow>,
+    /// Per application: index of its workload.
+    pub app_workload: Vec<u32>,
+    is_host: Vec<bool>,
+    tcp_series: Vec<(u64, u64)>,
+    pub(super) network: Network,
+    /// Packets sent, received and dropped on connections whose slot has been given back, and packets that came too late for theirs.
+    pub closed: PacketBalance,
+    pub(super) sampling: bool,
+}
+
+/// Packet counts for the conservation check.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PacketBalance {
+    /// Sent by either endpoint.
+    pub sent: u64,
+    /// Taken in by either endpoint.
+    pub received: u64,
+    /// Lost in the network.
+    pub dropped: u64,
+    /// Reached a host after the slot was given back.
+    pub stale: u64,
+}
+
+/// The way from an endpoint to the network.
+pub(super) struct Nic<'a> {
+    pub fabric: &'a mut Fabric,
+    pub port: u32,
+    pub now: u64,
+}
+
+impl Wire for Nic<'_> {
+    #[inline]
+    fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
+        self.fabric.enqueue(self.port, self.now, packet, sack);
+    }
+}
+
+impl Core {
+    /// Idle hosts on an idle network.
+    pub fn new(fabric: Fabric, network: &Network, tcp: Vec<TcpConfig>, seed: u64, tcp_series: Vec<(u64, u64)>) -> Core {
+        let mut hosts: Vec<Host> = (0..network.nodes.len()).map(|_| Host::default()).collect();
+        for (id, port) in network.ports.iter().enumerate() {
+            if network.nodes[port.from as usize].host {
+                hosts[port.from as usize].nic = id as u32;
+            }
+        }
+        Core {
+            fabric,
+            hosts,
+            tcp,
+            senders: Vec::new(),
+            receivers: Vec::new(),
+            streams: Vec::new(),
+            free: Vec::new(),
+            conn_rng: Rng::stream(seed, &[0xC0]),
+            next_conn: 0,
+            open_messages: 0,
+            done_messages: 0,
+            live: 0,
+            peak_live: 0,
+            notices: Vec::new(),
+            flows: Vec::new(),
+            query_starts: Vec::new(),
+            tcp_rows: Vec::new(),
+            app_workload: Vec::new(),
+            is_host: network.nodes.iter().map(|n| n.host).collect(),
+            sampling: !tcp_series.is_empty(),
+            tcp_series,
+            network: network.clone(),
+            closed: PacketBalance::default(),
+        }
+    }
+
+    /// Whether `node` is a host.
+    #[inline]
+    pub fn is_host(&self, node: u32) -> bool {
+        self.is_host[node as usize]
+    }
+
+    /// The static network.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// Sets a timer at `host` for `time`, on behalf of `origin` (the host where the cause lies).
+    pub fn wake(&mut self, origin: u32, host: u32, time: u64, wake: Wake) {
+        let issued = &mut self.hosts[origin as usize].issued;
+        *issued += 1;
+        let order = u64::from(origin) << 40 | *issued;
+        self.hosts[host as usize].add(time, order, wake);
+        self.fabric.wheel.mark(host, time);
+    }
+
+    /// Time that an ACK-sized packet takes from host `from` to host `to` on the empty path, ps.
+    pub fn small_packet_latency(&self, from: u32, to: u32, group: usize) -> u64 {
+        let path = self.fabric.fib().path(&self.network, from, to, 0);
+        let size = u64::from(self.tcp[group].ack_size);
+        path.iter().map(|&p| &self.network.ports[p as usize]).map(|p| p.delay.0 + p.rate.tx_time(size).0).sum()
+    }
+
+    /// Prepares a connection that opens at `time`. Only called between windows: slots are shared by all hosts.
+    pub fn connect(&mut self, time: u64, spec: OpenSpec) -> u32 {
+        let conn_id = self.next_conn;
+        self.next_conn += 1;
+        let c = &self.tcp[spec.group];
+        let isn = c.isn.unwrap_or_else(|| self.conn_rng.next_u64() as u32);
+        let slot = self.free.pop().unwrap_or(self.streams.len() as u32);
+        let fresh = slot as usize == self.streams.len();
+        let generation = if fresh { 0 } else { (self.streams[slot as usize].generation + 1) & 0x3F };
+        // The five-tuple: hosts and a port number that differs from connection to connection.
+        let hash = |a: u32, b: u32| Rng::stream(conn_id, &[u64::from(a), u64::from(b)]).next_u64() as u16;
+        let forward = Address { conn: slot, isn, dst: spec.dst as u16, hash: hash(spec.src, spec.dst), generation };
+        let back = Address { dst: spec.src as u16, hash: hash(spec.dst, spec.src), ..forward };
+        if fresh {
+            self.senders.push(Sender::new(c, forward, None));
+            self.receivers.push(Receiver::new(c, back));
+            self.streams.push(Stream::default());
+        } else {
+            let lent = self.senders[slot as usize].lend();
+            self.senders[slot as usize] = Sender::new(c, forward, lent);
+            self.receivers[slot as usize] = Receiver::new(c, back);
+        }
+        self.senders[slot as usize].group = spec.group as u16;
+        self.receivers[slot as usize].group = spec.group as u16;
+        let every = self.tcp_series.iter().find(|s| s.0 == conn_id).map(|s| s.1);
+        let stream = &mut self.streams[slot as usize];
+        let mut messages = std::mem::take(&mut stream.messages);
+        messages.clear();
+        *stream = Stream {
+            messages,
+            conn_id,
+            src: spec.src,
+            dst: spec.dst,
+            hash: forward.hash,
+            app: spec.app,
+            tag: spec.tag,
+            generation,
+            live: true,
+            first: spec.first,
+            next_sample: if every.is_some() { 0 } else { u64::MAX },
+            sample_every: every.unwrap_or(0),
+            ..Stream::default()
+        };
+        self.live += 1;
+        self.peak_live = self.peak_live.max(self.live);
+        self.wake(spec.src, spec.src, time, Wake::Open { conn: slot });
+        slot
+    }
+
+    /// The application hands `bytes` to connection `conn` at `now`; `None` writes without end. Call it at the sending host.
+    pub fn write(&mut self, conn: u32, now: u64, bytes: Option<u64>, query: u64) {
+        let (s, sender) = (&mut self.streams[conn as usize], &mut self.senders[conn as usize]);
+        let begin = sender.written;
+        let length = bytes.unwrap_or(u64::MAX / 4);
+        let end = bytes.map_or(u64::MAX, |b| begin + b);
+        let first_window = (sender.w.cwnd * f64::from(self.tcp[sender.group as usize].mss)) as u64;
+        s.messages.push_back(Message { begin, end, start: now, delivered: u64::MAX, query, first_window });
+        self.open_messages += u64::from(bytes.is_some());
+        if s.messages.len() == 1 {
+            sender.message = (begin, begin.saturating_add(first_window), end);
+        }
+        if s.messages.len() == s.delivered + 1 {
+            self.receivers[conn as usize].deliver_at = end;
+        }
+        let last = matches!(s.first, First::Only(_));
+        self.with_sender(conn, now, |sender, c, nic| sender.write(c, now, length, last, nic));
+    }
+
+    /// The application of an endless flow stops writing.
+    pub fn stop(&mut self, conn: u32, now: u64) {
+        self.with_sender(conn, now, |sender, c, nic| sender.stop(c, now, nic));
+    }
+
+    /// Calls the sender with its configuration and network card, then sees to its timer.
+    #[inline]
+    pub(super) fn with_sender(&mut self, conn: u32, now: u64, call: impl FnOnce(&mut Sender, &TcpConfig, &mut Nic<'_>)) {
+        let host = self.streams[conn as usize].src;
+        let sender = &mut self.senders[conn as usize];
+        let mut nic = Nic { fabric: &mut self.fabric, port: self.hosts[host as usize].nic, now };
+        let group = sender.group as usize;
+        call(sender, &self.tcp[group], &mut nic);
+        self.arm_sender(conn, host);
+    }
+
+    /// Makes sure a timer entry exists no later than the sender's deadline.
+    #[inline]
+    pub(super) fn arm_sender(&mut self, conn: u32, host: u32) {
+        let sender = &mut self.senders[conn as usize];
+        if sender.deadline < sender.armed {
+            sender.armed = sender.deadline;
+            let (deadline, generation) = (sender.deadline, self.streams[conn as usize].generation);
+            self.wake(host, host, deadline, Wake::Sender { conn, generation });
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! A packet or a timer meets an endpoint: the host side of the packet path.
+
+use super::core::{Core, First, Nic, Notice};
+use super::hosts::Wake;
+use crate::net::packet::{Packet, SackBlocks, flag};
+use crate::observe::{FlowRow, TcpRow};
+use crate::tcp::sender::{Phase, SendStats};
+
+impl Core {
+    /// Packet `p` reached host `node` at `now`.
+    #[inline]
+    pub(super) fn deliver(&mut self, node: u32, now: u64, p: &Packet, sack: Option<&SackBlocks>) {
+        let host = &mut self.hosts[node as usize];
+        host.note(now, u64::from(p.seq) << 8 | u64::from(p.flags) << 2 | u64::from(p.ecn()));
+        let port = host.nic;
+        let conn = p.conn;
+        let mut nic = Nic { fabric: &mut self.fabric, port, now };
+        if p.has(flag::ACK) {
+            let sender = &mut self.senders[conn as usize];
+            if sender.generation() != p.generation() {
+                self.closed.stale += 1;
+                return;
+            }
+            sender.received += 1;
+            sender.on_packet(&self.tcp[sender.group as usize], now, p, sack, &mut nic);
+            let (una, done) = (sender.una, sender.phase == Phase::Done);
+            if sender.deadline < sender.armed {
+                self.arm_sender(conn, node);
+            }
+            if una >= self.senders[conn as usize].message.2 {
+                self.message_acked(conn, now);
+            }
+            if self.sampling {
+                self.sample(conn, now);
+            }
+            if done {
+                self.close(conn);
+            }
+        } else {
+            let receiver = &mut self.receivers[conn as usize];
+            if receiver.generation() != p.generation() {
+                self.closed.stale += 1;
+                return;
+            }
+            receiver.on_packet(&self.tcp[receiver.group as usize], now, p, &mut nic);
+            if receiver.deadline < receiver.armed {
+                self.arm_receiver(conn, node);
+            }
+            if self.receivers[conn as usize].delivered >= self.receivers[conn as usize].deliver_at {
+                self.message_delivered(conn, now);
+            }
+        }
+    }
+
+    fn arm_receiver(&mut self, conn: u32, host: u32) {
+        let r = &mut self.receivers[conn as usize];
+        r.armed = r.deadline;
+        let (deadline, generation) = (r.deadline, r.generation());
+        self.wake(host, host, deadline, Wake::Receiver { conn, generation });
+    }
+
+    /// A timer entry at `node` came due. Application timers are the caller's.
+    pub(super) fn on_wake(&mut self, node: u32, now: u64, wake: Wake) {
+        match wake {
+            Wake::Open { conn } => {
+                self.with_sender(conn, now, |s, c, nic| s.open(c, now, nic));
+                match self.streams[conn as usize].first {
+                    First::Nothing => {}
+                    First::Only(bytes) => self.write(conn, now, Some(bytes), u64::MAX),
+                    First::Endless => self.write(conn, now, None, u64::MAX),
+                }
+            }
+            Wake::Sender { conn, generation } => {
+                let s = &mut self.senders[conn as usize];
+                if s.generation() != generation || s.armed != now {
+                    return;
+                }
+                s.armed = u64::MAX;
+                if s.deadline <= now {
+                    self.hosts[node as usize].note(now, 1 << 40);
+                    self.with_sender(conn, now, |s, c, nic| s.on_timer(c, now, nic));
+                } else {
+                    self.arm_sender(conn, node);
+                }
+            }
+            Wake::Receiver { conn, generation } => {
+                let r = &mut self.receivers[conn as usize];
+                if r.generation() != generation || r.armed != now {
+                    return;
+                }
+                r.armed = u64::MAX;
+                if r.deadline <= now {
+                    let mut nic = Nic { fabric: &mut self.fabric, port: self.hosts[node as usize].nic, now };
+                    r.on_timer(&self.tcp[r.group as usize], now, &mut nic);
+                } else if r.deadline != u64::MAX {
+                    self.arm_receiver(conn, node);
+                }
+            }
+            Wake::App { .. } => {}
+        }
+    }
+
+    #[inline(never)]
+    fn message_delivered(&mut self, conn: u32, now: u64) {
+        let s = &mut self.streams[conn as usize];
+        let r = &mut self.receivers[conn as usize];
+        while let Some(m) = s.messages.get_mut(s.delivered) {
+            if r.delivered < m.end {
+                break;
+            }
+            m.delivered = now;
+            s.delivered += 1;
+            self.notices.push(Notice::Delivered { conn, message: *m });
+        }
+        r.deliver_at = s.messages.get(s.delivered).map_or(u64::MAX, |m| m.end);
+    }
+
+    #[inline(never)]
+    fn message_acked(&mut self, conn: u32, now: u64) {
+        while self.senders[conn as usize].una >= self.senders[conn as usize].message.2 {
+            let rtos = self.senders[conn as usize].stats.rtos;
+            self.emit_row(conn, Some(now));
+            let s = &mut self.streams[conn as usize];
+            let Some(message) = s.messages.pop_front() else { return };
+            assert!(message.delivered <= now, "conservation: a message was acknowledged before it was delivered");
+            s.delivered -= 1;
+            self.open_messages -= 1;
+            self.done_messages += 1;
+            let sender = &mut self.senders[conn as usize];
+            sender.message = s.messages.front().map_or((0, 0, u64::MAX), |m| (m.begin, m.begin.saturating_add(m.first_window), m.end));
+            sender.stats = SendStats { cwnd_max: sender.w.cwnd, ..SendStats::default() };
+            self.notices.push(Notice::Acked { conn, message, rtos });
+        }
+    }
+
+    /// Appends the row of the oldest message of `conn`; `acked` is when it was acknowledged, if it was.
+    pub(super) fn emit_row(&mut self, conn: u32, acked: Option<u64>) {
+        let (s, sender) = (&mut self.streams[conn as usize], &self.senders[conn as usize]);
+        let Some(&m) = s.messages.front() else { return };
+        let stats = &sender.stats;
+        s.retx_before += stats.segs_retx;
+        let size = if m.end == u64::MAX { 0 } else { m.end - m.begin };
+        let acked_bytes = sender.una.min(sender.written).min(m.end).saturating_sub(m.begin);
+        let (src, dst, hash) = (s.src, s.dst, s.hash);
+        let row = FlowRow {
+            // Numbered by the report, in order of start.
+            flow_id: 0,
+            conn_id: s.conn_id,
+            workload: self.app_workload[s.app as usize],
+            group: u32::from(sender.group),
+            src,
+            dst,
+            size_bytes: size,
+            start_ps: m.start,
+            end_ps: m.delivered,
+            acked_ps: acked.unwrap_or(u64::MAX),
+            ideal_ps: if size == 0 { 0 } else { self.ideal(src, dst, hash, size, sender.group as usize) },
+            bytes_acked: acked_bytes,
+            segs_sent: stats.segs_sent,
+            segs_retx: stats.segs_retx,
+            rtos: stats.rtos,
+            rtos_head: stats.rtos_head,
+            rtos_tail: stats.rtos_tail,
+            fast_retx: stats.fast_retx,
+            ce_acked_bytes: stats.ce_bytes,
+            cwnd_max: stats.cwnd_max,
+            rtt_min_ps: stats.rtt_min,
+            rtt_mean_ps: stats.rtt_sum.checked_div(stats.rtt_count).unwrap_or(u64::MAX),
+            query_id: m.query,
+        };
+        self.flows.push(row);
+    }
+
+    /// Transfer time of `size` bytes as back-to-back segments over the empty path, ps: store and forward at every hop, no handshake,
+    /// no window. D(n, h), when segment n leaves hop h, is max(D(n-1, h), D(n, h-1)) + tx; all segments but the last are equal.
+    fn ideal(&self, src: u32, dst: u32, hash: u16, size: u64, group: usize) -> u64 {
+        let c = &self.tcp[group];
+        let (mss, header) = (u64::from(c.mss), u64::from(c.header));
+        let full = (size - 1) / mss;
+        let last = size - full * mss + header;
+        let (mut first, mut slowest, mut last_out, mut delay) = (0, 0, 0, 0);
+        let mut node = src;
+        let mut port = self.hosts[src as usize].nic;
+        loop {
+            let p = &self.network.ports[port as usize];
+            if full > 0 {
+                let tx = p.rate.tx_time(mss + header).0;
+                first += tx;
+                slowest = slowest.max(tx);
+                last_out = (first + (full - 1) * slowest).max(last_out);
+            }
+            last_out += p.rate.tx_time(last).0;
+            delay += p.delay.0;
+            node = if node == dst { node } else { p.to };
+            if node == dst {
+                return last_out + delay;
+            }
+            port = self.fabric.fib().next_port(node, dst, u32::from(hash));
+        }
+    }
+
+    fn sample(&mut self, conn: u32, now: u64) {
+        let s = &mut self.streams[conn as usize];
+        if now < s.next_sample {
+            return;
+        }
+        if s.sample_every > 0 {
+            s.next_sample = now - now % s.sample_every + s.sample_every;
+        }
+        let sender = &self.senders[conn as usize];
+        self.tcp_rows.push(TcpRow {
+            time_ps: now,
+            conn_id: s.conn_id,
+            cwnd: sender.w.cwnd,
+            ssthresh: sender.w.ssthresh,
+            unacked_bytes: sender.flight(),
+            srtt_ps: sender.rtt.srtt,
+            rto_ps: sender.rto(&self.tcp[sender.group as usize]),
+            alpha: crate::cc::CongestionControl::alpha(&sender.law),
+            bytes_acked: sender.una.min(sender.written),
+            retrans: s.retx_before + sender.stats.segs_retx,
+            ca_state: sender.ca as u8,
+        });
+    }
+
+    /// The connection has ended; its slot can be used again. What is still under way for it will be recognised by its generation.
+    fn close(&mut self, conn: u32) {
+        let (sender, receiver, stream) = (&self.senders[conn as usize], &self.receivers[conn as usize], &mut self.streams[conn as usize]);
+        assert!(sender.all_acked() && receiver.delivered == sender.written, "conservation: a connection closed before its bytes arrived");
+        self.closed.sent += sender.packets + receiver.sent;
+        self.closed.received += sender.received + receiver.packets;
+        self.closed.dropped += stream.dropped;
+        stream.live = false;
+        self.live -= 1;
+        self.senders[conn as usize].retire();
+        self.receivers[conn as usize].retire();
+        self.free.push(conn);
+    }
+
+    /// Books drops to their connections.
+    #[inline]
+    pub(super) fn settle_drops(&mut self) {
+        while let Some(d) = self.fabric.dropped.pop() {
+            let s = &mut self.streams[d.conn as usize];
+            if s.live && s.generation == d.generation {
+                s.dropped += 1;
+            } else {
+                self.closed.dropped += 1;
+            }
+        }
+    }
+}

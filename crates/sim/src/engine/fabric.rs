@@ -1,0 +1,243 @@
+//! The network in motion: ports, who is fed by whom, and the forwarding of packets by switches.
+//!
+//! Inside one node, packets are taken in the order (arrival time, input port, sequence). Nodes of one window do not see each other,
+//! so any order of nodes, on any number of threads, gives the same trajectory.
+
+use super::wheel::Wheel;
+use crate::config::{Network, PortConfig};
+use crate::net::packet::{Packet, SackBlocks, flag};
+use crate::net::port::Port;
+use crate::topology::Fib;
+use forebay_queues::{DropReason, SharedBuffer};
+use forebay_units::PortId;
+
+/// Ports per 64-bit word of the bitmap of busy inputs.
+const WORD: usize = 64;
+
+/// A node as the forwarding sees it.
+#[derive(Debug, Clone, Default)]
+pub struct NodePorts {
+    /// First input slot.
+    in_first: u32,
+    /// First word of the bitmap of busy inputs.
+    busy_first: u32,
+    busy_words: u32,
+    /// Egress ports of a switch with shared memory; empty otherwise.
+    shared_ports: Vec<PortId>,
+    shared: Option<SharedBuffer>,
+}
+
+/// A packet gathered for one window: where it waits and, at a switch, where it goes.
+#[derive(Clone, Copy, Default)]
+struct Gathered {
+    from: PortId,
+    to: PortId,
+}
+
+/// A drop that endpoints' bookkeeping must know of.
+#[derive(Debug, Clone, Copy)]
+pub struct Dropped {
+    /// Connection slot.
+    pub conn: u32,
+    /// Generation of the slot.
+    pub generation: u8,
+}
+
+/// All ports and the calendar.
+pub struct Fabric {
+    /// Egress ports.
+    pub ports: Vec<Port>,
+    nodes: Vec<NodePorts>,
+    /// Per input slot: the port that feeds it.
+    feeder: Vec<PortId>,
+    /// Busy inputs of all nodes.
+    busy: Vec<u64>,
+    /// Calendar of activations.
+    pub wheel: Wheel,
+    fib: Fib,
+    keys: Vec<u64>,
+    gathered: Vec<Gathered>,
+    /// Packet transmissions so far.
+    pub hops: u64,
+    /// Drops since the last look.
+    pub dropped: Vec<Dropped>,
+}
+
+#[inline]
+fn prefetch<T>(_place: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch has no effect beyond the cache, and the address is that of a live object.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(std::ptr::from_ref(_place).cast());
+    }
+}
+
+impl Fabric {
+    /// The idle network; `length` is the window length in ps.
+    pub fn new(network: &Network, fib: Fib, length: u64) -> Fabric {
+        let count = network.nodes.len();
+        let mut nodes: Vec<NodePorts> = vec![NodePorts::default(); count];
+        let mut inputs: Vec<Vec<PortId>> = vec![Vec::new(); count];
+        for (id, port) in network.ports.iter().enumerate() {
+            inputs[port.to as usize].push(id as PortId);
+            if network.nodes[port.from as usize].shared_buffer.is_some() {
+                nodes[port.from as usize].shared_ports.push(id as PortId);
+            }
+        }
+        let (mut feeder, mut words) = (Vec::new(), 0);
+        let mut slot_of = vec![0; network.ports.len()];
+        for (n, list) in inputs.iter().enumerate() {
+            nodes[n].in_first = feeder.len() as u32;
+            nodes[n].busy_first = words;
+            nodes[n].busy_words = list.len().div_ceil(WORD) as u32;
+            nodes[n].shared = network.nodes[n].shared_buffer;
+            for (slot, &port) in list.iter().enumerate() {
+                slot_of[port as usize] = slot as u32;
+            }
+            feeder.extend(list);
+            words += nodes[n].busy_words;
+        }
+        let make = |(id, c): (usize, &PortConfig)| Port::new(c, slot_of[id]);
+        Fabric {
+            ports: network.ports.iter().enumerate().map(make).collect(),
+            nodes,
+            feeder,
+            busy: vec![0; words as usize],
+            wheel: Wheel::new(count, length),
+            fib,
+            keys: Vec::new(),
+            gathered: Vec::new(),
+            hops: 0,
+            dropped: Vec::new(),
+        }
+    }
+
+    /// The forwarding tables.
+    pub fn fib(&self) -> &Fib {
+        &self.fib
+    }
+
+    /// Hands a packet to an egress port at `now`.
+    #[inline]
+    pub fn enqueue(&mut self, port: PortId, now: u64, packet: Packet, sack: Option<&SackBlocks>) {
+        let p = &mut self.ports[port as usize];
+        let idle = p.ring.is_empty();
+        match p.enqueue(now, packet, sack) {
+            Ok(arrival) => {
+                self.hops += 1;
+                if idle {
+                    let (node, slot) = (p.to, p.in_slot);
+                    let word = self.nodes[node as usize].busy_first as usize + slot as usize / WORD;
+                    self.busy[word] |= 1 << (slot as usize % WORD);
+                    self.wheel.mark(node, arrival);
+                }
+            }
+            Err(_) => self.dropped.push(Dropped { conn: packet.conn, generation: packet.generation() }),
+        }
+    }
+
+    /// Forwards all packets that reach switch `node` in the current window, and marks it for the next one that waits.
+    pub fn forward(&mut self, node: u32) {
+        let (start, end) = (self.wheel.start, self.wheel.end);
+        let n = &self.nodes[node as usize];
+        let (first, busy_first, busy_words, shared) = (n.in_first as usize, n.busy_first as usize, n.busy_words as usize, n.shared.is_some());
+        let mut next = u64::MAX;
+        self.keys.clear();
+        self.gathered.clear();
+        for word in 0..busy_words {
+            let mut bits = self.busy[busy_first + word];
+            while bits != 0 {
+                let slot = word * WORD + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let from = self.feeder[first + slot];
+                let ring = &self.ports[from as usize].ring;
+                let mut position = ring.head();
+                loop {
+                    if position == ring.tail() {
+                        // All of them are taken out below; the next packet on this link sets the bit again.
+                        self.busy[busy_first + word] &= !(1 << (slot % WORD));
+                        break;
+                    }
+                    let p = ring.packet(position);
+                    if p.arrival >= end {
+                        next = next.min(p.arrival);
+                        break;
+                    }
+                    let to = self.fib.next_port(node, u32::from(p.dst), u32::from(p.hash));
+                    prefetch(&self.ports[to as usize]);
+                    // Gathering order is (input port, sequence), so its index breaks ties of time as the total order wants.
+                    self.keys.push((p.arrival - start) << 24 | self.keys.len() as u64);
+                    self.gathered.push(Gathered { from, to });
+                    position = ring.next(position);
+                }
+            }
+        }
+        sort(&mut self.keys);
+        for i in 0..self.keys.len() {
+            let key = self.keys[i];
+            let Gathered { from, to } = self.gathered[(key & 0xFF_FFFF) as usize];
+            self.hop(from, to, start + (key >> 24), shared.then_some(node));
+        }
+        if next != u64::MAX {
+            self.wheel.mark(node, next);
+        }
+    }
+
+    /// Moves the packet at the head of `from` to `to`.
+    #[inline]
+    fn hop(&mut self, from: PortId, to: PortId, now: u64, shared: Option<u32>) {
+        let ring = &self.ports[from as usize].ring;
+        let packet = *ring.packet(ring.head());
+        let sack = packet.has(flag::EXT).then(|| *ring.sack(ring.head()));
+        self.ports[from as usize].pop();
+        if let Some(node) = shared
+            && !self.pool_admits(node, to, now, u64::from(packet.wire))
+        {
+            self.ports[to as usize].drop(DropReason::SharedBuffer, u64::from(packet.wire));
+            return self.dropped.push(Dropped { conn: packet.conn, generation: packet.generation() });
+        }
+        self.enqueue(to, now, packet, sack.as_ref());
+    }
+
+    /// Asks the switch's shared memory. Only switches that have one pay for bringing all their queues up to date.
+    #[inline(never)]
+    fn pool_admits(&mut self, node: u32, port: PortId, now: u64, wire: u64) -> bool {
+        let n = &self.nodes[node as usize];
+        let Some(pool) = n.shared else { return true };
+        let mut used = 0;
+        for &p in &n.shared_ports {
+            self.ports[p as usize].settle(now);
+            used += self.ports[p as usize].queued_bytes();
+        }
+        pool.admits(used, self.ports[port as usize].queued_bytes(), wire)
+    }
+
+    /// The port that feeds host `node`. Hosts have one.
+    #[inline]
+    pub fn host_input(&self, node: u32) -> PortId {
+        self.feeder[self.nodes[node as usize].in_first as usize]
+    }
+
+    /// Host `node` has emptied its input.
+    #[inline]
+    pub fn host_idle(&mut self, node: u32) {
+        self.busy[self.nodes[node as usize].busy_first as usize] = 0;
+    }
+}
+
+/// Sorts distinct keys. A window brings a node a handful of packets, mostly in order already.
+#[inline]
+fn sort(keys: &mut [u64]) {
+    if keys.len() > 24 {
+        return keys.sort_unstable();
+    }
+    for i in 1..keys.len() {
+        let key = keys[i];
+        let mut j = i;
+        while j > 0 && keys[j - 1] > key {
+            keys[j] = keys[j - 1];
+            j -= 1;
+        }
+        keys[j] = key;
+    }
+}

@@ -1,0 +1,13 @@
+//! The engine: events in windows, nodes in any order, one event per packet and hop. `ARCHITECTURE.md` tells why.
+
+pub mod apps;
+pub mod core;
+pub mod fabric;
+pub mod hosts;
+pub mod simulation;
+pub mod stream;
+pub mod wheel;
+
+mod audit;
+mod report;
+mod deliver;

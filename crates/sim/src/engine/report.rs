@@ -1,0 +1,113 @@
+//! From the final state of a simulation to the rows of the result tables.
+
+use super::simulation::Simulation;
+use crate::observe::{FlowRow, PortRow, QueryRow};
+use crate::run::Report;
+use forebay_units::Time;
+use std::collections::BTreeMap;
+
+impl Simulation {
+    /// Ends the simulation: conservation is checked, unfinished messages get their rows, everything is numbered by time.
+    pub fn into_report(mut self) -> Report {
+        let end = self.core.fabric.wheel.end;
+        self.core.audit();
+        let mut flows = self.flows();
+        // Order of completion depends on nothing but the trajectory, but order of start is what a reader expects.
+        flows.sort_by_key(|f| (f.start_ps, f.conn_id, f.flow_id));
+        for (id, flow) in flows.iter_mut().enumerate() {
+            flow.flow_id = id as u64;
+        }
+        let queries = self.queries(&mut flows);
+        let measured = end.saturating_sub(self.measured_from).max(1);
+        let ports = self.ports(end, measured);
+        let mut queue: Vec<_> = self.core.fabric.ports.iter().filter_map(|p| p.observer()).flat_map(|o| o.samples.iter().copied()).collect();
+        queue.sort_by_key(|r| (r.time_ps, r.port));
+        let mut tcp = std::mem::take(&mut self.core.tcp_rows);
+        tcp.sort_by_key(|r| (r.time_ps, r.conn_id));
+        let fold = |h: u64, host: &super::hosts::Host| (h.rotate_left(7) ^ host.fingerprint).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        let fingerprint = self.core.hosts.iter().fold(self.core.fabric.hops, fold);
+        Report {
+            flows,
+            ports,
+            queue,
+            tcp,
+            queries,
+            end: Time(end),
+            packet_hops: self.core.fabric.hops,
+            fingerprint,
+            peak_connections: self.core.peak_live,
+        }
+    }
+
+    fn flows(&mut self) -> Vec<FlowRow> {
+        for conn in 0..self.core.streams.len() as u32 {
+            while self.core.streams[conn as usize].live && !self.core.streams[conn as usize].messages.is_empty() {
+                self.core.emit_row(conn, None);
+                self.core.streams[conn as usize].messages.pop_front();
+                self.core.senders[conn as usize].stats = Default::default();
+            }
+        }
+        std::mem::take(&mut self.core.flows)
+    }
+
+    /// Queries from the messages that belong to them; renumbers both by start.
+    fn queries(&mut self, flows: &mut [FlowRow]) -> Vec<QueryRow> {
+        let mut starts = std::mem::take(&mut self.core.query_starts);
+        starts.sort_by_key(|s| (s.1, s.0));
+        let number: BTreeMap<u64, usize> = starts.iter().enumerate().map(|(i, s)| (s.0, i)).collect();
+        let row = |(i, &(_, start_ps, app)): (usize, &(u64, u64, u32))| QueryRow {
+            query_id: i as u64,
+            workload: self.core.app_workload[app as usize],
+            start_ps,
+            end_ps: 0,
+            fan_in: 0,
+            bytes: 0,
+            rtos: 0,
+            senders_with_rto: 0,
+            rtos_max: 0,
+        };
+        let mut rows: Vec<QueryRow> = starts.iter().enumerate().map(row).collect();
+        for flow in flows.iter_mut() {
+            let Some(&i) = number.get(&flow.query_id) else { continue };
+            flow.query_id = i as u64;
+            let q = &mut rows[i];
+            q.end_ps = q.end_ps.max(flow.end_ps);
+            q.fan_in += 1;
+            q.bytes += flow.size_bytes;
+            q.rtos += flow.rtos;
+            q.senders_with_rto += u32::from(flow.rtos > 0);
+            q.rtos_max = q.rtos_max.max(flow.rtos);
+        }
+        for q in rows.iter_mut().filter(|q| q.fan_in == 0) {
+            q.end_ps = u64::MAX;
+        }
+        rows
+    }
+
+    fn ports(&mut self, end: u64, measured: u64) -> Vec<PortRow> {
+        let network = self.core.network().clone();
+        let mut rows = Vec::with_capacity(network.ports.len());
+        for (id, port) in self.core.fabric.ports.iter_mut().enumerate() {
+            let future = port.close(end);
+            let s = port.stats;
+            let dropped: u64 = s.dropped.iter().sum();
+            let busy_ps = network.ports[id].rate.tx_time(s.sent_bytes).0;
+            rows.push(PortRow {
+                port: id as u32,
+                arrived_pkts: s.sent_pkts + dropped,
+                arrived_bytes: s.sent_bytes + s.dropped_bytes,
+                sent_pkts: s.sent_pkts,
+                sent_bytes: s.sent_bytes,
+                dropped_overflow: s.dropped[0],
+                dropped_shared: s.dropped[1],
+                dropped_early: s.dropped[2],
+                marked: s.marked,
+                queue_mean_pkts: s.sojourn.saturating_sub(future) as f64 / measured as f64,
+                queue_max_pkts: s.max_pkts,
+                queue_percentiles: port.observer().map(|o| [0.5, 0.95, 0.99].map(|p| o.percentile(p))),
+                busy: (busy_ps as f64 / measured as f64).min(1.0),
+            });
+        }
+        rows
+    }
+}

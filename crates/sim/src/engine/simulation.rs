@@ -1,0 +1,195 @@
+//! The main loop: window by window, node by node.
+
+use super::apps::App;
+use super::core::{Core, Notice};
+use super::fabric::Fabric;
+use super::hosts::Wake;
+use crate::config::{SimConfig, WorkloadKind};
+use crate::net::packet::flag;
+use crate::run::Progress;
+use crate::topology::{Fib, RouteError};
+use forebay_units::Time;
+use std::ops::ControlFlow;
+
+/// Windows between two looks at the progress callback.
+const WINDOWS_PER_LOOK: u64 = 4096;
+
+/// A simulation ready to run.
+pub struct Simulation {
+    /// Everything but the applications.
+    pub core: Core,
+    apps: Vec<App>,
+    duration: Option<u64>,
+    warmup: u64,
+    warm: bool,
+    /// Statistics count from here, ps.
+    pub measured_from: u64,
+}
+
+impl Simulation {
+    /// Builds the network and starts the applications.
+    pub fn new(config: &SimConfig) -> Result<Simulation, RouteError> {
+        let network = &config.network;
+        let fib = Fib::new(network)?;
+        let mut fabric = Fabric::new(network, fib, lookahead(config));
+        for &port in &config.observe.occupancy {
+            fabric.ports[port as usize].observe(port, u64::MAX);
+        }
+        for &(port, every) in &config.observe.queue_series {
+            fabric.ports[port as usize].observe(port, every.0.max(1));
+        }
+        let tcp = config.groups.iter().map(|g| g.tcp.clone()).collect();
+        let series = config.observe.tcp_series.iter().map(|&(flow, every)| (flow, every.0)).collect();
+        let mut core = Core::new(fabric, network, tcp, config.seed, series);
+        let mut apps = Vec::new();
+        for workload in 0..config.workloads.len() {
+            core.app_workload.push(workload as u32);
+            let mut app = App::new(config, workload);
+            app.start(&mut core, workload as u32);
+            apps.push(app);
+        }
+        let duration = config.duration.map(|d| d.0);
+        Ok(Simulation { core, apps, duration, warmup: config.observe.warmup.0, warm: config.observe.warmup == Time::ZERO, measured_from: 0 })
+    }
+
+    /// Runs to the end. Returns false if `progress` stopped it.
+    pub fn run(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> bool {
+        let mut windows = 0;
+        loop {
+            let injection = self.apps.iter().map(App::next_arrival).min().unwrap_or(u64::MAX);
+            if !self.core.fabric.wheel.advance(injection) {
+                break;
+            }
+            let wheel = &mut self.core.fabric.wheel;
+            if let Some(d) = self.duration {
+                if wheel.start >= d {
+                    wheel.start = d;
+                    wheel.end = d;
+                    break;
+                }
+                wheel.end = wheel.end.min(d);
+            }
+            let (start, end) = (wheel.start, wheel.end);
+            if !self.warm && start >= self.warmup {
+                self.warm = true;
+                self.measured_from = start;
+                self.core.fabric.ports.iter_mut().for_each(|p| p.restart_stats(start));
+            }
+            if injection < end {
+                for app in &mut self.apps {
+                    app.inject(&mut self.core, end);
+                }
+            }
+            self.window();
+            windows += 1;
+            if windows % WINDOWS_PER_LOOK == 0 && progress(self.progress()).is_break() {
+                return false;
+            }
+            if self.core.open_messages == 0 && self.duration.is_none() && self.apps.iter().all(App::finished) {
+                break;
+            }
+        }
+        if let Some(d) = self.duration {
+            self.core.fabric.wheel.end = d;
+        }
+        true
+    }
+
+    /// How far the run is.
+    pub fn progress(&self) -> Progress {
+        Progress {
+            now: Time(self.core.fabric.wheel.start),
+            end: self.duration.map(Time),
+            packet_hops: self.core.fabric.hops,
+            done: self.core.done_messages,
+            total: self.apps.iter().map(App::expected).sum(),
+        }
+    }
+
+    fn window(&mut self) {
+        let mut word = 0;
+        while let Some(mut bits) = self.core.fabric.wheel.take(word) {
+            if bits == 0 {
+                word += 1;
+                continue;
+            }
+            while bits != 0 {
+                let node = (word as u32) << 6 | bits.trailing_zeros();
+                bits &= bits - 1;
+                if self.core.is_host(node) {
+                    self.run_host(node);
+                } else {
+                    self.core.fabric.forward(node);
+                }
+                if !self.core.fabric.dropped.is_empty() {
+                    self.core.settle_drops();
+                }
+            }
+        }
+        self.core.fabric.wheel.finish();
+    }
+
+    /// Works off a host's packets and timers of the current window, in order of time; at the same time packets come first.
+    fn run_host(&mut self, node: u32) {
+        let end = self.core.fabric.wheel.end;
+        let input = self.core.fabric.host_input(node) as usize;
+        loop {
+            let ring = &self.core.fabric.ports[input].ring;
+            let timer = self.core.hosts[node as usize].next_timer();
+            let packet = if ring.is_empty() { u64::MAX } else { ring.packet(ring.head()).arrival };
+            let next = packet.min(timer);
+            if next >= end {
+                if packet == u64::MAX {
+                    self.core.fabric.host_idle(node);
+                }
+                if next != u64::MAX {
+                    self.core.fabric.wheel.mark(node, next);
+                }
+                return;
+            }
+            if packet <= timer {
+                let p = *ring.packet(ring.head());
+                let sack = p.has(flag::EXT).then(|| *ring.sack(ring.head()));
+                self.core.fabric.ports[input].pop();
+                self.core.deliver(node, packet, &p, sack.as_ref());
+            } else if let Some((now, wake)) = self.core.hosts[node as usize].pop() {
+                match wake {
+                    Wake::App { app, tag } => self.apps[app as usize].on_wake(&mut self.core, app, now, tag),
+                    _ => self.core.on_wake(node, now, wake),
+                }
+            }
+            if !self.core.notices.is_empty() {
+                self.tell_apps(next);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn tell_apps(&mut self, now: u64) {
+        // An application's reaction may raise further notices.
+        let mut next = 0;
+        while let Some(&notice) = self.core.notices.get(next) {
+            next += 1;
+            let conn = match notice {
+                Notice::Delivered { conn, .. } | Notice::Acked { conn, .. } => conn,
+            };
+            let app = self.core.streams[conn as usize].app;
+            self.apps[app as usize].on_notice(&mut self.core, app, now, notice);
+        }
+        self.core.notices.clear();
+    }
+}
+
+/// The shortest time in which one node can affect another: the smallest link delay (where a link has none, the time to send the
+/// smallest packet), or a shorter request latency.
+fn lookahead(config: &SimConfig) -> u64 {
+    let smallest = config.groups.iter().map(|g| g.tcp.ack_size.min(g.tcp.header + 1)).min().unwrap_or(40);
+    let link = |p: &crate::config::PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)).0 } else { p.delay.0 };
+    let links = config.network.ports.iter().map(link).min().unwrap_or(1);
+    let requests = config.workloads.iter().filter_map(|w| match &w.kind {
+        WorkloadKind::Incast { request_latency, .. } => request_latency.map(|l| l.0),
+        _ => None,
+    });
+    // Keys of gathered packets hold 40 bits of time inside a window.
+    requests.min().unwrap_or(u64::MAX).min(links).clamp(1, 1 << 39)
+}

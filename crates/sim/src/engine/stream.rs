@@ -1,0 +1,56 @@
+//! The messages on a connection: what the application wrote, from the first byte of each to its delivery and acknowledgement.
+
+use super::core::First;
+use std::collections::VecDeque;
+
+/// One message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message {
+    /// Stream offset of its first byte.
+    pub begin: u64,
+    /// Stream offset behind its last byte; `u64::MAX` for an endless one.
+    pub end: u64,
+    /// When the application handed it over, ps.
+    pub start: u64,
+    /// When the receiver had all of it, ps; `u64::MAX` before.
+    pub delivered: u64,
+    /// Barrier round or request it belongs to; `u64::MAX` for none.
+    pub query: u64,
+    /// Bytes of the congestion window when it was written.
+    pub first_window: u64,
+}
+
+/// Identity and messages of one connection.
+#[derive(Debug, Clone, Default)]
+pub struct Stream {
+    /// Messages not yet acknowledged, oldest first.
+    pub messages: VecDeque<Message>,
+    /// How many of them are delivered.
+    pub delivered: usize,
+    /// Number of the connection in order of creation.
+    pub conn_id: u64,
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// ECMP hash of the data direction.
+    pub hash: u16,
+    /// Application that owns it.
+    pub app: u32,
+    /// The application's own name for it.
+    pub tag: u64,
+    /// Generation of the slot, 6 bits.
+    pub generation: u8,
+    /// Whether the slot is in use.
+    pub live: bool,
+    /// What is written when it opens.
+    pub first: First,
+    /// Packets of this connection dropped in the network.
+    pub dropped: u64,
+    /// Next time of a `tcp` series row; `u64::MAX` for none.
+    pub next_sample: u64,
+    /// Interval of the series, ps; 0: every ACK.
+    pub sample_every: u64,
+    /// Retransmissions in messages already reported, for the series.
+    pub retx_before: u64,
+}

@@ -1,0 +1,167 @@
+//! When each node has to be looked at next: a calendar of windows.
+//!
+//! No packet crosses a link in less than the lookahead L, so time is cut into windows of length L, and inside one window every
+//! node can be advanced on its own. The calendar holds, for each of the next 256 windows, a bitmap of the nodes that have something
+//! to do in it; what lies further ahead waits in a heap. Marks may be early (the node finds nothing and marks again), never late.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+const SPAN: u64 = 256;
+
+/// Calendar of node activations.
+pub struct Wheel {
+    /// Bitmaps over nodes, one per window, `words` words each.
+    bits: Vec<u64>,
+    words: usize,
+    /// Which windows have any node.
+    occupied: [u64; 4],
+    /// Number of the current window.
+    window: u64,
+    /// Start of the current window, ps.
+    pub start: u64,
+    /// End of the current window, ps.
+    pub end: u64,
+    length: u64,
+    /// 2^64 / length, for dividing by multiplication.
+    inverse: u64,
+    far: BinaryHeap<Reverse<(u64, u32)>>,
+    far_next: u64,
+}
+
+impl Wheel {
+    /// A calendar for `nodes` nodes with windows of `length` ps, standing in the window that starts at 0.
+    pub fn new(nodes: usize, length: u64) -> Wheel {
+        let words = nodes.div_ceil(64).max(1);
+        Wheel {
+            bits: vec![0; words * SPAN as usize],
+            words,
+            occupied: [0; 4],
+            window: 0,
+            start: 0,
+            end: length,
+            length,
+            inverse: u64::MAX / length,
+            far: BinaryHeap::new(),
+            far_next: u64::MAX,
+        }
+    }
+
+    /// The node must be looked at in the window that contains `time`, which is not before the current window.
+    #[inline]
+    pub fn mark(&mut self, node: u32, time: u64) {
+        debug_assert!(time >= self.start);
+        // Rounding of the inverse can only make the quotient too small by one: early, which is allowed, except back into the
+        // current window, where the node would find nothing again and again.
+        let quotient = ((u128::from(time - self.start) * u128::from(self.inverse)) >> 64) as u64;
+        let ahead = quotient.max(u64::from(time >= self.end));
+        if ahead < SPAN {
+            let bucket = ((self.window + ahead) % SPAN) as usize;
+            self.bits[bucket * self.words + (node >> 6) as usize] |= 1 << (node & 63);
+            self.occupied[bucket >> 6] |= 1 << (bucket & 63);
+        } else {
+            self.mark_far(node, time);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn mark_far(&mut self, node: u32, time: u64) {
+        self.far.push(Reverse((time, node)));
+        self.far_next = self.far_next.min(time);
+    }
+
+    /// Moves to the next window that has a node marked or contains `other` (an event outside the calendar). False when there is
+    /// neither. The current window must have been emptied by [`Wheel::take`].
+    pub fn advance(&mut self, other: u64) -> bool {
+        let near = self.next_occupied();
+        let far = self.far_next.min(other);
+        let mut ahead = if far == u64::MAX { u64::MAX } else { (far - self.start) / self.length };
+        ahead = ahead.min(near);
+        if ahead == u64::MAX {
+            return false;
+        }
+        self.window += ahead;
+        self.start += ahead * self.length;
+        self.end = self.start + self.length;
+        while self.far_next < self.end {
+            if let Some(Reverse((_, node))) = self.far.pop() {
+                self.mark(node, self.start);
+            }
+            self.far_next = self.far.peek().map_or(u64::MAX, |Reverse((t, _))| *t);
+        }
+        true
+    }
+
+    /// Windows from the current one to the next occupied one; `u64::MAX` for none.
+    fn next_occupied(&self) -> u64 {
+        let first = (self.window % SPAN) as usize;
+        let mut offset = 0;
+        while offset < SPAN as usize + 64 {
+            let bucket = (first + offset) % SPAN as usize;
+            let word = self.occupied[bucket >> 6] >> (bucket & 63);
+            if word != 0 {
+                let ahead = offset as u64 + u64::from(word.trailing_zeros());
+                return if ahead < SPAN { ahead } else { u64::MAX };
+            }
+            offset += 64 - (bucket & 63);
+        }
+        u64::MAX
+    }
+
+    /// Takes one word of the current window's bitmap: nodes `64 * word..`. `None` past the end. Marks made for the current window
+    /// while it is being worked on appear when the word is taken again.
+    #[inline]
+    pub fn take(&mut self, word: usize) -> Option<u64> {
+        if word >= self.words {
+            return None;
+        }
+        let index = (self.window % SPAN) as usize * self.words + word;
+        Some(std::mem::take(&mut self.bits[index]))
+    }
+
+    /// The current window has been worked off.
+    #[inline]
+    pub fn finish(&mut self) {
+        let bucket = (self.window % SPAN) as usize;
+        self.occupied[bucket >> 6] &= !(1 << (bucket & 63));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every mark comes up in the window that holds its time or, by rounding, the one before it.
+    #[test]
+    fn nothing_is_late() {
+        for length in [1, 3, 1000, 1_032_000, 50_000_000] {
+            let mut wheel = Wheel::new(130, length);
+            let mut pending: Vec<(u32, u64)> = Vec::new();
+            for i in 0..130u32 {
+                let time = (u64::from(i) * 7_919 * length) / (1 + u64::from(i % 5) * 40);
+                wheel.mark(i, time);
+                pending.push((i, time));
+            }
+            while wheel.advance(u64::MAX) {
+                let mut word = 0;
+                while let Some(mut bits) = wheel.take(word) {
+                    while bits != 0 {
+                        let node = word as u32 * 64 + bits.trailing_zeros();
+                        bits &= bits - 1;
+                        let (_, time) = *pending.iter().find(|p| p.0 == node).unwrap();
+                        if time < wheel.end {
+                            assert!(time >= wheel.start, "late: {node}");
+                            pending.retain(|p| p.0 != node);
+                        } else {
+                            wheel.mark(node, time.max(wheel.end));
+                        }
+                    }
+                    word += 1;
+                }
+                wheel.finish();
+            }
+            assert!(pending.is_empty(), "{length}: {pending:?}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Observation of one port's queue: the exact time-weighted distribution of its length, and an optional time series.
+//! It is fed by the port at every change, so it needs no events of its own and cannot disturb the trajectory.
+
+use crate::observe::QueueRow;
+use forebay_units::PortId;
+
+/// Lengths from here on share the last bin.
+const MAX_BIN: usize = 1 << 16;
+
+/// Recorder of one port.
+#[derive(Debug, Clone)]
+pub struct Occupancy {
+    port: PortId,
+    last: u64,
+    time_at: Vec<u64>,
+    every: u64,
+    next_sample: u64,
+    /// Samples taken so far.
+    pub samples: Vec<QueueRow>,
+}
+
+/// The port's counters that go into a sample.
+#[derive(Debug, Clone, Copy)]
+pub struct Counters {
+    /// Packets waiting and in service.
+    pub packets: u32,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Drops so far.
+    pub drops: u64,
+    /// Marks so far.
+    pub marks: u64,
+}
+
+impl Occupancy {
+    /// Records `port`; `every` is the sampling interval in ps, `u64::MAX` for no series.
+    pub fn new(port: PortId, every: u64) -> Occupancy {
+        Occupancy { port, last: 0, time_at: Vec::new(), every, next_sample: if every == u64::MAX { u64::MAX } else { 0 }, samples: Vec::new() }
+    }
+
+    /// The state was `c` since the last call and changes at `now`.
+    pub fn until(&mut self, now: u64, c: Counters) {
+        let bin = (c.packets as usize).min(MAX_BIN);
+        if self.time_at.len() <= bin {
+            self.time_at.resize(bin + 1, 0);
+        }
+        self.time_at[bin] += now - self.last;
+        self.last = now;
+        while self.next_sample <= now {
+            let Counters { packets: pkts, bytes, drops, marks } = c;
+            self.samples.push(QueueRow { time_ps: self.next_sample, port: self.port, pkts, bytes, drops, marks });
+            self.next_sample += self.every;
+        }
+    }
+
+    /// Forgets the distribution up to now (end of the warm-up), keeps the series.
+    pub fn restart(&mut self, now: u64) {
+        self.time_at.clear();
+        self.last = now;
+    }
+
+    /// The queue length below or at which the queue was for at least the fraction `p` of the time.
+    pub fn percentile(&self, p: f64) -> u32 {
+        let total: u64 = self.time_at.iter().sum();
+        let want = (total as f64 * p) as u64;
+        let mut seen = 0;
+        for (length, time) in self.time_at.iter().enumerate() {
+            seen += time;
+            if seen >= want && *time > 0 {
+                return length as u32;
+            }
+        }
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counters(packets: u32) -> Counters {
+        Counters { packets, bytes: u64::from(packets) * 1500, drops: 0, marks: 0 }
+    }
+
+    #[test]
+    fn percentiles_weigh_by_time_and_samples_are_exact() {
+        let mut o = Occupancy::new(3, 100);
+        o.until(90, counters(0));
+        o.until(95, counters(10));
+        o.until(250, counters(2));
+        assert_eq!(o.percentile(0.5), 2);
+        assert_eq!(o.percentile(0.99), 10);
+        let series: Vec<_> = o.samples.iter().map(|s| (s.time_ps, s.pkts)).collect();
+        assert_eq!(series, [(0, 0), (100, 2), (200, 2)]);
+        o.restart(250);
+        o.until(300, counters(7));
+        assert_eq!(o.percentile(0.01), 7);
+    }
+}

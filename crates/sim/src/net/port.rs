@@ -1,0 +1,220 @@
+//! An egress port: a FIFO queue, a transmitter and the link behind it.
+//!
+//! A FIFO port knows at enqueue when a packet will have left and when it will arrive, so a hop costs one event, its arrival.
+//! Packets that have left the queue stay in the same ring until they arrive; `departed` separates the two.
+
+use super::occupancy::{Counters, Occupancy};
+use super::packet::{Packet, SackBlocks, ecn};
+use super::ring::Ring;
+use crate::config::PortConfig;
+use forebay_queues::{Arrival, Discipline, DropReason, QueueState, Verdict};
+use forebay_units::{PortId, QueueLen};
+
+/// Counters of a port since the start or the end of the warm-up.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PortStats {
+    /// Packets queued for transmission.
+    pub sent_pkts: u64,
+    /// Wire bytes of those.
+    pub sent_bytes: u64,
+    /// Drops by reason: overflow, shared buffer, early.
+    pub dropped: [u64; 3],
+    /// Wire bytes dropped.
+    pub dropped_bytes: u64,
+    /// CE marks set.
+    pub marked: u64,
+    /// Sum over queued packets of the time from arrival to departure, ps. By Little's law this is the integral of the queue.
+    pub sojourn: u128,
+    /// Largest queue after an arrival, packets.
+    pub max_pkts: u32,
+}
+
+/// A port. The first cache line holds what every packet touches.
+#[repr(C, align(64))]
+pub struct Port {
+    /// Waiting and flying packets.
+    pub ring: Ring,
+    busy_until: u64,
+    ps_per_byte: u64,
+    delay: u64,
+    departed: u32,
+    queue: QueueState,
+    limit_pkts: u32,
+    limit_bytes: u64,
+    discipline: Discipline,
+    /// Input slot at the receiving node.
+    pub in_slot: u32,
+    /// The receiving node.
+    pub to: u32,
+    /// Counters.
+    pub stats: PortStats,
+    observer: Option<Box<Occupancy>>,
+}
+
+impl Port {
+    /// A port as configured; `in_slot` is its place among the inputs of the receiving node.
+    pub fn new(c: &PortConfig, in_slot: u32) -> Port {
+        let (limit_pkts, limit_bytes) = match c.buffer {
+            None => (u32::MAX, u64::MAX),
+            Some(QueueLen::Packets(n)) => (u32::try_from(n).unwrap_or(u32::MAX), u64::MAX),
+            Some(QueueLen::Bytes(n)) => (u32::MAX, n),
+        };
+        Port {
+            ring: Ring::new(8),
+            busy_until: 0,
+            ps_per_byte: c.rate.ps_per_byte_q16(),
+            delay: c.delay.0,
+            departed: 0,
+            queue: QueueState::default(),
+            limit_pkts,
+            limit_bytes,
+            discipline: c.queue.clone(),
+            in_slot,
+            to: c.to,
+            stats: PortStats::default(),
+            observer: None,
+        }
+    }
+
+    /// Starts recording the queue; `every` in ps, `u64::MAX` for the distribution only.
+    pub fn observe(&mut self, port: PortId, every: u64) {
+        self.observer = Some(Box::new(Occupancy::new(port, every)));
+    }
+
+    /// The recorder, if any.
+    pub fn observer(&self) -> Option<&Occupancy> {
+        self.observer.as_deref()
+    }
+
+    /// Wire bytes waiting and in service, as of the last [`Port::settle`].
+    pub fn queued_bytes(&self) -> u64 {
+        self.queue.bytes
+    }
+
+    /// Takes departures up to and including `now` out of the queue. A packet that leaves at the instant another arrives has left.
+    #[inline]
+    pub fn settle(&mut self, now: u64) {
+        let horizon = now + self.delay;
+        while self.departed != self.ring.tail() && self.ring.packet(self.departed).arrival <= horizon {
+            self.depart();
+        }
+    }
+
+    #[inline]
+    fn depart(&mut self) {
+        if self.observer.is_some() {
+            let departure = self.ring.packet(self.departed).arrival - self.delay;
+            self.record(departure);
+        }
+        self.queue.packets -= 1;
+        self.queue.bytes -= u64::from(self.ring.packet(self.departed).wire);
+        self.departed = self.ring.next(self.departed);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record(&mut self, now: u64) {
+        if let Some(o) = &mut self.observer {
+            let c = Counters {
+                packets: self.queue.packets,
+                bytes: self.queue.bytes,
+                drops: self.stats.dropped.iter().sum(),
+                marks: self.stats.marked,
+            };
+            o.until(now, c);
+        }
+    }
+
+    /// Queues `packet`, which is at the port completely at `now`, or says why not. On success returns the arrival time at the
+    /// other end. [`Port::settle`] must have been called for `now`.
+    #[inline]
+    pub fn enqueue(&mut self, now: u64, mut packet: Packet, sack: Option<&SackBlocks>) -> Result<u64, DropReason> {
+        if self.observer.is_some() {
+            self.record(now);
+        }
+        let wire = u64::from(packet.wire);
+        if self.queue.packets >= self.limit_pkts || self.queue.bytes + wire > self.limit_bytes {
+            return Err(self.drop(DropReason::Overflow, wire));
+        }
+        let arrival = Arrival { wire: u32::from(packet.wire), ect: packet.ecn() != ecn::NOT_ECT };
+        match self.discipline.on_arrival(self.queue, arrival) {
+            Verdict::Accept => {}
+            Verdict::Mark => {
+                self.stats.marked += 1;
+                packet.meta |= ecn::CE;
+            }
+            Verdict::Drop => return Err(self.drop(DropReason::Early, wire)),
+        }
+        let start = self.busy_until.max(now);
+        let departure = start + ((wire * self.ps_per_byte) >> 16);
+        self.busy_until = departure;
+        packet.arrival = departure + self.delay;
+        self.ring.push(packet, sack);
+        self.queue.packets += 1;
+        self.queue.bytes += wire;
+        self.stats.sent_pkts += 1;
+        self.stats.sent_bytes += wire;
+        self.stats.sojourn += u128::from(departure - now);
+        self.stats.max_pkts = self.stats.max_pkts.max(self.queue.packets);
+        Ok(packet.arrival)
+    }
+
+    /// Counts a packet that is not queued.
+    #[cold]
+    pub fn drop(&mut self, reason: DropReason, wire: u64) -> DropReason {
+        let index = match reason {
+            DropReason::Overflow => 0,
+            DropReason::SharedBuffer => 1,
+            DropReason::Early => 2,
+        };
+        self.stats.dropped[index] += 1;
+        self.stats.dropped_bytes += wire;
+        reason
+    }
+
+    /// Removes the packet at the head, which has arrived at the other end.
+    #[inline]
+    pub fn pop(&mut self) {
+        if self.departed == self.ring.head() {
+            self.depart();
+        }
+        self.ring.advance();
+    }
+
+    /// Brings the counters to `now`, which is not before any event at this port: queue settled, recorder up to date, and the sojourn
+    /// that lies in the future handed back.
+    pub fn close(&mut self, now: u64) -> u128 {
+        self.settle(now);
+        self.record(now);
+        let mut future = 0;
+        let mut position = self.departed;
+        while position != self.ring.tail() {
+            future += u128::from(self.ring.packet(position).arrival - self.delay - now);
+            position = self.ring.next(position);
+        }
+        future
+    }
+
+    /// Checks that the queue's counts are those of the packets in the ring.
+    ///
+    /// # Panics
+    /// When they are not.
+    pub fn audit(&self) {
+        let (mut packets, mut bytes, mut position) = (0, 0, self.departed);
+        while position != self.ring.tail() {
+            packets += 1;
+            bytes += u64::from(self.ring.packet(position).wire);
+            position = self.ring.next(position);
+        }
+        assert_eq!((packets, bytes), (self.queue.packets, self.queue.bytes), "conservation: a port's queue does not match its packets");
+    }
+
+    /// Forgets all counters: the end of the warm-up. What is queued now keeps counting from here.
+    pub fn restart_stats(&mut self, now: u64) {
+        let future = self.close(now);
+        self.stats = PortStats { sojourn: future, max_pkts: self.queue.packets, ..PortStats::default() };
+        if let Some(o) = &mut self.observer {
+            o.restart(now);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What every ACK does, whatever the recovery: window update, RTT sample, ECN, growth.
+
+use super::sender::{CaState, Phase, Sender, Timer};
+use crate::cc::{Ack, CongestionControl, Event, Trigger};
+use crate::config::{Ecn, Growth, TcpConfig};
+use crate::net::packet::{Packet, SackBlocks, Wire, flag};
+
+impl Sender {
+    /// A packet of the ACK direction arrived.
+    pub fn on_packet(&mut self, c: &TcpConfig, now: u64, p: &Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
+        match self.phase {
+            Phase::SynSent if p.has(flag::SYN) => return self.on_syn_ack(c, now, p, out),
+            Phase::Established => {}
+            _ => return,
+        }
+        let offset = self.addr.offset(p.seq, self.una);
+        // An ACK for data never sent is ignored (RFC 9293 section 3.10.7.4).
+        if offset < 0 || offset as u64 > self.high {
+            return;
+        }
+        let ack = offset as u64;
+        if ack < self.una {
+            return;
+        }
+        let edge = ack + (u64::from(p.win) << self.shift);
+        let window_update = edge != self.edge && ack == self.una;
+        self.edge = edge.max(self.edge);
+        let acked = ack - self.una;
+        let rtt = if acked > 0 { self.advance(c, now, ack, p.ts) } else { None };
+        let ece = self.ecn && p.has(flag::ECE);
+        let mut facts = Ack {
+            now,
+            snd_una: self.una,
+            snd_nxt: self.nxt,
+            acked,
+            delivered: acked,
+            ece,
+            grow: match c.growth {
+                Growth::PerAck => 1.0,
+                Growth::PerSegment { limit } => (acked as f64 / f64::from(c.mss)).min(f64::from(limit)),
+            },
+            rtt,
+            srtt: self.rtt.srtt,
+            min_rtt: self.rtt.min,
+            mss: c.mss,
+        };
+        if ece {
+            self.stats.ce_bytes += acked;
+        }
+        self.law.in_ack_event(&mut self.w, &facts);
+        if self.sack.is_some() {
+            self.on_ack_sack(c, &mut facts, sack, out);
+        } else if acked > 0 {
+            self.on_new_ack(c, &facts, out);
+        } else if self.flight() > 0 && !window_update {
+            self.on_duplicate(c, &facts, out);
+        }
+        self.stats.cwnd_max = self.stats.cwnd_max.max(self.w.cwnd);
+        if self.una > self.written {
+            // The FIN is acknowledged.
+            self.finish(c, now, p, out);
+        } else {
+            self.transmit(c, now, out);
+        }
+    }
+
+    /// Moves `una` up, takes the RTT sample and restarts the timer (RFC 6298 section 5.3).
+    #[inline]
+    fn advance(&mut self, c: &TcpConfig, now: u64, ack: u64, echo: u32) -> Option<u64> {
+        self.una = ack;
+        self.nxt = self.nxt.max(ack);
+        let rtt = if c.timestamps {
+            // Nanosecond clock, 32 bits: wraps after 4.3 s, longer than any RTT that a data centre makes.
+            Some(u64::from(((now / 1000) as u32).wrapping_sub(echo)) * 1000)
+        } else {
+            match self.timed {
+                Some((end, sent)) if ack >= end => {
+                    self.timed = None;
+                    Some(now - sent)
+                }
+                _ => None,
+            }
+        };
+        if let Some(rtt) = rtt {
+            self.take_rtt(c, rtt);
+        }
+        // RFC 6298 section 5.7 keeps the back-off until a new sample; Linux and the BSDs end it with any progress. With timestamps
+        // every advance is a sample.
+        if rtt.is_some() || c.recovery == crate::config::Recovery::Rack {
+            self.rtt.backoff = 0;
+        }
+        self.limited = self.limited.min(self.nxt - ack);
+        if self.una == self.nxt {
+            self.timer = Timer::Idle;
+            self.deadline = u64::MAX;
+        } else {
+            self.arm_rto(c, now);
+        }
+        rtt
+    }
+
+    #[inline]
+    pub(super) fn take_rtt(&mut self, c: &TcpConfig, rtt: u64) {
+        self.rtt.sample(c, rtt);
+        self.stats.rtt_min = self.stats.rtt_min.min(rtt);
+        self.stats.rtt_sum += rtt;
+        self.stats.rtt_count += 1;
+    }
+
+    fn on_syn_ack(&mut self, c: &TcpConfig, now: u64, p: &Packet, out: &mut impl Wire) {
+        self.phase = Phase::Established;
+        self.timer = Timer::Idle;
+        self.deadline = u64::MAX;
+        self.ecn &= p.has(flag::ECE);
+        self.shift = p.len as u8;
+        // RFC 7323 section 2.2: not scaled, so at most 65 535 until the first ACK of data.
+        self.edge = u64::from(p.win);
+        if c.timestamps || !self.syn_retx {
+            let rtt = if c.timestamps { u64::from(((now / 1000) as u32).wrapping_sub(p.ts)) * 1000 } else { now - self.last_tx };
+            self.take_rtt(c, rtt);
+        }
+        self.rto_after_handshake(c);
+        if self.syn_retx {
+            // RFC 5681 section 3.1: after a lost SYN the initial window is one segment.
+            self.w.cwnd = 1.0;
+        }
+        let mut ack = self.packet(c, now);
+        ack.seq = self.addr.wire(0);
+        self.packets += 1;
+        out.emit(ack, None);
+        self.transmit(c, now, out);
+    }
+
+    fn finish(&mut self, c: &TcpConfig, now: u64, p: &Packet, out: &mut impl Wire) {
+        self.phase = Phase::Done;
+        self.timer = Timer::Idle;
+        self.deadline = u64::MAX;
+        if p.has(flag::FIN) {
+            // Acknowledges the peer's own FIN. TIME-WAIT changes nothing on the wire.
+            let mut ack = self.packet(c, now);
+            ack.seq = self.addr.wire(self.una);
+            self.packets += 1;
+            out.emit(ack, None);
+        }
+    }
+
+    /// ECE: at most one reduction per window of data (RFC 3168 section 6.1.2, RFC 8257 section 3.3). True if this ACK reduced.
+    #[inline]
+    pub(super) fn reduce_on_ece(&mut self, c: &TcpConfig, ack: &Ack) -> bool {
+        if !ack.ece || ack.snd_una <= self.cwr_end || self.ca >= CaState::Cwr {
+            return false;
+        }
+        self.w.flight = self.flight_segments(c);
+        self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Ecn);
+        self.cwr_end = self.nxt;
+        self.cwr_pending = true;
+        if c.prr {
+            self.begin_cwr();
+        } else {
+            self.w.cwnd = self.w.ssthresh.min(self.w.cwnd);
+            self.law.cwnd_event(&mut self.w, Event::Complete);
+        }
+        true
+    }
+
+    /// Growth on an ACK that advanced and reduced nothing.
+    #[inline]
+    pub(super) fn grow(&mut self, c: &TcpConfig, ack: &Ack) {
+        self.law.pkts_acked(&mut self.w, ack);
+        // RFC 3168 section 6.1.2: no increase on an ACK with ECE. DCTCP decides for itself.
+        let held = ack.ece && c.ecn == Ecn::Classic;
+        if !held && (!c.cwnd_validation || self.cwnd_limited) {
+            self.law.cong_avoid(&mut self.w, ack);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Recovery without SACK: Reno (RFC 5681 section 3.2) and NewReno (RFC 6582).
+
+use super::sender::{CaState, Sender};
+use crate::cc::{Ack, CongestionControl, Event, Trigger};
+use crate::config::{Recovery, TcpConfig};
+use crate::net::packet::Wire;
+
+impl Sender {
+    /// The ACK advanced `snd_una`.
+    #[inline]
+    pub(super) fn on_new_ack(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
+        match self.ca {
+            CaState::Recovery => return self.on_recovery_ack(c, ack, out),
+            CaState::Loss => {
+                if self.una >= self.recover {
+                    self.ca = CaState::Open;
+                }
+            }
+            _ => self.ca = CaState::Open,
+        }
+        self.dupacks = 0;
+        if !self.reduce_on_ece(c, ack) {
+            self.grow(c, ack);
+        }
+    }
+
+    fn on_recovery_ack(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
+        self.law.pkts_acked(&mut self.w, ack);
+        if self.una >= self.recover || c.recovery == Recovery::Reno {
+            // RFC 6582 section 3.2 step 3, full acknowledgement, option 2 (as ns-2): the window is ssthresh.
+            self.ca = CaState::Open;
+            self.dupacks = 0;
+            self.w.cwnd = self.w.ssthresh;
+            self.law.cwnd_event(&mut self.w, Event::Complete);
+            return;
+        }
+        // Partial acknowledgement: retransmit the next hole, deflate by what was acknowledged, add back one segment.
+        let mss = f64::from(c.mss);
+        self.w.cwnd -= ack.acked as f64 / mss;
+        if ack.acked >= u64::from(c.mss) {
+            self.w.cwnd += 1.0;
+        }
+        self.w.cwnd = self.w.cwnd.max(1.0);
+        self.retransmit_first(c, ack.now, out);
+        // Only the first partial acknowledgement resets the timer ("impatient", section 4).
+        if self.first_partial {
+            self.first_partial = false;
+            self.held_deadline = self.deadline;
+        } else {
+            self.deadline = self.held_deadline;
+        }
+    }
+
+    /// A duplicate ACK.
+    pub(super) fn on_duplicate(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
+        self.dupacks += 1;
+        match self.ca {
+            CaState::Recovery => {
+                // RFC 5681 section 3.2 step 4: a segment has left the network.
+                self.w.cwnd += 1.0;
+                return;
+            }
+            CaState::Loss => return,
+            _ => {}
+        }
+        self.reduce_on_ece(c, ack);
+        if self.dupacks < c.dup_thresh {
+            self.ca = CaState::Disorder;
+            return;
+        }
+        // RFC 6582 section 3.2 step 1: only if the ACK covers more than `recover`, or duplicates of go-back-N would start it.
+        if self.dupacks == c.dup_thresh && (self.recover == 0 || self.una > self.recover) {
+            self.enter_fast_recovery(c, ack.now, out);
+        }
+    }
+
+    fn enter_fast_recovery(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        self.ca = CaState::Recovery;
+        self.stats.fast_retx += 1;
+        self.w.flight = self.flight_segments(c);
+        self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Loss);
+        self.recover = self.high;
+        // One reduction per window, whichever signal came first (RFC 8257 section 3.3, RFC 3168 section 6.1.2).
+        self.cwr_end = self.high;
+        self.first_partial = true;
+        self.retransmit_first(c, now, out);
+        self.w.cwnd = self.w.ssthresh + f64::from(c.dup_thresh);
+    }
+
+    fn retransmit_first(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        let len = self.segment_len(c, self.una).min(self.high - self.una);
+        self.emit_data(c, now, self.una, len, true, out);
+    }
+}

@@ -1,0 +1,170 @@
+//! Time-based loss detection and tail loss probes (RFC 8985).
+
+use super::scoreboard::{EVER_RETX, LOST, RETX, SACKED, Scoreboard, Seg};
+use super::sender::{CaState, Sender, Timer};
+use crate::cc::{CongestionControl, Trigger};
+use crate::config::TcpConfig;
+use crate::net::packet::Wire;
+
+/// RACK's and TLP's variables (RFC 8985 sections 5.2 and 7.1). Times in ps, positions as stream offsets.
+#[derive(Debug, Clone, Default)]
+pub struct Rack {
+    /// Send time of the most recently sent segment that was delivered.
+    xmit: u64,
+    /// Its end.
+    end: u64,
+    /// RTT of that delivery.
+    pub rtt: u64,
+    /// Highest offset delivered.
+    fack: u64,
+    reordering_seen: bool,
+    /// Multiplier of the reordering window, minus one.
+    extra: u64,
+    persist: u32,
+    dsack_round: Option<u64>,
+    /// `nxt` when the outstanding probe was sent.
+    pub probe_end: Option<u64>,
+    probe_is_retx: bool,
+}
+
+impl Rack {
+    /// A segment was newly acknowledged or SACKed (sections 6.2 steps 2 and 3).
+    pub fn on_delivered(&mut self, seg: &Seg, now: u64, min_rtt: u64) {
+        let rtt = now - seg.xmit;
+        let retransmitted = seg.is(EVER_RETX);
+        if seg.end() >= self.fack {
+            self.fack = seg.end();
+        } else if !retransmitted {
+            self.reordering_seen = true;
+        }
+        // A retransmission acknowledged faster than any RTT: it was the original that arrived.
+        if retransmitted && rtt < min_rtt {
+            return;
+        }
+        if (seg.xmit, seg.end()) > (self.xmit, self.end) || self.end == 0 {
+            (self.xmit, self.end, self.rtt) = (seg.xmit, seg.end(), rtt);
+        }
+    }
+
+    /// A D-SACK widens the reordering window, once per round trip (section 6.2 step 4).
+    pub fn on_dsack(&mut self, una: u64, nxt: u64) {
+        if self.dsack_round.is_some_and(|end| una >= end) {
+            self.dsack_round = None;
+        }
+        if self.dsack_round.is_none() {
+            self.dsack_round = Some(nxt);
+            self.extra += 1;
+            self.persist = 16;
+        }
+    }
+
+    /// After 16 recoveries without D-SACK the window is back at a quarter of the smallest RTT.
+    pub fn on_recovery_end(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.extra = 0;
+        }
+    }
+
+    /// How long to wait for reordered segments (section 6.2 step 4).
+    pub fn reordering_window(&self, srtt: u64, min_rtt: u64, recovering: bool, sacked_segs: u32, c: &TcpConfig) -> u64 {
+        if !self.reordering_seen && (recovering || sacked_segs >= c.dup_thresh) {
+            return 0;
+        }
+        if min_rtt == u64::MAX { srtt } else { ((1 + self.extra) * (min_rtt / 4)).min(srtt) }
+    }
+
+    /// Marks segments as lost that were sent long enough before one that was delivered (section 6.2 step 5). Returns how long to
+    /// wait for those that may still be reordered; 0 for none.
+    pub fn detect(&self, board: &mut Scoreboard, now: u64, wait: u64) -> u64 {
+        let mut timeout = 0;
+        for index in 0..board.len() {
+            let seg = *board.get(index);
+            if seg.is(SACKED) || (seg.is(LOST) && !seg.is(RETX)) {
+                continue;
+            }
+            if (seg.xmit, seg.end()) >= (self.xmit, self.end) {
+                // Never-retransmitted segments were sent in order: all behind this one are younger still.
+                if !seg.is(EVER_RETX) && board.retx == 0 {
+                    break;
+                }
+                continue;
+            }
+            let due = seg.xmit + self.rtt + wait;
+            if due <= now {
+                board.mark_lost(index);
+            } else {
+                timeout = timeout.max(due - now);
+            }
+        }
+        timeout
+    }
+
+    /// Looks whether an ACK settles the outstanding probe (section 7.4.2). True when the probe repaired a loss, to which the
+    /// congestion control must react.
+    pub fn settle_probe(&mut self, una: u64, plain_duplicate: bool, dsack_end: Option<u64>) -> bool {
+        let Some(end) = self.probe_end else { return false };
+        if una < end {
+            return false;
+        }
+        let repaired = self.probe_is_retx && dsack_end.is_none_or(|d| d != end) && una > end;
+        if !self.probe_is_retx || dsack_end.is_some() || una > end || plain_duplicate {
+            self.probe_end = None;
+        }
+        repaired
+    }
+}
+
+impl Sender {
+    /// After data was sent or acknowledged: a probe instead of a timeout, where RFC 8985 section 7.2 wants one.
+    pub(super) fn arm_probe(&mut self, c: &TcpConfig, now: u64) {
+        let Some(s) = &self.sack else { return };
+        if self.ca >= CaState::Cwr || s.board.sacked_segs > 0 || s.rack.probe_end.is_some() || self.timer == Timer::Idle || self.rtt.backoff > 0 {
+            return;
+        }
+        let mut timeout = if self.rtt.srtt == 0 { 1_000_000_000_000 } else { 2 * self.rtt.srtt };
+        // As Linux: a lone segment may meet a delayed ACK, so it waits for the minimum RTO more; others for two clock ticks.
+        timeout += if self.flight() <= u64::from(c.mss) { c.rto_min.0 } else { 2 * c.rto_granularity.0 };
+        let rto = self.rtt.rto(c);
+        if timeout < rto {
+            self.timer = Timer::Probe;
+            self.deadline = now + timeout;
+        }
+    }
+
+    /// The probe timer expired (section 7.3): new data if there is any, else the last segment again.
+    pub(super) fn on_probe_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        self.timer = Timer::Idle;
+        let len = if self.nxt < self.stream_end() { self.segment_len(c, self.nxt) } else { 0 };
+        let fresh = len > 0 && self.nxt + len <= self.edge;
+        if fresh {
+            let offset = self.nxt;
+            self.nxt += len;
+            self.send_segment(c, now, offset, len, out);
+        } else if let Some(last) = self.sack.as_ref().and_then(|s| s.board.len().checked_sub(1)) {
+            self.retransmit_index(c, now, last, out);
+        }
+        if let Some(s) = &mut self.sack {
+            s.rack.probe_end = Some(self.nxt);
+            s.rack.probe_is_retx = !fresh;
+        }
+        self.arm_rto(c, now);
+    }
+
+    /// The reordering timer expired: what is still missing is lost.
+    pub(super) fn on_reorder_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        self.arm_rto(c, now);
+        if self.find_losses(c, now) && self.ca < CaState::Recovery {
+            self.enter_recovery(c, now, out);
+        }
+        self.transmit(c, now, out);
+    }
+
+    /// A probe repaired the loss of the tail: reduce as for any loss (section 7.4.2).
+    pub(super) fn react_to_probe(&mut self, c: &TcpConfig) {
+        self.w.flight = self.flight_segments(c);
+        self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Loss);
+        self.w.cwnd = self.w.cwnd.min(self.w.ssthresh);
+        self.cwr_end = self.nxt;
+    }
+}

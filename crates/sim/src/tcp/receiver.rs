@@ -1,0 +1,272 @@
+//! The receiving endpoint: reassembly, acknowledgements (RFC 5681 section 4.2, RFC 2018, RFC 2883) and the ECN echo
+//! (RFC 3168 section 6.1.3, RFC 8257 section 3.2).
+
+use super::reassembly::Reassembly;
+use super::seq::{Address, RETIRED};
+use crate::config::{Ecn, Recovery, TcpConfig};
+use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
+
+/// State of the echo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Echo {
+    /// ECN was not negotiated.
+    Off,
+    /// Latched from a CE packet until CWR.
+    Classic { latched: bool },
+    /// DCTCP.CE: the CE value of the run of packets being acknowledged.
+    Dctcp { ce: bool },
+}
+
+/// A receiving endpoint.
+#[derive(Debug, Clone)]
+pub struct Receiver {
+    addr: Address,
+    /// Stream offset of the next byte expected in order; FIN counts one.
+    pub rcv_nxt: u64,
+    /// Data bytes received in order, FIN not counted.
+    pub delivered: u64,
+    /// Offset of the FIN, once seen.
+    fin: u64,
+    ooo: Reassembly,
+    window: u64,
+    shift: u8,
+    echo: Echo,
+    sack: bool,
+    established: bool,
+    /// Segments received and not yet acknowledged.
+    pending: u32,
+    /// Segments still to be acknowledged at once.
+    quick: u32,
+    last_ack: u64,
+    ts_recent: u32,
+    /// Duplicate segment to report as D-SACK in the next ACK.
+    dsack: Option<(u64, u64)>,
+    /// When a delayed ACK is due, ps; `u64::MAX` if none is.
+    pub deadline: u64,
+    /// Time of the earliest timer entry the engine holds for this endpoint, ps; `u64::MAX` for none.
+    pub armed: u64,
+    /// The application waits for the stream to reach this offset; `u64::MAX` when it waits for nothing.
+    pub deliver_at: u64,
+    /// Index of the transport it belongs to.
+    pub group: u16,
+    /// Packets that reached this endpoint.
+    pub packets: u64,
+    /// Packets it sent.
+    pub sent: u64,
+}
+
+/// Window-scale shift for a receive window: the smallest with which it fits 16 bits (RFC 7323 section 2.2, at most 14).
+pub(super) fn window_shift(window: u64) -> u8 {
+    (0..14).find(|s| window >> s <= 65_535).unwrap_or(14)
+}
+
+impl Receiver {
+    /// An endpoint that answers to `addr`.
+    pub fn new(c: &TcpConfig, addr: Address) -> Receiver {
+        let echo = match c.ecn {
+            Ecn::Off => Echo::Off,
+            Ecn::Classic => Echo::Classic { latched: false },
+            Ecn::Dctcp => Echo::Dctcp { ce: false },
+        };
+        Receiver {
+            addr,
+            rcv_nxt: 0,
+            delivered: 0,
+            fin: u64::MAX,
+            ooo: Reassembly::default(),
+            window: c.rcv_wnd,
+            shift: window_shift(c.rcv_wnd),
+            echo,
+            sack: matches!(c.recovery, Recovery::Sack | Recovery::Rack),
+            established: !c.handshake,
+            pending: 0,
+            quick: c.quick_acks,
+            last_ack: 0,
+            ts_recent: 0,
+            dsack: None,
+            deadline: u64::MAX,
+            armed: u64::MAX,
+            deliver_at: u64::MAX,
+            group: 0,
+            packets: 0,
+            sent: 0,
+        }
+    }
+
+    /// Generation of its connection slot.
+    #[inline]
+    pub fn generation(&self) -> u8 {
+        self.addr.generation
+    }
+
+    /// The connection has ended: no packet or timer belongs to this endpoint any more.
+    pub fn retire(&mut self) {
+        self.addr.generation = RETIRED;
+        self.deadline = u64::MAX;
+    }
+
+    /// Whether the stream has ended with a FIN.
+    pub fn finished(&self) -> bool {
+        self.rcv_nxt > self.fin
+    }
+
+    /// A packet of the data direction arrived.
+    #[inline]
+    pub fn on_packet(&mut self, c: &TcpConfig, now: u64, p: &Packet, out: &mut impl Wire) {
+        self.packets += 1;
+        if p.has(flag::SYN) {
+            return self.on_syn(c, p, out);
+        }
+        self.established = true;
+        let fin = p.has(flag::FIN);
+        if p.len == 0 && !fin {
+            return;
+        }
+        let offset = self.addr.offset(p.seq, self.rcv_nxt);
+        let ce = p.ecn() == ecn::CE;
+        let closes_run = self.note_ecn(p, ce);
+        if closes_run && self.pending > 0 {
+            // RFC 8257 section 3.2: the packets before the change are acknowledged with the old CE value.
+            self.acknowledge(c, out);
+        }
+        if let Echo::Dctcp { ce: state } = &mut self.echo {
+            *state = ce;
+        }
+        let gap_before = !self.ooo.is_empty();
+        // RFC 7323 section 4.3: remember the timestamp of the segment that the next ACK's left edge acknowledges.
+        if offset <= self.last_ack as i64 {
+            self.ts_recent = p.ts;
+        }
+        let in_order = self.accept(offset, u64::from(p.len), fin);
+        self.pending += 1;
+        let at_once = !in_order || gap_before || closes_run || fin || self.pending >= c.ack_every || self.take_quick();
+        if at_once {
+            self.acknowledge(c, out);
+        } else if self.deadline == u64::MAX {
+            self.deadline = now + c.ack_delay.0;
+        }
+    }
+
+    fn take_quick(&mut self) -> bool {
+        let quick = self.quick > 0;
+        self.quick -= u32::from(quick);
+        quick
+    }
+
+    /// The delayed-ACK timer expired.
+    pub fn on_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        if self.deadline <= now {
+            self.acknowledge(c, out);
+        }
+    }
+
+    /// Answers a SYN, also a repeated one whose answer was lost.
+    fn on_syn(&mut self, c: &TcpConfig, p: &Packet, out: &mut impl Wire) {
+        let mut answer = self.packet(c, p.ts);
+        answer.flags = flag::SYN | flag::ACK;
+        // RFC 3168 section 6.1.1: SYN with ECE and CWR asks, SYN-ACK with ECE alone agrees.
+        if p.has(flag::ECE | flag::CWR) && self.echo != Echo::Off {
+            answer.flags |= flag::ECE;
+        } else {
+            self.echo = Echo::Off;
+        }
+        // RFC 7323 section 2.2: the window of a SYN is never scaled; the shift travels in an option (here: in `len`).
+        answer.win = self.window.min(65_535) as u16;
+        answer.len = u16::from(self.shift);
+        self.sent += 1;
+        out.emit(answer, None);
+    }
+
+    /// Updates the echo. True when a DCTCP run of equal CE values ends here.
+    #[inline]
+    fn note_ecn(&mut self, p: &Packet, ce: bool) -> bool {
+        match &mut self.echo {
+            Echo::Off => false,
+            Echo::Classic { latched } => {
+                // RFC 3168 section 6.1.3: CWR ends the echo, a CE on the same packet starts it anew.
+                *latched = (*latched && !p.has(flag::CWR)) || ce;
+                false
+            }
+            Echo::Dctcp { ce: state } => *state != ce,
+        }
+    }
+
+    /// Puts `len` bytes (and a FIN behind them) at `offset`. True if they extended the in-order stream.
+    #[inline]
+    fn accept(&mut self, offset: i64, len: u64, fin: bool) -> bool {
+        let end = offset + len as i64 + i64::from(fin);
+        if end <= self.rcv_nxt as i64 {
+            if self.sack {
+                self.dsack = Some((offset.max(0) as u64, end.max(0) as u64));
+            }
+            return false;
+        }
+        let (offset, end) = (offset.max(0) as u64, end as u64);
+        // Data beyond the advertised window is not accepted; only a misbehaving peer sends it.
+        if end > self.rcv_nxt + self.window + 1 {
+            return false;
+        }
+        if fin {
+            self.fin = end - 1;
+        }
+        let in_order = offset <= self.rcv_nxt;
+        if in_order {
+            self.rcv_nxt = if self.ooo.is_empty() { end } else { self.ooo.advance(end) };
+            self.delivered = self.rcv_nxt.min(self.fin);
+        } else if self.ooo.insert(offset, end) && self.sack {
+            self.dsack = Some((offset, end));
+        }
+        in_order
+    }
+
+    /// Sends a cumulative ACK for everything in order.
+    #[inline]
+    fn acknowledge(&mut self, c: &TcpConfig, out: &mut impl Wire) {
+        let mut ack = self.packet(c, self.ts_recent);
+        let echo = match self.echo {
+            Echo::Off => false,
+            Echo::Classic { latched } => latched,
+            Echo::Dctcp { ce } => ce,
+        };
+        ack.flags = flag::ACK | if echo { flag::ECE } else { 0 } | if self.finished() { flag::FIN } else { 0 };
+        self.pending = 0;
+        self.deadline = u64::MAX;
+        self.last_ack = self.rcv_nxt;
+        self.sent += 1;
+        if self.sack && (!self.ooo.is_empty() || self.dsack.is_some()) {
+            let blocks = self.sack_blocks();
+            ack.flags |= flag::EXT;
+            // Two bytes of padding, two of option header, eight per block.
+            ack.wire += 4 + 8 * blocks.count as u16;
+            out.emit(ack, Some(&blocks));
+        } else {
+            out.emit(ack, None);
+        }
+    }
+
+    #[cold]
+    fn sack_blocks(&mut self) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        // RFC 2883 section 4: a duplicate is reported first, once.
+        let dsack = self.dsack.take();
+        for (start, end) in dsack.into_iter().chain(self.ooo.intervals().iter().copied()) {
+            blocks.push((self.addr.wire(start), self.addr.wire(end)));
+        }
+        blocks
+    }
+
+    #[inline]
+    fn packet(&self, c: &TcpConfig, ts: u32) -> Packet {
+        Packet {
+            conn: self.addr.conn,
+            seq: self.addr.wire(self.rcv_nxt),
+            ts,
+            dst: self.addr.dst,
+            hash: self.addr.hash,
+            wire: c.ack_size as u16,
+            win: (self.window >> self.shift).min(65_535) as u16,
+            meta: self.addr.generation << 2,
+            ..Packet::default()
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! The sending endpoint: its state, and what the application and the engine do with it. The work is in the neighbouring files:
+//! `acks` (what every ACK does), `cumulative` and `sack` (recovery), `rack` (time-based loss detection), `timers`, `transmit`.
+
+use super::prr::Prr;
+use super::rack::Rack;
+use super::receiver::window_shift;
+use super::rtt::Rtt;
+use super::scoreboard::Scoreboard;
+use super::seq::{Address, RETIRED};
+use crate::cc::{Law, Window};
+use crate::config::{Ecn, Recovery, TcpConfig};
+use crate::net::packet::{Packet, Wire, flag};
+
+/// Where a connection is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Not opened yet.
+    Closed,
+    /// SYN sent.
+    SynSent,
+    /// Data may flow.
+    Established,
+    /// Everything including the FIN is acknowledged.
+    Done,
+}
+
+/// State of congestion and recovery, as in Linux (`TCP_CA_*`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CaState {
+    /// Nothing suspicious.
+    Open = 0,
+    /// Duplicate ACKs or SACKs, not yet enough.
+    Disorder = 1,
+    /// Reducing the window after ECE.
+    Cwr = 2,
+    /// Fast recovery.
+    Recovery = 3,
+    /// After a retransmission timeout.
+    Loss = 4,
+}
+
+/// Which timer is running; TCP has one at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timer {
+    /// Nothing outstanding.
+    Idle,
+    /// Retransmission timeout.
+    Rto,
+    /// Tail loss probe (RFC 8985 section 7.2).
+    Probe,
+    /// RACK's reordering timer (RFC 8985 section 6.2).
+    Reorder,
+}
+
+/// What happened on a connection since the statistics were last taken (the messages of a persistent connection take turns).
+#[derive(Debug, Clone, Copy)]
+pub struct SendStats {
+    /// Data segments sent.
+    pub segs_sent: u64,
+    /// Of those, retransmissions.
+    pub segs_retx: u64,
+    /// Retransmission timeouts.
+    pub rtos: u32,
+    /// Of those, before the first window of the message was acknowledged.
+    pub rtos_head: u32,
+    /// Of those, with at most three segments of the message missing.
+    pub rtos_tail: u32,
+    /// Entries into fast recovery.
+    pub fast_retx: u32,
+    /// Bytes acknowledged with ECE.
+    pub ce_bytes: u64,
+    /// Largest window, segments.
+    pub cwnd_max: f64,
+    /// Smallest RTT sample, ps.
+    pub rtt_min: u64,
+    /// Sum of RTT samples, ps.
+    pub rtt_sum: u64,
+    /// Number of RTT samples.
+    pub rtt_count: u64,
+}
+
+impl Default for SendStats {
+    fn default() -> SendStats {
+        SendStats {
+            segs_sent: 0,
+            segs_retx: 0,
+            rtos: 0,
+            rtos_head: 0,
+            rtos_tail: 0,
+            fast_retx: 0,
+            ce_bytes: 0,
+            cwnd_max: 0.0,
+            rtt_min: u64::MAX,
+            rtt_sum: 0,
+            rtt_count: 0,
+        }
+    }
+}
+
+/// State that only SACK stacks need; connections of the others do not carry it.
+#[derive(Debug, Clone, Default)]
+pub struct SackState {
+    /// Outstanding segments.
+    pub board: Scoreboard,
+    /// Rate reduction in progress.
+    pub prr: Prr,
+    /// Time-based loss detection.
+    pub rack: Rack,
+    /// Window and threshold before the current episode, for undoing it: (cwnd, ssthresh).
+    pub prior: Option<(f64, f64)>,
+    /// Retransmissions of this episode not yet reported as duplicates.
+    pub undo_retx: u32,
+    /// RFC 6675 rescue retransmission done in this episode.
+    pub rescued: bool,
+}
+
+/// A sending endpoint.
+#[derive(Debug, Clone)]
+pub struct Sender {
+    pub(super) addr: Address,
+    /// Index of the transport it belongs to.
+    pub group: u16,
+    /// Life phase.
+    pub phase: Phase,
+    /// Recovery state.
+    pub ca: CaState,
+    /// Running timer.
+    pub timer: Timer,
+    pub(super) fin: bool,
+    pub(super) ecn: bool,
+    pub(super) cwr_pending: bool,
+    pub(super) first_partial: bool,
+    pub(super) cwnd_limited: bool,
+    pub(super) syn_retx: bool,
+    pub(super) shift: u8,
+    pub(super) dupacks: u32,
+    /// Oldest unacknowledged stream offset.
+    pub una: u64,
+    /// Next offset to send.
+    pub nxt: u64,
+    /// Highest offset sent so far.
+    pub high: u64,
+    /// Bytes the application has written.
+    pub written: u64,
+    /// Right edge of the receive window.
+    pub(super) edge: u64,
+    /// Congestion window.
+    pub w: Window,
+    /// Recovery ends here; 0 when there was none yet.
+    pub(super) recover: u64,
+    pub(super) cwr_end: u64,
+    /// Bytes sent by limited transmit that the flight size must not count.
+    pub(super) limited: u64,
+    /// RTT filter.
+    pub rtt: Rtt,
+    /// When the running timer expires, ps; `u64::MAX` when idle.
+    pub deadline: u64,
+    /// Time of the earliest timer entry the engine holds for this endpoint, ps; `u64::MAX` for none.
+    pub armed: u64,
+    /// Timed segment of a stack without timestamps: (offset that must be acknowledged, send time).
+    pub(super) timed: Option<(u64, u64)>,
+    pub(super) last_tx: u64,
+    /// Deadline that partial acknowledgements after the first must not move (RFC 6582 section 4).
+    pub(super) held_deadline: u64,
+    /// The law.
+    pub law: Law,
+    /// First byte, byte behind the first window, and byte behind the last of the message now being acknowledged (for statistics).
+    pub message: (u64, u64, u64),
+    /// Statistics since the last message.
+    pub stats: SendStats,
+    /// Packets handed to the network, of any kind.
+    pub packets: u64,
+    /// Packets taken from the network. Counted by the engine.
+    pub received: u64,
+    pub(super) sack: Option<Box<SackState>>,
+}
+
+impl Sender {
+    /// A closed endpoint. `lent` is the scoreboard of a connection that has ended, for its memory.
+    pub fn new(c: &TcpConfig, addr: Address, lent: Option<Box<SackState>>) -> Sender {
+        let sack = matches!(c.recovery, Recovery::Sack | Recovery::Rack).then(|| {
+            let mut state = lent.unwrap_or_default();
+            let mut board = std::mem::take(&mut state.board);
+            board.clear();
+            *state = SackState { board, ..SackState::default() };
+            state
+        });
+        Sender {
+            addr,
+            group: 0,
+            phase: Phase::Closed,
+            ca: CaState::Open,
+            timer: Timer::Idle,
+            fin: false,
+            ecn: c.ecn != Ecn::Off,
+            cwr_pending: false,
+            first_partial: false,
+            cwnd_limited: false,
+            syn_retx: false,
+            shift: window_shift(c.rcv_wnd),
+            dupacks: 0,
+            una: 0,
+            nxt: 0,
+            high: 0,
+            written: 0,
+            edge: c.rcv_wnd,
+            w: Window { cwnd: f64::from(c.init_cwnd), ssthresh: f64::INFINITY, flight: 0.0 },
+            recover: 0,
+            cwr_end: 0,
+            limited: 0,
+            rtt: Rtt::new(c),
+            deadline: u64::MAX,
+            armed: u64::MAX,
+            timed: None,
+            last_tx: u64::MAX,
+            held_deadline: u64::MAX,
+            law: c.law.start(),
+            message: (0, 0, u64::MAX),
+            stats: SendStats { cwnd_max: f64::from(c.init_cwnd), ..SendStats::default() },
+            packets: 0,
+            received: 0,
+            sack,
+        }
+    }
+
+    /// Generation of its connection slot.
+    #[inline]
+    pub fn generation(&self) -> u8 {
+        self.addr.generation
+    }
+
+    /// The connection has ended: no packet or timer belongs to this endpoint any more.
+    pub fn retire(&mut self) {
+        self.addr.generation = RETIRED;
+        self.deadline = u64::MAX;
+    }
+
+    /// Gives its scoreboard away; the connection has ended.
+    pub fn lend(&mut self) -> Option<Box<SackState>> {
+        self.sack.take()
+    }
+
+    /// Opens the connection: sends a SYN, or is established at once in a stack without handshake.
+    pub fn open(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        if !c.handshake {
+            self.phase = Phase::Established;
+            return self.transmit(c, now, out);
+        }
+        self.phase = Phase::SynSent;
+        self.send_syn(c, now, out);
+    }
+
+    pub(super) fn send_syn(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        let mut syn = self.packet(c, now);
+        syn.seq = self.addr.isn;
+        // RFC 3168 section 6.1.1: ECE and CWR on the SYN ask for ECN.
+        syn.flags = flag::SYN | if c.ecn == Ecn::Off { 0 } else { flag::ECE | flag::CWR };
+        self.packets += 1;
+        out.emit(syn, None);
+        self.last_tx = now;
+        self.timer = Timer::Rto;
+        self.deadline = now.saturating_add(self.rtt.rto(c));
+    }
+
+    /// The application hands over `bytes` more; `last` closes the stream behind them.
+    pub fn write(&mut self, c: &TcpConfig, now: u64, bytes: u64, last: bool, out: &mut impl Wire) {
+        self.written += bytes;
+        self.fin |= last && c.fin;
+        if self.phase == Phase::Established {
+            self.transmit(c, now, out);
+        }
+    }
+
+    /// The application of an endless flow stops: the stream ends with what has been sent.
+    pub fn stop(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        self.written = self.high.max(self.una);
+        self.write(c, now, 0, true, out);
+    }
+
+    /// Sequence space of the stream: written bytes and the FIN.
+    #[inline]
+    pub(super) fn stream_end(&self) -> u64 {
+        self.written + u64::from(self.fin)
+    }
+
+    /// Whether everything written, and the FIN if there is one, is acknowledged.
+    pub fn all_acked(&self) -> bool {
+        self.una >= self.stream_end()
+    }
+
+    /// Bytes sent and not cumulatively acknowledged.
+    #[inline]
+    pub fn flight(&self) -> u64 {
+        self.nxt - self.una
+    }
+
+    /// RTO now in force, ps.
+    pub fn rto(&self, c: &TcpConfig) -> u64 {
+        self.rtt.rto(c)
+    }
+
+    /// A packet of this endpoint without sequence number and flags.
+    #[inline]
+    pub(super) fn packet(&self, c: &TcpConfig, now: u64) -> Packet {
+        Packet {
+            conn: self.addr.conn,
+            ts: (now / 1000) as u32,
+            dst: self.addr.dst,
+            hash: self.addr.hash,
+            wire: c.ack_size as u16,
+            meta: self.addr.generation << 2,
+            ..Packet::default()
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Addressing of a connection's packets, and sequence numbers on the wire.
+
+/// Generation of an endpoint whose connection has ended; packets carry six bits and never match it.
+pub const RETIRED: u8 = u8::MAX;
+
+/// What an endpoint writes into the packets it sends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Address {
+    /// Connection slot.
+    pub conn: u32,
+    /// Initial sequence number of the data direction.
+    pub isn: u32,
+    /// Host the packets go to.
+    pub dst: u16,
+    /// ECMP hash of the packets in this direction.
+    pub hash: u16,
+    /// Generation of the slot, in the upper six bits of a packet's `meta`.
+    pub generation: u8,
+}
+
+impl Address {
+    /// Sequence number of stream offset `offset`; the SYN takes the number before offset 0.
+    #[inline]
+    pub fn wire(&self, offset: u64) -> u32 {
+        self.isn.wrapping_add(1).wrapping_add(offset as u32)
+    }
+
+    /// Stream offset of sequence number `seq`, which lies within 2^31 of `near`. Negative for the SYN's own number and before.
+    #[inline]
+    pub fn offset(&self, seq: u32, near: u64) -> i64 {
+        near as i64 + i64::from(seq.wrapping_sub(self.wire(near)) as i32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn survives_wrap_around() {
+        let a = Address { isn: u32::MAX - 1000, ..Address::default() };
+        for near in [0u64, 500, 1000, 5000, 1 << 33, (1 << 33) + 12345] {
+            for delta in [-400i64, -1, 0, 1, 1 << 20, 1 << 30] {
+                let offset = near as i64 + delta;
+                if offset >= 0 {
+                    assert_eq!(a.offset(a.wire(offset as u64), near), offset);
+                }
+            }
+        }
+        assert_eq!(a.offset(a.isn, 0), -1);
+    }
+}

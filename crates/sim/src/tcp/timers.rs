@@ -1,0 +1,103 @@
+//! The sender's one timer: retransmission timeout (RFC 6298 section 5), tail loss probe and RACK's reordering timer.
+
+use super::sender::{CaState, Phase, Sender, Timer};
+use crate::cc::{CongestionControl, Event, Trigger};
+use crate::config::{Recovery, RtoRule, TcpConfig};
+use crate::net::packet::Wire;
+
+impl Sender {
+    /// (Re)starts the retransmission timer.
+    #[inline]
+    pub(super) fn arm_rto(&mut self, c: &TcpConfig, now: u64) {
+        self.timer = Timer::Rto;
+        self.deadline = now.saturating_add(self.rtt.rto(c));
+    }
+
+    /// The deadline has passed.
+    pub fn on_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        debug_assert!(self.deadline <= now);
+        match (self.phase, self.timer) {
+            (Phase::SynSent, _) => {
+                self.rtt.backoff += 1;
+                self.syn_retx = true;
+                self.stats.rtos += 1;
+                self.send_syn(c, now, out);
+            }
+            (Phase::Established, Timer::Rto) => self.on_rto(c, now, out),
+            (Phase::Established, Timer::Probe) => self.on_probe_timer(c, now, out),
+            (Phase::Established, Timer::Reorder) => self.on_reorder_timer(c, now, out),
+            _ => {
+                self.timer = Timer::Idle;
+                self.deadline = u64::MAX;
+            }
+        }
+    }
+
+    /// Retransmission timeout (RFC 5681 section 3.1, RFC 6298 sections 5.4 to 5.6).
+    fn on_rto(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        self.stats.rtos += 1;
+        let (_, first_window, end) = self.message;
+        if self.una < first_window {
+            self.stats.rtos_head += 1;
+        } else if self.una + 3 * u64::from(c.mss) >= end {
+            self.stats.rtos_tail += 1;
+        }
+        // RFC 5681 section 3.1: when the same data times out again, ssthresh stays.
+        let repeated = self.ca == CaState::Loss && self.rtt.backoff > 0;
+        if !repeated {
+            self.w.flight = self.flight_segments(c);
+            self.remember_prior();
+            self.ca = CaState::Loss;
+            self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Timeout);
+        }
+        self.ca = CaState::Loss;
+        self.w.cwnd = 1.0;
+        self.dupacks = 0;
+        self.limited = 0;
+        self.recover = self.high;
+        self.cwr_end = self.high;
+        self.law.cwnd_event(&mut self.w, Event::Timeout { snd_max: self.high });
+        self.rtt.backoff += 1;
+        self.timed = None;
+        self.timer = Timer::Idle;
+        match &mut self.sack {
+            // Go back: everything outstanding is sent again as the window opens.
+            None => self.nxt = self.una,
+            Some(s) => {
+                if c.recovery == Recovery::Rack {
+                    let srtt = self.rtt.srtt;
+                    let rack = &s.rack;
+                    let late = rack.rtt + rack.reordering_window(srtt, self.rtt.min, false, 0, c);
+                    // RFC 8985 section 6.3: the first segment, and all sent longer ago than RACK would wait.
+                    s.board.mark_after_timeout(|i, seg| i == 0 || seg.xmit + late <= now);
+                } else {
+                    s.board.mark_after_timeout(|_, _| true);
+                }
+                s.rack.probe_end = None;
+                s.rescued = false;
+            }
+        }
+        self.transmit(c, now, out);
+        // The timer was started by the retransmission, with the doubled timeout; the receive window cannot hold the first segment back.
+        if self.timer == Timer::Idle {
+            self.arm_rto(c, now);
+        }
+    }
+
+    /// After the handshake (RFC 6298 section 5.7): a SYN that was retransmitted leaves no sample, so data starts with 3 s.
+    pub(super) fn rto_after_handshake(&mut self, c: &TcpConfig) {
+        self.rtt.backoff = 0;
+        if self.rtt.srtt == 0 && self.syn_retx && c.rto_rule == RtoRule::Rfc6298 {
+            self.rtt.base_rto = self.rtt.base_rto.max(3_000_000_000_000).min(c.rto_max.0);
+        }
+    }
+
+    /// Data outstanding in segments, limited-transmit data excluded (RFC 5681 section 3.2).
+    pub(super) fn flight_segments(&self, c: &TcpConfig) -> f64 {
+        if c.rto_rule == RtoRule::Linux {
+            // Linux laws halve the window, not the flight.
+            return self.w.cwnd;
+        }
+        (self.flight() - self.limited.min(self.flight())) as f64 / f64::from(c.mss)
+    }
+}

@@ -1,0 +1,219 @@
+//! What may be sent now, and sending it.
+
+use super::scoreboard::{LOST, RETX, SACKED};
+use super::sender::{CaState, Phase, Sender, Timer};
+use crate::cc::{CongestionControl, Event};
+use crate::config::{Ecn, Idle, Recovery, TcpConfig};
+use crate::net::packet::{Wire, ecn, flag};
+
+impl Sender {
+    /// Sends as much as congestion window, receive window and data allow.
+    pub fn transmit(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        if self.phase != Phase::Established {
+            return;
+        }
+        if self.una == self.nxt && self.nxt < self.stream_end() && self.ca != CaState::Loss {
+            self.after_idle(c, now);
+        }
+        let window = self.window_bytes(c);
+        if self.sack.is_some() {
+            self.retransmit_lost(c, now, window, out);
+        }
+        let sent = self.send_new(c, now, window, out);
+        if self.sack.is_some() && self.ca == CaState::Recovery && c.recovery == Recovery::Sack {
+            self.fill_holes(c, now, window, out);
+        }
+        if c.recovery == Recovery::Rack && self.timer != Timer::Reorder && (sent || self.timer == Timer::Rto) {
+            self.arm_probe(c, now);
+        }
+    }
+
+    #[inline]
+    fn window_bytes(&self, c: &TcpConfig) -> u64 {
+        (self.w.cwnd * f64::from(c.mss)) as u64
+    }
+
+    /// Bytes in the network: RFC 6675's pipe with SACK, the flight size without.
+    #[inline]
+    pub(super) fn pipe(&self) -> u64 {
+        match &self.sack {
+            None => self.flight(),
+            Some(s) => s.board.pipe(self.flight()),
+        }
+    }
+
+    /// True if something was sent.
+    fn send_new(&mut self, c: &TcpConfig, now: u64, window: u64, out: &mut impl Wire) -> bool {
+        let first = self.nxt;
+        let end = self.stream_end();
+        // RFC 3042: the first two duplicate ACKs let one new segment out each, beyond the window.
+        let extra = if c.limited_transmit && self.ca == CaState::Disorder { u64::from(self.dupacks.min(2)) * u64::from(c.mss) } else { 0 };
+        let mut pipe = self.pipe();
+        self.cwnd_limited = false;
+        while self.nxt < end {
+            let len = self.segment_len(c, self.nxt);
+            if pipe + len > window + extra {
+                self.cwnd_limited = true;
+                break;
+            }
+            let mut len = len;
+            if self.nxt + len > self.edge {
+                // RFC 9293 section 3.8.6.2.1: no sliver of a window is used while anything is outstanding.
+                len = self.edge.saturating_sub(self.nxt);
+                if self.flight() > 0 || len == 0 {
+                    break;
+                }
+            }
+            if pipe + len > window {
+                self.limited += len;
+            }
+            let offset = self.nxt;
+            self.nxt += len;
+            self.send_segment(c, now, offset, len, out);
+            pipe += len;
+        }
+        // Linux tcp_is_cwnd_limited: in slow start a window half used counts as filled.
+        self.cwnd_limited |= if self.w.in_slow_start() { 2 * pipe >= window } else { pipe + u64::from(c.mss) > window };
+        self.nxt != first
+    }
+
+    /// Retransmits what the scoreboard calls lost, as far as the window allows.
+    fn retransmit_lost(&mut self, c: &TcpConfig, now: u64, window: u64, out: &mut impl Wire) {
+        if self.ca < CaState::Recovery {
+            return;
+        }
+        while let Some(s) = &mut self.sack {
+            let Some(index) = s.board.next_lost() else { return };
+            let len = u64::from(s.board.get(index).len);
+            if s.board.pipe(self.nxt - self.una) + len > window {
+                self.cwnd_limited = true;
+                return;
+            }
+            self.retransmit_index(c, now, index, out);
+        }
+    }
+
+    /// RFC 6675 NextSeg rules 3 and 4, when there is nothing lost and nothing new to send.
+    fn fill_holes(&mut self, c: &TcpConfig, now: u64, window: u64, out: &mut impl Wire) {
+        if self.nxt < self.stream_end() && self.nxt < self.edge {
+            return;
+        }
+        while let Some(s) = &mut self.sack {
+            if s.board.pipe(self.nxt - self.una) + u64::from(c.mss) > window || s.board.next_lost().is_some() {
+                return;
+            }
+            let hole = s.board.next_hole();
+            let index = match hole {
+                Some(index) => index,
+                None if !s.rescued && s.board.len() > 0 => {
+                    // Rule 4: once per episode, the highest outstanding segment, in case a whole tail was lost.
+                    s.rescued = true;
+                    let last = s.board.len() - 1;
+                    if s.board.get(last).is(SACKED | LOST | RETX) {
+                        return;
+                    }
+                    last
+                }
+                None => return,
+            };
+            self.retransmit_index(c, now, index, out);
+        }
+    }
+
+    /// Retransmits segment `index` of the scoreboard.
+    pub(super) fn retransmit_index(&mut self, c: &TcpConfig, now: u64, index: usize, out: &mut impl Wire) {
+        let Some(s) = &mut self.sack else { return };
+        let seg = *s.board.get(index);
+        s.board.retransmitted(index, now);
+        s.undo_retx += 1;
+        self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);
+    }
+
+    /// Sequence space of the segment that starts at `offset`: a full payload, or what is left, with the FIN on the last byte's segment.
+    #[inline]
+    pub(super) fn segment_len(&self, c: &TcpConfig, offset: u64) -> u64 {
+        let data = self.written.saturating_sub(offset).min(u64::from(c.mss));
+        data + u64::from(self.fin && offset + data == self.written)
+    }
+
+    /// Sends [offset, offset + len) for the first time, or again after a timeout rolled `nxt` back.
+    pub(super) fn send_segment(&mut self, c: &TcpConfig, now: u64, offset: u64, len: u64, out: &mut impl Wire) {
+        let again = offset < self.high;
+        if let (Some(s), false) = (&mut self.sack, again) {
+            s.board.push(offset, len as u32, now);
+        }
+        self.emit_data(c, now, offset, len, again, out);
+        self.high = self.high.max(offset + len);
+    }
+
+    /// Puts a data segment on the wire and starts the timer if none runs.
+    pub(super) fn emit_data(&mut self, c: &TcpConfig, now: u64, offset: u64, len: u64, again: bool, out: &mut impl Wire) {
+        let fin = self.fin && offset + len > self.written;
+        let data = len - u64::from(fin);
+        let mut p = self.packet(c, now);
+        p.seq = self.addr.wire(offset);
+        p.len = data as u16;
+        p.wire = if data == 0 { c.ack_size as u16 } else { (data as u32 + c.header) as u16 };
+        p.flags = if fin { flag::FIN } else { 0 } | if again { flag::RETX } else { 0 };
+        // RFC 3168 section 6.1.5: retransmissions of a classic ECN sender are not ECN-capable; DCTCP's are, as in Linux.
+        if self.ecn && data > 0 && (!again || c.ecn == Ecn::Dctcp) {
+            p.meta |= ecn::ECT;
+        }
+        if self.cwr_pending && !again {
+            p.flags |= flag::CWR;
+            self.cwr_pending = false;
+        }
+        self.packets += 1;
+        self.stats.segs_sent += 1;
+        self.stats.segs_retx += u64::from(again);
+        self.last_tx = now;
+        if again {
+            // Karn: a retransmission spoils the timing of everything outstanding.
+            self.timed = None;
+        } else if self.timed.is_none() && !c.timestamps {
+            self.timed = Some((offset + len, now));
+        }
+        if let Some(s) = &mut self.sack
+            && matches!(self.ca, CaState::Recovery | CaState::Cwr)
+        {
+            s.prr.on_send(len);
+        }
+        out.emit(p, None);
+        if self.timer == Timer::Idle {
+            self.arm_rto(c, now);
+        }
+    }
+
+    /// First transmission after everything was acknowledged.
+    fn after_idle(&mut self, c: &TcpConfig, now: u64) {
+        if self.last_tx == u64::MAX {
+            return;
+        }
+        let idle = now - self.last_tx;
+        self.law.cwnd_event(&mut self.w, Event::TxStart { now, idle });
+        let rto = self.rtt.rto(c);
+        if c.idle == Idle::Keep || idle <= rto {
+            return;
+        }
+        // RFC 5681 section 4.1: restart window.
+        let restart = f64::from(c.init_cwnd).min(self.w.cwnd);
+        match c.idle {
+            Idle::Keep => {}
+            Idle::Restart => self.w.cwnd = restart,
+            Idle::Halve => {
+                // Linux tcp_cwnd_restart; the threshold remembers three quarters of the old window (tcp_current_ssthresh).
+                self.w.ssthresh = self.w.ssthresh.max(self.w.cwnd * 0.75);
+                let mut left = idle - rto;
+                while self.w.cwnd > restart {
+                    self.w.cwnd /= 2.0;
+                    if left < rto {
+                        break;
+                    }
+                    left -= rto;
+                }
+                self.w.cwnd = self.w.cwnd.max(restart);
+            }
+        }
+        self.law.cwnd_event(&mut self.w, Event::Restart);
+    }
+}

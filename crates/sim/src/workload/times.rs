@@ -1,0 +1,68 @@
+//! Keeps every moment that a workload can reach inside simulated time.
+
+use super::{BuildError, Context};
+use forebay_sampling::TimeDist;
+use forebay_units::Time;
+
+/// Latest start: half of what a [`Time`] holds, so that sums of two such times and the timers after them fit.
+pub(super) const LATEST: Time = Time(Time::NEVER.0 / 2);
+
+/// Refuses `count` starts from `start`, `step` apart, and `extra` after the last, when the last would be too late; `key` is to
+/// blame.
+pub(super) fn fits(key: &'static str, start: Time, step: Time, count: u64, extra: Time) -> Result<(), BuildError> {
+    let last = u128::from(start.0) + u128::from(step.0) * u128::from(count) + u128::from(extra.0);
+    if last > u128::from(LATEST.0) {
+        return Err(BuildError::new(key, format!("the last start would be beyond the end of simulated time, {LATEST}")));
+    }
+    Ok(())
+}
+
+/// As [`fits`], for repetitions that the end of the scenario cuts off: then only the next one must fit.
+pub(super) fn repeats_fit(
+    key: &'static str,
+    context: &Context<'_>,
+    start: Time,
+    step: Time,
+    count: Option<u32>,
+) -> Result<(), BuildError> {
+    let count = if context.duration.is_some() { 1 } else { u64::from(count.unwrap_or(1)) };
+    fits(key, start, step, count, Time::ZERO)
+}
+
+/// The longest duration that can be drawn.
+pub(super) fn longest(dist: &TimeDist) -> Time {
+    match dist {
+        TimeDist::Const(t) | TimeDist::Uniform(_, t) | TimeDist::LogUniform(_, t) => *t,
+        // A 53-bit uniform number reaches the quantile 53 ln 2 = 36.7 of the exponential and no further.
+        TimeDist::Exponential(mean) => Time(mean.0.saturating_mul(37)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::World;
+    use super::*;
+    use forebay_sampling::Rng;
+
+    #[test]
+    fn limits() {
+        assert!(fits("k", LATEST, Time::ZERO, 5, Time::ZERO).is_ok());
+        assert!(fits("k", LATEST, Time(1), 1, Time::ZERO).is_err());
+        assert!(fits("k", Time::NEVER, Time::NEVER, u64::MAX, Time::NEVER).is_err());
+        let mut w = World::many_to_one(2);
+        let repeats = |w: &World| repeats_fit("k", &w.context(), Time::ZERO, Time::from_secs(10), Some(u32::MAX));
+        assert!(repeats(&w).is_ok());
+        w.duration = None;
+        assert!(repeats(&w).is_err());
+    }
+
+    #[test]
+    fn no_draw_is_longer() {
+        let mut rng = Rng::stream(1, &[]);
+        for d in
+            [TimeDist::Uniform(Time(3), Time(9)), TimeDist::LogUniform(Time(3), Time(900)), TimeDist::Exponential(Time(1000))]
+        {
+            assert!((0..100_000).all(|_| d.sample(&mut rng) <= longest(&d)));
+        }
+    }
+}
