@@ -118,9 +118,9 @@ impl Errors {
 
 impl fmt::Display for Errors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.list.as_slice() {
-            [one] => write!(f, "{one}"),
-            many => write!(f, "the scenario has {} errors", many.len()),
+        match self.list.len() {
+            1 => f.write_str("the scenario has an error"),
+            n => write!(f, "the scenario has {n} errors"),
         }
     }
 }

@@ -6,9 +6,12 @@
 
 mod choice;
 mod cx;
+mod describe;
 mod dist;
 mod doc;
+mod docs;
 mod error;
+mod explain;
 mod fields;
 mod hosts;
 mod link;
@@ -24,6 +27,8 @@ mod transport;
 mod value;
 mod workload;
 
+pub use describe::{Item, ParamDoc, Section, describe};
+pub use docs::docs;
 pub use error::{Errors, ScenarioError};
 pub use load::{Scenario, load};
 pub use resolve::{Resolved, Variant};

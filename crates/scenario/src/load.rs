@@ -39,6 +39,11 @@ pub fn load(path: &Path, sets: &[String], seed: Option<u64>) -> Result<Scenario,
 }
 
 impl Scenario {
+    /// The file as it was read, without overrides.
+    pub fn text(&self) -> &str {
+        self.sources.first().map_or("", |s| s.text())
+    }
+
     /// Reads a scenario from a text, with `name` for errors; files it names are relative to `base`.
     ///
     /// # Errors

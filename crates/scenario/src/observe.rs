@@ -131,7 +131,7 @@ pub(crate) fn observe(
             _ => Some(t),
         }),
     };
-    echo.insert("warmup".into(), warmup.unwrap_or_default().to_string().into());
+    echo.insert("warmup".into(), value::time_text(warmup.unwrap_or_default()).into());
     fields.finish(&mut cx.sink);
     let observe = Observe { occupancy: occupancy?, queue_series: queue_series?, tcp_series: tcp_series?, warmup: warmup? };
     Some((observe, Json::Object(echo)))

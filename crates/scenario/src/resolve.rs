@@ -13,7 +13,7 @@ use crate::topology::{Built, port_names, topology};
 use crate::transport::{Transports, transports};
 use crate::value;
 use crate::workload;
-use forebay_sim::config::SimConfig;
+use forebay_sim::config::{Ecn, SimConfig};
 use forebay_units::{QueueLen, Time};
 use serde_json::{Map, Value as Json};
 
@@ -121,6 +121,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     let mut variants = Vec::new();
     for t in &transports {
         marks_exist(cx, &built, t);
+        doubts(cx, t);
         let traffic: Vec<_> = drafts.iter().filter_map(|d| d.build(cx, &built.network, duration, t)).collect();
         if traffic.len() < drafts.len() {
             continue;
@@ -198,22 +199,37 @@ fn packet_fits(cx: &mut Cx, transports: &[Transports]) {
     }
 }
 
-/// A law that lives on marks needs a queue that sets them.
+/// A law that lives on marks needs a queue that sets them and a stack that asks for them.
 fn marks_exist(cx: &mut Cx, built: &Built, transports: &Transports) {
-    if built.marks() {
-        return;
-    }
     let marking: Vec<&str> = forebay_queues::REGISTRY.iter().filter(|q| q.marks).map(|q| q.entry.name).collect();
-    for (_, law, at) in transports.needs_marks.iter().filter(|n| n.0) {
-        let help = Some(format!(
-            "give a link a marking queue, such as queue = {{ kind = \"{}\", k = \"20pkt\" }}",
-            marking.first().unwrap_or(&"")
-        ));
-        cx.sink.error(
-            *at,
-            format!("`{law}` needs marked packets, and no switch port marks"),
-            "no marking queue in [topology]",
-            help,
-        );
+    for ((_, law, at), group) in transports.needs_marks.iter().zip(&transports.groups).filter(|(n, _)| n.0) {
+        if !built.marks() {
+            let queue = marking.first().unwrap_or(&"");
+            let help = format!("give a link a marking queue, such as queue = {{ kind = \"{queue}\", k = \"20pkt\" }}");
+            cx.sink.error(
+                *at,
+                format!("`{law}` needs marked packets, and no switch port marks"),
+                "no marking queue in [topology]",
+                Some(help),
+            );
+        }
+        if group.tcp.ecn == Ecn::Off {
+            let help = "leave `ecn` out: each law has the ECN mode it needs".to_owned();
+            cx.sink.error(*at, format!("`{law}` needs marked packets, and `ecn` is \"off\""), "never sees a mark", Some(help));
+        }
+    }
+}
+
+/// Legal settings that are seldom meant.
+fn doubts(cx: &mut Cx, transports: &Transports) {
+    for g in &transports.groups {
+        let t = &g.tcp;
+        if t.ack_every > 1 && t.ack_delay >= t.rto_min {
+            let (delay, min) = (t.ack_delay, t.rto_min);
+            cx.note(format!(
+                "`{}`: the delayed-ACK timer ({delay}) is not below rto-min ({min}): expect spurious timeouts",
+                g.name
+            ));
+        }
     }
 }

@@ -62,6 +62,7 @@ impl Source {
     pub(crate) fn excerpt(&self, start: usize, end: usize) -> (usize, usize, bool, bool) {
         let line_start = self.text[..self.floor(start)].rfind('\n').map_or(0, |i| i + 1);
         let line_end = self.text[self.floor(start)..].find('\n').map_or(self.text.len(), |i| self.floor(start) + i);
+        let line_end = if self.text[line_start..line_end].ends_with('\r') { line_end - 1 } else { line_end };
         if line_end - line_start <= LONG_LINE {
             return (line_start, line_end, false, false);
         }
@@ -89,6 +90,10 @@ impl SourceCode for Source {
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let (start, end) = (self.floor(span.offset()), self.floor(span.offset().saturating_add(span.len())));
         let (mut from, mut to, cut_left, cut_right) = self.excerpt(start, end);
+        if before == 0 {
+            // Without context miette reads the place of the label, so the text begins there.
+            from = start;
+        }
         to = to.max(end);
         if !cut_left && !cut_right {
             for _ in 0..before {
@@ -99,6 +104,7 @@ impl SourceCode for Source {
                 from = previous;
             }
             for _ in 0..after {
+                to = self.text[to..].find('\n').map_or(self.text.len(), |i| to + i);
                 let rest = &self.text[(to + 1).min(self.text.len())..];
                 let length = rest.find('\n').unwrap_or(rest.len());
                 if to >= self.text.len() || length > LONG_LINE {
@@ -106,6 +112,9 @@ impl SourceCode for Source {
                 }
                 to = (to + 1 + length).min(self.text.len());
             }
+        }
+        if to > end && self.text[..to].ends_with('\r') {
+            to -= 1;
         }
         let (line, column) = self.line_column(from);
         let contents = MietteSpanContents::new_named(
@@ -147,5 +156,10 @@ mod tests {
         let s = Source::new("a", "l1\nl2\nl3\nl4\n");
         let c = s.read_span(&(6, 2).into(), 1, 1).unwrap();
         assert_eq!((c.data(), c.line()), (&b"l2\nl3\nl4"[..], 1));
+        let c = s.read_span(&(7, 1).into(), 0, 0).unwrap();
+        assert_eq!((c.data(), c.line(), c.column()), (&b"3"[..], 2, 1));
+        let s = Source::new("a", "l1\r\nl2\r\nl3\r\n");
+        let c = s.read_span(&(4, 2).into(), 1, 1).unwrap();
+        assert_eq!((c.data(), c.line()), (&b"l1\r\nl2\r\nl3"[..], 0));
     }
 }

@@ -19,7 +19,7 @@ const LONGEST_QUANTITY: usize = 100;
 pub(crate) fn read(cx: &mut Cx, kind: Kind, what: &str, node: &Node) -> Option<(Value, Json)> {
     let json = || node.json();
     Some(match kind {
-        Kind::Time => time(cx, what, node, MAX_TIME).map(|t| (Value::Time(t), t.to_string().into()))?,
+        Kind::Time => time(cx, what, node, MAX_TIME).map(|t| (Value::Time(t), time_text(t).into()))?,
         Kind::Rate => rate(cx, what, node).map(|r| (Value::Rate(r), r.to_string().into()))?,
         Kind::Bytes => bytes(cx, what, node).map(|b| (Value::Bytes(b), b.to_string().into()))?,
         Kind::QueueLen => queue_len(cx, what, node).map(|q| (Value::QueueLen(q), q.to_string().into()))?,
@@ -104,9 +104,15 @@ fn quantity<T: FromStr<Err = QuantityError>>(cx: &mut Cx, what: &str, node: &Nod
     }
 }
 
+/// A time as people write it.
+pub(crate) fn time_text(t: Time) -> String {
+    if t == Time::ZERO { "0s".into() } else { t.to_string() }
+}
+
 /// A time of at most `max`.
 pub(crate) fn time(cx: &mut Cx, what: &str, node: &Node, max: Time) -> Option<Time> {
-    let t: Time = quantity(cx, what, node, Kind::Time, "us")?;
+    let unit = if max > MAX_TIME { "s" } else { "us" };
+    let t: Time = quantity(cx, what, node, Kind::Time, unit)?;
     if t > max {
         let days = max.0 / Time::from_secs(86_400).0;
         cx.sink.error(node.at, format!("{what} is {}", node.describe()), format!("legal: at most {days} days"), None);

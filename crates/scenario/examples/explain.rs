@@ -1,0 +1,13 @@
+//! Explains a scenario file without the command-line program: `cargo run --example explain FILE [key=value]...`
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let Some((file, sets)) = args.split_first() else {
+        eprintln!("usage: explain FILE [key=value]...");
+        return;
+    };
+    match forebay_scenario::load(file.as_ref(), sets, None).and_then(|s| s.resolve()) {
+        Ok(r) => print!("{}\n{}", r.explain(), r.variants[0].toml()),
+        Err(e) => print!("{}", e.render()),
+    }
+}

@@ -1,0 +1,290 @@
+//! Every mistake is named with its line, and says what would be legal.
+
+mod common;
+
+use common::{VALID, marking_law, resolve, resolve_with};
+use forebay_scenario::{Errors, load};
+
+/// Line of the error whose rendering contains all of `parts`.
+fn line_of(errors: &Errors, parts: &[&str]) -> Option<usize> {
+    let found = errors.list().iter().find(|e| parts.iter().all(|p| e.render().contains(p)))?;
+    Some(found.line_column().map_or(0, |p| p.0))
+}
+
+#[test]
+fn one_change_one_error() {
+    // (text to replace, replacement, what the error says, its line)
+    let cases: &[(&str, &str, &[&str], usize)] = &[
+        ("\"base\"", "\"a/b\"", &["`name` is \"a/b\"", "path separators"], 1),
+        ("\"base\"", "\"..\"", &["`name`"], 1),
+        ("\"base\"", "3", &["`name` must be a text"], 1),
+        ("seed = 7", "seed = -7", &["`seed` is -7", "at least 0"], 2),
+        ("seed = 7", "seed = 99999999999999999999", &["`seed` is 99999999999999999999"], 2),
+        ("seed = 7", "sed = 7", &["unknown key `sed`", "did you mean `seed`"], 2),
+        ("runs = 2", "runs = 0", &["`runs` is 0", "1 to 10000"], 3),
+        ("runs = 2", "runs = 10001", &["1 to 10000"], 3),
+        ("runs = 2", "runs = \"2\"", &["write 2 without quotes"], 3),
+        ("runs = 2", "runs = 2.5", &["must be an integer"], 3),
+        ("\"2s\"", "\"0s\"", &["`duration` is zero"], 4),
+        ("\"2s\"", "\"5000h\"", &["at most 200 days"], 4),
+        ("\"2s\"", "2", &["quantities carry units: write \"2s\""], 4),
+        ("\"2s\"", "\"-2s\"", &["must not be negative"], 4),
+        ("\"2s\"", "\"2 weeks\"", &["unknown unit `weeks`"], 4),
+        ("\"2s\"", "\"1e3s\"", &["`duration`"], 4),
+        ("[topology]", "[topologie]", &["unknown key `topologie`", "did you mean `topology`"], 5),
+        ("[topology]", "[[topology]]", &["`topology` must be a table"], 5),
+        ("\"many-to-one\"", "\"many-to-on\"", &["did you mean `many-to-one`"], 6),
+        ("\"many-to-one\"", "7", &["a name in quotes"], 6),
+        ("senders = 8", "senders = 0", &["`senders` is 0"], 7),
+        ("senders = 8", "senders = -3", &["`senders` is -3"], 7),
+        ("senders = 8", "sendrs = 8", &["unknown key `sendrs`", "did you mean `senders`"], 7),
+        ("senders = 8", "sendrs = 8", &["needs the key `senders`"], 6),
+        ("access     = { rate = \"1Gbps\", delay = \"25us\" }", "access = 3", &["must be a link"], 8),
+        ("access     = { rate = \"1Gbps\",", "access = {", &["needs the key `rate`"], 8),
+        ("access     = { rate = \"1Gbps\"", "access = { rate = \"1bps\"", &["legal range of rates"], 8),
+        ("access     = { rate = \"1Gbps\"", "access = { rate = 40", &["write \"40Gbps\""], 8),
+        ("access     = { rate", "access = { colour = 1, rate", &["unknown key `colour`"], 8),
+        ("\"100pkt\"", "100", &["quantities carry units: write \"100pkt\""], 9),
+        ("\"100pkt\"", "\"0pkt\"", &["at least one packet"], 9),
+        ("\"100pkt\"", "\"10pkt\"", &["`k` = 20pkt is above the buffer", "at most 10pkt"], 9),
+        ("\"100pkt\"", "\"1400B\"", &["smaller than one packet", "at least 1500B"], 9),
+        ("\"100pkt\"", "\"many\"", &["not a queue length"], 9),
+        ("\"dctcp-step\"", "\"dctp-step\"", &["did you mean `dctcp-step`"], 9),
+        ("{ kind = \"dctcp-step\", k = \"20pkt\" }", "\"dctcp-step\"", &["needs the key `k`", "marking threshold"], 9),
+        ("k = \"20pkt\"", "k = \"20pkt\", z = 1", &["unknown key `z` in the queue `dctcp-step`"], 9),
+        ("\"ns2\"", "\"ns3\"", &["`stack` `ns3` does not exist", "did you mean `ns2`"], 11),
+        ("cc = \"newreno\"", "cc = \"newren\"", &["did you mean `newreno`"], 12),
+        ("cc = \"newreno\"", "cc = []", &["lists 0 laws"], 12),
+        ("cc = \"newreno\"", "cc = [\"newreno\", \"newreno\"]", &["twice"], 12),
+        ("cc = \"newreno\"", "cc = [[\"newreno\"]]", &["a name in quotes"], 12),
+        ("cc = \"newreno\"", "cc = { kind = \"newreno\", zz = 1 }", &["unknown key `zz`"], 12),
+        ("cc = \"newreno\"", "cc = { }", &["needs the key `kind`"], 12),
+        ("mss = 1460", "mss = 0", &["`mss` is 0", "64 to 65000"], 13),
+        ("mss = 1460", "mss = 65000\nheader = 500", &["not valid TOML"], 15),
+        ("mss = 1460", "mss = nan", &["must be an integer"], 13),
+        ("\"200ms\"", "\"100s\"", &["`rto-min` (100s) is above `rto-max` (60s)"], 15),
+        ("\"200ms\"", "\"0s\"", &["`rto-min` is zero"], 15),
+        ("rto-min", "rto_min", &["did you mean `rto-min`"], 15),
+        ("kind = \"incast\"", "", &["[[workload]] needs the key `kind`"], 16),
+        ("kind = \"incast\"", "kind = \"incst\"", &["did you mean `incast`"], 17),
+        ("kind = \"incast\"", "kind = \"incast\"\ntransport = \"x\"", &["no [[transport.group]]"], 18),
+        ("\"64KB\"", "\"0B\"", &["`block` is 0B"], 18),
+        ("\"64KB\"", "\"-64KB\"", &["must not be negative"], 18),
+        ("\"64KB\"", "64", &["write \"64B\""], 18),
+        ("rounds = 50", "rounds = 0", &["`rounds` is 0"], 19),
+        ("class = \"web\"", "class = \"\"", &["`class` is empty"], 22),
+        ("{ cdf = \"websearch\" }", "{ cdf = \"websarch\" }", &["did you mean `websearch`", "built-in tables"], 23),
+        ("{ cdf = \"websearch\" }", "\"websearch\"", &["write { cdf = \"websearch\" }"], 23),
+        ("{ cdf = \"websearch\" }", "{ cdf = \"tests/data/broken.cdf\" }", &["tests/data/broken.cdf:3:", "must not fall"], 23),
+        ("{ cdf = \"websearch\" }", "{ cdf = \"tests\" }", &["is a directory"], 23),
+        ("{ cdf = \"websearch\" }", "{ uniform = [\"2KB\", \"1KB\"] }", &["above the largest"], 23),
+        ("{ cdf = \"websearch\" }", "{ uniform = \"2KB\" }", &["expected a list of two"], 23),
+        ("{ cdf = \"websearch\" }", "{ normal = \"2KB\" }", &["no distribution `normal`"], 23),
+        ("{ cdf = \"websearch\" }", "{ }", &["has 0 keys", "exactly one"], 23),
+        ("load = 0.25", "load = nan", &["`load` is NaN"], 24),
+        ("load = 0.25", "load = inf", &["`load` is inf"], 24),
+        ("load = 0.25", "load = -1", &["`load` is -1"], 24),
+        ("load = 0.25", "load = \"25%\"", &["must be a number"], 24),
+        ("\"s0..s3\"", "\"s0..s9\"", &["no host or group `s8`"], 25),
+        ("\"s0..s3\"", "\"s3..s0\"", &["not a range"], 25),
+        ("\"s0..s3\"", "\"sw\"", &["`sw` is a switch"], 25),
+        ("\"s0..s3\"", "[]", &["must name hosts"], 25),
+        ("\"s0..s3\"", "[\"s0\", 3]", &["must name hosts, not 3"], 25),
+        ("\"s0..s3\"", "\"recv\"", &["recv"], 26),
+        ("\"recv\"", "\"reciever\"", &["did you mean `receiver`"], 26),
+        ("port = \"bottleneck\"", "port = \"botleneck\"", &["did you mean `bottleneck`"], 28),
+        ("every = \"1ms\"", "every = \"0s\"", &["at least 1ns"], 28),
+        ("every = \"1ms\"", "every = \"1ns\"", &["2000000000 samples"], 28),
+        ("port = \"bottleneck\", every = \"1ms\"", "port = \"bottleneck\"", &["needs the key `every`"], 28),
+        ("flows = [0, 4]", "flows = [0, -4]", &["a flow number is -4"], 29),
+        ("flows = [0, 4]", "flows = \"all\"", &["must be a list of flow numbers"], 29),
+        ("every = \"ack\"", "every = \"acks\"", &["not a time"], 29),
+        ("\"switches\"", "\"switch\"", &["did you mean `switches`"], 30),
+        ("\"100ms\"", "\"2s\"", &["leaves nothing to measure"], 31),
+        ("warmup = ", "warmpu = ", &["did you mean `warmup`"], 31),
+        ("[observe]", "[sweep]\na = [1]\n[observe]", &["sweeps are not supported yet"], 27),
+        ("warmup = \"100ms\"", "warmup = \"100ms", &["not valid TOML"], 31),
+        ("[observe]", "[topology]\n[observe]", &["not valid TOML"], 27),
+    ];
+    for (old, new, parts, line) in cases {
+        assert!(VALID.contains(old), "{old} is not in the base");
+        let errors = resolve(&VALID.replacen(old, new, 1)).expect_err(new);
+        let got = line_of(&errors, parts);
+        assert_eq!(got, Some(*line), "{old} -> {new}: wanted {parts:?}, got\n{}", errors.render());
+    }
+}
+
+#[test]
+fn all_errors_of_a_file_in_its_order() {
+    let text = VALID.replace("runs = 2", "runs = 0").replace("senders = 8", "senders = 0").replace("load = 0.25", "load = nan");
+    let errors = resolve(&text).unwrap_err();
+    let lines: Vec<usize> = errors.list().iter().filter_map(|e| e.line_column()).map(|p| p.0).collect();
+    assert_eq!(lines, [3, 7, 24], "{}", errors.render());
+}
+
+#[test]
+fn missing_parts() {
+    let errors = resolve("").unwrap_err();
+    let all = errors.render();
+    assert!(all.contains("has no [topology]") && all.contains("has no [[workload]]"), "{all}");
+    let half = &VALID[..VALID.find("[[workload]]").unwrap()];
+    assert!(resolve(half).unwrap_err().render().contains("has no [[workload]]"));
+    assert!(resolve("workload = 3").unwrap_err().render().contains("write [[workload]], with two brackets"));
+}
+
+#[test]
+fn endless_traffic_needs_a_duration() {
+    let text = VALID.replace("duration = \"2s\"\n", "");
+    let errors = resolve(&text).unwrap_err();
+    assert_eq!(line_of(&errors, &["duration"]), Some(20), "{}", errors.render());
+}
+
+#[test]
+fn packets_and_buffers_fit() {
+    let errors = resolve_with(VALID, &["transport.mss=65000", "transport.header=500", "transport.rcv-wnd=1MB"]).map(|_| ());
+    assert!(errors.is_ok(), "65500 is legal");
+    let errors = resolve_with(VALID, &["transport.mss=65000", "transport.header=500", "transport.rcv-wnd=1KB"]).unwrap_err();
+    assert!(errors.render().contains("`rcv-wnd` is 1KB"), "{}", errors.render());
+    let errors = resolve_with(VALID, &["topology.shared-buffer={total=\"1KB\", alpha=1.0}"]).unwrap_err();
+    assert!(errors.render().contains("smaller than one packet"), "{}", errors.render());
+    for (shared, says) in [
+        ("{alpha=1.0}", "needs the key `total`"),
+        ("{total=\"1MB\", alpha=1.0, per-port=\"5KB\"}", "exclude each other"),
+        ("{total=\"1MB\", beta=1.0}", "unknown key `beta`"),
+    ] {
+        let errors = resolve_with(VALID, &[&format!("topology.shared-buffer={shared}")]).unwrap_err();
+        assert!(errors.render().contains(says), "{}", errors.render());
+    }
+}
+
+#[test]
+fn a_marking_law_needs_a_marking_queue() {
+    let Some(law) = marking_law() else { return };
+    let set = format!("transport.cc={law}");
+    assert!(resolve_with(VALID, &[&set]).is_ok());
+    let errors = resolve_with(VALID, &[&set, "topology.bottleneck.queue=drop-tail"]).unwrap_err();
+    assert!(errors.render().contains(&format!("`{law}` needs marked packets")), "{}", errors.render());
+    assert!(resolve_with(VALID, &[&set, "transport.ecn=off"]).unwrap_err().render().contains("`ecn` is \"off\""));
+    // The marks of a sender's own link are marks of the switch port towards the sender: enough to run, if not to be useful.
+    assert!(
+        resolve_with(
+            VALID,
+            &[&set, "topology.bottleneck.queue=drop-tail", "topology.access.queue={kind=\"dctcp-step\",k=\"20pkt\"}"]
+        )
+        .is_ok()
+    );
+}
+
+#[test]
+fn groups_are_checked() {
+    let groups = |a: &str, b: &str| {
+        VALID
+            .replace("cc = \"newreno\"\n", "")
+            .replace("[[workload]]\nkind = \"incast\"", &format!("{a}\n{b}\n[[workload]]\nkind = \"incast\""))
+    };
+    let a = "[[transport.group]]\nname = \"a\"\ncc = \"newreno\"";
+    let b = "[[transport.group]]\nname = \"b\"\nstack = \"linux\"";
+    for (text, says) in [
+        (groups(a, b), "needs the key `transport`"),
+        (groups(a, a), "two transport groups are called `a`"),
+        (groups(a, "[[transport.group]]"), "needs the key `name`"),
+        (groups(a, &b.replace("linux", "linus")), "did you mean `linux`"),
+        (groups(a, &format!("{b}\ncc = [\"newreno\"]")), "one law, not a list"),
+        (groups(a, &format!("{b}\nrto-max = \"1ms\"")), "is above `rto-max`"),
+        (groups(a, b).replace("\"incast\"", "\"incast\"\ntransport = \"c\""), "no transport group `c`"),
+        (
+            groups(a, b)
+                .replace("stack = \"ns2\"", "stack = \"ns2\"\ncc = \"newreno\"")
+                .replace("stack = \"linux\"", "cc = \"newreno\""),
+            "not used",
+        ),
+    ] {
+        let errors = resolve(&text).expect_err(says);
+        assert!(errors.render().contains(says), "wanted {says}, got\n{}", errors.render());
+    }
+}
+
+#[test]
+fn overrides_name_their_text() {
+    for (set, says) in [
+        ("topology.sendrs=3", "did you mean `senders`"),
+        ("topology.senders", "has no `=`"),
+        ("topology.senders=", "has no value"),
+        ("=3", "not a path"),
+        ("topology..senders=3", "not a path"),
+        ("topology.senders.x=3", "holds 8, so it has no `x`"),
+        ("workload.7.block=1KB", "`7` is not the number of an entry of `workload`"),
+        ("workload.x.block=1KB", "legal: 0 to 1"),
+        ("workload.0.block=1XB", "`1XB` is not a size"),
+        ("transport.cc=[newreno]", "not valid TOML"),
+        ("transport.cc.kind=dctcp.x", "does not exist"),
+        ("runs=0", "1 to 10000"),
+    ] {
+        let errors = resolve_with(VALID, &[set]).expect_err(set);
+        let all = errors.render();
+        assert!(all.contains(says) && all.contains("--set"), "{set}: wanted {says}, got\n{all}");
+    }
+}
+
+#[test]
+fn files_that_are_not_scenarios() {
+    let dir = std::env::temp_dir().join(format!("forebay-scenario-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let file = |name: &str, bytes: &[u8]| {
+        let path = dir.join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    };
+    let cases = [
+        (dir.join("missing.toml"), "there is no such scenario file"),
+        (dir.clone(), "is a directory"),
+        (file("latin1.toml", b"name = \"a\"\nb = \"\xff\"\n"), "latin1.toml:2: the scenario file is not UTF-8"),
+        (file("huge.toml", &vec![b'#'; 16_000_001]), "more than 16000000 bytes"),
+        (file("nul.toml", b"\0\0\0"), "not valid TOML"),
+    ];
+    for (path, says) in cases {
+        let errors = load(&path, &[], None).expect_err(says);
+        assert!(errors.render().contains(says), "wanted {says}, got\n{}", errors.render());
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
+fn long_lines_stay_readable() {
+    let long = "x".repeat(10_000_000);
+    for text in [
+        format!("name = \"{long}\""),
+        format!("{long} = 1"),
+        long.clone(),
+        format!("duration = \"{long}\""),
+        format!("a = [{}", "[".repeat(1_000_000)),
+        format!("{}a = 1", "a.".repeat(1_000_000)),
+        format!("[{}a]", "a.".repeat(1_000_000)),
+    ] {
+        let shown = resolve(&text).expect_err("garbage").render();
+        assert!(shown.len() < 20_000, "{} bytes", shown.len());
+    }
+}
+
+#[test]
+fn rendering() {
+    let errors = resolve(&VALID.replace("senders = 8", "sendrs = 8")).unwrap_err();
+    let expected = "error: unknown key `sendrs` in the topology `many-to-one`
+ --> test.toml:7:1
+  |
+7 | sendrs = 8
+  | ^^^^^^ did you mean `senders`?
+  = legal keys: `kind`, `senders`, ";
+    assert!(errors.render().contains(expected), "{}", errors.render());
+}
+
+#[test]
+fn a_diagnostic_for_miette() {
+    use miette::Diagnostic;
+    let errors = resolve(&VALID.replace("senders = 8", "senders = 0")).unwrap_err();
+    let first = errors.related().unwrap().next().unwrap();
+    let label = first.labels().unwrap().next().unwrap();
+    let contents = first.source_code().unwrap().read_span(label.inner(), 0, 0).unwrap();
+    assert_eq!((contents.data(), contents.line(), contents.column()), (&b"0"[..], 6, 10));
+    assert_eq!(contents.name(), Some("test.toml"));
+}

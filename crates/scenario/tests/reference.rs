@@ -1,0 +1,49 @@
+//! The generated part of docs/scenario.md is what the registries say. `FOREBAY_UPDATE=1 cargo test` writes it anew.
+
+use std::path::Path;
+
+const BEGIN: &str = "<!-- generated: begin -->\n";
+const END: &str = "<!-- generated: end -->\n";
+
+#[test]
+fn reference_has_not_drifted() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (head, rest) = text.split_once(BEGIN).expect("the begin marker");
+    let (_, tail) = rest.split_once(END).expect("the end marker");
+    let wanted = format!("{head}{BEGIN}{}{END}{tail}", forebay_scenario::docs());
+    if std::env::var_os("FOREBAY_UPDATE").is_some() {
+        std::fs::write(&path, wanted).unwrap();
+    } else {
+        assert!(text == wanted, "docs/scenario.md is out of date: run `FOREBAY_UPDATE=1 cargo test -p forebay-scenario`");
+    }
+}
+
+#[test]
+fn every_choice_is_described() {
+    for section in forebay_scenario::describe() {
+        for item in section.items {
+            assert!(!item.summary.is_empty(), "{} {}", section.title, item.name);
+            assert!(item.params.iter().all(|p| !p.doc.is_empty() && !p.legal.is_empty()), "{}", item.name);
+        }
+    }
+}
+
+/// The files and tables that the reference shows are right.
+#[test]
+fn examples_in_the_reference_resolve() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut seen = 0;
+    for block in text.split("```toml scenario\n").skip(1) {
+        let block = block.split("```").next().unwrap_or("");
+        let missing = ["cubic", "dctcp"].iter().any(|l| forebay_sim::cc::find(l).is_none());
+        let sets = if missing { vec!["transport.cc=newreno".to_owned()] } else { Vec::new() };
+        let r = forebay_scenario::Scenario::from_text(block, "docs.toml", Path::new("."), &sets, None).and_then(|s| s.resolve());
+        if let Err(e) = r {
+            panic!("{}", e.render());
+        }
+        seen += 1;
+    }
+    assert!(seen > 0);
+}

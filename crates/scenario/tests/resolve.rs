@@ -1,0 +1,250 @@
+//! What a right file becomes.
+
+mod common;
+
+use common::{VALID, marking_law, resolve, resolve_with};
+use forebay_scenario::{Scenario, load};
+use forebay_sim::config::{Recovery, WorkloadKind};
+use forebay_units::Time;
+use std::path::Path;
+
+#[test]
+fn the_base_scenario() {
+    let r = resolve(VALID).unwrap_or_else(|e| panic!("{}", e.render()));
+    assert_eq!((r.name.as_str(), r.seed, r.runs, r.variants.len()), ("base", 7, 2, 1));
+    assert_eq!((r.run_seed(0), r.run_seed(1)), (7, 8));
+    assert_eq!(r.notes, ["websearch: mean 1 711 250 B, 12 points"]);
+    let v = &r.variants[0];
+    assert_eq!(v.label, "newreno");
+    assert_eq!(v.class_names, ["incast", "web"]);
+    assert_eq!((v.node_names.len(), v.port_names.len()), (v.config.network.nodes.len(), v.config.network.ports.len()));
+    let port = |name: &str| v.port_names.iter().position(|n| n == name).unwrap() as u32;
+    let bottleneck = port("bottleneck");
+    assert!(v.port_names.contains(&"s0->sw".to_owned()));
+    let observe = &v.config.observe;
+    assert_eq!(observe.queue_series, [(bottleneck, Time::from_ms(1))]);
+    assert_eq!(observe.tcp_series, [(0, Time::ZERO), (4, Time::ZERO)]);
+    // Eight ports towards the senders and one to the receiver.
+    assert_eq!(observe.occupancy.len(), 9);
+    assert_eq!(observe.warmup, Time::from_ms(100));
+    let WorkloadKind::Poisson { from, to, .. } = &v.config.workloads[1].kind else { panic!() };
+    assert_eq!((from.len(), to.len()), (4, 1));
+}
+
+#[test]
+fn the_echo_is_the_same_scenario() {
+    let groups =
+        "[[transport.group]]\nname = \"a\"\ninit-cwnd = 5\n[[transport.group]]\nname = \"b\"\nstack = \"linux\"\nisn = 9\n";
+    let with_groups = VALID
+        .replace("[[workload]]\nkind = \"incast\"", &format!("{groups}[[workload]]\nkind = \"incast\"\ntransport = \"a\""))
+        .replace("class = \"web\"", "class = \"we\\\"b\\\\\"\ntransport = \"b\"");
+    let shared = VALID.replace("[transport]", "[topology.shared-buffer]\ntotal = \"4MB\"\nalpha = 2\n[transport]");
+    for text in [VALID, &with_groups, &shared] {
+        let first = resolve(text).unwrap_or_else(|e| panic!("{}", e.render()));
+        let toml = first.variants[0].toml();
+        let second = resolve(&toml).unwrap_or_else(|e| panic!("{}\n{toml}", e.render()));
+        let (a, b) = (&first.variants[0], &second.variants[0]);
+        assert_eq!(a.echo, b.echo);
+        assert_eq!(format!("{:?}", a.config), format!("{:?}", b.config));
+    }
+}
+
+#[test]
+fn groups_inherit_and_override() {
+    let text = VALID.replace(
+        "[[workload]]\nkind = \"incast\"",
+        "[[transport.group]]\nname = \"a\"\nrto-min = \"10ms\"\n[[transport.group]]\nname = \"b\"\nstack = \"linux\"\n\
+         [[workload]]\nkind = \"incast\"\ntransport = \"b\"",
+    );
+    let r = resolve_with(&text, &["workload.1.transport=b"]).unwrap_or_else(|e| panic!("{}", e.render()));
+    let groups = &r.variants[0].config.groups;
+    assert_eq!((groups[0].tcp.rto_min, groups[0].tcp.recovery), (Time::from_ms(10), Recovery::NewReno));
+    // `[transport]` sets rto-min and mss for all groups, the profile of the group everything else.
+    assert_eq!((groups[1].tcp.rto_min, groups[1].tcp.mss, groups[1].tcp.recovery), (Time::from_ms(200), 1460, Recovery::Rack));
+    assert_eq!(r.variants[0].config.workloads[0].group, 1);
+    assert!(r.notes.iter().any(|n| n.contains("`a` is not used")), "{:?}", r.notes);
+}
+
+#[test]
+fn a_list_of_laws_makes_variants() {
+    let laws: Vec<String> = forebay_sim::cc::REGISTRY
+        .iter()
+        .filter(|l| l.entry.params.iter().all(|p| p.default.is_some()))
+        .map(|l| format!("\"{}\"", l.entry.name))
+        .collect();
+    let r = resolve_with(VALID, &[&format!("transport.cc=[{}]", laws.join(", "))]).unwrap_or_else(|e| panic!("{}", e.render()));
+    assert_eq!(r.variants.len(), laws.len());
+    for (v, law) in r.variants.iter().zip(&laws) {
+        assert_eq!(format!("\"{}\"", v.label), *law);
+        assert_eq!(v.transports, std::slice::from_ref(&v.label));
+    }
+    if let Some(law) = marking_law() {
+        let set = format!("transport.cc=[\"newreno\", {{ kind = \"{law}\" }}]");
+        assert_eq!(resolve_with(VALID, &[&set]).unwrap().variants[1].label, law);
+    }
+}
+
+#[test]
+fn overrides_reach_everything() {
+    let r = resolve_with(
+        VALID,
+        &[
+            "topology.senders=64",
+            "topology.bottleneck.rate=10Gbps",
+            "topology.bottleneck.queue.k=30pkt",
+            "workload.0.block=1KB",
+            "workload.1.sizes={ exponential = \"10KB\" }",
+            "transport.stack=rfc",
+            "observe.occupancy=none",
+            "name=other",
+            "seed=3",
+        ],
+    )
+    .unwrap_or_else(|e| panic!("{}", e.render()));
+    let c = &r.variants[0].config;
+    assert_eq!((r.name.as_str(), r.seed, c.network.nodes.len()), ("other", 3, 66));
+    assert!(c.network.ports.iter().any(|p| p.rate.0 == 10_000_000_000));
+    let WorkloadKind::Incast { block, .. } = c.workloads[0].kind else { panic!() };
+    assert_eq!((block, c.groups[0].tcp.stack, c.observe.occupancy.len()), (1_000, "rfc", 0));
+    // A short form grows a parameter; a missing section is made.
+    let text = VALID.replace("{ kind = \"dctcp-step\", k = \"20pkt\" }", "\"dctcp-step\"");
+    assert!(resolve_with(&text, &["topology.bottleneck.queue.k=30pkt"]).is_ok());
+    let text = &VALID[..VALID.find("[observe]").unwrap()];
+    assert_eq!(resolve_with(text, &["observe.warmup=5ms"]).unwrap().variants[0].config.observe.warmup, Time::from_ms(5));
+}
+
+#[test]
+fn the_seed_of_the_command_line_wins() {
+    let s = Scenario::from_text(VALID, "test.toml", Path::new("."), &["seed=4".to_owned()], Some(u64::MAX)).unwrap();
+    let r = s.resolve().unwrap();
+    assert_eq!((r.seed, r.run_seed(1)), (u64::MAX, 0));
+}
+
+#[test]
+fn names_without_a_name() {
+    let text = VALID.replace("name = \"base\"\n", "");
+    assert_eq!(resolve(&text).unwrap().name, "test");
+    // Classes of the same kind stay apart.
+    let twice = format!("{VALID}[[workload]]\nkind = \"incast\"\nblock = \"1KB\"\nrounds = 1\n");
+    assert_eq!(resolve(&twice).unwrap().variants[0].class_names, ["incast", "web", "incast-2"]);
+    // A byte order mark and Windows line ends are no reason to fail.
+    assert!(resolve(&format!("\u{feff}{}", VALID.replace('\n', "\r\n"))).is_ok());
+}
+
+#[test]
+fn every_topology_and_workload_of_the_registry_is_reachable() {
+    let link = "{ rate = \"10Gbps\", delay = \"1us\", buffer = \"100pkt\" }";
+    for t in forebay_sim::topology::REGISTRY.iter().filter(|t| t.entry.name != "custom") {
+        let mut text = format!("duration = \"1ms\"\n[topology]\nkind = \"{}\"\n", t.entry.name);
+        for p in t.entry.params.iter().filter(|p| p.default.is_none()) {
+            match p.kind {
+                forebay_param::Kind::Link => text.push_str(&format!("{} = {link}\n", p.key)),
+                forebay_param::Kind::Int(lo, hi) => text.push_str(&format!("{} = {}\n", p.key, (lo.max(4)).min(hi))),
+                kind => panic!("{}: this test does not know how to fill `{}` ({kind:?})", t.entry.name, p.key),
+            }
+        }
+        text.push_str("[[workload]]\nkind = \"long\"\nfrom = \"all\"\nto = \"all\"\npattern = \"permutation\"\n");
+        let r = resolve(&text).unwrap_or_else(|e| panic!("{}\n{}\n{text}", t.entry.name, e.render()));
+        assert!(r.explain().contains("network: "), "{}", r.explain());
+    }
+}
+
+#[test]
+fn a_custom_network() {
+    let text = r#"
+        duration = "1ms"
+        [topology]
+        kind = "custom"
+        hosts = ["h0..h3"]
+        switches = ["a", "b"]
+        links = [
+            { from = "h0", to = "a", rate = "1Gbps", delay = "1us" },
+            { from = "h1", to = "a", rate = "1Gbps", delay = "1us" },
+            { from = "h2", to = "b", rate = "1Gbps", delay = "1us" },
+            { from = "h3", to = "b", rate = "1Gbps", delay = "1us" },
+            { from = "a", to = "b", rate = "1Gbps", delay = "1us", buffer = "50pkt" },
+            { from = "a", to = "b", rate = "1Gbps", delay = "1us", buffer = "50pkt" },
+        ]
+        [[workload]]
+        kind = "long"
+        from = "h0..h1"
+        to = ["h2", "h3"]
+        [observe]
+        queue = [{ port = "a->b", every = "1us" }, { port = ["a->b#2", "b->a"], every = "2us" }]
+    "#;
+    let r = resolve(text).unwrap_or_else(|e| panic!("{}", e.render()));
+    assert_eq!(r.variants[0].config.network.ports.len(), 12);
+    assert_eq!(r.variants[0].config.observe.queue_series.len(), 3);
+    let errors = resolve(&text.replace("to = \"a\", rate", "to = \"c\", rate")).unwrap_err();
+    assert!(errors.render().contains("no host or switch is called `c`"), "{}", errors.render());
+}
+
+#[test]
+fn a_flow_list_next_to_the_scenario() {
+    let text = |file: &str| {
+        VALID.replace(
+            "kind = \"incast\"\nblock = \"64KB\"\nrounds = 50",
+            &format!("kind = \"replay\"\nfile = \"tests/data/{file}\""),
+        )
+    };
+    let r = resolve(&text("flows.csv")).unwrap_or_else(|e| panic!("{}", e.render()));
+    assert!(r.notes.contains(&"replay: 2 flows, mean 1 500 B".to_owned()), "{:?}", r.notes);
+    let errors = resolve(&text("missing-host.csv")).unwrap_err();
+    assert!(errors.render().contains("test.toml:18:") && errors.render().contains("s99"), "{}", errors.render());
+    let errors = resolve(&text("none.csv")).unwrap_err();
+    assert!(errors.render().contains("test.toml:18:") && errors.render().contains("none.csv"), "{}", errors.render());
+}
+
+#[test]
+fn doubtful_settings_are_noted() {
+    let r = resolve_with(VALID, &["transport.stack=linux", "transport.rto-min=10ms"]).unwrap();
+    assert!(r.notes.iter().any(|n| n.contains("spurious timeouts")), "{:?}", r.notes);
+    let r = resolve_with(VALID, &["topology.bottleneck.buffer=20pkt"]).unwrap();
+    assert!(r.notes.iter().any(|n| n.contains("dropped, not marked")), "{:?}", r.notes);
+}
+
+/// The examples of the repository are right; laws that the registry does not have yet are left out.
+#[test]
+fn examples_resolve() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "toml") {
+            continue;
+        }
+        let missing = ["cubic", "dctcp"].iter().any(|l| forebay_sim::cc::find(l).is_none());
+        let sets = if missing { vec!["transport.cc=newreno".to_owned()] } else { Vec::new() };
+        let r = load(&path, &sets, None).and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{}", e.render()));
+        assert!(!r.explain().is_empty());
+        seen += 1;
+    }
+    assert!(seen > 0);
+}
+
+#[test]
+fn registry_defaults_are_legal() {
+    use forebay_param::{Kind, Param};
+    fn check(owner: &str, params: &[Param]) {
+        for p in params {
+            let Some(default) = p.default.filter(|d| !d.is_empty()) else { continue };
+            // Hosts depend on the network; everything else must stand in any scenario, as a value of its own.
+            let ok = match p.kind {
+                Kind::Time => default.parse::<Time>().is_ok(),
+                Kind::Int(lo, hi) => default.parse::<i64>().is_ok_and(|v| (lo..=hi).contains(&v)),
+                Kind::Float(lo, hi) => default.parse::<f64>().is_ok_and(|v| (lo..=hi).contains(&v)),
+                Kind::Bool => default.parse::<bool>().is_ok(),
+                Kind::Choice(words) => words.contains(&default),
+                Kind::Bytes => default.parse::<forebay_units::Bytes>().is_ok(),
+                Kind::QueueLen => default.parse::<forebay_units::QueueLen>().is_ok(),
+                Kind::Rate => default.parse::<forebay_units::Rate>().is_ok(),
+                _ => true,
+            };
+            assert!(ok, "{owner}: default of `{}`: {default}", p.key);
+        }
+    }
+    forebay_sim::cc::REGISTRY.iter().for_each(|e| check(e.entry.name, e.entry.params));
+    forebay_queues::REGISTRY.iter().for_each(|e| check(e.entry.name, e.entry.params));
+    forebay_sim::topology::REGISTRY.iter().for_each(|e| check(e.entry.name, e.entry.params));
+    forebay_sim::workload::REGISTRY.iter().for_each(|e| check(e.entry.name, e.entry.params));
+}
