@@ -2,7 +2,7 @@
 
 use crate::interrupt;
 use forebay_scenario::Resolved;
-use forebay_sim::run::{Progress, Report, run};
+use forebay_sim::run::{Progress, Report, RunError, run};
 use forebay_store::RunInfo;
 use forebay_store::summary::{Summary, summarise};
 use std::collections::BTreeMap;
@@ -109,7 +109,7 @@ pub struct Outcome {
 /// What the caller does while jobs run.
 pub trait Watcher {
     /// What can go wrong in [`Watcher::finished`].
-    type Error;
+    type Error: From<RunError>;
     /// Called about ten times a second.
     fn tick(&mut self, jobs: &[Job], elapsed: Duration);
     /// Called once for each job, in the order of their numbers; an error stops everything.
@@ -138,8 +138,14 @@ pub fn run_all<W: Watcher>(resolved: &Resolved, jobs: &[Job], threads: usize, wa
         let mut early: BTreeMap<usize, Outcome> = BTreeMap::new();
         loop {
             match receiver.recv_timeout(TICK) {
-                Ok(outcome) => {
+                Ok(Ok(outcome)) => {
                     early.insert(outcome.job, outcome);
+                }
+                // The others stop by themselves: they see the same signal.
+                Ok(Err(RunError::Interrupted)) => {}
+                Ok(Err(error)) => {
+                    stop.store(true, Relaxed);
+                    return Err(error.into());
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
@@ -174,7 +180,7 @@ impl Workers<'_> {
         self.stop.load(Relaxed) || interrupt::asked()
     }
 
-    fn work(&self, sender: &Sender<Outcome>) {
+    fn work(&self, sender: &Sender<Result<Outcome, RunError>>) {
         loop {
             let number = self.next.fetch_add(1, Relaxed);
             let Some(job) = self.jobs.get(number) else { return };
@@ -193,13 +199,16 @@ impl Workers<'_> {
                 job.note(progress);
                 if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
-            let Ok(report) = result else { return };
-            let wall = begin.elapsed();
-            job.hops.store(report.packet_hops, Relaxed);
-            job.finished.store(true, Relaxed);
-            let info = RunInfo::new(&variant.label, job.run, &config);
-            let summary = summarise(&info, &config, &report);
-            if sender.send(Outcome { job: number, info, report, summary, wall }).is_err() {
+            let result = result.map(|report| {
+                let wall = begin.elapsed();
+                job.hops.store(report.packet_hops, Relaxed);
+                job.finished.store(true, Relaxed);
+                let info = RunInfo::new(&variant.label, job.run, &config);
+                let summary = summarise(&info, &config, &report);
+                Outcome { job: number, info, report, summary, wall }
+            });
+            let failed = result.is_err();
+            if sender.send(result).is_err() || failed {
                 return;
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::style;
 use forebay_scenario::Errors;
+use forebay_sim::run::RunError;
 use forebay_store::StoreError;
 use miette::GraphicalReportHandler;
 use std::fmt::Write as _;
@@ -18,6 +19,8 @@ pub enum Failure {
     Scenario(Errors),
     /// Results could not be written.
     Store(StoreError),
+    /// The engine cannot run this scenario.
+    Engine(String),
     /// Anything else the machine refused.
     Machine(String),
     /// The user asked to stop.
@@ -38,12 +41,21 @@ impl From<StoreError> for Failure {
     }
 }
 
+impl From<RunError> for Failure {
+    fn from(e: RunError) -> Failure {
+        match e {
+            RunError::Interrupted => Failure::Interrupted,
+            other => Failure::Engine(other.to_string()),
+        }
+    }
+}
+
 impl Failure {
     /// Number of the exit code.
     pub fn number(&self) -> u8 {
         match self {
             // A taken output directory is a wrong argument, found before anything ran.
-            Failure::Scenario(_) | Failure::Store(StoreError::Exists(_) | StoreError::NotARun(_)) => 2,
+            Failure::Scenario(_) | Failure::Engine(_) | Failure::Store(StoreError::Exists(_) | StoreError::NotARun(_)) => 2,
             Failure::Store(_) | Failure::Machine(_) => 1,
             Failure::Interrupted => 130,
             Failure::Reported(code) => *code,
@@ -61,7 +73,7 @@ impl Failure {
             Failure::Scenario(errors) if fancy => graphical(errors),
             Failure::Scenario(errors) => errors.render(),
             Failure::Store(e) => simple(fancy, &e.to_string(), Some(&e.help())),
-            Failure::Machine(message) => simple(fancy, message, None),
+            Failure::Machine(message) | Failure::Engine(message) => simple(fancy, message, None),
             Failure::Interrupted => "interrupted; no results were kept\n".into(),
             Failure::Reported(_) => String::new(),
         }

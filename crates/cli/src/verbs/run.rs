@@ -11,7 +11,6 @@ use forebay_store::{
     Format, Host, Manifest, RunRecord, RunWriter, ScenarioRecord, Target, VariantRecord, combined_fingerprint, file_name, utc,
 };
 use serde_json::json;
-use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -76,7 +75,8 @@ fn simulate(args: &Args, kind: Kind) -> Result<(), Failure> {
     // As an override, so that the stored scenario says what was run.
     let mut overrides = args.set.clone();
     overrides.extend(args.runs.map(|n| format!("runs={n}")));
-    let resolved = forebay_scenario::load(&args.file, &overrides, args.seed)?.resolve()?;
+    let scenario = forebay_scenario::load(&args.file, &overrides, args.seed)?;
+    let resolved = scenario.resolve()?;
     overrides.extend(args.seed.map(|n| format!("seed={n}")));
     let jobs = exec::jobs(&resolved);
     let host = Host::here();
@@ -109,7 +109,7 @@ fn simulate(args: &Args, kind: Kind) -> Result<(), Failure> {
         forebay: env!("CARGO_PKG_VERSION").into(),
         name: resolved.name.clone(),
         started,
-        scenario: scenario_record(&args.file, overrides, &resolved),
+        scenario: scenario_record(&args.file, scenario.text(), overrides, &resolved),
         fingerprint: format!("{:016x}", combined_fingerprint(&collector.fingerprints)),
         runs: collector.records,
         host,
@@ -167,13 +167,11 @@ fn conclude(args: &Args, variants: &[table::Variant], manifest: &Manifest, dir: 
     print(&out)
 }
 
-fn scenario_record(file: &Path, overrides: Vec<String>, resolved: &Resolved) -> ScenarioRecord {
-    // A pipe cannot be read a second time; the resolved variants say everything that matters.
-    let text = if file.is_file() { fs::read_to_string(file).unwrap_or_default() } else { String::new() };
+fn scenario_record(file: &Path, text: &str, overrides: Vec<String>, resolved: &Resolved) -> ScenarioRecord {
     let variants = resolved.variants.iter().map(|v| VariantRecord { variant: v.label.clone(), resolved: v.echo.clone() });
     ScenarioRecord {
         file: file.display().to_string(),
-        text,
+        text: text.to_owned(),
         overrides,
         variants: variants.collect(),
         notes: resolved.notes.clone(),

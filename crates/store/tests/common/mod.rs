@@ -1,43 +1,28 @@
 //! A small configuration and a report with known numbers.
 
-use forebay_queues::{Discipline, DropTail};
-use forebay_sim::cc::LawConfig;
-use forebay_sim::config::{Group, Network, Node, Observe, PortConfig, SimConfig, Workload, WorkloadKind};
+use forebay_scenario::Scenario;
+use forebay_sim::config::SimConfig;
 use forebay_sim::observe::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow};
 use forebay_sim::run::Report;
-use forebay_sim::tcp::profile;
-use forebay_units::{Rate, Time};
+use forebay_units::Time;
+use std::path::Path;
+
+const SCENARIO: &str = r#"
+duration = "1s"
+topology = { kind = "custom", hosts = ["h0", "h1"], links = [{ from = "h0", to = "h1", rate = "1Gbps", delay = "10us" }] }
+transport = { cc = "newreno" }
+workload = [{ kind = "long", from = "h0", to = "h1" }]
+"#;
 
 /// Two hosts, one link each way, of which one is called `bottleneck`; a transport called `a "b", c` to try the quoting.
 pub fn config(seed: u64) -> SimConfig {
-    let node = |name: &str| Node { name: name.into(), host: true, shared_buffer: None };
-    let port = |from, to| PortConfig {
-        from,
-        to,
-        rate: Rate(1_000_000_000),
-        delay: Time::from_us(10),
-        buffer: None,
-        queue: Discipline::DropTail(DropTail),
-    };
-    let law = (forebay_sim::cc::REGISTRY[0].build)(&forebay_param::Values::default());
-    SimConfig {
-        seed,
-        duration: None,
-        network: Network {
-            nodes: vec![node("h0"), node("h1")],
-            ports: vec![port(0, 1), port(1, 0)],
-            host_groups: Vec::new(),
-            named_ports: vec![("bottleneck".into(), 0)],
-        },
-        groups: vec![Group { name: "a \"b\", c".into(), tcp: tcp(law) }],
-        workloads: vec![Workload { class: "background".into(), group: 0, kind: WorkloadKind::Replay { flows: Vec::new() } }],
-        observe: Observe::default(),
-    }
-}
-
-fn tcp(law: LawConfig) -> forebay_sim::config::TcpConfig {
-    let unset = profile::PARAMS.iter().map(|p| (p.key, forebay_param::Value::Unset)).collect();
-    profile::resolve("ns2", law, "off", &forebay_param::Values(unset))
+    let resolved = Scenario::from_text(SCENARIO, "test", Path::new("."), &[], None).and_then(|s| s.resolve());
+    let mut config = resolved.unwrap_or_else(|e| panic!("{}", e.render())).variants.remove(0).config;
+    config.seed = seed;
+    config.network.named_ports = vec![("bottleneck".into(), 0)];
+    config.groups[0].name = "a \"b\", c".into();
+    config.workloads[0].class = "background".into();
+    config
 }
 
 /// A completed message of 50 KB in 1.234 ms, one of 1 MB that never ends, two queries; `n` queue samples.
