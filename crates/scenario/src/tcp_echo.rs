@@ -1,12 +1,13 @@
 //! A resolved TCP configuration in the scenario's own keys, so that no default stays unspoken.
 
-use forebay_sim::config::{Ecn, Growth, Recovery, RtoRule, TcpConfig};
+use forebay_sim::config::{Ecn, Growth, Idle, Recovery, RtoRule, TcpConfig};
 use forebay_units::Bytes;
 use serde_json::{Map, Value as Json};
 
 /// Writes every key of `tcp::profile::PARAMS`; `isn` only when it is fixed.
 pub(crate) fn tcp_echo(c: &TcpConfig, echo: &mut Map<String, Json>) {
     let recovery = match c.recovery {
+        Recovery::Reno => "reno",
         Recovery::NewReno => "newreno",
         Recovery::Sack => "sack",
         Recovery::Rack => "rack",
@@ -19,6 +20,11 @@ pub(crate) fn tcp_echo(c: &TcpConfig, echo: &mut Map<String, Json>) {
         Ecn::Off => "off",
         Ecn::Classic => "classic",
         Ecn::Dctcp => "dctcp",
+    };
+    let idle = match c.idle {
+        Idle::Keep => "off",
+        Idle::Restart => "rfc5681",
+        Idle::Halve => "linux",
     };
     let growth = match c.growth {
         Growth::PerAck => "per-ack",
@@ -47,7 +53,7 @@ pub(crate) fn tcp_echo(c: &TcpConfig, echo: &mut Map<String, Json>) {
         ("timestamps", c.timestamps.into()),
         ("ecn", ecn.into()),
         ("growth", growth.into()),
-        ("slow-start-after-idle", c.slow_start_after_idle.into()),
+        ("slow-start-after-idle", idle.into()),
         ("cwnd-validation", c.cwnd_validation.into()),
         ("handshake", c.handshake.into()),
         ("fin", c.fin.into()),

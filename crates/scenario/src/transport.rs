@@ -14,7 +14,7 @@ use forebay_sim::tcp::profile::{self, PARAMS, PROFILES};
 use serde_json::{Map, Value as Json};
 
 /// The law of a scenario that names none.
-const DEFAULT_LAW: &str = "newreno";
+pub(crate) const DEFAULT_LAW: &str = "newreno";
 /// Most laws that one file compares, and most groups that run side by side.
 const MAX_LAWS: usize = 64;
 
@@ -189,7 +189,7 @@ fn variant(cx: &mut Cx, drafts: &[Draft], open: &Law, label: String) -> Transpor
     for d in drafts {
         let law = d.law.as_ref().unwrap_or(open);
         let config = (law.entry.build)(&law.params);
-        let tcp = profile::resolve(d.stack, config, law.entry.ecn, &d.values);
+        let tcp = profile::resolve(d.stack, law.entry, config, &d.values);
         check(cx, &tcp, d);
         let mut echo = Map::new();
         if let Some(name) = &d.name {

@@ -37,9 +37,7 @@ fn examples_in_the_reference_resolve() {
     let mut seen = 0;
     for block in text.split("```toml scenario\n").skip(1) {
         let block = block.split("```").next().unwrap_or("");
-        let missing = ["cubic", "dctcp"].iter().any(|l| forebay_sim::cc::find(l).is_none());
-        let sets = if missing { vec!["transport.cc=newreno".to_owned()] } else { Vec::new() };
-        let r = forebay_scenario::Scenario::from_text(block, "docs.toml", Path::new("."), &sets, None).and_then(|s| s.resolve());
+        let r = forebay_scenario::Scenario::from_text(block, "docs.toml", Path::new("."), &[], None).and_then(|s| s.resolve());
         if let Err(e) = r {
             panic!("{}", e.render());
         }

@@ -203,7 +203,7 @@ fn doubtful_settings_are_noted() {
     assert!(r.notes.iter().any(|n| n.contains("dropped, not marked")), "{:?}", r.notes);
 }
 
-/// The examples of the repository are right; laws that the registry does not have yet are left out.
+/// The examples of the repository are right.
 #[test]
 fn examples_resolve() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
@@ -213,9 +213,7 @@ fn examples_resolve() {
         if path.extension().is_none_or(|e| e != "toml") {
             continue;
         }
-        let missing = ["cubic", "dctcp"].iter().any(|l| forebay_sim::cc::find(l).is_none());
-        let sets = if missing { vec!["transport.cc=newreno".to_owned()] } else { Vec::new() };
-        let r = load(&path, &sets, None).and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{}", e.render()));
+        let r = load(&path, &[], None).and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{}", e.render()));
         assert!(!r.explain().is_empty());
         seen += 1;
     }
