@@ -62,6 +62,11 @@ impl RunWriter {
         })
     }
 
+    /// Where the results are until they are complete: what a process that must end at once has to remove.
+    pub fn staging(&self) -> &Path {
+        self.staging.path()
+    }
+
     /// Appends the rows of one run. Call in the order of variants and repetitions, whatever order they finished in: equal runs
     /// then give equal files.
     ///

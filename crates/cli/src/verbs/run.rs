@@ -85,6 +85,7 @@ fn simulate(args: &Args, kind: Kind) -> Result<(), Failure> {
     interrupt::listen()?;
     let format = if args.format == FormatArg::Csv { Format::Csv } else { Format::Parquet };
     let writer = RunWriter::create(target(args, &resolved), format)?;
+    interrupt::clean_up_on_panic(writer.staging().to_owned());
     announce(args, kind, &resolved, jobs.len(), threads)?;
 
     let labels: Vec<String> = resolved.variants.iter().map(|v| v.label.clone()).collect();
