@@ -25,6 +25,10 @@ impl DctcpStep {
         DctcpStep { k_packets, k_bytes, drop_non_ect }
     }
 
+    pub(crate) fn quiet_below(&self) -> QueueState {
+        QueueState { packets: self.k_packets, bytes: self.k_bytes }
+    }
+
     #[inline]
     pub(crate) fn on_arrival(&self, queue: QueueState, packet: Arrival) -> Verdict {
         if queue.packets < self.k_packets && queue.bytes < self.k_bytes {

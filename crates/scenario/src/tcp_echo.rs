@@ -32,6 +32,11 @@ pub(crate) fn tcp_echo(c: &TcpConfig, echo: &mut Map<String, Json>) {
         Growth::PerSegment { limit: 2 } => "abc",
         Growth::PerSegment { .. } => "unlimited",
     };
+    let idle = match c.idle {
+        Idle::Keep => "off",
+        Idle::Restart => "rfc5681",
+        Idle::Halve => "linux",
+    };
     let values: [(&str, Json); 24] = [
         ("mss", c.mss.into()),
         ("header", c.header.into()),
@@ -59,6 +64,9 @@ pub(crate) fn tcp_echo(c: &TcpConfig, echo: &mut Map<String, Json>) {
         ("fin", c.fin.into()),
     ];
     echo.extend(values.into_iter().map(|(k, v)| (k.to_owned(), v)));
+    if let Some(jitter) = c.send_jitter {
+        echo.insert("send-jitter".into(), jitter.to_string().into());
+    }
     if let Some(isn) = c.isn {
         echo.insert("isn".into(), isn.into());
     }

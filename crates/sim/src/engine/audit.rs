@@ -13,7 +13,7 @@ impl Core {
         self.settle_drops();
         let mut flying: BTreeMap<u32, u64> = BTreeMap::new();
         let mut stale = 0;
-        for port in &self.fabric.ports {
+        for port in self.fabric.ports.iter() {
             port.audit();
             let mut position = port.ring.head();
             while position != port.ring.tail() {
@@ -28,7 +28,7 @@ impl Core {
             }
         }
         for (conn, stream) in self.streams.iter().enumerate().filter(|(_, s)| s.live) {
-            let (sender, receiver) = (&self.senders[conn], &self.receivers[conn]);
+            let (sender, receiver) = (&self.senders[conn as u32], &self.receivers[conn as u32]);
             let sent = sender.packets + receiver.sent;
             let known = sender.received + receiver.packets + stream.dropped + flying.get(&(conn as u32)).copied().unwrap_or(0);
             assert_eq!(sent, known, "conservation: packets of connection {} do not add up", stream.conn_id);

@@ -4,6 +4,7 @@ use super::fabric::Fabric;
 use super::hosts::{Host, Wake};
 use super::stream::{Message, Stream};
 use crate::config::{Network, TcpConfig};
+use crate::net::arena::Arena;
 use crate::net::packet::{Packet, SackBlocks, Wire};
 use crate::observe::{FlowRow, TcpRow};
 use crate::tcp::Address;
@@ -66,15 +67,17 @@ pub struct Core {
     /// Network in motion.
     pub fabric: Fabric,
     /// Hosts by node number; switches have an unused entry.
-    pub hosts: Vec<Host>,
+    pub hosts: Arena<Host>,
     /// Transports.
-    pub tcp: Vec<TcpConfig>,
+    pub tcp: Arena<TcpConfig>,
+    /// Bound of the processing jitter by transport, ps.
+    pub(super) jitter: Arena<u64>,
     /// Sending endpoints by slot.
-    pub senders: Vec<Sender>,
+    pub senders: Arena<Sender>,
     /// Receiving endpoints by slot.
-    pub receivers: Vec<Receiver>,
+    pub receivers: Arena<Receiver>,
     /// Identities and messages by slot.
-    pub streams: Vec<Stream>,
+    pub streams: Arena<Stream>,
     pub(super) free: Vec<u32>,
     conn_rng: Rng,
     next_conn: u64,
@@ -96,7 +99,7 @@ pub struct Core {
     pub tcp_rows: Vec<TcpRow>,
     /// Per application: index of its workload.
     pub app_workload: Vec<u32>,
-    is_host: Vec<bool>,
+    is_host: Arena<bool>,
     tcp_series: Vec<(u64, u64)>,
     pub(super) network: Network,
     /// Packets sent, received and dropped on connections whose slot has been given back, and packets that came too late for theirs.
@@ -120,33 +123,47 @@ pub struct PacketBalance {
 /// The way from an endpoint to the network.
 pub(super) struct Nic<'a> {
     pub fabric: &'a mut Fabric,
-    pub port: u32,
+    pub host: &'a mut Host,
     pub now: u64,
+    /// Bound of the random processing time, ps; 0 for none.
+    pub jitter: u64,
 }
 
 impl Wire for Nic<'_> {
     #[inline]
     fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
-        self.fabric.enqueue(self.port, self.now, packet, sack);
+        let mut at = self.now;
+        if self.jitter > 0 {
+            at += self.host.rng.below(self.jitter);
+        }
+        // What was handed over earlier leaves earlier, whatever its processing time.
+        at = at.max(self.host.ready);
+        self.host.ready = at;
+        self.fabric.enqueue(self.host.nic, at, packet, sack);
     }
 }
 
 impl Core {
     /// Idle hosts on an idle network.
     pub fn new(fabric: Fabric, network: &Network, tcp: Vec<TcpConfig>, seed: u64, tcp_series: Vec<(u64, u64)>) -> Core {
-        let mut hosts: Vec<Host> = (0..network.nodes.len()).map(|_| Host::default()).collect();
+        let mut hosts: Vec<Host> = (0..network.nodes.len() as u64).map(|n| Host::new(Rng::stream(seed, &[0x40, n]))).collect();
         for (id, port) in network.ports.iter().enumerate() {
             if network.nodes[port.from as usize].host {
                 hosts[port.from as usize].nic = id as u32;
             }
         }
+        // One full segment at the rate of the slowest host link.
+        let rate = network.ports.iter().filter(|p| network.nodes[p.from as usize].host).map(|p| p.rate).min();
+        let segment = |c: &TcpConfig| rate.map_or(0, |r| r.tx_time(u64::from(c.mss + c.header)).0);
+        let jitter = tcp.iter().map(|c| c.send_jitter.map_or_else(|| segment(c), |t| t.0)).collect();
         Core {
             fabric,
-            hosts,
-            tcp,
-            senders: Vec::new(),
-            receivers: Vec::new(),
-            streams: Vec::new(),
+            jitter: Arena::new(jitter),
+            hosts: Arena::new(hosts),
+            tcp: Arena::new(tcp),
+            senders: Arena::new(Vec::new()),
+            receivers: Arena::new(Vec::new()),
+            streams: Arena::new(Vec::new()),
             free: Vec::new(),
             conn_rng: Rng::stream(seed, &[0xC0]),
             next_conn: 0,
@@ -159,7 +176,7 @@ impl Core {
             query_starts: Vec::new(),
             tcp_rows: Vec::new(),
             app_workload: Vec::new(),
-            is_host: network.nodes.iter().map(|n| n.host).collect(),
+            is_host: Arena::new(network.nodes.iter().map(|n| n.host).collect()),
             sampling: !tcp_series.is_empty(),
             tcp_series,
             network: network.clone(),
@@ -170,7 +187,7 @@ impl Core {
     /// Whether `node` is a host.
     #[inline]
     pub fn is_host(&self, node: u32) -> bool {
-        self.is_host[node as usize]
+        self.is_host[node]
     }
 
     /// The static network.
@@ -180,17 +197,17 @@ impl Core {
 
     /// Sets a timer at `host` for `time`, on behalf of `origin` (the host where the cause lies).
     pub fn wake(&mut self, origin: u32, host: u32, time: u64, wake: Wake) {
-        let issued = &mut self.hosts[origin as usize].issued;
+        let issued = &mut self.hosts[origin].issued;
         *issued += 1;
         let order = u64::from(origin) << 40 | *issued;
-        self.hosts[host as usize].add(time, order, wake);
+        self.hosts[host].add(time, order, wake);
         self.fabric.wheel.mark(host, time);
     }
 
     /// Time that an ACK-sized packet takes from host `from` to host `to` on the empty path, ps.
     pub fn small_packet_latency(&self, from: u32, to: u32, group: usize) -> u64 {
         let path = self.fabric.fib().path(&self.network, from, to, 0);
-        let size = u64::from(self.tcp[group].ack_size);
+        let size = u64::from(self.tcp[group as u32].ack_size);
         path.iter().map(|&p| &self.network.ports[p as usize]).map(|p| p.delay.0 + p.rate.tx_time(size).0).sum()
     }
 
@@ -198,11 +215,11 @@ impl Core {
     pub fn connect(&mut self, time: u64, spec: OpenSpec) -> u32 {
         let conn_id = self.next_conn;
         self.next_conn += 1;
-        let c = &self.tcp[spec.group];
+        let c = &self.tcp[spec.group as u32];
         let isn = c.isn.unwrap_or_else(|| self.conn_rng.next_u64() as u32);
         let slot = self.free.pop().unwrap_or(self.streams.len() as u32);
         let fresh = slot as usize == self.streams.len();
-        let generation = if fresh { 0 } else { (self.streams[slot as usize].generation + 1) & 0x3F };
+        let generation = if fresh { 0 } else { (self.streams[slot].generation + 1) & 0x3F };
         // The five-tuple: hosts and a port number that differs from connection to connection.
         let hash = |a: u32, b: u32| Rng::stream(conn_id, &[u64::from(a), u64::from(b)]).next_u64() as u16;
         let forward = Address { conn: slot, isn, dst: spec.dst as u16, hash: hash(spec.src, spec.dst), generation };
@@ -212,14 +229,14 @@ impl Core {
             self.receivers.push(Receiver::new(c, back));
             self.streams.push(Stream::default());
         } else {
-            let lent = self.senders[slot as usize].lend();
-            self.senders[slot as usize] = Sender::new(c, forward, lent);
-            self.receivers[slot as usize] = Receiver::new(c, back);
+            let lent = self.senders[slot].lend();
+            self.senders[slot] = Sender::new(c, forward, lent);
+            self.receivers[slot] = Receiver::new(c, back);
         }
-        self.senders[slot as usize].group = spec.group as u16;
-        self.receivers[slot as usize].group = spec.group as u16;
+        self.senders[slot].group = spec.group as u16;
+        self.receivers[slot].group = spec.group as u16;
         let every = self.tcp_series.iter().find(|s| s.0 == conn_id).map(|s| s.1);
-        let stream = &mut self.streams[slot as usize];
+        let stream = &mut self.streams[slot];
         let mut messages = std::mem::take(&mut stream.messages);
         messages.clear();
         *stream = Stream {
@@ -245,18 +262,18 @@ impl Core {
 
     /// The application hands `bytes` to connection `conn` at `now`; `None` writes without end. Call it at the sending host.
     pub fn write(&mut self, conn: u32, now: u64, bytes: Option<u64>, query: u64) {
-        let (s, sender) = (&mut self.streams[conn as usize], &mut self.senders[conn as usize]);
+        let (s, sender) = (&mut self.streams[conn], &mut self.senders[conn]);
         let begin = sender.written;
         let length = bytes.unwrap_or(u64::MAX / 4);
         let end = bytes.map_or(u64::MAX, |b| begin + b);
-        let first_window = (sender.w.cwnd * f64::from(self.tcp[sender.group as usize].mss)) as u64;
+        let first_window = (sender.w.cwnd * f64::from(self.tcp[u32::from(sender.group)].mss)) as u64;
         s.messages.push_back(Message { begin, end, start: now, delivered: u64::MAX, query, first_window });
         self.open_messages += u64::from(bytes.is_some());
         if s.messages.len() == 1 {
             sender.message = (begin, begin.saturating_add(first_window), end);
         }
         if s.messages.len() == s.delivered + 1 {
-            self.receivers[conn as usize].deliver_at = end;
+            self.receivers[conn].deliver_at = end;
         }
         let last = matches!(s.first, First::Only(_));
         self.with_sender(conn, now, |sender, c, nic| sender.write(c, now, length, last, nic));
@@ -270,10 +287,11 @@ impl Core {
     /// Calls the sender with its configuration and network card, then sees to its timer.
     #[inline]
     pub(super) fn with_sender(&mut self, conn: u32, now: u64, call: impl FnOnce(&mut Sender, &TcpConfig, &mut Nic<'_>)) {
-        let host = self.streams[conn as usize].src;
-        let sender = &mut self.senders[conn as usize];
-        let mut nic = Nic { fabric: &mut self.fabric, port: self.hosts[host as usize].nic, now };
-        let group = sender.group as usize;
+        let host = self.streams[conn].src;
+        let sender = &mut self.senders[conn];
+        let group = u32::from(sender.group);
+        let jitter = if sender.disturbed { self.jitter[group] } else { 0 };
+        let mut nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[host], now, jitter };
         call(sender, &self.tcp[group], &mut nic);
         self.arm_sender(conn, host);
     }
@@ -281,10 +299,10 @@ impl Core {
     /// Makes sure a timer entry exists no later than the sender's deadline.
     #[inline]
     pub(super) fn arm_sender(&mut self, conn: u32, host: u32) {
-        let sender = &mut self.senders[conn as usize];
+        let sender = &mut self.senders[conn];
         if sender.deadline < sender.armed {
             sender.armed = sender.deadline;
-            let (deadline, generation) = (sender.deadline, self.streams[conn as usize].generation);
+            let (deadline, generation) = (sender.deadline, self.streams[conn].generation);
             self.wake(host, host, deadline, Wake::Sender { conn, generation });
         }
     }

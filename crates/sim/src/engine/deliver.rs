@@ -10,24 +10,27 @@ impl Core {
     /// Packet `p` reached host `node` at `now`.
     #[inline]
     pub(super) fn deliver(&mut self, node: u32, now: u64, p: &Packet, sack: Option<&SackBlocks>) {
-        let host = &mut self.hosts[node as usize];
+        let host = &mut self.hosts[node];
         host.note(now, u64::from(p.seq) << 8 | u64::from(p.flags) << 2 | u64::from(p.ecn()));
-        let port = host.nic;
         let conn = p.conn;
-        let mut nic = Nic { fabric: &mut self.fabric, port, now };
+        let mut nic = Nic { fabric: &mut self.fabric, host, now, jitter: 0 };
         if p.has(flag::ACK) {
-            let sender = &mut self.senders[conn as usize];
+            let sender = &mut self.senders[conn];
             if sender.generation() != p.generation() {
                 self.closed.stale += 1;
                 return;
             }
             sender.received += 1;
-            sender.on_packet(&self.tcp[sender.group as usize], now, p, sack, &mut nic);
+            let group = u32::from(sender.group);
+            if sender.disturbed {
+                nic.jitter = self.jitter[group];
+            }
+            sender.on_packet(&self.tcp[group], now, p, sack, &mut nic);
             let (una, done) = (sender.una, sender.phase == Phase::Done);
             if sender.deadline < sender.armed {
                 self.arm_sender(conn, node);
             }
-            if una >= self.senders[conn as usize].message.2 {
+            if una >= self.senders[conn].message.2 {
                 self.message_acked(conn, now);
             }
             if self.sampling {
@@ -37,23 +40,23 @@ impl Core {
                 self.close(conn);
             }
         } else {
-            let receiver = &mut self.receivers[conn as usize];
+            let receiver = &mut self.receivers[conn];
             if receiver.generation() != p.generation() {
                 self.closed.stale += 1;
                 return;
             }
-            receiver.on_packet(&self.tcp[receiver.group as usize], now, p, &mut nic);
+            receiver.on_packet(&self.tcp[u32::from(receiver.group)], now, p, &mut nic);
             if receiver.deadline < receiver.armed {
                 self.arm_receiver(conn, node);
             }
-            if self.receivers[conn as usize].delivered >= self.receivers[conn as usize].deliver_at {
+            if self.receivers[conn].delivered >= self.receivers[conn].deliver_at {
                 self.message_delivered(conn, now);
             }
         }
     }
 
     fn arm_receiver(&mut self, conn: u32, host: u32) {
-        let r = &mut self.receivers[conn as usize];
+        let r = &mut self.receivers[conn];
         r.armed = r.deadline;
         let (deadline, generation) = (r.deadline, r.generation());
         self.wake(host, host, deadline, Wake::Receiver { conn, generation });
@@ -64,34 +67,34 @@ impl Core {
         match wake {
             Wake::Open { conn } => {
                 self.with_sender(conn, now, |s, c, nic| s.open(c, now, nic));
-                match self.streams[conn as usize].first {
+                match self.streams[conn].first {
                     First::Nothing => {}
                     First::Only(bytes) => self.write(conn, now, Some(bytes), u64::MAX),
                     First::Endless => self.write(conn, now, None, u64::MAX),
                 }
             }
             Wake::Sender { conn, generation } => {
-                let s = &mut self.senders[conn as usize];
+                let s = &mut self.senders[conn];
                 if s.generation() != generation || s.armed != now {
                     return;
                 }
                 s.armed = u64::MAX;
                 if s.deadline <= now {
-                    self.hosts[node as usize].note(now, 1 << 40);
+                    self.hosts[node].note(now, 1 << 40);
                     self.with_sender(conn, now, |s, c, nic| s.on_timer(c, now, nic));
                 } else {
                     self.arm_sender(conn, node);
                 }
             }
             Wake::Receiver { conn, generation } => {
-                let r = &mut self.receivers[conn as usize];
+                let r = &mut self.receivers[conn];
                 if r.generation() != generation || r.armed != now {
                     return;
                 }
                 r.armed = u64::MAX;
                 if r.deadline <= now {
-                    let mut nic = Nic { fabric: &mut self.fabric, port: self.hosts[node as usize].nic, now };
-                    r.on_timer(&self.tcp[r.group as usize], now, &mut nic);
+                    let mut nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter: 0 };
+                    r.on_timer(&self.tcp[u32::from(r.group)], now, &mut nic);
                 } else if r.deadline != u64::MAX {
                     self.arm_receiver(conn, node);
                 }
@@ -102,8 +105,8 @@ impl Core {
 
     #[inline(never)]
     fn message_delivered(&mut self, conn: u32, now: u64) {
-        let s = &mut self.streams[conn as usize];
-        let r = &mut self.receivers[conn as usize];
+        let s = &mut self.streams[conn];
+        let r = &mut self.receivers[conn];
         while let Some(m) = s.messages.get_mut(s.delivered) {
             if r.delivered < m.end {
                 break;
@@ -117,16 +120,16 @@ impl Core {
 
     #[inline(never)]
     fn message_acked(&mut self, conn: u32, now: u64) {
-        while self.senders[conn as usize].una >= self.senders[conn as usize].message.2 {
-            let rtos = self.senders[conn as usize].stats.rtos;
+        while self.senders[conn].una >= self.senders[conn].message.2 {
+            let rtos = self.senders[conn].stats.rtos;
             self.emit_row(conn, Some(now));
-            let s = &mut self.streams[conn as usize];
+            let s = &mut self.streams[conn];
             let Some(message) = s.messages.pop_front() else { return };
             assert!(message.delivered <= now, "conservation: a message was acknowledged before it was delivered");
             s.delivered -= 1;
             self.open_messages -= 1;
             self.done_messages += 1;
-            let sender = &mut self.senders[conn as usize];
+            let sender = &mut self.senders[conn];
             sender.message = s.messages.front().map_or((0, 0, u64::MAX), |m| (m.begin, m.begin.saturating_add(m.first_window), m.end));
             sender.stats = SendStats { cwnd_max: sender.w.cwnd, ..SendStats::default() };
             self.notices.push(Notice::Acked { conn, message, rtos });
@@ -135,7 +138,7 @@ impl Core {
 
     /// Appends the row of the oldest message of `conn`; `acked` is when it was acknowledged, if it was.
     pub(super) fn emit_row(&mut self, conn: u32, acked: Option<u64>) {
-        let (s, sender) = (&mut self.streams[conn as usize], &self.senders[conn as usize]);
+        let (s, sender) = (&mut self.streams[conn], &self.senders[conn]);
         let Some(&m) = s.messages.front() else { return };
         let stats = &sender.stats;
         s.retx_before += stats.segs_retx;
@@ -174,13 +177,13 @@ impl Core {
     /// Transfer time of `size` bytes as back-to-back segments over the empty path, ps: store and forward at every hop, no handshake,
     /// no window. D(n, h), when segment n leaves hop h, is max(D(n-1, h), D(n, h-1)) + tx; all segments but the last are equal.
     fn ideal(&self, src: u32, dst: u32, hash: u16, size: u64, group: usize) -> u64 {
-        let c = &self.tcp[group];
+        let c = &self.tcp[group as u32];
         let (mss, header) = (u64::from(c.mss), u64::from(c.header));
         let full = (size - 1) / mss;
         let last = size - full * mss + header;
         let (mut first, mut slowest, mut last_out, mut delay) = (0, 0, 0, 0);
         let mut node = src;
-        let mut port = self.hosts[src as usize].nic;
+        let mut port = self.hosts[src].nic;
         loop {
             let p = &self.network.ports[port as usize];
             if full > 0 {
@@ -200,14 +203,14 @@ impl Core {
     }
 
     fn sample(&mut self, conn: u32, now: u64) {
-        let s = &mut self.streams[conn as usize];
+        let s = &mut self.streams[conn];
         if now < s.next_sample {
             return;
         }
         if s.sample_every > 0 {
             s.next_sample = now - now % s.sample_every + s.sample_every;
         }
-        let sender = &self.senders[conn as usize];
+        let sender = &self.senders[conn];
         self.tcp_rows.push(TcpRow {
             time_ps: now,
             conn_id: s.conn_id,
@@ -215,7 +218,7 @@ impl Core {
             ssthresh: sender.w.ssthresh,
             unacked_bytes: sender.flight(),
             srtt_ps: sender.rtt.srtt,
-            rto_ps: sender.rto(&self.tcp[sender.group as usize]),
+            rto_ps: sender.rto(&self.tcp[u32::from(sender.group)]),
             alpha: crate::cc::CongestionControl::alpha(&sender.law),
             bytes_acked: sender.una.min(sender.written),
             retrans: s.retx_before + sender.stats.segs_retx,
@@ -225,15 +228,15 @@ impl Core {
 
     /// The connection has ended; its slot can be used again. What is still under way for it will be recognised by its generation.
     fn close(&mut self, conn: u32) {
-        let (sender, receiver, stream) = (&self.senders[conn as usize], &self.receivers[conn as usize], &mut self.streams[conn as usize]);
+        let (sender, receiver, stream) = (&self.senders[conn], &self.receivers[conn], &mut self.streams[conn]);
         assert!(sender.all_acked() && receiver.delivered == sender.written, "conservation: a connection closed before its bytes arrived");
         self.closed.sent += sender.packets + receiver.sent;
         self.closed.received += sender.received + receiver.packets;
         self.closed.dropped += stream.dropped;
         stream.live = false;
         self.live -= 1;
-        self.senders[conn as usize].retire();
-        self.receivers[conn as usize].retire();
+        self.senders[conn].retire();
+        self.receivers[conn].retire();
         self.free.push(conn);
     }
 
@@ -241,7 +244,7 @@ impl Core {
     #[inline]
     pub(super) fn settle_drops(&mut self) {
         while let Some(d) = self.fabric.dropped.pop() {
-            let s = &mut self.streams[d.conn as usize];
+            let s = &mut self.streams[d.conn];
             if s.live && s.generation == d.generation {
                 s.dropped += 1;
             } else {

@@ -5,6 +5,7 @@
 
 use super::wheel::Wheel;
 use crate::config::{Network, PortConfig};
+use crate::net::arena::Arena;
 use crate::net::packet::{Packet, SackBlocks, flag};
 use crate::net::port::Port;
 use crate::topology::Fib;
@@ -12,7 +13,7 @@ use forebay_queues::{DropReason, SharedBuffer};
 use forebay_units::PortId;
 
 /// Ports per 64-bit word of the bitmap of busy inputs.
-const WORD: usize = 64;
+const WORD: u32 = 64;
 
 /// A node as the forwarding sees it.
 #[derive(Debug, Clone, Default)]
@@ -46,12 +47,12 @@ pub struct Dropped {
 /// All ports and the calendar.
 pub struct Fabric {
     /// Egress ports.
-    pub ports: Vec<Port>,
-    nodes: Vec<NodePorts>,
+    pub ports: Arena<Port>,
+    nodes: Arena<NodePorts>,
     /// Per input slot: the port that feeds it.
-    feeder: Vec<PortId>,
+    feeder: Arena<PortId>,
     /// Busy inputs of all nodes.
-    busy: Vec<u64>,
+    busy: Arena<u64>,
     /// Calendar of activations.
     pub wheel: Wheel,
     fib: Fib,
@@ -89,7 +90,7 @@ impl Fabric {
         for (n, list) in inputs.iter().enumerate() {
             nodes[n].in_first = feeder.len() as u32;
             nodes[n].busy_first = words;
-            nodes[n].busy_words = list.len().div_ceil(WORD) as u32;
+            nodes[n].busy_words = (list.len() as u32).div_ceil(WORD);
             nodes[n].shared = network.nodes[n].shared_buffer;
             for (slot, &port) in list.iter().enumerate() {
                 slot_of[port as usize] = slot as u32;
@@ -99,10 +100,10 @@ impl Fabric {
         }
         let make = |(id, c): (usize, &PortConfig)| Port::new(c, slot_of[id]);
         Fabric {
-            ports: network.ports.iter().enumerate().map(make).collect(),
-            nodes,
-            feeder,
-            busy: vec![0; words as usize],
+            ports: Arena::new(network.ports.iter().enumerate().map(make).collect()),
+            nodes: Arena::new(nodes),
+            feeder: Arena::new(feeder),
+            busy: Arena::new(vec![0; words as usize]),
             wheel: Wheel::new(count, length),
             fib,
             keys: Vec::new(),
@@ -120,15 +121,15 @@ impl Fabric {
     /// Hands a packet to an egress port at `now`.
     #[inline]
     pub fn enqueue(&mut self, port: PortId, now: u64, packet: Packet, sack: Option<&SackBlocks>) {
-        let p = &mut self.ports[port as usize];
+        let p = &mut self.ports[port];
         let idle = p.ring.is_empty();
         match p.enqueue(now, packet, sack) {
             Ok(arrival) => {
                 self.hops += 1;
                 if idle {
                     let (node, slot) = (p.to, p.in_slot);
-                    let word = self.nodes[node as usize].busy_first as usize + slot as usize / WORD;
-                    self.busy[word] |= 1 << (slot as usize % WORD);
+                    let word = self.nodes[node].busy_first + slot / WORD;
+                    self.busy[word] |= 1 << (slot % WORD);
                     self.wheel.mark(node, arrival);
                 }
             }
@@ -138,24 +139,44 @@ impl Fabric {
 
     /// Forwards all packets that reach switch `node` in the current window, and marks it for the next one that waits.
     pub fn forward(&mut self, node: u32) {
+        let start = self.wheel.start;
+        let shared = self.nodes[node].shared.is_some().then_some(node);
+        let next = self.gather(node);
+        sort(&mut self.keys);
+        for i in 0..self.keys.len() {
+            let key = self.keys[i];
+            // SAFETY: the low 24 bits of a key are the position in `gathered` that `gather` gave it.
+            let Gathered { from, to } = unsafe { *self.gathered.get_unchecked((key & 0xFF_FFFF) as usize) };
+            self.hop(from, to, start + (key >> 24), shared);
+        }
+        if next != u64::MAX {
+            self.wheel.mark(node, next);
+        }
+    }
+
+    /// Collects the packets that reach `node` in the current window; returns the time of the first one behind it.
+    #[inline]
+    fn gather(&mut self, node: u32) -> u64 {
         let (start, end) = (self.wheel.start, self.wheel.end);
-        let n = &self.nodes[node as usize];
-        let (first, busy_first, busy_words, shared) = (n.in_first as usize, n.busy_first as usize, n.busy_words as usize, n.shared.is_some());
+        let n = &self.nodes[node];
+        let (first, busy_first, busy_words) = (n.in_first, n.busy_first, n.busy_words);
         let mut next = u64::MAX;
         self.keys.clear();
         self.gathered.clear();
         for word in 0..busy_words {
-            let mut bits = self.busy[busy_first + word];
+            let busy = &mut self.busy[busy_first + word];
+            let mut bits = *busy;
             while bits != 0 {
-                let slot = word * WORD + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
+                let slot = word * WORD + bits.trailing_zeros();
+                let bit = bits & bits.wrapping_neg();
+                bits ^= bit;
                 let from = self.feeder[first + slot];
-                let ring = &self.ports[from as usize].ring;
+                let ring = &self.ports[from].ring;
                 let mut position = ring.head();
                 loop {
                     if position == ring.tail() {
                         // All of them are taken out below; the next packet on this link sets the bit again.
-                        self.busy[busy_first + word] &= !(1 << (slot % WORD));
+                        *busy &= !bit;
                         break;
                     }
                     let p = ring.packet(position);
@@ -164,36 +185,28 @@ impl Fabric {
                         break;
                     }
                     let to = self.fib.next_port(node, u32::from(p.dst), u32::from(p.hash));
-                    prefetch(&self.ports[to as usize]);
+                    prefetch(&self.ports[to]);
                     // Gathering order is (input port, sequence), so its index breaks ties of time as the total order wants.
-                    self.keys.push((p.arrival - start) << 24 | self.keys.len() as u64);
+                    self.keys.push((p.arrival - start) << 24 | self.gathered.len() as u64);
                     self.gathered.push(Gathered { from, to });
                     position = ring.next(position);
                 }
             }
         }
-        sort(&mut self.keys);
-        for i in 0..self.keys.len() {
-            let key = self.keys[i];
-            let Gathered { from, to } = self.gathered[(key & 0xFF_FFFF) as usize];
-            self.hop(from, to, start + (key >> 24), shared.then_some(node));
-        }
-        if next != u64::MAX {
-            self.wheel.mark(node, next);
-        }
+        next
     }
 
     /// Moves the packet at the head of `from` to `to`.
     #[inline]
     fn hop(&mut self, from: PortId, to: PortId, now: u64, shared: Option<u32>) {
-        let ring = &self.ports[from as usize].ring;
+        let ring = &self.ports[from].ring;
         let packet = *ring.packet(ring.head());
         let sack = packet.has(flag::EXT).then(|| *ring.sack(ring.head()));
-        self.ports[from as usize].pop();
+        self.ports[from].pop();
         if let Some(node) = shared
             && !self.pool_admits(node, to, now, u64::from(packet.wire))
         {
-            self.ports[to as usize].drop(DropReason::SharedBuffer, u64::from(packet.wire));
+            self.ports[to].drop(DropReason::SharedBuffer, u64::from(packet.wire));
             return self.dropped.push(Dropped { conn: packet.conn, generation: packet.generation() });
         }
         self.enqueue(to, now, packet, sack.as_ref());
@@ -202,26 +215,26 @@ impl Fabric {
     /// Asks the switch's shared memory. Only switches that have one pay for bringing all their queues up to date.
     #[inline(never)]
     fn pool_admits(&mut self, node: u32, port: PortId, now: u64, wire: u64) -> bool {
-        let n = &self.nodes[node as usize];
+        let n = &self.nodes[node];
         let Some(pool) = n.shared else { return true };
         let mut used = 0;
         for &p in &n.shared_ports {
-            self.ports[p as usize].settle(now);
-            used += self.ports[p as usize].queued_bytes();
+            self.ports[p].settle(now);
+            used += self.ports[p].queued_bytes();
         }
-        pool.admits(used, self.ports[port as usize].queued_bytes(), wire)
+        pool.admits(used, self.ports[port].queued_bytes(), wire)
     }
 
     /// The port that feeds host `node`. Hosts have one.
     #[inline]
     pub fn host_input(&self, node: u32) -> PortId {
-        self.feeder[self.nodes[node as usize].in_first as usize]
+        self.feeder[self.nodes[node].in_first]
     }
 
     /// Host `node` has emptied its input.
     #[inline]
     pub fn host_idle(&mut self, node: u32) {
-        self.busy[self.nodes[node as usize].busy_first as usize] = 0;
+        self.busy[self.nodes[node].busy_first] = 0;
     }
 }
 

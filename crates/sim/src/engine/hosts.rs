@@ -1,5 +1,6 @@
 //! Hosts: their network card and their timers.
 
+use forebay_sampling::Rng;
 use forebay_units::PortId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -36,32 +37,46 @@ pub enum Wake {
 }
 
 /// One host.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone)]
 pub struct Host {
     /// Egress port.
     pub nic: PortId,
     timers: BinaryHeap<Reverse<(u64, u64, Wake)>>,
+    /// Time of the earliest timer, `u64::MAX` for none.
+    next: u64,
     /// Timers this host has set anywhere, which orders timers of the same time.
     pub issued: u64,
+    /// Its network card takes nothing before this time: jitter does not reorder.
+    pub ready: u64,
+    /// Source of the jitter.
+    pub rng: Rng,
     /// Running hash of the packets that reached this host.
     pub fingerprint: u64,
 }
 
 impl Host {
+    /// A host without timers; `rng` drives its jitter.
+    pub fn new(rng: Rng) -> Host {
+        Host { nic: 0, timers: BinaryHeap::new(), next: u64::MAX, issued: 0, ready: 0, rng, fingerprint: 0 }
+    }
+
     /// Time of the earliest timer, `u64::MAX` for none.
     #[inline]
     pub fn next_timer(&self) -> u64 {
-        self.timers.peek().map_or(u64::MAX, |Reverse((t, _, _))| *t)
+        self.next
     }
 
     /// Adds a timer. `order` is unique and the same for every number of threads.
     pub fn add(&mut self, time: u64, order: u64, wake: Wake) {
         self.timers.push(Reverse((time, order, wake)));
+        self.next = self.next.min(time);
     }
 
     /// Takes the earliest timer.
     pub fn pop(&mut self) -> Option<(u64, Wake)> {
-        self.timers.pop().map(|Reverse((t, _, w))| (t, w))
+        let Reverse((time, _, wake)) = self.timers.pop()?;
+        self.next = self.timers.peek().map_or(u64::MAX, |Reverse((t, _, _))| *t);
+        Some((time, wake))
     }
 
     /// Mixes a packet's arrival into the fingerprint.

@@ -41,10 +41,10 @@ impl Simulation {
 
     fn flows(&mut self) -> Vec<FlowRow> {
         for conn in 0..self.core.streams.len() as u32 {
-            while self.core.streams[conn as usize].live && !self.core.streams[conn as usize].messages.is_empty() {
+            while self.core.streams[conn].live && !self.core.streams[conn].messages.is_empty() {
                 self.core.emit_row(conn, None);
-                self.core.streams[conn as usize].messages.pop_front();
-                self.core.senders[conn as usize].stats = Default::default();
+                self.core.streams[conn].messages.pop_front();
+                self.core.senders[conn].stats = Default::default();
             }
         }
         std::mem::take(&mut self.core.flows)
@@ -89,21 +89,21 @@ impl Simulation {
         let mut rows = Vec::with_capacity(network.ports.len());
         for (id, port) in self.core.fabric.ports.iter_mut().enumerate() {
             let future = port.close(end);
-            let s = port.stats;
-            let dropped: u64 = s.dropped.iter().sum();
+            let (s, e) = (port.stats, port.events);
+            let dropped: u64 = e.dropped.iter().sum();
             let busy_ps = network.ports[id].rate.tx_time(s.sent_bytes).0;
             rows.push(PortRow {
                 port: id as u32,
                 arrived_pkts: s.sent_pkts + dropped,
-                arrived_bytes: s.sent_bytes + s.dropped_bytes,
+                arrived_bytes: s.sent_bytes + e.dropped_bytes,
                 sent_pkts: s.sent_pkts,
                 sent_bytes: s.sent_bytes,
-                dropped_overflow: s.dropped[0],
-                dropped_shared: s.dropped[1],
-                dropped_early: s.dropped[2],
-                marked: s.marked,
+                dropped_overflow: e.dropped[0],
+                dropped_shared: e.dropped[1],
+                dropped_early: e.dropped[2],
+                marked: e.marked,
                 queue_mean_pkts: s.sojourn.saturating_sub(future) as f64 / measured as f64,
-                queue_max_pkts: s.max_pkts,
+                queue_max_pkts: e.max_pkts,
                 queue_percentiles: port.observer().map(|o| [0.5, 0.95, 0.99].map(|p| o.percentile(p))),
                 busy: (busy_ps as f64 / measured as f64).min(1.0),
             });

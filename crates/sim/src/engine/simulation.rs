@@ -33,10 +33,10 @@ impl Simulation {
         let fib = Fib::new(network)?;
         let mut fabric = Fabric::new(network, fib, lookahead(config));
         for &port in &config.observe.occupancy {
-            fabric.ports[port as usize].observe(port, u64::MAX);
+            fabric.ports[port].observe(port, u64::MAX);
         }
         for &(port, every) in &config.observe.queue_series {
-            fabric.ports[port as usize].observe(port, every.0.max(1));
+            fabric.ports[port].observe(port, every.0.max(1));
         }
         let tcp = config.groups.iter().map(|g| g.tcp.clone()).collect();
         let series = config.observe.tcp_series.iter().map(|&(flow, every)| (flow, every.0)).collect();
@@ -132,10 +132,10 @@ impl Simulation {
     /// Works off a host's packets and timers of the current window, in order of time; at the same time packets come first.
     fn run_host(&mut self, node: u32) {
         let end = self.core.fabric.wheel.end;
-        let input = self.core.fabric.host_input(node) as usize;
+        let input = self.core.fabric.host_input(node);
         loop {
             let ring = &self.core.fabric.ports[input].ring;
-            let timer = self.core.hosts[node as usize].next_timer();
+            let timer = self.core.hosts[node].next_timer();
             let packet = if ring.is_empty() { u64::MAX } else { ring.packet(ring.head()).arrival };
             let next = packet.min(timer);
             if next >= end {
@@ -152,7 +152,7 @@ impl Simulation {
                 let sack = p.has(flag::EXT).then(|| *ring.sack(ring.head()));
                 self.core.fabric.ports[input].pop();
                 self.core.deliver(node, packet, &p, sack.as_ref());
-            } else if let Some((now, wake)) = self.core.hosts[node as usize].pop() {
+            } else if let Some((now, wake)) = self.core.hosts[node].pop() {
                 match wake {
                     Wake::App { app, tag } => self.apps[app as usize].on_wake(&mut self.core, app, now, tag),
                     _ => self.core.on_wake(node, now, wake),
@@ -173,7 +173,7 @@ impl Simulation {
             let conn = match notice {
                 Notice::Delivered { conn, .. } | Notice::Acked { conn, .. } => conn,
             };
-            let app = self.core.streams[conn as usize].app;
+            let app = self.core.streams[conn].app;
             self.apps[app as usize].on_notice(&mut self.core, app, now, notice);
         }
         self.core.notices.clear();

@@ -4,6 +4,7 @@
 //! node can be advanced on its own. The calendar holds, for each of the next 256 windows, a bitmap of the nodes that have something
 //! to do in it; what lies further ahead waits in a heap. Marks may be early (the node finds nothing and marks again), never late.
 
+use crate::net::arena::Arena;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -12,7 +13,7 @@ const SPAN: u64 = 256;
 /// Calendar of node activations.
 pub struct Wheel {
     /// Bitmaps over nodes, one per window, `words` words each.
-    bits: Vec<u64>,
+    bits: Arena<u64>,
     words: usize,
     /// Which windows have any node.
     occupied: [u64; 4],
@@ -34,7 +35,7 @@ impl Wheel {
     pub fn new(nodes: usize, length: u64) -> Wheel {
         let words = nodes.div_ceil(64).max(1);
         Wheel {
-            bits: vec![0; words * SPAN as usize],
+            bits: Arena::new(vec![0; words * SPAN as usize]),
             words,
             occupied: [0; 4],
             window: 0,
@@ -57,7 +58,7 @@ impl Wheel {
         let ahead = quotient.max(u64::from(time >= self.end));
         if ahead < SPAN {
             let bucket = ((self.window + ahead) % SPAN) as usize;
-            self.bits[bucket * self.words + (node >> 6) as usize] |= 1 << (node & 63);
+            self.bits[(bucket * self.words) as u32 + (node >> 6)] |= 1 << (node & 63);
             self.occupied[bucket >> 6] |= 1 << (bucket & 63);
         } else {
             self.mark_far(node, time);
@@ -117,7 +118,7 @@ impl Wheel {
             return None;
         }
         let index = (self.window % SPAN) as usize * self.words + word;
-        Some(std::mem::take(&mut self.bits[index]))
+        Some(std::mem::take(&mut self.bits[index as u32]))
     }
 
     /// The current window has been worked off.

@@ -2,6 +2,9 @@
 //!
 //! A FIFO port knows at enqueue when a packet will have left and when it will arrive, so a hop costs one event, its arrival.
 //! Packets that have left the queue stay in the same ring until they arrive; `departed` separates the two.
+//!
+//! The queue's length is needed only where it decides something. `queue` therefore counts departures late and is an upper bound;
+//! a port whose upper bound is below `alert` accepts without looking closer. Elsewhere the queue is settled first.
 
 use super::occupancy::{Counters, Occupancy};
 use super::packet::{Packet, SackBlocks, ecn};
@@ -17,61 +20,71 @@ pub struct PortStats {
     pub sent_pkts: u64,
     /// Wire bytes of those.
     pub sent_bytes: u64,
+    /// Sum over queued packets of the time from arrival to departure, ps. By Little's law this is the integral of the queue.
+    pub sojourn: u128,
+}
+
+/// Counters of rare events.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PortEvents {
     /// Drops by reason: overflow, shared buffer, early.
     pub dropped: [u64; 3],
     /// Wire bytes dropped.
     pub dropped_bytes: u64,
     /// CE marks set.
     pub marked: u64,
-    /// Sum over queued packets of the time from arrival to departure, ps. By Little's law this is the integral of the queue.
-    pub sojourn: u128,
     /// Largest queue after an arrival, packets.
     pub max_pkts: u32,
 }
 
-/// A port. The first cache line holds what every packet touches.
+/// A port. The first two cache lines hold what every packet touches.
 #[repr(C, align(64))]
 pub struct Port {
     /// Waiting and flying packets.
     pub ring: Ring,
+    departed: u32,
     busy_until: u64,
     ps_per_byte: u64,
     delay: u64,
-    departed: u32,
+    /// Upper bound of the queue; exact after `settle`.
     queue: QueueState,
-    limit_pkts: u32,
-    limit_bytes: u64,
-    discipline: Discipline,
+    /// An arrival that finds less than this in `queue` is accepted without a closer look.
+    alert: QueueState,
+    /// Counters.
+    pub stats: PortStats,
     /// Input slot at the receiving node.
     pub in_slot: u32,
     /// The receiving node.
     pub to: u32,
-    /// Counters.
-    pub stats: PortStats,
+    discipline: Discipline,
+    limit: QueueState,
+    /// Counters of rare events.
+    pub events: PortEvents,
     observer: Option<Box<Occupancy>>,
 }
 
 impl Port {
     /// A port as configured; `in_slot` is its place among the inputs of the receiving node.
     pub fn new(c: &PortConfig, in_slot: u32) -> Port {
-        let (limit_pkts, limit_bytes) = match c.buffer {
+        let (packets, bytes) = match c.buffer {
             None => (u32::MAX, u64::MAX),
             Some(QueueLen::Packets(n)) => (u32::try_from(n).unwrap_or(u32::MAX), u64::MAX),
             Some(QueueLen::Bytes(n)) => (u32::MAX, n),
         };
         Port {
             ring: Ring::new(8),
+            departed: 0,
             busy_until: 0,
             ps_per_byte: c.rate.ps_per_byte_q16(),
             delay: c.delay.0,
-            departed: 0,
             queue: QueueState::default(),
-            limit_pkts,
-            limit_bytes,
-            discipline: c.queue.clone(),
+            alert: QueueState::default(),
+            stats: PortStats::default(),
             in_slot,
             to: c.to,
-            stats: PortStats::default(),
+            discipline: c.queue.clone(),
+            limit: QueueState { packets, bytes },
+            events: PortEvents::default(),
             observer: None,
         }
     }
@@ -79,6 +92,7 @@ impl Port {
     /// Starts recording the queue; `every` in ps, `u64::MAX` for the distribution only.
     pub fn observe(&mut self, port: PortId, every: u64) {
         self.observer = Some(Box::new(Occupancy::new(port, every)));
+        self.alert = QueueState::default();
     }
 
     /// The recorder, if any.
@@ -91,11 +105,14 @@ impl Port {
         self.queue.bytes
     }
 
-    /// Takes departures up to and including `now` out of the queue. A packet that leaves at the instant another arrives has left.
-    #[inline]
+    /// Takes departures before `now` out of the queue.
+    ///
+    /// A packet whose last bit leaves at the very instant another one's arrives still holds its buffer: in a store-and-forward switch
+    /// the arriving packet has been taking memory since its first bit. The other reading lets one sender at exactly the bottleneck's
+    /// rate capture a full queue for good, since every one of its packets arrives as a place becomes free.
     pub fn settle(&mut self, now: u64) {
         let horizon = now + self.delay;
-        while self.departed != self.ring.tail() && self.ring.packet(self.departed).arrival <= horizon {
+        while self.departed != self.ring.tail() && self.ring.packet(self.departed).arrival < horizon {
             self.depart();
         }
     }
@@ -118,32 +135,20 @@ impl Port {
             let c = Counters {
                 packets: self.queue.packets,
                 bytes: self.queue.bytes,
-                drops: self.stats.dropped.iter().sum(),
-                marks: self.stats.marked,
+                drops: self.events.dropped.iter().sum(),
+                marks: self.events.marked,
             };
             o.until(now, c);
         }
     }
 
     /// Queues `packet`, which is at the port completely at `now`, or says why not. On success returns the arrival time at the
-    /// other end. [`Port::settle`] must have been called for `now`.
+    /// other end.
     #[inline]
     pub fn enqueue(&mut self, now: u64, mut packet: Packet, sack: Option<&SackBlocks>) -> Result<u64, DropReason> {
-        if self.observer.is_some() {
-            self.record(now);
-        }
         let wire = u64::from(packet.wire);
-        if self.queue.packets >= self.limit_pkts || self.queue.bytes + wire > self.limit_bytes {
-            return Err(self.drop(DropReason::Overflow, wire));
-        }
-        let arrival = Arrival { wire: u32::from(packet.wire), ect: packet.ecn() != ecn::NOT_ECT };
-        match self.discipline.on_arrival(self.queue, arrival) {
-            Verdict::Accept => {}
-            Verdict::Mark => {
-                self.stats.marked += 1;
-                packet.meta |= ecn::CE;
-            }
-            Verdict::Drop => return Err(self.drop(DropReason::Early, wire)),
+        if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > self.alert.bytes {
+            packet.meta |= self.examine(now, &packet)?;
         }
         let start = self.busy_until.max(now);
         let departure = start + ((wire * self.ps_per_byte) >> 16);
@@ -155,8 +160,41 @@ impl Port {
         self.stats.sent_pkts += 1;
         self.stats.sent_bytes += wire;
         self.stats.sojourn += u128::from(departure - now);
-        self.stats.max_pkts = self.stats.max_pkts.max(self.queue.packets);
         Ok(packet.arrival)
+    }
+
+    /// Looks closely at an arrival: is there room, and what does the discipline say? Returns the ECN bits to set.
+    #[inline(never)]
+    fn examine(&mut self, now: u64, packet: &Packet) -> Result<u8, DropReason> {
+        self.settle(now);
+        self.record(now);
+        let wire = u64::from(packet.wire);
+        if self.queue.packets >= self.limit.packets || self.queue.bytes + wire > self.limit.bytes {
+            return Err(self.drop(DropReason::Overflow, wire));
+        }
+        let arrival = Arrival { wire: u32::from(packet.wire), ect: packet.ecn() != ecn::NOT_ECT };
+        let mark = match self.discipline.on_arrival(self.queue, arrival) {
+            Verdict::Accept => 0,
+            Verdict::Mark => {
+                self.events.marked += 1;
+                ecn::CE
+            }
+            Verdict::Drop => return Err(self.drop(DropReason::Early, wire)),
+        };
+        if self.queue.packets >= self.events.max_pkts {
+            self.events.max_pkts = self.queue.packets + 1;
+            self.set_alert();
+        }
+        Ok(mark)
+    }
+
+    /// The largest queue so far is part of the alert, so that the maximum is exact too; a recorder wants to see everything.
+    fn set_alert(&mut self) {
+        if self.observer.is_none() {
+            let quiet = self.discipline.quiet_below();
+            self.alert.packets = self.limit.packets.min(quiet.packets).min(self.events.max_pkts);
+            self.alert.bytes = self.limit.bytes.min(quiet.bytes);
+        }
     }
 
     /// Counts a packet that is not queued.
@@ -167,8 +205,8 @@ impl Port {
             DropReason::SharedBuffer => 1,
             DropReason::Early => 2,
         };
-        self.stats.dropped[index] += 1;
-        self.stats.dropped_bytes += wire;
+        self.events.dropped[index] += 1;
+        self.events.dropped_bytes += wire;
         reason
     }
 
@@ -181,8 +219,8 @@ impl Port {
         self.ring.advance();
     }
 
-    /// Brings the counters to `now`, which is not before any event at this port: queue settled, recorder up to date, and the sojourn
-    /// that lies in the future handed back.
+    /// Brings the counters to `now`, which is not before any event at this port: queue settled, recorder up to date. Returns the
+    /// part of the sojourn that lies in the future.
     pub fn close(&mut self, now: u64) -> u128 {
         self.settle(now);
         self.record(now);
@@ -212,7 +250,9 @@ impl Port {
     /// Forgets all counters: the end of the warm-up. What is queued now keeps counting from here.
     pub fn restart_stats(&mut self, now: u64) {
         let future = self.close(now);
-        self.stats = PortStats { sojourn: future, max_pkts: self.queue.packets, ..PortStats::default() };
+        self.stats = PortStats { sojourn: future, ..PortStats::default() };
+        self.events = PortEvents { max_pkts: self.queue.packets, ..PortEvents::default() };
+        self.set_alert();
         if let Some(o) = &mut self.observer {
             o.restart(now);
         }

@@ -41,6 +41,11 @@ pub const PARAMS: &[Param] = &[
     p("cwnd-validation", Kind::Bool, "no window growth while the application limits sending (RFC 7661)"),
     p("handshake", Kind::Bool, "open with SYN, SYN-ACK, ACK; off: endpoints start established"),
     p("fin", Kind::Bool, "close with FIN after the last byte of a connection"),
+    p(
+        "send-jitter",
+        Kind::Time,
+        "random processing time of each data segment, uniform from 0, on connections that have lost something (against phase effects, Floyd and Jacobson 1992); default: up to one full segment at the host's rate",
+    ),
     p("isn", Kind::Int(0, 4_294_967_295), "initial sequence number; default: drawn per connection"),
 ];
 
@@ -108,6 +113,7 @@ pub fn resolve(stack: &str, entry: &LawEntry, law: LawConfig, values: &Values) -
     c.cwnd_validation = flag("cwnd-validation", c.cwnd_validation);
     c.handshake = flag("handshake", c.handshake);
     c.fin = flag("fin", c.fin);
+    c.send_jitter = values.opt_time("send-jitter");
     c.isn = values.opt_int("isn").map(|v| v as u32);
     c
 }
@@ -120,7 +126,8 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
         header: 40,
         ack_size: 40,
         init_cwnd: 2,
-        rcv_wnd: 1 << 30,
+        // 1000 segments, the window limit of the incast and TRIM simulations.
+        rcv_wnd: 1_460_000,
         ack_every: 1,
         ack_delay: Time::from_ms(100),
         quick_acks: 0,
@@ -140,6 +147,7 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
         cwnd_validation: false,
         handshake: true,
         fin: true,
+        send_jitter: None,
         isn: None,
     };
     match stack {

@@ -112,6 +112,7 @@ impl Sender {
             return;
         }
         self.stats.fast_retx += 1;
+        self.disturbed = true;
         self.w.flight = self.flight_segments(c);
         if self.ca != CaState::Cwr {
             self.remember_prior();

@@ -36,6 +36,7 @@ impl Sender {
     /// Retransmission timeout (RFC 5681 section 3.1, RFC 6298 sections 5.4 to 5.6).
     fn on_rto(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         self.stats.rtos += 1;
+        self.disturbed = true;
         let (_, first_window, end) = self.message;
         if self.una < first_window {
             self.stats.rtos_head += 1;

@@ -4,6 +4,7 @@
 //! per host: 164 KB instead of 1.3 MB for 1024 hosts in a 16-ary fat tree. The packet path is bound by cache misses; this is why.
 
 use crate::config::Network;
+use crate::net::arena::Arena;
 use forebay_units::{NodeId, PortId};
 use std::collections::HashMap;
 use std::fmt;
@@ -16,16 +17,16 @@ const MAX_CHOICES: usize = 255;
 #[derive(Debug, Clone)]
 pub struct Fib {
     /// Per node: row of a switch, `NONE` for a host.
-    row: Vec<u32>,
+    row: Arena<u32>,
     /// Per node: the only port of a host.
     host_port: Vec<Option<PortId>>,
     /// Per node: how to reach a host.
-    target: Vec<Target>,
+    target: Arena<Target>,
     columns: usize,
     /// `row * columns + column`: where the equal-cost ports start in `choices` (upper 24 bits) and how many they are (lower 8).
-    entries: Vec<u32>,
+    entries: Arena<u32>,
     /// Sets of ports, each in the order of port numbers; equal sets are stored once.
-    choices: Vec<PortId>,
+    choices: Arena<PortId>,
 }
 
 /// How to reach one host.
@@ -87,12 +88,12 @@ impl Fib {
         let nodes = network.nodes.len();
         let is_host = |n: NodeId| network.nodes[n as usize].host;
         let mut fib = Fib {
-            row: vec![NONE; nodes],
+            row: Arena::new(vec![NONE; nodes]),
             host_port: super::attached_port(network),
-            target: vec![Target { last_hop: NONE, last_entry: 0, column: NONE }; nodes],
+            target: Arena::new(vec![Target { last_hop: NONE, last_entry: 0, column: NONE }; nodes]),
             columns: 0,
-            entries: Vec::new(),
-            choices: Vec::new(),
+            entries: Arena::new(Vec::new()),
+            choices: Arena::new(Vec::new()),
         };
         let mut switches = Vec::new();
         for n in (0..nodes as NodeId).filter(|&n| !is_host(n)) {
@@ -118,7 +119,7 @@ impl Fib {
             fib.target[port.to as usize] = Target { last_hop: port.from, last_entry, column };
         }
         fib.columns = destinations.len();
-        fib.entries = vec![0; switches.len() * destinations.len()];
+        fib.entries = Arena::new(vec![0; switches.len() * destinations.len()]);
 
         let (outgoing, incoming) = (Adjacency::new(network, true), Adjacency::new(network, false));
         let mut distance = vec![NONE; nodes];
@@ -162,11 +163,11 @@ impl Fib {
     /// The equal-cost ports of `switch` towards the host `dst`: index of the first in [`Fib::choices`] << 8 | their number.
     #[inline]
     pub fn entry(&self, switch: NodeId, dst: NodeId) -> u32 {
-        let t = &self.target[dst as usize];
+        let t = &self.target[dst];
         if t.last_hop == switch {
             t.last_entry
         } else {
-            self.entries[self.row[switch as usize] as usize * self.columns + t.column as usize]
+            self.entries[self.row[switch] * self.columns as u32 + t.column]
         }
     }
 
@@ -177,7 +178,7 @@ impl Fib {
 
     fn ports_of(&self, entry: u32) -> &[PortId] {
         let (first, count) = ((entry >> 8) as usize, (entry & 0xFF) as usize);
-        &self.choices[first..first + count]
+        &(*self.choices)[first..first + count]
     }
 
     /// The port on which `switch` forwards a packet of a flow with `hash` to the host `dst`.
@@ -186,7 +187,7 @@ impl Fib {
         let entry = self.entry(switch, dst);
         let (first, count) = (entry >> 8, entry & 0xFF);
         let choice = if count > 1 { ecmp_choice(hash, switch, count) } else { 0 };
-        self.choices[(first + choice) as usize]
+        self.choices[first + choice]
     }
 
     /// The port on which the host `host` sends; `None` for switches.
@@ -297,7 +298,7 @@ struct Sets {
 }
 
 impl Sets {
-    fn entry(&mut self, choices: &mut Vec<PortId>, set: &[PortId]) -> Result<u32, RouteError> {
+    fn entry(&mut self, choices: &mut Arena<PortId>, set: &[PortId]) -> Result<u32, RouteError> {
         let known = match set {
             [port] => self.single[*port as usize],
             _ => self.several.get(set).copied().unwrap_or(0),
@@ -309,7 +310,7 @@ impl Sets {
             return Err(RouteError::TooManySets);
         }
         let entry = (choices.len() as u32) << 8 | set.len() as u32;
-        choices.extend_from_slice(set);
+        set.iter().for_each(|&port| choices.push(port));
         match set {
             [port] => self.single[*port as usize] = entry,
             _ => drop(self.several.insert(set.into(), entry)),

@@ -94,7 +94,7 @@ impl OnOff {
         if let Notice::Acked { conn, .. } = notice
             && self.after_completion
         {
-            let i = core.streams[conn as usize].tag as usize;
+            let i = core.streams[conn].tag as usize;
             self.pause(core, id, now, i);
         }
     }

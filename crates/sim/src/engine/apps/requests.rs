@@ -90,7 +90,7 @@ impl Requests {
 
     pub(super) fn on_notice(&mut self, core: &mut Core, id: u32, now: u64, notice: Notice) {
         let Notice::Delivered { conn, message } = notice else { return };
-        let tag = core.streams[conn as usize].tag;
+        let tag = core.streams[conn].tag;
         let i = (tag & !ANSWER) as usize;
         let p = &mut self.pairs[i];
         if tag & ANSWER == 0 {
