@@ -65,7 +65,6 @@ bench-baseline: ## renew benches/instructions.csv after a change of speed that i
 bench: ## speed beside ns-2 and ns-3 (BENCH_RUNS=3, BENCH_CASES="s1 ft16")
 	@tools/setup.sh --with-valgrind
 	$(RELEASE) -p forebay-bench
-	benches/peers/install.sh
 	$(TARGET)/release/forebay-bench compare --runs $(BENCH_RUNS) --out $(TARGET)/bench.json $(BENCH_CASES)
 
 readme-refresh: build ## renew the output shown in README.md
