@@ -119,8 +119,8 @@ impl Fabric {
     }
 
     /// Hands a packet to an egress port at `now`.
-    #[inline]
-    pub fn enqueue(&mut self, port: PortId, now: u64, packet: Packet, sack: Option<&SackBlocks>) {
+    #[inline(always)]
+    pub fn enqueue(&mut self, port: PortId, now: u64, packet: &Packet, sack: Option<&SackBlocks>) {
         let p = &mut self.ports[port];
         let idle = p.ring.is_empty();
         match p.enqueue(now, packet, sack) {
@@ -143,8 +143,10 @@ impl Fabric {
         let shared = self.nodes[node].shared.is_some().then_some(node);
         let next = self.gather(node);
         sort(&mut self.keys);
-        for i in 0..self.keys.len() {
-            let key = self.keys[i];
+        let count = self.keys.len();
+        for i in 0..count {
+            // SAFETY: `hop` does not touch `keys`.
+            let key = unsafe { *self.keys.get_unchecked(i) };
             // SAFETY: the low 24 bits of a key are the position in `gathered` that `gather` gave it.
             let Gathered { from, to } = unsafe { *self.gathered.get_unchecked((key & 0xFF_FFFF) as usize) };
             self.hop(from, to, start + (key >> 24), shared);
@@ -172,6 +174,8 @@ impl Fabric {
                 bits ^= bit;
                 let from = self.feeder[first + slot];
                 let ring = &self.ports[from].ring;
+                self.keys.reserve(ring.slots_used());
+                self.gathered.reserve(ring.slots_used());
                 let mut position = ring.head();
                 loop {
                     if position == ring.tail() {
@@ -187,8 +191,14 @@ impl Fabric {
                     let to = self.fib.next_port(node, u32::from(p.dst), u32::from(p.hash));
                     prefetch(&self.ports[to]);
                     // Gathering order is (input port, sequence), so its index breaks ties of time as the total order wants.
-                    self.keys.push((p.arrival - start) << 24 | self.gathered.len() as u64);
-                    self.gathered.push(Gathered { from, to });
+                    // SAFETY: room for every packet of this ring was reserved, and lengths below the capacity are initialised here.
+                    unsafe {
+                        let count = self.keys.len();
+                        self.keys.as_mut_ptr().add(count).write((p.arrival - start) << 24 | count as u64);
+                        self.keys.set_len(count + 1);
+                        self.gathered.as_mut_ptr().add(count).write(Gathered { from, to });
+                        self.gathered.set_len(count + 1);
+                    }
                     position = ring.next(position);
                 }
             }
@@ -197,7 +207,7 @@ impl Fabric {
     }
 
     /// Moves the packet at the head of `from` to `to`.
-    #[inline]
+    #[inline(always)]
     fn hop(&mut self, from: PortId, to: PortId, now: u64, shared: Option<u32>) {
         let ring = &self.ports[from].ring;
         let packet = *ring.packet(ring.head());
@@ -209,7 +219,7 @@ impl Fabric {
             self.ports[to].drop(DropReason::SharedBuffer, u64::from(packet.wire));
             return self.dropped.push(Dropped { conn: packet.conn, generation: packet.generation() });
         }
-        self.enqueue(to, now, packet, sack.as_ref());
+        self.enqueue(to, now, &packet, sack.as_ref());
     }
 
     /// Asks the switch's shared memory. Only switches that have one pay for bringing all their queues up to date.
@@ -245,12 +255,15 @@ fn sort(keys: &mut [u64]) {
         return keys.sort_unstable();
     }
     for i in 1..keys.len() {
-        let key = keys[i];
-        let mut j = i;
-        while j > 0 && keys[j - 1] > key {
-            keys[j] = keys[j - 1];
-            j -= 1;
+        // SAFETY: 0 <= j <= i < keys.len() throughout.
+        unsafe {
+            let key = *keys.get_unchecked(i);
+            let mut j = i;
+            while j > 0 && *keys.get_unchecked(j - 1) > key {
+                *keys.get_unchecked_mut(j) = *keys.get_unchecked(j - 1);
+                j -= 1;
+            }
+            *keys.get_unchecked_mut(j) = key;
         }
-        keys[j] = key;
     }
 }

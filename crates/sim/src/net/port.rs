@@ -110,6 +110,7 @@ impl Port {
     /// A packet whose last bit leaves at the very instant another one's arrives still holds its buffer: in a store-and-forward switch
     /// the arriving packet has been taking memory since its first bit. The other reading lets one sender at exactly the bottleneck's
     /// rate capture a full queue for good, since every one of its packets arrives as a place becomes free.
+    #[inline]
     pub fn settle(&mut self, now: u64) {
         let horizon = now + self.delay;
         while self.departed != self.ring.tail() && self.ring.packet(self.departed).arrival < horizon {
@@ -144,30 +145,38 @@ impl Port {
 
     /// Queues `packet`, which is at the port completely at `now`, or says why not. On success returns the arrival time at the
     /// other end.
-    #[inline]
-    pub fn enqueue(&mut self, now: u64, mut packet: Packet, sack: Option<&SackBlocks>) -> Result<u64, DropReason> {
+    #[inline(always)]
+    pub fn enqueue(&mut self, now: u64, packet: &Packet, sack: Option<&SackBlocks>) -> Result<u64, DropReason> {
         let wire = u64::from(packet.wire);
+        if self.busy_until < now && self.alert.packets > 0 {
+            // Idle: everything has left, without counting one by one.
+            self.departed = self.ring.tail();
+            self.queue = QueueState::default();
+        }
+        let mut mark = 0;
         if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > self.alert.bytes {
-            packet.meta |= self.examine(now, &packet)?;
+            mark = self.examine(now, packet)?;
         }
         let start = self.busy_until.max(now);
         let departure = start + ((wire * self.ps_per_byte) >> 16);
         self.busy_until = departure;
-        packet.arrival = departure + self.delay;
-        self.ring.push(packet, sack);
+        let arrival = departure + self.delay;
+        self.ring.push(packet, arrival, mark, sack);
         self.queue.packets += 1;
         self.queue.bytes += wire;
         self.stats.sent_pkts += 1;
         self.stats.sent_bytes += wire;
         self.stats.sojourn += u128::from(departure - now);
-        Ok(packet.arrival)
+        Ok(arrival)
     }
 
     /// Looks closely at an arrival: is there room, and what does the discipline say? Returns the ECN bits to set.
     #[inline(never)]
     fn examine(&mut self, now: u64, packet: &Packet) -> Result<u8, DropReason> {
         self.settle(now);
-        self.record(now);
+        if self.observer.is_some() {
+            self.record(now);
+        }
         let wire = u64::from(packet.wire);
         if self.queue.packets >= self.limit.packets || self.queue.bytes + wire > self.limit.bytes {
             return Err(self.drop(DropReason::Overflow, wire));
