@@ -25,7 +25,7 @@ impl Simulation {
         let mut tcp = std::mem::take(&mut self.core.tcp_rows);
         tcp.sort_by_key(|r| (r.time_ps, r.conn_id));
         let fold = |h: u64, host: &super::hosts::Host| (h.rotate_left(7) ^ host.fingerprint).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        let fingerprint = self.core.hosts.iter().fold(self.core.fabric.hops, fold);
+        let fingerprint = self.core.hosts.iter().fold(self.core.fabric.hops(), fold);
         Report {
             flows,
             ports,
@@ -33,7 +33,7 @@ impl Simulation {
             tcp,
             queries,
             end: Time(end),
-            packet_hops: self.core.fabric.hops,
+            packet_hops: self.core.fabric.hops(),
             fingerprint,
             peak_connections: self.core.peak_live,
         }

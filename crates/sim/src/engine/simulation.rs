@@ -100,7 +100,7 @@ impl Simulation {
         Progress {
             now: Time(self.core.fabric.wheel.start),
             end: self.duration.map(Time),
-            packet_hops: self.core.fabric.hops,
+            packet_hops: self.core.fabric.hops(),
             done: self.core.done_messages,
             total: self.apps.iter().map(App::expected).sum(),
         }

@@ -60,6 +60,8 @@ pub struct Port {
     limit: QueueState,
     /// Counters of rare events.
     pub events: PortEvents,
+    /// Packets queued before the end of the warm-up.
+    before: u64,
     observer: Option<Box<Occupancy>>,
 }
 
@@ -85,6 +87,7 @@ impl Port {
             discipline: c.queue.clone(),
             limit: QueueState { packets, bytes },
             events: PortEvents::default(),
+            before: 0,
             observer: None,
         }
     }
@@ -98,6 +101,11 @@ impl Port {
     /// The recorder, if any.
     pub fn observer(&self) -> Option<&Occupancy> {
         self.observer.as_deref()
+    }
+
+    /// Packets queued since the start of the simulation.
+    pub fn total_sent(&self) -> u64 {
+        self.before + self.stats.sent_pkts
     }
 
     /// Wire bytes waiting and in service, as of the last [`Port::settle`].
@@ -222,10 +230,12 @@ impl Port {
     /// Removes the packet at the head, which has arrived at the other end.
     #[inline]
     pub fn pop(&mut self) {
-        if self.departed == self.ring.head() {
+        let head = self.ring.head();
+        let slots = self.ring.next(head).wrapping_sub(head);
+        if self.departed == head {
             self.depart();
         }
-        self.ring.advance();
+        self.ring.advance(slots);
     }
 
     /// Brings the counters to `now`, which is not before any event at this port: queue settled, recorder up to date. Returns the
@@ -259,6 +269,7 @@ impl Port {
     /// Forgets all counters: the end of the warm-up. What is queued now keeps counting from here.
     pub fn restart_stats(&mut self, now: u64) {
         let future = self.close(now);
+        self.before += self.stats.sent_pkts;
         self.stats = PortStats { sojourn: future, ..PortStats::default() };
         self.events = PortEvents { max_pkts: self.queue.packets, ..PortEvents::default() };
         self.set_alert();
