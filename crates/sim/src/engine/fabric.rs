@@ -125,12 +125,16 @@ impl Fabric {
     pub fn enqueue(&mut self, port: PortId, now: u64, packet: &Packet, sack: Option<&SackBlocks>) {
         let p = &mut self.ports[port];
         let idle = p.ring.is_empty();
-        match p.enqueue(now, packet, sack) {
-            Ok(arrival) if idle => {
-                let (node, slot) = (p.to, p.in_slot);
-                self.announce(node, slot, arrival);
+        match p.enqueue(now, packet) {
+            Ok(arrival) => {
+                if let Some(sack) = sack {
+                    p.ring.push_sack(sack);
+                }
+                if idle {
+                    let (node, slot) = (p.to, p.in_slot);
+                    self.announce(node, slot, arrival);
+                }
             }
-            Ok(_) => {}
             Err(_) => self.dropped.push(Dropped { conn: packet.conn, generation: packet.generation() }),
         }
     }
@@ -144,6 +148,7 @@ impl Fabric {
     }
 
     /// Forwards all packets that reach switch `node` in the current window, and marks it for the next one that waits.
+    #[inline(never)]
     pub fn forward(&mut self, node: u32) {
         // Owned here for the time being, so that the compiler knows that nothing else reaches them.
         let mut keys = std::mem::take(&mut self.keys);
@@ -235,17 +240,23 @@ impl Fabric {
         // One leads to this node and the other away from it, and no link leads from a node to itself.
         let (source, target) = self.ports.pair(from, to);
         let position = source.ring.head();
-        let packet = source.ring.packet(position);
-        let sack = packet.has(flag::EXT).then(|| source.ring.sack(position));
+        let packet = *source.ring.packet(position);
         let idle = target.ring.is_empty();
-        let outcome = target.enqueue(now, packet, sack);
-        let dropped = Dropped { conn: packet.conn, generation: packet.generation() };
-        let (node, slot) = (target.to, target.in_slot);
-        source.pop();
-        match outcome {
-            Ok(arrival) if idle => self.announce(node, slot, arrival),
-            Ok(_) => {}
-            Err(_) => self.dropped.push(dropped),
+        match target.enqueue(now, &packet) {
+            Ok(arrival) => {
+                if packet.has(flag::EXT) {
+                    target.ring.push_sack(source.ring.sack(position));
+                }
+                source.pop_known(&packet);
+                if idle {
+                    let (node, slot) = (target.to, target.in_slot);
+                    self.announce(node, slot, arrival);
+                }
+            }
+            Err(_) => {
+                source.pop_known(&packet);
+                self.dropped.push(Dropped { conn: packet.conn, generation: packet.generation() });
+            }
         }
     }
 

@@ -13,7 +13,7 @@ impl Simulation {
         self.core.audit();
         let mut flows = self.flows();
         // Order of completion depends on nothing but the trajectory, but order of start is what a reader expects.
-        flows.sort_by_key(|f| (f.start_ps, f.conn_id, f.flow_id));
+        flows.sort_by_cached_key(|f| (f.start_ps, f.conn_id));
         for (id, flow) in flows.iter_mut().enumerate() {
             flow.flow_id = id as u64;
         }

@@ -7,7 +7,7 @@
 //! a port whose upper bound is below `alert` accepts without looking closer. Elsewhere the queue is settled first.
 
 use super::occupancy::{Counters, Occupancy};
-use super::packet::{Packet, SackBlocks, ecn};
+use super::packet::{Packet, ecn, flag};
 use super::ring::Ring;
 use crate::config::PortConfig;
 use forebay_queues::{Arrival, Discipline, DropReason, QueueState, Verdict};
@@ -152,9 +152,9 @@ impl Port {
     }
 
     /// Queues `packet`, which is at the port completely at `now`, or says why not. On success returns the arrival time at the
-    /// other end.
+    /// other end; if the packet announces SACK blocks, they must be pushed to the ring next.
     #[inline(always)]
-    pub fn enqueue(&mut self, now: u64, packet: &Packet, sack: Option<&SackBlocks>) -> Result<u64, DropReason> {
+    pub fn enqueue(&mut self, now: u64, packet: &Packet) -> Result<u64, DropReason> {
         let wire = u64::from(packet.wire);
         if self.busy_until < now && self.alert.packets > 0 {
             // Idle: everything has left, without counting one by one.
@@ -169,7 +169,7 @@ impl Port {
         let departure = start + ((wire * self.ps_per_byte) >> 16);
         self.busy_until = departure;
         let arrival = departure + self.delay;
-        self.ring.push(packet, arrival, mark, sack);
+        self.ring.push(packet, arrival, mark);
         self.queue.packets += 1;
         self.queue.bytes += wire;
         self.stats.sent_pkts += 1;
@@ -231,9 +231,22 @@ impl Port {
     #[inline]
     pub fn pop(&mut self) {
         let head = self.ring.head();
-        let slots = self.ring.next(head).wrapping_sub(head);
+        let packet = *self.ring.packet(head);
+        self.pop_known(&packet);
+    }
+
+    /// As [`Port::pop`], for a caller who has read the packet at the head.
+    #[inline(always)]
+    pub fn pop_known(&mut self, packet: &Packet) {
+        let head = self.ring.head();
+        let slots = 1 + u32::from(packet.flags & flag::EXT != 0);
         if self.departed == head {
-            self.depart();
+            if self.observer.is_some() {
+                self.record(packet.arrival - self.delay);
+            }
+            self.queue.packets -= 1;
+            self.queue.bytes -= u64::from(packet.wire);
+            self.departed = head.wrapping_add(slots);
         }
         self.ring.advance(slots);
     }

@@ -79,11 +79,10 @@ impl Ring {
         self.head = self.head.wrapping_add(slots);
     }
 
-    /// Appends a packet with another arrival time and further bits set in its `meta`. [`flag::EXT`] must be set exactly when
-    /// `sack` is given.
+    /// Appends a packet with another arrival time and further bits set in its `meta`. If [`flag::EXT`] is set,
+    /// [`Ring::push_sack`] must follow.
     #[inline(always)]
-    pub fn push(&mut self, packet: &Packet, arrival: u64, meta: u8, sack: Option<&SackBlocks>) {
-        debug_assert_eq!(packet.flags & flag::EXT != 0, sack.is_some());
+    pub fn push(&mut self, packet: &Packet, arrival: u64, meta: u8) {
         if self.tail.wrapping_sub(self.head) >= self.mask {
             self.grow();
         }
@@ -94,11 +93,13 @@ impl Ring {
         place.arrival = arrival;
         place.meta |= meta;
         self.tail = self.tail.wrapping_add(1);
-        if let Some(sack) = sack {
-            let index = (self.tail & self.mask) as usize;
-            self.slots[index].sack = *sack;
-            self.tail = self.tail.wrapping_add(1);
-        }
+    }
+
+    /// Appends the SACK blocks of the packet just pushed.
+    pub fn push_sack(&mut self, sack: &SackBlocks) {
+        let index = (self.tail & self.mask) as usize;
+        self.slots[index].sack = *sack;
+        self.tail = self.tail.wrapping_add(1);
     }
 
     /// Upper bound of the number of packets.
@@ -143,7 +144,10 @@ mod tests {
                 let mut sack = SackBlocks::default();
                 sack.push((next, next + 1));
                 let flags = if ext { flag::EXT } else { 0 };
-                ring.push(&Packet { seq: next, flags, ..Packet::default() }, 0, 0, ext.then_some(&sack));
+                ring.push(&Packet { seq: next, flags, ..Packet::default() }, 0, 0);
+                if ext {
+                    ring.push_sack(&sack);
+                }
                 model.push_back((next, ext));
                 next += 1;
             } else if let Some((seq, ext)) = model.pop_front() {
