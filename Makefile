@@ -30,7 +30,7 @@ demo: build ## run scenarios/quickstart.toml: incast over web-search traffic und
 	$(TARGET)/release/forebay run scenarios/quickstart.toml $(DEMO_ARGS)
 
 # Cheap checks first; all of the development profile before anything of the release profile.
-test: fmt lint unit doc scenarios ## every test: format, lint, unit, property, scenario, docs, instruction counts
+test: fmt lint unit doc scenarios guard ## every test: format, lint, unit, property, scenario, docs, instruction counts
 	@echo "make test: all steps passed"
 
 fmt: setup
