@@ -30,7 +30,7 @@ demo: build ## run scenarios/quickstart.toml: incast over web-search traffic und
 	$(TARGET)/release/forebay run scenarios/quickstart.toml $(DEMO_ARGS)
 
 # Cheap checks first; all of the development profile before anything of the release profile.
-test: fmt lint unit doc scenarios guard ## every test: format, lint, unit, property, scenario, docs, instruction counts
+test: fmt lint unit doc scenarios guard readme ## every test: format, lint, unit, property, scenario, docs, instruction counts
 	@echo "make test: all steps passed"
 
 fmt: setup
@@ -68,7 +68,7 @@ bench: ## speed beside ns-2 and ns-3 (BENCH_RUNS=3, BENCH_CASES="s1 ft16")
 	$(TARGET)/release/forebay-bench compare --runs $(BENCH_RUNS) --out $(TARGET)/bench.json $(BENCH_CASES)
 
 readme-refresh: build ## renew the output shown in README.md
-	tools/readme-refresh.sh $(TARGET)/release/forebay
+	tools/readme-refresh.sh $(TARGET)/release/forebay $(TARGET)/bench.md
 
 docs: setup ## build the API documentation, target/doc/forebay_sim/index.html
 	$(CARGO) doc --workspace --no-deps --locked
