@@ -21,11 +21,6 @@ pub(crate) fn tcp_echo(c: &TcpConfig, echo: &mut Map<String, Json>) {
         Ecn::Classic => "classic",
         Ecn::Dctcp => "dctcp",
     };
-    let idle = match c.idle {
-        Idle::Keep => "off",
-        Idle::Restart => "rfc5681",
-        Idle::Halve => "linux",
-    };
     let growth = match c.growth {
         Growth::PerAck => "per-ack",
         Growth::PerSegment { limit: 1 } => "rfc5681",

@@ -1,1 +1,31 @@
-//! wip
+//! Run directories: a manifest and the result tables, as Parquet or CSV.
+//!
+//! One run of `forebay` fills one directory with all of its variants (such as transports) and seeds. The directory appears under its
+//! final name only when it is complete: everything is written to a sibling, synced, and renamed.
+//!
+//! * [`schema`] is the one list of tables and columns, with units and meanings; files and documentation come from it.
+//! * [`RunWriter`] writes a directory; [`Manifest`] says what is in it.
+//! * [`stats`] and [`summary`] turn rows into the few numbers a person wants to see.
+//!
+//! This is the only crate that knows Arrow and Parquet.
+
+mod column;
+mod csv_file;
+mod dir;
+mod docs;
+mod error;
+mod manifest;
+mod parquet_file;
+mod run_info;
+pub mod schema;
+pub mod stats;
+pub mod summary;
+mod writer;
+
+pub use column::{Column, Get, Table};
+pub use dir::{Target, file_name};
+pub use docs::{markdown, replace_generated};
+pub use error::StoreError;
+pub use manifest::{Host, Manifest, RunRecord, ScenarioRecord, TableRecord, VariantRecord, combined_fingerprint, utc};
+pub use run_info::RunInfo;
+pub use writer::{Format, RunWriter};

@@ -130,7 +130,7 @@ pub(super) struct Nic<'a> {
 }
 
 impl Wire for Nic<'_> {
-    #[inline]
+    #[inline(never)]
     fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
         let mut at = self.now;
         if self.jitter > 0 {
@@ -139,7 +139,7 @@ impl Wire for Nic<'_> {
         // What was handed over earlier leaves earlier, whatever its processing time.
         at = at.max(self.host.ready);
         self.host.ready = at;
-        self.fabric.enqueue(self.host.nic, at, packet, sack);
+        self.fabric.enqueue(self.host.nic, at, &packet, sack);
     }
 }
 

@@ -30,7 +30,7 @@ pub struct NodePorts {
 
 /// A packet gathered for one window: where it waits and, at a switch, where it goes.
 #[derive(Clone, Copy, Default)]
-struct Gathered {
+struct Move {
     from: PortId,
     to: PortId,
 }
@@ -57,9 +57,7 @@ pub struct Fabric {
     pub wheel: Wheel,
     fib: Fib,
     keys: Vec<u64>,
-    gathered: Vec<Gathered>,
-    /// Packet transmissions so far.
-    pub hops: u64,
+    moves: Vec<Move>,
     /// Drops since the last look.
     pub dropped: Vec<Dropped>,
 }
@@ -107,8 +105,7 @@ impl Fabric {
             wheel: Wheel::new(count, length),
             fib,
             keys: Vec::new(),
-            gathered: Vec::new(),
-            hops: 0,
+            moves: Vec::new(),
             dropped: Vec::new(),
         }
     }
@@ -118,67 +115,93 @@ impl Fabric {
         &self.fib
     }
 
+    /// Packet transmissions so far.
+    pub fn hops(&self) -> u64 {
+        self.ports.iter().map(Port::total_sent).sum()
+    }
+
     /// Hands a packet to an egress port at `now`.
     #[inline]
-    pub fn enqueue(&mut self, port: PortId, now: u64, packet: Packet, sack: Option<&SackBlocks>) {
+    pub fn enqueue(&mut self, port: PortId, now: u64, packet: &Packet, sack: Option<&SackBlocks>) {
         let p = &mut self.ports[port];
         let idle = p.ring.is_empty();
-        match p.enqueue(now, packet, sack) {
+        match p.enqueue(now, packet) {
             Ok(arrival) => {
-                self.hops += 1;
+                if let Some(sack) = sack {
+                    p.ring.push_sack(sack);
+                }
                 if idle {
                     let (node, slot) = (p.to, p.in_slot);
-                    let word = self.nodes[node].busy_first + slot / WORD;
-                    self.busy[word] |= 1 << (slot % WORD);
-                    self.wheel.mark(node, arrival);
+                    self.announce(node, slot, arrival);
                 }
             }
             Err(_) => self.dropped.push(Dropped { conn: packet.conn, generation: packet.generation() }),
         }
     }
 
+    /// Input `slot` of `node`, idle so far, will bring a packet at `arrival`.
+    #[inline(always)]
+    fn announce(&mut self, node: u32, slot: u32, arrival: u64) {
+        let word = self.nodes[node].busy_first + slot / WORD;
+        self.busy[word] |= 1 << (slot % WORD);
+        self.wheel.mark(node, arrival);
+    }
+
     /// Forwards all packets that reach switch `node` in the current window, and marks it for the next one that waits.
+    #[inline(never)]
     pub fn forward(&mut self, node: u32) {
+        // Owned here for the time being, so that the compiler knows that nothing else reaches them.
+        let mut keys = std::mem::take(&mut self.keys);
+        let mut moves = std::mem::take(&mut self.moves);
+        let next = self.gather(node, &mut keys, &mut moves);
+        sort(&mut keys);
         let start = self.wheel.start;
-        let shared = self.nodes[node].shared.is_some().then_some(node);
-        let next = self.gather(node);
-        sort(&mut self.keys);
-        for i in 0..self.keys.len() {
-            let key = self.keys[i];
-            // SAFETY: the low 24 bits of a key are the position in `gathered` that `gather` gave it.
-            let Gathered { from, to } = unsafe { *self.gathered.get_unchecked((key & 0xFF_FFFF) as usize) };
-            self.hop(from, to, start + (key >> 24), shared);
+        let shared = self.nodes[node].shared.is_some();
+        for &key in &keys {
+            // SAFETY: the low 24 bits of a key are the position in `moves` that `gather` gave it.
+            let Move { from, to } = unsafe { *moves.get_unchecked((key & 0xFF_FFFF) as usize) };
+            let now = start + (key >> 24);
+            if shared && !self.pool_admits(node, from, to, now) {
+                self.refuse(from, to);
+            } else {
+                self.hop(from, to, now);
+            }
         }
         if next != u64::MAX {
             self.wheel.mark(node, next);
         }
+        self.keys = keys;
+        self.moves = moves;
     }
 
     /// Collects the packets that reach `node` in the current window; returns the time of the first one behind it.
-    #[inline]
-    fn gather(&mut self, node: u32) -> u64 {
+    #[inline(always)]
+    fn gather(&mut self, node: u32, keys: &mut Vec<u64>, moves: &mut Vec<Move>) -> u64 {
         let (start, end) = (self.wheel.start, self.wheel.end);
         let n = &self.nodes[node];
         let (first, busy_first, busy_words) = (n.in_first, n.busy_first, n.busy_words);
         let mut next = u64::MAX;
-        self.keys.clear();
-        self.gathered.clear();
+        let mut count = 0;
         for word in 0..busy_words {
-            let busy = &mut self.busy[busy_first + word];
-            let mut bits = *busy;
+            let mut bits = self.busy[busy_first + word];
+            let mut emptied = 0;
             while bits != 0 {
                 let slot = word * WORD + bits.trailing_zeros();
                 let bit = bits & bits.wrapping_neg();
                 bits ^= bit;
                 let from = self.feeder[first + slot];
                 let ring = &self.ports[from].ring;
-                let mut position = ring.head();
-                loop {
-                    if position == ring.tail() {
-                        // All of them are taken out below; the next packet on this link sets the bit again.
-                        *busy &= !bit;
-                        break;
+                if count + ring.slots_used() > keys.capacity() {
+                    // SAFETY: the first `count` entries have been written.
+                    unsafe {
+                        keys.set_len(count);
+                        moves.set_len(count);
                     }
+                    keys.reserve(ring.slots_used() + 64);
+                    moves.reserve(keys.capacity() - count);
+                }
+                let (mut position, tail) = (ring.head(), ring.tail());
+                loop {
                     let p = ring.packet(position);
                     if p.arrival >= end {
                         next = next.min(p.arrival);
@@ -187,34 +210,69 @@ impl Fabric {
                     let to = self.fib.next_port(node, u32::from(p.dst), u32::from(p.hash));
                     prefetch(&self.ports[to]);
                     // Gathering order is (input port, sequence), so its index breaks ties of time as the total order wants.
-                    self.keys.push((p.arrival - start) << 24 | self.gathered.len() as u64);
-                    self.gathered.push(Gathered { from, to });
-                    position = ring.next(position);
+                    // SAFETY: the capacity of both suffices for every packet of this ring.
+                    unsafe {
+                        keys.as_mut_ptr().add(count).write((p.arrival - start) << 24 | count as u64);
+                        moves.as_mut_ptr().add(count).write(Move { from, to });
+                    }
+                    count += 1;
+                    position = position.wrapping_add(1 + u32::from(p.flags & flag::EXT != 0));
+                    if position == tail {
+                        // All of them are taken out below; the next packet on this link sets the bit again.
+                        emptied |= bit;
+                        break;
+                    }
                 }
             }
+            self.busy[busy_first + word] &= !emptied;
+        }
+        // SAFETY: the first `count` entries have been written.
+        unsafe {
+            keys.set_len(count);
+            moves.set_len(count);
         }
         next
     }
 
     /// Moves the packet at the head of `from` to `to`.
-    #[inline]
-    fn hop(&mut self, from: PortId, to: PortId, now: u64, shared: Option<u32>) {
-        let ring = &self.ports[from].ring;
-        let packet = *ring.packet(ring.head());
-        let sack = packet.has(flag::EXT).then(|| *ring.sack(ring.head()));
-        self.ports[from].pop();
-        if let Some(node) = shared
-            && !self.pool_admits(node, to, now, u64::from(packet.wire))
-        {
-            self.ports[to].drop(DropReason::SharedBuffer, u64::from(packet.wire));
-            return self.dropped.push(Dropped { conn: packet.conn, generation: packet.generation() });
+    #[inline(always)]
+    fn hop(&mut self, from: PortId, to: PortId, now: u64) {
+        // One leads to this node and the other away from it, and no link leads from a node to itself.
+        let (source, target) = self.ports.pair(from, to);
+        let position = source.ring.head();
+        let packet = *source.ring.packet(position);
+        let idle = target.ring.is_empty();
+        match target.enqueue(now, &packet) {
+            Ok(arrival) => {
+                if packet.has(flag::EXT) {
+                    target.ring.push_sack(source.ring.sack(position));
+                }
+                source.pop_known(&packet);
+                if idle {
+                    let (node, slot) = (target.to, target.in_slot);
+                    self.announce(node, slot, arrival);
+                }
+            }
+            Err(_) => {
+                source.pop_known(&packet);
+                self.dropped.push(Dropped { conn: packet.conn, generation: packet.generation() });
+            }
         }
-        self.enqueue(to, now, packet, sack.as_ref());
     }
 
-    /// Asks the switch's shared memory. Only switches that have one pay for bringing all their queues up to date.
+    /// Drops the packet at the head of `from` because the shared memory has no room for it at `to`.
+    fn refuse(&mut self, from: PortId, to: PortId) {
+        let packet = *self.ports[from].ring.packet(self.ports[from].ring.head());
+        self.ports[from].pop();
+        self.ports[to].drop(DropReason::SharedBuffer, u64::from(packet.wire));
+        self.dropped.push(Dropped { conn: packet.conn, generation: packet.generation() });
+    }
+
+    /// Asks the switch's shared memory about the packet at the head of `from`. Only switches that have one pay for bringing all
+    /// their queues up to date.
     #[inline(never)]
-    fn pool_admits(&mut self, node: u32, port: PortId, now: u64, wire: u64) -> bool {
+    fn pool_admits(&mut self, node: u32, from: PortId, to: PortId, now: u64) -> bool {
+        let wire = u64::from(self.ports[from].ring.packet(self.ports[from].ring.head()).wire);
         let n = &self.nodes[node];
         let Some(pool) = n.shared else { return true };
         let mut used = 0;
@@ -222,7 +280,7 @@ impl Fabric {
             self.ports[p].settle(now);
             used += self.ports[p].queued_bytes();
         }
-        pool.admits(used, self.ports[port].queued_bytes(), wire)
+        pool.admits(used, self.ports[to].queued_bytes(), wire)
     }
 
     /// The port that feeds host `node`. Hosts have one.
@@ -245,12 +303,15 @@ fn sort(keys: &mut [u64]) {
         return keys.sort_unstable();
     }
     for i in 1..keys.len() {
-        let key = keys[i];
-        let mut j = i;
-        while j > 0 && keys[j - 1] > key {
-            keys[j] = keys[j - 1];
-            j -= 1;
+        // SAFETY: 0 <= j <= i < keys.len() throughout.
+        unsafe {
+            let key = *keys.get_unchecked(i);
+            let mut j = i;
+            while j > 0 && *keys.get_unchecked(j - 1) > key {
+                *keys.get_unchecked_mut(j) = *keys.get_unchecked(j - 1);
+                j -= 1;
+            }
+            *keys.get_unchecked_mut(j) = key;
         }
-        keys[j] = key;
     }
 }

@@ -13,7 +13,7 @@ impl Simulation {
         self.core.audit();
         let mut flows = self.flows();
         // Order of completion depends on nothing but the trajectory, but order of start is what a reader expects.
-        flows.sort_by_key(|f| (f.start_ps, f.conn_id, f.flow_id));
+        flows.sort_by_cached_key(|f| (f.start_ps, f.conn_id));
         for (id, flow) in flows.iter_mut().enumerate() {
             flow.flow_id = id as u64;
         }
@@ -25,7 +25,7 @@ impl Simulation {
         let mut tcp = std::mem::take(&mut self.core.tcp_rows);
         tcp.sort_by_key(|r| (r.time_ps, r.conn_id));
         let fold = |h: u64, host: &super::hosts::Host| (h.rotate_left(7) ^ host.fingerprint).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        let fingerprint = self.core.hosts.iter().fold(self.core.fabric.hops, fold);
+        let fingerprint = self.core.hosts.iter().fold(self.core.fabric.hops(), fold);
         Report {
             flows,
             ports,
@@ -33,7 +33,7 @@ impl Simulation {
             tcp,
             queries,
             end: Time(end),
-            packet_hops: self.core.fabric.hops,
+            packet_hops: self.core.fabric.hops(),
             fingerprint,
             peak_connections: self.core.peak_live,
         }

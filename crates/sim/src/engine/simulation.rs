@@ -100,7 +100,7 @@ impl Simulation {
         Progress {
             now: Time(self.core.fabric.wheel.start),
             end: self.duration.map(Time),
-            packet_hops: self.core.fabric.hops,
+            packet_hops: self.core.fabric.hops(),
             done: self.core.done_messages,
             total: self.apps.iter().map(App::expected).sum(),
         }
@@ -130,6 +130,7 @@ impl Simulation {
     }
 
     /// Works off a host's packets and timers of the current window, in order of time; at the same time packets come first.
+    #[inline(never)]
     fn run_host(&mut self, node: u32) {
         let end = self.core.fabric.wheel.end;
         let input = self.core.fabric.host_input(node);
@@ -150,7 +151,7 @@ impl Simulation {
             if packet <= timer {
                 let p = *ring.packet(ring.head());
                 let sack = p.has(flag::EXT).then(|| *ring.sack(ring.head()));
-                self.core.fabric.ports[input].pop();
+                self.core.fabric.ports[input].pop_known(&p);
                 self.core.deliver(node, packet, &p, sack.as_ref());
             } else if let Some((now, wake)) = self.core.hosts[node].pop() {
                 match wake {

@@ -28,6 +28,8 @@ pub struct Wheel {
     inverse: u64,
     far: BinaryHeap<Reverse<(u64, u32)>>,
     far_next: u64,
+    /// Per node: its earliest mark in `far`; a later one adds nothing, for the node marks itself again when it has been looked at.
+    far_of: Arena<u64>,
 }
 
 impl Wheel {
@@ -45,6 +47,7 @@ impl Wheel {
             inverse: u64::MAX / length,
             far: BinaryHeap::new(),
             far_next: u64::MAX,
+            far_of: Arena::new(vec![u64::MAX; nodes]),
         }
     }
 
@@ -65,9 +68,12 @@ impl Wheel {
         }
     }
 
-    #[cold]
     #[inline(never)]
     fn mark_far(&mut self, node: u32, time: u64) {
+        if time >= self.far_of[node] {
+            return;
+        }
+        self.far_of[node] = time;
         self.far.push(Reverse((time, node)));
         self.far_next = self.far_next.min(time);
     }
@@ -86,7 +92,10 @@ impl Wheel {
         self.start += ahead * self.length;
         self.end = self.start + self.length;
         while self.far_next < self.end {
-            if let Some(Reverse((_, node))) = self.far.pop() {
+            if let Some(Reverse((time, node))) = self.far.pop() {
+                if self.far_of[node] == time {
+                    self.far_of[node] = u64::MAX;
+                }
                 self.mark(node, self.start);
             }
             self.far_next = self.far.peek().map_or(u64::MAX, |Reverse((t, _))| *t);

@@ -7,7 +7,7 @@
 //! a port whose upper bound is below `alert` accepts without looking closer. Elsewhere the queue is settled first.
 
 use super::occupancy::{Counters, Occupancy};
-use super::packet::{Packet, SackBlocks, ecn};
+use super::packet::{Packet, ecn, flag};
 use super::ring::Ring;
 use crate::config::PortConfig;
 use forebay_queues::{Arrival, Discipline, DropReason, QueueState, Verdict};
@@ -60,6 +60,8 @@ pub struct Port {
     limit: QueueState,
     /// Counters of rare events.
     pub events: PortEvents,
+    /// Packets queued before the end of the warm-up.
+    before: u64,
     observer: Option<Box<Occupancy>>,
 }
 
@@ -85,6 +87,7 @@ impl Port {
             discipline: c.queue.clone(),
             limit: QueueState { packets, bytes },
             events: PortEvents::default(),
+            before: 0,
             observer: None,
         }
     }
@@ -100,6 +103,11 @@ impl Port {
         self.observer.as_deref()
     }
 
+    /// Packets queued since the start of the simulation.
+    pub fn total_sent(&self) -> u64 {
+        self.before + self.stats.sent_pkts
+    }
+
     /// Wire bytes waiting and in service, as of the last [`Port::settle`].
     pub fn queued_bytes(&self) -> u64 {
         self.queue.bytes
@@ -110,6 +118,7 @@ impl Port {
     /// A packet whose last bit leaves at the very instant another one's arrives still holds its buffer: in a store-and-forward switch
     /// the arriving packet has been taking memory since its first bit. The other reading lets one sender at exactly the bottleneck's
     /// rate capture a full queue for good, since every one of its packets arrives as a place becomes free.
+    #[inline]
     pub fn settle(&mut self, now: u64) {
         let horizon = now + self.delay;
         while self.departed != self.ring.tail() && self.ring.packet(self.departed).arrival < horizon {
@@ -143,31 +152,39 @@ impl Port {
     }
 
     /// Queues `packet`, which is at the port completely at `now`, or says why not. On success returns the arrival time at the
-    /// other end.
-    #[inline]
-    pub fn enqueue(&mut self, now: u64, mut packet: Packet, sack: Option<&SackBlocks>) -> Result<u64, DropReason> {
+    /// other end; if the packet announces SACK blocks, they must be pushed to the ring next.
+    #[inline(always)]
+    pub fn enqueue(&mut self, now: u64, packet: &Packet) -> Result<u64, DropReason> {
         let wire = u64::from(packet.wire);
+        if self.busy_until < now && self.alert.packets > 0 {
+            // Idle: everything has left, without counting one by one.
+            self.departed = self.ring.tail();
+            self.queue = QueueState::default();
+        }
+        let mut mark = 0;
         if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > self.alert.bytes {
-            packet.meta |= self.examine(now, &packet)?;
+            mark = self.examine(now, packet)?;
         }
         let start = self.busy_until.max(now);
         let departure = start + ((wire * self.ps_per_byte) >> 16);
         self.busy_until = departure;
-        packet.arrival = departure + self.delay;
-        self.ring.push(packet, sack);
+        let arrival = departure + self.delay;
+        self.ring.push(packet, arrival, mark);
         self.queue.packets += 1;
         self.queue.bytes += wire;
         self.stats.sent_pkts += 1;
         self.stats.sent_bytes += wire;
         self.stats.sojourn += u128::from(departure - now);
-        Ok(packet.arrival)
+        Ok(arrival)
     }
 
     /// Looks closely at an arrival: is there room, and what does the discipline say? Returns the ECN bits to set.
     #[inline(never)]
     fn examine(&mut self, now: u64, packet: &Packet) -> Result<u8, DropReason> {
         self.settle(now);
-        self.record(now);
+        if self.observer.is_some() {
+            self.record(now);
+        }
         let wire = u64::from(packet.wire);
         if self.queue.packets >= self.limit.packets || self.queue.bytes + wire > self.limit.bytes {
             return Err(self.drop(DropReason::Overflow, wire));
@@ -213,10 +230,25 @@ impl Port {
     /// Removes the packet at the head, which has arrived at the other end.
     #[inline]
     pub fn pop(&mut self) {
-        if self.departed == self.ring.head() {
-            self.depart();
+        let head = self.ring.head();
+        let packet = *self.ring.packet(head);
+        self.pop_known(&packet);
+    }
+
+    /// As [`Port::pop`], for a caller who has read the packet at the head.
+    #[inline(always)]
+    pub fn pop_known(&mut self, packet: &Packet) {
+        let head = self.ring.head();
+        let slots = 1 + u32::from(packet.flags & flag::EXT != 0);
+        if self.departed == head {
+            if self.observer.is_some() {
+                self.record(packet.arrival - self.delay);
+            }
+            self.queue.packets -= 1;
+            self.queue.bytes -= u64::from(packet.wire);
+            self.departed = head.wrapping_add(slots);
         }
-        self.ring.advance();
+        self.ring.advance(slots);
     }
 
     /// Brings the counters to `now`, which is not before any event at this port: queue settled, recorder up to date. Returns the
@@ -250,6 +282,7 @@ impl Port {
     /// Forgets all counters: the end of the warm-up. What is queued now keeps counting from here.
     pub fn restart_stats(&mut self, now: u64) {
         let future = self.close(now);
+        self.before += self.stats.sent_pkts;
         self.stats = PortStats { sojourn: future, ..PortStats::default() };
         self.events = PortEvents { max_pkts: self.queue.packets, ..PortEvents::default() };
         self.set_alert();

@@ -72,29 +72,40 @@ impl Ring {
         unsafe { &self.slot(position.wrapping_add(1)).sack }
     }
 
-    /// Removes the packet at the head.
+    /// Removes the packet at the head, which takes `slots` slots.
     #[inline]
-    pub fn advance(&mut self) {
-        debug_assert!(!self.is_empty());
-        self.head = self.next(self.head);
+    pub fn advance(&mut self, slots: u32) {
+        debug_assert!(!self.is_empty() && self.head.wrapping_add(slots) == self.next(self.head));
+        self.head = self.head.wrapping_add(slots);
     }
 
-    /// Appends a packet. [`flag::EXT`] must be set exactly when `sack` is given.
-    #[inline]
-    pub fn push(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
-        debug_assert_eq!(packet.flags & flag::EXT != 0, sack.is_some());
+    /// Appends a packet with another arrival time and further bits set in its `meta`. If [`flag::EXT`] is set,
+    /// [`Ring::push_sack`] must follow.
+    #[inline(always)]
+    pub fn push(&mut self, packet: &Packet, arrival: u64, meta: u8) {
         if self.tail.wrapping_sub(self.head) >= self.mask {
             self.grow();
         }
         let index = (self.tail & self.mask) as usize;
-        // SAFETY: masked index, as in `slot`.
-        unsafe { self.slots.get_unchecked_mut(index).packet = packet };
+        // SAFETY: masked index, as in `slot`; any bytes are a valid packet.
+        let place = unsafe { &mut self.slots.get_unchecked_mut(index).packet };
+        *place = *packet;
+        place.arrival = arrival;
+        place.meta |= meta;
         self.tail = self.tail.wrapping_add(1);
-        if let Some(sack) = sack {
-            let index = (self.tail & self.mask) as usize;
-            self.slots[index].sack = *sack;
-            self.tail = self.tail.wrapping_add(1);
-        }
+    }
+
+    /// Appends the SACK blocks of the packet just pushed.
+    pub fn push_sack(&mut self, sack: &SackBlocks) {
+        let index = (self.tail & self.mask) as usize;
+        self.slots[index].sack = *sack;
+        self.tail = self.tail.wrapping_add(1);
+    }
+
+    /// Upper bound of the number of packets.
+    #[inline]
+    pub fn slots_used(&self) -> usize {
+        self.tail.wrapping_sub(self.head) as usize
     }
 
     /// Doubles the ring. One slot always stays free so that a packet with blocks fits after the check in `push`.
@@ -133,7 +144,10 @@ mod tests {
                 let mut sack = SackBlocks::default();
                 sack.push((next, next + 1));
                 let flags = if ext { flag::EXT } else { 0 };
-                ring.push(Packet { seq: next, flags, ..Packet::default() }, ext.then_some(&sack));
+                ring.push(&Packet { seq: next, flags, ..Packet::default() }, 0, 0);
+                if ext {
+                    ring.push_sack(&sack);
+                }
                 model.push_back((next, ext));
                 next += 1;
             } else if let Some((seq, ext)) = model.pop_front() {
@@ -141,7 +155,7 @@ mod tests {
                 if ext {
                     assert_eq!(ring.sack(ring.head()).blocks[0], (seq, seq + 1));
                 }
-                ring.advance();
+                ring.advance(1 + u32::from(ext));
             }
             assert_eq!(ring.is_empty(), model.is_empty());
         }

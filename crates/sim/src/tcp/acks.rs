@@ -3,7 +3,7 @@
 use super::sender::{CaState, Phase, Sender, Timer};
 use crate::cc::{Ack, CongestionControl, Event, Trigger};
 use crate::config::{Ecn, Growth, RtoRule, TcpConfig};
-use crate::net::packet::{Packet, SackBlocks, Wire, flag};
+use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
 
 impl Sender {
     /// A packet of the ACK direction arrived.
@@ -115,6 +115,9 @@ impl Sender {
         self.timer = Timer::Idle;
         self.deadline = u64::MAX;
         self.ecn &= p.has(flag::ECE);
+        if !self.ecn {
+            self.template.meta &= !ecn::MASK;
+        }
         self.shift = p.len as u8;
         // RFC 7323 section 2.2: not scaled, so at most 65 535 until the first ACK of data.
         self.edge = u64::from(p.win);

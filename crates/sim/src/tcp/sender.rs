@@ -9,7 +9,7 @@ use super::scoreboard::Scoreboard;
 use super::seq::{Address, RETIRED};
 use crate::cc::{Law, Window};
 use crate::config::{Ecn, Recovery, TcpConfig};
-use crate::net::packet::{Packet, Wire, flag};
+use crate::net::packet::{Packet, Wire, ecn, flag};
 
 /// Where a connection is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,6 +120,8 @@ pub struct SackState {
 #[derive(Debug, Clone)]
 pub struct Sender {
     pub(super) addr: Address,
+    /// A full new segment, but for sequence number and timestamp.
+    pub(super) template: Packet,
     /// Index of the transport it belongs to.
     pub group: u16,
     /// Life phase.
@@ -179,6 +181,19 @@ pub struct Sender {
     pub(super) sack: Option<Box<SackState>>,
 }
 
+/// A full segment of new data from `addr`, without sequence number and timestamp.
+fn full_segment(c: &TcpConfig, addr: Address) -> Packet {
+    Packet {
+        conn: addr.conn,
+        dst: addr.dst,
+        hash: addr.hash,
+        wire: (c.mss + c.header) as u16,
+        len: c.mss as u16,
+        meta: addr.generation << 2 | if c.ecn == Ecn::Off { ecn::NOT_ECT } else { ecn::ECT },
+        ..Packet::default()
+    }
+}
+
 impl Sender {
     /// A closed endpoint. `lent` is the scoreboard of a connection that has ended, for its memory.
     pub fn new(c: &TcpConfig, addr: Address, lent: Option<Box<SackState>>) -> Sender {
@@ -191,6 +206,7 @@ impl Sender {
         });
         Sender {
             addr,
+            template: full_segment(c, addr),
             group: 0,
             phase: Phase::Closed,
             ca: CaState::Open,

@@ -54,6 +54,7 @@ impl Sender {
             if disorder && c.limited_transmit && self.sack.is_none() { u64::from(self.dupacks.min(2) * c.mss) } else { 0 };
         let mut pipe = self.pipe();
         self.cwnd_limited = false;
+        pipe += self.send_full(c, now, window.saturating_sub(pipe), out);
         while self.nxt < end {
             let len = self.segment_len(c, self.nxt);
             // A full segment with the FIN must fit a window of one segment, or it could never be sent after a timeout.
@@ -81,6 +82,35 @@ impl Sender {
         // Linux tcp_is_cwnd_limited: in slow start a window half used counts as filled.
         self.cwnd_limited |= if self.w.in_slow_start() { 2 * pipe >= window } else { pipe + u64::from(c.mss) > window };
         self.nxt != first
+    }
+
+    /// The usual case, for stacks without SACK: full segments of new data within the window. Returns the bytes sent; what is left,
+    /// and everything unusual, is `send_new`'s.
+    #[inline]
+    fn send_full(&mut self, c: &TcpConfig, now: u64, room: u64, out: &mut impl Wire) -> u64 {
+        let mss = u64::from(c.mss);
+        // The last segment may be short or carry the FIN: it is not for here.
+        let limit = self.edge.min(self.written.saturating_sub(1)).min(self.nxt.saturating_add(room));
+        let usual = self.sack.is_none() && self.nxt == self.high && self.ecn == (c.ecn != Ecn::Off) && c.timestamps && !self.cwr_pending;
+        let first = self.nxt;
+        if !usual || first + mss > limit {
+            return 0;
+        }
+        let mut p = self.template;
+        p.ts = (now / 1000) as u32;
+        while self.nxt + mss <= limit {
+            p.seq = self.addr.wire(self.nxt);
+            out.emit(p, None);
+            self.nxt += mss;
+            self.packets += 1;
+            self.stats.segs_sent += 1;
+        }
+        self.high = self.nxt;
+        self.last_tx = now;
+        if self.timer == Timer::Idle {
+            self.arm_rto(c, now);
+        }
+        self.nxt - first
     }
 
     /// Retransmits what the scoreboard calls lost, as far as the window allows.

@@ -1,0 +1,110 @@
+//! Why a verb failed: what to say and with which exit code.
+
+use crate::style;
+use forebay_scenario::Errors;
+use forebay_sim::run::RunError;
+use forebay_store::StoreError;
+use miette::GraphicalReportHandler;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+/// More mistakes of one file than this are counted, not shown.
+const MAX_SHOWN: usize = 50;
+
+/// A failed verb.
+#[derive(Debug)]
+pub enum Failure {
+    /// The scenario is wrong.
+    Scenario(Errors),
+    /// Results could not be written.
+    Store(StoreError),
+    /// The engine cannot run this scenario.
+    Engine(String),
+    /// Anything else the machine refused.
+    Machine(String),
+    /// The user asked to stop.
+    Interrupted,
+    /// Already told in another form; only the exit code is left.
+    Reported(u8),
+}
+
+impl From<Errors> for Failure {
+    fn from(e: Errors) -> Failure {
+        Failure::Scenario(e)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(e: StoreError) -> Failure {
+        Failure::Store(e)
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(e: RunError) -> Failure {
+        match e {
+            RunError::Interrupted => Failure::Interrupted,
+            other => Failure::Engine(other.to_string()),
+        }
+    }
+}
+
+impl Failure {
+    /// Number of the exit code.
+    pub fn number(&self) -> u8 {
+        match self {
+            // A taken output directory is a wrong argument, found before anything ran.
+            Failure::Scenario(_) | Failure::Engine(_) | Failure::Store(StoreError::Exists(_) | StoreError::NotARun(_)) => 2,
+            Failure::Store(_) | Failure::Machine(_) => 1,
+            Failure::Interrupted => 130,
+            Failure::Reported(code) => *code,
+        }
+    }
+
+    /// The exit code.
+    pub fn code(&self) -> ExitCode {
+        ExitCode::from(self.number())
+    }
+
+    /// The text for a person; with drawings and colours when `fancy`.
+    pub fn text(&self, fancy: bool) -> String {
+        match self {
+            Failure::Scenario(errors) if fancy => graphical(errors),
+            Failure::Scenario(errors) => errors.render(),
+            Failure::Store(e) => simple(fancy, &e.to_string(), Some(&e.help())),
+            Failure::Machine(message) | Failure::Engine(message) => simple(fancy, message, None),
+            Failure::Interrupted => "interrupted; no results were kept\n".into(),
+            Failure::Reported(_) => String::new(),
+        }
+    }
+
+    /// Tells the user, on standard error.
+    pub fn report(&self) {
+        // Nobody is left to tell when standard error is closed.
+        let _ = io::stderr().write_all(self.text(style::stderr()).as_bytes());
+    }
+}
+
+fn simple(fancy: bool, message: &str, help: Option<&str>) -> String {
+    let mut out = format!("{} {message}\n", style::paint(fancy, style::ERROR, "error:"));
+    if let Some(help) = help {
+        let _ = writeln!(out, "  {} {help}", style::paint(fancy, style::DIM, "="));
+    }
+    out
+}
+
+fn graphical(errors: &Errors) -> String {
+    let handler = GraphicalReportHandler::new();
+    let mut out = String::new();
+    for error in errors.list().iter().take(MAX_SHOWN) {
+        if handler.render_report(&mut out, error).is_err() {
+            return errors.render();
+        }
+        out.push('\n');
+    }
+    if errors.list().len() > MAX_SHOWN {
+        let _ = writeln!(out, "and {} more errors", errors.list().len() - MAX_SHOWN);
+    }
+    out
+}

@@ -1,0 +1,39 @@
+//! What ends a run early: Ctrl-C and its relatives (SIGTERM, SIGHUP), of which the first asks the runs to stop and a second ends
+//! the process at once; and a violated assertion of the engine, after which no result may be trusted or kept.
+
+use crate::failure::Failure;
+use std::fs;
+use std::panic;
+use std::path::PathBuf;
+use std::process;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// Listens from now on.
+pub fn listen() -> Result<(), Failure> {
+    let handler = || {
+        if ASKED.swap(true, Relaxed) {
+            process::exit(130);
+        }
+    };
+    ctrlc::set_handler(handler).map_err(|e| Failure::Machine(format!("cannot listen for interrupts: {e}")))
+}
+
+/// Whether the user asked to stop.
+pub fn asked() -> bool {
+    ASKED.load(Relaxed)
+}
+
+/// From now on a panic on any thread says that it is a defect, removes `staging` and ends the process with code 1. Release builds
+/// abort on a panic, so nothing would be cleaned up otherwise.
+pub fn clean_up_on_panic(staging: PathBuf) {
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        usual(info);
+        // Removal is tried, not assured: the defect is what must be told.
+        let _ = fs::remove_dir_all(&staging);
+        eprintln!("error: a defect in forebay, no results were kept; please report it with the scenario and the seed");
+        process::exit(1);
+    }));
+}

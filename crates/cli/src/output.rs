@@ -1,0 +1,13 @@
+//! Standard output, which may be a pipe that closes early.
+
+use crate::failure::Failure;
+use std::io::{self, Write};
+
+/// Prints `text`. A reader that has seen enough, as in `forebay list | head -1`, is no failure.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Machine(format!("cannot write to standard output: {e}"))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,177 @@
+//! The final table: one line a number, one column a transport, means with 95 % intervals when there are several seeds.
+
+use crate::style::{BOLD, DIM, NAME, paint};
+use forebay_store::stats::{Estimate, estimate};
+use forebay_store::summary::{GROUP_METRICS, NETWORK_METRICS, Summary, Unit};
+use std::fmt::Write;
+
+/// Summaries of one variant, one for each seed.
+#[derive(Debug)]
+pub struct Variant {
+    /// Name.
+    pub label: String,
+    /// In the order of the seeds.
+    pub seeds: Vec<Summary>,
+}
+
+/// One line of the table.
+struct Line {
+    label: String,
+    unit: &'static str,
+    cells: Vec<Option<Cell>>,
+}
+
+struct Cell {
+    mean: String,
+    spread: Option<String>,
+}
+
+/// `value` with a decimal prefix and three digits: `12.3 M pkt/s`.
+pub fn scaled(value: f64, unit: &str) -> String {
+    for (scale, prefix) in [(1e9, "G"), (1e6, "M"), (1e3, "k")] {
+        if value >= scale {
+            let v = value / scale;
+            return format!("{v:.*} {prefix} {unit}", decimals(v, 3));
+        }
+    }
+    format!("{value:.0} {unit}")
+}
+
+/// Draws the table.
+pub fn render(variants: &[Variant], colour: bool) -> String {
+    let columns: Vec<(usize, usize)> = variants
+        .iter()
+        .enumerate()
+        .flat_map(|(v, variant)| (0..variant.seeds.first().map_or(0, |s| s.groups.len())).map(move |g| (v, g)))
+        .collect();
+    let mut lines = Vec::new();
+    for m in GROUP_METRICS {
+        let row: Vec<Option<Estimate>> =
+            columns.iter().map(|&(v, g)| over_seeds(&variants[v], |s| s.groups.get(g).and_then(m.get))).collect();
+        lines.extend(line(m.label.to_owned(), m.unit, &row));
+    }
+    let port = variants.iter().flat_map(|v| &v.seeds).map(|s| s.network.port.as_str()).find(|p| !p.is_empty());
+    for m in NETWORK_METRICS {
+        // The network is shared by the groups of a variant: its numbers stand in the first column only.
+        let row: Vec<Option<Estimate>> =
+            columns.iter().map(|&(v, g)| over_seeds(&variants[v], |s| if g == 0 { (m.get)(&s.network) } else { None })).collect();
+        let here = if m.label.contains("all ports") { "" } else { port.unwrap_or("") };
+        lines.extend(line([m.label, here].join(if here.is_empty() { "" } else { ", " }), m.unit, &row));
+    }
+    draw(&heads(variants, &columns), &lines, colour)
+}
+
+/// Heads of the columns: the variant's name, and the group's below it where a variant has several.
+fn heads(variants: &[Variant], columns: &[(usize, usize)]) -> Vec<Vec<String>> {
+    let several = variants.iter().any(|v| v.seeds.first().is_some_and(|s| s.groups.len() > 1));
+    let first = columns.iter().map(|&(v, g)| if g == 0 { variants[v].label.clone() } else { String::new() }).collect();
+    let second = columns.iter().map(|&(v, g)| variants[v].seeds[0].groups[g].name.clone()).collect();
+    if several { vec![first, second] } else { vec![first] }
+}
+
+fn over_seeds(variant: &Variant, get: impl Fn(&Summary) -> Option<f64>) -> Option<Estimate> {
+    estimate(&variant.seeds.iter().filter_map(get).collect::<Vec<f64>>())
+}
+
+/// A line, unless no column has a value. All cells share a unit and a number of decimals, so that they compare at a glance.
+fn line(label: String, unit: Unit, row: &[Option<Estimate>]) -> Option<Line> {
+    let means = || row.iter().flatten().map(|e| e.mean.abs());
+    let largest = means().reduce(f64::max)?;
+    let (scale, unit_text) = scale(unit, largest);
+    let smallest = means().filter(|m| *m > 0.0).reduce(f64::min).unwrap_or(0.0);
+    let whole = row.iter().flatten().all(|e| e.mean.fract() == 0.0 && e.half_width.is_none_or(|h| h == 0.0));
+    let digits = match unit {
+        Unit::Count | Unit::Packets if whole => 0,
+        Unit::Count => decimals(largest, 3).min(1),
+        _ => decimals(largest / scale, 3).max(decimals(smallest / scale, 2)).min(4),
+    };
+    let cell = |e: &Estimate| Cell {
+        mean: format!("{:.digits$}", e.mean / scale),
+        spread: e.half_width.map(|h| format!("{:.digits$}", h / scale)),
+    };
+    Some(Line { label, unit: unit_text, cells: row.iter().map(|e| e.as_ref().map(cell)).collect() })
+}
+
+/// Divisor and text of the unit in which a line with this largest value is shown.
+fn scale(unit: Unit, largest: f64) -> (f64, &'static str) {
+    match unit {
+        Unit::BitsPerSecond if largest >= 1e9 => (1e9, "Gbps"),
+        // Between 100 Mbps and 1 Gbps too: links are known by their Gbps.
+        Unit::BitsPerSecond if largest >= 1e8 => (1e9, "Gbps"),
+        Unit::BitsPerSecond => (1e6, "Mbps"),
+        Unit::Seconds if largest >= 1.0 => (1.0, "s"),
+        Unit::Seconds if largest >= 1e-3 => (1e-3, "ms"),
+        Unit::Seconds => (1e-6, "us"),
+        Unit::Fraction => (1e-2, "%"),
+        Unit::Packets => (1.0, "pkt"),
+        Unit::Count | Unit::Ratio => (1.0, ""),
+    }
+}
+
+/// Decimals that show `value` with about `significant` digits.
+fn decimals(value: f64, significant: i32) -> usize {
+    if value <= 0.0 || !value.is_finite() {
+        return 0;
+    }
+    (significant - 1 - value.log10().floor() as i32).clamp(0, 9) as usize
+}
+
+fn width<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
+    texts.map(|t| t.chars().count()).max().unwrap_or(0)
+}
+
+fn draw(heads: &[Vec<String>], lines: &[Line], colour: bool) -> String {
+    let label_width = width(lines.iter().map(|l| l.label.as_str()));
+    let unit_width = width(lines.iter().map(|l| l.unit));
+    let columns = heads.first().map_or(0, Vec::len);
+    let (mut mean_widths, mut spread_widths, mut widths) = (Vec::new(), Vec::new(), Vec::new());
+    for c in 0..columns {
+        let cells = || lines.iter().filter_map(move |l| l.cells[c].as_ref());
+        let mean = width(cells().map(|x| x.mean.as_str()));
+        let spread = width(cells().filter_map(|x| x.spread.as_deref()));
+        let head = width(heads.iter().map(|h| h[c].as_str()));
+        let whole = mean + if spread > 0 { spread + 3 } else { 0 };
+        mean_widths.push(mean.max(head.saturating_sub(whole - mean)));
+        spread_widths.push(spread);
+        widths.push(whole.max(head));
+    }
+    let mut out = String::new();
+    // Writing to a string cannot fail, hence the ignored results below.
+    for (i, head) in heads.iter().enumerate() {
+        let _ = write!(out, "{:label_width$}  {:unit_width$}", "", "");
+        for (text, width) in head.iter().zip(&widths) {
+            let _ = write!(out, "  {}", paint(colour, if i == 0 { NAME } else { BOLD }, &format!("{text:>width$}")));
+        }
+        finish_line(&mut out);
+    }
+    for l in lines {
+        let unit = paint(colour, DIM, &format!("{:unit_width$}", l.unit));
+        let _ = write!(out, "{:label_width$}  {unit}", l.label);
+        for (c, cell) in l.cells.iter().enumerate() {
+            let (m, s) = (mean_widths[c], spread_widths[c]);
+            let (mean, spread) = cell.as_ref().map_or(("-", None), |x| (x.mean.as_str(), x.spread.as_deref()));
+            let _ = write!(out, "  {mean:>m$}");
+            match spread {
+                Some(text) => {
+                    let _ = write!(out, "{}", paint(colour, DIM, &format!(" ± {text:<s$}")));
+                }
+                None if s > 0 => {
+                    let _ = write!(out, "{:1$}", "", s + 3);
+                }
+                None => {}
+            }
+        }
+        finish_line(&mut out);
+    }
+    out
+}
+
+/// Ends a line without trailing blanks.
+fn finish_line(out: &mut String) {
+    out.truncate(out.trim_end_matches(' ').len());
+    out.push('\n');
+}
+
+#[cfg(test)]
+#[path = "table_tests.rs"]
+mod tests;

@@ -1,0 +1,72 @@
+//! The table as a person sees it.
+
+use super::*;
+use forebay_store::summary::{GroupSummary, NetworkSummary};
+
+fn summary(name: &str, goodput: f64, fct: f64, rtos: u64) -> Summary {
+    let group = GroupSummary {
+        name: name.into(),
+        goodput_bps: goodput,
+        flows: 100,
+        flows_completed: 98,
+        rtos,
+        fct: [Some([fct, 7.0 * fct]), None, None],
+        ..GroupSummary::default()
+    };
+    let network = NetworkSummary {
+        port: "bottleneck".into(),
+        queue_mean: Some(20.25),
+        queue_p99: Some(64.0),
+        queue_max: Some(100.0),
+        busy: Some(0.9731),
+        drops: 12,
+        marks: 0,
+    };
+    Summary { groups: vec![group], network }
+}
+
+#[test]
+fn one_seed() {
+    let variants = [("newreno", 9.4e8, 3e-4, 12), ("dctcp", 9.5e8, 1.5e-4, 0)]
+        .map(|(n, g, f, r)| Variant { label: n.into(), seeds: vec![summary(n, g, f, r)] });
+    let expected = "
+                                 newreno  dctcp
+goodput                    Gbps    0.940  0.950
+flows started                        100    100
+flows completed                       98     98
+timeouts                              12      0
+retransmitted segments                 0      0
+FCT small (<= 100 KB) p50  us        300    150
+FCT small (<= 100 KB) p99  ms       2.10   1.05
+queue mean, bottleneck     pkt      20.2   20.2
+queue p99, bottleneck      pkt        64     64
+queue max, bottleneck      pkt       100    100
+link busy, bottleneck      %        97.3   97.3
+drops, all ports                      12     12
+marks, all ports                       0      0
+";
+    assert_eq!(format!("\n{}", render(&variants, false)), expected);
+    assert!(render(&variants, true).contains("newreno\x1b[0m"));
+}
+
+#[test]
+fn several_seeds_and_groups() {
+    let seed = |g: f64| {
+        let mut s = summary("dctcp", g, 1e-4, 1);
+        s.groups.push(GroupSummary { name: "cubic".into(), goodput_bps: 1e8, ..GroupSummary::default() });
+        s
+    };
+    let text = render(&[Variant { label: "mixed".into(), seeds: vec![seed(9e8), seed(9.2e8)] }], false);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].trim() == "mixed" && lines[1].split_whitespace().eq(["dctcp", "cubic"]), "{text}");
+    // t(1) = 12.706 times 0.01 Gbps.
+    assert!(lines[2].contains("0.91 ± 0.13") || lines[2].contains("0.910 ± 0.127"), "{text}");
+    assert!(text.lines().any(|l| l.starts_with("queue max") && l.trim_end().ends_with('-')), "{text}");
+}
+
+#[test]
+fn nothing_ran() {
+    assert_eq!(render(&[Variant { label: "x".into(), seeds: Vec::new() }], false), "\n");
+    assert_eq!(scaled(12_345_678.0, "pkt/s"), "12.3 M pkt/s");
+    assert_eq!(scaled(7.0, "pkt/s"), "7 pkt/s");
+}

@@ -1,0 +1,6 @@
+//! One file a verb: its arguments and what it does.
+
+pub mod check;
+pub mod completions;
+pub mod list;
+pub mod run;

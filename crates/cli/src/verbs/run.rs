@@ -1,0 +1,216 @@
+//! `forebay run`: simulates a scenario, writes the results and prints the table.
+
+use crate::exec::{self, Job, Outcome, Watcher};
+use crate::failure::Failure;
+use crate::output::print;
+use crate::progress::{Display, Kind, event};
+use crate::table::{self, scaled};
+use crate::{interrupt, style};
+use forebay_scenario::Resolved;
+use forebay_store::{
+    Format, Host, Manifest, RunRecord, RunWriter, ScenarioRecord, Target, VariantRecord, combined_fingerprint, file_name, utc,
+};
+use serde_json::json;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+/// Run a scenario, write its results and print a summary
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The scenario file
+    file: PathBuf,
+    /// Change a value of the file, such as topology.senders=64 (repeatable)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Seed of the first run, instead of the file's
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Number of runs with different seeds, instead of the file's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    runs: Option<u32>,
+    /// Directory for the results [default: out/<name>-<n>, the next free number]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Replace results that are already in --out
+    #[arg(long, requires = "out")]
+    force: bool,
+    /// How to show progress on standard error [default: bar on a terminal, else none]
+    #[arg(long, value_enum)]
+    progress: Option<Kind>,
+    /// File format of the result tables
+    #[arg(long, value_enum, default_value_t = FormatArg::Parquet)]
+    format: FormatArg,
+    /// Runs at the same time [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
+    threads: Option<u16>,
+    /// Print only where the results are
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FormatArg {
+    Parquet,
+    Csv,
+}
+
+/// Runs it. With `--progress json` a failure is told as an event too, so that standard error stays a stream of JSON.
+pub fn execute(args: &Args) -> Result<(), Failure> {
+    let kind =
+        args.progress.unwrap_or_else(|| if std::io::stderr().is_terminal() && !args.quiet { Kind::Bar } else { Kind::None });
+    simulate(args, kind).map_err(|failure| {
+        if kind != Kind::Json {
+            return failure;
+        }
+        match &failure {
+            Failure::Interrupted => event(&json!({"event": "interrupted"})),
+            other => event(&json!({"event": "error", "message": other.text(false)})),
+        }
+        Failure::Reported(failure.number())
+    })
+}
+
+fn simulate(args: &Args, kind: Kind) -> Result<(), Failure> {
+    // As an override, so that the stored scenario says what was run.
+    let mut overrides = args.set.clone();
+    overrides.extend(args.runs.map(|n| format!("runs={n}")));
+    let scenario = forebay_scenario::load(&args.file, &overrides, args.seed)?;
+    let resolved = scenario.resolve()?;
+    overrides.extend(args.seed.map(|n| format!("seed={n}")));
+    let jobs = exec::jobs(&resolved);
+    let host = Host::here();
+    let threads = args.threads.map_or(host.cpus, usize::from);
+
+    interrupt::listen()?;
+    let format = if args.format == FormatArg::Csv { Format::Csv } else { Format::Parquet };
+    let writer = RunWriter::create(target(args, &resolved), format)?;
+    interrupt::clean_up_on_panic(writer.staging().to_owned());
+    announce(args, kind, &resolved, jobs.len(), threads)?;
+
+    let labels: Vec<String> = resolved.variants.iter().map(|v| v.label.clone()).collect();
+    let (started, clock) = (utc(SystemTime::now()), Instant::now());
+    let mut collector = Collector {
+        writer,
+        display: Display::new(kind, &labels),
+        records: Vec::new(),
+        fingerprints: Vec::new(),
+        variants: labels.into_iter().map(|label| table::Variant { label, seeds: Vec::new() }).collect(),
+    };
+    let result = exec::run_all(&resolved, &jobs, threads, &mut collector);
+    collector.display.clear();
+    result?;
+    if interrupt::asked() || collector.records.len() < jobs.len() {
+        return Err(Failure::Interrupted);
+    }
+
+    let wall_s = clock.elapsed().as_secs_f64();
+    let packet_hops: u64 = collector.records.iter().map(|r| r.packet_hops).sum();
+    let manifest = Manifest {
+        forebay: env!("CARGO_PKG_VERSION").into(),
+        name: resolved.name.clone(),
+        started,
+        scenario: scenario_record(&args.file, scenario.text(), overrides, &resolved),
+        fingerprint: format!("{:016x}", combined_fingerprint(&collector.fingerprints)),
+        runs: collector.records,
+        host,
+        threads: threads.min(jobs.len()),
+        wall_s,
+        packet_hops,
+        packet_hops_per_s: packet_hops as f64 / wall_s.max(1e-9),
+        ..Manifest::default()
+    };
+    let dir = collector.writer.finish(manifest.clone())?;
+    if kind == Kind::Json {
+        event(&json!({
+            "event": "done", "dir": dir, "fingerprint": manifest.fingerprint, "packet_hops": packet_hops,
+            "packet_hops_per_s": manifest.packet_hops_per_s, "wall_s": wall_s,
+        }));
+    }
+    conclude(args, &collector.variants, &manifest, &dir)
+}
+
+fn target(args: &Args, resolved: &Resolved) -> Target {
+    match &args.out {
+        Some(path) => Target::Exact { path: path.clone(), force: args.force },
+        None => Target::Numbered { parent: PathBuf::from("out"), name: file_name(&resolved.name) },
+    }
+}
+
+/// Says what is about to run, and what the scenario reader remarked.
+fn announce(args: &Args, kind: Kind, resolved: &Resolved, runs: usize, threads: usize) -> Result<(), Failure> {
+    if kind == Kind::Json {
+        event(&json!({"event": "start", "name": resolved.name, "runs": runs, "threads": threads.min(runs)}));
+        for text in &resolved.notes {
+            event(&json!({"event": "note", "text": text}));
+        }
+    }
+    if args.quiet || resolved.notes.is_empty() {
+        return Ok(());
+    }
+    print(&format!("{}\n\n", resolved.notes.join("\n")))
+}
+
+/// The last words: the table, where the results are, and how fast it went.
+fn conclude(args: &Args, variants: &[table::Variant], manifest: &Manifest, dir: &Path) -> Result<(), Failure> {
+    let mut out = String::new();
+    if !args.quiet {
+        out.push_str(&table::render(variants, style::stdout()));
+        out.push('\n');
+    }
+    out.push_str(&format!("results: {}\n", dir.display()));
+    if !args.quiet {
+        let (hops, rate) = (scaled(manifest.packet_hops as f64, "packet transmissions"), scaled(manifest.packet_hops_per_s, ""));
+        let threads = if manifest.threads == 1 { "1 thread".into() } else { format!("{} threads", manifest.threads) };
+        out.push_str(&format!("fingerprint: {}\n", manifest.fingerprint));
+        out.push_str(&format!("speed: {hops} in {:.2} s, {} per second on {threads}\n", manifest.wall_s, rate.trim_end()));
+    }
+    print(&out)
+}
+
+fn scenario_record(file: &Path, text: &str, overrides: Vec<String>, resolved: &Resolved) -> ScenarioRecord {
+    let variants = resolved.variants.iter().map(|v| VariantRecord { variant: v.label.clone(), resolved: v.echo.clone() });
+    ScenarioRecord {
+        file: file.display().to_string(),
+        text: text.to_owned(),
+        overrides,
+        variants: variants.collect(),
+        notes: resolved.notes.clone(),
+    }
+}
+
+/// Writes results as they come and keeps what the end needs.
+struct Collector {
+    writer: RunWriter,
+    display: Display,
+    records: Vec<RunRecord>,
+    fingerprints: Vec<u64>,
+    variants: Vec<table::Variant>,
+}
+
+impl Watcher for Collector {
+    type Error = Failure;
+
+    fn tick(&mut self, jobs: &[Job], elapsed: Duration) {
+        self.display.tick(jobs, elapsed);
+    }
+
+    fn finished(&mut self, jobs: &[Job], outcome: Outcome) -> Result<(), Failure> {
+        let (job, report) = (&jobs[outcome.job], &outcome.report);
+        self.writer.add(&outcome.info, report)?;
+        self.display.run_done(job, &outcome);
+        self.records.push(RunRecord {
+            variant: outcome.info.variant.clone(),
+            run: job.run,
+            seed: job.seed,
+            fingerprint: format!("{:016x}", report.fingerprint),
+            end_ns: report.end.as_ns(),
+            packet_hops: report.packet_hops,
+            peak_connections: report.peak_connections,
+            wall_s: outcome.wall.as_secs_f64(),
+        });
+        self.fingerprints.push(report.fingerprint);
+        self.variants[job.variant].seeds.push(outcome.summary);
+        Ok(())
+    }
+}

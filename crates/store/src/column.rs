@@ -1,0 +1,57 @@
+//! What a table is: named, typed, documented columns, each with the function that reads it from a row.
+
+use crate::run_info::RunInfo;
+
+/// How a column's value is read from a row `R` and the run the row belongs to; the variant is the column's type.
+#[derive(Debug)]
+pub enum Get<R> {
+    /// Whole number; `None` is null.
+    Int(fn(&R, &RunInfo) -> Option<i64>),
+    /// Non-negative whole number that needs all 64 bits.
+    Unsigned(fn(&R, &RunInfo) -> u64),
+    /// Real number; `None` is null.
+    Float(fn(&R, &RunInfo) -> Option<f64>),
+    /// Truth value; `None` is null.
+    Bool(fn(&R, &RunInfo) -> Option<bool>),
+    /// Text, stored with a dictionary: names repeat in every row.
+    Text(for<'a> fn(&'a R, &'a RunInfo) -> &'a str),
+}
+
+/// One column of a table.
+#[derive(Debug)]
+pub struct Column<R> {
+    /// Name, unique in its table.
+    pub name: &'static str,
+    /// Unit: `ns`, `B`, `packets`, `segments`, `1` for ratios and counts without a unit, empty for names and truth values.
+    pub unit: &'static str,
+    /// One sentence: what it means, and when it is null.
+    pub doc: &'static str,
+    /// Type and value.
+    pub get: Get<R>,
+}
+
+impl<R> Column<R> {
+    /// Name of the type, as the documentation shows it.
+    pub fn type_name(&self) -> &'static str {
+        match self.get {
+            Get::Int(_) => "int64",
+            Get::Unsigned(_) => "uint64",
+            Get::Float(_) => "float64",
+            Get::Bool(_) => "bool",
+            Get::Text(_) => "utf8",
+        }
+    }
+}
+
+/// A result table.
+#[derive(Debug)]
+pub struct Table<R: 'static> {
+    /// Name, and stem of the file.
+    pub name: &'static str,
+    /// Raised whenever a column changes its meaning, type or name or goes away; new columns do not raise it.
+    pub version: u32,
+    /// One sentence about what a row is.
+    pub doc: &'static str,
+    /// The columns in file order.
+    pub columns: &'static [Column<R>],
+}

@@ -1,0 +1,214 @@
+//! Where results go, and how a directory appears there all at once.
+
+use crate::error::StoreError;
+use crate::manifest::Manifest;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Longest name, in bytes, that [`file_name`] makes: file systems allow 255, and suffixes come on top.
+const MAX_NAME: usize = 100;
+
+/// The directory the results should have in the end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// This one.
+    Exact {
+        /// Its path.
+        path: PathBuf,
+        /// Replace results that are already there.
+        force: bool,
+    },
+    /// `parent/name-1`, or the next number that is free.
+    Numbered {
+        /// Directory that holds the runs; created when missing.
+        parent: PathBuf,
+        /// Stem of the name.
+        name: String,
+    },
+}
+
+impl Target {
+    /// Refuses a target that could not be used at the end, before hours of simulation.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        match self {
+            Target::Numbered { .. } => Ok(()),
+            Target::Exact { path, force } => match occupant(path)? {
+                Occupant::Nothing => Ok(()),
+                Occupant::Run if *force => Ok(()),
+                Occupant::Run => Err(StoreError::Exists(path.clone())),
+                Occupant::Other => Err(StoreError::NotARun(path.clone())),
+            },
+        }
+    }
+
+    /// Path of the sibling that is filled while the run goes on.
+    fn staging(&self, attempt: u32) -> PathBuf {
+        let (parent, name) = match self {
+            Target::Numbered { parent, name } => (parent.clone(), OsString::from(name)),
+            Target::Exact { path, .. } => {
+                // `.` and `..` have no name of their own.
+                let path = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+                let parent = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+                (parent, path.file_name().map_or_else(|| OsString::from("forebay"), OsString::from))
+            }
+        };
+        let mut name = name;
+        name.push(format!(".tmp-{}", std::process::id()));
+        if attempt > 0 {
+            name.push(format!("-{attempt}"));
+        }
+        parent.join(name)
+    }
+}
+
+/// `name` reduced to letters, digits, `.`, `_` and `-`, fit for any file system.
+pub fn file_name(name: &str) -> String {
+    let clean: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' }).take(MAX_NAME).collect();
+    let clean = clean.trim_matches(['.', '-']);
+    if clean.is_empty() { "run".into() } else { clean.into() }
+}
+
+enum Occupant {
+    Nothing,
+    Run,
+    Other,
+}
+
+/// What is at `path`. An empty directory counts as nothing: renaming onto it is allowed and loses nothing.
+fn occupant(path: &Path) -> Result<Occupant, StoreError> {
+    match fs::metadata(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Occupant::Nothing),
+        Err(e) => return Err(StoreError::io("look at", path)(e)),
+        Ok(m) if !m.is_dir() => return Ok(Occupant::Other),
+        Ok(_) => {}
+    }
+    if fs::read_dir(path).map_err(StoreError::io("read", path))?.next().is_none() {
+        return Ok(Occupant::Nothing);
+    }
+    let manifest = fs::read_to_string(path.join(Manifest::FILE)).unwrap_or_default();
+    let ours = serde_json::from_str::<serde_json::Value>(&manifest).is_ok_and(|m| m["kind"] == Manifest::KIND);
+    Ok(if ours { Occupant::Run } else { Occupant::Other })
+}
+
+/// A directory under construction; removed when dropped before [`Staging::publish`].
+#[derive(Debug)]
+pub(crate) struct Staging {
+    path: PathBuf,
+    target: Target,
+    published: bool,
+}
+
+impl Staging {
+    /// Creates an empty sibling of the target.
+    pub(crate) fn create(target: Target) -> Result<Staging, StoreError> {
+        target.check()?;
+        let mut attempt = 0;
+        loop {
+            let path = target.staging(attempt);
+            if let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
+                fs::create_dir_all(parent).map_err(StoreError::io("create", parent))?;
+            }
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(Staging { path, target, published: false }),
+                // Process ids repeat, after a crash or on another machine that shares the disk.
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 1_000 => attempt += 1,
+                Err(e) => return Err(StoreError::io("create", &path)(e)),
+            }
+        }
+    }
+
+    /// Where to write.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the directory its final name, which is returned. All files must have been synced.
+    pub(crate) fn publish(mut self) -> Result<PathBuf, StoreError> {
+        sync_dir(&self.path)?;
+        let path = match &self.target {
+            Target::Numbered { parent, name } => self.take_next_number(parent, name)?,
+            Target::Exact { path, force } => {
+                self.target.check()?;
+                if *force && matches!(occupant(path)?, Occupant::Run) {
+                    self.replace(path)?
+                } else {
+                    self.rename_to(path)?
+                }
+                path.clone()
+            }
+        };
+        self.published = true;
+        if let Some(parent) = self.path.parent().filter(|p| !p.as_os_str().is_empty()) {
+            sync_dir(parent)?;
+        }
+        Ok(path)
+    }
+
+    fn rename_to(&self, path: &Path) -> Result<(), StoreError> {
+        fs::rename(&self.path, path).map_err(StoreError::io("rename the finished results to", path))
+    }
+
+    /// The first free number. Renaming never replaces a directory with files in it, so runs that end together get different ones.
+    fn take_next_number(&self, parent: &Path, name: &str) -> Result<PathBuf, StoreError> {
+        let mut number = 1u64;
+        loop {
+            let path = parent.join(format!("{name}-{number}"));
+            if !path.exists() {
+                match fs::rename(&self.path, &path) {
+                    Ok(()) => return Ok(path),
+                    Err(e) if path.exists() && e.kind() != io::ErrorKind::StorageFull => {}
+                    Err(e) => return Err(StoreError::io("rename the finished results to", &path)(e)),
+                }
+            }
+            number += 1;
+        }
+    }
+
+    /// Swaps the old results out before the new ones take their place; a failure puts the old ones back.
+    fn replace(&self, path: &Path) -> Result<(), StoreError> {
+        let mut aside = self.path.clone().into_os_string();
+        aside.push("-old");
+        let aside = PathBuf::from(aside);
+        fs::rename(path, &aside).map_err(StoreError::io("replace", path))?;
+        if let Err(e) = self.rename_to(path) {
+            // Nothing better can be done about a second failure; the first one is reported.
+            let _ = fs::rename(&aside, path);
+            return Err(e);
+        }
+        fs::remove_dir_all(&aside).map_err(StoreError::io("remove the replaced results", &aside))
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        if !self.published {
+            // Called on the way out of an error or an interrupt, which is what gets reported.
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// Makes the entries of a directory durable.
+fn sync_dir(path: &Path) -> Result<(), StoreError> {
+    // Only Unix can open a directory as a file.
+    if cfg!(unix) {
+        File::open(path).and_then(|d| d.sync_all()).map_err(StoreError::io("sync", path))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_any_file_system() {
+        assert_eq!(file_name("incast-40"), "incast-40");
+        assert_eq!(file_name("../a b/ü"), "a-b");
+        assert_eq!(file_name(""), "run");
+        assert_eq!(file_name(&"x".repeat(500)).len(), MAX_NAME);
+    }
+}

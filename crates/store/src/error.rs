@@ -1,0 +1,91 @@
+//! Why results could not be written, and what to do about it.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A failure to write results; the text names the path, the cause and a remedy.
+#[derive(Debug)]
+pub enum StoreError {
+    /// The directory holds complete results and may not be replaced.
+    Exists(PathBuf),
+    /// The path is taken by something that is not a run directory, which is never replaced.
+    NotARun(PathBuf),
+    /// The system refused.
+    Io {
+        /// What was being done, such as `write`.
+        doing: &'static str,
+        /// To which path.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// Arrow or Parquet refused to encode a table.
+    Encode {
+        /// The file.
+        path: PathBuf,
+        /// The library's words.
+        message: String,
+    },
+}
+
+impl StoreError {
+    /// For `map_err`: an input/output error while `doing` something to `path`.
+    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+        let path = path.to_owned();
+        move |source| StoreError::Io { doing, path, source }
+    }
+
+    /// What the user can do.
+    pub fn help(&self) -> String {
+        match self {
+            StoreError::Exists(_) => "add --force to replace it, or choose another directory with --out".into(),
+            StoreError::NotARun(_) => "choose another directory with --out; --force replaces only forebay's own results".into(),
+            StoreError::Encode { .. } => "this is a defect in forebay; please report it with the scenario".into(),
+            StoreError::Io { source, .. } => match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+                    "free some space, observe less, or choose a directory on another disk with --out".into()
+                }
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    "choose a directory you may write to with --out".into()
+                }
+                io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+                    "a part of the path is a file; choose another directory with --out".into()
+                }
+                _ => "choose another directory with --out if the problem persists".into(),
+            },
+        }
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoreError::Exists(path) => write!(f, "`{}` already holds results", path.display()),
+            StoreError::NotARun(path) => write!(f, "`{}` exists and is not a forebay run directory", path.display()),
+            StoreError::Io { doing, path, source } => write!(f, "cannot {doing} `{}`: {source}", path.display()),
+            StoreError::Encode { path, message } => write!(f, "cannot encode `{}`: {message}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            StoreError::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_names_path_and_remedy() {
+        let e = StoreError::io("write", Path::new("out/x/flows.parquet"))(io::Error::from(io::ErrorKind::StorageFull));
+        assert!(e.to_string().contains("out/x/flows.parquet"), "{e}");
+        assert!(e.help().contains("--out") && e.help().contains("space"), "{}", e.help());
+    }
+}

@@ -1,0 +1,175 @@
+//! `manifest.json`: what was run, where, with which result. It is written last, so a directory that has one is complete.
+
+use serde::{Deserialize, Serialize};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Contents of `manifest.json`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Always [`Manifest::KIND`].
+    pub kind: String,
+    /// Version of this file's layout.
+    pub manifest_version: u32,
+    /// Version of forebay that wrote it.
+    pub forebay: String,
+    /// Name of the scenario.
+    pub name: String,
+    /// When the run started, RFC 3339 in UTC.
+    pub started: String,
+    /// The scenario, as written and as understood.
+    pub scenario: ScenarioRecord,
+    /// Every run, in the order of variants and repetitions.
+    pub runs: Vec<RunRecord>,
+    /// Fingerprint of all runs together, 16 hexadecimal digits; see [`combined_fingerprint`].
+    pub fingerprint: String,
+    /// The machine.
+    pub host: Host,
+    /// Runs that could execute at the same time.
+    pub threads: usize,
+    /// Wall time from the first run's start to the last one's end, seconds.
+    pub wall_s: f64,
+    /// Packet transmissions of all runs: every packet, data or ACK, on every link.
+    pub packet_hops: u64,
+    /// Packet transmissions per second of wall time, all threads together.
+    pub packet_hops_per_s: f64,
+    /// The tables beside this file.
+    pub tables: Vec<TableRecord>,
+}
+
+impl Manifest {
+    /// Marks a directory as forebay's own.
+    pub const KIND: &'static str = "forebay-run";
+    /// Layout written by this version.
+    pub const VERSION: u32 = 1;
+    /// Name of the file.
+    pub const FILE: &'static str = "manifest.json";
+}
+
+/// The scenario a run came from.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ScenarioRecord {
+    /// Path as given on the command line.
+    pub file: String,
+    /// The file's text.
+    pub text: String,
+    /// `--set` overrides, as given.
+    pub overrides: Vec<String>,
+    /// Every variant with all defaults filled in.
+    pub variants: Vec<VariantRecord>,
+    /// Remarks made while it was read, such as means of size tables.
+    pub notes: Vec<String>,
+}
+
+/// One variant of the scenario.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct VariantRecord {
+    /// Name, as in the `variant` column.
+    pub variant: String,
+    /// The scenario with every default filled in, in the keys of the scenario file.
+    pub resolved: serde_json::Value,
+}
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Variant.
+    pub variant: String,
+    /// Repetition, from 0.
+    pub run: u32,
+    /// Seed.
+    pub seed: u64,
+    /// Hash of the trajectory, 16 hexadecimal digits.
+    pub fingerprint: String,
+    /// Simulated time at the end, ns.
+    pub end_ns: u64,
+    /// Packet transmissions.
+    pub packet_hops: u64,
+    /// Most connections open at the same time.
+    pub peak_connections: u64,
+    /// Wall time, seconds.
+    pub wall_s: f64,
+}
+
+/// The machine a run was made on.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Host {
+    /// Operating system, such as `linux`.
+    pub os: String,
+    /// Processor architecture, such as `x86_64`.
+    pub arch: String,
+    /// Processors available to this process.
+    pub cpus: usize,
+}
+
+impl Host {
+    /// This machine.
+    pub fn here() -> Host {
+        Host {
+            os: std::env::consts::OS.into(),
+            arch: std::env::consts::ARCH.into(),
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+/// One table file.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct TableRecord {
+    /// Name.
+    pub name: String,
+    /// File, relative to the directory.
+    pub file: String,
+    /// Number of rows.
+    pub rows: u64,
+    /// Version of the table's columns.
+    pub schema_version: u32,
+}
+
+/// One fingerprint for several runs: a single run's own, else the FNV-1a hash of all of them, in order.
+pub fn combined_fingerprint(runs: &[u64]) -> u64 {
+    if let [one] = runs {
+        return *one;
+    }
+    let bytes = runs.iter().flat_map(|f| f.to_le_bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+/// RFC 3339 text of a system time in UTC, to the second.
+pub fn utc(time: SystemTime) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    // Days to civil date by eras of 400 years (146 097 days), years counted from March so that the leap day comes last.
+    let z = days + 719_468;
+    let (era, doe) = (z / 146_097, z % 146_097);
+    let yoe = (doe - doe / 1_460 + doe / 36_524 - doe / 146_096) / 365;
+    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    let mp = (5 * doy + 2) / 153;
+    let day = doy - (153 * mp + 2) / 5 + 1;
+    let month = if mp < 10 { mp + 3 } else { mp - 9 };
+    let year = yoe + era * 400 + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", rest / 3_600, rest / 60 % 60, rest % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn dates() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (1_735_689_599, "2024-12-31T23:59:59Z"),
+        ] {
+            assert_eq!(utc(UNIX_EPOCH + Duration::from_secs(seconds)), text);
+        }
+    }
+
+    #[test]
+    fn fingerprints_depend_on_order_and_a_single_one_stays() {
+        assert_eq!(combined_fingerprint(&[42]), 42);
+        assert_ne!(combined_fingerprint(&[1, 2]), combined_fingerprint(&[2, 1]));
+    }
+}

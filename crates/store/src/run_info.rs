@@ -1,0 +1,70 @@
+//! What the rows of one run share: names behind their indices, the variant and the seed.
+
+use forebay_sim::config::{PortConfig, SimConfig};
+use forebay_units::{NodeId, PortId};
+
+/// One run (a variant with a seed) and the names its rows refer to by index.
+#[derive(Debug, Clone, Default)]
+pub struct RunInfo {
+    /// Name of the variant, such as the transport.
+    pub variant: String,
+    /// Zero-based number of the repetition within its variant.
+    pub run: u32,
+    /// Seed of the repetition.
+    pub seed: u64,
+    classes: Vec<String>,
+    groups: Vec<String>,
+    nodes: Vec<String>,
+    port_names: Vec<String>,
+    ports: Vec<PortConfig>,
+}
+
+impl RunInfo {
+    /// Collects the names of `config`. A port is called by its short name where it has one, else `from->to`.
+    pub fn new(variant: &str, run: u32, config: &SimConfig) -> RunInfo {
+        let nodes: Vec<String> = config.network.nodes.iter().map(|n| n.name.clone()).collect();
+        let node = |id: NodeId| nodes.get(id as usize).map_or("?", String::as_str);
+        let mut port_names: Vec<String> =
+            config.network.ports.iter().map(|p| format!("{}->{}", node(p.from), node(p.to))).collect();
+        for (name, id) in &config.network.named_ports {
+            if let Some(slot) = port_names.get_mut(*id as usize) {
+                slot.clone_from(name);
+            }
+        }
+        RunInfo {
+            variant: variant.to_owned(),
+            run,
+            seed: config.seed,
+            classes: config.workloads.iter().map(|w| w.class.clone()).collect(),
+            groups: config.groups.iter().map(|g| g.name.clone()).collect(),
+            nodes,
+            port_names,
+            ports: config.network.ports.clone(),
+        }
+    }
+
+    /// Name of a workload, `?` for an index the configuration does not have.
+    pub fn class(&self, workload: u32) -> &str {
+        self.classes.get(workload as usize).map_or("?", String::as_str)
+    }
+
+    /// Name of a transport group.
+    pub fn group(&self, group: u32) -> &str {
+        self.groups.get(group as usize).map_or("?", String::as_str)
+    }
+
+    /// Name of a host or switch.
+    pub fn node(&self, node: NodeId) -> &str {
+        self.nodes.get(node as usize).map_or("?", String::as_str)
+    }
+
+    /// Name of a port.
+    pub fn port(&self, port: PortId) -> &str {
+        self.port_names.get(port as usize).map_or("?", String::as_str)
+    }
+
+    /// Configuration of a port.
+    pub fn port_config(&self, port: PortId) -> Option<&PortConfig> {
+        self.ports.get(port as usize)
+    }
+}

@@ -1,0 +1,156 @@
+//! Writes a run directory.
+
+use crate::column::Table;
+use crate::csv_file::CsvFile;
+use crate::dir::{Staging, Target};
+use crate::error::StoreError;
+use crate::manifest::{Manifest, TableRecord};
+use crate::parquet_file::{ParquetFile, io_cause};
+use crate::run_info::RunInfo;
+use crate::schema;
+use forebay_sim::run::Report;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// File format of the tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// Apache Parquet.
+    #[default]
+    Parquet,
+    /// Comma-separated text.
+    Csv,
+}
+
+impl Format {
+    /// Extension of the files.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Format::Parquet => "parquet",
+            Format::Csv => "csv",
+        }
+    }
+}
+
+/// A run directory being written. Dropped before [`RunWriter::finish`], it leaves nothing behind.
+pub struct RunWriter {
+    // Before `staging`: files are closed before their directory is removed.
+    flows: TableFile,
+    ports: TableFile,
+    queue: TableFile,
+    tcp: TableFile,
+    queries: TableFile,
+    staging: Staging,
+}
+
+impl RunWriter {
+    /// Opens all tables in a sibling of `target`.
+    ///
+    /// # Errors
+    /// When the target is taken, or the system refuses.
+    pub fn create(target: Target, format: Format) -> Result<RunWriter, StoreError> {
+        let staging = Staging::create(target)?;
+        let dir = staging.path();
+        Ok(RunWriter {
+            flows: TableFile::create(dir, &schema::FLOWS, format)?,
+            ports: TableFile::create(dir, &schema::PORTS, format)?,
+            queue: TableFile::create(dir, &schema::QUEUE, format)?,
+            tcp: TableFile::create(dir, &schema::TCP, format)?,
+            queries: TableFile::create(dir, &schema::QUERIES, format)?,
+            staging,
+        })
+    }
+
+    /// Where the results are until they are complete: what a process that must end at once has to remove.
+    pub fn staging(&self) -> &Path {
+        self.staging.path()
+    }
+
+    /// Appends the rows of one run. Call in the order of variants and repetitions, whatever order they finished in: equal runs
+    /// then give equal files.
+    ///
+    /// # Errors
+    /// When the system refuses, such as on a full disk.
+    pub fn add(&mut self, info: &RunInfo, report: &Report) -> Result<(), StoreError> {
+        self.flows.write(&schema::FLOWS, &report.flows, info)?;
+        self.ports.write(&schema::PORTS, &report.ports, info)?;
+        self.queue.write(&schema::QUEUE, &report.queue, info)?;
+        self.tcp.write(&schema::TCP, &report.tcp, info)?;
+        self.queries.write(&schema::QUERIES, &report.queries, info)
+    }
+
+    /// Completes the tables, writes `manifest` (its list of tables is filled in here) and gives the directory its final name.
+    ///
+    /// # Errors
+    /// When the system refuses; nothing is left behind then.
+    pub fn finish(self, mut manifest: Manifest) -> Result<PathBuf, StoreError> {
+        manifest.kind = Manifest::KIND.into();
+        manifest.manifest_version = Manifest::VERSION;
+        manifest.tables.clear();
+        for table in [self.flows, self.ports, self.queue, self.tcp, self.queries] {
+            manifest.tables.push(table.finish()?);
+        }
+        let path = self.staging.path().join(Manifest::FILE);
+        let text = serde_json::to_string_pretty(&manifest)
+            .map_err(|e| StoreError::Encode { path: path.clone(), message: e.to_string() })?;
+        let write = || -> io::Result<()> {
+            let mut file = File::create(&path)?;
+            file.write_all(text.as_bytes())?;
+            file.write_all(b"\n")?;
+            file.sync_all()
+        };
+        write().map_err(StoreError::io("write", &path))?;
+        self.staging.publish()
+    }
+}
+
+enum Encoder {
+    Parquet(Box<ParquetFile>),
+    Csv(CsvFile),
+}
+
+/// One open table.
+struct TableFile {
+    name: &'static str,
+    version: u32,
+    path: PathBuf,
+    rows: u64,
+    encoder: Encoder,
+}
+
+impl TableFile {
+    fn create<R>(dir: &Path, table: &Table<R>, format: Format) -> Result<TableFile, StoreError> {
+        let path = dir.join(format!("{}.{}", table.name, format.extension()));
+        let file = File::create(&path).map_err(StoreError::io("create", &path))?;
+        let encoder = match format {
+            Format::Parquet => Encoder::Parquet(Box::new(ParquetFile::new(file, table).map_err(|e| encode_error(&path, e))?)),
+            Format::Csv => Encoder::Csv(CsvFile::new(file, table).map_err(StoreError::io("write", &path))?),
+        };
+        Ok(TableFile { name: table.name, version: table.version, path, rows: 0, encoder })
+    }
+
+    fn write<R>(&mut self, table: &Table<R>, rows: &[R], info: &RunInfo) -> Result<(), StoreError> {
+        self.rows += rows.len() as u64;
+        match &mut self.encoder {
+            Encoder::Parquet(p) => p.write(table, rows, info).map_err(|e| encode_error(&self.path, e)),
+            Encoder::Csv(c) => c.write(table, rows, info).map_err(StoreError::io("write", &self.path)),
+        }
+    }
+
+    fn finish(self) -> Result<TableRecord, StoreError> {
+        match self.encoder {
+            Encoder::Parquet(p) => p.finish().map_err(|e| encode_error(&self.path, e))?,
+            Encoder::Csv(c) => c.finish().map_err(StoreError::io("write", &self.path))?,
+        }
+        let file = self.path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        Ok(TableRecord { name: self.name.into(), file, rows: self.rows, schema_version: self.version })
+    }
+}
+
+fn encode_error(path: &Path, error: parquet::errors::ParquetError) -> StoreError {
+    match io_cause(error) {
+        Ok(e) => StoreError::io("write", path)(e),
+        Err(message) => StoreError::Encode { path: path.to_owned(), message },
+    }
+}

@@ -1,0 +1,97 @@
+//! A small configuration and a report with known numbers.
+
+use forebay_scenario::Scenario;
+use forebay_sim::config::SimConfig;
+use forebay_sim::observe::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow};
+use forebay_sim::run::Report;
+use forebay_units::Time;
+use std::path::Path;
+
+const SCENARIO: &str = r#"
+duration = "1s"
+topology = { kind = "custom", hosts = ["h0", "h1"], links = [{ from = "h0", to = "h1", rate = "1Gbps", delay = "10us" }] }
+transport = { cc = "newreno" }
+workload = [{ kind = "long", from = "h0", to = "h1" }]
+"#;
+
+/// Two hosts, one link each way, of which one is called `bottleneck`; a transport called `a "b", c` to try the quoting.
+pub fn config(seed: u64) -> SimConfig {
+    let resolved = Scenario::from_text(SCENARIO, "test", Path::new("."), &[], None).and_then(|s| s.resolve());
+    let mut config = resolved.unwrap_or_else(|e| panic!("{}", e.render())).variants.remove(0).config;
+    config.seed = seed;
+    config.network.named_ports = vec![("bottleneck".into(), 0)];
+    config.groups[0].name = "a \"b\", c".into();
+    config.workloads[0].class = "background".into();
+    config
+}
+
+/// A completed message of 50 KB in 1.234 ms, one of 1 MB that never ends, two queries; `n` queue samples.
+pub fn report(n: u64) -> Report {
+    let done = FlowRow {
+        flow_id: 0,
+        dst: 1,
+        size_bytes: 50_000,
+        start_ps: 1_000_900,
+        end_ps: 1_235_000_901,
+        acked_ps: 1_300_000_000,
+        ideal_ps: 617_000_000,
+        bytes_acked: 50_000,
+        rtt_min_ps: u64::MAX,
+        rtt_mean_ps: u64::MAX,
+        query_id: u64::MAX,
+        ..FlowRow::default()
+    };
+    let open = FlowRow {
+        flow_id: 1,
+        size_bytes: 1_000_000,
+        end_ps: u64::MAX,
+        acked_ps: u64::MAX,
+        rtos: 2,
+        bytes_acked: 75_000,
+        ..done.clone()
+    };
+    let query = QueryRow {
+        query_id: 0,
+        workload: 0,
+        start_ps: 0,
+        end_ps: 2_000_000_000,
+        fan_in: 4,
+        bytes: 1_000,
+        rtos: 1,
+        senders_with_rto: 1,
+        rtos_max: 1,
+    };
+    Report {
+        flows: vec![done, open],
+        ports: vec![
+            PortRow {
+                port: 0,
+                queue_mean_pkts: 3.5,
+                queue_percentiles: Some([3, 8, 9]),
+                queue_max_pkts: 12,
+                dropped_overflow: 7,
+                ..PortRow::default()
+            },
+            PortRow { port: 1, marked: 5, ..PortRow::default() },
+        ],
+        queue: (0..n).map(|i| QueueRow { time_ps: i * 1_000, port: 0, pkts: 1, bytes: 1_500, drops: 0, marks: i }).collect(),
+        tcp: vec![TcpRow {
+            time_ps: 5_000,
+            conn_id: 0,
+            cwnd: 2.0,
+            ssthresh: f64::INFINITY,
+            unacked_bytes: 2_920,
+            srtt_ps: 0,
+            rto_ps: 1_000_000_000_000,
+            alpha: f64::NAN,
+            bytes_acked: 0,
+            retrans: 0,
+            ca_state: 0,
+        }],
+        queries: vec![query, QueryRow { query_id: 1, end_ps: u64::MAX, ..query }],
+        end: Time::from_ms(10),
+        packet_hops: 1_000,
+        fingerprint: 0xabcd,
+        peak_connections: 2,
+    }
+}

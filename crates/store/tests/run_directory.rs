@@ -1,0 +1,151 @@
+//! Whole run directories: contents, metadata, and that nothing half-written is ever left.
+
+mod common;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, RecordBatch};
+use forebay_store::{Format, Manifest, RunInfo, RunWriter, StoreError, Target};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// A fresh directory, removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("forebay-store-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+
+    fn entries(&self) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(&self.0).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn exact(path: PathBuf, force: bool) -> Target {
+    Target::Exact { path, force }
+}
+
+fn write(target: Target, format: Format) -> Result<PathBuf, StoreError> {
+    let mut writer = RunWriter::create(target, format)?;
+    for run in 0..2 {
+        writer.add(&RunInfo::new("v", run, &common::config(u64::MAX)), &common::report(100_000))?;
+    }
+    writer.finish(Manifest { name: "test".into(), ..Manifest::default() })
+}
+
+fn read(path: &Path) -> Vec<RecordBatch> {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap().with_batch_size(1 << 20);
+    reader.build().unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn parquet_keeps_values_nulls_units_and_descriptions() {
+    let scratch = Scratch::new("parquet");
+    let dir = write(exact(scratch.0.join("r"), false), Format::Parquet).unwrap();
+    let flows = &read(&dir.join("flows.parquet"))[0];
+    assert_eq!(flows.num_rows(), 4);
+    let int = |name: &str| flows.column_by_name(name).unwrap().as_primitive::<Int64Type>().clone();
+    // 1 235 000 901 - 1 000 900 ps = 1 234 000.001 ns
+    assert_eq!(int("fct_ns").value(0), 1_234_000);
+    assert_eq!(int("start_ns").value(0), 1_000);
+    assert!(int("fct_ns").is_null(1) && int("end_ns").is_null(1) && int("query_id").is_null(0) && int("deadline_ns").is_null(0));
+    let names = flows.column_by_name("cc").unwrap().as_dictionary::<arrow_array::types::Int32Type>().clone();
+    assert_eq!(names.values().as_string::<i32>().value(0), "a \"b\", c");
+    let seed = flows.column_by_name("seed").unwrap().as_primitive::<arrow_array::types::UInt64Type>().clone();
+    assert_eq!(seed.value(0), u64::MAX);
+    for field in flows.schema().fields() {
+        assert!(field.metadata().contains_key("unit") && !field.metadata()["description"].is_empty(), "{}", field.name());
+    }
+    let file = ParquetRecordBatchReaderBuilder::try_new(File::open(dir.join("flows.parquet")).unwrap()).unwrap();
+    assert_eq!(file.schema().metadata()["forebay.schema_version"], "1");
+    let samples: usize = read(&dir.join("queue.parquet")).iter().map(RecordBatch::num_rows).sum();
+    assert_eq!(samples, 200_000);
+    let tcp = &read(&dir.join("tcp.parquet"))[0];
+    assert!(tcp.column_by_name("alpha").unwrap().is_null(0) && tcp.column_by_name("ssthresh").unwrap().is_null(0));
+}
+
+#[test]
+fn csv_is_quoted_and_manifest_lists_the_tables() {
+    let scratch = Scratch::new("csv");
+    let dir = write(exact(scratch.0.join("deep/er/r"), false), Format::Csv).unwrap();
+    let flows = fs::read_to_string(dir.join("flows.csv")).unwrap();
+    let mut lines = flows.lines();
+    assert!(lines.next().unwrap().starts_with("variant,run,seed,flow_id,conn_id,class,cc,src,dst,size_bytes,start_ns"));
+    assert!(lines.next().unwrap().starts_with("v,0,18446744073709551615,0,0,background,\"a \"\"b\"\", c\",h0,h1,50000,1000,"));
+    let manifest: Manifest = serde_json::from_str(&fs::read_to_string(dir.join("manifest.json")).unwrap()).unwrap();
+    let tables: Vec<(&str, u64)> = manifest.tables.iter().map(|t| (t.file.as_str(), t.rows)).collect();
+    assert_eq!(tables, [("flows.csv", 4), ("ports.csv", 4), ("queue.csv", 200_000), ("tcp.csv", 2), ("queries.csv", 4)]);
+}
+
+#[test]
+fn equal_runs_give_equal_files() {
+    let scratch = Scratch::new("equal");
+    let dirs = ["a", "b"].map(|n| write(exact(scratch.0.join(n), false), Format::Parquet).unwrap());
+    for table in ["flows", "ports", "queue", "tcp", "queries"] {
+        let file = format!("{table}.parquet");
+        assert_eq!(fs::read(dirs[0].join(&file)).unwrap(), fs::read(dirs[1].join(&file)).unwrap(), "{file}");
+    }
+}
+
+#[test]
+fn an_unfinished_directory_disappears() {
+    let scratch = Scratch::new("drop");
+    let mut writer = RunWriter::create(exact(scratch.0.join("r"), false), Format::Parquet).unwrap();
+    writer.add(&RunInfo::new("v", 0, &common::config(1)), &common::report(10)).unwrap();
+    assert_eq!(scratch.entries().len(), 1, "only the sibling: {:?}", scratch.entries());
+    assert!(!scratch.0.join("r").exists());
+    drop(writer);
+    assert!(scratch.entries().is_empty(), "{:?}", scratch.entries());
+}
+
+#[test]
+fn results_are_only_replaced_by_force_and_foreign_directories_never() {
+    let scratch = Scratch::new("force");
+    let path = scratch.0.join("r");
+    write(exact(path.clone(), false), Format::Parquet).unwrap();
+    assert!(matches!(write(exact(path.clone(), false), Format::Csv), Err(StoreError::Exists(_))));
+    write(exact(path.clone(), true), Format::Csv).unwrap();
+    assert!(path.join("flows.csv").exists() && !path.join("flows.parquet").exists());
+    let foreign = scratch.0.join("photos");
+    fs::create_dir(&foreign).unwrap();
+    // Empty: nothing to lose.
+    write(exact(foreign.clone(), false), Format::Csv).unwrap();
+    fs::write(foreign.join("manifest.json"), "{\"kind\": \"album\"}").unwrap();
+    assert!(matches!(write(exact(foreign.clone(), true), Format::Csv), Err(StoreError::NotARun(_))));
+    assert_eq!(scratch.entries(), ["photos", "r"]);
+}
+
+#[test]
+fn default_directories_are_numbered() {
+    let scratch = Scratch::new("numbers");
+    let target = || Target::Numbered { parent: scratch.0.clone(), name: "incast".into() };
+    // Both open at the same time: the number is only taken at the end.
+    let first = RunWriter::create(target(), Format::Csv).unwrap();
+    let second = RunWriter::create(target(), Format::Csv).unwrap();
+    assert_eq!(second.finish(Manifest::default()).unwrap(), scratch.0.join("incast-1"));
+    assert_eq!(first.finish(Manifest::default()).unwrap(), scratch.0.join("incast-2"));
+    assert_eq!(scratch.entries(), ["incast-1", "incast-2"]);
+}
+
+#[test]
+fn a_file_in_the_way_is_named() {
+    let scratch = Scratch::new("file");
+    fs::write(scratch.0.join("f"), "x").unwrap();
+    let error = write(exact(scratch.0.join("f/r"), false), Format::Csv).unwrap_err();
+    assert!(error.to_string().contains("f/r") && error.help().contains("--out"), "{error}");
+    assert!(matches!(write(exact(scratch.0.join("f"), true), Format::Csv), Err(StoreError::NotARun(_))));
+}
