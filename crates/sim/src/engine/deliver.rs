@@ -23,7 +23,7 @@ impl Core {
             sender.received += 1;
             let group = u32::from(sender.group);
             if sender.disturbed {
-                nic.jitter = self.jitter[group];
+                nic.jitter = self.jitter[group].unwrap_or(nic.host.segment);
             }
             sender.on_packet(&self.tcp[group], now, p, sack, &mut nic);
             let (una, done) = (sender.una, sender.phase == Phase::Done);
@@ -230,6 +230,7 @@ impl Core {
     fn close(&mut self, conn: u32) {
         let (sender, receiver, stream) = (&self.senders[conn], &self.receivers[conn], &mut self.streams[conn]);
         assert!(sender.all_acked() && receiver.delivered == sender.written, "conservation: a connection closed before its bytes arrived");
+        self.closed_acked[usize::from(sender.group)] += sender.written;
         self.closed.sent += sender.packets + receiver.sent;
         self.closed.received += sender.received + receiver.packets;
         self.closed.dropped += stream.dropped;

@@ -12,6 +12,7 @@ use super::ring::Ring;
 use crate::config::PortConfig;
 use forebay_queues::{Arrival, Discipline, DropReason, QueueState, Verdict};
 use forebay_units::{PortId, QueueLen};
+use std::collections::VecDeque;
 
 /// Counters of a port since the start or the end of the warm-up.
 #[derive(Debug, Clone, Copy, Default)]
@@ -62,6 +63,9 @@ pub struct Port {
     pub events: PortEvents,
     /// Packets queued before the end of the warm-up.
     before: u64,
+    /// Of a link without delay: packets (departure, wire bytes) that the other end has taken, while this end may still have to look at
+    /// a time before their departure. With a delay they left in an earlier window.
+    lagging: VecDeque<(u64, u16)>,
     observer: Option<Box<Occupancy>>,
 }
 
@@ -88,6 +92,7 @@ impl Port {
             limit: QueueState { packets, bytes },
             events: PortEvents::default(),
             before: 0,
+            lagging: VecDeque::new(),
             observer: None,
         }
     }
@@ -120,6 +125,12 @@ impl Port {
     /// rate capture a full queue for good, since every one of its packets arrives as a place becomes free.
     #[inline]
     pub fn settle(&mut self, now: u64) {
+        while let Some(&(departure, wire)) = self.lagging.front()
+            && departure < now
+        {
+            self.lagging.pop_front();
+            self.leave(departure, wire);
+        }
         let horizon = now + self.delay;
         while self.departed != self.ring.tail() && self.ring.packet(self.departed).arrival < horizon {
             self.depart();
@@ -128,13 +139,20 @@ impl Port {
 
     #[inline]
     fn depart(&mut self) {
+        let packet = self.ring.packet(self.departed);
+        let (departure, wire) = (packet.arrival - self.delay, packet.wire);
+        self.departed = self.ring.next(self.departed);
+        self.leave(departure, wire);
+    }
+
+    /// A packet of `wire` bytes left the queue at `departure`.
+    #[inline]
+    fn leave(&mut self, departure: u64, wire: u16) {
         if self.observer.is_some() {
-            let departure = self.ring.packet(self.departed).arrival - self.delay;
             self.record(departure);
         }
         self.queue.packets -= 1;
-        self.queue.bytes -= u64::from(self.ring.packet(self.departed).wire);
-        self.departed = self.ring.next(self.departed);
+        self.queue.bytes -= u64::from(wire);
     }
 
     #[cold]
@@ -160,6 +178,9 @@ impl Port {
             // Idle: everything has left, without counting one by one.
             self.departed = self.ring.tail();
             self.queue = QueueState::default();
+            if self.delay == 0 {
+                self.lagging.clear();
+            }
         }
         let mut mark = 0;
         if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > self.alert.bytes {
@@ -241,12 +262,12 @@ impl Port {
         let head = self.ring.head();
         let slots = 1 + u32::from(packet.flags & flag::EXT != 0);
         if self.departed == head {
-            if self.observer.is_some() {
-                self.record(packet.arrival - self.delay);
-            }
-            self.queue.packets -= 1;
-            self.queue.bytes -= u64::from(packet.wire);
             self.departed = head.wrapping_add(slots);
+            if self.delay == 0 {
+                self.lagging.push_back((packet.arrival, packet.wire));
+            } else {
+                self.leave(packet.arrival - self.delay, packet.wire);
+            }
         }
         self.ring.advance(slots);
     }
@@ -271,6 +292,10 @@ impl Port {
     /// When they are not.
     pub fn audit(&self) {
         let (mut packets, mut bytes, mut position) = (0, 0, self.departed);
+        for &(_, wire) in &self.lagging {
+            packets += 1;
+            bytes += u64::from(wire);
+        }
         while position != self.ring.tail() {
             packets += 1;
             bytes += u64::from(self.ring.packet(position).wire);

@@ -106,9 +106,11 @@ pub struct SackState {
     pub prr: Prr,
     /// Time-based loss detection.
     pub rack: Rack,
-    /// Window and threshold before the current episode, for undoing it: (cwnd, ssthresh).
+    /// Window and threshold before the last episode, for undoing it: (cwnd, ssthresh).
     pub prior: Option<(f64, f64)>,
-    /// Retransmissions of this episode not yet reported as duplicates.
+    /// `una` at the start of that episode: duplicates reported below it are not of its retransmissions.
+    pub undo_from: u64,
+    /// Retransmissions of that episode not yet reported as duplicates.
     pub undo_retx: u32,
     /// RFC 6675 rescue retransmission done in this episode.
     pub rescued: bool,
