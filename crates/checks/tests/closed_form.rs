@@ -9,7 +9,9 @@ const GBPS: u64 = 1_000_000_000;
 const SIZES: [u64; 12] = [1, 100, 1459, 1460, 1461, 2920, 2921, 5840, 14_600, 14_601, 100_000, 300_123];
 
 fn text(topology: &str, from: &str, to: &str) -> String {
-    format!("[topology]\n{topology}\n[transport]\nstack = \"ns2\"\n[[workload]]\nkind = \"long\"\nfrom = \"{from}\"\nto = \"{to}\"\nsize = \"1B\"\nstart = \"3us\"\n")
+    format!(
+        "[topology]\n{topology}\n[transport]\nstack = \"ns2\"\n[[workload]]\nkind = \"long\"\nfrom = \"{from}\"\nto = \"{to}\"\nsize = \"1B\"\nstart = \"3us\"\n"
+    )
 }
 
 /// Every size, with and without handshake and with several initial windows: completion and ideal time, to the nanosecond.
@@ -19,8 +21,7 @@ fn check(topology: &str, from: &str, to: &str, path: &[Hop]) {
         for (handshake, window) in [(false, 2), (true, 2), (false, 10), (true, 10), (false, 1)] {
             let transfer = Transfer { path, bytes, mss: 1460, header: 40, ack: 40, window, handshake };
             let size = format!("workload.0.size={bytes}B");
-            let o =
-                one(&text, &[&size, &format!("transport.init-cwnd={window}"), &format!("transport.handshake={handshake}")]);
+            let o = one(&text, &[&size, &format!("transport.init-cwnd={window}"), &format!("transport.handshake={handshake}")]);
             let f = &o.report.flows[0];
             let what = format!("{topology} {bytes} B window {window} handshake {handshake}");
             assert_eq!(f.start_ps, 3 * US, "{what}");
@@ -50,11 +51,7 @@ fn chain(rates: &[&str], delays: &[&str]) -> String {
             format!("{{ from = \"{}\", to = \"{}\", rate = \"{}\", delay = \"{}\" }}", node(i), node(i + 1), rates[i], delays[i])
         })
         .collect();
-    format!(
-        "kind = \"custom\"\nhosts = [\"h0\", \"h1\"]\nswitches = [{}]\nlinks = [{}]",
-        switches.join(", "),
-        links.join(", ")
-    )
+    format!("kind = \"custom\"\nhosts = [\"h0\", \"h1\"]\nswitches = [{}]\nlinks = [{}]", switches.join(", "), links.join(", "))
 }
 
 #[test]
@@ -84,8 +81,7 @@ fn paths_of_the_topologies() {
     let (l, s) = ((10 * GBPS, US), (GBPS, 25 * US));
     check(&format!("kind = \"many-to-one\"\nsenders = 3\naccess = {link}\nbottleneck = {slow}"), "s1", "recv", &[l, s]);
     check(&format!("kind = \"dumbbell\"\nleft = 2\naccess = {link}\nbottleneck = {slow}"), "l1", "r0", &[l, s, l]);
-    let spine =
-        format!("kind = \"leaf-spine\"\nleaves = 2\nspines = 3\nhosts-per-leaf = 4\nhost = {slow}\nfabric = {link}");
+    let spine = format!("kind = \"leaf-spine\"\nleaves = 2\nspines = 3\nhosts-per-leaf = 4\nhost = {slow}\nfabric = {link}");
     check(&spine, "h0", "h1", &[s, s]);
     check(&spine, "h0", "h7", &[s, l, l, s]);
     let tree = format!("kind = \"fat-tree\"\nk = 4\nhost = {slow}\nfabric = {link}");

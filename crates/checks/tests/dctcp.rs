@@ -56,7 +56,8 @@ fn utilisation_against_the_guideline() {
     // 10 Gbps and 500 us: 417 packets, a seventh is 59.5.
     let fast = |n: u32, k: u32| {
         let (n, k) = (format!("topology.senders={n}"), format!("topology.bottleneck.queue.k={k}pkt"));
-        let long = ["duration=200ms", "topology.access.rate=10Gbps", "topology.bottleneck.rate=10Gbps", "topology.access.delay=125us"];
+        let long =
+            ["duration=200ms", "topology.access.rate=10Gbps", "topology.bottleneck.rate=10Gbps", "topology.access.delay=125us"];
         let sets = [&long[..], &["topology.bottleneck.delay=125us", "topology.bottleneck.buffer=1000pkt", &n, &k]].concat();
         busy(&sets)
     };

@@ -28,7 +28,12 @@ fn goodput(o: &Outcome) -> f64 {
 
 fn at(sets: &[&str]) -> Outcome {
     let o = one(INCAST, sets);
-    println!("{sets:?}: goodput {:.3} timeouts {:.2} with {:.2}", goodput(&o), o.rounds(5).timeouts(), o.rounds(5).with_timeout());
+    println!(
+        "{sets:?}: goodput {:.3} timeouts {:.2} with {:.2}",
+        goodput(&o),
+        o.rounds(5).timeouts(),
+        o.rounds(5).with_timeout()
+    );
     o
 }
 
@@ -49,7 +54,11 @@ fn a_minimum_timeout_of_a_millisecond_saves_them() {
 fn one_sender_never_times_out() {
     for block in ["64KB", "256KB", "1MB"] {
         for buffer in [32, 64, 256] {
-            let o = at(&["topology.senders=1", &format!("workload.0.block={block}"), &format!("topology.bottleneck.buffer={buffer}pkt")]);
+            let o = at(&[
+                "topology.senders=1",
+                &format!("workload.0.block={block}"),
+                &format!("topology.bottleneck.buffer={buffer}pkt"),
+            ]);
             assert_eq!((o.rtos(), o.drops()), (0, 0));
             // The request's way and processing, and slow start in the first block, are all that is lost.
             assert!(goodput(&o) > 0.75, "{}", goodput(&o));
@@ -78,7 +87,9 @@ fn one_timeout_a_block() {
         fixed.iter().map(|s| format!("transport.{s}")).chain([n, buffer, "workload.0.rounds=60".to_owned()]).collect::<Vec<_>>()
     };
     // (senders, buffer, goodput of the reference simulation as a share of the link)
-    for (n, buffer, reference) in [(13, 64, 0.124), (16, 64, 0.139), (20, 128, 0.191), (24, 128, 0.222), (36, 256, 0.316), (48, 256, 0.402)] {
+    for (n, buffer, reference) in
+        [(13, 64, 0.124), (16, 64, 0.139), (20, 128, 0.191), (24, 128, 0.222), (36, 256, 0.316), (48, 256, 0.402)]
+    {
         let sets = sets(n, buffer);
         let o = one(INCAST, &sets.iter().map(String::as_str).collect::<Vec<_>>());
         let r = o.rounds(10);
@@ -99,7 +110,11 @@ fn the_collapse_moves_right_with_the_buffer() {
     let onset = |buffer: u32| {
         let steps = [4, 8, 12, 16, 20, 24, 32, 40, 48, 64];
         let collapsed = |n: &&u32| {
-            let o = at(&[&format!("topology.senders={n}"), &format!("topology.bottleneck.buffer={buffer}pkt"), "workload.0.rounds=20"]);
+            let o = at(&[
+                &format!("topology.senders={n}"),
+                &format!("topology.bottleneck.buffer={buffer}pkt"),
+                "workload.0.rounds=20",
+            ]);
             o.rounds(5).with_timeout() >= 0.95
         };
         *steps.iter().find(collapsed).unwrap_or(&100)

@@ -43,30 +43,43 @@ fn two_flows_fill_three_quarters_of_the_buffer() {
     let r = ratio(&o, 250.0, 2.0);
     assert!((0.9..1.1).contains(&r), "{r}");
     assert!(o.port("bottleneck").busy > 0.999, "{}", o.port("bottleneck").busy);
-    assert_eq!((o.port("bottleneck").queue_max_pkts, o.rtos()), (250, 0));
+    assert_eq!(o.port("bottleneck").queue_max_pkts, 250);
+    // Slow start overshoots by a buffer: NewReno repairs a loss per round trip and may time out before the warm-up is over.
     let fair = jain(&shares(&o));
     println!("jain {fair:.4} {:?}", shares(&o));
     assert!(fair > 0.9, "{fair}");
 }
 
-/// One flow has nobody to be out of step with: queue, throughput and losses are those of the formula. Small buffers pay a little more:
-/// detection and repair of the loss take a round trip, which the formula leaves out.
+/// One flow has nobody to be out of step with: queue and throughput are those of the formula. Below one bandwidth-delay product of
+/// buffer the windows of whole packets and the round trip that repairs a loss cost a few percent, which the formula leaves out.
+fn one_flow(jitter: &[&str]) {
+    for (buffer, tolerance) in [(10, 0.05), (15, 0.02), (40, 0.001), (100, 0.001)] {
+        let buffer_set = format!("topology.bottleneck.buffer={buffer}pkt");
+        let o = one(LONG, &[&["topology.senders=1", &buffer_set], jitter].concat());
+        let (queue, share, _) = sawtooth(PIPE, f64::from(buffer), 1.0);
+        let p = o.port("bottleneck");
+        let rtos = o.rtos();
+        println!(
+            "buffer {buffer}: queue {:.2} / {queue:.2}, busy {:.4} / {share:.4}, timeouts {rtos}",
+            p.queue_mean_pkts, p.busy
+        );
+        assert_eq!(rtos, 0, "buffer {buffer}");
+        assert!((p.busy / share - 1.0).abs() < tolerance, "buffer {buffer}: busy {} against {share}", p.busy);
+        // Mean queue, where the formula's corrections do not matter.
+        assert!(buffer < 40 || (p.queue_mean_pkts / queue - 1.0).abs() < 0.01, "{buffer}: {} against {queue}", p.queue_mean_pkts);
+    }
+}
+
 #[test]
 fn one_flow_is_the_sawtooth() {
-    for (buffer, tolerance) in [(10, 0.05), (15, 0.03), (40, 0.01), (100, 0.002)] {
-        let o = one(LONG, &["topology.senders=1", &format!("topology.bottleneck.buffer={buffer}pkt")]);
-        let (queue, share, rounds) = sawtooth(PIPE, f64::from(buffer), 1.0);
-        let p = o.port("bottleneck");
-        println!("buffer {buffer}: queue {:.2} / {queue:.2}, busy {:.4} / {share:.4}", p.queue_mean_pkts, p.busy);
-        assert!((p.busy / share - 1.0).abs() < tolerance, "buffer {buffer}: busy {} against {share}", p.busy);
-        assert!(buffer < 40 || (p.queue_mean_pkts / queue - 1.0).abs() < 0.02, "buffer {buffer}: {} against {queue}", p.queue_mean_pkts);
-        assert_eq!(o.rtos(), 0);
-        // A loss ends each cycle; a cycle lasts its round trips, each the time its window needs.
-        let sent = rounds * 0.75 * (PIPE + f64::from(buffer));
-        let cycles = p.sent_pkts as f64 / sent;
-        let entered = o.report.flows[0].fast_retx as f64;
-        println!("cycles {cycles:.1}, entered {entered}");
-    }
+    one_flow(&["transport.send-jitter=0s"]);
+    one_flow(&["transport.send-jitter=1200ns"]);
+}
+
+/// The processing jitter that is there by default must not push a flow's own retransmission into a full queue.
+#[test]
+fn one_flow_is_the_sawtooth_by_default() {
+    one_flow(&[]);
 }
 
 #[test]
