@@ -52,7 +52,16 @@ impl Simulation {
             apps.push(app);
         }
         let (duration, groups) = (config.duration.map(|d| d.0), config.groups.len());
-        Ok(Simulation { core, apps, duration, warmup: config.observe.warmup.0, warm: config.observe.warmup == Time::ZERO, activations: 0, measured_from: 0, acked_before: vec![0; groups] })
+        Ok(Simulation {
+            core,
+            apps,
+            duration,
+            warmup: config.observe.warmup.0,
+            warm: config.observe.warmup == Time::ZERO,
+            activations: 0,
+            measured_from: 0,
+            acked_before: vec![0; groups],
+        })
     }
 
     /// Runs to the end. Returns false if `progress` stopped it.
@@ -192,7 +201,8 @@ impl Simulation {
 /// smallest packet), or a shorter request latency.
 fn lookahead(config: &SimConfig) -> u64 {
     let smallest = config.groups.iter().map(|g| g.tcp.ack_size.min(g.tcp.header + 1)).min().unwrap_or(40);
-    let link = |p: &crate::config::PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)).0 } else { p.delay.0 };
+    let link =
+        |p: &crate::config::PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)).0 } else { p.delay.0 };
     let links = config.network.ports.iter().map(link).min().unwrap_or(1);
     let requests = config.workloads.iter().filter_map(|w| match &w.kind {
         WorkloadKind::Incast { request_latency, .. } => request_latency.map(|l| l.0),

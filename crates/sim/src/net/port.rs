@@ -301,7 +301,11 @@ impl Port {
             bytes += u64::from(self.ring.packet(position).wire);
             position = self.ring.next(position);
         }
-        assert_eq!((packets, bytes), (self.queue.packets, self.queue.bytes), "conservation: a port's queue does not match its packets");
+        assert_eq!(
+            (packets, bytes),
+            (self.queue.packets, self.queue.bytes),
+            "conservation: a port's queue does not match its packets"
+        );
     }
 
     /// Forgets all counters: the end of the warm-up. What is queued now keeps counting from here.

@@ -164,11 +164,7 @@ impl Fib {
     #[inline]
     pub fn entry(&self, switch: NodeId, dst: NodeId) -> u32 {
         let t = &self.target[dst];
-        if t.last_hop == switch {
-            t.last_entry
-        } else {
-            self.entries[self.row[switch] * self.columns as u32 + t.column]
-        }
+        if t.last_hop == switch { t.last_entry } else { self.entries[self.row[switch] * self.columns as u32 + t.column] }
     }
 
     /// The sets of ports that entries point into.
