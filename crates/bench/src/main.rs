@@ -31,10 +31,19 @@ fn main() {
                 let acked: u64 = r.flows.iter().map(|f| f.bytes_acked).sum();
                 println!(
                     "{{\"case\":\"{}\",\"cc\":\"{}\",\"pts\":{},\"user_s\":{used:.2},\"mpts\":{:.2},\"flows\":{},\"acked\":{acked},\"rtos\":{rtos},\"drops\":{drops},\"marks\":{marks},\"sim_s\":{},\"fingerprint\":\"{:016x}\"}}",
-                    resolved.name, v.label, r.packet_hops, r.packet_hops as f64 / used.max(0.01) / 1e6, r.flows.len(), r.end.as_secs_f64(), r.fingerprint
+                    resolved.name,
+                    v.label,
+                    r.packet_hops,
+                    r.packet_hops as f64 / used.max(0.01) / 1e6,
+                    r.flows.len(),
+                    r.end.as_secs_f64(),
+                    r.fingerprint
                 );
                 for p in r.ports.iter().filter(|p| p.queue_percentiles.is_some()).take(3) {
-                    eprintln!("{} mean {:.2} max {} pct {:?} busy {:.4}", v.port_names[p.port as usize], p.queue_mean_pkts, p.queue_max_pkts, p.queue_percentiles, p.busy);
+                    eprintln!(
+                        "{} mean {:.2} max {} pct {:?} busy {:.4}",
+                        v.port_names[p.port as usize], p.queue_mean_pkts, p.queue_max_pkts, p.queue_percentiles, p.busy
+                    );
                 }
             }
             Err(e) => eprintln!("{e}"),

@@ -68,7 +68,9 @@ pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
     let lower = word.to_lowercase();
     names
         .into_iter()
-        .map(|n| (if n.to_lowercase().replace(['_', '-'], "") == lower.replace(['_', '-'], "") { 0 } else { distance(&lower, n) }, n))
+        .map(|n| {
+            (if n.to_lowercase().replace(['_', '-'], "") == lower.replace(['_', '-'], "") { 0 } else { distance(&lower, n) }, n)
+        })
         .filter(|(d, _)| *d <= limit)
         .min_by_key(|(d, _)| *d)
         .map(|(_, n)| n)

@@ -106,10 +106,30 @@ pub(super) const ENTRY: LawEntry = LawEntry {
         name: "dctcp",
         summary: "cuts in proportion to the fraction of marked bytes (RFC 8257)",
         params: &[
-            Param { key: "g", kind: Kind::Float(1e-6, 1.0), default: Some("0.0625"), doc: "weight of the newest marked fraction in alpha (RFC 8257 section 4.2)" },
-            Param { key: "alpha", kind: Kind::Float(0.0, 1.0), default: Some("1.0"), doc: "initial alpha (RFC 8257 section 3.3)" },
-            Param { key: "min-cwnd", kind: Kind::Float(1.0, 1000.0), default: Some("2.0"), doc: "floor of a reduction in segments" },
-            Param { key: "no-growth-on-ece", kind: Kind::Bool, default: Some("false"), doc: "do not grow on an ACK that carries ECE" },
+            Param {
+                key: "g",
+                kind: Kind::Float(1e-6, 1.0),
+                default: Some("0.0625"),
+                doc: "weight of the newest marked fraction in alpha (RFC 8257 section 4.2)",
+            },
+            Param {
+                key: "alpha",
+                kind: Kind::Float(0.0, 1.0),
+                default: Some("1.0"),
+                doc: "initial alpha (RFC 8257 section 3.3)",
+            },
+            Param {
+                key: "min-cwnd",
+                kind: Kind::Float(1.0, 1000.0),
+                default: Some("2.0"),
+                doc: "floor of a reduction in segments",
+            },
+            Param {
+                key: "no-growth-on-ece",
+                kind: Kind::Bool,
+                default: Some("false"),
+                doc: "do not grow on an ACK that carries ECE",
+            },
             Param {
                 key: "arithmetic",
                 kind: Kind::Choice(&["paper", "linux"]),
@@ -150,7 +170,16 @@ mod tests {
                 for packet in 1..=20_000u64 {
                     let (una, ece) = (packet * 1460, packet % 10 < marked);
                     let ack = Ack {
-                        now: 0, snd_una: una, snd_nxt: una + 14_600, acked: 1460, delivered: 1460, ece, grow: 1.0, rtt: None, srtt: 0, min_rtt: 0,
+                        now: 0,
+                        snd_una: una,
+                        snd_nxt: una + 14_600,
+                        acked: 1460,
+                        delivered: 1460,
+                        ece,
+                        grow: 1.0,
+                        rtt: None,
+                        srtt: 0,
+                        min_rtt: 0,
                         mss: 1460,
                     };
                     d.in_ack_event(&mut w, &ack);

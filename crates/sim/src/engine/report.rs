@@ -20,7 +20,8 @@ impl Simulation {
         let queries = self.queries(&mut flows);
         let measured = end.saturating_sub(self.measured_from).max(1);
         let ports = self.ports(end, measured);
-        let mut queue: Vec<_> = self.core.fabric.ports.iter().filter_map(|p| p.observer()).flat_map(|o| o.samples.iter().copied()).collect();
+        let mut queue: Vec<_> =
+            self.core.fabric.ports.iter().filter_map(|p| p.observer()).flat_map(|o| o.samples.iter().copied()).collect();
         queue.sort_by_key(|r| (r.time_ps, r.port));
         let mut tcp = std::mem::take(&mut self.core.tcp_rows);
         tcp.sort_by_key(|r| (r.time_ps, r.conn_id));

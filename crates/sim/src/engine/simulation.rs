@@ -5,7 +5,6 @@ use super::core::{Core, Notice};
 use super::fabric::Fabric;
 use super::hosts::Wake;
 use crate::config::{SimConfig, WorkloadKind};
-use crate::net::packet::flag;
 use crate::run::Progress;
 use crate::topology::{Fib, RouteError};
 use forebay_units::Time;
@@ -49,7 +48,14 @@ impl Simulation {
             apps.push(app);
         }
         let duration = config.duration.map(|d| d.0);
-        Ok(Simulation { core, apps, duration, warmup: config.observe.warmup.0, warm: config.observe.warmup == Time::ZERO, measured_from: 0 })
+        Ok(Simulation {
+            core,
+            apps,
+            duration,
+            warmup: config.observe.warmup.0,
+            warm: config.observe.warmup == Time::ZERO,
+            measured_from: 0,
+        })
     }
 
     /// Runs to the end. Returns false if `progress` stopped it.
@@ -140,9 +146,6 @@ impl Simulation {
             let packet = if ring.is_empty() { u64::MAX } else { ring.packet(ring.head()).arrival };
             let next = packet.min(timer);
             if next >= end {
-                if packet == u64::MAX {
-                    self.core.fabric.host_idle(node);
-                }
                 if next != u64::MAX {
                     self.core.fabric.wheel.mark(node, next);
                 }
@@ -150,8 +153,9 @@ impl Simulation {
             }
             if packet <= timer {
                 let p = *ring.packet(ring.head());
-                let sack = p.has(flag::EXT).then(|| *ring.sack(ring.head()));
-                self.core.fabric.ports[input].pop_known(&p);
+                let sack = ring.sack(ring.head()).copied();
+                let behind = ring.next(ring.head());
+                self.core.fabric.ports[input].ring.advance(behind);
                 self.core.deliver(node, packet, &p, sack.as_ref());
             } else if let Some((now, wake)) = self.core.hosts[node].pop() {
                 match wake {
@@ -185,7 +189,8 @@ impl Simulation {
 /// smallest packet), or a shorter request latency.
 fn lookahead(config: &SimConfig) -> u64 {
     let smallest = config.groups.iter().map(|g| g.tcp.ack_size.min(g.tcp.header + 1)).min().unwrap_or(40);
-    let link = |p: &crate::config::PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)).0 } else { p.delay.0 };
+    let link =
+        |p: &crate::config::PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)).0 } else { p.delay.0 };
     let links = config.network.ports.iter().map(link).min().unwrap_or(1);
     let requests = config.workloads.iter().filter_map(|w| match &w.kind {
         WorkloadKind::Incast { request_latency, .. } => request_latency.map(|l| l.0),

@@ -35,7 +35,14 @@ pub struct Counters {
 impl Occupancy {
     /// Records `port`; `every` is the sampling interval in ps, `u64::MAX` for no series.
     pub fn new(port: PortId, every: u64) -> Occupancy {
-        Occupancy { port, last: 0, time_at: Vec::new(), every, next_sample: if every == u64::MAX { u64::MAX } else { 0 }, samples: Vec::new() }
+        Occupancy {
+            port,
+            last: 0,
+            time_at: Vec::new(),
+            every,
+            next_sample: if every == u64::MAX { u64::MAX } else { 0 },
+            samples: Vec::new(),
+        }
     }
 
     /// The state was `c` since the last call and changes at `now`.

@@ -119,7 +119,12 @@ impl Sender {
     /// After data was sent or acknowledged: a probe instead of a timeout, where RFC 8985 section 7.2 wants one.
     pub(super) fn arm_probe(&mut self, c: &TcpConfig, now: u64) {
         let Some(s) = &self.sack else { return };
-        if self.ca >= CaState::Cwr || s.board.sacked_segs > 0 || s.rack.probe_end.is_some() || self.timer == Timer::Idle || self.rtt.backoff > 0 {
+        if self.ca >= CaState::Cwr
+            || s.board.sacked_segs > 0
+            || s.rack.probe_end.is_some()
+            || self.timer == Timer::Idle
+            || self.rtt.backoff > 0
+        {
             return;
         }
         let mut timeout = if self.rtt.srtt == 0 { 1_000_000_000_000 } else { 2 * self.rtt.srtt };

@@ -99,7 +99,12 @@ impl Sender {
         } else {
             s.board.mark_by_count(c.dup_thresh, c.mss);
             // RFC 6675 section 5, (4): enough duplicate ACKs do it too, when SACK blocks were lost or are not there.
-            if self.ca < CaState::Recovery && self.dupacks >= c.dup_thresh && s.board.lost == 0 && s.board.len() > 0 && s.board.sacked > 0 {
+            if self.ca < CaState::Recovery
+                && self.dupacks >= c.dup_thresh
+                && s.board.lost == 0
+                && s.board.len() > 0
+                && s.board.sacked > 0
+            {
                 s.board.mark_lost(0);
             }
         }

@@ -92,7 +92,14 @@ impl Scoreboard {
     pub fn clear(&mut self) {
         self.segs.clear();
         let base = self.base;
-        *self = Scoreboard { segs: std::mem::take(&mut self.segs), base, top_sacked: base, lost_hint: base, marked_below: base, ..Scoreboard::default() };
+        *self = Scoreboard {
+            segs: std::mem::take(&mut self.segs),
+            base,
+            top_sacked: base,
+            lost_hint: base,
+            marked_below: base,
+            ..Scoreboard::default()
+        };
     }
 
     /// A new segment was sent.

@@ -47,7 +47,11 @@ impl Sender {
         let first = self.nxt;
         let end = self.stream_end();
         // RFC 3042: the first two duplicate ACKs let one new segment out each, beyond the window.
-        let extra = if c.limited_transmit && self.ca == CaState::Disorder { u64::from(self.dupacks.min(2)) * u64::from(c.mss) } else { 0 };
+        let extra = if c.limited_transmit && self.ca == CaState::Disorder {
+            u64::from(self.dupacks.min(2)) * u64::from(c.mss)
+        } else {
+            0
+        };
         let mut pipe = self.pipe();
         self.cwnd_limited = false;
         pipe += self.send_full(c, now, window.saturating_sub(pipe), out);
@@ -85,7 +89,8 @@ impl Sender {
         let mss = u64::from(c.mss);
         // The last segment may be short or carry the FIN: it is not for here.
         let limit = self.edge.min(self.written.saturating_sub(1)).min(self.nxt.saturating_add(room));
-        let usual = self.sack.is_none() && self.nxt == self.high && self.ecn == (c.ecn != Ecn::Off) && c.timestamps && !self.cwr_pending;
+        let usual =
+            self.sack.is_none() && self.nxt == self.high && self.ecn == (c.ecn != Ecn::Off) && c.timestamps && !self.cwr_pending;
         let first = self.nxt;
         if !usual || first + mss > limit {
             return 0;
