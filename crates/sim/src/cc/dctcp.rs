@@ -35,9 +35,13 @@ impl Dctcp {
     fn update_alpha(&mut self) {
         let g = self.c.g;
         if self.c.fixed_point {
-            // Linux dctcp_update_alpha: alpha is an integer of 1/1024 and loses at least one unit, so that it can reach 0.
+            // Linux dctcp_update_alpha: alpha is an integer of 1/1024. Where the shift leaves nothing, all of it goes
+            // (min_not_zero), so that it can reach 0.
             let old = (self.alpha * 1024.0) as u64;
-            let decay = ((old as f64 * g) as u64).max(u64::from(old > 0));
+            let decay = match (old as f64 * g) as u64 {
+                0 => old,
+                decay => decay,
+            };
             let gain = (self.bytes_marked as f64 * 1024.0 * g) as u64 / self.bytes_acked;
             self.alpha = (old - decay + gain).min(1024) as f64 / 1024.0;
         } else {
@@ -85,6 +89,11 @@ impl CongestionControl for Dctcp {
             Trigger::Loss | Trigger::Timeout => halve(w, trigger),
         }
         .max(self.c.min_cwnd)
+    }
+
+    fn loss_outweighs_marks(&self) -> bool {
+        // RFC 8257 section 3.5; Linux dctcp_react_to_loss.
+        true
     }
 
     fn cwnd_event(&mut self, _w: &mut Window, event: Event) {

@@ -23,7 +23,7 @@ impl Core {
             sender.received += 1;
             let group = u32::from(sender.group);
             if sender.disturbed {
-                nic.jitter = self.jitter[group];
+                nic.jitter = self.jitter[group].unwrap_or(nic.host.segment);
             }
             sender.on_packet(&self.tcp[group], now, p, sack, &mut nic);
             let (una, done) = (sender.una, sender.phase == Phase::Done);
@@ -130,8 +130,7 @@ impl Core {
             self.open_messages -= 1;
             self.done_messages += 1;
             let sender = &mut self.senders[conn];
-            sender.message =
-                s.messages.front().map_or((0, 0, u64::MAX), |m| (m.begin, m.begin.saturating_add(m.first_window), m.end));
+            sender.message = s.messages.front().map_or((0, 0, u64::MAX), |m| (m.begin, m.begin.saturating_add(m.first_window), m.end));
             sender.stats = SendStats { cwnd_max: sender.w.cwnd, ..SendStats::default() };
             self.notices.push(Notice::Acked { conn, message, rtos });
         }
@@ -230,10 +229,8 @@ impl Core {
     /// The connection has ended; its slot can be used again. What is still under way for it will be recognised by its generation.
     fn close(&mut self, conn: u32) {
         let (sender, receiver, stream) = (&self.senders[conn], &self.receivers[conn], &mut self.streams[conn]);
-        assert!(
-            sender.all_acked() && receiver.delivered == sender.written,
-            "conservation: a connection closed before its bytes arrived"
-        );
+        assert!(sender.all_acked() && receiver.delivered == sender.written, "conservation: a connection closed before its bytes arrived");
+        self.closed_acked[usize::from(sender.group)] += sender.written;
         self.closed.sent += sender.packets + receiver.sent;
         self.closed.received += sender.received + receiver.packets;
         self.closed.dropped += stream.dropped;

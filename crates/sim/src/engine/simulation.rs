@@ -10,8 +10,8 @@ use crate::topology::{Fib, RouteError};
 use forebay_units::Time;
 use std::ops::ControlFlow;
 
-/// Windows between two looks at the progress callback.
-const WINDOWS_PER_LOOK: u64 = 4096;
+/// Node activations between two looks at the progress callback: some ten milliseconds.
+const ACTIVATIONS_PER_LOOK: u64 = 100_000;
 
 /// A simulation ready to run.
 pub struct Simulation {
@@ -21,8 +21,11 @@ pub struct Simulation {
     duration: Option<u64>,
     warmup: u64,
     warm: bool,
+    activations: u64,
     /// Statistics count from here, ps.
     pub measured_from: u64,
+    /// Payload acknowledged before that, per transport.
+    pub acked_before: Vec<u64>,
 }
 
 impl Simulation {
@@ -47,20 +50,13 @@ impl Simulation {
             app.start(&mut core, workload as u32);
             apps.push(app);
         }
-        let duration = config.duration.map(|d| d.0);
-        Ok(Simulation {
-            core,
-            apps,
-            duration,
-            warmup: config.observe.warmup.0,
-            warm: config.observe.warmup == Time::ZERO,
-            measured_from: 0,
-        })
+        let (duration, groups) = (config.duration.map(|d| d.0), config.groups.len());
+        Ok(Simulation { core, apps, duration, warmup: config.observe.warmup.0, warm: config.observe.warmup == Time::ZERO, activations: 0, measured_from: 0, acked_before: vec![0; groups] })
     }
 
     /// Runs to the end. Returns false if `progress` stopped it.
     pub fn run(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> bool {
-        let mut windows = 0;
+        let mut looked = 0;
         loop {
             let injection = self.apps.iter().map(App::next_arrival).min().unwrap_or(u64::MAX);
             if !self.core.fabric.wheel.advance(injection) {
@@ -80,6 +76,7 @@ impl Simulation {
                 self.warm = true;
                 self.measured_from = start;
                 self.core.fabric.ports.iter_mut().for_each(|p| p.restart_stats(start));
+                self.acked_before = self.core.acked_by_group();
             }
             if injection < end {
                 for app in &mut self.apps {
@@ -87,9 +84,11 @@ impl Simulation {
                 }
             }
             self.window();
-            windows += 1;
-            if windows % WINDOWS_PER_LOOK == 0 && progress(self.progress()).is_break() {
-                return false;
+            if self.activations >= looked + ACTIVATIONS_PER_LOOK {
+                looked = self.activations;
+                if progress(self.progress()).is_break() {
+                    return false;
+                }
             }
             if self.core.open_messages == 0 && self.duration.is_none() && self.apps.iter().all(App::finished) {
                 break;
@@ -119,6 +118,7 @@ impl Simulation {
                 word += 1;
                 continue;
             }
+            self.activations += u64::from(bits.count_ones());
             while bits != 0 {
                 let node = (word as u32) << 6 | bits.trailing_zeros();
                 bits &= bits - 1;
@@ -189,8 +189,7 @@ impl Simulation {
 /// smallest packet), or a shorter request latency.
 fn lookahead(config: &SimConfig) -> u64 {
     let smallest = config.groups.iter().map(|g| g.tcp.ack_size.min(g.tcp.header + 1)).min().unwrap_or(40);
-    let link =
-        |p: &crate::config::PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)).0 } else { p.delay.0 };
+    let link = |p: &crate::config::PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)).0 } else { p.delay.0 };
     let links = config.network.ports.iter().map(link).min().unwrap_or(1);
     let requests = config.workloads.iter().filter_map(|w| match &w.kind {
         WorkloadKind::Incast { request_latency, .. } => request_latency.map(|l| l.0),

@@ -2,7 +2,7 @@
 
 use super::sender::{CaState, Phase, Sender, Timer};
 use crate::cc::{Ack, CongestionControl, Event, Trigger};
-use crate::config::{Ecn, Growth, TcpConfig};
+use crate::config::{Ecn, Growth, RtoRule, TcpConfig};
 use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
 
 impl Sender {
@@ -10,7 +10,9 @@ impl Sender {
     pub fn on_packet(&mut self, c: &TcpConfig, now: u64, p: &Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
         match self.phase {
             Phase::SynSent if p.has(flag::SYN) => return self.on_syn_ack(c, now, p, out),
-            Phase::Established => {}
+            Phase::Established if !p.has(flag::SYN) => {}
+            // RFC 9293 section 3.10.7.4: a repeated SYN-ACK is answered, but acknowledges nothing and its window is not scaled.
+            Phase::Established => return self.send_ack(c, now, out),
             _ => return,
         }
         let offset = self.addr.offset(p.seq, self.una);
@@ -23,7 +25,8 @@ impl Sender {
             return;
         }
         let edge = ack + (u64::from(p.win) << self.shift);
-        let window_update = edge != self.edge && ack == self.una;
+        // RFC 5681 section 2 (e): a new window makes it no duplicate. The SYN-ACK's window is not comparable: it was not scaled.
+        let window_update = edge != self.edge && ack == self.una && ack > 0;
         self.edge = edge.max(self.edge);
         let acked = ack - self.una;
         let rtt = if acked > 0 { self.advance(c, now, ack, p.ts) } else { None };
@@ -84,8 +87,8 @@ impl Sender {
         if let Some(rtt) = rtt {
             self.take_rtt(c, rtt);
         }
-        // RFC 6298 section 5.7 keeps the back-off until a new sample; Linux and the BSDs end it with any progress. With timestamps
-        // every advance is a sample.
+        // RFC 6298 section 5 keeps the back-off until a new sample; Linux ends it with any progress. With timestamps every advance
+        // is a sample.
         if rtt.is_some() || c.recovery == crate::config::Recovery::Rack {
             self.rtt.backoff = 0;
         }
@@ -122,16 +125,23 @@ impl Sender {
             let rtt = if c.timestamps { u64::from(((now / 1000) as u32).wrapping_sub(p.ts)) * 1000 } else { now - self.last_tx };
             self.take_rtt(c, rtt);
         }
-        self.rto_after_handshake(c);
-        if self.syn_retx {
-            // RFC 5681 section 3.1: after a lost SYN the initial window is one segment.
+        // RFC 5681 section 3.1: after a lost SYN the initial window is one segment; Linux (tcp_init_transfer) waits for a second loss,
+        // as the initial RTO of one second is short.
+        let forgiven = u32::from(c.rto_rule == RtoRule::Linux);
+        if self.rtt.backoff > forgiven {
             self.w.cwnd = 1.0;
         }
+        self.rto_after_handshake(c);
+        self.send_ack(c, now, out);
+        self.transmit(c, now, out);
+    }
+
+    /// A packet without data, which acknowledges what the peer sent: its SYN-ACK or its FIN.
+    fn send_ack(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         let mut ack = self.packet(c, now);
-        ack.seq = self.addr.wire(0);
+        ack.seq = self.addr.wire(self.una);
         self.packets += 1;
         out.emit(ack, None);
-        self.transmit(c, now, out);
     }
 
     fn finish(&mut self, c: &TcpConfig, now: u64, p: &Packet, out: &mut impl Wire) {
@@ -139,11 +149,8 @@ impl Sender {
         self.timer = Timer::Idle;
         self.deadline = u64::MAX;
         if p.has(flag::FIN) {
-            // Acknowledges the peer's own FIN. TIME-WAIT changes nothing on the wire.
-            let mut ack = self.packet(c, now);
-            ack.seq = self.addr.wire(self.una);
-            self.packets += 1;
-            out.emit(ack, None);
+            // The peer's own FIN. TIME-WAIT changes nothing on the wire.
+            self.send_ack(c, now, out);
         }
     }
 
@@ -155,9 +162,8 @@ impl Sender {
         }
         self.w.flight = self.flight_segments(c);
         self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Ecn);
-        self.cwr_end = self.nxt;
-        self.cwr_pending = true;
-        self.disturbed = true;
+        self.begin_reduction(self.nxt);
+        self.cut_by_marks = true;
         if c.prr {
             self.begin_cwr();
         } else {
@@ -165,6 +171,21 @@ impl Sender {
             self.law.cwnd_event(&mut self.w, Event::Complete);
         }
         true
+    }
+
+    /// What every reduction has in common, whatever caused it: no ECE is answered by another before `end` is acknowledged, and CWR
+    /// travels on the next new data (RFC 3168 section 6.1.2: reductions "for any reason").
+    #[inline]
+    pub(super) fn begin_reduction(&mut self, end: u64) {
+        self.cwr_end = end;
+        self.cwr_pending = self.ecn;
+        self.cut_by_marks = false;
+        self.disturbed = true;
+    }
+
+    /// Whether marks have reduced the window that the oldest outstanding byte belongs to, and the law lets a loss in it rest with that.
+    pub(super) fn marks_answered(&self) -> bool {
+        self.cut_by_marks && self.una < self.cwr_end && !self.law.loss_outweighs_marks()
     }
 
     /// Growth on an ACK that advanced and reduced nothing.

@@ -203,7 +203,7 @@ impl Receiver {
         }
         let (offset, end) = (offset.max(0) as u64, end as u64);
         // Data beyond the advertised window is not accepted; only a misbehaving peer sends it.
-        if end > self.rcv_nxt + self.window + 1 {
+        if end > self.rcv_nxt.saturating_add(self.window).saturating_add(1) {
             return false;
         }
         if fin {

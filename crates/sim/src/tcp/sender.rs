@@ -106,9 +106,11 @@ pub struct SackState {
     pub prr: Prr,
     /// Time-based loss detection.
     pub rack: Rack,
-    /// Window and threshold before the current episode, for undoing it: (cwnd, ssthresh).
+    /// Window and threshold before the last episode, for undoing it: (cwnd, ssthresh).
     pub prior: Option<(f64, f64)>,
-    /// Retransmissions of this episode not yet reported as duplicates.
+    /// `una` at the start of that episode: duplicates reported below it are not of its retransmissions.
+    pub undo_from: u64,
+    /// Retransmissions of that episode not yet reported as duplicates.
     pub undo_retx: u32,
     /// RFC 6675 rescue retransmission done in this episode.
     pub rescued: bool,
@@ -131,6 +133,8 @@ pub struct Sender {
     pub(super) fin: bool,
     pub(super) ecn: bool,
     pub(super) cwr_pending: bool,
+    /// The last reduction answered ECE.
+    pub(super) cut_by_marks: bool,
     pub(super) first_partial: bool,
     pub(super) cwnd_limited: bool,
     pub(super) syn_retx: bool,
@@ -212,6 +216,7 @@ impl Sender {
             fin: false,
             ecn: c.ecn != Ecn::Off,
             cwr_pending: false,
+            cut_by_marks: false,
             first_partial: false,
             cwnd_limited: false,
             syn_retx: false,

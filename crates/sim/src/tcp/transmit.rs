@@ -28,9 +28,10 @@ impl Sender {
         }
     }
 
+    /// Congestion window in bytes. The FIN takes a sequence number but no room: once it is outstanding, `pipe` counts one too many.
     #[inline]
     fn window_bytes(&self, c: &TcpConfig) -> u64 {
-        (self.w.cwnd * f64::from(c.mss)) as u64
+        (self.w.cwnd * f64::from(c.mss)) as u64 + u64::from(self.high > self.written)
     }
 
     /// Bytes in the network: RFC 6675's pipe with SACK, the flight size without.
@@ -46,18 +47,19 @@ impl Sender {
     fn send_new(&mut self, c: &TcpConfig, now: u64, window: u64, out: &mut impl Wire) -> bool {
         let first = self.nxt;
         let end = self.stream_end();
-        // RFC 3042: the first two duplicate ACKs let one new segment out each, beyond the window.
-        let extra = if c.limited_transmit && self.ca == CaState::Disorder {
-            u64::from(self.dupacks.min(2)) * u64::from(c.mss)
-        } else {
-            0
-        };
+        // RFC 3042: the first two duplicate ACKs let one new segment out each, beyond the window. With SACK they do so by making the
+        // pipe smaller (RFC 6675 section 5, step 3).
+        let disorder = self.ca == CaState::Disorder;
+        let extra =
+            if disorder && c.limited_transmit && self.sack.is_none() { u64::from(self.dupacks.min(2) * c.mss) } else { 0 };
         let mut pipe = self.pipe();
         self.cwnd_limited = false;
         pipe += self.send_full(c, now, window.saturating_sub(pipe), out);
         while self.nxt < end {
             let len = self.segment_len(c, self.nxt);
-            if pipe + len > window + extra {
+            // A full segment with the FIN must fit a window of one segment, or it could never be sent after a timeout.
+            let room = len.min(u64::from(c.mss));
+            if pipe + room > window + extra {
                 self.cwnd_limited = true;
                 break;
             }
@@ -69,7 +71,7 @@ impl Sender {
                     break;
                 }
             }
-            if pipe + len > window {
+            if disorder && self.flight() + room > window {
                 self.limited += len;
             }
             let offset = self.nxt;
@@ -130,7 +132,7 @@ impl Sender {
 
     /// RFC 6675 NextSeg rules 3 and 4, when there is nothing lost and nothing new to send.
     fn fill_holes(&mut self, c: &TcpConfig, now: u64, window: u64, out: &mut impl Wire) {
-        if self.nxt < self.stream_end() && self.nxt < self.edge {
+        if self.nxt < self.stream_end() && self.nxt + self.segment_len(c, self.nxt) <= self.edge {
             return;
         }
         while let Some(s) = &mut self.sack {
@@ -142,11 +144,12 @@ impl Sender {
                 Some(index) => index,
                 None if !s.rescued && s.board.len() > 0 => {
                     // Rule 4: once per episode, the highest outstanding segment, in case a whole tail was lost.
-                    s.rescued = true;
+                    // Our choice: not if that segment has been retransmitted in this very episode.
                     let last = s.board.len() - 1;
                     if s.board.get(last).is(SACKED | LOST | RETX) {
                         return;
                     }
+                    s.rescued = true;
                     last
                 }
                 None => return,
@@ -241,7 +244,7 @@ impl Sender {
                 let mut left = idle - rto;
                 while self.w.cwnd > restart {
                     self.w.cwnd /= 2.0;
-                    if left < rto {
+                    if left <= rto {
                         break;
                     }
                     left -= rto;

@@ -1,0 +1,78 @@
+# forebay: every target does its own set-up. "make" alone lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+# The steps of a target share cargo's lock and the two cores; nothing is won by running them side by side.
+.NOTPARALLEL:
+
+# A fresh shell has not read rustup's environment file.
+export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+CARGO ?= cargo
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+BENCH_RUNS ?= 3
+BENCH_CASES ?=
+DEMO_ARGS ?=
+
+RELEASE := $(CARGO) build --release --locked --quiet
+
+.PHONY: help setup build demo test fmt lint unit doc scenarios readme guard bench bench-baseline readme-refresh docs clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+
+setup:
+	@tools/setup.sh
+
+build: setup ## build the release binary, target/release/forebay
+	$(CARGO) build --release --locked -p forebay
+
+demo: build ## run scenarios/quickstart.toml: incast over web-search traffic under three congestion controls
+	$(TARGET)/release/forebay run scenarios/quickstart.toml $(DEMO_ARGS)
+
+# Cheap checks first; all of the development profile before anything of the release profile.
+test: fmt lint unit doc scenarios guard ## every test: format, lint, unit, property, scenario, docs, instruction counts
+	@echo "make test: all steps passed"
+
+fmt: setup
+	$(CARGO) fmt --all --check
+
+lint: setup
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+unit: setup
+	$(CARGO) test --workspace --locked
+
+doc: setup
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+
+scenarios: setup ## check every file in scenarios/ and run it for a short time
+	$(CARGO) build --locked --quiet -p forebay
+	tools/check-scenarios.sh $(TARGET)/debug/forebay
+
+readme: build ## run the commands of README.md
+	tools/check-readme.sh $(TARGET)/release/forebay
+
+guard: ## instructions per packet-hop against benches/instructions.csv
+	@tools/setup.sh --with-valgrind
+	$(RELEASE) -p forebay-bench
+	$(TARGET)/release/forebay-bench guard
+
+bench-baseline: ## renew benches/instructions.csv after a change of speed that is meant
+	@tools/setup.sh --with-valgrind
+	$(RELEASE) -p forebay-bench
+	$(TARGET)/release/forebay-bench guard --update
+
+bench: ## speed beside ns-2 and ns-3 (BENCH_RUNS=3, BENCH_CASES="s1 ft16")
+	@tools/setup.sh --with-valgrind
+	$(RELEASE) -p forebay-bench
+	$(TARGET)/release/forebay-bench compare --runs $(BENCH_RUNS) --out $(TARGET)/bench.json $(BENCH_CASES)
+
+readme-refresh: build ## renew the output shown in README.md
+	tools/readme-refresh.sh $(TARGET)/release/forebay
+
+docs: setup ## build the API documentation, target/doc/forebay_sim/index.html
+	$(CARGO) doc --workspace --no-deps --locked
+
+clean: ## remove everything that was built
+	$(CARGO) clean
+	rm -rf benches/peers/build out

@@ -1,0 +1,78 @@
+//! The cases that forebay and its peers are measured on. benches/peers defines the same work for ns-2 and ns-3.
+
+/// One case of the comparison.
+#[derive(Debug)]
+pub struct Case {
+    /// Name here, of the scenario file, and in the peers' programs.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub what: &'static str,
+    /// Instructions are the difference of two runs of forebay with these overrides: set-up and slow start cancel.
+    pub short: &'static str,
+    /// The longer of the two.
+    pub long: &'static str,
+    /// Simulated seconds of the two runs of ns-2 for the same purpose.
+    pub ns2: (f64, f64),
+    /// And of ns-3.
+    pub ns3: (f64, f64),
+}
+
+impl Case {
+    /// Path of forebay's scenario.
+    pub fn scenario(&self) -> String {
+        format!("benches/scenarios/{}.toml", self.name)
+    }
+}
+
+/// All cases that have peers.
+pub const CASES: [Case; 5] = [
+    Case {
+        name: "s1",
+        what: "40 NewReno flows into one 1 Gbps bottleneck, 100 packets of buffer, 50 us links",
+        short: "duration=0.5s",
+        long: "duration=2s",
+        ns2: (0.5, 1.0),
+        ns3: (0.05, 0.1),
+    },
+    Case {
+        name: "s2",
+        what: "DCTCP permutation on a k=8 fat tree: 128 hosts, 10 Gbps, 1 us links, K=15",
+        short: "duration=1ms",
+        long: "duration=2ms",
+        ns2: (0.001, 0.0015),
+        ns3: (0.0002, 0.00025),
+    },
+    Case {
+        name: "s3",
+        what: "rounds of 40-to-1 DCTCP incast at 10 Gbps, 17 packets a sender, K=65",
+        short: "workload.0.rounds=100",
+        long: "workload.0.rounds=300",
+        ns2: (10.0, 40.0),
+        ns3: (0.005, 0.01),
+    },
+    Case {
+        name: "ft16",
+        what: "NewReno permutation on a k=4 fat tree: 16 hosts, 1 Gbps, 10 us links",
+        short: "duration=50ms",
+        long: "duration=150ms",
+        ns2: (0.05, 0.1),
+        ns3: (0.005, 0.008),
+    },
+    Case {
+        name: "ws144",
+        what: "web-search flows, Poisson at 60 % load on a leaf-spine fabric of 144 hosts, DCTCP",
+        short: "duration=3ms",
+        long: "duration=4ms",
+        ns2: (0.0015, 0.003),
+        ns3: (0.0003, 0.0005),
+    },
+];
+
+/// The cases with these names, all for none.
+pub fn select(names: &[String]) -> Result<Vec<&'static Case>, String> {
+    if names.is_empty() {
+        return Ok(CASES.iter().collect());
+    }
+    let find = |name: &String| CASES.iter().find(|c| c.name == name.as_str()).ok_or(format!("no such case: {name}"));
+    names.iter().map(find).collect()
+}

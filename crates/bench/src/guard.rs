@@ -1,0 +1,102 @@
+//! The guard against regressions of speed: instructions per packet-hop of short runs, against a baseline in the repository.
+
+use crate::callgrind::{self, Count};
+use crate::cases::{CASES, Case};
+use crate::peers::Engine;
+use std::fmt::Write;
+
+const BASELINE: &str = "benches/instructions.csv";
+const HEADER: &str = "case,short,long,hops,instructions_per_hop";
+/// The guard's cases. ws144 is left out: most of its short run is set-up and the start of flows, which s3 has too.
+const GUARDED: [&str; 4] = ["s1", "s2", "s3", "ft16"];
+/// More than this above the baseline fails. Compilers differ by a few percent.
+const TOLERANCE: f64 = 0.10;
+
+/// Compares with the baseline, or writes it with `--update`.
+pub fn execute(args: &[String]) -> Result<(), String> {
+    let update = match args {
+        [] => false,
+        [one] if one == "--update" => true,
+        _ => return Err("guard: the only option is --update".into()),
+    };
+    if let Err(why) = callgrind::available() {
+        if update {
+            return Err(why);
+        }
+        println!("instruction guard: SKIPPED, {why}");
+        return Ok(());
+    }
+    let cases: Vec<&Case> = CASES.iter().filter(|c| GUARDED.contains(&c.name)).collect();
+    let counts: Vec<Count> = cases.iter().map(|c| callgrind::count(Engine::Forebay, c)).collect::<Result<_, _>>()?;
+    if update {
+        let mut text = format!("{HEADER}\n");
+        for (case, count) in cases.iter().zip(&counts) {
+            let _ = writeln!(text, "{},{},{},{:.0},{:.1}", case.name, case.short, case.long, count.hops, count.per_hop);
+        }
+        std::fs::write(BASELINE, &text).map_err(|e| format!("{BASELINE}: {e}"))?;
+        print!("{text}");
+        return Ok(());
+    }
+    let baseline = std::fs::read_to_string(BASELINE).map_err(|e| format!("{BASELINE}: {e}"))?;
+    compare(&cases, &counts, &baseline)
+}
+
+/// Prints a line per case; an error names the failures and what to do.
+fn compare(cases: &[&Case], counts: &[Count], baseline: &str) -> Result<(), String> {
+    let (mut failed, mut faster) = (Vec::new(), false);
+    for (case, count) in cases.iter().zip(counts) {
+        let row = baseline.lines().map(|l| l.split(',').collect::<Vec<_>>()).find(|f| f.first() == Some(&case.name));
+        let known = row.and_then(|f| f.get(4)?.trim().parse::<f64>().ok()).filter(|&k| k > 0.0);
+        let Some(known) = known else {
+            return Err(format!("{BASELINE} has no count for {}: run `make bench-baseline` and commit the file", case.name));
+        };
+        let change = count.per_hop / known - 1.0;
+        println!(
+            "instruction guard: {:<5} {:6.1} per packet-hop, baseline {known:.1} ({:+.1} %), over {:.0} hops",
+            case.name,
+            count.per_hop,
+            change * 100.0,
+            count.hops
+        );
+        if change > TOLERANCE {
+            failed.push(case.name);
+        }
+        faster |= change < -TOLERANCE;
+    }
+    if !failed.is_empty() {
+        return Err(format!(
+            "instruction guard: FAILED, {} took over {:.0} % more instructions per packet-hop than the baseline.\n\
+             If that is the price of something worth it, renew the baseline with `make bench-baseline`, commit {BASELINE}\n\
+             and say in the message what it bought. `valgrind --tool=callgrind` on `forebay-bench run` shows where they went.",
+            failed.join(", "),
+            TOLERANCE * 100.0
+        ));
+    }
+    if faster {
+        println!("instruction guard: faster than the baseline; keep the gain with `make bench-baseline`");
+    }
+    println!("instruction guard: {} passed, 0 failed", counts.len());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(per_hop: f64) -> Result<(), String> {
+        let baseline = format!("{HEADER}\ns1,a,b,1000,200.0\n");
+        compare(&[&CASES[0]], &[Count { hops: 1000.0, per_hop }], &baseline)
+    }
+
+    #[test]
+    fn ten_percent_more_fails() {
+        assert!(verdict(150.0).is_ok());
+        assert!(verdict(219.0).is_ok());
+        assert!(verdict(221.0).unwrap_err().contains("make bench-baseline"));
+    }
+
+    #[test]
+    fn a_case_without_baseline_fails() {
+        assert!(compare(&[&CASES[1]], &[Count { hops: 1.0, per_hop: 1.0 }], HEADER).is_err());
+    }
+}

@@ -1,0 +1,55 @@
+//! `forebay-bench run`: one scenario in this process, without writing results. The measuring end of everything else here.
+
+use crate::json::Object;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// Runs FILE with the overrides and prints a JSON line per variant.
+pub fn execute(args: &[String]) -> Result<(), String> {
+    let (file, sets) = args.split_first().ok_or("run: which scenario file?")?;
+    let scenario = forebay_scenario::load(Path::new(file), sets, None).map_err(|e| e.to_string())?;
+    let resolved = scenario.resolve().map_err(|e| e.to_string())?;
+    for variant in &resolved.variants {
+        // Building the network counts as well: it is part of what a user waits for, and small.
+        let before = user_seconds();
+        let report = forebay_sim::run::run(&variant.config, &mut |_| ControlFlow::Continue(())).map_err(|e| e.to_string())?;
+        let used = user_seconds() - before;
+        let ports = || report.ports.iter();
+        let line = Object::new()
+            .text("case", &resolved.name)
+            .text("variant", &variant.label)
+            .number("sim_s", report.end.as_secs_f64())
+            .count("pts", report.packet_hops)
+            .number("run_user_s", used)
+            .number("mpts_per_s", report.packet_hops as f64 / used.max(TICK) / 1e6)
+            .count("peak_kb", peak_kb("self").unwrap_or(0))
+            .count("flows", report.flows.len() as u64)
+            .count("peak_connections", report.peak_connections)
+            .count("bytes_acked", report.flows.iter().map(|f| f.bytes_acked).sum())
+            .count("timeouts", report.flows.iter().map(|f| u64::from(f.rtos)).sum())
+            .count("drops", ports().map(|p| p.dropped_overflow + p.dropped_shared + p.dropped_early).sum())
+            .count("marks", ports().map(|p| p.marked).sum())
+            .count("queries", report.queries.len() as u64)
+            .text("fingerprint", &format!("{:016x}", report.fingerprint));
+        println!("{}", line.finish());
+    }
+    Ok(())
+}
+
+/// The kernel counts user time in ticks of 10 ms (USER_HZ is 100 on every Linux).
+const TICK: f64 = 0.01;
+
+/// User CPU time of this process so far.
+fn user_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The command name in brackets may hold blanks: count the fields behind it.
+    let fields = stat.rsplit(')').next().unwrap_or("");
+    fields.split_whitespace().nth(11).and_then(|t| t.parse::<f64>().ok()).unwrap_or(0.0) * TICK
+}
+
+/// Largest resident memory of a process so far.
+pub fn peak_kb(process: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
