@@ -141,12 +141,12 @@ impl Fabric {
         self.ports.iter().map(Port::total_sent).sum()
     }
 
-    /// Hands a packet to an egress port at `now`.
+    /// Hands a packet, completed by `fill`, to an egress port at `now`.
     #[inline(always)]
-    pub fn enqueue(&mut self, port: PortId, now: u64, packet: &Packet, sack: Option<&SackBlocks>) {
+    pub fn enqueue(&mut self, port: PortId, now: u64, packet: &Packet, sack: Option<&SackBlocks>, fill: impl FnOnce(&mut Packet)) {
         let p = &mut self.ports[port];
         let idle = p.ring.is_empty();
-        match p.enqueue(now, packet) {
+        match p.enqueue(now, packet, fill) {
             Ok(arrival) => {
                 if let Some(sack) = sack {
                     p.ring.push_sack(sack);
@@ -260,7 +260,7 @@ impl Fabric {
     fn hop(&mut self, packet: *const Packet, to: PortId, now: u64) {
         // SAFETY: see `Move::packet`; `to` leads away from this node, so its ring is not the one that holds the packet.
         let (p, sack) = unsafe { (&*packet, Ring::sack_behind(packet)) };
-        self.enqueue(to, now, p, sack);
+        self.enqueue(to, now, p, sack, |_| {});
     }
 
     /// Drops `packet`, gathered in this window, because the shared memory has no room for it at `to`.

@@ -152,10 +152,11 @@ impl Port {
         }
     }
 
-    /// Queues `packet`, which is at the port completely at `now`, or says why not. On success returns the arrival time at the
+    /// Queues `packet`, in which `fill` completes the sequence number and the like, and which is at the port completely at `now`, or
+    /// says why not. On success returns the arrival time at the
     /// other end; if the packet announces SACK blocks, they must be pushed to the ring next.
     #[inline(always)]
-    pub fn enqueue(&mut self, now: u64, packet: &Packet) -> Result<u64, DropReason> {
+    pub fn enqueue(&mut self, now: u64, packet: &Packet, fill: impl FnOnce(&mut Packet)) -> Result<u64, DropReason> {
         let wire = u64::from(packet.wire);
         let mut mark = 0;
         if self.busy_until < now && self.alert.packets > 0 {
@@ -176,7 +177,7 @@ impl Port {
         let departure = start + ((wire * self.ps_per_byte) >> 16);
         self.busy_until = departure;
         let arrival = departure + self.delay;
-        self.ring.push(packet, arrival, mark);
+        self.ring.push(packet, arrival, mark, fill);
         self.stats.sent_pkts += 1;
         self.stats.sent_bytes += wire;
         self.stats.sojourn += u128::from(departure - now);

@@ -110,10 +110,10 @@ impl Ring {
         self.stop = oldest.wrapping_add(self.mask);
     }
 
-    /// Appends a packet, for which there is room, with another arrival time and further bits set in its `meta`. If [`flag::EXT`]
-    /// is set, [`Ring::push_sack`] must follow.
+    /// Appends a packet, for which there is room, with another arrival time, further bits set in its `meta` and what `fill` changes.
+    /// If [`flag::EXT`] is set, [`Ring::push_sack`] must follow.
     #[inline(always)]
-    pub fn push(&mut self, packet: &Packet, arrival: u64, meta: u8) {
+    pub fn push(&mut self, packet: &Packet, arrival: u64, meta: u8, fill: impl FnOnce(&mut Packet)) {
         debug_assert!(self.has_room());
         let index = (self.tail & self.mask) as usize;
         // SAFETY: masked index, as in `slot`; any bytes are a valid packet.
@@ -121,6 +121,7 @@ impl Ring {
         *place = *packet;
         place.arrival = arrival;
         place.meta |= meta;
+        fill(place);
         self.tail = self.tail.wrapping_add(1);
     }
 
@@ -180,7 +181,7 @@ mod tests {
                 if !ring.has_room() {
                     ring.make_room(ring.head());
                 }
-                ring.push(&Packet { seq: next, flags, ..Packet::default() }, 0, 0);
+                ring.push(&Packet { seq: next, flags, ..Packet::default() }, 0, 0, |_| {});
                 if ext {
                     ring.push_sack(&sack);
                 }
