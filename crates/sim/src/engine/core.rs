@@ -131,9 +131,10 @@ pub(super) struct Nic<'a> {
     pub jitter: u64,
 }
 
-impl Wire for Nic<'_> {
-    #[inline(never)]
-    fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
+impl Nic<'_> {
+    /// When the network card takes the next packet.
+    #[inline(always)]
+    fn ready(&mut self) -> u64 {
         let mut at = self.now;
         if self.jitter > 0 {
             at += self.host.rng.below(self.jitter);
@@ -141,7 +142,21 @@ impl Wire for Nic<'_> {
         // What was handed over earlier leaves earlier, whatever its processing time.
         at = at.max(self.host.ready);
         self.host.ready = at;
-        self.fabric.enqueue(self.host.nic, at, &packet, sack);
+        at
+    }
+}
+
+impl Wire for Nic<'_> {
+    #[inline(never)]
+    fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
+        let at = self.ready();
+        self.fabric.enqueue(self.host.nic, at, &packet, sack, |_| {});
+    }
+
+    #[inline(always)]
+    fn emit_from(&mut self, template: &Packet, fill: impl FnOnce(&mut Packet)) {
+        let at = self.ready();
+        self.fabric.enqueue(self.host.nic, at, template, None, fill);
     }
 }
 

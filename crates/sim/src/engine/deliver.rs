@@ -94,7 +94,7 @@ impl Core {
                 r.armed = u64::MAX;
                 if r.deadline <= now {
                     let mut nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter: 0 };
-                    r.on_timer(&self.tcp[u32::from(r.group)], now, &mut nic);
+                    r.on_timer(now, &mut nic);
                 } else if r.deadline != u64::MAX {
                     self.arm_receiver(conn, node);
                 }

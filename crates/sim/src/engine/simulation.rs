@@ -5,7 +5,6 @@ use super::core::{Core, Notice};
 use super::fabric::Fabric;
 use super::hosts::Wake;
 use crate::config::{SimConfig, WorkloadKind};
-use crate::net::packet::flag;
 use crate::run::Progress;
 use crate::topology::{Fib, RouteError};
 use forebay_units::Time;
@@ -156,9 +155,6 @@ impl Simulation {
             let packet = if ring.is_empty() { u64::MAX } else { ring.packet(ring.head()).arrival };
             let next = packet.min(timer);
             if next >= end {
-                if packet == u64::MAX {
-                    self.core.fabric.host_idle(node);
-                }
                 if next != u64::MAX {
                     self.core.fabric.wheel.mark(node, next);
                 }
@@ -166,8 +162,9 @@ impl Simulation {
             }
             if packet <= timer {
                 let p = *ring.packet(ring.head());
-                let sack = p.has(flag::EXT).then(|| *ring.sack(ring.head()));
-                self.core.fabric.ports[input].pop_known(&p);
+                let sack = ring.sack(ring.head()).copied();
+                let behind = ring.next(ring.head());
+                self.core.fabric.ports[input].ring.advance(behind);
                 self.core.deliver(node, packet, &p, sack.as_ref());
             } else if let Some((now, wake)) = self.core.hosts[node].pop() {
                 match wake {

@@ -4,15 +4,15 @@
 //! Packets that have left the queue stay in the same ring until they arrive; `departed` separates the two.
 //!
 //! The queue's length is needed only where it decides something. `queue` therefore counts departures late and is an upper bound;
-//! a port whose upper bound is below `alert` accepts without looking closer. Elsewhere the queue is settled first.
+//! a port whose upper bound is below `alert` accepts without looking closer. Elsewhere the queue is settled first. So `departed` may
+//! even lag behind the ring's head, and taking an arrived packet out costs nothing but moving the head.
 
 use super::occupancy::{Counters, Occupancy};
-use super::packet::{Packet, ecn, flag};
+use super::packet::{Packet, ecn};
 use super::ring::Ring;
 use crate::config::PortConfig;
 use forebay_queues::{Arrival, Discipline, DropReason, QueueState, Verdict};
 use forebay_units::{PortId, QueueLen};
-use std::collections::VecDeque;
 
 /// Counters of a port since the start or the end of the warm-up.
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,34 +44,31 @@ pub struct Port {
     /// Waiting and flying packets.
     pub ring: Ring,
     departed: u32,
+    /// The receiving node.
+    pub to: u32,
     busy_until: u64,
-    ps_per_byte: u64,
     delay: u64,
+    ps_per_byte: u64,
     /// Upper bound of the queue; exact after `settle`.
     queue: QueueState,
     /// An arrival that finds less than this in `queue` is accepted without a closer look.
     alert: QueueState,
+    /// Place among the inputs of all nodes.
+    pub input: u32,
     /// Counters.
     pub stats: PortStats,
-    /// Input slot at the receiving node.
-    pub in_slot: u32,
-    /// The receiving node.
-    pub to: u32,
     discipline: Discipline,
     limit: QueueState,
     /// Counters of rare events.
     pub events: PortEvents,
     /// Packets queued before the end of the warm-up.
     before: u64,
-    /// Of a link without delay: packets (departure, wire bytes) that the other end has taken, while this end may still have to look at
-    /// a time before their departure. With a delay they left in an earlier window.
-    lagging: VecDeque<(u64, u16)>,
     observer: Option<Box<Occupancy>>,
 }
 
 impl Port {
-    /// A port as configured; `in_slot` is its place among the inputs of the receiving node.
-    pub fn new(c: &PortConfig, in_slot: u32) -> Port {
+    /// A port as configured; `input` is its place among the inputs of all nodes.
+    pub fn new(c: &PortConfig, input: u32) -> Port {
         let (packets, bytes) = match c.buffer {
             None => (u32::MAX, u64::MAX),
             Some(QueueLen::Packets(n)) => (u32::try_from(n).unwrap_or(u32::MAX), u64::MAX),
@@ -86,13 +83,12 @@ impl Port {
             queue: QueueState::default(),
             alert: QueueState::default(),
             stats: PortStats::default(),
-            in_slot,
+            input,
             to: c.to,
             discipline: c.queue.clone(),
             limit: QueueState { packets, bytes },
             events: PortEvents::default(),
             before: 0,
-            lagging: VecDeque::new(),
             observer: None,
         }
     }
@@ -125,12 +121,6 @@ impl Port {
     /// rate capture a full queue for good, since every one of its packets arrives as a place becomes free.
     #[inline]
     pub fn settle(&mut self, now: u64) {
-        while let Some(&(departure, wire)) = self.lagging.front()
-            && departure < now
-        {
-            self.lagging.pop_front();
-            self.leave(departure, wire);
-        }
         let horizon = now + self.delay;
         while self.departed != self.ring.tail() && self.ring.packet(self.departed).arrival < horizon {
             self.depart();
@@ -139,20 +129,13 @@ impl Port {
 
     #[inline]
     fn depart(&mut self) {
-        let packet = self.ring.packet(self.departed);
-        let (departure, wire) = (packet.arrival - self.delay, packet.wire);
-        self.departed = self.ring.next(self.departed);
-        self.leave(departure, wire);
-    }
-
-    /// A packet of `wire` bytes left the queue at `departure`.
-    #[inline]
-    fn leave(&mut self, departure: u64, wire: u16) {
         if self.observer.is_some() {
+            let departure = self.ring.packet(self.departed).arrival - self.delay;
             self.record(departure);
         }
         self.queue.packets -= 1;
-        self.queue.bytes -= u64::from(wire);
+        self.queue.bytes -= u64::from(self.ring.packet(self.departed).wire);
+        self.departed = self.ring.next(self.departed);
     }
 
     #[cold]
@@ -169,34 +152,45 @@ impl Port {
         }
     }
 
-    /// Queues `packet`, which is at the port completely at `now`, or says why not. On success returns the arrival time at the
+    /// Queues `packet`, in which `fill` completes the sequence number and the like, and which is at the port completely at `now`, or
+    /// says why not. On success returns the arrival time at the
     /// other end; if the packet announces SACK blocks, they must be pushed to the ring next.
     #[inline(always)]
-    pub fn enqueue(&mut self, now: u64, packet: &Packet) -> Result<u64, DropReason> {
+    pub fn enqueue(&mut self, now: u64, packet: &Packet, fill: impl FnOnce(&mut Packet)) -> Result<u64, DropReason> {
         let wire = u64::from(packet.wire);
+        let mut mark = 0;
         if self.busy_until < now && self.alert.packets > 0 {
             // Idle: everything has left, without counting one by one.
             self.departed = self.ring.tail();
-            self.queue = QueueState::default();
-            if self.delay == 0 {
-                self.lagging.clear();
+            self.queue = QueueState { packets: 1, bytes: wire };
+        } else {
+            if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > self.alert.bytes {
+                mark = self.examine(now, packet)?;
             }
+            self.queue.packets += 1;
+            self.queue.bytes += wire;
         }
-        let mut mark = 0;
-        if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > self.alert.bytes {
-            mark = self.examine(now, packet)?;
+        if !self.ring.has_room() {
+            self.make_room(now);
         }
         let start = self.busy_until.max(now);
         let departure = start + ((wire * self.ps_per_byte) >> 16);
         self.busy_until = departure;
         let arrival = departure + self.delay;
-        self.ring.push(packet, arrival, mark);
-        self.queue.packets += 1;
-        self.queue.bytes += wire;
+        self.ring.push(packet, arrival, mark, fill);
         self.stats.sent_pkts += 1;
         self.stats.sent_bytes += wire;
         self.stats.sojourn += u128::from(departure - now);
         Ok(arrival)
+    }
+
+    /// Gives up the slots of packets that have left the queue and arrived.
+    #[inline(never)]
+    fn make_room(&mut self, now: u64) {
+        self.settle(now);
+        let head = self.ring.head();
+        let lags = (self.departed.wrapping_sub(head) as i32) < 0;
+        self.ring.make_room(if lags { self.departed } else { head });
     }
 
     /// Looks closely at an arrival: is there room, and what does the discipline say? Returns the ECN bits to set.
@@ -232,6 +226,10 @@ impl Port {
             let quiet = self.discipline.quiet_below();
             self.alert.packets = self.limit.packets.min(quiet.packets).min(self.events.max_pkts);
             self.alert.bytes = self.limit.bytes.min(quiet.bytes);
+            if self.alert.bytes < u64::from(u16::MAX) {
+                // Even a single packet may be too large.
+                self.alert.packets = 0;
+            }
         }
     }
 
@@ -246,30 +244,6 @@ impl Port {
         self.events.dropped[index] += 1;
         self.events.dropped_bytes += wire;
         reason
-    }
-
-    /// Removes the packet at the head, which has arrived at the other end.
-    #[inline]
-    pub fn pop(&mut self) {
-        let head = self.ring.head();
-        let packet = *self.ring.packet(head);
-        self.pop_known(&packet);
-    }
-
-    /// As [`Port::pop`], for a caller who has read the packet at the head.
-    #[inline(always)]
-    pub fn pop_known(&mut self, packet: &Packet) {
-        let head = self.ring.head();
-        let slots = 1 + u32::from(packet.flags & flag::EXT != 0);
-        if self.departed == head {
-            self.departed = head.wrapping_add(slots);
-            if self.delay == 0 {
-                self.lagging.push_back((packet.arrival, packet.wire));
-            } else {
-                self.leave(packet.arrival - self.delay, packet.wire);
-            }
-        }
-        self.ring.advance(slots);
     }
 
     /// Brings the counters to `now`, which is not before any event at this port: queue settled, recorder up to date. Returns the
@@ -292,10 +266,6 @@ impl Port {
     /// When they are not.
     pub fn audit(&self) {
         let (mut packets, mut bytes, mut position) = (0, 0, self.departed);
-        for &(_, wire) in &self.lagging {
-            packets += 1;
-            bytes += u64::from(wire);
-        }
         while position != self.ring.tail() {
             packets += 1;
             bytes += u64::from(self.ring.packet(position).wire);

@@ -31,7 +31,7 @@ impl Sender {
         let acked = ack - self.una;
         let rtt = if acked > 0 { self.advance(c, now, ack, p.ts) } else { None };
         let ece = self.ecn && p.has(flag::ECE);
-        let mut facts = Ack {
+        let facts = Ack {
             now,
             snd_una: self.una,
             snd_nxt: self.nxt,
@@ -52,13 +52,16 @@ impl Sender {
         }
         self.law.in_ack_event(&mut self.w, &facts);
         if self.sack.is_some() {
-            self.on_ack_sack(c, &mut facts, sack, out);
+            // Copies for the rare branches keep the facts of the usual one in registers.
+            self.on_ack_sack(c, &mut { facts }, sack, out);
         } else if acked > 0 {
             self.on_new_ack(c, &facts, out);
         } else if self.flight() > 0 && !window_update {
-            self.on_duplicate(c, &facts, out);
+            self.on_duplicate(c, &{ facts }, out);
         }
-        self.stats.cwnd_max = self.stats.cwnd_max.max(self.w.cwnd);
+        if self.w.cwnd > self.stats.cwnd_max {
+            self.stats.cwnd_max = self.w.cwnd;
+        }
         if self.una > self.written {
             // The FIN is acknowledged.
             self.finish(c, now, p, out);
@@ -118,6 +121,7 @@ impl Sender {
         if !self.ecn {
             self.template.meta &= !ecn::MASK;
         }
+        self.plain &= self.ecn == (c.ecn != Ecn::Off);
         self.shift = p.len as u8;
         // RFC 7323 section 2.2: not scaled, so at most 65 535 until the first ACK of data.
         self.edge = u64::from(p.win);

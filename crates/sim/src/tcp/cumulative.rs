@@ -10,7 +10,7 @@ impl Sender {
     #[inline]
     pub(super) fn on_new_ack(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
         match self.ca {
-            CaState::Recovery => return self.on_recovery_ack(c, ack, out),
+            CaState::Recovery => return self.on_recovery_ack(c, &{ *ack }, out),
             CaState::Loss => {
                 if self.una >= self.recover {
                     self.ca = CaState::Open;
@@ -25,6 +25,8 @@ impl Sender {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn on_recovery_ack(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
         self.law.pkts_acked(&mut self.w, ack);
         if self.una >= self.recover || c.recovery == Recovery::Reno {
@@ -53,6 +55,8 @@ impl Sender {
     }
 
     /// A duplicate ACK.
+    #[cold]
+    #[inline(never)]
     pub(super) fn on_duplicate(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
         self.dupacks += 1;
         match self.ca {

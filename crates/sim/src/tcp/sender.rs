@@ -122,6 +122,8 @@ pub struct Sender {
     pub(super) addr: Address,
     /// A full new segment, but for sequence number and timestamp.
     pub(super) template: Packet,
+    /// Whether new full segments are nothing but copies of the template: no scoreboard, no timed segment, ECN as configured.
+    pub(super) plain: bool,
     /// Index of the transport it belongs to.
     pub group: u16,
     /// Life phase.
@@ -209,6 +211,7 @@ impl Sender {
         Sender {
             addr,
             template: full_segment(c, addr),
+            plain: sack.is_none() && c.timestamps,
             group: 0,
             phase: Phase::Closed,
             ca: CaState::Open,

@@ -31,7 +31,7 @@ impl Sender {
     /// Congestion window in bytes. The FIN takes a sequence number but no room: once it is outstanding, `pipe` counts one too many.
     #[inline]
     fn window_bytes(&self, c: &TcpConfig) -> u64 {
-        (self.w.cwnd * f64::from(c.mss)) as u64 + u64::from(self.high > self.written)
+        (self.w.cwnd * f64::from(c.mss)) as i64 as u64 + u64::from(self.high > self.written)
     }
 
     /// Bytes in the network: RFC 6675's pipe with SACK, the flight size without.
@@ -80,7 +80,8 @@ impl Sender {
             pipe += len;
         }
         // Linux tcp_is_cwnd_limited: in slow start a window half used counts as filled.
-        self.cwnd_limited |= if self.w.in_slow_start() { 2 * pipe >= window } else { pipe + u64::from(c.mss) > window };
+        self.cwnd_limited =
+            self.cwnd_limited || if self.w.in_slow_start() { 2 * pipe >= window } else { pipe + u64::from(c.mss) > window };
         self.nxt != first
     }
 
@@ -91,21 +92,23 @@ impl Sender {
         let mss = u64::from(c.mss);
         // The last segment may be short or carry the FIN: it is not for here.
         let limit = self.edge.min(self.written.saturating_sub(1)).min(self.nxt.saturating_add(room));
-        let usual =
-            self.sack.is_none() && self.nxt == self.high && self.ecn == (c.ecn != Ecn::Off) && c.timestamps && !self.cwr_pending;
         let first = self.nxt;
-        if !usual || first + mss > limit {
+        if first + mss > limit || !self.plain || first != self.high || self.cwr_pending {
             return 0;
         }
-        let mut p = self.template;
-        p.ts = (now / 1000) as u32;
+        let ts = (now / 1000) as u32;
+        let mut sent = 0;
         while self.nxt + mss <= limit {
-            p.seq = self.addr.wire(self.nxt);
-            out.emit(p, None);
+            let seq = self.addr.wire(self.nxt);
+            out.emit_from(&self.template, |p| {
+                p.seq = seq;
+                p.ts = ts;
+            });
             self.nxt += mss;
-            self.packets += 1;
-            self.stats.segs_sent += 1;
+            sent += 1;
         }
+        self.packets += sent;
+        self.stats.segs_sent += sent;
         self.high = self.nxt;
         self.last_tx = now;
         if self.timer == Timer::Idle {
