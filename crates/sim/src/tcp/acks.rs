@@ -198,7 +198,10 @@ impl Sender {
         self.law.pkts_acked(&mut self.w, ack);
         // RFC 3168 section 6.1.2: no increase on an ACK with ECE. DCTCP decides for itself.
         let held = ack.ece && c.ecn == Ecn::Classic;
-        if !held && (!c.cwnd_validation || self.cwnd_limited) {
+        // Linux tcp_is_cwnd_limited: in slow start a window more than half used counts.
+        let used =
+            || self.cwnd_limited || (self.w.in_slow_start() && self.w.cwnd * f64::from(c.mss) < 2.0 * self.max_flight as f64);
+        if !held && (!c.cwnd_validation || used()) {
             self.law.cong_avoid(&mut self.w, ack);
         }
     }

@@ -65,6 +65,8 @@ impl Sender {
             }
         } else if self.ca == CaState::Loss && ack.acked > 0 {
             self.grow(c, ack);
+        } else if ack.acked > 0 {
+            self.law.pkts_acked(&mut self.w, ack);
         }
         if c.prr && matches!(self.ca, CaState::Recovery | CaState::Cwr) {
             self.proportional_window(c, ack.delivered);
@@ -172,14 +174,15 @@ impl Sender {
         if !done {
             return;
         }
-        if self.ca != CaState::Loss {
-            self.w.cwnd = self.w.ssthresh;
-        }
+        let reduction = self.ca != CaState::Loss;
         if let (Some(s), true) = (&mut self.sack, self.ca >= CaState::Recovery) {
             s.rack.on_recovery_end();
         }
         self.ca = CaState::Open;
-        self.law.cwnd_event(&mut self.w, Event::Complete);
+        if reduction {
+            self.w.cwnd = self.w.ssthresh;
+            self.law.cwnd_event(&mut self.w, Event::Complete);
+        }
     }
 
     /// Remembers the window at the start of an episode, for undoing it. One that interrupts another keeps the first one's memory.

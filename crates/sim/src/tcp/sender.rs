@@ -170,6 +170,9 @@ pub struct Sender {
     /// Timed segment of a stack without timestamps: (offset that must be acknowledged, send time).
     pub(super) timed: Option<(u64, u64)>,
     pub(super) last_tx: u64,
+    /// Most data outstanding in the window of data that ends at `usage_end`, for window validation.
+    pub(super) max_flight: u64,
+    pub(super) usage_end: u64,
     /// Deadline that partial acknowledgements after the first must not move (RFC 6582 section 4).
     pub(super) held_deadline: u64,
     /// The law.
@@ -240,6 +243,8 @@ impl Sender {
             armed: u64::MAX,
             timed: None,
             last_tx: u64::MAX,
+            max_flight: 0,
+            usage_end: 0,
             held_deadline: u64::MAX,
             law: c.law.start(),
             message: (0, 0, u64::MAX),

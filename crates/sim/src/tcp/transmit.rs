@@ -53,14 +53,14 @@ impl Sender {
         let extra =
             if disorder && c.limited_transmit && self.sack.is_none() { u64::from(self.dupacks.min(2) * c.mss) } else { 0 };
         let mut pipe = self.pipe();
-        self.cwnd_limited = false;
+        let mut limited = false;
         pipe += self.send_full(c, now, window.saturating_sub(pipe), out);
         while self.nxt < end {
             let len = self.segment_len(c, self.nxt);
             // A full segment with the FIN must fit a window of one segment, or it could never be sent after a timeout.
             let room = len.min(u64::from(c.mss));
             if pipe + room > window + extra {
-                self.cwnd_limited = true;
+                limited = true;
                 break;
             }
             let mut len = len;
@@ -79,10 +79,22 @@ impl Sender {
             self.send_segment(c, now, offset, len, out);
             pipe += len;
         }
-        // Linux tcp_is_cwnd_limited: in slow start a window half used counts as filled.
-        self.cwnd_limited =
-            self.cwnd_limited || if self.w.in_slow_start() { 2 * pipe >= window } else { pipe + u64::from(c.mss) > window };
-        self.nxt != first
+        let sent = self.nxt != first;
+        if c.cwnd_validation && (sent || limited) {
+            self.note_usage(limited || pipe + u64::from(c.mss) > window);
+        }
+        sent
+    }
+
+    /// Linux tcp_cwnd_validate: the strongest sign that the window is in use holds for a window of data, also when the application
+    /// has nothing more to send.
+    fn note_usage(&mut self, limited: bool) {
+        let flight = self.flight();
+        if limited || self.una >= self.usage_end || (!self.cwnd_limited && flight > self.max_flight) {
+            self.cwnd_limited = limited;
+            self.max_flight = flight;
+            self.usage_end = self.nxt;
+        }
     }
 
     /// The usual case, for stacks without SACK: full segments of new data within the window. Returns the bytes sent; what is left,
@@ -126,7 +138,6 @@ impl Sender {
             let Some(index) = s.board.next_lost() else { return };
             let len = u64::from(s.board.get(index).len);
             if s.board.pipe(self.nxt - self.una) + len > window {
-                self.cwnd_limited = true;
                 return;
             }
             self.retransmit_index(c, now, index, out);

@@ -260,11 +260,8 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         if s.phase == Phase::Done && self.done == 0 {
             self.done = self.now;
         }
-        let same = |l: &Point| {
-            (l.cwnd, l.ssthresh, l.ca) == (point.cwnd, point.ssthresh, point.ca)
-                && !(l.alpha < point.alpha || l.alpha > point.alpha)
-        };
-        if !self.trace.last().is_some_and(same) {
+        let facts = |l: &Point| (l.cwnd.to_bits(), l.ssthresh.to_bits(), l.alpha.to_bits(), l.ca);
+        if self.trace.last().map(facts) != Some(facts(&point)) {
             self.trace.push(point);
         }
     }

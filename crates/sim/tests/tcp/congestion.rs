@@ -69,11 +69,27 @@ fn window_validation() {
 /// Linux tcp_is_cwnd_limited: in slow start a window more than half used grows.
 #[test]
 fn half_a_window_counts_in_slow_start() {
-    for (outstanding, after) in [(4, 10.0), (5, 15.0)] {
+    for (outstanding, after) in [(5, 10.0), (6, 16.0)] {
         let mut t = Script::new(config("linux", "newreno"), outstanding);
         t.at(200).ack(outstanding);
         assert_eq!(t.cwnd(), after, "{outstanding} of 10");
     }
+}
+
+/// Linux tcp_cwnd_validate: a window that was full once is in use until all of it is acknowledged, although nothing follows.
+#[test]
+fn tail_of_a_message_grows() {
+    let mut t = Script::new(config("linux", "newreno"), 10);
+    for n in 1..=10 {
+        t.ack(n);
+    }
+    assert_eq!(t.cwnd(), 20.0);
+    // The next message is too short for that window: it leaves it as it is.
+    t.write(9);
+    for n in 11..=19 {
+        t.ack(n);
+    }
+    assert_eq!(t.cwnd(), 20.0);
 }
 
 /// Every law starts with the profile's window and without a threshold.

@@ -122,7 +122,6 @@ fn probe_with_the_last_segment() {
 fn repaired_tail_reduces() {
     let mut t = Script::new(linux(10), 10);
     t.at(200).ack(9);
-    let window = t.cwnd();
     t.sent();
     t.timer();
     assert_eq!(t.sent(), "9r");
@@ -130,6 +129,7 @@ fn repaired_tail_reduces() {
     t.at(now).ack(10);
     assert_eq!(t.ssthresh(), f64::INFINITY, "not known before new data is acknowledged");
     t.write(1);
+    let window = t.cwnd();
     t.at(now + 100).ack(11);
     assert_eq!((t.ssthresh(), t.cwnd()), (window / 2.0, window / 2.0));
     t.write(1);
