@@ -25,8 +25,8 @@ struct Weather {
 
 fn weather() -> impl Strategy<Value = Weather> {
     let chance = || prop_oneof![3 => Just(0u8), 3 => 0..20u8, 2 => 20..128u8];
-    (chance(), chance(), prop_oneof![Just(0u8), any::<u8>()], chance(), chance(), 1..400u64, 20..2000usize, any::<u64>()).prop_map(
-        |(lose_data, lose_acks, mark, late, twice, most, packets, seed)| Weather {
+    (chance(), chance(), prop_oneof![Just(0u8), any::<u8>()], chance(), chance(), 1..400u64, 20..2000usize, any::<u64>())
+        .prop_map(|(lose_data, lose_acks, mark, late, twice, most, packets, seed)| Weather {
             lose_data,
             lose_acks,
             mark,
@@ -35,8 +35,7 @@ fn weather() -> impl Strategy<Value = Weather> {
             most,
             packets,
             seed,
-        },
-    )
+        })
 }
 
 /// SplitMix64 of the packet's number: the fate of a packet does not depend on those of others, so that cases shrink well.

@@ -91,6 +91,11 @@ impl CongestionControl for Dctcp {
         .max(self.c.min_cwnd)
     }
 
+    fn loss_outweighs_marks(&self) -> bool {
+        // RFC 8257 section 3.5; Linux dctcp_react_to_loss.
+        true
+    }
+
     fn cwnd_event(&mut self, _w: &mut Window, event: Event) {
         if let Event::Timeout { snd_max } = event {
             // Marks counted before the timeout belong to a window that no longer exists; alpha itself is kept.

@@ -163,6 +163,7 @@ impl Sender {
         self.w.flight = self.flight_segments(c);
         self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Ecn);
         self.begin_reduction(self.nxt);
+        self.cut_by_marks = true;
         if c.prr {
             self.begin_cwr();
         } else {
@@ -178,7 +179,13 @@ impl Sender {
     pub(super) fn begin_reduction(&mut self, end: u64) {
         self.cwr_end = end;
         self.cwr_pending = self.ecn;
+        self.cut_by_marks = false;
         self.disturbed = true;
+    }
+
+    /// Whether marks have reduced the window that the oldest outstanding byte belongs to, and the law lets a loss in it rest with that.
+    pub(super) fn marks_answered(&self) -> bool {
+        self.cut_by_marks && self.una < self.cwr_end && !self.law.loss_outweighs_marks()
     }
 
     /// Growth on an ACK that advanced and reduced nothing.

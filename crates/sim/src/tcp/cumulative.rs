@@ -78,8 +78,10 @@ impl Sender {
     fn enter_fast_recovery(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         self.ca = CaState::Recovery;
         self.stats.fast_retx += 1;
-        self.w.flight = self.flight_segments(c);
-        self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Loss);
+        if !self.marks_answered() {
+            self.w.flight = self.flight_segments(c);
+            self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Loss);
+        }
         self.recover = self.high;
         // One reduction per window, whichever signal came first (RFC 8257 section 3.3, RFC 3168 section 6.1.2).
         self.begin_reduction(self.high);

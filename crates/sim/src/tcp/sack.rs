@@ -130,17 +130,17 @@ impl Sender {
         self.stats.fast_retx += 1;
         self.w.flight = self.flight_segments(c);
         let flight = self.flight();
-        // A reduction after ECE that still runs stands for this window too (RFC 8257 section 3.3; Linux tcp_enter_recovery).
-        let reduced = self.ca == CaState::Cwr;
-        if !reduced {
+        let answered = self.marks_answered();
+        if self.ca != CaState::Cwr {
             self.remember_prior();
         }
+        let running = answered && self.ca == CaState::Cwr;
         self.ca = CaState::Recovery;
-        if !reduced {
+        if !answered {
             self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Loss);
         }
         if let Some(s) = &mut self.sack {
-            if !reduced {
+            if !running {
                 s.prr = Prr::begin(flight);
             }
             s.rescued = false;
@@ -207,6 +207,7 @@ impl Sender {
         self.ca = CaState::Open;
         self.dupacks = 0;
         self.recover = self.una;
+        self.cwr_end = self.una;
         true
     }
 

@@ -133,6 +133,8 @@ pub struct Sender {
     pub(super) fin: bool,
     pub(super) ecn: bool,
     pub(super) cwr_pending: bool,
+    /// The last reduction answered ECE.
+    pub(super) cut_by_marks: bool,
     pub(super) first_partial: bool,
     pub(super) cwnd_limited: bool,
     pub(super) syn_retx: bool,
@@ -214,6 +216,7 @@ impl Sender {
             fin: false,
             ecn: c.ecn != Ecn::Off,
             cwr_pending: false,
+            cut_by_marks: false,
             first_partial: false,
             cwnd_limited: false,
             syn_retx: false,

@@ -52,7 +52,8 @@ impl Sender {
         // RFC 5681 section 3.1: when the same data times out again, ssthresh stays. Linux (tcp_enter_loss) also reduces once only when
         // a timeout ends a reduction that has begun.
         let repeated = self.ca == CaState::Loss && self.rtt.backoff > 0;
-        let reduced = c.rto_rule == RtoRule::Linux && matches!(self.ca, CaState::Cwr | CaState::Recovery);
+        let reduced =
+            self.marks_answered() || (c.rto_rule == RtoRule::Linux && matches!(self.ca, CaState::Cwr | CaState::Recovery));
         if !repeated && !reduced {
             self.w.flight = self.flight_segments(c);
             self.remember_prior();

@@ -91,7 +91,8 @@ impl Sender {
         let mss = u64::from(c.mss);
         // The last segment may be short or carry the FIN: it is not for here.
         let limit = self.edge.min(self.written.saturating_sub(1)).min(self.nxt.saturating_add(room));
-        let usual = self.sack.is_none() && self.nxt == self.high && self.ecn == (c.ecn != Ecn::Off) && c.timestamps && !self.cwr_pending;
+        let usual =
+            self.sack.is_none() && self.nxt == self.high && self.ecn == (c.ecn != Ecn::Off) && c.timestamps && !self.cwr_pending;
         let first = self.nxt;
         if !usual || first + mss > limit {
             return 0;

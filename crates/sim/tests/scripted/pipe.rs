@@ -2,10 +2,11 @@
 //! connection is held against an independent model of the byte stream, and checked for stalls.
 
 use super::{Tape, addresses};
+use forebay_sim::cc::CongestionControl;
 use forebay_sim::config::TcpConfig;
 use forebay_sim::net::packet::{Packet, SackBlocks, ecn, flag};
 use forebay_sim::tcp::receiver::Receiver;
-use forebay_sim::tcp::sender::{Phase, Sender};
+use forebay_sim::tcp::sender::{CaState, Phase, Sender};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::BinaryHeap;
@@ -47,6 +48,20 @@ pub const LOSE: Fate = Fate { lost: true, ..PASS };
 /// Marked.
 pub const MARK: Fate = Fate { marked: true, ..PASS };
 
+/// A sample of the sender.
+#[derive(Debug, Clone, Copy)]
+pub struct Point {
+    pub now: u64,
+    pub cwnd: f64,
+    pub ssthresh: f64,
+    /// NaN for laws without.
+    pub alpha: f64,
+    pub una: u64,
+    /// Next offset to send, before the step.
+    pub nxt: u64,
+    pub ca: CaState,
+}
+
 type Flying = (u64, u64, bool, usize);
 
 /// The connection and the pipe.
@@ -59,14 +74,17 @@ pub struct Pipe<J> {
     pub delay: u64,
     judge: J,
     isn: u32,
+    nxt: u64,
+    /// When the connection was closed, ps.
+    pub done: u64,
     flying: BinaryHeap<Reverse<Flying>>,
     packets: Vec<(Packet, Option<SackBlocks>)>,
     counts: [usize; 2],
     sent: BTreeMap<i64, usize>,
     /// Intervals of the stream that reached the receiver: start -> end.
     reached: BTreeMap<u64, u64>,
-    /// (time, cwnd, ssthresh) after every step that changed one of them.
-    pub trace: Vec<(u64, f64, f64)>,
+    /// The sender after every step that changed its window, threshold or alpha.
+    pub trace: Vec<Point>,
     /// Every packet of the sender: (time, offset, flags, ECN field).
     pub log: Vec<Seen>,
 }
@@ -85,6 +103,8 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             delay: 50 * super::US,
             judge,
             isn,
+            nxt: 0,
+            done: 0,
             flying: BinaryHeap::new(),
             packets: Vec::new(),
             counts: [0; 2],
@@ -227,8 +247,25 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         assert!(!waiting || s.deadline != u64::MAX, "stalled: data outstanding, no timer: {s:?}");
         let idle = s.phase == Phase::Established && s.una == s.nxt;
         assert!(!idle || s.all_acked(), "stalled: data to send, nothing outstanding: {s:?}");
-        if self.trace.last().is_none_or(|l| (l.1, l.2) != (s.w.cwnd, s.w.ssthresh)) {
-            self.trace.push((self.now, s.w.cwnd, s.w.ssthresh));
+        let point = Point {
+            now: self.now,
+            cwnd: s.w.cwnd,
+            ssthresh: s.w.ssthresh,
+            alpha: s.law.alpha(),
+            una: s.una,
+            nxt: self.nxt,
+            ca: s.ca,
+        };
+        self.nxt = s.nxt;
+        if s.phase == Phase::Done && self.done == 0 {
+            self.done = self.now;
+        }
+        let same = |l: &Point| {
+            (l.cwnd, l.ssthresh, l.ca) == (point.cwnd, point.ssthresh, point.ca)
+                && !(l.alpha < point.alpha || l.alpha > point.alpha)
+        };
+        if !self.trace.last().is_some_and(same) {
+            self.trace.push(point);
         }
     }
 }
