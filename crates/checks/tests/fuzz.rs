@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 fn link(buffered: bool) -> impl Strategy<Value = String> {
     let rate = prop::sample::select(vec!["37Mbps", "100Mbps", "1Gbps", "2.5Gbps", "10Gbps", "123456789bps"]);
-    let delay = prop_oneof![1..20u64, 1..2_000u64, 2_000..1_000_000u64];
+    let delay = prop_oneof![Just(0u64), 1..2_000u64, 2_000..1_000_000u64];
     let buffer = prop_oneof![(1..60u64).prop_map(|n| format!("{n}pkt")), (1_600..60_000u64).prop_map(|n| format!("{n}B"))];
     (rate, delay, prop::option::of(buffer), 1..40u64).prop_map(move |(rate, delay, buffer, k)| {
         let queue = match &buffer {
@@ -20,7 +20,7 @@ fn link(buffered: bool) -> impl Strategy<Value = String> {
 }
 
 fn topology() -> impl Strategy<Value = String> {
-    let shared = prop::option::of((4_000..200_000u64, 0.05..8.0f64));
+    let shared = prop::option::of((40_000..400_000u64, 0.05..8.0f64));
     let shape = prop_oneof![
         (1..9u32, link(true), link(true))
             .prop_map(|(n, a, b)| format!("kind = \"many-to-one\"\nsenders = {n}\naccess = {a}\nbottleneck = {b}\n")),

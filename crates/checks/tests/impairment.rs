@@ -32,7 +32,7 @@ fn trains(o: &Outcome) -> Vec<(u32, f64)> {
     (0..5)
         .map(|conn| {
             let rtos = o.report.flows.iter().filter(|f| f.conn_id == conn).map(|f| f.rtos).sum();
-            let before = o.report.tcp.iter().filter(|r| r.conn_id == conn && r.time_ps < 500_000_000_000).last();
+            let before = o.report.tcp.iter().rfind(|r| r.conn_id == conn && r.time_ps < 500_000_000_000);
             (rtos, before.map_or(0.0, |r| r.cwnd))
         })
         .collect()
