@@ -172,6 +172,9 @@ impl Core {
                 host.segment = port.rate.tx_time(u64::from(full)).0;
             }
         }
+        for (id, port) in network.ports.iter().enumerate().filter(|(_, p)| network.nodes[p.to as usize].host) {
+            hosts[port.to as usize].input = id as u32;
+        }
         let groups = tcp.len();
         let jitter = tcp.iter().map(|c| c.send_jitter.map(|t| t.0)).collect();
         Core {

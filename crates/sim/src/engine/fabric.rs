@@ -143,7 +143,14 @@ impl Fabric {
 
     /// Hands a packet, completed by `fill`, to an egress port at `now`.
     #[inline(always)]
-    pub fn enqueue(&mut self, port: PortId, now: u64, packet: &Packet, sack: Option<&SackBlocks>, fill: impl FnOnce(&mut Packet)) {
+    pub fn enqueue(
+        &mut self,
+        port: PortId,
+        now: u64,
+        packet: &Packet,
+        sack: Option<&SackBlocks>,
+        fill: impl FnOnce(&mut Packet),
+    ) {
         let p = &mut self.ports[port];
         let idle = p.ring.is_empty();
         match p.enqueue(now, packet, fill) {
@@ -285,12 +292,6 @@ impl Fabric {
             used += self.ports[p].queued_bytes();
         }
         pool.admits(used, self.ports[to].queued_bytes(), wire)
-    }
-
-    /// The port that feeds host `node`. Hosts have one.
-    #[inline]
-    pub fn host_input(&self, node: u32) -> PortId {
-        self.feeder[self.nodes[node].in_first]
     }
 }
 
