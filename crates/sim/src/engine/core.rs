@@ -70,6 +70,11 @@ pub struct Core {
     pub hosts: Arena<Host>,
     /// Transports.
     pub tcp: Arena<TcpConfig>,
+    /// A packet was dropped in an earlier window: from now on the processing jitter applies to every connection. At equal rates one
+    /// that never loses would otherwise keep its phase and shut the others out.
+    pub lossy: bool,
+    /// A packet was dropped, possibly in this window.
+    pub(super) any_drop: bool,
     /// Bound of the processing jitter by transport, ps; `None`: a full segment at the host's rate.
     pub(super) jitter: Arena<Option<u64>>,
     /// Sending endpoints by slot.
@@ -172,10 +177,15 @@ impl Core {
                 host.segment = port.rate.tx_time(u64::from(full)).0;
             }
         }
+        for (id, port) in network.ports.iter().enumerate().filter(|(_, p)| network.nodes[p.to as usize].host) {
+            hosts[port.to as usize].input = id as u32;
+        }
         let groups = tcp.len();
         let jitter = tcp.iter().map(|c| c.send_jitter.map(|t| t.0)).collect();
         Core {
             fabric,
+            lossy: false,
+            any_drop: false,
             jitter: Arena::new(jitter),
             hosts: Arena::new(hosts),
             tcp: Arena::new(tcp),
@@ -319,7 +329,7 @@ impl Core {
         let sender = &mut self.senders[conn];
         let group = u32::from(sender.group);
         let host_state = &mut self.hosts[host];
-        let jitter = if sender.disturbed { self.jitter[group].unwrap_or(host_state.segment) } else { 0 };
+        let jitter = if sender.disturbed || self.lossy { self.jitter[group].unwrap_or(host_state.segment) } else { 0 };
         let mut nic = Nic { fabric: &mut self.fabric, host: host_state, now, jitter };
         call(sender, &self.tcp[group], &mut nic);
         self.arm_sender(conn, host);

@@ -293,12 +293,6 @@ impl Fabric {
         }
         pool.admits(used, self.ports[to].queued_bytes(), wire)
     }
-
-    /// The port that feeds host `node`. Hosts have one.
-    #[inline]
-    pub fn host_input(&self, node: u32) -> PortId {
-        self.feeder[self.nodes[node].in_first]
-    }
 }
 
 /// Sorts by time. A window brings a node a handful of packets, mostly in order already. The sort is stable, so that packets of

@@ -5,6 +5,7 @@ use super::core::{Core, Notice};
 use super::fabric::Fabric;
 use super::hosts::Wake;
 use crate::config::{SimConfig, WorkloadKind};
+use crate::net::packet::flag;
 use crate::run::Progress;
 use crate::topology::{Fib, RouteError};
 use forebay_units::Time;
@@ -93,6 +94,7 @@ impl Simulation {
                 }
             }
             self.window();
+            self.core.lossy |= self.core.any_drop;
             if self.activations >= looked + ACTIVATIONS_PER_LOOK {
                 looked = self.activations;
                 if progress(self.progress()).is_break() {
@@ -147,50 +149,61 @@ impl Simulation {
     /// Works off a host's packets and timers of the current window, in order of time; at the same time packets come first.
     #[inline(never)]
     fn run_host(&mut self, node: u32) {
-        let end = self.core.fabric.wheel.end;
-        let input = self.core.fabric.host_input(node);
+        let core = &mut self.core;
+        let end = core.fabric.wheel.end;
+        let input = core.hosts[node].input;
         loop {
-            let ring = &self.core.fabric.ports[input].ring;
-            let timer = self.core.hosts[node].next_timer();
+            let timer = core.hosts[node].next_timer();
+            let ring = &mut core.fabric.ports[input].ring;
             let packet = if ring.is_empty() { u64::MAX } else { ring.packet(ring.head()).arrival };
             let next = packet.min(timer);
             if next >= end {
                 if next != u64::MAX {
-                    self.core.fabric.wheel.mark(node, next);
+                    core.fabric.wheel.mark(node, next);
                 }
                 return;
             }
             if packet <= timer {
                 let p = *ring.packet(ring.head());
-                let sack = ring.sack(ring.head()).copied();
-                let behind = ring.next(ring.head());
-                self.core.fabric.ports[input].ring.advance(behind);
-                self.core.deliver(node, packet, &p, sack.as_ref());
-            } else if let Some((now, wake)) = self.core.hosts[node].pop() {
-                match wake {
-                    Wake::App { app, tag } => self.apps[app as usize].on_wake(&mut self.core, app, now, tag),
-                    _ => self.core.on_wake(node, now, wake),
+                let blocks = ring.sack(ring.head()).copied();
+                ring.advance(ring.next(ring.head()));
+                if p.has(flag::ACK) {
+                    core.deliver_ack(node, &p, blocks.as_ref());
+                } else {
+                    core.deliver_data(node, &p);
                 }
+            } else {
+                Self::run_timer(core, &mut self.apps, node);
             }
-            if !self.core.notices.is_empty() {
-                self.tell_apps(next);
+            if !core.notices.is_empty() {
+                Self::tell_apps(core, &mut self.apps, next);
             }
         }
     }
 
+    /// Works off the host's earliest timer.
     #[inline(never)]
-    fn tell_apps(&mut self, now: u64) {
+    fn run_timer(core: &mut Core, apps: &mut [App], node: u32) {
+        match core.hosts[node].pop() {
+            Some((now, Wake::App { app, tag })) => apps[app as usize].on_wake(core, app, now, tag),
+            Some((now, wake)) => core.on_wake(node, now, wake),
+            None => {}
+        }
+    }
+
+    #[inline(never)]
+    fn tell_apps(core: &mut Core, apps: &mut [App], now: u64) {
         // An application's reaction may raise further notices.
         let mut next = 0;
-        while let Some(&notice) = self.core.notices.get(next) {
+        while let Some(&notice) = core.notices.get(next) {
             next += 1;
             let conn = match notice {
                 Notice::Delivered { conn, .. } | Notice::Acked { conn, .. } => conn,
             };
-            let app = self.core.streams[conn].app;
-            self.apps[app as usize].on_notice(&mut self.core, app, now, notice);
+            let app = core.streams[conn].app;
+            apps[app as usize].on_notice(core, app, now, notice);
         }
-        self.core.notices.clear();
+        core.notices.clear();
     }
 }
 

@@ -56,7 +56,7 @@ pub const PARAMS: &[Param] = &[
     p(
         "send-jitter",
         Kind::Time,
-        "random processing time of each data segment, uniform from 0, on connections that have reduced their window (against phase effects, Floyd and Jacobson 1992); default: up to one full segment at the host's rate",
+        "random processing time of each data segment, uniform from 0, once the connection has reduced its window or any packet was dropped (against phase effects, Floyd and Jacobson 1992); default: up to one full segment at the host's rate",
     ),
     p("isn", Kind::Int(0, 4_294_967_295), "initial sequence number; default: drawn per connection"),
 ];

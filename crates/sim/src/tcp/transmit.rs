@@ -53,9 +53,10 @@ impl Sender {
         let extra =
             if disorder && c.limited_transmit && self.sack.is_none() { u64::from(self.dupacks.min(2) * c.mss) } else { 0 };
         let mut pipe = self.pipe();
-        let mut limited = false;
         pipe += self.send_full(c, now, window.saturating_sub(pipe), out);
-        while self.nxt < end {
+        // Usually that was all: another full segment waits for the window.
+        let mut limited = self.nxt + u64::from(c.mss) <= self.written && pipe + u64::from(c.mss) > window + extra;
+        while self.nxt < end && !limited {
             let len = self.segment_len(c, self.nxt);
             // A full segment with the FIN must fit a window of one segment, or it could never be sent after a timeout.
             let room = len.min(u64::from(c.mss));
@@ -109,16 +110,17 @@ impl Sender {
             return 0;
         }
         let ts = (now / 1000) as u32;
-        let mut sent = 0;
-        while self.nxt + mss <= limit {
-            let seq = self.addr.wire(self.nxt);
+        let (mut next, mut sent) = (first, 0);
+        while next + mss <= limit {
+            let seq = self.addr.wire(next);
             out.emit_from(&self.template, |p| {
                 p.seq = seq;
                 p.ts = ts;
             });
-            self.nxt += mss;
+            next += mss;
             sent += 1;
         }
+        self.nxt = next;
         self.packets += sent;
         self.stats.segs_sent += sent;
         self.high = self.nxt;
