@@ -68,7 +68,9 @@ pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
     let lower = word.to_lowercase();
     names
         .into_iter()
-        .map(|n| (if n.to_lowercase().replace(['_', '-'], "") == lower.replace(['_', '-'], "") { 0 } else { distance(&lower, n) }, n))
+        .map(|n| {
+            (if n.to_lowercase().replace(['_', '-'], "") == lower.replace(['_', '-'], "") { 0 } else { distance(&lower, n) }, n)
+        })
         .filter(|(d, _)| *d <= limit)
         .min_by_key(|(d, _)| *d)
         .map(|(_, n)| n)
@@ -81,9 +83,7 @@ fn distance(a: &str, b: &str) -> usize {
     for (i, row) in rows.iter_mut().enumerate() {
         row[0] = i;
     }
-    for j in 0..=b.len() {
-        rows[0][j] = j;
-    }
+    rows[0] = (0..=b.len()).collect();
     for i in 1..=a.len() {
         for j in 1..=b.len() {
             let change = usize::from(a[i - 1] != b[j - 1]);

@@ -3,9 +3,9 @@
 //!
 //! To add a discipline: one file, one line in [`REGISTRY`], one variant in [`Discipline`].
 
+mod dctcp_step;
 mod discipline;
 mod drop_tail;
-mod dctcp_step;
 mod shared_buffer;
 
 pub use dctcp_step::DctcpStep;

@@ -185,7 +185,19 @@ mod tests {
     #[test]
     fn refuses_broken_tables() {
         let long = "1 ".repeat(5_000_000);
-        let cases = ["", "# nothing", "1 NaN", "-5 0\n10 1", "5 0\n4 1", "0 0\n10 0.7", "0 0 0 0", "1 1", "0 0\n1e300 1", "0 0\nx 1", &long];
+        let cases = [
+            "",
+            "# nothing",
+            "1 NaN",
+            "-5 0\n10 1",
+            "5 0\n4 1",
+            "0 0\n10 0.7",
+            "0 0 0 0",
+            "1 1",
+            "0 0\n1e300 1",
+            "0 0\nx 1",
+            &long,
+        ];
         for bad in cases {
             assert!(SizeTable::parse(bad, "bad").is_err(), "{}", &bad[..bad.len().min(20)]);
         }

@@ -102,6 +102,14 @@ fn shared_sites(cx: &mut Cx, values: &Values, table: &Table) {
             cx.buffers.push(BufferSite { len: QueueLen::Bytes(b.0), at });
         }
     }
+    // A lone port may hold alpha times the pool.
+    let value = |key: &str| values.0.iter().find(|(k, _)| *k == key).map(|(_, v)| v);
+    if let (Some(Value::Bytes(total)), Some(Value::Float(alpha)), Some(Value::Unset)) =
+        (value("shared-buffer"), value("shared-alpha"), value("shared-per-port"))
+    {
+        let at = table.get("shared-alpha").map_or(At { source: DEFAULTS, ..At::default() }, |i| i.node.at);
+        cx.buffers.push(BufferSite { len: QueueLen::Bytes((alpha * total.0 as f64) as u64), at });
+    }
 }
 
 /// Every marking discipline that the parameters name.

@@ -35,6 +35,10 @@ pub struct Report {
     pub tcp: Vec<TcpRow>,
     /// Barrier rounds and requests.
     pub queries: Vec<QueryRow>,
+    /// Statistics of ports, and `acked`, count from here to `end`: the end of the warm-up, rounded up to a window of the engine.
+    pub measured_from: Time,
+    /// Payload bytes acknowledged from `measured_from` on, per transport group.
+    pub acked: Vec<u64>,
     /// Simulated time at the end.
     pub end: Time,
     /// Packet transmissions: every packet, data or ACK, on every link.

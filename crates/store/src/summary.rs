@@ -148,11 +148,10 @@ pub fn summarise(info: &RunInfo, config: &SimConfig, report: &Report) -> Summary
 
 fn group(index: usize, config: &SimConfig, report: &Report) -> GroupSummary {
     let mut out = GroupSummary { name: config.groups[index].name.clone(), ..GroupSummary::default() };
-    let (mut acked, mut endless) = (0, Vec::new());
+    let mut endless = Vec::new();
     let mut fct: [Vec<f64>; 3] = Default::default();
     let mut slowdowns = Vec::new();
     for f in report.flows.iter().filter(|f| f.group as usize == index) {
-        acked += f.bytes_acked;
         out.rtos += u64::from(f.rtos);
         out.segs_retx += f.segs_retx;
         if f.size_bytes == 0 {
@@ -177,7 +176,9 @@ fn group(index: usize, config: &SimConfig, report: &Report) -> GroupSummary {
             }
         }
     }
-    let seconds = report.end.as_secs_f64();
+    // Bytes acknowledged after the warm-up, as the ports count.
+    let seconds = report.end.saturating_sub(report.measured_from).as_secs_f64();
+    let acked = report.acked.get(index).copied().unwrap_or(0);
     out.goodput_bps = if seconds > 0.0 { acked as f64 * 8.0 / seconds } else { 0.0 };
     out.fct = fct.map(p50_p99);
     out.slowdown = p50_p99(slowdowns);

@@ -114,7 +114,9 @@ mod tests {
 
     #[test]
     fn reads_and_prints_exactly() {
-        for (text, ps) in [("0.1us", 100_000), ("1.5ms", 1_500_000_000), ("25us", 25_000_000), ("3ps", 3), ("2 s", 2_000_000_000_000)] {
+        for (text, ps) in
+            [("0.1us", 100_000), ("1.5ms", 1_500_000_000), ("25us", 25_000_000), ("3ps", 3), ("2 s", 2_000_000_000_000)]
+        {
             assert_eq!(text.parse::<Time>().unwrap().0, ps, "{text}");
         }
         for text in ["0.1us", "1.5ms", "25us", "3ps", "2s", "223.36us"] {

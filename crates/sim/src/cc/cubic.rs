@@ -106,10 +106,25 @@ pub(super) const ENTRY: LawEntry = LawEntry {
         name: "cubic",
         summary: "cubic growth around the last window (RFC 9438)",
         params: &[
-            Param { key: "c", kind: Kind::Float(1e-3, 100.0), default: Some("0.4"), doc: "scaling constant C (RFC 9438 section 5)" },
-            Param { key: "beta", kind: Kind::Float(0.1, 0.99), default: Some("0.7"), doc: "multiplicative decrease factor (RFC 9438 section 4.6)" },
+            Param {
+                key: "c",
+                kind: Kind::Float(1e-3, 100.0),
+                default: Some("0.4"),
+                doc: "scaling constant C (RFC 9438 section 5)",
+            },
+            Param {
+                key: "beta",
+                kind: Kind::Float(0.1, 0.99),
+                default: Some("0.7"),
+                doc: "multiplicative decrease factor (RFC 9438 section 4.6)",
+            },
             Param { key: "fast-convergence", kind: Kind::Bool, default: Some("true"), doc: "RFC 9438 section 4.7" },
-            Param { key: "reno-friendly", kind: Kind::Bool, default: Some("true"), doc: "the Reno-friendly region of RFC 9438 section 4.3" },
+            Param {
+                key: "reno-friendly",
+                kind: Kind::Bool,
+                default: Some("true"),
+                doc: "the Reno-friendly region of RFC 9438 section 4.3",
+            },
         ],
     },
     needs_marks: false,
@@ -146,8 +161,17 @@ mod tests {
             for _ in 0..segments {
                 una += 1460;
                 let ack = Ack {
-                    now, snd_una: una, snd_nxt: una + 1_460_000, acked: 1460, delivered: 1460, ece: false, grow: 1.0, rtt: Some(rtt), srtt: rtt,
-                    min_rtt: rtt, mss: 1460,
+                    now,
+                    snd_una: una,
+                    snd_nxt: una + 1_460_000,
+                    acked: 1460,
+                    delivered: 1460,
+                    ece: false,
+                    grow: 1.0,
+                    rtt: Some(rtt),
+                    srtt: rtt,
+                    min_rtt: rtt,
+                    mss: 1460,
                 };
                 cubic.cong_avoid(&mut w, &ack);
             }

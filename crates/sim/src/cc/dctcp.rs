@@ -35,9 +35,13 @@ impl Dctcp {
     fn update_alpha(&mut self) {
         let g = self.c.g;
         if self.c.fixed_point {
-            // Linux dctcp_update_alpha: alpha is an integer of 1/1024 and loses at least one unit, so that it can reach 0.
+            // Linux dctcp_update_alpha: alpha is an integer of 1/1024. Where the shift leaves nothing, all of it goes
+            // (min_not_zero), so that it can reach 0.
             let old = (self.alpha * 1024.0) as u64;
-            let decay = ((old as f64 * g) as u64).max(u64::from(old > 0));
+            let decay = match (old as f64 * g) as u64 {
+                0 => old,
+                decay => decay,
+            };
             let gain = (self.bytes_marked as f64 * 1024.0 * g) as u64 / self.bytes_acked;
             self.alpha = (old - decay + gain).min(1024) as f64 / 1024.0;
         } else {
@@ -87,6 +91,11 @@ impl CongestionControl for Dctcp {
         .max(self.c.min_cwnd)
     }
 
+    fn loss_outweighs_marks(&self) -> bool {
+        // RFC 8257 section 3.5; Linux dctcp_react_to_loss.
+        true
+    }
+
     fn cwnd_event(&mut self, _w: &mut Window, event: Event) {
         if let Event::Timeout { snd_max } = event {
             // Marks counted before the timeout belong to a window that no longer exists; alpha itself is kept.
@@ -106,10 +115,30 @@ pub(super) const ENTRY: LawEntry = LawEntry {
         name: "dctcp",
         summary: "cuts in proportion to the fraction of marked bytes (RFC 8257)",
         params: &[
-            Param { key: "g", kind: Kind::Float(1e-6, 1.0), default: Some("0.0625"), doc: "weight of the newest marked fraction in alpha (RFC 8257 section 4.2)" },
-            Param { key: "alpha", kind: Kind::Float(0.0, 1.0), default: Some("1.0"), doc: "initial alpha (RFC 8257 section 3.3)" },
-            Param { key: "min-cwnd", kind: Kind::Float(1.0, 1000.0), default: Some("2.0"), doc: "floor of a reduction in segments" },
-            Param { key: "no-growth-on-ece", kind: Kind::Bool, default: Some("false"), doc: "do not grow on an ACK that carries ECE" },
+            Param {
+                key: "g",
+                kind: Kind::Float(1e-6, 1.0),
+                default: Some("0.0625"),
+                doc: "weight of the newest marked fraction in alpha (RFC 8257 section 4.2)",
+            },
+            Param {
+                key: "alpha",
+                kind: Kind::Float(0.0, 1.0),
+                default: Some("1.0"),
+                doc: "initial alpha (RFC 8257 section 3.3)",
+            },
+            Param {
+                key: "min-cwnd",
+                kind: Kind::Float(1.0, 1000.0),
+                default: Some("2.0"),
+                doc: "floor of a reduction in segments",
+            },
+            Param {
+                key: "no-growth-on-ece",
+                kind: Kind::Bool,
+                default: Some("false"),
+                doc: "do not grow on an ACK that carries ECE",
+            },
             Param {
                 key: "arithmetic",
                 kind: Kind::Choice(&["paper", "linux"]),
@@ -150,7 +179,16 @@ mod tests {
                 for packet in 1..=20_000u64 {
                     let (una, ece) = (packet * 1460, packet % 10 < marked);
                     let ack = Ack {
-                        now: 0, snd_una: una, snd_nxt: una + 14_600, acked: 1460, delivered: 1460, ece, grow: 1.0, rtt: None, srtt: 0, min_rtt: 0,
+                        now: 0,
+                        snd_una: una,
+                        snd_nxt: una + 14_600,
+                        acked: 1460,
+                        delivered: 1460,
+                        ece,
+                        grow: 1.0,
+                        rtt: None,
+                        srtt: 0,
+                        min_rtt: 0,
                         mss: 1460,
                     };
                     d.in_ack_event(&mut w, &ack);

@@ -118,6 +118,12 @@ pub trait CongestionControl {
     /// The threshold for a reduction that `trigger` starts now; at least 2. The caller sets window and threshold.
     fn ssthresh(&mut self, w: &Window, trigger: Trigger) -> f64;
 
+    /// Whether a loss asks for a new threshold although the window it belongs to has been reduced on ECE already. Not for laws that
+    /// answer both alike (RFC 3168 section 6.1.2: once per window); for those whose answer to a loss is the stronger one.
+    fn loss_outweighs_marks(&self) -> bool {
+        false
+    }
+
     /// Something else happened to the window; called after it was changed.
     fn cwnd_event(&mut self, _w: &mut Window, _event: Event) {}
 

@@ -107,6 +107,9 @@ impl CongestionControl for Law {
     fn undo_cwnd(&mut self, w: &Window, prior: f64) -> f64 {
         each!(self, l => l.undo_cwnd(w, prior))
     }
+    fn loss_outweighs_marks(&self) -> bool {
+        each!(self, l => l.loss_outweighs_marks())
+    }
     fn alpha(&self) -> f64 {
         each!(self, l => l.alpha())
     }

@@ -32,7 +32,11 @@ impl Core {
             let sent = sender.packets + receiver.sent;
             let known = sender.received + receiver.packets + stream.dropped + flying.get(&(conn as u32)).copied().unwrap_or(0);
             assert_eq!(sent, known, "conservation: packets of connection {} do not add up", stream.conn_id);
-            assert!(sender.una <= receiver.rcv_nxt && receiver.rcv_nxt <= sender.high, "conservation: bytes of connection {}", stream.conn_id);
+            assert!(
+                sender.una <= receiver.rcv_nxt && receiver.rcv_nxt <= sender.high,
+                "conservation: bytes of connection {}",
+                stream.conn_id
+            );
         }
         let c = self.closed;
         assert_eq!(c.sent, c.received + c.dropped + c.stale + stale, "conservation: packets of closed connections do not add up");

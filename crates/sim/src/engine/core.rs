@@ -70,8 +70,13 @@ pub struct Core {
     pub hosts: Arena<Host>,
     /// Transports.
     pub tcp: Arena<TcpConfig>,
-    /// Bound of the processing jitter by transport, ps.
-    pub(super) jitter: Arena<u64>,
+    /// A packet was dropped in an earlier window: from now on the processing jitter applies to every connection. At equal rates one
+    /// that never loses would otherwise keep its phase and shut the others out.
+    pub lossy: bool,
+    /// A packet was dropped, possibly in this window.
+    pub(super) any_drop: bool,
+    /// Bound of the processing jitter by transport, ps; `None`: a full segment at the host's rate.
+    pub(super) jitter: Arena<Option<u64>>,
     /// Sending endpoints by slot.
     pub senders: Arena<Sender>,
     /// Receiving endpoints by slot.
@@ -104,6 +109,8 @@ pub struct Core {
     pub(super) network: Network,
     /// Packets sent, received and dropped on connections whose slot has been given back, and packets that came too late for theirs.
     pub closed: PacketBalance,
+    /// Payload acknowledged on connections that have ended, per transport.
+    pub(super) closed_acked: Vec<u64>,
     pub(super) sampling: bool,
 }
 
@@ -129,9 +136,10 @@ pub(super) struct Nic<'a> {
     pub jitter: u64,
 }
 
-impl Wire for Nic<'_> {
-    #[inline(never)]
-    fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
+impl Nic<'_> {
+    /// When the network card takes the next packet.
+    #[inline(always)]
+    fn ready(&mut self) -> u64 {
         let mut at = self.now;
         if self.jitter > 0 {
             at += self.host.rng.below(self.jitter);
@@ -139,7 +147,21 @@ impl Wire for Nic<'_> {
         // What was handed over earlier leaves earlier, whatever its processing time.
         at = at.max(self.host.ready);
         self.host.ready = at;
-        self.fabric.enqueue(self.host.nic, at, &packet, sack);
+        at
+    }
+}
+
+impl Wire for Nic<'_> {
+    #[inline(never)]
+    fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
+        let at = self.ready();
+        self.fabric.enqueue(self.host.nic, at, &packet, sack, |_| {});
+    }
+
+    #[inline(always)]
+    fn emit_from(&mut self, template: &Packet, fill: impl FnOnce(&mut Packet)) {
+        let at = self.ready();
+        self.fabric.enqueue(self.host.nic, at, template, None, fill);
     }
 }
 
@@ -149,15 +171,21 @@ impl Core {
         let mut hosts: Vec<Host> = (0..network.nodes.len() as u64).map(|n| Host::new(Rng::stream(seed, &[0x40, n]))).collect();
         for (id, port) in network.ports.iter().enumerate() {
             if network.nodes[port.from as usize].host {
-                hosts[port.from as usize].nic = id as u32;
+                let host = &mut hosts[port.from as usize];
+                host.nic = id as u32;
+                let full = tcp.iter().map(|c| c.mss + c.header).max().unwrap_or(0);
+                host.segment = port.rate.tx_time(u64::from(full)).0;
             }
         }
-        // One full segment at the rate of the slowest host link.
-        let rate = network.ports.iter().filter(|p| network.nodes[p.from as usize].host).map(|p| p.rate).min();
-        let segment = |c: &TcpConfig| rate.map_or(0, |r| r.tx_time(u64::from(c.mss + c.header)).0);
-        let jitter = tcp.iter().map(|c| c.send_jitter.map_or_else(|| segment(c), |t| t.0)).collect();
+        for (id, port) in network.ports.iter().enumerate().filter(|(_, p)| network.nodes[p.to as usize].host) {
+            hosts[port.to as usize].input = id as u32;
+        }
+        let groups = tcp.len();
+        let jitter = tcp.iter().map(|c| c.send_jitter.map(|t| t.0)).collect();
         Core {
             fabric,
+            lossy: false,
+            any_drop: false,
             jitter: Arena::new(jitter),
             hosts: Arena::new(hosts),
             tcp: Arena::new(tcp),
@@ -177,6 +205,7 @@ impl Core {
             tcp_rows: Vec::new(),
             app_workload: Vec::new(),
             is_host: Arena::new(network.nodes.iter().map(|n| n.host).collect()),
+            closed_acked: vec![0; groups],
             sampling: !tcp_series.is_empty(),
             tcp_series,
             network: network.clone(),
@@ -209,6 +238,15 @@ impl Core {
         let path = self.fabric.fib().path(&self.network, from, to, 0);
         let size = u64::from(self.tcp[group as u32].ack_size);
         path.iter().map(|&p| &self.network.ports[p as usize]).map(|p| p.delay.0 + p.rate.tx_time(size).0).sum()
+    }
+
+    /// Payload acknowledged so far, per transport.
+    pub fn acked_by_group(&self) -> Vec<u64> {
+        let mut acked = self.closed_acked.clone();
+        for (sender, _) in self.senders.iter().zip(self.streams.iter()).filter(|s| s.1.live) {
+            acked[usize::from(sender.group)] += sender.una.min(sender.written);
+        }
+        acked
     }
 
     /// Prepares a connection that opens at `time`. Only called between windows: slots are shared by all hosts.
@@ -290,8 +328,9 @@ impl Core {
         let host = self.streams[conn].src;
         let sender = &mut self.senders[conn];
         let group = u32::from(sender.group);
-        let jitter = if sender.disturbed { self.jitter[group] } else { 0 };
-        let mut nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[host], now, jitter };
+        let host_state = &mut self.hosts[host];
+        let jitter = if sender.disturbed || self.lossy { self.jitter[group].unwrap_or(host_state.segment) } else { 0 };
+        let mut nic = Nic { fabric: &mut self.fabric, host: host_state, now, jitter };
         call(sender, &self.tcp[group], &mut nic);
         self.arm_sender(conn, host);
     }

@@ -2,59 +2,65 @@
 
 use super::core::{Core, First, Nic, Notice};
 use super::hosts::Wake;
-use crate::net::packet::{Packet, SackBlocks, flag};
+use crate::net::packet::{Packet, SackBlocks};
 use crate::observe::{FlowRow, TcpRow};
 use crate::tcp::sender::{Phase, SendStats};
 
 impl Core {
-    /// Packet `p` reached host `node` at `now`.
-    #[inline]
-    pub(super) fn deliver(&mut self, node: u32, now: u64, p: &Packet, sack: Option<&SackBlocks>) {
+    /// An ACK reached host `node`.
+    #[inline(always)]
+    pub(super) fn deliver_ack(&mut self, node: u32, p: &Packet, sack: Option<&SackBlocks>) {
+        let (now, conn) = (p.arrival, p.conn);
         let host = &mut self.hosts[node];
-        host.note(now, u64::from(p.seq) << 8 | u64::from(p.flags) << 2 | u64::from(p.ecn()));
-        let conn = p.conn;
-        let mut nic = Nic { fabric: &mut self.fabric, host, now, jitter: 0 };
-        if p.has(flag::ACK) {
-            let sender = &mut self.senders[conn];
-            if sender.generation() != p.generation() {
-                self.closed.stale += 1;
-                return;
-            }
-            sender.received += 1;
-            let group = u32::from(sender.group);
-            if sender.disturbed {
-                nic.jitter = self.jitter[group];
-            }
-            sender.on_packet(&self.tcp[group], now, p, sack, &mut nic);
-            let (una, done) = (sender.una, sender.phase == Phase::Done);
-            if sender.deadline < sender.armed {
-                self.arm_sender(conn, node);
-            }
-            if una >= self.senders[conn].message.2 {
-                self.message_acked(conn, now);
-            }
-            if self.sampling {
-                self.sample(conn, now);
-            }
-            if done {
-                self.close(conn);
-            }
-        } else {
-            let receiver = &mut self.receivers[conn];
-            if receiver.generation() != p.generation() {
-                self.closed.stale += 1;
-                return;
-            }
-            receiver.on_packet(&self.tcp[u32::from(receiver.group)], now, p, &mut nic);
-            if receiver.deadline < receiver.armed {
-                self.arm_receiver(conn, node);
-            }
-            if self.receivers[conn].delivered >= self.receivers[conn].deliver_at {
-                self.message_delivered(conn, now);
-            }
+        host.note(now, p);
+        let sender = &mut self.senders[conn];
+        if sender.generation() != p.generation() {
+            self.closed.stale += 1;
+            return;
+        }
+        sender.received += 1;
+        let group = u32::from(sender.group);
+        let jitter = if sender.disturbed || self.lossy { self.jitter[group].unwrap_or(host.segment) } else { 0 };
+        let mut nic = Nic { fabric: &mut self.fabric, host, now, jitter };
+        sender.on_packet(&self.tcp[group], now, p, sack, &mut nic);
+        let (una, done) = (sender.una, sender.phase == Phase::Done);
+        if sender.deadline < sender.armed {
+            self.arm_sender(conn, node);
+        }
+        if una >= self.senders[conn].message.2 {
+            self.message_acked(conn, now);
+        }
+        if self.sampling {
+            self.sample(conn, now);
+        }
+        if done {
+            self.close(conn);
         }
     }
 
+    /// A packet of the data direction reached host `node`.
+    #[inline(always)]
+    pub(super) fn deliver_data(&mut self, node: u32, p: &Packet) {
+        let (now, conn) = (p.arrival, p.conn);
+        let host = &mut self.hosts[node];
+        host.note(now, p);
+        let receiver = &mut self.receivers[conn];
+        if receiver.generation() != p.generation() {
+            self.closed.stale += 1;
+            return;
+        }
+        let mut nic = Nic { fabric: &mut self.fabric, host, now, jitter: 0 };
+        receiver.on_packet(&self.tcp[u32::from(receiver.group)], now, p, &mut nic);
+        let delivered = receiver.delivered >= receiver.deliver_at;
+        if receiver.deadline < receiver.armed {
+            self.arm_receiver(conn, node);
+        }
+        if delivered {
+            self.message_delivered(conn, now);
+        }
+    }
+
+    #[inline(never)]
     fn arm_receiver(&mut self, conn: u32, host: u32) {
         let r = &mut self.receivers[conn];
         r.armed = r.deadline;
@@ -80,7 +86,7 @@ impl Core {
                 }
                 s.armed = u64::MAX;
                 if s.deadline <= now {
-                    self.hosts[node].note(now, 1 << 40);
+                    self.hosts[node].mix(now, 1 << 40);
                     self.with_sender(conn, now, |s, c, nic| s.on_timer(c, now, nic));
                 } else {
                     self.arm_sender(conn, node);
@@ -94,7 +100,7 @@ impl Core {
                 r.armed = u64::MAX;
                 if r.deadline <= now {
                     let mut nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter: 0 };
-                    r.on_timer(&self.tcp[u32::from(r.group)], now, &mut nic);
+                    r.on_timer(now, &mut nic);
                 } else if r.deadline != u64::MAX {
                     self.arm_receiver(conn, node);
                 }
@@ -130,7 +136,8 @@ impl Core {
             self.open_messages -= 1;
             self.done_messages += 1;
             let sender = &mut self.senders[conn];
-            sender.message = s.messages.front().map_or((0, 0, u64::MAX), |m| (m.begin, m.begin.saturating_add(m.first_window), m.end));
+            sender.message =
+                s.messages.front().map_or((0, 0, u64::MAX), |m| (m.begin, m.begin.saturating_add(m.first_window), m.end));
             sender.stats = SendStats { cwnd_max: sender.w.cwnd, ..SendStats::default() };
             self.notices.push(Notice::Acked { conn, message, rtos });
         }
@@ -229,7 +236,11 @@ impl Core {
     /// The connection has ended; its slot can be used again. What is still under way for it will be recognised by its generation.
     fn close(&mut self, conn: u32) {
         let (sender, receiver, stream) = (&self.senders[conn], &self.receivers[conn], &mut self.streams[conn]);
-        assert!(sender.all_acked() && receiver.delivered == sender.written, "conservation: a connection closed before its bytes arrived");
+        assert!(
+            sender.all_acked() && receiver.delivered == sender.written,
+            "conservation: a connection closed before its bytes arrived"
+        );
+        self.closed_acked[usize::from(sender.group)] += sender.written;
         self.closed.sent += sender.packets + receiver.sent;
         self.closed.received += sender.received + receiver.packets;
         self.closed.dropped += stream.dropped;
@@ -243,6 +254,7 @@ impl Core {
     /// Books drops to their connections.
     #[inline]
     pub(super) fn settle_drops(&mut self) {
+        self.any_drop = true;
         while let Some(d) = self.fabric.dropped.pop() {
             let s = &mut self.streams[d.conn];
             if s.live && s.generation == d.generation {

@@ -8,6 +8,7 @@ use crate::config::{Network, PortConfig};
 use crate::net::arena::Arena;
 use crate::net::packet::{Packet, SackBlocks, flag};
 use crate::net::port::Port;
+use crate::net::ring::Ring;
 use crate::topology::Fib;
 use forebay_queues::{DropReason, SharedBuffer};
 use forebay_units::PortId;
@@ -28,12 +29,33 @@ pub struct NodePorts {
     shared: Option<SharedBuffer>,
 }
 
-/// A packet gathered for one window: where it waits and, at a switch, where it goes.
-#[derive(Clone, Copy, Default)]
+/// Bits of [`Move::key`] below the time.
+const PORT_BITS: u32 = 24;
+
+/// A packet that a switch forwards in the current window.
+#[derive(Clone, Copy)]
 struct Move {
-    from: PortId,
-    to: PortId,
+    /// Time since the start of the window, then the egress port.
+    key: u64,
+    /// Its slot in the ring of the port that brought it. The ring has let it go, but keeps it until packets are added to that
+    /// port, which only the node at its other end does.
+    packet: *const Packet,
 }
+
+impl Move {
+    #[inline(always)]
+    fn to(&self) -> PortId {
+        self.key as u32 & ((1 << PORT_BITS) - 1)
+    }
+
+    /// Time since the start of the window.
+    #[inline(always)]
+    fn after(&self) -> u64 {
+        self.key >> PORT_BITS
+    }
+}
+
+const NO_MOVE: Move = Move { key: 0, packet: std::ptr::null() };
 
 /// A drop that endpoints' bookkeeping must know of.
 #[derive(Debug, Clone, Copy)]
@@ -56,8 +78,7 @@ pub struct Fabric {
     /// Calendar of activations.
     pub wheel: Wheel,
     fib: Fib,
-    keys: Vec<u64>,
-    moves: Vec<Move>,
+    moves: Box<[Move]>,
     /// Drops since the last look.
     pub dropped: Vec<Dropped>,
 }
@@ -84,19 +105,20 @@ impl Fabric {
             }
         }
         let (mut feeder, mut words) = (Vec::new(), 0);
-        let mut slot_of = vec![0; network.ports.len()];
+        let mut input_of = vec![0; network.ports.len()];
         for (n, list) in inputs.iter().enumerate() {
             nodes[n].in_first = feeder.len() as u32;
             nodes[n].busy_first = words;
             nodes[n].busy_words = (list.len() as u32).div_ceil(WORD);
             nodes[n].shared = network.nodes[n].shared_buffer;
             for (slot, &port) in list.iter().enumerate() {
-                slot_of[port as usize] = slot as u32;
+                input_of[port as usize] = words * WORD + slot as u32;
             }
             feeder.extend(list);
             words += nodes[n].busy_words;
         }
-        let make = |(id, c): (usize, &PortConfig)| Port::new(c, slot_of[id]);
+        assert!(network.ports.len() < 1 << PORT_BITS, "keys of packets hold {PORT_BITS} bits of the port");
+        let make = |(id, c): (usize, &PortConfig)| Port::new(c, input_of[id]);
         Fabric {
             ports: Arena::new(network.ports.iter().enumerate().map(make).collect()),
             nodes: Arena::new(nodes),
@@ -104,8 +126,7 @@ impl Fabric {
             busy: Arena::new(vec![0; words as usize]),
             wheel: Wheel::new(count, length),
             fib,
-            keys: Vec::new(),
-            moves: Vec::new(),
+            moves: Box::new([NO_MOVE; 64]),
             dropped: Vec::new(),
         }
     }
@@ -120,159 +141,149 @@ impl Fabric {
         self.ports.iter().map(Port::total_sent).sum()
     }
 
-    /// Hands a packet to an egress port at `now`.
-    #[inline]
-    pub fn enqueue(&mut self, port: PortId, now: u64, packet: &Packet, sack: Option<&SackBlocks>) {
+    /// Hands a packet, completed by `fill`, to an egress port at `now`.
+    #[inline(always)]
+    pub fn enqueue(
+        &mut self,
+        port: PortId,
+        now: u64,
+        packet: &Packet,
+        sack: Option<&SackBlocks>,
+        fill: impl FnOnce(&mut Packet),
+    ) {
         let p = &mut self.ports[port];
         let idle = p.ring.is_empty();
-        match p.enqueue(now, packet) {
+        match p.enqueue(now, packet, fill) {
             Ok(arrival) => {
                 if let Some(sack) = sack {
                     p.ring.push_sack(sack);
                 }
                 if idle {
-                    let (node, slot) = (p.to, p.in_slot);
-                    self.announce(node, slot, arrival);
+                    let (node, input) = (p.to, p.input);
+                    self.announce(node, input, arrival);
                 }
             }
             Err(_) => self.dropped.push(Dropped { conn: packet.conn, generation: packet.generation() }),
         }
     }
 
-    /// Input `slot` of `node`, idle so far, will bring a packet at `arrival`.
+    /// `input` of `node`, idle so far, will bring a packet at `arrival`.
     #[inline(always)]
-    fn announce(&mut self, node: u32, slot: u32, arrival: u64) {
-        let word = self.nodes[node].busy_first + slot / WORD;
-        self.busy[word] |= 1 << (slot % WORD);
+    fn announce(&mut self, node: u32, input: u32, arrival: u64) {
+        self.busy[input / WORD] |= 1 << (input % WORD);
         self.wheel.mark(node, arrival);
     }
 
     /// Forwards all packets that reach switch `node` in the current window, and marks it for the next one that waits.
     #[inline(never)]
     pub fn forward(&mut self, node: u32) {
-        // Owned here for the time being, so that the compiler knows that nothing else reaches them.
-        let mut keys = std::mem::take(&mut self.keys);
-        let mut moves = std::mem::take(&mut self.moves);
-        let next = self.gather(node, &mut keys, &mut moves);
-        sort(&mut keys);
+        // Owned here for the time being, so that the compiler knows that nothing else reaches it.
+        let list = std::mem::take(&mut self.moves);
+        let (mut list, count, next) = self.gather(node, list);
         let start = self.wheel.start;
-        let shared = self.nodes[node].shared.is_some();
-        for &key in &keys {
-            // SAFETY: the low 24 bits of a key are the position in `moves` that `gather` gave it.
-            let Move { from, to } = unsafe { *moves.get_unchecked((key & 0xFF_FFFF) as usize) };
-            let now = start + (key >> 24);
-            if shared && !self.pool_admits(node, from, to, now) {
-                self.refuse(from, to);
-            } else {
-                self.hop(from, to, now);
+        let moves = &mut list[..count];
+        if self.nodes[node].shared.is_some() {
+            self.forward_shared(node, moves);
+        } else {
+            sort(moves);
+            for m in &*moves {
+                self.hop(m.packet, m.to(), start + m.after());
             }
         }
         if next != u64::MAX {
             self.wheel.mark(node, next);
         }
-        self.keys = keys;
-        self.moves = moves;
+        self.moves = list;
     }
 
-    /// Collects the packets that reach `node` in the current window; returns the time of the first one behind it.
+    /// As the loop in `forward`, where the egress ports share memory, so that their order matters too: at the same time that of the
+    /// inputs.
+    #[inline(never)]
+    fn forward_shared(&mut self, node: u32, moves: &mut [Move]) {
+        let start = self.wheel.start;
+        moves.sort_by_key(|m| m.after());
+        for m in &*moves {
+            if self.pool_admits(node, m.packet, m.to(), start + m.after()) {
+                self.hop(m.packet, m.to(), start + m.after());
+            } else {
+                self.refuse(m.packet, m.to());
+            }
+        }
+    }
+
+    /// Takes the packets that reach `node` in the current window out of their rings, in the order (input port, sequence). Returns
+    /// the list, their number and the time of the first packet behind the window.
     #[inline(always)]
-    fn gather(&mut self, node: u32, keys: &mut Vec<u64>, moves: &mut Vec<Move>) -> u64 {
+    fn gather(&mut self, node: u32, mut list: Box<[Move]>) -> (Box<[Move]>, usize, u64) {
         let (start, end) = (self.wheel.start, self.wheel.end);
         let n = &self.nodes[node];
         let (first, busy_first, busy_words) = (n.in_first, n.busy_first, n.busy_words);
+        let route = self.fib.at(node);
         let mut next = u64::MAX;
         let mut count = 0;
         for word in 0..busy_words {
             let mut bits = self.busy[busy_first + word];
-            let mut emptied = 0;
+            let mut left = bits;
             while bits != 0 {
-                let slot = word * WORD + bits.trailing_zeros();
-                let bit = bits & bits.wrapping_neg();
-                bits ^= bit;
-                let from = self.feeder[first + slot];
+                let from = self.feeder[first + word * WORD + bits.trailing_zeros()];
+                let rest = bits & (bits - 1);
                 let ring = &self.ports[from].ring;
-                if count + ring.slots_used() > keys.capacity() {
-                    // SAFETY: the first `count` entries have been written.
-                    unsafe {
-                        keys.set_len(count);
-                        moves.set_len(count);
-                    }
-                    keys.reserve(ring.slots_used() + 64);
-                    moves.reserve(keys.capacity() - count);
-                }
                 let (mut position, tail) = (ring.head(), ring.tail());
                 loop {
-                    let p = ring.packet(position);
+                    let packet = ring.place(position);
+                    // SAFETY: a position between head and tail.
+                    let p = unsafe { &*packet };
                     if p.arrival >= end {
                         next = next.min(p.arrival);
                         break;
                     }
-                    let to = self.fib.next_port(node, u32::from(p.dst), u32::from(p.hash));
+                    let to = route.next_port(u32::from(p.dst), u32::from(p.hash));
                     prefetch(&self.ports[to]);
-                    // Gathering order is (input port, sequence), so its index breaks ties of time as the total order wants.
-                    // SAFETY: the capacity of both suffices for every packet of this ring.
-                    unsafe {
-                        keys.as_mut_ptr().add(count).write((p.arrival - start) << 24 | count as u64);
-                        moves.as_mut_ptr().add(count).write(Move { from, to });
+                    if count == list.len() {
+                        list = doubled(list);
                     }
+                    // SAFETY: `count` is below the length.
+                    unsafe {
+                        *list.get_unchecked_mut(count) = Move { key: (p.arrival - start) << PORT_BITS | u64::from(to), packet }
+                    };
                     count += 1;
                     position = position.wrapping_add(1 + u32::from(p.flags & flag::EXT != 0));
                     if position == tail {
-                        // All of them are taken out below; the next packet on this link sets the bit again.
-                        emptied |= bit;
+                        // The next packet on this link sets the bit again.
+                        left ^= bits ^ rest;
                         break;
                     }
                 }
+                self.ports[from].ring.advance(position);
+                bits = rest;
             }
-            self.busy[busy_first + word] &= !emptied;
+            self.busy[busy_first + word] = left;
         }
-        // SAFETY: the first `count` entries have been written.
-        unsafe {
-            keys.set_len(count);
-            moves.set_len(count);
-        }
-        next
+        (list, count, next)
     }
 
-    /// Moves the packet at the head of `from` to `to`.
+    /// Copies `packet`, gathered in this window, to the egress port `to`.
     #[inline(always)]
-    fn hop(&mut self, from: PortId, to: PortId, now: u64) {
-        // One leads to this node and the other away from it, and no link leads from a node to itself.
-        let (source, target) = self.ports.pair(from, to);
-        let position = source.ring.head();
-        let packet = *source.ring.packet(position);
-        let idle = target.ring.is_empty();
-        match target.enqueue(now, &packet) {
-            Ok(arrival) => {
-                if packet.has(flag::EXT) {
-                    target.ring.push_sack(source.ring.sack(position));
-                }
-                source.pop_known(&packet);
-                if idle {
-                    let (node, slot) = (target.to, target.in_slot);
-                    self.announce(node, slot, arrival);
-                }
-            }
-            Err(_) => {
-                source.pop_known(&packet);
-                self.dropped.push(Dropped { conn: packet.conn, generation: packet.generation() });
-            }
-        }
+    fn hop(&mut self, packet: *const Packet, to: PortId, now: u64) {
+        // SAFETY: see `Move::packet`; `to` leads away from this node, so its ring is not the one that holds the packet.
+        let (p, sack) = unsafe { (&*packet, Ring::sack_behind(packet)) };
+        self.enqueue(to, now, p, sack, |_| {});
     }
 
-    /// Drops the packet at the head of `from` because the shared memory has no room for it at `to`.
-    fn refuse(&mut self, from: PortId, to: PortId) {
-        let packet = *self.ports[from].ring.packet(self.ports[from].ring.head());
-        self.ports[from].pop();
+    /// Drops `packet`, gathered in this window, because the shared memory has no room for it at `to`.
+    fn refuse(&mut self, packet: *const Packet, to: PortId) {
+        // SAFETY: see `Move::packet`.
+        let packet = unsafe { &*packet };
         self.ports[to].drop(DropReason::SharedBuffer, u64::from(packet.wire));
         self.dropped.push(Dropped { conn: packet.conn, generation: packet.generation() });
     }
 
-    /// Asks the switch's shared memory about the packet at the head of `from`. Only switches that have one pay for bringing all
-    /// their queues up to date.
+    /// Asks the switch's shared memory about a gathered packet. Only switches that have one pay for bringing all their queues up
+    /// to date.
     #[inline(never)]
-    fn pool_admits(&mut self, node: u32, from: PortId, to: PortId, now: u64) -> bool {
-        let wire = u64::from(self.ports[from].ring.packet(self.ports[from].ring.head()).wire);
+    fn pool_admits(&mut self, node: u32, packet: *const Packet, to: PortId, now: u64) -> bool {
+        // SAFETY: see `Move::packet`.
+        let wire = u64::from(unsafe { &*packet }.wire);
         let n = &self.nodes[node];
         let Some(pool) = n.shared else { return true };
         let mut used = 0;
@@ -282,36 +293,35 @@ impl Fabric {
         }
         pool.admits(used, self.ports[to].queued_bytes(), wire)
     }
+}
 
-    /// The port that feeds host `node`. Hosts have one.
-    #[inline]
-    pub fn host_input(&self, node: u32) -> PortId {
-        self.feeder[self.nodes[node].in_first]
+/// Sorts by time. A window brings a node a handful of packets, mostly in order already. The sort is stable, so that packets of
+/// the same time keep the order of inputs; those to different ports are then in the order of ports, which nothing depends on.
+#[inline(always)]
+fn sort(moves: &mut [Move]) {
+    if moves.len() > 24 {
+        return moves.sort_by_key(|m| m.key);
     }
-
-    /// Host `node` has emptied its input.
-    #[inline]
-    pub fn host_idle(&mut self, node: u32) {
-        self.busy[self.nodes[node].busy_first] = 0;
+    for i in 1..moves.len() {
+        // SAFETY: 0 <= j <= i < moves.len() throughout.
+        unsafe {
+            let moved = *moves.get_unchecked(i);
+            let mut j = i;
+            while j > 0 && moves.get_unchecked(j - 1).key > moved.key {
+                *moves.get_unchecked_mut(j) = *moves.get_unchecked(j - 1);
+                j -= 1;
+            }
+            if j != i {
+                *moves.get_unchecked_mut(j) = moved;
+            }
+        }
     }
 }
 
-/// Sorts distinct keys. A window brings a node a handful of packets, mostly in order already.
-#[inline]
-fn sort(keys: &mut [u64]) {
-    if keys.len() > 24 {
-        return keys.sort_unstable();
-    }
-    for i in 1..keys.len() {
-        // SAFETY: 0 <= j <= i < keys.len() throughout.
-        unsafe {
-            let key = *keys.get_unchecked(i);
-            let mut j = i;
-            while j > 0 && *keys.get_unchecked(j - 1) > key {
-                *keys.get_unchecked_mut(j) = *keys.get_unchecked(j - 1);
-                j -= 1;
-            }
-            *keys.get_unchecked_mut(j) = key;
-        }
-    }
+#[cold]
+#[inline(never)]
+fn doubled(list: Box<[Move]>) -> Box<[Move]> {
+    let mut list = list.into_vec();
+    list.resize(2 * list.len(), NO_MOVE);
+    list.into_boxed_slice()
 }

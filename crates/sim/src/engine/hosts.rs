@@ -1,5 +1,6 @@
 //! Hosts: their network card and their timers.
 
+use crate::net::packet::Packet;
 use forebay_sampling::Rng;
 use forebay_units::PortId;
 use std::cmp::Reverse;
@@ -41,6 +42,8 @@ pub enum Wake {
 pub struct Host {
     /// Egress port.
     pub nic: PortId,
+    /// The port that feeds it.
+    pub input: PortId,
     timers: BinaryHeap<Reverse<(u64, u64, Wake)>>,
     /// Time of the earliest timer, `u64::MAX` for none.
     next: u64,
@@ -48,6 +51,8 @@ pub struct Host {
     pub issued: u64,
     /// Its network card takes nothing before this time: jitter does not reorder.
     pub ready: u64,
+    /// Time of a full segment on its link, ps: bound of the jitter unless the transport sets one.
+    pub segment: u64,
     /// Source of the jitter.
     pub rng: Rng,
     /// Running hash of the packets that reached this host.
@@ -57,7 +62,7 @@ pub struct Host {
 impl Host {
     /// A host without timers; `rng` drives its jitter.
     pub fn new(rng: Rng) -> Host {
-        Host { nic: 0, timers: BinaryHeap::new(), next: u64::MAX, issued: 0, ready: 0, rng, fingerprint: 0 }
+        Host { nic: 0, input: 0, timers: BinaryHeap::new(), next: u64::MAX, issued: 0, ready: 0, segment: 0, rng, fingerprint: 0 }
     }
 
     /// Time of the earliest timer, `u64::MAX` for none.
@@ -81,7 +86,13 @@ impl Host {
 
     /// Mixes a packet's arrival into the fingerprint.
     #[inline]
-    pub fn note(&mut self, time: u64, what: u64) {
+    pub fn note(&mut self, time: u64, p: &Packet) {
+        self.mix(time, u64::from(p.seq) << 8 | u64::from(p.flags) << 2 | u64::from(p.ecn()));
+    }
+
+    /// Mixes an event into the fingerprint.
+    #[inline]
+    pub fn mix(&mut self, time: u64, what: u64) {
         self.fingerprint = (self.fingerprint.rotate_left(5) ^ time ^ (what << 20)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
 }

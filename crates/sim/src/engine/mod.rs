@@ -9,5 +9,5 @@ pub mod stream;
 pub mod wheel;
 
 mod audit;
-mod report;
 mod deliver;
+mod report;

@@ -20,13 +20,17 @@ impl Simulation {
         let queries = self.queries(&mut flows);
         let measured = end.saturating_sub(self.measured_from).max(1);
         let ports = self.ports(end, measured);
-        let mut queue: Vec<_> = self.core.fabric.ports.iter().filter_map(|p| p.observer()).flat_map(|o| o.samples.iter().copied()).collect();
+        let mut queue: Vec<_> =
+            self.core.fabric.ports.iter().filter_map(|p| p.observer()).flat_map(|o| o.samples.iter().copied()).collect();
         queue.sort_by_key(|r| (r.time_ps, r.port));
         let mut tcp = std::mem::take(&mut self.core.tcp_rows);
         tcp.sort_by_key(|r| (r.time_ps, r.conn_id));
         let fold = |h: u64, host: &super::hosts::Host| (h.rotate_left(7) ^ host.fingerprint).wrapping_mul(0xD6E8_FEB8_6659_FD93);
         let fingerprint = self.core.hosts.iter().fold(self.core.fabric.hops(), fold);
+        let acked = self.core.acked_by_group().iter().zip(&self.acked_before).map(|(now, before)| now - before).collect();
         Report {
+            measured_from: Time(self.measured_from),
+            acked,
             flows,
             ports,
             queue,

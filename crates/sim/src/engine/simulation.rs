@@ -11,8 +11,8 @@ use crate::topology::{Fib, RouteError};
 use forebay_units::Time;
 use std::ops::ControlFlow;
 
-/// Windows between two looks at the progress callback.
-const WINDOWS_PER_LOOK: u64 = 4096;
+/// Node activations between two looks at the progress callback: some ten milliseconds.
+const ACTIVATIONS_PER_LOOK: u64 = 100_000;
 
 /// A simulation ready to run.
 pub struct Simulation {
@@ -22,8 +22,11 @@ pub struct Simulation {
     duration: Option<u64>,
     warmup: u64,
     warm: bool,
+    activations: u64,
     /// Statistics count from here, ps.
     pub measured_from: u64,
+    /// Payload acknowledged before that, per transport.
+    pub acked_before: Vec<u64>,
 }
 
 impl Simulation {
@@ -48,13 +51,22 @@ impl Simulation {
             app.start(&mut core, workload as u32);
             apps.push(app);
         }
-        let duration = config.duration.map(|d| d.0);
-        Ok(Simulation { core, apps, duration, warmup: config.observe.warmup.0, warm: config.observe.warmup == Time::ZERO, measured_from: 0 })
+        let (duration, groups) = (config.duration.map(|d| d.0), config.groups.len());
+        Ok(Simulation {
+            core,
+            apps,
+            duration,
+            warmup: config.observe.warmup.0,
+            warm: config.observe.warmup == Time::ZERO,
+            activations: 0,
+            measured_from: 0,
+            acked_before: vec![0; groups],
+        })
     }
 
     /// Runs to the end. Returns false if `progress` stopped it.
     pub fn run(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> bool {
-        let mut windows = 0;
+        let mut looked = 0;
         loop {
             let injection = self.apps.iter().map(App::next_arrival).min().unwrap_or(u64::MAX);
             if !self.core.fabric.wheel.advance(injection) {
@@ -74,6 +86,7 @@ impl Simulation {
                 self.warm = true;
                 self.measured_from = start;
                 self.core.fabric.ports.iter_mut().for_each(|p| p.restart_stats(start));
+                self.acked_before = self.core.acked_by_group();
             }
             if injection < end {
                 for app in &mut self.apps {
@@ -81,9 +94,12 @@ impl Simulation {
                 }
             }
             self.window();
-            windows += 1;
-            if windows % WINDOWS_PER_LOOK == 0 && progress(self.progress()).is_break() {
-                return false;
+            self.core.lossy |= self.core.any_drop;
+            if self.activations >= looked + ACTIVATIONS_PER_LOOK {
+                looked = self.activations;
+                if progress(self.progress()).is_break() {
+                    return false;
+                }
             }
             if self.core.open_messages == 0 && self.duration.is_none() && self.apps.iter().all(App::finished) {
                 break;
@@ -113,6 +129,7 @@ impl Simulation {
                 word += 1;
                 continue;
             }
+            self.activations += u64::from(bits.count_ones());
             while bits != 0 {
                 let node = (word as u32) << 6 | bits.trailing_zeros();
                 bits &= bits - 1;
@@ -132,52 +149,61 @@ impl Simulation {
     /// Works off a host's packets and timers of the current window, in order of time; at the same time packets come first.
     #[inline(never)]
     fn run_host(&mut self, node: u32) {
-        let end = self.core.fabric.wheel.end;
-        let input = self.core.fabric.host_input(node);
+        let core = &mut self.core;
+        let end = core.fabric.wheel.end;
+        let input = core.hosts[node].input;
         loop {
-            let ring = &self.core.fabric.ports[input].ring;
-            let timer = self.core.hosts[node].next_timer();
+            let timer = core.hosts[node].next_timer();
+            let ring = &mut core.fabric.ports[input].ring;
             let packet = if ring.is_empty() { u64::MAX } else { ring.packet(ring.head()).arrival };
             let next = packet.min(timer);
             if next >= end {
-                if packet == u64::MAX {
-                    self.core.fabric.host_idle(node);
-                }
                 if next != u64::MAX {
-                    self.core.fabric.wheel.mark(node, next);
+                    core.fabric.wheel.mark(node, next);
                 }
                 return;
             }
             if packet <= timer {
                 let p = *ring.packet(ring.head());
-                let sack = p.has(flag::EXT).then(|| *ring.sack(ring.head()));
-                self.core.fabric.ports[input].pop_known(&p);
-                self.core.deliver(node, packet, &p, sack.as_ref());
-            } else if let Some((now, wake)) = self.core.hosts[node].pop() {
-                match wake {
-                    Wake::App { app, tag } => self.apps[app as usize].on_wake(&mut self.core, app, now, tag),
-                    _ => self.core.on_wake(node, now, wake),
+                let blocks = ring.sack(ring.head()).copied();
+                ring.advance(ring.next(ring.head()));
+                if p.has(flag::ACK) {
+                    core.deliver_ack(node, &p, blocks.as_ref());
+                } else {
+                    core.deliver_data(node, &p);
                 }
+            } else {
+                Self::run_timer(core, &mut self.apps, node);
             }
-            if !self.core.notices.is_empty() {
-                self.tell_apps(next);
+            if !core.notices.is_empty() {
+                Self::tell_apps(core, &mut self.apps, next);
             }
         }
     }
 
+    /// Works off the host's earliest timer.
     #[inline(never)]
-    fn tell_apps(&mut self, now: u64) {
+    fn run_timer(core: &mut Core, apps: &mut [App], node: u32) {
+        match core.hosts[node].pop() {
+            Some((now, Wake::App { app, tag })) => apps[app as usize].on_wake(core, app, now, tag),
+            Some((now, wake)) => core.on_wake(node, now, wake),
+            None => {}
+        }
+    }
+
+    #[inline(never)]
+    fn tell_apps(core: &mut Core, apps: &mut [App], now: u64) {
         // An application's reaction may raise further notices.
         let mut next = 0;
-        while let Some(&notice) = self.core.notices.get(next) {
+        while let Some(&notice) = core.notices.get(next) {
             next += 1;
             let conn = match notice {
                 Notice::Delivered { conn, .. } | Notice::Acked { conn, .. } => conn,
             };
-            let app = self.core.streams[conn].app;
-            self.apps[app as usize].on_notice(&mut self.core, app, now, notice);
+            let app = core.streams[conn].app;
+            apps[app as usize].on_notice(core, app, now, notice);
         }
-        self.core.notices.clear();
+        core.notices.clear();
     }
 }
 
@@ -185,7 +211,8 @@ impl Simulation {
 /// smallest packet), or a shorter request latency.
 fn lookahead(config: &SimConfig) -> u64 {
     let smallest = config.groups.iter().map(|g| g.tcp.ack_size.min(g.tcp.header + 1)).min().unwrap_or(40);
-    let link = |p: &crate::config::PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)).0 } else { p.delay.0 };
+    let link =
+        |p: &crate::config::PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)).0 } else { p.delay.0 };
     let links = config.network.ports.iter().map(link).min().unwrap_or(1);
     let requests = config.workloads.iter().filter_map(|w| match &w.kind {
         WorkloadKind::Incast { request_latency, .. } => request_latency.map(|l| l.0),

@@ -83,8 +83,14 @@ impl Wheel {
     pub fn advance(&mut self, other: u64) -> bool {
         let near = self.next_occupied();
         let far = self.far_next.min(other);
-        let mut ahead = if far == u64::MAX { u64::MAX } else { (far - self.start) / self.length };
-        ahead = ahead.min(near);
+        // Mostly the calendar's own next window comes first, and the division is not needed.
+        let ahead = if near != u64::MAX && far - self.start >= near * self.length {
+            near
+        } else if far == u64::MAX {
+            u64::MAX
+        } else {
+            (far - self.start) / self.length
+        };
         if ahead == u64::MAX {
             return false;
         }

@@ -21,17 +21,6 @@ impl<T> Arena<T> {
     }
 }
 
-impl<T> Arena<T> {
-    /// The items `a` and `b`, which must be different.
-    #[inline(always)]
-    pub(crate) fn pair(&mut self, a: u32, b: u32) -> (&mut T, &mut T) {
-        debug_assert!(a != b && (a.max(b) as usize) < self.0.len());
-        let items = self.0.as_mut_ptr();
-        // SAFETY: both are positions of items (see the module's description), and the caller guarantees that they differ.
-        unsafe { (&mut *items.add(a as usize), &mut *items.add(b as usize)) }
-    }
-}
-
 impl<T> Index<u32> for Arena<T> {
     type Output = T;
     #[inline(always)]

@@ -35,11 +35,20 @@ pub struct Counters {
 impl Occupancy {
     /// Records `port`; `every` is the sampling interval in ps, `u64::MAX` for no series.
     pub fn new(port: PortId, every: u64) -> Occupancy {
-        Occupancy { port, last: 0, time_at: Vec::new(), every, next_sample: if every == u64::MAX { u64::MAX } else { 0 }, samples: Vec::new() }
+        Occupancy {
+            port,
+            last: 0,
+            time_at: Vec::new(),
+            every,
+            next_sample: if every == u64::MAX { u64::MAX } else { 0 },
+            samples: Vec::new(),
+        }
     }
 
-    /// The state was `c` since the last call and changes at `now`.
+    /// The state was `c` since the last call and changes at `now`. A host's processing jitter can have handed a packet over in the
+    /// future of the end of a run; a time before the last call adds nothing.
     pub fn until(&mut self, now: u64, c: Counters) {
+        let now = now.max(self.last);
         let bin = (c.packets as usize).min(MAX_BIN);
         if self.time_at.len() <= bin {
             self.time_at.resize(bin + 1, 0);
@@ -56,7 +65,7 @@ impl Occupancy {
     /// Forgets the distribution up to now (end of the warm-up), keeps the series.
     pub fn restart(&mut self, now: u64) {
         self.time_at.clear();
-        self.last = now;
+        self.last = self.last.max(now);
     }
 
     /// The queue length below or at which the queue was for at least the fraction `p` of the time.

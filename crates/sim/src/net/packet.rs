@@ -107,6 +107,15 @@ impl SackBlocks {
 pub trait Wire {
     /// Transmits `packet` at the endpoint's current time, with SACK blocks if it has any.
     fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>);
+
+    /// As `emit`, for the two kinds of packet that most traffic consists of: a copy of `template` in which `fill` writes what differs
+    /// from packet to packet: sequence number, timestamp and flags.
+    #[inline(always)]
+    fn emit_from(&mut self, template: &Packet, fill: impl FnOnce(&mut Packet)) {
+        let mut packet = *template;
+        fill(&mut packet);
+        self.emit(packet, None);
+    }
 }
 
 const _: () = assert!(size_of::<Packet>() == 32 && size_of::<SackBlocks>() == 32);

@@ -4,10 +4,11 @@
 //! Packets that have left the queue stay in the same ring until they arrive; `departed` separates the two.
 //!
 //! The queue's length is needed only where it decides something. `queue` therefore counts departures late and is an upper bound;
-//! a port whose upper bound is below `alert` accepts without looking closer. Elsewhere the queue is settled first.
+//! a port whose upper bound is below `alert` accepts without looking closer. Elsewhere the queue is settled first. So `departed` may
+//! even lag behind the ring's head, and taking an arrived packet out costs nothing but moving the head.
 
 use super::occupancy::{Counters, Occupancy};
-use super::packet::{Packet, ecn, flag};
+use super::packet::{Packet, ecn};
 use super::ring::Ring;
 use crate::config::PortConfig;
 use forebay_queues::{Arrival, Discipline, DropReason, QueueState, Verdict};
@@ -43,19 +44,19 @@ pub struct Port {
     /// Waiting and flying packets.
     pub ring: Ring,
     departed: u32,
+    /// The receiving node.
+    pub to: u32,
     busy_until: u64,
-    ps_per_byte: u64,
     delay: u64,
+    ps_per_byte: u64,
     /// Upper bound of the queue; exact after `settle`.
     queue: QueueState,
     /// An arrival that finds less than this in `queue` is accepted without a closer look.
     alert: QueueState,
+    /// Place among the inputs of all nodes.
+    pub input: u32,
     /// Counters.
     pub stats: PortStats,
-    /// Input slot at the receiving node.
-    pub in_slot: u32,
-    /// The receiving node.
-    pub to: u32,
     discipline: Discipline,
     limit: QueueState,
     /// Counters of rare events.
@@ -66,8 +67,8 @@ pub struct Port {
 }
 
 impl Port {
-    /// A port as configured; `in_slot` is its place among the inputs of the receiving node.
-    pub fn new(c: &PortConfig, in_slot: u32) -> Port {
+    /// A port as configured; `input` is its place among the inputs of all nodes.
+    pub fn new(c: &PortConfig, input: u32) -> Port {
         let (packets, bytes) = match c.buffer {
             None => (u32::MAX, u64::MAX),
             Some(QueueLen::Packets(n)) => (u32::try_from(n).unwrap_or(u32::MAX), u64::MAX),
@@ -82,7 +83,7 @@ impl Port {
             queue: QueueState::default(),
             alert: QueueState::default(),
             stats: PortStats::default(),
-            in_slot,
+            input,
             to: c.to,
             discipline: c.queue.clone(),
             limit: QueueState { packets, bytes },
@@ -151,31 +152,45 @@ impl Port {
         }
     }
 
-    /// Queues `packet`, which is at the port completely at `now`, or says why not. On success returns the arrival time at the
+    /// Queues `packet`, in which `fill` completes the sequence number and the like, and which is at the port completely at `now`, or
+    /// says why not. On success returns the arrival time at the
     /// other end; if the packet announces SACK blocks, they must be pushed to the ring next.
     #[inline(always)]
-    pub fn enqueue(&mut self, now: u64, packet: &Packet) -> Result<u64, DropReason> {
+    pub fn enqueue(&mut self, now: u64, packet: &Packet, fill: impl FnOnce(&mut Packet)) -> Result<u64, DropReason> {
         let wire = u64::from(packet.wire);
+        let mut mark = 0;
         if self.busy_until < now && self.alert.packets > 0 {
             // Idle: everything has left, without counting one by one.
             self.departed = self.ring.tail();
-            self.queue = QueueState::default();
+            self.queue = QueueState { packets: 1, bytes: wire };
+        } else {
+            if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > self.alert.bytes {
+                mark = self.examine(now, packet)?;
+            }
+            self.queue.packets += 1;
+            self.queue.bytes += wire;
         }
-        let mut mark = 0;
-        if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > self.alert.bytes {
-            mark = self.examine(now, packet)?;
+        if !self.ring.has_room() {
+            self.make_room(now);
         }
         let start = self.busy_until.max(now);
         let departure = start + ((wire * self.ps_per_byte) >> 16);
         self.busy_until = departure;
         let arrival = departure + self.delay;
-        self.ring.push(packet, arrival, mark);
-        self.queue.packets += 1;
-        self.queue.bytes += wire;
+        self.ring.push(packet, arrival, mark, fill);
         self.stats.sent_pkts += 1;
         self.stats.sent_bytes += wire;
         self.stats.sojourn += u128::from(departure - now);
         Ok(arrival)
+    }
+
+    /// Gives up the slots of packets that have left the queue and arrived.
+    #[inline(never)]
+    fn make_room(&mut self, now: u64) {
+        self.settle(now);
+        let head = self.ring.head();
+        let lags = (self.departed.wrapping_sub(head) as i32) < 0;
+        self.ring.make_room(if lags { self.departed } else { head });
     }
 
     /// Looks closely at an arrival: is there room, and what does the discipline say? Returns the ECN bits to set.
@@ -211,6 +226,10 @@ impl Port {
             let quiet = self.discipline.quiet_below();
             self.alert.packets = self.limit.packets.min(quiet.packets).min(self.events.max_pkts);
             self.alert.bytes = self.limit.bytes.min(quiet.bytes);
+            if self.alert.bytes < u64::from(u16::MAX) {
+                // Even a single packet may be too large.
+                self.alert.packets = 0;
+            }
         }
     }
 
@@ -225,30 +244,6 @@ impl Port {
         self.events.dropped[index] += 1;
         self.events.dropped_bytes += wire;
         reason
-    }
-
-    /// Removes the packet at the head, which has arrived at the other end.
-    #[inline]
-    pub fn pop(&mut self) {
-        let head = self.ring.head();
-        let packet = *self.ring.packet(head);
-        self.pop_known(&packet);
-    }
-
-    /// As [`Port::pop`], for a caller who has read the packet at the head.
-    #[inline(always)]
-    pub fn pop_known(&mut self, packet: &Packet) {
-        let head = self.ring.head();
-        let slots = 1 + u32::from(packet.flags & flag::EXT != 0);
-        if self.departed == head {
-            if self.observer.is_some() {
-                self.record(packet.arrival - self.delay);
-            }
-            self.queue.packets -= 1;
-            self.queue.bytes -= u64::from(packet.wire);
-            self.departed = head.wrapping_add(slots);
-        }
-        self.ring.advance(slots);
     }
 
     /// Brings the counters to `now`, which is not before any event at this port: queue settled, recorder up to date. Returns the
@@ -276,7 +271,11 @@ impl Port {
             bytes += u64::from(self.ring.packet(position).wire);
             position = self.ring.next(position);
         }
-        assert_eq!((packets, bytes), (self.queue.packets, self.queue.bytes), "conservation: a port's queue does not match its packets");
+        assert_eq!(
+            (packets, bytes),
+            (self.queue.packets, self.queue.bytes),
+            "conservation: a port's queue does not match its packets"
+        );
     }
 
     /// Forgets all counters: the end of the warm-up. What is queued now keeps counting from here.

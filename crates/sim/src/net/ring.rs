@@ -13,19 +13,24 @@ union Slot {
     sack: SackBlocks,
 }
 
-/// Slots `head..tail` hold packets, oldest first. Positions run freely and wrap at 2^32.
+/// A packet's blocks are always in the slot behind it in memory; for the last one of the ring there is an extra slot.
+///
+/// Slots `head..tail` hold packets, oldest first. Positions run freely and wrap at 2^32. What lies before the head stays readable
+/// until its slots are needed: `stop` is how far the tail may go before someone has to say what can be given up.
 pub struct Ring {
     slots: Box<[Slot]>,
     mask: u32,
     head: u32,
     tail: u32,
+    stop: u32,
 }
 
 impl Ring {
     /// A ring with room for at least `capacity` slots; it grows when needed.
     pub fn new(capacity: usize) -> Ring {
         let size = capacity.max(4).next_power_of_two();
-        Ring { slots: vec![Slot { packet: Packet::default() }; size].into_boxed_slice(), mask: size as u32 - 1, head: 0, tail: 0 }
+        let mask = size as u32 - 1;
+        Ring { slots: slots(size), mask, head: 0, tail: 0, stop: mask }
     }
 
     /// Position of the oldest packet.
@@ -46,17 +51,18 @@ impl Ring {
         self.head == self.tail
     }
 
-    #[inline]
-    fn slot(&self, position: u32) -> &Slot {
-        // SAFETY: `position & mask` is below the length, which is mask + 1.
-        unsafe { self.slots.get_unchecked((position & self.mask) as usize) }
+    /// Where the packet at `position` is.
+    #[inline(always)]
+    pub fn place(&self, position: u32) -> *const Packet {
+        // SAFETY: `position & mask` is below the length, which is mask + 2.
+        unsafe { self.slots.as_ptr().add((position & self.mask) as usize).cast() }
     }
 
     /// The packet at `position`, which must be the position of a packet in `head..tail`.
     #[inline]
     pub fn packet(&self, position: u32) -> &Packet {
         // SAFETY: both variants are plain integers of equal size without padding, fully initialised.
-        unsafe { &self.slot(position).packet }
+        unsafe { &*self.place(position) }
     }
 
     /// Position of the packet behind the one at `position`.
@@ -65,64 +71,91 @@ impl Ring {
         position.wrapping_add(1 + u32::from(self.packet(position).flags & flag::EXT != 0))
     }
 
-    /// The SACK blocks of the packet at `position`, which must have [`flag::EXT`] set.
+    /// The SACK blocks of the packet at `position`, if it has any.
     #[inline]
-    pub fn sack(&self, position: u32) -> &SackBlocks {
-        // SAFETY: as for `packet`.
-        unsafe { &self.slot(position.wrapping_add(1)).sack }
+    pub fn sack(&self, position: u32) -> Option<&SackBlocks> {
+        // SAFETY: a place in this ring, which is borrowed as long.
+        unsafe { Ring::sack_behind(self.place(position)) }
     }
 
-    /// Removes the packet at the head, which takes `slots` slots.
-    #[inline]
-    pub fn advance(&mut self, slots: u32) {
-        debug_assert!(!self.is_empty() && self.head.wrapping_add(slots) == self.next(self.head));
-        self.head = self.head.wrapping_add(slots);
-    }
-
-    /// Appends a packet with another arrival time and further bits set in its `meta`. If [`flag::EXT`] is set,
-    /// [`Ring::push_sack`] must follow.
+    /// The SACK blocks of a packet in a ring, if it has any.
+    ///
+    /// # Safety
+    /// `packet` comes from [`Ring::place`], and its slots are not given up while the result lives.
     #[inline(always)]
-    pub fn push(&mut self, packet: &Packet, arrival: u64, meta: u8) {
-        if self.tail.wrapping_sub(self.head) >= self.mask {
-            self.grow();
+    pub unsafe fn sack_behind<'a>(packet: *const Packet) -> Option<&'a SackBlocks> {
+        // SAFETY: behind every place there is another slot; any bytes are valid blocks.
+        unsafe { (*packet).has(flag::EXT).then(|| &*packet.add(1).cast()) }
+    }
+
+    /// Removes the packets before `position`.
+    #[inline]
+    pub fn advance(&mut self, position: u32) {
+        debug_assert!(position.wrapping_sub(self.head) <= self.tail.wrapping_sub(self.head));
+        self.head = position;
+    }
+
+    /// Whether a packet fits, with its blocks if it has any. If not, call [`Ring::make_room`].
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
+        self.stop.wrapping_sub(self.tail) as i32 > 0
+    }
+
+    /// Makes room for at least one packet with blocks; slots before `oldest`, which is not behind the head, are given up.
+    pub fn make_room(&mut self, oldest: u32) {
+        if self.tail.wrapping_sub(oldest) >= self.mask {
+            self.grow(oldest);
         }
+        // One slot always stays free for the blocks of the last packet.
+        self.stop = oldest.wrapping_add(self.mask);
+    }
+
+    /// Appends a packet, for which there is room, with another arrival time, further bits set in its `meta` and what `fill` changes.
+    /// If [`flag::EXT`] is set, [`Ring::push_sack`] must follow.
+    #[inline(always)]
+    pub fn push(&mut self, packet: &Packet, arrival: u64, meta: u8, fill: impl FnOnce(&mut Packet)) {
+        debug_assert!(self.has_room());
         let index = (self.tail & self.mask) as usize;
         // SAFETY: masked index, as in `slot`; any bytes are a valid packet.
         let place = unsafe { &mut self.slots.get_unchecked_mut(index).packet };
         *place = *packet;
         place.arrival = arrival;
         place.meta |= meta;
+        fill(place);
         self.tail = self.tail.wrapping_add(1);
     }
 
     /// Appends the SACK blocks of the packet just pushed.
     pub fn push_sack(&mut self, sack: &SackBlocks) {
-        let index = (self.tail & self.mask) as usize;
-        self.slots[index].sack = *sack;
+        let index = (self.tail.wrapping_sub(1) & self.mask) as usize;
+        self.slots[index + 1].sack = *sack;
         self.tail = self.tail.wrapping_add(1);
     }
 
-    /// Upper bound of the number of packets.
-    #[inline]
-    pub fn slots_used(&self) -> usize {
-        self.tail.wrapping_sub(self.head) as usize
-    }
-
-    /// Doubles the ring. One slot always stays free so that a packet with blocks fits after the check in `push`.
+    /// Doubles the ring, keeping what lies behind `oldest`.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) {
-        let size = self.slots.len() * 2;
+    fn grow(&mut self, oldest: u32) {
+        let size = (self.mask as usize + 1) * 2;
         let mask = size as u32 - 1;
-        let mut slots = vec![Slot { packet: Packet::default() }; size].into_boxed_slice();
-        let mut position = self.head;
+        let mut slots = slots(size);
+        let mut position = oldest;
         while position != self.tail {
-            slots[(position & mask) as usize] = *self.slot(position);
-            position = position.wrapping_add(1);
+            let index = (position & mask) as usize;
+            slots[index].packet = *self.packet(position);
+            if let Some(sack) = self.sack(position) {
+                slots[index + 1].sack = *sack;
+            }
+            position = self.next(position);
         }
         self.slots = slots;
         self.mask = mask;
     }
+}
+
+/// Memory for `size` slots and the blocks of the last one.
+fn slots(size: usize) -> Box<[Slot]> {
+    vec![Slot { packet: Packet::default() }; size + 1].into_boxed_slice()
 }
 
 #[cfg(test)]
@@ -135,16 +168,20 @@ mod tests {
         let mut ring = Ring::new(4);
         ring.head = u32::MAX - 5;
         ring.tail = u32::MAX - 5;
+        ring.stop = ring.tail.wrapping_add(ring.mask);
         let mut model: VecDeque<(u32, bool)> = VecDeque::new();
         let mut next = 0;
         for step in 0..10_000u32 {
-            let push = (step * 2_654_435_761) >> 28 < 9 && model.len() < 300;
+            let push = step.wrapping_mul(2_654_435_761) >> 28 < 9 && model.len() < 300;
             if push {
                 let ext = next % 3 == 0;
                 let mut sack = SackBlocks::default();
                 sack.push((next, next + 1));
                 let flags = if ext { flag::EXT } else { 0 };
-                ring.push(&Packet { seq: next, flags, ..Packet::default() }, 0, 0);
+                if !ring.has_room() {
+                    ring.make_room(ring.head());
+                }
+                ring.push(&Packet { seq: next, flags, ..Packet::default() }, 0, 0, |_| {});
                 if ext {
                     ring.push_sack(&sack);
                 }
@@ -152,10 +189,8 @@ mod tests {
                 next += 1;
             } else if let Some((seq, ext)) = model.pop_front() {
                 assert_eq!(ring.packet(ring.head()).seq, seq);
-                if ext {
-                    assert_eq!(ring.sack(ring.head()).blocks[0], (seq, seq + 1));
-                }
-                ring.advance(1 + u32::from(ext));
+                assert_eq!(ring.sack(ring.head()).map(|s| s.blocks[0]), ext.then_some((seq, seq + 1)));
+                ring.advance(ring.next(ring.head()));
             }
             assert_eq!(ring.is_empty(), model.is_empty());
         }

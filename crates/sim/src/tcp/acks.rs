@@ -2,7 +2,7 @@
 
 use super::sender::{CaState, Phase, Sender, Timer};
 use crate::cc::{Ack, CongestionControl, Event, Trigger};
-use crate::config::{Ecn, Growth, TcpConfig};
+use crate::config::{Ecn, Growth, RtoRule, TcpConfig};
 use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
 
 impl Sender {
@@ -10,7 +10,9 @@ impl Sender {
     pub fn on_packet(&mut self, c: &TcpConfig, now: u64, p: &Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
         match self.phase {
             Phase::SynSent if p.has(flag::SYN) => return self.on_syn_ack(c, now, p, out),
-            Phase::Established => {}
+            Phase::Established if !p.has(flag::SYN) => {}
+            // RFC 9293 section 3.10.7.4: a repeated SYN-ACK is answered, but acknowledges nothing and its window is not scaled.
+            Phase::Established => return self.send_ack(c, now, out),
             _ => return,
         }
         let offset = self.addr.offset(p.seq, self.una);
@@ -23,12 +25,13 @@ impl Sender {
             return;
         }
         let edge = ack + (u64::from(p.win) << self.shift);
-        let window_update = edge != self.edge && ack == self.una;
+        // RFC 5681 section 2 (e): a new window makes it no duplicate. The SYN-ACK's window is not comparable: it was not scaled.
+        let window_update = edge != self.edge && ack == self.una && ack > 0;
         self.edge = edge.max(self.edge);
         let acked = ack - self.una;
         let rtt = if acked > 0 { self.advance(c, now, ack, p.ts) } else { None };
         let ece = self.ecn && p.has(flag::ECE);
-        let mut facts = Ack {
+        let facts = Ack {
             now,
             snd_una: self.una,
             snd_nxt: self.nxt,
@@ -49,13 +52,16 @@ impl Sender {
         }
         self.law.in_ack_event(&mut self.w, &facts);
         if self.sack.is_some() {
-            self.on_ack_sack(c, &mut facts, sack, out);
+            // Copies for the rare branches keep the facts of the usual one in registers.
+            self.on_ack_sack(c, &mut { facts }, sack, out);
         } else if acked > 0 {
             self.on_new_ack(c, &facts, out);
         } else if self.flight() > 0 && !window_update {
-            self.on_duplicate(c, &facts, out);
+            self.on_duplicate(c, &{ facts }, out);
         }
-        self.stats.cwnd_max = self.stats.cwnd_max.max(self.w.cwnd);
+        if self.w.cwnd > self.stats.cwnd_max {
+            self.stats.cwnd_max = self.w.cwnd;
+        }
         if self.una > self.written {
             // The FIN is acknowledged.
             self.finish(c, now, p, out);
@@ -84,8 +90,8 @@ impl Sender {
         if let Some(rtt) = rtt {
             self.take_rtt(c, rtt);
         }
-        // RFC 6298 section 5.7 keeps the back-off until a new sample; Linux and the BSDs end it with any progress. With timestamps
-        // every advance is a sample.
+        // RFC 6298 section 5 keeps the back-off until a new sample; Linux ends it with any progress. With timestamps every advance
+        // is a sample.
         if rtt.is_some() || c.recovery == crate::config::Recovery::Rack {
             self.rtt.backoff = 0;
         }
@@ -115,6 +121,7 @@ impl Sender {
         if !self.ecn {
             self.template.meta &= !ecn::MASK;
         }
+        self.plain &= self.ecn == (c.ecn != Ecn::Off);
         self.shift = p.len as u8;
         // RFC 7323 section 2.2: not scaled, so at most 65 535 until the first ACK of data.
         self.edge = u64::from(p.win);
@@ -122,16 +129,23 @@ impl Sender {
             let rtt = if c.timestamps { u64::from(((now / 1000) as u32).wrapping_sub(p.ts)) * 1000 } else { now - self.last_tx };
             self.take_rtt(c, rtt);
         }
-        self.rto_after_handshake(c);
-        if self.syn_retx {
-            // RFC 5681 section 3.1: after a lost SYN the initial window is one segment.
+        // RFC 5681 section 3.1: after a lost SYN the initial window is one segment; Linux (tcp_init_transfer) waits for a second loss,
+        // as the initial RTO of one second is short.
+        let forgiven = u32::from(c.rto_rule == RtoRule::Linux);
+        if self.rtt.backoff > forgiven {
             self.w.cwnd = 1.0;
         }
+        self.rto_after_handshake(c);
+        self.send_ack(c, now, out);
+        self.transmit(c, now, out);
+    }
+
+    /// A packet without data, which acknowledges what the peer sent: its SYN-ACK or its FIN.
+    fn send_ack(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         let mut ack = self.packet(c, now);
-        ack.seq = self.addr.wire(0);
+        ack.seq = self.addr.wire(self.una);
         self.packets += 1;
         out.emit(ack, None);
-        self.transmit(c, now, out);
     }
 
     fn finish(&mut self, c: &TcpConfig, now: u64, p: &Packet, out: &mut impl Wire) {
@@ -139,11 +153,8 @@ impl Sender {
         self.timer = Timer::Idle;
         self.deadline = u64::MAX;
         if p.has(flag::FIN) {
-            // Acknowledges the peer's own FIN. TIME-WAIT changes nothing on the wire.
-            let mut ack = self.packet(c, now);
-            ack.seq = self.addr.wire(self.una);
-            self.packets += 1;
-            out.emit(ack, None);
+            // The peer's own FIN. TIME-WAIT changes nothing on the wire.
+            self.send_ack(c, now, out);
         }
     }
 
@@ -155,9 +166,8 @@ impl Sender {
         }
         self.w.flight = self.flight_segments(c);
         self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Ecn);
-        self.cwr_end = self.nxt;
-        self.cwr_pending = true;
-        self.disturbed = true;
+        self.begin_reduction(self.nxt);
+        self.cut_by_marks = true;
         if c.prr {
             self.begin_cwr();
         } else {
@@ -167,13 +177,31 @@ impl Sender {
         true
     }
 
+    /// What every reduction has in common, whatever caused it: no ECE is answered by another before `end` is acknowledged, and CWR
+    /// travels on the next new data (RFC 3168 section 6.1.2: reductions "for any reason").
+    #[inline]
+    pub(super) fn begin_reduction(&mut self, end: u64) {
+        self.cwr_end = end;
+        self.cwr_pending = self.ecn;
+        self.cut_by_marks = false;
+        self.disturbed = true;
+    }
+
+    /// Whether marks have reduced the window that the oldest outstanding byte belongs to, and the law lets a loss in it rest with that.
+    pub(super) fn marks_answered(&self) -> bool {
+        self.cut_by_marks && self.una < self.cwr_end && !self.law.loss_outweighs_marks()
+    }
+
     /// Growth on an ACK that advanced and reduced nothing.
     #[inline]
     pub(super) fn grow(&mut self, c: &TcpConfig, ack: &Ack) {
         self.law.pkts_acked(&mut self.w, ack);
         // RFC 3168 section 6.1.2: no increase on an ACK with ECE. DCTCP decides for itself.
         let held = ack.ece && c.ecn == Ecn::Classic;
-        if !held && (!c.cwnd_validation || self.cwnd_limited) {
+        // Linux tcp_is_cwnd_limited: in slow start a window more than half used counts.
+        let used =
+            || self.cwnd_limited || (self.w.in_slow_start() && self.w.cwnd * f64::from(c.mss) < 2.0 * self.max_flight as f64);
+        if !held && (!c.cwnd_validation || used()) {
             self.law.cong_avoid(&mut self.w, ack);
         }
     }

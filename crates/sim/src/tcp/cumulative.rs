@@ -10,7 +10,7 @@ impl Sender {
     #[inline]
     pub(super) fn on_new_ack(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
         match self.ca {
-            CaState::Recovery => return self.on_recovery_ack(c, ack, out),
+            CaState::Recovery => return self.on_recovery_ack(c, &{ *ack }, out),
             CaState::Loss => {
                 if self.una >= self.recover {
                     self.ca = CaState::Open;
@@ -19,11 +19,14 @@ impl Sender {
             _ => self.ca = CaState::Open,
         }
         self.dupacks = 0;
+        self.limited = 0;
         if !self.reduce_on_ece(c, ack) {
             self.grow(c, ack);
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn on_recovery_ack(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
         self.law.pkts_acked(&mut self.w, ack);
         if self.una >= self.recover || c.recovery == Recovery::Reno {
@@ -52,6 +55,8 @@ impl Sender {
     }
 
     /// A duplicate ACK.
+    #[cold]
+    #[inline(never)]
     pub(super) fn on_duplicate(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
         self.dupacks += 1;
         match self.ca {
@@ -63,26 +68,28 @@ impl Sender {
             CaState::Loss => return,
             _ => {}
         }
+        // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`, or duplicates of go-back-N would start it.
+        if self.dupacks == c.dup_thresh && (self.recover == 0 || self.una > self.recover) {
+            return self.enter_fast_recovery(c, ack.now, out);
+        }
+        // The reaction to loss wins over one to marks on the same ACK.
         self.reduce_on_ece(c, ack);
         if self.dupacks < c.dup_thresh {
             self.ca = CaState::Disorder;
-            return;
-        }
-        // RFC 6582 section 3.2 step 1: only if the ACK covers more than `recover`, or duplicates of go-back-N would start it.
-        if self.dupacks == c.dup_thresh && (self.recover == 0 || self.una > self.recover) {
-            self.enter_fast_recovery(c, ack.now, out);
         }
     }
 
     fn enter_fast_recovery(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         self.ca = CaState::Recovery;
         self.stats.fast_retx += 1;
-        self.disturbed = true;
-        self.w.flight = self.flight_segments(c);
-        self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Loss);
+        if !self.marks_answered() {
+            self.w.flight = self.flight_segments(c);
+            self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Loss);
+        }
         self.recover = self.high;
         // One reduction per window, whichever signal came first (RFC 8257 section 3.3, RFC 3168 section 6.1.2).
-        self.cwr_end = self.high;
+        self.begin_reduction(self.high);
+        self.limited = 0;
         self.first_partial = true;
         self.retransmit_first(c, now, out);
         self.w.cwnd = self.w.ssthresh + f64::from(c.dup_thresh);

@@ -8,6 +8,7 @@ pub mod receiver;
 pub mod sender;
 
 mod acks;
+mod audit;
 mod cumulative;
 mod prr;
 mod rack;

@@ -35,16 +35,28 @@ pub const PARAMS: &[Param] = &[
     p("rto-initial", Kind::Time, "retransmission timeout before the first RTT sample"),
     p("rto-granularity", Kind::Time, "clock granularity G of RFC 6298; timeouts are rounded up to it"),
     p("timestamps", Kind::Bool, "timestamps (RFC 7323): an RTT sample on every ACK"),
-    p("ecn", Kind::Choice(&["off", "classic", "dctcp"]), "ECN: none, RFC 3168, or RFC 8257's exact echo; default: as the law needs"),
-    p("growth", Kind::Choice(&["per-ack", "rfc5681", "abc", "unlimited"]), "window growth per ACK: one step, or acknowledged segments up to 1, 2 or any number"),
-    p("slow-start-after-idle", Kind::Choice(&["off", "rfc5681", "linux"]), "after an idle RTO: keep the window, restart from the initial one (RFC 5681 section 4.1), or halve it per idle RTO (Linux)"),
+    p(
+        "ecn",
+        Kind::Choice(&["off", "classic", "dctcp"]),
+        "ECN: none, RFC 3168, or RFC 8257's exact echo; default: as the law needs",
+    ),
+    p(
+        "growth",
+        Kind::Choice(&["per-ack", "rfc5681", "abc", "unlimited"]),
+        "window growth per ACK: one step, or acknowledged segments up to 1, 2 or any number",
+    ),
+    p(
+        "slow-start-after-idle",
+        Kind::Choice(&["off", "rfc5681", "linux"]),
+        "after an idle RTO: keep the window, restart from the initial one (RFC 5681 section 4.1), or halve it per idle RTO (Linux)",
+    ),
     p("cwnd-validation", Kind::Bool, "no window growth while the application limits sending (RFC 7661)"),
     p("handshake", Kind::Bool, "open with SYN, SYN-ACK, ACK; off: endpoints start established"),
     p("fin", Kind::Bool, "close with FIN after the last byte of a connection"),
     p(
         "send-jitter",
         Kind::Time,
-        "random processing time of each data segment, uniform from 0, on connections that have reduced their window (against phase effects, Floyd and Jacobson 1992); default: up to one full segment at the host's rate",
+        "random processing time of each data segment, uniform from 0, once the connection has reduced its window or any packet was dropped (against phase effects, Floyd and Jacobson 1992); default: up to one full segment at the host's rate",
     ),
     p("isn", Kind::Int(0, 4_294_967_295), "initial sequence number; default: drawn per connection"),
 ];

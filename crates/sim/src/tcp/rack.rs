@@ -2,7 +2,7 @@
 
 use super::scoreboard::{EVER_RETX, LOST, RETX, SACKED, Scoreboard, Seg};
 use super::sender::{CaState, Sender, Timer};
-use crate::cc::{CongestionControl, Trigger};
+use crate::cc::{CongestionControl, Event, Trigger};
 use crate::config::TcpConfig;
 use crate::net::packet::Wire;
 
@@ -74,6 +74,12 @@ impl Rack {
         if min_rtt == u64::MAX { srtt } else { ((1 + self.extra) * (min_rtt / 4)).min(srtt) }
     }
 
+    /// Whether the oldest outstanding segment is younger than the newest delivered one, so that time tells nothing yet.
+    #[inline]
+    pub fn nothing_older(&self, board: &Scoreboard) -> bool {
+        board.iter().next().is_none_or(|seg| !seg.is(EVER_RETX) && (seg.xmit, seg.end()) >= (self.xmit, self.end))
+    }
+
     /// Marks segments as lost that were sent long enough before one that was delivered (section 6.2 step 5). Returns how long to
     /// wait for those that may still be reordered; 0 for none.
     pub fn detect(&self, board: &mut Scoreboard, now: u64, wait: u64) -> u64 {
@@ -84,8 +90,8 @@ impl Rack {
                 continue;
             }
             if (seg.xmit, seg.end()) >= (self.xmit, self.end) {
-                // Never-retransmitted segments were sent in order: all behind this one are younger still.
-                if !seg.is(EVER_RETX) && board.retx == 0 {
+                // First transmissions were in order, and retransmissions come after them: all behind this one are younger still.
+                if !seg.is(EVER_RETX) {
                     break;
                 }
                 continue;
@@ -107,8 +113,9 @@ impl Rack {
         if una < end {
             return false;
         }
-        let repaired = self.probe_is_retx && dsack_end.is_none_or(|d| d != end) && una > end;
-        if !self.probe_is_retx || dsack_end.is_some() || una > end || plain_duplicate {
+        let duplicate = dsack_end == Some(end);
+        let repaired = self.probe_is_retx && !duplicate && una > end;
+        if !self.probe_is_retx || duplicate || una > end || plain_duplicate {
             self.probe_end = None;
         }
         repaired
@@ -119,21 +126,24 @@ impl Sender {
     /// After data was sent or acknowledged: a probe instead of a timeout, where RFC 8985 section 7.2 wants one.
     pub(super) fn arm_probe(&mut self, c: &TcpConfig, now: u64) {
         let Some(s) = &self.sack else { return };
-        if self.ca >= CaState::Cwr || s.board.sacked_segs > 0 || s.rack.probe_end.is_some() || self.timer == Timer::Idle || self.rtt.backoff > 0 {
+        // Not in fast or RTO recovery, nor with holes to look after, nor twice (section 7.2); reducing after ECE does not matter.
+        if self.ca >= CaState::Recovery || s.board.sacked_segs > 0 || s.rack.probe_end.is_some() || self.timer == Timer::Idle {
             return;
         }
         let mut timeout = if self.rtt.srtt == 0 { 1_000_000_000_000 } else { 2 * self.rtt.srtt };
         // As Linux: a lone segment may meet a delayed ACK, so it waits for the minimum RTO more; others for two clock ticks.
-        timeout += if self.flight() <= u64::from(c.mss) { c.rto_min.0 } else { 2 * c.rto_granularity.0 };
-        let rto = self.rtt.rto(c);
-        if timeout < rto {
-            self.timer = Timer::Probe;
-            self.deadline = now + timeout;
-        }
+        timeout += if s.board.len() == 1 { c.rto_min.0 } else { 2 * c.rto_granularity.0 };
+        // Section 7.2: where the retransmission timeout is due first, the probe takes its place.
+        self.timer = Timer::Probe;
+        self.deadline = now.saturating_add(timeout.min(self.rtt.rto(c)));
     }
 
     /// The probe timer expired (section 7.3): new data if there is any, else the last segment again.
     pub(super) fn on_probe_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        if self.ca >= CaState::Recovery || self.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0) {
+            // Holes showed up since; recovery is at work.
+            return self.arm_rto(c, now);
+        }
         self.timer = Timer::Idle;
         let len = if self.nxt < self.stream_end() { self.segment_len(c, self.nxt) } else { 0 };
         let fresh = len > 0 && self.nxt + len <= self.edge;
@@ -156,6 +166,10 @@ impl Sender {
         self.arm_rto(c, now);
         if self.find_losses(c, now) && self.ca < CaState::Recovery {
             self.enter_recovery(c, now, out);
+            if c.prr {
+                // No ACK brought us here; Linux tcp_rack_reo_timeout counts one segment as delivered.
+                self.proportional_window(c, u64::from(c.mss));
+            }
         }
         self.transmit(c, now, out);
     }
@@ -163,8 +177,15 @@ impl Sender {
     /// A probe repaired the loss of the tail: reduce as for any loss (section 7.4.2).
     pub(super) fn react_to_probe(&mut self, c: &TcpConfig) {
         self.w.flight = self.flight_segments(c);
+        if let Some(s) = &mut self.sack {
+            s.prior = None;
+        }
+        // The reduction is over as soon as it has begun (Linux tcp_process_tlp_ack).
+        self.ca = CaState::Recovery;
         self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Loss);
         self.w.cwnd = self.w.cwnd.min(self.w.ssthresh);
-        self.cwr_end = self.nxt;
+        self.begin_reduction(self.nxt);
+        self.ca = CaState::Open;
+        self.law.cwnd_event(&mut self.w, Event::Complete);
     }
 }

@@ -21,6 +21,8 @@ enum Echo {
 #[derive(Debug, Clone)]
 pub struct Receiver {
     addr: Address,
+    /// An ACK, but for its number, timestamp and flags.
+    template: Packet,
     /// Stream offset of the next byte expected in order; FIN counts one.
     pub rcv_nxt: u64,
     /// Data bytes received in order, FIN not counted.
@@ -68,8 +70,18 @@ impl Receiver {
             Ecn::Classic => Echo::Classic { latched: false },
             Ecn::Dctcp => Echo::Dctcp { ce: false },
         };
+        let template = Packet {
+            conn: addr.conn,
+            dst: addr.dst,
+            hash: addr.hash,
+            wire: c.ack_size as u16,
+            win: (c.rcv_wnd >> window_shift(c.rcv_wnd)).min(65_535) as u16,
+            meta: addr.generation << 2,
+            ..Packet::default()
+        };
         Receiver {
             addr,
+            template,
             rcv_nxt: 0,
             delivered: 0,
             fin: u64::MAX,
@@ -115,7 +127,7 @@ impl Receiver {
     pub fn on_packet(&mut self, c: &TcpConfig, now: u64, p: &Packet, out: &mut impl Wire) {
         self.packets += 1;
         if p.has(flag::SYN) {
-            return self.on_syn(c, p, out);
+            return self.on_syn(p, out);
         }
         self.established = true;
         let fin = p.has(flag::FIN);
@@ -127,7 +139,7 @@ impl Receiver {
         let closes_run = self.note_ecn(p, ce);
         if closes_run && self.pending > 0 {
             // RFC 8257 section 3.2: the packets before the change are acknowledged with the old CE value.
-            self.acknowledge(c, out);
+            self.acknowledge_early(out);
         }
         if let Echo::Dctcp { ce: state } = &mut self.echo {
             *state = ce;
@@ -141,7 +153,7 @@ impl Receiver {
         self.pending += 1;
         let at_once = !in_order || gap_before || closes_run || fin || self.pending >= c.ack_every || self.take_quick();
         if at_once {
-            self.acknowledge(c, out);
+            self.acknowledge(out);
         } else if self.deadline == u64::MAX {
             self.deadline = now + c.ack_delay.0;
         }
@@ -154,15 +166,15 @@ impl Receiver {
     }
 
     /// The delayed-ACK timer expired.
-    pub fn on_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    pub fn on_timer(&mut self, now: u64, out: &mut impl Wire) {
         if self.deadline <= now {
-            self.acknowledge(c, out);
+            self.acknowledge_early(out);
         }
     }
 
     /// Answers a SYN, also a repeated one whose answer was lost.
-    fn on_syn(&mut self, c: &TcpConfig, p: &Packet, out: &mut impl Wire) {
-        let mut answer = self.packet(c, p.ts);
+    fn on_syn(&mut self, p: &Packet, out: &mut impl Wire) {
+        let mut answer = Packet { seq: self.addr.wire(self.rcv_nxt), ts: p.ts, ..self.template };
         answer.flags = flag::SYN | flag::ACK;
         // RFC 3168 section 6.1.1: SYN with ECE and CWR asks, SYN-ACK with ECE alone agrees.
         if p.has(flag::ECE | flag::CWR) && self.echo != Echo::Off {
@@ -194,6 +206,17 @@ impl Receiver {
     /// Puts `len` bytes (and a FIN behind them) at `offset`. True if they extended the in-order stream.
     #[inline]
     fn accept(&mut self, offset: i64, len: u64, fin: bool) -> bool {
+        if offset == self.rcv_nxt as i64 && !fin && self.ooo.is_empty() && len <= self.window {
+            // The usual case.
+            self.rcv_nxt += len;
+            self.delivered = self.rcv_nxt.min(self.fin);
+            return true;
+        }
+        self.accept_any(offset, len, fin)
+    }
+
+    #[inline(never)]
+    fn accept_any(&mut self, offset: i64, len: u64, fin: bool) -> bool {
         let end = offset + len as i64 + i64::from(fin);
         if end <= self.rcv_nxt as i64 {
             if self.sack {
@@ -203,7 +226,7 @@ impl Receiver {
         }
         let (offset, end) = (offset.max(0) as u64, end as u64);
         // Data beyond the advertised window is not accepted; only a misbehaving peer sends it.
-        if end > self.rcv_nxt + self.window + 1 {
+        if end > self.rcv_nxt.saturating_add(self.window).saturating_add(1) {
             return false;
         }
         if fin {
@@ -220,28 +243,44 @@ impl Receiver {
     }
 
     /// Sends a cumulative ACK for everything in order.
-    #[inline]
-    fn acknowledge(&mut self, c: &TcpConfig, out: &mut impl Wire) {
-        let mut ack = self.packet(c, self.ts_recent);
+    #[inline(always)]
+    fn acknowledge(&mut self, out: &mut impl Wire) {
         let echo = match self.echo {
             Echo::Off => false,
             Echo::Classic { latched } => latched,
             Echo::Dctcp { ce } => ce,
         };
-        ack.flags = flag::ACK | if echo { flag::ECE } else { 0 } | if self.finished() { flag::FIN } else { 0 };
+        let flags = flag::ACK | if echo { flag::ECE } else { 0 } | if self.finished() { flag::FIN } else { 0 };
+        let (seq, ts) = (self.addr.wire(self.rcv_nxt), self.ts_recent);
         self.pending = 0;
         self.deadline = u64::MAX;
         self.last_ack = self.rcv_nxt;
         self.sent += 1;
         if self.sack && (!self.ooo.is_empty() || self.dsack.is_some()) {
-            let blocks = self.sack_blocks();
-            ack.flags |= flag::EXT;
-            // Two bytes of padding, two of option header, eight per block.
-            ack.wire += 4 + 8 * blocks.count as u16;
-            out.emit(ack, Some(&blocks));
+            self.emit_blocks(Packet { seq, ts, flags, ..self.template }, out);
         } else {
-            out.emit(ack, None);
+            out.emit_from(&self.template, |p| {
+                p.seq = seq;
+                p.ts = ts;
+                p.flags = flags;
+            });
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn acknowledge_early(&mut self, out: &mut impl Wire) {
+        self.acknowledge(out);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn emit_blocks(&mut self, mut ack: Packet, out: &mut impl Wire) {
+        let blocks = self.sack_blocks();
+        ack.flags |= flag::EXT;
+        // Two bytes of padding, two of option header, eight per block.
+        ack.wire += 4 + 8 * blocks.count as u16;
+        out.emit(ack, Some(&blocks));
     }
 
     #[cold]
@@ -253,20 +292,5 @@ impl Receiver {
             blocks.push((self.addr.wire(start), self.addr.wire(end)));
         }
         blocks
-    }
-
-    #[inline]
-    fn packet(&self, c: &TcpConfig, ts: u32) -> Packet {
-        Packet {
-            conn: self.addr.conn,
-            seq: self.addr.wire(self.rcv_nxt),
-            ts,
-            dst: self.addr.dst,
-            hash: self.addr.hash,
-            wire: c.ack_size as u16,
-            win: (self.window >> self.shift).min(65_535) as u16,
-            meta: self.addr.generation << 2,
-            ..Packet::default()
-        }
     }
 }

@@ -20,7 +20,7 @@ pub struct Rtt {
 impl Rtt {
     /// Before any sample.
     pub fn new(c: &TcpConfig) -> Rtt {
-        Rtt { srtt: 0, rttvar: 0, min: u64::MAX, base_rto: c.rto_initial.0.clamp(c.rto_min.0, c.rto_max.0), backoff: 0 }
+        Rtt { srtt: 0, rttvar: 0, min: u64::MAX, base_rto: c.rto_initial.0.max(c.rto_min.0).min(c.rto_max.0), backoff: 0 }
     }
 
     /// Takes a sample (RFC 6298 section 2).

@@ -1,10 +1,11 @@
 //! Recovery with a SACK scoreboard: RFC 6675, and the parts that RACK (RFC 8985) shares with it.
 
 use super::prr::Prr;
-use super::scoreboard::EVER_RETX;
+use super::scoreboard::RETX;
 use super::sender::{CaState, SackState, Sender, Timer};
+use super::timers::segments;
 use crate::cc::{Ack, CongestionControl, Event, Trigger};
-use crate::config::{Recovery, TcpConfig};
+use crate::config::{Growth, Recovery, TcpConfig};
 use crate::net::packet::{SackBlocks, Wire};
 
 /// What the SACK option of one ACK said.
@@ -22,38 +23,53 @@ impl Sender {
     pub(super) fn on_ack_sack(&mut self, c: &TcpConfig, ack: &mut Ack, blocks: Option<&SackBlocks>, out: &mut impl Wire) {
         let Some(mut s) = self.sack.take() else { return };
         let news = self.update_scoreboard(&mut s, ack, blocks);
+        let mut spurious = false;
         if news.dsack {
             s.rack.on_dsack(self.una, self.nxt);
-            s.undo_retx = s.undo_retx.saturating_sub(1);
+            if s.undo_retx > 0 && (s.undo_from + 1..=self.recover).contains(&news.dsack_end) {
+                s.undo_retx -= 1;
+                spurious = s.undo_retx == 0;
+            }
         }
         let probe_lost = s.rack.settle_probe(self.una, ack.acked == 0 && blocks.is_none(), news.dsack.then_some(news.dsack_end));
         self.sack = Some(s);
 
-        self.leave_episode(ack);
+        if let Growth::PerSegment { limit } = c.growth
+            && ack.delivered != ack.acked
+        {
+            // As Linux: what SACK reported before does not count again when a repaired hole moves `una` over it.
+            ack.grow = (ack.delivered as f64 / f64::from(c.mss)).min(f64::from(limit));
+        }
+        if !(spurious && self.undo()) {
+            self.leave_episode();
+        }
         if probe_lost && self.ca < CaState::Cwr {
             self.react_to_probe(c);
         }
-        if ack.acked == 0 && !news.sacked {
-            self.dupacks += u32::from(self.flight() > 0 && !news.dsack);
-        } else if ack.acked > 0 {
+        if ack.acked > 0 {
             self.dupacks = 0;
+        } else if news.sacked {
+            // RFC 6675 section 2: without news about the receiver's queue an ACK is no duplicate.
+            self.dupacks += 1;
         }
         let lost = self.find_losses(c, ack.now);
         let plain = self.sack.as_ref().is_none_or(|s| s.board.is_plain());
         if lost && self.ca < CaState::Recovery {
             self.enter_recovery(c, ack.now, out);
         } else if self.ca < CaState::Cwr {
-            self.ca = if plain && self.dupacks == 0 { CaState::Open } else { CaState::Disorder };
-            self.dupacks = if plain { self.dupacks } else { self.sack.as_ref().map_or(0, |s| s.board.sacked_segs) };
+            self.ca = if plain { CaState::Open } else { CaState::Disorder };
+            self.limited = if plain { 0 } else { self.limited };
             let reduced = self.reduce_on_ece(c, ack);
             if !reduced && ack.acked > 0 {
                 self.grow(c, ack);
             }
         } else if self.ca == CaState::Loss && ack.acked > 0 {
             self.grow(c, ack);
+        } else if ack.acked > 0 {
+            self.law.pkts_acked(&mut self.w, ack);
         }
         if c.prr && matches!(self.ca, CaState::Recovery | CaState::Cwr) {
-            self.proportional_window(c, ack);
+            self.proportional_window(c, ack.delivered);
         }
     }
 
@@ -86,20 +102,26 @@ impl Sender {
     pub(super) fn find_losses(&mut self, c: &TcpConfig, now: u64) -> bool {
         let Some(s) = &mut self.sack else { return false };
         if c.recovery == Recovery::Rack {
-            if s.board.is_plain() {
+            if s.board.is_plain() && s.rack.nothing_older(&s.board) {
                 return false;
             }
             let recovering = self.ca >= CaState::Recovery;
             let wait = s.rack.reordering_window(self.rtt.srtt, self.rtt.min, recovering, s.board.sacked_segs, c);
             let timeout = s.rack.detect(&mut s.board, now, wait);
-            if timeout > 0 && now + timeout < self.deadline {
+            // RFC 8985 section 8: one timer; what may be lost already comes before a probe.
+            if timeout > 0 && (now + timeout < self.deadline || self.timer == Timer::Probe) {
                 self.timer = Timer::Reorder;
                 self.deadline = now + timeout;
             }
         } else {
             s.board.mark_by_count(c.dup_thresh, c.mss);
             // RFC 6675 section 5, (4): enough duplicate ACKs do it too, when SACK blocks were lost or are not there.
-            if self.ca < CaState::Recovery && self.dupacks >= c.dup_thresh && s.board.lost == 0 && s.board.len() > 0 && s.board.sacked > 0 {
+            if self.ca < CaState::Recovery
+                && self.dupacks >= c.dup_thresh
+                && s.board.lost == 0
+                && s.board.len() > 0
+                && s.board.sacked > 0
+            {
                 s.board.mark_lost(0);
             }
         }
@@ -107,25 +129,31 @@ impl Sender {
     }
 
     pub(super) fn enter_recovery(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
-        // RFC 6675 section 5: not for data sent before the last recovery or timeout point.
-        if self.recover > 0 && self.una < self.recover {
-            return;
-        }
         self.stats.fast_retx += 1;
-        self.disturbed = true;
         self.w.flight = self.flight_segments(c);
+        let flight = self.flight();
+        let answered = self.marks_answered();
         if self.ca != CaState::Cwr {
             self.remember_prior();
-            self.ca = CaState::Recovery;
+        }
+        let running = answered && self.ca == CaState::Cwr;
+        self.ca = CaState::Recovery;
+        if !answered {
             self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Loss);
         }
-        self.ca = CaState::Recovery;
-        self.recover = self.nxt;
-        self.cwr_end = self.nxt;
-        let flight = self.flight();
         if let Some(s) = &mut self.sack {
-            s.prr = Prr::begin(flight);
+            if !running {
+                s.prr = Prr::begin(flight);
+            }
             s.rescued = false;
+            // RFC 8985 section 7.4.2 is about losses that nothing else answers.
+            s.rack.probe_end = None;
+        }
+        self.recover = self.nxt;
+        self.begin_reduction(self.nxt);
+        self.limited = 0;
+        if self.timer == Timer::Probe {
+            self.arm_rto(c, now);
         }
         if !c.prr {
             self.w.cwnd = self.w.ssthresh;
@@ -136,11 +164,8 @@ impl Sender {
         }
     }
 
-    /// Ends recovery, CWR or loss once everything outstanding at its start is acknowledged; undoes it if it proved spurious.
-    fn leave_episode(&mut self, ack: &Ack) {
-        if self.try_undo(ack) {
-            return;
-        }
+    /// Ends recovery, CWR or loss once everything outstanding at its start is acknowledged.
+    fn leave_episode(&mut self) {
         let done = match self.ca {
             CaState::Cwr => self.una >= self.cwr_end,
             CaState::Recovery | CaState::Loss => self.una >= self.recover,
@@ -149,43 +174,43 @@ impl Sender {
         if !done {
             return;
         }
-        if self.ca != CaState::Loss {
-            self.w.cwnd = self.w.ssthresh;
-        }
+        let reduction = self.ca != CaState::Loss;
         if let (Some(s), true) = (&mut self.sack, self.ca >= CaState::Recovery) {
             s.rack.on_recovery_end();
         }
         self.ca = CaState::Open;
-        self.dupacks = 0;
-        self.law.cwnd_event(&mut self.w, Event::Complete);
+        if reduction {
+            self.w.cwnd = self.w.ssthresh;
+            self.law.cwnd_event(&mut self.w, Event::Complete);
+        }
     }
 
-    /// Remembers the window at the start of an episode, for undoing it.
+    /// Remembers the window at the start of an episode, for undoing it. One that interrupts another keeps the first one's memory.
     pub(super) fn remember_prior(&mut self) {
-        let now_open = self.ca < CaState::Recovery;
         let window = (self.w.cwnd, self.w.ssthresh);
         if let Some(s) = &mut self.sack
-            && now_open
+            && self.ca < CaState::Cwr
         {
             s.prior = Some(window);
-            s.undo_retx = 0;
+            s.undo_from = self.una;
+            // A tail loss probe may be under way.
+            s.undo_retx = s.board.iter().filter(|seg| seg.is(RETX)).count() as u32;
         }
     }
 
-    /// The reduction was spurious when every retransmission of the episode was reported as a duplicate (RFC 3708).
-    fn try_undo(&mut self, ack: &Ack) -> bool {
+    /// The reduction was spurious: every retransmission of the episode has been reported as a duplicate (RFC 3708). That is known
+    /// when the last original arrived late, often after the episode's end (as Linux tcp_try_undo_dsack). True if it was undone.
+    fn undo(&mut self) -> bool {
         let Some(s) = &mut self.sack else { return false };
         let Some((cwnd, ssthresh)) = s.prior else { return false };
-        let any_retx = s.board.iter().any(|g| g.is(EVER_RETX));
-        if self.ca < CaState::Recovery || s.undo_retx > 0 || any_retx || ack.acked == 0 {
-            return false;
-        }
-        s.board.unmark_lost();
         s.prior = None;
+        s.board.unmark_lost();
         self.w.cwnd = self.law.undo_cwnd(&self.w, cwnd);
         self.w.ssthresh = self.w.ssthresh.max(ssthresh);
         self.ca = CaState::Open;
         self.dupacks = 0;
+        self.recover = self.una;
+        self.cwr_end = self.una;
         true
     }
 
@@ -195,21 +220,24 @@ impl Sender {
         match &mut self.sack {
             Some(s) => {
                 s.prr = Prr::begin(flight);
+                // Marks are no mistake that a D-SACK could reveal.
+                s.prior = None;
+                s.rack.probe_end = None;
                 self.ca = CaState::Cwr;
             }
             None => self.w.cwnd = self.w.ssthresh.min(self.w.cwnd),
         }
     }
 
-    /// The window of a reduction in progress (RFC 6937).
-    fn proportional_window(&mut self, c: &TcpConfig, ack: &Ack) {
+    /// The window of a reduction in progress (RFC 6937), after `delivered` bytes more have left the network.
+    pub(super) fn proportional_window(&mut self, c: &TcpConfig, delivered: u64) {
         let mss = u64::from(c.mss);
         let (pipe, threshold) = (self.pipe(), (self.w.ssthresh * c.mss as f64) as u64);
         let Some(s) = &mut self.sack else { return };
-        if ack.delivered == 0 {
+        if delivered == 0 {
             return;
         }
-        let allowance = s.prr.on_ack(ack.delivered, pipe, threshold, mss);
-        self.w.cwnd = (pipe + allowance) as f64 / c.mss as f64;
+        let allowance = s.prr.on_ack(delivered, pipe, threshold, mss);
+        self.w.cwnd = segments(pipe + allowance, c.mss);
     }
 }

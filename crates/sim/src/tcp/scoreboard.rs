@@ -92,7 +92,14 @@ impl Scoreboard {
     pub fn clear(&mut self) {
         self.segs.clear();
         let base = self.base;
-        *self = Scoreboard { segs: std::mem::take(&mut self.segs), base, top_sacked: base, lost_hint: base, marked_below: base, ..Scoreboard::default() };
+        *self = Scoreboard {
+            segs: std::mem::take(&mut self.segs),
+            base,
+            top_sacked: base,
+            lost_hint: base,
+            marked_below: base,
+            ..Scoreboard::default()
+        };
     }
 
     /// A new segment was sent.
@@ -183,7 +190,11 @@ impl Scoreboard {
             return;
         }
         for i in floor..index {
-            if !self.segs[i].is(SACKED | LOST | EVER_RETX) {
+            let seg = self.segs[i];
+            if seg.is(RETX) && !seg.is(LOST) {
+                // Retransmitted on suspicion (NextSeg rule 3, rescue): now only the retransmission is in the pipe.
+                self.set_flags(i, seg.flags | LOST);
+            } else if !seg.is(SACKED | LOST | EVER_RETX) {
                 self.mark_lost(i);
             }
         }
@@ -226,6 +237,16 @@ impl Scoreboard {
         }
     }
 
+    /// Recounts; see [`Sender::audit`](super::sender::Sender::audit).
+    pub fn audit(&self) {
+        let bytes = |flag: u8| self.segs.iter().filter(|s| s.is(flag)).map(|s| u64::from(s.len)).sum::<u64>();
+        assert_eq!((self.sacked, self.lost, self.retx), (bytes(SACKED), bytes(LOST), bytes(RETX)), "scoreboard bytes");
+        assert_eq!(self.sacked_segs as usize, self.segs.iter().filter(|s| s.is(SACKED)).count(), "scoreboard segments");
+        assert!(self.segs.iter().all(|s| !s.is(SACKED) || !s.is(LOST | RETX)), "a segment both delivered and missing");
+        let waiting = self.segs.iter().position(|s| s.is(LOST) && !s.is(RETX));
+        assert!(waiting.is_none_or(|i| self.base + i as u64 >= self.lost_hint), "a lost segment that nobody will find");
+    }
+
     /// Clears the loss marks of segments that are still outstanding: the reduction was spurious.
     pub fn unmark_lost(&mut self) {
         for index in 0..self.segs.len() {
@@ -234,6 +255,7 @@ impl Scoreboard {
                 self.set_flags(index, flags & !(LOST | RETX));
             }
         }
+        self.marked_below = self.base;
     }
 }
 

@@ -106,9 +106,11 @@ pub struct SackState {
     pub prr: Prr,
     /// Time-based loss detection.
     pub rack: Rack,
-    /// Window and threshold before the current episode, for undoing it: (cwnd, ssthresh).
+    /// Window and threshold before the last episode, for undoing it: (cwnd, ssthresh).
     pub prior: Option<(f64, f64)>,
-    /// Retransmissions of this episode not yet reported as duplicates.
+    /// `una` at the start of that episode: duplicates reported below it are not of its retransmissions.
+    pub undo_from: u64,
+    /// Retransmissions of that episode not yet reported as duplicates.
     pub undo_retx: u32,
     /// RFC 6675 rescue retransmission done in this episode.
     pub rescued: bool,
@@ -120,6 +122,8 @@ pub struct Sender {
     pub(super) addr: Address,
     /// A full new segment, but for sequence number and timestamp.
     pub(super) template: Packet,
+    /// Whether new full segments are nothing but copies of the template: no scoreboard, no timed segment, ECN as configured.
+    pub(super) plain: bool,
     /// Index of the transport it belongs to.
     pub group: u16,
     /// Life phase.
@@ -131,6 +135,8 @@ pub struct Sender {
     pub(super) fin: bool,
     pub(super) ecn: bool,
     pub(super) cwr_pending: bool,
+    /// The last reduction answered ECE.
+    pub(super) cut_by_marks: bool,
     pub(super) first_partial: bool,
     pub(super) cwnd_limited: bool,
     pub(super) syn_retx: bool,
@@ -164,6 +170,9 @@ pub struct Sender {
     /// Timed segment of a stack without timestamps: (offset that must be acknowledged, send time).
     pub(super) timed: Option<(u64, u64)>,
     pub(super) last_tx: u64,
+    /// Most data outstanding in the window of data that ends at `usage_end`, for window validation.
+    pub(super) max_flight: u64,
+    pub(super) usage_end: u64,
     /// Deadline that partial acknowledgements after the first must not move (RFC 6582 section 4).
     pub(super) held_deadline: u64,
     /// The law.
@@ -205,6 +214,7 @@ impl Sender {
         Sender {
             addr,
             template: full_segment(c, addr),
+            plain: sack.is_none() && c.timestamps,
             group: 0,
             phase: Phase::Closed,
             ca: CaState::Open,
@@ -212,6 +222,7 @@ impl Sender {
             fin: false,
             ecn: c.ecn != Ecn::Off,
             cwr_pending: false,
+            cut_by_marks: false,
             first_partial: false,
             cwnd_limited: false,
             syn_retx: false,
@@ -232,6 +243,8 @@ impl Sender {
             armed: u64::MAX,
             timed: None,
             last_tx: u64::MAX,
+            max_flight: 0,
+            usage_end: 0,
             held_deadline: u64::MAX,
             law: c.law.start(),
             message: (0, 0, u64::MAX),

@@ -5,6 +5,12 @@ use crate::cc::{CongestionControl, Event, Trigger};
 use crate::config::{Recovery, RtoRule, TcpConfig};
 use crate::net::packet::Wire;
 
+/// `bytes` as a window in segments that does not come out a byte short when it is multiplied by `mss` again.
+pub(super) fn segments(bytes: u64, mss: u32) -> f64 {
+    let window = bytes as f64 / f64::from(mss);
+    if ((window * f64::from(mss)) as u64) < bytes { window.next_up() } else { window }
+}
+
 impl Sender {
     /// (Re)starts the retransmission timer.
     #[inline]
@@ -21,6 +27,7 @@ impl Sender {
                 self.rtt.backoff += 1;
                 self.syn_retx = true;
                 self.stats.rtos += 1;
+                self.stats.rtos_head += 1;
                 self.send_syn(c, now, out);
             }
             (Phase::Established, Timer::Rto) => self.on_rto(c, now, out),
@@ -36,16 +43,18 @@ impl Sender {
     /// Retransmission timeout (RFC 5681 section 3.1, RFC 6298 sections 5.4 to 5.6).
     fn on_rto(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         self.stats.rtos += 1;
-        self.disturbed = true;
         let (_, first_window, end) = self.message;
         if self.una < first_window {
             self.stats.rtos_head += 1;
         } else if self.una + 3 * u64::from(c.mss) >= end {
             self.stats.rtos_tail += 1;
         }
-        // RFC 5681 section 3.1: when the same data times out again, ssthresh stays.
+        // RFC 5681 section 3.1: when the same data times out again, ssthresh stays. Linux (tcp_enter_loss) also reduces once only when
+        // a timeout ends a reduction that has begun.
         let repeated = self.ca == CaState::Loss && self.rtt.backoff > 0;
-        if !repeated {
+        let reduced =
+            self.marks_answered() || (c.rto_rule == RtoRule::Linux && matches!(self.ca, CaState::Cwr | CaState::Recovery));
+        if !repeated && !reduced {
             self.w.flight = self.flight_segments(c);
             self.remember_prior();
             self.ca = CaState::Loss;
@@ -56,7 +65,7 @@ impl Sender {
         self.dupacks = 0;
         self.limited = 0;
         self.recover = self.high;
-        self.cwr_end = self.high;
+        self.begin_reduction(self.high);
         self.law.cwnd_event(&mut self.w, Event::Timeout { snd_max: self.high });
         self.rtt.backoff += 1;
         self.timed = None;
@@ -76,6 +85,10 @@ impl Sender {
                 }
                 s.rack.probe_end = None;
                 s.rescued = false;
+                // The first segment leaves whatever RACK takes to be still under way (as Linux tcp_enter_loss; 1 after RFC 6675, which
+                // takes everything to be lost).
+                let pipe = s.board.pipe(self.nxt - self.una);
+                self.w.cwnd = segments(pipe + u64::from(c.mss), c.mss);
             }
         }
         self.transmit(c, now, out);

@@ -28,9 +28,10 @@ impl Sender {
         }
     }
 
+    /// Congestion window in bytes. The FIN takes a sequence number but no room: once it is outstanding, `pipe` counts one too many.
     #[inline]
     fn window_bytes(&self, c: &TcpConfig) -> u64 {
-        (self.w.cwnd * f64::from(c.mss)) as u64
+        (self.w.cwnd * f64::from(c.mss)) as i64 as u64 + u64::from(self.high > self.written)
     }
 
     /// Bytes in the network: RFC 6675's pipe with SACK, the flight size without.
@@ -46,15 +47,21 @@ impl Sender {
     fn send_new(&mut self, c: &TcpConfig, now: u64, window: u64, out: &mut impl Wire) -> bool {
         let first = self.nxt;
         let end = self.stream_end();
-        // RFC 3042: the first two duplicate ACKs let one new segment out each, beyond the window.
-        let extra = if c.limited_transmit && self.ca == CaState::Disorder { u64::from(self.dupacks.min(2)) * u64::from(c.mss) } else { 0 };
+        // RFC 3042: the first two duplicate ACKs let one new segment out each, beyond the window. With SACK they do so by making the
+        // pipe smaller (RFC 6675 section 5, step 3).
+        let disorder = self.ca == CaState::Disorder;
+        let extra =
+            if disorder && c.limited_transmit && self.sack.is_none() { u64::from(self.dupacks.min(2) * c.mss) } else { 0 };
         let mut pipe = self.pipe();
-        self.cwnd_limited = false;
         pipe += self.send_full(c, now, window.saturating_sub(pipe), out);
-        while self.nxt < end {
+        // Usually that was all: another full segment waits for the window.
+        let mut limited = self.nxt + u64::from(c.mss) <= self.written && pipe + u64::from(c.mss) > window + extra;
+        while self.nxt < end && !limited {
             let len = self.segment_len(c, self.nxt);
-            if pipe + len > window + extra {
-                self.cwnd_limited = true;
+            // A full segment with the FIN must fit a window of one segment, or it could never be sent after a timeout.
+            let room = len.min(u64::from(c.mss));
+            if pipe + room > window + extra {
+                limited = true;
                 break;
             }
             let mut len = len;
@@ -65,7 +72,7 @@ impl Sender {
                     break;
                 }
             }
-            if pipe + len > window {
+            if disorder && self.flight() + room > window {
                 self.limited += len;
             }
             let offset = self.nxt;
@@ -73,9 +80,22 @@ impl Sender {
             self.send_segment(c, now, offset, len, out);
             pipe += len;
         }
-        // Linux tcp_is_cwnd_limited: in slow start a window half used counts as filled.
-        self.cwnd_limited |= if self.w.in_slow_start() { 2 * pipe >= window } else { pipe + u64::from(c.mss) > window };
-        self.nxt != first
+        let sent = self.nxt != first;
+        if c.cwnd_validation && (sent || limited) {
+            self.note_usage(limited || pipe + u64::from(c.mss) > window);
+        }
+        sent
+    }
+
+    /// Linux tcp_cwnd_validate: the strongest sign that the window is in use holds for a window of data, also when the application
+    /// has nothing more to send.
+    fn note_usage(&mut self, limited: bool) {
+        let flight = self.flight();
+        if limited || self.una >= self.usage_end || (!self.cwnd_limited && flight > self.max_flight) {
+            self.cwnd_limited = limited;
+            self.max_flight = flight;
+            self.usage_end = self.nxt;
+        }
     }
 
     /// The usual case, for stacks without SACK: full segments of new data within the window. Returns the bytes sent; what is left,
@@ -85,20 +105,24 @@ impl Sender {
         let mss = u64::from(c.mss);
         // The last segment may be short or carry the FIN: it is not for here.
         let limit = self.edge.min(self.written.saturating_sub(1)).min(self.nxt.saturating_add(room));
-        let usual = self.sack.is_none() && self.nxt == self.high && self.ecn == (c.ecn != Ecn::Off) && c.timestamps && !self.cwr_pending;
         let first = self.nxt;
-        if !usual || first + mss > limit {
+        if first + mss > limit || !self.plain || first != self.high || self.cwr_pending {
             return 0;
         }
-        let mut p = self.template;
-        p.ts = (now / 1000) as u32;
-        while self.nxt + mss <= limit {
-            p.seq = self.addr.wire(self.nxt);
-            out.emit(p, None);
-            self.nxt += mss;
-            self.packets += 1;
-            self.stats.segs_sent += 1;
+        let ts = (now / 1000) as u32;
+        let (mut next, mut sent) = (first, 0);
+        while next + mss <= limit {
+            let seq = self.addr.wire(next);
+            out.emit_from(&self.template, |p| {
+                p.seq = seq;
+                p.ts = ts;
+            });
+            next += mss;
+            sent += 1;
         }
+        self.nxt = next;
+        self.packets += sent;
+        self.stats.segs_sent += sent;
         self.high = self.nxt;
         self.last_tx = now;
         if self.timer == Timer::Idle {
@@ -116,7 +140,6 @@ impl Sender {
             let Some(index) = s.board.next_lost() else { return };
             let len = u64::from(s.board.get(index).len);
             if s.board.pipe(self.nxt - self.una) + len > window {
-                self.cwnd_limited = true;
                 return;
             }
             self.retransmit_index(c, now, index, out);
@@ -125,7 +148,7 @@ impl Sender {
 
     /// RFC 6675 NextSeg rules 3 and 4, when there is nothing lost and nothing new to send.
     fn fill_holes(&mut self, c: &TcpConfig, now: u64, window: u64, out: &mut impl Wire) {
-        if self.nxt < self.stream_end() && self.nxt < self.edge {
+        if self.nxt < self.stream_end() && self.nxt + self.segment_len(c, self.nxt) <= self.edge {
             return;
         }
         while let Some(s) = &mut self.sack {
@@ -137,11 +160,12 @@ impl Sender {
                 Some(index) => index,
                 None if !s.rescued && s.board.len() > 0 => {
                     // Rule 4: once per episode, the highest outstanding segment, in case a whole tail was lost.
-                    s.rescued = true;
+                    // Our choice: not if that segment has been retransmitted in this very episode.
                     let last = s.board.len() - 1;
                     if s.board.get(last).is(SACKED | LOST | RETX) {
                         return;
                     }
+                    s.rescued = true;
                     last
                 }
                 None => return,
@@ -236,7 +260,7 @@ impl Sender {
                 let mut left = idle - rto;
                 while self.w.cwnd > restart {
                     self.w.cwnd /= 2.0;
-                    if left < rto {
+                    if left <= rto {
                         break;
                     }
                     left -= rto;

@@ -82,6 +82,31 @@ pub const fn ecmp_choice(hash: u32, salt: u32, count: u32) -> u32 {
     (((x >> 32) * count as u64) >> 32) as u32
 }
 
+/// The forwarding tables seen from one switch, for many packets in a row.
+#[derive(Clone, Copy)]
+pub struct At<'a> {
+    fib: &'a Fib,
+    switch: NodeId,
+    first: u32,
+}
+
+impl At<'_> {
+    #[inline(always)]
+    fn entry(self, dst: NodeId) -> u32 {
+        let t = &self.fib.target[dst];
+        if t.last_hop == self.switch { t.last_entry } else { self.fib.entries[self.first + t.column] }
+    }
+
+    /// As [`Fib::next_port`].
+    #[inline(always)]
+    pub fn next_port(self, dst: NodeId, hash: u32) -> PortId {
+        let entry = self.entry(dst);
+        let (first, count) = (entry >> 8, entry & 0xFF);
+        let choice = if count > 1 { ecmp_choice(hash, self.switch, count) } else { 0 };
+        self.fib.choices[first + choice]
+    }
+}
+
 impl Fib {
     /// Shortest paths by number of hops between all hosts of `network`.
     pub fn new(network: &Network) -> Result<Fib, RouteError> {
@@ -163,12 +188,7 @@ impl Fib {
     /// The equal-cost ports of `switch` towards the host `dst`: index of the first in [`Fib::choices`] << 8 | their number.
     #[inline]
     pub fn entry(&self, switch: NodeId, dst: NodeId) -> u32 {
-        let t = &self.target[dst];
-        if t.last_hop == switch {
-            t.last_entry
-        } else {
-            self.entries[self.row[switch] * self.columns as u32 + t.column]
-        }
+        self.at(switch).entry(dst)
     }
 
     /// The sets of ports that entries point into.
@@ -184,10 +204,13 @@ impl Fib {
     /// The port on which `switch` forwards a packet of a flow with `hash` to the host `dst`.
     #[inline]
     pub fn next_port(&self, switch: NodeId, dst: NodeId, hash: u32) -> PortId {
-        let entry = self.entry(switch, dst);
-        let (first, count) = (entry >> 8, entry & 0xFF);
-        let choice = if count > 1 { ecmp_choice(hash, switch, count) } else { 0 };
-        self.choices[first + choice]
+        self.at(switch).next_port(dst, hash)
+    }
+
+    /// The tables as `switch` uses them.
+    #[inline]
+    pub fn at(&self, switch: NodeId) -> At<'_> {
+        At { fib: self, switch, first: self.row[switch].wrapping_mul(self.columns as u32) }
     }
 
     /// The port on which the host `host` sends; `None` for switches.

@@ -62,6 +62,8 @@ pub fn report(n: u64) -> Report {
         rtos_max: 1,
     };
     Report {
+        measured_from: Time::ZERO,
+        acked: vec![done.bytes_acked + open.bytes_acked],
         flows: vec![done, open],
         ports: vec![
             PortRow {

@@ -16,7 +16,9 @@ pub struct Long {
 
 impl Long {
     pub(super) fn new(w: &Workload, mut rng: Rng) -> Long {
-        let WorkloadKind::Long { pairs, size, start, stagger, jitter, stop_after } = &w.kind else { unreachable!("kind checked by the caller") };
+        let WorkloadKind::Long { pairs, size, start, stagger, jitter, stop_after } = &w.kind else {
+            unreachable!("kind checked by the caller")
+        };
         let flow = |(i, &(src, dst)): (usize, &(u32, u32))| {
             let time = start.0 + stagger.0 * i as u64 + rng.below(jitter.0 + 1);
             (time, src, dst)

@@ -34,7 +34,13 @@ impl OnOff {
         let WorkloadKind::OnOff { pairs, sizes, gaps, after_completion, trains, start, last } = &w.kind else {
             unreachable!("kind checked by the caller")
         };
-        let source = |(i, &(src, dst)): (usize, &(u32, u32))| Source { src, dst, conn: 0, left: trains.unwrap_or(u32::MAX), rng: rng(i as u64) };
+        let source = |(i, &(src, dst)): (usize, &(u32, u32))| Source {
+            src,
+            dst,
+            conn: 0,
+            left: trains.unwrap_or(u32::MAX),
+            rng: rng(i as u64),
+        };
         let each = trains.map(|n| u64::from(n) + u64::from(last.is_some()));
         OnOff {
             sources: pairs.iter().enumerate().map(source).collect(),

@@ -1,0 +1,115 @@
+//! What the physics tests share: a scenario text in, its reports out, and the theory to hold against them. The tests themselves
+//! are in `tests/`.
+
+pub mod theory;
+
+use forebay_scenario::{Scenario, Variant};
+use forebay_sim::config::SimConfig;
+use forebay_sim::observe::{FlowRow, PortRow, QueryRow};
+use forebay_sim::run::{Report, run as simulate};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// One variant of a scenario and what came out.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// What ran.
+    pub variant: Variant,
+    /// What it produced.
+    pub report: Report,
+}
+
+/// Root of the repository; files that scenarios name are relative to its `scenarios` folder.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Checks a scenario text with overrides.
+///
+/// # Panics
+/// With the rendered errors, when the text is not a valid scenario.
+pub fn resolve(text: &str, sets: &[&str], seed: Option<u64>) -> Vec<Variant> {
+    let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
+    Scenario::from_text(text, "check.toml", &repository().join("scenarios"), &sets, seed)
+        .and_then(|s| s.resolve())
+        .unwrap_or_else(|e| panic!("{}\n{text}\n{sets:?}", e.render()))
+        .variants
+}
+
+/// Runs a configuration.
+///
+/// # Panics
+/// When it cannot run, and when the simulator's own conservation checks fail.
+pub fn execute(config: &SimConfig) -> Report {
+    simulate(config, &mut |_| ControlFlow::Continue(())).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Runs every variant of a scenario text with overrides.
+pub fn run(text: &str, sets: &[&str]) -> Vec<Outcome> {
+    let start = |variant: Variant| Outcome { report: execute(&variant.config), variant };
+    resolve(text, sets, None).into_iter().map(start).collect()
+}
+
+/// Runs a scenario that has one variant.
+pub fn one(text: &str, sets: &[&str]) -> Outcome {
+    let mut all = run(text, sets);
+    assert_eq!(all.len(), 1, "several variants");
+    all.remove(0)
+}
+
+impl Outcome {
+    /// The totals of a port, by its name.
+    pub fn port(&self, name: &str) -> &PortRow {
+        let id = self.variant.port_names.iter().position(|n| n == name).unwrap_or_else(|| panic!("no port {name}"));
+        &self.report.ports[id]
+    }
+
+    /// The messages of a workload, by its class.
+    pub fn class(&self, name: &str) -> Vec<&FlowRow> {
+        let id = self.variant.class_names.iter().position(|n| n == name).unwrap_or_else(|| panic!("no class {name}"));
+        self.report.flows.iter().filter(|f| f.workload as usize == id).collect()
+    }
+
+    /// All drops at all ports.
+    pub fn drops(&self) -> u64 {
+        self.report.ports.iter().map(|p| p.dropped_overflow + p.dropped_shared + p.dropped_early).sum()
+    }
+
+    /// All retransmission timeouts.
+    pub fn rtos(&self) -> u64 {
+        self.report.flows.iter().map(|f| u64::from(f.rtos)).sum()
+    }
+
+    /// The barrier rounds after the first `skip`.
+    pub fn rounds(&self, skip: usize) -> Rounds<'_> {
+        Rounds(&self.report.queries[skip..])
+    }
+}
+
+/// Barrier rounds, measured as the incast literature does.
+#[derive(Debug, Clone, Copy)]
+pub struct Rounds<'a>(pub &'a [QueryRow]);
+
+impl Rounds<'_> {
+    /// Payload bytes per second, from the first request to the last byte.
+    pub fn goodput(&self) -> f64 {
+        let (first, last) = (self.0[0].start_ps, self.0[self.0.len() - 1].end_ps);
+        self.0.iter().map(|q| q.bytes).sum::<u64>() as f64 / ((last - first) as f64 * 1e-12)
+    }
+
+    /// For each round the largest number of timeouts of one sender, averaged.
+    pub fn timeouts(&self) -> f64 {
+        self.0.iter().map(|q| f64::from(q.rtos_max)).sum::<f64>() / self.0.len() as f64
+    }
+
+    /// Share of rounds with at least one timeout.
+    pub fn with_timeout(&self) -> f64 {
+        self.0.iter().filter(|q| q.rtos > 0).count() as f64 / self.0.len() as f64
+    }
+}
+
+/// Jain's index of fairness.
+pub fn jain(shares: &[f64]) -> f64 {
+    let sum: f64 = shares.iter().sum();
+    sum * sum / (shares.len() as f64 * shares.iter().map(|s| s * s).sum::<f64>())
+}

@@ -1,0 +1,103 @@
+//! What an empty path must do, computed without the simulator: store and forward, and slow start clocked by ACKs.
+
+/// One hop: bits per second, and propagation delay in ps.
+pub type Hop = (u64, u64);
+
+/// Serialisation time in ps; the integer part, as a transmitter that counts picoseconds has it.
+pub fn tx(bytes: u64, rate: u64) -> u64 {
+    (u128::from(bytes) * 8_000_000_000_000 / u128::from(rate)) as u64
+}
+
+/// FIFO hops that remember when their transmitters become free.
+#[derive(Debug, Clone)]
+pub struct Path {
+    hops: Vec<(Hop, u64)>,
+}
+
+impl Path {
+    /// An idle path.
+    pub fn new(hops: &[Hop]) -> Path {
+        Path { hops: hops.iter().map(|&h| (h, 0)).collect() }
+    }
+
+    /// When the last bit of a packet handed over at `at` reaches the end.
+    pub fn carry(&mut self, at: u64, wire: u64) -> u64 {
+        self.hops.iter_mut().fold(at, |t, ((rate, delay), free)| {
+            *free = t.max(*free) + tx(wire, *rate);
+            *free + *delay
+        })
+    }
+}
+
+/// A transfer over an empty path.
+#[derive(Debug, Clone, Copy)]
+pub struct Transfer<'a> {
+    /// Hops from sender to receiver.
+    pub path: &'a [Hop],
+    /// Payload bytes.
+    pub bytes: u64,
+    /// Payload bytes of a full segment.
+    pub mss: u64,
+    /// Bytes of headers.
+    pub header: u64,
+    /// Wire bytes of an ACK, a SYN and a SYN-ACK.
+    pub ack: u64,
+    /// Initial window, segments.
+    pub window: u64,
+    /// Whether SYN and SYN-ACK come first.
+    pub handshake: bool,
+}
+
+impl Transfer<'_> {
+    fn wires(&self) -> Vec<u64> {
+        let n = self.bytes.div_ceil(self.mss);
+        (0..n).map(|i| (self.bytes - i * self.mss).min(self.mss) + self.header).collect()
+    }
+
+    /// Back-to-back segments, no handshake, no window: ps until the last byte is there.
+    pub fn ideal(&self) -> u64 {
+        let mut path = Path::new(self.path);
+        self.wires().iter().map(|&w| path.carry(0, w)).max().unwrap_or(0)
+    }
+
+    /// With handshake and with slow start, one ACK for every segment: ps from opening the connection until the last byte is there.
+    /// A window of w segments that has seen a ACKs has grown to w + a, so segment i (from 0) leaves with ACK (i - w) / 2 + 1.
+    pub fn completion(&self) -> u64 {
+        let back: Vec<Hop> = self.path.iter().rev().copied().collect();
+        let (mut forth, mut back) = (Path::new(self.path), Path::new(&back));
+        let mut open = 0;
+        if self.handshake {
+            let syn = forth.carry(0, self.ack);
+            open = back.carry(syn, self.ack);
+            // The last packet of the handshake goes ahead of the data.
+            forth.carry(open, self.ack);
+        }
+        let mut acked = Vec::new();
+        let mut done = 0;
+        for (i, wire) in (0..).zip(self.wires()) {
+            let release = if i < self.window { open } else { acked[((i - self.window) / 2) as usize] };
+            done = forth.carry(release, wire);
+            acked.push(back.carry(done, self.ack));
+        }
+        done
+    }
+}
+
+/// Mean queue in packets, mean share of the link and cycle length in round trips of `n` synchronised additive-increase,
+/// multiplicative-decrease flows that fill a pipe of `pipe` packets and a buffer of `buffer`: the windows' sum climbs from half its
+/// peak by `n` a round trip, and a round trip lasts as long as the packets under way need at the bottleneck.
+pub fn sawtooth(pipe: f64, buffer: f64, n: f64) -> (f64, f64, f64) {
+    let peak = pipe + buffer;
+    let (mut window, mut queue_time, mut sent, mut time, mut rounds) = (peak / 2.0, 0.0, 0.0, 0.0, 0.0);
+    // Small steps of a continuous sawtooth; a round trip lasts max(window, pipe) packet times.
+    let step = 1e-3;
+    while window < peak {
+        let rtt = window.max(pipe);
+        queue_time += (window - pipe).max(0.0) * rtt * step;
+        sent += window * step;
+        time += rtt * step;
+        window += n * step;
+        rounds += step;
+    }
+    (queue_time / time, sent / time, rounds)
+}

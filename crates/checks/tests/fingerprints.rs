@@ -1,0 +1,115 @@
+//! Trajectories of small scenarios, recorded in `tests/fingerprints.csv`: a change of behaviour is seen in the diff, wanted or not.
+//!
+//! `FOREBAY_UPDATE=1 cargo test -p forebay-checks --test fingerprints` writes the file anew.
+
+use forebay_checks::{execute, repository, resolve};
+use std::fmt::Write;
+
+const HEADER: &str = "# name,seed,hops,fingerprint: see crates/checks/tests/fingerprints.rs; FOREBAY_UPDATE=1 writes it anew\n";
+
+/// Overrides of the base scenario, by name. Each line differs from the others in what it exercises.
+const SCENARIOS: &[(&str, &[&str])] = &[
+    ("base", &[]),
+    ("seed", &["seed=99"]),
+    ("deep-buffer", &["topology.bottleneck.buffer=500pkt"]),
+    ("byte-buffer", &["topology.bottleneck.buffer=45KB"]),
+    ("tiny-buffer", &["topology.bottleneck.buffer=2pkt", "topology.bottleneck.queue=drop-tail"]),
+    ("shared-alpha", &["topology.bottleneck.buffer=1000pkt", "topology.shared-buffer=90KB", "topology.shared-alpha=0.5"]),
+    ("shared-static", &["topology.shared-buffer=200KB", "topology.shared-per-port=30KB"]),
+    ("odd-rates", &["topology.access.rate=1.7Gbps", "topology.bottleneck.rate=933Mbps"]),
+    ("long-delay", &["topology.bottleneck.delay=3ms", "duration=200ms"]),
+    ("unequal-delay", &["topology.access.delay=1us", "topology.bottleneck.delay=80us"]),
+    ("reno", &["transport.cc=reno"]),
+    ("cubic", &["transport.cc=cubic"]),
+    ("dctcp", &["transport.cc=dctcp"]),
+    ("dctcp-linux-arithmetic", &["transport.cc={ kind = \"dctcp\", arithmetic = \"linux\" }"]),
+    ("classic-ecn", &["transport.ecn=classic"]),
+    ("drop-above-k", &["topology.bottleneck.queue={ kind = \"dctcp-step\", k = \"9pkt\", drop-non-ect-above-k = true }"]),
+    ("linux", &["transport.stack=linux"]),
+    ("linux-cubic", &["transport.stack=linux", "transport.cc=cubic"]),
+    ("linux-dctcp", &["transport.stack=linux", "transport.cc=dctcp"]),
+    ("rfc", &["transport.stack=rfc"]),
+    ("rfc-dctcp", &["transport.stack=rfc", "transport.cc=dctcp"]),
+    ("sack", &["transport.recovery=sack"]),
+    ("rack", &["transport.recovery=rack"]),
+    ("delayed-acks", &["transport.ack-every=2", "transport.ack-delay=1ms"]),
+    ("no-limited-transmit", &["transport.limited-transmit=false"]),
+    ("no-timestamps", &["transport.timestamps=false"]),
+    ("no-handshake", &["transport.handshake=false", "transport.fin=false"]),
+    ("small-window", &["transport.rcv-wnd=20KB"]),
+    ("large-initial-window", &["transport.init-cwnd=40"]),
+    ("wrap-around", &["transport.isn=4294900000"]),
+    ("idle-restart", &["transport.slow-start-after-idle=rfc5681", "transport.rto-min=200us"]),
+    ("rto-1ms", &["transport.rto-min=1ms"]),
+];
+
+const BASE: &str = r#"
+duration = "60ms"
+[topology]
+kind = "many-to-one"
+senders = 7
+access     = { rate = "1Gbps", delay = "25us" }
+bottleneck = { rate = "1Gbps", delay = "25us", buffer = "30pkt", queue = { kind = "dctcp-step", k = "10pkt" } }
+[transport]
+rto-min = "4ms"
+rto-initial = "4ms"
+[[workload]]
+kind = "incast"
+senders = "s0..s4"
+block = "40KB"
+jitter = "30us"
+[[workload]]
+kind = "poisson"
+sizes = { log-uniform = ["500B", "300KB"] }
+load = 0.05
+[[workload]]
+kind = "on-off"
+from = ["s5", "s6"]
+sizes = { uniform = ["2KB", "60KB"] }
+gaps = { exponential = "400us" }
+"#;
+
+/// Other topologies, with traffic between all hosts.
+const TOPOLOGIES: &[(&str, &str)] = &[
+    ("dumbbell", "left = 4\naccess = LINK\nbottleneck = LINK"),
+    ("multi-hop", "a = 2\nb = 2\nc = 3\naccess = LINK\nlink1 = LINK\nlink2 = LINK"),
+    ("leaf-spine", "leaves = 3\nspines = 2\nhosts-per-leaf = 4\nhost = LINK\noversubscription = 2"),
+    ("fat-tree", "k = 4\nhost = LINK"),
+];
+
+fn current() -> String {
+    let mut out = HEADER.to_owned();
+    let mut line = |name: &str, text: &str, sets: &[&str]| {
+        for v in resolve(text, sets, None) {
+            let r = execute(&v.config);
+            let _ = writeln!(out, "{name},{},{},{:016x}", v.config.seed, r.packet_hops, r.fingerprint);
+        }
+    };
+    for (name, sets) in SCENARIOS {
+        line(name, BASE, sets);
+    }
+    let link = "{ rate = \"1Gbps\", delay = \"10us\", buffer = \"30pkt\" }";
+    for (kind, body) in TOPOLOGIES {
+        let text = format!(
+            "duration = \"10ms\"\n[topology]\nkind = \"{kind}\"\n{}\n[transport]\nrto-min = \"2ms\"\n\
+             [[workload]]\nkind = \"poisson\"\nfrom = \"all\"\nto = \"all\"\nsizes = {{ cdf = \"websearch\" }}\nload = 0.6\n\
+             [[workload]]\nkind = \"requests\"\nclients = \"all\"\nservers = \"all\"\npattern = \"permutation\"\nresponse = \"12KB\"\n",
+            body.replace("LINK", link)
+        );
+        line(kind, &text, &[]);
+    }
+    out
+}
+
+#[test]
+fn trajectories_are_as_recorded() {
+    let path = repository().join("tests/fingerprints.csv");
+    let now = current();
+    if std::env::var_os("FOREBAY_UPDATE").is_some() {
+        std::fs::write(&path, &now).unwrap();
+        return;
+    }
+    let recorded = std::fs::read_to_string(&path).unwrap_or_default();
+    let changed: Vec<_> = now.lines().filter(|l| !recorded.lines().any(|r| r == *l)).collect();
+    assert!(now == recorded, "changed, missing or superfluous lines in tests/fingerprints.csv; now:\n{}", changed.join("\n"));
+}

@@ -1,0 +1,20 @@
+//! A recount of what the sender keeps in counters, for tests.
+
+use super::sender::Sender;
+
+impl Sender {
+    /// Counts the scoreboard anew.
+    ///
+    /// # Panics
+    /// When a counter is wrong, or the scoreboard does not cover exactly what is outstanding.
+    pub fn audit(&self) {
+        let Some(s) = &self.sack else { return };
+        let mut next = self.una;
+        for seg in s.board.iter() {
+            assert_eq!(seg.start, next, "the scoreboard has a gap or an overlap");
+            next = seg.end();
+        }
+        assert_eq!(next, self.nxt, "the scoreboard ends elsewhere than the data sent");
+        s.board.audit();
+    }
+}

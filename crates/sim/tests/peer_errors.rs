@@ -1,0 +1,276 @@
+//! What known simulators get wrong about DCTCP, and the corner cases that its specification lists: one test a row, each on whole
+//! connections, over every stack.
+
+mod scripted;
+
+use forebay_param::Value;
+use forebay_sim::cc::CongestionControl;
+use forebay_sim::config::TcpConfig;
+use forebay_sim::net::packet::flag;
+use forebay_sim::tcp::profile::PROFILES;
+use forebay_sim::tcp::sender::CaState;
+use scripted::pipe::{Fate, LOSE, MARK, PASS, Pipe, Point, Seen};
+use scripted::{US, config, config_with};
+
+const SECONDS: u64 = 1_000_000_000_000;
+
+/// DCTCP on `stack`, with at most 40 segments under way so that windows stay comparable.
+fn dctcp(stack: &str) -> TcpConfig {
+    let mut c = config(stack, "dctcp");
+    c.rcv_wnd = 40_000;
+    c
+}
+
+/// Runs a transfer of `segments` and returns what the sender went through.
+fn run(c: TcpConfig, segments: u64, judge: impl FnMut(&Seen) -> Fate) -> (Vec<Point>, Pipe<impl FnMut(&Seen) -> Fate>) {
+    let mut pipe = Pipe::new(c, judge);
+    pipe.transfer(segments * 1000, 1000 * SECONDS);
+    (pipe.trace.clone(), pipe)
+}
+
+/// First transmissions of the segments that `which` names are marked.
+fn mark(which: impl Fn(u64) -> bool) -> impl FnMut(&Seen) -> Fate {
+    move |p| if p.data && p.len > 0 && which(p.offset as u64 / 1000) { MARK } else { PASS }
+}
+
+/// Steps that lowered the threshold: (before, after).
+fn cuts(trace: &[Point]) -> Vec<(Point, Point)> {
+    trace.windows(2).filter(|w| w[1].ssthresh != w[0].ssthresh).map(|w| (w[0], w[1])).collect()
+}
+
+/// ns-3 asks its DCTCP for the threshold before the connection's state says that this is a loss, and gets alpha / 2 instead of a
+/// half. RFC 8257 section 3.5: losses as in conventional TCP.
+#[test]
+fn ns3_a_loss_halves_although_alpha_is_small() {
+    for stack in PROFILES {
+        // Marks never, so alpha decays; one segment is lost in the middle.
+        let (trace, _) = run(dctcp(stack), 3000, |p| if p.offset == 2_000_000 && p.again == 0 && p.data { LOSE } else { PASS });
+        let cuts = cuts(&trace);
+        assert_eq!(cuts.len(), 1, "{stack}");
+        let (before, after) = cuts[0];
+        assert!(before.alpha < 0.05, "{stack}: {}", before.alpha);
+        assert_eq!(after.ca, CaState::Recovery, "{stack}");
+        // Half of what is outstanding (40, limited transmit not counted); Linux halves the window.
+        let base = if *stack == "linux" { before.cwnd } else { 40.0 };
+        assert_eq!(after.ssthresh, base / 2.0, "{stack}");
+        assert_eq!(after.alpha, before.alpha, "{stack}: a loss leaves alpha alone");
+    }
+}
+
+/// The same with a timeout.
+#[test]
+fn ns3_a_timeout_halves_although_alpha_is_small() {
+    for stack in PROFILES {
+        // Linux' tail loss probe, the last segment of the window again, must be lost as well.
+        let lost =
+            |p: &Seen| p.data && p.again < 1 + usize::from(p.offset == 2_039_000) && (2_000_000..2_060_000).contains(&p.offset);
+        let (trace, pipe) = run(dctcp(stack), 3000, |p| if lost(p) { LOSE } else { PASS });
+        assert!(pipe.sender.stats.rtos > 0, "{stack}");
+        let (before, after) = cuts(&trace)[0];
+        assert!(before.alpha < 0.05, "{stack}: {}", before.alpha);
+        let base = if *stack == "linux" { before.cwnd } else { 40.0 };
+        assert_eq!((after.ssthresh, after.ca, after.alpha), (base / 2.0, CaState::Loss, before.alpha), "{stack}");
+    }
+}
+
+/// htsim cuts once a round trip as soon as alpha is above 0, with or without marks. RFC 8257 section 3.3: only on ECE.
+#[test]
+fn htsim_no_cut_in_a_window_without_marks() {
+    for stack in PROFILES {
+        let (trace, _) = run(dctcp(stack), 3000, mark(|n| n < 100 && n % 3 == 0));
+        let cuts = cuts(&trace);
+        assert!(cuts.len() > 2, "{stack}: the marks did cut");
+        let last = cuts.last().unwrap().1;
+        assert!(last.una < 150_000, "{stack}: a cut at {}", last.una);
+        let after: Vec<&Point> = trace.iter().filter(|p| p.now > last.now && p.ca == CaState::Open).collect();
+        assert!(after.len() > 20 && after.iter().all(|p| p.alpha > 0.0), "{stack}");
+        assert!(after.windows(2).all(|w| w[1].cwnd >= w[0].cwnd), "{stack}: the window shrank without a mark");
+    }
+}
+
+/// INET overwrites the threshold of the cut. RFC 8257 section 3.3: cwnd = ssthresh = cwnd (1 - alpha / 2), nothing else, and it
+/// stays until the next reduction.
+#[test]
+fn inet_the_threshold_is_the_cut_window() {
+    for stack in PROFILES {
+        let (trace, pipe) = run(dctcp(stack), 2000, mark(|n| n % 50 == 49));
+        let cuts = cuts(&trace);
+        assert!(cuts.len() > 5, "{stack}");
+        for (before, after) in cuts {
+            // Alpha was updated by the same ACK if that closed a window; the value used is the one after it.
+            let expect = (before.cwnd * (1.0 - after.alpha / 2.0)).max(2.0);
+            assert!((after.ssthresh - expect).abs() < 1e-9, "{stack}: {} instead of {expect}", after.ssthresh);
+            if !pipe.c.prr {
+                assert_eq!(after.cwnd, after.ssthresh, "{stack}");
+            }
+        }
+    }
+}
+
+/// Classic and DCTCP cuts happen at most once per window of data.
+#[test]
+fn at_most_one_cut_a_window() {
+    for stack in PROFILES {
+        let (trace, _) = run(dctcp(stack), 2000, mark(|n| n % 4 == 0));
+        // All that was outstanding at one cut is acknowledged before the next.
+        let cuts = cuts(&trace);
+        assert!(cuts.len() > 5, "{stack}");
+        for pair in cuts.windows(2) {
+            assert!(pair[1].1.una > pair[0].1.nxt, "{stack}: {:?}", pair);
+        }
+    }
+}
+
+/// Spec 2.5: nothing acknowledged in a window: alpha is not updated, not 0/0.
+#[test]
+fn spec_no_bytes_acknowledged() {
+    for stack in PROFILES {
+        // No ACK returns for three seconds.
+        let (trace, pipe) =
+            run(dctcp(stack), 500, |p| if !p.data && (1000 * US..3 * SECONDS).contains(&p.now) { LOSE } else { PASS });
+        assert!(pipe.sender.stats.rtos > 0, "{stack}");
+        assert!(trace.iter().all(|p| p.alpha.is_finite() && p.alpha <= 1.0), "{stack}");
+        let silent: Vec<&Point> = trace.iter().filter(|p| (1200 * US..3 * SECONDS).contains(&p.now)).collect();
+        assert!(silent.windows(2).all(|w| w[0].alpha == w[1].alpha), "{stack}");
+    }
+}
+
+/// Spec 2.5: the first mark ends slow start, and alpha = 1 makes the first cut a halving.
+#[test]
+fn spec_slow_start_meets_marks() {
+    for stack in PROFILES {
+        let (trace, _) = run(dctcp(stack), 500, mark(|n| n < 20));
+        let (before, after) = cuts(&trace)[0];
+        assert_eq!((before.ssthresh, after.ssthresh), (f64::INFINITY, (before.cwnd / 2.0).max(2.0)), "{stack}");
+    }
+}
+
+/// Spec 2.5: started at 0, alpha makes the first cut g F / 2, 3 % with everything marked.
+#[test]
+fn spec_alpha_from_zero() {
+    for stack in PROFILES {
+        let mut c = config_with(stack, "dctcp", &[], &[("alpha", Value::Float(0.0))]);
+        c.init_cwnd = 32;
+        let (trace, _) = run(c, 500, mark(|_| true));
+        let (before, after) = cuts(&trace)[0];
+        assert_eq!((before.alpha, after.ssthresh), (0.0, before.cwnd * (1.0 - 1.0 / 32.0)), "{stack}");
+    }
+}
+
+/// Spec 2.5: with two segments, all marked, the flow stays at two and goes on at two per round trip.
+#[test]
+fn spec_floor_of_two() {
+    for stack in PROFILES {
+        let mut c = dctcp(stack);
+        c.ack_every = 1;
+        let (trace, pipe) = run(c, 500, mark(|_| true));
+        assert!(trace.iter().all(|p| p.cwnd >= 2.0), "{stack}");
+        assert!(trace.last().unwrap().cwnd < 3.1, "{stack}: {}", trace.last().unwrap().cwnd);
+        assert_eq!(pipe.sender.stats.rtos, 0, "{stack}");
+        // 100 us a round trip, of two or (after growth between cuts) three segments.
+        let rounds = pipe.done / (100 * US);
+        assert!((500 / 3..=500 / 2 + 10).contains(&rounds), "{stack}: {rounds} round trips");
+    }
+}
+
+/// Spec 2.5: a lost ACK's bytes are attributed to the ECE value of the next one.
+#[test]
+fn spec_ack_loss() {
+    for stack in PROFILES {
+        // Segments 20 to 29 are marked; with one ACK per packet, every other ACK lost attributes to the next.
+        let mut c = dctcp(stack);
+        c.ack_every = 1;
+        let marked = |n: u64| (20..30).contains(&n);
+        let (_, exact) = run(c.clone(), 200, mark(marked));
+        assert_eq!(exact.sender.stats.ce_bytes, 10_000, "{stack}");
+        let mut judge = mark(marked);
+        let drop = |p: &Seen| !p.data && p.offset % 2000 == 1000;
+        let (trace, lossy) = run(c, 200, move |p| if drop(p) { LOSE } else { judge(p) });
+        // ACKs up to 22, 24, .. 30 carry ECE: the same ten segments, as 20 is the end of a pair.
+        assert_eq!(lossy.sender.stats.ce_bytes, 10_000, "{stack}");
+        assert!(trace.iter().all(|p| p.alpha.is_finite()), "{stack}");
+    }
+}
+
+/// Spec 2.5: reordering across a change of CE costs at most an ACK per change; the bytes and the connection survive.
+#[test]
+fn spec_reordering_across_a_change() {
+    for stack in PROFILES {
+        let mut c = dctcp(stack);
+        c.ack_every = 4;
+        let late = |p: &Seen| p.data && p.number % 10 == 5;
+        let marked = |p: &Seen| p.data && (p.number / 7) % 2 == 1;
+        let (_, pipe) = run(c, 1000, |p| Fate { late: if late(p) { 1000 } else { 0 }, marked: marked(p), ..PASS });
+        assert!(pipe.receiver.sent < 2 * pipe.receiver.packets, "{stack}: more than two ACKs a packet");
+        assert_eq!(pipe.sender.stats.rtos, 0, "{stack}");
+    }
+}
+
+/// Spec 2.5: timeout: window 1, threshold half the flight, a new observation window: marks on what was outstanding neither cut nor
+/// move alpha.
+#[test]
+fn spec_timeout() {
+    for stack in PROFILES {
+        // A whole window is marked, and no ACK of it returns before the timeout.
+        let blackout = |p: &Seen| !p.data && p.flags & flag::SYN == 0 && p.now < SECONDS / 2;
+        let (trace, pipe) = run(dctcp(stack), 200, |p| if blackout(p) { LOSE } else { mark(|n| n < 10)(p) });
+        assert!(pipe.sender.stats.rtos > 0 && pipe.sender.stats.ce_bytes > 0, "{stack}");
+        let first = trace.iter().position(|p| p.ca == CaState::Loss).unwrap();
+        assert_eq!(trace[first].cwnd, 1.0, "{stack}");
+        let cuts = cuts(&trace).into_iter().filter(|c| c.0.ssthresh.is_finite() && c.1.ssthresh < c.0.ssthresh).count();
+        assert_eq!(cuts, 0, "{stack}: the marks of the lost window cut again");
+        assert!(trace.iter().all(|p| p.alpha <= 1.0), "{stack}");
+    }
+}
+
+/// Spec 2.5: a loss and marks in one window: the loss's reaction wins, whichever signal comes first, and they do not add up.
+#[test]
+fn spec_one_reaction_to_loss_and_marks() {
+    for stack in PROFILES {
+        for first_marked in [1960, 2001] {
+            let lose = |p: &Seen| p.data && p.offset == 2_000_000 && p.again == 0;
+            let (trace, _) =
+                run(dctcp(stack), 3000, |p| if lose(p) { LOSE } else { mark(|n| (first_marked..2040).contains(&n))(p) });
+            let cuts = cuts(&trace);
+            assert!(cuts.len() <= 2, "{stack}: {cuts:?}");
+            let (before, last) = cuts[cuts.len() - 1];
+            // Half of the 40 segments under way; Linux halves the window.
+            let expect = if *stack == "linux" { before.cwnd / 2.0 } else { 20.0 };
+            assert_eq!((last.ca, last.ssthresh), (CaState::Recovery, expect), "{stack}");
+        }
+    }
+}
+
+/// RFC 3168 section 6.1.2: laws that halve on either signal do so once a window.
+#[test]
+fn classic_marks_then_loss_halve_once() {
+    for stack in PROFILES {
+        let mut c = config_with(stack, "newreno", &[("ecn", Value::Text("classic".into()))], &[]);
+        c.rcv_wnd = 40_000;
+        let lose = |p: &Seen| p.data && p.offset == 190_000 && p.again == 0;
+        let (trace, _) = run(c, 1000, |p| if lose(p) { LOSE } else { mark(|n| n == 180)(p) });
+        let cuts = cuts(&trace);
+        assert_eq!(cuts.len(), 1, "{stack}: {cuts:?}");
+        assert_eq!(cuts[0].1.ssthresh, cuts[0].0.cwnd / 2.0, "{stack}");
+    }
+}
+
+/// Spec 2.5: without ECN DCTCP is TCP: the same packets at the same times as NewReno.
+#[test]
+fn spec_not_negotiated() {
+    for stack in PROFILES {
+        let off = [("ecn", Value::Text("off".into()))];
+        let judge = |p: &Seen| if p.data && p.number % 97 == 50 { LOSE } else { MARK };
+        let (_, dctcp) = run(config_with(stack, "dctcp", &off, &[]), 2000, judge);
+        let (_, newreno) = run(config_with(stack, "newreno", &off, &[]), 2000, judge);
+        let packets = |log: &[Seen]| log.iter().map(|p| (p.now, p.offset, p.flags)).collect::<Vec<_>>();
+        assert_eq!(packets(&dctcp.log), packets(&newreno.log), "{stack}");
+        assert_eq!(dctcp.sender.law.alpha(), alpha_without_marks(&dctcp), "{stack}: {}", dctcp.sender.law.alpha());
+    }
+}
+
+/// Alpha decays by a sixteenth for every window without marks.
+fn alpha_without_marks<J>(pipe: &Pipe<J>) -> f64 {
+    let windows = pipe.trace.windows(2).filter(|w| w[1].alpha < w[0].alpha).count();
+    (0..windows).fold(1.0, |alpha, _| (1.0 - 1.0 / 16.0) * alpha)
+}

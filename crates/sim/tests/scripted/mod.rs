@@ -1,0 +1,81 @@
+//! Test support: TCP endpoints driven by scripts, in the packetdrill style, and whole connections over a tiny pipe. Time is explicit.
+
+// Each test crate uses a part of this.
+#![allow(dead_code)]
+
+pub mod pipe;
+pub mod receiver;
+pub mod sender;
+
+use forebay_param::{Kind, Value, Values};
+use forebay_sim::cc;
+use forebay_sim::config::TcpConfig;
+use forebay_sim::net::packet::{Packet, SackBlocks, Wire};
+use forebay_sim::tcp::Address;
+use forebay_sim::tcp::profile::{PARAMS, PROFILES, resolve};
+
+/// A microsecond in ps, the unit of the scripts.
+pub const US: u64 = 1_000_000;
+/// A millisecond in ps.
+pub const MS: u64 = 1_000_000_000;
+
+/// Every law in the registry.
+pub fn laws() -> impl Iterator<Item = &'static str> {
+    cc::REGISTRY.iter().map(|e| e.entry.name)
+}
+
+/// Every profile with every law.
+pub fn combinations() -> Vec<(&'static str, &'static str)> {
+    PROFILES.iter().flat_map(|&stack| laws().map(move |law| (stack, law))).collect()
+}
+
+/// The configuration of a profile with a law's defaults, by way of the registries as a scenario would get it.
+pub fn config(stack: &str, law: &str) -> TcpConfig {
+    config_with(stack, law, &[], &[])
+}
+
+/// The same with parameters of the transport and of the law set.
+pub fn config_with(
+    stack: &str,
+    law: &str,
+    transport: &[(&'static str, Value)],
+    law_params: &[(&'static str, Value)],
+) -> TcpConfig {
+    assert!(PROFILES.contains(&stack), "no profile {stack}");
+    let entry = cc::find(law).expect("a law of the registry");
+    let defaults = entry.entry.params.iter().map(|p| {
+        let text = p.default.expect("laws have defaults");
+        let value = match p.kind {
+            Kind::Float(..) => Value::Float(text.parse().unwrap()),
+            Kind::Bool => Value::Bool(text == "true"),
+            _ => Value::Text(text.to_owned()),
+        };
+        (p.key, overridden(p.key, law_params).unwrap_or(value))
+    });
+    let law = (entry.build)(&Values(defaults.collect()));
+    let values = PARAMS.iter().map(|p| (p.key, overridden(p.key, transport).unwrap_or(Value::Unset)));
+    let mut c = resolve(stack, entry, law, &Values(values.collect()));
+    // Scripts count in round numbers.
+    c.mss = 1000;
+    c
+}
+
+fn overridden(key: &str, values: &[(&'static str, Value)]) -> Option<Value> {
+    values.iter().find(|(k, _)| *k == key).map(|(_, v)| v.clone())
+}
+
+/// Addresses of the two endpoints of one connection.
+pub fn addresses(isn: u32) -> (Address, Address) {
+    let forward = Address { conn: 0, isn, dst: 1, hash: 17, generation: 5 };
+    (forward, Address { dst: 0, ..forward })
+}
+
+/// A wire that remembers.
+#[derive(Default)]
+pub struct Tape(pub Vec<(Packet, Option<SackBlocks>)>);
+
+impl Wire for Tape {
+    fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
+        self.0.push((packet, sack.copied()));
+    }
+}

@@ -1,0 +1,268 @@
+//! A whole connection: two endpoints, a fixed delay, and a judge who decides what happens to each packet. After every step the
+//! connection is held against an independent model of the byte stream, and checked for stalls.
+
+use super::{Tape, addresses};
+use forebay_sim::cc::CongestionControl;
+use forebay_sim::config::TcpConfig;
+use forebay_sim::net::packet::{Packet, SackBlocks, ecn, flag};
+use forebay_sim::tcp::receiver::Receiver;
+use forebay_sim::tcp::sender::{CaState, Phase, Sender};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::collections::BinaryHeap;
+
+/// What the judge may know about a packet.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen {
+    /// From the sender.
+    pub data: bool,
+    /// Running number among the packets of its direction, SYN and SYN-ACK included.
+    pub number: usize,
+    /// Stream offset of the first byte, or acknowledged.
+    pub offset: i64,
+    /// Payload.
+    pub len: u16,
+    /// How often this offset was sent before, with data.
+    pub again: usize,
+    /// Flags.
+    pub flags: u8,
+    /// ps.
+    pub now: u64,
+}
+
+/// What happens to a packet.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Fate {
+    pub lost: bool,
+    /// If it is ECN-capable.
+    pub marked: bool,
+    pub twice: bool,
+    /// Extra delay, ps.
+    pub late: u64,
+}
+
+/// Delivered as it is.
+pub const PASS: Fate = Fate { lost: false, marked: false, twice: false, late: 0 };
+/// Lost.
+pub const LOSE: Fate = Fate { lost: true, ..PASS };
+/// Marked.
+pub const MARK: Fate = Fate { marked: true, ..PASS };
+
+/// A sample of the sender.
+#[derive(Debug, Clone, Copy)]
+pub struct Point {
+    pub now: u64,
+    pub cwnd: f64,
+    pub ssthresh: f64,
+    /// NaN for laws without.
+    pub alpha: f64,
+    pub una: u64,
+    /// Next offset to send, before the step.
+    pub nxt: u64,
+    pub ca: CaState,
+}
+
+type Flying = (u64, u64, bool, usize);
+
+/// The connection and the pipe.
+pub struct Pipe<J> {
+    pub c: TcpConfig,
+    pub sender: Sender,
+    pub receiver: Receiver,
+    pub now: u64,
+    /// One way, ps.
+    pub delay: u64,
+    judge: J,
+    isn: u32,
+    nxt: u64,
+    /// When the connection was closed, ps.
+    pub done: u64,
+    flying: BinaryHeap<Reverse<Flying>>,
+    packets: Vec<(Packet, Option<SackBlocks>)>,
+    counts: [usize; 2],
+    sent: BTreeMap<i64, usize>,
+    /// Intervals of the stream that reached the receiver: start -> end.
+    reached: BTreeMap<u64, u64>,
+    /// The sender after every step that changed its window, threshold or alpha.
+    pub trace: Vec<Point>,
+    /// Every packet of the sender: (time, offset, flags, ECN field).
+    pub log: Vec<Seen>,
+}
+
+impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
+    /// A closed connection with a one-way delay of 50 us.
+    pub fn new(c: TcpConfig, judge: J) -> Pipe<J> {
+        let isn = c.isn.unwrap_or(1);
+        let (forward, back) = addresses(isn);
+        let (sender, receiver) = (Sender::new(&c, forward, None), Receiver::new(&c, back));
+        Pipe {
+            c,
+            sender,
+            receiver,
+            now: 0,
+            delay: 50 * super::US,
+            judge,
+            isn,
+            nxt: 0,
+            done: 0,
+            flying: BinaryHeap::new(),
+            packets: Vec::new(),
+            counts: [0; 2],
+            sent: BTreeMap::new(),
+            reached: BTreeMap::new(),
+            trace: Vec::new(),
+            log: Vec::new(),
+        }
+    }
+
+    /// Opens, writes `bytes`, closes, and runs to the end. Panics on a stall, or when it takes longer than `limit` ps.
+    pub fn transfer(&mut self, bytes: u64, limit: u64) {
+        self.open();
+        self.write(bytes, true);
+        self.run(limit);
+        assert_eq!(self.sender.phase, Phase::Done, "not closed after {} ps: {:?}", self.now, self.sender);
+        assert_eq!(self.receiver.delivered, bytes);
+        assert!(self.receiver.finished());
+    }
+
+    pub fn open(&mut self) {
+        let mut tape = Tape::default();
+        self.sender.open(&self.c, self.now, &mut tape);
+        self.launch(tape);
+    }
+
+    pub fn write(&mut self, bytes: u64, last: bool) {
+        let mut tape = Tape::default();
+        let begin = self.sender.written;
+        let first = begin + (self.sender.w.cwnd * f64::from(self.c.mss)) as u64;
+        self.sender.message = (begin, first, begin + bytes);
+        self.sender.write(&self.c, self.now, bytes, last, &mut tape);
+        self.launch(tape);
+        self.check();
+    }
+
+    /// Runs until nothing is left to do, or until `end`.
+    pub fn run(&mut self, end: u64) {
+        let mut steps = 0;
+        loop {
+            let packet = self.flying.peek().map_or(u64::MAX, |Reverse(f)| f.0);
+            let next = packet.min(self.sender.deadline).min(self.receiver.deadline);
+            if next == u64::MAX || next > end {
+                break;
+            }
+            assert!(next >= self.now, "a timer in the past");
+            self.now = next;
+            let mut tape = Tape::default();
+            if packet == next {
+                self.deliver(&mut tape);
+            } else if self.sender.deadline == next {
+                self.sender.on_timer(&self.c, next, &mut tape);
+            } else {
+                self.receiver.on_timer(next, &mut tape);
+            }
+            self.launch(tape);
+            self.check();
+            steps += 1;
+            assert!(steps < 2_000_000, "runs in circles: {:?}", self.sender);
+        }
+        self.now = if end == u64::MAX { self.now } else { end };
+    }
+
+    fn deliver(&mut self, tape: &mut Tape) {
+        let Some(Reverse((_, _, data, index))) = self.flying.pop() else { return };
+        let (p, sack) = self.packets[index];
+        if data {
+            self.note_arrival(&p);
+            self.receiver.on_packet(&self.c, self.now, &p, tape);
+            self.check_stream();
+        } else {
+            self.sender.on_packet(&self.c, self.now, &p, sack.as_ref(), tape);
+        }
+    }
+
+    fn launch(&mut self, tape: Tape) {
+        for (p, sack) in tape.0 {
+            let data = !p.has(flag::ACK);
+            let number = self.counts[usize::from(data)];
+            self.counts[usize::from(data)] += 1;
+            // Streams of the tests are shorter than 2^31, so the offset needs no reference point; the SYN's is -1.
+            let offset = i64::from(p.seq.wrapping_sub(self.isn).wrapping_sub(1) as i32);
+            let carries = data && (p.len > 0 || p.has(flag::FIN)) && !p.has(flag::SYN);
+            let times = self.sent.entry(offset).or_default();
+            let again = *times;
+            *times += usize::from(carries);
+            let len = if p.has(flag::SYN) { 0 } else { p.len };
+            let seen = Seen { data, number, offset, len, again, flags: p.flags, now: self.now };
+            if data {
+                self.log.push(seen);
+            }
+            let fate = (self.judge)(&seen);
+            if fate.lost {
+                continue;
+            }
+            let mut p = p;
+            if fate.marked && p.ecn() == ecn::ECT {
+                p.meta |= ecn::CE;
+            }
+            for copy in 0..1 + u64::from(fate.twice) {
+                let index = self.packets.len();
+                self.packets.push((p, sack));
+                self.flying.push(Reverse((self.now + self.delay + fate.late + copy, index as u64, data, index)));
+            }
+        }
+    }
+
+    /// The model of the stream: plain intervals, no knowledge of the receiver's.
+    fn note_arrival(&mut self, p: &Packet) {
+        if p.has(flag::SYN) || (p.len == 0 && !p.has(flag::FIN)) {
+            return;
+        }
+        let mut start = u64::from(p.seq.wrapping_sub(self.isn).wrapping_sub(1));
+        let mut end = start + u64::from(p.len) + u64::from(p.has(flag::FIN));
+        let touching: Vec<u64> = self.reached.range(..=end).filter(|&(_, &e)| e >= start).map(|(&s, _)| s).collect();
+        for s in touching {
+            end = end.max(self.reached.remove(&s).unwrap());
+            start = start.min(s);
+        }
+        self.reached.insert(start, end);
+    }
+
+    fn check_stream(&self) {
+        let in_order = match self.reached.first_key_value() {
+            Some((0, &end)) => end,
+            _ => 0,
+        };
+        assert_eq!(self.receiver.rcv_nxt, in_order, "the receiver's stream is not the one that arrived");
+        assert!(self.sender.una <= in_order, "acknowledged before it arrived");
+    }
+
+    /// Invariants of every state between two steps.
+    fn check(&mut self) {
+        let s = &self.sender;
+        s.audit();
+        let end = s.written + 1;
+        assert!(s.una <= s.nxt && s.nxt <= s.high && s.high <= end, "{s:?}");
+        assert!(s.w.cwnd >= 1.0 && s.w.cwnd.is_finite() && s.w.ssthresh >= 2.0, "{s:?}");
+        let waiting = s.phase == Phase::SynSent || (s.phase == Phase::Established && s.una < s.nxt);
+        assert!(!waiting || s.deadline != u64::MAX, "stalled: data outstanding, no timer: {s:?}");
+        let idle = s.phase == Phase::Established && s.una == s.nxt;
+        assert!(!idle || s.all_acked(), "stalled: data to send, nothing outstanding: {s:?}");
+        let point = Point {
+            now: self.now,
+            cwnd: s.w.cwnd,
+            ssthresh: s.w.ssthresh,
+            alpha: s.law.alpha(),
+            una: s.una,
+            nxt: self.nxt,
+            ca: s.ca,
+        };
+        self.nxt = s.nxt;
+        if s.phase == Phase::Done && self.done == 0 {
+            self.done = self.now;
+        }
+        let facts = |l: &Point| (l.cwnd.to_bits(), l.ssthresh.to_bits(), l.alpha.to_bits(), l.ca);
+        if self.trace.last().map(facts) != Some(facts(&point)) {
+            self.trace.push(point);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! A receiver against a scripted peer. What it sent reads like `"3 3[5-7,9-10] 4E"`: acknowledged segments, SACK blocks, ECE.
+
+use super::{Tape, US, addresses};
+use forebay_sim::config::TcpConfig;
+use forebay_sim::net::packet::{Packet, ecn, flag};
+use forebay_sim::tcp::receiver::Receiver;
+
+const ISN: u32 = u32::MAX - 3000;
+
+pub struct Script {
+    pub c: TcpConfig,
+    pub r: Receiver,
+    /// us.
+    pub now: u64,
+    tape: Tape,
+}
+
+impl Script {
+    /// Established, by the ECN that the configuration wants.
+    pub fn new(c: TcpConfig) -> Script {
+        let asks = c.ecn != forebay_sim::config::Ecn::Off;
+        let mut t = Script::closed(c);
+        t.syn(if asks { flag::ECE | flag::CWR } else { 0 });
+        t
+    }
+
+    pub fn closed(c: TcpConfig) -> Script {
+        let (_, back) = addresses(ISN);
+        Script { r: Receiver::new(&c, back), c, now: 0, tape: Tape::default() }
+    }
+
+    /// A SYN with `flags`; the answer.
+    pub fn syn(&mut self, flags: u8) -> Packet {
+        let p = Packet { seq: ISN, flags: flag::SYN | flags, ..Packet::default() };
+        self.r.on_packet(&self.c, self.now * US, &p, &mut self.tape);
+        assert_eq!(self.tape.0.len(), 1);
+        self.tape.0.pop().unwrap().0
+    }
+
+    /// Goes to time `us`; the delayed-ACK timer fires on the way.
+    pub fn at(&mut self, us: u64) -> &mut Script {
+        while self.r.deadline <= us * US {
+            let now = self.r.deadline;
+            self.r.on_timer(now, &mut self.tape);
+        }
+        self.now = us;
+        self
+    }
+
+    /// Segment `n`.
+    pub fn data(&mut self, n: u64) -> &mut Script {
+        self.segment(n, 0, false)
+    }
+
+    /// Segment `n` with CE.
+    pub fn ce(&mut self, n: u64) -> &mut Script {
+        self.segment(n, 0, true)
+    }
+
+    pub fn segment(&mut self, n: u64, flags: u8, ce: bool) -> &mut Script {
+        let mss = u64::from(self.c.mss);
+        self.bytes(n * mss, mss, flags, ce)
+    }
+
+    pub fn bytes(&mut self, offset: u64, len: u64, flags: u8, ce: bool) -> &mut Script {
+        let p = Packet {
+            seq: ISN.wrapping_add(1).wrapping_add(offset as u32),
+            len: len as u16,
+            ts: (self.now * 1000) as u32,
+            flags,
+            meta: if ce { ecn::CE } else { ecn::ECT },
+            ..Packet::default()
+        };
+        self.r.on_packet(&self.c, self.now * US, &p, &mut self.tape);
+        self
+    }
+
+    /// The ACKs since this was last asked.
+    pub fn acks(&mut self) -> String {
+        let mss = i64::from(self.c.mss);
+        let segment = |seq: u32| {
+            let offset = i64::from(seq.wrapping_sub(ISN).wrapping_sub(1) as i32);
+            if offset % mss == 0 { format!("{}", offset / mss) } else { format!("@{offset}") }
+        };
+        let tokens: Vec<String> = self
+            .tape
+            .0
+            .drain(..)
+            .map(|(p, sack)| {
+                let mut token = segment(p.seq);
+                if let Some(sack) = sack {
+                    let blocks: Vec<String> = sack.iter().map(|(a, b)| format!("{}-{}", segment(a), segment(b))).collect();
+                    token += &format!("[{}]", blocks.join(","));
+                }
+                for (flag, letter) in [(flag::ECE, 'E'), (flag::FIN, 'F')] {
+                    if p.has(flag) {
+                        token.push(letter);
+                    }
+                }
+                token
+            })
+            .collect();
+        tokens.join(" ")
+    }
+
+    /// The ACKs themselves.
+    pub fn packets(&mut self) -> Vec<Packet> {
+        self.tape.0.drain(..).map(|(p, _)| p).collect()
+    }
+}

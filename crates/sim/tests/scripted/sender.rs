@@ -1,0 +1,213 @@
+//! A sender against a scripted peer. Segments are counted from 0; what was sent reads like `"4 5 0r"`:
+//! index, then `r` retransmission, `w` CWR, `e` ECN-capable, `F` with FIN, `F` alone for a FIN without data, `(n)` when not a full segment.
+
+use super::{Tape, US, addresses};
+use forebay_sim::config::TcpConfig;
+use forebay_sim::net::packet::{Packet, SackBlocks, ecn, flag};
+use forebay_sim::tcp::sender::{Sender, Timer};
+
+/// The peer's first sequence number plus one, far from 0 and near the wrap.
+const ISN: u32 = u32::MAX - 3000;
+/// What the script's times are, unless it says otherwise: every ACK echoes a packet of this long ago.
+pub const RTT: u64 = 100;
+
+pub struct Script {
+    pub c: TcpConfig,
+    pub s: Sender,
+    /// us.
+    pub now: u64,
+    /// us.
+    pub rtt: u64,
+    /// Window the peer advertises, bytes.
+    pub window: u64,
+    tape: Tape,
+    /// (time in us, token) of everything sent.
+    pub log: Vec<(u64, String)>,
+}
+
+impl Script {
+    /// Established after an exchange that took [`RTT`], at time [`RTT`]; `data` segments are written and those the window allows are sent.
+    pub fn new(c: TcpConfig, data: u64) -> Script {
+        let mut t = Script::closed(c);
+        t.syn_ack();
+        t.write(data);
+        t
+    }
+
+    /// The SYN is sent at time 0; now it is [`RTT`] us.
+    pub fn closed(c: TcpConfig) -> Script {
+        let (forward, _) = addresses(ISN);
+        let s = Sender::new(&c, forward, None);
+        let mut t = Script { window: c.rcv_wnd, c, s, now: 0, rtt: RTT, tape: Tape::default(), log: Vec::new() };
+        t.s.open(&t.c, 0, &mut t.tape);
+        assert!(t.tape.0[0].0.has(flag::SYN));
+        t.tape.0.clear();
+        t.now = RTT;
+        t
+    }
+
+    /// The SYN-ACK agrees to whatever was asked.
+    pub fn syn_ack(&mut self) {
+        let mut p = self.packet(0);
+        p.seq = ISN.wrapping_add(1);
+        p.flags = flag::SYN | flag::ACK | flag::ECE;
+        p.win = self.window.min(65_535) as u16;
+        p.len = u16::from(self.shift());
+        self.s.on_packet(&self.c, self.now * US, &p, None, &mut self.tape);
+        self.note();
+        // What this leaves is the ACK of the handshake, before any data.
+        assert_eq!(self.log.pop().map(|l| l.1), Some("ACK".into()));
+    }
+
+    pub fn write(&mut self, segments: u64) {
+        self.write_bytes(segments * u64::from(self.c.mss), false);
+    }
+
+    pub fn write_bytes(&mut self, bytes: u64, last: bool) {
+        self.s.write(&self.c, self.now * US, bytes, last, &mut self.tape);
+        self.note();
+    }
+
+    /// Goes to time `us`, timers included.
+    pub fn at(&mut self, us: u64) -> &mut Script {
+        let end = us * US;
+        while self.s.deadline <= end {
+            let now = self.s.deadline;
+            self.now = now / US;
+            self.s.on_timer(&self.c, now, &mut self.tape);
+            self.note();
+            self.s.audit();
+        }
+        self.now = us;
+        self
+    }
+
+    /// Goes to the next timer and lets it fire; how long that took, us.
+    pub fn timer(&mut self) -> u64 {
+        assert_ne!(self.s.deadline, u64::MAX, "no timer");
+        let before = self.now;
+        let now = self.s.deadline;
+        self.now = now / US;
+        self.s.on_timer(&self.c, now, &mut self.tape);
+        self.note();
+        self.s.audit();
+        self.now - before
+    }
+
+    /// Time left until the timer fires, us, if it is of kind `timer`.
+    pub fn left(&self, timer: Timer) -> Option<u64> {
+        (self.s.timer == timer).then(|| self.s.deadline / US - self.now)
+    }
+
+    /// The peer has everything before segment `next`.
+    pub fn ack(&mut self, next: u64) -> &mut Script {
+        self.reply(next, &[], 0)
+    }
+
+    /// The same with ECE.
+    pub fn ece(&mut self, next: u64) -> &mut Script {
+        self.reply(next, &[], flag::ECE)
+    }
+
+    /// With SACK blocks, in segments, end exclusive.
+    pub fn sack(&mut self, next: u64, blocks: &[(u64, u64)]) -> &mut Script {
+        self.reply(next, blocks, 0)
+    }
+
+    /// `n` duplicates.
+    pub fn dup(&mut self, next: u64, n: u32) -> &mut Script {
+        for _ in 0..n {
+            self.ack(next);
+        }
+        self
+    }
+
+    pub fn reply(&mut self, next: u64, blocks: &[(u64, u64)], flags: u8) -> &mut Script {
+        let mss = u64::from(self.c.mss);
+        let bytes: Vec<_> = blocks.iter().map(|b| (b.0 * mss, b.1 * mss)).collect();
+        self.reply_bytes(next * mss, &bytes, flags)
+    }
+
+    pub fn reply_bytes(&mut self, next: u64, blocks: &[(u64, u64)], flags: u8) -> &mut Script {
+        let mut p = self.packet(next);
+        p.flags |= flags;
+        let mut option = SackBlocks::default();
+        let wire = |offset: u64| ISN.wrapping_add(1).wrapping_add(offset as u32);
+        for &(a, b) in blocks {
+            option.push((wire(a), wire(b)));
+        }
+        let sack = (!blocks.is_empty()).then_some(&option);
+        self.s.on_packet(&self.c, self.now * US, &p, sack, &mut self.tape);
+        self.note();
+        self.s.audit();
+        self
+    }
+
+    /// What was sent since this was last asked.
+    pub fn sent(&mut self) -> String {
+        let tokens: Vec<String> = self.log.drain(..).map(|l| l.1).collect();
+        tokens.join(" ")
+    }
+
+    /// Acknowledges every outstanding segment at once, so that the next words of the script start clean.
+    pub fn settle(&mut self) -> &mut Script {
+        let high = self.s.high;
+        self.reply_bytes(high, &[], 0)
+    }
+
+    pub fn cwnd(&self) -> f64 {
+        self.s.w.cwnd
+    }
+
+    pub fn ssthresh(&self) -> f64 {
+        self.s.w.ssthresh
+    }
+
+    /// Outstanding segments.
+    pub fn flight(&self) -> u64 {
+        self.s.flight() / u64::from(self.c.mss)
+    }
+
+    fn shift(&self) -> u8 {
+        (0..15).find(|s| self.window >> s <= 65_535).unwrap()
+    }
+
+    fn packet(&self, next: u64) -> Packet {
+        Packet {
+            seq: ISN.wrapping_add(1).wrapping_add(next as u32),
+            ts: (self.now.saturating_sub(self.rtt) * 1000) as u32,
+            win: (self.window >> self.shift()) as u16,
+            flags: flag::ACK,
+            ..Packet::default()
+        }
+    }
+
+    fn note(&mut self) {
+        let mss = i64::from(self.c.mss);
+        for (p, _) in self.tape.0.drain(..) {
+            let offset = i64::from(p.seq.wrapping_sub(ISN).wrapping_sub(1) as i32);
+            let fin = p.has(flag::FIN);
+            let mut token = match (p.len, fin) {
+                _ if p.has(flag::SYN) => "SYN".into(),
+                (0, false) => "ACK".into(),
+                (0, true) => "F".into(),
+                _ if offset % mss == 0 => format!("{}", offset / mss),
+                _ => format!("@{offset}"),
+            };
+            if p.len > 0 && i64::from(p.len) != mss {
+                token += &format!("({})", p.len);
+            }
+            for (on, letter) in [
+                (p.len > 0 && fin, 'F'),
+                (p.has(flag::RETX), 'r'),
+                (p.has(flag::CWR) && !p.has(flag::SYN), 'w'),
+                (p.ecn() == ecn::ECT, 'e'),
+            ] {
+                if on {
+                    token.push(letter);
+                }
+            }
+            self.log.push((self.now, token));
+        }
+    }
+}

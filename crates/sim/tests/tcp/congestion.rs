@@ -1,0 +1,121 @@
+//! RFC 5681 section 3.1: slow start and congestion avoidance, and when the window does not grow.
+
+use crate::scripted::config;
+use crate::scripted::sender::Script;
+use forebay_sim::config::Growth;
+
+#[test]
+fn slow_start_then_avoidance() {
+    let mut t = Script::new(config("ns2", "newreno"), 100);
+    assert_eq!(t.sent(), "0 1");
+    t.s.w.ssthresh = 4.0;
+    t.ack(1);
+    assert_eq!((t.cwnd(), t.sent().as_str()), (3.0, "2 3"));
+    t.ack(2);
+    assert_eq!((t.cwnd(), t.sent().as_str()), (4.0, "4 5"));
+    // From here one segment per window: equation 3.
+    t.ack(3);
+    assert_eq!((t.cwnd(), t.sent().as_str()), (4.25, "6"));
+    t.ack(4).ack(5).ack(6);
+    assert!((4.9..5.0).contains(&t.cwnd()), "{}", t.cwnd());
+    assert_eq!(t.sent(), "7 8 9");
+    t.ack(7);
+    assert!((5.0..5.2).contains(&t.cwnd()), "{}", t.cwnd());
+    assert_eq!(t.sent(), "10 11");
+}
+
+/// What an ACK for two segments is worth: one step, RFC 5681 and its min(N, SMSS), RFC 3465 with L = 2, Linux.
+#[test]
+fn delayed_acknowledgements_by_counting_rule() {
+    for (growth, after) in [
+        (Growth::PerAck, 9.0),
+        (Growth::PerSegment { limit: 1 }, 9.0),
+        (Growth::PerSegment { limit: 2 }, 10.0),
+        (Growth::PerSegment { limit: u32::MAX }, 12.0),
+    ] {
+        let mut c = config("ns2", "newreno");
+        (c.growth, c.init_cwnd) = (growth, 8);
+        let mut t = Script::new(c, 100);
+        t.ack(4);
+        assert_eq!(t.cwnd(), after, "{growth:?}");
+    }
+}
+
+/// Slow start that reaches the threshold in the middle of an ACK goes on in congestion avoidance.
+#[test]
+fn threshold_reached_within_an_ack() {
+    let mut c = config("linux", "newreno");
+    c.init_cwnd = 8;
+    let mut t = Script::new(c, 100);
+    t.s.w.ssthresh = 10.0;
+    t.ack(4);
+    assert_eq!(t.cwnd(), 10.0 + 2.0 / 10.0);
+}
+
+/// The papers' stack grows also when the application keeps the window empty; Linux does not (RFC 7661's premise).
+#[test]
+fn window_validation() {
+    for (stack, grows) in [("ns2", true), ("rfc", true), ("linux", false)] {
+        let mut t = Script::new(config(stack, "newreno"), 1);
+        let before = t.cwnd();
+        for n in 1..20 {
+            t.at(n * 100).ack(n);
+            t.write(1);
+        }
+        assert_eq!(t.cwnd() > before, grows, "{stack}: {} to {}", before, t.cwnd());
+    }
+}
+
+/// Linux tcp_is_cwnd_limited: in slow start a window more than half used grows.
+#[test]
+fn half_a_window_counts_in_slow_start() {
+    for (outstanding, after) in [(5, 10.0), (6, 16.0)] {
+        let mut t = Script::new(config("linux", "newreno"), outstanding);
+        t.at(200).ack(outstanding);
+        assert_eq!(t.cwnd(), after, "{outstanding} of 10");
+    }
+}
+
+/// Linux tcp_cwnd_validate: a window that was full once is in use until all of it is acknowledged, although nothing follows.
+#[test]
+fn tail_of_a_message_grows() {
+    let mut t = Script::new(config("linux", "newreno"), 10);
+    for n in 1..=10 {
+        t.ack(n);
+    }
+    assert_eq!(t.cwnd(), 20.0);
+    // The next message is too short for that window: it leaves it as it is.
+    t.write(9);
+    for n in 11..=19 {
+        t.ack(n);
+    }
+    assert_eq!(t.cwnd(), 20.0);
+}
+
+/// Every law starts with the profile's window and without a threshold.
+#[test]
+fn initial_window() {
+    for (stack, law) in crate::scripted::combinations() {
+        let c = config(stack, law);
+        let (window, expect) = (c.init_cwnd, if stack == "ns2" { 2 } else { 10 });
+        let t = Script::new(c, 100);
+        assert_eq!((window, t.flight(), t.ssthresh()), (expect, u64::from(expect), f64::INFINITY), "{stack} {law}");
+    }
+}
+
+/// RFC 9293 section 3.8.6.2.1: no sliver of the receive window while anything is outstanding.
+#[test]
+fn no_silly_windows() {
+    let mut c = config("ns2", "newreno");
+    (c.init_cwnd, c.rcv_wnd) = (10, 2500);
+    let mut t = Script::new(c, 10);
+    assert_eq!(t.sent(), "0 1");
+    t.ack(1);
+    assert_eq!(t.sent(), "2");
+    let mut c = config("ns2", "newreno");
+    c.rcv_wnd = 700;
+    let mut t = Script::new(c, 10);
+    assert_eq!(t.sent(), "0(700)");
+    t.reply_bytes(700, &[], 0);
+    assert_eq!(t.sent(), "@700(700)");
+}

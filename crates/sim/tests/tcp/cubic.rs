@@ -1,0 +1,148 @@
+//! RFC 9438, point by point, on the law alone: what one window of ACKs does.
+
+use crate::scripted::config_with;
+use forebay_param::Value;
+use forebay_sim::cc::{Ack, CongestionControl, Event, Law, Trigger, Window};
+
+const RTT: u64 = 100_000_000;
+
+struct Flow {
+    law: Law,
+    w: Window,
+    now: u64,
+    rtt: u64,
+}
+
+impl Flow {
+    /// In congestion avoidance with a window of `cwnd`.
+    fn new(cwnd: f64, rtt: u64, friendly: bool) -> Flow {
+        let c = config_with("ns2", "cubic", &[], &[("reno-friendly", Value::Bool(friendly))]);
+        Flow { law: c.law.start(), w: Window { cwnd, ssthresh: cwnd, flight: cwnd }, now: 0, rtt }
+    }
+
+    /// One round trip: every segment of the window acknowledged.
+    fn round(&mut self) {
+        let segments = self.w.cwnd as u64;
+        for i in 0..segments {
+            let now = self.now + self.rtt * i / segments;
+            let ack = Ack {
+                now,
+                snd_una: 0,
+                snd_nxt: 0,
+                acked: 1000,
+                delivered: 1000,
+                ece: false,
+                grow: 1.0,
+                rtt: None,
+                srtt: self.rtt,
+                min_rtt: self.rtt,
+                mss: 1000,
+            };
+            self.law.cong_avoid(&mut self.w, &ack);
+        }
+        self.now += self.rtt;
+    }
+
+    fn reduce(&mut self, trigger: Trigger) {
+        self.w.flight = self.w.cwnd;
+        self.w.ssthresh = self.law.ssthresh(&self.w, trigger);
+        self.w.cwnd = self.w.ssthresh;
+    }
+
+    /// Seconds until the window is `cwnd` again.
+    fn time_to(&mut self, cwnd: f64) -> f64 {
+        let start = self.now;
+        while self.w.cwnd < cwnd {
+            self.round();
+        }
+        (self.now - start) as f64 * 1e-12
+    }
+}
+
+/// Section 4.6: beta is 0.7, for losses and marks, and 2 segments are left.
+#[test]
+fn multiplicative_decrease() {
+    for (trigger, cwnd, after) in [(Trigger::Loss, 100.0, 70.0), (Trigger::Ecn, 100.0, 70.0), (Trigger::Timeout, 2.0, 2.0)] {
+        let mut f = Flow::new(cwnd, RTT, true);
+        f.reduce(trigger);
+        assert_eq!(f.w.ssthresh, after);
+    }
+}
+
+/// Section 4.3: with a short RTT the window grows as AIMD(3 (1 - beta) / (1 + beta), beta) would: 9/17 a round trip; once the old
+/// window is regained, one segment a round trip like Reno.
+#[test]
+fn reno_friendly_region() {
+    let mut f = Flow::new(20.0, RTT, true);
+    f.reduce(Trigger::Loss);
+    f.round();
+    for _ in 0..8 {
+        let before = f.w.cwnd;
+        f.round();
+        assert!((f.w.cwnd - before - 9.0 / 17.0).abs() < 0.05, "{} to {}", before, f.w.cwnd);
+    }
+    f.time_to(20.5);
+    for _ in 0..8 {
+        let before = f.w.cwnd;
+        f.round();
+        assert!((f.w.cwnd - before - 1.0).abs() < 0.06, "{} to {}", before, f.w.cwnd);
+    }
+}
+
+/// Section 4.2: after K = cbrt((W_max - cwnd) / C) the old window is reached, on a long path without help from the friendly region.
+#[test]
+fn plateau_at_the_old_window() {
+    let mut f = Flow::new(500.0, 1000 * RTT, true);
+    f.reduce(Trigger::Loss);
+    let k = (150.0f64 / 0.4).cbrt();
+    let t = f.time_to(499.99);
+    assert!((t - k).abs() < 0.25, "{t} instead of {k}");
+}
+
+/// Section 4.7: a second loss below the old maximum moves the plateau to (1 + beta) / 2 of the window.
+#[test]
+fn fast_convergence() {
+    let mut f = Flow::new(1000.0, 100 * RTT, false);
+    f.reduce(Trigger::Loss);
+    assert_eq!(f.w.cwnd, 700.0);
+    f.reduce(Trigger::Loss);
+    // The window is 490, the plateau 0.85 * 700 = 595: growth is slowest there, after cbrt(105 / 0.4) s.
+    let k = (105.0f64 / 0.4).cbrt();
+    let t = f.time_to(594.99);
+    assert!((t - k).abs() < 0.3, "{t} instead of {k}");
+}
+
+/// Section 4.8: after a timeout the first congestion avoidance starts at its own plateau, K = 0.
+#[test]
+fn after_a_timeout() {
+    let mut f = Flow::new(1000.0, 100 * RTT, false);
+    f.reduce(Trigger::Timeout);
+    f.law.cwnd_event(&mut f.w, Event::Timeout { snd_max: 0 });
+    assert_eq!(f.w.ssthresh, 700.0);
+    f.now = 50_000_000_000_000;
+    // W_cubic = 0.4 t^3 + 700: 750 after 5 s.
+    let t = f.time_to(750.0);
+    assert!((t - 5.0).abs() < 0.05, "{t}");
+}
+
+/// Section 4.4: not more than half a window per round trip, however far the curve is ahead.
+#[test]
+fn growth_is_bounded() {
+    let mut f = Flow::new(10.0, RTT, false);
+    f.round();
+    f.now += 1_000_000_000_000_000;
+    for _ in 0..5 {
+        let before = f.w.cwnd;
+        f.round();
+        assert!(f.w.cwnd <= before * 1.65 && f.w.cwnd > before * 1.3, "{} to {}", before, f.w.cwnd);
+    }
+}
+
+/// Slow start is Reno's.
+#[test]
+fn slow_start() {
+    let mut f = Flow::new(8.0, RTT, true);
+    f.w.ssthresh = f64::INFINITY;
+    f.round();
+    assert_eq!(f.w.cwnd, 16.0);
+}

@@ -1,0 +1,152 @@
+//! Opening and closing: RFC 9293, options of RFC 7323 and RFC 3168, lost SYNs.
+
+use crate::scripted::sender::Script;
+use crate::scripted::{MS, config, receiver};
+use forebay_sim::config::Ecn;
+use forebay_sim::net::packet::flag;
+use forebay_sim::tcp::sender::{CaState, Phase, Timer};
+
+#[test]
+fn receiver_answers_each_syn_alike() {
+    let mut c = config("ns2", "newreno");
+    c.rcv_wnd = 1_000_000;
+    let mut r = receiver::Script::closed(c);
+    for _ in 0..2 {
+        let p = r.syn(0);
+        // RFC 7323 section 2.2: the window of a SYN is not scaled; 1 000 000 >> 4 fits 16 bits.
+        assert_eq!((p.flags, p.win, p.len), (flag::SYN | flag::ACK, 65_535, 4));
+    }
+}
+
+/// The window of a SYN-ACK is at most 65 535 bytes, whatever the scale; the next ACK shows the rest.
+#[test]
+fn scaled_window() {
+    let mut c = config("ns2", "newreno");
+    (c.rcv_wnd, c.init_cwnd) = (1_000_000, 200);
+    let mut t = Script::new(c, 300);
+    assert_eq!(t.flight(), 65);
+    t.ack(1);
+    assert_eq!((t.flight(), t.cwnd()), (201, 201.0));
+}
+
+/// RFC 5681 section 3.1: one segment after a lost SYN. Linux keeps its ten until the second loss (RFC 6298's short first timeout).
+#[test]
+fn initial_window_after_lost_syns() {
+    for (stack, windows) in [("ns2", [2, 1, 1]), ("rfc", [10, 1, 1]), ("linux", [10, 10, 1])] {
+        for (lost, window) in windows.into_iter().enumerate() {
+            let mut t = Script::closed(config(stack, "newreno"));
+            for _ in 0..lost {
+                t.timer();
+                assert_eq!(t.sent(), "SYN");
+            }
+            t.syn_ack();
+            t.write(100);
+            assert_eq!(t.flight(), window, "{stack}, {lost} lost");
+        }
+    }
+}
+
+/// RFC 6298 sections 2.1, 5.5 and 5.7: 1 s, doubled; with no sample to be had, data starts with 3 s.
+#[test]
+fn syn_timeouts() {
+    let mut t = Script::closed(config("rfc", "newreno"));
+    assert_eq!(t.timer(), 1_000_000 - 100);
+    assert_eq!(t.timer(), 2_000_000);
+    assert_eq!(t.timer(), 4_000_000);
+    t.syn_ack();
+    t.write(1);
+    assert_eq!((t.s.stats.rtt_count, t.left(Timer::Rto)), (0, Some(3_000_000)));
+    // With timestamps the echo tells which SYN was answered.
+    let mut t = Script::closed(config("ns2", "newreno"));
+    t.timer();
+    t.now += 100;
+    t.syn_ack();
+    t.write(1);
+    assert_eq!((t.s.stats.rtt_count, t.s.rto(&t.c)), (1, 200 * MS));
+}
+
+/// A lost SYN is a timeout before anything was acknowledged.
+#[test]
+fn lost_syns_in_the_statistics() {
+    let mut t = Script::closed(config("ns2", "newreno"));
+    t.timer();
+    assert_eq!((t.s.stats.rtos, t.s.stats.rtos_head, t.s.stats.rtos_tail), (1, 1, 0));
+}
+
+/// A SYN-ACK that comes twice neither moves the window nor counts as duplicate ACK; it is answered.
+#[test]
+fn repeated_syn_ack() {
+    let mut c = config("ns2", "newreno");
+    (c.rcv_wnd, c.init_cwnd) = (1_000_000, 4);
+    let mut t = Script::new(c, 300);
+    t.sent();
+    for _ in 0..4 {
+        let before = (t.s.una, t.cwnd(), t.s.ca);
+        t.syn_ack();
+        assert_eq!((t.s.una, t.cwnd(), t.s.ca), before);
+    }
+    assert_eq!((t.sent().as_str(), t.s.ca), ("", CaState::Open));
+}
+
+#[test]
+fn ecn_is_negotiated() {
+    for (ecn, asks) in [(Ecn::Off, false), (Ecn::Classic, true), (Ecn::Dctcp, true)] {
+        for peer in [false, true] {
+            let mut c = config("ns2", "newreno");
+            c.ecn = ecn;
+            let mut r = receiver::Script::closed(c);
+            let answer = r.syn(if peer { flag::ECE | flag::CWR } else { 0 });
+            // RFC 3168 section 6.1.1: ECE alone agrees.
+            assert_eq!(answer.flags & (flag::ECE | flag::CWR), if asks && peer { flag::ECE } else { 0 });
+            r.ce(0);
+            assert_eq!(r.acks(), if asks && peer { "1E" } else { "1" });
+        }
+    }
+}
+
+/// RFC 3168 section 6.1.1.1: only ECE without CWR on the SYN agrees; a peer that reflects the bits does not speak ECN.
+#[test]
+fn a_syn_without_both_bits_does_not_ask() {
+    for flags in [flag::ECE, flag::CWR] {
+        let mut c = config("ns2", "newreno");
+        c.ecn = Ecn::Classic;
+        assert_eq!(receiver::Script::closed(c).syn(flags).flags & flag::ECE, 0);
+    }
+}
+
+#[test]
+fn fin_closes() {
+    let mut t = Script::new(config("rfc", "newreno"), 0);
+    t.write_bytes(2500, true);
+    assert_eq!(t.sent(), "0 1 2(500)F");
+    t.reply_bytes(2500, &[], 0);
+    assert_eq!(t.s.phase, Phase::Established, "the FIN is not acknowledged yet");
+    t.reply_bytes(2501, &[], flag::FIN);
+    assert_eq!((t.sent().as_str(), t.s.phase, t.s.timer), ("ACK", Phase::Done, Timer::Idle));
+}
+
+/// The FIN of a stream whose data was already sent goes alone.
+#[test]
+fn fin_alone() {
+    let mut t = Script::new(config("ns2", "newreno"), 1);
+    t.write_bytes(0, true);
+    assert_eq!(t.sent(), "0 F");
+    t.timer();
+    assert_eq!(t.sent(), "0Fr", "sent again they share a segment");
+}
+
+/// An endless flow that stops ends with what it has sent.
+#[test]
+fn stop() {
+    for stack in ["ns2", "rfc", "linux"] {
+        let mut t = Script::new(config(stack, "newreno"), 1 << 40);
+        let last = t.s.high / 1000;
+        t.sent();
+        let mut tape = crate::scripted::Tape::default();
+        t.s.stop(&t.c, t.now * crate::scripted::US, &mut tape);
+        assert_eq!((t.s.written, t.s.high), (last * 1000, last * 1000 + u64::from(tape.0.len() == 1)), "{stack}");
+        t.ack(last);
+        t.reply_bytes(last * 1000 + 1, &[], flag::FIN);
+        assert_eq!(t.s.phase, Phase::Done, "{stack}");
+    }
+}

@@ -1,0 +1,84 @@
+//! Restart after idle periods: RFC 5681 section 4.1, Linux tcp_cwnd_restart, and the papers' stack, which keeps its window.
+
+use crate::scripted::config;
+use crate::scripted::sender::Script;
+use forebay_param::Value;
+
+/// A connection with a window of 40 and an RTO of 201 ms (linux), 200 ms (ns2), 1 s (rfc), idle since 1 ms.
+fn idle(stack: &str, law: &str) -> Script {
+    let mut t = Script::new(config(stack, law), 0);
+    t.at(1000).write(4);
+    while !t.s.all_acked() {
+        t.settle();
+    }
+    t.s.w.cwnd = 40.0;
+    t.sent();
+    t
+}
+
+#[test]
+fn papers_stack_keeps_its_window() {
+    let mut t = idle("ns2", "newreno");
+    t.at(10_000_000).write(100);
+    assert_eq!((t.flight(), t.cwnd()), (40, 40.0));
+}
+
+#[test]
+fn rfc_stack_restarts() {
+    let mut t = idle("rfc", "newreno");
+    t.at(1_001_000).write(100);
+    assert_eq!(t.cwnd(), 40.0, "exactly an RTO is not more than an RTO");
+    let mut t = idle("rfc", "newreno");
+    t.at(1_001_001).write(100);
+    assert_eq!((t.cwnd(), t.flight()), (10.0, 10));
+    // The restart window is never larger than the window.
+    let mut t = idle("rfc", "newreno");
+    t.s.w.cwnd = 3.0;
+    t.at(9_000_000).write(100);
+    assert_eq!(t.cwnd(), 3.0);
+}
+
+#[test]
+fn linux_halves_per_timeout() {
+    for (rtos, cwnd) in [(1.0, 40.0), (1.1, 20.0), (2.0, 20.0), (2.1, 10.0), (9.0, 10.0)] {
+        let mut t = idle("linux", "newreno");
+        t.at(1000 + (rtos * 201_000.0) as u64).write(100);
+        let threshold = if rtos > 1.0 { 30.0 } else { 0.0 };
+        assert_eq!(t.cwnd(), cwnd, "{rtos}");
+        t.s.w.ssthresh = t.s.w.ssthresh.min(1e9);
+        assert!(t.ssthresh() >= threshold);
+    }
+    // A finite threshold remembers three quarters of the window (tcp_current_ssthresh).
+    let mut t = idle("linux", "newreno");
+    t.s.w.ssthresh = 16.0;
+    t.at(300_000).write(100);
+    assert_eq!((t.ssthresh(), t.cwnd()), (30.0, 20.0));
+}
+
+/// Waiting between the handshake and the first write is not idleness that could cost anything.
+#[test]
+fn nothing_sent_yet() {
+    for stack in ["ns2", "rfc", "linux"] {
+        let mut t = Script::new(config(stack, "newreno"), 0);
+        t.at(60_000_000).write(100);
+        assert_eq!((t.cwnd(), t.ssthresh()), (f64::from(t.c.init_cwnd), f64::INFINITY), "{stack}");
+    }
+}
+
+/// RFC 9438 section 5.8: CUBIC's clock does not run on while the application is idle.
+#[test]
+fn cubic_does_not_grow_while_idle() {
+    let c = crate::scripted::config_with("ns2", "cubic", &[], &[("reno-friendly", Value::Bool(false))]);
+    let grown = |pause: u64| {
+        let mut t = Script::new(c.clone(), 0);
+        (t.s.w.cwnd, t.s.w.ssthresh) = (100.0, 100.0);
+        t.write(1);
+        t.at(200).ack(1);
+        let now = 200 + pause;
+        t.at(now).write(1);
+        t.at(now + 100).ack(2);
+        t.cwnd()
+    };
+    let (short, long) = (grown(0), grown(60_000_000));
+    assert!((short - long).abs() < 1e-3, "{short} and {long}");
+}

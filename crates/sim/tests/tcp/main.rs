@@ -1,0 +1,16 @@
+//! TCP point by point, after the RFCs: scripted peers in the packetdrill style.
+
+#[path = "../scripted/mod.rs"]
+mod scripted;
+
+mod congestion;
+mod cubic;
+mod ecn;
+mod handshake;
+mod idle;
+mod newreno;
+mod rack;
+mod receiver;
+mod rto;
+mod sack;
+mod undo;

@@ -1,0 +1,247 @@
+//! RFC 8985 (RACK-TLP) and RFC 6937 (PRR), on the `linux` stack: initial window 10, clock tick 1 ms, RTO 201 ms after 100 us.
+
+use crate::scripted::config;
+use crate::scripted::sender::Script;
+use forebay_sim::config::TcpConfig;
+use forebay_sim::tcp::sender::{CaState, Timer};
+
+fn linux(window: u32) -> TcpConfig {
+    let mut c = config("linux", "newreno");
+    c.init_cwnd = window;
+    c
+}
+
+/// Section 6.2 step 4: with three segments SACKed and no reordering seen there is nothing to wait for.
+#[test]
+fn three_sacked_segments_are_enough() {
+    let mut t = Script::new(linux(10), 100);
+    t.sent();
+    t.at(200).sack(0, &[(1, 4)]);
+    assert_eq!((t.log[0].1.as_str(), t.s.ca, t.ssthresh()), ("0r", CaState::Recovery, 5.0));
+}
+
+/// Before that: a quarter of the smallest RTT, measured from when the segment should have been acknowledged.
+#[test]
+fn reordering_timer() {
+    let mut t = Script::new(linux(10), 10);
+    t.sent();
+    t.at(200).sack(0, &[(1, 2)]);
+    assert_eq!((t.sent().as_str(), t.s.ca, t.left(Timer::Reorder)), ("", CaState::Disorder, Some(25)));
+    t.at(224);
+    assert_eq!(t.sent(), "");
+    t.at(225);
+    assert_eq!((t.sent().as_str(), t.s.ca), ("0r", CaState::Recovery));
+    assert_eq!(t.left(Timer::Rto), Some(201_000), "and the retransmission timer runs again");
+}
+
+/// A segment that comes late, without having been retransmitted, is evidence of reordering: from now on RACK waits, SACKs or not.
+#[test]
+fn reordering_seen() {
+    let mut t = Script::new(linux(10), 100);
+    t.at(200).sack(0, &[(1, 2)]);
+    t.at(210).ack(2);
+    t.sent();
+    assert_eq!(t.s.ca, CaState::Open);
+    t.at(220).sack(2, &[(3, 8)]);
+    assert_eq!((t.s.ca, t.sent().contains('r')), (CaState::Disorder, false));
+    t.timer();
+    assert!(t.sent().starts_with("2r"));
+}
+
+/// Only what was sent before something that was delivered can be lost: the segments behind are younger.
+#[test]
+fn loss_by_time_not_by_sequence() {
+    let mut t = Script::new(linux(10), 100);
+    t.sent();
+    t.at(200).sack(0, &[(1, 4)]);
+    let first = t.sent();
+    assert!(first.starts_with("0r"), "{first}");
+    // The retransmission of 0 is lost, new data sent after it is delivered: one more RTT and it is lost again.
+    let new = t.s.high / 1000;
+    t.at(205).sack(0, &[(1, 10)]);
+    let more = t.sent();
+    assert!(!more.contains('r') && !more.is_empty(), "{more}");
+    t.at(300).sack(0, &[(1, new)]);
+    assert!(!t.sent().contains('r'), "sent at the same time as the retransmission or before");
+    t.at(305).sack(0, &[(1, new + 1)]);
+    assert!(t.sent().contains("0r"), "{:?}", t.s.ca);
+    assert_eq!(t.s.stats.rtos, 0);
+}
+
+/// Section 6.2 step 4: each round trip with a D-SACK widens the window by a quarter of the smallest RTT.
+#[test]
+fn duplicates_widen_the_window() {
+    let mut t = Script::new(linux(10), 10);
+    t.at(200).ack(4);
+    t.sack(4, &[(2, 3)]);
+    t.sack(4, &[(6, 7)]);
+    // 4 and 5 were sent at 100 with an RTT of 100: half an RTT is left.
+    assert_eq!(t.left(Timer::Reorder), Some(50));
+}
+
+/// Section 7.2: twice the RTT, plus two clock ticks; for a lone segment, which may meet a delayed ACK, plus the minimum RTO.
+#[test]
+fn probe_timeout() {
+    let t = Script::new(linux(10), 10);
+    assert_eq!(t.left(Timer::Probe), Some(2_200));
+    let t = Script::new(linux(10), 1);
+    assert_eq!(t.left(Timer::Probe), Some(200_200));
+    // Not later than the timeout itself.
+    let mut t = Script::new(linux(10), 1);
+    t.rtt = 3_000;
+    t.at(3_100).ack(1);
+    t.write(1);
+    assert_eq!((t.s.rto(&t.c) / 1_000_000_000, t.left(Timer::Probe).unwrap() / 1000), (201, 200));
+}
+
+/// Section 7.3: new data if there is any and the receive window takes it, the congestion window notwithstanding.
+#[test]
+fn probe_with_new_data() {
+    let mut t = Script::new(linux(10), 12);
+    t.sent();
+    assert_eq!((t.timer(), t.sent().as_str()), (2_200, "10"));
+    // One probe per episode (section 7.3); then the retransmission timeout.
+    assert_eq!((t.timer(), t.s.stats.rtos), (201_000, 1));
+    assert_eq!(t.sent(), "0r");
+}
+
+#[test]
+fn probe_with_the_last_segment() {
+    let mut t = Script::new(linux(10), 10);
+    t.sent();
+    t.timer();
+    assert_eq!((t.sent().as_str(), t.left(Timer::Rto), t.cwnd()), ("9r", Some(201_000), 10.0));
+    // Everything was lost but the probe: RACK finds the rest without a timeout.
+    t.at(2_400).sack(0, &[(9, 10)]);
+    assert_eq!((t.s.ca, t.s.stats.rtos), (CaState::Recovery, 0));
+    assert!(t.sent().starts_with("0r"));
+}
+
+/// Section 7.4.2: the probe repaired the loss of the last segment; the window is reduced although no recovery was needed.
+#[test]
+fn repaired_tail_reduces() {
+    let mut t = Script::new(linux(10), 10);
+    t.at(200).ack(9);
+    t.sent();
+    t.timer();
+    assert_eq!(t.sent(), "9r");
+    let now = t.now + 100;
+    t.at(now).ack(10);
+    assert_eq!(t.ssthresh(), f64::INFINITY, "not known before new data is acknowledged");
+    t.write(1);
+    let window = t.cwnd();
+    t.at(now + 100).ack(11);
+    assert_eq!((t.ssthresh(), t.cwnd()), (window / 2.0, window / 2.0));
+    t.write(1);
+    t.at(now + 200).ack(12);
+    assert_eq!(t.ssthresh(), window / 2.0, "once");
+}
+
+/// Section 7.4.2 case 1: the D-SACK says that the original had arrived.
+#[test]
+fn spurious_probe_does_not_reduce() {
+    let mut t = Script::new(linux(10), 10);
+    t.at(200).ack(9);
+    t.timer();
+    t.ack(10).sack(10, &[(9, 10)]);
+    t.write(1);
+    t.ack(11);
+    assert_eq!(t.ssthresh(), f64::INFINITY);
+}
+
+/// A probe that made RACK find losses is answered by that recovery; it does not reduce once more afterwards.
+#[test]
+fn probe_and_recovery_reduce_once() {
+    let mut t = Script::new(linux(10), 10);
+    t.timer();
+    t.at(2_400).sack(0, &[(9, 10)]);
+    assert_eq!((t.s.ca, t.ssthresh()), (CaState::Recovery, 5.0));
+    t.write(100);
+    t.at(2_500).settle();
+    assert_eq!((t.s.ca, t.ssthresh()), (CaState::Open, 5.0));
+    t.at(2_600).settle();
+    assert_eq!((t.ssthresh(), t.cwnd() > 5.0), (5.0, true));
+}
+
+/// Section 7.2: no probe while there are holes or in recovery; reducing after ECE does not matter.
+#[test]
+fn when_probes_are_armed() {
+    let mut t = Script::new(linux(10), 100);
+    assert!(t.left(Timer::Probe).is_some());
+    t.at(200).sack(0, &[(1, 2)]);
+    assert!(t.left(Timer::Probe).is_none());
+    t.sack(0, &[(1, 5)]);
+    assert_eq!(t.s.ca, CaState::Recovery);
+    assert!(t.left(Timer::Probe).is_none());
+    let mut c = config("linux", "dctcp");
+    c.init_cwnd = 10;
+    let mut t = Script::new(c, 100);
+    t.at(200).ece(1);
+    assert_eq!(t.s.ca, CaState::Cwr);
+    assert!(t.left(Timer::Probe).is_some());
+}
+
+/// RFC 6937: a halving from 10 lets one segment out for every two that arrive, and ends at ssthresh.
+#[test]
+fn proportional_rate_reduction() {
+    let mut t = Script::new(linux(20), 100);
+    t.sent();
+    t.at(200).sack(0, &[(1, 2)]).sack(0, &[(1, 3)]);
+    assert_eq!(t.sent(), "20 21");
+    t.sack(0, &[(1, 4)]);
+    let mut out = t.sent().split_whitespace().count();
+    for end in 5..=20 {
+        t.sack(0, &[(1, end)]);
+        let sent = t.sent().split_whitespace().count();
+        assert!(sent <= 1, "a burst at {end}");
+        out += sent;
+    }
+    // 17 of the 22 outstanding were delivered in recovery and ssthresh is 10: ceil(17 * 10 / 22).
+    assert_eq!(out, 8);
+    t.at(300).ack(22);
+    assert_eq!((t.s.ca, t.ssthresh(), t.cwnd()), (CaState::Open, 10.0, 10.3), "0, 20 and 21 are news and count as growth");
+}
+
+/// Heavy losses: below ssthresh the window builds up again by slow start (the reduction bound of section 3), not at once.
+#[test]
+fn slow_start_reduction_bound() {
+    let mut t = Script::new(linux(20), 100);
+    t.sent();
+    // 0 to 16 are lost; the pipe falls to nothing.
+    t.at(200).sack(0, &[(17, 20)]);
+    let first = t.sent();
+    // Three were delivered, the retransmission of 0 leaves: max(3 - 1, 3) + 1 more.
+    assert_eq!(first, "0r 1r 2r 3r 4r");
+    t.at(300).sack(1, &[(17, 20)]);
+    assert_eq!(t.sent(), "5r 6r");
+}
+
+/// After a timeout RACK takes for lost what it would have waited for, and the first segment leaves whatever else is under way.
+#[test]
+fn timeout_leaves_young_segments_alone() {
+    let mut t = Script::new(linux(10), 6);
+    t.at(200).ack(1);
+    t.timer();
+    assert_eq!(t.sent(), "0 1 2 3 4 5 5r");
+    // Shortly before the timeout the application writes more.
+    let timeout = t.now + 201_000;
+    t.at(timeout - 50).write(3);
+    assert_eq!(t.sent(), "6 7 8");
+    t.at(timeout);
+    assert_eq!((t.sent().as_str(), t.s.stats.rtos, t.cwnd()), ("1r", 1, 4.0));
+    // They were lost too: when the retransmission arrives, they were sent 50 us before something delivered.
+    t.at(timeout + 100).ack(2);
+    assert_eq!((t.sent().as_str(), t.cwnd()), ("2r 3r 4r 5r 6r", 5.0));
+}
+
+/// Linux tcp_enter_loss: a timeout that ends a recovery does not reduce once more.
+#[test]
+fn timeout_in_recovery_keeps_the_threshold() {
+    let mut t = Script::new(linux(20), 20);
+    t.at(200).sack(0, &[(1, 4)]);
+    assert_eq!(t.ssthresh(), 10.0);
+    while t.s.stats.rtos == 0 {
+        t.timer();
+    }
+    assert_eq!((t.ssthresh(), t.s.ca), (10.0, CaState::Loss));
+}

@@ -1,0 +1,241 @@
+//! The receiver: RFC 5681 section 4.2, RFC 2018, RFC 2883, RFC 7323, and the echoes of RFC 3168 and RFC 8257.
+
+use crate::scripted::receiver::Script;
+use crate::scripted::{US, config};
+use forebay_sim::config::{Ecn, TcpConfig};
+use forebay_sim::net::packet::flag;
+
+fn rfc() -> TcpConfig {
+    config("rfc", "newreno")
+}
+
+fn dctcp(every: u32) -> TcpConfig {
+    let mut c = config("rfc", "dctcp");
+    c.ack_every = every;
+    c
+}
+
+#[test]
+fn delayed_acknowledgements() {
+    let mut r = Script::new(rfc());
+    r.data(0);
+    assert_eq!(r.acks(), "");
+    r.data(1);
+    assert_eq!(r.acks(), "2", "at least every second segment");
+    r.at(1000).data(2);
+    r.at(100_999);
+    assert_eq!(r.acks(), "");
+    r.at(101_000);
+    assert_eq!((r.acks().as_str(), r.r.deadline), ("3", u64::MAX));
+    // The papers' receivers acknowledge everything.
+    let mut r = Script::new(config("ns2", "newreno"));
+    r.data(0).data(1).data(2);
+    assert_eq!(r.acks(), "1 2 3");
+}
+
+/// RFC 5681 section 4.2: out of order, filling a gap, duplicate: at once.
+#[test]
+fn immediate_acknowledgements() {
+    let mut r = Script::new(rfc());
+    r.data(1);
+    assert_eq!(r.acks(), "0[1-2]");
+    r.data(3);
+    assert_eq!(r.acks(), "0[3-4,1-2]");
+    r.data(0);
+    assert_eq!(r.acks(), "2[3-4]", "part of the gap");
+    r.data(2);
+    assert_eq!(r.acks(), "4", "all of it");
+    r.data(4);
+    assert_eq!(r.acks(), "", "in order again");
+    r.data(1);
+    assert_eq!(r.acks(), "5[1-2]");
+}
+
+/// An out-of-order segment sends the pending ACK with it, and the timer stops.
+#[test]
+fn pending_and_out_of_order() {
+    let mut r = Script::new(rfc());
+    r.data(0).data(2);
+    assert_eq!((r.acks().as_str(), r.r.deadline), ("1[2-3]", u64::MAX));
+}
+
+#[test]
+fn quick_acknowledgements_of_linux() {
+    let mut r = Script::new(config("linux", "newreno"));
+    for n in 0..16 {
+        r.data(n);
+        assert_eq!(r.acks(), format!("{}", n + 1));
+    }
+    r.data(16);
+    assert_eq!(r.acks(), "");
+    r.data(17);
+    assert_eq!(r.acks(), "18");
+    r.data(18).at(40_000);
+    assert_eq!(r.acks(), "19");
+}
+
+/// RFC 2018 section 4: the first block holds the newest segment, the others follow by freshness, three in all.
+#[test]
+fn order_of_sack_blocks() {
+    let mut r = Script::new(rfc());
+    r.data(2).data(4).data(6).data(8);
+    assert_eq!(r.acks(), "0[2-3] 0[4-5,2-3] 0[6-7,4-5,2-3] 0[8-9,6-7,4-5]");
+    r.data(5);
+    assert_eq!(r.acks(), "0[4-7,8-9,2-3]");
+    r.data(3);
+    assert_eq!(r.acks(), "0[2-7,8-9]");
+    r.data(0).data(1);
+    assert_eq!(r.acks(), "1[2-7,8-9] 7[8-9]");
+}
+
+/// RFC 2883: a duplicate is reported once, first; when it lies in a block, that block comes second.
+#[test]
+fn duplicate_sack() {
+    let mut r = Script::new(rfc());
+    r.data(0).data(1);
+    r.acks();
+    r.data(0);
+    assert_eq!(r.acks(), "2[0-1]");
+    r.data(4);
+    assert_eq!(r.acks(), "2[4-5]", "not again");
+    r.data(5).data(7);
+    r.acks();
+    r.data(5);
+    assert_eq!(r.acks(), "2[5-6,4-6,7-8]");
+}
+
+/// A stack without SACK reports nothing.
+#[test]
+fn without_sack() {
+    let mut r = Script::new(config("ns2", "newreno"));
+    r.data(1).data(3).data(3);
+    assert_eq!(r.acks(), "0 0 0");
+}
+
+/// Data beyond the advertised window is refused.
+#[test]
+fn window_is_enforced() {
+    let mut c = rfc();
+    c.rcv_wnd = 3000;
+    let mut r = Script::new(c);
+    r.data(4);
+    assert_eq!(r.acks(), "0");
+    r.data(2);
+    assert_eq!(r.acks(), "0[2-3]");
+}
+
+/// Segments that overlap what is there: the stream is whole all the same.
+#[test]
+fn overlaps() {
+    let mut r = Script::new(rfc());
+    r.bytes(500, 1000, 0, false);
+    assert_eq!(r.acks(), "0[@500-@1500]");
+    r.bytes(0, 700, 0, false);
+    assert_eq!((r.acks().as_str(), r.r.delivered), ("@1500", 1500));
+    r.bytes(1000, 1000, 0, false);
+    assert_eq!(r.r.delivered, 2000);
+}
+
+#[test]
+fn fin_is_acknowledged_at_once_and_counts_one() {
+    let mut r = Script::new(rfc());
+    r.segment(0, flag::FIN, false);
+    assert_eq!((r.acks().as_str(), r.r.delivered, r.r.finished()), ("@1001F", 1000, true));
+    // Out of order it waits for the data before it.
+    let mut r = Script::new(rfc());
+    r.segment(1, flag::FIN, false);
+    assert_eq!((r.acks().as_str(), r.r.finished()), ("0[1-@2001]", false));
+    r.data(0);
+    assert_eq!((r.acks().as_str(), r.r.delivered, r.r.finished()), ("@2001F", 2000, true));
+    // Its retransmission, because the ACK was lost.
+    r.segment(1, flag::FIN, false);
+    assert_eq!(r.acks(), "@2001[1-@2001]F");
+}
+
+/// RFC 7323 section 4.3: the echo is of the segment that the ACK's left edge waits for: with delayed ACKs the earlier one, after a
+/// loss the one that filled the hole.
+#[test]
+fn timestamp_echo() {
+    let mut r = Script::new(rfc());
+    r.at(10).data(0);
+    r.at(20).data(1);
+    r.at(30).data(3);
+    r.at(40).data(2);
+    let echoes: Vec<u32> = r.packets().iter().map(|p| p.ts / 1000).collect();
+    assert_eq!(echoes, [10, 10, 40]);
+    assert_eq!(r.r.deadline / US, u64::MAX / US);
+}
+
+/// The receive window of an ACK is scaled.
+#[test]
+fn scaled_window() {
+    let mut c = rfc();
+    (c.rcv_wnd, c.ack_every) = (1_000_000, 1);
+    let mut r = Script::new(c);
+    r.data(0);
+    assert_eq!(r.packets()[0].win, (1_000_000u32 >> 4) as u16);
+}
+
+/// RFC 3168 section 6.1.3: ECE on every ACK from a CE packet until CWR; a CE on that packet starts it anew.
+#[test]
+fn classic_echo() {
+    let mut c = config("ns2", "newreno");
+    c.ecn = Ecn::Classic;
+    let mut r = Script::new(c);
+    r.data(0).ce(1).data(2).data(3);
+    assert_eq!(r.acks(), "1 2E 3E 4E");
+    r.segment(4, flag::CWR, false).data(5);
+    assert_eq!(r.acks(), "5 6");
+    r.ce(6).segment(7, flag::CWR, true).data(8);
+    assert_eq!(r.acks(), "7E 8E 9E");
+}
+
+/// RFC 8257 section 3.2 with one ACK per packet: ECE is the packet's CE.
+#[test]
+fn exact_echo() {
+    let mut r = Script::new(dctcp(1));
+    r.data(0).ce(1).ce(2).data(3).segment(4, flag::CWR, true);
+    assert_eq!(r.acks(), "1 2E 3E 4 5E");
+}
+
+/// With delayed ACKs: a change of CE sends the pending ACK with the old value and acknowledges the new packet at once.
+#[test]
+fn exact_echo_with_delayed_acknowledgements() {
+    let mut r = Script::new(dctcp(2));
+    r.data(0).ce(1);
+    assert_eq!(r.acks(), "1 2E");
+    r.ce(2);
+    assert_eq!(r.acks(), "");
+    r.ce(3);
+    assert_eq!(r.acks(), "4E");
+    r.data(4);
+    assert_eq!(r.acks(), "5", "nothing was pending");
+    r.data(5).data(6);
+    assert_eq!(r.acks(), "7");
+    let mut r = Script::new(dctcp(4));
+    r.data(0).data(1).data(2).ce(3).ce(4).ce(5).data(6).data(7);
+    assert_eq!(r.acks(), "3 4E 6E 7");
+    r.at(100_000);
+    assert_eq!(r.acks(), "8");
+}
+
+/// Bytes that a run of ACKs attributes to marks are exactly those of marked packets, whatever the pattern (RFC 8257 section 3.2).
+#[test]
+fn exact_echo_counts_exactly() {
+    for every in 1..5 {
+        for pattern in 0..4096u32 {
+            let mut r = Script::new(dctcp(every));
+            for n in 0..12 {
+                r.segment(n, 0, pattern >> n & 1 == 1);
+            }
+            r.at(1_000_000);
+            let (mut una, mut marked) = (0, 0);
+            for p in r.packets() {
+                let ack = p.seq.wrapping_sub(u32::MAX - 3000).wrapping_sub(1);
+                marked += if p.has(flag::ECE) { ack - una } else { 0 };
+                una = ack;
+            }
+            assert_eq!((una, marked), (12_000, 1000 * (pattern & 0xFFF).count_ones()), "{pattern:b}, every {every}");
+        }
+    }
+}

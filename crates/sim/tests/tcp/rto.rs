@@ -1,0 +1,185 @@
+//! RFC 6298: the retransmission timer, and RFC 5681's reaction to it.
+
+use crate::scripted::sender::Script;
+use crate::scripted::{MS, US, config};
+use forebay_sim::config::TcpConfig;
+use forebay_sim::tcp::sender::{CaState, Timer};
+use forebay_units::Time;
+
+const RTO_US: u64 = 1_000_000;
+
+/// The RFC stack with timeouts as short as they come.
+fn quick(stack: &str) -> TcpConfig {
+    let mut c = config(stack, "newreno");
+    (c.rto_min, c.rto_granularity) = (Time::from_us(1), Time::from_us(1));
+    c
+}
+
+/// Section 2.2: the first sample R gives SRTT = R, RTTVAR = R/2, RTO = SRTT + 4 RTTVAR; section 2.3 for the next one.
+#[test]
+fn estimator() {
+    for stack in ["ns2", "rfc"] {
+        let mut t = Script::new(quick(stack), 100);
+        assert_eq!((t.s.rtt.srtt, t.s.rtt.rttvar, t.s.rto(&t.c)), (100 * US, 50 * US, 300 * US), "{stack}");
+        t.rtt = 180;
+        t.at(280).ack(1);
+        // RTTVAR = 3/4 50 + 1/4 |100 - 180| = 57.5, SRTT = 7/8 100 + 1/8 180 = 110.
+        assert_eq!((t.s.rtt.srtt, t.s.rtt.rttvar, t.s.rto(&t.c)), (110 * US, 57_500_000, 340 * US), "{stack}");
+    }
+}
+
+/// Section 2.4 and section 2's G: bounds and granularity.
+#[test]
+fn bounds() {
+    let t = Script::new(config("rfc", "newreno"), 1);
+    assert_eq!(t.s.rto(&t.c), 1000 * MS);
+    let t = Script::new(config("ns2", "newreno"), 1);
+    assert_eq!(t.s.rto(&t.c), 200 * MS);
+    // Linux adds its minimum to SRTT; its clock ticks in milliseconds.
+    let t = Script::new(config("linux", "newreno"), 1);
+    assert_eq!(t.s.rto(&t.c), 201 * MS);
+    let mut c = quick("rfc");
+    c.rto_granularity = Time::from_ms(10);
+    let t = Script::new(c, 1);
+    assert_eq!(t.s.rto(&t.c), 20 * MS, "SRTT + G, rounded up to G");
+}
+
+/// Sections 5.1 to 5.3: starts with the first segment, restarts with each ACK for new data, stops when all is acknowledged.
+#[test]
+fn timer_rules() {
+    let mut t = Script::new(config("rfc", "newreno"), 3);
+    assert_eq!(t.left(Timer::Rto), Some(RTO_US));
+    t.at(150).ack(1);
+    assert_eq!(t.left(Timer::Rto), Some(RTO_US));
+    t.at(250).dup(1, 2);
+    assert_eq!(t.left(Timer::Rto), Some(RTO_US - 100), "duplicates do not restart it");
+    t.at(300).ack(3);
+    assert_eq!((t.s.timer, t.s.deadline), (Timer::Idle, u64::MAX));
+    t.at(400).write(1);
+    assert_eq!(t.left(Timer::Rto), Some(RTO_US));
+}
+
+/// Sections 5.4 to 5.6: the first segment alone, the timeout doubled each time up to the maximum.
+#[test]
+fn back_off() {
+    let mut c = config("rfc", "newreno");
+    c.rto_max = Time::from_secs(10);
+    let mut t = Script::new(c, 10);
+    t.sent();
+    for wait in [1, 2, 4, 8, 10, 10] {
+        assert_eq!((t.timer(), t.sent().as_str()), (wait * RTO_US, "0r"));
+        assert_eq!((t.cwnd(), t.s.ca), (1.0, CaState::Loss));
+    }
+    assert_eq!(t.s.stats.rtos, 6);
+}
+
+/// RFC 5681 section 3.1: half the flight at the first timeout, held constant at further ones of the same segment.
+#[test]
+fn repeated_timeouts_keep_the_threshold() {
+    for stack in ["ns2", "rfc", "linux"] {
+        let mut c = config(stack, "newreno");
+        c.init_cwnd = 12;
+        let mut t = Script::new(c, 12);
+        while t.s.stats.rtos < 5 {
+            t.timer();
+            if t.s.stats.rtos > 0 {
+                assert_eq!((t.ssthresh(), t.cwnd()), (6.0, 1.0), "{stack}, timeout {}", t.s.stats.rtos);
+            }
+        }
+    }
+}
+
+/// Section 3, Karn: an ACK for a retransmitted segment is no sample, and the back-off stays until there is one.
+#[test]
+fn karn() {
+    let mut t = Script::new(config("rfc", "newreno"), 2);
+    let (srtt, count) = (t.s.rtt.srtt, t.s.stats.rtt_count);
+    t.timer();
+    assert_eq!(t.s.rto(&t.c), 2000 * MS);
+    let now = t.now + 50_000;
+    t.at(now).ack(1);
+    assert_eq!((t.s.rtt.srtt, t.s.stats.rtt_count, t.s.rto(&t.c)), (srtt, count, 2000 * MS));
+    t.at(now + 1).ack(2);
+    assert_eq!((t.s.stats.rtt_count, t.s.rto(&t.c)), (count, 2000 * MS), "segment 1 was retransmitted as well");
+    t.write(1);
+    t.at(now + 101).ack(3);
+    assert_eq!((t.s.stats.rtt_count, t.s.rto(&t.c)), (count + 1, 1000 * MS));
+}
+
+/// One segment at a time is measured without timestamps: its RTT is that of its own transmission.
+#[test]
+fn one_timed_segment() {
+    let mut t = Script::new(quick("rfc"), 4);
+    let count = t.s.stats.rtt_count;
+    t.at(250).ack(1);
+    assert_eq!((t.s.stats.rtt_count, t.s.stats.rtt_sum), (count + 1, 250 * US), "the handshake's 100 and 150 of segment 0");
+    t.at(270).ack(2);
+    assert_eq!(t.s.stats.rtt_count, count + 1, "segment 1 was not timed");
+}
+
+/// With timestamps an ACK of a retransmission is a sample, of the transmission that its echo names (RFC 7323 section 4).
+#[test]
+fn timestamps_sample_retransmissions() {
+    let mut t = Script::new(config("ns2", "newreno"), 2);
+    t.timer();
+    let now = t.now + 100;
+    t.at(now).ack(1);
+    assert_eq!((t.s.rtt.srtt, t.s.rto(&t.c)), (100 * US, 200 * MS));
+}
+
+/// After a timeout everything outstanding is sent again as the window opens (go-back-N) without SACK.
+#[test]
+fn go_back_n() {
+    let mut t = Script::new(
+        {
+            let mut c = config("ns2", "newreno");
+            c.init_cwnd = 8;
+            c
+        },
+        8,
+    );
+    t.sent();
+    t.timer();
+    assert_eq!(t.sent(), "0r");
+    t.ack(1);
+    assert_eq!((t.sent().as_str(), t.cwnd()), ("1r 2r", 2.0));
+    // The receiver had 2 to 6 all along.
+    t.ack(7);
+    assert_eq!((t.sent().as_str(), t.cwnd()), ("7r", 3.0));
+    t.ack(8);
+    assert_eq!((t.s.ca, t.s.timer), (CaState::Open, Timer::Idle));
+}
+
+/// The FIN takes a sequence number, not a byte of window: a full last segment with FIN fits a window of one segment.
+#[test]
+fn full_last_segment_with_fin_after_a_timeout() {
+    for stack in ["ns2", "rfc", "linux"] {
+        let mut t = Script::new(config(stack, "newreno"), 0);
+        t.write_bytes(1000, true);
+        assert_eq!(t.sent(), "0F", "{stack}");
+        while t.s.stats.rtos < 3 {
+            t.timer();
+        }
+        assert!(t.sent().ends_with("0Fr 0Fr 0Fr"), "{stack}");
+    }
+}
+
+/// Head: the first window of the message is not acknowledged yet. Tail: at most three segments of it are missing.
+#[test]
+fn statistics_of_timeouts() {
+    // (acknowledged segments of 20 with a first window of 10, head, tail)
+    for (acked, head, tail) in [(0, 1, 0), (9, 1, 0), (10, 0, 0), (16, 0, 0), (17, 0, 1), (19, 0, 1)] {
+        let mut c = config("ns2", "newreno");
+        c.init_cwnd = 10;
+        let mut t = Script::closed(c);
+        t.s.message = (0, 10_000, 20_000);
+        t.syn_ack();
+        t.write(20);
+        for n in 1..=acked {
+            t.ack(n);
+        }
+        t.timer();
+        let stats = t.s.stats;
+        assert_eq!((stats.rtos, stats.rtos_head, stats.rtos_tail), (1, head, tail), "{acked} acknowledged");
+    }
+}

@@ -1,0 +1,98 @@
+//! Reductions that D-SACKs prove spurious are undone (RFC 3708, Linux tcp_try_undo_dsack).
+
+use crate::scripted::config;
+use crate::scripted::sender::Script;
+use forebay_sim::config::TcpConfig;
+use forebay_sim::tcp::sender::CaState;
+
+fn stacks() -> [TcpConfig; 2] {
+    ["rfc", "linux"].map(|stack| {
+        let mut c = config(stack, "newreno");
+        c.init_cwnd = 10;
+        c
+    })
+}
+
+/// The original was late, not lost: its ACK ends recovery, and the D-SACK for the retransmission comes after that.
+#[test]
+fn after_the_episode() {
+    for c in stacks() {
+        let mut t = Script::new(c, 100);
+        t.at(200).sack(0, &[(1, 4)]);
+        assert_eq!((t.s.ca, t.ssthresh()), (CaState::Recovery, 5.0));
+        let end = t.s.high / 1000;
+        t.at(300).ack(end);
+        assert_eq!((t.s.ca, t.cwnd() < 10.0), (CaState::Open, true), "{}", t.c.stack);
+        t.sack(end, &[(0, 1)]);
+        assert_eq!((t.ssthresh(), t.cwnd()), (f64::INFINITY, 10.0), "{}", t.c.stack);
+        // Once: the next loss is a loss.
+        t.at(400).sack(end, &[(end + 1, end + 4)]);
+        assert_eq!((t.s.ca, t.ssthresh()), (CaState::Recovery, 5.0), "{}", t.c.stack);
+    }
+}
+
+#[test]
+fn within_the_episode() {
+    for c in stacks() {
+        let mut t = Script::new(c, 100);
+        t.at(200).sack(0, &[(1, 4)]);
+        t.at(210).ack(4);
+        assert_eq!(t.s.ca, CaState::Recovery);
+        t.sack(4, &[(0, 1)]);
+        assert_eq!((t.s.ca, t.ssthresh(), t.cwnd() >= 10.0), (CaState::Open, f64::INFINITY, true), "{}", t.c.stack);
+        // What is lost in the same window all the same is found, not left to a timeout.
+        t.sent();
+        t.at(330).sack(4, &[(5, 9)]);
+        t.at(400);
+        assert!(t.sent().contains("4r"), "{}", t.c.stack);
+        assert_eq!((t.s.ca, t.s.stats.rtos), (CaState::Recovery, 0), "{}", t.c.stack);
+    }
+}
+
+/// One of two retransmissions was needed: the reduction stands.
+#[test]
+fn half_spurious_is_not_spurious() {
+    for c in stacks() {
+        let mut t = Script::new(c, 100);
+        t.at(200).sack(0, &[(2, 8)]);
+        assert!(t.sent().contains("0r 1r"), "{}", t.c.stack);
+        let end = t.s.high / 1000;
+        t.at(300).ack(end);
+        t.sack(end, &[(1, 2)]);
+        assert_eq!(t.ssthresh(), 5.0, "{}", t.c.stack);
+    }
+}
+
+/// Duplicates that the network made of older data say nothing about the episode.
+#[test]
+fn old_duplicates_do_not_count() {
+    for c in stacks() {
+        let mut t = Script::new(c, 100);
+        t.at(200).ack(4);
+        t.at(300).sack(4, &[(5, 8)]);
+        assert_eq!(t.s.ca, CaState::Recovery);
+        let threshold = t.ssthresh();
+        t.sack(4, &[(1, 2), (5, 8)]);
+        assert_eq!((t.s.ca, t.ssthresh()), (CaState::Recovery, threshold), "{}", t.c.stack);
+    }
+}
+
+/// A spurious timeout: the acknowledgements were late, and then each retransmission is reported.
+#[test]
+fn spurious_timeout() {
+    for c in stacks() {
+        let mut t = Script::new(c, 4);
+        while t.s.stats.rtos == 0 {
+            t.timer();
+        }
+        assert_eq!((t.s.ca, t.cwnd()), (CaState::Loss, 1.0), "{}", t.c.stack);
+        // The originals' ACK, then the reports about everything that was sent twice.
+        let sent = t.sent();
+        t.ack(4);
+        for twice in sent.split_whitespace().filter(|s| s.ends_with('r')) {
+            let n: u64 = twice.trim_end_matches('r').parse().unwrap();
+            t.sack(4, &[(n, n + 1)]);
+        }
+        assert_eq!((t.s.ca, t.ssthresh(), t.cwnd() >= 10.0), (CaState::Open, f64::INFINITY, true), "{}", t.c.stack);
+    }
+}

@@ -1,0 +1,172 @@
+//! Whole connections of every profile with every law over a pipe that loses what the test says. Every one must deliver its bytes
+//! in order and close; the pipe checks the counters and the timers after each step.
+
+mod scripted;
+
+use forebay_sim::net::packet::flag;
+use scripted::pipe::{Fate, LOSE, PASS, Pipe, Seen};
+use scripted::{combinations, config};
+
+const SECONDS: u64 = 1_000_000_000_000;
+/// Sizes around the segment (1000 bytes), the FIN on a full segment among them.
+const SIZES: &[u64] = &[1, 999, 1000, 1001, 2000, 10_000, 30_500, 64_000];
+
+fn all(name: &str, sizes: &[u64], limit: u64, mut judge: impl FnMut(&Seen) -> Fate) {
+    for (stack, law) in combinations() {
+        for &size in sizes {
+            for isn in [1, u32::MAX - 1, u32::MAX - 5000] {
+                let mut c = config(stack, law);
+                c.isn = Some(isn);
+                println!("{name}: {stack} {law} {size} bytes, isn {isn}");
+                Pipe::new(c, &mut judge).transfer(size, limit);
+            }
+        }
+    }
+}
+
+/// SYN, data, FIN, each for the first time; or with `times`, that often.
+fn lose_first(times: usize, which: impl Fn(&Seen) -> bool) -> impl FnMut(&Seen) -> Fate {
+    move |p| if p.data && which(p) && p.again < times { LOSE } else { PASS }
+}
+
+#[test]
+fn lossless() {
+    all("lossless", SIZES, SECONDS, |_| PASS);
+}
+
+#[test]
+fn syn_lost() {
+    all("SYN", SIZES, 10 * SECONDS, |p| if p.number == 0 && p.data { LOSE } else { PASS });
+}
+
+#[test]
+fn syn_ack_lost() {
+    all("SYN-ACK", SIZES, 10 * SECONDS, |p| if p.number == 0 && !p.data { LOSE } else { PASS });
+}
+
+#[test]
+fn syn_lost_five_times() {
+    all("five SYNs", &[10_000], 100 * SECONDS, |p| if p.number < 5 && p.data { LOSE } else { PASS });
+}
+
+#[test]
+fn handshake_ack_lost() {
+    all("handshake ACK", SIZES, SECONDS, |p| if p.number == 1 && p.data { LOSE } else { PASS });
+}
+
+#[test]
+fn fin_lost() {
+    all("FIN", SIZES, 60 * SECONDS, lose_first(1, |p| p.flags & flag::FIN != 0));
+}
+
+#[test]
+fn fin_lost_three_times() {
+    all("three FINs", &[1000, 2500], 100 * SECONDS, lose_first(3, |p| p.flags & flag::FIN != 0));
+}
+
+#[test]
+fn each_segment_lost_in_turn() {
+    for nth in 0..12 {
+        all("one loss", &[12_000], 60 * SECONDS, lose_first(1, |p| p.offset == nth * 1000));
+    }
+}
+
+#[test]
+fn pairs_of_segments_lost() {
+    for (a, b) in [(0, 1), (0, 5), (3, 4), (4, 6), (10, 11), (9, 11)] {
+        all("two losses", &[12_000], 60 * SECONDS, lose_first(1, |p| p.offset == a * 1000 || p.offset == b * 1000));
+    }
+}
+
+#[test]
+fn retransmissions_lost_too() {
+    for nth in [0, 4, 11] {
+        all("segment lost four times", &[12_000], 100 * SECONDS, lose_first(4, |p| p.offset == nth * 1000));
+    }
+}
+
+#[test]
+fn every_first_transmission_lost() {
+    all("everything once", &[1000, 12_000], 100 * SECONDS, lose_first(1, |p| p.offset >= 0));
+}
+
+#[test]
+fn every_first_transmission_and_retransmission_lost() {
+    all("everything twice", &[8000], 200 * SECONDS, lose_first(2, |p| p.offset >= 0));
+}
+
+#[test]
+fn a_whole_window_lost() {
+    all("window", &[60_000], 100 * SECONDS, lose_first(1, |p| (20_000..40_000).contains(&p.offset)));
+}
+
+#[test]
+fn every_other_acknowledgement_lost() {
+    all("ACKs", SIZES, 60 * SECONDS, |p| if !p.data && p.number % 2 == 1 { LOSE } else { PASS });
+}
+
+#[test]
+fn all_acknowledgements_of_a_second_lost() {
+    all("ACK blackout", &[30_000], 60 * SECONDS, |p| {
+        if !p.data && p.flags & flag::SYN == 0 && p.now < SECONDS { LOSE } else { PASS }
+    });
+}
+
+#[test]
+fn blackout_both_ways() {
+    all("blackout", &[30_000], 100 * SECONDS, |p| if (SECONDS / 10_000..2 * SECONDS).contains(&p.now) { LOSE } else { PASS });
+}
+
+#[test]
+fn everything_twice_and_late() {
+    all("duplicates", &[30_000], 10 * SECONDS, |p| Fate {
+        twice: true,
+        late: (p.number as u64 * 7919 % 13) * 10_000_000,
+        ..PASS
+    });
+}
+
+#[test]
+fn tiny_receive_windows() {
+    for window in [1, 500, 999, 1000, 1001, 1500, 2000, 3001] {
+        for (stack, law) in combinations() {
+            for lossy in [false, true] {
+                let mut c = config(stack, law);
+                c.rcv_wnd = window;
+                let size = if window == 1 { 20 } else { 10_000 };
+                println!("window {window}: {stack} {law}, lossy {lossy}");
+                let judge = |p: &Seen| if lossy && p.data && p.number % 3 == 2 { LOSE } else { PASS };
+                Pipe::new(c, judge).transfer(size, 10_000 * SECONDS);
+            }
+        }
+    }
+}
+
+#[test]
+fn without_handshake_and_without_fin() {
+    for (stack, law) in combinations() {
+        let mut c = config(stack, law);
+        (c.handshake, c.fin) = (false, false);
+        let mut pipe = Pipe::new(c, lose_first(1, |p| p.offset == 3000));
+        pipe.open();
+        pipe.write(10_000, true);
+        pipe.run(100 * SECONDS);
+        assert!(pipe.sender.all_acked() && pipe.receiver.delivered == 10_000, "{stack} {law}");
+    }
+}
+
+/// Requests on a persistent connection, the last segment of each lost once.
+#[test]
+fn persistent_connections() {
+    for (stack, law) in combinations() {
+        println!("{stack} {law}");
+        let mut pipe = Pipe::new(config(stack, law), lose_first(1, |p| p.len > 0 && p.offset % 7500 == 7000));
+        pipe.open();
+        for round in 1..=6 {
+            pipe.write(7500, round == 6);
+            pipe.run(round * 5 * SECONDS);
+            assert_eq!(pipe.receiver.delivered, round * 7500);
+        }
+        assert!(pipe.receiver.finished());
+    }
+}

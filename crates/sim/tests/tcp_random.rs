@@ -1,0 +1,117 @@
+//! Whole connections over a pipe that loses, marks, delays and duplicates at random. Whatever it does, the bytes arrive in order and
+//! the connection closes; the pipe checks the counters and the timers after each step.
+
+mod scripted;
+
+use forebay_param::Value;
+use proptest::prelude::*;
+use scripted::pipe::{Fate, PASS, Pipe, Seen};
+use scripted::{US, combinations, config_with};
+
+/// How bad the pipe is. Chances in 1/256.
+#[derive(Debug, Clone)]
+struct Weather {
+    lose_data: u8,
+    lose_acks: u8,
+    mark: u8,
+    late: u8,
+    twice: u8,
+    /// Longest extra delay, us.
+    most: u64,
+    /// After this many packets the sky clears: a connection must end, not survive for ever.
+    packets: usize,
+    seed: u64,
+}
+
+fn weather() -> impl Strategy<Value = Weather> {
+    let chance = || prop_oneof![3 => Just(0u8), 3 => 0..20u8, 2 => 20..128u8];
+    (chance(), chance(), prop_oneof![Just(0u8), any::<u8>()], chance(), chance(), 1..400u64, 20..2000usize, any::<u64>())
+        .prop_map(|(lose_data, lose_acks, mark, late, twice, most, packets, seed)| Weather {
+            lose_data,
+            lose_acks,
+            mark,
+            late,
+            twice,
+            most,
+            packets,
+            seed,
+        })
+}
+
+/// SplitMix64 of the packet's number: the fate of a packet does not depend on those of others, so that cases shrink well.
+fn dice(seed: u64, p: &Seen) -> u64 {
+    let mut x = seed ^ (p.number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(p.data) << 63;
+    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}
+
+fn judge(w: Weather) -> impl FnMut(&Seen) -> Fate {
+    move |p| {
+        if p.number >= w.packets {
+            return PASS;
+        }
+        let roll = dice(w.seed, p).to_le_bytes();
+        let lose = if p.data { w.lose_data } else { w.lose_acks };
+        let late = if roll[3] < w.late { u64::from(roll[5]) * w.most * US / 256 } else { 0 };
+        Fate { lost: roll[0] < lose, marked: roll[1] < w.mark, twice: roll[2] < w.twice, late }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_connection_ends(
+        which in 0..combinations().len(),
+        weather in weather(),
+        size in prop_oneof![1..5000u64, 5000..200_000u64],
+        isn in prop_oneof![Just(1u32), any::<u32>(), (0..100_000u32).prop_map(|d| u32::MAX - d)],
+        ecn in 0..3usize,
+        window in prop_oneof![3 => Just(0u64), 1 => 1000..30_000u64],
+        ack_every in 1..4i64,
+    ) {
+        let (stack, law) = combinations()[which];
+        let ecn = ["off", "classic", "dctcp"][ecn].to_owned();
+        let mut c = config_with(stack, law, &[("ecn", Value::Text(ecn)), ("ack-every", Value::Int(ack_every))], &[]);
+        c.isn = Some(isn);
+        if window > 0 {
+            c.rcv_wnd = window;
+        }
+        // Bad luck doubles the timeout up to its maximum at most once a packet.
+        let limit = 20_000 * c.rto_max.0;
+        Pipe::new(c, judge(weather)).transfer(size, limit);
+    }
+
+    /// Every other packet of either direction is lost until the end.
+    #[test]
+    fn half_of_everything_lost(which in 0..combinations().len(), seed in any::<u64>(), size in 1..20_000u64) {
+        let (stack, law) = combinations()[which];
+        let c = config_with(stack, law, &[], &[]);
+        let w = Weather { lose_data: 128, lose_acks: 128, mark: 64, late: 0, twice: 0, most: 1, packets: usize::MAX, seed };
+        let limit = 20_000 * c.rto_max.0;
+        Pipe::new(c, judge(w)).transfer(size, limit);
+    }
+
+    /// Messages on a persistent connection: each is delivered, whatever happened to the ones before.
+    #[test]
+    fn messages_follow_each_other(
+        which in 0..combinations().len(),
+        weather in weather(),
+        sizes in prop::collection::vec(1..20_000u64, 1..12),
+        pause in prop_oneof![Just(0u64), 1..2_000_000u64],
+    ) {
+        let (stack, law) = combinations()[which];
+        let mut pipe = Pipe::new(config_with(stack, law, &[], &[]), judge(weather));
+        pipe.open();
+        let (mut total, n) = (0, sizes.len());
+        for (i, size) in sizes.into_iter().enumerate() {
+            total += size;
+            pipe.write(size, i + 1 == n);
+            let pause = pipe.now + pause * US;
+            pipe.run(pause);
+        }
+        pipe.run(u64::MAX);
+        prop_assert!(pipe.receiver.finished() && pipe.receiver.delivered == total && pipe.sender.all_acked());
+    }
+}
