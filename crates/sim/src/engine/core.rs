@@ -137,31 +137,25 @@ pub(super) struct Nic<'a> {
 }
 
 impl Nic<'_> {
-    /// When the network card takes the next packet.
+    /// How much later than its turn the next packet leaves, ps. The delay lies behind the network card's queue: before it, it would
+    /// change nothing for a sender that keeps its card busy.
     #[inline(always)]
-    fn ready(&mut self) -> u64 {
-        let mut at = self.now;
-        if self.jitter > 0 {
-            at += self.host.rng.below(self.jitter);
-        }
-        // What was handed over earlier leaves earlier, whatever its processing time.
-        at = at.max(self.host.ready);
-        self.host.ready = at;
-        at
+    fn late(&mut self) -> u64 {
+        if self.jitter > 0 { self.host.rng.below(self.jitter) } else { 0 }
     }
 }
 
 impl Wire for Nic<'_> {
     #[inline(never)]
     fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
-        let at = self.ready();
-        self.fabric.enqueue(self.host.nic, at, &packet, sack, |_| {});
+        let late = self.late();
+        self.fabric.enqueue::<true>(self.host.nic, self.now, late, &packet, sack, |_| {});
     }
 
     #[inline(always)]
     fn emit_from(&mut self, template: &Packet, fill: impl FnOnce(&mut Packet)) {
-        let at = self.ready();
-        self.fabric.enqueue(self.host.nic, at, template, None, fill);
+        let late = self.late();
+        self.fabric.enqueue::<true>(self.host.nic, self.now, late, template, None, fill);
     }
 }
 

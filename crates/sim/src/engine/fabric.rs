@@ -143,17 +143,18 @@ impl Fabric {
 
     /// Hands a packet, completed by `fill`, to an egress port at `now`.
     #[inline(always)]
-    pub fn enqueue(
+    pub fn enqueue<const HOST: bool>(
         &mut self,
         port: PortId,
         now: u64,
+        late: u64,
         packet: &Packet,
         sack: Option<&SackBlocks>,
         fill: impl FnOnce(&mut Packet),
     ) {
         let p = &mut self.ports[port];
         let idle = p.ring.is_empty();
-        match p.enqueue(now, packet, fill) {
+        match p.enqueue::<HOST>(now, late, packet, fill) {
             Ok(arrival) => {
                 if let Some(sack) = sack {
                     p.ring.push_sack(sack);
@@ -267,7 +268,7 @@ impl Fabric {
     fn hop(&mut self, packet: *const Packet, to: PortId, now: u64) {
         // SAFETY: see `Move::packet`; `to` leads away from this node, so its ring is not the one that holds the packet.
         let (p, sack) = unsafe { (&*packet, Ring::sack_behind(packet)) };
-        self.enqueue(to, now, p, sack, |_| {});
+        self.enqueue::<false>(to, now, 0, p, sack, |_| {});
     }
 
     /// Drops `packet`, gathered in this window, because the shared memory has no room for it at `to`.

@@ -49,8 +49,6 @@ pub struct Host {
     next: u64,
     /// Timers this host has set anywhere, which orders timers of the same time.
     pub issued: u64,
-    /// Its network card takes nothing before this time: jitter does not reorder.
-    pub ready: u64,
     /// Time of a full segment on its link, ps: bound of the jitter unless the transport sets one.
     pub segment: u64,
     /// Source of the jitter.
@@ -62,7 +60,7 @@ pub struct Host {
 impl Host {
     /// A host without timers; `rng` drives its jitter.
     pub fn new(rng: Rng) -> Host {
-        Host { nic: 0, input: 0, timers: BinaryHeap::new(), next: u64::MAX, issued: 0, ready: 0, segment: 0, rng, fingerprint: 0 }
+        Host { nic: 0, input: 0, timers: BinaryHeap::new(), next: u64::MAX, issued: 0, segment: 0, rng, fingerprint: 0 }
     }
 
     /// Time of the earliest timer, `u64::MAX` for none.

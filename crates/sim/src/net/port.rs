@@ -63,6 +63,8 @@ pub struct Port {
     pub events: PortEvents,
     /// Packets queued before the end of the warm-up.
     before: u64,
+    /// Of a host's port: the latest arrival time so far.
+    latest: u64,
     observer: Option<Box<Occupancy>>,
 }
 
@@ -89,6 +91,7 @@ impl Port {
             limit: QueueState { packets, bytes },
             events: PortEvents::default(),
             before: 0,
+            latest: 0,
             observer: None,
         }
     }
@@ -153,10 +156,16 @@ impl Port {
     }
 
     /// Queues `packet`, in which `fill` completes the sequence number and the like, and which is at the port completely at `now`, or
-    /// says why not. On success returns the arrival time at the
-    /// other end; if the packet announces SACK blocks, they must be pushed to the ring next.
+    /// says why not. On success returns the arrival time at the other end; if the packet announces SACK blocks, they must be pushed to
+    /// the ring next. A `HOST` sends the packet `late` ps after its turn.
     #[inline(always)]
-    pub fn enqueue(&mut self, now: u64, packet: &Packet, fill: impl FnOnce(&mut Packet)) -> Result<u64, DropReason> {
+    pub fn enqueue<const HOST: bool>(
+        &mut self,
+        now: u64,
+        late: u64,
+        packet: &Packet,
+        fill: impl FnOnce(&mut Packet),
+    ) -> Result<u64, DropReason> {
         let wire = u64::from(packet.wire);
         let mut mark = 0;
         if self.busy_until < now && self.alert.packets > 0 {
@@ -176,7 +185,12 @@ impl Port {
         let start = self.busy_until.max(now);
         let departure = start + ((wire * self.ps_per_byte) >> 16);
         self.busy_until = departure;
-        let arrival = departure + self.delay;
+        let mut arrival = departure + self.delay;
+        if HOST {
+            // Lateness does not reorder.
+            arrival = (arrival + late).max(self.latest);
+            self.latest = arrival;
+        }
         self.ring.push(packet, arrival, mark, fill);
         self.stats.sent_pkts += 1;
         self.stats.sent_bytes += wire;
