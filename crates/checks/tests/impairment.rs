@@ -52,11 +52,11 @@ fn check(o: &Outcome, first_rtos: u32) {
 
 #[test]
 fn reno_inherits_a_window_of_hundreds_and_times_out() {
-    let o = one(IMPAIRMENT, &[]);
+    // The pattern of the publication, 0, 1, 2, 2, 2, in a run without processing jitter, as its quick check was.
+    let o = one(IMPAIRMENT, &["transport.send-jitter=0s"]);
     check(&o, 0);
-    // The pattern of the publication: 0, 1, 2, 2, 2.
     assert_eq!(trains(&o).iter().map(|t| t.0).collect::<Vec<_>>(), [0, 1, 2, 2, 2]);
-    for seed in 2..=6 {
+    for seed in 1..=6 {
         check(&one(IMPAIRMENT, &[&format!("seed={seed}")]), 0);
     }
 }
