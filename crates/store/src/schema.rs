@@ -98,7 +98,7 @@ pub const FLOWS: Table<FlowRow> = Table {
             "rtos_head",
             "1",
             Int(|r, _| Some(r.rtos_head.into())),
-            "of those, with nothing of the message acknowledged yet (the whole first window was lost)",
+            "of those, before the first window of the message was acknowledged",
         ),
         col(
             "rtos_tail",

@@ -35,7 +35,7 @@ pub struct FlowRow {
     pub segs_retx: u64,
     /// Retransmission timeouts.
     pub rtos: u32,
-    /// Of those, with nothing of the message acknowledged yet (the whole first window was lost).
+    /// Of those, before the first window of the message was acknowledged (block-head timeouts).
     pub rtos_head: u32,
     /// Of those, with at most the last three segments of the message outstanding.
     pub rtos_tail: u32,

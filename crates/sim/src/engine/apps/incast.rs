@@ -74,7 +74,7 @@ impl Incast {
     }
 
     fn request(&mut self, core: &mut Core, id: u32, now: u64) {
-        self.query = u64::from(id) << 40 | u64::from(self.round);
+        self.query = u64::from(id) << 56 | u64::from(self.round);
         core.query_starts.push((self.query, now, id));
         self.round += 1;
         self.missing = self.senders.len() as u32;

@@ -81,7 +81,7 @@ impl Requests {
             self.left -= 1;
         }
         self.waiting += 1;
-        let query = u64::from(id) << 40 | tag << 20 | p.asked;
+        let query = u64::from(id) << 56 | tag << 36 | p.asked;
         p.asked += 1;
         core.query_starts.push((query, now, id));
         let bytes = self.request.sample(&mut p.client_rng);
