@@ -29,7 +29,7 @@ pub struct Args {
     /// Number of runs with different seeds, instead of the file's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     runs: Option<u32>,
-    /// Directory for the results [default: out/<name>-<n>, the next free number]
+    /// Directory for the results [default: out/NAME-N, the next free number]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Replace results that are already in --out
