@@ -11,7 +11,7 @@ trap 'rm -rf "$scratch"' EXIT
 passed=0 failed=0
 while IFS= read -r -d '' file; do
     if "$forebay" check "$file" >"$scratch/log" 2>&1 &&
-        "$forebay" run "$file" --set duration=100ms --runs 1 --progress none --out "$scratch/out-$passed" >>"$scratch/log" 2>&1; then
+        "$forebay" run "$file" --set duration=100ms --set observe.warmup=0s --runs 1 --progress none --out "$scratch/out-$passed" >>"$scratch/log" 2>&1; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
