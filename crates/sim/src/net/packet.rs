@@ -16,6 +16,12 @@ pub mod flag {
     pub const EXT: u8 = 32;
     /// A retransmission. Statistics only: no endpoint looks at it.
     pub const RETX: u8 = 64;
+    /// In the data direction: a header-only probe, of a shim or of a sender that asks whether its peer is still there.
+    pub const PROBE: u8 = 128;
+    /// In the ACK direction: sent with the highest class of service (class 7); other ACKs have class 0.
+    pub const URGENT: u8 = 128;
+    /// A datagram of an unresponsive source: no TCP segment has both.
+    pub const DATAGRAM: u8 = SYN | FIN;
 }
 
 /// ECN field of the IP header, the two low bits of [`Packet::meta`].
@@ -51,7 +57,7 @@ pub struct Packet {
     pub wire: u16,
     /// Payload bytes. On SYN and SYN-ACK: the window-scale shift offered.
     pub len: u16,
-    /// Receive window in units of the scale (ACKs).
+    /// Receive window in units of the scale (ACKs); class of service and rank (data, see [`Packet::class`]).
     pub win: u16,
     /// See [`flag`].
     pub flags: u8,
@@ -70,11 +76,44 @@ impl Packet {
     pub fn ecn(&self) -> u8 {
         self.meta & ecn::MASK
     }
+    /// Class of service, 0 (ordinary) to 7 (most urgent), as the three bits of an 802.1p priority or a DSCP class selector.
+    #[inline]
+    pub fn class(&self) -> u8 {
+        match (self.has(flag::ACK), self.has(flag::PROBE)) {
+            (true, urgent) => 7 * u8::from(urgent),
+            (false, true) => 0,
+            (false, false) => (self.win >> RANK_BITS) as u8,
+        }
+    }
+    /// Rank inside its class as [`rank_of`] codes it: smaller is more urgent; 0 for ACKs and probes.
+    #[inline]
+    pub fn rank(&self) -> u16 {
+        if self.flags & (flag::ACK | flag::PROBE) != 0 { 0 } else { self.win & ((1 << RANK_BITS) - 1) }
+    }
     /// The slot generation.
     #[inline]
     pub fn generation(&self) -> u8 {
         self.meta >> 2
     }
+}
+
+/// Bits of `win` that hold the rank; the class is above.
+const RANK_BITS: u32 = 13;
+
+/// The `win` field of a data packet with a class of service and a rank.
+#[inline]
+pub fn service(class: u8, rank: u16) -> u16 {
+    debug_assert!(class < 8 && rank < 1 << RANK_BITS);
+    u16::from(class) << RANK_BITS | rank
+}
+
+/// A quantity such as the segments a flow has left, coded in 13 bits so that order is kept: exact up to 511, then within 0.4 %.
+#[inline]
+pub fn rank_of(quantity: u64) -> u16 {
+    // Eight bits of fraction behind the leading one, five of exponent.
+    let exponent = (64 - (quantity >> 8).leading_zeros()).saturating_sub(1);
+    let code = (u64::from(exponent) << 8) + (quantity >> exponent);
+    code.min((1 << RANK_BITS) - 1) as u16
 }
 
 /// Up to three SACK blocks as [start, end) sequence numbers (RFC 2018), the first possibly a D-SACK (RFC 2883).
@@ -119,3 +158,32 @@ pub trait Wire {
 }
 
 const _: () = assert!(size_of::<Packet>() == 32 && size_of::<SackBlocks>() == 32);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_keep_order() {
+        for q in 0..512 {
+            assert_eq!(u64::from(rank_of(q)), q);
+        }
+        let mut last = 0;
+        for q in (500..2_000_000_000_u64).step_by(3_333) {
+            assert!(rank_of(q) >= last);
+            last = rank_of(q);
+        }
+        assert!(rank_of(100_000) < rank_of(100_600));
+        assert_eq!(rank_of(u64::MAX), (1 << RANK_BITS) - 1);
+    }
+
+    #[test]
+    fn classes_of_data_and_acks() {
+        let data = Packet { win: service(5, 1000), ..Packet::default() };
+        assert_eq!((data.class(), data.rank()), (5, 1000));
+        let ack = Packet { flags: flag::ACK, win: u16::MAX, ..Packet::default() };
+        assert_eq!((ack.class(), ack.rank()), (0, 0));
+        assert_eq!(Packet { flags: flag::ACK | flag::URGENT, ..ack }.class(), 7);
+        assert_eq!(Packet { flags: flag::PROBE, ..data }.class(), 0);
+    }
+}
