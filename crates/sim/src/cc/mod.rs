@@ -13,7 +13,7 @@ pub use dctcp::Dctcp;
 pub use hooks::{Ack, CongestionControl, Event, Trigger, Window};
 pub use newreno::NewReno;
 
-use crate::config::Recovery;
+use crate::config::{Recovery, TcpConfig};
 use forebay_param::{Entry, Values};
 
 /// A law and its parameters, as configured.
@@ -49,6 +49,8 @@ pub struct LawEntry {
     pub ecn: &'static str,
     /// Recovery the law brings to a stack without SACK; `None`: the stack's own.
     pub recovery: Option<Recovery>,
+    /// Other properties of the stack that belong to the law; the scenario's own keys still win.
+    pub adjust: Option<fn(&mut TcpConfig)>,
     /// Builds the configuration from checked parameters.
     pub build: fn(&Values) -> LawConfig,
 }
