@@ -5,12 +5,16 @@
 mod cubic;
 mod dctcp;
 mod hooks;
+mod l2dct;
 mod newreno;
 mod reno;
+#[cfg(test)]
+mod testing;
 
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use hooks::{Ack, CongestionControl, Event, Trigger, Window};
+pub use l2dct::L2dct;
 pub use newreno::NewReno;
 
 use crate::config::Recovery;
@@ -25,6 +29,8 @@ pub enum LawConfig {
     Cubic(cubic::Config),
     /// DCTCP.
     Dctcp(dctcp::Config),
+    /// L2DCT.
+    L2dct(l2dct::Config),
 }
 
 /// A law and its state. An enum, so that an ACK costs no indirect call.
@@ -36,6 +42,8 @@ pub enum Law {
     Cubic(Cubic),
     /// DCTCP.
     Dctcp(Dctcp),
+    /// L2DCT. Boxed, as are all laws larger than the common ones, so that connections of the others stay small.
+    L2dct(Box<L2dct>),
 }
 
 /// A law in the registry.
@@ -54,7 +62,7 @@ pub struct LawEntry {
 }
 
 /// All laws, in the order `forebay list` shows them.
-pub const REGISTRY: &[LawEntry] = &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, dctcp::ENTRY];
+pub const REGISTRY: &[LawEntry] = &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, dctcp::ENTRY, l2dct::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static LawEntry> {
@@ -68,6 +76,7 @@ impl LawConfig {
             LawConfig::NewReno(c) => Law::NewReno(NewReno::new(c)),
             LawConfig::Cubic(c) => Law::Cubic(Cubic::new(c)),
             LawConfig::Dctcp(c) => Law::Dctcp(Dctcp::new(c)),
+            LawConfig::L2dct(c) => Law::L2dct(Box::new(L2dct::new(c))),
         }
     }
 }
@@ -79,6 +88,7 @@ macro_rules! each {
             Law::NewReno($law) => $call,
             Law::Cubic($law) => $call,
             Law::Dctcp($law) => $call,
+            Law::L2dct($law) => $call,
         }
     };
 }

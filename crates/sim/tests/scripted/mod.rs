@@ -48,6 +48,11 @@ pub fn config_with(
         let value = match p.kind {
             Kind::Float(..) => Value::Float(text.parse().unwrap()),
             Kind::Bool => Value::Bool(text == "true"),
+            _ if text.is_empty() => Value::Unset,
+            Kind::QueueLen => Value::QueueLen(text.parse().unwrap()),
+            Kind::Time => Value::Time(text.parse().unwrap()),
+            Kind::Rate => Value::Rate(text.parse().unwrap()),
+            Kind::Bytes => Value::Bytes(text.parse().unwrap()),
             _ => Value::Text(text.to_owned()),
         };
         (p.key, overridden(p.key, law_params).unwrap_or(value))
