@@ -73,8 +73,19 @@ fn named(cx: &mut Cx, what: &str, node: &Node, entries: &[&'static Entry]) -> Op
     found
 }
 
-/// A law or a queue: a bare name, or a table with `kind` and parameters.
+/// A queue or a shim: a bare name, or a table with `kind` and parameters.
 pub(crate) fn choice(cx: &mut Cx, what: &str, node: &Node, entries: &[&'static Entry]) -> Option<(&'static Entry, Values, Json)> {
+    choice_with(cx, what, node, entries, |_, _| Some(())).map(|(e, v, j, ())| (e, v, j))
+}
+
+/// As [`choice`], for a table that may have further keys: `more` reads them.
+pub(crate) fn choice_with<T>(
+    cx: &mut Cx,
+    what: &str,
+    node: &Node,
+    entries: &[&'static Entry],
+    more: impl FnOnce(&mut Cx, &mut Fields<'_>) -> Option<T>,
+) -> Option<(&'static Entry, Values, Json, T)> {
     let empty = crate::doc::Table::default();
     let (entry, at, mut fields) = match &node.raw {
         Raw::Table(t) => {
@@ -86,8 +97,9 @@ pub(crate) fn choice(cx: &mut Cx, what: &str, node: &Node, entries: &[&'static E
     };
     fields.what = format!("the {what} `{}`", entry.name);
     let checked = params(cx, &mut fields, entry.params, &format!("the {what} `{}`", entry.name), at);
+    let more = more(cx, &mut fields);
     fields.finish(&mut cx.sink);
-    let (values, echo) = checked?;
+    let ((values, echo), more) = (checked?, more?);
     let json = match echo.is_empty() {
         true => Json::from(entry.name),
         false => {
@@ -97,5 +109,5 @@ pub(crate) fn choice(cx: &mut Cx, what: &str, node: &Node, entries: &[&'static E
             Json::Object(table)
         }
     };
-    Some((entry, values, json))
+    Some((entry, values, json, more))
 }

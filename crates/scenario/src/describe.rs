@@ -4,7 +4,7 @@ use crate::dist::BUILT_IN;
 use crate::value::kind_text;
 use forebay_param::{Entry, Param};
 use forebay_sim::tcp::profile::{PARAMS, PROFILES, SUMMARIES};
-use forebay_sim::{cc, topology, workload};
+use forebay_sim::{cc, shim, topology, workload};
 
 /// One registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +50,11 @@ pub fn describe() -> Vec<Section> {
             title: "laws",
             usage: "[transport] cc = \"...\"",
             items: cc::REGISTRY.iter().map(|e| item(&e.entry)).collect(),
+        },
+        Section {
+            title: "shims",
+            usage: "[transport] shim = \"...\"",
+            items: shim::REGISTRY.iter().map(|e| item(&e.entry)).collect(),
         },
         Section { title: "stacks", usage: "[transport] stack = \"...\"", items: stacks },
         Section {

@@ -20,6 +20,7 @@ mod names;
 mod observe;
 mod resolve;
 mod set;
+mod shim;
 mod source;
 mod tcp_echo;
 mod topology;

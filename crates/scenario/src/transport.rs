@@ -1,10 +1,11 @@
 //! `[transport]`: stack, law, and every property of TCP; several laws to compare, or several groups side by side.
 
-use crate::choice::{self, choice};
+use crate::choice::{self, choice_with};
 use crate::cx::{Cx, DEFAULTS};
 use crate::doc::{Node, Raw, Table};
 use crate::error::short;
 use crate::fields::{Fields, word};
+use crate::shim::{self, Shim};
 use crate::source::At;
 use crate::tcp_echo::tcp_echo;
 use forebay_param::{Entry, Values};
@@ -24,6 +25,11 @@ struct Law {
     entry: &'static LawEntry,
     params: Values,
     json: Json,
+    /// Keys of `[transport]` that hold for this law only, and where they stand.
+    own: Values,
+    own_json: Map<String, Json>,
+    places: Vec<(String, At)>,
+    shims: Option<Vec<Shim>>,
     at: At,
 }
 
@@ -33,6 +39,7 @@ struct Draft {
     stack: &'static str,
     law: Option<Law>,
     values: Values,
+    shims: Option<Vec<Shim>>,
     /// Where each key of the group and of `[transport]` stands.
     places: Vec<(String, At)>,
     at: At,
@@ -63,10 +70,20 @@ pub(crate) fn transports(cx: &mut Cx, section: Option<(At, &Table)>) -> Option<V
         Some(item) => laws(cx, &item.node),
     };
     let base = choice::params(cx, &mut fields, PARAMS, "[transport]", at).map(|c| c.0);
+    let shims = shim::shims(cx, &mut fields);
     let places = places(table);
+    let base = stack.zip(base).zip(shims).map(|((stack, values), shims)| Draft {
+        name: None,
+        stack,
+        law: None,
+        values,
+        shims,
+        places,
+        at,
+    });
     let drafts = match fields.get("group") {
-        None => stack.zip(base).map(|(stack, values)| vec![Draft { name: None, stack, law: None, values, places, at }]),
-        Some(item) => groups(cx, &item.node, stack, base, &places),
+        None => base.map(|b| vec![b]),
+        Some(item) => groups(cx, &item.node, base),
     };
     fields.finish(&mut cx.sink);
     let (laws, drafts) = (laws?, drafts?);
@@ -111,7 +128,7 @@ fn laws(cx: &mut Cx, node: &Node) -> Option<Vec<Law>> {
     let mut list: Vec<Law> = Vec::new();
     for n in nodes {
         let Some(l) = law(cx, n) else { continue };
-        if list.iter().any(|o| o.json == l.json) {
+        if list.iter().any(|o| o.same_as(&l)) {
             cx.sink.error(n.at, format!("`cc` lists {} twice", l.entry.entry.name), "listed before", None);
         }
         list.push(l);
@@ -121,18 +138,16 @@ fn laws(cx: &mut Cx, node: &Node) -> Option<Vec<Law>> {
 
 fn law(cx: &mut Cx, node: &Node) -> Option<Law> {
     let entries: Vec<&'static Entry> = cc::REGISTRY.iter().map(|e| &e.entry).collect();
-    let (entry, params, json) = choice(cx, "congestion control", node, &entries)?;
-    Some(Law { entry: cc::find(entry.name)?, params, json, at: node.at })
+    let (entry, params, json, (own, shims)) = choice_with(cx, "congestion control", node, &entries, |cx, fields| {
+        let own = choice::params(cx, fields, PARAMS, "the congestion control", node.at);
+        own.zip(shim::shims(cx, fields))
+    })?;
+    let places = if let Raw::Table(t) = &node.raw { places(t) } else { Vec::new() };
+    Some(Law { entry: cc::find(entry.name)?, params, json, own: own.0, own_json: own.1, places, shims, at: node.at })
 }
 
 /// `[[transport.group]]`: transports side by side, each with the settings of `[transport]` unless it has its own.
-fn groups(
-    cx: &mut Cx,
-    node: &Node,
-    stack_above: Option<&'static str>,
-    base: Option<Values>,
-    above: &[(String, At)],
-) -> Option<Vec<Draft>> {
+fn groups(cx: &mut Cx, node: &Node, base: Option<Draft>) -> Option<Vec<Draft>> {
     let Raw::Array(nodes) = &node.raw else {
         cx.sink.error(node.at, "`group` must be a list of tables", "write [[transport.group]]", None);
         return None;
@@ -155,7 +170,7 @@ fn groups(
         {
             cx.sink.error(i.node.at, format!("two transport groups are called `{}`", short(name)), "used before", None);
         }
-        let stack = stack(cx, &mut fields, stack_above.unwrap_or(PROFILES[0]));
+        let stack = stack(cx, &mut fields, base.as_ref().map_or(PROFILES[0], |b| b.stack));
         let law = match fields.get("cc") {
             None => Some(None),
             Some(i) if matches!(i.node.raw, Raw::Array(_)) => {
@@ -166,11 +181,15 @@ fn groups(
             Some(i) => law(cx, &i.node).map(Some),
         };
         let own = choice::params(cx, &mut fields, PARAMS, "[[transport.group]]", n.at).map(|c| c.0);
+        let shims = shim::shims(cx, &mut fields);
         fields.finish(&mut cx.sink);
-        if let (Some(name), Some(stack), Some(law), Some(own), Some(base)) = (name, stack, law, own, base.as_ref()) {
+        if let (Some(name), Some(stack), Some(law), Some(own), Some(shims), Some(base)) =
+            (name, stack, law, own, shims, base.as_ref())
+        {
             let mut places = if let Raw::Table(t) = &n.raw { places(t) } else { Vec::new() };
-            places.extend_from_slice(above);
-            list.push(Draft { name: Some(name), stack, law, values: merged(base, own), places, at: n.at });
+            places.extend_from_slice(&base.places);
+            let (values, shims) = (merged(&base.values, own), shims.or_else(|| base.shims.clone()));
+            list.push(Draft { name: Some(name), stack, law, values, shims, places, at: n.at });
         }
     }
     (list.len() == nodes.len()).then_some(list)
@@ -189,8 +208,12 @@ fn variant(cx: &mut Cx, drafts: &[Draft], open: &Law, label: String) -> Transpor
     for d in drafts {
         let law = d.law.as_ref().unwrap_or(open);
         let config = (law.entry.build)(&law.params);
-        let tcp = profile::resolve(d.stack, law.entry, config, &d.values);
-        check(cx, &tcp, d);
+        let mut tcp = profile::resolve(d.stack, law.entry, config, &merged(&d.values, law.own.clone()));
+        let shims = law.shims.as_ref().or(d.shims.as_ref());
+        if let Some(list) = shims {
+            tcp.shims = list.iter().map(|s| s.config.clone()).collect();
+        }
+        check(cx, &tcp, &[&law.places, &d.places].map(|p| p.as_slice()).concat(), d.at);
         let mut echo = Map::new();
         if let Some(name) = &d.name {
             echo.insert("name".into(), name.as_str().into());
@@ -198,6 +221,9 @@ fn variant(cx: &mut Cx, drafts: &[Draft], open: &Law, label: String) -> Transpor
         echo.insert("stack".into(), d.stack.into());
         echo.insert("cc".into(), law.json.clone());
         tcp_echo(&tcp, &mut echo);
+        if let Some(list) = shims {
+            echo.insert("shim".into(), shim::echo(list));
+        }
         echoes.push(echo);
         needs_marks.push((law.entry.needs_marks, law.entry.entry.name, law.at));
         groups.push(Group { name: d.name.clone().unwrap_or_else(|| label.clone()), tcp });
@@ -214,11 +240,11 @@ fn variant(cx: &mut Cx, drafts: &[Draft], open: &Law, label: String) -> Transpor
 }
 
 /// What single ranges cannot express.
-fn check(cx: &mut Cx, tcp: &TcpConfig, draft: &Draft) {
+fn check(cx: &mut Cx, tcp: &TcpConfig, places: &[(String, At)], at: At) {
     // The place is the first of the keys that the file sets; a profile's default has none.
     let mut error = |keys: &[&str], message: String, label: &str| {
-        let place = keys.iter().find_map(|k| draft.places.iter().find(|p| p.0 == *k));
-        cx.sink.error(place.map_or(draft.at, |p| p.1), message, label, None);
+        let place = keys.iter().find_map(|k| places.iter().find(|p| p.0 == *k));
+        cx.sink.error(place.map_or(at, |p| p.1), message, label, None);
     };
     if tcp.mss + tcp.header > 65_535 {
         let message = format!("`mss` + `header` is {} B", tcp.mss + tcp.header);
@@ -242,16 +268,37 @@ fn check(cx: &mut Cx, tcp: &TcpConfig, draft: &Draft) {
     }
 }
 
-/// Names of the variants: the laws, with their parameters when two differ in nothing else.
-fn labels(laws: &[Law]) -> Vec<String> {
-    let name = |l: &Law| l.entry.entry.name.to_owned();
-    let full = |l: &Law| {
-        let mut out = name(l);
-        for (k, v) in l.json.as_object().into_iter().flatten().filter(|(k, _)| *k != "kind") {
-            let v = v.as_str().map_or_else(|| v.to_string(), str::to_owned);
-            out.push_str(&format!(" {k}={v}"));
-        }
+impl Law {
+    /// Whether a comparison of the two would compare nothing.
+    fn same_as(&self, other: &Law) -> bool {
+        self.json == other.json && self.own == other.own && self.shim_names() == other.shim_names()
+    }
+
+    fn shim_names(&self) -> Vec<Json> {
+        self.shims.iter().flatten().map(|s| s.json.clone()).collect()
+    }
+
+    /// Its name, its shims, and the keys of `[transport]` it sets.
+    fn label(&self) -> String {
+        let mut out = self.entry.entry.name.to_owned();
+        self.shims.iter().flatten().for_each(|s| out.push_str(&format!("+{}", s.entry.entry.name)));
+        self.own_json.iter().for_each(|(k, v)| out.push_str(&setting(k, v)));
         out
+    }
+}
+
+fn setting(key: &str, value: &Json) -> String {
+    format!(" {key}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+}
+
+/// Names of the variants: the laws, with those of their parameters that tell two of the same name apart.
+fn labels(laws: &[Law]) -> Vec<String> {
+    let label = |l: &Law| {
+        let alike: Vec<&Law> = laws.iter().filter(|o| o.label() == l.label()).collect();
+        let value = |l: &Law, key: &str| l.json.get(key).cloned();
+        let differs = |key: &str| alike.iter().any(|o| value(o, key) != value(l, key));
+        let params = l.json.as_object().into_iter().flatten().filter(|(k, _)| *k != "kind" && differs(k));
+        params.fold(l.label(), |out, (k, v)| out + &setting(k, v))
     };
-    laws.iter().map(|l| if laws.iter().filter(|o| name(o) == name(l)).count() > 1 { full(l) } else { name(l) }).collect()
+    laws.iter().map(label).collect()
 }

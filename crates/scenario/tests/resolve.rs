@@ -246,3 +246,30 @@ fn registry_defaults_are_legal() {
     forebay_sim::topology::REGISTRY.iter().for_each(|e| check(e.entry.name, e.entry.params));
     forebay_sim::workload::REGISTRY.iter().for_each(|e| check(e.entry.name, e.entry.params));
 }
+
+/// Keys of `[transport]` and shims can be set for one law of a comparison.
+#[test]
+fn laws_bring_their_own_stack_keys_and_shims() {
+    let cc = r#"cc = ["newreno", { kind = "newreno", rto-min = "1ms" }, { kind = "cubic", shim = { kind = "pias", demote = ["10KB"] } },
+        { kind = "dctcp", g = 0.5 }, { kind = "dctcp", g = 0.25, alpha = 1.0 }]"#;
+    let text = format!("[topology]\nkind = \"many-to-one\"\nsenders = 2\naccess = {{ rate = \"1Gbps\", delay = \"1us\" }}\nbottleneck = {{ rate = \"1Gbps\", delay = \"1us\", queue = {{ kind = \"dctcp-step\", k = \"20pkt\" }} }}\n[transport]\nrto-min = \"5ms\"\n{cc}\n[[workload]]\nkind = \"incast\"\nblock = \"64KB\"\nrounds = 1\n");
+    let r = common::resolve(&text).unwrap();
+    let labels: Vec<&str> = r.variants.iter().map(|v| v.label.as_str()).collect();
+    assert_eq!(labels, ["newreno", "newreno rto-min=1ms", "cubic+pias", "dctcp g=0.5", "dctcp g=0.25"]);
+    let tcp = |i: usize| &r.variants[i].config.groups[0].tcp;
+    assert_eq!((tcp(0).rto_min.0, tcp(1).rto_min.0), (5_000_000_000, 1_000_000_000));
+    assert_eq!((tcp(0).shims.len(), tcp(2).shims.len()), (0, 1));
+    assert_eq!(r.variants[2].echo["transport"]["shim"]["kind"], "pias");
+    assert_eq!(r.variants[1].echo["transport"]["rto-min"], "1ms");
+}
+
+/// A key would be ambiguous in a law's table if the law had a parameter of the same name.
+#[test]
+fn no_law_parameter_is_called_like_a_key_of_transport() {
+    use forebay_sim::{cc, tcp::profile::PARAMS};
+    for law in cc::REGISTRY {
+        for p in law.entry.params {
+            assert!(PARAMS.iter().all(|k| k.key != p.key) && p.key != "shim" && p.key != "stack", "{} of {}", p.key, law.entry.name);
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! What the engine runs: plain data, produced by the scenario crate, which has checked it.
 
 use crate::cc::LawConfig;
+use crate::shim::ShimConfig;
 use forebay_queues::{Discipline, SharedBuffer};
 use forebay_sampling::{SizeDist, TimeDist};
 use forebay_units::{NodeId, PortId, QueueLen, Rate, Time};
@@ -188,6 +189,8 @@ pub struct TcpConfig {
     pub send_jitter: Option<Time>,
     /// Initial sequence number; `None`: drawn per connection.
     pub isn: Option<u32>,
+    /// What the transport has beside law and stack; at most one shim in each place.
+    pub shims: Vec<ShimConfig>,
 }
 
 /// Load definition of an open-loop workload.

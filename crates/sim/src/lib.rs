@@ -6,6 +6,7 @@ pub mod engine;
 pub mod net;
 pub mod observe;
 pub mod run;
+pub mod shim;
 pub mod tcp;
 pub mod topology;
 pub mod workload;

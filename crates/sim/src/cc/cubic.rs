@@ -96,7 +96,7 @@ impl CongestionControl for Cubic {
                 self.w_max = 0.0;
             }
             Event::Restart => self.epoch = u64::MAX,
-            Event::TxStart { .. } | Event::Complete => {}
+            Event::Write { .. } | Event::TxStart { .. } | Event::Complete => {}
         }
     }
 }
@@ -130,6 +130,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     needs_marks: false,
     ecn: "off",
     recovery: None,
+    adjust: None,
     build: |v| {
         LawConfig::Cubic(Config {
             c: v.float("c"),

@@ -165,6 +165,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     needs_marks: true,
     ecn: "dctcp",
     recovery: None,
+    adjust: None,
     build: |v| {
         LawConfig::Dctcp(Config {
             g: v.float("g"),

@@ -93,6 +93,15 @@ pub enum Event {
         /// Time since the last transmission, ps.
         idle: u64,
     },
+    /// The application handed over a message, before anything of it is sent.
+    Write {
+        /// Stream offset of its first byte.
+        begin: u64,
+        /// Stream offset behind its last byte.
+        end: u64,
+        /// When it should have arrived, ps; `u64::MAX` for no deadline.
+        deadline: u64,
+    },
     /// The window was collapsed to the restart window after an idle RTO.
     Restart,
     /// A retransmission timeout; the window is 1 now. Next new byte and unacknowledged byte as stream offsets.

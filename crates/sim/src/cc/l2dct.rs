@@ -111,6 +111,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     needs_marks: true,
     ecn: "dctcp",
     recovery: None,
+    adjust: None,
     build: |v| {
         LawConfig::L2dct(Config {
             marks: dctcp::Config::paper(v.float("g"), v.float("alpha")),

@@ -17,7 +17,7 @@ pub use hooks::{Ack, CongestionControl, Event, Trigger, Window};
 pub use l2dct::L2dct;
 pub use newreno::NewReno;
 
-use crate::config::Recovery;
+use crate::config::{Recovery, TcpConfig};
 use forebay_param::{Entry, Values};
 
 /// A law and its parameters, as configured.
@@ -57,6 +57,8 @@ pub struct LawEntry {
     pub ecn: &'static str,
     /// Recovery the law brings to a stack without SACK; `None`: the stack's own.
     pub recovery: Option<Recovery>,
+    /// Other properties of the stack that belong to the law; the scenario's own keys still win.
+    pub adjust: Option<fn(&mut TcpConfig)>,
     /// Builds the configuration from checked parameters.
     pub build: fn(&Values) -> LawConfig,
 }

@@ -40,5 +40,6 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     needs_marks: false,
     ecn: "off",
     recovery: None,
+    adjust: None,
     build: |_| LawConfig::NewReno(Config),
 };

@@ -9,5 +9,6 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     needs_marks: false,
     ecn: "off",
     recovery: Some(Recovery::Reno),
+    adjust: None,
     build: |_| LawConfig::NewReno(newreno::Config),
 };

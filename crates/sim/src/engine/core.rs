@@ -50,6 +50,27 @@ pub struct OpenSpec {
     pub first: First,
 }
 
+/// What an application hands over at once: one message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Job {
+    /// Payload; `None`: data without end.
+    pub bytes: Option<u64>,
+    /// Barrier round or request it belongs to; `u64::MAX` for none.
+    pub query: u64,
+    /// When it should have arrived, ps since the start of the run; `u64::MAX` for no deadline.
+    pub deadline: u64,
+}
+
+impl Job {
+    /// A message that belongs to nothing and has no deadline.
+    pub fn of(bytes: u64) -> Job {
+        Job { bytes: Some(bytes), query: u64::MAX, deadline: u64::MAX }
+    }
+
+    /// Data without end.
+    pub const ENDLESS: Job = Job { bytes: None, query: u64::MAX, deadline: u64::MAX };
+}
+
 /// What a connection's application writes when it opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum First {
@@ -57,7 +78,7 @@ pub enum First {
     #[default]
     Nothing,
     /// One message; the connection closes behind it.
-    Only(u64),
+    Only(Job),
     /// Data without end.
     Endless,
 }
@@ -292,14 +313,15 @@ impl Core {
         slot
     }
 
-    /// The application hands `bytes` to connection `conn` at `now`; `None` writes without end. Call it at the sending host.
-    pub fn write(&mut self, conn: u32, now: u64, bytes: Option<u64>, query: u64) {
+    /// The application hands a message to connection `conn` at `now`. Call it at the sending host.
+    pub fn write(&mut self, conn: u32, now: u64, job: Job) {
+        let Job { bytes, query, deadline } = job;
         let (s, sender) = (&mut self.streams[conn], &mut self.senders[conn]);
         let begin = sender.written;
         let length = bytes.unwrap_or(u64::MAX / 4);
         let end = bytes.map_or(u64::MAX, |b| begin + b);
         let first_window = (sender.w.cwnd * f64::from(self.tcp[u32::from(sender.group)].mss)) as u64;
-        s.messages.push_back(Message { begin, end, start: now, delivered: u64::MAX, query, first_window });
+        s.messages.push_back(Message { begin, end, start: now, delivered: u64::MAX, query, deadline, first_window });
         self.open_messages += u64::from(bytes.is_some());
         if s.messages.len() == 1 {
             sender.message = (begin, begin.saturating_add(first_window), end);
@@ -308,7 +330,7 @@ impl Core {
             self.receivers[conn].deliver_at = end;
         }
         let last = matches!(s.first, First::Only(_));
-        self.with_sender(conn, now, |sender, c, nic| sender.write(c, now, length, last, nic));
+        self.with_sender(conn, now, |sender, c, nic| sender.write(c, now, length, deadline, last, nic));
     }
 
     /// The application of an endless flow stops writing.

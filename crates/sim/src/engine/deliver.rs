@@ -1,6 +1,6 @@
 //! A packet or a timer meets an endpoint: the host side of the packet path.
 
-use super::core::{Core, First, Nic, Notice};
+use super::core::{Core, First, Job, Nic, Notice};
 use super::hosts::Wake;
 use crate::net::packet::{Packet, SackBlocks};
 use crate::observe::{FlowRow, TcpRow};
@@ -75,8 +75,8 @@ impl Core {
                 self.with_sender(conn, now, |s, c, nic| s.open(c, now, nic));
                 match self.streams[conn].first {
                     First::Nothing => {}
-                    First::Only(bytes) => self.write(conn, now, Some(bytes), u64::MAX),
-                    First::Endless => self.write(conn, now, None, u64::MAX),
+                    First::Only(job) => self.write(conn, now, job),
+                    First::Endless => self.write(conn, now, Job::ENDLESS),
                 }
             }
             Wake::Sender { conn, generation } => {
@@ -177,6 +177,7 @@ impl Core {
             rtt_min_ps: stats.rtt_min,
             rtt_mean_ps: stats.rtt_sum.checked_div(stats.rtt_count).unwrap_or(u64::MAX),
             query_id: m.query,
+            deadline_ps: m.deadline,
         };
         self.flows.push(row);
     }

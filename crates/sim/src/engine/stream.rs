@@ -16,6 +16,8 @@ pub struct Message {
     pub delivered: u64,
     /// Barrier round or request it belongs to; `u64::MAX` for none.
     pub query: u64,
+    /// When it should have arrived, ps; `u64::MAX` for no deadline.
+    pub deadline: u64,
     /// Bytes of the congestion window when it was written.
     pub first_window: u64,
 }

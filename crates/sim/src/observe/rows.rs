@@ -51,6 +51,8 @@ pub struct FlowRow {
     pub rtt_mean_ps: u64,
     /// Barrier group or request the message belongs to; `u64::MAX` if none.
     pub query_id: u64,
+    /// When it should have arrived, ps since the start of the run; `u64::MAX` without a deadline.
+    pub deadline_ps: u64,
 }
 
 /// Totals of one egress port over the run (after `warmup`).

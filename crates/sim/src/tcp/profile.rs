@@ -73,6 +73,9 @@ pub fn resolve(stack: &str, entry: &LawEntry, law: LawConfig, values: &Values) -
     {
         c.recovery = recovery;
     }
+    if let Some(adjust) = entry.adjust {
+        adjust(&mut c);
+    }
     let int = |key: &str, old: u32| values.opt_int(key).map_or(old, |v| v as u32);
     let time = |key: &str, old: Time| values.opt_time(key).unwrap_or(old);
     let flag = |key: &str, old: bool| values.opt_bool(key).unwrap_or(old);
@@ -161,6 +164,7 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
         fin: true,
         send_jitter: None,
         isn: None,
+        shims: Vec::new(),
     };
     match stack {
         "linux" => TcpConfig {

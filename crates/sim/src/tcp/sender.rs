@@ -7,7 +7,7 @@ use super::receiver::window_shift;
 use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::seq::{Address, RETIRED};
-use crate::cc::{Law, Window};
+use crate::cc::{CongestionControl, Event, Law, Window};
 use crate::config::{Ecn, Recovery, TcpConfig};
 use crate::net::packet::{Packet, Wire, ecn, flag};
 
@@ -294,9 +294,12 @@ impl Sender {
         self.deadline = now.saturating_add(self.rtt.rto(c));
     }
 
-    /// The application hands over `bytes` more; `last` closes the stream behind them.
-    pub fn write(&mut self, c: &TcpConfig, now: u64, bytes: u64, last: bool, out: &mut impl Wire) {
+    /// The application hands over a message of `bytes` that should arrive by `deadline` (ps; `u64::MAX` for none); `last` closes the
+    /// stream behind it.
+    pub fn write(&mut self, c: &TcpConfig, now: u64, bytes: u64, deadline: u64, last: bool, out: &mut impl Wire) {
+        let begin = self.written;
         self.written += bytes;
+        self.law.cwnd_event(&mut self.w, Event::Write { begin, end: self.written, deadline });
         self.fin |= last && c.fin;
         if self.phase == Phase::Established {
             self.transmit(c, now, out);
@@ -306,7 +309,8 @@ impl Sender {
     /// The application of an endless flow stops: the stream ends with what has been sent.
     pub fn stop(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         self.written = self.high.max(self.una);
-        self.write(c, now, 0, true, out);
+        self.fin |= c.fin;
+        self.transmit(c, now, out);
     }
 
     /// Sequence space of the stream: written bytes and the FIN.

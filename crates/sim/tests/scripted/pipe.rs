@@ -136,7 +136,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let begin = self.sender.written;
         let first = begin + (self.sender.w.cwnd * f64::from(self.c.mss)) as u64;
         self.sender.message = (begin, first, begin + bytes);
-        self.sender.write(&self.c, self.now, bytes, last, &mut tape);
+        self.sender.write(&self.c, self.now, bytes, u64::MAX, last, &mut tape);
         self.launch(tape);
         self.check();
     }

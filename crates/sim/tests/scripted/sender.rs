@@ -64,7 +64,7 @@ impl Script {
     }
 
     pub fn write_bytes(&mut self, bytes: u64, last: bool) {
-        self.s.write(&self.c, self.now * US, bytes, last, &mut self.tape);
+        self.s.write(&self.c, self.now * US, bytes, u64::MAX, last, &mut self.tape);
         self.note();
     }
 

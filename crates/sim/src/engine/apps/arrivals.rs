@@ -1,6 +1,6 @@
 //! Open loop: flows arrive as a Poisson process or from a list, each on a connection of its own.
 
-use super::super::core::{Core, First, Notice, OpenSpec};
+use super::super::core::{Core, First, Job, Notice, OpenSpec};
 use crate::config::{ReplayFlow, Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist};
 use forebay_units::Time;
@@ -80,7 +80,7 @@ impl Arrivals {
 
     pub(super) fn inject(&mut self, core: &mut Core, until: u64) {
         while let Some(f) = self.next.filter(|f| f.start.0 < until) {
-            let first = First::Only(f.bytes);
+            let first = First::Only(Job::of(f.bytes));
             core.connect(f.start.0, OpenSpec { src: f.src, dst: f.dst, group: self.group, app: self.id, tag: 0, first });
             // It counts as open work from here on, though its message is written when it opens.
             self.next = self.draw(f.start.0);

@@ -3,7 +3,7 @@
 //! Requests are messages of the simulator, not packets: they take a fixed latency (by default that of a small packet on the empty
 //! path) and are never lost, as in the incast literature.
 
-use super::super::core::{Core, First, Notice, OpenSpec};
+use super::super::core::{Core, First, Job, Notice, OpenSpec};
 use super::super::hosts::Wake;
 use crate::config::{Workload, WorkloadKind};
 use forebay_sampling::Rng;
@@ -70,7 +70,7 @@ impl Incast {
         if tag == REQUEST {
             return self.request(core, id, now);
         }
-        core.write(self.conns[tag as usize], now, Some(self.block), self.query);
+        core.write(self.conns[tag as usize], now, Job { query: self.query, ..Job::of(self.block) });
     }
 
     fn request(&mut self, core: &mut Core, id: u32, now: u64) {

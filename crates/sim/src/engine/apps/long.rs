@@ -1,6 +1,6 @@
 //! One flow per pair, finite or endless.
 
-use super::super::core::{Core, First, Notice, OpenSpec};
+use super::super::core::{Core, First, Job, Notice, OpenSpec};
 use super::super::hosts::Wake;
 use crate::config::{Workload, WorkloadKind};
 use forebay_sampling::Rng;
@@ -25,7 +25,7 @@ impl Long {
         };
         Long {
             flows: pairs.iter().enumerate().map(flow).collect(),
-            first: size.map_or(First::Endless, First::Only),
+            first: size.map_or(First::Endless, |b| First::Only(Job::of(b))),
             stop_after: stop_after.map(|t| t.0),
             group: w.group,
             unstarted: pairs.len(),

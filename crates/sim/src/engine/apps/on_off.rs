@@ -1,6 +1,6 @@
 //! Trains on persistent connections: write a train, pause, write the next; optionally one last, large train at a given time.
 
-use super::super::core::{Core, First, Notice, OpenSpec};
+use super::super::core::{Core, First, Job, Notice, OpenSpec};
 use super::super::hosts::Wake;
 use crate::config::{Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist, TimeDist};
@@ -93,7 +93,7 @@ impl OnOff {
         if tag & LAST == 0 && !self.after_completion {
             self.pause(core, id, now, i);
         }
-        core.write(conn, now, Some(bytes), u64::MAX);
+        core.write(conn, now, Job::of(bytes));
     }
 
     pub(super) fn on_notice(&mut self, core: &mut Core, id: u32, now: u64, notice: Notice) {

@@ -1,6 +1,6 @@
 //! Closed loop: a client's request travels as data to the server, which answers; the client thinks and asks again.
 
-use super::super::core::{Core, First, Notice, OpenSpec};
+use super::super::core::{Core, First, Job, Notice, OpenSpec};
 use super::super::hosts::Wake;
 use crate::config::{Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist, TimeDist};
@@ -85,7 +85,7 @@ impl Requests {
         p.asked += 1;
         core.query_starts.push((query, now, id));
         let bytes = self.request.sample(&mut p.client_rng);
-        core.write(p.up, now, Some(bytes), query);
+        core.write(p.up, now, Job { query, ..Job::of(bytes) });
     }
 
     pub(super) fn on_notice(&mut self, core: &mut Core, id: u32, now: u64, notice: Notice) {
@@ -95,7 +95,7 @@ impl Requests {
         let p = &mut self.pairs[i];
         if tag & ANSWER == 0 {
             let bytes = self.response.sample(&mut p.server_rng);
-            return core.write(p.down, now, Some(bytes), message.query);
+            return core.write(p.down, now, Job { query: message.query, ..Job::of(bytes) });
         }
         self.waiting -= 1;
         if p.left > 0 {

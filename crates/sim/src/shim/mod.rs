@@ -1,0 +1,56 @@
+//! Shims: what a transport has beside its law and its stack. Some tag the sender's packets with a class of service, some sit between TCP and the
+//! network and rewrite what passes, some steer the receive window. A scenario adds them with `shim = "..."` to any transport.
+//!
+//! To add one: one file here, one line in [`REGISTRY`], one variant in [`ShimConfig`].
+
+mod pias;
+
+use forebay_param::{Entry, Values};
+
+/// Where a shim works. A transport has at most one in each place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// At the sender: tags data packets with class and rank.
+    Tag,
+    /// Below TCP at both ends: sees and may rewrite every packet.
+    Below,
+    /// At the receiver: steers the advertised window.
+    Window,
+}
+
+impl Place {
+    /// What it is called in messages.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Place::Tag => "tags packets at the sender",
+            Place::Below => "sits below TCP",
+            Place::Window => "steers the receive window",
+        }
+    }
+}
+
+/// A shim and its parameters, as configured.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ShimConfig {
+    /// PIAS: classes by bytes sent.
+    Pias(pias::Config),
+}
+
+/// A shim in the registry.
+#[derive(Debug, Clone, Copy)]
+pub struct ShimEntry {
+    /// Name, summary, parameters.
+    pub entry: Entry,
+    /// Where it works.
+    pub place: Place,
+    /// Builds the configuration from checked parameters, or says which parameter is wrong and why.
+    pub build: fn(&Values) -> Result<ShimConfig, crate::topology::BuildError>,
+}
+
+/// All shims, in the order `forebay list` shows them.
+pub const REGISTRY: &[ShimEntry] = &[pias::ENTRY];
+
+/// The entry called `name`.
+pub fn find(name: &str) -> Option<&'static ShimEntry> {
+    REGISTRY.iter().find(|e| e.entry.name == name)
+}
