@@ -41,7 +41,42 @@ const SCENARIOS: &[(&str, &[&str])] = &[
     ("wrap-around", &["transport.isn=4294900000"]),
     ("idle-restart", &["transport.slow-start-after-idle=rfc5681", "transport.rto-min=200us"]),
     ("rto-1ms", &["transport.rto-min=1ms"]),
+    ("red", &["transport.ecn=classic", RED]),
+    ("red-drop", &[RED]),
+    (
+        "red-gentle-wait",
+        &[
+            "transport.ecn=classic",
+            "topology.bottleneck.queue={ kind = \"red\", min = \"6KB\", max = \"14KB\", p-max = 0.2, weight = 0.1, gentle = true, \
+             count = \"wait\", above-max = \"drop\", in-service = true }",
+        ],
+    ),
+    (
+        "choke",
+        &[
+            "transport.ecn=classic",
+            "topology.bottleneck.queue={ kind = \"choke\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }",
+        ],
+    ),
+    (
+        "choke-multi",
+        &[
+            "transport.cc=dctcp",
+            "topology.bottleneck.queue={ kind = \"choke-multi\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1, m = 2, \
+             match = \"any\" }",
+        ],
+    ),
+    (
+        "choke-drop",
+        &["topology.bottleneck.queue={ kind = \"choke\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }"],
+    ),
+    ("strict-priority", &["transport.cc=dctcp", "topology.bottleneck.queue={ kind = \"strict-priority\", k = \"10pkt\" }"]),
+    ("protect", &["topology.bottleneck.queue=protect"]),
+    ("pushout", &["topology.bottleneck.queue={ kind = \"pushout\", k = \"10pkt\" }", "transport.cc=dctcp"]),
+    ("pfabric", &["topology.bottleneck.queue=pfabric"]),
 ];
+
+const RED: &str = "topology.bottleneck.queue={ kind = \"red\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }";
 
 const BASE: &str = r#"
 duration = "60ms"
