@@ -6,12 +6,14 @@ mod cubic;
 mod dctcp;
 mod hooks;
 mod newreno;
+mod pfabric;
 mod reno;
 
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use hooks::{Ack, CongestionControl, Event, Trigger, Window};
 pub use newreno::NewReno;
+pub use pfabric::Pfabric;
 
 use crate::config::{Recovery, TcpConfig};
 use forebay_param::{Entry, Values};
@@ -25,6 +27,8 @@ pub enum LawConfig {
     Cubic(cubic::Config),
     /// DCTCP.
     Dctcp(dctcp::Config),
+    /// pFabric.
+    Pfabric(pfabric::Config),
 }
 
 /// A law and its state. An enum, so that an ACK costs no indirect call.
@@ -36,6 +40,8 @@ pub enum Law {
     Cubic(Cubic),
     /// DCTCP.
     Dctcp(Dctcp),
+    /// pFabric.
+    Pfabric(Pfabric),
 }
 
 /// A law in the registry.
@@ -56,7 +62,7 @@ pub struct LawEntry {
 }
 
 /// All laws, in the order `forebay list` shows them.
-pub const REGISTRY: &[LawEntry] = &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, dctcp::ENTRY];
+pub const REGISTRY: &[LawEntry] = &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, dctcp::ENTRY, pfabric::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static LawEntry> {
@@ -70,6 +76,7 @@ impl LawConfig {
             LawConfig::NewReno(c) => Law::NewReno(NewReno::new(c)),
             LawConfig::Cubic(c) => Law::Cubic(Cubic::new(c)),
             LawConfig::Dctcp(c) => Law::Dctcp(Dctcp::new(c)),
+            LawConfig::Pfabric(c) => Law::Pfabric(Pfabric::new(c)),
         }
     }
 }
@@ -81,6 +88,7 @@ macro_rules! each {
             Law::NewReno($law) => $call,
             Law::Cubic($law) => $call,
             Law::Dctcp($law) => $call,
+            Law::Pfabric($law) => $call,
         }
     };
 }

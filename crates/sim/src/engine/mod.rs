@@ -5,6 +5,7 @@ pub mod core;
 pub mod fabric;
 pub mod hosts;
 pub mod simulation;
+mod steer;
 pub mod stream;
 pub mod wheel;
 
