@@ -5,15 +5,21 @@
 mod cubic;
 mod dctcp;
 mod hooks;
+mod l2dct;
 mod newreno;
 mod pfabric;
 mod reno;
+#[cfg(test)]
+mod testing;
+mod trim;
 
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
-pub use hooks::{Ack, CongestionControl, Event, Trigger, Window};
+pub use hooks::{Ack, CongestionControl, Event, Opportunity, Path, Trigger, Window};
+pub use l2dct::L2dct;
 pub use newreno::NewReno;
 pub use pfabric::Pfabric;
+pub use trim::Trim;
 
 use crate::config::{Recovery, TcpConfig};
 use forebay_param::{Entry, Values};
@@ -27,6 +33,10 @@ pub enum LawConfig {
     Cubic(cubic::Config),
     /// DCTCP.
     Dctcp(dctcp::Config),
+    /// L2DCT.
+    L2dct(l2dct::Config),
+    /// TCP-TRIM.
+    Trim(trim::Config),
     /// pFabric.
     Pfabric(pfabric::Config),
 }
@@ -40,6 +50,10 @@ pub enum Law {
     Cubic(Cubic),
     /// DCTCP.
     Dctcp(Dctcp),
+    /// L2DCT. Boxed, as are all laws larger than the common ones, so that connections of the others stay small.
+    L2dct(Box<L2dct>),
+    /// TCP-TRIM.
+    Trim(Box<Trim>),
     /// pFabric.
     Pfabric(Pfabric),
 }
@@ -62,7 +76,8 @@ pub struct LawEntry {
 }
 
 /// All laws, in the order `forebay list` shows them.
-pub const REGISTRY: &[LawEntry] = &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, dctcp::ENTRY, pfabric::ENTRY];
+pub const REGISTRY: &[LawEntry] =
+    &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, dctcp::ENTRY, l2dct::ENTRY, trim::ENTRY, pfabric::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static LawEntry> {
@@ -76,8 +91,20 @@ impl LawConfig {
             LawConfig::NewReno(c) => Law::NewReno(NewReno::new(c)),
             LawConfig::Cubic(c) => Law::Cubic(Cubic::new(c)),
             LawConfig::Dctcp(c) => Law::Dctcp(Dctcp::new(c)),
+            LawConfig::L2dct(c) => Law::L2dct(Box::new(L2dct::new(c))),
+            LawConfig::Trim(c) => Law::Trim(Box::new(Trim::new(c))),
             LawConfig::Pfabric(c) => Law::Pfabric(Pfabric::new(c)),
         }
+    }
+
+    /// Whether the law decides at every opportunity to send how much new data may leave. The others do not pay for the question.
+    pub fn gates(&self) -> bool {
+        matches!(self, LawConfig::Trim(_))
+    }
+
+    /// Whether the law is to be told of its connection's path.
+    pub fn wants_path(&self) -> bool {
+        matches!(self, LawConfig::Trim(_))
     }
 }
 
@@ -88,6 +115,8 @@ macro_rules! each {
             Law::NewReno($law) => $call,
             Law::Cubic($law) => $call,
             Law::Dctcp($law) => $call,
+            Law::L2dct($law) => $call,
+            Law::Trim($law) => $call,
             Law::Pfabric($law) => $call,
         }
     };
@@ -119,6 +148,18 @@ impl CongestionControl for Law {
     }
     fn loss_outweighs_marks(&self) -> bool {
         each!(self, l => l.loss_outweighs_marks())
+    }
+    fn path(&mut self, path: Path) {
+        each!(self, l => l.path(path));
+    }
+    fn may_send(&mut self, w: &mut Window, at: &Opportunity) -> u64 {
+        each!(self, l => l.may_send(w, at))
+    }
+    fn sent(&mut self, from: u64, to: u64, at: &Opportunity) {
+        each!(self, l => l.sent(from, to, at));
+    }
+    fn due(&self) -> u64 {
+        each!(self, l => l.due())
     }
     fn alpha(&self) -> f64 {
         each!(self, l => l.alpha())

@@ -126,6 +126,8 @@ pub struct Sender {
     pub(super) template: Packet,
     /// Whether new full segments are nothing but copies of the template: no scoreboard, no timed segment, ECN as configured.
     pub(super) plain: bool,
+    /// Whether the law is asked before new data leaves.
+    pub(super) gated: bool,
     /// Index of the transport it belongs to.
     pub group: u16,
     /// Life phase.
@@ -190,6 +192,8 @@ pub struct Sender {
     pub(super) sack: Option<Box<SackState>>,
     /// Tags the packets of transports with such a shim.
     pub(super) tag: Option<Box<Tagger>>,
+    /// Time of the alarm that the engine holds for the law, ps; `u64::MAX` for none.
+    pub(super) alarm: u64,
 }
 
 /// A full segment of new data from `addr`, without sequence number, timestamp and tag.
@@ -221,7 +225,8 @@ impl Sender {
         Sender {
             addr,
             template,
-            plain: sack.is_none() && c.timestamps && tag.is_none(),
+            plain: sack.is_none() && c.timestamps && tag.is_none() && !c.law.gates(),
+            gated: c.law.gates(),
             group: 0,
             phase: Phase::Closed,
             ca: CaState::Open,
@@ -260,6 +265,7 @@ impl Sender {
             received: 0,
             sack,
             tag,
+            alarm: u64::MAX,
         }
     }
 
