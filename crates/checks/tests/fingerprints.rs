@@ -70,10 +70,27 @@ const SCENARIOS: &[(&str, &[&str])] = &[
         "choke-drop",
         &["topology.bottleneck.queue={ kind = \"choke\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }"],
     ),
-    ("strict-priority", &["transport.cc=dctcp", "topology.bottleneck.queue={ kind = \"strict-priority\", k = \"10pkt\" }"]),
-    ("protect", &["topology.bottleneck.queue=protect"]),
-    ("pushout", &["topology.bottleneck.queue={ kind = \"pushout\", k = \"10pkt\" }", "transport.cc=dctcp"]),
-    ("pfabric", &["topology.bottleneck.queue=pfabric"]),
+    (
+        "strict-priority",
+        &[
+            "transport.cc=dctcp",
+            "transport.shim={ kind = \"pias\", demote = [\"4KB\", \"9KB\", \"18KB\", \"30KB\", \"45KB\", \"75KB\", \"120KB\"] }",
+            "topology.bottleneck.queue={ kind = \"strict-priority\", k = \"10pkt\" }",
+        ],
+    ),
+    (
+        "strict-two-queues",
+        &[
+            "transport.shim=prin",
+            "topology.bottleneck.queue={ kind = \"strict-priority\", queues = 2, buffer-of = \"queue\", limits = [\"16pkt\"] }",
+        ],
+    ),
+    ("protect", &["transport.shim=prin", "topology.bottleneck.queue={ kind = \"protect\", reserve = \"16pkt\" }"]),
+    (
+        "pushout",
+        &["transport.shim=prin", "transport.cc=dctcp", "topology.bottleneck.queue={ kind = \"pushout\", k = \"10pkt\" }"],
+    ),
+    ("pfabric", &["transport.shim=srpt", "topology.bottleneck.queue=pfabric"]),
 ];
 
 const RED: &str = "topology.bottleneck.queue={ kind = \"red\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }";
