@@ -164,7 +164,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 key: "map",
                 kind: Kind::Ints(0, 7),
                 default: Some(""),
-                doc: "the queues of classes 0 to 7 (PCP, or class selectors of DSCP). Default: evenly, class 7 to queue 0",
+                doc: "eight entries, the queues of classes 0 to 7 (PCP, or class selectors of DSCP). Default: evenly, class 7 to queue 0",
             },
             Param {
                 key: "buffer-of",
