@@ -12,4 +12,5 @@ pub mod wheel;
 
 mod audit;
 mod deliver;
+mod moves;
 mod report;
