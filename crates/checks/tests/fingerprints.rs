@@ -94,6 +94,26 @@ const SCENARIOS: &[(&str, &[&str])] = &[
 ];
 
 const RED: &str = "topology.bottleneck.queue={ kind = \"red\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }";
+    ("latched-echo", &["transport.cc=dctcp", "transport.echo=latched"]),
+    ("prin", &["transport.shim=prin", "topology.bottleneck.queue=protect"]),
+    ("prin-strict", &["transport.shim={ kind = \"prin\", tail-reorder-wait = \"400us\" }", STRICT]),
+    ("prin-linux", &["transport.stack=linux", "transport.shim={ kind = \"prin\", ssthresh = \"cap\" }", STRICT]),
+    ("pias", &["transport.cc=dctcp", "transport.shim={ kind = \"pias\", demote = [\"20KB\", \"40KB\"] }", STRICT]),
+    ("pfabric", &["transport.cc=pfabric", "topology.bottleneck.queue=pfabric"]),
+    (
+        "pfabric-probes",
+        &[
+            "transport.cc=pfabric",
+            "transport.probe-after=1",
+            "topology.bottleneck.buffer=4pkt",
+            "topology.bottleneck.queue=pfabric",
+        ],
+    ),
+    ("ictcp", &["transport.shim=ictcp", "topology.bottleneck.queue=drop-tail"]),
+];
+
+/// Strict priority with marks.
+const STRICT: &str = "topology.bottleneck.queue={ kind = \"strict-priority\", queues = 4, k = \"10pkt\" }";
 
 const BASE: &str = r#"
 duration = "60ms"

@@ -143,3 +143,24 @@ fn every_queue_on_every_topology() {
         }
     }
 }
+
+/// Shims with every law and stack that uses them in earnest, on queues that know priorities and on one that does not.
+#[test]
+fn every_shim_on_every_stack() {
+    for shim in forebay_sim::shim::REGISTRY {
+        let text = match shim.entry.name {
+            "pias" => "{ kind = \"pias\", demote = [\"10KB\", \"30KB\"] }".to_owned(),
+            name => format!("\"{name}\""),
+        };
+        for stack in profile::PROFILES {
+            for queue in ["\"drop-tail\"", "{ kind = \"strict-priority\", k = \"8pkt\" }", "\"protect\"", "\"pfabric\""] {
+                finish(&format!(
+                    "{}[transport]\nstack = \"{stack}\"\ncc = [\"newreno\", \"cubic\", \"pfabric\"]\nshim = {text}\n\
+                     rto-min = \"20ms\"\nrto-initial = \"20ms\"\nack-delay = \"1ms\"\n[[workload]]\nkind = \"incast\"\nblock = \"60KB\"\n\
+                     rounds = 3\n[[workload]]\nkind = \"incast\"\nblock = \"2001B\"\nrounds = 5\n[[workload]]\nkind = \"long\"\nsize = \"300KB\"\n",
+                    topology_text("many-to-one", queue)
+                ));
+            }
+        }
+    }
+}
