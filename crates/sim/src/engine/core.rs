@@ -133,6 +133,8 @@ pub struct Core {
     /// Payload acknowledged on connections that have ended, per transport.
     pub(super) closed_acked: Vec<u64>,
     pub(super) sampling: bool,
+    /// The warm-up is over.
+    pub(super) measuring: bool,
 }
 
 /// Packet counts for the conservation check.
@@ -222,6 +224,7 @@ impl Core {
             is_host: Arena::new(network.nodes.iter().map(|n| n.host).collect()),
             closed_acked: vec![0; groups],
             sampling: !tcp_series.is_empty(),
+            measuring: false,
             tcp_series,
             network: network.clone(),
             closed: PacketBalance::default(),
@@ -262,6 +265,15 @@ impl Core {
             acked[usize::from(sender.group)] += sender.una.min(sender.written);
         }
         acked
+    }
+
+    /// The warm-up ends: what is acknowledged from here on is measured.
+    pub fn begin_measuring(&mut self) {
+        self.measuring = true;
+        for conn in 0..self.streams.len() as u32 {
+            let sender = &self.senders[conn];
+            self.streams[conn].acked_before = sender.una.min(sender.written);
+        }
     }
 
     /// Prepares a connection that opens at `time`. Only called between windows: slots are shared by all hosts.
@@ -336,6 +348,13 @@ impl Core {
     /// The application of an endless flow stops writing.
     pub fn stop(&mut self, conn: u32, now: u64) {
         self.with_sender(conn, now, |sender, c, nic| sender.stop(c, now, nic));
+        // Its row is due when what it has written is acknowledged, which may be now.
+        let sender = &mut self.senders[conn];
+        sender.message.2 = sender.written;
+        self.open_messages += 1;
+        if sender.una >= sender.written {
+            self.message_acked(conn, now);
+        }
     }
 
     /// Calls the sender with its configuration and network card, then sees to its timer.

@@ -60,6 +60,7 @@ pub fn report(n: u64) -> Report {
         rtos: 1,
         senders_with_rto: 1,
         rtos_max: 1,
+        syn_rtos: 0,
     };
     Report {
         measured_from: Time::ZERO,
