@@ -87,12 +87,17 @@ pub fn render(variants: &[Variant], colour: bool) -> String {
     draw(&heads(variants, &columns), &lines, colour)
 }
 
-/// Heads of the columns: the variant's name, and the group's below it where a variant has several.
+/// Heads of the columns: the variant's name, and the group's below it where a variant has several. Groups of the only variant are not
+/// below its name, which says no more than theirs.
 fn heads(variants: &[Variant], columns: &[(usize, usize)]) -> Vec<Vec<String>> {
     let several = variants.iter().any(|v| v.seeds.first().is_some_and(|s| s.groups.len() > 1));
     let first = columns.iter().map(|&(v, g)| if g == 0 { variants[v].label.clone() } else { String::new() }).collect();
     let second = columns.iter().map(|&(v, g)| variants[v].seeds[0].groups[g].name.clone()).collect();
-    if several { vec![first, second] } else { vec![first] }
+    match (several, variants.len()) {
+        (false, _) => vec![first],
+        (true, 1) => vec![second],
+        (true, _) => vec![first, second],
+    }
 }
 
 fn over_seeds(variant: &Variant, get: impl Fn(&Summary) -> Option<f64>) -> Option<Estimate> {

@@ -20,6 +20,9 @@ pub(crate) const DEFAULT_LAW: &str = "newreno";
 /// Most laws that one file compares, and most groups that run side by side.
 const MAX_LAWS: usize = 64;
 
+/// Most groups that a variant is named after.
+const MAX_NAMED: usize = 3;
+
 /// A law as chosen, and where.
 #[derive(Clone)]
 struct Law {
@@ -99,8 +102,12 @@ pub(crate) fn transports(cx: &mut Cx, section: Option<(At, &Table)>) -> Option<V
     }
     let rule = rule(cx, drafts.iter().map(|d| (d.name.as_deref().unwrap_or(""), &d.member)))?;
     // Without an open law there is nothing to compare.
-    let laws = if drafts.iter().all(|d| d.law.is_some()) { vec![drafts[0].law.clone()?] } else { laws };
-    let labels = labels(&laws);
+    let (laws, labels) = if drafts.iter().all(|d| d.law.is_some()) {
+        (vec![drafts[0].law.clone()?], vec![together(&drafts)])
+    } else {
+        let labels = labels(&laws);
+        (laws, labels)
+    };
     let variants: Vec<Transports> = laws.iter().zip(labels).map(|(law, label)| variant(cx, &drafts, law, label, &rule)).collect();
     Some(variants)
 }
@@ -297,6 +304,12 @@ impl Law {
 
 fn setting(key: &str, value: &Json) -> String {
     format!(" {key}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+}
+
+/// Name of the only variant of a file in which every group has its own law: the groups, if they are few.
+fn together(drafts: &[Draft]) -> String {
+    let names: Vec<&str> = drafts.iter().filter_map(|d| d.name.as_deref()).collect();
+    if names.len() > MAX_NAMED { format!("{} groups", names.len()) } else { names.join(" + ") }
 }
 
 /// Names of the variants: the laws, with those of their parameters that tell two of the same name apart.

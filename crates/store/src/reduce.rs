@@ -22,6 +22,7 @@ pub fn summarise(info: &RunInfo, config: &SimConfig, report: &Report) -> Summary
             out.part = spread(times.collect());
         }
         let own: Vec<&Long> = long.iter().filter(|l| l.group == g).collect();
+        out.long_flows = own.len() as u64;
         out.long_goodput_bps = mean(own.iter().map(|l| l.bps));
         out.fairness = fairness(&own);
     }

@@ -51,6 +51,8 @@ pub struct GroupSummary {
     pub name: String,
     /// Payload acknowledged after the warm-up, bits per second of simulated time.
     pub goodput_bps: f64,
+    /// Endless flows that were active in the measured time.
+    pub long_flows: u64,
     /// Mean goodput of its endless flows, each over the part of the measured time in which it was active, bits per second.
     pub long_goodput_bps: Option<f64>,
     /// That over the first group's, where there are several groups.
@@ -136,8 +138,9 @@ fn some(present: bool, value: f64) -> Option<f64> {
 /// The lines of a transport group, in order.
 pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
     metric("goodput", Unit::BitsPerSecond, |g| Some(g.goodput_bps)),
-    metric("goodput of a long flow, mean", Unit::BitsPerSecond, |g| g.long_ratio.and(g.long_goodput_bps)),
-    metric("that over the one of {first}", Unit::Ratio, |g| g.long_ratio),
+    if_any("long flows", Unit::Count, |g| Some(g.long_flows as f64)),
+    metric("goodput per long flow", Unit::BitsPerSecond, |g| g.long_ratio.and(g.long_goodput_bps)),
+    metric("goodput per long flow / {first}", Unit::Ratio, |g| g.long_ratio),
     metric("fairness of long flows (Jain)", Unit::Ratio, |g| g.fairness),
     metric("flows started", Unit::Count, |g| some(g.flows > 0, g.flows as f64)),
     metric("flows completed", Unit::Count, |g| some(g.flows > 0, g.flows_completed as f64)),

@@ -39,6 +39,7 @@ pub fn report(n: u64) -> Report {
         rtt_min_ps: u64::MAX,
         rtt_mean_ps: u64::MAX,
         query_id: u64::MAX,
+        deadline_ps: u64::MAX,
         ..FlowRow::default()
     };
     let open = FlowRow {
