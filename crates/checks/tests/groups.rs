@@ -48,7 +48,8 @@ fn hosts_choose_the_transport_of_what_they_send() {
     let expected: Vec<Vec<u32>> = (0..10).map(|n| vec![u32::from(n > 6)]).collect();
     assert_eq!(by_sender(&one(&text(&hosts, "kind = \"on-off\"\nsizes = \"3KB\"\ngaps = \"1ms\"\ntrains = 4"), &[])), expected);
     // The request has the transport of the client, the response that of the server.
-    let requests = "kind = \"requests\"\nclients = \"s0..s9\"\nservers = \"recv\"\nresponse = \"2KB\"\nthink = \"1ms\"\ncount = 2";
+    let requests =
+        "kind = \"requests\"\nclients = \"s0..s9\"\nservers = \"recv\"\nresponse = \"2KB\"\nthink = \"1ms\"\ncount = 2";
     let o = one(&text(&hosts, requests), &[]);
     assert_eq!(by_sender(&o), expected);
     assert!(o.report.flows.iter().filter(|f| f.size_bytes == 2_000).all(|f| f.group == 1));
@@ -56,7 +57,8 @@ fn hosts_choose_the_transport_of_what_they_send() {
 
 #[test]
 fn by_share_a_client_has_one_transport_both_ways() {
-    let requests = "kind = \"requests\"\nclients = \"s0..s9\"\nservers = \"recv\"\nresponse = \"2KB\"\nthink = \"1ms\"\ncount = 2";
+    let requests =
+        "kind = \"requests\"\nclients = \"s0..s9\"\nservers = \"recv\"\nresponse = \"2KB\"\nthink = \"1ms\"\ncount = 2";
     let o = one(&text(&groups("share = 0.5", "share = 0.5"), requests), &[]);
     for q in &o.report.queries {
         let of: Vec<u32> = o.report.flows.iter().filter(|f| f.query_id == q.query_id).map(|f| f.group).collect();
@@ -68,7 +70,7 @@ fn by_share_a_client_has_one_transport_both_ways() {
 /// What was acknowledged in the warm-up does not count, for messages as for the totals of a transport.
 #[test]
 fn goodput_is_measured_after_the_warmup() {
-    let both = groups("share = 0.5", "share = 0.5");
+    let both = groups("share = 0.5\necn = \"classic\"", "share = 0.5");
     let o = one(&text(&both, "kind = \"long\"\nstagger = \"20ms\"\n[observe]\nwarmup = \"100ms\""), &[]);
     for group in 0..2 {
         let rows = || o.report.flows.iter().filter(move |f| f.group == group);
@@ -90,7 +92,7 @@ fn goodput_is_measured_after_the_warmup() {
 fn stopped_flows_end() {
     for fin in [true, false] {
         let flows = "kind = \"long\"\nfrom = \"s0..s2\"\nstop-after = \"50ms\"\nstagger = \"20ms\"";
-        let o = one(&text(&format!("fin = {fin}"), flows).replacen("duration = \"500ms\"\n", "", 1), &[]);
+        let o = one(&text(&format!("cc = \"dctcp\"\nfin = {fin}"), flows).replacen("duration = \"500ms\"\n", "", 1), &[]);
         assert_eq!(o.report.flows.len(), 3);
         for (i, f) in o.report.flows.iter().enumerate() {
             let stop = (20 * i as u64 + 50) * MS;
@@ -107,8 +109,15 @@ fn stopped_flows_end() {
 #[test]
 fn timeouts_of_syns_stand_apart() {
     // A port of two packets: of ten SYNs at the same moment most are lost.
-    let o = one(&text("cc = \"newreno\"", "kind = \"long\"\nsize = \"1KB\""), &["topology.bottleneck.buffer=2pkt", "duration=20s",
-        "topology.bottleneck.queue=drop-tail", "topology.bottleneck.rate=1Mbps"]);
+    let o = one(
+        &text("cc = \"newreno\"", "kind = \"long\"\nsize = \"1KB\""),
+        &[
+            "topology.bottleneck.buffer=2pkt",
+            "duration=20s",
+            "topology.bottleneck.queue=drop-tail",
+            "topology.bottleneck.rate=1Mbps",
+        ],
+    );
     let sum = |get: fn(&forebay_sim::observe::FlowRow) -> u32| o.report.flows.iter().map(get).sum::<u32>();
     let (data, syn) = (sum(|f| f.rtos), sum(|f| f.syn_rtos));
     println!("{data} data, {syn} SYN");
@@ -130,8 +139,16 @@ fn dctcp_and_newreno_share_a_port() {
             rows.iter().sum::<f64>() / rows.len() as f64
         };
         let p = o.port("bottleneck");
-        let cuts = |group: u32| o.report.flows.iter().filter(|f| f.group == group).map(|f| (f.ecn_cuts, f.loss_cuts, f.cut_alpha)).next();
-        println!("{queue} {sets:?}: {:.2}, queue {:.1}, {:?} {:?}", per_flow(1) / per_flow(0), p.queue_mean_pkts, cuts(0), cuts(1));
+        let cuts = |group: u32| {
+            o.report.flows.iter().filter(|f| f.group == group).map(|f| (f.ecn_cuts, f.loss_cuts, f.cut_alpha)).next()
+        };
+        println!(
+            "{queue} {sets:?}: {:.2}, queue {:.1}, {:?} {:?}",
+            per_flow(1) / per_flow(0),
+            p.queue_mean_pkts,
+            cuts(0),
+            cuts(1)
+        );
         assert!(p.busy > 0.999);
         (per_flow(1) / per_flow(0), p.queue_mean_pkts)
     };
@@ -141,7 +158,11 @@ fn dctcp_and_newreno_share_a_port() {
     assert!(k.windows(2).all(|w| w[0] < w[1]) && k[0] > 6.0 && k[2] < 20.0, "{k:?}");
     // Five of each, and one old flow among nine new ones.
     let many = |share: [&str; 2]| {
-        ratio("topology.left=10", &[&format!("transport.group.0.share={}", share[0]), &format!("transport.group.1.share={}", share[1])]).0
+        ratio(
+            "topology.left=10",
+            &[&format!("transport.group.0.share={}", share[0]), &format!("transport.group.1.share={}", share[1])],
+        )
+        .0
     };
     assert!(many(["0.5", "0.5"]) > 2.0 && many(["0.1", "0.9"]) > 2.0);
 }
