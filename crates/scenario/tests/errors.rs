@@ -210,8 +210,26 @@ fn groups_are_checked() {
     };
     let a = "[[transport.group]]\nname = \"a\"\ncc = \"newreno\"";
     let b = "[[transport.group]]\nname = \"b\"\nstack = \"linux\"";
+    let with = |x: &str, y: &str| groups(&format!("{a}\n{x}"), &format!("{b}\ncc = \"cubic\"\n{y}"));
     for (text, says) in [
         (groups(a, b), "needs the key `transport`"),
+        (groups(a, b), "or give the groups `hosts` or a `share`"),
+        (with("hosts = \"s0..s3\"", "share = 0.5"), "`share` beside the `hosts` of the group `a`"),
+        (with("hosts = \"s0..s3\"", "share = 0.5"), "one of the two decides"),
+        (with("hosts = \"s0..s3\"", "hosts = [\"s5\", \"s3\"]"), "host `s3` is in the transport groups `a` and `b`"),
+        (
+            with("hosts = \"s0..s3\"", "hosts = \"s4..s6\""),
+            "the workload `incast` sends from host `s7`, which is in no transport group",
+        ),
+        (with("hosts = \"s0..s3\"", ""), "add it to the `hosts` of `a` or `b`"),
+        (with("hosts = \"s0..s9\"", "hosts = \"s4\""), "no host or group `s8`"),
+        (with("hosts = \"s0\"", "hosts = []"), "`hosts` must name hosts"),
+        (with("share = 0.5", "share = 0.4"), "the shares of the transport groups add up to 0.9"),
+        (with("share = 0.5", ""), "add up to 0.5"),
+        (with("share = 0", "share = 1"), "`share` is 0"),
+        (with("share = 1.5", "share = 0.5"), "`share` is 1.5"),
+        (with("share = \"half\"", "share = 0.5"), "`share` must be a number"),
+        (with("shere = 0.5", "share = 0.5"), "did you mean `share`"),
         (groups(a, a), "two transport groups are called `a`"),
         (groups(a, "[[transport.group]]"), "needs the key `name`"),
         (groups(a, &b.replace("linux", "linus")), "did you mean `linux`"),
