@@ -4,6 +4,7 @@
 //! To add one: one file here, one line in [`REGISTRY`], one variant in [`ShimConfig`].
 
 mod pias;
+pub mod proboscis;
 
 use forebay_param::{Entry, Values};
 
@@ -34,6 +35,8 @@ impl Place {
 pub enum ShimConfig {
     /// PIAS: classes by bytes sent.
     Pias(pias::Config),
+    /// ProBoSCIS: probes ahead of the SYN, windows in SYN-ACKs and ACKs.
+    Proboscis(proboscis::Config),
 }
 
 /// A shim in the registry.
@@ -48,7 +51,7 @@ pub struct ShimEntry {
 }
 
 /// All shims, in the order `forebay list` shows them.
-pub const REGISTRY: &[ShimEntry] = &[pias::ENTRY];
+pub const REGISTRY: &[ShimEntry] = &[pias::ENTRY, proboscis::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static ShimEntry> {

@@ -20,4 +20,4 @@ mod seq;
 mod timers;
 mod transmit;
 
-pub use seq::Address;
+pub use seq::{Address, SHIMMED};
