@@ -10,5 +10,6 @@ pub mod stream;
 pub mod wheel;
 
 mod audit;
+mod below;
 mod deliver;
 mod report;

@@ -48,6 +48,19 @@ pub enum Verdict {
     Unprobed,
 }
 
+impl Verdict {
+    /// What the results call it; empty where there was none.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::None => "",
+            Verdict::Proportional => "proportional",
+            Verdict::Severe => "severe",
+            Verdict::Insufficient => "insufficient",
+            Verdict::Unprobed => "unprobed",
+        }
+    }
+}
+
 /// The probes of one train as counted at the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Train {
