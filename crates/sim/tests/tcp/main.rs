@@ -9,6 +9,7 @@ mod ecn;
 mod handshake;
 mod idle;
 mod newreno;
+mod proboscis;
 mod rack;
 mod receiver;
 mod rto;
