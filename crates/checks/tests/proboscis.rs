@@ -66,25 +66,44 @@ fn scenario(sets: &[&str]) -> Vec<Outcome> {
 fn survey() {
     for (unit, buffer) in [
         ("bytes", "{ rate = \"1Gbps\", delay = \"50us\", buffer = \"150KB\", queue = { kind = \"dctcp-step\", k = \"30KB\" } }"),
-        ("packets", "{ rate = \"1Gbps\", delay = \"50us\", buffer = \"100pkt\", queue = { kind = \"dctcp-step\", k = \"20pkt\" } }"),
+        (
+            "packets",
+            "{ rate = \"1Gbps\", delay = \"50us\", buffer = \"100pkt\", queue = { kind = \"dctcp-step\", k = \"20pkt\" } }",
+        ),
     ] {
         for n in [1, 5, 10, 20, 40] {
             for seed in 1..=8 {
-            let sets = [
-                format!("seed={seed}"),
-                format!("topology.senders={}", n + 1),
-                format!("topology.bottleneck={buffer}"),
-                format!("workload.1.from=\"s1..s{n}\""),
-                "observe.warmup=\"200ms\"".into(),
-            ];
-            let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
-            for o in scenario(&sets) {
-                let t = trace(&o);
-                println!(
-                    "{unit:8} N {n:2} {:20} drops {:4} burst {:3} retx {:3} rtos {:3} fct mean {:7.2} max {:7.2} done {:2} queue max {:3} mean {:5.1} verdicts p{} s{} i{} held {} window {:.1} probes {}",
-                    t.label, t.drops, t.burst, t.retx, t.rtos, t.mean, t.max, t.done, t.queue_max, t.queue_mean, t.proportional, t.severe, t.insufficient, t.held, t.window, t.probes
-                );
-            }}
+                let sets = [
+                    format!("seed={seed}"),
+                    format!("topology.senders={}", n + 1),
+                    format!("topology.bottleneck={buffer}"),
+                    format!("workload.1.from=\"s1..s{n}\""),
+                    "observe.warmup=\"200ms\"".into(),
+                ];
+                let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+                for o in scenario(&sets) {
+                    let t = trace(&o);
+                    println!(
+                        "{unit:8} N {n:2} {:20} drops {:4} burst {:3} retx {:3} rtos {:3} fct mean {:7.2} max {:7.2} done {:2} queue max {:3} mean {:5.1} verdicts p{} s{} i{} held {} window {:.1} probes {}",
+                        t.label,
+                        t.drops,
+                        t.burst,
+                        t.retx,
+                        t.rtos,
+                        t.mean,
+                        t.max,
+                        t.done,
+                        t.queue_max,
+                        t.queue_mean,
+                        t.proportional,
+                        t.severe,
+                        t.insufficient,
+                        t.held,
+                        t.window,
+                        t.probes
+                    );
+                }
+            }
         }
     }
 }

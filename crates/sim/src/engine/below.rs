@@ -189,20 +189,23 @@ impl Core {
     #[inline(never)]
     pub(super) fn deliver_data_through(&mut self, node: u32, p: &Packet) {
         let (now, conn) = (p.arrival, p.conn);
-        let receiver = &mut self.receivers[conn];
-        if receiver.generation() != p.generation() | SHIMMED {
+        if self.receivers[conn].generation() != p.generation() | SHIMMED {
             self.closed.stale += 1;
             return;
         }
-        let group = u32::from(receiver.group);
+        let group = u32::from(self.receivers[conn].group);
+        let mut p = *p;
+        let Some(rules) = &self.below.rules[group] else { return };
+        if !self.below.receivers[conn].shim.ingress(rules, now, &mut p) {
+            return;
+        }
+        if self.steering {
+            self.steer(node, &p);
+        }
         if let Some(rules) = &self.below.rules[group] {
-            let shim = &mut self.below.receivers[conn].shim;
-            let mut p = *p;
-            if !shim.ingress(rules, now, &mut p) {
-                return;
-            }
             let nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter: 0 };
-            receiver.on_packet(&self.tcp[group], now, &p, &mut Through { shim, rules, nic });
+            let shim = &mut self.below.receivers[conn].shim;
+            self.receivers[conn].on_packet(&self.tcp[group], now, &p, &mut Through { shim, rules, nic });
         }
         self.list_syn_ack(conn, node, group, now);
         self.data_done(node, conn, now);

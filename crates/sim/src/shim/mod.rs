@@ -3,8 +3,15 @@
 //!
 //! To add one: one file here, one line in [`REGISTRY`], one variant in [`ShimConfig`].
 
-mod pias;
+pub mod ictcp;
 pub mod proboscis;
+pub mod tag;
+
+mod pias;
+mod prin;
+mod srpt;
+
+pub use prin::Halving;
 
 use forebay_param::{Entry, Values};
 
@@ -33,10 +40,16 @@ impl Place {
 /// A shim and its parameters, as configured.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ShimConfig {
+    /// ICTCP: the receiver divides its link among its connections.
+    Ictcp(ictcp::Config),
     /// PIAS: classes by bytes sent.
     Pias(pias::Config),
+    /// PRIN: halving at block starts, priority for block tails.
+    Prin(prin::Config),
     /// ProBoSCIS: probes ahead of the SYN, windows in SYN-ACKs and ACKs.
     Proboscis(proboscis::Config),
+    /// Ranks by bytes left.
+    Srpt,
 }
 
 /// A shim in the registry.
@@ -51,9 +64,22 @@ pub struct ShimEntry {
 }
 
 /// All shims, in the order `forebay list` shows them.
-pub const REGISTRY: &[ShimEntry] = &[pias::ENTRY, proboscis::ENTRY];
+pub const REGISTRY: &[ShimEntry] = &[ictcp::ENTRY, pias::ENTRY, prin::ENTRY, proboscis::ENTRY, srpt::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static ShimEntry> {
     REGISTRY.iter().find(|e| e.entry.name == name)
+}
+
+impl ShimConfig {
+    /// Its name in the registry.
+    pub fn name(&self) -> &'static str {
+        match self {
+            ShimConfig::Ictcp(_) => ictcp::ENTRY.entry.name,
+            ShimConfig::Pias(_) => pias::ENTRY.entry.name,
+            ShimConfig::Prin(_) => prin::ENTRY.entry.name,
+            ShimConfig::Proboscis(_) => proboscis::ENTRY.entry.name,
+            ShimConfig::Srpt => srpt::ENTRY.entry.name,
+        }
+    }
 }

@@ -32,7 +32,14 @@ impl Sender {
         // shims leave a segment), so there is no persist timer.
         self.edge = edge;
         let acked = ack - self.una;
-        let rtt = if acked > 0 { self.advance(c, now, ack, p.ts) } else { None };
+        let rtt = if acked > 0 {
+            self.advance(c, now, ack, p.ts)
+        } else {
+            if c.probe_after > 0 {
+                self.end_probing(c, now);
+            }
+            None
+        };
         let ece = self.ecn && p.has(flag::ECE);
         let facts = Ack {
             now,
@@ -93,9 +100,9 @@ impl Sender {
         if let Some(rtt) = rtt {
             self.take_rtt(c, rtt);
         }
-        // RFC 6298 section 5 keeps the back-off until a new sample; Linux ends it with any progress. With timestamps every advance
-        // is a sample.
-        if rtt.is_some() || c.recovery == crate::config::Recovery::Rack {
+        // RFC 6298 section 5 keeps the back-off until a new sample; Linux ends it with any progress, and so do senders that count
+        // consecutive timeouts. With timestamps every advance is a sample.
+        if rtt.is_some() || c.recovery == crate::config::Recovery::Rack || c.probe_after > 0 {
             self.rtt.backoff = 0;
         }
         self.limited = self.limited.min(self.nxt - ack);
