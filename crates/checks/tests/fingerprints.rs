@@ -90,10 +90,7 @@ const SCENARIOS: &[(&str, &[&str])] = &[
         "pushout",
         &["transport.shim=prin", "transport.cc=dctcp", "topology.bottleneck.queue={ kind = \"pushout\", k = \"10pkt\" }"],
     ),
-    ("pfabric", &["transport.shim=srpt", "topology.bottleneck.queue=pfabric"]),
-];
-
-const RED: &str = "topology.bottleneck.queue={ kind = \"red\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }";
+    ("pfabric-queue", &["transport.shim=srpt", "topology.bottleneck.queue=pfabric"]),
     ("latched-echo", &["transport.cc=dctcp", "transport.echo=latched"]),
     ("prin", &["transport.shim=prin", "topology.bottleneck.queue=protect"]),
     ("prin-strict", &["transport.shim={ kind = \"prin\", tail-reorder-wait = \"400us\" }", STRICT]),
@@ -111,6 +108,8 @@ const RED: &str = "topology.bottleneck.queue={ kind = \"red\", min = \"4pkt\", m
     ),
     ("ictcp", &["transport.shim=ictcp", "topology.bottleneck.queue=drop-tail"]),
 ];
+
+const RED: &str = "topology.bottleneck.queue={ kind = \"red\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }";
 
 /// Strict priority with marks.
 const STRICT: &str = "topology.bottleneck.queue={ kind = \"strict-priority\", queues = 4, k = \"10pkt\" }";

@@ -11,5 +11,6 @@ pub mod stream;
 pub mod wheel;
 
 mod audit;
+mod below;
 mod deliver;
 mod report;

@@ -13,6 +13,7 @@ mod newreno;
 mod pfabric;
 mod pias;
 mod prin;
+mod proboscis;
 mod rack;
 mod receiver;
 mod rto;
