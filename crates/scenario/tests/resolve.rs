@@ -252,7 +252,9 @@ fn registry_defaults_are_legal() {
 fn laws_bring_their_own_stack_keys_and_shims() {
     let cc = r#"cc = ["newreno", { kind = "newreno", rto-min = "1ms" }, { kind = "cubic", shim = { kind = "pias", demote = ["10KB"] } },
         { kind = "dctcp", g = 0.5 }, { kind = "dctcp", g = 0.25, alpha = 1.0 }]"#;
-    let text = format!("[topology]\nkind = \"many-to-one\"\nsenders = 2\naccess = {{ rate = \"1Gbps\", delay = \"1us\" }}\nbottleneck = {{ rate = \"1Gbps\", delay = \"1us\", queue = {{ kind = \"dctcp-step\", k = \"20pkt\" }} }}\n[transport]\nrto-min = \"5ms\"\n{cc}\n[[workload]]\nkind = \"incast\"\nblock = \"64KB\"\nrounds = 1\n");
+    let text = format!(
+        "[topology]\nkind = \"many-to-one\"\nsenders = 2\naccess = {{ rate = \"1Gbps\", delay = \"1us\" }}\nbottleneck = {{ rate = \"1Gbps\", delay = \"1us\", queue = {{ kind = \"dctcp-step\", k = \"20pkt\" }} }}\n[transport]\nrto-min = \"5ms\"\n{cc}\n[[workload]]\nkind = \"incast\"\nblock = \"64KB\"\nrounds = 1\n"
+    );
     let r = common::resolve(&text).unwrap();
     let labels: Vec<&str> = r.variants.iter().map(|v| v.label.as_str()).collect();
     assert_eq!(labels, ["newreno", "newreno rto-min=1ms", "cubic+pias", "dctcp g=0.5", "dctcp g=0.25"]);
@@ -269,7 +271,12 @@ fn no_law_parameter_is_called_like_a_key_of_transport() {
     use forebay_sim::{cc, tcp::profile::PARAMS};
     for law in cc::REGISTRY {
         for p in law.entry.params {
-            assert!(PARAMS.iter().all(|k| k.key != p.key) && p.key != "shim" && p.key != "stack", "{} of {}", p.key, law.entry.name);
+            assert!(
+                PARAMS.iter().all(|k| k.key != p.key) && p.key != "shim" && p.key != "stack",
+                "{} of {}",
+                p.key,
+                law.entry.name
+            );
         }
     }
 }

@@ -70,6 +70,7 @@ fn mean_segments(sizes: &SizeDist, mss: f64) -> f64 {
             let atom = points[0].1 * (points[0].0 / mss).ceil().max(1.0);
             atom + points.windows(2).map(|w| (w[1].1 - w[0].1) * uniform_segments(w[0].0, w[1].0, mss)).sum::<f64>()
         }
+        SizeDist::Mixture(m) => m.mean_of(|d| mean_segments(d, mss)),
     };
     mean.max(1.0)
 }
@@ -116,7 +117,7 @@ fn log_uniform_segments(lo: u64, hi: u64, mss: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_sampling::{Rng, SizeTable};
+    use forebay_sampling::{Mixture, Rng, SizeTable};
     use std::sync::Arc;
 
     const WEBSEARCH: &str = include_str!("../../../../data/cdf/websearch.cdf");
@@ -151,6 +152,9 @@ mod tests {
             SizeDist::Exponential(1),
             table(WEBSEARCH),
             table("0 0\n100 0.5\n5000 1\n"),
+            SizeDist::Mixture(Arc::new(
+                Mixture::new(vec![(1.0, SizeDist::Const(4_000)), (3.0, SizeDist::LogUniform(512, 4_096))]).unwrap(),
+            )),
         ];
         for d in dists {
             let mut rng = Rng::stream(5, &[]);

@@ -1,7 +1,7 @@
 //! Trains on persistent connections: write, pause, write again.
 
 use super::pairs::{FROM_DOC, PATTERN, PATTERN_SEED, PER_PAIR, TO_DOC, pairs};
-use super::times::{fits, longest, repeats_fit};
+use super::times::{fits, repeats_fit};
 use super::{BuildError, Context, WorkloadEntry, must_end};
 use crate::config::WorkloadKind;
 use crate::topology::{optional, required};
@@ -72,10 +72,10 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     }
     must_end(context, trains.is_some() || last.is_some(), "trains")?;
     // Without time between two writes an endless open loop would stay at one instant forever.
-    if !after_completion && trains.is_none() && longest(&gaps) == Time::ZERO {
+    if !after_completion && trains.is_none() && gaps.longest() == Time::ZERO {
         return Err(BuildError::new("gaps", "endless trains with `gap-from = \"start\"` need a pause longer than 0"));
     }
-    repeats_fit("gaps", context, start, longest(&gaps), trains)?;
+    repeats_fit("gaps", context, start, gaps.longest(), trains)?;
     Ok(WorkloadKind::OnOff { pairs, sizes: values.size_dist("sizes"), gaps, after_completion, trains, start, last })
 }
 

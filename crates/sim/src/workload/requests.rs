@@ -1,7 +1,7 @@
 //! Closed loop of requests and responses, both carried by the network.
 
 use super::pairs::{PATTERN, PATTERN_SEED, PER_PAIR, pairs};
-use super::times::{longest, repeats_fit};
+use super::times::repeats_fit;
 use super::{BuildError, Context, WorkloadEntry, must_end};
 use crate::config::WorkloadKind;
 use crate::topology::{optional, required};
@@ -43,7 +43,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     must_end(context, count.is_some(), "count")?;
     let start = values.time("start");
     let think = values.time_dist("think");
-    repeats_fit("think", context, start, longest(&think), count)?;
+    repeats_fit("think", context, start, think.longest(), count)?;
     Ok(WorkloadKind::Requests {
         pairs,
         request: values.size_dist("request"),
