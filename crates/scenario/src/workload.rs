@@ -149,10 +149,12 @@ impl Draft<'_> {
                 (size.is_none() && stop_after.is_none(), pairs.iter().any(|p| p.0 == p.1))
             }
             WorkloadKind::Incast { senders, receiver, rounds, .. } => (rounds.is_none(), senders.contains(receiver)),
-            WorkloadKind::Poisson { from, to, stop, flows, .. } => {
-                (stop.is_none() && flows.is_none(), to.len() == 1 && from.contains(&to[0]))
+            WorkloadKind::Poisson { from, to, stop, flows, per_source, .. } => {
+                (stop.is_none() && flows.is_none() && per_source.is_none(), to.len() == 1 && from.contains(&to[0]))
             }
-            WorkloadKind::OnOff { pairs, trains, .. } => (trains.is_none(), pairs.iter().any(|p| p.0 == p.1)),
+            WorkloadKind::OnOff { pairs, trains, last, .. } => {
+                (trains.is_none() && last.is_none(), pairs.iter().any(|p| p.0 == p.1))
+            }
             WorkloadKind::Requests { pairs, count, .. } => (count.is_none(), pairs.iter().any(|p| p.0 == p.1)),
             WorkloadKind::Replay { flows } => {
                 let mean = flows.iter().map(|f| f.bytes as f64).sum::<f64>() / (flows.len() as f64).max(1.0);

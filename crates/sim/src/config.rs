@@ -251,6 +251,8 @@ pub enum WorkloadKind {
         request_latency: Option<Time>,
         /// Random processing time of a request, uniform in 0..=jitter, per sender and round.
         jitter: Time,
+        /// When a block should have arrived, counted from the request.
+        deadline: Option<Deadline>,
     },
     /// Open loop: flows arrive as a Poisson process, each on a new connection.
     Poisson {
@@ -268,6 +270,12 @@ pub enum WorkloadKind {
         stop: Option<Time>,
         /// At most this many flows; `None`: no limit.
         flows: Option<u64>,
+        /// Each source starts at most this many; `None`: no limit.
+        per_source: Option<u64>,
+        /// The rack of each node, when flows must leave that of their source.
+        racks: Option<Vec<NodeId>>,
+        /// When a flow should have arrived.
+        deadline: Option<Deadline>,
     },
     /// Trains on persistent connections: write a train, pause, write the next.
     OnOff {
@@ -283,8 +291,16 @@ pub enum WorkloadKind {
         trains: Option<u32>,
         /// Start of the first pause.
         start: Time,
-        /// Optional last train of this many bytes, written at this time on every connection.
-        last: Option<(Time, u64)>,
+        /// Optional last train, written at this time on every connection; no other follows it.
+        last: Option<(Time, LastTrain)>,
+        /// The trains of a connection are scaled to add up to this many bytes, none below the second number.
+        total: Option<(u64, u64)>,
+        /// Each train on a connection of its own instead of one for all.
+        fresh: bool,
+        /// Each connection starts later by a random time, uniform in 0..=jitter.
+        jitter: Time,
+        /// When a train should have arrived.
+        deadline: Option<Deadline>,
     },
     /// Closed loop: clients send a request over the network, the server answers, the client thinks and repeats.
     Requests {
@@ -300,12 +316,39 @@ pub enum WorkloadKind {
         count: Option<u32>,
         /// First request.
         start: Time,
+        /// When a response should have arrived, counted from the request.
+        deadline: Option<Deadline>,
     },
     /// A given list of flows, each on a new connection.
     Replay {
         /// Sorted by start.
         flows: Vec<ReplayFlow>,
     },
+}
+
+/// Size of the last train on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LastTrain {
+    /// This many bytes.
+    Bytes(u64),
+    /// What the trains before it leave of this many bytes; they cannot reach it.
+    RestOf(u64),
+}
+
+/// When messages should have arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deadline {
+    /// This long after their start.
+    pub after: Time,
+    /// Only messages of at most this many bytes have one.
+    pub up_to: u64,
+}
+
+impl Deadline {
+    /// The deadline of a message of `bytes` whose time began to count at `start`, both in ps; `u64::MAX` for none.
+    pub fn due(deadline: Option<Deadline>, start: u64, bytes: u64) -> u64 {
+        deadline.filter(|d| bytes <= d.up_to).map_or(u64::MAX, |d| start.saturating_add(d.after.0))
+    }
 }
 
 /// One flow of a replayed list.
@@ -319,6 +362,8 @@ pub struct ReplayFlow {
     pub dst: NodeId,
     /// Bytes, at least 1.
     pub bytes: u64,
+    /// When it should have arrived, since the start of the run; `Time::NEVER` for no deadline.
+    pub deadline: Time,
 }
 
 /// What to record beyond the flow and port totals.

@@ -94,6 +94,7 @@ impl Simulation {
                 }
             }
             self.window();
+            self.core.grant();
             self.core.lossy |= self.core.any_drop;
             if self.activations >= looked + ACTIVATIONS_PER_LOOK {
                 looked = self.activations;

@@ -2,6 +2,7 @@
 //!
 //! To add one: one file here and one line in [`REGISTRY`].
 
+mod deadline;
 mod decimal;
 mod flow_list;
 mod incast;

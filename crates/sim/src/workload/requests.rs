@@ -1,5 +1,6 @@
 //! Closed loop of requests and responses, both carried by the network.
 
+use super::deadline::{DEADLINE_UP_TO, QUERY_DEADLINE, deadline};
 use super::pairs::{PATTERN, PATTERN_SEED, PER_PAIR, pairs};
 use super::times::repeats_fit;
 use super::{BuildError, Context, WorkloadEntry, must_end};
@@ -32,6 +33,8 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             optional("think", Kind::TimeDist, "0s", "pause of a client between the end of a response and its next request"),
             optional("count", Kind::Int(1, 4_294_967_295), "", "requests of each pair. Default: until the end of simulated time"),
             optional("start", Kind::Time, "0s", "time of the first request"),
+            QUERY_DEADLINE,
+            DEADLINE_UP_TO,
         ],
     },
     build,
@@ -51,6 +54,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
         think,
         count,
         start,
+        deadline: deadline(values)?,
     })
 }
 
