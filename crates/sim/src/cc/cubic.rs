@@ -96,7 +96,7 @@ impl CongestionControl for Cubic {
                 self.w_max = 0.0;
             }
             Event::Restart => self.epoch = u64::MAX,
-            Event::Write { .. } | Event::TxStart { .. } | Event::Complete => {}
+            Event::Write { .. } | Event::Established { .. } | Event::Recovery | Event::TxStart { .. } | Event::Complete => {}
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::newreno::halve;
 use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Trigger, Window};
 use forebay_param::{Entry, Kind, Param};
+use forebay_sampling::math;
 
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,6 +14,20 @@ pub struct Config {
     no_growth_on_ece: bool,
     /// Kernel arithmetic: alpha in 1/1024, shift by g.
     fixed_point: bool,
+}
+
+impl Config {
+    /// For the laws that build on DCTCP's estimate of the marked fraction.
+    pub(super) fn paper(g: f64, alpha: f64) -> Config {
+        Config { g, alpha, min_cwnd: 2.0, no_growth_on_ece: false, fixed_point: false }
+    }
+}
+
+/// `alpha` to the power `exponent`: the penalty of the laws that weight DCTCP's cut.
+pub(super) fn penalty(alpha: f64, exponent: f64) -> f64 {
+    // Below the smallest normal number alpha is as good as 0, and so is a power below e^-700.
+    let log = if alpha < f64::MIN_POSITIVE { f64::NEG_INFINITY } else { exponent * math::ln(alpha) };
+    if log < -700.0 { 0.0 } else { math::exp(log) }
 }
 
 /// State of one connection.

@@ -3,7 +3,10 @@
 //! Order on an ACK: (1) `snd_una` advances and the RTT filter takes its sample; (2) [`in_ack_event`](CongestionControl::in_ack_event),
 //! on every ACK, duplicates included; (3) loss recovery decides: if the ACK starts a reduction, the trigger is known and the
 //! connection's state says so before [`ssthresh`](CongestionControl::ssthresh) is asked; (4) otherwise, when the ACK advanced,
-//! [`pkts_acked`](CongestionControl::pkts_acked) and, if growth is allowed, [`cong_avoid`](CongestionControl::cong_avoid).
+//! [`pkts_acked`](CongestionControl::pkts_acked) and, if growth is allowed, [`cong_avoid`](CongestionControl::cong_avoid); (5) for
+//! laws with a gate, [`may_send`](CongestionControl::may_send), and [`sent`](CongestionControl::sent) if something left.
+
+use forebay_sampling::Rng;
 
 /// Congestion window and slow start threshold, in segments, with fractions.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -72,6 +75,40 @@ pub struct Ack {
     pub mss: u32,
 }
 
+/// What a law may be told of the path of its connection when that opens; packets on the empty path.
+#[derive(Debug, Clone)]
+pub struct Path {
+    /// RTT of a full data packet and its ACK, ps.
+    pub idle_rtt: u64,
+    /// What the RTT of a SYN and its SYN-ACK lacks against that, ps: the serialisation of the larger packet.
+    pub handshake_lacks: u64,
+    /// Bytes of a full packet on the wire.
+    pub packet: f64,
+    /// Rate of the narrowest link in packets of full size per second.
+    pub rate: f64,
+    /// Buffer before that link in packets of full size, the smallest where several are as narrow; infinite if unlimited.
+    pub buffer: f64,
+    /// Random numbers of this connection's law.
+    pub rng: Rng,
+}
+
+/// The sender at a moment when it could send.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Opportunity {
+    /// Time, ps.
+    pub now: u64,
+    /// When the last data segment, new or retransmitted, left, ps; `None` before the first.
+    pub last_tx: Option<u64>,
+    /// Bytes sent and not cumulatively acknowledged.
+    pub flight: u64,
+    /// Bytes written and never sent, a FIN included.
+    pub unsent: u64,
+    /// Whether fast recovery or the repair after a timeout is at work.
+    pub recovering: bool,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+}
+
 /// Why a new threshold is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trigger {
@@ -102,6 +139,13 @@ pub enum Event {
         /// When it should have arrived, ps; `u64::MAX` for no deadline.
         deadline: u64,
     },
+    /// The handshake is complete.
+    Established {
+        /// RTT of SYN and SYN-ACK, ps, if it could be measured.
+        rtt: Option<u64>,
+    },
+    /// Fast recovery begins.
+    Recovery,
     /// The window was collapsed to the restart window after an idle RTO.
     Restart,
     /// A retransmission timeout; the window is 1 now. Next new byte and unacknowledged byte as stream offsets.
@@ -139,6 +183,24 @@ pub trait CongestionControl {
     /// The window after a reduction proved spurious; `prior` is the window before it.
     fn undo_cwnd(&mut self, w: &Window, prior: f64) -> f64 {
         w.cwnd.max(prior)
+    }
+
+    /// The path of the connection, once, before anything is sent; for laws whose [`LawConfig::wants_path`](super::LawConfig) says so.
+    fn path(&mut self, _path: Path) {}
+
+    /// How many new segments may leave now, within the window, which the law may change. Asked at every opportunity to send (data
+    /// written, an ACK or a timer dealt with), for laws whose [`LawConfig::gates`](super::LawConfig) says so. Retransmissions never ask.
+    fn may_send(&mut self, _w: &mut Window, _at: &Opportunity) -> u64 {
+        u64::MAX
+    }
+
+    /// New data has left at the opportunity that [`may_send`](CongestionControl::may_send) was last asked about: stream offsets
+    /// `from..to`, in segments of `mss` bytes but the last.
+    fn sent(&mut self, _from: u64, _to: u64, _at: &Opportunity) {}
+
+    /// When the law wants the next opportunity to send at the latest, ps, although nothing may have happened; `u64::MAX`: never.
+    fn due(&self) -> u64 {
+        u64::MAX
     }
 
     /// The law's estimate of the marked fraction; NaN if it has none.

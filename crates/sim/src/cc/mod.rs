@@ -5,13 +5,19 @@
 mod cubic;
 mod dctcp;
 mod hooks;
+mod l2dct;
 mod newreno;
 mod reno;
+#[cfg(test)]
+mod testing;
+mod trim;
 
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
-pub use hooks::{Ack, CongestionControl, Event, Trigger, Window};
+pub use hooks::{Ack, CongestionControl, Event, Opportunity, Path, Trigger, Window};
+pub use l2dct::L2dct;
 pub use newreno::NewReno;
+pub use trim::Trim;
 
 use crate::config::{Recovery, TcpConfig};
 use forebay_param::{Entry, Values};
@@ -25,6 +31,10 @@ pub enum LawConfig {
     Cubic(cubic::Config),
     /// DCTCP.
     Dctcp(dctcp::Config),
+    /// L2DCT.
+    L2dct(l2dct::Config),
+    /// TCP-TRIM.
+    Trim(trim::Config),
 }
 
 /// A law and its state. An enum, so that an ACK costs no indirect call.
@@ -36,6 +46,10 @@ pub enum Law {
     Cubic(Cubic),
     /// DCTCP.
     Dctcp(Dctcp),
+    /// L2DCT. Boxed, as are all laws larger than the common ones, so that connections of the others stay small.
+    L2dct(Box<L2dct>),
+    /// TCP-TRIM.
+    Trim(Box<Trim>),
 }
 
 /// A law in the registry.
@@ -56,7 +70,7 @@ pub struct LawEntry {
 }
 
 /// All laws, in the order `forebay list` shows them.
-pub const REGISTRY: &[LawEntry] = &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, dctcp::ENTRY];
+pub const REGISTRY: &[LawEntry] = &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, dctcp::ENTRY, l2dct::ENTRY, trim::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static LawEntry> {
@@ -70,7 +84,19 @@ impl LawConfig {
             LawConfig::NewReno(c) => Law::NewReno(NewReno::new(c)),
             LawConfig::Cubic(c) => Law::Cubic(Cubic::new(c)),
             LawConfig::Dctcp(c) => Law::Dctcp(Dctcp::new(c)),
+            LawConfig::L2dct(c) => Law::L2dct(Box::new(L2dct::new(c))),
+            LawConfig::Trim(c) => Law::Trim(Box::new(Trim::new(c))),
         }
+    }
+
+    /// Whether the law decides at every opportunity to send how much new data may leave. The others do not pay for the question.
+    pub fn gates(&self) -> bool {
+        matches!(self, LawConfig::Trim(_))
+    }
+
+    /// Whether the law is to be told of its connection's path.
+    pub fn wants_path(&self) -> bool {
+        matches!(self, LawConfig::Trim(_))
     }
 }
 
@@ -81,6 +107,8 @@ macro_rules! each {
             Law::NewReno($law) => $call,
             Law::Cubic($law) => $call,
             Law::Dctcp($law) => $call,
+            Law::L2dct($law) => $call,
+            Law::Trim($law) => $call,
         }
     };
 }
@@ -111,6 +139,18 @@ impl CongestionControl for Law {
     }
     fn loss_outweighs_marks(&self) -> bool {
         each!(self, l => l.loss_outweighs_marks())
+    }
+    fn path(&mut self, path: Path) {
+        each!(self, l => l.path(path));
+    }
+    fn may_send(&mut self, w: &mut Window, at: &Opportunity) -> u64 {
+        each!(self, l => l.may_send(w, at))
+    }
+    fn sent(&mut self, from: u64, to: u64, at: &Opportunity) {
+        each!(self, l => l.sent(from, to, at));
+    }
+    fn due(&self) -> u64 {
+        each!(self, l => l.due())
     }
     fn alpha(&self) -> f64 {
         each!(self, l => l.alpha())

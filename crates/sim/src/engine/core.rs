@@ -121,6 +121,7 @@ pub struct Core {
     /// Connections that applications asked for in this window.
     asked: Vec<(u64, OpenSpec)>,
     conn_rng: Rng,
+    pub(super) seed: u64,
     next_conn: u64,
     /// Messages begun and not acknowledged, endless ones not counted.
     pub open_messages: u64,
@@ -188,6 +189,12 @@ impl Wire for Nic<'_> {
         self.fabric.enqueue::<true>(self.host.nic, self.now, late, &packet, sack, |_| {});
     }
 
+    fn alarm(&mut self, conn: u32, generation: u8, time: u64) {
+        let order = self.host.next_order();
+        self.host.add(time, order, Wake::Law { conn, generation });
+        self.fabric.wheel.mark(self.host.node, time);
+    }
+
     #[inline(always)]
     fn emit_from(&mut self, template: &Packet, fill: impl FnOnce(&mut Packet)) {
         let late = self.late();
@@ -198,7 +205,8 @@ impl Wire for Nic<'_> {
 impl Core {
     /// Idle hosts on an idle network.
     pub fn new(fabric: Fabric, network: &Network, tcp: Vec<TcpConfig>, seed: u64, tcp_series: Vec<(u64, u64)>) -> Core {
-        let mut hosts: Vec<Host> = (0..network.nodes.len() as u64).map(|n| Host::new(Rng::stream(seed, &[0x40, n]))).collect();
+        let mut hosts: Vec<Host> =
+            (0..network.nodes.len() as u64).map(|n| Host::new(n as u32, Rng::stream(seed, &[0x40, n]))).collect();
         for (id, port) in network.ports.iter().enumerate() {
             if network.nodes[port.from as usize].host {
                 let host = &mut hosts[port.from as usize];
@@ -225,6 +233,7 @@ impl Core {
             free: Vec::new(),
             asked: Vec::new(),
             conn_rng: Rng::stream(seed, &[0xC0]),
+            seed,
             next_conn: 0,
             open_messages: 0,
             done_messages: 0,
@@ -257,9 +266,7 @@ impl Core {
 
     /// Sets a timer at `host` for `time`, on behalf of `origin` (the host where the cause lies).
     pub fn wake(&mut self, origin: u32, host: u32, time: u64, wake: Wake) {
-        let issued = &mut self.hosts[origin].issued;
-        *issued += 1;
-        let order = u64::from(origin) << 40 | *issued;
+        let order = self.hosts[origin].next_order();
         self.hosts[host].add(time, order, wake);
         self.fabric.wheel.mark(host, time);
     }
@@ -359,6 +366,9 @@ impl Core {
             sample_every: every.unwrap_or(0),
             ..Stream::default()
         };
+        if self.tcp[spec.group as u32].law.wants_path() {
+            self.describe_path(slot, back.hash);
+        }
         self.live += 1;
         self.peak_live = self.peak_live.max(self.live);
         slot

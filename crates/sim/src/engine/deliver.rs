@@ -105,6 +105,12 @@ impl Core {
                     self.arm_receiver(conn, node);
                 }
             }
+            Wake::Law { conn, generation } => {
+                if self.senders[conn].generation() == generation {
+                    self.hosts[node].mix(now, 2 << 40);
+                    self.with_sender(conn, now, |s, c, nic| s.on_alarm(c, now, nic));
+                }
+            }
             Wake::App { .. } => {}
         }
     }

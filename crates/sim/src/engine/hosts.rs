@@ -2,7 +2,7 @@
 
 use crate::net::packet::Packet;
 use forebay_sampling::Rng;
-use forebay_units::PortId;
+use forebay_units::{NodeId, PortId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -28,6 +28,13 @@ pub enum Wake {
         /// Its generation.
         generation: u8,
     },
+    /// The sender's law (lazy: it may be early).
+    Law {
+        /// Connection slot.
+        conn: u32,
+        /// Its generation.
+        generation: u8,
+    },
     /// An application.
     App {
         /// Index of the application.
@@ -40,6 +47,8 @@ pub enum Wake {
 /// One host.
 #[derive(Debug, Clone)]
 pub struct Host {
+    /// Its node number.
+    pub node: NodeId,
     /// Egress port.
     pub nic: PortId,
     /// The port that feeds it.
@@ -59,14 +68,20 @@ pub struct Host {
 
 impl Host {
     /// A host without timers; `rng` drives its jitter.
-    pub fn new(rng: Rng) -> Host {
-        Host { nic: 0, input: 0, timers: BinaryHeap::new(), next: u64::MAX, issued: 0, segment: 0, rng, fingerprint: 0 }
+    pub fn new(node: NodeId, rng: Rng) -> Host {
+        Host { node, nic: 0, input: 0, timers: BinaryHeap::new(), next: u64::MAX, issued: 0, segment: 0, rng, fingerprint: 0 }
     }
 
     /// Time of the earliest timer, `u64::MAX` for none.
     #[inline]
     pub fn next_timer(&self) -> u64 {
         self.next
+    }
+
+    /// The place of the next timer set on behalf of this host among timers of the same time.
+    pub fn next_order(&mut self) -> u64 {
+        self.issued += 1;
+        u64::from(self.node) << 40 | self.issued
     }
 
     /// Adds a timer. `order` is unique and the same for every number of threads.

@@ -4,6 +4,7 @@ pub mod apps;
 pub mod core;
 pub mod fabric;
 pub mod hosts;
+pub mod path;
 pub mod simulation;
 pub mod stream;
 pub mod wheel;

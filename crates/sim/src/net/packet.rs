@@ -147,6 +147,9 @@ pub trait Wire {
     /// Transmits `packet` at the endpoint's current time, with SACK blocks if it has any.
     fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>);
 
+    /// Asks to be woken at `time` ps: [`Sender::on_alarm`](crate::tcp::sender::Sender::on_alarm) of slot `conn`, if it still has `generation`.
+    fn alarm(&mut self, _conn: u32, _generation: u8, _time: u64) {}
+
     /// As `emit`, for the two kinds of packet that most traffic consists of: a copy of `template` in which `fill` writes what differs
     /// from packet to packet: sequence number, timestamp and flags.
     #[inline(always)]

@@ -82,6 +82,7 @@ impl Sender {
     fn enter_fast_recovery(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         self.ca = CaState::Recovery;
         self.stats.fast_retx += 1;
+        self.law.cwnd_event(&mut self.w, Event::Recovery);
         if !self.marks_answered() {
             self.w.flight = self.flight_segments(c);
             self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Loss);

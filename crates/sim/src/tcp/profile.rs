@@ -218,6 +218,11 @@ pub(crate) mod tests {
             let value = match p.kind {
                 Kind::Float(..) => Value::Float(text.parse().unwrap()),
                 Kind::Bool => Value::Bool(text == "true"),
+                _ if text.is_empty() => Value::Unset,
+                Kind::QueueLen => Value::QueueLen(text.parse().unwrap()),
+                Kind::Time => Value::Time(text.parse().unwrap()),
+                Kind::Rate => Value::Rate(text.parse().unwrap()),
+                Kind::Bytes => Value::Bytes(text.parse().unwrap()),
                 _ => Value::Text(text.to_owned()),
             };
             (p.key, value)

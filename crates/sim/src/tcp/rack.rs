@@ -146,7 +146,8 @@ impl Sender {
         }
         self.timer = Timer::Idle;
         let len = if self.nxt < self.stream_end() { self.segment_len(c, self.nxt) } else { 0 };
-        let fresh = len > 0 && self.nxt + len <= self.edge;
+        // Our choice: where the law has a say about new data, the probe is a retransmission, about which it has none.
+        let fresh = len > 0 && self.nxt + len <= self.edge && !self.gated;
         if fresh {
             let offset = self.nxt;
             self.nxt += len;

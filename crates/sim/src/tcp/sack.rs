@@ -130,6 +130,7 @@ impl Sender {
 
     pub(super) fn enter_recovery(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         self.stats.fast_retx += 1;
+        self.law.cwnd_event(&mut self.w, Event::Recovery);
         self.w.flight = self.flight_segments(c);
         let flight = self.flight();
         let answered = self.marks_answered();

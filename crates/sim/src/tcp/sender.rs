@@ -124,6 +124,8 @@ pub struct Sender {
     pub(super) template: Packet,
     /// Whether new full segments are nothing but copies of the template: no scoreboard, no timed segment, ECN as configured.
     pub(super) plain: bool,
+    /// Whether the law is asked before new data leaves.
+    pub(super) gated: bool,
     /// Index of the transport it belongs to.
     pub group: u16,
     /// Life phase.
@@ -186,6 +188,8 @@ pub struct Sender {
     /// Packets taken from the network. Counted by the engine.
     pub received: u64,
     pub(super) sack: Option<Box<SackState>>,
+    /// Time of the alarm that the engine holds for the law, ps; `u64::MAX` for none.
+    pub(super) alarm: u64,
 }
 
 /// A full segment of new data from `addr`, without sequence number and timestamp.
@@ -214,7 +218,8 @@ impl Sender {
         Sender {
             addr,
             template: full_segment(c, addr),
-            plain: sack.is_none() && c.timestamps,
+            plain: sack.is_none() && c.timestamps && !c.law.gates(),
+            gated: c.law.gates(),
             group: 0,
             phase: Phase::Closed,
             ca: CaState::Open,
@@ -252,6 +257,7 @@ impl Sender {
             packets: 0,
             received: 0,
             sack,
+            alarm: u64::MAX,
         }
     }
 

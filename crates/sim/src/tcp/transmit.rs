@@ -2,7 +2,7 @@
 
 use super::scoreboard::{LOST, RETX, SACKED};
 use super::sender::{CaState, Phase, Sender, Timer};
-use crate::cc::{CongestionControl, Event};
+use crate::cc::{CongestionControl, Event, Opportunity};
 use crate::config::{Ecn, Idle, Recovery, TcpConfig};
 use crate::net::packet::{Wire, ecn, flag};
 
@@ -15,17 +15,68 @@ impl Sender {
         if self.una == self.nxt && self.nxt < self.stream_end() && self.ca != CaState::Loss {
             self.after_idle(c, now);
         }
+        if self.gated {
+            return self.transmit_gated(c, now, out);
+        }
+        self.transmit_until(c, now, self.stream_end(), out);
+    }
+
+    /// As `transmit`, with new data up to stream offset `end`.
+    #[inline(always)]
+    fn transmit_until(&mut self, c: &TcpConfig, now: u64, end: u64, out: &mut impl Wire) {
         let window = self.window_bytes(c);
         if self.sack.is_some() {
             self.retransmit_lost(c, now, window, out);
         }
-        let sent = self.send_new(c, now, window, out);
+        let sent = self.send_new(c, now, window, end, out);
         if self.sack.is_some() && self.ca == CaState::Recovery && c.recovery == Recovery::Sack {
             self.fill_holes(c, now, window, out);
         }
         if c.recovery == Recovery::Rack && self.timer != Timer::Reorder && (sent || self.timer == Timer::Rto) {
             self.arm_probe(c, now);
         }
+    }
+
+    /// As `transmit`, for laws that want to be asked. Within one opportunity the clock stands, so that asking once does for all segments.
+    #[cold]
+    #[inline(never)]
+    fn transmit_gated(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        let (first, high) = (self.nxt, self.high);
+        let at = Opportunity {
+            now,
+            last_tx: (high > 0).then_some(self.last_tx),
+            flight: self.flight(),
+            unsent: self.stream_end().saturating_sub(high),
+            recovering: self.ca >= CaState::Recovery,
+            mss: c.mss,
+        };
+        let allowed = self.law.may_send(&mut self.w, &at).saturating_mul(u64::from(c.mss));
+        self.transmit_until(c, now, self.stream_end().min(first.saturating_add(allowed)), out);
+        if self.nxt > first && first >= high {
+            self.law.sent(first, self.nxt, &at);
+        }
+        self.set_alarm(out);
+    }
+
+    /// Makes sure that the engine wakes the law when it wants.
+    fn set_alarm(&mut self, out: &mut impl Wire) {
+        let due = self.law.due();
+        if due < self.alarm {
+            self.alarm = due;
+            out.alarm(self.addr.conn, self.addr.generation, due);
+        }
+    }
+
+    /// An alarm of the law came due, possibly one that it has put off since.
+    pub fn on_alarm(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        if self.alarm != now || self.phase != Phase::Established {
+            return;
+        }
+        self.alarm = u64::MAX;
+        if self.law.due() <= now {
+            self.transmit(c, now, out);
+        }
+        self.set_alarm(out);
     }
 
     /// Congestion window in bytes. The FIN takes a sequence number but no room: once it is outstanding, `pipe` counts one too many.
@@ -44,9 +95,8 @@ impl Sender {
     }
 
     /// True if something was sent.
-    fn send_new(&mut self, c: &TcpConfig, now: u64, window: u64, out: &mut impl Wire) -> bool {
+    fn send_new(&mut self, c: &TcpConfig, now: u64, window: u64, end: u64, out: &mut impl Wire) -> bool {
         let first = self.nxt;
-        let end = self.stream_end();
         // RFC 3042: the first two duplicate ACKs let one new segment out each, beyond the window. With SACK they do so by making the
         // pipe smaller (RFC 6675 section 5, step 3).
         let disorder = self.ca == CaState::Disorder;

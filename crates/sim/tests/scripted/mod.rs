@@ -8,11 +8,13 @@ pub mod receiver;
 pub mod sender;
 
 use forebay_param::{Kind, Value, Values};
-use forebay_sim::cc;
+use forebay_sampling::Rng;
+use forebay_sim::cc::{self, Path};
 use forebay_sim::config::TcpConfig;
 use forebay_sim::net::packet::{Packet, SackBlocks, Wire};
 use forebay_sim::tcp::Address;
 use forebay_sim::tcp::profile::{PARAMS, PROFILES, resolve};
+use std::collections::BTreeSet;
 
 /// A microsecond in ps, the unit of the scripts.
 pub const US: u64 = 1_000_000;
@@ -48,6 +50,11 @@ pub fn config_with(
         let value = match p.kind {
             Kind::Float(..) => Value::Float(text.parse().unwrap()),
             Kind::Bool => Value::Bool(text == "true"),
+            _ if text.is_empty() => Value::Unset,
+            Kind::QueueLen => Value::QueueLen(text.parse().unwrap()),
+            Kind::Time => Value::Time(text.parse().unwrap()),
+            Kind::Rate => Value::Rate(text.parse().unwrap()),
+            Kind::Bytes => Value::Bytes(text.parse().unwrap()),
             _ => Value::Text(text.to_owned()),
         };
         (p.key, overridden(p.key, law_params).unwrap_or(value))
@@ -70,12 +77,31 @@ pub fn addresses(isn: u32) -> (Address, Address) {
     (forward, Address { dst: 0, ..forward })
 }
 
+/// The path of the scripted peers as laws are told of it: 100 us there and back with a full packet of 1040 B, 1 Gbps, 100 packets of buffer.
+pub fn path() -> Path {
+    Path {
+        idle_rtt: 100 * US,
+        handshake_lacks: 0,
+        packet: 1040.0,
+        rate: 1e9 / 8.0 / 1040.0,
+        buffer: 100.0,
+        rng: Rng::stream(1, &[2]),
+    }
+}
+
 /// A wire that remembers.
 #[derive(Default)]
-pub struct Tape(pub Vec<(Packet, Option<SackBlocks>)>);
+pub struct Tape(pub Vec<(Packet, Option<SackBlocks>)>, pub Alarms);
+
+/// Times at which laws want to be woken, ps.
+pub type Alarms = BTreeSet<u64>;
 
 impl Wire for Tape {
     fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
         self.0.push((packet, sack.copied()));
+    }
+
+    fn alarm(&mut self, _conn: u32, _generation: u8, time: u64) {
+        self.1.insert(time);
     }
 }

@@ -1,7 +1,7 @@
 //! A whole connection: two endpoints, a fixed delay, and a judge who decides what happens to each packet. After every step the
 //! connection is held against an independent model of the byte stream, and checked for stalls.
 
-use super::{Tape, addresses};
+use super::{Alarms, Tape, addresses};
 use forebay_sim::cc::CongestionControl;
 use forebay_sim::config::TcpConfig;
 use forebay_sim::net::packet::{Packet, SackBlocks, ecn, flag};
@@ -78,6 +78,7 @@ pub struct Pipe<J> {
     /// When the connection was closed, ps.
     pub done: u64,
     flying: BinaryHeap<Reverse<Flying>>,
+    alarms: Alarms,
     packets: Vec<(Packet, Option<SackBlocks>)>,
     counts: [usize; 2],
     sent: BTreeMap<i64, usize>,
@@ -94,7 +95,10 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
     pub fn new(c: TcpConfig, judge: J) -> Pipe<J> {
         let isn = c.isn.unwrap_or(1);
         let (forward, back) = addresses(isn);
-        let (sender, receiver) = (Sender::new(&c, forward, None), Receiver::new(&c, back));
+        let (mut sender, receiver) = (Sender::new(&c, forward, None), Receiver::new(&c, back));
+        if c.law.wants_path() {
+            sender.law.path(super::path());
+        }
         Pipe {
             c,
             sender,
@@ -106,6 +110,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             nxt: 0,
             done: 0,
             flying: BinaryHeap::new(),
+            alarms: Alarms::new(),
             packets: Vec::new(),
             counts: [0; 2],
             sent: BTreeMap::new(),
@@ -146,7 +151,8 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let mut steps = 0;
         loop {
             let packet = self.flying.peek().map_or(u64::MAX, |Reverse(f)| f.0);
-            let next = packet.min(self.sender.deadline).min(self.receiver.deadline);
+            let alarm = self.alarms.first().copied().unwrap_or(u64::MAX);
+            let next = packet.min(self.sender.deadline).min(self.receiver.deadline).min(alarm);
             if next == u64::MAX || next > end {
                 break;
             }
@@ -155,6 +161,9 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             let mut tape = Tape::default();
             if packet == next {
                 self.deliver(&mut tape);
+            } else if alarm == next {
+                self.alarms.remove(&next);
+                self.sender.on_alarm(&self.c, next, &mut tape);
             } else if self.sender.deadline == next {
                 self.sender.on_timer(&self.c, next, &mut tape);
             } else {
@@ -180,7 +189,8 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         }
     }
 
-    fn launch(&mut self, tape: Tape) {
+    fn launch(&mut self, mut tape: Tape) {
+        self.alarms.append(&mut tape.1);
         for (p, sack) in tape.0 {
             let data = !p.has(flag::ACK);
             let number = self.counts[usize::from(data)];
@@ -246,7 +256,8 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let waiting = s.phase == Phase::SynSent || (s.phase == Phase::Established && s.una < s.nxt);
         assert!(!waiting || s.deadline != u64::MAX, "stalled: data outstanding, no timer: {s:?}");
         let idle = s.phase == Phase::Established && s.una == s.nxt;
-        assert!(!idle || s.all_acked(), "stalled: data to send, nothing outstanding: {s:?}");
+        let suspended = s.law.due() != u64::MAX && self.alarms.iter().any(|&t| t <= s.law.due());
+        assert!(!idle || s.all_acked() || suspended, "stalled: data to send, nothing outstanding: {s:?}");
         let point = Point {
             now: self.now,
             cwnd: s.w.cwnd,

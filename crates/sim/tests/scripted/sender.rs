@@ -2,6 +2,7 @@
 //! index, then `r` retransmission, `w` CWR, `e` ECN-capable, `F` with FIN, `F` alone for a FIN without data, `(n)` when not a full segment.
 
 use super::{Tape, US, addresses};
+use forebay_sim::cc::CongestionControl;
 use forebay_sim::config::TcpConfig;
 use forebay_sim::net::packet::{Packet, SackBlocks, ecn, flag};
 use forebay_sim::tcp::sender::{Sender, Timer};
@@ -37,7 +38,10 @@ impl Script {
     /// The SYN is sent at time 0; now it is [`RTT`] us.
     pub fn closed(c: TcpConfig) -> Script {
         let (forward, _) = addresses(ISN);
-        let s = Sender::new(&c, forward, None);
+        let mut s = Sender::new(&c, forward, None);
+        if c.law.wants_path() {
+            s.law.path(super::path());
+        }
         let mut t = Script { window: c.rcv_wnd, c, s, now: 0, rtt: RTT, tape: Tape::default(), log: Vec::new() };
         t.s.open(&t.c, 0, &mut t.tape);
         assert!(t.tape.0[0].0.has(flag::SYN));
@@ -71,12 +75,8 @@ impl Script {
     /// Goes to time `us`, timers included.
     pub fn at(&mut self, us: u64) -> &mut Script {
         let end = us * US;
-        while self.s.deadline <= end {
-            let now = self.s.deadline;
-            self.now = now / US;
-            self.s.on_timer(&self.c, now, &mut self.tape);
-            self.note();
-            self.s.audit();
+        while self.next() <= end {
+            self.fire();
         }
         self.now = us;
         self
@@ -84,14 +84,27 @@ impl Script {
 
     /// Goes to the next timer and lets it fire; how long that took, us.
     pub fn timer(&mut self) -> u64 {
-        assert_ne!(self.s.deadline, u64::MAX, "no timer");
+        assert_ne!(self.next(), u64::MAX, "no timer");
         let before = self.now;
-        let now = self.s.deadline;
+        self.fire();
+        self.now - before
+    }
+
+    /// Time of the next timer or alarm, ps.
+    fn next(&self) -> u64 {
+        self.s.deadline.min(self.tape.1.first().copied().unwrap_or(u64::MAX))
+    }
+
+    fn fire(&mut self) {
+        let now = self.next();
         self.now = now / US;
-        self.s.on_timer(&self.c, now, &mut self.tape);
+        if self.tape.1.remove(&now) {
+            self.s.on_alarm(&self.c, now, &mut self.tape);
+        } else {
+            self.s.on_timer(&self.c, now, &mut self.tape);
+        }
         self.note();
         self.s.audit();
-        self.now - before
     }
 
     /// Time left until the timer fires, us, if it is of kind `timer`.

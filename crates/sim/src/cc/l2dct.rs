@@ -1,0 +1,189 @@
+//! L2DCT (Munir et al., INFOCOM 2013): DCTCP that favours connections which have sent little, by a weight that falls with the bytes sent.
+
+use super::newreno::halve;
+use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Trigger, Window, dctcp};
+use forebay_param::{Entry, Kind, Param};
+use forebay_units::QueueLen;
+
+/// Parameters, from the registry entry.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Config {
+    marks: dctcp::Config,
+    min_cwnd: f64,
+    w_max: f64,
+    w_min: f64,
+    light: QueueLen,
+    heavy: QueueLen,
+}
+
+/// State of one connection.
+#[derive(Debug, Clone)]
+pub struct L2dct {
+    c: Config,
+    /// DCTCP's estimate of the marked fraction, unchanged.
+    marks: Dctcp,
+    /// Bytes sent so far. Never reset: a persistent connection counts as one flow (TRIM section 4).
+    sent: u64,
+    mss: u32,
+}
+
+impl L2dct {
+    pub(super) fn new(c: &Config) -> L2dct {
+        L2dct { c: *c, marks: Dctcp::new(&c.marks), sent: 0, mss: 1 }
+    }
+
+    /// w(bytes): `w_max` up to `light`, `w_min` from `heavy` on, linear between (TRIM section 4).
+    fn weight(&self) -> f64 {
+        let bytes = |q: QueueLen| match q {
+            QueueLen::Bytes(b) => b as f64,
+            // A public implementation counts segments.
+            QueueLen::Packets(n) => n as f64 * f64::from(self.mss),
+        };
+        let (light, heavy) = (bytes(self.c.light), bytes(self.c.heavy));
+        let sent = self.sent as f64;
+        if sent <= light {
+            self.c.w_max
+        } else if sent >= heavy {
+            self.c.w_min
+        } else {
+            self.c.w_max - (self.c.w_max - self.c.w_min) * (sent - light) / (heavy - light)
+        }
+    }
+}
+
+impl CongestionControl for L2dct {
+    fn in_ack_event(&mut self, w: &mut Window, ack: &Ack) {
+        self.marks.in_ack_event(w, ack);
+        self.sent = self.sent.max(ack.snd_nxt);
+        self.mss = ack.mss;
+    }
+
+    fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
+        // TRIM section 4: slow start as TCP; then cwnd += k / cwnd for each ACK, k = w / w_max.
+        let rest = if w.in_slow_start() { w.slow_start(ack.grow) } else { ack.grow };
+        if rest > 0.0 {
+            w.cwnd += self.weight() / self.c.w_max * rest / w.cwnd;
+        }
+    }
+
+    fn ssthresh(&mut self, w: &Window, trigger: Trigger) -> f64 {
+        match trigger {
+            // TRIM section 4: b = alpha^w, cwnd <- cwnd (1 - b / 2).
+            Trigger::Ecn => w.cwnd * (1.0 - dctcp::penalty(self.marks.alpha(), self.weight()) / 2.0),
+            // TRIM section 4: loss reaction as TCP.
+            Trigger::Loss | Trigger::Timeout => halve(w, trigger),
+        }
+        .max(self.c.min_cwnd)
+    }
+
+    fn loss_outweighs_marks(&self) -> bool {
+        // As in DCTCP (RFC 8257 section 3.5): marks cut by at most a half, usually by much less; a loss halves.
+        true
+    }
+
+    fn cwnd_event(&mut self, w: &mut Window, event: Event) {
+        self.marks.cwnd_event(w, event);
+    }
+
+    fn alpha(&self) -> f64 {
+        self.marks.alpha()
+    }
+}
+
+const fn p(key: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Param {
+    Param { key, kind, default: Some(default), doc }
+}
+
+pub(super) const ENTRY: LawEntry = LawEntry {
+    entry: Entry {
+        name: "l2dct",
+        summary: "DCTCP with weights that favour connections that have sent little (Munir et al. 2013)",
+        params: &[
+            p("g", Kind::Float(1e-6, 1.0), "0.0625", "weight of the newest marked fraction in alpha, as in dctcp"),
+            p("alpha", Kind::Float(0.0, 1.0), "1.0", "initial alpha, as in dctcp"),
+            p("min-cwnd", Kind::Float(1.0, 1000.0), "2.0", "floor of a reduction in segments"),
+            p("w-max", Kind::Float(1e-3, 1000.0), "2.5", "weight of a connection that has sent at most `light`"),
+            p("w-min", Kind::Float(1e-3, 1000.0), "0.125", "weight of a connection that has sent `heavy` or more"),
+            p("light", Kind::QueueLen, "200KB", "up to here the weight is `w-max`; in bytes, or in full segments (\"200pkt\")"),
+            p("heavy", Kind::QueueLen, "1MB", "from here on the weight is `w-min`; in bytes, or in full segments (\"1000pkt\")"),
+        ],
+    },
+    needs_marks: true,
+    ecn: "dctcp",
+    recovery: None,
+    adjust: None,
+    build: |v| {
+        LawConfig::L2dct(Config {
+            marks: dctcp::Config::paper(v.float("g"), v.float("alpha")),
+            min_cwnd: v.float("min-cwnd"),
+            w_max: v.float("w-max"),
+            w_min: v.float("w-min"),
+            light: v.queue_len("light"),
+            heavy: v.queue_len("heavy"),
+        })
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn law(light: &str, heavy: &str) -> L2dct {
+        L2dct::new(&Config {
+            marks: dctcp::Config::paper(1.0 / 16.0, 0.3),
+            min_cwnd: 2.0,
+            w_max: 2.5,
+            w_min: 0.125,
+            light: light.parse().unwrap(),
+            heavy: heavy.parse().unwrap(),
+        })
+    }
+
+    fn sent(l: &mut L2dct, bytes: u64) -> Window {
+        let mut w = Window { cwnd: 40.0, ssthresh: 30.0, flight: 40.0 };
+        let ack = Ack { snd_una: 0, snd_nxt: bytes, acked: 0, ..super::super::testing::ACK };
+        l.in_ack_event(&mut w, &ack);
+        l.cong_avoid(&mut w, &ack);
+        w
+    }
+
+    /// TRIM section 4: k runs from 1 down to 0.05, the cut from alpha^2.5 / 2 to alpha^0.125 / 2.
+    #[test]
+    fn weights_follow_the_bytes_sent() {
+        for (bytes, weight) in [(0, 2.5), (200_000, 2.5), (600_000, 1.3125), (1_000_000, 0.125), (90_000_000, 0.125)] {
+            let mut l = law("200KB", "1MB");
+            let w = sent(&mut l, bytes);
+            assert!((w.cwnd - (40.0 + weight / 2.5 / 40.0)).abs() < 1e-12, "{bytes}: {w:?}");
+            let cut = 1.0 - l.ssthresh(&Window { cwnd: 100.0, ..w }, Trigger::Ecn) / 100.0;
+            assert!((cut - 0.3f64.powf(weight) / 2.0).abs() < 1e-9, "{bytes}: {cut}");
+            assert_eq!(l.ssthresh(&w, Trigger::Loss), 20.0);
+        }
+    }
+
+    #[test]
+    fn counts_segments_and_never_forgets() {
+        let mut l = law("200pkt", "1000pkt");
+        sent(&mut l, 600 * 1460);
+        assert!((l.weight() - 1.3125).abs() < 1e-12);
+        // A timeout rolls the next byte back; what was sent was sent.
+        sent(&mut l, 0);
+        assert!((l.weight() - 1.3125).abs() < 1e-12);
+    }
+
+    #[test]
+    fn slow_start_is_not_weighted() {
+        let mut l = law("0KB", "1B");
+        let mut w = Window { cwnd: 10.0, ssthresh: 10.5, flight: 10.0 };
+        let ack = Ack { snd_nxt: 5_000_000, ..super::super::testing::ACK };
+        l.in_ack_event(&mut w, &ack);
+        l.cong_avoid(&mut w, &ack);
+        assert!((w.cwnd - (10.5 + 0.05 * 0.5 / 10.5)).abs() < 1e-12, "{w:?}");
+    }
+
+    #[test]
+    fn floor() {
+        let mut l = law("200KB", "1MB");
+        l.marks = Dctcp::new(&dctcp::Config::paper(0.0625, 1.0));
+        assert_eq!(l.ssthresh(&Window { cwnd: 3.0, ssthresh: 3.0, flight: 3.0 }, Trigger::Ecn), 2.0);
+    }
+}

@@ -1,0 +1,18 @@
+//! What the tests of several laws share.
+
+use super::Ack;
+
+/// An ACK for one segment that says nothing special.
+pub const ACK: Ack = Ack {
+    now: 0,
+    snd_una: 1460,
+    snd_nxt: 14_600,
+    acked: 1460,
+    delivered: 1460,
+    ece: false,
+    grow: 1.0,
+    rtt: None,
+    srtt: 0,
+    min_rtt: 0,
+    mss: 1460,
+};

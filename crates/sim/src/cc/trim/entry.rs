@@ -1,0 +1,161 @@
+//! Parameters of TCP-TRIM; every ambiguity of its text is one.
+
+use super::threshold::Policy;
+use crate::cc::{LawConfig, LawEntry};
+use forebay_param::{Entry, Kind, Param, Values};
+use forebay_units::{QueueLen, Rate};
+
+/// Parameters, from the registry entry.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Config {
+    pub(super) alpha: f64,
+    pub(super) min_cwnd: f64,
+    pub(super) rate: Option<Rate>,
+    pub(super) buffer: Option<QueueLen>,
+    pub(super) policy: Policy,
+    pub(super) guard: f64,
+    pub(super) cut: Cut,
+    pub(super) gap_in_flight: bool,
+    pub(super) ssthresh: Ssthresh,
+    pub(super) slow_start: bool,
+    pub(super) seed: Seed,
+    /// Wait before probing (AD).
+    pub(super) ad: bool,
+    /// Wait after probing (AS).
+    pub(super) wait_after: bool,
+    pub(super) at_start: bool,
+}
+
+/// How often an RTT above K cuts (TRIM A1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// On every such ACK.
+    PerAck,
+    /// Once per round trip.
+    PerRtt,
+    /// On every such ACK, but by no more than a half per round trip.
+    PerAckCapped,
+}
+
+/// Which reductions set the slow start threshold (TRIM A2), each including those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+pub enum Ssthresh {
+    None,
+    /// Cuts above K.
+    Cut,
+    /// Late probes.
+    Late,
+    /// Windows tuned by probes.
+    All,
+}
+
+/// Where the estimate of the RTT on the empty path starts (TRIM A13).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seed {
+    IdleData,
+    Handshake,
+    HandshakeRaw,
+    FirstSample,
+}
+
+const fn p(key: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Param {
+    Param { key, kind, default: Some(default), doc }
+}
+
+pub(in crate::cc) const ENTRY: LawEntry = LawEntry {
+    entry: Entry {
+        name: "trim",
+        summary: "TCP-TRIM: probes after gaps, and keeps the RTT near a threshold; no marks needed",
+        params: &[
+            p("alpha", Kind::Float(1e-3, 1.0), "0.25", "weight of a new sample in the smoothed RTT, which is also the gap"),
+            p(
+                "min-cwnd",
+                Kind::Float(1.0, 1000.0),
+                "2.0",
+                "floor of every TRIM reduction, and the window while probing, in segments",
+            ),
+            p("rate", Kind::Rate, "", "C: rate of the bottleneck. Default: of the narrowest link of the connection's path"),
+            p("buffer", Kind::QueueLen, "", "B: buffer of the bottleneck. Default: of the narrowest link of the path"),
+            p("k-policy", Kind::Choice(&["lower", "mid", "upper"]), "lower", "where K lies in its interval (Eq. 26)"),
+            p("k", Kind::Time, "", "K itself, instead of `k-policy`"),
+            p("k-guard", Kind::Float(0.0, 1e6), "3.0", "K is at least this many packet times above the RTT of the empty path"),
+            p(
+                "cut-mode",
+                Kind::Choice(&["per-ack", "per-rtt", "per-ack-capped"]),
+                "per-ack",
+                "an RTT above K cuts on every ACK, once per round trip, or on every ACK but by no more than a half per round trip",
+            ),
+            p(
+                "gap-scope",
+                Kind::Choice(&["any", "idle"]),
+                "any",
+                "a gap before any new segment starts an episode, or only one with nothing unacknowledged",
+            ),
+            p(
+                "ssthresh-on-trim",
+                Kind::Choice(&["all", "late", "cut", "none"]),
+                "all",
+                "reductions that set ssthresh: all; cuts above K and late probes; cuts above K; none",
+            ),
+            p("slow-start", Kind::Bool, "true", "slow start below ssthresh; false: additive growth only"),
+            p(
+                "min-rtt-seed",
+                Kind::Choice(&["idle-data", "handshake", "handshake-raw", "first-sample"]),
+                "idle-data",
+                "where the smallest RTT starts: a full data packet and its ACK on the empty path; the handshake's RTT plus what it \
+                 lacks against that; the handshake's RTT; the first sample of data",
+            ),
+            p(
+                "at",
+                Kind::Choice(&["off", "on", "ad", "as"]),
+                "off",
+                "asynchronous timer: random waits before probing (AD) and after (AS), both, or one of them",
+            ),
+            p("at-start", Kind::Bool, "true", "with AD, also wait before the first segment of a connection"),
+        ],
+    },
+    needs_marks: false,
+    ecn: "off",
+    recovery: None,
+    adjust: None,
+    build: |v| LawConfig::Trim(build(v)),
+};
+
+fn build(v: &Values) -> Config {
+    let at = v.text("at");
+    Config {
+        alpha: v.float("alpha"),
+        min_cwnd: v.float("min-cwnd"),
+        rate: v.opt_rate("rate"),
+        buffer: v.opt_queue_len("buffer"),
+        policy: match (v.opt_time("k"), v.text("k-policy").as_str()) {
+            (Some(k), _) => Policy::Explicit(k.0 as f64),
+            (None, "mid") => Policy::Mid,
+            (None, "upper") => Policy::Upper,
+            _ => Policy::Lower,
+        },
+        guard: v.float("k-guard"),
+        cut: match v.text("cut-mode").as_str() {
+            "per-rtt" => Cut::PerRtt,
+            "per-ack-capped" => Cut::PerAckCapped,
+            _ => Cut::PerAck,
+        },
+        gap_in_flight: v.text("gap-scope") == "any",
+        ssthresh: match v.text("ssthresh-on-trim").as_str() {
+            "none" => Ssthresh::None,
+            "cut" => Ssthresh::Cut,
+            "late" => Ssthresh::Late,
+            _ => Ssthresh::All,
+        },
+        slow_start: v.bool("slow-start"),
+        seed: match v.text("min-rtt-seed").as_str() {
+            "handshake" => Seed::Handshake,
+            "handshake-raw" => Seed::HandshakeRaw,
+            "first-sample" => Seed::FirstSample,
+            _ => Seed::IdleData,
+        },
+        ad: matches!(at.as_str(), "on" | "ad"),
+        wait_after: matches!(at.as_str(), "on" | "as"),
+        at_start: v.bool("at-start"),
+    }
+}

@@ -1,0 +1,217 @@
+//! TCP-TRIM (its own text, read as the notes A1 to A27 of the specification recommend): after a gap two probes decide how much of the old
+//! window is used again (`probe`); during transfer the RTT is kept near a threshold K (`threshold`). Losses are Reno's.
+
+mod entry;
+mod probe;
+#[cfg(test)]
+mod tests;
+mod threshold;
+
+pub use entry::Config;
+pub(super) use entry::ENTRY;
+
+use super::newreno::halve;
+use super::{Ack, CongestionControl, Event, Opportunity, Path, Trigger, Window};
+use entry::{Cut, Seed, Ssthresh};
+use forebay_units::QueueLen;
+use probe::Episode;
+use threshold::threshold;
+
+/// State of one connection. Times in ps, windows in segments.
+#[derive(Debug, Clone)]
+pub struct Trim {
+    c: Config,
+    path: Option<Path>,
+    /// `smooth_RTT`, unset before the first sample.
+    smooth: Option<f64>,
+    /// `min_RTT`: estimate of D.
+    min_rtt: u64,
+    rtt_max: u64,
+    k: f64,
+    episode: Episode,
+    /// In fast recovery.
+    recovering: bool,
+    /// The ACK being worked on may enlarge the window.
+    may_grow: bool,
+    /// Stream offset at which a new round trip begins, and the window when the present one began.
+    round_end: u64,
+    round_cwnd: f64,
+}
+
+impl Trim {
+    pub(super) fn new(c: &Config) -> Trim {
+        Trim {
+            c: *c,
+            path: None,
+            smooth: None,
+            min_rtt: u64::MAX,
+            rtt_max: 0,
+            // TRIM 2.2: infinite before the first sample.
+            k: f64::INFINITY,
+            episode: Episode::default(),
+            recovering: false,
+            may_grow: false,
+            round_end: 0,
+            round_cwnd: 0.0,
+        }
+    }
+
+    /// C, packets per ps; `None` if nobody said (TRIM A11: an end host cannot learn it).
+    fn capacity(&self) -> Option<f64> {
+        self.path.as_ref().map(|p| p.rate * 1e-12)
+    }
+
+    /// Lowers the estimate of the RTT without queueing, and K with it (TRIM row 16: it never rises).
+    fn learn_min(&mut self, rtt: u64) {
+        if rtt < self.min_rtt {
+            self.min_rtt = rtt;
+            if let Some(p) = &self.path {
+                self.k = threshold(self.c.policy, p.rate * 1e-12, rtt as f64, p.buffer, self.c.guard);
+            }
+        }
+    }
+
+    /// Forgets the estimate, for a new route (TRIM row 16); the next sample starts it anew.
+    pub fn forget_min(&mut self) {
+        self.min_rtt = u64::MAX;
+        self.k = f64::INFINITY;
+    }
+
+    /// K now, ps; infinite while unknown.
+    pub fn k(&self) -> f64 {
+        self.k
+    }
+
+    /// The reaction to an RTT above K (TRIM Eq. 2 and 3).
+    fn cut(&mut self, w: &mut Window, rtt: f64, ack: &Ack) {
+        let new_round = ack.snd_una > self.round_end;
+        if new_round {
+            self.round_end = ack.snd_nxt;
+            self.round_cwnd = w.cwnd;
+        }
+        let ep = (rtt - self.k) / rtt;
+        // TRIM A1: nothing in the printed algorithm limits cuts to one per round trip; parts of the prose do.
+        let floor = match self.c.cut {
+            Cut::PerAck => self.c.min_cwnd,
+            Cut::PerRtt if !new_round => return,
+            Cut::PerRtt => self.c.min_cwnd,
+            Cut::PerAckCapped => self.c.min_cwnd.max(self.round_cwnd / 2.0),
+        };
+        // The window of 1 after a timeout stays 1 (TRIM row 6): no reduction enlarges.
+        w.cwnd = (w.cwnd * (1.0 - ep / 2.0)).max(floor).min(w.cwnd);
+        if self.c.ssthresh >= Ssthresh::Cut {
+            w.ssthresh = w.cwnd.max(2.0);
+        }
+    }
+}
+
+impl CongestionControl for Trim {
+    fn path(&mut self, mut path: Path) {
+        if let Some(rate) = self.c.rate {
+            path.rate = rate.0 as f64 / (8.0 * path.packet);
+        }
+        path.buffer = match self.c.buffer {
+            None => path.buffer,
+            Some(QueueLen::Packets(n)) => n as f64,
+            Some(QueueLen::Bytes(b)) => (b as f64 / path.packet).floor(),
+        };
+        let idle = path.idle_rtt;
+        self.path = Some(path);
+        if self.c.seed == Seed::IdleData {
+            self.learn_min(idle);
+        }
+    }
+
+    fn in_ack_event(&mut self, _w: &mut Window, ack: &Ack) {
+        // TRIM row 5 has no sample of retransmitted segments, as Karn; the timestamps of RFC 7323 tell which transmission was
+        // acknowledged, and stacks without them take no such sample.
+        let Some(rtt) = ack.rtt else { return };
+        // TRIM 2.4 (a), A6: the first sample starts it; updated first, compared later.
+        self.smooth = Some(match self.smooth {
+            None => rtt as f64,
+            Some(old) => (1.0 - self.c.alpha) * old + self.c.alpha * rtt as f64,
+        });
+        self.rtt_max = self.rtt_max.max(rtt);
+        self.learn_min(rtt);
+    }
+
+    fn pkts_acked(&mut self, w: &mut Window, ack: &Ack) {
+        self.may_grow = false;
+        // TRIM row 19: no cut during recovery.
+        if self.recovering {
+            return;
+        }
+        if self.suspended() {
+            // TRIM A14: no growth on ACKs of probes, nor on older ones meanwhile.
+            return self.take_probes(ack);
+        }
+        match ack.rtt {
+            Some(rtt) if rtt as f64 > self.k => self.cut(w, rtt as f64, ack),
+            _ => self.may_grow = true,
+        }
+    }
+
+    fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
+        if !self.may_grow {
+        } else if self.c.slow_start {
+            // TRIM 2.4 (e): slow start is retained.
+            w.reno(ack.grow);
+        } else {
+            w.cwnd += ack.grow / w.cwnd;
+        }
+    }
+
+    fn ssthresh(&mut self, w: &Window, trigger: Trigger) -> f64 {
+        if trigger != Trigger::Ecn {
+            self.discard();
+        }
+        halve(w, trigger)
+    }
+
+    fn loss_outweighs_marks(&self) -> bool {
+        // TRIM knows no marks; if a scenario has them, a halving answers mark and loss alike, once per window.
+        false
+    }
+
+    fn cwnd_event(&mut self, _w: &mut Window, event: Event) {
+        match event {
+            Event::Established { rtt: Some(rtt) } => {
+                self.rtt_max = self.rtt_max.max(rtt);
+                // TRIM A13: SYNs are small; the difference is their serialisation against that of data.
+                let lacks = self.path.as_ref().map_or(0, |p| p.handshake_lacks);
+                match self.c.seed {
+                    Seed::Handshake => self.learn_min(rtt + lacks),
+                    Seed::HandshakeRaw => self.learn_min(rtt),
+                    Seed::IdleData | Seed::FirstSample => {}
+                }
+            }
+            Event::Recovery => {
+                self.recovering = true;
+                self.discard();
+            }
+            Event::Timeout { .. } => {
+                self.recovering = false;
+                self.discard();
+            }
+            Event::Complete => self.recovering = false,
+            Event::Established { rtt: None } | Event::Write { .. } | Event::TxStart { .. } | Event::Restart => {}
+        }
+    }
+
+    fn undo_cwnd(&mut self, w: &Window, prior: f64) -> f64 {
+        self.recovering = false;
+        w.cwnd.max(prior)
+    }
+
+    fn may_send(&mut self, w: &mut Window, at: &Opportunity) -> u64 {
+        self.gate(w, at)
+    }
+
+    fn sent(&mut self, from: u64, to: u64, at: &Opportunity) {
+        self.note_probes(from, to, at);
+    }
+
+    fn due(&self) -> u64 {
+        self.episode.due
+    }
+}

@@ -1,0 +1,51 @@
+//! What laws may be told of the path of a connection: how fast it is when empty, and its narrowest link.
+
+use super::core::Core;
+use crate::cc::{CongestionControl, Path};
+use crate::config::{Network, PortConfig, TcpConfig};
+use crate::topology::Fib;
+use forebay_sampling::Rng;
+use forebay_units::{NodeId, QueueLen};
+
+/// The path from host `src` to host `dst` and back, for data with ECMP hash `forth` and ACKs with `back`. `rng` is the law's.
+pub fn empty_path(
+    network: &Network,
+    fib: &Fib,
+    src: NodeId,
+    dst: NodeId,
+    (forth, back): (u16, u16),
+    c: &TcpConfig,
+    rng: Rng,
+) -> Path {
+    let ports = |from, to, hash: u16| {
+        let path = fib.path(network, from, to, u32::from(hash));
+        path.into_iter().map(|p| &network.ports[p as usize])
+    };
+    let (full, small) = (u64::from(c.mss + c.header), u64::from(c.ack_size));
+    let time = |p: &PortConfig, bytes: u64| p.delay.0 + p.rate.tx_time(bytes).0;
+    let data: u64 = ports(src, dst, forth).map(|p| time(p, full)).sum();
+    let syn: u64 = ports(src, dst, forth).map(|p| time(p, small)).sum();
+    let ack: u64 = ports(dst, src, back).map(|p| time(p, small)).sum();
+    let packets = |p: &PortConfig| match p.buffer {
+        None => f64::INFINITY,
+        Some(QueueLen::Packets(n)) => n as f64,
+        // TRIM section 5: buffers in bytes are converted by floor(bytes / packet size).
+        Some(QueueLen::Bytes(b)) => (b / full) as f64,
+    };
+    let narrowest = ports(src, dst, forth).map(|p| p.rate.0).min().unwrap_or(1);
+    let buffer = ports(src, dst, forth).filter(|p| p.rate.0 == narrowest).map(packets).fold(f64::INFINITY, f64::min);
+    // A SYN may be longer than the smallest data packets of an odd configuration.
+    let handshake_lacks = data.saturating_sub(syn);
+    Path { idle_rtt: data + ack, handshake_lacks, packet: full as f64, rate: narrowest as f64 / (8 * full) as f64, buffer, rng }
+}
+
+impl Core {
+    /// Tells the law of connection `slot` about its path; `back` is the ECMP hash of its ACKs.
+    pub(super) fn describe_path(&mut self, slot: u32, back: u16) {
+        let s = &self.streams[slot];
+        let sender = &mut self.senders[slot];
+        let c = &self.tcp[u32::from(sender.group)];
+        let rng = Rng::stream(self.seed, &[0x7A, s.conn_id]);
+        sender.law.path(empty_path(&self.network, self.fabric.fib(), s.src, s.dst, (s.hash, back), c, rng));
+    }
+}
