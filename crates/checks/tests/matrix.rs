@@ -46,6 +46,9 @@ fn workload_text(kind: &str) -> &'static str {
         "requests" => {
             "clients = \"all\"\nservers = \"all\"\npattern = \"permutation\"\nresponse = { log-uniform = [\"100B\", \"50KB\"] }\nthink = { uniform = [\"0s\", \"90us\"] }\ncount = 4"
         }
+        "queries" => {
+            "aggregators = \"all\"\nworkers = \"all\"\nfan-out = 2\nresponse = { uniform = [\"1KB\", \"20KB\"] }\njitter = \"40us\"\ncount = 3"
+        }
         "replay" => "file = \"../crates/checks/tests/data/flows.csv\"",
         other => panic!("no small example of the workload `{other}`: add one"),
     }

@@ -275,3 +275,88 @@ fn a_round_that_the_end_cuts_off_is_unfinished() {
     let q = &o.report.queries[o.report.queries.len() - 1];
     assert!(q.fan_in < 3 && q.end_ps == u64::MAX, "{q:?}");
 }
+
+/// Partition and aggregate in turn: all workers but the aggregator itself, each query after the one before.
+#[test]
+fn aggregators_ask_everyone_and_wait() {
+    let o = one(
+        &format!(
+            "{RACKS}kind = \"queries\"\naggregators = [\"h0\", \"h5\"]\nworkers = \"all\"\ntotal = \"1MB\"\ngap = \"300us\"\ncount = 4\n\
+             jitter = \"100us\"\nrequest-latency = \"25us\"\nstart = \"1ms\"\ndeadline = \"9ms\"\n"
+        ),
+        &[],
+    );
+    assert_eq!((o.report.queries.len(), o.report.flows.len()), (8, 88));
+    for aggregator in [0, 5] {
+        let queries: Vec<_> = o
+            .report
+            .queries
+            .iter()
+            .filter(|q| o.report.flows.iter().any(|f| f.query_id == q.query_id && f.dst == aggregator))
+            .collect();
+        assert_eq!((queries.len(), queries[0].start_ps), (4, 1_000 * US));
+        assert!(queries.windows(2).all(|w| w[1].start_ps == w[0].end_ps + 300 * US));
+        for q in queries {
+            let answers: Vec<_> = o.report.flows.iter().filter(|f| f.query_id == q.query_id).collect();
+            let workers: std::collections::BTreeSet<_> = answers.iter().map(|f| f.src).collect();
+            assert_eq!(workers, (0..12).filter(|h| *h != aggregator).collect());
+            assert!(
+                answers.iter().all(|f| f.dst == aggregator && f.size_bytes == 90_910 && f.deadline_ps == q.start_ps + 9_000 * US)
+            );
+            let delays: Vec<u64> = answers.iter().map(|f| f.start_ps - q.start_ps).collect();
+            assert!(delays.iter().all(|d| (25 * US..=125 * US).contains(d)));
+            assert!(delays.iter().max().unwrap() - delays.iter().min().unwrap() > 30 * US);
+            assert_eq!((q.fan_in, q.bytes, q.end_ps), (11, 1_000_010, answers.iter().map(|f| f.end_ps).max().unwrap()));
+        }
+    }
+}
+
+/// An open loop: the asked rate, random sets of workers, queries that overlap.
+#[test]
+fn queries_as_a_poisson_process() {
+    let o = one(
+        &format!(
+            "{RACKS}kind = \"queries\"\nfan-out = 3\nresponse = {{ uniform = [\"2KB\", \"80KB\"] }}\nrate = 400.0\nstop = \"200ms\"\n"
+        ),
+        &["transport.rto-min=5ms"],
+    );
+    // 12 hosts, 400 queries a second each, 0.2 s: five standard deviations.
+    let n = o.report.queries.len() as f64;
+    assert!((n - 960.0).abs() < 5.0 * 960_f64.sqrt(), "{n}");
+    assert!(o.report.queries.iter().all(|q| q.fan_in == 3 && q.end_ps != u64::MAX && q.start_ps < 200_000 * US));
+    let mut pairs = std::collections::BTreeMap::new();
+    for q in &o.report.queries {
+        let answers: Vec<_> = o.report.flows.iter().filter(|f| f.query_id == q.query_id).collect();
+        let workers: std::collections::BTreeSet<_> = answers.iter().map(|f| f.src).collect();
+        assert!(workers.len() == 3 && answers.iter().all(|f| f.src != f.dst && f.dst == answers[0].dst));
+        answers.iter().for_each(|f| *pairs.entry((f.src, f.dst)).or_insert(0.0) += 1.0);
+    }
+    // Each of 132 ordered pairs is as likely as the others: chi-squared with 131 degrees of freedom, mean 131, deviation 16.
+    let mean = 3.0 * n / 132.0;
+    let chi: f64 = pairs.values().map(|c: &f64| (c - mean).powi(2) / mean).sum();
+    assert!(pairs.len() == 132 && chi < 131.0 + 5.0 * 16.2, "{} {chi}", pairs.len());
+    let of = |host: u32| o.report.flows.iter().filter(move |f| f.dst == host).map(|f| f.query_id);
+    let overlap = (0..12).flat_map(of).any(|id| {
+        let q = &o.report.queries[id as usize];
+        let dst = |id: u64| o.report.flows.iter().find(|f| f.query_id == id).map(|f| f.dst);
+        o.report.queries.iter().any(|p| p.start_ps > q.start_ps && p.start_ps < q.end_ps && dst(p.query_id) == dst(q.query_id))
+    });
+    assert!(overlap);
+}
+
+/// A query that asks all senders at once is a round of `incast`, to the packet.
+#[test]
+fn queries_of_all_senders_are_incast() {
+    let text = |kind: &str| {
+        let topology = "[topology]\nkind = \"many-to-one\"\nsenders = 9\naccess = { rate = \"1Gbps\", delay = \"20us\" }\n\
+                        bottleneck = { rate = \"1Gbps\", delay = \"20us\", buffer = \"20pkt\" }\n[transport]\nrto-min = \"10ms\"\n";
+        format!(
+            "{topology}[[workload]]\nkind = \"{kind}\"\ntotal = \"900KB\"\n{} = 5\n",
+            if kind == "incast" { "rounds" } else { "count" }
+        )
+    };
+    let (queries, incast) = (one(&text("queries"), &[]), one(&text("incast"), &[]));
+    assert!(incast.drops() > 0);
+    assert_eq!(queries.report.fingerprint, incast.report.fingerprint);
+    assert_eq!(queries.report.queries, incast.report.queries);
+}

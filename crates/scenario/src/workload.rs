@@ -156,6 +156,7 @@ impl Draft<'_> {
                 (trains.is_none() && last.is_none(), pairs.iter().any(|p| p.0 == p.1))
             }
             WorkloadKind::Requests { pairs, count, .. } => (count.is_none(), pairs.iter().any(|p| p.0 == p.1)),
+            WorkloadKind::Queries { count, stop, .. } => (count.is_none() && stop.is_none(), false),
             WorkloadKind::Replay { flows } => {
                 let mean = flows.iter().map(|f| f.bytes as f64).sum::<f64>() / (flows.len() as f64).max(1.0);
                 cx.note(format!("{}: {} flows, mean {} B", self.class, flows.len(), grouped(mean)));

@@ -319,11 +319,54 @@ pub enum WorkloadKind {
         /// When a response should have arrived, counted from the request.
         deadline: Option<Deadline>,
     },
+    /// Partition and aggregate: aggregators ask workers at once and wait for all answers.
+    Queries {
+        /// Asking hosts.
+        aggregators: Vec<NodeId>,
+        /// Answering hosts; a persistent connection from each to each aggregator but itself.
+        workers: Vec<NodeId>,
+        /// Workers asked in a query.
+        fan_out: u32,
+        /// Sizes of answers.
+        response: ResponseSize,
+        /// When an aggregator asks.
+        arrival: Arrival,
+        /// Queries of each aggregator; `None`: no limit.
+        count: Option<u32>,
+        /// Queries begin here.
+        start: Time,
+        /// No query begins from here on.
+        stop: Option<Time>,
+        /// One-way latency of a request; `None`: propagation and serialisation of an ACK-sized packet on the empty path.
+        request_latency: Option<Time>,
+        /// Random delay of each request, uniform in 0..=jitter.
+        jitter: Time,
+        /// When an answer should have arrived, counted from the request.
+        deadline: Option<Deadline>,
+    },
     /// A given list of flows, each on a new connection.
     Replay {
         /// Sorted by start.
         flows: Vec<ReplayFlow>,
     },
+}
+
+/// Sizes of the answers to a query.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ResponseSize {
+    /// Each drawn from this distribution.
+    Each(SizeDist),
+    /// This many bytes divided equally, rounded up.
+    Shared(u64),
+}
+
+/// When queries of an aggregator begin.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Arrival {
+    /// As a Poisson process of this many per second.
+    Rate(f64),
+    /// This long after the completion of the one before.
+    Gap(TimeDist),
 }
 
 /// Size of the last train on a connection.

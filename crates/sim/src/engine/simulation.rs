@@ -216,7 +216,9 @@ fn lookahead(config: &SimConfig) -> u64 {
         |p: &crate::config::PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)).0 } else { p.delay.0 };
     let links = config.network.ports.iter().map(link).min().unwrap_or(1);
     let requests = config.workloads.iter().filter_map(|w| match &w.kind {
-        WorkloadKind::Incast { request_latency, .. } => request_latency.map(|l| l.0),
+        WorkloadKind::Incast { request_latency, .. } | WorkloadKind::Queries { request_latency, .. } => {
+            request_latency.map(|l| l.0)
+        }
         _ => None,
     });
     // Keys of gathered packets hold 40 bits of time inside a window.

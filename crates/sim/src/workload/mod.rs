@@ -12,6 +12,7 @@ mod long;
 mod on_off;
 mod pairs;
 mod poisson;
+mod queries;
 mod replay;
 mod requests;
 #[cfg(test)]
@@ -50,7 +51,7 @@ pub struct WorkloadEntry {
 
 /// All workloads, in the order `forebay list` shows them.
 pub const REGISTRY: &[WorkloadEntry] =
-    &[long::ENTRY, incast::ENTRY, poisson::ENTRY, on_off::ENTRY, requests::ENTRY, replay::ENTRY];
+    &[long::ENTRY, incast::ENTRY, poisson::ENTRY, on_off::ENTRY, requests::ENTRY, queries::ENTRY, replay::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static WorkloadEntry> {

@@ -4,6 +4,7 @@ mod arrivals;
 mod incast;
 mod long;
 mod on_off;
+mod queries;
 mod requests;
 
 use super::core::{Core, Notice};
@@ -22,6 +23,8 @@ pub enum App {
     OnOff(on_off::OnOff),
     /// Requests and responses.
     Requests(requests::Requests),
+    /// Partition and aggregate.
+    Queries(queries::Queries),
 }
 
 /// Forwards a call to the application in the enum.
@@ -33,6 +36,7 @@ macro_rules! each {
             App::Arrivals($app) => $call,
             App::OnOff($app) => $call,
             App::Requests($app) => $call,
+            App::Queries($app) => $call,
         }
     };
 }
@@ -50,6 +54,7 @@ impl App {
             }
             WorkloadKind::OnOff { .. } => App::OnOff(on_off::OnOff::new(w, &rng)),
             WorkloadKind::Requests { .. } => App::Requests(requests::Requests::new(w, &rng)),
+            WorkloadKind::Queries { .. } => App::Queries(queries::Queries::new(w, &rng)),
         }
     }
 
