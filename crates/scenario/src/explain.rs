@@ -85,6 +85,10 @@ fn traffic(kind: &WorkloadKind) -> String {
             let (asking, of) = (count(aggregators.len(), "aggregator"), count(workers.len(), "worker"));
             format!("{asking}, {often}, {} to {fan_out} of {of}: {size}", times(n, "queries each"))
         }
+        WorkloadKind::Udp { pairs, datagram, rate, periods, .. } => {
+            let when = if periods.is_some() { " on and off" } else { "" };
+            format!("{} of {rate} each{when}, in packets of {}", count(pairs.len(), "source"), Bytes(datagram.wire.into()))
+        }
         WorkloadKind::Replay { flows } => format!("{} of a list", count(flows.len(), "flow")),
     }
 }

@@ -12,9 +12,9 @@ use crate::source::At;
 use crate::topology::build_error;
 use crate::transport::Transports;
 use forebay_param::{Entry, Values};
-use forebay_sim::config::{Network, Workload, WorkloadKind};
+use forebay_sim::config::{Group, Network, Workload, WorkloadKind};
 use forebay_sim::workload::{self, Context, WorkloadEntry};
-use forebay_units::Time;
+use forebay_units::{QueueLen, Time};
 use serde_json::{Map, Value as Json};
 
 /// Most `[[workload]]` tables of one file.
@@ -94,6 +94,11 @@ impl Draft<'_> {
         &self.class
     }
 
+    /// Whether its flows use a transport.
+    pub fn uses_transport(&self) -> bool {
+        self.entry.transport
+    }
+
     /// The workload as the echo shows it.
     pub fn echo(&self) -> Json {
         Json::Object(self.echo.clone())
@@ -101,12 +106,48 @@ impl Draft<'_> {
 
     /// Builds the traffic on `network` with the transports of one variant.
     pub fn build(&self, cx: &mut Cx, network: &Network, duration: Option<Time>, transports: &Transports) -> Option<Workload> {
+        if !self.entry.transport {
+            return self.build_datagrams(cx, network, duration, transports);
+        }
         let group = self.group(cx, transports)?;
         let context = Context { network, tcp: &transports.groups.get(group)?.tcp, duration };
         match (self.entry.build)(&self.values, &context) {
             Ok(kind) => {
                 self.check(cx, &kind, duration)?;
                 Some(Workload { class: self.class.clone(), group, kind })
+            }
+            Err(e) => {
+                build_error(cx, &e, self.table, self.kind_at);
+                None
+            }
+        }
+    }
+
+    /// As [`Draft::build`], for traffic that uses no transport: it gets a group behind those of the scenario.
+    fn build_datagrams(
+        &self,
+        cx: &mut Cx,
+        network: &Network,
+        duration: Option<Time>,
+        transports: &Transports,
+    ) -> Option<Workload> {
+        let (kind, name) = (self.entry.entry.name, Group::DATAGRAMS);
+        if let Some(item) = self.transport {
+            cx.sink.error(item.key_at, format!("the workload `{kind}` uses no transport"), "has no meaning", None);
+            return None;
+        }
+        if transports.groups.iter().any(|g| g.name == name) {
+            let help = Some("give that group another name".to_owned());
+            let message =
+                format!("a transport group is called `{name}`, as the results call the traffic of the workload `{kind}`");
+            cx.sink.error(self.kind_at, message, "the results would mix both", help);
+            return None;
+        }
+        let context = Context { network, tcp: &transports.groups.first()?.tcp, duration };
+        match (self.entry.build)(&self.values, &context) {
+            Ok(kind) => {
+                self.check(cx, &kind, duration)?;
+                Some(Workload { class: self.class.clone(), group: transports.groups.len(), kind })
             }
             Err(e) => {
                 build_error(cx, &e, self.table, self.kind_at);
@@ -156,6 +197,16 @@ impl Draft<'_> {
                 (trains.is_none() && last.is_none(), pairs.iter().any(|p| p.0 == p.1))
             }
             WorkloadKind::Requests { pairs, count, .. } => (count.is_none(), pairs.iter().any(|p| p.0 == p.1)),
+            WorkloadKind::Udp { pairs, datagram, stop, .. } => {
+                let wire = u64::from(datagram.wire);
+                if cx.buffers.iter().any(|site| matches!(site.len, QueueLen::Bytes(n) if n < wire)) {
+                    let message =
+                        format!("a packet of the workload `{}` has {wire} B, more than a buffer of [topology]", self.class);
+                    cx.sink.error(self.kind_at, message, "does not fit", None);
+                    return None;
+                }
+                (stop.is_none(), pairs.iter().any(|p| p.0 == p.1))
+            }
             WorkloadKind::Queries { count, stop, .. } => (count.is_none() && stop.is_none(), false),
             WorkloadKind::Replay { flows } => {
                 let mean = flows.iter().map(|f| f.bytes as f64).sum::<f64>() / (flows.len() as f64).max(1.0);

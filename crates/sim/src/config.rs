@@ -2,6 +2,7 @@
 
 use crate::cc::LawConfig;
 use crate::shim::ShimConfig;
+use crate::tcp::datagram::Datagram;
 use forebay_queues::{Queue, SharedBuffer};
 use forebay_sampling::{SizeDist, TimeDist};
 use forebay_units::{NodeId, PortId, QueueLen, Rate, Time};
@@ -71,6 +72,18 @@ pub struct Group {
     pub name: String,
     /// Stack and law.
     pub tcp: TcpConfig,
+}
+
+impl Group {
+    /// What sources of datagrams are reported under. `like` is any transport of the scenario, for what is not TCP's alone.
+    pub fn datagrams(like: &TcpConfig) -> Group {
+        let law = LawConfig::NewReno(Default::default());
+        let tcp = TcpConfig { law, recovery: Recovery::NewReno, ecn: Ecn::Off, shims: Vec::new(), ..like.clone() };
+        Group { name: Group::DATAGRAMS.into(), tcp }
+    }
+
+    /// Name of [`Group::datagrams`].
+    pub const DATAGRAMS: &str = "udp";
 }
 
 /// How losses are found and repaired.
@@ -343,6 +356,25 @@ pub enum WorkloadKind {
         jitter: Time,
         /// When an answer should have arrived, counted from the request.
         deadline: Option<Deadline>,
+    },
+    /// Datagrams at a rate, never answered.
+    Udp {
+        /// (source, destination).
+        pairs: Vec<(NodeId, NodeId)>,
+        /// The packets.
+        datagram: Datagram,
+        /// Rate of each source on the wire.
+        rate: Rate,
+        /// Each packet is late by a random time, uniform in 0..=packet_jitter.
+        packet_jitter: Time,
+        /// Lengths of the periods in which a source sends and of the pauses; `None`: it sends all the time.
+        periods: Option<(TimeDist, TimeDist)>,
+        /// First packet.
+        start: Time,
+        /// Each source starts later by a random time, uniform in 0..=jitter.
+        jitter: Time,
+        /// No packet from here on; `None`: the end of simulated time.
+        stop: Option<Time>,
     },
     /// A given list of flows, each on a new connection.
     Replay {

@@ -278,11 +278,11 @@ impl Core {
         path.iter().map(|&p| &self.network.ports[p as usize]).map(|p| p.delay.0 + p.rate.tx_time(size).0).sum()
     }
 
-    /// Payload acknowledged so far, per transport.
+    /// Payload acknowledged so far (of datagrams: received), per transport.
     pub fn acked_by_group(&self) -> Vec<u64> {
         let mut acked = self.closed_acked.clone();
-        for (sender, _) in self.senders.iter().zip(self.streams.iter()).filter(|s| s.1.live) {
-            acked[usize::from(sender.group)] += sender.una.min(sender.written);
+        for conn in (0..self.streams.len() as u32).filter(|c| self.streams[*c].live) {
+            acked[usize::from(self.senders[conn].group)] += self.arrived(conn);
         }
         acked
     }
@@ -324,7 +324,7 @@ impl Core {
     }
 
     /// A connection slot for `spec`, not yet open.
-    fn allot(&mut self, spec: OpenSpec) -> u32 {
+    pub(super) fn allot(&mut self, spec: OpenSpec) -> u32 {
         let conn_id = self.next_conn;
         self.next_conn += 1;
         let c = &self.tcp[spec.group as u32];

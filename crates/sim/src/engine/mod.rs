@@ -10,5 +10,6 @@ pub mod stream;
 pub mod wheel;
 
 mod audit;
+mod datagrams;
 mod deliver;
 mod report;

@@ -211,7 +211,12 @@ impl Simulation {
 /// The shortest time in which one node can affect another: the smallest link delay (where a link has none, the time to send the
 /// smallest packet), or a shorter request latency.
 fn lookahead(config: &SimConfig) -> u64 {
-    let smallest = config.groups.iter().map(|g| g.tcp.ack_size.min(g.tcp.header + 1)).min().unwrap_or(40);
+    let segments = config.groups.iter().map(|g| g.tcp.ack_size.min(g.tcp.header + 1));
+    let datagrams = config.workloads.iter().filter_map(|w| match &w.kind {
+        WorkloadKind::Udp { datagram, .. } => Some(u32::from(datagram.wire)),
+        _ => None,
+    });
+    let smallest = segments.chain(datagrams).min().unwrap_or(40);
     let link =
         |p: &crate::config::PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)).0 } else { p.delay.0 };
     let links = config.network.ports.iter().map(link).min().unwrap_or(1);

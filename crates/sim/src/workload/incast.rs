@@ -45,6 +45,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             QUERY_DEADLINE,
         ],
     },
+    transport: true,
     build,
 };
 

@@ -77,6 +77,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             DEADLINE_UP_TO,
         ],
     },
+    transport: true,
     build,
 };
 

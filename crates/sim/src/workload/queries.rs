@@ -66,6 +66,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             DEADLINE_UP_TO,
         ],
     },
+    transport: true,
     build,
 };
 

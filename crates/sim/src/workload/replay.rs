@@ -28,6 +28,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             ),
         ],
     },
+    transport: true,
     build,
 };
 

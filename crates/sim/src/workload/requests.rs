@@ -37,6 +37,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             DEADLINE_UP_TO,
         ],
     },
+    transport: true,
     build,
 };
 

@@ -6,6 +6,7 @@ mod long;
 mod on_off;
 mod queries;
 mod requests;
+mod udp;
 
 use super::core::{Core, Notice};
 use crate::config::{SimConfig, WorkloadKind};
@@ -23,6 +24,8 @@ pub enum App {
     OnOff(on_off::OnOff),
     /// Requests and responses.
     Requests(requests::Requests),
+    /// Datagrams at a rate.
+    Udp(udp::Udp),
     /// Partition and aggregate.
     Queries(queries::Queries),
 }
@@ -37,6 +40,7 @@ macro_rules! each {
             App::OnOff($app) => $call,
             App::Requests($app) => $call,
             App::Queries($app) => $call,
+            App::Udp($app) => $call,
         }
     };
 }
@@ -54,6 +58,7 @@ impl App {
             }
             WorkloadKind::OnOff { .. } => App::OnOff(on_off::OnOff::new(w, &rng)),
             WorkloadKind::Requests { .. } => App::Requests(requests::Requests::new(w, &rng)),
+            WorkloadKind::Udp { .. } => App::Udp(udp::Udp::new(w, &rng)),
             WorkloadKind::Queries { .. } => App::Queries(queries::Queries::new(w, &rng)),
         }
     }
