@@ -111,7 +111,7 @@ fn on_and_off() {
 }
 
 fn by_source(o: &Outcome) -> Vec<u64> {
-    o.report.flows.iter().map(lost).collect()
+    (0..2).map(|src| o.report.flows.iter().filter(|f| f.src == src).map(lost).sum()).collect()
 }
 
 /// Queues with classes look at the packets' class; queues that mark, at whether they may.
