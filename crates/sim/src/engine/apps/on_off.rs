@@ -3,7 +3,7 @@
 
 use super::super::core::{Core, First, Job, Notice, OpenSpec};
 use super::super::hosts::Wake;
-use crate::config::{Deadline, LastTrain, Workload, WorkloadKind};
+use crate::config::{Assign, Deadline, LastTrain, Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist, TimeDist, split};
 
 /// Bit of a tag that stands for the last train.
@@ -12,6 +12,7 @@ const LAST: u64 = 1 << 63;
 struct Source {
     src: u32,
     dst: u32,
+    group: usize,
     conn: u32,
     left: u32,
     /// Bytes written so far.
@@ -32,7 +33,7 @@ pub struct OnOff {
     jitter: u64,
     last: Option<(u64, LastTrain)>,
     deadline: Option<Deadline>,
-    group: usize,
+    transport: Assign,
     /// Trains still to be written, where their number is known: `u64::MAX` when there is no end.
     left: u64,
     total: u64,
@@ -54,7 +55,7 @@ impl OnOff {
                 pieces.reverse();
                 pieces
             });
-            Source { src, dst, conn: 0, left, written: 0, pieces, rng }
+            Source { src, dst, group: 0, conn: 0, left, written: 0, pieces, rng }
         };
         let each = u64::from(trains.unwrap_or(0)) + u64::from(last.is_some());
         let total = each * pairs.len() as u64;
@@ -68,7 +69,7 @@ impl OnOff {
             jitter: jitter.0,
             last: last.map(|(t, b)| (t.0, b)),
             deadline: *deadline,
-            group: w.group,
+            transport: w.transport.clone(),
             left: if total > 0 { total } else { u64::MAX },
             total: if trains.is_some() { total } else { 0 },
         }
@@ -76,6 +77,8 @@ impl OnOff {
 
     pub(super) fn start(&mut self, core: &mut Core, id: u32) {
         for i in 0..self.sources.len() {
+            // All trains of a source have the same transport, also on new connections.
+            self.sources[i].group = self.transport.pick(self.sources[i].src);
             let spec = self.spec(id, i, First::Nothing);
             if !self.fresh {
                 self.sources[i].conn = core.connect(0, spec);
@@ -92,8 +95,8 @@ impl OnOff {
     }
 
     fn spec(&self, app: u32, i: usize, first: First) -> OpenSpec {
-        let Source { src, dst, .. } = self.sources[i];
-        OpenSpec { src, dst, group: self.group, app, tag: i as u64, first }
+        let Source { src, dst, group, .. } = self.sources[i];
+        OpenSpec { src, dst, group, app, tag: i as u64, first }
     }
 
     fn job(&self, now: u64, bytes: u64) -> Job {

@@ -6,7 +6,7 @@
 
 use super::super::core::{Core, First, Job, Notice, OpenSpec, QueryStart};
 use super::super::hosts::Wake;
-use crate::config::{Arrival, Deadline, ResponseSize, Workload, WorkloadKind};
+use crate::config::{Arrival, Assign, Deadline, ResponseSize, Workload, WorkloadKind};
 use forebay_sampling::Rng;
 
 /// Bit of a tag that stands for an aggregator's own timer.
@@ -52,7 +52,7 @@ pub struct Queries {
     latency: Option<u64>,
     jitter: u64,
     deadline: Option<Deadline>,
-    group: usize,
+    transport: Assign,
     /// Answers asked for and not yet begun, by tag; free places are in `free`.
     answers: Vec<Answer>,
     free: Vec<u32>,
@@ -95,7 +95,7 @@ impl Queries {
             latency: request_latency.map(|l| l.0),
             jitter: jitter.0,
             deadline: *deadline,
-            group: w.group,
+            transport: w.transport.clone(),
             answers: Vec::new(),
             free: Vec::new(),
             pending: 0,
@@ -108,9 +108,10 @@ impl Queries {
             let a = &mut self.aggregators[i];
             for link in &mut a.links {
                 let first = First::Nothing;
-                let spec = OpenSpec { src: link.worker, dst: a.host, group: self.group, app: id, tag: i as u64, first };
+                let group = self.transport.pick(link.worker);
+                let spec = OpenSpec { src: link.worker, dst: a.host, group, app: id, tag: i as u64, first };
                 link.conn = core.connect(0, spec);
-                link.latency = self.latency.unwrap_or_else(|| core.small_packet_latency(a.host, link.worker, self.group));
+                link.latency = self.latency.unwrap_or_else(|| core.small_packet_latency(a.host, link.worker, group));
             }
             let first = match &self.arrival {
                 Arrival::Rate(per_sec) => self.start.saturating_add((a.rng.exponential() * 1e12 / per_sec) as u64),

@@ -2,7 +2,7 @@
 
 use super::super::core::{Core, First, Notice, OpenSpec};
 use super::super::hosts::Wake;
-use crate::config::{Workload, WorkloadKind};
+use crate::config::{Assign, Workload, WorkloadKind};
 use crate::tcp::datagram::Datagram;
 use forebay_sampling::{Rng, TimeDist};
 
@@ -29,7 +29,7 @@ pub struct Udp {
     start: u64,
     jitter: u64,
     stop: u64,
-    group: usize,
+    transport: Assign,
     /// Sources that will send again.
     running: usize,
 }
@@ -52,7 +52,7 @@ impl Udp {
             start: start.0,
             jitter: jitter.0,
             stop: stop.map_or(u64::MAX, |t| t.0),
-            group: w.group,
+            transport: w.transport.clone(),
             running: pairs.len(),
         }
     }
@@ -60,7 +60,8 @@ impl Udp {
     pub(super) fn start(&mut self, core: &mut Core, id: u32) {
         for i in 0..self.sources.len() {
             let s = &mut self.sources[i];
-            let spec = OpenSpec { src: s.src, dst: s.dst, group: self.group, app: id, tag: i as u64, first: First::Nothing };
+            let group = self.transport.pick(s.src);
+            let spec = OpenSpec { src: s.src, dst: s.dst, group, app: id, tag: i as u64, first: First::Nothing };
             s.conn = core.source(spec, self.datagram);
             s.due = self.start + if self.jitter > 0 { s.rng.below(self.jitter + 1) } else { 0 };
             if let Some((on, _)) = &self.periods {
