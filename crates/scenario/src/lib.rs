@@ -17,6 +17,7 @@ mod hosts;
 mod link;
 mod load;
 mod members;
+mod mixture;
 mod names;
 mod observe;
 mod resolve;

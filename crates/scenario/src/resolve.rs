@@ -14,7 +14,7 @@ use crate::transport::{Transports, transports};
 use crate::value;
 use crate::workload;
 use forebay_queues::{Marking, QueueEntry};
-use forebay_sim::config::{Ecn, SimConfig};
+use forebay_sim::config::{Ecn, Group, SimConfig};
 use forebay_units::{QueueLen, Time};
 use serde_json::{Map, Value as Json};
 
@@ -127,7 +127,12 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         if traffic.len() < drafts.len() {
             continue;
         }
-        for (i, g) in t.groups.iter().enumerate() {
+        let mut groups = t.groups.clone();
+        if drafts.iter().any(|d| !d.uses_transport()) {
+            groups.push(Group::datagrams(&groups.first()?.tcp));
+        }
+        let tcp = drafts.iter().any(|d| d.uses_transport());
+        for (i, g) in t.groups.iter().enumerate().filter(|_| tcp || t.named) {
             if !traffic.iter().any(|w| w.transport.uses(i, &w.kind)) {
                 cx.note(format!("the transport group `{}` is not used by any workload", g.name));
             }
@@ -146,15 +151,8 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         echo.insert("observe".into(), observe_echo);
         variants.push(Variant {
             label: t.label.clone(),
-            transports: t.groups.iter().map(|g| g.name.clone()).collect(),
-            config: SimConfig {
-                seed,
-                duration,
-                network: built.network.clone(),
-                groups: t.groups.clone(),
-                workloads: traffic,
-                observe,
-            },
+            transports: groups.iter().map(|g| g.name.clone()).collect(),
+            config: SimConfig { seed, duration, network: built.network.clone(), groups, workloads: traffic, observe },
             echo: Json::Object(echo),
             port_names: port_names(&built.network),
             node_names: built.network.nodes.iter().map(|n| n.name.clone()).collect(),

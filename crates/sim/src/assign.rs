@@ -104,8 +104,11 @@ impl WorkloadKind {
     /// Every host that sends on a connection of this workload; hosts can come several times.
     pub fn each_sender(&self, mut see: impl FnMut(NodeId)) {
         match self {
-            WorkloadKind::Long { pairs, .. } | WorkloadKind::OnOff { pairs, .. } => pairs.iter().for_each(|p| see(p.0)),
+            WorkloadKind::Long { pairs, .. } | WorkloadKind::OnOff { pairs, .. } | WorkloadKind::Udp { pairs, .. } => {
+                pairs.iter().for_each(|p| see(p.0))
+            }
             WorkloadKind::Incast { senders: from, .. } | WorkloadKind::Poisson { from, .. } => from.iter().for_each(|&h| see(h)),
+            WorkloadKind::Queries { workers, .. } => workers.iter().for_each(|&h| see(h)),
             // A request and its response are messages of two connections.
             WorkloadKind::Requests { pairs, .. } => pairs.iter().for_each(|&(client, server)| {
                 see(client);

@@ -73,6 +73,19 @@ impl Job {
     pub const ENDLESS: Job = Job { bytes: None, query: u64::MAX, deadline: u64::MAX };
 }
 
+/// A barrier round or a request that an application has begun.
+#[derive(Debug, Clone, Copy)]
+pub struct QueryStart {
+    /// The number its messages carry.
+    pub query: u64,
+    /// When it began, ps.
+    pub start: u64,
+    /// Application.
+    pub app: u32,
+    /// Messages that belong to it.
+    pub parts: u32,
+}
+
 /// What a connection's application writes when it opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum First {
@@ -107,6 +120,8 @@ pub struct Core {
     /// Identities and messages by slot.
     pub streams: Arena<Stream>,
     pub(super) free: Vec<u32>,
+    /// Connections that applications asked for in this window.
+    asked: Vec<(u64, OpenSpec)>,
     conn_rng: Rng,
     pub(super) seed: u64,
     next_conn: u64,
@@ -122,8 +137,8 @@ pub struct Core {
     pub notices: Vec<Notice>,
     /// Finished messages.
     pub flows: Vec<FlowRow>,
-    /// Queries begun: (number, start in ps, workload).
-    pub query_starts: Vec<(u64, u64, u32)>,
+    /// Queries begun.
+    pub query_starts: Vec<QueryStart>,
     /// Samples of senders.
     pub tcp_rows: Vec<TcpRow>,
     /// Per application: index of its workload.
@@ -256,6 +271,7 @@ impl Core {
             receivers: Arena::new(Vec::new()),
             streams: Arena::new(Vec::new()),
             free: Vec::new(),
+            asked: Vec::new(),
             conn_rng: Rng::stream(seed, &[0xC0]),
             seed,
             next_conn: 0,
@@ -305,11 +321,11 @@ impl Core {
         path.iter().map(|&p| &self.network.ports[p as usize]).map(|p| p.delay.0 + p.rate.tx_time(size).0).sum()
     }
 
-    /// Payload acknowledged so far, per transport.
+    /// Payload acknowledged so far (of datagrams: received), per transport.
     pub fn acked_by_group(&self) -> Vec<u64> {
         let mut acked = self.closed_acked.clone();
-        for (sender, _) in self.senders.iter().zip(self.streams.iter()).filter(|s| s.1.live) {
-            acked[usize::from(sender.group)] += sender.una.min(sender.written);
+        for conn in (0..self.streams.len() as u32).filter(|c| self.streams[*c].live) {
+            acked[usize::from(self.senders[conn].group)] += self.arrived(conn);
         }
         acked
     }
@@ -318,13 +334,48 @@ impl Core {
     pub fn begin_measuring(&mut self) {
         self.measuring = true;
         for conn in 0..self.streams.len() as u32 {
-            let sender = &self.senders[conn];
-            self.streams[conn].acked_before = sender.una.min(sender.written);
+            self.streams[conn].acked_before = self.arrived(conn);
         }
     }
 
     /// Prepares a connection that opens at `time`. Only called between windows: slots are shared by all hosts.
     pub fn connect(&mut self, time: u64, spec: OpenSpec) -> u32 {
+        let slot = self.allot(spec);
+        self.wake(spec.src, spec.src, time, Wake::Open { conn: slot });
+        slot
+    }
+
+    /// The earliest time at which a connection that is asked for now can open: the start of the next window.
+    pub fn soonest(&self) -> u64 {
+        self.fabric.wheel.end
+    }
+
+    /// Asks for a connection that opens at `time`, not before [`Core::soonest`]. For applications inside a window.
+    pub fn ask(&mut self, time: u64, spec: OpenSpec) {
+        debug_assert!(time >= self.soonest(), "slots are handed out between windows");
+        self.asked.push((time, spec));
+    }
+
+    /// Prepares the connections that were asked for in the window that has ended, in an order that does not depend on who asked first.
+    #[inline]
+    pub(super) fn grant(&mut self) {
+        if !self.asked.is_empty() {
+            self.grant_all();
+        }
+    }
+
+    #[inline(never)]
+    fn grant_all(&mut self) {
+        let mut asked = std::mem::take(&mut self.asked);
+        asked.sort_by_key(|(time, spec)| (*time, spec.src, spec.app, spec.tag));
+        for (time, spec) in asked.drain(..) {
+            self.connect(time, spec);
+        }
+        self.asked = asked;
+    }
+
+    /// A connection slot for `spec`, not yet open.
+    pub(super) fn allot(&mut self, spec: OpenSpec) -> u32 {
         let conn_id = self.next_conn;
         self.next_conn += 1;
         let c = &self.tcp[spec.group as u32];
@@ -375,7 +426,6 @@ impl Core {
         }
         self.live += 1;
         self.peak_live = self.peak_live.max(self.live);
-        self.wake(spec.src, spec.src, time, Wake::Open { conn: slot });
         slot
     }
 

@@ -173,12 +173,13 @@ impl Core {
 
     /// Appends the row of the oldest message of `conn`; `acked` is when it was acknowledged, if it was.
     pub(super) fn emit_row(&mut self, conn: u32, acked: Option<u64>) {
+        let arrived = self.arrived(conn);
         let (s, sender) = (&mut self.streams[conn], &self.senders[conn]);
         let Some(&m) = s.messages.front() else { return };
         let stats = &sender.stats;
         s.retx_before += stats.segs_retx;
         let size = if m.end == u64::MAX { 0 } else { m.end - m.begin };
-        let acked_end = sender.una.min(sender.written).min(m.end);
+        let acked_end = arrived.min(m.end);
         let measured_from = s.acked_before.max(m.begin);
         let (src, dst, hash) = (s.src, s.dst, s.hash);
         let mut row = FlowRow {

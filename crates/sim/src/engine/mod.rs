@@ -12,5 +12,6 @@ pub mod wheel;
 
 mod audit;
 mod below;
+mod datagrams;
 mod deliver;
 mod report;

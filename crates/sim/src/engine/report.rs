@@ -1,5 +1,6 @@
 //! From the final state of a simulation to the rows of the result tables.
 
+use super::core::QueryStart;
 use super::simulation::Simulation;
 use crate::observe::{FlowRow, PortRow, QueryRow};
 use crate::run::Report;
@@ -61,12 +62,12 @@ impl Simulation {
     /// Queries from the messages that belong to them; renumbers both by start.
     fn queries(&mut self, flows: &mut [FlowRow]) -> Vec<QueryRow> {
         let mut starts = std::mem::take(&mut self.core.query_starts);
-        starts.sort_by_key(|s| (s.1, s.0));
-        let number: BTreeMap<u64, usize> = starts.iter().enumerate().map(|(i, s)| (s.0, i)).collect();
-        let row = |(i, &(_, start_ps, app)): (usize, &(u64, u64, u32))| QueryRow {
+        starts.sort_by_key(|s| (s.start, s.query));
+        let number: BTreeMap<u64, usize> = starts.iter().enumerate().map(|(i, s)| (s.query, i)).collect();
+        let row = |(i, s): (usize, &QueryStart)| QueryRow {
             query_id: i as u64,
-            workload: self.core.app_workload[app as usize],
-            start_ps,
+            workload: self.core.app_workload[s.app as usize],
+            start_ps: s.start,
             end_ps: 0,
             fan_in: 0,
             bytes: 0,
@@ -88,7 +89,8 @@ impl Simulation {
             q.rtos_max = q.rtos_max.max(flow.rtos);
             q.syn_rtos += flow.syn_rtos;
         }
-        for q in rows.iter_mut().filter(|q| q.fan_in == 0) {
+        // Some of its messages were never written: it is not complete, although those that were may be.
+        for (q, _) in rows.iter_mut().zip(&starts).filter(|(q, s)| q.fan_in < s.parts) {
             q.end_ps = u64::MAX;
         }
         rows

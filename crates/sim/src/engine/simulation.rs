@@ -96,6 +96,7 @@ impl Simulation {
                 }
             }
             self.window();
+            self.core.grant();
             self.core.lossy |= self.core.any_drop;
             if self.activations >= looked + ACTIVATIONS_PER_LOOK {
                 looked = self.activations;
@@ -212,12 +213,19 @@ impl Simulation {
 /// The shortest time in which one node can affect another: the smallest link delay (where a link has none, the time to send the
 /// smallest packet), or a shorter request latency.
 fn lookahead(config: &SimConfig) -> u64 {
-    let smallest = config.groups.iter().map(|g| g.tcp.ack_size.min(g.tcp.header + 1)).min().unwrap_or(40);
+    let segments = config.groups.iter().map(|g| g.tcp.ack_size.min(g.tcp.header + 1));
+    let datagrams = config.workloads.iter().filter_map(|w| match &w.kind {
+        WorkloadKind::Udp { datagram, .. } => Some(u32::from(datagram.wire)),
+        _ => None,
+    });
+    let smallest = segments.chain(datagrams).min().unwrap_or(40);
     let link =
         |p: &crate::config::PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)).0 } else { p.delay.0 };
     let links = config.network.ports.iter().map(link).min().unwrap_or(1);
     let requests = config.workloads.iter().filter_map(|w| match &w.kind {
-        WorkloadKind::Incast { request_latency, .. } => request_latency.map(|l| l.0),
+        WorkloadKind::Incast { request_latency, .. } | WorkloadKind::Queries { request_latency, .. } => {
+            request_latency.map(|l| l.0)
+        }
         _ => None,
     });
     // Keys of gathered packets hold 40 bits of time inside a window.

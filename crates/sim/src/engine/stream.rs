@@ -47,6 +47,8 @@ pub struct Stream {
     pub live: bool,
     /// What is written when it opens.
     pub first: First,
+    /// A source of datagrams: there is no TCP on this connection.
+    pub datagrams: bool,
     /// Packets of this connection dropped in the network.
     pub dropped: u64,
     /// Next time of a `tcp` series row; `u64::MAX` for none.

@@ -1,8 +1,8 @@
 //! Closed loop: a client's request travels as data to the server, which answers; the client thinks and asks again.
 
-use super::super::core::{Core, First, Job, Notice, OpenSpec};
+use super::super::core::{Core, First, Job, Notice, OpenSpec, QueryStart};
 use super::super::hosts::Wake;
-use crate::config::{Assign, Workload, WorkloadKind};
+use crate::config::{Assign, Deadline, Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist, TimeDist};
 
 /// Bit of a connection's tag that stands for the direction from server to client.
@@ -16,6 +16,8 @@ struct Pair {
     down: u32,
     left: u32,
     asked: u64,
+    /// When it asked last, ps.
+    asked_at: u64,
     client_rng: Rng,
     server_rng: Rng,
 }
@@ -27,6 +29,7 @@ pub struct Requests {
     response: SizeDist,
     think: TimeDist,
     start: u64,
+    deadline: Option<Deadline>,
     transport: Assign,
     /// Requests still to be sent; `u64::MAX` for no end.
     left: u64,
@@ -37,7 +40,7 @@ pub struct Requests {
 
 impl Requests {
     pub(super) fn new(w: &Workload, rng: &dyn Fn(u64) -> Rng) -> Requests {
-        let WorkloadKind::Requests { pairs, request, response, think, count, start } = &w.kind else {
+        let WorkloadKind::Requests { pairs, request, response, think, count, start, deadline } = &w.kind else {
             unreachable!("kind checked by the caller")
         };
         let pair = |(i, &(client, server)): (usize, &(u32, u32))| Pair {
@@ -47,6 +50,7 @@ impl Requests {
             down: 0,
             left: count.unwrap_or(u32::MAX),
             asked: 0,
+            asked_at: 0,
             client_rng: rng(2 * i as u64),
             server_rng: rng(2 * i as u64 + 1),
         };
@@ -57,6 +61,7 @@ impl Requests {
             response: response.clone(),
             think: think.clone(),
             start: start.0,
+            deadline: *deadline,
             transport: w.transport.clone(),
             left,
             total: if left == u64::MAX { 0 } else { 2 * left },
@@ -84,7 +89,8 @@ impl Requests {
         self.waiting += 1;
         let query = u64::from(id) << 56 | tag << 36 | p.asked;
         p.asked += 1;
-        core.query_starts.push((query, now, id));
+        p.asked_at = now;
+        core.query_starts.push(QueryStart { query, start: now, app: id, parts: 2 });
         let bytes = self.request.sample(&mut p.client_rng);
         core.write(p.up, now, Job { query, ..Job::of(bytes) });
     }
@@ -96,7 +102,8 @@ impl Requests {
         let p = &mut self.pairs[i];
         if tag & ANSWER == 0 {
             let bytes = self.response.sample(&mut p.server_rng);
-            return core.write(p.down, now, Job { query: message.query, ..Job::of(bytes) });
+            let deadline = Deadline::due(self.deadline, p.asked_at, bytes);
+            return core.write(p.down, now, Job { query: message.query, deadline, ..Job::of(bytes) });
         }
         self.waiting -= 1;
         if p.left > 0 {
