@@ -5,6 +5,9 @@ mod common;
 use common::{VALID, marking_law, resolve, resolve_with};
 use forebay_scenario::{Errors, load};
 
+/// The queue of the valid scenario.
+const STEP: &str = "{ kind = \"dctcp-step\", k = \"20pkt\" }";
+
 /// Line of the error whose rendering contains all of `parts`.
 fn line_of(errors: &Errors, parts: &[&str]) -> Option<usize> {
     let found = errors.list().iter().find(|e| parts.iter().all(|p| e.render().contains(p)))?;
@@ -52,6 +55,25 @@ fn one_change_one_error() {
         ("\"dctcp-step\"", "\"dctp-step\"", &["did you mean `dctcp-step`"], 9),
         ("{ kind = \"dctcp-step\", k = \"20pkt\" }", "\"dctcp-step\"", &["needs the key `k`", "marking threshold"], 9),
         ("k = \"20pkt\"", "k = \"20pkt\", z = 1", &["unknown key `z` in the queue `dctcp-step`"], 9),
+        (STEP, "{ kind = \"red\", min = \"30pkt\", max = \"20pkt\" }", &["`max` 20pkt must be above `min` = 30pkt"], 9),
+        (STEP, "{ kind = \"red\", min = \"30pkt\", max = \"60KB\" }", &["both be packets or both bytes"], 9),
+        (STEP, "{ kind = \"red\", min = \"30pkt\", max = \"101pkt\" }", &["`max` = 101pkt is above the buffer"], 9),
+        (STEP, "{ kind = \"choke-multi\", min = \"30pkt\", max = \"60pkt\", m = 100 }", &["`m` 100 samples", "below 100"], 9),
+        (STEP, "{ kind = \"strict-priority\", queues = 9 }", &["`queues` is 9", "2 to 8"], 9),
+        (STEP, "{ kind = \"strict-priority\", map = [0, 1] }", &["`map` has 2 entries", "classes 0 to 7"], 9),
+        (STEP, "{ kind = \"strict-priority\", map = [0, 1, 2, 3, 4, 5, 6, 9] }", &["is 9", "0 to 7"], 9),
+        (STEP, "{ kind = \"strict-priority\", queues = 2, map = [0, 0, 0, 0, 0, 0, 1, 2] }", &["names queue 2"], 9),
+        (STEP, "{ kind = \"strict-priority\", map = 3 }", &["must be a list"], 9),
+        (
+            STEP,
+            "{ kind = \"strict-priority\", limits = [\"200pkt\"] }",
+            &["`limits` 200pkt is never reached", "at most 100pkt"],
+            9,
+        ),
+        (STEP, "{ kind = \"strict-priority\", limits = [\"0pkt\"] }", &["limit of zero"], 9),
+        (STEP, "{ kind = \"strict-priority\", k-of = \"queue\" }", &["`k` is not set"], 9),
+        (STEP, "{ kind = \"strict-priority\", k = \"101pkt\" }", &["`k` = 101pkt is above the buffer"], 9),
+        (STEP, "{ kind = \"protect\", reserve = \"30KB\" }", &["`reserve` 30KB and the buffer of 100pkt", "same unit"], 9),
         ("\"ns2\"", "\"ns3\"", &["`stack` `ns3` does not exist", "did you mean `ns2`"], 11),
         ("cc = \"newreno\"", "cc = \"newren\"", &["did you mean `newreno`"], 12),
         ("cc = \"newreno\"", "cc = []", &["lists 0 laws"], 12),

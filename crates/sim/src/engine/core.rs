@@ -178,7 +178,7 @@ impl Wire for Nic<'_> {
     #[inline(never)]
     fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
         let late = self.late();
-        self.fabric.enqueue::<true>(self.host.nic, self.now, late, &packet, sack, |_| {});
+        self.fabric.send(self.host.nic, self.now, late, &packet, sack, |_| {});
     }
 
     fn alarm(&mut self, conn: u32, generation: u8, time: u64) {
@@ -190,7 +190,7 @@ impl Wire for Nic<'_> {
     #[inline(always)]
     fn emit_from(&mut self, template: &Packet, fill: impl FnOnce(&mut Packet)) {
         let late = self.late();
-        self.fabric.enqueue::<true>(self.host.nic, self.now, late, template, None, fill);
+        self.fabric.send(self.host.nic, self.now, late, template, None, fill);
     }
 }
 
