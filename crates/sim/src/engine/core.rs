@@ -403,6 +403,8 @@ impl Core {
         let stream = &mut self.streams[slot];
         let mut messages = std::mem::take(&mut stream.messages);
         messages.clear();
+        // Most connections have one message at a time; growing from nothing would make room for four.
+        messages.reserve_exact(1);
         *stream = Stream {
             messages,
             conn_id,
