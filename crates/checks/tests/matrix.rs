@@ -124,8 +124,16 @@ fn every_queue_on_every_topology() {
     for t in topology::REGISTRY {
         for queue in forebay_queues::REGISTRY {
             for shared in ["", "[topology.shared-buffer]\ntotal = \"80KB\"\nalpha = 0.7\n"] {
+                // Classes and ranks for queues that look at them.
+                let shim = match (queue.entry.name, shared.is_empty()) {
+                    ("pfabric", _) => "shim = \"srpt\"\n",
+                    (_, true) => "shim = \"prin\"\n",
+                    (_, false) => {
+                        "shim = { kind = \"pias\", demote = [\"3KB\", \"6KB\", \"12KB\", \"24KB\", \"48KB\", \"96KB\", \"150KB\"] }\n"
+                    }
+                };
                 let text = format!(
-                    "{}{shared}[transport]\necn = \"classic\"\nrto-min = \"5ms\"\nrto-initial = \"10ms\"\n\
+                    "{}{shared}[transport]\n{shim}ecn = \"classic\"\nrto-min = \"5ms\"\nrto-initial = \"10ms\"\n\
                      [[workload]]\nkind = \"poisson\"\nfrom = \"all\"\nto = \"all\"\nsizes = {{ uniform = [\"1B\", \"200KB\"] }}\n\
                      load = 0.9\nflows = 60\n",
                     topology_text(t.entry.name, queue.example)
