@@ -91,15 +91,12 @@ const SCENARIOS: &[(&str, &[&str])] = &[
         &["transport.shim=prin", "transport.cc=dctcp", "topology.bottleneck.queue={ kind = \"pushout\", k = \"10pkt\" }"],
     ),
     ("pfabric", &["transport.shim=srpt", "topology.bottleneck.queue=pfabric"]),
-];
-
-const RED: &str = "topology.bottleneck.queue={ kind = \"red\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }";
     ("latched-echo", &["transport.cc=dctcp", "transport.echo=latched"]),
     ("prin", &["transport.shim=prin", "topology.bottleneck.queue=protect"]),
     ("prin-strict", &["transport.shim={ kind = \"prin\", tail-reorder-wait = \"400us\" }", STRICT]),
     ("prin-linux", &["transport.stack=linux", "transport.shim={ kind = \"prin\", ssthresh = \"cap\" }", STRICT]),
     ("pias", &["transport.cc=dctcp", "transport.shim={ kind = \"pias\", demote = [\"20KB\", \"40KB\"] }", STRICT]),
-    ("pfabric", &["transport.cc=pfabric", "topology.bottleneck.queue=pfabric"]),
+    ("pfabric-law", &["transport.cc=pfabric", "topology.bottleneck.queue=pfabric"]),
     (
         "pfabric-probes",
         &[
@@ -111,6 +108,8 @@ const RED: &str = "topology.bottleneck.queue={ kind = \"red\", min = \"4pkt\", m
     ),
     ("ictcp", &["transport.shim=ictcp", "topology.bottleneck.queue=drop-tail"]),
 ];
+
+const RED: &str = "topology.bottleneck.queue={ kind = \"red\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }";
 
 /// Strict priority with marks.
 const STRICT: &str = "topology.bottleneck.queue={ kind = \"strict-priority\", queues = 4, k = \"10pkt\" }";
