@@ -91,12 +91,13 @@ const SCENARIOS: &[(&str, &[&str])] = &[
         &["transport.shim=prin", "transport.cc=dctcp", "topology.bottleneck.queue={ kind = \"pushout\", k = \"10pkt\" }"],
     ),
     ("pfabric-queue", &["transport.shim=srpt", "topology.bottleneck.queue=pfabric"]),
+    ("pfabric", &["transport.shim=srpt", "topology.bottleneck.queue=pfabric"]),
     ("latched-echo", &["transport.cc=dctcp", "transport.echo=latched"]),
     ("prin", &["transport.shim=prin", "topology.bottleneck.queue=protect"]),
     ("prin-strict", &["transport.shim={ kind = \"prin\", tail-reorder-wait = \"400us\" }", STRICT]),
     ("prin-linux", &["transport.stack=linux", "transport.shim={ kind = \"prin\", ssthresh = \"cap\" }", STRICT]),
     ("pias", &["transport.cc=dctcp", "transport.shim={ kind = \"pias\", demote = [\"20KB\", \"40KB\"] }", STRICT]),
-    ("pfabric", &["transport.cc=pfabric", "topology.bottleneck.queue=pfabric"]),
+    ("pfabric-law", &["transport.cc=pfabric", "topology.bottleneck.queue=pfabric"]),
     (
         "pfabric-probes",
         &[

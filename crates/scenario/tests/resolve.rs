@@ -302,6 +302,23 @@ fn laws_bring_their_own_stack_keys_and_shims() {
     assert_eq!(r.variants[1].echo["transport"]["rto-min"], "1ms");
 }
 
+/// Of two laws that differ in a parameter of their shim, the names say so; a shim that a law brings is in the echo.
+#[test]
+fn shims_are_named_and_echoed() {
+    let text = common::VALID.replace(
+        "cc = \"newreno\"",
+        "cc = [\"newreno\", { kind = \"newreno\", shim = \"prin\" }, { kind = \"newreno\", shim = { kind = \"prin\", halve = false } }, \"pfabric\", { kind = \"pfabric\", shim = \"none\" }]",
+    );
+    let r = common::resolve(&text).unwrap();
+    let labels: Vec<&str> = r.variants.iter().map(|v| v.label.as_str()).collect();
+    let expected = ["newreno", "newreno+prin halve=true", "newreno+prin halve=false", "pfabric", "pfabric shim=none"];
+    assert_eq!(labels, expected);
+    let echo = |i: usize| &r.variants[i].echo["transport"];
+    assert_eq!((&echo(3)["shim"], &echo(3)["dup-thresh"], &echo(3)["rto-rule"]), (&"srpt".into(), &0.into(), &"fixed".into()));
+    assert_eq!((&echo(4)["shim"], echo(0).get("shim")), (&"none".into(), None));
+    assert_eq!((&echo(0)["echo"], &echo(0)["probe-after"]), (&"exact".into(), &0.into()));
+}
+
 /// A key would be ambiguous in a law's table if the law had a parameter of the same name.
 #[test]
 fn no_law_parameter_is_called_like_a_key_of_transport() {

@@ -49,14 +49,15 @@ impl Core {
     #[inline(always)]
     pub(super) fn deliver_data(&mut self, node: u32, p: &Packet) {
         let (now, conn) = (p.arrival, p.conn);
-        self.hosts[node].note(now, p);
-        if self.receivers[conn].generation() != p.generation() {
-            return self.deliver_data_through(node, p);
-        }
         if self.steering {
             self.steer(node, p);
         }
-        let (host, receiver) = (&mut self.hosts[node], &mut self.receivers[conn]);
+        let host = &mut self.hosts[node];
+        host.note(now, p);
+        let receiver = &mut self.receivers[conn];
+        if receiver.generation() != p.generation() {
+            return self.deliver_data_through(node, p);
+        }
         let mut nic = Nic { fabric: &mut self.fabric, host, now, jitter: 0 };
         receiver.on_packet(&self.tcp[u32::from(receiver.group)], now, p, &mut nic);
         self.data_done(node, conn, now);
