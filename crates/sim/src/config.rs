@@ -1,5 +1,6 @@
 //! What the engine runs: plain data, produced by the scenario crate, which has checked it.
 
+pub use crate::assign::Assign;
 use crate::cc::LawConfig;
 use crate::shim::ShimConfig;
 use forebay_queues::{Queue, SharedBuffer};
@@ -211,13 +212,13 @@ pub struct Load {
     pub reference_bps: u64,
 }
 
-/// One traffic source of the scenario. All flows of it use transport `group`.
+/// One traffic source of the scenario.
 #[derive(Debug, Clone)]
 pub struct Workload {
     /// Name in the results (`class` column).
     pub class: String,
-    /// Index into [`SimConfig::groups`].
-    pub group: usize,
+    /// Which of [`SimConfig::groups`] each connection uses.
+    pub transport: Assign,
     /// What it does.
     pub kind: WorkloadKind,
 }

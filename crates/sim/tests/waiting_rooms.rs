@@ -52,8 +52,8 @@ struct Model {
     dropped: Vec<u32>,
     /// Arrivals by sequence number, ps.
     arrived: Vec<u64>,
-    /// Time in the queue of all packets that were in it, ps.
-    sojourn: u128,
+    /// Of packets that were in the queue: from when to when, ps.
+    stays: Vec<(u64, u64)>,
     most: u32,
 }
 
@@ -82,7 +82,7 @@ impl Model {
         let p = self.waiting.remove(best);
         self.free_at = at + rate.tx_time(u64::from(p.wire)).0;
         self.left.push((self.free_at, p.seq));
-        self.sojourn += u128::from(self.free_at - self.arrived[p.seq as usize]);
+        self.stays.push((self.arrived[p.seq as usize], self.free_at));
         self.serving = Some(p);
     }
 
@@ -110,7 +110,7 @@ impl Model {
         let (out, stay) = self.waiting.iter().copied().partition(|w| gone.contains(&w.seq));
         self.waiting = stay;
         let out: Vec<Packet> = out;
-        self.sojourn += out.iter().map(|w| u128::from(now - self.arrived[w.seq as usize])).sum::<u128>();
+        self.stays.extend(out.iter().map(|w| (self.arrived[w.seq as usize], now)));
         self.dropped.extend(gone);
     }
 
@@ -199,10 +199,10 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
         left: Vec::new(),
         dropped: Vec::new(),
         arrived: Vec::new(),
-        sojourn: 0,
+        stays: Vec::new(),
         most: 0,
     };
-    let (mut now, mut window, mut marked) = (1_000, 0, 0);
+    let (mut now, mut window, mut marked, mut measured_from, mut lost_before) = (1_000, 0, 0, 0, 0);
     let mut out: Vec<(u64, u32)> = Vec::new();
     let mut lost: Vec<u32> = Vec::new();
     for seq in 0..4_000 {
@@ -221,11 +221,18 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
             while !port.ring.is_empty() && port.ring.packet(port.ring.head()).arrival < window {
                 let p = *port.ring.packet(port.ring.head());
                 assert_eq!(port.ring.sack(port.ring.head()).map(|s| s.blocks[0]), p.has(flag::EXT).then_some((p.seq, p.seq + 9)));
-                marked += u64::from(p.ecn() == ecn::CE);
+                marked += u64::from(measured_from > 0 && p.ecn() == ecn::CE);
                 out.push((p.arrival - delay, p.seq));
                 port.ring.advance(port.ring.next(port.ring.head()));
             }
             port.audit();
+            if measured_from == 0 && seq > 700 && port.room().is_some_and(|r| !r.is_empty()) {
+                // The end of the warm-up, while packets wait: some of them are thrown out later.
+                measured_from = window;
+                lost_before = lost.len();
+                port.restart_stats(window);
+                model.most = model.held(window).0;
+            }
         }
         let (packet, sack) = arrival(&mut rng, seq);
         port.serve(now);
@@ -250,11 +257,19 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
     assert_eq!(lost, model.dropped, "{queue:?}");
     assert_eq!(out, model.left, "{queue:?}");
     assert_eq!(out.len() + lost.len(), 4_000);
-    assert_eq!((port.stats.sojourn, port.events.max_pkts), (model.sojourn, model.most), "{queue:?}");
-    assert_eq!(port.stats.sent_pkts, out.len() as u64);
-    assert_eq!(port.events.dropped.iter().sum::<u64>(), lost.len() as u64);
+    // Marked packets may have waited at the end of the warm-up, or have been thrown out.
+    assert!(
+        port.events.marked + 60 >= marked && (rule == Rule::Pfabric || marked > 100),
+        "{marked}, {:?}: {queue:?}",
+        port.events
+    );
+    let since = |&(from, to): &(u64, u64)| u128::from(to.saturating_sub(from.max(measured_from)));
+    let sojourn: u128 = model.stays.iter().map(since).sum();
+    assert!(measured_from > 0);
+    assert_eq!((port.stats.sojourn, port.events.max_pkts), (sojourn, model.most), "{queue:?}");
+    assert_eq!(port.total_sent(), out.len() as u64);
+    assert_eq!(port.events.dropped.iter().sum::<u64>(), (lost.len() - lost_before) as u64);
     assert!(lost.len() > 100 && out.len() > 1_000, "{} lost, {} sent: {queue:?}", lost.len(), out.len());
-    assert!(port.events.marked >= marked, "{marked} marked packets left, {} marks", port.events.marked);
 }
 
 fn packets(n: u64) -> Value {

@@ -137,6 +137,8 @@ pub struct Core {
     pub(super) closed_acked: Vec<u64>,
     pub(super) sampling: bool,
     pub(super) below: Below,
+    /// The warm-up is over.
+    pub(super) measuring: bool,
     /// Some transport has receivers whose windows are controlled.
     pub(super) steering: bool,
     /// Controllers of receive windows by node; empty until the first connection that has one.
@@ -207,7 +209,7 @@ impl Wire for Nic<'_> {
     #[inline(never)]
     fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
         let late = self.late();
-        self.fabric.enqueue::<true>(self.host.nic, self.now, late, &packet, sack, |_| {});
+        self.fabric.send(self.host.nic, self.now, late, &packet, sack, |_| {});
     }
 
     fn alarm(&mut self, conn: u32, generation: u8, time: u64) {
@@ -219,7 +221,7 @@ impl Wire for Nic<'_> {
     #[inline(always)]
     fn emit_from(&mut self, template: &Packet, fill: impl FnOnce(&mut Packet)) {
         let late = self.late();
-        self.fabric.enqueue::<true>(self.host.nic, self.now, late, template, None, fill);
+        self.fabric.send(self.host.nic, self.now, late, template, None, fill);
     }
 }
 
@@ -269,6 +271,7 @@ impl Core {
             is_host: Arena::new(network.nodes.iter().map(|n| n.host).collect()),
             closed_acked: vec![0; groups],
             sampling: !tcp_series.is_empty(),
+            measuring: false,
             steering,
             links: Vec::new(),
             tcp_series,
@@ -309,6 +312,15 @@ impl Core {
             acked[usize::from(sender.group)] += sender.una.min(sender.written);
         }
         acked
+    }
+
+    /// The warm-up ends: what is acknowledged from here on is measured.
+    pub fn begin_measuring(&mut self) {
+        self.measuring = true;
+        for conn in 0..self.streams.len() as u32 {
+            let sender = &self.senders[conn];
+            self.streams[conn].acked_before = sender.una.min(sender.written);
+        }
     }
 
     /// Prepares a connection that opens at `time`. Only called between windows: slots are shared by all hosts.
@@ -390,6 +402,13 @@ impl Core {
     /// The application of an endless flow stops writing.
     pub fn stop(&mut self, conn: u32, now: u64) {
         self.with_sender(conn, now, Call::Stop);
+        // Its row is due when what it has written is acknowledged, which may be now.
+        let sender = &mut self.senders[conn];
+        sender.message.2 = sender.written;
+        self.open_messages += 1;
+        if sender.una >= sender.written {
+            self.message_acked(conn, now);
+        }
     }
 
     /// Calls the sender with its configuration and network card, then sees to its timer.

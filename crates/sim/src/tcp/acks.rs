@@ -177,6 +177,8 @@ impl Sender {
         }
         self.w.flight = self.flight_segments(c);
         self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Ecn);
+        self.stats.ecn_cuts += 1;
+        self.stats.cut_alpha += self.law.alpha();
         self.begin_reduction(self.nxt);
         self.cut_by_marks = true;
         if c.prr {
