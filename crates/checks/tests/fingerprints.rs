@@ -41,6 +41,19 @@ const SCENARIOS: &[(&str, &[&str])] = &[
     ("wrap-around", &["transport.isn=4294900000"]),
     ("idle-restart", &["transport.slow-start-after-idle=rfc5681", "transport.rto-min=200us"]),
     ("rto-1ms", &["transport.rto-min=1ms"]),
+    ("proboscis", &["transport.shim=proboscis", "transport.init-cwnd=10"]),
+    (
+        "proboscis-cubic",
+        &[
+            "transport.stack=linux",
+            "transport.cc=cubic",
+            "transport.shim={ kind = \"proboscis\", gamma = 5, hold-on = \"any\", no-shrink = true, elephant-bytes = \"40KB\" }",
+        ],
+    ),
+    (
+        "proboscis-guest-ecn",
+        &["transport.ecn=classic", "transport.shim={ kind = \"proboscis\", ecn-mode = \"guest\", k = 1.0, beta3 = \"2ms\" }"],
+    ),
     ("red", &["transport.ecn=classic", RED]),
     ("red-drop", &[RED]),
     (

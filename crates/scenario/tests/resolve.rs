@@ -238,6 +238,9 @@ fn doubtful_settings_are_noted() {
     assert!(r.notes.iter().any(|n| n.contains("spurious timeouts")), "{:?}", r.notes);
     let r = resolve_with(VALID, &["topology.bottleneck.buffer=20pkt"]).unwrap();
     assert!(r.notes.iter().any(|n| n.contains("dropped, not marked")), "{:?}", r.notes);
+    let sets = ["transport.shim=proboscis", "topology.bottleneck.queue=drop-tail"];
+    let doubt = |sets: &[&str]| resolve_with(VALID, sets).unwrap().notes.iter().any(|n| n.contains("from lost probes only"));
+    assert_eq!([doubt(&sets), doubt(&sets[..1]), doubt(&sets[1..])], [true, false, false]);
 }
 
 /// The examples of the repository are right.
