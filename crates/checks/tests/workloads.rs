@@ -122,3 +122,241 @@ fn lists_of_flows_are_replayed_as_written() {
     assert_eq!(hpcc.report.fingerprint, csv.report.fingerprint);
     assert!(hpcc.report.flows.iter().all(|f| f.bytes_acked == f.size_bytes));
 }
+
+/// TRIM 5.10: 512 KB as 64 responses of the trace, each on a new connection or all on one.
+#[test]
+fn responses_add_up_on_one_connection_or_on_many() {
+    let http = "kind = \"on-off\"\nsizes = { mixture = \"trim-http\" }\ngaps = { mixture = \"trim-http\" }\ntrains = 64\ntotal = \"512KiB\"\njitter = \"5ms\"";
+    let text = text(http);
+    let normal = one(&text, &["transport.fin=true"]);
+    let base = one(&text, &["transport.fin=true", "workload.0.connections=per-train"]);
+    let sizes =
+        |o: &Outcome, src: u32| -> Vec<u64> { o.report.flows.iter().filter(|f| f.src == src).map(|f| f.size_bytes).collect() };
+    for src in 0..3 {
+        let drawn = sizes(&normal, src);
+        assert_eq!((drawn.len(), drawn.iter().sum::<u64>()), (64, 524_288));
+        assert!(drawn.iter().all(|s| *s >= 512));
+        // The same responses, whatever carries them.
+        assert_eq!(drawn, sizes(&base, src));
+    }
+    assert_ne!(sizes(&normal, 0), sizes(&normal, 1));
+    let connections = |o: &Outcome| o.report.flows.iter().map(|f| f.conn_id).collect::<std::collections::BTreeSet<_>>().len();
+    assert_eq!((connections(&normal), connections(&base)), (3, 192));
+    // At most the three of them, and the next ones, are open at a time.
+    assert!(base.report.peak_connections <= 6, "{}", base.report.peak_connections);
+    for o in [&normal, &base] {
+        for src in 0..3 {
+            let trains: Vec<_> = o.report.flows.iter().filter(|f| f.src == src).collect();
+            assert!(trains[0].start_ps >= 200 * US && trains[0].start_ps <= 10_000 * US);
+            let gaps = trains.windows(2).map(|w| w[1].start_ps - w[0].acked_ps);
+            assert!(gaps.clone().all(|g| (200 * US..=5_000 * US).contains(&g)), "{:?}", gaps.collect::<Vec<_>>());
+        }
+    }
+}
+
+/// TRIM 5.11: small objects from 0.1 s, the remainder of 1 MB as one object at 0.5 s, and nothing after it.
+#[test]
+fn the_last_object_is_the_remainder() {
+    let fat_tree = "kind = \"on-off\"\nsizes = { uniform = [\"2KiB\", \"6KiB\"] }\ngaps = { exponential = \"1ms\" }\ngap-from = \"start\"\n\
+                    trains = 50\nstart = \"100ms\"\nlast-rest-of = \"1MiB\"\nlast-at = \"500ms\"";
+    for trains in [50, 250] {
+        let o = one(&text(fat_tree), &[&format!("workload.0.trains={trains}"), "workload.0.last-rest-of=2MiB"]);
+        for conn in 0..3 {
+            let objects = by_connection(&o, conn);
+            let last = objects[objects.len() - 1];
+            assert_eq!(objects.iter().map(|f| f.size_bytes).sum::<u64>(), 2 << 20);
+            assert_eq!(last.start_ps, 500_000 * US);
+            assert!(objects[0].start_ps > 100_000 * US && objects.len() == trains + 1);
+            assert!(objects[..objects.len() - 1].iter().all(|f| (2_048..=6_144).contains(&f.size_bytes)));
+        }
+    }
+    // With 100 ms between objects only a few come before the last one; the others are given up.
+    let o = one(&text(fat_tree), &["workload.0.gaps=100ms"]);
+    for conn in 0..3 {
+        let starts: Vec<u64> = by_connection(&o, conn).iter().map(|f| f.start_ps / US / 1000).collect();
+        assert_eq!(starts, [200, 300, 400, 500]);
+        assert_eq!(by_connection(&o, conn).iter().map(|f| f.size_bytes).sum::<u64>(), 1 << 20);
+    }
+}
+
+/// A new connection cannot open inside the window in which it is asked for: without a pause it opens one link delay later at most.
+#[test]
+fn trains_without_a_pause_on_new_connections() {
+    let o = one(
+        &text(
+            "kind = \"on-off\"\nsizes = \"20KB\"\ngaps = \"0s\"\ntrains = 5\nconnections = \"per-train\"\nlast-size = \"1KB\"\nlast-at = \"50ms\"",
+        ),
+        &["transport.fin=true"],
+    );
+    assert_eq!(o.report.flows.len(), 18);
+    for src in 0..3 {
+        let trains: Vec<_> = o.report.flows.iter().filter(|f| f.src == src).collect();
+        assert!(trains[..5].windows(2).all(|w| w[1].start_ps > w[0].acked_ps && w[1].start_ps <= w[0].acked_ps + 10 * US));
+        assert_eq!((trains[5].start_ps, trains[5].size_bytes), (50_000 * US, 1_000));
+    }
+}
+
+const RACKS: &str = "[topology]\nkind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts-per-leaf = 4\n\
+                     host = { rate = \"1Gbps\", delay = \"5us\" }\noversubscription = 2\n[transport]\n[[workload]]\n";
+
+/// proboscis.md 8.8: every host of a rack starts its number of flows, to random hosts of the other racks.
+#[test]
+fn one_rack_to_all_others() {
+    let o = one(
+        &format!(
+            "{RACKS}kind = \"poisson\"\nfrom = \"rack1\"\nto = \"all\"\nracks = \"other\"\nsizes = {{ uniform = [\"1KB\", \"200KB\"] }}\n\
+             load = 0.7\nload-at = \"uplinks\"\nflows-per-source = 500\ndeadline = \"200ms\"\ndeadline-up-to = \"100KB\"\n"
+        ),
+        &[],
+    );
+    assert_eq!(o.report.flows.len(), 2_000);
+    for src in 4..8 {
+        assert_eq!(o.report.flows.iter().filter(|f| f.src == src).count(), 500);
+    }
+    for dst in (0..4).chain(8..12) {
+        let n = o.report.flows.iter().filter(|f| f.dst == dst).count();
+        // Five standard deviations of a binomial number.
+        assert!((n as f64 - 250.0).abs() < 5.0 * (2_000.0 * 0.125 * 0.875_f64).sqrt(), "{n}");
+    }
+    assert!(o.report.flows.iter().all(|f| f.dst / 4 != 1));
+    for f in &o.report.flows {
+        let expected = if f.size_bytes <= 100_000 { f.start_ps + 200_000 * US } else { u64::MAX };
+        assert_eq!(f.deadline_ps, expected);
+    }
+    // 2 Gbps of uplinks at 0.7; all sources are active until the first has started all its flows.
+    let of = |src: u32| o.report.flows.iter().filter(move |f| f.src == src);
+    let first_done = (4..8).map(|s| of(s).map(|f| f.start_ps).max().unwrap()).min().unwrap();
+    let bytes: u64 = o.report.flows.iter().filter(|f| f.start_ps <= first_done).map(|f| f.size_bytes).sum();
+    let load = bytes as f64 * 8.0 / (first_done as f64 * 1e-12) / 2e9;
+    assert!((load / 0.7 - 1.0).abs() < 0.1, "{load}");
+}
+
+/// The same process with and without a limit that is not reached.
+#[test]
+fn a_limit_per_source_that_is_not_reached_changes_nothing() {
+    let poisson = format!("{RACKS}kind = \"poisson\"\nsizes = \"20KB\"\nrate = 5000.0\nstop = \"50ms\"\n");
+    let free = one(&poisson, &[]);
+    let limited = one(&poisson, &["workload.0.flows-per-source=1000"]);
+    assert_eq!(free.report.fingerprint, limited.report.fingerprint);
+    let n = free.report.flows.len() as f64;
+    assert!((n - 250.0).abs() < 5.0 * 250_f64.sqrt(), "{n}");
+}
+
+/// dctcp.md 4.5, 4.6: deadlines of blocks and answers count from the request.
+#[test]
+fn deadlines_of_queries_count_from_the_request() {
+    let o = one(
+        &text(
+            "kind = \"incast\"\nsenders = \"left\"\nreceiver = \"r0\"\nblock = \"64KB\"\nrounds = 4\njitter = \"1ms\"\ndeadline = \"3ms\"\n\
+             [[workload]]\nkind = \"requests\"\nresponse = { uniform = [\"1KB\", \"5KB\"] }\ncount = 6\ndeadline = \"900us\"\ndeadline-up-to = \"3KB\"",
+        ),
+        &[],
+    );
+    let start = |query: u64| o.report.queries[query as usize].start_ps;
+    let blocks = o.class("incast");
+    assert!(blocks.len() == 12 && blocks.iter().all(|b| b.deadline_ps == start(b.query_id) + 3_000 * US));
+    for f in o.class("requests") {
+        let answer = f.src > 2;
+        let expected = if answer && f.size_bytes <= 3_000 { start(f.query_id) + 900 * US } else { u64::MAX };
+        assert_eq!(f.deadline_ps, expected);
+    }
+}
+
+/// A round whose last sender has not begun when the run ends is not complete.
+#[test]
+fn a_round_that_the_end_cuts_off_is_unfinished() {
+    let o = one(
+        &format!(
+            "duration = \"200ms\"\n{}",
+            text("kind = \"incast\"\nsenders = \"left\"\nreceiver = \"r0\"\nblock = \"1KB\"\njitter = \"300ms\"")
+        ),
+        &["seed=3"],
+    );
+    let q = &o.report.queries[o.report.queries.len() - 1];
+    assert!(q.fan_in < 3 && q.end_ps == u64::MAX, "{q:?}");
+}
+
+/// Partition and aggregate in turn: all workers but the aggregator itself, each query after the one before.
+#[test]
+fn aggregators_ask_everyone_and_wait() {
+    let o = one(
+        &format!(
+            "{RACKS}kind = \"queries\"\naggregators = [\"h0\", \"h5\"]\nworkers = \"all\"\ntotal = \"1MB\"\ngap = \"300us\"\ncount = 4\n\
+             jitter = \"100us\"\nrequest-latency = \"25us\"\nstart = \"1ms\"\ndeadline = \"9ms\"\n"
+        ),
+        &[],
+    );
+    assert_eq!((o.report.queries.len(), o.report.flows.len()), (8, 88));
+    for aggregator in [0, 5] {
+        let queries: Vec<_> = o
+            .report
+            .queries
+            .iter()
+            .filter(|q| o.report.flows.iter().any(|f| f.query_id == q.query_id && f.dst == aggregator))
+            .collect();
+        assert_eq!((queries.len(), queries[0].start_ps), (4, 1_000 * US));
+        assert!(queries.windows(2).all(|w| w[1].start_ps == w[0].end_ps + 300 * US));
+        for q in queries {
+            let answers: Vec<_> = o.report.flows.iter().filter(|f| f.query_id == q.query_id).collect();
+            let workers: std::collections::BTreeSet<_> = answers.iter().map(|f| f.src).collect();
+            assert_eq!(workers, (0..12).filter(|h| *h != aggregator).collect());
+            assert!(
+                answers.iter().all(|f| f.dst == aggregator && f.size_bytes == 90_910 && f.deadline_ps == q.start_ps + 9_000 * US)
+            );
+            let delays: Vec<u64> = answers.iter().map(|f| f.start_ps - q.start_ps).collect();
+            assert!(delays.iter().all(|d| (25 * US..=125 * US).contains(d)));
+            assert!(delays.iter().max().unwrap() - delays.iter().min().unwrap() > 30 * US);
+            assert_eq!((q.fan_in, q.bytes, q.end_ps), (11, 1_000_010, answers.iter().map(|f| f.end_ps).max().unwrap()));
+        }
+    }
+}
+
+/// An open loop: the asked rate, random sets of workers, queries that overlap.
+#[test]
+fn queries_as_a_poisson_process() {
+    let o = one(
+        &format!(
+            "{RACKS}kind = \"queries\"\nfan-out = 3\nresponse = {{ uniform = [\"2KB\", \"80KB\"] }}\nrate = 400.0\nstop = \"200ms\"\n"
+        ),
+        &["transport.rto-min=5ms"],
+    );
+    // 12 hosts, 400 queries a second each, 0.2 s: five standard deviations.
+    let n = o.report.queries.len() as f64;
+    assert!((n - 960.0).abs() < 5.0 * 960_f64.sqrt(), "{n}");
+    assert!(o.report.queries.iter().all(|q| q.fan_in == 3 && q.end_ps != u64::MAX && q.start_ps < 200_000 * US));
+    let mut pairs = std::collections::BTreeMap::new();
+    for q in &o.report.queries {
+        let answers: Vec<_> = o.report.flows.iter().filter(|f| f.query_id == q.query_id).collect();
+        let workers: std::collections::BTreeSet<_> = answers.iter().map(|f| f.src).collect();
+        assert!(workers.len() == 3 && answers.iter().all(|f| f.src != f.dst && f.dst == answers[0].dst));
+        answers.iter().for_each(|f| *pairs.entry((f.src, f.dst)).or_insert(0.0) += 1.0);
+    }
+    // Each of 132 ordered pairs is as likely as the others: chi-squared with 131 degrees of freedom, mean 131, deviation 16.
+    let mean = 3.0 * n / 132.0;
+    let chi: f64 = pairs.values().map(|c: &f64| (c - mean).powi(2) / mean).sum();
+    assert!(pairs.len() == 132 && chi < 131.0 + 5.0 * 16.2, "{} {chi}", pairs.len());
+    let of = |host: u32| o.report.flows.iter().filter(move |f| f.dst == host).map(|f| f.query_id);
+    let overlap = (0..12).flat_map(of).any(|id| {
+        let q = &o.report.queries[id as usize];
+        let dst = |id: u64| o.report.flows.iter().find(|f| f.query_id == id).map(|f| f.dst);
+        o.report.queries.iter().any(|p| p.start_ps > q.start_ps && p.start_ps < q.end_ps && dst(p.query_id) == dst(q.query_id))
+    });
+    assert!(overlap);
+}
+
+/// A query that asks all senders at once is a round of `incast`, to the packet.
+#[test]
+fn queries_of_all_senders_are_incast() {
+    let text = |kind: &str| {
+        let topology = "[topology]\nkind = \"many-to-one\"\nsenders = 9\naccess = { rate = \"1Gbps\", delay = \"20us\" }\n\
+                        bottleneck = { rate = \"1Gbps\", delay = \"20us\", buffer = \"20pkt\" }\n[transport]\nrto-min = \"10ms\"\n";
+        format!(
+            "{topology}[[workload]]\nkind = \"{kind}\"\ntotal = \"900KB\"\n{} = 5\n",
+            if kind == "incast" { "rounds" } else { "count" }
+        )
+    };
+    let (queries, incast) = (one(&text("queries"), &[]), one(&text("incast"), &[]));
+    assert!(incast.drops() > 0);
+    assert_eq!(queries.report.fingerprint, incast.report.fingerprint);
+    assert_eq!(queries.report.queries, incast.report.queries);
+}

@@ -56,9 +56,10 @@ pub enum Kind {
     /// A link: `{ rate, delay, buffer, queue }`; buffer and queue optional.
     Link,
     /// A distribution of sizes: `"10KB"`, or `{ uniform = ["2KB", "10KB"] }`, `{ log-uniform = [..] }`, `{ exponential = ".." }`,
-    /// `{ cdf = "websearch" }` (a built-in table or a file).
+    /// `{ cdf = "websearch" }` (a built-in table or a file), `{ mixture = ".." }` (built-in, or a list of parts).
     SizeDist,
-    /// A distribution of durations: `"1ms"`, or `{ uniform = [..] }`, `{ log-uniform = [..] }`, `{ exponential = ".." }`.
+    /// A distribution of durations: `"1ms"`, or `{ uniform = [..] }`, `{ log-uniform = [..] }`, `{ exponential = ".." }`,
+    /// `{ mixture = ".." }`.
     TimeDist,
     /// A list of node names (custom topology).
     Names,

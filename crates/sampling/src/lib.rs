@@ -4,9 +4,13 @@
 pub mod math;
 
 mod dist;
+mod mixture;
 mod rng;
 mod size_table;
+mod split;
 
 pub use dist::{SizeDist, TimeDist};
+pub use mixture::Mixture;
 pub use rng::Rng;
 pub use size_table::{SizeTable, TableError};
+pub use split::split;

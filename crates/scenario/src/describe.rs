@@ -1,6 +1,7 @@
 //! What exists: the registries as lists, for `forebay list` and the reference.
 
 use crate::dist::BUILT_IN;
+use crate::mixture;
 use crate::value::kind_text;
 use forebay_param::{Entry, Param};
 use forebay_sim::tcp::profile::{PARAMS, PROFILES, SUMMARIES};
@@ -45,6 +46,7 @@ pub struct ParamDoc {
 pub fn describe() -> Vec<Section> {
     let stacks = PROFILES.iter().zip(SUMMARIES).map(|(name, summary)| Item { name, summary, params: Vec::new() }).collect();
     let tables = BUILT_IN.iter().map(|(name, _, origin)| Item { name, summary: origin, params: Vec::new() }).collect();
+    let mixtures = mixture::BUILT_IN.iter().map(|b| Item { name: b.name, summary: b.origin, params: Vec::new() }).collect();
     vec![
         Section {
             title: "laws",
@@ -73,6 +75,7 @@ pub fn describe() -> Vec<Section> {
             items: workload::REGISTRY.iter().map(|e| item(&e.entry)).collect(),
         },
         Section { title: "size tables", usage: "{ cdf = \"...\" }", items: tables },
+        Section { title: "mixtures", usage: "{ mixture = \"...\" }", items: mixtures },
     ]
 }
 

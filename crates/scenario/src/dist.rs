@@ -4,6 +4,7 @@ use crate::cx::{Cx, MAX_BYTES, MAX_TIME};
 use crate::doc::{Item, Node, Raw};
 use crate::error::{either, short};
 use crate::load;
+use crate::mixture::{self, mixture};
 use crate::set::did_you_mean;
 use crate::value;
 use forebay_sampling::{SizeDist, SizeTable, TimeDist};
@@ -57,9 +58,14 @@ pub(crate) fn sizes(cx: &mut Cx, what: &str, node: &Node) -> Option<SizeDist> {
         cx.sink.error(node.at, format!("{what} is a size or a distribution, not the name of a table"), advice, None);
         return None;
     }
-    match shape(cx, what, node, &["uniform", "log-uniform", "exponential", "cdf"])? {
+    mixture_named(cx, what, node)?;
+    match shape(cx, what, node, &["uniform", "log-uniform", "exponential", "cdf", "mixture"])? {
         Shape::Const(n) => value::bytes(cx, what, n).map(|b| SizeDist::Const(b.0)),
         Shape::One(item) if item.key == "cdf" => table(cx, what, &item.node).map(SizeDist::Table),
+        Shape::One(item) if item.key == "mixture" => {
+            let m = mixture(cx, what, &item.node, false, sizes, SizeDist::mean)?;
+            Some(SizeDist::Mixture(Arc::new(m)))
+        }
         Shape::One(item) => value::bytes(cx, what, &item.node).map(|b| SizeDist::Exponential(b.0)),
         Shape::Two(item, lo, hi) => {
             let (lo_b, hi_b) = (value::bytes(cx, what, lo), value::bytes(cx, what, hi));
@@ -72,8 +78,13 @@ pub(crate) fn sizes(cx: &mut Cx, what: &str, node: &Node) -> Option<SizeDist> {
 
 /// Reads a distribution of times.
 pub(crate) fn times(cx: &mut Cx, what: &str, node: &Node) -> Option<TimeDist> {
-    match shape(cx, what, node, &["uniform", "log-uniform", "exponential"])? {
+    mixture_named(cx, what, node)?;
+    match shape(cx, what, node, &["uniform", "log-uniform", "exponential", "mixture"])? {
         Shape::Const(n) => value::time(cx, what, n, MAX_TIME).map(TimeDist::Const),
+        Shape::One(item) if item.key == "mixture" => {
+            let m = mixture(cx, what, &item.node, true, times, TimeDist::mean)?;
+            Some(TimeDist::Mixture(Arc::new(m)))
+        }
         Shape::One(item) => value::time(cx, what, &item.node, MAX_TIME).map(TimeDist::Exponential),
         Shape::Two(item, lo, hi) => {
             let (lo_t, hi_t) = (value::time(cx, what, lo, MAX_TIME), value::time(cx, what, hi, MAX_TIME));
@@ -96,6 +107,14 @@ pub(crate) fn times(cx: &mut Cx, what: &str, node: &Node) -> Option<TimeDist> {
     }
 }
 
+/// A mixture's bare name is refused with advice.
+fn mixture_named(cx: &mut Cx, what: &str, node: &Node) -> Option<()> {
+    let Some(name) = node.text().filter(|t| mixture::BUILT_IN.iter().any(|b| b.name == *t)) else { return Some(()) };
+    let advice = format!("write {{ mixture = \"{name}\" }}");
+    cx.sink.error(node.at, format!("{what} is a value or a distribution, not the name of a mixture"), advice, None);
+    None
+}
+
 fn ordered<T: PartialOrd>(cx: &mut Cx, what: &str, item: &Item, lo: T, hi: T) -> Option<()> {
     if lo <= hi {
         return Some(());
@@ -107,6 +126,7 @@ fn ordered<T: PartialOrd>(cx: &mut Cx, what: &str, item: &Item, lo: T, hi: T) ->
 /// A built-in table, or a file relative to the scenario; says in the notes what was read.
 fn table(cx: &mut Cx, what: &str, node: &Node) -> Option<Arc<SizeTable>> {
     let name = value::text(cx, what, node)?;
+    mixture_named(cx, what, node)?;
     if let Some(t) = cx.tables.get(name) {
         return Some(t.clone());
     }

@@ -16,6 +16,8 @@ mod fields;
 mod hosts;
 mod link;
 mod load;
+mod members;
+mod mixture;
 mod names;
 mod observe;
 mod resolve;

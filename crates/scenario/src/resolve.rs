@@ -14,7 +14,8 @@ use crate::transport::{Transports, transports};
 use crate::value;
 use crate::workload;
 use forebay_queues::{Marking, QueueEntry};
-use forebay_sim::config::{Ecn, SimConfig};
+use forebay_sim::config::{Ecn, Group, SimConfig};
+use forebay_sim::shim::ShimConfig;
 use forebay_units::{QueueLen, Time};
 use serde_json::{Map, Value as Json};
 
@@ -99,7 +100,6 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     }
     fields.finish(&mut cx.sink);
 
-    let transports = transports(cx, transport_section);
     let built = match topology_section {
         Some((at, table)) => topology(cx, at, table),
         None if scenario.root.get("topology").is_some() => None,
@@ -110,6 +110,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         }
     };
     cx.hosts = built.as_ref().map(|b| HostIndex::new(&b.network));
+    let transports = transports(cx, transport_section);
     let drafts = workload::drafts(cx, workloads);
     let limit = duration.flatten();
     let observed = built.as_ref().and_then(|b| {
@@ -122,13 +123,19 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     let mut variants = Vec::new();
     for t in &transports {
         marks_exist(cx, &built, t);
+        shims_see_marks(cx, &built, t);
         doubts(cx, t);
         let traffic: Vec<_> = drafts.iter().filter_map(|d| d.build(cx, &built.network, duration, t)).collect();
         if traffic.len() < drafts.len() {
             continue;
         }
-        for (i, g) in t.groups.iter().enumerate() {
-            if !traffic.iter().any(|w| w.group == i) {
+        let mut groups = t.groups.clone();
+        if drafts.iter().any(|d| !d.uses_transport()) {
+            groups.push(Group::datagrams(&groups.first()?.tcp));
+        }
+        let tcp = drafts.iter().any(|d| d.uses_transport());
+        for (i, g) in t.groups.iter().enumerate().filter(|_| tcp || t.named) {
+            if !traffic.iter().any(|w| w.transport.uses(i, &w.kind)) {
                 cx.note(format!("the transport group `{}` is not used by any workload", g.name));
             }
         }
@@ -146,15 +153,8 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         echo.insert("observe".into(), observe_echo);
         variants.push(Variant {
             label: t.label.clone(),
-            transports: t.groups.iter().map(|g| g.name.clone()).collect(),
-            config: SimConfig {
-                seed,
-                duration,
-                network: built.network.clone(),
-                groups: t.groups.clone(),
-                workloads: traffic,
-                observe,
-            },
+            transports: groups.iter().map(|g| g.name.clone()).collect(),
+            config: SimConfig { seed, duration, network: built.network.clone(), groups, workloads: traffic, observe },
             echo: Json::Object(echo),
             port_names: port_names(&built.network),
             node_names: built.network.nodes.iter().map(|n| n.name.clone()).collect(),
@@ -220,6 +220,16 @@ fn marks_exist(cx: &mut Cx, built: &Built, transports: &Transports) {
         if group.tcp.ecn == Ecn::Off {
             let help = "leave `ecn` out: each law has the ECN mode it needs".to_owned();
             cx.sink.error(*at, format!("`{law}` needs marked packets, and `ecn` is \"off\""), "never sees a mark", Some(help));
+        }
+    }
+}
+
+/// A shim below TCP that learns of congestion from marks is of little use without.
+fn shims_see_marks(cx: &mut Cx, built: &Built, transports: &Transports) {
+    for g in transports.groups.iter().filter(|_| !built.marks()) {
+        if let Some(shim) = g.tcp.shims.iter().find(|s| matches!(s, ShimConfig::Proboscis(_))) {
+            let (shim, name) = (shim.name(), &g.name);
+            cx.note(format!("`{name}`: no switch port marks, so that `{shim}` learns of congestion from lost probes only"));
         }
     }
 }

@@ -6,15 +6,16 @@ use crate::dist::grouped;
 use crate::doc::{Item, Node, Raw, Table};
 use crate::error::{either, short};
 use crate::fields::Fields;
+use crate::members::{Rule, covered};
 use crate::names;
 use crate::set::did_you_mean;
 use crate::source::At;
 use crate::topology::build_error;
 use crate::transport::Transports;
 use forebay_param::{Entry, Values};
-use forebay_sim::config::{Network, Workload, WorkloadKind};
+use forebay_sim::config::{Assign, Group, Network, Workload, WorkloadKind};
 use forebay_sim::workload::{self, Context, WorkloadEntry};
-use forebay_units::Time;
+use forebay_units::{QueueLen, Time};
 use serde_json::{Map, Value as Json};
 
 /// Most `[[workload]]` tables of one file.
@@ -94,6 +95,11 @@ impl Draft<'_> {
         &self.class
     }
 
+    /// Whether its flows use a transport.
+    pub fn uses_transport(&self) -> bool {
+        self.entry.transport
+    }
+
     /// The workload as the echo shows it.
     pub fn echo(&self) -> Json {
         Json::Object(self.echo.clone())
@@ -101,12 +107,15 @@ impl Draft<'_> {
 
     /// Builds the traffic on `network` with the transports of one variant.
     pub fn build(&self, cx: &mut Cx, network: &Network, duration: Option<Time>, transports: &Transports) -> Option<Workload> {
-        let group = self.group(cx, transports)?;
+        let (group, transport) = self.transport(cx, network, transports)?;
+        // Our choice: where connections differ in their headers, loads are computed with those of the first transport.
         let context = Context { network, tcp: &transports.groups.get(group)?.tcp, duration };
         match (self.entry.build)(&self.values, &context) {
             Ok(kind) => {
                 self.check(cx, &kind, duration)?;
-                Some(Workload { class: self.class.clone(), group, kind })
+                let names: Vec<&str> = transports.groups.iter().map(|g| g.name.as_str()).collect();
+                covered(cx, &self.class, self.kind_at, &kind, &transport, &names)?;
+                Some(Workload { class: self.class.clone(), transport, kind })
             }
             Err(e) => {
                 build_error(cx, &e, self.table, self.kind_at);
@@ -115,13 +124,21 @@ impl Draft<'_> {
         }
     }
 
-    fn group(&self, cx: &mut Cx, transports: &Transports) -> Option<usize> {
+    /// Its transports: the first of them, and the rule.
+    fn transport(&self, cx: &mut Cx, network: &Network, transports: &Transports) -> Option<(usize, Assign)> {
+        if !self.entry.transport {
+            return self.no_transport(cx, transports);
+        }
         let names = || transports.groups.iter().map(|g| g.name.as_str());
-        match self.transport {
+        let group = match self.transport {
+            None if !matches!(transports.rule, Rule::Unsaid) => {
+                return Some((transports.rule.first(), transports.rule.assign(network)?));
+            }
             None if transports.groups.len() == 1 => Some(0),
             None => {
                 let message = format!("the workload `{}` needs the key `transport`: there are several groups", self.class);
-                cx.sink.error(self.kind_at, message, "`transport` is missing", Some(format!("legal: {}", either(names()))));
+                let help = format!("legal: {}; or give the groups `hosts` or a `share`", either(names()));
+                cx.sink.error(self.kind_at, message, "`transport` is missing", Some(help));
                 None
             }
             Some(item) if !transports.named => {
@@ -139,7 +156,25 @@ impl Draft<'_> {
                 }
                 found
             }
+        }?;
+        Some((group, Assign::One(group)))
+    }
+
+    /// For traffic that uses none: it gets a group behind those of the scenario. The first stands for what a workload may ask of a
+    /// transport.
+    fn no_transport(&self, cx: &mut Cx, transports: &Transports) -> Option<(usize, Assign)> {
+        let (kind, name) = (self.entry.entry.name, Group::DATAGRAMS);
+        if let Some(item) = self.transport {
+            cx.sink.error(item.key_at, format!("the workload `{kind}` uses no transport"), "has no meaning", None);
+            return None;
         }
+        if transports.groups.iter().any(|g| g.name == name) {
+            let help = Some("give that group another name".to_owned());
+            let message = format!("a transport group is called `{name}`, as the results call the traffic of `{kind}`");
+            cx.sink.error(self.kind_at, message, "the results would mix both", help);
+            return None;
+        }
+        Some((0, Assign::One(transports.groups.len())))
     }
 
     /// What holds for traffic of every kind, whoever built it.
@@ -149,11 +184,24 @@ impl Draft<'_> {
                 (size.is_none() && stop_after.is_none(), pairs.iter().any(|p| p.0 == p.1))
             }
             WorkloadKind::Incast { senders, receiver, rounds, .. } => (rounds.is_none(), senders.contains(receiver)),
-            WorkloadKind::Poisson { from, to, stop, flows, .. } => {
-                (stop.is_none() && flows.is_none(), to.len() == 1 && from.contains(&to[0]))
+            WorkloadKind::Poisson { from, to, stop, flows, per_source, .. } => {
+                (stop.is_none() && flows.is_none() && per_source.is_none(), to.len() == 1 && from.contains(&to[0]))
             }
-            WorkloadKind::OnOff { pairs, trains, .. } => (trains.is_none(), pairs.iter().any(|p| p.0 == p.1)),
+            WorkloadKind::OnOff { pairs, trains, last, .. } => {
+                (trains.is_none() && last.is_none(), pairs.iter().any(|p| p.0 == p.1))
+            }
             WorkloadKind::Requests { pairs, count, .. } => (count.is_none(), pairs.iter().any(|p| p.0 == p.1)),
+            WorkloadKind::Udp { pairs, datagram, stop, .. } => {
+                let wire = u64::from(datagram.wire);
+                if cx.buffers.iter().any(|site| matches!(site.len, QueueLen::Bytes(n) if n < wire)) {
+                    let message =
+                        format!("a packet of the workload `{}` has {wire} B, more than a buffer of [topology]", self.class);
+                    cx.sink.error(self.kind_at, message, "does not fit", None);
+                    return None;
+                }
+                (stop.is_none(), pairs.iter().any(|p| p.0 == p.1))
+            }
+            WorkloadKind::Queries { count, stop, .. } => (count.is_none() && stop.is_none(), false),
             WorkloadKind::Replay { flows } => {
                 let mean = flows.iter().map(|f| f.bytes as f64).sum::<f64>() / (flows.len() as f64).max(1.0);
                 cx.note(format!("{}: {} flows, mean {} B", self.class, flows.len(), grouped(mean)));

@@ -34,6 +34,11 @@ fn one_change_one_error() {
         ("\"2s\"", "\"-2s\"", &["must not be negative"], 4),
         ("\"2s\"", "\"2 weeks\"", &["unknown unit `weeks`"], 4),
         ("\"2s\"", "\"1e3s\"", &["`duration`"], 4),
+        ("mss = 1460", "shim = \"pias\"", &["one of `demote` and `table` must be given"], 13),
+        ("mss = 1460", "shim = { kind = \"pias\", table = \"websearch\", demote = [\"1KB\"] }", &["remove one of them"], 13),
+        ("mss = 1460", "shim = { kind = \"pias\", demote = [\"1KB\"], load = 0.5 }", &["has no effect without `table`"], 13),
+        ("mss = 1460", "shim = [\"pias\", \"prin\"]", &["one of `demote`"], 13),
+        ("mss = 1460", "shim = [\"srpt\", \"prin\"]", &["exclude each other", "tags packets at the sender"], 13),
         ("[topology]", "[topologie]", &["unknown key `topologie`", "did you mean `topology`"], 5),
         ("[topology]", "[[topology]]", &["`topology` must be a table"], 5),
         ("\"many-to-one\"", "\"many-to-on\"", &["did you mean `many-to-one`"], 6),
@@ -103,6 +108,14 @@ fn one_change_one_error() {
         ("{ cdf = \"websearch\" }", "{ uniform = \"2KB\" }", &["expected a list of two"], 23),
         ("{ cdf = \"websearch\" }", "{ normal = \"2KB\" }", &["no distribution `normal`"], 23),
         ("{ cdf = \"websearch\" }", "{ }", &["has 0 keys", "exactly one"], 23),
+        ("{ cdf = \"websearch\" }", "\"trim-http\"", &["write { mixture = \"trim-http\" }"], 23),
+        ("{ cdf = \"websearch\" }", "{ cdf = \"trim-http\" }", &["write { mixture = \"trim-http\" }"], 23),
+        ("{ cdf = \"websearch\" }", "{ mixture = \"trim-htp\" }", &["did you mean `trim-http`", "list of parts"], 23),
+        ("{ cdf = \"websearch\" }", "{ mixture = [] }", &["1 to 1000 parts, not 0"], 23),
+        ("{ cdf = \"websearch\" }", "{ mixture = [\"2KB\"] }", &["must be a table, not the text \"2KB\"", "{ share = 18"], 23),
+        ("{ cdf = \"websearch\" }", "{ mixture = [{ value = \"2KB\" }] }", &["needs the key `share`"], 23),
+        ("{ cdf = \"websearch\" }", "{ mixture = [{ share = 0, value = \"2KB\" }] }", &["`share` is 0"], 23),
+        ("{ cdf = \"websearch\" }", "{ mixture = [{ share = 1, value = \"2KB\", cdf = \"websearch\" }] }", &["has 2 keys"], 23),
         ("load = 0.25", "load = nan", &["`load` is NaN"], 24),
         ("load = 0.25", "load = inf", &["`load` is inf"], 24),
         ("load = 0.25", "load = -1", &["`load` is -1"], 24),
@@ -134,6 +147,17 @@ fn one_change_one_error() {
         let got = line_of(&errors, parts);
         assert_eq!(got, Some(*line), "{old} -> {new}: wanted {parts:?}, got\n{}", errors.render());
     }
+}
+
+/// A shim that acts on the handshake needs one; its own limits are told with their key.
+#[test]
+fn shims_below_tcp() {
+    let refused = |sets: &[&str]| resolve_with(VALID, sets).unwrap_err().render();
+    let text = refused(&["transport.shim=proboscis", "transport.handshake=false"]);
+    assert!(text.contains("`proboscis` acts on SYN and SYN-ACK"), "{text}");
+    let text = refused(&["transport.shim={ kind = \"proboscis\", gamma = 64 }"]);
+    assert!(text.contains("probe-retry-cap") && text.contains("255"), "{text}");
+    assert!(resolve_with(VALID, &["transport.shim=proboscis"]).is_ok());
 }
 
 #[test]
@@ -210,8 +234,26 @@ fn groups_are_checked() {
     };
     let a = "[[transport.group]]\nname = \"a\"\ncc = \"newreno\"";
     let b = "[[transport.group]]\nname = \"b\"\nstack = \"linux\"";
+    let with = |x: &str, y: &str| groups(&format!("{a}\n{x}"), &format!("{b}\ncc = \"cubic\"\n{y}"));
     for (text, says) in [
         (groups(a, b), "needs the key `transport`"),
+        (groups(a, b), "or give the groups `hosts` or a `share`"),
+        (with("hosts = \"s0..s3\"", "share = 0.5"), "`share` beside the `hosts` of the group `a`"),
+        (with("hosts = \"s0..s3\"", "share = 0.5"), "one of the two decides"),
+        (with("hosts = \"s0..s3\"", "hosts = [\"s5\", \"s3\"]"), "host `s3` is in the transport groups `a` and `b`"),
+        (
+            with("hosts = \"s0..s3\"", "hosts = \"s4..s6\""),
+            "the workload `incast` sends from host `s7`, which is in no transport group",
+        ),
+        (with("hosts = \"s0..s3\"", ""), "add it to the `hosts` of `a` or `b`"),
+        (with("hosts = \"s0..s9\"", "hosts = \"s4\""), "no host or group `s8`"),
+        (with("hosts = \"s0\"", "hosts = []"), "`hosts` must name hosts"),
+        (with("share = 0.5", "share = 0.4"), "the shares of the transport groups add up to 0.9"),
+        (with("share = 0.5", ""), "add up to 0.5"),
+        (with("share = 0", "share = 1"), "`share` is 0"),
+        (with("share = 1.5", "share = 0.5"), "`share` is 1.5"),
+        (with("share = \"half\"", "share = 0.5"), "`share` must be a number"),
+        (with("shere = 0.5", "share = 0.5"), "did you mean `share`"),
         (groups(a, a), "two transport groups are called `a`"),
         (groups(a, "[[transport.group]]"), "needs the key `name`"),
         (groups(a, &b.replace("linux", "linus")), "did you mean `linux`"),

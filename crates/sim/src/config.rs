@@ -1,7 +1,9 @@
 //! What the engine runs: plain data, produced by the scenario crate, which has checked it.
 
+pub use crate::assign::Assign;
 use crate::cc::LawConfig;
 use crate::shim::ShimConfig;
+use crate::tcp::datagram::Datagram;
 use forebay_queues::{Queue, SharedBuffer};
 use forebay_sampling::{SizeDist, TimeDist};
 use forebay_units::{NodeId, PortId, QueueLen, Rate, Time};
@@ -71,6 +73,18 @@ pub struct Group {
     pub name: String,
     /// Stack and law.
     pub tcp: TcpConfig,
+}
+
+impl Group {
+    /// What sources of datagrams are reported under. `like` is any transport of the scenario, for what is not TCP's alone.
+    pub fn datagrams(like: &TcpConfig) -> Group {
+        let law = LawConfig::NewReno(Default::default());
+        let tcp = TcpConfig { law, recovery: Recovery::NewReno, ecn: Ecn::Off, shims: Vec::new(), ..like.clone() };
+        Group { name: Group::DATAGRAMS.into(), tcp }
+    }
+
+    /// Name of [`Group::datagrams`].
+    pub const DATAGRAMS: &str = "udp";
 }
 
 /// How losses are found and repaired.
@@ -211,13 +225,13 @@ pub struct Load {
     pub reference_bps: u64,
 }
 
-/// One traffic source of the scenario. All flows of it use transport `group`.
+/// One traffic source of the scenario.
 #[derive(Debug, Clone)]
 pub struct Workload {
     /// Name in the results (`class` column).
     pub class: String,
-    /// Index into [`SimConfig::groups`].
-    pub group: usize,
+    /// Which of [`SimConfig::groups`] each connection uses.
+    pub transport: Assign,
     /// What it does.
     pub kind: WorkloadKind,
 }
@@ -258,6 +272,8 @@ pub enum WorkloadKind {
         request_latency: Option<Time>,
         /// Random processing time of a request, uniform in 0..=jitter, per sender and round.
         jitter: Time,
+        /// When a block should have arrived, counted from the request.
+        deadline: Option<Deadline>,
     },
     /// Open loop: flows arrive as a Poisson process, each on a new connection.
     Poisson {
@@ -275,6 +291,12 @@ pub enum WorkloadKind {
         stop: Option<Time>,
         /// At most this many flows; `None`: no limit.
         flows: Option<u64>,
+        /// Each source starts at most this many; `None`: no limit.
+        per_source: Option<u64>,
+        /// The rack of each node, when flows must leave that of their source.
+        racks: Option<Vec<NodeId>>,
+        /// When a flow should have arrived.
+        deadline: Option<Deadline>,
     },
     /// Trains on persistent connections: write a train, pause, write the next.
     OnOff {
@@ -290,8 +312,16 @@ pub enum WorkloadKind {
         trains: Option<u32>,
         /// Start of the first pause.
         start: Time,
-        /// Optional last train of this many bytes, written at this time on every connection.
-        last: Option<(Time, u64)>,
+        /// Optional last train, written at this time on every connection; no other follows it.
+        last: Option<(Time, LastTrain)>,
+        /// The trains of a connection are scaled to add up to this many bytes, none below the second number.
+        total: Option<(u64, u64)>,
+        /// Each train on a connection of its own instead of one for all.
+        fresh: bool,
+        /// Each connection starts later by a random time, uniform in 0..=jitter.
+        jitter: Time,
+        /// When a train should have arrived.
+        deadline: Option<Deadline>,
     },
     /// Closed loop: clients send a request over the network, the server answers, the client thinks and repeats.
     Requests {
@@ -307,12 +337,101 @@ pub enum WorkloadKind {
         count: Option<u32>,
         /// First request.
         start: Time,
+        /// When a response should have arrived, counted from the request.
+        deadline: Option<Deadline>,
+    },
+    /// Partition and aggregate: aggregators ask workers at once and wait for all answers.
+    Queries {
+        /// Asking hosts.
+        aggregators: Vec<NodeId>,
+        /// Answering hosts; a persistent connection from each to each aggregator but itself.
+        workers: Vec<NodeId>,
+        /// Workers asked in a query.
+        fan_out: u32,
+        /// Sizes of answers.
+        response: ResponseSize,
+        /// When an aggregator asks.
+        arrival: Arrival,
+        /// Queries of each aggregator; `None`: no limit.
+        count: Option<u32>,
+        /// Queries begin here.
+        start: Time,
+        /// No query begins from here on.
+        stop: Option<Time>,
+        /// One-way latency of a request; `None`: propagation and serialisation of an ACK-sized packet on the empty path.
+        request_latency: Option<Time>,
+        /// Random delay of each request, uniform in 0..=jitter.
+        jitter: Time,
+        /// When an answer should have arrived, counted from the request.
+        deadline: Option<Deadline>,
+    },
+    /// Datagrams at a rate, never answered.
+    Udp {
+        /// (source, destination).
+        pairs: Vec<(NodeId, NodeId)>,
+        /// The packets.
+        datagram: Datagram,
+        /// Rate of each source on the wire.
+        rate: Rate,
+        /// Each packet is late by a random time, uniform in 0..=packet_jitter.
+        packet_jitter: Time,
+        /// Lengths of the periods in which a source sends and of the pauses; `None`: it sends all the time.
+        periods: Option<(TimeDist, TimeDist)>,
+        /// First packet.
+        start: Time,
+        /// Each source starts later by a random time, uniform in 0..=jitter.
+        jitter: Time,
+        /// No packet from here on; `None`: the end of simulated time.
+        stop: Option<Time>,
     },
     /// A given list of flows, each on a new connection.
     Replay {
         /// Sorted by start.
         flows: Vec<ReplayFlow>,
     },
+}
+
+/// Sizes of the answers to a query.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ResponseSize {
+    /// Each drawn from this distribution.
+    Each(SizeDist),
+    /// This many bytes divided equally, rounded up.
+    Shared(u64),
+}
+
+/// When queries of an aggregator begin.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Arrival {
+    /// As a Poisson process of this many per second.
+    Rate(f64),
+    /// This long after the completion of the one before.
+    Gap(TimeDist),
+}
+
+/// Size of the last train on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LastTrain {
+    /// This many bytes.
+    Bytes(u64),
+    /// What the trains before it leave of this many bytes; they cannot reach it.
+    RestOf(u64),
+}
+
+/// When messages should have arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deadline {
+    /// This long after their start.
+    pub after: Time,
+    /// Only messages of at most this many bytes have one.
+    pub up_to: u64,
+}
+
+impl Deadline {
+    /// The deadline of a message of `bytes` whose time began to count at `start`, both in ps; `u64::MAX` for none.
+    pub fn due(deadline: Option<Deadline>, start: u64, bytes: u64) -> u64 {
+        deadline.filter(|d| bytes <= d.up_to).map_or(u64::MAX, |d| start.saturating_add(d.after.0))
+    }
 }
 
 /// One flow of a replayed list.
@@ -326,6 +445,8 @@ pub struct ReplayFlow {
     pub dst: NodeId,
     /// Bytes, at least 1.
     pub bytes: u64,
+    /// When it should have arrived, since the start of the run; `Time::NEVER` for no deadline.
+    pub deadline: Time,
 }
 
 /// What to record beyond the flow and port totals.

@@ -52,7 +52,7 @@ fn adjust(c: &mut TcpConfig) {
 pub(super) const ENTRY: LawEntry = LawEntry {
     entry: Entry {
         name: "pfabric",
-        summary: "pFabric's rate control: slow start from a large first window, reacting to timeouts only; for pfabric queues",
+        summary: "pFabric's rate control: slow start from a large first window, reacting to timeouts only; brings shim = \"srpt\", recovery = \"sack\", dup-thresh = 0, rto-rule = \"fixed\", probe-after = 5, init-cwnd = 10; for pfabric queues",
         params: &[Param {
             key: "after-timeout",
             kind: Kind::Choice(&["slow-start", "threshold"]),

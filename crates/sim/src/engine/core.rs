@@ -1,5 +1,6 @@
 //! What applications and the main loop share: the fabric, the hosts, the connections and their rows.
 
+use super::below::Below;
 use super::fabric::Fabric;
 use super::hosts::{Host, Wake};
 use super::stream::{Message, Stream};
@@ -8,9 +9,9 @@ use crate::net::arena::Arena;
 use crate::net::packet::{Packet, SackBlocks, Wire};
 use crate::observe::{FlowRow, TcpRow};
 use crate::shim::ictcp::{self, Link};
-use crate::tcp::Address;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
+use crate::tcp::{Address, SHIMMED};
 use forebay_sampling::Rng;
 
 /// Something an application may want to know.
@@ -72,6 +73,19 @@ impl Job {
     pub const ENDLESS: Job = Job { bytes: None, query: u64::MAX, deadline: u64::MAX };
 }
 
+/// A barrier round or a request that an application has begun.
+#[derive(Debug, Clone, Copy)]
+pub struct QueryStart {
+    /// The number its messages carry.
+    pub query: u64,
+    /// When it began, ps.
+    pub start: u64,
+    /// Application.
+    pub app: u32,
+    /// Messages that belong to it.
+    pub parts: u32,
+}
+
 /// What a connection's application writes when it opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum First {
@@ -106,6 +120,8 @@ pub struct Core {
     /// Identities and messages by slot.
     pub streams: Arena<Stream>,
     pub(super) free: Vec<u32>,
+    /// Connections that applications asked for in this window.
+    asked: Vec<(u64, OpenSpec)>,
     conn_rng: Rng,
     pub(super) seed: u64,
     next_conn: u64,
@@ -121,8 +137,8 @@ pub struct Core {
     pub notices: Vec<Notice>,
     /// Finished messages.
     pub flows: Vec<FlowRow>,
-    /// Queries begun: (number, start in ps, workload).
-    pub query_starts: Vec<(u64, u64, u32)>,
+    /// Queries begun.
+    pub query_starts: Vec<QueryStart>,
     /// Samples of senders.
     pub tcp_rows: Vec<TcpRow>,
     /// Per application: index of its workload.
@@ -135,6 +151,9 @@ pub struct Core {
     /// Payload acknowledged on connections that have ended, per transport.
     pub(super) closed_acked: Vec<u64>,
     pub(super) sampling: bool,
+    pub(super) below: Below,
+    /// The warm-up is over.
+    pub(super) measuring: bool,
     /// Some transport has receivers whose windows are controlled.
     pub(super) steering: bool,
     /// Controllers of receive windows by node; empty until the first connection that has one.
@@ -152,6 +171,35 @@ pub struct PacketBalance {
     pub dropped: u64,
     /// Reached a host after the slot was given back.
     pub stale: u64,
+}
+
+/// What a sender is called for, beside packets.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Call {
+    /// Open the connection.
+    Open,
+    /// The application writes.
+    Write { bytes: u64, deadline: u64, last: bool },
+    /// The application of an endless flow stops.
+    Stop,
+    /// Its timer came due.
+    Timer,
+    /// The law's timer came due.
+    Alarm,
+}
+
+impl Call {
+    /// Calls it, on the way `out` to the network.
+    #[inline(always)]
+    pub fn make(self, sender: &mut Sender, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        match self {
+            Call::Open => sender.open(c, now, out),
+            Call::Write { bytes, deadline, last } => sender.write(c, now, bytes, deadline, last, out),
+            Call::Stop => sender.stop(c, now, out),
+            Call::Timer => sender.on_timer(c, now, out),
+            Call::Alarm => sender.on_alarm(c, now, out),
+        }
+    }
 }
 
 /// The way from an endpoint to the network.
@@ -215,6 +263,7 @@ impl Core {
             fabric,
             lossy: false,
             any_drop: false,
+            below: Below::new(network, &tcp, seed),
             jitter: Arena::new(jitter),
             hosts: Arena::new(hosts),
             tcp: Arena::new(tcp),
@@ -222,6 +271,7 @@ impl Core {
             receivers: Arena::new(Vec::new()),
             streams: Arena::new(Vec::new()),
             free: Vec::new(),
+            asked: Vec::new(),
             conn_rng: Rng::stream(seed, &[0xC0]),
             seed,
             next_conn: 0,
@@ -237,6 +287,7 @@ impl Core {
             is_host: Arena::new(network.nodes.iter().map(|n| n.host).collect()),
             closed_acked: vec![0; groups],
             sampling: !tcp_series.is_empty(),
+            measuring: false,
             steering,
             links: Vec::new(),
             tcp_series,
@@ -270,17 +321,61 @@ impl Core {
         path.iter().map(|&p| &self.network.ports[p as usize]).map(|p| p.delay.0 + p.rate.tx_time(size).0).sum()
     }
 
-    /// Payload acknowledged so far, per transport.
+    /// Payload acknowledged so far (of datagrams: received), per transport.
     pub fn acked_by_group(&self) -> Vec<u64> {
         let mut acked = self.closed_acked.clone();
-        for (sender, _) in self.senders.iter().zip(self.streams.iter()).filter(|s| s.1.live) {
-            acked[usize::from(sender.group)] += sender.una.min(sender.written);
+        for conn in (0..self.streams.len() as u32).filter(|c| self.streams[*c].live) {
+            acked[usize::from(self.senders[conn].group)] += self.arrived(conn);
         }
         acked
     }
 
+    /// The warm-up ends: what is acknowledged from here on is measured.
+    pub fn begin_measuring(&mut self) {
+        self.measuring = true;
+        for conn in 0..self.streams.len() as u32 {
+            self.streams[conn].acked_before = self.arrived(conn);
+        }
+    }
+
     /// Prepares a connection that opens at `time`. Only called between windows: slots are shared by all hosts.
     pub fn connect(&mut self, time: u64, spec: OpenSpec) -> u32 {
+        let slot = self.allot(spec);
+        self.wake(spec.src, spec.src, time, Wake::Open { conn: slot });
+        slot
+    }
+
+    /// The earliest time at which a connection that is asked for now can open: the start of the next window.
+    pub fn soonest(&self) -> u64 {
+        self.fabric.wheel.end
+    }
+
+    /// Asks for a connection that opens at `time`, not before [`Core::soonest`]. For applications inside a window.
+    pub fn ask(&mut self, time: u64, spec: OpenSpec) {
+        debug_assert!(time >= self.soonest(), "slots are handed out between windows");
+        self.asked.push((time, spec));
+    }
+
+    /// Prepares the connections that were asked for in the window that has ended, in an order that does not depend on who asked first.
+    #[inline]
+    pub(super) fn grant(&mut self) {
+        if !self.asked.is_empty() {
+            self.grant_all();
+        }
+    }
+
+    #[inline(never)]
+    fn grant_all(&mut self) {
+        let mut asked = std::mem::take(&mut self.asked);
+        asked.sort_by_key(|(time, spec)| (*time, spec.src, spec.app, spec.tag));
+        for (time, spec) in asked.drain(..) {
+            self.connect(time, spec);
+        }
+        self.asked = asked;
+    }
+
+    /// A connection slot for `spec`, not yet open.
+    pub(super) fn allot(&mut self, spec: OpenSpec) -> u32 {
         let conn_id = self.next_conn;
         self.next_conn += 1;
         let c = &self.tcp[spec.group as u32];
@@ -290,7 +385,8 @@ impl Core {
         let generation = if fresh { 0 } else { (self.streams[slot].generation + 1) & 0x3F };
         // The five-tuple: hosts and a port number that differs from connection to connection.
         let hash = |a: u32, b: u32| Rng::stream(conn_id, &[u64::from(a), u64::from(b)]).next_u64() as u16;
-        let forward = Address { conn: slot, isn, dst: spec.dst as u16, hash: hash(spec.src, spec.dst), generation };
+        let own = self.below.connect(spec.group as u32, slot, generation);
+        let forward = Address { conn: slot, isn, dst: spec.dst as u16, hash: hash(spec.src, spec.dst), generation: own };
         let back = Address { dst: spec.src as u16, hash: hash(spec.dst, spec.src), ..forward };
         if fresh {
             self.senders.push(Sender::new(c, forward, None));
@@ -307,6 +403,8 @@ impl Core {
         let stream = &mut self.streams[slot];
         let mut messages = std::mem::take(&mut stream.messages);
         messages.clear();
+        // Most connections have one message at a time; growing from nothing would make room for four.
+        messages.reserve_exact(1);
         *stream = Stream {
             messages,
             conn_id,
@@ -330,7 +428,6 @@ impl Core {
         }
         self.live += 1;
         self.peak_live = self.peak_live.max(self.live);
-        self.wake(spec.src, spec.src, time, Wake::Open { conn: slot });
         slot
     }
 
@@ -351,24 +448,34 @@ impl Core {
             self.receivers[conn].deliver_at = end;
         }
         let last = matches!(s.first, First::Only(_));
-        self.with_sender(conn, now, |sender, c, nic| sender.write(c, now, length, deadline, last, nic));
+        self.with_sender(conn, now, Call::Write { bytes: length, deadline, last });
     }
 
     /// The application of an endless flow stops writing.
     pub fn stop(&mut self, conn: u32, now: u64) {
-        self.with_sender(conn, now, |sender, c, nic| sender.stop(c, now, nic));
+        self.with_sender(conn, now, Call::Stop);
+        // Its row is due when what it has written is acknowledged, which may be now.
+        let sender = &mut self.senders[conn];
+        sender.message.2 = sender.written;
+        self.open_messages += 1;
+        if sender.una >= sender.written {
+            self.message_acked(conn, now);
+        }
     }
 
     /// Calls the sender with its configuration and network card, then sees to its timer.
     #[inline]
-    pub(super) fn with_sender(&mut self, conn: u32, now: u64, call: impl FnOnce(&mut Sender, &TcpConfig, &mut Nic<'_>)) {
+    pub(super) fn with_sender(&mut self, conn: u32, now: u64, call: Call) {
         let host = self.streams[conn].src;
         let sender = &mut self.senders[conn];
+        if sender.generation() & SHIMMED != 0 {
+            return self.call_through(conn, now, call);
+        }
         let group = u32::from(sender.group);
         let host_state = &mut self.hosts[host];
         let jitter = if sender.disturbed || self.lossy { self.jitter[group].unwrap_or(host_state.segment) } else { 0 };
         let mut nic = Nic { fabric: &mut self.fabric, host: host_state, now, jitter };
-        call(sender, &self.tcp[group], &mut nic);
+        call.make(sender, &self.tcp[group], now, &mut nic);
         self.arm_sender(conn, host);
     }
 
@@ -378,7 +485,7 @@ impl Core {
         let sender = &mut self.senders[conn];
         if sender.deadline < sender.armed {
             sender.armed = sender.deadline;
-            let (deadline, generation) = (sender.deadline, self.streams[conn].generation);
+            let (deadline, generation) = (sender.deadline, sender.generation());
             self.wake(host, host, deadline, Wake::Sender { conn, generation });
         }
     }

@@ -1,9 +1,10 @@
 //! A packet or a timer meets an endpoint: the host side of the packet path.
 
-use super::core::{Core, First, Job, Nic, Notice};
+use super::core::{Call, Core, First, Job, Nic, Notice};
 use super::hosts::Wake;
 use crate::net::packet::{Packet, SackBlocks};
 use crate::observe::{FlowRow, TcpRow};
+use crate::tcp::SHIMMED;
 use crate::tcp::sender::{Phase, SendStats};
 
 impl Core {
@@ -15,14 +16,20 @@ impl Core {
         host.note(now, p);
         let sender = &mut self.senders[conn];
         if sender.generation() != p.generation() {
-            self.closed.stale += 1;
-            return;
+            return self.deliver_ack_through(node, p, sack);
         }
         sender.received += 1;
         let group = u32::from(sender.group);
         let jitter = if sender.disturbed || self.lossy { self.jitter[group].unwrap_or(host.segment) } else { 0 };
         let mut nic = Nic { fabric: &mut self.fabric, host, now, jitter };
         sender.on_packet(&self.tcp[group], now, p, sack, &mut nic);
+        self.ack_done(node, conn, now);
+    }
+
+    /// Sees to what an ACK has changed, behind the sender.
+    #[inline(always)]
+    pub(super) fn ack_done(&mut self, node: u32, conn: u32, now: u64) {
+        let sender = &self.senders[conn];
         let (una, done) = (sender.una, sender.phase == Phase::Done);
         if sender.deadline < sender.armed {
             self.arm_sender(conn, node);
@@ -42,17 +49,24 @@ impl Core {
     #[inline(always)]
     pub(super) fn deliver_data(&mut self, node: u32, p: &Packet) {
         let (now, conn) = (p.arrival, p.conn);
-        self.hosts[node].note(now, p);
-        if self.receivers[conn].generation() != p.generation() {
-            self.closed.stale += 1;
-            return;
-        }
         if self.steering {
             self.steer(node, p);
         }
-        let (host, receiver) = (&mut self.hosts[node], &mut self.receivers[conn]);
+        let host = &mut self.hosts[node];
+        host.note(now, p);
+        let receiver = &mut self.receivers[conn];
+        if receiver.generation() != p.generation() {
+            return self.deliver_data_through(node, p);
+        }
         let mut nic = Nic { fabric: &mut self.fabric, host, now, jitter: 0 };
         receiver.on_packet(&self.tcp[u32::from(receiver.group)], now, p, &mut nic);
+        self.data_done(node, conn, now);
+    }
+
+    /// Sees to what a packet of the data direction has changed, behind the receiver.
+    #[inline(always)]
+    pub(super) fn data_done(&mut self, node: u32, conn: u32, now: u64) {
+        let receiver = &self.receivers[conn];
         let delivered = receiver.delivered >= receiver.deliver_at;
         if receiver.deadline < receiver.armed {
             self.arm_receiver(conn, node);
@@ -74,7 +88,7 @@ impl Core {
     pub(super) fn on_wake(&mut self, node: u32, now: u64, wake: Wake) {
         match wake {
             Wake::Open { conn } => {
-                self.with_sender(conn, now, |s, c, nic| s.open(c, now, nic));
+                self.with_sender(conn, now, Call::Open);
                 match self.streams[conn].first {
                     First::Nothing => {}
                     First::Only(job) => self.write(conn, now, job),
@@ -89,7 +103,7 @@ impl Core {
                 s.armed = u64::MAX;
                 if s.deadline <= now {
                     self.hosts[node].mix(now, 1 << 40);
-                    self.with_sender(conn, now, |s, c, nic| s.on_timer(c, now, nic));
+                    self.with_sender(conn, now, Call::Timer);
                 } else {
                     self.arm_sender(conn, node);
                 }
@@ -100,7 +114,9 @@ impl Core {
                     return;
                 }
                 r.armed = u64::MAX;
-                if r.deadline <= now {
+                if r.deadline <= now && generation & SHIMMED != 0 {
+                    self.receiver_timer_through(node, conn, now);
+                } else if r.deadline <= now {
                     let mut nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter: 0 };
                     r.on_timer(now, &mut nic);
                 } else if r.deadline != u64::MAX {
@@ -110,9 +126,10 @@ impl Core {
             Wake::Law { conn, generation } => {
                 if self.senders[conn].generation() == generation {
                     self.hosts[node].mix(now, 2 << 40);
-                    self.with_sender(conn, now, |s, c, nic| s.on_alarm(c, now, nic));
+                    self.with_sender(conn, now, Call::Alarm);
                 }
             }
+            Wake::Shim { group } => self.shim_tick(node, group, now),
             Wake::App { .. } => {}
         }
     }
@@ -133,34 +150,40 @@ impl Core {
     }
 
     #[inline(never)]
-    fn message_acked(&mut self, conn: u32, now: u64) {
+    pub(super) fn message_acked(&mut self, conn: u32, now: u64) {
         while self.senders[conn].una >= self.senders[conn].message.2 {
             let rtos = self.senders[conn].stats.rtos;
             self.emit_row(conn, Some(now));
             let s = &mut self.streams[conn];
             let Some(message) = s.messages.pop_front() else { return };
-            assert!(message.delivered <= now, "conservation: a message was acknowledged before it was delivered");
-            s.delivered -= 1;
+            // An endless flow that was stopped has no last byte that its receiver could have noticed.
+            let finite = message.end != u64::MAX;
+            assert!(!finite || message.delivered <= now, "conservation: a message was acknowledged before it was delivered");
+            s.delivered -= usize::from(finite);
             self.open_messages -= 1;
-            self.done_messages += 1;
+            self.done_messages += u64::from(finite);
             let sender = &mut self.senders[conn];
             sender.message =
                 s.messages.front().map_or((0, 0, u64::MAX), |m| (m.begin, m.begin.saturating_add(m.first_window), m.end));
             sender.stats = SendStats { cwnd_max: sender.w.cwnd, ..SendStats::default() };
-            self.notices.push(Notice::Acked { conn, message, rtos });
+            if finite {
+                self.notices.push(Notice::Acked { conn, message, rtos });
+            }
         }
     }
 
     /// Appends the row of the oldest message of `conn`; `acked` is when it was acknowledged, if it was.
     pub(super) fn emit_row(&mut self, conn: u32, acked: Option<u64>) {
+        let arrived = self.arrived(conn);
         let (s, sender) = (&mut self.streams[conn], &self.senders[conn]);
         let Some(&m) = s.messages.front() else { return };
         let stats = &sender.stats;
         s.retx_before += stats.segs_retx;
         let size = if m.end == u64::MAX { 0 } else { m.end - m.begin };
-        let acked_bytes = sender.una.min(sender.written).min(m.end).saturating_sub(m.begin);
+        let acked_end = arrived.min(m.end);
+        let measured_from = s.acked_before.max(m.begin);
         let (src, dst, hash) = (s.src, s.dst, s.hash);
-        let row = FlowRow {
+        let mut row = FlowRow {
             // Numbered by the report, in order of start.
             flow_id: 0,
             conn_id: s.conn_id,
@@ -173,20 +196,29 @@ impl Core {
             end_ps: m.delivered,
             acked_ps: acked.unwrap_or(u64::MAX),
             ideal_ps: if size == 0 { 0 } else { self.ideal(src, dst, hash, size, sender.group as usize) },
-            bytes_acked: acked_bytes,
+            bytes_acked: acked_end.saturating_sub(m.begin),
+            bytes_measured: if self.measuring { acked_end.saturating_sub(measured_from) } else { 0 },
             segs_sent: stats.segs_sent,
             segs_retx: stats.segs_retx,
             rtos: stats.rtos,
             rtos_head: stats.rtos_head,
             rtos_tail: stats.rtos_tail,
+            syn_rtos: stats.syn_rtos,
             fast_retx: stats.fast_retx,
+            ecn_cuts: stats.ecn_cuts,
+            loss_cuts: stats.loss_cuts,
+            cut_alpha: (stats.ecn_cuts > 0 && !stats.cut_alpha.is_nan()).then(|| stats.cut_alpha / f64::from(stats.ecn_cuts)),
             ce_acked_bytes: stats.ce_bytes,
             cwnd_max: stats.cwnd_max,
             rtt_min_ps: stats.rtt_min,
             rtt_mean_ps: stats.rtt_sum.checked_div(stats.rtt_count).unwrap_or(u64::MAX),
             query_id: m.query,
             deadline_ps: m.deadline,
+            ..FlowRow::default()
         };
+        if sender.generation() & SHIMMED != 0 {
+            self.below.complete(conn, m.begin == 0, &mut row);
+        }
         self.flows.push(row);
     }
 
@@ -253,8 +285,10 @@ impl Core {
             "conservation: a connection closed before its bytes arrived"
         );
         self.closed_acked[usize::from(sender.group)] += sender.written;
-        self.closed.sent += sender.packets + receiver.sent;
-        self.closed.received += sender.received + receiver.packets;
+        let shim = self.below.balance(conn, sender.generation());
+        self.closed.sent += sender.packets + receiver.sent + shim.sent;
+        // A SYN-ACK that is still held goes with its entry.
+        self.closed.received += sender.received + receiver.packets + shim.taken + shim.held;
         self.closed.dropped += stream.dropped;
         stream.live = false;
         self.live -= 1;

@@ -11,6 +11,8 @@ pub mod stream;
 pub mod wheel;
 
 mod audit;
+mod below;
+mod datagrams;
 mod deliver;
 mod moves;
 mod report;

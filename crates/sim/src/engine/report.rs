@@ -1,5 +1,6 @@
 //! From the final state of a simulation to the rows of the result tables.
 
+use super::core::QueryStart;
 use super::simulation::Simulation;
 use crate::observe::{FlowRow, PortRow, QueryRow};
 use crate::run::Report;
@@ -16,6 +17,10 @@ impl Simulation {
         flows.sort_by_cached_key(|f| (f.start_ps, f.conn_id));
         for (id, flow) in flows.iter_mut().enumerate() {
             flow.flow_id = id as u64;
+            // A run that ends before its warm-up is measured as a whole.
+            if !self.core.measuring {
+                flow.bytes_measured = flow.bytes_acked;
+            }
         }
         let queries = self.queries(&mut flows);
         let measured = end.saturating_sub(self.measured_from).max(1);
@@ -57,18 +62,19 @@ impl Simulation {
     /// Queries from the messages that belong to them; renumbers both by start.
     fn queries(&mut self, flows: &mut [FlowRow]) -> Vec<QueryRow> {
         let mut starts = std::mem::take(&mut self.core.query_starts);
-        starts.sort_by_key(|s| (s.1, s.0));
-        let number: BTreeMap<u64, usize> = starts.iter().enumerate().map(|(i, s)| (s.0, i)).collect();
-        let row = |(i, &(_, start_ps, app)): (usize, &(u64, u64, u32))| QueryRow {
+        starts.sort_by_key(|s| (s.start, s.query));
+        let number: BTreeMap<u64, usize> = starts.iter().enumerate().map(|(i, s)| (s.query, i)).collect();
+        let row = |(i, s): (usize, &QueryStart)| QueryRow {
             query_id: i as u64,
-            workload: self.core.app_workload[app as usize],
-            start_ps,
+            workload: self.core.app_workload[s.app as usize],
+            start_ps: s.start,
             end_ps: 0,
             fan_in: 0,
             bytes: 0,
             rtos: 0,
             senders_with_rto: 0,
             rtos_max: 0,
+            syn_rtos: 0,
         };
         let mut rows: Vec<QueryRow> = starts.iter().enumerate().map(row).collect();
         for flow in flows.iter_mut() {
@@ -81,8 +87,10 @@ impl Simulation {
             q.rtos += flow.rtos;
             q.senders_with_rto += u32::from(flow.rtos > 0);
             q.rtos_max = q.rtos_max.max(flow.rtos);
+            q.syn_rtos += flow.syn_rtos;
         }
-        for q in rows.iter_mut().filter(|q| q.fan_in == 0) {
+        // Some of its messages were never written: it is not complete, although those that were may be.
+        for (q, _) in rows.iter_mut().zip(&starts).filter(|(q, s)| q.fan_in < s.parts) {
             q.end_ps = u64::MAX;
         }
         rows

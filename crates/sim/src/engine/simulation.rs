@@ -4,9 +4,10 @@ use super::apps::App;
 use super::core::{Core, Notice};
 use super::fabric::Fabric;
 use super::hosts::Wake;
-use crate::config::{SimConfig, WorkloadKind};
+use crate::config::{SimConfig, TcpConfig, WorkloadKind};
 use crate::net::packet::flag;
 use crate::run::Progress;
+use crate::shim::proboscis::Rules;
 use crate::topology::{Fib, RouteError};
 use forebay_units::Time;
 use std::ops::ControlFlow;
@@ -52,15 +53,16 @@ impl Simulation {
             apps.push(app);
         }
         let (duration, groups) = (config.duration.map(|d| d.0), config.groups.len());
+        core.measuring = config.observe.warmup == Time::ZERO;
         Ok(Simulation {
-            core,
             apps,
             duration,
             warmup: config.observe.warmup.0,
-            warm: config.observe.warmup == Time::ZERO,
+            warm: core.measuring,
             activations: 0,
             measured_from: 0,
             acked_before: vec![0; groups],
+            core,
         })
     }
 
@@ -87,6 +89,7 @@ impl Simulation {
                 self.measured_from = start;
                 self.core.fabric.ports.iter_mut().for_each(|p| p.restart_stats(start));
                 self.acked_before = self.core.acked_by_group();
+                self.core.begin_measuring();
             }
             if injection < end {
                 for app in &mut self.apps {
@@ -94,6 +97,7 @@ impl Simulation {
                 }
             }
             self.window();
+            self.core.grant();
             self.core.lossy |= self.core.any_drop;
             if self.activations >= looked + ACTIVATIONS_PER_LOOK {
                 looked = self.activations;
@@ -210,12 +214,20 @@ impl Simulation {
 /// The shortest time in which one node can affect another: the smallest link delay (where a link has none, the time to send the
 /// smallest packet), or a shorter request latency.
 fn lookahead(config: &SimConfig) -> u64 {
-    let smallest = config.groups.iter().map(|g| g.tcp.ack_size.min(g.tcp.header + 1)).min().unwrap_or(40);
+    let probe = |c: &TcpConfig| Rules::of(c).map_or(u32::MAX, |r| u32::from(r.probe_size));
+    let segments = config.groups.iter().map(|g| g.tcp.ack_size.min(g.tcp.header + 1).min(probe(&g.tcp)));
+    let datagrams = config.workloads.iter().filter_map(|w| match &w.kind {
+        WorkloadKind::Udp { datagram, .. } => Some(u32::from(datagram.wire)),
+        _ => None,
+    });
+    let smallest = segments.chain(datagrams).min().unwrap_or(40);
     let link =
         |p: &crate::config::PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)).0 } else { p.delay.0 };
     let links = config.network.ports.iter().map(link).min().unwrap_or(1);
     let requests = config.workloads.iter().filter_map(|w| match &w.kind {
-        WorkloadKind::Incast { request_latency, .. } => request_latency.map(|l| l.0),
+        WorkloadKind::Incast { request_latency, .. } | WorkloadKind::Queries { request_latency, .. } => {
+            request_latency.map(|l| l.0)
+        }
         _ => None,
     });
     // Keys of gathered packets hold 40 bits of time inside a window.

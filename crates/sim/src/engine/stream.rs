@@ -47,12 +47,16 @@ pub struct Stream {
     pub live: bool,
     /// What is written when it opens.
     pub first: First,
+    /// A source of datagrams: there is no TCP on this connection.
+    pub datagrams: bool,
     /// Packets of this connection dropped in the network.
     pub dropped: u64,
     /// Next time of a `tcp` series row; `u64::MAX` for none.
     pub next_sample: u64,
     /// Interval of the series, ps; 0: every ACK.
     pub sample_every: u64,
+    /// Bytes acknowledged when the warm-up ended.
+    pub acked_before: u64,
     /// Retransmissions in messages already reported, for the series.
     pub retx_before: u64,
 }

@@ -104,7 +104,7 @@ pub(super) const ENTRY: ShimEntry = ShimEntry {
                 key: "halve",
                 kind: Kind::Bool,
                 default: Some("true"),
-                doc: "halve the window before the first segment of a message",
+                doc: "halve the window before the first segment of a message; meant for slow-start-after-idle = \"off\", as in the stack ns2",
             },
             Param {
                 key: "priority",

@@ -89,6 +89,7 @@ impl Sender {
         if !self.marks_answered() {
             self.w.flight = self.flight_segments(c);
             self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Loss);
+            self.stats.loss_cuts += 1;
         }
         self.recover = self.high;
         // One reduction per window, whichever signal came first (RFC 8257 section 3.3, RFC 3168 section 6.1.2).

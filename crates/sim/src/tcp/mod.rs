@@ -3,6 +3,7 @@
 //! Data flows one way on a connection; a request/response pair uses two. Stream offsets are 64-bit and start at 0 with the first
 //! data byte; on the wire they are 32-bit sequence numbers that wrap.
 
+pub mod datagram;
 pub mod profile;
 pub mod receiver;
 pub mod sender;
@@ -21,4 +22,4 @@ mod seq;
 mod timers;
 mod transmit;
 
-pub use seq::Address;
+pub use seq::{Address, SHIMMED};

@@ -20,6 +20,10 @@ impl Sender {
         // there for whom that is too much.
         let w = if self.ca == CaState::Recovery { self.w.cwnd.min(self.w.ssthresh) } else { self.w.cwnd };
         self.w.cwnd = (w / 2.0).floor().max(f64::from(halving.floor));
+        // Statistics: the first window of the message is the halved one.
+        if self.message.0 == self.nxt {
+            self.message.1 = self.nxt + (self.w.cwnd * f64::from(c.mss)) as u64;
+        }
         if halving.cap {
             self.w.ssthresh = self.w.ssthresh.min(self.w.cwnd.max(2.0));
         }

@@ -187,6 +187,7 @@ impl Sender {
         // The reduction is over as soon as it has begun (Linux tcp_process_tlp_ack).
         self.ca = CaState::Recovery;
         self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Loss);
+        self.stats.loss_cuts += 1;
         self.w.cwnd = self.w.cwnd.min(self.w.ssthresh);
         self.begin_reduction(self.nxt);
         self.ca = CaState::Open;

@@ -194,8 +194,12 @@ impl Receiver {
         }
     }
 
-    /// Answers a SYN, also a repeated one whose answer was lost.
+    /// Answers a SYN, also a repeated one whose answer was lost. Datagrams come here too: with the flag of a SYN they cost segments no
+    /// further question.
     fn on_syn(&mut self, p: &Packet, out: &mut impl Wire) {
+        if p.has(flag::DATAGRAM) {
+            return self.on_datagram(p);
+        }
         let mut answer = Packet { seq: self.addr.wire(self.rcv_nxt), ts: p.ts, ..self.template };
         answer.flags |= flag::SYN;
         // RFC 3168 section 6.1.1: SYN with ECE and CWR asks, SYN-ACK with ECE alone agrees.

@@ -141,6 +141,7 @@ impl Sender {
         self.ca = CaState::Recovery;
         if !answered {
             self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Loss);
+            self.stats.loss_cuts += 1;
         }
         if let Some(s) = &mut self.sack {
             if !running {

@@ -61,14 +61,22 @@ pub struct SendStats {
     pub segs_sent: u64,
     /// Of those, retransmissions.
     pub segs_retx: u64,
-    /// Retransmission timeouts.
+    /// Retransmission timeouts with data outstanding; those of SYNs are not among them.
     pub rtos: u32,
+    /// Timeouts of the SYN.
+    pub syn_rtos: u32,
     /// Of those, before the first window of the message was acknowledged.
     pub rtos_head: u32,
     /// Of those, with at most three segments of the message missing.
     pub rtos_tail: u32,
     /// Entries into fast recovery.
     pub fast_retx: u32,
+    /// Reductions of the window on ECE.
+    pub ecn_cuts: u32,
+    /// New thresholds asked of the law on a loss: in fast recovery, after a tail loss probe, and at the first timeout of a series.
+    pub loss_cuts: u32,
+    /// Sum of the law's alpha over `ecn_cuts`; NaN for laws without one.
+    pub cut_alpha: f64,
     /// Bytes acknowledged with ECE.
     pub ce_bytes: u64,
     /// Largest window, segments.
@@ -87,9 +95,13 @@ impl Default for SendStats {
             segs_sent: 0,
             segs_retx: 0,
             rtos: 0,
+            syn_rtos: 0,
             rtos_head: 0,
             rtos_tail: 0,
             fast_retx: 0,
+            ecn_cuts: 0,
+            loss_cuts: 0,
+            cut_alpha: 0.0,
             ce_bytes: 0,
             cwnd_max: 0.0,
             rtt_min: u64::MAX,

@@ -26,8 +26,7 @@ impl Sender {
             (Phase::SynSent, _) => {
                 self.rtt.backoff += 1;
                 self.syn_retx = true;
-                self.stats.rtos += 1;
-                self.stats.rtos_head += 1;
+                self.stats.syn_rtos += 1;
                 self.send_syn(c, now, out);
             }
             (Phase::Established, Timer::Rto) => self.on_rto(c, now, out),
@@ -63,6 +62,7 @@ impl Sender {
             self.remember_prior();
             self.ca = CaState::Loss;
             self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Timeout);
+            self.stats.loss_cuts += 1;
         }
         self.ca = CaState::Loss;
         self.w.cwnd = 1.0;

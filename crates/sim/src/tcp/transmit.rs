@@ -117,9 +117,11 @@ impl Sender {
             }
             let mut len = len;
             if self.nxt + len > self.edge {
-                // RFC 9293 section 3.8.6.2.1: no sliver of a window is used while anything is outstanding.
+                // RFC 9293 section 3.8.6.2.1: no sliver of a window is used while anything is outstanding. Data that fits all but its FIN
+                // is none: the FIN follows (as from an application that writes and then closes).
+                let data = self.written.saturating_sub(self.nxt).min(u64::from(c.mss));
                 len = self.edge.saturating_sub(self.nxt);
-                if self.flight() > 0 || len == 0 {
+                if len == 0 || (self.flight() > 0 && len < data) {
                     break;
                 }
             }

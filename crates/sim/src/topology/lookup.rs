@@ -41,6 +41,19 @@ pub fn attached_port(network: &Network) -> Vec<Option<PortId>> {
     ports
 }
 
+/// The rack of each node: for a host the node it is attached to, for a switch itself.
+pub fn racks(network: &Network) -> Vec<NodeId> {
+    let own = |n: usize| n as NodeId;
+    let attached = attached_port(network);
+    attached.iter().enumerate().map(|(n, port)| port.map_or(own(n), |p| network.ports[p as usize].to)).collect()
+}
+
+/// Sum of the rates of the ports that lead from switch `rack` to other switches, bits per second.
+pub fn uplink_rate(network: &Network, rack: NodeId) -> f64 {
+    let up = network.ports.iter().filter(|p| p.from == rack && !network.nodes[p.to as usize].host);
+    up.map(|p| p.rate.0 as f64).sum()
+}
+
 /// Rate of `host`'s interface, `None` when it is no host or has no link.
 pub fn host_rate(network: &Network, host: NodeId) -> Option<Rate> {
     let node = network.nodes.get(host as usize)?;
@@ -75,5 +88,23 @@ mod tests {
         assert_eq!(host_rate(&n, 1), Some(Rate(1_000_000_000)));
         assert_eq!(host_rate(&n, 3), None);
         assert_eq!(host_rate(&n, 99), None);
+    }
+
+    #[test]
+    fn racks_and_their_uplinks() {
+        let n = build(
+            "leaf-spine",
+            &[
+                ("leaves", Value::Int(2)),
+                ("hosts-per-leaf", Value::Int(3)),
+                ("spines", Value::Int(4)),
+                ("oversubscription", Value::Float(3.0)),
+            ],
+        )
+        .unwrap();
+        assert_eq!(racks(&n), [6, 6, 6, 7, 7, 7, 6, 7, 8, 9, 10, 11]);
+        // Three hosts at 1 Gbps, one third of that upwards.
+        assert!((uplink_rate(&n, 6) / 1e9 - 1.0).abs() < 1e-6);
+        assert_eq!(uplink_rate(&build("many-to-one", &[("senders", Value::Int(2))]).unwrap(), 3), 0.0);
     }
 }

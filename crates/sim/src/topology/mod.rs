@@ -18,7 +18,7 @@ mod shared;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use lookup::{attached_port, find_port, host_rate, hosts, port_label};
+pub use lookup::{attached_port, find_port, host_rate, hosts, port_label, racks, uplink_rate};
 pub use routing::{Fib, RouteError, ecmp_choice};
 
 use crate::config::Network;

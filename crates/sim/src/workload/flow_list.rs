@@ -2,7 +2,7 @@
 //!
 //! * HPCC `flow.txt`: the number of flows, then `src dst priority dport bytes start` per line, hosts by index, start in seconds.
 //! * CSV with a header: columns `src`, `dst`, `bytes` and `start_s` (or `_ms`, `_us`, `_ns`, `_ps`) in any order, others ignored;
-//!   hosts by name, or else by index.
+//!   hosts by name, or else by index. A column `deadline_s` (or `_ms`, ...) counts from the flow's start; empty: none.
 
 use super::decimal::scaled;
 use super::lines::Lines;
@@ -70,7 +70,7 @@ fn hpcc_rows<R: BufRead>(lines: &mut Lines<R>, first: &str, hosts: &Hosts<'_>, l
                 }
                 if count == 6 {
                     let [src, dst, _, _, bytes, start] = fields;
-                    Row { src, dst, bytes, start, power: 12 }.flow(|t| hosts.by_index(t))
+                    Row { src, dst, bytes, start, power: 12, deadline: "", deadline_power: 0 }.flow(|t| hosts.by_index(t))
                 } else {
                     Err(format!("{count} fields; a flow is `src dst priority dport bytes start`, six numbers"))
                 }
@@ -119,6 +119,8 @@ struct Row<'a> {
     bytes: &'a str,
     start: &'a str,
     power: i32,
+    deadline: &'a str,
+    deadline_power: i32,
 }
 
 impl Row<'_> {
@@ -136,7 +138,19 @@ impl Row<'_> {
         if start > LATEST {
             return Err(format!("start `{}` is beyond the end of simulated time, {}", self.start, LATEST));
         }
-        Ok(ReplayFlow { start, src, dst, bytes: bytes.value })
+        let deadline = self.deadline(start)?;
+        Ok(ReplayFlow { start, src, dst, bytes: bytes.value, deadline })
+    }
+
+    fn deadline(&self, start: Time) -> Result<Time, String> {
+        if self.deadline.is_empty() {
+            return Ok(Time::NEVER);
+        }
+        let after = scaled(self.deadline, self.deadline_power).map_err(|e| format!("deadline `{}` {e}", self.deadline))?.value;
+        if after == 0 || after > LATEST.0 {
+            return Err(format!("deadline `{}` is not a time after the start; leave it empty for none", self.deadline));
+        }
+        Ok(start.saturating_add(Time(after)))
     }
 }
 
@@ -148,8 +162,12 @@ struct Columns {
     bytes: usize,
     start: usize,
     power: i32,
+    deadline: Option<usize>,
+    deadline_power: i32,
 }
 
+const DEADLINE_COLUMNS: &[(&str, i32)] =
+    &[("deadline_s", 12), ("deadline_ms", 9), ("deadline_us", 6), ("deadline_ns", 3), ("deadline_ps", 0)];
 const START_COLUMNS: &[(&str, i32)] = &[("start_s", 12), ("start_ms", 9), ("start_us", 6), ("start_ns", 3), ("start_ps", 0)];
 
 impl Columns {
@@ -170,6 +188,12 @@ impl Columns {
         let start_names: Vec<&str> = START_COLUMNS.iter().map(|c| c.0).collect();
         let start = find("start", &start_names)?;
         let power = START_COLUMNS.iter().find(|c| c.0 == names[start]).map_or(12, |c| c.1);
+        let mut deadlines =
+            names.iter().enumerate().filter_map(|(i, n)| DEADLINE_COLUMNS.iter().find(|c| c.0 == n).map(|c| (i, *c)));
+        let deadline = deadlines.next();
+        if let (Some((_, a)), Some((_, b))) = (deadline, deadlines.next()) {
+            return Err(format!("columns `{}` and `{}` both mean the deadline; keep one", a.0, b.0));
+        }
         Ok(Columns {
             count: names.len(),
             src: find("source", &["src", "source"])?,
@@ -177,11 +201,14 @@ impl Columns {
             bytes: find("size", &["bytes", "size", "size_bytes"])?,
             start,
             power,
+            deadline: deadline.map(|d| d.0),
+            deadline_power: deadline.map_or(0, |d| d.1.1),
         })
     }
 
     fn row<'a>(&self, line: &'a str) -> Result<Row<'a>, String> {
-        let mut row = Row { src: "", dst: "", bytes: "", start: "", power: self.power };
+        let (power, deadline_power) = (self.power, self.deadline_power);
+        let mut row = Row { src: "", dst: "", bytes: "", start: "", power, deadline: "", deadline_power };
         let mut count = 0;
         for (i, field) in line.split(',').enumerate() {
             count = i + 1;
@@ -190,6 +217,7 @@ impl Columns {
                 i if i == self.dst => row.dst = unquote(field),
                 i if i == self.bytes => row.bytes = unquote(field),
                 i if i == self.start => row.start = unquote(field),
+                i if Some(i) == self.deadline => row.deadline = unquote(field),
                 _ => {}
             }
         }

@@ -8,7 +8,7 @@ fn list(text: &str) -> Result<Vec<ReplayFlow>, String> {
 }
 
 fn flow(start_us: u64, src: NodeId, dst: NodeId, bytes: u64) -> ReplayFlow {
-    ReplayFlow { start: Time::from_us(start_us), src, dst, bytes }
+    ReplayFlow { start: Time::from_us(start_us), src, dst, bytes, deadline: Time::NEVER }
 }
 
 #[test]
@@ -28,6 +28,20 @@ fn csv_in_any_order_and_unit() {
         "src,dst,bytes,start_ms\n1,3,5000,0.002\n0,3,10,0.001\n",
     ] {
         assert_eq!(list(text).unwrap(), expected, "{text}");
+    }
+}
+
+#[test]
+fn deadlines_count_from_the_start() {
+    let flows = list("src,dst,bytes,start_s,deadline_ms\n0,1,1,2,0.5\n0,1,1,3,\n").unwrap();
+    assert_eq!((flows[0].deadline, flows[1].deadline), (Time(2_000_500_000_000), Time::NEVER));
+    for (text, message) in [
+        ("src,dst,bytes,start_s,deadline_s\n0,1,1,2,0\n", "2: deadline `0` is not a time after the start"),
+        ("src,dst,bytes,start_s,deadline_s\n0,1,1,2,soon\n", "2: deadline `soon`"),
+        ("src,dst,bytes,start_s,deadline_s,deadline_us\n0,1,1,2,1,1\n", "1: columns `deadline_s` and `deadline_us` both"),
+    ] {
+        let error = list(text).unwrap_err();
+        assert!(error.starts_with(message), "{error}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Barrier-synchronised blocks: one receiver asks many senders at once and waits for all of them.
 
+use super::deadline::{QUERY_DEADLINE, deadline_of_all};
 use super::pairs::{group, name};
 use super::{BuildError, Context, WorkloadEntry, must_end, times};
 use crate::config::WorkloadKind;
@@ -41,8 +42,10 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "0s",
                 "processing time of a request at a sender, uniform between 0 and this, drawn per sender and round",
             ),
+            QUERY_DEADLINE,
         ],
     },
+    transport: true,
     build,
 };
 
@@ -71,7 +74,8 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     let request_latency = values.opt_time("request-latency");
     let per_round = gap.saturating_add(jitter).saturating_add(request_latency.unwrap_or(Time::ZERO));
     times::repeats_fit("gap", context, start, per_round, rounds)?;
-    Ok(WorkloadKind::Incast { senders, receiver, block, rounds, start, gap, request_latency, jitter })
+    let deadline = deadline_of_all(values)?;
+    Ok(WorkloadKind::Incast { senders, receiver, block, rounds, start, gap, request_latency, jitter, deadline })
 }
 
 fn hosts(values: &Values, context: &Context<'_>, key: &'static str) -> Result<Vec<NodeId>, BuildError> {

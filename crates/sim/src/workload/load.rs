@@ -1,21 +1,37 @@
 //! From a load to an arrival rate: flows per second = load * reference rate / (8 * mean bytes of a flow).
 
 use super::{BuildError, Context};
-use crate::topology::{attached_port, find_port};
+use crate::topology::{attached_port, find_port, racks, uplink_rate};
 use forebay_param::Values;
 use forebay_sampling::{SizeDist, math};
 use forebay_units::NodeId;
+use std::collections::BTreeSet;
 
 /// Beyond a flow per picosecond arrivals would no longer be distinct in time.
 const MAX_FLOWS_PER_SEC: f64 = 1e12;
 
-/// The arrival rate that the parameters `load`, `load-of` and `load-at` ask for.
+/// The arrival rate that the parameters `rate`, or `load`, `load-of` and `load-at` ask for; `crossing` is the share of flows that leave
+/// the switch of their source.
 pub(super) fn flows_per_sec(
     values: &Values,
     context: &Context<'_>,
     from: &[NodeId],
+    crossing: f64,
     sizes: &SizeDist,
 ) -> Result<f64, BuildError> {
+    let load = match (values.opt_float("load"), values.opt_float("rate")) {
+        (Some(load), None) => load,
+        (None, Some(rate)) => return Ok(rate),
+        (None, None) => {
+            return Err(BuildError::new("load", "set `load` (a fraction of a link rate) or `rate` (flows per second)"));
+        }
+        (Some(_), Some(_)) => return Err(BuildError::new("rate", "`load` and `rate` exclude each other")),
+    };
+    let hosts = || {
+        let attached = attached_port(context.network);
+        let rate = |h: &NodeId| attached[*h as usize].map_or(0.0, |p| context.network.ports[p as usize].rate.0 as f64);
+        from.iter().map(rate).sum::<f64>()
+    };
     let reference = match values.text("load-at").as_str() {
         "bottleneck" => match find_port(context.network, "bottleneck") {
             Some(port) => context.network.ports[port as usize].rate.0 as f64,
@@ -26,17 +42,15 @@ pub(super) fn flows_per_sec(
                 ));
             }
         },
-        _ => {
-            let attached = attached_port(context.network);
-            let rate = |h: &NodeId| attached[*h as usize].map_or(0.0, |p| context.network.ports[p as usize].rate.0 as f64);
-            from.iter().map(rate).sum()
-        }
+        "uplinks" => uplinks(context, from, crossing)?,
+        "tightest" => hosts().min(uplinks(context, from, crossing)?),
+        _ => hosts(),
     };
     let mean = match values.text("load-of").as_str() {
         "wire" => mean_wire_bytes(sizes, context.tcp.mss, context.tcp.header),
         _ => sizes.mean().max(1.0),
     };
-    let rate = values.float("load") * reference / (8.0 * mean);
+    let rate = load * reference / (8.0 * mean);
     if !(rate > 0.0 && rate <= MAX_FLOWS_PER_SEC) {
         return Err(BuildError::new(
             "load",
@@ -44,6 +58,20 @@ pub(super) fn flows_per_sec(
         ));
     }
     Ok(rate)
+}
+
+/// Rate of flows, in bits per second, that fills the uplinks of the sources' switches.
+fn uplinks(context: &Context<'_>, from: &[NodeId], crossing: f64) -> Result<f64, BuildError> {
+    let rack = racks(context.network);
+    let sources: BTreeSet<NodeId> = from.iter().map(|f| rack[*f as usize]).collect();
+    let sum: f64 = sources.iter().map(|&r| uplink_rate(context.network, r)).sum();
+    if sum == 0.0 || crossing == 0.0 {
+        return Err(BuildError::new(
+            "load-at",
+            "no flow crosses a link between switches; use `hosts`, the sum of the sending hosts' rates",
+        ));
+    }
+    Ok(sum / crossing)
 }
 
 /// Mean wire bytes of a flow's data segments: its size plus `header` for each segment of at most `mss` payload bytes.
@@ -70,6 +98,7 @@ fn mean_segments(sizes: &SizeDist, mss: f64) -> f64 {
             let atom = points[0].1 * (points[0].0 / mss).ceil().max(1.0);
             atom + points.windows(2).map(|w| (w[1].1 - w[0].1) * uniform_segments(w[0].0, w[1].0, mss)).sum::<f64>()
         }
+        SizeDist::Mixture(m) => m.mean_of(|d| mean_segments(d, mss)),
     };
     mean.max(1.0)
 }
@@ -116,7 +145,7 @@ fn log_uniform_segments(lo: u64, hi: u64, mss: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_sampling::{Rng, SizeTable};
+    use forebay_sampling::{Mixture, Rng, SizeTable};
     use std::sync::Arc;
 
     const WEBSEARCH: &str = include_str!("../../../../data/cdf/websearch.cdf");
@@ -151,6 +180,9 @@ mod tests {
             SizeDist::Exponential(1),
             table(WEBSEARCH),
             table("0 0\n100 0.5\n5000 1\n"),
+            SizeDist::Mixture(Arc::new(
+                Mixture::new(vec![(1.0, SizeDist::Const(4_000)), (3.0, SizeDist::LogUniform(512, 4_096))]).unwrap(),
+            )),
         ];
         for d in dists {
             let mut rng = Rng::stream(5, &[]);

@@ -29,6 +29,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             optional("stop-after", Kind::Time, "", "an endless flow stops writing this long after its own start. Default: never"),
         ],
     },
+    transport: true,
     build,
 };
 

@@ -2,6 +2,7 @@
 //!
 //! To add one: one file here and one line in [`REGISTRY`].
 
+mod deadline;
 mod decimal;
 mod flow_list;
 mod incast;
@@ -11,6 +12,7 @@ mod long;
 mod on_off;
 mod pairs;
 mod poisson;
+mod queries;
 mod replay;
 mod requests;
 #[cfg(test)]
@@ -18,6 +20,7 @@ mod table_listing;
 #[cfg(test)]
 mod testing;
 mod times;
+mod udp;
 
 pub use load::mean_wire_bytes;
 
@@ -43,13 +46,15 @@ pub struct Context<'a> {
 pub struct WorkloadEntry {
     /// Name, summary, parameters.
     pub entry: Entry,
+    /// Whether its flows use a transport; otherwise the scenario cannot choose one.
+    pub transport: bool,
     /// Builds it from checked parameters.
     pub build: fn(&Values, &Context<'_>) -> Result<WorkloadKind, BuildError>,
 }
 
 /// All workloads, in the order `forebay list` shows them.
 pub const REGISTRY: &[WorkloadEntry] =
-    &[long::ENTRY, incast::ENTRY, poisson::ENTRY, on_off::ENTRY, requests::ENTRY, replay::ENTRY];
+    &[long::ENTRY, incast::ENTRY, poisson::ENTRY, on_off::ENTRY, requests::ENTRY, queries::ENTRY, replay::ENTRY, udp::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static WorkloadEntry> {

@@ -5,6 +5,7 @@ use crate::topology::{self, optional};
 use forebay_param::{Kind, Param, Values};
 use forebay_sampling::Rng;
 use forebay_units::NodeId;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most pairs of one workload; each is a connection with its own state.
 const MAX_PAIRS: u64 = 10_000_000;
@@ -17,18 +18,19 @@ pub(super) const TO_DOC: &str = "receiving hosts. Default: the topology's group 
 /// How sources and destinations are combined.
 pub(super) const PATTERN: Param = optional(
     "pattern",
-    Kind::Choice(&["pairwise", "permutation", "all-to-one", "all-pairs"]),
+    Kind::Choice(&["pairwise", "permutation", "all-to-one", "all-pairs", "other-rack", "each-other-rack"]),
     "pairwise",
     "pairwise: the i-th source to the i-th destination (one of the lists may be a single host); permutation: a random one-to-one \
      assignment with nobody sending to itself; all-to-one: every source to the only destination; all-pairs: every source to every \
-     other destination",
+     other destination; other-rack: every source to a random destination at another switch; each-other-rack: every source to one random \
+     destination at each other switch",
 );
-/// Seed of the permutation; separate from the scenario's seed so that repeated runs load the same paths.
+/// Seed of random patterns; separate from the scenario's seed so that repeated runs load the same paths.
 pub(super) const PATTERN_SEED: Param = optional(
     "pattern-seed",
     Kind::Int(0, i64::MAX),
     "1",
-    "seed of `permutation`; the scenario's own seed does not change who talks to whom",
+    "seed of the random patterns; the scenario's own seed does not change who talks to whom",
 );
 /// Parallel connections.
 pub(super) const PER_PAIR: Param = optional("per-pair", Kind::Int(1, 100_000), "1", "parallel connections of each pair");
@@ -71,7 +73,13 @@ pub(super) fn pairs(
     let to = hosts_or_group(values, to_key, context, &["receiver", "right"])?;
     let pattern = values.text(PATTERN.key);
     let repeat = values.int(PER_PAIR.key) as u64;
-    let count = if pattern == "all-pairs" { from.len() * to.len() } else { from.len().max(to.len()) } as u64 * repeat;
+    let rack = topology::racks(context.network);
+    let count = match pattern.as_str() {
+        "all-pairs" => from.len() * to.len(),
+        "each-other-rack" => from.len() * to.iter().map(|t| rack[*t as usize]).collect::<BTreeSet<_>>().len(),
+        _ => from.len().max(to.len()),
+    } as u64
+        * repeat;
     if count > MAX_PAIRS {
         return Err(BuildError::new(PATTERN.key, format!("makes {count} connections; at most {MAX_PAIRS} are supported")));
     }
@@ -82,6 +90,7 @@ pub(super) fn pairs(
         },
         "all-pairs" => from.iter().flat_map(|&f| to.iter().map(move |&t| (f, t))).filter(|(f, t)| f != t).collect(),
         "permutation" => permutation(&from, &to, values.int(PATTERN_SEED.key) as u64, to_key)?,
+        "other-rack" | "each-other-rack" => other_racks(values, context, (&from, &to), &rack, to_key)?,
         _ => match (&from[..], &to[..]) {
             (_, [one]) => from.iter().map(|&f| (f, *one)).collect(),
             ([one], _) => to.iter().map(|&t| (*one, t)).collect(),
@@ -108,6 +117,45 @@ pub(super) fn pairs(
         return Err(BuildError::new(to_key, "no pair of different hosts is left"));
     }
     Ok(base.into_iter().flat_map(|pair| std::iter::repeat_n(pair, repeat as usize)).collect())
+}
+
+/// Every source with a random destination in one of the other racks, or in each of them.
+fn other_racks(
+    values: &Values,
+    context: &Context<'_>,
+    (from, to): (&[NodeId], &[NodeId]),
+    rack: &[NodeId],
+    to_key: &'static str,
+) -> Result<Vec<(NodeId, NodeId)>, BuildError> {
+    let mut members: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
+    for &t in to {
+        members.entry(rack[t as usize]).or_default().push(t);
+    }
+    let mut rng = Rng::stream(values.int(PATTERN_SEED.key) as u64, &[]);
+    let each = values.text(PATTERN.key) == "each-other-rack";
+    let mut pairs = Vec::new();
+    for &f in from {
+        let others = members.iter().filter(|(r, _)| **r != rack[f as usize]).map(|(_, hosts)| hosts);
+        let mut draw = |hosts: &[NodeId]| hosts[rng.below(hosts.len() as u64) as usize];
+        if each {
+            pairs.extend(others.map(|hosts| (f, draw(hosts))));
+            continue;
+        }
+        let count: usize = others.clone().map(Vec::len).sum();
+        if count == 0 {
+            let host = name(context, f);
+            return Err(BuildError::new(to_key, format!("host `{host}` finds no destination at another switch than its own")));
+        }
+        let mut k = rng.below(count as u64) as usize;
+        for hosts in others {
+            if let Some(&t) = hosts.get(k) {
+                pairs.push((f, t));
+                break;
+            }
+            k -= hosts.len();
+        }
+    }
+    Ok(pairs)
 }
 
 /// Redrawing the whole permutation until it has no fixed point makes every such permutation equally likely.
@@ -173,6 +221,29 @@ mod tests {
         assert_eq!(to, (0..12).collect::<Vec<_>>());
         assert_eq!(p, draw(1));
         assert_ne!(p, draw(2));
+    }
+
+    /// Three racks of four.
+    #[test]
+    fn partners_in_other_racks() {
+        let seeded = |p, seed| try_pairs(&[pattern(p), ("pattern-seed", Value::Int(seed))]).unwrap();
+        let one = seeded("other-rack", 1);
+        assert_eq!(one.iter().map(|p| p.0).collect::<Vec<_>>(), (0..12).collect::<Vec<_>>());
+        assert!(one.iter().all(|(f, t)| f / 4 != t / 4));
+        assert_ne!(one, seeded("other-rack", 2));
+        // All eight hosts of the other racks are reached.
+        let reached: BTreeSet<_> = (0..100).map(|seed| seeded("other-rack", seed)[0].1).collect();
+        assert_eq!(reached, (4..12).collect());
+        let each = seeded("each-other-rack", 1);
+        assert_eq!(each.len(), 24);
+        for f in 0..12 {
+            let racks: Vec<_> = each.iter().filter(|p| p.0 == f).map(|p| p.1 / 4).collect();
+            assert_eq!(racks, (0..3).filter(|r| *r != f / 4).collect::<Vec<_>>());
+        }
+        let own = [("from", hosts(&[0, 1])), ("to", hosts(&[2, 3])), pattern("other-rack")];
+        assert_eq!(try_pairs(&own).unwrap_err().key, "to");
+        let own = [("from", hosts(&[0, 1])), ("to", hosts(&[2, 3])), pattern("each-other-rack")];
+        assert_eq!(try_pairs(&own).unwrap_err().key, "to");
     }
 
     #[test]

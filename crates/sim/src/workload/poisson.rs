@@ -1,27 +1,31 @@
 //! Open loop: flows of a size distribution arrive at random times, at a given load.
 
+use super::deadline::{DEADLINE, DEADLINE_UP_TO, deadline};
 use super::load::flows_per_sec;
 use super::pairs::{FROM_DOC, TO_DOC, hosts_or_group, name};
 use super::{BuildError, Context, WorkloadEntry, must_end, times};
 use crate::config::WorkloadKind;
-use crate::topology::{optional, required};
+use crate::topology::{optional, racks, required};
 use forebay_param::{Entry, Kind, Values};
 use forebay_units::{NodeId, Time};
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
     entry: Entry {
         name: "poisson",
-        summary: "flows arrive as a Poisson process at a given load, with sizes from a table or distribution, between random hosts",
+        summary: "flows arrive as a Poisson process at a given load or rate, with sizes from a table or distribution, between random hosts",
         params: &[
             optional("from", Kind::Hosts, "", FROM_DOC),
             optional("to", Kind::Hosts, "", TO_DOC),
             required("sizes", Kind::SizeDist, "payload bytes of a flow"),
-            required(
+            optional(
                 "load",
                 Kind::Float(0.0001, 2.0),
+                "",
                 "mean offered traffic as a fraction of the reference rate that `load-at` names: flows per second = load * reference / \
-                 (8 * mean bytes of a flow). Above 1 is overload",
+                 (8 * mean bytes of a flow). Above 1 is overload; either this or `rate`",
             ),
+            optional("rate", Kind::Float(1e-6, 1e12), "", "flows per second of the whole workload; either this or `load`"),
             optional(
                 "load-of",
                 Kind::Choice(&["payload", "wire"]),
@@ -31,16 +35,33 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             ),
             optional(
                 "load-at",
-                Kind::Choice(&["hosts", "bottleneck"]),
+                Kind::Choice(&["hosts", "bottleneck", "uplinks", "tightest"]),
                 "hosts",
-                "reference rate: the sum of the interface rates of the `from` hosts, so that each sends at `load` of its rate; or the \
-                 rate of the topology's port `bottleneck`, which is right when every flow crosses it",
+                "reference rate: hosts: the sum of the interface rates of the `from` hosts, so that each sends at `load` of its rate; \
+                 bottleneck: the rate of the topology's port `bottleneck`, which is right when every flow crosses it; uplinks: the sum of the \
+                 rates that lead from the switches of the `from` hosts to other switches, divided by the share of flows that leave their \
+                 switch; tightest: the smaller of hosts and uplinks",
+            ),
+            optional(
+                "racks",
+                Kind::Choice(&["any", "other"]),
+                "any",
+                "other: the destination is attached to another switch than the source",
             ),
             optional("start", Kind::Time, "0s", "arrivals begin here"),
             optional("stop", Kind::Time, "", "no arrivals from here on. Default: the end of simulated time"),
             optional("flows", Kind::Int(1, 1_000_000_000), "", "at most this many flows. Default: no limit"),
+            optional(
+                "flows-per-source",
+                Kind::Int(1, 1_000_000_000),
+                "",
+                "each of the `from` hosts starts at most this many flows; until then all keep their rate. Default: no limit",
+            ),
+            DEADLINE,
+            DEADLINE_UP_TO,
         ],
     },
+    transport: true,
     build,
 };
 
@@ -55,6 +76,11 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
             format!("host `{}` is among the sources and would have nobody to send to", name(context, only)),
         ));
     }
+    let other = values.text("racks") == "other";
+    let pairs = Pairs::count(context, &from, &to);
+    if pairs.crossing == 0.0 && other {
+        return Err(BuildError::new("racks", "no source has a destination at another switch than its own"));
+    }
     let sizes = values.size_dist("sizes");
     let (start, stop) = (values.time("start"), values.opt_time("stop"));
     if let Some(stop) = stop
@@ -64,9 +90,33 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     }
     times::fits("start", start, Time::ZERO, 0, Time::ZERO)?;
     let flows = values.opt_int("flows").map(|n| n as u64);
-    must_end(context, stop.is_some() || flows.is_some(), "stop")?;
-    let flows_per_sec = flows_per_sec(values, context, &from, &sizes)?;
-    Ok(WorkloadKind::Poisson { from, to, sizes, flows_per_sec, start, stop, flows })
+    let per_source = values.opt_int("flows-per-source").map(|n| n as u64);
+    must_end(context, stop.is_some() || flows.is_some() || per_source.is_some(), "stop")?;
+    let crossing = if other { 1.0 } else { pairs.crossing };
+    let flows_per_sec = flows_per_sec(values, context, &from, crossing, &sizes)?;
+    let racks = other.then(|| racks(context.network));
+    let deadline = deadline(values)?;
+    Ok(WorkloadKind::Poisson { from, to, sizes, flows_per_sec, start, stop, flows, per_source, racks, deadline })
+}
+
+/// Pairs of different hosts.
+struct Pairs {
+    /// Share of them that are attached to different switches.
+    crossing: f64,
+}
+
+impl Pairs {
+    /// Counts by switches, not pair by pair: there can be 10^9.
+    fn count(context: &Context<'_>, from: &[NodeId], to: &[NodeId]) -> Pairs {
+        let rack = racks(context.network);
+        let mut members: BTreeMap<NodeId, u64> = BTreeMap::new();
+        to.iter().for_each(|t| *members.entry(rack[*t as usize]).or_default() += 1);
+        let sinks: BTreeSet<NodeId> = to.iter().copied().collect();
+        let near: u64 = from.iter().map(|f| members.get(&rack[*f as usize]).copied().unwrap_or(0)).sum();
+        let to_itself = from.iter().filter(|f| sinks.contains(f)).count() as u64;
+        let all = from.len() as u64 * to.len() as u64;
+        Pairs { crossing: (all - near) as f64 / ((all - to_itself) as f64).max(1.0) }
+    }
 }
 
 /// A host listed twice would be drawn twice as often and counted twice in the load.
@@ -116,6 +166,50 @@ mod tests {
         close(rate(&one, 0.5, &[]), 0.5 * 5e9 / (8.0 * 14_600.0));
     }
 
+    /// The arrival rates per unit load of proboscis.md section 7: 9 leaves of 16 hosts at 10 Gbps, 4 spines.
+    #[test]
+    fn load_of_the_bottleneck_layer() {
+        let table = |text: &str| SizeDist::Table(std::sync::Arc::new(forebay_sampling::SizeTable::parse(text, "t").unwrap()));
+        let (web, mining) = (
+            table(include_str!("../../../../data/cdf/websearch.cdf")),
+            table(include_str!("../../../../data/cdf/datamining.cdf")),
+        );
+        let published = [(1.0, 102_381.0, 13_841.0), (5.0, 22_876.0, 3_093.0), (20.0, 5_719.0, 773.0)];
+        for (oversubscription, of_web, of_mining) in published {
+            let world = World::fabric(9, 16, 4, "10Gbps", oversubscription);
+            for (sizes, expected) in [(&web, of_web), (&mining, of_mining)] {
+                let at = |layer: &str| {
+                    let sizes = ("sizes", Value::SizeDist(sizes.clone()));
+                    let given = [sizes, ("load", Value::Float(1.0)), word("load-of", "wire"), word("load-at", layer)];
+                    match world.build("poisson", &given).unwrap() {
+                        WorkloadKind::Poisson { flows_per_sec, .. } => flows_per_sec,
+                        other => panic!("{other:?}"),
+                    }
+                };
+                // Published to a whole flow, with 1500/1460 for the headers; the last segment of a flow is not full.
+                assert!((at("tightest") / expected - 1.0).abs() < 7e-4, "{oversubscription}: {} {expected}", at("tightest"));
+                let layer = if oversubscription == 1.0 { "hosts" } else { "uplinks" };
+                assert_eq!(at("tightest"), at(layer));
+            }
+        }
+    }
+
+    /// One rack to the others: all flows cross its uplinks, 4 Gbps in a non-blocking rack of four.
+    #[test]
+    fn one_to_all() {
+        let racks = World::racks();
+        let client = ("from", Value::Hosts(vec![4, 5, 6, 7]));
+        let given =
+            given(0.7, &[client, word("racks", "other"), word("load-at", "uplinks"), ("flows-per-source", Value::Int(1000))]);
+        match racks.build("poisson", &given).unwrap() {
+            WorkloadKind::Poisson { flows_per_sec, per_source, racks: Some(rack), .. } => {
+                assert!((flows_per_sec / (0.7 * 4e9 / (8.0 * 14_600.0)) - 1.0).abs() < 1e-9);
+                assert_eq!((per_source, rack[4], rack[8]), (Some(1000), 13, 14));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn mistakes_are_refused() {
         let mut w = World::racks();
@@ -124,8 +218,17 @@ mod tests {
         assert_eq!(w.refused("poisson", &given(0.5, &[("from", Value::Hosts(vec![3, 1, 3]))])), "from");
         let (start, stop) = (("start", Value::Time(Time::from_us(5))), ("stop", Value::Time(Time::from_us(5))));
         assert_eq!(w.refused("poisson", &given(0.5, &[start, stop])), "stop");
+        assert_eq!(w.refused("poisson", &given(0.5, &[("rate", Value::Float(9.0))])), "rate");
+        assert_eq!(w.refused("poisson", &given(0.5, &[])[..1]), "load");
+        let near = [("from", Value::Hosts(vec![0, 1])), ("to", Value::Hosts(vec![2, 3]))];
+        let other = word("racks", "other");
+        assert_eq!(w.refused("poisson", &given(0.5, &[&near[..], std::slice::from_ref(&other)].concat())), "racks");
+        assert_eq!(w.refused("poisson", &given(0.5, &[&near[..], &[word("load-at", "uplinks")]].concat())), "load-at");
+        assert_eq!(World::many_to_one(3).refused("poisson", &given(0.5, &[word("load-at", "uplinks")])), "load-at");
+        assert_eq!(w.refused("poisson", &given(0.5, &[("deadline", Value::Time(Time::ZERO))])), "deadline");
         w.duration = None;
         assert_eq!(w.refused("poisson", &given(0.5, &[])), "stop");
         assert!(w.build("poisson", &given(0.5, &[("flows", Value::Int(10))])).is_ok());
+        assert!(w.build("poisson", &given(0.5, &[("flows-per-source", Value::Int(10))])).is_ok());
     }
 }

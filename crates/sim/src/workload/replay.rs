@@ -11,7 +11,8 @@ use std::io::BufReader;
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
     entry: Entry {
         name: "replay",
-        summary: "replays a list of flows: HPCC `flow.txt`, or CSV with columns src, dst, bytes and start_s (or _ms, _us, _ns, _ps)",
+        summary: "replays a list of flows: HPCC `flow.txt`, or CSV with columns src, dst, bytes and start_s (or _ms, _us, _ns, _ps), \
+                  optionally deadline_s (or _ms, ...) after the start",
         params: &[
             required(
                 "file",
@@ -27,6 +28,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             ),
         ],
     },
+    transport: true,
     build,
 };
 

@@ -1,7 +1,8 @@
 //! Closed loop of requests and responses, both carried by the network.
 
+use super::deadline::{DEADLINE_UP_TO, QUERY_DEADLINE, deadline};
 use super::pairs::{PATTERN, PATTERN_SEED, PER_PAIR, pairs};
-use super::times::{longest, repeats_fit};
+use super::times::repeats_fit;
 use super::{BuildError, Context, WorkloadEntry, must_end};
 use crate::config::WorkloadKind;
 use crate::topology::{optional, required};
@@ -32,8 +33,11 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             optional("think", Kind::TimeDist, "0s", "pause of a client between the end of a response and its next request"),
             optional("count", Kind::Int(1, 4_294_967_295), "", "requests of each pair. Default: until the end of simulated time"),
             optional("start", Kind::Time, "0s", "time of the first request"),
+            QUERY_DEADLINE,
+            DEADLINE_UP_TO,
         ],
     },
+    transport: true,
     build,
 };
 
@@ -43,7 +47,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     must_end(context, count.is_some(), "count")?;
     let start = values.time("start");
     let think = values.time_dist("think");
-    repeats_fit("think", context, start, longest(&think), count)?;
+    repeats_fit("think", context, start, think.longest(), count)?;
     Ok(WorkloadKind::Requests {
         pairs,
         request: values.size_dist("request"),
@@ -51,6 +55,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
         think,
         count,
         start,
+        deadline: deadline(values)?,
     })
 }
 

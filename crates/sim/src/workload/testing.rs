@@ -27,6 +27,14 @@ impl World {
         World::new("leaf-spine", &[("leaves", Value::Int(3)), ("hosts-per-leaf", Value::Int(4)), ("spines", Value::Int(2))])
     }
 
+    /// Racks of hosts at `rate`, with oversubscribed uplinks.
+    pub fn fabric(leaves: i64, hosts: i64, spines: i64, rate: &str, oversubscription: f64) -> World {
+        let host = crate::topology::testing::link(rate, "5us");
+        let size = [("leaves", Value::Int(leaves)), ("hosts-per-leaf", Value::Int(hosts)), ("spines", Value::Int(spines))];
+        let links = [("host", Value::Link(host)), ("oversubscription", Value::Float(oversubscription))];
+        World::new("leaf-spine", &[&size[..], &links[..]].concat())
+    }
+
     /// `n` senders and a receiver, 1 Gbps.
     pub fn many_to_one(n: i64) -> World {
         World::new("many-to-one", &[("senders", Value::Int(n))])

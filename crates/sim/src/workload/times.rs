@@ -1,7 +1,6 @@
 //! Keeps every moment that a workload can reach inside simulated time.
 
 use super::{BuildError, Context};
-use forebay_sampling::TimeDist;
 use forebay_units::Time;
 
 /// Latest start: half of what a [`Time`] holds, so that sums of two such times and the timers after them fit.
@@ -29,20 +28,10 @@ pub(super) fn repeats_fit(
     fits(key, start, step, count, Time::ZERO)
 }
 
-/// The longest duration that can be drawn.
-pub(super) fn longest(dist: &TimeDist) -> Time {
-    match dist {
-        TimeDist::Const(t) | TimeDist::Uniform(_, t) | TimeDist::LogUniform(_, t) => *t,
-        // A 53-bit uniform number reaches the quantile 53 ln 2 = 36.7 of the exponential and no further.
-        TimeDist::Exponential(mean) => Time(mean.0.saturating_mul(37)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::World;
     use super::*;
-    use forebay_sampling::Rng;
 
     #[test]
     fn limits() {
@@ -54,15 +43,5 @@ mod tests {
         assert!(repeats(&w).is_ok());
         w.duration = None;
         assert!(repeats(&w).is_err());
-    }
-
-    #[test]
-    fn no_draw_is_longer() {
-        let mut rng = Rng::stream(1, &[]);
-        for d in
-            [TimeDist::Uniform(Time(3), Time(9)), TimeDist::LogUniform(Time(3), Time(900)), TimeDist::Exponential(Time(1000))]
-        {
-            assert!((0..100_000).all(|_| d.sample(&mut rng) <= longest(&d)));
-        }
     }
 }

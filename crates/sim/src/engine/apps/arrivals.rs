@@ -1,21 +1,73 @@
 //! Open loop: flows arrive as a Poisson process or from a list, each on a connection of its own.
 
 use super::super::core::{Core, First, Job, Notice, OpenSpec};
-use crate::config::{ReplayFlow, Workload, WorkloadKind};
+use crate::config::{Assign, Deadline, ReplayFlow, Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist};
 use forebay_units::Time;
 
 /// Where the flows come from.
 enum Source {
-    Poisson { from: Vec<u32>, to: Vec<u32>, sizes: SizeDist, mean_gap: f64, stop: u64, left: u64, rng: Rng },
+    Poisson(Poisson),
     List { flows: Vec<ReplayFlow>, next: usize },
+}
+
+/// A Poisson process of flows between random hosts.
+struct Poisson {
+    from: Vec<u32>,
+    to: Vec<u32>,
+    sizes: SizeDist,
+    mean_gap: f64,
+    stop: u64,
+    left: u64,
+    /// Flows that each source may still start; empty for no limit.
+    quota: Vec<u64>,
+    racks: Option<Vec<u32>>,
+    deadline: Option<Deadline>,
+    rng: Rng,
+}
+
+impl Poisson {
+    /// The flow behind one that arrived at `previous`.
+    fn draw(&mut self, previous: u64) -> Option<ReplayFlow> {
+        let mut start = previous;
+        loop {
+            start = start.saturating_add((self.rng.exponential() * self.mean_gap) as u64);
+            if self.left == 0 || start >= self.stop {
+                return None;
+            }
+            let (source, src, dst) = self.pair();
+            // What a source that has started all of its flows would send is left out: the others keep their rate.
+            if let Some(quota) = self.quota.get_mut(source) {
+                if *quota == 0 {
+                    continue;
+                }
+                *quota -= 1;
+            }
+            self.left -= 1;
+            let bytes = self.sizes.sample(&mut self.rng);
+            let deadline = Time(Deadline::due(self.deadline, start, bytes));
+            return Some(ReplayFlow { start: Time(start), src, dst, bytes, deadline });
+        }
+    }
+
+    /// Index of the source, source and destination: uniform over all legal pairs; the workload made sure that there is one.
+    fn pair(&mut self) -> (usize, u32, u32) {
+        loop {
+            let source = self.rng.below(self.from.len() as u64) as usize;
+            let (src, dst) = (self.from[source], self.to[self.rng.below(self.to.len() as u64) as usize]);
+            let near = self.racks.as_ref().is_some_and(|rack| rack[src as usize] == rack[dst as usize]);
+            if src != dst && !near {
+                return (source, src, dst);
+            }
+        }
+    }
 }
 
 /// Runtime of a `poisson` or `replay` workload.
 pub struct Arrivals {
     source: Source,
     next: Option<ReplayFlow>,
-    group: usize,
+    transport: Assign,
     id: u32,
     total: u64,
 }
@@ -23,23 +75,27 @@ pub struct Arrivals {
 impl Arrivals {
     pub(super) fn new(w: &Workload, duration: Option<u64>, rng: Rng) -> Arrivals {
         let (source, first, total) = match &w.kind {
-            WorkloadKind::Poisson { from, to, sizes, flows_per_sec, start, stop, flows } => {
-                let stop = stop.map_or(u64::MAX, |t| t.0).min(duration.unwrap_or(u64::MAX));
-                let source = Source::Poisson {
+            WorkloadKind::Poisson { from, to, sizes, flows_per_sec, start, stop, flows, per_source, racks, deadline } => {
+                let all = per_source.map(|n| n.saturating_mul(from.len() as u64));
+                let limit = flows.unwrap_or(u64::MAX).min(all.unwrap_or(u64::MAX));
+                let source = Poisson {
                     from: from.clone(),
                     to: to.clone(),
                     sizes: sizes.clone(),
                     mean_gap: 1e12 / flows_per_sec,
-                    stop,
-                    left: flows.unwrap_or(u64::MAX),
+                    stop: stop.map_or(u64::MAX, |t| t.0).min(duration.unwrap_or(u64::MAX)),
+                    left: limit,
+                    quota: per_source.map_or_else(Vec::new, |n| vec![n; from.len()]),
+                    racks: racks.clone(),
+                    deadline: *deadline,
                     rng,
                 };
-                (source, start.0, flows.unwrap_or(0))
+                (Source::Poisson(source), start.0, if limit == u64::MAX { 0 } else { limit })
             }
             WorkloadKind::Replay { flows } => (Source::List { flows: flows.clone(), next: 0 }, 0, flows.len() as u64),
             _ => unreachable!("kind checked by the caller"),
         };
-        let mut a = Arrivals { source, next: None, group: w.group, id: 0, total };
+        let mut a = Arrivals { source, next: None, transport: w.transport.clone(), id: 0, total };
         a.next = a.draw(first);
         a
     }
@@ -51,22 +107,7 @@ impl Arrivals {
                 *next += 1;
                 flows.get(*next - 1).copied()
             }
-            Source::Poisson { from, to, sizes, mean_gap, stop, left, rng } => {
-                let start = previous.saturating_add((rng.exponential() * *mean_gap) as u64);
-                if *left == 0 || start >= *stop {
-                    return None;
-                }
-                *left -= 1;
-                // Pairs are uniform over all pairs of different hosts; the scenario crate made sure there is one.
-                let (src, dst) = loop {
-                    let src = from[rng.below(from.len() as u64) as usize];
-                    let dst = to[rng.below(to.len() as u64) as usize];
-                    if src != dst {
-                        break (src, dst);
-                    }
-                };
-                Some(ReplayFlow { start: Time(start), src, dst, bytes: sizes.sample(rng) })
-            }
+            Source::Poisson(p) => p.draw(previous),
         }
     }
 
@@ -80,8 +121,9 @@ impl Arrivals {
 
     pub(super) fn inject(&mut self, core: &mut Core, until: u64) {
         while let Some(f) = self.next.filter(|f| f.start.0 < until) {
-            let first = First::Only(Job::of(f.bytes));
-            core.connect(f.start.0, OpenSpec { src: f.src, dst: f.dst, group: self.group, app: self.id, tag: 0, first });
+            let first = First::Only(Job { deadline: f.deadline.0, ..Job::of(f.bytes) });
+            let group = self.transport.pick(f.src);
+            core.connect(f.start.0, OpenSpec { src: f.src, dst: f.dst, group, app: self.id, tag: 0, first });
             // It counts as open work from here on, though its message is written when it opens.
             self.next = self.draw(f.start.0);
         }

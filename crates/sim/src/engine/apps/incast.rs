@@ -3,9 +3,9 @@
 //! Requests are messages of the simulator, not packets: they take a fixed latency (by default that of a small packet on the empty
 //! path) and are never lost, as in the incast literature.
 
-use super::super::core::{Core, First, Job, Notice, OpenSpec};
+use super::super::core::{Core, First, Job, Notice, OpenSpec, QueryStart};
 use super::super::hosts::Wake;
-use crate::config::{Workload, WorkloadKind};
+use crate::config::{Assign, Deadline, Workload, WorkloadKind};
 use forebay_sampling::Rng;
 
 /// Tag of the receiver's own timer.
@@ -21,7 +21,8 @@ pub struct Incast {
     gap: u64,
     latency: Option<u64>,
     jitter: u64,
-    group: usize,
+    deadline: Option<Deadline>,
+    transport: Assign,
     rng: Rng,
     conns: Vec<u32>,
     latencies: Vec<u64>,
@@ -30,11 +31,14 @@ pub struct Incast {
     missing: u32,
     /// Number of the current round among all queries of the run.
     query: u64,
+    /// When its blocks should have arrived.
+    due: u64,
 }
 
 impl Incast {
     pub(super) fn new(w: &Workload, rng: Rng) -> Incast {
-        let WorkloadKind::Incast { senders, receiver, block, rounds, start, gap, request_latency, jitter } = &w.kind else {
+        let WorkloadKind::Incast { senders, receiver, block, rounds, start, gap, request_latency, jitter, deadline } = &w.kind
+        else {
             unreachable!("kind checked by the caller")
         };
         Incast {
@@ -46,21 +50,24 @@ impl Incast {
             gap: gap.0,
             latency: request_latency.map(|l| l.0),
             jitter: jitter.0,
-            group: w.group,
+            deadline: *deadline,
+            transport: w.transport.clone(),
             rng,
             conns: Vec::new(),
             latencies: Vec::new(),
             round: 0,
             missing: 0,
             query: 0,
+            due: u64::MAX,
         }
     }
 
     pub(super) fn start(&mut self, core: &mut Core, id: u32) {
         for (i, &src) in self.senders.iter().enumerate() {
-            let spec = OpenSpec { src, dst: self.receiver, group: self.group, app: id, tag: i as u64, first: First::Nothing };
+            let group = self.transport.pick(src);
+            let spec = OpenSpec { src, dst: self.receiver, group, app: id, tag: i as u64, first: First::Nothing };
             self.conns.push(core.connect(0, spec));
-            let latency = self.latency.unwrap_or_else(|| core.small_packet_latency(self.receiver, src, self.group));
+            let latency = self.latency.unwrap_or_else(|| core.small_packet_latency(self.receiver, src, group));
             self.latencies.push(latency);
         }
         core.wake(self.receiver, self.receiver, self.start, Wake::App { app: id, tag: REQUEST });
@@ -70,14 +77,15 @@ impl Incast {
         if tag == REQUEST {
             return self.request(core, id, now);
         }
-        core.write(self.conns[tag as usize], now, Job { query: self.query, ..Job::of(self.block) });
+        core.write(self.conns[tag as usize], now, Job { query: self.query, deadline: self.due, ..Job::of(self.block) });
     }
 
     fn request(&mut self, core: &mut Core, id: u32, now: u64) {
         self.query = u64::from(id) << 56 | u64::from(self.round);
-        core.query_starts.push((self.query, now, id));
-        self.round += 1;
+        self.due = Deadline::due(self.deadline, now, self.block);
         self.missing = self.senders.len() as u32;
+        core.query_starts.push(QueryStart { query: self.query, start: now, app: id, parts: self.missing });
+        self.round += 1;
         for (i, &src) in self.senders.iter().enumerate() {
             let at = now + self.latencies[i] + self.rng.below(self.jitter + 1);
             core.wake(self.receiver, src, at, Wake::App { app: id, tag: i as u64 });

@@ -4,7 +4,9 @@ mod arrivals;
 mod incast;
 mod long;
 mod on_off;
+mod queries;
 mod requests;
+mod udp;
 
 use super::core::{Core, Notice};
 use crate::config::{SimConfig, WorkloadKind};
@@ -22,6 +24,10 @@ pub enum App {
     OnOff(on_off::OnOff),
     /// Requests and responses.
     Requests(requests::Requests),
+    /// Datagrams at a rate.
+    Udp(udp::Udp),
+    /// Partition and aggregate.
+    Queries(queries::Queries),
 }
 
 /// Forwards a call to the application in the enum.
@@ -33,6 +39,8 @@ macro_rules! each {
             App::Arrivals($app) => $call,
             App::OnOff($app) => $call,
             App::Requests($app) => $call,
+            App::Queries($app) => $call,
+            App::Udp($app) => $call,
         }
     };
 }
@@ -50,6 +58,8 @@ impl App {
             }
             WorkloadKind::OnOff { .. } => App::OnOff(on_off::OnOff::new(w, &rng)),
             WorkloadKind::Requests { .. } => App::Requests(requests::Requests::new(w, &rng)),
+            WorkloadKind::Udp { .. } => App::Udp(udp::Udp::new(w, &rng)),
+            WorkloadKind::Queries { .. } => App::Queries(queries::Queries::new(w, &rng)),
         }
     }
 

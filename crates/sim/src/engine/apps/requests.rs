@@ -1,8 +1,8 @@
 //! Closed loop: a client's request travels as data to the server, which answers; the client thinks and asks again.
 
-use super::super::core::{Core, First, Job, Notice, OpenSpec};
+use super::super::core::{Core, First, Job, Notice, OpenSpec, QueryStart};
 use super::super::hosts::Wake;
-use crate::config::{Workload, WorkloadKind};
+use crate::config::{Assign, Deadline, Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist, TimeDist};
 
 /// Bit of a connection's tag that stands for the direction from server to client.
@@ -16,6 +16,8 @@ struct Pair {
     down: u32,
     left: u32,
     asked: u64,
+    /// When it asked last, ps.
+    asked_at: u64,
     client_rng: Rng,
     server_rng: Rng,
 }
@@ -27,7 +29,8 @@ pub struct Requests {
     response: SizeDist,
     think: TimeDist,
     start: u64,
-    group: usize,
+    deadline: Option<Deadline>,
+    transport: Assign,
     /// Requests still to be sent; `u64::MAX` for no end.
     left: u64,
     total: u64,
@@ -37,7 +40,7 @@ pub struct Requests {
 
 impl Requests {
     pub(super) fn new(w: &Workload, rng: &dyn Fn(u64) -> Rng) -> Requests {
-        let WorkloadKind::Requests { pairs, request, response, think, count, start } = &w.kind else {
+        let WorkloadKind::Requests { pairs, request, response, think, count, start, deadline } = &w.kind else {
             unreachable!("kind checked by the caller")
         };
         let pair = |(i, &(client, server)): (usize, &(u32, u32))| Pair {
@@ -47,6 +50,7 @@ impl Requests {
             down: 0,
             left: count.unwrap_or(u32::MAX),
             asked: 0,
+            asked_at: 0,
             client_rng: rng(2 * i as u64),
             server_rng: rng(2 * i as u64 + 1),
         };
@@ -57,7 +61,8 @@ impl Requests {
             response: response.clone(),
             think: think.clone(),
             start: start.0,
-            group: w.group,
+            deadline: *deadline,
+            transport: w.transport.clone(),
             left,
             total: if left == u64::MAX { 0 } else { 2 * left },
             waiting: 0,
@@ -67,9 +72,10 @@ impl Requests {
     pub(super) fn start(&mut self, core: &mut Core, id: u32) {
         for i in 0..self.pairs.len() {
             let Pair { client, server, .. } = self.pairs[i];
-            let spec = |src, dst, tag| OpenSpec { src, dst, group: self.group, app: id, tag, first: First::Nothing };
-            self.pairs[i].up = core.connect(0, spec(client, server, i as u64));
-            self.pairs[i].down = core.connect(0, spec(server, client, i as u64 | ANSWER));
+            let (there, back) = self.transport.pick_pair(client, server);
+            let spec = |src, dst, group, tag| OpenSpec { src, dst, group, app: id, tag, first: First::Nothing };
+            self.pairs[i].up = core.connect(0, spec(client, server, there, i as u64));
+            self.pairs[i].down = core.connect(0, spec(server, client, back, i as u64 | ANSWER));
             core.wake(client, client, self.start, Wake::App { app: id, tag: i as u64 });
         }
     }
@@ -83,7 +89,8 @@ impl Requests {
         self.waiting += 1;
         let query = u64::from(id) << 56 | tag << 36 | p.asked;
         p.asked += 1;
-        core.query_starts.push((query, now, id));
+        p.asked_at = now;
+        core.query_starts.push(QueryStart { query, start: now, app: id, parts: 2 });
         let bytes = self.request.sample(&mut p.client_rng);
         core.write(p.up, now, Job { query, ..Job::of(bytes) });
     }
@@ -95,7 +102,8 @@ impl Requests {
         let p = &mut self.pairs[i];
         if tag & ANSWER == 0 {
             let bytes = self.response.sample(&mut p.server_rng);
-            return core.write(p.down, now, Job { query: message.query, ..Job::of(bytes) });
+            let deadline = Deadline::due(self.deadline, p.asked_at, bytes);
+            return core.write(p.down, now, Job { query: message.query, deadline, ..Job::of(bytes) });
         }
         self.waiting -= 1;
         if p.left > 0 {

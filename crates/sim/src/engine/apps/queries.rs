@@ -1,0 +1,209 @@
+//! Partition and aggregate: an aggregator asks several workers at once and waits for all answers. Queries of an aggregator come as a
+//! Poisson process and may overlap, or one after the other.
+//!
+//! Requests are messages of the simulator, not packets: they take a fixed latency (by default that of a small packet on the empty
+//! path) and are never lost, as in the incast literature. Answers travel on persistent connections.
+
+use super::super::core::{Core, First, Job, Notice, OpenSpec, QueryStart};
+use super::super::hosts::Wake;
+use crate::config::{Arrival, Assign, Deadline, ResponseSize, Workload, WorkloadKind};
+use forebay_sampling::Rng;
+
+/// Bit of a tag that stands for an aggregator's own timer.
+const ASK: u64 = 1 << 63;
+/// Numbers of queries: application, aggregator, count.
+const APP_SHIFT: u32 = 56;
+const AGGREGATOR_SHIFT: u32 = 36;
+
+/// The connection from a worker to an aggregator.
+struct Link {
+    worker: u32,
+    conn: u32,
+    latency: u64,
+}
+
+struct Aggregator {
+    host: u32,
+    links: Vec<Link>,
+    /// Indices of `links`; the first of them are those of the current query.
+    order: Vec<u32>,
+    left: u32,
+    asked: u64,
+    /// Queries under way and how many answers they miss.
+    open: Vec<(u64, u32)>,
+    rng: Rng,
+}
+
+/// An answer that a worker will write.
+#[derive(Clone, Copy)]
+struct Answer {
+    conn: u32,
+    job: Job,
+}
+
+/// Runtime of a `queries` workload.
+pub struct Queries {
+    aggregators: Vec<Aggregator>,
+    fan_out: u32,
+    response: ResponseSize,
+    arrival: Arrival,
+    start: u64,
+    stop: u64,
+    latency: Option<u64>,
+    jitter: u64,
+    deadline: Option<Deadline>,
+    transport: Assign,
+    /// Answers asked for and not yet begun, by tag; free places are in `free`.
+    answers: Vec<Answer>,
+    free: Vec<u32>,
+    /// Queries that will still begin or are under way.
+    pending: u64,
+    total: u64,
+}
+
+impl Queries {
+    pub(super) fn new(w: &Workload, rng: &dyn Fn(u64) -> Rng) -> Queries {
+        let WorkloadKind::Queries {
+            aggregators,
+            workers,
+            fan_out,
+            response,
+            arrival,
+            count,
+            start,
+            stop,
+            request_latency,
+            jitter,
+            deadline,
+        } = &w.kind
+        else {
+            unreachable!("kind checked by the caller")
+        };
+        let aggregator = |(i, &host): (usize, &u32)| {
+            let links = workers.iter().filter(|&&w| w != host).map(|&worker| Link { worker, conn: 0, latency: 0 });
+            let links: Vec<Link> = links.collect();
+            let order = (0..links.len() as u32).collect();
+            Aggregator { host, links, order, left: count.unwrap_or(u32::MAX), asked: 0, open: Vec::new(), rng: rng(i as u64) }
+        };
+        Queries {
+            aggregators: aggregators.iter().enumerate().map(aggregator).collect(),
+            fan_out: *fan_out,
+            response: response.clone(),
+            arrival: arrival.clone(),
+            start: start.0,
+            stop: stop.map_or(u64::MAX, |t| t.0),
+            latency: request_latency.map(|l| l.0),
+            jitter: jitter.0,
+            deadline: *deadline,
+            transport: w.transport.clone(),
+            answers: Vec::new(),
+            free: Vec::new(),
+            pending: 0,
+            total: count.map_or(0, |n| u64::from(n) * u64::from(*fan_out) * aggregators.len() as u64),
+        }
+    }
+
+    pub(super) fn start(&mut self, core: &mut Core, id: u32) {
+        for i in 0..self.aggregators.len() {
+            let a = &mut self.aggregators[i];
+            for link in &mut a.links {
+                let first = First::Nothing;
+                let group = self.transport.pick(link.worker);
+                let spec = OpenSpec { src: link.worker, dst: a.host, group, app: id, tag: i as u64, first };
+                link.conn = core.connect(0, spec);
+                link.latency = self.latency.unwrap_or_else(|| core.small_packet_latency(a.host, link.worker, group));
+            }
+            let first = match &self.arrival {
+                Arrival::Rate(per_sec) => self.start.saturating_add((a.rng.exponential() * 1e12 / per_sec) as u64),
+                Arrival::Gap(_) => self.start,
+            };
+            self.schedule(core, id, i, first);
+        }
+    }
+
+    /// The next query of aggregator `i` begins at `time`, unless there is none.
+    fn schedule(&mut self, core: &mut Core, id: u32, i: usize, time: u64) {
+        let a = &self.aggregators[i];
+        if a.left > 0 && time < self.stop {
+            self.pending += 1;
+            core.wake(a.host, a.host, time, Wake::App { app: id, tag: ASK | i as u64 });
+        }
+    }
+
+    pub(super) fn on_wake(&mut self, core: &mut Core, id: u32, now: u64, tag: u64) {
+        if tag & ASK != 0 {
+            return self.ask(core, id, now, (tag & !ASK) as usize);
+        }
+        let Answer { conn, job } = self.answers[tag as usize];
+        self.free.push(tag as u32);
+        core.write(conn, now, job);
+    }
+
+    /// Aggregator `i` asks its workers.
+    fn ask(&mut self, core: &mut Core, id: u32, now: u64, i: usize) {
+        let a = &mut self.aggregators[i];
+        if a.left != u32::MAX {
+            a.left -= 1;
+        }
+        let query = u64::from(id) << APP_SHIFT | (i as u64) << AGGREGATOR_SHIFT | a.asked;
+        a.asked += 1;
+        a.open.push((query, self.fan_out));
+        core.query_starts.push(QueryStart { query, start: now, app: id, parts: self.fan_out });
+        for k in 0..self.fan_out as usize {
+            // The first steps of a Fisher-Yates shuffle draw a set without repetition, whatever order the last query left.
+            let rest = (a.order.len() - k) as u64;
+            if (self.fan_out as usize) < a.order.len() {
+                let drawn = k + a.rng.below(rest) as usize;
+                a.order.swap(k, drawn);
+            }
+            let link = &a.links[a.order[k] as usize];
+            let bytes = match &self.response {
+                ResponseSize::Each(sizes) => sizes.sample(&mut a.rng),
+                ResponseSize::Shared(total) => total.div_ceil(u64::from(self.fan_out)),
+            };
+            let late = if self.jitter > 0 { a.rng.below(self.jitter + 1) } else { 0 };
+            let deadline = Deadline::due(self.deadline, now, bytes);
+            let answer = Answer { conn: link.conn, job: Job { query, deadline, ..Job::of(bytes) } };
+            let place = match self.free.pop() {
+                Some(place) => {
+                    self.answers[place as usize] = answer;
+                    place
+                }
+                None => {
+                    self.answers.push(answer);
+                    self.answers.len() as u32 - 1
+                }
+            };
+            core.wake(a.host, link.worker, now + link.latency + late, Wake::App { app: id, tag: u64::from(place) });
+        }
+        if let Arrival::Rate(per_sec) = self.arrival {
+            let next = now.saturating_add((a.rng.exponential() * 1e12 / per_sec) as u64);
+            self.schedule(core, id, i, next);
+        }
+    }
+
+    pub(super) fn on_notice(&mut self, core: &mut Core, id: u32, now: u64, notice: Notice) {
+        let Notice::Delivered { conn, message } = notice else { return };
+        let i = core.streams[conn].tag as usize;
+        let a = &mut self.aggregators[i];
+        let Some(at) = a.open.iter().position(|q| q.0 == message.query) else { return };
+        a.open[at].1 -= 1;
+        if a.open[at].1 > 0 {
+            return;
+        }
+        a.open.swap_remove(at);
+        self.pending -= 1;
+        if let Arrival::Gap(gap) = &self.arrival {
+            let next = now.saturating_add(gap.sample(&mut a.rng).0);
+            self.schedule(core, id, i, next);
+        }
+    }
+
+    pub(super) fn finished(&self) -> bool {
+        self.pending == 0
+    }
+
+    pub(super) fn expected(&self) -> u64 {
+        self.total
+    }
+}

@@ -1,0 +1,45 @@
+//! Sources that send at their own rate whatever happens: connections without TCP. Their packets are counted like all others.
+
+use super::core::{Core, Nic, OpenSpec};
+use super::stream::Message;
+use crate::tcp::datagram::Datagram;
+
+impl Core {
+    /// Prepares a source of datagrams. Only called between windows, as [`Core::connect`].
+    pub fn source(&mut self, spec: OpenSpec, datagram: Datagram) -> u32 {
+        let conn = self.allot(spec);
+        self.senders[conn].unresponsive(datagram);
+        self.streams[conn].datagrams = true;
+        conn
+    }
+
+    /// Source `conn` sends a datagram at `now`. Call it at the sending host.
+    pub fn datagram(&mut self, conn: u32, now: u64) {
+        let (s, sender) = (&mut self.streams[conn], &mut self.senders[conn]);
+        if s.messages.is_empty() {
+            // The one row of this source: without end, from its first packet on.
+            let none = u64::MAX;
+            s.messages.push_back(Message {
+                begin: 0,
+                end: none,
+                start: now,
+                delivered: none,
+                query: none,
+                deadline: none,
+                first_window: 0,
+            });
+        }
+        // The processing jitter of hosts is that of TCP; a source has its own.
+        let mut nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[s.src], now, jitter: 0 };
+        sender.datagram(now, &mut nic);
+    }
+
+    /// Payload of `conn` that is known to have arrived: acknowledged, or, where nobody acknowledges, received.
+    pub(super) fn arrived(&self, conn: u32) -> u64 {
+        if self.streams[conn].datagrams {
+            return self.receivers[conn].delivered;
+        }
+        let sender = &self.senders[conn];
+        sender.una.min(sender.written)
+    }
+}

@@ -1,0 +1,53 @@
+//! Datagrams on the endpoints of a connection: the sender counts what it sends, the receiver what arrives, and neither ever answers.
+
+use super::receiver::Receiver;
+use super::sender::Sender;
+use crate::net::packet::{Packet, Wire, ecn, flag, service};
+
+/// What all datagrams of a source have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Datagram {
+    /// Bytes on the wire.
+    pub wire: u16,
+    /// Of those, payload.
+    pub payload: u16,
+    /// Class of service, 0 to 7.
+    pub class: u8,
+    /// Whether queues may mark instead of drop it. Nobody reacts to the mark.
+    pub ect: bool,
+}
+
+impl Sender {
+    /// Makes a closed endpoint the source of datagrams. It has no window and no timer.
+    pub fn unresponsive(&mut self, d: Datagram) {
+        self.template = Packet {
+            flags: flag::DATAGRAM,
+            wire: d.wire,
+            len: d.payload,
+            win: service(d.class, 0),
+            meta: self.addr.generation << 2 | if d.ect { ecn::ECT } else { ecn::NOT_ECT },
+            ..self.template
+        };
+        self.stats.cwnd_max = 0.0;
+    }
+
+    /// Sends a datagram. `high` counts the payload sent.
+    pub fn datagram(&mut self, now: u64, out: &mut impl Wire) {
+        let (seq, ts) = (self.addr.wire(self.high), (now / 1000) as u32);
+        self.high += u64::from(self.template.len);
+        self.packets += 1;
+        self.stats.segs_sent += 1;
+        out.emit_from(&self.template, |p| {
+            p.seq = seq;
+            p.ts = ts;
+        });
+    }
+}
+
+impl Receiver {
+    /// A datagram arrived. Packets are counted by the caller; what counts here is payload, in whatever order it comes.
+    pub(super) fn on_datagram(&mut self, p: &Packet) {
+        self.rcv_nxt += u64::from(p.len);
+        self.delivered = self.rcv_nxt;
+    }
+}
