@@ -3,6 +3,7 @@
 //! To add a law: one file here, one line in [`REGISTRY`], one variant in [`LawConfig`] and [`Law`].
 
 mod cubic;
+mod d2tcp;
 mod dctcp;
 mod hooks;
 mod l2dct;
@@ -13,6 +14,7 @@ mod testing;
 mod trim;
 
 pub use cubic::Cubic;
+pub use d2tcp::D2tcp;
 pub use dctcp::Dctcp;
 pub use hooks::{Ack, CongestionControl, Event, Opportunity, Path, Trigger, Window};
 pub use l2dct::L2dct;
@@ -33,6 +35,8 @@ pub enum LawConfig {
     Dctcp(dctcp::Config),
     /// L2DCT.
     L2dct(l2dct::Config),
+    /// D2TCP.
+    D2tcp(d2tcp::Config),
     /// TCP-TRIM.
     Trim(trim::Config),
 }
@@ -48,6 +52,8 @@ pub enum Law {
     Dctcp(Dctcp),
     /// L2DCT. Boxed, as are all laws larger than the common ones, so that connections of the others stay small.
     L2dct(Box<L2dct>),
+    /// D2TCP.
+    D2tcp(Box<D2tcp>),
     /// TCP-TRIM.
     Trim(Box<Trim>),
 }
@@ -70,7 +76,7 @@ pub struct LawEntry {
 }
 
 /// All laws, in the order `forebay list` shows them.
-pub const REGISTRY: &[LawEntry] = &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, dctcp::ENTRY, l2dct::ENTRY, trim::ENTRY];
+pub const REGISTRY: &[LawEntry] = &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, dctcp::ENTRY, l2dct::ENTRY, d2tcp::ENTRY, trim::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static LawEntry> {
@@ -85,6 +91,7 @@ impl LawConfig {
             LawConfig::Cubic(c) => Law::Cubic(Cubic::new(c)),
             LawConfig::Dctcp(c) => Law::Dctcp(Dctcp::new(c)),
             LawConfig::L2dct(c) => Law::L2dct(Box::new(L2dct::new(c))),
+            LawConfig::D2tcp(c) => Law::D2tcp(Box::new(D2tcp::new(c))),
             LawConfig::Trim(c) => Law::Trim(Box::new(Trim::new(c))),
         }
     }
@@ -108,6 +115,7 @@ macro_rules! each {
             Law::Cubic($law) => $call,
             Law::Dctcp($law) => $call,
             Law::L2dct($law) => $call,
+            Law::D2tcp($law) => $call,
             Law::Trim($law) => $call,
         }
     };
