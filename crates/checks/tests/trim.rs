@@ -128,12 +128,28 @@ warmup = "180ms"
 #[test]
 fn queues() {
     for n in [2, 5, 10, 20, 40] {
-    for cc in ["{ kind = \"trim\" }", "{ kind = \"trim\", gap-scope = \"idle\" }", "{ kind = \"trim\", cut-mode = \"per-rtt\" }", "{ kind = \"trim\", cut-mode = \"per-ack-capped\" }", "\"dctcp\"", "\"l2dct\"", "\"newreno\""] {
-        let o = one(LONG, &[&format!("transport.cc={cc}"), &format!("topology.senders={n}")]);
-        let p = o.port("bottleneck");
-        let shares: Vec<f64> = o.report.flows.iter().map(|f| f.bytes_acked as f64).collect();
-        println!("[queue] {n} {cc}: mean {:.1} max {} drops {} rtos {} util {:.3} jain {:.3}", p.queue_mean_pkts, p.queue_max_pkts, o.drops(), o.rtos(), p.sent_bytes as f64 * 8.0 / 0.72e9, forebay_checks::jain(&shares));
-    }
+        for cc in [
+            "{ kind = \"trim\" }",
+            "{ kind = \"trim\", gap-scope = \"idle\" }",
+            "{ kind = \"trim\", cut-mode = \"per-rtt\" }",
+            "{ kind = \"trim\", cut-mode = \"per-ack-capped\" }",
+            "\"dctcp\"",
+            "\"l2dct\"",
+            "\"newreno\"",
+        ] {
+            let o = one(LONG, &[&format!("transport.cc={cc}"), &format!("topology.senders={n}")]);
+            let p = o.port("bottleneck");
+            let shares: Vec<f64> = o.report.flows.iter().map(|f| f.bytes_acked as f64).collect();
+            println!(
+                "[queue] {n} {cc}: mean {:.1} max {} drops {} rtos {} util {:.3} jain {:.3}",
+                p.queue_mean_pkts,
+                p.queue_max_pkts,
+                o.drops(),
+                o.rtos(),
+                p.sent_bytes as f64 * 8.0 / 0.72e9,
+                forebay_checks::jain(&shares)
+            );
+        }
     }
 }
 
@@ -160,20 +176,30 @@ tcp = { flows = [0, 1, 2, 3, 4], every = "10ms" }
 
 #[test]
 fn convergence() {
-    for cc in ["{ kind = \"trim\" }", "{ kind = \"trim\", gap-scope = \"idle\" }", "{ kind = \"trim\", cut-mode = \"per-rtt\" }", "{ kind = \"trim\", cut-mode = \"per-ack-capped\" }", 
-       "{ kind = \"trim\", gap-scope = \"idle\", min-rtt-seed = \"first-sample\" }", "{ kind = \"trim\", cut-mode = \"per-rtt\", gap-scope = \"idle\", min-rtt-seed = \"first-sample\" }",
-    "\"dctcp\"", "\"l2dct\"", "\"newreno\""] {
+    for cc in [
+        "{ kind = \"trim\" }",
+        "{ kind = \"trim\", gap-scope = \"idle\" }",
+        "{ kind = \"trim\", cut-mode = \"per-rtt\" }",
+        "{ kind = \"trim\", cut-mode = \"per-ack-capped\" }",
+        "{ kind = \"trim\", gap-scope = \"idle\", min-rtt-seed = \"first-sample\" }",
+        "{ kind = \"trim\", cut-mode = \"per-rtt\", gap-scope = \"idle\", min-rtt-seed = \"first-sample\" }",
+        "\"dctcp\"",
+        "\"l2dct\"",
+        "\"newreno\"",
+    ] {
         for seed in 1..=3 {
-        let o = one(STEPS, &[&format!("transport.cc={cc}"), &format!("seed={seed}")]);
-        let acked = |conn: u64, ms: u64| o.report.tcp.iter().rfind(|r| r.conn_id == conn && r.time_ps <= ms * 1_000_000_000).map_or(0, |r| r.bytes_acked);
-        let mut line = String::new();
-        for phase in 1..=9u64 {
-            let end = 100 + 400 * phase - if phase > 5 { 0 } else { 0 };
-            let active: Vec<u64> = (0..5).filter(|c| c * 400 + 100 < end && c * 400 + 2500 >= end).collect();
-            let shares: Vec<f64> = active.iter().map(|&c| (acked(c, end) - acked(c, end - 200)) as f64).collect();
-            line += &format!(" {}:{:.3}", active.len(), forebay_checks::jain(&shares));
-        }
-        println!("[steps] {cc}:{line}");
+            let o = one(STEPS, &[&format!("transport.cc={cc}"), &format!("seed={seed}")]);
+            let acked = |conn: u64, ms: u64| {
+                o.report.tcp.iter().rfind(|r| r.conn_id == conn && r.time_ps <= ms * 1_000_000_000).map_or(0, |r| r.bytes_acked)
+            };
+            let mut line = String::new();
+            for phase in 1..=9u64 {
+                let end = 100 + 400 * phase - if phase > 5 { 0 } else { 0 };
+                let active: Vec<u64> = (0..5).filter(|c| c * 400 + 100 < end && c * 400 + 2500 >= end).collect();
+                let shares: Vec<f64> = active.iter().map(|&c| (acked(c, end) - acked(c, end - 200)) as f64).collect();
+                line += &format!(" {}:{:.3}", active.len(), forebay_checks::jain(&shares));
+            }
+            println!("[steps] {cc}:{line}");
         }
     }
 }

@@ -76,7 +76,8 @@ pub struct LawEntry {
 }
 
 /// All laws, in the order `forebay list` shows them.
-pub const REGISTRY: &[LawEntry] = &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, dctcp::ENTRY, l2dct::ENTRY, d2tcp::ENTRY, trim::ENTRY];
+pub const REGISTRY: &[LawEntry] =
+    &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, dctcp::ENTRY, l2dct::ENTRY, d2tcp::ENTRY, trim::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static LawEntry> {

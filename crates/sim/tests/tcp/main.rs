@@ -13,4 +13,5 @@ mod rack;
 mod receiver;
 mod rto;
 mod sack;
+mod trim;
 mod undo;
