@@ -30,7 +30,7 @@ demo: build ## run scenarios/quickstart.toml: incast over web-search traffic und
 	$(TARGET)/release/forebay run scenarios/quickstart.toml $(DEMO_ARGS)
 
 # Cheap checks first; all of the development profile before anything of the release profile.
-test: fmt lint unit doc scenarios guard readme ## every test: format, lint, unit, property, scenario, docs, instruction counts
+test: fmt lint unit doc scenarios readme guard ## every test: format, lint, unit, property, scenario, docs, instruction counts
 	@echo "make test: all steps passed"
 
 fmt: setup
@@ -45,9 +45,8 @@ unit: setup
 doc: setup
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 
-scenarios: setup ## check every file in scenarios/ and run it for a short time
-	$(CARGO) build --locked --quiet -p forebay
-	tools/check-scenarios.sh $(TARGET)/debug/forebay
+scenarios: build ## check every file in scenarios/ and run it for a short time
+	tools/check-scenarios.sh $(TARGET)/release/forebay
 
 readme: build ## run the commands of README.md
 	tools/check-readme.sh $(TARGET)/release/forebay

@@ -51,8 +51,6 @@ fn workload_text(kind: &str) -> &'static str {
     }
 }
 
-const STEP: &str = "{ kind = \"dctcp-step\", k = \"8pkt\" }";
-
 /// Runs all variants and checks that all messages are complete.
 fn finish(text: &str) {
     for v in resolve(text, &[], None) {
@@ -100,13 +98,12 @@ fn every_law_on_every_stack_and_queue() {
     let laws: Vec<String> = cc::REGISTRY.iter().map(|l| format!("\"{}\"", l.entry.name)).collect();
     for stack in profile::PROFILES {
         for queue in forebay_queues::REGISTRY {
-            let queue_text = match queue.entry.name {
-                "drop-tail" => "\"drop-tail\"",
-                "dctcp-step" => STEP,
-                other => panic!("no small example of the queue `{other}`: add one"),
-            };
+            let queue_text = queue.example;
             // Laws that live on marks are refused without a marking queue.
-            let usable = cc::REGISTRY.iter().zip(&laws).filter(|(l, _)| queue.marks || !l.needs_marks);
+            let usable = cc::REGISTRY
+                .iter()
+                .zip(&laws)
+                .filter(|(l, _)| queue.marking == forebay_queues::Marking::Always || !l.needs_marks);
             let usable: Vec<&str> = usable.map(|(_, name)| name.as_str()).collect();
             for recovery in ["reno", "newreno", "sack", "rack"] {
                 for ack_every in [1, 2, 5] {

@@ -37,6 +37,10 @@ pub enum Kind {
     QueueLen,
     /// An integer in `min..=max`.
     Int(i64, i64),
+    /// A list of integers in `min..=max`.
+    Ints(i64, i64),
+    /// A list of queue lengths: `["100pkt", "64pkt"]`.
+    QueueLens,
     /// A finite number in `min..=max`.
     Float(f64, f64),
     /// `true` or `false`.

@@ -19,6 +19,10 @@ pub enum Value {
     QueueLen(QueueLen),
     /// An integer.
     Int(i64),
+    /// Integers.
+    Ints(Vec<i64>),
+    /// Queue lengths.
+    QueueLens(Vec<QueueLen>),
     /// A number.
     Float(f64),
     /// A truth value.
@@ -123,6 +127,10 @@ impl Values {
         queue_len, opt_queue_len, QueueLen, QueueLen;
         /// An integer.
         int, opt_int, Int, i64;
+        /// Integers.
+        ints, opt_ints, Ints, Vec<i64>;
+        /// Queue lengths.
+        queue_lens, opt_queue_lens, QueueLens, Vec<QueueLen>;
         /// A number.
         float, opt_float, Float, f64;
         /// A truth value.

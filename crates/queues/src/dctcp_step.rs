@@ -1,6 +1,6 @@
 //! DCTCP's marking: one threshold on the instantaneous queue, no averaging, no randomness (DCTCP slides, "Two Key Ideas").
 
-use crate::{Arrival, Discipline, QueueEntry, QueueState, Verdict};
+use crate::{Arrival, Discipline, DropReason, Found, Marking, Queue, QueueEntry, QueueState, Verdict};
 use forebay_param::{Entry, Kind, Param};
 use forebay_units::QueueLen;
 
@@ -10,33 +10,30 @@ use forebay_units::QueueLen;
 /// equivalent to "length after enqueue > K" when counting packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DctcpStep {
-    k_packets: u32,
-    k_bytes: u64,
+    k: QueueState,
     drop_non_ect: bool,
 }
 
 impl DctcpStep {
     /// Marks from `k` on; `drop_non_ect` drops packets that cannot be marked instead of accepting them.
     pub fn new(k: QueueLen, drop_non_ect: bool) -> DctcpStep {
-        let (k_packets, k_bytes) = match k {
-            QueueLen::Packets(n) => (u32::try_from(n).unwrap_or(u32::MAX), u64::MAX),
-            QueueLen::Bytes(n) => (u32::MAX, n),
-        };
-        DctcpStep { k_packets, k_bytes, drop_non_ect }
+        DctcpStep { k: QueueState::limit(k), drop_non_ect }
     }
 
     pub(crate) fn quiet_below(&self) -> QueueState {
-        QueueState { packets: self.k_packets, bytes: self.k_bytes }
+        self.k
     }
 
     #[inline]
-    pub(crate) fn on_arrival(&self, queue: QueueState, packet: Arrival) -> Verdict {
-        if queue.packets < self.k_packets && queue.bytes < self.k_bytes {
+    pub(crate) fn on_arrival(&self, found: &Found, packet: &Arrival) -> Verdict {
+        if !found.fits(packet.wire) {
+            Verdict::Drop(DropReason::Overflow)
+        } else if !found.queue.reaches(self.k) {
             Verdict::Accept
         } else if packet.ect {
             Verdict::Mark
         } else if self.drop_non_ect {
-            Verdict::Drop
+            Verdict::Drop(DropReason::Early)
         } else {
             Verdict::Accept
         }
@@ -62,16 +59,23 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
             },
         ],
     },
-    marks: true,
-    build: |v| Discipline::DctcpStep(DctcpStep::new(v.queue_len("k"), v.bool("drop-non-ect-above-k"))),
+    marking: Marking::Always,
+    thresholds: &["k"],
+    example: "{ kind = \"dctcp-step\", k = \"8pkt\" }",
+    build: |v, _| {
+        let step = DctcpStep::new(v.queue_len("k"), v.bool("drop-non-ect-above-k"));
+        Ok(Queue::Fifo(Discipline::DctcpStep(step)))
+    },
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
 
     fn verdict(step: &DctcpStep, packets: u32, ect: bool) -> Verdict {
-        step.on_arrival(QueueState { packets, bytes: u64::from(packets) * 1500 }, Arrival { wire: 1500, ect })
+        let queue = QueueState { packets, bytes: u64::from(packets) * 1500 };
+        step.on_arrival(&testing::found(queue, 100), &Arrival { wire: 1500, ect, ..Arrival::default() })
     }
 
     #[test]
@@ -83,6 +87,7 @@ mod tests {
         let step = DctcpStep::new(QueueLen::Bytes(30_000), true);
         assert_eq!(verdict(&step, 19, true), Verdict::Accept);
         assert_eq!(verdict(&step, 20, true), Verdict::Mark);
-        assert_eq!(verdict(&step, 20, false), Verdict::Drop);
+        assert_eq!(verdict(&step, 20, false), Verdict::Drop(DropReason::Early));
+        assert_eq!(verdict(&step, 100, true), Verdict::Drop(DropReason::Overflow));
     }
 }

@@ -1,72 +1,140 @@
-//! What a discipline sees and says.
+//! The two kinds of disciplines. A FIFO's order never changes, so its port knows at the arrival when a packet will leave. In a waiting
+//! room the order, or what waits, can change after the arrival, so the port asks for the next packet whenever it has sent one.
 
-use crate::{DctcpStep, DropTail};
+use crate::{
+    Arrival, Choke, DctcpStep, DropReason, DropTail, Effect, Found, Pfabric, Protect, Pushout, QueueState, Red, StrictPriority,
+    Verdict, Waiter,
+};
+use forebay_sampling::Rng;
+use forebay_units::Rate;
 
-/// The queue as an arriving packet finds it: packets that wait or are being transmitted, the arriving one not counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct QueueState {
-    /// Packets, the one in service included.
-    pub packets: u32,
-    /// Wire bytes of those packets, each counted whole until its last bit has left.
-    pub bytes: u64,
+/// The queue of a port, as configured: a discipline in its initial state.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Queue {
+    /// In order of arrival.
+    Fifo(Discipline),
+    /// In an order of its own.
+    Room(Room),
 }
 
-/// Facts about the arriving packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Arrival {
-    /// Bytes on the wire.
-    pub wire: u32,
-    /// Whether it declares an ECN-capable transport (RFC 3168 section 5).
-    pub ect: bool,
+impl Queue {
+    /// Gets ready for a port of this rate, with a random stream of its own.
+    pub fn start(&mut self, rate: Rate, rng: Rng) {
+        match self {
+            Queue::Fifo(Discipline::Red(d)) => d.start(rate, rng),
+            Queue::Room(Room::Choke(d)) => d.start(rate, rng),
+            Queue::Fifo(_) | Queue::Room(_) => {}
+        }
+    }
+
+    /// Whether it can set CE, with the parameters it has.
+    pub fn marks(&self) -> bool {
+        match self {
+            Queue::Fifo(Discipline::DropTail(_)) | Queue::Room(Room::Pfabric(_)) => false,
+            Queue::Fifo(Discipline::DctcpStep(_) | Discipline::Red(_)) | Queue::Room(Room::Choke(_)) => true,
+            Queue::Fifo(Discipline::Protect(d)) => d.marks(),
+            Queue::Room(Room::StrictPriority(d)) => d.marks(),
+            Queue::Room(Room::Pushout(d)) => d.marks(),
+        }
+    }
 }
 
-/// Why a packet was dropped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum DropReason {
-    /// The port's own buffer was full.
-    Overflow,
-    /// The switch's shared memory refused it.
-    SharedBuffer,
-    /// The discipline dropped it early, as a congestion signal.
-    Early,
-}
-
-/// The decision about one arriving packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Enqueue unchanged.
-    Accept,
-    /// Enqueue with CE set.
-    Mark,
-    /// Drop as a congestion signal. (Overflow is decided by the port before the discipline is asked.)
-    Drop,
-}
-
-/// A discipline and its state. An enum, so that the packet path has no indirect call.
+/// A FIFO discipline and its state. An enum, so that the packet path has no indirect call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Discipline {
     /// Tail drop only.
     DropTail(DropTail),
     /// DCTCP's step.
     DctcpStep(DctcpStep),
+    /// Random early detection.
+    Red(Box<Red>),
+    /// Drop precedence: a reserve for high classes.
+    Protect(Protect),
 }
 
 impl Discipline {
-    /// A promise that lets a port skip the question: any arrival that finds fewer packets than this and fewer bytes than this is
-    /// accepted unchanged, and the discipline's state does not depend on having been asked.
+    /// A promise that lets a port skip the question: any arrival that finds fewer packets than this and fewer bytes than this, and
+    /// fits, is accepted unchanged, and the discipline's state does not depend on having been asked.
     pub fn quiet_below(&self) -> QueueState {
         match self {
-            Discipline::DropTail(_) => QueueState { packets: u32::MAX, bytes: u64::MAX },
+            Discipline::DropTail(_) => QueueState::UNLIMITED,
             Discipline::DctcpStep(d) => d.quiet_below(),
+            // Every arrival counts for the average.
+            Discipline::Red(_) => QueueState::default(),
+            Discipline::Protect(d) => d.quiet_below(),
         }
     }
 
-    /// Decides about a packet for which there is room.
+    /// Decides about a packet.
     #[inline]
-    pub fn on_arrival(&mut self, queue: QueueState, packet: Arrival) -> Verdict {
+    pub fn on_arrival(&mut self, found: &Found, packet: &Arrival) -> Verdict {
         match self {
-            Discipline::DropTail(_) => Verdict::Accept,
-            Discipline::DctcpStep(d) => d.on_arrival(queue, packet),
+            Discipline::DropTail(_) if found.fits(packet.wire) => Verdict::Accept,
+            Discipline::DropTail(_) => Verdict::Drop(DropReason::Overflow),
+            Discipline::DctcpStep(d) => d.on_arrival(found, packet),
+            Discipline::Red(d) => d.on_arrival(found, packet),
+            Discipline::Protect(d) => d.on_arrival(found, packet),
         }
+    }
+}
+
+/// A waiting room and who is in it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Room {
+    /// Several FIFOs, the most urgent served first.
+    StrictPriority(StrictPriority),
+    /// CHOKe, with one or more samples.
+    Choke(Choke),
+    /// A FIFO in which a high class evicts ordinary packets.
+    Pushout(Pushout),
+    /// By remaining size.
+    Pfabric(Pfabric),
+}
+
+impl Room {
+    /// Decides about an arriving packet, and what it does to those that wait: `effects` gets them in order, and they have happened
+    /// when this returns. A packet accepted (or marked) must be [`push`](Room::push)ed next.
+    pub fn on_arrival(&mut self, found: &Found, packet: &Arrival, effects: &mut Vec<Effect>) -> Verdict {
+        match self {
+            Room::StrictPriority(d) => d.on_arrival(found, packet, effects),
+            Room::Choke(d) => d.on_arrival(found, packet, effects),
+            Room::Pushout(d) => d.on_arrival(found, packet, effects),
+            Room::Pfabric(d) => d.on_arrival(found, packet, effects),
+        }
+    }
+
+    /// Lets a packet in.
+    pub fn push(&mut self, waiter: Waiter) {
+        match self {
+            Room::StrictPriority(d) => d.push(waiter),
+            Room::Choke(d) => d.push(waiter),
+            Room::Pushout(d) => d.push(waiter),
+            Room::Pfabric(d) => d.push(waiter),
+        }
+    }
+
+    /// Takes out the packet to transmit next; it is in service until the next call.
+    pub fn pop(&mut self) -> Option<Waiter> {
+        match self {
+            Room::StrictPriority(d) => d.pop(),
+            Room::Choke(d) => d.pop(),
+            Room::Pushout(d) => d.pop(),
+            Room::Pfabric(d) => d.pop(),
+        }
+    }
+
+    /// Packets that wait.
+    pub fn len(&self) -> usize {
+        match self {
+            Room::StrictPriority(d) => d.len(),
+            Room::Choke(d) => d.len(),
+            Room::Pushout(d) => d.len(),
+            Room::Pfabric(d) => d.len(),
+        }
+    }
+
+    /// Whether nobody waits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }

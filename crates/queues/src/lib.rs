@@ -1,49 +1,126 @@
-//! Queue disciplines, sans-IO: given the state of a queue and the facts of an arriving packet they say accept, mark or drop.
-//! The simulator uses them, and so can a software switch.
+//! Queue disciplines, sans-IO: given the state of a queue and the facts of an arriving packet they say accept, mark or drop, and
+//! those whose order is not that of arrival say which packet is next. The simulator uses them, and so can a software switch.
 //!
-//! To add a discipline: one file, one line in [`REGISTRY`], one variant in [`Discipline`].
+//! To add a discipline: one file, one line in [`REGISTRY`], one variant in [`Discipline`] (a FIFO) or [`Room`] (anything else).
 
+mod choke;
 mod dctcp_step;
 mod discipline;
 mod drop_tail;
+mod facts;
+mod pfabric;
+mod protect;
+mod pushout;
+mod red;
 mod shared_buffer;
+mod strict_priority;
+#[cfg(test)]
+mod testing;
 
+pub use choke::Choke;
 pub use dctcp_step::DctcpStep;
-pub use discipline::{Arrival, Discipline, DropReason, QueueState, Verdict};
+pub use discipline::{Discipline, Queue, Room};
 pub use drop_tail::DropTail;
+pub use facts::{Arrival, DropReason, Effect, Found, QueueState, Verdict, Waiter};
+pub use pfabric::Pfabric;
+pub use protect::Protect;
+pub use pushout::Pushout;
+pub use red::Red;
 pub use shared_buffer::{SharedBuffer, SharedPolicy};
+pub use strict_priority::StrictPriority;
 
-use forebay_param::{Entry, QueueValue};
+use forebay_param::{Entry, Kind, Param, QueueValue, Values};
+use forebay_units::QueueLen;
+
+/// Whether a discipline sets CE; laws that need marks require such a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Marking {
+    /// Whatever its parameters.
+    Always,
+    /// When its parameter `k` is set.
+    WithK,
+    /// It does not know how.
+    Never,
+}
+
+/// Why checked parameters do not make a queue: which key, and what would be legal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueError {
+    /// The parameter to change.
+    pub key: &'static str,
+    /// What is wrong and what is legal.
+    pub message: String,
+}
+
+impl QueueError {
+    fn new(key: &'static str, message: impl Into<String>) -> QueueError {
+        QueueError { key, message: message.into() }
+    }
+}
 
 /// A discipline in the registry: its description and how to build it from checked parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct QueueEntry {
     /// Name, summary, parameters.
     pub entry: Entry,
-    /// Whether it can set CE; laws that need marks require such a queue.
-    pub marks: bool,
-    /// Builds it; the parameters have been checked against `entry`.
-    pub build: fn(&forebay_param::Values) -> Discipline,
+    /// Whether it can set CE. What was built says it exactly: [`Queue::marks`].
+    pub marking: Marking,
+    /// Parameters that are compared with the queue, and so must not lie above the buffer.
+    pub thresholds: &'static [&'static str],
+    /// How a scenario writes it for a port with a buffer of 30 packets: for tests and for help texts.
+    pub example: &'static str,
+    /// Builds it for a port with this buffer (`None`: unlimited). The parameters have been checked one by one against `entry`; what
+    /// does not make sense together is refused.
+    pub build: fn(&Values, Option<QueueLen>) -> Result<Queue, QueueError>,
 }
 
 /// All disciplines, in the order `forebay list` shows them.
-pub const REGISTRY: &[QueueEntry] = &[drop_tail::ENTRY, dctcp_step::ENTRY];
+pub const REGISTRY: &[QueueEntry] = &[
+    drop_tail::ENTRY,
+    dctcp_step::ENTRY,
+    red::ENTRY,
+    choke::ENTRY,
+    choke::MULTI,
+    strict_priority::ENTRY,
+    protect::ENTRY,
+    pushout::ENTRY,
+    pfabric::ENTRY,
+];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static QueueEntry> {
     REGISTRY.iter().find(|e| e.entry.name == name)
 }
 
-/// Builds the discipline a scenario named; drop-tail when it named none.
+/// Builds the discipline a scenario named for a port with this buffer; drop-tail when it named none.
+///
+/// # Errors
+/// When the parameters do not make sense together or with the buffer.
 ///
 /// # Panics
 /// When the value names no registered discipline; `QueueValue` is only made from the registry.
-pub fn build(value: Option<&QueueValue>) -> Discipline {
+pub fn build(value: Option<&QueueValue>, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
     match value {
-        None => Discipline::DropTail(DropTail),
+        None => Ok(Queue::Fifo(Discipline::DropTail(DropTail))),
         Some(q) => match find(q.kind) {
-            Some(e) => (e.build)(&q.params),
+            Some(e) => (e.build)(&q.params, buffer),
             None => panic!("queue discipline `{}` is not in the registry", q.kind),
         },
     }
 }
+
+/// From this class on a packet is high, for disciplines that know two kinds. As in 802.1Q with two queues: 4 to 7 are.
+pub(crate) const HIGH: Param = Param {
+    key: "high",
+    kind: Kind::Int(1, 7),
+    default: Some("4"),
+    doc: "packets of this class of service and above are high; the default divides the classes as IEEE 802.1Q does for two queues",
+};
+
+/// Step marking as an option of other disciplines.
+pub(crate) const K: Param = Param {
+    key: "k",
+    kind: Kind::QueueLen,
+    default: Some(""),
+    doc: "marks CE from this length of the queue on, in service included, as `dctcp-step` does. Default: no marking",
+};

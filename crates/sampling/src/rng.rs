@@ -2,7 +2,7 @@
 
 /// A deterministic random stream. Independent parts of a simulation each own one, derived by [`Rng::stream`], so that adding a
 /// consumer does not shift the numbers of another.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rng {
     s: [u64; 4],
 }

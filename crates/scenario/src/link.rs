@@ -80,21 +80,28 @@ fn buffer(cx: &mut Cx, item: &Item) -> Option<QueueLen> {
 pub(crate) fn queue(cx: &mut Cx, node: &Node, buffer: Option<QueueLen>) -> Option<(QueueValue, Json)> {
     let entries: Vec<&'static Entry> = forebay_queues::REGISTRY.iter().map(|e| &e.entry).collect();
     let (entry, params, json) = choice::choice(cx, "queue", node, &entries)?;
-    for (key, v) in &params.0 {
+    let place = |key: &str| if let Raw::Table(t) = &node.raw { t.get(key).map_or(node.at, |i| i.node.at) } else { node.at };
+    let thresholds = forebay_queues::find(entry.name).map_or(&[][..], |e| e.thresholds);
+    for (key, v) in params.0.iter().filter(|(key, _)| thresholds.contains(key)) {
         let (Value::QueueLen(k), Some(b)) = (v, buffer) else { continue };
         let comparable = std::mem::discriminant(k) == std::mem::discriminant(&b);
-        let at = if let Raw::Table(t) = &node.raw { t.get(key).map_or(node.at, |i| i.node.at) } else { node.at };
         if comparable && k.amount() > b.amount() {
             let help = Some(format!("the buffer holds {b}, so the queue never reaches {k}: lower `{key}` or raise `buffer`"));
-            cx.sink.error(at, format!("`{key}` = {k} is above the buffer"), format!("legal: at most {b}"), help);
-        } else if comparable && k.amount() == b.amount() {
+            cx.sink.error(place(key), format!("`{key}` = {k} is above the buffer"), format!("legal: at most {b}"), help);
+        } else if comparable && k.amount() == b.amount() && *key == "k" {
             cx.note(format!(
                 "queue {}: `{key}` equals the buffer ({b}), so a packet that meets it is dropped, not marked",
                 entry.name
             ));
         }
     }
-    Some((QueueValue { kind: entry.name, params }, json))
+    let value = QueueValue { kind: entry.name, params };
+    if let Err(e) = forebay_queues::build(Some(&value), buffer) {
+        let message = format!("the queue `{}`: `{}` {}", entry.name, e.key, e.message);
+        cx.sink.error(place(e.key), message, "does not fit the rest", None);
+        return None;
+    }
+    Some((value, json))
 }
 
 /// Reads a list of links with their ends.

@@ -13,6 +13,7 @@ use crate::topology::{Built, port_names, topology};
 use crate::transport::{Transports, transports};
 use crate::value;
 use crate::workload;
+use forebay_queues::{Marking, QueueEntry};
 use forebay_sim::config::{Ecn, SimConfig};
 use forebay_units::{QueueLen, Time};
 use serde_json::{Map, Value as Json};
@@ -201,11 +202,14 @@ fn packet_fits(cx: &mut Cx, transports: &[Transports]) {
 
 /// A law that lives on marks needs a queue that sets them and a stack that asks for them.
 fn marks_exist(cx: &mut Cx, built: &Built, transports: &Transports) {
-    let marking: Vec<&str> = forebay_queues::REGISTRY.iter().filter(|q| q.marks).map(|q| q.entry.name).collect();
     for ((_, law, at), group) in transports.needs_marks.iter().zip(&transports.groups).filter(|(n, _)| n.0) {
-        if !built.marks() {
-            let queue = marking.first().unwrap_or(&"");
-            let help = format!("give a link a marking queue, such as queue = {{ kind = \"{queue}\", k = \"20pkt\" }}");
+        if !built.marks() && built.queue_named {
+            // Somebody chose: the documents compare DCTCP on drop-tail too.
+            cx.note(format!("`{law}` runs without marks, as no switch port sets any: it reacts to losses only"));
+        } else if !built.marks() {
+            let always = |q: &&QueueEntry| q.marking == Marking::Always;
+            let queue = forebay_queues::REGISTRY.iter().find(always).map_or("", |q| q.example);
+            let help = format!("give a link a marking queue, such as queue = {queue}; others mark when their `k` is set");
             cx.sink.error(
                 *at,
                 format!("`{law}` needs marked packets, and no switch port marks"),

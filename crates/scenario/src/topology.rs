@@ -18,18 +18,14 @@ const SHARED: &[(&str, &str)] = &[("total", "shared-buffer"), ("alpha", "shared-
 pub(crate) struct Built {
     pub network: Network,
     pub echo: Json,
-    /// A queue discipline of each kind that marks, as built, to recognise it on a port.
-    marking: Vec<forebay_queues::Discipline>,
+    /// Whether some link of the file names its queue.
+    pub queue_named: bool,
 }
 
 impl Built {
     /// Whether some switch port can mark.
     pub fn marks(&self) -> bool {
-        let same = |a, b| std::mem::discriminant(a) == std::mem::discriminant(b);
-        self.network
-            .ports
-            .iter()
-            .any(|p| !self.network.nodes[p.from as usize].host && self.marking.iter().any(|m| same(m, &p.queue)))
+        self.network.ports.iter().any(|p| !self.network.nodes[p.from as usize].host && p.queue.marks())
     }
 }
 
@@ -54,7 +50,12 @@ pub(crate) fn topology(cx: &mut Cx, at: At, table: &Table) -> Option<Built> {
     shared_sites(cx, &values, &table);
     let mut echo: Map<String, Json> = [("kind".to_owned(), Json::from(entry.name))].into_iter().collect();
     echo.extend(params);
-    Some(Built { network, echo: Json::Object(echo), marking: marking(&values) })
+    let queue_named = values.0.iter().any(|(_, v)| match v {
+        Value::Link(l) => l.queue.is_some(),
+        Value::Links(list) => list.iter().any(|l| l.link.queue.is_some()),
+        _ => false,
+    });
+    Some(Built { network, echo: Json::Object(echo), queue_named })
 }
 
 /// Reports what a builder refused, at the key it names.
@@ -110,17 +111,6 @@ fn shared_sites(cx: &mut Cx, values: &Values, table: &Table) {
         let at = table.get("shared-alpha").map_or(At { source: DEFAULTS, ..At::default() }, |i| i.node.at);
         cx.buffers.push(BufferSite { len: QueueLen::Bytes((alpha * total.0 as f64) as u64), at });
     }
-}
-
-/// Every marking discipline that the parameters name.
-fn marking(values: &Values) -> Vec<forebay_queues::Discipline> {
-    let links = values.0.iter().flat_map(|(_, v)| match v {
-        Value::Link(l) => vec![l],
-        Value::Links(list) => list.iter().map(|l| &l.link).collect(),
-        _ => Vec::new(),
-    });
-    let queues = links.filter_map(|l| l.queue.as_ref());
-    queues.filter(|q| forebay_queues::find(q.kind).is_some_and(|e| e.marks)).map(|q| forebay_queues::build(Some(q))).collect()
 }
 
 /// A name for every port: the topology's own, or `from->to`; parallel links are numbered.

@@ -12,6 +12,8 @@ use forebay_units::{Bytes, QuantityError, QueueLen, Rate, Time};
 use serde_json::Value as Json;
 use std::str::FromStr;
 
+/// Most entries of a list of numbers.
+const MAX_LIST: usize = 64;
 /// Longest text that is looked at as a quantity.
 const LONGEST_QUANTITY: usize = 100;
 
@@ -24,6 +26,8 @@ pub(crate) fn read(cx: &mut Cx, kind: Kind, what: &str, node: &Node) -> Option<(
         Kind::Bytes => bytes(cx, what, node).map(|b| (Value::Bytes(b), b.to_string().into()))?,
         Kind::QueueLen => queue_len(cx, what, node).map(|q| (Value::QueueLen(q), q.to_string().into()))?,
         Kind::Int(lo, hi) => int(cx, what, node, lo, hi).map(|i| (Value::Int(i), i.into()))?,
+        Kind::Ints(lo, hi) => list(cx, what, node, |cx, n| int(cx, what, n, lo, hi)).map(|l| (Value::Ints(l), json()))?,
+        Kind::QueueLens => list(cx, what, node, |cx, n| queue_len(cx, what, n)).map(|l| (Value::QueueLens(l), json()))?,
         Kind::Float(lo, hi) => float(cx, what, node, lo, hi).map(|f| (Value::Float(f), f.into()))?,
         Kind::Bool => boolean(cx, what, node).map(|b| (Value::Bool(b), b.into()))?,
         Kind::Choice(words) => word(node, what, words, &mut cx.sink).map(|w| (Value::Text(w.to_owned()), w.into()))?,
@@ -46,6 +50,8 @@ pub(crate) fn kind_text(kind: Kind) -> String {
         Kind::Bytes => "a size such as \"256KB\"".into(),
         Kind::QueueLen => "packets or bytes, \"100pkt\" or \"150KB\"".into(),
         Kind::Int(lo, hi) => format!("an integer, {}", range(lo, hi)),
+        Kind::Ints(lo, hi) => format!("a list of integers, {}", range(lo, hi)),
+        Kind::QueueLens => "a list of packets or bytes, [\"100pkt\", \"64pkt\"]".into(),
         Kind::Float(lo, hi) if hi > 1e15 => format!("a number, at least {lo}"),
         Kind::Float(lo, hi) => format!("a number, {lo} to {hi}"),
         Kind::Bool => "true or false".into(),
@@ -162,6 +168,20 @@ pub(crate) fn int(cx: &mut Cx, what: &str, node: &Node, lo: i64, hi: i64) -> Opt
         }
     }
     None
+}
+
+/// A short list, each of whose items is read by `item`.
+fn list<T>(cx: &mut Cx, what: &str, node: &Node, mut item: impl FnMut(&mut Cx, &Node) -> Option<T>) -> Option<Vec<T>> {
+    let Raw::Array(nodes) = &node.raw else {
+        cx.sink.error(node.at, format!("{what} must be a list, not {}", node.describe()), "expected a list in brackets", None);
+        return None;
+    };
+    if nodes.is_empty() || nodes.len() > MAX_LIST {
+        cx.sink.error(node.at, format!("{what} has {} entries", nodes.len()), format!("legal: 1 to {MAX_LIST}"), None);
+        return None;
+    }
+    let items: Vec<Option<T>> = nodes.iter().map(|n| item(cx, n)).collect();
+    items.into_iter().collect()
 }
 
 pub(crate) fn float(cx: &mut Cx, what: &str, node: &Node, lo: f64, hi: f64) -> Option<f64> {

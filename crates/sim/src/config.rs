@@ -2,7 +2,7 @@
 
 use crate::cc::LawConfig;
 use crate::shim::ShimConfig;
-use forebay_queues::{Discipline, SharedBuffer};
+use forebay_queues::{Queue, SharedBuffer};
 use forebay_sampling::{SizeDist, TimeDist};
 use forebay_units::{NodeId, PortId, QueueLen, Rate, Time};
 
@@ -60,8 +60,8 @@ pub struct PortConfig {
     pub delay: Time,
     /// Buffer of the queue, waiting and in service; `None`: unlimited.
     pub buffer: Option<QueueLen>,
-    /// Discipline of the queue.
-    pub queue: Discipline,
+    /// Discipline of the queue, in its initial state.
+    pub queue: Queue,
 }
 
 /// A transport: a stack with a law, used by the flows of the workloads that name it.

@@ -1,6 +1,7 @@
 //! Conservation, asserted in every run: nothing is lost but what was dropped, and nothing appears from nowhere.
 
 use super::core::Core;
+use crate::net::packet::Packet;
 use std::collections::BTreeMap;
 
 impl Core {
@@ -15,17 +16,20 @@ impl Core {
         let mut stale = 0;
         for port in self.fabric.ports.iter() {
             port.audit();
-            let mut position = port.ring.head();
-            while position != port.ring.tail() {
-                let p = port.ring.packet(position);
+            let mut count = |p: &Packet| {
                 let s = &self.streams[p.conn as usize];
                 if s.live && s.generation == p.generation() {
                     *flying.entry(p.conn).or_default() += 1;
                 } else {
                     stale += 1;
                 }
+            };
+            let mut position = port.ring.head();
+            while position != port.ring.tail() {
+                count(port.ring.packet(position));
                 position = port.ring.next(position);
             }
+            port.room().into_iter().flat_map(|r| r.packets()).for_each(&mut count);
         }
         for (conn, stream) in self.streams.iter().enumerate().filter(|(_, s)| s.live) {
             let (sender, receiver) = (&self.senders[conn as u32], &self.receivers[conn as u32]);

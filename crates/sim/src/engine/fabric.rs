@@ -7,10 +7,11 @@ use super::wheel::Wheel;
 use crate::config::{Network, PortConfig};
 use crate::net::arena::Arena;
 use crate::net::packet::{Packet, SackBlocks, flag};
-use crate::net::port::Port;
+use crate::net::port::{Port, Refusal};
 use crate::net::ring::Ring;
 use crate::topology::Fib;
-use forebay_queues::{DropReason, SharedBuffer};
+use forebay_queues::{Queue, SharedBuffer};
+use forebay_sampling::Rng;
 use forebay_units::PortId;
 
 /// Ports per 64-bit word of the bitmap of busy inputs.
@@ -27,6 +28,10 @@ pub struct NodePorts {
     /// Egress ports of a switch with shared memory; empty otherwise.
     shared_ports: Vec<PortId>,
     shared: Option<SharedBuffer>,
+    /// Egress ports that are not FIFOs.
+    rooms: Vec<PortId>,
+    /// Whether it has shared memory or such ports.
+    special: bool,
 }
 
 /// Bits of [`Move::key`] below the time.
@@ -66,6 +71,12 @@ pub struct Dropped {
     pub generation: u8,
 }
 
+impl Dropped {
+    fn of(packet: &Packet) -> Dropped {
+        Dropped { conn: packet.conn, generation: packet.generation() }
+    }
+}
+
 /// All ports and the calendar.
 pub struct Fabric {
     /// Egress ports.
@@ -93,8 +104,8 @@ fn prefetch<T>(_place: &T) {
 }
 
 impl Fabric {
-    /// The idle network; `length` is the window length in ps.
-    pub fn new(network: &Network, fib: Fib, length: u64) -> Fabric {
+    /// The idle network; `length` is the window length in ps, `seed` is for the disciplines of the ports.
+    pub fn new(network: &Network, fib: Fib, length: u64, seed: u64) -> Fabric {
         let count = network.nodes.len();
         let mut nodes: Vec<NodePorts> = vec![NodePorts::default(); count];
         let mut inputs: Vec<Vec<PortId>> = vec![Vec::new(); count];
@@ -102,6 +113,10 @@ impl Fabric {
             inputs[port.to as usize].push(id as PortId);
             if network.nodes[port.from as usize].shared_buffer.is_some() {
                 nodes[port.from as usize].shared_ports.push(id as PortId);
+            }
+            if matches!(port.queue, Queue::Room(_)) {
+                assert!(!network.nodes[port.from as usize].host, "a host's own port is a FIFO");
+                nodes[port.from as usize].rooms.push(id as PortId);
             }
         }
         let (mut feeder, mut words) = (Vec::new(), 0);
@@ -111,6 +126,7 @@ impl Fabric {
             nodes[n].busy_first = words;
             nodes[n].busy_words = (list.len() as u32).div_ceil(WORD);
             nodes[n].shared = network.nodes[n].shared_buffer;
+            nodes[n].special = nodes[n].shared.is_some() || !nodes[n].rooms.is_empty();
             for (slot, &port) in list.iter().enumerate() {
                 input_of[port as usize] = words * WORD + slot as u32;
             }
@@ -118,7 +134,7 @@ impl Fabric {
             words += nodes[n].busy_words;
         }
         assert!(network.ports.len() < 1 << PORT_BITS, "keys of packets hold {PORT_BITS} bits of the port");
-        let make = |(id, c): (usize, &PortConfig)| Port::new(c, input_of[id]);
+        let make = |(id, c): (usize, &PortConfig)| Port::new(c, input_of[id], Rng::stream(seed, &[0x51, id as u64]));
         Fabric {
             ports: Arena::new(network.ports.iter().enumerate().map(make).collect()),
             nodes: Arena::new(nodes),
@@ -164,7 +180,38 @@ impl Fabric {
                     self.announce(node, input, arrival);
                 }
             }
-            Err(_) => self.dropped.push(Dropped { conn: packet.conn, generation: packet.generation() }),
+            Err(why) => self.not_queued(port, now, packet, sack, why),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn not_queued(&mut self, port: PortId, now: u64, packet: &Packet, sack: Option<&SackBlocks>, why: Refusal) {
+        match why {
+            Refusal::Dropped => self.dropped.push(Dropped::of(packet)),
+            Refusal::Room => {
+                self.serve(port, now);
+                self.admit(port, now, packet, sack, u64::MAX);
+            }
+        }
+    }
+
+    /// Makes the transmissions of a port with a waiting room that start before `until`.
+    fn serve(&mut self, port: PortId, until: u64) {
+        let p = &mut self.ports[port];
+        if let Some(arrival) = p.serve(until) {
+            let (node, input) = (p.to, p.input);
+            self.announce(node, input, arrival);
+        }
+    }
+
+    /// Hands a packet to the waiting room of a port that has been served up to `now`.
+    fn admit(&mut self, port: PortId, now: u64, packet: &Packet, sack: Option<&SackBlocks>, memory: u64) {
+        let p = &mut self.ports[port];
+        let dropped = &mut self.dropped;
+        if let Some(arrival) = p.admit(now, packet, sack, memory, |lost| dropped.push(Dropped::of(lost))) {
+            let (node, input) = (p.to, p.input);
+            self.announce(node, input, arrival);
         }
     }
 
@@ -183,8 +230,8 @@ impl Fabric {
         let (mut list, count, next) = self.gather(node, list);
         let start = self.wheel.start;
         let moves = &mut list[..count];
-        if self.nodes[node].shared.is_some() {
-            self.forward_shared(node, moves);
+        if self.nodes[node].special {
+            self.forward_special(node, moves);
         } else {
             sort(moves);
             for m in &*moves {
@@ -197,17 +244,28 @@ impl Fabric {
         self.moves = list;
     }
 
-    /// As the loop in `forward`, where the egress ports share memory, so that their order matters too: at the same time that of the
-    /// inputs.
+    /// As the loop in `forward`, at a switch with shared memory or with ports that are not FIFOs.
     #[inline(never)]
-    fn forward_shared(&mut self, node: u32, moves: &mut [Move]) {
-        let start = self.wheel.start;
-        moves.sort_by_key(|m| m.after());
+    fn forward_special(&mut self, node: u32, moves: &mut [Move]) {
+        let (start, end) = (self.wheel.start, self.wheel.end);
+        if self.nodes[node].shared.is_some() {
+            // Egress ports share memory, so their order matters too: at the same time that of the inputs.
+            moves.sort_by_key(|m| m.after());
+        } else {
+            sort(moves);
+        }
         for m in &*moves {
             if self.pool_admits(node, m.packet, m.to(), start + m.after()) {
                 self.hop(m.packet, m.to(), start + m.after());
             } else {
-                self.refuse(m.packet, m.to());
+                self.refuse(m.packet, m.to(), start + m.after());
+            }
+        }
+        for i in 0..self.nodes[node].rooms.len() {
+            let port = self.nodes[node].rooms[i];
+            self.serve(port, end);
+            if let Some(start) = self.ports[port].next_start() {
+                self.wheel.mark(node, start);
             }
         }
     }
@@ -271,12 +329,18 @@ impl Fabric {
         self.enqueue::<false>(to, now, 0, p, sack, |_| {});
     }
 
-    /// Drops `packet`, gathered in this window, because the shared memory has no room for it at `to`.
-    fn refuse(&mut self, packet: *const Packet, to: PortId) {
-        // SAFETY: see `Move::packet`.
-        let packet = unsafe { &*packet };
-        self.ports[to].drop(DropReason::SharedBuffer, u64::from(packet.wire));
-        self.dropped.push(Dropped { conn: packet.conn, generation: packet.generation() });
+    /// The shared memory has no room for `packet`, gathered in this window: it is dropped, unless `to` throws out something less urgent.
+    fn refuse(&mut self, packet: *const Packet, to: PortId, now: u64) {
+        // SAFETY: as in `hop`.
+        let (packet, sack) = unsafe { (&*packet, Ring::sack_behind(packet)) };
+        let p = &mut self.ports[to];
+        if p.room().is_some() {
+            let memory = p.queued_bytes();
+            self.admit(to, now, packet, sack, memory);
+        } else {
+            p.refuse(now, packet);
+            self.dropped.push(Dropped::of(packet));
+        }
     }
 
     /// Asks the switch's shared memory about a gathered packet. Only switches that have one pay for bringing all their queues up
@@ -285,10 +349,12 @@ impl Fabric {
     fn pool_admits(&mut self, node: u32, packet: *const Packet, to: PortId, now: u64) -> bool {
         // SAFETY: see `Move::packet`.
         let wire = u64::from(unsafe { &*packet }.wire);
-        let n = &self.nodes[node];
-        let Some(pool) = n.shared else { return true };
+        let Some(pool) = self.nodes[node].shared else { return true };
+        for i in 0..self.nodes[node].rooms.len() {
+            self.serve(self.nodes[node].rooms[i], now);
+        }
         let mut used = 0;
-        for &p in &n.shared_ports {
+        for &p in &self.nodes[node].shared_ports {
             self.ports[p].settle(now);
             used += self.ports[p].queued_bytes();
         }

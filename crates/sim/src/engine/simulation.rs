@@ -34,7 +34,7 @@ impl Simulation {
     pub fn new(config: &SimConfig) -> Result<Simulation, RouteError> {
         let network = &config.network;
         let fib = Fib::new(network)?;
-        let mut fabric = Fabric::new(network, fib, lookahead(config));
+        let mut fabric = Fabric::new(network, fib, lookahead(config), config.seed);
         for &port in &config.observe.occupancy {
             fabric.ports[port].observe(port, u64::MAX);
         }

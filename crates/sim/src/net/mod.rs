@@ -5,3 +5,4 @@ pub mod occupancy;
 pub mod packet;
 pub mod port;
 pub mod ring;
+pub mod room;

@@ -1,6 +1,6 @@
-//! An egress port: a FIFO queue, a transmitter and the link behind it.
+//! An egress port: a queue, a transmitter and the link behind it.
 //!
-//! A FIFO port knows at enqueue when a packet will have left and when it will arrive, so a hop costs one event, its arrival.
+//! Most queues are FIFOs; for the others see [`room`](super::room). A FIFO port knows at enqueue when a packet will have left and when it will arrive, so a hop costs one event, its arrival.
 //! Packets that have left the queue stay in the same ring until they arrive; `departed` separates the two.
 //!
 //! The queue's length is needed only where it decides something. `queue` therefore counts departures late and is an upper bound;
@@ -10,9 +10,11 @@
 use super::occupancy::{Counters, Occupancy};
 use super::packet::{Packet, ecn};
 use super::ring::Ring;
+use super::room::{WaitingRoom, facts};
 use crate::config::PortConfig;
-use forebay_queues::{Arrival, Discipline, DropReason, QueueState, Verdict};
-use forebay_units::{PortId, QueueLen};
+use forebay_queues::{Discipline, DropReason, DropTail, Found, Queue, QueueState, Verdict};
+use forebay_sampling::Rng;
+use forebay_units::PortId;
 
 /// Counters of a port since the start or the end of the warm-up.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,11 +48,11 @@ pub struct Port {
     departed: u32,
     /// The receiving node.
     pub to: u32,
-    busy_until: u64,
-    delay: u64,
+    pub(super) busy_until: u64,
+    pub(super) delay: u64,
     ps_per_byte: u64,
     /// Upper bound of the queue; exact after `settle`.
-    queue: QueueState,
+    pub(super) queue: QueueState,
     /// An arrival that finds less than this in `queue` is accepted without a closer look.
     alert: QueueState,
     /// Place among the inputs of all nodes.
@@ -62,19 +64,31 @@ pub struct Port {
     /// Counters of rare events.
     pub events: PortEvents,
     /// Packets queued before the end of the warm-up.
-    before: u64,
+    pub(super) before: u64,
     /// Of a host's port: the latest arrival time so far.
     latest: u64,
     observer: Option<Box<Occupancy>>,
+    /// Of a port that is not a FIFO: who waits. The discipline above is idle then.
+    pub(super) room: Option<Box<WaitingRoom>>,
+}
+
+/// Why [`Port::enqueue`] did not queue a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// It was dropped, and counted.
+    Dropped,
+    /// This port is not a FIFO: [`Port::admit`] decides.
+    Room,
 }
 
 impl Port {
-    /// A port as configured; `input` is its place among the inputs of all nodes.
-    pub fn new(c: &PortConfig, input: u32) -> Port {
-        let (packets, bytes) = match c.buffer {
-            None => (u32::MAX, u64::MAX),
-            Some(QueueLen::Packets(n)) => (u32::try_from(n).unwrap_or(u32::MAX), u64::MAX),
-            Some(QueueLen::Bytes(n)) => (u32::MAX, n),
+    /// A port as configured; `input` is its place among the inputs of all nodes, `rng` is for its discipline.
+    pub fn new(c: &PortConfig, input: u32, rng: Rng) -> Port {
+        let mut queue = c.queue.clone();
+        queue.start(c.rate, rng);
+        let (discipline, room) = match queue {
+            Queue::Fifo(discipline) => (discipline, None),
+            Queue::Room(room) => (Discipline::DropTail(DropTail), Some(Box::new(WaitingRoom::new(room)))),
         };
         Port {
             ring: Ring::new(8),
@@ -87,12 +101,13 @@ impl Port {
             stats: PortStats::default(),
             input,
             to: c.to,
-            discipline: c.queue.clone(),
-            limit: QueueState { packets, bytes },
+            discipline,
+            limit: c.buffer.map_or(QueueState::UNLIMITED, QueueState::limit),
             events: PortEvents::default(),
             before: 0,
             latest: 0,
             observer: None,
+            room,
         }
     }
 
@@ -107,7 +122,12 @@ impl Port {
         self.observer.as_deref()
     }
 
-    /// Packets queued since the start of the simulation.
+    /// Who waits, if this is not a FIFO.
+    pub fn room(&self) -> Option<&WaitingRoom> {
+        self.room.as_deref()
+    }
+
+    /// Packets queued since the start of the simulation, except those thrown out of the queue.
     pub fn total_sent(&self) -> u64 {
         self.before + self.stats.sent_pkts
     }
@@ -143,7 +163,7 @@ impl Port {
 
     #[cold]
     #[inline(never)]
-    fn record(&mut self, now: u64) {
+    pub(super) fn record(&mut self, now: u64) {
         if let Some(o) = &mut self.observer {
             let c = Counters {
                 packets: self.queue.packets,
@@ -165,7 +185,7 @@ impl Port {
         late: u64,
         packet: &Packet,
         fill: impl FnOnce(&mut Packet),
-    ) -> Result<u64, DropReason> {
+    ) -> Result<u64, Refusal> {
         let wire = u64::from(packet.wire);
         let mut mark = 0;
         if self.busy_until < now && self.alert.packets > 0 {
@@ -183,7 +203,7 @@ impl Port {
             self.make_room(now);
         }
         let start = self.busy_until.max(now);
-        let departure = start + ((wire * self.ps_per_byte) >> 16);
+        let departure = start + self.tx(wire);
         self.busy_until = departure;
         let mut arrival = departure + self.delay;
         if HOST {
@@ -200,32 +220,40 @@ impl Port {
 
     /// Gives up the slots of packets that have left the queue and arrived.
     #[inline(never)]
-    fn make_room(&mut self, now: u64) {
+    pub(super) fn make_room(&mut self, now: u64) {
         self.settle(now);
         let head = self.ring.head();
         let lags = (self.departed.wrapping_sub(head) as i32) < 0;
         self.ring.make_room(if lags { self.departed } else { head });
     }
 
-    /// Looks closely at an arrival: is there room, and what does the discipline say? Returns the ECN bits to set.
+    /// Time to put `wire` bytes on the wire, ps.
+    #[inline(always)]
+    pub(super) fn tx(&self, wire: u64) -> u64 {
+        (wire * self.ps_per_byte) >> 16
+    }
+
+    /// Looks closely at an arrival: what does the discipline say? Returns the ECN bits to set.
     #[inline(never)]
-    fn examine(&mut self, now: u64, packet: &Packet) -> Result<u8, DropReason> {
+    fn examine(&mut self, now: u64, packet: &Packet) -> Result<u8, Refusal> {
+        if self.room.is_some() {
+            return Err(Refusal::Room);
+        }
         self.settle(now);
         if self.observer.is_some() {
             self.record(now);
         }
-        let wire = u64::from(packet.wire);
-        if self.queue.packets >= self.limit.packets || self.queue.bytes + wire > self.limit.bytes {
-            return Err(self.drop(DropReason::Overflow, wire));
-        }
-        let arrival = Arrival { wire: u32::from(packet.wire), ect: packet.ecn() != ecn::NOT_ECT };
-        let mark = match self.discipline.on_arrival(self.queue, arrival) {
+        let found = self.found(now, u64::MAX);
+        let mark = match self.discipline.on_arrival(&found, &facts(packet)) {
             Verdict::Accept => 0,
             Verdict::Mark => {
                 self.events.marked += 1;
                 ecn::CE
             }
-            Verdict::Drop => return Err(self.drop(DropReason::Early, wire)),
+            Verdict::Drop(reason) => {
+                self.drop(reason, u64::from(packet.wire));
+                return Err(Refusal::Dropped);
+            }
         };
         if self.queue.packets >= self.events.max_pkts {
             self.events.max_pkts = self.queue.packets + 1;
@@ -234,9 +262,23 @@ impl Port {
         Ok(mark)
     }
 
+    /// What a packet finds that arrives at `now`; the queue is settled.
+    #[inline]
+    pub(super) fn found(&self, now: u64, memory: u64) -> Found {
+        let serving = if self.departed == self.ring.tail() { 0 } else { u32::from(self.ring.packet(self.departed).wire) };
+        Found { now, queue: self.queue, limit: self.limit, memory, serving, idle_since: self.busy_until }
+    }
+
+    /// Drops a packet for which the shared memory has no room. The discipline of a settled FIFO hears of it, as of a full buffer.
+    pub fn refuse(&mut self, now: u64, packet: &Packet) {
+        let found = self.found(now, self.queue.bytes);
+        let _ = self.discipline.on_arrival(&found, &facts(packet));
+        self.drop(DropReason::SharedBuffer, u64::from(packet.wire));
+    }
+
     /// The largest queue so far is part of the alert, so that the maximum is exact too; a recorder wants to see everything.
     fn set_alert(&mut self) {
-        if self.observer.is_none() {
+        if self.observer.is_none() && self.room.is_none() {
             let quiet = self.discipline.quiet_below();
             self.alert.packets = self.limit.packets.min(quiet.packets).min(self.events.max_pkts);
             self.alert.bytes = self.limit.bytes.min(quiet.bytes);
@@ -249,7 +291,7 @@ impl Port {
 
     /// Counts a packet that is not queued.
     #[cold]
-    pub fn drop(&mut self, reason: DropReason, wire: u64) -> DropReason {
+    pub(super) fn drop(&mut self, reason: DropReason, wire: u64) {
         let index = match reason {
             DropReason::Overflow => 0,
             DropReason::SharedBuffer => 1,
@@ -257,7 +299,6 @@ impl Port {
         };
         self.events.dropped[index] += 1;
         self.events.dropped_bytes += wire;
-        reason
     }
 
     /// Brings the counters to `now`, which is not before any event at this port: queue settled, recorder up to date. Returns the
@@ -265,6 +306,7 @@ impl Port {
     pub fn close(&mut self, now: u64) -> u128 {
         self.settle(now);
         self.record(now);
+        self.close_room(now);
         let mut future = 0;
         let mut position = self.departed;
         while position != self.ring.tail() {
@@ -274,7 +316,7 @@ impl Port {
         future
     }
 
-    /// Checks that the queue's counts are those of the packets in the ring.
+    /// Checks that the queue's counts are those of its packets.
     ///
     /// # Panics
     /// When they are not.
@@ -284,6 +326,10 @@ impl Port {
             packets += 1;
             bytes += u64::from(self.ring.packet(position).wire);
             position = self.ring.next(position);
+        }
+        for p in self.room.iter().flat_map(|r| r.packets()) {
+            packets += 1;
+            bytes += u64::from(p.wire);
         }
         assert_eq!(
             (packets, bytes),
@@ -295,6 +341,7 @@ impl Port {
     /// Forgets all counters: the end of the warm-up. What is queued now keeps counting from here.
     pub fn restart_stats(&mut self, now: u64) {
         let future = self.close(now);
+        self.restart_room();
         self.before += self.stats.sent_pkts;
         self.stats = PortStats { sojourn: future, ..PortStats::default() };
         self.events = PortEvents { max_pkts: self.queue.packets, ..PortEvents::default() };

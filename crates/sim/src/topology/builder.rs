@@ -49,15 +49,22 @@ impl Builder {
 
     /// Adds one direction of a link. A host's port holds whatever its own stack hands it, as a real interface pushes back on the
     /// sender instead of dropping; the configured buffer and queue are those of switches.
+    ///
+    /// # Panics
+    /// When the link's queue cannot be built; [`check_link`] refuses such links.
     pub fn port(&mut self, from: NodeId, to: NodeId, link: &LinkValue) -> PortId {
         let host = self.network.nodes[from as usize].host;
+        let queue = forebay_queues::build(if host { None } else { link.queue.as_ref() }, link.buffer);
         self.network.ports.push(PortConfig {
             from,
             to,
             rate: link.rate,
             delay: link.delay,
             buffer: if host { None } else { link.buffer },
-            queue: forebay_queues::build(if host { None } else { link.queue.as_ref() }),
+            queue: match queue {
+                Ok(queue) => queue,
+                Err(e) => panic!("`{}`: {}: `check_link` accepts what can be built", e.key, e.message),
+            },
         });
         (self.network.ports.len() - 1) as PortId
     }
@@ -97,6 +104,9 @@ pub(crate) fn check_link(key: &'static str, name: &str, link: &LinkValue) -> Res
     }
     if link.buffer.is_some_and(|b| b.amount() == 0) {
         return Err(BuildError::new(key, format!("{prefix}a buffer of zero drops every packet; the least is \"1pkt\"")));
+    }
+    if let Err(e) = forebay_queues::build(link.queue.as_ref(), link.buffer) {
+        return Err(BuildError::new(key, format!("{prefix}queue: `{}`: {}", e.key, e.message)));
     }
     Ok(())
 }

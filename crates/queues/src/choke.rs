@@ -1,0 +1,246 @@
+//! CHOKe (Pan, Prabhakar and Psounis, 2000) with ECN, and its modification with several samples: `coexistence.md` 1.4 and 1.5.
+//!
+//! An arriving packet is compared with packets drawn at random from the queue. A flow that holds much of the queue meets itself.
+
+use crate::{Arrival, DropReason, Effect, Found, Marking, Queue, QueueEntry, QueueError, Room, Verdict, Waiter, red};
+use forebay_param::{Entry, Kind, Param, Values};
+use forebay_sampling::Rng;
+use forebay_units::{QueueLen, Rate};
+use std::collections::VecDeque;
+
+/// When samples count as a match.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Match {
+    All,
+    Majority,
+    Any,
+}
+
+/// RED, asked only about packets that met no (or not enough) packets of their flow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choke {
+    law: red::Law,
+    samples: usize,
+    rule: Match,
+    mark_samples: bool,
+    waiting: VecDeque<Waiter>,
+    /// Places in the queue that were drawn.
+    drawn: Vec<usize>,
+    rng: Rng,
+}
+
+impl Choke {
+    fn new(law: red::Law, samples: usize, rule: Match, mark_samples: bool) -> Choke {
+        let (waiting, drawn, rng) = (VecDeque::new(), Vec::new(), Rng::stream(0, &[]));
+        Choke { law, samples, rule, mark_samples, waiting, drawn, rng }
+    }
+
+    pub(crate) fn start(&mut self, rate: Rate, mut rng: Rng) {
+        // The samples have a stream of their own, so that the law's is that of `red`.
+        self.rng = Rng::stream(rng.clone().next_u64(), &[1]);
+        let _ = rng.next_u64();
+        self.law.start(rate, rng);
+    }
+
+    pub(crate) fn on_arrival(&mut self, found: &Found, packet: &Arrival, effects: &mut Vec<Effect>) -> Verdict {
+        self.law.update(found);
+        if !found.fits(packet.wire) {
+            self.law.overflow();
+            return Verdict::Drop(DropReason::Overflow);
+        }
+        // With fewer than m packets there is too little evidence ([R] 1.5). The packet in service is not a candidate.
+        if self.law.avg >= self.law.min && self.waiting.len() >= self.samples && self.matches(packet.flow) {
+            if self.mark_samples {
+                self.signal_samples(effects);
+            }
+            // RED's count stays as it is ([R] 1.4).
+            return Verdict::signal(packet.ect);
+        }
+        self.law.decide(packet.ect)
+    }
+
+    /// Draws distinct packets; whether enough are of `flow`. Those stay in `drawn`.
+    fn matches(&mut self, flow: u64) -> bool {
+        self.drawn.clear();
+        // Floyd's algorithm: every set of m places is equally likely.
+        for i in self.waiting.len() - self.samples..self.waiting.len() {
+            let pick = self.rng.below(i as u64 + 1) as usize;
+            self.drawn.push(if self.drawn.contains(&pick) { i } else { pick });
+        }
+        let waiting = &self.waiting;
+        // Only packets of the flow are to blame, also where the rule is content with some (our choice).
+        self.drawn.retain(|&i| waiting[i].packet.flow == flow);
+        match self.rule {
+            Match::All => self.drawn.len() == self.samples,
+            Match::Majority => 2 * self.drawn.len() > self.samples,
+            Match::Any => !self.drawn.is_empty(),
+        }
+    }
+
+    /// Marks the drawn packets; those that cannot be marked leave the queue.
+    fn signal_samples(&mut self, effects: &mut Vec<Effect>) {
+        // From the back, so that the places of the others stay.
+        self.drawn.sort_unstable_by_key(|&i| std::cmp::Reverse(i));
+        for &i in &self.drawn {
+            let Waiter { handle, packet } = self.waiting[i];
+            if packet.ect {
+                effects.push(Effect::Mark { handle });
+            } else {
+                self.waiting.remove(i);
+                effects.push(Effect::Drop { handle, reason: DropReason::Early });
+            }
+        }
+    }
+
+    pub(crate) fn push(&mut self, waiter: Waiter) {
+        self.waiting.push_back(waiter);
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Waiter> {
+        self.waiting.pop_front()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+fn build_multi(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
+    let m = v.int("m");
+    if let Some(QueueLen::Packets(b)) = buffer.filter(|b| matches!(b, QueueLen::Packets(n) if m as u64 >= *n)) {
+        let message = format!("{m} samples need {m} waiting packets beside the one in service, and the buffer holds {b}");
+        return Err(QueueError::new("m", format!("{message}; legal: below {b}")));
+    }
+    let rule = match v.text("match").as_str() {
+        "majority" => Match::Majority,
+        "any" => Match::Any,
+        _ => Match::All,
+    };
+    let mark_samples = v.text("victims") == "samples";
+    red::law(v).map(|law| Queue::Room(Room::Choke(Choke::new(law, m as usize, rule, mark_samples))))
+}
+
+/// RED's parameters and those of the samples.
+const fn multi_params() -> [Param; 12] {
+    let samples = [
+        Param { key: "m", kind: Kind::Int(1, 1000), default: Some("7"), doc: "packets that are drawn, all different" },
+        Param {
+            key: "match",
+            kind: Kind::Choice(&["all", "majority", "any"]),
+            default: Some("all"),
+            doc: "how many of them must be of the arriving packet's flow",
+        },
+        Param {
+            key: "victims",
+            kind: Kind::Choice(&["samples", "none"]),
+            default: Some("samples"),
+            doc: "whether the samples of that flow are marked together with the arriving packet, or it alone",
+        },
+    ];
+    let mut all = [samples[0]; 12];
+    let mut i = 0;
+    while i < 12 {
+        all[i] = if i < 9 { red::PARAMS[i] } else { samples[i - 9] };
+        i += 1;
+    }
+    all
+}
+
+pub(crate) const ENTRY: QueueEntry = QueueEntry {
+    entry: Entry {
+        name: "choke",
+        summary: "RED, and an arriving packet that meets its own flow in a random waiting packet is marked with it (CHOKe with ECN)",
+        params: &red::PARAMS,
+    },
+    marking: Marking::Always,
+    thresholds: &["min", "max"],
+    example: "{ kind = \"choke\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }",
+    build: |v, _| red::law(v).map(|law| Queue::Room(Room::Choke(Choke::new(law, 1, Match::All, true)))),
+};
+
+pub(crate) const MULTI: QueueEntry = QueueEntry {
+    entry: Entry {
+        name: "choke-multi",
+        summary: "CHOKe with several samples: flows that do not dominate the queue are left to RED (modified CHOKe)",
+        params: &multi_params(),
+    },
+    marking: Marking::Always,
+    thresholds: &["min", "max"],
+    example: "{ kind = \"choke-multi\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1, m = 3 }",
+    build: build_multi,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::QueueState;
+    use crate::testing::{Port, packet};
+
+    /// A port whose average lies just above `min`, where the law hardly ever signals, with these flows waiting behind a packet in service.
+    fn port(samples: usize, rule: Match, flows: &[u64], ect: bool) -> Port {
+        let mut law = red::tests::example();
+        law.avg = 30.5;
+        let mut choke = Choke::new(law, samples, rule, true);
+        choke.start(Rate(1_000_000_000), Rng::stream(5, &[samples as u64]));
+        let mut p = Port::new(Room::Choke(choke), QueueState { packets: 250, bytes: u64::MAX });
+        p.serving = Some(Waiter { handle: u32::MAX, packet: packet(1500, 0, 0, 99) });
+        for (i, &flow) in flows.iter().enumerate() {
+            let waiter = Waiter { handle: 1_000_000 + i as u32, packet: Arrival { ect, ..packet(1500, 0, 0, flow) } };
+            p.room.push(waiter);
+            p.waiting.push(waiter);
+        }
+        p
+    }
+
+    /// Share of arrivals of flow 1 that match, each at the same queue, without marks by the law.
+    fn matched(samples: usize, rule: Match, of_flow: usize, others: usize) -> f64 {
+        let flows: Vec<u64> = (0..of_flow + others).map(|i| u64::from(i < of_flow)).collect();
+        let n = 40_000;
+        let mut p = port(samples, rule, &flows, true);
+        let Room::Choke(choke) = &mut p.room else { unreachable!() };
+        (0..n).filter(|_| choke.matches(1)).count() as f64 / f64::from(n)
+    }
+
+    #[test]
+    fn match_frequencies() {
+        // Share of the queue.
+        assert!((matched(1, Match::All, 30, 10) - 0.75).abs() < 0.01);
+        // Hypergeometric: C(30, 7) / C(40, 7).
+        assert!((matched(7, Match::All, 30, 10) - 0.1092).abs() < 0.006);
+        // 1 - C(30, 7) / C(40, 7) for the other flow, and the upper half of the distribution.
+        assert!((matched(7, Match::Any, 10, 30) - 0.8908).abs() < 0.006);
+        let choose = |n: u32, k: u32| (0..k).map(|i| f64::from(n - i) / f64::from(k - i)).product::<f64>();
+        let upper: f64 = (4..=7).map(|k| choose(30, k) * choose(10, 7 - k)).sum::<f64>() / choose(40, 7);
+        assert!((matched(7, Match::Majority, 30, 10) - upper).abs() < 0.006);
+        assert_eq!(matched(7, Match::All, 6, 30), 0.0, "samples are distinct");
+        assert_eq!(matched(7, Match::All, 7, 0), 1.0);
+    }
+
+    #[test]
+    fn a_match_marks_both_and_nothing_below_min() {
+        let mut p = port(1, Match::All, &[1, 1, 1], true);
+        assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Mark);
+        assert!(matches!(p.effects[..], [Effect::Mark { handle: 1_000_000..=1_000_002 }]));
+        assert_eq!(p.arrive(packet(1500, 0, 0, 2)), Verdict::Accept);
+        assert_eq!(p.effects, []);
+        let mut p = port(1, Match::All, &[1, 1, 1], true);
+        let Room::Choke(c) = &mut p.room else { unreachable!() };
+        c.law.avg = 29.0;
+        assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Accept);
+    }
+
+    #[test]
+    fn packets_that_cannot_be_marked_are_dropped_from_the_middle() {
+        let mut p = port(3, Match::All, &[1, 1, 1], false);
+        let verdict = p.arrive(Arrival { ect: false, ..packet(1500, 0, 0, 1) });
+        assert_eq!(verdict, Verdict::Drop(DropReason::Early));
+        assert_eq!((p.effects.len(), p.waiting.len()), (3, 0));
+    }
+
+    #[test]
+    fn too_few_packets_are_not_compared() {
+        let mut p = port(7, Match::Any, &[1; 6], true);
+        assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Accept);
+        assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Mark);
+    }
+}

@@ -1,0 +1,86 @@
+//! Drop precedence in one FIFO: high packets have a reserve of places beyond the buffer (`incast-prin.md` 3.3). No reordering.
+
+use crate::{Arrival, Discipline, DropReason, Found, HIGH, K, Marking, Queue, QueueEntry, QueueError, QueueState, Verdict};
+use forebay_param::{Entry, Kind, Param, Values};
+use forebay_units::QueueLen;
+
+/// The rule; it has no state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Protect {
+    high: u8,
+    /// Buffer and reserve.
+    limit: QueueState,
+    k: Option<QueueState>,
+}
+
+impl Protect {
+    pub(crate) fn marks(&self) -> bool {
+        self.k.is_some()
+    }
+
+    pub(crate) fn quiet_below(&self) -> QueueState {
+        self.k.unwrap_or(QueueState::UNLIMITED)
+    }
+
+    pub(crate) fn on_arrival(&self, found: &Found, packet: &Arrival) -> Verdict {
+        // An ordinary packet also sees the high ones that are there: with the reserve in use it waits longest for a place.
+        let limit = if packet.class >= self.high { self.limit } else { found.limit };
+        if !(Found { limit, ..*found }).fits(packet.wire) {
+            return Verdict::Drop(DropReason::Overflow);
+        }
+        Verdict::step(found.queue, self.k, packet.ect)
+    }
+}
+
+fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
+    let Some(buffer) = buffer else {
+        return Err(QueueError::new("reserve", "needs a finite `buffer` on the link: without one nothing is dropped"));
+    };
+    let reserve = v.opt_queue_len("reserve").unwrap_or(buffer);
+    let limit = match (buffer, reserve) {
+        (QueueLen::Packets(b), QueueLen::Packets(r)) => QueueLen::Packets(b.saturating_add(r)),
+        (QueueLen::Bytes(b), QueueLen::Bytes(r)) => QueueLen::Bytes(b.saturating_add(r)),
+        _ => return Err(QueueError::new("reserve", format!("{reserve} and the buffer of {buffer} must have the same unit"))),
+    };
+    let k = v.opt_queue_len("k").map(QueueState::limit);
+    Ok(Queue::Fifo(Discipline::Protect(Protect { high: v.int("high") as u8, limit: QueueState::limit(limit), k })))
+}
+
+pub(crate) const ENTRY: QueueEntry = QueueEntry {
+    entry: Entry {
+        name: "protect",
+        summary: "one FIFO with a reserve of places for high packets: drop precedence (PRIN)",
+        params: &[
+            Param {
+                key: "reserve",
+                kind: Kind::QueueLen,
+                default: Some(""),
+                doc: "what high packets may take beyond the buffer; with N senders of three high packets each, at least 3 N + 1. Default: as much as the buffer",
+            },
+            HIGH,
+            K,
+        ],
+    },
+    marking: Marking::WithK,
+    thresholds: &["k"],
+    example: "{ kind = \"protect\", k = \"8pkt\" }",
+    build,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{found, packet};
+
+    #[test]
+    fn the_reserve_is_for_high_packets() {
+        let p = Protect { high: 4, limit: QueueState { packets: 12, bytes: u64::MAX }, k: None };
+        let ask = |n: u32, class| {
+            let queue = QueueState { packets: n, bytes: u64::from(n) * 1500 };
+            p.on_arrival(&found(queue, 10), &packet(1500, class, 0, 0))
+        };
+        let full = Verdict::Drop(DropReason::Overflow);
+        assert_eq!((ask(9, 0), ask(10, 0), ask(10, 3)), (Verdict::Accept, full, full));
+        assert_eq!((ask(10, 4), ask(11, 7), ask(12, 7)), (Verdict::Accept, Verdict::Accept, full));
+    }
+}

@@ -1,0 +1,370 @@
+//! Random early detection (Floyd and Jacobson, 1993), complete: `coexistence.md` 1.3.
+
+use crate::{Arrival, Discipline, DropReason, Found, Marking, Queue, QueueEntry, QueueError, Verdict};
+use forebay_param::{Entry, Kind, Param, Values};
+use forebay_sampling::{Rng, math};
+use forebay_units::{QueueLen, Rate};
+
+/// What is done with the number of packets since the last signal.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Count {
+    /// The publication: gaps between signals are uniform.
+    On,
+    /// Independent signals: gaps are geometric.
+    Off,
+    /// ns-2's `wait`: none before 1 / p packets, then uniform.
+    Wait,
+}
+
+/// The average queue and the probability that follows from it: RED without a queue, which CHOKe has too.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Law {
+    /// Thresholds on the average, packets or bytes.
+    pub(crate) min: f64,
+    max: f64,
+    bytes: bool,
+    p_max: f64,
+    weight: f64,
+    gentle: bool,
+    drop_above: bool,
+    count_rule: Count,
+    in_service: bool,
+    mean_packet: u64,
+    /// Average queue, in the unit of the thresholds.
+    pub(crate) avg: f64,
+    /// Packets since the last signal; -1: not counting.
+    count: i64,
+    /// Transmission time of a packet of mean size, ps.
+    service: f64,
+    rng: Rng,
+}
+
+impl Law {
+    pub(crate) fn start(&mut self, rate: Rate, rng: Rng) {
+        self.service = rate.tx_time(self.mean_packet).0 as f64;
+        self.rng = rng;
+    }
+
+    /// The average after an arrival, dropped or not.
+    pub(crate) fn update(&mut self, found: &Found) {
+        if found.serving > 0 {
+            let queue = if self.in_service { found.queue } else { found.waiting() };
+            let now = if self.bytes { queue.bytes as f64 } else { f64::from(queue.packets) };
+            self.avg = (1.0 - self.weight) * self.avg + self.weight * now;
+        } else {
+            // As if m small packets had arrived at an empty queue while the port was idle.
+            let m = (found.now - found.idle_since) as f64 / self.service;
+            self.avg *= power(1.0 - self.weight, m);
+        }
+    }
+
+    /// A packet was dropped because it did not fit.
+    pub(crate) fn overflow(&mut self) {
+        self.count = 0;
+    }
+
+    /// The decision about a packet that fits.
+    pub(crate) fn decide(&mut self, ect: bool) -> Verdict {
+        let above = if self.gentle { 2.0 * self.max } else { self.max };
+        if self.avg < self.min {
+            self.count = -1;
+            return Verdict::Accept;
+        }
+        if self.avg >= above {
+            self.count = 0;
+            // The text marks here, ns-2 with `gentle` off drops, RFC 3168 section 7 allows both.
+            return if self.drop_above { Verdict::Drop(DropReason::Early) } else { Verdict::signal(ect) };
+        }
+        self.count += 1;
+        let p = if self.avg < self.max {
+            self.p_max * (self.avg - self.min) / (self.max - self.min)
+        } else {
+            self.p_max + (1.0 - self.p_max) * (self.avg - self.max) / self.max
+        };
+        if self.rng.unit() < self.spread(p) {
+            self.count = 0;
+            return Verdict::signal(ect);
+        }
+        Verdict::Accept
+    }
+
+    /// The probability for this packet, given how many have passed since the last signal.
+    fn spread(&self, p: f64) -> f64 {
+        let expected = self.count as f64 * p;
+        match self.count_rule {
+            Count::Off => p,
+            Count::On if expected < 1.0 => p / (1.0 - expected),
+            Count::Wait if expected < 1.0 => 0.0,
+            Count::Wait if expected < 2.0 => p / (2.0 - expected),
+            Count::On | Count::Wait => 1.0,
+        }
+    }
+}
+
+/// `base` to the power `m`, for a base in [0, 1] and m >= 0.
+fn power(base: f64, m: f64) -> f64 {
+    // Logarithm and exponential are only defined for ordinary numbers; beyond e^-700 nothing is left of any average.
+    let x = if base < f64::MIN_POSITIVE { f64::NEG_INFINITY } else { m * math::ln(base) };
+    if x < -700.0 { 0.0 } else { math::exp(x) }
+}
+
+/// One FIFO under the law.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Red(Law);
+
+impl Red {
+    pub(crate) fn start(&mut self, rate: Rate, rng: Rng) {
+        self.0.start(rate, rng);
+    }
+
+    #[inline(never)]
+    pub(crate) fn on_arrival(&mut self, found: &Found, packet: &Arrival) -> Verdict {
+        self.0.update(found);
+        if !found.fits(packet.wire) {
+            self.0.overflow();
+            return Verdict::Drop(DropReason::Overflow);
+        }
+        self.0.decide(packet.ect)
+    }
+}
+
+/// The law that checked parameters describe.
+pub(crate) fn law(v: &Values) -> Result<Law, QueueError> {
+    let (min, max) = (v.queue_len("min"), v.queue_len("max"));
+    if std::mem::discriminant(&min) != std::mem::discriminant(&max) {
+        return Err(QueueError::new("max", format!("{max} and `min` = {min} must both be packets or both bytes")));
+    }
+    if min.amount() >= max.amount() {
+        return Err(QueueError::new(
+            "max",
+            format!("{max} must be above `min` = {min}; for one threshold there is `dctcp-step`"),
+        ));
+    }
+    Ok(Law {
+        min: min.amount() as f64,
+        max: max.amount() as f64,
+        bytes: matches!(min, QueueLen::Bytes(_)),
+        p_max: v.float("p-max"),
+        weight: v.float("weight"),
+        gentle: v.bool("gentle"),
+        drop_above: v.text("above-max") == "drop",
+        count_rule: match v.text("count").as_str() {
+            "off" => Count::Off,
+            "wait" => Count::Wait,
+            _ => Count::On,
+        },
+        in_service: v.bool("in-service"),
+        mean_packet: v.bytes("mean-packet").0,
+        avg: 0.0,
+        count: -1,
+        service: 1.0,
+        rng: Rng::stream(0, &[]),
+    })
+}
+
+/// Parameters of the law.
+pub(crate) const PARAMS: [Param; 9] = [
+    Param { key: "min", kind: Kind::QueueLen, default: None, doc: "average queue from which on packets are marked" },
+    Param {
+        key: "max",
+        kind: Kind::QueueLen,
+        default: None,
+        doc: "average queue from which on every packet is marked, in the unit of `min`",
+    },
+    Param {
+        key: "p-max",
+        kind: Kind::Float(1e-6, 1.0),
+        default: Some("0.02"),
+        doc: "probability just below `max`; it grows linearly from 0 at `min`",
+    },
+    Param { key: "weight", kind: Kind::Float(1e-9, 1.0), default: Some("0.002"), doc: "weight of a sample in the average queue" },
+    Param {
+        key: "gentle",
+        kind: Kind::Bool,
+        default: Some("false"),
+        doc: "from `max` to twice `max` the probability grows from `p-max` to 1, instead of being 1",
+    },
+    Param {
+        key: "above-max",
+        kind: Kind::Choice(&["mark", "drop"]),
+        default: Some("mark"),
+        doc: "what happens to ECN-capable packets where the probability is 1; others are dropped. ns-2 drops",
+    },
+    Param {
+        key: "count",
+        kind: Kind::Choice(&["on", "off", "wait"]),
+        default: Some("on"),
+        doc: "packets since the last mark raise the probability: \"on\" as published, \"wait\" as ns-2 with `wait_`",
+    },
+    Param {
+        key: "in-service",
+        kind: Kind::Bool,
+        default: Some("false"),
+        doc: "whether the packet being transmitted counts as queued in the average",
+    },
+    Param {
+        key: "mean-packet",
+        kind: Kind::Bytes,
+        default: Some("1500B"),
+        doc: "packet size by which the average ages while the port is idle",
+    },
+];
+
+pub(crate) const ENTRY: QueueEntry = QueueEntry {
+    entry: Entry {
+        name: "red",
+        summary: "random early detection on the average queue (Floyd and Jacobson 1993); marks ECN-capable packets, drops others",
+        params: &PARAMS,
+    },
+    marking: Marking::Always,
+    thresholds: &["min", "max"],
+    example: "{ kind = \"red\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }",
+    build: |v, _| law(v).map(|l| Queue::Fifo(Discipline::Red(Box::new(Red(l))))),
+};
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::QueueState;
+    use crate::testing::found;
+
+    /// min 30, max 100, p-max 0.02, weight 0.002 at 1 Gb/s.
+    pub(crate) fn example() -> Law {
+        let mut law = Law {
+            min: 30.0,
+            max: 100.0,
+            bytes: false,
+            p_max: 0.02,
+            weight: 0.002,
+            gentle: false,
+            drop_above: false,
+            count_rule: Count::On,
+            in_service: false,
+            mean_packet: 1500,
+            avg: 0.0,
+            count: -1,
+            service: 1.0,
+            rng: Rng::stream(0, &[]),
+        };
+        law.start(Rate(1_000_000_000), Rng::stream(3, &[1]));
+        law
+    }
+
+    fn queue(packets: u32) -> Found {
+        found(QueueState { packets, bytes: u64::from(packets) * 1500 }, 250)
+    }
+
+    #[test]
+    fn average_after_idle() {
+        let mut law = example();
+        law.avg = 50.0;
+        // 1.2 ms are 100 packets of 12 us: 0.998^100 = 0.8186.
+        law.update(&Found { now: 5_200_000_000, idle_since: 4_000_000_000, ..queue(0) });
+        assert!((law.avg - 50.0 * 0.998f64.powi(100)).abs() < 1e-9 && (law.avg - 40.93).abs() < 0.005, "{}", law.avg);
+        law.update(&Found { now: u64::MAX / 2, ..queue(0) });
+        assert_eq!(law.avg, 0.0);
+    }
+
+    #[test]
+    fn average_while_busy() {
+        let mut law = example();
+        law.avg = 50.0;
+        law.update(&queue(11));
+        assert!((law.avg - (0.998 * 50.0 + 0.002 * 10.0)).abs() < 1e-12, "the packet in service is not counted: {}", law.avg);
+        law.in_service = true;
+        law.avg = 50.0;
+        law.update(&queue(11));
+        assert!((law.avg - (0.998 * 50.0 + 0.002 * 11.0)).abs() < 1e-12);
+        // A busy port with nobody waiting: a sample of zero, not idle time.
+        law.in_service = false;
+        law.avg = 50.0;
+        law.update(&queue(1));
+        assert!((law.avg - 49.9).abs() < 1e-12);
+        law.bytes = true;
+        law.avg = 50_000.0;
+        law.update(&queue(11));
+        assert!((law.avg - (0.998 * 50_000.0 + 0.002 * 15_000.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn weight_one_is_the_instantaneous_queue() {
+        let mut law = example();
+        law.weight = 1.0;
+        law.update(&queue(41));
+        assert_eq!(law.avg, 40.0);
+        law.update(&Found { now: 1, ..queue(0) });
+        assert_eq!(law.avg, 0.0);
+    }
+
+    /// Gaps between signals at a constant average, whose probability is `p_b`.
+    fn gaps(law: &mut Law, n: usize) -> Vec<i64> {
+        let (mut list, mut gap) = (Vec::new(), 0);
+        while list.len() < n {
+            gap += 1;
+            if law.decide(true) == Verdict::Mark {
+                list.push(gap);
+                gap = 0;
+            }
+        }
+        list.remove(0);
+        list
+    }
+
+    #[test]
+    fn gaps_are_uniform() {
+        let mut law = example();
+        law.avg = 65.0;
+        // p_b = 0.01. The published pseudo-code counts the packet itself, so the longest gap is 1 / p_b - 1.
+        let n = 99_001;
+        let list = gaps(&mut law, n);
+        let mut bins = [0u32; 99];
+        list.iter().for_each(|&g| bins[g as usize - 1] += 1);
+        let chi2: f64 = bins.iter().map(|&b| (f64::from(b) - 1000.0).powi(2) / 1000.0).sum();
+        // 98 degrees of freedom: 150 has probability 0.0006.
+        assert!(chi2 < 150.0, "{chi2}");
+    }
+
+    #[test]
+    fn gaps_without_count_are_geometric_and_those_of_wait_start_late() {
+        let mut law = example();
+        law.avg = 65.0;
+        law.count_rule = Count::Off;
+        let list = gaps(&mut law, 50_000);
+        let mean = list.iter().sum::<i64>() as f64 / list.len() as f64;
+        assert!((mean - 100.0).abs() < 2.0, "{mean}");
+        assert!(*list.iter().max().unwrap() > 500);
+        law.count_rule = Count::Wait;
+        let list = gaps(&mut law, 20_000);
+        let (least, most) = (*list.iter().min().unwrap(), *list.iter().max().unwrap());
+        assert!((100..=102).contains(&least) && (198..=200).contains(&most), "{least} {most}");
+    }
+
+    #[test]
+    fn the_three_regions() {
+        let mut law = example();
+        law.avg = 29.9;
+        assert_eq!((law.decide(true), law.count), (Verdict::Accept, -1));
+        law.avg = 100.0;
+        assert_eq!(law.decide(true), Verdict::Mark);
+        assert_eq!(law.decide(false), Verdict::Drop(DropReason::Early));
+        law.drop_above = true;
+        assert_eq!(law.decide(true), Verdict::Drop(DropReason::Early));
+        law.gentle = true;
+        law.count_rule = Count::Off;
+        law.avg = 150.0;
+        let marks = (0..100_000).filter(|_| law.decide(true) == Verdict::Mark).count();
+        assert!((marks as f64 / 1e5 - 0.51).abs() < 0.005, "{marks}");
+        law.avg = 200.0;
+        assert_eq!(law.decide(true), Verdict::Drop(DropReason::Early));
+    }
+
+    #[test]
+    fn a_full_queue_is_asked_too() {
+        let mut red = Red(example());
+        red.0.avg = 65.0;
+        red.0.count = 50;
+        let packet = Arrival { wire: 1500, ect: true, ..Arrival::default() };
+        assert_eq!(red.on_arrival(&queue(250), &packet), Verdict::Drop(DropReason::Overflow));
+        assert!(red.0.avg > 65.3 && red.0.count == 0);
+    }
+}

@@ -1,0 +1,317 @@
+//! Strict priority: two to eight FIFOs, of which the most urgent one that holds a packet is served first.
+//!
+//! The defaults are PIAS's port (`proboscis.md` 6): eight queues, one buffer for all, drops from the lowest, and, with `k`, marking on the
+//! sum of all queues. `queues = 2` with `buffer-of = "queue"` is PRIN's `strict` (`incast-prin.md` 3.3).
+
+use crate::{Arrival, DropReason, Effect, Found, K, Marking, Queue, QueueEntry, QueueError, QueueState, Room, Verdict, Waiter};
+use forebay_param::{Entry, Kind, Param, Values};
+use forebay_units::QueueLen;
+use std::collections::VecDeque;
+
+/// Classes of service that packets can have.
+const CLASSES: usize = 8;
+
+/// One queue, without the packet in service.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Level {
+    packets: VecDeque<Waiter>,
+    state: QueueState,
+    /// Its own limit, if it has one, on its packets in service too.
+    limit: Option<QueueState>,
+}
+
+/// Queues in order of service, the first one first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StrictPriority {
+    /// Queue of each class.
+    map: [u8; CLASSES],
+    levels: Vec<Level>,
+    /// Queue of the packet in service.
+    serving: usize,
+    k: Option<QueueState>,
+    k_of_queue: bool,
+    buffer_of_queue: bool,
+    tail_drop: bool,
+}
+
+impl StrictPriority {
+    pub(crate) fn marks(&self) -> bool {
+        self.k.is_some()
+    }
+
+    pub(crate) fn on_arrival(&mut self, found: &Found, packet: &Arrival, effects: &mut Vec<Effect>) -> Verdict {
+        let q = self.queue_of(packet.class);
+        let mut own = self.levels[q].state;
+        if found.serving > 0 && self.serving == q {
+            own.add(found.serving);
+        }
+        let default = if self.buffer_of_queue { found.limit } else { QueueState::UNLIMITED };
+        if !own.fits(packet.wire, self.levels[q].limit.unwrap_or(default)) {
+            return Verdict::Drop(DropReason::Overflow);
+        }
+        // A buffer of each queue is no limit on their sum; a shared memory of the switch is.
+        let shared = if self.buffer_of_queue { Found { limit: QueueState::UNLIMITED, ..*found } } else { *found };
+        if !shared.fits(packet.wire) && !self.make_room(&shared, packet.wire, q, effects) {
+            return Verdict::Drop(DropReason::Overflow);
+        }
+        Verdict::step(if self.k_of_queue { own } else { found.queue }, self.k, packet.ect)
+    }
+
+    fn queue_of(&self, class: u8) -> usize {
+        usize::from(self.map[usize::from(class) % CLASSES])
+    }
+
+    /// Drops the newest packets of the lowest queues below `q` until one of `wire` bytes fits; none if that is not enough.
+    fn make_room(&mut self, found: &Found, wire: u32, q: usize, effects: &mut Vec<Effect>) -> bool {
+        if self.tail_drop {
+            return false;
+        }
+        let mut freed = QueueState::default();
+        let below = self.levels[q + 1..].iter().rev().flat_map(|l| l.packets.iter().rev());
+        let enough = below.map(|w| w.packet.wire).any(|w| {
+            freed.add(w);
+            found.fits_without(freed, wire)
+        });
+        for level in self.levels[q + 1..].iter_mut().rev() {
+            while enough && freed.packets > 0 {
+                let Some(w) = level.packets.pop_back() else { break };
+                level.state.remove(w.packet.wire);
+                freed.remove(w.packet.wire);
+                effects.push(w.overflow());
+            }
+        }
+        enough
+    }
+
+    pub(crate) fn push(&mut self, waiter: Waiter) {
+        let q = self.queue_of(waiter.packet.class);
+        self.levels[q].state.add(waiter.packet.wire);
+        self.levels[q].packets.push_back(waiter);
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Waiter> {
+        let q = self.levels.iter().position(|l| !l.packets.is_empty())?;
+        let waiter = self.levels[q].packets.pop_front()?;
+        self.levels[q].state.remove(waiter.packet.wire);
+        self.serving = q;
+        Some(waiter)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.levels.iter().map(|l| l.packets.len()).sum()
+    }
+}
+
+/// Classes divided evenly among `queues`, class 7 first. With 2, 4 and 8 queues as in IEEE 802.1Q table 8-5, except that class 0 stays
+/// below class 1: here a class is an order of urgency, and there 1 is for background traffic.
+fn even_map(queues: usize) -> [u8; CLASSES] {
+    std::array::from_fn(|class| ((CLASSES - 1 - class) * queues / CLASSES) as u8)
+}
+
+fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
+    let count = v.int("queues") as usize;
+    let mut map = even_map(count);
+    if let Some(list) = v.opt_ints("map") {
+        if list.len() != CLASSES {
+            return Err(QueueError::new("map", format!("has {} entries; legal: 8, the queues of classes 0 to 7", list.len())));
+        }
+        for (slot, &q) in map.iter_mut().zip(&list) {
+            if q as usize >= count {
+                return Err(QueueError::new("map", format!("names queue {q}; legal: 0 (served first) to {}", count - 1)));
+            }
+            *slot = q as u8;
+        }
+    }
+    let buffer_of_queue = v.text("buffer-of") == "queue";
+    let mut levels = vec![Level::default(); count];
+    let limits = v.opt_queue_lens("limits").unwrap_or_default();
+    if limits.len() > count {
+        return Err(QueueError::new("limits", format!("has {} entries for {count} queues", limits.len())));
+    }
+    for (level, &limit) in levels.iter_mut().zip(&limits) {
+        if limit.amount() == 0 {
+            return Err(QueueError::new("limits", "a limit of zero drops every packet of its queue; the least is \"1pkt\""));
+        }
+        let same = |b: &QueueLen| std::mem::discriminant(b) == std::mem::discriminant(&limit);
+        if let Some(b) = buffer.filter(|b| !buffer_of_queue && same(b) && limit.amount() > b.amount()) {
+            let message = format!("{limit} is never reached, as all queues share a buffer of {b}; legal: at most {b}");
+            return Err(QueueError::new("limits", message + ", or buffer-of = \"queue\""));
+        }
+        level.limit = Some(QueueState::limit(limit));
+    }
+    let k = v.opt_queue_len("k").map(QueueState::limit);
+    if k.is_none() && v.text("k-of") == "queue" {
+        return Err(QueueError::new("k-of", "says which queue is compared with `k`, and `k` is not set"));
+    }
+    Ok(Queue::Room(Room::StrictPriority(StrictPriority {
+        map,
+        levels,
+        serving: 0,
+        k,
+        k_of_queue: v.text("k-of") == "queue",
+        buffer_of_queue,
+        tail_drop: v.text("overflow") == "tail",
+    })))
+}
+
+pub(crate) const ENTRY: QueueEntry = QueueEntry {
+    entry: Entry {
+        name: "strict-priority",
+        summary: "several queues by class of service, the most urgent served first (802.1p; PRIN; PIAS are the defaults with `k`)",
+        params: &[
+            Param { key: "queues", kind: Kind::Int(2, 8), default: Some("8"), doc: "number of queues; queue 0 is served first" },
+            Param {
+                key: "map",
+                kind: Kind::Ints(0, 7),
+                default: Some(""),
+                doc: "the queues of classes 0 to 7 (PCP, or class selectors of DSCP). Default: evenly, class 7 to queue 0",
+            },
+            Param {
+                key: "buffer-of",
+                kind: Kind::Choice(&["port", "queue"]),
+                default: Some("port"),
+                doc: "whether the link's `buffer` limits all queues together or each by itself",
+            },
+            Param {
+                key: "limits",
+                kind: Kind::QueueLens,
+                default: Some(""),
+                doc: "limits of queues 0, 1, ... by themselves, in service included; queues without an entry have what `buffer-of` says",
+            },
+            Param {
+                key: "overflow",
+                kind: Kind::Choice(&["lowest", "tail"]),
+                default: Some("lowest"),
+                doc: "when the common buffer is full: drop the newest packet of the lowest queue, if that is below the arriving packet's, or the arriving packet",
+            },
+            K,
+            Param {
+                key: "k-of",
+                kind: Kind::Choice(&["port", "queue"]),
+                default: Some("port"),
+                doc: "whether `k` is compared with the sum of all queues or with the packet's own",
+            },
+        ],
+    },
+    marking: Marking::WithK,
+    thresholds: &["k"],
+    example: "{ kind = \"strict-priority\", queues = 3, k = \"8pkt\" }",
+    build,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Port, packet};
+
+    fn strict(queues: usize) -> StrictPriority {
+        StrictPriority {
+            map: even_map(queues),
+            levels: vec![Level::default(); queues],
+            serving: 0,
+            k: None,
+            k_of_queue: false,
+            buffer_of_queue: false,
+            tail_drop: false,
+        }
+    }
+
+    fn port(s: StrictPriority, buffer: u64) -> Port {
+        Port::new(Room::StrictPriority(s), QueueState::limit(QueueLen::Packets(buffer)))
+    }
+
+    fn arrive(p: &mut Port, class: u8) -> Verdict {
+        p.arrive(packet(1500, class, 0, 0))
+    }
+
+    const FULL: Verdict = Verdict::Drop(DropReason::Overflow);
+
+    #[test]
+    fn even_maps() {
+        assert_eq!(even_map(2), [1, 1, 1, 1, 0, 0, 0, 0]);
+        assert_eq!(even_map(4), [3, 3, 2, 2, 1, 1, 0, 0]);
+        assert_eq!(even_map(8), [7, 6, 5, 4, 3, 2, 1, 0]);
+    }
+
+    #[test]
+    fn urgent_first_and_first_come_inside_a_queue() {
+        let mut p = port(strict(8), 100);
+        for class in [0, 7, 3, 7, 0] {
+            assert_eq!(arrive(&mut p, class), Verdict::Accept);
+        }
+        let order: Vec<_> = std::iter::from_fn(|| p.serve()).collect();
+        assert_eq!(order, [1, 3, 2, 0, 4]);
+    }
+
+    #[test]
+    fn overflow_drops_the_newest_of_the_lowest() {
+        let mut p = port(strict(4), 4);
+        for class in [3, 0, 0, 7] {
+            assert_eq!(arrive(&mut p, class), Verdict::Accept);
+        }
+        // The lowest queue holds 1 and 2.
+        assert_eq!(arrive(&mut p, 7), Verdict::Accept);
+        assert_eq!(p.effects, [Effect::Drop { handle: 2, reason: DropReason::Overflow }]);
+        assert_eq!(arrive(&mut p, 0), FULL);
+        assert_eq!(p.effects, []);
+        assert_eq!(arrive(&mut p, 3), Verdict::Accept);
+        assert_eq!(p.effects, [Effect::Drop { handle: 1, reason: DropReason::Overflow }]);
+        assert_eq!(arrive(&mut p, 7), Verdict::Accept);
+        assert_eq!(p.effects, [Effect::Drop { handle: 6, reason: DropReason::Overflow }]);
+        let mut s = strict(4);
+        s.tail_drop = true;
+        let mut p = port(s, 1);
+        assert_eq!((arrive(&mut p, 0), arrive(&mut p, 7)), (Verdict::Accept, FULL));
+    }
+
+    #[test]
+    fn bytes_evict_as_many_as_needed_or_none() {
+        let mut p = Port::new(Room::StrictPriority(strict(2)), QueueState::limit(QueueLen::Bytes(3000)));
+        p.arrive(packet(1500, 7, 0, 0));
+        p.arrive(packet(500, 0, 0, 0));
+        p.arrive(packet(1000, 0, 0, 0));
+        assert_eq!(p.arrive(packet(1501, 7, 0, 0)), FULL);
+        assert_eq!((p.effects.len(), p.waiting.len()), (0, 3));
+        assert_eq!(p.arrive(packet(1200, 7, 0, 0)), Verdict::Accept);
+        assert_eq!(p.effects.len(), 2);
+    }
+
+    #[test]
+    fn the_packet_in_service_counts_in_its_own_queue_and_stays() {
+        let mut s = strict(2);
+        s.levels[0].limit = Some(QueueState { packets: 2, bytes: u64::MAX });
+        s.buffer_of_queue = true;
+        let mut p = port(s, 3);
+        assert_eq!(arrive(&mut p, 7), Verdict::Accept);
+        assert_eq!(p.serve(), Some(0));
+        assert_eq!((arrive(&mut p, 7), arrive(&mut p, 7)), (Verdict::Accept, FULL));
+        // The ordinary queue has three places of its own.
+        for expected in [Verdict::Accept, Verdict::Accept, Verdict::Accept, FULL] {
+            assert_eq!(arrive(&mut p, 0), expected);
+        }
+        assert_eq!(p.serve(), Some(1));
+        assert_eq!(p.serve(), Some(3));
+        assert_eq!((arrive(&mut p, 0), arrive(&mut p, 7)), (FULL, Verdict::Accept));
+        let mut p = port(strict(2), 1);
+        arrive(&mut p, 0);
+        p.serve();
+        assert_eq!(arrive(&mut p, 7), FULL, "the packet in service cannot be evicted");
+    }
+
+    #[test]
+    fn marks_on_the_sum_or_on_the_own_queue() {
+        let mut s = strict(2);
+        s.k = Some(QueueState { packets: 2, bytes: u64::MAX });
+        let mut p = port(s.clone(), 100);
+        for expected in [Verdict::Accept, Verdict::Accept, Verdict::Mark] {
+            assert_eq!(arrive(&mut p, 0), expected);
+        }
+        assert_eq!(arrive(&mut p, 7), Verdict::Mark);
+        s.k_of_queue = true;
+        let mut p = port(s, 100);
+        for expected in [Verdict::Accept, Verdict::Accept, Verdict::Mark] {
+            assert_eq!(arrive(&mut p, 0), expected);
+        }
+        assert_eq!(arrive(&mut p, 7), Verdict::Accept);
+    }
+}
