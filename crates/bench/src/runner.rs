@@ -26,7 +26,7 @@ pub fn execute(args: &[String]) -> Result<(), String> {
             .count("flows", report.flows.len() as u64)
             .count("peak_connections", report.peak_connections)
             .count("bytes_acked", report.flows.iter().map(|f| f.bytes_acked).sum())
-            .count("timeouts", report.flows.iter().map(|f| u64::from(f.rtos)).sum())
+            .count("timeouts", report.flows.iter().map(|f| u64::from(f.rtos + f.syn_rtos)).sum())
             .count("drops", ports().map(|p| p.dropped_overflow + p.dropped_shared + p.dropped_early).sum())
             .count("marks", ports().map(|p| p.marked).sum())
             .count("queries", report.queries.len() as u64)

@@ -75,9 +75,9 @@ impl Outcome {
         self.report.ports.iter().map(|p| p.dropped_overflow + p.dropped_shared + p.dropped_early).sum()
     }
 
-    /// All retransmission timeouts.
+    /// All retransmission timeouts, those of SYNs included.
     pub fn rtos(&self) -> u64 {
-        self.report.flows.iter().map(|f| u64::from(f.rtos)).sum()
+        self.report.flows.iter().map(|f| u64::from(f.rtos + f.syn_rtos)).sum()
     }
 
     /// The barrier rounds after the first `skip`.

@@ -46,7 +46,79 @@ const SCENARIOS: &[(&str, &[&str])] = &[
     ("wrap-around", &["transport.isn=4294900000"]),
     ("idle-restart", &["transport.slow-start-after-idle=rfc5681", "transport.rto-min=200us"]),
     ("rto-1ms", &["transport.rto-min=1ms"]),
+    ("red", &["transport.ecn=classic", RED]),
+    ("red-drop", &[RED]),
+    (
+        "red-gentle-wait",
+        &[
+            "transport.ecn=classic",
+            "topology.bottleneck.queue={ kind = \"red\", min = \"6KB\", max = \"14KB\", p-max = 0.2, weight = 0.1, gentle = true, \
+             count = \"wait\", above-max = \"drop\", in-service = true }",
+        ],
+    ),
+    (
+        "choke",
+        &[
+            "transport.ecn=classic",
+            "topology.bottleneck.queue={ kind = \"choke\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }",
+        ],
+    ),
+    (
+        "choke-multi",
+        &[
+            "transport.cc=dctcp",
+            "topology.bottleneck.queue={ kind = \"choke-multi\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1, m = 2, \
+             match = \"any\" }",
+        ],
+    ),
+    (
+        "choke-drop",
+        &["topology.bottleneck.queue={ kind = \"choke\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }"],
+    ),
+    (
+        "strict-priority",
+        &[
+            "transport.cc=dctcp",
+            "transport.shim={ kind = \"pias\", demote = [\"4KB\", \"9KB\", \"18KB\", \"30KB\", \"45KB\", \"75KB\", \"120KB\"] }",
+            "topology.bottleneck.queue={ kind = \"strict-priority\", k = \"10pkt\" }",
+        ],
+    ),
+    (
+        "strict-two-queues",
+        &[
+            "transport.shim=prin",
+            "topology.bottleneck.queue={ kind = \"strict-priority\", queues = 2, buffer-of = \"queue\", limits = [\"16pkt\"] }",
+        ],
+    ),
+    ("protect", &["transport.shim=prin", "topology.bottleneck.queue={ kind = \"protect\", reserve = \"16pkt\" }"]),
+    (
+        "pushout",
+        &["transport.shim=prin", "transport.cc=dctcp", "topology.bottleneck.queue={ kind = \"pushout\", k = \"10pkt\" }"],
+    ),
+    ("pfabric-ranks", &["transport.shim=srpt", "topology.bottleneck.queue=pfabric"]),
+    ("latched-echo", &["transport.cc=dctcp", "transport.echo=latched"]),
+    ("prin", &["transport.shim=prin", "topology.bottleneck.queue=protect"]),
+    ("prin-strict", &["transport.shim={ kind = \"prin\", tail-reorder-wait = \"400us\" }", STRICT]),
+    ("prin-linux", &["transport.stack=linux", "transport.shim={ kind = \"prin\", ssthresh = \"cap\" }", STRICT]),
+    ("pias", &["transport.cc=dctcp", "transport.shim={ kind = \"pias\", demote = [\"20KB\", \"40KB\"] }", STRICT]),
+    ("pfabric", &["transport.cc=pfabric", "topology.bottleneck.queue=pfabric"]),
+    (
+        "pfabric-probes",
+        &[
+            "transport.cc=pfabric",
+            "transport.probe-after=1",
+            "topology.bottleneck.buffer=4pkt",
+            "topology.bottleneck.queue=pfabric",
+        ],
+    ),
+    ("ictcp", &["transport.shim=ictcp", "topology.bottleneck.queue=drop-tail"]),
 ];
+
+/// RED that marks.
+const RED: &str = "topology.bottleneck.queue={ kind = \"red\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }";
+
+/// Strict priority with marks.
+const STRICT: &str = "topology.bottleneck.queue={ kind = \"strict-priority\", queues = 4, k = \"10pkt\" }";
 
 const BASE: &str = r#"
 duration = "60ms"

@@ -100,10 +100,8 @@ fn every_law_on_every_stack_and_queue() {
         for queue in forebay_queues::REGISTRY {
             let queue_text = queue.example;
             // Laws that live on marks are refused without a marking queue.
-            let usable = cc::REGISTRY
-                .iter()
-                .zip(&laws)
-                .filter(|(l, _)| queue.marking == forebay_queues::Marking::Always || !l.needs_marks);
+            let marks = queue.marking != forebay_queues::Marking::Never;
+            let usable = cc::REGISTRY.iter().zip(&laws).filter(|(l, _)| marks || !l.needs_marks);
             let usable: Vec<&str> = usable.map(|(_, name)| name.as_str()).collect();
             for recovery in ["reno", "newreno", "sack", "rack"] {
                 for ack_every in [1, 2, 5] {
@@ -116,6 +114,52 @@ fn every_law_on_every_stack_and_queue() {
                     );
                     finish(&text);
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_queue_on_every_topology() {
+    for t in topology::REGISTRY {
+        for queue in forebay_queues::REGISTRY {
+            for shared in ["", "[topology.shared-buffer]\ntotal = \"80KB\"\nalpha = 0.7\n"] {
+                // Classes and ranks for queues that look at them.
+                let shim = match (queue.entry.name, shared.is_empty()) {
+                    ("pfabric", _) => "shim = \"srpt\"\n",
+                    (_, true) => "shim = \"prin\"\n",
+                    (_, false) => {
+                        "shim = { kind = \"pias\", demote = [\"3KB\", \"6KB\", \"12KB\", \"24KB\", \"48KB\", \"96KB\", \"150KB\"] }\n"
+                    }
+                };
+                let text = format!(
+                    "{}{shared}[transport]\n{shim}ecn = \"classic\"\nrto-min = \"5ms\"\nrto-initial = \"10ms\"\n\
+                     [[workload]]\nkind = \"poisson\"\nfrom = \"all\"\nto = \"all\"\nsizes = {{ uniform = [\"1B\", \"200KB\"] }}\n\
+                     load = 0.9\nflows = 60\n",
+                    topology_text(t.entry.name, queue.example)
+                );
+                finish(&text);
+            }
+        }
+    }
+}
+
+/// Shims with every law and stack that uses them in earnest, on queues that know priorities and on one that does not.
+#[test]
+fn every_shim_on_every_stack() {
+    for shim in forebay_sim::shim::REGISTRY {
+        let text = match shim.entry.name {
+            "pias" => "{ kind = \"pias\", demote = [\"10KB\", \"30KB\"] }".to_owned(),
+            name => format!("\"{name}\""),
+        };
+        for stack in profile::PROFILES {
+            for queue in ["\"drop-tail\"", "{ kind = \"strict-priority\", k = \"8pkt\" }", "\"protect\"", "\"pfabric\""] {
+                finish(&format!(
+                    "{}[transport]\nstack = \"{stack}\"\ncc = [\"newreno\", \"cubic\", \"pfabric\"]\nshim = {text}\n\
+                     rto-min = \"20ms\"\nrto-initial = \"20ms\"\nack-delay = \"1ms\"\n[[workload]]\nkind = \"incast\"\nblock = \"60KB\"\n\
+                     rounds = 3\n[[workload]]\nkind = \"incast\"\nblock = \"2001B\"\nrounds = 5\n[[workload]]\nkind = \"long\"\nsize = \"300KB\"\n",
+                    topology_text("many-to-one", queue)
+                ));
             }
         }
     }

@@ -18,12 +18,33 @@ pub struct Variant {
 struct Line {
     label: String,
     unit: &'static str,
-    cells: Vec<Option<Cell>>,
+    cells: Vec<Cell>,
 }
 
-struct Cell {
-    mean: String,
-    spread: Option<String>,
+/// One place of the table.
+enum Cell {
+    Value {
+        mean: String,
+        spread: Option<String>,
+    },
+    /// The column could have a value and has none.
+    Missing,
+    /// The line is not about this column.
+    Blank,
+}
+
+impl Cell {
+    fn mean(&self) -> &str {
+        match self {
+            Cell::Value { mean, .. } => mean,
+            Cell::Missing => "-",
+            Cell::Blank => "",
+        }
+    }
+
+    fn spread(&self) -> Option<&str> {
+        if let Cell::Value { spread, .. } = self { spread.as_deref() } else { None }
+    }
 }
 
 /// `value` with a decimal prefix and three digits: `12.3 M pkt/s`.
@@ -45,38 +66,48 @@ pub fn render(variants: &[Variant], colour: bool) -> String {
         .flat_map(|(v, variant)| (0..variant.seeds.first().map_or(0, |s| s.groups.len())).map(move |g| (v, g)))
         .collect();
     let mut lines = Vec::new();
+    let first = variants.iter().flat_map(|v| &v.seeds).find_map(|s| s.groups.first()).map_or("", |g| &g.name);
     for m in GROUP_METRICS {
         let row: Vec<Option<Estimate>> =
             columns.iter().map(|&(v, g)| over_seeds(&variants[v], |s| s.groups.get(g).and_then(m.get))).collect();
-        lines.extend(line(m.label.to_owned(), m.unit, &row));
+        lines.extend(line(m.label.replace("{first}", first), m.unit, m.if_any, &row));
     }
     let port = variants.iter().flat_map(|v| &v.seeds).map(|s| s.network.port.as_str()).find(|p| !p.is_empty());
     for m in NETWORK_METRICS {
-        // The network is shared by the groups of a variant: its numbers stand in the first column only.
         let row: Vec<Option<Estimate>> =
-            columns.iter().map(|&(v, g)| over_seeds(&variants[v], |s| if g == 0 { (m.get)(&s.network) } else { None })).collect();
-        let here = if m.label.contains("all ports") { "" } else { port.unwrap_or("") };
-        lines.extend(line([m.label, here].join(if here.is_empty() { "" } else { ", " }), m.unit, &row));
+            columns.iter().map(|&(v, _)| over_seeds(&variants[v], |s| (m.get)(&s.network))).collect();
+        let here = if m.label.contains(", all") { "" } else { port.unwrap_or("") };
+        let line = line([m.label, here].join(if here.is_empty() { "" } else { ", " }), m.unit, m.if_any, &row);
+        // The network is shared by the groups of a variant: its numbers stand in the first column only.
+        lines.extend(line.map(|mut l| {
+            l.cells.iter_mut().zip(&columns).filter(|(_, c)| c.1 > 0).for_each(|(cell, _)| *cell = Cell::Blank);
+            l
+        }));
     }
     draw(&heads(variants, &columns), &lines, colour)
 }
 
-/// Heads of the columns: the variant's name, and the group's below it where a variant has several.
+/// Heads of the columns: the variant's name, and the group's below it where a variant has several. Groups of the only variant are not
+/// below its name, which says no more than theirs.
 fn heads(variants: &[Variant], columns: &[(usize, usize)]) -> Vec<Vec<String>> {
     let several = variants.iter().any(|v| v.seeds.first().is_some_and(|s| s.groups.len() > 1));
     let first = columns.iter().map(|&(v, g)| if g == 0 { variants[v].label.clone() } else { String::new() }).collect();
     let second = columns.iter().map(|&(v, g)| variants[v].seeds[0].groups[g].name.clone()).collect();
-    if several { vec![first, second] } else { vec![first] }
+    match (several, variants.len()) {
+        (false, _) => vec![first],
+        (true, 1) => vec![second],
+        (true, _) => vec![first, second],
+    }
 }
 
 fn over_seeds(variant: &Variant, get: impl Fn(&Summary) -> Option<f64>) -> Option<Estimate> {
     estimate(&variant.seeds.iter().filter_map(get).collect::<Vec<f64>>())
 }
 
-/// A line, unless no column has a value. All cells share a unit and a number of decimals, so that they compare at a glance.
-fn line(label: String, unit: Unit, row: &[Option<Estimate>]) -> Option<Line> {
+/// A line, unless no column has a value, or with `if_any` none but 0. All cells share a unit and a number of decimals, so that they compare at a glance.
+fn line(label: String, unit: Unit, if_any: bool, row: &[Option<Estimate>]) -> Option<Line> {
     let means = || row.iter().flatten().map(|e| e.mean.abs());
-    let largest = means().reduce(f64::max)?;
+    let largest = means().reduce(f64::max).filter(|l| *l > 0.0 || !if_any)?;
     let (scale, unit_text) = scale(unit, largest);
     let smallest = means().filter(|m| *m > 0.0).reduce(f64::min).unwrap_or(0.0);
     let whole = row.iter().flatten().all(|e| e.mean.fract() == 0.0 && e.half_width.is_none_or(|h| h == 0.0));
@@ -85,11 +116,14 @@ fn line(label: String, unit: Unit, row: &[Option<Estimate>]) -> Option<Line> {
         Unit::Count => decimals(largest, 3).min(1),
         _ => decimals(largest / scale, 3).max(decimals(smallest / scale, 2)).min(4),
     };
-    let cell = |e: &Estimate| Cell {
-        mean: format!("{:.digits$}", e.mean / scale),
-        spread: e.half_width.map(|h| format!("{:.digits$}", h / scale)),
+    let cell = |e: &Option<Estimate>| match e {
+        None => Cell::Missing,
+        Some(e) => Cell::Value {
+            mean: format!("{:.digits$}", e.mean / scale),
+            spread: e.half_width.map(|h| format!("{:.digits$}", h / scale)),
+        },
     };
-    Some(Line { label, unit: unit_text, cells: row.iter().map(|e| e.as_ref().map(cell)).collect() })
+    Some(Line { label, unit: unit_text, cells: row.iter().map(cell).collect() })
 }
 
 /// Divisor and text of the unit in which a line with this largest value is shown.
@@ -126,9 +160,9 @@ fn draw(heads: &[Vec<String>], lines: &[Line], colour: bool) -> String {
     let columns = heads.first().map_or(0, Vec::len);
     let (mut mean_widths, mut spread_widths, mut widths) = (Vec::new(), Vec::new(), Vec::new());
     for c in 0..columns {
-        let cells = || lines.iter().filter_map(move |l| l.cells[c].as_ref());
-        let mean = width(cells().map(|x| x.mean.as_str()));
-        let spread = width(cells().filter_map(|x| x.spread.as_deref()));
+        let cells = || lines.iter().map(move |l| &l.cells[c]);
+        let mean = width(cells().map(Cell::mean));
+        let spread = width(cells().filter_map(Cell::spread));
         let head = width(heads.iter().map(|h| h[c].as_str()));
         let whole = mean + if spread > 0 { spread + 3 } else { 0 };
         mean_widths.push(mean.max(head.saturating_sub(whole - mean)));
@@ -149,9 +183,8 @@ fn draw(heads: &[Vec<String>], lines: &[Line], colour: bool) -> String {
         let _ = write!(out, "{:label_width$}  {unit}", l.label);
         for (c, cell) in l.cells.iter().enumerate() {
             let (m, s) = (mean_widths[c], spread_widths[c]);
-            let (mean, spread) = cell.as_ref().map_or(("-", None), |x| (x.mean.as_str(), x.spread.as_deref()));
-            let _ = write!(out, "  {mean:>m$}");
-            match spread {
+            let _ = write!(out, "  {:>m$}", cell.mean());
+            match cell.spread() {
                 Some(text) => {
                     let _ = write!(out, "{}", paint(colour, DIM, &format!(" ± {text:<s$}")));
                 }

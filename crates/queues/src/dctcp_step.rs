@@ -1,6 +1,6 @@
 //! DCTCP's marking: one threshold on the instantaneous queue, no averaging, no randomness (DCTCP slides, "Two Key Ideas").
 
-use crate::{Arrival, Discipline, DropReason, Found, Marking, Queue, QueueEntry, QueueState, Verdict};
+use crate::{Discipline, DropReason, Marking, Queue, QueueEntry, QueueState, Verdict};
 use forebay_param::{Entry, Kind, Param};
 use forebay_units::QueueLen;
 
@@ -25,17 +25,24 @@ impl DctcpStep {
     }
 
     #[inline]
-    pub(crate) fn on_arrival(&self, found: &Found, packet: &Arrival) -> Verdict {
-        if !found.fits(packet.wire) {
-            Verdict::Drop(DropReason::Overflow)
-        } else if !found.queue.reaches(self.k) {
-            Verdict::Accept
-        } else if packet.ect {
-            Verdict::Mark
+    pub(crate) fn at_once(&self, queue: QueueState, ect: bool) -> Option<bool> {
+        if queue.packets < self.k.packets && queue.bytes < self.k.bytes {
+            Some(false)
+        } else if ect {
+            Some(true)
         } else if self.drop_non_ect {
-            Verdict::Drop(DropReason::Early)
+            None
         } else {
-            Verdict::Accept
+            Some(false)
+        }
+    }
+
+    /// Decides about a packet that fits.
+    pub(crate) fn decide(&self, queue: QueueState, ect: bool) -> Verdict {
+        match self.at_once(queue, ect) {
+            Some(false) => Verdict::Accept,
+            Some(true) => Verdict::Mark,
+            None => Verdict::Drop(DropReason::Early),
         }
     }
 }
@@ -71,11 +78,14 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
+    use crate::{Arrival, testing};
 
     fn verdict(step: &DctcpStep, packets: u32, ect: bool) -> Verdict {
         let queue = QueueState { packets, bytes: u64::from(packets) * 1500 };
-        step.on_arrival(&testing::found(queue, 100), &Arrival { wire: 1500, ect, ..Arrival::default() })
+        let (arrival, mut step) = (Arrival { wire: 1500, ect, ..Arrival::default() }, Discipline::DctcpStep(*step));
+        let verdict = step.on_arrival(&testing::found(queue, 100), &arrival);
+        assert!(packets >= 100 || step.at_once(queue, ect).is_none_or(|mark| mark == (verdict == Verdict::Mark)));
+        verdict
     }
 
     #[test]

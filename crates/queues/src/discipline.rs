@@ -65,13 +65,23 @@ impl Discipline {
         }
     }
 
-    /// Decides about a packet.
+    /// Shortcut for a packet that fits: whether it is accepted as it is (`false`) or marked (`true`). `None`: ask
+    /// [`Discipline::on_arrival`], which may know more, or drop it.
     #[inline]
+    pub fn at_once(&self, queue: QueueState, ect: bool) -> Option<bool> {
+        match self {
+            Discipline::DropTail(_) => Some(false),
+            Discipline::DctcpStep(d) => d.at_once(queue, ect),
+            Discipline::Red(_) | Discipline::Protect(_) => None,
+        }
+    }
+
+    /// Decides about a packet.
     pub fn on_arrival(&mut self, found: &Found, packet: &Arrival) -> Verdict {
         match self {
             Discipline::DropTail(_) if found.fits(packet.wire) => Verdict::Accept,
-            Discipline::DropTail(_) => Verdict::Drop(DropReason::Overflow),
-            Discipline::DctcpStep(d) => d.on_arrival(found, packet),
+            Discipline::DctcpStep(d) if found.fits(packet.wire) => d.decide(found.queue, packet.ect),
+            Discipline::DropTail(_) | Discipline::DctcpStep(_) => Verdict::Drop(DropReason::Overflow),
             Discipline::Red(d) => d.on_arrival(found, packet),
             Discipline::Protect(d) => d.on_arrival(found, packet),
         }

@@ -15,6 +15,11 @@ impl QueueState {
     /// The limit that no queue reaches.
     pub const UNLIMITED: QueueState = QueueState { packets: u32::MAX, bytes: u64::MAX };
 
+    /// An optional threshold; without one it is never reached.
+    pub(crate) fn threshold(len: Option<QueueLen>) -> QueueState {
+        len.map_or(QueueState::UNLIMITED, QueueState::limit)
+    }
+
     /// `len` as a limit or a threshold: the unit it does not name is unlimited.
     pub fn limit(len: QueueLen) -> QueueState {
         match len {
@@ -126,11 +131,8 @@ impl Verdict {
     }
 
     /// Accepted, marked when `queue` has reached the step `k`; a packet that cannot be marked passes (`dctcp.md` 2.1).
-    pub(crate) fn step(queue: QueueState, k: Option<QueueState>, ect: bool) -> Verdict {
-        match k {
-            Some(k) if ect && queue.reaches(k) => Verdict::Mark,
-            _ => Verdict::Accept,
-        }
+    pub(crate) fn step(queue: QueueState, k: QueueState, ect: bool) -> Verdict {
+        if ect && queue.reaches(k) { Verdict::Mark } else { Verdict::Accept }
     }
 }
 

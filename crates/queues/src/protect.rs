@@ -10,16 +10,16 @@ pub struct Protect {
     high: u8,
     /// Buffer and reserve.
     limit: QueueState,
-    k: Option<QueueState>,
+    k: QueueState,
 }
 
 impl Protect {
     pub(crate) fn marks(&self) -> bool {
-        self.k.is_some()
+        self.k != QueueState::UNLIMITED
     }
 
     pub(crate) fn quiet_below(&self) -> QueueState {
-        self.k.unwrap_or(QueueState::UNLIMITED)
+        self.k
     }
 
     pub(crate) fn on_arrival(&self, found: &Found, packet: &Arrival) -> Verdict {
@@ -42,7 +42,7 @@ fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
         (QueueLen::Bytes(b), QueueLen::Bytes(r)) => QueueLen::Bytes(b.saturating_add(r)),
         _ => return Err(QueueError::new("reserve", format!("{reserve} and the buffer of {buffer} must have the same unit"))),
     };
-    let k = v.opt_queue_len("k").map(QueueState::limit);
+    let k = QueueState::threshold(v.opt_queue_len("k"));
     Ok(Queue::Fifo(Discipline::Protect(Protect { high: v.int("high") as u8, limit: QueueState::limit(limit), k })))
 }
 
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_reserve_is_for_high_packets() {
-        let p = Protect { high: 4, limit: QueueState { packets: 12, bytes: u64::MAX }, k: None };
+        let p = Protect { high: 4, limit: QueueState { packets: 12, bytes: u64::MAX }, k: QueueState::UNLIMITED };
         let ask = |n: u32, class| {
             let queue = QueueState { packets: n, bytes: u64::from(n) * 1500 };
             p.on_arrival(&found(queue, 10), &packet(1500, class, 0, 0))

@@ -8,13 +8,13 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pushout {
     high: u8,
-    k: Option<QueueState>,
+    k: QueueState,
     waiting: VecDeque<Waiter>,
 }
 
 impl Pushout {
     pub(crate) fn marks(&self) -> bool {
-        self.k.is_some()
+        self.k != QueueState::UNLIMITED
     }
 
     pub(crate) fn on_arrival(&mut self, found: &Found, packet: &Arrival, effects: &mut Vec<Effect>) -> Verdict {
@@ -66,7 +66,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
     thresholds: &["k"],
     example: "{ kind = \"pushout\", k = \"8pkt\" }",
     build: |v, _| {
-        let k = v.opt_queue_len("k").map(QueueState::limit);
+        let k = QueueState::threshold(v.opt_queue_len("k"));
         Ok(Queue::Room(Room::Pushout(Pushout { high: v.int("high") as u8, k, waiting: VecDeque::new() })))
     },
 };
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn the_newest_ordinary_packet_leaves() {
-        let room = Room::Pushout(Pushout { high: 4, k: None, waiting: VecDeque::new() });
+        let room = Room::Pushout(Pushout { high: 4, k: QueueState::UNLIMITED, waiting: VecDeque::new() });
         let mut p = Port::new(room, QueueState { packets: 4, bytes: u64::MAX });
         for class in [0, 0, 7, 0] {
             assert_eq!(p.arrive(packet(1500, class, 0, 0)), Verdict::Accept);

@@ -28,7 +28,7 @@ pub struct StrictPriority {
     levels: Vec<Level>,
     /// Queue of the packet in service.
     serving: usize,
-    k: Option<QueueState>,
+    k: QueueState,
     k_of_queue: bool,
     buffer_of_queue: bool,
     tail_drop: bool,
@@ -36,7 +36,7 @@ pub struct StrictPriority {
 
 impl StrictPriority {
     pub(crate) fn marks(&self) -> bool {
-        self.k.is_some()
+        self.k != QueueState::UNLIMITED
     }
 
     pub(crate) fn on_arrival(&mut self, found: &Found, packet: &Arrival, effects: &mut Vec<Effect>) -> Verdict {
@@ -139,8 +139,8 @@ fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
         }
         level.limit = Some(QueueState::limit(limit));
     }
-    let k = v.opt_queue_len("k").map(QueueState::limit);
-    if k.is_none() && v.text("k-of") == "queue" {
+    let k = QueueState::threshold(v.opt_queue_len("k"));
+    if k == QueueState::UNLIMITED && v.text("k-of") == "queue" {
         return Err(QueueError::new("k-of", "says which queue is compared with `k`, and `k` is not set"));
     }
     Ok(Queue::Room(Room::StrictPriority(StrictPriority {
@@ -164,7 +164,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 key: "map",
                 kind: Kind::Ints(0, 7),
                 default: Some(""),
-                doc: "the queues of classes 0 to 7 (PCP, or class selectors of DSCP). Default: evenly, class 7 to queue 0",
+                doc: "eight entries, the queues of classes 0 to 7 (PCP, or class selectors of DSCP). Default: evenly, class 7 to queue 0",
             },
             Param {
                 key: "buffer-of",
@@ -209,7 +209,7 @@ mod tests {
             map: even_map(queues),
             levels: vec![Level::default(); queues],
             serving: 0,
-            k: None,
+            k: QueueState::UNLIMITED,
             k_of_queue: false,
             buffer_of_queue: false,
             tail_drop: false,
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn marks_on_the_sum_or_on_the_own_queue() {
         let mut s = strict(2);
-        s.k = Some(QueueState { packets: 2, bytes: u64::MAX });
+        s.k = QueueState { packets: 2, bytes: u64::MAX };
         let mut p = port(s.clone(), 100);
         for expected in [Verdict::Accept, Verdict::Accept, Verdict::Mark] {
             assert_eq!(arrive(&mut p, 0), expected);

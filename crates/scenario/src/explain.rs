@@ -2,7 +2,7 @@
 
 use crate::dist::grouped;
 use crate::resolve::{Resolved, Variant};
-use forebay_sim::config::WorkloadKind;
+use forebay_sim::config::{Assign, Workload, WorkloadKind};
 use forebay_units::Bytes;
 use serde_json::{Map, Value as Json};
 use std::fmt::Write as _;
@@ -35,15 +35,26 @@ impl Resolved {
             let _ = writeln!(out, "  hosts `{name}`: {}", ids.len());
         }
         for w in &v.config.workloads {
-            let group = v.transports.get(w.group).map_or("", String::as_str);
-            let over = if v.transports.len() > 1 { format!(" over `{group}`") } else { String::new() };
-            let _ = writeln!(out, "traffic `{}`{over}: {}", w.class, traffic(&w.kind));
+            let _ = writeln!(out, "traffic `{}`{}: {}", w.class, over(v, w), traffic(&w.kind));
         }
         for note in &self.notes {
             let _ = writeln!(out, "note: {note}");
         }
         out
     }
+}
+
+/// Which transports carry a workload, where there is more than one.
+fn over(v: &Variant, w: &Workload) -> String {
+    let names: Vec<String> = (v.transports.iter().enumerate())
+        .filter(|(i, _)| w.transport.uses(*i, &w.kind))
+        .map(|(i, name)| match w.transport.share_of(i) {
+            Some(share) => format!("`{name}` ({share})"),
+            None => format!("`{name}`"),
+        })
+        .collect();
+    let how = if matches!(w.transport, Assign::ByHost(_)) { " by host" } else { "" };
+    if v.transports.len() > 1 { format!(" over {}{how}", names.join(" and ")) } else { String::new() }
 }
 
 /// `3 hosts`, `1 switch`.

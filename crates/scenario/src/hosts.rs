@@ -27,6 +27,11 @@ impl HostIndex {
         groups.push(("all".into(), all));
         HostIndex { nodes, groups }
     }
+
+    /// Name of a node, for messages.
+    pub fn name(&self, node: NodeId) -> &str {
+        self.nodes.iter().find(|n| n.1.0 == node).map_or("?", |n| n.0)
+    }
 }
 
 /// The hosts `node` names, in its order; a host named twice counts twice.

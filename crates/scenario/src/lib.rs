@@ -16,6 +16,7 @@ mod fields;
 mod hosts;
 mod link;
 mod load;
+mod members;
 mod names;
 mod observe;
 mod resolve;

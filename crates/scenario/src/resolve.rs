@@ -99,7 +99,6 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     }
     fields.finish(&mut cx.sink);
 
-    let transports = transports(cx, transport_section);
     let built = match topology_section {
         Some((at, table)) => topology(cx, at, table),
         None if scenario.root.get("topology").is_some() => None,
@@ -110,6 +109,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         }
     };
     cx.hosts = built.as_ref().map(|b| HostIndex::new(&b.network));
+    let transports = transports(cx, transport_section);
     let drafts = workload::drafts(cx, workloads);
     let limit = duration.flatten();
     let observed = built.as_ref().and_then(|b| {
@@ -128,7 +128,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
             continue;
         }
         for (i, g) in t.groups.iter().enumerate() {
-            if !traffic.iter().any(|w| w.group == i) {
+            if !traffic.iter().any(|w| w.transport.uses(i, &w.kind)) {
                 cx.note(format!("the transport group `{}` is not used by any workload", g.name));
             }
         }

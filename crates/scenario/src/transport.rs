@@ -5,6 +5,7 @@ use crate::cx::{Cx, DEFAULTS};
 use crate::doc::{Node, Raw, Table};
 use crate::error::short;
 use crate::fields::{Fields, word};
+use crate::members::{Member, Rule, member, rule};
 use crate::shim::{self, Shim};
 use crate::source::At;
 use crate::tcp_echo::tcp_echo;
@@ -18,6 +19,9 @@ use serde_json::{Map, Value as Json};
 pub(crate) const DEFAULT_LAW: &str = "newreno";
 /// Most laws that one file compares, and most groups that run side by side.
 const MAX_LAWS: usize = 64;
+
+/// Most groups that a variant is named after.
+const MAX_NAMED: usize = 3;
 
 /// A law as chosen, and where.
 #[derive(Clone)]
@@ -40,6 +44,7 @@ struct Draft {
     law: Option<Law>,
     values: Values,
     shims: Option<Vec<Shim>>,
+    member: Member,
     /// Where each key of the group and of `[transport]` stands.
     places: Vec<(String, At)>,
     at: At,
@@ -56,6 +61,8 @@ pub(crate) struct Transports {
     pub echo: Json,
     /// Whether the file has `[[transport.group]]`.
     pub named: bool,
+    /// How workloads that name no group are divided over the groups.
+    pub rule: Rule,
 }
 
 /// Reads `[transport]`; one result per law to compare.
@@ -78,6 +85,7 @@ pub(crate) fn transports(cx: &mut Cx, section: Option<(At, &Table)>) -> Option<V
         law: None,
         values,
         shims,
+        member: Member::default(),
         places,
         at,
     });
@@ -92,10 +100,15 @@ pub(crate) fn transports(cx: &mut Cx, section: Option<(At, &Table)>) -> Option<V
         cx.sink.error(item.key_at, "`cc` of [transport] is not used: every group has its own", "has no effect", help);
         return None;
     }
+    let rule = rule(cx, drafts.iter().map(|d| (d.name.as_deref().unwrap_or(""), &d.member)))?;
     // Without an open law there is nothing to compare.
-    let laws = if drafts.iter().all(|d| d.law.is_some()) { vec![drafts[0].law.clone()?] } else { laws };
-    let labels = labels(&laws);
-    let variants: Vec<Transports> = laws.iter().zip(labels).map(|(law, label)| variant(cx, &drafts, law, label)).collect();
+    let (laws, labels) = if drafts.iter().all(|d| d.law.is_some()) {
+        (vec![drafts[0].law.clone()?], vec![together(&drafts)])
+    } else {
+        let labels = labels(&laws);
+        (laws, labels)
+    };
+    let variants: Vec<Transports> = laws.iter().zip(labels).map(|(law, label)| variant(cx, &drafts, law, label, &rule)).collect();
     Some(variants)
 }
 
@@ -181,15 +194,16 @@ fn groups(cx: &mut Cx, node: &Node, base: Option<Draft>) -> Option<Vec<Draft>> {
             Some(i) => law(cx, &i.node).map(Some),
         };
         let own = choice::params(cx, &mut fields, PARAMS, "[[transport.group]]", n.at).map(|c| c.0);
+        let member = member(cx, &mut fields);
         let shims = shim::shims(cx, &mut fields);
         fields.finish(&mut cx.sink);
-        if let (Some(name), Some(stack), Some(law), Some(own), Some(shims), Some(base)) =
-            (name, stack, law, own, shims, base.as_ref())
+        if let (Some(name), Some(stack), Some(law), Some(own), Some(member), Some(shims), Some(base)) =
+            (name, stack, law, own, member, shims, base.as_ref())
         {
             let mut places = if let Raw::Table(t) = &n.raw { places(t) } else { Vec::new() };
             places.extend_from_slice(&base.places);
             let (values, shims) = (merged(&base.values, own), shims.or_else(|| base.shims.clone()));
-            list.push(Draft { name: Some(name), stack, law, values, shims, places, at: n.at });
+            list.push(Draft { name: Some(name), stack, law, values, shims, member, places, at: n.at });
         }
     }
     (list.len() == nodes.len()).then_some(list)
@@ -201,7 +215,7 @@ fn merged(base: &Values, own: Values) -> Values {
     Values(pairs.map(|((k, v), (_, b))| (k, if v == forebay_param::Value::Unset { b.clone() } else { v })).collect())
 }
 
-fn variant(cx: &mut Cx, drafts: &[Draft], open: &Law, label: String) -> Transports {
+fn variant(cx: &mut Cx, drafts: &[Draft], open: &Law, label: String, rule: &Rule) -> Transports {
     let mut groups = Vec::new();
     let mut needs_marks = Vec::new();
     let mut echoes = Vec::new();
@@ -218,11 +232,15 @@ fn variant(cx: &mut Cx, drafts: &[Draft], open: &Law, label: String) -> Transpor
         if let Some(name) = &d.name {
             echo.insert("name".into(), name.as_str().into());
         }
+        d.member.echo(&mut echo);
         echo.insert("stack".into(), d.stack.into());
         echo.insert("cc".into(), law.json.clone());
         tcp_echo(&tcp, &mut echo);
         if let Some(list) = shims {
             echo.insert("shim".into(), shim::echo(list));
+        } else if let [brought] = tcp.shims.as_slice() {
+            // The law brings one, with its defaults.
+            echo.insert("shim".into(), brought.name().into());
         }
         echoes.push(echo);
         needs_marks.push((law.entry.needs_marks, law.entry.entry.name, law.at));
@@ -236,7 +254,7 @@ fn variant(cx: &mut Cx, drafts: &[Draft], open: &Law, label: String) -> Transpor
             Json::Object([("group".to_owned(), list)].into_iter().collect())
         }
     };
-    Transports { label, groups, needs_marks, echo, named }
+    Transports { label, groups, needs_marks, echo, named, rule: rule.clone() }
 }
 
 /// What single ranges cannot express.
@@ -289,6 +307,12 @@ impl Law {
 
 fn setting(key: &str, value: &Json) -> String {
     format!(" {key}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+}
+
+/// Name of the only variant of a file in which every group has its own law: the groups, if they are few.
+fn together(drafts: &[Draft]) -> String {
+    let names: Vec<&str> = drafts.iter().filter_map(|d| d.name.as_deref()).collect();
+    if names.len() > MAX_NAMED { format!("{} groups", names.len()) } else { names.join(" + ") }
 }
 
 /// Names of the variants: the laws, with those of their parameters that tell two of the same name apart.

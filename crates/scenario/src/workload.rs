@@ -6,13 +6,14 @@ use crate::dist::grouped;
 use crate::doc::{Item, Node, Raw, Table};
 use crate::error::{either, short};
 use crate::fields::Fields;
+use crate::members::{Rule, covered};
 use crate::names;
 use crate::set::did_you_mean;
 use crate::source::At;
 use crate::topology::build_error;
 use crate::transport::Transports;
 use forebay_param::{Entry, Values};
-use forebay_sim::config::{Network, Workload, WorkloadKind};
+use forebay_sim::config::{Assign, Network, Workload, WorkloadKind};
 use forebay_sim::workload::{self, Context, WorkloadEntry};
 use forebay_units::Time;
 use serde_json::{Map, Value as Json};
@@ -101,12 +102,15 @@ impl Draft<'_> {
 
     /// Builds the traffic on `network` with the transports of one variant.
     pub fn build(&self, cx: &mut Cx, network: &Network, duration: Option<Time>, transports: &Transports) -> Option<Workload> {
-        let group = self.group(cx, transports)?;
+        let (group, transport) = self.transport(cx, network, transports)?;
+        // Our choice: where connections differ in their headers, loads are computed with those of the first transport.
         let context = Context { network, tcp: &transports.groups.get(group)?.tcp, duration };
         match (self.entry.build)(&self.values, &context) {
             Ok(kind) => {
                 self.check(cx, &kind, duration)?;
-                Some(Workload { class: self.class.clone(), group, kind })
+                let names: Vec<&str> = transports.groups.iter().map(|g| g.name.as_str()).collect();
+                covered(cx, &self.class, self.kind_at, &kind, &transport, &names)?;
+                Some(Workload { class: self.class.clone(), transport, kind })
             }
             Err(e) => {
                 build_error(cx, &e, self.table, self.kind_at);
@@ -115,13 +119,18 @@ impl Draft<'_> {
         }
     }
 
-    fn group(&self, cx: &mut Cx, transports: &Transports) -> Option<usize> {
+    /// Its transports: the first of them, and the rule.
+    fn transport(&self, cx: &mut Cx, network: &Network, transports: &Transports) -> Option<(usize, Assign)> {
         let names = || transports.groups.iter().map(|g| g.name.as_str());
-        match self.transport {
+        let group = match self.transport {
+            None if !matches!(transports.rule, Rule::Unsaid) => {
+                return Some((transports.rule.first(), transports.rule.assign(network)?));
+            }
             None if transports.groups.len() == 1 => Some(0),
             None => {
                 let message = format!("the workload `{}` needs the key `transport`: there are several groups", self.class);
-                cx.sink.error(self.kind_at, message, "`transport` is missing", Some(format!("legal: {}", either(names()))));
+                let help = format!("legal: {}; or give the groups `hosts` or a `share`", either(names()));
+                cx.sink.error(self.kind_at, message, "`transport` is missing", Some(help));
                 None
             }
             Some(item) if !transports.named => {
@@ -139,7 +148,8 @@ impl Draft<'_> {
                 }
                 found
             }
-        }
+        }?;
+        Some((group, Assign::One(group)))
     }
 
     /// What holds for traffic of every kind, whoever built it.

@@ -5,6 +5,9 @@ mod common;
 use common::{VALID, marking_law, resolve, resolve_with};
 use forebay_scenario::{Errors, load};
 
+/// The queue of the valid scenario.
+const STEP: &str = "{ kind = \"dctcp-step\", k = \"20pkt\" }";
+
 /// Line of the error whose rendering contains all of `parts`.
 fn line_of(errors: &Errors, parts: &[&str]) -> Option<usize> {
     let found = errors.list().iter().find(|e| parts.iter().all(|p| e.render().contains(p)))?;
@@ -52,6 +55,25 @@ fn one_change_one_error() {
         ("\"dctcp-step\"", "\"dctp-step\"", &["did you mean `dctcp-step`"], 9),
         ("{ kind = \"dctcp-step\", k = \"20pkt\" }", "\"dctcp-step\"", &["needs the key `k`", "marking threshold"], 9),
         ("k = \"20pkt\"", "k = \"20pkt\", z = 1", &["unknown key `z` in the queue `dctcp-step`"], 9),
+        (STEP, "{ kind = \"red\", min = \"30pkt\", max = \"20pkt\" }", &["`max` 20pkt must be above `min` = 30pkt"], 9),
+        (STEP, "{ kind = \"red\", min = \"30pkt\", max = \"60KB\" }", &["both be packets or both bytes"], 9),
+        (STEP, "{ kind = \"red\", min = \"30pkt\", max = \"101pkt\" }", &["`max` = 101pkt is above the buffer"], 9),
+        (STEP, "{ kind = \"choke-multi\", min = \"30pkt\", max = \"60pkt\", m = 100 }", &["`m` 100 samples", "below 100"], 9),
+        (STEP, "{ kind = \"strict-priority\", queues = 9 }", &["`queues` is 9", "2 to 8"], 9),
+        (STEP, "{ kind = \"strict-priority\", map = [0, 1] }", &["`map` has 2 entries", "classes 0 to 7"], 9),
+        (STEP, "{ kind = \"strict-priority\", map = [0, 1, 2, 3, 4, 5, 6, 9] }", &["is 9", "0 to 7"], 9),
+        (STEP, "{ kind = \"strict-priority\", queues = 2, map = [0, 0, 0, 0, 0, 0, 1, 2] }", &["names queue 2"], 9),
+        (STEP, "{ kind = \"strict-priority\", map = 3 }", &["must be a list"], 9),
+        (
+            STEP,
+            "{ kind = \"strict-priority\", limits = [\"200pkt\"] }",
+            &["`limits` 200pkt is never reached", "at most 100pkt"],
+            9,
+        ),
+        (STEP, "{ kind = \"strict-priority\", limits = [\"0pkt\"] }", &["limit of zero"], 9),
+        (STEP, "{ kind = \"strict-priority\", k-of = \"queue\" }", &["`k` is not set"], 9),
+        (STEP, "{ kind = \"strict-priority\", k = \"101pkt\" }", &["`k` = 101pkt is above the buffer"], 9),
+        (STEP, "{ kind = \"protect\", reserve = \"30KB\" }", &["`reserve` 30KB and the buffer of 100pkt", "same unit"], 9),
         ("\"ns2\"", "\"ns3\"", &["`stack` `ns3` does not exist", "did you mean `ns2`"], 11),
         ("cc = \"newreno\"", "cc = \"newren\"", &["did you mean `newreno`"], 12),
         ("cc = \"newreno\"", "cc = []", &["lists 0 laws"], 12),
@@ -188,8 +210,26 @@ fn groups_are_checked() {
     };
     let a = "[[transport.group]]\nname = \"a\"\ncc = \"newreno\"";
     let b = "[[transport.group]]\nname = \"b\"\nstack = \"linux\"";
+    let with = |x: &str, y: &str| groups(&format!("{a}\n{x}"), &format!("{b}\ncc = \"cubic\"\n{y}"));
     for (text, says) in [
         (groups(a, b), "needs the key `transport`"),
+        (groups(a, b), "or give the groups `hosts` or a `share`"),
+        (with("hosts = \"s0..s3\"", "share = 0.5"), "`share` beside the `hosts` of the group `a`"),
+        (with("hosts = \"s0..s3\"", "share = 0.5"), "one of the two decides"),
+        (with("hosts = \"s0..s3\"", "hosts = [\"s5\", \"s3\"]"), "host `s3` is in the transport groups `a` and `b`"),
+        (
+            with("hosts = \"s0..s3\"", "hosts = \"s4..s6\""),
+            "the workload `incast` sends from host `s7`, which is in no transport group",
+        ),
+        (with("hosts = \"s0..s3\"", ""), "add it to the `hosts` of `a` or `b`"),
+        (with("hosts = \"s0..s9\"", "hosts = \"s4\""), "no host or group `s8`"),
+        (with("hosts = \"s0\"", "hosts = []"), "`hosts` must name hosts"),
+        (with("share = 0.5", "share = 0.4"), "the shares of the transport groups add up to 0.9"),
+        (with("share = 0.5", ""), "add up to 0.5"),
+        (with("share = 0", "share = 1"), "`share` is 0"),
+        (with("share = 1.5", "share = 0.5"), "`share` is 1.5"),
+        (with("share = \"half\"", "share = 0.5"), "`share` must be a number"),
+        (with("shere = 0.5", "share = 0.5"), "did you mean `share`"),
         (groups(a, a), "two transport groups are called `a`"),
         (groups(a, "[[transport.group]]"), "needs the key `name`"),
         (groups(a, &b.replace("linux", "linus")), "did you mean `linux`"),

@@ -4,7 +4,7 @@ mod common;
 
 use common::{VALID, marking_law, resolve, resolve_with};
 use forebay_scenario::{Scenario, load};
-use forebay_sim::config::{Recovery, WorkloadKind};
+use forebay_sim::config::{Assign, Recovery, WorkloadKind};
 use forebay_units::Time;
 use std::path::Path;
 
@@ -39,7 +39,9 @@ fn the_echo_is_the_same_scenario() {
         .replace("[[workload]]\nkind = \"incast\"", &format!("{groups}[[workload]]\nkind = \"incast\"\ntransport = \"a\""))
         .replace("class = \"web\"", "class = \"we\\\"b\\\\\"\ntransport = \"b\"");
     let shared = VALID.replace("[transport]", "[topology.shared-buffer]\ntotal = \"4MB\"\nalpha = 2\n[transport]");
-    for text in [VALID, &with_groups, &shared] {
+    let by_host = two_groups("hosts = [\"s0..s2\"]", "hosts = \"s3..s7\"");
+    let by_share = two_groups("share = 0.25", "share = 0.75");
+    for text in [VALID, &with_groups, &shared, &by_host, &by_share] {
         let first = resolve(text).unwrap_or_else(|e| panic!("{}", e.render()));
         let toml = first.variants[0].toml();
         let second = resolve(&toml).unwrap_or_else(|e| panic!("{}\n{toml}", e.render()));
@@ -61,8 +63,43 @@ fn groups_inherit_and_override() {
     assert_eq!((groups[0].tcp.rto_min, groups[0].tcp.recovery), (Time::from_ms(10), Recovery::NewReno));
     // `[transport]` sets rto-min and mss for all groups, the profile of the group everything else.
     assert_eq!((groups[1].tcp.rto_min, groups[1].tcp.mss, groups[1].tcp.recovery), (Time::from_ms(200), 1460, Recovery::Rack));
-    assert_eq!(r.variants[0].config.workloads[0].group, 1);
+    assert_eq!(r.variants[0].config.workloads[0].transport, Assign::One(1));
     assert!(r.notes.iter().any(|n| n.contains("`a` is not used")), "{:?}", r.notes);
+}
+
+/// `VALID` with two groups, each with keys of its own.
+fn two_groups(a: &str, b: &str) -> String {
+    let group = |name: &str, cc: &str, keys: &str| format!("[[transport.group]]\nname = \"{name}\"\ncc = \"{cc}\"\n{keys}\n");
+    let groups = group("a", "newreno", a) + &group("b", "cubic", b);
+    VALID.replace("cc = \"newreno\"\n", "").replacen("[[workload]]", &(groups + "[[workload]]"), 1)
+}
+
+#[test]
+fn groups_divide_the_traffic() {
+    let r = |text: &str| resolve(text).unwrap_or_else(|e| panic!("{}", e.render()));
+    // By host, one of them named twice in its group.
+    let hosts = r(&two_groups("hosts = [\"s0..s2\", \"s1\"]", "hosts = \"s3..s7\""));
+    let v = &hosts.variants[0];
+    assert_eq!((v.label.as_str(), hosts.notes.len()), ("a + b", 1));
+    let pick = |host: &str| {
+        let id = v.node_names.iter().position(|n| n == host).unwrap() as u32;
+        v.config.workloads[0].transport.clone().pick(id)
+    };
+    assert_eq!(["s0", "s2", "s3", "s7"].map(pick), [0, 0, 1, 1]);
+    assert!(hosts.explain().contains("traffic `incast` over `a` and `b` by host"), "{}", hosts.explain());
+    // By share: 8 senders at 1 : 3.
+    let shares = r(&two_groups("share = 0.25", "share = 0.75"));
+    let mut rule = shares.variants[0].config.workloads[0].transport.clone();
+    let picks: Vec<usize> = (0..8).map(|_| rule.pick(0)).collect();
+    assert_eq!(picks.iter().sum::<usize>(), 6, "{picks:?}");
+    assert!(shares.explain().contains("over `a` (0.25) and `b` (0.75)"), "{}", shares.explain());
+    // The rule is for workloads that name no group, and a group without a share for those that do.
+    let named = r(&two_groups("share = 1", "").replace("class = \"web\"", "class = \"web\"\ntransport = \"b\""));
+    let w = &named.variants[0].config.workloads;
+    assert_eq!((w[0].transport.clone().pick(0), &w[1].transport), (0, &Assign::One(1)));
+    // Thirds are written with three decimals.
+    let third = "share = 0.333\n[[transport.group]]\nname = \"c\"\ncc = \"reno\"\nshare = 0.333";
+    assert_eq!(r(&two_groups("share = 0.333", third)).variants[0].config.groups.len(), 3);
 }
 
 #[test]

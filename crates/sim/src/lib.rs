@@ -1,5 +1,6 @@
 //! The packet-level simulator: network, TCP, laws, traffic and the engine that runs them.
 
+pub mod assign;
 pub mod cc;
 pub mod config;
 pub mod engine;

@@ -6,7 +6,7 @@ mod scripted;
 use forebay_param::Value;
 use proptest::prelude::*;
 use scripted::pipe::{Fate, PASS, Pipe, Seen};
-use scripted::{US, combinations, config_with};
+use scripted::{US, combinations, config_with, shim_lists};
 
 /// How bad the pipe is. Chances in 1/256.
 #[derive(Debug, Clone)]
@@ -70,11 +70,13 @@ proptest! {
         ecn in 0..3usize,
         window in prop_oneof![3 => Just(0u64), 1 => 1000..30_000u64],
         ack_every in 1..4i64,
+        shims in 0..shim_lists().len(),
     ) {
         let (stack, law) = combinations()[which];
         let ecn = ["off", "classic", "dctcp"][ecn].to_owned();
         let mut c = config_with(stack, law, &[("ecn", Value::Text(ecn)), ("ack-every", Value::Int(ack_every))], &[]);
         c.isn = Some(isn);
+        c.shims = shim_lists().swap_remove(shims);
         if window > 0 {
             c.rcv_wnd = window;
         }
@@ -85,9 +87,10 @@ proptest! {
 
     /// Every other packet of either direction is lost until the end.
     #[test]
-    fn half_of_everything_lost(which in 0..combinations().len(), seed in any::<u64>(), size in 1..20_000u64) {
+    fn half_of_everything_lost(which in 0..combinations().len(), seed in any::<u64>(), size in 1..20_000u64, shims in 0..shim_lists().len()) {
         let (stack, law) = combinations()[which];
-        let c = config_with(stack, law, &[], &[]);
+        let mut c = config_with(stack, law, &[], &[]);
+        c.shims = shim_lists().swap_remove(shims);
         let w = Weather { lose_data: 128, lose_acks: 128, mark: 64, late: 0, twice: 0, most: 1, packets: usize::MAX, seed };
         let limit = 20_000 * c.rto_max.0;
         Pipe::new(c, judge(w)).transfer(size, limit);
@@ -100,9 +103,12 @@ proptest! {
         weather in weather(),
         sizes in prop::collection::vec(1..20_000u64, 1..12),
         pause in prop_oneof![Just(0u64), 1..2_000_000u64],
+        shims in 0..shim_lists().len(),
     ) {
         let (stack, law) = combinations()[which];
-        let mut pipe = Pipe::new(config_with(stack, law, &[], &[]), judge(weather));
+        let mut c = config_with(stack, law, &[], &[]);
+        c.shims = shim_lists().swap_remove(shims);
+        let mut pipe = Pipe::new(c, judge(weather));
         pipe.open();
         let (mut total, n) = (0, sizes.len());
         for (i, size) in sizes.into_iter().enumerate() {

@@ -16,6 +16,7 @@ mod docs;
 mod error;
 mod manifest;
 mod parquet_file;
+mod reduce;
 mod run_info;
 pub mod schema;
 pub mod stats;

@@ -25,6 +25,18 @@ pub fn slowdown(f: &FlowRow) -> Option<f64> {
     (f.ideal_ps > 0 && f.ideal_ps != u64::MAX).then(|| fct as f64 / f.ideal_ps as f64)
 }
 
+/// Time from the start of a message to its deadline, ns.
+fn deadline(f: &FlowRow) -> Option<i64> {
+    duration_ps(f.start_ps, f.deadline_ps).and_then(ns)
+}
+
+/// Whether a message arrived by its deadline, in a run that ended at `end_ps`; `None` when it has no deadline, and when neither the
+/// deadline nor the message had come by then.
+pub fn deadline_met(f: &FlowRow, end_ps: u64) -> Option<bool> {
+    let known = f.end_ps != u64::MAX || f.deadline_ps < end_ps;
+    (f.deadline_ps != u64::MAX && known).then_some(f.end_ps <= f.deadline_ps)
+}
+
 /// A count; the engine's counters stay far below 2^63, a larger value could only be "none".
 fn count(n: u64) -> Option<i64> {
     i64::try_from(n).ok()
@@ -81,8 +93,8 @@ pub const FLOWS: Table<FlowRow> = Table {
         col(
             "ideal_fct_ns",
             "ns",
-            Int(|r, _| ns(r.ideal_ps)),
-            "the same bytes as back-to-back segments over the empty path, without handshake or window limits",
+            Int(|r, _| (r.size_bytes > 0).then_some(r.ideal_ps).and_then(ns)),
+            "the same bytes as back-to-back segments over the empty path, without handshake or window limits; null for an endless flow",
         ),
         col("slowdown", "1", Float(|r, _| slowdown(r)), "completion time over the ideal, from picoseconds; null if unfinished"),
         col(
@@ -91,9 +103,20 @@ pub const FLOWS: Table<FlowRow> = Table {
             Int(|r, _| count(r.bytes_acked)),
             "payload cumulatively acknowledged, of an unfinished message so far",
         ),
+        col(
+            "bytes_measured",
+            "B",
+            Int(|r, _| count(r.bytes_measured)),
+            "of those, acknowledged after the warm-up (all, when the run ends before it)",
+        ),
         col("segs_sent", "segments", Int(|r, _| count(r.segs_sent)), "data segments sent, retransmissions included"),
         col("segs_retx", "segments", Int(|r, _| count(r.segs_retx)), "retransmitted segments"),
-        col("rtos", "1", Int(|r, _| Some(r.rtos.into())), "retransmission timeouts"),
+        col(
+            "rtos",
+            "1",
+            Int(|r, _| Some(r.rtos.into())),
+            "retransmission timeouts with data outstanding, back-offs counted again; those of SYNs are in `syn_rtos`",
+        ),
         col(
             "rtos_head",
             "1",
@@ -106,13 +129,32 @@ pub const FLOWS: Table<FlowRow> = Table {
             Int(|r, _| Some(r.rtos_tail.into())),
             "of those, with at most the last three segments of the message outstanding",
         ),
+        col("syn_rtos", "1", Int(|r, _| Some(r.syn_rtos.into())), "timeouts of the SYN, in the connection's first message"),
         col("fast_retx", "1", Int(|r, _| Some(r.fast_retx.into())), "entries into fast recovery"),
+        col("ecn_cuts", "1", Int(|r, _| Some(r.ecn_cuts.into())), "window reductions on ECN echo"),
+        col(
+            "loss_cuts",
+            "1",
+            Int(|r, _| Some(r.loss_cuts.into())),
+            "window reductions on losses: recoveries, tail loss probes and first timeouts of a series that set a new threshold",
+        ),
+        col(
+            "cut_alpha",
+            "1",
+            Float(|r, _| r.cut_alpha),
+            "mean of the law's alpha over `ecn_cuts`; null without one and for laws without alpha",
+        ),
         col("ce_acked_bytes", "B", Int(|r, _| count(r.ce_acked_bytes)), "bytes acknowledged by ACKs that carried ECN echo"),
         col("cwnd_max", "segments", Float(|r, _| Some(r.cwnd_max)), "largest congestion window"),
         col("rtt_min_ns", "ns", Int(|r, _| ns(r.rtt_min_ps)), "smallest RTT sample; null without a sample"),
         col("rtt_mean_ns", "ns", Int(|r, _| ns(r.rtt_mean_ps)), "mean RTT sample; null without a sample"),
-        col("deadline_ns", "ns", Int(|_, _| None), "deadline, counted from the start; null: the message has none"),
-        col("deadline_met", "", Bool(|_, _| None), "whether it completed within the deadline; null: the message has none"),
+        col("deadline_ns", "ns", Int(|r, _| deadline(r)), "deadline, counted from the start; null: the message has none"),
+        col(
+            "deadline_met",
+            "",
+            Bool(|r, i| deadline_met(r, i.end_ps)),
+            "whether it completed within the deadline; null: the message has none, or the run ended before both",
+        ),
         col("completed", "", Bool(|r, _| Some(r.end_ps != u64::MAX)), "whether the receiver had every byte before the run ended"),
         col("query_id", "1", Int(|r, _| count(r.query_id)), "row of `queries` it belongs to; null if none"),
     ],
@@ -260,9 +302,15 @@ pub const QUERIES: Table<QueryRow> = Table {
         ),
         col("fan_in", "1", Int(|r, _| Some(r.fan_in.into())), "number of responses"),
         col("bytes", "B", Int(|r, _| count(r.bytes)), "payload of all responses"),
-        col("rtos", "1", Int(|r, _| Some(r.rtos.into())), "retransmission timeouts of all senders during the query"),
+        col(
+            "rtos",
+            "1",
+            Int(|r, _| Some(r.rtos.into())),
+            "retransmission timeouts of all senders during the query, those of SYNs not counted",
+        ),
         col("senders_with_rto", "1", Int(|r, _| Some(r.senders_with_rto.into())), "senders that had at least one"),
         col("rtos_max", "1", Int(|r, _| Some(r.rtos_max.into())), "most timeouts of one sender"),
+        col("syn_rtos", "1", Int(|r, _| Some(r.syn_rtos.into())), "timeouts of SYNs during the query"),
         col("completed", "", Bool(|r, _| Some(r.end_ps != u64::MAX)), "whether every response was complete before the run ended"),
     ],
 };
@@ -280,5 +328,17 @@ mod tests {
         assert_eq!(slowdown(&row), Some(2.0));
         assert_eq!(ns(u64::MAX), None);
         assert_eq!(slowdown(&FlowRow { end_ps: u64::MAX, ..row }), None);
+    }
+
+    #[test]
+    fn deadlines() {
+        let row = |end_ps, deadline_ps| FlowRow { start_ps: 1_000_500, end_ps, deadline_ps, ..FlowRow::default() };
+        let met = |end_ps, deadline_ps| deadline_met(&row(end_ps, deadline_ps), 9_000_000);
+        assert_eq!(deadline(&row(2_000_000, 3_001_000)), Some(2_000));
+        assert_eq!(deadline(&row(2_000_000, u64::MAX)), None);
+        assert_eq!((met(3_000_000, 3_000_000), met(3_000_001, 3_000_000)), (Some(true), Some(false)));
+        assert_eq!((met(u64::MAX, u64::MAX), met(3_000_000, u64::MAX)), (None, None));
+        // Unfinished at the end: missed if the deadline had passed, else nobody knows.
+        assert_eq!((met(u64::MAX, 8_999_999), met(u64::MAX, 9_000_000)), (Some(false), None));
     }
 }

@@ -1,13 +1,7 @@
 //! The few numbers of a run that a person compares, per transport group and for the network. Which numbers: [`GROUP_METRICS`] and
 //! [`NETWORK_METRICS`].
 
-use crate::run_info::RunInfo;
-use crate::schema::duration_ps;
-use crate::stats::{SizeBin, jain, quantile};
-use forebay_sim::config::SimConfig;
-use forebay_sim::observe::PortRow;
-use forebay_sim::run::Report;
-use forebay_units::PortId;
+pub use crate::reduce::summarise;
 
 /// Dimension of a metric, which decides how it is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,12 +23,25 @@ pub enum Unit {
 /// One number of a summary `S`.
 #[derive(Debug)]
 pub struct Metric<S> {
-    /// Label of its line.
+    /// Label of its line; `{first}` stands for the name of the first transport group.
     pub label: &'static str,
     /// Dimension.
     pub unit: Unit,
     /// The value; `None` when the run has no such thing, such as queries.
     pub get: fn(&S) -> Option<f64>,
+    /// The line is left out when every value is 0.
+    pub if_any: bool,
+}
+
+/// Mean, median and 99th percentile.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
 }
 
 /// What the flows of one transport group achieved in one run.
@@ -42,33 +49,49 @@ pub struct Metric<S> {
 pub struct GroupSummary {
     /// Name of the group.
     pub name: String,
-    /// Payload acknowledged over the whole run, bits per second of simulated time.
+    /// Payload acknowledged after the warm-up, bits per second of simulated time.
     pub goodput_bps: f64,
+    /// Endless flows that were active in the measured time.
+    pub long_flows: u64,
+    /// Mean goodput of its endless flows, each over the part of the measured time in which it was active, bits per second.
+    pub long_goodput_bps: Option<f64>,
+    /// That over the first group's, where there are several groups.
+    pub long_ratio: Option<f64>,
+    /// Jain's index of the goodputs of its endless flows, when there are at least two and all were active at one time.
+    pub fairness: Option<f64>,
     /// Finite messages outside queries that started.
     pub flows: u64,
     /// Of those, completed.
     pub flows_completed: u64,
-    /// Queries (barrier rounds, exchanges) that started.
+    /// Messages with a deadline of which is known whether they met it.
+    pub deadlines: u64,
+    /// Of those, late.
+    pub deadlines_missed: u64,
+    /// Queries (barrier rounds, exchanges) that started and that the group has messages in; before the first message of a query is
+    /// written, it counts for every group that its workload uses.
     pub queries: u64,
     /// Of those, completed.
     pub queries_completed: u64,
     /// Retransmission timeouts of all messages.
     pub rtos: u64,
-    /// Of those, during queries.
-    pub query_rtos: u64,
+    /// Timeouts of SYNs.
+    pub syn_rtos: u64,
+    /// For each of its queries the most timeouts of one of its messages, averaged (PRIN, metric of section 4).
+    pub query_timeouts: Option<f64>,
     /// Retransmitted segments.
     pub segs_retx: u64,
-    /// Median and 99th percentile of completion times in seconds, per size bin: completed finite messages outside queries.
-    pub fct: [Option<[f64; 2]>; 3],
-    /// Median and 99th percentile of slowdowns of the same messages.
-    pub slowdown: Option<[f64; 2]>,
-    /// Median and 99th percentile of query completion times in seconds.
-    pub qct: Option<[f64; 2]>,
-    /// Jain's index of the acknowledged bytes of endless flows, when there are at least two.
-    pub fairness: Option<f64>,
+    /// Completion times in seconds, per size bin: completed finite messages outside queries.
+    pub fct: [Option<Spread>; 3],
+    /// Slowdowns of the same messages.
+    pub slowdown: Option<Spread>,
+    /// Completion times of its queries in seconds.
+    pub qct: Option<Spread>,
+    /// Completion times of its completed messages in queries, in seconds, where groups meet in a query: the query ends with the last
+    /// message of any group.
+    pub part: Option<Spread>,
 }
 
-/// What happened at the switches in one run.
+/// What the groups of a run share: the switches, and how fairly.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NetworkSummary {
     /// Name of the port the queue numbers are of: `bottleneck` if a port is called so, else the first one whose occupancy was
@@ -86,6 +109,8 @@ pub struct NetworkSummary {
     pub drops: u64,
     /// Congestion marks set at all ports.
     pub marks: u64,
+    /// Jain's index over the endless flows of all groups, where several groups have some; conditions as in [`GroupSummary::fairness`].
+    pub fairness: Option<f64>,
 }
 
 /// One run in numbers.
@@ -98,7 +123,12 @@ pub struct Summary {
 }
 
 const fn metric<S>(label: &'static str, unit: Unit, get: fn(&S) -> Option<f64>) -> Metric<S> {
-    Metric { label, unit, get }
+    Metric { label, unit, get, if_any: false }
+}
+
+/// A line that is left out where it says nothing but 0.
+const fn if_any<S>(label: &'static str, unit: Unit, get: fn(&S) -> Option<f64>) -> Metric<S> {
+    Metric { label, unit, get, if_any: true }
 }
 
 fn some(present: bool, value: f64) -> Option<f64> {
@@ -108,107 +138,43 @@ fn some(present: bool, value: f64) -> Option<f64> {
 /// The lines of a transport group, in order.
 pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
     metric("goodput", Unit::BitsPerSecond, |g| Some(g.goodput_bps)),
+    if_any("long flows", Unit::Count, |g| Some(g.long_flows as f64)),
+    metric("goodput per long flow", Unit::BitsPerSecond, |g| g.long_ratio.and(g.long_goodput_bps)),
+    metric("goodput per long flow / {first}", Unit::Ratio, |g| g.long_ratio),
     metric("fairness of long flows (Jain)", Unit::Ratio, |g| g.fairness),
     metric("flows started", Unit::Count, |g| some(g.flows > 0, g.flows as f64)),
     metric("flows completed", Unit::Count, |g| some(g.flows > 0, g.flows_completed as f64)),
+    metric("deadlines missed", Unit::Fraction, |g| some(g.deadlines > 0, g.deadlines_missed as f64 / g.deadlines.max(1) as f64)),
     metric("queries started", Unit::Count, |g| some(g.queries > 0, g.queries as f64)),
     metric("queries completed", Unit::Count, |g| some(g.queries > 0, g.queries_completed as f64)),
     metric("timeouts", Unit::Count, |g| Some(g.rtos as f64)),
-    metric("timeouts per query", Unit::Ratio, |g| some(g.queries > 0, g.query_rtos as f64 / g.queries.max(1) as f64)),
+    metric("timeouts per query", Unit::Ratio, |g| g.query_timeouts),
+    if_any("SYN timeouts", Unit::Count, |g| Some(g.syn_rtos as f64)),
     metric("retransmitted segments", Unit::Count, |g| Some(g.segs_retx as f64)),
-    metric("FCT small (<= 100 KB) p50", Unit::Seconds, |g| g.fct[0].map(|f| f[0])),
-    metric("FCT small (<= 100 KB) p99", Unit::Seconds, |g| g.fct[0].map(|f| f[1])),
-    metric("FCT medium p50", Unit::Seconds, |g| g.fct[1].map(|f| f[0])),
-    metric("FCT medium p99", Unit::Seconds, |g| g.fct[1].map(|f| f[1])),
-    metric("FCT large (>= 10 MB) p50", Unit::Seconds, |g| g.fct[2].map(|f| f[0])),
-    metric("FCT large (>= 10 MB) p99", Unit::Seconds, |g| g.fct[2].map(|f| f[1])),
-    metric("slowdown p50", Unit::Ratio, |g| g.slowdown.map(|s| s[0])),
-    metric("slowdown p99", Unit::Ratio, |g| g.slowdown.map(|s| s[1])),
-    metric("query completion p50", Unit::Seconds, |g| g.qct.map(|q| q[0])),
-    metric("query completion p99", Unit::Seconds, |g| g.qct.map(|q| q[1])),
+    metric("FCT small (<= 100 KB) mean", Unit::Seconds, |g| g.fct[0].map(|f| f.mean)),
+    metric("FCT small (<= 100 KB) p50", Unit::Seconds, |g| g.fct[0].map(|f| f.p50)),
+    metric("FCT small (<= 100 KB) p99", Unit::Seconds, |g| g.fct[0].map(|f| f.p99)),
+    metric("FCT medium mean", Unit::Seconds, |g| g.fct[1].map(|f| f.mean)),
+    metric("FCT medium p50", Unit::Seconds, |g| g.fct[1].map(|f| f.p50)),
+    metric("FCT medium p99", Unit::Seconds, |g| g.fct[1].map(|f| f.p99)),
+    metric("FCT large (>= 10 MB) mean", Unit::Seconds, |g| g.fct[2].map(|f| f.mean)),
+    metric("FCT large (>= 10 MB) p50", Unit::Seconds, |g| g.fct[2].map(|f| f.p50)),
+    metric("FCT large (>= 10 MB) p99", Unit::Seconds, |g| g.fct[2].map(|f| f.p99)),
+    metric("slowdown p50", Unit::Ratio, |g| g.slowdown.map(|s| s.p50)),
+    metric("slowdown p99", Unit::Ratio, |g| g.slowdown.map(|s| s.p99)),
+    metric("query completion p50", Unit::Seconds, |g| g.qct.map(|q| q.p50)),
+    metric("query completion p99", Unit::Seconds, |g| g.qct.map(|q| q.p99)),
+    metric("message of a query, mean", Unit::Seconds, |g| g.part.map(|p| p.mean)),
+    metric("message of a query, p99", Unit::Seconds, |g| g.part.map(|p| p.p99)),
 ];
 
 /// The lines of the network, in order.
 pub const NETWORK_METRICS: &[Metric<NetworkSummary>] = &[
+    metric("fairness of long flows, all groups", Unit::Ratio, |n| n.fairness),
     metric("queue mean", Unit::Packets, |n| n.queue_mean),
     metric("queue p99", Unit::Packets, |n| n.queue_p99),
     metric("queue max", Unit::Packets, |n| n.queue_max),
     metric("link busy", Unit::Fraction, |n| n.busy),
     metric("drops, all ports", Unit::Count, |n| Some(n.drops as f64)),
-    metric("marks, all ports", Unit::Count, |n| Some(n.marks as f64)),
+    if_any("marks, all ports", Unit::Count, |n| Some(n.marks as f64)),
 ];
-
-/// Reduces a report to its summary.
-pub fn summarise(info: &RunInfo, config: &SimConfig, report: &Report) -> Summary {
-    Summary {
-        groups: (0..config.groups.len()).map(|g| group(g, config, report)).collect(),
-        network: network(info, config, report),
-    }
-}
-
-fn group(index: usize, config: &SimConfig, report: &Report) -> GroupSummary {
-    let mut out = GroupSummary { name: config.groups[index].name.clone(), ..GroupSummary::default() };
-    let mut endless = Vec::new();
-    let mut fct: [Vec<f64>; 3] = Default::default();
-    let mut slowdowns = Vec::new();
-    for f in report.flows.iter().filter(|f| f.group as usize == index) {
-        out.rtos += u64::from(f.rtos);
-        out.segs_retx += f.segs_retx;
-        if f.size_bytes == 0 {
-            endless.push(f.bytes_acked as f64);
-        } else if f.query_id == u64::MAX {
-            out.flows += 1;
-            if let Some(ps) = duration_ps(f.start_ps, f.end_ps) {
-                out.flows_completed += 1;
-                fct[SizeBin::of(f.size_bytes) as usize].push(ps as f64 * 1e-12);
-                slowdowns.extend(crate::schema::slowdown(f));
-            }
-        }
-    }
-    let mut qct = Vec::new();
-    for q in &report.queries {
-        if config.workloads.get(q.workload as usize).is_some_and(|w| w.group == index) {
-            out.queries += 1;
-            out.query_rtos += u64::from(q.rtos);
-            if let Some(ps) = duration_ps(q.start_ps, q.end_ps) {
-                out.queries_completed += 1;
-                qct.push(ps as f64 * 1e-12);
-            }
-        }
-    }
-    // Bytes acknowledged after the warm-up, as the ports count.
-    let seconds = report.end.saturating_sub(report.measured_from).as_secs_f64();
-    let acked = report.acked.get(index).copied().unwrap_or(0);
-    out.goodput_bps = if seconds > 0.0 { acked as f64 * 8.0 / seconds } else { 0.0 };
-    out.fct = fct.map(p50_p99);
-    out.slowdown = p50_p99(slowdowns);
-    out.qct = p50_p99(qct);
-    out.fairness = if endless.len() > 1 { jain(&endless) } else { None };
-    out
-}
-
-fn p50_p99(mut values: Vec<f64>) -> Option<[f64; 2]> {
-    values.sort_unstable_by(f64::total_cmp);
-    Some([quantile(&values, 0.5)?, quantile(&values, 0.99)?])
-}
-
-fn network(info: &RunInfo, config: &SimConfig, report: &Report) -> NetworkSummary {
-    let drops = |p: &PortRow| p.dropped_overflow + p.dropped_shared + p.dropped_early;
-    let port = bottleneck(config, report).and_then(|id| report.ports.iter().find(|p| p.port == id));
-    NetworkSummary {
-        port: port.map_or_else(String::new, |p| info.port(p.port).to_owned()),
-        queue_mean: port.map(|p| p.queue_mean_pkts),
-        queue_p99: port.and_then(|p| p.queue_percentiles).map(|q| f64::from(q[2])),
-        queue_max: port.map(|p| f64::from(p.queue_max_pkts)),
-        busy: port.map(|p| p.busy),
-        drops: report.ports.iter().map(drops).sum(),
-        marks: report.ports.iter().map(|p| p.marked).sum(),
-    }
-}
-
-fn bottleneck(config: &SimConfig, report: &Report) -> Option<PortId> {
-    let named = config.network.named_ports.iter().find(|(name, _)| name == "bottleneck").map(|(_, id)| *id);
-    let observed = config.observe.occupancy.first().copied();
-    let fullest = || report.ports.iter().max_by(|a, b| a.queue_mean_pkts.total_cmp(&b.queue_mean_pkts)).map(|p| p.port);
-    named.or(observed).or_else(fullest)
-}

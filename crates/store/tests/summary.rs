@@ -2,26 +2,154 @@
 
 mod common;
 
+use forebay_sim::config::{Assign, SimConfig};
+use forebay_sim::observe::{FlowRow, QueryRow};
+use forebay_sim::run::Report;
 use forebay_store::RunInfo;
-use forebay_store::summary::{GROUP_METRICS, NETWORK_METRICS, summarise};
+use forebay_store::summary::{GROUP_METRICS, NETWORK_METRICS, Summary, summarise};
+use forebay_units::Time;
+
+fn of(config: &SimConfig, report: &Report) -> Summary {
+    summarise(&RunInfo::new("v", 0, config), config, report)
+}
+
+fn group(s: &Summary, index: usize, label: &str) -> Option<f64> {
+    (GROUP_METRICS.iter().find(|m| m.label == label).unwrap_or_else(|| panic!("no {label}")).get)(&s.groups[index])
+}
+
+fn network(s: &Summary, label: &str) -> Option<f64> {
+    (NETWORK_METRICS.iter().find(|m| m.label == label).unwrap_or_else(|| panic!("no {label}")).get)(&s.network)
+}
 
 #[test]
 fn numbers_of_a_run() {
-    let config = common::config(1);
-    let s = summarise(&RunInfo::new("v", 0, &config), &config, &common::report(1));
-    let group = |label: &str| (GROUP_METRICS.iter().find(|m| m.label == label).unwrap().get)(&s.groups[0]);
+    let s = of(&common::config(1), &common::report(1));
+    let group = |label: &str| group(&s, 0, label);
     // 125 000 bytes in 10 ms.
     assert_eq!(group("goodput"), Some(1e8));
     assert_eq!((group("flows started"), group("flows completed")), (Some(2.0), Some(1.0)));
     assert_eq!((group("queries started"), group("queries completed")), (Some(2.0), Some(1.0)));
-    assert_eq!((group("timeouts"), group("timeouts per query")), (Some(4.0 - 2.0), Some(1.0)));
-    assert!((group("FCT small (<= 100 KB) p50").unwrap() - 1.234e-3).abs() < 1e-11);
+    assert_eq!((group("timeouts"), group("timeouts per query")), (Some(2.0), Some(0.0)));
+    for p in ["mean", "p50", "p99"] {
+        assert!((group(&format!("FCT small (<= 100 KB) {p}")).unwrap() - 1.234e-3).abs() < 1e-11);
+    }
     assert_eq!(group("FCT medium p50"), None);
     assert!((group("query completion p99").unwrap() - 2e-3).abs() < 1e-15);
-    let network = |label: &str| (NETWORK_METRICS.iter().find(|m| m.label == label).unwrap().get)(&s.network);
+    for absent in ["deadlines missed", "goodput per long flow", "goodput per long flow / {first}", "message of a query, mean"] {
+        assert_eq!(group(absent), None, "{absent}");
+    }
+    let network = |label: &str| network(&s, label);
     assert_eq!(s.network.port, "bottleneck");
     assert_eq!(
         (network("queue p99"), network("drops, all ports"), network("marks, all ports")),
         (Some(9.0), Some(7.0), Some(5.0))
     );
+}
+
+/// Two groups on one workload, measured from 10 ms to 110 ms.
+fn two(flows: Vec<FlowRow>, queries: Vec<QueryRow>) -> Summary {
+    let mut config = common::config(1);
+    config.groups.push(config.groups[0].clone());
+    config.groups[1].name = "new".into();
+    config.workloads[0].transport = Assign::share([(0, 0.5), (1, 0.5)]);
+    config.duration = Some(Time::from_ms(110));
+    let report = Report {
+        flows,
+        queries,
+        measured_from: Time::from_ms(10),
+        end: Time::from_ms(110),
+        acked: vec![0, 0],
+        ..Report::default()
+    };
+    of(&config, &report)
+}
+
+const MS: u64 = 1_000_000_000;
+
+fn long(group: u32, from: u64, to: u64, bytes_measured: u64) -> FlowRow {
+    let never = u64::MAX;
+    let acked_ps = if to == 0 { never } else { to * MS };
+    let deadline_ps = never;
+    FlowRow {
+        group,
+        start_ps: from * MS,
+        end_ps: never,
+        acked_ps,
+        bytes_measured,
+        query_id: never,
+        deadline_ps,
+        ..FlowRow::default()
+    }
+}
+
+#[test]
+fn long_flows_are_compared_by_what_they_got_while_active() {
+    // Old: 1.25 MB and 3.75 MB in 100 ms, 100 and 300 Mbps. New: 2.5 MB in 25 ms, 800 Mbps, stopped at 75 ms; one that was over by the end
+    // of the warm-up.
+    let flows = vec![long(0, 0, 0, 1_250_000), long(0, 5, 0, 3_750_000), long(1, 50, 75, 2_500_000), long(1, 0, 9, 0)];
+    let s = two(flows, Vec::new());
+    let both = |label: &str| [group(&s, 0, label), group(&s, 1, label)];
+    assert_eq!(both("long flows"), [Some(2.0), Some(1.0)]);
+    assert_eq!(both("goodput per long flow").map(|bps| bps.map(f64::round)), [Some(2e8), Some(8e8)]);
+    assert!((both("goodput per long flow / {first}")[1].unwrap() - 4.0).abs() < 1e-12);
+    // (1 + 3)^2 / (2 (1 + 9)), and with 8: 144 / (3 * 74).
+    assert_eq!(both("fairness of long flows (Jain)"), [Some(0.8), None]);
+    assert!((network(&s, "fairness of long flows, all groups").unwrap() - 144.0 / 222.0).abs() < 1e-12);
+}
+
+#[test]
+fn flows_that_never_met_have_no_fairness() {
+    let s = two(vec![long(0, 0, 40, 1_000), long(0, 40, 0, 1_000), long(1, 0, 0, 1_000)], Vec::new());
+    assert_eq!((group(&s, 0, "fairness of long flows (Jain)"), network(&s, "fairness of long flows, all groups")), (None, None));
+    assert_eq!(group(&s, 0, "long flows"), Some(2.0));
+}
+
+fn message(group: u32, query: u64, rtos: u32, end_ms: u64) -> FlowRow {
+    let end_ps = if end_ms == 0 { u64::MAX } else { end_ms * MS };
+    FlowRow { size_bytes: 1_000, rtos, syn_rtos: 1, end_ps, query_id: query, ..long(group, 20, 0, 1_000) }
+}
+
+/// Timeouts per query are the largest number of one sender, averaged over the queries (PRIN, section 4).
+#[test]
+fn groups_meet_in_a_query() {
+    let query = |query_id, end_ms: u64| QueryRow {
+        query_id,
+        workload: 0,
+        start_ps: 20 * MS,
+        end_ps: if end_ms == 0 { u64::MAX } else { end_ms * MS },
+        fan_in: 3,
+        bytes: 3_000,
+        rtos: 0,
+        senders_with_rto: 0,
+        rtos_max: 0,
+        syn_rtos: 0,
+    };
+    let flows = vec![
+        message(0, 0, 1, 23),
+        message(0, 0, 2, 24),
+        message(1, 0, 0, 22),
+        message(0, 1, 1, 25),
+        message(1, 1, 0, 0),
+        message(0, 2, 0, 30),
+    ];
+    // Query 2 has messages of the first group only, query 3 none yet.
+    let s = two(flows, vec![query(0, 24), query(1, 0), query(2, 30), query(3, 0)]);
+    let both = |label: &str| [group(&s, 0, label), group(&s, 1, label)];
+    assert_eq!(both("queries started"), [Some(4.0), Some(3.0)]);
+    assert_eq!(both("queries completed"), [Some(2.0), Some(1.0)]);
+    assert_eq!(both("timeouts"), [Some(4.0), Some(0.0)]);
+    assert_eq!(both("timeouts per query"), [Some(0.75), Some(0.0)]);
+    assert_eq!(both("SYN timeouts"), [Some(4.0), Some(2.0)]);
+    // 3, 4, 5 and 10 ms, and 2 ms.
+    let ms = |x: f64| (x * 1e9).round() / 1e6;
+    assert_eq!(both("message of a query, mean").map(|m| m.map(ms)), [Some(5.5), Some(2.0)]);
+    assert_eq!(both("flows started"), [None, None]);
+}
+
+#[test]
+fn late_messages_are_counted_where_it_is_known() {
+    let due = |group, end_ms, deadline_ms: u64| FlowRow { deadline_ps: deadline_ms * MS, ..message(group, u64::MAX, 0, end_ms) };
+    let flows = vec![due(0, 30, 30), due(0, 31, 30), due(0, 0, 109), due(0, 0, 111), message(1, u64::MAX, 0, 30)];
+    let s = two(flows, Vec::new());
+    assert_eq!((group(&s, 0, "deadlines missed"), group(&s, 1, "deadlines missed")), (Some(2.0 / 3.0), None));
 }

@@ -8,6 +8,7 @@ mod dctcp;
 mod hooks;
 mod l2dct;
 mod newreno;
+mod pfabric;
 mod reno;
 #[cfg(test)]
 mod testing;
@@ -19,6 +20,7 @@ pub use dctcp::Dctcp;
 pub use hooks::{Ack, CongestionControl, Event, Opportunity, Path, Trigger, Window};
 pub use l2dct::L2dct;
 pub use newreno::NewReno;
+pub use pfabric::Pfabric;
 pub use trim::Trim;
 
 use crate::config::{Recovery, TcpConfig};
@@ -39,6 +41,8 @@ pub enum LawConfig {
     D2tcp(d2tcp::Config),
     /// TCP-TRIM.
     Trim(trim::Config),
+    /// pFabric.
+    Pfabric(pfabric::Config),
 }
 
 /// A law and its state. An enum, so that an ACK costs no indirect call.
@@ -56,6 +60,8 @@ pub enum Law {
     D2tcp(Box<D2tcp>),
     /// TCP-TRIM.
     Trim(Box<Trim>),
+    /// pFabric.
+    Pfabric(Pfabric),
 }
 
 /// A law in the registry.
@@ -77,7 +83,7 @@ pub struct LawEntry {
 
 /// All laws, in the order `forebay list` shows them.
 pub const REGISTRY: &[LawEntry] =
-    &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, dctcp::ENTRY, l2dct::ENTRY, d2tcp::ENTRY, trim::ENTRY];
+    &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, dctcp::ENTRY, l2dct::ENTRY, d2tcp::ENTRY, trim::ENTRY, pfabric::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static LawEntry> {
@@ -94,6 +100,7 @@ impl LawConfig {
             LawConfig::L2dct(c) => Law::L2dct(Box::new(L2dct::new(c))),
             LawConfig::D2tcp(c) => Law::D2tcp(Box::new(D2tcp::new(c))),
             LawConfig::Trim(c) => Law::Trim(Box::new(Trim::new(c))),
+            LawConfig::Pfabric(c) => Law::Pfabric(Pfabric::new(c)),
         }
     }
 
@@ -118,6 +125,7 @@ macro_rules! each {
             Law::L2dct($law) => $call,
             Law::D2tcp($law) => $call,
             Law::Trim($law) => $call,
+            Law::Pfabric($law) => $call,
         }
     };
 }

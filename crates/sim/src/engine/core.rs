@@ -7,6 +7,7 @@ use crate::config::{Network, TcpConfig};
 use crate::net::arena::Arena;
 use crate::net::packet::{Packet, SackBlocks, Wire};
 use crate::observe::{FlowRow, TcpRow};
+use crate::shim::ictcp::{self, Link};
 use crate::tcp::Address;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
@@ -134,6 +135,12 @@ pub struct Core {
     /// Payload acknowledged on connections that have ended, per transport.
     pub(super) closed_acked: Vec<u64>,
     pub(super) sampling: bool,
+    /// The warm-up is over.
+    pub(super) measuring: bool,
+    /// Some transport has receivers whose windows are controlled.
+    pub(super) steering: bool,
+    /// Controllers of receive windows by node; empty until the first connection that has one.
+    pub(super) links: Vec<Option<Box<Link>>>,
 }
 
 /// Packet counts for the conservation check.
@@ -171,7 +178,7 @@ impl Wire for Nic<'_> {
     #[inline(never)]
     fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
         let late = self.late();
-        self.fabric.enqueue::<true>(self.host.nic, self.now, late, &packet, sack, |_| {});
+        self.fabric.send(self.host.nic, self.now, late, &packet, sack, |_| {});
     }
 
     fn alarm(&mut self, conn: u32, generation: u8, time: u64) {
@@ -183,7 +190,7 @@ impl Wire for Nic<'_> {
     #[inline(always)]
     fn emit_from(&mut self, template: &Packet, fill: impl FnOnce(&mut Packet)) {
         let late = self.late();
-        self.fabric.enqueue::<true>(self.host.nic, self.now, late, template, None, fill);
+        self.fabric.send(self.host.nic, self.now, late, template, None, fill);
     }
 }
 
@@ -204,6 +211,7 @@ impl Core {
             hosts[port.to as usize].input = id as u32;
         }
         let groups = tcp.len();
+        let steering = tcp.iter().any(|c| ictcp::find(&c.shims).is_some());
         let jitter = tcp.iter().map(|c| c.send_jitter.map(|t| t.0)).collect();
         Core {
             fabric,
@@ -231,6 +239,9 @@ impl Core {
             is_host: Arena::new(network.nodes.iter().map(|n| n.host).collect()),
             closed_acked: vec![0; groups],
             sampling: !tcp_series.is_empty(),
+            measuring: false,
+            steering,
+            links: Vec::new(),
             tcp_series,
             network: network.clone(),
             closed: PacketBalance::default(),
@@ -269,6 +280,15 @@ impl Core {
             acked[usize::from(sender.group)] += sender.una.min(sender.written);
         }
         acked
+    }
+
+    /// The warm-up ends: what is acknowledged from here on is measured.
+    pub fn begin_measuring(&mut self) {
+        self.measuring = true;
+        for conn in 0..self.streams.len() as u32 {
+            let sender = &self.senders[conn];
+            self.streams[conn].acked_before = sender.una.min(sender.written);
+        }
     }
 
     /// Prepares a connection that opens at `time`. Only called between windows: slots are shared by all hosts.
@@ -314,6 +334,9 @@ impl Core {
             sample_every: every.unwrap_or(0),
             ..Stream::default()
         };
+        if self.steering {
+            self.join_link(slot, spec.src, spec.dst, spec.group);
+        }
         if self.tcp[spec.group as u32].law.wants_path() {
             self.describe_path(slot, back.hash);
         }
@@ -346,6 +369,13 @@ impl Core {
     /// The application of an endless flow stops writing.
     pub fn stop(&mut self, conn: u32, now: u64) {
         self.with_sender(conn, now, |sender, c, nic| sender.stop(c, now, nic));
+        // Its row is due when what it has written is acknowledged, which may be now.
+        let sender = &mut self.senders[conn];
+        sender.message.2 = sender.written;
+        self.open_messages += 1;
+        if sender.una >= sender.written {
+            self.message_acked(conn, now);
+        }
     }
 
     /// Calls the sender with its configuration and network card, then sees to its timer.

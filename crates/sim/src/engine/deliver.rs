@@ -42,13 +42,15 @@ impl Core {
     #[inline(always)]
     pub(super) fn deliver_data(&mut self, node: u32, p: &Packet) {
         let (now, conn) = (p.arrival, p.conn);
-        let host = &mut self.hosts[node];
-        host.note(now, p);
-        let receiver = &mut self.receivers[conn];
-        if receiver.generation() != p.generation() {
+        self.hosts[node].note(now, p);
+        if self.receivers[conn].generation() != p.generation() {
             self.closed.stale += 1;
             return;
         }
+        if self.steering {
+            self.steer(node, p);
+        }
+        let (host, receiver) = (&mut self.hosts[node], &mut self.receivers[conn]);
         let mut nic = Nic { fabric: &mut self.fabric, host, now, jitter: 0 };
         receiver.on_packet(&self.tcp[u32::from(receiver.group)], now, p, &mut nic);
         let delivered = receiver.delivered >= receiver.deliver_at;
@@ -131,21 +133,25 @@ impl Core {
     }
 
     #[inline(never)]
-    fn message_acked(&mut self, conn: u32, now: u64) {
+    pub(super) fn message_acked(&mut self, conn: u32, now: u64) {
         while self.senders[conn].una >= self.senders[conn].message.2 {
             let rtos = self.senders[conn].stats.rtos;
             self.emit_row(conn, Some(now));
             let s = &mut self.streams[conn];
             let Some(message) = s.messages.pop_front() else { return };
-            assert!(message.delivered <= now, "conservation: a message was acknowledged before it was delivered");
-            s.delivered -= 1;
+            // An endless flow that was stopped has no last byte that its receiver could have noticed.
+            let finite = message.end != u64::MAX;
+            assert!(!finite || message.delivered <= now, "conservation: a message was acknowledged before it was delivered");
+            s.delivered -= usize::from(finite);
             self.open_messages -= 1;
-            self.done_messages += 1;
+            self.done_messages += u64::from(finite);
             let sender = &mut self.senders[conn];
             sender.message =
                 s.messages.front().map_or((0, 0, u64::MAX), |m| (m.begin, m.begin.saturating_add(m.first_window), m.end));
             sender.stats = SendStats { cwnd_max: sender.w.cwnd, ..SendStats::default() };
-            self.notices.push(Notice::Acked { conn, message, rtos });
+            if finite {
+                self.notices.push(Notice::Acked { conn, message, rtos });
+            }
         }
     }
 
@@ -156,7 +162,8 @@ impl Core {
         let stats = &sender.stats;
         s.retx_before += stats.segs_retx;
         let size = if m.end == u64::MAX { 0 } else { m.end - m.begin };
-        let acked_bytes = sender.una.min(sender.written).min(m.end).saturating_sub(m.begin);
+        let acked_end = sender.una.min(sender.written).min(m.end);
+        let measured_from = s.acked_before.max(m.begin);
         let (src, dst, hash) = (s.src, s.dst, s.hash);
         let row = FlowRow {
             // Numbered by the report, in order of start.
@@ -171,13 +178,18 @@ impl Core {
             end_ps: m.delivered,
             acked_ps: acked.unwrap_or(u64::MAX),
             ideal_ps: if size == 0 { 0 } else { self.ideal(src, dst, hash, size, sender.group as usize) },
-            bytes_acked: acked_bytes,
+            bytes_acked: acked_end.saturating_sub(m.begin),
+            bytes_measured: if self.measuring { acked_end.saturating_sub(measured_from) } else { 0 },
             segs_sent: stats.segs_sent,
             segs_retx: stats.segs_retx,
             rtos: stats.rtos,
             rtos_head: stats.rtos_head,
             rtos_tail: stats.rtos_tail,
+            syn_rtos: stats.syn_rtos,
             fast_retx: stats.fast_retx,
+            ecn_cuts: stats.ecn_cuts,
+            loss_cuts: stats.loss_cuts,
+            cut_alpha: (stats.ecn_cuts > 0 && !stats.cut_alpha.is_nan()).then(|| stats.cut_alpha / f64::from(stats.ecn_cuts)),
             ce_acked_bytes: stats.ce_bytes,
             cwnd_max: stats.cwnd_max,
             rtt_min_ps: stats.rtt_min,
@@ -242,6 +254,9 @@ impl Core {
 
     /// The connection has ended; its slot can be used again. What is still under way for it will be recognised by its generation.
     fn close(&mut self, conn: u32) {
+        if self.steering {
+            self.leave_link(conn);
+        }
         let (sender, receiver, stream) = (&self.senders[conn], &self.receivers[conn], &mut self.streams[conn]);
         assert!(
             sender.all_acked() && receiver.delivered == sender.written,

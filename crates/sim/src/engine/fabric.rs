@@ -157,9 +157,9 @@ impl Fabric {
         self.ports.iter().map(Port::total_sent).sum()
     }
 
-    /// Hands a packet, completed by `fill`, to an egress port at `now`.
+    /// Hands a packet, completed by `fill`, to a host's port at `now`; it leaves `late` ps after its turn.
     #[inline(always)]
-    pub fn enqueue<const HOST: bool>(
+    pub fn send(
         &mut self,
         port: PortId,
         now: u64,
@@ -168,30 +168,52 @@ impl Fabric {
         sack: Option<&SackBlocks>,
         fill: impl FnOnce(&mut Packet),
     ) {
+        if self.enqueue::<true>(port, now, late, packet, sack, fill).is_err() {
+            self.lose(packet);
+        }
+    }
+
+    #[inline(always)]
+    fn enqueue<const HOST: bool>(
+        &mut self,
+        port: PortId,
+        now: u64,
+        late: u64,
+        packet: &Packet,
+        sack: Option<&SackBlocks>,
+        fill: impl FnOnce(&mut Packet),
+    ) -> Result<(), Refusal> {
         let p = &mut self.ports[port];
         let idle = p.ring.is_empty();
-        match p.enqueue::<HOST>(now, late, packet, fill) {
-            Ok(arrival) => {
-                if let Some(sack) = sack {
-                    p.ring.push_sack(sack);
-                }
-                if idle {
-                    let (node, input) = (p.to, p.input);
-                    self.announce(node, input, arrival);
-                }
-            }
-            Err(why) => self.not_queued(port, now, packet, sack, why),
+        let arrival = p.enqueue::<HOST>(now, late, packet, fill)?;
+        if let Some(sack) = sack {
+            p.ring.push_sack(sack);
         }
+        if idle {
+            let (node, input) = (p.to, p.input);
+            self.announce(node, input, arrival);
+        }
+        Ok(())
     }
 
     #[cold]
     #[inline(never)]
-    fn not_queued(&mut self, port: PortId, now: u64, packet: &Packet, sack: Option<&SackBlocks>, why: Refusal) {
+    fn lose(&mut self, packet: &Packet) {
+        self.dropped.push(Dropped::of(packet));
+    }
+
+    /// The egress port did not queue a packet as a FIFO does.
+    #[cold]
+    #[inline(never)]
+    fn not_queued(&mut self, m: &Move, why: Refusal) {
+        let (to, now) = (m.to(), self.wheel.start + m.after());
+        // SAFETY: as in `hop`.
+        let (packet, sack) = unsafe { (&*m.packet, Ring::sack_behind(m.packet)) };
         match why {
-            Refusal::Dropped => self.dropped.push(Dropped::of(packet)),
+            Refusal::Dropped => self.lose(packet),
             Refusal::Room => {
-                self.serve(port, now);
-                self.admit(port, now, packet, sack, u64::MAX);
+                self.serve(to, now);
+                self.admit(to, now, packet, sack, u64::MAX);
             }
         }
     }
@@ -235,7 +257,7 @@ impl Fabric {
         } else {
             sort(moves);
             for m in &*moves {
-                self.hop(m.packet, m.to(), start + m.after());
+                self.hop(m, start);
             }
         }
         if next != u64::MAX {
@@ -256,9 +278,9 @@ impl Fabric {
         }
         for m in &*moves {
             if self.pool_admits(node, m.packet, m.to(), start + m.after()) {
-                self.hop(m.packet, m.to(), start + m.after());
+                self.hop(m, start);
             } else {
-                self.refuse(m.packet, m.to(), start + m.after());
+                self.refuse(m);
             }
         }
         for i in 0..self.nodes[node].rooms.len() {
@@ -321,25 +343,28 @@ impl Fabric {
         (list, count, next)
     }
 
-    /// Copies `packet`, gathered in this window, to the egress port `to`.
+    /// Copies a packet, gathered in this window, to its egress port.
     #[inline(always)]
-    fn hop(&mut self, packet: *const Packet, to: PortId, now: u64) {
-        // SAFETY: see `Move::packet`; `to` leads away from this node, so its ring is not the one that holds the packet.
-        let (p, sack) = unsafe { (&*packet, Ring::sack_behind(packet)) };
-        self.enqueue::<false>(to, now, 0, p, sack, |_| {});
+    fn hop(&mut self, m: &Move, start: u64) {
+        // SAFETY: see `Move::packet`; the egress port leads away from this node, so its ring is not the one that holds the packet.
+        let (p, sack) = unsafe { (&*m.packet, Ring::sack_behind(m.packet)) };
+        if let Err(why) = self.enqueue::<false>(m.to(), start + m.after(), 0, p, sack, |_| {}) {
+            self.not_queued(m, why);
+        }
     }
 
-    /// The shared memory has no room for `packet`, gathered in this window: it is dropped, unless `to` throws out something less urgent.
-    fn refuse(&mut self, packet: *const Packet, to: PortId, now: u64) {
+    /// The shared memory has no room for a packet: it is dropped, unless its port throws out something less urgent.
+    fn refuse(&mut self, m: &Move) {
+        let (to, now) = (m.to(), self.wheel.start + m.after());
         // SAFETY: as in `hop`.
-        let (packet, sack) = unsafe { (&*packet, Ring::sack_behind(packet)) };
+        let (packet, sack) = unsafe { (&*m.packet, Ring::sack_behind(m.packet)) };
         let p = &mut self.ports[to];
         if p.room().is_some() {
             let memory = p.queued_bytes();
             self.admit(to, now, packet, sack, memory);
         } else {
             p.refuse(now, packet);
-            self.dropped.push(Dropped::of(packet));
+            self.lose(packet);
         }
     }
 

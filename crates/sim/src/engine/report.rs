@@ -16,6 +16,10 @@ impl Simulation {
         flows.sort_by_cached_key(|f| (f.start_ps, f.conn_id));
         for (id, flow) in flows.iter_mut().enumerate() {
             flow.flow_id = id as u64;
+            // A run that ends before its warm-up is measured as a whole.
+            if !self.core.measuring {
+                flow.bytes_measured = flow.bytes_acked;
+            }
         }
         let queries = self.queries(&mut flows);
         let measured = end.saturating_sub(self.measured_from).max(1);
@@ -69,6 +73,7 @@ impl Simulation {
             rtos: 0,
             senders_with_rto: 0,
             rtos_max: 0,
+            syn_rtos: 0,
         };
         let mut rows: Vec<QueryRow> = starts.iter().enumerate().map(row).collect();
         for flow in flows.iter_mut() {
@@ -81,6 +86,7 @@ impl Simulation {
             q.rtos += flow.rtos;
             q.senders_with_rto += u32::from(flow.rtos > 0);
             q.rtos_max = q.rtos_max.max(flow.rtos);
+            q.syn_rtos += flow.syn_rtos;
         }
         for q in rows.iter_mut().filter(|q| q.fan_in == 0) {
             q.end_ps = u64::MAX;

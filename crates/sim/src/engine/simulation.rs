@@ -52,15 +52,16 @@ impl Simulation {
             apps.push(app);
         }
         let (duration, groups) = (config.duration.map(|d| d.0), config.groups.len());
+        core.measuring = config.observe.warmup == Time::ZERO;
         Ok(Simulation {
-            core,
             apps,
             duration,
             warmup: config.observe.warmup.0,
-            warm: config.observe.warmup == Time::ZERO,
+            warm: core.measuring,
             activations: 0,
             measured_from: 0,
             acked_before: vec![0; groups],
+            core,
         })
     }
 
@@ -87,6 +88,7 @@ impl Simulation {
                 self.measured_from = start;
                 self.core.fabric.ports.iter_mut().for_each(|p| p.restart_stats(start));
                 self.acked_before = self.core.acked_by_group();
+                self.core.begin_measuring();
             }
             if injection < end {
                 for app in &mut self.apps {

@@ -53,6 +53,8 @@ pub struct Stream {
     pub next_sample: u64,
     /// Interval of the series, ps; 0: every ACK.
     pub sample_every: u64,
+    /// Bytes acknowledged when the warm-up ended.
+    pub acked_before: u64,
     /// Retransmissions in messages already reported, for the series.
     pub retx_before: u64,
 }

@@ -144,6 +144,9 @@ impl Port {
     /// rate capture a full queue for good, since every one of its packets arrives as a place becomes free.
     #[inline]
     pub fn settle(&mut self, now: u64) {
+        if self.observer.is_some() {
+            return self.settle_recorded(now);
+        }
         let horizon = now + self.delay;
         while self.departed != self.ring.tail() && self.ring.packet(self.departed).arrival < horizon {
             self.depart();
@@ -152,13 +155,19 @@ impl Port {
 
     #[inline]
     fn depart(&mut self) {
-        if self.observer.is_some() {
-            let departure = self.ring.packet(self.departed).arrival - self.delay;
-            self.record(departure);
-        }
         self.queue.packets -= 1;
         self.queue.bytes -= u64::from(self.ring.packet(self.departed).wire);
         self.departed = self.ring.next(self.departed);
+    }
+
+    /// As `settle`, for a port with a recorder.
+    #[cold]
+    #[inline(never)]
+    fn settle_recorded(&mut self, now: u64) {
+        while self.departed != self.ring.tail() && self.ring.packet(self.departed).arrival < now + self.delay {
+            self.record(self.ring.packet(self.departed).arrival - self.delay);
+            self.depart();
+        }
     }
 
     #[cold]
@@ -243,23 +252,37 @@ impl Port {
         if self.observer.is_some() {
             self.record(now);
         }
-        let found = self.found(now, u64::MAX);
-        let mark = match self.discipline.on_arrival(&found, &facts(packet)) {
-            Verdict::Accept => 0,
-            Verdict::Mark => {
+        let fits = self.queue.fits(u32::from(packet.wire), self.limit);
+        let mark = match self.discipline.at_once(self.queue, packet.ecn() != ecn::NOT_ECT) {
+            Some(false) if fits => 0,
+            Some(true) if fits => {
                 self.events.marked += 1;
                 ecn::CE
             }
-            Verdict::Drop(reason) => {
-                self.drop(reason, u64::from(packet.wire));
-                return Err(Refusal::Dropped);
-            }
+            _ => match self.ask(now, u64::MAX, packet) {
+                Verdict::Accept => 0,
+                Verdict::Mark => {
+                    self.events.marked += 1;
+                    ecn::CE
+                }
+                Verdict::Drop(reason) => {
+                    self.drop(reason, u64::from(packet.wire));
+                    return Err(Refusal::Dropped);
+                }
+            },
         };
         if self.queue.packets >= self.events.max_pkts {
             self.events.max_pkts = self.queue.packets + 1;
             self.set_alert();
         }
         Ok(mark)
+    }
+
+    /// Tells the discipline everything, and how many bytes a shared memory leaves the port.
+    #[inline(never)]
+    fn ask(&mut self, now: u64, memory: u64, packet: &Packet) -> Verdict {
+        let found = self.found(now, memory);
+        self.discipline.on_arrival(&found, &facts(packet))
     }
 
     /// What a packet finds that arrives at `now`; the queue is settled.
@@ -271,8 +294,7 @@ impl Port {
 
     /// Drops a packet for which the shared memory has no room. The discipline of a settled FIFO hears of it, as of a full buffer.
     pub fn refuse(&mut self, now: u64, packet: &Packet) {
-        let found = self.found(now, self.queue.bytes);
-        let _ = self.discipline.on_arrival(&found, &facts(packet));
+        let _ = self.ask(now, self.queue.bytes, packet);
         self.drop(DropReason::SharedBuffer, u64::from(packet.wire));
     }
 

@@ -11,7 +11,7 @@ pub struct FlowRow {
     pub conn_id: u64,
     /// Index of the workload (name in `class`).
     pub workload: u32,
-    /// Index of the transport group (name in `cc`).
+    /// Index of the transport group of its connection (name in `cc`).
     pub group: u32,
     /// Sender.
     pub src: NodeId,
@@ -29,18 +29,28 @@ pub struct FlowRow {
     pub ideal_ps: u64,
     /// Bytes cumulatively acknowledged (of an unfinished message: so far).
     pub bytes_acked: u64,
+    /// Of those, acknowledged after the warm-up.
+    pub bytes_measured: u64,
     /// Data segments sent, retransmissions included.
     pub segs_sent: u64,
     /// Retransmitted segments.
     pub segs_retx: u64,
-    /// Retransmission timeouts.
+    /// Retransmission timeouts with data outstanding.
     pub rtos: u32,
     /// Of those, before the first window of the message was acknowledged (block-head timeouts).
     pub rtos_head: u32,
     /// Of those, with at most the last three segments of the message outstanding.
     pub rtos_tail: u32,
+    /// Timeouts of the SYN, before any data; not among `rtos`.
+    pub syn_rtos: u32,
     /// Fast retransmits (entries into fast recovery).
     pub fast_retx: u32,
+    /// Window reductions on ECE.
+    pub ecn_cuts: u32,
+    /// Window reductions on losses: recoveries, tail loss probes and timeouts for which the law was asked for a new threshold.
+    pub loss_cuts: u32,
+    /// Mean of the law's alpha at the reductions on ECE; `None` without one and for laws without alpha.
+    pub cut_alpha: Option<f64>,
     /// Bytes acknowledged by ACKs that carried ECE.
     pub ce_acked_bytes: u64,
     /// Largest congestion window, in segments.
@@ -145,10 +155,12 @@ pub struct QueryRow {
     pub fan_in: u32,
     /// Bytes of all responses.
     pub bytes: u64,
-    /// Retransmission timeouts of all senders during the query.
+    /// Retransmission timeouts of all senders during the query, SYNs not counted.
     pub rtos: u32,
     /// Senders that had at least one.
     pub senders_with_rto: u32,
     /// Largest number of timeouts of one sender.
     pub rtos_max: u32,
+    /// Timeouts of SYNs during the query.
+    pub syn_rtos: u32,
 }

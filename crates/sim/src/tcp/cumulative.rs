@@ -70,6 +70,9 @@ impl Sender {
         }
         // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`, or duplicates of go-back-N would start it.
         if self.dupacks == c.dup_thresh && (self.recover == 0 || self.una > self.recover) {
+            if self.tag.is_some() && self.wait_for_tail(ack.now) {
+                return;
+            }
             return self.enter_fast_recovery(c, ack.now, out);
         }
         // The reaction to loss wins over one to marks on the same ACK.
@@ -79,13 +82,14 @@ impl Sender {
         }
     }
 
-    fn enter_fast_recovery(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    pub(super) fn enter_fast_recovery(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         self.ca = CaState::Recovery;
         self.stats.fast_retx += 1;
         self.law.cwnd_event(&mut self.w, Event::Recovery);
         if !self.marks_answered() {
             self.w.flight = self.flight_segments(c);
             self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Loss);
+            self.stats.loss_cuts += 1;
         }
         self.recover = self.high;
         // One reduction per window, whichever signal came first (RFC 8257 section 3.3, RFC 3168 section 6.1.2).

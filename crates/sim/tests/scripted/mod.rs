@@ -7,11 +7,12 @@ pub mod pipe;
 pub mod receiver;
 pub mod sender;
 
-use forebay_param::{Kind, Value, Values};
+use forebay_param::{Kind, Param, Value, Values};
 use forebay_sampling::Rng;
 use forebay_sim::cc::{self, Path};
 use forebay_sim::config::TcpConfig;
 use forebay_sim::net::packet::{Packet, SackBlocks, Wire};
+use forebay_sim::shim::{self, ShimConfig};
 use forebay_sim::tcp::Address;
 use forebay_sim::tcp::profile::{PARAMS, PROFILES, resolve};
 use std::collections::BTreeSet;
@@ -45,26 +46,50 @@ pub fn config_with(
 ) -> TcpConfig {
     assert!(PROFILES.contains(&stack), "no profile {stack}");
     let entry = cc::find(law).expect("a law of the registry");
-    let defaults = entry.entry.params.iter().map(|p| {
-        let text = p.default.expect("laws have defaults");
-        let value = match p.kind {
-            Kind::Float(..) => Value::Float(text.parse().unwrap()),
-            Kind::Bool => Value::Bool(text == "true"),
-            _ if text.is_empty() => Value::Unset,
-            Kind::QueueLen => Value::QueueLen(text.parse().unwrap()),
-            Kind::Time => Value::Time(text.parse().unwrap()),
-            Kind::Rate => Value::Rate(text.parse().unwrap()),
-            Kind::Bytes => Value::Bytes(text.parse().unwrap()),
-            _ => Value::Text(text.to_owned()),
-        };
-        (p.key, overridden(p.key, law_params).unwrap_or(value))
-    });
+    let defaults = entry.entry.params.iter().map(|p| (p.key, overridden(p.key, law_params).unwrap_or_else(|| default(p))));
     let law = (entry.build)(&Values(defaults.collect()));
     let values = PARAMS.iter().map(|p| (p.key, overridden(p.key, transport).unwrap_or(Value::Unset)));
     let mut c = resolve(stack, entry, law, &Values(values.collect()));
     // Scripts count in round numbers.
     c.mss = 1000;
     c
+}
+
+/// A shim of the registry with parameters set.
+pub fn shim(name: &str, params: &[(&'static str, Value)]) -> ShimConfig {
+    let entry = shim::find(name).expect("a shim of the registry");
+    let values = entry.entry.params.iter().map(|p| (p.key, overridden(p.key, params).unwrap_or_else(|| default(p))));
+    (entry.build)(&Values(values.collect())).expect("legal parameters")
+}
+
+/// Shims that a connection must survive, beside none.
+pub fn shim_lists() -> Vec<Vec<ShimConfig>> {
+    let demote = Value::Names(vec!["3KB".into(), "20KB".into()]);
+    let wait = Value::Time(forebay_units::Time::from_us(300));
+    vec![
+        vec![],
+        vec![shim("pias", &[("demote", demote)])],
+        vec![shim("srpt", &[])],
+        vec![shim("prin", &[])],
+        vec![shim("prin", &[("tail-reorder-wait", wait), ("ssthresh", Value::Text("cap".into())), ("floor", Value::Int(2))])],
+        vec![shim("ictcp", &[]), shim("prin", &[("split-short", Value::Bool(false))])],
+    ]
+}
+
+/// What a parameter is when nobody sets it.
+fn default(p: &Param) -> Value {
+    let text = p.default.unwrap_or_default();
+    match p.kind {
+        _ if text.is_empty() => Value::Unset,
+        Kind::Float(..) => Value::Float(text.parse().unwrap()),
+        Kind::Int(..) => Value::Int(text.parse().unwrap()),
+        Kind::Bool => Value::Bool(text == "true"),
+        Kind::QueueLen => Value::QueueLen(text.parse().unwrap()),
+        Kind::Time => Value::Time(text.parse().unwrap()),
+        Kind::Rate => Value::Rate(text.parse().unwrap()),
+        Kind::Bytes => Value::Bytes(text.parse().unwrap()),
+        _ => Value::Text(text.to_owned()),
+    }
 }
 
 fn overridden(key: &str, values: &[(&'static str, Value)]) -> Option<Value> {

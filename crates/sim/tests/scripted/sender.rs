@@ -1,5 +1,6 @@
 //! A sender against a scripted peer. Segments are counted from 0; what was sent reads like `"4 5 0r"`:
-//! index, then `r` retransmission, `w` CWR, `e` ECN-capable, `F` with FIN, `F` alone for a FIN without data, `(n)` when not a full segment.
+//! index, then `r` retransmission, `w` CWR, `e` ECN-capable, `F` with FIN, `F` alone for a FIN without data, `(n)` when not a full segment,
+//! `^n` with class of service n, `#n` with rank n, `P` for a probe.
 
 use super::{Tape, US, addresses};
 use forebay_sim::cc::CongestionControl;
@@ -202,6 +203,7 @@ impl Script {
             let fin = p.has(flag::FIN);
             let mut token = match (p.len, fin) {
                 _ if p.has(flag::SYN) => "SYN".into(),
+                (0, false) if p.has(flag::PROBE) => "P".into(),
                 (0, false) => "ACK".into(),
                 (0, true) => "F".into(),
                 _ if offset % mss == 0 => format!("{}", offset / mss),
@@ -219,6 +221,12 @@ impl Script {
                 if on {
                     token.push(letter);
                 }
+            }
+            if p.len > 0 && p.class() > 0 {
+                token += &format!("^{}", p.class());
+            }
+            if p.len > 0 && p.rank() > 0 {
+                token += &format!("#{}", p.rank());
             }
             self.log.push((self.now, token));
         }

@@ -38,6 +38,8 @@ fn classic_halves_once_a_window() {
     // The window that was outstanding at the cut has been acknowledged: the next mark counts.
     t.ece(9);
     assert_eq!((t.cwnd(), t.ssthresh()), (2.0, 2.0));
+    assert_eq!((t.s.stats.ecn_cuts, t.s.stats.loss_cuts), (2, 0));
+    assert!(t.s.stats.cut_alpha.is_nan(), "NewReno has no alpha");
 }
 
 /// Section 6.1.5: retransmitted segments are not ECN-capable; section 6.1.2: CWR goes out after a reduction for any reason.
@@ -112,6 +114,7 @@ fn marks_after_a_loss_in_the_same_window() {
             assert_eq!(threshold, 5.0);
             t.at(300).ece(10);
             assert_eq!(t.ssthresh(), threshold, "{stack} {law}");
+            assert_eq!((t.s.stats.ecn_cuts, t.s.stats.loss_cuts), (0, 1), "{stack} {law}");
         }
     }
 }
@@ -143,6 +146,7 @@ fn dctcp_alpha_and_cut() {
     // It ends that window, with one of `end` - 11 segments marked: first alpha, then the cut.
     let alpha = 15.0 / 16.0 * 15.0 / 16.0 + 1.0 / 16.0 / (end - 11) as f64;
     assert_eq!((t.s.law.alpha(), t.cwnd()), (alpha, before * (1.0 - alpha / 2.0)));
+    assert_eq!((t.s.stats.ecn_cuts, t.s.stats.loss_cuts, t.s.stats.cut_alpha), (2, 0, 1.0 + alpha));
 }
 
 /// No cut in a window without marks, however large alpha is.

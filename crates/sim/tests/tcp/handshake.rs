@@ -70,7 +70,7 @@ fn syn_timeouts() {
 fn lost_syns_in_the_statistics() {
     let mut t = Script::closed(config("ns2", "newreno"));
     t.timer();
-    assert_eq!((t.s.stats.rtos, t.s.stats.rtos_head, t.s.stats.rtos_tail), (1, 1, 0));
+    assert_eq!((t.s.stats.syn_rtos, t.s.stats.rtos, t.s.stats.rtos_head, t.s.stats.rtos_tail), (1, 0, 0, 0));
 }
 
 /// A SYN-ACK that comes twice neither moves the window nor counts as duplicate ACK; it is answered.

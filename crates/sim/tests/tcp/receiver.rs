@@ -198,6 +198,28 @@ fn exact_echo() {
     assert_eq!(r.acks(), "1 2E 3E 4 5E");
 }
 
+/// `echo = "latched"`: a DCTCP sender's receiver with RFC 3168's latch (`coexistence.md` 1.6) turns one mark into an echo until CWR, and
+/// does not acknowledge early when marks come and go.
+#[test]
+fn latched_echo_for_dctcp() {
+    let mut c = dctcp(1);
+    c.latched_echo = true;
+    let mut r = Script::new(c.clone());
+    r.data(0).ce(1).data(2).data(3);
+    assert_eq!(r.acks(), "1 2E 3E 4E");
+    r.segment(4, flag::CWR, false).data(5);
+    assert_eq!(r.acks(), "5 6");
+    r.segment(6, flag::CWR, true).data(7);
+    assert_eq!(r.acks(), "7E 8E", "a mark on the packet with CWR counts");
+    c.ack_every = 2;
+    let mut r = Script::new(c);
+    r.ce(0).data(1).data(2).data(3);
+    assert_eq!(r.acks(), "2E 4E");
+    let mut r = Script::new(dctcp(2));
+    r.ce(0).data(1).data(2).data(3);
+    assert_eq!(r.acks(), "1E 2 4", "the exact echo tells the changes");
+}
+
 /// With delayed ACKs: a change of CE sends the pending ACK with the old value and acknowledges the new packet at once.
 #[test]
 fn exact_echo_with_delayed_acknowledgements() {

@@ -70,7 +70,7 @@ fn back_off() {
         assert_eq!((t.timer(), t.sent().as_str()), (wait * RTO_US, "0r"));
         assert_eq!((t.cwnd(), t.s.ca), (1.0, CaState::Loss));
     }
-    assert_eq!(t.s.stats.rtos, 6);
+    assert_eq!((t.s.stats.rtos, t.s.stats.syn_rtos), (6, 0));
 }
 
 /// RFC 5681 section 3.1: half the flight at the first timeout, held constant at further ones of the same segment.
@@ -86,6 +86,7 @@ fn repeated_timeouts_keep_the_threshold() {
                 assert_eq!((t.ssthresh(), t.cwnd()), (6.0, 1.0), "{stack}, timeout {}", t.s.stats.rtos);
             }
         }
+        assert_eq!(t.s.stats.loss_cuts, 1, "{stack}");
     }
 }
 

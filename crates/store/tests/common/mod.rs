@@ -39,6 +39,7 @@ pub fn report(n: u64) -> Report {
         rtt_min_ps: u64::MAX,
         rtt_mean_ps: u64::MAX,
         query_id: u64::MAX,
+        deadline_ps: u64::MAX,
         ..FlowRow::default()
     };
     let open = FlowRow {
@@ -60,6 +61,7 @@ pub fn report(n: u64) -> Report {
         rtos: 1,
         senders_with_rto: 1,
         rtos_max: 1,
+        syn_rtos: 0,
     };
     Report {
         measured_from: Time::ZERO,

@@ -1,7 +1,7 @@
 //! Open loop: flows arrive as a Poisson process or from a list, each on a connection of its own.
 
 use super::super::core::{Core, First, Job, Notice, OpenSpec};
-use crate::config::{ReplayFlow, Workload, WorkloadKind};
+use crate::config::{Assign, ReplayFlow, Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist};
 use forebay_units::Time;
 
@@ -15,7 +15,7 @@ enum Source {
 pub struct Arrivals {
     source: Source,
     next: Option<ReplayFlow>,
-    group: usize,
+    transport: Assign,
     id: u32,
     total: u64,
 }
@@ -39,7 +39,7 @@ impl Arrivals {
             WorkloadKind::Replay { flows } => (Source::List { flows: flows.clone(), next: 0 }, 0, flows.len() as u64),
             _ => unreachable!("kind checked by the caller"),
         };
-        let mut a = Arrivals { source, next: None, group: w.group, id: 0, total };
+        let mut a = Arrivals { source, next: None, transport: w.transport.clone(), id: 0, total };
         a.next = a.draw(first);
         a
     }
@@ -81,7 +81,8 @@ impl Arrivals {
     pub(super) fn inject(&mut self, core: &mut Core, until: u64) {
         while let Some(f) = self.next.filter(|f| f.start.0 < until) {
             let first = First::Only(Job::of(f.bytes));
-            core.connect(f.start.0, OpenSpec { src: f.src, dst: f.dst, group: self.group, app: self.id, tag: 0, first });
+            let group = self.transport.pick(f.src);
+            core.connect(f.start.0, OpenSpec { src: f.src, dst: f.dst, group, app: self.id, tag: 0, first });
             // It counts as open work from here on, though its message is written when it opens.
             self.next = self.draw(f.start.0);
         }

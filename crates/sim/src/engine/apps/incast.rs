@@ -5,7 +5,7 @@
 
 use super::super::core::{Core, First, Job, Notice, OpenSpec};
 use super::super::hosts::Wake;
-use crate::config::{Workload, WorkloadKind};
+use crate::config::{Assign, Workload, WorkloadKind};
 use forebay_sampling::Rng;
 
 /// Tag of the receiver's own timer.
@@ -21,7 +21,7 @@ pub struct Incast {
     gap: u64,
     latency: Option<u64>,
     jitter: u64,
-    group: usize,
+    transport: Assign,
     rng: Rng,
     conns: Vec<u32>,
     latencies: Vec<u64>,
@@ -46,7 +46,7 @@ impl Incast {
             gap: gap.0,
             latency: request_latency.map(|l| l.0),
             jitter: jitter.0,
-            group: w.group,
+            transport: w.transport.clone(),
             rng,
             conns: Vec::new(),
             latencies: Vec::new(),
@@ -58,9 +58,10 @@ impl Incast {
 
     pub(super) fn start(&mut self, core: &mut Core, id: u32) {
         for (i, &src) in self.senders.iter().enumerate() {
-            let spec = OpenSpec { src, dst: self.receiver, group: self.group, app: id, tag: i as u64, first: First::Nothing };
+            let group = self.transport.pick(src);
+            let spec = OpenSpec { src, dst: self.receiver, group, app: id, tag: i as u64, first: First::Nothing };
             self.conns.push(core.connect(0, spec));
-            let latency = self.latency.unwrap_or_else(|| core.small_packet_latency(self.receiver, src, self.group));
+            let latency = self.latency.unwrap_or_else(|| core.small_packet_latency(self.receiver, src, group));
             self.latencies.push(latency);
         }
         core.wake(self.receiver, self.receiver, self.start, Wake::App { app: id, tag: REQUEST });

@@ -2,7 +2,7 @@
 
 use super::super::core::{Core, First, Job, Notice, OpenSpec};
 use super::super::hosts::Wake;
-use crate::config::{Workload, WorkloadKind};
+use crate::config::{Assign, Workload, WorkloadKind};
 use forebay_sampling::Rng;
 
 /// Runtime of a `long` workload.
@@ -10,8 +10,9 @@ pub struct Long {
     flows: Vec<(u64, u32, u32)>,
     first: First,
     stop_after: Option<u64>,
-    group: usize,
+    transport: Assign,
     unstarted: usize,
+    unstopped: usize,
 }
 
 impl Long {
@@ -27,14 +28,16 @@ impl Long {
             flows: pairs.iter().enumerate().map(flow).collect(),
             first: size.map_or(First::Endless, |b| First::Only(Job::of(b))),
             stop_after: stop_after.map(|t| t.0),
-            group: w.group,
+            transport: w.transport.clone(),
             unstarted: pairs.len(),
+            unstopped: if stop_after.is_some() { pairs.len() } else { 0 },
         }
     }
 
     pub(super) fn start(&mut self, core: &mut Core, id: u32) {
         for &(time, src, dst) in &self.flows {
-            let conn = core.connect(time, OpenSpec { src, dst, group: self.group, app: id, tag: 0, first: self.first });
+            let group = self.transport.pick(src);
+            let conn = core.connect(time, OpenSpec { src, dst, group, app: id, tag: 0, first: self.first });
             // The application is told when the flow starts, and stops it if it is to stop.
             core.wake(src, src, time, Wake::App { app: id, tag: u64::MAX });
             if let (Some(after), First::Endless) = (self.stop_after, self.first) {
@@ -47,6 +50,7 @@ impl Long {
         if tag == u64::MAX {
             self.unstarted -= 1;
         } else {
+            self.unstopped -= 1;
             core.stop(tag as u32, now);
         }
     }
@@ -54,7 +58,7 @@ impl Long {
     pub(super) fn on_notice(&mut self, _core: &mut Core, _id: u32, _now: u64, _notice: Notice) {}
 
     pub(super) fn finished(&self) -> bool {
-        self.unstarted == 0
+        self.unstarted == 0 && self.unstopped == 0
     }
 
     pub(super) fn expected(&self) -> u64 {

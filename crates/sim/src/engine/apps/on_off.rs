@@ -2,7 +2,7 @@
 
 use super::super::core::{Core, First, Job, Notice, OpenSpec};
 use super::super::hosts::Wake;
-use crate::config::{Workload, WorkloadKind};
+use crate::config::{Assign, Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist, TimeDist};
 
 /// Bit of a tag that stands for the last train.
@@ -24,7 +24,7 @@ pub struct OnOff {
     after_completion: bool,
     start: u64,
     last: Option<(u64, u64)>,
-    group: usize,
+    transport: Assign,
     /// Trains still to be written; `u64::MAX` for no end.
     left: u64,
 }
@@ -49,7 +49,7 @@ impl OnOff {
             after_completion: *after_completion,
             start: start.0,
             last: last.map(|(t, b)| (t.0, b)),
-            group: w.group,
+            transport: w.transport.clone(),
             left: each.map_or(u64::MAX, |n| n * pairs.len() as u64),
         }
     }
@@ -57,7 +57,8 @@ impl OnOff {
     pub(super) fn start(&mut self, core: &mut Core, id: u32) {
         for i in 0..self.sources.len() {
             let Source { src, dst, .. } = self.sources[i];
-            let spec = OpenSpec { src, dst, group: self.group, app: id, tag: i as u64, first: First::Nothing };
+            let group = self.transport.pick(src);
+            let spec = OpenSpec { src, dst, group, app: id, tag: i as u64, first: First::Nothing };
             self.sources[i].conn = core.connect(0, spec);
             self.pause(core, id, self.start, i);
             if let Some((at, _)) = self.last {

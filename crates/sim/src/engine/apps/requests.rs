@@ -2,7 +2,7 @@
 
 use super::super::core::{Core, First, Job, Notice, OpenSpec};
 use super::super::hosts::Wake;
-use crate::config::{Workload, WorkloadKind};
+use crate::config::{Assign, Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist, TimeDist};
 
 /// Bit of a connection's tag that stands for the direction from server to client.
@@ -27,7 +27,7 @@ pub struct Requests {
     response: SizeDist,
     think: TimeDist,
     start: u64,
-    group: usize,
+    transport: Assign,
     /// Requests still to be sent; `u64::MAX` for no end.
     left: u64,
     total: u64,
@@ -57,7 +57,7 @@ impl Requests {
             response: response.clone(),
             think: think.clone(),
             start: start.0,
-            group: w.group,
+            transport: w.transport.clone(),
             left,
             total: if left == u64::MAX { 0 } else { 2 * left },
             waiting: 0,
@@ -67,9 +67,10 @@ impl Requests {
     pub(super) fn start(&mut self, core: &mut Core, id: u32) {
         for i in 0..self.pairs.len() {
             let Pair { client, server, .. } = self.pairs[i];
-            let spec = |src, dst, tag| OpenSpec { src, dst, group: self.group, app: id, tag, first: First::Nothing };
-            self.pairs[i].up = core.connect(0, spec(client, server, i as u64));
-            self.pairs[i].down = core.connect(0, spec(server, client, i as u64 | ANSWER));
+            let (there, back) = self.transport.pick_pair(client, server);
+            let spec = |src, dst, group, tag| OpenSpec { src, dst, group, app: id, tag, first: First::Nothing };
+            self.pairs[i].up = core.connect(0, spec(client, server, there, i as u64));
+            self.pairs[i].down = core.connect(0, spec(server, client, back, i as u64 | ANSWER));
             core.wake(client, client, self.start, Wake::App { app: id, tag: i as u64 });
         }
     }

@@ -1,0 +1,181 @@
+//! From the rows of a run to its summary.
+
+use crate::run_info::RunInfo;
+use crate::schema::{deadline_met, duration_ps, slowdown};
+use crate::stats::{SizeBin, jain, quantile};
+use crate::summary::{GroupSummary, NetworkSummary, Spread, Summary};
+use forebay_sim::config::SimConfig;
+use forebay_sim::observe::{FlowRow, PortRow};
+use forebay_sim::run::Report;
+use forebay_units::PortId;
+
+/// Reduces a report to its summary.
+pub fn summarise(info: &RunInfo, config: &SimConfig, report: &Report) -> Summary {
+    let long: Vec<Long> = report.flows.iter().filter_map(|f| Long::new(f, report)).collect();
+    let parts = parts(config, report);
+    let mut groups: Vec<GroupSummary> = (0..config.groups.len()).map(|g| group(g, info, config, report)).collect();
+    let meet = parts.iter().any(|of| of.iter().filter(|p| p.messages > 0).count() > 1);
+    for (g, out) in groups.iter_mut().enumerate() {
+        queries(g, out, config, report, &parts);
+        if meet {
+            let times = in_queries(g, report).filter_map(|f| duration_ps(f.start_ps, f.end_ps)).map(seconds);
+            out.part = spread(times.collect());
+        }
+        let own: Vec<&Long> = long.iter().filter(|l| l.group == g).collect();
+        out.long_flows = own.len() as u64;
+        out.long_goodput_bps = mean(own.iter().map(|l| l.bps));
+        out.fairness = fairness(&own);
+    }
+    let first = groups.first().and_then(|g| g.long_goodput_bps).filter(|bps| *bps > 0.0);
+    if groups.len() > 1 {
+        groups.iter_mut().for_each(|g| g.long_ratio = g.long_goodput_bps.zip(first).map(|(own, first)| own / first));
+    }
+    let mut network = network(info, config, report);
+    if groups.iter().filter(|g| g.long_goodput_bps.is_some()).count() > 1 {
+        network.fairness = fairness(&long.iter().collect::<Vec<_>>());
+    }
+    Summary { groups, network }
+}
+
+fn seconds(ps: u64) -> f64 {
+    ps as f64 * 1e-12
+}
+
+/// What an endless flow achieved while it was active in the measured time.
+struct Long {
+    group: usize,
+    from_ps: u64,
+    to_ps: u64,
+    bps: f64,
+}
+
+impl Long {
+    /// `None` for finite messages and for flows that were not active in the measured time.
+    fn new(f: &FlowRow, report: &Report) -> Option<Long> {
+        let from_ps = f.start_ps.max(report.measured_from.0);
+        // A flow that was stopped ended with its last acknowledgement.
+        let to_ps = f.acked_ps.min(report.end.0);
+        (f.size_bytes == 0 && from_ps < to_ps).then(|| Long {
+            group: f.group as usize,
+            from_ps,
+            to_ps,
+            bps: f.bytes_measured as f64 * 8.0 / seconds(to_ps - from_ps),
+        })
+    }
+}
+
+/// Jain's index of flows that competed: at least two, and some moment at which all were active.
+fn fairness(flows: &[&Long]) -> Option<f64> {
+    let (from, to) = (flows.iter().map(|l| l.from_ps).max()?, flows.iter().map(|l| l.to_ps).min()?);
+    if flows.len() < 2 || from >= to {
+        return None;
+    }
+    jain(&flows.iter().map(|l| l.bps).collect::<Vec<f64>>())
+}
+
+/// What a group has in a query.
+#[derive(Clone, Copy, Default)]
+struct Part {
+    messages: u32,
+    rtos_max: u32,
+}
+
+/// Per query and group.
+fn parts(config: &SimConfig, report: &Report) -> Vec<Vec<Part>> {
+    let mut parts = vec![vec![Part::default(); config.groups.len()]; report.queries.len()];
+    for f in &report.flows {
+        if let Some(p) = parts.get_mut(f.query_id as usize).and_then(|of| of.get_mut(f.group as usize)) {
+            p.messages += 1;
+            p.rtos_max = p.rtos_max.max(f.rtos);
+        }
+    }
+    parts
+}
+
+fn in_queries(group: usize, report: &Report) -> impl Iterator<Item = &FlowRow> {
+    report.flows.iter().filter(move |f| f.group as usize == group && f.query_id != u64::MAX)
+}
+
+fn group(index: usize, info: &RunInfo, config: &SimConfig, report: &Report) -> GroupSummary {
+    let mut out = GroupSummary { name: config.groups[index].name.clone(), ..GroupSummary::default() };
+    let mut fct: [Vec<f64>; 3] = Default::default();
+    let mut slowdowns = Vec::new();
+    for f in report.flows.iter().filter(|f| f.group as usize == index) {
+        out.rtos += u64::from(f.rtos);
+        out.syn_rtos += u64::from(f.syn_rtos);
+        out.segs_retx += f.segs_retx;
+        if let Some(met) = deadline_met(f, info.end_ps) {
+            out.deadlines += 1;
+            out.deadlines_missed += u64::from(!met);
+        }
+        if f.size_bytes > 0 && f.query_id == u64::MAX {
+            out.flows += 1;
+            if let Some(ps) = duration_ps(f.start_ps, f.end_ps) {
+                out.flows_completed += 1;
+                fct[SizeBin::of(f.size_bytes) as usize].push(seconds(ps));
+                slowdowns.extend(slowdown(f));
+            }
+        }
+    }
+    // Bytes acknowledged after the warm-up, as the ports count.
+    let time = report.end.saturating_sub(report.measured_from).as_secs_f64();
+    let acked = report.acked.get(index).copied().unwrap_or(0);
+    out.goodput_bps = if time > 0.0 { acked as f64 * 8.0 / time } else { 0.0 };
+    out.fct = fct.map(spread);
+    out.slowdown = spread(slowdowns);
+    out
+}
+
+/// The queries that group `index` has a part in.
+fn queries(index: usize, out: &mut GroupSummary, config: &SimConfig, report: &Report, parts: &[Vec<Part>]) {
+    let mut qct = Vec::new();
+    let mut timeouts = Vec::new();
+    for (q, of) in report.queries.iter().zip(parts) {
+        let workload = config.workloads.get(q.workload as usize);
+        let may_get = || workload.is_some_and(|w| w.transport.uses(index, &w.kind));
+        let nobody_yet = of.iter().all(|p| p.messages == 0);
+        if of[index].messages == 0 && !(nobody_yet && may_get()) {
+            continue;
+        }
+        out.queries += 1;
+        timeouts.push(f64::from(of[index].rtos_max));
+        if let Some(ps) = duration_ps(q.start_ps, q.end_ps) {
+            out.queries_completed += 1;
+            qct.push(seconds(ps));
+        }
+    }
+    out.query_timeouts = mean(timeouts.into_iter());
+    out.qct = spread(qct);
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (n, sum) = values.fold((0u64, 0.0), |(n, sum), v| (n + 1, sum + v));
+    (n > 0).then(|| sum / n as f64)
+}
+
+fn spread(mut values: Vec<f64>) -> Option<Spread> {
+    values.sort_unstable_by(f64::total_cmp);
+    Some(Spread { mean: mean(values.iter().copied())?, p50: quantile(&values, 0.5)?, p99: quantile(&values, 0.99)? })
+}
+
+fn network(info: &RunInfo, config: &SimConfig, report: &Report) -> NetworkSummary {
+    let drops = |p: &PortRow| p.dropped_overflow + p.dropped_shared + p.dropped_early;
+    let port = bottleneck(config, report).and_then(|id| report.ports.iter().find(|p| p.port == id));
+    NetworkSummary {
+        port: port.map_or_else(String::new, |p| info.port(p.port).to_owned()),
+        queue_mean: port.map(|p| p.queue_mean_pkts),
+        queue_p99: port.and_then(|p| p.queue_percentiles).map(|q| f64::from(q[2])),
+        queue_max: port.map(|p| f64::from(p.queue_max_pkts)),
+        busy: port.map(|p| p.busy),
+        drops: report.ports.iter().map(drops).sum(),
+        marks: report.ports.iter().map(|p| p.marked).sum(),
+        fairness: None,
+    }
+}
+
+fn bottleneck(config: &SimConfig, report: &Report) -> Option<PortId> {
+    let named = config.network.named_ports.iter().find(|(name, _)| name == "bottleneck").map(|(_, id)| *id);
+    let observed = config.observe.occupancy.first().copied();
+    let fullest = || report.ports.iter().max_by(|a, b| a.queue_mean_pkts.total_cmp(&b.queue_mean_pkts)).map(|p| p.port);
+    named.or(observed).or_else(fullest)
+}
