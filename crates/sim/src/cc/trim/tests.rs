@@ -18,7 +18,7 @@ fn config() -> Config {
         buffer: None,
         policy: Policy::Lower,
         guard: 3.0,
-        cut: Cut::PerAck,
+        cut: Cut::EveryAck,
         gap_in_flight: true,
         ssthresh: Ssthresh::All,
         slow_start: true,
@@ -289,7 +289,7 @@ fn cuts_above_k() {
 /// A1: ten ACKs of one round trip with 550 us, twice K.
 #[test]
 fn cut_modes() {
-    for (cut, after) in [(Cut::PerAck, 2.0), (Cut::PerRtt, 15.0), (Cut::PerAckCapped, 10.0)] {
+    for (cut, after) in [(Cut::EveryAck, 2.0), (Cut::EachRtt, 15.0), (Cut::Capped, 10.0)] {
         let mut b = Bench::idle(Config { cut, ..config() });
         (b.l.k, b.l.min_rtt) = (275e6, 1);
         b.nxt = 21;
