@@ -16,7 +16,7 @@ fn params() -> impl Strategy<Value = Params> {
             rate: Rate(rate.clamp(Rate::MIN.0, Rate::MAX.0)),
             packet,
             payload: ((packet as f64 * part) as u64).clamp(1, packet),
-            rtt: Time(rtt.min((8e21 * packet as f64 / rate as f64) as u64).max(1)),
+            rtt: Time(rtt.min((7.9e21 * packet as f64 / rate as f64) as u64).max(1)),
             buffer,
             block: block.max(1),
             rto: Time(rto),
