@@ -100,10 +100,8 @@ fn every_law_on_every_stack_and_queue() {
         for queue in forebay_queues::REGISTRY {
             let queue_text = queue.example;
             // Laws that live on marks are refused without a marking queue.
-            let usable = cc::REGISTRY
-                .iter()
-                .zip(&laws)
-                .filter(|(l, _)| queue.marking == forebay_queues::Marking::Always || !l.needs_marks);
+            let marks = queue.marking != forebay_queues::Marking::Never;
+            let usable = cc::REGISTRY.iter().zip(&laws).filter(|(l, _)| marks || !l.needs_marks);
             let usable: Vec<&str> = usable.map(|(_, name)| name.as_str()).collect();
             for recovery in ["reno", "newreno", "sack", "rack"] {
                 for ack_every in [1, 2, 5] {
@@ -116,6 +114,23 @@ fn every_law_on_every_stack_and_queue() {
                     );
                     finish(&text);
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_queue_on_every_topology() {
+    for t in topology::REGISTRY {
+        for queue in forebay_queues::REGISTRY {
+            for shared in ["", "[topology.shared-buffer]\ntotal = \"80KB\"\nalpha = 0.7\n"] {
+                let text = format!(
+                    "{}{shared}[transport]\necn = \"classic\"\nrto-min = \"5ms\"\nrto-initial = \"10ms\"\n\
+                     [[workload]]\nkind = \"poisson\"\nfrom = \"all\"\nto = \"all\"\nsizes = {{ uniform = [\"1B\", \"200KB\"] }}\n\
+                     load = 0.9\nflows = 60\n",
+                    topology_text(t.entry.name, queue.example)
+                );
+                finish(&text);
             }
         }
     }

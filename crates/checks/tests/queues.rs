@@ -61,6 +61,23 @@ fn one_class_of_strict_priority_is_drop_tail() {
 }
 
 #[test]
+fn a_comparison_that_never_takes_place_leaves_red() {
+    let red = "min = \"6pkt\", max = \"20pkt\", p-max = 0.1, weight = 0.05";
+    // In bytes, as a buffer of fewer packets than samples is refused.
+    let run = |q: &str, more: &str| {
+        let queue = format!("topology.bottleneck.queue={{ kind = \"{q}\", {red}{more} }}");
+        trajectory(&["topology.bottleneck.buffer=45KB", "transport.ecn=classic", "duration=300ms", &queue])
+    };
+    assert_eq!(run("red", ""), run("choke-multi", ", m = 1000"));
+    assert_ne!(run("red", ""), run("choke", ""));
+}
+
+#[test]
+fn without_ranks_pfabric_is_drop_tail() {
+    same("drop-tail", "pfabric");
+}
+
+#[test]
 fn without_high_packets_drop_precedence_is_drop_tail() {
     same("drop-tail", "pushout");
     same("drop-tail", "{ kind = \"protect\", high = 7 }");

@@ -35,10 +35,9 @@ impl Choke {
         Choke { law, samples, rule, mark_samples, waiting, drawn, rng }
     }
 
-    pub(crate) fn start(&mut self, rate: Rate, mut rng: Rng) {
+    pub(crate) fn start(&mut self, rate: Rate, rng: Rng) {
         // The samples have a stream of their own, so that the law's is that of `red`.
         self.rng = Rng::stream(rng.clone().next_u64(), &[1]);
-        let _ = rng.next_u64();
         self.law.start(rate, rng);
     }
 

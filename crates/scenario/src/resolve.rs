@@ -203,7 +203,10 @@ fn packet_fits(cx: &mut Cx, transports: &[Transports]) {
 /// A law that lives on marks needs a queue that sets them and a stack that asks for them.
 fn marks_exist(cx: &mut Cx, built: &Built, transports: &Transports) {
     for ((_, law, at), group) in transports.needs_marks.iter().zip(&transports.groups).filter(|(n, _)| n.0) {
-        if !built.marks() {
+        if !built.marks() && built.queue_named {
+            // Somebody chose: the documents compare DCTCP on drop-tail too.
+            cx.note(format!("`{law}` runs without marks, as no switch port sets any: it reacts to losses only"));
+        } else if !built.marks() {
             let always = |q: &&QueueEntry| q.marking == Marking::Always;
             let queue = forebay_queues::REGISTRY.iter().find(always).map_or("", |q| q.example);
             let help = format!("give a link a marking queue, such as queue = {queue}; others mark when their `k` is set");

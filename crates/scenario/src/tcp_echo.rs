@@ -15,12 +15,14 @@ pub(crate) fn tcp_echo(c: &TcpConfig, echo: &mut Map<String, Json>) {
     let rto_rule = match c.rto_rule {
         RtoRule::Rfc6298 => "rfc6298",
         RtoRule::Linux => "linux",
+        RtoRule::Fixed => "fixed",
     };
     let ecn = match c.ecn {
         Ecn::Off => "off",
         Ecn::Classic => "classic",
         Ecn::Dctcp => "dctcp",
     };
+    let echo_mode = if c.latched_echo { "latched" } else { "exact" };
     let growth = match c.growth {
         Growth::PerAck => "per-ack",
         Growth::PerSegment { limit: 1 } => "rfc5681",
@@ -32,7 +34,7 @@ pub(crate) fn tcp_echo(c: &TcpConfig, echo: &mut Map<String, Json>) {
         Idle::Restart => "rfc5681",
         Idle::Halve => "linux",
     };
-    let values: [(&str, Json); 24] = [
+    let values: [(&str, Json); 26] = [
         ("mss", c.mss.into()),
         ("header", c.header.into()),
         ("ack-size", c.ack_size.into()),
@@ -50,8 +52,10 @@ pub(crate) fn tcp_echo(c: &TcpConfig, echo: &mut Map<String, Json>) {
         ("rto-max", c.rto_max.to_string().into()),
         ("rto-initial", c.rto_initial.to_string().into()),
         ("rto-granularity", c.rto_granularity.to_string().into()),
+        ("probe-after", c.probe_after.into()),
         ("timestamps", c.timestamps.into()),
         ("ecn", ecn.into()),
+        ("echo", echo_mode.into()),
         ("growth", growth.into()),
         ("slow-start-after-idle", idle.into()),
         ("cwnd-validation", c.cwnd_validation.into()),

@@ -18,6 +18,8 @@ const SHARED: &[(&str, &str)] = &[("total", "shared-buffer"), ("alpha", "shared-
 pub(crate) struct Built {
     pub network: Network,
     pub echo: Json,
+    /// Whether some link of the file names its queue.
+    pub queue_named: bool,
 }
 
 impl Built {
@@ -48,7 +50,12 @@ pub(crate) fn topology(cx: &mut Cx, at: At, table: &Table) -> Option<Built> {
     shared_sites(cx, &values, &table);
     let mut echo: Map<String, Json> = [("kind".to_owned(), Json::from(entry.name))].into_iter().collect();
     echo.extend(params);
-    Some(Built { network, echo: Json::Object(echo) })
+    let queue_named = values.0.iter().any(|(_, v)| match v {
+        Value::Link(l) => l.queue.is_some(),
+        Value::Links(list) => list.iter().any(|l| l.link.queue.is_some()),
+        _ => false,
+    });
+    Some(Built { network, echo: Json::Object(echo), queue_named })
 }
 
 /// Reports what a builder refused, at the key it names.

@@ -223,6 +223,9 @@ fn variant(cx: &mut Cx, drafts: &[Draft], open: &Law, label: String) -> Transpor
         tcp_echo(&tcp, &mut echo);
         if let Some(list) = shims {
             echo.insert("shim".into(), shim::echo(list));
+        } else if let [brought] = tcp.shims.as_slice() {
+            // The law brings one, with its defaults.
+            echo.insert("shim".into(), brought.name().into());
         }
         echoes.push(echo);
         needs_marks.push((law.entry.needs_marks, law.entry.entry.name, law.at));

@@ -162,7 +162,11 @@ fn a_marking_law_needs_a_marking_queue() {
     let Some(law) = marking_law() else { return };
     let set = format!("transport.cc={law}");
     assert!(resolve_with(VALID, &[&set]).is_ok());
-    let errors = resolve_with(VALID, &[&set, "topology.bottleneck.queue=drop-tail"]).unwrap_err();
+    // Somebody who names drop-tail wants to see that.
+    let chosen = resolve_with(VALID, &[&set, "topology.bottleneck.queue=drop-tail"]).unwrap();
+    assert!(chosen.notes.iter().any(|n| n.contains("without marks")), "{:?}", chosen.notes);
+    let silent = VALID.replace(", queue = { kind = \"dctcp-step\", k = \"20pkt\" }", "");
+    let errors = resolve_with(&silent, &[&set]).unwrap_err();
     assert!(errors.render().contains(&format!("`{law}` needs marked packets")), "{}", errors.render());
     assert!(resolve_with(VALID, &[&set, "transport.ecn=off"]).unwrap_err().render().contains("`ecn` is \"off\""));
     // The marks of a sender's own link are marks of the switch port towards the sender: enough to run, if not to be useful.

@@ -93,7 +93,7 @@ pub enum Ecn {
     Off,
     /// RFC 3168: the echo latches until CWR; one halving per window.
     Classic,
-    /// RFC 8257: the exact sequence of marks is echoed.
+    /// RFC 8257: the exact sequence of marks is echoed (but see [`TcpConfig::latched_echo`]).
     Dctcp,
 }
 
@@ -104,6 +104,8 @@ pub enum RtoRule {
     Rfc6298,
     /// Linux: SRTT + max(minimum, 4 RTTVAR).
     Linux,
+    /// Always the minimum, without back-off (pFabric).
+    Fixed,
 }
 
 /// What an idle period does to the window.
@@ -158,7 +160,7 @@ pub struct TcpConfig {
     pub limited_transmit: bool,
     /// Proportional rate reduction (RFC 6937) during SACK and RACK recovery.
     pub prr: bool,
-    /// Duplicate ACKs that start fast retransmit.
+    /// Duplicate ACKs that start fast retransmit; 0: none do. RACK goes by time whatever this says.
     pub dup_thresh: u32,
     /// Formula of the RTO.
     pub rto_rule: RtoRule,
@@ -168,12 +170,17 @@ pub struct TcpConfig {
     pub rto_max: Time,
     /// RTO before the first sample.
     pub rto_initial: Time,
+    /// After this many consecutive timeouts the sender only asks with a header-only packet per RTO whether the peer is there, until an ACK
+    /// arrives (pFabric); 0: never.
+    pub probe_after: u32,
     /// Clock granularity G; RTOs are rounded up to a multiple of it.
     pub rto_granularity: Time,
     /// Timestamps (RFC 7323): a sample per ACK, retransmitted segments included. Without: one timed segment, Karn's rule.
     pub timestamps: bool,
     /// ECN.
     pub ecn: Ecn,
+    /// The receiver echoes a mark until CWR, whatever [`TcpConfig::ecn`] says: RFC 3168's latch under a DCTCP sender.
+    pub latched_echo: bool,
     /// Window growth per ACK.
     pub growth: Growth,
     /// What happens to the window after an idle period of at least one RTO.

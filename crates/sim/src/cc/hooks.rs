@@ -146,7 +146,7 @@ pub enum Event {
     },
     /// Fast recovery begins.
     Recovery,
-    /// The window was collapsed to the restart window after an idle RTO.
+    /// The window was collapsed to the restart window after an idle RTO, or halved at the start of a block (PRIN).
     Restart,
     /// A retransmission timeout; the window is 1 now. Next new byte and unacknowledged byte as stream offsets.
     Timeout {

@@ -7,6 +7,7 @@ mod dctcp;
 mod hooks;
 mod l2dct;
 mod newreno;
+mod pfabric;
 mod reno;
 #[cfg(test)]
 mod testing;
@@ -17,6 +18,7 @@ pub use dctcp::Dctcp;
 pub use hooks::{Ack, CongestionControl, Event, Opportunity, Path, Trigger, Window};
 pub use l2dct::L2dct;
 pub use newreno::NewReno;
+pub use pfabric::Pfabric;
 pub use trim::Trim;
 
 use crate::config::{Recovery, TcpConfig};
@@ -35,6 +37,8 @@ pub enum LawConfig {
     L2dct(l2dct::Config),
     /// TCP-TRIM.
     Trim(trim::Config),
+    /// pFabric.
+    Pfabric(pfabric::Config),
 }
 
 /// A law and its state. An enum, so that an ACK costs no indirect call.
@@ -50,6 +54,8 @@ pub enum Law {
     L2dct(Box<L2dct>),
     /// TCP-TRIM.
     Trim(Box<Trim>),
+    /// pFabric.
+    Pfabric(Pfabric),
 }
 
 /// A law in the registry.
@@ -70,7 +76,8 @@ pub struct LawEntry {
 }
 
 /// All laws, in the order `forebay list` shows them.
-pub const REGISTRY: &[LawEntry] = &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, dctcp::ENTRY, l2dct::ENTRY, trim::ENTRY];
+pub const REGISTRY: &[LawEntry] =
+    &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, dctcp::ENTRY, l2dct::ENTRY, trim::ENTRY, pfabric::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static LawEntry> {
@@ -86,6 +93,7 @@ impl LawConfig {
             LawConfig::Dctcp(c) => Law::Dctcp(Dctcp::new(c)),
             LawConfig::L2dct(c) => Law::L2dct(Box::new(L2dct::new(c))),
             LawConfig::Trim(c) => Law::Trim(Box::new(Trim::new(c))),
+            LawConfig::Pfabric(c) => Law::Pfabric(Pfabric::new(c)),
         }
     }
 
@@ -109,6 +117,7 @@ macro_rules! each {
             Law::Dctcp($law) => $call,
             Law::L2dct($law) => $call,
             Law::Trim($law) => $call,
+            Law::Pfabric($law) => $call,
         }
     };
 }

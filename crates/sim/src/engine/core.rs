@@ -7,6 +7,7 @@ use crate::config::{Network, TcpConfig};
 use crate::net::arena::Arena;
 use crate::net::packet::{Packet, SackBlocks, Wire};
 use crate::observe::{FlowRow, TcpRow};
+use crate::shim::ictcp::{self, Link};
 use crate::tcp::Address;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
@@ -134,6 +135,10 @@ pub struct Core {
     /// Payload acknowledged on connections that have ended, per transport.
     pub(super) closed_acked: Vec<u64>,
     pub(super) sampling: bool,
+    /// Some transport has receivers whose windows are controlled.
+    pub(super) steering: bool,
+    /// Controllers of receive windows by node; empty until the first connection that has one.
+    pub(super) links: Vec<Option<Box<Link>>>,
 }
 
 /// Packet counts for the conservation check.
@@ -204,6 +209,7 @@ impl Core {
             hosts[port.to as usize].input = id as u32;
         }
         let groups = tcp.len();
+        let steering = tcp.iter().any(|c| ictcp::find(&c.shims).is_some());
         let jitter = tcp.iter().map(|c| c.send_jitter.map(|t| t.0)).collect();
         Core {
             fabric,
@@ -231,6 +237,8 @@ impl Core {
             is_host: Arena::new(network.nodes.iter().map(|n| n.host).collect()),
             closed_acked: vec![0; groups],
             sampling: !tcp_series.is_empty(),
+            steering,
+            links: Vec::new(),
             tcp_series,
             network: network.clone(),
             closed: PacketBalance::default(),
@@ -314,6 +322,9 @@ impl Core {
             sample_every: every.unwrap_or(0),
             ..Stream::default()
         };
+        if self.steering {
+            self.join_link(slot, spec.src, spec.dst, spec.group);
+        }
         if self.tcp[spec.group as u32].law.wants_path() {
             self.describe_path(slot, back.hash);
         }

@@ -42,13 +42,15 @@ impl Core {
     #[inline(always)]
     pub(super) fn deliver_data(&mut self, node: u32, p: &Packet) {
         let (now, conn) = (p.arrival, p.conn);
-        let host = &mut self.hosts[node];
-        host.note(now, p);
-        let receiver = &mut self.receivers[conn];
-        if receiver.generation() != p.generation() {
+        self.hosts[node].note(now, p);
+        if self.receivers[conn].generation() != p.generation() {
             self.closed.stale += 1;
             return;
         }
+        if self.steering {
+            self.steer(node, p);
+        }
+        let (host, receiver) = (&mut self.hosts[node], &mut self.receivers[conn]);
         let mut nic = Nic { fabric: &mut self.fabric, host, now, jitter: 0 };
         receiver.on_packet(&self.tcp[u32::from(receiver.group)], now, p, &mut nic);
         let delivered = receiver.delivered >= receiver.deliver_at;
@@ -242,6 +244,9 @@ impl Core {
 
     /// The connection has ended; its slot can be used again. What is still under way for it will be recognised by its generation.
     fn close(&mut self, conn: u32) {
+        if self.steering {
+            self.leave_link(conn);
+        }
         let (sender, receiver, stream) = (&self.senders[conn], &self.receivers[conn], &mut self.streams[conn]);
         assert!(
             sender.all_acked() && receiver.delivered == sender.written,

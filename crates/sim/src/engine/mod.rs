@@ -6,6 +6,7 @@ pub mod fabric;
 pub mod hosts;
 pub mod path;
 pub mod simulation;
+mod steer;
 pub mod stream;
 pub mod wheel;
 

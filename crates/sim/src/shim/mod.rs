@@ -3,7 +3,14 @@
 //!
 //! To add one: one file here, one line in [`REGISTRY`], one variant in [`ShimConfig`].
 
+pub mod ictcp;
+pub mod tag;
+
 mod pias;
+mod prin;
+mod srpt;
+
+pub use prin::Halving;
 
 use forebay_param::{Entry, Values};
 
@@ -32,8 +39,14 @@ impl Place {
 /// A shim and its parameters, as configured.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ShimConfig {
+    /// ICTCP: the receiver divides its link among its connections.
+    Ictcp(ictcp::Config),
     /// PIAS: classes by bytes sent.
     Pias(pias::Config),
+    /// PRIN: halving at block starts, priority for block tails.
+    Prin(prin::Config),
+    /// Ranks by bytes left.
+    Srpt,
 }
 
 /// A shim in the registry.
@@ -48,9 +61,21 @@ pub struct ShimEntry {
 }
 
 /// All shims, in the order `forebay list` shows them.
-pub const REGISTRY: &[ShimEntry] = &[pias::ENTRY];
+pub const REGISTRY: &[ShimEntry] = &[ictcp::ENTRY, pias::ENTRY, prin::ENTRY, srpt::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static ShimEntry> {
     REGISTRY.iter().find(|e| e.entry.name == name)
+}
+
+impl ShimConfig {
+    /// Its name in the registry.
+    pub fn name(&self) -> &'static str {
+        match self {
+            ShimConfig::Ictcp(_) => ictcp::ENTRY.entry.name,
+            ShimConfig::Pias(_) => pias::ENTRY.entry.name,
+            ShimConfig::Prin(_) => prin::ENTRY.entry.name,
+            ShimConfig::Srpt => srpt::ENTRY.entry.name,
+        }
+    }
 }

@@ -29,7 +29,14 @@ impl Sender {
         let window_update = edge != self.edge && ack == self.una && ack > 0;
         self.edge = edge.max(self.edge);
         let acked = ack - self.una;
-        let rtt = if acked > 0 { self.advance(c, now, ack, p.ts) } else { None };
+        let rtt = if acked > 0 {
+            self.advance(c, now, ack, p.ts)
+        } else {
+            if c.probe_after > 0 {
+                self.end_probing(c, now);
+            }
+            None
+        };
         let ece = self.ecn && p.has(flag::ECE);
         let facts = Ack {
             now,
@@ -90,9 +97,9 @@ impl Sender {
         if let Some(rtt) = rtt {
             self.take_rtt(c, rtt);
         }
-        // RFC 6298 section 5 keeps the back-off until a new sample; Linux ends it with any progress. With timestamps every advance
-        // is a sample.
-        if rtt.is_some() || c.recovery == crate::config::Recovery::Rack {
+        // RFC 6298 section 5 keeps the back-off until a new sample; Linux ends it with any progress, and so do senders that count
+        // consecutive timeouts. With timestamps every advance is a sample.
+        if rtt.is_some() || c.recovery == crate::config::Recovery::Rack || c.probe_after > 0 {
             self.rtt.backoff = 0;
         }
         self.limited = self.limited.min(self.nxt - ack);

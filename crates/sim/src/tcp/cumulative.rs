@@ -70,6 +70,9 @@ impl Sender {
         }
         // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`, or duplicates of go-back-N would start it.
         if self.dupacks == c.dup_thresh && (self.recover == 0 || self.una > self.recover) {
+            if self.tag.is_some() && self.wait_for_tail(ack.now) {
+                return;
+            }
             return self.enter_fast_recovery(c, ack.now, out);
         }
         // The reaction to loss wins over one to marks on the same ACK.
@@ -79,7 +82,7 @@ impl Sender {
         }
     }
 
-    fn enter_fast_recovery(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    pub(super) fn enter_fast_recovery(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         self.ca = CaState::Recovery;
         self.stats.fast_retx += 1;
         self.law.cwnd_event(&mut self.w, Event::Recovery);

@@ -10,6 +10,7 @@ pub mod sender;
 mod acks;
 mod audit;
 mod cumulative;
+mod prin;
 mod prr;
 mod rack;
 mod reassembly;

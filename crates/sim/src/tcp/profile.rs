@@ -28,17 +28,35 @@ pub const PARAMS: &[Param] = &[
     p("recovery", Kind::Choice(&["reno", "newreno", "sack", "rack"]), "loss recovery: RFC 5681, RFC 6582, RFC 6675 or RFC 8985"),
     p("limited-transmit", Kind::Bool, "limited transmit (RFC 3042)"),
     p("prr", Kind::Bool, "proportional rate reduction in recovery (RFC 6937)"),
-    p("dup-thresh", Kind::Int(1, 1_000), "duplicate ACKs that start fast retransmit (RFC 5681 section 3.2)"),
-    p("rto-rule", Kind::Choice(&["rfc6298", "linux"]), "max(minimum, SRTT + 4 RTTVAR), or SRTT + max(minimum, 4 RTTVAR)"),
+    p(
+        "dup-thresh",
+        Kind::Int(0, 1_000),
+        "duplicate ACKs that start fast retransmit (RFC 5681 section 3.2); 0: none do (pFabric), but see `recovery = \"rack\"`",
+    ),
+    p(
+        "rto-rule",
+        Kind::Choice(&["rfc6298", "linux", "fixed"]),
+        "max(minimum, SRTT + 4 RTTVAR), SRTT + max(minimum, 4 RTTVAR), or always the minimum, without back-off",
+    ),
     p("rto-min", Kind::Time, "smallest retransmission timeout"),
     p("rto-max", Kind::Time, "largest retransmission timeout"),
     p("rto-initial", Kind::Time, "retransmission timeout before the first RTT sample"),
     p("rto-granularity", Kind::Time, "clock granularity G of RFC 6298; timeouts are rounded up to it"),
+    p(
+        "probe-after",
+        Kind::Int(0, 1_000),
+        "consecutive timeouts after which a sender only probes with header-only packets until an ACK comes (pFabric); 0: never",
+    ),
     p("timestamps", Kind::Bool, "timestamps (RFC 7323): an RTT sample on every ACK"),
     p(
         "ecn",
         Kind::Choice(&["off", "classic", "dctcp"]),
-        "ECN: none, RFC 3168, or RFC 8257's exact echo; default: as the law needs",
+        "ECN: none, RFC 3168 (with newreno on a red queue: RED-ECN TCP), or RFC 8257; default: as the law needs",
+    ),
+    p(
+        "echo",
+        Kind::Choice(&["exact", "latched"]),
+        "how receivers echo marks with ecn = \"dctcp\": each as it is (RFC 8257), or from a mark until CWR, as with ecn = \"classic\"",
     ),
     p(
         "growth",
@@ -100,18 +118,21 @@ pub fn resolve(stack: &str, entry: &LawEntry, law: LawConfig, values: &Values) -
     c.rto_rule = match values.opt_text("rto-rule").as_deref() {
         Some("rfc6298") => RtoRule::Rfc6298,
         Some("linux") => RtoRule::Linux,
+        Some("fixed") => RtoRule::Fixed,
         _ => c.rto_rule,
     };
     c.rto_min = time("rto-min", c.rto_min);
     c.rto_max = time("rto-max", c.rto_max);
     c.rto_initial = time("rto-initial", c.rto_initial);
     c.rto_granularity = time("rto-granularity", c.rto_granularity);
+    c.probe_after = int("probe-after", c.probe_after);
     c.timestamps = flag("timestamps", c.timestamps);
     c.ecn = match values.opt_text("ecn").as_deref().unwrap_or(entry.ecn) {
         "dctcp" => Ecn::Dctcp,
         "classic" => Ecn::Classic,
         _ => Ecn::Off,
     };
+    c.latched_echo = values.opt_text("echo").map_or(c.latched_echo, |e| e == "latched");
     c.growth = match values.opt_text("growth").as_deref() {
         Some("per-ack") => Growth::PerAck,
         Some("rfc5681") => Growth::PerSegment { limit: 1 },
@@ -154,9 +175,11 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
         rto_min: Time::from_ms(200),
         rto_max: Time::from_secs(60),
         rto_initial: Time::from_secs(1),
+        probe_after: 0,
         rto_granularity: Time::from_us(1),
         timestamps: true,
         ecn: Ecn::Off,
+        latched_echo: false,
         growth: Growth::PerAck,
         idle: Idle::Keep,
         cwnd_validation: false,

@@ -68,7 +68,7 @@ impl Rack {
 
     /// How long to wait for reordered segments (section 6.2 step 4).
     pub fn reordering_window(&self, srtt: u64, min_rtt: u64, recovering: bool, sacked_segs: u32, c: &TcpConfig) -> u64 {
-        if !self.reordering_seen && (recovering || sacked_segs >= c.dup_thresh) {
+        if !self.reordering_seen && (recovering || (c.dup_thresh > 0 && sacked_segs >= c.dup_thresh)) {
             return 0;
         }
         if min_rtt == u64::MAX { srtt } else { ((1 + self.extra) * (min_rtt / 4)).min(srtt) }
@@ -149,6 +149,9 @@ impl Sender {
         // Our choice: where the law has a say about new data, the probe is a retransmission, about which it has none.
         let fresh = len > 0 && self.nxt + len <= self.edge && !self.gated;
         if fresh {
+            if self.tag.is_some() {
+                self.begin_block(c);
+            }
             let offset = self.nxt;
             self.nxt += len;
             self.send_segment(c, now, offset, len, out);

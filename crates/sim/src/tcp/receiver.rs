@@ -5,6 +5,8 @@ use super::reassembly::Reassembly;
 use super::seq::{Address, RETIRED};
 use crate::config::{Ecn, Recovery, TcpConfig};
 use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
+use crate::shim::ictcp::{self, Share};
+use crate::shim::tag::urgent_acks;
 
 /// State of the echo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +36,8 @@ pub struct Receiver {
     shift: u8,
     echo: Echo,
     sack: bool,
+    /// SACK, or a window that is controlled: ACKs may be more than a copy of the template.
+    elaborate: bool,
     established: bool,
     /// Segments received and not yet acknowledged.
     pending: u32,
@@ -55,6 +59,8 @@ pub struct Receiver {
     pub packets: u64,
     /// Packets it sent.
     pub sent: u64,
+    /// Its share of the host's link, if that is controlled.
+    pub share: Option<Box<Share>>,
 }
 
 /// Window-scale shift for a receive window: the smallest with which it fits 16 bits (RFC 7323 section 2.2, at most 14).
@@ -68,14 +74,18 @@ impl Receiver {
         let echo = match c.ecn {
             Ecn::Off => Echo::Off,
             Ecn::Classic => Echo::Classic { latched: false },
+            Ecn::Dctcp if c.latched_echo => Echo::Classic { latched: false },
             Ecn::Dctcp => Echo::Dctcp { ce: false },
         };
+        let sack = matches!(c.recovery, Recovery::Sack | Recovery::Rack);
+        let share = ictcp::find(&c.shims).map(|s| Box::new(Share::new(s, c.mss, c.rcv_wnd)));
         let template = Packet {
             conn: addr.conn,
             dst: addr.dst,
             hash: addr.hash,
             wire: c.ack_size as u16,
             win: (c.rcv_wnd >> window_shift(c.rcv_wnd)).min(65_535) as u16,
+            flags: flag::ACK | if urgent_acks(&c.shims) { flag::URGENT } else { 0 },
             meta: addr.generation << 2,
             ..Packet::default()
         };
@@ -89,7 +99,8 @@ impl Receiver {
             window: c.rcv_wnd,
             shift: window_shift(c.rcv_wnd),
             echo,
-            sack: matches!(c.recovery, Recovery::Sack | Recovery::Rack),
+            sack,
+            elaborate: sack || share.is_some(),
             established: !c.handshake,
             pending: 0,
             quick: c.quick_acks,
@@ -102,6 +113,7 @@ impl Receiver {
             group: 0,
             packets: 0,
             sent: 0,
+            share,
         }
     }
 
@@ -132,7 +144,7 @@ impl Receiver {
         self.established = true;
         let fin = p.has(flag::FIN);
         if p.len == 0 && !fin {
-            return;
+            return self.on_empty(p, out);
         }
         let offset = self.addr.offset(p.seq, self.rcv_nxt);
         let ce = p.ecn() == ecn::CE;
@@ -172,10 +184,20 @@ impl Receiver {
         }
     }
 
+    /// A packet without sequence space: the ACK of a handshake, which asks for nothing, or a probe, which asks for an ACK.
+    #[cold]
+    #[inline(never)]
+    fn on_empty(&mut self, p: &Packet, out: &mut impl Wire) {
+        if p.has(flag::PROBE) {
+            self.ts_recent = p.ts;
+            self.acknowledge(out);
+        }
+    }
+
     /// Answers a SYN, also a repeated one whose answer was lost.
     fn on_syn(&mut self, p: &Packet, out: &mut impl Wire) {
         let mut answer = Packet { seq: self.addr.wire(self.rcv_nxt), ts: p.ts, ..self.template };
-        answer.flags = flag::SYN | flag::ACK;
+        answer.flags |= flag::SYN;
         // RFC 3168 section 6.1.1: SYN with ECE and CWR asks, SYN-ACK with ECE alone agrees.
         if p.has(flag::ECE | flag::CWR) && self.echo != Echo::Off {
             answer.flags |= flag::ECE;
@@ -183,7 +205,8 @@ impl Receiver {
             self.echo = Echo::Off;
         }
         // RFC 7323 section 2.2: the window of a SYN is never scaled; the shift travels in an option (here: in `len`).
-        answer.win = self.window.min(65_535) as u16;
+        let window = self.share.as_mut().map_or(self.window, |s| s.advertise(0, false));
+        answer.win = window.min(65_535) as u16;
         answer.len = u16::from(self.shift);
         self.sent += 1;
         out.emit(answer, None);
@@ -250,15 +273,15 @@ impl Receiver {
             Echo::Classic { latched } => latched,
             Echo::Dctcp { ce } => ce,
         };
-        let flags = flag::ACK | if echo { flag::ECE } else { 0 } | if self.finished() { flag::FIN } else { 0 };
+        let flags = self.template.flags | if echo { flag::ECE } else { 0 } | if self.finished() { flag::FIN } else { 0 };
         let (seq, ts) = (self.addr.wire(self.rcv_nxt), self.ts_recent);
         self.pending = 0;
         self.deadline = u64::MAX;
-        self.last_ack = self.rcv_nxt;
         self.sent += 1;
-        if self.sack && (!self.ooo.is_empty() || self.dsack.is_some()) {
-            self.emit_blocks(Packet { seq, ts, flags, ..self.template }, out);
+        if self.elaborate && (!self.ooo.is_empty() || self.dsack.is_some() || self.share.is_some()) {
+            self.emit_elaborate(Packet { seq, ts, flags, ..self.template }, out);
         } else {
+            self.last_ack = self.rcv_nxt;
             out.emit_from(&self.template, |p| {
                 p.seq = seq;
                 p.ts = ts;
@@ -275,7 +298,16 @@ impl Receiver {
 
     #[cold]
     #[inline(never)]
-    fn emit_blocks(&mut self, mut ack: Packet, out: &mut impl Wire) {
+    fn emit_elaborate(&mut self, mut ack: Packet, out: &mut impl Wire) {
+        let repeated = self.last_ack == self.rcv_nxt;
+        self.last_ack = self.rcv_nxt;
+        if let Some(share) = &mut self.share {
+            // Rounded up, or the smallest windows would lose a segment.
+            ack.win = share.advertise(self.rcv_nxt, repeated).div_ceil(1 << self.shift).min(65_535) as u16;
+        }
+        if !self.sack || (self.ooo.is_empty() && self.dsack.is_none()) {
+            return out.emit(ack, None);
+        }
         let blocks = self.sack_blocks();
         ack.flags |= flag::EXT;
         // Two bytes of padding, two of option header, eight per block.

@@ -20,7 +20,8 @@ pub struct Rtt {
 impl Rtt {
     /// Before any sample.
     pub fn new(c: &TcpConfig) -> Rtt {
-        Rtt { srtt: 0, rttvar: 0, min: u64::MAX, base_rto: c.rto_initial.0.max(c.rto_min.0).min(c.rto_max.0), backoff: 0 }
+        let initial = if c.rto_rule == RtoRule::Fixed { c.rto_min } else { c.rto_initial.max(c.rto_min) };
+        Rtt { srtt: 0, rttvar: 0, min: u64::MAX, base_rto: initial.0.min(c.rto_max.0), backoff: 0 }
     }
 
     /// Takes a sample (RFC 6298 section 2).
@@ -41,6 +42,7 @@ impl Rtt {
         let rto = match c.rto_rule {
             RtoRule::Rfc6298 => self.srtt + spread,
             RtoRule::Linux => self.srtt + spread.max(c.rto_min.0),
+            RtoRule::Fixed => return,
         };
         self.base_rto = if rto <= c.rto_min.0 { c.rto_min.0 } else { rto.next_multiple_of(g.max(1)).min(c.rto_max.0) };
     }
@@ -48,7 +50,7 @@ impl Rtt {
     /// The timeout in force, back-off included.
     #[inline]
     pub fn rto(&self, c: &TcpConfig) -> u64 {
-        if self.backoff == 0 {
+        if self.backoff == 0 || c.rto_rule == RtoRule::Fixed {
             return self.base_rto;
         }
         self.base_rto.saturating_mul(1 << self.backoff.min(32)).min(c.rto_max.0)
@@ -80,6 +82,17 @@ mod tests {
         assert_eq!(r.rto(&c), 8 * r.base_rto);
         r.backoff = 60;
         assert_eq!(r.rto(&c), c.rto_max.0.min(r.base_rto << 32));
+    }
+
+    #[test]
+    fn fixed_is_the_minimum_for_ever() {
+        let mut c = config("ns2", "newreno");
+        (c.rto_rule, c.rto_min) = (RtoRule::Fixed, Time::from_us(45));
+        let mut r = Rtt::new(&c);
+        assert_eq!(r.rto(&c), c.rto_min.0);
+        r.sample(&c, Time::from_ms(3).0);
+        r.backoff = 7;
+        assert_eq!((r.rto(&c), r.srtt), (c.rto_min.0, Time::from_ms(3).0));
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Sender {
                 self.timer = Timer::Reorder;
                 self.deadline = now + timeout;
             }
-        } else {
+        } else if c.dup_thresh > 0 {
             s.board.mark_by_count(c.dup_thresh, c.mss);
             // RFC 6675 section 5, (4): enough duplicate ACKs do it too, when SACK blocks were lost or are not there.
             if self.ca < CaState::Recovery

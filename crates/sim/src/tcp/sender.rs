@@ -10,6 +10,8 @@ use super::seq::{Address, RETIRED};
 use crate::cc::{CongestionControl, Event, Law, Window};
 use crate::config::{Ecn, Recovery, TcpConfig};
 use crate::net::packet::{Packet, Wire, ecn, flag};
+use crate::shim::ictcp;
+use crate::shim::tag::Tagger;
 
 /// Where a connection is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,7 +122,7 @@ pub struct SackState {
 #[derive(Debug, Clone)]
 pub struct Sender {
     pub(super) addr: Address,
-    /// A full new segment, but for sequence number and timestamp.
+    /// A full new segment, but for sequence number and timestamp. `win` is the class of packets without data.
     pub(super) template: Packet,
     /// Whether new full segments are nothing but copies of the template: no scoreboard, no timed segment, ECN as configured.
     pub(super) plain: bool,
@@ -188,11 +190,13 @@ pub struct Sender {
     /// Packets taken from the network. Counted by the engine.
     pub received: u64,
     pub(super) sack: Option<Box<SackState>>,
+    /// Tags the packets of transports with such a shim.
+    pub(super) tag: Option<Box<Tagger>>,
     /// Time of the alarm that the engine holds for the law, ps; `u64::MAX` for none.
     pub(super) alarm: u64,
 }
 
-/// A full segment of new data from `addr`, without sequence number and timestamp.
+/// A full segment of new data from `addr`, without sequence number, timestamp and tag.
 fn full_segment(c: &TcpConfig, addr: Address) -> Packet {
     Packet {
         conn: addr.conn,
@@ -215,10 +219,13 @@ impl Sender {
             *state = SackState { board, ..SackState::default() };
             state
         });
+        let tag = Tagger::new(&c.shims, c.ack_every > 1);
+        let mut template = full_segment(c, addr);
+        template.win = tag.as_ref().map_or(0, |t| t.control());
         Sender {
             addr,
-            template: full_segment(c, addr),
-            plain: sack.is_none() && c.timestamps && !c.law.gates(),
+            template,
+            plain: sack.is_none() && c.timestamps && tag.is_none() && !c.law.gates(),
             gated: c.law.gates(),
             group: 0,
             phase: Phase::Closed,
@@ -238,7 +245,7 @@ impl Sender {
             nxt: 0,
             high: 0,
             written: 0,
-            edge: c.rcv_wnd,
+            edge: ictcp::find(&c.shims).map_or(c.rcv_wnd, |s| s.first_window(c.mss, c.rcv_wnd)),
             w: Window { cwnd: f64::from(c.init_cwnd), ssthresh: f64::INFINITY, flight: 0.0 },
             recover: 0,
             cwr_end: 0,
@@ -257,6 +264,7 @@ impl Sender {
             packets: 0,
             received: 0,
             sack,
+            tag,
             alarm: u64::MAX,
         }
     }
@@ -305,6 +313,9 @@ impl Sender {
     pub fn write(&mut self, c: &TcpConfig, now: u64, bytes: u64, deadline: u64, last: bool, out: &mut impl Wire) {
         let begin = self.written;
         self.written += bytes;
+        if let Some(t) = &mut self.tag {
+            t.write(begin, self.written, self.una);
+        }
         self.law.cwnd_event(&mut self.w, Event::Write { begin, end: self.written, deadline });
         self.fin |= last && c.fin;
         if self.phase == Phase::Established {
@@ -315,6 +326,9 @@ impl Sender {
     /// The application of an endless flow stops: the stream ends with what has been sent.
     pub fn stop(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         self.written = self.high.max(self.una);
+        if let Some(t) = &mut self.tag {
+            t.stop(self.written);
+        }
         self.fin |= c.fin;
         self.transmit(c, now, out);
     }
@@ -350,6 +364,8 @@ impl Sender {
             dst: self.addr.dst,
             hash: self.addr.hash,
             wire: c.ack_size as u16,
+            // Class of service; not a window.
+            win: self.template.win,
             meta: self.addr.generation << 2,
             ..Packet::default()
         }

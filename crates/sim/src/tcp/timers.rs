@@ -3,7 +3,7 @@
 use super::sender::{CaState, Phase, Sender, Timer};
 use crate::cc::{CongestionControl, Event, Trigger};
 use crate::config::{Recovery, RtoRule, TcpConfig};
-use crate::net::packet::Wire;
+use crate::net::packet::{Wire, flag};
 
 /// `bytes` as a window in segments that does not come out a byte short when it is multiplied by `mss` again.
 pub(super) fn segments(bytes: u64, mss: u32) -> f64 {
@@ -32,7 +32,8 @@ impl Sender {
             }
             (Phase::Established, Timer::Rto) => self.on_rto(c, now, out),
             (Phase::Established, Timer::Probe) => self.on_probe_timer(c, now, out),
-            (Phase::Established, Timer::Reorder) => self.on_reorder_timer(c, now, out),
+            (Phase::Established, Timer::Reorder) if self.sack.is_some() => self.on_reorder_timer(c, now, out),
+            (Phase::Established, Timer::Reorder) => self.on_tail_wait(c, now, out),
             _ => {
                 self.timer = Timer::Idle;
                 self.deadline = u64::MAX;
@@ -42,6 +43,9 @@ impl Sender {
 
     /// Retransmission timeout (RFC 5681 section 3.1, RFC 6298 sections 5.4 to 5.6).
     fn on_rto(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        if c.probe_after > 0 && self.rtt.backoff + 1 >= c.probe_after {
+            return self.probe_peer(c, now, out);
+        }
         self.stats.rtos += 1;
         let (_, first_window, end) = self.message;
         if self.una < first_window {
@@ -95,6 +99,36 @@ impl Sender {
         // The timer was started by the retransmission, with the doubled timeout; the receive window cannot hold the first segment back.
         if self.timer == Timer::Idle {
             self.arm_rto(c, now);
+        }
+    }
+
+    /// The last of `probe_after` consecutive timeouts, and all after it: asks with a header-only packet (Alizadeh et al., SIGCOMM 2013,
+    /// section 4.3). Counts as a timeout once.
+    #[cold]
+    fn probe_peer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        self.stats.rtos += u32::from(self.rtt.backoff + 1 == c.probe_after);
+        self.rtt.backoff += 1;
+        let mut probe = self.packet(c, now);
+        probe.seq = self.addr.wire(self.una);
+        probe.flags = flag::PROBE;
+        self.packets += 1;
+        out.emit(probe, None);
+        self.arm_rto(c, now);
+    }
+
+    /// An ACK has come that acknowledges nothing new: if the sender was probing, it starts again with a window of one segment.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn end_probing(&mut self, c: &TcpConfig, now: u64) {
+        if self.rtt.backoff < c.probe_after {
+            return;
+        }
+        self.rtt.backoff = 0;
+        self.w.cwnd = 1.0;
+        self.arm_rto(c, now);
+        match &mut self.sack {
+            None => self.nxt = self.una,
+            Some(s) => s.board.mark_after_timeout(|_, _| true),
         }
     }
 

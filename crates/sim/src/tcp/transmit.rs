@@ -5,6 +5,7 @@ use super::sender::{CaState, Phase, Sender, Timer};
 use crate::cc::{CongestionControl, Event, Opportunity};
 use crate::config::{Ecn, Idle, Recovery, TcpConfig};
 use crate::net::packet::{Wire, ecn, flag};
+use crate::shim::tag::Segment;
 
 impl Sender {
     /// Sends as much as congestion window, receive window and data allow.
@@ -95,7 +96,7 @@ impl Sender {
     }
 
     /// True if something was sent.
-    fn send_new(&mut self, c: &TcpConfig, now: u64, window: u64, end: u64, out: &mut impl Wire) -> bool {
+    fn send_new(&mut self, c: &TcpConfig, now: u64, mut window: u64, end: u64, out: &mut impl Wire) -> bool {
         let first = self.nxt;
         // RFC 3042: the first two duplicate ACKs let one new segment out each, beyond the window. With SACK they do so by making the
         // pipe smaller (RFC 6675 section 5, step 3).
@@ -121,6 +122,11 @@ impl Sender {
                 if self.flight() > 0 || len == 0 {
                     break;
                 }
+            }
+            if self.tag.is_some() && self.begin_block(c) {
+                // PRIN has halved the window: look again.
+                window = self.window_bytes(c);
+                continue;
             }
             if disorder && self.flight() + room > window {
                 self.limited += len;
@@ -236,7 +242,10 @@ impl Sender {
     /// Sequence space of the segment that starts at `offset`: a full payload, or what is left, with the FIN on the last byte's segment.
     #[inline]
     pub(super) fn segment_len(&self, c: &TcpConfig, offset: u64) -> u64 {
-        let data = self.written.saturating_sub(offset).min(u64::from(c.mss));
+        let mut data = self.written.saturating_sub(offset).min(u64::from(c.mss));
+        if let Some(t) = &self.tag {
+            data = data.min(t.cut(offset, u64::from(c.mss)));
+        }
         data + u64::from(self.fin && offset + data == self.written)
     }
 
@@ -256,6 +265,9 @@ impl Sender {
         let data = len - u64::from(fin);
         let mut p = self.packet(c, now);
         p.seq = self.addr.wire(offset);
+        if let Some(t) = &mut self.tag {
+            p.win = t.data(&Segment { offset, una: self.una, high: self.high, mss: u64::from(c.mss), again });
+        }
         p.len = data as u16;
         p.wire = if data == 0 { c.ack_size as u16 } else { (data as u32 + c.header) as u16 };
         p.flags = if fin { flag::FIN } else { 0 } | if again { flag::RETX } else { 0 };

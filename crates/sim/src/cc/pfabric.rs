@@ -1,0 +1,97 @@
+//! pFabric's minimal rate control (Alizadeh et al., SIGCOMM 2013, section 4.3; `proboscis.md` 6): start with a window of one
+//! bandwidth-delay product, grow by a segment per ACK, and let nothing but timeouts interfere. Priorities at the ports do the rest.
+
+use super::{Ack, CongestionControl, LawConfig, LawEntry, Trigger, Window};
+use crate::config::{Idle, Recovery, RtoRule, TcpConfig};
+use crate::shim::ShimConfig;
+use forebay_param::{Entry, Kind, Param};
+
+/// Parameters, from the registry entry.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Config {
+    remember: bool,
+}
+
+/// State of one connection: nothing beyond the window.
+#[derive(Debug, Clone, Copy)]
+pub struct Pfabric {
+    remember: bool,
+}
+
+impl Pfabric {
+    pub(super) fn new(c: &Config) -> Pfabric {
+        Pfabric { remember: c.remember }
+    }
+}
+
+impl CongestionControl for Pfabric {
+    #[inline]
+    fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
+        if self.remember { w.reno(ack.grow) } else { w.cwnd += ack.grow }
+    }
+
+    fn ssthresh(&mut self, w: &Window, _trigger: Trigger) -> f64 {
+        (w.cwnd / 2.0).max(2.0)
+    }
+}
+
+/// What the law asks of the stack: SACK, but no fast retransmission; a fixed timeout; probes after five; ranks on the packets.
+fn adjust(c: &mut TcpConfig) {
+    c.recovery = Recovery::Sack;
+    c.limited_transmit = false;
+    c.prr = false;
+    c.dup_thresh = 0;
+    c.rto_rule = RtoRule::Fixed;
+    c.probe_after = 5;
+    c.idle = Idle::Keep;
+    // `proboscis.md` 6, variant pfabric-text.
+    c.init_cwnd = 10;
+    c.shims = vec![ShimConfig::Srpt];
+}
+
+pub(super) const ENTRY: LawEntry = LawEntry {
+    entry: Entry {
+        name: "pfabric",
+        summary: "pFabric's rate control: slow start from a large first window, reacting to timeouts only; for pfabric queues",
+        params: &[Param {
+            key: "after-timeout",
+            kind: Kind::Choice(&["slow-start", "threshold"]),
+            default: Some("slow-start"),
+            doc: "growth once a timeout has set the window to 1: slow start throughout, or only up to half the window there was",
+        }],
+    },
+    needs_marks: false,
+    ecn: "off",
+    recovery: Some(Recovery::Sack),
+    adjust: Some(adjust),
+    build: |v| LawConfig::Pfabric(Config { remember: v.text("after-timeout") == "threshold" }),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grows_by_a_segment_per_ack_above_any_threshold() {
+        let ack = Ack {
+            now: 0,
+            snd_una: 0,
+            snd_nxt: 0,
+            acked: 1_460,
+            delivered: 1_460,
+            ece: false,
+            grow: 1.0,
+            rtt: None,
+            srtt: 0,
+            min_rtt: 0,
+            mss: 1_460,
+        };
+        for (remember, expected) in [(false, 11.0), (true, 10.1)] {
+            let mut law = Pfabric::new(&Config { remember });
+            let mut w = Window { cwnd: 10.0, ssthresh: 5.0, flight: 10.0 };
+            law.cong_avoid(&mut w, &ack);
+            assert_eq!(w.cwnd, expected);
+            assert_eq!(law.ssthresh(&w, Trigger::Timeout), expected / 2.0);
+        }
+    }
+}

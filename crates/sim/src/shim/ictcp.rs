@@ -1,0 +1,419 @@
+//! ICTCP (Wu, Feng, Guo and Zhang, CoNEXT 2010): the receiving host hands out receive windows, so that its connections together do not
+//! overrun its link. Senders know nothing of it.
+//!
+//! A host's slot has two halves, each a mean RTT of its connections: in the first it measures what comes in, in the second the rest of
+//! the link is a quota for windows to grow by. Each connection looks at itself every two of its RTTs.
+
+use super::{Place, ShimConfig, ShimEntry};
+use forebay_param::{Entry, Kind, Param};
+use forebay_units::Rate;
+
+/// Parameters, from the registry entry.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Config {
+    /// Share of the link that is handed out.
+    pub alpha: f64,
+    /// Largest share of unused window with which a window grows.
+    pub gamma1: f64,
+    /// Smallest share of unused window with which a window shrinks.
+    pub gamma2: f64,
+    /// Weight of the past in the measured throughput.
+    pub beta: f64,
+    /// Free share of the link below which large windows give way to small ones.
+    pub scarce: f64,
+    /// Smallest window, segments.
+    pub min_window: u32,
+}
+
+impl Config {
+    /// Receive window of a new connection, bytes: the smallest. `most` is what the stack would advertise.
+    pub fn first_window(&self, mss: u32, most: u64) -> u64 {
+        (u64::from(self.min_window) * u64::from(mss)).min(most)
+    }
+}
+
+/// What a host knows about its link.
+#[derive(Debug, Clone)]
+pub struct Link {
+    c: Config,
+    /// Bytes per second.
+    rate: f64,
+    /// Length of half a slot, ps.
+    half: u64,
+    start: u64,
+    second: bool,
+    bytes: u64,
+    /// Bytes per second that nobody used in the last first half, within `alpha` of the link.
+    free: f64,
+    /// What is left of that for windows to grow by.
+    quota: f64,
+    /// Sums over the data that came in during this slot: bytes times RTT, bytes.
+    weighted: u128,
+    weight: u64,
+    /// Sum and number of the windows of its connections.
+    windows: u64,
+    count: u64,
+}
+
+impl Link {
+    /// An idle link of `rate`; `rtt` (ps) is what the first slot goes by.
+    pub fn new(c: &Config, rate: Rate, rtt: u64) -> Link {
+        Link {
+            c: *c,
+            rate: rate.0 as f64 / 8.0,
+            half: rtt.max(1),
+            start: 0,
+            second: false,
+            bytes: 0,
+            free: 0.0,
+            quota: 0.0,
+            weighted: 0,
+            weight: 0,
+            windows: 0,
+            count: 0,
+        }
+    }
+
+    /// A packet of `wire` bytes came in, of whatever connection.
+    pub fn arrive(&mut self, now: u64, wire: u64) {
+        if now - self.start >= self.half {
+            self.turn(now);
+        }
+        self.bytes += wire;
+    }
+
+    /// Our choice: halves end with the first packet after their time. Without packets there are no ACKs that could carry a window.
+    fn turn(&mut self, now: u64) {
+        if self.second {
+            // Mean RTT, weighted with traffic.
+            if let Some(mean) = self.weighted.checked_div(u128::from(self.weight)) {
+                self.half = (mean as u64).max(1);
+            }
+            (self.weighted, self.weight) = (0, 0);
+        } else {
+            let used = self.bytes as f64 / ((now - self.start) as f64 * 1e-12);
+            self.free = (self.c.alpha * self.rate - used).max(0.0);
+            self.quota = self.free;
+        }
+        self.second = !self.second;
+        self.start = now;
+        self.bytes = 0;
+    }
+
+    /// A connection with this window is there.
+    pub fn join(&mut self, window: u64) {
+        self.windows += window;
+        self.count += 1;
+    }
+
+    /// It is gone.
+    pub fn leave(&mut self, window: u64) {
+        self.windows -= window;
+        self.count -= 1;
+    }
+
+    fn scarce(&self) -> bool {
+        self.free < self.c.scarce * self.rate
+    }
+}
+
+/// One connection's share of the link.
+#[derive(Debug, Clone)]
+pub struct Share {
+    c: Config,
+    mss: u64,
+    most: u64,
+    /// Latency of an ACK on the empty path, ps.
+    back: u64,
+    srtt: u64,
+    /// Receive window, bytes.
+    pub window: u64,
+    /// Right edge of what was advertised.
+    edge: u64,
+    slow_start: bool,
+    /// Measured throughput, bytes per second.
+    throughput: f64,
+    /// Bytes since `since`.
+    bytes: u64,
+    since: u64,
+    last: u64,
+    /// Looks in a row at which the window was mostly unused.
+    unused: u32,
+}
+
+/// Looks at a mostly unused window before it shrinks.
+const ROUNDS: u32 = 3;
+/// A connection that was idle for this many RTTs starts slowly again; our choice, the publication says "long".
+const LONG_IDLE: u64 = 100;
+
+impl Share {
+    /// A new connection's share, the smallest; `most` is the receive window the stack would have (bytes).
+    pub fn new(c: &Config, mss: u32, most: u64) -> Share {
+        Share {
+            c: *c,
+            mss: u64::from(mss),
+            most,
+            back: 0,
+            srtt: 0,
+            window: c.first_window(mss, most),
+            edge: c.first_window(mss, most),
+            slow_start: true,
+            throughput: 0.0,
+            bytes: 0,
+            since: u64::MAX,
+            last: 0,
+            unused: 0,
+        }
+    }
+
+    /// The way back takes `latency` ps.
+    pub fn set_back(&mut self, latency: u64) {
+        self.back = latency;
+    }
+
+    /// What an ACK for everything before `next` advertises, bytes. The right edge never moves back, and not at all on a repeated ACK,
+    /// which would not count as a duplicate with another window (RFC 5681 section 2).
+    pub fn advertise(&mut self, next: u64, repeated: bool) -> u64 {
+        if !repeated {
+            self.edge = self.edge.max(next + self.window);
+        }
+        self.edge.saturating_sub(next)
+    }
+
+    /// Data of `len` bytes that took `forward` ps came in at `now`.
+    pub fn on_data(&mut self, link: &mut Link, now: u64, len: u64, forward: u64) {
+        // The simulator's clocks agree, so that the way forward can be read off the timestamp; a real receiver has its own echoed.
+        let rtt = forward + self.back;
+        self.srtt = if self.srtt == 0 { rtt.max(1) } else { self.srtt - self.srtt / 8 + rtt / 8 };
+        link.weighted += u128::from(len) * u128::from(self.srtt);
+        link.weight += len;
+        let idle = now - self.last > LONG_IDLE * self.srtt;
+        self.last = now;
+        if self.since == u64::MAX || idle {
+            // The pause says nothing about throughput.
+            (self.since, self.bytes, self.unused) = (now, 0, 0);
+            self.slow_start = true;
+            return;
+        }
+        self.bytes += len;
+        if now - self.since >= 2 * self.srtt {
+            self.look(link, now);
+        }
+    }
+
+    fn look(&mut self, link: &mut Link, now: u64) {
+        let sample = self.bytes as f64 / ((now - self.since) as f64 * 1e-12);
+        let measured = sample.max(self.c.beta * self.throughput + (1.0 - self.c.beta) * sample);
+        let per_second = 1e12 / self.srtt as f64;
+        let expected = measured.max(self.window as f64 * per_second);
+        let unused = (expected - measured) / expected;
+        let grow = unused <= self.c.gamma1 || unused <= self.mss as f64 / self.window as f64;
+        let before = self.window;
+        if link.scarce() && self.window * link.count > link.windows {
+            // Fairness: windows above the average give way.
+            self.shrink();
+        } else if grow {
+            if !link.second {
+                // Windows grow in second halves only; look again then.
+                return;
+            }
+            self.unused = 0;
+            self.grow(link, per_second);
+        } else {
+            self.slow_start = false;
+            self.unused = if unused >= self.c.gamma2 { self.unused + 1 } else { 0 };
+            if self.unused >= ROUNDS {
+                self.unused = 0;
+                self.shrink();
+            }
+        }
+        self.throughput = measured;
+        (self.since, self.bytes) = (now, 0);
+        link.windows = link.windows + self.window - before;
+    }
+
+    /// Doubles in slow start, else by a segment, if the quota allows.
+    fn grow(&mut self, link: &mut Link, per_second: f64) {
+        for step in [self.window, self.mss] {
+            if step == self.window && !self.slow_start {
+                continue;
+            }
+            let step = step.min(self.most - self.window);
+            let cost = step as f64 * per_second;
+            if cost <= link.quota {
+                link.quota -= cost;
+                self.window += step;
+                return;
+            }
+            // Not enough for doubling: from here on by a segment.
+            self.slow_start = false;
+        }
+    }
+
+    fn shrink(&mut self) {
+        self.slow_start = false;
+        let floor = u64::from(self.c.min_window) * self.mss;
+        self.window = self.window.saturating_sub(self.mss).max(floor.min(self.window));
+    }
+}
+
+/// The ICTCP among `shims`.
+pub fn find(shims: &[ShimConfig]) -> Option<&Config> {
+    shims.iter().find_map(|s| if let ShimConfig::Ictcp(c) = s { Some(c) } else { None })
+}
+
+pub(super) const ENTRY: ShimEntry = ShimEntry {
+    entry: Entry {
+        name: "ictcp",
+        summary: "the receiving host divides its link among its connections by their receive windows (ICTCP)",
+        params: &[
+            Param {
+                key: "alpha",
+                kind: Kind::Float(0.01, 1.0),
+                default: Some("0.9"),
+                doc: "share of the link that is handed out",
+            },
+            Param {
+                key: "gamma1",
+                kind: Kind::Float(0.0, 1.0),
+                default: Some("0.1"),
+                doc: "a window grows if at most this share of it is unused: (expected - measured) / expected throughput",
+            },
+            Param {
+                key: "gamma2",
+                kind: Kind::Float(0.0, 1.0),
+                default: Some("0.5"),
+                doc: "a window shrinks by a segment if at least this share of it is unused three times in a row",
+            },
+            Param {
+                key: "beta",
+                kind: Kind::Float(0.0, 1.0),
+                default: Some("0.75"),
+                doc: "weight of the past in measured throughput",
+            },
+            Param {
+                key: "scarce",
+                kind: Kind::Float(0.0, 1.0),
+                default: Some("0.2"),
+                doc: "with less than this share of the link to hand out, windows above the average shrink by a segment",
+            },
+            Param {
+                key: "min-window",
+                kind: Kind::Int(1, 1_000),
+                default: Some("2"),
+                doc: "smallest and first window, segments",
+            },
+        ],
+    },
+    place: Place::Window,
+    build: |v| {
+        Ok(ShimConfig::Ictcp(Config {
+            alpha: v.float("alpha"),
+            gamma1: v.float("gamma1"),
+            gamma2: v.float("gamma2"),
+            beta: v.float("beta"),
+            scarce: v.float("scarce"),
+            min_window: v.int("min-window") as u32,
+        }))
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const C: Config = Config { alpha: 0.9, gamma1: 0.1, gamma2: 0.5, beta: 0.75, scarce: 0.2, min_window: 2 };
+    const US: u64 = 1_000_000;
+
+    fn link() -> Link {
+        // 1 Gbit/s is 125 bytes per us.
+        Link::new(&C, Rate(1_000_000_000), 100 * US)
+    }
+
+    /// A connection that sends a full window every RTT of 100 us; returns its windows, RTT by RTT.
+    fn windows(l: &mut Link, s: &mut Share, rtts: u64, used: f64) -> Vec<u64> {
+        let mut list = Vec::new();
+        for i in 1..=rtts {
+            let now = i * 100 * US;
+            let len = (s.window as f64 * used) as u64;
+            l.arrive(now, len);
+            s.on_data(l, now, len, 100 * US);
+            list.push(s.window);
+        }
+        list
+    }
+
+    #[test]
+    fn doubles_then_stops_at_the_quota() {
+        let (mut l, mut s) = (link(), Share::new(&C, 1_000, 1 << 20));
+        l.join(s.window);
+        let w = windows(&mut l, &mut s, 60, 1.0);
+        assert_eq!(w[0], 2_000);
+        assert!(w.windows(2).all(|p| p[0] <= p[1]), "{w:?}");
+        assert!(w.contains(&4_000) && w.contains(&8_000), "{w:?}");
+        // 90 % of 125 bytes per us in 100 us are 11 250 bytes.
+        assert_eq!(*w.last().unwrap(), 11_000);
+    }
+
+    #[test]
+    fn unused_windows_shrink_to_the_floor() {
+        let (mut l, mut s) = (link(), Share::new(&C, 1_000, 1 << 20));
+        s.window = 8_000;
+        l.join(s.window);
+        let w = windows(&mut l, &mut s, 80, 0.2);
+        assert_eq!((w[4], w[6], *w.last().unwrap()), (8_000, 7_000, 2_000));
+        assert_eq!(l.windows, 2_000);
+        l.leave(s.window);
+        assert_eq!((l.windows, l.count), (0, 0));
+    }
+
+    #[test]
+    fn between_the_thresholds_nothing_changes() {
+        let (mut l, mut s) = (link(), Share::new(&C, 1_000, 1 << 20));
+        s.window = 8_000;
+        l.join(s.window);
+        assert!(windows(&mut l, &mut s, 40, 0.7).iter().all(|&w| w == 8_000));
+    }
+
+    #[test]
+    fn large_windows_give_way_when_little_is_left() {
+        let mut l = link();
+        let (mut big, mut small) = (Share::new(&C, 1_000, 1 << 20), Share::new(&C, 1_000, 1 << 20));
+        (big.window, small.window) = (10_000, 2_000);
+        (big.slow_start, small.slow_start) = (false, false);
+        l.join(big.window);
+        l.join(small.window);
+        for i in 1..=200 {
+            let now = i * 100 * US;
+            for s in [&mut big, &mut small] {
+                l.arrive(now, s.window);
+                s.on_data(&mut l, now, s.window, 100 * US);
+            }
+        }
+        assert!(big.window.abs_diff(small.window) <= 1_000, "{} {}", big.window, small.window);
+        assert!(big.window + small.window <= 12_000 && big.window + small.window >= 9_000);
+    }
+
+    #[test]
+    fn the_right_edge_never_moves_back() {
+        let mut s = Share::new(&C, 1_000, 1 << 20);
+        s.window = 8_000;
+        assert_eq!(s.advertise(0, false), 8_000);
+        s.window = 3_000;
+        assert_eq!([1_000, 4_000, 5_000, 6_000].map(|n| s.advertise(n, false)), [7_000, 4_000, 3_000, 3_000]);
+        s.window = 5_000;
+        assert_eq!((s.advertise(6_000, true), s.advertise(7_000, false)), (3_000, 5_000));
+    }
+
+    #[test]
+    fn a_long_pause_is_no_low_throughput() {
+        let (mut l, mut s) = (link(), Share::new(&C, 1_000, 1 << 20));
+        l.join(s.window);
+        windows(&mut l, &mut s, 20, 1.0);
+        let (window, throughput) = (s.window, s.throughput);
+        let now = 10_000_000 * US;
+        l.arrive(now, 1_000);
+        s.on_data(&mut l, now, 1_000, 100 * US);
+        assert_eq!((s.window, s.throughput, s.slow_start, s.bytes), (window, throughput, true, 0));
+    }
+}

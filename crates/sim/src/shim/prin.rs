@@ -1,0 +1,229 @@
+//! PRIN (`incast-prin.md` 3): the window is halved at the start of each block, and the last three segments of a block have priority. A
+//! block is a message of the application. What the sender does about it is in `tcp/prin.rs`.
+
+use super::tag::{Message, Segment};
+use super::{Place, ShimConfig, ShimEntry};
+use forebay_param::{Entry, Kind, Param, Values};
+
+/// Parameters, from the registry entry.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Config {
+    /// R1 and R2: halve the window.
+    pub halve: bool,
+    /// R3 and R4: cut the tail and tag it.
+    pub priority: bool,
+    /// Smallest window after halving; `None`: by delayed ACKs.
+    pub floor: Option<u32>,
+    /// Cap the slow start threshold at the halved window.
+    pub cap: bool,
+    /// Cut blocks of at most two segments into three pieces.
+    pub split_short: bool,
+    /// Class of service of the tail.
+    pub class: u8,
+    /// Retransmissions have priority wherever they are.
+    pub prio_retransmit: bool,
+    /// Delay of a fast retransmission once the whole block has been sent, ps.
+    pub tail_reorder_wait: Option<u64>,
+}
+
+/// What happens to the window before the first new segment of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Halving {
+    /// Smallest window, segments.
+    pub floor: u32,
+    /// Whether the slow start threshold follows.
+    pub cap: bool,
+}
+
+/// The rules for one connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Prin {
+    c: Config,
+    halving: Halving,
+    /// Blocks that begin before this offset have had their halving: `halve_pending` of R1 and R2 for any number of blocks.
+    begun: u64,
+    pub(super) tail_wait: Option<u64>,
+}
+
+impl Prin {
+    pub(super) fn new(c: &Config, delayed_acks: bool) -> Prin {
+        // R2: 2 if the receiver delays ACKs, else 1.
+        let floor = c.floor.unwrap_or(1 + u32::from(delayed_acks));
+        Prin { c: *c, halving: Halving { floor, cap: c.cap }, begun: 0, tail_wait: c.tail_reorder_wait }
+    }
+
+    /// R1, R2: once per block, whatever happens to its first segment later.
+    pub(super) fn begin(&mut self, offset: u64) -> Option<Halving> {
+        let pending = self.c.halve && offset >= self.begun;
+        self.begun = self.begun.max(offset + 1);
+        pending.then_some(self.halving)
+    }
+
+    /// Whether the block is cut into three pieces instead of full segments.
+    fn split(&self, m: &Message, mss: u64) -> bool {
+        self.c.split_short && m.end - m.begin <= 2 * mss
+    }
+
+    /// R3: first byte of the tail.
+    fn tail(&self, m: &Message, mss: u64) -> u64 {
+        let segments = (m.end - m.begin).div_ceil(mss);
+        m.begin + segments.saturating_sub(3) * mss
+    }
+
+    /// R4: a function of the sequence number, so that a retransmitted tail segment stays high.
+    pub(super) fn class(&self, m: &Message, s: &Segment) -> u8 {
+        // A FIN alone comes behind the block.
+        let tail = (self.tail(m, s.mss)..m.end).contains(&s.offset);
+        let high = self.c.priority && (tail || (s.again && self.c.prio_retransmit));
+        if high { self.c.class } else { 0 }
+    }
+
+    /// R3: bytes from `offset`, inside the block, to the next cut. Cuts are full segments counted from the block's first byte, so that no
+    /// segment spans the end of a block and retransmissions find the same cuts.
+    pub(super) fn cut(&self, m: &Message, offset: u64, mss: u64) -> u64 {
+        if !self.c.priority {
+            return u64::MAX;
+        }
+        let at = offset - m.begin;
+        let length = m.end - m.begin;
+        if self.split(m, mss) {
+            // Three nearly equal pieces; one-byte pieces if there are fewer than three bytes.
+            let end = (1..=3).map(|i| (length * i).div_ceil(3)).find(|&end| end > at).unwrap_or(length);
+            return end - at;
+        }
+        (mss - at % mss).min(length - at)
+    }
+}
+
+pub(super) const ENTRY: ShimEntry = ShimEntry {
+    entry: Entry {
+        name: "prin",
+        summary: "halves the window at the start of each message and tags its last three segments (PRIN); for queues with priorities",
+        params: &[
+            Param {
+                key: "halve",
+                kind: Kind::Bool,
+                default: Some("true"),
+                doc: "halve the window before the first segment of a message",
+            },
+            Param {
+                key: "priority",
+                kind: Kind::Bool,
+                default: Some("true"),
+                doc: "send the last three segments of a message in class `class`; also cuts segments at the ends of messages",
+            },
+            Param {
+                key: "class",
+                kind: Kind::Int(1, 7),
+                default: Some("4"),
+                doc: "class of service of the tail: the 802.1p value of the publication's switches",
+            },
+            Param {
+                key: "floor",
+                kind: Kind::Int(1, 1_000),
+                default: Some(""),
+                doc: "smallest window after halving, segments. Default: 2 where the receiver delays ACKs, else 1",
+            },
+            Param {
+                key: "ssthresh",
+                kind: Kind::Choice(&["keep", "cap"]),
+                default: Some("keep"),
+                doc: "slow start threshold at halving: as it was, or at most the halved window",
+            },
+            Param {
+                key: "split-short",
+                kind: Kind::Bool,
+                default: Some("true"),
+                doc: "cut messages of at most two segments into three pieces",
+            },
+            Param {
+                key: "prio-retransmit",
+                kind: Kind::Bool,
+                default: Some("false"),
+                doc: "all retransmissions have priority (not in the publication)",
+            },
+            Param {
+                key: "tail-reorder-wait",
+                kind: Kind::Time,
+                default: Some(""),
+                doc: "once a message has been sent whole, fast retransmit waits this long for an ACK that makes it superfluous, as the tail may have overtaken the rest: the largest queueing delay and a little (not in the publication; without SACK)",
+            },
+        ],
+    },
+    place: Place::Tag,
+    build: |v: &Values| {
+        Ok(ShimConfig::Prin(Config {
+            halve: v.bool("halve"),
+            priority: v.bool("priority"),
+            floor: v.opt_int("floor").map(|f| f as u32),
+            cap: v.text("ssthresh") == "cap",
+            split_short: v.bool("split-short"),
+            class: v.int("class") as u8,
+            prio_retransmit: v.bool("prio-retransmit"),
+            tail_reorder_wait: v.opt_time("tail-reorder-wait").map(|t| t.0),
+        }))
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Config = Config {
+        halve: true,
+        priority: true,
+        floor: None,
+        cap: false,
+        split_short: true,
+        class: 4,
+        prio_retransmit: false,
+        tail_reorder_wait: None,
+    };
+
+    /// (bytes, high) of each segment of a block of `length` bytes.
+    fn segments(c: Config, length: u64) -> Vec<(u64, bool)> {
+        let (p, m) = (Prin::new(&c, false), Message { begin: 777, end: 777 + length });
+        let (mut offset, mut list) = (m.begin, Vec::new());
+        while offset < m.end {
+            let s = Segment { offset, una: 0, high: offset, mss: 1_000, again: false };
+            let len = p.cut(&m, offset, 1_000).min(1_000).min(m.end - offset);
+            list.push((len, p.class(&m, &s) == 4));
+            offset += len;
+        }
+        list
+    }
+
+    #[test]
+    fn the_last_three_of_a_block() {
+        let high = |n| (n, true);
+        assert_eq!(segments(PLAIN, 5_300), [(1_000, false), (1_000, false), (1_000, false), high(1_000), high(1_000), high(300)]);
+        assert_eq!(segments(PLAIN, 4_000), [(1_000, false), high(1_000), high(1_000), high(1_000)]);
+        assert_eq!(segments(PLAIN, 2_001), [high(1_000), high(1_000), high(1)]);
+        assert_eq!(segments(PLAIN, 2_000), [high(667), high(667), high(666)]);
+        assert_eq!(segments(PLAIN, 4), [high(2), high(1), high(1)]);
+        assert_eq!(segments(PLAIN, 2), [high(1), high(1)]);
+        assert_eq!(segments(PLAIN, 1), [high(1)]);
+        assert_eq!(segments(Config { split_short: false, ..PLAIN }, 1_500), [high(1_000), high(500)]);
+    }
+
+    #[test]
+    fn retransmissions_and_fin() {
+        let m = Message { begin: 0, end: 10_000 };
+        let class = |c: Config, offset, again| {
+            Prin::new(&c, false).class(&m, &Segment { offset, una: 0, high: 10_000, mss: 1_000, again })
+        };
+        assert_eq!((class(PLAIN, 8_000, true), class(PLAIN, 6_000, true)), (4, 0));
+        assert_eq!(class(Config { prio_retransmit: true, ..PLAIN }, 6_000, true), 4);
+        assert_eq!(class(PLAIN, 10_000, true), 0);
+        assert_eq!(class(Config { priority: false, ..PLAIN }, 9_000, false), 0);
+    }
+
+    #[test]
+    fn each_block_once() {
+        let mut p = Prin::new(&PLAIN, true);
+        let halving = Some(Halving { floor: 2, cap: false });
+        assert_eq!([p.begin(0), p.begin(0), p.begin(5_000), p.begin(0)], [halving, None, halving, None]);
+        assert_eq!(Prin::new(&PLAIN, false).begin(0), Some(Halving { floor: 1, cap: false }));
+        assert_eq!(Prin::new(&Config { halve: false, ..PLAIN }, true).begin(0), None);
+    }
+}

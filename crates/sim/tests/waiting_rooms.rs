@@ -1,0 +1,283 @@
+//! Random arrivals at ports with waiting rooms, against a slow model: the same packets leave, at the same times, in the same order, and
+//! the same ones are dropped.
+
+use forebay_param::{Kind, QueueValue, Value, Values};
+use forebay_queues::{QueueState, build, find};
+use forebay_sampling::Rng;
+use forebay_sim::config::PortConfig;
+use forebay_sim::net::packet::{Packet, SackBlocks, ecn, flag, service};
+use forebay_sim::net::port::Port;
+use forebay_units::{QueueLen, Rate, Time};
+
+/// A queue with some parameters set and the others at their defaults.
+fn value(kind: &'static str, sets: &[(&str, Value)]) -> QueueValue {
+    let entry = find(kind).unwrap().entry;
+    let param = |p: &forebay_param::Param| {
+        let text = p.default.unwrap_or("");
+        let default = match p.kind {
+            _ if text.is_empty() => Value::Unset,
+            Kind::Int(..) => Value::Int(text.parse().unwrap()),
+            Kind::Float(..) => Value::Float(text.parse().unwrap()),
+            Kind::Bool => Value::Bool(text.parse().unwrap()),
+            Kind::Bytes => Value::Bytes(text.parse().unwrap()),
+            _ => Value::Text(text.into()),
+        };
+        (p.key, sets.iter().find(|s| s.0 == p.key).map_or(default, |s| s.1.clone()))
+    };
+    QueueValue { kind, params: Values(entry.params.iter().map(param).collect()) }
+}
+
+/// What the model does, in the plainest words.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Rule {
+    /// By queue, then by arrival; the newest of the lowest queue makes room.
+    Strict { queues: u8, evict: bool },
+    /// By arrival; the newest of a class below 4 makes room for classes from 4 on.
+    Pushout,
+    /// The first of the flow with the smallest rank; the newest of the largest rank makes room for smaller ones.
+    Pfabric,
+    /// By arrival; who is dropped is not the model's business.
+    Fifo,
+}
+
+/// A model of the port.
+struct Model {
+    rule: Rule,
+    limit: QueueState,
+    waiting: Vec<Packet>,
+    /// In service, or served last, and until when.
+    serving: Option<Packet>,
+    free_at: u64,
+    left: Vec<(u64, u32)>,
+    dropped: Vec<u32>,
+    /// Arrivals by sequence number, ps.
+    arrived: Vec<u64>,
+    /// Time in the queue of all packets that were in it, ps.
+    sojourn: u128,
+    most: u32,
+}
+
+fn flow(p: &Packet) -> (u32, bool) {
+    (p.conn, p.has(flag::ACK))
+}
+
+impl Model {
+    fn queue(&self, p: &Packet) -> u8 {
+        match self.rule {
+            Rule::Strict { queues, .. } => ((7 - u32::from(p.class())) * u32::from(queues) / 8) as u8,
+            _ => 0,
+        }
+    }
+
+    fn start(&mut self, at: u64, rate: Rate) {
+        let all = 0..self.waiting.len();
+        let best = match self.rule {
+            Rule::Strict { .. } => all.min_by_key(|&i| (self.queue(&self.waiting[i]), i)).unwrap(),
+            Rule::Pushout | Rule::Fifo => 0,
+            Rule::Pfabric => {
+                let urgent = all.clone().min_by_key(|&i| (self.waiting[i].rank(), i)).unwrap();
+                all.clone().find(|&i| flow(&self.waiting[i]) == flow(&self.waiting[urgent])).unwrap()
+            }
+        };
+        let p = self.waiting.remove(best);
+        self.free_at = at + rate.tx_time(u64::from(p.wire)).0;
+        self.left.push((self.free_at, p.seq));
+        self.sojourn += u128::from(self.free_at - self.arrived[p.seq as usize]);
+        self.serving = Some(p);
+    }
+
+    /// Everything that starts before `until`.
+    fn run(&mut self, until: u64, rate: Rate) {
+        while !self.waiting.is_empty() && self.free_at < until {
+            self.start(self.free_at, rate);
+        }
+    }
+
+    fn held(&self, now: u64) -> (u32, u64) {
+        let service = self.serving.iter().filter(|_| self.free_at >= now);
+        let all: Vec<&Packet> = self.waiting.iter().chain(service).collect();
+        (all.len() as u32, all.iter().map(|p| u64::from(p.wire)).sum())
+    }
+
+    fn fits(&self, now: u64, wire: u16, freed: &[usize]) -> bool {
+        let (n, bytes) = self.held(now);
+        let less: u64 = freed.iter().map(|&i| u64::from(self.waiting[i].wire)).sum();
+        n - (freed.len() as u32) < self.limit.packets && bytes - less + u64::from(wire) <= self.limit.bytes
+    }
+
+    /// Throws out those of `gone` that wait.
+    fn evict(&mut self, now: u64, gone: &[u32]) {
+        let (out, stay) = self.waiting.iter().copied().partition(|w| gone.contains(&w.seq));
+        self.waiting = stay;
+        let out: Vec<Packet> = out;
+        self.sojourn += out.iter().map(|w| u128::from(now - self.arrived[w.seq as usize])).sum::<u128>();
+        self.dropped.extend(gone);
+    }
+
+    fn arrive(&mut self, now: u64, p: &Packet, rate: Rate, lost: &[u32]) {
+        // Who could make room, the first to go first.
+        let mut order: Vec<usize> = (0..self.waiting.len()).collect();
+        let w = &self.waiting;
+        match self.rule {
+            Rule::Strict { evict, .. } => {
+                order.retain(|&i| evict && self.queue(&w[i]) > self.queue(p));
+                order.sort_by_key(|&i| std::cmp::Reverse((self.queue(&w[i]), i)));
+            }
+            Rule::Pushout => {
+                order.retain(|&i| p.class() >= 4 && w[i].class() < 4);
+                order.reverse();
+            }
+            Rule::Pfabric => {
+                order.retain(|&i| w[i].rank() > p.rank());
+                order.sort_by_key(|&i| std::cmp::Reverse((w[i].rank(), i)));
+            }
+            Rule::Fifo => {
+                self.evict(now, lost);
+                if !lost.contains(&p.seq) {
+                    self.take(now, p, rate);
+                }
+                return;
+            }
+        }
+        let Some(needed) = (0..=order.len()).find(|&n| self.fits(now, p.wire, &order[..n])) else {
+            self.dropped.push(p.seq);
+            return;
+        };
+        let gone: Vec<u32> = order[..needed].iter().map(|&i| w[i].seq).collect();
+        self.evict(now, &gone);
+        self.take(now, p, rate);
+    }
+
+    fn take(&mut self, now: u64, p: &Packet, rate: Rate) {
+        self.most = self.most.max(self.held(now).0 + 1);
+        self.waiting.push(*p);
+        if self.free_at < now {
+            self.start(now, rate);
+        }
+    }
+}
+
+fn arrival(rng: &mut Rng, seq: u32) -> (Packet, Option<SackBlocks>) {
+    let ack = rng.below(4) == 0;
+    let sack = (ack && rng.below(2) == 0).then(|| {
+        let mut blocks = SackBlocks::default();
+        blocks.push((seq, seq + 9));
+        blocks
+    });
+    let packet = Packet {
+        seq,
+        conn: rng.below(6) as u32,
+        wire: if ack { 40 } else { 200 + rng.below(1300) as u16 },
+        win: service(rng.below(8) as u8, rng.below(40) as u16),
+        flags: if ack { flag::ACK } else { 0 } | if sack.is_some() { flag::EXT } else { 0 },
+        meta: if rng.below(3) > 0 { ecn::ECT } else { 0 },
+        ..Packet::default()
+    };
+    (packet, sack)
+}
+
+fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
+    let rate = Rate(1_000_000_000);
+    let delay = 5_000_000;
+    let config = PortConfig {
+        from: 0,
+        to: 1,
+        rate,
+        delay: Time(delay),
+        buffer: Some(buffer),
+        queue: build(Some(queue), Some(buffer)).unwrap(),
+    };
+    let mut port = Port::new(&config, 0, Rng::stream(seed, &[0]));
+    let mut rng = Rng::stream(seed, &[1]);
+    let limit = QueueState::limit(buffer);
+    let mut model = Model {
+        rule,
+        limit,
+        waiting: Vec::new(),
+        serving: None,
+        free_at: 0,
+        left: Vec::new(),
+        dropped: Vec::new(),
+        arrived: Vec::new(),
+        sojourn: 0,
+        most: 0,
+    };
+    let (mut now, mut window, mut marked) = (1_000, 0, 0);
+    let mut out: Vec<(u64, u32)> = Vec::new();
+    let mut lost: Vec<u32> = Vec::new();
+    for seq in 0..4_000 {
+        // Bursts and pauses; times that coincide with departures and with each other.
+        now += match rng.below(40) {
+            0 => 200_000_000,
+            1..=9 => 0,
+            10..=19 => rate.tx_time(40).0,
+            _ => rng.below(13_000_000),
+        };
+        while window + delay <= now {
+            window += delay;
+            port.serve(window);
+            model.run(window, rate);
+            // The other end takes what arrives in the window.
+            while !port.ring.is_empty() && port.ring.packet(port.ring.head()).arrival < window {
+                let p = *port.ring.packet(port.ring.head());
+                assert_eq!(port.ring.sack(port.ring.head()).map(|s| s.blocks[0]), p.has(flag::EXT).then_some((p.seq, p.seq + 9)));
+                marked += u64::from(p.ecn() == ecn::CE);
+                out.push((p.arrival - delay, p.seq));
+                port.ring.advance(port.ring.next(port.ring.head()));
+            }
+            port.audit();
+        }
+        let (packet, sack) = arrival(&mut rng, seq);
+        port.serve(now);
+        model.run(now, rate);
+        let before = lost.len();
+        port.admit(now, &packet, sack.as_ref(), u64::MAX, |p| lost.push(p.seq));
+        model.arrived.push(now);
+        model.arrive(now, &packet, rate, &lost[before..]);
+        assert!(model.held(now).0 <= limit.packets && model.held(now).1 <= limit.bytes);
+    }
+    port.serve(u64::MAX / 4);
+    model.run(u64::MAX / 4, rate);
+    let mut position = port.ring.head();
+    while position != port.ring.tail() {
+        let p = port.ring.packet(position);
+        marked += u64::from(p.ecn() == ecn::CE);
+        out.push((p.arrival - delay, p.seq));
+        position = port.ring.next(position);
+    }
+    lost.sort_unstable();
+    model.dropped.sort_unstable();
+    assert_eq!(lost, model.dropped, "{queue:?}");
+    assert_eq!(out, model.left, "{queue:?}");
+    assert_eq!(out.len() + lost.len(), 4_000);
+    assert_eq!((port.stats.sojourn, port.events.max_pkts), (model.sojourn, model.most), "{queue:?}");
+    assert_eq!(port.stats.sent_pkts, out.len() as u64);
+    assert_eq!(port.events.dropped.iter().sum::<u64>(), lost.len() as u64);
+    assert!(lost.len() > 100 && out.len() > 1_000, "{} lost, {} sent: {queue:?}", lost.len(), out.len());
+    assert!(port.events.marked >= marked, "{marked} marked packets left, {} marks", port.events.marked);
+}
+
+fn packets(n: u64) -> Value {
+    Value::QueueLen(QueueLen::Packets(n))
+}
+
+#[test]
+fn every_room_agrees_with_the_model() {
+    for seed in 0..6 {
+        for buffer in [QueueLen::Packets(12), QueueLen::Bytes(9_000)] {
+            for (queues, evict) in [(2, true), (3, true), (8, true), (8, false)] {
+                let overflow = Value::Text(if evict { "lowest" } else { "tail" }.into());
+                let sets = [("queues", Value::Int(i64::from(queues))), ("overflow", overflow), ("k", packets(5))];
+                check(Rule::Strict { queues, evict }, &value("strict-priority", &sets), buffer, seed);
+            }
+            check(Rule::Pushout, &value("pushout", &[("k", packets(4))]), buffer, seed);
+            check(Rule::Pfabric, &value("pfabric", &[]), buffer, seed);
+            let red = [("min", packets(2)), ("max", packets(8)), ("weight", Value::Float(0.1))];
+            check(Rule::Fifo, &value("choke", &red), buffer, seed);
+            for rule in ["all", "majority", "any"] {
+                let sets = [&red[..], &[("m", Value::Int(3)), ("match", Value::Text(rule.into()))]].concat();
+                check(Rule::Fifo, &value("choke-multi", &sets), buffer, seed);
+            }
+        }
+    }
+}
