@@ -337,3 +337,18 @@ fn no_law_parameter_is_called_like_a_key_of_transport() {
         }
     }
 }
+
+/// What TRIM takes for rate, buffer and RTT of its path, and the threshold that follows, is said before it runs.
+#[test]
+fn trim_says_its_threshold() {
+    let said = |law: &str| {
+        let r = resolve_with(VALID, &[&format!("transport.cc={law}")]).unwrap_or_else(|e| panic!("{}", e.render()));
+        let text = r.explain();
+        text.lines().find(|l| l.starts_with("`trim`")).unwrap_or_else(|| panic!("{text}")).to_owned()
+    };
+    let (default, set) = (said("trim"), said("{ kind = \"trim\", rate = \"9Gbps\", buffer = \"77pkt\", k = \"5ms\" }"));
+    println!("{default}\n{set}");
+    assert!(default.contains("K = ") && !default.contains("K = unknown"), "{default}");
+    assert!(set.contains("C = 9 Gbps, B = 77 packets") && set.contains("K = 5000.0 us"), "{set}");
+    assert!(said("{ kind = \"trim\", min-rtt-seed = \"first-sample\" }").contains("K = unknown"));
+}
