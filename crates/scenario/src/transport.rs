@@ -12,6 +12,7 @@ use crate::tcp_echo::tcp_echo;
 use forebay_param::{Entry, Values};
 use forebay_sim::cc::{self, LawEntry};
 use forebay_sim::config::{Group, TcpConfig};
+use forebay_sim::shim::ShimConfig;
 use forebay_sim::tcp::profile::{self, PARAMS, PROFILES};
 use serde_json::{Map, Value as Json};
 
@@ -278,6 +279,11 @@ fn check(cx: &mut Cx, tcp: &TcpConfig, places: &[(String, At)], at: At) {
         if t.0 == 0 {
             error(&[key], format!("`{key}` is zero"), "must be above zero");
         }
+    }
+    let below = tcp.shims.iter().find(|s| matches!(s, ShimConfig::Proboscis(_)));
+    if let (Some(shim), false) = (below, tcp.handshake) {
+        let message = format!("`{}` acts on SYN and SYN-ACK, and `handshake` is false", shim.name());
+        error(&["handshake", "shim"], message, "must be true with this shim");
     }
     // RFC 7323 2.3: windows stay below 2^30.
     if tcp.rcv_wnd < u64::from(tcp.mss) || tcp.rcv_wnd > 1 << 30 {

@@ -149,6 +149,17 @@ fn one_change_one_error() {
     }
 }
 
+/// A shim that acts on the handshake needs one; its own limits are told with their key.
+#[test]
+fn shims_below_tcp() {
+    let refused = |sets: &[&str]| resolve_with(VALID, sets).unwrap_err().render();
+    let text = refused(&["transport.shim=proboscis", "transport.handshake=false"]);
+    assert!(text.contains("`proboscis` acts on SYN and SYN-ACK"), "{text}");
+    let text = refused(&["transport.shim={ kind = \"proboscis\", gamma = 64 }"]);
+    assert!(text.contains("probe-retry-cap") && text.contains("255"), "{text}");
+    assert!(resolve_with(VALID, &["transport.shim=proboscis"]).is_ok());
+}
+
 #[test]
 fn all_errors_of_a_file_in_its_order() {
     let text = VALID.replace("runs = 2", "runs = 0").replace("senders = 8", "senders = 0").replace("load = 0.25", "load = nan");

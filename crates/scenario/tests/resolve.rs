@@ -238,6 +238,9 @@ fn doubtful_settings_are_noted() {
     assert!(r.notes.iter().any(|n| n.contains("spurious timeouts")), "{:?}", r.notes);
     let r = resolve_with(VALID, &["topology.bottleneck.buffer=20pkt"]).unwrap();
     assert!(r.notes.iter().any(|n| n.contains("dropped, not marked")), "{:?}", r.notes);
+    let sets = ["transport.shim=proboscis", "topology.bottleneck.queue=drop-tail"];
+    let doubt = |sets: &[&str]| resolve_with(VALID, sets).unwrap().notes.iter().any(|n| n.contains("from lost probes only"));
+    assert_eq!([doubt(&sets), doubt(&sets[..1]), doubt(&sets[1..])], [true, false, false]);
 }
 
 /// The examples of the repository are right.
@@ -333,4 +336,19 @@ fn no_law_parameter_is_called_like_a_key_of_transport() {
             );
         }
     }
+}
+
+/// What TRIM takes for rate, buffer and RTT of its path, and the threshold that follows, is said before it runs.
+#[test]
+fn trim_says_its_threshold() {
+    let said = |law: &str| {
+        let r = resolve_with(VALID, &[&format!("transport.cc={law}")]).unwrap_or_else(|e| panic!("{}", e.render()));
+        let text = r.explain();
+        text.lines().find(|l| l.starts_with("`trim`")).unwrap_or_else(|| panic!("{text}")).to_owned()
+    };
+    let (default, set) = (said("trim"), said("{ kind = \"trim\", rate = \"9Gbps\", buffer = \"77pkt\", k = \"5ms\" }"));
+    println!("{default}\n{set}");
+    assert!(default.contains("K = ") && !default.contains("K = unknown"), "{default}");
+    assert!(set.contains("C = 9 Gbps, B = 77 packets") && set.contains("K = 5000.0 us"), "{set}");
+    assert!(said("{ kind = \"trim\", min-rtt-seed = \"first-sample\" }").contains("K = unknown"));
 }

@@ -151,9 +151,9 @@ pub struct Core {
     /// Payload acknowledged on connections that have ended, per transport.
     pub(super) closed_acked: Vec<u64>,
     pub(super) sampling: bool,
+    pub(super) below: Below,
     /// The warm-up is over.
     pub(super) measuring: bool,
-    pub(super) below: Below,
     /// Some transport has receivers whose windows are controlled.
     pub(super) steering: bool,
     /// Controllers of receive windows by node; empty until the first connection that has one.

@@ -51,6 +51,8 @@ impl Sender {
             recovering: self.ca >= CaState::Recovery,
             mss: c.mss,
         };
+        // Such laws also reduce on their own: a finite threshold tells.
+        self.disturbed |= self.w.ssthresh.is_finite();
         let allowed = self.law.may_send(&mut self.w, &at).saturating_mul(u64::from(c.mss));
         self.transmit_until(c, now, self.stream_end().min(first.saturating_add(allowed)), out);
         if self.nxt > first && first >= high {

@@ -18,4 +18,5 @@ mod rack;
 mod receiver;
 mod rto;
 mod sack;
+mod trim;
 mod undo;
