@@ -23,6 +23,11 @@ const SCENARIOS: &[(&str, &[&str])] = &[
     ("cubic", &["transport.cc=cubic"]),
     ("dctcp", &["transport.cc=dctcp"]),
     ("dctcp-linux-arithmetic", &["transport.cc={ kind = \"dctcp\", arithmetic = \"linux\" }"]),
+    ("l2dct", &["transport.cc=l2dct"]),
+    ("d2tcp", &["transport.cc=d2tcp"]),
+    ("trim", &["transport.cc=trim"]),
+    ("trim-waits", &["transport.cc={ kind = \"trim\", at = \"on\", gap-scope = \"idle\", cut-mode = \"per-ack-capped\" }"]),
+    ("linux-trim", &["transport.stack=linux", "transport.cc=trim"]),
     ("classic-ecn", &["transport.ecn=classic"]),
     ("drop-above-k", &["topology.bottleneck.queue={ kind = \"dctcp-step\", k = \"9pkt\", drop-non-ect-above-k = true }"]),
     ("linux", &["transport.stack=linux"]),
@@ -41,6 +46,19 @@ const SCENARIOS: &[(&str, &[&str])] = &[
     ("wrap-around", &["transport.isn=4294900000"]),
     ("idle-restart", &["transport.slow-start-after-idle=rfc5681", "transport.rto-min=200us"]),
     ("rto-1ms", &["transport.rto-min=1ms"]),
+    ("proboscis", &["transport.shim=proboscis", "transport.init-cwnd=10"]),
+    (
+        "proboscis-cubic",
+        &[
+            "transport.stack=linux",
+            "transport.cc=cubic",
+            "transport.shim={ kind = \"proboscis\", gamma = 5, hold-on = \"any\", no-shrink = true, elephant-bytes = \"40KB\" }",
+        ],
+    ),
+    (
+        "proboscis-guest-ecn",
+        &["transport.ecn=classic", "transport.shim={ kind = \"proboscis\", ecn-mode = \"guest\", k = 1.0, beta3 = \"2ms\" }"],
+    ),
     ("red", &["transport.ecn=classic", RED]),
     ("red-drop", &[RED]),
     (
@@ -91,12 +109,14 @@ const SCENARIOS: &[(&str, &[&str])] = &[
         &["transport.shim=prin", "transport.cc=dctcp", "topology.bottleneck.queue={ kind = \"pushout\", k = \"10pkt\" }"],
     ),
     ("pfabric-queue", &["transport.shim=srpt", "topology.bottleneck.queue=pfabric"]),
+    ("pfabric", &["transport.shim=srpt", "topology.bottleneck.queue=pfabric"]),
+    ("pfabric-ranks", &["transport.shim=srpt", "topology.bottleneck.queue=pfabric"]),
     ("latched-echo", &["transport.cc=dctcp", "transport.echo=latched"]),
     ("prin", &["transport.shim=prin", "topology.bottleneck.queue=protect"]),
     ("prin-strict", &["transport.shim={ kind = \"prin\", tail-reorder-wait = \"400us\" }", STRICT]),
     ("prin-linux", &["transport.stack=linux", "transport.shim={ kind = \"prin\", ssthresh = \"cap\" }", STRICT]),
     ("pias", &["transport.cc=dctcp", "transport.shim={ kind = \"pias\", demote = [\"20KB\", \"40KB\"] }", STRICT]),
-    ("pfabric", &["transport.cc=pfabric", "topology.bottleneck.queue=pfabric"]),
+    ("pfabric-law", &["transport.cc=pfabric", "topology.bottleneck.queue=pfabric"]),
     (
         "pfabric-probes",
         &[
@@ -109,6 +129,7 @@ const SCENARIOS: &[(&str, &[&str])] = &[
     ("ictcp", &["transport.shim=ictcp", "topology.bottleneck.queue=drop-tail"]),
 ];
 
+/// RED that marks.
 const RED: &str = "topology.bottleneck.queue={ kind = \"red\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }";
 
 /// Strict priority with marks.

@@ -2,7 +2,11 @@
 
 use crate::dist::grouped;
 use crate::resolve::{Resolved, Variant};
+use forebay_sampling::Rng;
+use forebay_sim::cc::{CongestionControl, Law};
 use forebay_sim::config::{Arrival, Assign, ResponseSize, Workload, WorkloadKind};
+use forebay_sim::engine::path::empty_path;
+use forebay_sim::topology::{Fib, hosts};
 use forebay_units::Bytes;
 use serde_json::{Map, Value as Json};
 use std::fmt::Write as _;
@@ -37,11 +41,32 @@ impl Resolved {
         for w in &v.config.workloads {
             let _ = writeln!(out, "traffic `{}`{}: {}", w.class, over(v, w), traffic(&w.kind));
         }
+        for v in &self.variants {
+            out += &thresholds(v);
+        }
         for note in &self.notes {
             let _ = writeln!(out, "note: {note}");
         }
         out
     }
+}
+
+/// What laws that are told of their paths make of the one between the first host and the last.
+fn thresholds(v: &Variant) -> String {
+    let mut out = String::new();
+    let network = &v.config.network;
+    let hosts = hosts(network);
+    let (Some(&from), Some(&to)) = (hosts.first(), hosts.last()) else { return out };
+    for (g, transport) in v.config.groups.iter().zip(&v.transports).filter(|(g, _)| g.tcp.law.wants_path()) {
+        let Ok(fib) = Fib::new(network) else { return out };
+        let mut law = g.tcp.law.start();
+        law.path(empty_path(network, &fib, from, to, (0, 0), &g.tcp, Rng::stream(0, &[])));
+        if let Law::Trim(trim) = &law {
+            let node = |id: u32| v.node_names.get(id as usize).map_or("?", String::as_str);
+            let _ = writeln!(out, "`{transport}` from {} to {}: {}", node(from), node(to), trim.summary());
+        }
+    }
+    out
 }
 
 /// Which transports carry a workload, where there is more than one.

@@ -15,6 +15,7 @@ use crate::value;
 use crate::workload;
 use forebay_queues::{Marking, QueueEntry};
 use forebay_sim::config::{Ecn, Group, SimConfig};
+use forebay_sim::shim::ShimConfig;
 use forebay_units::{QueueLen, Time};
 use serde_json::{Map, Value as Json};
 
@@ -122,6 +123,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     let mut variants = Vec::new();
     for t in &transports {
         marks_exist(cx, &built, t);
+        shims_see_marks(cx, &built, t);
         doubts(cx, t);
         let traffic: Vec<_> = drafts.iter().filter_map(|d| d.build(cx, &built.network, duration, t)).collect();
         if traffic.len() < drafts.len() {
@@ -221,6 +223,16 @@ fn marks_exist(cx: &mut Cx, built: &Built, transports: &Transports) {
         if group.tcp.ecn == Ecn::Off {
             let help = "leave `ecn` out: each law has the ECN mode it needs".to_owned();
             cx.sink.error(*at, format!("`{law}` needs marked packets, and `ecn` is \"off\""), "never sees a mark", Some(help));
+        }
+    }
+}
+
+/// A shim below TCP that learns of congestion from marks is of little use without.
+fn shims_see_marks(cx: &mut Cx, built: &Built, transports: &Transports) {
+    for g in transports.groups.iter().filter(|_| !built.marks()) {
+        if let Some(shim) = g.tcp.shims.iter().find(|s| matches!(s, ShimConfig::Proboscis(_))) {
+            let (shim, name) = (shim.name(), &g.name);
+            cx.note(format!("`{name}`: no switch port marks, so that `{shim}` learns of congestion from lost probes only"));
         }
     }
 }

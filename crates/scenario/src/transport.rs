@@ -12,6 +12,7 @@ use crate::tcp_echo::tcp_echo;
 use forebay_param::{Entry, Values};
 use forebay_sim::cc::{self, LawEntry};
 use forebay_sim::config::{Group, TcpConfig};
+use forebay_sim::shim::ShimConfig;
 use forebay_sim::tcp::profile::{self, PARAMS, PROFILES};
 use serde_json::{Map, Value as Json};
 
@@ -279,6 +280,11 @@ fn check(cx: &mut Cx, tcp: &TcpConfig, places: &[(String, At)], at: At) {
             error(&[key], format!("`{key}` is zero"), "must be above zero");
         }
     }
+    let below = tcp.shims.iter().find(|s| matches!(s, ShimConfig::Proboscis(_)));
+    if let (Some(shim), false) = (below, tcp.handshake) {
+        let message = format!("`{}` acts on SYN and SYN-ACK, and `handshake` is false", shim.name());
+        error(&["handshake", "shim"], message, "must be true with this shim");
+    }
     // RFC 7323 2.3: windows stay below 2^30.
     if tcp.rcv_wnd < u64::from(tcp.mss) || tcp.rcv_wnd > 1 << 30 {
         let message = format!("`rcv-wnd` is {}", forebay_units::Bytes(tcp.rcv_wnd));
@@ -292,14 +298,18 @@ impl Law {
         self.json == other.json && self.own == other.own && self.shim_names() == other.shim_names()
     }
 
-    fn shim_names(&self) -> Vec<Json> {
-        self.shims.iter().flatten().map(|s| s.json.clone()).collect()
+    /// `None` when it does not say: then it has what it brings, or what [transport] has.
+    fn shim_names(&self) -> Option<Vec<Json>> {
+        self.shims.as_ref().map(|list| list.iter().map(|s| s.json.clone()).collect())
     }
 
     /// Its name, its shims, and the keys of `[transport]` it sets.
     fn label(&self) -> String {
         let mut out = self.entry.entry.name.to_owned();
         self.shims.iter().flatten().for_each(|s| out.push_str(&format!("+{}", s.entry.entry.name)));
+        if self.shims.as_ref().is_some_and(Vec::is_empty) {
+            out.push_str(" shim=none");
+        }
         self.own_json.iter().for_each(|(k, v)| out.push_str(&setting(k, v)));
         out
     }
@@ -315,14 +325,21 @@ fn together(drafts: &[Draft]) -> String {
     if names.len() > MAX_NAMED { format!("{} groups", names.len()) } else { names.join(" + ") }
 }
 
-/// Names of the variants: the laws, with those of their parameters that tell two of the same name apart.
+/// Names of the variants: the laws, with those of their parameters and of their shims' that tell two of the same name apart.
 fn labels(laws: &[Law]) -> Vec<String> {
     let label = |l: &Law| {
         let alike: Vec<&Law> = laws.iter().filter(|o| o.label() == l.label()).collect();
         let value = |l: &Law, key: &str| l.json.get(key).cloned();
         let differs = |key: &str| alike.iter().any(|o| value(o, key) != value(l, key));
         let params = l.json.as_object().into_iter().flatten().filter(|(k, _)| *k != "kind" && differs(k));
-        params.fold(l.label(), |out, (k, v)| out + &setting(k, v))
+        let out = params.fold(l.label(), |out, (k, v)| out + &setting(k, v));
+        let of_shim = |l: &Law, i: usize, key: &str| l.shims.iter().flatten().nth(i).and_then(|s| s.json.get(key).cloned());
+        let mut shims = Vec::new();
+        for (i, s) in l.shims.iter().flatten().enumerate() {
+            let set = s.json.as_object().into_iter().flatten();
+            shims.extend(set.filter(|(k, _)| alike.iter().any(|o| of_shim(o, i, k) != of_shim(l, i, k))));
+        }
+        shims.into_iter().fold(out, |out, (k, v)| out + &setting(k, v))
     };
     laws.iter().map(label).collect()
 }

@@ -34,6 +34,11 @@ fn one_change_one_error() {
         ("\"2s\"", "\"-2s\"", &["must not be negative"], 4),
         ("\"2s\"", "\"2 weeks\"", &["unknown unit `weeks`"], 4),
         ("\"2s\"", "\"1e3s\"", &["`duration`"], 4),
+        ("mss = 1460", "shim = \"pias\"", &["one of `demote` and `table` must be given"], 13),
+        ("mss = 1460", "shim = { kind = \"pias\", table = \"websearch\", demote = [\"1KB\"] }", &["remove one of them"], 13),
+        ("mss = 1460", "shim = { kind = \"pias\", demote = [\"1KB\"], load = 0.5 }", &["has no effect without `table`"], 13),
+        ("mss = 1460", "shim = [\"pias\", \"prin\"]", &["one of `demote`"], 13),
+        ("mss = 1460", "shim = [\"srpt\", \"prin\"]", &["exclude each other", "tags packets at the sender"], 13),
         ("[topology]", "[topologie]", &["unknown key `topologie`", "did you mean `topology`"], 5),
         ("[topology]", "[[topology]]", &["`topology` must be a table"], 5),
         ("\"many-to-one\"", "\"many-to-on\"", &["did you mean `many-to-one`"], 6),
@@ -167,6 +172,17 @@ fn datagrams_choose_no_transport_and_need_an_end() {
     }
     // Beside groups that have no rule for workloads that name none.
     assert!(resolve(&format!("{head}{groups}{udp}")).is_ok());
+}
+
+/// A shim that acts on the handshake needs one; its own limits are told with their key.
+#[test]
+fn shims_below_tcp() {
+    let refused = |sets: &[&str]| resolve_with(VALID, sets).unwrap_err().render();
+    let text = refused(&["transport.shim=proboscis", "transport.handshake=false"]);
+    assert!(text.contains("`proboscis` acts on SYN and SYN-ACK"), "{text}");
+    let text = refused(&["transport.shim={ kind = \"proboscis\", gamma = 64 }"]);
+    assert!(text.contains("probe-retry-cap") && text.contains("255"), "{text}");
+    assert!(resolve_with(VALID, &["transport.shim=proboscis"]).is_ok());
 }
 
 #[test]

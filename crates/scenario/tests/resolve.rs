@@ -252,6 +252,9 @@ fn doubtful_settings_are_noted() {
     assert!(r.notes.iter().any(|n| n.contains("spurious timeouts")), "{:?}", r.notes);
     let r = resolve_with(VALID, &["topology.bottleneck.buffer=20pkt"]).unwrap();
     assert!(r.notes.iter().any(|n| n.contains("dropped, not marked")), "{:?}", r.notes);
+    let sets = ["transport.shim=proboscis", "topology.bottleneck.queue=drop-tail"];
+    let doubt = |sets: &[&str]| resolve_with(VALID, sets).unwrap().notes.iter().any(|n| n.contains("from lost probes only"));
+    assert_eq!([doubt(&sets), doubt(&sets[..1]), doubt(&sets[1..])], [true, false, false]);
 }
 
 /// The examples of the repository are right.
@@ -316,6 +319,23 @@ fn laws_bring_their_own_stack_keys_and_shims() {
     assert_eq!(r.variants[1].echo["transport"]["rto-min"], "1ms");
 }
 
+/// Of two laws that differ in a parameter of their shim, the names say so; a shim that a law brings is in the echo.
+#[test]
+fn shims_are_named_and_echoed() {
+    let text = common::VALID.replace(
+        "cc = \"newreno\"",
+        "cc = [\"newreno\", { kind = \"newreno\", shim = \"prin\" }, { kind = \"newreno\", shim = { kind = \"prin\", halve = false } }, \"pfabric\", { kind = \"pfabric\", shim = \"none\" }]",
+    );
+    let r = common::resolve(&text).unwrap();
+    let labels: Vec<&str> = r.variants.iter().map(|v| v.label.as_str()).collect();
+    let expected = ["newreno", "newreno+prin halve=true", "newreno+prin halve=false", "pfabric", "pfabric shim=none"];
+    assert_eq!(labels, expected);
+    let echo = |i: usize| &r.variants[i].echo["transport"];
+    assert_eq!((&echo(3)["shim"], &echo(3)["dup-thresh"], &echo(3)["rto-rule"]), (&"srpt".into(), &0.into(), &"fixed".into()));
+    assert_eq!((&echo(4)["shim"], echo(0).get("shim")), (&"none".into(), None));
+    assert_eq!((&echo(0)["echo"], &echo(0)["probe-after"]), (&"exact".into(), &0.into()));
+}
+
 /// A key would be ambiguous in a law's table if the law had a parameter of the same name.
 #[test]
 fn no_law_parameter_is_called_like_a_key_of_transport() {
@@ -330,4 +350,19 @@ fn no_law_parameter_is_called_like_a_key_of_transport() {
             );
         }
     }
+}
+
+/// What TRIM takes for rate, buffer and RTT of its path, and the threshold that follows, is said before it runs.
+#[test]
+fn trim_says_its_threshold() {
+    let said = |law: &str| {
+        let r = resolve_with(VALID, &[&format!("transport.cc={law}")]).unwrap_or_else(|e| panic!("{}", e.render()));
+        let text = r.explain();
+        text.lines().find(|l| l.starts_with("`trim`")).unwrap_or_else(|| panic!("{text}")).to_owned()
+    };
+    let (default, set) = (said("trim"), said("{ kind = \"trim\", rate = \"9Gbps\", buffer = \"77pkt\", k = \"5ms\" }"));
+    println!("{default}\n{set}");
+    assert!(default.contains("K = ") && !default.contains("K = unknown"), "{default}");
+    assert!(set.contains("C = 9 Gbps, B = 77 packets") && set.contains("K = 5000.0 us"), "{set}");
+    assert!(said("{ kind = \"trim\", min-rtt-seed = \"first-sample\" }").contains("K = unknown"));
 }

@@ -5,6 +5,7 @@
 use crate::column::Get::{Bool, Float, Int, Text, Unsigned};
 use crate::column::{Column, Get, Table};
 use forebay_sim::observe::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow};
+use forebay_sim::shim::proboscis::Verdict;
 
 /// Picoseconds to whole nanoseconds, rounded down; null for "never".
 ///
@@ -40,6 +41,11 @@ pub fn deadline_met(f: &FlowRow, end_ps: u64) -> Option<bool> {
 /// A count; the engine's counters stay far below 2^63, a larger value could only be "none".
 fn count(n: u64) -> Option<i64> {
     i64::try_from(n).ok()
+}
+
+/// Whether the row is the one that a shim made a handshake for.
+fn handshake(f: &FlowRow) -> bool {
+    f.probes > 0 || f.syn_ack_verdict != Verdict::None
 }
 
 const fn col<R>(name: &'static str, unit: &'static str, get: Get<R>, doc: &'static str) -> Column<R> {
@@ -157,6 +163,31 @@ pub const FLOWS: Table<FlowRow> = Table {
         ),
         col("completed", "", Bool(|r, _| Some(r.end_ps != u64::MAX)), "whether the receiver had every byte before the run ended"),
         col("query_id", "1", Int(|r, _| count(r.query_id)), "row of `queries` it belongs to; null if none"),
+        col(
+            "probes",
+            "1",
+            Int(|r, _| handshake(r).then_some(r.probes.into())),
+            "probes that a ProBoSCIS shim sent for the handshake; null without shim and for later messages of a connection",
+        ),
+        col(
+            "syn_ack_verdict",
+            "",
+            Text(|r, _| r.syn_ack_verdict.name()),
+            "what the shim made of the probes at the first SYN-ACK: proportional, severe, insufficient, unprobed; empty as `probes` is null",
+        ),
+        col(
+            "syn_ack_window_bytes",
+            "B",
+            Int(|r, _| handshake(r).then_some(r.syn_ack_window).and_then(count)),
+            "window in the first SYN-ACK that left the shim; null as `probes` is, and if none left",
+        ),
+        col(
+            "syn_ack_held_ns",
+            "ns",
+            Int(|r, _| handshake(r).then_some(r.syn_ack_held_ps).and_then(ns)),
+            "how long the shim held that SYN-ACK; null as `probes` is",
+        ),
+        col("acks_throttled", "1", Int(|r, _| count(r.acks_throttled)), "ACKs whose window a shim lowered"),
     ],
 };
 

@@ -25,6 +25,9 @@ impl Config {
 
 /// `alpha` to the power `exponent`: the penalty of the laws that weight DCTCP's cut.
 pub(super) fn penalty(alpha: f64, exponent: f64) -> f64 {
+    if exponent == 1.0 {
+        return alpha;
+    }
     // Below the smallest normal number alpha is as good as 0, and so is a power below e^-700.
     let log = if alpha < f64::MIN_POSITIVE { f64::NEG_INFINITY } else { exponent * math::ln(alpha) };
     if log < -700.0 { 0.0 } else { math::exp(log) }

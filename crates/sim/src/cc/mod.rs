@@ -3,6 +3,7 @@
 //! To add a law: one file here, one line in [`REGISTRY`], one variant in [`LawConfig`] and [`Law`].
 
 mod cubic;
+mod d2tcp;
 mod dctcp;
 mod hooks;
 mod l2dct;
@@ -14,6 +15,7 @@ mod testing;
 mod trim;
 
 pub use cubic::Cubic;
+pub use d2tcp::D2tcp;
 pub use dctcp::Dctcp;
 pub use hooks::{Ack, CongestionControl, Event, Opportunity, Path, Trigger, Window};
 pub use l2dct::L2dct;
@@ -35,6 +37,8 @@ pub enum LawConfig {
     Dctcp(dctcp::Config),
     /// L2DCT.
     L2dct(l2dct::Config),
+    /// D2TCP.
+    D2tcp(d2tcp::Config),
     /// TCP-TRIM.
     Trim(trim::Config),
     /// pFabric.
@@ -52,6 +56,8 @@ pub enum Law {
     Dctcp(Dctcp),
     /// L2DCT. Boxed, as are all laws larger than the common ones, so that connections of the others stay small.
     L2dct(Box<L2dct>),
+    /// D2TCP.
+    D2tcp(Box<D2tcp>),
     /// TCP-TRIM.
     Trim(Box<Trim>),
     /// pFabric.
@@ -77,7 +83,7 @@ pub struct LawEntry {
 
 /// All laws, in the order `forebay list` shows them.
 pub const REGISTRY: &[LawEntry] =
-    &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, dctcp::ENTRY, l2dct::ENTRY, trim::ENTRY, pfabric::ENTRY];
+    &[reno::ENTRY, newreno::ENTRY, cubic::ENTRY, dctcp::ENTRY, l2dct::ENTRY, d2tcp::ENTRY, trim::ENTRY, pfabric::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static LawEntry> {
@@ -92,6 +98,7 @@ impl LawConfig {
             LawConfig::Cubic(c) => Law::Cubic(Cubic::new(c)),
             LawConfig::Dctcp(c) => Law::Dctcp(Dctcp::new(c)),
             LawConfig::L2dct(c) => Law::L2dct(Box::new(L2dct::new(c))),
+            LawConfig::D2tcp(c) => Law::D2tcp(Box::new(D2tcp::new(c))),
             LawConfig::Trim(c) => Law::Trim(Box::new(Trim::new(c))),
             LawConfig::Pfabric(c) => Law::Pfabric(Pfabric::new(c)),
         }
@@ -116,6 +123,7 @@ macro_rules! each {
             Law::Cubic($law) => $call,
             Law::Dctcp($law) => $call,
             Law::L2dct($law) => $call,
+            Law::D2tcp($law) => $call,
             Law::Trim($law) => $call,
             Law::Pfabric($law) => $call,
         }

@@ -1,5 +1,6 @@
 //! What applications and the main loop share: the fabric, the hosts, the connections and their rows.
 
+use super::below::Below;
 use super::fabric::Fabric;
 use super::hosts::{Host, Wake};
 use super::stream::{Message, Stream};
@@ -8,9 +9,9 @@ use crate::net::arena::Arena;
 use crate::net::packet::{Packet, SackBlocks, Wire};
 use crate::observe::{FlowRow, TcpRow};
 use crate::shim::ictcp::{self, Link};
-use crate::tcp::Address;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
+use crate::tcp::{Address, SHIMMED};
 use forebay_sampling::Rng;
 
 /// Something an application may want to know.
@@ -150,6 +151,7 @@ pub struct Core {
     /// Payload acknowledged on connections that have ended, per transport.
     pub(super) closed_acked: Vec<u64>,
     pub(super) sampling: bool,
+    pub(super) below: Below,
     /// The warm-up is over.
     pub(super) measuring: bool,
     /// Some transport has receivers whose windows are controlled.
@@ -169,6 +171,35 @@ pub struct PacketBalance {
     pub dropped: u64,
     /// Reached a host after the slot was given back.
     pub stale: u64,
+}
+
+/// What a sender is called for, beside packets.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Call {
+    /// Open the connection.
+    Open,
+    /// The application writes.
+    Write { bytes: u64, deadline: u64, last: bool },
+    /// The application of an endless flow stops.
+    Stop,
+    /// Its timer came due.
+    Timer,
+    /// The law's timer came due.
+    Alarm,
+}
+
+impl Call {
+    /// Calls it, on the way `out` to the network.
+    #[inline(always)]
+    pub fn make(self, sender: &mut Sender, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        match self {
+            Call::Open => sender.open(c, now, out),
+            Call::Write { bytes, deadline, last } => sender.write(c, now, bytes, deadline, last, out),
+            Call::Stop => sender.stop(c, now, out),
+            Call::Timer => sender.on_timer(c, now, out),
+            Call::Alarm => sender.on_alarm(c, now, out),
+        }
+    }
 }
 
 /// The way from an endpoint to the network.
@@ -232,6 +263,7 @@ impl Core {
             fabric,
             lossy: false,
             any_drop: false,
+            below: Below::new(network, &tcp, seed),
             jitter: Arena::new(jitter),
             hosts: Arena::new(hosts),
             tcp: Arena::new(tcp),
@@ -353,7 +385,8 @@ impl Core {
         let generation = if fresh { 0 } else { (self.streams[slot].generation + 1) & 0x3F };
         // The five-tuple: hosts and a port number that differs from connection to connection.
         let hash = |a: u32, b: u32| Rng::stream(conn_id, &[u64::from(a), u64::from(b)]).next_u64() as u16;
-        let forward = Address { conn: slot, isn, dst: spec.dst as u16, hash: hash(spec.src, spec.dst), generation };
+        let own = self.below.connect(spec.group as u32, slot, generation);
+        let forward = Address { conn: slot, isn, dst: spec.dst as u16, hash: hash(spec.src, spec.dst), generation: own };
         let back = Address { dst: spec.src as u16, hash: hash(spec.dst, spec.src), ..forward };
         if fresh {
             self.senders.push(Sender::new(c, forward, None));
@@ -370,6 +403,8 @@ impl Core {
         let stream = &mut self.streams[slot];
         let mut messages = std::mem::take(&mut stream.messages);
         messages.clear();
+        // Most connections have one message at a time; growing from nothing would make room for four.
+        messages.reserve_exact(1);
         *stream = Stream {
             messages,
             conn_id,
@@ -413,12 +448,12 @@ impl Core {
             self.receivers[conn].deliver_at = end;
         }
         let last = matches!(s.first, First::Only(_));
-        self.with_sender(conn, now, |sender, c, nic| sender.write(c, now, length, deadline, last, nic));
+        self.with_sender(conn, now, Call::Write { bytes: length, deadline, last });
     }
 
     /// The application of an endless flow stops writing.
     pub fn stop(&mut self, conn: u32, now: u64) {
-        self.with_sender(conn, now, |sender, c, nic| sender.stop(c, now, nic));
+        self.with_sender(conn, now, Call::Stop);
         // Its row is due when what it has written is acknowledged, which may be now.
         let sender = &mut self.senders[conn];
         sender.message.2 = sender.written;
@@ -430,14 +465,17 @@ impl Core {
 
     /// Calls the sender with its configuration and network card, then sees to its timer.
     #[inline]
-    pub(super) fn with_sender(&mut self, conn: u32, now: u64, call: impl FnOnce(&mut Sender, &TcpConfig, &mut Nic<'_>)) {
+    pub(super) fn with_sender(&mut self, conn: u32, now: u64, call: Call) {
         let host = self.streams[conn].src;
         let sender = &mut self.senders[conn];
+        if sender.generation() & SHIMMED != 0 {
+            return self.call_through(conn, now, call);
+        }
         let group = u32::from(sender.group);
         let host_state = &mut self.hosts[host];
         let jitter = if sender.disturbed || self.lossy { self.jitter[group].unwrap_or(host_state.segment) } else { 0 };
         let mut nic = Nic { fabric: &mut self.fabric, host: host_state, now, jitter };
-        call(sender, &self.tcp[group], &mut nic);
+        call.make(sender, &self.tcp[group], now, &mut nic);
         self.arm_sender(conn, host);
     }
 
@@ -447,7 +485,7 @@ impl Core {
         let sender = &mut self.senders[conn];
         if sender.deadline < sender.armed {
             sender.armed = sender.deadline;
-            let (deadline, generation) = (sender.deadline, self.streams[conn].generation);
+            let (deadline, generation) = (sender.deadline, sender.generation());
             self.wake(host, host, deadline, Wake::Sender { conn, generation });
         }
     }

@@ -1,9 +1,10 @@
 //! A packet or a timer meets an endpoint: the host side of the packet path.
 
-use super::core::{Core, First, Job, Nic, Notice};
+use super::core::{Call, Core, First, Job, Nic, Notice};
 use super::hosts::Wake;
 use crate::net::packet::{Packet, SackBlocks};
 use crate::observe::{FlowRow, TcpRow};
+use crate::tcp::SHIMMED;
 use crate::tcp::sender::{Phase, SendStats};
 
 impl Core {
@@ -15,14 +16,20 @@ impl Core {
         host.note(now, p);
         let sender = &mut self.senders[conn];
         if sender.generation() != p.generation() {
-            self.closed.stale += 1;
-            return;
+            return self.deliver_ack_through(node, p, sack);
         }
         sender.received += 1;
         let group = u32::from(sender.group);
         let jitter = if sender.disturbed || self.lossy { self.jitter[group].unwrap_or(host.segment) } else { 0 };
         let mut nic = Nic { fabric: &mut self.fabric, host, now, jitter };
         sender.on_packet(&self.tcp[group], now, p, sack, &mut nic);
+        self.ack_done(node, conn, now);
+    }
+
+    /// Sees to what an ACK has changed, behind the sender.
+    #[inline(always)]
+    pub(super) fn ack_done(&mut self, node: u32, conn: u32, now: u64) {
+        let sender = &self.senders[conn];
         let (una, done) = (sender.una, sender.phase == Phase::Done);
         if sender.deadline < sender.armed {
             self.arm_sender(conn, node);
@@ -42,17 +49,24 @@ impl Core {
     #[inline(always)]
     pub(super) fn deliver_data(&mut self, node: u32, p: &Packet) {
         let (now, conn) = (p.arrival, p.conn);
-        self.hosts[node].note(now, p);
-        if self.receivers[conn].generation() != p.generation() {
-            self.closed.stale += 1;
-            return;
-        }
         if self.steering {
             self.steer(node, p);
         }
-        let (host, receiver) = (&mut self.hosts[node], &mut self.receivers[conn]);
+        let host = &mut self.hosts[node];
+        host.note(now, p);
+        let receiver = &mut self.receivers[conn];
+        if receiver.generation() != p.generation() {
+            return self.deliver_data_through(node, p);
+        }
         let mut nic = Nic { fabric: &mut self.fabric, host, now, jitter: 0 };
         receiver.on_packet(&self.tcp[u32::from(receiver.group)], now, p, &mut nic);
+        self.data_done(node, conn, now);
+    }
+
+    /// Sees to what a packet of the data direction has changed, behind the receiver.
+    #[inline(always)]
+    pub(super) fn data_done(&mut self, node: u32, conn: u32, now: u64) {
+        let receiver = &self.receivers[conn];
         let delivered = receiver.delivered >= receiver.deliver_at;
         if receiver.deadline < receiver.armed {
             self.arm_receiver(conn, node);
@@ -74,7 +88,7 @@ impl Core {
     pub(super) fn on_wake(&mut self, node: u32, now: u64, wake: Wake) {
         match wake {
             Wake::Open { conn } => {
-                self.with_sender(conn, now, |s, c, nic| s.open(c, now, nic));
+                self.with_sender(conn, now, Call::Open);
                 match self.streams[conn].first {
                     First::Nothing => {}
                     First::Only(job) => self.write(conn, now, job),
@@ -89,7 +103,7 @@ impl Core {
                 s.armed = u64::MAX;
                 if s.deadline <= now {
                     self.hosts[node].mix(now, 1 << 40);
-                    self.with_sender(conn, now, |s, c, nic| s.on_timer(c, now, nic));
+                    self.with_sender(conn, now, Call::Timer);
                 } else {
                     self.arm_sender(conn, node);
                 }
@@ -100,7 +114,9 @@ impl Core {
                     return;
                 }
                 r.armed = u64::MAX;
-                if r.deadline <= now {
+                if r.deadline <= now && generation & SHIMMED != 0 {
+                    self.receiver_timer_through(node, conn, now);
+                } else if r.deadline <= now {
                     let mut nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter: 0 };
                     r.on_timer(now, &mut nic);
                 } else if r.deadline != u64::MAX {
@@ -110,9 +126,10 @@ impl Core {
             Wake::Law { conn, generation } => {
                 if self.senders[conn].generation() == generation {
                     self.hosts[node].mix(now, 2 << 40);
-                    self.with_sender(conn, now, |s, c, nic| s.on_alarm(c, now, nic));
+                    self.with_sender(conn, now, Call::Alarm);
                 }
             }
+            Wake::Shim { group } => self.shim_tick(node, group, now),
             Wake::App { .. } => {}
         }
     }
@@ -166,7 +183,7 @@ impl Core {
         let acked_end = arrived.min(m.end);
         let measured_from = s.acked_before.max(m.begin);
         let (src, dst, hash) = (s.src, s.dst, s.hash);
-        let row = FlowRow {
+        let mut row = FlowRow {
             // Numbered by the report, in order of start.
             flow_id: 0,
             conn_id: s.conn_id,
@@ -197,7 +214,11 @@ impl Core {
             rtt_mean_ps: stats.rtt_sum.checked_div(stats.rtt_count).unwrap_or(u64::MAX),
             query_id: m.query,
             deadline_ps: m.deadline,
+            ..FlowRow::default()
         };
+        if sender.generation() & SHIMMED != 0 {
+            self.below.complete(conn, m.begin == 0, &mut row);
+        }
         self.flows.push(row);
     }
 
@@ -264,8 +285,10 @@ impl Core {
             "conservation: a connection closed before its bytes arrived"
         );
         self.closed_acked[usize::from(sender.group)] += sender.written;
-        self.closed.sent += sender.packets + receiver.sent;
-        self.closed.received += sender.received + receiver.packets;
+        let shim = self.below.balance(conn, sender.generation());
+        self.closed.sent += sender.packets + receiver.sent + shim.sent;
+        // A SYN-ACK that is still held goes with its entry.
+        self.closed.received += sender.received + receiver.packets + shim.taken + shim.held;
         self.closed.dropped += stream.dropped;
         stream.live = false;
         self.live -= 1;

@@ -35,6 +35,11 @@ pub enum Wake {
         /// Its generation.
         generation: u8,
     },
+    /// The shim below TCP (ticks).
+    Shim {
+        /// Index of the transport.
+        group: u32,
+    },
     /// An application.
     App {
         /// Index of the application.

@@ -11,6 +11,7 @@ pub mod stream;
 pub mod wheel;
 
 mod audit;
+mod below;
 mod datagrams;
 mod deliver;
 mod report;

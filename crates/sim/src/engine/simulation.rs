@@ -4,9 +4,10 @@ use super::apps::App;
 use super::core::{Core, Notice};
 use super::fabric::Fabric;
 use super::hosts::Wake;
-use crate::config::{SimConfig, WorkloadKind};
+use crate::config::{SimConfig, TcpConfig, WorkloadKind};
 use crate::net::packet::flag;
 use crate::run::Progress;
+use crate::shim::proboscis::Rules;
 use crate::topology::{Fib, RouteError};
 use forebay_units::Time;
 use std::ops::ControlFlow;
@@ -213,7 +214,8 @@ impl Simulation {
 /// The shortest time in which one node can affect another: the smallest link delay (where a link has none, the time to send the
 /// smallest packet), or a shorter request latency.
 fn lookahead(config: &SimConfig) -> u64 {
-    let segments = config.groups.iter().map(|g| g.tcp.ack_size.min(g.tcp.header + 1));
+    let probe = |c: &TcpConfig| Rules::of(c).map_or(u32::MAX, |r| u32::from(r.probe_size));
+    let segments = config.groups.iter().map(|g| g.tcp.ack_size.min(g.tcp.header + 1).min(probe(&g.tcp)));
     let datagrams = config.workloads.iter().filter_map(|w| match &w.kind {
         WorkloadKind::Udp { datagram, .. } => Some(u32::from(datagram.wire)),
         _ => None,

@@ -2,7 +2,7 @@
 //! flag of it.
 
 use super::core::Core;
-use crate::net::packet::Packet;
+use crate::net::packet::{Packet, flag};
 use crate::shim::ictcp::{self, Link};
 
 impl Core {
@@ -41,9 +41,11 @@ impl Core {
         let now = p.arrival;
         link.arrive(now, u64::from(p.wire));
         let receiver = &mut self.receivers[p.conn];
+        let current = receiver.generation() == p.generation();
         if let Some(share) = &mut receiver.share
+            && current
             && p.len > 0
-            && p.flags & (crate::net::packet::flag::SYN | crate::net::packet::flag::PROBE) == 0
+            && p.flags & (flag::SYN | flag::PROBE) == 0
         {
             // Timestamps are the low bits of nanoseconds.
             let forward = u64::from(((now / 1000) as u32).wrapping_sub(p.ts)) * 1000;

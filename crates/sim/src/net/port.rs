@@ -61,6 +61,8 @@ pub struct Port {
     pub stats: PortStats,
     discipline: Discipline,
     limit: QueueState,
+    /// What the discipline's `quiet_below` says.
+    quiet: QueueState,
     /// Counters of rare events.
     pub events: PortEvents,
     /// Packets queued before the end of the warm-up.
@@ -101,6 +103,7 @@ impl Port {
             stats: PortStats::default(),
             input,
             to: c.to,
+            quiet: discipline.quiet_below(),
             discipline,
             limit: c.buffer.map_or(QueueState::UNLIMITED, QueueState::limit),
             events: PortEvents::default(),
@@ -252,30 +255,33 @@ impl Port {
         if self.observer.is_some() {
             self.record(now);
         }
+        let (queue, quiet) = (self.queue, self.quiet);
+        let plain = queue.packets < quiet.packets && queue.bytes < quiet.bytes && queue.fits(u32::from(packet.wire), self.limit);
+        let mark = if plain { 0 } else { self.decide(now, packet)? };
+        if self.queue.packets >= self.events.max_pkts {
+            self.events.max_pkts = self.queue.packets + 1;
+            self.set_alert();
+        }
+        Ok(mark)
+    }
+
+    /// Puts the question to the discipline. Returns the ECN bits to set.
+    #[inline(never)]
+    fn decide(&mut self, now: u64, packet: &Packet) -> Result<u8, Refusal> {
         let fits = self.queue.fits(u32::from(packet.wire), self.limit);
         let mark = match self.discipline.at_once(self.queue, packet.ecn() != ecn::NOT_ECT) {
-            Some(false) if fits => 0,
-            Some(true) if fits => {
-                self.events.marked += 1;
-                ecn::CE
-            }
+            Some(mark) if fits => mark,
             _ => match self.ask(now, u64::MAX, packet) {
-                Verdict::Accept => 0,
-                Verdict::Mark => {
-                    self.events.marked += 1;
-                    ecn::CE
-                }
+                Verdict::Accept => false,
+                Verdict::Mark => true,
                 Verdict::Drop(reason) => {
                     self.drop(reason, u64::from(packet.wire));
                     return Err(Refusal::Dropped);
                 }
             },
         };
-        if self.queue.packets >= self.events.max_pkts {
-            self.events.max_pkts = self.queue.packets + 1;
-            self.set_alert();
-        }
-        Ok(mark)
+        self.events.marked += u64::from(mark);
+        Ok(if mark { ecn::CE } else { 0 })
     }
 
     /// Tells the discipline everything, and how many bytes a shared memory leaves the port.
@@ -301,9 +307,8 @@ impl Port {
     /// The largest queue so far is part of the alert, so that the maximum is exact too; a recorder wants to see everything.
     fn set_alert(&mut self) {
         if self.observer.is_none() && self.room.is_none() {
-            let quiet = self.discipline.quiet_below();
-            self.alert.packets = self.limit.packets.min(quiet.packets).min(self.events.max_pkts);
-            self.alert.bytes = self.limit.bytes.min(quiet.bytes);
+            self.alert.packets = self.limit.packets.min(self.quiet.packets).min(self.events.max_pkts);
+            self.alert.bytes = self.limit.bytes.min(self.quiet.bytes);
             if self.alert.bytes < u64::from(u16::MAX) {
                 // Even a single packet may be too large.
                 self.alert.packets = 0;

@@ -1,5 +1,6 @@
 //! One struct a table. Names, units and meanings are the schema of the Parquet files (crate `store`).
 
+use crate::shim::proboscis::Verdict;
 use forebay_units::{NodeId, PortId};
 
 /// One message: a whole connection for one-shot flows, one train, block or response on a persistent connection.
@@ -63,6 +64,16 @@ pub struct FlowRow {
     pub query_id: u64,
     /// When it should have arrived, ps since the start of the run; `u64::MAX` without a deadline.
     pub deadline_ps: u64,
+    /// Probes that a ProBoSCIS shim sent for the connection's handshake; 0 for all but the first message of a connection.
+    pub probes: u32,
+    /// Its verdict on the first SYN-ACK, with the same restriction.
+    pub syn_ack_verdict: Verdict,
+    /// Window of the first SYN-ACK that left, bytes; meaningful with a verdict, `u64::MAX` if none left.
+    pub syn_ack_window: u64,
+    /// How long that SYN-ACK was held, ps.
+    pub syn_ack_held_ps: u64,
+    /// ACKs whose window the shim lowered.
+    pub acks_throttled: u64,
 }
 
 /// Totals of one egress port over the run (after `warmup`).

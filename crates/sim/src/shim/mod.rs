@@ -4,6 +4,7 @@
 //! To add one: one file here, one line in [`REGISTRY`], one variant in [`ShimConfig`].
 
 pub mod ictcp;
+pub mod proboscis;
 pub mod tag;
 
 mod pias;
@@ -45,6 +46,8 @@ pub enum ShimConfig {
     Pias(pias::Config),
     /// PRIN: halving at block starts, priority for block tails.
     Prin(prin::Config),
+    /// ProBoSCIS: probes ahead of the SYN, windows in SYN-ACKs and ACKs.
+    Proboscis(proboscis::Config),
     /// Ranks by bytes left.
     Srpt,
 }
@@ -61,7 +64,7 @@ pub struct ShimEntry {
 }
 
 /// All shims, in the order `forebay list` shows them.
-pub const REGISTRY: &[ShimEntry] = &[ictcp::ENTRY, pias::ENTRY, prin::ENTRY, srpt::ENTRY];
+pub const REGISTRY: &[ShimEntry] = &[ictcp::ENTRY, pias::ENTRY, prin::ENTRY, proboscis::ENTRY, srpt::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static ShimEntry> {
@@ -75,6 +78,7 @@ impl ShimConfig {
             ShimConfig::Ictcp(_) => ictcp::ENTRY.entry.name,
             ShimConfig::Pias(_) => pias::ENTRY.entry.name,
             ShimConfig::Prin(_) => prin::ENTRY.entry.name,
+            ShimConfig::Proboscis(_) => proboscis::ENTRY.entry.name,
             ShimConfig::Srpt => srpt::ENTRY.entry.name,
         }
     }

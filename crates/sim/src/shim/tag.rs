@@ -55,7 +55,7 @@ impl Tagger {
             ShimConfig::Pias(c) => Some(Scheme::Pias(pias::Pias::new(c))),
             ShimConfig::Prin(c) => Some(Scheme::Prin(prin::Prin::new(c, delayed_acks))),
             ShimConfig::Srpt => Some(Scheme::Srpt),
-            ShimConfig::Ictcp(_) => None,
+            ShimConfig::Ictcp(_) | ShimConfig::Proboscis(_) => None,
         })?;
         Some(Box::new(Tagger { scheme, messages: VecDeque::new() }))
     }

@@ -27,7 +27,10 @@ impl Sender {
         let edge = ack + (u64::from(p.win) << self.shift);
         // RFC 5681 section 2 (e): a new window makes it no duplicate. The SYN-ACK's window is not comparable: it was not scaled.
         let window_update = edge != self.edge && ack == self.una && ack > 0;
-        self.edge = edge.max(self.edge);
+        // RFC 9293 section 3.10.7.4: the window is the one of the newest ACK, also when its right edge has moved left. What is outstanding
+        // beyond it stays outstanding; nothing new is sent there (section 3.8.6). Windows of zero do not occur (applications read at once,
+        // shims leave a segment), so there is no persist timer.
+        self.edge = edge;
         let acked = ack - self.una;
         let rtt = if acked > 0 {
             self.advance(c, now, ack, p.ts)

@@ -22,4 +22,4 @@ mod seq;
 mod timers;
 mod transmit;
 
-pub use seq::Address;
+pub use seq::{Address, SHIMMED};

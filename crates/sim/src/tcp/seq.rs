@@ -3,6 +3,10 @@
 /// Generation of an endpoint whose connection has ended; packets carry six bits and never match it.
 pub const RETIRED: u8 = u8::MAX;
 
+/// Set in the generation of endpoints that have a shim below them. Packets carry six bits, so that it never matches theirs, and the check
+/// that every packet goes through anyway finds both stale packets and shims.
+pub const SHIMMED: u8 = 0x40;
+
 /// What an endpoint writes into the packets it sends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Address {

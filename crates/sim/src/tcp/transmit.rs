@@ -51,6 +51,8 @@ impl Sender {
             recovering: self.ca >= CaState::Recovery,
             mss: c.mss,
         };
+        // Such laws also reduce on their own: a finite threshold tells.
+        self.disturbed |= self.w.ssthresh.is_finite();
         let allowed = self.law.may_send(&mut self.w, &at).saturating_mul(u64::from(c.mss));
         self.transmit_until(c, now, self.stream_end().min(first.saturating_add(allowed)), out);
         if self.nxt > first && first >= high {
@@ -117,9 +119,11 @@ impl Sender {
             }
             let mut len = len;
             if self.nxt + len > self.edge {
-                // RFC 9293 section 3.8.6.2.1: no sliver of a window is used while anything is outstanding.
+                // RFC 9293 section 3.8.6.2.1: no sliver of a window is used while anything is outstanding. Data that fits all but its FIN
+                // is none: the FIN follows (as from an application that writes and then closes).
+                let data = self.written.saturating_sub(self.nxt).min(u64::from(c.mss));
                 len = self.edge.saturating_sub(self.nxt);
-                if self.flight() > 0 || len == 0 {
+                if len == 0 || (self.flight() > 0 && len < data) {
                     break;
                 }
             }

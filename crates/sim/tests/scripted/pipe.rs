@@ -5,6 +5,7 @@ use super::{Alarms, Tape, addresses};
 use forebay_sim::cc::CongestionControl;
 use forebay_sim::config::TcpConfig;
 use forebay_sim::net::packet::{Packet, SackBlocks, ecn, flag};
+use forebay_sim::shim::proboscis::{Budget, ReceiverShim, Rules, SenderShim};
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::{CaState, Phase, Sender};
 use std::cmp::Reverse;
@@ -62,6 +63,15 @@ pub struct Point {
     pub ca: CaState,
 }
 
+/// A ProBoSCIS shim below each endpoint, whose timers tick at whole milliseconds.
+pub struct Shims {
+    pub rules: Rules,
+    pub sender: SenderShim,
+    pub receiver: ReceiverShim,
+    pub budget: Budget,
+    tick: u64,
+}
+
 type Flying = (u64, u64, bool, usize);
 
 /// The connection and the pipe.
@@ -88,6 +98,25 @@ pub struct Pipe<J> {
     pub trace: Vec<Point>,
     /// Every packet of the sender: (time, offset, flags, ECN field).
     pub log: Vec<Seen>,
+    pub shims: Option<Shims>,
+}
+
+impl Shims {
+    fn new(rules: Rules) -> Shims {
+        // A link so fast that the budget never matters.
+        let budget = Budget::new(&rules, 1);
+        Shims { rules, sender: SenderShim::default(), receiver: ReceiverShim::default(), budget, tick: 0 }
+    }
+
+    /// The next tick, if one is wanted: at a whole millisecond that has not ticked yet.
+    fn next(&self, now: u64) -> u64 {
+        let this = now.next_multiple_of(super::MS);
+        match self.sender.waiting() || self.receiver.waiting() {
+            false => u64::MAX,
+            true if this == self.tick => this + super::MS,
+            true => this,
+        }
+    }
 }
 
 impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
@@ -100,6 +129,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             sender.law.path(super::path());
         }
         Pipe {
+            shims: Rules::of(&c).map(Shims::new),
             c,
             sender,
             receiver,
@@ -152,14 +182,17 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         loop {
             let packet = self.flying.peek().map_or(u64::MAX, |Reverse(f)| f.0);
             let alarm = self.alarms.first().copied().unwrap_or(u64::MAX);
-            let next = packet.min(self.sender.deadline).min(self.receiver.deadline).min(alarm);
+            let tick = self.shims.as_ref().map_or(u64::MAX, |s| s.next(self.now));
+            let next = packet.min(self.sender.deadline).min(self.receiver.deadline).min(alarm).min(tick);
             if next == u64::MAX || next > end {
                 break;
             }
             assert!(next >= self.now, "a timer in the past");
             self.now = next;
             let mut tape = Tape::default();
-            if packet == next {
+            if tick == next {
+                self.tick();
+            } else if packet == next {
                 self.deliver(&mut tape);
             } else if alarm == next {
                 self.alarms.remove(&next);
@@ -179,18 +212,50 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
 
     fn deliver(&mut self, tape: &mut Tape) {
         let Some(Reverse((_, _, data, index))) = self.flying.pop() else { return };
-        let (p, sack) = self.packets[index];
+        let (mut p, sack) = self.packets[index];
         if data {
+            if let Some(s) = &mut self.shims
+                && !s.receiver.ingress(&s.rules, self.now, &mut p)
+            {
+                return;
+            }
             self.note_arrival(&p);
             self.receiver.on_packet(&self.c, self.now, &p, tape);
             self.check_stream();
         } else {
+            if let Some(s) = &mut self.shims {
+                s.sender.ingress(&s.rules, self.now, &mut p);
+            }
             self.sender.on_packet(&self.c, self.now, &p, sack.as_ref(), tape);
         }
     }
 
+    fn tick(&mut self) {
+        let mut tape = Tape::default();
+        if let Some(s) = &mut self.shims {
+            s.tick = self.now;
+            s.sender.tick(&s.rules, self.now, &mut s.budget, &mut tape);
+            s.receiver.tick(&s.rules, self.now, &mut tape);
+        }
+        self.transmit(tape);
+    }
+
+    /// What the endpoints sent, through their shims if there are any.
     fn launch(&mut self, mut tape: Tape) {
         self.alarms.append(&mut tape.1);
+        let Some(s) = &mut self.shims else { return self.transmit(tape) };
+        let mut below = Tape::default();
+        for (p, sack) in tape.0 {
+            if p.has(flag::ACK) {
+                s.receiver.egress(&s.rules, self.now, p, sack.as_ref(), &mut below);
+            } else {
+                s.sender.egress(&s.rules, self.now, p, sack.as_ref(), &mut below);
+            }
+        }
+        self.transmit(below);
+    }
+
+    fn transmit(&mut self, tape: Tape) {
         for (p, sack) in tape.0 {
             let data = !p.has(flag::ACK);
             let number = self.counts[usize::from(data)];

@@ -30,11 +30,11 @@ pub struct Config {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
     /// On every such ACK.
-    PerAck,
+    EveryAck,
     /// Once per round trip.
-    PerRtt,
+    EachRtt,
     /// On every such ACK, but by no more than a half per round trip.
-    PerAckCapped,
+    Capped,
 }
 
 /// Which reductions set the slow start threshold (TRIM A2), each including those before it.
@@ -136,9 +136,9 @@ fn build(v: &Values) -> Config {
         },
         guard: v.float("k-guard"),
         cut: match v.text("cut-mode").as_str() {
-            "per-rtt" => Cut::PerRtt,
-            "per-ack-capped" => Cut::PerAckCapped,
-            _ => Cut::PerAck,
+            "per-rtt" => Cut::EachRtt,
+            "per-ack-capped" => Cut::Capped,
+            _ => Cut::EveryAck,
         },
         gap_in_flight: v.text("gap-scope") == "any",
         ssthresh: match v.text("ssthresh-on-trim").as_str() {

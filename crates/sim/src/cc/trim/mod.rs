@@ -82,6 +82,18 @@ impl Trim {
         self.k
     }
 
+    /// C, B, D and K in words, for the path the law was told of.
+    pub fn summary(&self) -> String {
+        let Some(p) = &self.path else { return "path unknown".into() };
+        let us = |ps: f64| format!("{:.1} us", ps / 1e6);
+        let known = self.min_rtt != u64::MAX;
+        let d = if known { self.min_rtt } else { p.idle_rtt } as f64;
+        let (low, high) = threshold::interval(p.rate * 1e-12, d, p.buffer);
+        let k = if known { us(self.k) } else { "unknown before the first sample".into() };
+        let rate = p.rate * p.packet * 8.0 / 1e9;
+        format!("C = {rate} Gbps, B = {} packets, D = {}, K = {k} (interval {} to {})", p.buffer, us(d), us(low), us(high))
+    }
+
     /// The reaction to an RTT above K (TRIM Eq. 2 and 3).
     fn cut(&mut self, w: &mut Window, rtt: f64, ack: &Ack) {
         let new_round = ack.snd_una > self.round_end;
@@ -92,10 +104,10 @@ impl Trim {
         let ep = (rtt - self.k) / rtt;
         // TRIM A1: nothing in the printed algorithm limits cuts to one per round trip; parts of the prose do.
         let floor = match self.c.cut {
-            Cut::PerAck => self.c.min_cwnd,
-            Cut::PerRtt if !new_round => return,
-            Cut::PerRtt => self.c.min_cwnd,
-            Cut::PerAckCapped => self.c.min_cwnd.max(self.round_cwnd / 2.0),
+            Cut::EveryAck => self.c.min_cwnd,
+            Cut::EachRtt if !new_round => return,
+            Cut::EachRtt => self.c.min_cwnd,
+            Cut::Capped => self.c.min_cwnd.max(self.round_cwnd / 2.0),
         };
         // The window of 1 after a timeout stays 1 (TRIM row 6): no reduction enlarges.
         w.cwnd = (w.cwnd * (1.0 - ep / 2.0)).max(floor).min(w.cwnd);

@@ -1,0 +1,130 @@
+//! How flows of different laws share a bottleneck: additive increase, multiplicative decrease, everybody sees every congestion event
+//! (coexistence study, Eqs. (3) and (4)).
+//!
+//! The assumption is strong: under random marking DCTCP backs off about four times as often as TCP, and measured ratios are a third of
+//! these.
+
+use crate::ModelError;
+use crate::error::{above, closed};
+
+/// A law as an AIMD rule.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Aimd {
+    increase: f64,
+    remaining: f64,
+}
+
+impl Aimd {
+    /// TCP: one segment a round trip, half remains.
+    pub const TCP: Aimd = Aimd { increase: 1.0, remaining: 0.5 };
+
+    /// Grows by `increase` segments a round trip (a, above 0, at most 1e6); at congestion the part `remaining` of the window is kept
+    /// (beta, 0 or more, below 1; the "back-off factor" that some texts give is the part given up, 1 - beta).
+    ///
+    /// # Errors
+    /// Names `increase` or `remaining`.
+    pub fn new(increase: f64, remaining: f64) -> Result<Aimd, ModelError> {
+        above("increase", increase, 0.0, 1e6)?;
+        if !(0.0..1.0).contains(&remaining) {
+            return Err(ModelError::new("remaining", format!("is {remaining}; legal: 0 or more, below 1")));
+        }
+        Ok(Aimd { increase, remaining })
+    }
+
+    /// DCTCP with a marked fraction of `alpha` (above 0, at most 1): 1 - alpha/2 remains.
+    ///
+    /// # Errors
+    /// Names `alpha`.
+    pub fn dctcp(alpha: f64) -> Result<Aimd, ModelError> {
+        Ok(Aimd { increase: 1.0, remaining: 1.0 - above("alpha", alpha, 0.0, 1.0)? / 2.0 })
+    }
+
+    /// x = a / (1 - beta) (Eq. 3): windows converge to a common multiple of it, segments.
+    pub fn weight(self) -> f64 {
+        self.increase / (1.0 - self.remaining)
+    }
+}
+
+/// T_r (Eq. 4): throughput of a flow of `first` over that of a flow of `second`, at equal round trips and synchronised losses. Against
+/// TCP it is 0.5 / (1 - beta); for DCTCP, 1 / alpha.
+pub fn throughput_ratio(first: Aimd, second: Aimd) -> f64 {
+    first.weight() / second.weight()
+}
+
+/// What part of the link each of `flows` gets; they sum to 1.
+///
+/// # Errors
+/// Names `flows` when there are none.
+pub fn shares(flows: &[Aimd]) -> Result<Vec<f64>, ModelError> {
+    if flows.is_empty() {
+        return Err(ModelError::new("flows", "is empty; legal: at least one flow"));
+    }
+    let total: f64 = flows.iter().map(|f| f.weight()).sum();
+    Ok(flows.iter().map(|f| f.weight() / total).collect())
+}
+
+/// Windows under marks that hit each packet independently with probability `p`, and their ratio.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RandomMarks {
+    /// Mean window of DCTCP with an exact echo, about 2 / p, segments.
+    pub dctcp: f64,
+    /// Mean window of TCP, about sqrt(1.5 / p), segments.
+    pub tcp: f64,
+    /// Throughput of DCTCP over that of TCP, about 1.6 / sqrt(p).
+    pub ratio: f64,
+}
+
+/// DCTCP and TCP under random marking with probability `p` (above 0, at most 1), the other extreme to synchronised marks.
+///
+/// # Errors
+/// Names `p`.
+pub fn random_marks(p: f64) -> Result<RandomMarks, ModelError> {
+    closed("p", p, f64::MIN_POSITIVE, 1.0)?;
+    let (dctcp, tcp) = (2.0 / p, (1.5 / p).sqrt());
+    Ok(RandomMarks { dctcp, tcp, ratio: dctcp / tcp })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fig. 1 of the coexistence study.
+    #[test]
+    fn curve() {
+        for (beta, ratio) in [(0.5, 1.0), (0.6, 1.25), (0.7, 1.67), (0.8, 2.5), (0.8925, 4.65), (0.9, 5.0), (0.95, 10.0)] {
+            let flow = Aimd::new(1.0, beta).unwrap();
+            assert!((throughput_ratio(flow, Aimd::TCP) - ratio).abs() < 0.005, "{beta}");
+            assert!((throughput_ratio(flow, Aimd::TCP) * throughput_ratio(Aimd::TCP, flow) - 1.0).abs() < 1e-12);
+        }
+        // One alpha, two ways.
+        let flow = Aimd::dctcp(0.215).unwrap();
+        assert!((throughput_ratio(flow, Aimd::TCP) - 1.0 / 0.215).abs() < 1e-9);
+    }
+
+    #[test]
+    fn shares_add_up() {
+        let flows = [Aimd::TCP, Aimd::dctcp(0.2).unwrap(), Aimd::TCP];
+        let shares = shares(&flows).unwrap();
+        assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        assert!((shares[1] / shares[0] - 5.0).abs() < 1e-9 && shares[0] == shares[2]);
+    }
+
+    #[test]
+    fn random_marks_favour_dctcp() {
+        let m = random_marks(0.04).unwrap();
+        assert!((m.ratio - 8.16).abs() < 0.01 && (m.dctcp - 50.0).abs() < 1e-9 && (m.tcp - 6.12).abs() < 0.01);
+    }
+
+    #[test]
+    fn bad_input_is_named() {
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(Aimd::new(bad, 0.5).unwrap_err().argument, "increase");
+            assert_eq!(Aimd::dctcp(bad).unwrap_err().argument, "alpha");
+            assert_eq!(random_marks(bad).unwrap_err().argument, "p");
+        }
+        for bad in [1.0, -0.1, f64::NAN] {
+            assert_eq!(Aimd::new(1.0, bad).unwrap_err().argument, "remaining");
+        }
+        assert_eq!(shares(&[]).unwrap_err().argument, "flows");
+    }
+}

@@ -1,0 +1,87 @@
+//! Goodput without a window limit (INCAST Eqs. 17, 24 to 27).
+
+use super::{Ca, FirstWindow, Incast, NstarRule, Tail, TailMode};
+use crate::ModelError;
+
+/// Which equation applies, and its intermediate values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Branch {
+    /// N < N* (Eq. 17): now and then a block-tail timeout.
+    Below {
+        /// Period of congestion avoidance.
+        ca: Ca,
+        /// Block-tail timeouts.
+        tail: Tail,
+    },
+    /// N >= N* (Eqs. 24 to 27): one timeout in every block, in which N' = N - N* + 1 flows take part.
+    Beyond {
+        /// Period of congestion avoidance of N' flows.
+        ca: Ca,
+        /// Y_F (Eq. 24): packets per flow of a period and the fast recovery after it.
+        packets: f64,
+        /// T_F (Eq. 25), s.
+        period: f64,
+        /// T_B (Eq. 26): duration of a block, s.
+        block: f64,
+    },
+}
+
+/// Goodput of all flows together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Goodput {
+    /// Payload bytes per second.
+    pub bytes_per_s: f64,
+    /// The same as a part of what the link carries at best, G / (C S_p). Not clipped: it exceeds 1 by up to 3.18 % below N* and 6.3 %
+    /// beyond, because a period counts the slot of the lost packet and half of its last round inconsistently.
+    pub share: f64,
+    /// How it was computed.
+    pub branch: Branch,
+}
+
+impl Goodput {
+    /// Timeouts a block: one from N* on; below, P^O for each of the Y_B / Y_C periods of a block.
+    pub fn timeouts_per_block(&self, block: u64) -> f64 {
+        match &self.branch {
+            Branch::Below { ca, tail } => tail.probability * block as f64 / ca.packets as f64,
+            Branch::Beyond { .. } => 1.0,
+        }
+    }
+}
+
+impl Incast {
+    /// Goodput of `n` senders.
+    ///
+    /// # Errors
+    /// Names `n` outside 1 to the buffer.
+    pub fn goodput(&self, n: u64, mode: TailMode, rule: NstarRule) -> Result<Goodput, ModelError> {
+        self.senders(n)?;
+        self.goodput_from(n, mode, self.crossing(FirstWindow::Inherited, rule, n))
+    }
+
+    /// The same when N* is known: curves need it only once. `None` and any N* above `n` say that there is no collapse at `n`.
+    ///
+    /// # Errors
+    /// Names `n` outside 1 to the buffer, and an `nstar` of 0.
+    pub fn goodput_from(&self, n: u64, mode: TailMode, nstar: Option<u64>) -> Result<Goodput, ModelError> {
+        self.senders(n)?;
+        let (y_b, t_0) = (self.block as f64, self.rto.as_secs_f64());
+        let (packets_per_s, branch) = match nstar {
+            Some(0) => return Err(ModelError::new("nstar", "is 0; legal: at least 1")),
+            Some(collapse) if n >= collapse => {
+                let ca = self.ca(n - collapse + 1)?;
+                // Eq. 24, d = 1; Y_C keeps its floor.
+                let packets = ca.packets as f64 + ca.windows.mean_peak() / 2.0 - 1.0;
+                let period = ca.duration + self.pipe.rtt().as_secs_f64();
+                let block = t_0 + y_b / packets * period;
+                (n as f64 * y_b / block, Branch::Beyond { ca, packets, period, block })
+            }
+            _ => {
+                let ca = self.ca(n)?;
+                let tail = self.tail_of(&ca, mode)?;
+                (n as f64 * ca.packets as f64 / (ca.duration + tail.probability * t_0), Branch::Below { ca, tail })
+            }
+        };
+        let share = packets_per_s / self.pipe.capacity();
+        Ok(Goodput { bytes_per_s: share * self.ceiling(), share, branch })
+    }
+}

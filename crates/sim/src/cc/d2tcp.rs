@@ -1,0 +1,198 @@
+//! D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose cut depends on how near the deadline of the message is. Without
+//! deadlines it is DCTCP.
+
+use super::newreno::halve;
+use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Trigger, Window, dctcp};
+use forebay_param::{Entry, Kind, Param};
+use std::collections::VecDeque;
+
+/// Parameters, from the registry entry.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Config {
+    marks: dctcp::Config,
+    min_cwnd: f64,
+    d_min: f64,
+    d_max: f64,
+    missed: f64,
+}
+
+/// State of one connection.
+#[derive(Debug, Clone)]
+pub struct D2tcp {
+    c: Config,
+    /// DCTCP's estimate of the marked fraction, unchanged.
+    marks: Dctcp,
+    /// Messages not yet acknowledged, oldest first: (stream offset behind the last byte, deadline in ps).
+    messages: VecDeque<(u64, u64)>,
+    /// Of the last ACK: time, stream offset, smoothed RTT, bytes of a segment.
+    now: u64,
+    una: u64,
+    srtt: u64,
+    mss: u32,
+}
+
+impl D2tcp {
+    pub(super) fn new(c: &Config) -> D2tcp {
+        D2tcp { c: *c, marks: Dctcp::new(&c.marks), messages: VecDeque::new(), now: 0, una: 0, srtt: 0, mss: 1 }
+    }
+
+    /// The imminence factor d of the message being transferred, for a window of `cwnd` segments (section 3.2).
+    fn imminence(&self, cwnd: f64) -> f64 {
+        let Some(&(end, deadline)) = self.messages.front() else { return 1.0 };
+        if deadline == u64::MAX {
+            return 1.0;
+        }
+        // Our choice: what is under way has not arrived yet, so it counts as left.
+        let left = (end - self.una) as f64 / f64::from(self.mss);
+        // Section 3.2: a sawtooth between W / 2 and W carries 3/4 W a round trip.
+        let needed = left / (0.75 * cwnd) * self.srtt as f64;
+        if deadline <= self.now {
+            return self.c.missed;
+        }
+        (needed / (deadline - self.now) as f64).clamp(self.c.d_min, self.c.d_max)
+    }
+}
+
+impl CongestionControl for D2tcp {
+    fn in_ack_event(&mut self, w: &mut Window, ack: &Ack) {
+        self.marks.in_ack_event(w, ack);
+        (self.now, self.una, self.srtt, self.mss) = (ack.now, ack.snd_una, ack.srtt, ack.mss);
+        while self.messages.front().is_some_and(|m| m.0 <= ack.snd_una) {
+            self.messages.pop_front();
+        }
+    }
+
+    fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
+        // Section 3.1: growth is DCTCP's.
+        self.marks.cong_avoid(w, ack);
+    }
+
+    fn ssthresh(&mut self, w: &Window, trigger: Trigger) -> f64 {
+        match trigger {
+            // Section 3.1: p = alpha^d, W <- W (1 - p / 2).
+            Trigger::Ecn => w.cwnd * (1.0 - dctcp::penalty(self.marks.alpha(), self.imminence(w.cwnd)) / 2.0),
+            Trigger::Loss | Trigger::Timeout => halve(w, trigger),
+        }
+        .max(self.c.min_cwnd)
+    }
+
+    fn loss_outweighs_marks(&self) -> bool {
+        // As in DCTCP (RFC 8257 section 3.5): alpha^d is at most 1, so marks never cut by more than a loss does.
+        true
+    }
+
+    fn cwnd_event(&mut self, w: &mut Window, event: Event) {
+        if let Event::Write { begin, end, deadline } = event
+            && end > begin
+        {
+            self.messages.push_back((end, deadline));
+        }
+        self.marks.cwnd_event(w, event);
+    }
+
+    fn alpha(&self) -> f64 {
+        self.marks.alpha()
+    }
+}
+
+const fn p(key: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Param {
+    Param { key, kind, default: Some(default), doc }
+}
+
+pub(super) const ENTRY: LawEntry = LawEntry {
+    entry: Entry {
+        name: "d2tcp",
+        summary: "DCTCP that cuts less the nearer the message's deadline is (Vamanan et al. 2012)",
+        params: &[
+            p("g", Kind::Float(1e-6, 1.0), "0.0625", "weight of the newest marked fraction in alpha, as in dctcp"),
+            p("alpha", Kind::Float(0.0, 1.0), "1.0", "initial alpha, as in dctcp"),
+            p("min-cwnd", Kind::Float(1.0, 1000.0), "2.0", "floor of a reduction in segments"),
+            p("d-min", Kind::Float(0.01, 1.0), "0.5", "smallest exponent d of alpha: deadline far away"),
+            p("d-max", Kind::Float(1.0, 100.0), "2.0", "largest exponent d of alpha: deadline near"),
+            p(
+                "missed",
+                Kind::Choice(&["near", "neutral"]),
+                "near",
+                "d once the deadline has passed, where the text is silent: `d-max`, its limit before; or 1, as without a deadline",
+            ),
+        ],
+    },
+    needs_marks: true,
+    ecn: "dctcp",
+    recovery: None,
+    adjust: None,
+    build: |v| {
+        let d_max = v.float("d-max");
+        LawConfig::D2tcp(Config {
+            marks: dctcp::Config::paper(v.float("g"), v.float("alpha")),
+            min_cwnd: v.float("min-cwnd"),
+            d_min: v.float("d-min"),
+            d_max,
+            missed: if v.text("missed") == "near" { d_max } else { 1.0 },
+        })
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::ACK;
+    use super::*;
+
+    const W: Window = Window { cwnd: 40.0, ssthresh: 30.0, flight: 40.0 };
+    const US: u64 = 1_000_000;
+
+    fn law(missed: f64) -> D2tcp {
+        D2tcp::new(&Config { marks: dctcp::Config::paper(1.0 / 16.0, 0.25), min_cwnd: 2.0, d_min: 0.5, d_max: 2.0, missed })
+    }
+
+    /// 300 segments left and a window of 40 need 10 round trips of 100 us.
+    #[test]
+    fn cuts_by_imminence() {
+        for (deadline, d) in
+            [(u64::MAX, 1.0), (1000 * US, 1.0), (800 * US, 1.25), (2500 * US, 0.5), (1600 * US, 0.625), (10 * US, 2.0), (0, 2.0)]
+        {
+            let mut l = law(2.0);
+            let mut w = W;
+            l.cwnd_event(&mut w, Event::Write { begin: 0, end: 300 * 1460, deadline });
+            l.in_ack_event(&mut w, &Ack { snd_una: 0, acked: 0, srtt: 100 * US, ..ACK });
+            assert!((l.imminence(40.0) - d).abs() < 1e-12, "{deadline}: {}", l.imminence(40.0));
+            let cut = 1.0 - l.ssthresh(&W, Trigger::Ecn) / 40.0;
+            assert!((cut - 0.25f64.powf(d) / 2.0).abs() < 1e-12, "{deadline}: {cut}");
+            assert_eq!(l.ssthresh(&W, Trigger::Loss), 20.0);
+        }
+    }
+
+    #[test]
+    fn the_oldest_message_counts() {
+        let mut l = law(1.0);
+        let mut w = W;
+        l.cwnd_event(&mut w, Event::Write { begin: 0, end: 30 * 1460, deadline: 100 * US });
+        l.cwnd_event(&mut w, Event::Write { begin: 30 * 1460, end: 330 * 1460, deadline: 1600 * US });
+        l.cwnd_event(&mut w, Event::Write { begin: 330 * 1460, end: 330 * 1460, deadline: u64::MAX });
+        let mut at = |segments: u64, now: u64| {
+            l.in_ack_event(&mut w, &Ack { now, snd_una: segments * 1460, acked: 0, srtt: 100 * US, ..ACK });
+            l.imminence(40.0)
+        };
+        assert!((at(0, 0) - 1.0).abs() < 1e-12);
+        assert!((at(15, 90 * US) - 2.0).abs() < 1e-12);
+        // The deadline has passed.
+        assert!((at(29, 100 * US) - 1.0).abs() < 1e-12);
+        assert!((at(30, 100 * US) - 10.0 / 15.0).abs() < 1e-12);
+        assert!((at(330, 200 * US) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn grows_and_counts_as_dctcp() {
+        let (mut l, mut d) = (law(2.0), Dctcp::new(&dctcp::Config::paper(1.0 / 16.0, 0.25)));
+        let (mut a, mut b) = (W, W);
+        for i in 1..500 {
+            let ack = Ack { snd_una: i * 1460, snd_nxt: (i + 20) * 1460, ece: i % 3 == 0, ..ACK };
+            l.in_ack_event(&mut a, &ack);
+            d.in_ack_event(&mut b, &ack);
+            l.cong_avoid(&mut a, &ack);
+            d.cong_avoid(&mut b, &ack);
+        }
+        assert_eq!((a, l.alpha()), (b, d.alpha()));
+        assert!((l.ssthresh(&a, Trigger::Ecn) / d.ssthresh(&b, Trigger::Ecn) - 1.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,98 @@
+//! Links and shares, look by look.
+
+use super::*;
+
+const C: Config = Config { alpha: 0.9, gamma1: 0.1, gamma2: 0.5, beta: 0.75, scarce: 0.2, min_window: 2 };
+const US: u64 = 1_000_000;
+
+fn link() -> Link {
+    // 1 Gbit/s is 125 bytes per us.
+    Link::new(&C, Rate(1_000_000_000), 100 * US)
+}
+
+/// A connection that sends a full window every RTT of 100 us; returns its windows, RTT by RTT.
+fn windows(l: &mut Link, s: &mut Share, rtts: u64, used: f64) -> Vec<u64> {
+    let mut list = Vec::new();
+    for i in 1..=rtts {
+        let now = i * 100 * US;
+        let len = (s.window as f64 * used) as u64;
+        l.arrive(now, len);
+        s.on_data(l, now, len, 100 * US);
+        list.push(s.window);
+    }
+    list
+}
+
+#[test]
+fn doubles_then_stops_at_the_quota() {
+    let (mut l, mut s) = (link(), Share::new(&C, 1_000, 1 << 20));
+    l.join(s.window);
+    let w = windows(&mut l, &mut s, 60, 1.0);
+    assert_eq!(w[0], 2_000);
+    assert!(w.windows(2).all(|p| p[0] <= p[1]), "{w:?}");
+    assert!(w.contains(&4_000) && w.contains(&8_000), "{w:?}");
+    // 90 % of 125 bytes per us in 100 us are 11 250 bytes.
+    assert_eq!(*w.last().unwrap(), 11_000);
+}
+
+#[test]
+fn unused_windows_shrink_to_the_floor() {
+    let (mut l, mut s) = (link(), Share::new(&C, 1_000, 1 << 20));
+    s.window = 8_000;
+    l.join(s.window);
+    let w = windows(&mut l, &mut s, 80, 0.2);
+    assert_eq!((w[4], w[6], *w.last().unwrap()), (8_000, 7_000, 2_000));
+    assert_eq!(l.windows, 2_000);
+    l.leave(s.window);
+    assert_eq!((l.windows, l.count), (0, 0));
+}
+
+#[test]
+fn between_the_thresholds_nothing_changes() {
+    let (mut l, mut s) = (link(), Share::new(&C, 1_000, 1 << 20));
+    s.window = 8_000;
+    l.join(s.window);
+    assert!(windows(&mut l, &mut s, 40, 0.7).iter().all(|&w| w == 8_000));
+}
+
+#[test]
+fn large_windows_give_way_when_little_is_left() {
+    let mut l = link();
+    let (mut big, mut small) = (Share::new(&C, 1_000, 1 << 20), Share::new(&C, 1_000, 1 << 20));
+    (big.window, small.window) = (10_000, 2_000);
+    (big.slow_start, small.slow_start) = (false, false);
+    l.join(big.window);
+    l.join(small.window);
+    for i in 1..=200 {
+        let now = i * 100 * US;
+        for s in [&mut big, &mut small] {
+            l.arrive(now, s.window);
+            s.on_data(&mut l, now, s.window, 100 * US);
+        }
+    }
+    assert!(big.window.abs_diff(small.window) <= 1_000, "{} {}", big.window, small.window);
+    assert!(big.window + small.window <= 12_000 && big.window + small.window >= 9_000);
+}
+
+#[test]
+fn the_right_edge_never_moves_back() {
+    let mut s = Share::new(&C, 1_000, 1 << 20);
+    s.window = 8_000;
+    assert_eq!(s.advertise(0, false), 8_000);
+    s.window = 3_000;
+    assert_eq!([1_000, 4_000, 5_000, 6_000].map(|n| s.advertise(n, false)), [7_000, 4_000, 3_000, 3_000]);
+    s.window = 5_000;
+    assert_eq!((s.advertise(6_000, true), s.advertise(7_000, false)), (3_000, 5_000));
+}
+
+#[test]
+fn a_long_pause_is_no_low_throughput() {
+    let (mut l, mut s) = (link(), Share::new(&C, 1_000, 1 << 20));
+    l.join(s.window);
+    windows(&mut l, &mut s, 20, 1.0);
+    let (window, throughput) = (s.window, s.throughput);
+    let now = 10_000_000 * US;
+    l.arrive(now, 1_000);
+    s.on_data(&mut l, now, 1_000, 100 * US);
+    assert_eq!((s.window, s.throughput, s.slow_start, s.bytes), (window, throughput, true, 0));
+}

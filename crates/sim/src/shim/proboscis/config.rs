@@ -1,0 +1,296 @@
+//! Parameters of ProBoSCIS (section 2.1 of the specification), and the alternatives to its readings.
+
+use super::super::{Place, ShimConfig, ShimEntry};
+use crate::config::TcpConfig;
+use crate::topology::{BuildError, optional};
+use forebay_param::{Entry, Kind, Values};
+
+/// Which SYN-ACKs wait for a better train.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HoldOn {
+    /// Those whose train lost too many probes.
+    Insufficient,
+    /// Also those whose train was marked severely.
+    Any,
+}
+
+/// What a held SYN-ACK gets when it leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Release {
+    /// The window after the newest train; one segment when its time is over.
+    Newest,
+    /// The window that the guest wrote.
+    Original,
+}
+
+/// Who provides ECN on data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EcnMode {
+    /// The shims: the guests see nothing of it.
+    Shim,
+    /// The guests, if they negotiate it: the sending shim only reads the echo.
+    Guest,
+}
+
+/// Which ends have the shim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ends {
+    /// Both.
+    Both,
+    /// The one that opens connections and sends data.
+    Opener,
+    /// The one that accepts them.
+    Acceptor,
+}
+
+/// Parameters, from the registry entry. Times are in ps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// Probes in a first train.
+    pub gamma: u32,
+    /// Share of a train that must arrive.
+    pub k: f64,
+    /// Smallest alpha at which ACKs are throttled.
+    pub kappa1: f64,
+    /// Largest marked share that still gives a proportional window.
+    pub kappa2: f64,
+    /// Window of an uncongested path, segments.
+    pub icwnd: u32,
+    /// DCTCP's gain.
+    pub g: f64,
+    /// First alpha.
+    pub alpha_init: f64,
+    /// Period of the timer.
+    pub tick: u64,
+    /// Probe timeout.
+    pub beta1: u64,
+    /// SYN timeout of the shim.
+    pub beta2: u64,
+    /// Longest time a SYN-ACK is held.
+    pub beta3: u64,
+    /// The shim gives a SYN up after this.
+    pub max_time: u64,
+    /// Largest train in first trains.
+    pub probe_retry_cap: u32,
+    /// Share of the host's link that repeated probes may take.
+    pub probe_budget: f64,
+    /// Repeated probes that may leave at once.
+    pub probe_burst: u32,
+    /// Flows beyond this are not throttled any more; `u64::MAX`: all are.
+    pub elephant_bytes: u64,
+    /// Bytes of a probe on the wire; `None`: as the stack's packets without payload.
+    pub probe_size: Option<u16>,
+    /// Which SYN-ACKs are held.
+    pub hold_on: HoldOn,
+    /// What they leave with.
+    pub release: Release,
+    /// Lost probes count as marked ones.
+    pub lost_as_marked: bool,
+    /// The right edge of a window never moves left.
+    pub no_shrink: bool,
+    /// Who provides ECN.
+    pub ecn_mode: EcnMode,
+    /// A SYN-ACK without probes is one whose probes were all lost.
+    pub peer_has_shim: bool,
+    /// Which ends have the shim.
+    pub ends: Ends,
+}
+
+/// A configuration with what it takes from the transport it is put under.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rules {
+    /// Parameters.
+    pub c: Config,
+    /// Payload of a full segment, bytes: the MSS options of SYN and SYN-ACK, which simulated packets do not carry.
+    pub mss: u32,
+    /// Bytes of a probe on the wire.
+    pub probe_size: u16,
+}
+
+impl Rules {
+    /// The rules of a transport that has this shim.
+    pub fn of(tcp: &TcpConfig) -> Option<Rules> {
+        let c = tcp.shims.iter().find_map(|s| if let ShimConfig::Proboscis(c) = s { Some(c) } else { None })?;
+        Some(Rules { c: c.clone(), mss: tcp.mss, probe_size: c.probe_size.unwrap_or(tcp.ack_size as u16) })
+    }
+}
+
+pub(crate) const ENTRY: ShimEntry = ShimEntry {
+    entry: Entry {
+        name: "proboscis",
+        summary: "probes ahead of the SYN set the first window, ACK windows follow DCTCP: below any TCP, unseen by it (ProBoSCIS)",
+        params: &[
+            optional("gamma", Kind::Int(1, 64), "10", "probes in the train ahead of a SYN"),
+            optional("k", Kind::Float(0.0, 1.0), "0.5", "share of a train that must arrive (4, item 5)"),
+            optional("kappa1", Kind::Float(0.0, 1.0), "0", "smallest alpha at which ACK windows are cut"),
+            optional(
+                "kappa2",
+                Kind::Float(0.0, 1.0),
+                "0.9",
+                "largest share of marked probes that still gives a window in proportion; above: one segment (4, item 4)",
+            ),
+            optional("icwnd", Kind::Int(1, 1000), "10", "window in the SYN-ACK when no probe was marked, segments"),
+            optional("g", Kind::Float(0.0001, 1.0), "0.0625", "gain of alpha, the marked share of acknowledged bytes (RFC 8257)"),
+            optional("alpha-init", Kind::Float(0.0, 1.0), "1", "alpha at the start (RFC 8257 section 4.2)"),
+            optional("tick", Kind::Time, "1ms", "period of each host's timer; the phase is drawn per host"),
+            optional("beta1", Kind::Time, "4ms", "probes are repeated when the last train is this old and no SYN-ACK came"),
+            optional("beta2", Kind::Time, "16ms", "the shim repeats the SYN when its last copy is this old (4, item 6)"),
+            optional("beta3", Kind::Time, "8ms", "longest time a SYN-ACK is held"),
+            optional("max-time", Kind::Time, "1s", "the shim gives up this long after the first SYN"),
+            optional("probe-retry-cap", Kind::Int(1, 255), "4", "largest repeated train, in first trains (4, item 8)"),
+            optional(
+                "probe-budget",
+                Kind::Float(0.000_001, 1.0),
+                "0.01",
+                "share of the host's link that repeated probes may take; first trains are exempt",
+            ),
+            optional("probe-burst", Kind::Int(1, 1_000_000), "100", "repeated probes of a host that may leave at once"),
+            optional(
+                "elephant-bytes",
+                Kind::Bytes,
+                "",
+                "flows with more bytes acknowledged are not throttled; default: all are (4, item 17; 100KB in the testbed)",
+            ),
+            optional("probe-size", Kind::Bytes, "", "a probe on the wire; default: as the stack's packets without payload"),
+            optional(
+                "hold-on",
+                Kind::Choice(&["insufficient", "any"]),
+                "insufficient",
+                "SYN-ACKs that wait for another train: those whose train lost too many probes, or also severely marked ones (4, item 9)",
+            ),
+            optional(
+                "release-window",
+                Kind::Choice(&["newest", "original"]),
+                "newest",
+                "window of a SYN-ACK that was held: after the newest train (one segment when beta3 is over), or the guest's own (4, item 12)",
+            ),
+            optional("lost-as-marked", Kind::Bool, "false", "lost probes also count as marked ones (4, item 14)"),
+            optional(
+                "no-shrink",
+                Kind::Bool,
+                "false",
+                "a cut never moves the right edge of the window to the left; ACKs absorb it",
+            ),
+            optional(
+                "ecn-mode",
+                Kind::Choice(&["shim", "guest"]),
+                "shim",
+                "who provides ECN on data: the shims, hidden from the guests, or the guests themselves (2.4)",
+            ),
+            optional(
+                "peer-has-shim",
+                Kind::Bool,
+                "true",
+                "a SYN-ACK without probes is held as if all were lost; false: it passes unchanged 1 ms after the SYN (3.4)",
+            ),
+            optional(
+                "ends",
+                Kind::Choice(&["both", "opener", "acceptor"]),
+                "both",
+                "which ends have the shim: for partial deployment",
+            ),
+        ],
+    },
+    place: Place::Below,
+    build: |v| build(v).map(ShimConfig::Proboscis),
+};
+
+fn build(v: &Values) -> Result<Config, BuildError> {
+    let time = |key: &'static str| match v.time(key).0 {
+        0 => Err(BuildError::new(key, "must be above zero")),
+        t => Ok(t),
+    };
+    let c = Config {
+        gamma: v.int("gamma") as u32,
+        k: v.float("k"),
+        kappa1: v.float("kappa1"),
+        kappa2: v.float("kappa2"),
+        icwnd: v.int("icwnd") as u32,
+        g: v.float("g"),
+        alpha_init: v.float("alpha-init"),
+        tick: time("tick")?,
+        beta1: time("beta1")?,
+        beta2: time("beta2")?,
+        beta3: v.time("beta3").0,
+        max_time: v.time("max-time").0,
+        probe_retry_cap: v.int("probe-retry-cap") as u32,
+        probe_budget: v.float("probe-budget"),
+        probe_burst: v.int("probe-burst") as u32,
+        elephant_bytes: v.opt_bytes("elephant-bytes").map_or(u64::MAX, |b| b.0),
+        probe_size: v.opt_bytes("probe-size").map(|b| probe_size(b.0)).transpose()?,
+        hold_on: if v.text("hold-on") == "any" { HoldOn::Any } else { HoldOn::Insufficient },
+        release: if v.text("release-window") == "original" { Release::Original } else { Release::Newest },
+        lost_as_marked: v.bool("lost-as-marked"),
+        no_shrink: v.bool("no-shrink"),
+        ecn_mode: if v.text("ecn-mode") == "guest" { EcnMode::Guest } else { EcnMode::Shim },
+        peer_has_shim: v.bool("peer-has-shim"),
+        ends: match v.text("ends").as_str() {
+            "opener" => Ends::Opener,
+            "acceptor" => Ends::Acceptor,
+            _ => Ends::Both,
+        },
+    };
+    if c.gamma * c.probe_retry_cap > 255 {
+        return Err(BuildError::new(
+            "probe-retry-cap",
+            "legal: `gamma` times `probe-retry-cap` up to 255, the size a probe can name",
+        ));
+    }
+    if c.gamma > c.probe_burst {
+        return Err(BuildError::new("probe-burst", "legal: at least `gamma`, or no train could ever be repeated"));
+    }
+    Ok(c)
+}
+
+fn probe_size(bytes: u64) -> Result<u16, BuildError> {
+    // IPv4 and TCP headers without options, to the largest packet.
+    u16::try_from(bytes).ok().filter(|&b| b >= 40).ok_or_else(|| BuildError::new("probe-size", "legal: 40 B to 65535 B"))
+}
+
+#[cfg(test)]
+impl Default for Config {
+    /// The defaults of the registry.
+    fn default() -> Config {
+        build(&defaults()).unwrap()
+    }
+}
+
+#[cfg(test)]
+pub(super) fn defaults() -> Values {
+    use forebay_param::Value;
+    let values = ENTRY.entry.params.iter().map(|p| {
+        let text = p.default.unwrap();
+        let value = match p.kind {
+            _ if text.is_empty() => Value::Unset,
+            Kind::Int(..) => Value::Int(text.parse().unwrap()),
+            Kind::Float(..) => Value::Float(text.parse().unwrap()),
+            Kind::Time => Value::Time(text.parse().unwrap()),
+            Kind::Bool => Value::Bool(text == "true"),
+            _ => Value::Text(text.to_owned()),
+        };
+        (p.key, value)
+    });
+    Values(values.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_param::Value;
+
+    fn with(key: &str, value: Value) -> Result<Config, BuildError> {
+        let mut v = defaults();
+        v.0.iter_mut().find(|p| p.0 == key).unwrap().1 = value;
+        build(&v)
+    }
+
+    #[test]
+    fn refuses_what_cannot_work() {
+        assert!(with("gamma", Value::Int(64)).is_err(), "64 * 4 probes");
+        assert!(with("gamma", Value::Int(63)).is_ok());
+        assert!(with("probe-burst", Value::Int(9)).is_err());
+        assert!(with("tick", Value::Time(forebay_units::Time(0))).is_err());
+        assert!(with("probe-size", Value::Bytes(forebay_units::Bytes(39))).is_err());
+        assert_eq!(with("probe-size", Value::Bytes(forebay_units::Bytes(64))).unwrap().probe_size, Some(64));
+    }
+}

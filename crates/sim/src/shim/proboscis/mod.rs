@@ -1,0 +1,29 @@
+//! ProBoSCIS: a shim below any TCP, in the hypervisors of both ends. Against the loss of a connection's first burst it sends a train of probes
+//! ahead of the SYN, and the window in the SYN-ACK follows from what became of them. Against losses later on it keeps DCTCP's window outside
+//! the guest and writes it into the ACKs. Numbers in comments are sections of its specification; "4, item n" are inconsistencies of the
+//! published text and how they are read.
+//!
+//! The machines here are sans-IO: packets and times in, packets out. [`SenderShim`] and [`ReceiverShim`] are the two roles of an entry of the
+//! flow table (here: of a connection slot), [`Budget`] is what a host has for all of them. The engine calls them in `engine/below.rs`.
+//!
+//! Not here: the extension for pull traffic (4, item 24). Data flows from the opener to the acceptor on every connection of the simulator, which
+//! is the direction that the SYN-ACK's window limits.
+
+mod budget;
+mod config;
+mod receiver;
+mod sender;
+pub mod window;
+
+#[cfg(test)]
+mod receiver_tests;
+#[cfg(test)]
+mod sender_tests;
+
+pub(super) use config::ENTRY;
+
+pub use budget::Budget;
+pub use config::{Config, EcnMode, Ends, HoldOn, Release, Rules};
+pub use receiver::{ReceiverShim, ReceiverStats};
+pub use sender::{SenderShim, SenderStats, State};
+pub use window::Verdict;

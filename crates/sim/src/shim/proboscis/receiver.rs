@@ -1,0 +1,195 @@
+//! The shim at the end that accepts a connection and receives the data (ProBoSCIS 3.4): counts probes, writes or holds the SYN-ACK, and
+//! echoes CE in place of a guest that knows no ECN.
+
+use super::config::{EcnMode, Ends, HoldOn, Release, Rules};
+use super::sender::FORGET;
+use super::window::{Train, Verdict, limited};
+use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
+
+/// Without probes for so long after the SYN, the peer has no shim, ps (3.4).
+const UNPROBED_AFTER: u64 = 1_000_000_000;
+
+/// What the shim did on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReceiverStats {
+    /// Probes taken in.
+    pub swallowed: u64,
+    /// SYN-ACKs it discarded because a newer one was there.
+    pub superseded: u64,
+    /// Verdict on the first SYN-ACK.
+    pub verdict: Verdict,
+    /// Window of the first SYN-ACK that left, bytes; `None` before.
+    pub window: Option<u64>,
+    /// How long that SYN-ACK was held, ps.
+    pub held: u64,
+}
+
+/// A SYN-ACK that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Held {
+    packet: Packet,
+    since: u64,
+}
+
+/// Entry of the flow table in its receiving role.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ReceiverShim {
+    known: bool,
+    isn: u32,
+    train: Train,
+    t_syn_rx: u64,
+    seen: u64,
+    held: Option<Held>,
+    guest_ecn: bool,
+    ce_bytes: u64,
+    /// What it did.
+    pub stats: ReceiverStats,
+}
+
+impl ReceiverShim {
+    /// Whether a SYN-ACK is held, so that ticks are wanted.
+    pub fn waiting(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// The entry for the connection that starts at `isn`. Another ISN on the same addresses is another connection (2.2). Probes come before
+    /// their SYN, which must not clear their count.
+    fn meet(&mut self, isn: u32) {
+        if !self.known || self.isn != isn {
+            self.forget();
+            (self.known, self.isn) = (true, isn);
+        }
+    }
+
+    /// Removes the entry; what it did stays on the record.
+    fn forget(&mut self) {
+        let mut stats = self.stats;
+        stats.superseded += u64::from(self.held.is_some());
+        *self = ReceiverShim { stats, seen: self.seen, ..ReceiverShim::default() };
+    }
+
+    /// A packet of the data direction on its way to the guest. False: it is not for the guest.
+    pub fn ingress(&mut self, r: &Rules, now: u64, p: &mut Packet) -> bool {
+        // The size of the train stands for the magic number (3.1); a sender's own probes have none.
+        let probe = p.has(flag::PROBE) && p.win & 0xFF != 0;
+        self.stats.swallowed += u64::from(probe);
+        if r.c.ends == Ends::Opener {
+            // No shim: a listening socket discards segments without flags (3.1).
+            return !probe;
+        }
+        if now - self.seen > FORGET && self.held.is_none() {
+            self.forget();
+        }
+        self.seen = now;
+        if probe {
+            self.meet(p.seq);
+            self.count(p);
+            return false;
+        }
+        if p.has(flag::SYN) {
+            self.meet(p.seq);
+            self.t_syn_rx = now;
+            self.guest_ecn = p.has(flag::ECE | flag::CWR);
+        } else if self.known && r.c.ecn_mode == EcnMode::Shim {
+            if p.ecn() == ecn::CE {
+                self.ce_bytes += u64::from(p.len);
+            }
+            // The guest finds what its peer sent. Our choice for a guest with ECN: ECT without CE, or it would latch an echo that the other
+            // shim hides and that no CWR could ever end.
+            let theirs = if self.guest_ecn && p.ecn() != ecn::NOT_ECT { ecn::ECT } else { ecn::NOT_ECT };
+            p.meta = p.meta & !ecn::MASK | theirs;
+        }
+        true
+    }
+
+    fn count(&mut self, p: &Packet) {
+        let (batch, size) = ((p.win >> 8) as u8, u32::from(p.win & 0xFF));
+        // Newer modulo 256; the first one is.
+        if self.train.size == 0 || (batch.wrapping_sub(self.train.batch) as i8) > 0 {
+            self.train = Train { batch, size, ..Train::default() };
+        }
+        if batch == self.train.batch {
+            self.train.received += 1;
+            self.train.marked += u32::from(p.ecn() == ecn::CE);
+        }
+    }
+
+    /// A packet of the guest on its way to the network: SYN-ACK or ACK.
+    pub fn egress(&mut self, r: &Rules, now: u64, mut p: Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
+        if !self.known {
+            // 4, item 34: only SYNs and probes create entries.
+        } else if p.has(flag::SYN) {
+            // The SYN-ACK's own ECN bits negotiate: they show whether the guest agreed.
+            self.guest_ecn &= p.has(flag::ECE);
+            return self.on_syn_ack(r, now, p, out);
+        } else if r.c.ecn_mode == EcnMode::Shim && self.ce_bytes > 0 {
+            // An exact echo, one bit per ACK (2.4).
+            p.flags |= flag::ECE;
+            self.ce_bytes = 0;
+        }
+        out.emit(p, sack);
+    }
+
+    fn on_syn_ack(&mut self, r: &Rules, now: u64, p: Packet, out: &mut impl Wire) {
+        let verdict = self.verdict(r, now);
+        if self.stats.verdict == Verdict::None {
+            self.stats.verdict = verdict;
+        }
+        let hold = match verdict {
+            Verdict::Severe => r.c.hold_on == HoldOn::Any,
+            Verdict::Insufficient => true,
+            _ => false,
+        };
+        let waiting = self.held.take();
+        self.stats.superseded += u64::from(waiting.is_some());
+        if hold {
+            // 4, item 13: the time runs from the first one that was held.
+            self.held = Some(Held { packet: p, since: waiting.map_or(now, |h| h.since) });
+            return;
+        }
+        let window = match verdict {
+            Verdict::Proportional => self.train.window(&r.c, r.mss),
+            Verdict::Severe => u64::from(r.mss),
+            _ => u64::MAX,
+        };
+        self.send(p, window, waiting.map_or(0, |h| now - h.since), out);
+    }
+
+    fn verdict(&self, r: &Rules, now: u64) -> Verdict {
+        let unprobed = self.train.size == 0 && !r.c.peer_has_shim && now - self.t_syn_rx >= UNPROBED_AFTER;
+        if unprobed { Verdict::Unprobed } else { self.train.verdict(&r.c) }
+    }
+
+    fn send(&mut self, mut p: Packet, window: u64, held: u64, out: &mut impl Wire) {
+        // RFC 7323 section 2.2: the window of a SYN-ACK is not scaled (4, item 20).
+        p.win = limited(p.win, window, 0);
+        if self.stats.window.is_none() {
+            (self.stats.window, self.stats.held) = (Some(u64::from(p.win)), held);
+        }
+        out.emit(p, None);
+    }
+
+    /// The timer, for entries that hold a SYN-ACK.
+    pub fn tick(&mut self, r: &Rules, now: u64, out: &mut impl Wire) {
+        let Some(held) = self.held else { return };
+        let verdict = self.verdict(r, now);
+        let unprobed = verdict == Verdict::Unprobed;
+        let released = verdict == Verdict::Proportional;
+        if !unprobed && !released && now - held.since < r.c.beta3 {
+            return;
+        }
+        self.held = None;
+        if unprobed && self.stats.window.is_none() {
+            // What looked like a lost train was none.
+            self.stats.verdict = verdict;
+        }
+        // 4, item 12: computed once, from the newest train, and then left alone.
+        let window = match r.c.release {
+            _ if unprobed => u64::MAX,
+            Release::Original => u64::MAX,
+            Release::Newest if released => self.train.window(&r.c, r.mss),
+            Release::Newest => u64::from(r.mss),
+        };
+        self.send(held.packet, window, now - held.since, out);
+    }
+}

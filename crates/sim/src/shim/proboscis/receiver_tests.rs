@@ -1,0 +1,221 @@
+//! The receiving role against crafted packets.
+
+use super::config::{Config, EcnMode, Ends, HoldOn, Release, Rules};
+use super::receiver::ReceiverShim;
+use super::window::Verdict;
+use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
+
+const MS: u64 = 1_000_000_000;
+const MSS: u16 = 1460;
+const ISN: u32 = 7_000;
+
+#[derive(Default)]
+struct Tape(Vec<Packet>);
+
+impl Wire for Tape {
+    fn emit(&mut self, packet: Packet, _sack: Option<&SackBlocks>) {
+        self.0.push(packet);
+    }
+}
+
+struct Script {
+    r: Rules,
+    s: ReceiverShim,
+    now: u64,
+    tape: Tape,
+}
+
+impl Script {
+    fn new(c: Config) -> Script {
+        let r = Rules { c, mss: u32::from(MSS), probe_size: 64 };
+        Script { s: ReceiverShim::default(), r, now: 0, tape: Tape::default() }
+    }
+
+    fn at(&mut self, ms: u64) -> &mut Script {
+        self.now = ms * MS;
+        self
+    }
+
+    /// `n` probes of a train of `size` arrive, `marked` of them with CE.
+    fn probes(&mut self, batch: u16, size: u16, n: u16, marked: u16) -> &mut Script {
+        for i in 0..n {
+            let meta = if i < marked { ecn::CE } else { ecn::ECT };
+            let mut p = Packet { seq: ISN, win: batch << 8 | size, flags: flag::PROBE, meta, ..Packet::default() };
+            assert!(!self.s.ingress(&self.r, self.now, &mut p), "probes are not for the guest");
+        }
+        self
+    }
+
+    /// SYN and the guest's answer; the window that left, if it left.
+    fn syn(&mut self) -> Option<u16> {
+        let mut p = Packet { seq: ISN, flags: flag::SYN, ..Packet::default() };
+        assert!(self.s.ingress(&self.r, self.now, &mut p));
+        let answer = Packet { seq: ISN + 1, win: 65_535, len: 5, flags: flag::SYN | flag::ACK, ..Packet::default() };
+        self.s.egress(&self.r, self.now, answer, None, &mut self.tape);
+        self.left()
+    }
+
+    fn tick(&mut self) -> Option<u16> {
+        self.s.tick(&self.r, self.now, &mut self.tape);
+        self.left()
+    }
+
+    fn left(&mut self) -> Option<u16> {
+        assert!(self.tape.0.len() <= 1);
+        self.tape.0.pop().map(|p| p.win)
+    }
+}
+
+/// SYN-ACK egress for every row of the table in ProBoSCIS 3.4 (claim prob-window-map).
+#[test]
+fn windows_of_syn_acks() {
+    for (marked, segments) in [(0, 10), (1, 9), (2, 8), (5, 5), (8, 2), (9, 1), (10, 1)] {
+        let mut t = Script::new(Config::default());
+        assert_eq!(t.probes(0, 10, 10, marked).syn(), Some(segments * MSS), "{marked} marked");
+        let verdict = if marked == 10 { Verdict::Severe } else { Verdict::Proportional };
+        assert_eq!((t.s.stats.verdict, t.s.stats.held, t.s.stats.swallowed), (verdict, 0, 10));
+    }
+}
+
+/// 4 of 10: held; one segment after beta3, at the first tick that is late enough (claim prob-window-lost).
+#[test]
+fn held_until_beta3() {
+    let mut t = Script::new(Config::default());
+    assert_eq!(t.probes(0, 10, 4, 0).syn(), None);
+    for ms in 1..8 {
+        assert_eq!(t.at(ms).tick(), None);
+    }
+    assert_eq!(t.at(8).tick(), Some(MSS));
+    assert_eq!((t.s.stats.verdict, t.s.stats.window, t.s.stats.held), (Verdict::Insufficient, Some(1460), 8 * MS));
+    assert!(!t.s.waiting());
+}
+
+/// A repeated train releases it with its own window; late probes of the old train do not count.
+#[test]
+fn released_by_the_next_train() {
+    let mut t = Script::new(Config::default());
+    assert_eq!(t.probes(0, 10, 4, 0).syn(), None);
+    assert_eq!(t.at(4).probes(1, 10, 4, 0).tick(), None);
+    t.probes(0, 10, 6, 6);
+    assert_eq!(t.probes(1, 10, 6, 5).tick(), Some(5 * MSS));
+    assert_eq!(t.s.stats.held, 4 * MS);
+    // Trains are counted modulo 256.
+    let mut t = Script::new(Config::default());
+    assert_eq!(t.probes(255, 10, 4, 0).syn(), None);
+    assert_eq!(t.at(1).probes(0, 20, 20, 0).tick(), Some(10 * MSS));
+}
+
+/// 4, item 9: severely marked ones leave at once unless `hold-on = "any"`.
+#[test]
+fn severe_ones_can_be_held() {
+    let c = Config { hold_on: HoldOn::Any, ..Config::default() };
+    let mut t = Script::new(c);
+    assert_eq!(t.probes(0, 10, 10, 10).syn(), None);
+    assert_eq!(t.at(3).tick(), None);
+    assert_eq!(t.at(8).tick(), Some(MSS));
+}
+
+/// 4, item 12: the window that the guest wrote, in both ways of leaving.
+#[test]
+fn released_without_update() {
+    for released in [false, true] {
+        let mut t = Script::new(Config { release: Release::Original, ..Config::default() });
+        assert_eq!(t.probes(0, 10, 0, 0).syn(), None);
+        if released {
+            t.at(4).probes(1, 10, 10, 5);
+        } else {
+            t.at(8);
+        }
+        assert_eq!(t.tick(), Some(65_535));
+    }
+}
+
+/// A repeated SYN while its answer is held: one answer waits, its time runs on; a good train lets the new answer through alone.
+#[test]
+fn repeated_syns() {
+    let mut t = Script::new(Config::default());
+    assert_eq!(t.syn(), None);
+    assert_eq!(t.at(5).syn(), None);
+    assert_eq!(t.s.stats.superseded, 1);
+    assert_eq!(t.at(8).tick(), Some(MSS));
+    assert_eq!(t.at(16).syn(), None);
+    assert_eq!(t.at(17).probes(4, 40, 40, 20).syn(), Some(5 * MSS));
+    assert_eq!((t.s.stats.superseded, t.s.waiting()), (2, false));
+    // On record is the first one that left.
+    assert_eq!((t.s.stats.window, t.s.stats.held), (Some(1460), 8 * MS));
+}
+
+/// 3.4: no probe within 1 ms of the SYN, so that the peer has no shim.
+#[test]
+fn peer_without_shim() {
+    let mut t = Script::new(Config { peer_has_shim: false, ..Config::default() });
+    assert_eq!(t.syn(), None);
+    assert_eq!(t.at(1).tick(), Some(65_535));
+    assert_eq!(t.s.stats.verdict, Verdict::Unprobed);
+    // In a fully equipped network all probes were lost.
+    let mut t = Script::new(Config::default());
+    assert_eq!(t.syn(), None);
+    assert_eq!([t.at(1).tick(), t.at(8).tick()], [None, Some(MSS)]);
+    // With probes it is judged like any other.
+    let mut t = Script::new(Config { peer_has_shim: false, ..Config::default() });
+    assert_eq!(t.probes(0, 10, 1, 0).syn(), None);
+    assert_eq!([t.at(1).tick(), t.at(8).tick()], [None, Some(MSS)]);
+}
+
+/// 4-tuple reuse: the counts of the old connection are gone, whether probes or SYN come first.
+#[test]
+fn reuse_with_a_new_isn() {
+    let mut t = Script::new(Config::default());
+    assert_eq!(t.probes(7, 10, 10, 0).syn(), Some(14_600));
+    let mut p = Packet { seq: ISN + 99, flags: flag::SYN, ..Packet::default() };
+    assert!(t.s.ingress(&t.r, 0, &mut p));
+    let answer = Packet { seq: ISN + 100, win: 65_535, flags: flag::SYN | flag::ACK, ..Packet::default() };
+    t.s.egress(&t.r, 0, answer, None, &mut t.tape);
+    assert!(t.tape.0.is_empty() && t.s.waiting());
+}
+
+/// ECN in place of a guest that has none: CE is taken out and echoed once, on the next ACK.
+#[test]
+fn echo_for_a_guest_without_ecn() {
+    let mut t = Script::new(Config::default());
+    t.probes(0, 10, 10, 0).syn();
+    let mut flags = Vec::new();
+    for (field, expected) in [(ecn::CE, true), (ecn::ECT, false), (ecn::CE, true)] {
+        let mut p = Packet { seq: ISN + 1, len: MSS, meta: field, ..Packet::default() };
+        assert!(t.s.ingress(&t.r, 0, &mut p));
+        assert_eq!(p.ecn(), ecn::NOT_ECT);
+        t.s.egress(&t.r, 0, Packet { flags: flag::ACK, ..Packet::default() }, None, &mut t.tape);
+        flags.push((t.tape.0.pop().unwrap().has(flag::ECE), expected));
+    }
+    assert!(flags.iter().all(|f| f.0 == f.1));
+}
+
+/// A guest with ECN keeps it, but the marks are the shims'.
+#[test]
+fn echo_for_a_guest_with_ecn() {
+    for (agrees, field) in [(true, ecn::ECT), (false, ecn::NOT_ECT)] {
+        let mut t = Script::new(Config::default());
+        t.probes(0, 10, 10, 0);
+        let mut p = Packet { seq: ISN, flags: flag::SYN | flag::ECE | flag::CWR, ..Packet::default() };
+        t.s.ingress(&t.r, 0, &mut p);
+        let flags = flag::SYN | flag::ACK | if agrees { flag::ECE } else { 0 };
+        t.s.egress(&t.r, 0, Packet { seq: ISN + 1, win: 9, flags, ..Packet::default() }, None, &mut t.tape);
+        assert_eq!(t.tape.0.pop().unwrap().flags, flags);
+        let mut p = Packet { seq: ISN + 1, len: MSS, meta: ecn::CE, ..Packet::default() };
+        t.s.ingress(&t.r, 0, &mut p);
+        assert_eq!(p.ecn(), field);
+    }
+    let mut t = Script::new(Config { ecn_mode: EcnMode::Guest, ..Config::default() });
+    t.probes(0, 10, 10, 0).syn();
+    let mut p = Packet { seq: ISN + 1, len: MSS, meta: ecn::CE, ..Packet::default() };
+    t.s.ingress(&t.r, 0, &mut p);
+    assert_eq!(p.ecn(), ecn::CE);
+}
+
+/// No shim at this end: probes vanish in the listening socket, SYN-ACKs pass.
+#[test]
+fn only_the_opener() {
+    let mut t = Script::new(Config { ends: Ends::Opener, ..Config::default() });
+    assert_eq!(t.probes(0, 10, 10, 10).syn(), Some(65_535));
+    assert_eq!(t.s.stats.verdict, Verdict::None);
+}

@@ -1,0 +1,244 @@
+//! The shim at the end that opens a connection and sends the data (ProBoSCIS 3.2 and 3.3): probes ahead of the SYN, and DCTCP's window kept
+//! outside the guest and written into the ACKs that it receives.
+
+use super::budget::Budget;
+use super::config::{EcnMode, Ends, Rules};
+use super::window::{after, later, limited};
+use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
+
+/// An entry without packets for so long is removed, ps (ProBoSCIS 2.2).
+pub(super) const FORGET: u64 = 60_000_000_000_000;
+
+/// What the entry of a connection knows of its life. (CLOSING needs no state here: the end of the connection removes the entry.)
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum State {
+    /// No entry: packets pass untouched.
+    #[default]
+    Idle,
+    /// SYN sent, no SYN-ACK yet: in `syn_list`.
+    SynSent,
+    /// Data flows.
+    Open,
+}
+
+/// What the shim did on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SenderStats {
+    /// Packets it sent of its own: probes and copies of SYNs.
+    pub sent: u64,
+    /// Of those, probes.
+    pub probes: u32,
+    /// SYNs it repeated.
+    pub syns: u32,
+    /// ACKs whose window it lowered.
+    pub throttled: u64,
+}
+
+/// Entry of the flow table in its sending role. All sequence numbers are those on the wire and compare modulo 2^32.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SenderShim {
+    /// Life of the entry.
+    pub state: State,
+    isn: u32,
+    t_first_syn: u64,
+    t_last_syn: u64,
+    t_last_probe: u64,
+    seen: u64,
+    batch: u8,
+    probe_retry: u32,
+    syn_copy: Packet,
+    wscale_in: u8,
+    snd_una: u32,
+    snd_nxt: u32,
+    /// Marked share of acknowledged bytes, as in RFC 8257.
+    pub alpha: f64,
+    acked_b: u64,
+    marked_b: u64,
+    win_end: u32,
+    cut_end: u32,
+    /// Window in force, bytes; `None`: no throttle.
+    pub vwnd: Option<u64>,
+    /// Right edge of the last window that reached the guest, for `no-shrink`.
+    edge: u32,
+    flow_bytes: u64,
+    /// What it did.
+    pub stats: SenderStats,
+}
+
+impl SenderShim {
+    /// Whether the entry waits for a SYN-ACK and wants ticks.
+    pub fn waiting(&self) -> bool {
+        self.state == State::SynSent
+    }
+
+    /// Removes the entry; what it did stays on the record.
+    fn reset(&mut self) {
+        *self = SenderShim { stats: self.stats, ..SenderShim::default() };
+    }
+
+    /// A packet of the guest on its way to the network.
+    pub fn egress(&mut self, r: &Rules, now: u64, mut p: Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
+        self.touch(now);
+        if p.has(flag::SYN) {
+            if r.c.ends != Ends::Acceptor {
+                self.on_syn(r, now, p, out);
+            }
+        } else if self.state == State::Open && p.len > 0 {
+            let end = p.seq.wrapping_add(u32::from(p.len) + u32::from(p.has(flag::FIN)));
+            self.snd_nxt = later(self.snd_nxt, end);
+            if r.c.ecn_mode == EcnMode::Shim && p.ecn() == ecn::NOT_ECT {
+                p.meta |= ecn::ECT;
+            }
+        }
+        out.emit(p, sack);
+    }
+
+    fn on_syn(&mut self, r: &Rules, now: u64, p: Packet, out: &mut impl Wire) {
+        // A different ISN is another connection with the same addresses (2.2); the same one is the guest's own repetition: a new train.
+        if self.state == State::Idle || self.isn != p.seq {
+            self.reset();
+            (self.isn, self.probe_retry, self.t_first_syn) = (p.seq, 1, now);
+        } else {
+            self.batch = self.batch.wrapping_add(1);
+        }
+        self.state = State::SynSent;
+        (self.syn_copy, self.t_last_syn, self.t_last_probe, self.seen) = (p, now, now, now);
+        // Our choice: trains ahead of the guest's own SYNs are first trains, exempt from the budget; they are seconds apart.
+        self.send_probes(r, r.c.gamma, out);
+    }
+
+    /// A train, back to back (3.1): the SYN's addresses and flow hash, so the same path and queue, and no flags, which a listening socket
+    /// without shim discards.
+    fn send_probes(&mut self, r: &Rules, n: u32, out: &mut impl Wire) {
+        let syn = &self.syn_copy;
+        let probe = Packet {
+            len: 0,
+            wire: r.probe_size,
+            win: u16::from(self.batch) << 8 | n as u16,
+            flags: flag::PROBE,
+            // The probes carry the signal; SYNs are not ECN-capable (2.4, RFC 3168 section 6.1.1).
+            meta: syn.meta & !ecn::MASK | ecn::ECT,
+            ..*syn
+        };
+        for _ in 0..n {
+            out.emit(probe, None);
+        }
+        self.stats.probes += n;
+        self.stats.sent += u64::from(n);
+    }
+
+    /// The timer, for entries that are waiting (3.3).
+    pub fn tick(&mut self, r: &Rules, now: u64, budget: &mut Budget, out: &mut impl Wire) {
+        if self.state != State::SynSent {
+            return;
+        }
+        if now - self.t_first_syn > r.c.max_time {
+            // Hard reset: no RST, the guest's own SYN starts afresh.
+            self.reset();
+        } else if now - self.t_last_syn >= r.c.beta2 {
+            // 4, item 6: tested before beta1, or it would never be reached; item 7: one timestamp for each timer.
+            self.repeat_probes(r, now, budget, out);
+            (self.t_last_syn, self.t_last_probe) = (now, now);
+            self.stats.syns += 1;
+            self.stats.sent += 1;
+            out.emit(self.syn_copy, None);
+        } else if now - self.t_last_probe >= r.c.beta1 && self.repeat_probes(r, now, budget, out) {
+            self.t_last_probe = now;
+        }
+    }
+
+    /// A new train that grows linearly to a cap (4, item 8). False if the budget had not even a first train's worth left: a smaller train
+    /// would measure nothing, so that our choice is to try again at the next tick.
+    fn repeat_probes(&mut self, r: &Rules, now: u64, budget: &mut Budget, out: &mut impl Wire) -> bool {
+        let wanted = r.c.gamma * self.probe_retry.min(r.c.probe_retry_cap);
+        let n = budget.take(now, wanted, r.c.gamma);
+        if n == 0 {
+            return false;
+        }
+        self.batch = self.batch.wrapping_add(1);
+        self.probe_retry += 1;
+        self.send_probes(r, n, out);
+        true
+    }
+
+    /// A packet on its way to the guest: SYN-ACK or ACK.
+    pub fn ingress(&mut self, r: &Rules, now: u64, p: &mut Packet) {
+        self.touch(now);
+        match self.state {
+            // 4, item 34: only a SYN creates entries.
+            State::Idle => {}
+            State::SynSent if p.has(flag::SYN) => {
+                // 4, item 16: the copy of the SYN goes.
+                self.state = State::Open;
+                self.wscale_in = p.len as u8;
+                (self.snd_una, self.snd_nxt, self.win_end) = (p.seq, p.seq, p.seq);
+                self.cut_end = p.seq.wrapping_sub(1);
+                self.alpha = r.c.alpha_init;
+                self.edge = p.seq.wrapping_add(u32::from(p.win));
+            }
+            State::Open if !p.has(flag::SYN) => self.on_ack(r, p),
+            // A repeated SYN-ACK brings nothing new.
+            _ => {}
+        }
+    }
+
+    fn on_ack(&mut self, r: &Rules, p: &mut Packet) {
+        let (ack, mss) = (p.seq, u64::from(r.mss));
+        let new = if after(ack, self.snd_una) { u64::from(ack.wrapping_sub(self.snd_una)) } else { 0 };
+        self.snd_una = later(self.snd_una, ack);
+        self.flow_bytes = self.flow_bytes.saturating_add(new);
+        self.acked_b += new;
+        let echo = p.has(flag::ECE);
+        if echo {
+            self.marked_b += if new == 0 { mss } else { new };
+        }
+        if r.c.ecn_mode == EcnMode::Shim {
+            p.flags &= !flag::ECE;
+        }
+        // 4, item 17.
+        if self.flow_bytes > r.c.elephant_bytes {
+            self.vwnd = None;
+            return;
+        }
+        // At most one cut a window, on its first echo.
+        if echo && after(ack, self.cut_end) && self.alpha >= r.c.kappa1 {
+            let flight = u64::from(self.snd_nxt.wrapping_sub(ack)) + new;
+            let base = flight.max(mss).min(self.vwnd.unwrap_or(u64::MAX));
+            self.vwnd = Some(((base as f64 * (1.0 - self.alpha / 2.0)) as u64).max(mss));
+            self.cut_end = self.snd_nxt;
+        }
+        // The observation window: all acknowledged bytes count, once per window (4, item 15).
+        if !after(self.win_end, ack) {
+            let marked = (self.marked_b as f64 / self.acked_b.max(1) as f64).min(1.0);
+            self.alpha = (1.0 - r.c.g) * self.alpha + r.c.g * marked;
+            if self.marked_b == 0 {
+                let theirs = u64::from(p.win) << self.wscale_in;
+                self.vwnd = self.vwnd.map(|v| v + mss).filter(|&v| v < theirs);
+            }
+            (self.acked_b, self.marked_b, self.win_end) = (0, 0, self.snd_nxt);
+        }
+        self.enforce(r, p);
+    }
+
+    /// Writes the window, if there is one, into an ACK.
+    fn enforce(&mut self, r: &Rules, p: &mut Packet) {
+        if let Some(mut window) = self.vwnd {
+            if r.c.no_shrink && after(self.edge, p.seq.wrapping_add(window as u32)) {
+                window = u64::from(self.edge.wrapping_sub(p.seq));
+            }
+            let field = limited(p.win, window, self.wscale_in);
+            self.stats.throttled += u64::from(field < p.win);
+            p.win = field;
+        }
+        let edge = p.seq.wrapping_add(u32::from(p.win) << self.wscale_in);
+        self.edge = if r.c.no_shrink { later(self.edge, edge) } else { edge };
+    }
+
+    #[inline]
+    fn touch(&mut self, now: u64) {
+        if now - self.seen > FORGET && self.state == State::Open {
+            self.reset();
+        }
+        self.seen = now;
+    }
+}

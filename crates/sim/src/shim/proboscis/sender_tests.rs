@@ -1,0 +1,286 @@
+//! The sending role against crafted packets.
+
+use super::budget::Budget;
+use super::config::{Config, EcnMode, Ends, Rules};
+use super::sender::{FORGET, SenderShim, State};
+use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
+
+const MS: u64 = 1_000_000_000;
+const MSS: u32 = 1460;
+const ISN: u32 = u32::MAX - 20_000;
+
+#[derive(Default)]
+struct Tape(Vec<Packet>);
+
+impl Wire for Tape {
+    fn emit(&mut self, packet: Packet, _sack: Option<&SackBlocks>) {
+        self.0.push(packet);
+    }
+}
+
+struct Script {
+    r: Rules,
+    s: SenderShim,
+    budget: Budget,
+    now: u64,
+    tape: Tape,
+}
+
+impl Script {
+    fn new(c: Config) -> Script {
+        let r = Rules { c, mss: MSS, probe_size: 64 };
+        // A link so fast that the budget does not matter unless the test says so.
+        Script { budget: Budget::new(&r, 1), s: SenderShim::default(), r, now: 0, tape: Tape::default() }
+    }
+
+    /// Open, with the scale `shift` from the SYN-ACK.
+    fn open(c: Config, shift: u16) -> Script {
+        let mut t = Script::new(c);
+        t.syn(ISN);
+        let mut p =
+            Packet { seq: ISN.wrapping_add(1), win: 14_600, flags: flag::SYN | flag::ACK, len: shift, ..Packet::default() };
+        t.s.ingress(&t.r, 0, &mut p);
+        assert_eq!((p.win, t.s.state), (14_600, State::Open));
+        t.tape.0.clear();
+        t
+    }
+
+    fn syn(&mut self, isn: u32) {
+        let p = Packet { conn: 3, seq: isn, wire: 40, flags: flag::SYN, hash: 77, meta: 9 << 2, ..Packet::default() };
+        self.s.egress(&self.r, self.now, p, None, &mut self.tape);
+    }
+
+    /// The packets since this was last asked: probes by train as `batch:count/size`, SYNs as `S`.
+    fn sent(&mut self) -> String {
+        let mut out: Vec<(String, u32, u16)> = Vec::new();
+        for p in self.tape.0.drain(..) {
+            if p.has(flag::SYN) {
+                out.push(("S".into(), 0, 0));
+                continue;
+            }
+            assert_eq!((p.flags, p.len, p.wire, p.hash, p.conn, p.generation()), (flag::PROBE, 0, 64, 77, 3, 9));
+            assert_eq!((p.ecn(), p.seq), (ecn::ECT, ISN));
+            let (name, size) = ((p.win >> 8).to_string(), p.win & 0xFF);
+            match out.last_mut() {
+                Some(last) if last.0 == name => last.1 += 1,
+                _ => out.push((name, 1, size)),
+            }
+        }
+        let show = |(name, n, size): &(String, u32, u16)| if *n == 0 { name.clone() } else { format!("{name}:{n}/{size}") };
+        out.iter().map(show).collect::<Vec<_>>().join(" ")
+    }
+
+    fn tick_at(&mut self, ms: u64) -> String {
+        self.now = ms * MS;
+        self.s.tick(&self.r, self.now, &mut self.budget, &mut self.tape);
+        self.sent()
+    }
+
+    /// The guest sends `n` full segments; they are ECN-capable in shim mode.
+    fn data(&mut self, from: u32, n: u32) {
+        for i in from..from + n {
+            let p = Packet { seq: ISN.wrapping_add(1 + i * MSS), len: MSS as u16, ..Packet::default() };
+            self.s.egress(&self.r, self.now, p, None, &mut self.tape);
+        }
+        let ect = if self.r.c.ecn_mode == EcnMode::Shim { ecn::ECT } else { ecn::NOT_ECT };
+        assert!(self.tape.0.drain(..).all(|p| p.ecn() == ect));
+    }
+
+    /// An ACK for everything before segment `next`; the window field that the guest gets.
+    fn ack(&mut self, next: u32, win: u16, flags: u8) -> Packet {
+        let mut p = Packet { seq: ISN.wrapping_add(1 + next * MSS), win, flags: flag::ACK | flags, ..Packet::default() };
+        self.s.ingress(&self.r, self.now, &mut p);
+        p
+    }
+}
+
+/// ProBoSCIS 3.3: 10 probes at 4 ms, 20 at 8, 30 at 12, 40 and the SYN at 16, then 40 every 4 ms and a SYN every 16 ms until 1 s
+/// (claim prob-timer-order).
+#[test]
+fn timer_schedule() {
+    let mut t = Script::new(Config::default());
+    t.syn(ISN);
+    assert_eq!(t.sent(), "0:10/10 S");
+    for ms in 1..=1000 {
+        let sent = t.tick_at(ms);
+        let expected = match ms {
+            4 => "1:10/10".into(),
+            8 => "2:20/20".into(),
+            12 => "3:30/30".into(),
+            _ if ms % 16 == 0 => format!("{}:40/40 S", ms / 4 % 256),
+            _ if ms % 4 == 0 => format!("{}:40/40", ms / 4 % 256),
+            _ => String::new(),
+        };
+        assert_eq!(sent, expected, "{ms} ms");
+    }
+    assert_eq!((t.s.stats.syns, t.s.state), (62, State::SynSent));
+    // 4, item 7: the time of the first SYN stays, so this is reached: the entry goes, and with it the timer.
+    assert_eq!(t.tick_at(1001), "");
+    assert_eq!((t.s.state, t.s.waiting()), (State::Idle, false));
+    // The guest's own SYN starts afresh.
+    t.syn(ISN);
+    assert_eq!(t.sent(), "0:10/10 S");
+}
+
+/// A SYN that the guest repeats itself is preceded by a new train; the clock of the first one runs on.
+#[test]
+fn guest_repeats_the_syn() {
+    let mut t = Script::new(Config { max_time: 2000 * MS, ..Config::default() });
+    t.syn(ISN);
+    t.now = 3 * MS;
+    t.sent();
+    t.syn(ISN);
+    assert_eq!(t.sent(), "1:10/10 S");
+    assert_eq!([t.tick_at(4), t.tick_at(7)], ["", "2:10/10"]);
+}
+
+/// 4-tuple reuse: another ISN makes the entry new.
+#[test]
+fn reuse_with_a_new_isn() {
+    let mut t = Script::open(Config::default(), 0);
+    t.data(0, 10);
+    t.ack(1, 65_535, flag::ECE);
+    assert!(t.s.vwnd.is_some());
+    let p = Packet { seq: 5, flags: flag::SYN, ..Packet::default() };
+    t.s.egress(&t.r, 9, p, None, &mut t.tape);
+    assert_eq!((t.s.state, t.s.vwnd, t.tape.0.len()), (State::SynSent, None, 11));
+    assert!(t.tape.0.iter().all(|p| p.seq == 5) && t.tape.0[0].win >> 8 == 0);
+}
+
+/// A small budget: the trains that the schedule wants at 4, 8 and 12 ms come when the bucket has enough, and SYNs do not wait.
+#[test]
+fn probes_are_budgeted() {
+    let mut t = Script::new(Config { probe_burst: 10, ..Config::default() });
+    // Ten probes' worth in 10 ms.
+    t.budget = Budget::new(&Rules { c: Config { probe_budget: 1.0, ..t.r.c.clone() }, ..t.r.clone() }, MS);
+    t.syn(ISN);
+    assert_eq!(t.sent(), "0:10/10 S");
+    let sent: Vec<_> = (1..=33).map(|ms| (ms, t.tick_at(ms))).filter(|s| !s.1.is_empty()).collect();
+    let text = |s: &str| s.to_owned();
+    assert_eq!(sent, [(4, text("1:10/10")), (14, text("2:10/10")), (16, text("S")), (24, text("3:10/10")), (32, text("S"))]);
+}
+
+/// DCTCP's window outside the guest: cut on the first echo of a window by alpha / 2, then one segment more per window without marks.
+#[test]
+fn window_and_alpha() {
+    let mut t = Script::open(Config::default(), 0);
+    assert_eq!(t.s.alpha, 1.0);
+    t.data(0, 10);
+    // ack 0: the end of the (empty) first window was the SYN-ACK, so the first ACK ends it: F = 1.
+    // base = 9 segments in flight + 1 just acknowledged; halved.
+    let p = t.ack(1, 65_535, flag::ECE);
+    assert_eq!((p.win, p.flags), (5 * MSS as u16, flag::ACK));
+    assert_eq!(t.s.alpha, 1.0);
+    // No second cut in the window.
+    assert_eq!(t.ack(2, 65_535, flag::ECE).win, 5 * MSS as u16);
+    t.data(10, 3);
+    for next in 3..10 {
+        assert_eq!(t.ack(next, 65_535, 0).win, 5 * MSS as u16);
+    }
+    // The window ends at 10 segments: one of nine was marked.
+    t.ack(10, 65_535, 0);
+    let alpha = 15.0 / 16.0 + 1.0 / 16.0 / 9.0;
+    assert!((t.s.alpha - alpha).abs() < 1e-12, "{}", t.s.alpha);
+    // It had a mark, so that it did not grow; the next one, without, does.
+    assert_eq!(t.s.vwnd, Some(7_300));
+    assert_eq!(t.ack(13, 65_535, 0).win, 8_760);
+    assert!((t.s.alpha - alpha * 15.0 / 16.0).abs() < 1e-12);
+    // The guest's own window is smaller than the next: released.
+    t.data(13, 1);
+    assert_eq!((t.ack(14, 9_000, 0).win, t.s.vwnd), (9_000, None));
+}
+
+/// Never below one segment, never enlarged, rounded up to the scale.
+#[test]
+fn scales_and_limits() {
+    let mut t = Script::open(Config::default(), 7);
+    t.data(0, 1);
+    assert_eq!(t.ack(1, 1000, flag::ECE).win, 12, "1460 / 128, rounded up");
+    assert_eq!(t.s.vwnd, Some(1_460));
+    assert_eq!(t.ack(1, 7, 0).win, 7);
+    assert_eq!(t.s.stats.throttled, 1);
+}
+
+/// Duplicates with an echo count as one segment each, and the share does not exceed one.
+#[test]
+fn marked_duplicates() {
+    let mut t = Script::open(Config { alpha_init: 0.0, ..Config::default() }, 0);
+    t.data(0, 10);
+    t.ack(1, 65_535, 0);
+    for _ in 0..20 {
+        t.ack(1, 65_535, flag::ECE);
+    }
+    t.ack(10, 65_535, 0);
+    assert_eq!(t.s.alpha, 1.0 / 16.0);
+}
+
+/// kappa1: no cut below it.
+#[test]
+fn small_alpha_does_not_throttle() {
+    let mut t = Script::open(Config { alpha_init: 0.2, kappa1: 0.25, ..Config::default() }, 0);
+    t.data(0, 10);
+    // The first window (empty) ends with this ACK: alpha = 0.2 * 15/16 + 1/16 = 0.25.
+    assert_eq!(t.ack(1, 65_535, flag::ECE).win, 65_535);
+    assert!((t.s.alpha - 0.25).abs() < 1e-12);
+    t.ack(10, 65_535, flag::ECE);
+    assert!(t.s.vwnd.is_some());
+}
+
+/// Elephants: above the limit the throttle goes, the echo stays hidden.
+#[test]
+fn elephants_are_left_alone() {
+    let mut t = Script::open(Config { elephant_bytes: 100_000, ..Config::default() }, 0);
+    t.data(0, 80);
+    assert!(t.ack(10, 65_535, flag::ECE).win < 65_535);
+    let p = t.ack(70, 65_535, flag::ECE);
+    assert_eq!((p.win, p.flags, t.s.vwnd), (65_535, flag::ACK, None));
+}
+
+/// `no-shrink`: the right edge stays until ACKs have absorbed the cut.
+#[test]
+fn edge_stays_without_shrinking() {
+    for (no_shrink, windows) in [(false, [7_756; 3]), (true, [63_000, 60_080, 48_400])] {
+        let mut t = Script::open(Config { no_shrink, ..Config::default() }, 0);
+        t.data(0, 10);
+        t.ack(0, 64_460, 0);
+        // The edge is at 64 460, and a window without marks has made alpha 15/16: the cut is to 14 600 * (1 - 15/32).
+        let seen = [1, 3, 11].map(|n| {
+            if n == 11 {
+                t.data(10, 1);
+            }
+            let flags = if n == 1 { flag::ECE } else { 0 };
+            t.ack(n, 65_535, flags).win
+        });
+        assert_eq!(seen, windows);
+    }
+}
+
+/// 4, item 34: without an entry everything passes, data and echo included. An entry goes after a minute without packets.
+#[test]
+fn unknown_flows_pass() {
+    let mut t = Script::new(Config::default());
+    let p = Packet { seq: 5, len: 1000, ..Packet::default() };
+    t.s.egress(&t.r, 0, p, None, &mut t.tape);
+    assert_eq!(t.tape.0, [p]);
+    assert_eq!(t.ack(7, 65_535, flag::ECE).flags, flag::ACK | flag::ECE);
+    let mut t = Script::open(Config::default(), 0);
+    t.now = FORGET + 1;
+    assert_eq!(t.ack(7, 65_535, flag::ECE).flags, flag::ACK | flag::ECE);
+}
+
+/// Guest mode: data and echo are the guest's; windows are written all the same.
+#[test]
+fn guest_provides_ecn() {
+    let mut t = Script::open(Config { ecn_mode: EcnMode::Guest, ..Config::default() }, 0);
+    t.data(0, 4);
+    let p = t.ack(1, 65_535, flag::ECE);
+    assert_eq!((p.flags, p.win), (flag::ACK | flag::ECE, 2 * MSS as u16));
+}
+
+/// No shim at this end.
+#[test]
+fn only_the_acceptor() {
+    let mut t = Script::new(Config { ends: Ends::Acceptor, ..Config::default() });
+    t.syn(ISN);
+    assert_eq!((t.sent(), t.s.waiting()), ("S".into(), false));
+}
