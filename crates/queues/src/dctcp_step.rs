@@ -20,6 +20,16 @@ impl DctcpStep {
         DctcpStep { k: QueueState::limit(k), drop_non_ect }
     }
 
+    /// K; the unit that it does not count is unlimited.
+    pub fn k(&self) -> QueueState {
+        self.k
+    }
+
+    /// Whether packets that cannot be marked are dropped from K on.
+    pub fn drops_non_ect(&self) -> bool {
+        self.drop_non_ect
+    }
+
     pub(crate) fn quiet_below(&self) -> QueueState {
         self.k
     }
