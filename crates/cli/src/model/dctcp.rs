@@ -6,7 +6,7 @@ use forebay_model::dctcp::{gain_bound, steady_state, threshold_guideline, worst_
 use forebay_queues::{Discipline, Queue};
 use forebay_scenario::Variant;
 use forebay_sim::cc::LawConfig;
-use forebay_sim::config::WorkloadKind;
+use forebay_sim::config::{Assign, WorkloadKind};
 use forebay_store::summary::Unit;
 
 /// Values and comparison, or why the model has none.
@@ -15,7 +15,7 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     let Some(group) = (0..v.config.groups.len()).find(|&g| dctcp(g)) else { return Err("no transport runs dctcp".into()) };
     let tcp = &v.config.groups[group].tcp;
     let long = endless(v, group);
-    let of_group = || v.config.workloads.iter().filter(|w| w.group == group);
+    let of_group = || v.config.workloads.iter().filter(|w| w.transport == Assign::One(group));
     let senders = if long.is_empty() { of_group().filter_map(|w| pairs(&w.kind)).flatten().collect() } else { long.clone() };
     if senders.is_empty() {
         return Err("its workloads draw their pairs of hosts at random".into());
@@ -40,7 +40,7 @@ pub fn section(v: &Variant) -> Result<Section, String> {
         notes.push("K is not above C RTT / 7: some number of synchronised flows empties the queue".into());
     }
     let long_of_group = |i: usize| {
-        v.config.workloads[i].group == group && matches!(v.config.workloads[i].kind, WorkloadKind::Long { size: None, .. })
+        v.config.workloads[i].transport == Assign::One(group) && matches!(v.config.workloads[i].kind, WorkloadKind::Long { size: None, .. })
     };
     let rest = others(v, long_of_group);
     if long.is_empty() {

@@ -5,7 +5,7 @@ use super::{Line, Section, measure};
 use forebay_model::incast::{Branch, FirstWindow, Incast, NstarRule, Params, TailMode};
 use forebay_scenario::Variant;
 use forebay_sim::cc::LawConfig;
-use forebay_sim::config::{Idle, Recovery, RtoRule, TcpConfig, WorkloadKind};
+use forebay_sim::config::{Assign, Idle, Recovery, RtoRule, TcpConfig, WorkloadKind};
 use forebay_sim::run::Report;
 use forebay_sim::shim::ShimConfig;
 use forebay_store::summary::Unit;
@@ -22,7 +22,8 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     };
     let workload = &v.config.workloads[w];
     let WorkloadKind::Incast { block, jitter, .. } = workload.kind else { return Err("there is no incast workload".into()) };
-    let tcp = &v.config.groups[workload.group].tcp;
+    let Assign::One(group) = workload.transport else { return Err("its senders have different transports".into()) };
+    let tcp = &v.config.groups[group].tcp;
     let first = assumptions(tcp)?;
     let senders = pairs(&workload.kind).unwrap_or_default();
     let n = senders.len() as u64;

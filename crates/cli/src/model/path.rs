@@ -4,7 +4,7 @@ use forebay_model::Pipe;
 use forebay_queues::{Discipline, Queue};
 use forebay_sampling::Rng;
 use forebay_scenario::Variant;
-use forebay_sim::config::{Ecn, PortConfig, TcpConfig, WorkloadKind};
+use forebay_sim::config::{Assign, Ecn, PortConfig, TcpConfig, WorkloadKind};
 use forebay_sim::engine::path::empty_path;
 use forebay_sim::topology::Fib;
 use forebay_units::{NodeId, PortId, QueueLen, Time};
@@ -41,7 +41,7 @@ pub fn pairs(kind: &WorkloadKind) -> Option<Vec<Pair>> {
 
 /// The pairs of the endless flows of transport `group`, in all workloads.
 pub fn endless(v: &Variant, group: usize) -> Vec<Pair> {
-    let flows = v.config.workloads.iter().filter(|w| w.group == group).filter_map(|w| match &w.kind {
+    let flows = v.config.workloads.iter().filter(|w| w.transport == Assign::One(group)).filter_map(|w| match &w.kind {
         WorkloadKind::Long { pairs, size: None, .. } => Some(pairs.as_slice()),
         _ => None,
     });

@@ -6,7 +6,7 @@ use forebay_model::trim::{as_wait, k_interval, queue_after_cut, smallest_buffer}
 use forebay_sampling::Rng;
 use forebay_scenario::Variant;
 use forebay_sim::cc::{CongestionControl, Law, LawConfig};
-use forebay_sim::config::{TcpConfig, WorkloadKind};
+use forebay_sim::config::{Assign, TcpConfig, WorkloadKind};
 use forebay_sim::engine::path::empty_path;
 use forebay_sim::topology::Fib;
 use forebay_store::summary::Unit;
@@ -17,7 +17,7 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     let Some(group) = (0..v.config.groups.len()).find(|&g| trim(g)) else { return Err("no transport runs trim".into()) };
     let tcp = &v.config.groups[group].tcp;
     let long = endless(v, group);
-    let of_group = || v.config.workloads.iter().filter(|w| w.group == group);
+    let of_group = || v.config.workloads.iter().filter(|w| w.transport == Assign::One(group));
     let senders = if long.is_empty() { of_group().filter_map(|w| pairs(&w.kind)).flatten().collect() } else { long.clone() };
     if senders.is_empty() {
         return Err("its workloads draw their pairs of hosts at random".into());
@@ -62,7 +62,7 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     } else {
         notes.push("K starts with the first RTT sample (`min-rtt-seed`): the queue at K is not known in advance".into());
     }
-    let rest = others(v, |i| v.config.workloads[i].group == group && is_long(&v.config.workloads[i].kind));
+    let rest = others(v, |i| v.config.workloads[i].transport == Assign::One(group) && is_long(&v.config.workloads[i].kind));
     if !long.is_empty() && !rest.is_empty() {
         notes.push(format!("the model does not know the other traffic: {}", rest.join(", ")));
     }
