@@ -109,8 +109,6 @@ const SCENARIOS: &[(&str, &[&str])] = &[
         &["transport.shim=prin", "transport.cc=dctcp", "topology.bottleneck.queue={ kind = \"pushout\", k = \"10pkt\" }"],
     ),
     ("pfabric-queue", &["transport.shim=srpt", "topology.bottleneck.queue=pfabric"]),
-    ("pfabric", &["transport.shim=srpt", "topology.bottleneck.queue=pfabric"]),
-    ("pfabric-ranks", &["transport.shim=srpt", "topology.bottleneck.queue=pfabric"]),
     ("latched-echo", &["transport.cc=dctcp", "transport.echo=latched"]),
     ("prin", &["transport.shim=prin", "topology.bottleneck.queue=protect"]),
     ("prin-strict", &["transport.shim={ kind = \"prin\", tail-reorder-wait = \"400us\" }", STRICT]),

@@ -199,9 +199,6 @@ impl Core {
         if !self.below.receivers[conn].shim.ingress(rules, now, &mut p) {
             return;
         }
-        if self.steering {
-            self.steer(node, &p);
-        }
         if let Some(rules) = &self.below.rules[group] {
             let nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter: 0 };
             let shim = &mut self.below.receivers[conn].shim;
