@@ -1,8 +1,17 @@
 //! ProBoSCIS against the loss of first bursts: the event trace of its publication (specification 8.4), and every law under it.
 
 use forebay_checks::{Outcome, execute, repository, resolve, run};
+use forebay_sim::observe::FlowRow;
 use forebay_sim::shim::proboscis::Verdict;
 use forebay_sim::{cc, tcp::profile};
+
+fn probes(f: &FlowRow) -> u32 {
+    f.shim.as_ref().map_or(0, |s| s.probes)
+}
+
+fn verdict(f: &FlowRow) -> Verdict {
+    f.shim.as_ref().map_or(Verdict::None, |s| s.verdict)
+}
 
 /// What the trace is judged by.
 #[derive(Debug)]
@@ -31,9 +40,11 @@ impl Trace {
         let n = short.len() as f64;
         let fct: Vec<f64> = short.iter().map(|f| (f.end_ps - f.start_ps) as f64 * 1e-9).collect();
         let drops = |ms: u64| o.report.queue.iter().rfind(|r| r.time_ps <= ms * 1_000_000_000).map_or(0, |r| r.drops);
-        let count = |v: Verdict| short.iter().filter(|f| f.syn_ack_verdict == v).count();
-        let plain = |f: &&forebay_sim::observe::FlowRow| f.syn_ack_verdict == Verdict::None;
-        let window = |f: &&forebay_sim::observe::FlowRow| if plain(f) { 10.0 } else { f.syn_ack_window as f64 / 1460.0 };
+        let count = |v: Verdict| short.iter().filter(|f| verdict(f) == v).count();
+        let plain = |f: &&FlowRow| verdict(f) == Verdict::None;
+        let window = |f: &&FlowRow| {
+            if plain(f) { 10.0 } else { f.shim.as_ref().and_then(|s| s.window).map_or(f64::NAN, |w| w as f64 / 1460.0) }
+        };
         Trace {
             label: o.variant.label.clone(),
             burst: drops(302) - drops(300),
@@ -44,7 +55,7 @@ impl Trace {
             queue: o.port("bottleneck").queue_mean_pkts,
             verdicts: [Verdict::Proportional, Verdict::Severe, Verdict::Insufficient].map(count),
             window: short.iter().map(window).sum::<f64>() / n,
-            probes: short.iter().map(|f| f.probes).sum(),
+            probes: short.iter().map(|f| probes(f)).sum(),
         }
     }
 }
@@ -166,7 +177,7 @@ fn below_every_law_and_stack() {
             for v in resolve(&text, &[], None) {
                 let r = execute(&v.config);
                 assert!(r.flows.iter().all(|f| f.acked_ps != u64::MAX && f.bytes_acked == f.size_bytes), "{} {text}", v.label);
-                let probed = r.flows.iter().any(|f| f.probes > 0);
+                let probed = r.flows.iter().any(|f| probes(f) > 0);
                 assert_eq!(probed, !own.contains("acceptor"), "{} {text}", v.label);
             }
             for ms in [1, 3] {
@@ -195,7 +206,7 @@ fn beside_other_shims() {
         for v in resolve(&text, &[], None) {
             let r = execute(&v.config);
             let done = r.flows.iter().filter(|f| f.acked_ps != u64::MAX).count();
-            assert!(done >= 25 && r.flows.iter().map(|f| f.probes).sum::<u32>() >= 50, "{done} {text}");
+            assert!(done >= 25 && r.flows.iter().map(probes).sum::<u32>() >= 50, "{done} {text}");
         }
     }
 }

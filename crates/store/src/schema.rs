@@ -4,7 +4,7 @@
 
 use crate::column::Get::{Bool, Float, Int, Text, Unsigned};
 use crate::column::{Column, Get, Table};
-use forebay_sim::observe::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow};
+use forebay_sim::observe::{FlowRow, PortRow, QueryRow, QueueRow, ShimRow, TcpRow};
 use forebay_sim::shim::proboscis::Verdict;
 
 /// Picoseconds to whole nanoseconds, rounded down; null for "never".
@@ -43,9 +43,9 @@ fn count(n: u64) -> Option<i64> {
     i64::try_from(n).ok()
 }
 
-/// Whether the row is the one that a shim made a handshake for.
-fn handshake(f: &FlowRow) -> bool {
-    f.probes > 0 || f.syn_ack_verdict != Verdict::None
+/// What a shim did, of the row that it made a handshake for.
+fn handshake(f: &FlowRow) -> Option<&ShimRow> {
+    f.shim.as_deref().filter(|s| s.probes > 0 || s.verdict != Verdict::None)
 }
 
 const fn col<R>(name: &'static str, unit: &'static str, get: Get<R>, doc: &'static str) -> Column<R> {
@@ -166,28 +166,33 @@ pub const FLOWS: Table<FlowRow> = Table {
         col(
             "probes",
             "1",
-            Int(|r, _| handshake(r).then_some(r.probes.into())),
+            Int(|r, _| handshake(r).map(|s| s.probes.into())),
             "probes that a ProBoSCIS shim sent for the handshake; null without shim and for later messages of a connection",
         ),
         col(
             "syn_ack_verdict",
             "",
-            Text(|r, _| r.syn_ack_verdict.name()),
+            Text(|r, _| handshake(r).map_or("", |s| s.verdict.name())),
             "what the shim made of the probes at the first SYN-ACK: proportional, severe, insufficient, unprobed; empty as `probes` is null",
         ),
         col(
             "syn_ack_window_bytes",
             "B",
-            Int(|r, _| handshake(r).then_some(r.syn_ack_window).and_then(count)),
+            Int(|r, _| handshake(r)?.window.and_then(count)),
             "window in the first SYN-ACK that left the shim; null as `probes` is, and if none left",
         ),
         col(
             "syn_ack_held_ns",
             "ns",
-            Int(|r, _| handshake(r).then_some(r.syn_ack_held_ps).and_then(ns)),
+            Int(|r, _| ns(handshake(r)?.held_ps)),
             "how long the shim held that SYN-ACK; null as `probes` is",
         ),
-        col("acks_throttled", "1", Int(|r, _| count(r.acks_throttled)), "ACKs whose window a shim lowered"),
+        col(
+            "acks_throttled",
+            "1",
+            Int(|r, _| count(r.shim.as_ref().map_or(0, |s| s.throttled))),
+            "ACKs whose window a shim lowered",
+        ),
     ],
 };
 

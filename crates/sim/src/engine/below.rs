@@ -7,7 +7,7 @@ use super::hosts::Wake;
 use crate::config::{Network, TcpConfig};
 use crate::net::arena::Arena;
 use crate::net::packet::{Packet, SackBlocks, Wire};
-use crate::observe::FlowRow;
+use crate::observe::{FlowRow, ShimRow};
 use crate::shim::proboscis::{Budget, ReceiverShim, Rules, SenderShim};
 use crate::tcp::SHIMMED;
 use forebay_sampling::Rng;
@@ -131,14 +131,12 @@ impl Below {
     /// Completes the row of a message of `slot`; `first`: the first of its connection, which the handshake was made for.
     pub fn complete(&mut self, slot: u32, first: bool, row: &mut FlowRow) {
         let stats = &mut self.senders[slot].shim.stats;
-        row.acks_throttled = std::mem::take(&mut stats.throttled);
+        let mut shim = ShimRow { throttled: std::mem::take(&mut stats.throttled), ..ShimRow::default() };
         if first {
             let r = &self.receivers[slot].shim.stats;
-            row.probes = stats.probes;
-            row.syn_ack_verdict = r.verdict;
-            row.syn_ack_window = r.window.unwrap_or(u64::MAX);
-            row.syn_ack_held_ps = r.held;
+            shim = ShimRow { probes: stats.probes, verdict: r.verdict, window: r.window, held_ps: r.held, ..shim };
         }
+        row.shim = Some(Box::new(shim));
     }
 }
 

@@ -64,16 +64,23 @@ pub struct FlowRow {
     pub query_id: u64,
     /// When it should have arrived, ps since the start of the run; `u64::MAX` without a deadline.
     pub deadline_ps: u64,
-    /// Probes that a ProBoSCIS shim sent for the connection's handshake; 0 for all but the first message of a connection.
+    /// What a ProBoSCIS shim did for it; none without one.
+    pub shim: Option<Box<ShimRow>>,
+}
+
+/// What a ProBoSCIS shim did for a message. All but the last belong to the handshake, and so to the first message of a connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ShimRow {
+    /// Probes sent.
     pub probes: u32,
-    /// Its verdict on the first SYN-ACK, with the same restriction.
-    pub syn_ack_verdict: Verdict,
-    /// Window of the first SYN-ACK that left, bytes; meaningful with a verdict, `u64::MAX` if none left.
-    pub syn_ack_window: u64,
+    /// Verdict on the first SYN-ACK.
+    pub verdict: Verdict,
+    /// Window of the first SYN-ACK that left, bytes; `None` if none left.
+    pub window: Option<u64>,
     /// How long that SYN-ACK was held, ps.
-    pub syn_ack_held_ps: u64,
+    pub held_ps: u64,
     /// ACKs whose window the shim lowered.
-    pub acks_throttled: u64,
+    pub throttled: u64,
 }
 
 /// Totals of one egress port over the run (after `warmup`).
