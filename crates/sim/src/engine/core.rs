@@ -9,9 +9,9 @@ use crate::net::arena::Arena;
 use crate::net::packet::{Packet, SackBlocks, Wire};
 use crate::observe::{FlowRow, TcpRow};
 use crate::shim::ictcp::{self, Link};
+use crate::tcp::SHIMMED;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
-use crate::tcp::SHIMMED;
 use forebay_sampling::Rng;
 
 /// Something an application may want to know.
