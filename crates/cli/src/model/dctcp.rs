@@ -40,7 +40,8 @@ pub fn section(v: &Variant) -> Result<Section, String> {
         notes.push("K is not above C RTT / 7: some number of synchronised flows empties the queue".into());
     }
     let long_of_group = |i: usize| {
-        v.config.workloads[i].transport == Assign::One(group) && matches!(v.config.workloads[i].kind, WorkloadKind::Long { size: None, .. })
+        v.config.workloads[i].transport == Assign::One(group)
+            && matches!(v.config.workloads[i].kind, WorkloadKind::Long { size: None, .. })
     };
     let rest = others(v, long_of_group);
     if long.is_empty() {

@@ -28,8 +28,9 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     let (rule_a, rule_z) = (rule(v, a)?, rule(v, z)?);
     let mut inputs = b.inputs();
     inputs.push(("flows", format!("{n_a} of `{}`, {n_z} of `{}`", v.transports[a], v.transports[z])));
-    let mut notes =
-        vec!["the model's flows see every congestion event together; under random marks the ratio is far smaller".into()];
+    let mut notes = vec![
+        "the model's flows see every congestion event together; where they do not, the ratio can be several times off".into(),
+    ];
     if [a, z].into_iter().any(dctcp) {
         inputs.push(("alpha", "the run's mean".into()));
         if v.config.observe.tcp_series.is_empty() {
