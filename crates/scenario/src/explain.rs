@@ -115,15 +115,16 @@ fn traffic(kind: &WorkloadKind) -> String {
                 ResponseSize::Shared(total) => format!("answers of {} in all", Bytes(*total)),
             };
             let often = match arrival {
-                Arrival::Rate(per_sec) => format!("{per_sec} queries/s each"),
+                Arrival::Rate(per_sec) => format!("{per_sec} queries/s of each"),
                 Arrival::Gap(_) => "one query after the other".to_owned(),
             };
+            let limit = n.map_or(String::new(), |n| format!(", {n} each"));
             let (asking, of) = (count(aggregators.len(), "aggregator"), count(workers.len(), "worker"));
-            format!("{asking}, {often}, {} to {fan_out} of {of}: {size}", times(n, "queries each"))
+            format!("{asking} to {fan_out} of {of} at once, {often}{limit}: {size}")
         }
         WorkloadKind::Udp { pairs, datagram, rate, periods, .. } => {
             let when = if periods.is_some() { " on and off" } else { "" };
-            format!("{} of {rate} each{when}, in packets of {}", count(pairs.len(), "source"), Bytes(datagram.wire.into()))
+            format!("{} of {rate} each{when}, in packets of {} B", count(pairs.len(), "source"), datagram.wire)
         }
         WorkloadKind::Replay { flows } => format!("{} of a list", count(flows.len(), "flow")),
     }

@@ -51,6 +51,9 @@ impl Cubic {
 }
 
 impl CongestionControl for Cubic {
+    const IN_ACK_EVENT: bool = false;
+    const PKTS_ACKED: bool = false;
+
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
         let grow = if w.in_slow_start() { w.slow_start(ack.grow) } else { ack.grow };
         if grow <= 0.0 {

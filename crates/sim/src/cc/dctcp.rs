@@ -69,6 +69,8 @@ impl Dctcp {
 }
 
 impl CongestionControl for Dctcp {
+    const PKTS_ACKED: bool = false;
+
     #[inline]
     fn in_ack_event(&mut self, _w: &mut Window, ack: &Ack) {
         // RFC 8257 section 3.3: SACK information is ignored, duplicates add nothing.

@@ -159,6 +159,17 @@ pub enum Event {
 
 /// A law. Every hook may rely on the order in the module's description; the defaults do nothing.
 pub trait CongestionControl {
+    /// Whether [`in_ack_event`](Self::in_ack_event) does anything. A law without it says so, and then its connections do not ask on
+    /// every ACK.
+    const IN_ACK_EVENT: bool = true;
+    /// The same of [`pkts_acked`](Self::pkts_acked).
+    const PKTS_ACKED: bool = true;
+
+    /// Both, of a law in hand.
+    fn hears(&self) -> (bool, bool) {
+        (Self::IN_ACK_EVENT, Self::PKTS_ACKED)
+    }
+
     /// On every ACK, duplicates included, before recovery looks at it. For counting marks.
     fn in_ack_event(&mut self, _w: &mut Window, _ack: &Ack) {}
 

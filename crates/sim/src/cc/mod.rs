@@ -131,6 +131,9 @@ macro_rules! each {
 }
 
 impl CongestionControl for Law {
+    fn hears(&self) -> (bool, bool) {
+        each!(self, l => l.hears())
+    }
     #[inline]
     fn in_ack_event(&mut self, w: &mut Window, ack: &Ack) {
         each!(self, l => l.in_ack_event(w, ack));

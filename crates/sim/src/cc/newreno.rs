@@ -18,6 +18,9 @@ impl NewReno {
 }
 
 impl CongestionControl for NewReno {
+    const IN_ACK_EVENT: bool = false;
+    const PKTS_ACKED: bool = false;
+
     #[inline]
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
         w.reno(ack.grow);

@@ -25,6 +25,9 @@ impl Pfabric {
 }
 
 impl CongestionControl for Pfabric {
+    const IN_ACK_EVENT: bool = false;
+    const PKTS_ACKED: bool = false;
+
     #[inline]
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
         if self.remember { w.reno(ack.grow) } else { w.cwnd += ack.grow }

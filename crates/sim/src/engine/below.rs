@@ -195,13 +195,12 @@ impl Core {
         }
         let group = u32::from(self.receivers[conn].group);
         let mut p = *p;
-        let Some(rules) = &self.below.rules[group] else { return };
-        if !self.below.receivers[conn].shim.ingress(rules, now, &mut p) {
-            return;
-        }
         if let Some(rules) = &self.below.rules[group] {
-            let nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter: 0 };
             let shim = &mut self.below.receivers[conn].shim;
+            if !shim.ingress(rules, now, &mut p) {
+                return;
+            }
+            let nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter: 0 };
             self.receivers[conn].on_packet(&self.tcp[group], now, &p, &mut Through { shim, rules, nic });
         }
         self.list_syn_ack(conn, node, group, now);

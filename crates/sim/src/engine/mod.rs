@@ -12,6 +12,7 @@ pub mod wheel;
 
 mod audit;
 mod below;
+mod connections;
 mod datagrams;
 mod deliver;
 mod moves;

@@ -60,7 +60,9 @@ impl Sender {
         if ece {
             self.stats.ce_bytes += acked;
         }
-        self.law.in_ack_event(&mut self.w, &facts);
+        if self.hears.0 {
+            self.law.in_ack_event(&mut self.w, &facts);
+        }
         if self.sack.is_some() {
             // Copies for the rare branches keep the facts of the usual one in registers.
             self.on_ack_sack(c, &mut { facts }, sack, out);
@@ -208,7 +210,9 @@ impl Sender {
     /// Growth on an ACK that advanced and reduced nothing.
     #[inline]
     pub(super) fn grow(&mut self, c: &TcpConfig, ack: &Ack) {
-        self.law.pkts_acked(&mut self.w, ack);
+        if self.hears.1 {
+            self.law.pkts_acked(&mut self.w, ack);
+        }
         // RFC 3168 section 6.1.2: no increase on an ACK with ECE. DCTCP decides for itself.
         let held = ack.ece && c.ecn == Ecn::Classic;
         // Linux tcp_is_cwnd_limited: in slow start a window more than half used counts.

@@ -140,6 +140,8 @@ pub struct Sender {
     pub(super) plain: bool,
     /// Whether the law is asked before new data leaves.
     pub(super) gated: bool,
+    /// Whether it hears of every ACK, and of every one that advances.
+    pub(super) hears: (bool, bool),
     /// Index of the transport it belongs to.
     pub group: u16,
     /// Life phase.
@@ -231,6 +233,7 @@ impl Sender {
             *state = SackState { board, ..SackState::default() };
             state
         });
+        let law = c.law.start();
         let tag = Tagger::new(&c.shims, c.ack_every > 1);
         let mut template = full_segment(c, addr);
         template.win = tag.as_ref().map_or(0, |t| t.control());
@@ -239,6 +242,7 @@ impl Sender {
             template,
             plain: sack.is_none() && c.timestamps && tag.is_none() && !c.law.gates(),
             gated: c.law.gates(),
+            hears: law.hears(),
             group: 0,
             phase: Phase::Closed,
             ca: CaState::Open,
@@ -270,7 +274,7 @@ impl Sender {
             max_flight: 0,
             usage_end: 0,
             held_deadline: u64::MAX,
-            law: c.law.start(),
+            law,
             message: (0, 0, u64::MAX),
             stats: SendStats { cwnd_max: f64::from(c.init_cwnd), ..SendStats::default() },
             packets: 0,

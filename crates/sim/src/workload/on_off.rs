@@ -39,7 +39,12 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
                 "trains on each connection, `last-size` not counted. Default: until the end",
             ),
             optional("start", Kind::Time, "0s", "start of the first pause"),
-            optional("jitter", Kind::Time, "0s", "each connection starts later by a random time, uniform between 0 and this"),
+            optional(
+                "jitter",
+                Kind::Time,
+                "0s",
+                "each connection opens and starts later by a random time, uniform between 0 and this",
+            ),
             optional(
                 "total",
                 Kind::Bytes,

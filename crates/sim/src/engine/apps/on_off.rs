@@ -80,10 +80,11 @@ impl OnOff {
             // All trains of a source have the same transport, also on new connections.
             self.sources[i].group = self.transport.pick(self.sources[i].src);
             let spec = self.spec(id, i, First::Nothing);
-            if !self.fresh {
-                self.sources[i].conn = core.connect(0, spec);
-            }
             let late = if self.jitter > 0 { self.sources[i].rng.below(self.jitter + 1) } else { 0 };
+            if !self.fresh {
+                // Handshakes are spread as well: those of a thousand connections at once would overflow a switch.
+                self.sources[i].conn = core.connect(late, spec);
+            }
             self.pause(core, id, self.start + late, i);
             if let Some((at, last)) = self.last {
                 core.wake(spec.src, spec.src, at, Wake::App { app: id, tag: LAST | i as u64 });
