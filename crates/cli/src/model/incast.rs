@@ -168,7 +168,7 @@ fn notes(v: &Variant, w: usize, tcp: &TcpConfig, jitter: Time, rtt: Time) -> Vec
     if tcp.ack_every > 1 {
         notes.push("the model has an ACK for every packet, the stack delays them".into());
     }
-    // A fifth of the round trip: with 20 us at D = 100 us hardly any flow loses a whole window (INCAST 1.10 of its notes).
+    // A fifth of the round trip: with 20 us at D = 100 us hardly any flow loses a whole window (`incast-prin.md` 1.10).
     if jitter.0 < rtt.0 / 5 {
         notes.push("senders start nearly at once; the model spreads them over the time of a window".into());
     }

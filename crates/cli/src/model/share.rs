@@ -49,8 +49,11 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     Ok(Section { model: "share", about, inputs, lines, notes })
 }
 
-/// The law of a group as an AIMD rule, which may need the run.
-fn rule(v: &Variant, group: usize) -> Result<Box<dyn Fn(&Report) -> Option<Aimd>>, String> {
+/// An AIMD rule that may need the run.
+type Rule = Box<dyn Fn(&Report) -> Option<Aimd>>;
+
+/// The law of a group as such a rule.
+fn rule(v: &Variant, group: usize) -> Result<Rule, String> {
     match v.config.groups[group].tcp.law {
         LawConfig::NewReno(_) => Ok(Box::new(|_| Some(Aimd::TCP))),
         LawConfig::Dctcp(_) => Ok(Box::new(move |r| Aimd::dctcp(measure::alpha(r, group)?).ok())),
