@@ -73,7 +73,7 @@ fn text(bytes: &[u8]) -> String {
 fn a_bad_file_is_named_with_line_and_key() {
     let scratch = Scratch::new("bad");
     scratch.file("bad.toml", &SMALL.replace("senders = 4", "sendres = 4"));
-    for verb in ["check", "run"] {
+    for verb in ["check", "run", "model"] {
         let out = forebay(&scratch.0, &[verb, "bad.toml"]);
         let err = text(&out.stderr);
         assert_eq!(out.status.code(), Some(2), "{err}");
@@ -197,4 +197,128 @@ fn an_interrupt_leaves_nothing() {
     assert_eq!(status.code(), Some(130), "{rest}");
     assert!(rest.contains("\"interrupted\""), "{rest}");
     assert_eq!(scratch.entries(""), ["long.toml"]);
+}
+
+/// The incast of the publication: packets of 1000 bytes, 1 Gbit/s, D = 100 us, B = 64, blocks of 256 KB.
+const INCAST: &str = r#"
+name = "incast"
+runs = 2
+[topology]
+kind = "many-to-one"
+senders = 16
+access = { rate = "1Gbps", delay = "21us" }
+bottleneck = { rate = "1Gbps", delay = "21us", buffer = "64pkt" }
+[transport]
+stack = "ns2"
+cc = ["newreno", "dctcp"]
+mss = 1000
+header = 0
+ack-size = 1
+limited-transmit = false
+[[workload]]
+kind = "incast"
+block = "256KB"
+rounds = 60
+jitter = "100us"
+"#;
+
+/// One value of a model of a variant in the JSON output.
+fn value<'a>(out: &'a serde_json::Value, model: &str, name: &str) -> &'a serde_json::Value {
+    let models = out["variants"][0]["models"].as_array().unwrap();
+    let model = models.iter().find(|m| m["model"] == model).unwrap_or_else(|| panic!("{model}: {out:#}"));
+    let found = model["values"].as_array().unwrap().iter().find(|v| v["name"].as_str().unwrap().starts_with(name));
+    found.unwrap_or_else(|| panic!("{name}: {out:#}"))
+}
+
+fn model_json(scratch: &Scratch, args: &[&str]) -> serde_json::Value {
+    let out = forebay(&scratch.0, &[&["model", "s.toml", "--format", "json"], args].concat());
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    serde_json::from_str(&text(&out.stdout)).unwrap()
+}
+
+#[test]
+fn models_stand_beside_the_simulation() {
+    let scratch = Scratch::new("model");
+    scratch.file("s.toml", &INCAST.replace(r#"["newreno", "dctcp"]"#, r#""newreno""#));
+    let out = model_json(&scratch, &[]);
+    assert_eq!((&out["name"], &out["runs"]), (&"incast".into(), &2.into()));
+    assert_eq!(value(&out, "incast", "N*, collapse")["model"], 13.0);
+    assert_eq!(value(&out, "incast", "N*, first of three")["model"], 15.0);
+    let goodput = value(&out, "incast", "goodput");
+    assert_eq!(goodput["unit"], "bit/s");
+    assert!((goodput["model"].as_f64().unwrap() / 0.1577e9 - 1.0).abs() < 1e-3, "{goodput}");
+    let (sim, model) = (goodput["sim"]["mean"].as_f64().unwrap(), goodput["model"].as_f64().unwrap());
+    assert_eq!(goodput["sim"]["runs"], 2);
+    assert_eq!(goodput["difference"].as_f64().unwrap(), sim / model - 1.0);
+    assert!((sim / model - 1.0).abs() < 0.12, "{goodput}");
+    // Nothing is written.
+    assert_eq!(scratch.entries(""), ["s.toml"]);
+
+    let table = text(&forebay(&scratch.0, &["model", "s.toml"]).stdout);
+    let row = table.lines().find(|l| l.trim_start().starts_with("goodput ")).unwrap();
+    assert!(row.contains("Gbps") && row.contains("0.158") && row.contains('±') && row.ends_with('%'), "{table}");
+    assert!(table.contains("D: 100.016us") && table.contains("S_b: 256KB = 256 packets") && !table.contains('\x1b'), "{table}");
+}
+
+#[test]
+fn models_say_why_they_do_not_apply() {
+    let scratch = Scratch::new("why");
+    let step = r#"buffer = "64pkt", queue = { kind = "dctcp-step", k = "20pkt" }"#;
+    scratch.file("s.toml", &INCAST.replace(r#"buffer = "64pkt""#, step));
+    let out = forebay(&scratch.0, &["model", "s.toml", "--no-sim"]);
+    let said = text(&out.stdout);
+    assert!(out.status.success() && !said.contains("simulation"), "{said}{}", text(&out.stderr));
+    let (newreno, dctcp) = said.split_once("\ndctcp\n").unwrap();
+    // A step that marks nobody is drop-tail to NewReno.
+    assert!(newreno.contains("N*, collapse from") && newreno.contains("dctcp: no transport runs dctcp"), "{said}");
+    assert!(dctcp.contains("incast: the model is of NewReno's sawtooth") && dctcp.contains("smallest K"), "{said}");
+    assert!(dctcp.contains("trim: no transport runs trim") && dctcp.contains("share: it compares"), "{said}");
+    for (set, why) in [
+        ("topology.senders=65", "65 senders are more than the 64 places"),
+        ("transport.stack=linux", "RACK-TLP repairs"),
+        ("transport.dup-thresh=4", "`dup-thresh` is 4"),
+        ("transport.slow-start-after-idle=rfc5681", "windows do not survive"),
+        ("transport.shim=srpt", "a shim that the model does not know"),
+    ] {
+        let said = text(&forebay(&scratch.0, &["model", "s.toml", "--no-sim", "--set", set]).stdout);
+        assert!(said.contains(why), "{set}: {said}");
+    }
+    let json = model_json(&scratch, &["--no-sim"]);
+    assert_eq!((&json["runs"], &value(&json, "incast", "goodput")["sim"]), (&0.into(), &serde_json::Value::Null));
+    let prin = model_json(&scratch, &["--no-sim", "--set", "transport.shim=prin"]);
+    assert_eq!(value(&prin, "incast", "N*, collapse")["model"], 53.0);
+}
+
+/// Long flows: DCTCP's queue, TRIM's queue, shares with the alpha of the run, and what the link carries at most.
+#[test]
+fn models_of_long_flows() {
+    let scratch = Scratch::new("long-models");
+    let step = r#"buffer = "100pkt", queue = { kind = "dctcp-step", k = "20pkt" }"#;
+    let observed = "\n[observe]\nwarmup = \"50ms\"\ntcp = { flows = [0, 1], every = \"1ms\" }\n";
+    let long = SMALL.replace("20ms", "300ms").replace("senders = 4", "senders = 2").replace(r#"buffer = "100pkt""#, step);
+    let near = |v: &serde_json::Value, part: f64| assert!(v["difference"].as_f64().unwrap().abs() < part, "{v}");
+
+    scratch.file("s.toml", &(long.replace(r#"cc = "newreno""#, r#"cc = "dctcp""#) + observed));
+    let out = model_json(&scratch, &[]);
+    near(value(&out, "dctcp", "largest queue"), 0.25);
+    near(value(&out, "dctcp", "middle of the sawtooth"), 0.15);
+    near(value(&out, "ceilings", "goodput of the endless flows"), 0.02);
+
+    scratch.file("s.toml", &(long.replace(r#"cc = "newreno""#, r#"cc = "trim""#) + observed));
+    let out = model_json(&scratch, &[]);
+    assert_eq!(value(&out, "trim", "K, upper")["unit"], "s");
+    near(value(&out, "trim", "queue at K"), 0.25);
+
+    let groups = "stack = \"ns2\"\n[[transport.group]]\nname = \"a\"\ncc = \"newreno\"\necn = \"classic\"\n\
+                  [[transport.group]]\nname = \"b\"\ncc = \"dctcp\"\n";
+    let pair = "from = \"s0\"\nto = \"receiver\"\ntransport = \"a\"\n\
+                [[workload]]\nkind = \"long\"\nclass = \"second\"\nfrom = \"s1\"\nto = \"receiver\"\ntransport = \"b\"\n";
+    let two =
+        long.replace("stack = \"ns2\"\ncc = \"newreno\"\n", groups).replace("from = \"senders\"\nto = \"receiver\"\n", pair);
+    scratch.file("s.toml", &(two + observed));
+    let out = model_json(&scratch, &[]);
+    // Alpha is at most 1, so the model sees DCTCP ahead, and so does the run.
+    let ratio = value(&out, "share", "throughput of a `b` flow over a `a` flow");
+    assert!(ratio["model"].as_f64().unwrap() > 1.0 && ratio["sim"]["mean"].as_f64().unwrap() > 1.0, "{ratio}");
+    assert_eq!(value(&model_json(&scratch, &["--no-sim"]), "share", "throughput")["model"], serde_json::Value::Null);
 }

@@ -1,8 +1,8 @@
 //! How flows of different laws share a bottleneck: additive increase, multiplicative decrease, everybody sees every congestion event
 //! (coexistence study, Eqs. (3) and (4)).
 //!
-//! The assumption is strong: under random marking DCTCP backs off about four times as often as TCP, and measured ratios are a third of
-//! these.
+//! The assumption is strong: DCTCP backs off about four times as often as TCP, and ratios measured in the study are a third of these
+//! under modified CHOKe.
 
 use crate::ModelError;
 use crate::error::{above, closed};

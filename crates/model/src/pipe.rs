@@ -8,7 +8,7 @@ use forebay_units::{Rate, Time};
 const MAX_RTT: u64 = 100_000_000_000_000;
 
 /// A bottleneck of rate C behind which a round trip on the empty network takes D: propagation, serialisation of a data packet on
-/// every hop, and the way of its ACK, everything but queueing (INCAST 1.2 of its notes; TRIM's D and DCTCP's RTT).
+/// every hop, and the way of its ACK, everything but queueing (`incast-prin.md` 1.2; TRIM's D and DCTCP's RTT).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pipe {
     rate: Rate,

@@ -52,7 +52,7 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     let windows = long.iter().map(one).sum::<Result<f64, _>>().map_err(error)?;
     let link = rate.0 as f64 * payload_share(mss, header).map_err(error)?;
     let ids: Vec<usize> = long.iter().map(|(g, _)| *g).collect();
-    let name = if windows < link { "goodput of all flows, limited by windows" } else { "goodput of all flows" };
+    let name = if windows < link { "goodput of the endless flows, by windows" } else { "goodput of the endless flows, at most" };
     s.lines.push(Line::pair(name, Unit::BitsPerSecond, windows.min(link), move |r| {
         ids.iter().map(|&g| measure::goodput(r, g)).sum()
     }));

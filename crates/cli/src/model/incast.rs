@@ -142,6 +142,11 @@ fn goodput_lines(
     }
     let per_block = n as f64 * m.block() as f64 / (literal.share * m.pipe().capacity());
     lines.push(Line::pair("duration of a block", Unit::Seconds, per_block, move |run| measure::round_time(run, w)));
+    if let Branch::Beyond { ca, .. } = &literal.branch {
+        // The other count of the same flows, the one that the goodput is computed from.
+        let flows = ca.windows.n as f64;
+        lines.push(Line::pair("flows in timeout, N - N* + 1", Unit::Count, flows, move |run| measure::head_timeouts(run, w)));
+    }
     let timeouts = literal.timeouts_per_block(m.block());
     lines.push(Line::pair("timeouts per block", Unit::Ratio, timeouts, move |run| measure::round_timeouts(run, w)));
     Ok(lines)
@@ -163,7 +168,7 @@ fn notes(v: &Variant, w: usize, tcp: &TcpConfig, jitter: Time, rtt: Time) -> Vec
     if tcp.ack_every > 1 {
         notes.push("the model has an ACK for every packet, the stack delays them".into());
     }
-    // A fifth of the round trip: with 20 us at D = 100 us hardly any flow loses a whole window (INCAST 1.10 of its notes).
+    // A fifth of the round trip: with 20 us at D = 100 us hardly any flow loses a whole window (`incast-prin.md` 1.10).
     if jitter.0 < rtt.0 / 5 {
         notes.push("senders start nearly at once; the model spreads them over the time of a window".into());
     }

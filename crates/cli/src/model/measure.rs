@@ -59,7 +59,7 @@ pub fn queue_min(run: &Report, id: PortId) -> Option<f64> {
     run.queue.iter().filter(|r| r.port == id && r.time_ps >= from).map(|r| f64::from(r.pkts)).reduce(f64::min)
 }
 
-/// Payload acknowledged by a group, bit/s.
+/// Payload acknowledged by a group, bit/s. Cumulative ACKs: a recovery that is open when the warm-up ends brings what was received before.
 pub fn goodput(run: &Report, group: usize) -> Option<f64> {
     let seconds = run.end.saturating_sub(run.measured_from).as_secs_f64();
     let acked = *run.acked.get(group)?;

@@ -66,16 +66,19 @@ pub enum Verdict {
     },
 }
 
+/// How a model looks at a variant: its values, or why it has none.
+type Ask = fn(&Variant) -> Result<Section, String>;
+
 /// All models, asked about one variant of a scenario.
 pub fn verdicts(v: &Variant) -> Vec<Verdict> {
-    let all: [(&'static str, fn(&Variant) -> Result<Section, String>); 5] = [
+    let all: [(&'static str, Ask); 5] = [
         ("incast", incast::section),
         ("trim", trim::section),
         ("dctcp", dctcp::section),
         ("share", share::section),
         ("ceilings", ceilings::section),
     ];
-    let verdict = |(model, ask): (&'static str, fn(&Variant) -> Result<Section, String>)| match ask(v) {
+    let verdict = |(model, ask): (&'static str, Ask)| match ask(v) {
         Ok(section) => Verdict::Applies(section),
         Err(why) => Verdict::Not { model, why },
     };

@@ -4,7 +4,7 @@ use forebay_model::Pipe;
 use forebay_queues::{Discipline, Queue};
 use forebay_sampling::Rng;
 use forebay_scenario::Variant;
-use forebay_sim::config::{Assign, Ecn, PortConfig, TcpConfig, WorkloadKind};
+use forebay_sim::config::{Ecn, PortConfig, TcpConfig, WorkloadKind};
 use forebay_sim::engine::path::empty_path;
 use forebay_sim::topology::Fib;
 use forebay_units::{NodeId, PortId, QueueLen, Time};
@@ -39,13 +39,16 @@ pub fn pairs(kind: &WorkloadKind) -> Option<Vec<Pair>> {
     }
 }
 
-/// The pairs of the endless flows of transport `group`, in all workloads.
+/// The pairs of the endless flows of transport `group`, in all workloads. Where a workload mixes transports, the connections get theirs
+/// in order, as in a run.
 pub fn endless(v: &Variant, group: usize) -> Vec<Pair> {
-    let flows = v.config.workloads.iter().filter(|w| w.transport == Assign::One(group)).filter_map(|w| match &w.kind {
-        WorkloadKind::Long { pairs, size: None, .. } => Some(pairs.as_slice()),
-        _ => None,
-    });
-    flows.flatten().copied().collect()
+    let mut out = Vec::new();
+    for w in &v.config.workloads {
+        let WorkloadKind::Long { pairs, size: None, .. } = &w.kind else { continue };
+        let mut assign = w.transport.clone();
+        out.extend(pairs.iter().filter(|pair| assign.pick(pair.0) == group));
+    }
+    out
 }
 
 /// The port that all `pairs` share and where most of them meet in proportion to its rate; or why there is none.

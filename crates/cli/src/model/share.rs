@@ -28,8 +28,9 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     let (rule_a, rule_z) = (rule(v, a)?, rule(v, z)?);
     let mut inputs = b.inputs();
     inputs.push(("flows", format!("{n_a} of `{}`, {n_z} of `{}`", v.transports[a], v.transports[z])));
-    let mut notes =
-        vec!["the model's flows see every congestion event together; under random marks the ratio is far smaller".into()];
+    let mut notes = vec![
+        "the model's flows see every congestion event together; where they do not, the ratio can be several times off".into(),
+    ];
     if [a, z].into_iter().any(dctcp) {
         inputs.push(("alpha", "the run's mean".into()));
         if v.config.observe.tcp_series.is_empty() {
@@ -48,8 +49,11 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     Ok(Section { model: "share", about, inputs, lines, notes })
 }
 
-/// The law of a group as an AIMD rule, which may need the run.
-fn rule(v: &Variant, group: usize) -> Result<Box<dyn Fn(&Report) -> Option<Aimd>>, String> {
+/// An AIMD rule that may need the run.
+type Rule = Box<dyn Fn(&Report) -> Option<Aimd>>;
+
+/// The law of a group as such a rule.
+fn rule(v: &Variant, group: usize) -> Result<Rule, String> {
     match v.config.groups[group].tcp.law {
         LawConfig::NewReno(_) => Ok(Box::new(|_| Some(Aimd::TCP))),
         LawConfig::Dctcp(_) => Ok(Box::new(move |r| Aimd::dctcp(measure::alpha(r, group)?).ok())),
