@@ -109,8 +109,6 @@ const SCENARIOS: &[(&str, &[&str])] = &[
         &["transport.shim=prin", "transport.cc=dctcp", "topology.bottleneck.queue={ kind = \"pushout\", k = \"10pkt\" }"],
     ),
     ("pfabric-queue", &["transport.shim=srpt", "topology.bottleneck.queue=pfabric"]),
-    ("pfabric", &["transport.shim=srpt", "topology.bottleneck.queue=pfabric"]),
-    ("pfabric-ranks", &["transport.shim=srpt", "topology.bottleneck.queue=pfabric"]),
     ("latched-echo", &["transport.cc=dctcp", "transport.echo=latched"]),
     ("prin", &["transport.shim=prin", "topology.bottleneck.queue=protect"]),
     ("prin-strict", &["transport.shim={ kind = \"prin\", tail-reorder-wait = \"400us\" }", STRICT]),
@@ -169,6 +167,36 @@ const TOPOLOGIES: &[(&str, &str)] = &[
     ("fat-tree", "k = 4\nhost = LINK"),
 ];
 
+/// Traffic that the base scenario does not have, on three racks.
+const TRAFFIC: &[(&str, &str)] = &[
+    ("http", "kind = \"on-off\"\nsizes = HTTP\ngaps = HTTP\npattern = \"permutation\"\ntrains = 16\ntotal = \"512KiB\""),
+    (
+        "http-new-connections",
+        "kind = \"on-off\"\nsizes = HTTP\ngaps = HTTP\npattern = \"permutation\"\ntrains = 16\nconnections = \"per-train\"\njitter = \"1ms\"",
+    ),
+    (
+        "remainder",
+        "kind = \"on-off\"\nsizes = \"5KB\"\ngaps = { exponential = \"1ms\" }\npattern = \"other-rack\"\ntrains = 9\n\
+         last-rest-of = \"1MB\"\nlast-at = \"12ms\"",
+    ),
+    ("queries", "kind = \"queries\"\nfan-out = 7\nresponse = { uniform = [\"2KB\", \"30KB\"] }\nrate = 300.0"),
+    ("queries-in-turn", "kind = \"queries\"\ntotal = \"400KB\"\njitter = \"50us\"\ngap = { exponential = \"200us\" }"),
+    (
+        "one-rack-to-all",
+        "kind = \"poisson\"\nfrom = \"rack0\"\nracks = \"other\"\nsizes = { cdf = \"websearch\" }\nload = 0.7\nload-at = \"uplinks\"\n\
+         flows-per-source = 20",
+    ),
+    (
+        "udp",
+        "kind = \"udp\"\npattern = \"each-other-rack\"\nrate = \"300Mbps\"\npacket-jitter = \"9us\"\n[[workload]]\nkind = \"queries\"\ntotal = \"90KB\"",
+    ),
+    (
+        "udp-on-off",
+        "kind = \"udp\"\npattern = \"permutation\"\nrate = \"900Mbps\"\non = { exponential = \"1ms\" }\noff = \"1ms\"\nservice = 3\nect = true\n\
+         [[workload]]\nkind = \"long\"\npattern = \"other-rack\"",
+    ),
+];
+
 fn current() -> String {
     let mut out = HEADER.to_owned();
     let mut line = |name: &str, text: &str, sets: &[&str]| {
@@ -189,6 +217,14 @@ fn current() -> String {
             body.replace("LINK", link)
         );
         line(kind, &text, &[]);
+    }
+    for (name, workload) in TRAFFIC {
+        let text = format!(
+            "duration = \"20ms\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts-per-leaf = 4\nhost = {link}\noversubscription = 2\n\
+             [transport]\nrto-min = \"2ms\"\n[[workload]]\n{}\n",
+            workload.replace("HTTP", "{ mixture = \"trim-http\" }")
+        );
+        line(name, &text, &[]);
     }
     out
 }

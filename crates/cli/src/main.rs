@@ -4,6 +4,7 @@
 mod exec;
 mod failure;
 mod interrupt;
+mod model;
 mod output;
 mod progress;
 mod style;
@@ -25,6 +26,7 @@ pub struct Cli {
 enum Verb {
     Check(verbs::check::Args),
     Run(verbs::run::Args),
+    Model(verbs::model::Args),
     List(verbs::list::Args),
     Completions(verbs::completions::Args),
 }
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().verb {
         Verb::Check(args) => verbs::check::execute(&args),
         Verb::Run(args) => verbs::run::execute(&args),
+        Verb::Model(args) => verbs::model::execute(&args),
         Verb::List(args) => verbs::list::execute(&args),
         Verb::Completions(args) => verbs::completions::execute(&args),
     };

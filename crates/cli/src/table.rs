@@ -127,7 +127,7 @@ fn line(label: String, unit: Unit, if_any: bool, row: &[Option<Estimate>]) -> Op
 }
 
 /// Divisor and text of the unit in which a line with this largest value is shown.
-fn scale(unit: Unit, largest: f64) -> (f64, &'static str) {
+pub fn scale(unit: Unit, largest: f64) -> (f64, &'static str) {
     match unit {
         Unit::BitsPerSecond if largest >= 1e9 => (1e9, "Gbps"),
         // Between 100 Mbps and 1 Gbps too: links are known by their Gbps.
@@ -143,7 +143,7 @@ fn scale(unit: Unit, largest: f64) -> (f64, &'static str) {
 }
 
 /// Decimals that show `value` with about `significant` digits.
-fn decimals(value: f64, significant: i32) -> usize {
+pub fn decimals(value: f64, significant: i32) -> usize {
     if value <= 0.0 || !value.is_finite() {
         return 0;
     }

@@ -20,30 +20,30 @@ impl DctcpStep {
         DctcpStep { k: QueueState::limit(k), drop_non_ect }
     }
 
+    /// K; the unit that it does not count is unlimited.
+    pub fn k(&self) -> QueueState {
+        self.k
+    }
+
+    /// Whether packets that cannot be marked are dropped from K on.
+    pub fn drops_non_ect(&self) -> bool {
+        self.drop_non_ect
+    }
+
     pub(crate) fn quiet_below(&self) -> QueueState {
         self.k
     }
 
-    #[inline]
-    pub(crate) fn at_once(&self, queue: QueueState, ect: bool) -> Option<bool> {
-        if queue.packets < self.k.packets && queue.bytes < self.k.bytes {
-            Some(false)
-        } else if ect {
-            Some(true)
-        } else if self.drop_non_ect {
-            None
-        } else {
-            Some(false)
-        }
+    pub(crate) fn is_step(&self) -> bool {
+        !self.drop_non_ect
     }
 
     /// Decides about a packet that fits.
     pub(crate) fn decide(&self, queue: QueueState, ect: bool) -> Verdict {
-        match self.at_once(queue, ect) {
-            Some(false) => Verdict::Accept,
-            Some(true) => Verdict::Mark,
-            None => Verdict::Drop(DropReason::Early),
+        if queue.reaches(self.k) && !ect && self.drop_non_ect {
+            return Verdict::Drop(DropReason::Early);
         }
+        Verdict::step(queue, self.k, ect)
     }
 }
 
@@ -83,9 +83,7 @@ mod tests {
     fn verdict(step: &DctcpStep, packets: u32, ect: bool) -> Verdict {
         let queue = QueueState { packets, bytes: u64::from(packets) * 1500 };
         let (arrival, mut step) = (Arrival { wire: 1500, ect, ..Arrival::default() }, Discipline::DctcpStep(*step));
-        let verdict = step.on_arrival(&testing::found(queue, 100), &arrival);
-        assert!(packets >= 100 || step.at_once(queue, ect).is_none_or(|mark| mark == (verdict == Verdict::Mark)));
-        verdict
+        step.on_arrival(&testing::found(queue, 100), &arrival)
     }
 
     #[test]

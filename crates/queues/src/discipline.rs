@@ -65,14 +65,14 @@ impl Discipline {
         }
     }
 
-    /// Shortcut for a packet that fits: whether it is accepted as it is (`false`) or marked (`true`). `None`: ask
-    /// [`Discipline::on_arrival`], which may know more, or drop it.
-    #[inline]
-    pub fn at_once(&self, queue: QueueState, ect: bool) -> Option<bool> {
+    /// A second promise: any arrival that fits and finds `quiet_below` or more is marked if it is ECN-capable and accepted otherwise,
+    /// and the discipline's state does not depend on having been asked.
+    pub fn is_step(&self) -> bool {
         match self {
-            Discipline::DropTail(_) => Some(false),
-            Discipline::DctcpStep(d) => d.at_once(queue, ect),
-            Discipline::Red(_) | Discipline::Protect(_) => None,
+            Discipline::DropTail(_) => true,
+            Discipline::DctcpStep(d) => d.is_step(),
+            Discipline::Red(_) => false,
+            Discipline::Protect(_) => true,
         }
     }
 
@@ -146,5 +146,42 @@ impl Room {
     /// Whether nobody waits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{found, packet};
+    use forebay_units::QueueLen;
+
+    /// What ports rely on: they do not ask where the two promises say what the answer is.
+    #[test]
+    fn promises_are_kept() {
+        let k = QueueLen::Packets(7);
+        let protect = |k| Discipline::Protect(Protect::new(4, QueueLen::Packets(15), k));
+        let all = [
+            Discipline::DropTail(DropTail),
+            Discipline::DctcpStep(DctcpStep::new(k, false)),
+            Discipline::DctcpStep(DctcpStep::new(QueueLen::Bytes(9_000), true)),
+            protect(None),
+            protect(Some(k)),
+        ];
+        for mut d in all {
+            let quiet = d.quiet_below();
+            for packets in 0..10 {
+                for bytes in [64, 1000, 1500].map(|b| b * u64::from(packets)) {
+                    for (ect, class) in [(false, 0), (true, 0), (true, 7)] {
+                        let (queue, arrival) = (QueueState { packets, bytes }, Arrival { ect, ..packet(1500, class, 0, 0) });
+                        let verdict = d.on_arrival(&found(queue, 10), &arrival);
+                        if !queue.reaches(quiet) {
+                            assert_eq!(verdict, Verdict::Accept, "{d:?} {queue:?}");
+                        } else if d.is_step() {
+                            assert_eq!(verdict, if ect { Verdict::Mark } else { Verdict::Accept }, "{d:?} {queue:?}");
+                        }
+                    }
+                }
+            }
+        }
     }
 }

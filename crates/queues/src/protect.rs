@@ -14,6 +14,11 @@ pub struct Protect {
 }
 
 impl Protect {
+    /// `limit` is that of high packets, buffer and reserve; packets of class `high` and above are. Marks from `k` on.
+    pub fn new(high: u8, limit: QueueLen, k: Option<QueueLen>) -> Protect {
+        Protect { high, limit: QueueState::limit(limit), k: QueueState::threshold(k) }
+    }
+
     pub(crate) fn marks(&self) -> bool {
         self.k != QueueState::UNLIMITED
     }
@@ -42,8 +47,7 @@ fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
         (QueueLen::Bytes(b), QueueLen::Bytes(r)) => QueueLen::Bytes(b.saturating_add(r)),
         _ => return Err(QueueError::new("reserve", format!("{reserve} and the buffer of {buffer} must have the same unit"))),
     };
-    let k = QueueState::threshold(v.opt_queue_len("k"));
-    Ok(Queue::Fifo(Discipline::Protect(Protect { high: v.int("high") as u8, limit: QueueState::limit(limit), k })))
+    Ok(Queue::Fifo(Discipline::Protect(Protect::new(v.int("high") as u8, limit, v.opt_queue_len("k")))))
 }
 
 pub(crate) const ENTRY: QueueEntry = QueueEntry {
@@ -74,7 +78,7 @@ mod tests {
 
     #[test]
     fn the_reserve_is_for_high_packets() {
-        let p = Protect { high: 4, limit: QueueState { packets: 12, bytes: u64::MAX }, k: QueueState::UNLIMITED };
+        let p = Protect::new(4, QueueLen::Packets(12), None);
         let ask = |n: u32, class| {
             let queue = QueueState { packets: n, bytes: u64::from(n) * 1500 };
             p.on_arrival(&found(queue, 10), &packet(1500, class, 0, 0))
@@ -82,5 +86,6 @@ mod tests {
         let full = Verdict::Drop(DropReason::Overflow);
         assert_eq!((ask(9, 0), ask(10, 0), ask(10, 3)), (Verdict::Accept, full, full));
         assert_eq!((ask(10, 4), ask(11, 7), ask(12, 7)), (Verdict::Accept, Verdict::Accept, full));
+        assert!(!p.marks());
     }
 }

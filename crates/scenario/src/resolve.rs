@@ -129,6 +129,9 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         if traffic.len() < drafts.len() {
             continue;
         }
+        if workload::something_ends(cx, &drafts, &traffic, duration).is_none() {
+            continue;
+        }
         let mut groups = t.groups.clone();
         if drafts.iter().any(|d| !d.uses_transport()) {
             groups.push(Group::datagrams(&groups.first()?.tcp));

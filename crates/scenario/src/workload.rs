@@ -89,6 +89,18 @@ fn draft<'a>(cx: &mut Cx, node: &'a Node, before: &[Draft<'_>]) -> Option<Draft<
     Some(Draft { entry: workload::find(entry.name)?, values, class, transport, table, kind_at, echo })
 }
 
+/// A scenario without `duration` has some work that ends, beside endless background.
+pub(crate) fn something_ends(cx: &mut Cx, drafts: &[Draft<'_>], traffic: &[Workload], duration: Option<Time>) -> Option<()> {
+    let background = |w: &Workload| matches!(w.kind, WorkloadKind::Udp { stop: None, .. });
+    if duration.is_some() || !traffic.iter().all(background) {
+        return Some(());
+    }
+    let at = drafts.first().map_or(At::default(), |d| d.kind_at);
+    let help = Some("set `duration` at the top of the file, or `stop`".to_owned());
+    cx.sink.error(at, "all traffic is `udp` without `stop`, and the scenario has no `duration`", "never ends", help);
+    None
+}
+
 impl Draft<'_> {
     /// Name in the results.
     pub fn class(&self) -> &str {
@@ -191,7 +203,7 @@ impl Draft<'_> {
                 (trains.is_none() && last.is_none(), pairs.iter().any(|p| p.0 == p.1))
             }
             WorkloadKind::Requests { pairs, count, .. } => (count.is_none(), pairs.iter().any(|p| p.0 == p.1)),
-            WorkloadKind::Udp { pairs, datagram, stop, .. } => {
+            WorkloadKind::Udp { pairs, datagram, .. } => {
                 let wire = u64::from(datagram.wire);
                 if cx.buffers.iter().any(|site| matches!(site.len, QueueLen::Bytes(n) if n < wire)) {
                     let message =
@@ -199,7 +211,8 @@ impl Draft<'_> {
                     cx.sink.error(self.kind_at, message, "does not fit", None);
                     return None;
                 }
-                (stop.is_none(), pairs.iter().any(|p| p.0 == p.1))
+                // Without end it runs beside other work: see `something_ends`.
+                (false, pairs.iter().any(|p| p.0 == p.1))
             }
             WorkloadKind::Queries { count, stop, .. } => (count.is_none() && stop.is_none(), false),
             WorkloadKind::Replay { flows } => {

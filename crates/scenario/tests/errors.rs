@@ -149,6 +149,31 @@ fn one_change_one_error() {
     }
 }
 
+/// Traffic without a transport.
+#[test]
+fn datagrams_choose_no_transport_and_need_an_end() {
+    let head = &VALID[..VALID.find("[[workload]]").unwrap()];
+    let udp = "[[workload]]\nkind = \"udp\"\nrate = \"10Mbps\"\n";
+    let groups = "[[transport.group]]\nname = \"a\"\n[[transport.group]]\nname = \"b\"\n";
+    let cases = [
+        (format!("{head}{udp}transport = \"newreno\"\n"), vec!["`udp` uses no transport"], 19),
+        (format!("{head}{}{udp}", groups.replace("\"b\"", "\"udp\"")), vec!["a transport group is called `udp`"], 21),
+        (format!("{head}{udp}").replace("duration = \"2s\"\n", ""), vec!["never ends", "set `duration`"], 16),
+        (format!("{head}{udp}").replace("\"10Mbps\"", "\"2Gbps\""), vec!["more than the interface of host `s0` carries"], 18),
+        (
+            format!("{head}{udp}packet = \"9KB\"\n").replace("\"100pkt\"", "\"64KB\"").replace("9KB", "65KB"),
+            vec!["more than a buffer"],
+            17,
+        ),
+    ];
+    for (text, parts, line) in cases {
+        let errors = resolve(&text).expect_err(&text);
+        assert_eq!(line_of(&errors, &parts), Some(line), "{text}: wanted {parts:?}, got\n{}", errors.render());
+    }
+    // Beside groups that have no rule for workloads that name none.
+    assert!(resolve(&format!("{head}{groups}{udp}")).is_ok());
+}
+
 /// A shim that acts on the handshake needs one; its own limits are told with their key.
 #[test]
 fn shims_below_tcp() {

@@ -102,6 +102,20 @@ fn groups_divide_the_traffic() {
     assert_eq!(r(&two_groups("share = 0.333", third)).variants[0].config.groups.len(), 3);
 }
 
+/// Traffic that uses no transport is reported under a name of its own, behind the transports.
+#[test]
+fn datagrams_are_a_group_of_their_own() {
+    let udp = format!("{}\n[[workload]]\nkind = \"udp\"\nrate = \"10Mbps\"\n", VALID.replace("duration = \"2s\"\n", ""));
+    // It ends with the other work.
+    let text = udp.replace("load = 0.25", "load = 0.25\nflows = 10").replace("every = \"1ms\"", "every = \"100ms\"");
+    let r = resolve(&text).unwrap_or_else(|e| panic!("{}", e.render()));
+    let v = &r.variants[0];
+    assert_eq!(v.transports, ["newreno", "udp"]);
+    assert_eq!(v.config.groups[1].name, "udp");
+    assert_eq!((v.class_names.as_slice(), r.notes.len()), (["incast", "web", "udp"].map(str::to_owned).as_slice(), 1));
+    assert!(r.explain().contains("traffic `udp` over `udp`: 8 sources of 10Mbps each"), "{}", r.explain());
+}
+
 #[test]
 fn a_list_of_laws_makes_variants() {
     let laws: Vec<String> = forebay_sim::cc::REGISTRY

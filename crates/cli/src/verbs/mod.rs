@@ -3,4 +3,5 @@
 pub mod check;
 pub mod completions;
 pub mod list;
+pub mod model;
 pub mod run;

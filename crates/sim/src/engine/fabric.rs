@@ -3,6 +3,7 @@
 //! Inside one node, packets are taken in the order (arrival time, input port, sequence). Nodes of one window do not see each other,
 //! so any order of nodes, on any number of threads, gives the same trajectory.
 
+use super::moves::{Move, NO_MOVE, PORT_BITS, doubled, sort};
 use super::wheel::Wheel;
 use crate::config::{Network, PortConfig};
 use crate::net::arena::Arena;
@@ -33,34 +34,6 @@ pub struct NodePorts {
     /// Whether it has shared memory or such ports.
     special: bool,
 }
-
-/// Bits of [`Move::key`] below the time.
-const PORT_BITS: u32 = 24;
-
-/// A packet that a switch forwards in the current window.
-#[derive(Clone, Copy)]
-struct Move {
-    /// Time since the start of the window, then the egress port.
-    key: u64,
-    /// Its slot in the ring of the port that brought it. The ring has let it go, but keeps it until packets are added to that
-    /// port, which only the node at its other end does.
-    packet: *const Packet,
-}
-
-impl Move {
-    #[inline(always)]
-    fn to(&self) -> PortId {
-        self.key as u32 & ((1 << PORT_BITS) - 1)
-    }
-
-    /// Time since the start of the window.
-    #[inline(always)]
-    fn after(&self) -> u64 {
-        self.key >> PORT_BITS
-    }
-}
-
-const NO_MOVE: Move = Move { key: 0, packet: std::ptr::null() };
 
 /// A drop that endpoints' bookkeeping must know of.
 #[derive(Debug, Clone, Copy)]
@@ -385,35 +358,4 @@ impl Fabric {
         }
         pool.admits(used, self.ports[to].queued_bytes(), wire)
     }
-}
-
-/// Sorts by time. A window brings a node a handful of packets, mostly in order already. The sort is stable, so that packets of
-/// the same time keep the order of inputs; those to different ports are then in the order of ports, which nothing depends on.
-#[inline(always)]
-fn sort(moves: &mut [Move]) {
-    if moves.len() > 24 {
-        return moves.sort_by_key(|m| m.key);
-    }
-    for i in 1..moves.len() {
-        // SAFETY: 0 <= j <= i < moves.len() throughout.
-        unsafe {
-            let moved = *moves.get_unchecked(i);
-            let mut j = i;
-            while j > 0 && moves.get_unchecked(j - 1).key > moved.key {
-                *moves.get_unchecked_mut(j) = *moves.get_unchecked(j - 1);
-                j -= 1;
-            }
-            if j != i {
-                *moves.get_unchecked_mut(j) = moved;
-            }
-        }
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn doubled(list: Box<[Move]>) -> Box<[Move]> {
-    let mut list = list.into_vec();
-    list.resize(2 * list.len(), NO_MOVE);
-    list.into_boxed_slice()
 }

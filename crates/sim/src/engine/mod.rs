@@ -14,4 +14,5 @@ mod audit;
 mod below;
 mod datagrams;
 mod deliver;
+mod moves;
 mod report;

@@ -41,7 +41,9 @@ impl Core {
         let now = p.arrival;
         link.arrive(now, u64::from(p.wire));
         let receiver = &mut self.receivers[p.conn];
-        let current = receiver.generation() == p.generation();
+        // Of the stream: an endpoint below which a shim sits hides its own.
+        let stream = &self.streams[p.conn];
+        let current = stream.live && stream.generation == p.generation();
         if let Some(share) = &mut receiver.share
             && current
             && p.len > 0

@@ -63,6 +63,8 @@ pub struct Port {
     limit: QueueState,
     /// What the discipline's `quiet_below` says.
     quiet: QueueState,
+    /// What its `is_step` says.
+    step: bool,
     /// Counters of rare events.
     pub events: PortEvents,
     /// Packets queued before the end of the warm-up.
@@ -104,6 +106,7 @@ impl Port {
             input,
             to: c.to,
             quiet: discipline.quiet_below(),
+            step: discipline.is_step(),
             discipline,
             limit: c.buffer.map_or(QueueState::UNLIMITED, QueueState::limit),
             events: PortEvents::default(),
@@ -256,8 +259,18 @@ impl Port {
             self.record(now);
         }
         let (queue, quiet) = (self.queue, self.quiet);
-        let plain = queue.packets < quiet.packets && queue.bytes < quiet.bytes && queue.fits(u32::from(packet.wire), self.limit);
-        let mark = if plain { 0 } else { self.decide(now, packet)? };
+        let mark = if !queue.fits(u32::from(packet.wire), self.limit) {
+            self.ask(now, packet)?
+        } else if queue.packets < quiet.packets && queue.bytes < quiet.bytes {
+            0
+        } else if !self.step {
+            self.ask(now, packet)?
+        } else if packet.ecn() != ecn::NOT_ECT {
+            self.events.marked += 1;
+            ecn::CE
+        } else {
+            0
+        };
         if self.queue.packets >= self.events.max_pkts {
             self.events.max_pkts = self.queue.packets + 1;
             self.set_alert();
@@ -267,28 +280,19 @@ impl Port {
 
     /// Puts the question to the discipline. Returns the ECN bits to set.
     #[inline(never)]
-    fn decide(&mut self, now: u64, packet: &Packet) -> Result<u8, Refusal> {
-        let fits = self.queue.fits(u32::from(packet.wire), self.limit);
-        let mark = match self.discipline.at_once(self.queue, packet.ecn() != ecn::NOT_ECT) {
-            Some(mark) if fits => mark,
-            _ => match self.ask(now, u64::MAX, packet) {
-                Verdict::Accept => false,
-                Verdict::Mark => true,
-                Verdict::Drop(reason) => {
-                    self.drop(reason, u64::from(packet.wire));
-                    return Err(Refusal::Dropped);
-                }
-            },
-        };
-        self.events.marked += u64::from(mark);
-        Ok(if mark { ecn::CE } else { 0 })
-    }
-
-    /// Tells the discipline everything, and how many bytes a shared memory leaves the port.
-    #[inline(never)]
-    fn ask(&mut self, now: u64, memory: u64, packet: &Packet) -> Verdict {
-        let found = self.found(now, memory);
-        self.discipline.on_arrival(&found, &facts(packet))
+    fn ask(&mut self, now: u64, packet: &Packet) -> Result<u8, Refusal> {
+        let found = self.found(now, u64::MAX);
+        match self.discipline.on_arrival(&found, &facts(packet)) {
+            Verdict::Accept => Ok(0),
+            Verdict::Mark => {
+                self.events.marked += 1;
+                Ok(ecn::CE)
+            }
+            Verdict::Drop(reason) => {
+                self.drop(reason, u64::from(packet.wire));
+                Err(Refusal::Dropped)
+            }
+        }
     }
 
     /// What a packet finds that arrives at `now`; the queue is settled.
@@ -300,7 +304,8 @@ impl Port {
 
     /// Drops a packet for which the shared memory has no room. The discipline of a settled FIFO hears of it, as of a full buffer.
     pub fn refuse(&mut self, now: u64, packet: &Packet) {
-        let _ = self.ask(now, self.queue.bytes, packet);
+        let found = self.found(now, self.queue.bytes);
+        let _ = self.discipline.on_arrival(&found, &facts(packet));
         self.drop(DropReason::SharedBuffer, u64::from(packet.wire));
     }
 

@@ -1,7 +1,7 @@
 //! Unresponsive sources: datagrams at a rate, whatever happens to them.
 
 use super::pairs::{FROM_DOC, PATTERN, PATTERN_SEED, PER_PAIR, TO_DOC, name, pairs};
-use super::{BuildError, Context, WorkloadEntry, must_end, times};
+use super::{BuildError, Context, WorkloadEntry, times};
 use crate::config::WorkloadKind;
 use crate::tcp::datagram::Datagram;
 use crate::topology::{host_rate, optional, required};
@@ -38,7 +38,12 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             optional("off", Kind::TimeDist, "", "length of the pauses between them"),
             optional("start", Kind::Time, "0s", "time of the first packet"),
             optional("jitter", Kind::Time, "0s", "each source starts later by a random time, uniform between 0 and this"),
-            optional("stop", Kind::Time, "", "no packet from here on. Default: the end of simulated time"),
+            optional(
+                "stop",
+                Kind::Time,
+                "",
+                "no packet from here on. Default: the end of simulated time, which comes when all other work is done if the scenario has no `duration`",
+            ),
             optional(
                 "service",
                 Kind::Int(0, 7),
@@ -88,7 +93,6 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     if let Some(stop) = stop.filter(|s| *s <= start) {
         return Err(BuildError::new("stop", format!("{stop} is not later than `start` ({start})")));
     }
-    must_end(context, stop.is_some(), "stop")?;
     let period = periods.as_ref().map_or(Time::ZERO, |p| p.0.longest().saturating_add(p.1.longest()));
     times::fits("start", start, jitter.saturating_add(period), 1, gap + gap)?;
     let datagram = Datagram { wire, payload: wire - header as u16, class: values.int("service") as u8, ect: values.bool("ect") };
@@ -132,7 +136,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_refused() {
-        let mut w = World::many_to_one(2);
+        let w = World::many_to_one(2);
         let with = |more: &[(&'static str, Value)]| [&[rate(100)], more].concat();
         let bytes = |key: &'static str, n| (key, Value::Bytes(Bytes(n)));
         let us = |key: &'static str, n| (key, Value::Time(Time::from_us(n)));
@@ -149,7 +153,5 @@ mod tests {
         assert_eq!(w.refused("udp", &with(&[dist("off", 5)])), "on");
         assert_eq!(w.refused("udp", &with(&[dist("on", 0), dist("off", 5)])), "on");
         assert_eq!(w.refused("udp", &with(&[us("start", 5), us("stop", 5)])), "stop");
-        w.duration = None;
-        assert_eq!(w.refused("udp", &with(&[])), "stop");
     }
 }

@@ -97,8 +97,9 @@ impl Udp {
 
     pub(super) fn on_notice(&mut self, _core: &mut Core, _id: u32, _now: u64, _notice: Notice) {}
 
+    /// A source without end is background: it does not keep a run going that has nothing else to do.
     pub(super) fn finished(&self) -> bool {
-        self.running == 0
+        self.running == 0 || self.stop == u64::MAX
     }
 
     pub(super) fn expected(&self) -> u64 {

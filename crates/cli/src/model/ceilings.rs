@@ -1,0 +1,64 @@
+//! What headers and windows allow at best: for every scenario.
+
+use super::path::{Pair, bottleneck, endless};
+use super::{Line, Section, measure};
+use forebay_model::ceilings::{UNSCALED_WINDOW, bdp_bytes, payload_share, window_limited};
+use forebay_scenario::Variant;
+use forebay_sim::config::TcpConfig;
+use forebay_store::summary::Unit;
+
+/// Values and comparison. Never refuses: a part that does not apply is left out.
+pub fn section(v: &Variant) -> Result<Section, String> {
+    let error = |e: forebay_model::ModelError| e.to_string();
+    let about = "what headers and windows allow at best";
+    let mut s = Section { model: "ceilings", about, inputs: Vec::new(), lines: Vec::new(), notes: Vec::new() };
+    let groups = &v.config.groups;
+    let sizes = |t: &TcpConfig| (u64::from(t.mss), u64::from(t.header));
+    for (g, name) in groups.iter().zip(&v.transports) {
+        let (mss, header) = sizes(&g.tcp);
+        let of = if groups.len() > 1 { format!(", `{name}`") } else { String::new() };
+        s.lines.push(Line::theory(
+            format!("payload of a full packet{of}"),
+            Unit::Fraction,
+            payload_share(mss, header).map_err(error)?,
+        ));
+    }
+    let long: Vec<(usize, Vec<Pair>)> =
+        (0..groups.len()).map(|g| (g, endless(v, g))).filter(|(_, pairs)| !pairs.is_empty()).collect();
+    let Some((first, _)) = long.first() else {
+        s.notes.push("no endless flows, whose goodput could reach the link's".into());
+        return Ok(s);
+    };
+    let tcp = &groups[*first].tcp;
+    if long.iter().any(|(g, _)| sizes(&groups[*g].tcp) != sizes(tcp)) {
+        s.notes.push("packets of the transports differ: they have no common ceiling".into());
+        return Ok(s);
+    }
+    let all: Vec<Pair> = long.iter().flat_map(|(_, pairs)| pairs).copied().collect();
+    let b = match bottleneck(v, &all, tcp) {
+        Ok(b) => b,
+        Err(why) => {
+            s.notes.push(why);
+            return Ok(s);
+        }
+    };
+    s.inputs = b.inputs();
+    let (mss, header) = sizes(tcp);
+    let (rate, rtt) = (b.pipe.rate(), b.pipe.rtt());
+    // Each flow's window, all together; no flow gets more than the link carries.
+    let one = |(g, pairs): &(usize, Vec<Pair>)| {
+        window_limited(rate, mss, header, groups[*g].tcp.rcv_wnd.max(1), rtt).map(|x| x * pairs.len() as f64)
+    };
+    let windows = long.iter().map(one).sum::<Result<f64, _>>().map_err(error)?;
+    let link = rate.0 as f64 * payload_share(mss, header).map_err(error)?;
+    let ids: Vec<usize> = long.iter().map(|(g, _)| *g).collect();
+    let name = if windows < link { "goodput of all flows, limited by windows" } else { "goodput of all flows" };
+    s.lines.push(Line::pair(name, Unit::BitsPerSecond, windows.min(link), move |r| {
+        ids.iter().map(|&g| measure::goodput(r, g)).sum()
+    }));
+    s.lines.push(Line::theory("pipe, C D", Unit::Packets, b.pipe.bdp()));
+    if bdp_bytes(rate, rtt).map_err(error)? > UNSCALED_WINDOW {
+        s.notes.push(format!("the pipe holds more than the {UNSCALED_WINDOW} B that a window can advertise without scaling"));
+    }
+    Ok(s)
+}

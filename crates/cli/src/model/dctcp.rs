@@ -1,0 +1,78 @@
+//! DCTCP's threshold and steady state, for transports that run it over a marking step.
+
+use super::path::{bottleneck, endless, others, pairs};
+use super::{Line, Section, measure};
+use forebay_model::dctcp::{gain_bound, steady_state, threshold_guideline, worst_flows};
+use forebay_queues::{Discipline, Queue};
+use forebay_scenario::Variant;
+use forebay_sim::cc::LawConfig;
+use forebay_sim::config::{Assign, WorkloadKind};
+use forebay_store::summary::Unit;
+
+/// Values and comparison, or why the model has none.
+pub fn section(v: &Variant) -> Result<Section, String> {
+    let dctcp = |g: usize| matches!(v.config.groups[g].tcp.law, LawConfig::Dctcp(_));
+    let Some(group) = (0..v.config.groups.len()).find(|&g| dctcp(g)) else { return Err("no transport runs dctcp".into()) };
+    let tcp = &v.config.groups[group].tcp;
+    let long = endless(v, group);
+    let of_group = || v.config.workloads.iter().filter(|w| w.transport == Assign::One(group));
+    let senders = if long.is_empty() { of_group().filter_map(|w| pairs(&w.kind)).flatten().collect() } else { long.clone() };
+    if senders.is_empty() {
+        return Err("its workloads draw their pairs of hosts at random".into());
+    }
+    let b = bottleneck(v, &senders, tcp)?;
+    let Queue::Fifo(Discipline::DctcpStep(step)) = &v.config.network.ports[b.port as usize].queue else {
+        return Err(format!("the queue of {} has no marking step", b.name));
+    };
+    let packet = b.pipe.packet() as f64;
+    let k = if step.k().packets == u32::MAX { step.k().bytes as f64 / packet } else { f64::from(step.k().packets) };
+    let error = |e: forebay_model::ModelError| e.to_string();
+    let guideline = threshold_guideline(&b.pipe);
+    let mut inputs = b.inputs();
+    inputs.push(("K", format!("{k} packets")));
+    let mut lines = vec![
+        Line::theory("smallest K, C RTT / 7", Unit::Packets, guideline),
+        Line::theory("number of flows with the smallest queue", Unit::Count, worst_flows(&b.pipe, k).map_err(error)?),
+        Line::theory("largest gain g", Unit::Ratio, gain_bound(&b.pipe, k).map_err(error)?),
+    ];
+    let mut notes = Vec::new();
+    if k <= guideline {
+        notes.push("K is not above C RTT / 7: some number of synchronised flows empties the queue".into());
+    }
+    let long_of_group = |i: usize| {
+        v.config.workloads[i].transport == Assign::One(group) && matches!(v.config.workloads[i].kind, WorkloadKind::Long { size: None, .. })
+    };
+    let rest = others(v, long_of_group);
+    if long.is_empty() {
+        notes.push("no endless flows: the steady state does not apply".into());
+    } else {
+        let n = long.len() as u64;
+        inputs.push(("N", format!("{n} flows")));
+        let s = steady_state(&b.pipe, n, k).map_err(error)?;
+        let port = b.port;
+        lines.push(Line::pair("largest queue, K + N", Unit::Packets, s.queue_max, move |r| {
+            measure::port(r, port).map(|p| f64::from(p.queue_max_pkts))
+        }));
+        lines.push(Line::pair("smallest queue", Unit::Packets, s.queue_min.max(0.0), move |r| measure::queue_min(r, port)));
+        let mid = (s.queue_max + s.queue_min.max(0.0)) / 2.0;
+        lines.push(Line::pair("middle of the sawtooth, mean queue", Unit::Packets, mid, move |r| {
+            measure::port(r, port).map(|p| p.queue_mean_pkts)
+        }));
+        lines.push(Line::pair("marked fraction alpha", Unit::Ratio, s.alpha_exact, move |r| measure::alpha(r, group)));
+        lines.push(Line::theory("window at K, W*", Unit::Packets, s.critical_window));
+        if s.queue_min < 0.0 {
+            notes.push("the synchronised sawtooth would empty the queue: the link idles at its bottom".into());
+        }
+        if s.critical_window < 4.0 {
+            notes.push("windows are near the floor of 2 segments, where flows cannot react further".into());
+        }
+        if !rest.is_empty() {
+            notes.push(format!("the model does not know the other traffic: {}", rest.join(", ")));
+        }
+        if v.config.observe.warmup.0 == 0 {
+            notes.push("without `warmup` in [observe] the measured queue includes slow start".into());
+        }
+    }
+    let about = "synchronised long flows at a marking step (Alizadeh et al., SIGCOMM 2010, section 3.3)";
+    Ok(Section { model: "dctcp", about, inputs, lines, notes })
+}

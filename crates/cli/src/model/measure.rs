@@ -1,0 +1,76 @@
+//! Numbers of a run that models predict.
+
+use forebay_sim::observe::{PortRow, QueryRow};
+use forebay_sim::run::Report;
+use forebay_units::PortId;
+
+/// The completed rounds of workload `w` that count. The first sixth is left out, as the 20 of 120 rounds of the incast simulations:
+/// the first slow start overshoots and costs timeouts of its own.
+fn rounds(run: &Report, w: usize) -> Vec<&QueryRow> {
+    let all: Vec<&QueryRow> = run.queries.iter().filter(|q| q.workload as usize == w && q.end_ps != u64::MAX).collect();
+    let skip = all.len().div_ceil(6);
+    all[skip..].to_vec()
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (mut sum, mut n) = (0.0, 0_u64);
+    for v in values {
+        sum += v;
+        n += 1;
+    }
+    (n > 0).then(|| sum / n as f64)
+}
+
+/// Mean duration of a round, s.
+pub fn round_time(run: &Report, w: usize) -> Option<f64> {
+    mean(rounds(run, w).iter().map(|q| (q.end_ps - q.start_ps) as f64 * 1e-12))
+}
+
+/// Payload of rounds over the time they took, bit/s; pauses between rounds do not count.
+pub fn round_goodput(run: &Report, w: usize) -> Option<f64> {
+    let rounds = rounds(run, w);
+    let bits: f64 = rounds.iter().map(|q| 8.0 * q.bytes as f64).sum();
+    let time: f64 = rounds.iter().map(|q| (q.end_ps - q.start_ps) as f64 * 1e-12).sum();
+    (time > 0.0).then(|| bits / time)
+}
+
+/// For each round the largest number of timeouts of one sender, averaged.
+pub fn round_timeouts(run: &Report, w: usize) -> Option<f64> {
+    mean(rounds(run, w).iter().map(|q| f64::from(q.rtos_max)))
+}
+
+/// Blocks of a round that had a timeout before anything of their first window was acknowledged, averaged.
+pub fn head_timeouts(run: &Report, w: usize) -> Option<f64> {
+    let mut ids: Vec<u64> = rounds(run, w).iter().map(|q| q.query_id).collect();
+    ids.sort_unstable();
+    let hit = |id: u64| ids.binary_search(&id).is_ok();
+    let blocks = run.flows.iter().filter(|f| f.workload as usize == w && f.rtos_head > 0 && hit(f.query_id)).count();
+    (!ids.is_empty()).then(|| blocks as f64 / ids.len() as f64)
+}
+
+/// The totals of a port.
+pub fn port(run: &Report, id: PortId) -> Option<&PortRow> {
+    run.ports.iter().find(|p| p.port == id)
+}
+
+/// Smallest sample of a port's queue, packets, where its series is observed.
+pub fn queue_min(run: &Report, id: PortId) -> Option<f64> {
+    let from = run.measured_from.0;
+    run.queue.iter().filter(|r| r.port == id && r.time_ps >= from).map(|r| f64::from(r.pkts)).reduce(f64::min)
+}
+
+/// Payload acknowledged by a group, bit/s.
+pub fn goodput(run: &Report, group: usize) -> Option<f64> {
+    let seconds = run.end.saturating_sub(run.measured_from).as_secs_f64();
+    let acked = *run.acked.get(group)?;
+    (seconds > 0.0).then(|| 8.0 * acked as f64 / seconds)
+}
+
+/// Mean of the law's marked fraction over the samples of a group's connections, where their series are observed.
+pub fn alpha(run: &Report, group: usize) -> Option<f64> {
+    let mut conns: Vec<u64> = run.flows.iter().filter(|f| f.group as usize == group).map(|f| f.conn_id).collect();
+    conns.sort_unstable();
+    let from = run.measured_from.0;
+    let samples = run.tcp.iter().filter(|r| r.time_ps >= from && r.alpha.is_finite());
+    mean(samples.filter(|r| conns.binary_search(&r.conn_id).is_ok()).map(|r| r.alpha))
+}

@@ -1,0 +1,163 @@
+//! What the analytic models say about a scenario. One file a model: each looks whether the scenario contains what it is about, says
+//! why if not, and otherwise gives its values and how a run is measured to compare.
+
+mod ceilings;
+mod dctcp;
+mod incast;
+mod measure;
+mod path;
+mod share;
+pub mod table;
+mod trim;
+
+use forebay_scenario::Variant;
+use forebay_sim::run::Report;
+use forebay_store::stats::{Estimate, estimate};
+use forebay_store::summary::Unit;
+use serde_json::{Map, Value as Json, json};
+
+/// How a number is read off a run; `None`: this run does not have it.
+pub type Measure = Box<dyn Fn(&Report) -> Option<f64>>;
+
+/// One number that a model gives.
+pub struct Line {
+    /// What it is.
+    pub name: String,
+    /// Dimension.
+    pub unit: Unit,
+    /// The model's value.
+    pub model: Theory,
+    /// The same measured; `None`: nothing in a run corresponds to it.
+    pub sim: Option<Measure>,
+}
+
+/// Where the model's value comes from.
+pub enum Theory {
+    /// The scenario.
+    Scenario(f64),
+    /// A run: the model has an argument that only a run tells.
+    Run(Measure),
+}
+
+/// A model that applies.
+pub struct Section {
+    /// Its name.
+    pub model: &'static str,
+    /// What it is about, and whose it is.
+    pub about: &'static str,
+    /// Its arguments, derived from the scenario: symbol and value.
+    pub inputs: Vec<(&'static str, String)>,
+    /// Its values.
+    pub lines: Vec<Line>,
+    /// Where scenario and assumptions differ.
+    pub notes: Vec<String>,
+}
+
+/// Whether a model applies.
+pub enum Verdict {
+    /// It does.
+    Applies(Section),
+    /// It does not.
+    Not {
+        /// Its name.
+        model: &'static str,
+        /// Why not.
+        why: String,
+    },
+}
+
+/// All models, asked about one variant of a scenario.
+pub fn verdicts(v: &Variant) -> Vec<Verdict> {
+    let all: [(&'static str, fn(&Variant) -> Result<Section, String>); 5] = [
+        ("incast", incast::section),
+        ("trim", trim::section),
+        ("dctcp", dctcp::section),
+        ("share", share::section),
+        ("ceilings", ceilings::section),
+    ];
+    let verdict = |(model, ask): (&'static str, fn(&Variant) -> Result<Section, String>)| match ask(v) {
+        Ok(section) => Verdict::Applies(section),
+        Err(why) => Verdict::Not { model, why },
+    };
+    all.into_iter().map(verdict).collect()
+}
+
+impl Line {
+    /// A value of the scenario that no run has.
+    fn theory(name: impl Into<String>, unit: Unit, value: f64) -> Line {
+        Line { name: name.into(), unit, model: Theory::Scenario(value), sim: None }
+    }
+
+    /// A value and how to measure it.
+    fn pair(name: impl Into<String>, unit: Unit, value: f64, sim: impl Fn(&Report) -> Option<f64> + 'static) -> Line {
+        Line { sim: Some(Box::new(sim)), ..Line::theory(name, unit, value) }
+    }
+}
+
+/// The numbers of a line, collected run by run.
+#[derive(Default)]
+pub struct Collected {
+    model: Vec<f64>,
+    sim: Vec<f64>,
+}
+
+impl Collected {
+    /// Adds a run.
+    pub fn add(&mut self, line: &Line, run: &Report) {
+        if let Theory::Run(get) = &line.model {
+            self.model.extend(get(run));
+        }
+        self.sim.extend(line.sim.as_ref().and_then(|get| get(run)));
+    }
+
+    /// The model's value; `None`: it needs a run.
+    pub fn model(&self, line: &Line) -> Option<f64> {
+        match line.model {
+            Theory::Scenario(value) => Some(value),
+            Theory::Run(_) => estimate(&self.model).map(|e| e.mean),
+        }
+    }
+
+    /// The simulation's value: the mean over runs.
+    pub fn sim(&self) -> Option<Estimate> {
+        estimate(&self.sim)
+    }
+
+    /// sim / model - 1; `None` without either, or against a model of 0.
+    pub fn difference(&self, line: &Line) -> Option<f64> {
+        let (model, sim) = (self.model(line)?, self.sim()?.mean);
+        (model != 0.0).then(|| sim / model - 1.0)
+    }
+}
+
+/// One variant, for scripts; units are SI, fractions of 1.
+pub fn to_json(label: &str, verdicts: &[Verdict], collected: &[Vec<Collected>]) -> Json {
+    let (mut models, mut not) = (Vec::new(), Vec::new());
+    for (verdict, columns) in verdicts.iter().zip(collected) {
+        match verdict {
+            Verdict::Not { model, why } => not.push(json!({"model": model, "why": why})),
+            Verdict::Applies(s) => {
+                let value = |(line, c): (&Line, &Collected)| {
+                    let sim = c.sim().map(|e| json!({"mean": e.mean, "half_width": e.half_width, "runs": e.n}));
+                    json!({
+                        "name": line.name, "unit": unit(line.unit), "model": c.model(line), "sim": sim,
+                        "difference": c.difference(line),
+                    })
+                };
+                let values: Vec<Json> = s.lines.iter().zip(columns).map(value).collect();
+                let inputs: Map<String, Json> = s.inputs.iter().map(|(k, v)| ((*k).to_owned(), json!(v))).collect();
+                models.push(json!({"model": s.model, "about": s.about, "inputs": inputs, "values": values, "notes": s.notes}));
+            }
+        }
+    }
+    json!({"variant": label, "models": models, "not_applicable": not})
+}
+
+fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::BitsPerSecond => "bit/s",
+        Unit::Seconds => "s",
+        Unit::Packets => "packets",
+        Unit::Count | Unit::Fraction | Unit::Ratio => "1",
+    }
+}

@@ -1,0 +1,122 @@
+//! The bottleneck that flows share, as models take it: a rate, an empty round trip, a buffer.
+
+use forebay_model::Pipe;
+use forebay_queues::{Discipline, Queue};
+use forebay_sampling::Rng;
+use forebay_scenario::Variant;
+use forebay_sim::config::{Assign, Ecn, PortConfig, TcpConfig, WorkloadKind};
+use forebay_sim::engine::path::empty_path;
+use forebay_sim::topology::Fib;
+use forebay_units::{NodeId, PortId, QueueLen, Time};
+
+/// Round trips that differ by more than this part are not "equal", which all models assume. Our choice.
+const EQUAL: f64 = 0.05;
+
+/// A sender and a receiver of data.
+pub type Pair = (NodeId, NodeId);
+
+/// What the models are told of the network.
+#[derive(Debug, Clone)]
+pub struct Bottleneck {
+    /// The port where flows meet.
+    pub port: PortId,
+    /// Its name.
+    pub name: String,
+    /// Its rate, a full packet, and the longest of the empty round trips.
+    pub pipe: Pipe,
+    /// Its buffer in full packets; `None`: unlimited.
+    pub buffer: Option<u64>,
+}
+
+/// Who sends data to whom; `None` where pairs are drawn as the run goes.
+pub fn pairs(kind: &WorkloadKind) -> Option<Vec<Pair>> {
+    match kind {
+        WorkloadKind::Long { pairs, .. } | WorkloadKind::OnOff { pairs, .. } => Some(pairs.clone()),
+        WorkloadKind::Incast { senders, receiver, .. } => Some(senders.iter().map(|&s| (s, *receiver)).collect()),
+        // Responses: the server sends.
+        WorkloadKind::Requests { pairs, .. } => Some(pairs.iter().map(|&(client, server)| (server, client)).collect()),
+        _ => None,
+    }
+}
+
+/// The pairs of the endless flows of transport `group`, in all workloads.
+pub fn endless(v: &Variant, group: usize) -> Vec<Pair> {
+    let flows = v.config.workloads.iter().filter(|w| w.transport == Assign::One(group)).filter_map(|w| match &w.kind {
+        WorkloadKind::Long { pairs, size: None, .. } => Some(pairs.as_slice()),
+        _ => None,
+    });
+    flows.flatten().copied().collect()
+}
+
+/// The port that all `pairs` share and where most of them meet in proportion to its rate; or why there is none.
+pub fn bottleneck(v: &Variant, pairs: &[Pair], tcp: &TcpConfig) -> Result<Bottleneck, String> {
+    let network = &v.config.network;
+    let fib = Fib::new(network).map_err(|e| e.to_string())?;
+    let mut flows = vec![0_usize; network.ports.len()];
+    let (mut shortest, mut longest) = (u64::MAX, 0);
+    for &(src, dst) in pairs {
+        let path = fib.path(network, src, dst, 0);
+        for &port in &path {
+            let from = network.ports[port as usize].from;
+            // The number of equal-cost ports is in the lower 8 bits.
+            if !network.nodes[from as usize].host && fib.entry(from, dst) & 0xFF > 1 {
+                return Err(format!("ECMP spreads its flows over several paths at {}", v.node_names[from as usize]));
+            }
+            flows[port as usize] += 1;
+        }
+        let rtt = empty_path(network, &fib, src, dst, (0, 0), tcp, Rng::stream(0, &[])).idle_rtt;
+        (shortest, longest) = (shortest.min(rtt), longest.max(rtt));
+    }
+    if longest as f64 > shortest as f64 * (1.0 + EQUAL) {
+        return Err(format!("round trips differ, {} to {}; the models take them to be equal", Time(shortest), Time(longest)));
+    }
+    let named = |port: usize| network.named_ports.iter().any(|(n, p)| n == "bottleneck" && *p as usize == port);
+    let packet = u64::from(tcp.mss + tcp.header);
+    let buffer = |p: &PortConfig| match p.buffer {
+        None => None,
+        Some(QueueLen::Packets(n)) => Some(n),
+        Some(QueueLen::Bytes(b)) => Some(b / packet),
+    };
+    // Of equally loaded ports the one that the topology calls so, then the smallest buffer, then the first.
+    let shared = (0..flows.len()).filter(|&p| !pairs.is_empty() && flows[p] == pairs.len());
+    let best = shared.min_by_key(|&p| {
+        let port = &network.ports[p];
+        (port.rate, !named(p), buffer(port).unwrap_or(u64::MAX), p)
+    });
+    let Some(port) = best else { return Err("its flows do not share a port".into()) };
+    // A port that only some flows share may be the tighter one.
+    let load = |p: usize| flows[p] as f64 / network.ports[p].rate.0 as f64;
+    if let Some(tighter) = (0..flows.len()).find(|&p| load(p) > load(port)) {
+        return Err(format!("{} is a tighter bottleneck, and only some flows share it", v.port_names[tighter]));
+    }
+    let p = &network.ports[port];
+    let pipe = Pipe::new(p.rate, packet, Time(longest)).map_err(|e| e.to_string())?;
+    Ok(Bottleneck { port: port as PortId, name: v.port_names[port].clone(), pipe, buffer: buffer(p) })
+}
+
+impl Bottleneck {
+    /// The rows of inputs that every model has.
+    pub fn inputs(&self) -> Vec<(&'static str, String)> {
+        let buffer = self.buffer.map_or("unlimited".to_owned(), |b| format!("{b} packets"));
+        vec![
+            ("port", self.name.clone()),
+            ("C", format!("{} = {:.0} packets of {} B a second", self.pipe.rate(), self.pipe.capacity(), self.pipe.packet())),
+            ("D", format!("{} = {:.2} packets", self.pipe.rtt(), self.pipe.bdp())),
+            ("B", buffer),
+        ]
+    }
+
+    /// Whether packets of `tcp` find plain drop-tail here: the discipline, or marks that they do not ask for.
+    pub fn drops_tail(&self, v: &Variant, tcp: &TcpConfig) -> bool {
+        match &v.config.network.ports[self.port as usize].queue {
+            Queue::Fifo(Discipline::DropTail(_)) => true,
+            Queue::Fifo(Discipline::DctcpStep(step)) => tcp.ecn == Ecn::Off && !step.drops_non_ect(),
+            _ => false,
+        }
+    }
+}
+
+/// Names of the workloads whose traffic is not that of workloads in `models`: it shares the network but is in no model.
+pub fn others(v: &Variant, models: impl Fn(usize) -> bool) -> Vec<String> {
+    v.class_names.iter().enumerate().filter(|(i, _)| !models(*i)).map(|(_, n)| format!("`{n}`")).collect()
+}

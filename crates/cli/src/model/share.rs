@@ -1,0 +1,58 @@
+//! How endless flows of two transports share their bottleneck: the AIMD model.
+
+use super::path::{Pair, bottleneck, endless};
+use super::{Line, Measure, Section, Theory, measure};
+use forebay_model::aimd::{Aimd, throughput_ratio};
+use forebay_scenario::Variant;
+use forebay_sim::cc::LawConfig;
+use forebay_sim::run::Report;
+use forebay_store::summary::Unit;
+
+/// Values and comparison, or why the model has none.
+pub fn section(v: &Variant) -> Result<Section, String> {
+    let groups: Vec<(usize, Vec<Pair>)> =
+        (0..v.config.groups.len()).map(|g| (g, endless(v, g))).filter(|(_, pairs)| !pairs.is_empty()).collect();
+    let [(first, one), (second, two)] = &groups[..] else {
+        return Err("it compares the endless flows of two transports".into());
+    };
+    let tcp = &v.config.groups[*first].tcp;
+    let all: Vec<Pair> = one.iter().chain(two).copied().collect();
+    let b = bottleneck(v, &all, tcp)?;
+    // DCTCP first: the ratio is as the coexistence study has it.
+    let dctcp = |g: usize| matches!(v.config.groups[g].tcp.law, LawConfig::Dctcp(_));
+    let ((a, n_a), (z, n_z)) = if dctcp(*second) && !dctcp(*first) {
+        ((*second, two.len()), (*first, one.len()))
+    } else {
+        ((*first, one.len()), (*second, two.len()))
+    };
+    let (rule_a, rule_z) = (rule(v, a)?, rule(v, z)?);
+    let mut inputs = b.inputs();
+    inputs.push(("flows", format!("{n_a} of `{}`, {n_z} of `{}`", v.transports[a], v.transports[z])));
+    let mut notes =
+        vec!["the model's flows see every congestion event together; under random marks the ratio is far smaller".into()];
+    if [a, z].into_iter().any(dctcp) {
+        inputs.push(("alpha", "the run's mean".into()));
+        if v.config.observe.tcp_series.is_empty() {
+            notes.push("DCTCP's marked fraction comes from the run: record it with `tcp` in [observe]".into());
+        }
+    }
+    let ratio: Measure = Box::new(move |r| Some(throughput_ratio(rule_a(r)?, rule_z(r)?)));
+    let name = format!("throughput of a `{}` flow over a `{}` flow", v.transports[a], v.transports[z]);
+    let sim: Measure = Box::new(move |r| {
+        let per_flow = |g, n: usize| measure::goodput(r, g).map(|x| x / n as f64);
+        let (top, bottom) = (per_flow(a, n_a)?, per_flow(z, n_z)?);
+        (bottom > 0.0).then(|| top / bottom)
+    });
+    let lines = vec![Line { name, unit: Unit::Ratio, model: Theory::Run(ratio), sim: Some(sim) }];
+    let about = "additive increase, multiplicative decrease (coexistence study, Eqs. 3 and 4)";
+    Ok(Section { model: "share", about, inputs, lines, notes })
+}
+
+/// The law of a group as an AIMD rule, which may need the run.
+fn rule(v: &Variant, group: usize) -> Result<Box<dyn Fn(&Report) -> Option<Aimd>>, String> {
+    match v.config.groups[group].tcp.law {
+        LawConfig::NewReno(_) => Ok(Box::new(|_| Some(Aimd::TCP))),
+        LawConfig::Dctcp(_) => Ok(Box::new(move |r| Aimd::dctcp(measure::alpha(r, group)?).ok())),
+        _ => Err(format!("`{}` is not additive increase, multiplicative decrease", v.transports[group])),
+    }
+}

@@ -1,0 +1,133 @@
+//! `forebay model`: what the analytic models say about a scenario, beside what its simulation measures.
+
+use crate::exec::{self, Job, Outcome, Watcher};
+use crate::failure::Failure;
+use crate::model::{self, Collected, Line, Verdict};
+use crate::output::print;
+use crate::progress::{Display, Kind};
+use crate::{interrupt, style};
+use forebay_scenario::Resolved;
+use forebay_store::Host;
+use serde_json::json;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Evaluate the models that a scenario implies, beside its simulation
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The scenario file
+    file: PathBuf,
+    /// Change a value of the file, such as topology.senders=64 (repeatable)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Seed of the first run, instead of the file's
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Number of runs with different seeds, instead of the file's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    runs: Option<u32>,
+    /// Only the models, without the simulation
+    #[arg(long)]
+    no_sim: bool,
+    /// How to print the values
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// Runs at the same time [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
+    threads: Option<u16>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For a person
+    Table,
+    /// One JSON object, in SI units
+    Json,
+}
+
+/// Asks the models, simulates, and prints both.
+pub fn execute(args: &Args) -> Result<(), Failure> {
+    let mut overrides = args.set.clone();
+    overrides.extend(args.runs.map(|n| format!("runs={n}")));
+    let resolved = forebay_scenario::load(&args.file, &overrides, args.seed)?.resolve()?;
+    let verdicts: Vec<Vec<Verdict>> = resolved.variants.iter().map(model::verdicts).collect();
+    let empty = |v: &Verdict| lines(v).iter().map(|_| Collected::default()).collect();
+    let mut all = Comparison {
+        resolved: &resolved,
+        collected: verdicts.iter().map(|v| v.iter().map(empty).collect()).collect(),
+        verdicts,
+        display: Display::new(Kind::None, &[]),
+    };
+    if !args.no_sim {
+        all.simulate(args)?;
+    }
+    print(&if args.format == Format::Json { all.json(!args.no_sim) } else { all.text(!args.no_sim) })
+}
+
+fn lines(v: &Verdict) -> &[Line] {
+    match v {
+        Verdict::Applies(s) => &s.lines,
+        Verdict::Not { .. } => &[],
+    }
+}
+
+/// Models and measurements of all variants: by variant, model, line.
+struct Comparison<'a> {
+    resolved: &'a Resolved,
+    verdicts: Vec<Vec<Verdict>>,
+    collected: Vec<Vec<Vec<Collected>>>,
+    display: Display,
+}
+
+impl Comparison<'_> {
+    fn simulate(&mut self, args: &Args) -> Result<(), Failure> {
+        let resolved = self.resolved;
+        let labels: Vec<String> = resolved.variants.iter().map(|v| v.label.clone()).collect();
+        let kind = if std::io::stderr().is_terminal() && args.format == Format::Table { Kind::Bar } else { Kind::None };
+        self.display = Display::new(kind, &labels);
+        interrupt::listen()?;
+        let jobs = exec::jobs(resolved);
+        let threads = args.threads.map_or(Host::here().cpus, usize::from);
+        let result = exec::run_all(resolved, &jobs, threads, self);
+        self.display.clear();
+        result?;
+        if interrupt::asked() { Err(Failure::Interrupted) } else { Ok(()) }
+    }
+
+    fn text(&self, simulated: bool) -> String {
+        let mut out: String = self.resolved.notes.iter().map(|n| format!("{n}\n\n")).collect();
+        let parts: Vec<String> = (0..self.verdicts.len())
+            .map(|v| {
+                let label = &self.resolved.variants[v].label;
+                model::table::render(label, &self.verdicts[v], &self.collected[v], simulated, style::stdout())
+            })
+            .collect();
+        out.push_str(&parts.join("\n"));
+        out
+    }
+
+    fn json(&self, simulated: bool) -> String {
+        let variant = |v: usize| model::to_json(&self.resolved.variants[v].label, &self.verdicts[v], &self.collected[v]);
+        let variants: Vec<_> = (0..self.verdicts.len()).map(variant).collect();
+        let (r, runs) = (self.resolved, if simulated { self.resolved.runs } else { 0 });
+        format!("{:#}\n", json!({"name": r.name, "seed": r.seed, "runs": runs, "notes": r.notes, "variants": variants}))
+    }
+}
+
+impl Watcher for Comparison<'_> {
+    type Error = Failure;
+
+    fn tick(&mut self, jobs: &[Job], elapsed: Duration) {
+        self.display.tick(jobs, elapsed);
+    }
+
+    fn finished(&mut self, jobs: &[Job], outcome: Outcome) -> Result<(), Failure> {
+        let job = &jobs[outcome.job];
+        self.display.run_done(job, &outcome);
+        for (verdict, columns) in self.verdicts[job.variant].iter().zip(&mut self.collected[job.variant]) {
+            lines(verdict).iter().zip(columns).for_each(|(line, c)| c.add(line, &outcome.report));
+        }
+        Ok(())
+    }
+}
