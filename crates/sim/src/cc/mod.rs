@@ -134,15 +134,15 @@ impl CongestionControl for Law {
     fn hears(&self) -> (bool, bool) {
         each!(self, l => l.hears())
     }
-    #[inline]
+    #[inline(always)]
     fn in_ack_event(&mut self, w: &mut Window, ack: &Ack) {
         each!(self, l => l.in_ack_event(w, ack));
     }
-    #[inline]
+    #[inline(always)]
     fn pkts_acked(&mut self, w: &mut Window, ack: &Ack) {
         each!(self, l => l.pkts_acked(w, ack));
     }
-    #[inline]
+    #[inline(always)]
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
         each!(self, l => l.cong_avoid(w, ack));
     }

@@ -83,7 +83,7 @@ impl Sender {
     }
 
     /// Moves `una` up, takes the RTT sample and restarts the timer (RFC 6298 section 5.3).
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self, c: &TcpConfig, now: u64, ack: u64, echo: u32) -> Option<u64> {
         self.una = ack;
         self.nxt = self.nxt.max(ack);
@@ -117,7 +117,7 @@ impl Sender {
         rtt
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_rtt(&mut self, c: &TcpConfig, rtt: u64) {
         self.rtt.sample(c, rtt);
         self.stats.rtt_min = self.stats.rtt_min.min(rtt);
@@ -172,11 +172,17 @@ impl Sender {
     }
 
     /// ECE: at most one reduction per window of data (RFC 3168 section 6.1.2, RFC 8257 section 3.3). True if this ACK reduced.
-    #[inline]
+    #[inline(always)]
     pub(super) fn reduce_on_ece(&mut self, c: &TcpConfig, ack: &Ack) -> bool {
-        if !ack.ece || ack.snd_una <= self.cwr_end || self.ca >= CaState::Cwr {
-            return false;
+        let reduces = ack.ece && ack.snd_una > self.cwr_end && self.ca < CaState::Cwr;
+        if reduces {
+            self.cut_on_ece(c);
         }
+        reduces
+    }
+
+    #[inline(never)]
+    fn cut_on_ece(&mut self, c: &TcpConfig) {
         self.w.flight = self.flight_segments(c);
         self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Ecn);
         self.stats.ecn_cuts += 1;
@@ -189,7 +195,6 @@ impl Sender {
             self.w.cwnd = self.w.ssthresh.min(self.w.cwnd);
             self.law.cwnd_event(&mut self.w, Event::Complete);
         }
-        true
     }
 
     /// What every reduction has in common, whatever caused it: no ECE is answered by another before `end` is acknowledged, and CWR
@@ -208,7 +213,7 @@ impl Sender {
     }
 
     /// Growth on an ACK that advanced and reduced nothing.
-    #[inline]
+    #[inline(always)]
     pub(super) fn grow(&mut self, c: &TcpConfig, ack: &Ack) {
         if self.hears.1 {
             self.law.pkts_acked(&mut self.w, ack);

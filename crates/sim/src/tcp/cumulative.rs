@@ -7,7 +7,7 @@ use crate::net::packet::Wire;
 
 impl Sender {
     /// The ACK advanced `snd_una`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_new_ack(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
         match self.ca {
             CaState::Recovery => return self.on_recovery_ack(c, &{ *ack }, out),

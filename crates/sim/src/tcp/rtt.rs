@@ -25,7 +25,7 @@ impl Rtt {
     }
 
     /// Takes a sample (RFC 6298 section 2).
-    #[inline]
+    #[inline(always)]
     pub fn sample(&mut self, c: &TcpConfig, rtt: u64) {
         self.min = self.min.min(rtt);
         if self.srtt == 0 {

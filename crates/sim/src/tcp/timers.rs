@@ -13,7 +13,7 @@ pub(super) fn segments(bytes: u64, mss: u32) -> f64 {
 
 impl Sender {
     /// (Re)starts the retransmission timer.
-    #[inline]
+    #[inline(always)]
     pub(super) fn arm_rto(&mut self, c: &TcpConfig, now: u64) {
         self.timer = Timer::Rto;
         self.deadline = now.saturating_add(self.rtt.rto(c));

@@ -97,7 +97,8 @@ impl Sender {
         }
     }
 
-    /// True if something was sent.
+    /// True if something was sent. Once in each of its two callers, of which one is cold.
+    #[inline(always)]
     fn send_new(&mut self, c: &TcpConfig, now: u64, mut window: u64, end: u64, out: &mut impl Wire) -> bool {
         let first = self.nxt;
         // RFC 3042: the first two duplicate ACKs let one new segment out each, beyond the window. With SACK they do so by making the
@@ -160,7 +161,7 @@ impl Sender {
 
     /// The usual case, for stacks without SACK: full segments of new data within the window. Returns the bytes sent; what is left,
     /// and everything unusual, is `send_new`'s.
-    #[inline]
+    #[inline(always)]
     fn send_full(&mut self, c: &TcpConfig, now: u64, room: u64, out: &mut impl Wire) -> u64 {
         let mss = u64::from(c.mss);
         // The last segment may be short or carry the FIN: it is not for here.
