@@ -37,6 +37,15 @@ impl Queue {
             Queue::Room(Room::Pushout(d)) => d.marks(),
         }
     }
+
+    /// Whether it looks at classes of service or ranks.
+    pub fn reads_tags(&self) -> bool {
+        match self {
+            Queue::Fifo(Discipline::Protect(_)) => true,
+            Queue::Room(Room::StrictPriority(_) | Room::Pushout(_) | Room::Pfabric(_)) => true,
+            Queue::Fifo(_) | Queue::Room(Room::Choke(_)) => false,
+        }
+    }
 }
 
 /// A FIFO discipline and its state. An enum, so that the packet path has no indirect call.

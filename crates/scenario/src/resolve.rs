@@ -15,7 +15,7 @@ use crate::value;
 use crate::workload;
 use forebay_queues::{Marking, QueueEntry};
 use forebay_sim::config::{Ecn, Group, SimConfig};
-use forebay_sim::shim::ShimConfig;
+use forebay_sim::shim::{self, Place, ShimConfig};
 use forebay_units::{QueueLen, Time};
 use serde_json::{Map, Value as Json};
 
@@ -124,7 +124,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     for t in &transports {
         marks_exist(cx, &built, t);
         shims_see_marks(cx, &built, t);
-        doubts(cx, t);
+        doubts(cx, &built, t);
         let traffic: Vec<_> = drafts.iter().filter_map(|d| d.build(cx, &built.network, duration, t)).collect();
         if traffic.len() < drafts.len() {
             continue;
@@ -238,9 +238,18 @@ fn shims_see_marks(cx: &mut Cx, built: &Built, transports: &Transports) {
 }
 
 /// Legal settings that are seldom meant.
-fn doubts(cx: &mut Cx, transports: &Transports) {
+fn doubts(cx: &mut Cx, built: &Built, transports: &Transports) {
+    let read = built.network.ports.iter().any(|p| p.queue.reads_tags());
     for g in &transports.groups {
         let t = &g.tcp;
+        let tags = |s: &&ShimConfig| shim::find(s.name()).is_some_and(|e| e.place == Place::Tag);
+        if let (Some(s), false) = (t.shims.iter().find(tags), read) {
+            cx.note(format!(
+                "`{}`: the shim `{}` tags packets, and no queue looks at tags: strict-priority, protect, pushout and pfabric do",
+                g.name,
+                s.name()
+            ));
+        }
         if t.ack_every > 1 && t.ack_delay >= t.rto_min {
             let (delay, min) = (t.ack_delay, t.rto_min);
             cx.note(format!(

@@ -366,3 +366,13 @@ fn trim_says_its_threshold() {
     assert!(set.contains("C = 9 Gbps, B = 77 packets") && set.contains("K = 5000.0 us"), "{set}");
     assert!(said("{ kind = \"trim\", min-rtt-seed = \"first-sample\" }").contains("K = unknown"));
 }
+
+#[test]
+fn tags_that_no_queue_reads_are_noted() {
+    let notes = |queue: &str| {
+        let sets = ["transport.shim=prin".to_owned(), format!("topology.bottleneck.queue={queue}")];
+        let r = resolve_with(VALID, &sets.each_ref().map(String::as_str)).unwrap_or_else(|e| panic!("{}", e.render()));
+        r.notes.iter().filter(|n| n.contains("no queue looks at tags")).count()
+    };
+    assert_eq!((notes("drop-tail"), notes("protect"), notes("strict-priority")), (1, 0, 0));
+}
