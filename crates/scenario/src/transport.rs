@@ -260,6 +260,14 @@ fn variant(cx: &mut Cx, drafts: &[Draft], open: &Law, label: String, rule: &Rule
 
 /// What single ranges cannot express.
 fn check(cx: &mut Cx, tcp: &TcpConfig, places: &[(String, At)], at: At) {
+    if tcp.handshake && u64::from(tcp.init_cwnd) * u64::from(tcp.mss) > 65_535 {
+        let first = 65_535 / tcp.mss;
+        cx.note(format!(
+            "`init-cwnd` = {}: the window of a SYN-ACK is not scaled (RFC 7323 section 2.2), so the first flight is at most {first} \
+             segments; `handshake = false` lifts that",
+            tcp.init_cwnd
+        ));
+    }
     // The place is the first of the keys that the file sets; a profile's default has none.
     let mut error = |keys: &[&str], message: String, label: &str| {
         let place = keys.iter().find_map(|k| places.iter().find(|p| p.0 == *k));

@@ -31,8 +31,8 @@ impl Pias {
     /// The class is that of the bytes sent by now, also of a retransmission (the publication tags packets as they pass and knows no
     /// retransmissions; our choice: they are not counted again).
     pub(super) fn class(&self, m: &Message, s: &Segment) -> u8 {
-        let from = if self.per_message { m.begin } else { 0 };
-        let sent = s.high.min(m.end).saturating_sub(from);
+        let (from, to) = if self.per_message { (m.begin, m.end) } else { (0, u64::MAX) };
+        let sent = s.high.min(to).saturating_sub(from);
         7 - self.demote.iter().filter(|&&d| sent >= d).count() as u8
     }
 }
@@ -132,6 +132,9 @@ mod tests {
         // A retransmission carries the class of now, and what later messages have sent is none of its business.
         assert_eq!(class(10_000, 12_000), 6);
         assert_eq!(class(10_000, 50_000), 5);
+        // Of a whole connection, what later messages have sent counts.
+        let whole = Pias::new(&Config { demote: vec![1_000, 30_000], per_message: false });
+        assert_eq!(whole.class(&m, &Segment { offset: 10_000, una: 0, high: 50_000, mss: 1_000, again: true }), 5);
         let p = Pias { per_message: false, ..p };
         assert_eq!(p.class(&m, &Segment { offset: 10_000, una: 0, high: 10_000, mss: 1_000, again: false }), 5);
     }

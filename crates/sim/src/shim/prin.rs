@@ -82,7 +82,8 @@ impl Prin {
     /// segment spans the end of a block and retransmissions find the same cuts.
     pub(super) fn cut(&self, m: &Message, offset: u64, mss: u64) -> u64 {
         if !self.c.priority {
-            return u64::MAX;
+            // R2 has to find the first byte of the next block at the start of a segment.
+            return if self.c.halve { m.end - offset } else { u64::MAX };
         }
         let at = offset - m.begin;
         let length = m.end - m.begin;

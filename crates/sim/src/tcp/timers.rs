@@ -125,6 +125,11 @@ impl Sender {
         }
         self.rtt.backoff = 0;
         self.w.cwnd = 1.0;
+        // As after the timeouts that it was: what is retransmitted now is not the start of a fast recovery.
+        self.ca = CaState::Loss;
+        self.dupacks = 0;
+        self.recover = self.high;
+        self.law.cwnd_event(&mut self.w, Event::Timeout { snd_max: self.high });
         self.arm_rto(c, now);
         match &mut self.sack {
             None => self.nxt = self.una,

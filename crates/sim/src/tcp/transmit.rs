@@ -54,6 +54,10 @@ impl Sender {
         // Such laws also reduce on their own: a finite threshold tells.
         self.disturbed |= self.w.ssthresh.is_finite();
         let allowed = self.law.may_send(&mut self.w, &at).saturating_mul(u64::from(c.mss));
+        if self.message.0 == first && first >= high {
+            // The first window of the message is the one that the law leaves it.
+            self.message.1 = first + (self.w.cwnd * f64::from(c.mss)) as u64;
+        }
         self.transmit_until(c, now, self.stream_end().min(first.saturating_add(allowed)), out);
         if self.nxt > first && first >= high {
             self.law.sent(first, self.nxt, &at);
@@ -108,8 +112,9 @@ impl Sender {
             if disorder && c.limited_transmit && self.sack.is_none() { u64::from(self.dupacks.min(2) * c.mss) } else { 0 };
         let mut pipe = self.pipe();
         pipe += self.send_full(c, now, window.saturating_sub(pipe), out);
-        // Usually that was all: another full segment waits for the window.
-        let mut limited = self.nxt + u64::from(c.mss) <= self.written && pipe + u64::from(c.mss) > window + extra;
+        // Usually that was all: another full segment waits for the window. A tagged transport's next segment may be a shorter one.
+        let full_waits = self.nxt + u64::from(c.mss) <= self.written && pipe + u64::from(c.mss) > window + extra;
+        let mut limited = full_waits && self.tag.is_none();
         while self.nxt < end && !limited {
             let len = self.segment_len(c, self.nxt);
             // A full segment with the FIN must fit a window of one segment, or it could never be sent after a timeout.

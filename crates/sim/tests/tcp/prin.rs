@@ -196,3 +196,25 @@ fn switched_off() {
         assert_ne!(plain, run(&[("halve", on), ("priority", off)]), "{stack}");
     }
 }
+
+/// R2 for blocks that follow without a pause: also without priorities a block begins with a segment of its own, before which the window
+/// is halved.
+#[test]
+fn pipelined_blocks_are_halved_without_priorities() {
+    let mut c = config("ns2", "newreno");
+    c.shims = vec![shim("prin", &[("priority", Value::Bool(false)), ("ssthresh", Value::Text("cap".into()))])];
+    let mut pipe = Pipe::new(c, |_| PASS);
+    pipe.open();
+    let mut begins = Vec::new();
+    for i in 0..4 {
+        begins.push(i * 50_001_i64);
+        pipe.write(50_001, i == 3);
+    }
+    pipe.run(u64::MAX);
+    assert!(pipe.receiver.finished());
+    for begin in begins {
+        assert!(pipe.log.iter().any(|s| s.offset == begin && s.len > 0), "no segment starts at {begin}");
+    }
+    // Each of the three later blocks has halved what slow start had made of the window.
+    assert!(pipe.sender.w.ssthresh.is_finite());
+}

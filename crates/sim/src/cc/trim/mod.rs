@@ -137,14 +137,19 @@ impl CongestionControl for Trim {
     fn in_ack_event(&mut self, _w: &mut Window, ack: &Ack) {
         // TRIM row 5 has no sample of retransmitted segments, as Karn; the timestamps of RFC 7323 tell which transmission was
         // acknowledged, and stacks without them take no such sample.
-        let Some(rtt) = ack.rtt else { return };
-        // TRIM 2.4 (a), A6: the first sample starts it; updated first, compared later.
-        self.smooth = Some(match self.smooth {
-            None => rtt as f64,
-            Some(old) => (1.0 - self.c.alpha) * old + self.c.alpha * rtt as f64,
-        });
-        self.rtt_max = self.rtt_max.max(rtt);
-        self.learn_min(rtt);
+        if let Some(rtt) = ack.rtt {
+            // TRIM 2.4 (a), A6: the first sample starts it; updated first, compared later.
+            self.smooth = Some(match self.smooth {
+                None => rtt as f64,
+                Some(old) => (1.0 - self.c.alpha) * old + self.c.alpha * rtt as f64,
+            });
+            self.rtt_max = self.rtt_max.max(rtt);
+            self.learn_min(rtt);
+        }
+        // Here, because the ACK of a probe that carries ECE is one too, and a reduction leaves out `pkts_acked`.
+        if ack.acked > 0 && !self.recovering && self.suspended() {
+            self.take_probes(ack);
+        }
     }
 
     fn pkts_acked(&mut self, w: &mut Window, ack: &Ack) {
@@ -155,7 +160,7 @@ impl CongestionControl for Trim {
         }
         if self.suspended() {
             // TRIM A14: no growth on ACKs of probes, nor on older ones meanwhile.
-            return self.take_probes(ack);
+            return;
         }
         match ack.rtt {
             Some(rtt) if rtt as f64 > self.k => self.cut(w, rtt as f64, ack),
