@@ -360,3 +360,53 @@ fn queries_of_all_senders_are_incast() {
     assert_eq!(queries.report.fingerprint, incast.report.fingerprint);
     assert_eq!(queries.report.queries, incast.report.queries);
 }
+
+/// A source that no rule lets send (all destinations are in its own rack) has no flows to wait for.
+#[test]
+fn sources_without_destinations_have_no_quota() {
+    let text = r#"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 1
+hosts-per-leaf = 2
+host = { rate = "1Gbps", delay = "5us" }
+[[workload]]
+kind = "poisson"
+from = "all"
+to = "rack0"
+racks = "other"
+sizes = "10KB"
+load = 0.1
+flows-per-source = 10
+"#;
+    let o = forebay_checks::one(text, &[]);
+    // The two hosts of the other rack.
+    assert_eq!(o.report.flows.len(), 20);
+}
+
+/// No train follows the last one, also where a new connection for one is prepared shortly before.
+#[test]
+fn nothing_follows_the_last_train() {
+    let text = r#"
+[topology]
+kind = "many-to-one"
+senders = 50
+access     = { rate = "10Gbps", delay = "50us" }
+bottleneck = { rate = "10Gbps", delay = "50us" }
+[[workload]]
+kind = "on-off"
+sizes = "2KB"
+gaps = { exponential = "100us" }
+gap-from = "start"
+connections = "per-train"
+trains = 1000
+last-size = "20KB"
+"#;
+    for last in ["10020us", "10025us"] {
+        let o = forebay_checks::one(text, &[&format!("workload.0.last-at={last}")]);
+        let start = |bytes: u64| o.report.flows.iter().filter(move |f| f.size_bytes == bytes).map(|f| f.start_ps);
+        assert_eq!(start(20_000).count(), 50);
+        assert!(start(2_000).max().unwrap() <= start(20_000).min().unwrap(), "{last}");
+    }
+}

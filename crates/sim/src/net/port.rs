@@ -266,7 +266,7 @@ impl Port {
         } else if !self.step {
             self.ask(now, packet)?
         } else if packet.ecn() != ecn::NOT_ECT {
-            self.events.marked += 1;
+            self.events.marked += u64::from(packet.ecn() != ecn::CE);
             ecn::CE
         } else {
             0
@@ -285,7 +285,7 @@ impl Port {
         match self.discipline.on_arrival(&found, &facts(packet)) {
             Verdict::Accept => Ok(0),
             Verdict::Mark => {
-                self.events.marked += 1;
+                self.events.marked += u64::from(packet.ecn() != ecn::CE);
                 Ok(ecn::CE)
             }
             Verdict::Drop(reason) => {

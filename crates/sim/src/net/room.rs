@@ -149,7 +149,7 @@ impl Port {
             }
             Verdict::Accept | Verdict::Mark => {
                 let mark = if verdict == Verdict::Mark { ecn::CE } else { 0 };
-                self.events.marked += u64::from(mark != 0);
+                self.events.marked += u64::from(mark != 0 && packet.ecn() != ecn::CE);
                 self.count_in(u64::from(packet.wire));
                 room.take_in(packet, sack, now, mark, facts);
                 if self.busy_until < now {

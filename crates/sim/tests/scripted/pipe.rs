@@ -262,7 +262,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             self.counts[usize::from(data)] += 1;
             // Streams of the tests are shorter than 2^31, so the offset needs no reference point; the SYN's is -1.
             let offset = i64::from(p.seq.wrapping_sub(self.isn).wrapping_sub(1) as i32);
-            let carries = data && (p.len > 0 || p.has(flag::FIN)) && !p.has(flag::SYN);
+            let carries = data && (p.len > 0 || p.has(flag::FIN)) && !p.has(flag::SYN) && !p.has(flag::PROBE);
             let times = self.sent.entry(offset).or_default();
             let again = *times;
             *times += usize::from(carries);

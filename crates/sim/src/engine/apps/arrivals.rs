@@ -76,7 +76,11 @@ impl Arrivals {
     pub(super) fn new(w: &Workload, duration: Option<u64>, rng: Rng) -> Arrivals {
         let (source, first, total) = match &w.kind {
             WorkloadKind::Poisson { from, to, sizes, flows_per_sec, start, stop, flows, per_source, racks, deadline } => {
-                let all = per_source.map(|n| n.saturating_mul(from.len() as u64));
+                // A source that has no destination (all are in its own rack) has no flows either.
+                let able = |f: u32| to.iter().any(|&t| t != f && racks.as_ref().is_none_or(|r| r[f as usize] != r[t as usize]));
+                let quota: Vec<u64> =
+                    per_source.map_or_else(Vec::new, |n| from.iter().map(|&f| if able(f) { n } else { 0 }).collect());
+                let all = per_source.map(|_| quota.iter().fold(0_u64, |sum, &q| sum.saturating_add(q)));
                 let limit = flows.unwrap_or(u64::MAX).min(all.unwrap_or(u64::MAX));
                 let source = Poisson {
                     from: from.clone(),
@@ -85,7 +89,7 @@ impl Arrivals {
                     mean_gap: 1e12 / flows_per_sec,
                     stop: stop.map_or(u64::MAX, |t| t.0).min(duration.unwrap_or(u64::MAX)),
                     left: limit,
-                    quota: per_source.map_or_else(Vec::new, |n| vec![n; from.len()]),
+                    quota,
                     racks: racks.clone(),
                     deadline: *deadline,
                     rng,

@@ -112,12 +112,14 @@ impl OnOff {
         }
         let mut at = now.saturating_add(self.gaps.sample(&mut s.rng).0);
         let src = s.src;
+        if self.fresh {
+            // The connection is prepared now: none can be inside a window. A pause shorter than a link's delay may grow to that.
+            at = at.max(core.soonest());
+        }
         if self.last.is_some_and(|(last, _)| at >= last) {
             return;
         }
         if self.fresh {
-            // The connection is prepared now: none can be inside a window. A pause shorter than a link's delay may grow to that.
-            at = at.max(core.soonest());
             let bytes = self.draw(i);
             core.ask(at, self.spec(id, i, First::Only(self.job(at, bytes))));
         }

@@ -75,7 +75,7 @@ impl ReceiverShim {
             return true;
         }
         // The size of the train stands for the magic number (3.1); a sender's own probes have none.
-        let probe = p.has(flag::PROBE) && p.win & 0xFF != 0;
+        let probe = p.has(flag::PROBE) && p.len & 0xFF != 0;
         self.stats.swallowed += u64::from(probe);
         if r.c.ends == Ends::Opener {
             // No shim: a listening socket discards segments without flags (3.1).
@@ -107,7 +107,7 @@ impl ReceiverShim {
     }
 
     fn count(&mut self, p: &Packet) {
-        let (batch, size) = ((p.win >> 8) as u8, u32::from(p.win & 0xFF));
+        let (batch, size) = ((p.len >> 8) as u8, u32::from(p.len & 0xFF));
         // Newer modulo 256; the first one is.
         if self.train.size == 0 || (batch.wrapping_sub(self.train.batch) as i8) > 0 {
             self.train = Train { batch, size, ..Train::default() };

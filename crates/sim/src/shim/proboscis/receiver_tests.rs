@@ -40,7 +40,7 @@ impl Script {
     fn probes(&mut self, batch: u16, size: u16, n: u16, marked: u16) -> &mut Script {
         for i in 0..n {
             let meta = if i < marked { ecn::CE } else { ecn::ECT };
-            let mut p = Packet { seq: ISN, win: batch << 8 | size, flags: flag::PROBE, meta, ..Packet::default() };
+            let mut p = Packet { seq: ISN, len: batch << 8 | size, flags: flag::PROBE, meta, ..Packet::default() };
             assert!(!self.s.ingress(&self.r, self.now, &mut p), "probes are not for the guest");
         }
         self

@@ -95,12 +95,14 @@ impl SenderShim {
 
     fn on_syn(&mut self, r: &Rules, now: u64, p: Packet, out: &mut impl Wire) {
         // A different ISN is another connection with the same addresses (2.2); the same one is the guest's own repetition: a new train.
-        if self.state == State::Idle || self.isn != p.seq {
+        let again = self.isn == p.seq && self.stats.probes > 0;
+        // Our choice: trains stay numbered across a hard reset, or the peer would take the next ones for old.
+        let batch = if again { self.batch.wrapping_add(1) } else { 0 };
+        if self.state == State::Idle || !again {
             self.reset();
             (self.isn, self.probe_retry, self.t_first_syn) = (p.seq, 1, now);
-        } else {
-            self.batch = self.batch.wrapping_add(1);
         }
+        self.batch = batch;
         self.state = State::SynSent;
         (self.syn_copy, self.t_last_syn, self.t_last_probe, self.seen) = (p, now, now, now);
         // Our choice: trains ahead of the guest's own SYNs are first trains, exempt from the budget; they are seconds apart.
@@ -112,9 +114,10 @@ impl SenderShim {
     fn send_probes(&mut self, r: &Rules, n: u32, out: &mut impl Wire) {
         let syn = &self.syn_copy;
         let probe = Packet {
-            len: 0,
+            // Number and size of the train, where the specification has the window field: here that holds the class of service, which
+            // is the SYN's.
+            len: u16::from(self.batch) << 8 | n as u16,
             wire: r.probe_size,
-            win: u16::from(self.batch) << 8 | n as u16,
             flags: flag::PROBE,
             // The probes carry the signal; SYNs are not ECN-capable (2.4, RFC 3168 section 6.1.1).
             meta: syn.meta & !ecn::MASK | ecn::ECT,
@@ -134,7 +137,9 @@ impl SenderShim {
         }
         if now - self.t_first_syn > r.c.max_time {
             // Hard reset: no RST, the guest's own SYN starts afresh.
+            let (isn, batch) = (self.isn, self.batch);
             self.reset();
+            (self.isn, self.batch) = (isn, batch);
         } else if now - self.t_last_syn >= r.c.beta2 {
             // 4, item 6: tested before beta1, or it would never be reached; item 7: one timestamp for each timer.
             self.repeat_probes(r, now, budget, out);
