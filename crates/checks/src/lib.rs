@@ -19,6 +19,31 @@ pub struct Outcome {
     pub report: Report,
 }
 
+/// Five servers send 200 small responses each from 0.1 s, and a long train at 0.5 s (TRIM 5.2), under Reno.
+pub const IMPAIRMENT: &str = r#"
+duration = "3s"
+[topology]
+kind = "many-to-one"
+senders = 5
+access     = { rate = "1Gbps", delay = "50us" }
+bottleneck = { rate = "1Gbps", delay = "50us", buffer = "100pkt" }
+[transport]
+stack = "ns2"
+cc = "reno"
+header = 0
+[[workload]]
+kind = "on-off"
+sizes = { uniform = ["2KB", "10KB"] }
+gaps = { exponential = "1ms" }
+gap-from = "start"
+trains = 200
+start = "100ms"
+last-size = "140000B"
+last-at = "500ms"
+[observe]
+tcp = { flows = [0, 1, 2, 3, 4], every = "10ms" }
+"#;
+
 /// Root of the repository; files that scenarios name are relative to its `scenarios` folder.
 pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

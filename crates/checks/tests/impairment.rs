@@ -1,31 +1,6 @@
 //! Window inheritance on persistent connections: the impairment that the TRIM publication starts from, under Reno.
 
-use forebay_checks::{Outcome, one};
-
-/// Five servers send 200 small responses each from 0.1 s, and a long train at 0.5 s.
-const IMPAIRMENT: &str = r#"
-duration = "3s"
-[topology]
-kind = "many-to-one"
-senders = 5
-access     = { rate = "1Gbps", delay = "50us" }
-bottleneck = { rate = "1Gbps", delay = "50us", buffer = "100pkt" }
-[transport]
-stack = "ns2"
-cc = "reno"
-header = 0
-[[workload]]
-kind = "on-off"
-sizes = { uniform = ["2KB", "10KB"] }
-gaps = { exponential = "1ms" }
-gap-from = "start"
-trains = 200
-start = "100ms"
-last-size = "140000B"
-last-at = "500ms"
-[observe]
-tcp = { flows = [0, 1, 2, 3, 4], every = "10ms" }
-"#;
+use forebay_checks::{IMPAIRMENT, Outcome, one};
 
 /// Timeouts of the long train, and window before it, by connection.
 fn trains(o: &Outcome) -> Vec<(u32, f64)> {

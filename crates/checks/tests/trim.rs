@@ -1,33 +1,13 @@
 //! TCP-TRIM against what its publication claims, in the set-ups of the specification (TRIM section 5).
 
-use forebay_checks::{Outcome, jain, one};
-
-/// TRIM 5.2 and 5.3: five servers send 200 small responses each from 0.1 s, and a long train at 0.5 s.
-const IMPAIRMENT: &str = r#"
-duration = "3s"
-[topology]
-kind = "many-to-one"
-senders = 5
-access     = { rate = "1Gbps", delay = "50us" }
-bottleneck = { rate = "1Gbps", delay = "50us", buffer = "100pkt" }
-[transport]
-stack = "ns2"
-cc = { kind = "trim" }
-header = 0
-[[workload]]
-kind = "on-off"
-sizes = { uniform = ["2KB", "10KB"] }
-gaps = { exponential = "1ms" }
-gap-from = "start"
-trains = 200
-start = "100ms"
-last-size = "140000B"
-last-at = "500ms"
-[observe]
-tcp = { flows = [0, 1, 2, 3, 4], every = "ack" }
-"#;
+use forebay_checks::{IMPAIRMENT, Outcome, jain, one};
 
 const MS: u64 = 1_000_000_000;
+
+/// TRIM 5.3: TRIM in the set-up that impairs Reno, every window recorded.
+fn impaired(sets: &[&str]) -> Outcome {
+    one(IMPAIRMENT, &[&["transport.cc={ kind = \"trim\" }", "observe.tcp.every=ack"], sets].concat())
+}
 
 /// Largest window between two times, ms.
 fn window(o: &Outcome, from: u64, to: u64) -> f64 {
@@ -49,7 +29,7 @@ fn long_train_after_small_responses() {
     let (mut before, mut late, mut queue, mut done) = (0.0f64, 0.0f64, 0, 0.0f64);
     let mut first: Vec<f64> = Vec::new();
     for seed in 1..=100 {
-        let o = one(IMPAIRMENT, &[&format!("seed={seed}")]);
+        let o = impaired(&[&format!("seed={seed}")]);
         assert_eq!((o.rtos(), o.drops()), (0, 0), "seed {seed}");
         for conn in 0..5 {
             let last = o.report.tcp.iter().rfind(|r| r.conn_id == conn && r.time_ps < 500 * MS).expect("a sample");
@@ -88,7 +68,7 @@ fn long_train_under_other_readings() {
     ] {
         let (mut late, mut queue, mut done) = (0.0f64, 0, 0.0f64);
         for seed in 1..=10 {
-            let o = one(IMPAIRMENT, &[&format!("transport.cc.{setting}"), &format!("seed={seed}")]);
+            let o = impaired(&[&format!("transport.cc.{setting}"), &format!("seed={seed}")]);
             assert_eq!((o.rtos(), o.drops()), (0, 0), "{setting}, seed {seed}");
             late = late.max(window(&o, 120, 500));
             queue = queue.max(o.port("bottleneck").queue_max_pkts);

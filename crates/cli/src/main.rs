@@ -3,6 +3,7 @@
 
 mod exec;
 mod failure;
+mod input;
 mod interrupt;
 mod model;
 mod output;

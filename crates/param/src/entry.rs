@@ -24,6 +24,16 @@ pub struct Param {
     pub doc: &'static str,
 }
 
+/// A required parameter.
+pub const fn required(key: &'static str, kind: Kind, doc: &'static str) -> Param {
+    Param { key, kind, default: None, doc }
+}
+
+/// A parameter with a default; the empty text leaves it unset.
+pub const fn optional(key: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Param {
+    Param { key, kind, default: Some(default), doc }
+}
+
 /// Type and legal range of a parameter.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {

@@ -4,5 +4,5 @@
 mod entry;
 mod value;
 
-pub use entry::{Entry, Kind, Param, nearest};
+pub use entry::{Entry, Kind, Param, nearest, optional, required};
 pub use value::{CustomLink, LinkValue, QueueValue, Value, Values};

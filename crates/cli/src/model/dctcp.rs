@@ -1,25 +1,17 @@
 //! DCTCP's threshold and steady state, for transports that run it over a marking step.
 
-use super::path::{bottleneck, endless, others, pairs};
+use super::path::{Subject, beside_endless, bottleneck, subject};
 use super::{Line, Section, measure};
 use forebay_model::dctcp::{gain_bound, steady_state, threshold_guideline, worst_flows};
 use forebay_queues::{Discipline, Queue};
 use forebay_scenario::Variant;
 use forebay_sim::cc::LawConfig;
-use forebay_sim::config::{Assign, WorkloadKind};
 use forebay_store::summary::Unit;
 
 /// Values and comparison, or why the model has none.
 pub fn section(v: &Variant) -> Result<Section, String> {
-    let dctcp = |g: usize| matches!(v.config.groups[g].tcp.law, LawConfig::Dctcp(_));
-    let Some(group) = (0..v.config.groups.len()).find(|&g| dctcp(g)) else { return Err("no transport runs dctcp".into()) };
+    let Subject { group, long, pairs: senders } = subject(v, "dctcp", |law| matches!(law, LawConfig::Dctcp(_)))?;
     let tcp = &v.config.groups[group].tcp;
-    let long = endless(v, group);
-    let of_group = || v.config.workloads.iter().filter(|w| w.transport == Assign::One(group));
-    let senders = if long.is_empty() { of_group().filter_map(|w| pairs(&w.kind)).flatten().collect() } else { long.clone() };
-    if senders.is_empty() {
-        return Err("its workloads draw their pairs of hosts at random".into());
-    }
     let b = bottleneck(v, &senders, tcp)?;
     let Queue::Fifo(Discipline::DctcpStep(step)) = &v.config.network.ports[b.port as usize].queue else {
         return Err(format!("the queue of {} has no marking step", b.name));
@@ -39,11 +31,7 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     if k <= guideline {
         notes.push("K is not above C RTT / 7: some number of synchronised flows empties the queue".into());
     }
-    let long_of_group = |i: usize| {
-        v.config.workloads[i].transport == Assign::One(group)
-            && matches!(v.config.workloads[i].kind, WorkloadKind::Long { size: None, .. })
-    };
-    let rest = others(v, long_of_group);
+    let rest = beside_endless(v, group);
     if long.is_empty() {
         notes.push("no endless flows: the steady state does not apply".into());
     } else {

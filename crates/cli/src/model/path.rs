@@ -4,7 +4,8 @@ use forebay_model::Pipe;
 use forebay_queues::{Discipline, Queue};
 use forebay_sampling::Rng;
 use forebay_scenario::Variant;
-use forebay_sim::config::{Ecn, PortConfig, TcpConfig, WorkloadKind};
+use forebay_sim::cc::LawConfig;
+use forebay_sim::config::{Assign, Ecn, PortConfig, TcpConfig, WorkloadKind};
 use forebay_sim::engine::path::empty_path;
 use forebay_sim::topology::Fib;
 use forebay_units::{NodeId, PortId, QueueLen, Time};
@@ -49,6 +50,38 @@ pub fn endless(v: &Variant, group: usize) -> Vec<Pair> {
         out.extend(pairs.iter().filter(|pair| assign.pick(pair.0) == group));
     }
     out
+}
+
+/// What a model of one law is about.
+pub struct Subject {
+    /// The first transport that runs the law.
+    pub group: usize,
+    /// Pairs of its endless flows.
+    pub long: Vec<Pair>,
+    /// Those, or where it has none all of its pairs.
+    pub pairs: Vec<Pair>,
+}
+
+/// The transport that runs the law `name`, which `is` recognises; or why there is nothing to model.
+pub fn subject(v: &Variant, name: &str, is: impl Fn(&LawConfig) -> bool) -> Result<Subject, String> {
+    let Some(group) = v.config.groups.iter().position(|g| is(&g.tcp.law)) else {
+        return Err(format!("no transport runs {name}"));
+    };
+    let long = endless(v, group);
+    let of_group = v.config.workloads.iter().filter(|w| w.transport == Assign::One(group));
+    let all = if long.is_empty() { of_group.filter_map(|w| pairs(&w.kind)).flatten().collect() } else { long.clone() };
+    if all.is_empty() {
+        return Err("its workloads draw their pairs of hosts at random".into());
+    }
+    Ok(Subject { group, long, pairs: all })
+}
+
+/// Names of the workloads that are not endless flows of transport `group`.
+pub fn beside_endless(v: &Variant, group: usize) -> Vec<String> {
+    others(v, |i| {
+        let w = &v.config.workloads[i];
+        w.transport == Assign::One(group) && matches!(w.kind, WorkloadKind::Long { size: None, .. })
+    })
 }
 
 /// The port that all `pairs` share and where most of them meet in proportion to its rate; or why there is none.

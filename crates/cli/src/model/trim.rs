@@ -1,27 +1,20 @@
 //! TRIM's threshold, for transports that run it.
 
-use super::path::{bottleneck, endless, others, pairs};
+use super::path::{Subject, beside_endless, bottleneck, subject};
 use super::{Line, Section, measure};
 use forebay_model::trim::{as_wait, k_interval, queue_after_cut, smallest_buffer};
 use forebay_sampling::Rng;
 use forebay_scenario::Variant;
 use forebay_sim::cc::{CongestionControl, Law, LawConfig};
-use forebay_sim::config::{Assign, TcpConfig, WorkloadKind};
+use forebay_sim::config::TcpConfig;
 use forebay_sim::engine::path::empty_path;
 use forebay_sim::topology::Fib;
 use forebay_store::summary::Unit;
 
 /// Values and comparison, or why the model has none.
 pub fn section(v: &Variant) -> Result<Section, String> {
-    let trim = |g: usize| matches!(v.config.groups[g].tcp.law, LawConfig::Trim(_));
-    let Some(group) = (0..v.config.groups.len()).find(|&g| trim(g)) else { return Err("no transport runs trim".into()) };
+    let Subject { group, long, pairs: senders } = subject(v, "trim", |law| matches!(law, LawConfig::Trim(_)))?;
     let tcp = &v.config.groups[group].tcp;
-    let long = endless(v, group);
-    let of_group = || v.config.workloads.iter().filter(|w| w.transport == Assign::One(group));
-    let senders = if long.is_empty() { of_group().filter_map(|w| pairs(&w.kind)).flatten().collect() } else { long.clone() };
-    if senders.is_empty() {
-        return Err("its workloads draw their pairs of hosts at random".into());
-    }
     let b = bottleneck(v, &senders, tcp)?;
     let error = |e: forebay_model::ModelError| e.to_string();
     let buffer = b.buffer.map_or(f64::INFINITY, |n| n as f64);
@@ -62,15 +55,11 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     } else {
         notes.push("K starts with the first RTT sample (`min-rtt-seed`): the queue at K is not known in advance".into());
     }
-    let rest = others(v, |i| v.config.workloads[i].transport == Assign::One(group) && is_long(&v.config.workloads[i].kind));
+    let rest = beside_endless(v, group);
     if !long.is_empty() && !rest.is_empty() {
         notes.push(format!("the model does not know the other traffic: {}", rest.join(", ")));
     }
     Ok(Section { model: "trim", about: "the RTT threshold K and its queue (TCP-TRIM, Eqs. 4 to 33)", inputs, lines, notes })
-}
-
-fn is_long(kind: &WorkloadKind) -> bool {
-    matches!(kind, WorkloadKind::Long { size: None, .. })
 }
 
 /// K as the law itself computes it on this path, s; `None` where it waits for a sample.

@@ -2,6 +2,7 @@
 
 use crate::exec::{self, Job, Outcome, Watcher};
 use crate::failure::Failure;
+use crate::input::Input;
 use crate::model::{self, Collected, Line, Verdict};
 use crate::output::print;
 use crate::progress::{Display, Kind};
@@ -10,23 +11,13 @@ use forebay_scenario::Resolved;
 use forebay_store::Host;
 use serde_json::json;
 use std::io::IsTerminal;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Evaluate the models that a scenario implies, beside its simulation
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The scenario file
-    file: PathBuf,
-    /// Change a value of the file, such as topology.senders=64 (repeatable)
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    set: Vec<String>,
-    /// Seed of the first run, instead of the file's
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// Number of runs with different seeds, instead of the file's
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    runs: Option<u32>,
+    #[command(flatten)]
+    input: Input,
     /// Only the models, without the simulation
     #[arg(long)]
     no_sim: bool,
@@ -48,9 +39,7 @@ enum Format {
 
 /// Asks the models, simulates, and prints both.
 pub fn execute(args: &Args) -> Result<(), Failure> {
-    let mut overrides = args.set.clone();
-    overrides.extend(args.runs.map(|n| format!("runs={n}")));
-    let resolved = forebay_scenario::load(&args.file, &overrides, args.seed)?.resolve()?;
+    let resolved = args.input.load()?.0.resolve()?;
     let verdicts: Vec<Vec<Verdict>> = resolved.variants.iter().map(model::verdicts).collect();
     let empty = |v: &Verdict| lines(v).iter().map(|_| Collected::default()).collect();
     let mut all = Comparison {

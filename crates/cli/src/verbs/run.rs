@@ -2,6 +2,7 @@
 
 use crate::exec::{self, Job, Outcome, Watcher};
 use crate::failure::Failure;
+use crate::input::Input;
 use crate::output::print;
 use crate::progress::{Display, Kind, event};
 use crate::table::{self, scaled};
@@ -18,17 +19,8 @@ use std::time::{Duration, Instant, SystemTime};
 /// Run a scenario, write its results and print a summary
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The scenario file
-    file: PathBuf,
-    /// Change a value of the file, such as topology.senders=64 (repeatable)
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    set: Vec<String>,
-    /// Seed of the first run, instead of the file's
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// Number of runs with different seeds, instead of the file's
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    runs: Option<u32>,
+    #[command(flatten)]
+    input: Input,
     /// Directory for the results [default: out/NAME-N, the next free number]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -72,12 +64,9 @@ pub fn execute(args: &Args) -> Result<(), Failure> {
 }
 
 fn simulate(args: &Args, kind: Kind) -> Result<(), Failure> {
-    // As an override, so that the stored scenario says what was run.
-    let mut overrides = args.set.clone();
-    overrides.extend(args.runs.map(|n| format!("runs={n}")));
-    let scenario = forebay_scenario::load(&args.file, &overrides, args.seed)?;
+    let (scenario, mut overrides) = args.input.load()?;
     let resolved = scenario.resolve()?;
-    overrides.extend(args.seed.map(|n| format!("seed={n}")));
+    overrides.extend(args.input.seed.map(|n| format!("seed={n}")));
     let jobs = exec::jobs(&resolved);
     let host = Host::here();
     let threads = args.threads.map_or(host.cpus, usize::from);
@@ -110,7 +99,7 @@ fn simulate(args: &Args, kind: Kind) -> Result<(), Failure> {
         forebay: env!("CARGO_PKG_VERSION").into(),
         name: resolved.name.clone(),
         started,
-        scenario: scenario_record(&args.file, scenario.text(), overrides, &resolved),
+        scenario: scenario_record(&args.input.file, scenario.text(), overrides, &resolved),
         fingerprint: format!("{:016x}", combined_fingerprint(&collector.fingerprints)),
         runs: collector.records,
         host,

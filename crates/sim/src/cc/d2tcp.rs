@@ -1,9 +1,8 @@
 //! D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose cut depends on how near the deadline of the message is. Without
 //! deadlines it is DCTCP.
 
-use super::newreno::halve;
 use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Trigger, Window, dctcp};
-use forebay_param::{Entry, Kind, Param};
+use forebay_param::{Entry, Kind, optional};
 use std::collections::VecDeque;
 
 /// Parameters, from the registry entry.
@@ -68,12 +67,8 @@ impl CongestionControl for D2tcp {
     }
 
     fn ssthresh(&mut self, w: &Window, trigger: Trigger) -> f64 {
-        match trigger {
-            // Section 3.1: p = alpha^d, W <- W (1 - p / 2).
-            Trigger::Ecn => w.cwnd * (1.0 - dctcp::penalty(self.marks.alpha(), self.imminence(w.cwnd)) / 2.0),
-            Trigger::Loss | Trigger::Timeout => halve(w, trigger),
-        }
-        .max(self.c.min_cwnd)
+        // Section 3.1: p = alpha^d, W <- W (1 - p / 2).
+        dctcp::weighted(w, trigger, self.marks.alpha(), || self.imminence(w.cwnd), self.c.min_cwnd)
     }
 
     fn loss_outweighs_marks(&self) -> bool {
@@ -95,21 +90,17 @@ impl CongestionControl for D2tcp {
     }
 }
 
-const fn p(key: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Param {
-    Param { key, kind, default: Some(default), doc }
-}
-
 pub(super) const ENTRY: LawEntry = LawEntry {
     entry: Entry {
         name: "d2tcp",
         summary: "DCTCP that cuts less the nearer the message's deadline is (Vamanan et al. 2012)",
         params: &[
-            p("g", Kind::Float(1e-6, 1.0), "0.0625", "weight of the newest marked fraction in alpha, as in dctcp"),
-            p("alpha", Kind::Float(0.0, 1.0), "1.0", "initial alpha, as in dctcp"),
-            p("min-cwnd", Kind::Float(1.0, 1000.0), "2.0", "floor of a reduction in segments"),
-            p("d-min", Kind::Float(0.01, 1.0), "0.5", "smallest exponent d of alpha: deadline far away"),
-            p("d-max", Kind::Float(1.0, 100.0), "2.0", "largest exponent d of alpha: deadline near"),
-            p(
+            dctcp::G,
+            dctcp::ALPHA,
+            dctcp::MIN_CWND,
+            optional("d-min", Kind::Float(0.01, 1.0), "0.5", "smallest exponent d of alpha: deadline far away"),
+            optional("d-max", Kind::Float(1.0, 100.0), "2.0", "largest exponent d of alpha: deadline near"),
+            optional(
                 "missed",
                 Kind::Choice(&["near", "neutral"]),
                 "near",

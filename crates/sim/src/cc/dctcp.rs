@@ -2,7 +2,7 @@
 
 use super::newreno::halve;
 use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Trigger, Window};
-use forebay_param::{Entry, Kind, Param};
+use forebay_param::{Entry, Kind, Param, optional};
 use forebay_sampling::math;
 
 /// Parameters, from the registry entry.
@@ -23,8 +23,23 @@ impl Config {
     }
 }
 
-/// `alpha` to the power `exponent`: the penalty of the laws that weight DCTCP's cut.
-pub(super) fn penalty(alpha: f64, exponent: f64) -> f64 {
+/// Parameters of the laws that build on it.
+pub(super) const G: Param =
+    optional("g", Kind::Float(1e-6, 1.0), "0.0625", "weight of the newest marked fraction in alpha, as in dctcp");
+pub(super) const ALPHA: Param = optional("alpha", Kind::Float(0.0, 1.0), "1.0", "initial alpha, as in dctcp");
+pub(super) const MIN_CWND: Param = optional("min-cwnd", Kind::Float(1.0, 1000.0), "2.0", "floor of a reduction in segments");
+
+/// The threshold of a law that weights DCTCP's cut by an exponent of alpha: cwnd (1 - alpha^exponent / 2) on marks, half on losses.
+pub(super) fn weighted(w: &Window, trigger: Trigger, alpha: f64, exponent: impl FnOnce() -> f64, floor: f64) -> f64 {
+    match trigger {
+        Trigger::Ecn => w.cwnd * (1.0 - penalty(alpha, exponent()) / 2.0),
+        Trigger::Loss | Trigger::Timeout => halve(w, trigger),
+    }
+    .max(floor)
+}
+
+/// `alpha` to the power `exponent`.
+fn penalty(alpha: f64, exponent: f64) -> f64 {
     if exponent == 1.0 {
         return alpha;
     }

@@ -1,8 +1,7 @@
 //! L2DCT (Munir et al., INFOCOM 2013): DCTCP that favours connections which have sent little, by a weight that falls with the bytes sent.
 
-use super::newreno::halve;
 use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Trigger, Window, dctcp};
-use forebay_param::{Entry, Kind, Param};
+use forebay_param::{Entry, Kind, optional};
 use forebay_units::QueueLen;
 
 /// Parameters, from the registry entry.
@@ -67,13 +66,8 @@ impl CongestionControl for L2dct {
     }
 
     fn ssthresh(&mut self, w: &Window, trigger: Trigger) -> f64 {
-        match trigger {
-            // TRIM section 4: b = alpha^w, cwnd <- cwnd (1 - b / 2).
-            Trigger::Ecn => w.cwnd * (1.0 - dctcp::penalty(self.marks.alpha(), self.weight()) / 2.0),
-            // TRIM section 4: loss reaction as TCP.
-            Trigger::Loss | Trigger::Timeout => halve(w, trigger),
-        }
-        .max(self.c.min_cwnd)
+        // TRIM section 4: b = alpha^w, cwnd <- cwnd (1 - b / 2); loss reaction as TCP.
+        dctcp::weighted(w, trigger, self.marks.alpha(), || self.weight(), self.c.min_cwnd)
     }
 
     fn loss_outweighs_marks(&self) -> bool {
@@ -90,22 +84,28 @@ impl CongestionControl for L2dct {
     }
 }
 
-const fn p(key: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Param {
-    Param { key, kind, default: Some(default), doc }
-}
-
 pub(super) const ENTRY: LawEntry = LawEntry {
     entry: Entry {
         name: "l2dct",
         summary: "DCTCP with weights that favour connections that have sent little (Munir et al. 2013)",
         params: &[
-            p("g", Kind::Float(1e-6, 1.0), "0.0625", "weight of the newest marked fraction in alpha, as in dctcp"),
-            p("alpha", Kind::Float(0.0, 1.0), "1.0", "initial alpha, as in dctcp"),
-            p("min-cwnd", Kind::Float(1.0, 1000.0), "2.0", "floor of a reduction in segments"),
-            p("w-max", Kind::Float(1e-3, 1000.0), "2.5", "weight of a connection that has sent at most `light`"),
-            p("w-min", Kind::Float(1e-3, 1000.0), "0.125", "weight of a connection that has sent `heavy` or more"),
-            p("light", Kind::QueueLen, "200KB", "up to here the weight is `w-max`; in bytes, or in full segments (\"200pkt\")"),
-            p("heavy", Kind::QueueLen, "1MB", "from here on the weight is `w-min`; in bytes, or in full segments (\"1000pkt\")"),
+            dctcp::G,
+            dctcp::ALPHA,
+            dctcp::MIN_CWND,
+            optional("w-max", Kind::Float(1e-3, 1000.0), "2.5", "weight of a connection that has sent at most `light`"),
+            optional("w-min", Kind::Float(1e-3, 1000.0), "0.125", "weight of a connection that has sent `heavy` or more"),
+            optional(
+                "light",
+                Kind::QueueLen,
+                "200KB",
+                "up to here the weight is `w-max`; in bytes, or in full segments (\"200pkt\")",
+            ),
+            optional(
+                "heavy",
+                Kind::QueueLen,
+                "1MB",
+                "from here on the weight is `w-min`; in bytes, or in full segments (\"1000pkt\")",
+            ),
         ],
     },
     needs_marks: true,

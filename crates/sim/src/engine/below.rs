@@ -81,12 +81,14 @@ impl Below {
     /// The shims of all transports that have one.
     pub fn new(network: &Network, tcp: &[TcpConfig], seed: u64) -> Below {
         let rules: Vec<Option<Rules>> = tcp.iter().map(Rules::of).collect();
+        let any = rules.iter().any(Option::is_some);
+        // Rate of each node's first port.
+        let mut rates = vec![None; if any { network.nodes.len() } else { 0 }];
+        for p in network.ports.iter().filter(|_| any) {
+            rates[p.from as usize].get_or_insert(p.rate);
+        }
         let host = |group: usize, rules: &Rules, node: usize| {
-            let link = network
-                .ports
-                .iter()
-                .find(|p| p.from as usize == node)
-                .map_or(0, |p| p.rate.tx_time(u64::from(rules.probe_size)).0);
+            let link = rates[node].map_or(0, |rate| rate.tx_time(u64::from(rules.probe_size)).0);
             HostShim {
                 budget: Budget::new(rules, link),
                 // Our choice: hosts are not synchronised, or the trains that they repeat would always meet.

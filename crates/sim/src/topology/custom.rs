@@ -1,9 +1,9 @@
 //! Any network, written out node by node and link by link.
 
 use super::builder::{Builder, check_link, check_size};
-use super::{BuildError, Fib, TopologyEntry, find_port, optional, required, shared};
+use super::{BuildError, Fib, TopologyEntry, find_port, shared};
 use crate::config::Network;
-use forebay_param::{Entry, Kind, Values, nearest};
+use forebay_param::{Entry, Kind, Values, nearest, optional, required};
 use forebay_units::NodeId;
 use std::collections::HashMap;
 

@@ -1,9 +1,9 @@
 //! Hosts left and right of one link between two switches.
 
 use super::builder::{Builder, check_size, link};
-use super::{BuildError, TopologyEntry, optional, required, shared};
+use super::{BuildError, TopologyEntry, shared};
 use crate::config::Network;
-use forebay_param::{Entry, Kind, Values};
+use forebay_param::{Entry, Kind, Values, optional, required};
 
 pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
     entry: Entry {

@@ -2,9 +2,9 @@
 //! (k/2)^2 core switches, k^3/4 hosts, full bisection bandwidth when all links are equal.
 
 use super::builder::{Builder, check_link, check_size, link};
-use super::{BuildError, TopologyEntry, optional, required, shared};
+use super::{BuildError, TopologyEntry, shared};
 use crate::config::Network;
-use forebay_param::{Entry, Kind, Values};
+use forebay_param::{Entry, Kind, Values, optional, required};
 
 pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
     entry: Entry {

@@ -1,9 +1,9 @@
 //! Two tiers: every leaf (top-of-rack) switch is linked to every spine.
 
 use super::builder::{Builder, check_link, check_size, link};
-use super::{BuildError, TopologyEntry, optional, required, shared};
+use super::{BuildError, TopologyEntry, shared};
 use crate::config::Network;
-use forebay_param::{Entry, Kind, LinkValue, Values};
+use forebay_param::{Entry, Kind, LinkValue, Values, optional, required};
 use forebay_units::Rate;
 
 pub(crate) const ENTRY: TopologyEntry = TopologyEntry {

@@ -1,9 +1,9 @@
 //! Many senders, one switch, one receiver: the incast topology.
 
 use super::builder::{Builder, check_size, link};
-use super::{BuildError, TopologyEntry, required, shared};
+use super::{BuildError, TopologyEntry, shared};
 use crate::config::Network;
-use forebay_param::{Entry, Kind, Values};
+use forebay_param::{Entry, Kind, Values, required};
 
 pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
     entry: Entry {

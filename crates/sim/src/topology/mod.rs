@@ -22,7 +22,7 @@ pub use lookup::{attached_port, find_port, host_rate, hosts, port_label, racks, 
 pub use routing::{Fib, RouteError, ecmp_choice};
 
 use crate::config::Network;
-use forebay_param::{Entry, Kind, Param, Values};
+use forebay_param::{Entry, Values};
 
 /// Packets carry 16-bit node numbers; the last ones stay free for the engine's own use.
 pub const MAX_NODES: usize = 65_000;
@@ -58,14 +58,4 @@ pub const REGISTRY: &[TopologyEntry] =
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static TopologyEntry> {
     REGISTRY.iter().find(|e| e.entry.name == name)
-}
-
-/// A required parameter.
-pub(crate) const fn required(key: &'static str, kind: Kind, doc: &'static str) -> Param {
-    Param { key, kind, default: None, doc }
-}
-
-/// A parameter with a default; the empty text leaves it unset.
-pub(crate) const fn optional(key: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Param {
-    Param { key, kind, default: Some(default), doc }
 }

@@ -1,7 +1,7 @@
 //! Shared packet memory of switches: the parameters that every topology offers.
 
-use super::{BuildError, optional};
-use forebay_param::{Kind, Param, Values};
+use super::BuildError;
+use forebay_param::{Kind, Param, Values, optional};
 use forebay_queues::{SharedBuffer, SharedPolicy};
 
 /// Size of the pool.

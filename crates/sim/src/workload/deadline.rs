@@ -2,8 +2,7 @@
 
 use super::BuildError;
 use crate::config::Deadline;
-use crate::topology::optional;
-use forebay_param::{Kind, Param, Values};
+use forebay_param::{Kind, Param, Values, optional};
 use forebay_units::Time;
 
 /// How long a message may take.

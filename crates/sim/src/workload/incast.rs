@@ -2,10 +2,9 @@
 
 use super::deadline::{QUERY_DEADLINE, deadline_of_all};
 use super::pairs::{group, name};
-use super::{BuildError, Context, WorkloadEntry, must_end, times};
+use super::{BuildError, Context, REQUEST_LATENCY, WorkloadEntry, must_end, times};
 use crate::config::WorkloadKind;
-use crate::topology::optional;
-use forebay_param::{Entry, Kind, Values};
+use forebay_param::{Entry, Kind, Values, optional};
 use forebay_units::{NodeId, Time};
 
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
@@ -30,12 +29,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             optional("rounds", Kind::Int(1, 4_294_967_295), "", "number of rounds. Default: until the end of simulated time"),
             optional("start", Kind::Time, "0s", "time of the first request"),
             optional("gap", Kind::Time, "0s", "pause between the completion of a round and the next request"),
-            optional(
-                "request-latency",
-                Kind::Time,
-                "",
-                "one-way latency of a request. Default: propagation and serialisation of an ACK-sized packet on the empty path",
-            ),
+            REQUEST_LATENCY,
             optional(
                 "jitter",
                 Kind::Time,

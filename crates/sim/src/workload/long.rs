@@ -1,10 +1,9 @@
 //! One flow per pair of hosts, endless or of one size.
 
-use super::pairs::{FROM_DOC, PATTERN, PATTERN_SEED, PER_PAIR, TO_DOC, pairs};
+use super::pairs::{FROM, PATTERN, PATTERN_SEED, PER_PAIR, TO, pairs};
 use super::{BuildError, Context, WorkloadEntry, must_end, times};
 use crate::config::WorkloadKind;
-use crate::topology::optional;
-use forebay_param::{Entry, Kind, Values};
+use forebay_param::{Entry, Kind, Values, optional};
 use forebay_units::Time;
 
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
@@ -12,8 +11,8 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
         name: "long",
         summary: "one flow for each pair of hosts, endless or of a given size",
         params: &[
-            optional("from", Kind::Hosts, "", FROM_DOC),
-            optional("to", Kind::Hosts, "", TO_DOC),
+            FROM,
+            TO,
             PATTERN,
             PATTERN_SEED,
             PER_PAIR,

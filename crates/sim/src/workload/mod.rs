@@ -25,7 +25,7 @@ mod udp;
 pub use load::mean_wire_bytes;
 
 use crate::config::{Network, TcpConfig, WorkloadKind};
-use forebay_param::{Entry, Values};
+use forebay_param::{Entry, Kind, Param, Values, optional};
 use forebay_units::Time;
 
 pub use crate::topology::BuildError;
@@ -60,6 +60,14 @@ pub const REGISTRY: &[WorkloadEntry] =
 pub fn find(name: &str) -> Option<&'static WorkloadEntry> {
     REGISTRY.iter().find(|e| e.entry.name == name)
 }
+
+/// Of workloads whose requests are messages of the simulator.
+const REQUEST_LATENCY: Param = optional(
+    "request-latency",
+    Kind::Time,
+    "",
+    "one-way latency of a request. Default: propagation and serialisation of an ACK-sized packet on the empty path",
+);
 
 /// Refuses work without end when the scenario has no end either; `key` is what would limit it.
 fn must_end(context: &Context<'_>, limited: bool, key: &'static str) -> Result<(), BuildError> {

@@ -1,12 +1,11 @@
 //! Trains on persistent connections: write, pause, write again.
 
 use super::deadline::{DEADLINE, DEADLINE_UP_TO, deadline};
-use super::pairs::{FROM_DOC, PATTERN, PATTERN_SEED, PER_PAIR, TO_DOC, pairs};
+use super::pairs::{FROM, PATTERN, PATTERN_SEED, PER_PAIR, TO, pairs};
 use super::times::{fits, repeats_fit};
 use super::{BuildError, Context, WorkloadEntry, must_end};
 use crate::config::{LastTrain, WorkloadKind};
-use crate::topology::{optional, required};
-use forebay_param::{Entry, Kind, Values};
+use forebay_param::{Entry, Kind, Values, optional, required};
 use forebay_sampling::SizeDist;
 use forebay_units::{Bytes, Time};
 
@@ -18,8 +17,8 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
         name: "on-off",
         summary: "each connection writes trains of data with pauses between them",
         params: &[
-            optional("from", Kind::Hosts, "", FROM_DOC),
-            optional("to", Kind::Hosts, "", TO_DOC),
+            FROM,
+            TO,
             PATTERN,
             PATTERN_SEED,
             PER_PAIR,

@@ -1,8 +1,8 @@
 //! Who talks to whom: hosts of the scenario, or those the topology suggests, combined into pairs.
 
 use super::{BuildError, Context};
-use crate::topology::{self, optional};
-use forebay_param::{Kind, Param, Values};
+use crate::topology::{self};
+use forebay_param::{Kind, Param, Values, optional};
 use forebay_sampling::Rng;
 use forebay_units::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,8 +12,12 @@ const MAX_PAIRS: u64 = 10_000_000;
 /// Shuffles to try until nobody is paired with itself; each succeeds with probability 1/e when it is possible at all.
 const TRIES: u32 = 200;
 
-pub(super) const FROM_DOC: &str = "sending hosts. Default: the topology's group `senders`, else `left`, else all hosts";
-pub(super) const TO_DOC: &str = "receiving hosts. Default: the topology's group `receiver`, else `right`, else all hosts";
+/// Sending hosts.
+pub(super) const FROM: Param =
+    optional("from", Kind::Hosts, "", "sending hosts. Default: the topology's group `senders`, else `left`, else all hosts");
+/// Receiving hosts.
+pub(super) const TO: Param =
+    optional("to", Kind::Hosts, "", "receiving hosts. Default: the topology's group `receiver`, else `right`, else all hosts");
 
 /// How sources and destinations are combined.
 pub(super) const PATTERN: Param = optional(

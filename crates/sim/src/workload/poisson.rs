@@ -2,11 +2,11 @@
 
 use super::deadline::{DEADLINE, DEADLINE_UP_TO, deadline};
 use super::load::flows_per_sec;
-use super::pairs::{FROM_DOC, TO_DOC, hosts_or_group, name};
+use super::pairs::{FROM, TO, hosts_or_group, name};
 use super::{BuildError, Context, WorkloadEntry, must_end, times};
 use crate::config::WorkloadKind;
-use crate::topology::{optional, racks, required};
-use forebay_param::{Entry, Kind, Values};
+use crate::topology::racks;
+use forebay_param::{Entry, Kind, Values, optional, required};
 use forebay_units::{NodeId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +15,8 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
         name: "poisson",
         summary: "flows arrive as a Poisson process at a given load or rate, with sizes from a table or distribution, between random hosts",
         params: &[
-            optional("from", Kind::Hosts, "", FROM_DOC),
-            optional("to", Kind::Hosts, "", TO_DOC),
+            FROM,
+            TO,
             required("sizes", Kind::SizeDist, "payload bytes of a flow"),
             optional(
                 "load",

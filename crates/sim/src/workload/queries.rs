@@ -2,10 +2,9 @@
 
 use super::deadline::{DEADLINE_UP_TO, QUERY_DEADLINE, deadline};
 use super::pairs::{hosts_or_group, name};
-use super::{BuildError, Context, WorkloadEntry, must_end, times};
+use super::{BuildError, Context, REQUEST_LATENCY, WorkloadEntry, must_end, times};
 use crate::config::{Arrival, ResponseSize, WorkloadKind};
-use crate::topology::optional;
-use forebay_param::{Entry, Kind, Values};
+use forebay_param::{Entry, Kind, Values, optional};
 use forebay_sampling::TimeDist;
 use forebay_units::{NodeId, Time};
 use std::collections::BTreeSet;
@@ -50,12 +49,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             optional("count", Kind::Int(1, 4_294_967_294), "", "queries of each aggregator. Default: until `stop` or the end"),
             optional("start", Kind::Time, "0s", "closed loop: time of the first query; Poisson: queries begin from here on"),
             optional("stop", Kind::Time, "", "no query begins from here on. Default: the end of simulated time"),
-            optional(
-                "request-latency",
-                Kind::Time,
-                "",
-                "one-way latency of a request. Default: propagation and serialisation of an ACK-sized packet on the empty path",
-            ),
+            REQUEST_LATENCY,
             optional(
                 "jitter",
                 Kind::Time,
@@ -120,9 +114,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     };
     let count = values.opt_int("count").map(|n| n as u32);
     let (start, stop, jitter) = (values.time("start"), values.opt_time("stop"), values.time("jitter"));
-    if let Some(stop) = stop.filter(|s| *s <= start) {
-        return Err(BuildError::new("stop", format!("{stop} is not later than `start` ({start})")));
-    }
+    times::stops_later(start, stop)?;
     must_end(context, count.is_some() || stop.is_some(), "count")?;
     let request_latency = values.opt_time("request-latency");
     let per_query = gap.longest().saturating_add(jitter).saturating_add(request_latency.unwrap_or(Time::ZERO));

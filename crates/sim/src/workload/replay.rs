@@ -3,8 +3,7 @@
 use super::flow_list::{Format, MAX_FLOWS, read};
 use super::{BuildError, Context, WorkloadEntry};
 use crate::config::WorkloadKind;
-use crate::topology::{optional, required};
-use forebay_param::{Entry, Kind, Values};
+use forebay_param::{Entry, Kind, Values, optional, required};
 use std::fs::File;
 use std::io::BufReader;
 

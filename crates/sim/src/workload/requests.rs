@@ -5,8 +5,7 @@ use super::pairs::{PATTERN, PATTERN_SEED, PER_PAIR, pairs};
 use super::times::repeats_fit;
 use super::{BuildError, Context, WorkloadEntry, must_end};
 use crate::config::WorkloadKind;
-use crate::topology::{optional, required};
-use forebay_param::{Entry, Kind, Values};
+use forebay_param::{Entry, Kind, Values, optional, required};
 
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
     entry: Entry {

@@ -16,6 +16,14 @@ pub(super) fn fits(key: &'static str, start: Time, step: Time, count: u64, extra
     Ok(())
 }
 
+/// Refuses a `stop` that is not later than `start`.
+pub(super) fn stops_later(start: Time, stop: Option<Time>) -> Result<(), BuildError> {
+    match stop.filter(|s| *s <= start) {
+        Some(stop) => Err(BuildError::new("stop", format!("{stop} is not later than `start` ({start})"))),
+        None => Ok(()),
+    }
+}
+
 /// As [`fits`], for repetitions that the end of the scenario cuts off: then only the next one must fit.
 pub(super) fn repeats_fit(
     key: &'static str,

@@ -1,11 +1,10 @@
 //! Unresponsive sources: datagrams at a rate, whatever happens to them.
 
-use super::pairs::{FROM_DOC, PATTERN, PATTERN_SEED, PER_PAIR, TO_DOC, name, pairs};
+use super::pairs::{FROM, PATTERN, PATTERN_SEED, PER_PAIR, TO, name, pairs};
 use super::{BuildError, Context, WorkloadEntry, times};
 use crate::config::WorkloadKind;
 use crate::tcp::datagram::Datagram;
-use crate::topology::{host_rate, optional, required};
-use forebay_param::{Entry, Kind, Values};
+use forebay_param::{Entry, Kind, Values, optional, required};
 use forebay_units::{Bytes, NodeId, Rate, Time};
 use std::collections::BTreeMap;
 
@@ -14,8 +13,8 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
         name: "udp",
         summary: "datagrams at a constant rate from each source, never answered and never slowed down: unresponsive background",
         params: &[
-            optional("from", Kind::Hosts, "", FROM_DOC),
-            optional("to", Kind::Hosts, "", TO_DOC),
+            FROM,
+            TO,
             PATTERN,
             PATTERN_SEED,
             PER_PAIR,
@@ -90,9 +89,7 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
     };
     let [start, jitter] = ["start", "jitter"].map(|k| values.time(k));
     let stop = values.opt_time("stop");
-    if let Some(stop) = stop.filter(|s| *s <= start) {
-        return Err(BuildError::new("stop", format!("{stop} is not later than `start` ({start})")));
-    }
+    times::stops_later(start, stop)?;
     let period = periods.as_ref().map_or(Time::ZERO, |p| p.0.longest().saturating_add(p.1.longest()));
     times::fits("start", start, jitter.saturating_add(period), 1, gap + gap)?;
     let datagram = Datagram { wire, payload: wire - header as u16, class: values.int("service") as u8, ect: values.bool("ect") };
@@ -103,8 +100,10 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
 fn fits_interfaces(context: &Context<'_>, pairs: &[(NodeId, NodeId)], rate: Rate) -> Result<(), BuildError> {
     let mut sources: BTreeMap<NodeId, u64> = BTreeMap::new();
     pairs.iter().for_each(|p| *sources.entry(p.0).or_default() += 1);
+    // A host has one port.
+    let interfaces: BTreeMap<NodeId, Rate> = context.network.ports.iter().map(|p| (p.from, p.rate)).collect();
     for (host, n) in sources {
-        let interface = host_rate(context.network, host).unwrap_or(rate);
+        let interface = interfaces.get(&host).copied().unwrap_or(rate);
         if u128::from(rate.0) * u128::from(n) > u128::from(interface.0) {
             let host = name(context, host);
             let message = format!("{n} x {rate} is more than the interface of host `{host}` carries ({interface})");

@@ -2,7 +2,7 @@
 
 use super::threshold::Policy;
 use crate::cc::{LawConfig, LawEntry};
-use forebay_param::{Entry, Kind, Param, Values};
+use forebay_param::{Entry, Kind, Values, optional};
 use forebay_units::{QueueLen, Rate};
 
 /// Parameters, from the registry entry.
@@ -58,60 +58,71 @@ pub enum Seed {
     FirstSample,
 }
 
-const fn p(key: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Param {
-    Param { key, kind, default: Some(default), doc }
-}
-
 pub(in crate::cc) const ENTRY: LawEntry = LawEntry {
     entry: Entry {
         name: "trim",
         summary: "TCP-TRIM: probes after gaps, and keeps the RTT near a threshold; no marks needed",
         params: &[
-            p("alpha", Kind::Float(1e-3, 1.0), "0.25", "weight of a new sample in the smoothed RTT, which is also the gap"),
-            p(
+            optional(
+                "alpha",
+                Kind::Float(1e-3, 1.0),
+                "0.25",
+                "weight of a new sample in the smoothed RTT, which is also the gap",
+            ),
+            optional(
                 "min-cwnd",
                 Kind::Float(1.0, 1000.0),
                 "2.0",
                 "floor of every TRIM reduction, and the window while probing, in segments",
             ),
-            p("rate", Kind::Rate, "", "C: rate of the bottleneck. Default: of the narrowest link of the connection's path"),
-            p("buffer", Kind::QueueLen, "", "B: buffer of the bottleneck. Default: of the narrowest link of the path"),
-            p("k-policy", Kind::Choice(&["lower", "mid", "upper"]), "lower", "where K lies in its interval (Eq. 26)"),
-            p("k", Kind::Time, "", "K itself, instead of `k-policy`"),
-            p("k-guard", Kind::Float(0.0, 1e6), "3.0", "K is at least this many packet times above the RTT of the empty path"),
-            p(
+            optional(
+                "rate",
+                Kind::Rate,
+                "",
+                "C: rate of the bottleneck. Default: of the narrowest link of the connection's path",
+            ),
+            optional("buffer", Kind::QueueLen, "", "B: buffer of the bottleneck. Default: of the narrowest link of the path"),
+            optional("k-policy", Kind::Choice(&["lower", "mid", "upper"]), "lower", "where K lies in its interval (Eq. 26)"),
+            optional("k", Kind::Time, "", "K itself, instead of `k-policy`"),
+            optional(
+                "k-guard",
+                Kind::Float(0.0, 1e6),
+                "3.0",
+                "K is at least this many packet times above the RTT of the empty path",
+            ),
+            optional(
                 "cut-mode",
                 Kind::Choice(&["per-ack", "per-rtt", "per-ack-capped"]),
                 "per-ack",
                 "an RTT above K cuts on every ACK, once per round trip, or on every ACK but by no more than a half per round trip",
             ),
-            p(
+            optional(
                 "gap-scope",
                 Kind::Choice(&["any", "idle"]),
                 "any",
                 "a gap before any new segment starts an episode, or only one with nothing unacknowledged",
             ),
-            p(
+            optional(
                 "ssthresh-on-trim",
                 Kind::Choice(&["all", "late", "cut", "none"]),
                 "all",
                 "reductions that set ssthresh: all; cuts above K and late probes; cuts above K; none",
             ),
-            p("slow-start", Kind::Bool, "true", "slow start below ssthresh; false: additive growth only"),
-            p(
+            optional("slow-start", Kind::Bool, "true", "slow start below ssthresh; false: additive growth only"),
+            optional(
                 "min-rtt-seed",
                 Kind::Choice(&["idle-data", "handshake", "handshake-raw", "first-sample"]),
                 "idle-data",
                 "where the smallest RTT starts: a full data packet and its ACK on the empty path; the handshake's RTT plus what it \
                  lacks against that; the handshake's RTT; the first sample of data",
             ),
-            p(
+            optional(
                 "at",
                 Kind::Choice(&["off", "on", "ad", "as"]),
                 "off",
                 "asynchronous timer: random waits before probing (AD) and after (AS), both, or one of them",
             ),
-            p("at-start", Kind::Bool, "true", "with AD, also wait before the first segment of a connection"),
+            optional("at-start", Kind::Bool, "true", "with AD, also wait before the first segment of a connection"),
         ],
     },
     needs_marks: false,

@@ -2,8 +2,8 @@
 
 use super::super::{Place, ShimConfig, ShimEntry};
 use crate::config::TcpConfig;
-use crate::topology::{BuildError, optional};
-use forebay_param::{Entry, Kind, Values};
+use crate::topology::BuildError;
+use forebay_param::{Entry, Kind, Values, optional};
 
 /// Which SYN-ACKs wait for a better train.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

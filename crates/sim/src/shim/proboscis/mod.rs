@@ -19,6 +19,8 @@ pub mod window;
 mod receiver_tests;
 #[cfg(test)]
 mod sender_tests;
+#[cfg(test)]
+mod testing;
 
 pub(super) use config::ENTRY;
 

@@ -2,21 +2,13 @@
 
 use super::config::{Config, EcnMode, Ends, HoldOn, Release, Rules};
 use super::receiver::ReceiverShim;
+use super::testing::Tape;
 use super::window::Verdict;
-use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
+use crate::net::packet::{Packet, ecn, flag};
 
 const MS: u64 = 1_000_000_000;
 const MSS: u16 = 1460;
 const ISN: u32 = 7_000;
-
-#[derive(Default)]
-struct Tape(Vec<Packet>);
-
-impl Wire for Tape {
-    fn emit(&mut self, packet: Packet, _sack: Option<&SackBlocks>) {
-        self.0.push(packet);
-    }
-}
 
 struct Script {
     r: Rules,

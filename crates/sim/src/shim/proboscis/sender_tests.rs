@@ -3,20 +3,12 @@
 use super::budget::Budget;
 use super::config::{Config, EcnMode, Ends, Rules};
 use super::sender::{FORGET, SenderShim, State};
-use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
+use super::testing::Tape;
+use crate::net::packet::{Packet, ecn, flag};
 
 const MS: u64 = 1_000_000_000;
 const MSS: u32 = 1460;
 const ISN: u32 = u32::MAX - 20_000;
-
-#[derive(Default)]
-struct Tape(Vec<Packet>);
-
-impl Wire for Tape {
-    fn emit(&mut self, packet: Packet, _sack: Option<&SackBlocks>) {
-        self.0.push(packet);
-    }
-}
 
 struct Script {
     r: Rules,

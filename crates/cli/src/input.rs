@@ -1,0 +1,33 @@
+//! The scenario a verb works on: a file, and what the command line changes in it.
+
+use crate::failure::Failure;
+use forebay_scenario::Scenario;
+use std::path::PathBuf;
+
+/// What `run` and `model` have in common.
+#[derive(Debug, clap::Args)]
+pub struct Input {
+    /// The scenario file
+    pub file: PathBuf,
+    /// Change a value of the file, such as topology.senders=64 (repeatable)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Seed of the first run, instead of the file's
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Number of runs with different seeds, instead of the file's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub runs: Option<u32>,
+}
+
+impl Input {
+    /// The scenario, and the overrides it was read with: `--runs` is one, so that a stored scenario says what was run.
+    ///
+    /// # Errors
+    /// When the file cannot be read or an override is none.
+    pub fn load(&self) -> Result<(Scenario, Vec<String>), Failure> {
+        let mut overrides = self.set.clone();
+        overrides.extend(self.runs.map(|n| format!("runs={n}")));
+        Ok((forebay_scenario::load(&self.file, &overrides, self.seed)?, overrides))
+    }
+}
