@@ -1,0 +1,5 @@
+//! The report: one HTML file without a server, a network or a second file.
+//!
+//! Results become a [`page::Page`], which is plain data: words, numbers and charts. The page becomes HTML. Neither half knows the other.
+
+pub mod page;
