@@ -1,8 +1,8 @@
 //! How far the runs are: bars for a person, one JSON object a line for a program (fields in `docs/results.md`), or nothing.
 
-use crate::exec::{Job, Outcome, State};
 use crate::style;
 use crate::table::scaled;
+use forebay_exec::{Job, Outcome, State};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use std::io::{self, Write};
