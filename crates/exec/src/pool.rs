@@ -88,8 +88,7 @@ pub fn run_all<K: Work + ?Sized, W: Watcher>(
     let (next, delivered, failed) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
     let clock = Instant::now();
     let threads = threads.max(1);
-    let workers =
-        Workers { work, jobs, next: &next, delivered: &delivered, stop: [stop, &failed], clock, window: 2 * threads };
+    let workers = Workers { work, jobs, next: &next, delivered: &delivered, stop: [stop, &failed], clock, window: 2 * threads };
     let workers = &workers;
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();

@@ -186,7 +186,7 @@ impl Watcher for Collector {
 
     fn finished(&mut self, jobs: &[Job], outcome: Outcome) -> Result<(), Failure> {
         let (job, report) = (&jobs[outcome.job], &outcome.report);
-        self.writer.add(&outcome.info, report)?;
+        self.writer.add(&outcome.info, report, &outcome.summary)?;
         self.display.run_done(job, &outcome);
         self.records.push(RunRecord {
             variant: outcome.info.variant.clone(),
