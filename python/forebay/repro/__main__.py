@@ -1,0 +1,80 @@
+"""`python -m forebay.repro PAPER`: reproduces papers and prints their scorecards."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+from . import _draw, _paper, _program, _scorecard
+from ._run import Pool
+from ._session import Session
+from ._store import Store
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command line. 0: every claim was evaluated; 1: some was not, or a figure was not drawn; 2: a wrong argument."""
+    args = _arguments().parse_args(argv)
+    try:
+        papers = [_paper.load(folder) for folder in dict.fromkeys(f for p in args.paper for f in _paper.find(p))]
+        program = _program.find()
+    except (FileNotFoundError, _program.RunError, ValueError) as e:
+        print(f"error: {e}", file=sys.stderr)
+        return 2
+    unknown = [c for c in args.claim or [] if not any(c in p.claims for p in papers)]
+    unknown += [f"figure {f}" for f in args.figure or [] if not any(f in p.figures for p in papers)]
+    if unknown:
+        print(f"error: no {', '.join(unknown)}", file=sys.stderr)
+        return 2
+    out = Path(args.out)
+    store = Store(Path(args.cache) if args.cache else out / "cache", program)
+    pool = Pool(store, args.threads, _bar if sys.stderr.isatty() else None)
+    session = Session(pool, quick=args.quick)
+    # What is asked for by name is all that is wanted.
+    claims = args.claim or ([] if args.figure else None)
+    figures = args.figure or ([] if args.claim else None)
+    outcomes = []
+    try:
+        for paper in papers:
+            began = time.monotonic()
+            outcome, results = session.evaluate(paper, claims, figures)
+            if figures is None or figures:
+                _draw.draw(outcome, results, figures, out / paper.slug)
+            outcome.wall_s = time.monotonic() - began
+            outcomes.append(outcome)
+            if sys.stderr.isatty():
+                print("\r\x1b[K", end="", file=sys.stderr)
+            print(_scorecard.terminal(outcome, color=sys.stdout.isatty(), details=args.verbose))
+            print(f"  {outcome.runs} runs, {outcome.wall_s:.1f} s, fingerprint {outcome.fingerprint}\n")
+    except KeyboardInterrupt:
+        print("\ninterrupted; the same command goes on from here", file=sys.stderr)
+        return 130
+    finally:
+        pool.close()
+    if len(outcomes) > 1:
+        print("all: " + _scorecard.summary([v for o in outcomes for v in o.verdicts]))
+    broken = any(o.broken_figures for o in outcomes) or any(v.error for o in outcomes for v in o.verdicts)
+    return 1 if broken else 0
+
+
+def _arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="forebay repro", description="Reproduces published evaluations and judges their claims.")
+    parser.add_argument("paper", nargs="*", default=["all"], help="a folder with paper.py, a name under papers/, or all")
+    parser.add_argument("--quick", action="store_true", help="few seeds and short runs, judged in wider bands")
+    parser.add_argument("--claim", action="append", metavar="ID", help="only this claim (repeatable)")
+    parser.add_argument("--figure", action="append", metavar="N", help="only this figure (repeatable)")
+    parser.add_argument("--out", default="out/repro", metavar="DIR", help="figures and pages [default: out/repro]")
+    parser.add_argument("--cache", metavar="DIR", help="finished runs [default: DIR/cache]")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="runs at the same time")
+    parser.add_argument("-v", "--verbose", action="store_true", help="published and measured values of every claim")
+    return parser
+
+
+def _bar(done: int, total: int, found: int) -> None:
+    print(f"\r{done} of {total} runs, {found} of them found finished ", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""The checkable claims of a document, as its `claims.toml` has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import _toml
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KINDS = ("numeric", "bound", "ordering", "qualitative")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of the document and how far a measurement may be off."""
+
+    #: Name, unique over all papers.
+    id: str
+    #: Place in the document.
+    source: str
+    #: What the document says.
+    statement: str
+    #: One of :data:`KINDS`.
+    kind: str
+    #: What is measured.
+    metric: str
+    #: Its unit; empty where the claims file gives none.
+    unit: str
+    #: What the document gives: a number, table, list, order, bound, or a sentence.
+    expected: Any
+    #: How far off counts as reproduced: a table with `type`, a number, or a sentence.
+    tolerance: Any
+    #: Why that far.
+    why: str
+    #: Whether the document's message rests on it.
+    headline: bool
+
+
+def read(path: Path) -> dict[str, Claim]:
+    """The claims of a file, by name, in its order.
+
+    Raises
+    ------
+    ValueError
+        A claim is incomplete or of a kind that does not exist.
+    """
+    claims: dict[str, Claim] = {}
+    for entry in _toml.read(path)["claim"]:
+        name = entry.get("id", "?")
+        missing = {"source", "statement", "kind", "metric", "expected", "tolerance", "strength"} - set(entry)
+        if missing or entry["kind"] not in KINDS or entry["strength"] not in ("headline", "supporting") or name in claims:
+            raise ValueError(f"{path}: claim {name}: twice, of an unknown kind or strength, or without {missing or 'a name'}")
+        claims[name] = Claim(
+            name,
+            entry["source"],
+            entry["statement"],
+            entry["kind"],
+            entry["metric"],
+            entry.get("unit", ""),
+            entry["expected"],
+            entry["tolerance"],
+            entry.get("why_tolerance", ""),
+            entry["strength"] == "headline",
+        )
+    return claims

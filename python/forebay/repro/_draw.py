@@ -1,0 +1,39 @@
+"""Figures in the house style, as SVG and PNG, the same bytes every time."""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from . import _style
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ._session import Outcome
+
+
+def draw(outcome: Outcome, results: dict[str, Any], numbers: list[str] | None, out: Path) -> None:
+    """Draws the figures of a paper into a folder and notes in the outcome which."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    out.mkdir(parents=True, exist_ok=True)
+    for number, figure in outcome.paper.figures.items():
+        if (numbers is not None and number not in numbers) or number in outcome.broken_figures:
+            continue
+        with mpl.rc_context(_style.rc()):
+            fig = plt.figure(figsize=figure.size, layout="constrained")
+            try:
+                figure.function(fig, {u: results[u] for u in figure.uses})
+                for ax in fig.axes:
+                    _style.dress(ax)
+                fig.savefig(out / f"{figure.name}.svg", metadata={"Date": None, "Creator": "forebay"})
+                fig.savefig(out / f"{figure.name}.png", dpi=150, metadata={"Software": None})
+                outcome.figures[number] = figure.name
+            except Exception:
+                outcome.broken_figures[number] = traceback.format_exc()
+            finally:
+                plt.close(fig)

@@ -1,0 +1,228 @@
+"""What an experiment calls to simulate."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from . import _program, _store
+from ._store import Store, Unit
+from ._table import Table, joined
+from ._toml import inline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+T = TypeVar("T")
+
+
+class Pool:
+    """Runs units on several cores, each unit once per invocation, and counts them."""
+
+    def __init__(self, store: Store, threads: int, progress: Callable[[int, int, int], None] | None = None) -> None:
+        self.store = store
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="unit")
+        self._units: dict[Unit, Future[Path]] = {}
+        self._lock = threading.Lock()
+        self._progress = progress
+        self.done = 0
+        self.found = 0
+
+    @property
+    def total(self) -> int:
+        """Units asked for so far."""
+        return len(self._units)
+
+    def submit(self, unit: Unit) -> Future[Path]:
+        """Begins with the unit, unless somebody has."""
+        with self._lock:
+            if unit not in self._units:
+                if self.store.finished(unit):
+                    done: Future[Path] = Future()
+                    done.set_result(self.store.path(unit))
+                    self._units[unit] = done
+                    self.done += 1
+                    self.found += 1
+                else:
+                    self._units[unit] = self._pool.submit(self._run, unit)
+            return self._units[unit]
+
+    def _run(self, unit: Unit) -> Path:
+        try:
+            return self.store.run(unit)
+        finally:
+            with self._lock:
+                self.done += 1
+                if self._progress:
+                    self._progress(self.done, self.total, self.found)
+
+    def close(self) -> None:
+        """Waits for what runs, and drops what waits."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+class Result:
+    """What a scenario gave: all its variants, and one run for each seed.
+
+    Simulations go on while the experiment does; the first look at a result waits for them.
+    """
+
+    def __init__(self, units: Sequence[Future[Path]]) -> None:
+        self._units = list(units)
+        self._tables: dict[tuple[str, tuple[str, ...] | None], Table] = {}
+
+    def paths(self) -> list[Path]:
+        """The run directories, one for each seed."""
+        return [u.result() for u in self._units]
+
+    def table(self, name: str, columns: Sequence[str] | None = None) -> Table:
+        """A result table (docs/results.md), the rows of all variants and seeds; `columns` reads only those.
+
+        `run` counts the seeds from 0. A table without rows has no columns.
+        """
+        wanted = tuple(columns) if columns else None
+        if (name, wanted) not in self._tables:
+            parts = [_store.table(path, name, wanted, run) for run, path in enumerate(self.paths())]
+            self._tables[name, wanted] = joined(parts)
+        return self._tables[name, wanted]
+
+    @property
+    def flows(self) -> Table:
+        """One row per message."""
+        return self.table("flows")
+
+    @property
+    def ports(self) -> Table:
+        """One row per egress port."""
+        return self.table("ports")
+
+    @property
+    def queue(self) -> Table:
+        """Queue samples."""
+        return self.table("queue")
+
+    @property
+    def tcp(self) -> Table:
+        """Sender samples."""
+        return self.table("tcp")
+
+    @property
+    def queries(self) -> Table:
+        """One row per round or exchange."""
+        return self.table("queries")
+
+    @property
+    def summary(self) -> Table:
+        """The printed numbers, one row per run and transport group."""
+        return self.table("summary")
+
+    @property
+    def manifests(self) -> list[dict[str, Any]]:
+        """The manifest of each seed."""
+        return [_store.manifest(path) for path in self.paths()]
+
+    @property
+    def variants(self) -> list[str]:
+        """Names of the variants, in order."""
+        return [v["variant"] for v in self.manifests[0]["scenario"]["variants"]]
+
+    @property
+    def seeds(self) -> int:
+        """Number of seeds."""
+        return len(self._units)
+
+    def per_run(self, measure: Callable[[Table], T], table: str = "flows", **where: Any) -> list[T]:
+        """`measure` of the rows of each seed that fulfil `where` (:meth:`Table.where`), in order of the seeds."""
+        rows = self.table(table).where(**where) if len(self.table(table)) else self.table(table)
+        return [measure(rows.where(run=run) if len(rows) else rows) for run in range(self.seeds)]
+
+
+class Run:
+    """The context of an experiment: callable with a scenario file beside `paper.py`.
+
+    Parameters
+    ----------
+    folder
+        Where scenario files are.
+    pool
+        Where units run.
+    quick
+        Whether few seeds and short runs are asked for.
+    """
+
+    def __init__(self, folder: Path, pool: Pool, *, quick: bool) -> None:
+        self.folder = folder
+        self.quick = quick
+        #: What was asked for so far.
+        self.units: list[Unit] = []
+        self._pool = pool
+
+    def pick(self, quick: T, full: T) -> T:
+        """One of two values: what a quick and what a full reproduction takes."""
+        return quick if self.quick else full
+
+    @overload
+    def __call__(self, file: str, sets: Mapping[str, Any] | None = ..., *, seeds: int = ...) -> Result: ...
+
+    @overload
+    def __call__(
+        self, file: str, sets: Mapping[str, Any] | None = ..., *, seeds: int = ..., grid: Mapping[str, Sequence[Any]]
+    ) -> list[tuple[dict[str, Any], Result]]: ...
+
+    @overload
+    def __call__(
+        self, file: str, sets: Mapping[str, Any] | None = ..., *, seeds: int = ..., points: Sequence[Mapping[str, Any]]
+    ) -> list[tuple[dict[str, Any], Result]]: ...
+
+    def __call__(
+        self,
+        file: str,
+        sets: Mapping[str, Any] | None = None,
+        *,
+        seeds: int = 1,
+        grid: Mapping[str, Sequence[Any]] | None = None,
+        points: Sequence[Mapping[str, Any]] | None = None,
+    ) -> Result | list[tuple[dict[str, Any], Result]]:
+        """Simulates a scenario, at every point of `grid` (all combinations, last key fastest) or at each of `points`.
+
+        Parameters
+        ----------
+        file
+            Scenario file, relative to the paper's folder.
+        sets
+            Overrides, as `--set`: `{"topology.senders": 32, "transport.cc": ["newreno", "dctcp"]}`.
+        seeds
+            Number of runs, with the seeds 1, 2, ...
+        grid
+            Values of each key. The result is a list of (point, result) in order.
+        points
+            Instead of a grid, the overrides of each point.
+
+        Returns
+        -------
+        The result, or a list of (point, result).
+        """
+        if grid is None and points is None:
+            return self._submit(file, dict(sets or {}), seeds)
+        if grid is not None:
+            points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+        assert points is not None
+        return [(dict(p), self._submit(file, {**(sets or {}), **p}, seeds)) for p in points]
+
+    def _submit(self, file: str, sets: dict[str, Any], seeds: int) -> Result:
+        path = (self.folder / file).resolve()
+        if not path.is_file():
+            raise FileNotFoundError(f"no scenario {path}")
+        words = tuple(f"{key}={inline(value)}" for key, value in sets.items())
+        units = [Unit(path, words, seed) for seed in range(1, seeds + 1)]
+        self.units += units
+        return Result([self._pool.submit(unit) for unit in units])
+
+    def model(self, file: str, sets: Mapping[str, Any] | None = None) -> Any:
+        """What `forebay model --no-sim --format json` says about a scenario."""
+        words = [f"{key}={inline(value)}" for key, value in (sets or {}).items()]
+        return json.loads(_program.model(self._pool.store.program, self.folder / file, words))

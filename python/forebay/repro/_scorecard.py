@@ -1,0 +1,136 @@
+"""The scorecard: every claim, what the document says, what was measured."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ._session import BROKEN, NOT, READING, REPRODUCED
+
+if TYPE_CHECKING:
+    from ._claims import Claim
+    from ._measured import Measured
+    from ._session import Outcome, Verdict
+
+_MARK = {REPRODUCED: "yes", READING: "reading", NOT: "NO", BROKEN: "BROKEN"}
+_COLOR = {REPRODUCED: "32", READING: "36", NOT: "31", BROKEN: "35"}
+
+
+def number(v: Any) -> str:
+    """A number in three or four digits."""
+    if isinstance(v, bool) or v is None:
+        return {True: "yes", False: "no", None: ""}[v]
+    if isinstance(v, str):
+        return v
+    v = float(v)
+    if math.isnan(v):
+        return "none"
+    if v == int(v) and abs(v) < 1e6:
+        return str(int(v))
+    return f"{v:.3g}" if abs(v) < 1000 else f"{v:.0f}"
+
+
+def shape(v: Any) -> str:
+    """A value, whatever its shape, in one line."""
+    if isinstance(v, dict):
+        if "op" in v and "value" in v:
+            return f"{v['op']} {number(v['value'])}"
+        if "groups" in v:
+            return " < ".join(" , ".join(g) for g in v["groups"])
+        if v and all(isinstance(e, dict) for e in v.values()) and not any("op" in e for e in v.values()):
+            return "; ".join(f"{k}: {shape(e)}" for k, e in v.items())
+        return ", ".join(f"{k} {shape(e)}" for k, e in v.items())
+    if isinstance(v, (list, tuple)):
+        if v and isinstance(v[0], tuple):
+            return ", ".join(f"{k} {shape(e)}" for k, e in v)
+        return "[" + ", ".join(shape(e) for e in v) + "]"
+    return number(v)
+
+
+def published(claim: Claim) -> str:
+    """What the document says, as numbers where it gives any."""
+    return shape(claim.expected)
+
+
+def measured(m: Measured) -> str:
+    """What was measured, with its interval."""
+
+    def walk(v: Any, low: Any, high: Any) -> str:
+        if isinstance(v, (list, tuple)) and v and isinstance(v[0], tuple):
+            v = dict(v)
+            low = dict(low) if low else None
+            high = dict(high) if high else None
+        if isinstance(v, dict):
+            get = lambda s, k: s.get(k) if isinstance(s, dict) else None  # noqa: E731
+            nested = any(isinstance(e, dict) for e in v.values())
+            return ("; " if nested else ", ").join(
+                f"{k}{':' if nested else ''} {walk(e, get(low, k), get(high, k))}" for k, e in v.items()
+            )
+        if isinstance(v, (list, tuple)):
+            at = lambda s, i: s[i] if isinstance(s, (list, tuple)) and len(s) == len(v) else None  # noqa: E731
+            return "[" + ", ".join(walk(e, at(low, i), at(high, i)) for i, e in enumerate(v)) + "]"
+        text = number(v)
+        if isinstance(low, (int, float)) and isinstance(high, (int, float)) and high > low:
+            half = (high - low) / 2
+            text += f" ±{half:.2g}" if abs((high + low) / 2 - v) < 1e-9 * max(1, abs(v)) else f" ({number(low)} to {number(high)})"
+        return text
+
+    return walk(m.value, m.low, m.high)
+
+
+def tally(verdicts: list[Verdict]) -> dict[str, int]:
+    """Number of verdicts of each kind, and of headline claims."""
+    head = [v for v in verdicts if v.claim.headline]
+    return {
+        "claims": len(verdicts),
+        "reproduced": sum(v.status == REPRODUCED for v in verdicts),
+        "reading": sum(v.status == READING for v in verdicts),
+        "not": sum(v.status == NOT for v in verdicts),
+        "broken": sum(v.status == BROKEN for v in verdicts),
+        "unexplained": sum(v.status == NOT and not v.explanation for v in verdicts),
+        "headline": len(head),
+        "headline_good": sum(v.good for v in head),
+    }
+
+
+def terminal(outcome: Outcome, *, color: bool, details: bool) -> str:
+    """The scorecard of a paper for a terminal."""
+    lines = [f"{outcome.paper.slug}: {outcome.paper.title}" if outcome.paper.title != outcome.paper.slug else outcome.paper.slug]
+    for v in outcome.verdicts:
+        mark = _MARK[v.status]
+        if color:
+            mark = f"\x1b[{_COLOR[v.status]}m{mark:8}\x1b[0m"
+        head = "*" if v.claim.headline else " "
+        lines.append(f"  {mark:8} {head} {v.claim.id}")
+        pad = " " * 13
+        if v.error:
+            lines.append(f"{pad}{v.error}")
+        if v.measured and (details or v.status != REPRODUCED):
+            unit = f" [{v.claim.unit}]" if v.claim.unit else ""
+            lines.append(f"{pad}published {published(v.claim)}{unit}")
+            for m, j in zip(v.measured, v.judged, strict=True):
+                under = f" under {m.reading}" if m.reading else ""
+                lines.append(f"{pad}measured  {measured(m)}{under}{'; ' + m.note if m.note else ''}")
+                if j.why and (details or not j.holds):
+                    lines.append(f"{pad}          {j.why}")
+        elif v.measured:
+            lines.append(f"{pad}{measured(v.measured[v.by])}")
+        if v.status in (NOT, READING):
+            lines.append(f"{pad}because   {v.explanation}" if v.explanation else f"{pad}UNEXPLAINED")
+    for number_, text in outcome.broken_figures.items():
+        lines.append(f"  figure {number_} is not drawn: {text.strip().splitlines()[-1]}")
+    lines.append("  " + summary(outcome.verdicts))
+    return "\n".join(lines)
+
+
+def summary(verdicts: list[Verdict]) -> str:
+    """One line over all claims."""
+    t = tally(verdicts)
+    text = f"{t['reproduced']} of {t['claims']} claims reproduced, {t['reading']} under a reading, {t['not']} not"
+    if t["unexplained"]:
+        text += f" ({t['unexplained']} unexplained)"
+    if t["broken"]:
+        text += f", {t['broken']} not evaluated"
+    if t["headline"]:
+        text += f"; headline {t['headline_good']} of {t['headline']}, {t['headline_good'] / t['headline']:.0%}"
+    return text
