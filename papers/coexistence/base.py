@@ -70,9 +70,10 @@ def mean(values: list[float]) -> float:
 
 
 def goodput(r: Result, cc: str, every_ns: int, run: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Time in seconds and Gbps on the wire over windows of `every_ns`, from samples of what is acknowledged."""
+    """Ends of windows of `every_ns` in seconds, and Gbps on the wire in them, from samples of what is acknowledged at every ACK."""
     conn = r.flows.where(cc=cc, run=run)["conn_id"][0]
-    t = r.tcp.where(conn_id=conn, run=run)
-    edges = np.arange(every_ns, int(t["time_ns"][-1]), every_ns)
-    acked = np.interp(edges, t["time_ns"], t["bytes_acked"].astype(float))
+    t = r.table("tcp", ["run", "conn_id", "time_ns", "bytes_acked"]).where(conn_id=conn, run=run)
+    edges = np.arange(0, r.manifests[run]["runs"][0]["end_ns"], every_ns)
+    last = np.searchsorted(t["time_ns"], edges, side="right") - 1
+    acked = np.where(last < 0, 0, t["bytes_acked"][np.maximum(last, 0)])
     return edges[1:] / 1e9, np.diff(acked) * 8 / every_ns * 1500 / 1460

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from forebay.repro import Measured, Result, Run, look
+from forebay.repro import Measured, Result, Run, interval, look
 
-from .base import JITTER, QUEUE, K, busy, dctcp_share, goodput, mean, packets, paper, queue, ratio
+from .base import JITTER, QUEUE, K, dctcp_share, goodput, mean, packets, paper, queue, ratio
 
 # -------------------------------------------------------------------------------------------------------------- model
 
@@ -92,16 +92,10 @@ def k_sweep(run: Run, ks: list[int], sets: dict[str, Any], seeds: int = 10) -> d
 
 @paper.experiment("traces")
 def traces(run: Run) -> dict[str, Result]:
-    """One run of Figs. 2, 3(a) and 4(a), sampled once in a round trip."""
-    sets = {"observe.tcp": {"flows": [0, 1], "every": "250us"}, "duration": run.pick("3s", "6s")}
-    seeds = run.pick(2, 5)
+    """Figs. 2, 3(a) and 4(a) with a sample at each ACK."""
+    sets = {"observe.tcp": {"flows": [0, 1], "every": "ack"}, "duration": run.pick("3s", "6s")}
+    seeds = run.pick(2, 3)
     return {name: run(file, sets, seeds=seeds) for name, file in [("droptail", "fig02.toml"), ("step", "fig03.toml"), ("red", "fig04.toml")]}
-
-
-@paper.experiment("halving")
-def halving(run: Run) -> Result:
-    """Drop-tail with a sample at each ACK, to see what a loss does to the windows."""
-    return run("fig02.toml", {"observe.tcp": {"flows": [0, 1], "every": "ack"}, "duration": run.pick("3s", "6s")}, seeds=run.pick(2, 3))
 
 
 # ---------------------------------------------------------------------------------------------------------- drop-tail
@@ -117,13 +111,13 @@ def _(x: dict[str, Any]) -> Measured:
     return Measured.over([q / 250 for q in queue(x["droptail"])], note="without the packet in service")
 
 
-@paper.claim("coex-droptail-halving", uses=["halving"])
+@paper.claim("coex-droptail-halving", uses=["traces"])
 def _(x: dict[str, Any]) -> Measured:
-    r: Result = x["halving"]
+    r: Result = x["traces"]["droptail"]
     given_up = []
     for run in range(r.seeds):
         conn = r.flows.where(cc="dctcp", run=run)["conn_id"][0]
-        t = r.tcp.where(conn_id=conn, run=run)
+        t = r.table("tcp", ["run", "conn_id", "time_ns", "cwnd", "ssthresh"]).where(conn_id=conn, run=run)
         new = t["ssthresh"][1:]
         # A reduction sets a new threshold, after the start's, which has none before it.
         at = np.flatnonzero((new != t["ssthresh"][:-1]) & ~np.isnan(t["ssthresh"][:-1]) & (t["time_ns"][1:] > 1_000_000_000))
@@ -165,8 +159,7 @@ def _(x: dict[str, Any]) -> Measured:
     lows, means = [], []
     for run in range(r.seeds):
         t, d = goodput(r, "dctcp", 10_000_000, run)
-        _, c = goodput(r, "tcp", 10_000_000, run)
-        total = (d[: len(c)] + c[: len(d)])[t[: min(len(c), len(d))] > 1]
+        total = (d + goodput(r, "tcp", 10_000_000, run)[1])[t > 1]
         lows.append(float(total.min()))
         means.append(float(total.mean()))
     return Measured.over({"mean": means, "minimum": lows}, note="acknowledged packets of 1500 B over 1 Gbps")
@@ -214,18 +207,31 @@ def _(x: dict[str, Any]) -> Measured:
 def _(fig: Any, x: dict[str, Any]) -> None:
     a, b, c = fig.subplots(1, 3)
     over_time(a, x["traces"]["step"], title="(a)")
-    for every, style in ((250_000, {"lw": 0.3, "alpha": 0.5, "rasterized": True}), (10_000_000, {"lw": 1.2})):
+    styles: list[tuple[int, dict[str, Any]]] = [(250_000, {"lw": 0.3, "alpha": 0.4, "rasterized": True}), (10_000_000, {"lw": 1.2})]
+    for every, style in styles:
         t, d = goodput(x["traces"]["step"], "dctcp", every)
-        _, o = goodput(x["traces"]["step"], "tcp", every)
-        n = min(len(d), len(o))
-        b.plot(t[:n], d[:n] + o[:n], color="#000000", **style)
+        b.plot(t, d + goodput(x["traces"]["step"], "tcp", every)[1], color="#000000", **style)
     b.set(xlabel="time [s]", ylabel="T$_a$ [Gbps]", ylim=(0, 1.3), title="(b)")
     sweep(c, {k: ratio(r) for k, r in x["step"].items()}, "as read", 1)
-    sweep(c, {k: ratio(r) for k, r in x["step-jitter"].items()}, "hosts with 0 to 50 us of jitter", 2)
+    sweep(c, {k: ratio(r) for k, r in x["step-jitter"].items()}, "jitter in hosts", 2)
     given = paper.expected["dctcp_aqm"]["ratio"]
     published(c, [int(k) for k in given], list(given.values()))
     c.set(xlabel="marking threshold K [packets]", ylabel="T$_r$ (DCTCP / TCP)", ylim=(0, None), title="(c)")
-    c.legend(loc="lower right")
+    c.legend(loc="lower right", fontsize=6.5)
+
+
+@paper.figure(
+    "step-readings",
+    title="The DCTCP AQM under other readings of what the document does not say",
+    uses=["step", "step-jitter", "step-readings"],
+    claims=["coex-dctcpaqm-starve", "coex-k-20", "coex-k-150"],
+    caption="Not in the document. Mean T_r over seeds with 95 % confidence intervals at both ends of Fig. 3(c).",
+    height=2.6,
+    full_only=True,
+)
+def _(fig: Any, x: dict[str, Any]) -> None:
+    rows = {"as read": x["step"], "jitter 50 us": x["step-jitter"], **x["step-readings"]}
+    dots(fig.subplots(1, 2, sharey=True), rows, [(20, "K = 20"), (150, "K = 150")], paper.expected["dctcp_aqm"]["ratio"])
 
 
 # ------------------------------------------------------------------------------------------------------------ drawing
@@ -236,7 +242,7 @@ def over_time(ax: Any, r: Result, title: str = "") -> None:
     for cc, name in (("dctcp", "DCTCP"), ("tcp", "TCP")):
         color = look(cc).color
         t, g = goodput(r, cc, 250_000)
-        ax.plot(t, g, lw=0.3, alpha=0.4, color=color, rasterized=True)
+        ax.plot(t, g, lw=0.3, alpha=0.3, color=color, rasterized=True)
         t, g = goodput(r, cc, 10_000_000)
         ax.plot(t, g, lw=1.2, color=color, label=name)
     ax.set(xlabel="time [s]", ylabel="throughput [Gbps]", ylim=(0, 1.3), title=title)
@@ -253,9 +259,19 @@ def sweep(ax: Any, samples: dict[int, list[float]], label: str, i: int | str) ->
     ax.errorbar(keys, y, half, color=style.color, ls=style.dash, marker=style.marker, capsize=2, elinewidth=0.8, label=label)
 
 
+def dots(axes: Any, rows: dict[str, dict[int, Result]], points: list[tuple[int, str]], given: dict[str, float]) -> None:
+    """T_r of several readings at a few points: a panel for each point, a row for each reading."""
+    for ax, (key, title) in zip(axes, points, strict=True):
+        for y, by in enumerate(rows.values()):
+            mean_, low, high = interval(ratio(by[key]))
+            half = (high - low) / 2 if high is not None and low is not None else 0.0
+            ax.errorbar(mean_, y, xerr=half, color=look(0).color, marker="o", capsize=2, elinewidth=0.8)
+        if str(key) in given:
+            ax.axvline(given[str(key)], color="#000000", lw=0.8, ls=(0, (3, 2)))
+            ax.annotate("published", (given[str(key)], -0.6), fontsize=6.5, ha="center")
+        ax.set(xlabel="T$_r$ (DCTCP / TCP)", title=title, yticks=range(len(rows)), yticklabels=list(rows), ylim=(len(rows) - 0.5, -0.9))
+
+
 def published(ax: Any, x: list[float], y: list[float]) -> None:
     """Values that the document's text gives."""
     ax.plot(x, y, ls="", marker="*", ms=9, mfc="none", mec="#000000", mew=0.9, label="published", zorder=5)
-
-
-__all__ = ["busy", "over_time", "published", "sweep"]
