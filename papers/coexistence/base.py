@@ -14,7 +14,6 @@ MAX_TH = [65, 80, 100, 125, 150, 175, 200]
 K = [20, 40, 65, 80, 100, 120, 150]
 #: The reading that breaks the phase locking of two flows in one limit cycle.
 JITTER = "J: hosts need a random 0 to 50 us for each segment, so that flows are not locked in phase"
-EXACT = "standard DCTCP: exact echo of marks (RFC 8257)"
 
 
 def packets(n: int) -> str:

@@ -73,7 +73,9 @@ def _walk(waiting: np.ndarray, flow: np.ndarray, arrivals: np.ndarray, settings:
     tests = rng.random(len(flow))
     found = np.zeros((2, 2))
     average, count = float(waiting.sum(0).mean()), -1
-    for k, (own, other, i) in enumerate(zip(waiting[flow, np.arange(len(flow))], waiting[1 - flow, np.arange(len(flow))], flow, strict=True)):
+    for k, (own, other, i) in enumerate(
+        zip(waiting[flow, np.arange(len(flow))], waiting[1 - flow, np.arange(len(flow))], flow, strict=True)
+    ):
         q = int(own + other)
         average += weight * (q - average)
         rule = -1

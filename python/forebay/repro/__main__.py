@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import _draw, _paper, _program, _scorecard
+from . import _draw, _gallery, _paper, _program, _scorecard
 from ._run import Pool
 from ._session import Session
 from ._store import Store
@@ -54,6 +54,12 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     finally:
         pool.close()
+    command = " ".join(["python -m forebay.repro", *args.paper, *(["--quick"] if args.quick else [])])
+    if claims is None and figures is None:
+        _gallery.write(outcomes, out, command, quick=args.quick)
+        for card in [out / "SCORECARD.md", *([Path(args.scorecard)] if args.scorecard else [])]:
+            card.write_text(_scorecard.markdown(outcomes, command, store.version, quick=args.quick))
+        print(f"pages: {out / 'index.html'}")
     if len(outcomes) > 1:
         print("all: " + _scorecard.summary([v for o in outcomes for v in o.verdicts]))
     broken = any(o.broken_figures for o in outcomes) or any(v.error for o in outcomes for v in o.verdicts)
@@ -61,12 +67,15 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="forebay repro", description="Reproduces published evaluations and judges their claims.")
+    parser = argparse.ArgumentParser(
+        prog="forebay repro", description="Reproduces published evaluations and judges their claims."
+    )
     parser.add_argument("paper", nargs="*", default=["all"], help="a folder with paper.py, a name under papers/, or all")
     parser.add_argument("--quick", action="store_true", help="few seeds and short runs, judged in wider bands")
     parser.add_argument("--claim", action="append", metavar="ID", help="only this claim (repeatable)")
     parser.add_argument("--figure", action="append", metavar="N", help="only this figure (repeatable)")
     parser.add_argument("--out", default="out/repro", metavar="DIR", help="figures and pages [default: out/repro]")
+    parser.add_argument("--scorecard", metavar="FILE", help="also write the scorecard here [always: DIR/SCORECARD.md]")
     parser.add_argument("--cache", metavar="DIR", help="finished runs [default: DIR/cache]")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="runs at the same time")
     parser.add_argument("-v", "--verbose", action="store_true", help="published and measured values of every claim")

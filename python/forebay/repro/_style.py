@@ -12,7 +12,14 @@ INK, QUIET, GRID = "#1c1f23", "#69707a", "#e3e6ea"
 
 # The palette of Okabe and Ito ("Color Universal Design", 2008) without its yellow, which paper swallows.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-DASHES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.3, 1.3)), (0, (5, 1.4, 1.3, 1.4)), (0, (8, 2)), (0, (3, 1.2, 1.2, 1.2, 1.2, 1.2)))
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (5, 1.6)),
+    (0, (1.3, 1.3)),
+    (0, (5, 1.4, 1.3, 1.4)),
+    (0, (8, 2)),
+    (0, (3, 1.2, 1.2, 1.2, 1.2, 1.2)),
+)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 

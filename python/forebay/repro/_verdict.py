@@ -154,7 +154,11 @@ def _band(tol: dict[str, Any], bands: Bands) -> tuple[Any, Any]:
 def _counts(expected: dict[str, float], tol: dict[str, Any], value: Any) -> Judgement:
     pairs = list(_pairs(expected, value))
     total, hit = sum(v for _, _, v in pairs), sum(v > 0 for _, _, v in pairs)
-    off = [f"{n} {_g(v)} is not within {tol['per_connection_abs']} of {_g(e)}" for n, e, v in pairs if abs(v - e) > tol["per_connection_abs"]]
+    off = [
+        f"{n} {_g(v)} is not within {tol['per_connection_abs']} of {_g(e)}"
+        for n, e, v in pairs
+        if abs(v - e) > tol["per_connection_abs"]
+    ]
     if not tol["total_min"] <= total <= tol["total_max"]:
         off.append(f"the total {_g(total)} is outside {tol['total_min']} to {tol['total_max']}")
     if hit < tol["connections_hit_min"]:
