@@ -19,7 +19,7 @@ def main(argv: list[str] | None = None) -> int:
     args = _arguments().parse_args(argv)
     try:
         papers = [_paper.load(folder) for folder in dict.fromkeys(f for p in args.paper for f in _paper.find(p))]
-        program = _program.find()
+        simulator = _program.find()
     except (FileNotFoundError, _program.RunError, ValueError) as e:
         print(f"error: {e}", file=sys.stderr)
         return 2
@@ -29,7 +29,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"error: no {', '.join(unknown)}", file=sys.stderr)
         return 2
     out = Path(args.out)
-    store = Store(Path(args.cache) if args.cache else out / "cache", program)
+    store = Store(Path(args.cache) if args.cache else out / "cache", simulator)
     pool = Pool(store, args.threads, _bar if sys.stderr.isatty() else None)
     session = Session(pool, quick=args.quick)
     # What is asked for by name is all that is wanted.
@@ -58,7 +58,7 @@ def main(argv: list[str] | None = None) -> int:
     if claims is None and figures is None:
         _gallery.write(outcomes, out, command, quick=args.quick)
         for card in [out / "SCORECARD.md", *([Path(args.scorecard)] if args.scorecard else [])]:
-            card.write_text(_scorecard.markdown(outcomes, command, store.version, quick=args.quick))
+            card.write_text(_scorecard.markdown(outcomes, command, simulator.version, quick=args.quick))
         print(f"pages: {out / 'index.html'}")
     if len(outcomes) > 1:
         print("all: " + _scorecard.summary([v for o in outcomes for v in o.verdicts]))

@@ -69,7 +69,8 @@ def _made(command: str, *, quick: bool) -> str:
 def _paper(o: Outcome, command: str, *, quick: bool) -> str:
     by = {v.claim.id: v for v in o.verdicts}
     parts = [
-        f"<h1>{escape(o.paper.title)}</h1><p>{escape(summary(o.verdicts))}. {o.runs} runs, fingerprint <code>{o.fingerprint}</code>.</p>"
+        f"<h1>{escape(o.paper.title)}</h1>"
+        f"<p>{escape(summary(o.verdicts))}. {o.runs} runs, fingerprint <code>{o.fingerprint}</code>.</p>"
         f'<p class=quiet>{_made(command, quick=quick)} <a href="../index.html">All papers</a></p>'
     ]
     seen: set[str] = set()
@@ -80,18 +81,20 @@ def _paper(o: Outcome, command: str, *, quick: bool) -> str:
         seen |= {v.claim.id for v in claims}
         label = f"Figure {number}. {figure.title}" if number.isdigit() else figure.title
         if number in o.figures:
-            picture = f'<a href="{figure.name}.svg"><img src="{figure.name}.svg" alt="{escape(figure.title)}" style="max-width: {figure.size[0] * 1.25:g}in"></a>'
+            wide = f"max-width: {figure.size[0] * 1.25:g}in"
+            picture = f'<img src="{figure.name}.svg" alt="{escape(figure.title)}" style="{wide}">'
+            picture = f'<a href="{figure.name}.svg">{picture}</a>'
         else:
             picture = f"<pre>{escape(o.broken_figures[number])}</pre>"
         parts.append(
-            f'<section id="{figure.name}"><h2>{escape(label)}</h2><figure>{picture}<figcaption>{escape(figure.caption)}</figcaption></figure>'
+            f'<section id="{figure.name}"><h2>{escape(label)}</h2>'
+            f"<figure>{picture}<figcaption>{escape(figure.caption)}</figcaption></figure>"
             f"<div>{''.join(map(_claim, claims))}</div></section>"
         )
     rest = [v for v in o.verdicts if v.claim.id not in seen]
     if rest:
-        parts.append(
-            f"<section><h2>{'Further claims' if seen else 'Claims'}</h2><div class=wide>{''.join(map(_claim, rest))}</div></section>"
-        )
+        title = "Further claims" if seen else "Claims"
+        parts.append(f"<section><h2>{title}</h2><div class=wide>{''.join(map(_claim, rest))}</div></section>")
     return _page(f"{o.paper.slug} reproduced", "\n".join(parts))
 
 

@@ -8,7 +8,7 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from . import _program, _store
+from . import _store
 from ._store import Store, Unit
 from ._table import Table, joined
 from ._toml import inline
@@ -225,4 +225,4 @@ class Run:
     def model(self, file: str, sets: Mapping[str, Any] | None = None) -> Any:
         """What `forebay model --no-sim --format json` says about a scenario."""
         words = [f"{key}={inline(value)}" for key, value in (sets or {}).items()]
-        return json.loads(_program.model(self._pool.store.program, self.folder / file, words))
+        return json.loads(self._pool.store.simulator.model((self.folder / file).resolve(), words))

@@ -117,8 +117,10 @@ def terminal(outcome: Outcome, *, color: bool, details: bool) -> str:
                     lines.append(f"{pad}          {j.why}")
         elif v.measured:
             lines.append(f"{pad}{measured(v.measured[v.by])}")
-        if v.status in (NOT, READING):
-            lines.append(f"{pad}because   {v.explanation}" if v.explanation else f"{pad}UNEXPLAINED")
+        if v.explanation and v.status in (NOT, READING):
+            lines.append(f"{pad}because   {v.explanation}")
+        elif v.status == NOT:
+            lines.append(f"{pad}UNEXPLAINED")
     for number_, text in outcome.broken_figures.items():
         lines.append(f"  figure {number_} is not drawn: {text.strip().splitlines()[-1]}")
     lines.append("  " + summary(outcome.verdicts))
@@ -148,9 +150,10 @@ def markdown(outcomes: list[Outcome], command: str, version: str, *, quick: bool
             "",
         ]
     lines += [
-        "Verdicts: **yes**: reproduced as the document describes it, with the recommended reading of what it leaves open. **reading**: reproduced",
-        "under another, named reading. **NO**: not reproduced; the explanation follows the table. Headline claims are in bold. Intervals are 95 %",
-        "confidence intervals over seeds. Tolerances and their reasons are in each paper's `claims.toml`.",
+        "Verdicts: **yes**: reproduced as the document describes it, with the recommended reading of what it leaves open.",
+        "**reading**: reproduced under another, named reading. **NO**: not reproduced; the explanation follows the table.",
+        "Headline claims are in bold. Intervals are 95 % confidence intervals over seeds. Tolerances and their reasons are in each",
+        "paper's `claims.toml`.",
         "",
         "| paper | claims | yes | reading | NO | headline | runs | fingerprint |",
         "|---|--:|--:|--:|--:|--:|--:|---|",
@@ -159,8 +162,8 @@ def markdown(outcomes: list[Outcome], command: str, version: str, *, quick: bool
         t = tally(o.verdicts)
         head = f"{t['headline_good']} of {t['headline']}"
         lines.append(
-            f"| [{o.paper.slug}](#{o.paper.slug}) | {t['claims']} | {t['reproduced']} | {t['reading']} | {t['not'] + t['broken']} | {head} | {o.runs}"
-            f" | `{o.fingerprint}` |"
+            f"| [{o.paper.slug}](#{o.paper.slug}) | {t['claims']} | {t['reproduced']} | {t['reading']} | {t['not'] + t['broken']}"
+            f" | {head} | {o.runs} | `{o.fingerprint}` |"
         )
     for o in outcomes:
         lines += ["", f"## {o.paper.slug}", ""]
@@ -170,12 +173,10 @@ def markdown(outcomes: list[Outcome], command: str, version: str, *, quick: bool
         for v in o.verdicts:
             name = f"**{v.claim.id}**" if v.claim.headline else v.claim.id
             unit = f" {v.claim.unit}" if v.claim.unit and v.claim.unit not in ("ratio", "fraction", "count") else ""
-            got = "<br>".join(_cell(measured(m) + (f" *under {m.reading}*" if m.reading else "")) for m in shown(v)) or _cell(
-                v.error
-            )
-            lines.append(
-                f"| {name} | {_cell(published(v.claim))}{_cell(unit)} | {got} | {_MARK[v.status]}{', wider band' if v.wide else ''} |"
-            )
+            found = [_cell(measured(m) + (f" *under {m.reading}*" if m.reading else "")) for m in shown(v)]
+            got = "<br>".join(found) or _cell(v.error)
+            mark = _MARK[v.status] + (", wider band" if v.wide else "")
+            lines.append(f"| {name} | {_cell(published(v.claim) + unit)} | {got} | {mark} |")
         told = [v for v in o.verdicts if v.status != REPRODUCED]
         if told:
             lines += ["", "What is not plainly reproduced, and why:", ""]
@@ -196,8 +197,8 @@ def reason(v: Verdict) -> str:
         parts.append(f"Measured: {v.judged[0].why}.")
     if v.status == READING:
         parts.append(f"Holds under {v.measured[v.by].reading}.")
-    parts.append(v.error or v.explanation or "**Unexplained.**")
-    return " ".join(parts)
+    parts.append(v.error or v.explanation or ("**Unexplained.**" if v.status == NOT else ""))
+    return " ".join(p for p in parts if p)
 
 
 def _cell(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import _store
 from ._measured import Measured
 from ._run import Pool, Run
-from ._verdict import EXACT, QUICK, Judgement, Unjudged, judge
+from ._verdict import EXACT, QUICK, Judgement, UnjudgedError, judge
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -139,7 +139,7 @@ class Session:
             returned = found.function({u: results[u] for u in found.uses})
             measured = list(returned) if isinstance(returned, (list, tuple)) else [returned]
             if not measured or not all(isinstance(m, Measured) for m in measured):
-                raise Unjudged(f"the function returned {returned!r}, not Measured")
+                raise UnjudgedError(f"the function returned {returned!r}, not Measured")
             judged = [judge(claim, m, self.bands) for m in measured]
         except Exception as e:
             return Verdict(claim, BROKEN, explanation=found.explanation, error=_told(e))

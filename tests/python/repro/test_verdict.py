@@ -8,7 +8,7 @@ import pytest
 
 from forebay.repro import Measured
 from forebay.repro._claims import Claim
-from forebay.repro._verdict import QUICK, Unjudged, judge
+from forebay.repro._verdict import QUICK, UnjudgedError, judge
 
 
 def claim(kind: str, expected: Any, tolerance: Any) -> Claim:
@@ -39,8 +39,8 @@ AT_LEAST = {"op": ">=", "value": 0.95}
         ({"a": 1.0, "b": 2.0}, ABS, [{"a": 1.1, "b": 1.9}, {"a": 1, "b": 2, "more": 9}], [{"a": 1.0, "b": 2.2}]),
         ([1, 2, 3], 0, [[1, 2, 3]], [[1, 2, 4]]),
         ([[78, 1], [39, 1]], 0, [[[78, 1], [39, 1]]], [[[78, 1], [39, 2]]]),
-        ({"k4": [13, 9], "k6": [85, 75]}, {"type": "range", "factor_low": 0.5, "factor_high": 2}, [{"k4": [7, 18], "k6": [85, 75]}],
-         [{"k4": [6, 9], "k6": [85, 75]}]),
+        ({"k4": [13, 9], "k6": [85, 75]}, {"type": "range", "factor_low": 0.5, "factor_high": 2},
+         [{"k4": [7, 18], "k6": [85, 75]}], [{"k4": [6, 9], "k6": [85, 75]}]),
         # One number is compared with all that were measured: each block size, each number of senders.
         (0.9, ABS, [{"64KB": 0.85, "256KB": 0.95}, [0.9, 0.8]], [{"64KB": 0.85, "256KB": 0.7}]),
         ([0.75, 0.3], 0.15, [[{"64KB": 0.8}, {"64KB": 0.3}]], [[{"64KB": 0.8}, {"64KB": 0.5}]]),
@@ -87,7 +87,7 @@ def test_bounds_by_name_all_have_to_hold() -> None:
     expected = {"mean": {"op": ">=", "value": 0.99}, "minimum": AT_LEAST}
     assert holds("bound", expected, NONE, {"mean": 1.0, "minimum": 0.95})
     assert not holds("bound", expected, NONE, {"mean": 1.0, "minimum": 0.9})
-    with pytest.raises(Unjudged, match="minimum"):
+    with pytest.raises(UnjudgedError, match="minimum"):
         holds("bound", expected, NONE, {"mean": 1.0})
 
 
@@ -226,7 +226,7 @@ def test_checks_count_beside_values() -> None:
     ],
 )
 def test_what_cannot_be_judged_says_why(kind: str, expected: Any, tolerance: Any, value: Any, says: str) -> None:
-    with pytest.raises(Unjudged, match=says):
+    with pytest.raises(UnjudgedError, match=says):
         holds(kind, expected, tolerance, value)
 
 
@@ -239,8 +239,8 @@ def test_what_cannot_be_judged_says_why(kind: str, expected: Any, tolerance: Any
         ("bound", AT_LEAST, NONE, 0.9, 0.85),
         ("bound", {"op": "<=", "value": 20}, {"type": "abs", "value": 5}, 27, 28),
         ("ordering", {"order": "ascending", "groups": [["a"], ["b"]]}, margin(), {"a": 1.05, "b": 1.0}, {"a": 1.2, "b": 1.0}),
-        ("ordering", {"order": "ascending", "groups": [["a"], ["b"]]}, margin(share_of_points=0.75), {"a": [1, 1, 1, 3, 3], "b": [2] * 5},
-         {"a": [1, 1, 3, 3, 3], "b": [2] * 5}),
+        ("ordering", {"order": "ascending", "groups": [["a"], ["b"]]}, margin(share_of_points=0.75),
+         {"a": [1, 1, 1, 3, 3], "b": [2] * 5}, {"a": [1, 1, 3, 3, 3], "b": [2] * 5}),
     ],
 )  # fmt: skip
 def test_quick_bands_are_wider_for_samples_only(kind: str, expected: Any, tolerance: Any, near: Any, far: Any) -> None:
