@@ -175,14 +175,22 @@ def _(x: dict[str, Any]) -> Measured:
     title="One DCTCP and one TCP flow under RED",
     uses=["traces", "red", "red-max", "red-max-p", "exact"],
     claims=[
-        "coex-red-better", "coex-red-fluctuation", "coex-red-minth-30", "coex-red-minth-90", "coex-red-minth-monotone", "coex-red-maxth-65",
-        "coex-red-maxth-200", "coex-red-maxth-trend", "coex-red-maxth-queue", "coex-red-at-least-2x",
+        "coex-red-better",
+        "coex-red-fluctuation",
+        "coex-red-minth-30",
+        "coex-red-minth-90",
+        "coex-red-minth-monotone",
+        "coex-red-maxth-65",
+        "coex-red-maxth-200",
+        "coex-red-maxth-trend",
+        "coex-red-maxth-queue",
+        "coex-red-at-least-2x",
     ],
-    caption="""(a): one run with min_th 50 and max_th 100; thin: over 250 us, thick: over 10 ms. (b): max_th 100. (c): min_th 45; the
-    document's caption says min_th, its text max_th. Means over seeds with 95 % confidence intervals. With the exact echo
-    of RFC 8257 the ratio in (b) is far off the scale: see the readings.""",
+    caption="""(a): one run with min_th 50 and max_th 100; thin: over 250 us, thick: over 10 ms. (b): max_th 100. (c): min_th
+    45; the document's caption says min_th, its text max_th. Means over seeds with 95 % confidence intervals. With
+    the exact echo of RFC 8257 the ratio in (b) is far off the scale: see the readings.""",
     height=2.3,
-)  # fmt: skip
+)
 def _(fig: Any, x: dict[str, Any]) -> None:
     a, b, c = fig.subplots(1, 3)
     over_time(a, x["traces"]["red"], title="(a)")
@@ -316,14 +324,20 @@ def marks_note(x: dict[str, Result]) -> str:
     title="One DCTCP and one TCP flow under the modified CHOKe, m = 7",
     uses=["mchoke", "red", "choke"],
     claims=[
-        "coex-mchoke-30", "coex-mchoke-90", "coex-mchoke-best", "coex-mchoke-alpha-40", "coex-mchoke-alpha-falls", "coex-mchoke-model-gap",
-        "coex-mchoke-cuts", "coex-mchoke-tcp-red-marks",
+        "coex-mchoke-30",
+        "coex-mchoke-90",
+        "coex-mchoke-best",
+        "coex-mchoke-alpha-40",
+        "coex-mchoke-alpha-falls",
+        "coex-mchoke-model-gap",
+        "coex-mchoke-cuts",
+        "coex-mchoke-tcp-red-marks",
     ],
-    caption="""max_th 100; a packet is marked by the test if all seven samples are of its flow. Means over seeds with 95 % confidence
-    intervals; RED and CHOKe for comparison.""",
+    caption="""max_th 100; a packet is marked by the test if all seven samples are of its flow. Means over seeds with 95 %
+    confidence intervals; RED and CHOKe for comparison.""",
     height=2.4,
     width=5.6,
-)  # fmt: skip
+)
 def _(fig: Any, x: dict[str, Any]) -> None:
     a, b = fig.subplots(1, 2)
     for i, (aqm, name) in enumerate([("red", "RED"), ("choke", "CHOKe"), ("mchoke", "modified CHOKe")]):
@@ -358,8 +372,8 @@ def _(fig: Any, x: dict[str, Any]) -> None:
     title="Readings of the modified CHOKe",
     uses=["mchoke", "readings", "exact"],
     claims=["coex-mchoke-30", "coex-mchoke-90", "coex-mchoke-best"],
-    caption="""Not in the document. Mean T_r over seeds with 95 % confidence intervals at both ends of Fig. 6(a). As read: m = 7, all
-    of them must match, the samples are marked together with the arriving packet. m = 1 is CHOKe.""",
+    caption="""Not in the document. Mean T_r over seeds with 95 % confidence intervals at both ends of Fig. 6(a). As read: m
+    = 7, all of them must match, the samples are marked together with the arriving packet. m = 1 is CHOKe.""",
     height=2.8,
     full_only=True,
 )

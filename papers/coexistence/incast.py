@@ -96,8 +96,8 @@ def _(x: dict[str, Any]) -> Measured:
     title="Completion times in incast beside one long flow of each protocol",
     uses=["incast"],
     claims=["coex-incast-order", "coex-incast-2x"],
-    caption="""Average completion time of the servers' flows of 1 MB / n, mean over requests with 95 % confidence intervals. min_th
-    70, max_th 100.""",
+    caption="""Average completion time of the servers' flows of 1 MB / n, mean over requests with 95 % confidence intervals.
+    min_th 70, max_th 100.""",
     width=4.6,
     height=2.9,
 )

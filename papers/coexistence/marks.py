@@ -25,7 +25,7 @@ MSS = 1460
 
 
 def events(r: Result) -> list[dict[str, float]]:
-    """For each seed: the share of each flow's marking events that are RED's, and the number of all events in the whole measured time."""
+    """For each seed: the share of each flow's marking events that are RED's, and the number of all events."""
     settings = r.manifests[0]["scenario"]["variants"][0]["resolved"]["topology"]["bottleneck"]["queue"]
     return [_events(r, run, settings) for run in range(r.seeds)]
 
@@ -66,7 +66,7 @@ def _count(times: np.ndarray, counts: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 
 def _walk(waiting: np.ndarray, flow: np.ndarray, arrivals: np.ndarray, settings: dict[str, Any]) -> np.ndarray:
-    """Expected events after the first second: [flow][0: test, 1: RED]. RED's counter is drawn, the test is taken as its probability."""
+    """Events after the first second, drawn with the probabilities that each arrival met: [flow][0: test, 1: RED]."""
     low, high = (float(settings[k].removesuffix("pkt")) for k in ("min", "max"))
     p_max, weight, m = settings["p-max"], settings["weight"], settings["m"]
     rng = np.random.default_rng(1)

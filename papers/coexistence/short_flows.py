@@ -34,7 +34,7 @@ def short_readings(run: Run) -> dict[str, dict[str, dict[int, Result]]]:
 
 
 def afct(r: Result, cc: str) -> list[float]:
-    """Mean completion time of the short flows of a protocol, of each seed, in ms; without those that the end of the run cut off."""
+    """Mean completion time of a protocol's short flows, of each seed, in ms; without those that the end cut off."""
     return r.per_run(lambda t: float(np.nanmean(t["fct_ns"].astype(float))) / 1e6, cc=cc, **{"class": f"short-{cc}"})
 
 
@@ -62,8 +62,8 @@ def _(x: dict[str, Any]) -> Measured:
     title="Completion times of short flows beside one long flow of each protocol",
     uses=["short"],
     claims=["coex-short-minth", "coex-short-fair"],
-    caption="""Short flows of 10 to 50 KB offer 20 % of the link, half of them TCP. max_th 100. Means over seeds with 95 % confidence
-    intervals.""",
+    caption="""Short flows of 10 to 50 KB offer 20 % of the link, half of them TCP. max_th 100. Means over seeds with 95 %
+    confidence intervals.""",
     width=5.6,
     height=2.4,
 )

@@ -15,7 +15,7 @@ from ._store import Store
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command line. 0: every claim was evaluated; 1: some was not, or a figure was not drawn; 2: a wrong argument."""
+    """Run the command line. 0: every claim was evaluated; 1: some was not, or a figure was not drawn; 2: a wrong argument."""
     args = _arguments().parse_args(argv)
     try:
         papers = [_paper.load(folder) for folder in dict.fromkeys(f for p in args.paper for f in _paper.find(p))]

@@ -20,7 +20,7 @@ _STYLE = files(__package__).joinpath("gallery.css").read_text()
 
 
 def write(outcomes: list[Outcome], out: Path, command: str, *, quick: bool) -> None:
-    """Writes `index.html` and a page for each paper, beside its figures."""
+    """Write `index.html` and a page for each paper, beside its figures."""
     for o in outcomes:
         folder = out / o.paper.slug
         folder.mkdir(parents=True, exist_ok=True)

@@ -87,7 +87,7 @@ class Native:
 
 
 def find() -> Simulator:
-    """Find the simulator: the program that `$FOREBAY` names, else this package's own, else one that was built here or is on the path.
+    """Find the simulator: the program that `$FOREBAY` names, else this package's own, else one built here or on the path.
 
     Raises
     ------

@@ -17,7 +17,7 @@ _COLOR = {REPRODUCED: "32", READING: "36", NOT: "31", BROKEN: "35"}
 
 
 def number(v: Any) -> str:
-    """A number in three or four digits."""
+    """Write a number in three or four digits."""
     if isinstance(v, bool) or v is None:
         return {True: "yes", False: "no", None: ""}[v]
     if isinstance(v, str):
@@ -31,7 +31,7 @@ def number(v: Any) -> str:
 
 
 def shape(v: Any) -> str:
-    """A value, whatever its shape, in one line."""
+    """Write a value, whatever its shape, in one line."""
     if isinstance(v, dict):
         if "op" in v and "value" in v:
             return f"{v['op']} {number(v['value'])}"
@@ -48,12 +48,12 @@ def shape(v: Any) -> str:
 
 
 def published(claim: Claim) -> str:
-    """What the document says, as numbers where it gives any."""
+    """Write what the document says, as numbers where it gives any."""
     return shape(claim.expected)
 
 
 def measured(m: Measured) -> str:
-    """What was measured, with its interval."""
+    """Write what was measured, with its interval."""
 
     def walk(v: Any, low: Any, high: Any) -> str:
         if isinstance(v, (list, tuple)) and v and isinstance(v[0], tuple):
@@ -81,7 +81,7 @@ def measured(m: Measured) -> str:
 
 
 def tally(verdicts: list[Verdict]) -> dict[str, int]:
-    """Number of verdicts of each kind, and of headline claims."""
+    """Count the verdicts of each kind, and of headline claims."""
     head = [v for v in verdicts if v.claim.headline]
     return {
         "claims": len(verdicts),
@@ -96,7 +96,7 @@ def tally(verdicts: list[Verdict]) -> dict[str, int]:
 
 
 def terminal(outcome: Outcome, *, color: bool, details: bool) -> str:
-    """The scorecard of a paper for a terminal."""
+    """Write the scorecard of a paper for a terminal."""
     lines = [f"{outcome.paper.slug}: {outcome.paper.title}" if outcome.paper.title != outcome.paper.slug else outcome.paper.slug]
     for v in outcome.verdicts:
         mark = _MARK[v.status]
@@ -141,7 +141,7 @@ def summary(verdicts: list[Verdict]) -> str:
 
 
 def markdown(outcomes: list[Outcome], command: str, version: str, *, quick: bool) -> str:
-    """The scorecard of all papers as a page: the same text for the same results, whenever and wherever they are made."""
+    """Write the scorecard of all papers as a page: the same text for the same results, whenever and wherever they are made."""
     everything = [v for o in outcomes for v in o.verdicts]
     lines = ["# Scorecard", "", f"`{command}` with {version}.", "", summary(everything) + ".", ""]
     if quick:
@@ -152,8 +152,8 @@ def markdown(outcomes: list[Outcome], command: str, version: str, *, quick: bool
     lines += [
         "Verdicts: **yes**: reproduced as the document describes it, with the recommended reading of what it leaves open.",
         "**reading**: reproduced under another, named reading. **NO**: not reproduced; the explanation follows the table.",
-        "Headline claims are in bold. Intervals are 95 % confidence intervals over seeds. Tolerances and their reasons are in each",
-        "paper's `claims.toml`.",
+        "Headline claims are in bold. Intervals are 95 % confidence intervals over seeds. Tolerances and their reasons are",
+        "in each paper's `claims.toml`.",
         "",
         "| paper | claims | yes | reading | NO | headline | runs | fingerprint |",
         "|---|--:|--:|--:|--:|--:|--:|---|",
@@ -186,7 +186,7 @@ def markdown(outcomes: list[Outcome], command: str, version: str, *, quick: bool
 
 
 def shown(v: Verdict) -> list[Measured]:
-    """What is worth showing: the recommended reading, and the one that decided."""
+    """Choose what is worth showing: the recommended reading, and the one that decided."""
     return [v.measured[i] for i in sorted({0, v.by})] if v.measured else []
 
 

@@ -78,7 +78,7 @@ class Session:
     def evaluate(
         self, paper: Paper, claims: list[str] | None = None, figures: list[str] | None = None
     ) -> tuple[Outcome, dict[str, Any]]:
-        """Runs what the claims and figures need (all, where `None`) and judges the claims.
+        """Run what the claims and figures need (all, where `None`) and judge the claims.
 
         Returns the outcome, and what the experiments gave, for :func:`draw`.
         """
@@ -97,7 +97,7 @@ class Session:
         return outcome, results
 
     def drawn(self, paper: Paper, figures: list[str] | None) -> list[str]:
-        """The figures to draw, of those asked for (all, where `None`)."""
+        """Choose the figures to draw, of those asked for (all, where `None`)."""
         return [n for n, f in paper.figures.items() if (figures is None or n in figures) and not (self.quick and f.full_only)]
 
     def _experiments(self, paper: Paper, names: list[str]) -> tuple[dict[str, Any], dict[str, str], list[_store.Unit]]:
@@ -152,7 +152,7 @@ class Session:
 
 
 def _told(e: Exception) -> str:
-    """An error in a line, with the place in the paper."""
+    """Tell an error in a line, with the place in the paper."""
     frames = [
         f for f in traceback.extract_tb(e.__traceback__) if "forebay/repro" not in f.filename and "/concurrent/" not in f.filename
     ]

@@ -77,7 +77,7 @@ class Store:
         return (self.path(unit) / "manifest.json").is_file()
 
     def run(self, unit: Unit) -> Path:
-        """Runs the unit unless it is finished.
+        """Run the unit unless it is finished.
 
         Raises
         ------
@@ -107,13 +107,13 @@ class Store:
 
 
 def manifest(path: Path) -> dict[str, Any]:
-    """The manifest of a finished unit."""
+    """Read the manifest of a finished unit."""
     read: dict[str, Any] = json.loads((path / "manifest.json").read_text())
     return read
 
 
 def table(path: Path, name: str, columns: tuple[str, ...] | None, run: int) -> Table:
-    """A table of a finished unit, as the `run`-th of several; without columns if it had no rows."""
+    """Read a table of a finished unit, as the `run`-th of several; without columns if it had no rows."""
     file = path / f"{name}.parquet"
     if not file.is_file():
         return Table({})

@@ -38,7 +38,7 @@ _SAME = {"tcp": "newreno", "reno": "newreno", "red_ecn": "red", "reno_red": "red
 
 
 def look(name: str | int) -> Look:
-    """The look of a scheme by its name (the same in every figure), or of the i-th series."""
+    """Return the look of a scheme by its name (the same in every figure), or of the i-th series."""
     if isinstance(name, str):
         name = _SAME.get(name, name)
         i = _KNOWN.index(name) if name in _KNOWN else sum(map(ord, name))
@@ -48,7 +48,7 @@ def look(name: str | int) -> Look:
 
 
 def rc() -> dict[str, Any]:
-    """matplotlib's settings."""
+    """Return matplotlib's settings."""
     size = 8.0
     return {
         "font.family": ["DejaVu Sans"],
@@ -82,5 +82,5 @@ def rc() -> dict[str, Any]:
 
 
 def dress(ax: Axes) -> None:
-    """What settings alone cannot give an axes."""
+    """Give an axes what settings alone cannot."""
     ax.set_axisbelow(True)

@@ -65,7 +65,7 @@ class UnjudgedError(ValueError):
 
 
 def judge(claim: Claim, measured: Measured, bands: Bands = EXACT) -> Judgement:
-    """Compares one measurement with the claim.
+    """Compare one measurement with the claim.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def _numeric(expected: Any, tolerance: Any, value: Any, bands: Bands) -> Judgeme
 
 
 def _band(tol: dict[str, Any], bands: Bands) -> tuple[Any, Any]:
-    """The lowest and the highest value that passes, as functions of the expected one."""
+    """Return the lowest and the highest value that passes, as functions of the expected one."""
     kind = tol["type"]
     if kind == "none":
         return (lambda e: e), (lambda e: e)
@@ -273,7 +273,7 @@ def _order(claim: Claim, value: Any, bands: Bands) -> Judgement:
 
 
 def _wrong(groups: list[list[str]], order: dict[str, float], tol: dict[str, Any], bands: Bands) -> str:
-    """What is wrong with the order at one point; empty if nothing."""
+    """Tell what is wrong with the order at one point; empty if nothing."""
     best = next((key for key in tol if key.endswith("_over_best_max")), None)
     margin = tol.get("value", 0.0) - bands.margin
     for low, high in pairwise(groups):
@@ -305,7 +305,7 @@ def _wrong(groups: list[list[str]], order: dict[str, float], tol: dict[str, Any]
 
 
 def _orders(value: Any) -> list[tuple[str, dict[str, float]]]:
-    """The orders measured, by point."""
+    """Return the orders measured, by point."""
     if isinstance(value, (list, tuple)):
         value = dict(value)
     if not isinstance(value, dict) or not value:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
 from forebay.repro import RunError
 from forebay.repro._run import Pool
 from forebay.repro._store import Store

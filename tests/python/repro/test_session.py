@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+
 from forebay.repro import RunError, _draw, _gallery, _paper, _scorecard
 from forebay.repro import __main__ as command
 from forebay.repro._run import Pool, Run
@@ -60,7 +60,8 @@ def test_the_hash_covers_what_results_depend_on(folder: Path, fake: Any, tmp_pat
 
     first = key()
     assert key() == first
-    keys = {first, Store(tmp_path, fake).key(Unit(unit.scenario, ("fct=11",), 1)), Store(tmp_path, fake).key(Unit(unit.scenario, unit.sets, 2))}
+    others = [Unit(unit.scenario, ("fct=11",), 1), Unit(unit.scenario, unit.sets, 2)]
+    keys = {first, *(Store(tmp_path, fake).key(u) for u in others)}
     fake.digest = "other program"
     keys.add(key())
     fake.digest = "d"
@@ -98,7 +99,7 @@ def test_results(folder: Path, pool: Pool) -> None:
     points = run("fig.toml", {"fct": 1}, points=[{"fct": 2}, {"other": [1, "a"]}])
     assert [p for p, _ in points] == [{"fct": 2}, {"other": [1, "a"]}]
     assert [q.flows["fct_ns"][0] for _, q in points] == [3, 2]
-    with pytest.raises(FileNotFoundError, match="nothing.toml"):
+    with pytest.raises(FileNotFoundError, match=r"nothing\.toml"):
         run("nothing.toml")
     with pytest.raises(RunError, match="refused"):
         run("fig.toml", {"refuse": True}).flows  # noqa: B018
@@ -171,7 +172,9 @@ def test_mistakes_in_claims(folder: Path) -> None:
         _paper.load(folder)
 
 
-def test_the_command(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fake: Any) -> None:
+def test_the_command(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fake: Any
+) -> None:
     monkeypatch.chdir(folder.parent.parent)
     monkeypatch.setattr(command._program, "find", lambda: fake)
     out = tmp_path / "out"
@@ -181,12 +184,12 @@ def test_the_command(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (tmp_path / "CARD.md").read_text() == (out / "SCORECARD.md").read_text()
     assert "python -m forebay.repro all" in (out / "SCORECARD.md").read_text()
     assert {p.name for p in (out / "some-paper").iterdir()} == {"index.html", "fig01.svg", "fig01.png", "extra.svg", "extra.png"}
-    before = os.stat(out / "SCORECARD.md").st_mtime_ns
+    before = (out / "SCORECARD.md").stat().st_mtime_ns
     assert command.main(["some-paper", "--claim", "c-wrong", "--out", str(out)]) == 0, "not reproduced is an answer"
     printed = capsys.readouterr().out
     assert "c-wrong" in printed
     assert "c-number" not in printed
-    assert os.stat(out / "SCORECARD.md").st_mtime_ns == before, "a part is no scorecard"
+    assert (out / "SCORECARD.md").stat().st_mtime_ns == before, "a part is no scorecard"
     assert command.main(["some-paper", "--figure", "9"]) == 2
     assert command.main(["no-paper"]) == 2
     assert "no paper 'no-paper'" in capsys.readouterr().err
