@@ -15,7 +15,8 @@ class Table(Mapping[str, Any]):
         self._columns = {name: np.asarray(values) for name, values in columns.items()}
 
     def __getitem__(self, column: str) -> Any:
-        return self._columns[column]
+        # Real tables have their columns also when they have no rows.
+        return self._columns[column] if self._columns else np.empty(0)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)

@@ -13,6 +13,7 @@ import pytest
 from forebay.plot import queue_cdf, style
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 
 from standin import Result
 
@@ -42,6 +43,12 @@ def queues() -> Result:
     return Result({"queue": table}, runs=[("a", 0, 4e-3), ("b", 0, 4e-3)])
 
 
+def figure(r: Result) -> Figure:
+    made = queue_cdf(r).figure
+    assert isinstance(made, Figure)
+    return made
+
+
 def test_global_settings_are_left_alone() -> None:
     before = dict(mpl.rcParams)
     with style.context(width="page", dark=True):
@@ -50,10 +57,10 @@ def test_global_settings_are_left_alone() -> None:
 
 
 def test_widths_are_those_of_papers() -> None:
-    assert queue_cdf(queues()).figure.get_figwidth() == 3.35
+    assert figure(queues()).get_figwidth() == 3.35
     with style.context(width="page", height=2.0):
-        figure = queue_cdf(queues()).figure
-    assert (figure.get_figwidth(), figure.get_figheight()) == (7.0, 2.0)
+        made = figure(queues())
+    assert (made.get_figwidth(), made.get_figheight()) == (7.0, 2.0)
     assert style.current().width is None
     with pytest.raises(ValueError, match="column"), style.context(width="poster"):
         pass
@@ -77,7 +84,7 @@ def test_files_are_the_same_every_time(ending: str, tmp_path: Path) -> None:
     for i in range(2):
         path = tmp_path / f"{i}.{ending}"
         style.names()
-        queue_cdf(queues()).figure.savefig(path)
+        figure(queues()).savefig(path)
         written.append(path.read_bytes())
     assert written[0] == written[1]
     assert b"Date" not in written[0]
@@ -95,7 +102,7 @@ def test_files_are_the_same_in_another_process(tmp_path: Path) -> None:
 
 
 def test_fonts_in_a_pdf_are_those_that_publishers_accept(tmp_path: Path) -> None:
-    queue_cdf(queues()).figure.savefig(tmp_path / "q.pdf")
+    figure(queues()).savefig(tmp_path / "q.pdf")
     data = (tmp_path / "q.pdf").read_bytes()
     assert b"/Type3" not in data
     assert b"/CIDFontType2" in data or b"/TrueType" in data
