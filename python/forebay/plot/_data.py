@@ -149,7 +149,10 @@ _SECONDS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60
 
 
 def measured_from(subject: Subject) -> float:
-    """Return the end of the warm-up in seconds: goodput and statistics of ports start there."""
+    """Return the end of the warm-up in seconds: goodput and statistics of ports start there.
+
+    The simulator counts from its first window after that, at most the shortest delay of a link later.
+    """
     for variant in subject.result.manifest["scenario"]["variants"]:
         if variant["variant"] == subject.variant:
             text = str(variant["resolved"].get("observe", {}).get("warmup", "0s"))

@@ -63,16 +63,9 @@ def fairness(source: Source, *, ax: Axes | None = None) -> Axes:
             )
             e = estimate(float(run.bps.mean()) for run in of)
             ax.hlines(e.mean / s.factor, x - 0.36, x + 0.36, color=style.current().ink, linewidth=1.0, zorder=4)
-            if np.isfinite(e.half_width):
-                ax.errorbar(
-                    x + 0.41,
-                    e.mean / s.factor,
-                    yerr=e.half_width / s.factor,
-                    color=style.current().ink,
-                    elinewidth=0.9,
-                    capsize=2,
-                    capthick=0.9,
-                )
+            if e.half_width > 0:
+                low, high = ((e.mean + sign * e.half_width) / s.factor for sign in (-1, 1))
+                ax.bar(x, high - low, 0.72, bottom=low, color=look.color, alpha=0.22, linewidth=0)
             ax.annotate(
                 "\n".join(_facts(subject, of, found)),
                 (x, 1.0),

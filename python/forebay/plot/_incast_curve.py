@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from . import style
-from ._data import ResultLike, SweepLike, groups
+from ._data import ResultLike, SweepLike, TableLike, groups
 from ._metrics import title
 from ._stats import estimate
 from ._units import scale, unit_of
@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 #: For each line the values of all seeds at each x.
 _Lines: TypeAlias = dict[str, dict[float, list[float]]]
 
-_AXES = {"topology.senders": "Number of senders"}
+_AXES = {
+    "topology.senders": "Number of senders",
+    "topology.bottleneck.buffer": "Buffer",
+    "topology.bottleneck.rate": "Bottleneck",
+    "topology.bottleneck.queue.k": "Marking threshold",
+    "transport.rto-min": "Minimum RTO",
+    "workload.0.block": "Block",
+    "workload.0.load": "Load",
+}
 
 
 def incast_curve(
@@ -43,10 +51,10 @@ def incast_curve(
     ax
         Where to draw; left out: a new figure.
     x
-        Name of the axis of the sweep to the right; left out: the first one whose values are numbers. Every
-        combination of the others is a line.
+        Name of the axis of the sweep to the right; left out: the first one whose values are numbers or quantities.
+        Every combination of the others is a line.
     beside
-        Curves to compare with, such as those of a model: by name x and y, y in the unit of the column.
+        Curves to compare with, such as those of a model: by name x and y, in the units of the columns.
     logx
         Whether x is logarithmic; left out: where its values span more than a factor of 40.
 
@@ -60,18 +68,20 @@ def incast_curve(
         No axis of the sweep has numbers for values, or the metric has no value.
     """
     if isinstance(sweep, Mapping):
-        name, lines = x or "", _of_results(sweep, metric)
+        name, unit, lines = x or "", "1", _of_results(sweep, metric)
     else:
-        name, lines = _of_sweep(sweep, metric, x)
+        name, unit, lines = _of_sweep(sweep, metric, x)
     lines = {label: line for label, line in lines.items() if any(np.isfinite(v).any() for v in line.values())}
     if not lines:
         raise ValueError(f"`{metric}` has no value in this sweep")
     rows = {label: [(at, estimate(line[at])) for at in sorted(line)] for label, line in lines.items()}
     with style.canvas(ax) as ax:
+        every = sorted({p for line in lines.values() for p in line})
+        right = scale(unit, every, log=bool(logx))
         s = scale(unit_of(metric), [e.mean for row in rows.values() for _, e in row])
         for label, row in rows.items():
             look = style.look(label) if len(rows) > 1 else style.neutral()
-            at = np.array([p for p, _ in row])
+            at = np.array([p for p, _ in row]) / right.factor
             mean = np.array([e.mean for _, e in row]) / s.factor
             half = np.nan_to_num(np.array([e.half_width for _, e in row]) / s.factor)
             if np.any(half > 0):
@@ -79,7 +89,7 @@ def incast_curve(
             ax.plot(at, mean, color=look.color, linestyle=look.dash, marker=look.marker, label=label)
         for label, (px, py) in (beside or {}).items():
             ax.plot(
-                np.asarray(px, dtype=float),
+                np.asarray(px, dtype=float) / right.factor,
                 np.asarray(py, dtype=float) / s.factor,
                 color=style.current().quiet,
                 linestyle=(0, (2, 1)),
@@ -87,9 +97,9 @@ def incast_curve(
                 label=label,
                 zorder=1.5,
             )
-        _right(ax, sorted({p for line in lines.values() for p in line}), logx)
+        _right(ax, [p / right.factor for p in every], logx)
         ax.set_ylim(bottom=0)
-        ax.set_xlabel(_AXES.get(name, name.rpartition(".")[2] or name))
+        ax.set_xlabel(right.title(_AXES.get(name) or name.rpartition(".")[2] or name))
         ax.set_ylabel(s.title(title(metric)))
         style.legend(ax)
         counts = sorted({e.n for row in rows.values() for _, e in row if e.n})
@@ -120,24 +130,37 @@ def _of_results(results: Mapping[float, ResultLike], metric: str) -> _Lines:
     return lines
 
 
-def _of_sweep(sweep: SweepLike, metric: str, x: str | None) -> tuple[str, _Lines]:
+def _of_sweep(sweep: SweepLike, metric: str, x: str | None) -> tuple[str, str, _Lines]:
+    """Return the axis to the right, its unit, and the lines."""
     table = sweep.table
     names = [str(getattr(a, "name", a)) for a in sweep.axes]
-    numbers = [n for n in names if np.issubdtype(table[n].dtype, np.number)]
+    numbers = {name: found for name in names if (found := _numbers(table, name))}
     if x is None:
         if not numbers:
             raise ValueError(f"no axis of the sweep has numbers for values: {', '.join(names)}")
-        x = numbers[0]
+        x = next(iter(numbers))
     elif x not in numbers:
         raise ValueError(f"`{x}` is no axis with numbers: {', '.join(numbers)}")
     if metric not in table.columns:
         raise ValueError(f"the sweep has no column `{metric}`")
+    column, unit = numbers[x]
+    labels = _labels(table, [name for name in names if name != x])
+    values = np.asarray(table[metric], dtype=float)
     lines: _Lines = {}
-    for label, at, value in zip(
-        _labels(table, [n for n in names if n != x]), table[x], np.asarray(table[metric], dtype=float), strict=True
-    ):
-        lines.setdefault(label, {}).setdefault(float(at), []).append(float(value))
-    return x, lines
+    for label, at, value in zip(labels, np.asarray(table[column], dtype=float), values, strict=True):
+        if np.isfinite(at):  # points of a list need not set every axis
+            lines.setdefault(label, {}).setdefault(float(at), []).append(float(value))
+    return x, unit, lines
+
+
+def _numbers(table: TableLike, axis: str) -> tuple[str, str] | None:
+    """Return the column with the numbers of an axis, which quantities have beside what was written, and its unit."""
+    if np.issubdtype(table[axis].dtype, np.number):
+        return axis, "1"
+    for ending, unit in (("s", "s"), ("bps", "bit/s"), ("bytes", "B"), ("pkts", "packets")):
+        if f"{axis}_{ending}" in table.columns:
+            return f"{axis}_{ending}", unit
+    return None
 
 
 def _labels(table: Any, others: Sequence[str]) -> list[str]:

@@ -222,9 +222,8 @@ def _connections(columns: list[list[Subject]], data: dict[tuple[str, str], list[
     if len(several) < 2:
         return ""
     same = all(of in ((), several) for of in drawn)
-    return (
-        f"connections {', '.join(map(str, several))}, dark to pale" if same else "connections by number, dark to pale"
-    )
+    numbers = ", ".join(map(str, several)) if same else "by number"
+    return f"connections {numbers}, strong to faint"
 
 
 def _legend(ax: Axes, entries: list[tuple[str, Any, Any]]) -> None:

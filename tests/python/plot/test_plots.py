@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
+from standin import Result, Sweep
+
 from forebay import plot
 from forebay.plot import style
+from forebay.plot._data import groups, variants
 from forebay.plot._fairness import index, long_flows, ratio
 from forebay.plot._queue_cdf import occupancy
 from forebay.plot._series import events, lines, thin
-from matplotlib import pyplot as plt
-
-from forebay.plot._data import groups, variants
-from standin import Result, Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -322,7 +322,9 @@ def grid(**axes: Any) -> Sweep:
 
 def test_a_curve_for_each_combination() -> None:
     ax = plot.incast_curve(grid())
-    assert [x.get_label() for x in ax.lines] == [f"{cc}, buffer {b}" for b in ("64pkt", "128pkt") for cc in ("newreno", "dctcp")]
+    assert [x.get_label() for x in ax.lines] == [
+        f"{cc}, buffer {b}" for b in ("64pkt", "128pkt") for cc in ("newreno", "dctcp")
+    ]
     x, y = line(ax, "dctcp, buffer 64pkt")
     assert x.tolist() == [1, 2, 4]
     np.testing.assert_allclose(y, [1.0005, 0.5005, 0.2505])
@@ -342,6 +344,16 @@ def test_a_curve_from_results_by_number() -> None:
     x, y = (np.asarray(v) for v in ax.lines[0].get_data())
     assert (x.tolist(), y.tolist()) == ([8, 16], [900.0, 100.0])
     assert ax.get_xlabel() == "Senders"
+
+
+def test_a_quantity_to_the_right_has_its_unit() -> None:
+    table = dict(grid().table.items()) | {"transport.rto-min": texts(*["200ms", "10ms"] * 12)}
+    with_numbers = table | {"transport.rto-min_s": np.array([0.2, 0.01] * 12)}
+    ax = plot.incast_curve(Sweep(with_numbers, ["transport.rto-min", "topology.senders"]))
+    assert ax.get_xlabel() == "Minimum RTO (ms)"
+    assert sorted(set(np.asarray(ax.lines[0].get_xdata()).tolist())) == [10, 200]
+    with pytest.raises(ValueError, match="no axis"):
+        plot.incast_curve(Sweep(table, ["transport.rto-min"]))
 
 
 def test_a_curve_needs_numbers() -> None:

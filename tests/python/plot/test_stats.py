@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+
 from forebay.plot._bins import Rule, bins
 from forebay.plot._stats import above, ecdf, estimate, jain, t_975
 from forebay.plot._units import interval, number, scale, tick

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import matplotlib as mpl
 import numpy as np
 import pytest
-from forebay.plot import queue_cdf, style
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-
 from standin import Result
+
+from forebay.plot import queue_cdf, style
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
