@@ -150,6 +150,7 @@ def _draw(
                 made[i, j].set_ylabel(unit.title(QUANTITIES[name].title).replace(" (", "\n("))
         if kinds:
             _rug(made[len(names), j], column, ticks, kinds, time, several=several)
+            made[len(names), j].tick_params(axis="y", labelleft=j == 0)
         made[-1, j].set_xlabel(time.title("Time"))
         made[-1, j].set_xlim(span[0] / time.factor, span[1] / time.factor)
         if len(columns) > 1:
