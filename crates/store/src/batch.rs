@@ -3,11 +3,13 @@
 
 use crate::column::{Column, Get, Table};
 use crate::run_info::RunInfo;
+use crate::summary::Summary;
 use crate::{schema, summary_table};
 use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use forebay_sim::run::Report;
 use std::sync::Arc;
 
 /// Names of the tables of a run, in the order in which they are written.
@@ -67,6 +69,21 @@ pub(crate) fn with_metadata(fields: Vec<Field>, name: &str, version: u32, doc: &
 pub fn batch<R>(table: &Table<R>, schema: &SchemaRef, rows: &[R], info: &RunInfo) -> Result<RecordBatch, ArrowError> {
     let arrays = table.columns.iter().map(|c| array(c, rows, info)).collect::<Result<Vec<_>, _>>()?;
     RecordBatch::try_new(schema.clone(), arrays)
+}
+
+/// The rows of one run, in the order of [`TABLES`].
+///
+/// # Errors
+/// As [`batch`].
+pub fn run_batches(info: &RunInfo, report: &Report, summary: &Summary) -> Result<Vec<RecordBatch>, ArrowError> {
+    Ok(vec![
+        batch(&schema::FLOWS, &arrow_schema(&schema::FLOWS), &report.flows, info)?,
+        batch(&schema::PORTS, &arrow_schema(&schema::PORTS), &report.ports, info)?,
+        batch(&schema::QUEUE, &arrow_schema(&schema::QUEUE), &report.queue, info)?,
+        batch(&schema::TCP, &arrow_schema(&schema::TCP), &report.tcp, info)?,
+        batch(&schema::QUERIES, &arrow_schema(&schema::QUERIES), &report.queries, info)?,
+        summary_table::batch(&[(info, summary)])?,
+    ])
 }
 
 fn array<R>(column: &Column<R>, rows: &[R], info: &RunInfo) -> Result<ArrayRef, ArrowError> {

@@ -26,7 +26,7 @@ pub mod summary;
 pub mod summary_table;
 mod writer;
 
-pub use batch::{TABLES, arrow_schema, batch, schema_of};
+pub use batch::{TABLES, arrow_schema, batch, run_batches, schema_of};
 pub use column::{Column, Get, Table};
 pub use dir::{Target, file_name};
 pub use docs::{markdown, replace_generated};

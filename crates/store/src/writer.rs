@@ -93,6 +93,17 @@ impl RunWriter {
         self.summary.write(&batch)
     }
 
+    /// Appends rows to a table by its name. Call in the order of variants and repetitions, as [`RunWriter::add`].
+    ///
+    /// # Errors
+    /// When there is no such table, or the system refuses.
+    pub fn write(&mut self, table: &str, batch: &RecordBatch) -> Result<(), StoreError> {
+        let all =
+            [&mut self.flows, &mut self.ports, &mut self.queue, &mut self.tcp, &mut self.queries, &mut self.summary];
+        let unknown = || StoreError::Encode { path: self.staging.path().join(table), message: "there is no such table".into() };
+        all.into_iter().find(|t| t.name == table).ok_or_else(unknown)?.write(batch)
+    }
+
     /// Completes the tables and fills in the list of them in `manifest`.
     ///
     /// # Errors
