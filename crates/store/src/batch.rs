@@ -13,7 +13,7 @@ use forebay_sim::run::Report;
 use std::sync::Arc;
 
 /// Names of the tables of a run, in the order in which they are written.
-pub const TABLES: [&str; 6] = ["flows", "ports", "queue", "tcp", "queries", "summary"];
+pub const TABLES: [&str; 7] = ["flows", "ports", "queue", "tcp", "queries", "timeouts", "summary"];
 
 /// The columns of a table of a run by its name, one of [`TABLES`]; `None` for another name.
 pub fn schema_of(table: &str) -> Option<SchemaRef> {
@@ -23,6 +23,7 @@ pub fn schema_of(table: &str) -> Option<SchemaRef> {
         "queue" => arrow_schema(&schema::QUEUE),
         "tcp" => arrow_schema(&schema::TCP),
         "queries" => arrow_schema(&schema::QUERIES),
+        "timeouts" => arrow_schema(&schema::TIMEOUTS),
         "summary" => summary_table::arrow_schema(),
         _ => return None,
     })

@@ -17,6 +17,7 @@ pub fn markdown() -> String {
     table(&mut out, &schema::QUEUE);
     table(&mut out, &schema::TCP);
     table(&mut out, &schema::QUERIES);
+    table(&mut out, &schema::TIMEOUTS);
     summary(&mut out);
     out
 }

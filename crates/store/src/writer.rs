@@ -50,6 +50,7 @@ pub struct RunWriter {
     queue: TableFile,
     tcp: TableFile,
     queries: TableFile,
+    timeouts: TableFile,
     summary: TableFile,
     staging: Staging,
 }
@@ -68,6 +69,7 @@ impl RunWriter {
             queue: TableFile::of(dir, &schema::QUEUE, format)?,
             tcp: TableFile::of(dir, &schema::TCP, format)?,
             queries: TableFile::of(dir, &schema::QUERIES, format)?,
+            timeouts: TableFile::of(dir, &schema::TIMEOUTS, format)?,
             summary: TableFile::create(dir, "summary", summary_table::VERSION, summary_table::arrow_schema(), format)?,
             staging,
         })
@@ -89,6 +91,7 @@ impl RunWriter {
         self.queue.write_rows(&schema::QUEUE, &report.queue, info)?;
         self.tcp.write_rows(&schema::TCP, &report.tcp, info)?;
         self.queries.write_rows(&schema::QUERIES, &report.queries, info)?;
+        self.timeouts.write_rows(&schema::TIMEOUTS, &report.timeouts, info)?;
         let batch = summary_table::batch(&[(info, summary)]).map_err(|e| encode_error(&self.summary.path, e.into()))?;
         self.summary.write(&batch)
     }
@@ -112,7 +115,7 @@ impl RunWriter {
         manifest.kind = Manifest::KIND.into();
         manifest.manifest_version = Manifest::VERSION;
         manifest.tables.clear();
-        for table in [self.flows, self.ports, self.queue, self.tcp, self.queries, self.summary] {
+        for table in [self.flows, self.ports, self.queue, self.tcp, self.queries, self.timeouts, self.summary] {
             manifest.tables.push(table.finish()?);
         }
         let results = RunDir::unfinished(self.staging.path().to_owned(), manifest);

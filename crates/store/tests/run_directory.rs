@@ -98,7 +98,15 @@ fn csv_is_quoted_and_manifest_lists_the_tables() {
     let tables: Vec<(&str, u64)> = manifest.tables.iter().map(|t| (t.file.as_str(), t.rows)).collect();
     assert_eq!(
         tables,
-        [("flows.csv", 4), ("ports.csv", 4), ("queue.csv", 200_000), ("tcp.csv", 2), ("queries.csv", 4), ("summary.csv", 2)]
+        [
+            ("flows.csv", 4),
+            ("ports.csv", 4),
+            ("queue.csv", 200_000),
+            ("tcp.csv", 2),
+            ("queries.csv", 4),
+            ("timeouts.csv", 2),
+            ("summary.csv", 2)
+        ]
     );
 }
 
@@ -106,7 +114,7 @@ fn csv_is_quoted_and_manifest_lists_the_tables() {
 fn equal_runs_give_equal_files() {
     let scratch = Scratch::new("equal");
     let dirs = ["a", "b"].map(|n| write(exact(scratch.0.join(n), false), Format::Parquet).unwrap());
-    for table in ["flows", "ports", "queue", "tcp", "queries"] {
+    for table in TABLES {
         let file = format!("{table}.parquet");
         assert_eq!(fs::read(dirs[0].join(&file)).unwrap(), fs::read(dirs[1].join(&file)).unwrap(), "{file}");
     }
