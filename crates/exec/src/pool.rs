@@ -78,6 +78,9 @@ pub fn jobs(resolved: &Resolved) -> Vec<Job> {
 ///
 /// # Errors
 /// The first failure of a run or of the watcher; everything else stops then.
+///
+/// # Panics
+/// When a job does: its thread's panic becomes that of the caller, once the others have stopped.
 pub fn run_all<K: Work + ?Sized, W: Watcher>(
     work: &K,
     jobs: &[Job],
@@ -143,12 +146,24 @@ struct Workers<'a, K: ?Sized> {
     window: usize,
 }
 
+/// Where a panic does not end the process, the other threads must not wait for the job that will never be handed over.
+struct StopOthers<'a>(&'a AtomicBool);
+
+impl Drop for StopOthers<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Relaxed);
+        }
+    }
+}
+
 impl<K: Work + ?Sized> Workers<'_, K> {
     fn stopped(&self) -> bool {
         self.stop.iter().any(|s| s.load(Relaxed))
     }
 
     fn work(&self, sender: &Sender<Result<Outcome, RunError>>) {
+        let _others = StopOthers(self.stop[1]);
         loop {
             let number = self.next.fetch_add(1, Relaxed);
             let Some(job) = self.jobs.get(number) else { return };
