@@ -7,7 +7,6 @@ use forebay_store::StoreError;
 use miette::GraphicalReportHandler;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
-use std::process::ExitCode;
 
 /// More mistakes of one file than this are counted, not shown.
 const MAX_SHOWN: usize = 50;
@@ -60,11 +59,6 @@ impl Failure {
             Failure::Interrupted => 130,
             Failure::Reported(code) => *code,
         }
-    }
-
-    /// The exit code.
-    pub fn code(&self) -> ExitCode {
-        ExitCode::from(self.number())
     }
 
     /// The text for a person; with drawings and colours when `fancy`.

@@ -20,6 +20,11 @@ pub fn listen() -> Result<(), Failure> {
     ctrlc::set_handler(handler).map_err(|e| Failure::Machine(format!("cannot listen for interrupts: {e}")))
 }
 
+/// Becomes true when the user asks to stop.
+pub fn flag() -> &'static AtomicBool {
+    &ASKED
+}
+
 /// Whether the user asked to stop.
 pub fn asked() -> bool {
     ASKED.load(Relaxed)

@@ -119,7 +119,7 @@ fn a_run_leaves_a_complete_directory() {
     assert!(out.status.success(), "{}", text(&out.stderr));
     assert!(said.contains("results: out/small-1") && said.contains("fingerprint: ") && said.contains("goodput"), "{said}");
     assert!(out.stderr.is_empty() && !said.contains('\x1b'), "{said}{}", text(&out.stderr));
-    let files = ["flows.csv", "manifest.json", "ports.csv", "queries.csv", "queue.csv", "tcp.csv"];
+    let files = ["flows.csv", "manifest.json", "ports.csv", "queries.csv", "queue.csv", "summary.csv", "tcp.csv", "timeouts.csv"];
     assert_eq!(scratch.entries("out/small-1"), files);
     let manifest: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(scratch.0.join("out/small-1/manifest.json")).unwrap()).unwrap();
@@ -139,7 +139,7 @@ fn threads_change_nothing() {
         let out = forebay(&scratch.0, &["run", "small.toml", "--runs", "5", "--threads", threads, "--out", dir]);
         assert!(out.status.success(), "{}", text(&out.stderr));
     }
-    for table in ["flows", "ports", "queue", "tcp", "queries"] {
+    for table in ["flows", "ports", "queue", "tcp", "queries", "timeouts", "summary"] {
         let read = |dir: &str| fs::read(scratch.0.join(dir).join(format!("{table}.parquet"))).unwrap();
         assert!(read("a") == read("b"), "{table}");
     }

@@ -116,6 +116,11 @@ pub(crate) fn observe(
         Some(i) => ports.read(cx, "`occupancy`", &i.node),
     };
     echo.insert("occupancy".into(), table.get("occupancy").map_or("switches".into(), |i| i.node.json()));
+    let timeouts = match fields.get("timeouts") {
+        None => Some(true),
+        Some(i) => value::boolean(cx, "`timeouts`", &i.node),
+    };
+    echo.insert("timeouts".into(), timeouts.unwrap_or(true).into());
     let warmup = match fields.get("warmup") {
         None => Some(Time::ZERO),
         Some(i) => value::time(cx, "`warmup`", &i.node, MAX_DURATION).and_then(|t| match duration {
@@ -133,7 +138,13 @@ pub(crate) fn observe(
     };
     echo.insert("warmup".into(), value::time_text(warmup.unwrap_or_default()).into());
     fields.finish(&mut cx.sink);
-    let observe = Observe { occupancy: occupancy?, queue_series: queue_series?, tcp_series: tcp_series?, warmup: warmup? };
+    let observe = Observe {
+        occupancy: occupancy?,
+        queue_series: queue_series?,
+        tcp_series: tcp_series?,
+        timeouts: timeouts?,
+        warmup: warmup?,
+    };
     Some((observe, Json::Object(echo)))
 }
 

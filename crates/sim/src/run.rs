@@ -2,7 +2,7 @@
 
 use crate::config::SimConfig;
 use crate::engine::simulation::Simulation;
-use crate::observe::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow};
+use crate::observe::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutRow};
 use forebay_units::Time;
 use std::fmt;
 use std::ops::ControlFlow;
@@ -35,6 +35,8 @@ pub struct Report {
     pub tcp: Vec<TcpRow>,
     /// Barrier rounds and requests.
     pub queries: Vec<QueryRow>,
+    /// Retransmission timeouts in order of time, where `[observe]` asks for them.
+    pub timeouts: Vec<TimeoutRow>,
     /// Statistics of ports, and `acked`, count from here to `end`: the end of the warm-up, rounded up to a window of the engine.
     pub measured_from: Time,
     /// Payload bytes acknowledged from `measured_from` on, per transport group.

@@ -1,7 +1,9 @@
 //! Tables as CSV (RFC 4180): a header line, empty fields for null, floats in the shortest form that reads back exactly.
 
-use crate::column::{Get, Table};
-use crate::run_info::RunInfo;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Schema};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
@@ -12,26 +14,27 @@ pub(crate) struct CsvFile {
 
 impl CsvFile {
     /// Writes the header line.
-    pub(crate) fn new<R>(file: File, table: &Table<R>) -> io::Result<CsvFile> {
+    pub(crate) fn new(file: File, schema: &Schema) -> io::Result<CsvFile> {
         let mut out = BufWriter::new(file);
-        let names: Vec<&str> = table.columns.iter().map(|c| c.name).collect();
-        writeln!(out, "{}", names.join(","))?;
+        for (index, field) in schema.fields().iter().enumerate() {
+            if index > 0 {
+                out.write_all(b",")?;
+            }
+            text(&mut out, field.name())?;
+        }
+        out.write_all(b"\n")?;
         Ok(CsvFile { out })
     }
 
-    /// Appends the rows of one run.
-    pub(crate) fn write<R>(&mut self, table: &Table<R>, rows: &[R], info: &RunInfo) -> io::Result<()> {
-        for row in rows {
-            for (index, column) in table.columns.iter().enumerate() {
+    /// Appends rows.
+    pub(crate) fn write(&mut self, batch: &RecordBatch) -> io::Result<()> {
+        for row in 0..batch.num_rows() {
+            for (index, column) in batch.columns().iter().enumerate() {
                 if index > 0 {
                     self.out.write_all(b",")?;
                 }
-                match column.get {
-                    Get::Int(get) => optional(&mut self.out, get(row, info))?,
-                    Get::Unsigned(get) => write!(self.out, "{}", get(row, info))?,
-                    Get::Float(get) => optional(&mut self.out, get(row, info))?,
-                    Get::Bool(get) => optional(&mut self.out, get(row, info))?,
-                    Get::Text(get) => text(&mut self.out, get(row, info))?,
+                if !column.is_null(row) {
+                    value(&mut self.out, column, row)?;
                 }
             }
             self.out.write_all(b"\n")?;
@@ -46,10 +49,19 @@ impl CsvFile {
     }
 }
 
-fn optional(out: &mut impl Write, value: Option<impl std::fmt::Display>) -> io::Result<()> {
-    match value {
-        Some(v) => write!(out, "{v}"),
-        None => Ok(()),
+fn value(out: &mut impl Write, column: &ArrayRef, row: usize) -> io::Result<()> {
+    match column.data_type() {
+        DataType::Int64 => write!(out, "{}", column.as_primitive::<Int64Type>().value(row)),
+        DataType::UInt64 => write!(out, "{}", column.as_primitive::<UInt64Type>().value(row)),
+        DataType::Float64 => write!(out, "{}", column.as_primitive::<Float64Type>().value(row)),
+        DataType::Boolean => write!(out, "{}", column.as_boolean().value(row)),
+        DataType::Dictionary(..) => {
+            let names = column.as_dictionary::<Int32Type>();
+            let key = names.keys().value(row) as usize;
+            text(out, names.values().as_string::<i32>().value(key))
+        }
+        // The tables have columns of these types alone.
+        other => Err(io::Error::other(format!("no CSV form for {other}"))),
     }
 }
 

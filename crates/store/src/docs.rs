@@ -1,7 +1,8 @@
 //! The tables of `docs/results.md`, written from the schema.
 
 use crate::column::Table;
-use crate::schema;
+use crate::{schema, summary_table};
+use arrow_schema::DataType;
 use std::fmt::Write;
 
 /// Lines between which the generated part of the page stands.
@@ -16,18 +17,43 @@ pub fn markdown() -> String {
     table(&mut out, &schema::QUEUE);
     table(&mut out, &schema::TCP);
     table(&mut out, &schema::QUERIES);
+    table(&mut out, &schema::TIMEOUTS);
+    summary(&mut out);
     out
 }
 
-fn table<R>(out: &mut String, table: &Table<R>) {
-    // Writing to a string cannot fail.
-    let _ = writeln!(out, "### `{}` (version {})\n\n{}\n", table.name, table.version, table.doc);
-    let _ = writeln!(out, "| column | type | unit | meaning |\n|---|---|---|---|");
-    for c in table.columns {
-        let unit = if c.unit.is_empty() { "" } else { c.unit };
-        let _ = writeln!(out, "| `{}` | {} | {unit} | {} |", c.name, c.type_name(), c.doc);
+fn summary(out: &mut String) {
+    let columns: Vec<_> = summary_table::columns();
+    head(out, "summary", summary_table::VERSION, summary_table::DOC);
+    for (name, data_type, unit, doc) in columns {
+        let kind = match data_type {
+            DataType::Int64 => "int64",
+            DataType::UInt64 => "uint64",
+            DataType::Float64 => "float64",
+            _ => "utf8",
+        };
+        line(out, name, kind, unit, doc);
     }
     out.push('\n');
+}
+
+fn table<R>(out: &mut String, table: &Table<R>) {
+    head(out, table.name, table.version, table.doc);
+    for c in table.columns {
+        line(out, c.name, c.type_name(), c.unit, c.doc);
+    }
+    out.push('\n');
+}
+
+// Writing to a string cannot fail, hence the ignored results below.
+
+fn head(out: &mut String, name: &str, version: u32, doc: &str) {
+    let _ = writeln!(out, "### `{name}` (version {version})\n\n{doc}\n");
+    let _ = writeln!(out, "| column | type | unit | meaning |\n|---|---|---|---|");
+}
+
+fn line(out: &mut String, name: &str, kind: &str, unit: &str, doc: &str) {
+    let _ = writeln!(out, "| `{name}` | {kind} | {unit} | {doc} |");
 }
 
 /// `page` with its generated part brought up to date; `None` when the page lacks the two marker lines.

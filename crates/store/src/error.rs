@@ -1,16 +1,27 @@
-//! Why results could not be written, and what to do about it.
+//! Why results could not be written or read, and what to do about it.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A failure to write results; the text names the path, the cause and a remedy.
+/// A failure to write or read results; the text names the path, the cause and a remedy.
 #[derive(Debug)]
 pub enum StoreError {
     /// The directory holds complete results and may not be replaced.
     Exists(PathBuf),
     /// The path is taken by something that is not a run directory, which is never replaced.
     NotARun(PathBuf),
+    /// The path holds no results to read.
+    NoResults(PathBuf),
+    /// The results of a sweep of which runs are missing.
+    Unfinished(PathBuf),
+    /// A file of results is not what its name says.
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
     /// The system refused.
     Io {
         /// What was being done, such as `write`.
@@ -41,6 +52,11 @@ impl StoreError {
         match self {
             StoreError::Exists(_) => "add --force to replace it, or choose another directory with --out".into(),
             StoreError::NotARun(_) => "choose another directory with --out; --force replaces only forebay's own results".into(),
+            StoreError::NoResults(_) => {
+                "results are in the directories that `forebay run` names at its end, such as out/quickstart-1".into()
+            }
+            StoreError::Unfinished(_) => "start the sweep again with the command that started it: it goes on where it stopped".into(),
+            StoreError::Damaged { .. } => "run the scenario again; --force replaces the results".into(),
             StoreError::Encode { .. } => "this is a defect in forebay; please report it with the scenario".into(),
             StoreError::Io { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
@@ -63,6 +79,9 @@ impl fmt::Display for StoreError {
         match self {
             StoreError::Exists(path) => write!(f, "`{}` already holds results", path.display()),
             StoreError::NotARun(path) => write!(f, "`{}` exists and is not a forebay run directory", path.display()),
+            StoreError::NoResults(path) => write!(f, "`{}` holds no results of forebay", path.display()),
+            StoreError::Unfinished(path) => write!(f, "the sweep in `{}` is not finished", path.display()),
+            StoreError::Damaged { path, message } => write!(f, "`{}` cannot be read: {message}", path.display()),
             StoreError::Io { doing, path, source } => write!(f, "cannot {doing} `{}`: {source}", path.display()),
             StoreError::Encode { path, message } => write!(f, "cannot encode `{}`: {message}", path.display()),
         }

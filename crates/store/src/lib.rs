@@ -4,11 +4,14 @@
 //! final name only when it is complete: everything is written to a sibling, synced, and renamed.
 //!
 //! * [`schema`] is the one list of tables and columns, with units and meanings; files and documentation come from it.
-//! * [`RunWriter`] writes a directory; [`Manifest`] says what is in it.
+//! * [`RunWriter`] writes a directory, [`RunDir`] reads one; [`Manifest`] says what is in it.
 //! * [`stats`] and [`summary`] turn rows into the few numbers a person wants to see.
+//!
+//! * [`unit`] holds the results of single runs by what they are results of; [`sweep`] is a directory of many of them.
 //!
 //! This is the only crate that knows Arrow and Parquet.
 
+mod batch;
 mod column;
 mod csv_file;
 mod dir;
@@ -16,17 +19,23 @@ mod docs;
 mod error;
 mod manifest;
 mod parquet_file;
+mod read;
 mod reduce;
 mod run_info;
 pub mod schema;
 pub mod stats;
 pub mod summary;
+pub mod summary_table;
+pub mod sweep;
+pub mod unit;
 mod writer;
 
+pub use batch::{TABLES, arrow_schema, batch, rows_of, schema_of};
 pub use column::{Column, Get, Table};
 pub use dir::{Target, file_name};
 pub use docs::{markdown, replace_generated};
 pub use error::StoreError;
 pub use manifest::{Host, Manifest, RunRecord, ScenarioRecord, TableRecord, VariantRecord, combined_fingerprint, utc};
+pub use read::RunDir;
 pub use run_info::RunInfo;
-pub use writer::{Format, RunWriter};
+pub use writer::{Closed, Format, RunWriter};

@@ -17,6 +17,7 @@ pub struct RunInfo {
     classes: Vec<String>,
     groups: Vec<String>,
     nodes: Vec<String>,
+    switches: Vec<bool>,
     port_names: Vec<String>,
     ports: Vec<PortConfig>,
 }
@@ -41,6 +42,7 @@ impl RunInfo {
             classes: config.workloads.iter().map(|w| w.class.clone()).collect(),
             groups: config.groups.iter().map(|g| g.name.clone()).collect(),
             nodes,
+            switches: config.network.nodes.iter().map(|n| !n.host).collect(),
             port_names,
             ports: config.network.ports.clone(),
         }
@@ -59,6 +61,11 @@ impl RunInfo {
     /// Name of a host or switch.
     pub fn node(&self, node: NodeId) -> &str {
         self.nodes.get(node as usize).map_or("?", String::as_str)
+    }
+
+    /// Whether a node is a switch.
+    pub fn switch(&self, node: NodeId) -> bool {
+        self.switches.get(node as usize).copied().unwrap_or(false)
     }
 
     /// Name of a port.

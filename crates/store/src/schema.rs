@@ -4,7 +4,7 @@
 
 use crate::column::Get::{Bool, Float, Int, Text, Unsigned};
 use crate::column::{Column, Get, Table};
-use forebay_sim::observe::{FlowRow, PortRow, QueryRow, QueueRow, ShimRow, TcpRow};
+use forebay_sim::observe::{FlowRow, PortRow, QueryRow, QueueRow, ShimRow, TcpRow, TimeoutRow};
 use forebay_sim::shim::proboscis::Verdict;
 
 /// Picoseconds to whole nanoseconds, rounded down; null for "never".
@@ -209,6 +209,13 @@ pub const PORTS: Table<PortRow> = Table {
         col("port", "", Text(|r, i| i.port(r.port)), "short name such as `bottleneck`, else `from->to`"),
         col("from", "", Text(|r, i| i.port_config(r.port).map_or("?", |p| i.node(p.from))), "node that transmits"),
         col("to", "", Text(|r, i| i.port_config(r.port).map_or("?", |p| i.node(p.to))), "node that receives"),
+        col("from_switch", "", Bool(|r, i| i.port_config(r.port).map(|p| i.switch(p.from))), "whether that node is a switch"),
+        col(
+            "to_switch",
+            "",
+            Bool(|r, i| i.port_config(r.port).map(|p| i.switch(p.to))),
+            "whether the receiving node is a switch",
+        ),
         col("rate_bps", "bit/s", Int(|r, i| i.port_config(r.port).and_then(|p| count(p.rate.0))), "rate of the link"),
         col("arrived_pkts", "packets", Int(|r, _| count(r.arrived_pkts)), "packets that asked to be queued"),
         col("arrived_bytes", "B", Int(|r, _| count(r.arrived_bytes)), "wire bytes of those"),
@@ -348,6 +355,38 @@ pub const QUERIES: Table<QueryRow> = Table {
         col("rtos_max", "1", Int(|r, _| Some(r.rtos_max.into())), "most timeouts of one sender"),
         col("syn_rtos", "1", Int(|r, _| Some(r.syn_rtos.into())), "timeouts of SYNs during the query"),
         col("completed", "", Bool(|r, _| Some(r.end_ps != u64::MAX)), "whether every response was complete before the run ended"),
+    ],
+};
+
+/// Retransmission timeouts.
+pub const TIMEOUTS: Table<TimeoutRow> = Table {
+    name: "timeouts",
+    version: 1,
+    doc: "One row per retransmission timeout, in order of time; none with `timeouts = false` in `[observe]`.",
+    columns: &[
+        col("variant", "", Text(|_, i| &i.variant), VARIANT),
+        col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
+        col("seed", "1", Unsigned(|_, i| i.seed), SEED),
+        col("time_ns", "ns", Int(|r, _| ns(r.time_ps)), "when the timer ran out"),
+        col("conn_id", "1", Int(|r, _| count(r.conn_id)), "number of the connection, in order of creation"),
+        col(
+            "flow_id",
+            "1",
+            Int(|r, _| count(r.flow_id)),
+            "row of `flows` that counts it; null if the connection never had a message",
+        ),
+        col("class", "", Text(|r, i| i.class(r.workload)), "name of the workload"),
+        col("cc", "", Text(|r, i| i.group(r.group)), "name of the transport group"),
+        col("src", "", Text(|r, i| i.node(r.src)), "sending host"),
+        col("dst", "", Text(|r, i| i.node(r.dst)), "receiving host"),
+        col(
+            "kind",
+            "",
+            Text(|r, _| r.kind.name()),
+            "`syn`: no answer to the SYN; `head`, `tail`: as `rtos_head` and `rtos_tail` of `flows`; `other`: in between",
+        ),
+        col("rto_ns", "ns", Int(|r, _| ns(r.rto_ps)), "the timeout that had been in force, back-off included"),
+        col("backoff", "1", Int(|r, _| Some(r.backoff.into())), "timeouts in a row before this one"),
     ],
 };
 

@@ -20,9 +20,23 @@ pub enum Unit {
     Ratio,
 }
 
+impl Unit {
+    /// The unit as the tables' metadata has it.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Unit::BitsPerSecond => "bit/s",
+            Unit::Seconds => "s",
+            Unit::Packets => "packets",
+            Unit::Count | Unit::Fraction | Unit::Ratio => "1",
+        }
+    }
+}
+
 /// One number of a summary `S`.
 #[derive(Debug)]
 pub struct Metric<S> {
+    /// Name of its column in the `summary` table; ends with the unit where there is one.
+    pub name: &'static str,
     /// Label of its line; `{first}` stands for the name of the first transport group.
     pub label: &'static str,
     /// Dimension.
@@ -31,6 +45,8 @@ pub struct Metric<S> {
     pub get: fn(&S) -> Option<f64>,
     /// The line is left out when every value is 0.
     pub if_any: bool,
+    /// One sentence: what it is.
+    pub doc: &'static str,
 }
 
 /// Mean, median and 99th percentile.
@@ -122,13 +138,25 @@ pub struct Summary {
     pub network: NetworkSummary,
 }
 
-const fn metric<S>(label: &'static str, unit: Unit, get: fn(&S) -> Option<f64>) -> Metric<S> {
-    Metric { label, unit, get, if_any: false }
+const fn metric<S>(
+    name: &'static str,
+    label: &'static str,
+    unit: Unit,
+    get: fn(&S) -> Option<f64>,
+    doc: &'static str,
+) -> Metric<S> {
+    Metric { name, label, unit, get, if_any: false, doc }
 }
 
 /// A line that is left out where it says nothing but 0.
-const fn if_any<S>(label: &'static str, unit: Unit, get: fn(&S) -> Option<f64>) -> Metric<S> {
-    Metric { label, unit, get, if_any: true }
+const fn if_any<S>(
+    name: &'static str,
+    label: &'static str,
+    unit: Unit,
+    get: fn(&S) -> Option<f64>,
+    doc: &'static str,
+) -> Metric<S> {
+    Metric { name, label, unit, get, if_any: true, doc }
 }
 
 fn some(present: bool, value: f64) -> Option<f64> {
@@ -137,44 +165,158 @@ fn some(present: bool, value: f64) -> Option<f64> {
 
 /// The lines of a transport group, in order.
 pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
-    metric("goodput", Unit::BitsPerSecond, |g| Some(g.goodput_bps)),
-    if_any("long flows", Unit::Count, |g| Some(g.long_flows as f64)),
-    metric("goodput per long flow", Unit::BitsPerSecond, |g| g.long_ratio.and(g.long_goodput_bps)),
-    metric("goodput per long flow / {first}", Unit::Ratio, |g| g.long_ratio),
-    metric("fairness of long flows (Jain)", Unit::Ratio, |g| g.fairness),
-    metric("flows started", Unit::Count, |g| some(g.flows > 0, g.flows as f64)),
-    metric("flows completed", Unit::Count, |g| some(g.flows > 0, g.flows_completed as f64)),
-    metric("deadlines missed", Unit::Fraction, |g| some(g.deadlines > 0, g.deadlines_missed as f64 / g.deadlines.max(1) as f64)),
-    metric("queries started", Unit::Count, |g| some(g.queries > 0, g.queries as f64)),
-    metric("queries completed", Unit::Count, |g| some(g.queries > 0, g.queries_completed as f64)),
-    metric("timeouts", Unit::Count, |g| Some(g.rtos as f64)),
-    metric("timeouts per query", Unit::Ratio, |g| g.query_timeouts),
-    if_any("SYN timeouts", Unit::Count, |g| Some(g.syn_rtos as f64)),
-    metric("retransmitted segments", Unit::Count, |g| Some(g.segs_retx as f64)),
-    metric("FCT small (<= 100 KB) mean", Unit::Seconds, |g| g.fct[0].map(|f| f.mean)),
-    metric("FCT small (<= 100 KB) p50", Unit::Seconds, |g| g.fct[0].map(|f| f.p50)),
-    metric("FCT small (<= 100 KB) p99", Unit::Seconds, |g| g.fct[0].map(|f| f.p99)),
-    metric("FCT medium mean", Unit::Seconds, |g| g.fct[1].map(|f| f.mean)),
-    metric("FCT medium p50", Unit::Seconds, |g| g.fct[1].map(|f| f.p50)),
-    metric("FCT medium p99", Unit::Seconds, |g| g.fct[1].map(|f| f.p99)),
-    metric("FCT large (>= 10 MB) mean", Unit::Seconds, |g| g.fct[2].map(|f| f.mean)),
-    metric("FCT large (>= 10 MB) p50", Unit::Seconds, |g| g.fct[2].map(|f| f.p50)),
-    metric("FCT large (>= 10 MB) p99", Unit::Seconds, |g| g.fct[2].map(|f| f.p99)),
-    metric("slowdown p50", Unit::Ratio, |g| g.slowdown.map(|s| s.p50)),
-    metric("slowdown p99", Unit::Ratio, |g| g.slowdown.map(|s| s.p99)),
-    metric("query completion p50", Unit::Seconds, |g| g.qct.map(|q| q.p50)),
-    metric("query completion p99", Unit::Seconds, |g| g.qct.map(|q| q.p99)),
-    metric("message of a query, mean", Unit::Seconds, |g| g.part.map(|p| p.mean)),
-    metric("message of a query, p99", Unit::Seconds, |g| g.part.map(|p| p.p99)),
+    metric(
+        "goodput_bps",
+        "goodput",
+        Unit::BitsPerSecond,
+        |g| Some(g.goodput_bps),
+        "payload acknowledged to the group's senders after the warm-up, over simulated time",
+    ),
+    if_any("long_flows", "long flows", Unit::Count, |g| Some(g.long_flows as f64), "endless flows active after the warm-up"),
+    metric(
+        "long_goodput_bps",
+        "goodput per long flow",
+        Unit::BitsPerSecond,
+        |g| g.long_ratio.and(g.long_goodput_bps),
+        "mean goodput of the group's endless flows while each was active, where several groups share the network",
+    ),
+    metric(
+        "long_ratio",
+        "goodput per long flow / {first}",
+        Unit::Ratio,
+        |g| g.long_ratio,
+        "goodput per long flow over that of the first group (T_r of the coexistence literature)",
+    ),
+    metric(
+        "long_fairness",
+        "fairness of long flows (Jain)",
+        Unit::Ratio,
+        |g| g.fairness,
+        "Jain's index of the goodputs of the group's endless flows: 1 when all are equal, 1/n when one has everything",
+    ),
+    metric(
+        "flows",
+        "flows started",
+        Unit::Count,
+        |g| some(g.flows > 0, g.flows as f64),
+        "finite messages outside queries that started",
+    ),
+    metric(
+        "flows_completed",
+        "flows completed",
+        Unit::Count,
+        |g| some(g.flows > 0, g.flows_completed as f64),
+        "of those, completed before the run ended",
+    ),
+    metric(
+        "deadlines_missed",
+        "deadlines missed",
+        Unit::Fraction,
+        |g| some(g.deadlines > 0, g.deadlines_missed as f64 / g.deadlines.max(1) as f64),
+        "messages that were late, of those with a deadline whose outcome is known",
+    ),
+    metric(
+        "queries",
+        "queries started",
+        Unit::Count,
+        |g| some(g.queries > 0, g.queries as f64),
+        "barrier rounds and exchanges of request and response",
+    ),
+    metric(
+        "queries_completed",
+        "queries completed",
+        Unit::Count,
+        |g| some(g.queries > 0, g.queries_completed as f64),
+        "of those, completed before the run ended",
+    ),
+    metric(
+        "rtos",
+        "timeouts",
+        Unit::Count,
+        |g| Some(g.rtos as f64),
+        "retransmission timeouts of all messages, those of SYNs not counted",
+    ),
+    metric(
+        "rtos_per_query",
+        "timeouts per query",
+        Unit::Ratio,
+        |g| g.query_timeouts,
+        "for each query the most timeouts of one message, averaged over the queries",
+    ),
+    if_any("syn_rtos", "SYN timeouts", Unit::Count, |g| Some(g.syn_rtos as f64), "timeouts of connection requests"),
+    metric("segs_retx", "retransmitted segments", Unit::Count, |g| Some(g.segs_retx as f64), "data segments sent again"),
+    metric(
+        "fct_small_mean_s",
+        "FCT small (<= 100 KB) mean",
+        Unit::Seconds,
+        |g| g.fct[0].map(|f| f.mean),
+        "mean completion time of completed messages up to 100 KB",
+    ),
+    metric("fct_small_p50_s", "FCT small (<= 100 KB) p50", Unit::Seconds, |g| g.fct[0].map(|f| f.p50), "their median"),
+    metric("fct_small_p99_s", "FCT small (<= 100 KB) p99", Unit::Seconds, |g| g.fct[0].map(|f| f.p99), "their 99th percentile"),
+    metric(
+        "fct_medium_mean_s",
+        "FCT medium mean",
+        Unit::Seconds,
+        |g| g.fct[1].map(|f| f.mean),
+        "mean completion time of completed messages above 100 KB and below 10 MB",
+    ),
+    metric("fct_medium_p50_s", "FCT medium p50", Unit::Seconds, |g| g.fct[1].map(|f| f.p50), "their median"),
+    metric("fct_medium_p99_s", "FCT medium p99", Unit::Seconds, |g| g.fct[1].map(|f| f.p99), "their 99th percentile"),
+    metric(
+        "fct_large_mean_s",
+        "FCT large (>= 10 MB) mean",
+        Unit::Seconds,
+        |g| g.fct[2].map(|f| f.mean),
+        "mean completion time of completed messages of 10 MB and more",
+    ),
+    metric("fct_large_p50_s", "FCT large (>= 10 MB) p50", Unit::Seconds, |g| g.fct[2].map(|f| f.p50), "their median"),
+    metric("fct_large_p99_s", "FCT large (>= 10 MB) p99", Unit::Seconds, |g| g.fct[2].map(|f| f.p99), "their 99th percentile"),
+    metric(
+        "slowdown_p50",
+        "slowdown p50",
+        Unit::Ratio,
+        |g| g.slowdown.map(|s| s.p50),
+        "median of completion time over that of the same bytes on an empty path",
+    ),
+    metric("slowdown_p99", "slowdown p99", Unit::Ratio, |g| g.slowdown.map(|s| s.p99), "its 99th percentile"),
+    metric(
+        "qct_p50_s",
+        "query completion p50",
+        Unit::Seconds,
+        |g| g.qct.map(|q| q.p50),
+        "median time from the first request to the last byte of the last response",
+    ),
+    metric("qct_p99_s", "query completion p99", Unit::Seconds, |g| g.qct.map(|q| q.p99), "its 99th percentile"),
+    metric(
+        "query_part_mean_s",
+        "message of a query, mean",
+        Unit::Seconds,
+        |g| g.part.map(|p| p.mean),
+        "mean completion time of the group's own messages, where groups meet in a query",
+    ),
+    metric("query_part_p99_s", "message of a query, p99", Unit::Seconds, |g| g.part.map(|p| p.p99), "their 99th percentile"),
 ];
 
 /// The lines of the network, in order.
 pub const NETWORK_METRICS: &[Metric<NetworkSummary>] = &[
-    metric("fairness of long flows, all groups", Unit::Ratio, |n| n.fairness),
-    metric("queue mean", Unit::Packets, |n| n.queue_mean),
-    metric("queue p99", Unit::Packets, |n| n.queue_p99),
-    metric("queue max", Unit::Packets, |n| n.queue_max),
-    metric("link busy", Unit::Fraction, |n| n.busy),
-    metric("drops, all ports", Unit::Count, |n| Some(n.drops as f64)),
-    if_any("marks, all ports", Unit::Count, |n| Some(n.marks as f64)),
+    metric(
+        "fairness_all",
+        "fairness of long flows, all groups",
+        Unit::Ratio,
+        |n| n.fairness,
+        "Jain's index of the goodputs of all endless flows",
+    ),
+    metric(
+        "queue_mean_pkts",
+        "queue mean",
+        Unit::Packets,
+        |n| n.queue_mean,
+        "time average of the packets waiting and in service",
+    ),
+    metric("queue_p99_pkts", "queue p99", Unit::Packets, |n| n.queue_p99, "99th percentile of the queue, weighted by time"),
+    metric("queue_max_pkts", "queue max", Unit::Packets, |n| n.queue_max, "largest queue"),
+    metric("busy", "link busy", Unit::Fraction, |n| n.busy, "part of the measured time in which the port transmitted"),
+    metric("drops", "drops, all ports", Unit::Count, |n| Some(n.drops as f64), "packets dropped anywhere"),
+    if_any("marks", "marks, all ports", Unit::Count, |n| Some(n.marks as f64), "congestion marks set anywhere"),
 ];

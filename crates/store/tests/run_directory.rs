@@ -4,8 +4,10 @@ mod common;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, RecordBatch};
-use forebay_store::{Format, Manifest, RunInfo, RunWriter, StoreError, Target};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::Schema;
+use forebay_store::summary::summarise;
+use forebay_store::{Format, Manifest, RunDir, RunInfo, RunWriter, StoreError, TABLES, Target, schema_of};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -39,10 +41,16 @@ fn exact(path: PathBuf, force: bool) -> Target {
     Target::Exact { path, force }
 }
 
+fn add(writer: &mut RunWriter, run: u32, seed: u64, samples: u64) -> Result<(), StoreError> {
+    let (config, report) = (common::config(seed), common::report(samples));
+    let info = RunInfo::new("v", run, &config);
+    writer.add(&info, &report, &summarise(&info, &config, &report))
+}
+
 fn write(target: Target, format: Format) -> Result<PathBuf, StoreError> {
     let mut writer = RunWriter::create(target, format)?;
     for run in 0..2 {
-        writer.add(&RunInfo::new("v", run, &common::config(u64::MAX)), &common::report(100_000))?;
+        add(&mut writer, run, u64::MAX, 100_000)?;
     }
     writer.finish(Manifest { name: "test".into(), ..Manifest::default() })
 }
@@ -88,14 +96,25 @@ fn csv_is_quoted_and_manifest_lists_the_tables() {
     assert!(lines.next().unwrap().starts_with("v,0,18446744073709551615,0,0,background,\"a \"\"b\"\", c\",h0,h1,50000,1000,"));
     let manifest: Manifest = serde_json::from_str(&fs::read_to_string(dir.join("manifest.json")).unwrap()).unwrap();
     let tables: Vec<(&str, u64)> = manifest.tables.iter().map(|t| (t.file.as_str(), t.rows)).collect();
-    assert_eq!(tables, [("flows.csv", 4), ("ports.csv", 4), ("queue.csv", 200_000), ("tcp.csv", 2), ("queries.csv", 4)]);
+    assert_eq!(
+        tables,
+        [
+            ("flows.csv", 4),
+            ("ports.csv", 4),
+            ("queue.csv", 200_000),
+            ("tcp.csv", 2),
+            ("queries.csv", 4),
+            ("timeouts.csv", 2),
+            ("summary.csv", 2)
+        ]
+    );
 }
 
 #[test]
 fn equal_runs_give_equal_files() {
     let scratch = Scratch::new("equal");
     let dirs = ["a", "b"].map(|n| write(exact(scratch.0.join(n), false), Format::Parquet).unwrap());
-    for table in ["flows", "ports", "queue", "tcp", "queries"] {
+    for table in TABLES {
         let file = format!("{table}.parquet");
         assert_eq!(fs::read(dirs[0].join(&file)).unwrap(), fs::read(dirs[1].join(&file)).unwrap(), "{file}");
     }
@@ -105,7 +124,7 @@ fn equal_runs_give_equal_files() {
 fn an_unfinished_directory_disappears() {
     let scratch = Scratch::new("drop");
     let mut writer = RunWriter::create(exact(scratch.0.join("r"), false), Format::Parquet).unwrap();
-    writer.add(&RunInfo::new("v", 0, &common::config(1)), &common::report(10)).unwrap();
+    add(&mut writer, 0, 1, 10).unwrap();
     assert_eq!(scratch.entries().len(), 1, "only the sibling: {:?}", scratch.entries());
     assert!(!scratch.0.join("r").exists());
     drop(writer);
@@ -148,4 +167,62 @@ fn a_file_in_the_way_is_named() {
     let error = write(exact(scratch.0.join("f/r"), false), Format::Csv).unwrap_err();
     assert!(error.to_string().contains("f/r") && error.help().contains("--out"), "{error}");
     assert!(matches!(write(exact(scratch.0.join("f"), true), Format::Csv), Err(StoreError::NotARun(_))));
+}
+
+/// Both formats read back as what was written: same columns, values, nulls and metadata.
+#[test]
+fn directories_read_back() {
+    let scratch = Scratch::new("back");
+    let parquet = RunDir::open(&write(exact(scratch.0.join("p"), false), Format::Parquet).unwrap()).unwrap();
+    let csv = RunDir::open(&write(exact(scratch.0.join("c"), false), Format::Csv).unwrap()).unwrap();
+    assert_eq!(parquet.manifest().name, "test");
+    for table in TABLES {
+        let (p, c) = (whole(&parquet, table), whole(&csv, table));
+        assert_eq!(p.num_rows(), c.num_rows(), "{table}");
+        assert_eq!((heads(&p.schema()), heads(&c.schema())), (heads(&schema_of(table).unwrap()), heads(&p.schema())));
+        for (name, (a, b)) in p.schema().fields().iter().map(|f| f.name()).zip(p.columns().iter().zip(c.columns())) {
+            assert_eq!(plain(a), plain(b), "{table}.{name}");
+        }
+    }
+    assert!(parquet.table("no-such").unwrap().is_empty());
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    let scratch = Scratch::new("damaged");
+    assert!(matches!(RunDir::open(&scratch.0).unwrap_err(), StoreError::NoResults(_)));
+    assert!(matches!(RunDir::open(&scratch.0.join("none")).unwrap_err(), StoreError::NoResults(_)));
+    let dir = write(exact(scratch.0.join("c"), false), Format::Csv).unwrap();
+    fs::write(dir.join("queries.csv"), "query_id,start_ns\n0,1\n1,x\n").unwrap();
+    let e = RunDir::open(&dir).unwrap().table("queries").unwrap_err().to_string();
+    assert!(e.contains("queries.csv") && e.contains("line 3") && e.contains("start_ns"), "{e}");
+    fs::write(dir.join("manifest.json"), "{\"kind\": \"forebay-run\", \"manifest_version\": 99}").unwrap();
+    let e = RunDir::open(&dir).unwrap_err().to_string();
+    assert!(e.contains("99"), "{e}");
+}
+
+fn whole(dir: &RunDir, table: &str) -> RecordBatch {
+    let batches = dir.table(table).unwrap();
+    let schema = schema_of(table).unwrap();
+    let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
+    // The first rows are enough of the long series.
+    let first = batches.into_iter().next().unwrap_or_else(|| RecordBatch::new_empty(schema));
+    first.slice(0, rows.min(100).min(first.num_rows()))
+}
+
+/// Names, types and descriptions.
+fn heads(schema: &Schema) -> Vec<String> {
+    schema.fields().iter().map(|f| format!("{} {} {:?}", f.name(), f.data_type(), f.metadata().get("description"))).collect()
+}
+
+/// Values as text: dictionaries may number their names differently.
+fn plain(array: &ArrayRef) -> Vec<String> {
+    let names = array.as_dictionary_opt::<arrow_array::types::Int32Type>().map(|d| d.values().as_string::<i32>().clone());
+    (0..array.len())
+        .map(|i| match &names {
+            _ if array.is_null(i) => "null".into(),
+            Some(names) => names.value(array.as_dictionary::<arrow_array::types::Int32Type>().keys().value(i) as usize).into(),
+            None => format!("{:?}", array.slice(i, 1)),
+        })
+        .collect()
 }

@@ -1,12 +1,12 @@
 //! `forebay model`: what the analytic models say about a scenario, beside what its simulation measures.
 
-use crate::exec::{self, Job, Outcome, Watcher};
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::model::{self, Collected, Line, Verdict};
 use crate::output::print;
 use crate::progress::{Display, Kind};
 use crate::{interrupt, style};
+use forebay_exec::{Job, Outcome, Watcher, jobs, run_all};
 use forebay_scenario::Resolved;
 use forebay_store::Host;
 use serde_json::json;
@@ -76,9 +76,9 @@ impl Comparison<'_> {
         let kind = if std::io::stderr().is_terminal() && args.format == Format::Table { Kind::Bar } else { Kind::None };
         self.display = Display::new(kind, &labels);
         interrupt::listen()?;
-        let jobs = exec::jobs(resolved);
+        let jobs = jobs(resolved);
         let threads = args.threads.map_or(Host::here().cpus, usize::from);
-        let result = exec::run_all(resolved, &jobs, threads, self);
+        let result = run_all(resolved, &jobs, threads, interrupt::flag(), self);
         self.display.clear();
         result?;
         if interrupt::asked() { Err(Failure::Interrupted) } else { Ok(()) }

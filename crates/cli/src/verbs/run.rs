@@ -1,12 +1,12 @@
 //! `forebay run`: simulates a scenario, writes the results and prints the table.
 
-use crate::exec::{self, Job, Outcome, Watcher};
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::output::print;
 use crate::progress::{Display, Kind, event};
 use crate::table::{self, scaled};
 use crate::{interrupt, style};
+use forebay_exec::{Job, Outcome, Watcher, jobs, run_all};
 use forebay_scenario::Resolved;
 use forebay_store::{
     Format, Host, Manifest, RunRecord, RunWriter, ScenarioRecord, Target, VariantRecord, combined_fingerprint, file_name, utc,
@@ -67,7 +67,7 @@ fn simulate(args: &Args, kind: Kind) -> Result<(), Failure> {
     let (scenario, mut overrides) = args.input.load()?;
     let resolved = scenario.resolve()?;
     overrides.extend(args.input.seed.map(|n| format!("seed={n}")));
-    let jobs = exec::jobs(&resolved);
+    let jobs = jobs(&resolved);
     let host = Host::here();
     let threads = args.threads.map_or(host.cpus, usize::from);
 
@@ -86,7 +86,7 @@ fn simulate(args: &Args, kind: Kind) -> Result<(), Failure> {
         fingerprints: Vec::new(),
         variants: labels.into_iter().map(|label| table::Variant { label, seeds: Vec::new() }).collect(),
     };
-    let result = exec::run_all(&resolved, &jobs, threads, &mut collector);
+    let result = run_all(&resolved, &jobs, threads, interrupt::flag(), &mut collector);
     collector.display.clear();
     result?;
     if interrupt::asked() || collector.records.len() < jobs.len() {
@@ -186,7 +186,7 @@ impl Watcher for Collector {
 
     fn finished(&mut self, jobs: &[Job], outcome: Outcome) -> Result<(), Failure> {
         let (job, report) = (&jobs[outcome.job], &outcome.report);
-        self.writer.add(&outcome.info, report)?;
+        self.writer.add(&outcome.info, report, &outcome.summary)?;
         self.display.run_done(job, &outcome);
         self.records.push(RunRecord {
             variant: outcome.info.variant.clone(),

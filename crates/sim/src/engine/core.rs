@@ -7,7 +7,7 @@ use super::stream::{Message, Stream};
 use crate::config::{Network, TcpConfig};
 use crate::net::arena::Arena;
 use crate::net::packet::{Packet, SackBlocks, Wire};
-use crate::observe::{FlowRow, TcpRow};
+use crate::observe::{FlowRow, TcpRow, TimeoutRow};
 use crate::shim::ictcp::{self, Link};
 use crate::tcp::SHIMMED;
 use crate::tcp::receiver::Receiver;
@@ -141,6 +141,10 @@ pub struct Core {
     pub query_starts: Vec<QueryStart>,
     /// Samples of senders.
     pub tcp_rows: Vec<TcpRow>,
+    /// Retransmission timeouts, where they are recorded.
+    pub timeouts: Vec<TimeoutRow>,
+    /// Whether they are.
+    pub(super) record_timeouts: bool,
     /// Per application: index of its workload.
     pub app_workload: Vec<u32>,
     is_host: Arena<bool>,
@@ -283,6 +287,8 @@ impl Core {
             flows: Vec::new(),
             query_starts: Vec::new(),
             tcp_rows: Vec::new(),
+            timeouts: Vec::new(),
+            record_timeouts: false,
             app_workload: Vec::new(),
             is_host: Arena::new(network.nodes.iter().map(|n| n.host).collect()),
             closed_acked: vec![0; groups],

@@ -103,7 +103,7 @@ impl Core {
                 s.armed = u64::MAX;
                 if s.deadline <= now {
                     self.hosts[node].mix(now, 1 << 40);
-                    self.with_sender(conn, now, Call::Timer);
+                    self.sender_timer(conn, now);
                 } else {
                     self.arm_sender(conn, node);
                 }

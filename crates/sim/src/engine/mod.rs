@@ -15,5 +15,6 @@ mod below;
 mod connections;
 mod datagrams;
 mod deliver;
+mod expiry;
 mod moves;
 mod report;

@@ -1,6 +1,7 @@
 //! From the final state of a simulation to the rows of the result tables.
 
 use super::core::QueryStart;
+use super::expiry::attribute;
 use super::simulation::Simulation;
 use crate::observe::{FlowRow, PortRow, QueryRow};
 use crate::run::Report;
@@ -23,6 +24,8 @@ impl Simulation {
             }
         }
         let queries = self.queries(&mut flows);
+        let mut timeouts = std::mem::take(&mut self.core.timeouts);
+        attribute(&mut timeouts, &flows);
         let measured = end.saturating_sub(self.measured_from).max(1);
         let ports = self.ports(end, measured);
         let mut queue: Vec<_> =
@@ -41,6 +44,7 @@ impl Simulation {
             queue,
             tcp,
             queries,
+            timeouts,
             end: Time(end),
             packet_hops: self.core.fabric.hops(),
             fingerprint,

@@ -53,6 +53,7 @@ impl Simulation {
             apps.push(app);
         }
         let (duration, groups) = (config.duration.map(|d| d.0), config.groups.len());
+        core.record_timeouts = config.observe.timeouts;
         core.measuring = config.observe.warmup == Time::ZERO;
         Ok(Simulation {
             apps,

@@ -2,4 +2,4 @@
 
 mod rows;
 
-pub use rows::{FlowRow, PortRow, QueryRow, QueueRow, ShimRow, TcpRow};
+pub use rows::{FlowRow, PortRow, QueryRow, QueueRow, ShimRow, TcpRow, TimeoutKind, TimeoutRow};

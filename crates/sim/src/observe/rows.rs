@@ -182,3 +182,54 @@ pub struct QueryRow {
     /// Timeouts of SYNs during the query.
     pub syn_rtos: u32,
 }
+
+/// One retransmission timeout.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct TimeoutRow {
+    /// When the timer ran out, ps.
+    pub time_ps: u64,
+    /// Connection.
+    pub conn_id: u64,
+    /// The message that counts it; `u64::MAX` if the connection never had one.
+    pub flow_id: u64,
+    /// Index of the workload.
+    pub workload: u32,
+    /// Index of the transport group.
+    pub group: u32,
+    /// Sender.
+    pub src: NodeId,
+    /// Receiver.
+    pub dst: NodeId,
+    /// Where in its message.
+    pub kind: TimeoutKind,
+    /// The timeout that had been in force, ps.
+    pub rto_ps: u64,
+    /// Expiries in a row before this one.
+    pub backoff: u32,
+}
+
+/// Where in a message a retransmission timer ran out: the counters of [`FlowRow`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TimeoutKind {
+    /// Before the first window of the message was acknowledged.
+    Head,
+    /// With at most the last three segments of the message outstanding.
+    Tail,
+    /// In between.
+    #[default]
+    Other,
+    /// Of the SYN.
+    Syn,
+}
+
+impl TimeoutKind {
+    /// Name in the results.
+    pub fn name(self) -> &'static str {
+        match self {
+            TimeoutKind::Head => "head",
+            TimeoutKind::Tail => "tail",
+            TimeoutKind::Other => "other",
+            TimeoutKind::Syn => "syn",
+        }
+    }
+}

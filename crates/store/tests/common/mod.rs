@@ -2,7 +2,7 @@
 
 use forebay_scenario::Scenario;
 use forebay_sim::config::SimConfig;
-use forebay_sim::observe::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow};
+use forebay_sim::observe::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutKind, TimeoutRow};
 use forebay_sim::run::Report;
 use forebay_units::Time;
 use std::path::Path;
@@ -93,6 +93,14 @@ pub fn report(n: u64) -> Report {
             ca_state: 0,
         }],
         queries: vec![query, QueryRow { query_id: 1, end_ps: u64::MAX, ..query }],
+        timeouts: vec![TimeoutRow {
+            time_ps: 2_000_000_000,
+            flow_id: 1,
+            dst: 1,
+            kind: TimeoutKind::Tail,
+            rto_ps: 1_000_000_000,
+            ..TimeoutRow::default()
+        }],
         end: Time::from_ms(10),
         packet_hops: 1_000,
         fingerprint: 0xabcd,

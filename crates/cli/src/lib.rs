@@ -1,0 +1,62 @@
+//! The `forebay` command, as a library that the program and the Python package share. One file a verb in `verbs/`; this one only
+//! parses, dispatches and turns outcomes into exit codes: 0 done, 1 the run failed, 2 bad input or usage, 130 interrupted.
+
+mod failure;
+mod input;
+mod interrupt;
+mod model;
+mod output;
+mod progress;
+mod style;
+mod table;
+mod verbs;
+
+use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+
+/// Predicts, simulates and explains TCP in data centres.
+#[derive(Debug, Parser)]
+#[command(name = "forebay", version, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Check(verbs::check::Args),
+    Run(verbs::run::Args),
+    Model(verbs::model::Args),
+    List(verbs::list::Args),
+    Completions(verbs::completions::Args),
+}
+
+/// Runs the command with its arguments, the program's name first, and returns the exit code.
+pub fn run<I, T>(args: I) -> u8
+where
+    I: IntoIterator<Item = T>,
+    T: Into<OsString> + Clone,
+{
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        // Help and version end up here too: they go to standard output, with code 0. A closed pipe is nobody's fault.
+        Err(e) => {
+            let _ = e.print();
+            return u8::try_from(e.exit_code()).unwrap_or(2);
+        }
+    };
+    let result = match cli.verb {
+        Verb::Check(args) => verbs::check::execute(&args),
+        Verb::Run(args) => verbs::run::execute(&args),
+        Verb::Model(args) => verbs::model::execute(&args),
+        Verb::List(args) => verbs::list::execute(&args),
+        Verb::Completions(args) => verbs::completions::execute(&args),
+    };
+    match result {
+        Ok(()) => 0,
+        Err(failure) => {
+            failure.report();
+            failure.number()
+        }
+    }
+}

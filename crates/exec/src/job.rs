@@ -1,0 +1,96 @@
+//! One job, and how far it is: written by the thread that runs it, read by whoever shows progress.
+
+use forebay_sim::run::Progress;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// One variant with one seed. Jobs are numbered by variant, then repetition.
+#[derive(Debug, Default)]
+pub struct Job {
+    /// Index of the variant, or of whatever else progress is shown for.
+    pub variant: usize,
+    /// Repetition, from 0.
+    pub run: u32,
+    /// Its seed.
+    pub seed: u64,
+    /// Milliseconds from the start of everything to the job's own, plus 1; 0: it waits.
+    started: AtomicU64,
+    finished: AtomicBool,
+    now_ps: AtomicU64,
+    end_ps: AtomicU64,
+    hops: AtomicU64,
+    done: AtomicU64,
+    total: AtomicU64,
+}
+
+/// How far a job is.
+#[derive(Debug, Clone, Copy)]
+pub struct State {
+    /// Whether it runs now.
+    pub running: bool,
+    /// Part of it that is done, 0 to 1, when that is known.
+    pub fraction: Option<f64>,
+    /// When it started, since the start of everything; `None`: it waits.
+    pub started: Option<Duration>,
+    /// Simulated time, ps.
+    pub now_ps: u64,
+    /// End of simulated time, ps, when the scenario sets one.
+    pub end_ps: Option<u64>,
+    /// Packet transmissions so far.
+    pub hops: u64,
+    /// Finished messages so far.
+    pub done: u64,
+    /// Messages known in advance, 0 when unknown.
+    pub total: u64,
+}
+
+impl Job {
+    /// A job that waits.
+    pub fn new(variant: usize, run: u32, seed: u64) -> Job {
+        Job { variant, run, seed, ..Job::default() }
+    }
+
+    /// It starts, `since` after the start of everything.
+    pub(crate) fn start(&self, since: Duration) {
+        self.started.store(since.as_millis() as u64 + 1, Relaxed);
+    }
+
+    /// It is done, after `hops` packet transmissions.
+    pub(crate) fn finish(&self, hops: u64) {
+        self.hops.store(hops, Relaxed);
+        self.finished.store(true, Relaxed);
+    }
+
+    /// It got this far.
+    pub(crate) fn note(&self, p: Progress) {
+        self.now_ps.store(p.now.0, Relaxed);
+        self.end_ps.store(p.end.map_or(0, |t| t.0), Relaxed);
+        self.hops.store(p.packet_hops, Relaxed);
+        self.done.store(p.done, Relaxed);
+        self.total.store(p.total, Relaxed);
+    }
+
+    /// How far it is.
+    pub fn state(&self) -> State {
+        let (started, finished) = (self.started.load(Relaxed), self.finished.load(Relaxed));
+        let (now_ps, end_ps) = (self.now_ps.load(Relaxed), Some(self.end_ps.load(Relaxed)).filter(|e| *e > 0));
+        let (done, total) = (self.done.load(Relaxed), self.total.load(Relaxed));
+        let fraction = match (started, finished, end_ps) {
+            (0, ..) => Some(0.0),
+            (_, true, _) => Some(1.0),
+            (_, _, Some(end)) => Some((now_ps as f64 / end as f64).min(1.0)),
+            _ if total > 0 => Some((done as f64 / total as f64).min(1.0)),
+            _ => None,
+        };
+        State {
+            running: started > 0 && !finished,
+            fraction,
+            started: started.checked_sub(1).map(Duration::from_millis),
+            now_ps,
+            end_ps,
+            hops: self.hops.load(Relaxed),
+            done,
+            total,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Retransmission timers that run out: one row each, told apart by what the sender counts. The sender itself knows nothing of it.
+
+use super::core::{Call, Core};
+use crate::observe::{FlowRow, TimeoutKind, TimeoutRow};
+use std::collections::BTreeMap;
+
+impl Core {
+    /// The timer of connection `conn` has come due. Whether it was a retransmission timeout, rather than a tail loss probe or RACK's
+    /// reordering timer, the sender's own counters tell: a row for each that they count.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn sender_timer(&mut self, conn: u32, now: u64) {
+        if !self.record_timeouts {
+            return self.with_sender(conn, now, Call::Timer);
+        }
+        let sender = &self.senders[conn];
+        let group = u32::from(sender.group);
+        let (rto_ps, backoff) = (sender.rto(&self.tcp[group]), sender.rtt.backoff);
+        let (rtos, head, tail, syn) = (sender.stats.rtos, sender.stats.rtos_head, sender.stats.rtos_tail, sender.stats.syn_rtos);
+        self.with_sender(conn, now, Call::Timer);
+        let after = &self.senders[conn].stats;
+        let kind = if after.syn_rtos > syn {
+            TimeoutKind::Syn
+        } else if after.rtos_head > head {
+            TimeoutKind::Head
+        } else if after.rtos_tail > tail {
+            TimeoutKind::Tail
+        } else if after.rtos > rtos {
+            TimeoutKind::Other
+        } else {
+            return;
+        };
+        let s = &self.streams[conn];
+        self.timeouts.push(TimeoutRow {
+            time_ps: now,
+            conn_id: s.conn_id,
+            // Numbered with the messages, at the end.
+            flow_id: u64::MAX,
+            workload: self.app_workload[s.app as usize],
+            group,
+            src: s.src,
+            dst: s.dst,
+            kind,
+            rto_ps,
+            backoff,
+        });
+    }
+}
+
+/// Puts timeouts into the order of time and says which message each of them delayed. `flows` are numbered, and in order of their start.
+///
+/// The timeouts of a connection are counted by the oldest message it has, so each message, in turn, has the next of them.
+pub(super) fn attribute(timeouts: &mut [TimeoutRow], flows: &[FlowRow]) {
+    timeouts.sort_by_key(|t| (t.conn_id, t.time_ps));
+    let mut next: BTreeMap<u64, usize> = BTreeMap::new();
+    for (i, t) in timeouts.iter().enumerate() {
+        next.entry(t.conn_id).or_insert(i);
+    }
+    for flow in flows.iter().filter(|f| f.rtos + f.syn_rtos > 0) {
+        let Some(first) = next.get_mut(&flow.conn_id) else { continue };
+        let own = timeouts[*first..].iter_mut().take((flow.rtos + flow.syn_rtos) as usize);
+        *first += own.map(|t| t.flow_id = flow.flow_id).count();
+    }
+    timeouts.sort_by_key(|t| (t.time_ps, t.conn_id));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_a_connection_have_its_timeouts_in_turn() {
+        let timeout = |time_ps, conn_id| TimeoutRow { time_ps, conn_id, flow_id: u64::MAX, ..TimeoutRow::default() };
+        // Connection 7 has three messages, two of which start at the same time; the last timeout belongs to none that has a row.
+        let mut timeouts = vec![timeout(50, 7), timeout(10, 7), timeout(20, 3), timeout(20, 7), timeout(90, 7)];
+        let flow =
+            |flow_id, conn_id, rtos, syn_rtos| FlowRow { flow_id, conn_id, rtos, syn_rtos, start_ps: 5, ..FlowRow::default() };
+        attribute(&mut timeouts, &[flow(0, 3, 1, 0), flow(1, 7, 1, 1), flow(2, 7, 0, 0), flow(3, 7, 1, 0)]);
+        let rows: Vec<(u64, u64, u64)> = timeouts.iter().map(|t| (t.time_ps, t.conn_id, t.flow_id)).collect();
+        assert_eq!(rows, [(10, 7, 1), (20, 3, 0), (20, 7, 1), (50, 7, 3), (90, 7, u64::MAX)]);
+    }
+}

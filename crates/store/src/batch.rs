@@ -1,0 +1,111 @@
+//! Rows as Arrow: the columns of a [`Table`] become arrays with their units and descriptions as metadata. Every file is written from
+//! here, and Python reads the same arrays without a copy.
+
+use crate::column::{Column, Get, Table};
+use crate::run_info::RunInfo;
+use crate::{schema, summary_table};
+use arrow_array::builder::StringDictionaryBuilder;
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, UInt64Array};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use forebay_sim::run::Report;
+use std::sync::Arc;
+
+/// Names of the tables of a run, in the order in which they are written.
+pub const TABLES: [&str; 7] = ["flows", "ports", "queue", "tcp", "queries", "timeouts", "summary"];
+
+/// The columns of a table of a run by its name, one of [`TABLES`]; `None` for another name.
+pub fn schema_of(table: &str) -> Option<SchemaRef> {
+    Some(match table {
+        "flows" => arrow_schema(&schema::FLOWS),
+        "ports" => arrow_schema(&schema::PORTS),
+        "queue" => arrow_schema(&schema::QUEUE),
+        "tcp" => arrow_schema(&schema::TCP),
+        "queries" => arrow_schema(&schema::QUERIES),
+        "timeouts" => arrow_schema(&schema::TIMEOUTS),
+        "summary" => summary_table::arrow_schema(),
+        _ => return None,
+    })
+}
+
+/// The rows of a table of one run by its name, one of [`TABLES`] but `summary`, which is made of more than the report; `None` for
+/// another name.
+///
+/// # Errors
+/// None, short of more than 2^31 different names.
+pub fn rows_of(table: &str, report: &Report, info: &RunInfo) -> Option<Result<RecordBatch, ArrowError>> {
+    fn all<R>(table: &Table<R>, rows: &[R], info: &RunInfo) -> Result<RecordBatch, ArrowError> {
+        batch(table, &arrow_schema(table), rows, info)
+    }
+    Some(match table {
+        "flows" => all(&schema::FLOWS, &report.flows, info),
+        "ports" => all(&schema::PORTS, &report.ports, info),
+        "queue" => all(&schema::QUEUE, &report.queue, info),
+        "tcp" => all(&schema::TCP, &report.tcp, info),
+        "queries" => all(&schema::QUERIES, &report.queries, info),
+        "timeouts" => all(&schema::TIMEOUTS, &report.timeouts, info),
+        _ => return None,
+    })
+}
+
+/// The columns of a table, with units and descriptions.
+pub fn arrow_schema<R>(table: &Table<R>) -> SchemaRef {
+    let fields: Vec<Field> = table
+        .columns
+        .iter()
+        .map(|c| {
+            let (data_type, nullable) = match c.get {
+                Get::Int(_) => (DataType::Int64, true),
+                Get::Unsigned(_) => (DataType::UInt64, false),
+                Get::Float(_) => (DataType::Float64, true),
+                Get::Bool(_) => (DataType::Boolean, true),
+                Get::Text(_) => (text_type(), false),
+            };
+            field(c.name, data_type, nullable, c.unit, c.doc)
+        })
+        .collect();
+    with_metadata(fields, table.name, table.version, table.doc)
+}
+
+/// Type of columns of names, which repeat in every row.
+pub(crate) fn text_type() -> DataType {
+    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+}
+
+pub(crate) fn field(name: &str, data_type: DataType, nullable: bool, unit: &str, doc: &str) -> Field {
+    Field::new(name, data_type, nullable).with_metadata([("unit", unit), ("description", doc)])
+}
+
+pub(crate) fn with_metadata(fields: Vec<Field>, name: &str, version: u32, doc: &str) -> SchemaRef {
+    let version = version.to_string();
+    let metadata = [("forebay.table", name), ("forebay.schema_version", version.as_str()), ("description", doc)];
+    Arc::new(Schema::new(fields).with_metadata(metadata))
+}
+
+/// Rows as arrays; `schema` is that of the table, see [`arrow_schema`].
+///
+/// # Errors
+/// None for a table's own schema, short of more than 2^31 different names.
+pub fn batch<R>(table: &Table<R>, schema: &SchemaRef, rows: &[R], info: &RunInfo) -> Result<RecordBatch, ArrowError> {
+    let arrays = table.columns.iter().map(|c| array(c, rows, info)).collect::<Result<Vec<_>, _>>()?;
+    RecordBatch::try_new(schema.clone(), arrays)
+}
+
+fn array<R>(column: &Column<R>, rows: &[R], info: &RunInfo) -> Result<ArrayRef, ArrowError> {
+    Ok(match column.get {
+        Get::Int(get) => Arc::new(rows.iter().map(|r| get(r, info)).collect::<Int64Array>()),
+        Get::Unsigned(get) => Arc::new(rows.iter().map(|r| Some(get(r, info))).collect::<UInt64Array>()),
+        Get::Float(get) => Arc::new(rows.iter().map(|r| get(r, info)).collect::<Float64Array>()),
+        Get::Bool(get) => Arc::new(rows.iter().map(|r| get(r, info)).collect::<BooleanArray>()),
+        Get::Text(get) => texts(rows.iter().map(|r| get(r, info)))?,
+    })
+}
+
+/// Names as a dictionary.
+pub(crate) fn texts<'a>(values: impl Iterator<Item = &'a str>) -> Result<ArrayRef, ArrowError> {
+    let mut names = StringDictionaryBuilder::<Int32Type>::new();
+    for value in values {
+        names.append(value)?;
+    }
+    Ok(Arc::new(names.finish()))
+}

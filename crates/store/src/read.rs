@@ -1,0 +1,157 @@
+//! Reads finished run directories back, whatever format they are in.
+
+use crate::batch::schema_of;
+use crate::error::StoreError;
+use crate::manifest::{Manifest, TableRecord};
+use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringDictionaryBuilder, UInt64Builder};
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, SchemaRef};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// A directory that holds complete results.
+#[derive(Debug, Clone)]
+pub struct RunDir {
+    path: PathBuf,
+    manifest: Manifest,
+}
+
+impl RunDir {
+    /// Opens a directory that `forebay run` wrote, by its manifest.
+    ///
+    /// # Errors
+    /// A path that is no such directory, and one written by a newer version in a layout this one does not know.
+    pub fn open(path: &Path) -> Result<RunDir, StoreError> {
+        let file = path.join(Manifest::FILE);
+        let text = fs::read_to_string(&file).map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => StoreError::NoResults(path.to_owned()),
+            _ => StoreError::io("read", &file)(e),
+        })?;
+        let fail = |message: String| StoreError::Damaged { path: file.clone(), message };
+        let value: serde_json::Value = serde_json::from_str(&text).map_err(|e| fail(e.to_string()))?;
+        if value["kind"] != Manifest::KIND {
+            return Err(StoreError::NoResults(path.to_owned()));
+        }
+        let version = value["manifest_version"].as_u64().unwrap_or(0);
+        if version > u64::from(Manifest::VERSION) {
+            return Err(fail(format!("layout {version} is newer than this program, which knows {}", Manifest::VERSION)));
+        }
+        let manifest = serde_json::from_value(value).map_err(|e| fail(e.to_string()))?;
+        Ok(RunDir { path: path.to_owned(), manifest })
+    }
+
+    /// The directory under construction that `manifest` will describe: its tables are complete, its manifest is not written yet.
+    pub(crate) fn unfinished(path: PathBuf, manifest: Manifest) -> RunDir {
+        RunDir { path, manifest }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was run, where, with which result.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// A whole table by its name, one of [`crate::TABLES`], in the order of the file. Empty when the directory has no such table, as
+    /// those of older versions may.
+    ///
+    /// # Errors
+    /// A file that is missing, or damaged: the text says where.
+    pub fn table(&self, name: &str) -> Result<Vec<RecordBatch>, StoreError> {
+        let Some(record) = self.manifest.tables.iter().find(|t| t.name == name) else { return Ok(Vec::new()) };
+        let path = self.path.join(&record.file);
+        if record.file.ends_with(".csv") { csv(&path, record) } else { parquet(&path) }
+    }
+}
+
+/// All rows of a file.
+pub(crate) fn parquet(path: &Path) -> Result<Vec<RecordBatch>, StoreError> {
+    let file = File::open(path).map_err(StoreError::io("open", path))?;
+    let damaged = |message: String| StoreError::Damaged { path: path.to_owned(), message };
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|b| b.with_batch_size(1 << 16).build());
+    let reader = reader.map_err(|e| damaged(e.to_string()))?;
+    reader.map(|batch| batch.map_err(|e| damaged(e.to_string()))).collect()
+}
+
+fn csv(path: &Path, record: &TableRecord) -> Result<Vec<RecordBatch>, StoreError> {
+    let damaged = |message: String| StoreError::Damaged { path: path.to_owned(), message };
+    let schema = schema_of(&record.name).ok_or_else(|| damaged(format!("no table is called `{}`", record.name)))?;
+    let file = File::open(path).map_err(StoreError::io("open", path))?;
+    let mut reader = csv::Reader::from_reader(file);
+    let heads = reader.headers().map_err(|e| damaged(e.to_string()))?.clone();
+    // Columns are found by name: files of other versions have others, in another order.
+    let known: Vec<(usize, usize)> =
+        heads.iter().enumerate().filter_map(|(i, name)| Some((i, schema.index_of(name).ok()?))).collect();
+    let fields: Vec<&Field> = known.iter().map(|&(_, f)| schema.field(f)).collect();
+    let mut builders: Vec<Builder> = fields.iter().map(|f| Builder::new(f.data_type())).collect();
+    for row in reader.records() {
+        let row = row.map_err(|e| damaged(e.to_string()))?;
+        for (&(index, _), (builder, field)) in known.iter().zip(builders.iter_mut().zip(&fields)) {
+            let text = row.get(index).unwrap_or("");
+            builder.push(text).map_err(|()| {
+                let line = row.position().map_or(0, csv::Position::line);
+                damaged(format!("line {line}: `{text}` in column `{}` is not of type {}", field.name(), field.data_type()))
+            })?;
+        }
+    }
+    let arrays: Vec<ArrayRef> = builders.into_iter().map(Builder::finish).collect();
+    let schema: SchemaRef =
+        schema.project(&known.iter().map(|k| k.1).collect::<Vec<_>>()).map(Arc::new).map_err(|e| damaged(e.to_string()))?;
+    Ok(vec![RecordBatch::try_new(schema, arrays).map_err(|e| damaged(e.to_string()))?])
+}
+
+/// A column under construction from text.
+enum Builder {
+    Int(Int64Builder),
+    Unsigned(UInt64Builder),
+    Float(Float64Builder),
+    Bool(BooleanBuilder),
+    Text(Box<StringDictionaryBuilder<Int32Type>>),
+}
+
+impl Builder {
+    fn new(data_type: &DataType) -> Builder {
+        match data_type {
+            DataType::Int64 => Builder::Int(Int64Builder::new()),
+            DataType::UInt64 => Builder::Unsigned(UInt64Builder::new()),
+            DataType::Float64 => Builder::Float(Float64Builder::new()),
+            DataType::Boolean => Builder::Bool(BooleanBuilder::new()),
+            _ => Builder::Text(Box::new(StringDictionaryBuilder::new())),
+        }
+    }
+
+    /// Appends a field; an empty one is null, but for texts.
+    fn push(&mut self, text: &str) -> Result<(), ()> {
+        fn parse<T: FromStr>(text: &str) -> Result<Option<T>, ()> {
+            if text.is_empty() { Ok(None) } else { text.parse().map(Some).map_err(|_| ()) }
+        }
+        match self {
+            Builder::Int(b) => b.append_option(parse(text)?),
+            Builder::Unsigned(b) => b.append_option(parse(text)?),
+            Builder::Float(b) => b.append_option(parse(text)?),
+            Builder::Bool(b) => b.append_option(parse(text)?),
+            Builder::Text(b) => {
+                b.append(text).map_err(|_| ())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> ArrayRef {
+        match self {
+            Builder::Int(mut b) => Arc::new(b.finish()),
+            Builder::Unsigned(mut b) => Arc::new(b.finish()),
+            Builder::Float(mut b) => Arc::new(b.finish()),
+            Builder::Bool(mut b) => Arc::new(b.finish()),
+            Builder::Text(mut b) => Arc::new(b.finish()),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The summaries of runs as a table: one row per run and transport group, one column per metric.
+
+use crate::RunInfo;
+use crate::batch::{field, text_type, texts, with_metadata};
+use crate::summary::{GROUP_METRICS, GroupSummary, NETWORK_METRICS, Summary, Unit};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, UInt64Array};
+use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
+use std::sync::Arc;
+
+/// Raised whenever a column changes its meaning, type or name or goes away.
+pub(crate) const VERSION: u32 = 1;
+/// What a row is.
+pub(crate) const DOC: &str = "One row per run and transport group: the numbers of the printed table. Those of the network, which the \
+                              groups of a run share, stand in each of its rows.";
+
+/// A column that is not a metric: name, type, unit, description.
+fn keys() -> Vec<(&'static str, DataType, &'static str, &'static str)> {
+    vec![
+        ("variant", text_type(), "", "variant of the scenario the row belongs to, such as its transport"),
+        ("run", DataType::Int64, "1", "repetition within the variant, from 0"),
+        ("seed", DataType::UInt64, "1", "seed of the repetition"),
+        ("cc", text_type(), "", "name of the transport group"),
+        ("port", text_type(), "", "port that the queue metrics are of"),
+    ]
+}
+
+/// Name, unit and description of every metric column.
+pub fn metric_columns() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let of = |name, unit: Unit, doc| (name, unit.symbol(), doc);
+    let groups = GROUP_METRICS.iter().map(move |m| of(m.name, m.unit, m.doc));
+    groups.chain(NETWORK_METRICS.iter().map(move |m| of(m.name, m.unit, m.doc)))
+}
+
+/// All columns: name, type, unit, description.
+pub(crate) fn columns() -> Vec<(&'static str, DataType, &'static str, &'static str)> {
+    keys().into_iter().chain(metric_columns().map(|(name, unit, doc)| (name, DataType::Float64, unit, doc))).collect()
+}
+
+/// The columns of the table.
+pub fn arrow_schema() -> SchemaRef {
+    let fields: Vec<Field> =
+        columns().into_iter().map(|(name, t, unit, doc)| field(name, t.clone(), t == DataType::Float64, unit, doc)).collect();
+    with_metadata(fields, "summary", VERSION, DOC)
+}
+
+/// The rows of several runs.
+///
+/// # Errors
+/// None, short of more than 2^31 different names.
+pub fn batch(runs: &[(&RunInfo, &Summary)]) -> Result<RecordBatch, ArrowError> {
+    let of = |g: &GroupSummary, s: &Summary| -> Vec<Option<f64>> {
+        let group = GROUP_METRICS.iter().map(|m| (m.get)(g));
+        group.chain(NETWORK_METRICS.iter().map(|m| (m.get)(&s.network))).collect()
+    };
+    let values: Vec<Vec<Option<f64>>> = runs.iter().flat_map(|&(_, s)| s.groups.iter().map(move |g| of(g, s))).collect();
+    let groups = runs.iter().flat_map(|&(info, s)| s.groups.iter().map(move |g| (info, s, g)));
+    let rows = groups.zip(&values).map(|((info, s, g), values)| Row {
+        variant: &info.variant,
+        run: info.run,
+        seed: info.seed,
+        cc: &g.name,
+        port: &s.network.port,
+        values,
+    });
+    RecordBatch::try_new(arrow_schema(), arrays(&rows.collect::<Vec<_>>())?)
+}
+
+/// One row.
+pub(crate) struct Row<'a> {
+    pub variant: &'a str,
+    pub run: u32,
+    pub seed: u64,
+    pub cc: &'a str,
+    pub port: &'a str,
+    /// The metrics in the order of the columns.
+    pub values: &'a [Option<f64>],
+}
+
+/// The columns of these rows.
+pub(crate) fn arrays(rows: &[Row]) -> Result<Vec<ArrayRef>, ArrowError> {
+    let mut arrays: Vec<ArrayRef> = vec![
+        texts(rows.iter().map(|r| r.variant))?,
+        Arc::new(rows.iter().map(|r| Some(i64::from(r.run))).collect::<Int64Array>()),
+        Arc::new(rows.iter().map(|r| Some(r.seed)).collect::<UInt64Array>()),
+        texts(rows.iter().map(|r| r.cc))?,
+        texts(rows.iter().map(|r| r.port))?,
+    ];
+    let metrics = GROUP_METRICS.len() + NETWORK_METRICS.len();
+    let column = |m: usize| Arc::new(rows.iter().map(|r| r.values.get(m).copied().flatten()).collect::<Float64Array>()) as ArrayRef;
+    arrays.extend((0..metrics).map(column));
+    Ok(arrays)
+}
