@@ -83,6 +83,7 @@ pub fn run_batches(info: &RunInfo, report: &Report, summary: &Summary) -> Result
         batch(&schema::QUEUE, &arrow_schema(&schema::QUEUE), &report.queue, info)?,
         batch(&schema::TCP, &arrow_schema(&schema::TCP), &report.tcp, info)?,
         batch(&schema::QUERIES, &arrow_schema(&schema::QUERIES), &report.queries, info)?,
+        batch(&schema::TIMEOUTS, &arrow_schema(&schema::TIMEOUTS), &report.timeouts, info)?,
         summary_table::batch(&[(info, summary)])?,
     ])
 }
@@ -104,4 +105,19 @@ pub(crate) fn texts<'a>(values: impl Iterator<Item = &'a str>) -> Result<ArrayRe
         names.append(value)?;
     }
     Ok(Arc::new(names.finish()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_has_every_table_in_its_place() {
+        let batches = run_batches(&RunInfo::default(), &Report::default(), &Summary::default()).unwrap();
+        let names: Vec<String> = batches.iter().map(|b| b.schema().metadata()["forebay.table"].to_string()).collect();
+        assert_eq!(names, TABLES);
+        for (batch, name) in batches.iter().zip(TABLES) {
+            assert_eq!(Some(batch.schema()), schema_of(name), "{name}");
+        }
+    }
 }

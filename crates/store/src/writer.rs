@@ -101,8 +101,15 @@ impl RunWriter {
     /// # Errors
     /// When there is no such table, or the system refuses.
     pub fn write(&mut self, table: &str, batch: &RecordBatch) -> Result<(), StoreError> {
-        let all =
-            [&mut self.flows, &mut self.ports, &mut self.queue, &mut self.tcp, &mut self.queries, &mut self.summary];
+        let all = [
+            &mut self.flows,
+            &mut self.ports,
+            &mut self.queue,
+            &mut self.tcp,
+            &mut self.queries,
+            &mut self.timeouts,
+            &mut self.summary,
+        ];
         let unknown = || StoreError::Encode { path: self.staging.path().join(table), message: "there is no such table".into() };
         all.into_iter().find(|t| t.name == table).ok_or_else(unknown)?.write(batch)
     }
