@@ -20,8 +20,13 @@ impl Record {
     /// Starts now. `file` is the path as the user gave it, `text` the scenario as written, `overrides` what was changed in it.
     pub fn new(file: String, text: &str, overrides: Vec<String>, resolved: &Resolved) -> Record {
         let variants = resolved.variants.iter().map(|v| VariantRecord { variant: v.label.clone(), resolved: v.echo.clone() });
-        let scenario =
-            ScenarioRecord { file, text: text.to_owned(), overrides, variants: variants.collect(), notes: resolved.notes.clone() };
+        let scenario = ScenarioRecord {
+            file,
+            text: text.to_owned(),
+            overrides,
+            variants: variants.collect(),
+            notes: resolved.notes.clone(),
+        };
         Record {
             name: resolved.name.clone(),
             started: utc(SystemTime::now()),

@@ -9,7 +9,7 @@ use arrow_schema::ArrowError;
 use forebay_exec::{Job, Outcome, Prepared, Record, Watcher, Work, jobs};
 use forebay_scenario::Resolved;
 use forebay_sim::run::RunError;
-use forebay_store::{TABLES, run_batches};
+use forebay_store::{TABLES, each_batch};
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -180,9 +180,9 @@ impl Watcher for Watch<'_> {
         let from = *scenario.from.get_or_insert(job.state().started.unwrap_or_default());
         scenario.wall = self.clock.elapsed().saturating_sub(from);
         scenario.threads = self.threads;
-        let batches = run_batches(&outcome.info, &outcome.report, &outcome.summary).map_err(Failed::Arrow)?;
-        for (table, batch) in scenario.tables.iter_mut().zip(batches) {
-            table.push(batch);
+        let rows = (&outcome.info, &outcome.report, &outcome.summary);
+        for (name, batches) in TABLES.iter().zip(&mut scenario.tables) {
+            each_batch(name, rows, &mut |batch| batch.map(|b| batches.push(b)).map_err(Failed::Arrow))?;
         }
         scenario.record.add(job, &outcome);
         self.done += 1;

@@ -29,6 +29,69 @@ pub fn schema_of(table: &str) -> Option<SchemaRef> {
     })
 }
 
+/// The rows of a table of one run by its name, one of [`TABLES`] but `summary`, which is made of more than the report; `None` for
+/// another name.
+///
+/// # Errors
+/// None, short of more than 2^31 different names.
+pub fn rows_of(table: &str, report: &Report, info: &RunInfo) -> Option<Result<RecordBatch, ArrowError>> {
+    let mut all = None;
+    visit(table, report, info, usize::MAX, &mut |batch| {
+        all = Some(batch);
+        Ok::<(), ()>(())
+    })?
+    .ok()?;
+    all.or_else(|| schema_of(table).map(|s| Ok(RecordBatch::new_empty(s))))
+}
+
+/// Calls `f` with the rows of a table of one run, one of [`TABLES`], in pieces that bound the memory of the conversion.
+///
+/// # Errors
+/// What `f` returns.
+pub fn each_batch<E>(
+    table: &str,
+    (info, report, summary): (&RunInfo, &Report, &Summary),
+    f: &mut dyn FnMut(Result<RecordBatch, ArrowError>) -> Result<(), E>,
+) -> Result<(), E> {
+    visit(table, report, info, PIECE, f).unwrap_or_else(|| f(summary_table::batch(&[(info, summary)])))
+}
+
+/// Rows turned into arrays at a time.
+const PIECE: usize = 1 << 16;
+
+/// The one place that knows which rows are a table's; `None`: none of the report's.
+fn visit<E>(
+    table: &str,
+    report: &Report,
+    info: &RunInfo,
+    piece: usize,
+    f: &mut dyn FnMut(Result<RecordBatch, ArrowError>) -> Result<(), E>,
+) -> Option<Result<(), E>> {
+    let mut all = Pieces { info, piece, f };
+    Some(match table {
+        "flows" => all.of(&schema::FLOWS, &report.flows),
+        "ports" => all.of(&schema::PORTS, &report.ports),
+        "queue" => all.of(&schema::QUEUE, &report.queue),
+        "tcp" => all.of(&schema::TCP, &report.tcp),
+        "queries" => all.of(&schema::QUERIES, &report.queries),
+        "timeouts" => all.of(&schema::TIMEOUTS, &report.timeouts),
+        _ => return None,
+    })
+}
+
+struct Pieces<'a, E> {
+    info: &'a RunInfo,
+    piece: usize,
+    f: &'a mut dyn FnMut(Result<RecordBatch, ArrowError>) -> Result<(), E>,
+}
+
+impl<E> Pieces<'_, E> {
+    fn of<R>(&mut self, table: &Table<R>, rows: &[R]) -> Result<(), E> {
+        let schema = arrow_schema(table);
+        rows.chunks(self.piece).try_for_each(|rows| (self.f)(batch(table, &schema, rows, self.info)))
+    }
+}
+
 /// The columns of a table, with units and descriptions.
 pub fn arrow_schema<R>(table: &Table<R>) -> SchemaRef {
     let fields: Vec<Field> = table
@@ -72,22 +135,6 @@ pub fn batch<R>(table: &Table<R>, schema: &SchemaRef, rows: &[R], info: &RunInfo
     RecordBatch::try_new(schema.clone(), arrays)
 }
 
-/// The rows of one run, in the order of [`TABLES`].
-///
-/// # Errors
-/// As [`batch`].
-pub fn run_batches(info: &RunInfo, report: &Report, summary: &Summary) -> Result<Vec<RecordBatch>, ArrowError> {
-    Ok(vec![
-        batch(&schema::FLOWS, &arrow_schema(&schema::FLOWS), &report.flows, info)?,
-        batch(&schema::PORTS, &arrow_schema(&schema::PORTS), &report.ports, info)?,
-        batch(&schema::QUEUE, &arrow_schema(&schema::QUEUE), &report.queue, info)?,
-        batch(&schema::TCP, &arrow_schema(&schema::TCP), &report.tcp, info)?,
-        batch(&schema::QUERIES, &arrow_schema(&schema::QUERIES), &report.queries, info)?,
-        batch(&schema::TIMEOUTS, &arrow_schema(&schema::TIMEOUTS), &report.timeouts, info)?,
-        summary_table::batch(&[(info, summary)])?,
-    ])
-}
-
 fn array<R>(column: &Column<R>, rows: &[R], info: &RunInfo) -> Result<ArrayRef, ArrowError> {
     Ok(match column.get {
         Get::Int(get) => Arc::new(rows.iter().map(|r| get(r, info)).collect::<Int64Array>()),
@@ -105,19 +152,4 @@ pub(crate) fn texts<'a>(values: impl Iterator<Item = &'a str>) -> Result<ArrayRe
         names.append(value)?;
     }
     Ok(Arc::new(names.finish()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_run_has_every_table_in_its_place() {
-        let batches = run_batches(&RunInfo::default(), &Report::default(), &Summary::default()).unwrap();
-        let names: Vec<String> = batches.iter().map(|b| b.schema().metadata()["forebay.table"].to_string()).collect();
-        assert_eq!(names, TABLES);
-        for (batch, name) in batches.iter().zip(TABLES) {
-            assert_eq!(Some(batch.schema()), schema_of(name), "{name}");
-        }
-    }
 }

@@ -72,7 +72,8 @@ impl RunDir {
     }
 }
 
-fn parquet(path: &Path) -> Result<Vec<RecordBatch>, StoreError> {
+/// All rows of a file.
+pub(crate) fn parquet(path: &Path) -> Result<Vec<RecordBatch>, StoreError> {
     let file = File::open(path).map_err(StoreError::io("open", path))?;
     let damaged = |message: String| StoreError::Damaged { path: path.to_owned(), message };
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|b| b.with_batch_size(1 << 16).build());
