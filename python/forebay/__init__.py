@@ -5,8 +5,8 @@
 >>> r = s.with_(duration="100ms").run()
 >>> fct = r.flows["fct_ns"]
 
-A :class:`Scenario` is what is to be simulated; running it gives a :class:`Result`, whose tables (:class:`Table`) are Arrow tables with
-units. :func:`run_many` runs many scenarios on all cores, :func:`open` reads what ``forebay run`` wrote.
+A :class:`Scenario` is what is to be simulated; running it gives a :class:`Result`, whose tables (:class:`Table`) are Arrow
+tables with units. :func:`run_many` runs many scenarios on all cores, :func:`open` reads what ``forebay run`` wrote.
 """
 
 from . import plot
@@ -14,7 +14,8 @@ from ._errors import ForebayError, InternalError, Mistake, ScenarioError, StoreE
 from ._native import __version__
 from ._progress import ProgressEvent
 from ._registry import Entry, Parameter, registry
-from ._result import Result, open
+from ._result import Result
+from ._result import open as open  # noqa: A004
 from ._run import run_many
 from ._scenario import Scenario
 from ._table import Column, Table

@@ -55,9 +55,7 @@ class ScenarioError(ForebayError, ValueError):
     errors: list[Mistake]
     index: int | None
 
-    def __init__(
-        self, text: str, errors: list[tuple[str, str | None, int | None, int | None, str | None]] | None = None
-    ) -> None:
+    def __init__(self, text: str, errors: list[tuple[str, str | None, int | None, int | None, str | None]] | None = None) -> None:
         super().__init__(text, errors)
         self.errors = [Mistake(*e) for e in errors or []]
         self.index = None
@@ -81,7 +79,7 @@ class StoreError(ForebayError, OSError):
     message: str
     help: str
 
-    def __init__(self, text: str, message: str = "", help: str = "") -> None:  # noqa: A002
+    def __init__(self, text: str, message: str = "", help: str = "") -> None:
         super().__init__(text)
         self.message = message
         self.help = help

@@ -50,9 +50,6 @@ def registry() -> dict[str, dict[str, Entry]]:
     '0.0625'
     """
     return {
-        title: {
-            name: Entry(name, summary, {p[0]: Parameter(*p) for p in parameters})
-            for name, summary, parameters in items
-        }
+        title: {name: Entry(name, summary, {p[0]: Parameter(*p) for p in parameters}) for name, summary, parameters in items}
         for title, _usage, items in _native.registry()
     }

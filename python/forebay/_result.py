@@ -16,7 +16,8 @@ from ._table import Table
 class Result:
     """What a scenario gave: tables with a row per message, port, sample, ... of all its variants and seeds.
 
-    ``variant``, ``run`` and ``seed`` are the first columns of every table. What a column means: ``result.flows.describe("fct_ns")``.
+    ``variant``, ``run`` and ``seed`` are the first columns of every table. ``result.flows.describe("fct_ns")`` says what a column
+    means.
 
     Examples
     --------
@@ -55,6 +56,11 @@ class Result:
     def queries(self) -> Table:
         """One row per round of a barrier or query: completion time, timeouts."""
         return self.table("queries")
+
+    @property
+    def timeouts(self) -> Table:
+        """One row per expiry of a retransmission timer: when, in which message, after how long."""
+        return self.table("timeouts")
 
     @property
     def summary(self) -> Table:
@@ -101,7 +107,11 @@ class Result:
         return self._native.path
 
     def save(
-        self, path: str | os.PathLike[str], *, format: Literal["parquet", "csv"] = "parquet", force: bool = False  # noqa: A002
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: Literal["parquet", "csv"] = "parquet",
+        force: bool = False,
     ) -> Path:
         """Write a run directory, as ``forebay run --out`` does, and return its path.
 

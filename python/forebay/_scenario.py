@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Scenario:
     """What is to be simulated: a network, traffic and one or more transports. It never changes; :meth:`with_` makes another.
 
-    Make one with :meth:`load`, :meth:`from_toml` or :meth:`from_dict`. These refuse what is not TOML; whether the scenario makes
-    sense is checked when it is first needed, by :meth:`check` at the latest, so that one with gaps can be filled by :meth:`with_`.
+    Make one with :meth:`load`, :meth:`from_toml` or :meth:`from_dict`. These refuse what is not TOML. Whether the scenario makes
+    sense is checked when that is first needed, such as by :meth:`check`, so that :meth:`with_` may fill gaps.
 
     Examples
     --------
@@ -71,9 +71,7 @@ class Scenario:
         return cls(_native.Scenario.from_text(text, name, Path(base or "."), [], None))
 
     @classmethod
-    def from_dict(
-        cls, document: Mapping[str, Any], *, base: str | os.PathLike[str] = ".", name: str = "scenario"
-    ) -> Scenario:
+    def from_dict(cls, document: Mapping[str, Any], *, base: str | os.PathLike[str] = ".", name: str = "scenario") -> Scenario:
         """Make a scenario of a dict with the keys of a scenario file.
 
         Errors show the line of the TOML text that the dict becomes.
@@ -226,7 +224,7 @@ class Scenario:
         return self._native.sets
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the scenario with its changes as a dict, which :meth:`from_dict` takes (but for the seed of :meth:`with_`: it is in)."""
+        """Return the scenario with its changes as a dict, which :meth:`from_dict` takes."""
         document: dict[str, Any] = json.loads(self._native.document())
         if self._native.seed is not None:
             document["seed"] = self._native.seed

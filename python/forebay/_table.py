@@ -112,9 +112,9 @@ class Table:
     def __getitem__(self, column: str) -> Values:
         """Return a column as an array.
 
-        Numbers without gaps are the table's own memory: nothing is copied, and the array is read-only. Where values are missing the
-        array is a copy, of ``float64`` with NaN for what is missing, also for whole numbers (exact up to 2^53) and truth values. Truth
-        values without gaps are a copy of ``bool``, names one of ``object`` that holds ``str``.
+        Numbers without gaps are the table's own memory: nothing is copied, and the array is read-only. Where values are missing
+        the array is a copy in ``float64`` with NaN for what is missing, also for whole numbers (exact up to 2^53) and truth
+        values. Truth values without gaps are a copy in ``bool``, names one in ``object`` that holds ``str``.
         """
         c = self._column(column)
         if c.type == "utf8":
@@ -174,8 +174,8 @@ class Table:
     def to_pandas(self) -> pd.DataFrame:
         """Return the table as a ``pandas.DataFrame``.
 
-        Columns are those of ``table[column]``, so that numbers without gaps are not copied; ``.copy()`` the frame to change values in
-        place. Names are categories. pyarrow is not needed.
+        Columns are those of ``table[column]``, so that numbers without gaps are not copied; ``.copy()`` the frame to change
+        values in place. Names are categories. pyarrow is not needed.
         """
         pd_ = _extra("pandas", "pandas")
         data: dict[str, Any] = {}
@@ -239,4 +239,3 @@ def _extra(module: str, extra: str) -> Any:
         if e.name != module:
             raise
         raise ModuleNotFoundError(f"{module} is not installed: pip install 'forebay[{extra}]'", name=module) from None
-

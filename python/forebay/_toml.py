@@ -55,7 +55,7 @@ def value(v: object, path: str, width: float = math.inf) -> str:
         return line if len(line) <= width else "[\n  " + ",\n  ".join(items) + ",\n]"
     if v is None:
         _refuse(path, "is None", "leave the key out to get its default")
-    _refuse(path, f"is a {type(v).__name__}", "legal: numbers, texts, truth values, paths, lists and dicts")
+    return _refuse(path, f"is a {type(v).__name__}", "legal: numbers, texts, truth values, paths, lists and dicts")
 
 
 def _plain(v: object) -> object:
@@ -86,12 +86,10 @@ def _text(text: str, path: str) -> str:
     except UnicodeEncodeError:
         _refuse(path, "is a text that UTF-8 cannot hold", "scenarios are UTF-8")
     # A TOML basic string.
-    escaped = (
-        "\\" + c if c in '"\\' else f"\\u{ord(c):04X}" if ord(c) < 0x20 or ord(c) == 0x7F else c for c in text
-    )
+    escaped = ("\\" + c if c in '"\\' else f"\\u{ord(c):04X}" if ord(c) < 0x20 or ord(c) == 0x7F else c for c in text)
     return '"' + "".join(escaped) + '"'
 
 
-def _refuse(path: str, what: str, help: str) -> NoReturn:  # noqa: A002
+def _refuse(path: str, what: str, help: str) -> NoReturn:
     message = f"`{path}` {what}"
     raise ScenarioError(f"error: {message}\n  = {help}\n", [(message, None, None, None, help)])

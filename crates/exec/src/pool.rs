@@ -196,3 +196,41 @@ impl<K: Work + ?Sized> Workers<'_, K> {
         Ok(Outcome { job: number, info, report, summary, wall })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    /// The second job is defective; the others run something.
+    struct Defective(Resolved);
+
+    impl Work for Defective {
+        fn prepare(&self, number: usize, job: &Job) -> Prepared {
+            assert!(number != 1, "a defect");
+            self.0.prepare(number, job)
+        }
+    }
+
+    struct Nobody;
+
+    impl Watcher for Nobody {
+        type Error = RunError;
+        fn tick(&mut self, _: &[Job], _: Duration) {}
+        fn finished(&mut self, _: &[Job], _: Outcome) -> Result<(), RunError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller_and_nobody_waits_for_the_job() {
+        let text = "runs = 20\nduration = \"1ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 2\n\
+                    access = { rate = \"1Gbps\", delay = \"25us\" }\n\
+                    bottleneck = { rate = \"1Gbps\", delay = \"25us\", buffer = \"100pkt\" }\n\
+                    [transport]\ncc = \"newreno\"\n[[workload]]\nkind = \"long\"\n";
+        let resolved = forebay_scenario::Scenario::from_text(text, "test", "".as_ref(), &[], None).unwrap().resolve().unwrap();
+        let jobs = jobs(&resolved);
+        let run = || run_all(&Defective(resolved), &jobs, 2, &AtomicBool::new(false), &mut Nobody);
+        assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    }
+}
