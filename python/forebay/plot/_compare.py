@@ -39,6 +39,15 @@ def compare(source: Source, metric: str | None = None, *, ax: Axes | None = None
     ------
     ValueError
         There is no such metric, or it has no value in these results.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> s = fb.Scenario.load("scenarios/incast.toml").with_({"workload.0.rounds": 3}, runs=2)
+    >>> r = s.run()
+    >>> ax = fb.plot.compare(r, "rtos_per_query")
+    >>> ax.get_xlabel()
+    'Timeouts per query, less is better'
     """
     subjects = groups(source)
     if metric is None:

@@ -48,6 +48,14 @@ def fairness(source: Source, *, ax: Axes | None = None) -> Axes:
     ------
     ValueError
         There are no long flows.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> r = fb.Scenario.load("scenarios/coexistence.toml").with_(duration="2s", runs=2).run()
+    >>> ax = fb.plot.fairness(r)
+    >>> [t.get_text() for t in ax.get_xticklabels()]
+    ['newreno', 'dctcp']
     """
     found = [(s, of) for s in groups(source) if (of := long_flows(s))]
     need(found, "there are no long flows", "fairness is that of endless ones, as workloads of kind long have them")
@@ -58,9 +66,7 @@ def fairness(source: Source, *, ax: Axes | None = None) -> Axes:
             bps = np.concatenate([np.sort(run.bps) for run in of]) / s.factor
             # Side by side in the order of their size, seed after seed.
             offset = (np.arange(len(bps)) - (len(bps) - 1) / 2) * min(0.08, 0.56 / max(1, len(bps)))
-            ax.plot(
-                x + offset, bps, marker=look.marker, linestyle="none", color=look.color, markersize=3.6, mew=0, zorder=5
-            )
+            ax.plot(x + offset, bps, marker=look.marker, linestyle="none", color=look.color, markersize=3.6, mew=0, zorder=5)
             e = estimate(float(run.bps.mean()) for run in of)
             ax.hlines(e.mean / s.factor, x - 0.36, x + 0.36, color=style.current().ink, linewidth=1.0, zorder=4)
             if e.half_width > 0:

@@ -57,6 +57,14 @@ def fct_cdf(
     ------
     ValueError
         No message completed.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> r = fb.Scenario.load("scenarios/quickstart.toml").with_(duration="1s", runs=2).run()
+    >>> ax = fb.plot.fct_cdf(r, sizes="small", tail=True)
+    >>> ax.get_ylabel()
+    'Fraction of messages above'
     """
     found = sized(messages(source, metric, which, classes), sizes)
     _, unit, title = METRICS[metric]

@@ -28,8 +28,6 @@ class HouseFigure(Figure):
         undated = _UNDATED.get(str(ending).lower(), {})
         if undated:
             kwargs["metadata"] = {**undated, **(kwargs.get("metadata") or {})}
-        saving = {
-            key: value for key, value in style.rc().items() if key.startswith(("svg.", "pdf.", "ps.", "savefig."))
-        }
+        saving = {key: value for key, value in style.rc().items() if key.startswith(("svg.", "pdf.", "ps.", "savefig."))}
         with style.settings(saving):
             super().savefig(fname, transparent=transparent, **kwargs)

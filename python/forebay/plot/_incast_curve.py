@@ -66,6 +66,16 @@ def incast_curve(
     ------
     ValueError
         No axis of the sweep has numbers for values, or the metric has no value.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> s = fb.Scenario.load("scenarios/incast.toml").with_({"workload.0.rounds": 3}, runs=2)
+    >>> senders = [2, 4, 8]
+    >>> results = fb.run_many(s.with_({"topology.senders": n}) for n in senders)
+    >>> ax = fb.plot.incast_curve(dict(zip(senders, results)), x="Number of senders")
+    >>> ax.get_ylabel()
+    'Goodput (Mbps)'
     """
     if isinstance(sweep, Mapping):
         name, unit, lines = x or "", "1", _of_results(sweep, metric)

@@ -60,6 +60,16 @@ def queries(
     ------
     ValueError
         There are no queries.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> s = fb.Scenario.load("scenarios/incast.toml").with_({"workload.0.rounds": 3}, runs=2)
+    >>> r = s.run()
+    >>> ax = fb.plot.queries(r)
+    >>> ax = fb.plot.queries(r, show="timeouts")
+    >>> ax.get_xlabel()
+    'Most timeouts of one sender during a query'
     """
     if show not in ("times", "timeouts"):
         raise ValueError(f"show must be 'times' or 'timeouts', not {show!r}")

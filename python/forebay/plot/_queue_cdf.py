@@ -48,6 +48,14 @@ def queue_cdf(
     ------
     ValueError
         No queue was sampled.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> r = fb.Scenario.load("scenarios/two-flows.toml").with_(duration="600ms").run()
+    >>> ax = fb.plot.queue_cdf(r)
+    >>> ax.get_xlabel()
+    'Queue (packets)'
     """
     subjects = variants(source)
     lines = [(s, *series) for s in subjects if (series := occupancy(s, port, unit)) is not None]

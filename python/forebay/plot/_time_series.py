@@ -75,6 +75,14 @@ def time_series(
     ------
     ValueError
         Something was not sampled, or there is no such quantity.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> r = fb.Scenario.load("scenarios/two-flows.toml").with_(duration="600ms").run()
+    >>> panels = fb.plot.time_series(r, ["queue", "cwnd"], span=(0.5, 0.6))
+    >>> panels.shape  # queue, cwnd, ticks; three transports
+    (3, 3)
     """
     subjects = variants(source)
     for name in what or ():
@@ -85,9 +93,7 @@ def time_series(
     span = span or (0.0, max(ends))
     names = list(what or ("queue", "cwnd", "alpha"))
     data = {
-        (s.label, name): lines(s, name, run, span, port or default_port(s), connections)[
-            : None if connections else _MOST
-        ]
+        (s.label, name): lines(s, name, run, span, port or default_port(s), connections)[: None if connections else _MOST]
         for s in subjects
         for name in names
     }
@@ -101,9 +107,7 @@ def time_series(
     columns = [subjects] if overlay or axes is not None else [[s] for s in subjects]
     if axes is not None:
         if len(axes) != len(names) + bool(kinds):
-            raise ValueError(
-                f"{len(names) + bool(kinds)} axes are needed: {', '.join(names)}{', ticks' if kinds else ''}"
-            )
+            raise ValueError(f"{len(names) + bool(kinds)} axes are needed: {', '.join(names)}{', ticks' if kinds else ''}")
         made = np.array([[ax] for ax in axes], dtype=object)
         for ax in axes:
             with style.canvas(ax):
@@ -138,12 +142,7 @@ def _draw(
             own = [(s, line) for s in column for line in data[s.label, name]]
             unit = scale(
                 QUANTITIES[name].unit,
-                [
-                    line.value[np.isfinite(line.value)].max()
-                    for row in data.items()
-                    if row[0][1] == name
-                    for line in row[1]
-                ],
+                [line.value[np.isfinite(line.value)].max() for row in data.items() if row[0][1] == name for line in row[1]],
             )
             _panel(made[i, j], name, own, unit, time, several=several, overlay=len(column) > 1)
             if j == 0:

@@ -104,9 +104,7 @@ def current() -> Theme:
     return _theme.get() or _default
 
 
-def _changed(
-    width: str | float | None, height: float | None, dark: bool | None, size: float | None, notes: bool | None
-) -> Theme:
+def _changed(width: str | float | None, height: float | None, dark: bool | None, size: float | None, notes: bool | None) -> Theme:
     new: dict[str, Any] = {"height": height, "dark": dark, "size": size, "notes": notes}
     if isinstance(width, str):
         if width not in WIDTHS:
@@ -189,9 +187,7 @@ def look(label: str) -> Look:
         _names.append(label)
     i = _names.index(label)
     colors = _DARK if current().dark else _LIGHT
-    return Look(
-        colors[i % len(colors)], _DASHES[i % len(_DASHES)], _MARKERS[i % len(_MARKERS)], _HATCHES[i % len(_HATCHES)]
-    )
+    return Look(colors[i % len(colors)], _DASHES[i % len(_DASHES)], _MARKERS[i % len(_MARKERS)], _HATCHES[i % len(_HATCHES)])
 
 
 def neutral() -> Look:
@@ -293,9 +289,7 @@ def panels(
     theme = current()
     inches = theme.width or WIDTHS[width]
     with settings(rc()):
-        figure = plt.figure(
-            figsize=(inches, theme.height or inches * aspect), layout="constrained", FigureClass=HouseFigure
-        )
+        figure = plt.figure(figsize=(inches, theme.height or inches * aspect), layout="constrained", FigureClass=HouseFigure)
         engine = figure.get_layout_engine()
         if engine is not None:
             engine.set(w_pad=0.03, h_pad=0.03, hspace=0.02, wspace=0.04)  # type: ignore[call-arg]

@@ -45,9 +45,7 @@ class Result:
         self.manifest = {
             "name": name,
             "runs": [{"variant": v, "run": r, "end_ns": int(end * 1e9)} for v, r, end in runs],
-            "scenario": {
-                "variants": [{"variant": v, "resolved": {"observe": {"warmup": warmup}}} for v in self.variants]
-            },
+            "scenario": {"variants": [{"variant": v, "resolved": {"observe": {"warmup": warmup}}} for v in self.variants]},
         }
 
     def table(self, name: str) -> Table:
