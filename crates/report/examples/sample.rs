@@ -268,7 +268,7 @@ fn queue(names: &[String], seed: u64, points: usize) -> Chart {
             let n = at.iter().map(|_| 1 + (noise.next() * 30.0) as u64).collect();
             events.push(Events { subject: i, kind, at, n });
         };
-        if i >= 2 && i < 4 {
+        if (2..4).contains(&i) {
             times(2500, EventKind::Mark);
         }
         if i < 2 {
