@@ -6,6 +6,8 @@
 
 mod job;
 mod pool;
+mod record;
 
 pub use job::{Job, State};
 pub use pool::{Outcome, Prepared, Watcher, Work, jobs, run_all};
+pub use record::Record;
