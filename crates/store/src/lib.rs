@@ -10,7 +10,9 @@
 //! This is the only crate that knows Arrow and Parquet.
 
 mod batch;
+pub mod bins;
 mod column;
+pub mod columns;
 mod csv_file;
 mod dir;
 mod docs;
