@@ -33,6 +33,7 @@ mod workload;
 pub use describe::{Item, ParamDoc, Section, describe};
 pub use docs::docs;
 pub use error::{Errors, ScenarioError};
+pub use explain::toml;
 pub use load::{Scenario, load};
 pub use resolve::{Resolved, Variant};
 pub use source::Source;
