@@ -1,7 +1,7 @@
 //! How far the runs are: bars for a person, one JSON object a line for a program (fields in `docs/results.md`), or nothing.
 
 use crate::style;
-use crate::table::scaled;
+use crate::table::{decimals, scaled};
 use forebay_exec::{Job, Outcome, State};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -117,13 +117,10 @@ fn line(jobs: &[State], elapsed: Duration) -> (u64, String) {
     let Some(start) = jobs.iter().filter_map(|j| j.started).min() else { return (0, "waiting".into()) };
     let seconds = elapsed.saturating_sub(start).as_secs_f64();
     let hops: u64 = jobs.iter().map(|j| j.hops).sum();
-    let mut message = scaled(hops as f64 / seconds.max(0.001), "pkt/s");
+    let mut message = format!("{}, {}", scaled(hops as f64 / seconds.max(0.001), "pkt/s"), simulated(jobs));
+    // Work without a known end has no position: the message says where simulated time is.
     let known: Option<f64> = jobs.iter().map(|j| j.fraction).sum();
-    let Some(sum) = known else {
-        // Work without a known end: say where simulated time is.
-        let now = jobs.iter().map(|j| j.now_ps).max().unwrap_or(0);
-        return (0, format!("{message}, at {:.3} s of simulated time", now as f64 * 1e-12));
-    };
+    let Some(sum) = known else { return (0, message) };
     let fraction = sum / jobs.len() as f64;
     if fraction >= 1.0 {
         message = "done".into();
@@ -131,6 +128,19 @@ fn line(jobs: &[State], elapsed: Duration) -> (u64, String) {
         message.push_str(&format!(", {} left", clock(left)));
     }
     ((fraction * STEPS as f64) as u64, message)
+}
+
+/// Where simulated time is, in the run that is furthest behind of those under way.
+fn simulated(jobs: &[State]) -> String {
+    let under_way = jobs.iter().filter(|j| j.running).min_by_key(|j| j.now_ps);
+    match under_way.map(|j| (j.now_ps as f64 * 1e-12, j.end_ps)) {
+        None => "between two runs".into(),
+        Some((now, None)) => format!("{now:.3} s simulated"),
+        Some((now, Some(end))) => {
+            let end = end as f64 * 1e-12;
+            format!("{now:.*} of {end} s simulated", decimals(end, 4))
+        }
+    }
 }
 
 /// Seconds left when `fraction` took `seconds`; `None` too early to tell.

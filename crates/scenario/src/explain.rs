@@ -174,7 +174,7 @@ fn section(out: &mut String, path: &str, table: &Map<String, Json>) {
 }
 
 /// A value on one line; long lists break after each element.
-fn inline(v: &Json, indent: usize) -> String {
+pub(crate) fn inline(v: &Json, indent: usize) -> String {
     match v {
         Json::Array(list) => {
             let parts: Vec<String> = list.iter().map(|v| inline(v, indent)).collect();

@@ -8,6 +8,7 @@ use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use forebay_sim::run::Report;
 use std::sync::Arc;
 
 /// Names of the tables of a run, in the order in which they are written.
@@ -23,6 +24,26 @@ pub fn schema_of(table: &str) -> Option<SchemaRef> {
         "queries" => arrow_schema(&schema::QUERIES),
         "timeouts" => arrow_schema(&schema::TIMEOUTS),
         "summary" => summary_table::arrow_schema(),
+        _ => return None,
+    })
+}
+
+/// The rows of a table of one run by its name, one of [`TABLES`] but `summary`, which is made of more than the report; `None` for
+/// another name.
+///
+/// # Errors
+/// None, short of more than 2^31 different names.
+pub fn rows_of(table: &str, report: &Report, info: &RunInfo) -> Option<Result<RecordBatch, ArrowError>> {
+    fn all<R>(table: &Table<R>, rows: &[R], info: &RunInfo) -> Result<RecordBatch, ArrowError> {
+        batch(table, &arrow_schema(table), rows, info)
+    }
+    Some(match table {
+        "flows" => all(&schema::FLOWS, &report.flows, info),
+        "ports" => all(&schema::PORTS, &report.ports, info),
+        "queue" => all(&schema::QUEUE, &report.queue, info),
+        "tcp" => all(&schema::TCP, &report.tcp, info),
+        "queries" => all(&schema::QUERIES, &report.queries, info),
+        "timeouts" => all(&schema::TIMEOUTS, &report.timeouts, info),
         _ => return None,
     })
 }

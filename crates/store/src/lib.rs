@@ -7,6 +7,8 @@
 //! * [`RunWriter`] writes a directory, [`RunDir`] reads one; [`Manifest`] says what is in it.
 //! * [`stats`] and [`summary`] turn rows into the few numbers a person wants to see.
 //!
+//! * [`unit`] holds the results of single runs by what they are results of; [`sweep`] is a directory of many of them.
+//!
 //! This is the only crate that knows Arrow and Parquet.
 
 mod batch;
@@ -26,9 +28,11 @@ pub mod schema;
 pub mod stats;
 pub mod summary;
 pub mod summary_table;
+pub mod sweep;
+pub mod unit;
 mod writer;
 
-pub use batch::{TABLES, arrow_schema, batch, schema_of};
+pub use batch::{TABLES, arrow_schema, batch, rows_of, schema_of};
 pub use column::{Column, Get, Table};
 pub use dir::{Target, file_name};
 pub use docs::{markdown, replace_generated};

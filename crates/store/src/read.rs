@@ -86,7 +86,8 @@ impl RunDir {
     }
 }
 
-fn parquet(path: &Path, columns: Option<&[&str]>) -> Result<Vec<RecordBatch>, StoreError> {
+/// All rows of a file; of the columns called `columns` only, if they are given.
+pub(crate) fn parquet(path: &Path, columns: Option<&[&str]>) -> Result<Vec<RecordBatch>, StoreError> {
     let file = File::open(path).map_err(StoreError::io("open", path))?;
     let damaged = |message: String| StoreError::Damaged { path: path.to_owned(), message };
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|builder| {

@@ -218,7 +218,8 @@ impl TableFile {
     }
 }
 
-fn encode_error(path: &Path, error: parquet::errors::ParquetError) -> StoreError {
+/// What a failure to encode a table was.
+pub(crate) fn encode_error(path: &Path, error: parquet::errors::ParquetError) -> StoreError {
     match io_cause(error) {
         Ok(e) => StoreError::io("write", path)(e),
         Err(message) => StoreError::Encode { path: path.to_owned(), message },
