@@ -82,7 +82,10 @@ fn automatic(sorted: &[u64]) -> Bins {
     let distinct = lengths(sorted).len();
     if distinct <= FEW_LENGTHS {
         let mut bins = by_length(sorted);
-        bins.note = format!("By message length, because there are only {distinct}.");
+        bins.note = match distinct {
+            1 => "All messages have one length.".into(),
+            n => format!("By message length, because there are only {n} lengths."),
+        };
         return bins;
     }
     let equal = equal_counts(sorted);

@@ -42,7 +42,7 @@ pub fn figures(data: &Data) -> Vec<Figure> {
         figure("cdf-goodput", "Goodput of long flows", "", {
             vec![view("", goodputs(data), &axis("goodput while active", Unit::BitsPerSecond), data)]
         }),
-        figure("cdf-queue", "Queue", "port", queues(data)),
+        figure("cdf-queue", "Queue, all samples", "port", queues(data)),
     ];
     out.retain(|f| !f.views.is_empty());
     out

@@ -90,7 +90,7 @@ fn compared(data: &Data, judged: &[Telling]) -> Vec<String> {
             let Some(standing) = compare(&cells, &contest.members, t.better) else { continue };
             out.push(contest.prefix.clone() + &verdict::sentence(data, &standing, &cells, t, unit, seeds));
             if i == 0 {
-                out.extend(verdict::why(data, contest, &standing, &cells));
+                out.extend(verdict::why(data, contest, &standing));
             }
         }
     }

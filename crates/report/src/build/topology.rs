@@ -185,6 +185,8 @@ fn place(nodes: &mut [Node], groups: &[Vec<usize>], vertices: &[Vertex], tiers: 
     let linked = |n: usize, to: usize| {
         let mut below: Vec<usize> = groups[n].iter().flat_map(|&m| &vertices[m].peers).map(|&p| vertices[p].drawn).collect();
         below.retain(|&p| tier(p) == to);
+        below.sort_unstable();
+        below.dedup();
         below
     };
     // Hosts in the order of their switches, which is the order of their names.

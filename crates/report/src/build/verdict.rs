@@ -19,9 +19,9 @@ pub struct Contest {
 
 /// Most subjects that a sentence names beside the best one.
 const MAX_NAMED: usize = 3;
-/// Part of a difference that the wait for one timeout must be to count as its cause. Our choice: a third, because queries that meet
-/// several, and backed-off timers, explain the rest.
-const CAUSE: f64 = 0.3;
+/// Part of a difference that waiting for timeouts must be to count as its cause. Our choice: half, because what is waited for is estimated
+/// by the median, and timers that back off wait longer.
+const CAUSE: f64 = 0.5;
 
 fn name(data: &Data, subject: usize) -> String {
     data.subjects[subject].name.clone()
@@ -69,7 +69,10 @@ pub fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Telling, 
         out += &format!(", against {}", list(&each));
     }
     if !s.level.is_empty() {
-        let names: Vec<String> = s.level.iter().map(|l| format!("{} ({})", name(data, *l), text(*l))).collect();
+        // With the interval, without which such a statement is hard to believe.
+        let spread =
+            |i: usize| cells[i].and_then(|c| c.half_width).map_or_else(String::new, |h| format!(" ± {}", quantity(h, unit)));
+        let names: Vec<String> = s.level.iter().map(|l| format!("{} ({}{})", name(data, *l), text(*l), spread(*l))).collect();
         out += &if s.certain {
             format!("; against {} there is no difference that {seeds} seeds can show", list(&names))
         } else {
@@ -85,8 +88,8 @@ fn capital(text: &str) -> String {
 }
 
 /// Timeouts, where they can be the cause of a difference in the completion of queries: those behind have more of them beyond doubt, in
-/// one query of a hundred at least, and the wait for one is a good part of the difference.
-pub fn why(data: &Data, contest: &Contest, times: &Standing, time_cells: &[Option<Cell>]) -> Option<String> {
+/// one query of a hundred at least, and waiting for them is a good part of the difference between the means.
+pub fn why(data: &Data, contest: &Contest, times: &Standing) -> Option<String> {
     let rates = cells(data, "rtos_per_query");
     let standing = compare(&rates, &contest.members, Better::Less)?;
     let spared = standing.best == times.best || standing.level.contains(&times.best);
@@ -94,8 +97,9 @@ pub fn why(data: &Data, contest: &Contest, times: &Standing, time_cells: &[Optio
         times.behind.iter().copied().filter(|b| standing.behind.contains(b) && mean(&rates, *b) >= 0.01).collect();
     let first = *guilty.first().filter(|_| spared)?;
     let wait = median_wait(data, &guilty)?;
-    let gap = mean(time_cells, first) - mean(time_cells, times.best);
-    if wait < CAUSE * gap {
+    let gap = mean_time(data, first)? - mean_time(data, times.best)?;
+    let waits = (mean(&rates, first) - mean(&rates, times.best)) * wait;
+    if waits < CAUSE * gap {
         return None;
     }
     let each: Vec<String> =
@@ -109,6 +113,18 @@ pub fn why(data: &Data, contest: &Contest, times: &Standing, time_cells: &[Optio
         name(data, times.best),
         bold(&quantity(wait, Unit::Seconds)),
     ))
+}
+
+/// Mean completion time of the queries of a subject, or of its messages in them where groups meet in a query, s.
+fn mean_time(data: &Data, subject: usize) -> Option<f64> {
+    if let Some(own) = super::table::cell(data.values(subject, "query_part_mean_s")) {
+        return Some(own.mean);
+    }
+    let s = &data.subjects[subject];
+    let bit = 1 << (subject - data.networks[s.network].first).min(63);
+    let own = data.queries.iter().filter(|q| data.runs[q.run].network == s.network && q.groups & bit != 0 && !q.qct.is_nan());
+    let (sum, n) = own.fold((0.0, 0u64), |(sum, n), q| (sum + q.qct, n + 1));
+    (n > 0).then(|| sum / n as f64)
 }
 
 /// How long senders of some subjects waited for a timeout, in the median, s.
