@@ -7,6 +7,7 @@ use forebay_store::StoreError;
 use miette::GraphicalReportHandler;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 
 /// More mistakes of one file than this are counted, not shown.
 const MAX_SHOWN: usize = 50;
@@ -20,6 +21,8 @@ pub enum Failure {
     Store(StoreError),
     /// The engine cannot run this scenario.
     Engine(String),
+    /// A file that would be replaced.
+    Taken(PathBuf),
     /// Anything else the machine refused.
     Machine(String),
     /// The user asked to stop.
@@ -54,7 +57,10 @@ impl Failure {
     pub fn number(&self) -> u8 {
         match self {
             // A taken output directory is a wrong argument, found before anything ran.
-            Failure::Scenario(_) | Failure::Engine(_) | Failure::Store(StoreError::Exists(_) | StoreError::NotARun(_)) => 2,
+            Failure::Scenario(_)
+            | Failure::Engine(_)
+            | Failure::Taken(_)
+            | Failure::Store(StoreError::Exists(_) | StoreError::NotARun(_)) => 2,
             Failure::Store(_) | Failure::Machine(_) => 1,
             Failure::Interrupted => 130,
             Failure::Reported(code) => *code,
@@ -67,6 +73,10 @@ impl Failure {
             Failure::Scenario(errors) if fancy => graphical(errors),
             Failure::Scenario(errors) => errors.render(),
             Failure::Store(e) => simple(fancy, &e.to_string(), Some(&e.help())),
+            Failure::Taken(path) => {
+                let help = "add --force to replace it, or choose another file with --out";
+                simple(fancy, &format!("`{}` is there already", path.display()), Some(help))
+            }
             Failure::Machine(message) | Failure::Engine(message) => simple(fancy, message, None),
             Failure::Interrupted => "interrupted; no results were kept\n".into(),
             Failure::Reported(_) => String::new(),

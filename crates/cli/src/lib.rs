@@ -7,6 +7,7 @@ mod interrupt;
 mod model;
 mod output;
 mod progress;
+mod report;
 mod style;
 mod table;
 mod verbs;
@@ -26,6 +27,7 @@ pub struct Cli {
 enum Verb {
     Check(verbs::check::Args),
     Run(verbs::run::Args),
+    Report(verbs::report::Args),
     Model(verbs::model::Args),
     List(verbs::list::Args),
     Completions(verbs::completions::Args),
@@ -48,6 +50,7 @@ where
     let result = match cli.verb {
         Verb::Check(args) => verbs::check::execute(&args),
         Verb::Run(args) => verbs::run::execute(&args),
+        Verb::Report(args) => verbs::report::execute(&args),
         Verb::Model(args) => verbs::model::execute(&args),
         Verb::List(args) => verbs::list::execute(&args),
         Verb::Completions(args) => verbs::completions::execute(&args),

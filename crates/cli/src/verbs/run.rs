@@ -2,14 +2,15 @@
 
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::output::print;
+use crate::output::{print, warn};
 use crate::progress::{Display, Kind, event};
 use crate::table::{self, scaled};
-use crate::{interrupt, style};
+use crate::{interrupt, report, style};
 use forebay_exec::{Job, Outcome, Watcher, jobs, run_all};
 use forebay_scenario::Resolved;
 use forebay_store::{
-    Format, Host, Manifest, RunRecord, RunWriter, ScenarioRecord, Target, VariantRecord, combined_fingerprint, file_name, utc,
+    Format, Host, Manifest, RunDir, RunRecord, RunWriter, ScenarioRecord, Target, VariantRecord, combined_fingerprint, file_name,
+    utc,
 };
 use serde_json::json;
 use std::io::IsTerminal;
@@ -36,6 +37,9 @@ pub struct Args {
     /// Runs at the same time [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     threads: Option<u16>,
+    /// Do not write a report beside the results
+    #[arg(long)]
+    no_report: bool,
     /// Print only where the results are
     #[arg(long, short)]
     quiet: bool,
@@ -110,13 +114,33 @@ fn simulate(args: &Args, kind: Kind) -> Result<(), Failure> {
         ..Manifest::default()
     };
     let dir = collector.writer.finish(manifest.clone())?;
+    // From here on nothing takes the results away again, not even a defect of the report.
+    interrupt::kept(&dir);
+    let report = if args.no_report { None } else { beside_results(&dir, kind) };
     if kind == Kind::Json {
         event(&json!({
             "event": "done", "dir": dir, "fingerprint": manifest.fingerprint, "packet_hops": packet_hops,
-            "packet_hops_per_s": manifest.packet_hops_per_s, "wall_s": wall_s,
+            "packet_hops_per_s": manifest.packet_hops_per_s, "wall_s": wall_s, "report": report,
         }));
     }
-    conclude(args, &collector.variants, &manifest, &dir)
+    conclude(args, &collector.variants, &manifest, &dir, report.as_deref())
+}
+
+/// Writes the report of finished results. That it could not be written is said, and is no failure of the run.
+fn beside_results(dir: &Path, kind: Kind) -> Option<PathBuf> {
+    let written = RunDir::open(dir).and_then(|results| report::write(&[results], &dir.join(report::FILE)));
+    match written {
+        Ok(path) => Some(path),
+        Err(e) => {
+            let text = format!("no report was written: {e}");
+            if kind == Kind::Json {
+                event(&json!({"event": "warning", "text": text}));
+            } else {
+                warn(&text);
+            }
+            None
+        }
+    }
 }
 
 fn target(args: &Args, resolved: &Resolved) -> Target {
@@ -141,7 +165,13 @@ fn announce(args: &Args, kind: Kind, resolved: &Resolved, runs: usize, threads: 
 }
 
 /// The last words: the table, where the results are, and how fast it went.
-fn conclude(args: &Args, variants: &[table::Variant], manifest: &Manifest, dir: &Path) -> Result<(), Failure> {
+fn conclude(
+    args: &Args,
+    variants: &[table::Variant],
+    manifest: &Manifest,
+    dir: &Path,
+    report: Option<&Path>,
+) -> Result<(), Failure> {
     let mut out = String::new();
     if !args.quiet {
         out.push_str(&table::render(variants, style::stdout()));
@@ -151,6 +181,9 @@ fn conclude(args: &Args, variants: &[table::Variant], manifest: &Manifest, dir: 
     if !args.quiet {
         let (hops, rate) = (scaled(manifest.packet_hops as f64, "packet transmissions"), scaled(manifest.packet_hops_per_s, ""));
         let threads = if manifest.threads == 1 { "1 thread".into() } else { format!("{} threads", manifest.threads) };
+        if let Some(path) = report {
+            out.push_str(&format!("report: {}\n", path.display()));
+        }
         out.push_str(&format!("fingerprint: {}\n", manifest.fingerprint));
         out.push_str(&format!("speed: {hops} in {:.2} s, {} per second on {threads}\n", manifest.wall_s, rate.trim_end()));
     }
@@ -194,6 +227,7 @@ impl Watcher for Collector {
             seed: job.seed,
             fingerprint: format!("{:016x}", report.fingerprint),
             end_ns: report.end.as_ns(),
+            measured_from_ns: report.measured_from.as_ns(),
             packet_hops: report.packet_hops,
             peak_connections: report.peak_connections,
             wall_s: outcome.wall.as_secs_f64(),
