@@ -8,6 +8,8 @@ mod model;
 mod output;
 mod progress;
 mod style;
+mod sweep_progress;
+mod sweep_table;
 mod table;
 mod verbs;
 
@@ -26,6 +28,7 @@ pub struct Cli {
 enum Verb {
     Check(verbs::check::Args),
     Run(verbs::run::Args),
+    Sweep(verbs::sweep::Args),
     Model(verbs::model::Args),
     List(verbs::list::Args),
     Completions(verbs::completions::Args),
@@ -48,6 +51,7 @@ where
     let result = match cli.verb {
         Verb::Check(args) => verbs::check::execute(&args),
         Verb::Run(args) => verbs::run::execute(&args),
+        Verb::Sweep(args) => verbs::sweep::execute(&args),
         Verb::Model(args) => verbs::model::execute(&args),
         Verb::List(args) => verbs::list::execute(&args),
         Verb::Completions(args) => verbs::completions::execute(&args),

@@ -5,3 +5,4 @@ pub mod completions;
 pub mod list;
 pub mod model;
 pub mod run;
+pub mod sweep;

@@ -7,10 +7,12 @@ use crate::progress::{Display, Kind, event};
 use crate::table::{self, scaled};
 use crate::{interrupt, style};
 use forebay_exec::{Job, Outcome, Watcher, jobs, run_all};
-use forebay_scenario::Resolved;
+use clap::builder::PossibleValuesParser;
+use forebay_scenario::{Resolved, Scenario};
 use forebay_store::{
     Format, Host, Manifest, RunRecord, RunWriter, ScenarioRecord, Target, VariantRecord, combined_fingerprint, file_name, utc,
 };
+use forebay_store::summary_table::metric_columns;
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -20,51 +22,78 @@ use std::time::{Duration, Instant, SystemTime};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    input: Input,
-    /// Directory for the results [default: out/NAME-N, the next free number]
+    pub(super) input: Input,
+    /// Run the scenario for each of these values (repeatable: every combination), as by a [sweep] in the file
+    #[arg(long = "sweep", value_name = "KEY=[A, B]")]
+    pub(super) sweep: Vec<String>,
+    /// Directory for the results [default: out/NAME-N, the next free number; of a sweep out/NAME-sweep]
     #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    pub(super) out: Option<PathBuf>,
     /// Replace results that are already in --out
     #[arg(long, requires = "out")]
-    force: bool,
+    pub(super) force: bool,
     /// How to show progress on standard error [default: bar on a terminal, else none]
     #[arg(long, value_enum)]
-    progress: Option<Kind>,
+    pub(super) progress: Option<Kind>,
     /// File format of the result tables
     #[arg(long, value_enum, default_value_t = FormatArg::Parquet)]
-    format: FormatArg,
+    pub(super) format: FormatArg,
+    /// Numbers in the printed table of a sweep, such as goodput_bps,drops [default: the most telling]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = PossibleValuesParser::new(metric_columns().map(|m| m.0)), hide_possible_values = true)]
+    pub(super) metrics: Vec<String>,
     /// Runs at the same time [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
-    threads: Option<u16>,
+    pub(super) threads: Option<u16>,
     /// Print only where the results are
     #[arg(long, short)]
-    quiet: bool,
+    pub(super) quiet: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum FormatArg {
+pub(super) enum FormatArg {
     Parquet,
     Csv,
 }
 
 /// Runs it. With `--progress json` a failure is told as an event too, so that standard error stays a stream of JSON.
 pub fn execute(args: &Args) -> Result<(), Failure> {
+    told(args, |kind| {
+        let (scenario, overrides) = scenario(args)?;
+        match scenario.sweep()? {
+            Some(sweep) => super::sweep::run(args, kind, scenario, &sweep, overrides),
+            None if !args.metrics.is_empty() => {
+                Err(Failure::Usage("--metrics chooses columns of a sweep's table, and the scenario has no [sweep]".into()))
+            }
+            None => simulate(args, kind, &scenario, overrides),
+        }
+    })
+}
+
+/// The scenario with all that the command line changes in it, and its overrides.
+pub(super) fn scenario(args: &Args) -> Result<(Scenario, Vec<String>), Failure> {
+    let (mut scenario, overrides) = args.input.load()?;
+    args.sweep.iter().try_for_each(|text| scenario.add_axis(text))?;
+    Ok((scenario, overrides))
+}
+
+/// Does `work` with the kind of progress that is wanted, and tells of its failure in that form.
+pub(super) fn told(args: &Args, work: impl FnOnce(Kind) -> Result<(), Failure>) -> Result<(), Failure> {
     let kind =
         args.progress.unwrap_or_else(|| if std::io::stderr().is_terminal() && !args.quiet { Kind::Bar } else { Kind::None });
-    simulate(args, kind).map_err(|failure| {
+    work(kind).map_err(|failure| {
         if kind != Kind::Json {
             return failure;
         }
         match &failure {
             Failure::Interrupted => event(&json!({"event": "interrupted"})),
+            Failure::Stopped { done, total } => event(&json!({"event": "interrupted", "done": done, "total": total})),
             other => event(&json!({"event": "error", "message": other.text(false)})),
         }
         Failure::Reported(failure.number())
     })
 }
 
-fn simulate(args: &Args, kind: Kind) -> Result<(), Failure> {
-    let (scenario, mut overrides) = args.input.load()?;
+fn simulate(args: &Args, kind: Kind, scenario: &Scenario, mut overrides: Vec<String>) -> Result<(), Failure> {
     let resolved = scenario.resolve()?;
     overrides.extend(args.input.seed.map(|n| format!("seed={n}")));
     let jobs = jobs(&resolved);
