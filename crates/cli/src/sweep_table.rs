@@ -135,8 +135,11 @@ fn draw(heads: &[String], keys: &[Vec<String>], numbers: &[(&Metric, Option<Line
         widths.push((whole, whole - tail, spread));
     }
     // Writing to a string cannot fail, hence the ignored results below.
-    for (head, w) in heads.iter().zip(&key_widths) {
-        let _ = write!(out, "{}  ", paint(colour, NAME, &format!("{head:>w$}")));
+    // Numbers to the right, names to the left.
+    let left: Vec<bool> = keys.iter().map(|k| k.iter().any(|t| !t.starts_with(|c: char| c.is_ascii_digit() || c == '-'))).collect();
+    let pad = |text: &str, w: usize, left: bool| if left { format!("{text:<w$}") } else { format!("{text:>w$}") };
+    for ((head, &w), &l) in heads.iter().zip(&key_widths).zip(&left) {
+        let _ = write!(out, "{}  ", paint(colour, NAME, &pad(head, w, l)));
     }
     for ((m, _), (w, ..)) in numbers.iter().zip(&widths) {
         let _ = write!(out, "  {}", paint(colour, NAME, &format!("{:>w$}", title(m.name))));
@@ -150,8 +153,8 @@ fn draw(heads: &[String], keys: &[Vec<String>], numbers: &[(&Metric, Option<Line
         finish_line(&mut out);
     }
     for row in 0..rows {
-        for (column, w) in keys.iter().zip(&key_widths) {
-            let _ = write!(out, "{:>w$}  ", column[row]);
+        for ((column, &w), &l) in keys.iter().zip(&key_widths).zip(&left) {
+            let _ = write!(out, "{}  ", pad(&column[row], w, l));
         }
         for (column, &(_, m, s)) in texts.iter().zip(&widths) {
             let (mean, spread) = &column[row];

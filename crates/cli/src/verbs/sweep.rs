@@ -18,6 +18,7 @@ use std::fmt::Write as _;
 
 /// Run a scenario for many values: those of its [sweep] and of --sweep
 #[derive(Debug, clap::Args)]
+#[group(id = "sweep-args")]
 pub struct Args {
     #[command(flatten)]
     run: run::Args,
