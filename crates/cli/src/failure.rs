@@ -76,7 +76,10 @@ impl Failure {
     pub fn number(&self) -> u8 {
         match self {
             // A taken output directory is a wrong argument, found before anything ran.
-            Failure::Scenario(_) | Failure::Engine(_) | Failure::Usage(_) | Failure::Store(StoreError::Exists(_) | StoreError::NotARun(_)) => 2,
+            Failure::Scenario(_)
+            | Failure::Engine(_)
+            | Failure::Usage(_)
+            | Failure::Store(StoreError::Exists(_) | StoreError::NotARun(_)) => 2,
             Failure::Store(_) | Failure::Machine(_) => 1,
             Failure::Interrupted | Failure::Stopped { .. } => 130,
             Failure::Reported(code) => *code,

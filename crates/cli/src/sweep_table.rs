@@ -136,7 +136,8 @@ fn draw(heads: &[String], keys: &[Vec<String>], numbers: &[(&Metric, Option<Line
     }
     // Writing to a string cannot fail, hence the ignored results below.
     // Numbers to the right, names to the left.
-    let left: Vec<bool> = keys.iter().map(|k| k.iter().any(|t| !t.starts_with(|c: char| c.is_ascii_digit() || c == '-'))).collect();
+    let left: Vec<bool> =
+        keys.iter().map(|k| k.iter().any(|t| !t.starts_with(|c: char| c.is_ascii_digit() || c == '-'))).collect();
     let pad = |text: &str, w: usize, left: bool| if left { format!("{text:<w$}") } else { format!("{text:>w$}") };
     for ((head, &w), &l) in heads.iter().zip(&key_widths).zip(&left) {
         let _ = write!(out, "{}  ", paint(colour, NAME, &pad(head, w, l)));

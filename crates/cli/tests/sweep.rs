@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -112,7 +112,11 @@ fn threads_change_nothing_and_results_are_found() {
                 transport.mss,unit,variant,run,seed,cc,port,goodput_bps,";
     assert!(lines[0].starts_with(head), "{}", lines[0]);
     assert_eq!(lines.len(), 49);
-    assert!(lines[1].starts_with("0,1,10ms,0.01,20pkt,20,500,") && lines[1].contains(",newreno,0,1,newreno,bottleneck,"), "{}", lines[1]);
+    assert!(
+        lines[1].starts_with("0,1,10ms,0.01,20pkt,20,500,") && lines[1].contains(",newreno,0,1,newreno,bottleneck,"),
+        "{}",
+        lines[1]
+    );
     assert!(lines[4].starts_with("0,1,") && lines[4].contains(",reno,1,2,reno,bottleneck,"), "{}", lines[4]);
     assert!(lines[48].starts_with("11,3,200ms,0.2,100pkt,100,1460,"), "{}", lines[48]);
 
@@ -146,7 +150,8 @@ fn killed_at_any_moment_nothing_is_lost() {
     let start = Instant::now();
     while done < total {
         // Longer each time, so that some kills come early, some late, and the last start gets through.
-        let mut child = s.command(&["run", "s.toml", "-q", "--out", "r", "--threads", "2"]).stdout(Stdio::null()).spawn().unwrap();
+        let mut child =
+            s.command(&["run", "s.toml", "-q", "--out", "r", "--threads", "2"]).stdout(Stdio::null()).spawn().unwrap();
         let limit = Duration::from_millis(60 + 40 * kills);
         let begin = Instant::now();
         while begin.elapsed() < limit && child.try_wait().unwrap().is_none() {
@@ -277,7 +282,9 @@ fn two_at_once_do_no_harm() {
 fn checked_before_anything_runs() {
     let s = Scratch::new("check");
     let said = s.ok(&["check", "s.toml"]);
-    for part in ["12 points x 2 transports x 2 seeds = 48 runs", "rto-min: 10ms, 200ms", "point 0: senders=1", "\npoint 0:\n", "2 hosts"] {
+    for part in
+        ["12 points x 2 transports x 2 seeds = 48 runs", "rto-min: 10ms, 200ms", "point 0: senders=1", "\npoint 0:\n", "2 hosts"]
+    {
         assert!(said.contains(part), "{part}: {said}");
     }
     let bad = |args: &[&str]| {
@@ -288,7 +295,10 @@ fn checked_before_anything_runs() {
     fs::write(s.0.join("bad.toml"), SWEEP.replace("[1, 2, 3]", "[1, 0, 3]")).unwrap();
     for verb in ["check", "run", "sweep"] {
         let err = bad(&[verb, "bad.toml"]);
-        assert!(err.contains("bad.toml:21:24") && err.contains("`senders` is 0") && err.contains("in point 4 of the sweep"), "{err}");
+        assert!(
+            err.contains("bad.toml:21:24") && err.contains("`senders` is 0") && err.contains("in point 4 of the sweep"),
+            "{err}"
+        );
         assert_eq!(err.matches("error:").count(), 1, "{err}");
     }
     assert!(bad(&["run", "s.toml", "--sweep", "topology.senders=8"]).contains("not a list"));
@@ -309,7 +319,10 @@ fn checked_before_anything_runs() {
     assert!(list.starts_with("0\tsenders=1 rto-min=10ms buffer=20pkt mss=500\t\n"), "{list}");
     assert!(list.ends_with("12 points, 48 runs, 48 to run into out/small-sweep\n") && !s.0.join("out").exists(), "{list}");
     let said = s.ok(&["run", "s.toml", "--runs", "1", "--sweep", "topology.senders=[2]", "--metrics", "drops,busy"]);
-    assert!(said.contains("results: out/small-sweep") && said.contains("drops") && said.contains("busy") && !said.contains("goodput"), "{said}");
+    assert!(
+        said.contains("results: out/small-sweep") && said.contains("drops") && said.contains("busy") && !said.contains("goodput"),
+        "{said}"
+    );
     assert!(s.ok(&["sweep", "s.toml", "--dry-run"]).ends_with("48 runs, 40 to run into out/small-sweep\n"));
     assert!(s.ok(&["sweep", "s.toml", "--dry-run"]).contains("2 of 4 runs missing"));
 }

@@ -7,7 +7,9 @@
 
 mod job;
 mod pool;
+mod record;
 pub mod sweep;
 
 pub use job::{Job, State};
 pub use pool::{Outcome, Prepared, Watcher, Work, jobs, run_all};
+pub use record::Record;

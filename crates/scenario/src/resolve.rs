@@ -183,7 +183,14 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         });
     }
     let runs = u32::try_from(runs?).ok()?;
-    Some(Resolved { name: name?, seed: seed?, runs, variants, notes: std::mem::take(&mut cx.notes), files: std::mem::take(&mut cx.files) })
+    Some(Resolved {
+        name: name?,
+        seed: seed?,
+        runs,
+        variants,
+        notes: std::mem::take(&mut cx.notes),
+        files: std::mem::take(&mut cx.files),
+    })
 }
 
 /// A table of the top level.

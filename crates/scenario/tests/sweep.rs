@@ -69,7 +69,11 @@ fn nested_tables_are_paths() {
         "[sweep]\ntopology = { senders = [2, 4] }\ngrid = { transport = { cc = [\"newreno\", \"reno\"] } }\n",
     ];
     for form in forms {
-        assert_eq!(labels(form), ["senders=2 cc=newreno", "senders=2 cc=reno", "senders=4 cc=newreno", "senders=4 cc=reno"], "{form}");
+        assert_eq!(
+            labels(form),
+            ["senders=2 cc=newreno", "senders=2 cc=reno", "senders=4 cc=newreno", "senders=4 cc=reno"],
+            "{form}"
+        );
     }
     // Within a list a table in braces is a value, whether its key is quoted or not.
     for key in ["\"transport.cc\"", "transport.cc"] {
@@ -85,7 +89,8 @@ fn nested_tables_are_paths() {
 
 #[test]
 fn points_resolve() {
-    let text = format!("{VALID}[sweep]\ntopology.senders = [4, 6]\ntransport.cc = [\"newreno\", {{ kind = \"reno\", mss = 500 }}]\n");
+    let text =
+        format!("{VALID}[sweep]\ntopology.senders = [4, 6]\ntransport.cc = [\"newreno\", {{ kind = \"reno\", mss = 500 }}]\n");
     let s = scenario(&text, &["transport.rto-min=5ms"]).unwrap();
     let sweep = s.sweep().unwrap().unwrap();
     let resolved: Vec<_> = sweep.points().map(|p| s.at(&p).unwrap().resolve().unwrap()).collect();
@@ -106,7 +111,10 @@ fn a_table_is_set_before_what_is_in_it() {
     let point = s.sweep().unwrap().unwrap().point(1).unwrap();
     assert_eq!(point.settings[1].key(), "topology.bottleneck.queue");
     let echo = s.at(&point).unwrap().resolve().unwrap().variants.remove(0).echo;
-    assert_eq!(echo["topology"]["bottleneck"]["queue"], json!({"kind": "dctcp-step", "k": "7pkt", "drop-non-ect-above-k": false}));
+    assert_eq!(
+        echo["topology"]["bottleneck"]["queue"],
+        json!({"kind": "dctcp-step", "k": "7pkt", "drop-non-ect-above-k": false})
+    );
 }
 
 #[test]
@@ -144,7 +152,10 @@ fn axes_from_elsewhere() {
     wrong.add_axis("topology.senders=[0]").unwrap();
     let p = wrong.sweep().unwrap().unwrap().point(0).unwrap();
     let err = wrong.at(&p).unwrap().resolve().unwrap_err().render();
-    assert!(err.contains("--sweep:1:19") && err.contains("`senders` is 0") && err.contains("in point 0 of the sweep: senders=0"), "{err}");
+    assert!(
+        err.contains("--sweep:1:19") && err.contains("`senders` is 0") && err.contains("in point 0 of the sweep: senders=0"),
+        "{err}"
+    );
 }
 
 /// The valid scenario has 31 lines.
@@ -169,21 +180,25 @@ fn mistakes_in_the_section() {
         ("[sweep]\nlist = { a = 1 }\n", &["two brackets"], "33:8"),
         ("[sweep]\nlist = []\n", &["`list` has no points"], "33:8"),
         ("[sweep.zip]\ntopology.senders = [1, 2]\ntransport.mss = [500]\n", &["has 1 values and `topology.senders` 2"], "34:17"),
-        ("[sweep.zip]\ntopology.senders = [1, 1]\ntransport.mss = [500, 500]\n", &["the same point twice: numbers 0 and 1"], "33:24"),
-        ("[[sweep.list]]\ntransport.mss = 500\n[[sweep.list]]\ntransport.mss = 500\n", &["the same point twice"], "35:17"),
         (
-            "[sweep]\ntopology.senders = [1]\n\"topology.senders\" = [2]\n",
-            &["the sweep varies `topology.senders` twice"],
-            "34:1",
+            "[sweep.zip]\ntopology.senders = [1, 1]\ntransport.mss = [500, 500]\n",
+            &["the same point twice: numbers 0 and 1"],
+            "33:24",
         ),
+        ("[[sweep.list]]\ntransport.mss = 500\n[[sweep.list]]\ntransport.mss = 500\n", &["the same point twice"], "35:17"),
+        ("[sweep]\ntopology.senders = [1]\n\"topology.senders\" = [2]\n", &["the sweep varies `topology.senders` twice"], "34:1"),
         ("[sweep]\ntransport.mss = [500]\n[[sweep.list]]\ntransport.mss = 600\n", &["varies `transport.mss` twice"], "35:11"),
     ];
     for (section, parts, place) in cases {
         let err = sweep(section).map(|_| ()).expect_err(section).render();
-        assert!(parts.iter().all(|p| err.contains(p)) && err.contains(&format!("test.toml:{place}")), "{section}{parts:?}\n{err}");
+        assert!(
+            parts.iter().all(|p| err.contains(p)) && err.contains(&format!("test.toml:{place}")),
+            "{section}{parts:?}\n{err}"
+        );
     }
     let many = format!("[sweep]\ntopology.senders = [{}]\n", (1..=1001).map(|i| i.to_string()).collect::<Vec<_>>().join(", "));
-    let err = sweep(&format!("{many}\"workload.0.rounds\" = {}", many.split_once("= ").unwrap().1)).map(|_| ()).unwrap_err().render();
+    let err =
+        sweep(&format!("{many}\"workload.0.rounds\" = {}", many.split_once("= ").unwrap().1)).map(|_| ()).unwrap_err().render();
     assert!(err.contains("1002001 points: 1001 x 1001") && err.contains("at most 1000000") && err.contains(":32:"), "{err}");
 }
 
@@ -198,7 +213,11 @@ fn mistakes_in_values() {
         ("topology.senders.x = [1]", &["`senders` holds 8, so it has no `x`"], "33:18"),
         ("transport.cc = [\"newreno\", \"newren\"]", &["did you mean `newreno`", "in point 1 of the sweep: cc=newren"], "33:28"),
         // The value is legal by itself; what it breaks stands elsewhere, and the point says why.
-        ("topology.bottleneck.buffer = [\"100pkt\", \"10pkt\"]", &["`k` = 20pkt is above the buffer", "in point 1", "buffer=10pkt"], "9:"),
+        (
+            "topology.bottleneck.buffer = [\"100pkt\", \"10pkt\"]",
+            &["`k` = 20pkt is above the buffer", "in point 1", "buffer=10pkt"],
+            "9:",
+        ),
     ];
     for (line, parts, place) in cases {
         let s = scenario(&format!("{VALID}[sweep]\n{line}\n"), &[]).unwrap();
@@ -208,7 +227,10 @@ fn mistakes_in_values() {
         assert!(parts.iter().all(|p| err.contains(p)) && err.contains(&format!("test.toml:{place}")), "{line} {parts:?}\n{err}");
     }
     // A mistake of the base is told once, not for every point.
-    let s = scenario(&VALID.replace("mss = 1460", "mss = 1").replace("[observe]", "[sweep]\ntopology.senders = [5, 6, 7]\n[observe]"), &[]);
+    let s = scenario(
+        &VALID.replace("mss = 1460", "mss = 1").replace("[observe]", "[sweep]\ntopology.senders = [5, 6, 7]\n[observe]"),
+        &[],
+    );
     let s = s.unwrap();
     let sweep = s.sweep().unwrap().unwrap();
     let errors = Errors::merged(sweep.points().filter_map(|p| s.at(&p).and_then(|s| s.resolve()).err()));
@@ -220,7 +242,13 @@ fn mistakes_in_values() {
 fn explained() {
     let s = sweep("[sweep]\ntopology.senders = [1, 2, 3, 4, 5, 6, 7]\n[sweep.zip]\ntransport.mss = [500, 600]\n").unwrap();
     let text = s.explain(2, 3);
-    for part in ["14 points x 2 transports x 3 seeds = 84 runs", "topology.senders: 1, 2, 3", "mss (zip): 500, 600", "point 1: senders=1 mss=600", "up to point 13"] {
+    for part in [
+        "14 points x 2 transports x 3 seeds = 84 runs",
+        "topology.senders: 1, 2, 3",
+        "mss (zip): 500, 600",
+        "point 1: senders=1 mss=600",
+        "up to point 13",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
@@ -228,7 +256,9 @@ fn explained() {
 /// A value as it stands in a file.
 fn toml(v: &Json) -> String {
     match v {
-        Json::Object(t) => format!("{{ {} }}", t.iter().map(|(k, v)| format!("{k} = {}", toml(v))).collect::<Vec<_>>().join(", ")),
+        Json::Object(t) => {
+            format!("{{ {} }}", t.iter().map(|(k, v)| format!("{k} = {}", toml(v))).collect::<Vec<_>>().join(", "))
+        }
         other => other.to_string(),
     }
 }

@@ -55,7 +55,9 @@ impl StoreError {
             StoreError::NoResults(_) => {
                 "results are in the directories that `forebay run` names at its end, such as out/quickstart-1".into()
             }
-            StoreError::Unfinished(_) => "start the sweep again with the command that started it: it goes on where it stopped".into(),
+            StoreError::Unfinished(_) => {
+                "start the sweep again with the command that started it: it goes on where it stopped".into()
+            }
             StoreError::Damaged { .. } => "run the scenario again; --force replaces the results".into(),
             StoreError::Encode { .. } => "this is a defect in forebay; please report it with the scenario".into(),
             StoreError::Io { source, .. } => match source.kind() {

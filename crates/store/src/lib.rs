@@ -30,8 +30,8 @@ pub mod sweep;
 pub mod unit;
 mod writer;
 
-pub use batch::{TABLES, arrow_schema, batch, rows_of, schema_of, schema_signature};
 pub use arrow_array::RecordBatch;
+pub use batch::{TABLES, arrow_schema, batch, each_batch, rows_of, schema_of, schema_signature};
 pub use column::{Column, Get, Table};
 pub use dir::{Target, file_name};
 pub use docs::{markdown, replace_generated};

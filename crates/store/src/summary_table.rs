@@ -86,7 +86,8 @@ pub(crate) fn arrays(rows: &[Row]) -> Result<Vec<ArrayRef>, ArrowError> {
         texts(rows.iter().map(|r| r.port))?,
     ];
     let metrics = GROUP_METRICS.len() + NETWORK_METRICS.len();
-    let column = |m: usize| Arc::new(rows.iter().map(|r| r.values.get(m).copied().flatten()).collect::<Float64Array>()) as ArrayRef;
+    let column =
+        |m: usize| Arc::new(rows.iter().map(|r| r.values.get(m).copied().flatten()).collect::<Float64Array>()) as ArrayRef;
     arrays.extend((0..metrics).map(column));
     Ok(arrays)
 }

@@ -1,7 +1,6 @@
 //! Writes a run directory.
 
-use crate::batch::{arrow_schema, batch};
-use crate::column::Table;
+use crate::batch::{TABLES, each_batch, schema_of};
 use crate::csv_file::CsvFile;
 use crate::dir::{Staging, Target};
 use crate::error::StoreError;
@@ -9,9 +8,7 @@ use crate::manifest::{Manifest, TableRecord};
 use crate::parquet_file::{ParquetFile, io_cause};
 use crate::read::RunDir;
 use crate::run_info::RunInfo;
-use crate::schema;
 use crate::summary::Summary;
-use crate::summary_table;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use forebay_sim::run::Report;
@@ -39,19 +36,10 @@ impl Format {
     }
 }
 
-/// Rows turned into arrays at a time: bounds the memory of the conversion, not the row group.
-const BATCH: usize = 1 << 16;
-
 /// A run directory being written. Dropped before [`RunWriter::finish`], it leaves nothing behind.
 pub struct RunWriter {
     // Before `staging`: files are closed before their directory is removed.
-    flows: TableFile,
-    ports: TableFile,
-    queue: TableFile,
-    tcp: TableFile,
-    queries: TableFile,
-    timeouts: TableFile,
-    summary: TableFile,
+    tables: Vec<TableFile>,
     staging: Staging,
 }
 
@@ -62,17 +50,9 @@ impl RunWriter {
     /// When the target is taken, or the system refuses.
     pub fn create(target: Target, format: Format) -> Result<RunWriter, StoreError> {
         let staging = Staging::create(target)?;
-        let dir = staging.path();
-        Ok(RunWriter {
-            flows: TableFile::of(dir, &schema::FLOWS, format)?,
-            ports: TableFile::of(dir, &schema::PORTS, format)?,
-            queue: TableFile::of(dir, &schema::QUEUE, format)?,
-            tcp: TableFile::of(dir, &schema::TCP, format)?,
-            queries: TableFile::of(dir, &schema::QUERIES, format)?,
-            timeouts: TableFile::of(dir, &schema::TIMEOUTS, format)?,
-            summary: TableFile::create(dir, "summary", summary_table::VERSION, summary_table::arrow_schema(), format)?,
-            staging,
-        })
+        let known = TABLES.iter().filter_map(|name| Some((*name, schema_of(name)?)));
+        let tables = known.map(|(name, schema)| TableFile::create(staging.path(), name, schema, format));
+        Ok(RunWriter { tables: tables.collect::<Result<_, _>>()?, staging })
     }
 
     /// Where the results are until they are complete: what a process that must end at once has to remove.
@@ -86,14 +66,21 @@ impl RunWriter {
     /// # Errors
     /// When the system refuses, such as on a full disk.
     pub fn add(&mut self, info: &RunInfo, report: &Report, summary: &Summary) -> Result<(), StoreError> {
-        self.flows.write_rows(&schema::FLOWS, &report.flows, info)?;
-        self.ports.write_rows(&schema::PORTS, &report.ports, info)?;
-        self.queue.write_rows(&schema::QUEUE, &report.queue, info)?;
-        self.tcp.write_rows(&schema::TCP, &report.tcp, info)?;
-        self.queries.write_rows(&schema::QUERIES, &report.queries, info)?;
-        self.timeouts.write_rows(&schema::TIMEOUTS, &report.timeouts, info)?;
-        let batch = summary_table::batch(&[(info, summary)]).map_err(|e| encode_error(&self.summary.path, e.into()))?;
-        self.summary.write(&batch)
+        self.tables.iter_mut().try_for_each(|table| {
+            each_batch(table.name, (info, report, summary), &mut |batch| {
+                let batch = batch.map_err(|e| encode_error(&table.path, e.into()))?;
+                table.write(&batch)
+            })
+        })
+    }
+
+    /// Appends rows to a table by its name. Call in the order of variants and repetitions, as [`RunWriter::add`].
+    ///
+    /// # Errors
+    /// When there is no such table, or the system refuses.
+    pub fn write(&mut self, table: &str, batch: &RecordBatch) -> Result<(), StoreError> {
+        let unknown = || StoreError::Encode { path: self.staging.path().join(table), message: "there is no such table".into() };
+        self.tables.iter_mut().find(|t| t.name == table).ok_or_else(unknown)?.write(batch)
     }
 
     /// Completes the tables and fills in the list of them in `manifest`.
@@ -104,7 +91,7 @@ impl RunWriter {
         manifest.kind = Manifest::KIND.into();
         manifest.manifest_version = Manifest::VERSION;
         manifest.tables.clear();
-        for table in [self.flows, self.ports, self.queue, self.tcp, self.queries, self.timeouts, self.summary] {
+        for table in self.tables {
             manifest.tables.push(table.finish()?);
         }
         let results = RunDir::unfinished(self.staging.path().to_owned(), manifest);
@@ -171,33 +158,19 @@ struct TableFile {
     version: u32,
     path: PathBuf,
     rows: u64,
-    schema: SchemaRef,
     encoder: Encoder,
 }
 
 impl TableFile {
-    fn of<R>(dir: &Path, table: &Table<R>, format: Format) -> Result<TableFile, StoreError> {
-        TableFile::create(dir, table.name, table.version, arrow_schema(table), format)
-    }
-
-    fn create(dir: &Path, name: &'static str, version: u32, schema: SchemaRef, format: Format) -> Result<TableFile, StoreError> {
+    fn create(dir: &Path, name: &'static str, schema: SchemaRef, format: Format) -> Result<TableFile, StoreError> {
         let path = dir.join(format!("{name}.{}", format.extension()));
         let file = File::create(&path).map_err(StoreError::io("create", &path))?;
+        let version = schema.metadata().get("forebay.schema_version").and_then(|v| v.parse().ok()).unwrap_or(0);
         let encoder = match format {
-            Format::Parquet => {
-                Encoder::Parquet(Box::new(ParquetFile::new(file, schema.clone()).map_err(|e| encode_error(&path, e))?))
-            }
+            Format::Parquet => Encoder::Parquet(Box::new(ParquetFile::new(file, schema).map_err(|e| encode_error(&path, e))?)),
             Format::Csv => Encoder::Csv(CsvFile::new(file, &schema).map_err(StoreError::io("write", &path))?),
         };
-        Ok(TableFile { name, version, path, rows: 0, schema, encoder })
-    }
-
-    fn write_rows<R>(&mut self, table: &Table<R>, rows: &[R], info: &RunInfo) -> Result<(), StoreError> {
-        for chunk in rows.chunks(BATCH) {
-            let batch = batch(table, &self.schema, chunk, info).map_err(|e| encode_error(&self.path, e.into()))?;
-            self.write(&batch)?;
-        }
-        Ok(())
+        Ok(TableFile { name, version, path, rows: 0, encoder })
     }
 
     fn write(&mut self, batch: &RecordBatch) -> Result<(), StoreError> {

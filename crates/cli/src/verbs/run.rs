@@ -6,13 +6,13 @@ use crate::output::print;
 use crate::progress::{Display, Kind, event};
 use crate::table::{self, scaled};
 use crate::{interrupt, style};
-use forebay_exec::{Job, Outcome, Watcher, jobs, run_all};
 use clap::builder::PossibleValuesParser;
+use forebay_exec::{Job, Outcome, Watcher, jobs, run_all};
 use forebay_scenario::{Resolved, Scenario};
+use forebay_store::summary_table::metric_columns;
 use forebay_store::{
     Format, Host, Manifest, RunRecord, RunWriter, ScenarioRecord, Target, VariantRecord, combined_fingerprint, file_name, utc,
 };
-use forebay_store::summary_table::metric_columns;
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};

@@ -48,7 +48,8 @@ fn with_seeds(args: &run::Args, scenario: Scenario, sweep: &Sweep) -> Result<(Sc
     if let (Some(n), None) = (args.input.seed, args.input.runs)
         && sweep.lists_seeds()
     {
-        let text = format!("--seed {n} and the list `seeds` of [sweep] exclude each other; add --runs for so many seeds from {n} on");
+        let text =
+            format!("--seed {n} and the list `seeds` of [sweep] exclude each other; add --runs for so many seeds from {n} on");
         return Err(Failure::Usage(text));
     }
     let Some(runs) = args.input.runs else { return Ok((scenario, None)) };

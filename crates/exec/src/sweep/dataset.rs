@@ -86,8 +86,7 @@ pub fn default_dir(name: &str) -> PathBuf {
 }
 
 fn begin(plan: &Plan, scenario: SweepScenario, threads: usize) -> SweepManifest {
-    let mut points: Vec<PointRecord> =
-        plan.sweep.points().map(|p| PointRecord { label: p.label, units: Vec::new() }).collect();
+    let mut points: Vec<PointRecord> = plan.sweep.points().map(|p| PointRecord { label: p.label, units: Vec::new() }).collect();
     for unit in &plan.units {
         points[unit.point as usize].units.push(unit.key.to_string());
     }

@@ -12,7 +12,11 @@ use serde_json::{Map, Value as Json};
 /// The recorded fingerprints stand for the trajectories: a change of the simulator that moves any of them makes every result be computed
 /// anew. A change that none of them notices needs a new version.
 pub fn program() -> KeyHasher {
-    program_of(env!("CARGO_PKG_VERSION"), include_bytes!("../../../../tests/fingerprints.csv"), &forebay_store::schema_signature())
+    program_of(
+        env!("CARGO_PKG_VERSION"),
+        include_bytes!("../../../../tests/fingerprints.csv"),
+        &forebay_store::schema_signature(),
+    )
 }
 
 fn program_of(version: &str, trajectories: &[u8], schema: &str) -> KeyHasher {

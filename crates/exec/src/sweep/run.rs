@@ -4,6 +4,7 @@ use super::plan::{Plan, Unit};
 use super::unit::{run_unit, set_running};
 use super::{SweepError, UnitRecord, UnitStore};
 use crate::job::{Job, State};
+use crate::pool::StopOthers;
 use forebay_scenario::{Resolved, Scenario};
 use forebay_sim::run::RunError;
 use forebay_store::rows_of;
@@ -94,6 +95,9 @@ pub trait Watcher {
 ///
 /// # Errors
 /// The first failure, and being stopped. What was finished is in the store.
+///
+/// # Panics
+/// When a unit does: its thread's panic becomes that of the caller, once the others have stopped.
 pub fn run_units(
     scenario: &Scenario,
     plan: &Plan,
@@ -187,6 +191,7 @@ impl Shared<'_> {
     }
 
     fn work(&self, slot: usize, sender: &Sender<Message>) {
+        let _others = StopOthers(self.stop[1]);
         // Units of one point follow each other: the point is built once for them.
         let mut built = None;
         while !self.stopped() {

@@ -203,7 +203,12 @@ impl Builder {
             pick.sort_unstable();
             if let Some(j) = picks.insert(pick, i) {
                 let at = row.first().map_or(at, |(_, n)| n.at);
-                sink.error(at, format!("`{}` has the same point twice: numbers {j} and {i}", source.name()), "listed before", None);
+                sink.error(
+                    at,
+                    format!("`{}` has the same point twice: numbers {j} and {i}", source.name()),
+                    "listed before",
+                    None,
+                );
                 return None;
             }
             dimension.push(choice);
@@ -223,7 +228,12 @@ fn values<'a>(leaf: &'a Leaf, once: bool, sink: &mut Sink) -> Option<&'a [Node]>
         // A slip of the pen in one of the section's own keys ends up here.
         let advice = did_you_mean(last, OWN).filter(|_| last == leaf.key).unwrap_or_else(|| "expected a list of values".into());
         let help = Some(format!("write \"{}\" = [value, value]; own keys of [sweep]: {}", short(&leaf.key), either(OWN)));
-        sink.error(leaf.node.at, format!("`{}` must be a list of values, not {}", short(&leaf.key), leaf.node.describe()), advice, help);
+        sink.error(
+            leaf.node.at,
+            format!("`{}` must be a list of values, not {}", short(&leaf.key), leaf.node.describe()),
+            advice,
+            help,
+        );
         return None;
     };
     if nodes.is_empty() {

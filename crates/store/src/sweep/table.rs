@@ -115,12 +115,7 @@ impl SweepTable {
         Ok(TableRecord { name: "summary".into(), file: name, rows, schema_version: VERSION })
     }
 
-    fn write_to<'a>(
-        &self,
-        path: &PathBuf,
-        format: Format,
-        rows: impl Iterator<Item = SweepRow<'a>>,
-    ) -> Result<u64, StoreError> {
+    fn write_to<'a>(&self, path: &PathBuf, format: Format, rows: impl Iterator<Item = SweepRow<'a>>) -> Result<u64, StoreError> {
         let file = File::create(path).map_err(StoreError::io("create", path))?;
         let mut out = match format {
             Format::Parquet => Out::Parquet(ParquetFile::new(file, self.schema.clone()).map_err(|e| encode_error(path, e))?),

@@ -90,9 +90,8 @@ fn rows(batch: &RecordBatch) -> Option<UnitRecord> {
     if n == 0 {
         return None;
     }
-    let metrics: Vec<_> = (NAMES..batch.num_columns())
-        .map(|c| batch.column(c).as_primitive_opt::<Float64Type>())
-        .collect::<Option<_>>()?;
+    let metrics: Vec<_> =
+        (NAMES..batch.num_columns()).map(|c| batch.column(c).as_primitive_opt::<Float64Type>()).collect::<Option<_>>()?;
     let value = |row: usize| metrics.iter().map(move |c| (!c.is_null(row)).then(|| c.value(row)));
     Some(UnitRecord {
         variant: text(0, 0)?,

@@ -133,15 +133,14 @@ impl UnitStore {
         let mut kept = Vec::new();
         for (name, batch) in tables {
             let path = self.table_path(key, name);
-            let bytes = ParquetFile::in_memory(batch)
-                .map_err(|e| StoreError::Encode { path: path.clone(), message: e.to_string() })?;
+            let bytes =
+                ParquetFile::in_memory(batch).map_err(|e| StoreError::Encode { path: path.clone(), message: e.to_string() })?;
             self.write(&path, &bytes, sync)?;
             kept.push(Kept { table: (*name).to_owned(), bytes: bytes.len() as u64, sum: KeyHasher::of(&bytes) });
         }
         // Last: a unit whose numbers are there is complete.
         let path = self.path(key);
-        let bytes =
-            encode(key, record, &kept).map_err(|e| StoreError::Encode { path: path.clone(), message: e.to_string() })?;
+        let bytes = encode(key, record, &kept).map_err(|e| StoreError::Encode { path: path.clone(), message: e.to_string() })?;
         self.write(&path, &bytes, sync)
     }
 
