@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from . import style
+from . import _frame, style
 from ._data import Floats, Source, Subject, groups, measured_from, need, seeds
 from ._stats import Estimate, estimate, jain
 from ._units import number, scale
@@ -59,7 +59,7 @@ def fairness(source: Source, *, ax: Axes | None = None) -> Axes:
     """
     found = [(s, of) for s in groups(source) if (of := long_flows(s))]
     need(found, "there are no long flows", "fairness is that of endless ones, as workloads of kind long have them")
-    with style.canvas(ax, width="column" if len(found) <= 6 else "page") as ax:
+    with _frame.canvas(ax, width="column" if len(found) <= 6 else "page") as ax:
         s = scale("bit/s", np.concatenate([run.bps for _, of in found for run in of]))
         for x, (subject, of) in enumerate(found):
             look = style.look(subject.label) if len(found) > 1 else style.neutral()
@@ -89,7 +89,7 @@ def fairness(source: Source, *, ax: Axes | None = None) -> Axes:
         ax.tick_params(axis="x", length=0)
         ax.set_ylabel(s.title("Goodput per flow"))
         several = any(len(of) > 1 for _, of in found)
-        style.note(ax, seeds([subject for subject, _ in found]) + (", mean and 95 % CI" if several else ""))
+        _frame.note(ax, seeds([subject for subject, _ in found]) + (", mean and 95 % CI" if several else ""))
     return ax
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import style
+from . import _frame, style
 from ._data import Source, Subject, need, variants
 from ._queue_cdf import default_port
 from ._series import QUANTITIES, Line, events, lines
@@ -110,7 +110,7 @@ def time_series(
             raise ValueError(f"{len(names) + bool(kinds)} axes are needed: {', '.join(names)}{', ticks' if kinds else ''}")
         made = np.array([[ax] for ax in axes], dtype=object)
         for ax in axes:
-            with style.canvas(ax):
+            with _frame.canvas(ax):
                 pass
         _draw(made, columns, names, data, ticks, kinds, span)
         return made[:, 0]
@@ -120,7 +120,7 @@ def time_series(
     per_row = 1.05 if wide == "column" else 1.0
     inches = style.current().width or style.WIDTHS[wide]
     aspect = (sum(heights) * per_row + 0.55) / inches
-    with style.panels(len(heights), len(columns), width=wide, aspect=aspect, heights=heights, sharey=sharey) as grid:
+    with _frame.panels(len(heights), len(columns), width=wide, aspect=aspect, heights=heights, sharey=sharey) as grid:
         made = np.array(grid, dtype=object)
         _draw(made, columns, names, data, ticks, kinds, span)
     return made if len(columns) > 1 else made[:, 0]
@@ -157,7 +157,7 @@ def _draw(
     if len(columns[0]) > 1:
         _legend(made[0, 0], [(s.label, style.look(s.label).color, style.look(s.label).dash) for s in columns[0]])
     elif text := _connections(columns, data):
-        style.note(made[0, 0], text)
+        _frame.note(made[0, 0], text)
     made[0, 0].figure.align_ylabels()
 
 
@@ -229,4 +229,4 @@ def _connections(columns: list[list[Subject]], data: dict[tuple[str, str], list[
 def _legend(ax: Axes, entries: list[tuple[str, Any, Any]]) -> None:
     from matplotlib.lines import Line2D
 
-    style.legend(ax, [Line2D([], [], color=color, linestyle=dash, label=label) for label, color, dash in entries])
+    _frame.legend(ax, [Line2D([], [], color=color, linestyle=dash, label=label) for label, color, dash in entries])
