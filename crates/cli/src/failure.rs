@@ -1,6 +1,7 @@
 //! Why a verb failed: what to say and with which exit code.
 
 use crate::style;
+use forebay_exec::sweep::SweepError;
 use forebay_scenario::Errors;
 use forebay_sim::run::RunError;
 use forebay_store::StoreError;
@@ -25,8 +26,17 @@ pub enum Failure {
     Taken(PathBuf),
     /// Anything else the machine refused.
     Machine(String),
+    /// The command line asks for what does not go together.
+    Usage(String),
     /// The user asked to stop.
     Interrupted,
+    /// The user asked to stop a sweep, of which so much is done.
+    Stopped {
+        /// Runs whose results are there.
+        done: usize,
+        /// Runs of the sweep.
+        total: usize,
+    },
     /// Already told in another form; only the exit code is left.
     Reported(u8),
 }
@@ -52,6 +62,18 @@ impl From<RunError> for Failure {
     }
 }
 
+impl From<SweepError> for Failure {
+    fn from(e: SweepError) -> Failure {
+        match e {
+            SweepError::Scenario(e) => Failure::Scenario(e),
+            SweepError::Store(e) => Failure::Store(e),
+            SweepError::Run { .. } => Failure::Engine(e.to_string()),
+            SweepError::File(..) => Failure::Machine(e.to_string()),
+            SweepError::Interrupted { done, total } => Failure::Stopped { done, total },
+        }
+    }
+}
+
 impl Failure {
     /// Number of the exit code.
     pub fn number(&self) -> u8 {
@@ -60,9 +82,10 @@ impl Failure {
             Failure::Scenario(_)
             | Failure::Engine(_)
             | Failure::Taken(_)
+            | Failure::Usage(_)
             | Failure::Store(StoreError::Exists(_) | StoreError::NotARun(_)) => 2,
             Failure::Store(_) | Failure::Machine(_) => 1,
-            Failure::Interrupted => 130,
+            Failure::Interrupted | Failure::Stopped { .. } => 130,
             Failure::Reported(code) => *code,
         }
     }
@@ -77,8 +100,12 @@ impl Failure {
                 let help = "add --force to replace it, or choose another file with --out";
                 simple(fancy, &format!("`{}` is there already", path.display()), Some(help))
             }
-            Failure::Machine(message) | Failure::Engine(message) => simple(fancy, message, None),
+            Failure::Machine(message) | Failure::Engine(message) | Failure::Usage(message) => simple(fancy, message, None),
             Failure::Interrupted => "interrupted; no results were kept\n".into(),
+            Failure::Stopped { total: 0, .. } => "interrupted while the points were checked; nothing ran\n".into(),
+            Failure::Stopped { done, total } => {
+                format!("interrupted; results are kept. Run the same command again to go on: {done} of {total} runs done\n")
+            }
             Failure::Reported(_) => String::new(),
         }
     }

@@ -38,6 +38,18 @@ pub fn kept(dir: &Path) {
     let _ = KEPT.set(dir.to_owned());
 }
 
+/// From now on a panic on any thread says that it is a defect, and in what, and ends the process with code 1. For work of which the
+/// finished parts are independent of each other, and stay.
+pub fn blame_on_panic(what: impl Fn() -> Option<String> + Send + Sync + 'static) {
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        usual(info);
+        let what = what().map_or(String::new(), |w| format!(", in {w}"));
+        eprintln!("error: a defect in forebay{what}; results of finished runs are kept. Please report it with the scenario");
+        process::exit(1);
+    }));
+}
+
 /// From now on a panic on any thread says that it is a defect, removes `staging` and ends the process with code 1. Release builds
 /// abort on a panic, so nothing would be cleaned up otherwise.
 pub fn clean_up_on_panic(staging: PathBuf) {

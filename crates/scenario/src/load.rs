@@ -49,6 +49,11 @@ impl Scenario {
         self.sources.first().map_or("", |s| s.text())
     }
 
+    /// The document with its overrides, unchecked. Dates and integers beyond 64 bits, which no key takes, become texts.
+    pub fn document(&self) -> serde_json::Value {
+        self.root.json()
+    }
+
     /// Reads a scenario from a text, with `name` for errors; files it names are relative to `base`.
     ///
     /// # Errors

@@ -33,7 +33,8 @@ pub mod sweep;
 pub mod unit;
 mod writer;
 
-pub use batch::{TABLES, arrow_schema, batch, rows_of, schema_of};
+pub use arrow_array::RecordBatch;
+pub use batch::{TABLES, arrow_schema, batch, each_batch, rows_of, schema_of, schema_signature};
 pub use column::{Column, Get, Table};
 pub use dir::{Target, file_name};
 pub use docs::{markdown, replace_generated};
@@ -42,4 +43,4 @@ pub use file::write_whole;
 pub use manifest::{Host, Manifest, RunRecord, ScenarioRecord, TableRecord, VariantRecord, combined_fingerprint, utc};
 pub use read::RunDir;
 pub use run_info::RunInfo;
-pub use writer::{Closed, Format, RunWriter};
+pub use writer::{Format, RunWriter};

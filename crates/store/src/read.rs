@@ -46,11 +46,6 @@ impl RunDir {
         Ok(RunDir { path: path.to_owned(), manifest })
     }
 
-    /// The directory under construction that `manifest` will describe: its tables are complete, its manifest is not written yet.
-    pub(crate) fn unfinished(path: PathBuf, manifest: Manifest) -> RunDir {
-        RunDir { path, manifest }
-    }
-
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path

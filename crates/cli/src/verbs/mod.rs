@@ -6,3 +6,4 @@ pub mod list;
 pub mod model;
 pub mod report;
 pub mod run;
+pub mod sweep;
