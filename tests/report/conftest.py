@@ -1,6 +1,7 @@
 """Pages of the report in a real browser: Debian's Chromium, driven by Playwright.
 
-The pages are what `cargo run -p forebay-report --example sample` writes, or, with FOREBAY_PAGES, what lies in that folder already.
+The pages are what `cargo run -p forebay-report --example sample` writes, or, with
+FOREBAY_PAGES, what lies in that folder already.
 """
 
 import os
@@ -11,7 +12,6 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-PAGES = ["one", "small", "three", "twelve", "hostile"]
 ARGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -77,14 +77,15 @@ def visit(browser, pages):
         assert not troubles, troubles
 
 
-def ink(locator):
-    """Pixels of a canvas that are not blank."""
-    return locator.evaluate(
-        """c => { const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
-                  let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; }"""
-    )
+@pytest.fixture(scope="session")
+def ink():
+    """How many pixels of a canvas are not blank."""
+    script = """c => { const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+                       let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; }"""
+    return lambda canvas: canvas.evaluate(script)
 
 
-def image(locator):
-    """A canvas as text that differs when its picture does."""
-    return locator.evaluate("c => c.toDataURL()")
+@pytest.fixture(scope="session")
+def image():
+    """A canvas as text, which differs when the picture does."""
+    return lambda canvas: canvas.evaluate("c => c.toDataURL()")

@@ -13,7 +13,7 @@ def call(browser, pages):
 
 
 @pytest.mark.parametrize(
-    "unit, value, text",
+    ("unit", "value", "text"),
     [
         ("seconds", 0.0000125, "12.50\u00a0µs"),
         ("seconds", 0.25, "250\u00a0ms"),
@@ -23,8 +23,8 @@ def call(browser, pages):
         ("bytes", 1000, "1\u00a0kB"),
         ("fraction", 0.98765, "98.77\u00a0%"),
         ("packets", 1234567, "1\u202f234\u202f567\u00a0packets"),
-        ("count", -3, "−3"),
-        ("ratio", None, "–"),
+        ("count", -3, "\u22123"),
+        ("ratio", None, "\u2013"),
     ],
 )
 def test_numbers_with_units(call, unit, value, text):
@@ -32,7 +32,7 @@ def test_numbers_with_units(call, unit, value, text):
 
 
 @pytest.mark.parametrize(
-    "ticks, step, factor, labels",
+    ("ticks", "step", "factor", "labels"),
     [
         ([0, 0.0005, 0.001], 0.0005, 1e-3, ["0", "0.5", "1.0"]),
         ([0, 0.25, 0.5], 0.25, 1, ["0", "0.25", "0.50"]),
@@ -46,7 +46,7 @@ def test_labels_of_ticks(call, ticks, step, factor, labels):
 
 
 def test_logarithmic_ticks(call):
-    assert call("logTicks", 1, 1000, 600, 60) == [1, 10, 100, 1000] or call("logTicks", 1, 1000, 600, 60) == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
+    assert call("logTicks", 1, 100, 480, 60) == [1, 2, 5, 10, 20, 50, 100]
     assert call("logTicks", 1, 1000, 300, 60) == [1, 10, 100, 1000]
     # As many decades as fit.
     assert call("logTicks", 1e-6, 1, 150, 60) == [1e-6, 1e-3, 1]
@@ -60,8 +60,14 @@ def test_linear_ticks(call):
 
 
 @pytest.mark.parametrize(
-    "low, high, log, expected",
-    [(0, 100, False, [0, 104]), (None, None, False, [0, 1]), (5, 5, False, [0, 6.25]), (0, 0, False, [0, 1]), (10, 100, True, [8, 125])],
+    ("low", "high", "log", "expected"),
+    [
+        (0, 100, False, [0, 104]),
+        (None, None, False, [0, 1]),
+        (5, 5, False, [0, 6.25]),
+        (0, 0, False, [0, 1]),
+        (10, 100, True, [8, 125]),
+    ],
 )
 def test_upward_axes_begin_at_zero(call, low, high, log, expected):
     assert call("upwardRange", low, high, log) == pytest.approx(expected)
@@ -69,7 +75,8 @@ def test_upward_axes_begin_at_zero(call, low, high, log, expected):
 
 def test_an_axis_far_above_zero_shows_its_detail(call):
     low, high = call("upwardRange", 100, 110, False)
-    assert 98 < low < 100 and 110 < high < 112
+    assert 98 < low < 100
+    assert 110 < high < 112
 
 
 def test_the_sample_at_a_time(call):
@@ -80,7 +87,7 @@ def test_the_sample_at_a_time(call):
 
 
 def test_spreadsheets_get_no_formulas(call):
-    assert call("toCsv", [["=1+1", 'a "b", c', -1.5, None]]) == "'=1+1,\"a \"\"b\"\", c\",-1.5,\r\n"
+    assert call("toCsv", [["=1+1", 'a "b", c', -1.5, None]]) == '\'=1+1,"a ""b"", c",-1.5,\r\n'
 
 
 def test_the_heat_scale_is_clamped(call):

@@ -8,6 +8,7 @@ use forebay_store::StoreError;
 use miette::GraphicalReportHandler;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 
 /// More mistakes of one file than this are counted, not shown.
 const MAX_SHOWN: usize = 50;
@@ -21,6 +22,8 @@ pub enum Failure {
     Store(StoreError),
     /// The engine cannot run this scenario.
     Engine(String),
+    /// A file that would be replaced.
+    Taken(PathBuf),
     /// Anything else the machine refused.
     Machine(String),
     /// The command line asks for what does not go together.
@@ -78,6 +81,7 @@ impl Failure {
             // A taken output directory is a wrong argument, found before anything ran.
             Failure::Scenario(_)
             | Failure::Engine(_)
+            | Failure::Taken(_)
             | Failure::Usage(_)
             | Failure::Store(StoreError::Exists(_) | StoreError::NotARun(_)) => 2,
             Failure::Store(_) | Failure::Machine(_) => 1,
@@ -92,6 +96,10 @@ impl Failure {
             Failure::Scenario(errors) if fancy => graphical(errors),
             Failure::Scenario(errors) => errors.render(),
             Failure::Store(e) => simple(fancy, &e.to_string(), Some(&e.help())),
+            Failure::Taken(path) => {
+                let help = "add --force to replace it, or choose another file with --out";
+                simple(fancy, &format!("`{}` is there already", path.display()), Some(help))
+            }
             Failure::Machine(message) | Failure::Engine(message) | Failure::Usage(message) => simple(fancy, message, None),
             Failure::Interrupted => "interrupted; no results were kept\n".into(),
             Failure::Stopped { total: 0, .. } => "interrupted while the points were checked; nothing ran\n".into(),

@@ -4,11 +4,13 @@
 use crate::failure::Failure;
 use std::fs;
 use std::panic;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
+static KEPT: OnceLock<PathBuf> = OnceLock::new();
 
 /// Listens from now on.
 pub fn listen() -> Result<(), Failure> {
@@ -28,6 +30,12 @@ pub fn flag() -> &'static AtomicBool {
 /// Whether the user asked to stop.
 pub fn asked() -> bool {
     ASKED.load(Relaxed)
+}
+
+/// The results are complete in `dir`: whatever happens now takes nothing away.
+pub fn kept(dir: &Path) {
+    // Only the first directory counts; there is one a process.
+    let _ = KEPT.set(dir.to_owned());
 }
 
 /// From now on a panic on any thread says that it is a defect, and in what, and ends the process with code 1. For work of which the
@@ -50,7 +58,17 @@ pub fn clean_up_on_panic(staging: PathBuf) {
         usual(info);
         // Removal is tried, not assured: the defect is what must be told.
         let _ = fs::remove_dir_all(&staging);
-        eprintln!("error: a defect in forebay, no results were kept; please report it with the scenario and the seed");
+        match KEPT.get() {
+            None => {
+                eprintln!("error: a defect in forebay, no results were kept; please report it with the scenario and the seed")
+            }
+            Some(dir) => {
+                eprintln!(
+                    "error: a defect in forebay after the runs; the results are complete in {}. Please report it",
+                    dir.display()
+                );
+            }
+        }
         process::exit(1);
     }));
 }

@@ -7,6 +7,7 @@ mod interrupt;
 mod model;
 mod output;
 mod progress;
+mod report;
 mod style;
 mod sweep_progress;
 mod sweep_table;
@@ -28,6 +29,7 @@ pub struct Cli {
 enum Verb {
     Check(verbs::check::Args),
     Run(verbs::run::Args),
+    Report(verbs::report::Args),
     Sweep(verbs::sweep::Args),
     Model(verbs::model::Args),
     List(verbs::list::Args),
@@ -51,6 +53,7 @@ where
     let result = match cli.verb {
         Verb::Check(args) => verbs::check::execute(&args),
         Verb::Run(args) => verbs::run::execute(&args),
+        Verb::Report(args) => verbs::report::execute(&args),
         Verb::Sweep(args) => verbs::sweep::execute(&args),
         Verb::Model(args) => verbs::model::execute(&args),
         Verb::List(args) => verbs::list::execute(&args),

@@ -268,7 +268,7 @@ fn queue(names: &[String], seed: u64, points: usize) -> Chart {
             let n = at.iter().map(|_| 1 + (noise.next() * 30.0) as u64).collect();
             events.push(Events { subject: i, kind, at, n });
         };
-        if i >= 2 && i < 4 {
+        if (2..4).contains(&i) {
             times(2500, EventKind::Mark);
         }
         if i < 2 {
@@ -425,5 +425,10 @@ fn network(names: &[String]) -> Chart {
     for host in 6..14 {
         link(2 + (host - 6) / 2, host, if host == 6 { 1 } else { 5 }, 10e9);
     }
-    Chart::Topology(Topology { nodes, links, note: "Hosts of one leaf are drawn together, five at a time.".into() })
+    Chart::Topology(Topology {
+        nodes,
+        links,
+        subjects: Vec::new(),
+        note: "Hosts of one leaf are drawn together, five at a time.".into(),
+    })
 }

@@ -75,7 +75,7 @@ def compare(source: Source, metric: str | None = None, *, ax: Axes | None = None
             )
         reach = float(np.max(mean + half)) / s.factor or 1.0
         for y, (m, h) in zip(at, zip(mean / s.factor, half / s.factor, strict=True), strict=True):
-            text = interval(m, h) if np.any(np.isfinite([e.half_width for e in rows.values()])) else number(m)
+            text = interval(m, h) if np.any(np.isfinite([e.half_width for e in rows.values()])) else number(m, 4)
             ax.annotate(
                 text,
                 (m + h, y),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from . import style
@@ -29,8 +28,8 @@ class HouseFigure(Figure):
         undated = _UNDATED.get(str(ending).lower(), {})
         if undated:
             kwargs["metadata"] = {**undated, **(kwargs.get("metadata") or {})}
-        saving: Any = {
+        saving = {
             key: value for key, value in style.rc().items() if key.startswith(("svg.", "pdf.", "ps.", "savefig."))
         }
-        with mpl.rc_context(saving):
+        with style.settings(saving):
             super().savefig(fname, transparent=transparent, **kwargs)

@@ -65,9 +65,9 @@ def number(value: float, digits: int = 3) -> str:
 def interval(mean: float, half: float) -> str:
     """Write `613.0 ± 3.8`: with the decimals that the uncertainty leaves; the mean alone where it is not known."""
     if not math.isfinite(half):
-        return number(mean)
+        return number(mean, 4)
     if half <= 1e-9 * abs(mean):
-        return f"{number(mean)} ± 0"
+        return f"{number(mean, 4)} ± 0"
     places = max(0, min(1 - math.floor(math.log10(half)), 3 - math.floor(math.log10(abs(mean) or half))))
     return f"{mean:.{places}f} ± {half:.{places}f}"
 

@@ -199,7 +199,7 @@ def neutral() -> Look:
     return Look(current().ink, "-", "o", "")
 
 
-def rc() -> Any:
+def rc() -> dict[str, Any]:
     """Return matplotlib's settings for the theme in force."""
     theme = current()
     ink, size = theme.ink, theme.size
@@ -245,13 +245,28 @@ def rc() -> Any:
 
 
 @contextmanager
+def settings(values: dict[str, Any]) -> Iterator[None]:
+    """Set some of matplotlib's settings for a while.
+
+    Its own `rc_context` would also take back what changes meanwhile: a notebook becomes interactive with the first figure.
+    """
+    import matplotlib as mpl
+
+    settings: dict[Any, Any] = mpl.rcParams
+    before = {key: settings[key] for key in values}
+    settings.update(values)
+    try:
+        yield
+    finally:
+        settings.update(before)
+
+
+@contextmanager
 def canvas(ax: Axes | None, *, width: str = "column", aspect: float = 0.62) -> Iterator[Axes]:
     """Give axes to draw into, in the house style: `ax` itself, or those of a new figure."""
     if ax is not None:
         need_matplotlib()
-        import matplotlib as mpl
-
-        with mpl.rc_context(rc()):
+        with settings(rc()):
             dress(ax)
             yield ax
         return
@@ -271,14 +286,13 @@ def panels(
 ) -> Iterator[list[list[Axes]]]:
     """Give rows and columns of panels that share their x axes, and by row their y axes; `heights` are relative."""
     need_matplotlib()
-    import matplotlib as mpl
     from matplotlib import pyplot as plt
 
     from ._figure import HouseFigure
 
     theme = current()
     inches = theme.width or WIDTHS[width]
-    with mpl.rc_context(rc()):
+    with settings(rc()):
         figure = plt.figure(
             figsize=(inches, theme.height or inches * aspect), layout="constrained", FigureClass=HouseFigure
         )

@@ -291,7 +291,7 @@ def test_compare_draws_the_mean_of_the_seeds() -> None:
     ax = plot.compare(r, "goodput_bps")
     bars: list[Any] = list(ax.patches)
     assert [p.get_width() for p in bars] == pytest.approx([900.0, 100.0])
-    assert [t.get_text() for t in ax.texts] == ["900 ± 248", "100 ± 0"]
+    assert [t.get_text() for t in ax.texts] == ["900 ± 248", "100.0 ± 0"]
     assert ax.get_xlabel() == "Goodput (Mbps), more is better"
     with pytest.raises(ValueError, match="no column `speed`"):
         plot.compare(r, "speed")

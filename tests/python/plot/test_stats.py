@@ -102,6 +102,6 @@ def test_prefixes() -> None:
 def test_numbers_as_text() -> None:
     assert [number(v) for v in (0.0, 1234.5, 12.345, 0.012345, math.nan)] == ["0", "1230", "12.3", "0.0123", "?"]
     assert interval(613.46, 3.84) == "613.5 ± 3.8"
-    assert interval(1.9, 1e-16) == "1.90 ± 0"
-    assert interval(0.3, math.nan) == "0.300"
+    assert interval(1.9, 1e-16) == "1.900 ± 0"
+    assert interval(0.3, math.nan) == "0.3000"
     assert [tick(v) for v in (0.01, 1.0, 1000.0, 1e5)] == ["0.01", "1", "1000", "1e5"]

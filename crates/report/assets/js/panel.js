@@ -41,8 +41,8 @@ function panel(spec, zoom) {
 
   const lanes = () => events.map(e => ({ events: e, hidden: hidden.has(e.key) }));
   const names = legend([
-    ...lines.map(l => ({ key: l.key, label: l.label, symbol: lineKey(l.subject, l.dash), room: !l.lo ? 3.5 : l.y ? 9.5 : 6 })),
-    ...events.map(e => ({ key: e.key, label: e.label, symbol: marker(e.subject, "ev-" + e.kind), room: 2.8 })),
+    ...lines.map(l => ({ key: l.key, label: l.label, symbol: lineKey(l.subject, l.dash), known: l.known, room: !l.lo ? 3.5 : l.y ? 9.5 : 6 })),
+    ...events.map(e => ({ key: e.key, label: e.label, symbol: marker(e.subject, "ev-" + e.kind), known: e.known, room: 2.8 })),
   ], hidden, () => zoom.toggled(), key => zoom.pointed(key));
 
   const series = columns.map(({ line, part }) => {

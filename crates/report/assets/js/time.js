@@ -24,15 +24,17 @@ function extent(lists) {
 
 function timeChart(ctx, chart) {
   const { host, tools, state, subjects, title } = ctx;
-  // What has the same name in several panels is shown and hidden in all of them.
+  // What has the same name in several panels is shown and hidden in all of them, and named in the first.
+  const told = new Set();
+  const name = item => { item.known = told.has(item.key); told.add(item.key); return item; };
   const panels = chart.panels.map(p => {
     const dash = dashes(p.lines);
     const lines = p.lines.map((l, i) => {
       const reduced = l.low.length > 0;
-      return { key: l.subject + ":" + l.label + ":" + dash[i], subject: l.subject, label: l.label, dash: dash[i], x: timesOf(l.at, l.y.length),
-        y: reduced ? null : l.y, lo: reduced ? l.low : null, hi: reduced ? l.y : null };
+      return name({ key: l.subject + ":" + l.label + ":" + dash[i], subject: l.subject, label: l.label, dash: dash[i], x: timesOf(l.at, l.y.length),
+        y: reduced ? null : l.y, lo: reduced ? l.low : null, hi: reduced ? l.y : null });
     });
-    const events = p.events.map(e => ({ ...e, key: e.subject + ":" + e.kind, label: subjects[e.subject] + " " + EVENT_NAMES[e.kind] }));
+    const events = p.events.map(e => name({ ...e, key: e.subject + ":" + e.kind, label: subjects[e.subject] + " " + EVENT_NAMES[e.kind] }));
     return { ...p, lines, events };
   });
   const full = extent(panels.flatMap(p => [...p.lines.map(l => l.x), ...p.events.map(e => e.at)]));

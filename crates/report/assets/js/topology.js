@@ -5,14 +5,14 @@ const linkWidth = busy => 1.5 + 5.5 * clamp(busy || 0, 0, 1);
 function topologyChart(ctx, chart) {
   const { host, tools, state, subjects, title } = ctx;
   const about = h("div", { class: "about" }), room = h("div", { class: "over" });
-  const runs = chart.links.reduce((n, l) => Math.max(n, l.busy.length), 0);
-  state.subject = Math.min(state.subject || 0, Math.max(0, runs - 1));
-  const pick = l => about.replaceChildren(linkTable(l, subjects, state.subject));
-  const worst = l => l.busy.reduce((a, v) => Math.max(a, v || 0), 0);
+  const runs = chart.subjects.length ? chart.subjects : subjects.map((_, i) => i);
+  state.subject = state.subject == null ? runs[0] : state.subject;
+  const pick = l => about.replaceChildren(linkTable(l, subjects, runs, state.subject));
+  const worst = l => runs.reduce((a, i) => Math.max(a, l.busy[i] || 0), 0);
   const busiest = chart.links.reduce((a, l) => a && worst(a) >= worst(l) ? a : l, null);
   const draw = () => { if (busiest) pick(busiest); room.replaceChildren(drawNet(room.clientWidth || 600, chart, state.subject, title, pick)); };
   const hint = h("p", { class: "hint" }, "Point at a link, or go through them with the arrow keys, to compare what it did in each run.");
-  if (runs > 1) tools.prepend(chooser("transport", subjects.slice(0, runs), state.subject, i => { state.subject = i; draw(); }));
+  if (runs.length > 1) tools.prepend(chooser("transport", runs.map(i => subjects[i]), runs.indexOf(state.subject), i => { state.subject = runs[i]; draw(); }));
   host.append(heatScale(), room, hint);
   if (chart.note) host.append(h("p", { class: "note" }, chart.note));
   host.append(about);
@@ -22,8 +22,8 @@ function topologyChart(ctx, chart) {
     destroy() {},
     csv() {
       const rows = [["link", "from", "to", "links", "rate (bit/s)", "subject", "busy", "drops", "marks", "largest queue (packets)"]];
-      for (const l of chart.links) subjects.slice(0, runs).forEach((s, i) =>
-        rows.push([l.name, chart.nodes[l.from].name, chart.nodes[l.to].name, l.count, l.rate_bps, s, l.busy[i], l.drops[i], l.marks[i], l.queue_max[i]]));
+      for (const l of chart.links) runs.forEach(i =>
+        rows.push([l.name, chart.nodes[l.from].name, chart.nodes[l.to].name, l.count, l.rate_bps, subjects[i], l.busy[i], l.drops[i], l.marks[i], l.queue_max[i]]));
       return rows;
     },
   };
@@ -42,9 +42,9 @@ function heatScale() {
 }
 
 // One link in all runs.
-function linkTable(l, subjects, now) {
+function linkTable(l, subjects, runs, now) {
   const head = ["", "busy", "drops", "marks", "largest queue"];
-  const rows = l.busy.map((_, i) => h("tr", { class: i === now ? "now" : null }, h("th", { scope: "row" }, subjects[i]),
+  const rows = runs.map(i => h("tr", { class: i === now ? "now" : null }, h("th", { scope: "row" }, subjects[i]),
     ...[show("fraction", l.busy[i]), show("count", l.drops[i]), show("count", l.marks[i]), show("packets", l.queue_max[i])].map(t => h("td", null, t))));
   return h("div", null, h("p", null, h("b", null, l.name), ", " + show("bits-per-second", l.rate_bps) + (l.count > 1 ? `, the busiest of ${l.count}` : "")),
     h("table", null, h("thead", null, h("tr", null, ...head.map(t => h("th", { scope: "col" }, t)))), h("tbody", null, ...rows)));
