@@ -32,7 +32,7 @@ pub fn execute(args: &Args) -> Result<(), Failure> {
         Some(sweep) => {
             let threads = Host::here().cpus;
             let plan = Plan::new(&scenario, sweep, threads, interrupt::flag(), &mut |_| {})?;
-            let first = plan.sweep.points().next().map_or_else(|| Ok(scenario.clone()), |p| scenario.at(&p))?.resolve()?;
+            let first = scenario.example()?.resolve()?;
             let text = plan.sweep.explain(first.variants.len(), plan.seeds.len());
             (first, format!("{text}\npoint 0:\n"))
         }
