@@ -10,6 +10,7 @@ A :class:`Scenario` is what is to be simulated; running it gives a :class:`Resul
 tables with units. :func:`run_many` runs many scenarios on all cores, :func:`open` reads what ``forebay run`` wrote.
 """
 
+from . import plot
 from ._errors import ForebayError, InternalError, Mistake, ScenarioError, StoreError
 from ._native import __version__
 from ._progress import ProgressEvent
@@ -35,6 +36,7 @@ __all__ = [
     "StoreError",
     "Table",
     "__version__",
+    "plot",
     "registry",
     "run_many",
 ]

@@ -1,6 +1,7 @@
 //! A page with every kind of chart and awkward data, for looking at and for the tests in the browser; the numbers are invented.
 //!
-//! `cargo run -p forebay-report --example sample -- DIRECTORY` writes `three.html`, `twelve.html`, `one.html` and `hostile.html`.
+//! `cargo run -p forebay-report --example sample -- DIRECTORY` writes `three.html`, `small.html`, `twelve.html`, `one.html` and
+//! `hostile.html`; the first has 20 000 points a line.
 
 use forebay_report::page::*;
 use forebay_report::render;
@@ -26,13 +27,14 @@ fn main() -> std::io::Result<()> {
             .map(|(i, n)| format!("{n}, {} flows", 8 << (i % 4)))
             .collect();
     let evil = ["</script><img src=x onerror=alert(1)>", "\"><svg onload=alert(2)>", "=cmd|' /C calc'!A0"].map(String::from);
-    for (name, subjects, title) in [
-        ("three", &three[..], "Incast over web-search traffic"),
-        ("twelve", &twelve[..], "Twelve transports on a leaf-spine fabric"),
-        ("one", &three[2..], "DCTCP alone"),
-        ("hostile", &evil[..], "</title></script><img src=x onerror=alert(document.title)>"),
+    for (name, subjects, points, title) in [
+        ("three", &three[..], 20_000, "Incast over web-search traffic"),
+        ("small", &three[..], 1_000, "Incast over web-search traffic"),
+        ("twelve", &twelve[..], 2_000, "Twelve transports on a leaf-spine fabric"),
+        ("one", &three[2..], 1_000, "DCTCP alone"),
+        ("hostile", &evil[..], 1_000, "</title></script><img src=x onerror=alert(document.title)>"),
     ] {
-        std::fs::write(format!("{dir}/{name}.html"), render(&page(title, subjects)))?;
+        std::fs::write(format!("{dir}/{name}.html"), render(&page(title, subjects, points)))?;
     }
     Ok(())
 }
@@ -46,7 +48,7 @@ fn each(n: usize, value: impl Fn(f64) -> Option<Cell>) -> Vec<Option<Cell>> {
     (0..n).map(|i| value(i as f64)).collect()
 }
 
-fn page(title: &str, names: &[String]) -> Page {
+fn page(title: &str, names: &[String], points: usize) -> Page {
     let n = names.len();
     let subject = |i: usize| names[i % n].clone();
     Page {
@@ -91,7 +93,7 @@ fn page(title: &str, names: &[String]) -> Page {
             ],
         },
         table: table(n),
-        sections: sections(names),
+        sections: sections(names, points),
         scenarios: vec![ScenarioText {
             file: format!("scenarios/{title}.toml"),
             text: "# Incast over background traffic\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\n\n[[workload]]\nkind = \"incast\"\nfanout = 40\nsize = \"64 kB\"\n".into(),
@@ -169,15 +171,14 @@ fn figure(id: &str, title: &str, text: &str, choice: &str, views: Vec<(&str, Cha
     Figure { id: id.into(), title: title.into(), text: text.into(), choice: choice.into(), views }
 }
 
-fn sections(names: &[String]) -> Vec<Section> {
+fn sections(names: &[String], long: usize) -> Vec<Section> {
     let section =
         |id: &str, title: &str, text: &str, figures| Section { id: id.into(), title: title.into(), text: text.into(), figures };
-    let ids = [3, 5, 10, 20, 40];
+    // One long view; the others are there to be chosen.
     let seeds = |names: &[String]| {
-        ids.iter()
-            .take(3)
-            .map(|s| (["", "", "", "seed 3", "", "seed 5", "", "", "", "", "seed 10"][*s], queue(names, *s as u64)))
-            .collect()
+        [("seed 3", 3, long), ("seed 5", 5, 1_000), ("seed 10", 10, 1_000)]
+            .map(|(name, seed, points)| (name, queue(names, seed, points)))
+            .into()
     };
     vec![
         section(
@@ -234,7 +235,7 @@ fn sections(names: &[String]) -> Vec<Section> {
             "windows",
             "Windows of chosen connections",
             "",
-            vec![figure("tcp", "Window, alpha and round-trip time", "", "", vec![("", windows(names))])],
+            vec![figure("tcp", "Window, alpha and round-trip time", "", "", vec![("", windows(names, long))])],
         ),
         section(
             "network",
@@ -245,29 +246,29 @@ fn sections(names: &[String]) -> Vec<Section> {
     ]
 }
 
-/// 20 000 points a line, of reduced series, with gaps and events.
-fn queue(names: &[String], seed: u64) -> Chart {
-    let points = 20_000;
+/// 20 s of reduced series, with gaps and events.
+fn queue(names: &[String], seed: u64, points: usize) -> Chart {
+    let step = 20.0 / points as f64;
     let (mut lines, mut events) = (Vec::new(), Vec::new());
     for (i, name) in names.iter().enumerate() {
         let mut noise = Noise(seed * 1000 + i as u64);
         let level = 150.0 / (1.0 + i as f64);
         let (mut y, mut low) = (Vec::new(), Vec::new());
         for k in 0..points {
-            let saw = (k as f64 / (900.0 + 130.0 * i as f64)).fract();
+            let saw = (k as f64 * step / (0.9 + 0.13 * i as f64)).fract();
             let base = level * (0.55 + 0.45 * saw);
-            let gap = i == 1 && (9000..9800).contains(&k);
+            let gap = i == 1 && (9.0..9.8).contains(&(k as f64 * step));
             y.push((!gap).then(|| (base + 12.0 * noise.next()).round()));
             low.push((!gap).then(|| (base * 0.8 - 8.0 * noise.next()).max(0.0).round()));
         }
-        lines.push(TimeLine { subject: i, label: name.clone(), at: Times::Even { from: 0.0, step: 1e-3 }, y, low });
+        lines.push(TimeLine { subject: i, label: name.clone(), at: Times::Even { from: 0.0, step }, y, low });
         let mut times = |n: usize, kind| {
             let mut at: Vec<f64> = (0..n).map(|_| (noise.next().powi(2) * 20.0 * 1e4).round() / 1e4).collect();
             at.sort_by(f64::total_cmp);
             let n = at.iter().map(|_| 1 + (noise.next() * 30.0) as u64).collect();
             events.push(Events { subject: i, kind, at, n });
         };
-        if i >= 2 && i < 4 {
+        if (2..4).contains(&i) {
             times(2500, EventKind::Mark);
         }
         if i < 2 {
@@ -277,12 +278,12 @@ fn queue(names: &[String], seed: u64) -> Chart {
     }
     Chart::Time(TimeChart {
         panels: vec![Panel { title: "Queue of leaf0 to host0".into(), unit: Unit::Packets, lines, events }],
-        note: "Each point stands for 1 ms: the least and the most within it.".into(),
+        note: format!("Each point stands for {} ms: the least and the most within it.", step * 1e3),
     })
 }
 
 /// Three panels; two connections of each subject; times of their own.
-fn windows(names: &[String]) -> Chart {
+fn windows(names: &[String], points: usize) -> Chart {
     let mut panels: Vec<Panel> =
         [("Congestion window", Unit::Segments), ("Alpha", Unit::Ratio), ("Round-trip time", Unit::Seconds)]
             .map(|(title, unit)| Panel { title: title.into(), unit, ..Panel::default() })
@@ -294,7 +295,7 @@ fn windows(names: &[String]) -> Chart {
             let (mut cwnd, mut alpha, mut rtt) = (Vec::new(), Vec::new(), Vec::new());
             let (mut t, mut w) = (0.01 * c as f64, 10.0);
             while t < 20.0 {
-                t += 0.004 + 0.01 * noise.next();
+                t += (18.0 / points as f64).max(0.004) * (0.5 + noise.next());
                 w = if w > 40.0 + 10.0 * i as f64 + 6.0 * noise.next() { w * 0.5 } else { w + 0.4 };
                 at.push((t * 1e6).round() / 1e6);
                 cwnd.push(Some((w * 100.0_f64).round() / 100.0));
@@ -424,5 +425,5 @@ fn network(names: &[String]) -> Chart {
     for host in 6..14 {
         link(2 + (host - 6) / 2, host, if host == 6 { 1 } else { 5 }, 10e9);
     }
-    Chart::Topology(Topology { nodes, links, note: "Hosts of one leaf are drawn together, five at a time.".into() })
+    Chart::Topology(Topology { nodes, links, subjects: Vec::new(), note: "Hosts of one leaf are drawn together, five at a time.".into() })
 }

@@ -20,7 +20,7 @@ chooser.count = 0;
 function mount(figure, subjects) {
   const spec = JSON.parse(figure.querySelector("script").textContent);
   const plot = figure.querySelector(".plot"), states = spec.views.map(() => ({ hidden: new Set(), range: null }));
-  const tools = h("div", { class: "tools" }), own = h("span", { class: "tools" }), host = h("div");
+  const tools = h("div", { class: "tools" }), own = h("span", { class: "own" }), host = h("div");
   let view = 0, chart = null, width = 0;
 
   function draw() {
@@ -34,11 +34,10 @@ function mount(figure, subjects) {
     width = plot.clientWidth;
   }
 
-  const save = h("button", { type: "button", title: "Download the numbers on show", "aria-label": "Download as CSV: " + spec.title, onclick: () =>
+  const save = h("button", { type: "button", class: "csv", title: "Download the numbers on show", "aria-label": "Download as CSV: " + spec.title, onclick: () =>
     download(spec.id + (view ? "-" + (view + 1) : "") + ".csv", toCsv(chart.csv())) }, "CSV");
-  own.style.margin = "0";
   if (spec.views.length > 1) tools.append(chooser(spec.choice, spec.views.map(v => v.name), 0, i => { view = i; draw(); }));
-  tools.append(own, h("span", { class: "gap" }), save);
+  tools.append(own, save);
   plot.replaceChildren(tools, host);
   draw();
   return { plot, draw, resize() { if (plot.clientWidth !== width) { width = plot.clientWidth; chart.resize(); } } };

@@ -18,10 +18,6 @@ function prefixFor(unit, size) {
   return { factor, name };
 }
 
-// As prefixFor, but numbers up to 9999 stay with the smaller one when `size` is the top of an axis: 0 to 1500 µs rather than 1.5 ms
-// would not read better, so the rule is the same; zero has the unit itself.
-const axisPrefix = (unit, size) => prefixFor(unit, size || 1);
-
 const group = text => text.replace(/^(\d{5,})/, d => d.replace(/\B(?=(\d{3})+$)/g, "\u202f"));
 
 function fixed(v, decimals) {
@@ -30,11 +26,11 @@ function fixed(v, decimals) {
   return (v < 0 && /[1-9]/.test(text) ? "−" : "") + text;
 }
 
-// Four significant digits; whole numbers without decimals.
+// Four significant digits, three below 1; whole numbers without decimals.
 function digits(v) {
   if (v == null || !Number.isFinite(v)) return "–";
   if (Math.abs(v - Math.round(v)) < 1e-9) return fixed(v, 0);
-  return fixed(v, clamp(3 - Math.floor(Math.log10(Math.abs(v))), 0, 6));
+  return fixed(v, clamp((Math.abs(v) < 1 ? 2 : 3) - Math.floor(Math.log10(Math.abs(v))), 0, 6));
 }
 
 // A number with its unit, for itself: "12.34 ms".
@@ -52,10 +48,15 @@ function compact(v, decimals) {
   return fixed(v, decimals);
 }
 
-const decimalsOf = step => clamp(Math.ceil(-Math.log10(step) - 1e-9) + (/^[^e]*25/.test(step.toPrecision(3)) ? 1 : 0), 0, 12);
+// Decimals that a step needs to be told exactly.
+function decimalsOf(step) {
+  let d = 0;
+  while (d < 12 && Math.abs(step * 10 ** d - Math.round(step * 10 ** d)) > 1e-6) d++;
+  return d;
+}
 
 // Labels of ticks `step` apart, in the axis's prefix.
 function tickLabels(ticks, step, factor) {
   const d = decimalsOf(step / factor);
-  return ticks.map(t => compact(t / factor, d));
+  return ticks.map(t => t ? compact(t / factor, d) : "0");
 }

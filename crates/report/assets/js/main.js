@@ -21,7 +21,6 @@ function drawNext() {
 
 document.querySelector("nav").append(themeSwitch(drawAll));
 addEventListener("keydown", e => { if (e.key === "Escape") hideTip(); });
-addEventListener("scroll", hideTip, { passive: true });
 
 // Paper: light, of a page's width, with the scenario unfolded.
 let unfolded = [];

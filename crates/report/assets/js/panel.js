@@ -37,17 +37,13 @@ function panel(spec, zoom) {
   const unitName = h("span"), c = colours();
   const colour = subject => c.series[subject % COLOURS];
   const rugSize = events.length ? events.length * LANE + 6 : 0;
-  let prefix = { factor: 1, name: "" };
+  let prefix = { factor: 1, name: "" }, faded = null;
 
   const lanes = () => events.map(e => ({ events: e, hidden: hidden.has(e.key) }));
   const names = legend([
-    ...lines.map(l => ({ key: l.key, label: l.label, symbol: lineKey(l.subject, l.dash) })),
-    ...events.map(e => ({ key: e.key, label: e.label, symbol: marker(e.subject, "ev-" + e.kind) })),
-  ], hidden, item => {
-    const i = lines.findIndex(l => l.key === item.key);
-    if (i < 0) return u.redraw(false);
-    u.batch(() => columns.forEach((col, k) => { if (col.line === i) u.setSeries(k + 1, { show: !hidden.has(item.key) }); }));
-  });
+    ...lines.map(l => ({ key: l.key, label: l.label, symbol: lineKey(l.subject, l.dash), known: l.known, room: !l.lo ? 3.5 : l.y ? 9.5 : 6 })),
+    ...events.map(e => ({ key: e.key, label: e.label, symbol: marker(e.subject, "ev-" + e.kind), known: e.known, room: 2.8 })),
+  ], hidden, () => zoom.toggled(), key => zoom.pointed(key));
 
   const series = columns.map(({ line, part }) => {
     const l = lines[line], edge = part !== "y";
@@ -63,7 +59,7 @@ function panel(spec, zoom) {
   });
   const bands = lines.flatMap((l, i) => {
     const at = part => columns.findIndex(col => col.line === i && col.part === part) + 1;
-    return l.lo && l.hi ? [{ series: [at("hi"), at("lo")], fill: colour(l.subject) + "38" }] : [];
+    return l.lo && l.hi ? [{ series: [at("hi"), at("lo")], fill: colour(l.subject) + (lines.length > 4 ? "1c" : "38") }] : [];
   });
 
   // Symbols on the lines, so that colour is never all that tells them apart: at every point that was measured, else now and then.
@@ -71,7 +67,7 @@ function panel(spec, zoom) {
     if (!points && lines.length < 2) return;
     const { ctx, bbox } = u, k = uPlot.pxRatio, [from, to] = zoom.range();
     lines.forEach((l, i) => {
-      if (hidden.has(l.key)) return;
+      if (hidden.has(l.key) || faded != null && faded !== l.key) return;
       const ys = l.y || l.hi, path = outline(shapeId(l.subject)), at = [];
       if (points) for (let j = lowerBound(l.x, from); j < l.x.length && l.x[j] <= to; j++) at.push(j);
       else for (let px = 30 + 41 * i % 150; px < bbox.width / k; px += 150) {
@@ -97,7 +93,7 @@ function panel(spec, zoom) {
     side, space, size,
     scale: side === 3 ? "y" : "x",
     stroke: c.dim,
-    font: "11.5px " + getComputedStyle(document.body).fontFamily,
+    font: "12px " + getComputedStyle(document.body).fontFamily,
     grid: { stroke: c.grid, width: 1 },
     ticks: { show: false },
     gap: side === 3 ? 6 : rugSize + 5,
@@ -106,7 +102,7 @@ function panel(spec, zoom) {
       if (!ticks.length) return [];
       if (side === 2 && !last) return ticks.map(() => "");
       if (a.log) return ticks.map(t => show(a.unit, t).replace("\u00a0packets", "").replace("\u00a0segments", ""));
-      const scale = axisPrefix(a.unit, Math.max(Math.abs(ticks[0]), Math.abs(ticks[ticks.length - 1])));
+      const scale = prefixFor(a.unit, Math.max(Math.abs(ticks[0]), Math.abs(ticks[ticks.length - 1])) || 1);
       change(scale);
       return tickLabels(ticks, step, scale.factor);
     },
@@ -158,6 +154,22 @@ function panel(spec, zoom) {
         if (n) parts.push(n + " " + e.label);
       }
       return parts;
+    },
+    // What is hidden has changed, here or in another panel.
+    toggled() {
+      names.update();
+      u.batch(() => columns.forEach((col, k) => {
+        const show = !hidden.has(lines[col.line].key);
+        if (u.series[k + 1].show !== show) u.setSeries(k + 1, { show });
+      }));
+      u.redraw(false);
+    },
+    // The others fade while one is pointed at.
+    pointed(key) {
+      if (key != null && !lines.some(l => l.key === key && !hidden.has(key))) return;
+      columns.forEach((col, k) => { u.series[k + 1].alpha = key == null || lines[col.line].key === key ? 1 : 0.15; });
+      faded = key;
+      u.redraw(false);
     },
     resize() { u.setSize({ width: room.clientWidth, height: height + rugSize + (last ? 18 : 0) }); },
     destroy() { u.destroy(); el.remove(); },

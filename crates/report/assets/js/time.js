@@ -24,14 +24,17 @@ function extent(lists) {
 
 function timeChart(ctx, chart) {
   const { host, tools, state, subjects, title } = ctx;
-  const panels = chart.panels.map((p, k) => {
+  // What has the same name in several panels is shown and hidden in all of them, and named in the first.
+  const told = new Set();
+  const name = item => { item.known = told.has(item.key); told.add(item.key); return item; };
+  const panels = chart.panels.map(p => {
     const dash = dashes(p.lines);
     const lines = p.lines.map((l, i) => {
       const reduced = l.low.length > 0;
-      return { key: k + ":" + i, subject: l.subject, label: l.label, dash: dash[i], x: timesOf(l.at, l.y.length),
-        y: reduced ? null : l.y, lo: reduced ? l.low : null, hi: reduced ? l.y : null };
+      return name({ key: l.subject + ":" + l.label + ":" + dash[i], subject: l.subject, label: l.label, dash: dash[i], x: timesOf(l.at, l.y.length),
+        y: reduced ? null : l.y, lo: reduced ? l.low : null, hi: reduced ? l.y : null });
     });
-    const events = p.events.map((e, i) => ({ ...e, key: k + ":e" + i, label: subjects[e.subject] + " " + EVENT_NAMES[e.kind] }));
+    const events = p.events.map(e => name({ ...e, key: e.subject + ":" + e.kind, label: subjects[e.subject] + " " + EVENT_NAMES[e.kind] }));
     return { ...p, lines, events };
   });
   const full = extent(panels.flatMap(p => [...p.lines.map(l => l.x), ...p.events.map(e => e.at)]));
@@ -42,7 +45,9 @@ function timeChart(ctx, chart) {
   const drawn = panels.map((p, k) => panel({ host: zoom.box, title: p.title, lines: p.lines, events: p.events, x: { unit: "seconds" }, y: { unit: p.unit },
     height, last: k === panels.length - 1, points: false, hidden: state.hidden }, zoom));
   zoom.use(drawn, "seconds");
-  host.append(h("p", { class: "hint" }, "Drag to zoom, double-click to reset. Keys: + − zoom, ← → pan, Shift ← → cursor, 0 reset."));
+  host.append(h("p", { class: "hint" },
+    h("span", { class: "mouse" }, "Drag to zoom, double-click to reset. Keys: + − zoom, ← → pan, Shift ← → cursor, 0 reset."),
+    h("span", { class: "touch" }, "Slide for values, pinch to zoom.")));
   if (chart.note) host.append(h("p", { class: "note" }, chart.note));
   return {
     resize: () => drawn.forEach(p => p.resize()),

@@ -113,6 +113,8 @@ function zooming({ full, log, state, title, xTitle, tools }) {
       writeLabel();
     },
     reset: () => set(null),
+    pointed: key => panels.forEach(p => p.pointed(key)),
+    toggled: () => panels.forEach(p => p.toggled()),
     unit(next) { unit = next; writeLabel(); },
     cursor: u => moveCursor(u, u.cursor.left),
     select(u) {

@@ -93,6 +93,43 @@ mod tests {
         }
     }
 
+    /// How far apart two colours look, in OKLab (Ottosson 2020): 0.02 is hardly to be told apart, black and white are 1.
+    fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
+        let lab = |rgb: [f64; 3]| {
+            let dot = |m: [f64; 3], v: [f64; 3]| m[0] * v[0] + m[1] * v[1] + m[2] * v[2];
+            let cones =
+                [[0.41222, 0.53633, 0.05145], [0.2119, 0.6807, 0.1074], [0.0883, 0.28172, 0.62998]].map(|m| dot(m, rgb).cbrt());
+            [[0.21045, 0.79362, -0.00407], [1.978, -2.42859, 0.45059], [0.0259, 0.78277, -0.80868]].map(|m| dot(m, cones))
+        };
+        let (a, b) = (lab(a), lab(b));
+        a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// With full sight and as protan, deutan and tritan dichromats see (Machado, Oliveira and Fernandes 2009, severity 1).
+    #[test]
+    fn subjects_differ_for_every_kind_of_sight() {
+        const SIGHT: [[[f64; 3]; 3]; 4] = [
+            [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+            [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+            [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+            [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+        ];
+        for theme in [LIGHT, DARK] {
+            for (i, j) in (0..8).flat_map(|j| (0..j).map(move |i| (i, j))) {
+                for sight in SIGHT {
+                    let seen = |k: usize| {
+                        let c = colour(theme, &format!("c{k}"))
+                            .map(|v| if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) });
+                        sight.map(|m| (m[0] * c[0] + m[1] * c[1] + m[2] * c[2]).clamp(0.0, 1.0))
+                    };
+                    // The first four are on most pages, and get the largest distances.
+                    let least = if j < 4 { 0.11 } else { 0.07 };
+                    assert!(distance(seen(i), seen(j)) >= least, "c{i} and c{j}: {}", distance(seen(i), seen(j)));
+                }
+            }
+        }
+    }
+
     /// The heat scale is told by lightness alone: a print in grey, or no sense for colour, keeps its order.
     #[test]
     fn heat_has_one_direction_of_lightness() {

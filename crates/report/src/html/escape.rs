@@ -21,7 +21,7 @@ pub fn text(s: &str) -> String {
 /// Text in which pairs of `**` enclose what is bold. An odd one is shown as it is.
 pub fn bold(s: &str) -> String {
     let parts: Vec<&str> = s.split("**").collect();
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return text(s);
     }
     let mark = |(i, part): (usize, &&str)| if i % 2 == 1 { format!("<strong>{}</strong>", text(part)) } else { text(part) };

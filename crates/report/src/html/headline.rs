@@ -13,7 +13,7 @@ pub fn render(page: &Page) -> String {
         let class = if i == 0 { " class=\"first\"" } else { "" };
         write!(out, "<p{class}>{}</p>", bold(sentence)).unwrap_or_default();
     }
-    out += "<div class=\"bars\">";
+    out += "<div class=\"compare\">";
     for c in &page.headline.charts {
         out += &chart(c, page);
     }
@@ -39,7 +39,7 @@ fn chart(chart: &HeadlineChart, page: &Page) -> String {
         let (class, mark, name) = (symbols::class(i), symbols::marker(i), text(&subject.name));
         write!(
             out,
-            "<tr class=\"{class}\"><th scope=\"row\">{mark}<span>{name}</span></th><td class=\"draw\">\
+            "<tr class=\"{class}\"><th scope=\"row\" title=\"{name}\">{mark}{name}</th><td class=\"draw\">\
              <svg width=\"100%\" height=\"18\" aria-hidden=\"true\">{drawing}</svg></td><td class=\"num\">{value}</td></tr>"
         )
         .unwrap_or_default();

@@ -38,7 +38,7 @@ impl Scale {
         Scale { factor, name, whole }
     }
 
-    /// Mean and half width, both with the decimals that give the mean four significant digits.
+    /// Mean and half width, both with the decimals that suit the mean.
     pub fn show(&self, cell: &Cell) -> (String, Option<String>) {
         let mean = cell.mean / self.factor;
         let decimals = if self.whole || mean == 0.0 && cell.half_width.unwrap_or(0.0) == 0.0 { 0 } else { decimals(mean) };
@@ -46,12 +46,13 @@ impl Scale {
     }
 }
 
-/// Decimals that give `v` four significant digits, at most six.
+/// Decimals that give `v` four significant digits, three below 1; at most six decimals.
 fn decimals(v: f64) -> usize {
     if v == 0.0 || !v.is_finite() {
         return 3;
     }
-    (3 - v.abs().log10().floor() as i32).clamp(0, 6) as usize
+    let digits = if v.abs() < 1.0 { 2 } else { 3 };
+    (digits - v.abs().log10().floor() as i32).clamp(0, 6) as usize
 }
 
 /// `v` with so many decimals; whole parts of five digits and more in groups of three.
@@ -87,8 +88,8 @@ mod tests {
 
     #[test]
     fn a_row_shares_the_prefix_of_its_middle() {
-        assert_eq!(shown(Unit::BitsPerSecond, &[9.41e9, 8.2e8]), (vec!["9.410".into(), "0.8200".into()], "Gbit/s"));
-        assert_eq!(shown(Unit::Seconds, &[180e-6, 4.0]), (vec!["0.1800".into(), "4000".into()], "ms"));
+        assert_eq!(shown(Unit::BitsPerSecond, &[9.41e9, 8.2e8]), (vec!["9.410".into(), "0.820".into()], "Gbit/s"));
+        assert_eq!(shown(Unit::Seconds, &[180e-6, 4.0]), (vec!["0.180".into(), "4000".into()], "ms"));
         assert_eq!(shown(Unit::Seconds, &[250e-6]), (vec!["250".into()], "µs"));
         assert_eq!(shown(Unit::Fraction, &[0.4321]), (vec!["43.21".into()], "%"));
     }

@@ -19,15 +19,17 @@ pub fn render(page: &Page) -> String {
     out += "</tr></thead><tbody>";
     for row in &page.table.rows {
         let scale = Scale::of(row.unit, row.cells.iter().flatten());
+        // The unit is there twice: narrow windows show it below the name, others in a column of its own.
         let label = match row.help.as_str() {
             "" => text(&row.label),
             help => format!("<details><summary>{}</summary><p>{}</p></details>", text(&row.label), text(help)),
         };
-        write!(out, "<tr><th scope=\"row\">{label}</th><td class=\"unit\">{}</td>", scale.name).unwrap_or_default();
+        write!(out, "<tr><th scope=\"row\">{label}<span class=\"unit\">{0}</span></th><td class=\"unit\">{0}</td>", scale.name)
+            .unwrap_or_default();
         for i in 0..page.subjects.len() {
             let cell = match row.cells.get(i).copied().flatten() {
                 Some(c) => number(&scale, &c),
-                None => "<span class=\"none\" aria-label=\"no value\">–</span>".to_owned(),
+                None => "<span class=\"none\">–</span><span class=\"h\"></span>".to_owned(),
             };
             write!(out, "<td class=\"num\">{cell}</td>").unwrap_or_default();
         }
