@@ -147,7 +147,7 @@ struct Workers<'a, K: ?Sized> {
 }
 
 /// Where a panic does not end the process, the other threads must not wait for the job that will never be handed over.
-struct StopOthers<'a>(&'a AtomicBool);
+pub(crate) struct StopOthers<'a>(pub &'a AtomicBool);
 
 impl Drop for StopOthers<'_> {
     fn drop(&mut self) {

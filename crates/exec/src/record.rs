@@ -45,6 +45,7 @@ impl Record {
             seed: job.seed,
             fingerprint: format!("{:016x}", report.fingerprint),
             end_ns: report.end.as_ns(),
+            measured_from_ns: report.measured_from.as_ns(),
             packet_hops: report.packet_hops,
             peak_connections: report.peak_connections,
             wall_s: outcome.wall.as_secs_f64(),

@@ -425,5 +425,10 @@ fn network(names: &[String]) -> Chart {
     for host in 6..14 {
         link(2 + (host - 6) / 2, host, if host == 6 { 1 } else { 5 }, 10e9);
     }
-    Chart::Topology(Topology { nodes, links, subjects: Vec::new(), note: "Hosts of one leaf are drawn together, five at a time.".into() })
+    Chart::Topology(Topology {
+        nodes,
+        links,
+        subjects: Vec::new(),
+        note: "Hosts of one leaf are drawn together, five at a time.".into(),
+    })
 }

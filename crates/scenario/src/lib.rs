@@ -35,6 +35,7 @@ mod workload;
 pub use describe::{Item, ParamDoc, Section, describe};
 pub use docs::docs;
 pub use error::{Errors, ScenarioError};
+pub use explain::toml;
 pub use load::{Scenario, load};
 pub use resolve::{FileRead, Resolved, Variant};
 pub use source::Source;

@@ -15,6 +15,17 @@ use std::sync::Arc;
 /// Names of the tables of a run, in the order in which they are written.
 pub const TABLES: [&str; 7] = ["flows", "ports", "queue", "tcp", "queries", "timeouts", "summary"];
 
+/// Names, versions and columns of all tables as a text: two programs with the same one write the same columns.
+pub fn schema_signature() -> String {
+    let line = |name: &&str| {
+        let schema = schema_of(name)?;
+        let version = schema.metadata().get("forebay.schema_version").cloned().unwrap_or_default();
+        let columns: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+        Some(format!("{name} {version}: {}", columns.join(",")))
+    };
+    TABLES.iter().filter_map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// The columns of a table of a run by its name, one of [`TABLES`]; `None` for another name.
 pub fn schema_of(table: &str) -> Option<SchemaRef> {
     Some(match table {

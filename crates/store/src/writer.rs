@@ -6,7 +6,6 @@ use crate::dir::{Staging, Target};
 use crate::error::StoreError;
 use crate::manifest::{Manifest, TableRecord};
 use crate::parquet_file::{ParquetFile, io_cause};
-use crate::read::RunDir;
 use crate::run_info::RunInfo;
 use crate::summary::Summary;
 use arrow_array::RecordBatch;
@@ -83,66 +82,27 @@ impl RunWriter {
         self.tables.iter_mut().find(|t| t.name == table).ok_or_else(unknown)?.write(batch)
     }
 
-    /// Completes the tables and fills in the list of them in `manifest`.
+    /// Completes the tables, writes `manifest` (its list of tables is filled in here) and gives the directory its final name.
     ///
     /// # Errors
     /// When the system refuses; nothing is left behind then.
-    pub fn close(self, mut manifest: Manifest) -> Result<Closed, StoreError> {
+    pub fn finish(self, mut manifest: Manifest) -> Result<PathBuf, StoreError> {
         manifest.kind = Manifest::KIND.into();
         manifest.manifest_version = Manifest::VERSION;
         manifest.tables.clear();
         for table in self.tables {
             manifest.tables.push(table.finish()?);
         }
-        let results = RunDir::unfinished(self.staging.path().to_owned(), manifest);
-        Ok(Closed { results, staging: self.staging })
-    }
-
-    /// Completes the tables and publishes the directory: [`RunWriter::close`] without anything beside the tables.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn finish(self, manifest: Manifest) -> Result<PathBuf, StoreError> {
-        self.close(manifest)?.publish()
-    }
-}
-
-/// A directory whose tables are complete and can be read, and that is still under its temporary name: time to write what is made from
-/// the tables. Dropped before [`Closed::publish`], it leaves nothing behind.
-pub struct Closed {
-    results: RunDir,
-    staging: Staging,
-}
-
-impl Closed {
-    /// The results, for reading.
-    pub fn results(&self) -> &RunDir {
-        &self.results
-    }
-
-    /// Writes a further file beside the tables.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub fn add_file(&self, name: &str, contents: &[u8]) -> Result<(), StoreError> {
-        let path = self.staging.path().join(name);
+        let path = self.staging.path().join(Manifest::FILE);
+        let text = serde_json::to_string_pretty(&manifest)
+            .map_err(|e| StoreError::Encode { path: path.clone(), message: e.to_string() })?;
         let write = || -> io::Result<()> {
             let mut file = File::create(&path)?;
-            file.write_all(contents)?;
+            file.write_all(text.as_bytes())?;
+            file.write_all(b"\n")?;
             file.sync_all()
         };
-        write().map_err(StoreError::io("write", &path))
-    }
-
-    /// Writes the manifest and gives the directory its final name, which is returned.
-    ///
-    /// # Errors
-    /// When the system refuses; nothing is left behind then.
-    pub fn publish(self) -> Result<PathBuf, StoreError> {
-        let mut text = serde_json::to_string_pretty(self.results.manifest())
-            .map_err(|e| StoreError::Encode { path: self.results.path().join(Manifest::FILE), message: e.to_string() })?;
-        text.push('\n');
-        self.add_file(Manifest::FILE, text.as_bytes())?;
+        write().map_err(StoreError::io("write", &path))?;
         self.staging.publish()
     }
 }

@@ -88,6 +88,11 @@ impl Sweep {
         }
     }
 
+    /// Whether the seeds are listed one by one, rather than counted.
+    pub fn lists_seeds(&self) -> bool {
+        matches!(self.seeds, Some(Seeds::List(_)))
+    }
+
     /// Tables to keep for each run beside its numbers.
     pub fn keep(&self) -> &[String] {
         &self.keep

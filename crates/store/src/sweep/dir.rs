@@ -2,12 +2,13 @@
 
 use super::manifest::SweepManifest;
 use crate::error::StoreError;
+use crate::file::write_whole;
 use crate::manifest::Manifest;
 use crate::read::parquet;
 use crate::unit::UnitStore;
 use arrow_array::RecordBatch;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A directory with the results of a sweep, complete or not.
@@ -105,18 +106,7 @@ impl SweepDir {
     /// # Errors
     /// When the system refuses.
     pub fn add_file(&self, name: &str, contents: &[u8]) -> Result<(), StoreError> {
-        let (path, temporary) = (self.path.join(name), self.path.join(format!("{name}.tmp-{}", std::process::id())));
-        let write = || -> io::Result<()> {
-            let mut file = File::create(&temporary)?;
-            file.write_all(contents)?;
-            file.sync_all()?;
-            fs::rename(&temporary, &path)
-        };
-        write().map_err(|e| {
-            // The first failure is the one to tell.
-            let _ = fs::remove_file(&temporary);
-            StoreError::io("write", &path)(e)
-        })
+        write_whole(&self.path.join(name), contents)
     }
 
     /// Results of the runs, by key.
@@ -129,6 +119,6 @@ impl SweepDir {
     /// # Errors
     /// A file that is missing or damaged.
     pub fn table(&self) -> Result<Vec<RecordBatch>, StoreError> {
-        parquet(&self.path.join("summary.parquet"))
+        parquet(&self.path.join("summary.parquet"), None)
     }
 }

@@ -122,7 +122,7 @@ impl UnitStore {
         if !kept.iter().any(|k| k.table == table && k.sum == KeyHasher::of(&bytes)) {
             return Err(StoreError::Damaged { path, message: "it is not what was written".into() });
         }
-        crate::read::parquet(&path)
+        crate::read::parquet(&path, None)
     }
 
     /// Keeps the numbers of a unit, and these tables. With `sync` they are on disk when this returns.
