@@ -115,12 +115,13 @@ class Table:
 
         Numbers without gaps are the table's own memory: nothing is copied, and the array is read-only. Where values are missing
         the array is a copy in ``float64`` with NaN for what is missing, also for whole numbers (exact up to 2^53) and truth
-        values. Truth values without gaps are a copy in ``bool``, names one in ``object`` that holds ``str``.
+        values. Truth values without gaps are a copy in ``bool``, names one in ``object`` that holds ``str``, or
+        None for what is missing.
         """
         c = self._column(column)
         if c.type == "utf8":
             codes, names = self._names(column)
-            return np.array(names, dtype=object)[codes] if names else np.empty(0, dtype=object)
+            return np.array([*names, None], dtype=object)[codes]  # -1, no name, is the last
         return np.asarray(self._native.values(column))
 
     def where(self, **equal: Any) -> Table:
