@@ -289,7 +289,7 @@ def dots(axes: Any, rows: dict[str, dict[int, Result]], points: list[tuple[int, 
             ax.errorbar(mean_, y, xerr=half, color=look(0).color, marker="o", capsize=2, elinewidth=0.8)
         if str(key) in given:
             ax.axvline(given[str(key)], color="#000000", lw=0.8, ls=(0, (3, 2)))
-            ax.annotate("published", (given[str(key)], -0.6), fontsize=6.5, ha="center")
+            ax.annotate(" published", (given[str(key)], -0.55), fontsize=6.5, ha="left")
         ax.set(
             xlabel="T$_r$ (DCTCP / TCP)",
             title=title,
