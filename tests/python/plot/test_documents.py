@@ -10,9 +10,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from forebay.plot import style
 from matplotlib import pyplot as plt
 from nbclient import NotebookClient
+
+from forebay.plot import style
 
 ROOT = Path(__file__).parents[3]
 NOTEBOOK = ROOT / "docs/notebooks/incast.ipynb"
