@@ -15,7 +15,7 @@ pub fn explain(scenario: &Scenario, threads: usize, stop: &AtomicBool) -> Result
         return Ok((resolved, text));
     };
     let plan = Plan::new(scenario, sweep, threads, stop, &mut |_| {})?;
-    let first = plan.sweep.points().next().map_or_else(|| Ok(scenario.clone()), |p| scenario.at(&p))?.resolve()?;
+    let first = scenario.example()?.resolve()?;
     let text = format!("{}\npoint 0:\n{}", plan.sweep.explain(first.variants.len(), plan.seeds.len()), first.explain());
     Ok((first, text))
 }
