@@ -33,10 +33,11 @@ def test_what_is_installed() -> None:
         "pandas",
         "plot",
         "polars",
+        "repro",
     }
     files = {str(f) for f in distribution.files or [] if "__pycache__" not in str(f)}
     kept = (ROOT / "python" / "forebay").rglob("*")
-    source = {str(p.relative_to(ROOT / "python")) for p in kept if p.suffix in (".py", ".pyi", ".typed")}
+    source = {str(p.relative_to(ROOT / "python")) for p in kept if p.suffix in (".py", ".pyi", ".typed", ".css")}
     source.add("forebay/py.typed")
     package = {f for f in files if f.startswith("forebay/")}
     assert package - source == {"forebay/_native.abi3.so"}

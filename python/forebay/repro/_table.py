@@ -18,7 +18,7 @@ class Table:
     >>> t = Table({"cc": np.array(["newreno", "dctcp"], object), "rtos": np.array([3, 0])})
     >>> t["rtos"]
     array([3, 0])
-    >>> t.where(cc="newreno")["rtos"].sum()
+    >>> int(t.where(cc="newreno")["rtos"].sum())
     3
     """
 
