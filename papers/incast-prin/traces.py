@@ -93,6 +93,8 @@ class Heads:
     first: list[float] = field(default_factory=list)
     #: Seconds that blocks took in which no sender timed out more than once, and one did.
     once: list[float] = field(default_factory=list)
+    #: Seconds that blocks took.
+    durations: list[float] = field(default_factory=list)
     #: Blocks that count.
     blocks: int = 0
     #: Senders that timed out, by block.
@@ -111,7 +113,9 @@ def heads(result: Any, warmup: int, *, series: bool = True) -> Heads:
         h.first += [float(v) for v in ((first - q["start_ns"]) * 1e-9)[warmup:]]
         one = q["rtos_max"] == 1
         one[:warmup] = False
-        h.once += [float(v) for v in ((q["end_ns"] - q["start_ns"]) * 1e-9)[one]]
+        took = (q["end_ns"] - q["start_ns"]) * 1e-9
+        h.durations += [float(v) for v in took[warmup:]]
+        h.once += [float(v) for v in took[one]]
         h.blocks += len(q) - warmup
         h.hit += [int(v) for v in q["senders_with_rto"][warmup:]]
         if series:
