@@ -24,12 +24,16 @@ MANY = "number of senders"
 
 
 def band(ax: Axes, curve: Curve, what: str, label: str, **style: Any) -> None:
-    """Means over seeds as a line, their 95 % confidence intervals as a band."""
+    """Means over seeds as a line; their 95 % confidence intervals as a band, or the range of fewer than five seeds."""
     ns = sorted(curve)
-    rows = [interval(getattr(curve[n], what)) for n in ns]
-    mean = [r[0] for r in rows]
-    low = [r[0] if r[1] is None else r[1] for r in rows]
-    high = [r[0] if r[2] is None else r[2] for r in rows]
+    mean, low, high = [], [], []
+    for n in ns:
+        seeds = getattr(curve[n], what)
+        m, a, b = interval(seeds)
+        wide = len(seeds) < 5 or a is None or b is None
+        mean.append(m)
+        low.append(min(seeds) if wide else a)
+        high.append(max(seeds) if wide else b)
     (line,) = ax.plot(ns, mean, label=label, **style)
     ax.fill_between(ns, np.clip(low, 0, None), high, color=line.get_color(), alpha=0.18, lw=0)
 
@@ -151,31 +155,40 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
 
 # -------------------------------------------------------------------------------------------------------------- testbed
 
+LOOKS = {"newreno": ("NewReno", look("newreno")), "prin": ("PRIN", look(1))}
+NEWRENO, PRIN = (style.color for _, style in LOOKS.values())
 
 def panels(fig: Figure, schemes: dict[int, dict[str, Curve]], what: str, ylabel: str, top: float, extra: dict[int, list[tuple[str, Curve]]]) -> list[Axes]:
     """One panel for each block size: PRIN and NewReno."""
     axes = list(fig.subplots(1, len(SIZES), sharey=True))
     for ax, kb in zip(axes, SIZES, strict=True):
-        for name, label in (("newreno", "NewReno"), ("prin", "PRIN")):
-            style = look(name)
+        for name, (label, style) in LOOKS.items():
             band(ax, schemes[kb][name], what, label, color=style.color, marker=style.marker, ls=style.dash, ms=3)
         for label, curve in extra.get(kb, []):
             band(ax, curve, what, label, color=QUIET, marker="x", ls=(0, (1, 1.2)), ms=3, lw=0.9)
-        ax.set(xlabel=MANY, xlim=(0, 16), ylim=(0, top))
+        ax.set(xlabel=MANY, xlim=(0, 16), ylim=(0, top), xticks=range(0, 16, 5))
         ax.set_title(f"{kb} KB", loc="left")
     axes[0].set_ylabel(ylabel)
     return axes
 
 
-def says(ax: Axes, y: float | list[float], text: str, where: str) -> None:
-    """A value of the text, as a grey line or band."""
+def says(ax: Axes, y: float | list[float], text: str, color: str) -> None:
+    """A value or a range of the text, in the colour of the scheme it is about."""
     low, high = (y, y) if isinstance(y, (int, float)) else (min(y), max(y))
     if low == high:
-        ax.axhline(low, color="#b08900", lw=0.9, ls=(0, (6, 2)))
+        ax.axhline(low, color=color, lw=0.8, ls=(0, (7, 3)), alpha=0.75, label=text, zorder=1)
     else:
-        ax.axhspan(low, high, color="#b08900", alpha=0.16, lw=0)
-    at, align = (15.8, "right") if where == "right" else (0.3, "left")
-    ax.text(at, high + 0.012, text, color="#8a6a00", fontsize=6.5, ha=align, va="bottom")
+        ax.axhspan(low, high, color=color, alpha=0.13, lw=0, label=text, zorder=0)
+
+
+def legend(fig: Figure, axes: list[Axes]) -> None:
+    """One legend for all panels, above them."""
+    found: dict[str, Any] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            if label:
+                found.setdefault(label, handle)
+    fig.legend(list(found.values()), list(found), loc="outside upper center", ncols=len(found), fontsize=6.5, columnspacing=1.2)
 
 
 PRIN_CLAIMS = ["newreno-poor-above-three", "newreno-64kb-90-to-20", "prin-about-90", "prin-slower-with-one-sender"]
@@ -189,17 +202,17 @@ PRIN_CLAIMS = ["newreno-poor-above-three", "newreno-64kb-90-to-20", "prin-about-
     caption="""B = 96 packets. Crosses: PRIN with two queues of strict priority, where the tail of a block may overtake the rest and cause spurious fast
     retransmits. The open square is PRIN with one sender and the slow start threshold capped at the halved window. Beyond eight senders the larger
     blocks have more losses than a window of few packets recovers from, in the middle of blocks, where PRIN does nothing.""",
-    height=2.7,
+    height=3.0,
 )
 def _(fig: Figure, x: dict[str, Any]) -> None:
     single = x["single"]
     extra = {kb: [("PRIN, strict priority", single["strict"][kb]["prin"])] for kb in SIZES}
     axes = panels(fig, single["protect"], "goodput", "normalised goodput", 1.05, extra)
     for ax, kb in zip(axes, SIZES, strict=True):
-        ax.plot([1], [single["cap"][kb].g], ls="", marker="s", ms=4, mfc="white", mec=look("prin").color, label="PRIN, cap")
-        says(ax, EXPECTED["fig17"]["prin"], "text: PRIN", "right")
-    says(axes[0], EXPECTED["fig17"]["newreno_64_kb"][1], "text: NewReno falls to", "right")
-    axes[1].legend(loc="lower left", fontsize=6.5)
+        ax.plot([1], [single["cap"][kb].g], ls="", marker="s", ms=4.5, mfc="white", mec=PRIN, label="PRIN, ssthresh capped")
+        says(ax, EXPECTED["fig17"]["prin"], "text: PRIN", PRIN)
+    says(axes[0], EXPECTED["fig17"]["newreno_64_kb"][1], "text: NewReno falls to", NEWRENO)
+    legend(fig, axes)
 
 
 @paper.figure(
@@ -209,13 +222,14 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     claims=["newreno-one-timeout-per-block", "prin-timeouts-near-zero", "prin-removes-tail-timeouts", "prin-reduces-head-timeouts"],
     caption="""The same runs. One timeout per block and 20 % goodput, both in the text, go together at 6 MB a round, not at 64 KB and ten senders
     (spec 4, Fig. 18): there 20 % is one timeout in ten blocks.""",
-    height=2.5,
+    height=2.8,
 )
 def _(fig: Figure, x: dict[str, Any]) -> None:
     extra = {kb: [("PRIN, strict priority", x["single"]["strict"][kb]["prin"])] for kb in SIZES}
     axes = panels(fig, x["single"]["protect"], "timeouts", "timeouts per block", 1.12, extra)
-    says(axes[2], EXPECTED["fig18"]["newreno"], "text: NewReno reaches", "left")
-    axes[0].legend(loc="upper left", bbox_to_anchor=(0, 0.9))
+    for ax in axes:
+        says(ax, EXPECTED["fig18"]["newreno"], "text: NewReno reaches", NEWRENO)
+    legend(fig, axes)
 
 
 @paper.figure(
@@ -224,14 +238,15 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     uses=["udp"],
     claims=["udp-prin-about-80", "udp-newreno-range"],
     caption="100 Mbit/s of UDP into the same port; the text's ranges as bands. PRIN's limit is 0.854, nine tenths of the payload rate.",
-    height=2.5,
+    height=2.8,
 )
 def _(fig: Figure, x: dict[str, Any]) -> None:
     axes = panels(fig, x["udp"], "goodput", "normalised goodput", 1.05, {})
     for ax in axes:
-        says(ax, EXPECTED["fig19"]["newreno_from"], "text: PRIN 0.8; NewReno from here", "right")
-        says(ax, EXPECTED["fig19"]["newreno_to"], "to here", "right")
-    axes[0].legend(loc="center left", bbox_to_anchor=(0.4, 0.55))
+        says(ax, EXPECTED["fig19"]["prin"], "text: PRIN", PRIN)
+        says(ax, EXPECTED["fig19"]["newreno_from"], "text: NewReno, few senders, and many", NEWRENO)
+        says(ax, EXPECTED["fig19"]["newreno_to"], "", NEWRENO)
+    legend(fig, axes)
 
 
 @paper.figure(
@@ -240,12 +255,11 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     uses=["single", "udp"],
     claims=["udp-timeouts"],
     caption="The same runs. Crosses: NewReno without UDP, from Fig. 18.",
-    height=2.5,
+    height=2.8,
 )
 def _(fig: Figure, x: dict[str, Any]) -> None:
     extra = {kb: [("NewReno without UDP", x["single"]["protect"][kb]["newreno"])] for kb in SIZES}
-    axes = panels(fig, x["udp"], "timeouts", "timeouts per block", 1.12, extra)
-    axes[0].legend(loc="upper left")
+    legend(fig, panels(fig, x["udp"], "timeouts", "timeouts per block", 1.12, extra))
 
 
 @paper.figure(
@@ -254,13 +268,13 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     uses=["multihop"],
     claims=["multihop-prin-stable"],
     caption="The network of Fig. 20: the link between the switches carries 100 Mbit/s of UDP. As with one switch.",
-    height=2.5,
+    height=2.8,
 )
 def _(fig: Figure, x: dict[str, Any]) -> None:
     axes = panels(fig, x["multihop"], "goodput", "normalised goodput", 1.05, {})
     for ax in axes:
-        says(ax, EXPECTED["fig22"]["prin"] / 1000, "text: PRIN up to", "right")
-    axes[0].legend(loc="center left", bbox_to_anchor=(0.4, 0.5))
+        says(ax, EXPECTED["fig22"]["prin"] / 1000, "text: PRIN up to", PRIN)
+    legend(fig, axes)
 
 
 @paper.figure(
@@ -269,11 +283,10 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     uses=["multihop"],
     claims=["multihop-prin-stable"],
     caption="The same runs. The text gives no number.",
-    height=2.5,
+    height=2.8,
 )
 def _(fig: Figure, x: dict[str, Any]) -> None:
-    axes = panels(fig, x["multihop"], "timeouts", "timeouts per block", 1.12, {})
-    axes[0].legend(loc="upper left")
+    legend(fig, panels(fig, x["multihop"], "timeouts", "timeouts per block", 1.12, {}))
 
 
 schematic.register()

@@ -93,7 +93,7 @@ def register() -> None:
     def _(fig: Figure, x: dict[str, Any]) -> None:
         ax = canvas(fig)
         senders(ax, (4.0, 2))
-        box(ax, 4.0, 0.5, "UDP source")
+        box(ax, 4.0, 0.5, "UDP source", wide=1.4)
         wire(ax, (4.0, 0.8), (4.0, 1.7))
         wire(ax, (4.5, 2), (6.5, 2), "1 Gbit/s", hot=True)
         box(ax, 4.1, 2, "switch 1", round_=True)
@@ -101,4 +101,4 @@ def register() -> None:
         wire(ax, (7.3, 2), (8.4, 2))
         box(ax, 8.9, 2, "receiver")
         wire(ax, (6.7, 1.7), (6.7, 0.8))
-        box(ax, 6.7, 0.5, "UDP sink")
+        box(ax, 6.7, 0.5, "UDP sink", wide=1.4)

@@ -19,13 +19,16 @@ COLORS = ("#0072B2", "#D55E00", "#009E73")
 QUIET = "#69707a"
 
 
-def window(ax: Axes, t: Table, label: str, color: str, begin: float, end: float) -> None:
-    """A sender's window at each ACK, as steps, and a cross where a timer ran out: 0.15 s of silence and then the state Loss."""
+def window(ax: Axes, t: Table, starts: Any, block: int, label: str, color: str, begin: float, end: float) -> None:
+    """A sender's window at each ACK, as steps, and a cross where a timer ran out: 0.15 s of silence in the middle of a block, or from its start."""
     s = t["time_ns"] * 1e-9
-    keep = (s >= begin - 0.3) & (s <= end + 0.3)
-    s, w, state = s[keep], t["cwnd"][keep], t["ca_state"][keep]
+    keep = (s >= begin - 0.5) & (s <= end + 0.5)
+    s, w, acked = s[keep], t["cwnd"][keep], t["bytes_acked"][keep]
     ax.step(s, w, where="post", color=color, lw=1, label=label)
-    fired = np.flatnonzero((np.diff(s) > 0.15) & (state[1:] == 4)) + 1
+    asked = starts[np.maximum(np.searchsorted(starts, s[1:]) - 1, 0)]
+    since = np.where(acked[:-1] % block == 0, np.maximum(s[:-1], asked), s[:-1])
+    fired = np.flatnonzero(s[1:] - since > 0.15) + 1
+    fired = fired[(s[fired] >= begin) & (s[fired] <= end)]
     ax.plot(s[fired], np.full(len(fired), 2.0), ls="", marker="X", ms=8, color=color, mec="white", mew=0.6, zorder=5)
 
 
@@ -63,12 +66,13 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     begin = float(q["start_ns"][max(block - 1, 0)]) * 1e-9 - 0.02
     end = float(q["end_ns"][min(block + 1, len(q) - 1)]) * 1e-9 + 0.02
     ax = fig.subplots()
-    series = result.table("tcp", ("run", "conn_id", "time_ns", "cwnd", "ca_state")).where(run=run)
-    window(ax, series.where(conn_id=other), f"sender {other + 1}", COLORS[0], begin, end)
-    window(ax, series.where(conn_id=hit), f"sender {hit + 1}, timeout at the tail of block {block + 1}", COLORS[1], begin, end)
+    series = result.table("tcp", ("run", "conn_id", "time_ns", "cwnd", "bytes_acked")).where(run=run)
+    starts = q["start_ns"] * 1e-9
+    window(ax, series.where(conn_id=other), starts, 1024_000, f"sender {other + 1}", COLORS[0], begin, end)
+    window(ax, series.where(conn_id=hit), starts, 1024_000, f"sender {hit + 1}, timeout at the tail of block {block + 1}", COLORS[1], begin, end)
     completions(ax, q, 52, begin, end, 1)
-    ax.set(xlabel="time (s)", ylabel="window (packets)", xlim=(begin, end), ylim=(0, 64))
-    ax.legend(loc="upper left", fontsize=6.5)
+    ax.set(xlabel="time (s)", ylabel="window (packets)", xlim=(begin, end), ylim=(0, 62))
+    fig.legend(loc="outside upper center", ncols=3, fontsize=7)
 
 
 @paper.figure(
@@ -91,41 +95,46 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     begin = float(q["end_ns"][block - 2]) * 1e-9 - 0.03
     end = float(q["end_ns"][block + 1]) * 1e-9 + 0.03
     ax = fig.subplots()
-    series = result.table("tcp", ("run", "conn_id", "time_ns", "cwnd", "ca_state")).where(run=0)
+    series = result.table("tcp", ("run", "conn_id", "time_ns", "cwnd", "bytes_acked")).where(run=0)
     for conn, color in zip([*lost, lucky], COLORS, strict=False):
-        window(ax, series.where(conn_id=conn), f"sender {conn + 1}", color, begin, end)
+        window(ax, series.where(conn_id=conn), q["start_ns"] * 1e-9, 256_000, f"sender {conn + 1}", color, begin, end)
     completions(ax, q, 22, begin, end, 1)
     ax.set(xlabel="time (s)", ylabel="window (packets)", xlim=(begin, end), ylim=(0, 26))
-    ax.legend(loc="upper left", fontsize=6.5)
+    fig.legend(loc="outside upper center", ncols=3, fontsize=7)
 
 
 @paper.figure(
     "4",
     title="Congestion window evolution during a congestion avoidance period",
     uses=["sawtooth"],
-    caption="""One sender with B = 64: the window climbs by one a round from half to the peak at which the buffer overflows, W_m = 78 in the model, and one
-    round later the loss is seen.""",
+    caption="""One of four senders with B = 64: the window climbs by one a round from half its peak; at the peak the buffer overflows (W_m = 20 in the model),
+    and one round later the loss is seen.""",
     width=4.6,
     height=2.4,
 )
 def _(fig: Figure, x: dict[str, Any]) -> None:
-    t = x["sawtooth"].table("tcp", ("time_ns", "cwnd", "ca_state"))
+    t = x["sawtooth"].table("tcp", ("conn_id", "time_ns", "cwnd", "ca_state")).where(conn_id=0)
     s, w, state = t["time_ns"] * 1e-3, t["cwnd"], t["ca_state"]
     losses = np.flatnonzero((state[1:] == 3) & (state[:-1] != 3)) + 1
-    a, b = losses[-2], losses[-1]
-    begin = a + int(np.flatnonzero(state[a:] != 3)[0])
+    # Of the periods without a timeout the one that comes nearest to the model's: from half its peak.
+    whole = []
+    for a, b in zip(losses, losses[1:], strict=False):
+        begin = a + int(np.flatnonzero(state[a:] != 3)[0])
+        if not (state[a:b] == 4).any() and begin < b - 1:
+            whole.append((abs(float(w[begin] / w[b - 1]) - 0.5), int(a), begin, int(b)))
+    _, a, begin, b = min(whole)
     zero = s[begin]
     ax = fig.subplots()
-    show = slice(a - 300, min(b + 400, len(s)))
+    show = slice(max(a - 60, 0), min(b + 150, len(s)))
     ax.plot((s[show] - zero) / 1000, np.where(state[show] == 3, np.nan, w[show]), color=COLORS[0], lw=1)
     peak, low = float(w[b - 1]), float(w[begin])
     for height, text in ((peak, f"W_n = {peak:.0f}"), (low, f"W_n/2 = {low:.0f}")):
         ax.axhline(height, color=QUIET, lw=0.7, ls=":")
-        ax.text(0.2, height + 1, text, fontsize=7, color=QUIET)
+        ax.text(0.02, height + 0.4, text, fontsize=7, color=QUIET, va="bottom", transform=ax.get_yaxis_transform())
     for i, text in ((begin, "period begins"), (b, "loss seen")):
         ax.axvline((s[i] - zero) / 1000, color=QUIET, lw=0.7, ls=":")
-        ax.text((s[i] - zero) / 1000, 4, " " + text, fontsize=7, color=QUIET)
-    ax.set(xlabel="time (ms)", ylabel="window (packets)", ylim=(0, 92))
+        ax.text((s[i] - zero) / 1000, 1, " " + text, fontsize=7, color=QUIET)
+    ax.set(xlabel="time (ms)", ylabel="window (packets)", ylim=(0, 1.25 * peak))
 
 
 @paper.figure(
@@ -155,7 +164,7 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     "6",
     title="The first windows of all flows at the beginning of a block",
     uses=["first-windows"],
-    caption="""The queue at the bottleneck when block 6 of 16 senders begins, B = 64. I_1 are the packets that arrive before the buffer is first full, I_2 those
+    caption="""The queue at the bottleneck when block 25 of 16 senders begins, B = 64. I_1 are the packets that arrive before the buffer is first full, I_2 those
     after; some flows send their whole first window in the second part.""",
     width=4.6,
     height=2.4,
@@ -163,7 +172,7 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
 def _(fig: Figure, x: dict[str, Any]) -> None:
     result = x["first-windows"]
     q, queue, t = result.queries, result.queue, result.tcp
-    block = 5
+    block = 24
     start = int(q["start_ns"][block])
     inside = (queue["time_ns"] >= start) & (queue["time_ns"] <= start + 1_300_000)
     s = (queue["time_ns"][inside] - start) * 1e-3
@@ -183,5 +192,5 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
         ax.text((first_full + last) / 2, 72, "I_2", ha="center", fontsize=7.5)
     model = Incast.base().head(16)
     words = f"first windows together: {first:.0f}, model A_b = {float(model.a):.0f}\nlost: {int(drops[-1] - drops[0])}, model D_b = {float(model.d):.0f}"
-    ax.text(1290, 4, words, fontsize=7, ha="right", va="bottom", color=QUIET)
+    ax.text(240, 8, words, fontsize=7, ha="left", va="bottom", color=QUIET)
     ax.set(xlabel="time since the request (us)", ylabel="queue (packets)", ylim=(0, 80), xlim=(0, 1300))
