@@ -40,8 +40,9 @@ def main(argv: list[str] | None = None) -> int:
         for paper in papers:
             began = time.monotonic()
             outcome, results = session.evaluate(paper, claims, figures)
-            if figures is None or figures:
-                _draw.draw(outcome, results, figures, out / paper.slug)
+            drawn = session.drawn(paper, figures)
+            if drawn:
+                _draw.draw(outcome, results, drawn, out / paper.slug)
             outcome.wall_s = time.monotonic() - began
             outcomes.append(outcome)
             if sys.stderr.isatty():

@@ -43,6 +43,8 @@ class Figure:
     caption: str
     #: Inches.
     size: tuple[float, float]
+    #: Not drawn in a quick reproduction.
+    full_only: bool
 
     @property
     def name(self) -> str:
@@ -126,6 +128,7 @@ class Paper:
         caption: str = "",
         width: float = 7.0,
         height: float = 2.6,
+        full_only: bool = False,
     ) -> Callable[[F], F]:
         """Registers the function that draws a figure (or a table) of the document.
 
@@ -143,6 +146,8 @@ class Paper:
             What to see in it, and how ours differs.
         width, height
             Size in inches. A page of a two-column paper is 7 wide, a column 3.35.
+        full_only
+            Not drawn, and its experiments not run for it, in a quick reproduction.
 
         The function is called with a matplotlib figure in the house style and a dict of what the experiments returned.
         """
@@ -154,7 +159,7 @@ class Paper:
             if unknown:
                 raise ValueError(f"{self.slug}: figure {number}: claims.toml has no claim {', '.join(unknown)}")
             text = " ".join(caption.split())
-            self.figures[number] = Figure(number, title, function, tuple(uses), tuple(claims), text, (width, height))
+            self.figures[number] = Figure(number, title, function, tuple(uses), tuple(claims), text, (width, height), full_only)
             return function
 
         return register

@@ -79,7 +79,7 @@ class Session:
         Returns the outcome, and what the experiments gave, for :func:`draw`.
         """
         wanted = [c for c in paper.claims if claims is None or c in claims]
-        drawn = [f for f in paper.figures if figures is None or f in figures]
+        drawn = self.drawn(paper, figures)
         names = [u for c in wanted if c in paper.judges for u in paper.judges[c].uses]
         names += [u for f in drawn for u in paper.figures[f].uses]
         results, failures, runs = self._experiments(paper, list(dict.fromkeys(names)))
@@ -91,6 +91,10 @@ class Session:
             if missing:
                 outcome.broken_figures[number] = missing[0]
         return outcome, results
+
+    def drawn(self, paper: Paper, figures: list[str] | None) -> list[str]:
+        """The figures to draw, of those asked for (all, where `None`)."""
+        return [n for n, f in paper.figures.items() if (figures is None or n in figures) and not (self.quick and f.full_only)]
 
     def _experiments(self, paper: Paper, names: list[str]) -> tuple[dict[str, Any], dict[str, str], list[_store.Unit]]:
         """All at once: they wait for simulations, not for each other."""
