@@ -8,7 +8,7 @@ from forebay.repro import Run
 
 from .base import BLOCKS, BUFFERS, SIZES, paper
 from .measure import Curve, Point, point, points
-from .traces import Heads, Stalls, heads, sent_while_waiting, stalls
+from .traces import Heads, Stalls, first_windows, heads, sent_while_waiting, stalls
 
 LT = {"transport.limited-transmit": True}
 STRICT = '{ kind = "strict-priority", queues = 2, buffer-of = "queue" }'
@@ -64,7 +64,7 @@ def window(run: Run) -> dict[str, Any]:
 def btto_trace(run: Run) -> dict[str, Any]:
     """Fig. 2 with every ACK, over few blocks."""
     result = run("fig02.toml", {"workload.0.rounds": 40}, seeds=run.pick(1, 3))
-    return {"result": result, "sent": sent_while_waiting(result, 1024, 1000)}
+    return {"result": result, "sent": sent_while_waiting(result, 1024, 1000), "windows": first_windows(result)}
 
 @paper.experiment("btto")
 def btto(run: Run) -> dict[str, Stalls]:
@@ -193,6 +193,21 @@ def grid(run: Run, file: str, sets: Any, ns: list[int], more: dict[str, Any] | N
 
 #: Receivers as Linux has them: the document's floor of two packets is because of them.
 DELAYED = {"transport.ack-every": 2, "transport.ack-delay": "40ms"}
+
+
+@paper.experiment("overtaking")
+def overtaking(run: Run) -> dict[str, Curve]:
+    """PRIN with blocks of 64 KB: one FIFO, two queues, and two queues with a sender that waits for the rest of its block."""
+    ns = run.pick([2, 3, 4, 6, 8, 12], list(range(2, 16)))
+
+    def prin(**more: Any) -> dict[str, Any]:
+        return {"transport.cc": [{"kind": "newreno", "shim": {"kind": "prin", "floor": 2, **more}}]}
+
+    two = {"topology.bottleneck.queue": queue(STRICT)}
+    # 96 packets of 12.3 us, and a little: the longest that the tail can be ahead.
+    variants = {"protect": prin(), "strict": {**prin(), **two}, "strict, patient": {**prin(**{"tail-reorder-wait": "1300us"}), **two}}
+    asked = {name: senders(run, "fig17.toml", ns, sets, seeds=run.pick(2, 10)) for name, sets in variants.items()}
+    return {name: curve(a) for name, a in asked.items()}
 
 
 def hosts(letter: str, n: int) -> str:

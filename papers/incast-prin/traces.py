@@ -83,6 +83,21 @@ def sent_while_waiting(result: Any, block_packets: int, mss: int) -> tuple[int, 
     return extra, waits
 
 
+def first_windows(result: Any) -> list[float]:
+    """Sums of all windows at the starts of blocks after the warm-up, packets."""
+    sums = []
+    for run in range(result.seeds):
+        q = result.table("queries", ("run", "start_ns")).where(run=run)
+        t = result.table("tcp", ("run", "conn_id", "time_ns", "cwnd")).where(run=run)
+        starts = q["start_ns"][WARMUP:]
+        total = np.zeros(len(starts))
+        for conn in np.unique(t["conn_id"]):
+            one = t.where(conn_id=conn)
+            total += one["cwnd"][np.searchsorted(one["time_ns"], starts) - 1]
+        sums += [float(v) for v in total]
+    return sums
+
+
 @dataclass
 class Heads:
     """Blocks in which flows lost their whole first window (Fig. 3)."""
