@@ -107,7 +107,7 @@ def sawtooth(run: Run) -> Any:
     return run("fig04.toml")
 
 @paper.experiment("first-windows")
-def first_windows(run: Run) -> Any:
+def block_starts(run: Run) -> Any:
     """Fig. 6."""
     return run("fig06.toml")
 
