@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
 from forebay.repro import interval, look
 
 from . import schematic
@@ -57,6 +56,8 @@ def against_model(ax: Axes, model: Incast, curve: Curve, title: str, limit: int 
 
 
 def buffer_figure(number: str, buffer: int) -> None:
+    """Register one of Figs. 7 to 9."""
+
     @paper.figure(
         number,
         title=f"Normalised goodput with a buffer of {buffer} packets",
@@ -72,9 +73,9 @@ def buffer_figure(number: str, buffer: int) -> None:
             "model-optimistic-at-large-n",
             "timeout-class-by-n",
         ],
-        caption="""The model (P^O in its harmonic form, spec 1.5) and the simulation, means over seeds with 95 % intervals. Below N* the model jumps with
-        residues of integers and only its level means something; from N* to about 1.25 N* both agree within 10 %; beyond, timeouts repeat
-        and the simulation falls below the model, the more the smaller the buffer.""",
+        caption="""The model (P^O in its harmonic form, spec 1.5) and the simulation, means over seeds with 95 % intervals.
+        Below N* the model jumps with residues of integers and only its level means something; from N* to about 1.25 N* both
+        agree within 10 %; beyond, timeouts repeat and the simulation falls below the model, the more the smaller the buffer.""",
         width=4.6,
         height=3.0,
     )
@@ -84,6 +85,8 @@ def buffer_figure(number: str, buffer: int) -> None:
 
 
 def block_figure(number: str, kb: int) -> None:
+    """Register one of Figs. 10 to 12."""
+
     @paper.figure(
         number,
         title=f"Normalised goodput with blocks of {kb} KB",
@@ -105,12 +108,15 @@ for _number, _kb in (("10", 64), ("11", 128), ("12", 512)):
 
 
 def nstar_figure(number: str, gbps: int) -> None:
+    """Register Fig. 13 or 14."""
+
     @paper.figure(
         number,
         title=f"Critical point N* with different B and C = {gbps} Gbit/s",
         claims=["nstar-follows-buffer", "nstar-insensitive-to-capacity", "model-nstar-values", "model-nstar-depends-on-cd-and-b"],
-        caption="""N* by its definition, the first N at which a flow is expected to lose its whole first window. The curve is not monotone, as N^O
-        jumps with N; the first of three such N in a row, drawn lighter, shows by how much the first crossing may be luck.""",
+        caption="""N* by its definition, the first N at which a flow is expected to lose its whole first window. The curve is
+        not monotone, as N^O jumps with N; the first of three such N in a row, drawn lighter, shows by how much the first
+        crossing may be luck.""",
         width=4.6,
         height=2.8,
     )
@@ -118,7 +124,16 @@ def nstar_figure(number: str, gbps: int) -> None:
         ax = fig.subplots()
         buffers = list(range(32, 257, 8))
         models = [Incast.base(b, gbps=gbps) for b in buffers]
-        ax.plot(buffers, [float(m.nstar_run3 or 0) for m in models], color=QUIET, lw=0.8, ls=":", marker="^", ms=2.4, label="first of three in a row")
+        ax.plot(
+            buffers,
+            [float(m.nstar_run3 or 0) for m in models],
+            color=QUIET,
+            lw=0.8,
+            ls=":",
+            marker="^",
+            ms=2.4,
+            label="first of three in a row",
+        )
         ax.plot(buffers, [float(m.nstar or 0) for m in models], color=MODEL, marker="s", ms=3, label="N*")
         ax.set(xlabel="buffer B (packets)", ylabel="N*", ylim=(0, 40), xlim=(24, 264))
         ax.set_title(f"C = {gbps} Gbit/s, D = 100 us", loc="left")
@@ -141,15 +156,25 @@ nstar_figure("14", 10)
         "wl10-unaffected-above-nine",
         "window-between-bdp-share-and-wm-is-best",
     ],
-    caption="""With N = 8 and D = 100 us the windows hold 80 packets while pipe and buffer hold 76.5, which the model overlooks (spec 1.10): the diamond is
-    the same with D = 140 us, where they fit. For 10 to 12 senders the simulation has collapsed already.""",
+    caption="""With N = 8 and D = 100 us the windows hold 80 packets while pipe and buffer hold 76.5, which the model
+    overlooks (spec 1.10): the diamond is the same with D = 140 us, where they fit. For 10 to 12 senders the simulation has
+    collapsed already.""",
     width=4.6,
     height=3.0,
 )
 def _(fig: Figure, x: dict[str, Any]) -> None:
     ax = fig.subplots()
     against_model(ax, Incast.base(), x["window"]["curve"], "C = 1 Gbit/s, B = 64, S_b = 256 KB, D = 100 us, W_l = 10", 10)
-    ax.plot([8], [x["window"]["eight at 140 us"].g], ls="", marker="D", ms=4.5, color=SIM, mfc="white", label="simulation, N = 8, D = 140 us")
+    ax.plot(
+        [8],
+        [x["window"]["eight at 140 us"].g],
+        ls="",
+        marker="D",
+        ms=4.5,
+        color=SIM,
+        mfc="white",
+        label="simulation, N = 8, D = 140 us",
+    )
     ax.legend(loc="upper right", bbox_to_anchor=(1, 0.95))
 
 
@@ -158,7 +183,15 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
 LOOKS = {"newreno": ("NewReno", look("newreno")), "prin": ("PRIN", look(1))}
 NEWRENO, PRIN = (style.color for _, style in LOOKS.values())
 
-def panels(fig: Figure, schemes: dict[int, dict[str, Curve]], what: str, ylabel: str, top: float, extra: dict[int, list[tuple[str, Curve]]]) -> list[Axes]:
+
+def panels(
+    fig: Figure,
+    schemes: dict[int, dict[str, Curve]],
+    what: str,
+    ylabel: str,
+    top: float,
+    extra: dict[int, list[tuple[str, Curve]]],
+) -> list[Axes]:
     """One panel for each block size: PRIN and NewReno."""
     axes = list(fig.subplots(1, len(SIZES), sharey=True))
     for ax, kb in zip(axes, SIZES, strict=True):
@@ -173,7 +206,7 @@ def panels(fig: Figure, schemes: dict[int, dict[str, Curve]], what: str, ylabel:
 
 
 def says(ax: Axes, y: float | list[float], text: str, color: str) -> None:
-    """A value or a range of the text, in the colour of the scheme it is about."""
+    """Draw a value or a range of the text, in the colour of the scheme it is about."""
     low, high = (y, y) if isinstance(y, (int, float)) else (min(y), max(y))
     if low == high:
         ax.axhline(low, color=color, lw=0.8, ls=(0, (7, 3)), alpha=0.75, label=text, zorder=1)
@@ -199,9 +232,10 @@ PRIN_CLAIMS = ["newreno-poor-above-three", "newreno-64kb-90-to-20", "prin-about-
     title="Normalised goodput of TCP with different data block sizes",
     uses=["single"],
     claims=PRIN_CLAIMS,
-    caption="""B = 96 packets. Crosses: PRIN with two queues of strict priority, where the tail of a block may overtake the rest and cause spurious fast
-    retransmits. The open square is PRIN with one sender and the slow start threshold capped at the halved window. Beyond eight senders the larger
-    blocks have more losses than a window of few packets recovers from, in the middle of blocks, where PRIN does nothing.""",
+    caption="""B = 96 packets. Crosses: PRIN with two queues of strict priority, where the tail of a block may overtake the
+    rest and cause spurious fast retransmits. The open square is PRIN with one sender and the slow start threshold capped at
+    the halved window. Beyond eight senders the larger blocks have more losses than a window of few packets recovers from, in
+    the middle of blocks, where PRIN does nothing.""",
     height=3.0,
 )
 def _(fig: Figure, x: dict[str, Any]) -> None:
@@ -220,9 +254,9 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     title="What strict priority costs PRIN: spurious fast retransmits",
     uses=["overtaking"],
     claims=["prin-about-90"],
-    caption="""Not in the document. Blocks of 64 KB, no packet lost up to a dozen senders. With two queues the three packets of a tail overtake the rest of
-    their block, and three duplicate ACKs are what a fast retransmit takes. A sender that waits the longest possible queueing delay before it
-    believes them loses nothing. See strict-priority.md.""",
+    caption="""Not in the document. Blocks of 64 KB, no packet lost up to a dozen senders. With two queues the three packets
+    of a tail overtake the rest of their block, and three duplicate ACKs are what a fast retransmit takes. A sender that waits
+    the longest possible queueing delay before it believes them loses nothing. See strict-priority.md.""",
     width=6.0,
     height=2.7,
 )
@@ -241,9 +275,14 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     "18",
     title="Average number of timeouts per data block with different block sizes",
     uses=["single"],
-    claims=["newreno-one-timeout-per-block", "prin-timeouts-near-zero", "prin-removes-tail-timeouts", "prin-reduces-head-timeouts"],
-    caption="""The same runs. One timeout per block and 20 % goodput, both in the text, go together at 6 MB a round, not at 64 KB and ten senders
-    (spec 4, Fig. 18): there 20 % is one timeout in ten blocks.""",
+    claims=[
+        "newreno-one-timeout-per-block",
+        "prin-timeouts-near-zero",
+        "prin-removes-tail-timeouts",
+        "prin-reduces-head-timeouts",
+    ],
+    caption="""The same runs. One timeout per block and 20 % goodput, both in the text, go together at 6 MB a round, not at 64
+    KB and ten senders (spec 4, Fig. 18): there 20 % is one timeout in ten blocks.""",
     height=2.8,
 )
 def _(fig: Figure, x: dict[str, Any]) -> None:
@@ -259,7 +298,8 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     title="Normalised goodput of TCP with UDP background traffic",
     uses=["udp"],
     claims=["udp-prin-about-80", "udp-newreno-range"],
-    caption="100 Mbit/s of UDP into the same port; the text's ranges as bands. PRIN's limit is 0.854, nine tenths of the payload rate.",
+    caption="""100 Mbit/s of UDP into the same port; the text's ranges as bands. PRIN's limit is 0.854, nine tenths of the payload
+    rate.""",
     height=2.8,
 )
 def _(fig: Figure, x: dict[str, Any]) -> None:
@@ -312,5 +352,3 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
 
 
 schematic.register()
-
-

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-
 from forebay.repro import Measured
 
 from .base import LIMITED, NSTAR, paper
@@ -56,12 +56,13 @@ def _(x: dict[str, Any]) -> Measured:
 @paper.claim(
     "btto-occurs-repeatedly-small-n",
     uses=["btto", "btto-trace"],
-    explanation="""Nearly every block of 1024 KB has a timeout, mostly in its middle; those at tails alone come every 20 to 25 blocks. The
-    document's model knows no middle ones, as all windows together stay near what the path holds. They do not: the senders that finish last
-    share the link among few and their windows grow far beyond W_m = 11, so that blocks begin with nearly three times the packets in all first
-    windows that the model has (66), and recoveries from many losses fail. Tested: with no window above 12 the spacing is 7 (the model's: 12),
-    with windows halved at block starts 2, with twice the buffer 7. Limited transmit, SACK, D = 140 us, start jitter of 0 to 1 ms, 40-byte
-    headers and other sending jitter leave it between 1.0 and 1.25. See windows-at-block-starts.md.""",
+    explanation="""Nearly every block of 1024 KB has a timeout, mostly in its middle; those at tails alone come every 20 to 25
+    blocks. The document's model knows no middle ones, as all windows together stay near what the path holds. They do not: the
+    senders that finish last share the link among few and their windows grow far beyond W_m = 11, so that blocks begin with
+    nearly three times the packets in all first windows that the model has (66), and recoveries from many losses fail. Tested:
+    with no window above 12 the spacing is 7 (the model's: 12), with windows halved at block starts 2, with twice the buffer
+    7. Limited transmit, SACK, D = 140 us, start jitter of 0 to 1 ms, 40-byte headers and other sending jitter leave it
+    between 1.0 and 1.25. See windows-at-block-starts.md.""",
 )
 def _(x: dict[str, Any]) -> list[Measured]:
     found = x["btto"]
@@ -71,7 +72,10 @@ def _(x: dict[str, Any]) -> list[Measured]:
     first = float(np.median(x["btto-trace"]["windows"]))
     # No `n`: the wider band of a quick reproduction would hold any spacing.
     return [
-        Measured(plain.spacing, note=f"{plain.blocks} blocks; {note}; a tail timeout every {tails:.0f} blocks; {first:.0f} packets in first windows"),
+        Measured(
+            plain.spacing,
+            note=f"{plain.blocks} blocks; {note}; a tail timeout every {tails:.0f} blocks; {first:.0f} packets in first windows",
+        ),
         Measured(lt.spacing, note=f"{lt.blocks} blocks", reading=LIMITED),
     ]
 
@@ -81,25 +85,30 @@ def _(x: dict[str, Any]) -> Measured:
     waits = x["bhto-trace"]["heads"].silence
     first = float(np.median([w for w in waits if w < 0.3]))
     again = sum(w >= 0.3 for w in waits)
-    note = f"{len(waits)} flows without an ACK; to the first ACK, one round trip after the timer; {again} of them lost the retransmission too"
+    note = f"to the first ACK, a round trip after the timer; {len(waits)} flows, {again} of them lost the retransmission too"
     return Measured(first, n=len(waits), note=note)
 
 
 @paper.claim(
     "bhto-lucky-flow-and-block-duration",
     uses=["bhto"],
-    explanation="""Without limited transmit every block of 32 senders has a sender that times out twice or more, and takes 0.41 or 0.61 s, so there
-    is no block with one round of timeouts to measure. Tested: it is not the retransmissions that are lost, as flows without any ACK hear from the
-    receiver right after their first timer (bhto-full-window-loss); it is the surge of all recovering flows, with windows of 2 and 3 in which a loss
-    is another timeout (the document's own remark on large N; spec 1.10). Start jitter of 20 us to 1 ms does not change it. With limited
-    transmit, which ns-2 has on, blocks with one round exist though they are rare, and take as long as the document's.""",
+    explanation="""Without limited transmit every block of 32 senders has a sender that times out twice or more, and takes
+    0.41 or 0.61 s, so there is no block with one round of timeouts to measure. Tested: it is not the retransmissions that are
+    lost, as flows without any ACK hear from the receiver right after their first timer (bhto-full-window-loss); it is the
+    surge of all recovering flows, with windows of 2 and 3 in which a loss is another timeout (the document's own remark on
+    large N; spec 1.10). Start jitter of 20 us to 1 ms does not change it. With limited transmit, which ns-2 has on, blocks
+    with one round exist though they are rare, and take as long as the document's.""",
 )
 def _(x: dict[str, Any]) -> list[Measured]:
     plain, lt = x["bhto"]["plain"], x["bhto"]["limited transmit"]
 
     def of(h: Any, reading: str | None) -> Measured:
         durations = h.once or [min(h.durations)]
-        found = f"{len(h.once)} of them with one round of timeouts" if h.once else "none of them with one round of timeouts, so the shortest"
+        found = (
+            f"{len(h.once)} of them with one round of timeouts"
+            if h.once
+            else "none of them with one round of timeouts, so the shortest"
+        )
         note = f"median of the first finisher in {h.blocks} blocks; {found}"
         return Measured([float(np.median(h.first)), float(np.median(durations))], n=h.blocks, note=note, reading=reading)
 
@@ -117,12 +126,15 @@ def _(x: dict[str, Any]) -> Measured:
         above += [sum(curve[n].head) > sum(curve[n].tail) for n in many]
         for name, ns in (("small", few), ("large", many)):
             for kind in ("tail", "head", "middle"):
-                value[f"B = {b}, {name} N, {kind}"] = float(np.mean([np.mean(getattr(curve[n], kind)) for n in ns])) if ns else 0.0
+                value[f"B = {b}, {name} N, {kind}"] = (
+                    float(np.mean([np.mean(getattr(curve[n], kind)) for n in ns])) if ns else 0.0
+                )
     checks = {
         "tail above head at 80 % of small N": bool(np.mean(below) >= 0.8),
         "head above tail at 80 % of large N": bool(np.mean(above) >= 0.8),
     }
-    note = f"timeouts of all senders per block; {sum(below)} of {len(below)} small N with timeouts at ends, {sum(above)} of {len(above)} large N"
+    count = f"{sum(below)} of {len(below)} small N with timeouts at ends, {sum(above)} of {len(above)} large N"
+    note = f"timeouts of all senders per block; the order holds at {count}"
     return Measured(value, n=5, note=note, checks=checks)
 
 
@@ -138,7 +150,11 @@ def _(x: dict[str, Any]) -> Measured:
 
 @paper.claim("nstar-is-collapse-point", uses=["buffers"])
 def _(x: dict[str, Any]) -> Measured:
-    return Measured([onset(x["buffers"][b]) for b in (64, 128)], n=5, note=f"model: {NSTAR[64]}, {NSTAR[128]}; B = 256: {onset(x['buffers'][256])} against {NSTAR[256]}")
+    return Measured(
+        [onset(x["buffers"][b]) for b in (64, 128)],
+        n=5,
+        note=f"model: {NSTAR[64]}, {NSTAR[128]}; B = 256: {onset(x['buffers'][256])} against {NSTAR[256]}",
+    )
 
 
 @paper.claim("model-matches-simulation-above-nstar", uses=["buffers"])
@@ -162,9 +178,7 @@ def _(x: dict[str, Any]) -> Measured:
 def pairs(curves: dict[int, Curve], ns: range) -> list[tuple[int, int, float]]:
     """(N, key, how much more goodput the next larger key has) at every N that both have."""
     keys = sorted(curves)
-    return [
-        (n, a, curves[b][n].g - curves[a][n].g) for a, b in zip(keys, keys[1:], strict=False) for n in ns if n in curves[a] and n in curves[b]
-    ]
+    return [(n, a, curves[b][n].g - curves[a][n].g) for a, b in pairwise(keys) for n in ns if n in curves[a] and n in curves[b]]
 
 
 @paper.claim("larger-buffer-higher-goodput", uses=["buffers"])
@@ -187,7 +201,7 @@ def _(x: dict[str, Any]) -> Measured:
 def _(x: dict[str, Any]) -> Measured:
     model = [Incast.base().goodput(n) for n in range(13, 41)]
     value = {"model, N = 13": model[0], "model, N = 40": model[-1]}
-    checks = {"the model increases": all(a < b for a, b in zip(model, model[1:], strict=False))}
+    checks = {"the model increases": all(a < b for a, b in pairwise(model))}
     for b, ns in ((64, (13, 16)), (128, (20, 25))):
         curve = x["buffers"][b]
         value |= {f"B = {b}, N = {n}": curve[n].g for n in ns}
@@ -218,7 +232,9 @@ def _(x: dict[str, Any]) -> Measured:
 def _(x: dict[str, Any]) -> Measured:
     where = {kb: onset(curve) for kb, curve in x["blocks"].items()}
     value = {f"{kb} KB": where[kb] - where[256] for kb in (64, 128, 512)}
-    return Measured(value, n=5, note="first N with 0.95 timeouts per block: " + ", ".join(f"{n} at {kb} KB" for kb, n in where.items()))
+    return Measured(
+        value, n=5, note="first N with 0.95 timeouts per block: " + ", ".join(f"{n} at {kb} KB" for kb, n in where.items())
+    )
 
 
 # --------------------------------------------------------------------------------------------------------- window limit

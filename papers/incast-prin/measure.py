@@ -43,7 +43,7 @@ class Point:
 
 
 def points(result: Any, warmup: int = WARMUP) -> dict[str, Point]:
-    """A :class:`Point` for each variant."""
+    """Make a :class:`Point` of each variant."""
     out = {v: Point() for v in result.variants}
     rounds = result.table("queries", ("variant", "run", "query_id", "class", "start_ns", "end_ns", "bytes", "rtos", "rtos_max"))
     columns = ("variant", "run", "query_id", "rtos", "rtos_head", "rtos_tail", "fast_retx")
@@ -68,7 +68,7 @@ def points(result: Any, warmup: int = WARMUP) -> dict[str, Point]:
 
 
 def point(result: Any, warmup: int = WARMUP) -> Point:
-    """The :class:`Point` of a result with one variant."""
+    """Make the :class:`Point` of a result with one variant."""
     (only,) = points(result, warmup).values()
     return only
 

@@ -1,23 +1,24 @@
 """The analytic goodput model of the document in exact arithmetic, as its repaired equations stand.
 
-Written independently of `crates/model`, so that the two can be compared (`model-cli` in paper.py). Numbers in brackets are equations of the
-document; "spec 1.x" are sections of the project's specification of it, which lists every repair. Everything up to the expected number of
-congestion-avoidance periods between block-tail timeouts is a fraction; only the last step, and the power in N^O, are floats.
+Written independently of `crates/model`, so that the two can be compared (`model-cli` in paper.py). Numbers in brackets are
+equations of the document; "spec 1.x" are sections of the project's specification of it, which lists every repair. Everything
+up to the expected number of congestion-avoidance periods between block-tail timeouts is a fraction; only the last step, and
+the power in N^O, are floats.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction as F
+from fractions import Fraction
 from functools import cached_property, lru_cache
 
 INF = math.inf
 
 
-def peak(w: F) -> F:
+def peak(w: Fraction) -> Fraction:
     """Packets delivered in a congestion-avoidance period that peaks at `w`, E(Y_n) of (3)."""
-    return F(3, 8) * w * w + F(5, 4) * w - 1
+    return Fraction(3, 8) * w * w + Fraction(5, 4) * w - 1
 
 
 def periods_until(x: int, ca: int, block: int) -> float:
@@ -33,7 +34,7 @@ def periods_until(x: int, ca: int, block: int) -> float:
 
 
 def periods_by_search(x: int, ca: int, block: int) -> float:
-    """The same by trying every k of the search period."""
+    """Find the same by trying every k of the search period."""
     return next((k for k in range(1, block + 1) if (k * ca - x) % block == 0), INF)
 
 
@@ -42,7 +43,7 @@ class Tail:
     """Block-tail timeouts (12)-(16): periods until one for the two alphas, weight of the second, probabilities."""
 
     k: tuple[float, float]
-    q: F
+    q: Fraction
     literal: float
     harmonic: float
 
@@ -52,9 +53,9 @@ class Head:
     """Block-head timeouts (18)-(23)."""
 
     w_alone: int
-    a: F
-    tau: F
-    d: F
+    a: Fraction
+    tau: Fraction
+    d: Fraction
     n_o: float
 
 
@@ -62,49 +63,53 @@ class Head:
 class Incast:
     """`cd`: packets in flight on the empty path; `rate`: packets a second; times in seconds, `block` in packets per sender."""
 
-    rate: F
-    cd: F
+    rate: Fraction
+    cd: Fraction
     buffer: int
     block: int
-    rto: F = F(1, 5)
+    rto: Fraction = Fraction(1, 5)
     halved: int | None = None  # PRIN: first windows halved, but not below this (spec 3.5); None: not
 
     @staticmethod
-    def base(buffer: int = 64, kb: int = 256, gbps: int = 1, delay: F = F(1, 10_000), **kw: int | None) -> Incast:
-        """The document's setting: 1000-byte packets, D = 100 us, RTO_min = 0.2 s."""
-        rate = F(gbps * 10**9, 8000)
+    def base(buffer: int = 64, kb: int = 256, gbps: int = 1, delay: Fraction = Fraction(1, 10_000), **kw: int | None) -> Incast:
+        """Take the document's setting: 1000-byte packets, D = 100 us, RTO_min = 0.2 s."""
+        rate = Fraction(gbps * 10**9, 8000)
         return Incast(rate, rate * delay, buffer, kb, **kw)  # type: ignore[arg-type]
 
     @property
-    def held(self) -> F:
+    def held(self) -> Fraction:
         """X = CD + B."""
         return self.cd + self.buffer
 
     def window(self, n: int) -> int:
         """W_m, the smallest window at which the buffer overflows (5)."""
-        return math.floor(self.held / n + F(1, 2)) + 1
+        return math.floor(self.held / n + Fraction(1, 2)) + 1
 
     def losers(self, n: int) -> int:
         """N_m, the flows that lose a packet there (spec step 3)."""
-        return n * self.window(n) - math.floor(self.held + F(n, 2))
+        return n * self.window(n) - math.floor(self.held + Fraction(n, 2))
 
-    def mean_peak(self, n: int) -> F:
+    def mean_peak(self, n: int) -> Fraction:
         """E(W_n) of (6)."""
-        return self.window(n) + 1 - F(self.losers(n), n)
+        return self.window(n) + 1 - Fraction(self.losers(n), n)
 
-    def delivered_exact(self, n: int) -> F:
+    def delivered_exact(self, n: int) -> Fraction:
         """Y_C before the floor, (8)."""
-        w, share = F(self.window(n)), F(self.losers(n), n)
-        return F(3, 8) * w * w + 2 * w + F(5, 8) - (F(3, 4) * w + F(13, 8)) * share
+        w, share = Fraction(self.window(n)), Fraction(self.losers(n), n)
+        return Fraction(3, 8) * w * w + 2 * w + Fraction(5, 8) - (Fraction(3, 4) * w + Fraction(13, 8)) * share
 
     def delivered(self, n: int) -> int:
         """Y_C (7)."""
         return math.floor(self.delivered_exact(n))
 
-    def duration(self, n: int) -> F:
+    def duration(self, n: int) -> Fraction:
         """T_C in seconds (10)."""
-        w, share = F(self.window(n)), F(self.losers(n), n)
-        return F(n) / self.rate * (F(3, 8) * w * w + F(7, 4) * w + F(11, 8) - (F(3, 4) * w + F(11, 8)) * share)
+        w, share = Fraction(self.window(n)), Fraction(self.losers(n), n)
+        return (
+            Fraction(n)
+            / self.rate
+            * (Fraction(3, 8) * w * w + Fraction(7, 4) * w + Fraction(11, 8) - (Fraction(3, 4) * w + Fraction(11, 8)) * share)
+        )
 
     def k_alpha(self, n: int, alpha: int) -> float:
         """Periods until a loss falls on one of a block's last three packets (13)."""
@@ -112,7 +117,7 @@ class Incast:
 
     def tail(self, n: int) -> Tail:
         """Probability that a period ends in a block-tail timeout (12)-(16)."""
-        w, share = self.window(n), F(self.losers(n), n)
+        w, share = self.window(n), Fraction(self.losers(n), n)
         ka, kb = self.k_alpha(n, w - 1), self.k_alpha(n, w)
         k1, k2, p2 = (ka, kb, 1 - share) if ka < kb else (kb, ka, share)
         q = p2**n
@@ -120,18 +125,18 @@ class Incast:
             literal = harmonic = 0.0
         else:
             literal = 1 / float(k1 * (1 - q) + (k2 * q if q else 0)) if k2 != INF or q == 0 else 0.0
-            harmonic = float((1 - q) / F(k1)) + (float(q / F(k2)) if k2 != INF else 0.0)
+            harmonic = float((1 - q) / Fraction(k1)) + (float(q / Fraction(k2)) if k2 != INF else 0.0)
         return Tail((ka, kb), q, literal, harmonic)
 
     def head(self, n: int) -> Head:
         """Flows expected to lose their whole first window (18)-(23)."""
         m = self.losers(n)
-        w_alone = math.floor(self.held / m + F(1, 2)) + 1
-        w, wa = F(self.window(n)), F(w_alone)
-        first, alone = F(3, 4) * w, F(3, 4) * wa
+        w_alone = math.floor(self.held / m + Fraction(1, 2)) + 1
+        w, wa = Fraction(self.window(n)), Fraction(w_alone)
+        first, alone = Fraction(3, 4) * w, Fraction(3, 4) * wa
         tau = wa
         if self.halved is not None:  # PRIN R2: the first windows are half of what they were, or the floor
-            first, alone = max(first / 2, F(self.halved)), max(alone / 2, F(self.halved))
+            first, alone = max(first / 2, Fraction(self.halved)), max(alone / 2, Fraction(self.halved))
             tau = wa / 2
         a = (n - m) * first + m * alone
         d = a - tau - self.buffer
@@ -154,7 +159,7 @@ class Incast:
         p = getattr(self.tail(n), mode)
         return float(n * self.delivered(n) / self.rate) / (float(self.duration(n)) + p * float(self.rto))
 
-    def block_time(self, n: int) -> F:
+    def block_time(self, n: int) -> Fraction:
         """T_B in seconds for N >= N* (26)."""
         assert self.nstar is not None
         m = n - self.nstar + 1
@@ -182,8 +187,8 @@ class Incast:
         if regime == 2:
             return 1.0
         if regime == 3:
-            w, share = F(self.window(n)), F(self.losers(n), n)
-            t = F(n) / self.rate * (F(3, 8) * w * w + w)
+            w, share = Fraction(self.window(n)), Fraction(self.losers(n), n)
+            t = Fraction(n) / self.rate * (Fraction(3, 8) * w * w + w)
             return float(n * (share * peak(w) + (1 - share) * self.rate * t / n) / t / self.rate)
         return self.goodput(n, mode)
 

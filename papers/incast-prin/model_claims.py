@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction as F
+from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from forebay.repro import Measured
@@ -16,7 +17,7 @@ GRID = range(32, 257, 8)
 
 
 def exact(value: Any, note: str = "", checks: dict[str, bool] | None = None) -> Measured:
-    """A value of the model: no sample."""
+    """Give a value of the model: no sample."""
     return Measured(value, note=note, checks=checks or {})
 
 
@@ -24,9 +25,15 @@ def exact(value: Any, note: str = "", checks: dict[str, bool] | None = None) -> 
 def _(x: dict[str, Any]) -> Measured:
     ns = (1, 2, 4, 8, 9, 12, 16, 32)
     mixture = [
-        math.floor(F(BASE.losers(n), n) * peak(F(BASE.window(n))) + (1 - F(BASE.losers(n), n)) * peak(F(BASE.window(n) + 1))) for n in ns
+        math.floor(
+            Fraction(BASE.losers(n), n) * peak(Fraction(BASE.window(n)))
+            + (1 - Fraction(BASE.losers(n), n)) * peak(Fraction(BASE.window(n) + 1))
+        )
+        for n in ns
     ]
-    return exact([BASE.delivered(n) for n in ns], "(8)", {"the closed form equals the mixture": mixture == [BASE.delivered(n) for n in ns]})
+    return exact(
+        [BASE.delivered(n) for n in ns], "(8)", {"the closed form equals the mixture": mixture == [BASE.delivered(n) for n in ns]}
+    )
 
 
 @paper.claim("model-ca-duration")
@@ -48,7 +55,9 @@ def _(x: dict[str, Any]) -> Measured:
     models = [Incast.base(b, gbps=c) for b in (64, 128, 256) for c in (1, 10)]
     rates = [float(n * m.delivered_exact(n) / m.duration(n) / m.rate) for m in models for n in range(1, m.buffer + 1)]
     low, high = min(rates), max(rates)
-    return exact({"lowest": low, "highest": high}, f"{len(rates)} points", {"at least 0.92": low >= 0.92, "at most 1.032": high <= 1.032})
+    return exact(
+        {"lowest": low, "highest": high}, f"{len(rates)} points", {"at least 0.92": low >= 0.92, "at most 1.032": high <= 1.032}
+    )
 
 
 @paper.claim("model-tail-congruence")
@@ -72,7 +81,7 @@ def _(x: dict[str, Any]) -> Measured:
             for mode in ("literal", "harmonic"):
                 g = [m.below(n, mode) for m in chain]
                 points += 1
-                broken += any(later < earlier - 1e-12 for earlier, later in zip(g, g[1:], strict=False))
+                broken += any(later < earlier - 1e-12 for earlier, later in pairwise(g))
     return exact({"chains that fall": broken, "chains": points}, "G_1 in both modes", {"none falls": broken == 0})
 
 
@@ -88,7 +97,7 @@ def _(x: dict[str, Any]) -> Measured:
 @paper.claim("model-nstar-depends-on-cd-and-b")
 def _(x: dict[str, Any]) -> Measured:
     by_block = {kb: [Incast.base(b, kb).nstar for b in GRID] for kb in (64, 128, 256, 512)}
-    near = [Incast.base(b, gbps=10, delay=F(1, 100_000)).nstar for b in GRID]
+    near = [Incast.base(b, gbps=10, delay=Fraction(1, 100_000)).nstar for b in GRID]
     slow = by_block[256]
     value = {
         "block sizes with another N*": sum(v != slow for v in by_block.values()),
@@ -99,7 +108,12 @@ def _(x: dict[str, Any]) -> Measured:
 
 @paper.claim("nstar-follows-buffer")
 def _(x: dict[str, Any]) -> Measured:
-    return exact({f"{g} Gbit/s": spearman([float(Incast.base(b, gbps=g).nstar or 0) for b in GRID], [float(b) for b in GRID]) for g in (1, 10)})
+    return exact(
+        {
+            f"{g} Gbit/s": spearman([float(Incast.base(b, gbps=g).nstar or 0) for b in GRID], [float(b) for b in GRID])
+            for g in (1, 10)
+        }
+    )
 
 
 @paper.claim("nstar-insensitive-to-capacity")
@@ -124,5 +138,5 @@ def _(x: dict[str, Any]) -> Measured:
 @paper.claim("prin-first-window-bound")
 def _(x: dict[str, Any]) -> Measured:
     models = [Incast.base(b, gbps=c) for b in (64, 128, 256) for c in (1, 10)]
-    shares = [float(m.head(n).a / (2 * n * F(3, 4) * m.window(n))) for m in models for n in range(1, m.buffer + 1)]
+    shares = [float(m.head(n).a / (2 * n * Fraction(3, 4) * m.window(n))) for m in models for n in range(1, m.buffer + 1)]
     return exact(max(shares), f"largest of {len(shares)} points")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from forebay.repro import Measured
 
 from .base import SIZES, paper
@@ -77,7 +76,9 @@ def _(x: dict[str, Any]) -> Measured:
     value = {f"N = {n}": {"newreno": head("newreno", n), "prin": head("protect", n)} for n in ns}
     checks = {}
     for name in ("protect", "strict"):
-        checks[f"{name}: at most half of NewReno's at every N"] = all(head(name, n) <= 0.5 * head("newreno", n) + 0.02 for n in ns)
+        checks[f"{name}: at most half of NewReno's at every N"] = all(
+            head(name, n) <= 0.5 * head("newreno", n) + 0.02 for n in ns
+        )
         checks[f"{name}: at most 0.05 up to N = 12"] = all(head(name, n) <= 0.05 + 0.02 for n in ns if n <= 12)
     return Measured(value, n=5, note="timeouts of all senders per block", checks=checks)
 
@@ -98,7 +99,7 @@ def mean(curve: Curve, ns: list[int]) -> float:
 
 
 def medians(curve: Curve, ns: range = range(3, 9)) -> list[float]:
-    """The median over numbers of senders, of each seed."""
+    """Take the median over numbers of senders, of each seed."""
     present = at(curve, ns)
     return [float(np.median([curve[n].goodput[s] for n in present])) for s in range(min(len(curve[n].goodput) for n in present))]
 
@@ -146,7 +147,9 @@ def _(x: dict[str, Any]) -> Measured:
     curve = x["single"]["protect"][256]["newreno"]
     n = max(curve)
     first, last = curve[4].t, curve[n].t
-    return Measured.over(curve[n].timeouts, note=f"256 KB, N = {n}; at N = 4: {first:.2f}", checks={"it grows with N": first < last})
+    return Measured.over(
+        curve[n].timeouts, note=f"256 KB, N = {n}; at N = 4: {first:.2f}", checks={"it grows with N": first < last}
+    )
 
 
 @paper.claim("prin-timeouts-near-zero", uses=["single"])
@@ -165,17 +168,20 @@ def _(x: dict[str, Any]) -> Measured:
 @paper.claim(
     "udp-newreno-range",
     uses=["udp", "udp-delayed"],
-    explanation="""As it stands the minimum at 64 KB, 0.1 at N = 4, is below the band: three senders never lose a packet, the fourth makes the
-    first windows of a block, now as long as the block, exceed the buffer, and each of the then frequent timeouts costs as much as a hundred
-    blocks of 2 ms. Tested: a buffer of 128 packets (minimum 0.14), window validation as in Linux (no change: windows of 45 are
-    used up), start jitter of 200 us (0.13), no warm-up (0.10). With receivers that delay ACKs, which the document's floor of two
-    packets implies, bursts are half as dense and all six values are in the band.""",
+    explanation="""As it stands the minimum at 64 KB, 0.1 at N = 4, is below the band: three senders never lose a packet, the
+    fourth makes the first windows of a block, now as long as the block, exceed the buffer, and each of the then frequent
+    timeouts costs as much as a hundred blocks of 2 ms. Tested: a buffer of 128 packets (minimum 0.14), window validation as
+    in Linux (no change: windows of 45 are used up), start jitter of 200 us (0.13), no warm-up (0.10). With receivers that
+    delay ACKs, which the document's floor of two packets implies, bursts are half as dense and all six values are in the
+    band.""",
 )
 def _(x: dict[str, Any]) -> list[Measured]:
     def of(schemes: dict[int, dict[str, Curve]], reading: str | None) -> Measured:
         g = {kb: {n: p.g for n, p in schemes[kb]["newreno"].items()} for kb in SIZES}
         value = [{f"{kb} KB": f(g[kb].values()) for kb in SIZES} for f in (max, min)]
-        where = ", ".join(f"N = {max(g[kb], key=g[kb].__getitem__)} and {min(g[kb], key=g[kb].__getitem__)} at {kb} KB" for kb in SIZES)
+        where = ", ".join(
+            f"N = {max(g[kb], key=g[kb].__getitem__)} and {min(g[kb], key=g[kb].__getitem__)} at {kb} KB" for kb in SIZES
+        )
         return Measured(value, n=10, note=f"maximum and minimum: {where}", reading=reading)
 
     return [of(x["udp"], None), of(x["udp-delayed"], "receivers delay ACKs (every second packet, 40 ms), as Linux does")]

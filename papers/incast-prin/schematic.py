@@ -24,7 +24,7 @@ def canvas(fig: Figure) -> Axes:
 
 
 def box(ax: Axes, x: float, y: float, text: str, *, wide: float = 1.15, round_: bool = False) -> None:
-    """A host, or a switch with round corners."""
+    """Draw a host, or a switch with round corners."""
     style = "round,pad=0.02,rounding_size=0.18" if round_ else "square,pad=0.02"
     from matplotlib.patches import FancyBboxPatch
 
@@ -33,10 +33,12 @@ def box(ax: Axes, x: float, y: float, text: str, *, wide: float = 1.15, round_: 
 
 
 def wire(ax: Axes, a: tuple[float, float], b: tuple[float, float], text: str = "", *, hot: bool = False) -> None:
-    """A link; hot: the bottleneck."""
+    """Draw a link; hot: the bottleneck."""
     ax.plot([a[0], b[0]], [a[1], b[1]], color=HOT if hot else QUIET, lw=2.0 if hot else 0.9, zorder=1)
     if text:
-        ax.text((a[0] + b[0]) / 2, (a[1] + b[1]) / 2 + 0.12, text, ha="center", va="bottom", fontsize=6.8, color=HOT if hot else QUIET)
+        ax.text(
+            (a[0] + b[0]) / 2, (a[1] + b[1]) / 2 + 0.12, text, ha="center", va="bottom", fontsize=6.8, color=HOT if hot else QUIET
+        )
 
 
 def senders(ax: Axes, to: tuple[float, float]) -> None:
@@ -48,7 +50,7 @@ def senders(ax: Axes, to: tuple[float, float]) -> None:
 
 
 def register() -> None:
-    """Adds the figures to the paper."""
+    """Add the figures to the paper."""
 
     @paper.figure(
         "1",
@@ -70,8 +72,8 @@ def register() -> None:
         title="VLAN structure, and what carries the priority",
         uses=["vlan"],
         claims=["prin-last-three-high"],
-        caption="""The document tags packets with a VLAN to carry 802.1p priorities. Here: which packets of a block of 20 get through a full port that lets
-        priorities of 4 and above pass, until a timer fills the gap (fig16.toml).""",
+        caption="""The document tags packets with a VLAN to carry 802.1p priorities. Here: which packets of a block of 20 get
+        through a full port that lets priorities of 4 and above pass, until a timer fills the gap (fig16.toml).""",
         width=4.6,
         height=1.9,
     )
@@ -81,7 +83,9 @@ def register() -> None:
         through = [int(x["vlan"][h].ports.where(port="bottleneck")["sent_pkts"][0]) for h in highs]
         style = look("prin")
         ax.bar(highs, [t - through[-1] for t in through], width=0.6, color=style.color)
-        ax.set(xlabel="least 802.1p value that passes the full port", ylabel="packets\nof the block", ylim=(0, 4), yticks=range(5))
+        ax.set(
+            xlabel="least 802.1p value that passes the full port", ylabel="packets\nof the block", ylim=(0, 4), yticks=range(5)
+        )
 
     @paper.figure(
         "20",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,17 +11,16 @@ from .base import paper
 from .model import Incast
 
 if TYPE_CHECKING:
+    from forebay.repro import Table
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from forebay.repro import Table
 
 COLORS = ("#0072B2", "#D55E00", "#009E73")
 QUIET = "#69707a"
 
 
 def window(ax: Axes, t: Table, starts: Any, block: int, label: str, color: str, begin: float, end: float) -> None:
-    """A sender's window at each ACK, as steps, and a cross where a timer ran out: 0.15 s of silence in the middle of a block, or from its start."""
+    """Draw a window at each ACK, and a cross where a timer ran out: 0.15 s of silence in a block, or from its start."""
     s = t["time_ns"] * 1e-9
     keep = (s >= begin - 0.5) & (s <= end + 0.5)
     s, w, acked = s[keep], t["cwnd"][keep], t["bytes_acked"][keep]
@@ -33,7 +33,7 @@ def window(ax: Axes, t: Table, starts: Any, block: int, label: str, color: str, 
 
 
 def completions(ax: Axes, q: Table, height: float, begin: float, end: float, first: int) -> None:
-    """A star where a block is complete."""
+    """Put a star where a block is complete."""
     done = q["end_ns"] * 1e-9
     for b in np.flatnonzero((done >= begin) & (done <= end)):
         ax.plot([done[b]], [height], ls="", marker="*", ms=9, color="#1c1f23", zorder=6)
@@ -45,9 +45,10 @@ def completions(ax: Axes, q: Table, height: float, begin: float, end: float, fir
     title="The scenario where a block-tail timeout happens: N = 8, B = 64, blocks of 1024 KB",
     uses=["btto-trace"],
     claims=["btto-stalls-everyone", "btto-stall-length", "btto-occurs-repeatedly-small-n"],
-    caption="""Windows of a sender that loses one of the last packets of its block and of one that does not; a star is the end of a block, with its
-    number, a cross a timer that runs out. Both stand still for nearly 0.2 s, as in the document's Blocks 10 and 14. The blocks beside it show
-    what the document's trace does not have: timeouts in the middle of blocks, in nearly every one of them.""",
+    caption="""Windows of a sender that loses one of the last packets of its block and of one that does not; a star is the end
+    of a block, with its number, a cross a timer that runs out. Both stand still for nearly 0.2 s, as in the document's Blocks
+    10 and 14. The blocks beside it show what the document's trace does not have: timeouts in the middle of blocks, in nearly
+    every one of them.""",
     height=2.5,
 )
 def _(fig: Figure, x: dict[str, Any]) -> None:
@@ -69,7 +70,16 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     series = result.table("tcp", ("run", "conn_id", "time_ns", "cwnd", "bytes_acked")).where(run=run)
     starts = q["start_ns"] * 1e-9
     window(ax, series.where(conn_id=other), starts, 1024_000, f"sender {other + 1}", COLORS[0], begin, end)
-    window(ax, series.where(conn_id=hit), starts, 1024_000, f"sender {hit + 1}, timeout at the tail of block {block + 1}", COLORS[1], begin, end)
+    window(
+        ax,
+        series.where(conn_id=hit),
+        starts,
+        1024_000,
+        f"sender {hit + 1}, timeout at the tail of block {block + 1}",
+        COLORS[1],
+        begin,
+        end,
+    )
     completions(ax, q, 52, begin, end, 1)
     ax.set(xlabel="time (s)", ylabel="window (packets)", xlim=(begin, end), ylim=(0, 62))
     fig.legend(loc="outside upper center", ncols=3, fontsize=7)
@@ -80,8 +90,9 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     title="The scenario where block-head timeouts happen: N = 32, B = 64, blocks of 256 KB",
     uses=["bhto-trace"],
     claims=["bhto-full-window-loss", "bhto-lucky-flow-and-block-duration"],
-    caption="""Two senders that lose their whole first window of a block, one that is done early and waits. A star is the end of a block, a cross a timer
-    that runs out. The document's blocks take one timeout each; here the senders that recover meet again and some time out a second time.""",
+    caption="""Two senders that lose their whole first window of a block, one that is done early and waits. A star is the end
+    of a block, a cross a timer that runs out. The document's blocks take one timeout each; here the senders that recover meet
+    again and some time out a second time.""",
     height=2.5,
 )
 def _(fig: Figure, x: dict[str, Any]) -> None:
@@ -107,8 +118,8 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     "4",
     title="Congestion window evolution during a congestion avoidance period",
     uses=["sawtooth"],
-    caption="""One of four senders with B = 64: the window climbs by one a round from half its peak; at the peak the buffer overflows (W_m = 20 in the model),
-    and one round later the loss is seen.""",
+    caption="""One of four senders with B = 64: the window climbs by one a round from half its peak; at the peak the buffer
+    overflows (W_m = 20 in the model), and one round later the loss is seen.""",
     width=4.6,
     height=2.4,
 )
@@ -118,7 +129,7 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     losses = np.flatnonzero((state[1:] == 3) & (state[:-1] != 3)) + 1
     # Of the periods without a timeout the one that comes nearest to the model's: from half its peak.
     whole = []
-    for a, b in zip(losses, losses[1:], strict=False):
+    for a, b in pairwise(losses):
         begin = a + int(np.flatnonzero(state[a:] != 3)[0])
         if not (state[a:b] == 4).any() and begin < b - 1:
             whole.append((abs(float(w[begin] / w[b - 1]) - 0.5), int(a), begin, int(b)))
@@ -142,8 +153,8 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     title="The scenario where a block-tail timeout happens: what one lost packet does",
     uses=["btto-mechanism"],
     claims=["btto-penultimate-loss-one-dupack"],
-    caption="""ACKs of a block of 16 packets, one of which is lost: the last, or 1, 2, 3 or 4 places before. With at most two packets behind the lost one there
-    are too few duplicate ACKs, and the sender waits for its timer of 200 ms.""",
+    caption="""ACKs of a block of 16 packets, one of which is lost: the last, or 1, 2, 3 or 4 places before. With at most two
+    packets behind the lost one there are too few duplicate ACKs, and the sender waits for its timer of 200 ms.""",
     width=4.6,
     height=2.6,
 )
@@ -164,8 +175,8 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     "6",
     title="The first windows of all flows at the beginning of a block",
     uses=["first-windows"],
-    caption="""The queue at the bottleneck when block 25 of 16 senders begins, B = 64. I_1 are the packets that arrive before the buffer is first full, I_2 those
-    after; some flows send their whole first window in the second part.""",
+    caption="""The queue at the bottleneck when block 25 of 16 senders begins, B = 64. I_1 are the packets that arrive before
+    the buffer is first full, I_2 those after; some flows send their whole first window in the second part.""",
     width=4.6,
     height=2.4,
 )
@@ -191,6 +202,8 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
         ax.text(first_full / 2, 72, "I_1", ha="center", fontsize=7.5)
         ax.text((first_full + last) / 2, 72, "I_2", ha="center", fontsize=7.5)
     model = Incast.base().head(16)
-    words = f"first windows together: {first:.0f}, model A_b = {float(model.a):.0f}\nlost: {int(drops[-1] - drops[0])}, model D_b = {float(model.d):.0f}"
+    asked = f"first windows together: {first:.0f}, model A_b = {float(model.a):.0f}"
+    lost = f"lost: {int(drops[-1] - drops[0])}, model D_b = {float(model.d):.0f}"
+    words = f"{asked}\n{lost}"
     ax.text(240, 8, words, fontsize=7, ha="left", va="bottom", color=QUIET)
     ax.set(xlabel="time since the request (us)", ylabel="queue (packets)", ylim=(0, 80), xlim=(0, 1300))

@@ -60,10 +60,10 @@ def longest(flags: np.ndarray[Any, Any]) -> int:
 
 
 def sent_while_waiting(result: Any, block_packets: int, mss: int) -> tuple[int, int]:
-    """Packets that senders sent between the last ACK of their block and the next block, and how many such waits of over 10 ms there were.
+    """Count what senders sent between the last ACK of a block and the next block, and their waits of over 10 ms.
 
-    A retransmission is the only packet that a sender without data could send: retransmissions by the series of every ACK, up to the ACK
-    that completes the block, against those in the message's own count.
+    A retransmission is the only packet that a sender without data could send: retransmissions by the series of every ACK, up
+    to the ACK that completes the block, against those in the message's own count.
     """
     extra = waits = 0
     for run in range(result.seeds):
@@ -84,7 +84,7 @@ def sent_while_waiting(result: Any, block_packets: int, mss: int) -> tuple[int, 
 
 
 def first_windows(result: Any) -> list[float]:
-    """Sums of all windows at the starts of blocks after the warm-up, packets."""
+    """Sum all windows at the starts of blocks after the warm-up, packets."""
     sums = []
     for run in range(result.seeds):
         q = result.table("queries", ("run", "start_ns")).where(run=run)
