@@ -14,7 +14,6 @@ MAX_TH = [65, 80, 100, 125, 150, 175, 200]
 K = [20, 40, 65, 80, 100, 120, 150]
 #: The reading that breaks the phase locking of two flows in one limit cycle.
 JITTER = "J: hosts need a random 0 to 50 us for each segment, so that flows are not locked in phase"
-EXACT = "standard DCTCP: exact echo of marks (RFC 8257)"
 
 
 def packets(n: int) -> str:
@@ -50,7 +49,7 @@ def alpha(r: Result) -> list[float]:
 def dctcp_share(r: Result) -> list[float]:
     """DCTCP's share of the queued packets, of each seed.
 
-    Little's law for each flow: packets queued = packets a second * mean wait; the wait is the mean RTT less that of the idle path.
+    Little's law for each flow: packets queued = packets a second * mean wait; a wait is the RTT less that of the idle path.
     """
 
     def share(t: Table) -> float:
@@ -70,7 +69,7 @@ def mean(values: list[float]) -> float:
 
 
 def goodput(r: Result, cc: str, every_ns: int, run: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of windows of `every_ns` in seconds, and Gbps on the wire in them, from samples of what is acknowledged at every ACK."""
+    """Ends of windows of `every_ns` in seconds, and Gbps on the wire in them, from samples at every ACK."""
     conn = r.flows.where(cc=cc, run=run)["conn_id"][0]
     t = r.table("tcp", ["run", "conn_id", "time_ns", "bytes_acked"]).where(conn_id=conn, run=run)
     edges = np.arange(0, r.manifests[run]["runs"][0]["end_ns"], every_ns)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from forebay.repro import Measured, Result, Run
 
-from .base import EXACT, MAX_TH, MIN_TH, QUEUE, alpha, cuts, goodput, mean, packets, paper, queue, ratio
+from .base import MAX_TH, MIN_TH, QUEUE, alpha, cuts, goodput, mean, packets, paper, queue, ratio
 from .long_flows import dots, over_time, published, sweep
 from .marks import events
 
@@ -63,10 +64,15 @@ def red_max_p(run: Run) -> dict[int, Result]:
 @paper.experiment("readings")
 def readings(run: Run) -> dict[str, dict[str, dict[int, Result]]]:
     """Other readings of the RED parameters and of the modified CHOKe, at both ends of min_th."""
-    of_red = {f"p_max {p}, w_q {w}": {f"{QUEUE}.p-max": p, f"{QUEUE}.weight": w} for p, w in [(0.05, 0.002), (0.1, 0.002), (0.02, 0.0002), (0.02, 0.02)]}
+    of_red = {
+        f"p_max {p}, w_q {w}": {f"{QUEUE}.p-max": p, f"{QUEUE}.weight": w}
+        for p, w in [(0.05, 0.002), (0.1, 0.002), (0.02, 0.0002), (0.02, 0.02)]
+    }
     of_red |= {"no count": {f"{QUEUE}.count": "off"}, "drop above max": {f"{QUEUE}.above-max": "drop"}}
     of_mchoke: dict[str, dict[str, Any]] = {f"match {m}": {f"{QUEUE}.match": m} for m in ("majority", "any")}
-    of_mchoke |= {f"m = {m}": {f"{QUEUE}.m": m} for m in (1, 3, 5, 10)} | {"only the arriving packet": {f"{QUEUE}.victims": "none"}}
+    of_mchoke |= {f"m = {m}": {f"{QUEUE}.m": m} for m in (1, 3, 5, 10)} | {
+        "only the arriving packet": {f"{QUEUE}.victims": "none"}
+    }
     if run.quick:
         return {}
     return {
@@ -144,7 +150,10 @@ def _(x: dict[str, Any]) -> list[Measured]:
     def at(name: str) -> dict[str, list[float]]:
         return {f"max_th={v}": ratio(x[name][v]) for v in (200, 65)}
 
-    return [Measured.over(at("red-max"), note="p_max 0.02"), Measured.over(at("red-max-p"), reading="p_max 0.1 instead of 0.02 (1.3)")]
+    return [
+        Measured.over(at("red-max"), note="p_max 0.02"),
+        Measured.over(at("red-max-p"), reading="p_max 0.1 instead of 0.02 (1.3)"),
+    ]
 
 
 @paper.claim("coex-red-maxth-queue", uses=["red-max"])
@@ -154,7 +163,9 @@ def _(x: dict[str, Any]) -> Measured:
 
 @paper.claim("coex-red-at-least-2x", uses=["red", "red-max"])
 def _(x: dict[str, Any]) -> Measured:
-    low = {f"min_th {k}": mean(ratio(r)) for k, r in x["red"].items()} | {f"max_th {k}": mean(ratio(r)) for k, r in x["red-max"].items()}
+    low = {f"min_th {k}": mean(ratio(r)) for k, r in x["red"].items()} | {
+        f"max_th {k}": mean(ratio(r)) for k, r in x["red-max"].items()
+    }
     where = min(low, key=low.__getitem__)
     return Measured(low[where], n=x["red"][30].seeds, note=f"at {where}")
 
@@ -164,13 +175,22 @@ def _(x: dict[str, Any]) -> Measured:
     title="One DCTCP and one TCP flow under RED",
     uses=["traces", "red", "red-max", "red-max-p", "exact"],
     claims=[
-        "coex-red-better", "coex-red-fluctuation", "coex-red-minth-30", "coex-red-minth-90", "coex-red-minth-monotone", "coex-red-maxth-65",
-        "coex-red-maxth-200", "coex-red-maxth-trend", "coex-red-maxth-queue", "coex-red-at-least-2x",
+        "coex-red-better",
+        "coex-red-fluctuation",
+        "coex-red-minth-30",
+        "coex-red-minth-90",
+        "coex-red-minth-monotone",
+        "coex-red-maxth-65",
+        "coex-red-maxth-200",
+        "coex-red-maxth-trend",
+        "coex-red-maxth-queue",
+        "coex-red-at-least-2x",
     ],
-    caption="""(a): one run with min_th 50 and max_th 100; thin: over 250 us, thick: over 10 ms. (b): max_th 100. (c): min_th 45; the document's caption says min_th,
-    its text max_th. Means over seeds with 95 % confidence intervals. With the exact echo of RFC 8257 the ratio in (b) is far off the scale: see the readings.""",
+    caption="""(a): one run with min_th 50 and max_th 100; thin: over 250 us, thick: over 10 ms. (b): max_th 100. (c): min_th
+    45; the document's caption says min_th, its text max_th. Means over seeds with 95 % confidence intervals. With
+    the exact echo of RFC 8257 the ratio in (b) is far off the scale: see the readings.""",
     height=2.3,
-)  # fmt: skip
+)
 def _(fig: Any, x: dict[str, Any]) -> None:
     a, b, c = fig.subplots(1, 3)
     over_time(a, x["traces"]["red"], title="(a)")
@@ -218,13 +238,21 @@ def _(x: dict[str, Any]) -> Measured:
     "5",
     title="One DCTCP and one TCP flow under CHOKe with ECN",
     uses=["red", "choke"],
-    claims=["coex-choke-worse", "coex-choke-tr-rises", "coex-choke-queue-rises", "coex-choke-alpha-falls", "coex-choke-alpha-above-red"],
+    claims=[
+        "coex-choke-worse",
+        "coex-choke-tr-rises",
+        "coex-choke-queue-rises",
+        "coex-choke-alpha-falls",
+        "coex-choke-alpha-above-red",
+    ],
     caption="max_th 100. Means over seeds with 95 % confidence intervals; RED for comparison. The document gives no numbers.",
     height=2.2,
 )
 def _(fig: Any, x: dict[str, Any]) -> None:
     for ax, (what, label, top) in zip(
-        fig.subplots(1, 3), [(ratio, "T$_r$ (DCTCP / TCP)", 6), (queue, "average queue [packets]", 100), (alpha, "α of DCTCP", 0.3)], strict=True
+        fig.subplots(1, 3),
+        [(ratio, "T$_r$ (DCTCP / TCP)", 6), (queue, "average queue [packets]", 100), (alpha, "$\\alpha$ of DCTCP", 0.3)],
+        strict=True,
     ):
         sweep(ax, {k: what(r) for k, r in x["choke"].items()}, "CHOKe", 1)
         sweep(ax, {k: what(r) for k, r in x["red"].items()}, "RED", 0)
@@ -296,13 +324,20 @@ def marks_note(x: dict[str, Result]) -> str:
     title="One DCTCP and one TCP flow under the modified CHOKe, m = 7",
     uses=["mchoke", "red", "choke"],
     claims=[
-        "coex-mchoke-30", "coex-mchoke-90", "coex-mchoke-best", "coex-mchoke-alpha-40", "coex-mchoke-alpha-falls", "coex-mchoke-model-gap",
-        "coex-mchoke-cuts", "coex-mchoke-tcp-red-marks",
+        "coex-mchoke-30",
+        "coex-mchoke-90",
+        "coex-mchoke-best",
+        "coex-mchoke-alpha-40",
+        "coex-mchoke-alpha-falls",
+        "coex-mchoke-model-gap",
+        "coex-mchoke-cuts",
+        "coex-mchoke-tcp-red-marks",
     ],
-    caption="max_th 100; a packet is marked by the test if all seven samples are of its flow. Means over seeds with 95 % confidence intervals; RED and CHOKe for comparison.",
+    caption="""max_th 100; a packet is marked by the test if all seven samples are of its flow. Means over seeds with 95 %
+    confidence intervals; RED and CHOKe for comparison.""",
     height=2.4,
     width=5.6,
-)  # fmt: skip
+)
 def _(fig: Any, x: dict[str, Any]) -> None:
     a, b = fig.subplots(1, 2)
     for i, (aqm, name) in enumerate([("red", "RED"), ("choke", "CHOKe"), ("mchoke", "modified CHOKe")]):
@@ -312,7 +347,7 @@ def _(fig: Any, x: dict[str, Any]) -> None:
     published(a, [int(k) for k in given["ratio"]], list(given["ratio"].values()))
     published(b, [int(k) for k in given["alpha"]], list(given["alpha"].values()))
     a.set(xlabel="min$_{th}$ [packets]", ylabel="T$_r$ (DCTCP / TCP)", ylim=(0, 6), title="(a)")
-    b.set(xlabel="min$_{th}$ [packets]", ylabel="α of DCTCP", ylim=(0, 0.3), title="(b)")
+    b.set(xlabel="min$_{th}$ [packets]", ylabel="$\\alpha$ of DCTCP", ylim=(0, 0.3), title="(b)")
     a.legend(loc="upper left")
     b.legend(loc="lower left")
 
@@ -322,7 +357,8 @@ def _(fig: Any, x: dict[str, Any]) -> None:
     title="RED under other readings of what the document does not say",
     uses=["red", "readings", "exact"],
     claims=["coex-red-minth-30", "coex-red-minth-90", "coex-red-at-least-2x", "coex-red-better"],
-    caption="Not in the document. Mean T_r over seeds with 95 % confidence intervals at both ends of Fig. 4(b). As read: p_max 0.02, w_q 0.002, latched echo.",
+    caption="""Not in the document. Mean T_r over seeds with 95 % confidence intervals at both ends of Fig. 4(b). As read: p_max
+    0.02, w_q 0.002, latched echo.""",
     height=2.6,
     full_only=True,
 )
@@ -336,8 +372,8 @@ def _(fig: Any, x: dict[str, Any]) -> None:
     title="Readings of the modified CHOKe",
     uses=["mchoke", "readings", "exact"],
     claims=["coex-mchoke-30", "coex-mchoke-90", "coex-mchoke-best"],
-    caption="""Not in the document. Mean T_r over seeds with 95 % confidence intervals at both ends of Fig. 6(a). As read: m = 7, all of them must match, the
-    samples are marked together with the arriving packet. m = 1 is CHOKe.""",
+    caption="""Not in the document. Mean T_r over seeds with 95 % confidence intervals at both ends of Fig. 6(a). As read: m
+    = 7, all of them must match, the samples are marked together with the arriving packet. m = 1 is CHOKe.""",
     height=2.8,
     full_only=True,
 )

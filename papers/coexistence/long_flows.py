@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from forebay.repro import Measured, Result, Run, interval, look
 
 from .base import JITTER, QUEUE, K, dctcp_share, goodput, mean, packets, paper, queue, ratio
@@ -45,7 +46,9 @@ def _(fig: Any, x: dict[str, Any]) -> None:
     beta = np.linspace(0.5, 0.95, 200)
     ax.plot(beta, [model(b) for b in beta], color=look("dctcp").color)
     given = paper.expected["model"]
-    published(ax, [given["equal"]["beta"], 1 - given["at_alpha"]["alpha"] / 2], [given["equal"]["ratio"], given["at_alpha"]["ratio"]])
+    published(
+        ax, [given["equal"]["beta"], 1 - given["at_alpha"]["alpha"] / 2], [given["equal"]["ratio"], given["at_alpha"]["ratio"]]
+    )
     ax.set(xlabel="remaining window β of DCTCP", ylabel="T$_r$ (DCTCP / TCP)", xlim=(0.49, 0.96), ylim=(0, 10.5))
     ax.legend(loc="upper left")
 
@@ -95,7 +98,10 @@ def traces(run: Run) -> dict[str, Result]:
     """Figs. 2, 3(a) and 4(a) with a sample at each ACK."""
     sets = {"observe.tcp": {"flows": [0, 1], "every": "ack"}, "duration": run.pick("3s", "6s")}
     seeds = run.pick(2, 3)
-    return {name: run(file, sets, seeds=seeds) for name, file in [("droptail", "fig02.toml"), ("step", "fig03.toml"), ("red", "fig04.toml")]}
+    return {
+        name: run(file, sets, seeds=seeds)
+        for name, file in [("droptail", "fig02.toml"), ("step", "fig03.toml"), ("red", "fig04.toml")]
+    }
 
 
 # ---------------------------------------------------------------------------------------------------------- drop-tail
@@ -140,12 +146,13 @@ def _(fig: Any, x: dict[str, Any]) -> None:
 
 # ---------------------------------------------------------------------------------------------------------- DCTCP AQM
 
-LIMIT_CYCLE = """Under step marking the two flows are locked in one deterministic limit cycle: seeds differ by less than 1 %, or fall
-into one of two cycles (T_r 7.7 or 9.8 at K = 20), in which TCP goes back and forth between 2.5 and 5.7 segments, so single packets decide.
-Tested: the round trip (250, 265, 350 us), the packet in service in K, g, exact echo, alpha(0), arithmetic, segment size, access rate move T_r(20) by less
-than 1; growth of DCTCP on echoes and delayed ACKs raise it. What lowers it is randomness in the hosts: 25 us of random processing gives 8.0 and 50 us
-6.8 at K = 20 (14.8 and 14.1 at 150), while RED, which is random itself, does not move. The document randomised the starts against phase effects, which
-does not break the locking. See step-marking.md."""
+LIMIT_CYCLE = """Under step marking the two flows are locked in one deterministic limit cycle: seeds differ by less than 1 %,
+or fall into one of two cycles (T_r 7.7 or 9.8 at K = 20), in which TCP goes back and forth between 2.5 and
+5.7 segments, so single packets decide. Tested: the round trip (250, 265, 350 us), the packet in service in K,
+g, exact echo, alpha(0), arithmetic, segment size, access rate move T_r(20) by less than 1; growth of DCTCP on
+echoes and delayed ACKs raise it. What lowers it is randomness in the hosts: 25 us of random processing gives
+8.0 and 50 us 6.8 at K = 20 (14.8 and 14.1 at 150), while RED, which is random itself, does not move. The
+document randomised the starts against phase effects, which does not break the locking. See step-marking.md."""
 
 
 @paper.claim("coex-dctcpaqm-starve", uses=["step", "step-jitter"], explanation=LIMIT_CYCLE)
@@ -187,7 +194,9 @@ def _(x: dict[str, Any]) -> list[Measured]:
 @paper.claim("coex-k-queue", uses=["step"])
 def _(x: dict[str, Any]) -> Measured:
     over = {k: mean([q / k for q in queue(r)]) for k, r in x["step"].items()}
-    return Measured({"lower": min(over.values()), "upper": max(over.values())}, n=x["step"][20].seeds, note="smallest and largest over K")
+    return Measured(
+        {"lower": min(over.values()), "upper": max(over.values())}, n=x["step"][20].seeds, note="smallest and largest over K"
+    )
 
 
 @paper.claim("coex-k-share", uses=["step"])
@@ -199,15 +208,27 @@ def _(x: dict[str, Any]) -> Measured:
     "3",
     title="One DCTCP and one TCP flow under the DCTCP AQM",
     uses=["traces", "step", "step-jitter"],
-    claims=["coex-dctcpaqm-starve", "coex-dctcpaqm-aggregate", "coex-k-20", "coex-k-150", "coex-k-monotone", "coex-k-queue", "coex-k-share"],
-    caption="""(a), (b): one run at K = 65; thin: over 250 us, thick: over 10 ms. (c): mean over seeds with 95 % confidence intervals. The document's
-    values at both ends are lower by a third; random processing times in the hosts, which break the phase locking, explain most of it.""",
+    claims=[
+        "coex-dctcpaqm-starve",
+        "coex-dctcpaqm-aggregate",
+        "coex-k-20",
+        "coex-k-150",
+        "coex-k-monotone",
+        "coex-k-queue",
+        "coex-k-share",
+    ],
+    caption="""(a), (b): one run at K = 65; thin: over 250 us, thick: over 10 ms. (c): mean over seeds with 95 % confidence
+    intervals. The document's values at both ends are lower by a third; random processing times in the hosts, which break
+    the phase locking, explain most of it.""",
     height=2.3,
 )
 def _(fig: Any, x: dict[str, Any]) -> None:
     a, b, c = fig.subplots(1, 3)
     over_time(a, x["traces"]["step"], title="(a)")
-    styles: list[tuple[int, dict[str, Any]]] = [(250_000, {"lw": 0.3, "alpha": 0.4, "rasterized": True}), (10_000_000, {"lw": 1.2})]
+    styles: list[tuple[int, dict[str, Any]]] = [
+        (250_000, {"lw": 0.3, "alpha": 0.4, "rasterized": True}),
+        (10_000_000, {"lw": 1.2}),
+    ]
     for every, style in styles:
         t, d = goodput(x["traces"]["step"], "dctcp", every)
         b.plot(t, d + goodput(x["traces"]["step"], "tcp", every)[1], color="#000000", **style)
@@ -269,7 +290,13 @@ def dots(axes: Any, rows: dict[str, dict[int, Result]], points: list[tuple[int, 
         if str(key) in given:
             ax.axvline(given[str(key)], color="#000000", lw=0.8, ls=(0, (3, 2)))
             ax.annotate("published", (given[str(key)], -0.6), fontsize=6.5, ha="center")
-        ax.set(xlabel="T$_r$ (DCTCP / TCP)", title=title, yticks=range(len(rows)), yticklabels=list(rows), ylim=(len(rows) - 0.5, -0.9))
+        ax.set(
+            xlabel="T$_r$ (DCTCP / TCP)",
+            title=title,
+            yticks=range(len(rows)),
+            yticklabels=list(rows),
+            ylim=(len(rows) - 0.5, -0.9),
+        )
 
 
 def published(ax: Any, x: list[float], y: list[float]) -> None:

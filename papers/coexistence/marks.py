@@ -1,9 +1,10 @@
 """Which rule of the modified CHOKe marked a flow's packets: the bottleneck's queue followed packet by packet.
 
-No table says which rule set a mark. But in the steady state nothing is lost and ACKs meet no queue, so the samples of both senders at every
-ACK tell when each packet arrived at the bottleneck and when it went into service: a fixed time after its transmission, and a fixed time before
-its ACK. From the queue that each arrival found follow RED's average, the probability that all seven samples are of its flow, and by RED's law
-the chance of the other mark. The number of marks that this predicts is compared with the port's own counter.
+No table says which rule set a mark. But in the steady state nothing is lost and ACKs meet no queue, so the samples of
+both senders at every ACK tell when each packet arrived at the bottleneck and when it went into service: a fixed time
+after its transmission, and a fixed time before its ACK. From the queue that each arrival found follow RED's average,
+the probability that all seven samples are of its flow, and by RED's law the chance of the other mark. The number of
+marks that this predicts is compared with the port's own counter.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ MSS = 1460
 
 
 def events(r: Result) -> list[dict[str, float]]:
-    """For each seed: the share of each flow's marking events that are RED's, and the number of all events in the whole measured time."""
+    """For each seed: the share of each flow's marking events that are RED's, and the number of all events."""
     settings = r.manifests[0]["scenario"]["variants"][0]["resolved"]["topology"]["bottleneck"]["queue"]
     return [_events(r, run, settings) for run in range(r.seeds)]
 
@@ -65,7 +66,7 @@ def _count(times: np.ndarray, counts: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 
 def _walk(waiting: np.ndarray, flow: np.ndarray, arrivals: np.ndarray, settings: dict[str, Any]) -> np.ndarray:
-    """Expected events after the first second: [flow][0: test, 1: RED]. RED's counter is drawn, the test is taken as its probability."""
+    """Events after the first second, drawn with the probabilities that each arrival met: [flow][0: test, 1: RED]."""
     low, high = (float(settings[k].removesuffix("pkt")) for k in ("min", "max"))
     p_max, weight, m = settings["p-max"], settings["weight"], settings["m"]
     rng = np.random.default_rng(1)
@@ -73,7 +74,9 @@ def _walk(waiting: np.ndarray, flow: np.ndarray, arrivals: np.ndarray, settings:
     tests = rng.random(len(flow))
     found = np.zeros((2, 2))
     average, count = float(waiting.sum(0).mean()), -1
-    for k, (own, other, i) in enumerate(zip(waiting[flow, np.arange(len(flow))], waiting[1 - flow, np.arange(len(flow))], flow, strict=True)):
+    for k, (own, other, i) in enumerate(
+        zip(waiting[flow, np.arange(len(flow))], waiting[1 - flow, np.arange(len(flow))], flow, strict=True)
+    ):
         q = int(own + other)
         average += weight * (q - average)
         rule = -1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from forebay.repro import Measured, Result, Run, look
 
 from .base import MIN_TH, QUEUE, mean, packets, paper
@@ -33,21 +34,26 @@ def short_readings(run: Run) -> dict[str, dict[str, dict[int, Result]]]:
 
 
 def afct(r: Result, cc: str) -> list[float]:
-    """Mean completion time of the short flows of a protocol, of each seed, in ms; without those that the end of the run cut off."""
+    """Mean completion time of a protocol's short flows, of each seed, in ms; without those that the end cut off."""
     return r.per_run(lambda t: float(np.nanmean(t["fct_ns"].astype(float))) / 1e6, cc=cc, **{"class": f"short-{cc}"})
 
 
 @paper.claim("coex-short-minth", uses=["short"])
 def _(x: dict[str, Any]) -> Measured:
     samples = {
-        f"{cc} {NAMES[a]}": {f"min_th={v}": afct(by[v], cc) for v in (30, 50, 70, 90)} for a, by in x["short"].items() for cc in ("tcp", "dctcp")
+        f"{cc} {NAMES[a]}": {f"min_th={v}": afct(by[v], cc) for v in (30, 50, 70, 90)}
+        for a, by in x["short"].items()
+        for cc in ("tcp", "dctcp")
     }
     return Measured.over(samples)
 
 
 @paper.claim("coex-short-fair", uses=["short"])
 def _(x: dict[str, Any]) -> Measured:
-    value = {f"min_th={v}": {a: abs(mean(afct(x["short"][a][v], "tcp")) / mean(afct(x["short"][a][v], "dctcp")) - 1) for a in QUEUES} for v in (70, 90)}
+    value = {
+        f"min_th={v}": {a: abs(mean(afct(x["short"][a][v], "tcp")) / mean(afct(x["short"][a][v], "dctcp")) - 1) for a in QUEUES}
+        for v in (70, 90)
+    }
     return Measured(value, n=x["short"]["red"][70].seeds)
 
 
@@ -56,7 +62,8 @@ def _(x: dict[str, Any]) -> Measured:
     title="Completion times of short flows beside one long flow of each protocol",
     uses=["short"],
     claims=["coex-short-minth", "coex-short-fair"],
-    caption="Short flows of 10 to 50 KB offer 20 % of the link, half of them TCP. max_th 100. Means over seeds with 95 % confidence intervals.",
+    caption="""Short flows of 10 to 50 KB offer 20 % of the link, half of them TCP. max_th 100. Means over seeds with 95 %
+    confidence intervals.""",
     width=5.6,
     height=2.4,
 )
@@ -84,7 +91,20 @@ def _(fig: Any, x: dict[str, Any]) -> None:
     for ax, v in zip(fig.subplots(1, 2, sharey=True), (30, 90), strict=True):
         for i, a in enumerate(QUEUES):
             values = [mean(afct(by[a][v], "tcp")) / mean(afct(by[a][v], "dctcp")) for by in rows.values()]
-            ax.plot(values, [y + 0.2 * i - 0.1 for y in range(len(values))], ls="", marker="os"[i], color=look(i).color, label=NAMES[a])
+            ax.plot(
+                values,
+                [y + 0.2 * i - 0.1 for y in range(len(values))],
+                ls="",
+                marker="os"[i],
+                color=look(i).color,
+                label=NAMES[a],
+            )
         ax.axvline(1, color="#000000", lw=0.8, ls=(0, (3, 2)))
-        ax.set(xlabel="AFCT of TCP / of DCTCP", title=f"min$_{{th}}$ {v}", yticks=range(len(rows)), yticklabels=list(rows), ylim=(len(rows) - 0.5, -0.6))
+        ax.set(
+            xlabel="AFCT of TCP / of DCTCP",
+            title=f"min$_{{th}}$ {v}",
+            yticks=range(len(rows)),
+            yticklabels=list(rows),
+            ylim=(len(rows) - 0.5, -0.6),
+        )
         ax.legend(loc="best")

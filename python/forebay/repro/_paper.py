@@ -85,7 +85,7 @@ class Paper:
         self.figures: dict[str, Figure] = {}
 
     def experiment(self, name: str) -> Callable[[F], F]:
-        """Registers a function of a :class:`Run` under a name. It runs at most once per invocation."""
+        """Register a function of a :class:`Run` under a name. It runs at most once per invocation."""
 
         def register(function: F) -> F:
             if name in self.experiments:
@@ -96,7 +96,7 @@ class Paper:
         return register
 
     def claim(self, name: str, *, uses: Sequence[str] = (), explanation: str = "") -> Callable[[F], F]:
-        """Registers the function that measures a claim of `claims.toml`.
+        """Register the function that measures a claim of `claims.toml`.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class Paper:
         height: float = 2.6,
         full_only: bool = False,
     ) -> Callable[[F], F]:
-        """Registers the function that draws a figure (or a table) of the document.
+        """Register the function that draws a figure (or a table) of the document.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class Paper:
 
 
 def load(folder: Path) -> Paper:
-    """The paper of a folder: `paper` of its `paper.py`.
+    """Load the paper of a folder: `paper` of its `paper.py`.
 
     The folder is a package while it is read, so `paper.py` may say `from .incast import ...`.
 
@@ -201,7 +201,7 @@ def load(folder: Path) -> Paper:
 
 
 def find(where: str) -> list[Path]:
-    """The folders that an argument means: a folder, a name under `papers/`, or `all`.
+    """Return the folders that an argument means: a folder, a name under `papers/`, or `all`.
 
     Raises
     ------
