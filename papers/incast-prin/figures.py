@@ -214,14 +214,14 @@ def says(ax: Axes, y: float | list[float], text: str, color: str) -> None:
         ax.axhspan(low, high, color=color, alpha=0.13, lw=0, label=text, zorder=0)
 
 
-def legend(fig: Figure, axes: list[Axes]) -> None:
+def legend(fig: Figure, axes: list[Axes], columns: int | None = None) -> None:
     """One legend for all panels, above them."""
     found: dict[str, Any] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             if label:
                 found.setdefault(label, handle)
-    fig.legend(list(found.values()), list(found), loc="outside upper center", ncols=len(found), fontsize=6.5, columnspacing=1.2)
+    fig.legend(list(found.values()), list(found), loc="outside upper center", ncols=columns or len(found), fontsize=6.5, columnspacing=1.2)
 
 
 PRIN_CLAIMS = ["newreno-poor-above-three", "newreno-64kb-90-to-20", "prin-about-90", "prin-slower-with-one-sender"]
