@@ -59,8 +59,10 @@ fn a_run_leaves_a_report_of_everything_in_it() {
     }
     let data = figures(&html);
     let ids: Vec<&str> = data.iter().map(|f| f.0.as_str()).collect();
-    for id in ["queue-over-time", "connections", "timeouts-over-time", "fct-by-size-flows", "cdf-queries", "topology"] {
-        assert!(ids.contains(&id), "{id} of {ids:?}");
+    for id in ["queue-over-time", "connections", "timeouts-over-time", "fct-by-size-flows", "cdf-queries", "topology"]
+        .map(|id| format!("fig-{id}"))
+    {
+        assert!(ids.contains(&id.as_str()), "{id} of {ids:?}");
     }
 
     // The same from the tables alone, in either format; other paths and times are all that differs.
