@@ -29,10 +29,11 @@ def band(ax: Axes, curve: Curve, what: str, label: str, **style: Any) -> None:
     for n in ns:
         seeds = getattr(curve[n], what)
         m, a, b = interval(seeds)
-        wide = len(seeds) < 5 or a is None or b is None
+        if len(seeds) < 5 or a is None or b is None:
+            a, b = min(seeds), max(seeds)
         mean.append(m)
-        low.append(min(seeds) if wide else a)
-        high.append(max(seeds) if wide else b)
+        low.append(a)
+        high.append(b)
     (line,) = ax.plot(ns, mean, label=label, **style)
     ax.fill_between(ns, np.clip(low, 0, None), high, color=line.get_color(), alpha=0.18, lw=0)
 
@@ -221,7 +222,14 @@ def legend(fig: Figure, axes: list[Axes], columns: int | None = None) -> None:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             if label:
                 found.setdefault(label, handle)
-    fig.legend(list(found.values()), list(found), loc="outside upper center", ncols=columns or len(found), fontsize=6.5, columnspacing=1.2)
+    fig.legend(
+        list(found.values()),
+        list(found),
+        loc="outside upper center",
+        ncols=columns or len(found),
+        fontsize=6.5,
+        columnspacing=1.2,
+    )
 
 
 PRIN_CLAIMS = ["newreno-poor-above-three", "newreno-64kb-90-to-20", "prin-about-90", "prin-slower-with-one-sender"]

@@ -156,7 +156,8 @@ class Incast:
 
     def below(self, n: int, mode: str = "harmonic") -> float:
         """G_1 as a share of the link (17)."""
-        p = getattr(self.tail(n), mode)
+        tail = self.tail(n)
+        p = {"literal": tail.literal, "harmonic": tail.harmonic}[mode]
         return float(n * self.delivered(n) / self.rate) / (float(self.duration(n)) + p * float(self.rto))
 
     def block_time(self, n: int) -> Fraction:

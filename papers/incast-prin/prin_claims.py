@@ -106,7 +106,8 @@ def medians(curve: Curve, ns: range = range(3, 9)) -> list[float]:
 
 @paper.claim("newreno-poor-above-three", uses=["single"])
 def _(x: dict[str, Any]) -> Measured:
-    value, checks = {}, {}
+    value: dict[str, float] = {}
+    checks: dict[str, bool] = {}
     for kb, schemes in x["single"]["protect"].items():
         ns = at(schemes["newreno"], range(4, 16))
         plain, prin = mean(schemes["newreno"], ns), mean(schemes["prin"], ns)
@@ -168,12 +169,12 @@ def _(x: dict[str, Any]) -> Measured:
 @paper.claim(
     "udp-newreno-range",
     uses=["udp", "udp-delayed"],
-    explanation="""Five of the six values are in the band; the minimum at 64 KB, 0.14 at N = 4, is just below it. Three senders never
-    lose a packet, so their windows grow to the whole block; the fourth makes the first windows of every block exceed the buffer,
-    and each timeout costs as much as a hundred blocks of 2 ms. Tested at N = 4: receivers that delay ACKs, as Linux does, 0.145,
-    and 0.21 and 0.29 instead of 0.16 and 0.18 for the other sizes; a buffer of 128 packets 0.14; both 0.16, in the band; window
-    validation as in Linux no change, as windows of 45 are used up; start jitter of 200 us 0.13; no warm-up 0.10. The document's
-    buffer, number of hosts and times between blocks are unknown.""",
+    explanation="""Five of the six values are in the band; the minimum at 64 KB, 0.14 at N = 4, is just below it. Three
+    senders never lose a packet, so their windows grow to the whole block; the fourth makes the first windows of every block
+    exceed the buffer, and each timeout costs as much as a hundred blocks of 2 ms. Tested at N = 4: receivers that delay
+    ACKs, as Linux does, 0.145, and 0.21 and 0.29 instead of 0.16 and 0.18 for the other sizes; a buffer of 128 packets
+    0.14; both 0.16, in the band; window validation as in Linux no change, as windows of 45 are used up; start jitter of 200
+    us 0.13; no warm-up 0.10. The document's buffer, number of hosts and times between blocks are unknown.""",
 )
 def _(x: dict[str, Any]) -> list[Measured]:
     def of(schemes: dict[int, dict[str, Curve]], reading: str | None) -> Measured:
@@ -189,7 +190,8 @@ def _(x: dict[str, Any]) -> list[Measured]:
 
 @paper.claim("udp-timeouts", uses=["single", "udp"])
 def _(x: dict[str, Any]) -> Measured:
-    value, checks = {}, {}
+    value: dict[str, float] = {}
+    checks: dict[str, bool] = {}
 
     def timeouts(curve: Curve) -> float:
         return float(np.mean([p.t for p in curve.values()]))

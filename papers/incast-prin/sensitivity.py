@@ -52,7 +52,9 @@ def prin(run: Run) -> dict[int, dict[str, Curve]]:
     }
     base = shorter(run)
     asked = {
-        (kb, name): [(n, run("fig17.toml", {**base, "workload.0.block": f"{kb}KB", **sets, **alone(n)}, seeds=run.pick(1, 5))) for n in ns]
+        (kb, name): [
+            (n, run("fig17.toml", {**base, "workload.0.block": f"{kb}KB", **sets, **alone(n)}, seeds=run.pick(1, 5))) for n in ns
+        ]
         for kb in SIZES
         for name, sets in variants.items()
     }
@@ -67,8 +69,9 @@ def prin(run: Run) -> dict[int, dict[str, Curve]]:
     title="Fig. 7 under other values of what the document does not state",
     uses=["sensitivity-incast"],
     claims=["nstar-is-collapse-point", "model-matches-simulation-above-nstar", "collapse-exists"],
-    caption="""B = 64, blocks of 256 KB. The collapse comes with 8 to 12 senders under all of them, and its depth is set by one timeout
-    per block; how the senders' starts are spread decides how far the simulation follows the model beyond N* = 13.""",
+    caption="""B = 64, blocks of 256 KB. The collapse comes with 8 to 12 senders under all of them, and its depth is set by
+    one timeout per block; how the senders' starts are spread decides how far the simulation follows the model beyond N* =
+    13.""",
     width=6.0,
     height=3.0,
 )
@@ -88,8 +91,8 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     title="PRIN of Fig. 17 under other values of what the document does not state",
     uses=["sensitivity-prin"],
     claims=["prin-about-90", "prin-timeouts-near-zero"],
-    caption="""PRIN holds its goodput as long as windows stay large enough to recover from losses in the middle of blocks: the buffer
-    decides up to how many senders.""",
+    caption="""PRIN holds its goodput as long as windows stay large enough to recover from losses in the middle of blocks:
+    the buffer decides up to how many senders.""",
     height=3.0,
 )
 def _(fig: Figure, x: dict[str, Any]) -> None:

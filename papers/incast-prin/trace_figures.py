@@ -129,10 +129,10 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     losses = np.flatnonzero((state[1:] == 3) & (state[:-1] != 3)) + 1
     # Of the periods without a timeout the one that comes nearest to the model's: from half its peak.
     whole = []
-    for a, b in pairwise(losses):
+    for a, b in pairwise(losses.tolist()):
         begin = a + int(np.flatnonzero(state[a:] != 3)[0])
         if not (state[a:b] == 4).any() and begin < b - 1:
-            whole.append((abs(float(w[begin] / w[b - 1]) - 0.5), int(a), begin, int(b)))
+            whole.append((abs(float(w[begin] / w[b - 1]) - 0.5), a, begin, b))
     _, a, begin, b = min(whole)
     zero = s[begin]
     ax = fig.subplots()
