@@ -144,8 +144,8 @@ def model_cli(run: Run) -> dict[str, dict[Any, dict[str, float]]]:
     b = "topology.bottleneck.buffer"
     return {
         "1 Gbit/s": {k: ask("fig13.toml", {b: f"{k}pkt"}) for k in range(32, 257, 32)},
-        "10 Gbit/s": {k: ask("fig14.toml", {b: f"{k}pkt"}) for k in range(32, 257, 32)},
-        "base": {k: ask("fig07.toml", {n: k}) for k in (1, 2, 8, 9, 10, 13, 14, 16, 20, 24, 32, 48)},
+        "10 Gbit/s": {k: ask("fig14.toml", {b: f"{k}pkt"}) for k in (32, 96, 160, 256)},
+        "base": {k: ask("fig07.toml", {n: k}) for k in (1, 2, 8, 9, 10, 13, 32)},
     }
 
 
