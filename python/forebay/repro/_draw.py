@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def draw(outcome: Outcome, results: dict[str, Any], numbers: list[str], out: Path) -> None:
-    """Draws the figures of a paper into a folder and notes in the outcome which."""
+    """Draw the figures of a paper into a folder and note in the outcome which."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -24,12 +24,10 @@ def draw(outcome: Outcome, results: dict[str, Any], numbers: list[str], out: Pat
     for number, figure in outcome.paper.figures.items():
         if number not in numbers or number in outcome.broken_figures:
             continue
-        with mpl.rc_context(_style.rc()):
+        with _style.looks(), mpl.rc_context(_style.rc()):
             fig = plt.figure(figsize=figure.size, layout="constrained")
             try:
                 figure.function(fig, {u: results[u] for u in figure.uses})
-                for ax in fig.axes:
-                    _style.dress(ax)
                 fig.savefig(out / f"{figure.name}.svg", metadata={"Date": None, "Creator": "forebay"})
                 fig.savefig(out / f"{figure.name}.png", dpi=150, metadata={"Software": None})
                 outcome.figures[number] = figure.name

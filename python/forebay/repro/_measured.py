@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from forebay.plot._stats import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-# 97.5 % quantiles of Student's t for 1 to 30 degrees of freedom, as in crates/store/src/stats.rs.
-_T = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110,
-    2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-
-
-def t_975(df: int) -> float:
-    """Return the 97.5 % quantile of Student's t with `df` degrees of freedom, to three decimals."""
-    if df <= len(_T):
-        return _T[max(df, 1) - 1]
-    z = 1.959964
-    # Abramowitz and Stegun 26.7.5, the first terms.
-    return z + (z**3 + z) / (4 * df) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * df * df)
 
 
 def interval(values: Sequence[float]) -> tuple[float, float | None, float | None]:
@@ -32,15 +16,8 @@ def interval(values: Sequence[float]) -> tuple[float, float | None, float | None
 
     Values that are not a number (a seed in which there was nothing to measure) are left out.
     """
-    v = np.asarray(values, float)
-    v = v[~np.isnan(v)]
-    if len(v) == 0:
-        return math.nan, None, None
-    mean = float(v.mean())
-    if len(v) == 1:
-        return mean, None, None
-    half = t_975(len(v) - 1) * float(v.std(ddof=1)) / math.sqrt(len(v))
-    return mean, mean - half, mean + half
+    mean, half, n = estimate(values)
+    return (mean, None, None) if n < 2 else (mean, mean - half, mean + half)
 
 
 @dataclass

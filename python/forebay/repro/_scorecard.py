@@ -57,18 +57,13 @@ def measured(m: Measured) -> str:
 
     def walk(v: Any, low: Any, high: Any) -> str:
         if isinstance(v, (list, tuple)) and v and isinstance(v[0], tuple):
-            v = dict(v)
-            low = dict(low) if low else None
-            high = dict(high) if high else None
+            v, low, high = dict(v), dict(low or ()), dict(high or ())
         if isinstance(v, dict):
-            get = lambda s, k: s.get(k) if isinstance(s, dict) else None  # noqa: E731
             nested = any(isinstance(e, dict) for e in v.values())
-            return ("; " if nested else ", ").join(
-                f"{k}{':' if nested else ''} {walk(e, get(low, k), get(high, k))}" for k, e in v.items()
-            )
+            parts = [f"{k}{':' if nested else ''} {walk(e, _at(low, k), _at(high, k))}" for k, e in v.items()]
+            return ("; " if nested else ", ").join(parts)
         if isinstance(v, (list, tuple)):
-            at = lambda s, i: s[i] if isinstance(s, (list, tuple)) and len(s) == len(v) else None  # noqa: E731
-            return "[" + ", ".join(walk(e, at(low, i), at(high, i)) for i, e in enumerate(v)) + "]"
+            return "[" + ", ".join(walk(e, _at(low, i), _at(high, i)) for i, e in enumerate(v)) + "]"
         text = number(v)
         if isinstance(low, (int, float)) and isinstance(high, (int, float)) and high - low > 1e-9 * max(abs(low), abs(high)):
             half = (high - low) / 2
@@ -78,6 +73,13 @@ def measured(m: Measured) -> str:
         return text
 
     return walk(m.value, m.low, m.high)
+
+
+def _at(ends: Any, key: Any) -> Any:
+    """Return the end of an interval that belongs to a part of a value."""
+    if isinstance(ends, dict):
+        return ends.get(key)
+    return ends[key] if isinstance(ends, (list, tuple)) and isinstance(key, int) and key < len(ends) else None
 
 
 def tally(verdicts: list[Verdict]) -> dict[str, int]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if sys.version_info >= (3, 11):
     import tomllib
 else:
-    import tomli as tomllib
+    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,8 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 def parse(text: str) -> dict[str, Any]:
     """Parse the document that `text` is."""
-    return tomllib.loads(text)
+    document: dict[str, Any] = tomllib.loads(text)
+    return document
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -6,12 +6,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import some_paper
 
-from forebay.repro import RunError, _draw, _gallery, _paper, _scorecard
+from forebay.repro import RunError, _draw, _gallery, _paper, _program, _scorecard
 from forebay.repro import __main__ as command
 from forebay.repro._run import Pool, Run
 from forebay.repro._session import BROKEN, NOT, READING, REPRODUCED, Outcome, Session
 from forebay.repro._store import Store, Unit
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return some_paper.write(tmp_path / "papers" / "some-paper")
+
+
+@pytest.fixture
+def fake() -> some_paper.Fake:
+    return some_paper.Fake()
+
+
+@pytest.fixture
+def pool(tmp_path: Path, fake: some_paper.Fake) -> Pool:
+    return Pool(Store(tmp_path / "cache", fake), 2)
 
 
 def evaluate(folder: Path, pool: Pool, quick: bool = False, **only: Any) -> tuple[Outcome, dict[str, Any]]:
@@ -31,7 +47,7 @@ def test_verdicts(folder: Path, pool: Pool) -> None:
     }  # fmt: skip
 
 
-def test_quick_runs_less_and_says_what_holds_in_the_wider_band_only(folder: Path, pool: Pool, fake: Any) -> None:
+def test_quick_runs_less_and_says_what_holds_in_the_wider_band_only(folder: Path, pool: Pool, fake: some_paper.Fake) -> None:
     outcome, _ = evaluate(folder, pool, quick=True)
     by = {v.claim.id: v for v in outcome.verdicts}
     assert by["c-number"].measured[0].value == 11.5
@@ -43,7 +59,7 @@ def test_quick_runs_less_and_says_what_holds_in_the_wider_band_only(folder: Path
     assert "wider band" in _scorecard.terminal(again, color=False, details=False)
 
 
-def test_a_unit_runs_once(folder: Path, pool: Pool, fake: Any, tmp_path: Path) -> None:
+def test_a_unit_runs_once(folder: Path, pool: Pool, fake: some_paper.Fake, tmp_path: Path) -> None:
     evaluate(folder, pool)
     # `one` and a point of the grid are the same three; the refused one is not kept.
     assert len(fake.ran) == len(set(fake.ran)) == 3 + 3 + 1
@@ -52,7 +68,7 @@ def test_a_unit_runs_once(folder: Path, pool: Pool, fake: Any, tmp_path: Path) -
     assert fake.ran == [("fig.toml", ("refuse=true",), 1)]
 
 
-def test_the_hash_covers_what_results_depend_on(folder: Path, fake: Any, tmp_path: Path) -> None:
+def test_the_hash_covers_what_results_depend_on(folder: Path, fake: some_paper.Fake, tmp_path: Path) -> None:
     unit = Unit(folder / "fig.toml", ("fct=10",), 1)
 
     def key() -> str:
@@ -72,7 +88,7 @@ def test_the_hash_covers_what_results_depend_on(folder: Path, fake: Any, tmp_pat
     assert len(keys) == 6
 
 
-def test_an_interrupted_unit_is_not_taken_for_finished(folder: Path, fake: Any, tmp_path: Path) -> None:
+def test_an_interrupted_unit_is_not_taken_for_finished(folder: Path, fake: some_paper.Fake, tmp_path: Path) -> None:
     store = Store(tmp_path / "cache", fake)
     unit = Unit(folder / "fig.toml", (), 1)
     store.path(unit).parent.mkdir(parents=True)
@@ -105,10 +121,10 @@ def test_results(folder: Path, pool: Pool) -> None:
         run("fig.toml", {"refuse": True}).flows  # noqa: B018
 
 
-def test_the_scorecard_is_the_same_every_time(folder: Path, pool: Pool, fake: Any, tmp_path: Path) -> None:
+def test_the_scorecard_is_the_same_every_time(folder: Path, pool: Pool, fake: some_paper.Fake, tmp_path: Path) -> None:
     first, _ = evaluate(folder, pool)
     card = _scorecard.markdown([first], "the command", "fake 1", quick=False)
-    other = Pool(Store(tmp_path / "elsewhere", type(fake)("another build")), 1)
+    other = Pool(Store(tmp_path / "elsewhere", some_paper.Fake("another build")), 1)
     second, _ = evaluate(folder, other)
     assert _scorecard.markdown([second], "the command", "fake 1", quick=False) == card
     assert first.fingerprint == second.fingerprint
@@ -173,10 +189,10 @@ def test_mistakes_in_claims(folder: Path) -> None:
 
 
 def test_the_command(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fake: Any
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fake: some_paper.Fake
 ) -> None:
     monkeypatch.chdir(folder.parent.parent)
-    monkeypatch.setattr(command._program, "find", lambda: fake)
+    monkeypatch.setattr(_program, "find", lambda: fake)
     out = tmp_path / "out"
     assert command.main(["all", "--out", str(out), "--scorecard", str(tmp_path / "CARD.md")]) == 1, "a claim was not evaluated"
     printed = capsys.readouterr().out

@@ -8,11 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
 from forebay.repro import RunError
-from forebay.repro._run import Pool
-from forebay.repro._store import Store
 
 
 class Fake:
@@ -136,9 +133,8 @@ def _(fig, x):
 """
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "papers" / "some-paper"
+def write(made: Path) -> Path:
+    """Write the paper into a folder."""
     made.mkdir(parents=True)
     (made / "claims.toml").write_text(CLAIMS)
     (made / "paper.py").write_text(PAPER)
@@ -146,13 +142,3 @@ def folder(tmp_path: Path) -> Path:
     (made / "fig.toml").write_text('name = "fig"\ntable = "sizes.txt"\n')
     (made / "sizes.txt").write_text("1 2\n")
     return made
-
-
-@pytest.fixture
-def fake() -> Fake:
-    return Fake()
-
-
-@pytest.fixture
-def pool(tmp_path: Path, fake: Fake) -> Pool:
-    return Pool(Store(tmp_path / "cache", fake), 2)
