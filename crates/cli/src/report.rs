@@ -1,5 +1,7 @@
 //! The report of finished results: made from their tables, written as one file.
 
+use forebay_report::build;
+use forebay_store::sweep::SweepDir;
 use forebay_store::{RunDir, StoreError, write_whole};
 use std::path::{Path, PathBuf};
 
@@ -11,7 +13,15 @@ pub const FILE: &str = "report.html";
 /// # Errors
 /// Tables that cannot be read, and a path that cannot be written.
 pub fn write(dirs: &[RunDir], path: &Path) -> Result<PathBuf, StoreError> {
-    let page = forebay_report::build::page(dirs)?;
-    write_whole(path, forebay_report::render(&page).as_bytes())?;
+    write_whole(path, forebay_report::render(&build::page(dirs)?).as_bytes())?;
+    Ok(path.to_owned())
+}
+
+/// Writes the report of a finished sweep.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_sweep(dir: &SweepDir, path: &Path) -> Result<PathBuf, StoreError> {
+    write_whole(path, forebay_report::render(&build::sweep_page(dir)?).as_bytes())?;
     Ok(path.to_owned())
 }

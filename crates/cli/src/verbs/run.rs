@@ -10,7 +10,7 @@ use clap::builder::PossibleValuesParser;
 use forebay_exec::{Job, Outcome, Record, Watcher, jobs, run_all};
 use forebay_scenario::{Resolved, Scenario};
 use forebay_store::summary_table::metric_columns;
-use forebay_store::{Format, Host, Manifest, RunDir, RunWriter, Target, file_name};
+use forebay_store::{Format, Host, Manifest, RunDir, RunWriter, StoreError, Target, file_name};
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -142,14 +142,19 @@ fn beside_results(dir: &Path, kind: Kind) -> Option<PathBuf> {
     match written {
         Ok(path) => Some(path),
         Err(e) => {
-            let text = format!("no report was written: {e}");
-            if kind == Kind::Json {
-                event(&json!({"event": "warning", "text": text}));
-            } else {
-                warn(&text);
-            }
+            no_report(&e, kind);
             None
         }
+    }
+}
+
+/// Says that no report could be written.
+pub(super) fn no_report(e: &StoreError, kind: Kind) {
+    let text = format!("no report was written: {e}");
+    if kind == Kind::Json {
+        event(&json!({"event": "warning", "text": text}));
+    } else {
+        warn(&text);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::output::print;
 use crate::progress::{Kind, event};
 use crate::sweep_progress::Display;
 use crate::table::scaled;
-use crate::{interrupt, style, sweep_table};
+use crate::{interrupt, report, style, sweep_table};
 use forebay_exec::sweep::{Finished, Plan, Request, default_dir, execute as run_sweep};
 use forebay_scenario::{Scenario, Sweep};
 use forebay_store::Host;
@@ -94,8 +94,13 @@ pub(super) fn run(
     display.clear();
     // There is a sweep, or nobody would be here.
     let Some(finished) = result? else { return Ok(()) };
-    // The page of the sweep is made here: it needs `finished.dir.table()` and the axes of the manifest, and goes to
-    // `finished.dir.add_file("report.html", ..)`.
+    // Results are complete in any case.
+    interrupt::kept(finished.dir.path());
+    if !args.no_report
+        && let Err(e) = report::write_sweep(&finished.dir, &finished.dir.path().join(report::FILE))
+    {
+        run::no_report(&e, kind);
+    }
     let m = &finished.manifest;
     if kind == Kind::Json {
         event(&json!({

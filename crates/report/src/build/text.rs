@@ -5,6 +5,7 @@ use super::table::unit;
 use super::words::{count, list, number, quantity};
 use crate::page::{Fact, Page, ScenarioText, Term, Unit};
 use forebay_store::schema::{FLOWS, PORTS, QUERIES, QUEUE, TCP, TIMEOUTS};
+use forebay_store::sweep::SweepManifest;
 use forebay_store::{Manifest, RunDir, Table};
 use std::collections::BTreeSet;
 
@@ -66,13 +67,28 @@ pub fn facts(dirs: &[RunDir], labels: &[String]) -> Vec<Fact> {
     out
 }
 
-fn speed(m: &Manifest) -> String {
-    let scaled = |v: f64| match v {
+/// Where the numbers of a sweep come from.
+pub fn sweep_facts(m: &SweepManifest) -> Vec<Fact> {
+    let fact = |label: &str, value: String| Fact { label: label.into(), value };
+    vec![
+        fact("fingerprint", m.fingerprint.clone()),
+        fact("forebay", m.forebay.clone()),
+        fact("last started", m.started.replace('T', " ").replace('Z', " UTC")),
+        fact("machine", format!("{} {}, {}", m.host.os, m.host.arch, count(m.host.cpus, "processor"))),
+        fact("packet transmissions", scaled(m.packet_hops as f64)),
+    ]
+}
+
+fn scaled(v: f64) -> String {
+    match v {
         v if v >= 1e9 => format!("{} G", number(v / 1e9)),
         v if v >= 1e6 => format!("{} M", number(v / 1e6)),
         v if v >= 1e3 => format!("{} k", number(v / 1e3)),
         v => number(v),
-    };
+    }
+}
+
+fn speed(m: &Manifest) -> String {
     format!(
         "{} packet transmissions in {}, {} per second on {}",
         scaled(m.packet_hops as f64),
