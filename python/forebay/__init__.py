@@ -2,8 +2,9 @@
 
 >>> import forebay as fb
 >>> s = fb.Scenario.load("scenarios/two-flows.toml")
->>> r = s.with_(duration="100ms").run()
->>> fct = r.flows["fct_ns"]
+>>> r = s.run()
+>>> int(r.queue.where(variant="newreno")["pkts"].max())
+100
 
 A :class:`Scenario` is what is to be simulated; running it gives a :class:`Result`, whose tables (:class:`Table`) are Arrow
 tables with units. :func:`run_many` runs many scenarios on all cores, :func:`open` reads what ``forebay run`` wrote.

@@ -5,7 +5,7 @@ The native half of the package; use `forebay` instead.
 from _typeshed import SupportsGetItem
 from os import PathLike
 from pathlib import Path
-from typing import Final, SupportsIndex, final
+from typing import Any, Final, SupportsIndex, final
 
 __all__ = ["__version__", "Buffer", "Results", "Scenario", "Table", "cli", "open_run", "provoke_defect", "registry", "run_all", "table_names"]
 
@@ -17,7 +17,7 @@ class Buffer:
     Values of one column: read-only memory that lives as long as this object.
     """
     @property
-    def __array_interface__(self, /) -> dict:
+    def __array_interface__(self, /) -> Any:
         """
         NumPy's array interface, version 3: <https://numpy.org/doc/stable/reference/arrays.interface.html>. The buffer protocol proper
         is in the limited API only from Python 3.11 on.
@@ -185,7 +185,7 @@ def registry() -> list[tuple[str, str, list[tuple[str, str, list[tuple[str, str,
     All registries.
     """
 
-def run_all(scenarios: SupportsGetItem[int, Scenario], threads: SupportsIndex | None, progress: "typing.Callable[[int, int, float | None, float, int], object] | None") -> "list[Results]":
+def run_all(scenarios: SupportsGetItem[int, Scenario], threads: SupportsIndex | None, progress: "object | None") -> list[Results]:
     """
     Runs all scenarios. `progress` is called about ten times a second with the number of finished runs, that of all runs, the part of
     the work that is done (if known), the seconds since the start and the packet transmissions so far.

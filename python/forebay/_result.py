@@ -22,9 +22,10 @@ class Result:
     Examples
     --------
     >>> import forebay as fb
-    >>> r = fb.Scenario.load("scenarios/two-flows.toml").with_(duration="100ms").run()
+    >>> r = fb.Scenario.load("scenarios/two-flows.toml").run()
     >>> r
-    >>> r.queue.units["packets"]
+    <Result two-flows: newreno, cubic, dctcp; 3 runs; ...>
+    >>> r.queue.units["pkts"]
     'packets'
     """
 

@@ -44,9 +44,9 @@ def run_many(scenarios: Iterable[Scenario], *, threads: int | None = None, progr
     --------
     >>> import forebay as fb
     >>> base = fb.Scenario.load("scenarios/two-flows.toml")
-    >>> results = fb.run_many([base.with_(duration=d) for d in ("10ms", "20ms")])
+    >>> results = fb.run_many([base.with_(duration=d) for d in ("1s", "2s")])
     >>> [int(r.manifest["runs"][0]["end_ns"]) for r in results]
-    [10000000, 20000000]
+    [1000000000, 2000000000]
     """
     handles = []
     for index, scenario in enumerate(scenarios):

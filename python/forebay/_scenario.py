@@ -30,10 +30,10 @@ class Scenario:
     >>> import forebay as fb
     >>> s = fb.Scenario.load("scenarios/two-flows.toml")
     >>> s.variants
-    ['newreno']
-    >>> r = s.with_({"transport.cc": ["newreno", "dctcp"]}, duration="50ms").run()
+    ['newreno', 'cubic', 'dctcp']
+    >>> r = s.with_({"transport.cc": "dctcp", "topology.bottleneck.rate": "500Mbps"}, runs=2).run()
     >>> r.variants
-    ['newreno', 'dctcp']
+    ['dctcp']
     """
 
     def __init__(self, native: _native.Scenario) -> None:
@@ -136,7 +136,7 @@ class Scenario:
         Examples
         --------
         >>> import forebay as fb
-        >>> s = fb.Scenario.load("scenarios/incast.toml")
+        >>> s = fb.Scenario.load("scenarios/two-flows.toml")
         >>> s = s.with_({"topology.senders": 8, "transport.cc": ["newreno", "dctcp"]}, seed=7, runs=2)
         >>> s.variants, s.resolved[0]["topology"]["senders"], s.seed
         (['newreno', 'dctcp'], 8, 7)

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Write the report of finished results, or one that compares several
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Directories that `forebay run` wrote, or one of a sweep
+    /// Directories that `forebay run` wrote, or that of a sweep
     #[arg(value_name = "DIR", required = true)]
     dirs: Vec<PathBuf>,
     /// The file to write [default: DIR/report.html of a single DIR, else report.html]
@@ -23,6 +23,28 @@ pub struct Args {
 
 /// Writes it and says where.
 pub fn execute(args: &Args) -> Result<(), Failure> {
+    for dir in &args.dirs {
+        match SweepDir::open(dir) {
+            Ok(sweep) if args.dirs.len() == 1 => return done(&report::write_sweep(&sweep, &target(args)?)?),
+            Ok(_) => {
+                let text = format!("`{}` is a sweep, which is compared with nothing; report it alone", dir.display());
+                return Err(Failure::Usage(text));
+            }
+            Err(e @ StoreError::Unfinished(_)) => return Err(e.into()),
+            // A run, or nothing.
+            Err(_) => {}
+        }
+    }
+    let dirs = args.dirs.iter().map(|d| RunDir::open(d)).collect::<Result<Vec<_>, _>>()?;
+    done(&report::write(&dirs, &target(args)?)?)
+}
+
+fn done(path: &Path) -> Result<(), Failure> {
+    print(&format!("report: {}\n", path.display()))
+}
+
+/// Where the report goes, which must not be there yet.
+fn target(args: &Args) -> Result<PathBuf, Failure> {
     let path = match (&args.out, args.dirs.as_slice()) {
         (Some(path), _) => path.clone(),
         (None, [one]) => one.join(report::FILE),
@@ -31,22 +53,5 @@ pub fn execute(args: &Args) -> Result<(), Failure> {
     if path.exists() && !args.force {
         return Err(Failure::Taken(path));
     }
-    let path = match (args.dirs.as_slice(), sweep(&args.dirs[0])) {
-        ([_], true) => report::write_sweep(&SweepDir::open(&args.dirs[0])?, &path)?,
-        (dirs, _) => {
-            if let Some(dir) = dirs.iter().find(|d| sweep(d)) {
-                let text =
-                    format!("`{}` is a sweep, which has a report of its own; compare runs, or report it alone", dir.display());
-                return Err(Failure::Usage(text));
-            }
-            let dirs = dirs.iter().map(|d| RunDir::open(d)).collect::<Result<Vec<_>, _>>()?;
-            report::write(&dirs, &path)?
-        }
-    };
-    print(&format!("report: {}\n", path.display()))
-}
-
-/// Whether the results in a directory are those of a sweep.
-fn sweep(dir: &Path) -> bool {
-    SweepDir::open(dir).is_ok() || matches!(SweepDir::open(dir), Err(StoreError::Unfinished(_)))
+    Ok(path)
 }

@@ -138,23 +138,22 @@ fn simulate(args: &Args, kind: Kind, scenario: &Scenario, mut overrides: Vec<Str
 
 /// Writes the report of finished results. That it could not be written is said, and is no failure of the run.
 fn beside_results(dir: &Path, kind: Kind) -> Option<PathBuf> {
-    let written = RunDir::open(dir).and_then(|results| report::write(&[results], &dir.join(report::FILE)));
-    match written {
-        Ok(path) => Some(path),
-        Err(e) => {
-            no_report(&e, kind);
-            None
-        }
-    }
+    written(RunDir::open(dir).and_then(|results| report::write(&[results], &dir.join(report::FILE))), kind)
 }
 
-/// Says that no report could be written.
-pub(super) fn no_report(e: &StoreError, kind: Kind) {
-    let text = format!("no report was written: {e}");
-    if kind == Kind::Json {
-        event(&json!({"event": "warning", "text": text}));
-    } else {
-        warn(&text);
+/// The path of a report, or words about why there is none.
+pub(super) fn written(report: Result<PathBuf, StoreError>, kind: Kind) -> Option<PathBuf> {
+    match report {
+        Ok(path) => Some(path),
+        Err(e) => {
+            let text = format!("no report was written: {e}");
+            if kind == Kind::Json {
+                event(&json!({"event": "warning", "text": text}));
+            } else {
+                warn(&text);
+            }
+            None
+        }
     }
 }
 

@@ -1,4 +1,3 @@
-
 // The numbers of a chart as they are shown, in SI units, for a spreadsheet (RFC 4180).
 function toCsv(rows) {
   const cell = v => {

@@ -1,4 +1,3 @@
-
 // Elements. Text goes in as text nodes only: nothing that a scenario names is ever read as markup.
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -16,13 +15,17 @@ const h = (tag, attrs, ...kids) => build(document.createElement(tag), attrs, kid
 const svg = (tag, attrs, ...kids) => build(document.createElementNS(SVG, tag), attrs, kids);
 
 // Colours and symbols repeat; see src/html/symbols.rs.
-const COLOURS = 8, SHAPES = 7;
+const COLOURS = 8,
+  SHAPES = 7;
 const colourClass = subject => "s" + (subject % COLOURS);
 const shapeId = subject => "mk-" + (subject % SHAPES);
 
 function marker(subject, id) {
-  return svg("svg", { class: "mk " + colourClass(subject), viewBox: "-6 -6 12 12", width: 12, height: 12, "aria-hidden": "true" },
-    svg("use", { href: "#" + (id || shapeId(subject)) }));
+  return svg(
+    "svg",
+    { class: "mk " + colourClass(subject), viewBox: "-6 -6 12 12", width: 12, height: 12, "aria-hidden": "true" },
+    svg("use", { href: "#" + (id || shapeId(subject)) }),
+  );
 }
 
 // The same outlines for canvases.
@@ -34,10 +37,12 @@ function outline(id) {
 
 // Index of the first value of an ascending list that is at least x.
 function lowerBound(list, x) {
-  let lo = 0, hi = list.length;
+  let lo = 0,
+    hi = list.length;
   while (lo < hi) {
     const mid = (lo + hi) >> 1;
-    if (list[mid] < x) lo = mid + 1; else hi = mid;
+    if (list[mid] < x) lo = mid + 1;
+    else hi = mid;
   }
   return lo;
 }

@@ -1,9 +1,25 @@
-
 // Numbers with units. Values are in SI units or counts; a prefix is chosen for what is on show together.
 const PREFIXES = {
-  "bits-per-second": [[1e12, "Tbit/s"], [1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]],
-  seconds: [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]],
-  bytes: [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]],
+  "bits-per-second": [
+    [1e12, "Tbit/s"],
+    [1e9, "Gbit/s"],
+    [1e6, "Mbit/s"],
+    [1e3, "kbit/s"],
+    [1, "bit/s"],
+  ],
+  seconds: [
+    [1, "s"],
+    [1e-3, "ms"],
+    [1e-6, "µs"],
+    [1e-9, "ns"],
+  ],
+  bytes: [
+    [1e12, "TB"],
+    [1e9, "GB"],
+    [1e6, "MB"],
+    [1e3, "kB"],
+    [1, "B"],
+  ],
   packets: [[1, "packets"]],
   segments: [[1, "segments"]],
   fraction: [[0.01, "%"]],
@@ -42,8 +58,15 @@ function show(unit, v) {
 
 // Large plain numbers on an axis: 20 k.
 function compact(v, decimals) {
-  for (const [f, p] of [[1e9, " G"], [1e6, " M"], [1e4, " k"]]) {
-    if (Math.abs(v) >= f) { const s = p === " k" ? 1e3 : f; return fixed(v / s, Math.abs(v / s % 1) < 1e-9 ? 0 : 1) + p; }
+  for (const [f, p] of [
+    [1e9, " G"],
+    [1e6, " M"],
+    [1e4, " k"],
+  ]) {
+    if (Math.abs(v) >= f) {
+      const s = p === " k" ? 1e3 : f;
+      return fixed(v / s, Math.abs((v / s) % 1) < 1e-9 ? 0 : 1) + p;
+    }
   }
   return fixed(v, decimals);
 }
@@ -58,5 +81,5 @@ function decimalsOf(step) {
 // Labels of ticks `step` apart, in the axis's prefix.
 function tickLabels(ticks, step, factor) {
   const d = decimalsOf(step / factor);
-  return ticks.map(t => t ? compact(t / factor, d) : "0");
+  return ticks.map(t => (t ? compact(t / factor, d) : "0"));
 }

@@ -1,10 +1,11 @@
-
 // Draws all figures, one after the other so that the page answers meanwhile, and again when colours, width or medium change.
 const subjects = JSON.parse(document.getElementById("subjects").textContent).map(s => s.name);
 const figures = [];
 document.body.append(tip);
 
-function drawAll() { for (const f of figures) f.draw(); }
+function drawAll() {
+  for (const f of figures) f.draw();
+}
 
 const waiting = [...document.querySelectorAll("[data-figure]")];
 function drawNext() {
@@ -20,7 +21,9 @@ function drawNext() {
 }
 
 document.querySelector("nav").append(themeSwitch(drawAll));
-addEventListener("keydown", e => { if (e.key === "Escape") hideTip(); });
+addEventListener("keydown", e => {
+  if (e.key === "Escape") hideTip();
+});
 
 // Paper: light, of a page's width, with the scenario unfolded.
 let unfolded = [];
@@ -43,7 +46,8 @@ addEventListener("afterprint", () => {
 const links = new Map([...document.querySelectorAll("nav a")].map(a => [decodeURIComponent(a.hash.slice(1)), a]));
 const parts = [...document.querySelectorAll("main>section")];
 function follow() {
-  const line = innerHeight * 0.3, now = parts.filter(p => p.getBoundingClientRect().top <= line).pop() || parts[0];
+  const line = innerHeight * 0.3,
+    now = parts.filter(p => p.getBoundingClientRect().top <= line).pop() || parts[0];
   for (const [id, a] of links) {
     if (now && id === now.id) {
       if (!a.hasAttribute("aria-current")) {
@@ -55,13 +59,36 @@ function follow() {
   }
 }
 let pending = false;
-addEventListener("scroll", () => {
-  if (pending) return;
-  pending = true;
-  requestAnimationFrame(() => { pending = false; follow(); });
-}, { passive: true });
+addEventListener(
+  "scroll",
+  () => {
+    if (pending) return;
+    pending = true;
+    requestAnimationFrame(() => {
+      pending = false;
+      follow();
+    });
+  },
+  { passive: true },
+);
 follow();
 
 // For the page's own tests.
-window.forebay = { prefixFor, show, digits, fixed, compact, tickLabels, logTicks, linearTicks, upwardRange, lowerBound, binEvents, sampleAt, toCsv, heat, decimalsOf };
+window.forebay = {
+  prefixFor,
+  show,
+  digits,
+  fixed,
+  compact,
+  tickLabels,
+  logTicks,
+  linearTicks,
+  upwardRange,
+  lowerBound,
+  binEvents,
+  sampleAt,
+  toCsv,
+  heat,
+  decimalsOf,
+};
 drawNext();

@@ -1,5 +1,5 @@
-
-// Ticks of logarithmic axes: 1, 2, 5 where there is room, else powers of ten, as many as fit; round steps when less than a decade shows.
+// Ticks of logarithmic axes: 1, 2, 5 where there is room, else powers of ten, as many as fit; round steps when
+// less than a decade shows.
 function logTicks(min, max, pixels, space) {
   const decades = Math.log10(max / min);
   if (!(decades > 0)) return [min];

@@ -1,4 +1,3 @@
-
 // One box for what is pointed at or has the focus. The same words are the element's label, so it is hidden from screen readers.
 const tip = h("div", { class: "tip", "aria-hidden": "true" });
 tip.hidden = true;
@@ -6,23 +5,31 @@ tip.hidden = true;
 function showTip(target, title, lines) {
   tip.replaceChildren(h("b", null, title), "\n" + lines.join("\n"));
   tip.hidden = false;
-  const r = target.getBoundingClientRect(), width = tip.offsetWidth, height = tip.offsetHeight;
+  const r = target.getBoundingClientRect(),
+    width = tip.offsetWidth,
+    height = tip.offsetHeight;
   const left = clamp(r.left + r.width / 2 - width / 2, 4, document.documentElement.clientWidth - width - 4);
   const above = r.top - height - 6;
   tip.style.left = left + scrollX + "px";
   tip.style.top = (above > 4 ? above : r.bottom + 6) + scrollY + "px";
 }
 
-const hideTip = () => { tip.hidden = true; };
+const hideTip = () => {
+  tip.hidden = true;
+};
 
-// Shapes of a drawing that explain themselves: by pointer, by focus, with arrow keys from one to the next (one stop of the Tab key).
+// Shapes of a drawing that explain themselves: by pointer, by focus, with arrow keys from one to the next (one stop
+// of the Tab key).
 function explain(root, items) {
   items.forEach(({ node, title, lines, enter }, i) => {
     node.setAttribute("data-hit", "");
     node.setAttribute("tabindex", i ? -1 : 0);
     node.setAttribute("role", "img");
     node.setAttribute("aria-label", title + ": " + lines.join(", "));
-    const on = () => { if (enter) enter(); showTip(node, title, lines); };
+    const on = () => {
+      if (enter) enter();
+      showTip(node, title, lines);
+    };
     node.addEventListener("pointerenter", on);
     node.addEventListener("pointerleave", hideTip);
     node.addEventListener("focus", on);

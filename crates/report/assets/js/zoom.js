@@ -1,9 +1,13 @@
-
 // One x axis for all panels of a chart: zoom, pan and cursor, by mouse, touch and keys.
 function zooming({ full, log, state, title, xTitle, tools }) {
-  const to = log ? Math.log10 : v => v, from = log ? v => 10 ** v : v => v;
-  const [lo, hi] = full.map(to), smallest = (hi - lo) / 1e6;
-  let panels = [], busy = false, unit = { factor: 1, name: "" }, cursorX = null;
+  const to = log ? Math.log10 : v => v,
+    from = log ? v => 10 ** v : v => v;
+  const [lo, hi] = full.map(to),
+    smallest = (hi - lo) / 1e6;
+  let panels = [],
+    busy = false,
+    unit = { factor: 1, name: "" },
+    cursorX = null;
   const range = () => state.range || full;
   const zoomed = () => !!state.range;
 
@@ -11,10 +15,21 @@ function zooming({ full, log, state, title, xTitle, tools }) {
   const label = h("p", { class: "xlab" });
   const button = (text, name, act) => h("button", { type: "button", "aria-label": name, title: name, onclick: act }, text);
   const reset = button("Reset", "Show everything again", () => set(null));
-  tools.append(h("span", { class: "zoom", role: "group", "aria-label": "Zoom" },
-    button("−", "Zoom out", () => scale(2)), button("+", "Zoom in", () => scale(0.5)), reset));
-  const box = h("div", { class: "keys", tabindex: 0, role: "application",
-    "aria-label": title + ". Plus and minus zoom, arrow keys pan, Shift with arrow keys moves the cursor, 0 shows everything." });
+  tools.append(
+    h(
+      "span",
+      { class: "zoom", role: "group", "aria-label": "Zoom" },
+      button("−", "Zoom out", () => scale(2)),
+      button("+", "Zoom in", () => scale(0.5)),
+      reset,
+    ),
+  );
+  const box = h("div", {
+    class: "keys",
+    tabindex: 0,
+    role: "application",
+    "aria-label": title + ". Plus and minus zoom, arrow keys pan, Shift with arrow keys moves the cursor, 0 shows everything.",
+  });
 
   function set(next) {
     if (next) {
@@ -30,11 +45,16 @@ function zooming({ full, log, state, title, xTitle, tools }) {
 
   // By a factor, about a point (the middle, if none).
   function scale(factor, about) {
-    const [a, b] = range().map(to), c = about == null ? (a + b) / 2 : clamp(to(about), a, b);
+    const [a, b] = range().map(to),
+      c = about == null ? (a + b) / 2 : clamp(to(about), a, b);
     set([c - (c - a) * factor, c + (b - c) * factor]);
   }
 
-  const pan = part => { const [a, b] = range().map(to), d = (b - a) * part; set([clamp(a + d, lo, hi - (b - a)), clamp(b + d, lo + (b - a), hi)]); };
+  const pan = part => {
+    const [a, b] = range().map(to),
+      d = (b - a) * part;
+    set([clamp(a + d, lo, hi - (b - a)), clamp(b + d, lo + (b - a), hi)]);
+  };
 
   function moveCursor(source, left) {
     if (busy) return;
@@ -48,7 +68,12 @@ function zooming({ full, log, state, title, xTitle, tools }) {
     return words;
   }
 
-  const number = v => { const w = to(range()[1]) - to(range()[0]); return log ? show(unitOf, v) : fixed(v / unit.factor, clamp(3 - Math.floor(Math.log10(w / unit.factor)), 0, 9)) + " " + unit.name; };
+  const number = v => {
+    const w = to(range()[1]) - to(range()[0]);
+    return log
+      ? show(unitOf, v)
+      : fixed(v / unit.factor, clamp(3 - Math.floor(Math.log10(w / unit.factor)), 0, 9)) + " " + unit.name;
+  };
   let unitOf = "ratio";
   function writeLabel() {
     const name = log || !unit.name ? xTitle : xTitle + ", " + unit.name;
@@ -59,7 +84,9 @@ function zooming({ full, log, state, title, xTitle, tools }) {
     if (e.target !== box || e.ctrlKey || e.metaKey || e.altKey) return;
     const side = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
     if (side && e.shiftKey) {
-      const u = panels[0].u, width = u.over.clientWidth, now = u.cursor.left >= 0 ? u.cursor.left : width / 2 - side * 8;
+      const u = panels[0].u,
+        width = u.over.clientWidth,
+        now = u.cursor.left >= 0 ? u.cursor.left : width / 2 - side * 8;
       const words = moveCursor(null, clamp(now + side * 8, 0, width));
       said.textContent = label.textContent + ": " + words.join("; ");
     } else if (side) pan(0.2 * side);
@@ -72,15 +99,19 @@ function zooming({ full, log, state, title, xTitle, tools }) {
   });
 
   // The wheel scrolls the page; with Ctrl, or as a pinch on a touchpad, it zooms; sideways it pans.
-  box.addEventListener("wheel", e => {
-    const over = e.target.closest(".u-over");
-    if (!over) return;
-    const at = panels[0].u.posToVal(e.clientX - over.getBoundingClientRect().left, "x");
-    if (e.ctrlKey || e.metaKey) scale(Math.exp(clamp(e.deltaY, -60, 60) / 100), at);
-    else if (zoomed() && (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY))) pan((e.deltaX || e.deltaY) / 800);
-    else return;
-    e.preventDefault();
-  }, { passive: false });
+  box.addEventListener(
+    "wheel",
+    e => {
+      const over = e.target.closest(".u-over");
+      if (!over) return;
+      const at = panels[0].u.posToVal(e.clientX - over.getBoundingClientRect().left, "x");
+      if (e.ctrlKey || e.metaKey) scale(Math.exp(clamp(e.deltaY, -60, 60) / 100), at);
+      else if (zoomed() && (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY))) pan((e.deltaX || e.deltaY) / 800);
+      else return;
+      e.preventDefault();
+    },
+    { passive: false },
+  );
 
   // One finger moves the cursor (up and down still scrolls the page), two pinch.
   const fingers = new Map();
@@ -94,17 +125,24 @@ function zooming({ full, log, state, title, xTitle, tools }) {
   box.addEventListener("pointermove", e => {
     if (!fingers.has(e.pointerId)) return;
     fingers.set(e.pointerId, position(e));
-    const p = [...fingers.values()], width = panels[0].u.over.clientWidth;
+    const p = [...fingers.values()],
+      width = panels[0].u.over.clientWidth;
     if (fingers.size === 1) moveCursor(null, clamp(p[0], 0, width));
     else if (grip && Math.abs(p[1] - p[0]) > 10) {
-      const perPixel = (grip[1] - grip[0]) / (p[1] - p[0]), a = grip[0] - p[0] * perPixel;
+      const perPixel = (grip[1] - grip[0]) / (p[1] - p[0]),
+        a = grip[0] - p[0] * perPixel;
       if (perPixel > 0) set([Math.max(lo, a), Math.min(hi, a + width * perPixel)]);
     }
   });
-  for (const end of ["pointerup", "pointercancel"]) box.addEventListener(end, e => { fingers.delete(e.pointerId); grip = null; });
+  for (const end of ["pointerup", "pointercancel"])
+    box.addEventListener(end, e => {
+      fingers.delete(e.pointerId);
+      grip = null;
+    });
 
   return {
-    box, range,
+    box,
+    range,
     use(list, xUnit) {
       panels = list;
       unitOf = xUnit;
@@ -115,7 +153,10 @@ function zooming({ full, log, state, title, xTitle, tools }) {
     reset: () => set(null),
     pointed: key => panels.forEach(p => p.pointed(key)),
     toggled: () => panels.forEach(p => p.toggled()),
-    unit(next) { unit = next; writeLabel(); },
+    unit(next) {
+      unit = next;
+      writeLabel();
+    },
     cursor: u => moveCursor(u, u.cursor.left),
     select(u) {
       const { left, width } = u.select;

@@ -13,7 +13,7 @@ mod read;
 mod reduce;
 mod sizes;
 pub mod sweep;
-mod sweep_read;
+pub mod sweep_read;
 mod table;
 mod text;
 mod time;
@@ -21,9 +21,8 @@ mod topology;
 mod verdict;
 mod words;
 
-use crate::page::{Figure, Page, ScenarioText, Section, Subject};
+use crate::page::{Figure, Page, Section, Subject};
 use data::Data;
-use forebay_store::sweep::SweepDir;
 use forebay_store::{RunDir, StoreError};
 
 /// The page of a finished run, or of several that are compared.
@@ -39,22 +38,6 @@ pub fn page(dirs: &[RunDir]) -> Result<Page, StoreError> {
     page.facts = text::facts(dirs, &labels);
     page.notes = [text::notes(dirs, &labels), page.notes].concat();
     page.scenarios = text::scenarios(dirs);
-    Ok(page)
-}
-
-/// The page of a finished sweep.
-///
-/// # Errors
-/// A sweep that is not finished, and files that are missing or damaged.
-pub fn sweep_page(dir: &SweepDir) -> Result<Page, StoreError> {
-    let manifest = dir.manifest()?;
-    let mut page = sweep::page(&sweep_read::read(dir)?);
-    page.facts = text::sweep_facts(&manifest);
-    page.notes = manifest.notes.clone();
-    let s = manifest.scenario;
-    let sweeps = s.sweeps.iter().map(|w| format!("--sweep {w}"));
-    let overrides = s.overrides.into_iter().chain(sweeps).collect();
-    page.scenarios = vec![ScenarioText { file: s.file, text: s.text, overrides, resolved: Vec::new() }];
     Ok(page)
 }
 

@@ -37,7 +37,7 @@ impl Value {
 pub struct SweptAxis {
     /// Its name, such as `topology.senders`.
     pub key: String,
-    /// The shortest name that tells it from the others, such as `senders`.
+    /// The shortest name that tells it from the others, such as `senders`; empty where the values name it.
     pub short: String,
     /// Unit of its numbers.
     pub unit: Unit,
@@ -96,10 +96,13 @@ pub fn page(sweep: &Sweep) -> Page {
 
 /// The lines, in the order in which the sweep names them; and what numbers on the first axis stand for, if it has names.
 fn lines(sweep: &Sweep) -> (Vec<Line>, String) {
-    let mut names: Vec<&str> = Vec::new();
     let mut lines: Vec<Line> = Vec::new();
+    let unset = Value::Text("unset".into());
+    let named = sweep.points.iter().any(|p| matches!(p.at.first(), Some(Value::Text(_))));
+    let mut names: Vec<&str> = Vec::new();
     for p in &sweep.points {
-        let x = match p.at.first() {
+        let at = p.at.first().map(|v| if named && *v == Value::Unset { &unset } else { v });
+        let x = match at {
             Some(Value::Number(v)) => *v,
             // Names have no distances: they stand side by side in the order of the sweep.
             Some(Value::Text(t)) => match names.iter().position(|n| n == t) {
@@ -109,13 +112,13 @@ fn lines(sweep: &Sweep) -> (Vec<Line>, String) {
                     (names.len() - 1) as f64
                 }
             },
-            // Nowhere on the axis.
+            // Nowhere on an axis of numbers.
             Some(Value::Unset) => continue,
             None => 0.0,
         };
         // What the point leaves as it is, and what the name of the subject says, goes without saying.
         let others = p.at.iter().zip(&sweep.axes).skip(1).filter(|(v, _)| **v != Value::Unset && v.text() != p.subject);
-        let rest: Vec<String> = others.map(|(v, a)| format!("{} {}", a.short, v.text())).collect();
+        let rest: Vec<String> = others.map(|(v, a)| format!("{} {}", a.short, v.text()).trim_start().to_owned()).collect();
         let name = [&[p.subject.clone()][..], &rest].concat().join(", ");
         let line = match lines.iter().position(|l| l.name == name) {
             Some(i) => &mut lines[i],

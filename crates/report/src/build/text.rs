@@ -5,7 +5,6 @@ use super::table::unit;
 use super::words::{count, list, number, quantity};
 use crate::page::{Fact, Page, ScenarioText, Term, Unit};
 use forebay_store::schema::{FLOWS, PORTS, QUERIES, QUEUE, TCP, TIMEOUTS};
-use forebay_store::sweep::SweepManifest;
 use forebay_store::{Manifest, RunDir, Table};
 use std::collections::BTreeSet;
 
@@ -65,18 +64,6 @@ pub fn facts(dirs: &[RunDir], labels: &[String]) -> Vec<Fact> {
         fact("speed", speed(m));
     }
     out
-}
-
-/// Where the numbers of a sweep come from.
-pub fn sweep_facts(m: &SweepManifest) -> Vec<Fact> {
-    let fact = |label: &str, value: String| Fact { label: label.into(), value };
-    vec![
-        fact("fingerprint", m.fingerprint.clone()),
-        fact("forebay", m.forebay.clone()),
-        fact("last started", m.started.replace('T', " ").replace('Z', " UTC")),
-        fact("machine", format!("{} {}, {}", m.host.os, m.host.arch, count(m.host.cpus, "processor"))),
-        fact("packet transmissions", scaled(m.packet_hops as f64)),
-    ]
 }
 
 fn scaled(v: f64) -> String {
