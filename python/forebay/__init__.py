@@ -15,14 +15,16 @@ from ._errors import ForebayError, InternalError, Mistake, ScenarioError, StoreE
 from ._native import __version__
 from ._progress import ProgressEvent
 from ._registry import Entry, Parameter, registry
-from ._result import Result
+from ._result import Result, report
 from ._result import open as open  # noqa: A004
 from ._run import run_many
 from ._scenario import Scenario
+from ._sweep import Axis, Sweep, open_sweep
 from ._table import Column, Table
 
 # `open` is not in `__all__`: `from forebay import *` must not hide Python's own.
 __all__ = [
+    "Axis",
     "Column",
     "Entry",
     "ForebayError",
@@ -34,9 +36,12 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "StoreError",
+    "Sweep",
     "Table",
     "__version__",
+    "open_sweep",
     "plot",
     "registry",
+    "report",
     "run_many",
 ]

@@ -7,10 +7,13 @@ import json
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
 from ._table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Result:
@@ -84,7 +87,7 @@ class Result:
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """What was run, where, with which result: scenario, runs with their fingerprints, machine, speed."""
-        manifest: dict[str, Any] = json.loads(self._native.manifest())
+        manifest: dict[str, Any] = json.loads(self._native.manifest_json())
         return manifest
 
     @property
@@ -113,6 +116,7 @@ class Result:
         *,
         format: Literal["parquet", "csv"] = "parquet",
         force: bool = False,
+        report: bool = True,
     ) -> Path:
         """Write a run directory, as ``forebay run --out`` does, and return its path.
 
@@ -124,13 +128,22 @@ class Result:
             Of the tables.
         force : bool
             Replace results that are already there.
+        report : bool
+            Write ``report.html`` beside the tables.
 
         Raises
         ------
         StoreError
             If the path is taken, or the system refuses.
         """
-        return self._native.save(Path(path), format, force)
+        return self._native.save(Path(path), format, force, report)
+
+    def report(self, path: str | os.PathLike[str] = "report.html") -> Path:
+        """Write the report: one HTML file, without a server, a network or a second file. It replaces what is there.
+
+        :func:`report` compares several results.
+        """
+        return report([self], path)
 
     def __repr__(self) -> str:
         runs = len(self.manifest["runs"])
@@ -138,6 +151,25 @@ class Result:
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{self.summary._repr_html_()}"
+
+
+def report(results: Iterable[Result], path: str | os.PathLike[str] = "report.html") -> Path:
+    """Write a report that compares results, as ``forebay report`` does, and return its path. It replaces what is there.
+
+    Parameters
+    ----------
+    results : iterable of Result
+        What to compare; those of runs are called by their scenario, those of directories by these.
+    path : path
+        The file.
+
+    Raises
+    ------
+    StoreError
+        If results cannot be read, or the file cannot be written.
+    """
+    _native.report([r._native for r in results], Path(path))
+    return Path(path)
 
 
 def open(path: str | os.PathLike[str]) -> Result:  # noqa: A001

@@ -34,7 +34,7 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send)
 
 /// Whether the panic is that of a `thread::scope` whose thread panicked.
 fn thread_of_another(info: &PanicHookInfo<'_>) -> bool {
-    info.payload_as_str() == Some("a scoped thread panicked")
+    info.payload().downcast_ref::<&str>() == Some(&"a scoped thread panicked")
 }
 
 /// Panics on another thread, as a violated assertion of the engine would: tests look at what becomes of it.
