@@ -168,7 +168,7 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
         ax.step(at, acked, where="post", color=color, lw=0.9)
         ax.plot(at, acked, ls="", marker="os^Dv"[i], ms=3.4, color=color, label=label)
     ax.set(xscale="log", xlabel="time since the request (ms)", ylabel="packets acknowledged", ylim=(9.5, 16.8))
-    ax.legend(loc="center", bbox_to_anchor=(0.55, 0.42), title="packet lost", fontsize=6.5, title_fontsize=6.5)
+    ax.legend(loc="lower right", bbox_to_anchor=(0.85, 0.0), title="packet lost", fontsize=6.5, title_fontsize=6.5)
 
 
 @paper.figure(
