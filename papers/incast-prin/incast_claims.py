@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+
 from forebay.repro import Measured
 
 from .base import LIMITED, NSTAR, paper

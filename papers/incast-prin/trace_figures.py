@@ -11,9 +11,10 @@ from .base import paper
 from .model import Incast
 
 if TYPE_CHECKING:
-    from forebay.repro import Table
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from forebay.repro import Table
 
 COLORS = ("#0072B2", "#D55E00", "#009E73")
 QUIET = "#69707a"
