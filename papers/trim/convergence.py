@@ -38,7 +38,7 @@ def active(phase: int) -> list[int]:
 
 def rates(tcp: Table, run: int) -> Any:
     """Mbit/s of the five flows in bins of 100 ms from 0.1 s on: one row for each bin."""
-    edges = (np.arange(0, 202) * 0.1 + 0.1) * 1e9
+    edges = (np.arange(0, 200) * 0.1 + 0.1) * 1e9
     columns = []
     for c in range(5):
         t = tcp.where(run=run, conn_id=c)

@@ -199,9 +199,8 @@ def _(x: Any) -> Any:
     height=6.2,
 )
 def _(fig: Any, x: Any) -> None:
-    grid = fig.add_gridspec(3, 12)
-    for i, law in enumerate(LAWS):
-        ax = fig.add_subplot(grid[i // 2, 6 * (i % 2) : 6 * (i % 2) + 6])
+    above, below = fig.subfigures(2, 1, height_ratios=[2, 1.1])
+    for i, (law, ax) in enumerate(zip(LAWS, above.subplots(2, 2, sharex=True, sharey=True).flat, strict=True)):
         t = series(x["queue"], law, 0, 0)
         ax.plot(t["time_ns"] * 1e-9, t["pkts"], color=look(law).color, lw=0.6)
         for level in (paper.expected["fig8"]["limit_pkts"], paper.expected["fig8"]["marking_pkts"]):
@@ -209,7 +208,7 @@ def _(fig: Any, x: Any) -> None:
         ax.set(xlim=(0.05, 0.9), ylim=(0, 108), title=f"({'abcd'[i]}) {LABEL[law]}", ylabel="queue (packets)" if i % 2 == 0 else "")
         if i > 1:
             ax.set_xlabel("time (s)")
-    e, f, g = (fig.add_subplot(grid[2, 4 * i : 4 * i + 4]) for i in range(3))
+    e, f, g = below.subplots(1, 3)
     numbers = list(x["aql"]["steady"])
     for law in LAWS:
         s = look(law)

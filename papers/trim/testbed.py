@@ -94,18 +94,17 @@ def _(x: Any) -> Any:
     height=6.4,
 )
 def _(fig: Any, x: Any) -> None:
-    grid = fig.add_gridspec(3, 12)
-    boxes = [grid[0, 4 * i : 4 * i + 4] for i in range(3)] + [grid[1, 6 * i : 6 * i + 6] for i in range(2)]
+    top, middle, bottom = fig.subfigures(3, 1)
+    boxes = [*top.subplots(1, 3, sharey=True), *middle.subplots(1, 2, sharey=True)]
     r = x["testbed-queue"][4]
     queue = rows(r, "queue", NAMES, ["time_ns", "pkts"])
-    for i, (law, box) in enumerate(zip(LAWS, boxes, strict=True)):
-        ax = fig.add_subplot(box)
+    for i, (law, ax) in enumerate(zip(LAWS, boxes, strict=True)):
         t = queue[law]
         ax.plot(t["time_ns"] * 1e-9, t["pkts"], color=look(law).color, lw=0.4)
         ax.set(ylim=(0, 104), xlim=(0, None), title=f"({'abcde'[i]}) {LABEL[law]}", xlabel="time (s)")
         if i in (0, 3):
             ax.set_ylabel("queue (packets)")
-    f, g, h = (fig.add_subplot(grid[2, 4 * i : 4 * i + 4]) for i in range(3))
+    f, g, h = bottom.subplots(1, 3)
     numbers = list(x["testbed-queue"])
     for law in LAWS:
         s = look(law)
@@ -133,13 +132,13 @@ def testbed_arct(run: Run) -> dict[int, Result]:
     found = {}
     for kb in run.pick(quick=[32, 256, 1024], full=[32, 64, 128, 256, 512, 1024]):
         # A third of 100 Mbit/s for each response and as much again for timeouts.
-        trains = run.pick(quick=60, full=100)
+        trains = 100
         sets = {
             "workload.1.sizes": {"uniform": [f"{int(0.9 * kb * 1024)}B", f"{int(1.1 * kb * 1024)}B"]},
             "workload.1.trains": trains,
             "duration": f"{trains * (kb * 0.5 + 60) / 1000 + 2:.0f}s",
         }
-        found[kb] = run("fig14a.toml", sets, seeds=run.pick(quick=2, full=5))
+        found[kb] = run("fig14a.toml", sets, seeds=run.pick(quick=1, full=5))
     return found
 
 

@@ -104,9 +104,12 @@ def _(fig: Any, x: Any) -> None:
     e = paper.expected["fig2"]
     a.plot([4, 128, e["max_kb"]], [e["frac_up_to_4"], 1 - e["frac_above_128"], 1.0], "x", color="k", label="printed")
     a.set_xscale("log", base=2)
+    a.set_xticks([0.5, 4, 16, 64, 128, 256], ["0.5", "4", "16", "64", "128", "256"])
     a.set(xlabel="size of a train (KB)", ylabel="fraction", title="(a)", ylim=(0, 1.02))
     a.legend()
     g = np.sort(gaps(flows))
     b.plot(g, np.arange(1, len(g) + 1) / len(g), color=look("trim").color)
     b.set_xscale("log")
+    b.set_xticks([0.2, 0.5, 1, 2, 5], ["0.2", "0.5", "1", "2", "5"])
+    b.set_xticks([], minor=True)
     b.set(xlabel="gap (ms)", ylabel="fraction", title="(b)", ylim=(0, 1.02))
