@@ -14,8 +14,13 @@ BENCH_CASES ?=
 DEMO_ARGS ?=
 
 RELEASE := $(CARGO) build --release --locked --quiet
+PYTHON ?= python3
+VENV := $(TARGET)/venv
+PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
+MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
-.PHONY: help setup build demo test fmt lint unit doc scenarios readme guard bench bench-baseline readme-refresh docs clean
+.PHONY: help setup build demo test fmt lint unit doc scenarios readme python report guard bench bench-baseline readme-refresh docs \
+	wheel stubs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -30,7 +35,7 @@ demo: build ## run scenarios/quickstart.toml: incast over web-search traffic und
 	$(TARGET)/release/forebay run scenarios/quickstart.toml $(DEMO_ARGS)
 
 # Cheap checks first; all of the development profile before anything of the release profile.
-test: fmt lint unit doc scenarios readme guard ## every test: format, lint, unit, property, scenario, docs, instruction counts
+test: fmt lint unit doc scenarios readme python report guard ## every test: format, lint, unit, property, scenario, docs, Python, browser, instruction counts
 	@echo "make test: all steps passed"
 
 fmt: setup
@@ -50,6 +55,37 @@ scenarios: build ## check every file in scenarios/ and run it for a short time
 
 readme: build ## run the commands of README.md
 	tools/check-readme.sh $(TARGET)/release/forebay
+
+# A file of requirements is installed once, until it changes.
+$(VENV)/%.installed:
+	@tools/setup.sh --with-python
+	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install -r $<
+	@touch $@
+$(VENV)/python.installed: python/requirements-dev.txt
+$(VENV)/report.installed: tests/report/requirements.txt
+
+wheel: setup $(VENV)/python.installed ## build the Python wheel, target/wheels/forebay-*.whl
+	rm -f $(TARGET)/wheels/*.whl
+	$(MATURIN) build --quiet --out $(TARGET)/wheels
+
+python: wheel ## the Python package as installed from the wheel: style, types, stubs, tests, examples
+	$(PIP) install --force-reinstall --no-deps $(TARGET)/wheels/forebay-*.whl
+	$(VENV)/bin/ruff check python tests/python
+	$(VENV)/bin/ruff format --check python tests/python
+	$(VENV)/bin/mypy
+	$(MATURIN) generate-stubs --quiet --profile wheel --out $(TARGET)/stubs
+	diff -u python/forebay/_native.pyi $(TARGET)/stubs/forebay/_native.pyi || { echo 'run "make stubs"' >&2; exit 1; }
+	MYPYPATH=python $(VENV)/bin/python -m mypy.stubtest forebay
+	$(VENV)/bin/python -m pytest -q
+
+stubs: setup $(VENV)/python.installed ## renew python/forebay/_native.pyi after a change of crates/py
+	$(MATURIN) generate-stubs --quiet --profile wheel --out $(TARGET)/stubs
+	cp $(TARGET)/stubs/forebay/_native.pyi python/forebay/
+
+report: build $(VENV)/report.installed ## the report in a headless Chromium
+	@tools/setup.sh --with-browser
+	FOREBAY=$(abspath $(TARGET))/release/forebay $(VENV)/bin/python -m pytest -q tests/report
 
 guard: ## instructions per packet-hop against benches/instructions.csv
 	@tools/setup.sh --with-valgrind

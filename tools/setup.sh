@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Checks that this machine can build forebay: cargo and a C linker. Installs the linker where it may; says what to do
-# where it may not. "make" calls it before every target that builds.
+# where it may not. "make" calls it before every target that builds. Some targets need more:
 #
-#   tools/setup.sh [--with-valgrind]
+#   tools/setup.sh [--with-valgrind] [--with-python] [--with-browser]
 set -euo pipefail
 
 # A fresh shell has not read rustup's environment file.
@@ -39,7 +39,39 @@ if ! command -v cc >/dev/null 2>&1; then
     fi
 fi
 
-if [ "${1:-}" = --with-valgrind ] && ! command -v valgrind >/dev/null 2>&1; then
+with_valgrind() {
+    command -v valgrind >/dev/null 2>&1 && return
     # libc6-dbg: valgrind refuses to start where it cannot find the symbols of the loader.
     apt_install valgrind libc6-dbg || echo "No valgrind here and no way to install it: instruction counts will be skipped."
-fi
+}
+
+# Python 3.11 for the tests; the package itself takes 3.10.
+python_is_fine() {
+    "${PYTHON:-python3}" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
+}
+
+with_python() {
+    python_is_fine && return
+    if ! apt_install python3 python3-venv || ! python_is_fine; then
+        echo "The tests of the Python package need Python 3.11 or newer with venv (Debian, Ubuntu: apt install python3-venv), and" >&2
+        echo "it could not be installed. \"make PYTHON=/path/to/python3\" takes another one." >&2
+        exit 1
+    fi
+}
+
+with_browser() {
+    command -v chromium >/dev/null 2>&1 && return
+    if ! apt_install chromium || ! command -v chromium >/dev/null 2>&1; then
+        echo "The tests of the report need Chromium (Debian: apt install chromium), and it could not be installed." >&2
+        exit 1
+    fi
+}
+
+for option in "$@"; do
+    case $option in
+    --with-valgrind) with_valgrind ;;
+    --with-python) with_python ;;
+    --with-browser) with_browser ;;
+    *) echo "tools/setup.sh: no option $option" >&2 && exit 2 ;;
+    esac
+done

@@ -1,12 +1,14 @@
 //! Why a verb failed: what to say and with which exit code.
 
 use crate::style;
+use forebay_exec::sweep::SweepError;
 use forebay_scenario::Errors;
 use forebay_sim::run::RunError;
 use forebay_store::StoreError;
 use miette::GraphicalReportHandler;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 
 /// More mistakes of one file than this are counted, not shown.
 const MAX_SHOWN: usize = 50;
@@ -20,10 +22,21 @@ pub enum Failure {
     Store(StoreError),
     /// The engine cannot run this scenario.
     Engine(String),
+    /// A file that would be replaced.
+    Taken(PathBuf),
     /// Anything else the machine refused.
     Machine(String),
+    /// The command line asks for what does not go together.
+    Usage(String),
     /// The user asked to stop.
     Interrupted,
+    /// The user asked to stop a sweep, of which so much is done.
+    Stopped {
+        /// Runs whose results are there.
+        done: usize,
+        /// Runs of the sweep.
+        total: usize,
+    },
     /// Already told in another form; only the exit code is left.
     Reported(u8),
 }
@@ -49,14 +62,30 @@ impl From<RunError> for Failure {
     }
 }
 
+impl From<SweepError> for Failure {
+    fn from(e: SweepError) -> Failure {
+        match e {
+            SweepError::Scenario(e) => Failure::Scenario(e),
+            SweepError::Store(e) => Failure::Store(e),
+            SweepError::Run { .. } => Failure::Engine(e.to_string()),
+            SweepError::File(..) => Failure::Machine(e.to_string()),
+            SweepError::Interrupted { done, total } => Failure::Stopped { done, total },
+        }
+    }
+}
+
 impl Failure {
     /// Number of the exit code.
     pub fn number(&self) -> u8 {
         match self {
             // A taken output directory is a wrong argument, found before anything ran.
-            Failure::Scenario(_) | Failure::Engine(_) | Failure::Store(StoreError::Exists(_) | StoreError::NotARun(_)) => 2,
+            Failure::Scenario(_)
+            | Failure::Engine(_)
+            | Failure::Taken(_)
+            | Failure::Usage(_)
+            | Failure::Store(StoreError::Exists(_) | StoreError::NotARun(_)) => 2,
             Failure::Store(_) | Failure::Machine(_) => 1,
-            Failure::Interrupted => 130,
+            Failure::Interrupted | Failure::Stopped { .. } => 130,
             Failure::Reported(code) => *code,
         }
     }
@@ -67,8 +96,16 @@ impl Failure {
             Failure::Scenario(errors) if fancy => graphical(errors),
             Failure::Scenario(errors) => errors.render(),
             Failure::Store(e) => simple(fancy, &e.to_string(), Some(&e.help())),
-            Failure::Machine(message) | Failure::Engine(message) => simple(fancy, message, None),
+            Failure::Taken(path) => {
+                let help = "add --force to replace it, or choose another file with --out";
+                simple(fancy, &format!("`{}` is there already", path.display()), Some(help))
+            }
+            Failure::Machine(message) | Failure::Engine(message) | Failure::Usage(message) => simple(fancy, message, None),
             Failure::Interrupted => "interrupted; no results were kept\n".into(),
+            Failure::Stopped { total: 0, .. } => "interrupted while the points were checked; nothing ran\n".into(),
+            Failure::Stopped { done, total } => {
+                format!("interrupted; results are kept. Run the same command again to go on: {done} of {total} runs done\n")
+            }
             Failure::Reported(_) => String::new(),
         }
     }

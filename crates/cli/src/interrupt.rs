@@ -4,11 +4,13 @@
 use crate::failure::Failure;
 use std::fs;
 use std::panic;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
+static KEPT: OnceLock<PathBuf> = OnceLock::new();
 
 /// Listens from now on.
 pub fn listen() -> Result<(), Failure> {
@@ -30,6 +32,24 @@ pub fn asked() -> bool {
     ASKED.load(Relaxed)
 }
 
+/// The results are complete in `dir`: whatever happens now takes nothing away.
+pub fn kept(dir: &Path) {
+    // Only the first directory counts; there is one a process.
+    let _ = KEPT.set(dir.to_owned());
+}
+
+/// From now on a panic on any thread says that it is a defect, and in what, and ends the process with code 1. For work of which the
+/// finished parts are independent of each other, and stay.
+pub fn blame_on_panic(what: impl Fn() -> Option<String> + Send + Sync + 'static) {
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        usual(info);
+        let what = what().map_or(String::new(), |w| format!(", in {w}"));
+        eprintln!("error: a defect in forebay{what}; results of finished runs are kept. Please report it with the scenario");
+        process::exit(1);
+    }));
+}
+
 /// From now on a panic on any thread says that it is a defect, removes `staging` and ends the process with code 1. Release builds
 /// abort on a panic, so nothing would be cleaned up otherwise.
 pub fn clean_up_on_panic(staging: PathBuf) {
@@ -38,7 +58,17 @@ pub fn clean_up_on_panic(staging: PathBuf) {
         usual(info);
         // Removal is tried, not assured: the defect is what must be told.
         let _ = fs::remove_dir_all(&staging);
-        eprintln!("error: a defect in forebay, no results were kept; please report it with the scenario and the seed");
+        match KEPT.get() {
+            None => {
+                eprintln!("error: a defect in forebay, no results were kept; please report it with the scenario and the seed")
+            }
+            Some(dir) => {
+                eprintln!(
+                    "error: a defect in forebay after the runs; the results are complete in {}. Please report it",
+                    dir.display()
+                );
+            }
+        }
         process::exit(1);
     }));
 }

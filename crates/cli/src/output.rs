@@ -1,6 +1,7 @@
 //! Standard output, which may be a pipe that closes early.
 
 use crate::failure::Failure;
+use crate::style;
 use std::io::{self, Write};
 
 /// Prints `text`. A reader that has seen enough, as in `forebay list | head -1`, is no failure.
@@ -10,4 +11,10 @@ pub fn print(text: &str) -> Result<(), Failure> {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Machine(format!("cannot write to standard output: {e}"))),
         _ => Ok(()),
     }
+}
+
+/// Says on standard error what went wrong without being a failure.
+pub fn warn(text: &str) {
+    // Nobody is left to tell when standard error is closed.
+    let _ = writeln!(io::stderr().lock(), "{} {text}", style::paint(style::stderr(), style::WARNING, "warning:"));
 }

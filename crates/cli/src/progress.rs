@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 /// More variants than this share one bar.
 const MAX_BARS: usize = 12;
 /// Length of a bar in steps, finer than any terminal.
-const STEPS: u64 = 1_000;
+pub(crate) const STEPS: u64 = 1_000;
 /// Time between two JSON events of a run.
-const JSON_EVERY: Duration = Duration::from_millis(500);
+pub(crate) const JSON_EVERY: Duration = Duration::from_millis(500);
 
 /// How to show progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -148,7 +148,8 @@ fn left(seconds: f64, fraction: f64) -> Option<f64> {
     (fraction > 0.005).then(|| seconds * (1.0 - fraction) / fraction)
 }
 
-fn clock(seconds: f64) -> String {
+/// Seconds for people.
+pub(crate) fn clock(seconds: f64) -> String {
     let s = seconds.ceil() as u64;
     match s {
         0..60 => format!("{s} s"),

@@ -9,6 +9,8 @@ pub const BOLD: &str = "1";
 pub const DIM: &str = "2";
 /// Errors.
 pub const ERROR: &str = "1;31";
+/// Warnings.
+pub const WARNING: &str = "1;33";
 /// Names in lists and column heads.
 pub const NAME: &str = "1;36";
 

@@ -15,16 +15,21 @@ pub struct Variant {
 }
 
 /// One line of the table.
-struct Line {
+pub struct Line {
     label: String,
-    unit: &'static str,
-    cells: Vec<Cell>,
+    /// Unit that all cells are in.
+    pub unit: &'static str,
+    /// One for each column.
+    pub cells: Vec<Cell>,
 }
 
 /// One place of the table.
-enum Cell {
+pub enum Cell {
+    /// A mean, and the half width of its interval.
     Value {
+        /// The mean.
         mean: String,
+        /// The half width, with several seeds.
         spread: Option<String>,
     },
     /// The column could have a value and has none.
@@ -34,7 +39,8 @@ enum Cell {
 }
 
 impl Cell {
-    fn mean(&self) -> &str {
+    /// The mean as text.
+    pub fn mean(&self) -> &str {
         match self {
             Cell::Value { mean, .. } => mean,
             Cell::Missing => "-",
@@ -42,7 +48,8 @@ impl Cell {
         }
     }
 
-    fn spread(&self) -> Option<&str> {
+    /// The half width as text.
+    pub fn spread(&self) -> Option<&str> {
         if let Cell::Value { spread, .. } = self { spread.as_deref() } else { None }
     }
 }
@@ -105,7 +112,7 @@ fn over_seeds(variant: &Variant, get: impl Fn(&Summary) -> Option<f64>) -> Optio
 }
 
 /// A line, unless no column has a value, or with `if_any` none but 0. All cells share a unit and a number of decimals, so that they compare at a glance.
-fn line(label: String, unit: Unit, if_any: bool, row: &[Option<Estimate>]) -> Option<Line> {
+pub fn line(label: String, unit: Unit, if_any: bool, row: &[Option<Estimate>]) -> Option<Line> {
     let means = || row.iter().flatten().map(|e| e.mean.abs());
     let largest = means().reduce(f64::max).filter(|l| *l > 0.0 || !if_any)?;
     let (scale, unit_text) = scale(unit, largest);
@@ -150,7 +157,8 @@ pub fn decimals(value: f64, significant: i32) -> usize {
     (significant - 1 - value.log10().floor() as i32).clamp(0, 9) as usize
 }
 
-fn width<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
+/// Characters of the longest.
+pub fn width<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
     texts.map(|t| t.chars().count()).max().unwrap_or(0)
 }
 
@@ -200,7 +208,7 @@ fn draw(heads: &[Vec<String>], lines: &[Line], colour: bool) -> String {
 }
 
 /// Ends a line without trailing blanks.
-fn finish_line(out: &mut String) {
+pub fn finish_line(out: &mut String) {
     out.truncate(out.trim_end_matches(' ').len());
     out.push('\n');
 }

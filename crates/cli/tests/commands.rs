@@ -1,9 +1,11 @@
 //! The built binary from outside: exit codes, messages, files.
 
+mod scratch;
+
+use scratch::{Scratch, command, forebay, text};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 /// A small scenario that any machine runs in well under a second.
 const SMALL: &str = r#"
@@ -25,49 +27,6 @@ kind = "long"
 from = "senders"
 to = "receiver"
 "#;
-
-/// A fresh directory, removed at the end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let path = std::env::temp_dir().join(format!("forebay-cli-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Scratch(path)
-    }
-
-    fn file(&self, name: &str, text: &str) {
-        fs::write(self.0.join(name), text).unwrap();
-    }
-
-    fn entries(&self, under: &str) -> Vec<String> {
-        let Ok(dir) = fs::read_dir(self.0.join(under)) else { return Vec::new() };
-        let mut names: Vec<String> = dir.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn command(dir: &Path, args: &[&str]) -> Command {
-    let mut c = Command::new(env!("CARGO_BIN_EXE_forebay"));
-    c.current_dir(dir).args(args).env_remove("NO_COLOR");
-    c
-}
-
-fn forebay(dir: &Path, args: &[&str]) -> Output {
-    command(dir, args).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
 
 #[test]
 fn a_bad_file_is_named_with_line_and_key() {
@@ -119,7 +78,17 @@ fn a_run_leaves_a_complete_directory() {
     assert!(out.status.success(), "{}", text(&out.stderr));
     assert!(said.contains("results: out/small-1") && said.contains("fingerprint: ") && said.contains("goodput"), "{said}");
     assert!(out.stderr.is_empty() && !said.contains('\x1b'), "{said}{}", text(&out.stderr));
-    let files = ["flows.csv", "manifest.json", "ports.csv", "queries.csv", "queue.csv", "summary.csv", "tcp.csv", "timeouts.csv"];
+    let files = [
+        "flows.csv",
+        "manifest.json",
+        "ports.csv",
+        "queries.csv",
+        "queue.csv",
+        "report.html",
+        "summary.csv",
+        "tcp.csv",
+        "timeouts.csv",
+    ];
     assert_eq!(scratch.entries("out/small-1"), files);
     let manifest: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(scratch.0.join("out/small-1/manifest.json")).unwrap()).unwrap();

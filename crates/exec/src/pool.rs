@@ -78,6 +78,9 @@ pub fn jobs(resolved: &Resolved) -> Vec<Job> {
 ///
 /// # Errors
 /// The first failure of a run or of the watcher; everything else stops then.
+///
+/// # Panics
+/// When a job does: its thread's panic becomes that of the caller, once the others have stopped.
 pub fn run_all<K: Work + ?Sized, W: Watcher>(
     work: &K,
     jobs: &[Job],
@@ -143,12 +146,24 @@ struct Workers<'a, K: ?Sized> {
     window: usize,
 }
 
+/// Where a panic does not end the process, the other threads must not wait for the job that will never be handed over.
+pub(crate) struct StopOthers<'a>(pub &'a AtomicBool);
+
+impl Drop for StopOthers<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Relaxed);
+        }
+    }
+}
+
 impl<K: Work + ?Sized> Workers<'_, K> {
     fn stopped(&self) -> bool {
         self.stop.iter().any(|s| s.load(Relaxed))
     }
 
     fn work(&self, sender: &Sender<Result<Outcome, RunError>>) {
+        let _others = StopOthers(self.stop[1]);
         loop {
             let number = self.next.fetch_add(1, Relaxed);
             let Some(job) = self.jobs.get(number) else { return };
@@ -179,5 +194,43 @@ impl<K: Work + ?Sized> Workers<'_, K> {
         let info = RunInfo::new(&variant, job.run, &config);
         let summary = summarise(&info, &config, &report);
         Ok(Outcome { job: number, info, report, summary, wall })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    /// The second job is defective; the others run something.
+    struct Defective(Resolved);
+
+    impl Work for Defective {
+        fn prepare(&self, number: usize, job: &Job) -> Prepared {
+            assert!(number != 1, "a defect");
+            self.0.prepare(number, job)
+        }
+    }
+
+    struct Nobody;
+
+    impl Watcher for Nobody {
+        type Error = RunError;
+        fn tick(&mut self, _: &[Job], _: Duration) {}
+        fn finished(&mut self, _: &[Job], _: Outcome) -> Result<(), RunError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller_and_nobody_waits_for_the_job() {
+        let text = "runs = 20\nduration = \"1ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 2\n\
+                    access = { rate = \"1Gbps\", delay = \"25us\" }\n\
+                    bottleneck = { rate = \"1Gbps\", delay = \"25us\", buffer = \"100pkt\" }\n\
+                    [transport]\ncc = \"newreno\"\n[[workload]]\nkind = \"long\"\n";
+        let resolved = forebay_scenario::Scenario::from_text(text, "test", "".as_ref(), &[], None).unwrap().resolve().unwrap();
+        let jobs = jobs(&resolved);
+        let run = || run_all(&Defective(resolved), &jobs, 2, &AtomicBool::new(false), &mut Nobody);
+        assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
     }
 }

@@ -335,6 +335,8 @@ pub struct Topology {
     pub nodes: Vec<Node>,
     /// Directed links.
     pub links: Vec<Link>,
+    /// Indices of the subjects that ran on this network; empty: all.
+    pub subjects: Vec<usize>,
     /// What was left out or drawn together, such as "40 hosts are drawn as one"; may be empty.
     pub note: String,
 }

@@ -2,6 +2,7 @@
 
 use crate::error::Sink;
 use crate::hosts::HostIndex;
+use crate::resolve::FileRead;
 use crate::source::At;
 use forebay_sampling::SizeTable;
 use forebay_units::{QueueLen, Time};
@@ -42,11 +43,22 @@ pub(crate) struct Cx {
     pub buffers: Vec<BufferSite>,
     /// Size tables read so far.
     pub tables: HashMap<String, Arc<SizeTable>>,
+    /// Files that the scenario names.
+    pub files: Vec<FileRead>,
 }
 
 impl Cx {
     pub fn new(sink: Sink, base: PathBuf) -> Cx {
-        Cx { sink, base, notes: Vec::new(), hosts: None, buffers: Vec::new(), tables: HashMap::new() }
+        Cx { sink, base, notes: Vec::new(), hosts: None, buffers: Vec::new(), tables: HashMap::new(), files: Vec::new() }
+    }
+
+    /// Notes that the scenario depends on a file, and returns its path.
+    pub fn file(&mut self, name: &str) -> PathBuf {
+        let path = self.base.join(name);
+        if !self.files.iter().any(|f| f.name == name) {
+            self.files.push(FileRead { name: name.to_owned(), path: path.clone() });
+        }
+        path
     }
 
     /// Adds a note once.

@@ -133,7 +133,7 @@ fn table(cx: &mut Cx, what: &str, node: &Node) -> Option<Arc<SizeTable>> {
     let built_in = BUILT_IN.iter().find(|b| b.0 == name);
     let text = match built_in {
         Some((_, text, _)) => Ok((*text).to_owned()),
-        None => load::read(&cx.base.join(name), "size table"),
+        None => load::read(&cx.file(name), "size table"),
     };
     let parsed = text.and_then(|t| SizeTable::parse(&t, name).map_err(|e| e.to_string()));
     match parsed {

@@ -48,6 +48,11 @@ impl Table {
     pub fn get(&self, key: &str) -> Option<&Item> {
         self.items.iter().find(|i| i.key == key)
     }
+
+    /// The table as written.
+    pub fn json(&self) -> Json {
+        Json::Object(self.items.iter().map(|i| (i.key.clone(), i.node.json())).collect::<Map<_, _>>())
+    }
 }
 
 impl Node {
@@ -77,7 +82,7 @@ impl Node {
             Raw::Float(f) => Json::from(*f),
             Raw::Bool(b) => Json::Bool(*b),
             Raw::Array(a) => Json::Array(a.iter().map(Node::json).collect()),
-            Raw::Table(t) => Json::Object(t.items.iter().map(|i| (i.key.clone(), i.node.json())).collect::<Map<_, _>>()),
+            Raw::Table(t) => t.json(),
         }
     }
 }

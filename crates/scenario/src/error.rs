@@ -101,6 +101,25 @@ impl Errors {
         Errors { list: vec![ScenarioError::whole(message, help)] }
     }
 
+    /// All errors with a further line of help.
+    pub(crate) fn with_help(mut self, line: &str) -> Errors {
+        for e in &mut self.list {
+            e.help = Some(e.help.take().map_or(line.to_owned(), |h| format!("{h}\n{line}")));
+        }
+        self
+    }
+
+    /// The errors of several readings of one scenario, such as of the points of a sweep: the same mistake at the same place once.
+    pub fn merged(all: impl IntoIterator<Item = Errors>) -> Errors {
+        let mut list: Vec<ScenarioError> = Vec::new();
+        for e in all.into_iter().flat_map(|errors| errors.list) {
+            if list.len() < MAX_KEPT && !list.iter().any(|o| o.message == e.message && o.place == e.place) {
+                list.push(e);
+            }
+        }
+        Errors { list }
+    }
+
     /// The errors.
     pub fn list(&self) -> &[ScenarioError] {
         &self.list
@@ -171,6 +190,11 @@ impl Sink {
 
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
+    }
+
+    /// The text at a place, to the end of its source; empty for a place that is in none.
+    pub fn text_at(&self, at: At) -> &str {
+        self.sources.get(at.source as usize).and_then(|s| s.text().get(at.start as usize..)).unwrap_or("")
     }
 
     /// The errors in the order of the file, or `value` when there are none.

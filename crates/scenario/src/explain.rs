@@ -133,12 +133,17 @@ fn traffic(kind: &WorkloadKind) -> String {
 impl Variant {
     /// The scenario with every default written out, as a file that can be run again.
     pub fn toml(&self) -> String {
-        let mut out = String::new();
-        if let Json::Object(root) = &self.echo {
-            section(&mut out, "", root);
-        }
-        out
+        toml(&self.echo)
     }
+}
+
+/// A resolved scenario, such as manifests keep, as TOML.
+pub fn toml(echo: &Json) -> String {
+    let mut out = String::new();
+    if let Json::Object(root) = echo {
+        section(&mut out, "", root);
+    }
+    out
 }
 
 /// Plain keys first, then sub-tables that are sections of their own.
@@ -169,7 +174,7 @@ fn section(out: &mut String, path: &str, table: &Map<String, Json>) {
 }
 
 /// A value on one line; long lists break after each element.
-fn inline(v: &Json, indent: usize) -> String {
+pub(crate) fn inline(v: &Json, indent: usize) -> String {
     match v {
         Json::Array(list) => {
             let parts: Vec<String> = list.iter().map(|v| inline(v, indent)).collect();

@@ -1,7 +1,8 @@
 //! Scenario files: TOML in, checked simulator configurations out, errors that point at the line.
 //!
 //! [`load`] reads a file and its overrides, [`Scenario::resolve`] checks everything against the registries of topologies,
-//! workloads, queues and laws and builds one [`Variant`] for each transport to compare. Nothing here knows the parameters of a
+//! workloads, queues and laws and builds one [`Variant`] for each transport to compare. [`Scenario::sweep`] says which scenarios a
+//! `[sweep]` stands for. Nothing here knows the parameters of a
 //! particular law or topology: an entry in a registry is all it takes to be read, checked, listed and documented.
 
 mod choice;
@@ -24,6 +25,7 @@ mod resolve;
 mod set;
 mod shim;
 mod source;
+mod sweep;
 mod tcp_echo;
 mod topology;
 mod transport;
@@ -33,6 +35,8 @@ mod workload;
 pub use describe::{Item, ParamDoc, Section, describe};
 pub use docs::docs;
 pub use error::{Errors, ScenarioError};
+pub use explain::toml;
 pub use load::{Scenario, load};
-pub use resolve::{Resolved, Variant};
+pub use resolve::{FileRead, Resolved, Variant};
 pub use source::Source;
+pub use sweep::{Axis, AxisValue, KEEPABLE, MAX_POINTS, Point, Setting, Source as AxisSource, Sweep};

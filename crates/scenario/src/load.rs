@@ -4,6 +4,7 @@ use crate::doc::{self, Table};
 use crate::error::{Errors, Sink};
 use crate::set;
 use crate::source::Source;
+use crate::sweep::keys::Leaf;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,10 @@ pub struct Scenario {
     pub(crate) stem: String,
     /// `--seed`.
     pub(crate) seed: Option<u64>,
+    /// Axes of a sweep beside those of the file.
+    pub(crate) axes: Vec<Leaf>,
+    /// Which point of a sweep it is, for errors.
+    pub(crate) point: Option<String>,
 }
 
 /// Reads a scenario file and applies `--set` and `--seed`.
@@ -44,12 +49,31 @@ impl Scenario {
         self.sources.first().map_or("", |s| s.text())
     }
 
+    /// The document with its overrides, unchecked. Dates and integers beyond 64 bits, which no key takes, become texts.
+    pub fn document(&self) -> serde_json::Value {
+        self.root.json()
+    }
+
     /// Reads a scenario from a text, with `name` for errors; files it names are relative to `base`.
     ///
     /// # Errors
     /// As [`load`], without the file system.
     pub fn from_text(text: &str, name: &str, base: &Path, sets: &[String], seed: Option<u64>) -> Result<Scenario, Errors> {
         parse(text.to_owned(), name, &base.join(name), sets, seed)
+    }
+
+    /// Adds an axis to the scenario's sweep: `topology.senders=[8, 16]`. It replaces the axis of the same key in the grid.
+    ///
+    /// # Errors
+    /// A text that is no key with a list.
+    pub fn add_axis(&mut self, text: &str) -> Result<(), Errors> {
+        let mut sink = Sink::new(self.sources.clone());
+        let leaf = set::axis(text, &mut sink);
+        self.sources = sink.sources().to_vec();
+        let leaf = sink.finish(leaf)?;
+        self.axes.retain(|l| l.key != leaf.key);
+        self.axes.push(leaf);
+        Ok(())
     }
 }
 
@@ -74,6 +98,8 @@ fn parse(text: String, name: &str, path: &Path, sets: &[String], seed: Option<u6
         base: path.parent().map(Path::to_path_buf).unwrap_or_default(),
         stem: path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default(),
         seed,
+        axes: Vec::new(),
+        point: None,
     };
     sink.finish(Some(scenario))
 }

@@ -18,6 +18,7 @@ use forebay_sim::config::{Ecn, Group, SimConfig};
 use forebay_sim::shim::{self, Place, ShimConfig};
 use forebay_units::{QueueLen, Time};
 use serde_json::{Map, Value as Json};
+use std::path::PathBuf;
 
 /// A checked scenario.
 #[derive(Debug, Clone)]
@@ -32,6 +33,18 @@ pub struct Resolved {
     pub variants: Vec<Variant>,
     /// What a user should know about how the file was read.
     pub notes: Vec<String>,
+    /// Every file that the scenario names, such as size tables and lists of flows: with the echo of a variant and a seed, all that a
+    /// run depends on.
+    pub files: Vec<FileRead>,
+}
+
+/// A file that a scenario depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileRead {
+    /// As the scenario names it.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
 }
 
 impl Resolved {
@@ -61,14 +74,18 @@ pub struct Variant {
 }
 
 impl Scenario {
-    /// Checks everything and builds the configurations.
+    /// Checks everything and builds the configurations. A scenario with a sweep stands for many: see [`Scenario::at`].
     ///
     /// # Errors
     /// All mistakes of the file, in its order.
     pub fn resolve(&self) -> Result<Resolved, Errors> {
         let mut cx = Cx::new(Sink::new(self.sources.clone()), self.base.clone());
         let resolved = resolve(self, &mut cx);
-        cx.sink.finish(resolved)
+        let result = cx.sink.finish(resolved);
+        match &self.point {
+            Some(point) => result.map_err(|e| e.with_help(point)),
+            None => result,
+        }
     }
 }
 
@@ -95,7 +112,8 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     let [topology_section, transport_section, observe_section] = sections;
     let workloads = fields.get("workload");
     if let Some(sweep) = scenario.root.get("sweep") {
-        cx.sink.error(sweep.key_at, "sweeps are not supported yet", "remove [sweep]", None);
+        let help = Some("`forebay run` runs a sweep, `forebay check` explains it; the rest needs one scenario".to_owned());
+        cx.sink.error(sweep.key_at, "the scenario is a sweep over many", "remove [sweep]", help);
         fields.get("sweep");
     }
     fields.finish(&mut cx.sink);
@@ -165,7 +183,14 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         });
     }
     let runs = u32::try_from(runs?).ok()?;
-    Some(Resolved { name: name?, seed: seed?, runs, variants, notes: std::mem::take(&mut cx.notes) })
+    Some(Resolved {
+        name: name?,
+        seed: seed?,
+        runs,
+        variants,
+        notes: std::mem::take(&mut cx.notes),
+        files: std::mem::take(&mut cx.files),
+    })
 }
 
 /// A table of the top level.

@@ -3,10 +3,11 @@
 use crate::doc::{Item, Node, Raw, Table, parse_loose, parse_value};
 use crate::error::{Sink, short};
 use crate::source::{At, Source};
+use crate::sweep::keys::{Leaf, legal};
 use forebay_param::nearest;
 
 /// Deepest path; scenarios nest four levels.
-const MAX_DEPTH: usize = 16;
+pub(crate) const MAX_DEPTH: usize = 16;
 
 /// Applies one override, whose text becomes a source of its own so that later errors can point into it.
 pub(crate) fn apply(root: &mut Table, text: &str, sink: &mut Sink) {
@@ -44,7 +45,8 @@ pub(crate) fn apply(root: &mut Table, text: &str, sink: &mut Sink) {
     insert(root, &path, value, key_at, sink);
 }
 
-fn insert(table: &mut Table, path: &[&str], value: Node, key_at: At, sink: &mut Sink) {
+/// Sets the value at `path`, which errors point to at `key_at`.
+pub(crate) fn insert(table: &mut Table, path: &[&str], value: Node, key_at: At, sink: &mut Sink) {
     let [key, rest @ ..] = path else { return };
     let position = table.items.iter().position(|i| i.key == *key).unwrap_or_else(|| {
         let node = Node { at: key_at, raw: Raw::Table(Table::default()) };
@@ -101,4 +103,48 @@ fn descend(node: &mut Node, name: &str, path: &[&str], value: Node, key_at: At, 
 /// The key of `names` most like `word`, as a question.
 pub(crate) fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     nearest(word, names).map(|n| format!("did you mean `{n}`?"))
+}
+
+/// Reads an axis of a sweep, `topology.senders=[8, 16]`. In a list without quotes and brackets bare words stand for themselves:
+/// `transport.cc=[newreno, dctcp]`.
+pub(crate) fn axis(text: &str, sink: &mut Sink) -> Option<Leaf> {
+    let source = sink.add_source(Source::new("--sweep", text));
+    let at = |start: usize, end: usize| At { source, start: start as u32, end: end as u32 };
+    let help = "write --sweep 'key=[value, value]', such as --sweep 'topology.senders=[8, 16]'".to_owned();
+    let Some((key, list)) = text.split_once('=') else {
+        sink.error(at(0, text.len()), format!("`--sweep {}` has no `=`", short(text)), "a key, `=` and a list", Some(help));
+        return None;
+    };
+    let key_at = at(0, key.len());
+    let (list, offset) = (list.trim(), key.len() + 1 + (list.len() - list.trim_start().len()));
+    let node = match parse_value(list, source, offset) {
+        Some(node) => node,
+        None => Node { at: at(offset, text.len()), raw: Raw::Array(words(list, source, offset).unwrap_or_default()) },
+    };
+    match &node.raw {
+        Raw::Array(nodes) if !nodes.is_empty() => {}
+        _ => {
+            let message = format!("the value of `--sweep {}` is not a list of values", short(text));
+            sink.error(at(offset, text.len()), message, "not a list", Some(help));
+            return None;
+        }
+    }
+    legal(key.trim(), key_at, sink).map(|key| Leaf { key, key_at, node })
+}
+
+/// The elements of `[a, b]`, each by itself.
+fn words(list: &str, source: u32, offset: usize) -> Option<Vec<Node>> {
+    let open = list.find('[')?;
+    let inner = list.strip_suffix(']')?.get(open + 1..)?;
+    if open > 0 || inner.contains(['[', ']', '{', '}', '"', '\'']) {
+        return None;
+    }
+    let mut start = offset + open + 1;
+    let mut nodes = Vec::new();
+    for word in inner.split(',') {
+        let node = parse_loose(word, source, start);
+        start += word.len() + 1;
+        nodes.push(node);
+    }
+    nodes.iter().all(|n| n.text().is_none_or(|t| !t.is_empty())).then_some(nodes)
 }

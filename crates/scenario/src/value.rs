@@ -32,7 +32,7 @@ pub(crate) fn read(cx: &mut Cx, kind: Kind, what: &str, node: &Node) -> Option<(
         Kind::Bool => boolean(cx, what, node).map(|b| (Value::Bool(b), b.into()))?,
         Kind::Choice(words) => word(node, what, words, &mut cx.sink).map(|w| (Value::Text(w.to_owned()), w.into()))?,
         Kind::Text => text(cx, what, node).map(|t| (Value::Text(t.to_owned()), json()))?,
-        Kind::Path => text(cx, what, node).map(|t| (Value::Path(cx.base.join(t)), json()))?,
+        Kind::Path => text(cx, what, node).map(|t| (Value::Path(cx.file(t)), json()))?,
         Kind::Hosts => hosts::hosts(cx, what, node).map(|h| (Value::Hosts(h), json()))?,
         Kind::Link => link::link(cx, what, node).map(|(l, j)| (Value::Link(l), j))?,
         Kind::SizeDist => dist::sizes(cx, what, node).map(|d| (Value::SizeDist(d), json()))?,

@@ -137,7 +137,7 @@ fn one_change_one_error() {
         ("\"switches\"", "\"switch\"", &["did you mean `switches`"], 30),
         ("\"100ms\"", "\"2s\"", &["leaves nothing to measure"], 31),
         ("warmup = ", "warmpu = ", &["did you mean `warmup`"], 31),
-        ("[observe]", "[sweep]\na = [1]\n[observe]", &["sweeps are not supported yet"], 27),
+        ("[observe]", "[sweep]\na = [1]\n[observe]", &["a sweep over many"], 27),
         ("warmup = \"100ms\"", "warmup = \"100ms", &["not valid TOML"], 31),
         ("[observe]", "[topology]\n[observe]", &["not valid TOML"], 27),
     ];

@@ -3,15 +3,28 @@
 
 use crate::column::{Column, Get, Table};
 use crate::run_info::RunInfo;
+use crate::summary::Summary;
 use crate::{schema, summary_table};
 use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use forebay_sim::run::Report;
 use std::sync::Arc;
 
 /// Names of the tables of a run, in the order in which they are written.
 pub const TABLES: [&str; 7] = ["flows", "ports", "queue", "tcp", "queries", "timeouts", "summary"];
+
+/// Names, versions and columns of all tables as a text: two programs with the same one write the same columns.
+pub fn schema_signature() -> String {
+    let line = |name: &&str| {
+        let schema = schema_of(name)?;
+        let version = schema.metadata().get("forebay.schema_version").cloned().unwrap_or_default();
+        let columns: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+        Some(format!("{name} {version}: {}", columns.join(",")))
+    };
+    TABLES.iter().filter_map(line).collect::<Vec<_>>().join("\n")
+}
 
 /// The columns of a table of a run by its name, one of [`TABLES`]; `None` for another name.
 pub fn schema_of(table: &str) -> Option<SchemaRef> {
@@ -25,6 +38,69 @@ pub fn schema_of(table: &str) -> Option<SchemaRef> {
         "summary" => summary_table::arrow_schema(),
         _ => return None,
     })
+}
+
+/// The rows of a table of one run by its name, one of [`TABLES`] but `summary`, which is made of more than the report; `None` for
+/// another name.
+///
+/// # Errors
+/// None, short of more than 2^31 different names.
+pub fn rows_of(table: &str, report: &Report, info: &RunInfo) -> Option<Result<RecordBatch, ArrowError>> {
+    let mut all = None;
+    visit(table, report, info, usize::MAX, &mut |batch| {
+        all = Some(batch);
+        Ok::<(), ()>(())
+    })?
+    .ok()?;
+    all.or_else(|| schema_of(table).map(|s| Ok(RecordBatch::new_empty(s))))
+}
+
+/// Calls `f` with the rows of a table of one run, one of [`TABLES`], in pieces that bound the memory of the conversion.
+///
+/// # Errors
+/// What `f` returns.
+pub fn each_batch<E>(
+    table: &str,
+    (info, report, summary): (&RunInfo, &Report, &Summary),
+    f: &mut dyn FnMut(Result<RecordBatch, ArrowError>) -> Result<(), E>,
+) -> Result<(), E> {
+    visit(table, report, info, PIECE, f).unwrap_or_else(|| f(summary_table::batch(&[(info, summary)])))
+}
+
+/// Rows turned into arrays at a time.
+const PIECE: usize = 1 << 16;
+
+/// The one place that knows which rows are a table's; `None`: none of the report's.
+fn visit<E>(
+    table: &str,
+    report: &Report,
+    info: &RunInfo,
+    piece: usize,
+    f: &mut dyn FnMut(Result<RecordBatch, ArrowError>) -> Result<(), E>,
+) -> Option<Result<(), E>> {
+    let mut all = Pieces { info, piece, f };
+    Some(match table {
+        "flows" => all.of(&schema::FLOWS, &report.flows),
+        "ports" => all.of(&schema::PORTS, &report.ports),
+        "queue" => all.of(&schema::QUEUE, &report.queue),
+        "tcp" => all.of(&schema::TCP, &report.tcp),
+        "queries" => all.of(&schema::QUERIES, &report.queries),
+        "timeouts" => all.of(&schema::TIMEOUTS, &report.timeouts),
+        _ => return None,
+    })
+}
+
+struct Pieces<'a, E> {
+    info: &'a RunInfo,
+    piece: usize,
+    f: &'a mut dyn FnMut(Result<RecordBatch, ArrowError>) -> Result<(), E>,
+}
+
+impl<E> Pieces<'_, E> {
+    fn of<R>(&mut self, table: &Table<R>, rows: &[R]) -> Result<(), E> {
+        let schema = arrow_schema(table);
+        rows.chunks(self.piece).try_for_each(|rows| (self.f)(batch(table, &schema, rows, self.info)))
+    }
 }
 
 /// The columns of a table, with units and descriptions.

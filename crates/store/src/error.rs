@@ -13,6 +13,8 @@ pub enum StoreError {
     NotARun(PathBuf),
     /// The path holds no results to read.
     NoResults(PathBuf),
+    /// The results of a sweep of which runs are missing.
+    Unfinished(PathBuf),
     /// A file of results is not what its name says.
     Damaged {
         /// The file.
@@ -53,6 +55,9 @@ impl StoreError {
             StoreError::NoResults(_) => {
                 "results are in the directories that `forebay run` names at its end, such as out/quickstart-1".into()
             }
+            StoreError::Unfinished(_) => {
+                "start the sweep again with the command that started it: it goes on where it stopped".into()
+            }
             StoreError::Damaged { .. } => "run the scenario again; --force replaces the results".into(),
             StoreError::Encode { .. } => "this is a defect in forebay; please report it with the scenario".into(),
             StoreError::Io { source, .. } => match source.kind() {
@@ -77,6 +82,7 @@ impl fmt::Display for StoreError {
             StoreError::Exists(path) => write!(f, "`{}` already holds results", path.display()),
             StoreError::NotARun(path) => write!(f, "`{}` exists and is not a forebay run directory", path.display()),
             StoreError::NoResults(path) => write!(f, "`{}` holds no results of forebay", path.display()),
+            StoreError::Unfinished(path) => write!(f, "the sweep in `{}` is not finished", path.display()),
             StoreError::Damaged { path, message } => write!(f, "`{}` cannot be read: {message}", path.display()),
             StoreError::Io { doing, path, source } => write!(f, "cannot {doing} `{}`: {source}", path.display()),
             StoreError::Encode { path, message } => write!(f, "cannot encode `{}`: {message}", path.display()),

@@ -7,14 +7,19 @@
 //! * [`RunWriter`] writes a directory, [`RunDir`] reads one; [`Manifest`] says what is in it.
 //! * [`stats`] and [`summary`] turn rows into the few numbers a person wants to see.
 //!
+//! * [`unit`] holds the results of single runs by what they are results of; [`sweep`] is a directory of many of them.
+//!
 //! This is the only crate that knows Arrow and Parquet.
 
 mod batch;
+pub mod bins;
 mod column;
+pub mod columns;
 mod csv_file;
 mod dir;
 mod docs;
 mod error;
+mod file;
 mod manifest;
 mod parquet_file;
 mod read;
@@ -24,14 +29,18 @@ pub mod schema;
 pub mod stats;
 pub mod summary;
 pub mod summary_table;
+pub mod sweep;
+pub mod unit;
 mod writer;
 
-pub use batch::{TABLES, arrow_schema, batch, schema_of};
+pub use arrow_array::RecordBatch;
+pub use batch::{TABLES, arrow_schema, batch, each_batch, rows_of, schema_of, schema_signature};
 pub use column::{Column, Get, Table};
 pub use dir::{Target, file_name};
 pub use docs::{markdown, replace_generated};
 pub use error::StoreError;
+pub use file::write_whole;
 pub use manifest::{Host, Manifest, RunRecord, ScenarioRecord, TableRecord, VariantRecord, combined_fingerprint, utc};
 pub use read::RunDir;
 pub use run_info::RunInfo;
-pub use writer::{Closed, Format, RunWriter};
+pub use writer::{Format, RunWriter};

@@ -82,6 +82,9 @@ pub struct RunRecord {
     pub fingerprint: String,
     /// Simulated time at the end, ns.
     pub end_ns: u64,
+    /// Simulated time from which statistics count, ns: the end of the warm-up.
+    #[serde(default)]
+    pub measured_from_ns: u64,
     /// Packet transmissions.
     pub packet_hops: u64,
     /// Most connections open at the same time.

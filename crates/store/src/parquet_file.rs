@@ -17,12 +17,14 @@ pub(crate) struct ParquetFile {
 impl ParquetFile {
     /// Starts the file.
     pub(crate) fn new(file: File, schema: SchemaRef) -> Result<ParquetFile, ParquetError> {
-        // Snappy: read by everything, pure Rust, and faster than the disk.
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_created_by(concat!("forebay ", env!("CARGO_PKG_VERSION")).to_owned())
-            .build();
-        Ok(ParquetFile { writer: ArrowWriter::try_new(file, schema, Some(properties))? })
+        Ok(ParquetFile { writer: ArrowWriter::try_new(file, schema, Some(properties()))? })
+    }
+
+    /// A file of one batch, in memory.
+    pub(crate) fn in_memory(batch: &RecordBatch) -> Result<Vec<u8>, ParquetError> {
+        let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties()))?;
+        writer.write(batch)?;
+        writer.into_inner()
     }
 
     /// Appends rows.
@@ -35,6 +37,14 @@ impl ParquetFile {
         self.writer.into_inner()?.sync_all()?;
         Ok(())
     }
+}
+
+fn properties() -> WriterProperties {
+    // Snappy: read by everything, pure Rust, and faster than the disk.
+    WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_created_by(concat!("forebay ", env!("CARGO_PKG_VERSION")).to_owned())
+        .build()
 }
 
 /// The input/output error behind a Parquet error, if there is one: full disks must be told apart from defects.

@@ -7,6 +7,7 @@ use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringD
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, SchemaRef};
+use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::{self, File};
 use std::io;
@@ -45,11 +46,6 @@ impl RunDir {
         Ok(RunDir { path: path.to_owned(), manifest })
     }
 
-    /// The directory under construction that `manifest` will describe: its tables are complete, its manifest is not written yet.
-    pub(crate) fn unfinished(path: PathBuf, manifest: Manifest) -> RunDir {
-        RunDir { path, manifest }
-    }
-
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -66,29 +62,54 @@ impl RunDir {
     /// # Errors
     /// A file that is missing, or damaged: the text says where.
     pub fn table(&self, name: &str) -> Result<Vec<RecordBatch>, StoreError> {
+        self.read(name, None)
+    }
+
+    /// As [`RunDir::table`], of the columns called `names` as far as the file has them, in the file's order; of other columns nothing is
+    /// read.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn columns(&self, name: &str, names: &[&str]) -> Result<Vec<RecordBatch>, StoreError> {
+        self.read(name, Some(names))
+    }
+
+    fn read(&self, name: &str, columns: Option<&[&str]>) -> Result<Vec<RecordBatch>, StoreError> {
         let Some(record) = self.manifest.tables.iter().find(|t| t.name == name) else { return Ok(Vec::new()) };
         let path = self.path.join(&record.file);
-        if record.file.ends_with(".csv") { csv(&path, record) } else { parquet(&path) }
+        if record.file.ends_with(".csv") { csv(&path, record, columns) } else { parquet(&path, columns) }
     }
 }
 
-fn parquet(path: &Path) -> Result<Vec<RecordBatch>, StoreError> {
+/// All rows of a file; of the columns called `columns` only, if they are given.
+pub(crate) fn parquet(path: &Path, columns: Option<&[&str]>) -> Result<Vec<RecordBatch>, StoreError> {
     let file = File::open(path).map_err(StoreError::io("open", path))?;
     let damaged = |message: String| StoreError::Damaged { path: path.to_owned(), message };
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|b| b.with_batch_size(1 << 16).build());
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|builder| {
+        let mask = match columns {
+            Some(names) => ProjectionMask::columns(builder.parquet_schema(), names.iter().copied()),
+            None => ProjectionMask::all(),
+        };
+        builder.with_projection(mask).with_batch_size(1 << 16).build()
+    });
     let reader = reader.map_err(|e| damaged(e.to_string()))?;
     reader.map(|batch| batch.map_err(|e| damaged(e.to_string()))).collect()
 }
 
-fn csv(path: &Path, record: &TableRecord) -> Result<Vec<RecordBatch>, StoreError> {
+fn csv(path: &Path, record: &TableRecord, columns: Option<&[&str]>) -> Result<Vec<RecordBatch>, StoreError> {
     let damaged = |message: String| StoreError::Damaged { path: path.to_owned(), message };
     let schema = schema_of(&record.name).ok_or_else(|| damaged(format!("no table is called `{}`", record.name)))?;
     let file = File::open(path).map_err(StoreError::io("open", path))?;
     let mut reader = csv::Reader::from_reader(file);
     let heads = reader.headers().map_err(|e| damaged(e.to_string()))?.clone();
     // Columns are found by name: files of other versions have others, in another order.
-    let known: Vec<(usize, usize)> =
-        heads.iter().enumerate().filter_map(|(i, name)| Some((i, schema.index_of(name).ok()?))).collect();
+    let wanted = |name: &str| columns.is_none_or(|list| list.contains(&name));
+    let known: Vec<(usize, usize)> = heads
+        .iter()
+        .enumerate()
+        .filter(|(_, name)| wanted(name))
+        .filter_map(|(i, name)| Some((i, schema.index_of(name).ok()?)))
+        .collect();
     let fields: Vec<&Field> = known.iter().map(|&(_, f)| schema.field(f)).collect();
     let mut builders: Vec<Builder> = fields.iter().map(|f| Builder::new(f.data_type())).collect();
     for row in reader.records() {

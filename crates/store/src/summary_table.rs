@@ -2,7 +2,7 @@
 
 use crate::RunInfo;
 use crate::batch::{field, text_type, texts, with_metadata};
-use crate::summary::{GROUP_METRICS, Metric, NETWORK_METRICS, Summary, Unit};
+use crate::summary::{GROUP_METRICS, GroupSummary, NETWORK_METRICS, Summary, Unit};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
 use std::sync::Arc;
@@ -48,20 +48,46 @@ pub fn arrow_schema() -> SchemaRef {
 /// # Errors
 /// None, short of more than 2^31 different names.
 pub fn batch(runs: &[(&RunInfo, &Summary)]) -> Result<RecordBatch, ArrowError> {
-    let rows: Vec<(&RunInfo, &Summary, usize)> =
-        runs.iter().flat_map(|&(info, s)| (0..s.groups.len()).map(move |g| (info, s, g))).collect();
-    let mut arrays: Vec<ArrayRef> = vec![
-        texts(rows.iter().map(|r| r.0.variant.as_str()))?,
-        Arc::new(rows.iter().map(|r| Some(i64::from(r.0.run))).collect::<Int64Array>()),
-        Arc::new(rows.iter().map(|r| Some(r.0.seed)).collect::<UInt64Array>()),
-        texts(rows.iter().map(|r| r.1.groups[r.2].name.as_str()))?,
-        texts(rows.iter().map(|r| r.1.network.port.as_str()))?,
-    ];
-    arrays.extend(GROUP_METRICS.iter().map(|m| floats(&rows, m, |r| &r.1.groups[r.2])));
-    arrays.extend(NETWORK_METRICS.iter().map(|m| floats(&rows, m, |r| &r.1.network)));
-    RecordBatch::try_new(arrow_schema(), arrays)
+    let of = |g: &GroupSummary, s: &Summary| -> Vec<Option<f64>> {
+        let group = GROUP_METRICS.iter().map(|m| (m.get)(g));
+        group.chain(NETWORK_METRICS.iter().map(|m| (m.get)(&s.network))).collect()
+    };
+    let values: Vec<Vec<Option<f64>>> = runs.iter().flat_map(|&(_, s)| s.groups.iter().map(move |g| of(g, s))).collect();
+    let groups = runs.iter().flat_map(|&(info, s)| s.groups.iter().map(move |g| (info, s, g)));
+    let rows = groups.zip(&values).map(|((info, s, g), values)| Row {
+        variant: &info.variant,
+        run: info.run,
+        seed: info.seed,
+        cc: &g.name,
+        port: &s.network.port,
+        values,
+    });
+    RecordBatch::try_new(arrow_schema(), arrays(&rows.collect::<Vec<_>>())?)
 }
 
-fn floats<R, S>(rows: &[R], metric: &Metric<S>, of: impl Fn(&R) -> &S) -> ArrayRef {
-    Arc::new(rows.iter().map(|r| (metric.get)(of(r))).collect::<Float64Array>())
+/// One row.
+pub(crate) struct Row<'a> {
+    pub variant: &'a str,
+    pub run: u32,
+    pub seed: u64,
+    pub cc: &'a str,
+    pub port: &'a str,
+    /// The metrics in the order of the columns.
+    pub values: &'a [Option<f64>],
+}
+
+/// The columns of these rows.
+pub(crate) fn arrays(rows: &[Row]) -> Result<Vec<ArrayRef>, ArrowError> {
+    let mut arrays: Vec<ArrayRef> = vec![
+        texts(rows.iter().map(|r| r.variant))?,
+        Arc::new(rows.iter().map(|r| Some(i64::from(r.run))).collect::<Int64Array>()),
+        Arc::new(rows.iter().map(|r| Some(r.seed)).collect::<UInt64Array>()),
+        texts(rows.iter().map(|r| r.cc))?,
+        texts(rows.iter().map(|r| r.port))?,
+    ];
+    let metrics = GROUP_METRICS.len() + NETWORK_METRICS.len();
+    let column =
+        |m: usize| Arc::new(rows.iter().map(|r| r.values.get(m).copied().flatten()).collect::<Float64Array>()) as ArrayRef;
+    arrays.extend((0..metrics).map(column));
+    Ok(arrays)
 }

@@ -8,18 +8,18 @@ import sys
 import time
 from pathlib import Path
 
-from . import _draw, _paper, _program, _scorecard
+from . import _draw, _gallery, _paper, _program, _scorecard
 from ._run import Pool
 from ._session import Session
 from ._store import Store
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command line. 0: every claim was evaluated; 1: some was not, or a figure was not drawn; 2: a wrong argument."""
+    """Run the command line. 0: every claim was evaluated; 1: some was not, or a figure was not drawn; 2: a wrong argument."""
     args = _arguments().parse_args(argv)
     try:
         papers = [_paper.load(folder) for folder in dict.fromkeys(f for p in args.paper for f in _paper.find(p))]
-        program = _program.find()
+        simulator = _program.find()
     except (FileNotFoundError, _program.RunError, ValueError) as e:
         print(f"error: {e}", file=sys.stderr)
         return 2
@@ -29,7 +29,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"error: no {', '.join(unknown)}", file=sys.stderr)
         return 2
     out = Path(args.out)
-    store = Store(Path(args.cache) if args.cache else out / "cache", program)
+    store = Store(Path(args.cache) if args.cache else out / "cache", simulator)
     pool = Pool(store, args.threads, _bar if sys.stderr.isatty() else None)
     session = Session(pool, quick=args.quick)
     # What is asked for by name is all that is wanted.
@@ -40,8 +40,9 @@ def main(argv: list[str] | None = None) -> int:
         for paper in papers:
             began = time.monotonic()
             outcome, results = session.evaluate(paper, claims, figures)
-            if figures is None or figures:
-                _draw.draw(outcome, results, figures, out / paper.slug)
+            drawn = session.drawn(paper, figures)
+            if drawn:
+                _draw.draw(outcome, results, drawn, out / paper.slug)
             outcome.wall_s = time.monotonic() - began
             outcomes.append(outcome)
             if sys.stderr.isatty():
@@ -53,6 +54,12 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     finally:
         pool.close()
+    command = " ".join(["python -m forebay.repro", *args.paper, *(["--quick"] if args.quick else [])])
+    if claims is None and figures is None:
+        _gallery.write(outcomes, out, command, quick=args.quick)
+        for card in [out / "SCORECARD.md", *([Path(args.scorecard)] if args.scorecard else [])]:
+            card.write_text(_scorecard.markdown(outcomes, command, simulator.version, quick=args.quick))
+        print(f"pages: {out / 'index.html'}")
     if len(outcomes) > 1:
         print("all: " + _scorecard.summary([v for o in outcomes for v in o.verdicts]))
     broken = any(o.broken_figures for o in outcomes) or any(v.error for o in outcomes for v in o.verdicts)
@@ -60,12 +67,15 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="forebay repro", description="Reproduces published evaluations and judges their claims.")
+    parser = argparse.ArgumentParser(
+        prog="forebay repro", description="Reproduces published evaluations and judges their claims."
+    )
     parser.add_argument("paper", nargs="*", default=["all"], help="a folder with paper.py, a name under papers/, or all")
     parser.add_argument("--quick", action="store_true", help="few seeds and short runs, judged in wider bands")
     parser.add_argument("--claim", action="append", metavar="ID", help="only this claim (repeatable)")
     parser.add_argument("--figure", action="append", metavar="N", help="only this figure (repeatable)")
     parser.add_argument("--out", default="out/repro", metavar="DIR", help="figures and pages [default: out/repro]")
+    parser.add_argument("--scorecard", metavar="FILE", help="also write the scorecard here [always: DIR/SCORECARD.md]")
     parser.add_argument("--cache", metavar="DIR", help="finished runs [default: DIR/cache]")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="runs at the same time")
     parser.add_argument("-v", "--verbose", action="store_true", help="published and measured values of every claim")

@@ -40,7 +40,7 @@ class Claim:
 
 
 def read(path: Path) -> dict[str, Claim]:
-    """The claims of a file, by name, in its order.
+    """Return the claims of a file, by name, in its order.
 
     Raises
     ------

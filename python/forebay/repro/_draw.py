@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ._session import Outcome
 
 
-def draw(outcome: Outcome, results: dict[str, Any], numbers: list[str] | None, out: Path) -> None:
+def draw(outcome: Outcome, results: dict[str, Any], numbers: list[str], out: Path) -> None:
     """Draws the figures of a paper into a folder and notes in the outcome which."""
     import matplotlib as mpl
 
@@ -22,7 +22,7 @@ def draw(outcome: Outcome, results: dict[str, Any], numbers: list[str] | None, o
 
     out.mkdir(parents=True, exist_ok=True)
     for number, figure in outcome.paper.figures.items():
-        if (numbers is not None and number not in numbers) or number in outcome.broken_figures:
+        if number not in numbers or number in outcome.broken_figures:
             continue
         with mpl.rc_context(_style.rc()):
             fig = plt.figure(figsize=figure.size, layout="constrained")

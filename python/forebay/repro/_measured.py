@@ -19,7 +19,7 @@ _T = (
 
 
 def t_975(df: int) -> float:
-    """The 97.5 % quantile of Student's t with `df` degrees of freedom, to three decimals."""
+    """Return the 97.5 % quantile of Student's t with `df` degrees of freedom, to three decimals."""
     if df <= len(_T):
         return _T[max(df, 1) - 1]
     z = 1.959964

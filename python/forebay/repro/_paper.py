@@ -43,6 +43,8 @@ class Figure:
     caption: str
     #: Inches.
     size: tuple[float, float]
+    #: Not drawn in a quick reproduction.
+    full_only: bool
 
     @property
     def name(self) -> str:
@@ -83,7 +85,7 @@ class Paper:
         self.figures: dict[str, Figure] = {}
 
     def experiment(self, name: str) -> Callable[[F], F]:
-        """Registers a function of a :class:`Run` under a name. It runs at most once per invocation."""
+        """Register a function of a :class:`Run` under a name. It runs at most once per invocation."""
 
         def register(function: F) -> F:
             if name in self.experiments:
@@ -94,7 +96,7 @@ class Paper:
         return register
 
     def claim(self, name: str, *, uses: Sequence[str] = (), explanation: str = "") -> Callable[[F], F]:
-        """Registers the function that measures a claim of `claims.toml`.
+        """Register the function that measures a claim of `claims.toml`.
 
         Parameters
         ----------
@@ -126,8 +128,9 @@ class Paper:
         caption: str = "",
         width: float = 7.0,
         height: float = 2.6,
+        full_only: bool = False,
     ) -> Callable[[F], F]:
-        """Registers the function that draws a figure (or a table) of the document.
+        """Register the function that draws a figure (or a table) of the document.
 
         Parameters
         ----------
@@ -143,6 +146,8 @@ class Paper:
             What to see in it, and how ours differs.
         width, height
             Size in inches. A page of a two-column paper is 7 wide, a column 3.35.
+        full_only
+            Not drawn, and its experiments not run for it, in a quick reproduction.
 
         The function is called with a matplotlib figure in the house style and a dict of what the experiments returned.
         """
@@ -154,14 +159,14 @@ class Paper:
             if unknown:
                 raise ValueError(f"{self.slug}: figure {number}: claims.toml has no claim {', '.join(unknown)}")
             text = " ".join(caption.split())
-            self.figures[number] = Figure(number, title, function, tuple(uses), tuple(claims), text, (width, height))
+            self.figures[number] = Figure(number, title, function, tuple(uses), tuple(claims), text, (width, height), full_only)
             return function
 
         return register
 
 
 def load(folder: Path) -> Paper:
-    """The paper of a folder: `paper` of its `paper.py`.
+    """Load the paper of a folder: `paper` of its `paper.py`.
 
     The folder is a package while it is read, so `paper.py` may say `from .incast import ...`.
 
@@ -196,7 +201,7 @@ def load(folder: Path) -> Paper:
 
 
 def find(where: str) -> list[Path]:
-    """The folders that an argument means: a folder, a name under `papers/`, or `all`.
+    """Return the folders that an argument means: a folder, a name under `papers/`, or `all`.
 
     Raises
     ------

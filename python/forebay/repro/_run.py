@@ -8,7 +8,7 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from . import _program, _store
+from . import _store
 from ._store import Store, Unit
 from ._table import Table, joined
 from ._toml import inline
@@ -38,7 +38,7 @@ class Pool:
         return len(self._units)
 
     def submit(self, unit: Unit) -> Future[Path]:
-        """Begins with the unit, unless somebody has."""
+        """Begin with the unit, unless somebody has."""
         with self._lock:
             if unit not in self._units:
                 if self.store.finished(unit):
@@ -61,7 +61,7 @@ class Pool:
                     self._progress(self.done, self.total, self.found)
 
     def close(self) -> None:
-        """Waits for what runs, and drops what waits."""
+        """Wait for what runs, and drop what waits."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
@@ -76,11 +76,11 @@ class Result:
         self._tables: dict[tuple[str, tuple[str, ...] | None], Table] = {}
 
     def paths(self) -> list[Path]:
-        """The run directories, one for each seed."""
+        """Return the run directories, one for each seed."""
         return [u.result() for u in self._units]
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> Table:
-        """A result table (docs/results.md), the rows of all variants and seeds; `columns` reads only those.
+        """Return a result table (docs/results.md), the rows of all variants and seeds; `columns` reads only those.
 
         `run` counts the seeds from 0. A table without rows has no columns.
         """
@@ -187,7 +187,7 @@ class Run:
         grid: Mapping[str, Sequence[Any]] | None = None,
         points: Sequence[Mapping[str, Any]] | None = None,
     ) -> Result | list[tuple[dict[str, Any], Result]]:
-        """Simulates a scenario, at every point of `grid` (all combinations, last key fastest) or at each of `points`.
+        """Simulate a scenario, at every point of `grid` (all combinations, last key fastest) or at each of `points`.
 
         Parameters
         ----------
@@ -223,6 +223,6 @@ class Run:
         return Result([self._pool.submit(unit) for unit in units])
 
     def model(self, file: str, sets: Mapping[str, Any] | None = None) -> Any:
-        """What `forebay model --no-sim --format json` says about a scenario."""
+        """Ask `forebay model --no-sim --format json` about a scenario."""
         words = [f"{key}={inline(value)}" for key, value in (sets or {}).items()]
-        return json.loads(_program.model(self._pool.store.program, self.folder / file, words))
+        return json.loads(self._pool.store.simulator.model((self.folder / file).resolve(), words))

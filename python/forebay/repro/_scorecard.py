@@ -17,7 +17,7 @@ _COLOR = {REPRODUCED: "32", READING: "36", NOT: "31", BROKEN: "35"}
 
 
 def number(v: Any) -> str:
-    """A number in three or four digits."""
+    """Write a number in three or four digits."""
     if isinstance(v, bool) or v is None:
         return {True: "yes", False: "no", None: ""}[v]
     if isinstance(v, str):
@@ -31,7 +31,7 @@ def number(v: Any) -> str:
 
 
 def shape(v: Any) -> str:
-    """A value, whatever its shape, in one line."""
+    """Write a value, whatever its shape, in one line."""
     if isinstance(v, dict):
         if "op" in v and "value" in v:
             return f"{v['op']} {number(v['value'])}"
@@ -48,12 +48,12 @@ def shape(v: Any) -> str:
 
 
 def published(claim: Claim) -> str:
-    """What the document says, as numbers where it gives any."""
+    """Write what the document says, as numbers where it gives any."""
     return shape(claim.expected)
 
 
 def measured(m: Measured) -> str:
-    """What was measured, with its interval."""
+    """Write what was measured, with its interval."""
 
     def walk(v: Any, low: Any, high: Any) -> str:
         if isinstance(v, (list, tuple)) and v and isinstance(v[0], tuple):
@@ -70,16 +70,18 @@ def measured(m: Measured) -> str:
             at = lambda s, i: s[i] if isinstance(s, (list, tuple)) and len(s) == len(v) else None  # noqa: E731
             return "[" + ", ".join(walk(e, at(low, i), at(high, i)) for i, e in enumerate(v)) + "]"
         text = number(v)
-        if isinstance(low, (int, float)) and isinstance(high, (int, float)) and high > low:
+        if isinstance(low, (int, float)) and isinstance(high, (int, float)) and high - low > 1e-9 * max(abs(low), abs(high)):
             half = (high - low) / 2
-            text += f" ±{half:.2g}" if abs((high + low) / 2 - v) < 1e-9 * max(1, abs(v)) else f" ({number(low)} to {number(high)})"
+            text += (
+                f" ±{half:.2g}" if abs((high + low) / 2 - v) < 1e-9 * max(1, abs(v)) else f" ({number(low)} to {number(high)})"
+            )
         return text
 
     return walk(m.value, m.low, m.high)
 
 
 def tally(verdicts: list[Verdict]) -> dict[str, int]:
-    """Number of verdicts of each kind, and of headline claims."""
+    """Count the verdicts of each kind, and of headline claims."""
     head = [v for v in verdicts if v.claim.headline]
     return {
         "claims": len(verdicts),
@@ -94,14 +96,14 @@ def tally(verdicts: list[Verdict]) -> dict[str, int]:
 
 
 def terminal(outcome: Outcome, *, color: bool, details: bool) -> str:
-    """The scorecard of a paper for a terminal."""
+    """Write the scorecard of a paper for a terminal."""
     lines = [f"{outcome.paper.slug}: {outcome.paper.title}" if outcome.paper.title != outcome.paper.slug else outcome.paper.slug]
     for v in outcome.verdicts:
         mark = _MARK[v.status]
         if color:
             mark = f"\x1b[{_COLOR[v.status]}m{mark:8}\x1b[0m"
         head = "*" if v.claim.headline else " "
-        lines.append(f"  {mark:8} {head} {v.claim.id}")
+        lines.append(f"  {mark:8} {head} {v.claim.id}{' (in the wider band)' if v.wide else ''}")
         pad = " " * 13
         if v.error:
             lines.append(f"{pad}{v.error}")
@@ -115,8 +117,10 @@ def terminal(outcome: Outcome, *, color: bool, details: bool) -> str:
                     lines.append(f"{pad}          {j.why}")
         elif v.measured:
             lines.append(f"{pad}{measured(v.measured[v.by])}")
-        if v.status in (NOT, READING):
-            lines.append(f"{pad}because   {v.explanation}" if v.explanation else f"{pad}UNEXPLAINED")
+        if v.explanation and v.status in (NOT, READING):
+            lines.append(f"{pad}because   {v.explanation}")
+        elif v.status == NOT:
+            lines.append(f"{pad}UNEXPLAINED")
     for number_, text in outcome.broken_figures.items():
         lines.append(f"  figure {number_} is not drawn: {text.strip().splitlines()[-1]}")
     lines.append("  " + summary(outcome.verdicts))
@@ -134,3 +138,68 @@ def summary(verdicts: list[Verdict]) -> str:
     if t["headline"]:
         text += f"; headline {t['headline_good']} of {t['headline']}, {t['headline_good'] / t['headline']:.0%}"
     return text
+
+
+def markdown(outcomes: list[Outcome], command: str, version: str, *, quick: bool) -> str:
+    """Write the scorecard of all papers as a page: the same text for the same results, whenever and wherever they are made."""
+    everything = [v for o in outcomes for v in o.verdicts]
+    lines = ["# Scorecard", "", f"`{command}` with {version}.", "", summary(everything) + ".", ""]
+    if quick:
+        lines += [
+            "A quick reproduction: few seeds and short runs, judged in wider bands (`python/forebay/repro/_verdict.py`).",
+            "",
+        ]
+    lines += [
+        "Verdicts: **yes**: reproduced as the document describes it, with the recommended reading of what it leaves open.",
+        "**reading**: reproduced under another, named reading. **NO**: not reproduced; the explanation follows the table.",
+        "Headline claims are in bold. Intervals are 95 % confidence intervals over seeds. Tolerances and their reasons are",
+        "in each paper's `claims.toml`.",
+        "",
+        "| paper | claims | yes | reading | NO | headline | runs | fingerprint |",
+        "|---|--:|--:|--:|--:|--:|--:|---|",
+    ]
+    for o in outcomes:
+        t = tally(o.verdicts)
+        head = f"{t['headline_good']} of {t['headline']}"
+        lines.append(
+            f"| [{o.paper.slug}](#{o.paper.slug}) | {t['claims']} | {t['reproduced']} | {t['reading']} | {t['not'] + t['broken']}"
+            f" | {head} | {o.runs} | `{o.fingerprint}` |"
+        )
+    for o in outcomes:
+        lines += ["", f"## {o.paper.slug}", ""]
+        if o.paper.title != o.paper.slug:
+            lines += [f"{o.paper.title}. [What was set up]({o.paper.slug}/README.md).", ""]
+        lines += ["| claim | document | measured | verdict |", "|---|---|---|---|"]
+        for v in o.verdicts:
+            name = f"**{v.claim.id}**" if v.claim.headline else v.claim.id
+            unit = f" {v.claim.unit}" if v.claim.unit and v.claim.unit not in ("ratio", "fraction", "count") else ""
+            found = [_cell(measured(m) + (f" *under {m.reading}*" if m.reading else "")) for m in shown(v)]
+            got = "<br>".join(found) or _cell(v.error)
+            mark = _MARK[v.status] + (", wider band" if v.wide else "")
+            lines.append(f"| {name} | {_cell(published(v.claim) + unit)} | {got} | {mark} |")
+        told = [v for v in o.verdicts if v.status != REPRODUCED]
+        if told:
+            lines += ["", "What is not plainly reproduced, and why:", ""]
+            for v in told:
+                lines.append(f"* `{v.claim.id}` ({_MARK[v.status]}): {v.claim.statement} {reason(v)}")
+    return "\n".join(lines) + "\n"
+
+
+def shown(v: Verdict) -> list[Measured]:
+    """Choose what is worth showing: the recommended reading, and the one that decided."""
+    return [v.measured[i] for i in sorted({0, v.by})] if v.measured else []
+
+
+def reason(v: Verdict) -> str:
+    """Why a claim has the verdict it has."""
+    parts = []
+    if v.judged and not v.judged[0].holds and v.judged[0].why:
+        parts.append(f"Measured: {v.judged[0].why}.")
+    if v.status == READING:
+        parts.append(f"Holds under {v.measured[v.by].reading}.")
+    parts.append(v.error or v.explanation or ("**Unexplained.**" if v.status == NOT else ""))
+    return " ".join(p for p in parts if p)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

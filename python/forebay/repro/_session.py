@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import _store
 from ._measured import Measured
 from ._run import Pool, Run
-from ._verdict import EXACT, QUICK, Judgement, Unjudged, judge
+from ._verdict import EXACT, QUICK, Judgement, UnjudgedError, judge
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -42,6 +42,8 @@ class Verdict:
     explanation: str = ""
     #: Why it was not evaluated.
     error: str = ""
+    #: Whether it holds only in the wider bands of a quick reproduction.
+    wide: bool = False
 
     @property
     def good(self) -> bool:
@@ -73,13 +75,15 @@ class Session:
         self.quick = quick
         self.bands = QUICK if quick else EXACT
 
-    def evaluate(self, paper: Paper, claims: list[str] | None = None, figures: list[str] | None = None) -> tuple[Outcome, dict[str, Any]]:
-        """Runs what the claims and figures need (all, where `None`) and judges the claims.
+    def evaluate(
+        self, paper: Paper, claims: list[str] | None = None, figures: list[str] | None = None
+    ) -> tuple[Outcome, dict[str, Any]]:
+        """Run what the claims and figures need (all, where `None`) and judge the claims.
 
         Returns the outcome, and what the experiments gave, for :func:`draw`.
         """
         wanted = [c for c in paper.claims if claims is None or c in claims]
-        drawn = [f for f in paper.figures if figures is None or f in figures]
+        drawn = self.drawn(paper, figures)
         names = [u for c in wanted if c in paper.judges for u in paper.judges[c].uses]
         names += [u for f in drawn for u in paper.figures[f].uses]
         results, failures, runs = self._experiments(paper, list(dict.fromkeys(names)))
@@ -91,6 +95,10 @@ class Session:
             if missing:
                 outcome.broken_figures[number] = missing[0]
         return outcome, results
+
+    def drawn(self, paper: Paper, figures: list[str] | None) -> list[str]:
+        """Choose the figures to draw, of those asked for (all, where `None`)."""
+        return [n for n, f in paper.figures.items() if (figures is None or n in figures) and not (self.quick and f.full_only)]
 
     def _experiments(self, paper: Paper, names: list[str]) -> tuple[dict[str, Any], dict[str, str], list[_store.Unit]]:
         """All at once: they wait for simulations, not for each other."""
@@ -112,7 +120,11 @@ class Session:
         return results, failures, list(dict.fromkeys(units))
 
     def _fingerprint(self, units: list[_store.Unit]) -> str:
-        marks = sorted(f"{self.pool.store.key(u)} {_store.manifest(self.pool.submit(u).result())['fingerprint']}" for u in units)
+        """Of scenarios, overrides, seeds and trajectories: the same with every build of the program that computes the same."""
+        marks = sorted(
+            f"{u.scenario.name} {' '.join(u.sets)} {u.seed} {_store.manifest(self.pool.submit(u).result())['fingerprint']}"
+            for u in units
+        )
         return hashlib.blake2b("\n".join(marks).encode(), digest_size=8).hexdigest()
 
     def _verdict(self, paper: Paper, name: str, results: dict[str, Any], failures: dict[str, str]) -> Verdict:
@@ -127,7 +139,7 @@ class Session:
             returned = found.function({u: results[u] for u in found.uses})
             measured = list(returned) if isinstance(returned, (list, tuple)) else [returned]
             if not measured or not all(isinstance(m, Measured) for m in measured):
-                raise Unjudged(f"the function returned {returned!r}, not Measured")
+                raise UnjudgedError(f"the function returned {returned!r}, not Measured")
             judged = [judge(claim, m, self.bands) for m in measured]
         except Exception as e:
             return Verdict(claim, BROKEN, explanation=found.explanation, error=_told(e))
@@ -135,11 +147,14 @@ class Session:
         status = NOT
         if judged[by].holds:
             status = READING if by > 0 or measured[by].reading else REPRODUCED
-        return Verdict(claim, status, measured, judged, by, found.explanation)
+        wide = judged[by].holds and not judge(claim, measured[by], EXACT).holds
+        return Verdict(claim, status, measured, judged, by, found.explanation, wide=wide)
 
 
 def _told(e: Exception) -> str:
-    """An error in a line, with the place in the paper."""
-    frames = [f for f in traceback.extract_tb(e.__traceback__) if "forebay/repro" not in f.filename and "/concurrent/" not in f.filename]
+    """Tell an error in a line, with the place in the paper."""
+    frames = [
+        f for f in traceback.extract_tb(e.__traceback__) if "forebay/repro" not in f.filename and "/concurrent/" not in f.filename
+    ]
     place = f" ({frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno})" if frames else ""
     return f"{type(e).__name__}: {e}{place}"

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 
-from . import _program, _toml
+from . import _toml
 from ._table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from ._program import Simulator
 
 
 @dataclass(frozen=True)
@@ -40,22 +42,20 @@ class Store:
     ----------
     root
         The folder of the units.
-    program
-        The simulator.
+    simulator
+        What runs them.
     """
 
-    def __init__(self, root: Path, program: Path) -> None:
+    def __init__(self, root: Path, simulator: Simulator) -> None:
         self.root = root
-        self.program = program
-        self.version = _program.version(program)
-        self._digest = _program.digest(program)
+        self.simulator = simulator
         self._texts: dict[Path, str] = {}
         self._lock = threading.Lock()
 
     def key(self, unit: Unit) -> str:
         """Hash of the scenario's text, the files it names, the overrides, the seed and the program."""
         text = self._scenario(unit.scenario)
-        parts = ["forebay-repro 1", self._digest, text, json.dumps(unit.sets), str(unit.seed)]
+        parts = ["forebay-repro 1", self.simulator.digest, text, json.dumps(unit.sets), str(unit.seed)]
         return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
 
     def _scenario(self, path: Path) -> str:
@@ -77,7 +77,7 @@ class Store:
         return (self.path(unit) / "manifest.json").is_file()
 
     def run(self, unit: Unit) -> Path:
-        """Runs the unit unless it is finished.
+        """Run the unit unless it is finished.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Store:
         mine = final.with_name(f"{final.name}.{os.getpid()}-{threading.get_ident()}")
         shutil.rmtree(mine, ignore_errors=True)
         try:
-            _program.run(self.program, unit.scenario, list(unit.sets), unit.seed, mine)
+            self.simulator.run(unit.scenario, list(unit.sets), unit.seed, mine)
             manifest = json.loads((mine / "manifest.json").read_text())
             for table in manifest["tables"]:
                 if table["rows"] == 0:
@@ -107,13 +107,13 @@ class Store:
 
 
 def manifest(path: Path) -> dict[str, Any]:
-    """The manifest of a finished unit."""
+    """Read the manifest of a finished unit."""
     read: dict[str, Any] = json.loads((path / "manifest.json").read_text())
     return read
 
 
 def table(path: Path, name: str, columns: tuple[str, ...] | None, run: int) -> Table:
-    """A table of a finished unit, as the `run`-th of several; without columns if it had no rows."""
+    """Read a table of a finished unit, as the `run`-th of several; without columns if it had no rows."""
     file = path / f"{name}.parquet"
     if not file.is_file():
         return Table({})

@@ -12,7 +12,14 @@ INK, QUIET, GRID = "#1c1f23", "#69707a", "#e3e6ea"
 
 # The palette of Okabe and Ito ("Color Universal Design", 2008) without its yellow, which paper swallows.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-DASHES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.3, 1.3)), (0, (5, 1.4, 1.3, 1.4)), (0, (8, 2)), (0, (3, 1.2, 1.2, 1.2, 1.2, 1.2)))
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (5, 1.6)),
+    (0, (1.3, 1.3)),
+    (0, (5, 1.4, 1.3, 1.4)),
+    (0, (8, 2)),
+    (0, (3, 1.2, 1.2, 1.2, 1.2, 1.2)),
+)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
@@ -31,7 +38,7 @@ _SAME = {"tcp": "newreno", "reno": "newreno", "red_ecn": "red", "reno_red": "red
 
 
 def look(name: str | int) -> Look:
-    """The look of a scheme by its name (the same in every figure), or of the i-th series."""
+    """Return the look of a scheme by its name (the same in every figure), or of the i-th series."""
     if isinstance(name, str):
         name = _SAME.get(name, name)
         i = _KNOWN.index(name) if name in _KNOWN else sum(map(ord, name))
@@ -41,7 +48,7 @@ def look(name: str | int) -> Look:
 
 
 def rc() -> dict[str, Any]:
-    """matplotlib's settings."""
+    """Return matplotlib's settings."""
     size = 8.0
     return {
         "font.family": ["DejaVu Sans"],
@@ -75,5 +82,5 @@ def rc() -> dict[str, Any]:
 
 
 def dress(ax: Axes) -> None:
-    """What settings alone cannot give an axes."""
+    """Give an axes what settings alone cannot."""
     ax.set_axisbelow(True)

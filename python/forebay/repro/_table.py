@@ -43,7 +43,7 @@ class Table:
         return len(next(iter(self._columns.values()))) if self._columns else 0
 
     def where(self, **equal: Any) -> Table:
-        """The rows in which each named column equals the value, or one of a list, tuple or set of values."""
+        """Select the rows in which each named column equals the value, or one of a list, tuple or set of values."""
         keep = np.ones(len(self), bool)
         for name, value in equal.items():
             column = self[name]
@@ -54,18 +54,18 @@ class Table:
         return self.rows(keep)
 
     def rows(self, keep: np.ndarray[Any, Any]) -> Table:
-        """The rows of a mask or of indices."""
+        """Select the rows of a mask or of indices."""
         return Table({name: column[keep] for name, column in self._columns.items()})
 
     def by(self, name: str) -> Iterator[tuple[Any, Table]]:
-        """The rows of each value of a column, in order of first appearance."""
+        """Go through the rows of each value of a column, in order of first appearance."""
         column = self[name]
         for value in dict.fromkeys(column.tolist()):
             yield value, self.rows(column == value)
 
 
 def joined(tables: Iterable[Table]) -> Table:
-    """The rows of all of them. Tables without rows do not count, as they may lack columns."""
+    """Join the rows of all of them. Tables without rows do not count, as they may lack columns."""
     parts = list(tables)
     full = [t for t in parts if len(t)]
     if not full:

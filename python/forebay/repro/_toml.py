@@ -19,12 +19,12 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
 def parse(text: str) -> dict[str, Any]:
-    """The document that `text` is."""
+    """Parse the document that `text` is."""
     return tomllib.loads(text)
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A document from a file."""
+    """Read a document from a file."""
     return parse(path.read_text())
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -59,16 +60,16 @@ class Judgement:
     why: str = ""
 
 
-class Unjudged(ValueError):
+class UnjudgedError(ValueError):
     """The measurement does not have the shape that the claim needs."""
 
 
 def judge(claim: Claim, measured: Measured, bands: Bands = EXACT) -> Judgement:
-    """Compares one measurement with the claim.
+    """Compare one measurement with the claim.
 
     Raises
     ------
-    Unjudged
+    UnjudgedError
         Names or shapes do not fit, or a value is missing.
     """
     if measured.n is None:
@@ -79,12 +80,12 @@ def judge(claim: Claim, measured: Measured, bands: Bands = EXACT) -> Judgement:
     if isinstance(measured.value, bool):
         if _in_words(claim):
             return Judgement(measured.value)
-        raise Unjudged("a measurement of True or False where the claims file gives values")
+        raise UnjudgedError("a measurement of True or False where the claims file gives values")
     if _in_words(claim):
         if isinstance(claim.tolerance, dict) and claim.tolerance.get("type") == "range":
             return _numeric(claim.expected, claim.tolerance, measured.value, bands)
         if not measured.checks:
-            raise Unjudged("the claims file states this in words: return True or False, or checks")
+            raise UnjudgedError("the claims file states this in words: return True or False, or checks")
         _finite(measured.value)
         return Judgement(True)
     if claim.kind == "ordering":
@@ -132,7 +133,7 @@ def _numeric(expected: Any, tolerance: Any, value: Any, bands: Bands) -> Judgeme
 
 
 def _band(tol: dict[str, Any], bands: Bands) -> tuple[Any, Any]:
-    """The lowest and the highest value that passes, as functions of the expected one."""
+    """Return the lowest and the highest value that passes, as functions of the expected one."""
     kind = tol["type"]
     if kind == "none":
         return (lambda e: e), (lambda e: e)
@@ -148,13 +149,17 @@ def _band(tol: dict[str, Any], bands: Bands) -> tuple[Any, Any]:
     if kind == "range" and "min" in tol:
         d = (tol["max"] - tol["min"]) * bands.widen
         return (lambda e: tol["min"] - d), (lambda e: tol["max"] + d)
-    raise Unjudged(f"no rule for the tolerance {tol} of numbers")
+    raise UnjudgedError(f"no rule for the tolerance {tol} of numbers")
 
 
 def _counts(expected: dict[str, float], tol: dict[str, Any], value: Any) -> Judgement:
     pairs = list(_pairs(expected, value))
     total, hit = sum(v for _, _, v in pairs), sum(v > 0 for _, _, v in pairs)
-    off = [f"{n} {_g(v)} is not within {tol['per_connection_abs']} of {_g(e)}" for n, e, v in pairs if abs(v - e) > tol["per_connection_abs"]]
+    off = [
+        f"{n} {_g(v)} is not within {tol['per_connection_abs']} of {_g(e)}"
+        for n, e, v in pairs
+        if abs(v - e) > tol["per_connection_abs"]
+    ]
     if not tol["total_min"] <= total <= tol["total_max"]:
         off.append(f"the total {_g(total)} is outside {tol['total_min']} to {tol['total_max']}")
     if hit < tol["connections_hit_min"]:
@@ -170,7 +175,7 @@ def _pairs(expected: Any, value: Any, name: str = "") -> Iterator[tuple[str, flo
             yield from _pairs(e, value[key], f"{name}.{key}" if name else str(key))
     elif isinstance(expected, (list, tuple)):
         if not isinstance(value, (list, tuple)) or len(value) != len(expected):
-            raise Unjudged(f"{name or 'the value'} should be a list of {len(expected)}, is {value!r}")
+            raise UnjudgedError(f"{name or 'the value'} should be a list of {len(expected)}, is {value!r}")
         for i, (e, v) in enumerate(zip(expected, value, strict=True)):
             yield from _pairs(e, v, f"{name}[{i}]")
     else:
@@ -200,7 +205,7 @@ def _bound(expected: Any, tolerance: Any, value: Any, bands: Bands) -> Judgement
     if "strict_up_to_flows" in tol:
         points = [(where, v) for where, v in points if _trailing(where) <= tol["strict_up_to_flows"]]
     if not points:
-        raise Unjudged("nothing was measured")
+        raise UnjudgedError("nothing was measured")
     op, limit = expected["op"], float(expected["value"])
     off = [f"{where + ' ' if where else ''}{_g(v)}" for where, v in points if not _meets(op, limit, v, tol, bands)]
     share = tol.get("share_of_points", 1.0)
@@ -235,7 +240,7 @@ def _meets(op: str, limit: float, v: float, tol: dict[str, Any], bands: Bands) -
 def _trailing(where: str) -> int:
     match = re.search(r"(\d+)$", where)
     if not match:
-        raise Unjudged(f"points should be named by the number of flows, not {where!r}")
+        raise UnjudgedError(f"points should be named by the number of flows, not {where!r}")
     return int(match[1])
 
 
@@ -245,7 +250,7 @@ def _trailing(where: str) -> int:
 def _order(claim: Claim, value: Any, bands: Bands) -> Judgement:
     expected, tol = claim.expected, _table(claim.tolerance)
     if expected.get("order") != "ascending":
-        raise Unjudged(f"no rule for the order {expected.get('order')!r}")
+        raise UnjudgedError(f"no rule for the order {expected.get('order')!r}")
     groups: list[list[str]] = expected["groups"]
     points = _orders(value)
     names = {name for group in groups for name in group}
@@ -268,10 +273,10 @@ def _order(claim: Claim, value: Any, bands: Bands) -> Judgement:
 
 
 def _wrong(groups: list[list[str]], order: dict[str, float], tol: dict[str, Any], bands: Bands) -> str:
-    """What is wrong with the order at one point; empty if nothing."""
+    """Tell what is wrong with the order at one point; empty if nothing."""
     best = next((key for key in tol if key.endswith("_over_best_max")), None)
     margin = tol.get("value", 0.0) - bands.margin
-    for low, high in zip(groups, groups[1:], strict=False):
+    for low, high in pairwise(groups):
         under = (min if best else max)(low, key=order.__getitem__)
         over = min(high, key=order.__getitem__)
         a, b = order[under], order[over]
@@ -300,18 +305,18 @@ def _wrong(groups: list[list[str]], order: dict[str, float], tol: dict[str, Any]
 
 
 def _orders(value: Any) -> list[tuple[str, dict[str, float]]]:
-    """The orders measured, by point."""
+    """Return the orders measured, by point."""
     if isinstance(value, (list, tuple)):
         value = dict(value)
     if not isinstance(value, dict) or not value:
-        raise Unjudged(f"an order is a dict or a list of (name, value), not {value!r}")
+        raise UnjudgedError(f"an order is a dict or a list of (name, value), not {value!r}")
     first = next(iter(value.values()))
     if isinstance(first, dict):
         return [(str(where), {k: _number(v, k) for k, v in order.items()}) for where, order in value.items()]
     if isinstance(first, (list, tuple)):
         sizes = {len(v) for v in value.values()}
         if len(sizes) != 1:
-            raise Unjudged("an order at several points needs lists of one length")
+            raise UnjudgedError("an order at several points needs lists of one length")
         return [(str(i), {k: _number(v[i], k) for k, v in value.items()}) for i in range(sizes.pop())]
     return [("", {k: _number(v, k) for k, v in value.items()})]
 
@@ -342,9 +347,9 @@ def _number(value: Any, name: str) -> float:
     try:
         v = float(value)
     except (TypeError, ValueError):
-        raise Unjudged(f"{name or 'the value'} is {value!r}, not a number") from None
+        raise UnjudgedError(f"{name or 'the value'} is {value!r}, not a number") from None
     if math.isnan(v):
-        raise Unjudged(f"{name or 'the value'} is not a number: nothing was measured")
+        raise UnjudgedError(f"{name or 'the value'} is not a number: nothing was measured")
     return v
 
 
@@ -358,7 +363,7 @@ def _finite(value: Any) -> None:
 def _same(names: set[str], value: Any) -> None:
     if not isinstance(value, dict) or not names <= set(value):
         have = ", ".join(map(str, value)) if isinstance(value, dict) else repr(value)
-        raise Unjudged(f"needs {', '.join(sorted(names))}; was given {have}")
+        raise UnjudgedError(f"needs {', '.join(sorted(names))}; was given {have}")
 
 
 def _g(v: float) -> str:

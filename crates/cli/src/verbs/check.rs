@@ -1,7 +1,10 @@
 //! `forebay check`: reads a scenario and says what it means, without running it.
 
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::output::print;
+use forebay_exec::sweep::explain;
+use forebay_store::Host;
 use std::path::PathBuf;
 
 /// Check a scenario file and explain what it would run
@@ -12,16 +15,21 @@ pub struct Args {
     /// Change a value of the file, such as topology.senders=64 (repeatable)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Print the scenario of every variant with all defaults written out, as TOML
+    /// Check the scenario for each of these values, as `run` does (repeatable)
+    #[arg(long = "sweep", value_name = "KEY=[A, B]")]
+    sweep: Vec<String>,
+    /// Print the scenario of every variant with all defaults written out, as TOML; of a sweep that of its first point
     #[arg(long)]
     resolved: bool,
 }
 
 /// Prints the explanation.
 pub fn execute(args: &Args) -> Result<(), Failure> {
-    let resolved = forebay_scenario::load(&args.file, &args.set, None)?.resolve()?;
+    let mut scenario = forebay_scenario::load(&args.file, &args.set, None)?;
+    args.sweep.iter().try_for_each(|text| scenario.add_axis(text))?;
+    let (resolved, text) = explain(&scenario, Host::here().cpus, interrupt::flag())?;
     if !args.resolved {
-        return print(&resolved.explain());
+        return print(&text);
     }
     let texts: Vec<String> = resolved.variants.iter().map(|v| format!("# variant: {}\n{}", v.label, v.toml())).collect();
     print(&texts.join("\n"))

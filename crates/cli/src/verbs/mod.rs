@@ -4,4 +4,6 @@ pub mod check;
 pub mod completions;
 pub mod list;
 pub mod model;
+pub mod report;
 pub mod run;
+pub mod sweep;

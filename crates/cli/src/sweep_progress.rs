@@ -1,0 +1,105 @@
+//! How far a sweep is: one bar, or events.
+
+use crate::interrupt;
+use crate::output::print;
+use crate::progress::{JSON_EVERY, Kind, STEPS, clock, event};
+use crate::style;
+use crate::table::scaled;
+use forebay_exec::sweep::{Done, Plan, Status, UnitRecord, Watcher, running};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use std::time::Instant;
+
+/// Shows progress on standard error.
+pub struct Display {
+    kind: Kind,
+    quiet: bool,
+    bar: Option<ProgressBar>,
+    told: Instant,
+    hops: u64,
+}
+
+impl Display {
+    /// Starts to show; with `quiet` remarks are left out.
+    pub fn new(kind: Kind, quiet: bool) -> Display {
+        let bar = (kind == Kind::Bar).then(|| {
+            let colour = if style::stderr() { ".cyan" } else { "" };
+            let template = format!("{{bar:32{colour}}} {{percent:>3}}%  {{msg}}");
+            // The template is a constant; a default bar is still a bar.
+            let look = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
+            ProgressBar::new(STEPS).with_style(look)
+        });
+        Display { kind, quiet, bar, told: Instant::now(), hops: 0 }
+    }
+
+    /// Packet transmissions of the units that ran.
+    pub fn hops(&self) -> u64 {
+        self.hops
+    }
+
+    /// Takes the bar away.
+    pub fn clear(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Watcher for Display {
+    fn checked(&mut self, points: usize, of: usize) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!("{points} of {of} points checked"));
+        }
+    }
+
+    fn begins(&mut self, plan: &Plan) {
+        let (sweep, units) = (plan.sweep.clone(), plan.units.clone());
+        interrupt::blame_on_panic(move || {
+            let unit = units.get(running()?)?;
+            let label = sweep.point(unit.point as usize)?.label;
+            Some(format!("point {} ({label}), variant {}, seed {}", unit.point, unit.variant, unit.seed))
+        });
+        if self.kind == Kind::Json {
+            let runs = plan.distinct().len();
+            event(&json!({"event": "start", "name": plan.name, "points": plan.sweep.len(), "runs": runs}));
+            for text in &plan.notes {
+                event(&json!({"event": "note", "text": text}));
+            }
+        }
+        if !self.quiet && !plan.notes.is_empty() {
+            // Standard output that went away is noticed at the end.
+            let _ = print(&format!("{}\n\n", plan.notes.join("\n")));
+        }
+    }
+
+    fn tick(&mut self, s: &Status) {
+        if let Some(bar) = &self.bar {
+            bar.set_position((s.fraction() * STEPS as f64) as u64);
+            let found = if s.found > 0 { format!(" ({} found finished)", s.found) } else { String::new() };
+            let rate = scaled(s.hops as f64 / s.elapsed.as_secs_f64().max(0.001), "pkt/s");
+            let left = s.left_s().map_or(String::new(), |l| format!(", {} left", clock(l)));
+            bar.set_message(format!("{} of {} runs{found}, {rate}{left}", s.done, s.total));
+        }
+        if self.kind == Kind::Json && self.told.elapsed() >= JSON_EVERY {
+            self.told = Instant::now();
+            event(&json!({
+                "event": "progress", "done": s.done, "total": s.total, "found": s.found, "fraction": s.fraction(),
+                "packet_hops": s.hops, "packet_hops_per_s": s.hops as f64 / s.elapsed.as_secs_f64().max(0.001),
+                "eta_s": s.left_s(),
+            }));
+        }
+    }
+
+    fn done(&mut self, plan: &Plan, index: usize, record: &UnitRecord, how: Done) {
+        let Done::Ran(wall) = how else { return };
+        self.hops += record.packet_hops;
+        if self.kind == Kind::Json {
+            let unit = &plan.units[index];
+            event(&json!({
+                "event": "run_done", "point": unit.point, "variant": plan.names(unit).variant, "run": unit.run, "seed": unit.seed,
+                "unit": unit.key.to_string(), "fingerprint": format!("{:016x}", record.fingerprint), "end_ns": record.end_ns,
+                "packet_hops": record.packet_hops, "wall_s": wall.as_secs_f64(),
+            }));
+        }
+    }
+}

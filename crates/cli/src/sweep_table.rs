@@ -1,0 +1,172 @@
+//! The table at the end of a sweep: one row a point and transport, a few numbers each, means with 95 % intervals over the seeds.
+
+use crate::style::{DIM, NAME, paint};
+use crate::table::{Line, finish_line, line, width};
+use forebay_exec::sweep::{Plan, Records, Unit, UnitRecord};
+use forebay_store::stats::{Estimate, estimate};
+use forebay_store::summary::{GROUP_METRICS, NETWORK_METRICS, Unit as Dimension};
+use std::fmt::Write;
+
+/// More rows than this are counted.
+const MAX_ROWS: usize = 40;
+/// Numbers that are shown when nobody chose.
+const SHOWN: usize = 5;
+/// The most telling numbers first: of these, those that the traffic has.
+const TELLING: [&str; 13] = [
+    "goodput_bps",
+    "long_goodput_bps",
+    "qct_p50_s",
+    "qct_p99_s",
+    "rtos_per_query",
+    "fct_small_p99_s",
+    "deadlines_missed",
+    "slowdown_p99",
+    "long_fairness",
+    "queue_mean_pkts",
+    "rtos",
+    "drops",
+    "fct_small_mean_s",
+];
+
+/// One metric: its number among the columns of a record, and how it is shown.
+struct Metric {
+    index: usize,
+    name: &'static str,
+    unit: Dimension,
+}
+
+/// One row: a transport group of a variant of a point.
+struct Row<'a> {
+    unit: &'a Unit,
+    group: usize,
+    seeds: Vec<&'a UnitRecord>,
+}
+
+/// Draws the table with the metrics of these names; with none, the most telling ones.
+pub fn render(plan: &Plan, records: &Records, metrics: &[String], colour: bool) -> String {
+    let all = rows(plan, records);
+    let metrics = choose(metrics, &all);
+    let shown = &all[..all.len().min(MAX_ROWS)];
+    let mut heads: Vec<String> = plan.sweep.axes().iter().map(|a| a.short.clone()).collect();
+    let mut columns: Vec<Vec<String>> = vec![Vec::new(); heads.len()];
+    for row in shown {
+        let point = plan.sweep.point(row.unit.point as usize);
+        for (i, axis) in plan.sweep.axes().iter().enumerate() {
+            let value = point.as_ref().and_then(|p| axis.values.get(p.values[i]?));
+            columns[i].push(value.map_or(String::new(), |v| v.text.clone()));
+        }
+    }
+    // The transport, unless it is the same everywhere or an axis says it.
+    let name = |r: &Row| -> String {
+        let names = plan.names(r.unit);
+        match (names.groups.len(), names.groups.get(r.group)) {
+            (2.., Some(group)) => group.clone(),
+            _ => names.variant.clone(),
+        }
+    };
+    let several = shown.iter().any(|r| r.unit.variant > 0 || r.group > 0);
+    if several {
+        heads.push("transport".into());
+        columns.push(shown.iter().map(name).collect());
+    }
+    let numbers: Vec<(&Metric, Option<Line>)> = metrics.iter().map(|m| (m, number(m, shown))).collect();
+    draw(&heads, &columns, &numbers, shown.len(), colour) + &more(all.len() - shown.len(), colour)
+}
+
+fn more(rows: usize, colour: bool) -> String {
+    if rows == 0 { String::new() } else { paint(colour, DIM, &format!("... {rows} more in summary.parquet")) + "\n" }
+}
+
+/// All rows in the order of the plan: seeds of one point and variant together.
+fn rows<'a>(plan: &'a Plan, records: &'a Records) -> Vec<Row<'a>> {
+    let mut out: Vec<Row<'a>> = Vec::new();
+    for (i, unit) in plan.units.iter().enumerate() {
+        let Some(record) = records.get(plan, i) else { continue };
+        if unit.run == 0 {
+            out.extend((0..record.groups.len()).map(|group| Row { unit, group, seeds: Vec::new() }));
+        }
+        let groups = record.groups.len();
+        let from = out.len().saturating_sub(groups);
+        out[from..].iter_mut().for_each(|r| r.seeds.push(record));
+    }
+    out
+}
+
+fn choose(names: &[String], rows: &[Row]) -> Vec<Metric> {
+    let groups = GROUP_METRICS.iter().map(|m| (m.name, m.unit));
+    let known = || groups.clone().chain(NETWORK_METRICS.iter().map(|m| (m.name, m.unit))).enumerate();
+    let find = |name: &str| known().find(|(_, m)| m.0 == name).map(|(index, (name, unit))| Metric { index, name, unit });
+    if !names.is_empty() {
+        return names.iter().filter_map(|n| find(n)).collect();
+    }
+    let told = |m: &Metric| rows.iter().any(|r| r.seeds.iter().any(|s| s.value(r.group, m.index).is_some_and(|v| v != 0.0)));
+    TELLING.iter().filter_map(|n| find(n)).filter(told).take(SHOWN).collect()
+}
+
+/// A metric of all rows; `None`: no row has a value.
+fn number(m: &Metric, rows: &[Row]) -> Option<Line> {
+    let of = |r: &Row| r.seeds.iter().filter_map(|s| s.value(r.group, m.index)).collect::<Vec<f64>>();
+    let estimates: Vec<Option<Estimate>> = rows.iter().map(|r| estimate(&of(r))).collect();
+    line(m.name.to_owned(), m.unit, false, &estimates)
+}
+
+/// `goodput_bps` shown in Gbps is called `goodput`: the unit stands below.
+fn title(name: &str) -> &str {
+    ["_bps", "_s", "_pkts"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
+}
+
+fn draw(heads: &[String], keys: &[Vec<String>], numbers: &[(&Metric, Option<Line>)], rows: usize, colour: bool) -> String {
+    let key_widths: Vec<usize> =
+        heads.iter().zip(keys).map(|(h, k)| width(k.iter().map(String::as_str).chain([h.as_str()]))).collect();
+    // Mean and half width of each number, aligned by themselves.
+    let cell = |l: &Option<Line>, row: usize| match l.as_ref().and_then(|l| l.cells.get(row)) {
+        Some(c) => (c.mean().to_owned(), c.spread().unwrap_or("").to_owned()),
+        None => ("-".to_owned(), String::new()),
+    };
+    let texts: Vec<Vec<(String, String)>> = numbers.iter().map(|(_, l)| (0..rows).map(|r| cell(l, r)).collect()).collect();
+    let unit = |l: &Option<Line>| l.as_ref().map_or("", |l| l.unit);
+    let mut out = String::new();
+    let mut widths = Vec::new();
+    for ((m, l), column) in numbers.iter().zip(&texts) {
+        let spread = width(column.iter().map(|c| c.1.as_str()));
+        let tail = if spread > 0 { spread + 3 } else { 0 };
+        let mean = width(column.iter().map(|c| c.0.as_str()));
+        let whole = (mean + tail).max(title(m.name).chars().count()).max(unit(l).chars().count());
+        widths.push((whole, whole - tail, spread));
+    }
+    // Writing to a string cannot fail, hence the ignored results below.
+    // Numbers to the right, names to the left.
+    let left: Vec<bool> =
+        keys.iter().map(|k| k.iter().any(|t| !t.starts_with(|c: char| c.is_ascii_digit() || c == '-'))).collect();
+    let pad = |text: &str, w: usize, left: bool| if left { format!("{text:<w$}") } else { format!("{text:>w$}") };
+    for ((head, &w), &l) in heads.iter().zip(&key_widths).zip(&left) {
+        let _ = write!(out, "{}  ", paint(colour, NAME, &pad(head, w, l)));
+    }
+    for ((m, _), (w, ..)) in numbers.iter().zip(&widths) {
+        let _ = write!(out, "  {}", paint(colour, NAME, &format!("{:>w$}", title(m.name))));
+    }
+    finish_line(&mut out);
+    if numbers.iter().any(|(_, l)| !unit(l).is_empty()) {
+        key_widths.iter().for_each(|w| out.push_str(&" ".repeat(w + 2)));
+        for ((_, l), (w, ..)) in numbers.iter().zip(&widths) {
+            let _ = write!(out, "  {}", paint(colour, DIM, &format!("{:>w$}", unit(l))));
+        }
+        finish_line(&mut out);
+    }
+    for row in 0..rows {
+        for ((column, &w), &l) in keys.iter().zip(&key_widths).zip(&left) {
+            let _ = write!(out, "{}  ", pad(&column[row], w, l));
+        }
+        for (column, &(_, m, s)) in texts.iter().zip(&widths) {
+            let (mean, spread) = &column[row];
+            let _ = write!(out, "  {mean:>m$}");
+            if !spread.is_empty() {
+                let _ = write!(out, "{}", paint(colour, DIM, &format!(" ± {spread:<s$}")));
+            } else if s > 0 {
+                let _ = write!(out, "{:1$}", "", s + 3);
+            }
+        }
+        finish_line(&mut out);
+    }
+    out
+}

@@ -1,0 +1,50 @@
+//! `forebay report`: the page of finished results, or a comparison of several.
+
+use crate::failure::Failure;
+use crate::output::print;
+use crate::report;
+use forebay_store::RunDir;
+use forebay_store::sweep::SweepDir;
+use std::path::{Path, PathBuf};
+
+/// Write the report of finished results, or one that compares several
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Directories that `forebay run` wrote, or that of a sweep
+    #[arg(value_name = "DIR", required = true)]
+    dirs: Vec<PathBuf>,
+    /// The file to write [default: DIR/report.html of a single DIR, else report.html]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Replace the file if it is there
+    #[arg(long)]
+    force: bool,
+}
+
+/// Writes it and says where.
+pub fn execute(args: &Args) -> Result<(), Failure> {
+    if let [one] = args.dirs.as_slice()
+        && let Ok(sweep) = SweepDir::open(one)
+    {
+        return done(&report::write_sweep(&sweep, &target(args)?)?);
+    }
+    let dirs = args.dirs.iter().map(|d| RunDir::open(d)).collect::<Result<Vec<_>, _>>()?;
+    done(&report::write(&dirs, &target(args)?)?)
+}
+
+fn done(path: &Path) -> Result<(), Failure> {
+    print(&format!("report: {}\n", path.display()))
+}
+
+/// Where the report goes, which must not be there yet.
+fn target(args: &Args) -> Result<PathBuf, Failure> {
+    let path = match (&args.out, args.dirs.as_slice()) {
+        (Some(path), _) => path.clone(),
+        (None, [one]) => one.join(report::FILE),
+        (None, _) => PathBuf::from(report::FILE),
+    };
+    if path.exists() && !args.force {
+        return Err(Failure::Taken(path));
+    }
+    Ok(path)
+}

@@ -1,0 +1,99 @@
+//! `forebay run` leaves a report, `forebay report` makes one of any finished results. The page's own data is read back.
+
+mod scratch;
+
+use scratch::{Scratch, forebay, text};
+use serde_json::Value;
+use std::fs;
+
+/// Two transports, two seeds: queries that lose, and short flows beside them.
+const SCENARIO: &str = r#"
+name = "mixed"
+seed = 3
+runs = 2
+duration = "400ms"
+[topology]
+kind = "many-to-one"
+senders = 30
+access     = { rate = "1Gbps", delay = "25us" }
+bottleneck = { rate = "1Gbps", delay = "25us", buffer = "60pkt", queue = { kind = "dctcp-step", k = "15pkt" } }
+[transport]
+cc = ["newreno", "dctcp"]
+rto-min = "20ms"
+[[workload]]
+kind = "incast"
+block = "32KB"
+rounds = 8
+[[workload]]
+kind = "poisson"
+class = "web"
+sizes = { cdf = "websearch" }
+load = 0.1
+load-at = "bottleneck"
+[observe]
+queue = { port = "bottleneck", every = "100us" }
+tcp = { flows = [0], every = "ack" }
+"#;
+
+/// The figures of a page: the identity of each, and the JSON that its charts are drawn from.
+fn figures(html: &str) -> Vec<(String, Value)> {
+    let mut out = Vec::new();
+    for part in html.split("<figure").skip(1) {
+        let id = part.split("id=\"").nth(1).and_then(|p| p.split('"').next()).expect("an id");
+        let (_, data) = part.split_once("type=\"application/json\">").expect("data of the charts");
+        let data = &data[..data.find("</script>").expect("an end")];
+        out.push((id.to_owned(), serde_json::from_str(data).expect("the data is JSON")));
+    }
+    out
+}
+
+#[test]
+fn a_run_leaves_a_report_of_everything_in_it() {
+    let scratch = Scratch::new("report");
+    scratch.file("mixed.toml", SCENARIO);
+    let out = forebay(&scratch.0, &["run", "mixed.toml", "--out", "r"]);
+    assert!(out.status.success() && text(&out.stdout).contains("report: r/report.html"), "{}", text(&out.stderr));
+    let html = fs::read_to_string(scratch.0.join("r/report.html")).unwrap();
+    for part in ["newreno", "dctcp", "mixed", "99th percentile of query completion times", "rto-min", "fingerprint"] {
+        assert!(html.contains(part), "{part}");
+    }
+    let data = figures(&html);
+    let ids: Vec<&str> = data.iter().map(|f| f.0.as_str()).collect();
+    for id in ["queue-over-time", "connections", "timeouts-over-time", "fct-by-size-flows", "cdf-queries", "topology"]
+        .map(|id| format!("fig-{id}"))
+    {
+        assert!(ids.contains(&id.as_str()), "{id} of {ids:?}");
+    }
+
+    // The same from the tables alone, in either format; other paths and times are all that differs.
+    let again = forebay(&scratch.0, &["report", "r", "--out", "again.html"]);
+    assert!(again.status.success(), "{}", text(&again.stderr));
+    assert!(fs::read_to_string(scratch.0.join("again.html")).unwrap() == html);
+    let csv = forebay(&scratch.0, &["run", "mixed.toml", "--out", "c", "--format", "csv", "--threads", "1"]);
+    assert!(csv.status.success(), "{}", text(&csv.stderr));
+    assert!(figures(&fs::read_to_string(scratch.0.join("c/report.html")).unwrap()) == data, "CSV and Parquet differ");
+}
+
+#[test]
+fn several_results_are_compared() {
+    let scratch = Scratch::new("compare");
+    scratch.file("mixed.toml", SCENARIO);
+    for (dir, cc) in [("before", "newreno"), ("after", "cubic")] {
+        let cc = format!("transport.cc={cc}");
+        let out = forebay(&scratch.0, &["run", "mixed.toml", "--out", dir, "--set", &cc, "--quiet", "--no-report"]);
+        assert_eq!(text(&out.stdout), format!("results: {dir}\n"), "{}", text(&out.stderr));
+        assert!(!scratch.0.join(dir).join("report.html").exists(), "--no-report");
+    }
+    let out = forebay(&scratch.0, &["report", "before", "after"]);
+    assert!(out.status.success() && text(&out.stdout) == "report: report.html\n", "{}", text(&out.stderr));
+    let html = fs::read_to_string(scratch.0.join("report.html")).unwrap();
+    assert!(html.contains("before: newreno") && html.contains("after: cubic"));
+
+    // What is there is not replaced unasked.
+    let again = forebay(&scratch.0, &["report", "before", "after"]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(text(&again.stderr).contains("--force"), "{}", text(&again.stderr));
+    assert!(forebay(&scratch.0, &["report", "before", "after", "--force"]).status.success());
+    let nothing = forebay(&scratch.0, &["report", "nowhere"]);
+    assert!(nothing.status.code() == Some(1) && text(&nothing.stderr).contains("nowhere"), "{}", text(&nothing.stderr));
+}

@@ -1,0 +1,328 @@
+//! Sweeps from outside: interrupted, killed, extended, torn, and on any number of threads they end with the same bytes.
+
+use serde_json::Value as Json;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// 12 points, 2 transports, 2 seeds: 48 runs of a few milliseconds each.
+const SWEEP: &str = r#"
+name = "small"
+duration = "20ms"
+
+[topology]
+kind = "many-to-one"
+senders = 4
+access = { rate = "1Gbps", delay = "10us" }
+bottleneck = { rate = "1Gbps", delay = "10us", buffer = "100pkt" }
+
+[transport]
+stack = "ns2"
+cc = ["newreno", "reno"]
+
+[[workload]]
+kind = "long"
+from = "senders"
+to = "receiver"
+
+[sweep]
+topology.senders = [1, 2, 3]
+transport.rto-min = ["10ms", "200ms"]
+seeds = 2
+[sweep.zip]
+topology.bottleneck.buffer = ["20pkt", "100pkt"]
+transport.mss = [500, 1460]
+"#;
+
+/// A fresh directory, removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("forebay-sweep-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join("s.toml"), SWEEP).unwrap();
+        Scratch(path)
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut c = Command::new(env!("CARGO_BIN_EXE_forebay"));
+        c.current_dir(&self.0).args(args).env_remove("NO_COLOR");
+        c
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// Runs it and returns what it printed.
+    fn ok(&self, args: &[&str]) -> String {
+        let out = self.run(args);
+        assert!(out.status.success(), "{args:?}: {}{}", text(&out.stdout), text(&out.stderr));
+        text(&out.stdout)
+    }
+
+    fn bytes(&self, path: &str) -> Vec<u8> {
+        fs::read(self.0.join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+    }
+
+    fn manifest(&self, dir: &str) -> Json {
+        serde_json::from_slice(&self.bytes(&format!("{dir}/manifest.json"))).unwrap()
+    }
+
+    /// The files of the units in a directory.
+    fn units(&self, dir: &str) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        for folder in fs::read_dir(self.0.join(dir).join("units")).into_iter().flatten().flatten() {
+            if folder.file_name() != "tmp" {
+                files.extend(fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().path()));
+            }
+        }
+        files.sort();
+        files
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn threads_change_nothing_and_results_are_found() {
+    let s = Scratch::new("threads");
+    let said = s.ok(&["run", "s.toml", "--threads", "1", "--out", "a", "--format", "csv"]);
+    assert!(said.contains("results: a") && said.contains("sweep: 12 points, 48 runs"), "{said}");
+    assert!(said.contains("senders") && said.contains("goodput") && said.contains("±") && !said.contains('\x1b'), "{said}");
+    s.ok(&["run", "s.toml", "--threads", "5", "--out", "b"]);
+    assert!(s.bytes("a/summary.parquet") == s.bytes("b/summary.parquet"));
+    assert_eq!(s.units("a").len(), 48);
+    // The table: points in order, axes as typed columns in front.
+    let csv = text(&s.bytes("a/summary.csv"));
+    let lines: Vec<&str> = csv.lines().collect();
+    let head = "point,topology.senders,transport.rto-min,transport.rto-min_s,topology.bottleneck.buffer,topology.bottleneck.buffer_pkts,\
+                transport.mss,unit,variant,run,seed,cc,port,goodput_bps,";
+    assert!(lines[0].starts_with(head), "{}", lines[0]);
+    assert_eq!(lines.len(), 49);
+    assert!(
+        lines[1].starts_with("0,1,10ms,0.01,20pkt,20,500,") && lines[1].contains(",newreno,0,1,newreno,bottleneck,"),
+        "{}",
+        lines[1]
+    );
+    assert!(lines[4].starts_with("0,1,") && lines[4].contains(",reno,1,2,reno,bottleneck,"), "{}", lines[4]);
+    assert!(lines[48].starts_with("11,3,200ms,0.2,100pkt,100,1460,"), "{}", lines[48]);
+
+    // Again: everything is found, nothing runs, the bytes are the same; the explicit verb is the same command.
+    let before = s.bytes("a/summary.parquet");
+    let again = s.ok(&["sweep", "s.toml", "--out", "a"]);
+    assert!(again.contains("48 runs, 48 of them found finished") && !again.contains("per second"), "{again}");
+    assert!(s.bytes("a/summary.parquet") == before);
+    let m = s.manifest("a");
+    assert_eq!((&m["kind"], &m["found"], m["points"].as_array().unwrap().len()), (&"forebay-sweep".into(), &48.into(), 12));
+    assert_eq!((&m["axes"][1]["key"], &m["axes"][1]["numbers"][0]), (&"transport.rto-min".into(), &0.01.into()));
+    assert!(m["finished"].is_string() && m["scenario"]["text"] == SWEEP);
+    // What a run directory says about the same scenario and seed.
+    let sets = ["topology.senders=1", "transport.rto-min=10ms", "topology.bottleneck.buffer=20pkt", "transport.mss=500"];
+    let plain = SWEEP.split("[sweep]").next().unwrap();
+    fs::write(s.0.join("plain.toml"), plain).unwrap();
+    let sets: Vec<&str> = sets.iter().flat_map(|s| ["--set", s]).collect();
+    s.ok(&[&["run", "plain.toml", "--runs", "2", "--out", "single", "--format", "csv"][..], &sets].concat());
+    let single = text(&s.bytes("single/summary.csv"));
+    let of = |line: &str| line.split_once(",newreno,0,1,newreno,").map(|p| p.1.to_owned());
+    let wanted = single.lines().find_map(|l| l.strip_prefix("newreno,0,1,newreno,").map(str::to_owned));
+    assert!(wanted.is_some() && of(lines[1]) == wanted, "{single}\n{}", lines[1]);
+}
+
+#[test]
+fn killed_at_any_moment_nothing_is_lost() {
+    let s = Scratch::new("kill");
+    s.ok(&["run", "s.toml", "-q", "--out", "whole"]);
+    let total = s.units("whole").len();
+    let (mut kills, mut done) = (0, 0);
+    let start = Instant::now();
+    while done < total {
+        // Longer each time, so that some kills come early, some late, and the last start gets through.
+        let mut child =
+            s.command(&["run", "s.toml", "-q", "--out", "r", "--threads", "2"]).stdout(Stdio::null()).spawn().unwrap();
+        let limit = Duration::from_millis(10 + 15 * kills);
+        let begin = Instant::now();
+        while begin.elapsed() < limit && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let _ = child.kill();
+        let ended = child.wait().unwrap().success();
+        kills += 1;
+        let now = s.units("r").len();
+        assert!(now >= done, "results were lost");
+        done = now;
+        if ended {
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_secs(300), "{done} of {total}");
+    }
+    let said = s.ok(&["run", "s.toml", "--out", "r"]);
+    assert!(said.contains(&format!("{total} runs, {done} of them found finished")), "{said}");
+    assert!(s.bytes("r/summary.parquet") == s.bytes("whole/summary.parquet"));
+    assert_eq!(s.manifest("r")["fingerprint"], s.manifest("whole")["fingerprint"]);
+    assert!(kills > 1, "never killed");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_keeps_what_is_finished() {
+    let s = Scratch::new("interrupt");
+    // The first points are short, the last would take hours.
+    fs::write(s.0.join("long.toml"), SWEEP.replace("[sweep]\n", "[sweep]\nduration = [\"1ms\", \"1h\"]\n")).unwrap();
+    let args = ["run", "long.toml", "--progress", "json", "--quiet", "--out", "r"];
+    let mut child = s.command(&args).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut events = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    events.read_line(&mut line).unwrap();
+    let first: Json = serde_json::from_str(&line).unwrap();
+    assert_eq!((&first["event"], &first["points"], &first["runs"]), (&"start".into(), &24.into(), &96.into()));
+    let mut ran = 0;
+    while ran < 48 {
+        line.clear();
+        events.read_line(&mut line).unwrap();
+        ran += usize::from(serde_json::from_str::<Json>(&line).unwrap()["event"] == "run_done");
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let mut rest = String::new();
+    events.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");
+    let last: Json = serde_json::from_str(rest.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["event"], &last["done"], &last["total"]), (&"interrupted".into(), &48.into(), &96.into()));
+    assert_eq!(s.units("r").len(), 48);
+    assert!(s.manifest("r")["finished"].is_null() && !s.0.join("r/summary.parquet").exists());
+    // In words, too.
+    let mut child = s.command(&["run", "long.toml", "--out", "r"]).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(1_500));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(said.contains("Run the same command again to go on: 48 of 96 runs done"), "{said}");
+}
+
+#[test]
+fn axes_that_grow_run_only_what_is_new() {
+    let s = Scratch::new("extend");
+    s.ok(&["run", "s.toml", "-q", "--out", "r"]);
+    let said = s.ok(&["run", "s.toml", "--out", "r", "--sweep", "topology.senders=[3, 2, 1, 4]", "--runs", "3"]);
+    // 16 points, 2 transports, 3 seeds; 48 are there. Another order of an axis is another order of the points, not another result.
+    assert!(said.contains("16 points, 96 runs, 48 of them found finished"), "{said}");
+    let m = s.manifest("r");
+    assert_eq!((m["points"].as_array().unwrap().len(), &m["seeds"]), (16, &serde_json::json!([1, 2, 3])));
+    assert_eq!(m["scenario"]["sweeps"][0], "topology.senders=[3, 2, 1, 4]");
+    // The first sweep again: all of it is there, and its table is what it was.
+    s.ok(&["run", "s.toml", "-q", "--out", "whole"]);
+    assert!(s.ok(&["run", "s.toml", "--out", "r"]).contains("48 of them found finished"));
+    assert!(s.bytes("r/summary.parquet") == s.bytes("whole/summary.parquet"));
+    // A comment, a name, another way to write a value: the same results. Another default of the transport: none of them.
+    let renamed = SWEEP.replace("\"small\"", "\"other\"").replace("\"1Gbps\"", "\"1000Mbps\"") + "# a comment\n";
+    fs::write(s.0.join("renamed.toml"), renamed).unwrap();
+    assert!(s.ok(&["run", "renamed.toml", "--out", "r"]).contains("48 of them found finished"));
+    assert!(!s.ok(&["run", "s.toml", "--out", "r", "--set", "transport.dup-thresh=4"]).contains("found finished"));
+}
+
+#[test]
+fn torn_files_are_run_again() {
+    let s = Scratch::new("torn");
+    s.ok(&["run", "s.toml", "-q", "--out", "r"]);
+    let before = s.bytes("r/summary.parquet");
+    let units = s.units("r");
+    fs::write(&units[0], b"").unwrap();
+    let half = fs::read(&units[1]).unwrap();
+    fs::write(&units[1], &half[..half.len() / 2]).unwrap();
+    let mut zeros = fs::read(&units[2]).unwrap();
+    zeros[1000..1400].fill(0);
+    fs::write(&units[2], zeros).unwrap();
+    fs::remove_file(&units[3]).unwrap();
+    // Another unit's file is whole, and still not this unit's.
+    fs::copy(&units[5], &units[4]).unwrap();
+    let said = s.ok(&["run", "s.toml", "--out", "r"]);
+    assert!(said.contains("48 runs, 43 of them found finished"), "{said}");
+    assert!(s.bytes("r/summary.parquet") == before);
+}
+
+#[test]
+fn tables_are_kept_when_asked_for() {
+    let s = Scratch::new("keep");
+    s.ok(&["run", "s.toml", "-q", "--out", "r"]);
+    // Results without the tables are not what is asked for now.
+    let said = s.ok(&["run", "s.toml", "--out", "r", "--set", "sweep.keep=[\"flows\", \"queries\"]"]);
+    assert!(!said.contains("found finished"), "{said}");
+    assert_eq!(s.units("r").iter().filter(|p| p.to_string_lossy().ends_with(".flows.parquet")).count(), 48);
+    assert!(s.ok(&["run", "s.toml", "--out", "r", "--set", "sweep.keep=[\"flows\"]"]).contains("48 of them found"));
+    assert!(s.ok(&["run", "s.toml", "--out", "r"]).contains("48 of them found"));
+}
+
+#[test]
+fn two_at_once_do_no_harm() {
+    let s = Scratch::new("two");
+    let args = ["run", "s.toml", "-q", "--out", "r"];
+    let children: Vec<_> = (0..2).map(|_| s.command(&args).stdout(Stdio::null()).spawn().unwrap()).collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    s.ok(&["run", "s.toml", "-q", "--out", "whole"]);
+    assert!(s.bytes("r/summary.parquet") == s.bytes("whole/summary.parquet"));
+    assert!(s.ok(&["run", "s.toml", "--out", "r"]).contains("48 of them found"));
+}
+
+#[test]
+fn checked_before_anything_runs() {
+    let s = Scratch::new("check");
+    let said = s.ok(&["check", "s.toml"]);
+    for part in
+        ["12 points x 2 transports x 2 seeds = 48 runs", "rto-min: 10ms, 200ms", "point 0: senders=1", "\npoint 0:\n", "2 hosts"]
+    {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let bad = |args: &[&str]| {
+        let out = s.run(args);
+        assert_eq!(out.status.code(), Some(2), "{args:?}: {}", text(&out.stderr));
+        text(&out.stderr)
+    };
+    fs::write(s.0.join("bad.toml"), SWEEP.replace("[1, 2, 3]", "[1, 0, 3]")).unwrap();
+    for verb in ["check", "run", "sweep"] {
+        let err = bad(&[verb, "bad.toml"]);
+        assert!(
+            err.contains("bad.toml:21:24") && err.contains("`senders` is 0") && err.contains("in point 4 of the sweep"),
+            "{err}"
+        );
+        assert_eq!(err.matches("error:").count(), 1, "{err}");
+    }
+    assert!(bad(&["run", "s.toml", "--sweep", "topology.senders=8"]).contains("not a list"));
+    assert!(bad(&["run", "s.toml", "--metrics", "goodput"]).contains("goodput_bps"));
+    assert!(bad(&["run", "s.toml", "--out", "r", "--force"]).contains("goes on where it stopped"));
+    assert!(bad(&["run", "s.toml", "--set", "sweep.seeds=[4, 5]", "--seed", "3"]).contains("exclude each other"));
+    fs::write(s.0.join("plain.toml"), SWEEP.split("[sweep]").next().unwrap()).unwrap();
+    assert!(bad(&["sweep", "plain.toml"]).contains("no [sweep]"));
+    assert!(bad(&["run", "plain.toml", "--metrics", "drops"]).contains("no [sweep]"));
+    assert!(bad(&["model", "s.toml"]).contains("a sweep over many"));
+    // A folder of somebody else's is left alone.
+    fs::create_dir(s.0.join("mine")).unwrap();
+    fs::write(s.0.join("mine/thesis.tex"), "x").unwrap();
+    assert!(bad(&["run", "s.toml", "--out", "mine"]).contains("not a forebay"));
+    assert!(!s.0.join("out").exists());
+
+    let list = s.ok(&["sweep", "s.toml", "--dry-run"]);
+    assert!(list.starts_with("0\tsenders=1 rto-min=10ms buffer=20pkt mss=500\t\n"), "{list}");
+    assert!(list.ends_with("12 points, 48 runs, 48 to run into out/small-sweep\n") && !s.0.join("out").exists(), "{list}");
+    let said = s.ok(&["run", "s.toml", "--runs", "1", "--sweep", "topology.senders=[2]", "--metrics", "drops,busy"]);
+    assert!(
+        said.contains("results: out/small-sweep") && said.contains("drops") && said.contains("busy") && !said.contains("goodput"),
+        "{said}"
+    );
+    assert!(s.ok(&["sweep", "s.toml", "--dry-run"]).ends_with("48 runs, 40 to run into out/small-sweep\n"));
+    assert!(s.ok(&["sweep", "s.toml", "--dry-run"]).contains("2 of 4 runs missing"));
+}

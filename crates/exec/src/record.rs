@@ -1,0 +1,87 @@
+//! What becomes the manifest of a run directory, collected while jobs finish.
+
+use crate::job::Job;
+use crate::pool::Outcome;
+use forebay_scenario::Resolved;
+use forebay_store::{Host, Manifest, RunRecord, ScenarioRecord, VariantRecord, combined_fingerprint, utc};
+use std::time::{Duration, SystemTime};
+
+/// One scenario and the runs of it that are done.
+#[derive(Debug)]
+pub struct Record {
+    name: String,
+    started: String,
+    scenario: ScenarioRecord,
+    runs: Vec<RunRecord>,
+    fingerprints: Vec<u64>,
+}
+
+impl Record {
+    /// Starts now. `file` is the path as the user gave it, `text` the scenario as written, `overrides` what was changed in it.
+    pub fn new(file: String, text: &str, overrides: Vec<String>, resolved: &Resolved) -> Record {
+        let variants = resolved.variants.iter().map(|v| VariantRecord { variant: v.label.clone(), resolved: v.echo.clone() });
+        let scenario = ScenarioRecord {
+            file,
+            text: text.to_owned(),
+            overrides,
+            variants: variants.collect(),
+            notes: resolved.notes.clone(),
+        };
+        Record {
+            name: resolved.name.clone(),
+            started: utc(SystemTime::now()),
+            scenario,
+            runs: Vec::new(),
+            fingerprints: Vec::new(),
+        }
+    }
+
+    /// Adds a finished job. Call in the order of the jobs.
+    pub fn add(&mut self, job: &Job, outcome: &Outcome) {
+        let report = &outcome.report;
+        self.runs.push(RunRecord {
+            variant: outcome.info.variant.clone(),
+            run: job.run,
+            seed: job.seed,
+            fingerprint: format!("{:016x}", report.fingerprint),
+            end_ns: report.end.as_ns(),
+            measured_from_ns: report.measured_from.as_ns(),
+            packet_hops: report.packet_hops,
+            peak_connections: report.peak_connections,
+            wall_s: outcome.wall.as_secs_f64(),
+        });
+        self.fingerprints.push(report.fingerprint);
+    }
+
+    /// Number of jobs added.
+    pub fn len(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// Whether no job was added yet.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// The manifest, but for the list of tables: up to `threads` runs at the same time took `wall` together.
+    pub fn manifest(self, threads: usize, wall: Duration) -> Manifest {
+        let packet_hops: u64 = self.runs.iter().map(|r| r.packet_hops).sum();
+        let wall_s = wall.as_secs_f64();
+        Manifest {
+            kind: Manifest::KIND.into(),
+            manifest_version: Manifest::VERSION,
+            forebay: env!("CARGO_PKG_VERSION").into(),
+            name: self.name,
+            started: self.started,
+            scenario: self.scenario,
+            fingerprint: format!("{:016x}", combined_fingerprint(&self.fingerprints)),
+            runs: self.runs,
+            host: Host::here(),
+            threads,
+            wall_s,
+            packet_hops,
+            packet_hops_per_s: packet_hops as f64 / wall_s.max(1e-9),
+            tables: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! A sweep in a directory: begun, continued, finished, read.
+
+use super::run::{Records, Watcher, run_units};
+use super::{Plan, SweepError, axes};
+use forebay_scenario::Scenario;
+use forebay_store::sweep::{PointRecord, SweepDir, SweepManifest, SweepRow, SweepScenario, SweepTable};
+use forebay_store::{Format, Host, RecordBatch, StoreError, combined_fingerprint, utc};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Instant, SystemTime};
+
+/// What to run, and where to.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// The scenario, with its sweep.
+    pub scenario: &'a Scenario,
+    /// Where it comes from, for the manifest.
+    pub source: SweepScenario,
+    /// The directory; `None`: `out/NAME-sweep`. Results that are there are used.
+    pub dir: Option<PathBuf>,
+    /// Runs at the same time, at least one.
+    pub threads: usize,
+    /// Write `summary.csv` beside `summary.parquet`.
+    pub csv: bool,
+}
+
+/// A finished sweep.
+#[derive(Debug)]
+pub struct Finished {
+    /// What was run.
+    pub plan: Plan,
+    /// The numbers of all units.
+    pub records: Records,
+    /// Its directory.
+    pub dir: SweepDir,
+    /// Its manifest.
+    pub manifest: SweepManifest,
+}
+
+/// Runs a sweep, or what is missing of it. `None` for a scenario without one.
+///
+/// # Errors
+/// See [`SweepError`]. What was finished is kept, and the same call goes on from there.
+pub fn execute(request: Request<'_>, stop: &AtomicBool, watcher: &mut dyn Watcher) -> Result<Option<Finished>, SweepError> {
+    let Some(sweep) = request.scenario.sweep()? else { return Ok(None) };
+    let (threads, points) = (request.threads.max(1), sweep.len());
+    let plan = Plan::new(request.scenario, sweep, threads, stop, &mut |n| watcher.checked(n, points))?;
+    let path = request.dir.unwrap_or_else(|| default_dir(&plan.name));
+    let dir = SweepDir::create(&path)?;
+    let clock = Instant::now();
+    let mut manifest = begin(&plan, request.source, threads);
+    // Results of the very same sweep stay published until the new ones replace them, which are the same.
+    let before = dir.manifest().ok();
+    if !before.is_some_and(|b| b.finished.is_some() && same(&b, &manifest)) {
+        dir.set_manifest(&manifest)?;
+    }
+    watcher.begins(&plan);
+    let mut counter = Counter { inner: watcher, found: 0 };
+    let records = run_units(request.scenario, &plan, &dir.units(), threads, stop, &mut counter)?;
+    manifest.found = counter.found;
+    let all = || (0..plan.units.len()).filter_map(|i| records.get(&plan, i));
+    manifest.fingerprint = format!("{:016x}", combined_fingerprint(&all().map(|r| r.fingerprint).collect::<Vec<_>>()));
+    manifest.packet_hops = all().map(|r| r.packet_hops).sum();
+    let formats: &[Format] = if request.csv { &[Format::Parquet, Format::Csv] } else { &[Format::Parquet] };
+    for format in formats {
+        manifest.tables.push(table(&plan, &records, |t, rows| t.write(dir.path(), *format, rows))?);
+    }
+    manifest.wall_s = clock.elapsed().as_secs_f64();
+    manifest.finished = Some(utc(SystemTime::now()));
+    dir.set_manifest(&manifest)?;
+    Ok(Some(Finished { plan, records, dir, manifest }))
+}
+
+/// A finished sweep: its manifest, which has the axes, and all its numbers, in the order of the points.
+///
+/// # Errors
+/// A path that is no such directory, a sweep of which runs are missing, damaged files.
+pub fn read(dir: &Path) -> Result<(SweepManifest, Vec<RecordBatch>), StoreError> {
+    let dir = SweepDir::open(dir)?;
+    Ok((dir.manifest()?, dir.table()?))
+}
+
+/// Where a sweep goes that is not told where to: not numbered, so that the same sweep again finds what it left.
+pub fn default_dir(name: &str) -> PathBuf {
+    Path::new("out").join(format!("{}-sweep", forebay_store::file_name(name)))
+}
+
+fn begin(plan: &Plan, scenario: SweepScenario, threads: usize) -> SweepManifest {
+    let mut points: Vec<PointRecord> = plan.sweep.points().map(|p| PointRecord { label: p.label, units: Vec::new() }).collect();
+    for unit in &plan.units {
+        points[unit.point as usize].units.push(unit.key.to_string());
+    }
+    SweepManifest {
+        kind: SweepManifest::KIND.into(),
+        manifest_version: SweepManifest::VERSION,
+        forebay: env!("CARGO_PKG_VERSION").into(),
+        name: plan.name.clone(),
+        started: utc(SystemTime::now()),
+        scenario,
+        axes: axes::records(&plan.sweep),
+        seeds: plan.seeds.clone(),
+        keep: plan.sweep.keep().to_vec(),
+        notes: plan.notes.clone(),
+        points,
+        host: Host::here(),
+        threads,
+        ..SweepManifest::default()
+    }
+}
+
+/// Whether two sweeps have the same results.
+fn same(a: &SweepManifest, b: &SweepManifest) -> bool {
+    (&a.axes, &a.points, &a.seeds, &a.keep, &a.name) == (&b.axes, &b.points, &b.seeds, &b.keep, &b.name)
+}
+
+/// The table of all units in the order of the plan.
+fn table<T>(plan: &Plan, records: &Records, write: impl FnOnce(&SweepTable, &mut dyn Iterator<Item = SweepRow<'_>>) -> T) -> T {
+    let columns = axes::columns(&plan.sweep);
+    let keys: Vec<Vec<Option<usize>>> = plan.sweep.points().map(|p| axes::picks(&columns, &p)).collect();
+    let out = SweepTable::new(columns.into_iter().map(|c| c.1).collect());
+    let mut rows = plan.units.iter().enumerate().filter_map(|(i, unit)| {
+        let names = plan.names(unit);
+        Some(SweepRow {
+            point: unit.point as usize,
+            keys: &keys[unit.point as usize],
+            unit: unit.key,
+            variant: &names.variant,
+            run: unit.run,
+            groups: &names.groups,
+            record: records.get(plan, i)?,
+        })
+    });
+    write(&out, &mut rows)
+}
+
+/// Counts what was found.
+struct Counter<'a> {
+    inner: &'a mut dyn Watcher,
+    found: u64,
+}
+
+impl Watcher for Counter<'_> {
+    fn checked(&mut self, points: usize, of: usize) {
+        self.inner.checked(points, of);
+    }
+
+    fn begins(&mut self, plan: &Plan) {
+        self.inner.begins(plan);
+    }
+
+    fn tick(&mut self, status: &super::Status) {
+        self.inner.tick(status);
+    }
+
+    fn done(&mut self, plan: &Plan, unit: usize, record: &super::UnitRecord, how: super::Done) {
+        self.found += u64::from(how == super::Done::Found);
+        self.inner.done(plan, unit, record, how);
+    }
+}

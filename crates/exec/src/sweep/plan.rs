@@ -1,0 +1,267 @@
+//! The plan of a sweep: every unit with its key, made from a scenario alone.
+
+use super::SweepError;
+use super::key;
+use forebay_scenario::{Errors, FileRead, Resolved, Scenario, Sweep};
+use forebay_store::unit::{KeyHasher, UnitKey};
+use std::collections::HashMap;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::SystemTime;
+
+/// Points that are checked before the next are: errors are reported of one such portion.
+const PORTION: usize = 512;
+/// Points whose errors are reported.
+const MAX_WRONG: usize = 3;
+/// Most units of a sweep. Our choice: their results fit in memory.
+const MAX_UNITS: usize = 10_000_000;
+/// Most remarks that are kept.
+const MAX_NOTES: usize = 20;
+
+/// Every unit of a sweep. All its points have been checked.
+#[derive(Debug)]
+pub struct Plan {
+    /// Name of the scenario; legal as the name of a folder.
+    pub name: String,
+    /// The sweep.
+    pub sweep: Sweep,
+    /// The seeds that every variant of every point runs with.
+    pub seeds: Vec<u64>,
+    /// The units in order: by point, then variant, then seed.
+    pub units: Vec<Unit>,
+    /// What a user should know about how the points were read, each remark once.
+    pub notes: Vec<String>,
+    names: Vec<Names>,
+    files: HashMap<PathBuf, FileState>,
+}
+
+/// One variant of one point with one seed.
+#[derive(Debug, Clone, Copy)]
+pub struct Unit {
+    /// The name of its result.
+    pub key: UnitKey,
+    /// Number of the point.
+    pub point: u32,
+    /// Number of the variant within the point.
+    pub variant: u32,
+    /// Number of the repetition.
+    pub run: u32,
+    /// Its seed.
+    pub seed: u64,
+    /// An earlier unit with the same key, if there is one: the same configuration written in two ways. It runs once.
+    pub same_as: Option<u32>,
+    names: u32,
+}
+
+/// What a variant and its transport groups are called in this sweep.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Names {
+    /// Name of the variant.
+    pub variant: String,
+    /// Names of its transport groups.
+    pub groups: Vec<String>,
+}
+
+/// A file as it was when its contents were hashed.
+#[derive(Debug, Clone, PartialEq)]
+struct FileState {
+    contents: UnitKey,
+    stamp: (u64, Option<SystemTime>),
+}
+
+/// What checking a point left behind.
+struct Checked {
+    name: String,
+    seed: u64,
+    runs: u32,
+    variants: Vec<(Names, KeyHasher)>,
+    files: Vec<FileRead>,
+    notes: Vec<String>,
+}
+
+impl Plan {
+    /// Checks every point on `threads` threads. `progress` is told how many are checked.
+    ///
+    /// # Errors
+    /// The mistakes of the first points that have some, each once; files that cannot be read; being stopped.
+    pub fn new(
+        scenario: &Scenario,
+        sweep: Sweep,
+        threads: usize,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<Plan, SweepError> {
+        let points = sweep.len();
+        let mut plan = Plan {
+            name: String::new(),
+            sweep,
+            seeds: Vec::new(),
+            units: Vec::new(),
+            notes: Vec::new(),
+            names: Vec::new(),
+            files: HashMap::new(),
+        };
+        // For lookups alone, never walked.
+        let (mut names, mut first) = (HashMap::new(), HashMap::new());
+        for start in (0..points).step_by(PORTION) {
+            let portion = start..(start + PORTION).min(points);
+            let checked = check(scenario, &plan.sweep, portion.clone(), threads, stop);
+            if stop.load(Relaxed) {
+                return Err(SweepError::Interrupted { done: 0, total: 0 });
+            }
+            let mut good = Vec::with_capacity(checked.len());
+            let mut wrong: Vec<Errors> = Vec::new();
+            for c in checked {
+                match c {
+                    Ok(c) => good.push(c),
+                    Err(e) => wrong.push(e),
+                }
+            }
+            if !wrong.is_empty() {
+                return Err(Errors::merged(wrong.into_iter().take(MAX_WRONG)).into());
+            }
+            for (point, c) in portion.clone().zip(good) {
+                plan.add(point, c, &mut names, &mut first)?;
+            }
+            progress(portion.end);
+        }
+        Ok(plan)
+    }
+
+    fn add(
+        &mut self,
+        point: usize,
+        c: Checked,
+        names: &mut HashMap<Names, u32>,
+        first: &mut HashMap<UnitKey, u32>,
+    ) -> Result<(), SweepError> {
+        if point == 0 {
+            self.name = c.name;
+            self.seeds = self.sweep.seeds(c.seed, c.runs);
+        }
+        for note in c.notes {
+            if self.notes.len() < MAX_NOTES && !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+        for (variant, (name, mut h)) in (0..).zip(c.variants) {
+            for file in &c.files {
+                key::add_file(&mut h, &file.name, &self.contents(&file.path)?);
+            }
+            let known = self.names.len() as u32;
+            let name = *names.entry(name.clone()).or_insert_with(|| {
+                self.names.push(name);
+                known
+            });
+            for (run, &seed) in (0..).zip(&self.seeds) {
+                let (key, index) = (key::with_seed(&h, seed), self.units.len() as u32);
+                let before = *first.entry(key).or_insert(index);
+                let same_as = (before < index).then_some(before);
+                self.units.push(Unit { key, point: point as u32, variant, run, seed, same_as, names: name });
+            }
+        }
+        if self.units.len() > MAX_UNITS {
+            let text = format!("more than {MAX_UNITS} runs (points x transports x seeds): divide the sweep");
+            return Err(SweepError::File(PathBuf::from(&self.name), text));
+        }
+        Ok(())
+    }
+
+    /// Hash of a file, which is read once.
+    fn contents(&mut self, path: &Path) -> Result<UnitKey, SweepError> {
+        if let Some(known) = self.files.get(path) {
+            return Ok(known.contents);
+        }
+        let fail = |e: std::io::Error| SweepError::File(path.to_owned(), e.to_string());
+        let stamp = stamp(path).map_err(fail)?;
+        let contents = KeyHasher::of(&fs::read(path).map_err(fail)?);
+        self.files.insert(path.to_owned(), FileState { contents, stamp });
+        Ok(contents)
+    }
+
+    /// Whether the files of a point are still those whose contents are part of the keys.
+    ///
+    /// # Errors
+    /// The first that is not.
+    pub(super) fn unchanged(&self, files: &[FileRead]) -> Result<(), SweepError> {
+        for file in files {
+            let known = self.files.get(&file.path).map(|f| &f.stamp);
+            if known.is_none() || known != stamp(&file.path).ok().as_ref() {
+                let text = "the file changed while the sweep ran; start it again".to_owned();
+                return Err(SweepError::File(file.path.clone(), text));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the variant of a unit and its groups are called.
+    pub fn names(&self, unit: &Unit) -> &Names {
+        &self.names[unit.names as usize]
+    }
+
+    /// What a unit is, for people: its point, variant and seed.
+    pub fn label(&self, unit: &Unit) -> String {
+        let point = self.sweep.point(unit.point as usize).map_or(String::new(), |p| p.label);
+        format!("point {} ({point}), {}, seed {}", unit.point, self.names(unit).variant, unit.seed)
+    }
+
+    /// The units that are not the same as an earlier one, by index.
+    pub fn distinct(&self) -> Vec<u32> {
+        (0..).zip(&self.units).filter(|(_, u)| u.same_as.is_none()).map(|(i, _)| i).collect()
+    }
+}
+
+/// When a file was written, and how long it is.
+fn stamp(path: &Path) -> std::io::Result<(u64, Option<SystemTime>)> {
+    let meta = fs::metadata(path)?;
+    Ok((meta.len(), meta.modified().ok()))
+}
+
+/// Resolves a portion of the points, in their order.
+fn check(
+    scenario: &Scenario,
+    sweep: &Sweep,
+    portion: Range<usize>,
+    threads: usize,
+    stop: &AtomicBool,
+) -> Vec<Result<Checked, Errors>> {
+    let next = AtomicUsize::new(portion.start);
+    let results = Mutex::new(Vec::with_capacity(portion.len()));
+    let program = key::program();
+    let work = || {
+        let mut own = Vec::new();
+        while !stop.load(Relaxed) {
+            let index = next.fetch_add(1, Relaxed);
+            if index >= portion.end {
+                break;
+            }
+            let Some(point) = sweep.point(index) else { break };
+            let resolved = scenario.at(&point).and_then(|s| s.resolve());
+            own.push((index, resolved.map(|r| checked(r, &program))));
+        }
+        results.lock().unwrap_or_else(PoisonError::into_inner).extend(own);
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads.min(portion.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|r| r.0);
+    results.into_iter().map(|r| r.1).collect()
+}
+
+fn checked(r: Resolved, program: &KeyHasher) -> Checked {
+    let variant = |v: &forebay_scenario::Variant| {
+        let mut h = program.clone();
+        key::add_variant(&mut h, &v.echo);
+        (Names { variant: v.label.clone(), groups: v.transports.clone() }, h)
+    };
+    let variants = r.variants.iter().map(variant).collect();
+    Checked { name: r.name, seed: r.seed, runs: r.runs, variants, files: r.files, notes: r.notes }
+}

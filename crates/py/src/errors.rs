@@ -1,0 +1,43 @@
+//! Errors as Python exceptions, with the text that the command line prints.
+
+use forebay_scenario::Errors;
+use forebay_store::StoreError;
+use pyo3::{PyErr, import_exception};
+
+import_exception!(forebay._errors, InternalError);
+import_exception!(forebay._errors, ScenarioError);
+mod store {
+    pyo3::import_exception!(forebay._errors, StoreError);
+}
+
+/// One mistake: message, file, line, column, help.
+type Mistake = (String, Option<String>, Option<usize>, Option<usize>, Option<String>);
+
+/// A scenario that is wrong.
+pub(crate) fn scenario(errors: &Errors) -> PyErr {
+    let mistakes: Vec<Mistake> = (errors.list().iter())
+        .map(|e| {
+            let place = e.line_column();
+            let owned = |s: &str| s.to_owned();
+            (owned(e.message()), e.file().map(owned), place.map(|p| p.0), place.map(|p| p.1), e.help().map(owned))
+        })
+        .collect();
+    ScenarioError::new_err((errors.render(), mistakes))
+}
+
+/// A scenario that reads well and that the engine refuses, such as one with a host that cannot be reached.
+pub(crate) fn engine(message: &str) -> PyErr {
+    let mistakes: Vec<Mistake> = vec![(message.to_owned(), None, None, None, None)];
+    ScenarioError::new_err((format!("error: {message}\n"), mistakes))
+}
+
+/// Results that cannot be written or read.
+pub(crate) fn store(error: &StoreError) -> PyErr {
+    let help = error.help();
+    store::StoreError::new_err((format!("error: {error}\n  = {help}\n"), error.to_string(), help))
+}
+
+/// A defect: something that cannot fail did.
+pub(crate) fn internal(message: impl ToString) -> PyErr {
+    InternalError::new_err((message.to_string(),))
+}

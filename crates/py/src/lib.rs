@@ -1,0 +1,43 @@
+//! The native half of the Python package `forebay`: what the package in `python/forebay` stands on, not meant for users.
+//!
+//! Everything here is a thin layer over the crates that the command line uses. Errors are raised as the classes of
+//! `forebay._errors`. Types of arguments and results are generated into `python/forebay/_native.pyi`.
+
+mod buffer;
+mod concat;
+mod errors;
+mod guard;
+mod listen;
+mod registry;
+mod report;
+mod results;
+mod run;
+mod scenario;
+mod sweep;
+mod table;
+
+/// The native half of the package; use `forebay` instead.
+#[pyo3::pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::buffer::Buffer;
+    #[pymodule_export]
+    use crate::guard::provoke_defect;
+    #[pymodule_export]
+    use crate::registry::registry;
+    #[pymodule_export]
+    use crate::report::report;
+    #[pymodule_export]
+    use crate::results::{Results, open_run, table_names};
+    #[pymodule_export]
+    use crate::run::{cli, run_all};
+    #[pymodule_export]
+    use crate::scenario::Scenario;
+    #[pymodule_export]
+    use crate::sweep::{Sweep, open_sweep, run_sweep};
+    #[pymodule_export]
+    use crate::table::Table;
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "Python's name for it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

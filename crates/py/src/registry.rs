@@ -1,0 +1,22 @@
+//! What a scenario can name, as `forebay list` shows it.
+
+use pyo3::prelude::*;
+
+/// One parameter: key, what is legal, default, meaning.
+type Param = (&'static str, String, Option<&'static str>, &'static str);
+/// One choice: name, summary, parameters.
+type Item = (&'static str, &'static str, Vec<Param>);
+/// One registry: title, how a scenario names one of its choices, choices.
+type Section = (&'static str, &'static str, Vec<Item>);
+
+/// All registries.
+#[pyfunction]
+pub(crate) fn registry() -> Vec<Section> {
+    let section = |s: forebay_scenario::Section| {
+        let item = |i: forebay_scenario::Item| {
+            (i.name, i.summary, i.params.into_iter().map(|p| (p.key, p.legal, p.default, p.doc)).collect())
+        };
+        (s.title, s.usage, s.items.into_iter().map(item).collect())
+    };
+    forebay_scenario::describe().into_iter().map(section).collect()
+}

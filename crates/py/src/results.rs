@@ -1,0 +1,146 @@
+//! Results: in memory after a run, or in a directory.
+
+use crate::concat::concat_batches;
+use crate::errors;
+use crate::guard::detached;
+use crate::report;
+use crate::table::Table;
+use arrow_array::RecordBatch;
+use forebay_store::{Format, Manifest, RunDir, RunWriter, TABLES, Target, schema_of};
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+/// Rows turned into arrays at a time, as `forebay run` writes them: equal runs then give equal files.
+const BATCH: usize = 1 << 16;
+
+/// What one scenario gave.
+#[pyclass(frozen)]
+pub(crate) struct Results {
+    manifest: Manifest,
+    /// By the order of [`TABLES`].
+    tables: Vec<Mutex<Rows>>,
+    /// Where they were read from.
+    dir: Option<RunDir>,
+}
+
+/// One table.
+enum Rows {
+    /// Still in the directory.
+    Unread,
+    /// A batch for each run.
+    Parts(Vec<RecordBatch>),
+    /// All in one piece: somebody looked at it.
+    Whole(RecordBatch),
+}
+
+impl Results {
+    /// Results of runs that just ended: for each table a batch for each run.
+    pub(crate) fn new(manifest: Manifest, tables: Vec<Vec<RecordBatch>>) -> Results {
+        Results { manifest, tables: tables.into_iter().map(|parts| Mutex::new(Rows::Parts(parts))).collect(), dir: None }
+    }
+
+    /// A table in one piece.
+    fn whole(&self, index: usize) -> PyResult<RecordBatch> {
+        let mut rows = self.tables[index].lock().unwrap_or_else(PoisonError::into_inner);
+        let parts = match &mut *rows {
+            Rows::Whole(batch) => return Ok(batch.clone()),
+            Rows::Parts(parts) => std::mem::take(parts),
+            Rows::Unread => match &self.dir {
+                Some(dir) => dir.table(TABLES[index]).map_err(|e| errors::store(&e))?,
+                None => Vec::new(),
+            },
+        };
+        let schema = schema_of(TABLES[index]).ok_or_else(|| errors::internal("a table without columns"))?;
+        let batch = concat_batches(&schema, &parts).map_err(errors::internal)?;
+        *rows = Rows::Whole(batch.clone());
+        Ok(batch)
+    }
+
+    /// A table in pieces, as they are.
+    fn parts(&self, index: usize) -> PyResult<Vec<RecordBatch>> {
+        if let Rows::Parts(parts) = &*self.tables[index].lock().unwrap_or_else(PoisonError::into_inner) {
+            return Ok(parts.clone());
+        }
+        Ok(vec![self.whole(index)?])
+    }
+
+    /// What was run.
+    pub(crate) fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Where the results were read from.
+    pub(crate) fn dir(&self) -> Option<&RunDir> {
+        self.dir.as_ref()
+    }
+
+    /// Writes a run directory and returns its path.
+    pub(crate) fn write(&self, target: Target, format: Format) -> PyResult<PathBuf> {
+        let tables = (0..TABLES.len()).map(|i| self.parts(i)).collect::<PyResult<Vec<_>>>()?;
+        let write = || {
+            let mut writer = RunWriter::create(target, format)?;
+            for (name, parts) in TABLES.iter().zip(tables) {
+                for part in parts {
+                    for start in (0..part.num_rows()).step_by(BATCH) {
+                        writer.write(name, &part.slice(start, BATCH.min(part.num_rows() - start)))?;
+                    }
+                }
+            }
+            writer.finish(self.manifest.clone())
+        };
+        write().map_err(|e| errors::store(&e))
+    }
+}
+
+#[pymethods]
+impl Results {
+    /// The manifest as JSON.
+    fn manifest_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.manifest).map_err(errors::internal)
+    }
+
+    /// Where the results were read from.
+    #[getter]
+    fn path(&self) -> Option<PathBuf> {
+        self.dir.as_ref().map(|d| d.path().to_owned())
+    }
+
+    /// A table by its name.
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
+        let index = TABLES.iter().position(|t| *t == name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        Ok(Table::new(detached(py, || self.whole(index))??))
+    }
+
+    /// Writes a run directory, with a report if asked to, and returns its path. `format` is `parquet` or `csv`.
+    fn save(&self, py: Python<'_>, path: PathBuf, format: &str, force: bool, report: bool) -> PyResult<PathBuf> {
+        let format = match format {
+            "parquet" => Format::Parquet,
+            "csv" => Format::Csv,
+            other => return Err(PyValueError::new_err(format!("`{other}` is no format: legal are `parquet` and `csv`"))),
+        };
+        detached(py, || {
+            let path = self.write(Target::Exact { path, force }, format)?;
+            if report {
+                let written = RunDir::open(&path).and_then(|dir| report::write(&[dir], &path.join("report.html")));
+                written.map_err(|e| errors::store(&e))?;
+            }
+            Ok(path)
+        })?
+    }
+}
+
+/// Opens a finished run directory.
+#[pyfunction]
+pub(crate) fn open_run(path: PathBuf) -> PyResult<Results> {
+    let dir = RunDir::open(&path).map_err(|e| errors::store(&e))?;
+    let tables = TABLES.iter().map(|_| Mutex::new(Rows::Unread)).collect();
+    Ok(Results { manifest: dir.manifest().clone(), tables, dir: Some(dir) })
+}
+
+/// Names of all tables.
+#[pyfunction]
+pub(crate) fn table_names() -> Vec<&'static str> {
+    TABLES.to_vec()
+}

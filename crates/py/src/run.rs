@@ -1,0 +1,171 @@
+//! Runs scenarios on all cores, with the interpreter's lock released, and listens to Ctrl-C meanwhile.
+
+use crate::errors;
+use crate::guard::detached;
+use crate::listen::Listener;
+use crate::results::Results;
+use crate::scenario::Scenario;
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
+use forebay_exec::{Job, Outcome, Prepared, Record, Watcher, Work, jobs};
+use forebay_scenario::Resolved;
+use forebay_sim::run::RunError;
+use forebay_store::{TABLES, each_batch};
+use pyo3::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Runs all scenarios. `progress` is called about ten times a second with the number of finished runs, that of all runs, the part of
+/// the work that is done (if known), the seconds since the start and the packet transmissions so far.
+#[pyfunction]
+#[pyo3(signature = (
+    scenarios,
+    threads,
+    progress: "object | None",
+))]
+pub(crate) fn run_all(
+    py: Python<'_>,
+    scenarios: Vec<Py<Scenario>>,
+    threads: Option<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Vec<Results>> {
+    let threads = threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
+    let resolved = scenarios.iter().map(|s| s.get().resolve(py)).collect::<PyResult<Vec<_>>>()?;
+    let many = Many::new(resolved);
+    let jobs = many.jobs();
+    let stop = AtomicBool::new(false);
+    let mut watch = Watch {
+        scenarios: scenarios.iter().zip(&many.resolved).map(|(s, r)| Collected::new(s.get(), r)).collect(),
+        many: &many,
+        done: 0,
+        threads: threads.min(jobs.len().max(1)),
+        clock: Instant::now(),
+        listener: Listener::new(progress, &stop),
+    };
+    watch.listener.tell(py, 0, jobs.len(), Some(0.0), 0.0, 0)?;
+    let outcome = detached(py, || forebay_exec::run_all(&many, &jobs, threads, &stop, &mut watch))?;
+    watch.listener.end(py)?;
+    outcome.map_err(|e| match e {
+        Failed::Run(RunError::Unroutable(why)) => errors::engine(&why),
+        Failed::Run(RunError::Interrupted) => errors::internal("runs were interrupted by nobody"),
+        Failed::Arrow(e) => errors::internal(e),
+    })?;
+    let (_, hops) = how_far(&jobs);
+    watch.listener.tell(py, watch.done, jobs.len(), Some(1.0), watch.clock.elapsed().as_secs_f64(), hops)?;
+    Ok(watch.scenarios.into_iter().map(Collected::finish).collect())
+}
+
+/// The `forebay` command: prints, and returns the exit code.
+#[pyfunction]
+pub(crate) fn cli(py: Python<'_>, args: Vec<std::ffi::OsString>) -> PyResult<u8> {
+    detached(py, || forebay_cli::run(args))
+}
+
+/// The variants of several scenarios, numbered through.
+struct Many {
+    resolved: Vec<Arc<Resolved>>,
+    /// Of each numbered variant: its scenario, and its number there.
+    variants: Vec<(usize, usize)>,
+}
+
+impl Many {
+    fn new(resolved: Vec<Arc<Resolved>>) -> Many {
+        let variants = resolved.iter().enumerate().flat_map(|(s, r)| (0..r.variants.len()).map(move |v| (s, v))).collect();
+        Many { resolved, variants }
+    }
+
+    fn jobs(&self) -> Vec<Job> {
+        let mut all = Vec::new();
+        let mut first = 0;
+        for r in &self.resolved {
+            all.extend(jobs(r).into_iter().map(|j| Job::new(first + j.variant, j.run, j.seed)));
+            first += r.variants.len();
+        }
+        all
+    }
+}
+
+impl Work for Many {
+    fn prepare(&self, number: usize, job: &Job) -> Prepared {
+        let (scenario, variant) = self.variants[job.variant];
+        self.resolved[scenario].prepare(number, &Job::new(variant, job.run, job.seed))
+    }
+}
+
+/// What has been collected of one scenario.
+struct Collected {
+    record: Record,
+    /// By the order of [`TABLES`].
+    tables: Vec<Vec<RecordBatch>>,
+    /// When its first run started, since the start of everything.
+    from: Option<Duration>,
+    wall: Duration,
+    threads: usize,
+}
+
+impl Collected {
+    fn new(scenario: &Scenario, resolved: &Resolved) -> Collected {
+        let record = Record::new(scenario.file(), scenario.inner.text(), scenario.overrides(), resolved);
+        Collected { record, tables: vec![Vec::new(); TABLES.len()], from: None, wall: Duration::ZERO, threads: 1 }
+    }
+
+    fn finish(self) -> Results {
+        let manifest = self.record.manifest(self.threads, self.wall);
+        Results::new(manifest, self.tables)
+    }
+}
+
+/// Collects results and calls back.
+struct Watch<'a> {
+    many: &'a Many,
+    scenarios: Vec<Collected>,
+    done: usize,
+    threads: usize,
+    clock: Instant,
+    listener: Listener<'a>,
+}
+
+/// Part of the work that is done, if known, and packet transmissions so far.
+fn how_far(jobs: &[Job]) -> (Option<f64>, u64) {
+    let states: Vec<_> = jobs.iter().map(Job::state).collect();
+    let sum: Option<f64> = states.iter().map(|s| s.fraction).sum();
+    (sum.map(|f| f / jobs.len().max(1) as f64), states.iter().map(|s| s.hops).sum())
+}
+
+/// What stops everything.
+enum Failed {
+    Run(RunError),
+    Arrow(ArrowError),
+}
+
+impl From<RunError> for Failed {
+    fn from(e: RunError) -> Failed {
+        Failed::Run(e)
+    }
+}
+
+impl Watcher for Watch<'_> {
+    type Error = Failed;
+
+    fn tick(&mut self, jobs: &[Job], elapsed: Duration) {
+        let (fraction, hops) = how_far(jobs);
+        self.listener.tick(self.done, jobs.len(), fraction, elapsed, hops);
+    }
+
+    fn finished(&mut self, jobs: &[Job], outcome: Outcome) -> Result<(), Failed> {
+        let job = &jobs[outcome.job];
+        let scenario = &mut self.scenarios[self.many.variants[job.variant].0];
+        let from = *scenario.from.get_or_insert(job.state().started.unwrap_or_default());
+        scenario.wall = self.clock.elapsed().saturating_sub(from);
+        scenario.threads = self.threads;
+        let rows = (&outcome.info, &outcome.report, &outcome.summary);
+        for (name, batches) in TABLES.iter().zip(&mut scenario.tables) {
+            each_batch(name, rows, &mut |batch| batch.map(|b| batches.push(b)).map_err(Failed::Arrow))?;
+        }
+        scenario.record.add(job, &outcome);
+        self.done += 1;
+        Ok(())
+    }
+}

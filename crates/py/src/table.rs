@@ -1,0 +1,160 @@
+//! A result table: Arrow to those who understand it, memory for NumPy to the others.
+
+use crate::buffer::Buffer;
+use crate::errors;
+use arrow_array::cast::AsArray;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt64Type};
+use arrow_array::{Array, BooleanArray, RecordBatch, RecordBatchIterator};
+use arrow_schema::ffi::FFI_ArrowSchema;
+use arrow_schema::{DataType, Field};
+use arrow_select::filter::filter_record_batch;
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+/// A table in one piece.
+#[pyclass(frozen)]
+pub(crate) struct Table {
+    batch: RecordBatch,
+}
+
+/// One column: name, type, whether it may be null, unit, description.
+type ColumnInfo = (String, &'static str, bool, String, String);
+
+impl Table {
+    pub(crate) fn new(batch: RecordBatch) -> Table {
+        Table { batch }
+    }
+
+    fn column(&self, name: &str) -> PyResult<&arrow_array::ArrayRef> {
+        self.batch.column_by_name(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+    }
+}
+
+#[pymethods]
+impl Table {
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// What a row is.
+    #[getter]
+    fn description(&self) -> String {
+        self.batch.schema().metadata().get("description").map_or_else(String::new, ToString::to_string)
+    }
+
+    /// The columns.
+    fn columns(&self) -> Vec<ColumnInfo> {
+        let info = |f: &Field| {
+            let text = |key: &str| f.metadata().get(key).map_or_else(String::new, ToString::to_string);
+            (f.name().clone(), type_name(f.data_type()), f.is_nullable(), text("unit"), text("description"))
+        };
+        self.batch.schema().fields().iter().map(|f| info(f)).collect()
+    }
+
+    /// Values of a column of numbers or truth values: the table's own memory, if it can be; else a converted copy, in which null is NaN.
+    fn values(&self, name: &str) -> PyResult<Buffer> {
+        let array = self.column(name)?;
+        let nan = |valid: usize, value: f64| if array.is_null(valid) { f64::NAN } else { value };
+        let nulls = array.null_count() > 0;
+        Ok(match array.data_type() {
+            DataType::Int64 => {
+                let a = array.as_primitive::<Int64Type>();
+                if nulls {
+                    Buffer::floats(a.values().iter().enumerate().map(|(i, v)| nan(i, *v as f64)).collect())
+                } else {
+                    Buffer::view(a, array.clone(), a.values(), "<i8")
+                }
+            }
+            DataType::UInt64 => {
+                let a = array.as_primitive::<UInt64Type>();
+                if nulls {
+                    Buffer::floats(a.values().iter().enumerate().map(|(i, v)| nan(i, *v as f64)).collect())
+                } else {
+                    Buffer::view(a, array.clone(), a.values(), "<u8")
+                }
+            }
+            DataType::Float64 => {
+                let a = array.as_primitive::<Float64Type>();
+                if nulls {
+                    Buffer::floats(a.values().iter().enumerate().map(|(i, v)| nan(i, *v)).collect())
+                } else {
+                    Buffer::view(a, array.clone(), a.values(), "<f8")
+                }
+            }
+            DataType::Boolean => {
+                let a = array.as_boolean();
+                if nulls {
+                    Buffer::floats(a.values().iter().enumerate().map(|(i, v)| nan(i, f64::from(u8::from(v)))).collect())
+                } else {
+                    Buffer::bools(a.values().iter().map(u8::from).collect())
+                }
+            }
+            other => return Err(PyValueError::new_err(format!("column `{name}` of type {other} has no numbers"))),
+        })
+    }
+
+    /// A column of names: for each row an index (-1: no name), and the names. Without gaps, indices are the table's own memory.
+    fn names(&self, name: &str) -> PyResult<(Buffer, Vec<String>)> {
+        let array = self.column(name)?;
+        let Some(dictionary) = array.as_dictionary_opt::<Int32Type>() else {
+            return Err(PyValueError::new_err(format!("column `{name}` has no names")));
+        };
+        let keys = dictionary.keys();
+        let names = dictionary.values().as_string::<i32>().iter().map(|n| n.unwrap_or("").to_owned()).collect();
+        let indices = if keys.null_count() > 0 {
+            Buffer::indices(keys.iter().map(|k| k.unwrap_or(-1)).collect())
+        } else {
+            Buffer::view(keys, array.clone(), keys.values(), "<i4")
+        };
+        Ok((indices, names))
+    }
+
+    /// Rows `offset` to `offset + length`, without a copy. Both are cut to what there is.
+    fn slice(&self, offset: usize, length: usize) -> Table {
+        let offset = offset.min(self.batch.num_rows());
+        Table { batch: self.batch.slice(offset, length.min(self.batch.num_rows() - offset)) }
+    }
+
+    /// The rows for which `mask` has a byte that is not 0.
+    fn filter(&self, py: Python<'_>, mask: &[u8]) -> PyResult<Table> {
+        if mask.len() != self.batch.num_rows() {
+            let rows = self.batch.num_rows();
+            return Err(PyValueError::new_err(format!("the mask has {} values for {rows} rows", mask.len())));
+        }
+        let mask: BooleanArray = mask.iter().map(|&b| Some(b != 0)).collect();
+        let batch = py.detach(|| filter_record_batch(&self.batch, &mask)).map_err(errors::internal)?;
+        Ok(Table { batch })
+    }
+
+    /// Arrow's PyCapsule interface: <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
+    #[pyo3(signature = () -> "object")]
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.batch.schema().as_ref()).map_err(errors::internal)?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    /// The rows, in one batch and without a copy. A requested schema is ignored, as the interface allows.
+    #[pyo3(signature = (requested_schema: "object | None" = None) -> "object")]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
+    }
+}
+
+/// Types as the documentation of the tables calls them.
+fn type_name(data_type: &DataType) -> &'static str {
+    match data_type {
+        DataType::Int64 => "int64",
+        DataType::UInt64 => "uint64",
+        DataType::Float64 => "float64",
+        DataType::Boolean => "bool",
+        _ => "utf8",
+    }
+}

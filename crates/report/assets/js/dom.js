@@ -1,0 +1,50 @@
+// Elements. Text goes in as text nodes only: nothing that a scenario names is ever read as markup.
+const SVG = "http://www.w3.org/2000/svg";
+
+function build(node, attrs, kids) {
+  for (const [name, value] of Object.entries(attrs || {})) {
+    if (value == null || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...kids.filter(k => k != null));
+  return node;
+}
+
+const h = (tag, attrs, ...kids) => build(document.createElement(tag), attrs, kids);
+const svg = (tag, attrs, ...kids) => build(document.createElementNS(SVG, tag), attrs, kids);
+
+// Colours and symbols repeat; see src/html/symbols.rs.
+const COLOURS = 8,
+  SHAPES = 7;
+const colourClass = subject => "s" + (subject % COLOURS);
+const shapeId = subject => "mk-" + (subject % SHAPES);
+
+function marker(subject, id) {
+  return svg(
+    "svg",
+    { class: "mk " + colourClass(subject), viewBox: "-6 -6 12 12", width: 12, height: 12, "aria-hidden": "true" },
+    svg("use", { href: "#" + (id || shapeId(subject)) }),
+  );
+}
+
+// The same outlines for canvases.
+const outlines = new Map();
+function outline(id) {
+  if (!outlines.has(id)) outlines.set(id, new Path2D(document.getElementById(id).getAttribute("d")));
+  return outlines.get(id);
+}
+
+// Index of the first value of an ascending list that is at least x.
+function lowerBound(list, x) {
+  let lo = 0,
+    hi = list.length;
+  while (lo < hi) {
+    const mid = (lo + hi) >> 1;
+    if (list[mid] < x) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo;
+}
+
+const clamp = (v, lo, hi) => Math.min(hi, Math.max(lo, v));

@@ -1,0 +1,86 @@
+// A figure: its tools, its views, and the chart that is on show.
+const KINDS = { time: timeChart, lines: lineChart, bars: barChart, topology: topologyChart };
+
+// One of several: buttons when they are few and short, else a list.
+function chooser(name, options, chosen, change) {
+  if (options.length <= 5 && options.join("").length <= 48) {
+    const id = "choice-" + chooser.count++;
+    return h(
+      "fieldset",
+      null,
+      h("legend", null, name),
+      ...options.map((o, i) => {
+        const input = h("input", { type: "radio", name: id, value: i, onchange: () => change(i) });
+        input.checked = i === chosen;
+        return h("label", null, input, o);
+      }),
+    );
+  }
+  const select = h(
+    "select",
+    { onchange: () => change(select.selectedIndex) },
+    ...options.map((o, i) => h("option", { value: i, selected: i === chosen }, o)),
+  );
+  return h("label", null, name, select);
+}
+chooser.count = 0;
+
+function mount(figure, subjects) {
+  const spec = JSON.parse(figure.querySelector("script").textContent);
+  const plot = figure.querySelector(".plot"),
+    states = spec.views.map(() => ({ hidden: new Set(), range: null }));
+  const tools = h("div", { class: "tools" }),
+    own = h("span", { class: "own" }),
+    host = h("div");
+  let view = 0,
+    chart = null,
+    width = 0;
+
+  function draw() {
+    hideTip();
+    if (chart) chart.destroy();
+    own.replaceChildren();
+    host.replaceChildren();
+    const v = spec.views[view];
+    const title = spec.title + (spec.views.length > 1 ? ", " + v.name : "");
+    chart = KINDS[v.chart.kind]({ host, tools: own, state: states[view], subjects, title }, v.chart);
+    width = plot.clientWidth;
+  }
+
+  const save = h(
+    "button",
+    {
+      type: "button",
+      class: "csv",
+      title: "Download the numbers on show",
+      "aria-label": "Download as CSV: " + spec.title,
+      onclick: () => download(spec.id + (view ? "-" + (view + 1) : "") + ".csv", toCsv(chart.csv())),
+    },
+    "CSV",
+  );
+  if (spec.views.length > 1)
+    tools.append(
+      chooser(
+        spec.choice,
+        spec.views.map(v => v.name),
+        0,
+        i => {
+          view = i;
+          draw();
+        },
+      ),
+    );
+  tools.append(own, save);
+  plot.replaceChildren(tools, host);
+  draw();
+  return {
+    plot,
+    draw,
+    resize() {
+      if (plot.clientWidth !== width) {
+        width = plot.clientWidth;
+        chart.resize();
+      }
+    },
+  };
+}

@@ -1,0 +1,60 @@
+// Names of lines, bars and events with their symbols; each a button that hides what it names; numbers under the cursor beside it.
+const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
+
+// A piece of line as it is drawn, with the subject's symbol.
+function lineKey(subject, dash) {
+  return svg(
+    "svg",
+    { class: "mk " + colourClass(subject), viewBox: "0 -6 26 12", width: 26, height: 12, "aria-hidden": "true" },
+    svg("line", { x1: 0, x2: 26, stroke: "var(--c)", "stroke-width": 2, "stroke-dasharray": DASHES[dash].join(" ") || null }),
+    svg("use", { href: "#" + shapeId(subject), x: 13 }),
+  );
+}
+
+// items: { key, label, symbol (an element), room }: `room` is kept for the number, in em, so that nothing moves when one appears;
+// `known`: the name was told above and is left to screen readers and pointers. `hidden` is a set of keys, kept by the caller.
+// `toggled()` is called after a change, `pointed(key)` when one is pointed at or has the focus, with null when none is.
+function legend(items, hidden, toggled, pointed) {
+  const values = new Map(),
+    buttons = new Map();
+  const el = h(
+    "div",
+    { class: "legend", role: "group", "aria-label": "Show or hide" },
+    ...items.map(item => {
+      const value = h("span", { class: "val" });
+      if (item.room) value.style.minWidth = item.room + "em";
+      values.set(item.key, value);
+      const button = h(
+        "button",
+        { type: "button", title: item.label, "aria-pressed": String(!hidden.has(item.key)) },
+        item.symbol,
+        h("span", { class: item.known ? "sr" : "name" }, item.label),
+        value,
+      );
+      buttons.set(item.key, button);
+      if (pointed && items.length > 1)
+        for (const [type, key] of [
+          ["pointerenter", item.key],
+          ["focus", item.key],
+          ["pointerleave", null],
+          ["blur", null],
+        ])
+          button.addEventListener(type, () => pointed(key));
+      button.addEventListener("click", () => {
+        if (!hidden.delete(item.key)) hidden.add(item.key);
+        update();
+        toggled();
+      });
+      return button;
+    }),
+  );
+  const update = () => buttons.forEach((b, key) => b.setAttribute("aria-pressed", String(!hidden.has(key))));
+  return {
+    el,
+    update,
+    set: (key, text) => {
+      const v = values.get(key);
+      if (v && v.textContent !== text) v.textContent = text;
+    },
+  };
+}

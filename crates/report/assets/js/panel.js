@@ -1,0 +1,236 @@
+// One panel of a chart: lines, bands and a rug of events over a shared x axis. uPlot draws; what is here says what.
+//
+// A line is { key, subject, label, dash, step, x, y, lo, hi }: with `lo` and `hi` a band; without `y` the
+// band's edges are the line.
+
+// Lines to the columns that uPlot wants, all over one list of x. `undefined` is "no sample of this line here", null is a gap.
+function align(lines) {
+  const columns = [];
+  const tables = lines
+    .map((line, i) => {
+      const parts = [
+        ["y", line.y],
+        ["lo", line.lo],
+        ["hi", line.hi],
+      ].filter(p => p[1]);
+      parts.forEach(([part]) => columns.push({ line: i, part }));
+      return [line.x, ...parts.map(p => p[1])];
+    })
+    .filter(t => t.length > 1);
+  return { columns, data: tables.length ? uPlot.join(tables) : [[0]] };
+}
+
+// What a line says at x: the sample that holds there (steps) or the nearest one; null beyond its ends.
+function sampleAt(line, x) {
+  const n = line.x.length;
+  if (!n || x < line.x[0] || x > line.x[n - 1]) return null;
+  let i = lowerBound(line.x, x);
+  if (i > 0 && line.x[i] > x && (line.step || x - line.x[i - 1] <= line.x[i] - x)) i--;
+  return i;
+}
+
+function readout(line, i, factor) {
+  const v = list => (list && list[i] != null ? digits(list[i] / factor) : null);
+  const [y, lo, hi] = [v(line.y), v(line.lo), v(line.hi)];
+  const band = lo != null && hi != null && lo !== hi ? lo + "\u2009–\u2009" + hi : hi;
+  if (!line.y) return band || "–";
+  return y == null ? "–" : lo != null && lo !== hi ? y + " (" + band + ")" : y;
+}
+
+function panel(spec, zoom) {
+  const { lines, events, x, y, height, last, points, hidden } = spec;
+  const { columns, data } = align(lines);
+  const unitName = h("span"),
+    c = colours();
+  const colour = subject => c.series[subject % COLOURS];
+  const rugSize = events.length ? events.length * LANE + 6 : 0;
+  let prefix = { factor: 1, name: "" },
+    faded = null;
+
+  const lanes = () => events.map(e => ({ events: e, hidden: hidden.has(e.key) }));
+  const names = legend(
+    [
+      ...lines.map(l => ({
+        key: l.key,
+        label: l.label,
+        symbol: lineKey(l.subject, l.dash),
+        known: l.known,
+        room: !l.lo ? 3.5 : l.y ? 9.5 : 6,
+      })),
+      ...events.map(e => ({ key: e.key, label: e.label, symbol: marker(e.subject, "ev-" + e.kind), known: e.known, room: 2.8 })),
+    ],
+    hidden,
+    () => zoom.toggled(),
+    key => zoom.pointed(key),
+  );
+
+  const series = columns.map(({ line, part }) => {
+    const l = lines[line],
+      edge = part !== "y";
+    return {
+      show: !hidden.has(l.key),
+      scale: "y",
+      stroke: colour(l.subject),
+      width: edge && l.y ? 0 : edge ? 1 : 1.6,
+      dash: DASHES[l.dash].length ? DASHES[l.dash] : undefined,
+      paths: l.step ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear(),
+      points: { show: false },
+    };
+  });
+  const bands = lines.flatMap((l, i) => {
+    const at = part => columns.findIndex(col => col.line === i && col.part === part) + 1;
+    return l.lo && l.hi ? [{ series: [at("hi"), at("lo")], fill: colour(l.subject) + (lines.length > 4 ? "1c" : "38") }] : [];
+  });
+
+  // Symbols on the lines, so that colour is never all that tells them apart: at every point that was measured, else now and then.
+  function drawMarkers(u) {
+    if (!points && lines.length < 2) return;
+    const { ctx, bbox } = u,
+      k = uPlot.pxRatio,
+      [from, to] = zoom.range();
+    lines.forEach((l, i) => {
+      if (hidden.has(l.key) || (faded != null && faded !== l.key)) return;
+      const ys = l.y || l.hi,
+        path = outline(shapeId(l.subject)),
+        at = [];
+      if (points) for (let j = lowerBound(l.x, from); j < l.x.length && l.x[j] <= to; j++) at.push(j);
+      else
+        for (let px = 30 + ((41 * i) % 150); px < bbox.width / k; px += 150) {
+          const j = sampleAt(l, u.posToVal(px, "x"));
+          if (j != null) at.push(j);
+        }
+      ctx.fillStyle = colour(l.subject);
+      ctx.strokeStyle = c.bg;
+      for (const j of at) {
+        if (ys[j] == null) continue;
+        ctx.save();
+        ctx.translate(u.valToPos(l.x[j], "x", true), u.valToPos(ys[j], "y", true));
+        ctx.scale(k, k);
+        ctx.lineWidth = 2;
+        ctx.stroke(path);
+        ctx.fill(path);
+        ctx.restore();
+      }
+    });
+  }
+
+  const axis = (side, a, space, size, change) => ({
+    side,
+    space,
+    size,
+    scale: side === 3 ? "y" : "x",
+    stroke: c.dim,
+    font: "12px " + getComputedStyle(document.body).fontFamily,
+    grid: { stroke: c.grid, width: 1 },
+    ticks: { show: false },
+    gap: side === 3 ? 6 : rugSize + 5,
+    ...(a.log
+      ? { splits: (u, i, min, max) => logTicks(min, max, side === 3 ? height - 40 : u.width - 70, space), filter: (u, s) => s }
+      : {}),
+    values: (u, ticks, i, room, step) => {
+      if (!ticks.length) return [];
+      if (side === 2 && !last) return ticks.map(() => "");
+      if (a.log) return ticks.map(t => show(a.unit, t).replace("\u00a0packets", "").replace("\u00a0segments", ""));
+      const scale = prefixFor(a.unit, Math.max(Math.abs(ticks[0]), Math.abs(ticks[ticks.length - 1])) || 1);
+      change(scale);
+      return tickLabels(ticks, step, scale.factor);
+    },
+  });
+  const xAxis = axis(2, x, 78, rugSize + (last ? 24 : 6), scale => zoom.unit(scale));
+  const yAxis = axis(3, y, 30, 52, scale => {
+    prefix = scale;
+    unitName.textContent = scale.name;
+  });
+
+  const el = h("div", { class: "panel" }, h("p", { class: "head" }, spec.title, unitName), names.el);
+  const room = h("div");
+  el.append(room);
+  spec.host.append(el);
+  const u = new uPlot(
+    {
+      width: room.clientWidth || 600,
+      height: height + rugSize + (last ? 18 : 0),
+      padding: [8, 12, 0, 0],
+      legend: { show: false },
+      cursor: {
+        y: false,
+        drag: { x: true, y: false, setScale: false, dist: 4 },
+        points: { size: 6 },
+        bind: {
+          dblclick: () => () => {
+            zoom.reset();
+            return null;
+          },
+        },
+      },
+      scales: {
+        x: { time: false, distr: x.log ? 3 : 1, range: () => zoom.range() },
+        y: { distr: y.log ? 3 : 1, range: (u, min, max) => upwardRange(min, max, y.log) },
+      },
+      axes: [xAxis, yAxis],
+      series: [{}, ...series],
+      bands,
+      hooks: {
+        setCursor: [u => zoom.cursor(u)],
+        setSelect: [u => zoom.select(u)],
+        draw: [
+          u => {
+            drawMarkers(u);
+            drawRug(u, lanes(), zoom.range());
+          },
+        ],
+      },
+    },
+    data,
+    room,
+  );
+
+  return {
+    u,
+    el,
+    // Values of all lines and counts of all events at x; nothing at null.
+    at(xv) {
+      const parts = [];
+      const reach = u.posToVal(5, "x") - u.posToVal(0, "x");
+      for (const l of lines) {
+        const i = xv == null ? null : sampleAt(l, xv);
+        const text = i == null ? "" : readout(l, i, prefix.factor);
+        names.set(l.key, text);
+        if (text && !hidden.has(l.key)) parts.push(l.label + " " + text + " " + prefix.name);
+      }
+      for (const e of events) {
+        const n = xv == null ? 0 : countEvents(e, xv - reach, xv + reach);
+        names.set(e.key, n ? "× " + group(String(n)) : "");
+        if (n) parts.push(n + " " + e.label);
+      }
+      return parts;
+    },
+    // What is hidden has changed, here or in another panel.
+    toggled() {
+      names.update();
+      u.batch(() =>
+        columns.forEach((col, k) => {
+          const show = !hidden.has(lines[col.line].key);
+          if (u.series[k + 1].show !== show) u.setSeries(k + 1, { show });
+        }),
+      );
+      u.redraw(false);
+    },
+    // The others fade while one is pointed at.
+    pointed(key) {
+      if (key != null && !lines.some(l => l.key === key && !hidden.has(key))) return;
+      columns.forEach((col, k) => {
+        u.series[k + 1].alpha = key == null || lines[col.line].key === key ? 1 : 0.15;
+      });
+      faded = key;
+      u.redraw(false);
+    },
+    resize() {
+      u.setSize({ width: room.clientWidth, height: height + rugSize + (last ? 18 : 0) });
+    },
+    destroy() {
+      u.destroy();
+      el.remove();
+    },
+  };
+}

@@ -1,0 +1,273 @@
+//! What the tables of all compared runs say, in the form that figures are made from: rows name subjects, runs and networks by index.
+
+use forebay_store::summary::{GROUP_METRICS, NETWORK_METRICS, Unit};
+
+/// Everything that was read.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Data {
+    /// What is compared.
+    pub subjects: Vec<Subject>,
+    /// Variants of directories; the subjects of one share its links.
+    pub networks: Vec<Network>,
+    /// Networks with a seed.
+    pub runs: Vec<Run>,
+    /// Messages.
+    pub flows: Vec<Flow>,
+    /// Barrier rounds and exchanges.
+    pub queries: Vec<Query>,
+    /// Links, one direction each.
+    pub ports: Vec<Port>,
+    /// Time series of queues.
+    pub queues: Vec<QueueSeries>,
+    /// Time series of senders.
+    pub senders: Vec<SenderSeries>,
+    /// Timeouts, by run and time.
+    pub timeouts: Vec<Timeout>,
+    /// Names of hosts, to which flows refer.
+    pub hosts: Vec<String>,
+    /// What was left out.
+    pub notes: Vec<String>,
+}
+
+/// A transport group of a network.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Subject {
+    /// Name, unique.
+    pub name: String,
+    /// Name of the group alone.
+    pub group: String,
+    /// Index of its network.
+    pub network: usize,
+    /// Per metric of [`metrics`] the values of the seeds that have one.
+    pub values: Vec<Vec<f64>>,
+}
+
+/// A variant of a directory.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Network {
+    /// Name, unique; empty when there is only one.
+    pub name: String,
+    /// Index of the directory.
+    pub dir: usize,
+    /// Name of the variant.
+    pub variant: String,
+    /// Index of its first subject.
+    pub first: usize,
+    /// Number of its subjects.
+    pub groups: usize,
+    /// Port that its queue metrics are of.
+    pub port: String,
+}
+
+/// One seed of a network.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Run {
+    /// Index of the network.
+    pub network: usize,
+    /// Repetition, from 0.
+    pub number: u32,
+    /// Seed.
+    pub seed: u64,
+    /// Simulated time at its end, ns.
+    pub end_ns: i64,
+    /// End of its warm-up, ns.
+    pub measured_from_ns: i64,
+}
+
+/// A message.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Flow {
+    /// Index of the subject.
+    pub subject: usize,
+    /// Index of the run.
+    pub run: usize,
+    /// Payload, bytes; 0 for an endless flow.
+    pub size: u64,
+    /// Start, ns.
+    pub start_ns: i64,
+    /// When everything was acknowledged, ns; `i64::MAX` if never.
+    pub acked_ns: i64,
+    /// Completion time, s; NaN if unfinished.
+    pub fct: f64,
+    /// Completion time over the ideal one; NaN if unfinished.
+    pub slowdown: f64,
+    /// Bytes acknowledged after the warm-up.
+    pub measured: u64,
+    /// Whether it belongs to a query.
+    pub in_query: bool,
+}
+
+impl Flow {
+    /// Whether it is a finite message that arrived.
+    pub fn complete(&self) -> bool {
+        self.size > 0 && !self.fct.is_nan()
+    }
+}
+
+/// A barrier round or an exchange.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Query {
+    /// Index of the run.
+    pub run: usize,
+    /// Completion time, s; NaN if unfinished.
+    pub qct: f64,
+    /// Payload of all responses, bytes.
+    pub bytes: u64,
+    /// Subjects that have messages in it: bit i for the i-th of the network.
+    pub groups: u64,
+    /// Index of the host that receives its messages; `u32::MAX` if they go to several, or there are none.
+    pub receiver: u32,
+}
+
+/// A direction of a link, over all seeds of a network.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Port {
+    /// Index of the network.
+    pub network: usize,
+    /// Number of the port in its network.
+    pub id: u64,
+    /// Name.
+    pub name: String,
+    /// Transmitting node.
+    pub from: String,
+    /// Receiving node.
+    pub to: String,
+    /// Whether that is a switch.
+    pub from_switch: bool,
+    /// Whether that is a switch.
+    pub to_switch: bool,
+    /// Rate, bit/s.
+    pub rate_bps: f64,
+    /// Mean over the seeds of the fraction of time it transmitted.
+    pub busy: f64,
+    /// Mean over the seeds of the packets dropped.
+    pub drops: f64,
+    /// Mean over the seeds of the marks set.
+    pub marks: f64,
+    /// Mean over the seeds of the largest queue, packets.
+    pub queue_max: f64,
+    /// Number of seeds.
+    pub seeds: u32,
+}
+
+/// The queue of a port in a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct QueueSeries {
+    /// Index of the run.
+    pub run: usize,
+    /// Name of the port.
+    pub port: String,
+    /// Sample times, ns.
+    pub times: Vec<i64>,
+    /// Packets.
+    pub pkts: Vec<f64>,
+    /// Drops so far.
+    pub drops: Vec<u64>,
+    /// Marks so far.
+    pub marks: Vec<u64>,
+}
+
+/// The state of a sender in a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SenderSeries {
+    /// Index of the run.
+    pub run: usize,
+    /// Index of the subject.
+    pub subject: usize,
+    /// Connection.
+    pub conn: i64,
+    /// Sample times, ns.
+    pub times: Vec<i64>,
+    /// Congestion window, segments.
+    pub cwnd: Vec<Option<f64>>,
+    /// The law's marked fraction.
+    pub alpha: Vec<Option<f64>>,
+    /// Smoothed RTT, s.
+    pub srtt: Vec<Option<f64>>,
+}
+
+/// A retransmission timeout.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Timeout {
+    /// Index of the run.
+    pub run: usize,
+    /// Index of the subject.
+    pub subject: usize,
+    /// Connection.
+    pub conn: i64,
+    /// When, ns.
+    pub time_ns: i64,
+    /// How long the timer had run, s.
+    pub rto: f64,
+}
+
+/// A metric of the summary, whether of a group or of the network that groups share.
+#[derive(Debug, Clone, Copy)]
+pub struct Metric {
+    /// Name of its column.
+    pub name: &'static str,
+    /// Label; `{first}` stands for the name of the first group.
+    pub label: &'static str,
+    /// Unit.
+    pub unit: Unit,
+    /// One sentence.
+    pub doc: &'static str,
+    /// Left out when all values are 0.
+    pub if_any: bool,
+    /// Whether it is of the network.
+    pub shared: bool,
+}
+
+/// All metrics, in the order of the printed table.
+pub fn metrics() -> impl Iterator<Item = Metric> {
+    let own = GROUP_METRICS.iter().map(|m| Metric {
+        name: m.name,
+        label: m.label,
+        unit: m.unit,
+        doc: m.doc,
+        if_any: m.if_any,
+        shared: false,
+    });
+    let shared = NETWORK_METRICS.iter().map(|m| Metric {
+        name: m.name,
+        label: m.label,
+        unit: m.unit,
+        doc: m.doc,
+        if_any: m.if_any,
+        shared: true,
+    });
+    own.chain(shared)
+}
+
+impl Data {
+    /// Values of a metric over the seeds of a subject; empty for a metric that does not exist.
+    pub fn values(&self, subject: usize, metric: &str) -> &[f64] {
+        let index = metrics().position(|m| m.name == metric);
+        index.and_then(|i| self.subjects[subject].values.get(i)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Most seeds that a network has.
+    pub fn seeds(&self) -> usize {
+        (0..self.networks.len()).map(|n| self.runs.iter().filter(|r| r.network == n).count()).max().unwrap_or(0)
+    }
+
+    /// The network of a subject.
+    pub fn network_of(&self, subject: usize) -> &Network {
+        &self.networks[self.subjects[subject].network]
+    }
+
+    /// Whether some network has several subjects.
+    pub fn shared(&self) -> bool {
+        self.networks.iter().any(|n| n.groups > 1)
+    }
+
+    /// Label of what belongs to a whole network.
+    pub fn network_label(&self, network: usize) -> String {
+        let n = &self.networks[network];
+        match (n.groups, n.name.as_str()) {
+            (1, _) => self.subjects[n.first].name.clone(),
+            (_, "") => "all groups".into(),
+            (_, name) => format!("{name}, all groups"),
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! What matters most: which metrics the traffic makes telling, and who is ahead in them by how much and why.
+//!
+//! Which transports there are is not known here: names come from the tables. A difference is only called one when the confidence
+//! intervals over seeds do not meet ([`compare`]).
+
+use super::contest::{Better, compare};
+use super::data::{Data, metrics};
+use super::describe;
+use super::table::{cells, unit};
+use super::verdict::{self, Contest};
+use super::words::{bold, list, quantity};
+use crate::page::{Cell, Headline, HeadlineChart};
+
+/// A metric that can stand in the headline.
+#[derive(Debug, Clone, Copy)]
+pub struct Telling {
+    /// Column of the summary.
+    pub metric: &'static str,
+    /// Which way it is better.
+    pub better: Better,
+    /// What it is, within a sentence.
+    pub what: &'static str,
+}
+
+const fn tell(metric: &'static str, better: Better, what: &'static str) -> Telling {
+    Telling { metric, better, what }
+}
+
+/// What each kind of traffic is judged by. Of each list the first metric that some subject has counts; the lists are in the order of
+/// importance.
+const JUDGED: &[&[Telling]] = &[
+    // Where groups meet in a query it ends for all at once: their own messages tell more.
+    &[
+        tell("query_part_p99_s", Better::Less, "99th percentile of the completion times of messages in queries"),
+        tell("qct_p99_s", Better::Less, "99th percentile of query completion times"),
+    ],
+    &[tell("deadlines_missed", Better::Less, "part of late messages")],
+    &[
+        tell("fct_small_p99_s", Better::Less, "99th percentile of completion times of messages up to 100 KB"),
+        tell("fct_medium_p99_s", Better::Less, "99th percentile of completion times of messages from 100 KB to 10 MB"),
+        tell("fct_large_mean_s", Better::Less, "mean completion time of messages from 10 MB"),
+    ],
+];
+/// Shown beside the time of queries.
+const TIMEOUTS: Telling = tell("rtos_per_query", Better::Less, "timeouts per query");
+/// Beside the tail of small messages.
+const SMALL_MEAN: Telling = tell("fct_small_mean_s", Better::Less, "mean completion time of messages up to 100 KB");
+/// Goodput of long flows that share a network with others.
+const SHARE: Telling = tell("long_goodput_bps", Better::Neither, "goodput of a long flow");
+/// Fairness among long flows.
+const FAIRNESS: Telling = tell("long_fairness", Better::More, "fairness among long flows");
+/// Goodput of everything, where nothing else tells.
+const GOODPUT: Telling = tell("goodput_bps", Better::More, "goodput");
+/// The queue.
+const QUEUE: Telling = tell("queue_p99_pkts", Better::Less, "99th percentile of the queue");
+/// The most sentences and charts.
+const MAX_SENTENCES: usize = 4;
+const MAX_CHARTS: usize = 3;
+
+/// Sentences and charts.
+pub fn headline(data: &Data) -> Headline {
+    let judged: Vec<Telling> = JUDGED.iter().filter_map(|of| of.iter().copied().find(|t| present(data, t))).collect();
+    let sentences = if data.subjects.len() > 1 { compared(data, &judged) } else { describe::sentences(data) };
+    Headline { sentences, charts: charts(data, &judged) }
+}
+
+fn present(data: &Data, t: &Telling) -> bool {
+    cells(data, t.metric).iter().any(Option::is_some)
+}
+
+/// Whether some subject has endless flows.
+fn long_flows(data: &Data) -> bool {
+    cells(data, "long_flows").iter().flatten().any(|c| c.mean > 0.0)
+}
+
+fn compared(data: &Data, judged: &[Telling]) -> Vec<String> {
+    let mut out = Vec::new();
+    let (contests, seeds) = (contests(data), data.seeds());
+    let mut judged = judged.to_vec();
+    if long_flows(data) && !data.shared() {
+        judged.extend([GOODPUT, FAIRNESS]);
+    }
+    if judged.is_empty() && !long_flows(data) {
+        judged.push(GOODPUT);
+    }
+    for (i, t) in judged.iter().enumerate() {
+        for contest in &contests {
+            let cells = cells(data, t.metric);
+            let unit = unit_of(t.metric);
+            let Some(standing) = compare(&cells, &contest.members, t.better) else { continue };
+            out.push(contest.prefix.clone() + &verdict::sentence(data, &standing, &cells, t, unit, seeds));
+            if i == 0 {
+                out.extend(verdict::why(data, contest, &standing));
+            }
+        }
+    }
+    // What only groups of one network can have, before what is less important.
+    let shares = (0..data.networks.len()).filter_map(|n| share(data, n)).take(2);
+    let at = out.len().min(if judged.is_empty() { 0 } else { 2 });
+    for (i, sentence) in shares.enumerate() {
+        out.insert(at + i, sentence);
+    }
+    if out.is_empty() {
+        // Nobody has what another has: each is described.
+        let of = |s: usize| Some(format!("{}: {}", bold(&data.subjects[s].name), describe::traffic(data, s).into_iter().next()?));
+        out.extend((0..data.subjects.len()).filter_map(of).take(MAX_SENTENCES - 1));
+    }
+    out.extend(queue(data));
+    out.truncate(MAX_SENTENCES);
+    if seeds == 1 && !out.is_empty() {
+        out.truncate(MAX_SENTENCES - 1);
+        out.push("There is one seed only: how much of this is chance is unknown.".into());
+    }
+    out
+}
+
+fn unit_of(metric: &str) -> crate::page::Unit {
+    metrics().find(|m| m.name == metric).map(|m| unit(m.unit)).unwrap_or_default()
+}
+
+/// Who is compared with whom: all with all where each network has one group, or where there is one network; else the same group in each
+/// network: the one at the same place where all have equally many, as names follow the law in use; else the one of the same name.
+fn contests(data: &Data) -> Vec<Contest> {
+    let all: Vec<usize> = (0..data.subjects.len()).collect();
+    if !data.shared() || data.networks.len() == 1 {
+        return vec![Contest { prefix: String::new(), members: all }];
+    }
+    let alike = data.networks.iter().all(|n| n.groups == data.networks[0].groups);
+    let key = |s: usize| if alike { (s - data.network_of(s).first).to_string() } else { data.subjects[s].group.clone() };
+    let mut out: Vec<(String, Vec<usize>)> = Vec::new();
+    for s in all {
+        match out.iter_mut().find(|(k, _)| *k == key(s)) {
+            Some((_, members)) => members.push(s),
+            None => out.push((key(s), vec![s])),
+        }
+    }
+    let contest = |members: Vec<usize>| {
+        let group = &data.subjects[members[0]].group;
+        let named = members.iter().all(|m| data.subjects[*m].group == *group);
+        Contest { prefix: if named { format!("For {}: ", bold(group)) } else { String::new() }, members }
+    };
+    out.into_iter().map(|c| c.1).filter(|m| m.len() > 1).take(2).map(contest).collect()
+}
+
+/// How the groups of a network share it, by their long flows.
+fn share(data: &Data, network: usize) -> Option<String> {
+    let n = &data.networks[network];
+    let members: Vec<usize> = (n.first..n.first + n.groups).collect();
+    let cells = cells(data, SHARE.metric);
+    let s = compare(&cells, &members, Better::More)?;
+    let name = |i: &usize| data.subjects[*i].group.clone();
+    let value = |i: &usize| cells[*i].map_or(f64::NAN, |c: Cell| c.mean);
+    let text = |i: &usize| quantity(value(i), unit_of(SHARE.metric));
+    let place = if n.name.is_empty() { "A".to_owned() } else { format!("{}: a", n.name) };
+    let mut out = match (s.behind.as_slice(), value(s.behind.last().unwrap_or(&s.best))) {
+        ([], _) => {
+            let names: Vec<String> = std::iter::once(&s.best).chain(&s.level).map(name).collect();
+            let (low, high) = (text(s.level.last().unwrap_or(&s.best)), text(&s.best));
+            format!(
+                "{place} long flow gets the same goodput in {}, as far as {} seeds can tell: {low} to {high}",
+                list(&names),
+                data.seeds()
+            )
+        }
+        (behind, least) if least > 0.0 => {
+            let one =
+                |b: &usize| format!("{} that of one of {} ({})", verdict::times(value(&s.best), value(b)), name(b), text(b));
+            let each: Vec<String> = behind.iter().take(3).map(one).collect();
+            format!("{place} long flow of {} gets {}, {}", bold(&name(&s.best)), bold(&text(&s.best)), list(&each))
+        }
+        (behind, _) => {
+            let names: Vec<String> = behind.iter().map(|b| format!("{} {}", name(b), text(b))).collect();
+            format!("{place} long flow of {} gets {}, one of {}", bold(&name(&s.best)), bold(&text(&s.best)), list(&names))
+        }
+    };
+    if let Some(jain) = super::table::cell(data.values(n.first, "fairness_all")) {
+        out += &format!("; Jain's index over all of them is {}", super::words::number(jain.mean));
+    }
+    Some(out + ".")
+}
+
+/// Where the queue is shortest.
+fn queue(data: &Data) -> Option<String> {
+    let firsts: Vec<usize> = data.networks.iter().map(|n| n.first).collect();
+    let cells = cells(data, QUEUE.metric);
+    let s = compare(&cells, &firsts, QUEUE.better).filter(|s| verdict::matters(s, &cells))?;
+    let value = |i: usize| cells[i].map_or(f64::NAN, |c: Cell| c.mean);
+    let name = |i: usize| data.network_label(data.subjects[i].network);
+    let port = &data.network_of(s.best).port;
+    let at = if port.is_empty() || data.networks.iter().any(|n| n.port != *port) { String::new() } else { format!(" at {port}") };
+    let others: Vec<String> =
+        s.behind.iter().take(3).map(|&b| format!("{} with {}", super::words::number(value(b)), name(b))).collect();
+    Some(format!(
+        "The queue{at} is shortest with {}: {} at its 99th percentile, against {}.",
+        bold(&name(s.best)),
+        bold(&quantity(value(s.best), unit_of(QUEUE.metric))),
+        list(&others)
+    ))
+}
+
+fn charts(data: &Data, judged: &[Telling]) -> Vec<HeadlineChart> {
+    let any = |t: &Telling| cells(data, t.metric).iter().flatten().any(|c| c.mean > 0.0);
+    let mut chosen: Vec<Telling> = Vec::new();
+    for t in judged {
+        chosen.push(*t);
+        if JUDGED[0].iter().any(|q| q.metric == t.metric) {
+            chosen.push(TIMEOUTS);
+        }
+        if t.metric == "fct_small_p99_s" {
+            chosen.push(SMALL_MEAN);
+        }
+    }
+    if data.shared() {
+        chosen.push(SHARE);
+    } else {
+        chosen.extend(if long_flows(data) { vec![GOODPUT, FAIRNESS] } else { vec![] });
+    }
+    if data.networks.len() > 1 || data.subjects.len() == 1 {
+        chosen.push(QUEUE);
+    }
+    chosen.push(GOODPUT);
+    chosen.retain(any);
+    let mut out: Vec<HeadlineChart> = Vec::new();
+    for t in chosen {
+        let Some(m) = metrics().find(|m| m.name == t.metric) else { continue };
+        let port = &data.networks.first().map_or("", |n| n.port.as_str());
+        let title = if m.shared && !port.is_empty() { format!("{}, {port}", m.label) } else { m.label.to_owned() };
+        let better = match t.better {
+            // More for one group is less for the others.
+            Better::More if data.shared() => "",
+            Better::More => "more is better",
+            Better::Less => "less is better",
+            Better::Neither => "",
+        };
+        if out.iter().all(|c| c.title != title) {
+            out.push(HeadlineChart { title, unit: unit(m.unit), better: better.into(), values: cells(data, t.metric) });
+        }
+    }
+    out.truncate(MAX_CHARTS);
+    out
+}
+
+#[cfg(test)]
+#[path = "headline_tests.rs"]
+mod tests;

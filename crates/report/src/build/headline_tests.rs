@@ -1,0 +1,230 @@
+use super::super::data::{Network, Port, Query, Run, Timeout};
+use super::super::table::tests::{data as networks, subject};
+use super::*;
+
+fn sentences(data: &Data) -> Vec<String> {
+    headline(data).sentences
+}
+
+/// As many runs for each network as its metrics have values.
+fn with_runs(mut d: Data, seeds: u32) -> Data {
+    for network in 0..d.networks.len() {
+        d.runs.extend((0..seeds).map(|number| Run { network, number, ..Run::default() }));
+    }
+    d
+}
+
+/// Queries that wait for timeouts, with three seeds.
+fn incast() -> Data {
+    let (slow, fast) = ([0.210, 0.214, 0.218], [0.021, 0.0214, 0.0218]);
+    let mut d = with_runs(
+        networks(&[
+            ("newreno", &[("qct_p99_s", &slow), ("rtos_per_query", &[1.1, 1.2, 1.3]), ("queue_p99_pkts", &[100.0; 3])]),
+            ("cubic", &[("qct_p99_s", &slow), ("rtos_per_query", &[1.2, 1.3, 1.4]), ("queue_p99_pkts", &[100.0; 3])]),
+            ("dctcp", &[("qct_p99_s", &fast), ("rtos_per_query", &[0.0, 0.02, 0.01]), ("queue_p99_pkts", &[21.0, 22.0, 23.0])]),
+        ]),
+        3,
+    );
+    d.timeouts = vec![Timeout { run: 0, subject: 0, conn: 0, time_ns: 0, rto: 0.2 }; 5];
+    let query = |run, qct| Query { run, qct, bytes: 2_560_000, groups: 1, receiver: u32::MAX };
+    d.queries = vec![query(0, 0.25), query(3, 0.25), query(6, 0.02), query(6, f64::NAN)];
+    d
+}
+
+#[test]
+fn every_metric_that_can_be_telling_exists() {
+    let all = JUDGED.iter().copied().flatten().chain([&TIMEOUTS, &SMALL_MEAN, &SHARE, &FAIRNESS, &GOODPUT, &QUEUE]);
+    for t in all {
+        assert!(metrics().any(|m| m.name == t.metric), "{}", t.metric);
+    }
+}
+
+#[test]
+fn who_is_ahead_by_how_much_and_why() {
+    let said = sentences(&incast());
+    assert_eq!(
+        said,
+        [
+            "**dctcp** has the lowest 99th percentile of query completion times: **21.4 ms**, **10 times** less than newreno (214 ms) \
+             and **10 times** less than cubic (214 ms).",
+            "The reason is timeouts per query: **1.2 with newreno and 1.3 with cubic**, 0.01 with dctcp. Each is a wait of **200 ms** in \
+             the median.",
+            "The queue at bottleneck is shortest with **dctcp**: **22 packets** at its 99th percentile, against 100 with newreno and 100 \
+             with cubic.",
+        ]
+    );
+}
+
+#[test]
+fn timeouts_are_no_reason_where_their_wait_does_not_explain_it() {
+    let mut d = incast();
+    d.timeouts.iter_mut().for_each(|t| t.rto = 0.01);
+    assert!(!sentences(&d).iter().any(|s| s.contains("reason")), "12 ms are not 230 ms");
+    let mut d = incast();
+    d.subjects[2] = subject("dctcp", 2, &[("qct_p99_s", &[0.021, 0.0214, 0.0218]), ("rtos_per_query", &[1.2, 1.3, 1.4])]);
+    assert!(!sentences(&d).iter().any(|s| s.contains("reason")), "the fastest has as many");
+    let mut d = incast();
+    d.timeouts.clear();
+    assert!(!sentences(&d).iter().any(|s| s.contains("reason")), "nobody recorded how long a wait is");
+}
+
+#[test]
+fn intervals_that_meet_are_no_difference() {
+    let d = with_runs(
+        networks(&[
+            ("a", &[("fct_small_p99_s", &[0.9e-3, 1.1e-3, 1.0e-3])]),
+            ("b", &[("fct_small_p99_s", &[1.0e-3, 1.2e-3, 1.1e-3])]),
+        ]),
+        3,
+    );
+    assert_eq!(
+        sentences(&d),
+        [
+            "No difference in the 99th percentile of completion times of messages up to 100 KB that 3 seeds can show between a and b: 1 ms \
+          to 1.1 ms."
+        ]
+    );
+    // A third that is far behind.
+    let mut far = d.clone();
+    far.networks.push(Network { first: 2, groups: 1, ..Network::default() });
+    far.subjects.push(subject("c", 2, &[("fct_small_p99_s", &[9e-3, 9.1e-3, 9.2e-3])]));
+    let said = sentences(&far);
+    assert!(said[0].contains("**a** has the lowest") && said[0].contains("**9.1 times** less than c (9.1 ms)"), "{said:?}");
+    assert!(said[0].ends_with("; against b (1.1 ms ± 248 µs) there is no difference that 3 seeds can show."), "{said:?}");
+}
+
+#[test]
+fn one_seed_is_not_taken_for_certain() {
+    let d = with_runs(networks(&[("a", &[("deadlines_missed", &[0.1])]), ("b", &[("deadlines_missed", &[0.2])])]), 1);
+    let said = sentences(&d);
+    assert_eq!(said[0], "**a** has the lowest part of late messages: **10 %**, **2 times** less than b (20 %).");
+    assert!(said[1].contains("one seed only"), "{said:?}");
+    let same = with_runs(networks(&[("a", &[("deadlines_missed", &[0.0])]), ("b", &[("deadlines_missed", &[0.0])])]), 1);
+    assert_eq!(sentences(&same)[0], "A and b have the same part of late messages: 0 %.");
+    // Nothing to divide by.
+    let none = with_runs(networks(&[("a", &[("deadlines_missed", &[0.0])]), ("b", &[("deadlines_missed", &[0.2])])]), 1);
+    assert!(sentences(&none)[0].ends_with("**0 %**, against 20 % of b."), "{:?}", sentences(&none));
+}
+
+/// One network with two groups of long flows.
+fn shared(a: &[f64], b: &[f64]) -> Data {
+    let mut d = Data::default();
+    d.networks.push(Network { groups: 2, variant: "v".into(), ..Network::default() });
+    let fair: &[f64] = &[0.61; 3];
+    let of = |name, bps| subject(name, 0, &[("long_goodput_bps", bps), ("long_flows", &[4.0; 3]), ("fairness_all", fair)]);
+    d.subjects = vec![of("cubic", a), of("dctcp", b)];
+    with_runs(d, 3)
+}
+
+#[test]
+fn groups_that_share_a_network() {
+    let d = shared(&[780e6, 781e6, 779e6], &[150e6, 151e6, 149e6]);
+    let h = headline(&d);
+    assert_eq!(
+        h.sentences,
+        [
+            "A long flow of **cubic** gets **780 Mbit/s**, **5.2** times that of one of dctcp (150 Mbit/s); Jain's index over all of them is \
+          0.61."
+        ]
+    );
+    // More for one is less for the other: no direction is better.
+    assert_eq!((h.charts[0].title.as_str(), h.charts[0].better.as_str()), ("goodput per long flow", ""));
+    let said = sentences(&shared(&[460e6, 480e6, 470e6], &[450e6, 470e6, 460e6]));
+    assert!(said[0].starts_with("A long flow gets the same goodput in cubic and dctcp, as far as 3 seeds can tell"), "{said:?}");
+    let said = sentences(&shared(&[940e6; 3], &[0.0; 3]));
+    assert!(said[0].starts_with("A long flow of **cubic** gets **940 Mbit/s**, one of dctcp 0 bit/s"), "{said:?}");
+}
+
+#[test]
+fn groups_of_several_variants_are_compared_each_with_itself() {
+    let mut d = Data::default();
+    for (n, variant) in ["x", "y"].into_iter().enumerate() {
+        d.networks.push(Network { name: variant.into(), variant: variant.into(), first: 2 * n, groups: 2, ..Network::default() });
+        for group in ["old", "new"] {
+            let late = 0.1 * (n + 1) as f64;
+            let mut s = subject(&format!("{variant}/{group}"), n, &[("deadlines_missed", &[late, late])]);
+            s.group = group.into();
+            d.subjects.push(s);
+        }
+    }
+    let said = sentences(&with_runs(d, 2));
+    assert!(said[0].starts_with("For **old**: **x/old** has the lowest part of late messages: **10 %**"), "{said:?}");
+    assert!(said[1].starts_with("For **new**: **x/new**"), "{said:?}");
+}
+
+#[test]
+fn a_single_subject_is_described() {
+    let metrics: &[(&str, &[f64])] = &[
+        ("qct_p50_s", &[0.214]),
+        ("qct_p99_s", &[0.230]),
+        ("rtos_per_query", &[1.2]),
+        ("queue_mean_pkts", &[40.0]),
+        ("queue_max_pkts", &[100.0]),
+        ("drops", &[500.0]),
+    ];
+    let mut d = with_runs(networks(&[("newreno", metrics)]), 1);
+    d.hosts.push("recv".into());
+    d.ports.push(Port { to: "recv".into(), from_switch: true, rate_bps: 1e9, ..Port::default() });
+    d.queries = vec![Query { run: 0, qct: 0.214, bytes: 2_625_000, groups: 1, receiver: 0 }];
+    d.timeouts.push(Timeout { run: 0, subject: 0, conn: 0, time_ns: 0, rto: 0.2 });
+    assert_eq!(
+        sentences(&d),
+        [
+            "**1.2 timeouts per query**: a query takes **214 ms** in the median, **230 ms** at the 99th percentile, where the link needs \
+             21 ms. Each timeout is a wait of 200 ms in the median.",
+            "The queue at bottleneck holds **40 packets** on average, 100 at most; 500 packets are dropped in a run.",
+        ]
+    );
+    // Without timeouts, and with nothing but goodput.
+    d.subjects[0].values[metrics_index("rtos_per_query")] = vec![0.0];
+    assert!(sentences(&d)[0].starts_with("A query takes **214 ms**"), "{:?}", sentences(&d));
+    let plain = networks(&[("udp", &[("goodput_bps", &[1e9])])]);
+    assert_eq!(sentences(&plain), ["The goodput of all traffic is **1 Gbit/s**."]);
+}
+
+fn metrics_index(name: &str) -> usize {
+    metrics().position(|m| m.name == name).unwrap()
+}
+
+#[test]
+fn charts_are_what_the_sentences_speak_of() {
+    let h = headline(&incast());
+    let titles: Vec<(&str, &str)> = h.charts.iter().map(|c| (c.title.as_str(), c.better.as_str())).collect();
+    let less = "less is better";
+    assert_eq!(titles, [("query completion p99", less), ("timeouts per query", less), ("queue p99, bottleneck", less)]);
+    assert_eq!(h.charts[0].values.len(), 3);
+    assert!(headline(&Data::default()).charts.is_empty());
+}
+
+#[test]
+fn small_differences_are_called_small() {
+    let d = with_runs(networks(&[("a", &[("goodput_bps", &[979e6; 3])]), ("b", &[("goodput_bps", &[973e6; 3])])]), 3);
+    assert_eq!(sentences(&d), ["The goodput hardly differs: 973 Mbit/s to 979 Mbit/s."]);
+}
+
+#[test]
+fn groups_at_the_same_place_are_compared_and_groups_that_cannot_be_are_described() {
+    let mut d = Data::default();
+    for (n, law) in ["reno", "cubic"].into_iter().enumerate() {
+        d.networks.push(Network { name: law.into(), variant: law.into(), first: 2 * n, groups: 2, ..Network::default() });
+        let late = 0.1 * (n + 1) as f64;
+        d.subjects.push(subject(law, n, &[("deadlines_missed", &[late])]));
+        d.subjects.push(subject("udp", n, &[]));
+    }
+    let said = sentences(&with_runs(d, 1));
+    assert!(said[0].starts_with("**reno** has the lowest part of late messages"), "{said:?}");
+
+    let mut d = Data::default();
+    d.networks.push(Network { groups: 2, ..Network::default() });
+    let queries: &[(&str, &[f64])] = &[("qct_p50_s", &[282e-6]), ("qct_p99_s", &[628e-6])];
+    let bulk: &[(&str, &[f64])] = &[("long_flows", &[2.0]), ("goodput_bps", &[9.6e9]), ("long_fairness", &[0.998])];
+    d.subjects = vec![subject("services", 0, queries), subject("bulk", 0, bulk)];
+    let said = sentences(&with_runs(d, 2));
+    assert_eq!(
+        said,
+        [
+            "**services**: A query takes **282 µs** in the median, **628 µs** at the 99th percentile.",
+            "**bulk**: 2 long flows, and a goodput of **9.6 Gbit/s** in all; Jain's index of fairness is 0.998.",
+        ]
+    );
+}

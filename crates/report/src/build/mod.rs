@@ -1,0 +1,87 @@
+//! From finished results to a [`Page`]: nothing here draws, and nothing runs.
+//!
+//! Everything comes from the tables and the manifest of run directories, so a directory can be reported at any time, in whatever format
+//! its tables are. Equal tables give equal pages.
+
+mod cdf;
+mod contest;
+mod data;
+mod describe;
+mod headline;
+mod names;
+mod read;
+mod reduce;
+mod sizes;
+pub mod sweep;
+pub mod sweep_read;
+mod table;
+mod text;
+mod time;
+mod topology;
+mod verdict;
+mod words;
+
+use crate::page::{Figure, Page, Section, Subject};
+use data::Data;
+use forebay_store::{RunDir, StoreError};
+
+/// The page of a finished run, or of several that are compared.
+///
+/// # Errors
+/// A directory without a summary, and tables that cannot be read; the text says which.
+pub fn page(dirs: &[RunDir]) -> Result<Page, StoreError> {
+    let data = read::read(dirs)?;
+    let labels = names::directories(dirs);
+    let mut page = from_data(&data);
+    page.title = text::title(dirs);
+    page.summary = text::summary(&data, dirs);
+    page.facts = text::facts(dirs, &labels);
+    page.notes = [text::notes(dirs, &labels), page.notes].concat();
+    page.scenarios = text::scenarios(dirs);
+    Ok(page)
+}
+
+/// What follows from the tables alone.
+fn from_data(data: &Data) -> Page {
+    let mut page = Page {
+        notes: data.notes.clone(),
+        subjects: data.subjects.iter().map(|s| Subject { name: s.name.clone() }).collect(),
+        headline: headline::headline(data),
+        table: table::table(data),
+        ..Page::default()
+    };
+    let mut time = time::figures(data, reduce::BUDGET);
+    let mut cdfs = cdf::figures(data);
+    let take = |figures: &mut Vec<Figure>, wanted: &dyn Fn(&str) -> bool| -> Vec<Figure> {
+        let (taken, left) = std::mem::take(figures).into_iter().partition(|f| wanted(&f.id));
+        *figures = left;
+        taken
+    };
+    let mut queue = take(&mut time, &|id| id == "queue-over-time");
+    queue.extend(take(&mut cdfs, &|id| id == "cdf-queue"));
+    let mut waits = take(&mut cdfs, &|id| id == "cdf-queries" || id == "cdf-query-messages");
+    let timeouts = take(&mut time, &|id| id == "timeouts-over-time");
+    let goodput = take(&mut cdfs, &|id| id == "cdf-goodput");
+    let (of_queries, mut of_flows): (Vec<Figure>, Vec<Figure>) =
+        sizes::figures(data).into_iter().partition(|f| f.id.ends_with("-queries"));
+    waits.extend(of_queries);
+    waits.extend(timeouts);
+    of_flows.extend(cdfs);
+    section(&mut page, "queries", "Queries and timeouts", waits);
+    section(&mut page, "sizes", "Completion times by size", of_flows);
+    section(&mut page, "queue", "The queue", queue);
+    section(&mut page, "connections", "Connections", [time, goodput].concat());
+    section(&mut page, "network", "The network", topology::figure(data).into_iter().collect());
+    page.glossary = text::glossary(&page);
+    page
+}
+
+fn section(page: &mut Page, id: &str, title: &str, figures: Vec<Figure>) {
+    if !figures.is_empty() {
+        page.sections.push(Section { id: id.into(), title: title.into(), text: String::new(), figures });
+    }
+}
+
+#[cfg(test)]
+#[path = "page_tests.rs"]
+mod tests;

@@ -1,0 +1,86 @@
+use super::*;
+use data::{Flow, Network, QueueSeries, Run, Subject};
+
+/// `n` messages and `samples` samples of a queue for each of three transports with three seeds.
+fn large(n: u64, samples: i64) -> Data {
+    let mut d = Data::default();
+    for (s, name) in ["a", "b", "c"].into_iter().enumerate() {
+        let metrics = data::metrics().count();
+        d.networks.push(Network { name: name.into(), variant: name.into(), first: s, groups: 1, ..Network::default() });
+        d.subjects.push(Subject {
+            name: name.into(),
+            group: name.into(),
+            network: s,
+            values: vec![vec![1.0, 1.1, 1.2]; metrics],
+        });
+        for number in 0..3 {
+            let run = d.runs.len();
+            d.runs.push(Run { network: s, number, seed: number.into(), end_ns: samples * 1_000_000, ..Run::default() });
+            // Sizes and times without pattern, from a multiplicative generator.
+            let mut state = 12_345 + run as u64;
+            let mut next = || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                state >> 33
+            };
+            for _ in 0..n / 9 {
+                let size = 1_000 + next() % 20_000_000;
+                let fct = size as f64 * 8e-9 * (1.0 + (next() % 1_000) as f64 / 100.0);
+                d.flows.push(Flow {
+                    subject: s,
+                    run,
+                    size,
+                    start_ns: 0,
+                    acked_ns: i64::MAX,
+                    fct,
+                    slowdown: fct / (size as f64 * 8e-9),
+                    measured: size,
+                    in_query: false,
+                });
+            }
+            d.queues.push(QueueSeries {
+                run,
+                port: "bottleneck".into(),
+                times: (0..samples).map(|i| i * 1_000_000).collect(),
+                pkts: (0..samples).map(|_| (next() % 100) as f64).collect(),
+                drops: (0..samples as u64).map(|i| i / 10).collect(),
+                marks: (0..samples as u64).map(|i| i * 3).collect(),
+            });
+        }
+    }
+    d
+}
+
+#[test]
+fn a_page_of_long_series_stays_small_and_is_the_same_every_time() {
+    let d = large(9_000, 200_000);
+    let page = serde_json::to_string(&from_data(&d)).unwrap();
+    assert!(page.len() < 2_500_000, "{} bytes", page.len());
+    assert!(page.contains("smallest and the largest value"), "nobody said that it was reduced");
+    assert!(page == serde_json::to_string(&from_data(&d)).unwrap());
+}
+
+#[test]
+fn sections_in_the_order_in_which_they_are_read() {
+    let page = from_data(&large(900, 100));
+    let ids: Vec<&str> = page.sections.iter().map(|s| s.id.as_str()).collect();
+    assert_eq!(ids, ["sizes", "queue"]);
+    let mut figures: Vec<&str> = page.sections.iter().flat_map(|s| &s.figures).map(|f| f.id.as_str()).collect();
+    assert_eq!(
+        figures,
+        ["fct-by-size-flows", "slowdown-by-size-flows", "cdf-fct", "cdf-slowdown", "queue-over-time", "cdf-queue"]
+    );
+    figures.sort_unstable();
+    assert!(figures.windows(2).all(|w| w[0] != w[1]), "ids are unique: {figures:?}");
+    let terms: Vec<&str> = page.glossary.iter().map(|t| t.name.as_str()).collect();
+    assert!(terms.contains(&"goodput") && terms.contains(&"slowdown") && terms.contains(&"mark"), "{terms:?}");
+}
+
+/// How long a table of a million messages takes: printed, as seconds are noise where others work too.
+#[test]
+#[ignore = "a measurement"]
+fn a_million_messages() {
+    let d = large(1_000_000, 20_000);
+    let clock = std::time::Instant::now();
+    let page = from_data(&d);
+    println!("{:?}, {} sections", clock.elapsed(), page.sections.len());
+}

@@ -1,0 +1,372 @@
+//! From the tables of run directories to [`Data`].
+
+use super::data::{Data, Flow, Network, Port, Query, QueueSeries, Run, SenderSeries, Subject, Timeout, metrics};
+use super::names;
+use forebay_store::columns::{Rows, Texts};
+use forebay_store::{RunDir, StoreError};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most rows of a table that are read. Our choice: a page has no use for more, and a report must not run out of memory where the run
+/// itself did not.
+const MAX_ROWS: u64 = 20_000_000;
+
+/// Reads everything.
+///
+/// # Errors
+/// A directory without a `summary` table, and files that are missing or damaged.
+pub fn read(dirs: &[RunDir]) -> Result<Data, StoreError> {
+    let mut data = Data::default();
+    let mut finders = Vec::new();
+    for (i, dir) in dirs.iter().enumerate() {
+        finders.push(summary(&mut data, i, dir)?);
+    }
+    let labels = names::directories(dirs);
+    names::assign(&mut data, &labels);
+    for ((dir, finder), label) in dirs.iter().zip(&finders).zip(&labels) {
+        let of = if dirs.len() > 1 { format!(" of {label}") } else { String::new() };
+        ports(&mut data, dir, finder)?;
+        queues(&mut data, dir, finder, &of)?;
+        let first = data.senders.len();
+        senders(&mut data, dir, finder, &of)?;
+        flows(&mut data, dir, finder, first, &of)?;
+        timeouts(&mut data, dir, finder, &of)?;
+    }
+    data.timeouts.sort_by_key(|t| (t.run, t.time_ns));
+    Ok(data)
+}
+
+/// Finds indices by the names that rows of a directory carry.
+struct Finder {
+    /// Variant to network.
+    networks: BTreeMap<String, usize>,
+    /// Network and repetition to run.
+    runs: BTreeMap<(usize, i64), usize>,
+    /// Network and group to subject.
+    subjects: BTreeMap<(usize, String), usize>,
+}
+
+/// The columns that say which run a row belongs to.
+struct Place<'a> {
+    networks: Texts<'a, Option<usize>>,
+    number: forebay_store::columns::Ints<'a>,
+    last: Option<((usize, i64), usize)>,
+    finder: &'a Finder,
+}
+
+impl<'a> Place<'a> {
+    fn of(rows: &Rows<'a>, finder: &'a Finder) -> Place<'a> {
+        let networks = rows.text("variant", |v| finder.networks.get(v).copied());
+        Place { networks, number: rows.int("run"), last: None, finder }
+    }
+
+    /// Index of the run of a row; rows of one run follow each other, so it is rarely searched for.
+    fn run(&mut self, row: usize) -> Option<usize> {
+        let key = ((*self.networks.get(row)?)?, self.number.get(row)?);
+        match self.last {
+            Some((last, run)) if last == key => Some(run),
+            _ => {
+                let run = *self.finder.runs.get(&key)?;
+                self.last = Some((key, run));
+                Some(run)
+            }
+        }
+    }
+}
+
+/// The groups that rows name: by the network and the name's place in the dictionary.
+struct Groups<'a>(Texts<'a, BTreeMap<usize, usize>>);
+
+impl<'a> Groups<'a> {
+    fn of(rows: &Rows<'a>, data: &Data, finder: &Finder) -> Groups<'a> {
+        let subjects = |name: &str| {
+            let find = |n: usize| Some((n, *finder.subjects.get(&(n, name.to_owned()))?));
+            (0..data.networks.len()).filter_map(find).collect()
+        };
+        Groups(rows.text("cc", subjects))
+    }
+
+    fn subject(&self, network: usize, row: usize) -> Option<usize> {
+        self.0.get(row)?.get(&network).copied()
+    }
+}
+
+/// Subjects, networks and runs: the `summary` table and the manifest.
+fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<Finder, StoreError> {
+    let mut finder = Finder { networks: BTreeMap::new(), runs: BTreeMap::new(), subjects: BTreeMap::new() };
+    let manifest = dir.manifest();
+    for r in &manifest.runs {
+        let network = *finder.networks.entry(r.variant.clone()).or_insert_with(|| {
+            data.networks.push(Network { dir: index, variant: r.variant.clone(), ..Network::default() });
+            data.networks.len() - 1
+        });
+        finder.runs.insert((network, i64::from(r.run)), data.runs.len());
+        let ns = |t: u64| i64::try_from(t).unwrap_or(i64::MAX);
+        let (end_ns, measured_from_ns) = (ns(r.end_ns), ns(r.measured_from_ns));
+        data.runs.push(Run { network, number: r.run, seed: r.seed, end_ns, measured_from_ns });
+    }
+    let batches = dir.table("summary")?;
+    if batches.iter().all(|b| b.num_rows() == 0) {
+        let message = "it has no summary: an older version wrote it, or nothing was run".into();
+        return Err(StoreError::Damaged { path: dir.path().to_owned(), message });
+    }
+    // Groups of a variant in the order of its first run, variants in the order of the manifest.
+    let mut found: Vec<(usize, String, String, Vec<Vec<f64>>)> = Vec::new();
+    for batch in &batches {
+        let rows = Rows::new(batch);
+        let (group, port) = (rows.text("cc", str::to_owned), rows.text("port", str::to_owned));
+        let columns: Vec<_> = metrics().map(|m| rows.float(m.name)).collect();
+        let mut place = Place::of(&rows, &finder);
+        for row in 0..rows.len() {
+            let Some(run) = place.run(row) else { continue };
+            let network = data.runs[run].network;
+            let (Some(group), Some(port)) = (group.get(row), port.get(row)) else { continue };
+            let at = found.iter().position(|f| f.0 == network && f.1 == *group).unwrap_or_else(|| {
+                found.push((network, group.clone(), port.clone(), vec![Vec::new(); columns.len()]));
+                found.len() - 1
+            });
+            found[at].3.iter_mut().zip(&columns).for_each(|(values, c)| values.extend(c.get(row)));
+        }
+    }
+    found.sort_by_key(|f| f.0);
+    for (network, group, port, values) in found {
+        let n = &mut data.networks[network];
+        if n.groups == 0 {
+            (n.first, n.port) = (data.subjects.len(), port);
+        }
+        n.groups += 1;
+        finder.subjects.insert((network, group.clone()), data.subjects.len());
+        data.subjects.push(Subject { name: String::new(), group, network, values });
+    }
+    Ok(finder)
+}
+
+fn ports(data: &mut Data, dir: &RunDir, finder: &Finder) -> Result<(), StoreError> {
+    let mut index: BTreeMap<(usize, u64), usize> = BTreeMap::new();
+    for batch in &dir.table("ports")? {
+        let rows = Rows::new(batch);
+        let [name, from, to] = ["port", "from", "to"].map(|c| rows.text(c, str::to_owned));
+        let (from_switch, to_switch) = (rows.bool("from_switch"), rows.bool("to_switch"));
+        let (id, rate, busy) = (rows.int("port_id"), rows.int("rate_bps"), rows.float("busy"));
+        let dropped = ["dropped_overflow", "dropped_shared", "dropped_early"].map(|c| rows.int(c));
+        let (marked, max) = (rows.int("marked"), rows.int("queue_max_pkts"));
+        let mut place = Place::of(&rows, finder);
+        for row in 0..rows.len() {
+            let Some(run) = place.run(row) else { continue };
+            let network = data.runs[run].network;
+            let at = *index.entry((network, id.count(row))).or_insert_with(|| {
+                let text = |t: &Texts<String>| t.get(row).cloned().unwrap_or_default();
+                data.ports.push(Port {
+                    network,
+                    id: id.count(row),
+                    name: text(&name),
+                    from: text(&from),
+                    to: text(&to),
+                    from_switch: from_switch.get(row).unwrap_or(false),
+                    to_switch: to_switch.get(row).unwrap_or(false),
+                    rate_bps: rate.count(row) as f64,
+                    ..Port::default()
+                });
+                data.ports.len() - 1
+            });
+            let port = &mut data.ports[at];
+            port.seeds += 1;
+            port.busy += busy.get(row).unwrap_or(0.0);
+            port.drops += dropped.iter().map(|c| c.count(row) as f64).sum::<f64>();
+            port.marks += marked.count(row) as f64;
+            port.queue_max += max.count(row) as f64;
+        }
+    }
+    for &at in index.values() {
+        let port = &mut data.ports[at];
+        let n = f64::from(port.seeds);
+        for sum in [&mut port.busy, &mut port.drops, &mut port.marks, &mut port.queue_max] {
+            *sum /= n;
+        }
+    }
+    Ok(())
+}
+
+fn queues(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -> Result<(), StoreError> {
+    if too_long(data, dir, "queue", of) {
+        return Ok(());
+    }
+    let mut index: BTreeMap<(usize, String), usize> = BTreeMap::new();
+    for batch in &dir.columns("queue", &["variant", "run", "time_ns", "port", "pkts", "drops", "marks"])? {
+        let rows = Rows::new(batch);
+        let port = rows.text("port", str::to_owned);
+        let [time, pkts, drops, marks] = ["time_ns", "pkts", "drops", "marks"].map(|c| rows.int(c));
+        let mut place = Place::of(&rows, finder);
+        let mut last: Option<(usize, &String, usize)> = None;
+        for row in 0..rows.len() {
+            let (Some(run), Some(name)) = (place.run(row), port.get(row)) else { continue };
+            let at = match last {
+                Some((r, n, at)) if r == run && n == name => at,
+                _ => *index.entry((run, name.clone())).or_insert_with(|| {
+                    data.queues.push(QueueSeries { run, port: name.clone(), ..QueueSeries::default() });
+                    data.queues.len() - 1
+                }),
+            };
+            last = Some((run, name, at));
+            let s = &mut data.queues[at];
+            s.times.push(time.get(row).unwrap_or(0));
+            s.pkts.push(pkts.count(row) as f64);
+            s.drops.push(drops.count(row));
+            s.marks.push(marks.count(row));
+        }
+    }
+    Ok(())
+}
+
+fn senders(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -> Result<(), StoreError> {
+    if too_long(data, dir, "tcp", of) {
+        return Ok(());
+    }
+    let mut index: BTreeMap<(usize, i64), usize> = BTreeMap::new();
+    for batch in &dir.columns("tcp", &["variant", "run", "time_ns", "conn_id", "cwnd", "srtt_ns", "alpha"])? {
+        let rows = Rows::new(batch);
+        let [time, conn, srtt] = ["time_ns", "conn_id", "srtt_ns"].map(|c| rows.int(c));
+        let (cwnd, alpha) = (rows.float("cwnd"), rows.float("alpha"));
+        let mut place = Place::of(&rows, finder);
+        for row in 0..rows.len() {
+            let (Some(run), Some(conn)) = (place.run(row), conn.get(row)) else { continue };
+            let at = *index.entry((run, conn)).or_insert_with(|| {
+                // Until a message of it is found: the first subject of its network.
+                let subject = data.networks[data.runs[run].network].first;
+                data.senders.push(SenderSeries { run, conn, subject, ..SenderSeries::default() });
+                data.senders.len() - 1
+            });
+            let s = &mut data.senders[at];
+            s.times.push(time.get(row).unwrap_or(0));
+            s.cwnd.push(cwnd.get(row));
+            s.alpha.push(alpha.get(row));
+            s.srtt.push(srtt.get(row).map(|ns| ns as f64 * 1e-9));
+        }
+    }
+    Ok(())
+}
+
+/// Messages and queries; and whose the connections of `data.senders[first_sender..]` are.
+fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of: &str) -> Result<(), StoreError> {
+    if too_long(data, dir, "flows", of) {
+        return Ok(());
+    }
+    let observed: BTreeMap<(usize, i64), usize> =
+        data.senders.iter().enumerate().skip(first_sender).map(|(i, s)| ((s.run, s.conn), i)).collect();
+    let observed_runs: BTreeSet<usize> = observed.keys().map(|k| k.0).collect();
+    // Per run and query: bits of groups, and the receiver.
+    let mut parts: BTreeMap<usize, Vec<(u64, Option<u32>)>> = BTreeMap::new();
+    let mut hosts: BTreeMap<String, u32> = data.hosts.iter().cloned().zip(0..).collect();
+    const COLUMNS: [&str; 12] = [
+        "variant",
+        "run",
+        "cc",
+        "conn_id",
+        "dst",
+        "size_bytes",
+        "start_ns",
+        "acked_ns",
+        "fct_ns",
+        "slowdown",
+        "bytes_measured",
+        "query_id",
+    ];
+    for batch in &dir.columns("flows", &COLUMNS)? {
+        let rows = Rows::new(batch);
+        let groups = Groups::of(&rows, data, finder);
+        let dst = rows.text("dst", |name| {
+            let next = hosts.len() as u32;
+            *hosts.entry(name.to_owned()).or_insert_with(|| {
+                data.hosts.push(name.to_owned());
+                next
+            })
+        });
+        let [conn, size, start, acked] = ["conn_id", "size_bytes", "start_ns", "acked_ns"].map(|c| rows.int(c));
+        let [fct, measured, query] = ["fct_ns", "bytes_measured", "query_id"].map(|c| rows.int(c));
+        let slowdown = rows.float("slowdown");
+        let mut place = Place::of(&rows, finder);
+        data.flows.reserve(rows.len());
+        for row in 0..rows.len() {
+            let Some(run) = place.run(row) else { continue };
+            let network = data.runs[run].network;
+            let Some(subject) = groups.subject(network, row) else { continue };
+            if observed_runs.contains(&run)
+                && let Some(&at) = conn.get(row).and_then(|c| observed.get(&(run, c)))
+            {
+                data.senders[at].subject = subject;
+            }
+            let query = query.get(row).and_then(|q| usize::try_from(q).ok());
+            if let Some(query) = query {
+                let of_run = parts.entry(run).or_default();
+                if of_run.len() <= query {
+                    of_run.resize(query + 1, (0, None));
+                }
+                let (bits, receiver) = &mut of_run[query];
+                *bits |= 1 << (subject - data.networks[network].first).min(63);
+                let to = dst.get(row).copied().unwrap_or(u32::MAX);
+                *receiver = Some(if receiver.is_none_or(|r| r == to) { to } else { u32::MAX });
+            }
+            data.flows.push(Flow {
+                subject,
+                run,
+                size: size.count(row),
+                start_ns: start.get(row).unwrap_or(0),
+                acked_ns: acked.get(row).unwrap_or(i64::MAX),
+                fct: fct.get(row).map_or(f64::NAN, |ns| ns as f64 * 1e-9),
+                slowdown: slowdown.get(row).unwrap_or(f64::NAN),
+                measured: measured.count(row),
+                in_query: query.is_some(),
+            });
+        }
+    }
+    for batch in &dir.columns("queries", &["variant", "run", "query_id", "qct_ns", "bytes"])? {
+        let rows = Rows::new(batch);
+        let [id, qct, bytes] = ["query_id", "qct_ns", "bytes"].map(|c| rows.int(c));
+        let mut place = Place::of(&rows, finder);
+        for row in 0..rows.len() {
+            let Some(run) = place.run(row) else { continue };
+            let part = parts.get(&run).and_then(|p| p.get(id.count(row) as usize));
+            let (groups, receiver) = part.copied().unwrap_or((0, None));
+            data.queries.push(Query {
+                run,
+                qct: qct.get(row).map_or(f64::NAN, |ns| ns as f64 * 1e-9),
+                bytes: bytes.count(row),
+                groups,
+                receiver: receiver.unwrap_or(u32::MAX),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn timeouts(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -> Result<(), StoreError> {
+    if too_long(data, dir, "timeouts", of) {
+        return Ok(());
+    }
+    for batch in &dir.columns("timeouts", &["variant", "run", "cc", "time_ns", "conn_id", "rto_ns"])? {
+        let rows = Rows::new(batch);
+        let groups = Groups::of(&rows, data, finder);
+        let [time, conn, rto] = ["time_ns", "conn_id", "rto_ns"].map(|c| rows.int(c));
+        let mut place = Place::of(&rows, finder);
+        for row in 0..rows.len() {
+            let Some(run) = place.run(row) else { continue };
+            let Some(subject) = groups.subject(data.runs[run].network, row) else { continue };
+            data.timeouts.push(Timeout {
+                run,
+                subject,
+                conn: conn.get(row).unwrap_or(-1),
+                time_ns: time.get(row).unwrap_or(0),
+                rto: rto.count(row) as f64 * 1e-9,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a table is left out, which is noted then.
+fn too_long(data: &mut Data, dir: &RunDir, table: &str, of: &str) -> bool {
+    let rows = dir.manifest().tables.iter().find(|t| t.name == table).map_or(0, |t| t.rows);
+    if rows > MAX_ROWS {
+        data.notes.push(format!("The table `{table}`{of} has {rows} rows, too many for this page: its figures are left out."));
+    }
+    rows > MAX_ROWS
+}

@@ -1,0 +1,258 @@
+//! The page of a sweep: every metric against the first swept axis, a line for each combination of the others.
+
+use super::data::{Metric, metrics};
+use super::reduce::short;
+use super::table::{cell, unit};
+use super::words::{count, list};
+use crate::page::{
+    Axis, Cell, Chart, Figure, Headline, LineChart, MetricRow, MetricTable, Page, Section, Subject, Term, Unit, View, XyLine,
+};
+use std::collections::BTreeMap;
+
+/// One value of a swept key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A number, in `unit` of its axis.
+    Number(f64),
+    /// Anything else, such as the name of a transport.
+    Text(String),
+}
+
+impl Value {
+    /// For names of lines.
+    fn text(&self) -> String {
+        match self {
+            Value::Number(v) => super::words::number(*v),
+            Value::Text(t) => t.clone(),
+        }
+    }
+}
+
+/// A swept key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SweptAxis {
+    /// Its name, such as `topology.senders`.
+    pub key: String,
+    /// Unit of its numbers.
+    pub unit: Unit,
+}
+
+/// A transport group at one point of the sweep, with one seed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Values of the axes, as many as there are axes.
+    pub at: Vec<Value>,
+    /// Name of variant and group; the same at all points.
+    pub subject: String,
+    /// Values of the metrics of the `summary` table by name of column; those that are missing have no value.
+    pub metrics: Vec<(String, f64)>,
+}
+
+/// All points of a sweep.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sweep {
+    /// Name of the scenario.
+    pub title: String,
+    /// What was swept, the axis to draw against first.
+    pub axes: Vec<SweptAxis>,
+    /// A row for each point, subject and seed, in the order of the sweep.
+    pub points: Vec<Point>,
+}
+
+/// A line of every figure: one subject at one combination of the axes but the first.
+struct Line {
+    name: String,
+    /// Positions on the first axis, ascending; per metric the values of the seeds there.
+    at: Vec<(f64, BTreeMap<String, Vec<f64>>)>,
+}
+
+/// The page of a sweep.
+pub fn page(sweep: &Sweep) -> Page {
+    let (lines, ticks) = lines(sweep);
+    let mut page = Page { title: sweep.title.clone(), ..Page::default() };
+    page.subjects = lines.iter().map(|l| Subject { name: l.name.clone() }).collect();
+    let keys: Vec<String> = sweep.axes.iter().map(|a| a.key.clone()).collect();
+    page.summary = format!("a sweep of {}, {}", list(&keys), count(sweep.points.len(), "result"));
+    let axis = sweep.axes.first();
+    let key = axis.map_or("", |a| a.key.as_str());
+    let x = Axis { title: key.into(), unit: axis.map_or(Unit::Ratio, |a| a.unit), log: log(&lines) };
+    let figures: Vec<Figure> = metrics().filter_map(|m| figure(&m, &x, &ticks, &lines)).collect();
+    page.glossary = metrics()
+        .filter(|m| figures.iter().any(|f| f.id == id(m)))
+        .map(|m| Term { name: m.label.replace("{first}", "the first group"), unit: String::new(), text: m.doc.into() })
+        .collect();
+    page.headline = headline(sweep, &lines, key);
+    page.table = last(&lines);
+    let text = format!("Means over seeds against {key}; a band is the 95 % confidence interval where there are several.{ticks}");
+    page.sections = vec![Section { id: "sweep".into(), title: format!("Against {key}"), text, figures }];
+    page
+}
+
+/// The lines, in the order in which the sweep names them; and what numbers on the first axis stand for, if it has names.
+fn lines(sweep: &Sweep) -> (Vec<Line>, String) {
+    let mut names: Vec<&str> = Vec::new();
+    let mut lines: Vec<Line> = Vec::new();
+    for p in &sweep.points {
+        let x = match p.at.first() {
+            Some(Value::Number(v)) => *v,
+            // Names have no distances: they stand side by side in the order of the sweep.
+            Some(Value::Text(t)) => match names.iter().position(|n| n == t) {
+                Some(i) => i as f64,
+                None => {
+                    names.push(t);
+                    (names.len() - 1) as f64
+                }
+            },
+            None => 0.0,
+        };
+        let others = p.at.iter().zip(&sweep.axes).skip(1);
+        let rest: Vec<String> = others.map(|(v, a)| format!("{} {}", short_key(&a.key), v.text())).collect();
+        let name = [&[p.subject.clone()][..], &rest].concat().join(", ");
+        let line = match lines.iter().position(|l| l.name == name) {
+            Some(i) => &mut lines[i],
+            None => {
+                lines.push(Line { name, at: Vec::new() });
+                let last = lines.len() - 1;
+                &mut lines[last]
+            }
+        };
+        let place = line.at.partition_point(|a| a.0 < x);
+        if line.at.get(place).is_none_or(|a| a.0 != x) {
+            line.at.insert(place, (x, BTreeMap::new()));
+        }
+        for (metric, value) in &p.metrics {
+            line.at[place].1.entry(metric.clone()).or_default().push(*value);
+        }
+    }
+    let named: Vec<String> = names.iter().enumerate().map(|(i, n)| format!("{i} is {n}")).collect();
+    let ticks = if named.is_empty() { String::new() } else { format!(" On the axis, {}.", list(&named)) };
+    (lines, ticks)
+}
+
+/// The last part of a key, which is what a person calls it.
+fn short_key(key: &str) -> &str {
+    key.rsplit('.').next().unwrap_or(key)
+}
+
+/// A logarithmic axis suits values above 0 that spread over more than a factor of 20.
+fn log(lines: &[Line]) -> bool {
+    let all = || lines.iter().flat_map(|l| &l.at).map(|a| a.0);
+    let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+    low > 0.0 && high > 20.0 * low
+}
+
+fn id(m: &Metric) -> String {
+    format!("sweep-{}", m.name.replace('_', "-"))
+}
+
+fn figure(m: &Metric, x: &Axis, ticks: &str, lines: &[Line]) -> Option<Figure> {
+    let curve = |(subject, line): (usize, &Line)| {
+        let cells: Vec<(f64, Option<Cell>)> =
+            line.at.iter().map(|(x, of)| (*x, of.get(m.name).and_then(|values| cell(values)))).collect();
+        let edge = |sign: f64| -> Vec<Option<f64>> {
+            cells.iter().map(|(_, c)| c.and_then(|c| Some(short(c.mean + sign * c.half_width?)))).collect()
+        };
+        let banded = cells.iter().any(|(_, c)| c.is_some_and(|c| c.half_width.is_some()));
+        XyLine {
+            subject,
+            label: line.name.clone(),
+            x: cells.iter().map(|c| c.0).collect(),
+            y: cells.iter().map(|(_, c)| c.map(|c| short(c.mean))).collect(),
+            low: if banded { edge(-1.0) } else { Vec::new() },
+            high: if banded { edge(1.0) } else { Vec::new() },
+            ..XyLine::default()
+        }
+    };
+    let curves: Vec<XyLine> = lines.iter().enumerate().map(curve).filter(|l| l.y.iter().any(Option::is_some)).collect();
+    let values = || curves.iter().flat_map(|l| &l.y).flatten().copied();
+    if curves.is_empty() || (m.if_any && values().all(|v| v == 0.0)) {
+        return None;
+    }
+    let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+    let label = m.label.replace("{first}", "the first group");
+    let y = Axis { title: label.clone(), unit: unit(m.unit), log: low > 0.0 && high > 100.0 * low };
+    let chart = Chart::Lines(LineChart { x: x.clone(), y, points: true, lines: curves });
+    Some(Figure {
+        id: id(m),
+        title: label,
+        text: format!("{}.{ticks}", capital(m.doc)),
+        choice: String::new(),
+        views: vec![View { name: String::new(), chart }],
+    })
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
+}
+
+/// One sentence: what there is to see.
+fn headline(sweep: &Sweep, lines: &[Line], key: &str) -> Headline {
+    let points: usize = lines.iter().map(|l| l.at.len()).sum();
+    let text = format!("{} of {key} for {}.", count(points, "point"), count(lines.len(), "line"));
+    Headline { sentences: if sweep.points.is_empty() { Vec::new() } else { vec![text] }, charts: Vec::new() }
+}
+
+/// All numbers at the last value of the first axis, where differences are usually largest.
+fn last(lines: &[Line]) -> MetricTable {
+    let row = |m: Metric| {
+        let of = |l: &Line| l.at.last().and_then(|(_, values)| cell(values.get(m.name)?));
+        let cells: Vec<Option<Cell>> = lines.iter().map(of).collect();
+        let label = format!("{}, at the last point", m.label.replace("{first}", "the first group"));
+        cells.iter().any(Option::is_some).then(|| MetricRow { label, unit: unit(m.unit), help: m.doc.into(), cells })
+    };
+    MetricTable { rows: metrics().filter_map(row).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sweep() -> Sweep {
+        let axis = |key: &str| SweptAxis { key: key.into(), unit: Unit::Count };
+        let mut s =
+            Sweep { title: "incast".into(), axes: vec![axis("topology.senders"), axis("transport.cc")], points: Vec::new() };
+        for cc in ["reno", "dctcp"] {
+            for n in [8.0, 64.0, 1.0] {
+                for seed in 0..2 {
+                    s.points.push(Point {
+                        at: vec![Value::Number(n), Value::Text(cc.into())],
+                        subject: "default".into(),
+                        metrics: vec![("goodput_bps".into(), 1e9 / n + f64::from(seed)), ("syn_rtos".into(), 0.0)],
+                    });
+                }
+            }
+        }
+        s
+    }
+
+    #[test]
+    fn a_line_for_each_combination_with_bands() {
+        let p = page(&sweep());
+        let names: Vec<&str> = p.subjects.iter().map(|s| s.name.as_str()).collect();
+        assert_eq!(names, ["default, cc reno", "default, cc dctcp"]);
+        let figures = &p.sections[0].figures;
+        assert_eq!(figures.iter().map(|f| f.id.as_str()).collect::<Vec<_>>(), ["sweep-goodput-bps"], "no curve of nothing but 0");
+        let Chart::Lines(c) = &figures[0].views[0].chart else { panic!() };
+        assert_eq!((c.x.log, c.points, c.lines.len()), (true, true, 2));
+        let line = &c.lines[1];
+        assert_eq!((line.subject, line.x.clone()), (1, vec![1.0, 8.0, 64.0]));
+        let (low, y, high) = (line.low[0].unwrap(), line.y[0].unwrap(), line.high[0].unwrap());
+        assert!(low <= y && y <= high && y == 1e9, "{low} {y} {high}");
+    }
+
+    #[test]
+    fn names_on_the_first_axis_stand_side_by_side() {
+        let mut s = sweep();
+        s.axes.swap(0, 1);
+        s.points.iter_mut().for_each(|p| p.at.swap(0, 1));
+        let p = page(&s);
+        assert_eq!(p.subjects.len(), 3);
+        assert!(p.sections[0].text.contains("0 is reno and 1 is dctcp"), "{}", p.sections[0].text);
+    }
+
+    #[test]
+    fn an_empty_sweep_has_a_page() {
+        assert!(page(&Sweep::default()).sections[0].figures.is_empty());
+    }
+}

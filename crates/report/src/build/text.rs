@@ -1,0 +1,154 @@
+//! What of a page is text: title, facts, scenarios, and what the words mean.
+
+use super::data::{Data, metrics};
+use super::table::unit;
+use super::words::{count, list, number, quantity};
+use crate::page::{Fact, Page, ScenarioText, Term, Unit};
+use forebay_store::schema::{FLOWS, PORTS, QUERIES, QUEUE, TCP, TIMEOUTS};
+use forebay_store::{Manifest, RunDir, Table};
+use std::collections::BTreeSet;
+
+/// Name of the scenario, or of all of them, once each.
+pub fn title(dirs: &[RunDir]) -> String {
+    let mut names: Vec<String> = Vec::new();
+    dirs.iter().map(|d| &d.manifest().name).for_each(|n| {
+        if !names.contains(n) {
+            names.push(n.clone())
+        }
+    });
+    list(&names)
+}
+
+/// One line about what was run.
+pub fn summary(data: &Data, dirs: &[RunDir]) -> String {
+    let mut parts = Vec::new();
+    if dirs.len() > 1 {
+        parts.push(count(dirs.len(), "result"));
+    }
+    parts.push(match (data.networks.len(), data.shared()) {
+        (1, false) => data.subjects.first().map_or_else(String::new, |s| s.name.clone()),
+        (n, false) => count(n, "variant"),
+        (1, true) => format!("{} on one network", count(data.subjects.len(), "transport group")),
+        (n, true) => format!("{} of {}", count(n, "variant"), count(data.subjects.len(), "transport group")),
+    });
+    let of = |n: usize| data.runs.iter().filter(|r| r.network == n).count();
+    let seeds: BTreeSet<usize> = (0..data.networks.len()).map(of).collect();
+    parts.push(match (seeds.first(), seeds.last()) {
+        (Some(a), Some(b)) if a != b => format!("{a} to {b} seeds"),
+        (Some(&a), _) => count(a, "seed") + if data.networks.len() > 1 && a > 0 { " each" } else { "" },
+        _ => "no runs".into(),
+    });
+    let ends = || data.runs.iter().map(|r| r.end_ns as f64 * 1e-9);
+    let (low, high) = (ends().fold(f64::INFINITY, f64::min), ends().fold(0.0, f64::max));
+    if high > 0.0 {
+        let (low, high) = (quantity(low, Unit::Seconds), quantity(high, Unit::Seconds));
+        parts.push(if low == high { format!("{high} of simulated time") } else { format!("{low} to {high} of simulated time") });
+    }
+    parts.retain(|p| !p.is_empty());
+    parts.join(", ")
+}
+
+/// Where the numbers come from.
+pub fn facts(dirs: &[RunDir], labels: &[String]) -> Vec<Fact> {
+    let mut out = Vec::new();
+    for (dir, label) in dirs.iter().zip(labels) {
+        let m = dir.manifest();
+        let mut fact = |name: &str, value: String| {
+            let label = if dirs.len() > 1 { format!("{label}: {name}") } else { name.to_owned() };
+            out.push(Fact { label, value });
+        };
+        fact("fingerprint", m.fingerprint.clone());
+        fact("forebay", m.forebay.clone());
+        fact("started", m.started.replace('T', " ").replace('Z', " UTC"));
+        fact("machine", format!("{} {}, {}", m.host.os, m.host.arch, count(m.host.cpus, "processor")));
+        fact("speed", speed(m));
+    }
+    out
+}
+
+fn speed(m: &Manifest) -> String {
+    let scaled = |v: f64| match v {
+        v if v >= 1e9 => format!("{} G", number(v / 1e9)),
+        v if v >= 1e6 => format!("{} M", number(v / 1e6)),
+        v if v >= 1e3 => format!("{} k", number(v / 1e3)),
+        v => number(v),
+    };
+    format!(
+        "{} packet transmissions in {}, {} per second on {}",
+        scaled(m.packet_hops as f64),
+        quantity(m.wall_s, Unit::Seconds),
+        scaled(m.packet_hops_per_s),
+        count(m.threads, "thread")
+    )
+}
+
+/// Remarks of the scenario reader, each once.
+pub fn notes(dirs: &[RunDir], labels: &[String]) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for (dir, label) in dirs.iter().zip(labels) {
+        for note in &dir.manifest().scenario.notes {
+            let everywhere = dirs.iter().all(|d| d.manifest().scenario.notes.contains(note));
+            let text = if everywhere { note.clone() } else { format!("{label}: {note}") };
+            if !out.contains(&text) {
+                out.push(text);
+            }
+        }
+    }
+    out
+}
+
+/// The scenarios as files, and with every default.
+pub fn scenarios(dirs: &[RunDir]) -> Vec<ScenarioText> {
+    let one = |dir: &RunDir| {
+        let s = &dir.manifest().scenario;
+        let resolved = s.variants.iter().map(|v| (v.variant.clone(), forebay_scenario::toml(&v.resolved)));
+        ScenarioText { file: s.file.clone(), text: s.text.clone(), overrides: s.overrides.clone(), resolved: resolved.collect() }
+    };
+    dirs.iter().map(one).collect()
+}
+
+/// What the words of a page mean: its metrics, then the columns behind its figures.
+pub fn glossary(page: &Page) -> Vec<Term> {
+    let mut out: Vec<Term> = Vec::new();
+    let first = |label: &str| label.split(", ").next().unwrap_or(label).to_owned();
+    for row in &page.table.rows {
+        let metric = metrics().find(|m| row.help.starts_with(m.doc) && unit(m.unit) == row.unit);
+        let symbol = metric.map_or("", |m| m.unit.symbol());
+        out.push(Term { name: row.label.clone(), unit: plain(symbol), text: row.help.clone() });
+    }
+    let ids: Vec<&str> = page.sections.iter().flat_map(|s| &s.figures).map(|f| f.id.as_str()).collect();
+    let mut add = |wanted: bool, term: Option<Term>| {
+        if let Some(term) = term.filter(|t| wanted && out.iter().all(|o| first(&o.name) != t.name)) {
+            out.push(term);
+        }
+    };
+    let has = |part: &str| ids.iter().any(|id| id.contains(part));
+    let fct = has("fct");
+    add(fct, column(&FLOWS, "fct_ns", "completion time"));
+    add(fct || has("slowdown"), column(&FLOWS, "ideal_fct_ns", "ideal completion time"));
+    add(has("slowdown"), column(&FLOWS, "slowdown", "slowdown"));
+    add(has("cdf-queries"), column(&QUERIES, "qct_ns", "query completion time"));
+    add(has("queue"), column(&QUEUE, "pkts", "queue"));
+    add(has("queue-over-time"), column(&QUEUE, "marks", "mark"));
+    add(has("queue-over-time"), column(&QUEUE, "drops", "drop"));
+    add(has("timeouts") || has("queue-over-time"), column(&FLOWS, "rtos", "timeout"));
+    add(has("timeouts"), column(&TIMEOUTS, "rto_ns", "wait for a timeout"));
+    for (name, title) in [("cwnd", "congestion window"), ("alpha", "alpha"), ("srtt_ns", "smoothed round-trip time")] {
+        add(has("connections"), column(&TCP, name, title));
+    }
+    add(has("topology"), column(&PORTS, "busy", "busy"));
+    add(has("topology"), column(&PORTS, "queue_max_pkts", "largest queue"));
+    out
+}
+
+/// A column of a table as a term of the page, which speaks of seconds where the table counts nanoseconds.
+fn column<R>(table: &Table<R>, name: &str, title: &str) -> Option<Term> {
+    let c = table.columns.iter().find(|c| c.name == name)?;
+    let unit = if c.unit == "ns" { "s".to_owned() } else { plain(c.unit) };
+    Some(Term { name: title.into(), unit, text: format!("{} (column `{}` of `{}`)", c.doc, c.name, table.name) })
+}
+
+/// The schema writes 1 for what has no unit.
+fn plain(symbol: &str) -> String {
+    if symbol == "1" { String::new() } else { symbol.to_owned() }
+}

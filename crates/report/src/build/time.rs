@@ -1,0 +1,357 @@
+//! Figures over time: queues, senders, timeouts. Drafts of all of them are made first, because they share one budget of numbers.
+
+use super::data::{Data, QueueSeries, Run, SenderSeries};
+use super::reduce::{self, Series, events};
+use super::words::count;
+use crate::page::{Chart, EventKind, Events, Figure, Panel, TimeChart, Unit, View};
+use std::collections::BTreeSet;
+
+/// Most views of a figure over time. Our choice: a longer list of ports and seeds is not read.
+const MAX_VIEWS: usize = 24;
+/// Most networks that get a panel each; lines of more share one.
+const MAX_PANELS: usize = 4;
+/// Most lines of a view.
+const MAX_LINES: usize = 6;
+/// Points of a cumulated count.
+const STEPS: i64 = 500;
+
+/// A figure whose series are not reduced yet.
+#[derive(Debug)]
+pub struct Draft {
+    id: &'static str,
+    title: &'static str,
+    text: String,
+    choice: &'static str,
+    views: Vec<(String, Vec<DraftPanel>)>,
+}
+
+#[derive(Debug)]
+struct DraftPanel {
+    title: String,
+    unit: Unit,
+    series: Vec<Series>,
+    events: Vec<Events>,
+}
+
+/// All figures over time that the data has something for, with at most about `budget` numbers together.
+pub fn figures(data: &Data, budget: usize) -> Vec<Figure> {
+    finish([queues(data), senders(data), timeouts(data)].into_iter().flatten().collect(), budget)
+}
+
+fn finish(drafts: Vec<Draft>, budget: usize) -> Vec<Figure> {
+    let panels = || drafts.iter().flat_map(|d| &d.views).flat_map(|v| &v.1);
+    let in_events: usize = panels().flat_map(|p| &p.events).map(|e| 2 * e.at.len()).sum();
+    let wants: Vec<usize> = panels().flat_map(|p| &p.series).map(Series::wants).collect();
+    let mut shares = reduce::share(&wants, budget.saturating_sub(in_events)).into_iter();
+    let mut chart = |panels: Vec<DraftPanel>| {
+        let mut widths = Vec::new();
+        let mut panel = |p: DraftPanel| {
+            let lines = p.series.iter().zip(&mut shares).map(|(s, share)| {
+                let (line, width) = s.line(share);
+                widths.push(width);
+                line
+            });
+            Panel { title: p.title, unit: p.unit, lines: lines.collect(), events: p.events }
+        };
+        let panels = panels.into_iter().map(&mut panel).collect();
+        Chart::Time(TimeChart { panels, note: reduce::note(widths.into_iter()) })
+    };
+    let mut figure = |d: Draft| Figure {
+        id: d.id.into(),
+        title: d.title.into(),
+        text: d.text,
+        choice: if d.views.len() > 1 { d.choice.into() } else { String::new() },
+        views: d.views.into_iter().map(|(name, panels)| View { name, chart: chart(panels) }).collect(),
+    };
+    drafts.into_iter().map(&mut figure).collect()
+}
+
+/// Repetitions that can be shown, and what to call each: by its seed where all networks agree about it.
+fn repetitions(data: &Data) -> Vec<(u32, String)> {
+    let numbers: BTreeSet<u32> = data.runs.iter().map(|r| r.number).collect();
+    let name = |number: u32| {
+        let seeds: BTreeSet<u64> = data.runs.iter().filter(|r| r.number == number).map(|r| r.seed).collect();
+        match seeds.first() {
+            Some(seed) if seeds.len() == 1 => format!("seed {seed}"),
+            _ => format!("run {}", number + 1),
+        }
+    };
+    numbers.into_iter().map(|n| (n, name(n))).collect()
+}
+
+/// Timeouts of a run, per subject; of all connections or of one.
+fn timeout_events(data: &Data, run: usize, conn: Option<i64>) -> Vec<Events> {
+    let network = &data.networks[data.runs[run].network];
+    let subjects = network.first..network.first + network.groups;
+    let of = |subject| {
+        let own = data.timeouts.iter().filter(|t| t.run == run && t.subject == subject && conn.is_none_or(|c| c == t.conn));
+        let own: Vec<(i64, u64)> = own.map(|t| (t.time_ns, 1)).collect();
+        events(subject, EventKind::Timeout, &own, data.runs[run].end_ns)
+    };
+    subjects.filter_map(of).collect()
+}
+
+/// Queues of the observed ports.
+fn queues(data: &Data) -> Option<Draft> {
+    let mut ports: Vec<&str> = Vec::new();
+    data.queues.iter().for_each(|q| {
+        if !ports.contains(&q.port.as_str()) {
+            ports.push(&q.port)
+        }
+    });
+    let all = repetitions(data);
+    // All seeds where the list of views stays short, else the first.
+    let shown = if ports.len() * all.len() <= MAX_VIEWS / 2 { &all[..] } else { &all[..all.len().min(1)] };
+    let mut views = Vec::new();
+    for port in ports.iter().take(MAX_VIEWS) {
+        for (number, seed) in shown {
+            let of = |q: &&QueueSeries| q.port == *port && data.runs[q.run].number == *number;
+            let found: Vec<&QueueSeries> = data.queues.iter().filter(of).collect();
+            let panels = if found.len() <= MAX_PANELS {
+                found.iter().map(|q| queue_panel(data, data.network_label(data.runs[q.run].network), &[q])).collect()
+            } else {
+                vec![queue_panel(data, format!("queue at {port}"), &found)]
+            };
+            let name = match (ports.len(), shown.len()) {
+                (1, _) => seed.clone(),
+                (_, 1) => (*port).to_owned(),
+                _ => format!("{port}, {seed}"),
+            };
+            views.push((name, panels));
+        }
+    }
+    let first = all.first().map_or("", |a| a.1.as_str());
+    let which = if shown.len() < all.len() { format!(" Only {first} is shown.") } else { String::new() };
+    let left = ports.len().saturating_sub(MAX_VIEWS);
+    let more = if left > 0 { format!(" {} more are in the table `queue`.", count(left, "port")) } else { String::new() };
+    let one = if ports.len() == 1 { format!(" at {}", ports[0]) } else { String::new() };
+    let draft = Draft {
+        id: "queue-over-time",
+        title: "Queue over time",
+        text: format!(
+            "Packets waiting and in service{one}. Marks and drops are those of the port, timeouts those of all senders.{which}{more}"
+        ),
+        choice: match (ports.len(), shown.len()) {
+            (1, _) => "seed",
+            (_, 1) => "port",
+            _ => "port and seed",
+        },
+        views,
+    };
+    (!draft.views.is_empty()).then_some(draft)
+}
+
+fn queue_panel(data: &Data, title: String, series: &[&QueueSeries]) -> DraftPanel {
+    let mut panel = DraftPanel { title, unit: Unit::Packets, series: Vec::new(), events: Vec::new() };
+    for q in series {
+        let (network, end) = (data.runs[q.run].network, data.runs[q.run].end_ns);
+        let first = data.networks[network].first;
+        let values = q.pkts.iter().map(|&p| Some(p)).collect();
+        panel.series.push(Series { subject: first, label: data.network_label(network), times: q.times.clone(), values });
+        for (kind, so_far) in [(EventKind::Mark, &q.marks), (EventKind::Drop, &q.drops)] {
+            let before = std::iter::once(&0).chain(so_far);
+            let happened: Vec<(i64, u64)> = q
+                .times
+                .iter()
+                .zip(so_far.iter().zip(before))
+                .map(|(&t, (now, before))| (t, now.saturating_sub(*before)))
+                .collect();
+            panel.events.extend(events(first, kind, &happened, end));
+        }
+        panel.events.extend(timeout_events(data, q.run, None));
+    }
+    panel
+}
+
+/// Windows and round-trip times of the observed connections.
+fn senders(data: &Data) -> Option<Draft> {
+    let conns: BTreeSet<i64> = data.senders.iter().map(|s| s.conn).collect();
+    let all = repetitions(data);
+    let of = |conn: Option<i64>, number: u32| -> Vec<&SenderSeries> {
+        let wanted = |s: &&SenderSeries| data.runs[s.run].number == number && conn.is_none_or(|c| c == s.conn);
+        data.senders.iter().filter(wanted).collect()
+    };
+    let first = all.first()?.0;
+    let together = of(None, first).len() <= MAX_LINES;
+    let mut views = Vec::new();
+    if together {
+        for (number, name) in all.iter().take(MAX_VIEWS / 2) {
+            views.push((name.clone(), sender_panels(data, &of(None, *number))));
+        }
+    } else {
+        for conn in conns.iter().take(MAX_VIEWS) {
+            views.push((format!("connection {conn}"), sender_panels(data, &of(Some(*conn), first))));
+        }
+    }
+    views.retain(|v: &(String, Vec<DraftPanel>)| v.1.iter().any(|p| !p.series.is_empty()));
+    let which = if together { String::new() } else { format!(" Only {} is shown.", all[0].1) };
+    let left = if together { 0 } else { conns.len().saturating_sub(MAX_VIEWS) };
+    let more = if left > 0 { format!(" {} more are in the table `tcp`.", count(left, "connection")) } else { String::new() };
+    let draft = Draft {
+        id: "connections",
+        title: "Connections over time",
+        text: format!(
+            "Congestion window, the law's estimate of the marked fraction where it has one, smoothed round-trip time.{which}{more}"
+        ),
+        choice: if together { "seed" } else { "connection" },
+        views,
+    };
+    (!draft.views.is_empty()).then_some(draft)
+}
+
+fn sender_panels(data: &Data, senders: &[&SenderSeries]) -> Vec<DraftPanel> {
+    let conns: BTreeSet<i64> = senders.iter().map(|s| s.conn).collect();
+    let panel = |title: &str, unit, get: fn(&SenderSeries) -> &Vec<Option<f64>>| {
+        let line = |s: &&&SenderSeries| {
+            let name = &data.subjects[s.subject].name;
+            let label = if conns.len() > 1 { format!("{name}, connection {}", s.conn) } else { name.clone() };
+            Series { subject: s.subject, label, times: s.times.clone(), values: get(s).clone() }
+        };
+        let series = senders.iter().filter(|s| get(s).iter().any(Option::is_some)).map(|s| line(&s)).collect();
+        DraftPanel { title: title.into(), unit, series, events: Vec::new() }
+    };
+    let mut panels = vec![
+        panel("congestion window", Unit::Segments, |s| &s.cwnd),
+        panel("marked fraction (alpha)", Unit::Ratio, |s| &s.alpha),
+        panel("smoothed round-trip time", Unit::Seconds, |s| &s.srtt),
+    ];
+    panels[0].events = senders.iter().flat_map(|s| timeout_events(data, s.run, Some(s.conn))).collect();
+    panels.retain(|p| !p.series.is_empty());
+    panels
+}
+
+/// Timeouts so far, per subject.
+fn timeouts(data: &Data) -> Option<Draft> {
+    if data.timeouts.is_empty() {
+        return None;
+    }
+    let end = data.runs.iter().map(|r| r.end_ns).max().unwrap_or(0).max(STEPS);
+    let times: Vec<i64> = (0..=STEPS).map(|i| (end as i128 * i128::from(i) / i128::from(STEPS)) as i64).collect();
+    let mut views = Vec::new();
+    for (number, name) in repetitions(data).into_iter().take(MAX_VIEWS / 2) {
+        let runs = || data.runs.iter().enumerate().filter(|(_, r)| r.number == number);
+        let line = |(run, r): (usize, &Run), subject: usize| {
+            let own: Vec<i64> =
+                data.timeouts.iter().filter(|t| t.run == run && t.subject == subject).map(|t| t.time_ns).collect();
+            let last = times.partition_point(|t| *t < r.end_ns);
+            let values = times.iter().take(last + 1).map(|t| Some(own.partition_point(|o| o <= t) as f64)).collect();
+            let times = times[..(last + 1).min(times.len())].to_vec();
+            Series { subject, label: data.subjects[subject].name.clone(), times, values }
+        };
+        let subjects = |n: usize| data.networks[n].first..data.networks[n].first + data.networks[n].groups;
+        let series = runs().flat_map(|r| subjects(r.1.network).map(move |s| (r, s))).map(|(r, s)| line(r, s)).collect();
+        views.push((name, vec![DraftPanel { title: "timeouts so far".into(), unit: Unit::Count, series, events: Vec::new() }]));
+    }
+    Some(Draft {
+        id: "timeouts-over-time",
+        title: "Timeouts over time",
+        text: "Retransmission timers that ran out so far, those of SYNs included.".into(),
+        choice: "seed",
+        views,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::data::{Network, Subject, Timeout};
+    use super::*;
+    use crate::page::Times;
+
+    /// Two transports, two seeds, one port, 1 ms samples.
+    fn data(samples: i64) -> Data {
+        let mut d = Data::default();
+        for (n, name) in ["reno", "dctcp"].into_iter().enumerate() {
+            d.networks.push(Network { name: name.into(), first: n, groups: 1, ..Network::default() });
+            d.subjects.push(Subject { name: name.into(), network: n, ..Subject::default() });
+            for number in 0..2 {
+                let run = d.runs.len();
+                let seed = u64::from(number) + 5;
+                d.runs.push(Run { network: n, number, seed, end_ns: samples * 1_000_000, ..Run::default() });
+                d.queues.push(QueueSeries {
+                    run,
+                    port: "bottleneck".into(),
+                    times: (0..samples).map(|i| i * 1_000_000).collect(),
+                    pkts: (0..samples).map(|i| (i % 7) as f64).collect(),
+                    drops: (0..samples).map(|i| u64::from(i > 3) * 2).collect(),
+                    marks: vec![0; samples as usize],
+                });
+                d.timeouts.push(Timeout { run, subject: n, conn: 0, time_ns: 2_500_000, rto: 0.2 });
+            }
+        }
+        d
+    }
+
+    fn chart(figure: &Figure, view: usize) -> &TimeChart {
+        let Chart::Time(c) = &figure.views[view].chart else { panic!("no time chart") };
+        c
+    }
+
+    #[test]
+    fn queues_have_a_panel_for_each_transport_and_a_view_for_each_seed() {
+        let all = figures(&data(10), 10_000);
+        let ids: Vec<&str> = all.iter().map(|f| f.id.as_str()).collect();
+        assert_eq!(ids, ["queue-over-time", "timeouts-over-time"]);
+        let names: Vec<&str> = all[0].views.iter().map(|v| v.name.as_str()).collect();
+        assert_eq!((names, all[0].choice.as_str()), (vec!["seed 5", "seed 6"], "seed"));
+        let c = chart(&all[0], 0);
+        assert_eq!((c.panels.len(), c.panels[1].title.as_str(), c.note.as_str()), (2, "dctcp", ""));
+        let p = &c.panels[1];
+        assert_eq!((p.lines[0].subject, p.lines[0].y.len(), p.lines[0].y[3]), (1, 10, Some(3.0)));
+        let seen: Vec<(EventKind, &[f64], &[u64])> = p.events.iter().map(|e| (e.kind, &e.at[..], &e.n[..])).collect();
+        assert_eq!(seen, [(EventKind::Drop, &[0.004][..], &[2][..]), (EventKind::Timeout, &[0.0025][..], &[1][..])]);
+    }
+
+    #[test]
+    fn the_budget_holds_and_what_was_done_is_said() {
+        let all = figures(&data(20_000), 8_000);
+        let numbers: usize = all
+            .iter()
+            .flat_map(|f| &f.views)
+            .flat_map(|v| match &v.chart {
+                Chart::Time(c) => &c.panels[..],
+                _ => &[],
+            })
+            .flat_map(|p| &p.lines)
+            .map(|l| l.y.len() + l.low.len() + if let Times::List(t) = &l.at { t.len() } else { 0 })
+            .sum();
+        assert!((6_000..=8_000).contains(&numbers), "{numbers}");
+        let note = &chart(&all[0], 0).note;
+        assert!(note.contains("smallest and the largest") && note.contains("ms"), "{note}");
+        // The short series of the same page is not touched.
+        assert_eq!((chart(&all[1], 0).panels[0].lines[0].low.len(), chart(&all[1], 0).note.as_str()), (0, ""));
+    }
+
+    #[test]
+    fn many_connections_get_a_view_each() {
+        let mut d = data(4);
+        d.queues.clear();
+        for conn in 0..8 {
+            let series = |run, subject, alpha| SenderSeries {
+                run,
+                subject,
+                conn,
+                times: vec![0, 5, 7],
+                cwnd: vec![Some(2.0); 3],
+                alpha: vec![alpha; 3],
+                srtt: vec![None, Some(1e-4), Some(2e-4)],
+            };
+            d.senders.extend([series(0, 0, None), series(2, 1, Some(0.5)), series(1, 0, None)]);
+        }
+        let all = figures(&d, 10_000);
+        let f = &all[0];
+        assert_eq!((f.id.as_str(), f.views.len(), f.choice.as_str()), ("connections", 8, "connection"));
+        let c = chart(f, 0);
+        let panels: Vec<(&str, usize)> = c.panels.iter().map(|p| (p.title.as_str(), p.lines.len())).collect();
+        assert_eq!(panels, [("congestion window", 2), ("marked fraction (alpha)", 1), ("smoothed round-trip time", 2)]);
+        assert_eq!(c.panels[0].events.len(), 2, "both transports time out on connection 0");
+        assert_eq!(chart(f, 1).panels[0].events.len(), 0);
+    }
+
+    #[test]
+    fn timeouts_are_summed_up() {
+        let all = figures(&data(10), 10_000);
+        let line = &chart(&all[1], 1).panels[0].lines[1];
+        let at = |ms: f64| line.y[(ms / 10.0 * STEPS as f64) as usize];
+        assert_eq!((at(2.4), at(2.6), at(10.0)), (Some(0.0), Some(1.0), Some(1.0)));
+    }
+}

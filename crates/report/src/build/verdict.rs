@@ -1,0 +1,178 @@
+//! Standings in words.
+
+use super::contest::{Better, Standing, compare};
+use super::data::Data;
+use super::headline::Telling;
+use super::table::cells;
+use super::words::{bold, factor, list, number, quantity};
+use crate::page::{Cell, Unit};
+use forebay_store::stats::quantile;
+
+/// Subjects that are compared with each other, and what a sentence about them begins with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contest {
+    /// Beginning of the sentences; may be empty.
+    pub prefix: String,
+    /// Indices of subjects.
+    pub members: Vec<usize>,
+}
+
+/// Most subjects that a sentence names beside the best one.
+const MAX_NAMED: usize = 3;
+/// Differences up to this part of the best value are called small, however certain they are. Our choice.
+const SMALL: f64 = 0.05;
+/// Part of a difference that waiting for timeouts must be to count as its cause. Our choice: half, because what is waited for is estimated
+/// by the median, and timers that back off wait longer.
+const CAUSE: f64 = 0.5;
+
+fn name(data: &Data, subject: usize) -> String {
+    data.subjects[subject].name.clone()
+}
+
+fn mean(cells: &[Option<Cell>], subject: usize) -> f64 {
+    cells[subject].map_or(f64::NAN, |c| c.mean)
+}
+
+/// `5.2 times` or `1.12 times`: a multiple, where a percentage would not fit the sentence.
+pub fn times(large: f64, small: f64) -> String {
+    let text = number(large / small);
+    if text == "1" { "as much as".into() } else { format!("{} times", bold(&text)) }
+}
+
+/// Who has the best value, by how much, and against whom nothing is known.
+pub fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Telling, unit: Unit, seeds: usize) -> String {
+    let (less, best) = (t.better == Better::Less, mean(cells, s.best));
+    let text = |i: usize| quantity(mean(cells, i), unit);
+    if s.behind.is_empty() {
+        let names: Vec<String> = std::iter::once(&s.best).chain(&s.level).map(|i| name(data, *i)).collect();
+        let (a, b) = (text(s.best), s.level.last().map_or_else(String::new, |l| text(*l)));
+        let range = if a == b { a } else { format!("{a} to {b}") };
+        return if s.certain {
+            format!("No difference in the {} that {seeds} seeds can show between {}: {range}.", t.what, list(&names))
+        } else {
+            format!("{} have the same {}: {range}.", capital(&list(&names)), t.what)
+        };
+    }
+    let value = |i: &usize| mean(cells, *i);
+    if best > 0.0 && !matters(s, cells) {
+        let everybody = || std::iter::once(&s.best).chain(&s.level).chain(&s.behind);
+        let (low, high) = (everybody().map(value).fold(f64::INFINITY, f64::min), everybody().map(value).fold(0.0, f64::max));
+        return format!("The {} hardly differs: {} to {}.", t.what, quantity(low, unit), quantity(high, unit));
+    }
+    let word = if less { "lowest" } else { "highest" };
+    // With the interval where a statement without it is hard to believe.
+    let spread = |i: usize| cells[i].and_then(|c| c.half_width).map_or_else(String::new, |h| format!(" ± {}", quantity(h, unit)));
+    let own = if s.level.is_empty() { String::new() } else { spread(s.best) };
+    let mut out = format!("{} has the {word} {}: {}{own}", bold(&name(data, s.best)), t.what, bold(&text(s.best)));
+    // An index between 0 and 1 has no multiples.
+    let index = unit == Unit::Ratio && !less;
+    let comparable = best > 0.0 && !index && s.behind.iter().all(|b| value(b) > 0.0);
+    if s.behind.len() > MAX_NAMED {
+        let (first, last) = (s.behind[0], s.behind[s.behind.len() - 1]);
+        out += &format!(", against {} to {} of {} others", text(first), text(last), s.behind.len());
+    } else if comparable {
+        let one = |b: &usize| {
+            let v = mean(cells, *b);
+            let by = if less { factor(v, best) } else { factor(best, v) };
+            format!("{} {} than {} ({})", bold(&by), if less { "less" } else { "more" }, name(data, *b), text(*b))
+        };
+        out += &format!(", {}", list(&s.behind.iter().map(one).collect::<Vec<_>>()));
+    } else {
+        let each: Vec<String> = s.behind.iter().map(|b| format!("{} of {}", text(*b), name(data, *b))).collect();
+        out += &format!(", against {}", list(&each));
+    }
+    if !s.level.is_empty() {
+        let names: Vec<String> = s.level.iter().map(|l| format!("{} ({}{})", name(data, *l), text(*l), spread(*l))).collect();
+        out += &if s.certain {
+            format!("; against {} there is no difference that {seeds} seeds can show", list(&names))
+        } else {
+            format!("; {} the same", list(&names))
+        };
+    }
+    out + "."
+}
+
+/// Whether somebody is behind by more than a small difference.
+pub fn matters(s: &Standing, cells: &[Option<Cell>]) -> bool {
+    let best = mean(cells, s.best);
+    s.behind.iter().any(|b| (mean(cells, *b) - best).abs() > SMALL * best.abs())
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
+}
+
+/// Timeouts, where they can be the cause of a difference in the completion of queries: those behind have more of them beyond doubt, in
+/// one query of a hundred at least, and waiting for them is a good part of the difference between the means.
+pub fn why(data: &Data, contest: &Contest, times: &Standing) -> Option<String> {
+    let rates = cells(data, "rtos_per_query");
+    let standing = compare(&rates, &contest.members, Better::Less)?;
+    let spared = standing.best == times.best || standing.level.contains(&times.best);
+    let guilty: Vec<usize> =
+        times.behind.iter().copied().filter(|b| standing.behind.contains(b) && mean(&rates, *b) >= 0.01).collect();
+    let first = *guilty.first().filter(|_| spared)?;
+    let wait = median_wait(data, &guilty)?;
+    let gap = mean_time(data, first)? - mean_time(data, times.best)?;
+    let waits = (mean(&rates, first) - mean(&rates, times.best)) * wait;
+    if waits < CAUSE * gap {
+        return None;
+    }
+    let each: Vec<String> =
+        guilty.iter().take(MAX_NAMED).map(|g| format!("{} with {}", number(mean(&rates, *g)), name(data, *g))).collect();
+    let needs = link_time(data, times.best)
+        .map_or_else(String::new, |s| format!("; the link itself needs {} for a query", quantity(s, Unit::Seconds)));
+    Some(format!(
+        "The reason is timeouts per query: {}, {} with {}. Each is a wait of {} in the median{needs}.",
+        bold(&list(&each)),
+        number(mean(&rates, times.best)),
+        name(data, times.best),
+        bold(&quantity(wait, Unit::Seconds)),
+    ))
+}
+
+/// Mean completion time of the queries of a subject, or of its messages in them where groups meet in a query, s.
+fn mean_time(data: &Data, subject: usize) -> Option<f64> {
+    if let Some(own) = super::table::cell(data.values(subject, "query_part_mean_s")) {
+        return Some(own.mean);
+    }
+    let s = &data.subjects[subject];
+    let bit = 1 << (subject - data.networks[s.network].first).min(63);
+    let own = data.queries.iter().filter(|q| data.runs[q.run].network == s.network && q.groups & bit != 0 && !q.qct.is_nan());
+    let (sum, n) = own.fold((0.0, 0u64), |(sum, n), q| (sum + q.qct, n + 1));
+    (n > 0).then(|| sum / n as f64)
+}
+
+/// How long senders of some subjects waited for a timeout, in the median, s.
+pub fn median_wait(data: &Data, subjects: &[usize]) -> Option<f64> {
+    let mut waits: Vec<f64> = data.timeouts.iter().filter(|t| subjects.contains(&t.subject)).map(|t| t.rto).collect();
+    waits.sort_unstable_by(f64::total_cmp);
+    quantile(&waits, 0.5)
+}
+
+/// Time that the link into the receiver of a query needs for its payload, averaged over the queries of a subject's network, s. `None` when
+/// no query has one receiver whose link is known.
+pub fn link_time(data: &Data, subject: usize) -> Option<f64> {
+    let network = data.subjects[subject].network;
+    let into = |host: u32| {
+        let host = data.hosts.get(host as usize)?;
+        let mut ports = data.ports.iter().filter(|p| p.network == network && p.to == *host && !p.to_switch);
+        ports.next().map(|p| p.rate_bps).filter(|r| *r > 0.0)
+    };
+    let mut rates: Vec<(u32, Option<f64>)> = Vec::new();
+    let (mut sum, mut n) = (0.0, 0u64);
+    for q in data.queries.iter().filter(|q| data.runs[q.run].network == network && q.receiver != u32::MAX) {
+        let rate = match rates.iter().find(|r| r.0 == q.receiver) {
+            Some(r) => r.1,
+            None => {
+                rates.push((q.receiver, into(q.receiver)));
+                rates.last().and_then(|r| r.1)
+            }
+        };
+        if let Some(rate) = rate {
+            sum += q.bytes as f64 * 8.0 / rate;
+            n += 1;
+        }
+    }
+    (n > 0).then(|| sum / n as f64)
+}

@@ -1,0 +1,115 @@
+//! Numbers and lists within sentences.
+
+use crate::page::Unit;
+
+/// A value with its unit, three significant digits: `21.4 ms`, `9.41 Gbit/s`, `22 packets`.
+pub fn quantity(value: f64, unit: Unit) -> String {
+    let prefixes: &[(f64, &str)] = match unit {
+        Unit::BitsPerSecond => &[(1e12, " Tbit/s"), (1e9, " Gbit/s"), (1e6, " Mbit/s"), (1e3, " kbit/s"), (1.0, " bit/s")],
+        Unit::Seconds => &[(1.0, " s"), (1e-3, " ms"), (1e-6, " µs"), (1e-9, " ns")],
+        Unit::Bytes => &[(1e12, " TB"), (1e9, " GB"), (1e6, " MB"), (1e3, " kB"), (1.0, " B")],
+        Unit::Packets => &[(1.0, " packets")],
+        Unit::Segments => &[(1.0, " segments")],
+        Unit::Fraction => &[(0.01, " %")],
+        Unit::Count | Unit::Ratio => &[(1.0, "")],
+    };
+    // What rounds to the next prefix gets it: 999.9 ms is 1 s.
+    let fits = |p: &&(f64, &str)| value.abs() >= p.0 * 0.9995;
+    let (factor, name) = if value == 0.0 {
+        prefixes.iter().find(|p| p.0 == 1.0).or(prefixes.last())
+    } else {
+        prefixes.iter().find(fits).or(prefixes.last())
+    }
+    .copied()
+    .unwrap_or((1.0, ""));
+    format!("{}{name}", number(value / factor))
+}
+
+/// Three significant digits, without zeros at the end; whole numbers stay whole.
+pub fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return "unknown".into();
+    }
+    if value == 0.0 {
+        return "0".into();
+    }
+    let digits = (2 - value.abs().log10().floor() as i32).clamp(0, 9) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// How much larger `large` is than `small`, with the word for it: `10 times` or `12 %`.
+pub fn factor(large: f64, small: f64) -> String {
+    let ratio = large / small;
+    if ratio >= 1.95 { format!("{} times", number(round(ratio))) } else { format!("{} %", number(round((ratio - 1.0) * 100.0))) }
+}
+
+/// To two significant digits: a factor in a sentence is never known better.
+fn round(value: f64) -> f64 {
+    if value <= 0.0 || !value.is_finite() {
+        return value;
+    }
+    let unit = 10f64.powi(value.log10().floor() as i32 - 1);
+    (value / unit).round() * unit
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [head @ .., last] => format!("{} and {last}", head.join(", ")),
+    }
+}
+
+/// `1 seed`, `3 seeds`.
+pub fn count(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+/// Text that is to be bold.
+pub fn bold(text: &str) -> String {
+    format!("**{text}**")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities() {
+        for (value, unit, text) in [
+            (0.021_44, Unit::Seconds, "21.4 ms"),
+            (0.999_9, Unit::Seconds, "1 s"),
+            (0.0, Unit::Seconds, "0 s"),
+            (214e-6, Unit::Seconds, "214 µs"),
+            (9.412e9, Unit::BitsPerSecond, "9.41 Gbit/s"),
+            (940e6, Unit::BitsPerSecond, "940 Mbit/s"),
+            (22.0, Unit::Packets, "22 packets"),
+            (0.123, Unit::Fraction, "12.3 %"),
+            (1.2, Unit::Ratio, "1.2"),
+            (1_234_567.0, Unit::Count, "1234567"),
+            (0.000_12, Unit::Ratio, "0.00012"),
+        ] {
+            assert_eq!(quantity(value, unit), text);
+        }
+    }
+
+    #[test]
+    fn factors() {
+        assert_eq!(factor(214.0, 21.4), "10 times");
+        assert_eq!(factor(112.0, 100.0), "12 %");
+        assert_eq!(factor(234.56, 1.0), "230 times");
+        assert_eq!(factor(1.951, 1.0), "2 times");
+    }
+
+    #[test]
+    fn lists() {
+        let items: Vec<String> = ["a", "b", "c"].map(String::from).to_vec();
+        assert_eq!(
+            (list(&items[..1]).as_str(), list(&items[..2]).as_str(), list(&items).as_str()),
+            ("a", "a and b", "a, b and c")
+        );
+        assert_eq!((count(1, "seed"), count(3, "seed")), ("1 seed".into(), "3 seeds".into()));
+    }
+}

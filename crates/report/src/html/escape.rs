@@ -1,0 +1,63 @@
+//! Text that others wrote, made harmless in the three places where it is put.
+
+use serde::Serialize;
+
+/// Text as the content of an element or the value of a quoted attribute.
+pub fn text(s: &str) -> String {
+    let mut out = String::with_capacity(s.len() + 8);
+    for c in s.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Text in which pairs of `**` enclose what is bold. An odd one is shown as it is.
+pub fn bold(s: &str) -> String {
+    let parts: Vec<&str> = s.split("**").collect();
+    if parts.len().is_multiple_of(2) {
+        return text(s);
+    }
+    let mark = |(i, part): (usize, &&str)| if i % 2 == 1 { format!("<strong>{}</strong>", text(part)) } else { text(part) };
+    parts.iter().enumerate().map(mark).collect()
+}
+
+/// A value as JSON inside of a script element. Within JSON `<` stands in strings only, where its escape means the same;
+/// without it neither `</script>` nor `<!--` can occur (HTML, 13.2.5.4 and following: the states of script data).
+pub fn json<T: Serialize>(value: &T) -> String {
+    match serde_json::to_string(value) {
+        Ok(s) => s.replace('<', "\\u003c"),
+        // Only maps with keys that are not strings can fail, and a page has none.
+        Err(e) => json(&format!("cannot be written as JSON: {e}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_becomes_text() {
+        assert_eq!(text("<b a=\"1\" b='2'>&"), "&lt;b a=&quot;1&quot; b=&#39;2&#39;&gt;&amp;");
+    }
+
+    #[test]
+    fn pairs_of_asterisks_are_bold_and_their_content_is_escaped() {
+        assert_eq!(bold("a **<i>** c"), "a <strong>&lt;i&gt;</strong> c");
+        assert_eq!(bold("2**10 is"), "2**10 is");
+        assert_eq!(bold("**x**"), "<strong>x</strong>");
+    }
+
+    #[test]
+    fn json_cannot_end_its_script() {
+        let s = json(&"</script><!-- <script>");
+        assert!(!s.contains('<'), "{s}");
+        assert_eq!(serde_json::from_str::<String>(&s).expect("JSON"), "</script><!-- <script>");
+    }
+}

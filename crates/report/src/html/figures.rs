@@ -1,0 +1,47 @@
+//! Sections and their figures: headings and data; the script draws.
+
+use super::escape::{json, text};
+use crate::page::{Chart, Figure, Section};
+use std::fmt::Write;
+
+/// A section with its figures.
+pub fn section(s: &Section) -> String {
+    let mut out = super::open(&s.id, &s.title);
+    if !s.text.is_empty() {
+        write!(out, "<p class=\"lead\">{}</p>", text(&s.text)).unwrap_or_default();
+    }
+    out += "<div class=\"figures\">";
+    for f in &s.figures {
+        out += &figure(f);
+    }
+    out + "</div></section>"
+}
+
+/// Whether a section shows the network, which is read after the numbers.
+pub fn is_topology(s: &Section) -> bool {
+    s.figures.iter().flat_map(|f| &f.views).any(|v| matches!(v.chart, Chart::Topology(_)))
+}
+
+fn figure(f: &Figure) -> String {
+    let kind = match f.views.first().map(|v| &v.chart) {
+        Some(Chart::Time(_)) => "time",
+        Some(Chart::Lines(_)) => "lines",
+        Some(Chart::Bars(_)) => "bars",
+        Some(Chart::Topology(_)) => "topology",
+        None => "none",
+    };
+    let id = text(&f.id);
+    let mut out =
+        format!("<figure class=\"{kind}\" id=\"fig-{id}\" data-figure=\"{id}\"><figcaption><h3>{}</h3>", text(&f.title));
+    if !f.text.is_empty() {
+        write!(out, "<p>{}</p>", text(&f.text)).unwrap_or_default();
+    }
+    write!(
+        out,
+        "</figcaption><div class=\"plot\"><noscript><p class=\"note\">This chart needs JavaScript; the numbers are in the table.</p>\
+         </noscript></div><script type=\"application/json\">{}</script></figure>",
+        json(f)
+    )
+    .unwrap_or_default();
+    out
+}

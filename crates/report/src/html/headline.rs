@@ -1,0 +1,96 @@
+//! The comparison in words, and bars that need no script.
+
+use super::escape::{bold, text};
+use super::number::Scale;
+use super::symbols;
+use crate::page::{Cell, HeadlineChart, Page};
+use std::fmt::Write;
+
+/// Sentences and charts.
+pub fn render(page: &Page) -> String {
+    let mut out = String::new();
+    for (i, sentence) in page.headline.sentences.iter().enumerate() {
+        let class = if i == 0 { " class=\"first\"" } else { "" };
+        write!(out, "<p{class}>{}</p>", bold(sentence)).unwrap_or_default();
+    }
+    out += "<div class=\"compare\">";
+    for c in &page.headline.charts {
+        out += &chart(c, page);
+    }
+    out + "</div>"
+}
+
+/// One metric: a table whose middle column is a bar, so that text keeps its size at any width and reads as a table without pictures.
+fn chart(chart: &HeadlineChart, page: &Page) -> String {
+    let cells = || chart.values.iter().flatten();
+    let scale = Scale::of(chart.unit, cells());
+    let top = cells().map(|c| c.mean + c.half_width.unwrap_or(0.0)).filter(|v| v.is_finite()).fold(0.0, f64::max);
+    let mut caption = format!("<b>{}</b>", text(&chart.title));
+    for part in [scale.name, &chart.better].iter().filter(|p| !p.is_empty()) {
+        write!(caption, " <span>{}</span>", text(part)).unwrap_or_default();
+    }
+    let mut out = format!("<table class=\"bar\"><caption>{caption}</caption><tbody>");
+    for (i, subject) in page.subjects.iter().enumerate() {
+        let cell = chart.values.get(i).copied().flatten();
+        let (drawing, value) = match cell {
+            Some(c) => (bar(&c, top), number(&scale, &c)),
+            None => (String::new(), "<span class=\"none\">no value</span>".to_owned()),
+        };
+        let (class, mark, name) = (symbols::class(i), symbols::marker(i), text(&subject.name));
+        write!(
+            out,
+            "<tr class=\"{class}\"><th scope=\"row\" title=\"{name}\">{mark}{name}</th><td class=\"draw\">\
+             <svg width=\"100%\" height=\"18\" aria-hidden=\"true\">{drawing}</svg></td><td class=\"num\">{value}</td></tr>"
+        )
+        .unwrap_or_default();
+    }
+    out + "</tbody></table>"
+}
+
+/// The bar and its confidence interval, in percent of the width. Bars start at 0: their length is the value.
+fn bar(cell: &Cell, top: f64) -> String {
+    if top <= 0.0 || !cell.mean.is_finite() {
+        return String::new();
+    }
+    let at = |v: f64| 98.0 * v.clamp(0.0, top) / top;
+    let mut out = format!("<rect class=\"fill\" y=\"3\" height=\"12\" width=\"{:.2}%\"/>", at(cell.mean));
+    if let Some(h) = cell.half_width.filter(|h| *h > 0.0) {
+        let (from, to) = (at(cell.mean - h), at(cell.mean + h));
+        // Twice: a wide line in the colour of the background makes the thin one stand out from the bar.
+        for class in ["halo", "whisker"] {
+            write!(
+                out,
+                "<g class=\"{class}\"><line x1=\"{from:.2}%\" x2=\"{to:.2}%\" y1=\"9\" y2=\"9\"/>\
+                 <line x1=\"{from:.2}%\" x2=\"{from:.2}%\" y1=\"5\" y2=\"13\"/><line x1=\"{to:.2}%\" x2=\"{to:.2}%\" y1=\"5\" y2=\"13\"/></g>"
+            )
+            .unwrap_or_default();
+        }
+    }
+    out
+}
+
+/// A mean and its half width, each in a box of its own, to be aligned by.
+pub fn number(scale: &Scale, cell: &Cell) -> String {
+    let (mean, half) = scale.show(cell);
+    match half {
+        Some(h) => format!("<span class=\"m\">{mean}</span><span class=\"h\"> ± {h}</span>"),
+        None => format!("<span class=\"m\">{mean}</span>"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_as_long_as_its_value_and_its_interval_as_wide() {
+        let s = bar(&Cell { mean: 50.0, half_width: Some(10.0) }, 100.0);
+        assert!(s.contains("width=\"49.00%\"") && s.contains("x1=\"39.20%\" x2=\"58.80%\""), "{s}");
+    }
+
+    #[test]
+    fn nothing_is_drawn_of_what_is_no_number() {
+        assert_eq!(bar(&Cell { mean: f64::NAN, half_width: None }, 1.0), "");
+        assert_eq!(bar(&Cell { mean: 0.0, half_width: None }, 0.0), "");
+    }
+}

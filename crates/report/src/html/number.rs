@@ -1,0 +1,116 @@
+//! Numbers as people read them: a prefix for each row, significant digits, groups of three.
+
+use crate::page::{Cell, Unit};
+
+/// A unit with a prefix, and how many digits numbers in it get.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scale {
+    factor: f64,
+    /// Name of the unit with its prefix; empty for plain numbers.
+    pub name: &'static str,
+    /// Whether all values are whole in this unit, and are written without decimals.
+    whole: bool,
+}
+
+/// Prefixes of a unit, largest first.
+fn prefixes(unit: Unit) -> &'static [(f64, &'static str)] {
+    match unit {
+        Unit::BitsPerSecond => &[(1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")],
+        Unit::Seconds => &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")],
+        Unit::Bytes => &[(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")],
+        Unit::Packets => &[(1.0, "packets")],
+        Unit::Segments => &[(1.0, "segments")],
+        Unit::Fraction => &[(0.01, "%")],
+        Unit::Count | Unit::Ratio => &[(1.0, "")],
+    }
+}
+
+impl Scale {
+    /// One scale for all cells of a row: the prefix that suits the middle, on a logarithmic scale, between the smallest and the largest.
+    pub fn of<'a>(unit: Unit, cells: impl Iterator<Item = &'a Cell> + Clone) -> Scale {
+        let sizes = || cells.clone().map(|c| c.mean.abs()).filter(|v| *v > 0.0 && v.is_finite());
+        let (low, high) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
+        let middle = if high > 0.0 { (low * high).sqrt() } else { 1.0 };
+        let all = prefixes(unit);
+        let (factor, name) = all.iter().find(|(f, _)| *f <= middle).or(all.last()).copied().unwrap_or((1.0, ""));
+        let is_whole = |v: f64| ((v / factor) - (v / factor).round()).abs() < 1e-9;
+        let whole = cells.clone().all(|c| is_whole(c.mean) && is_whole(c.half_width.unwrap_or(0.0)));
+        Scale { factor, name, whole }
+    }
+
+    /// Mean and half width, both with the decimals that suit the mean.
+    pub fn show(&self, cell: &Cell) -> (String, Option<String>) {
+        let mean = cell.mean / self.factor;
+        let decimals = if self.whole || mean == 0.0 && cell.half_width.unwrap_or(0.0) == 0.0 { 0 } else { decimals(mean) };
+        (fixed(mean, decimals), cell.half_width.map(|h| fixed(h / self.factor, decimals)))
+    }
+}
+
+/// Decimals that give `v` four significant digits, three below 1; at most six decimals.
+fn decimals(v: f64) -> usize {
+    if v == 0.0 || !v.is_finite() {
+        return 3;
+    }
+    let digits = if v.abs() < 1.0 { 2 } else { 3 };
+    (digits - v.abs().log10().floor() as i32).clamp(0, 6) as usize
+}
+
+/// `v` with so many decimals; whole parts of five digits and more in groups of three.
+fn fixed(v: f64, decimals: usize) -> String {
+    if !v.is_finite() {
+        return "–".to_owned();
+    }
+    let plain = format!("{:.decimals$}", v.abs());
+    let (whole, rest) = plain.split_at(plain.find('.').unwrap_or(plain.len()));
+    let mut out = String::new();
+    // A true minus sign, and none before what is rounded to zero.
+    if v < 0.0 && plain.bytes().any(|b| (b'1'..=b'9').contains(&b)) {
+        out.push('−');
+    }
+    for (i, digit) in whole.chars().enumerate() {
+        if i > 0 && whole.len() > 4 && (whole.len() - i).is_multiple_of(3) {
+            out.push('\u{202f}');
+        }
+        out.push(digit);
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(unit: Unit, values: &[f64]) -> (Vec<String>, &'static str) {
+        let cells: Vec<Cell> = values.iter().map(|&mean| Cell { mean, half_width: None }).collect();
+        let scale = Scale::of(unit, cells.iter());
+        (cells.iter().map(|c| scale.show(c).0).collect(), scale.name)
+    }
+
+    #[test]
+    fn a_row_shares_the_prefix_of_its_middle() {
+        assert_eq!(shown(Unit::BitsPerSecond, &[9.41e9, 8.2e8]), (vec!["9.410".into(), "0.820".into()], "Gbit/s"));
+        assert_eq!(shown(Unit::Seconds, &[180e-6, 4.0]), (vec!["0.180".into(), "4000".into()], "ms"));
+        assert_eq!(shown(Unit::Seconds, &[250e-6]), (vec!["250".into()], "µs"));
+        assert_eq!(shown(Unit::Fraction, &[0.4321]), (vec!["43.21".into()], "%"));
+    }
+
+    #[test]
+    fn counts_are_whole_and_grouped() {
+        assert_eq!(shown(Unit::Count, &[1234567.0, 0.0]), (vec!["1\u{202f}234\u{202f}567".into(), "0".into()], ""));
+        assert_eq!(shown(Unit::Packets, &[12.5, 3.0]), (vec!["12.50".into(), "3.000".into()], "packets"));
+    }
+
+    #[test]
+    fn what_is_no_number_is_a_dash_and_zero_has_no_sign() {
+        assert_eq!(shown(Unit::Ratio, &[f64::NAN]).0, ["–"]);
+        assert_eq!(fixed(-0.0004, 2), "0.00");
+        assert_eq!(fixed(-1.5, 1), "−1.5");
+    }
+
+    #[test]
+    fn a_half_width_has_the_decimals_of_its_mean() {
+        let cell = Cell { mean: 9.4123e9, half_width: Some(0.02e9) };
+        let scale = Scale::of(Unit::BitsPerSecond, std::iter::once(&cell));
+        assert_eq!(scale.show(&cell), ("9.412".into(), Some("0.020".into())));
+    }
+}

@@ -1,0 +1,43 @@
+//! The table of all numbers.
+
+use super::escape::text;
+use super::headline::number;
+use super::number::Scale;
+use super::symbols;
+use crate::page::Page;
+use std::fmt::Write;
+
+/// Metrics downward, subjects to the right. The box scrolls when they are too many for the page.
+pub fn render(page: &Page) -> String {
+    let mut out = String::from(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"All numbers\"><table class=\"all\"><thead><tr>",
+    );
+    out += "<th scope=\"col\">metric</th><th scope=\"col\" class=\"unit\">unit</th>";
+    for (i, s) in page.subjects.iter().enumerate() {
+        write!(out, "<th scope=\"col\" class=\"num\">{}{}</th>", symbols::marker(i), text(&s.name)).unwrap_or_default();
+    }
+    out += "</tr></thead><tbody>";
+    for row in &page.table.rows {
+        let scale = Scale::of(row.unit, row.cells.iter().flatten());
+        // The unit is there twice: narrow windows show it below the name, others in a column of its own.
+        let label = match row.help.as_str() {
+            "" => text(&row.label),
+            help => format!("<details><summary>{}</summary><p>{}</p></details>", text(&row.label), text(help)),
+        };
+        write!(out, "<tr><th scope=\"row\">{label}<span class=\"unit\">{0}</span></th><td class=\"unit\">{0}</td>", scale.name)
+            .unwrap_or_default();
+        for i in 0..page.subjects.len() {
+            let cell = match row.cells.get(i).copied().flatten() {
+                Some(c) => number(&scale, &c),
+                None => "<span class=\"none\">–</span><span class=\"h\"></span>".to_owned(),
+            };
+            write!(out, "<td class=\"num\">{cell}</td>").unwrap_or_default();
+        }
+        out += "</tr>";
+    }
+    out += "</tbody></table></div>";
+    if page.table.rows.iter().flat_map(|r| &r.cells).flatten().any(|c| c.half_width.is_some()) {
+        out += "<p class=\"note\">± is half the width of the 95 % confidence interval of the mean over seeds.</p>";
+    }
+    out
+}

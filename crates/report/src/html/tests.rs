@@ -1,0 +1,99 @@
+use super::*;
+use crate::page::*;
+
+const EVIL: &str = "</script></title><img src=x onerror=alert(1)>\"'";
+
+/// One of everything, all named to do harm.
+fn page(name: &str) -> Page {
+    let cell = Some(Cell { mean: 1.5, half_width: Some(0.25) });
+    let s = || name.to_owned();
+    let line = LineChart {
+        lines: vec![XyLine { label: s(), x: vec![1.0], y: vec![Some(f64::NAN)], ..XyLine::default() }],
+        ..LineChart::default()
+    };
+    let figure =
+        |id: &str, chart| Figure { id: id.into(), title: s(), text: s(), choice: s(), views: vec![View { name: s(), chart }] };
+    let section = |id: &str, figures| Section { id: id.into(), title: s(), text: s(), figures };
+    Page {
+        title: s(),
+        summary: s(),
+        facts: vec![Fact { label: s(), value: s() }],
+        notes: vec![s()],
+        subjects: vec![Subject { name: s() }],
+        headline: Headline {
+            sentences: vec![s()],
+            charts: vec![HeadlineChart { title: s(), unit: Unit::Seconds, better: s(), values: vec![cell] }],
+        },
+        table: MetricTable { rows: vec![MetricRow { label: s(), unit: Unit::Ratio, help: s(), cells: vec![cell] }] },
+        sections: vec![
+            section("net", vec![figure("f-net", Chart::Topology(Topology::default()))]),
+            section(
+                "rest",
+                vec![
+                    figure("f-time", Chart::Time(TimeChart::default())),
+                    figure("f-lines", Chart::Lines(line)),
+                    figure("f-bars", Chart::Bars(BarChart::default())),
+                ],
+            ),
+        ],
+        scenarios: vec![ScenarioText { file: s(), text: s(), overrides: vec![s()], resolved: vec![(s(), s())] }],
+        glossary: vec![Term { name: s(), unit: s(), text: s() }],
+    }
+}
+
+/// The page without its script and style sheet, which are known.
+fn body(html: &str) -> String {
+    html.replace(assets::SCRIPT, "").replace(&assets::style(), "")
+}
+
+#[test]
+fn names_never_become_markup() {
+    let html = body(&render(&page(EVIL)));
+    assert!(!html.contains("<img"), "{html}");
+    // As many elements as with a harmless name: none was added and none ended early.
+    let tags = |html: &str| html.matches('<').count();
+    assert_eq!(tags(&html), tags(&body(&render(&page("harmless")))));
+}
+
+#[test]
+fn nothing_leaves_the_file() {
+    let html = body(&render(&page("x")));
+    for attribute in ["src=\"", "href=\"http", "href=\"//", "url(", "@import", "action="] {
+        assert!(!html.contains(attribute), "{attribute}");
+    }
+    let style = assets::style();
+    assert!(!style.contains("url(") && !style.contains("@import"));
+    assert!(html.contains("default-src 'none'"));
+}
+
+#[test]
+fn figures_are_there_once_with_their_data_and_the_network_comes_after_the_numbers() {
+    let html = render(&page("x"));
+    for id in ["f-net", "f-time", "f-lines", "f-bars"] {
+        assert_eq!(html.matches(&format!("data-figure=\"{id}\"")).count(), 1, "{id}");
+    }
+    let at = |s: &str| html.find(s).unwrap_or_else(|| panic!("no {s}"));
+    let order =
+        ["id=\"headline\"", "id=\"rest\"", "id=\"numbers\"", "id=\"net\"", "id=\"scenario\"", "id=\"glossary\"", "id=\"about\""];
+    assert!(order.windows(2).all(|w| at(w[0]) < at(w[1])));
+}
+
+#[test]
+fn what_is_missing_leaves_no_empty_part() {
+    let html = render(&Page { title: "empty".into(), ..Page::default() });
+    for id in ["numbers", "scenario", "glossary", "about"] {
+        assert!(!html.contains(&format!("id=\"{id}\"")), "{id}");
+    }
+}
+
+/// Every page allows exactly the script and the style sheet that it holds.
+#[test]
+fn the_policy_is_of_these_very_texts() {
+    let html = render(&page("x"));
+    let between = |from: &str, to: &str| {
+        let (_, rest) = html.rsplit_once(from).expect("there");
+        rest.split_once(to).expect("closed").0.to_owned()
+    };
+    let policy = assets::policy(&between("<style>", "</style>"), &between("<script>", "</script>"));
+    assert!(html.contains(&policy));
+}

@@ -1,0 +1,67 @@
+//! What is text only: the scenario, what words mean, where the numbers come from.
+
+use super::escape::text;
+use crate::page::{Page, ScenarioText};
+use std::fmt::Write;
+
+/// Remarks about how the scenario was read.
+pub fn notes(page: &Page) -> String {
+    if page.notes.is_empty() {
+        return String::new();
+    }
+    let open = if page.notes.len() <= 2 { " open" } else { "" };
+    let count = match page.notes.len() {
+        1 => "One remark".to_owned(),
+        n => format!("{n} remarks"),
+    };
+    let items: String = page.notes.iter().map(|n| format!("<li>{}</li>", text(n))).collect();
+    format!(
+        "<details class=\"notes paper\"{open}><summary>{count} about how the scenario was read</summary><ul>{items}</ul></details>"
+    )
+}
+
+/// Files, what changed them, and what came out.
+pub fn scenarios(page: &Page) -> String {
+    page.scenarios.iter().map(scenario).collect()
+}
+
+fn scenario(s: &ScenarioText) -> String {
+    let mut out = format!("<h3 class=\"file\">{}</h3>", text(&s.file));
+    if !s.overrides.is_empty() {
+        out += "<p>Changed on the command line:</p><ul class=\"code\">";
+        for o in &s.overrides {
+            write!(out, "<li><code>{}</code></li>", text(o)).unwrap_or_default();
+        }
+        out += "</ul>";
+    }
+    write!(out, "<details class=\"paper\"><summary>The file</summary>{}</details>", code(&s.text)).unwrap_or_default();
+    for (variant, toml) in &s.resolved {
+        let of = if variant.is_empty() { String::new() } else { format!(": {}", text(variant)) };
+        write!(out, "<details><summary>With every default{of}</summary>{}</details>", code(toml)).unwrap_or_default();
+    }
+    out
+}
+
+/// Text as it is, in a box that scrolls.
+fn code(s: &str) -> String {
+    format!("<pre tabindex=\"0\"><code>{}</code></pre>", text(s))
+}
+
+/// What each number means.
+pub fn glossary(page: &Page) -> String {
+    let mut out = String::from("<dl class=\"glossary\">");
+    for t in &page.glossary {
+        let unit = if t.unit.is_empty() { String::new() } else { format!(" <span class=\"unit\">{}</span>", text(&t.unit)) };
+        write!(out, "<div><dt>{}{unit}</dt><dd>{}</dd></div>", text(&t.name), text(&t.text)).unwrap_or_default();
+    }
+    out + "</dl>"
+}
+
+/// Where the numbers come from.
+pub fn facts(page: &Page) -> String {
+    let mut out = String::from("<dl class=\"facts\">");
+    for f in &page.facts {
+        write!(out, "<div><dt>{}</dt><dd>{}</dd></div>", text(&f.label), text(&f.value)).unwrap_or_default();
+    }
+    out + "</dl>"
+}

@@ -1,0 +1,45 @@
+//! What `forebay check` says about a sweep.
+
+use super::{Source, Sweep};
+use std::fmt::Write as _;
+
+/// Values of an axis that are listed; more are counted.
+const MAX_VALUES: usize = 20;
+/// Points that are listed.
+const MAX_LISTED: usize = 5;
+
+impl Sweep {
+    /// The axes and the first points in words, one fact a line. `variants` is the number of transports that each point compares.
+    pub fn explain(&self, variants: usize, seeds: usize) -> String {
+        let mut out = String::new();
+        let points = self.len();
+        let runs = points.saturating_mul(variants).saturating_mul(seeds);
+        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let _ = writeln!(
+            out,
+            "sweep: {} x {} x {} = {}",
+            count(points, "point"),
+            count(variants, "transport"),
+            count(seeds, "seed"),
+            count(runs, "run")
+        );
+        for axis in &self.axes {
+            let shown: Vec<&str> = axis.values.iter().take(MAX_VALUES).map(|v| v.text.as_str()).collect();
+            let more = axis.values.len().saturating_sub(MAX_VALUES);
+            let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+            let how = match axis.source {
+                Source::Grid => "",
+                Source::Zip => " (zip)",
+                Source::List => " (list)",
+            };
+            let _ = writeln!(out, "  {}{how}: {}{more}", axis.key, shown.join(", "));
+        }
+        for point in self.points().take(MAX_LISTED) {
+            let _ = writeln!(out, "  point {}: {}", point.index, point.label);
+        }
+        if points > MAX_LISTED {
+            let _ = writeln!(out, "  ... up to point {}", points - 1);
+        }
+        out
+    }
+}

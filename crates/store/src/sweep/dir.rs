@@ -1,0 +1,124 @@
+//! The directory of a sweep.
+
+use super::manifest::SweepManifest;
+use crate::error::StoreError;
+use crate::file::write_whole;
+use crate::manifest::Manifest;
+use crate::read::parquet;
+use crate::unit::UnitStore;
+use arrow_array::RecordBatch;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A directory with the results of a sweep, complete or not.
+#[derive(Debug, Clone)]
+pub struct SweepDir {
+    path: PathBuf,
+}
+
+impl SweepDir {
+    /// The directory at `path`, created when there is none. A directory with a sweep in it is continued, whatever sweep it is: units that
+    /// both have are shared.
+    ///
+    /// # Errors
+    /// A path that is taken by something else, and when the system refuses.
+    pub fn create(path: &Path) -> Result<SweepDir, StoreError> {
+        let dir = SweepDir { path: path.to_owned() };
+        let taken = match fs::read_dir(path) {
+            Ok(entries) => {
+                entries.flatten().any(|e| !e.file_name().to_string_lossy().starts_with(&*format!("{}.tmp-", Manifest::FILE)))
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => false,
+            Err(e) if e.kind() == io::ErrorKind::NotADirectory => true,
+            Err(e) => return Err(StoreError::io("read", path)(e)),
+        };
+        if taken && dir.manifest().is_err() {
+            return Err(StoreError::NotARun(path.to_owned()));
+        }
+        fs::create_dir_all(path).map_err(StoreError::io("create", path))?;
+        Ok(dir)
+    }
+
+    /// A directory that holds all results of a sweep.
+    ///
+    /// # Errors
+    /// A path that is no such directory, and a sweep of which runs are missing.
+    pub fn open(path: &Path) -> Result<SweepDir, StoreError> {
+        let dir = SweepDir { path: path.to_owned() };
+        match dir.manifest()?.finished {
+            Some(_) => Ok(dir),
+            None => Err(StoreError::Unfinished(path.to_owned())),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its manifest.
+    ///
+    /// # Errors
+    /// A file that is missing, damaged, or of a newer layout.
+    pub fn manifest(&self) -> Result<SweepManifest, StoreError> {
+        let file = self.path.join(Manifest::FILE);
+        let text = fs::read_to_string(&file).map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => StoreError::NoResults(self.path.clone()),
+            _ => StoreError::io("read", &file)(e),
+        })?;
+        let fail = |message: String| StoreError::Damaged { path: file.clone(), message };
+        let value: serde_json::Value = serde_json::from_str(&text).map_err(|e| fail(e.to_string()))?;
+        if value["kind"] != SweepManifest::KIND {
+            return Err(StoreError::NoResults(self.path.clone()));
+        }
+        let version = value["manifest_version"].as_u64().unwrap_or(0);
+        if version > u64::from(SweepManifest::VERSION) {
+            return Err(fail(format!("layout {version} is newer than this program, which knows {}", SweepManifest::VERSION)));
+        }
+        serde_json::from_value(value).map_err(|e| fail(e.to_string()))
+    }
+
+    /// Writes the manifest. As long as it says that the sweep is not finished, tables and report of an earlier one are removed.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn set_manifest(&self, manifest: &SweepManifest) -> Result<(), StoreError> {
+        let path = self.path.join(Manifest::FILE);
+        let mut text = serde_json::to_string_pretty(manifest)
+            .map_err(|e| StoreError::Encode { path: path.clone(), message: e.to_string() })?;
+        text.push('\n');
+        self.add_file(Manifest::FILE, text.as_bytes())?;
+        if manifest.finished.is_none() {
+            for name in ["summary.parquet", "summary.csv", "report.html"] {
+                let path = self.path.join(name);
+                match fs::remove_file(&path) {
+                    Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(StoreError::io("remove", &path)(e)),
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a file, which appears when it is complete and on disk.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn add_file(&self, name: &str, contents: &[u8]) -> Result<(), StoreError> {
+        write_whole(&self.path.join(name), contents)
+    }
+
+    /// Results of the runs, by key.
+    pub fn units(&self) -> UnitStore {
+        UnitStore::open(&self.path.join("units"))
+    }
+
+    /// All numbers, in the order of the points, as `summary.parquet` has them.
+    ///
+    /// # Errors
+    /// A file that is missing or damaged.
+    pub fn table(&self) -> Result<Vec<RecordBatch>, StoreError> {
+        parquet(&self.path.join("summary.parquet"), None)
+    }
+}

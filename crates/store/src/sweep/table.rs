@@ -1,0 +1,198 @@
+//! All numbers of a sweep as one table: the `summary` of its runs, with the point, its values and the unit's key in front.
+
+use crate::batch::{field, text_type, texts, with_metadata};
+use crate::csv_file::CsvFile;
+use crate::error::StoreError;
+use crate::manifest::TableRecord;
+use crate::parquet_file::ParquetFile;
+use crate::summary_table::{self, Row};
+use crate::unit::{UnitKey, UnitRecord};
+use crate::writer::{Format, encode_error};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch};
+use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Raised whenever a column changes its meaning, type or name or goes away.
+const VERSION: u32 = 1;
+const DOC: &str = "One row per point, variant, seed and transport group of a sweep, in that order.";
+/// Rows turned into arrays at a time. Fixed: the same rows give the same bytes.
+const BATCH: usize = 1 << 14;
+
+/// A column in front of the metrics: what an axis is at a point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeyColumn {
+    /// Name.
+    pub name: String,
+    /// Unit, as of other columns.
+    pub unit: String,
+    /// What it is.
+    pub doc: String,
+    /// The different values.
+    pub values: KeyValues,
+}
+
+/// Values of a [`KeyColumn`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum KeyValues {
+    /// Whole numbers.
+    Int(Vec<i64>),
+    /// Real numbers.
+    Float(Vec<f64>),
+    /// Truth values.
+    Bool(Vec<bool>),
+    /// Texts.
+    Text(Vec<String>),
+}
+
+/// The rows of one unit.
+#[derive(Debug)]
+pub struct SweepRow<'a> {
+    /// Number of the point.
+    pub point: usize,
+    /// For each [`KeyColumn`] the index of its value; `None`: null.
+    pub keys: &'a [Option<usize>],
+    /// The unit.
+    pub unit: UnitKey,
+    /// Name of the variant in this sweep.
+    pub variant: &'a str,
+    /// Number of the repetition in this sweep.
+    pub run: u32,
+    /// Names of the transport groups in this sweep.
+    pub groups: &'a [String],
+    /// Its numbers.
+    pub record: &'a UnitRecord,
+}
+
+/// Writes the table; the same rows give the same bytes.
+#[derive(Debug)]
+pub struct SweepTable {
+    columns: Vec<KeyColumn>,
+    schema: SchemaRef,
+}
+
+impl SweepTable {
+    /// A table with these columns in front.
+    pub fn new(columns: Vec<KeyColumn>) -> SweepTable {
+        let mut fields = vec![field("point", DataType::Int64, false, "1", "number of the point, from 0")];
+        for c in &columns {
+            let data_type = match c.values {
+                KeyValues::Int(_) => DataType::Int64,
+                KeyValues::Float(_) => DataType::Float64,
+                KeyValues::Bool(_) => DataType::Boolean,
+                KeyValues::Text(_) => text_type(),
+            };
+            fields.push(field(&c.name, data_type, true, &c.unit, &c.doc));
+        }
+        fields.push(field("unit", text_type(), false, "", "key of the run's results in the folder `units`"));
+        fields.extend(summary_table::arrow_schema().fields().iter().map(|f| Field::clone(f)));
+        SweepTable { columns, schema: with_metadata(fields, "summary", VERSION, DOC) }
+    }
+
+    /// Writes `rows` to `dir/summary.parquet` or `.csv`, which appears when it is complete and on disk.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn write<'a>(
+        &self,
+        dir: &Path,
+        format: Format,
+        rows: impl Iterator<Item = SweepRow<'a>>,
+    ) -> Result<TableRecord, StoreError> {
+        let name = format!("summary.{}", format.extension());
+        let path = dir.join(&name);
+        let temporary = dir.join(format!("{name}.tmp-{}", std::process::id()));
+        let written = self.write_to(&temporary, format, rows);
+        let written = written.and_then(|n| {
+            fs::rename(&temporary, &path).map_err(StoreError::io("rename the finished table to", &path))?;
+            Ok(n)
+        });
+        let rows = written.inspect_err(|_| {
+            // The first failure is the one to tell.
+            let _ = fs::remove_file(&temporary);
+        })?;
+        Ok(TableRecord { name: "summary".into(), file: name, rows, schema_version: VERSION })
+    }
+
+    fn write_to<'a>(&self, path: &PathBuf, format: Format, rows: impl Iterator<Item = SweepRow<'a>>) -> Result<u64, StoreError> {
+        let file = File::create(path).map_err(StoreError::io("create", path))?;
+        let mut out = match format {
+            Format::Parquet => {
+                Out::Parquet(Box::new(ParquetFile::new(file, self.schema.clone()).map_err(|e| encode_error(path, e))?))
+            }
+            Format::Csv => Out::Csv(CsvFile::new(file, &self.schema).map_err(StoreError::io("write", path))?),
+        };
+        let mut chunk: Vec<SweepRow<'a>> = Vec::new();
+        let mut written = 0;
+        let mut rows = rows.peekable();
+        while let Some(row) = rows.next() {
+            chunk.push(row);
+            if chunk.len() < BATCH && rows.peek().is_some() {
+                continue;
+            }
+            let batch = self.batch(&chunk).map_err(|e| encode_error(path, e.into()))?;
+            chunk.clear();
+            written += batch.num_rows() as u64;
+            match &mut out {
+                Out::Parquet(p) => p.write(&batch).map_err(|e| encode_error(path, e))?,
+                Out::Csv(c) => c.write(&batch).map_err(StoreError::io("write", path))?,
+            }
+        }
+        match out {
+            Out::Parquet(p) => p.finish().map_err(|e| encode_error(path, e))?,
+            Out::Csv(c) => c.finish().map_err(StoreError::io("write", path))?,
+        }
+        Ok(written)
+    }
+
+    /// These rows as arrays.
+    ///
+    /// # Errors
+    /// None, short of more than 2^31 different names.
+    pub fn batch(&self, units: &[SweepRow<'_>]) -> Result<RecordBatch, ArrowError> {
+        let keys: Vec<String> = units.iter().map(|u| u.unit.to_string()).collect();
+        // One entry for each row: the unit, its key, and the names that it has in this sweep.
+        let mut of: Vec<(&SweepRow, &str)> = Vec::new();
+        let mut rows: Vec<Row> = Vec::new();
+        for (unit, key) in units.iter().zip(&keys) {
+            for (i, row) in unit.record.rows().enumerate() {
+                let cc = unit.groups.get(i).map_or(row.cc, String::as_str);
+                rows.push(Row { variant: unit.variant, run: unit.run, cc, ..row });
+                of.push((unit, key));
+            }
+        }
+        let mut arrays: Vec<ArrayRef> = vec![Arc::new(of.iter().map(|(u, _)| Some(u.point as i64)).collect::<Int64Array>())];
+        for (i, column) in self.columns.iter().enumerate() {
+            let picks = of.iter().map(|(u, _)| u.keys.get(i).copied().flatten());
+            arrays.push(match &column.values {
+                KeyValues::Int(v) => Arc::new(picks.map(|p| v.get(p?).copied()).collect::<Int64Array>()),
+                KeyValues::Float(v) => Arc::new(picks.map(|p| v.get(p?).copied()).collect::<Float64Array>()),
+                KeyValues::Bool(v) => Arc::new(picks.map(|p| v.get(p?).copied()).collect::<BooleanArray>()),
+                KeyValues::Text(v) => optional_texts(picks.map(|p| v.get(p?).map(String::as_str)))?,
+            });
+        }
+        arrays.push(texts(of.iter().map(|(_, key)| *key))?);
+        arrays.extend(summary_table::arrays(&rows)?);
+        RecordBatch::try_new(self.schema.clone(), arrays)
+    }
+}
+
+enum Out {
+    Parquet(Box<ParquetFile>),
+    Csv(CsvFile),
+}
+
+/// Names as a dictionary, where some are null.
+fn optional_texts<'a>(values: impl Iterator<Item = Option<&'a str>>) -> Result<ArrayRef, ArrowError> {
+    let mut names = arrow_array::builder::StringDictionaryBuilder::<arrow_array::types::Int32Type>::new();
+    for value in values {
+        match value {
+            Some(v) => {
+                names.append(v)?;
+            }
+            None => names.append_null(),
+        }
+    }
+    Ok(Arc::new(names.finish()))
+}

@@ -1,0 +1,74 @@
+//! The numbers of one unit.
+
+use crate::run_info::RunInfo;
+use crate::summary::{GROUP_METRICS, NETWORK_METRICS, Summary};
+use crate::summary_table::Row;
+use forebay_sim::run::Report;
+
+/// The numbers of one unit: its rows of the `summary` table, and what tells its trajectory from others.
+///
+/// Names of variants and groups, and the number of the repetition, are those of whoever computed it. They are no part of what it
+/// depends on: the same transport may be called `dctcp` in one comparison and `dctcp g=0.0625` in another.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct UnitRecord {
+    /// Name of the variant.
+    pub variant: String,
+    /// Repetition, from 0.
+    pub run: u32,
+    /// Seed.
+    pub seed: u64,
+    /// Name of each transport group.
+    pub groups: Vec<String>,
+    /// Port that the queue metrics are of.
+    pub port: String,
+    /// The metrics of each group, one group after the other, each in the order of the columns. Never NaN, which becomes `None`.
+    pub values: Vec<Option<f64>>,
+    /// Hash of the trajectory.
+    pub fingerprint: u64,
+    /// Packet transmissions.
+    pub packet_hops: u64,
+    /// Simulated time at the end, ns.
+    pub end_ns: u64,
+}
+
+impl UnitRecord {
+    /// The numbers of a finished run.
+    pub fn new(info: &RunInfo, report: &Report, summary: &Summary) -> UnitRecord {
+        let number = |v: Option<f64>| v.filter(|v| !v.is_nan());
+        let network: Vec<Option<f64>> = NETWORK_METRICS.iter().map(|m| number((m.get)(&summary.network))).collect();
+        let of_group = |g| GROUP_METRICS.iter().map(move |m| number((m.get)(g)));
+        UnitRecord {
+            variant: info.variant.clone(),
+            run: info.run,
+            seed: info.seed,
+            groups: summary.groups.iter().map(|g| g.name.clone()).collect(),
+            port: summary.network.port.clone(),
+            values: summary.groups.iter().flat_map(|g| of_group(g).chain(network.iter().copied())).collect(),
+            fingerprint: report.fingerprint,
+            packet_hops: report.packet_hops,
+            end_ns: report.end.as_ns(),
+        }
+    }
+
+    /// Number of metrics of a group.
+    pub(crate) fn width() -> usize {
+        GROUP_METRICS.len() + NETWORK_METRICS.len()
+    }
+
+    /// The value of a metric of a group, by its column in [`crate::summary_table::metric_columns`].
+    pub fn value(&self, group: usize, metric: usize) -> Option<f64> {
+        self.values.get(group * UnitRecord::width() + metric).copied().flatten()
+    }
+
+    /// Its rows.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        self.groups.iter().zip(self.values.chunks(UnitRecord::width())).map(|(cc, values)| Row {
+            variant: &self.variant,
+            run: self.run,
+            seed: self.seed,
+            cc,
+            port: &self.port,
+            values,
+        })
+    }
+}

@@ -1,0 +1,183 @@
+//! A folder of results by key: `units/ab/<key>.parquet`, and beside it the tables that were kept, `<key>.flows.parquet`.
+
+use super::codec::{decode, encode};
+use super::key::{KeyHasher, UnitKey};
+use super::record::UnitRecord;
+use crate::error::StoreError;
+use crate::parquet_file::ParquetFile;
+use arrow_array::RecordBatch;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, SystemTime};
+
+/// Folder of files that are being written.
+const TEMPORARY: &str = "tmp";
+/// A temporary file of this age has nobody who still writes it: writing one takes far less than a second.
+const ABANDONED: Duration = Duration::from_secs(3_600);
+
+/// Results of units, by key. Safe to share among threads, and among processes: every file appears under its name only when it is whole.
+///
+/// Two processes that compute the same unit at the same time do the work twice, and the second file replaces the first, which says the
+/// same.
+///
+/// **Durability.** A file is written under another name and renamed, so that a process that is killed leaves whole files or none. Against
+/// a power cut, [`UnitStore::put`] syncs what it is told was dear. The rest is left to the operating system, which writes it within half
+/// a minute: syncing every file would cost more than a short simulation. What a power cut takes or tears is noticed, by a sum over
+/// the file, and counts as not there.
+#[derive(Debug)]
+pub struct UnitStore {
+    root: PathBuf,
+}
+
+/// Makes names of temporary files unique within the process.
+static COUNTER: AtomicU64 = AtomicU64::new(0);
+
+/// A table that was kept beside the numbers of a unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Its name, such as `flows`.
+    pub table: String,
+    /// Length of the file, bytes.
+    pub bytes: u64,
+    /// Hash of the file.
+    pub sum: UnitKey,
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.table, self.bytes, self.sum)
+    }
+}
+
+impl FromStr for Kept {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Kept, ()> {
+        let parts: Vec<&str> = text.split(' ').collect();
+        let [table, bytes, sum] = parts.as_slice() else { return Err(()) };
+        Ok(Kept { table: (*table).to_owned(), bytes: bytes.parse().map_err(|_| ())?, sum: sum.parse()? })
+    }
+}
+
+impl UnitStore {
+    /// The store in the folder `root`, which is created when the first result is put there. Removes what killed processes left half
+    /// written.
+    pub fn open(root: &Path) -> UnitStore {
+        let old = |path: &Path| {
+            let age = fs::metadata(path).and_then(|m| m.modified()).ok().and_then(|t| SystemTime::now().duration_since(t).ok());
+            age.is_some_and(|a| a > ABANDONED)
+        };
+        for entry in fs::read_dir(root.join(TEMPORARY)).into_iter().flatten().flatten() {
+            if old(&entry.path()) {
+                // Tidiness, not correctness: nobody reads these files.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+        UnitStore { root: root.to_owned() }
+    }
+
+    /// Path of a unit's numbers.
+    pub fn path(&self, key: &UnitKey) -> PathBuf {
+        self.file(key, "parquet")
+    }
+
+    /// Path of a table that was kept for a unit.
+    pub fn table_path(&self, key: &UnitKey, table: &str) -> PathBuf {
+        self.file(key, &format!("{table}.parquet"))
+    }
+
+    fn file(&self, key: &UnitKey, extension: &str) -> PathBuf {
+        let name = key.to_string();
+        self.root.join(&name[..2]).join(format!("{name}.{extension}"))
+    }
+
+    /// Whether there are files of the unit and of these tables; what is in them is seen when they are read.
+    pub fn contains(&self, key: &UnitKey, tables: &[String]) -> bool {
+        self.path(key).is_file() && tables.iter().all(|t| self.table_path(key, t).is_file())
+    }
+
+    /// The numbers of a unit; `None` when they are not there, broken, or without one of these tables. Of the tables only the length is
+    /// looked at.
+    pub fn get(&self, key: &UnitKey, tables: &[String]) -> Option<UnitRecord> {
+        let (record, kept) = decode(key, fs::read(self.path(key)).ok()?)?;
+        let there = |table: &String| {
+            let kept = kept.iter().find(|k| k.table == *table)?;
+            (fs::metadata(self.table_path(key, table)).ok()?.len() == kept.bytes).then_some(())
+        };
+        tables.iter().all(|t| there(t).is_some()).then_some(record)
+    }
+
+    /// A table that was kept for a unit, checked against its hash.
+    ///
+    /// # Errors
+    /// A table that is not there or not whole.
+    pub fn table(&self, key: &UnitKey, table: &str) -> Result<Vec<RecordBatch>, StoreError> {
+        let path = self.table_path(key, table);
+        let bytes = fs::read(&path).map_err(StoreError::io("read", &path))?;
+        let kept = fs::read(self.path(key)).ok().and_then(|b| decode(key, b)).map_or(Vec::new(), |d| d.1);
+        if !kept.iter().any(|k| k.table == table && k.sum == KeyHasher::of(&bytes)) {
+            return Err(StoreError::Damaged { path, message: "it is not what was written".into() });
+        }
+        crate::read::parquet(&path, None)
+    }
+
+    /// Keeps the numbers of a unit, and these tables. With `sync` they are on disk when this returns.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn put(&self, key: &UnitKey, record: &UnitRecord, tables: &[(&str, RecordBatch)], sync: bool) -> Result<(), StoreError> {
+        let mut kept = Vec::new();
+        for (name, batch) in tables {
+            let path = self.table_path(key, name);
+            let bytes =
+                ParquetFile::in_memory(batch).map_err(|e| StoreError::Encode { path: path.clone(), message: e.to_string() })?;
+            self.write(&path, &bytes, sync)?;
+            kept.push(Kept { table: (*name).to_owned(), bytes: bytes.len() as u64, sum: KeyHasher::of(&bytes) });
+        }
+        // Last: a unit whose numbers are there is complete.
+        let path = self.path(key);
+        let bytes = encode(key, record, &kept).map_err(|e| StoreError::Encode { path: path.clone(), message: e.to_string() })?;
+        self.write(&path, &bytes, sync)
+    }
+
+    /// A file appears under its name when it is whole.
+    fn write(&self, path: &Path, bytes: &[u8], sync: bool) -> Result<(), StoreError> {
+        let name = format!("{}-{}", std::process::id(), COUNTER.fetch_add(1, Relaxed));
+        let temporary = self.root.join(TEMPORARY).join(name);
+        let write = || -> io::Result<()> {
+            let mut file = create(&temporary)?;
+            file.write_all(bytes)?;
+            if sync { file.sync_all() } else { Ok(()) }
+        };
+        if let Err(e) = write() {
+            // The first failure is the one to tell.
+            let _ = fs::remove_file(&temporary);
+            return Err(StoreError::io("write", &temporary)(e));
+        }
+        let fail = StoreError::io("rename a finished result to", path);
+        match fs::rename(&temporary, path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                if let Some(folder) = path.parent() {
+                    fs::create_dir_all(folder).map_err(StoreError::io("create", folder))?;
+                }
+                fs::rename(&temporary, path).map_err(fail)
+            }
+            other => other.map_err(fail),
+        }
+    }
+}
+
+/// Creates a file, and its folder when there is none.
+fn create(path: &Path) -> io::Result<File> {
+    match File::create(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            path.parent().map_or(Ok(()), fs::create_dir_all)?;
+            File::create(path)
+        }
+        other => other,
+    }
+}

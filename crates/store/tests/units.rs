@@ -1,0 +1,147 @@
+//! Results by key: what was put is what is got, or nothing.
+
+mod common;
+
+use forebay_store::summary::summarise;
+use forebay_store::unit::{KeyHasher, UnitKey, UnitRecord, UnitStore};
+use forebay_store::{RunInfo, rows_of};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::fs::{self, File};
+use std::path::PathBuf;
+
+/// A fresh directory, removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("forebay-units-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        Scratch(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn sample() -> UnitRecord {
+    let (config, report) = (common::config(u64::MAX), common::report(100));
+    let info = RunInfo::new("a variant", 3, &config);
+    let record = UnitRecord::new(&info, &report, &summarise(&info, &config, &report));
+    assert!(record.values.iter().any(Option::is_none) && record.values.iter().any(Option::is_some), "both kinds of values");
+    record
+}
+
+fn key(name: &str) -> UnitKey {
+    KeyHasher::of(name.as_bytes())
+}
+
+#[test]
+fn what_is_put_is_got() {
+    let scratch = Scratch::new("put");
+    let store = UnitStore::open(&scratch.0);
+    let (record, k) = (sample(), key("a"));
+    assert!(!store.contains(&k, &[]) && store.get(&k, &[]).is_none());
+    store.put(&k, &record, &[], true).unwrap();
+    assert!(store.contains(&k, &[]));
+    assert_eq!(store.get(&k, &[]), Some(record));
+    // Nothing else is there, and no other unit has it.
+    assert!(store.get(&key("b"), &[]).is_none());
+    fs::copy(store.path(&k), scratch.0.join("stolen")).unwrap();
+    fs::create_dir_all(store.path(&key("b")).parent().unwrap()).unwrap();
+    fs::rename(scratch.0.join("stolen"), store.path(&key("b"))).unwrap();
+    assert!(store.get(&key("b"), &[]).is_none(), "a file under another's name");
+    assert_eq!(fs::read_dir(scratch.0.join("tmp")).unwrap().count(), 0);
+}
+
+#[test]
+fn tables_are_kept() {
+    let scratch = Scratch::new("kept");
+    let store = UnitStore::open(&scratch.0);
+    let (config, report) = (common::config(1), common::report(100));
+    let info = RunInfo::new("v", 0, &config);
+    let flows = rows_of("flows", &report, &info).unwrap().unwrap();
+    let (record, k, names) = (sample(), key("a"), ["flows".to_owned()]);
+    store.put(&k, &record, &[], false).unwrap();
+    assert!(!store.contains(&k, &names) && store.get(&k, &names).is_none(), "without the table it is not what was asked for");
+    store.put(&k, &record, &[("flows", flows.clone())], false).unwrap();
+    assert_eq!(store.get(&k, &names), Some(record));
+    let back = store.table(&k, "flows").unwrap();
+    assert_eq!((back[0].num_rows(), back[0].column_by_name("fct_ns")), (flows.num_rows(), flows.column_by_name("fct_ns")));
+    let path = store.table_path(&k, "flows");
+    let mut bytes = fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    assert!(store.table(&k, "flows").unwrap_err().to_string().contains("not what was written"));
+    bytes.truncate(middle);
+    fs::write(&path, &bytes).unwrap();
+    assert!(store.get(&k, &names).is_none() && store.get(&k, &[]).is_some());
+    assert!(rows_of("summary", &report, &info).is_none());
+}
+
+/// A power cut leaves files short, or with blocks of zeros; a bad disk does worse.
+#[test]
+fn torn_files_are_not_read() {
+    let scratch = Scratch::new("torn");
+    let store = UnitStore::open(&scratch.0);
+    let (record, k) = (sample(), key("a"));
+    store.put(&k, &record, &[], false).unwrap();
+    let whole = fs::read(store.path(&k)).unwrap();
+    let try_with = |bytes: &[u8], what: String| {
+        fs::write(store.path(&k), bytes).unwrap();
+        let got = store.get(&k, &[]);
+        assert!(got.is_none(), "{what}");
+    };
+    for length in (0..whole.len()).step_by(37) {
+        try_with(&whole[..length], format!("cut at {length}"));
+    }
+    for block in [64, 512, 4096] {
+        for start in (0..whole.len()).step_by(block) {
+            let mut bytes = whole.clone();
+            bytes[start..(start + block).min(whole.len())].fill(0);
+            if bytes != whole {
+                try_with(&bytes, format!("{block} zeros at {start}"));
+            }
+        }
+    }
+    for i in (0..whole.len()).step_by(7) {
+        let mut bytes = whole.clone();
+        bytes[i] ^= 1 << (i % 8);
+        try_with(&bytes, format!("a bit of byte {i}"));
+    }
+    try_with(b"", "nothing".into());
+    try_with(b"PAR1", "a beginning".into());
+    fs::write(store.path(&k), &whole).unwrap();
+    assert_eq!(store.get(&k, &[]), Some(record), "whole again");
+    // Other programs can read it.
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(store.path(&k)).unwrap()).unwrap().build().unwrap();
+    let rows: usize = reader.map(|b| b.unwrap().num_rows()).sum();
+    assert_eq!(rows, 1);
+}
+
+#[test]
+fn many_threads_one_unit() {
+    let scratch = Scratch::new("threads");
+    let stores = [UnitStore::open(&scratch.0), UnitStore::open(&scratch.0)];
+    let record = sample();
+    std::thread::scope(|scope| {
+        for t in 0..4 {
+            let (store, record) = (&stores[t % 2], &record);
+            scope.spawn(move || {
+                for i in 0..50 {
+                    let k = key(&format!("{}", i % 5));
+                    if t < 2 {
+                        store.put(&k, record, &[], false).unwrap();
+                    } else {
+                        let got = store.get(&k, &[]);
+                        assert!(got.is_none() || got.as_ref() == Some(record));
+                    }
+                }
+            });
+        }
+    });
+    assert!((0..5).all(|i| stores[0].get(&key(&i.to_string()), &[]).as_ref() == Some(&record)));
+}

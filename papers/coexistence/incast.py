@@ -1,0 +1,153 @@
+"""Incast beside two long flows (Fig. 7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from forebay.repro import Measured, Result, Run, Table, interval, look
+
+from .base import QUEUE, mean, paper
+
+SENDERS = [10, 20, 30, 40, 50, 60, 70, 80, 90]
+QUEUES = {"red": "red", "mchoke": "choke-multi"}
+NAMES = {"red": "RED", "mchoke": "modified CHOKe"}
+
+
+def requests(run: Run, senders: list[int], seeds: int, sets: dict[str, Any] | None = None) -> dict[str, dict[int, Result]]:
+    """One request for each seed."""
+    points = [
+        {"topology.senders": n + 2, "workload.1.from": f"s2..s{n + 1}", "workload.1.size": f"{-(-1_000_000 // n)}B"}
+        for n in senders
+    ]
+    queues = {
+        a: {QUEUE: {"kind": kind, "min": "70pkt", "max": "100pkt", "p-max": 0.02, "weight": 0.002}} for a, kind in QUEUES.items()
+    }
+    return {
+        a: dict(
+            zip(senders, (r for _, r in run("fig07.toml", {**queue, **(sets or {})}, points=points, seeds=seeds)), strict=True)
+        )
+        for a, queue in queues.items()
+    }
+
+
+@paper.experiment("incast")
+def incast(run: Run) -> dict[str, dict[int, Result]]:
+    return requests(run, run.pick([10, 30, 60, 90], SENDERS), run.pick(4, 30))
+
+
+@paper.experiment("incast-readings")
+def incast_readings(run: Run) -> dict[str, dict[str, dict[int, Result]]]:
+    readings: dict[str, dict[str, Any]] = {
+        "initial window 1": {"transport.init-cwnd": 1},
+        "initial window 10": {"transport.init-cwnd": 10},
+        "minimum timeout 10 ms": {"transport.rto-min": "10ms"},
+        "all at once": {"workload.1.jitter": "0s"},
+        "jitter 5 ms": {"workload.1.jitter": "5ms"},
+        "exact echo": {"transport.echo": "exact"},
+        "SACK": {"transport.recovery": "sack"},
+    }
+    return {} if run.quick else {name: requests(run, [30, 90], 8, sets) for name, sets in readings.items()}
+
+
+def afct(r: Result, cc: str) -> list[float]:
+    """Mean completion time of the servers' flows of a protocol, of each request, in ms. All of them complete."""
+
+    def one(t: Table) -> float:
+        if not t["completed"].all():
+            raise ValueError("a flow did not complete: the run is too short")
+        return float(np.mean(t["fct_ns"])) / 1e6
+
+    return r.per_run(one, cc=cc, **{"class": "incast"})
+
+
+def times(x: dict[str, dict[int, Result]]) -> dict[str, dict[str, list[float]]]:
+    return {f"{NAMES[a]} n={n}": {c: afct(r, c) for c in ("dctcp", "tcp")} for a, by in x.items() for n, r in by.items()}
+
+
+@paper.claim("coex-incast-order", uses=["incast"])
+def _(x: dict[str, Any]) -> Measured:
+    m = Measured.over(times(x["incast"]))
+    for a, by in x["incast"].items():
+        gap = {n: mean(afct(r, "tcp")) - mean(afct(r, "dctcp")) for n, r in by.items()}
+        few, many = [g for n, g in gap.items() if n <= 30], [g for n, g in gap.items() if n >= 60]
+        m.checks[f"under {NAMES[a]} the gap is larger for 60 and more senders than for 30 and fewer"] = float(
+            np.mean(many)
+        ) > float(np.mean(few))
+    return m
+
+
+@paper.claim("coex-incast-2x", uses=["incast"])
+def _(x: dict[str, Any]) -> Measured:
+    by = {a: {n: mean(afct(r, "tcp")) / mean(afct(r, "dctcp")) for n, r in at.items()} for a, at in x["incast"].items()}
+    return Measured(
+        {
+            "at_90": {NAMES[a]: v[90] for a, v in by.items()},
+            "max_from_40": {NAMES[a]: max(r for n, r in v.items() if n >= 40) for a, v in by.items()},
+        },
+        n=x["incast"]["red"][90].seeds,
+        note="ratio of the means over requests",
+    )
+
+
+@paper.figure(
+    "7",
+    title="Completion times in incast beside one long flow of each protocol",
+    uses=["incast"],
+    claims=["coex-incast-order", "coex-incast-2x"],
+    caption="""Average completion time of the servers' flows of 1 MB / n, mean over requests with 95 % confidence intervals.
+    min_th 70, max_th 100.""",
+    width=4.6,
+    height=2.9,
+)
+def _(fig: Any, x: dict[str, Any]) -> None:
+    ax = fig.subplots()
+    for a, by in x["incast"].items():
+        for cc, name in (("dctcp", "DCTCP"), ("tcp", "TCP")):
+            m = [interval(afct(r, cc)) for r in by.values()]
+            y = [v for v, _, _ in m]
+            half = [(h - lo) / 2 if h is not None and lo is not None else 0.0 for _, lo, h in m]
+            style = {
+                "ls": "-" if a == "red" else (0, (4, 1.6)),
+                "marker": "o" if a == "red" else "s",
+                "mfc": "none" if a != "red" else None,
+            }
+            ax.errorbar(list(by), y, half, color=look(cc).color, capsize=2, elinewidth=0.8, label=f"{name}, {NAMES[a]}", **style)
+    ax.set(xlabel="number of senders", ylabel="AFCT [ms]", ylim=(0, None))
+    ax.legend(loc="upper left")
+
+
+@paper.figure(
+    "incast-readings",
+    title="Incast under other readings of what the document does not say",
+    uses=["incast", "incast-readings"],
+    claims=["coex-incast-order", "coex-incast-2x"],
+    caption="""Not in the document. AFCT of TCP over that of DCTCP, ratio of the means over requests. As read: initial window 2,
+    minimum timeout 200 ms, jitter 1 ms.""",
+    height=2.6,
+    full_only=True,
+)
+def _(fig: Any, x: dict[str, Any]) -> None:
+    rows = {"as read": x["incast"], **x["incast-readings"]}
+    for ax, n in zip(fig.subplots(1, 2, sharey=True), (30, 90), strict=True):
+        for i, a in enumerate(QUEUES):
+            values = [mean(afct(by[a][n], "tcp")) / mean(afct(by[a][n], "dctcp")) for by in rows.values()]
+            ax.plot(
+                values,
+                [y + 0.2 * i - 0.1 for y in range(len(values))],
+                ls="",
+                marker="os"[i],
+                color=look(i).color,
+                label=NAMES[a],
+            )
+        ax.axvline(1, color="#000000", lw=0.8, ls=(0, (3, 2)))
+        ax.set(
+            xlabel="AFCT of TCP / of DCTCP",
+            title=f"{n} senders",
+            yticks=range(len(rows)),
+            yticklabels=list(rows),
+            ylim=(len(rows) - 0.5, -0.6),
+            xlim=(0, None),
+        )
+        ax.legend(loc="lower right")

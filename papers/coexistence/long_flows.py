@@ -1,0 +1,304 @@
+"""The model (Fig. 1), drop-tail (Fig. 2) and the DCTCP AQM (Fig. 3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from forebay.repro import Measured, Result, Run, interval, look
+
+from .base import JITTER, QUEUE, K, dctcp_share, goodput, mean, packets, paper, queue, ratio
+
+# -------------------------------------------------------------------------------------------------------------- model
+
+
+def model(beta: float) -> float:
+    """T_r of the AIMD model, Eq. (4) with a = 1 and beta_tcp = 0.5; beta is the part of the window that remains."""
+    return (1 - 0.5) / (1 - beta)
+
+
+@paper.claim("coex-model-curve")
+def _(x: dict[str, Any]) -> Measured:
+    return Measured({f"beta_0_{b}": model(b / 100) for b in (50, 60, 75, 80, 90)}, note="Eq. (4)")
+
+
+@paper.claim("coex-model-monotone")
+def _(x: dict[str, Any]) -> Measured:
+    return Measured({f"beta={b}": model(b) for b in (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)}, note="Eq. (4)")
+
+
+@paper.claim("coex-model-4-6")
+def _(x: dict[str, Any]) -> Measured:
+    return Measured(model(1 - 0.215 / 2), note="Eq. (4), 0.215 taken as alpha")
+
+
+@paper.figure(
+    "1",
+    title="Throughput ratio of the AIMD model against DCTCP's back-off factor",
+    claims=["coex-model-curve", "coex-model-monotone", "coex-model-4-6"],
+    caption="The factor is the part of the window that remains. The model diverges at 1; the curve is drawn to 0.95.",
+    width=3.35,
+    height=2.2,
+)
+def _(fig: Any, x: dict[str, Any]) -> None:
+    ax = fig.subplots()
+    beta = np.linspace(0.5, 0.95, 200)
+    ax.plot(beta, [model(b) for b in beta], color=look("dctcp").color)
+    given = paper.expected["model"]
+    published(
+        ax, [given["equal"]["beta"], 1 - given["at_alpha"]["alpha"] / 2], [given["equal"]["ratio"], given["at_alpha"]["ratio"]]
+    )
+    ax.set(xlabel="remaining window β of DCTCP", ylabel="T$_r$ (DCTCP / TCP)", xlim=(0.49, 0.96), ylim=(0, 10.5))
+    ax.legend(loc="upper left")
+
+
+# ---------------------------------------------------------------------------------------------------------- experiments
+
+
+@paper.experiment("droptail")
+def droptail(run: Run) -> Result:
+    return run("fig02.toml", {"duration": run.pick("4s", "6s")}, seeds=run.pick(3, 10))
+
+
+@paper.experiment("step")
+def step(run: Run) -> dict[int, Result]:
+    return k_sweep(run, run.pick([20, 40, 65, 100, 150], K), {})
+
+
+@paper.experiment("step-jitter")
+def step_jitter(run: Run) -> dict[int, Result]:
+    return k_sweep(run, run.pick([20, 40, 65, 100, 150], K), {"transport.send-jitter": "50us"})
+
+
+@paper.experiment("step-readings")
+def step_readings(run: Run) -> dict[str, dict[int, Result]]:
+    """T_r under other readings of what the document does not say."""
+    readings: dict[str, dict[str, Any]] = {
+        "jitter 12 us": {"transport.send-jitter": "12us"},
+        "jitter 25 us": {"transport.send-jitter": "25us"},
+        "DCTCP grows on ACKs with echo": {"transport.group.1.cc.no-growth-on-ece": False},
+        "round trip 265 us": {"topology.bottleneck.delay": "45us"},
+        "exact echo": {"transport.echo": "exact"},
+        "g = 1/4": {"transport.group.1.cc.g": 0.25},
+        "delayed ACKs": {"transport.ack-every": 2},
+    }
+    return {name: k_sweep(run, [20, 150], sets, seeds=5) for name, sets in ({} if run.quick else readings).items()}
+
+
+def k_sweep(run: Run, ks: list[int], sets: dict[str, Any], seeds: int = 10) -> dict[int, Result]:
+    # The packet in service counts in forebay's k, not in the document's K as read here.
+    points = [{f"{QUEUE}.k": packets(k + 1)} for k in ks]
+    sets = {"duration": run.pick("3s", "6s"), **sets}
+    return dict(zip(ks, (r for _, r in run("fig03.toml", sets, points=points, seeds=run.pick(3, seeds))), strict=True))
+
+
+@paper.experiment("traces")
+def traces(run: Run) -> dict[str, Result]:
+    """Figs. 2, 3(a) and 4(a) with a sample at each ACK."""
+    sets = {"observe.tcp": {"flows": [0, 1], "every": "ack"}, "duration": run.pick("3s", "6s")}
+    seeds = run.pick(2, 3)
+    return {
+        name: run(file, sets, seeds=seeds)
+        for name, file in [("droptail", "fig02.toml"), ("step", "fig03.toml"), ("red", "fig04.toml")]
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------- drop-tail
+
+
+@paper.claim("coex-droptail-equal", uses=["droptail"])
+def _(x: dict[str, Any]) -> Measured:
+    return Measured.over(ratio(x["droptail"]))
+
+
+@paper.claim("coex-droptail-queue", uses=["droptail"])
+def _(x: dict[str, Any]) -> Measured:
+    return Measured.over([q / 250 for q in queue(x["droptail"])], note="without the packet in service")
+
+
+@paper.claim("coex-droptail-halving", uses=["traces"])
+def _(x: dict[str, Any]) -> Measured:
+    r: Result = x["traces"]["droptail"]
+    given_up = []
+    for run in range(r.seeds):
+        conn = r.flows.where(cc="dctcp", run=run)["conn_id"][0]
+        t = r.table("tcp", ["run", "conn_id", "time_ns", "cwnd", "ssthresh"]).where(conn_id=conn, run=run)
+        new = t["ssthresh"][1:]
+        # A reduction sets a new threshold, after the start's, which has none before it.
+        at = np.flatnonzero((new != t["ssthresh"][:-1]) & ~np.isnan(t["ssthresh"][:-1]) & (t["time_ns"][1:] > 1_000_000_000))
+        given_up.append(float(np.mean(1 - new[at] / t["cwnd"][at])) if len(at) else np.nan)
+    return Measured.over(given_up, note="1 - new threshold / window before, at each reduction after the first second")
+
+
+@paper.figure(
+    "2",
+    title="Throughput of one DCTCP and one TCP flow under a drop-tail queue",
+    uses=["traces"],
+    claims=["coex-droptail-equal", "coex-droptail-queue", "coex-droptail-halving"],
+    caption="One run. Thin: over each base round trip of 250 us, as in the document; thick: over 10 ms.",
+    width=7.0,
+    height=2.2,
+)
+def _(fig: Any, x: dict[str, Any]) -> None:
+    over_time(fig.subplots(), x["traces"]["droptail"])
+
+
+# ---------------------------------------------------------------------------------------------------------- DCTCP AQM
+
+LIMIT_CYCLE = """Under step marking the two flows are locked in one deterministic limit cycle: seeds differ by less than 1 %,
+or fall into one of two cycles (T_r 7.7 or 9.8 at K = 20), in which TCP goes back and forth between 2.5 and
+5.7 segments, so single packets decide. Tested: the round trip (250, 265, 350 us), the packet in service in K,
+g, exact echo, alpha(0), arithmetic, segment size, access rate move T_r(20) by less than 1; growth of DCTCP on
+echoes and delayed ACKs raise it. What lowers it is randomness in the hosts: 25 us of random processing gives
+8.0 and 50 us 6.8 at K = 20 (14.8 and 14.1 at 150), while RED, which is random itself, does not move. The
+document randomised the starts against phase effects, which does not break the locking. See step-marking.md."""
+
+
+@paper.claim("coex-dctcpaqm-starve", uses=["step", "step-jitter"], explanation=LIMIT_CYCLE)
+def _(x: dict[str, Any]) -> list[Measured]:
+    return [Measured.over(ratio(x["step"][65])), Measured.over(ratio(x["step-jitter"][65]), reading=JITTER)]
+
+
+@paper.claim("coex-dctcpaqm-aggregate", uses=["traces"])
+def _(x: dict[str, Any]) -> Measured:
+    r: Result = x["traces"]["step"]
+    lows, means = [], []
+    for run in range(r.seeds):
+        t, d = goodput(r, "dctcp", 10_000_000, run)
+        total = (d + goodput(r, "tcp", 10_000_000, run)[1])[t > 1]
+        lows.append(float(total.min()))
+        means.append(float(total.mean()))
+    return Measured.over({"mean": means, "minimum": lows}, note="acknowledged packets of 1500 B over 1 Gbps")
+
+
+@paper.claim("coex-k-20", uses=["step", "step-jitter"], explanation=LIMIT_CYCLE)
+def _(x: dict[str, Any]) -> list[Measured]:
+    return [Measured.over(ratio(x["step"][20])), Measured.over(ratio(x["step-jitter"][20]), reading=JITTER)]
+
+
+@paper.claim("coex-k-150", uses=["step", "step-jitter"], explanation=LIMIT_CYCLE)
+def _(x: dict[str, Any]) -> list[Measured]:
+    return [Measured.over(ratio(x["step"][150])), Measured.over(ratio(x["step-jitter"][150]), reading=JITTER)]
+
+
+@paper.claim("coex-k-monotone", uses=["step", "step-jitter"], explanation=LIMIT_CYCLE)
+def _(x: dict[str, Any]) -> list[Measured]:
+    ks = [20, 40, 65, 100, 150]
+    return [
+        Measured.over({f"K={k}": ratio(x["step"][k]) for k in ks}),
+        Measured.over({f"K={k}": ratio(x["step-jitter"][k]) for k in ks}, reading=JITTER),
+    ]
+
+
+@paper.claim("coex-k-queue", uses=["step"])
+def _(x: dict[str, Any]) -> Measured:
+    over = {k: mean([q / k for q in queue(r)]) for k, r in x["step"].items()}
+    return Measured(
+        {"lower": min(over.values()), "upper": max(over.values())}, n=x["step"][20].seeds, note="smallest and largest over K"
+    )
+
+
+@paper.claim("coex-k-share", uses=["step"])
+def _(x: dict[str, Any]) -> Measured:
+    return Measured.over({f"K={k}": dctcp_share(x["step"][k]) for k in (20, 65, 150)}, note="by Little's law for each flow")
+
+
+@paper.figure(
+    "3",
+    title="One DCTCP and one TCP flow under the DCTCP AQM",
+    uses=["traces", "step", "step-jitter"],
+    claims=[
+        "coex-dctcpaqm-starve",
+        "coex-dctcpaqm-aggregate",
+        "coex-k-20",
+        "coex-k-150",
+        "coex-k-monotone",
+        "coex-k-queue",
+        "coex-k-share",
+    ],
+    caption="""(a), (b): one run at K = 65; thin: over 250 us, thick: over 10 ms. (c): mean over seeds with 95 % confidence
+    intervals. The document's values at both ends are lower by a third; random processing times in the hosts, which break
+    the phase locking, explain most of it.""",
+    height=2.3,
+)
+def _(fig: Any, x: dict[str, Any]) -> None:
+    a, b, c = fig.subplots(1, 3)
+    over_time(a, x["traces"]["step"], title="(a)")
+    styles: list[tuple[int, dict[str, Any]]] = [
+        (250_000, {"lw": 0.3, "alpha": 0.4, "rasterized": True}),
+        (10_000_000, {"lw": 1.2}),
+    ]
+    for every, style in styles:
+        t, d = goodput(x["traces"]["step"], "dctcp", every)
+        b.plot(t, d + goodput(x["traces"]["step"], "tcp", every)[1], color="#000000", **style)
+    b.set(xlabel="time [s]", ylabel="T$_a$ [Gbps]", ylim=(0, 1.3), title="(b)")
+    sweep(c, {k: ratio(r) for k, r in x["step"].items()}, "as read", 1)
+    sweep(c, {k: ratio(r) for k, r in x["step-jitter"].items()}, "jitter in hosts", 2)
+    given = paper.expected["dctcp_aqm"]["ratio"]
+    published(c, [int(k) for k in given], list(given.values()))
+    c.set(xlabel="marking threshold K [packets]", ylabel="T$_r$ (DCTCP / TCP)", ylim=(0, None), title="(c)")
+    c.legend(loc="lower right", fontsize=6.5)
+
+
+@paper.figure(
+    "step-readings",
+    title="The DCTCP AQM under other readings of what the document does not say",
+    uses=["step", "step-jitter", "step-readings"],
+    claims=["coex-dctcpaqm-starve", "coex-k-20", "coex-k-150"],
+    caption="Not in the document. Mean T_r over seeds with 95 % confidence intervals at both ends of Fig. 3(c).",
+    height=2.6,
+    full_only=True,
+)
+def _(fig: Any, x: dict[str, Any]) -> None:
+    rows = {"as read": x["step"], "jitter 50 us": x["step-jitter"], **x["step-readings"]}
+    dots(fig.subplots(1, 2, sharey=True), rows, [(20, "K = 20"), (150, "K = 150")], paper.expected["dctcp_aqm"]["ratio"])
+
+
+# ------------------------------------------------------------------------------------------------------------ drawing
+
+
+def over_time(ax: Any, r: Result, title: str = "") -> None:
+    """Throughput of both flows over time, of one run."""
+    for cc, name in (("dctcp", "DCTCP"), ("tcp", "TCP")):
+        color = look(cc).color
+        t, g = goodput(r, cc, 250_000)
+        ax.plot(t, g, lw=0.3, alpha=0.3, color=color, rasterized=True)
+        t, g = goodput(r, cc, 10_000_000)
+        ax.plot(t, g, lw=1.2, color=color, label=name)
+    ax.set(xlabel="time [s]", ylabel="throughput [Gbps]", ylim=(0, 1.3), title=title)
+    ax.legend(loc="upper right", ncols=2)
+
+
+def sweep(ax: Any, samples: dict[int, list[float]], label: str, i: int | str) -> None:
+    """Means with 95 % confidence intervals."""
+    m = Measured.over({str(k): v for k, v in samples.items()})
+    keys = list(samples)
+    y = [m.value[str(k)] for k in keys]
+    half = [(m.high[str(k)] - m.low[str(k)]) / 2 if m.high[str(k)] is not None else 0.0 for k in keys]
+    style = look(i)
+    ax.errorbar(keys, y, half, color=style.color, ls=style.dash, marker=style.marker, capsize=2, elinewidth=0.8, label=label)
+
+
+def dots(axes: Any, rows: dict[str, dict[int, Result]], points: list[tuple[int, str]], given: dict[str, float]) -> None:
+    """T_r of several readings at a few points: a panel for each point, a row for each reading."""
+    for ax, (key, title) in zip(axes, points, strict=True):
+        for y, by in enumerate(rows.values()):
+            mean_, low, high = interval(ratio(by[key]))
+            half = (high - low) / 2 if high is not None and low is not None else 0.0
+            ax.errorbar(mean_, y, xerr=half, color=look(0).color, marker="o", capsize=2, elinewidth=0.8)
+        if str(key) in given:
+            ax.axvline(given[str(key)], color="#000000", lw=0.8, ls=(0, (3, 2)))
+            ax.annotate("published", (given[str(key)], -0.6), fontsize=6.5, ha="center")
+        ax.set(
+            xlabel="T$_r$ (DCTCP / TCP)",
+            title=title,
+            yticks=range(len(rows)),
+            yticklabels=list(rows),
+            ylim=(len(rows) - 0.5, -0.9),
+        )
+
+
+def published(ax: Any, x: list[float], y: list[float]) -> None:
+    """Values that the document's text gives."""
+    ax.plot(x, y, ls="", marker="*", ms=9, mfc="none", mec="#000000", mew=0.9, label="published", zorder=5)

@@ -1,0 +1,42 @@
+"""Predicts, simulates and explains TCP in data centres.
+
+>>> import forebay as fb
+>>> s = fb.Scenario.load("scenarios/two-flows.toml")
+>>> r = s.run()
+>>> int(r.queue.where(variant="newreno")["pkts"].max())
+100
+
+A :class:`Scenario` is what is to be simulated; running it gives a :class:`Result`, whose tables (:class:`Table`) are Arrow
+tables with units. :func:`run_many` runs many scenarios on all cores, :func:`open` reads what ``forebay run`` wrote.
+"""
+
+from . import plot
+from ._errors import ForebayError, InternalError, Mistake, ScenarioError, StoreError
+from ._native import __version__
+from ._progress import ProgressEvent
+from ._registry import Entry, Parameter, registry
+from ._result import Result
+from ._result import open as open  # noqa: A004
+from ._run import run_many
+from ._scenario import Scenario
+from ._table import Column, Table
+
+# `open` is not in `__all__`: `from forebay import *` must not hide Python's own.
+__all__ = [
+    "Column",
+    "Entry",
+    "ForebayError",
+    "InternalError",
+    "Mistake",
+    "Parameter",
+    "ProgressEvent",
+    "Result",
+    "Scenario",
+    "ScenarioError",
+    "StoreError",
+    "Table",
+    "__version__",
+    "plot",
+    "registry",
+    "run_many",
+]

@@ -1,0 +1,98 @@
+"""What can go wrong, with the words of the command line."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class ForebayError(Exception):
+    """Base of all errors of this package."""
+
+
+class Mistake(NamedTuple):
+    """One mistake in a scenario."""
+
+    message: str
+    """What is wrong."""
+    file: str | None
+    """Name of the file, or ``--set`` for a change; None when the mistake has no place."""
+    line: int | None
+    """Line in it, from 1."""
+    column: int | None
+    """Column in the line, in characters from 1."""
+    help: str | None
+    """What would be right."""
+
+
+class ScenarioError(ForebayError, ValueError):
+    """A scenario is wrong.
+
+    ``str()`` of it is what ``forebay run`` prints for the same scenario, with the lines that are wrong.
+
+    Attributes
+    ----------
+    errors : list of Mistake
+        All that is wrong with the scenario, in its order.
+    index : int or None
+        Which scenario it is, from 0, when several were to be run.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> try:
+    ...     fb.Scenario.load("scenarios/two-flows.toml").with_({"topology.senders": 0}).check()
+    ... except fb.ScenarioError as e:
+    ...     print(e)
+    ...     print(e.errors[0].file, e.errors[0].line, e.errors[0].column)
+    error: `senders` is 0
+     --> --set:1:18
+      |
+    1 | topology.senders=0
+      |                  ^ legal: 1 to 64998
+    --set 1 18
+    """
+
+    errors: list[Mistake]
+    index: int | None
+
+    def __init__(self, text: str, errors: list[tuple[str, str | None, int | None, int | None, str | None]] | None = None) -> None:
+        super().__init__(text, errors)
+        self.errors = [Mistake(*e) for e in errors or []]
+        self.index = None
+
+    def __str__(self) -> str:
+        text: str = self.args[0]
+        return text.rstrip("\n")
+
+
+class StoreError(ForebayError, OSError):
+    """Results cannot be written or read.
+
+    Attributes
+    ----------
+    message : str
+        What failed, and where.
+    help : str
+        What to do about it; options are spelled as on the command line, so ``--force`` is ``force=True``.
+    """
+
+    message: str
+    help: str
+
+    def __init__(self, text: str, message: str = "", help: str = "") -> None:
+        super().__init__(text)
+        self.message = message
+        self.help = help
+
+    def __str__(self) -> str:
+        return str(self.args[0]).rstrip("\n")
+
+
+class InternalError(ForebayError, RuntimeError):
+    """A defect in forebay, such as a violated assertion of the engine; nothing that ran with it may be trusted.
+
+    Please report it with the scenario and the seed.
+    """
+
+    def __str__(self) -> str:
+        return f"a defect in forebay, please report it with the scenario and the seed: {self.args[0]}"

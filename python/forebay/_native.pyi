@@ -1,0 +1,197 @@
+"""
+The native half of the package; use `forebay` instead.
+"""
+
+from _typeshed import SupportsGetItem
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final, SupportsIndex, final
+
+__all__ = ["__version__", "Buffer", "Results", "Scenario", "Table", "cli", "open_run", "provoke_defect", "registry", "run_all", "table_names"]
+
+__version__: Final[str]
+
+@final
+class Buffer:
+    """
+    Values of one column: read-only memory that lives as long as this object.
+    """
+    @property
+    def __array_interface__(self, /) -> Any:
+        """
+        NumPy's array interface, version 3: <https://numpy.org/doc/stable/reference/arrays.interface.html>. The buffer protocol proper
+        is in the limited API only from Python 3.11 on.
+        """
+    def __len__(self, /) -> int: ...
+    @property
+    def typestr(self, /) -> str:
+        """
+        As NumPy names it, such as `<i8`.
+        """
+
+@final
+class Results:
+    """
+    What one scenario gave.
+    """
+    def manifest(self, /) -> str:
+        """
+        The manifest as JSON.
+        """
+    @property
+    def path(self, /) -> Path | None:
+        """
+        Where the results were read from.
+        """
+    def save(self, /, path: str | PathLike[str], format: str, force: bool) -> Path:
+        """
+        Writes a run directory and returns its path. `format` is `parquet` or `csv`.
+        """
+    def table(self, /, name: str) -> Table:
+        """
+        A table by its name.
+        """
+
+@final
+class Scenario:
+    """
+    A scenario as written, with its changes. Never changed itself.
+    """
+    @property
+    def base(self, /) -> Path:
+        """
+        Folder that `name` is relative to; empty when `name` is the path of a file.
+        """
+    def changed(self, /, sets: SupportsGetItem[int, str], seed: SupportsIndex | None) -> Scenario:
+        """
+        The same scenario with further changes; a seed of `None` leaves it.
+        """
+    def document(self, /) -> str:
+        """
+        The document with its changes, as JSON.
+        """
+    def explain(self, /) -> str:
+        """
+        What will run, in words.
+        """
+    @staticmethod
+    def from_text(text: str, name: str, base: str | PathLike[str], sets: SupportsGetItem[int, str], seed: SupportsIndex | None) -> Scenario:
+        """
+        A scenario from a text; files it names are relative to `base`, and `name` stands in errors.
+        """
+    def labels(self, /) -> list[str]:
+        """
+        Names of the variants.
+        """
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Scenario:
+        """
+        A scenario from a file.
+        """
+    @property
+    def name(self, /) -> str:
+        """
+        Name for errors; a path for a file.
+        """
+    def notes(self, /) -> list[str]:
+        """
+        Remarks about how the scenario was read.
+        """
+    def resolved_json(self, /) -> list[str]:
+        """
+        Every variant with all defaults filled in, as JSON.
+        """
+    def resolved_toml(self, /) -> list[str]:
+        """
+        Every variant with all defaults filled in, as TOML.
+        """
+    @property
+    def seed(self, /) -> int | None:
+        """
+        Seed of the first run, if it is not the text's.
+        """
+    @property
+    def sets(self, /) -> list[str]:
+        """
+        Changes in the form `key=value`.
+        """
+    @property
+    def text(self, /) -> str:
+        """
+        The text as it was read.
+        """
+    def title(self, /) -> str:
+        """
+        Name of what is run.
+        """
+
+@final
+class Table:
+    """
+    A table in one piece.
+    """
+    def __arrow_c_schema__(self, /) -> "object":
+        """
+        Arrow's PyCapsule interface: <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
+        """
+    def __arrow_c_stream__(self, /, requested_schema: "object | None" = None) -> "object":
+        """
+        The rows, in one batch and without a copy. A requested schema is ignored, as the interface allows.
+        """
+    def __len__(self, /) -> int: ...
+    def columns(self, /) -> list[tuple[str, str, bool, str, str]]:
+        """
+        The columns.
+        """
+    @property
+    def description(self, /) -> str:
+        """
+        What a row is.
+        """
+    def filter(self, /, mask: bytes) -> Table:
+        """
+        The rows for which `mask` has a byte that is not 0.
+        """
+    def names(self, /, name: str) -> tuple[Buffer, list[str]]:
+        """
+        A column of names: for each row an index, and the names. Indices are the table's own memory.
+        """
+    def slice(self, /, offset: SupportsIndex, length: SupportsIndex) -> Table:
+        """
+        Rows `offset` to `offset + length`, without a copy. Both are cut to what there is.
+        """
+    def values(self, /, name: str) -> Buffer:
+        """
+        Values of a column of numbers or truth values: the table's own memory, if it can be; else a converted copy, in which null is NaN.
+        """
+
+def cli(args: SupportsGetItem[int, str]) -> int:
+    """
+    The `forebay` command: prints, and returns the exit code.
+    """
+
+def open_run(path: str | PathLike[str]) -> Results:
+    """
+    Opens a finished run directory.
+    """
+
+def provoke_defect(message: str) -> None:
+    """
+    Panics on another thread, as a violated assertion of the engine would: tests look at what becomes of it.
+    """
+
+def registry() -> list[tuple[str, str, list[tuple[str, str, list[tuple[str, str, str | None, str]]]]]]:
+    """
+    All registries.
+    """
+
+def run_all(scenarios: SupportsGetItem[int, Scenario], threads: SupportsIndex | None, progress: "object | None") -> list[Results]:
+    """
+    Runs all scenarios. `progress` is called about ten times a second with the number of finished runs, that of all runs, the part of
+    the work that is done (if known), the seconds since the start and the packet transmissions so far.
+    """
+
+def table_names() -> list[str]:
+    """
+    Names of all tables.
+    """

@@ -1,0 +1,156 @@
+"""Results: what runs found."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from . import _native
+from ._table import Table
+
+
+class Result:
+    """What a scenario gave: tables with a row per message, port, sample, ... of all its variants and seeds.
+
+    ``variant``, ``run`` and ``seed`` are the first columns of every table. ``result.flows.describe("fct_ns")`` says what a column
+    means.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> r = fb.Scenario.load("scenarios/two-flows.toml").run()
+    >>> r
+    <Result two-flows: newreno, cubic, dctcp; 3 runs; ...>
+    >>> r.queue.units["pkts"]
+    'packets'
+    """
+
+    def __init__(self, native: _native.Results) -> None:
+        self._native = native
+        self._tables: dict[str, Table] = {}
+
+    @property
+    def flows(self) -> Table:
+        """One row per message: completion time, slowdown, retransmissions, timeouts, marks."""
+        return self.table("flows")
+
+    @property
+    def ports(self) -> Table:
+        """One row per port: packets, drops by reason, marks, queue, utilisation."""
+        return self.table("ports")
+
+    @property
+    def queue(self) -> Table:
+        """Queue samples of the ports that ``[observe]`` names."""
+        return self.table("queue")
+
+    @property
+    def tcp(self) -> Table:
+        """Sender samples of the connections that ``[observe]`` names: window, RTT, state."""
+        return self.table("tcp")
+
+    @property
+    def queries(self) -> Table:
+        """One row per round of a barrier or query: completion time, timeouts."""
+        return self.table("queries")
+
+    @property
+    def timeouts(self) -> Table:
+        """One row per expiry of a retransmission timer: when, in which message, after how long."""
+        return self.table("timeouts")
+
+    @property
+    def summary(self) -> Table:
+        """One row per run and transport group: the numbers that ``forebay run`` prints."""
+        return self.table("summary")
+
+    def table(self, name: str) -> Table:
+        """Return a table by its name."""
+        if name not in self._tables:
+            if name not in _native.table_names():
+                raise KeyError(f"there is no table {name!r}; there are {', '.join(_native.table_names())}")
+            self._tables[name] = Table(self._native.table(name), name)
+        return self._tables[name]
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of all tables."""
+        return _native.table_names()
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """What was run, where, with which result: scenario, runs with their fingerprints, machine, speed."""
+        manifest: dict[str, Any] = json.loads(self._native.manifest())
+        return manifest
+
+    @property
+    def name(self) -> str:
+        """Name of the scenario."""
+        return str(self.manifest["name"])
+
+    @property
+    def variants(self) -> list[str]:
+        """Names of the variants, in their order."""
+        return [v["variant"] for v in self.manifest["scenario"]["variants"]]
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of all trajectories, 16 hexadecimal digits: results with the same one are the same."""
+        return str(self.manifest["fingerprint"])
+
+    @property
+    def path(self) -> Path | None:
+        """Directory the results were read from; None for those of a run."""
+        return self._native.path
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: Literal["parquet", "csv"] = "parquet",
+        force: bool = False,
+    ) -> Path:
+        """Write a run directory, as ``forebay run --out`` does, and return its path.
+
+        Parameters
+        ----------
+        path : path
+            The directory; it appears when it is complete.
+        format : {"parquet", "csv"}
+            Of the tables.
+        force : bool
+            Replace results that are already there.
+
+        Raises
+        ------
+        StoreError
+            If the path is taken, or the system refuses.
+        """
+        return self._native.save(Path(path), format, force)
+
+    def __repr__(self) -> str:
+        runs = len(self.manifest["runs"])
+        return f"<Result {self.name}: {', '.join(self.variants)}; {runs} run{'s' * (runs != 1)}; {self.fingerprint}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>{self.summary._repr_html_()}"
+
+
+def open(path: str | os.PathLike[str]) -> Result:  # noqa: A001
+    """Open the results that ``forebay run`` or :meth:`Result.save` wrote; tables are read when they are asked for.
+
+    Parameters
+    ----------
+    path : path
+        A run directory, such as ``out/incast-1``.
+
+    Raises
+    ------
+    StoreError
+        If there are no results, or they cannot be read.
+    """
+    return Result(_native.open_run(Path(path)))

@@ -1,0 +1,270 @@
+"""Scenarios: what is to be simulated."""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _native, _toml
+from ._errors import ScenarioError
+from ._run import run_many
+
+if TYPE_CHECKING:
+    from ._progress import Progress
+    from ._result import Result
+
+
+class Scenario:
+    """What is to be simulated: a network, traffic and one or more transports. It never changes; :meth:`with_` makes another.
+
+    Make one with :meth:`load`, :meth:`from_toml` or :meth:`from_dict`. These refuse what is not TOML. Whether the scenario makes
+    sense is checked when that is first needed, such as by :meth:`check`, so that :meth:`with_` may fill gaps.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> s = fb.Scenario.load("scenarios/two-flows.toml")
+    >>> s.variants
+    ['newreno', 'cubic', 'dctcp']
+    >>> r = s.with_({"transport.cc": "dctcp", "topology.bottleneck.rate": "500Mbps"}, runs=2).run()
+    >>> r.variants
+    ['dctcp']
+    """
+
+    def __init__(self, native: _native.Scenario) -> None:
+        self._native = native
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Scenario:
+        """Read a scenario file.
+
+        Parameters
+        ----------
+        path : path
+            A TOML file; the files it names are relative to it.
+
+        Raises
+        ------
+        ScenarioError
+            If it cannot be read or is not TOML.
+        """
+        return cls(_native.Scenario.load(Path(path)))
+
+    @classmethod
+    def from_toml(cls, text: str, *, base: str | os.PathLike[str] = ".", name: str = "scenario") -> Scenario:
+        """Read a scenario from a text.
+
+        Parameters
+        ----------
+        text : str
+            What would be in the file.
+        base : path
+            Folder that the names of files are relative to.
+        name : str
+            Name that stands for the file in errors, and for the scenario if it gives itself none.
+        """
+        return cls(_native.Scenario.from_text(text, name, Path(base or "."), [], None))
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], *, base: str | os.PathLike[str] = ".", name: str = "scenario") -> Scenario:
+        """Make a scenario of a dict with the keys of a scenario file.
+
+        Errors show the line of the TOML text that the dict becomes.
+
+        Parameters
+        ----------
+        document : dict
+            Values are numbers, texts, truth values, paths, lists and dicts; arrays and numbers of NumPy are taken too.
+        base, name
+            As for :meth:`from_toml`.
+
+        Raises
+        ------
+        ScenarioError
+            If a value cannot be written as TOML; the text names its key.
+
+        Examples
+        --------
+        >>> import forebay as fb
+        >>> link = {"rate": "1Gbps", "delay": "25us"}
+        >>> s = fb.Scenario.from_dict({
+        ...     "duration": "20ms",
+        ...     "topology": {"kind": "many-to-one", "senders": 2, "access": link, "bottleneck": {**link, "buffer": "100pkt"}},
+        ...     "transport": {"cc": "cubic"},
+        ...     "workload": [{"kind": "long"}],
+        ... })
+        >>> len(s.run().flows)
+        2
+        """
+        return cls.from_toml(_toml.document(document), base=base, name=name)
+
+    def with_(
+        self,
+        changes: Mapping[str, Any] | None = None,
+        /,
+        *,
+        seed: int | None = None,
+        runs: int | None = None,
+        duration: str | None = None,
+        name: str | None = None,
+    ) -> Scenario:
+        """Return the scenario with changes, as ``forebay run --set`` makes them.
+
+        Parameters
+        ----------
+        changes : dict
+            New values by the path of their key, such as ``"topology.senders"`` or ``"workload.0.block"``.
+        seed : int
+            Seed of the first run; the others follow.
+        runs : int
+            Number of runs with independent seeds.
+        duration : str
+            Simulated time, with its unit: ``"5s"``.
+        name : str
+            Name of the scenario.
+
+        Raises
+        ------
+        ScenarioError
+            If a path leads nowhere.
+
+        Examples
+        --------
+        >>> import forebay as fb
+        >>> s = fb.Scenario.load("scenarios/two-flows.toml")
+        >>> s = s.with_({"topology.senders": 8, "transport.cc": ["newreno", "dctcp"]}, seed=7, runs=2)
+        >>> s.variants, s.resolved[0]["topology"]["senders"], s.seed
+        (['newreno', 'dctcp'], 8, 7)
+        """
+        all_changes = dict(changes or {})
+        for key, new in (("runs", runs), ("duration", duration), ("name", name)):
+            if new is not None:
+                all_changes[key] = new
+        # A seed is no change of the document: it would not win over that of an earlier call.
+        if seed is None and isinstance(all_changes.get("seed"), int):
+            seed = all_changes.pop("seed")
+        if seed is not None:
+            seed = operator.index(seed)
+            if not 0 <= seed < 2**64:
+                raise ValueError(f"seed is {seed}; legal: 0 to 2^64 - 1")
+        sets = []
+        for key, new in all_changes.items():
+            if not isinstance(key, str) or "=" in key:
+                raise ScenarioError(f"error: {key!r} is not a path of keys joined by dots\n")
+            sets.append(f"{key}={_toml.value(new, key)}")
+        return Scenario(self._native.changed(sets, seed))
+
+    def check(self) -> str:
+        """Check everything and explain what would run, as ``forebay check`` does.
+
+        Raises
+        ------
+        ScenarioError
+            With all that is wrong.
+        """
+        return self._native.explain()
+
+    def run(self, *, threads: int | None = None, progress: Progress = None) -> Result:
+        """Simulate all variants and seeds on all cores.
+
+        Other Python threads go on meanwhile. Ctrl-C stops it within a third of a second, with nothing left behind.
+
+        Parameters
+        ----------
+        threads : int, optional
+            Runs at the same time; one for each processor by default.
+        progress : bool or callable, optional
+            True shows a line on standard error; a function is called with a :class:`ProgressEvent` about ten times a second.
+
+        Raises
+        ------
+        ScenarioError
+            If the scenario is wrong.
+        """
+        return run_many([self], threads=threads, progress=progress)[0]
+
+    @property
+    def name(self) -> str:
+        """Name of the scenario."""
+        return self._native.title()
+
+    @property
+    def seed(self) -> int:
+        """Seed of the first run."""
+        return int(self.resolved[0]["seed"]) if self._native.seed is None else self._native.seed
+
+    @property
+    def variants(self) -> list[str]:
+        """Names of the variants, such as transports: the ``variant`` column of the tables."""
+        return self._native.labels()
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks about how the scenario was read, such as means of size tables."""
+        return self._native.notes()
+
+    @cached_property
+    def resolved(self) -> list[dict[str, Any]]:
+        """Every variant with all defaults filled in, in the keys of the scenario file."""
+        return [json.loads(text) for text in self._native.resolved_json()]
+
+    @property
+    def text(self) -> str:
+        """The text as it was read, without the changes of :meth:`with_`."""
+        return self._native.text
+
+    @property
+    def changes(self) -> list[str]:
+        """The changes of :meth:`with_`, each as ``forebay run --set`` takes it."""
+        return self._native.sets
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scenario with its changes as a dict, which :meth:`from_dict` takes."""
+        document: dict[str, Any] = json.loads(self._native.document())
+        if self._native.seed is not None:
+            document["seed"] = self._native.seed
+        return document
+
+    def to_toml(self, variant: str | None = None) -> str:
+        """Return the scenario as the text of a scenario file.
+
+        Parameters
+        ----------
+        variant : str, optional
+            Name of a variant: that one, with all defaults filled in. Else all, as written and changed, without comments.
+        """
+        if variant is None:
+            return _toml.document(self.to_dict())
+        if variant not in self.variants:
+            raise KeyError(f"there is no variant {variant!r}; there are {self.variants}")
+        return self._native.resolved_toml()[self.variants.index(variant)]
+
+    def _key(self) -> tuple[str, str, str, tuple[str, ...], int | None]:
+        n = self._native
+        return n.text, n.name, str(n.base), tuple(n.sets), n.seed
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scenario) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        text, name, base, sets, seed = self._key()
+        return _unpickle, (text, name, base, list(sets), seed)
+
+    def __repr__(self) -> str:
+        parts = [repr(self._native.name), *self.changes]
+        if self._native.seed is not None:
+            parts.append(f"seed={self._native.seed}")
+        return f"<Scenario {', '.join(parts)}>"
+
+
+def _unpickle(text: str, name: str, base: str, sets: list[str], seed: int | None) -> Scenario:
+    # `Path("")` is the folder `.`, which would make a text of what was a file: the empty path must stay empty.
+    return Scenario(_native.Scenario.from_text(text, name, base, sets, seed))

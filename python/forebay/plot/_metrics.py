@@ -1,0 +1,42 @@
+"""Titles of the metrics of the `summary` table, and whether more or less of them is better."""
+
+from __future__ import annotations
+
+#: By column: title, and what is better.
+TITLES: dict[str, tuple[str, str]] = {
+    "goodput_bps": ("Goodput", "more"),
+    "long_goodput_bps": ("Goodput per long flow", "more"),
+    "long_ratio": ("Goodput per long flow / first group", ""),
+    "long_fairness": ("Jain's index", "more"),
+    "fairness_all": ("Jain's index, all groups", "more"),
+    "flows": ("Flows started", ""),
+    "flows_completed": ("Flows completed", "more"),
+    "deadlines_missed": ("Deadlines missed", "less"),
+    "queries": ("Queries started", ""),
+    "queries_completed": ("Queries completed", "more"),
+    "rtos": ("Timeouts", "less"),
+    "rtos_per_query": ("Timeouts per query", "less"),
+    "syn_rtos": ("SYN timeouts", "less"),
+    "segs_retx": ("Retransmitted segments", "less"),
+    "slowdown_p50": ("Slowdown, median", "less"),
+    "slowdown_p99": ("Slowdown, p99", "less"),
+    "qct_p50_s": ("Query completion time, median", "less"),
+    "qct_p99_s": ("Query completion time, p99", "less"),
+    "query_part_mean_s": ("Completion of a query's message, mean", "less"),
+    "query_part_p99_s": ("Completion of a query's message, p99", "less"),
+    "queue_mean_pkts": ("Queue, mean", "less"),
+    "queue_p99_pkts": ("Queue, p99", "less"),
+    "queue_max_pkts": ("Queue, maximum", "less"),
+    "busy": ("Link utilisation", "more"),
+    "drops": ("Drops", "less"),
+    "marks": ("Congestion marks", ""),
+} | {
+    f"fct_{sizes}_{statistic}_s": (f"FCT of {sizes} flows, {name}", "less")
+    for sizes in ("small", "medium", "large")
+    for statistic, name in (("mean", "mean"), ("p50", "median"), ("p99", "p99"))
+}
+
+
+def title(column: str) -> str:
+    """Title a metric; a column that is not known here, as newer versions may have, by its name."""
+    return TITLES[column][0] if column in TITLES else column

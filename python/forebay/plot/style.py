@@ -1,0 +1,236 @@
+"""The house style of forebay's figures.
+
+Every plot draws in this style without touching matplotlib's global settings. Widths are those of papers, so that a
+figure is included at its natural size and its text keeps the size it was made with::
+
+    with fb.plot.style.context(width="page", dark=True):
+        ax = fb.plot.queue_cdf(result)
+    ax.figure.savefig("queue.pdf")      # the same bytes every time: no dates, no random ids
+
+What is compared (a transport, a variant of a scenario) keeps its colour, dashes and marker through all plots of a
+session, in the order in which names first appear; :func:`names` fixes the order.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+#: Widths in inches: one column and both columns of a two-column paper (ACM, IEEE, USENIX).
+WIDTHS = {"column": 3.35, "page": 7.0}
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Settings of the figures that are made next."""
+
+    #: Width in inches; `None`: what suits the plot.
+    width: float | None = None
+    #: Height in inches; `None`: what suits the plot.
+    height: float | None = None
+    #: Light lines on a dark ground.
+    dark: bool = False
+    #: Size of the text in points.
+    size: float = 8.0
+    #: Whether a small line under a plot says what was averaged over what.
+    notes: bool = True
+
+    @property
+    def ground(self) -> str:
+        """Colour behind everything."""
+        return "#15181d" if self.dark else "#ffffff"
+
+    @property
+    def ink(self) -> str:
+        """Colour of text and axes."""
+        return "#e4e7eb" if self.dark else "#1c1f23"
+
+    @property
+    def quiet(self) -> str:
+        """Colour of what stands back: notes, reference lines."""
+        return "#9aa3ad" if self.dark else "#69707a"
+
+    @property
+    def grid(self) -> str:
+        """Colour of the grid."""
+        return "#323840" if self.dark else "#e3e6ea"
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one of the things that are compared is drawn: never by colour alone."""
+
+    #: Colour of lines and faces.
+    color: str
+    #: Dashes, as matplotlib's `linestyle` takes them.
+    dash: Any
+    #: Marker of single points.
+    marker: str
+    #: Hatching of faces.
+    hatch: str
+
+
+# The palette of Okabe and Ito ("Color Universal Design", 2008) without its yellow, which paper swallows. On a dark
+# ground its blue and black would vanish: they are lightened, and vermillion with them.
+_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_DARK = ("#3D9BE0", "#F0762B", "#1DBF92", "#DB93BC", "#F2B632", "#8FD0F7", "#F2F2F2")
+# 7 colours and markers but 6 dashes: the eighth thing has the first one's colour with other dashes.
+_DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (5, 1.6)),
+    (0, (1.6, 1.2)),
+    (0, (5, 1.4, 1.3, 1.4)),
+    (0, (8, 2)),
+    (0, (3, 1.2, 1.2, 1.2, 1.2, 1.2)),
+)
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----")
+
+_default = Theme()
+_theme: ContextVar[Theme | None] = ContextVar("forebay.plot.theme", default=None)
+_names: list[str] = []
+
+
+def current() -> Theme:
+    """Return the settings in force."""
+    return _theme.get() or _default
+
+
+def _changed(width: str | float | None, height: float | None, dark: bool | None, size: float | None, notes: bool | None) -> Theme:
+    new: dict[str, Any] = {"height": height, "dark": dark, "size": size, "notes": notes}
+    if isinstance(width, str):
+        if width not in WIDTHS:
+            raise ValueError(f"no width is called {width!r}: one of {', '.join(WIDTHS)}, or inches")
+        width = WIDTHS[width]
+    new["width"] = width
+    return dataclasses.replace(current(), **{key: value for key, value in new.items() if value is not None})
+
+
+@contextmanager
+def context(
+    *,
+    width: str | float | None = None,
+    height: float | None = None,
+    dark: bool | None = None,
+    size: float | None = None,
+    notes: bool | None = None,
+) -> Iterator[Theme]:
+    """Draw what is plotted inside it with other settings.
+
+    Parameters
+    ----------
+    width
+        `"column"` (3.35 in), `"page"` (7 in) or inches. Left out: what suits the plot.
+    height
+        Inches. Left out: what suits the plot.
+    dark
+        Light lines on a dark ground.
+    size
+        Size of the text in points; 8 unless set.
+    notes
+        Whether a small line under a plot says what was averaged.
+
+    Examples
+    --------
+    >>> from forebay.plot import style
+    >>> with style.context(width="page", dark=True) as theme:
+    ...     theme.width
+    7.0
+    """
+    token = _theme.set(_changed(width, height, dark, size, notes))
+    try:
+        yield current()
+    finally:
+        _theme.reset(token)
+
+
+def use(
+    *,
+    width: str | float | None = None,
+    height: float | None = None,
+    dark: bool | None = None,
+    size: float | None = None,
+    notes: bool | None = None,
+) -> None:
+    """Do as :func:`context` does, for the rest of the session. Concerns forebay's plots only."""
+    global _default
+    _default = _changed(width, height, dark, size, notes)
+
+
+def names(*labels: str) -> None:
+    """Give these names the first colours, in this order, and forget all others.
+
+    Without it colours are given out as names first appear in a plot. `names()` begins anew.
+
+    Examples
+    --------
+    >>> from forebay.plot import style
+    >>> style.names("newreno", "dctcp")
+    >>> style.look("dctcp").color
+    '#D55E00'
+    >>> style.names()
+    """
+    _names[:] = dict.fromkeys(labels)
+
+
+def look(label: str) -> Look:
+    """Return how `label` is drawn: the same in all plots of a session."""
+    if label not in _names:
+        _names.append(label)
+    i = _names.index(label)
+    colors = _DARK if current().dark else _LIGHT
+    return Look(colors[i % len(colors)], _DASHES[i % len(_DASHES)], _MARKERS[i % len(_MARKERS)], _HATCHES[i % len(_HATCHES)])
+
+
+def neutral() -> Look:
+    """Return how a single thing that is not compared with anything is drawn."""
+    return Look(current().ink, "-", "o", "")
+
+
+def rc() -> dict[str, Any]:
+    """Return matplotlib's settings for the theme in force."""
+    theme = current()
+    ink, size = theme.ink, theme.size
+    return {
+        # Comes with matplotlib, so that figures look the same everywhere; all its digits are of one width.
+        "font.family": ["DejaVu Sans"],
+        "font.size": size,
+        "axes.titlesize": size,
+        "axes.labelsize": size,
+        "xtick.labelsize": size - 1,
+        "ytick.labelsize": size - 1,
+        "legend.fontsize": size - 0.5,
+        "figure.titlesize": size + 1,
+        "text.color": ink,
+        "axes.labelcolor": ink,
+        "axes.titlecolor": ink,
+        "axes.edgecolor": ink,
+        "xtick.color": ink,
+        "ytick.color": ink,
+        "figure.facecolor": theme.ground,
+        "axes.facecolor": theme.ground,
+        "savefig.facecolor": "auto",
+        "axes.linewidth": 0.6,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.unicode_minus": True,
+        "lines.linewidth": 1.2,
+        "lines.markersize": 3.8,
+        "lines.solid_capstyle": "butt",
+        "lines.dash_capstyle": "butt",
+        "hatch.linewidth": 0.5,
+        "figure.dpi": 150,
+        "savefig.dpi": 300,
+        "savefig.bbox": None,
+        "legend.frameon": False,
+        # Publishers refuse Type 3 fonts.
+        "pdf.fonttype": 42,
+        "ps.fonttype": 42,
+        "svg.fonttype": "path",
+        "svg.hashsalt": "forebay",
+        "path.simplify": True,
+    }

@@ -1,0 +1,131 @@
+"""Pages that show each figure beside its claims, and what was found out about those that do not hold."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from ._scorecard import measured, published, reason, shown, summary, tally
+from ._session import BROKEN, NOT, READING, REPRODUCED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ._session import Outcome, Verdict
+
+_CLASS = {REPRODUCED: "yes", READING: "reading", NOT: "no", BROKEN: "broken"}
+
+_STYLE = files(__package__).joinpath("gallery.css").read_text()
+
+
+def write(outcomes: list[Outcome], out: Path, command: str, *, quick: bool) -> None:
+    """Write `index.html` and a page for each paper, beside its figures."""
+    for o in outcomes:
+        folder = out / o.paper.slug
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "index.html").write_text(_paper(o, command, quick=quick))
+    (out / "index.html").write_text(_index(outcomes, command, quick=quick))
+
+
+def _page(title: str, body: str) -> str:
+    meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+    head = f'<!doctype html><html lang="en">{meta}<title>{escape(title)}</title>'
+    return f"{head}<style>{_STYLE}</style>\n{body}\n</html>\n"
+
+
+def _index(outcomes: list[Outcome], command: str, *, quick: bool) -> str:
+    rows = []
+    for o in outcomes:
+        t = tally(o.verdicts)
+        cells = [
+            t["claims"],
+            t["reproduced"],
+            t["reading"],
+            t["not"] + t["broken"],
+            f"{t['headline_good']} of {t['headline']}",
+            o.runs,
+        ]
+        link = f'<a href="{escape(o.paper.slug)}/index.html">{escape(o.paper.title)}</a>'
+        rows.append(
+            f"<tr><td>{link}</td>" + "".join(f"<td>{c}</td>" for c in cells) + f"<td><code>{o.fingerprint}</code></td></tr>"
+        )
+    head = "".join(
+        f"<th>{h}</th>" for h in ("paper", "claims", "reproduced", "under a reading", "not", "headline", "runs", "fingerprint")
+    )
+    everything = summary([v for o in outcomes for v in o.verdicts])
+    return _page(
+        "Reproductions",
+        f"<h1>Published evaluations, run again</h1><p>{escape(everything)}.</p><p class=quiet>{_made(command, quick=quick)}</p>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>",
+    )
+
+
+def _made(command: str, *, quick: bool) -> str:
+    text = f"Made by <code>{escape(command)}</code>."
+    return text + (" A quick reproduction: few seeds and short runs, judged in wider bands." if quick else "")
+
+
+def _paper(o: Outcome, command: str, *, quick: bool) -> str:
+    by = {v.claim.id: v for v in o.verdicts}
+    parts = [
+        f"<h1>{escape(o.paper.title)}</h1>"
+        f"<p>{escape(summary(o.verdicts))}. {o.runs} runs, fingerprint <code>{o.fingerprint}</code>.</p>"
+        f'<p class=quiet>{_made(command, quick=quick)} <a href="../index.html">All papers</a></p>'
+    ]
+    seen: set[str] = set()
+    for number, figure in o.paper.figures.items():
+        claims = [by[c] for c in figure.claims if c in by]
+        if number not in o.figures and number not in o.broken_figures:
+            continue
+        seen |= {v.claim.id for v in claims}
+        label = f"Figure {number}. {figure.title}" if number.isdigit() else figure.title
+        if number in o.figures:
+            wide = f"max-width: {figure.size[0] * 1.25:g}in"
+            picture = f'<img src="{figure.name}.svg" alt="{escape(figure.title)}" style="{wide}">'
+            picture = f'<a href="{figure.name}.svg">{picture}</a>'
+        else:
+            picture = f"<pre>{escape(o.broken_figures[number])}</pre>"
+        parts.append(
+            f'<section id="{figure.name}"><h2>{escape(label)}</h2>'
+            f"<figure>{picture}<figcaption>{escape(figure.caption)}</figcaption></figure>"
+            f"<div>{''.join(map(_claim, claims))}</div></section>"
+        )
+    rest = [v for v in o.verdicts if v.claim.id not in seen]
+    if rest:
+        title = "Further claims" if seen else "Claims"
+        parts.append(f"<section><h2>{title}</h2><div class=wide>{''.join(map(_claim, rest))}</div></section>")
+    return _page(f"{o.paper.slug} reproduced", "\n".join(parts))
+
+
+def _claim(v: Verdict) -> str:
+    c = v.claim
+    rows = [("published", escape(published(c)) + (f" <span class=quiet>[{escape(c.unit)}]</span>" if c.unit else ""))]
+    for m in shown(v):
+        under = f" under {escape(m.reading)}" if m.reading else ""
+        note = f"<br><span class=quiet>{escape(m.note)}</span>" if m.note else ""
+        rows.append(("measured", f"{escape(measured(m))}{under}{note}"))
+    rows += [
+        ("metric", escape(c.metric)),
+        ("tolerance", f"{escape(_tolerance(c.tolerance))}. {escape(c.why)}"),
+        ("source", escape(c.source)),
+    ]
+    told = f"<p>{escape(reason(v)).replace('**', '')}</p>" if v.status != REPRODUCED else ""
+    head = "headline claim" if c.headline else "supporting claim"
+    items = "".join(f"<dt>{k}</dt><dd>{text}</dd>" for k, text in rows[:-3])
+    more = "".join(f"<dt>{k}</dt><dd>{text}</dd>" for k, text in rows[-3:])
+    wide = " in the wider band" if v.wide else ""
+    return (
+        f'<div class="claim {_CLASS[v.status]}"><span class=id>{escape(c.id)}</span><span class=verdict>{v.status}{wide}</span>'
+        f" <span class=quiet>{head}</span><p>{escape(c.statement)}</p><dl>{items}</dl>{told}"
+        f"<details class=quiet><summary>how it is judged</summary><dl>{more}</dl></details></div>"
+    )
+
+
+def _tolerance(t: object) -> str:
+    if isinstance(t, dict):
+        return " ".join(
+            [str(t.get("type", ""))]
+            + [f"{k.replace('_', ' ')} {v}" if k != "value" else str(v) for k, v in t.items() if k != "type"]
+        )
+    return str(t)

@@ -1,0 +1,63 @@
+"""What the tests share: a small scenario, and the command line to compare with."""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import forebay as fb
+
+ROOT = Path(__file__).resolve().parents[2]
+LINK = {"rate": "1Gbps", "delay": "25us"}
+
+SMALL: dict[str, Any] = {
+    "name": "small",
+    "runs": 2,
+    "topology": {
+        "kind": "many-to-one",
+        "senders": 4,
+        "access": LINK,
+        "bottleneck": {**LINK, "buffer": "64pkt", "queue": {"kind": "dctcp-step", "k": "20pkt"}},
+    },
+    "transport": {"stack": "ns2", "cc": ["newreno", "dctcp"]},
+    "workload": [{"kind": "incast", "block": "64KB", "rounds": 3}],
+    "observe": {"queue": {"port": "bottleneck", "every": "100us"}, "tcp": {"flows": [0], "every": "ack"}},
+}
+
+CLI = [sys.executable, "-m", "forebay"]
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def small() -> dict[str, Any]:
+    """A scenario with two variants and two seeds that takes milliseconds."""
+    return copy.deepcopy(SMALL)
+
+
+@pytest.fixture(scope="session")
+def result() -> fb.Result:
+    """Its result."""
+    return fb.Scenario.from_dict(SMALL).run()
+
+
+@pytest.fixture(autouse=True)
+def _in_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests and examples name files as seen from the repository."""
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.fixture
+def cli() -> Cli:
+    """Runs the command."""
+
+    def run(*args: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*CLI, *map(str, args)], capture_output=True, text=True, timeout=60, check=False)
+
+    return run

@@ -1,0 +1,377 @@
+"""Each plot on tables whose numbers are known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from standin import Result, Sweep
+
+from forebay import plot
+from forebay.plot import style
+from forebay.plot._data import groups, variants
+from forebay.plot._fairness import index, long_flows, ratio
+from forebay.plot._queue_cdf import occupancy
+from forebay.plot._series import events, lines, thin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matplotlib.axes import Axes
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    style.names()
+    yield
+    for number in plt.get_fignums():
+        plt.figure(number).canvas.draw()  # what cannot be drawn fails here
+    plt.close("all")
+
+
+def texts(*values: str) -> Any:
+    return np.array(values, dtype=object)
+
+
+def messages(rows: list[tuple[str, int, float, float]], **more: Any) -> Result:
+    """Messages: variant, run, size in bytes, slowdown; the ideal time is 1 ms."""
+    n = len(rows)
+    slow = np.array([r[3] for r in rows])
+    table = {
+        "variant": texts(*(r[0] for r in rows)),
+        "run": np.array([r[1] for r in rows]),
+        "cc": texts(*(r[0] for r in rows)),
+        "class": texts(*["web"] * n),
+        "size_bytes": np.array([r[2] for r in rows]),
+        "fct_ns": slow * 1e6,
+        "slowdown": slow,
+        "query_id": np.full(n, np.nan),
+    } | more
+    runs = sorted({(r[0], r[1], 1.0) for r in rows})
+    return Result({"flows": table}, runs=runs)
+
+
+def line(ax: Axes, label: str) -> tuple[Any, Any]:
+    found = next(x for x in ax.lines if x.get_label() == label)
+    return np.asarray(found.get_xdata()), np.asarray(found.get_ydata())
+
+
+def test_slowdown_by_size_is_the_mean_of_the_seeds_quantiles() -> None:
+    rows = [("a", run, 1000.0, s + run) for run in (0, 1) for s in (1.0, 2.0, 3.0)]
+    rows += [("a", run, 2e7, 10.0) for run in (0, 1)] + [("b", 0, 1000.0, 2.0), ("b", 1, 1000.0, 2.0)]
+    ax = plot.fct_slowdown(messages(rows), bins="small-medium-large")
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["≤ 100 KB", "≥ 10 MB"]
+    median = next(x for x in ax.lines if x.get_markerfacecolor() == "#ffffff")
+    assert np.asarray(median.get_ydata()).tolist() == [2.5, 10.0]
+    # Medians 2 and 3: half width 12.706 * sqrt(0.5) / sqrt(2).
+    bar: Any = ax.patches[0]
+    assert bar.get_y() + bar.get_height() == pytest.approx(2.5 + 12.706 * 0.5)
+    assert ax.get_ylabel() == "FCT slowdown"
+
+
+def test_slowdown_of_one_seed_has_no_interval() -> None:
+    ax = plot.fct_slowdown(messages([("a", 0, 1000.0, 1.0), ("a", 0, 1000.0, 3.0)]), quantiles=(0.5,))
+    assert len(ax.patches) == 0
+    assert np.asarray(ax.lines[0].get_ydata()).tolist() == [2.0]
+    with pytest.raises(ValueError, match="quantiles"):
+        plot.fct_slowdown(messages([("a", 0, 1000.0, 1.0)]), quantiles=(0.1, 0.5, 0.9))
+
+
+def test_messages_of_queries_count_where_there_are_no_others() -> None:
+    rows = [("a", 0, 1000.0, 1.0), ("a", 0, 1000.0, 9.0)]
+    both = messages(rows, query_id=np.array([np.nan, 7.0]))
+    ax = plot.fct_cdf(both, metric="slowdown")
+    assert np.asarray(ax.lines[0].get_xdata()).max() == 1.0
+    ax = plot.fct_cdf(both, metric="slowdown", which="queries")
+    assert np.asarray(ax.lines[0].get_xdata()).max() == 9.0
+    ax = plot.fct_cdf(messages(rows, query_id=np.array([1.0, 7.0])), metric="slowdown")
+    assert np.asarray(ax.lines[0].get_ydata()).tolist() == [0.0, 0.5, 1.0]
+
+
+def test_completion_times_are_in_readable_units() -> None:
+    rows = [("a", 0, 1000.0, s) for s in (1.0, 2.0, 4.0, 4.0)] + [("b", 0, 2e7, 8.0)]
+    ax = plot.fct_cdf(messages(rows))
+    x, y = line(ax, "a")
+    assert x.tolist() == [1.0, 1.0, 2.0, 4.0]
+    assert y.tolist() == [0.0, 0.25, 0.5, 1.0]
+    assert ax.get_xlabel() == "Flow completion time (ms)"
+    assert len(plot.fct_cdf(messages(rows), sizes="large").lines) == 1
+    assert len(plot.fct_cdf(messages(rows), sizes=(0, 1e5)).lines) == 1
+    with pytest.raises(ValueError, match="small"):
+        plot.fct_cdf(messages(rows), sizes="tiny")
+
+
+def test_unfinished_messages_and_long_flows_are_left_out() -> None:
+    rows = [("a", 0, 1000.0, 1.0), ("a", 0, 1000.0, np.nan), ("a", 0, np.nan, 5.0)]
+    ax = plot.fct_cdf(messages(rows), metric="slowdown")
+    assert np.asarray(ax.lines[0].get_ydata()).tolist() == [0.0, 1.0]
+    with pytest.raises(ValueError, match="no finite message completed"):
+        plot.fct_cdf(messages([("a", 0, np.nan, np.nan)]))
+
+
+def series(warmup: str = "0s", **more: Any) -> Result:
+    """A queue of 0, 10, 20 packets for 1, 2 and 7 ms, a connection beside it."""
+    queue = {
+        "variant": texts("a", "a", "a"),
+        "run": np.zeros(3, dtype=int),
+        "time_ns": np.array([0, 1_000_000, 3_000_000]),
+        "port": texts("x", "x", "x"),
+        "pkts": np.array([0, 10, 20]),
+        "bytes": np.array([0, 15_000, 30_000]),
+        "drops": np.array([0, 0, 2]),
+        "marks": np.array([0, 1, 1]),
+    }
+    tcp = {
+        "variant": texts("a", "a", "a"),
+        "run": np.zeros(3, dtype=int),
+        "time_ns": np.array([0, 5_000_000, 9_000_000]),
+        "conn_id": np.array([3, 3, 4]),
+        "cwnd": np.array([2.0, 4.0, 9.0]),
+        "alpha": np.full(3, np.nan),
+        "srtt_ns": np.array([np.nan, 2e5, 3e5]),
+        "bytes_acked": np.array([0, 1_250_000, 0]),
+    }
+    timeouts = {
+        "variant": texts("a"),
+        "run": np.zeros(1, dtype=int),
+        "cc": texts("newreno"),
+        "time_ns": np.array([6_000_000]),
+    }
+    return Result({"queue": queue, "tcp": tcp, "timeouts": timeouts} | more, runs=[("a", 0, 10e-3)], warmup=warmup)
+
+
+def test_a_queue_is_weighted_by_time() -> None:
+    ax = plot.queue_cdf(series())
+    np.testing.assert_allclose(np.asarray(ax.lines[0].get_ydata()), [0.0, 0.1, 0.3, 1.0])
+    ax = plot.queue_cdf(series(), tail=True)
+    np.testing.assert_allclose(np.asarray(ax.lines[0].get_ydata()), [1.0, 0.9, 0.7, 0.7])
+
+
+def test_the_warm_up_of_a_queue_does_not_count() -> None:
+    found = occupancy(variants(series(warmup="2ms"))[0], None, "packets")
+    assert found is not None
+    np.testing.assert_allclose(found[1], [0.0, 1e-3, 7e-3])
+
+
+def test_without_samples_it_says_how_to_get_some() -> None:
+    empty = Result({}, runs=[("a", 0, 1.0)])
+    with pytest.raises(ValueError, match=r"\[observe\]"):
+        plot.queue_cdf(empty)
+    with pytest.raises(ValueError, match=r"\[observe\]"):
+        plot.time_series(empty)
+    with pytest.raises(ValueError, match="no queries"):
+        plot.queries(empty)
+    with pytest.raises(ValueError, match="no long flows"):
+        plot.fairness(empty)
+
+
+def test_time_series_has_a_panel_for_each_thing_sampled_and_one_of_ticks() -> None:
+    made = plot.time_series(series())
+    assert [ax.get_ylabel() for ax in made] == ["Queue\n(packets)", "cwnd\n(segments)", ""]
+    assert [t.get_text() for t in made[-1].get_yticklabels()] == ["marks", "drops", "timeouts"]
+    assert made[-1].get_xlabel() == "Time (ms)"
+    made = plot.time_series(series(), ["srtt", "rate"], rug=False, connections=[3])
+    assert [ax.get_ylabel() for ax in made] == ["Smoothed RTT\n(µs)", "Goodput\n(Gbps)"]
+    with pytest.raises(ValueError, match="`alpha` was not sampled"):
+        plot.time_series(series(), ["alpha"])
+    with pytest.raises(ValueError, match="srtt"):
+        plot.time_series(series(), ["rtt"])
+
+
+def test_time_series_into_own_axes() -> None:
+    _, own = plt.subplots(3)
+    made = plot.time_series(series(), axes=list(own))
+    assert list(made) == list(own)
+    with pytest.raises(ValueError, match="3 axes"):
+        plot.time_series(series(), axes=list(own[:2]))
+
+
+def test_variants_stand_beside_or_over_each_other() -> None:
+    both = {"one": series(), "two": series()}
+    assert plot.time_series(both, ["queue"]).shape == (2, 2)
+    assert len(plot.time_series(both, ["queue"], overlay=True)[0].lines) == 2
+
+
+def test_events_are_counted_up() -> None:
+    found = events(variants(series())[0], 0, (0.0, 10e-3), "x")
+    assert {k: np.round(v * 1e3).tolist() for k, v in found.items()} == {"marks": [1], "drops": [3], "timeouts": [6]}
+    assert "drops" not in events(variants(series())[0], 0, (0.0, 2e-3), "x")
+
+
+def test_a_rate_is_what_was_acknowledged() -> None:
+    (found,) = lines(variants(series())[0], "rate", 0, (0.0, 10e-3), "x", [3])
+    assert float(np.sum(found.value) * 10e-3 / len(found.value)) == pytest.approx(1_250_000 * 8)
+
+
+def test_thinning_keeps_every_extreme() -> None:
+    t = np.arange(100_000.0)
+    v = np.zeros(100_000)
+    v[54_321], v[77_777] = 5.0, -5.0
+    tt, vv = thin(t, v, 100)
+    assert len(tt) <= 200
+    assert (vv.max(), vv.min()) == (5.0, -5.0)
+    assert (np.diff(tt) > 0).all()
+    np.testing.assert_array_equal(v[tt.astype(int)], vv)
+
+
+def long(rows: list[tuple[str, int, float, float, float]], warmup: str = "0s") -> Result:
+    """Endless flows: group, run, start and stop in seconds (NaN: never), bytes."""
+    table = {
+        "variant": texts(*["v"] * len(rows)),
+        "run": np.array([r[1] for r in rows]),
+        "cc": texts(*(r[0] for r in rows)),
+        "class": texts(*["long"] * len(rows)),
+        "size_bytes": np.full(len(rows), np.nan),
+        "start_ns": np.array([r[2] * 1e9 for r in rows]),
+        "acked_ns": np.array([r[3] * 1e9 for r in rows]),
+        "bytes_measured": np.array([r[4] for r in rows]),
+    }
+    return Result({"flows": table}, runs=sorted({("v", r[1], 10.0) for r in rows}), warmup=warmup)
+
+
+def test_long_flows_count_while_they_were_active_after_the_warm_up() -> None:
+    nan = float("nan")
+    r = long([("a", 0, 0.0, nan, 1e6), ("a", 0, 6.0, nan, 1e6), ("b", 0, 0.0, 4.0, 1e6), ("b", 0, 0.0, 1.5, 0.0)], "2s")
+    a, b = (long_flows(s) for s in groups(r))
+    np.testing.assert_allclose(a[0].bps, [1e6, 2e6])
+    np.testing.assert_allclose(b[0].bps, [4e6])
+    assert index(a).mean == pytest.approx(9 / 10)
+    assert index(b).n == 0
+    assert ratio(b, a).mean == pytest.approx(4 / 1.5)
+    ax = plot.fairness(r)
+    assert [t.get_text() for t in ax.texts] == ["J = 0.900", "× 2.67"]
+
+
+def test_flows_that_never_met_have_no_fairness() -> None:
+    (only,) = groups(long([("a", 0, 0.0, 3.0, 1e6), ("a", 0, 5.0, 8.0, 1e6)]))
+    assert index(long_flows(only)).n == 0
+
+
+def rounds() -> Result:
+    table = {
+        "variant": texts(*["a"] * 4 + ["b"] * 4),
+        "run": np.array([0, 0, 1, 1] * 2),
+        "class": texts(*["incast"] * 8),
+        "qct_ns": np.array([1e7, 2e8, 2e8, np.nan, 1e7, 1e7, 1e7, 1e7]),
+        "rtos_max": np.array([0, 1, 1, 7, 0, 0, 0, 0]),
+    }
+    return Result({"queries": table}, runs=[("a", 0, 1.0), ("a", 1, 1.0), ("b", 0, 1.0), ("b", 1, 1.0)])
+
+
+def test_queries_that_never_completed_keep_the_line_down() -> None:
+    x, y = line(plot.queries(rounds()), "a")
+    np.testing.assert_allclose(x, [10.0, 10.0, 200.0])
+    assert y.tolist() == [0.0, 0.25, 0.75]
+
+
+def test_timeouts_of_queries_are_parts_of_all() -> None:
+    ax = plot.queries(rounds(), show="timeouts")
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["0", "1", "2", "3", "≥ 4"]
+    bars: list[Any] = [c for c in ax.containers if c.get_label() in ("a", "b")]
+    a, b = ([p.get_height() for p in c.patches] for c in bars)
+    assert a == [0.25, 0.5, 0.0, 0.0, 0.25]
+    assert b == [1.0, 0.0, 0.0, 0.0, 0.0]
+
+
+def summary(rows: list[tuple[str, int, float]]) -> Result:
+    table = {
+        "variant": texts(*(r[0] for r in rows)),
+        "run": np.array([r[1] for r in rows]),
+        "cc": texts(*(r[0] for r in rows)),
+        "goodput_bps": np.array([r[2] for r in rows]),
+        "rtos": np.full(len(rows), np.nan),
+    }
+    return Result({"summary": table}, runs=[(r[0], r[1], 1.0) for r in rows])
+
+
+def test_compare_draws_the_mean_of_the_seeds() -> None:
+    r = summary([("a", 0, 8e8), ("a", 1, 9e8), ("a", 2, 10e8), ("b", 0, 1e8), ("b", 1, 1e8), ("b", 2, 1e8)])
+    ax = plot.compare(r, "goodput_bps")
+    bars: list[Any] = list(ax.patches)
+    assert [p.get_width() for p in bars] == pytest.approx([900.0, 100.0])
+    assert [t.get_text() for t in ax.texts] == ["900 ± 248", "100.0 ± 0"]
+    assert ax.get_xlabel() == "Goodput (Mbps), more is better"
+    with pytest.raises(ValueError, match="no column `speed`"):
+        plot.compare(r, "speed")
+    with pytest.raises(ValueError, match="no value"):
+        plot.compare(r, "rtos")
+
+
+def grid(**axes: Any) -> Sweep:
+    """Goodput of 2 seeds at 3 numbers of senders, for 2 transports and 2 buffers."""
+    rows = [
+        (n, b, cc, run, 1e9 / n + run * 1e6)
+        for n in (1, 2, 4)
+        for b in ("64pkt", "128pkt")
+        for cc in ("newreno", "dctcp")
+        for run in (0, 1)
+    ]
+    n, b, cc, run, bps = zip(*rows, strict=True)
+    table = {
+        "topology.senders": np.array(n),
+        "topology.bottleneck.buffer": texts(*b),
+        "variant": texts(*cc),
+        "run": np.array(run),
+        "cc": texts(*cc),
+        "goodput_bps": np.array(bps),
+    } | axes
+    return Sweep(table, ["topology.senders", "topology.bottleneck.buffer"])
+
+
+def test_a_curve_for_each_combination() -> None:
+    ax = plot.incast_curve(grid())
+    assert [x.get_label() for x in ax.lines] == [f"{cc}, buffer {b}" for b in ("64pkt", "128pkt") for cc in ("newreno", "dctcp")]
+    x, y = line(ax, "dctcp, buffer 64pkt")
+    assert x.tolist() == [1, 2, 4]
+    np.testing.assert_allclose(y, [1.0005, 0.5005, 0.2505])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Number of senders", "Goodput (Gbps)")
+    band = ax.collections[0].get_paths()[0].vertices
+    assert np.asarray(band)[:, 1].max() == pytest.approx(1.0005 + 12.706 * 0.0005, rel=1e-3)
+
+
+def test_an_axis_that_the_variant_says_is_not_said_twice() -> None:
+    table = {k: v for k, v in grid().table.items() if k != "topology.bottleneck.buffer"}
+    ax = plot.incast_curve(Sweep(table | {"transport.cc": table["cc"]}, ["topology.senders", "transport.cc"]))
+    assert [x.get_label() for x in ax.lines] == ["newreno", "dctcp"]
+
+
+def test_a_curve_from_results_by_number() -> None:
+    ax = plot.incast_curve({8: summary([("a", 0, 9e8)]), 16: summary([("a", 0, 1e8)])}, x="Senders")
+    x, y = (np.asarray(v) for v in ax.lines[0].get_data())
+    assert (x.tolist(), y.tolist()) == ([8, 16], [900.0, 100.0])
+    assert ax.get_xlabel() == "Senders"
+
+
+def test_a_quantity_to_the_right_has_its_unit() -> None:
+    table = dict(grid().table.items()) | {"transport.rto-min": texts(*["200ms", "10ms"] * 12)}
+    with_numbers = table | {"transport.rto-min_s": np.array([0.2, 0.01] * 12)}
+    ax = plot.incast_curve(Sweep(with_numbers, ["transport.rto-min", "topology.senders"]))
+    assert ax.get_xlabel() == "Minimum RTO (ms)"
+    assert sorted(set(np.asarray(ax.lines[0].get_xdata()).tolist())) == [10, 200]
+    with pytest.raises(ValueError, match="no axis"):
+        plot.incast_curve(Sweep(table, ["transport.rto-min"]))
+
+
+def test_a_curve_needs_numbers() -> None:
+    table = dict(grid().table.items())
+    with pytest.raises(ValueError, match="no axis of the sweep has numbers"):
+        plot.incast_curve(Sweep(table, ["topology.bottleneck.buffer"]))
+    with pytest.raises(ValueError, match="no column"):
+        plot.incast_curve(Sweep(table, ["topology.senders"]), "speed")
+
+
+def test_a_model_beside_a_curve() -> None:
+    ax = plot.incast_curve(grid(), beside={"model": ([1, 4], [1e9, 2.5e8])})
+    np.testing.assert_allclose(line(ax, "model")[1], [1.0, 0.25])
+
+
+def test_names_of_what_is_compared() -> None:
+    r = messages([("a", 0, 1000.0, 1.0), ("b", 0, 1000.0, 1.0)])
+    assert [s.label for s in groups(r)] == ["a", "b"]
+    assert [s.label for s in groups({"x": r, "y": long([("c", 0, 0.0, 1.0, 1.0)])})] == ["x: a", "x: b", "y"]
+    assert [s.label for s in groups([r, r])] == ["test 1: a", "test 1: b", "test 2: a", "test 2: b"]
+    meet = long([("c", 0, 0.0, 1.0, 1.0), ("d", 0, 0.0, 1.0, 1.0)])
+    assert [s.label for s in groups(meet)] == ["c", "d"]
+    assert [s.label for s in variants(meet)] == ["v"]

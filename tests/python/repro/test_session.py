@@ -1,0 +1,195 @@
+"""From a paper to verdicts, figures, pages and the scorecard, and what is run for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forebay.repro import RunError, _draw, _gallery, _paper, _scorecard
+from forebay.repro import __main__ as command
+from forebay.repro._run import Pool, Run
+from forebay.repro._session import BROKEN, NOT, READING, REPRODUCED, Outcome, Session
+from forebay.repro._store import Store, Unit
+
+
+def evaluate(folder: Path, pool: Pool, quick: bool = False, **only: Any) -> tuple[Outcome, dict[str, Any]]:
+    return Session(pool, quick=quick).evaluate(_paper.load(folder), **only)
+
+
+def test_verdicts(folder: Path, pool: Pool) -> None:
+    outcome, _ = evaluate(folder, pool)
+    by = {v.claim.id: v for v in outcome.verdicts}
+    assert [by[c].status for c in ("c-number", "c-reading", "c-wrong", "c-broken")] == [REPRODUCED, READING, NOT, BROKEN]
+    assert by["c-number"].measured[0].value == 12
+    assert by["c-reading"].by == 1
+    assert by["c-wrong"].explanation == "It was tested."
+    assert "refused" in by["c-broken"].error
+    assert _scorecard.tally(outcome.verdicts) == {
+        "claims": 4, "reproduced": 1, "reading": 1, "not": 1, "broken": 1, "unexplained": 0, "headline": 2, "headline_good": 2,
+    }  # fmt: skip
+
+
+def test_quick_runs_less_and_says_what_holds_in_the_wider_band_only(folder: Path, pool: Pool, fake: Any) -> None:
+    outcome, _ = evaluate(folder, pool, quick=True)
+    by = {v.claim.id: v for v in outcome.verdicts}
+    assert by["c-number"].measured[0].value == 11.5
+    assert (by["c-number"].status, by["c-number"].wide) == (REPRODUCED, False)
+    text = (folder / "claims.toml").read_text().replace("expected = 12.0", "expected = 12.2")
+    (folder / "claims.toml").write_text(text)
+    again, _ = evaluate(folder, pool, quick=True)
+    assert (again.verdicts[0].status, again.verdicts[0].wide) == (REPRODUCED, True)
+    assert "wider band" in _scorecard.terminal(again, color=False, details=False)
+
+
+def test_a_unit_runs_once(folder: Path, pool: Pool, fake: Any, tmp_path: Path) -> None:
+    evaluate(folder, pool)
+    # `one` and a point of the grid are the same three; the refused one is not kept.
+    assert len(fake.ran) == len(set(fake.ran)) == 3 + 3 + 1
+    fake.ran.clear()
+    evaluate(folder, Pool(Store(tmp_path / "cache", fake), 1))
+    assert fake.ran == [("fig.toml", ("refuse=true",), 1)]
+
+
+def test_the_hash_covers_what_results_depend_on(folder: Path, fake: Any, tmp_path: Path) -> None:
+    unit = Unit(folder / "fig.toml", ("fct=10",), 1)
+
+    def key() -> str:
+        return Store(tmp_path, fake).key(unit)
+
+    first = key()
+    assert key() == first
+    others = [Unit(unit.scenario, ("fct=11",), 1), Unit(unit.scenario, unit.sets, 2)]
+    keys = {first, *(Store(tmp_path, fake).key(u) for u in others)}
+    fake.digest = "other program"
+    keys.add(key())
+    fake.digest = "d"
+    (folder / "sizes.txt").write_text("1 3\n")
+    keys.add(key())
+    (folder / "fig.toml").write_text('name = "fig"\ntable = "sizes.txt" # changed\n')
+    keys.add(key())
+    assert len(keys) == 6
+
+
+def test_an_interrupted_unit_is_not_taken_for_finished(folder: Path, fake: Any, tmp_path: Path) -> None:
+    store = Store(tmp_path / "cache", fake)
+    unit = Unit(folder / "fig.toml", (), 1)
+    store.path(unit).parent.mkdir(parents=True)
+    torn = store.path(unit).with_name(store.path(unit).name + ".1-1")
+    torn.mkdir()
+    (torn / "flows.parquet").write_bytes(b"PAR1")
+    assert not store.finished(unit)
+    assert store.run(unit) == store.path(unit)
+    assert store.finished(unit)
+    assert not (store.path(unit) / "queue.parquet").exists(), "tables without rows are not kept"
+
+
+def test_results(folder: Path, pool: Pool) -> None:
+    run = Run(folder, pool, quick=False)
+    r = run("fig.toml", {"fct": 5}, seeds=3)
+    assert r.flows["fct_ns"].tolist() == [6, 7, 8]
+    assert r.flows["run"].tolist() == [0, 1, 2]
+    assert r.table("flows", ["run", "seed"]).columns == ["run", "seed"]
+    assert len(r.queue) == 0
+    assert r.variants == ["v"]
+    assert r.per_run(len, cc="tcp") == [1, 1, 1]
+    assert r.per_run(len, "queue") == [0, 0, 0]
+    assert run.model("fig.toml", {"a.b": "x"}) == {"model": "fig.toml", "sets": ['a.b="x"']}
+    points = run("fig.toml", {"fct": 1}, points=[{"fct": 2}, {"other": [1, "a"]}])
+    assert [p for p, _ in points] == [{"fct": 2}, {"other": [1, "a"]}]
+    assert [q.flows["fct_ns"][0] for _, q in points] == [3, 2]
+    with pytest.raises(FileNotFoundError, match=r"nothing\.toml"):
+        run("nothing.toml")
+    with pytest.raises(RunError, match="refused"):
+        run("fig.toml", {"refuse": True}).flows  # noqa: B018
+
+
+def test_the_scorecard_is_the_same_every_time(folder: Path, pool: Pool, fake: Any, tmp_path: Path) -> None:
+    first, _ = evaluate(folder, pool)
+    card = _scorecard.markdown([first], "the command", "fake 1", quick=False)
+    other = Pool(Store(tmp_path / "elsewhere", type(fake)("another build")), 1)
+    second, _ = evaluate(folder, other)
+    assert _scorecard.markdown([second], "the command", "fake 1", quick=False) == card
+    assert first.fingerprint == second.fingerprint
+    assert "`the command` with fake 1." in card
+    assert f"`{first.fingerprint}`" in card
+    assert "| **c-number** | 12 ns | 12 ±2.5 | yes |" in card
+    assert "| **c-reading** | 22 | 12 ±2.5<br>22 ±2.5 *under R9: twenty* | reading |" in card
+    assert "* `c-wrong` (NO): It is 0. Measured: 12 is outside -1 to 1. It was tested." in card
+
+
+def test_figures_and_pages(folder: Path, pool: Pool, tmp_path: Path) -> None:
+    session = Session(pool, quick=True)
+    paper = _paper.load(folder)
+    assert session.drawn(paper, None) == ["1"], "the other one is for full reproductions"
+    outcome, results = session.evaluate(paper)
+    out = tmp_path / "out"
+    _draw.draw(outcome, results, ["1"], out / paper.slug)
+    first = (out / "some-paper" / "fig01.svg").read_bytes()
+    _draw.draw(outcome, results, ["1"], out / paper.slug)
+    assert (out / "some-paper" / "fig01.svg").read_bytes() == first
+    assert (out / "some-paper" / "fig01.png").stat().st_size > 1000
+    _gallery.write([outcome], out, "the command", quick=True)
+    page = (out / "some-paper" / "index.html").read_text()
+    assert 'src="fig01.svg"' in page
+    assert "A &lt;figure&gt;" in page
+    assert all(c in page for c in ("c-number", "c-reading", "c-wrong", "c-broken", "It was tested.", "R9: twenty"))
+    assert "some-paper/index.html" in (out / "index.html").read_text()
+
+
+def test_a_figure_that_fails_is_told(folder: Path, pool: Pool, tmp_path: Path) -> None:
+    text = (folder / "paper.py").read_text()
+    (folder / "paper.py").write_text(text.replace('fig.subplots().plot(fcts(x["one"]))', 'raise RuntimeError("no ink")'))
+    outcome, results = evaluate(folder, pool)
+    _draw.draw(outcome, results, ["1"], tmp_path)
+    assert "no ink" in outcome.broken_figures["1"]
+    assert "figure 1 is not drawn: RuntimeError: no ink" in _scorecard.terminal(outcome, color=False, details=True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"c-wrong", uses=["one"]', '"c-odd", uses=["one"]', "no claim 'c-odd'"),
+        ('"c-wrong", uses', '"c-number", uses', "two functions"),
+        ('uses=["refused"]', 'uses=["nothing"]', "which is no experiment"),
+        ('claims=["c-number", "c-wrong"]', 'claims=["c-odd"]', "no claim c-odd"),
+        ("paper = Paper", "page = Paper", "paper"),
+    ],
+)
+def test_mistakes_in_a_paper(folder: Path, old: str, new: str, says: str) -> None:
+    text = (folder / "paper.py").read_text()
+    assert old in text
+    (folder / "paper.py").write_text(text.replace(old, new))
+    with pytest.raises((ValueError, NameError), match=says):
+        _paper.load(folder)
+
+
+def test_mistakes_in_claims(folder: Path) -> None:
+    text = (folder / "claims.toml").read_text()
+    (folder / "claims.toml").write_text(text.replace('kind = "bound"', 'kind = "bond"'))
+    with pytest.raises(ValueError, match="c-broken"):
+        _paper.load(folder)
+
+
+def test_the_command(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fake: Any
+) -> None:
+    monkeypatch.chdir(folder.parent.parent)
+    monkeypatch.setattr(command._program, "find", lambda: fake)
+    out = tmp_path / "out"
+    assert command.main(["all", "--out", str(out), "--scorecard", str(tmp_path / "CARD.md")]) == 1, "a claim was not evaluated"
+    printed = capsys.readouterr().out
+    assert "1 of 4 claims reproduced, 1 under a reading, 1 not, 1 not evaluated; headline 2 of 2, 100%" in printed
+    assert (tmp_path / "CARD.md").read_text() == (out / "SCORECARD.md").read_text()
+    assert "python -m forebay.repro all" in (out / "SCORECARD.md").read_text()
+    assert {p.name for p in (out / "some-paper").iterdir()} == {"index.html", "fig01.svg", "fig01.png", "extra.svg", "extra.png"}
+    before = (out / "SCORECARD.md").stat().st_mtime_ns
+    assert command.main(["some-paper", "--claim", "c-wrong", "--out", str(out)]) == 0, "not reproduced is an answer"
+    printed = capsys.readouterr().out
+    assert "c-wrong" in printed
+    assert "c-number" not in printed
+    assert (out / "SCORECARD.md").stat().st_mtime_ns == before, "a part is no scorecard"
+    assert command.main(["some-paper", "--figure", "9"]) == 2
+    assert command.main(["no-paper"]) == 2
+    assert "no paper 'no-paper'" in capsys.readouterr().err

@@ -1,0 +1,105 @@
+"""The installed package: what is in it, its command, its examples and its types."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import importlib.metadata
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import forebay as fb
+from conftest import ROOT, Cli
+
+MODULES = sorted(m.name for m in pkgutil.iter_modules(fb.__path__) if m.name not in ("_native", "__main__"))
+
+
+def test_what_is_installed() -> None:
+    distribution = importlib.metadata.distribution("forebay")
+    assert distribution.version == fb.__version__
+    wheel = distribution.read_text("WHEEL")
+    assert wheel is not None
+    assert "Tag: cp310-abi3-" in wheel
+    needed = [r for r in distribution.requires or [] if "extra ==" not in r]
+    assert needed == ["numpy>=1.23"], "the only hard dependency"
+    assert set(distribution.metadata.get_all("Provides-Extra") or []) == {
+        "all",
+        "arrow",
+        "notebook",
+        "pandas",
+        "plot",
+        "polars",
+    }
+    files = {str(f) for f in distribution.files or [] if "__pycache__" not in str(f)}
+    kept = (ROOT / "python" / "forebay").rglob("*")
+    source = {str(p.relative_to(ROOT / "python")) for p in kept if p.suffix in (".py", ".pyi", ".typed")}
+    source.add("forebay/py.typed")
+    package = {f for f in files if f.startswith("forebay/")}
+    assert package - source == {"forebay/_native.abi3.so"}
+    assert source - package == set()
+    rest = {f for f in files - package if ".dist-info/" not in f}
+    assert rest == {"../../../bin/forebay"}
+    names = {Path(f).name for f in files if ".dist-info/" in f}
+    assert {"LICENSE-APACHE", "LICENSE-MIT", "METADATA", "RECORD", "WHEEL"} <= names
+
+
+def test_the_command(cli: Cli) -> None:
+    script = Path(sys.executable).parent / "forebay"
+    for command in ([str(script)], [sys.executable, "-m", "forebay"]):
+        out = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+        assert (out.stdout, out.stderr) == (f"forebay {fb.__version__}\n", "")
+        assert subprocess.run([*command], capture_output=True, check=False).returncode == 2
+    usage = cli("run", "--nonsense")
+    assert usage.returncode == 2
+    assert "Usage: forebay run" in usage.stderr
+    assert cli("list", "laws").stdout.splitlines()
+
+
+def test_a_closed_pipe_is_nobodys_fault() -> None:
+    script = Path(sys.executable).parent / "forebay"
+    out = subprocess.run(f"{script} list | head -1", shell=True, capture_output=True, text=True, check=True)
+    assert out.stdout.startswith("laws")
+    assert out.stderr == ""
+
+
+@pytest.mark.parametrize("module", ["", *MODULES])
+def test_examples(module: str) -> None:
+    name = f"forebay.{module}".rstrip(".")
+    outcome = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS, raise_on_error=False)
+    assert outcome.failed == 0
+
+
+def test_there_are_examples() -> None:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    with_examples = {
+        t.name for m in ["", *MODULES] for t in finder.find(importlib.import_module(f"forebay.{m}".rstrip("."))) if t.examples
+    }
+    assert {"forebay", "forebay._scenario.Scenario", "forebay._run.run_many", "forebay._table.Table"} <= with_examples
+
+
+def test_everything_public_is_documented() -> None:
+    for name in fb.__all__:
+        if name.startswith("__"):
+            continue
+        thing = getattr(fb, name)
+        assert thing.__doc__, name
+        if isinstance(thing, type):
+            for member, value in vars(thing).items():
+                if not member.startswith("_") and (callable(value) or isinstance(value, property)):
+                    assert value.__doc__, f"{name}.{member}"
+
+
+def test_the_pages_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every block of Python in docs/python.md, one after the other."""
+    page = (ROOT / "docs" / "python.md").read_text()
+    blocks = [b.split("```")[0] for b in page.split("```python\n")[1:]]
+    assert len(blocks) >= 3
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    monkeypatch.chdir(tmp_path)
+    scope: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, "docs/python.md", "exec"), scope)

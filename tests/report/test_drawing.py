@@ -1,0 +1,107 @@
+"""Everything is drawn, in every view, at every width, on paper and without a script; and nothing leaves the file."""
+
+import pytest
+
+
+@pytest.mark.parametrize("name", ["one", "small", "three", "twelve", "hostile"])
+def test_every_figure_is_drawn(visit, ink, name):
+    page = visit(name)
+    figures = page.locator("figure[data-figure]")
+    assert figures.count() == 7
+    assert int(page.locator("html").get_attribute("data-drawn")) == 7
+    for figure in figures.all():
+        check_drawn(figure, ink)
+
+
+def check_drawn(figure, ink):
+    kind = figure.get_attribute("class")
+    if kind in ("time", "lines"):
+        canvases = figure.locator("canvas").all()
+        assert canvases
+        for canvas in canvases:
+            # More than axes and their labels, which are some 3000 pixels.
+            assert ink(canvas) > 8000, figure.get_attribute("id")
+    elif kind == "bars":
+        assert figure.locator("svg.draw rect.col").count() > 2
+    else:
+        assert figure.locator("svg.net line.link").count() == 32
+        assert figure.locator("svg.net .node").count() > 10
+
+
+def test_every_view_is_drawn(visit, ink):
+    page = visit("small")
+    for figure in page.locator("figure[data-figure]").all():
+        for radio in figure.locator("input[type=radio]").all():
+            radio.check(force=True)
+            check_drawn(figure, ink)
+
+
+def test_with_many_subjects_views_are_in_a_list(visit):
+    page = visit("twelve")
+    figure = page.locator("#fig-topology")
+    first = figure.locator("line.link").first.evaluate("e => e.outerHTML")
+    figure.locator("select").select_option(index=11)
+    assert figure.locator("line.link").first.evaluate("e => e.outerHTML") != first
+
+
+@pytest.mark.parametrize("name", ["small", "hostile"])
+def test_the_page_is_never_wider_than_the_window_and_charts_follow(visit, name):
+    page = visit(name, viewport={"width": 360, "height": 800})
+    assert page.evaluate("() => document.documentElement.scrollWidth") == 360
+    for width in [390, 768, 1100, 1600, 360]:
+        page.set_viewport_size({"width": width, "height": 800})
+        page.wait_for_timeout(60)
+        assert page.evaluate("() => document.documentElement.scrollWidth") == width
+        gap = "c => c.closest('figure').clientWidth - c.clientWidth"
+        assert 0 <= page.locator("#fig-queue-cdf canvas").evaluate(gap) < 8, width
+
+
+def test_paper(visit, ink, tmp_path):
+    page = visit("small", color_scheme="dark")
+    dark = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    page.evaluate(
+        """() => { window.seen = {}; addEventListener("beforeprint", () => {
+            const canvas = document.querySelector("#fig-queue-time canvas");
+            seen.width = canvas.clientWidth; seen.background = getComputedStyle(document.body).backgroundColor;
+            seen.open = document.querySelectorAll("details.paper:not([open])").length; }); }"""
+    )
+    page.pdf(path=tmp_path / "page.pdf", prefer_css_page_size=True)
+    seen = page.evaluate("() => seen")
+    assert seen["background"] == "rgb(255, 255, 255)"
+    assert seen["open"] == 0
+    assert 500 < seen["width"] <= 700
+    assert (tmp_path / "page.pdf").stat().st_size > 50_000
+    # And back.
+    assert page.evaluate("() => getComputedStyle(document.body).backgroundColor") == dark
+    assert page.locator("#scenario details.paper").first.get_attribute("open") is None
+
+    page.emulate_media(media="print")
+    for gone in ["nav", "#fig-queue-time .tools", ".hint"]:
+        assert not page.locator(gone).first.is_visible()
+    for canvas in page.locator("canvas").all():
+        assert ink(canvas) > 8000
+    assert page.locator(".scroll").evaluate("e => e.scrollWidth <= e.clientWidth + 1")
+
+
+def test_without_a_script_words_numbers_and_bars_are_there(visit):
+    page = visit("small", java_script_enabled=False)
+    assert page.locator("#headline .first").inner_text().startswith("dctcp finishes queries")
+    assert page.locator("#headline rect.fill").count() == 8
+    assert page.locator("#headline rect.fill").first.bounding_box()["width"] > 50
+    assert page.locator("table.all tbody tr").count() == 9
+    assert page.locator("noscript p").first.is_visible()
+
+
+def test_hostile_names_are_text(visit):
+    page = visit("hostile")
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 2 + page.locator("figure").count()
+    assert "<img src=x" in page.locator("h1").inner_text()
+    assert page.locator("#fig-queue-time .legend .name").first.inner_text() == "</script><img src=x onerror=alert(1)>"
+    # Not even a script that got into the page would run.
+    inject = "() => { const s = document.createElement('script'); s.textContent = 'window.bad = 1'; document.body.append(s); }"
+    page.evaluate(inject)
+    assert page.evaluate("() => window.bad") is None
+    refused = [t for t in page.troubles if "Content Security Policy" in t]
+    assert len(refused) == len(page.troubles) == 1
+    page.troubles.clear()
