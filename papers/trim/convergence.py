@@ -72,14 +72,18 @@ def all_of(result: Result, names: list[str], name: str, what: str) -> list[list[
 @paper.claim(
     "trim-fig9-trim-converges",
     uses=["convergence"],
-    explanation="""The literal gap rule can hold one of five flows at two packets a round trip (Jain's index 0.93, gap-rule.md), which then does not come near its share; with gaps that count only with nothing
-    unacknowledged all flows are at their share at once.""",
+    explanation="""The literal gap rule can hold one of five flows at two packets a round trip (Jain's index 0.93, gap-rule.md),
+    which then does not come near its share; with gaps that count only with nothing unacknowledged all flows are
+    at their share at once.""",
 )
 def _(x: Any) -> Any:
     r = x["convergence"]
 
     def worst(name: str) -> dict[str, float]:
-        return {"jain": float(np.min(all_of(r, NAMES, name, "jain"))), "convergence_time": float(np.max(all_of(r, NAMES, name, "time")))}
+        return {
+            "jain": float(np.min(all_of(r, NAMES, name, "jain"))),
+            "convergence_time": float(np.max(all_of(r, NAMES, name, "time"))),
+        }
 
     return [
         Measured(worst("trim"), n=r.seeds, note="worst phase of all seeds, gaps before any new segment"),
@@ -90,21 +94,26 @@ def _(x: Any) -> Any:
 @paper.claim("trim-fig9-tcp-dctcp-variation", uses=["convergence"])
 def _(x: Any) -> Any:
     r = x["convergence"]
-    return Measured.over({n: list(np.mean(all_of(r, NAMES, n, "variation"), axis=1)) for n in ("trim", "dctcp", "reno")}, note="bins of 100 ms")
+    return Measured.over(
+        {n: list(np.mean(all_of(r, NAMES, n, "variation"), axis=1)) for n in ("trim", "dctcp", "reno")}, note="bins of 100 ms"
+    )
 
 
 @paper.claim(
     "trim-fig9-l2dct-worst",
     uses=["convergence", "convergence-weights"],
-    explanation="""L2DCT prefers connections that have sent less than 1 MB, and these flows pass that in their first 30 ms: afterwards all have the smallest weight and are
-    as fair as DCTCP. What is unfair here is TCP, which loses whole windows at the small buffer and waits out timeouts of 200 ms. Weights that fall
-    between 20 and 200 MB instead make L2DCT less fair than DCTCP and TRIM; the document does not say how it counted.""",
+    explanation="""L2DCT prefers connections that have sent less than 1 MB, and these flows pass that in their first 30 ms:
+    afterwards all have the smallest weight and are as fair as DCTCP. What is unfair here is TCP, which loses
+    whole windows at the small buffer and waits out timeouts of 200 ms. Weights that fall between 20 and 200 MB
+    instead make L2DCT less fair than DCTCP and TRIM; the document does not say how it counted.""",
 )
 def _(x: Any) -> Any:
     r = x["convergence"]
     index = {n: list(np.mean(all_of(r, NAMES, n, "jain"), axis=1)) for n in LAWS}
     long = [float(np.mean(v)) for v in all_of(x["convergence-weights"], ["l2dct"], "l2dct", "jain")]
-    return Measured.over(index, note=f"mean over the phases; L2DCT with weights that fall between 20 and 200 MB: {np.mean(long):.3f}")
+    return Measured.over(
+        index, note=f"mean over the phases; L2DCT with weights that fall between 20 and 200 MB: {np.mean(long):.3f}"
+    )
 
 
 @paper.figure(
@@ -112,7 +121,8 @@ def _(x: Any) -> Any:
     title="Convergence",
     uses=["convergence"],
     claims=["trim-fig9-trim-converges", "trim-fig9-tcp-dctcp-variation", "trim-fig9-l2dct-worst"],
-    caption="""Throughput of each of five flows in bins of 100 ms, one seed. A flow joins every 2 s from 0.1 s and one leaves every 2 s from 12.1 s.""",
+    caption="""Throughput of each of five flows in bins of 100 ms, one seed. A flow joins every 2 s from 0.1 s and one leaves
+    every 2 s from 12.1 s.""",
     width=7.0,
     height=4.4,
 )

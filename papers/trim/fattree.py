@@ -51,8 +51,9 @@ def statistic(r: Any, name: str, of: Any) -> list[float]:
 @paper.claim(
     "trim-fig12-order",
     uses=["fat-tree"],
-    explanation="""With 4 pods there are few timeouts, and TCP has the fewest besides TRIM. TRIM's time is close to the least possible, 1 MB of each server over the sink's 10 Gbps, and grows with the network as that does, so
-    its advantage grows in seconds saved, not in the ratio of the claims file.""",
+    explanation="""With 4 pods there are few timeouts, and TCP has the fewest besides TRIM. TRIM's time is close to the least
+    possible, 1 MB of each server over the sink's 10 Gbps, and grows with the network as that does, so its
+    advantage grows in seconds saved, not in the ratio of the claims file.""",
 )
 def _(x: Any) -> Any:
     r = x["fat-tree"]
@@ -90,9 +91,12 @@ def counts(r: Any, law: str) -> float:
 @paper.claim(
     "trim-table2-counts",
     uses=["fat-tree", "fat-tree-sinks"],
-    explanation="""TCP, DCTCP and L2DCT are within the band; TRIM has far fewer timeouts than published: it has them only where two packets of every server, its floor, are more than buffer and path hold (30, 106, 254 and 498 packets
-    against 327, so with 10 pods). Nothing that the document leaves open changes that: the timer on or off, the seed of the smallest RTT, K at the upper bound, cuts once a round trip, ssthresh left alone, 25 us links, 10 or 150 small
-    objects; only smaller buffers do (100 packets: 0, 27 and 193 with 6, 8 and 10 pods). A sink of its own for each server gives hardly any timeouts in any law, so the document's servers had a common one.""",
+    explanation="""TCP, DCTCP and L2DCT are within the band; TRIM has far fewer timeouts than published: it has them only where
+    two packets of every server, its floor, are more than buffer and path hold (30, 106, 254 and 498 packets
+    against 327, so with 10 pods). Nothing that the document leaves open changes that: the timer on or off, the
+    seed of the smallest RTT, K at the upper bound, cuts once a round trip, ssthresh left alone, 25 us links, 10
+    or 150 small objects; only smaller buffers do (100 packets: 0, 27 and 193 with 6, 8 and 10 pods). A sink of
+    its own for each server gives hardly any timeouts in any law, so the document's servers had a common one.""",
 )
 def _(x: Any) -> Any:
     r = x["fat-tree"]
@@ -104,7 +108,8 @@ def _(x: Any) -> Any:
 @paper.claim(
     "trim-table2-order",
     uses=["fat-tree"],
-    explanation="""TRIM has the fewest everywhere. L2DCT and DCTCP, which the claims file lets swap, differ by less than the spread of the seeds.""",
+    explanation="""TRIM has the fewest everywhere. L2DCT and DCTCP, which the claims file lets swap, differ by less than the
+    spread of the seeds.""",
 )
 def _(x: Any) -> Any:
     r = x["fat-tree"]
@@ -135,7 +140,10 @@ def _(x: Any) -> Any:
     flows = rows(x["impairment"], "flows", ["reno", "plain", "trim", "idle"], ["size_bytes", "start_ns", "acked_ns"])
     long = {n: t.rows(t["size_bytes"] == 140_000) for n, t in flows.items()}
     took = {n: float((t["acked_ns"] - t["start_ns"]).mean()) for n, t in long.items()}
-    return Measured.over(drop(best), note=f"fat tree of {best} pods; {1 - took['trim'] / took['reno']:.0%} for the long trains of Fig. 4; timeouts of 200 ms make the difference")
+    return Measured.over(
+        drop(best),
+        note=f"fat tree of {best} pods; {1 - took['trim'] / took['reno']:.0%} for the long trains of Fig. 4",
+    )
 
 
 @paper.figure(
@@ -143,8 +151,9 @@ def _(x: Any) -> Any:
     title="Fat tree: completion times",
     uses=["fat-tree"],
     claims=["trim-fig12-order", "trim-fig12-tcp-tail", "trim-abstract-80pct-arct"],
-    caption="""Completion time of the large object of each server over the number of pods: bars are the mean, whiskers reach to the maximum; means over the seeds. Grey: the least possible, all objects over the
-    sink's 10 Gbps (half of that in the mean).""",
+    caption="""Completion time of the large object of each server over the number of pods: bars are the mean, whiskers reach
+    to the maximum; means over the seeds. Grey: the least possible, all objects over the sink's 10 Gbps (half of
+    that in the mean).""",
     width=7.0,
     height=2.8,
 )
@@ -154,10 +163,20 @@ def _(fig: Any, x: Any) -> None:
         for i, law in enumerate(LAWS):
             for j, (_, r) in enumerate(x["fat-tree"].items()):
                 v = statistic(r, law, of)
-                ax.bar(j + 0.2 * (i - 1.5), np.mean(v), 0.18, yerr=half(v), color=look(law).color, label=LABEL[law] if j == 0 else None, error_kw={"lw": 0.8})
+                ax.bar(
+                    j + 0.2 * (i - 1.5),
+                    np.mean(v),
+                    0.18,
+                    yerr=half(v),
+                    color=look(law).color,
+                    label=LABEL[law] if j == 0 else None,
+                    error_kw={"lw": 0.8},
+                )
         # 50 of the 1000 KB are small objects of 4 KB on average; the rest of all goes through one link.
         least = [(k**3 // 4 - 1) * 0.8e6 * 8 / 10e9 * (1 if of is np.max else 0.5) for k in x["fat-tree"]]
-        ax.hlines(least, np.arange(4) - 0.42, np.arange(4) + 0.42, color="0.3", lw=0.9, label="least possible" if of is np.max else None)
+        ax.hlines(
+            least, np.arange(4) - 0.42, np.arange(4) + 0.42, color="0.3", lw=0.9, label="least possible" if of is np.max else None
+        )
         ax.set_xticks(range(len(least)), [str(k) for k in x["fat-tree"]])
         ax.set(xlabel="pods", ylabel="completion time (s)", title=title)
         ax.grid(axis="x", visible=False)
@@ -169,7 +188,8 @@ def _(fig: Any, x: Any) -> None:
     title="Fat tree: timeouts",
     uses=["fat-tree"],
     claims=["trim-table2-counts", "trim-table2-order", "trim-table2-80pct"],
-    caption="""Timeouts of all servers: ours with 95 % intervals over the seeds, beside the published (hatched). The axis is linear below 10.""",
+    caption="""Timeouts of all servers: ours with 95 % intervals over the seeds, beside the published (hatched). The axis is
+    linear below 10.""",
     width=7.0,
     height=2.6,
 )
@@ -180,8 +200,24 @@ def _(fig: Any, x: Any) -> None:
         for i, law in enumerate(LAWS):
             at = 5 * j + i
             v = found[law]
-            ax.bar(at - 0.2, np.mean(v), 0.38, yerr=half(v), color=look(law).color, label=LABEL[law] if j == 0 else None, error_kw={"lw": 0.8})
-            ax.bar(at + 0.2, paper.expected["table2"][f"k{k}"][i], 0.38, facecolor="white", edgecolor=look(law).color, hatch="////", lw=0.8)
+            ax.bar(
+                at - 0.2,
+                np.mean(v),
+                0.38,
+                yerr=half(v),
+                color=look(law).color,
+                label=LABEL[law] if j == 0 else None,
+                error_kw={"lw": 0.8},
+            )
+            ax.bar(
+                at + 0.2,
+                paper.expected["table2"][f"k{k}"][i],
+                0.38,
+                facecolor="white",
+                edgecolor=look(law).color,
+                hatch="////",
+                lw=0.8,
+            )
     ax.set_yscale("symlog", linthresh=10)
     ax.set_xticks([5 * j + 1.5 for j in range(4)], [f"{k} pods" for k in x["fat-tree"]])
     ax.set(ylabel="timeouts", ylim=(0, 4000))

@@ -30,7 +30,11 @@ def impairment_1ms(run: Run) -> Result:
 
 @paper.experiment("impairment-sizes")
 def impairment_sizes(run: Run) -> Any:
-    return run("fig04.toml", {"transport.cc": ["newreno"]}, grid={"workload.0.last-size": ["131100B", "140KB", "170KB", "200KB", "256KB"]})
+    return run(
+        "fig04.toml",
+        {"transport.cc": ["newreno"]},
+        grid={"workload.0.last-size": ["131100B", "140KB", "170KB", "200KB", "256KB"]},
+    )
 
 
 @paper.experiment("pipe")
@@ -78,8 +82,7 @@ def idle_periods(tcp: Table, run: int, conn: int, least_ms: float = 50.0) -> lis
 @paper.claim("trim-fig4-timeouts", uses=["impairment"])
 def _(x: Any) -> Any:
     r = x["impairment"]
-    first = Measured.over(timeouts(r, NAMES, "reno"), note="mean over seeds; 0, 2, 2, 2, 2 or 0, 1, 2, 2, 2 in each")
-    return first
+    return Measured.over(timeouts(r, NAMES, "reno"), note="means over the seeds; 0, 2, 2, 2, 2 or 0, 1, 2, 2, 2 in each")
 
 
 @paper.claim("trim-fig4-stall-times", uses=["impairment"])
@@ -211,10 +214,17 @@ def _throughput(ax: Any, tcp: Table, title: str, end: float = 950) -> None:
     "4",
     title="TCP: windows inherited from small responses, and what becomes of the long trains",
     uses=["impairment", "impairment-1ms"],
-    claims=["trim-fig4-timeouts", "trim-fig4-stall-times", "trim-fig4-inherited-window", "trim-fig4-pipe-size", "trim-fig4-small-rto"],
-    caption="""One seed. (a) Throughput of connection 5 in bins of 10 ms: 200 small responses until about 0.3 s, the long train at 0.5 s, and two
-    stalls of 200 ms. Published: two timeouts, stalls from 0.5 and 0.7 s (dotted). (b) The windows grow with every acknowledged packet to about 900
-    (dotted: the published 900 of connection 5), far beyond the 118 packets of the path. (c), (d) The same with a minimum RTO of 1 ms.""",
+    claims=[
+        "trim-fig4-timeouts",
+        "trim-fig4-stall-times",
+        "trim-fig4-inherited-window",
+        "trim-fig4-pipe-size",
+        "trim-fig4-small-rto",
+    ],
+    caption="""One seed. (a) Throughput of connection 5 in bins of 10 ms: 200 small responses until about 0.3 s, the long
+    train at 0.5 s, and two stalls of 200 ms. Published: two timeouts, stalls from 0.5 and 0.7 s (dotted). (b) The
+    windows grow with every acknowledged packet to about 900 (dotted: the published 900 of connection 5), far
+    beyond the 118 packets of the path. (c), (d) The same with a minimum RTO of 1 ms.""",
     width=7.0,
     height=4.6,
 )

@@ -64,7 +64,9 @@ def groups(r: Any, names: list[str], name: str) -> dict[str, list[float]]:
     """Mbit/s per flow in A, B and C, one for each seed."""
     flows = rows(r, "flows", names, ["class", "bytes_measured"])[name]
     scale = 8 / seconds(r) / 1e6
-    return {g: [float(flows.where(run=i, **{"class": g})["bytes_measured"].mean()) * scale for i in range(r.seeds)] for g in GROUPS}
+    return {
+        g: [float(flows.where(run=i, **{"class": g})["bytes_measured"].mean()) * scale for i in range(r.seeds)] for g in GROUPS
+    }
 
 
 def mean(r: Any, name: str, names: list[str] = NAMES) -> dict[str, float]:
@@ -74,17 +76,21 @@ def mean(r: Any, name: str, names: list[str] = NAMES) -> dict[str, float]:
 NAMES_100 = ["reno", "dctcp", "l2dct", "trim", "plain"]
 PLAIN = SMALL + "; TCP without NewReno's answer to partial ACKs (4)"
 
-WHY_TRIM = """A TRIM flow tolerates a queueing delay of K - D on its path, and K follows from its own path alone (Eq. 26): 36 us in A, 61 us in B, 5 us in C with 350 KB. A meets the queues of both links, so it
-cuts more often than B and C unless it tolerates what they do together. With thresholds of that kind (60, 30 and 30 us) we measure 329 / 663 / 301 against the published 343 / 638 / 319; with 60 us for all 103 / 897 /
-444 (table1.md). With 100 packets on every port all three tolerate next to nothing, and A comes to 213, the orders of total, spread and balance to the published ones. No policy for K, buffer, cut mode, gap rule, seed of the
-smallest RTT or guard that we tried gives A more; the document states neither K nor latencies nor buffers here."""
+WHY_TRIM = """A TRIM flow tolerates a queueing delay of K - D on its path, and K follows from its own path alone (Eq. 26):
+    36 us in A, 61 us in B, 5 us in C with 350 KB. A meets the queues of both links, so it cuts more often than B
+    and C unless it tolerates what they do together. With thresholds of that kind (60, 30 and 30 us) we measure
+    329 / 663 / 301 against the published 343 / 638 / 319; with 60 us for all 103 / 897 / 444 (table1.md). With
+    100 packets on every port all three tolerate next to nothing, and A comes to 213, the orders of total, spread
+    and balance to the published ones. No policy for K, buffer, cut mode, gap rule, seed of the smallest RTT or
+    guard that we tried gives A more; the document states neither K nor latencies nor buffers here."""
 
 
 @paper.claim(
     "trim-table1-tcp",
     uses=["multihop", "multihop-100"],
-    explanation="""Decided by timeouts. NewReno repairs its losses and uses both links fully, with 350 KB and, nearly, with 100 packets; published are 73 % of both. Plain Reno with 100 packets has so many timeouts that it uses about half,
-and A then misses the band. The document's TCP lies between the two.""",
+    explanation="""Decided by timeouts. NewReno repairs its losses and uses both links fully, with 350 KB and, nearly, with 100
+    packets; published are 73 % of both. Plain Reno with 100 packets has so many timeouts that it uses about half,
+    and A then misses the band. The document's TCP lies between the two.""",
 )
 def _(x: Any) -> Any:
     return [
@@ -97,7 +103,8 @@ def _(x: Any) -> Any:
 @paper.claim(
     "trim-table1-dctcp",
     uses=["multihop", "multihop-100"],
-    explanation="""B and C are as published; A has 184 Mbit/s rather than 139, or 176 with 100 packets on every port, which is within the band. The proportionally fair allocation, 250 / 750 / 375, lies on the other side of both.""",
+    explanation="""B and C are as published; A has 184 Mbit/s rather than 139, or 176 with 100 packets on every port, which is
+    within the band. The proportionally fair allocation, 250 / 750 / 375, lies on the other side of both.""",
 )
 def _(x: Any) -> Any:
     return [
@@ -182,8 +189,9 @@ TABLE = [
     title="Two bottlenecks",
     uses=["multihop"],
     claims=["trim-table1-total-order", "trim-table1-sd-order"],
-    caption="""(a) The network: A and C cross link 1, A and B link 2, 10 Gbps each; all other links 1 Gbps. (b) Sum of the groups' average throughputs, and (c) their standard deviation; hatched: from the
-    published averages of Table I.""",
+    caption="""(a) The network: A and C cross link 1, A and B link 2, 10 Gbps each; all other links 1 Gbps. (b) Sum of the
+    groups' average throughputs, and (c) their standard deviation; hatched: from the published averages of Table
+    I.""",
     width=7.0,
     height=2.6,
 )
@@ -191,13 +199,35 @@ def _(fig: Any, x: Any) -> None:
     net, total, spread = fig.subplots(1, 3, gridspec_kw={"width_ratios": [1.35, 1, 1]})
     net.axis("off")
     net.set(xlim=(0, 10), ylim=(0, 7), title="(a)")
-    at = {"A (10)": (1, 5.6), "C (20)": (1, 1.4), "switch 1": (3.3, 3.5), "switch 2": (6.4, 3.5), "front end": (9.2, 3.5), "B (10)": (6.4, 5.9), "D (20)": (6.4, 1.1)}
-    pairs = [("A (10)", "switch 1"), ("C (20)", "switch 1"), ("B (10)", "switch 2"), ("D (20)", "switch 2"), ("switch 1", "switch 2"), ("switch 2", "front end")]
+    at = {
+        "A (10)": (1, 5.6),
+        "C (20)": (1, 1.4),
+        "switch 1": (3.3, 3.5),
+        "switch 2": (6.4, 3.5),
+        "front end": (9.2, 3.5),
+        "B (10)": (6.4, 5.9),
+        "D (20)": (6.4, 1.1),
+    }
+    pairs = [
+        ("A (10)", "switch 1"),
+        ("C (20)", "switch 1"),
+        ("B (10)", "switch 2"),
+        ("D (20)", "switch 2"),
+        ("switch 1", "switch 2"),
+        ("switch 2", "front end"),
+    ]
     for a, b in pairs:
         thick = a.startswith("switch")
         net.plot(*zip(at[a], at[b], strict=True), color="0.3" if thick else "0.6", lw=2.4 if thick else 1, zorder=1)
     for name, where in at.items():
-        net.text(*where, name, ha="center", va="center", fontsize=6.5, bbox={"fc": "white", "ec": "0.4", "boxstyle": "round,pad=0.25", "lw": 0.7})
+        net.text(
+            *where,
+            name,
+            ha="center",
+            va="center",
+            fontsize=6.5,
+            bbox={"fc": "white", "ec": "0.4", "boxstyle": "round,pad=0.25", "lw": 0.7},
+        )
     net.text(4.85, 2.75, "link 1", ha="center", fontsize=6)
     net.text(7.75, 2.75, "link 2", ha="center", fontsize=6)
     published = {law: paper.expected["table1"][law] for law in LAWS}
@@ -217,8 +247,9 @@ def _(fig: Any, x: Any) -> None:
     title="Throughput per flow in each group",
     uses=["multihop", "multihop-balanced"],
     claims=TABLE,
-    caption="""Mbit/s per flow in groups A, B and C: ours, with 95 % intervals over the seeds, beside the published (hatched). Right: TRIM with thresholds that let A tolerate the queues of B and C together, a test of
-    why ours differs.""",
+    caption="""Mbit/s per flow in groups A, B and C: ours, with 95 % intervals over the seeds, beside the published
+    (hatched). Right: TRIM with thresholds that let A tolerate the queues of B and C together, a test of why ours
+    differs.""",
     width=7.0,
     height=2.6,
 )

@@ -79,7 +79,9 @@ def _(x: Any) -> Any:
     p = float(np.mean(list(by_link.values())))
     spread = 1.96 * np.sqrt(p * (1 - p) / n)
     note = ", ".join(f"{link} {v:.2f}" for link, v in by_link.items())
-    return Measured(p, p - spread, p + spread, n=n, note=f"both link types: {note}; decided by senders times window against the buffer")
+    return Measured(
+        p, p - spread, p + spread, n=n, note=f"both link types: {note}; decided by senders times window against the buffer"
+    )
 
 
 @paper.claim("trim-fig5-onoff-worse", uses=["timeout-probability"])
@@ -105,9 +107,10 @@ def _(x: Any) -> Any:
 @paper.claim(
     "trim-fig7c-order",
     uses=["timeout-probability"],
-    explanation="""TRIM is far below the three others at every buffer and link type, as the statement says. What fails is the claims file's third
-    level: it wants DCTCP and L2DCT 30 % below TCP too, where the document only says "a little better" (claim trim-fig5-ecn-between) and we find
-    them equal to TCP at 10 Gbps: there the trains arrive before any mark has come back.""",
+    explanation="""TRIM is far below the three others at every buffer and link type, as the statement says. What fails is the
+    claims file's third level: it wants DCTCP and L2DCT 30 % below TCP too, where the document only says "a little
+    better" (claim trim-fig5-ecn-between) and we find them equal to TCP at 10 Gbps: there the trains arrive before
+    any mark has come back.""",
 )
 def _(x: Any) -> Any:
     hits = x["timeout-probability"]
@@ -125,7 +128,9 @@ def _(x: Any) -> Any:
 def _(x: Any) -> Any:
     hits = x["timeout-probability"]
     zero = [not any(h["trim"]) for key, h in hits.items() if key[1]]
-    return Measured(float(np.mean(zero)), n=len(zero), note="points of the grid; the others have 20 and more senders and 32 or 64 KB")
+    return Measured(
+        float(np.mean(zero)), n=len(zero), note="points of the grid; the others have 20 and more senders and 32 or 64 KB"
+    )
 
 
 def draw_probability(ax: Any, hits: Hits, link: str, laws: list[str], cases: tuple[bool, ...] = (False, True)) -> None:
@@ -136,7 +141,15 @@ def draw_probability(ax: Any, hits: Hits, link: str, laws: list[str], cases: tup
         for on_off in cases:
             y = [probability(hits, law, link=link, on_off=on_off, buffer=b) for b in buffers]
             label = LABEL[law] + ("" if len(cases) == 1 else ", ON/OFF" if on_off else "")
-            ax.plot(buffers, y, color=s.color, marker=s.marker, ls="-" if on_off else ":", mfc=s.color if on_off else "white", label=label)
+            ax.plot(
+                buffers,
+                y,
+                color=s.color,
+                marker=s.marker,
+                ls="-" if on_off else ":",
+                mfc=s.color if on_off else "white",
+                label=label,
+            )
     ax.set_xscale("log", base=2)
     ax.set_xticks(buffers, [str(b) for b in buffers])
     ax.set(xlabel="buffer (KB)", ylabel="probability of a timeout", ylim=(-0.03, 1.03))
@@ -147,8 +160,9 @@ def draw_probability(ax: Any, hits: Hits, link: str, laws: list[str], cases: tup
     title="Probability that a run of TCP, DCTCP or L2DCT sees a timeout",
     uses=["timeout-probability"],
     claims=["trim-fig5-tcp-60pct", "trim-fig5-onoff-worse", "trim-fig5-ecn-between"],
-    caption="""Full lines: long trains on connections that have sent 200 small responses; dotted: on fresh ones. Each point is over 2 to 40 senders and
-    trains of 32 to 256 KB. The grey line is the document's "more than 60 %" of TCP with ON/OFF traffic, even with 1 MB.""",
+    caption="""Full lines: long trains on connections that have sent 200 small responses; dotted: on fresh ones. Each point
+    is over 2 to 40 senders and trains of 32 to 256 KB. The grey line is the document's "more than 60 %" of TCP
+    with ON/OFF traffic, even with 1 MB.""",
     width=7.0,
     height=2.8,
 )
@@ -176,8 +190,9 @@ def _(fig: Any, x: Any) -> None:
         "trim-fig7c-order",
         "trim-fig7c-mostly-zero",
     ],
-    caption="""(a) One spike at 0.5 s (dotted: about 800 Mbit/s published; the height depends on the bin). (b) Windows of one seed; dotted: the published bound
-    of 20. (c) As Fig. 5 with ON/OFF traffic, both link types; the remaining timeouts are those of buffers smaller than two packets a sender.""",
+    caption="""(a) One spike at 0.5 s (dotted: about 800 Mbit/s published; the height depends on the bin). (b) Windows of one
+    seed; dotted: the published bound of 20. (c) As Fig. 5 with ON/OFF traffic, both link types; the remaining
+    timeouts are those of buffers smaller than two packets a sender.""",
     width=7.0,
     height=2.7,
 )

@@ -65,15 +65,17 @@ def visits(pkts: Any, limit: int = 100) -> int:
 def _(x: Any) -> Any:
     r = x["queue"]
     seen = [visits(series(r, "reno", i, 100)["pkts"]) for i in range(r.seeds)]
-    return Measured.over({"visits": seen, "drops": port(r, NAMES, "dropped_overflow")["reno"]}, note="drops without the first 10 %")
+    return Measured.over(
+        {"visits": seen, "drops": port(r, NAMES, "dropped_overflow")["reno"]}, note="drops without the first 10 %"
+    )
 
 
 @paper.claim(
     "trim-fig8b-ecn-queue-20",
     uses=["queue", "queue-waiting"],
-    explanation="""DCTCP stands at the threshold. L2DCT stands below it, because a connection that has sent more than 1 MB cuts by alpha to the power 1/8,
-    which is far more than alpha. With the packet in service not counted against the threshold, as ns-2 counts, both are a packet higher, and L2DCT is
-    within the band.""",
+    explanation="""DCTCP stands at the threshold. L2DCT stands below it, because a connection that has sent more than 1 MB cuts
+    by alpha to the power 1/8, which is far more than alpha. With the packet in service not counted against the
+    threshold, as ns-2 counts, both are a packet higher, and L2DCT is within the band.""",
 )
 def _(x: Any) -> Any:
     def mean(r: Any) -> dict[str, list[float]]:
@@ -82,7 +84,9 @@ def _(x: Any) -> Any:
 
     return [
         Measured.over(mean(x["queue"])),
-        Measured.over(mean(x["queue-waiting"]), reading="the threshold counts waiting packets, without the one in service, as in ns-2"),
+        Measured.over(
+            mean(x["queue-waiting"]), reading="the threshold counts waiting packets, without the one in service, as in ns-2"
+        ),
     ]
 
 
@@ -130,15 +134,21 @@ def dropped(x: Any, name: str, part: str = "whole") -> dict[int, float]:
 @paper.claim("trim-fig8f-tcp-drops", uses=["aql"])
 def _(x: Any) -> Any:
     d = dropped(x, "reno")
-    return Measured(spearman(list(d), list(d.values())), n=len(d), note=f"{d[min(d)]:.0f} drops with {min(d)} flows, {d[max(d)]:.0f} with {max(d)}")
+    return Measured(
+        spearman(list(d), list(d.values())),
+        n=len(d),
+        note=f"{d[min(d)]:.0f} drops with {min(d)} flows, {d[max(d)]:.0f} with {max(d)}",
+    )
 
 
 @paper.claim(
     "trim-fig8f-zero-drops",
     uses=["aql"],
-    explanation="""With 40 flows that start within 1 ms, slow start fills the queue to 97 to 100 packets of 100 under DCTCP and L2DCT before the first marks are back: in some seeds a packet or two are lost, and there are spurious
-    timeouts, as the RTT comes to the minimum RTO of 1 ms (none with 200 ms). After the start no law has any. TRIM has none at all; its queue stays below 80. With starts spread over 2, 5 or 10 ms the losses
-    move to other numbers of flows (a single flow's slow start), with an initial window of one they vanish.""",
+    explanation="""With 40 flows that start within 1 ms, slow start fills the queue to 97 to 100 packets of 100 under DCTCP and
+    L2DCT before the first marks are back: in some seeds a packet or two are lost, and there are spurious
+    timeouts, as the RTT comes to the minimum RTO of 1 ms (none with 200 ms). After the start no law has any. TRIM
+    has none at all; its queue stays below 80. With starts spread over 2, 5 or 10 ms the losses move to other
+    numbers of flows (a single flow's slow start), with an initial window of one they vanish.""",
 )
 def _(x: Any) -> Any:
     def lost(r: Result) -> dict[str, list[float]]:
@@ -154,8 +164,14 @@ def _(x: Any) -> Any:
             after[f"{law} {n} flows"] = max(a - b for a, b in zip(total[law], start[law], strict=True))
     n = next(iter(x["aql"]["whole"].values())).seeds
     return [
-        Measured(whole, n=None, note=f"drops and timeouts, largest of {n} seeds; TRIM {max(v for k, v in whole.items() if k.startswith('trim')):.0f}"),
-        Measured(after, n=None, note="largest over the seeds", reading="6.2: counted as the average queue is, without the first 10 %"),
+        Measured(
+            whole,
+            n=None,
+            note=f"drops and timeouts, largest of {n} seeds; TRIM {max(v for k, v in whole.items() if k.startswith('trim')):.0f}",
+        ),
+        Measured(
+            after, n=None, note="largest over the seeds", reading="6.2: counted as the average queue is, without the first 10 %"
+        ),
     ]
 
 
@@ -177,7 +193,11 @@ def _(x: Any) -> Any:
     busy = {n: means(port(r, NAMES, "busy")) for n, r in x["aql"]["steady"].items()}
     low = min(b[law] for b in busy.values() for law in CALM)
     mean = float(np.mean([b[law] for b in busy.values() for law in CALM]))
-    return Measured(low, n=len(busy), note=f"busy fraction, the smallest over numbers of flows and the three laws; mean {mean:.3f}; 0.973 of it is payload with 40 B headers")
+    return Measured(
+        low,
+        n=len(busy),
+        note=f"busy fraction, the smallest of all; mean {mean:.3f}; 0.973 of it is payload with 40 B headers",
+    )
 
 
 @paper.figure(
@@ -195,8 +215,9 @@ def _(x: Any) -> Any:
         "trim-fig8g-goodput-order",
         "trim-fig8g-utilisation-98",
     ],
-    caption="""(a) to (d) The queue of five flows from 0.1 to 0.9 s, one seed; dotted: the buffer of 100 packets and the marking threshold of 20. (e) Average queue, (f)
-    drops, (g) goodput over the number of flows, RTO 1 ms. From 20 flows on all laws with a floor of two packets stand at 2 N - C D packets.""",
+    caption="""(a) to (d) The queue of five flows from 0.1 to 0.9 s, one seed; dotted: the buffer of 100 packets and the
+    marking threshold of 20. (e) Average queue, (f) drops, (g) goodput over the number of flows, RTO 1 ms. From 20
+    flows on all laws with a floor of two packets stand at 2 N - C D packets.""",
     width=7.0,
     height=6.2,
 )
@@ -207,7 +228,9 @@ def _(fig: Any, x: Any) -> None:
         ax.plot(t["time_ns"] * 1e-9, t["pkts"], color=look(law).color, lw=0.6)
         for level in (paper.expected["fig8"]["limit_pkts"], paper.expected["fig8"]["marking_pkts"]):
             ax.axhline(level, color="0.5", ls=":", lw=0.9)
-        ax.set(xlim=(0.05, 0.9), ylim=(0, 108), title=f"({'abcd'[i]}) {LABEL[law]}", ylabel="queue (packets)" if i % 2 == 0 else "")
+        ax.set(
+            xlim=(0.05, 0.9), ylim=(0, 108), title=f"({'abcd'[i]}) {LABEL[law]}", ylabel="queue (packets)" if i % 2 == 0 else ""
+        )
         if i > 1:
             ax.set_xlabel("time (s)")
     e, f, g = below.subplots(1, 3)

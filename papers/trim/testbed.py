@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,10 @@ def testbed_queue(run: Run) -> dict[int, Result]:
 @paper.experiment("testbed-queue-100mbps")
 def testbed_slow(run: Run) -> dict[int, Result]:
     sets = {"topology.access.rate": "100Mbps", "topology.bottleneck.rate": "100Mbps"}
-    return {2 * n: run("fig13.toml", sets | {"workload.0.per-pair": n, "duration": run.pick(quick="10s", full="30s")}) for n in (2, 8, 32)}
+    return {
+        2 * n: run("fig13.toml", sets | {"workload.0.per-pair": n, "duration": run.pick(quick="10s", full="30s")})
+        for n in (2, 8, 32)
+    }
 
 
 @paper.claim("trim-fig13-loss-based-limit", uses=["testbed-queue"])
@@ -55,15 +59,22 @@ def _(x: Any) -> Any:
     found = x["testbed-queue"]
     calm = {f"{law} {4}": port(found[4], NAMES, "dropped_overflow")[law][0] for law in ("dctcp", "l2dct", "trim")}
     trim = {f"trim {n}": port(r, NAMES, "dropped_overflow")["trim"][0] for n, r in found.items()}
-    slow = ", ".join(f"{n} flows {port(r, NAMES, 'dropped_overflow')['trim'][0]:.0f}" for n, r in x["testbed-queue-100mbps"].items())
-    return Measured(calm | trim, n=None, note=f"{trim['trim 64']:.0f} with 64 flows, whose floor of two packets is more than buffer and path hold; at 100 Mbit/s: {slow}")
+    slow = ", ".join(
+        f"{n} flows {port(r, NAMES, 'dropped_overflow')['trim'][0]:.0f}" for n, r in x["testbed-queue-100mbps"].items()
+    )
+    return Measured(
+        calm | trim,
+        n=None,
+        note=f"with 64 flows the floor of two packets is more than buffer and path hold; TRIM at 100 Mbit/s: {slow}",
+    )
 
 
 @paper.claim("trim-fig13-aql-smallest", uses=["testbed-queue"])
 def _(x: Any) -> Any:
     # Ties at the floor of two packets a flow: equal to half a packet.
     points = {
-        f"{n} flows": {law: round(2 * port(r, NAMES, "queue_mean_pkts")[law][0]) / 2 for law in LAWS} for n, r in x["testbed-queue"].items()
+        f"{n} flows": {law: round(2 * port(r, NAMES, "queue_mean_pkts")[law][0]) / 2 for law in LAWS}
+        for n, r in x["testbed-queue"].items()
     }
     return Measured(points, n=1, note="to half a packet")
 
@@ -71,7 +82,9 @@ def _(x: Any) -> Any:
 def goodput(r: Any) -> dict[str, float]:
     """Mbit/s of all flows."""
     seconds = r.manifests[0]["runs"][0]["end_ns"] * 1e-9
-    return {n: per_run(t, r.seeds, "bytes_acked")[0] * 8 / seconds / 1e6 for n, t in rows(r, "flows", NAMES, ["bytes_acked"]).items()}
+    return {
+        n: per_run(t, r.seeds, "bytes_acked")[0] * 8 / seconds / 1e6 for n, t in rows(r, "flows", NAMES, ["bytes_acked"]).items()
+    }
 
 
 @paper.claim("trim-fig13-goodput", uses=["testbed-queue"])
@@ -88,9 +101,11 @@ def _(x: Any) -> Any:
     title="Testbed: queues of long flows, average queue, drops and goodput",
     uses=["testbed-queue"],
     claims=["trim-fig13-loss-based-limit", "trim-fig13-no-loss", "trim-fig13-aql-smallest", "trim-fig13-goodput"],
-    caption="""Simulated in place of the testbed: 1 Gbps links, an RTT of 200 us, 100 packets of buffer. (a) to (e) The queue of 4 flows every 10 ms. (f) Average queue, (g) drops, (h) goodput over the number of
-    flows. At 64 flows two packets of each are more than buffer and path hold. Where the queue of TCP or
-    CUBIC stays at the limit, one host with a standing backlog fills the port alone and the other's packets find it full: links of exactly equal rates have no drift between their clocks.""",
+    caption="""Simulated in place of the testbed: 1 Gbps links, an RTT of 200 us, 100 packets of buffer. (a) to (e) The queue
+    of 4 flows every 10 ms. (f) Average queue, (g) drops, (h) goodput over the number of flows. At 64 flows two
+    packets of each are more than buffer and path hold. Where the queue of TCP or CUBIC stays at the limit, one
+    host with a standing backlog fills the port alone and the other's packets find it full: links of exactly equal
+    rates have no drift between their clocks.""",
     width=7.0,
     height=6.4,
 )
@@ -113,7 +128,11 @@ def _(fig: Any, x: Any) -> None:
         f.plot(numbers, [port(r, NAMES, "queue_mean_pkts")[law][0] for r in x["testbed-queue"].values()], **style)
         g.plot(numbers, [port(r, NAMES, "dropped_overflow")[law][0] for r in x["testbed-queue"].values()], **style)
         h.plot(numbers, [goodput(r)[law] for r in x["testbed-queue"].values()], **style)
-    for ax, title, label in ((f, "(f)", "average queue (packets)"), (g, "(g)", "packets dropped"), (h, "(h)", "goodput (Mbit/s)")):
+    for ax, title, label in (
+        (f, "(f)", "average queue (packets)"),
+        (g, "(g)", "packets dropped"),
+        (h, "(h)", "goodput (Mbit/s)"),
+    ):
         ax.set_xscale("log", base=2)
         ax.set_xticks(numbers, [str(n) for n in numbers])
         ax.set(xlabel="flows", ylabel=label, title=title)
@@ -156,12 +175,15 @@ def _(x: Any) -> Any:
     points = {f"{kb} KB": {law: float(np.mean(v)) for law, v in laws.items()} for kb, laws in times.items()}
     sizes = list(times)
     slope = {law: float(np.polyfit(sizes, [points[f"{kb} KB"][law] for kb in sizes], 1)[0]) for law in LAWS}
-    grows = all(points[f"{a} KB"][law] < points[f"{b} KB"][law] for law in LAWS for a, b in zip(sizes, sizes[1:], strict=False))
+    grows = all(points[f"{a} KB"][law] < points[f"{b} KB"][law] for law in LAWS for a, b in itertools.pairwise(sizes))
     return Measured(
         points,
         n=x["testbed-arct"][sizes[0]].seeds,
         note="ms; slopes in ms per KB: " + ", ".join(f"{law} {v:.3f}" for law, v in slope.items()),
-        checks={"it grows with the size in every law": grows, "TRIM's growth is the gentlest": slope["trim"] == min(slope.values())},
+        checks={
+            "it grows with the size in every law": grows,
+            "TRIM's growth is the gentlest": slope["trim"] == min(slope.values()),
+        },
     )
 
 
@@ -183,9 +205,11 @@ def _(x: Any) -> Any:
 @paper.claim(
     "trim-fig14b-best",
     uses=["testbed-web", "testbed-web-50"],
-    explanation="""Every response after a gap costs TRIM a round trip for its two probes and then the growth of its window: its median is twice TCP's and its 99th percentile a little above. Where it is ahead is the tail
-    of timeouts, which here is about 0.3 % of the responses of TCP and CUBIC (0.5 % with buffers of 50 packets): no response of TRIM takes 25 ms, the document's own measure. On the testbed a percent or more of the
-    responses must have met timeouts for the 99th percentile to show this.""",
+    explanation="""Every response after a gap costs TRIM a round trip for its two probes and then the growth of its window: its
+    median is twice TCP's and its 99th percentile a little above. Where it is ahead is the tail of timeouts, which
+    here is about 0.3 % of the responses of TCP and CUBIC (0.5 % with buffers of 50 packets): no response of TRIM
+    takes 25 ms, the document's own measure. On the testbed a percent or more of the responses must have met
+    timeouts for the 99th percentile to show this.""",
 )
 def _(x: Any) -> Any:
     def quantile(name: str, q: float, of: str = "testbed-web") -> list[float]:
@@ -196,7 +220,11 @@ def _(x: Any) -> Any:
     deep = ", ".join(f"{law} {np.mean(quantile(law, 0.999)):.1f}" for law in LAWS)
     return [
         Measured.over({law: quantile(law, 0.99) for law in LAWS}, note=f"99th percentile in ms; medians {medians}"),
-        Measured.over(late, note=f"share of responses that take 25 ms and more; 99.9th percentiles {deep}", reading="the distribution is compared where the document does, at 25 ms"),
+        Measured.over(
+            late,
+            note=f"share of responses that take 25 ms and more; 99.9th percentiles {deep}",
+            reading="the distribution is compared where the document does, at 25 ms",
+        ),
     ]
 
 
@@ -205,7 +233,8 @@ def _(x: Any) -> Any:
     title="Testbed: response times",
     uses=["testbed-arct", "testbed-web"],
     claims=["trim-fig14a-arct", "trim-fig14b-99pct-25ms", "trim-fig14b-best"],
-    caption="""(a) Average completion time of 100 responses beside two long flows at 100 Mbit/s. (b) Distribution of completion times of a web service, 4000 responses a seed; dotted: 99 % within 25 ms, published for TRIM.
+    caption="""(a) Average completion time of 100 responses beside two long flows at 100 Mbit/s. (b) Distribution of
+    completion times of a web service, 4000 responses a seed; dotted: 99 % within 25 ms, published for TRIM.
     Inset: the last percent.""",
     width=7.0,
     height=3.0,
@@ -216,7 +245,9 @@ def _(fig: Any, x: Any) -> None:
     for law in LAWS:
         s = look(law)
         v = [[float(np.mean(t)) for t in responses(r, law)] for r in x["testbed-arct"].values()]
-        a.errorbar(sizes, [np.mean(t) for t in v], [half(t) for t in v], color=s.color, marker=s.marker, ls=s.dash, label=LABEL[law])
+        a.errorbar(
+            sizes, [np.mean(t) for t in v], [half(t) for t in v], color=s.color, marker=s.marker, ls=s.dash, label=LABEL[law]
+        )
         times = np.sort(np.concatenate(responses(x["testbed-web"], law)))
         y = np.arange(1, len(times) + 1) / len(times)
         b.plot(times, y, color=s.color, ls=s.dash)

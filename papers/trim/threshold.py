@@ -67,7 +67,8 @@ def _(x: Any) -> Any:
 @paper.claim(
     "trim-text-min-buffer",
     uses=["guideline"],
-    explanation="""Eq. 28 gives 43.7 and 301.5 KB; the printed 52 and 331 KB do not follow from it with any packet size (3.3), but are sufficient.""",
+    explanation="""Eq. 28 gives 43.7 and 301.5 KB; the printed 52 and 331 KB do not follow from it with any packet size (3.3),
+    but are sufficient.""",
 )
 def _(x: Any) -> Any:
     slow, fast = (m[LEAST] * PACKET / 1000 for m in x["guideline"].values())
@@ -129,7 +130,8 @@ def losses(x: Any, name: str, jitter: str) -> dict[str, float]:
 def _(x: Any) -> Any:
     n = next(iter(x["k-sweep"].values())).seeds
     spread, together, idle = (losses(x, *a) for a in (("trim", "1ms"), ("trim", "0s"), ("idle", "1ms")))
-    note = f"{len(spread)} points; at most {max(together.values()):.1f} where all start at once, {max(idle.values()):.0f} with gaps when idle only"
+    note = f"{len(spread)} points; at most {max(together.values()):.1f} where all start at once"
+    note += f", {max(idle.values()):.0f} with gaps when idle only"
     return Measured(max(spread.values()), n=n, note=note)
 
 
@@ -146,9 +148,9 @@ def _(x: Any) -> Any:
     title="TRIM with thresholds all over the interval of Eq. 26",
     uses=["k-sweep", "k-start"],
     claims=["trim-fig6-no-loss", "trim-fig6-utilisation"],
-    caption="""Above: utilisation with 2 senders, the critical case; below: packets dropped with 40, starts spread over 1 ms. Left 1 Gbps, right 10 Gbps. Dashed:
-    gaps count only with nothing unacknowledged; without the probing in continuous transfer that the literal rule causes, 40 flows in slow start lose
-    some packets near the upper end.""",
+    caption="""Above: utilisation with 2 senders, the critical case; below: packets dropped with 40, starts spread over 1 ms.
+    Left 1 Gbps, right 10 Gbps. Dashed: gaps count only with nothing unacknowledged; without the probing in
+    continuous transfer that the literal rule causes, 40 flows in slow start lose some packets near the upper end.""",
     width=7.0,
     height=3.6,
 )
@@ -161,7 +163,13 @@ def _(fig: Any, x: Any) -> None:
             ks = [k for k, _ in points]
             busy = [port(r, NAMES, "busy")[name] for _, r in points]
             axes[0][column].errorbar(
-                ks, [np.mean(b) for b in busy], [half(b) for b in busy], color=s.color, marker=s.marker, ls="-" if name == "trim" else "--", label=label
+                ks,
+                [np.mean(b) for b in busy],
+                [half(b) for b in busy],
+                color=s.color,
+                marker=s.marker,
+                ls="-" if name == "trim" else "--",
+                label=label,
             )
             lost = losses(x, name, "1ms")
             drops = [lost[f"{link}, N = 40, K = {k:g} us"] for k in ks]

@@ -20,7 +20,7 @@ def workload(run: Run) -> Result:
 
 
 def gaps(flows: Table) -> Any:
-    """ms between the acknowledgement of a train and the start of the next on the same connection."""
+    """Milliseconds between the acknowledgement of a train and the start of the next on the same connection."""
     found = []
     for _, t in flows.by("conn_id"):
         order = np.argsort(t["start_ns"], kind="stable")
@@ -57,7 +57,9 @@ def _(x: Any) -> Any:
         note="the generator's, as above",
         checks={
             "gaps from hundreds of us to several ms, all below an RTO of 200 ms": bool(g.min() > 0.1 and g.max() < 200),
-            "most trains have some to dozens of packets, some a hundred or more": bool((packets < 90).mean() > 0.5 and (packets >= 90).mean() > 0.05),
+            "most trains have some to dozens of packets, some a hundred or more": bool(
+                (packets < 90).mean() > 0.5 and (packets >= 90).mean() > 0.05
+            ),
         },
     )
 
@@ -67,8 +69,9 @@ def _(x: Any) -> Any:
     title="Packet trains on persistent connections",
     uses=["workload"],
     claims=["trim-fig2-gap-range"],
-    caption="""Trains of four connections over 60 ms: each bar is a train, from its first byte to its last acknowledgement, its height the number of
-    packets. The measured trace of the document is not available; this is the generator that stands for it.""",
+    caption="""Trains of four connections over 60 ms: each bar is a train, from its first byte to its last acknowledgement,
+    its height the number of packets. The measured trace of the document is not available; this is the generator
+    that stands for it.""",
     width=7.0,
     height=2.6,
 )
@@ -79,7 +82,13 @@ def _(fig: Any, x: Any) -> None:
         t = flows.where(conn_id=i)
         start, end = t["start_ns"] / 1e6, t["acked_ns"] / 1e6
         keep = (start < 160) & (end > 100)
-        ax.bar(start[keep] - 100, np.ceil(t["size_bytes"][keep] / PACKET), width=np.maximum(end - start, 0.05)[keep], align="edge", color=look(i).color)
+        ax.bar(
+            start[keep] - 100,
+            np.ceil(t["size_bytes"][keep] / PACKET),
+            width=np.maximum(end - start, 0.05)[keep],
+            align="edge",
+            color=look(i).color,
+        )
         ax.set(xlim=(0, 60), ylim=(0, 190), yticks=[0, 100])
         ax.set_title(f"connection {i + 1}", loc="right", fontsize=6.5, pad=-6)
     axes[-1].set_xlabel("time (ms)")
@@ -91,8 +100,8 @@ def _(fig: Any, x: Any) -> None:
     title="Sizes of trains and gaps between them",
     uses=["workload"],
     claims=["trim-fig2-size-cdf", "trim-fig2-gap-range"],
-    caption="""(a) Distribution of train sizes; crosses: the fractions that the text prints (fewer than 20 % up to 4 KB, 10 % above 128 KB). (b) Gaps; the
-    text gives only "hundreds of microseconds to several milliseconds".""",
+    caption="""(a) Distribution of train sizes; crosses: the fractions that the text prints (fewer than 20 % up to 4 KB, 10 %
+    above 128 KB). (b) Gaps; the text gives only "hundreds of microseconds to several milliseconds".""",
     width=7.0,
     height=2.4,
 )
