@@ -102,8 +102,11 @@ bench: ## speed beside ns-2 and ns-3 (BENCH_RUNS=3, BENCH_CASES="s1 ft16")
 	$(RELEASE) -p forebay-bench
 	$(TARGET)/release/forebay-bench compare --runs $(BENCH_RUNS) --out $(TARGET)/bench.json $(BENCH_CASES)
 
-readme-refresh: build ## renew the output shown in README.md
+readme-refresh: build $(VENV)/report.installed ## renew the output and the picture shown in README.md
+	@tools/setup.sh --with-browser
 	tools/readme-refresh.sh $(TARGET)/release/forebay $(TARGET)/bench.md
+	rm -rf $(TARGET)/readme && $(TARGET)/release/forebay run scenarios/quickstart.toml --quiet --out $(TARGET)/readme
+	$(VENV)/bin/python tools/report-picture.py $(TARGET)/readme/report.html docs/report.png
 
 docs: setup ## build the API documentation, target/doc/forebay_sim/index.html
 	$(CARGO) doc --workspace --no-deps --locked

@@ -62,6 +62,11 @@ def test_the_ten_lines_of_the_incast_curve(root: Path) -> None:
     plt.close("all")
 
 
+def test_the_readme_shows_the_same_ten_lines() -> None:
+    code = (ROOT / "docs/snippets/incast_curve.py").read_text().split('"""\n\n', 1)[1]
+    assert f"```python\n{code}```\n" in (ROOT / "README.md").read_text()
+
+
 def test_the_pictures_of_the_guide(root: Path) -> None:
     subprocess.run([sys.executable, ROOT / "docs/snippets/figures.py", root / "figures"], check=True, cwd=root)
     drawn = {p.name for p in (root / "figures").iterdir()}
