@@ -72,6 +72,8 @@ fn dimensions(m: &SweepManifest) -> Vec<Dimension<'_>> {
         let first = out.remove(i);
         out.insert(0, first);
     }
+    // Distances count on the axis; elsewhere values are names, as they were written.
+    out.iter_mut().skip(1).for_each(|d| d.numbers = false);
     out
 }
 
