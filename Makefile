@@ -76,7 +76,7 @@ python: wheel ## the Python package as installed from the wheel: style, types, s
 	$(VENV)/bin/mypy
 	$(MATURIN) generate-stubs --quiet --profile wheel --out $(TARGET)/stubs
 	diff -u python/forebay/_native.pyi $(TARGET)/stubs/forebay/_native.pyi || { echo 'run "make stubs"' >&2; exit 1; }
-	MYPYPATH=python $(VENV)/bin/python -m mypy.stubtest forebay
+	MYPYPATH=python $(VENV)/bin/python -m mypy.stubtest forebay._native
 	$(VENV)/bin/python -m pytest -q
 
 stubs: setup $(VENV)/python.installed ## renew python/forebay/_native.pyi after a change of crates/py

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class ForebayError(Exception):
@@ -83,6 +83,9 @@ class StoreError(ForebayError, OSError):
         super().__init__(text)
         self.message = message
         self.help = help
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.args[0], self.message, self.help)
 
     def __str__(self) -> str:
         return str(self.args[0]).rstrip("\n")

@@ -7,6 +7,7 @@ import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -147,8 +148,8 @@ class Scenario:
             if new is not None:
                 all_changes[key] = new
         # A seed is no change of the document: it would not win over that of an earlier call.
-        if seed is None and isinstance(all_changes.get("seed"), int):
-            seed = all_changes.pop("seed")
+        if seed is None and isinstance(all_changes.get("seed"), Integral):
+            seed = int(all_changes.pop("seed"))
         if seed is not None:
             seed = operator.index(seed)
             if not 0 <= seed < 2**64:

@@ -141,7 +141,7 @@ class Table:
                 codes, names = self._names(column)
                 mask &= np.isin(codes, [i for i, n in enumerate(names) if n in options])
             else:
-                mask &= np.isin(self[column], options)
+                mask &= _any_of(self[column], options)
         return self.filter(mask)
 
     def filter(self, mask: Values) -> Table:
@@ -225,6 +225,17 @@ class Table:
         )
         caption = f"{self.name}: {len(self)} rows" + (f", the first {_SHOWN}" if len(self) > _SHOWN else "")
         return f"<table><caption>{html.escape(caption)}</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _any_of(values: Values, options: list[Any]) -> Values:
+    """Say which values equal one of the options, without rounding whole numbers to compare them."""
+    wanted = np.asarray(options)
+    if wanted.dtype == values.dtype:
+        return np.isin(values, wanted)
+    mask = np.zeros(len(values), dtype=bool)
+    for option in options:
+        mask |= values == option
+    return mask
 
 
 def _cell(value: Any) -> str:

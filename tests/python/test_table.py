@@ -179,6 +179,10 @@ def test_where_and_filter(result: fb.Result) -> None:
         assert list(part["cc"]) == list(frame["cc"][mask])
         assert part.columns == flows.columns
         assert part.to_arrow().num_rows == len(part)
+    # Whole numbers are compared exactly, also beyond what floating point holds.
+    big = fb.Scenario.from_dict(SMALL).with_(seed=2**62).run().flows
+    assert len(big.where(seed=2**62)) == len(big) // 2 == len(big.where(seed=[2**62 + 1, 7]))
+    assert len(big.where(seed=2**62 + 2)) == len(big.where(seed=-1)) == len(big.where(seed=0.5)) == 0
     slow = flows.filter(flows["fct_ns"] > np.median(flows["fct_ns"]))
     assert 0 < len(slow) < len(flows)
     assert slow["fct_ns"].min() > np.median(flows["fct_ns"])

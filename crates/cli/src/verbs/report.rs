@@ -3,8 +3,8 @@
 use crate::failure::Failure;
 use crate::output::print;
 use crate::report;
-use forebay_store::RunDir;
 use forebay_store::sweep::SweepDir;
+use forebay_store::{RunDir, StoreError};
 use std::path::{Path, PathBuf};
 
 /// Write the report of finished results, or one that compares several
@@ -23,10 +23,17 @@ pub struct Args {
 
 /// Writes it and says where.
 pub fn execute(args: &Args) -> Result<(), Failure> {
-    if let [one] = args.dirs.as_slice()
-        && let Ok(sweep) = SweepDir::open(one)
-    {
-        return done(&report::write_sweep(&sweep, &target(args)?)?);
+    for dir in &args.dirs {
+        match SweepDir::open(dir) {
+            Ok(sweep) if args.dirs.len() == 1 => return done(&report::write_sweep(&sweep, &target(args)?)?),
+            Ok(_) => {
+                let text = format!("`{}` is a sweep, which is compared with nothing; report it alone", dir.display());
+                return Err(Failure::Usage(text));
+            }
+            Err(e @ StoreError::Unfinished(_)) => return Err(e.into()),
+            // A run, or nothing.
+            Err(_) => {}
+        }
     }
     let dirs = args.dirs.iter().map(|d| RunDir::open(d)).collect::<Result<Vec<_>, _>>()?;
     done(&report::write(&dirs, &target(args)?)?)

@@ -70,8 +70,9 @@ impl One<'_> {
             ("large", "Messages from 10 MB take"),
         ];
         let (text, (mean, p99)) = kinds.iter().find_map(|(class, text)| Some((text, of(class)?)))?;
-        let slow = self.value("slowdown_p50").map_or_else(String::new, |s| {
-            format!("; the median message takes {} times as long as on an empty network", number(s))
+        let slow = self.value("slowdown_p50").map_or_else(String::new, |s| match s {
+            s if s < 1.05 => "; the median message takes as long as on an empty network".into(),
+            s => format!("; the median message takes {} times as long as on an empty network", number(s)),
         });
         Some(format!("{text} {} on average, {} at the 99th percentile{slow}.", bold(&seconds(mean)), bold(&seconds(p99))))
     }

@@ -1,5 +1,5 @@
 use super::super::data::{Network, Port, Query, Run, Timeout};
-use super::super::table::tests::{data as networks, subject};
+use super::super::table::tests::{Given, data as networks, subject};
 use super::*;
 
 fn sentences(data: &Data) -> Vec<String> {
@@ -154,7 +154,7 @@ fn groups_of_several_variants_are_compared_each_with_itself() {
 
 #[test]
 fn a_single_subject_is_described() {
-    let metrics: &[(&str, &[f64])] = &[
+    let metrics: Given = &[
         ("qct_p50_s", &[0.214]),
         ("qct_p99_s", &[0.230]),
         ("rtos_per_query", &[1.2]),
@@ -216,8 +216,8 @@ fn groups_at_the_same_place_are_compared_and_groups_that_cannot_be_are_described
 
     let mut d = Data::default();
     d.networks.push(Network { groups: 2, ..Network::default() });
-    let queries: &[(&str, &[f64])] = &[("qct_p50_s", &[282e-6]), ("qct_p99_s", &[628e-6])];
-    let bulk: &[(&str, &[f64])] = &[("long_flows", &[2.0]), ("goodput_bps", &[9.6e9]), ("long_fairness", &[0.998])];
+    let queries: Given = &[("qct_p50_s", &[282e-6]), ("qct_p99_s", &[628e-6])];
+    let bulk: Given = &[("long_flows", &[2.0]), ("goodput_bps", &[9.6e9]), ("long_fairness", &[0.998])];
     d.subjects = vec![subject("services", 0, queries), subject("bulk", 0, bulk)];
     let said = sentences(&with_runs(d, 2));
     assert_eq!(

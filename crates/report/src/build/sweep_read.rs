@@ -5,7 +5,7 @@ use super::sweep::{Point, Sweep, SweptAxis, Value};
 use super::words::count;
 use crate::page::{Fact, Page, ScenarioText, Unit};
 use forebay_store::StoreError;
-use forebay_store::columns::{Floats, Ints, Rows, Texts};
+use forebay_store::columns::{Bools, Floats, Ints, Rows, Texts};
 use forebay_store::sweep::{AxisRecord, SweepDir, SweepManifest};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,6 +72,8 @@ fn dimensions(m: &SweepManifest) -> Vec<Dimension<'_>> {
         let first = out.remove(i);
         out.insert(0, first);
     }
+    // Distances count on the axis; elsewhere values are names, as they were written.
+    out.iter_mut().skip(1).for_each(|d| d.numbers = false);
     out
 }
 
@@ -94,12 +96,19 @@ struct Column<'a> {
     texts: Texts<'a, &'a str>,
     ints: Ints<'a>,
     floats: Floats<'a>,
+    bools: Bools<'a>,
 }
 
 impl<'a> Column<'a> {
     fn new(rows: &Rows<'a>, axis: &'a AxisRecord) -> Column<'a> {
         let number = axis.number_column.as_deref().unwrap_or(&axis.key);
-        Column { short: &axis.short, texts: rows.text(&axis.key, |t| t), ints: rows.int(number), floats: rows.float(number) }
+        Column {
+            short: &axis.short,
+            texts: rows.text(&axis.key, |t| t),
+            ints: rows.int(number),
+            floats: rows.float(number),
+            bools: rows.bool(&axis.key),
+        }
     }
 
     fn number(&self, row: usize) -> Option<f64> {
@@ -108,7 +117,8 @@ impl<'a> Column<'a> {
 
     fn text(&self, row: usize) -> Option<String> {
         let text = self.texts.get(row).map(|t| (*t).to_owned());
-        text.or_else(|| self.number(row).map(super::words::number))
+        let truth = || self.bools.get(row).map(|b| b.to_string());
+        text.or_else(|| self.number(row).map(super::words::number)).or_else(truth)
     }
 }
 
@@ -120,7 +130,12 @@ fn read(dir: &SweepDir, m: &SweepManifest) -> Result<Sweep, StoreError> {
     let names = names(&batches.iter().map(Rows::new).collect::<Vec<_>>());
     let law = dimensions.iter().skip(1).position(|d| d.key == "transport.cc" && names.each == 1).map(|i| i + 1);
     let law = law.map(|i| dimensions.remove(i).axes[0]);
-    let swept = |d: &Dimension| SweptAxis { key: d.key.clone(), unit: if d.numbers { unit(d.axes[0]) } else { Unit::Ratio } };
+    let swept = |d: &Dimension| SweptAxis {
+        key: d.key.clone(),
+        // Values of several axes name them.
+        short: if let [one] = d.axes[..] { one.short.clone() } else { String::new() },
+        unit: if d.numbers { unit(d.axes[0]) } else { Unit::Ratio },
+    };
     let mut sweep = Sweep { title: m.name.clone(), axes: dimensions.iter().map(swept).collect(), points: Vec::new() };
     for batch in &batches {
         let rows = Rows::new(batch);
@@ -146,7 +161,7 @@ fn read(dir: &SweepDir, m: &SweepManifest) -> Result<Sweep, StoreError> {
 fn value(numbers: bool, columns: &[Column], row: usize) -> Value {
     match columns {
         [first, ..] if numbers && first.number(row).is_some() => Value::Number(first.number(row).unwrap_or(0.0)),
-        [only] => Value::Text(only.text(row).unwrap_or_default()),
+        [only] => only.text(row).map_or(Value::Unset, Value::Text),
         several => {
             let set = several.iter().filter_map(|c| Some(format!("{} {}", c.short, c.text(row)?)));
             Value::Text(set.collect::<Vec<_>>().join(" "))

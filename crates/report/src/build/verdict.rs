@@ -161,7 +161,9 @@ pub fn link_time(data: &Data, subject: usize) -> Option<f64> {
     };
     let mut rates: Vec<(u32, Option<f64>)> = Vec::new();
     let (mut sum, mut n) = (0.0, 0u64);
-    for q in data.queries.iter().filter(|q| data.runs[q.run].network == network && q.receiver != u32::MAX) {
+    // Of a query that did not end, not all messages are known.
+    let ended = data.queries.iter().filter(|q| data.runs[q.run].network == network && !q.qct.is_nan());
+    for q in ended.filter(|q| q.receiver != u32::MAX) {
         let rate = match rates.iter().find(|r| r.0 == q.receiver) {
             Some(r) => r.1,
             None => {
