@@ -107,4 +107,4 @@ def _(fig: Any, x: dict[str, Any]) -> None:
             yticklabels=list(rows),
             ylim=(len(rows) - 0.5, -0.6),
         )
-        ax.legend(loc="best")
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside lower right", ncols=2)

@@ -1,15 +1,16 @@
-"""The simulator: inside this process where the package has it, else as a program."""
+"""The simulator: this package's own, or another build that `$FOREBAY` names."""
 
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
+
+import forebay as fb
+from forebay import _native
 
 
 class RunError(RuntimeError):
@@ -44,73 +45,67 @@ class Simulator(Protocol):
 
 
 class Program:
-    """The `forebay` command."""
+    """The `forebay` command: another build than this package's."""
 
-    def __init__(self, *command: str | Path) -> None:
-        self._command = [str(c) for c in command]
+    def __init__(self, program: Path) -> None:
+        self._program = program
         self.version = self._told("--version")
-        self.digest = _digest(Path(self._command[0]))
+        self.digest = _digest(program)
+        self._fixed = ["--runs", "1", "--threads", "1", "--quiet", "--progress", "none"]
+        if "--no-report" in self._told("run", "--help"):
+            self._fixed.append("--no-report")
 
     def run(self, scenario: Path, sets: list[str], seed: int, out: Path) -> None:
-        fixed = ["--runs", "1", "--threads", "1", "--quiet", "--progress", "none"]
-        self._told("run", str(scenario), "--seed", str(seed), *fixed, "--out", str(out), *_sets(sets))
+        self._told("run", str(scenario), "--seed", str(seed), *self._fixed, "--out", str(out), *_sets(sets))
 
     def model(self, scenario: Path, sets: list[str]) -> str:
         return self._told("model", str(scenario), "--no-sim", "--format", "json", *_sets(sets))
 
     def _told(self, *arguments: str) -> str:
-        command = [*self._command, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-        if done.returncode != 0:
-            raise RunError(f"{' '.join(command)}\n{done.stderr.strip()}")
-        return done.stdout.strip()
+        return _told(str(self._program), *arguments)
 
 
-class Native:
+class Package:
     """The simulator in this process. It lets other threads run."""
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
-        self.version = f"forebay {native.__version__}"
-        self.digest = _digest(Path(native.__file__))
+    def __init__(self) -> None:
+        self.version = f"forebay {fb.__version__}"
+        self.digest = _digest(Path(_native.__file__))
 
     def run(self, scenario: Path, sets: list[str], seed: int, out: Path) -> None:
         try:
-            job = self._native.Scenario.load(scenario).changed([*sets, "runs=1"], seed)
-            self._native.run_all([job], 1, None)[0].save(out, "parquet", False)
-        except Exception as e:
+            job = fb.Scenario(_native.Scenario.load(scenario).changed([*sets, "runs=1"], seed))
+            job.run(threads=1).save(out, report=False)
+        except fb.ForebayError as e:
             raise RunError(f"{scenario} with {' '.join(sets) or 'no changes'}, seed {seed}\n{e}") from e
 
     def model(self, scenario: Path, sets: list[str]) -> str:
         # The command prints; a process of its own keeps that apart.
-        return Program(sys.executable, "-m", "forebay").model(scenario, sets)
+        words = ["model", str(scenario), "--no-sim", "--format", "json", *_sets(sets)]
+        return _told(sys.executable, "-m", "forebay", *words)
 
 
 def find() -> Simulator:
-    """Find the simulator: the program that `$FOREBAY` names, else this package's own, else one built here or on the path.
+    """Find the simulator: the program that `$FOREBAY` names, else this package's own.
 
     Raises
     ------
     RunError
-        There is none.
+        `$FOREBAY` is no file.
     """
     named = os.environ.get("FOREBAY")
-    if named:
-        if not Path(named).is_file():
-            raise RunError(f"FOREBAY names {named}, which is not there")
-        return Program(Path(named).resolve())
-    try:
-        return Native(importlib.import_module("forebay._native"))
-    except ImportError:
-        pass
-    for above in Path(__file__).resolve().parents:
-        built = above / "target" / "release" / "forebay"
-        if built.is_file():
-            return Program(built)
-    found = shutil.which("forebay")
-    if found:
-        return Program(Path(found).resolve())
-    raise RunError("no forebay: install the package (pip install .), build the program (make build), or set FOREBAY")
+    if not named:
+        return Package()
+    if not Path(named).is_file():
+        raise RunError(f"FOREBAY names {named}, which is not there")
+    return Program(Path(named).resolve())
+
+
+def _told(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        raise RunError(f"{' '.join(command)}\n{done.stderr.strip()}")
+    return done.stdout.strip()
 
 
 def _sets(sets: list[str]) -> list[str]:

@@ -8,10 +8,11 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from forebay import _toml
+
 from . import _store
 from ._store import Store, Unit
 from ._table import Table, joined
-from ._toml import inline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -217,12 +218,12 @@ class Run:
         path = (self.folder / file).resolve()
         if not path.is_file():
             raise FileNotFoundError(f"no scenario {path}")
-        words = tuple(f"{key}={inline(value)}" for key, value in sets.items())
+        words = tuple(f"{key}={_toml.value(value, key)}" for key, value in sets.items())
         units = [Unit(path, words, seed) for seed in range(1, seeds + 1)]
         self.units += units
         return Result([self._pool.submit(unit) for unit in units])
 
     def model(self, file: str, sets: Mapping[str, Any] | None = None) -> Any:
         """Ask `forebay model --no-sim --format json` about a scenario."""
-        words = [f"{key}={inline(value)}" for key, value in (sets or {}).items()]
+        words = [f"{key}={_toml.value(value, key)}" for key, value in (sets or {}).items()]
         return json.loads(self._pool.store.simulator.model((self.folder / file).resolve(), words))

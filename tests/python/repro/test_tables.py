@@ -1,17 +1,16 @@
-"""Tables in memory, values of overrides, and the examples of the modules."""
+"""Tables in memory, and the examples of the modules."""
 
 from __future__ import annotations
 
 import doctest
 import importlib
 import pkgutil
-from typing import Any
 
 import numpy as np
 import pytest
 
 import forebay.repro
-from forebay.repro import Table, _toml
+from forebay.repro import Table
 from forebay.repro._table import joined
 
 
@@ -35,18 +34,3 @@ def test_tables_without_rows_do_not_count() -> None:
     assert joined([Table({}), t, Table({"n": np.array([])}), t])["n"].tolist() == [1, 2, 1, 2]
     assert len(joined([Table({}), Table({})])) == 0
     assert len(joined([])) == 0
-
-
-@pytest.mark.parametrize(
-    "value",
-    [1, -2.5, 1e-9, True, "10pkt", 'a "quoted"\\ line\n', [1, "x"], [], {"kind": "dctcp", "a b": [{"c": 1.0}]}, {}],
-)
-def test_overrides_are_toml(value: Any) -> None:
-    assert _toml.parse(f"x = {_toml.inline(value)}")["x"] == value
-
-
-def test_overrides_take_numpys_numbers_and_nothing_else() -> None:
-    assert _toml.inline(np.int64(3)) == "3"
-    assert _toml.inline(np.float64(0.25)) == "0.25"
-    with pytest.raises(TypeError, match="cannot hold None"):
-        _toml.inline(None)
