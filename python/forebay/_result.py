@@ -5,15 +5,17 @@ from __future__ import annotations
 import html
 import json
 import os
+import warnings
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
+from ._errors import StoreError
 from ._table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 
 class Result:
@@ -136,7 +138,10 @@ class Result:
         StoreError
             If the path is taken, or the system refuses.
         """
-        return self._native.save(Path(path), format, force, report)
+        saved = self._native.save(Path(path), format, force)
+        if report:
+            beside(saved, open(saved).report)
+        return saved
 
     def report(self, path: str | os.PathLike[str] = "report.html") -> Path:
         """Write the report: one HTML file, without a server, a network or a second file. It replaces what is there.
@@ -151,6 +156,14 @@ class Result:
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{self.summary._repr_html_()}"
+
+
+def beside(folder: Path, write: Callable[[Path], Path]) -> None:
+    """Write a report into a folder with results, which are not lost when that fails."""
+    try:
+        write(folder / "report.html")
+    except StoreError as e:
+        warnings.warn(f"no report was written: {e.message}", stacklevel=3)
 
 
 def report(results: Iterable[Result], path: str | os.PathLike[str] = "report.html") -> Path:

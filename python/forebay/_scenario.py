@@ -9,16 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _native, _toml
 from ._errors import ScenarioError
 from ._progress import Progress, native
+from ._result import Result, beside
 from ._run import checked, run_many
 from ._sweep import Sweep
-
-if TYPE_CHECKING:
-    from ._result import Result
 
 
 class Scenario:
@@ -199,6 +197,7 @@ class Scenario:
         seeds: int | Sequence[int] | None = None,
         threads: int | None = None,
         progress: Progress = None,
+        report: bool = True,
     ) -> Sweep:
         """Simulate the scenario for many values, on all cores, into a directory that can be continued.
 
@@ -216,6 +215,8 @@ class Scenario:
             Number of seeds, or the seeds, of each point; else those of ``[sweep]``, else ``runs`` of the scenario.
         threads, progress
             As for :meth:`run`; what an earlier call left counts as done.
+        report : bool
+            Write ``report.html`` into the directory.
 
         Raises
         ------
@@ -240,9 +241,12 @@ class Scenario:
         threads = checked(threads)
         callback, close = native(progress)
         try:
-            return Sweep(_native.run_sweep(native_scenario, texts, None if out is None else Path(out), threads, callback))
+            sweep = Sweep(_native.run_sweep(native_scenario, texts, None if out is None else Path(out), threads, callback))
         finally:
             close()
+        if report:
+            beside(sweep.path, sweep.report)
+        return sweep
 
     @property
     def name(self) -> str:

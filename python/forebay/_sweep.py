@@ -77,6 +77,11 @@ class Sweep:
         """Its directory."""
         return self._native.path
 
+    def report(self, path: str | os.PathLike[str] = "report.html") -> Path:
+        """Write the report: one HTML file, without a server, a network or a second file. It replaces what is there."""
+        self._native.report(Path(path))
+        return Path(path)
+
     def __repr__(self) -> str:
         axes = ", ".join(f"{len(a.values)} {a.name}" for a in self.axes)
         return f"<Sweep {self.name}: {len(self.points)} points ({axes}); {self.fingerprint}>"

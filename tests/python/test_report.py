@@ -53,3 +53,13 @@ def test_what_cannot_be_written(tmp_path: Path, result: fb.Result) -> None:
     with pytest.raises(fb.StoreError, match=manifest["name"] + "|summary"):
         fb.open(saved).report(tmp_path / "x.html")
     assert not (tmp_path / "x.html").exists()
+
+
+def test_results_survive_a_report_that_fails(tmp_path: Path, result: fb.Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: fb.Result, path: Path) -> Path:
+        raise fb.StoreError("error: full\n", "full", "free some space")
+
+    monkeypatch.setattr(fb.Result, "report", fail)
+    with pytest.warns(UserWarning, match="no report was written: full"):
+        saved = result.save(tmp_path / "out")
+    assert fb.open(saved).fingerprint == result.fingerprint

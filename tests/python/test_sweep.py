@@ -31,6 +31,8 @@ def test_a_sweep_is_that_of_the_command(tmp_path: Path, cli: Cli) -> None:
     theirs = fb.open_sweep(tmp_path / "theirs")
     assert f"fingerprint: {ours.fingerprint}\n" in said.stdout
     assert (tmp_path / "ours/summary.parquet").read_bytes() == (tmp_path / "theirs/summary.parquet").read_bytes()
+    assert (tmp_path / "ours/report.html").read_text().startswith("<!doctype html>")
+    assert theirs.report(tmp_path / "again.html").read_text() == (tmp_path / "theirs/report.html").read_text()
     assert ours.table.to_arrow().equals(theirs.table.to_arrow())
     for key in ("axes", "points", "seeds", "fingerprint", "name", "scenario"):
         assert ours.manifest[key] == theirs.manifest[key]
@@ -40,7 +42,8 @@ def test_a_sweep_is_that_of_the_command(tmp_path: Path, cli: Cli) -> None:
 
 def test_a_point_is_the_scenario_with_its_values(tmp_path: Path) -> None:
     s = fb.Scenario.from_dict(SMALL)
-    sweep = s.sweep(AXES, out=tmp_path / "out", threads=2)
+    sweep = s.sweep(AXES, out=tmp_path / "out", threads=2, report=False)
+    assert not (tmp_path / "out/report.html").exists()
     assert [(a.name, a.texts, a.numbers) for a in sweep.axes] == [
         ("topology.senders", ["2", "4", "8"], [2, 4, 8]),
         ("transport.rto-min", ["1ms", "200ms"], [0.001, 0.2]),

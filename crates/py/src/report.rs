@@ -3,7 +3,7 @@
 use crate::errors;
 use crate::guard::detached;
 use crate::results::Results;
-use forebay_store::{Format, RunDir, StoreError, Target, file_name, write_whole};
+use forebay_store::{Format, RunDir, Target, file_name};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -16,14 +16,8 @@ pub(crate) fn report(py: Python<'_>, results: Vec<Py<Results>>, path: PathBuf) -
     detached(py, || {
         let scratch = Scratch::new();
         let dirs = results.iter().map(|r| dir_of(r, &scratch.0)).collect::<PyResult<Vec<_>>>()?;
-        write(&dirs, &path).map_err(|e| errors::store(&e))
+        forebay_cli::report::write(&dirs, &path).map(|_| ()).map_err(|e| errors::store(&e))
     })?
-}
-
-/// Writes the report of directories to a file, which appears when it is complete.
-pub(crate) fn write(dirs: &[RunDir], path: &Path) -> Result<(), StoreError> {
-    let page = forebay_report::build::page(dirs)?;
-    write_whole(path, forebay_report::render(&page).as_bytes())
 }
 
 /// A report is made from a directory: that of the results, else one made for the purpose.

@@ -3,7 +3,6 @@
 use crate::concat::concat_batches;
 use crate::errors;
 use crate::guard::detached;
-use crate::report;
 use crate::table::Table;
 use arrow_array::RecordBatch;
 use forebay_store::{Format, Manifest, RunDir, RunWriter, TABLES, Target, schema_of};
@@ -113,21 +112,14 @@ impl Results {
         Ok(Table::new(detached(py, || self.whole(index))??))
     }
 
-    /// Writes a run directory, with a report if asked to, and returns its path. `format` is `parquet` or `csv`.
-    fn save(&self, py: Python<'_>, path: PathBuf, format: &str, force: bool, report: bool) -> PyResult<PathBuf> {
+    /// Writes a run directory and returns its path. `format` is `parquet` or `csv`.
+    fn save(&self, py: Python<'_>, path: PathBuf, format: &str, force: bool) -> PyResult<PathBuf> {
         let format = match format {
             "parquet" => Format::Parquet,
             "csv" => Format::Csv,
             other => return Err(PyValueError::new_err(format!("`{other}` is no format: legal are `parquet` and `csv`"))),
         };
-        detached(py, || {
-            let path = self.write(Target::Exact { path, force }, format)?;
-            if report {
-                let written = RunDir::open(&path).and_then(|dir| report::write(&[dir], &path.join("report.html")));
-                written.map_err(|e| errors::store(&e))?;
-            }
-            Ok(path)
-        })?
+        detached(py, || self.write(Target::Exact { path, force }, format))?
     }
 }
 

@@ -7,9 +7,10 @@ use crate::listen::Listener;
 use crate::scenario::Scenario;
 use crate::table::Table;
 use arrow_array::RecordBatch;
+use forebay_cli::report;
 use forebay_exec::sweep::{Done, Plan, Request, Status, SweepError, UnitRecord, Watcher, execute, read};
 use forebay_sim::run::RunError;
-use forebay_store::sweep::{SweepManifest, SweepScenario};
+use forebay_store::sweep::{SweepDir, SweepManifest, SweepScenario};
 use forebay_store::{Host, StoreError};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -35,6 +36,12 @@ impl Sweep {
     #[getter]
     fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Writes its report.
+    fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let written = detached(py, || SweepDir::open(&self.path).and_then(|dir| report::write_sweep(&dir, &path)))?;
+        written.map(|_| ()).map_err(|e| errors::store(&e))
     }
 
     /// All numbers.
