@@ -43,9 +43,9 @@ class Results:
         """
         Where the results were read from.
         """
-    def save(self, /, path: str | PathLike[str], format: str, force: bool, report: bool) -> Path:
+    def save(self, /, path: str | PathLike[str], format: str, force: bool) -> Path:
         """
-        Writes a run directory, with a report if asked to, and returns its path. `format` is `parquet` or `csv`.
+        Writes a run directory and returns its path. `format` is `parquet` or `csv`.
         """
     def table(self, /, name: str) -> Table:
         """
@@ -142,6 +142,10 @@ class Sweep:
     def path(self, /) -> Path:
         """
         Its directory.
+        """
+    def report(self, /, path: str | PathLike[str]) -> None:
+        """
+        Writes its report.
         """
     def table(self, /) -> Table:
         """

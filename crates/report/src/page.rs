@@ -2,6 +2,7 @@
 //!
 //! Charts travel into the page as JSON (`data.figures[id]`) and are drawn there; everything else is text that needs no script.
 //! All values are in SI units (seconds, bits per second, bytes) or counts; whoever draws chooses the prefix from [`Unit`].
+//! In texts, help, notes and meanings backticks enclose code.
 
 use serde::Serialize;
 

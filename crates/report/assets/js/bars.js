@@ -27,6 +27,7 @@ function barChart(ctx, chart) {
     ),
     names.el,
     room,
+    h("p", { class: "xlab" }, chart.x_title),
   );
   draw();
   return {
@@ -50,7 +51,7 @@ function drawBars(space, chart, series) {
   const log = chart.y.log,
     values = barValues(series).filter(v => !log || v > 0);
   const top = (values.reduce((a, v) => Math.max(a, v), 0) || 1) * (log ? 1.3 : 1.05);
-  const bottom = log ? 10 ** Math.floor(Math.log10(values.reduce((a, v) => Math.min(a, v), top) / 1.2)) : 0;
+  const bottom = log ? roundDown(values.reduce((a, v) => Math.min(a, v), top) / 1.5) : 0;
   const left = 54,
     right = 8,
     above = 10,
@@ -60,7 +61,7 @@ function drawBars(space, chart, series) {
     slot = (width - left - right) / Math.max(1, chart.categories.length);
   const bar = clamp((slot - Math.min(18, slot * 0.25)) / Math.max(1, series.length), 3, 46);
   const tilt = chart.categories.some(c => c.length * 6.4 > slot - 6);
-  const below = 14 + (tilt ? 16 + Math.max(...chart.categories.map(c => Math.min(c.length, 18))) * 4 : 16) + 18;
+  const below = 14 + (tilt ? 16 + Math.max(...chart.categories.map(c => Math.min(c.length, 18))) * 4 : 16);
   const y = v => above + plotHeight * (1 - (log ? Math.log10(v / bottom) / Math.log10(top / bottom) : v / top));
   const root = svg("svg", {
     class: "draw",
@@ -73,7 +74,7 @@ function drawBars(space, chart, series) {
   const ticks = log ? logTicks(bottom, top, plotHeight, 30) : linearTicks(0, top, 6);
   const { factor } = prefixFor(chart.y.unit, barTop(series) || 1);
   const labels = log
-    ? ticks.map(t => show(chart.y.unit, t))
+    ? ticks.map(t => exact(chart.y.unit, t))
     : tickLabels(ticks, ticks.length > 1 ? ticks[1] - ticks[0] : 1, factor);
   ticks.forEach((t, i) =>
     root.append(
@@ -125,10 +126,7 @@ function drawBars(space, chart, series) {
       ),
     );
   });
-  root.append(
-    svg("line", { class: "base", x1: left, x2: width - right, y1: floor, y2: floor }),
-    svg("text", { x: width - right, y: floor + below - 4, "text-anchor": "end" }, chart.x_title),
-  );
+  root.append(svg("line", { class: "base", x1: left, x2: width - right, y1: floor, y2: floor }));
   explain(root, items);
   return root;
 }

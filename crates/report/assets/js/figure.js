@@ -3,7 +3,7 @@ const KINDS = { time: timeChart, lines: lineChart, bars: barChart, topology: top
 
 // One of several: buttons when they are few and short, else a list.
 function chooser(name, options, chosen, change) {
-  if (options.length <= 5 && options.join("").length <= 48) {
+  if (options.length <= 5 && options.join("").length <= 36) {
     const id = "choice-" + chooser.count++;
     return h(
       "fieldset",

@@ -56,6 +56,13 @@ function show(unit, v) {
   return name ? digits(v / factor) + "\u00a0" + name : digits(v / factor);
 }
 
+// A number with its unit and no more decimals than it has, for ticks that are not evenly spaced: "0.5 ms".
+function exact(unit, v) {
+  const { factor, name } = prefixFor(unit, v || 1),
+    text = fixed(v / factor, decimalsOf(v / factor));
+  return name && name !== "packets" && name !== "segments" ? text + "\u00a0" + name : text;
+}
+
 // Large plain numbers on an axis: 20 k.
 function compact(v, decimals) {
   for (const [f, p] of [

@@ -4,10 +4,12 @@ function lineChart(ctx, chart) {
   // A logarithmic axis has no place for what is not above 0.
   const clean = (list, log) => list.map(v => (v != null && (!log || v > 0) ? v : null));
   const dash = dashes(chart.lines);
+  const least = chart.lines.flatMap(l => l.y).reduce((a, v) => (v > 0 && v < a ? v : a), 1) * 1e-3;
   const lines = chart.lines.map((l, i) => {
     const keep = l.x.map((_, j) => j).filter(j => l.x[j] != null && (!chart.x.log || l.x[j] > 0));
     const pick = list => keep.map(j => list[j]);
-    const edge = list => (list.length ? clean(pick(list), chart.y.log) : null);
+    // On a logarithmic axis a band that reaches 0 runs out of the picture at its lower edge.
+    const edge = list => (list.length ? pick(list).map(v => (chart.y.log && v != null && v <= 0 ? least : v)) : null);
     const [lo, hi] = [edge(l.low), edge(l.high)];
     return {
       key: "l" + i,
@@ -24,13 +26,11 @@ function lineChart(ctx, chart) {
   let full = extent(lines.map(l => l.x));
   if (!full) return emptyChart(host);
   if (chart.x.log) full = full[0] > 0 ? full : lines[0].x.slice(0, 1).flatMap(v => [v / 2, v * 2]);
-  // Points at the ends need air around them.
-  if (chart.points) {
-    const air = 0.02;
-    full = chart.x.log
-      ? [full[0] * (full[0] / full[1]) ** air, full[1] * (full[1] / full[0]) ** air]
-      : [full[0] - air * (full[1] - full[0]), full[1] + air * (full[1] - full[0])];
-  }
+  // Air at the ends: for points, and for distributions that rise at once.
+  const air = 0.02;
+  full = chart.x.log
+    ? [full[0] * (full[0] / full[1]) ** air, full[1] * (full[1] / full[0]) ** air]
+    : [full[0] === 0 && !chart.points ? 0 : full[0] - air * (full[1] - full[0]), full[1] + air * (full[1] - full[0])];
   const zoom = zooming({ full, log: chart.x.log, state, title, xTitle: chart.x.title, tools });
   host.append(zoom.box);
   const drawn = panel(

@@ -34,7 +34,9 @@ function readout(line, i, factor) {
   const [y, lo, hi] = [v(line.y), v(line.lo), v(line.hi)];
   const band = lo != null && hi != null && lo !== hi ? lo + "\u2009–\u2009" + hi : hi;
   if (!line.y) return band || "–";
-  return y == null ? "–" : lo != null && lo !== hi ? y + " (" + band + ")" : y;
+  if (y == null || lo == null || lo === hi) return y ?? "–";
+  const [up, down] = [line.hi[i] - line.y[i], line.y[i] - line.lo[i]];
+  return Math.abs(up - down) < 1e-6 * Math.abs(up) ? y + " ±\u2009" + digits(up / factor) : y + " (" + band + ")";
 }
 
 function panel(spec, zoom) {
@@ -55,7 +57,7 @@ function panel(spec, zoom) {
         label: l.label,
         symbol: lineKey(l.subject, l.dash),
         known: l.known,
-        room: !l.lo ? 3.5 : l.y ? 9.5 : 6,
+        room: l.lo ? 6 : 3.5,
       })),
       ...events.map(e => ({ key: e.key, label: e.label, symbol: marker(e.subject, "ev-" + e.kind), known: e.known, room: 2.8 })),
     ],
@@ -99,6 +101,9 @@ function panel(spec, zoom) {
           const j = sampleAt(l, u.posToVal(px, "x"));
           if (j != null) at.push(j);
         }
+      // A line too short for any of these places has its symbol in the middle.
+      const [first, end] = [lowerBound(l.x, from), lowerBound(l.x, to)];
+      if (!at.length && end > first) at.push((first + end) >> 1);
       ctx.fillStyle = colour(l.subject);
       ctx.strokeStyle = c.bg;
       for (const j of at) {
@@ -112,6 +117,16 @@ function panel(spec, zoom) {
         ctx.restore();
       }
     });
+  }
+
+  function upward(u, min, max) {
+    const inner = u.series.filter(
+      (s, k) => k && s.show && columns[k - 1].part === "y" && s.min != null && Number.isFinite(s.min),
+    );
+    if (inner.length && min != null) {
+      [min, max] = withinReach(min, max, Math.min(...inner.map(s => s.min)), Math.max(...inner.map(s => s.max)), y.log);
+    }
+    return upwardRange(min, max, y.log, y.unit === "fraction");
   }
 
   const axis = (side, a, space, size, change) => ({
@@ -130,7 +145,7 @@ function panel(spec, zoom) {
     values: (u, ticks, i, room, step) => {
       if (!ticks.length) return [];
       if (side === 2 && !last) return ticks.map(() => "");
-      if (a.log) return ticks.map(t => show(a.unit, t).replace("\u00a0packets", "").replace("\u00a0segments", ""));
+      if (a.log) return ticks.map(t => exact(a.unit, t));
       const scale = prefixFor(a.unit, Math.max(Math.abs(ticks[0]), Math.abs(ticks[ticks.length - 1])) || 1);
       change(scale);
       return tickLabels(ticks, step, scale.factor);
@@ -165,7 +180,7 @@ function panel(spec, zoom) {
       },
       scales: {
         x: { time: false, distr: x.log ? 3 : 1, range: () => zoom.range() },
-        y: { distr: y.log ? 3 : 1, range: (u, min, max) => upwardRange(min, max, y.log) },
+        y: { distr: y.log ? 3 : 1, range: upward },
       },
       axes: [xAxis, yAxis],
       series: [{}, ...series],

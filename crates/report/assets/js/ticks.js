@@ -28,12 +28,26 @@ function linearTicks(min, max, count) {
   return out;
 }
 
-// Range of an upward axis: from 0 unless the values are all far above it, with air at the top.
-function upwardRange(min, max, log) {
+// Range of an upward axis: from 0 unless the values are all far above it (and `zero` does not ask for it), with air at the top.
+function upwardRange(min, max, log, zero) {
   if (min == null || max == null || !Number.isFinite(min) || !Number.isFinite(max)) return log ? [1, 10] : [0, 1];
   if (log) return [min / 1.25, max * 1.25];
   if (min === max) return max > 0 ? [0, max * 1.25] : max < 0 ? [max * 1.25, 0] : [0, 1];
-  if (min >= 0 && min < 0.6 * max) return [0, max * 1.04];
+  if (min >= 0 && (zero || min < 0.6 * max)) return [0, max * 1.04];
   const air = 0.06 * (max - min);
   return [min - air, max + air];
+}
+
+// What to show of lines from `low` to `high` whose bands reach from `min` to `max`: bands much wider than the lines run out of the
+// picture, and below 0 only if the lines go there.
+function withinReach(min, max, low, high, log) {
+  if (log) return [Math.max(min, low / 4), Math.min(max, high * 4)];
+  const reach = Math.max(high, 0) - Math.min(low, 0) || 1;
+  return [low >= 0 ? Math.max(min, 0) : Math.max(min, low - reach), Math.min(max, high + reach)];
+}
+
+// The largest 1, 2 or 5 times a power of ten that is no more than v.
+function roundDown(v) {
+  const power = 10 ** Math.floor(Math.log10(v));
+  return Number(([5, 2, 1].find(f => f * power <= v * (1 + 1e-9)) * power).toPrecision(6));
 }

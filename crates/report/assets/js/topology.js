@@ -126,7 +126,7 @@ function drawNet(width, chart, subject, title, picked) {
   // Names below the lowest row are tilted when they would touch.
   const tilted = longest * 6.6 > step,
     below = tilted ? longest * 4.4 : 0,
-    height = clamp(90 + rows.size * 70, 220, 480) + below;
+    height = clamp(90 + rows.size * 105, 220, 480) + below;
   const px = n => 46 + n.x * (w - 92),
     py = n => 34 + n.y * (height - below - 76);
   const root = svg("svg", {

@@ -28,6 +28,16 @@ pub fn bold(s: &str) -> String {
     parts.iter().enumerate().map(mark).collect()
 }
 
+/// Text in which pairs of backticks enclose code. An odd one is shown as it is.
+pub fn code(s: &str) -> String {
+    let parts: Vec<&str> = s.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        return text(s);
+    }
+    let mark = |(i, part): (usize, &&str)| if i % 2 == 1 { format!("<code>{}</code>", text(part)) } else { text(part) };
+    parts.iter().enumerate().map(mark).collect()
+}
+
 /// A value as JSON inside of a script element. Within JSON `<` stands in strings only, where its escape means the same;
 /// without it neither `</script>` nor `<!--` can occur (HTML, 13.2.5.4 and following: the states of script data).
 pub fn json<T: Serialize>(value: &T) -> String {
@@ -52,6 +62,12 @@ mod tests {
         assert_eq!(bold("a **<i>** c"), "a <strong>&lt;i&gt;</strong> c");
         assert_eq!(bold("2**10 is"), "2**10 is");
         assert_eq!(bold("**x**"), "<strong>x</strong>");
+    }
+
+    #[test]
+    fn backticks_enclose_code() {
+        assert_eq!(code("column `a<b` of `t`"), "column <code>a&lt;b</code> of <code>t</code>");
+        assert_eq!(code("a ` b"), "a ` b");
     }
 
     #[test]

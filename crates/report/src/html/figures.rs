@@ -1,6 +1,6 @@
 //! Sections and their figures: headings and data; the script draws.
 
-use super::escape::{json, text};
+use super::escape::{code, json, text};
 use crate::page::{Chart, Figure, Section};
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use std::fmt::Write;
 pub fn section(s: &Section) -> String {
     let mut out = super::open(&s.id, &s.title);
     if !s.text.is_empty() {
-        write!(out, "<p class=\"lead\">{}</p>", text(&s.text)).unwrap_or_default();
+        write!(out, "<p class=\"lead\">{}</p>", code(&s.text)).unwrap_or_default();
     }
     out += "<div class=\"figures\">";
     for f in &s.figures {
@@ -34,7 +34,7 @@ fn figure(f: &Figure) -> String {
     let mut out =
         format!("<figure class=\"{kind}\" id=\"fig-{id}\" data-figure=\"{id}\"><figcaption><h3>{}</h3>", text(&f.title));
     if !f.text.is_empty() {
-        write!(out, "<p>{}</p>", text(&f.text)).unwrap_or_default();
+        write!(out, "<p>{}</p>", code(&f.text)).unwrap_or_default();
     }
     write!(
         out,

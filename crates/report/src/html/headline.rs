@@ -24,7 +24,9 @@ pub fn render(page: &Page) -> String {
 fn chart(chart: &HeadlineChart, page: &Page) -> String {
     let cells = || chart.values.iter().flatten();
     let scale = Scale::of(chart.unit, cells());
-    let top = cells().map(|c| c.mean + c.half_width.unwrap_or(0.0)).filter(|v| v.is_finite()).fold(0.0, f64::max);
+    let largest = |value: &dyn Fn(&Cell) -> f64| cells().map(value).filter(|v| v.is_finite()).fold(0.0, f64::max);
+    // An interval that is wider than all bars runs out of the picture rather than making them small.
+    let top = largest(&|c| c.mean + c.half_width.unwrap_or(0.0)).min(2.0 * largest(&|c| c.mean));
     let mut caption = format!("<b>{}</b>", text(&chart.title));
     for part in [scale.name, &chart.better].iter().filter(|p| !p.is_empty()) {
         write!(caption, " <span>{}</span>", text(part)).unwrap_or_default();
@@ -58,12 +60,14 @@ fn bar(cell: &Cell, top: f64) -> String {
         let (from, to) = (at(cell.mean - h), at(cell.mean + h));
         // Twice: a wide line in the colour of the background makes the thin one stand out from the bar.
         for class in ["halo", "whisker"] {
-            write!(
-                out,
-                "<g class=\"{class}\"><line x1=\"{from:.2}%\" x2=\"{to:.2}%\" y1=\"9\" y2=\"9\"/>\
-                 <line x1=\"{from:.2}%\" x2=\"{from:.2}%\" y1=\"5\" y2=\"13\"/><line x1=\"{to:.2}%\" x2=\"{to:.2}%\" y1=\"5\" y2=\"13\"/></g>"
-            )
-            .unwrap_or_default();
+            write!(out, "<g class=\"{class}\"><line x1=\"{from:.2}%\" x2=\"{to:.2}%\" y1=\"9\" y2=\"9\"/>").unwrap_or_default();
+            // No cap where the interval goes on beyond the picture.
+            for (end, inside) in [(from, cell.mean - h >= 0.0), (to, cell.mean + h <= top)] {
+                if inside {
+                    write!(out, "<line x1=\"{end:.2}%\" x2=\"{end:.2}%\" y1=\"5\" y2=\"13\"/>").unwrap_or_default();
+                }
+            }
+            out += "</g>";
         }
     }
     out
@@ -86,6 +90,13 @@ mod tests {
     fn a_bar_is_as_long_as_its_value_and_its_interval_as_wide() {
         let s = bar(&Cell { mean: 50.0, half_width: Some(10.0) }, 100.0);
         assert!(s.contains("width=\"49.00%\"") && s.contains("x1=\"39.20%\" x2=\"58.80%\""), "{s}");
+    }
+
+    #[test]
+    fn an_interval_that_leaves_the_picture_has_no_cap_there() {
+        let s = bar(&Cell { mean: 50.0, half_width: Some(80.0) }, 100.0);
+        assert_eq!(s.matches("<line").count(), 2, "{s}");
+        assert!(s.contains("x1=\"0.00%\" x2=\"98.00%\""), "{s}");
     }
 
     #[test]

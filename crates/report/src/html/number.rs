@@ -38,10 +38,18 @@ impl Scale {
         Scale { factor, name, whole }
     }
 
-    /// Mean and half width, both with the decimals that suit the mean.
+    /// Mean and half width with the same decimals: those that suit the mean, but no more than give the half width two significant
+    /// digits (JCGM 100:2008, 7.2.6: an uncertainty has at most two, and its estimate is rounded to agree with it).
     pub fn show(&self, cell: &Cell) -> (String, Option<String>) {
         let mean = cell.mean / self.factor;
-        let decimals = if self.whole || mean == 0.0 && cell.half_width.unwrap_or(0.0) == 0.0 { 0 } else { decimals(mean) };
+        let half = cell.half_width.unwrap_or(0.0) / self.factor;
+        let decimals = if self.whole || mean == 0.0 && half == 0.0 {
+            0
+        } else if half > 0.0 {
+            decimals(mean).min((1 - half.log10().floor() as i32).clamp(0, 6) as usize)
+        } else {
+            decimals(mean)
+        };
         (fixed(mean, decimals), cell.half_width.map(|h| fixed(h / self.factor, decimals)))
     }
 }
@@ -112,5 +120,9 @@ mod tests {
         let cell = Cell { mean: 9.4123e9, half_width: Some(0.02e9) };
         let scale = Scale::of(Unit::BitsPerSecond, std::iter::once(&cell));
         assert_eq!(scale.show(&cell), ("9.412".into(), Some("0.020".into())));
+        let rough = Cell { mean: 746.4e6, half_width: Some(382.2e6) };
+        assert_eq!(Scale::of(Unit::BitsPerSecond, std::iter::once(&rough)).show(&rough), ("746".into(), Some("382".into())));
+        let better = Cell { mean: 24.0e-3, half_width: Some(1.024e-3) };
+        assert_eq!(Scale::of(Unit::Seconds, std::iter::once(&better)).show(&better), ("24.0".into(), Some("1.0".into())));
     }
 }

@@ -1,6 +1,6 @@
 //! The table of all numbers.
 
-use super::escape::text;
+use super::escape::{code, text};
 use super::headline::number;
 use super::number::Scale;
 use super::symbols;
@@ -22,7 +22,7 @@ pub fn render(page: &Page) -> String {
         // The unit is there twice: narrow windows show it below the name, others in a column of its own.
         let label = match row.help.as_str() {
             "" => text(&row.label),
-            help => format!("<details><summary>{}</summary><p>{}</p></details>", text(&row.label), text(help)),
+            help => format!("<details><summary>{}</summary><p>{}</p></details>", text(&row.label), code(help)),
         };
         write!(out, "<tr><th scope=\"row\">{label}<span class=\"unit\">{0}</span></th><td class=\"unit\">{0}</td>", scale.name)
             .unwrap_or_default();

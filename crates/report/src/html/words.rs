@@ -1,6 +1,6 @@
 //! What is text only: the scenario, what words mean, where the numbers come from.
 
-use super::escape::text;
+use super::escape::{self, text};
 use crate::page::{Page, ScenarioText};
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ pub fn notes(page: &Page) -> String {
         1 => "One remark".to_owned(),
         n => format!("{n} remarks"),
     };
-    let items: String = page.notes.iter().map(|n| format!("<li>{}</li>", text(n))).collect();
+    let items: String = page.notes.iter().map(|n| format!("<li>{}</li>", escape::code(n))).collect();
     format!(
         "<details class=\"notes paper\"{open}><summary>{count} about how the scenario was read</summary><ul>{items}</ul></details>"
     )
@@ -52,7 +52,7 @@ pub fn glossary(page: &Page) -> String {
     let mut out = String::from("<dl class=\"glossary\">");
     for t in &page.glossary {
         let unit = if t.unit.is_empty() { String::new() } else { format!(" <span class=\"unit\">{}</span>", text(&t.unit)) };
-        write!(out, "<div><dt>{}{unit}</dt><dd>{}</dd></div>", text(&t.name), text(&t.text)).unwrap_or_default();
+        write!(out, "<div><dt>{}{unit}</dt><dd>{}</dd></div>", text(&t.name), escape::code(&t.text)).unwrap_or_default();
     }
     out + "</dl>"
 }
