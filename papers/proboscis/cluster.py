@@ -137,7 +137,13 @@ def at_five(x: dict[str, Any], w: str) -> dict[str, list[float]]:
     return {s: average(r) for s, r in x["load"][w, 5, 0.5, 10].items()}
 
 
-@paper.claim("prob-oversub-sensitive", uses=["load", "oversubscription"])
+@paper.claim(
+    "prob-oversub-sensitive",
+    uses=["load", "oversubscription"],
+    explanation="""Not yet explained in full: with load relative to the tighter layer the uplinks' rate falls as their number of
+    flows does, and at x = 1 the hosts' links are the tighter layer and carry more flows a second. Load of the
+    hosts is not tried yet.""",
+)
 def _(x: dict[str, Any]) -> Measured:
     grid = {**x["load"], **x["oversubscription"]}
     points = {
@@ -191,7 +197,12 @@ def _(x: dict[str, Any]) -> Measured:
     return over_windows(x, large)
 
 
-@paper.claim("prob-icwnd-gain", uses=["load"])
+@paper.claim(
+    "prob-icwnd-gain",
+    uses=["load"],
+    explanation="""The order of the schemes holds; PIAS over DCTCP is about 1 in both workloads. Not yet explained: hardly any
+    small flow meets a long queue at this load, so that there is little for tags to gain.""",
+)
 def _(x: dict[str, Any]) -> Measured:
     points = {w: at_five(x, w) for w in WORKLOADS}
     tagged = {w: mean(points[w]["pias"]) / mean(points[w]["dctcp"]) for w in WORKLOADS}
@@ -221,7 +232,12 @@ def _(x: dict[str, Any]) -> Measured:
     return Measured.over({p: {s: average(r) for s, r in v.items()} for p, v in by_load(x).items()})
 
 
-@paper.claim("prob-load-timeouts", uses=["load"])
+@paper.claim(
+    "prob-load-timeouts",
+    uses=["load"],
+    explanation="""Not yet explained: timeouts are so few (none or one in a run, of DCTCP, PIAS and ProBoSCIS) that chance orders
+    them; loads of the tighter layer only were tried.""",
+)
 def _(x: dict[str, Any]) -> Measured:
     return Measured.over({p: {s: count(r, total_rtos) for s, r in v.items()} for p, v in by_load(x).items()})
 
@@ -242,7 +258,11 @@ def _(x: dict[str, Any]) -> Measured:
     return Measured.over({"medium": ratio(medium), "all": ratio(whole)})
 
 
-@paper.claim("prob-load-datamining", uses=["load"])
+@paper.claim(
+    "prob-load-datamining",
+    uses=["load"],
+    explanation="""Not yet explained: DCTCP has none or one timeout in a run of a quick reproduction.""",
+)
 def _(x: dict[str, Any]) -> Measured:
     def per_flow(t: Table) -> float:
         return total_rtos(t) / len(t)
@@ -260,7 +280,12 @@ def _(x: dict[str, Any]) -> Measured:
     return Measured.over(points, checks=checks)
 
 
-@paper.claim("prob-gamma", uses=["gamma"])
+@paper.claim(
+    "prob-gamma",
+    uses=["gamma"],
+    explanation="""Not yet explained: at load 0.9 a single timeout of a small flow (200 ms over 330 flows) changes the mean by
+    half.""",
+)
 def _(x: dict[str, Any]) -> Measured:
     value = {}
     for v, by in x["gamma"].items():
