@@ -12,6 +12,10 @@ from .base import DATAMINING, DEADLINE, end_ns, fct, mean, paper, small, whole
 
 Tests = dict[str, Result]
 NAMES = {"reno": "Reno", "cubic": "CUBIC", "dctcp": "DCTCP", "reno_p": "Reno + P.", "cubic_p": "CUBIC + P."}
+LOADED = "8.7: load 0.9 of the uplink instead of 0.7"
+LOAD = """The testbed's load is not given, and the gain depends on it. With few flows in a run the timeouts of single flows
+decide; in a trial at load 0.3 two of 164 small flows missed the deadline, and there was no gain in the average. With long
+flows throttled the gain is twice the published one."""
 THROTTLED = "17: the shim throttles flows above 100 KB too, as in the simulations and in Fig. 5"
 
 
@@ -38,6 +42,12 @@ def ask(run: Run, file: str, sets: dict[str, Any], seeds: int) -> Tests:
 @paper.experiment("one-ws")
 def one_ws(run: Run) -> Tests:
     return ask(run, "fig07.toml", {"workload.0.flows-per-source": run.pick(20, 60)}, run.pick(1, 3))
+
+
+@paper.experiment("one-ws-loaded")
+def one_ws_loaded(run: Run) -> Tests:
+    """Nine tenths of the uplink instead of seven."""
+    return ask(run, "fig07.toml", {"workload.0.flows-per-source": run.pick(20, 60), "workload.0.load": 0.9}, run.pick(1, 3))
 
 
 @paper.experiment("one-dm")
@@ -67,9 +77,9 @@ def late(v: Any) -> float:
 
 
 def reduction(x: Tests, plain: str, shimmed: str, of: Any, measure: Any) -> list[float]:
-    """How much less it is with the second than with the first, per cent."""
+    """How much less it is with the second than with the first, per cent. Of nothing missed at all, as of one flow missed."""
     pairs = zip(tests(x[plain], of, measure), tests(x[shimmed], of, measure), strict=True)
-    return [100 * (1 - b / a) if a else float("nan") for a, b in pairs]
+    return [100 * (a - b) / (a or 1) for a, b in pairs]
 
 
 def both(x: Tests, of: Any, measure: Any, kind: str = "p") -> dict[str, list[float]]:
@@ -87,32 +97,28 @@ def verdicts(x: Tests) -> str:
     return "small flows: " + ", ".join(f"{v} {s:.0%}" for v, s in share.items())
 
 
-@paper.claim(
-    "prob-tb-ws-avg",
-    uses=["one-ws"],
-    explanation="""Not yet explained: the load is unknown. With long flows not throttled they keep the queues full; throttled,
-    twice the published gain.""",
-)
+@paper.claim("prob-tb-ws-avg", uses=["one-ws", "one-ws-loaded"], explanation=LOAD)
 def _(x: dict[str, Any]) -> list[Measured]:
-    return readings(lambda k: both(x["one-ws"], small, np.mean, k))
+    return [
+        *readings(lambda k: both(x["one-ws"], small, np.mean, k)),
+        Measured.over(both(x["one-ws-loaded"], small, np.mean), reading=LOADED),
+    ]
 
 
-@paper.claim(
-    "prob-tb-ws-deadlines",
-    uses=["one-ws"],
-    explanation="""Not yet explained; as prob-tb-ws-avg.""",
-)
+@paper.claim("prob-tb-ws-deadlines", uses=["one-ws", "one-ws-loaded"], explanation=LOAD)
 def _(x: dict[str, Any]) -> list[Measured]:
-    return readings(lambda k: both(x["one-ws"], small, late, k))
+    return [
+        *readings(lambda k: both(x["one-ws"], small, late, k)),
+        Measured.over(both(x["one-ws-loaded"], small, late), reading=LOADED),
+    ]
 
 
-@paper.claim(
-    "prob-tb-ws-max",
-    uses=["one-ws"],
-    explanation="""Not yet explained; as prob-tb-ws-avg. The longest time is made by doubled timeouts of one flow.""",
-)
+@paper.claim("prob-tb-ws-max", uses=["one-ws", "one-ws-loaded"], explanation=LOAD)
 def _(x: dict[str, Any]) -> list[Measured]:
-    return readings(lambda k: both(x["one-ws"], small, np.max, k))
+    return [
+        *readings(lambda k: both(x["one-ws"], small, np.max, k)),
+        Measured.over(both(x["one-ws-loaded"], small, np.max), reading=LOADED),
+    ]
 
 
 @paper.claim(
