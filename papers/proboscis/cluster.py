@@ -1,0 +1,418 @@
+"""Figs. 1, 2, 3 and 6: six schemes in the simulated cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from forebay.repro import Measured, Result, Run, Table, look
+
+from .base import DATAMINING, DEADLINE, average, fct, large, mean, medium, paper, rtos, small, whole
+
+QUEUE = "topology.host.queue"
+STEP = {"kind": "dctcp-step", "k": "30KB"}
+NAMES = {
+    "red_ecn": "RED-ECN",
+    "dctcp": "DCTCP",
+    "l2dct": "L2DCT",
+    "pfabric": "pFabric",
+    "pias": "PIAS",
+    "proboscis": "ProBoSCIS",
+}
+SCHEMES = list(NAMES)
+OTHERS = [s for s in SCHEMES if s != "proboscis"]
+WORKLOADS = ("websearch", "datamining")
+SIZES: dict[str, Any] = {"websearch": {"cdf": "websearch"}, "datamining": DATAMINING}
+Grid = dict[tuple[str, float, float, int], dict[str, Result]]
+
+
+def scheme(name: str, workload: str, load: float, window: int) -> dict[str, Any]:
+    """What a scheme changes: its transport, and the queues that it needs (section 6 of the specification)."""
+    if name == "red_ecn":
+        # NewReno with classic ECN; RED's parameters are of public scripts: 20 and 40 of 100 packets, weight 0.25, p_max 0.1.
+        red = {"kind": "red", "min": "30KB", "max": "60KB", "weight": 0.25, "p-max": 0.1}
+        return {"transport.cc": {"kind": "newreno", "ecn": "classic"}, QUEUE: red}
+    if name == "pfabric":
+        # "pfabric-text": the common buffer, initial window and minimum timeout.
+        return {"transport.cc": {"kind": "pfabric", "init-cwnd": window}, QUEUE: {"kind": "pfabric"}}
+    if name == "pias":
+        shim = {"kind": "pias", "table": workload, "load": load}
+        return {"transport.cc": {"kind": "dctcp", "shim": shim}, QUEUE: {"kind": "strict-priority", "k": "30KB"}}
+    if name == "proboscis":
+        return {"transport.cc": {"kind": "newreno", "shim": {"kind": "proboscis", "icwnd": window}}, QUEUE: STEP}
+    return {"transport.cc": name, QUEUE: STEP}
+
+
+def size(run: Run, workload: str) -> dict[str, Any]:
+    """Three racks and few flows in a quick reproduction; in a full one nine racks."""
+    flows = {"websearch": run.pick(600, 1500), "datamining": run.pick(300, 1000)}[workload]
+    return {"topology.leaves": run.pick(3, 9), "workload.0.sizes": SIZES[workload], "workload.0.flows": flows}
+
+
+def ask(run: Run, file: str, points: list[tuple[str, float, float, int]], more: dict[str, Any] | None = None) -> Grid:
+    """Every scheme at each point: workload, oversubscription, load, initial window."""
+    made: Grid = {}
+    for point in points:
+        workload, x, load, window = point
+        sets = {
+            **size(run, workload),
+            "topology.oversubscription": x,
+            "workload.0.load": load,
+            "transport.init-cwnd": window,
+            **(more or {}),
+        }
+        made[point] = {s: run(file, {**sets, **scheme(s, workload, load, window)}, seeds=run.pick(1, 3)) for s in SCHEMES}
+    return made
+
+
+@paper.experiment("load")
+def load(run: Run) -> Grid:
+    return ask(run, "fig06.toml", [(w, 5, v, 10) for w in WORKLOADS for v in run.pick([0.5, 0.9], [0.3, 0.5, 0.7, 0.9])])
+
+
+@paper.experiment("oversubscription")
+def oversubscription(run: Run) -> Grid:
+    return ask(run, "fig02.toml", [(w, v, 0.5, 10) for w in WORKLOADS for v in run.pick([1, 20], [1, 10, 20])])
+
+
+@paper.experiment("host-load")
+def host_load(run: Run) -> Grid:
+    """Half load of the hosts' links: overload of the uplinks from x = 3 on."""
+    sets = {"workload.0.load-at": "hosts"}
+    return ask(run, "fig02.toml", [(w, v, 0.5, 10) for w in WORKLOADS for v in (5, 20)], sets)
+
+
+@paper.experiment("icwnd")
+def icwnd(run: Run) -> Grid:
+    return ask(run, "fig03.toml", [(w, 5, 0.5, v) for w in WORKLOADS for v in run.pick([1, 20], [1, 2, 5, 20])])
+
+
+@paper.experiment("gamma")
+def gamma(run: Run) -> dict[float, dict[int, Result]]:
+    def one(v: float, n: int) -> Result:
+        cc = {"kind": "newreno", "shim": {"kind": "proboscis", "gamma": n}}
+        return run("gamma.toml", {**size(run, "websearch"), "workload.0.load": v, "transport.cc": cc}, seeds=run.pick(1, 3))
+
+    return {v: {n: one(v, n) for n in (5, 10, 15, 20, 25, 30)} for v in (0.5, 0.9)}
+
+
+@paper.experiment("workload")
+def workload(run: Run) -> dict[str, Result]:
+    return {w: run("fig01.toml", {"workload.0.sizes": {"cdf": w}}) for w in WORKLOADS}
+
+
+def joined(*grids: Grid) -> Grid:
+    """All points, in the order of their parameters."""
+    return {p: g[p] for p, g in sorted((p, g) for g in grids for p in g)}
+
+
+def count(r: Result, of: Any) -> list[float]:
+    return r.per_run(lambda t: float(of(t)))
+
+
+def total_rtos(t: Table) -> float:
+    return float(rtos(t).sum())
+
+
+def missed(t: Table) -> float:
+    v = fct(small(t), end_ns=np.inf)
+    return float((v > DEADLINE).sum())
+
+
+def by_load(x: dict[str, Any]) -> dict[str, dict[str, Result]]:
+    return {f"{w} {v:g}": schemes for (w, _, v, _), schemes in x["load"].items()}
+
+
+def seeds(g: Grid) -> int:
+    return next(iter(next(iter(g.values())).values())).seeds
+
+
+# ------------------------------------------------------------------------------------------------------- workload, overhead
+
+
+@paper.claim("prob-dm-small-share", uses=["workload"])
+def _(x: dict[str, Any]) -> Measured:
+    sizes = x["workload"]["datamining"].flows["size_bytes"]
+    return Measured(float((sizes < 10_000).mean()), note=f"{len(sizes)} flows")
+
+
+# ------------------------------------------------------------------------------------------------------- Figs. 2 and 3
+
+
+def at_five(x: dict[str, Any], w: str) -> dict[str, list[float]]:
+    """Average completion time of small flows at x = 5 and half load."""
+    return {s: average(r) for s, r in x["load"][w, 5, 0.5, 10].items()}
+
+
+@paper.claim(
+    "prob-oversub-sensitive",
+    uses=["load", "oversubscription", "host-load"],
+    explanation="""With load relative to the tighter layer fewer flows arrive a second as x grows, and at x = 1 the hosts' links
+    are the tighter layer: bursts meet there as often as at the slower uplinks. With load relative to the hosts, as many
+    flows arrive at every x, and the uplinks are overloaded from x = 3 on.""",
+)
+def _(x: dict[str, Any]) -> list[Measured]:
+    def points(grid: Grid) -> dict[str, dict[str, list[float]]]:
+        return {
+            f"{w} {s} {name}": {f"x={v}": average(grid[w, v, 0.5, 10][s], of) for v in (1, 5, 20)}
+            for w in WORKLOADS
+            for s in SCHEMES
+            for name, of in (("small", small), ("all", whole))
+        }
+
+    # At x = 1 both kinds of load are the same.
+    return [
+        Measured.over(points({**x["load"], **x["oversubscription"]})),
+        Measured.over(points({**x["oversubscription"], **x["host-load"]}), reading="37: load of the hosts' links"),
+    ]
+
+
+@paper.claim("prob-oversub-websearch", uses=["load"])
+def _(x: dict[str, Any]) -> Measured:
+    samples = at_five(x, "websearch")
+    rest = [mean(v) for s, v in samples.items() if s != "red_ecn"]
+    return Measured.over(samples, checks={"the others are within a factor of 2": max(rest) <= 2 * min(rest)})
+
+
+@paper.claim("prob-oversub-dm-spread", uses=["load"])
+def _(x: dict[str, Any]) -> Measured:
+    value = {}
+    for w in WORKLOADS:
+        v = [mean(t) for s, t in at_five(x, w).items() if s != "red_ecn"]
+        value[f"{w} without red_ecn"] = max(v) / min(v)
+    return Measured(value, n=seeds(x["load"]))
+
+
+@paper.claim("prob-oversub-dm-las", uses=["load"])
+def _(x: dict[str, Any]) -> Measured:
+    return Measured.over(at_five(x, "datamining"))
+
+
+def over_windows(x: dict[str, Any], of: Any) -> Measured:
+    grid = {**x["load"], **x["icwnd"]}
+    windows = sorted({p[3] for p in x["icwnd"]} | {10})
+    value = {}
+    for w in WORKLOADS:
+        for s in SCHEMES:
+            v = [mean(average(grid[w, 5, 0.5, n][s], of)) for n in windows]
+            value[f"{w} {s}"] = max(v) / min(v)
+    return Measured(value, n=seeds(x["load"]), note=f"initial windows {', '.join(map(str, windows))}")
+
+
+@paper.claim("prob-icwnd-small", uses=["load", "icwnd"])
+def _(x: dict[str, Any]) -> Measured:
+    return over_windows(x, small)
+
+
+@paper.claim("prob-icwnd-large", uses=["load", "icwnd"])
+def _(x: dict[str, Any]) -> Measured:
+    return over_windows(x, large)
+
+
+@paper.claim(
+    "prob-icwnd-gain",
+    uses=["load"],
+    explanation="""The order of the schemes holds. PIAS over DCTCP is about 1 in both workloads: hardly any small flow waits
+    behind a long one, as DCTCP's queues are short, so tags have little to gain.""",
+)
+def _(x: dict[str, Any]) -> Measured:
+    points = {w: at_five(x, w) for w in WORKLOADS}
+    tagged = {w: mean(points[w]["pias"]) / mean(points[w]["dctcp"]) for w in WORKLOADS}
+    checks = {"PIAS gains more on DCTCP in datamining than in websearch": tagged["datamining"] < tagged["websearch"]}
+    return Measured.over(points, checks=checks)
+
+
+# ------------------------------------------------------------------------------------------------------- Fig. 6
+
+
+@paper.claim("prob-nrl-small", uses=["load"])
+def _(x: dict[str, Any]) -> Measured:
+    value = {}
+    hit = {}
+    for s in SCHEMES:
+        rows = [small(schemes[s].flows) for schemes in x["load"].values()]
+        times, late = np.concatenate([fct(t) for t in rows]), np.concatenate([rtos(t) > 0 for t in rows])
+        hit[s] = int(late.sum())
+        if late.any():
+            value[s] = float(np.nanmean(times[late]) / np.nanmean(times[~late]))
+    note = "all loads and workloads together; small flows with a timeout: " + ", ".join(f"{s} {n}" for s, n in hit.items())
+    return Measured(value, n=seeds(x["load"]), note=note)
+
+
+@paper.claim("prob-load-small-fct", uses=["load"])
+def _(x: dict[str, Any]) -> Measured:
+    return Measured.over({p: {s: average(r) for s, r in v.items()} for p, v in by_load(x).items()})
+
+
+@paper.claim(
+    "prob-load-timeouts",
+    uses=["load"],
+    explanation="""DCTCP, L2DCT, PIAS and ProBoSCIS have none to three timeouts in a run, and chance orders them; RED-ECN has
+    fifty times as many, pFabric hundreds. Tried: load of the hosts (0 to 3 of each at 0.3 to 0.7), a long flow
+    from each host in the background (none of DCTCP and ProBoSCIS).""",
+)
+def _(x: dict[str, Any]) -> Measured:
+    return Measured.over({p: {s: count(r, total_rtos) for s, r in v.items()} for p, v in by_load(x).items()})
+
+
+@paper.claim("prob-load-deadlines", uses=["load"])
+def _(x: dict[str, Any]) -> Measured:
+    return Measured.over({p: {s: count(r, missed) for s, r in v.items()} for p, v in by_load(x).items()})
+
+
+@paper.claim("prob-load-all-fct", uses=["load"])
+def _(x: dict[str, Any]) -> Measured:
+    def ratio(of: Any) -> dict[str, list[float]]:
+        return {
+            p: [a / b for a, b in zip(average(v["proboscis"], of), average(v["red_ecn"], of), strict=True)]
+            for p, v in by_load(x).items()
+        }
+
+    return Measured.over({"medium": ratio(medium), "all": ratio(whole)})
+
+
+@paper.claim(
+    "prob-load-datamining",
+    uses=["load"],
+    explanation="""DCTCP has none to two timeouts in a run of a quick reproduction, in either workload: chance orders them.""",
+)
+def _(x: dict[str, Any]) -> Measured:
+    def per_flow(t: Table) -> float:
+        return total_rtos(t) / len(t)
+
+    loads = sorted({p[2] for p in x["load"]})
+    points = {f"{v:g}": {w: count(x["load"][w, 5, v, 10]["dctcp"], per_flow) for w in WORKLOADS} for v in loads}
+    pairs = [x["load"]["datamining", 5, v, 10] for v in loads]
+    times = [mean([mean(average(p[s], small)) for p in pairs]) for s in ("dctcp", "red_ecn")]
+    late = [sum(mean(count(p[s], total_rtos)) for p in pairs) for s in ("dctcp", "red_ecn")]
+    checks = {
+        f"small flows of datamining finish sooner under DCTCP than under RED-ECN ({times[0]:.2f}, {times[1]:.2f} ms)": times[0]
+        < times[1],
+        f"no more timeouts there under DCTCP than under RED-ECN ({late[0]:g}, {late[1]:g})": late[0] <= late[1],
+    }
+    return Measured.over(points, checks=checks)
+
+
+@paper.claim(
+    "prob-gamma",
+    uses=["gamma"],
+    explanation="""Single timeouts: one of 200 ms among 330 small flows adds half to their mean. Without the flows that have one,
+    the length of the train hardly changes it; the note has that ratio, and the timeouts by length.""",
+)
+def _(x: dict[str, Any]) -> Measured:
+    value, calm, late = {}, [], []
+    for v, by in x["gamma"].items():
+        times = [mean(average(r)) for r in by.values()]
+        value[f"load {v:g}"] = max(times) / min(times)
+        quiet = [mean(average(r, untimed)) for r in by.values()]
+        calm.append(f"{max(quiet) / min(quiet):.2f}")
+        late.append(" ".join(f"{int((rtos(small(r.flows)) > 0).sum())}" for r in by.values()))
+    note = f"without small flows with a timeout {', '.join(calm)}; such flows, by length {'; '.join(late)}"
+    return Measured(value, n=x["gamma"][0.5][10].seeds, note=note)
+
+
+def untimed(t: Table) -> Table:
+    t = small(t)
+    return t.rows(rtos(t) == 0)
+
+
+# ------------------------------------------------------------------------------------------------------- figures
+
+
+def lines(ax: Any, values: list[float], by: dict[str, list[list[float]]]) -> None:
+    for s in SCHEMES:
+        k = look(s)
+        ax.plot(values, [mean(v) for v in by[s]], marker=k.marker, ls=k.dash, ms=4, color=k.color, label=NAMES[s])
+
+
+@paper.figure(
+    "1",
+    title="The workloads",
+    uses=["workload"],
+    claims=["prob-dm-small-share"],
+    caption="""Sizes of 100 000 generated flows, and their times between arrivals relative to the mean; all loads have the same
+    curve then.""",
+    height=2.2,
+)
+def _(fig: Any, x: dict[str, Any]) -> None:
+    axes = fig.subplots(1, 2)
+    for i, w in enumerate(WORKLOADS):
+        t = x["workload"][w].flows
+        for ax, v in ((axes[0], t["size_bytes"] / 1e3), (axes[1], np.diff(np.sort(t["start_ns"])) / 10.0)):
+            q = np.linspace(0, 1, 400)
+            ax.plot(np.quantile(v, q), q, color=look(i).color, label=w)
+    axes[0].set(xscale="log", xlabel="size [KB]", ylabel="share of flows", title="(a) sizes", xlim=(0.05, None))
+    axes[1].set(xlabel="time between arrivals / mean", title="(b) arrivals", xlim=(0, 5))
+    axes[0].legend(loc="lower right")
+
+
+def four(fig: Any, grid: Grid, at: int, label: str) -> None:
+    axes = fig.subplots(2, 2, sharex=True)
+    for row, w in zip(axes, WORKLOADS, strict=True):
+        points = sorted((p for p in grid if p[0] == w), key=lambda p: p[at])
+        values = [float(p[at]) for p in points]
+        for ax, of, name in zip(row, (small, whole), ("small flows", "all flows"), strict=True):
+            lines(ax, values, {s: [average(grid[p][s], of) for p in points] for s in SCHEMES})
+            ax.set(title=f"{w}, {name}", ylabel="average FCT [ms]", yscale="log")
+    for ax in axes[1]:
+        ax.set_xlabel(label)
+    axes[0][0].legend(loc="best", fontsize=6.5, ncols=2)
+
+
+@paper.figure(
+    "2",
+    title="Completion times against oversubscription",
+    uses=["load", "oversubscription"],
+    claims=["prob-oversub-sensitive", "prob-oversub-websearch", "prob-oversub-dm-spread", "prob-oversub-dm-las"],
+    caption="Load 0.5 of the tighter layer, initial window 10. Means over seeds.",
+    height=4.2,
+)
+def _(fig: Any, x: dict[str, Any]) -> None:
+    half = {p: v for p, v in x["load"].items() if p[2] == 0.5}
+    four(fig, {**half, **x["oversubscription"]}, 1, "oversubscription x")
+
+
+@paper.figure(
+    "3",
+    title="Completion times against the initial window",
+    uses=["load", "icwnd"],
+    claims=["prob-icwnd-small", "prob-icwnd-large", "prob-icwnd-gain"],
+    caption="Load 0.5, x = 5. Means over seeds, the same arrivals for every window.",
+    height=4.2,
+)
+def _(fig: Any, x: dict[str, Any]) -> None:
+    half = {p: v for p, v in x["load"].items() if p[2] == 0.5}
+    four(fig, {**half, **x["icwnd"]}, 3, "initial window [segments]")
+
+
+@paper.figure(
+    "6",
+    title="Completion times, deadlines and timeouts against load",
+    uses=["load"],
+    claims=["prob-load-small-fct", "prob-load-timeouts", "prob-load-deadlines", "prob-load-all-fct", "prob-load-datamining"],
+    caption="x = 5, without background traffic. Means over seeds. A deadline is 200 ms.",
+    height=7.2,
+)
+def _(fig: Any, x: dict[str, Any]) -> None:
+    grid = x["load"]
+    panels: list[tuple[str, Any]] = [
+        ("average FCT, small [ms]", average),
+        ("missed deadlines", lambda r: count(r, missed)),
+        ("average FCT, medium [ms]", lambda r: average(r, medium)),
+        ("timeouts", lambda r: count(r, total_rtos)),
+    ]
+    axes = fig.subplots(4, 2, sharex=True)
+    for column, w in enumerate(WORKLOADS):
+        points = sorted((p for p in grid if p[0] == w), key=lambda p: p[2])
+        for row, (name, of) in zip(axes, panels, strict=True):
+            lines(row[column], [p[2] for p in points], {s: [of(grid[p][s]) for p in points] for s in SCHEMES})
+            row[column].set(ylabel=name)
+            if "FCT" in name:
+                row[column].set_yscale("log")
+            else:
+                row[column].set_yscale("symlog", linthresh=1)
+                row[column].set_ylim(0, None)
+        axes[0][column].set_title(w)
+        axes[3][column].set_xlabel("load")
+    axes[0][0].legend(loc="best", fontsize=6.5, ncols=2)
