@@ -1,0 +1,117 @@
+"""The cluster benchmark, as measured and scaled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from forebay.repro import Measured, Result, Run, Table
+
+from .base import paper, query_times, with_timeout
+
+CC = {"dctcp": "dctcp", "reno": "newreno"}
+#: The mixture dctcp-background with every size ten times as large.
+TENFOLD = {
+    "mixture": [
+        {"share": 0.5, "log-uniform": ["10KB", "100KB"]},
+        {"share": 0.3, "log-uniform": ["100KB", "1MB"]},
+        {"share": 0.15, "log-uniform": ["1MB", "10MB"]},
+        {"share": 0.05, "log-uniform": ["10MB", "500MB"]},
+    ]
+}
+
+
+def until(ms: int) -> dict[str, Any]:
+    """Length of a run; what starts in its last 500 ms would be cut off."""
+    return {"duration": f"{ms}ms", **{f"workload.{i}.stop": f"{ms - 500}ms" for i in range(3)}}
+
+
+@paper.experiment("cluster")
+def cluster(run: Run) -> Result:
+    return run("cluster.toml", until(run.pick(2000, 8000)), seeds=run.pick(2, 4))
+
+
+@paper.experiment("cluster-scaled")
+def cluster_scaled(run: Run) -> dict[str, Result]:
+    """Ten times the size, or ten times as often.
+
+    Ten times the baseline's load itself would be more than the links carry. Ten times the size: flows and answers come as rarely as
+    that the background has the baseline's load, and queries five times theirs. Ten times as often: queries as they say, background twice.
+    """
+    length = until(run.pick(900, 2000))
+    seeds = run.pick(1, 3)
+    return {
+        "size": run(
+            "cluster.toml",
+            {
+                **length,
+                "workload.0.total": "880KB",
+                "workload.0.rate": 10.0,
+                "workload.1.sizes": TENFOLD,
+                "workload.2.sizes": TENFOLD,
+            },
+            seeds=seeds,
+        ),
+        "rate": run(
+            "cluster.toml", {**length, "workload.0.rate": 500.0, "workload.1.load": 0.2, "workload.2.load": 0.2}, seeds=seeds
+        ),
+    }
+
+
+def times(r: Result, cc: str, low: float, high: float) -> list[np.ndarray]:
+    """Completion times in ms of each seed's background flows with sizes in a range."""
+
+    def one(t: Table) -> np.ndarray:
+        keep = np.isin(t["class"], ["background", "external"]) & (t["size_bytes"] >= low) & (t["size_bytes"] < high)
+        keep &= t["completed"].astype(bool)
+        return t["fct_ns"][keep].astype(float) / 1e6
+
+    return r.per_run(one, variant=CC[cc])
+
+
+def both(measure: Any) -> dict[str, list[float]]:
+    return {cc: measure(cc) for cc in CC}
+
+
+@paper.claim("dctcp-cluster-short-latency", uses=["cluster"])
+def _(x: dict[str, Any]) -> Measured:
+    r = x["cluster"]
+    return Measured.over(
+        {
+            "mean": both(lambda cc: [float(np.mean(v)) for v in times(r, cc, 1e4, 1e6)]),
+            "95th percentile": both(lambda cc: [float(np.quantile(v, 0.95)) for v in times(r, cc, 1e4, 1e6)]),
+        }
+    )
+
+
+@paper.claim("dctcp-cluster-long-throughput", uses=["cluster"])
+def _(x: dict[str, Any]) -> Measured:
+    r = x["cluster"]
+    by = {cc: [float(np.mean(v)) for v in times(r, cc, 1e7, np.inf)] for cc in CC}
+    return Measured.over([d / t for d, t in zip(by["dctcp"], by["reno"], strict=True)])
+
+
+@paper.claim("dctcp-cluster-query-burst", uses=["cluster"])
+def _(x: dict[str, Any]) -> Measured:
+    r = x["cluster"]
+    return Measured.over(
+        {
+            "99.9th percentile": both(lambda cc: [float(np.quantile(v, 0.999)) for v in query_times(r, CC[cc])]),
+            "with a timeout": both(lambda cc: with_timeout(r, CC[cc])),
+        }
+    )
+
+
+@paper.claim(
+    "dctcp-cluster-scaled",
+    uses=["cluster-scaled"],
+    explanation="""Queries agree; the 95th percentile of short messages does not (within 10 % of each other). Not yet explained: tried are
+    both readings of the scaling, sizes and rates.""",
+)
+def _(x: dict[str, Any]) -> Measured:
+    by = {}
+    for reading, r in x["cluster-scaled"].items():
+        by[f"short messages, {reading}"] = both(lambda cc, r=r: [float(np.quantile(v, 0.95)) for v in times(r, cc, 5e4, 1e6)])
+        by[f"queries, {reading}"] = both(lambda cc, r=r: [float(np.quantile(v, 0.95)) for v in query_times(r, CC[cc])])
+    return Measured.over(by)
