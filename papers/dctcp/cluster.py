@@ -36,8 +36,10 @@ def cluster(run: Run) -> Result:
 def cluster_scaled(run: Run) -> dict[str, Result]:
     """Ten times the size, or ten times as often.
 
-    Ten times the baseline's load itself would be more than the links carry. Ten times the size: flows and answers come as rarely as
-    that the background has the baseline's load, and queries five times theirs. Ten times as often: queries as they say, background twice.
+    Ten times the baseline's load itself would be more than the links carry. Ten times the size: flows and answers come as
+    rarely as
+    that the background has the baseline's load, and queries five times theirs. Ten times as often: queries as they say,
+    background twice.
     """
     length = until(run.pick(900, 2000))
     seeds = run.pick(1, 3)
@@ -106,7 +108,8 @@ def _(x: dict[str, Any]) -> Measured:
 @paper.claim(
     "dctcp-cluster-scaled",
     uses=["cluster-scaled"],
-    explanation="""Queries agree; the 95th percentile of short messages does not (within 10 % of each other). Not yet explained: tried are
+    explanation="""Queries agree; the 95th percentile of short messages does not (within 10 % of each other). Not yet
+    explained: tried are
     both readings of the scaling, sizes and rates.""",
 )
 def _(x: dict[str, Any]) -> Measured:

@@ -14,9 +14,11 @@ SERVERS = [1, 2, 5, 10, 15, 20, 25, 30, 35, 40]
 #: Full names of the variants.
 DC, RENO_10, RENO_300 = "dctcp", "newreno rto-min=10ms", "newreno rto-min=300ms"
 RENO = {"TCP, 10 ms": RENO_10, "TCP, 300 ms": RENO_300}
-JITTER_WHY = """Not yet explained. Tried: 1 MB from 40, 20 and 10 servers. From 40 nearly every query has a timeout without jitter, so the
+JITTER_WHY = """Not yet explained. Tried: 1 MB from 40, 20 and 10 servers. From 40 nearly every query has a timeout without
+jitter, so the
 median falls with jitter; from 20 and 10 the median rises as stated, but one query in a thousand has a timeout either way."""
-PRESSURE_WHY = """Not yet explained. The background leaves the 95th percentile of TCP's queries as it is: SACK repairs most losses without a
+PRESSURE_WHY = """Not yet explained. The background leaves the 95th percentile of TCP's queries as it is: SACK repairs most
+losses without a
 timeout, and the link stays busy meanwhile. Tried: minimum timeouts of 10 and 300 ms."""
 
 
