@@ -71,8 +71,8 @@ wheel: setup $(VENV)/python.installed ## build the Python wheel, target/wheels/f
 
 python: wheel ## the Python package as installed from the wheel: style, types, stubs, tests, examples
 	$(PIP) install --force-reinstall --no-deps $(TARGET)/wheels/forebay-*.whl
-	$(VENV)/bin/ruff check python tests/python
-	$(VENV)/bin/ruff format --check python tests/python
+	$(VENV)/bin/ruff check python tests/python papers
+	$(VENV)/bin/ruff format --check python tests/python papers
 	$(VENV)/bin/mypy
 	$(MATURIN) generate-stubs --quiet --profile wheel --out $(TARGET)/stubs
 	diff -u python/forebay/_native.pyi $(TARGET)/stubs/forebay/_native.pyi || { echo 'run "make stubs"' >&2; exit 1; }
