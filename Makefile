@@ -76,7 +76,7 @@ python: wheel ## the Python package as installed from the wheel: style, types, s
 	$(VENV)/bin/mypy
 	$(MATURIN) generate-stubs --quiet --profile wheel --out $(TARGET)/stubs
 	diff -u python/forebay/_native.pyi $(TARGET)/stubs/forebay/_native.pyi || { echo 'run "make stubs"' >&2; exit 1; }
-	MYPYPATH=python $(VENV)/bin/python -m mypy.stubtest forebay
+	MYPYPATH=python $(VENV)/bin/python -m mypy.stubtest forebay._native
 	$(VENV)/bin/python -m pytest -q
 
 stubs: setup $(VENV)/python.installed ## renew python/forebay/_native.pyi after a change of crates/py
@@ -102,8 +102,11 @@ bench: ## speed beside ns-2 and ns-3 (BENCH_RUNS=3, BENCH_CASES="s1 ft16")
 	$(RELEASE) -p forebay-bench
 	$(TARGET)/release/forebay-bench compare --runs $(BENCH_RUNS) --out $(TARGET)/bench.json $(BENCH_CASES)
 
-readme-refresh: build ## renew the output shown in README.md
+readme-refresh: build $(VENV)/report.installed ## renew the output and the picture shown in README.md
+	@tools/setup.sh --with-browser
 	tools/readme-refresh.sh $(TARGET)/release/forebay $(TARGET)/bench.md
+	rm -rf $(TARGET)/readme && $(TARGET)/release/forebay run scenarios/quickstart.toml --quiet --out $(TARGET)/readme
+	$(VENV)/bin/python tools/report-picture.py $(TARGET)/readme/report.html docs/report.png
 
 docs: setup ## build the API documentation, target/doc/forebay_sim/index.html
 	$(CARGO) doc --workspace --no-deps --locked

@@ -37,4 +37,4 @@ figures = {
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/figures")
 folder.mkdir(parents=True, exist_ok=True)
 for name, ax in figures.items():
-    ax.figure.savefig(folder / f"{name}.png", dpi=200)
+    ax.figure.savefig(folder / f"{name}.png", dpi=150)

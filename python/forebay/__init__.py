@@ -2,8 +2,9 @@
 
 >>> import forebay as fb
 >>> s = fb.Scenario.load("scenarios/two-flows.toml")
->>> r = s.with_(duration="100ms").run()
->>> fct = r.flows["fct_ns"]
+>>> r = s.run()
+>>> int(r.queue.where(variant="newreno")["pkts"].max())
+100
 
 A :class:`Scenario` is what is to be simulated; running it gives a :class:`Result`, whose tables (:class:`Table`) are Arrow
 tables with units. :func:`run_many` runs many scenarios on all cores, :func:`open` reads what ``forebay run`` wrote.
@@ -14,14 +15,16 @@ from ._errors import ForebayError, InternalError, Mistake, ScenarioError, StoreE
 from ._native import __version__
 from ._progress import ProgressEvent
 from ._registry import Entry, Parameter, registry
-from ._result import Result
+from ._result import Result, report
 from ._result import open as open  # noqa: A004
 from ._run import run_many
 from ._scenario import Scenario
+from ._sweep import Axis, Sweep, open_sweep
 from ._table import Column, Table
 
 # `open` is not in `__all__`: `from forebay import *` must not hide Python's own.
 __all__ = [
+    "Axis",
     "Column",
     "Entry",
     "ForebayError",
@@ -33,9 +36,12 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "StoreError",
+    "Sweep",
     "Table",
     "__version__",
+    "open_sweep",
     "plot",
     "registry",
+    "report",
     "run_many",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class ForebayError(Exception):
@@ -40,16 +40,16 @@ class ScenarioError(ForebayError, ValueError):
     --------
     >>> import forebay as fb
     >>> try:
-    ...     fb.Scenario.load("scenarios/two-flows.toml").with_({"transport.cc": "dtcp"}).check()
+    ...     fb.Scenario.load("scenarios/two-flows.toml").with_({"topology.senders": 0}).check()
     ... except fb.ScenarioError as e:
     ...     print(e)
-    error: there is no law `dtcp`
-     --> --set:1:14
+    ...     print(e.errors[0].file, e.errors[0].line, e.errors[0].column)
+    error: `senders` is 0
+     --> --set:1:18
       |
-    1 | transport.cc="dtcp"
-      |              ^^^^^^ legal: `newreno`
-      = did you mean `dctcp`?
-    >>> [(m.file, m.line, m.column) for m in e.errors]
+    1 | topology.senders=0
+      |                  ^ legal: 1 to 64998
+    --set 1 18
     """
 
     errors: list[Mistake]
@@ -83,6 +83,9 @@ class StoreError(ForebayError, OSError):
         super().__init__(text)
         self.message = message
         self.help = help
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.args[0], self.message, self.help)
 
     def __str__(self) -> str:
         return str(self.args[0]).rstrip("\n")

@@ -5,9 +5,9 @@ The native half of the package; use `forebay` instead.
 from _typeshed import SupportsGetItem
 from os import PathLike
 from pathlib import Path
-from typing import Final, SupportsIndex, final
+from typing import Any, Final, SupportsIndex, final
 
-__all__ = ["__version__", "Buffer", "Results", "Scenario", "Table", "cli", "open_run", "provoke_defect", "registry", "run_all", "table_names"]
+__all__ = ["__version__", "Buffer", "Results", "Scenario", "Sweep", "Table", "cli", "open_run", "open_sweep", "provoke_defect", "registry", "report", "run_all", "run_sweep", "table_names"]
 
 __version__: Final[str]
 
@@ -17,7 +17,7 @@ class Buffer:
     Values of one column: read-only memory that lives as long as this object.
     """
     @property
-    def __array_interface__(self, /) -> dict:
+    def __array_interface__(self, /) -> Any:
         """
         NumPy's array interface, version 3: <https://numpy.org/doc/stable/reference/arrays.interface.html>. The buffer protocol proper
         is in the limited API only from Python 3.11 on.
@@ -34,7 +34,7 @@ class Results:
     """
     What one scenario gave.
     """
-    def manifest(self, /) -> str:
+    def manifest_json(self, /) -> str:
         """
         The manifest as JSON.
         """
@@ -72,12 +72,16 @@ class Scenario:
         """
     def explain(self, /) -> str:
         """
-        What will run, in words.
+        What will run, in words; of a sweep all points are checked.
         """
     @staticmethod
     def from_text(text: str, name: str, base: str | PathLike[str], sets: SupportsGetItem[int, str], seed: SupportsIndex | None) -> Scenario:
         """
         A scenario from a text; files it names are relative to `base`, and `name` stands in errors.
+        """
+    def is_sweep(self, /) -> bool:
+        """
+        Whether it stands for many scenarios.
         """
     def labels(self, /) -> list[str]:
         """
@@ -126,6 +130,29 @@ class Scenario:
         """
 
 @final
+class Sweep:
+    """
+    A finished sweep.
+    """
+    def manifest(self, /) -> str:
+        """
+        The manifest as JSON.
+        """
+    @property
+    def path(self, /) -> Path:
+        """
+        Its directory.
+        """
+    def report(self, /, path: str | PathLike[str]) -> None:
+        """
+        Writes its report.
+        """
+    def table(self, /) -> Table:
+        """
+        All numbers.
+        """
+
+@final
 class Table:
     """
     A table in one piece.
@@ -154,7 +181,7 @@ class Table:
         """
     def names(self, /, name: str) -> tuple[Buffer, list[str]]:
         """
-        A column of names: for each row an index, and the names. Indices are the table's own memory.
+        A column of names: for each row an index (-1: no name), and the names. Without gaps, indices are the table's own memory.
         """
     def slice(self, /, offset: SupportsIndex, length: SupportsIndex) -> Table:
         """
@@ -175,6 +202,11 @@ def open_run(path: str | PathLike[str]) -> Results:
     Opens a finished run directory.
     """
 
+def open_sweep(path: str | PathLike[str]) -> Sweep:
+    """
+    Opens the directory of a finished sweep.
+    """
+
 def provoke_defect(message: str) -> None:
     """
     Panics on another thread, as a violated assertion of the engine would: tests look at what becomes of it.
@@ -185,10 +217,20 @@ def registry() -> list[tuple[str, str, list[tuple[str, str, list[tuple[str, str,
     All registries.
     """
 
-def run_all(scenarios: SupportsGetItem[int, Scenario], threads: SupportsIndex | None, progress: "typing.Callable[[int, int, float | None, float, int], object] | None") -> "list[Results]":
+def report(results: SupportsGetItem[int, Results], path: str | PathLike[str]) -> None:
+    """
+    Writes the report of some results, which it compares if there are several.
+    """
+
+def run_all(scenarios: SupportsGetItem[int, Scenario], threads: SupportsIndex | None, progress: "object | None") -> list[Results]:
     """
     Runs all scenarios. `progress` is called about ten times a second with the number of finished runs, that of all runs, the part of
     the work that is done (if known), the seconds since the start and the packet transmissions so far.
+    """
+
+def run_sweep(scenario: Scenario, axes: SupportsGetItem[int, str], out: str | PathLike[str] | None, threads: SupportsIndex | None, progress: "object | None") -> Sweep:
+    """
+    Runs the sweep of a scenario with further axes (`key=[..]`), or what is missing of it. `progress` is as for `run_all`.
     """
 
 def table_names() -> list[str]:

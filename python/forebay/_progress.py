@@ -36,10 +36,10 @@ class ProgressEvent:
         return self.elapsed_s * (1.0 - self.fraction) / self.fraction
 
 
-Progress: TypeAlias = "bool | Callable[[ProgressEvent], object] | None"
+Progress: TypeAlias = bool | Callable[[ProgressEvent], object] | None
 """True: a line on standard error; a function: called with events."""
 
-_Native: TypeAlias = "Callable[[int, int, float | None, float, int], object]"
+_Native: TypeAlias = Callable[[int, int, float | None, float, int], object]
 
 
 class Bar:

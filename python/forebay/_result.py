@@ -5,12 +5,17 @@ from __future__ import annotations
 import html
 import json
 import os
+import warnings
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
+from ._errors import StoreError
 from ._table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 
 class Result:
@@ -22,9 +27,10 @@ class Result:
     Examples
     --------
     >>> import forebay as fb
-    >>> r = fb.Scenario.load("scenarios/two-flows.toml").with_(duration="100ms").run()
+    >>> r = fb.Scenario.load("scenarios/two-flows.toml").run()
     >>> r
-    >>> r.queue.units["packets"]
+    <Result two-flows: newreno, cubic, dctcp; 3 runs; ...>
+    >>> r.queue.units["pkts"]
     'packets'
     """
 
@@ -83,7 +89,7 @@ class Result:
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """What was run, where, with which result: scenario, runs with their fingerprints, machine, speed."""
-        manifest: dict[str, Any] = json.loads(self._native.manifest())
+        manifest: dict[str, Any] = json.loads(self._native.manifest_json())
         return manifest
 
     @property
@@ -112,6 +118,7 @@ class Result:
         *,
         format: Literal["parquet", "csv"] = "parquet",
         force: bool = False,
+        report: bool = True,
     ) -> Path:
         """Write a run directory, as ``forebay run --out`` does, and return its path.
 
@@ -123,13 +130,25 @@ class Result:
             Of the tables.
         force : bool
             Replace results that are already there.
+        report : bool
+            Write ``report.html`` beside the tables.
 
         Raises
         ------
         StoreError
             If the path is taken, or the system refuses.
         """
-        return self._native.save(Path(path), format, force)
+        saved = self._native.save(Path(path), format, force)
+        if report:
+            beside(saved, open(saved).report)
+        return saved
+
+    def report(self, path: str | os.PathLike[str] = "report.html") -> Path:
+        """Write the report: one HTML file, without a server, a network or a second file. It replaces what is there.
+
+        :func:`report` compares several results.
+        """
+        return report([self], path)
 
     def __repr__(self) -> str:
         runs = len(self.manifest["runs"])
@@ -137,6 +156,33 @@ class Result:
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{self.summary._repr_html_()}"
+
+
+def beside(folder: Path, write: Callable[[Path], Path]) -> None:
+    """Write a report into a folder with results, which are not lost when that fails."""
+    try:
+        write(folder / "report.html")
+    except StoreError as e:
+        warnings.warn(f"no report was written: {e.message}", stacklevel=3)
+
+
+def report(results: Iterable[Result], path: str | os.PathLike[str] = "report.html") -> Path:
+    """Write a report that compares results, as ``forebay report`` does, and return its path. It replaces what is there.
+
+    Parameters
+    ----------
+    results : iterable of Result
+        What to compare; those of runs are called by their scenario, those of directories by these.
+    path : path
+        The file.
+
+    Raises
+    ------
+    StoreError
+        If results cannot be read, or the file cannot be written.
+    """
+    _native.report([r._native for r in results], Path(path))
+    return Path(path)
 
 
 def open(path: str | os.PathLike[str]) -> Result:  # noqa: A001

@@ -44,24 +44,31 @@ def run_many(scenarios: Iterable[Scenario], *, threads: int | None = None, progr
     --------
     >>> import forebay as fb
     >>> base = fb.Scenario.load("scenarios/two-flows.toml")
-    >>> results = fb.run_many([base.with_(duration=d) for d in ("10ms", "20ms")])
+    >>> results = fb.run_many([base.with_(duration=d) for d in ("1s", "2s")])
     >>> [int(r.manifest["runs"][0]["end_ns"]) for r in results]
-    [10000000, 20000000]
+    [1000000000, 2000000000]
     """
     handles = []
     for index, scenario in enumerate(scenarios):
         try:
-            scenario.check()
+            scenario._native.notes()  # checks it
         except ScenarioError as e:
             e.index = index
             raise
         handles.append(scenario._native)
-    if threads is not None:
-        threads = operator.index(threads)
-        if not 1 <= threads <= 1024:
-            raise ValueError(f"threads is {threads}; legal: 1 to 1024")
+    threads = checked(threads)
     callback, close = native(progress)
     try:
         return [Result(r) for r in _native.run_all(handles, threads, callback)]
     finally:
         close()
+
+
+def checked(threads: int | None) -> int | None:
+    """Refuse a number of threads that makes no sense."""
+    if threads is None:
+        return None
+    threads = operator.index(threads)
+    if not 1 <= threads <= 1024:
+        raise ValueError(f"threads is {threads}; legal: 1 to 1024")
+    return threads

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import operator
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _native, _toml
 from ._errors import ScenarioError
-from ._run import run_many
-
-if TYPE_CHECKING:
-    from ._progress import Progress
-    from ._result import Result
+from ._progress import Progress, native
+from ._result import Result, beside
+from ._run import checked, run_many
+from ._sweep import Sweep
 
 
 class Scenario:
@@ -30,10 +30,10 @@ class Scenario:
     >>> import forebay as fb
     >>> s = fb.Scenario.load("scenarios/two-flows.toml")
     >>> s.variants
-    ['newreno']
-    >>> r = s.with_({"transport.cc": ["newreno", "dctcp"]}, duration="50ms").run()
+    ['newreno', 'cubic', 'dctcp']
+    >>> r = s.with_({"transport.cc": "dctcp", "topology.bottleneck.rate": "500Mbps"}, runs=2).run()
     >>> r.variants
-    ['newreno', 'dctcp']
+    ['dctcp']
     """
 
     def __init__(self, native: _native.Scenario) -> None:
@@ -136,7 +136,7 @@ class Scenario:
         Examples
         --------
         >>> import forebay as fb
-        >>> s = fb.Scenario.load("scenarios/incast.toml")
+        >>> s = fb.Scenario.load("scenarios/two-flows.toml")
         >>> s = s.with_({"topology.senders": 8, "transport.cc": ["newreno", "dctcp"]}, seed=7, runs=2)
         >>> s.variants, s.resolved[0]["topology"]["senders"], s.seed
         (['newreno', 'dctcp'], 8, 7)
@@ -146,8 +146,8 @@ class Scenario:
             if new is not None:
                 all_changes[key] = new
         # A seed is no change of the document: it would not win over that of an earlier call.
-        if seed is None and isinstance(all_changes.get("seed"), int):
-            seed = all_changes.pop("seed")
+        if seed is None and isinstance(all_changes.get("seed"), Integral):
+            seed = int(all_changes.pop("seed"))
         if seed is not None:
             seed = operator.index(seed)
             if not 0 <= seed < 2**64:
@@ -187,6 +187,66 @@ class Scenario:
             If the scenario is wrong.
         """
         return run_many([self], threads=threads, progress=progress)[0]
+
+    def sweep(
+        self,
+        axes: Mapping[str, Iterable[Any]] | None = None,
+        /,
+        *,
+        out: str | os.PathLike[str] | None = None,
+        seeds: int | Sequence[int] | None = None,
+        threads: int | None = None,
+        progress: Progress = None,
+        report: bool = True,
+    ) -> Sweep:
+        """Simulate the scenario for many values, on all cores, into a directory that can be continued.
+
+        Every run is kept there by a hash of all that it depends on. The same call again, or one with more values, runs only
+        what is missing; Ctrl-C loses nothing that was finished.
+
+        Parameters
+        ----------
+        axes : dict
+            Values by the path of their key, as in :meth:`with_`: all combinations are run, with those of the scenario's
+            ``[sweep]``, which may also have values that change together and points of its own.
+        out : path, optional
+            The directory; ``out/NAME-sweep`` by default.
+        seeds : int or list of int, optional
+            Number of seeds, or the seeds, of each point; else those of ``[sweep]``, else ``runs`` of the scenario.
+        threads, progress
+            As for :meth:`run`; what an earlier call left counts as done.
+        report : bool
+            Write ``report.html`` into the directory.
+
+        Raises
+        ------
+        ScenarioError
+            If some point is wrong; all are checked before anything runs.
+        StoreError
+            If the directory is taken by something else, or the system refuses.
+
+        Examples
+        --------
+        >>> import forebay as fb, tempfile
+        >>> s = fb.Scenario.load("scenarios/incast.toml").with_({"workload.0.rounds": 2})
+        >>> with tempfile.TemporaryDirectory() as out:
+        ...     sweep = s.sweep({"topology.senders": [2, 4], "transport.rto-min": ["1ms", "200ms"]}, seeds=3, out=out)
+        >>> len(sweep.points), len(sweep.table), sweep.table.columns[1:4]
+        (4, 12, ['topology.senders', 'transport.rto-min', 'transport.rto-min_s'])
+        """
+        native_scenario = self._native
+        if seeds is not None:
+            native_scenario = native_scenario.changed([f"sweep.seeds={_toml.value(seeds, 'sweep.seeds')}"], None)
+        texts = [f"{key}={_toml.value(list(values), key)}" for key, values in (axes or {}).items()]
+        threads = checked(threads)
+        callback, close = native(progress)
+        try:
+            sweep = Sweep(_native.run_sweep(native_scenario, texts, None if out is None else Path(out), threads, callback))
+        finally:
+            close()
+        if report:
+            beside(sweep.path, sweep.report)
+        return sweep
 
     @property
     def name(self) -> str:

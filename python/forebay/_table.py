@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,11 +16,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
-    from numpy.typing import NDArray
 
     from . import _native
 
-Values: TypeAlias = "NDArray[Any]"
+Values: TypeAlias = npt.NDArray[Any]
 
 _SHOWN = 10
 """More rows than this are not shown in a notebook."""
@@ -50,10 +50,10 @@ class Table:
     Examples
     --------
     >>> import forebay as fb
-    >>> flows = fb.Scenario.load("scenarios/two-flows.toml").with_(duration="100ms").run().flows
+    >>> flows = fb.Scenario.load("scenarios/two-flows.toml").run().flows
     >>> len(flows)
-    2
-    >>> flows.units["size_bytes"], flows["size_bytes"].dtype
+    6
+    >>> flows.units["bytes_acked"], flows["bytes_acked"].dtype
     ('B', dtype('int64'))
     """
 
@@ -93,8 +93,9 @@ class Table:
         Examples
         --------
         >>> import forebay as fb
-        >>> ports = fb.Scenario.load("scenarios/two-flows.toml").with_(duration="10ms").run().ports
-        >>> print(ports.describe("queue_max"))
+        >>> ports = fb.Scenario.load("scenarios/two-flows.toml").run().ports
+        >>> print(ports.describe("marked"))
+        marked (int64 in packets): congestion marks (CE) set here
         """
         c = self._column(column)
         unit = f" in {c.unit}" if c.unit not in ("", "1") else ""
@@ -114,12 +115,13 @@ class Table:
 
         Numbers without gaps are the table's own memory: nothing is copied, and the array is read-only. Where values are missing
         the array is a copy in ``float64`` with NaN for what is missing, also for whole numbers (exact up to 2^53) and truth
-        values. Truth values without gaps are a copy in ``bool``, names one in ``object`` that holds ``str``.
+        values. Truth values without gaps are a copy in ``bool``, names one in ``object`` that holds ``str``, or
+        None for what is missing.
         """
         c = self._column(column)
         if c.type == "utf8":
             codes, names = self._names(column)
-            return np.array(names, dtype=object)[codes] if names else np.empty(0, dtype=object)
+            return np.array([*names, None], dtype=object)[codes]  # -1, no name, is the last
         return np.asarray(self._native.values(column))
 
     def where(self, **equal: Any) -> Table:
@@ -128,10 +130,9 @@ class Table:
         Examples
         --------
         >>> import forebay as fb
-        >>> s = fb.Scenario.load("scenarios/two-flows.toml")
-        >>> flows = s.with_({"transport.cc": ["newreno", "dctcp"]}, duration="10ms").run().flows
+        >>> flows = fb.Scenario.load("scenarios/two-flows.toml").run().flows
         >>> len(flows), len(flows.where(variant="dctcp", run=0))
-        (4, 2)
+        (6, 2)
         """
         mask = np.ones(len(self), dtype=bool)
         for column, wanted in equal.items():
@@ -140,7 +141,7 @@ class Table:
                 codes, names = self._names(column)
                 mask &= np.isin(codes, [i for i, n in enumerate(names) if n in options])
             else:
-                mask &= np.isin(self[column], options)
+                mask &= _any_of(self[column], options)
         return self.filter(mask)
 
     def filter(self, mask: Values) -> Table:
@@ -149,8 +150,9 @@ class Table:
         Examples
         --------
         >>> import forebay as fb
-        >>> ports = fb.Scenario.load("scenarios/two-flows.toml").with_(duration="10ms").run().ports
-        >>> busy = ports.filter(ports["busy"] > 0.5)
+        >>> ports = fb.Scenario.load("scenarios/two-flows.toml").run().ports
+        >>> list(ports.filter(ports["marked"] > 0)["variant"])
+        ['dctcp']
         """
         mask = np.asarray(mask)
         if mask.dtype != np.bool_ or mask.ndim != 1:
@@ -223,6 +225,17 @@ class Table:
         )
         caption = f"{self.name}: {len(self)} rows" + (f", the first {_SHOWN}" if len(self) > _SHOWN else "")
         return f"<table><caption>{html.escape(caption)}</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _any_of(values: Values, options: list[Any]) -> Values:
+    """Say which values equal one of the options, without rounding whole numbers to compare them."""
+    wanted = np.asarray(options)
+    if wanted.dtype == values.dtype:
+        return np.isin(values, wanted)
+    mask = np.zeros(len(values), dtype=bool)
+    for option in options:
+        mask |= values == option
+    return mask
 
 
 def _cell(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,7 @@ def test_bad_files(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
         fb.Scenario.load("bad.toml").run()
     assert str(caught.value) + "\n" == said.stderr
     assert isinstance(caught.value, (fb.ForebayError, ValueError))
+    assert pickle.loads(pickle.dumps(caught.value)).errors == caught.value.errors
     assert len(caught.value.errors) == said.stderr.count("error: ")
     for mistake in caught.value.errors:
         assert f"error: {mistake.message}\n" in said.stderr

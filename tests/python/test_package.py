@@ -35,7 +35,8 @@ def test_what_is_installed() -> None:
         "polars",
     }
     files = {str(f) for f in distribution.files or [] if "__pycache__" not in str(f)}
-    source = {f"forebay/{p.name}" for p in (ROOT / "python" / "forebay").iterdir() if p.suffix in (".py", ".pyi", ".typed")}
+    kept = (ROOT / "python" / "forebay").rglob("*")
+    source = {str(p.relative_to(ROOT / "python")) for p in kept if p.suffix in (".py", ".pyi", ".typed")}
     source.add("forebay/py.typed")
     package = {f for f in files if f.startswith("forebay/")}
     assert package - source == {"forebay/_native.abi3.so"}

@@ -176,6 +176,10 @@ INTERRUPTED = """
         scenario.run()
     except KeyboardInterrupt:
         print("interrupted", flush=True)
+    # A thread that was joined may be on its way out still.
+    deadline = time.monotonic() + 1
+    while tasks() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
     left = tasks() - before
     again = scenario.with_(duration="10ms", runs=1).run()
     print(left, len(again.flows), flush=True)

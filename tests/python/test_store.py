@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any, Literal
 
@@ -60,6 +61,8 @@ def test_a_taken_directory_is_refused(tmp_path: Path, result: fb.Result, cli: Cl
     assert caught.value.message in str(caught.value)
     assert "--force" in caught.value.help
     assert isinstance(caught.value, OSError)
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert (str(copy), copy.message, copy.help) == (str(caught.value), caught.value.message, caught.value.help)
     assert result.save("out", force=True) == Path("out")
     Path("other").mkdir()
     Path("other/file").touch()

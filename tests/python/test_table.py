@@ -54,14 +54,14 @@ def test_arrow_gets_the_tables_own_memory(result: fb.Result) -> None:
 
 def test_polars_gets_the_tables_own_memory(result: fb.Result) -> None:
     frame = result.queue.to_polars()
-    for column in ("time_ns", "packets", "seed"):
+    for column in ("time_ns", "pkts", "seed"):
         theirs = frame[column].to_numpy(allow_copy=False)
         assert theirs.__array_interface__["data"][0] == result.queue[column].__array_interface__["data"][0]
 
 
 def test_pandas_gets_the_tables_own_memory(result: fb.Result) -> None:
     frame = result.queue.to_pandas()
-    for column in ("time_ns", "packets", "seed"):
+    for column in ("time_ns", "pkts", "seed"):
         assert np.shares_memory(frame[column].to_numpy(), result.queue[column])
     assert frame["variant"].dtype == "category"
 
@@ -126,7 +126,7 @@ MEMORY = """
     r.queue.head(1).to_arrow(), r.queue.head(1).to_polars()
     size = len(r.queue) * 8 * 6 / 1e6
     before = memory()
-    kept = [(r.queue.to_arrow(), r.queue["time_ns"], r.queue["packets"]) for _ in range(20)]
+    kept = [(r.queue.to_arrow(), r.queue["time_ns"], r.queue["pkts"]) for _ in range(20)]
     print(json.dumps([size, memory() - before]))
 """
 
@@ -179,6 +179,10 @@ def test_where_and_filter(result: fb.Result) -> None:
         assert list(part["cc"]) == list(frame["cc"][mask])
         assert part.columns == flows.columns
         assert part.to_arrow().num_rows == len(part)
+    # Whole numbers are compared exactly, also beyond what floating point holds.
+    big = fb.Scenario.from_dict(SMALL).with_(seed=2**62).run().flows
+    assert len(big.where(seed=2**62)) == len(big) // 2 == len(big.where(seed=[2**62 + 1, 7]))
+    assert len(big.where(seed=2**62 + 2)) == len(big.where(seed=-1)) == len(big.where(seed=0.5)) == 0
     slow = flows.filter(flows["fct_ns"] > np.median(flows["fct_ns"]))
     assert 0 < len(slow) < len(flows)
     assert slow["fct_ns"].min() > np.median(flows["fct_ns"])

@@ -11,8 +11,9 @@ fn every_example_runs() {
         if path.extension().is_none_or(|e| e != "toml") {
             continue;
         }
-        let resolved =
-            forebay_scenario::load(&path, &[], None).and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{}", e.render()));
+        let resolved = forebay_scenario::load(&path, &[], None)
+            .and_then(|s| s.example()?.resolve())
+            .unwrap_or_else(|e| panic!("{}", e.render()));
         for mut v in resolved.variants {
             // The first part is enough to see that it works.
             v.config.duration = Some(v.config.duration.unwrap_or(Time::from_secs(1)).min(Time::from_ms(700)));

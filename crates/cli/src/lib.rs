@@ -7,7 +7,7 @@ mod interrupt;
 mod model;
 mod output;
 mod progress;
-mod report;
+pub mod report;
 mod style;
 mod sweep_progress;
 mod sweep_table;

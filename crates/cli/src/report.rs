@@ -1,5 +1,6 @@
 //! The report of finished results: made from their tables, written as one file.
 
+use forebay_store::sweep::SweepDir;
 use forebay_store::{RunDir, StoreError, write_whole};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,16 @@ pub const FILE: &str = "report.html";
 /// Tables that cannot be read, and a path that cannot be written.
 pub fn write(dirs: &[RunDir], path: &Path) -> Result<PathBuf, StoreError> {
     let page = forebay_report::build::page(dirs)?;
+    write_whole(path, forebay_report::render(&page).as_bytes())?;
+    Ok(path.to_owned())
+}
+
+/// Writes the report of a sweep to `path`, which is returned.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_sweep(dir: &SweepDir, path: &Path) -> Result<PathBuf, StoreError> {
+    let page = forebay_report::build::sweep_read::page(dir)?;
     write_whole(path, forebay_report::render(&page).as_bytes())?;
     Ok(path.to_owned())
 }

@@ -5,8 +5,7 @@ mod scratch;
 use scratch::{Scratch, command, forebay, text};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 /// A small scenario that any machine runs in well under a second.
 const SMALL: &str = r#"
@@ -79,7 +78,17 @@ fn a_run_leaves_a_complete_directory() {
     assert!(out.status.success(), "{}", text(&out.stderr));
     assert!(said.contains("results: out/small-1") && said.contains("fingerprint: ") && said.contains("goodput"), "{said}");
     assert!(out.stderr.is_empty() && !said.contains('\x1b'), "{said}{}", text(&out.stderr));
-    let files = ["flows.csv", "manifest.json", "ports.csv", "queries.csv", "queue.csv", "summary.csv", "tcp.csv", "timeouts.csv"];
+    let files = [
+        "flows.csv",
+        "manifest.json",
+        "ports.csv",
+        "queries.csv",
+        "queue.csv",
+        "report.html",
+        "summary.csv",
+        "tcp.csv",
+        "timeouts.csv",
+    ];
     assert_eq!(scratch.entries("out/small-1"), files);
     let manifest: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(scratch.0.join("out/small-1/manifest.json")).unwrap()).unwrap();

@@ -59,8 +59,10 @@ fn a_run_leaves_a_report_of_everything_in_it() {
     }
     let data = figures(&html);
     let ids: Vec<&str> = data.iter().map(|f| f.0.as_str()).collect();
-    for id in ["queue-over-time", "connections", "timeouts-over-time", "fct-by-size-flows", "cdf-queries", "topology"] {
-        assert!(ids.contains(&id), "{id} of {ids:?}");
+    for id in ["queue-over-time", "connections", "timeouts-over-time", "fct-by-size-flows", "cdf-queries", "topology"]
+        .map(|id| format!("fig-{id}"))
+    {
+        assert!(ids.contains(&id.as_str()), "{id} of {ids:?}");
     }
 
     // The same from the tables alone, in either format; other paths and times are all that differs.
@@ -94,4 +96,27 @@ fn several_results_are_compared() {
     assert!(forebay(&scratch.0, &["report", "before", "after", "--force"]).status.success());
     let nothing = forebay(&scratch.0, &["report", "nowhere"]);
     assert!(nothing.status.code() == Some(1) && text(&nothing.stderr).contains("nowhere"), "{}", text(&nothing.stderr));
+}
+
+#[test]
+fn a_sweep_has_curves() {
+    let scratch = Scratch::new("curves");
+    scratch.file("mixed.toml", SCENARIO);
+    let axes = ["--sweep", "topology.senders=[10, 20, 30]", "--sweep", "transport.rto-min=[\"5ms\", \"20ms\"]"];
+    let out = forebay(&scratch.0, &[&["run", "mixed.toml", "--out", "s", "--quiet"][..], &axes].concat());
+    assert!(out.status.success() && out.stderr.is_empty(), "{}", text(&out.stderr));
+    let html = fs::read_to_string(scratch.0.join("s/report.html")).unwrap();
+    let figures = figures(&html);
+    let (_, goodput) = figures.iter().find(|f| f.0 == "fig-sweep-goodput-bps").expect("goodput against senders");
+    let lines = goodput["views"][0]["chart"]["lines"].as_array().unwrap();
+    let labels: Vec<&str> = lines.iter().map(|l| l["label"].as_str().unwrap()).collect();
+    assert_eq!(labels, ["newreno, rto-min 5ms", "dctcp, rto-min 5ms", "newreno, rto-min 20ms", "dctcp, rto-min 20ms"]);
+    assert_eq!(lines[0]["x"], serde_json::json!([10.0, 20.0, 30.0]));
+    assert_eq!(lines[0]["low"].as_array().map(Vec::len), Some(3), "two seeds give a band");
+
+    let again = forebay(&scratch.0, &["report", "s", "--out", "again.html"]);
+    assert!(again.status.success(), "{}", text(&again.stderr));
+    assert!(fs::read_to_string(scratch.0.join("again.html")).unwrap() == html);
+    let both = forebay(&scratch.0, &["report", "s", "s"]);
+    assert!(both.status.code() == Some(2) && text(&both.stderr).contains("is a sweep"), "{}", text(&both.stderr));
 }

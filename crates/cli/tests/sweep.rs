@@ -152,10 +152,10 @@ fn killed_at_any_moment_nothing_is_lost() {
         // Longer each time, so that some kills come early, some late, and the last start gets through.
         let mut child =
             s.command(&["run", "s.toml", "-q", "--out", "r", "--threads", "2"]).stdout(Stdio::null()).spawn().unwrap();
-        let limit = Duration::from_millis(60 + 40 * kills);
+        let limit = Duration::from_millis(10 + 15 * kills);
         let begin = Instant::now();
         while begin.elapsed() < limit && child.try_wait().unwrap().is_none() {
-            std::thread::sleep(Duration::from_millis(3));
+            std::thread::sleep(Duration::from_millis(1));
         }
         let _ = child.kill();
         let ended = child.wait().unwrap().success();

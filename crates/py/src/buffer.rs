@@ -22,6 +22,7 @@ enum Owner {
     /// Values that had to be converted.
     Bytes(#[allow(dead_code, reason = "kept alive")] Vec<u8>),
     Floats(#[allow(dead_code, reason = "kept alive")] Vec<f64>),
+    Indices(#[allow(dead_code, reason = "kept alive")] Vec<i32>),
 }
 
 impl Buffer {
@@ -34,6 +35,11 @@ impl Buffer {
     /// Truth values, a byte each.
     pub(crate) fn bools(values: Vec<u8>) -> Buffer {
         Buffer { address: values.as_ptr() as usize, len: values.len(), typestr: "|b1", _owner: Owner::Bytes(values) }
+    }
+
+    /// Indices of names.
+    pub(crate) fn indices(values: Vec<i32>) -> Buffer {
+        Buffer { address: values.as_ptr() as usize, len: values.len(), typestr: "<i4", _owner: Owner::Indices(values) }
     }
 
     /// Numbers with NaN for null.

@@ -32,7 +32,7 @@ pub(crate) fn concat_batches(schema: &SchemaRef, batches: &[RecordBatch]) -> Res
 fn names(parts: &[&ArrayRef]) -> Result<ArrayRef, ArrowError> {
     let mut numbers: HashMap<&str, i32> = HashMap::new();
     let mut values = StringBuilder::new();
-    let mut keys: Vec<i32> = Vec::with_capacity(parts.iter().map(|a| a.len()).sum());
+    let mut keys: Vec<Option<i32>> = Vec::with_capacity(parts.iter().map(|a| a.len()).sum());
     for part in parts {
         let part = part.as_dictionary::<Int32Type>();
         let new: Vec<i32> = (part.values().as_string::<i32>().iter())
@@ -44,8 +44,7 @@ fn names(parts: &[&ArrayRef]) -> Result<ArrayRef, ArrowError> {
                 })
             })
             .collect();
-        // Names are never null.
-        keys.extend(part.keys().values().iter().map(|&k| new.get(k as usize).copied().unwrap_or(0)));
+        keys.extend(part.keys().iter().map(|k| new.get(k? as usize).copied()));
     }
     let array = DictionaryArray::try_new(Int32Array::from(keys), Arc::new(values.finish()) as ArrayRef)?;
     Ok(Arc::new(array))

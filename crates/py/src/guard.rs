@@ -2,7 +2,7 @@
 
 use crate::errors;
 use pyo3::prelude::*;
-use std::panic::{self, AssertUnwindSafe};
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::{Mutex, Once, PoisonError};
 use std::thread;
 
@@ -15,7 +15,12 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send)
     HOOK.call_once(|| {
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(info.to_string());
+            let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+            // Whoever waits for a thread that panicked panics too, and says less.
+            if last.is_none() || !thread_of_another(info) {
+                *last = Some(info.to_string());
+            }
+            drop(last);
             usual(info);
         }));
     });
@@ -25,6 +30,11 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send)
         let said = LAST.lock().unwrap_or_else(PoisonError::into_inner).take();
         errors::internal(said.unwrap_or_else(|| "a panic without a message".into()))
     })
+}
+
+/// Whether the panic is that of a `thread::scope` whose thread panicked.
+fn thread_of_another(info: &PanicHookInfo<'_>) -> bool {
+    info.payload().downcast_ref::<&str>() == Some(&"a scoped thread panicked")
 }
 
 /// Panics on another thread, as a violated assertion of the engine would: tests look at what becomes of it.

@@ -7,10 +7,13 @@ mod buffer;
 mod concat;
 mod errors;
 mod guard;
+mod listen;
 mod registry;
+mod report;
 mod results;
 mod run;
 mod scenario;
+mod sweep;
 mod table;
 
 /// The native half of the package; use `forebay` instead.
@@ -23,11 +26,15 @@ mod _native {
     #[pymodule_export]
     use crate::registry::registry;
     #[pymodule_export]
+    use crate::report::report;
+    #[pymodule_export]
     use crate::results::{Results, open_run, table_names};
     #[pymodule_export]
     use crate::run::{cli, run_all};
     #[pymodule_export]
     use crate::scenario::Scenario;
+    #[pymodule_export]
+    use crate::sweep::{Sweep, open_sweep, run_sweep};
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]

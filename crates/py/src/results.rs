@@ -5,7 +5,7 @@ use crate::errors;
 use crate::guard::detached;
 use crate::table::Table;
 use arrow_array::RecordBatch;
-use forebay_store::{Format, Manifest, RunDir, RunWriter, StoreError, TABLES, Target, schema_of};
+use forebay_store::{Format, Manifest, RunDir, RunWriter, TABLES, Target, schema_of};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -65,23 +65,38 @@ impl Results {
         Ok(vec![self.whole(index)?])
     }
 
-    fn write(&self, target: Target, format: Format, tables: &[Vec<RecordBatch>]) -> Result<PathBuf, StoreError> {
-        let mut writer = RunWriter::create(target, format)?;
-        for (name, parts) in TABLES.iter().zip(tables) {
-            for part in parts {
-                for start in (0..part.num_rows()).step_by(BATCH) {
-                    writer.write(name, &part.slice(start, BATCH.min(part.num_rows() - start)))?;
+    /// What was run.
+    pub(crate) fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Where the results were read from.
+    pub(crate) fn dir(&self) -> Option<&RunDir> {
+        self.dir.as_ref()
+    }
+
+    /// Writes a run directory and returns its path.
+    pub(crate) fn write(&self, target: Target, format: Format) -> PyResult<PathBuf> {
+        let tables = (0..TABLES.len()).map(|i| self.parts(i)).collect::<PyResult<Vec<_>>>()?;
+        let write = || {
+            let mut writer = RunWriter::create(target, format)?;
+            for (name, parts) in TABLES.iter().zip(tables) {
+                for part in parts {
+                    for start in (0..part.num_rows()).step_by(BATCH) {
+                        writer.write(name, &part.slice(start, BATCH.min(part.num_rows() - start)))?;
+                    }
                 }
             }
-        }
-        writer.finish(self.manifest.clone())
+            writer.finish(self.manifest.clone())
+        };
+        write().map_err(|e| errors::store(&e))
     }
 }
 
 #[pymethods]
 impl Results {
     /// The manifest as JSON.
-    fn manifest(&self) -> PyResult<String> {
+    fn manifest_json(&self) -> PyResult<String> {
         serde_json::to_string(&self.manifest).map_err(errors::internal)
     }
 
@@ -104,10 +119,7 @@ impl Results {
             "csv" => Format::Csv,
             other => return Err(PyValueError::new_err(format!("`{other}` is no format: legal are `parquet` and `csv`"))),
         };
-        detached(py, || {
-            let tables = (0..TABLES.len()).map(|i| self.parts(i)).collect::<PyResult<Vec<_>>>()?;
-            self.write(Target::Exact { path, force }, format, &tables).map_err(|e| errors::store(&e))
-        })?
+        detached(py, || self.write(Target::Exact { path, force }, format))?
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::errors;
 use crate::guard::detached;
+use crate::listen::Listener;
 use crate::results::Results;
 use crate::scenario::Scenario;
 use arrow_array::RecordBatch;
@@ -12,7 +13,7 @@ use forebay_sim::run::RunError;
 use forebay_store::{TABLES, each_batch};
 use pyo3::prelude::*;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -41,23 +42,18 @@ pub(crate) fn run_all(
         done: 0,
         threads: threads.min(jobs.len().max(1)),
         clock: Instant::now(),
-        progress,
-        stop: &stop,
-        raised: None,
+        listener: Listener::new(progress, &stop),
     };
-    watch.tell(py, &jobs, Duration::ZERO)?;
+    watch.listener.tell(py, 0, jobs.len(), Some(0.0), 0.0, 0)?;
     let outcome = detached(py, || forebay_exec::run_all(&many, &jobs, threads, &stop, &mut watch))?;
-    if let Some(raised) = watch.raised {
-        return Err(raised);
-    }
+    watch.listener.end(py)?;
     outcome.map_err(|e| match e {
         Failed::Run(RunError::Unroutable(why)) => errors::engine(&why),
         Failed::Run(RunError::Interrupted) => errors::internal("runs were interrupted by nobody"),
         Failed::Arrow(e) => errors::internal(e),
     })?;
-    // A signal that came with the last result must not be lost.
-    py.check_signals()?;
-    watch.tell(py, &jobs, watch.clock.elapsed())?;
+    let (_, hops) = how_far(&jobs);
+    watch.listener.tell(py, watch.done, jobs.len(), Some(1.0), watch.clock.elapsed().as_secs_f64(), hops)?;
     Ok(watch.scenarios.into_iter().map(Collected::finish).collect())
 }
 
@@ -128,23 +124,14 @@ struct Watch<'a> {
     done: usize,
     threads: usize,
     clock: Instant,
-    progress: Option<Py<PyAny>>,
-    stop: &'a AtomicBool,
-    /// What Python raised: `KeyboardInterrupt`, or an error of the callback.
-    raised: Option<PyErr>,
+    listener: Listener<'a>,
 }
 
-impl Watch<'_> {
-    /// Calls the callback.
-    fn tell(&self, py: Python<'_>, jobs: &[Job], elapsed: Duration) -> PyResult<()> {
-        let Some(progress) = &self.progress else { return Ok(()) };
-        let states: Vec<_> = jobs.iter().map(Job::state).collect();
-        let hops: u64 = states.iter().map(|s| s.hops).sum();
-        let sum: Option<f64> = states.iter().map(|s| s.fraction).sum();
-        let fraction = sum.map(|f| if jobs.is_empty() { 1.0 } else { f / jobs.len() as f64 });
-        progress.call1(py, (self.done, jobs.len(), fraction, elapsed.as_secs_f64(), hops))?;
-        Ok(())
-    }
+/// Part of the work that is done, if known, and packet transmissions so far.
+fn how_far(jobs: &[Job]) -> (Option<f64>, u64) {
+    let states: Vec<_> = jobs.iter().map(Job::state).collect();
+    let sum: Option<f64> = states.iter().map(|s| s.fraction).sum();
+    (sum.map(|f| f / jobs.len().max(1) as f64), states.iter().map(|s| s.hops).sum())
 }
 
 /// What stops everything.
@@ -163,15 +150,8 @@ impl Watcher for Watch<'_> {
     type Error = Failed;
 
     fn tick(&mut self, jobs: &[Job], elapsed: Duration) {
-        if self.raised.is_some() {
-            return;
-        }
-        // Handlers of signals run in the main thread alone; in others this does nothing.
-        let outcome = Python::attach(|py| py.check_signals().and_then(|()| self.tell(py, jobs, elapsed)));
-        if let Err(raised) = outcome {
-            self.stop.store(true, Relaxed);
-            self.raised = Some(raised);
-        }
+        let (fraction, hops) = how_far(jobs);
+        self.listener.tick(self.done, jobs.len(), fraction, elapsed, hops);
     }
 
     fn finished(&mut self, jobs: &[Job], outcome: Outcome) -> Result<(), Failed> {

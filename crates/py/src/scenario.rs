@@ -2,9 +2,13 @@
 
 use crate::errors;
 use crate::guard::detached;
+use crate::sweep;
+use forebay_exec::sweep::explain;
 use forebay_scenario::Resolved;
+use forebay_store::Host;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 /// A scenario as written, with its changes. Never changed itself.
@@ -80,9 +84,18 @@ impl Scenario {
         Ok(self.resolve(py)?.notes.clone())
     }
 
-    /// What will run, in words.
+    /// What will run, in words; of a sweep all points are checked.
     fn explain(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.resolve(py)?.explain())
+        if !self.is_sweep()? {
+            return Ok(self.resolve(py)?.explain());
+        }
+        let explained = detached(py, || explain(&self.inner, Host::here().cpus, &AtomicBool::new(false)))?;
+        explained.map(|e| e.1).map_err(|e| sweep::failed(&e))
+    }
+
+    /// Whether it stands for many scenarios.
+    fn is_sweep(&self) -> PyResult<bool> {
+        self.inner.sweep().map(|s| s.is_some()).map_err(|e| errors::scenario(&e))
     }
 
     /// Every variant with all defaults filled in, as JSON.

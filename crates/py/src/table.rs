@@ -95,7 +95,7 @@ impl Table {
         })
     }
 
-    /// A column of names: for each row an index, and the names. Indices are the table's own memory.
+    /// A column of names: for each row an index (-1: no name), and the names. Without gaps, indices are the table's own memory.
     fn names(&self, name: &str) -> PyResult<(Buffer, Vec<String>)> {
         let array = self.column(name)?;
         let Some(dictionary) = array.as_dictionary_opt::<Int32Type>() else {
@@ -103,7 +103,12 @@ impl Table {
         };
         let keys = dictionary.keys();
         let names = dictionary.values().as_string::<i32>().iter().map(|n| n.unwrap_or("").to_owned()).collect();
-        Ok((Buffer::view(keys, array.clone(), keys.values(), "<i4"), names))
+        let indices = if keys.null_count() > 0 {
+            Buffer::indices(keys.iter().map(|k| k.unwrap_or(-1)).collect())
+        } else {
+            Buffer::view(keys, array.clone(), keys.values(), "<i4")
+        };
+        Ok((indices, names))
     }
 
     /// Rows `offset` to `offset + length`, without a copy. Both are cut to what there is.

@@ -37,7 +37,8 @@ fn examples_in_the_reference_resolve() {
     let mut seen = 0;
     for block in text.split("```toml scenario\n").skip(1) {
         let block = block.split("```").next().unwrap_or("");
-        let r = forebay_scenario::Scenario::from_text(block, "docs.toml", Path::new("."), &[], None).and_then(|s| s.resolve());
+        let r = forebay_scenario::Scenario::from_text(block, "docs.toml", Path::new("."), &[], None)
+            .and_then(|s| s.example()?.resolve());
         if let Err(e) = r {
             panic!("{}", e.render());
         }

@@ -267,7 +267,7 @@ fn examples_resolve() {
         if path.extension().is_none_or(|e| e != "toml") {
             continue;
         }
-        let r = load(&path, &[], None).and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{}", e.render()));
+        let r = load(&path, &[], None).and_then(|s| s.example()?.resolve()).unwrap_or_else(|e| panic!("{}", e.render()));
         assert!(!r.explain().is_empty());
         seen += 1;
     }

@@ -137,7 +137,7 @@ pub(crate) fn with_metadata(fields: Vec<Field>, name: &str, version: u32, doc: &
     Arc::new(Schema::new(fields).with_metadata(metadata))
 }
 
-/// Rows as arrays; `schema` is that of the table, see [`arrow_schema`].
+/// Rows as arrays; `schema` is that of the table, see [`arrow_schema()`].
 ///
 /// # Errors
 /// None for a table's own schema, short of more than 2^31 different names.

@@ -7,9 +7,9 @@
 //! * [`RunWriter`] writes a directory, [`RunDir`] reads one; [`Manifest`] says what is in it.
 //! * [`stats`] and [`summary`] turn rows into the few numbers a person wants to see.
 //!
-//! * [`unit`] holds the results of single runs by what they are results of; [`sweep`] is a directory of many of them.
+//! * [`mod@unit`] holds the results of single runs by what they are results of; [`sweep`] is a directory of many of them.
 //!
-//! This is the only crate that knows Arrow and Parquet.
+//! This is the only crate that knows Parquet; of Arrow, `crates/py` knows what it takes to hand tables to Python.
 
 mod batch;
 pub mod bins;

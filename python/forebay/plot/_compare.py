@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import style
+from . import _frame, style
 from ._data import Source, Subject, groups, need, seeds
 from ._metrics import TITLES, title
 from ._stats import Estimate, estimate
@@ -39,13 +39,22 @@ def compare(source: Source, metric: str | None = None, *, ax: Axes | None = None
     ------
     ValueError
         There is no such metric, or it has no value in these results.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> s = fb.Scenario.load("scenarios/incast.toml").with_({"workload.0.rounds": 3}, runs=2)
+    >>> r = s.run()
+    >>> ax = fb.plot.compare(r, "rtos_per_query")
+    >>> ax.get_xlabel()
+    'Timeouts per query, less is better'
     """
     subjects = groups(source)
     if metric is None:
         metric = next((m for m in _TELLING if all(of_metric(s, m).n for s in subjects)), _TELLING[-1])
     rows = {s: e for s in subjects if (e := of_metric(s, metric)).n}
     need(list(rows), f"`{metric}` has no value in these results", "choose another column of the summary table")
-    with style.canvas(ax, aspect=0.16 + 0.085 * len(rows)) as ax:
+    with _frame.canvas(ax, aspect=0.16 + 0.085 * len(rows)) as ax:
         mean = np.array([e.mean for e in rows.values()])
         half = np.nan_to_num(np.array([e.half_width for e in rows.values()]))
         s = scale(unit_of(metric), mean)
@@ -91,7 +100,7 @@ def compare(source: Source, metric: str | None = None, *, ax: Axes | None = None
         ax.tick_params(axis="y", length=0)
         better = TITLES.get(metric, ("", ""))[1]
         ax.set_xlabel(s.title(title(metric)) + (f", {better} is better" if better else ""))
-        style.note(ax, "1 seed" if seeds(list(rows)) == "1 seed" else f"mean and 95 % CI over {seeds(list(rows))}")
+        _frame.note(ax, "1 seed" if seeds(list(rows)) == "1 seed" else f"mean and 95 % CI over {seeds(list(rows))}")
     return ax
 
 

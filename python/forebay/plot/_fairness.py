@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from . import style
+from . import _frame, style
 from ._data import Floats, Source, Subject, groups, measured_from, need, seeds
 from ._stats import Estimate, estimate, jain
 from ._units import number, scale
@@ -48,19 +48,25 @@ def fairness(source: Source, *, ax: Axes | None = None) -> Axes:
     ------
     ValueError
         There are no long flows.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> r = fb.Scenario.load("scenarios/coexistence.toml").with_(duration="2s", runs=2).run()
+    >>> ax = fb.plot.fairness(r)
+    >>> [t.get_text() for t in ax.get_xticklabels()]
+    ['newreno', 'dctcp']
     """
     found = [(s, of) for s in groups(source) if (of := long_flows(s))]
     need(found, "there are no long flows", "fairness is that of endless ones, as workloads of kind long have them")
-    with style.canvas(ax, width="column" if len(found) <= 6 else "page") as ax:
+    with _frame.canvas(ax, width="column" if len(found) <= 6 else "page") as ax:
         s = scale("bit/s", np.concatenate([run.bps for _, of in found for run in of]))
         for x, (subject, of) in enumerate(found):
             look = style.look(subject.label) if len(found) > 1 else style.neutral()
             bps = np.concatenate([np.sort(run.bps) for run in of]) / s.factor
             # Side by side in the order of their size, seed after seed.
             offset = (np.arange(len(bps)) - (len(bps) - 1) / 2) * min(0.08, 0.56 / max(1, len(bps)))
-            ax.plot(
-                x + offset, bps, marker=look.marker, linestyle="none", color=look.color, markersize=3.6, mew=0, zorder=5
-            )
+            ax.plot(x + offset, bps, marker=look.marker, linestyle="none", color=look.color, markersize=3.6, mew=0, zorder=5)
             e = estimate(float(run.bps.mean()) for run in of)
             ax.hlines(e.mean / s.factor, x - 0.36, x + 0.36, color=style.current().ink, linewidth=1.0, zorder=4)
             if e.half_width > 0:
@@ -83,7 +89,7 @@ def fairness(source: Source, *, ax: Axes | None = None) -> Axes:
         ax.tick_params(axis="x", length=0)
         ax.set_ylabel(s.title("Goodput per flow"))
         several = any(len(of) > 1 for _, of in found)
-        style.note(ax, seeds([subject for subject, _ in found]) + (", mean and 95 % CI" if several else ""))
+        _frame.note(ax, seeds([subject for subject, _ in found]) + (", mean and 95 % CI" if several else ""))
     return ax
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import style
+from . import _frame, style
 from ._bins import NAMED
 from ._data import Source, seeds
 from ._messages import METRICS, Metric, Which, messages, sized
@@ -57,10 +57,18 @@ def fct_cdf(
     ------
     ValueError
         No message completed.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> r = fb.Scenario.load("scenarios/quickstart.toml").with_(duration="1s", runs=2).run()
+    >>> ax = fb.plot.fct_cdf(r, sizes="small", tail=True)
+    >>> ax.get_ylabel()
+    'Fraction of messages above'
     """
     found = sized(messages(source, metric, which, classes), sizes)
     _, unit, title = METRICS[metric]
-    with style.canvas(ax) as ax:
+    with _frame.canvas(ax) as ax:
         everything = np.concatenate([m.value for m in found])
         s = scale(unit, everything, log=True)
         for m in found:
@@ -70,14 +78,14 @@ def fct_cdf(
                 x, y = above(x, y)
             ax.step(x, y, where="post", color=look.color, linestyle=look.dash, label=m.subject.label)
         if everything.max() > 20 * everything.min():
-            style.log(ax, "x", everything.min(), everything.max())
+            _frame.log(ax, "x", everything.min(), everything.max())
         ax.set_xlabel(s.title(f"{title}, {NAMED[sizes].label}" if isinstance(sizes, str) else title))
         if tail:
-            style.log(ax, "y", 1 / max(len(m.value) for m in found), 1)
+            _frame.log(ax, "y", 1 / max(len(m.value) for m in found), 1)
             ax.set_ylabel("Fraction of messages above")
         else:
             ax.set_ylim(0, 1.005)
             ax.set_ylabel("Fraction of messages")
-        style.legend(ax)
-        style.note(ax, f"{len(everything)} messages, {seeds([m.subject for m in found])}")
+        _frame.legend(ax)
+        _frame.note(ax, f"{len(everything)} messages, {seeds([m.subject for m in found])}")
     return ax

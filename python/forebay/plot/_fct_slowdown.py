@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _bins, style
+from . import _bins, _frame, style
 from ._data import Floats, Source, seeds
 from ._messages import METRICS, Messages, Metric, Which, messages
 from ._stats import Estimate, estimate
@@ -65,6 +65,14 @@ def fct_slowdown(
     ------
     ValueError
         No message completed.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> r = fb.Scenario.load("scenarios/quickstart.toml").with_(duration="1s", runs=2).run()
+    >>> ax = fb.plot.fct_slowdown(r, bins="small-medium-large")
+    >>> [t.get_text() for t in ax.get_xticklabels()]
+    ['≤ 100 KB', '100 KB–10 MB']
     """
     if not 1 <= len(quantiles) <= 2 or not all(0 <= q <= 1 for q in quantiles):
         raise ValueError("one or two quantiles from 0 to 1 can be drawn")
@@ -77,11 +85,11 @@ def fct_slowdown(
     log = bool(drawn.max() > 8 * drawn.min() > 0)
     s = scale(unit, drawn, log=log)
     wide = len(made) > 6
-    with style.canvas(ax, width="page" if wide else "column", aspect=0.42 if wide else 0.66) as ax:
+    with _frame.canvas(ax, width="page" if wide else "column", aspect=0.42 if wide else 0.66) as ax:
         at = np.arange(len(made), dtype=float)
         apart = len(made) <= _APART
         if log:
-            style.log(ax, "y", drawn.min(), drawn.max())
+            _frame.log(ax, "y", drawn.min(), drawn.max())
         for i, m in enumerate(found):
             shift = (i - (len(found) - 1) / 2) * min(0.24 if apart else 0.16, 0.8 / len(found))
             for q in quantiles:
@@ -100,10 +108,10 @@ def fct_slowdown(
         ax.grid(False, axis="x")
         ax.set_xlabel("Message size")
         ax.set_ylabel(s.title(title))
-        style.legend(ax, _handles(found, quantiles, joined=not apart), lines=not apart)
+        _frame.legend(ax, _handles(found, quantiles, joined=not apart), lines=not apart)
         n = sum(len(m.value) for m in found)
         interval = ", 95 % CI" if any(np.isfinite(e.half_width) for row in heights.values() for e in row) else ""
-        style.note(ax, f"{n} messages, {seeds([m.subject for m in found])}{interval}")
+        _frame.note(ax, f"{n} messages, {seeds([m.subject for m in found])}{interval}")
     return ax
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from . import style
+from . import _frame, style
 
 #: What matplotlib would write of its own accord, by ending of the file: dates.
 _UNDATED: dict[str, dict[str, Any]] = {
@@ -28,8 +28,6 @@ class HouseFigure(Figure):
         undated = _UNDATED.get(str(ending).lower(), {})
         if undated:
             kwargs["metadata"] = {**undated, **(kwargs.get("metadata") or {})}
-        saving = {
-            key: value for key, value in style.rc().items() if key.startswith(("svg.", "pdf.", "ps.", "savefig."))
-        }
-        with style.settings(saving):
+        saving = {key: value for key, value in style.rc().items() if key.startswith(("svg.", "pdf.", "ps.", "savefig."))}
+        with _frame.settings(saving):
             super().savefig(fname, transparent=transparent, **kwargs)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from . import style
+from . import _frame, style
 from ._data import ResultLike, SweepLike, TableLike, groups
 from ._metrics import title
 from ._stats import estimate
@@ -66,6 +66,16 @@ def incast_curve(
     ------
     ValueError
         No axis of the sweep has numbers for values, or the metric has no value.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> s = fb.Scenario.load("scenarios/incast.toml").with_({"workload.0.rounds": 3}, runs=2)
+    >>> senders = [2, 4, 8]
+    >>> results = fb.run_many(s.with_({"topology.senders": n}) for n in senders)
+    >>> ax = fb.plot.incast_curve(dict(zip(senders, results)), x="Number of senders")
+    >>> ax.get_ylabel()
+    'Goodput (Mbps)'
     """
     if isinstance(sweep, Mapping):
         name, unit, lines = x or "", "1", _of_results(sweep, metric)
@@ -75,7 +85,7 @@ def incast_curve(
     if not lines:
         raise ValueError(f"`{metric}` has no value in this sweep")
     rows = {label: [(at, estimate(line[at])) for at in sorted(line)] for label, line in lines.items()}
-    with style.canvas(ax) as ax:
+    with _frame.canvas(ax) as ax:
         every = sorted({p for line in lines.values() for p in line})
         right = scale(unit, every, log=bool(logx))
         s = scale(unit_of(metric), [e.mean for row in rows.values() for _, e in row])
@@ -101,10 +111,10 @@ def incast_curve(
         ax.set_ylim(bottom=0)
         ax.set_xlabel(right.title(_AXES.get(name) or name.rpartition(".")[2] or name))
         ax.set_ylabel(s.title(title(metric)))
-        style.legend(ax)
+        _frame.legend(ax)
         counts = sorted({e.n for row in rows.values() for _, e in row if e.n})
         n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        style.note(ax, "1 seed" if counts == [1] else f"mean and 95 % CI over {n} seeds")
+        _frame.note(ax, "1 seed" if counts == [1] else f"mean and 95 % CI over {n} seeds")
     return ax
 
 
@@ -115,7 +125,7 @@ def _right(ax: Axes, at: Sequence[float], logx: bool | None) -> None:
     if not logx:
         ax.set_xlim(left=0 if 0 <= at[0] < at[-1] / 3 else None)
         return
-    style.log(ax, "x", at[0], at[-1])
+    _frame.log(ax, "x", at[0], at[-1])
     if len(at) <= 10:
         ax.set_xticks(list(at))
 

@@ -32,9 +32,7 @@ class Messages(NamedTuple):
     run: Floats
 
 
-def messages(
-    source: Source, metric: str, which: Which = "auto", classes: str | list[str] | None = None
-) -> list[Messages]:
+def messages(source: Source, metric: str, which: Which = "auto", classes: str | list[str] | None = None) -> list[Messages]:
     """Return the completed finite messages of each transport group.
 
     Raises
@@ -55,9 +53,7 @@ def messages(
         value = np.asarray(table[column], dtype=float)[mask]
         if column.endswith("_ns"):
             value = value * 1e-9
-        found.append(
-            Messages(s, np.asarray(table["size_bytes"], dtype=float)[mask], value, np.asarray(table["run"])[mask])
-        )
+        found.append(Messages(s, np.asarray(table["size_bytes"], dtype=float)[mask], value, np.asarray(table["run"])[mask]))
     found = [m for m in found if len(m.value)]
     need(found, "no finite message completed", "long flows have no completion time")
     return found
@@ -93,9 +89,7 @@ def sized(found: list[Messages], sizes: str | tuple[float, float] | None) -> lis
         return found
     if isinstance(sizes, str):
         if sizes not in NAMED:
-            raise ValueError(
-                f"no class of sizes is called {sizes!r}: one of {', '.join(NAMED)}, or (smallest, largest) in bytes"
-            )
+            raise ValueError(f"no class of sizes is called {sizes!r}: one of {', '.join(NAMED)}, or (smallest, largest) in bytes")
         low, high = NAMED[sizes].low, NAMED[sizes].high
     else:
         low, high = sizes

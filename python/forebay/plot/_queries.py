@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from . import style
+from . import _frame, style
 from ._data import Floats, Source, Subject, need, seeds, variants
 from ._stats import above, ecdf, estimate
 from ._units import scale
@@ -60,19 +60,29 @@ def queries(
     ------
     ValueError
         There are no queries.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> s = fb.Scenario.load("scenarios/incast.toml").with_({"workload.0.rounds": 3}, runs=2)
+    >>> r = s.run()
+    >>> ax = fb.plot.queries(r)
+    >>> ax = fb.plot.queries(r, show="timeouts")
+    >>> ax.get_xlabel()
+    'Most timeouts of one sender during a query'
     """
     if show not in ("times", "timeouts"):
         raise ValueError(f"show must be 'times' or 'timeouts', not {show!r}")
     found = [q for s in variants(source) if len((q := _of(s, classes)).time)]
     need(found, "there are no queries", "workloads of kind incast, requests and queries have some")
-    with style.canvas(ax) as ax:
+    with _frame.canvas(ax) as ax:
         if show == "times":
             _times(ax, found, tail=tail)
         else:
             _timeouts(ax, found)
-        style.legend(ax)
+        _frame.legend(ax)
         interval = ", 95 % CI" if show == "timeouts" and any(len(np.unique(q.run)) > 1 for q in found) else ""
-        style.note(ax, f"{sum(len(q.time) for q in found)} queries, {seeds([q.subject for q in found])}{interval}")
+        _frame.note(ax, f"{sum(len(q.time) for q in found)} queries, {seeds([q.subject for q in found])}{interval}")
     return ax
 
 
@@ -102,11 +112,11 @@ def _times(ax: Axes, found: list[_Queries], *, tail: bool) -> None:
         look = style.look(q.subject.label) if len(found) > 1 else style.neutral()
         ax.step(x, y, where="post", color=look.color, linestyle=look.dash, label=q.subject.label)
     if log:
-        style.log(ax, "x", done.min(), done.max())
+        _frame.log(ax, "x", done.min(), done.max())
     else:
         ax.set_xlim(left=0)
     if tail:
-        style.log(ax, "y", 1 / max(len(q.time) for q in found), 1)
+        _frame.log(ax, "y", 1 / max(len(q.time) for q in found), 1)
     else:
         ax.set_ylim(0, 1.005)
     ax.set_xlabel(s.title("Query completion time"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from . import style
+from . import _frame, style
 from ._data import Floats, Source, Subject, measured_from, need, seeds, variants
 from ._stats import above, ecdf
 
@@ -48,11 +48,19 @@ def queue_cdf(
     ------
     ValueError
         No queue was sampled.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> r = fb.Scenario.load("scenarios/two-flows.toml").with_(duration="600ms").run()
+    >>> ax = fb.plot.queue_cdf(r)
+    >>> ax.get_xlabel()
+    'Queue (packets)'
     """
     subjects = variants(source)
     lines = [(s, *series) for s in subjects if (series := occupancy(s, port, unit)) is not None]
     need(lines, "no queue was sampled", 'put queue = { port = "bottleneck", every = "100us" } under [observe]')
-    with style.canvas(ax) as ax:
+    with _frame.canvas(ax) as ax:
         for subject, value, weight in lines:
             x, y = ecdf(value, weight)
             if tail:
@@ -61,14 +69,14 @@ def queue_cdf(
             ax.step(x, y, where="post", color=look.color, linestyle=look.dash, label=subject.label)
         ax.set_xlabel(f"Queue ({'packets' if unit == 'packets' else 'bytes'})")
         if tail:
-            style.log(ax, "y", 1e-3, 1)
+            _frame.log(ax, "y", 1e-3, 1)
             ax.set_ylabel("Fraction of time above")
         else:
             ax.set_ylabel("Fraction of time")
             ax.set_ylim(0, 1.005)
         ax.set_xlim(left=0)
-        style.legend(ax)
-        style.note(ax, seeds([s for s, _, _ in lines]))
+        _frame.legend(ax)
+        _frame.note(ax, seeds([s for s, _, _ in lines]))
     return ax
 
 

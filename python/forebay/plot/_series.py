@@ -46,9 +46,7 @@ class Line(NamedTuple):
     value: Floats
 
 
-def lines(
-    s: Subject, what: str, run: int, span: tuple[float, float], port: str, connections: list[int] | None
-) -> list[Line]:
+def lines(s: Subject, what: str, run: int, span: tuple[float, float], port: str, connections: list[int] | None) -> list[Line]:
     """Return the lines of a quantity within `span` seconds; none if it was not sampled."""
     q = QUANTITIES[what]
     table = s.result.table(q.table)

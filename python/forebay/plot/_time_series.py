@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import style
+from . import _frame, style
 from ._data import Source, Subject, need, variants
 from ._queue_cdf import default_port
 from ._series import QUANTITIES, Line, events, lines
@@ -75,6 +75,14 @@ def time_series(
     ------
     ValueError
         Something was not sampled, or there is no such quantity.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> r = fb.Scenario.load("scenarios/two-flows.toml").with_(duration="600ms").run()
+    >>> panels = fb.plot.time_series(r, ["queue", "cwnd"], span=(0.5, 0.6))
+    >>> panels.shape  # queue, cwnd, ticks; three transports
+    (3, 3)
     """
     subjects = variants(source)
     for name in what or ():
@@ -85,9 +93,7 @@ def time_series(
     span = span or (0.0, max(ends))
     names = list(what or ("queue", "cwnd", "alpha"))
     data = {
-        (s.label, name): lines(s, name, run, span, port or default_port(s), connections)[
-            : None if connections else _MOST
-        ]
+        (s.label, name): lines(s, name, run, span, port or default_port(s), connections)[: None if connections else _MOST]
         for s in subjects
         for name in names
     }
@@ -101,12 +107,10 @@ def time_series(
     columns = [subjects] if overlay or axes is not None else [[s] for s in subjects]
     if axes is not None:
         if len(axes) != len(names) + bool(kinds):
-            raise ValueError(
-                f"{len(names) + bool(kinds)} axes are needed: {', '.join(names)}{', ticks' if kinds else ''}"
-            )
+            raise ValueError(f"{len(names) + bool(kinds)} axes are needed: {', '.join(names)}{', ticks' if kinds else ''}")
         made = np.array([[ax] for ax in axes], dtype=object)
         for ax in axes:
-            with style.canvas(ax):
+            with _frame.canvas(ax):
                 pass
         _draw(made, columns, names, data, ticks, kinds, span)
         return made[:, 0]
@@ -116,7 +120,7 @@ def time_series(
     per_row = 1.05 if wide == "column" else 1.0
     inches = style.current().width or style.WIDTHS[wide]
     aspect = (sum(heights) * per_row + 0.55) / inches
-    with style.panels(len(heights), len(columns), width=wide, aspect=aspect, heights=heights, sharey=sharey) as grid:
+    with _frame.panels(len(heights), len(columns), width=wide, aspect=aspect, heights=heights, sharey=sharey) as grid:
         made = np.array(grid, dtype=object)
         _draw(made, columns, names, data, ticks, kinds, span)
     return made if len(columns) > 1 else made[:, 0]
@@ -138,12 +142,7 @@ def _draw(
             own = [(s, line) for s in column for line in data[s.label, name]]
             unit = scale(
                 QUANTITIES[name].unit,
-                [
-                    line.value[np.isfinite(line.value)].max()
-                    for row in data.items()
-                    if row[0][1] == name
-                    for line in row[1]
-                ],
+                [line.value[np.isfinite(line.value)].max() for row in data.items() if row[0][1] == name for line in row[1]],
             )
             _panel(made[i, j], name, own, unit, time, several=several, overlay=len(column) > 1)
             if j == 0:
@@ -158,7 +157,7 @@ def _draw(
     if len(columns[0]) > 1:
         _legend(made[0, 0], [(s.label, style.look(s.label).color, style.look(s.label).dash) for s in columns[0]])
     elif text := _connections(columns, data):
-        style.note(made[0, 0], text)
+        _frame.note(made[0, 0], text)
     made[0, 0].figure.align_ylabels()
 
 
@@ -230,4 +229,4 @@ def _connections(columns: list[list[Subject]], data: dict[tuple[str, str], list[
 def _legend(ax: Axes, entries: list[tuple[str, Any, Any]]) -> None:
     from matplotlib.lines import Line2D
 
-    style.legend(ax, [Line2D([], [], color=color, linestyle=dash, label=label) for label, color, dash in entries])
+    _frame.legend(ax, [Line2D([], [], color=color, linestyle=dash, label=label) for label, color, dash in entries])

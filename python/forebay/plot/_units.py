@@ -81,8 +81,4 @@ def size(byte: float) -> str:
 
 def tick(value: float, _position: object = None) -> str:
     """Write a tick of a logarithmic axis: 0.1, 1, 10, ... instead of powers."""
-    return (
-        f"{value:g}"
-        if 1e-4 <= abs(value) < 1e5 or value == 0
-        else f"{value:.0e}".replace("e+0", "e").replace("e-0", "e-")
-    )
+    return f"{value:g}" if 1e-4 <= abs(value) < 1e5 or value == 0 else f"{value:.0e}".replace("e+0", "e").replace("e-0", "e-")

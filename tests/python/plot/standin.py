@@ -16,7 +16,7 @@ class Table(Mapping[str, Any]):
 
     def __getitem__(self, column: str) -> Any:
         # Real tables have their columns also when they have no rows.
-        return self._columns[column] if self._columns else np.empty(0)
+        return self._columns[column] if self._columns else np.empty(0, dtype=object)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)
@@ -45,9 +45,7 @@ class Result:
         self.manifest = {
             "name": name,
             "runs": [{"variant": v, "run": r, "end_ns": int(end * 1e9)} for v, r, end in runs],
-            "scenario": {
-                "variants": [{"variant": v, "resolved": {"observe": {"warmup": warmup}}} for v in self.variants]
-            },
+            "scenario": {"variants": [{"variant": v, "resolved": {"observe": {"warmup": warmup}}} for v in self.variants]},
         }
 
     def table(self, name: str) -> Table:

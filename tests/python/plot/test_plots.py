@@ -322,9 +322,7 @@ def grid(**axes: Any) -> Sweep:
 
 def test_a_curve_for_each_combination() -> None:
     ax = plot.incast_curve(grid())
-    assert [x.get_label() for x in ax.lines] == [
-        f"{cc}, buffer {b}" for b in ("64pkt", "128pkt") for cc in ("newreno", "dctcp")
-    ]
+    assert [x.get_label() for x in ax.lines] == [f"{cc}, buffer {b}" for b in ("64pkt", "128pkt") for cc in ("newreno", "dctcp")]
     x, y = line(ax, "dctcp, buffer 64pkt")
     assert x.tolist() == [1, 2, 4]
     np.testing.assert_allclose(y, [1.0005, 0.5005, 0.2505])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -124,6 +126,16 @@ def test_timeouts_are_drawn_where_they_happened(quickstart: fb.Result) -> None:
     assert len(table) > 0
     made = plot.time_series(quickstart, ["queue"])
     assert "timeouts" in [t.get_text() for t in made[-1, 0].get_yticklabels()]
+
+
+@pytest.mark.parametrize("module", sorted(p.stem for p in Path(plot.__file__).parent.glob("*.py")))
+def test_examples(module: str) -> None:
+    name = "forebay.plot" if module == "__init__" else f"forebay.plot.{module}"
+    tested = importlib.import_module(name)
+    outcome = doctest.testmod(tested, raise_on_error=False)
+    assert outcome.failed == 0
+    # Every plot has an example.
+    assert outcome.attempted > 0 or module.lstrip("_") not in plot.__all__
 
 
 def test_a_directory_plots_like_the_run_that_wrote_it(pair: fb.Result, tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ def test_plots_are_there_without_matplotlib_and_say_how_to_get_it() -> None:
         "import sys; sys.modules['matplotlib'] = None\n"
         "from forebay import plot\n"
         "assert not any(m.startswith('matplotlib.') for m in sys.modules)\n"
-        "try: plot.style.need_matplotlib()\n"
+        "try: plot._frame.need_matplotlib()\n"
         "except ImportError as e: print(e)"
     )
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::print;
-use forebay_exec::sweep::Plan;
+use forebay_exec::sweep::explain;
 use forebay_store::Host;
 use std::path::PathBuf;
 
@@ -27,18 +27,9 @@ pub struct Args {
 pub fn execute(args: &Args) -> Result<(), Failure> {
     let mut scenario = forebay_scenario::load(&args.file, &args.set, None)?;
     args.sweep.iter().try_for_each(|text| scenario.add_axis(text))?;
-    let (resolved, sweep) = match scenario.sweep()? {
-        None => (scenario.resolve()?, String::new()),
-        Some(sweep) => {
-            let threads = Host::here().cpus;
-            let plan = Plan::new(&scenario, sweep, threads, interrupt::flag(), &mut |_| {})?;
-            let first = plan.sweep.points().next().map_or_else(|| Ok(scenario.clone()), |p| scenario.at(&p))?.resolve()?;
-            let text = plan.sweep.explain(first.variants.len(), plan.seeds.len());
-            (first, format!("{text}\npoint 0:\n"))
-        }
-    };
+    let (resolved, text) = explain(&scenario, Host::here().cpus, interrupt::flag())?;
     if !args.resolved {
-        return print(&(sweep + &resolved.explain()));
+        return print(&text);
     }
     let texts: Vec<String> = resolved.variants.iter().map(|v| format!("# variant: {}\n{}", v.label, v.toml())).collect();
     print(&texts.join("\n"))

@@ -3,13 +3,14 @@
 use crate::failure::Failure;
 use crate::output::print;
 use crate::report;
-use forebay_store::RunDir;
-use std::path::PathBuf;
+use forebay_store::sweep::SweepDir;
+use forebay_store::{RunDir, StoreError};
+use std::path::{Path, PathBuf};
 
 /// Write the report of finished results, or one that compares several
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Directories that `forebay run` wrote
+    /// Directories that `forebay run` wrote, or that of a sweep
     #[arg(value_name = "DIR", required = true)]
     dirs: Vec<PathBuf>,
     /// The file to write [default: DIR/report.html of a single DIR, else report.html]
@@ -22,7 +23,28 @@ pub struct Args {
 
 /// Writes it and says where.
 pub fn execute(args: &Args) -> Result<(), Failure> {
+    for dir in &args.dirs {
+        match SweepDir::open(dir) {
+            Ok(sweep) if args.dirs.len() == 1 => return done(&report::write_sweep(&sweep, &target(args)?)?),
+            Ok(_) => {
+                let text = format!("`{}` is a sweep, which is compared with nothing; report it alone", dir.display());
+                return Err(Failure::Usage(text));
+            }
+            Err(e @ StoreError::Unfinished(_)) => return Err(e.into()),
+            // A run, or nothing.
+            Err(_) => {}
+        }
+    }
     let dirs = args.dirs.iter().map(|d| RunDir::open(d)).collect::<Result<Vec<_>, _>>()?;
+    done(&report::write(&dirs, &target(args)?)?)
+}
+
+fn done(path: &Path) -> Result<(), Failure> {
+    print(&format!("report: {}\n", path.display()))
+}
+
+/// Where the report goes, which must not be there yet.
+fn target(args: &Args) -> Result<PathBuf, Failure> {
     let path = match (&args.out, args.dirs.as_slice()) {
         (Some(path), _) => path.clone(),
         (None, [one]) => one.join(report::FILE),
@@ -31,6 +53,5 @@ pub fn execute(args: &Args) -> Result<(), Failure> {
     if path.exists() && !args.force {
         return Err(Failure::Taken(path));
     }
-    let path = report::write(&dirs, &path)?;
-    print(&format!("report: {}\n", path.display()))
+    Ok(path)
 }

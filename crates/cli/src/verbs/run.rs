@@ -10,7 +10,7 @@ use clap::builder::PossibleValuesParser;
 use forebay_exec::{Job, Outcome, Record, Watcher, jobs, run_all};
 use forebay_scenario::{Resolved, Scenario};
 use forebay_store::summary_table::metric_columns;
-use forebay_store::{Format, Host, Manifest, RunDir, RunWriter, Target, file_name};
+use forebay_store::{Format, Host, Manifest, RunDir, RunWriter, StoreError, Target, file_name};
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -138,8 +138,12 @@ fn simulate(args: &Args, kind: Kind, scenario: &Scenario, mut overrides: Vec<Str
 
 /// Writes the report of finished results. That it could not be written is said, and is no failure of the run.
 fn beside_results(dir: &Path, kind: Kind) -> Option<PathBuf> {
-    let written = RunDir::open(dir).and_then(|results| report::write(&[results], &dir.join(report::FILE)));
-    match written {
+    written(RunDir::open(dir).and_then(|results| report::write(&[results], &dir.join(report::FILE))), kind)
+}
+
+/// The path of a report, or words about why there is none.
+pub(super) fn written(report: Result<PathBuf, StoreError>, kind: Kind) -> Option<PathBuf> {
+    match report {
         Ok(path) => Some(path),
         Err(e) => {
             let text = format!("no report was written: {e}");

@@ -1,13 +1,13 @@
 //! `forebay sweep`: a scenario for many values, on all cores, into a directory that can be continued. `forebay run` of a scenario with a
 //! `[sweep]` does the same.
 
-use super::run::{self, FormatArg, scenario, told};
+use super::run::{self, FormatArg, scenario, told, written};
 use crate::failure::Failure;
 use crate::output::print;
 use crate::progress::{Kind, event};
 use crate::sweep_progress::Display;
 use crate::table::scaled;
-use crate::{interrupt, style, sweep_table};
+use crate::{interrupt, report, style, sweep_table};
 use forebay_exec::sweep::{Finished, Plan, Request, default_dir, execute as run_sweep};
 use forebay_scenario::{Scenario, Sweep};
 use forebay_store::Host;
@@ -15,6 +15,7 @@ use forebay_store::sweep::SweepScenario;
 use forebay_store::unit::UnitStore;
 use serde_json::json;
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// Run a scenario for many values: those of its [sweep] and of --sweep
 #[derive(Debug, clap::Args)]
@@ -94,20 +95,20 @@ pub(super) fn run(
     display.clear();
     // There is a sweep, or nobody would be here.
     let Some(finished) = result? else { return Ok(()) };
-    // The page of the sweep is made here: it needs `finished.dir.table()` and the axes of the manifest, and goes to
-    // `finished.dir.add_file("report.html", ..)`.
+    let page = || report::write_sweep(&finished.dir, &finished.dir.path().join(report::FILE));
+    let page = if args.no_report { None } else { written(page(), kind) };
     let m = &finished.manifest;
     if kind == Kind::Json {
         event(&json!({
             "event": "done", "dir": finished.dir.path(), "fingerprint": m.fingerprint, "packet_hops": m.packet_hops,
-            "runs": finished.plan.units.len(), "found": m.found, "wall_s": m.wall_s,
+            "runs": finished.plan.distinct().len(), "found": m.found, "wall_s": m.wall_s, "report": page,
         }));
     }
-    conclude(args, &finished, display.hops())
+    conclude(args, &finished, display.hops(), page.as_deref())
 }
 
 /// The last words: the table, where the results are, and how fast it went.
-fn conclude(args: &run::Args, f: &Finished, hops: u64) -> Result<(), Failure> {
+fn conclude(args: &run::Args, f: &Finished, hops: u64, page: Option<&Path>) -> Result<(), Failure> {
     let mut out = String::new();
     if !args.quiet {
         out.push_str(&sweep_table::render(&f.plan, &f.records, &args.metrics, style::stdout()));
@@ -115,6 +116,9 @@ fn conclude(args: &run::Args, f: &Finished, hops: u64) -> Result<(), Failure> {
     }
     let _ = writeln!(out, "results: {}", f.dir.path().display());
     if !args.quiet {
+        if let Some(path) = page {
+            let _ = writeln!(out, "report: {}", path.display());
+        }
         let m = &f.manifest;
         let distinct = f.plan.distinct().len() as u64;
         let _ = writeln!(out, "fingerprint: {}", m.fingerprint);

@@ -9,12 +9,14 @@
 
 mod axes;
 mod dataset;
+mod explain;
 pub mod key;
 mod plan;
 mod run;
 mod unit;
 
 pub use dataset::{Finished, Request, default_dir, execute, read};
+pub use explain::explain;
 pub use forebay_store::unit::{UnitRecord, UnitStore};
 pub use plan::{Names, Plan, Unit};
 pub use run::{Done, Records, Status, Watcher, run_units};

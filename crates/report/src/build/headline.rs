@@ -100,6 +100,11 @@ fn compared(data: &Data, judged: &[Telling]) -> Vec<String> {
     for (i, sentence) in shares.enumerate() {
         out.insert(at + i, sentence);
     }
+    if out.is_empty() {
+        // Nobody has what another has: each is described.
+        let of = |s: usize| Some(format!("{}: {}", bold(&data.subjects[s].name), describe::traffic(data, s).into_iter().next()?));
+        out.extend((0..data.subjects.len()).filter_map(of).take(MAX_SENTENCES - 1));
+    }
     out.extend(queue(data));
     out.truncate(MAX_SENTENCES);
     if seeds == 1 && !out.is_empty() {
@@ -114,26 +119,27 @@ fn unit_of(metric: &str) -> crate::page::Unit {
 }
 
 /// Who is compared with whom: all with all where each network has one group, or where there is one network; else the same group in each
-/// network.
+/// network: the one at the same place where all have equally many, as names follow the law in use; else the one of the same name.
 fn contests(data: &Data) -> Vec<Contest> {
     let all: Vec<usize> = (0..data.subjects.len()).collect();
     if !data.shared() || data.networks.len() == 1 {
         return vec![Contest { prefix: String::new(), members: all }];
     }
-    let mut out: Vec<(String, Contest)> = Vec::new();
+    let alike = data.networks.iter().all(|n| n.groups == data.networks[0].groups);
+    let key = |s: usize| if alike { (s - data.network_of(s).first).to_string() } else { data.subjects[s].group.clone() };
+    let mut out: Vec<(String, Vec<usize>)> = Vec::new();
     for s in all {
-        let group = &data.subjects[s].group;
-        match out.iter_mut().find(|(name, _)| name == group) {
-            Some((_, c)) => c.members.push(s),
-            None => {
-                let prefix = format!("For {}: ", bold(group));
-                out.push((group.clone(), Contest { prefix, members: vec![s] }));
-            }
+        match out.iter_mut().find(|(k, _)| *k == key(s)) {
+            Some((_, members)) => members.push(s),
+            None => out.push((key(s), vec![s])),
         }
     }
-    let mut out: Vec<Contest> = out.into_iter().map(|c| c.1).filter(|c| c.members.len() > 1).collect();
-    out.truncate(2);
-    out
+    let contest = |members: Vec<usize>| {
+        let group = &data.subjects[members[0]].group;
+        let named = members.iter().all(|m| data.subjects[*m].group == *group);
+        Contest { prefix: if named { format!("For {}: ", bold(group)) } else { String::new() }, members }
+    };
+    out.into_iter().map(|c| c.1).filter(|m| m.len() > 1).take(2).map(contest).collect()
 }
 
 /// How the groups of a network share it, by their long flows.
@@ -177,7 +183,7 @@ fn share(data: &Data, network: usize) -> Option<String> {
 fn queue(data: &Data) -> Option<String> {
     let firsts: Vec<usize> = data.networks.iter().map(|n| n.first).collect();
     let cells = cells(data, QUEUE.metric);
-    let s = compare(&cells, &firsts, QUEUE.better).filter(|s| !s.behind.is_empty())?;
+    let s = compare(&cells, &firsts, QUEUE.better).filter(|s| verdict::matters(s, &cells))?;
     let value = |i: usize| cells[i].map_or(f64::NAN, |c: Cell| c.mean);
     let name = |i: usize| data.network_label(data.subjects[i].network);
     let port = &data.network_of(s.best).port;

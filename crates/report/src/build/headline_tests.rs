@@ -1,5 +1,5 @@
 use super::super::data::{Network, Port, Query, Run, Timeout};
-use super::super::table::tests::{data as networks, subject};
+use super::super::table::tests::{Given, data as networks, subject};
 use super::*;
 
 fn sentences(data: &Data) -> Vec<String> {
@@ -154,7 +154,7 @@ fn groups_of_several_variants_are_compared_each_with_itself() {
 
 #[test]
 fn a_single_subject_is_described() {
-    let metrics: &[(&str, &[f64])] = &[
+    let metrics: Given = &[
         ("qct_p50_s", &[0.214]),
         ("qct_p99_s", &[0.230]),
         ("rtos_per_query", &[1.2]),
@@ -194,4 +194,37 @@ fn charts_are_what_the_sentences_speak_of() {
     assert_eq!(titles, [("query completion p99", less), ("timeouts per query", less), ("queue p99, bottleneck", less)]);
     assert_eq!(h.charts[0].values.len(), 3);
     assert!(headline(&Data::default()).charts.is_empty());
+}
+
+#[test]
+fn small_differences_are_called_small() {
+    let d = with_runs(networks(&[("a", &[("goodput_bps", &[979e6; 3])]), ("b", &[("goodput_bps", &[973e6; 3])])]), 3);
+    assert_eq!(sentences(&d), ["The goodput hardly differs: 973 Mbit/s to 979 Mbit/s."]);
+}
+
+#[test]
+fn groups_at_the_same_place_are_compared_and_groups_that_cannot_be_are_described() {
+    let mut d = Data::default();
+    for (n, law) in ["reno", "cubic"].into_iter().enumerate() {
+        d.networks.push(Network { name: law.into(), variant: law.into(), first: 2 * n, groups: 2, ..Network::default() });
+        let late = 0.1 * (n + 1) as f64;
+        d.subjects.push(subject(law, n, &[("deadlines_missed", &[late])]));
+        d.subjects.push(subject("udp", n, &[]));
+    }
+    let said = sentences(&with_runs(d, 1));
+    assert!(said[0].starts_with("**reno** has the lowest part of late messages"), "{said:?}");
+
+    let mut d = Data::default();
+    d.networks.push(Network { groups: 2, ..Network::default() });
+    let queries: Given = &[("qct_p50_s", &[282e-6]), ("qct_p99_s", &[628e-6])];
+    let bulk: Given = &[("long_flows", &[2.0]), ("goodput_bps", &[9.6e9]), ("long_fairness", &[0.998])];
+    d.subjects = vec![subject("services", 0, queries), subject("bulk", 0, bulk)];
+    let said = sentences(&with_runs(d, 2));
+    assert_eq!(
+        said,
+        [
+            "**services**: A query takes **282 µs** in the median, **628 µs** at the 99th percentile.",
+            "**bulk**: 2 long flows, and a goodput of **9.6 Gbit/s** in all; Jain's index of fairness is 0.998.",
+        ]
+    );
 }

@@ -13,6 +13,7 @@ mod read;
 mod reduce;
 mod sizes;
 pub mod sweep;
+pub mod sweep_read;
 mod table;
 mod text;
 mod time;

@@ -39,6 +39,8 @@ pub fn assign(data: &mut Data, dirs: &[String]) {
         *name = match (several_groups, of.as_str()) {
             (false, _) => of.clone(),
             (true, "") => group.clone(),
+            // A variant is often called by the law of its first group.
+            (true, _) if of == group || of.ends_with(&format!(": {group}")) => of.clone(),
             (true, _) => format!("{of}/{group}"),
         };
     }
@@ -89,6 +91,8 @@ mod tests {
         assert_eq!(named(&["a"], &[(0, "reno", &["reno"]), (0, "dctcp", &["dctcp"])]), ["reno", "dctcp"]);
         assert_eq!(named(&["a"], &[(0, "v", &["old", "new"])]), ["old", "new"]);
         assert_eq!(named(&["a"], &[(0, "x", &["old", "new"]), (0, "y", &["old"])]), ["x/old", "x/new", "y/old"]);
+        let udp = named(&["a"], &[(0, "reno", &["reno", "udp"]), (0, "cubic", &["cubic", "udp"])]);
+        assert_eq!(udp, ["reno", "reno/udp", "cubic", "cubic/udp"]);
         assert_eq!(named(&["a", "b"], &[(0, "reno", &["reno"]), (1, "reno", &["reno"])]), ["a: reno", "b: reno"]);
         assert_eq!(named(&["a", "b"], &[(0, "v", &["p", "q"]), (1, "w", &["p"])]), ["a/p", "a/q", "b/p"]);
         assert_eq!(named(&["a"], &[(0, "v", &["x"]), (0, "v", &["x"]), (0, "v", &["x"])]), ["v", "v (2)", "v (3)"]);

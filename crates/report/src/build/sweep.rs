@@ -3,9 +3,10 @@
 use super::data::{Metric, metrics};
 use super::reduce::short;
 use super::table::{cell, unit};
-use super::words::{count, list};
+use super::words::{bold, count, list, quantity};
 use crate::page::{
-    Axis, Cell, Chart, Figure, Headline, LineChart, MetricRow, MetricTable, Page, Section, Subject, Term, Unit, View, XyLine,
+    Axis, Cell, Chart, Figure, Headline, HeadlineChart, LineChart, MetricRow, MetricTable, Page, Section, Subject, Term, Unit,
+    View, XyLine,
 };
 use std::collections::BTreeMap;
 
@@ -16,6 +17,8 @@ pub enum Value {
     Number(f64),
     /// Anything else, such as the name of a transport.
     Text(String),
+    /// The point leaves the key as it is in the scenario.
+    Unset,
 }
 
 impl Value {
@@ -24,6 +27,7 @@ impl Value {
         match self {
             Value::Number(v) => super::words::number(*v),
             Value::Text(t) => t.clone(),
+            Value::Unset => String::new(),
         }
     }
 }
@@ -33,6 +37,8 @@ impl Value {
 pub struct SweptAxis {
     /// Its name, such as `topology.senders`.
     pub key: String,
+    /// The shortest name that tells it from the others, such as `senders`; empty where the values name it.
+    pub short: String,
     /// Unit of its numbers.
     pub unit: Unit,
 }
@@ -81,7 +87,7 @@ pub fn page(sweep: &Sweep) -> Page {
         .filter(|m| figures.iter().any(|f| f.id == id(m)))
         .map(|m| Term { name: m.label.replace("{first}", "the first group"), unit: String::new(), text: m.doc.into() })
         .collect();
-    page.headline = headline(sweep, &lines, key);
+    page.headline = headline(&lines, axis);
     page.table = last(&lines);
     let text = format!("Means over seeds against {key}; a band is the 95 % confidence interval where there are several.{ticks}");
     page.sections = vec![Section { id: "sweep".into(), title: format!("Against {key}"), text, figures }];
@@ -90,10 +96,13 @@ pub fn page(sweep: &Sweep) -> Page {
 
 /// The lines, in the order in which the sweep names them; and what numbers on the first axis stand for, if it has names.
 fn lines(sweep: &Sweep) -> (Vec<Line>, String) {
-    let mut names: Vec<&str> = Vec::new();
     let mut lines: Vec<Line> = Vec::new();
+    let unset = Value::Text("unset".into());
+    let named = sweep.points.iter().any(|p| matches!(p.at.first(), Some(Value::Text(_))));
+    let mut names: Vec<&str> = Vec::new();
     for p in &sweep.points {
-        let x = match p.at.first() {
+        let at = p.at.first().map(|v| if named && *v == Value::Unset { &unset } else { v });
+        let x = match at {
             Some(Value::Number(v)) => *v,
             // Names have no distances: they stand side by side in the order of the sweep.
             Some(Value::Text(t)) => match names.iter().position(|n| n == t) {
@@ -103,10 +112,13 @@ fn lines(sweep: &Sweep) -> (Vec<Line>, String) {
                     (names.len() - 1) as f64
                 }
             },
+            // Nowhere on an axis of numbers.
+            Some(Value::Unset) => continue,
             None => 0.0,
         };
-        let others = p.at.iter().zip(&sweep.axes).skip(1);
-        let rest: Vec<String> = others.map(|(v, a)| format!("{} {}", short_key(&a.key), v.text())).collect();
+        // What the point leaves as it is, and what the name of the subject says, goes without saying.
+        let others = p.at.iter().zip(&sweep.axes).skip(1).filter(|(v, _)| **v != Value::Unset && v.text() != p.subject);
+        let rest: Vec<String> = others.map(|(v, a)| format!("{} {}", a.short, v.text()).trim_start().to_owned()).collect();
         let name = [&[p.subject.clone()][..], &rest].concat().join(", ");
         let line = match lines.iter().position(|l| l.name == name) {
             Some(i) => &mut lines[i],
@@ -127,11 +139,6 @@ fn lines(sweep: &Sweep) -> (Vec<Line>, String) {
     let named: Vec<String> = names.iter().enumerate().map(|(i, n)| format!("{i} is {n}")).collect();
     let ticks = if named.is_empty() { String::new() } else { format!(" On the axis, {}.", list(&named)) };
     (lines, ticks)
-}
-
-/// The last part of a key, which is what a person calls it.
-fn short_key(key: &str) -> &str {
-    key.rsplit('.').next().unwrap_or(key)
 }
 
 /// A logarithmic axis suits values above 0 that spread over more than a factor of 20.
@@ -186,11 +193,47 @@ fn capital(text: &str) -> String {
     chars.next().map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
 }
 
-/// One sentence: what there is to see.
-fn headline(sweep: &Sweep, lines: &[Line], key: &str) -> Headline {
-    let points: usize = lines.iter().map(|l| l.at.len()).sum();
-    let text = format!("{} of {key} for {}.", count(points, "point"), count(lines.len(), "line"));
-    Headline { sentences: if sweep.points.is_empty() { Vec::new() } else { vec![text] }, charts: Vec::new() }
+/// What lines are told apart by in words: of these, the first that some line has.
+const TELLING: [&str; 4] = ["qct_p99_s", "fct_small_p99_s", "goodput_bps", "rtos"];
+
+/// From where to where each line goes, those that change most first; bars at the end.
+fn headline(lines: &[Line], axis: Option<&SweptAxis>) -> Headline {
+    let (Some(axis), true) = (axis, lines.iter().any(|l| l.at.len() > 1)) else { return Headline::default() };
+    let value = |at: &(f64, BTreeMap<String, Vec<f64>>), metric: &str| cell(at.1.get(metric)?).map(|c| c.mean);
+    let telling = |name: &&&str| lines.iter().any(|l| l.at.iter().any(|a| value(a, name).is_some_and(|v| v > 0.0)));
+    let Some(m) = TELLING.iter().find(telling).and_then(|name| metrics().find(|m| m.name == *name)) else {
+        return Headline::default();
+    };
+    let mut changes: Vec<(f64, String)> = Vec::new();
+    for l in lines {
+        let Some(((x0, y0), (x1, y1))) =
+            l.at.first().zip(l.at.last()).and_then(|(a, b)| Some(((a.0, value(a, m.name)?), (b.0, value(b, m.name)?))))
+        else {
+            continue;
+        };
+        let text = |v| quantity(v, unit(m.unit));
+        let x = |v| quantity(v, axis.unit);
+        let sentence = format!(
+            "{}: {} is {} at {} {} and {} at {}.",
+            bold(&l.name),
+            m.label.replace("{first}", "the first group"),
+            bold(&text(y0)),
+            axis.short,
+            x(x0),
+            bold(&text(y1)),
+            x(x1)
+        );
+        // How often one is contained in the other.
+        let change = if y0 > 0.0 && y1 > 0.0 { (y1 / y0).ln().abs() } else { f64::INFINITY };
+        changes.push((change, sentence));
+    }
+    changes.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let values = lines.iter().map(|l| l.at.last().and_then(|(_, of)| cell(of.get(m.name)?))).collect();
+    let title = format!("{}, at the largest {}", m.label.replace("{first}", "the first group"), axis.short);
+    Headline {
+        sentences: changes.into_iter().map(|c| c.1).take(4).collect(),
+        charts: vec![HeadlineChart { title, unit: unit(m.unit), better: String::new(), values }],
+    }
 }
 
 /// All numbers at the last value of the first axis, where differences are usually largest.
@@ -209,9 +252,9 @@ mod tests {
     use super::*;
 
     fn sweep() -> Sweep {
-        let axis = |key: &str| SweptAxis { key: key.into(), unit: Unit::Count };
-        let mut s =
-            Sweep { title: "incast".into(), axes: vec![axis("topology.senders"), axis("transport.cc")], points: Vec::new() };
+        let axis = |key: &str, short: &str| SweptAxis { key: key.into(), short: short.into(), unit: Unit::Count };
+        let axes = vec![axis("topology.senders", "senders"), axis("transport.cc", "cc")];
+        let mut s = Sweep { title: "incast".into(), axes, points: Vec::new() };
         for cc in ["reno", "dctcp"] {
             for n in [8.0, 64.0, 1.0] {
                 for seed in 0..2 {
@@ -239,6 +282,27 @@ mod tests {
         assert_eq!((line.subject, line.x.clone()), (1, vec![1.0, 8.0, 64.0]));
         let (low, y, high) = (line.low[0].unwrap(), line.y[0].unwrap(), line.high[0].unwrap());
         assert!(low <= y && y <= high && y == 1e9, "{low} {y} {high}");
+    }
+
+    #[test]
+    fn the_headline_says_from_where_to_where() {
+        let h = page(&sweep()).headline;
+        let begin = "**default, cc reno**: goodput is **1 Gbit/s** at senders 1 and **15.6 Mbit/s** at 64.";
+        assert_eq!((h.sentences.len(), h.sentences[0].as_str()), (2, begin));
+        assert_eq!(h.charts[0].title, "goodput, at the largest senders");
+    }
+
+    #[test]
+    fn what_goes_without_saying_is_not_said() {
+        let mut s = sweep();
+        for p in &mut s.points {
+            let Value::Text(cc) = &p.at[1] else { panic!() };
+            p.subject.clone_from(cc);
+        }
+        s.points[0].at[0] = Value::Unset;
+        s.points[1].at[1] = Value::Unset;
+        let names: Vec<String> = page(&s).subjects.into_iter().map(|s| s.name).collect();
+        assert_eq!(names, ["reno", "dctcp"]);
     }
 
     #[test]

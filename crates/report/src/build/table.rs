@@ -54,8 +54,11 @@ pub(super) mod tests {
     use super::super::data::{Network, Subject};
     use super::*;
 
+    /// Values over seeds by the name of the metric.
+    pub type Given<'a> = &'a [(&'a str, &'a [f64])];
+
     /// Networks with one group each, and metrics by name.
-    pub fn data(subjects: &[(&str, &[(&str, &[f64])])]) -> Data {
+    pub fn data(subjects: &[(&str, Given)]) -> Data {
         let mut d = Data::default();
         for (i, (name, values)) in subjects.iter().enumerate() {
             d.networks.push(Network {
@@ -71,7 +74,7 @@ pub(super) mod tests {
         d
     }
 
-    pub fn subject(name: &str, network: usize, given: &[(&str, &[f64])]) -> Subject {
+    pub fn subject(name: &str, network: usize, given: Given) -> Subject {
         let mut values = vec![Vec::new(); metrics().count()];
         for (metric, of_seeds) in given {
             let index = metrics().position(|m| m.name == *metric).unwrap_or_else(|| panic!("no metric {metric}"));

@@ -66,13 +66,16 @@ pub fn facts(dirs: &[RunDir], labels: &[String]) -> Vec<Fact> {
     out
 }
 
-fn speed(m: &Manifest) -> String {
-    let scaled = |v: f64| match v {
+fn scaled(v: f64) -> String {
+    match v {
         v if v >= 1e9 => format!("{} G", number(v / 1e9)),
         v if v >= 1e6 => format!("{} M", number(v / 1e6)),
         v if v >= 1e3 => format!("{} k", number(v / 1e3)),
         v => number(v),
-    };
+    }
+}
+
+fn speed(m: &Manifest) -> String {
     format!(
         "{} packet transmissions in {}, {} per second on {}",
         scaled(m.packet_hops as f64),

@@ -209,9 +209,9 @@ fn place(nodes: &mut [Node], groups: &[Vec<usize>], vertices: &[Vertex], tiers: 
             centres.iter().for_each(|(x, n)| nodes[*n].x = *x);
         }
     }
-    for n in 0..groups.len() {
-        nodes[n].x = short(nodes[n].x);
-        nodes[n].y = short(1.0 - tier(n) as f64 / height as f64);
+    for (n, node) in nodes.iter_mut().enumerate() {
+        node.x = short(node.x);
+        node.y = short(1.0 - tier(n) as f64 / height as f64);
     }
 }
 

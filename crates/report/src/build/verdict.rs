@@ -19,6 +19,8 @@ pub struct Contest {
 
 /// Most subjects that a sentence names beside the best one.
 const MAX_NAMED: usize = 3;
+/// Differences up to this part of the best value are called small, however certain they are. Our choice.
+const SMALL: f64 = 0.05;
 /// Part of a difference that waiting for timeouts must be to count as its cause. Our choice: half, because what is waited for is estimated
 /// by the median, and timers that back off wait longer.
 const CAUSE: f64 = 0.5;
@@ -51,9 +53,20 @@ pub fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Telling, 
             format!("{} have the same {}: {range}.", capital(&list(&names)), t.what)
         };
     }
+    let value = |i: &usize| mean(cells, *i);
+    if best > 0.0 && !matters(s, cells) {
+        let everybody = || std::iter::once(&s.best).chain(&s.level).chain(&s.behind);
+        let (low, high) = (everybody().map(value).fold(f64::INFINITY, f64::min), everybody().map(value).fold(0.0, f64::max));
+        return format!("The {} hardly differs: {} to {}.", t.what, quantity(low, unit), quantity(high, unit));
+    }
     let word = if less { "lowest" } else { "highest" };
-    let mut out = format!("{} has the {word} {}: {}", bold(&name(data, s.best)), t.what, bold(&text(s.best)));
-    let comparable = best > 0.0 && s.behind.iter().all(|b| mean(cells, *b) > 0.0);
+    // With the interval where a statement without it is hard to believe.
+    let spread = |i: usize| cells[i].and_then(|c| c.half_width).map_or_else(String::new, |h| format!(" ± {}", quantity(h, unit)));
+    let own = if s.level.is_empty() { String::new() } else { spread(s.best) };
+    let mut out = format!("{} has the {word} {}: {}{own}", bold(&name(data, s.best)), t.what, bold(&text(s.best)));
+    // An index between 0 and 1 has no multiples.
+    let index = unit == Unit::Ratio && !less;
+    let comparable = best > 0.0 && !index && s.behind.iter().all(|b| value(b) > 0.0);
     if s.behind.len() > MAX_NAMED {
         let (first, last) = (s.behind[0], s.behind[s.behind.len() - 1]);
         out += &format!(", against {} to {} of {} others", text(first), text(last), s.behind.len());
@@ -69,9 +82,6 @@ pub fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Telling, 
         out += &format!(", against {}", list(&each));
     }
     if !s.level.is_empty() {
-        // With the interval, without which such a statement is hard to believe.
-        let spread =
-            |i: usize| cells[i].and_then(|c| c.half_width).map_or_else(String::new, |h| format!(" ± {}", quantity(h, unit)));
         let names: Vec<String> = s.level.iter().map(|l| format!("{} ({}{})", name(data, *l), text(*l), spread(*l))).collect();
         out += &if s.certain {
             format!("; against {} there is no difference that {seeds} seeds can show", list(&names))
@@ -80,6 +90,12 @@ pub fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Telling, 
         };
     }
     out + "."
+}
+
+/// Whether somebody is behind by more than a small difference.
+pub fn matters(s: &Standing, cells: &[Option<Cell>]) -> bool {
+    let best = mean(cells, s.best);
+    s.behind.iter().any(|b| (mean(cells, *b) - best).abs() > SMALL * best.abs())
 }
 
 fn capital(text: &str) -> String {
@@ -145,7 +161,9 @@ pub fn link_time(data: &Data, subject: usize) -> Option<f64> {
     };
     let mut rates: Vec<(u32, Option<f64>)> = Vec::new();
     let (mut sum, mut n) = (0.0, 0u64);
-    for q in data.queries.iter().filter(|q| data.runs[q.run].network == network && q.receiver != u32::MAX) {
+    // Of a query that did not end, not all messages are known.
+    let ended = data.queries.iter().filter(|q| data.runs[q.run].network == network && !q.qct.is_nan());
+    for q in ended.filter(|q| q.receiver != u32::MAX) {
         let rate = match rates.iter().find(|r| r.0 == q.receiver) {
             Some(r) => r.1,
             None => {

@@ -5,7 +5,6 @@ mod escape;
 mod figures;
 mod headline;
 mod number;
-mod sha256;
 mod symbols;
 mod table;
 mod words;

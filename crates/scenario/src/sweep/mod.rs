@@ -59,6 +59,17 @@ impl Scenario {
         let sweep = read::sweep(section, &self.axes, &mut sink);
         sink.finish(sweep).map(Some)
     }
+
+    /// One scenario to look at: this one, or the first point of its sweep.
+    ///
+    /// # Errors
+    /// As [`Scenario::sweep`] and [`Scenario::at`].
+    pub fn example(&self) -> Result<Scenario, Errors> {
+        match self.sweep()?.and_then(|s| s.point(0)) {
+            Some(point) => self.at(&point),
+            None => Ok(self.clone()),
+        }
+    }
 }
 
 impl Sweep {

@@ -2,7 +2,6 @@
 
 use super::core::{Call, Core};
 use crate::observe::{FlowRow, TimeoutKind, TimeoutRow};
-use std::collections::BTreeMap;
 
 impl Core {
     /// The timer of connection `conn` has come due. Whether it was a retransmission timeout, rather than a tail loss probe or RACK's
@@ -51,17 +50,22 @@ impl Core {
 ///
 /// The timeouts of a connection are counted by the oldest message it has, so each message, in turn, has the next of them.
 pub(super) fn attribute(timeouts: &mut [TimeoutRow], flows: &[FlowRow]) {
-    timeouts.sort_by_key(|t| (t.conn_id, t.time_ps));
-    let mut next: BTreeMap<u64, usize> = BTreeMap::new();
+    // Sorted in place, as no two are alike, and with 16 bytes a connection: many connections may time out at the same time.
+    timeouts.sort_unstable_by_key(|t| (t.conn_id, t.time_ps));
+    // Each connection and the first of its timeouts that no message has yet.
+    let mut next: Vec<(u64, usize)> = Vec::new();
     for (i, t) in timeouts.iter().enumerate() {
-        next.entry(t.conn_id).or_insert(i);
+        if next.last().is_none_or(|n| n.0 != t.conn_id) {
+            next.push((t.conn_id, i));
+        }
     }
     for flow in flows.iter().filter(|f| f.rtos + f.syn_rtos > 0) {
-        let Some(first) = next.get_mut(&flow.conn_id) else { continue };
+        let Ok(place) = next.binary_search_by_key(&flow.conn_id, |n| n.0) else { continue };
+        let first = &mut next[place].1;
         let own = timeouts[*first..].iter_mut().take((flow.rtos + flow.syn_rtos) as usize);
         *first += own.map(|t| t.flow_id = flow.flow_id).count();
     }
-    timeouts.sort_by_key(|t| (t.time_ps, t.conn_id));
+    timeouts.sort_unstable_by_key(|t| (t.time_ps, t.conn_id));
 }
 
 #[cfg(test)]

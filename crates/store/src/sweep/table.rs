@@ -118,7 +118,9 @@ impl SweepTable {
     fn write_to<'a>(&self, path: &PathBuf, format: Format, rows: impl Iterator<Item = SweepRow<'a>>) -> Result<u64, StoreError> {
         let file = File::create(path).map_err(StoreError::io("create", path))?;
         let mut out = match format {
-            Format::Parquet => Out::Parquet(ParquetFile::new(file, self.schema.clone()).map_err(|e| encode_error(path, e))?),
+            Format::Parquet => {
+                Out::Parquet(Box::new(ParquetFile::new(file, self.schema.clone()).map_err(|e| encode_error(path, e))?))
+            }
             Format::Csv => Out::Csv(CsvFile::new(file, &self.schema).map_err(StoreError::io("write", path))?),
         };
         let mut chunk: Vec<SweepRow<'a>> = Vec::new();
@@ -177,7 +179,7 @@ impl SweepTable {
 }
 
 enum Out {
-    Parquet(ParquetFile),
+    Parquet(Box<ParquetFile>),
     Csv(CsvFile),
 }
 

@@ -1,0 +1,209 @@
+//! From the directory of a sweep to what its page is made of.
+
+use super::data::metrics;
+use super::sweep::{Point, Sweep, SweptAxis, Value};
+use super::words::count;
+use crate::page::{Fact, Page, ScenarioText, Unit};
+use forebay_store::StoreError;
+use forebay_store::columns::{Bools, Floats, Ints, Rows, Texts};
+use forebay_store::sweep::{AxisRecord, SweepDir, SweepManifest};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The page of a finished sweep.
+///
+/// # Errors
+/// A sweep of which runs are missing, and files that cannot be read.
+pub fn page(dir: &SweepDir) -> Result<Page, StoreError> {
+    let m = dir.manifest()?;
+    let mut page = super::sweep::page(&read(dir, &m)?);
+    page.notes = [m.notes.clone(), page.notes].concat();
+    page.facts = facts(&m);
+    page.scenarios = vec![ScenarioText {
+        file: m.scenario.file.clone(),
+        text: m.scenario.text.clone(),
+        overrides: [m.scenario.overrides, m.scenario.sweeps].concat(),
+        resolved: Vec::new(),
+    }];
+    Ok(page)
+}
+
+fn facts(m: &SweepManifest) -> Vec<Fact> {
+    let fact = |label: &str, value: String| Fact { label: label.into(), value };
+    let time = |t: &str| t.replace('T', " ").replace('Z', " UTC");
+    let runs = m.points.iter().map(|p| p.units.len()).sum();
+    vec![
+        fact("fingerprint", m.fingerprint.clone()),
+        fact("forebay", m.forebay.clone()),
+        fact("runs", format!("{} of {}", count(runs, "run"), count(m.points.len(), "point"))),
+        fact("finished", time(m.finished.as_deref().unwrap_or(""))),
+        fact("machine", format!("{} {}, {}", m.host.os, m.host.arch, count(m.host.cpus, "processor"))),
+    ]
+}
+
+/// Axes as the page has them: what changes together is one.
+struct Dimension<'m> {
+    /// Key, or the keys of a list.
+    key: String,
+    axes: Vec<&'m AxisRecord>,
+    /// Whether its values are those of the first axis, as numbers.
+    numbers: bool,
+}
+
+/// The dimensions, first the one to draw against: the first whose values are numbers, if there is one.
+fn dimensions(m: &SweepManifest) -> Vec<Dimension<'_>> {
+    let mut out: Vec<Dimension> = Vec::new();
+    let of = |source: &str| m.axes.iter().filter(|a| a.source == source).collect::<Vec<_>>();
+    let numbers = |axes: &[&AxisRecord]| axes.first().is_some_and(|a| a.numbers.is_some());
+    for axis in of("grid") {
+        out.push(Dimension { key: axis.key.clone(), numbers: numbers(&[axis]), axes: vec![axis] });
+    }
+    let zip = of("zip");
+    if let Some(first) = zip.first() {
+        // The others follow from the first, unless it has a value twice.
+        let distinct = m.points.len() > 1 && zip.iter().all(|a| a.values.len() <= first.values.len());
+        out.push(Dimension { key: first.key.clone(), numbers: distinct && numbers(&zip), axes: zip });
+    }
+    let list = of("list");
+    if !list.is_empty() {
+        let keys: Vec<&str> = list.iter().map(|a| a.key.as_str()).collect();
+        out.push(Dimension { key: keys.join(", "), axes: list, numbers: false });
+    }
+    if let Some(i) = out.iter().position(|d| d.numbers) {
+        let first = out.remove(i);
+        out.insert(0, first);
+    }
+    // Distances count on the axis; elsewhere values are names, as they were written.
+    out.iter_mut().skip(1).for_each(|d| d.numbers = false);
+    out
+}
+
+/// Unit of an axis, by the column of its numbers.
+fn unit(axis: &AxisRecord) -> Unit {
+    let column = axis.number_column.as_deref().and_then(|c| c.strip_prefix(axis.key.as_str()));
+    match column {
+        Some("_s") => Unit::Seconds,
+        Some("_bps") => Unit::BitsPerSecond,
+        Some("_bytes") => Unit::Bytes,
+        Some("_pkts") => Unit::Packets,
+        _ if axis.values.iter().all(|v| v.is_i64()) => Unit::Count,
+        _ => Unit::Ratio,
+    }
+}
+
+/// An axis as a column of the table.
+struct Column<'a> {
+    short: &'a str,
+    texts: Texts<'a, &'a str>,
+    ints: Ints<'a>,
+    floats: Floats<'a>,
+    bools: Bools<'a>,
+}
+
+impl<'a> Column<'a> {
+    fn new(rows: &Rows<'a>, axis: &'a AxisRecord) -> Column<'a> {
+        let number = axis.number_column.as_deref().unwrap_or(&axis.key);
+        Column {
+            short: &axis.short,
+            texts: rows.text(&axis.key, |t| t),
+            ints: rows.int(number),
+            floats: rows.float(number),
+            bools: rows.bool(&axis.key),
+        }
+    }
+
+    fn number(&self, row: usize) -> Option<f64> {
+        self.ints.get(row).map(|i| i as f64).or_else(|| self.floats.get(row))
+    }
+
+    fn text(&self, row: usize) -> Option<String> {
+        let text = self.texts.get(row).map(|t| (*t).to_owned());
+        let truth = || self.bools.get(row).map(|b| b.to_string());
+        text.or_else(|| self.number(row).map(super::words::number)).or_else(truth)
+    }
+}
+
+/// Reads the table.
+fn read(dir: &SweepDir, m: &SweepManifest) -> Result<Sweep, StoreError> {
+    let mut dimensions = dimensions(m);
+    let batches = dir.table()?;
+    // A swept law is its own name, unless there is nothing else to draw against.
+    let names = names(&batches.iter().map(Rows::new).collect::<Vec<_>>());
+    let law = dimensions.iter().skip(1).position(|d| d.key == "transport.cc" && names.each == 1).map(|i| i + 1);
+    let law = law.map(|i| dimensions.remove(i).axes[0]);
+    let swept = |d: &Dimension| SweptAxis {
+        key: d.key.clone(),
+        // Values of several axes name them.
+        short: if let [one] = d.axes[..] { one.short.clone() } else { String::new() },
+        unit: if d.numbers { unit(d.axes[0]) } else { Unit::Ratio },
+    };
+    let mut sweep = Sweep { title: m.name.clone(), axes: dimensions.iter().map(swept).collect(), points: Vec::new() };
+    for batch in &batches {
+        let rows = Rows::new(batch);
+        let columns: Vec<(bool, Vec<Column>)> =
+            dimensions.iter().map(|d| (d.numbers, d.axes.iter().map(|a| Column::new(&rows, a)).collect())).collect();
+        let law = law.map(|axis| Column::new(&rows, axis));
+        let (variants, groups) = (rows.text("variant", |t| t), rows.text("cc", |t| t));
+        let metrics: Vec<(&str, Floats)> = metrics().map(|m| (m.name, rows.float(m.name))).collect();
+        for row in 0..rows.len() {
+            let at = columns.iter().map(|(numbers, columns)| value(*numbers, columns, row)).collect();
+            let (variant, group) = (variants.get(row).copied().unwrap_or(""), groups.get(row).copied().unwrap_or(""));
+            let subject = match &law {
+                Some(law) => law.text(row).unwrap_or_default(),
+                None => names.subject(variant, group),
+            };
+            let numbers = metrics.iter().filter_map(|(name, column)| Some(((*name).to_owned(), column.get(row)?)));
+            sweep.points.push(Point { at, subject, metrics: numbers.collect() });
+        }
+    }
+    Ok(sweep)
+}
+
+fn value(numbers: bool, columns: &[Column], row: usize) -> Value {
+    match columns {
+        [first, ..] if numbers && first.number(row).is_some() => Value::Number(first.number(row).unwrap_or(0.0)),
+        [only] => only.text(row).map_or(Value::Unset, Value::Text),
+        several => {
+            let set = several.iter().filter_map(|c| Some(format!("{} {}", c.short, c.text(row)?)));
+            Value::Text(set.collect::<Vec<_>>().join(" "))
+        }
+    }
+}
+
+/// What variants and groups have to be called to be told apart.
+struct Names {
+    variants: usize,
+    /// Most rows of one point with one seed.
+    each: usize,
+    groups: BTreeMap<String, usize>,
+}
+
+fn names(batches: &[Rows]) -> Names {
+    let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut rows: BTreeMap<(i64, i64), usize> = BTreeMap::new();
+    for batch in batches {
+        let (variant, group) = (batch.text("variant", |t| t), batch.text("cc", |t| t));
+        let (point, run) = (batch.int("point"), batch.int("run"));
+        for row in 0..batch.len() {
+            *rows.entry((point.get(row).unwrap_or(0), run.get(row).unwrap_or(0))).or_default() += 1;
+            let (Some(v), Some(g)) = (variant.get(row), group.get(row)) else { continue };
+            if !groups.get(*v).is_some_and(|of| of.contains(*g)) {
+                groups.entry((*v).to_owned()).or_default().insert((*g).to_owned());
+            }
+        }
+    }
+    Names {
+        variants: groups.len(),
+        each: rows.values().copied().max().unwrap_or(0),
+        groups: groups.into_iter().map(|(v, g)| (v, g.len())).collect(),
+    }
+}
+
+impl Names {
+    fn subject(&self, variant: &str, group: &str) -> String {
+        match (self.variants, self.groups.get(variant)) {
+            (_, None | Some(1)) => variant.to_owned(),
+            (1, _) => group.to_owned(),
+            _ => format!("{variant}/{group}"),
+        }
+    }
+}
