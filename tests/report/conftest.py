@@ -37,7 +37,7 @@ def pages(tmp_path_factory):
 @pytest.fixture(scope="session")
 def browser():
     with sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=ARGS)
+        browser = p.chromium.launch(executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=ARGS, timeout=120_000)
         yield browser
         browser.close()
 
@@ -50,6 +50,7 @@ def visit(browser, pages):
     def open_page(name, **context):
         ctx = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce", **context})
         page = ctx.new_page()
+        page.set_default_timeout(120_000)  # for a machine that is busy with builds
         page.troubles = []
         url = (pages / f"{name}.html").as_uri()
 

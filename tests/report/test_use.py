@@ -113,9 +113,9 @@ def test_the_cursor_reads_the_numbers_of_the_data(visit):
     over.scroll_into_view_if_needed()
     box = over.bounding_box()
     # Past the middle between two samples, where the nearest is not the one that holds.
-    page.mouse.move(box["x"] + box["width"] * 0.502, box["y"] + 30)
+    page.mouse.move(box["x"] + box["width"] * 0.5045, box["y"] + 30)
     x = float(labels(page, "queue-cdf").removeprefix("queue ").removesuffix(" packets"))
-    assert 79.5 < x < 80
+    assert 81.5 < x < 82
     # The sample's third line, at the step that holds there, in percent.
     value = float(chart(page, "queue-cdf").locator(".legend .val").nth(2).inner_text())
     assert value == pytest.approx(100 / (1 + math.exp(-(int(x) - 140 / 3) / 7)), abs=0.01)
