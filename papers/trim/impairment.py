@@ -28,15 +28,6 @@ def impairment_1ms(run: Run) -> Result:
     return run("fig04.toml", sets, seeds=run.pick(quick=2, full=10))
 
 
-@paper.experiment("impairment-sizes")
-def impairment_sizes(run: Run) -> Any:
-    return run(
-        "fig04.toml",
-        {"transport.cc": ["newreno"]},
-        grid={"workload.0.last-size": ["131100B", "140KB", "170KB", "200KB", "256KB"]},
-    )
-
-
 @paper.experiment("pipe")
 def pipe(run: Run) -> Any:
     return run("fig04-pipe.toml", points=[{"transport.rcv-wnd": f"{n * PACKET}B"} for n in range(112, 125)])
