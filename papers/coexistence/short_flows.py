@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Measured, Result, Run, look
+from forebay.repro import Measured, Result, Run
 
 from .base import MIN_TH, QUEUE, mean, packets, paper
-from .incast import NAMES, QUEUES
+from .incast import NAMES, QUEUES, pairs
 from .long_flows import sweep
 
 
@@ -82,29 +82,10 @@ def _(fig: Any, x: dict[str, Any]) -> None:
     title="Short flows under other readings",
     uses=["short", "short-readings"],
     claims=["coex-short-minth", "coex-short-fair"],
-    caption="Not in the document. AFCT of TCP over that of DCTCP; 1 is equal.",
+    caption="Not in the document. AFCT of TCP over that of DCTCP with 95 % confidence intervals over seeds; 1 is equal.",
     height=2.0,
     full_only=True,
 )
 def _(fig: Any, x: dict[str, Any]) -> None:
     rows = {"as read": x["short"], **x["short-readings"]}
-    for ax, v in zip(fig.subplots(1, 2, sharey=True), (30, 90), strict=True):
-        for i, a in enumerate(QUEUES):
-            values = [mean(afct(by[a][v], "tcp")) / mean(afct(by[a][v], "dctcp")) for by in rows.values()]
-            ax.plot(
-                values,
-                [y + 0.2 * i - 0.1 for y in range(len(values))],
-                ls="",
-                marker="os"[i],
-                color=look(i).color,
-                label=NAMES[a],
-            )
-        ax.axvline(1, color="#000000", lw=0.8, ls=(0, (3, 2)))
-        ax.set(
-            xlabel="AFCT of TCP / of DCTCP",
-            title=f"min$_{{th}}$ {v}",
-            yticks=range(len(rows)),
-            yticklabels=list(rows),
-            ylim=(len(rows) - 0.5, -0.6),
-        )
-    fig.legend(*ax.get_legend_handles_labels(), loc="outside lower right", ncols=2)
+    pairs(fig, rows, [(30, "min$_{th}$ 30"), (90, "min$_{th}$ 90")], afct)
