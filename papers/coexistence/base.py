@@ -73,13 +73,15 @@ def mean(values: list[float]) -> float:
     return interval(values)[0]
 
 
-def over_means(a: list[float], b: list[float]) -> list[float]:
-    """Jackknife pseudo-values of mean(a) / mean(b), one pair a seed: their mean is the ratio, their spread its error."""
-    n = len(a)
+def over_means(a: list[float], b: list[float]) -> tuple[float, float, float]:
+    """Return mean(a) / mean(b), one pair a seed, and the ends of its 95 % interval: jackknife of the logarithm."""
+    n, ratio = len(a), mean(a) / mean(b)
     if n < 2:
-        return [mean(a) / mean(b)]
-    whole, rest_a, rest_b = sum(a) / sum(b), sum(a), sum(b)
-    return [n * whole - (n - 1) * (rest_a - x) / (rest_b - y) for x, y in zip(a, b, strict=True)]
+        return ratio, ratio, ratio
+    rest = [np.log((sum(a) - x) / (sum(b) - y)) for x, y in zip(a, b, strict=True)]
+    _, low, high = interval([n * np.log(ratio) - (n - 1) * r for r in rest])
+    half = (high - low) / 2 if high is not None and low is not None else 0.0
+    return ratio, ratio / float(np.exp(half)), ratio * float(np.exp(half))
 
 
 def goodput(r: Result, cc: str, every_ns: int, run: int = 0) -> tuple[np.ndarray, np.ndarray]:

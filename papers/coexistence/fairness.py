@@ -37,7 +37,7 @@ def red(run: Run) -> dict[int, Result]:
 
 @paper.experiment("red-grows")
 def red_grows(run: Run) -> dict[int, Result]:
-    return min_sweep(run, "red", [30, 90], GROWS)
+    return min_sweep(run, "red", [30], GROWS)
 
 
 @paper.experiment("choke")
@@ -53,12 +53,17 @@ def mchoke(run: Run) -> dict[int, Result]:
 @paper.experiment("exact")
 def exact(run: Run) -> dict[str, dict[int, Result]]:
     """The three with the exact echo of RFC 8257."""
-    return {a: min_sweep(run, a, run.pick([40, 90], MIN_TH), {"transport.echo": "exact"}, seeds=5) for a in FILES}
+    return {a: min_sweep(run, a, run.pick([40, 90], [30, 40, 90]), {"transport.echo": "exact"}, seeds=5) for a in FILES}
 
 
 @paper.experiment("red-max")
 def red_max(run: Run) -> dict[int, Result]:
     return max_sweep(run, run.pick([65, 100, 150, 200], MAX_TH))
+
+
+@paper.experiment("red-max-grows")
+def red_max_grows(run: Run) -> dict[int, Result]:
+    return max_sweep(run, [200], GROWS)
 
 
 @paper.experiment("red-max-p")
@@ -154,9 +159,16 @@ def _(x: dict[str, Any]) -> Measured:
     return Measured.over(ratio(x["red-max"][65]))
 
 
-@paper.claim("coex-red-maxth-200", uses=["red-max"])
-def _(x: dict[str, Any]) -> Measured:
-    return Measured.over(ratio(x["red-max"][200]))
+RED_200 = """The band ends at 2.85. As for min_th 30: with growth on ACKs with echo T_r is above it, without it is where the
+specification's quick check has it (2.75)."""
+
+
+@paper.claim("coex-red-maxth-200", uses=["red-max-grows", "red-max"], explanation=RED_200)
+def _(x: dict[str, Any]) -> list[Measured]:
+    return [
+        Measured.over(ratio(x["red-max-grows"][200]), note="DCTCP grows on ACKs with echo"),
+        Measured.over(ratio(x["red-max"][200]), reading=HELD),
+    ]
 
 
 MAX_TH_TREND = """The document does not give p_max. With 0.1 and max_th 65 marks come in bunches, 3250 for 2050 cuts in a run,
@@ -206,7 +218,7 @@ def _(x: dict[str, Any]) -> Measured:
         "coex-red-maxth-queue",
         "coex-red-at-least-2x",
     ],
-    caption="""(a): one run with min_th 50 and max_th 100; lines: over 10 ms, shaded: 90 % of the values over 250 us. (b):
+    caption="""(a): one run with min_th 50 and max_th 100, over 10 ms (over 250 us anywhere between 0 and 1 Gbps). (b):
     max_th 100. (c): min_th 45; the document's caption says min_th, its text max_th. Means over seeds with 95 %
     confidence intervals. With the exact echo of RFC 8257 the ratio in (b) is far off the scale: see the readings.""",
     height=2.3,

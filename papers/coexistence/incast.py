@@ -50,6 +50,7 @@ def incast_readings(run: Run) -> dict[str, dict[str, dict[int, Result]]]:
         "jitter 5 ms": {"workload.1.jitter": "5ms"},
         "exact echo": {"transport.echo": "exact"},
         "SACK": {"transport.recovery": "sack"},
+        "with a SYN": {"transport.handshake": True},
     }
     return {} if run.quick else {name: requests(run, [30, 90], 8, sets) for name, sets in readings.items()}
 
@@ -148,7 +149,7 @@ def _(fig: Any, x: dict[str, Any]) -> None:
 )
 def _(fig: Any, x: dict[str, Any]) -> None:
     rows = {"as read": x["incast"], **x["incast-readings"]}
-    pairs(fig, rows, [(30, "30 senders"), (90, "90 senders")], afct)
+    pairs(fig, rows, [(30, "30 senders"), (90, "90 senders")], afct, "log")
 
 
 def pairs(
@@ -156,21 +157,26 @@ def pairs(
     rows: dict[str, dict[str, dict[int, Result]]],
     points: list[tuple[int, str]],
     measure: Callable[[Result, str], list[float]],
+    scale: str = "linear",
 ) -> None:
     """A measure of TCP over that of DCTCP: a panel for each point, a row for each reading, a marker for each queue."""
     for ax, (key, title) in zip(fig.subplots(1, 2, sharey=True), points, strict=True):
         for i, a in enumerate(QUEUES):
             for y, by in enumerate(rows.values()):
-                ratio, low, high = interval(over_means(measure(by[a][key], "tcp"), measure(by[a][key], "dctcp")))
-                half = (high - low) / 2 if high is not None and low is not None else 0.0
+                ratio, low, high = over_means(measure(by[a][key], "tcp"), measure(by[a][key], "dctcp"))
+                ends = [[ratio - low], [high - ratio]]
                 style = {"color": look(i).color, "marker": "os"[i], "capsize": 2, "elinewidth": 0.8, "ls": ""}
-                ax.errorbar(ratio, y + 0.24 * i - 0.12, xerr=half, label=NAMES[a] if y == 0 else None, **style)
+                ax.errorbar(ratio, y + 0.24 * i - 0.12, xerr=ends, label=NAMES[a] if y == 0 else None, **style)
         ax.axvline(1, color="#000000", lw=0.8, ls=(0, (3, 2)))
         ax.set(
+            xscale=scale,
             xlabel="AFCT of TCP / of DCTCP",
             title=title,
             yticks=range(len(rows)),
             yticklabels=list(rows),
             ylim=(len(rows) - 0.5, -0.6),
         )
+        if scale == "log":
+            ax.set(xlim=(0.4, 30), xticks=[0.5, 1, 2, 5, 10, 20], xticklabels=["0.5", "1", "2", "5", "10", "20"])
+            ax.minorticks_off()
     fig.legend(*ax.get_legend_handles_labels(), loc="outside lower right", ncols=2)

@@ -145,8 +145,8 @@ def _(x: dict[str, Any]) -> Measured:
     title="Throughput of one DCTCP and one TCP flow under a drop-tail queue",
     uses=["traces"],
     claims=["coex-droptail-equal", "coex-droptail-queue", "coex-droptail-halving"],
-    caption="""One run. Lines: over 10 ms. Shaded: where 90 % of the values over a base round trip of 250 us lie, the document's
-    time scale. The first second, in which losses of the first slow start are repaired, does not count.""",
+    caption="""One run, over 10 ms. Over the document's 250 us, a base round trip, the flows take turns with whole windows,
+    anywhere between 0 and 1 Gbps. The first second, in which losses of the first slow start are repaired, does not count.""",
     width=7.0,
     height=2.2,
 )
@@ -246,7 +246,7 @@ def _(x: dict[str, Any]) -> Measured:
 )
 def _(fig: Any, x: dict[str, Any]) -> None:
     a, b, c = fig.subplots(1, 3)
-    over_time(a, x["traces"]["step"], title="(a)")
+    over_time(a, x["traces"]["step"], title="(a)", shade=True)
     total = {}
     for every in (BASE_RTT_NS, 10_000_000):
         t, d = goodput(x["traces"]["step"], "dctcp", every)
@@ -282,12 +282,12 @@ def _(fig: Any, x: dict[str, Any]) -> None:
 # ------------------------------------------------------------------------------------------------------------ drawing
 
 
-def over_time(ax: Any, r: Result, title: str = "") -> None:
-    """Throughput of both flows over time, of one run."""
+def over_time(ax: Any, r: Result, title: str = "", *, shade: bool = False) -> None:
+    """Throughput of both flows over time, of one run; shaded as in :func:`spread`, where the flows' values do not overlap."""
     for cc, name in (("dctcp", "DCTCP"), ("tcp", "TCP")):
         color = look(cc).color
-        t, g = goodput(r, cc, BASE_RTT_NS)
-        spread(ax, t, g, color)
+        if shade:
+            spread(ax, *goodput(r, cc, BASE_RTT_NS), color)
         t, g = goodput(r, cc, 10_000_000)
         ax.plot(t, g, lw=1.2, color=color, label=name)
     ax.set(xlabel="time [s]", ylabel="throughput [Gbps]", xlim=(0, t[-1]), ylim=(0, 1.3), title=title)

@@ -184,7 +184,7 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     )
     given = EXPECTED["fig15"]
     said = [given["one_sender"], *[given["two_to_eight"]] * 7]
-    ax.plot(range(1, 9), said, ls="", marker="*", ms=8, mfc="none", mec="#000000", mew=0.8, zorder=5, label="text")
+    ax.plot(range(1, 9), said, ls="", marker="+", ms=9, mec="#000000", mew=1.1, zorder=5, label="text")
     ax.legend(loc="upper right", bbox_to_anchor=(1, 0.95))
 
 

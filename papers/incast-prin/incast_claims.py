@@ -62,8 +62,8 @@ def _(x: dict[str, Any]) -> Measured:
     senders that finish last share the link among few and their windows grow far beyond W_m = 11, so that blocks begin with
     nearly three times the packets in all first windows that the model has (66), and recoveries from many losses fail. Tested:
     with no window above 12 the spacing is 7 (the model's: 12), with windows halved at block starts 2, with twice the buffer
-    7. Limited transmit, SACK, D = 140 us, start jitter of 0 to 1 ms, 40-byte headers and other sending jitter leave it
-    between 1.0 and 1.25. See windows-at-block-starts.md.""",
+    7. Limited transmit, SACK, D = 140 us, start jitter of 0 to 1 ms, 40-byte headers, other sending jitter, and half
+    the window as threshold after a loss, as in ns-2, leave it between 1.0 and 1.25. See windows-at-block-starts.md.""",
 )
 def _(x: dict[str, Any]) -> list[Measured]:
     found = x["btto"]
@@ -96,7 +96,7 @@ def _(x: dict[str, Any]) -> Measured:
     explanation="""Without limited transmit every block of 32 senders has a sender that times out twice or more, and takes 0.41
     or 0.61 s, so there is no block with one round of timeouts to measure. Tested: flows without any ACK hear from the
     receiver right after their first timer (bhto-full-window-loss), so lost retransmissions are not the cause; start jitter of
-    20 us to 1 ms does not change it; with limited transmit, which ns-2 has on, blocks with one round exist, about one in a
+    20 us to 1 ms does not change it, nor half the window as threshold after a loss, as in ns-2; with limited transmit, which ns-2 has on, blocks with one round exist, about one in a
     hundred, and take as long as the document's. Inferred, not seen in a trace: recovering flows surge together, and with
     windows of 2 and 3 a loss is another timeout (spec 1.10, and the document's own remark on large N).""",
 )

@@ -68,7 +68,7 @@ def stretch(ax: Axes, begin: float, end: float, height: float, text: str) -> Non
 )
 def _(fig: Figure, x: dict[str, Any]) -> None:
     result = x["btto-trace"]["result"]
-    m = result.table("flows", ("run", "query_id", "conn_id", "rtos", "rtos_tail"))
+    m = result.table("flows", ("run", "query_id", "conn_id", "end_ns", "rtos", "rtos_tail"))
     tails = m.rows((m["rtos_tail"] > 0) & (m["query_id"].astype(int) >= 3))
     # The block in which fewest others timed out.
     best = min(
