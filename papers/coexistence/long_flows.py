@@ -156,15 +156,15 @@ def _(fig: Any, x: dict[str, Any]) -> None:
 
 # ---------------------------------------------------------------------------------------------------------- DCTCP AQM
 
-LIMIT_CYCLE = """Under step marking the two flows are locked in one deterministic limit cycle: seeds differ by less than 1 %,
-or fall into one of two cycles (T_r 7.7 or 9.8 at K = 20), in which TCP goes back and forth between 2.5 and
-5.7 segments, so single packets decide. Tested: the round trip (250, 265, 350 us), the packet in service in K,
-g from 1/80 to 1/4, exact echo, alpha(0), arithmetic, segment size, access rate move T_r(20) by about 1 at
-most; growth of DCTCP on echoes and delayed ACKs raise it. What lowers it is randomness in the hosts: 25 us of
-random processing gives 8.0 and 50 us 6.8 at K = 20 (14.7 and 13.8 at 150), while RED, which is random itself,
-does not move. The document randomised the starts against phase effects, which does not break the locking.
-Jitter is a reading of ours, found by trying about 25 variations after the claim had failed. See step-
-marking.md."""
+LIMIT_CYCLE = """Under step marking the two flows are locked in one deterministic limit cycle: seeds differ by less than 1 %, or
+fall into one of two cycles (T_r 7.7 or 9.8 at K = 20), in which TCP goes back and forth between 2.5 and 5.7
+segments, so single packets decide. Tested: the jitter of 1.2 us that the simulator has (none: the same), the
+round trip (250, 265, 350 us), the packet in service in K, g from 1/80 to 1/4, exact echo, alpha(0), arithmetic,
+segment size, access rate move T_r(20) by about 1 at most; growth of DCTCP on echoes and delayed ACKs raise it.
+What lowers it is randomness in the hosts: 25 us of random processing gives 8.0 and 50 us 6.8 at K = 20 (14.7
+and 13.8 at 150), while RED, which is random itself, does not move. The document randomised the starts against
+phase effects, which does not break the locking. Jitter is a reading of ours, found by trying about 25
+variations after the claim had failed. See step-marking.md."""
 
 
 STARVE = """The band ends at 12. With growth on ACKs with echo, which the specification of DCTCP recommends (2.3), T_r is

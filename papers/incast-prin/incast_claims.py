@@ -93,12 +93,14 @@ def _(x: dict[str, Any]) -> Measured:
 @paper.claim(
     "bhto-lucky-flow-and-block-duration",
     uses=["bhto"],
-    explanation="""Without limited transmit every block of 32 senders has a sender that times out twice or more, and takes 0.41
-    or 0.61 s, so there is no block with one round of timeouts to measure. Tested: flows without any ACK hear from the
-    receiver right after their first timer (bhto-full-window-loss), so lost retransmissions are not the cause; start jitter of
-    20 us to 1 ms does not change it, nor half the window as threshold after a loss, as in ns-2; with limited transmit, which ns-2 has on, blocks with one round exist, about one in a
-    hundred, and take as long as the document's. Inferred, not seen in a trace: recovering flows surge together, and with
-    windows of 2 and 3 a loss is another timeout (spec 1.10, and the document's own remark on large N).""",
+    explanation="""Without limited transmit every block of 32 senders has a sender that times out twice or more, and takes
+    0.41 or 0.61 s, so there is no block with one round of timeouts to measure. Tested: flows without any
+    ACK hear from the receiver right after their first timer (bhto-full-window-loss), so lost
+    retransmissions are not the cause; start jitter of 20 us to 1 ms does not change it, nor half the window
+    as threshold after a loss, as in ns-2; with limited transmit, which ns-2 has on, blocks with one round
+    exist, about one in a hundred, and take as long as the document's. Inferred, not seen in a trace:
+    recovering flows surge together, and with windows of 2 and 3 a loss is another timeout (spec 1.10, and
+    the document's own remark on large N).""",
 )
 def _(x: dict[str, Any]) -> list[Measured]:
     plain, lt = x["bhto"]["plain"], x["bhto"]["limited transmit"]
