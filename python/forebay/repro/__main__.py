@@ -1,4 +1,4 @@
-"""`python -m forebay.repro PAPER`: reproduces papers and prints their scorecards."""
+"""`forebay repro PAPER`, also `python -m forebay.repro`: reproduces papers and prints their scorecards."""
 
 from __future__ import annotations
 
@@ -54,11 +54,12 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     finally:
         pool.close()
-    command = " ".join(["python -m forebay.repro", *args.paper, *(["--quick"] if args.quick else [])])
+    command = " ".join(["forebay repro", *args.paper, *(["--quick"] if args.quick else [])])
     if claims is None and figures is None:
         _gallery.write(outcomes, out, command, quick=args.quick)
         for card in [out / "SCORECARD.md", *([Path(args.scorecard)] if args.scorecard else [])]:
             card.write_text(_scorecard.markdown(outcomes, command, simulator.version, quick=args.quick))
+        (out / "verdicts.csv").write_text(_scorecard.table(outcomes))
         print(f"pages: {out / 'index.html'}")
     if len(outcomes) > 1:
         print("all: " + _scorecard.summary([v for o in outcomes for v in o.verdicts]))
