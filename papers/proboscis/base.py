@@ -59,10 +59,10 @@ def mean(values: list[float]) -> float:
 
 
 def average(r: Result, of: Any = small) -> list[float]:
-    """Average completion time of each seed in ms, of the flows that are complete."""
+    """Average completion time of each seed in ms, of the flows that are complete; the first tenth left out (7)."""
 
     def one(t: Table) -> float:
-        v = fct(of(t))
+        v = fct(of(t.rows(t["flow_id"] >= 0.1 * len(t))))
         return float(np.nanmean(v)) if np.isfinite(v).any() else float("nan")
 
     return r.per_run(one)

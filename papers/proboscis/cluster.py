@@ -335,9 +335,11 @@ def untimed(t: Table) -> Table:
 
 
 def lines(ax: Any, values: list[float], by: dict[str, list[list[float]]]) -> None:
+    """Means over seeds, with the range of the seeds as a band: too few for an interval."""
     for s in SCHEMES:
         k = look(s)
-        ax.plot(values, [mean(v) for v in by[s]], marker=k.marker, ls=k.dash, ms=4, color=k.color, label=NAMES[s])
+        (line,) = ax.plot(values, [mean(v) for v in by[s]], marker=k.marker, ls=k.dash, ms=4, color=k.color, label=NAMES[s])
+        ax.fill_between(values, [min(v) for v in by[s]], [max(v) for v in by[s]], color=line.get_color(), alpha=0.15, lw=0)
 
 
 @paper.figure(
