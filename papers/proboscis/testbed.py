@@ -8,7 +8,7 @@ import numpy as np
 
 from forebay.repro import Measured, Result, Run, Table, interval, look
 
-from .base import DATAMINING, DEADLINE, end_ns, fct, mean, paper, small, whole
+from .base import DATAMINING, DEADLINE, end_ns, fct, mean, paper, pooled, small, whole
 
 Tests = dict[str, Result]
 NAMES = {"reno": "Reno", "reno_p": "Reno + P.", "cubic": "CUBIC", "cubic_p": "CUBIC + P.", "dctcp": "DCTCP"}
@@ -117,8 +117,7 @@ def late(v: Any) -> float:
 
 def reduction(x: Tests, plain: str, shimmed: str, of: Any, measure: Any) -> list[float]:
     """How much less it is with the second than with the first, per cent. Of nothing missed at all, as of one flow missed."""
-    pairs = zip(tests(x[plain], of, measure), tests(x[shimmed], of, measure), strict=True)
-    return [100 * (a - b) / (a or 1) for a, b in pairs]
+    return pooled(lambda a, b: 100 * (a - b) / (a or 1), tests(x[plain], of, measure), tests(x[shimmed], of, measure))
 
 
 def both(x: Tests, of: Any, measure: Any, kind: str = "p") -> dict[str, list[float]]:
@@ -188,10 +187,7 @@ def _(x: dict[str, Any]) -> list[Measured]:
     def gap(kind: str) -> dict[str, list[float]]:
         misses = {n: tests(r, small, late) for n, r in x["one-dm"].items()}
         return {
-            law: [
-                100 * (p - d) / plain if plain else float("nan")
-                for p, d, plain in zip(misses[f"{law}_{kind}"], misses["dctcp"], misses[law], strict=True)
-            ]
+            law: pooled(lambda p, d, plain: 100 * (p - d) / plain, misses[f"{law}_{kind}"], misses["dctcp"], misses[law])
             for law in ("reno", "cubic")
         }
 
@@ -216,12 +212,9 @@ def _(x: dict[str, Any]) -> list[Measured]:
     def ratio(kind: str) -> dict[str, dict[str, list[float]]]:
         return {
             f"{law}_p": {
-                name: [
-                    p / d
-                    for p, d in zip(
-                        tests(x[e][f"{law}_{kind}"], small, np.mean), tests(x[e]["dctcp"], small, np.mean), strict=True
-                    )
-                ]
+                name: pooled(
+                    lambda p, d: p / d, tests(x[e][f"{law}_{kind}"], small, np.mean), tests(x[e]["dctcp"], small, np.mean)
+                )
                 for name, e in (("websearch", "one-ws"), ("datamining", "one-dm"))
             }
             for law in ("reno", "cubic")
