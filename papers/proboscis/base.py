@@ -61,9 +61,12 @@ def mean(values: list[float]) -> float:
 def pooled(of: Any, *samples: list[float]) -> list[float]:
     """`of` sums over seeds, such as a ratio, as values whose mean it is and whose spread is that of the jackknife.
 
-    A ratio of means has less noise than a mean of ratios, where a seed with little below the line counts most.
+    A ratio of means has less noise than a mean of ratios, where a seed with little below the line counts most. Of samples of
+    different length the seeds that all have.
     """
-    sums, n = [sum(s) for s in samples], len(samples[0])
+    n = min(len(s) for s in samples)
+    samples = tuple(s[:n] for s in samples)
+    sums = [sum(s) for s in samples]
     every = float(of(*sums))
     if n < 2:
         return [every]

@@ -40,13 +40,13 @@ def timeouts(r: Result, variant: str) -> list[float]:
 
 
 def found(r: Result) -> list[float]:
-    """Mean queue, in bytes, that the trains of each seed find at the bottleneck."""
+    """Shortest queue, in bytes, that a train of each seed finds at the bottleneck."""
     queue = r.table("queue", ["variant", "run", "time_ns", "bytes"]).where(variant=SHIM)
 
     def one(run: int) -> float:
         q, t = queue.where(run=run), r.flows.where(run=run, variant=SHIM, **{"class": "short"})
         at = np.searchsorted(q["time_ns"], t["start_ns"] + TO_PORT, side="right") - 1
-        return float(q["bytes"][at].mean())
+        return float(q["bytes"][at].min())
 
     return [one(run) for run in range(r.seeds)]
 
@@ -63,28 +63,32 @@ def queue_before(r: Result, variant: str) -> list[float]:
 @paper.claim(
     "prob-trace-burst",
     uses=["trace"],
-    explanation="""The condition of the claim, a queue above the threshold when the probes pass, decides.""",
+    explanation="""Trains do not see each other. The claim is for a queue above the threshold when the probes pass. One long
+    flow's queue moves around the threshold, and where it is below for a part of the trains, many flows are granted
+    ten segments. Timeouts come only where grants add up to more than the 80 packets between threshold and buffer, 0.4 of
+    all first windows.""",
 )
-def _(x: dict[str, Any]) -> Measured:
+def _(x: dict[str, Any]) -> list[Measured]:
     r = x["trace"]
     granted, late = injected(r, SHIM), timeouts(r, SHIM)
-    queues = found(r)
-    above = [i for i, q in enumerate(queues) if q >= THRESHOLD]
+    plain, lost = injected(r, PLAIN), timeouts(r, PLAIN)
+    above = [i for i, q in enumerate(found(r)) if q >= THRESHOLD]
     over = sum(t for g, t in zip(granted, late, strict=True) if g > ROOM)
-    note = (
-        f"{len(above)} of {r.seeds} seeds, those in which trains find a queue above the threshold on average; in all "
-        f"{mean(granted):.2f} is injected and {sum(t > 0 for t in late)} have {sum(late):g} timeouts, {over:g} of them where "
-        f"grants exceed {ROOM:g}"
-    )
-    return Measured.over(
-        {
-            "tcp_injected": injected(r, PLAIN),
-            "proboscis_injected": [granted[i] for i in above],
-            "tcp_timeouts": timeouts(r, PLAIN),
-            "proboscis_timeouts": [late[i] for i in above],
-        },
-        note=note,
-    )
+
+    def of(seeds: Any, note: str, reading: str | None = None) -> Measured:
+        value = {
+            "tcp_injected": plain,
+            "proboscis_injected": [granted[i] for i in seeds],
+            "tcp_timeouts": lost,
+            "proboscis_timeouts": [late[i] for i in seeds],
+        }
+        return Measured.over(value, note=note, reading=reading)
+
+    some = sum(t > 0 for t in late)
+    return [
+        of(range(r.seeds), f"{some} of {r.seeds} seeds have timeouts; {over:g} of {sum(late):g} where grants exceed {ROOM:g}"),
+        of(above, f"{len(above)} of {r.seeds} seeds", "the claim's condition: every train finds a queue above the threshold"),
+    ]
 
 
 @paper.claim("prob-trace-elephant", uses=["trace"])
