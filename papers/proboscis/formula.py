@@ -65,8 +65,8 @@ def formula(run: Run) -> dict[str, dict[str, Result]]:
     title="Algorithm 2's window",
     uses=["formula", "load"],
     claims=["prob-window-map"],
-    caption="""Left: the window in the SYN-ACK by the number of marked probes of ten, for each way to read the listing (lines set
-    apart a little). Right: completion times with one segment, the most that the printed formula gives, over those with
+    caption="""Left: the window in the SYN-ACK by the number of marked probes of ten, for each way to read the listing (lines
+    set apart a little). Right: completion times with one segment, the most that the printed formula gives, over those with
     the repaired one.""",
     height=3.0,
 )

@@ -64,9 +64,9 @@ def queue_before(r: Result, variant: str) -> list[float]:
     "prob-trace-burst",
     uses=["trace"],
     explanation="""Trains do not see each other. The claim is for a queue above the threshold when the probes pass. One long
-    flow's queue moves around the threshold, and where it is below for a part of the trains, many flows are granted
-    ten segments. Timeouts come only where grants add up to more than the 80 packets between threshold and buffer, 0.4 of
-    all first windows.""",
+    flow's queue moves around the threshold, and where it is below for a part of the trains, many flows are granted ten
+    segments. Timeouts come only where grants add up to more than the 80 packets between threshold and buffer, 0.4 of all
+    first windows.""",
 )
 def _(x: dict[str, Any]) -> list[Measured]:
     r = x["trace"]
@@ -101,8 +101,9 @@ def _(x: dict[str, Any]) -> Measured:
     title="Twenty short flows open beside a long one (Figs. 4 and 5)",
     uses=["trace"],
     claims=["prob-trace-burst", "prob-trace-elephant"],
-    caption="""Queue of the bottleneck in one run, in full packets, from 2 ms before the short flows open. The document draws this
-    schematically. Plain TCP fills the buffer and loses; with the shim the long flow is held at the threshold of 20 packets.""",
+    caption="""Queue of the bottleneck in one run, in full packets, from 2 ms before the short flows open. The document draws
+    this schematically. Plain TCP fills the buffer and loses; with the shim the long flow is held at the threshold of 20
+    packets.""",
 )
 def _(fig: Any, x: dict[str, Any]) -> None:
     axes = fig.subplots(1, 2, sharey=True)
