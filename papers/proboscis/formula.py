@@ -68,7 +68,7 @@ def formula(run: Run) -> dict[str, dict[str, Result]]:
     caption="""Left: the window in the SYN-ACK by the number of marked probes of ten, for each way to read the listing (lines
     set apart a little). Right: completion times with one segment, the most that the printed formula gives, over those with
     the repaired one.""",
-    height=3.0,
+    height=3.2,
 )
 def _(fig: Any, x: dict[str, Any]) -> None:
     left, right = fig.subplots(1, 2, width_ratios=[1.6, 1])
@@ -77,12 +77,12 @@ def _(fig: Any, x: dict[str, Any]) -> None:
         k = look(i)
         values = [window(round(m / 10, 9)) + 0.06 * i for m in marked]
         left.plot(marked, values, marker=k.marker, ls=k.dash, ms=3.5, lw=1, color=k.color, label=name)
-    left.set(xlabel="marked probes of 10", ylabel="window [segments]", ylim=(-0.3, 13.5), xticks=range(0, 11, 2))
-    left.legend(fontsize=6, ncols=2, loc="upper right")
+    left.set(xlabel="marked probes of 10", ylabel="window [segments]", ylim=(-0.3, 10.8), xticks=range(0, 11, 2))
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=6.5)
     ratios = gains(x["formula"], x["load"])
     right.barh(list(ratios), list(ratios.values()), 0.6, color=look(0).color)
     right.axvline(1, color="0.4", lw=0.8)
-    right.set(xlabel="completion time, printed / repaired", xlim=(0, None))
+    right.set(xlabel="completion time, ratio", xlim=(0, 1.6))
     right.grid(axis="y", visible=False)
 
 
