@@ -114,5 +114,5 @@ def _(fig: Any, x: dict[str, Any]) -> None:
         ax.plot(v["time_ns"] / 1e6, v["bytes"] / 1500, color=look("reno" if variant == PLAIN else "proboscis").color)
         ax.axhline(20, color="0.4", lw=0.8, ls=(0, (3, 2)))
         ax.axhline(100, color="0.4", lw=0.8)
-        ax.set(xlabel="time [ms]", title=f"{name}: {mean(timeouts(x['trace'], variant)):.0f} timeouts", ylim=(0, 110))
+        ax.set(xlabel="time [ms]", title=f"{name}: {mean(timeouts(x['trace'], variant)):.1f} timeouts a run", ylim=(0, 110))
     axes[0].set_ylabel("queue [1500 B]")
