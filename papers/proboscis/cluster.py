@@ -368,19 +368,23 @@ def lines(ax: Any, values: list[float], by: dict[str, list[list[float]]]) -> Non
     title="The workloads",
     uses=["workload"],
     claims=["prob-dm-small-share"],
-    caption="""Sizes of 100 000 generated flows, and their times between arrivals relative to the mean; all loads have the
-    same curve then.""",
-    height=2.2,
+    caption="""Sizes of 100 000 generated flows, and their times between arrivals, at x = 5 and the loads of Fig. 6 (from left
+    to right 0.9, 0.5, 0.3): the same exponential distribution, scaled.""",
+    height=2.4,
 )
 def _(fig: Any, x: dict[str, Any]) -> None:
     axes = fig.subplots(1, 2)
+    q = np.linspace(0, 1, 400)
     for i, w in enumerate(WORKLOADS):
         t = x["workload"][w].flows
-        for ax, v in ((axes[0], t["size_bytes"] / 1e3), (axes[1], np.diff(np.sort(t["start_ns"])) / 10.0)):
-            q = np.linspace(0, 1, 400)
-            ax.plot(np.quantile(v, q), q, color=look(i).color, label=w)
+        axes[0].plot(np.quantile(t["size_bytes"] / 1e3, q), q, color=look(i).color, label=w)
+        gaps = np.diff(np.sort(t["start_ns"]))
+        for load, dash in ((0.3, (0, (1, 1.2))), (0.5, (0, (4, 1.5))), (0.9, "-")):
+            # Flows a second: 9 racks with uplinks of 32 Gbps, of which 128/143 of the flows make use (7).
+            rate = load * 9 * 32e9 / (128 / 143 * 8 * t["size_bytes"].mean() * 1500 / 1460)
+            axes[1].plot(np.quantile(gaps / gaps.mean() * 1e6 / rate, q), q, color=look(i).color, ls=dash)
     axes[0].set(xscale="log", xlabel="size [KB]", ylabel="share of flows", title="(a) sizes", xlim=(0.05, None))
-    axes[1].set(xlabel="time between arrivals / mean", title="(b) arrivals", xlim=(0, 5))
+    axes[1].set(xscale="log", xlabel="time between arrivals [us]", title="(b) arrivals", xlim=(1, None))
     axes[0].legend(loc="lower right")
 
 
@@ -449,7 +453,7 @@ def _(fig: Any, x: dict[str, Any]) -> None:
                 row[column].set_yscale("log")
             else:
                 row[column].set_yscale("symlog", linthresh=1)
-                row[column].set_ylim(0, None)
+                row[column].set_ylim(0, 1.6 * row[column].get_ylim()[1])
         axes[0][column].set_title(w)
         axes[3][column].set_xlabel("load")
     axes[0][0].legend(loc="best", fontsize=6.5, ncols=2)
