@@ -58,11 +58,27 @@ def mean(values: list[float]) -> float:
     return interval(values)[0]
 
 
+def pooled(of: Any, *samples: list[float]) -> list[float]:
+    """`of` sums over seeds, such as a ratio, as values whose mean it is and whose spread is that of the jackknife.
+
+    A ratio of means has less noise than a mean of ratios, where a seed with little below the line counts most. Of samples of
+    different length the seeds that all have.
+    """
+    n = min(len(s) for s in samples)
+    samples = tuple(s[:n] for s in samples)
+    sums = [sum(s) for s in samples]
+    every = float(of(*sums))
+    if n < 2:
+        return [every]
+    without = [float(of(*(t - s[i] for t, s in zip(sums, samples, strict=True)))) for i in range(n)]
+    return [every + (n - 1) * (sum(without) / n - w) for w in without]
+
+
 def average(r: Result, of: Any = small) -> list[float]:
-    """Average completion time of each seed in ms, of the flows that are complete."""
+    """Average completion time of each seed in ms, of the flows that are complete; the first tenth left out (7)."""
 
     def one(t: Table) -> float:
-        v = fct(of(t))
+        v = fct(of(t.rows(t["flow_id"] >= 0.1 * len(t))))
         return float(np.nanmean(v)) if np.isfinite(v).any() else float("nan")
 
     return r.per_run(one)

@@ -1,6 +1,6 @@
 """ProBoSCIS: what `python -m forebay.repro proboscis` runs."""
 
-from . import cluster, testbed, trace, unit
+from . import cluster, formula, testbed, trace, unit
 from .base import paper
 
-__all__ = ["cluster", "paper", "testbed", "trace", "unit"]
+__all__ = ["cluster", "formula", "paper", "testbed", "trace", "unit"]

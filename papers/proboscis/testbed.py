@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Measured, Result, Run, Table, look
+from forebay.repro import Measured, Result, Run, Table, interval, look
 
-from .base import DATAMINING, DEADLINE, end_ns, fct, mean, paper, small, whole
+from .base import DATAMINING, DEADLINE, end_ns, fct, mean, paper, pooled, small, whole
 
 Tests = dict[str, Result]
-NAMES = {"reno": "Reno", "cubic": "CUBIC", "dctcp": "DCTCP", "reno_p": "Reno + P.", "cubic_p": "CUBIC + P."}
-LOADED = "8.7: load 0.9 of the uplink instead of 0.7"
-LOAD = """Not yet explained. The testbed's load is not given, and timeouts of single flows decide in a run of this length: at load
-0.9 the average falls by 44 and 49 % with 15 flows a server and by -35 and 4 % with 20; at load 0.3 there is no gain. With long
-flows throttled the gain is twice the published one. Longer runs are needed before a reading can be called right."""
+NAMES = {"reno": "Reno", "reno_p": "Reno + P.", "cubic": "CUBIC", "cubic_p": "CUBIC + P.", "dctcp": "DCTCP"}
+#: Colour of published values.
+PUBLISHED = "#CC3377"
+LOAD = """Single timeouts decide: from seed to seed the average falls by -6 to 52 % with Reno and by 21 to 66 % with CUBIC. With
+flows above 100 KB throttled too, the small ones have hardly any timeouts left, and gain twice of what is published."""
+CUBIC = "8.10: the background is CUBIC, the system's default, beside every test"
 DROPS = "8.7: above the threshold the switches drop what is not ECN-capable, such as SYNs, as RED with ECN does"
 THROTTLED = "17: the shim throttles flows above 100 KB too, as in the simulations and in Fig. 5"
 
@@ -40,21 +41,21 @@ def ask(run: Run, file: str, sets: dict[str, Any], seeds: int) -> Tests:
     return {n: run(file, {**sets, "transport.cc": cc}, seeds=seeds) for n, cc in VARIANTS.items()}
 
 
+def noisy(run: Run, sets: dict[str, Any], seeds: int) -> Tests:
+    """As :func:`ask`, with more seeds where single timeouts decide: where flows above 100 KB are not throttled."""
+    few = run.pick(1, 3)
+    calm = ("dctcp", "reno_t", "cubic_t")
+    return {n: run("fig07.toml", {**sets, "transport.cc": cc}, seeds=few if n in calm else seeds) for n, cc in VARIANTS.items()}
+
+
 @paper.experiment("one-ws")
 def one_ws(run: Run) -> Tests:
-    return ask(run, "fig07.toml", {"workload.0.flows-per-source": run.pick(20, 60)}, run.pick(1, 3))
-
-
-@paper.experiment("one-ws-loaded")
-def one_ws_loaded(run: Run) -> Tests:
-    """Nine tenths of the uplink instead of seven."""
-    return ask(run, "fig07.toml", {"workload.0.flows-per-source": run.pick(20, 60), "workload.0.load": 0.9}, run.pick(1, 3))
+    return noisy(run, {"workload.0.flows-per-source": run.pick(20, 60)}, run.pick(3, 9))
 
 
 @paper.experiment("one-dm")
 def one_dm(run: Run) -> Tests:
-    sets = {"workload.0.sizes": DATAMINING, "workload.0.flows-per-source": run.pick(12, 40)}
-    return ask(run, "fig07.toml", sets, run.pick(1, 3))
+    return noisy(run, {"workload.0.sizes": DATAMINING, "workload.0.flows-per-source": run.pick(12, 40)}, run.pick(2, 6))
 
 
 @paper.experiment("all-ws")
@@ -62,10 +63,28 @@ def all_ws(run: Run) -> Tests:
     return ask(run, "fig07g.toml", {"workload.0.flows-per-source": run.pick(6, 20)}, run.pick(1, 3))
 
 
+def long_enough(run: Run) -> dict[str, Any]:
+    """Test flows arrive for a while and have time to complete."""
+    return {"duration": run.pick("5s", "14s"), "workload.0.stop": run.pick("2s", "4s")}
+
+
 @paper.experiment("background")
 def background(run: Run) -> Tests:
-    sets = {"duration": run.pick("5s", "14s"), "workload.0.stop": run.pick("4s", "12s")}
-    return ask(run, "fig09.toml", sets, run.pick(1, 3))
+    return ask(run, "fig09.toml", long_enough(run), run.pick(1, 3))
+
+
+@paper.experiment("background-cubic")
+def background_cubic(run: Run) -> Tests:
+    """A background of CUBIC, with the shim where the test flows have it. Beside CUBIC itself that is `background`."""
+
+    def beside(cc: Any) -> Any:
+        return {"kind": "cubic", "shim": cc["shim"]} if isinstance(cc, dict) else "cubic"
+
+    def one(cc: Any) -> Result:
+        sets = {**long_enough(run), "transport.group.0.cc": cc, "transport.group.1.cc": beside(cc)}
+        return run("fig09-cubic.toml", sets, seeds=run.pick(1, 3))
+
+    return {n: one(VARIANTS[n]) for n in ("reno", "dctcp", "reno_t")}
 
 
 def dropping() -> dict[str, Any]:
@@ -77,13 +96,10 @@ def dropping() -> dict[str, Any]:
 @paper.experiment("all-ws-drop")
 def all_ws_drop(run: Run) -> Tests:
     sets = {"workload.0.flows-per-source": run.pick(6, 20), **dropping()}
-    return ask(run, "fig07g.toml", sets, run.pick(1, 3))
-
-
-@paper.experiment("background-drop")
-def background_drop(run: Run) -> Tests:
-    sets = {"duration": run.pick("5s", "14s"), "workload.0.stop": run.pick("4s", "12s"), **dropping()}
-    return ask(run, "fig09.toml", sets, run.pick(1, 3))
+    return {
+        n: run("fig07g.toml", {**sets, "transport.cc": VARIANTS[n]}, seeds=run.pick(1, 3))
+        for n in ("reno", "cubic", "dctcp", "reno_t", "cubic_t")
+    }
 
 
 def tests(r: Result, of: Any, measure: Any) -> list[float]:
@@ -97,8 +113,7 @@ def late(v: Any) -> float:
 
 def reduction(x: Tests, plain: str, shimmed: str, of: Any, measure: Any) -> list[float]:
     """How much less it is with the second than with the first, per cent. Of nothing missed at all, as of one flow missed."""
-    pairs = zip(tests(x[plain], of, measure), tests(x[shimmed], of, measure), strict=True)
-    return [100 * (a - b) / (a or 1) for a, b in pairs]
+    return pooled(lambda a, b: 100 * (a - b) / (a or 1), tests(x[plain], of, measure), tests(x[shimmed], of, measure))
 
 
 def both(x: Tests, of: Any, measure: Any, kind: str = "p") -> dict[str, list[float]]:
@@ -110,34 +125,30 @@ def readings(of: Any) -> list[Measured]:
     return [Measured.over(of("p")), Measured.over(of("t"), reading=THROTTLED)]
 
 
-def in_both(x: dict[str, Any], name: str, of: Any) -> list[Measured]:
+def all_to_all(x: dict[str, Any], of: Any) -> list[Measured]:
     """The same with switches that drop what they cannot mark; `of` measures for runs and an exclusion."""
-    drop = [Measured.over(of(x[f"{name}-drop"], k), reading=r) for k, r in (("p", DROPS), ("t", f"{DROPS}; {THROTTLED}"))]
-    return readings(lambda k: of(x[name], k)) + drop
+    return [*readings(lambda k: of(x["all-ws"], k)), Measured.over(of(x["all-ws-drop"], "t"), reading=f"{DROPS}; {THROTTLED}")]
 
 
-@paper.claim("prob-tb-ws-avg", uses=["one-ws", "one-ws-loaded"], explanation=LOAD)
+def beside(x: dict[str, Any], of: Any) -> list[Measured]:
+    """The same beside a background of CUBIC."""
+    mixed = {**x["background"], **x["background-cubic"]}
+    return [*readings(lambda k: of(x["background"], k)), Measured.over(of(mixed, "t"), reading=f"{CUBIC}; {THROTTLED}")]
+
+
+@paper.claim("prob-tb-ws-avg", uses=["one-ws"], explanation=LOAD)
 def _(x: dict[str, Any]) -> list[Measured]:
-    return [
-        *readings(lambda k: both(x["one-ws"], small, np.mean, k)),
-        Measured.over(both(x["one-ws-loaded"], small, np.mean), reading=LOADED),
-    ]
+    return readings(lambda k: both(x["one-ws"], small, np.mean, k))
 
 
-@paper.claim("prob-tb-ws-deadlines", uses=["one-ws", "one-ws-loaded"], explanation=LOAD)
+@paper.claim("prob-tb-ws-deadlines", uses=["one-ws"], explanation=LOAD)
 def _(x: dict[str, Any]) -> list[Measured]:
-    return [
-        *readings(lambda k: both(x["one-ws"], small, late, k)),
-        Measured.over(both(x["one-ws-loaded"], small, late), reading=LOADED),
-    ]
+    return readings(lambda k: both(x["one-ws"], small, late, k))
 
 
-@paper.claim("prob-tb-ws-max", uses=["one-ws", "one-ws-loaded"], explanation=LOAD)
+@paper.claim("prob-tb-ws-max", uses=["one-ws"], explanation=LOAD)
 def _(x: dict[str, Any]) -> list[Measured]:
-    return [
-        *readings(lambda k: both(x["one-ws"], small, np.max, k)),
-        Measured.over(both(x["one-ws-loaded"], small, np.max), reading=LOADED),
-    ]
+    return readings(lambda k: both(x["one-ws"], small, np.max, k))
 
 
 @paper.claim(
@@ -153,7 +164,9 @@ def _(x: dict[str, Any]) -> list[Measured]:
 @paper.claim(
     "prob-tb-dm-deadlines",
     uses=["one-dm"],
-    explanation="""As prob-tb-dm-avg.""",
+    explanation="""In between: as stated, 58 ± 27 and 70 ± 10 %, just below the band; throttled (prob-tb-dm-avg), 97 and 97 %,
+    just above it. Some excluded flows keep a queue full in some seeds (from 3 to 22 misses a run with Reno and shim), none do
+    when all are throttled. No set-up was looked for that gives a value between the two.""",
 )
 def _(x: dict[str, Any]) -> list[Measured]:
     return readings(lambda k: both(x["one-dm"], small, late, k))
@@ -168,10 +181,7 @@ def _(x: dict[str, Any]) -> list[Measured]:
     def gap(kind: str) -> dict[str, list[float]]:
         misses = {n: tests(r, small, late) for n, r in x["one-dm"].items()}
         return {
-            law: [
-                100 * (p - d) / plain if plain else float("nan")
-                for p, d, plain in zip(misses[f"{law}_{kind}"], misses["dctcp"], misses[law], strict=True)
-            ]
+            law: pooled(lambda p, d, plain: 100 * (p - d) / plain, misses[f"{law}_{kind}"], misses["dctcp"], misses[law])
             for law in ("reno", "cubic")
         }
 
@@ -196,12 +206,9 @@ def _(x: dict[str, Any]) -> list[Measured]:
     def ratio(kind: str) -> dict[str, dict[str, list[float]]]:
         return {
             f"{law}_p": {
-                name: [
-                    p / d
-                    for p, d in zip(
-                        tests(x[e][f"{law}_{kind}"], small, np.mean), tests(x[e]["dctcp"], small, np.mean), strict=True
-                    )
-                ]
+                name: pooled(
+                    lambda p, d: p / d, tests(x[e][f"{law}_{kind}"], small, np.mean), tests(x[e]["dctcp"], small, np.mean)
+                )
                 for name, e in (("websearch", "one-ws"), ("datamining", "one-dm"))
             }
             for law in ("reno", "cubic")
@@ -216,28 +223,31 @@ def _(x: dict[str, Any]) -> list[Measured]:
     explanation="""As prob-tb-dm-avg.""",
 )
 def _(x: dict[str, Any]) -> list[Measured]:
-    return in_both(x, "all-ws", lambda b, k: both(b, small, np.mean, k))
+    return all_to_all(x, lambda b, k: both(b, small, np.mean, k))
 
 
 @paper.claim(
     "prob-tb-a2a-deadlines",
     uses=["all-ws", "all-ws-drop"],
-    explanation="""Misses fall by little when long flows are not throttled, and to none when they are. In between is the
-    combination of throttling with switches that drop what is not ECN-capable above the threshold, where some small
-    flows wait for timeouts of data (21 in a trial with CUBIC) and none for those of SYNs. What those lost was not looked at.""",
+    explanation="""Misses stay as they are when long flows are not throttled, and all but vanish when they are. In between is
+    throttling with switches that drop what is not ECN-capable above the threshold. Traced in a quick run with CUBIC: no SYN
+    timeout, but 21 timeouts of small flows; in 9 of the first 12 the receiver had every byte, so that their ACKs, not
+    ECN-capable either, had been dropped.""",
 )
 def _(x: dict[str, Any]) -> list[Measured]:
-    return in_both(x, "all-ws", lambda b, k: both(b, small, late, k))
+    return all_to_all(x, lambda b, k: both(b, small, late, k))
 
 
 @paper.claim(
     "prob-tb-a2a-all",
     uses=["all-ws", "all-ws-drop"],
-    explanation="""As prob-tb-dm-avg.""",
+    explanation="""As stated the mean hardly changes, for the reason of prob-tb-dm-avg. Throttled it falls by 68 %, within the
+    band, and what fails is "the same tail performance for Cubic": the longest flow takes 0.4 of the time that it takes with
+    plain CUBIC, better than published. Both halves hold together in neither.""",
 )
 def _(x: dict[str, Any]) -> list[Measured]:
-    made = in_both(x, "all-ws", lambda b, k: both(b, whole, np.mean, k))
-    for m, (e, kind) in zip(made, [(e, k) for e in ("all-ws", "all-ws-drop") for k in "pt"], strict=True):
+    made = all_to_all(x, lambda b, k: both(b, whole, np.mean, k))
+    for m, (e, kind) in zip(made, [("all-ws", "p"), ("all-ws", "t"), ("all-ws-drop", "t")], strict=True):
         ratio = mean(tests(x[e][f"cubic_{kind}"], whole, np.max)) / mean(tests(x[e]["cubic"], whole, np.max))
         m.checks = {f"the longest flow of CUBIC takes as long as without, within 25 % ({ratio:.2f})": abs(ratio - 1) <= 0.25}
     return made
@@ -246,10 +256,11 @@ def _(x: dict[str, Any]) -> list[Measured]:
 @paper.claim(
     "prob-tb-a2a-dctcp",
     uses=["all-ws", "all-ws-drop"],
-    explanation="""DCTCP has short queues, and misses no deadline. But its SYNs are not ECN-capable: in switches that drop such
-    packets above the threshold (RED with ECN does) they are lost and cost 1 s each, which ProBoSCIS repairs
-    after 16 ms. Tested: 68 SYN timeouts of 280
-    small flows, and a mean above that of plain TCP.""",
+    explanation="""With a switch that only marks, DCTCP has short queues and misses no deadline. The text marks by "Weighted
+    RED", which drops what is not ECN-capable where it marks the rest (RFC 3168, section 7): SYNs then, which cost DCTCP a
+    second each, and the shim repairs after 16 ms. This reading was looked for after the claim had failed. Against it: such
+    switches make DCTCP just as bad in one-to-all, where the text has it level with the shim (tried, websearch, 30 flows a
+    server: small flows 253 ms, throttled Reno 33 ms).""",
 )
 def _(x: dict[str, Any]) -> list[Measured]:
     def points(b: Tests, kind: str) -> dict[str, dict[str, list[float]]]:
@@ -259,50 +270,56 @@ def _(x: dict[str, Any]) -> list[Measured]:
             for what, measure in (("average FCT", np.mean), ("missed", late))
         }
 
-    return in_both(x, "all-ws", points)
+    return all_to_all(x, points)
 
 
 @paper.claim(
     "prob-tb-bg-small",
-    uses=["background", "background-drop"],
-    explanation="""The background is never throttled when flows above 100 KB are excluded; it ignores the marks that small
-    flows yield to, and takes their share: 815 instead of 669 Mbps of the uplink in a quick run, and 92 timeouts
-    of small flows instead of 29. Throttled, they gain as published.""",
+    uses=["background", "background-cubic"],
+    explanation="""As stated, the background is never throttled: it ignores the marks that small flows yield to, and takes
+    their share (815 instead of 669 Mbps of the uplink in a run of 5 s, and 92 timeouts of small flows instead of 29).
+    Throttled, small flows gain as published. What is left of misses comes without timeouts: 63 long flows hold the queue with
+    windows of one segment.""",
 )
 def _(x: dict[str, Any]) -> list[Measured]:
     def four(b: Tests, kind: str) -> dict[str, list[float]]:
         average, misses = both(b, small, np.mean, kind), both(b, small, late, kind)
         return {**{f"{k}_avg": v for k, v in average.items()}, **{f"{k}_missed": v for k, v in misses.items()}}
 
-    return in_both(x, "background", four)
+    return beside(x, four)
 
 
 @paper.claim(
     "prob-tb-bg-max",
-    uses=["background", "background-drop"],
+    uses=["background", "background-cubic"],
     explanation="""As prob-tb-bg-small.""",
 )
 def _(x: dict[str, Any]) -> list[Measured]:
-    return in_both(x, "background", lambda b, k: both(b, small, np.max, k))
+    return beside(x, lambda b, k: both(b, small, np.max, k))
 
 
 @paper.claim(
     "prob-tb-bg-all",
-    uses=["background", "background-drop"],
-    explanation="""The mean over all flows is made by the long ones (78 of 158 in a quick run), which share the uplink with 63
-    of the background whatever the transport: Reno and DCTCP have the same mean. With all flows throttled the
-    uplink is busy for 88 % instead of 99 %. Dropping what is not ECN-capable changes nothing of that.""",
+    uses=["background", "background-cubic"],
+    explanation="""The mean over all flows is made by the long ones, which share the uplink with 63 of the background: it can
+    fall by 81 % only if they get five times their share. The shim makes them share as DCTCP does, and Reno and CUBIC share
+    about equally already. Tried, one seed each: 21 instead of 63 background flows (Reno 556 ms, throttled 684 ms, DCTCP
+    beside CUBIC 1745 ms), load 0.3 (932, 888, 1921 ms), both (422, 604, 1710 ms), an ACK for each packet (CUBIC 855, 957 ms),
+    switches that drop what is not ECN-capable (no gain). Only a transport that is starved, as DCTCP beside unthrottled CUBIC,
+    leaves that much to gain (prob-tb-bg-vs-dctcp).""",
 )
 def _(x: dict[str, Any]) -> list[Measured]:
-    return in_both(x, "background", lambda b, k: both(b, whole, np.mean, k))
+    return beside(x, lambda b, k: both(b, whole, np.mean, k))
 
 
 @paper.claim(
     "prob-tb-bg-vs-dctcp",
-    uses=["background", "background-drop"],
-    explanation="""DCTCP has a short queue and no timeouts here, so there is nothing to gain on it. Where switches drop SYNs
-    above the threshold (prob-tb-a2a-dctcp) it waits for SYN timeouts; the mean over all flows is bound by the
-    share of the link (prob-tb-bg-all).""",
+    uses=["background", "background-cubic"],
+    explanation="""Beside a background of DCTCP, DCTCP has a short queue and no timeouts: nothing to gain on it. Beside one of
+    CUBIC, it yields to marks that the background ignores, and the queue is full. The document does not name the background's
+    transport (the claims file says so); it runs iperf on Ubuntu, and says that DCTCP does well "only in homogeneous all DCTCP
+    networks". This reading was looked for after the claim had failed. The average of all flows is a lower bound, as many of
+    DCTCP's are cut off at 14 s: 64 %, and 71 % in a run of 20 s.""",
 )
 def _(x: dict[str, Any]) -> list[Measured]:
     def against(b: Tests, kind: str) -> dict[str, list[float]]:
@@ -314,7 +331,7 @@ def _(x: dict[str, Any]) -> list[Measured]:
             "all_avg": reduction(b, "dctcp", p, whole, np.mean),
         }
 
-    return in_both(x, "background", against)
+    return beside(x, against)
 
 
 @paper.claim(
@@ -340,8 +357,8 @@ def _(x: dict[str, Any]) -> list[Measured]:
 @paper.claim(
     "prob-overhead",
     uses=["load", "all-ws"],
-    explanation="""A simulator has no processors. The second number is a bound: every packet that a host with the shim sends or
-    receives costs 1 us of one core, several times what a table look-up and a changed checksum take.""",
+    explanation="""A simulator has no processors. The second number is a bound: every packet that a host with the shim sends
+    or receives costs 1 us of one core, several times what a table look-up and a changed checksum take.""",
 )
 def _(x: dict[str, Any]) -> Measured:
     def share(t: Table) -> tuple[float, float]:
@@ -371,20 +388,46 @@ def _(x: dict[str, Any]) -> Measured:
 # ------------------------------------------------------------------------------------------------------- figures
 
 PANELS = [
-    ("average FCT, small [ms]", small, np.mean),
-    ("missed deadlines", small, late),
-    ("longest FCT, small [ms]", small, np.max),
+    ("average FCT, small [ms]", small, np.mean, "average"),
+    ("missed deadlines", small, late, "missed"),
+    ("longest FCT, small [ms]", small, np.max, "longest"),
 ]
+ALL = ("average FCT, all [ms]", whole, np.mean, "all_flows")
 
 
-def bars(ax: Any, x: Tests, of: Any, measure: Any) -> None:
-    for i, (n, name) in enumerate(NAMES.items()):
-        color = look(n.split("_")[0]).color
-        ax.bar(i, mean(tests(x[n], of, measure)), 0.7, color=color, hatch="////" if n.endswith("_p") else None, label=name)
-        if n.endswith("_p"):
-            ax.plot([i], [mean(tests(x[n.replace("_p", "_t")], of, measure))], ls="", marker="D", ms=4, color="#000000")
+def bars(ax: Any, x: Tests, of: Any, measure: Any, published: dict[str, float]) -> None:
+    for i, n in enumerate(NAMES):
+        law = n.split("_")[0]
+        v, low, high = interval(tests(x[n], of, measure))
+        ax.bar(i, v, 0.7, color=look(law).color, hatch="////" if n != law else None, ec="white", lw=0)
+        if low is not None:
+            ax.errorbar(i, v, [[min(v, v - low)], [high - v]], color="0.25", lw=0.8, capsize=2)
+        if n != law:
+            ax.plot([i], [mean(tests(x[f"{law}_t"], of, measure))], ls="", marker="D", ms=4.5, color="#000000", mec="white")
+            if law in published:
+                y = mean(tests(x[law], of, measure)) * (1 - published[law] / 100)
+                ax.plot([i - 0.42, i + 0.42], [y, y], color=PUBLISHED, lw=2)
     ax.set_xticks(range(len(NAMES)), list(NAMES.values()), rotation=30, ha="right", fontsize=6.5)
+    ax.set_ylim(0, None)
     ax.grid(axis="x", visible=False)
+
+
+def key(fig: Any, *more: tuple[str, str]) -> None:
+    """What the marks of :func:`bars`, and more of them, mean."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    fig.legend(
+        handles=[
+            Patch(fc="0.75", hatch="////", ec="white", lw=0, label="with ProBoSCIS, flows above 100 KB not throttled"),
+            Line2D([], [], ls="", marker="D", ms=4.5, color="#000000", label="all flows throttled"),
+            Line2D([], [], color=PUBLISHED, lw=2, label="published reduction from our plain TCP"),
+            *(Line2D([], [], ls="", marker=m, ms=5.5, mfc="none", mec="#000000", label=label) for m, label in more),
+        ],
+        loc="outside lower center",
+        ncols=2 if more else 3,
+        fontsize=6.5,
+    )
 
 
 @paper.figure(
@@ -396,31 +439,41 @@ def bars(ax: Any, x: Tests, of: Any, measure: Any) -> None:
         "prob-tb-dm-max", "prob-tb-like-dctcp", "prob-tb-a2a-avg", "prob-tb-a2a-deadlines", "prob-tb-a2a-all",
         "prob-tb-a2a-dctcp",
     ],
-    caption="""Rows: one-to-all websearch, one-to-all datamining, all-to-all websearch. Hatched: with ProBoSCIS, flows above
-    100 KB not throttled, as stated. Diamonds: throttled too. The last panel has flows of all sizes.""",
-    height=6.6,
+    caption="""Means over seeds with 95 % confidence intervals. The document gives reductions only: lines show them, from our
+    bars of plain TCP. Its text speaks of tails and of flows of all sizes for panel (i); here it is the latter.""",
+    height=7.2,
 )  # fmt: skip
 def _(fig: Any, x: dict[str, Any]) -> None:
-    axes = fig.subplots(3, 3)
-    for row, e, name in zip(
-        axes, ("one-ws", "one-dm", "all-ws"), ("one-to-all, ws", "one-to-all, dm", "all-to-all, ws"), strict=True
-    ):
-        panels = PANELS if e != "all-ws" else [*PANELS[:2], ("average FCT, all [ms]", whole, np.mean)]
-        for ax, (label, of, measure) in zip(row, panels, strict=True):
-            bars(ax, x[e], of, measure)
-            ax.set(ylabel=label, title=name)
+    rows = [
+        ("one-ws", "one-to-all, websearch", "one_to_all_websearch", PANELS),
+        ("one-dm", "one-to-all, datamining", "one_to_all_datamining", PANELS),
+        ("all-ws", "all-to-all, websearch", "all_to_all_websearch", [*PANELS[:2], ALL]),
+    ]
+    letters = iter("abcdefghi")
+    for axes, (e, name, given, panels) in zip(fig.subplots(3, 3), rows, strict=True):
+        for ax, (label, of, measure, what) in zip(axes, panels, strict=True):
+            bars(ax, x[e], of, measure, paper.expected[given].get(what, {}))
+            ax.set(ylabel=label)
+            ax.set_title(f"({next(letters)}) {name}", fontsize=8)
+    key(fig)
 
 
 @paper.figure(
     "9",
     title="Testbed with background traffic",
-    uses=["background", "background-drop"],
+    uses=["background", "background-cubic"],
     claims=["prob-tb-bg-small", "prob-tb-bg-max", "prob-tb-bg-all", "prob-tb-bg-vs-dctcp"],
-    caption="One-to-all websearch beside an endless flow from every server to each other rack. As Fig. 7.",
-    height=4.6,
+    caption="""One-to-all websearch beside an endless flow of the same transport from every server to each other rack, as Fig.
+    7; circles: beside a background of CUBIC, all flows throttled where there is ProBoSCIS. Flows that the end of a run cuts
+    off count with the time until then.""",
+    height=5.0,
 )
 def _(fig: Any, x: dict[str, Any]) -> None:
-    panels = [*PANELS, ("average FCT, all [ms]", whole, np.mean)]
-    for ax, (label, of, measure), letter in zip(fig.subplots(2, 2).flat, panels, "abcd", strict=True):
-        bars(ax, x["background"], of, measure)
-        ax.set(ylabel=label, title=f"({letter})")
+    mixed = {**x["background"], **x["background-cubic"]}
+    for ax, (label, of, measure, what), letter in zip(fig.subplots(2, 2).flat, [*PANELS, ALL], "abcd", strict=True):
+        bars(ax, x["background"], of, measure, paper.expected["background"].get(what, {}))
+        values = [mean(tests(mixed[n.replace("_p", "_t")], of, measure)) for n in NAMES]
+        ax.plot(range(len(NAMES)), values, ls="", marker="o", ms=5.5, mfc="none", mec="#000000", zorder=5)
+        ax.set(ylabel=label, ylim=(0, max(ax.get_ylim()[1], 1.08 * max(values))))
+        ax.set_title(f"({letter}) one-to-all with background, websearch", fontsize=8)
+    key(fig, ("o", "background of CUBIC"))
