@@ -60,9 +60,8 @@ def _(x: dict[str, Any]) -> Measured:
     title="Incast: 1 MB from n servers, with static and dynamic buffers",
     uses=["incast"],
     claims=["dctcp-incast", "dctcp-incast-dynamic-buffer"],
-    caption="""Mean completion time of a query, and share of queries with a timeout; mean over seeds with 95 %
-    confidence bands. Broken: 8 ms, what 1 MB needs at 1 Gbps. The slide shows one buffer; static against dynamic
-    buffers is only listed.""",
+    caption="""Mean completion time of a query, and share of queries with a timeout; mean over seeds with 95 % confidence
+    bands. Broken: 8 ms, what 1 MB needs at 1 Gbps. The slide shows one buffer; static against dynamic buffers is only listed.""",
     height=4.2,
     full_only=True,
 )

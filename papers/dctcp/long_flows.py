@@ -13,6 +13,9 @@ from .draw import CC, GIVEN, bars, cdf
 
 # ------------------------------------------------------------------------------------------------------------ in action
 
+#: The threshold in KB.
+K = 1.5 * paper.expected["in_action"]["k"]
+
 
 @paper.experiment("in-action")
 def in_action(run: Run) -> dict[str, Result]:
@@ -48,9 +51,9 @@ def _(x: dict[str, Any]) -> Measured:
     title="DCTCP in action: the queue of two long flows",
     uses=["in-action"],
     claims=["dctcp-in-action-queue", "dctcp-in-action-vs-tcp", "dctcp-in-action-throughput", "dctcp-instant-marking"],
-    caption="""The port's queue, waiting and in service, at 1 Gbps with K = 30 KB (broken line; the slide gives no
-    other number). Left and middle: one run, a port may take 0.2 of what is free of 4 MB, or 100 packets. Right: share
-    of the time, all runs. DCTCP's lines fall together: its queue does not depend on the buffer.""",
+    caption="""The port's queue, waiting and in service, at 1 Gbps with K = 30 KB (broken line; the slide gives no other
+    number). Left and middle: one run, a port may take 0.2 of what is free of 4 MB, or 100 packets. Right: share of the time,
+    all runs. DCTCP's lines fall together: its queue does not depend on the buffer.""",
     height=2.6,
 )
 def _(fig: Any, x: dict[str, Any]) -> None:
@@ -63,10 +66,10 @@ def _(fig: Any, x: dict[str, Any]) -> None:
             ax.plot(s[shown], t["bytes"][shown] / 1e3, color=look(cc).color, lw=0.8, label=CC[cc])
             style = {"ls": "-" if buffer == "dynamic" else (0, (4, 1.6)), "lw": 1.0 if buffer == "dynamic" else 1.6}
             cdf(axes[2], np.concatenate(queue(r, cc, "bytes")) / 1e3, cc, f"{CC[cc]}, {BUFFERS[buffer]}", **style)
-        ax.axhline(30, **GIVEN)
+        ax.axhline(K, **GIVEN)
         ax.set(xlabel="time [s]", ylabel="queue [KB]", ylim=(0, None), title=BUFFERS[buffer])
     axes[2].set(xlabel="queue [KB]", ylabel="share of the time", ylim=(0, 1.01), xlim=(0, None), title="distribution")
-    axes[2].axvline(30, **GIVEN)
+    axes[2].axvline(K, **GIVEN)
     fig.legend(*axes[2].get_legend_handles_labels(), loc="outside upper center", ncols=4)
 
 
@@ -120,8 +123,8 @@ def _(x: dict[str, Any]) -> list[Measured]:
     title="Five flows that join and leave",
     uses=["convergence"],
     claims=["dctcp-convergence-fairness"],
-    caption="""Goodput over 100 ms, one run. A flow starts every 2 s and stops after 10 s; 4 MB of shared memory. The
-    slides only list the experiment.""",
+    caption="""Goodput over 100 ms, one run. A flow starts every 2 s and stops after 10 s; 4 MB of shared memory. The slides
+    only list the experiment.""",
     height=2.2,
 )
 def _(fig: Any, x: dict[str, Any]) -> None:
@@ -155,9 +158,8 @@ HOSTS = {"S1": "a", "S2": "c", "S3": "b"}
     "multihop",
     title="Several hops and bottlenecks",
     uses=["multihop"],
-    caption="""The slides only list the experiment. Ten servers (S1) and ten behind the second switch (S3) send to one
-    host at 1 Gbps, twenty (S2) to twenty others; S1 and S2 share a link of 10 Gbps. Mean goodput of a flow over its
-    fair share.""",
+    caption="""The slides only list the experiment. Ten servers (S1) and ten behind the second switch (S3) send to one host at
+    1 Gbps, twenty (S2) to twenty others; S1 and S2 share a link of 10 Gbps. Mean goodput of a flow over its fair share.""",
     width=3.35,
     height=2.2,
     full_only=True,

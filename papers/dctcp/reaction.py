@@ -168,8 +168,8 @@ def _(x: dict[str, Any]) -> Measured:
     title="Reaction to constant marking patterns",
     uses=["reaction"],
     claims=["dctcp-cut-proportional", "dctcp-decrease-factor"],
-    caption="""Cut of each window of ten packets of which eight or one are marked. DCTCP starts at alpha = 1 and
-    learns the fraction (g = 1/2 here); the broken lines are the slides' numbers.""",
+    caption="""Cut of each window of ten packets of which eight or one are marked. DCTCP starts at alpha = 1 and learns the
+    fraction (g = 1/2 here); the broken lines are the slides' numbers.""",
     width=3.35,
     height=2.3,
 )
