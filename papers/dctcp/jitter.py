@@ -119,7 +119,7 @@ def _(fig: Any, x: dict[str, Any]) -> None:
                 at = [interval(quantiles(rows[n][j], q))[0] for n in mine]
                 y = [k + 0.22 * i - 0.11 for k in range(len(mine))]
                 label = f"{j}, {'median' if q == 0.5 else '99.9th'}"
-                ax.plot(at, y, ls="", marker="os"[i], ms=4.5, color=look(i).color, mfc=face, label=label)
+                ax.plot(at, y, ls="", marker="os"[i], ms=4 if q == 0.5 else 6.5, color=look(i).color, mfc=face, label=label)
         ax.set(
             xscale="log",
             xlabel="completion time [ms]",

@@ -183,5 +183,5 @@ def _(fig: Any, x: dict[str, Any]) -> None:
         {CC[cc]: cc for cc in (TCP, DCTCP)},
     )
     ax.axhline(1, **GIVEN)
-    ax.set(ylabel="rate / fair share", ylim=(0, 1.45))
+    ax.set(ylabel="rate / fair share", ylim=(0, 1.65))
     ax.legend(loc="upper center", ncols=2)
