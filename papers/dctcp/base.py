@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from forebay.repro import Paper, Result, Table
+from forebay.repro import Paper, Result, Table, interval
 
 paper = Paper(__file__, title="DCTCP: efficient packet transport for the commoditized data center (slides)")
 
@@ -25,15 +27,24 @@ def variant(r: Result, cc: str) -> str:
     return next(v for v in r.variants if v.split()[0] == cc)
 
 
+def select(r: Result, table: str, columns: Sequence[str], **where: Any) -> list[Table]:
+    """Columns of the rows that fulfil `where`, of each seed: only what is needed is read."""
+    t = r.table(table, ["run", *where, *columns])
+    kept = t.where(**where) if len(t) else t
+    return [kept.where(run=run) if len(kept) else kept for run in range(r.seeds)]
+
+
 def port(r: Result, column: str, cc: str) -> list[float]:
     """A total of the bottleneck, of each seed."""
-    return r.per_run(lambda t: float(t[column][0]), "ports", port="bottleneck", variant=variant(r, cc))
+    return [float(t[column][0]) for t in select(r, "ports", [column], port="bottleneck", variant=variant(r, cc))]
 
 
-def queue(r: Result, cc: str) -> list[np.ndarray]:
+def queue(r: Result, cc: str, column: str = "pkts") -> list[np.ndarray]:
     """Samples of the bottleneck's queue after the warm-up, of each seed."""
     since = r.manifests[0]["runs"][0]["measured_from_ns"]
-    return r.per_run(lambda t: t["pkts"][t["time_ns"] >= since].astype(float), "queue", variant=variant(r, cc))
+    return [
+        t[column][t["time_ns"] >= since].astype(float) for t in select(r, "queue", ["time_ns", column], variant=variant(r, cc))
+    ]
 
 
 def goodput(r: Result, cc: str) -> list[float]:
@@ -41,27 +52,27 @@ def goodput(r: Result, cc: str) -> list[float]:
     return r.per_run(lambda t: float(t["goodput_bps"].sum()), "summary", variant=variant(r, cc))
 
 
-def quantile(values: np.ndarray, q: float) -> float:
-    """Quantile of the values that are numbers."""
-    good = values[~np.isnan(values.astype(float))].astype(float)
-    return float(np.quantile(good, q)) if len(good) else np.nan
+def busy(r: Result) -> list[float]:
+    """Share of the time after the warm-up in which the bottleneck sends, of each seed."""
+    return [float(t["busy"][0]) for t in select(r, "ports", ["busy"], port="bottleneck")]
+
+
+def mean(values: list[float]) -> float:
+    return interval(values)[0]
+
+
+@cache
+def completed(r: Result, name: str) -> list[Table]:
+    """The completed queries of each seed, of a variant by its full name."""
+    found = select(r, "queries", ["start_ns", "qct_ns", "rtos", "completed"], variant=name)
+    return [t.rows(t["completed"].astype(bool)) for t in found]
 
 
 def query_times(r: Result, name: str) -> list[np.ndarray]:
     """Completion times of each seed's queries in ms, of a variant by its full name."""
-
-    def one(t: Table) -> np.ndarray:
-        done = t["completed"].astype(bool)
-        return t["qct_ns"][done].astype(float) / 1e6
-
-    return r.per_run(one, "queries", variant=name)
+    return [t["qct_ns"].astype(float) / 1e6 for t in completed(r, name)]
 
 
 def with_timeout(r: Result, name: str) -> list[float]:
     """Fraction of each seed's completed queries with a timeout."""
-
-    def one(t: Table) -> float:
-        done = t["completed"].astype(bool)
-        return float(np.mean(t["rtos"][done] > 0))
-
-    return r.per_run(one, "queries", variant=name)
+    return [float(np.mean(t["rtos"] > 0)) for t in completed(r, name)]

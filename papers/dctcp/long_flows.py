@@ -1,4 +1,4 @@
-"""Long flows: in action, the threshold, AQM, convergence."""
+"""Long flows: in action, convergence, several bottlenecks."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Measured, Result, Run, interval
+from forebay.repro import Measured, Result, Run, look
 
-from .base import DCTCP, QUEUE, STATIC, TCP, TCP_CLASSIC, goodput, paper, port, queue, variant
+from .base import BUFFERS, DCTCP, STATIC, TCP, goodput, paper, port, queue, variant
+from .draw import CC, GIVEN, bars, cdf
 
 # ------------------------------------------------------------------------------------------------------------ in action
+
+#: The threshold in KB.
+K = 1.5 * paper.expected["in_action"]["k"]
 
 
 @paper.experiment("in-action")
 def in_action(run: Run) -> dict[str, Result]:
     seeds = run.pick(3, 10)
     return {"dynamic": run("in-action.toml", seeds=seeds), "static": run("in-action.toml", STATIC, seeds=seeds)}
-
-
-def mean(values: list[float]) -> float:
-    return interval(values)[0]
 
 
 @paper.claim("dctcp-in-action-queue", uses=["in-action"])
@@ -46,123 +46,31 @@ def _(x: dict[str, Any]) -> Measured:
     return Measured.over(samples, note="after the first slow start")
 
 
-# ------------------------------------------------------------------------------------------------------------ threshold
-
-K_TEN = [1, 2, 3, 5, 7, 10, 15, 20, 30, 45, 60, 80, 100]
-K_ONE = [1, 2, 3, 5, 8, 12, 20, 40, 100]
-BUFFERS_TEN = [40, 100, 150, 200, 250, 270, 290, 310, 330, 350, 380, 417]
-#: 1 Gbps and 100 us, as in the rack.
-ONE_GBPS = {
-    "topology.access": {"rate": "4Gbps", "delay": "25us"},
-    "topology.bottleneck.rate": "1Gbps",
-    "topology.bottleneck.delay": "25us",
-}
-#: C RTT in packets of 1500 B.
-BDP = {"10 Gbps": 10e9 * 500e-6 / 12_000, "1 Gbps": 1e9 * 100e-6 / 12_000}
-
-
-@paper.experiment("k-sweep")
-def k_sweep(run: Run) -> dict[str, dict[int, Result]]:
-    def sweep(ks: list[int], sets: dict[str, Any]) -> dict[int, Result]:
-        points = [{f"{QUEUE}.k": f"{k}pkt"} for k in ks]
-        return dict(zip(ks, (r for _, r in run("k-sweep.toml", sets, points=points, seeds=run.pick(1, 3))), strict=True))
-
-    ten = run.pick([1, 2, 3, 5, 10, 20, 60], K_TEN)
-    made = {
-        f"{n} flows, 10 Gbps": sweep(
-            ten if n == 1 else run.pick([10, 60], K_TEN), {"topology.senders": n, "duration": run.pick("600ms", "1s")}
-        )
-        for n in (1, 2, 20)
-    }
-    if not run.quick:
-        made |= {f"{n} flows, 1 Gbps": sweep(K_ONE, {**ONE_GBPS, "topology.senders": n}) for n in (1, 2, 20)}
-    return made
-
-
-@paper.experiment("buffer-sweep")
-def buffer_sweep(run: Run) -> dict[int, Result]:
-    """What TCP needs: one flow, drop-tail."""
-    sets = {
-        "topology.senders": 1,
-        "transport.cc": "newreno",
-        QUEUE: "drop-tail",
-        "duration": run.pick("2500ms", "6s"),
-        "observe.warmup": "1s",
-    }
-    values = run.pick([100, 250, 290, 330, 417], BUFFERS_TEN)
-    points = [{"topology.bottleneck.buffer": f"{b}pkt"} for b in values]
-    return dict(zip(values, (r for _, r in run("k-sweep.toml", sets, points=points, seeds=run.pick(1, 3))), strict=True))
-
-
-def busy(r: Result) -> list[float]:
-    return r.per_run(lambda t: float(t["busy"][0]), "ports", port="bottleneck")
-
-
-@paper.claim("dctcp-k-guideline", uses=["k-sweep"])
-def _(x: dict[str, Any]) -> Measured:
-    guideline = int(np.ceil(BDP["10 Gbps"] / 7))
-    by = {n: x["k-sweep"][f"{n} flows, 10 Gbps"][guideline] for n in (2, 20)}
-    return Measured.over({f"{n} flows": busy(r) for n, r in by.items()}, note=f"K = {guideline} packets")
-
-
-def smallest(by: dict[int, Result]) -> int:
-    """The smallest value from which on the link is at least 99 % busy."""
-    enough = [v for v, r in by.items() if mean(busy(r)) >= 0.99]
-    return min(enough)
-
-
-@paper.claim("dctcp-85pct-less-buffer", uses=["k-sweep", "buffer-sweep"])
-def _(x: dict[str, Any]) -> Measured:
-    k, b = smallest(x["k-sweep"]["1 flows, 10 Gbps"]), smallest(x["buffer-sweep"])
-    return Measured(1 - k / b, n=x["buffer-sweep"][b].seeds, note=f"K = {k} packets against a buffer of {b}")
-
-
-# ----------------------------------------------------------------------------------------------------------------- AQM
-
-
-def red(low: int, high: int, p: float, weight: float) -> dict[str, Any]:
-    return {"kind": "red", "min": f"{low}pkt", "max": f"{high}pkt", "p-max": p, "weight": weight}
-
-
-#: Thresholds, p_max and weight: low and high thresholds, gentle and hard marking, slow and instantaneous averages.
-RED = [
-    (low, high, p, weight)
-    for low, high in ((20, 60), (65, 195), (150, 450), (300, 900))
-    for p in (0.02, 0.1)
-    for weight in (0.0002, 0.002, 1.0)
-]
-RED_QUICK = [(20, 60, 0.1, 0.002), (65, 195, 0.1, 0.002), (150, 450, 0.1, 0.002), (150, 450, 0.1, 1.0), (300, 900, 0.02, 0.0002)]
-
-
-@paper.experiment("aqm")
-def aqm(run: Run) -> dict[str, Any]:
-    sets = {"duration": run.pick("2s", "4s")}
-    seeds = run.pick(1, 3)
-    settings = run.pick(RED_QUICK, RED)
-    points = [{QUEUE: red(*s)} for s in settings]
-    reds = run("aqm.toml", {**sets, "transport.cc": TCP_CLASSIC}, points=points, seeds=seeds)
-    return {
-        "dctcp": run("aqm.toml", sets, seeds=seeds),
-        "red": {s: r for s, (_, r) in zip(settings, reds, strict=True)},
-    }
-
-
-def spread(r: Result, cc: str) -> list[float]:
-    """5th to 95th percentile of the queue, of each seed."""
-    return [float(np.quantile(q, 0.95) - np.quantile(q, 0.05)) for q in queue(r, cc)]
-
-
-@paper.claim("dctcp-aqm-not-enough", uses=["aqm"])
-def _(x: dict[str, Any]) -> Measured:
-    full = {s: spread(r, TCP) for s, r in x["aqm"]["red"].items() if mean(busy(r)) >= 0.99}
-    best = min(full, key=lambda s: mean(full[s]))
-    checks = {"DCTCP fills the link": mean(busy(x["aqm"]["dctcp"])) >= 0.99}
-    return Measured.over(
-        {"dctcp": spread(x["aqm"]["dctcp"], DCTCP), "reno_red": full[best]},
-        note=f"{len(full)} of {len(x['aqm']['red'])} settings fill the link; the best of them: min {best[0]}, max {best[1]}, "
-        f"p_max {best[2]}, weight {best[3]}",
-        checks=checks,
-    )
+@paper.figure(
+    "in-action",
+    title="DCTCP in action: the queue of two long flows",
+    uses=["in-action"],
+    claims=["dctcp-in-action-queue", "dctcp-in-action-vs-tcp", "dctcp-in-action-throughput", "dctcp-instant-marking"],
+    caption="""The port's queue, waiting and in service, at 1 Gbps with K = 30 KB (broken line; the slide gives no other
+    number). Left and middle: one run, a port may take 0.2 of what is free of 4 MB, or 100 packets. Right: share of the time,
+    all runs. DCTCP's lines fall together: its queue does not depend on the buffer.""",
+    height=2.6,
+)
+def _(fig: Any, x: dict[str, Any]) -> None:
+    axes = fig.subplots(1, 3, width_ratios=[1.2, 1.2, 1])
+    for ax, (buffer, r) in zip(axes, x["in-action"].items(), strict=False):
+        for cc in (TCP, DCTCP):
+            t = r.queue.where(run=0, variant=variant(r, cc))
+            s = t["time_ns"] / 1e9
+            shown = (s >= 2.5) & (s < 3.5)
+            ax.plot(s[shown], t["bytes"][shown] / 1e3, color=look(cc).color, lw=0.8, label=CC[cc])
+            style = {"ls": "-" if buffer == "dynamic" else (0, (4, 1.6)), "lw": 1.0 if buffer == "dynamic" else 1.6}
+            cdf(axes[2], np.concatenate(queue(r, cc, "bytes")) / 1e3, cc, f"{CC[cc]}, {BUFFERS[buffer]}", **style)
+        ax.axhline(K, **GIVEN)
+        ax.set(xlabel="time [s]", ylabel="queue [KB]", ylim=(0, None), title=BUFFERS[buffer])
+    axes[2].set(xlabel="queue [KB]", ylabel="share of the time", ylim=(0, 1.01), xlim=(0, None), title="distribution")
+    axes[2].axvline(K, **GIVEN)
+    fig.legend(*axes[2].get_legend_handles_labels(), loc="outside upper center", ncols=4)
 
 
 # --------------------------------------------------------------------------------------------------------- convergence
@@ -208,3 +116,72 @@ def _(x: dict[str, Any]) -> list[Measured]:
         return Measured.over(by, reading=reading)
 
     return [over("1 Gbps", None), over("10 Gbps", "4.10: servers' links of 10 Gbps")]
+
+
+@paper.figure(
+    "convergence",
+    title="Five flows that join and leave",
+    uses=["convergence"],
+    claims=["dctcp-convergence-fairness"],
+    caption="""Goodput over 100 ms, one run. A flow starts every 2 s and stops after 10 s; 4 MB of shared memory. The slides
+    only list the experiment.""",
+    height=2.2,
+)
+def _(fig: Any, x: dict[str, Any]) -> None:
+    r = x["convergence"]["1 Gbps"]
+    for ax, cc in zip(fig.subplots(1, 2, sharey=True), (TCP, DCTCP), strict=True):
+        t = r.table("tcp", ["run", "variant", "conn_id", "time_ns", "bytes_acked"]).where(variant=variant(r, cc), run=0)
+        for i, (_, rows) in enumerate(t.by("conn_id")):
+            edges = np.arange(0, 18.01, 0.1)
+            at = np.searchsorted(rows["time_ns"], edges * 1e9, side="right") - 1
+            acked = np.where(at < 0, 0, rows["bytes_acked"][np.maximum(at, 0)])
+            ax.plot(edges[1:], np.diff(acked) * 8 / 0.1e9, color=look(i).color, lw=0.9, label=f"flow {i + 1}")
+        ax.set(xlabel="time [s]", title=CC[cc], ylim=(0, 1.02), xlim=(0, 18))
+    ax.figure.axes[0].set_ylabel("goodput [Gbps]")
+    ax.legend(loc="upper center", ncols=2, fontsize=6)
+
+
+# ---------------------------------------------------------------------------------------------------- several bottlenecks
+
+
+@paper.experiment("multihop")
+def multihop(run: Run) -> Result:
+    return run("multihop.toml", seeds=run.pick(1, 3))
+
+
+#: Groups of senders, and the fair share of a flow in Mbps: 1 Gbps among 20, and what is left of 10 Gbps among 20.
+FAIR = {"S1": 50.0, "S2": 475.0, "S3": 50.0}
+HOSTS = {"S1": "a", "S2": "c", "S3": "b"}
+
+
+@paper.figure(
+    "multihop",
+    title="Several hops and bottlenecks",
+    uses=["multihop"],
+    caption="""The slides only list the experiment. Ten servers (S1) and ten behind the second switch (S3) send to one host at
+    1 Gbps, twenty (S2) to twenty others; S1 and S2 share a link of 10 Gbps. Mean goodput of a flow over its fair share.""",
+    width=3.35,
+    height=2.2,
+    full_only=True,
+)
+def _(fig: Any, x: dict[str, Any]) -> None:
+    r = x["multihop"]
+    seconds = (r.manifests[0]["runs"][0]["end_ns"] - r.manifests[0]["runs"][0]["measured_from_ns"]) / 1e9
+
+    def share(group: str, cc: str) -> list[float]:
+        def one(t: Any) -> float:
+            of = np.array([s.startswith(HOSTS[group]) for s in t["src"]])
+            return float(t["bytes_measured"][of].mean() * 8 / seconds / 1e6 * 1500 / 1460 / FAIR[group])
+
+        return r.per_run(one, variant=variant(r, cc))
+
+    ax = fig.subplots()
+    bars(
+        ax,
+        [f"{g}\n{FAIR[g]:.0f} Mbps" for g in FAIR],
+        {CC[cc]: [share(g, cc) for g in FAIR] for cc in (TCP, DCTCP)},
+        {CC[cc]: cc for cc in (TCP, DCTCP)},
+    )
+    ax.axhline(1, **GIVEN)
+    ax.set(ylabel="rate / fair share", ylim=(0, 1.65))
+    ax.legend(loc="upper center", ncols=2)

@@ -1,6 +1,6 @@
 """DCTCP and TCP: what `python -m forebay.repro dctcp` runs."""
 
-from . import cluster, incast, long_flows, reaction, short_messages
+from . import cluster, incast, jitter, long_flows, pressure, reaction, short_messages, threshold
 from .base import paper
 
-__all__ = ["cluster", "incast", "long_flows", "paper", "reaction", "short_messages"]
+__all__ = ["cluster", "incast", "jitter", "long_flows", "paper", "pressure", "reaction", "short_messages", "threshold"]

@@ -188,5 +188,5 @@ def _(fig: Any, x: dict[str, Any]) -> None:
         )
     for value in paper.expected["two_key_ideas"]["cut"].values():
         ax.axhline(100 * value, color="#000000", lw=0.8, ls=(0, (3, 2)))
-    ax.set(xlabel="window", ylabel="cut [%]", ylim=(0, 62))
-    ax.legend(ncols=2, loc="lower right", bbox_to_anchor=(1, 0.12), fontsize=6)
+    ax.set(xlabel="window", ylabel="cut [%]", ylim=(0, 55), xlim=(0.5, 13.5))
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize=6)
