@@ -147,15 +147,12 @@ fn halving(e: ModelError) -> Refused {
     Refused(if e.argument == "floor" { ModelError { argument: "halved", ..e } } else { e })
 }
 
+/// N* in three ways.
+type Nstar = (Option<u64>, Option<u64>, Option<f64>);
+
 /// N* by its definition, the first of three in a row, and smoothed.
 #[pyfunction]
-pub(crate) fn model_nstar(
-    rate: f64,
-    rtt: f64,
-    buffer: u64,
-    packet: u64,
-    halved: Option<f64>,
-) -> Result<(Option<u64>, Option<u64>, Option<f64>), Refused> {
+pub(crate) fn model_nstar(rate: f64, rtt: f64, buffer: u64, packet: u64, halved: Option<f64>) -> Result<Nstar, Refused> {
     let m = start(rate, rtt, buffer, packet)?;
     let by = |rule| m.nstar_with(first_window(halved), rule).map_err(halving);
     let smooth = if halved.is_none() { m.nstar_smooth() } else { None };

@@ -80,10 +80,13 @@ class Curves:
             look = style.look(label) if len(lines) > 1 else style.neutral()
             at = sorted(curve.points)
             x, y = np.array(at) / right, np.array([curve.points[p][0] for p in at]) / up
-            name = f"model, {label}" if len(lines) > 1 else "model"
+            # One entry of the legend stands for all: the colours say which is which.
+            name = f"_model, {label}" if len(lines) > 1 else "model"
             ax.plot(x, y, color=look.color, linestyle=(0, (1, 1.2)), linewidth=1.0, label=name, zorder=1.8)
             clipped = np.array([curve.points[p][1] for p in at])
             ax.plot(x[clipped], y[clipped], linestyle="", marker="^", markersize=3.5, markerfacecolor="none", color=look.color)
+        if len(lines) > 1:
+            ax.plot([], [], color=style.current().quiet, linestyle=(0, (1, 1.2)), linewidth=1.0, label="model")
         for nstar in sorted({n for label, c in self.lines.items() if label in lines for n in c.nstar if n}):
             if not ax.get_xlim()[0] <= nstar <= ax.get_xlim()[1]:
                 continue
