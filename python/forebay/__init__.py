@@ -7,11 +7,12 @@
 100
 
 A :class:`Scenario` is what is to be simulated; running it gives a :class:`Result`, whose tables (:class:`Table`) are Arrow
-tables with units. :func:`run_many` runs many scenarios on all cores, :func:`open` reads what ``forebay run`` wrote.
+tables with units. :func:`run_many` runs many scenarios on all cores, :func:`open` reads what ``forebay run`` wrote, and
+:mod:`forebay.model` has what theory says without simulating.
 """
 
-from . import plot
-from ._errors import ForebayError, InternalError, Mistake, ScenarioError, StoreError
+from . import model, plot
+from ._errors import ForebayError, InternalError, Mistake, ModelError, ScenarioError, StoreError
 from ._native import __version__
 from ._progress import ProgressEvent
 from ._registry import Entry, Parameter, registry
@@ -30,6 +31,7 @@ __all__ = [
     "ForebayError",
     "InternalError",
     "Mistake",
+    "ModelError",
     "Parameter",
     "ProgressEvent",
     "Result",
@@ -39,6 +41,7 @@ __all__ = [
     "Sweep",
     "Table",
     "__version__",
+    "model",
     "open_sweep",
     "plot",
     "registry",

@@ -65,6 +65,38 @@ class ScenarioError(ForebayError, ValueError):
         return text.rstrip("\n")
 
 
+class ModelError(ForebayError, ValueError):
+    """An argument is outside the range that a model is defined on.
+
+    Attributes
+    ----------
+    argument : str
+        Its name.
+    message : str
+        What it is, and what would be legal.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> try:
+    ...     fb.model.incast(senders=65, rate=1e9, rtt=100e-6, buffer=64, block=256_000)
+    ... except fb.ModelError as e:
+    ...     print(e)
+    `senders` is 65; legal: 1 to 64
+    """
+
+    argument: str
+    message: str
+
+    def __init__(self, argument: str, message: str) -> None:
+        super().__init__(argument, message)
+        self.argument = argument
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"`{self.argument}` {self.message}"
+
+
 class StoreError(ForebayError, OSError):
     """Results cannot be written or read.
 

@@ -5,9 +5,9 @@ The native half of the package; use `forebay` instead.
 from _typeshed import SupportsGetItem
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, SupportsIndex, final
+from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["__version__", "Buffer", "Results", "Scenario", "Sweep", "Table", "cli", "open_run", "open_sweep", "provoke_defect", "registry", "report", "run_all", "run_sweep", "table_names"]
+__all__ = ["__version__", "Buffer", "Results", "Scenario", "Sweep", "Table", "cli", "model_ceilings", "model_dctcp", "model_first_round", "model_incast", "model_nstar", "model_random_marks", "model_remaining", "model_shares", "model_trim", "model_trim_flows", "model_trim_queue", "model_trim_wait", "model_weight", "open_run", "open_sweep", "provoke_defect", "registry", "report", "run_all", "run_sweep", "table_names"]
 
 __version__: Final[str]
 
@@ -91,6 +91,10 @@ class Scenario:
     def load(path: str | PathLike[str]) -> Scenario:
         """
         A scenario from a file.
+        """
+    def models_json(self, /) -> str:
+        """
+        What the analytic models say about it, as `forebay model --no-sim --format json` prints it.
         """
     @property
     def name(self, /) -> str:
@@ -195,6 +199,71 @@ class Table:
 def cli(args: SupportsGetItem[int, str]) -> int:
     """
     The `forebay` command: prints, and returns the exit code.
+    """
+
+def model_ceilings(rate: SupportsFloat | SupportsIndex, payload: SupportsIndex, header: SupportsIndex, window: SupportsIndex | None, rtt: SupportsFloat | SupportsIndex | None) -> tuple[float, float, float | None, int | None]:
+    """
+    The payload's share of the link, goodput in bit/s, goodput under a window, bytes of the pipe.
+    """
+
+def model_dctcp(rate: SupportsFloat | SupportsIndex, rtt: SupportsFloat | SupportsIndex, flows: SupportsIndex, k: SupportsFloat | SupportsIndex, packet: SupportsIndex) -> tuple[float, float, float, float, float, float, float, float, float, float]:
+    """
+    W*, both alphas, largest and smallest queue, amplitude, period; smallest K, worst N, largest g.
+    """
+
+def model_first_round(senders: SupportsIndex, rate: SupportsFloat | SupportsIndex, rtt: SupportsFloat | SupportsIndex, buffer: SupportsIndex, packet: SupportsIndex, halved: SupportsFloat | SupportsIndex | None) -> tuple[float, float, float, float, float, float]:
+    """
+    The first round of a block.
+    """
+
+def model_incast(senders: SupportsIndex, rate: SupportsFloat | SupportsIndex, rtt: SupportsFloat | SupportsIndex, buffer: SupportsIndex, block: SupportsIndex, packet: SupportsIndex, payload: SupportsIndex, rto: SupportsFloat | SupportsIndex, window: SupportsIndex | None, tail: str, nstar: str) -> tuple[float, float, str, float, int, tuple[int, int, int, float], tuple[int, float, float], tuple[int | None, int | None, float, float | None, float], tuple[float, float, float, float, float, float], tuple[int, float, float, float] | None]:
+    """
+    The incast model for one number of senders.
+    """
+
+def model_nstar(rate: SupportsFloat | SupportsIndex, rtt: SupportsFloat | SupportsIndex, buffer: SupportsIndex, packet: SupportsIndex, halved: SupportsFloat | SupportsIndex | None) -> tuple[int | None, int | None, float | None]:
+    """
+    N* by its definition, the first of three in a row, and smoothed.
+    """
+
+def model_random_marks(p: SupportsFloat | SupportsIndex) -> tuple[float, float, float]:
+    """
+    Mean windows of DCTCP and of TCP under independent marks, and their ratio.
+    """
+
+def model_remaining(alpha: SupportsFloat | SupportsIndex) -> float:
+    """
+    What remains of a window after DCTCP's cut with a marked fraction of `alpha`.
+    """
+
+def model_shares(flows: SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]]) -> list[float]:
+    """
+    Shares of flows with these increases and remaining parts.
+    """
+
+def model_trim(rate: SupportsFloat | SupportsIndex, rtt: SupportsFloat | SupportsIndex, buffer: SupportsFloat | SupportsIndex, packet: SupportsIndex, guard: SupportsFloat | SupportsIndex) -> tuple[float, float, float, float, float, float]:
+    """
+    Both bounds of K, N* and queue of the lower one, smallest buffer, K in use.
+    """
+
+def model_trim_flows(rate: SupportsFloat | SupportsIndex, probe_rtt: SupportsFloat | SupportsIndex, packet: SupportsIndex) -> float:
+    """
+    N as a sender estimates it.
+    """
+
+def model_trim_queue(rate: SupportsFloat | SupportsIndex, rtt: SupportsFloat | SupportsIndex, flows: SupportsIndex, k: SupportsFloat | SupportsIndex, packet: SupportsIndex) -> float:
+    """
+    The smallest queue after synchronised cuts.
+    """
+
+def model_trim_wait(rate: SupportsFloat | SupportsIndex, flows: SupportsFloat | SupportsIndex, window: SupportsFloat | SupportsIndex, buffer: SupportsFloat | SupportsIndex, packet: SupportsIndex) -> tuple[float, float, float]:
+    """
+    The AS wait: lower bound as printed, lower bound, upper end.
+    """
+
+def model_weight(increase: SupportsFloat | SupportsIndex, remaining: SupportsFloat | SupportsIndex) -> float:
+    """
+    a / (1 - beta).
     """
 
 def open_run(path: str | PathLike[str]) -> Results:

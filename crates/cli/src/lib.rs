@@ -4,7 +4,7 @@
 mod failure;
 mod input;
 mod interrupt;
-mod model;
+pub mod model;
 mod output;
 mod progress;
 pub mod report;

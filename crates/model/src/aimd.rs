@@ -31,12 +31,12 @@ impl Aimd {
         Ok(Aimd { increase, remaining })
     }
 
-    /// DCTCP with a marked fraction of `alpha` (above 0, at most 1): 1 - alpha/2 remains.
+    /// DCTCP with a marked fraction of `alpha` (1e-9 to 1; at 0 it would never cut): 1 - alpha/2 remains.
     ///
     /// # Errors
     /// Names `alpha`.
     pub fn dctcp(alpha: f64) -> Result<Aimd, ModelError> {
-        Ok(Aimd { increase: 1.0, remaining: 1.0 - above("alpha", alpha, 0.0, 1.0)? / 2.0 })
+        Ok(Aimd { increase: 1.0, remaining: 1.0 - closed("alpha", alpha, 1e-9, 1.0)? / 2.0 })
     }
 
     /// x = a / (1 - beta) (Eq. 3): windows converge to a common multiple of it, segments.
@@ -125,6 +125,8 @@ mod tests {
         for bad in [1.0, -0.1, f64::NAN] {
             assert_eq!(Aimd::new(1.0, bad).unwrap_err().argument, "remaining");
         }
+        // So little that nothing would be cut.
+        assert_eq!(Aimd::dctcp(1e-17).unwrap_err().argument, "alpha");
         assert_eq!(shares(&[]).unwrap_err().argument, "flows");
     }
 }

@@ -11,7 +11,8 @@ pub struct KInterval {
     pub lower: f64,
     /// Upper bound (B + C D) / (2 C) (Eq. 25), s: below it slow start does not overflow the buffer.
     pub upper: f64,
-    /// sqrt(2 C D) - 1: number of flows for which the lower bound is needed (stationary point of Eq. 19).
+    /// sqrt(2 C D) - 1: number of flows for which the lower bound is needed (stationary point of Eq. 19). Below 1, where C D is below 2
+    /// packets, no number of flows needs more than D.
     pub worst_flows: f64,
     /// C (lower - D): queue that the lower bound keeps, packets.
     pub queue_at_lower: f64,
@@ -31,10 +32,17 @@ impl KInterval {
 pub fn k_interval(pipe: &Pipe, buffer: f64) -> Result<KInterval, ModelError> {
     above("buffer", buffer, 0.0, f64::INFINITY)?;
     let (c, x) = (pipe.capacity(), pipe.bdp());
-    let worst_flows = (2.0 * x).sqrt() - 1.0;
-    // Below 5.83 packets the first term is less than D.
-    let lower = (worst_flows * worst_flows).max(x);
+    let (worst_flows, lower) = lower_bound(x);
     Ok(KInterval { lower: lower / c, upper: (buffer + x) / (2.0 * c), worst_flows, queue_at_lower: lower - x })
+}
+
+/// The number of flows that needs the lower bound, and the bound in packets, for a pipe of `x` packets.
+fn lower_bound(x: f64) -> (f64, f64) {
+    let worst_flows = (2.0 * x).sqrt() - 1.0;
+    // Below 5.83 packets the square is less than D; below 0.17 it would be more again, but there it belongs to a negative number of
+    // flows. From one flow on the function whose maximum it is (Eq. 16) only falls, and stays below D.
+    let square = if worst_flows > 1.0 { worst_flows * worst_flows } else { 0.0 };
+    (worst_flows, square.max(x))
 }
 
 /// The smallest buffer for which the interval is not empty (Eq. 28: B > 3 C D - 4 sqrt(2 C D) + 2; B > C D where the lower bound is D),
@@ -42,8 +50,7 @@ pub fn k_interval(pipe: &Pipe, buffer: f64) -> Result<KInterval, ModelError> {
 /// gives 43.7 and 301.5 KB.
 pub fn smallest_buffer(pipe: &Pipe) -> f64 {
     let x = pipe.bdp();
-    let root = (2.0 * x).sqrt();
-    if (root - 1.0) * (root - 1.0) > x { 3.0 * x - 4.0 * root + 2.0 } else { x }
+    2.0 * lower_bound(x).1 - x
 }
 
 /// K at the lower bound as a sender uses it: the upper bound where the interval is empty, and in any case `guard` packet times above D
@@ -174,6 +181,10 @@ mod tests {
         assert_eq!(k_interval(&p, 100.0).unwrap().lower, p.bdp() / p.capacity());
         assert_eq!(smallest_buffer(&p), p.bdp());
         close(threshold(&p, 100.0, 3.0).unwrap() * p.capacity(), p.bdp() + 3.0, 1e-9);
+        // A tenth of a packet: the square, 0.306 packets, is that of -0.55 flows.
+        let p = pipe(0.01, 1250, 100.0);
+        close(p.bdp(), 0.1, 1e-12);
+        close(k_interval(&p, 100.0).unwrap().lower * p.capacity(), 0.1, 1e-12);
         let p = pipe(10.0, 1460, 150.0);
         close(threshold(&p, 89.0, 3.0).unwrap() * 1e6, 150.0 + 3.0 * 1.168, 1e-6);
         let p = pipe(1.0, 1460, 200.0);

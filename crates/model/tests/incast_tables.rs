@@ -100,6 +100,24 @@ fn other_cases() {
     }
 }
 
+/// Beyond N* the link's payload is exceeded by up to 6.3 %: the recovery's packets are given one D.
+#[test]
+fn how_far_beyond_the_link() {
+    let mut most = 0.0_f64;
+    for buffer in [64, 128, 256] {
+        for block in 1..=1024 {
+            let mut p = base();
+            (p.buffer, p.block) = (buffer, block * 1000);
+            let m = model(p);
+            let nstar = m.nstar(First);
+            for n in nstar.unwrap()..=buffer {
+                most = most.max(m.goodput_from(n, TailMode::Literal, nstar).unwrap().share);
+            }
+        }
+    }
+    close(most, 1.063, 5e-4);
+}
+
 /// What the misprints amount to: the corrected G_1, without the floor, Eq. (17) as printed, and the combined G as printed.
 #[test]
 fn defects() {

@@ -5,6 +5,7 @@ use forebay_store::StoreError;
 use pyo3::{PyErr, import_exception};
 
 import_exception!(forebay._errors, InternalError);
+import_exception!(forebay._errors, ModelError);
 import_exception!(forebay._errors, ScenarioError);
 mod store {
     pyo3::import_exception!(forebay._errors, StoreError);
@@ -35,6 +36,11 @@ pub(crate) fn engine(message: &str) -> PyErr {
 pub(crate) fn store(error: &StoreError) -> PyErr {
     let help = error.help();
     store::StoreError::new_err((format!("error: {error}\n  = {help}\n"), error.to_string(), help))
+}
+
+/// An argument outside the range that a model is defined on.
+pub(crate) fn model(argument: &str, message: String) -> PyErr {
+    ModelError::new_err((argument.to_owned(), message))
 }
 
 /// A defect: something that cannot fail did.

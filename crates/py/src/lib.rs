@@ -8,6 +8,7 @@ mod concat;
 mod errors;
 mod guard;
 mod listen;
+mod model;
 mod registry;
 mod report;
 mod results;
@@ -23,6 +24,11 @@ mod _native {
     use crate::buffer::Buffer;
     #[pymodule_export]
     use crate::guard::provoke_defect;
+    #[pymodule_export]
+    use crate::model::{
+        model_ceilings, model_dctcp, model_first_round, model_incast, model_nstar, model_random_marks, model_remaining,
+        model_shares, model_trim, model_trim_flows, model_trim_queue, model_trim_wait, model_weight,
+    };
     #[pymodule_export]
     use crate::registry::registry;
     #[pymodule_export]

@@ -93,6 +93,12 @@ impl Scenario {
         explained.map(|e| e.1).map_err(|e| sweep::failed(&e))
     }
 
+    /// What the analytic models say about it, as `forebay model --no-sim --format json` prints it.
+    fn models_json(&self, py: Python<'_>) -> PyResult<String> {
+        let resolved = self.resolve(py)?;
+        detached(py, || forebay_cli::model::evaluate(&resolved).to_string())
+    }
+
     /// Whether it stands for many scenarios.
     fn is_sweep(&self) -> PyResult<bool> {
         self.inner.sweep().map(|s| s.is_some()).map_err(|e| errors::scenario(&e))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from . import _frame, style
+from . import _frame, _model, style
 from ._data import ResultLike, SweepLike, TableLike, groups
 from ._metrics import title
 from ._stats import estimate
@@ -37,6 +37,7 @@ def incast_curve(
     *,
     ax: Axes | None = None,
     x: str | None = None,
+    model: bool = False,
     beside: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
     logx: bool | None = None,
 ) -> Axes:
@@ -53,8 +54,11 @@ def incast_curve(
     x
         Name of the axis of the sweep to the right; left out: the first one whose values are numbers or quantities.
         Every combination of the others is a line.
+    model
+        Whether the incast goodput model (:func:`forebay.model.incast`) is drawn beside the lines that it applies to, and N*,
+        where it collapses. Where the model exceeds what the link carries it is cut, and the point is a triangle.
     beside
-        Curves to compare with, such as those of a model: by name x and y, in the units of the columns.
+        Curves to compare with, such as measured ones: by name x and y, in the units of the columns.
     logx
         Whether x is logarithmic; left out: where its values span more than a factor of 40.
 
@@ -65,7 +69,7 @@ def incast_curve(
     Raises
     ------
     ValueError
-        No axis of the sweep has numbers for values, or the metric has no value.
+        No axis of the sweep has numbers for values, or the metric has no value; or a model is asked for and none applies.
 
     Examples
     --------
@@ -77,10 +81,14 @@ def incast_curve(
     >>> ax.get_ylabel()
     'Goodput (Mbps)'
     """
+    if model and metric != "goodput_bps":
+        raise ValueError(f"the model is of `goodput_bps`, not of `{metric}`")
     if isinstance(sweep, Mapping):
         name, unit, lines = x or "", "1", _of_results(sweep, metric)
+        curves = _model.of_results(sweep) if model else None
     else:
-        name, unit, lines = _of_sweep(sweep, metric, x)
+        name, unit, lines, labels = _of_sweep(sweep, metric, x)
+        curves = _model.of_sweep(sweep, name, labels) if model else None
     lines = {label: line for label, line in lines.items() if any(np.isfinite(v).any() for v in line.values())}
     if not lines:
         raise ValueError(f"`{metric}` has no value in this sweep")
@@ -108,6 +116,8 @@ def incast_curve(
                 zorder=1.5,
             )
         _right(ax, [p / right.factor for p in every], logx)
+        if curves:
+            curves.draw(ax, list(rows), right.factor, s.factor)
         ax.set_ylim(bottom=0)
         ax.set_xlabel(right.title(_AXES.get(name) or name.rpartition(".")[2] or name))
         ax.set_ylabel(s.title(title(metric)))
@@ -140,8 +150,8 @@ def _of_results(results: Mapping[float, ResultLike], metric: str) -> _Lines:
     return lines
 
 
-def _of_sweep(sweep: SweepLike, metric: str, x: str | None) -> tuple[str, str, _Lines]:
-    """Return the axis to the right, its unit, and the lines."""
+def _of_sweep(sweep: SweepLike, metric: str, x: str | None) -> tuple[str, str, _Lines, list[str]]:
+    """Return the axis to the right, its unit, the lines, and which of them each row is of."""
     table = sweep.table
     names = [str(getattr(a, "name", a)) for a in sweep.axes]
     numbers = {name: found for name in names if (found := _numbers(table, name))}
@@ -160,7 +170,7 @@ def _of_sweep(sweep: SweepLike, metric: str, x: str | None) -> tuple[str, str, _
     for label, at, value in zip(labels, np.asarray(table[column], dtype=float), values, strict=True):
         if np.isfinite(at):  # points of a list need not set every axis
             lines.setdefault(label, {}).setdefault(float(at), []).append(float(value))
-    return x, unit, lines
+    return x, unit, lines, labels
 
 
 def _numbers(table: TableLike, axis: str) -> tuple[str, str] | None:

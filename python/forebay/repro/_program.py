@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Protocol
 
@@ -80,9 +79,10 @@ class Package:
             raise RunError(f"{scenario} with {' '.join(sets) or 'no changes'}, seed {seed}\n{e}") from e
 
     def model(self, scenario: Path, sets: list[str]) -> str:
-        # The command prints; a process of its own keeps that apart.
-        words = ["model", str(scenario), "--no-sim", "--format", "json", *_sets(sets)]
-        return _told(sys.executable, "-m", "forebay", *words)
+        try:
+            return _native.Scenario.load(scenario).changed(sets, None).models_json()
+        except fb.ForebayError as e:
+            raise RunError(f"{scenario} with {' '.join(sets) or 'no changes'}\n{e}") from e
 
 
 def find() -> Simulator:

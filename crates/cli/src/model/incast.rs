@@ -58,6 +58,7 @@ pub fn section(v: &Variant) -> Result<Section, String> {
         ("W_l", format!("{window} packets")),
     ]);
     let mut lines = head_lines(&m, n, first, w).map_err(|e| e.to_string())?;
+    lines.push(Line::theory("payload that the link carries", Unit::BitsPerSecond, 8.0 * m.ceiling()));
     let mut notes = notes(v, w, tcp, jitter, b.pipe.rtt());
     if first == FirstWindow::Inherited {
         lines.extend(goodput_lines(&m, n, window, w, &mut notes).map_err(|e| e.to_string())?);

@@ -10,7 +10,7 @@ mod share;
 pub mod table;
 mod trim;
 
-use forebay_scenario::Variant;
+use forebay_scenario::{Resolved, Variant};
 use forebay_sim::run::Report;
 use forebay_store::stats::{Estimate, estimate};
 use forebay_store::summary::Unit;
@@ -85,6 +85,16 @@ pub fn verdicts(v: &Variant) -> Vec<Verdict> {
     all.into_iter().map(verdict).collect()
 }
 
+impl Verdict {
+    /// The values of a model that applies.
+    pub fn lines(&self) -> &[Line] {
+        match self {
+            Verdict::Applies(s) => &s.lines,
+            Verdict::Not { .. } => &[],
+        }
+    }
+}
+
 impl Line {
     /// A value of the scenario that no run has.
     fn theory(name: impl Into<String>, unit: Unit, value: f64) -> Line {
@@ -133,8 +143,30 @@ impl Collected {
     }
 }
 
-/// One variant, for scripts; units are SI, fractions of 1.
-pub fn to_json(label: &str, verdicts: &[Verdict], collected: &[Vec<Collected>]) -> Json {
+/// What runs told: by variant, model, line.
+pub type Told = Vec<Vec<Vec<Collected>>>;
+
+/// Nothing told yet.
+pub fn untold(verdicts: &[Vec<Verdict>]) -> Told {
+    let model = |v: &Verdict| v.lines().iter().map(|_| Collected::default()).collect();
+    verdicts.iter().map(|v| v.iter().map(model).collect()).collect()
+}
+
+/// What the models say about a scenario without simulating it: the object that `forebay model --no-sim --format json` prints.
+pub fn evaluate(resolved: &Resolved) -> Json {
+    let verdicts: Vec<Vec<Verdict>> = resolved.variants.iter().map(verdicts).collect();
+    to_json(resolved, 0, &verdicts, &untold(&verdicts))
+}
+
+/// All variants, for scripts; `runs`: how many of each were simulated.
+pub fn to_json(resolved: &Resolved, runs: u32, verdicts: &[Vec<Verdict>], told: &Told) -> Json {
+    let parts = resolved.variants.iter().zip(verdicts).zip(told);
+    let variants: Vec<Json> = parts.map(|((v, verdicts), columns)| variant(&v.label, verdicts, columns)).collect();
+    json!({"name": resolved.name, "seed": resolved.seed, "runs": runs, "notes": resolved.notes, "variants": variants})
+}
+
+/// One variant; units are SI, fractions of 1.
+fn variant(label: &str, verdicts: &[Verdict], collected: &[Vec<Collected>]) -> Json {
     let (mut models, mut not) = (Vec::new(), Vec::new());
     for (verdict, columns) in verdicts.iter().zip(collected) {
         match verdict {

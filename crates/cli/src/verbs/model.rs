@@ -2,14 +2,13 @@
 
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::model::{self, Collected, Line, Verdict};
+use crate::model::{self, Told, Verdict};
 use crate::output::print;
 use crate::progress::{Display, Kind};
 use crate::{interrupt, style};
 use forebay_exec::{Job, Outcome, Watcher, jobs, run_all};
 use forebay_scenario::Resolved;
 use forebay_store::Host;
-use serde_json::json;
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -41,31 +40,19 @@ enum Format {
 pub fn execute(args: &Args) -> Result<(), Failure> {
     let resolved = args.input.load()?.0.resolve()?;
     let verdicts: Vec<Vec<Verdict>> = resolved.variants.iter().map(model::verdicts).collect();
-    let empty = |v: &Verdict| lines(v).iter().map(|_| Collected::default()).collect();
-    let mut all = Comparison {
-        resolved: &resolved,
-        collected: verdicts.iter().map(|v| v.iter().map(empty).collect()).collect(),
-        verdicts,
-        display: Display::new(Kind::None, &[]),
-    };
+    let told = model::untold(&verdicts);
+    let mut all = Comparison { resolved: &resolved, verdicts, told, display: Display::new(Kind::None, &[]) };
     if !args.no_sim {
         all.simulate(args)?;
     }
     print(&if args.format == Format::Json { all.json(!args.no_sim) } else { all.text(!args.no_sim) })
 }
 
-fn lines(v: &Verdict) -> &[Line] {
-    match v {
-        Verdict::Applies(s) => &s.lines,
-        Verdict::Not { .. } => &[],
-    }
-}
-
-/// Models and measurements of all variants: by variant, model, line.
+/// Models of all variants, and measurements.
 struct Comparison<'a> {
     resolved: &'a Resolved,
     verdicts: Vec<Vec<Verdict>>,
-    collected: Vec<Vec<Vec<Collected>>>,
+    told: Told,
     display: Display,
 }
 
@@ -89,7 +76,7 @@ impl Comparison<'_> {
         let parts: Vec<String> = (0..self.verdicts.len())
             .map(|v| {
                 let label = &self.resolved.variants[v].label;
-                model::table::render(label, &self.verdicts[v], &self.collected[v], simulated, style::stdout())
+                model::table::render(label, &self.verdicts[v], &self.told[v], simulated, style::stdout())
             })
             .collect();
         out.push_str(&parts.join("\n"));
@@ -97,10 +84,8 @@ impl Comparison<'_> {
     }
 
     fn json(&self, simulated: bool) -> String {
-        let variant = |v: usize| model::to_json(&self.resolved.variants[v].label, &self.verdicts[v], &self.collected[v]);
-        let variants: Vec<_> = (0..self.verdicts.len()).map(variant).collect();
-        let (r, runs) = (self.resolved, if simulated { self.resolved.runs } else { 0 });
-        format!("{:#}\n", json!({"name": r.name, "seed": r.seed, "runs": runs, "notes": r.notes, "variants": variants}))
+        let runs = if simulated { self.resolved.runs } else { 0 };
+        format!("{:#}\n", model::to_json(self.resolved, runs, &self.verdicts, &self.told))
     }
 }
 
@@ -114,8 +99,8 @@ impl Watcher for Comparison<'_> {
     fn finished(&mut self, jobs: &[Job], outcome: Outcome) -> Result<(), Failure> {
         let job = &jobs[outcome.job];
         self.display.run_done(job, &outcome);
-        for (verdict, columns) in self.verdicts[job.variant].iter().zip(&mut self.collected[job.variant]) {
-            lines(verdict).iter().zip(columns).for_each(|(line, c)| c.add(line, &outcome.report));
+        for (verdict, columns) in self.verdicts[job.variant].iter().zip(&mut self.told[job.variant]) {
+            verdict.lines().iter().zip(columns).for_each(|(line, c)| c.add(line, &outcome.report));
         }
         Ok(())
     }

@@ -35,7 +35,7 @@ use forebay_units::{Rate, Time};
 const MAX_BUFFER: u64 = 1_000_000;
 /// Largest pipe C D, packets: window polynomials stay below 2^62.
 const MAX_PIPE: i128 = 1_000_000_000;
-/// Largest block, packets.
+/// Largest block, bytes; and so the largest in packets.
 const MAX_BLOCK: u64 = 1 << 40;
 
 /// What the model is told.
@@ -52,7 +52,7 @@ pub struct Params {
     pub rtt: Time,
     /// B: drop-tail buffer of the bottleneck in packets, 1 to 1 000 000.
     pub buffer: u64,
-    /// S_b: bytes of each sender's block, at least 1.
+    /// S_b: payload bytes of each sender's block, 1 to 2^40.
     pub block: u64,
     /// T_0: length of a timeout period, the smallest RTO; above 0.
     pub rto: Time,

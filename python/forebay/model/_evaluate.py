@@ -1,0 +1,95 @@
+"""What the models say about a scenario."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .._scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One number that a model gives."""
+
+    name: str
+    """What it is."""
+    unit: str
+    """``bit/s``, ``s``, ``packets`` or ``1``."""
+    value: float | None
+    """None: the model needs a number that only a run tells, such as DCTCP's marked fraction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A model that applies to a variant; indexed by the name of a value it gives the number."""
+
+    model: str
+    """Its name."""
+    about: str
+    """What it is about, and whose it is."""
+    inputs: dict[str, str]
+    """Its arguments, derived from the scenario, in words."""
+    values: list[Value]
+    """What it gives."""
+    notes: list[str]
+    """Where scenario and assumptions differ."""
+
+    def __getitem__(self, name: str) -> float | None:
+        for v in self.values:
+            if v.name == name:
+                return v.value
+        raise KeyError(f"{self.model} has no value {name!r}; it has {', '.join(v.name for v in self.values)}")
+
+    def __contains__(self, name: object) -> bool:
+        return any(v.name == name for v in self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What the models say about one variant of a scenario."""
+
+    variant: str
+    """Its name."""
+    models: dict[str, Section]
+    """Those that apply, by name: ``incast``, ``trim``, ``dctcp``, ``share``, ``ceilings``."""
+    not_applicable: dict[str, str]
+    """Those that do not, and why."""
+
+
+def evaluate(scenario: Scenario) -> dict[str, Evaluation]:
+    """Evaluate the models that a scenario implies, as ``forebay model --no-sim`` does.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Nothing of it is simulated.
+
+    Returns
+    -------
+    dict of Evaluation
+        By variant.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario is wrong.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> said = fb.model.evaluate(fb.Scenario.load("scenarios/incast.toml"))["newreno"]
+    >>> said.models["incast"]["N*, collapse from"], said.not_applicable["trim"]
+    (15.0, 'no transport runs trim')
+    """
+    document = json.loads(scenario._native.models_json())
+    found = {}
+    for v in document["variants"]:
+        models = {}
+        for m in v["models"]:
+            values = [Value(x["name"], x["unit"], x["model"]) for x in m["values"]]
+            models[m["model"]] = Section(m["model"], m["about"], m["inputs"], values, m["notes"])
+        found[v["variant"]] = Evaluation(v["variant"], models, {m["model"]: m["why"] for m in v["not_applicable"]})
+    return found
