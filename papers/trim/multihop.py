@@ -8,7 +8,7 @@ import numpy as np
 
 from forebay.repro import Measured, look
 
-from .common import IDLE, LABEL, paper, port, rows
+from .common import IDLE, LABEL, half, paper, port, rows
 
 if TYPE_CHECKING:
     from forebay.repro import Result, Run
@@ -184,21 +184,35 @@ TABLE = [
 ]
 
 
+def beside(ax: Any, at: float, ours: list[float], published: float, color: str, *, whiskers: bool) -> None:
+    """A bar of ours and, hatched, the published one to its right."""
+    error = {"yerr": half(ours), "error_kw": {"lw": 0.8, "capsize": 1.5}} if whiskers and len(ours) > 1 else {}
+    ax.bar(at - 0.2, np.mean(ours), 0.38, color=color, **error)
+    ax.bar(at + 0.2, published, 0.38, facecolor="white", edgecolor=color, hatch="////", lw=0.8)
+
+
+def legend(ax: Any, **how: Any) -> None:
+    """Which bars are ours."""
+    ax.bar(0, 0, 0, color="0.4", label="ours")
+    ax.bar(0, 0, 0, facecolor="white", edgecolor="0.4", hatch="////", lw=0.8, label="published")
+    ax.legend(fontsize=6.5, **how)
+
+
 @paper.figure(
     "10",
     title="Two bottlenecks",
     uses=["multihop"],
     claims=["trim-table1-total-order", "trim-table1-sd-order"],
     caption="""(a) The network: A and C cross link 1, A and B link 2, 10 Gbps each; all other links 1 Gbps. (b) Sum of the
-    groups' average throughputs, and (c) their standard deviation; hatched: from the published averages of Table
-    I.""",
+    groups' average throughputs, and their standard deviation; whiskers: 95 % intervals over the seeds; hatched: from the
+    published averages of Table I.""",
     width=7.0,
-    height=2.6,
+    height=2.7,
 )
 def _(fig: Any, x: Any) -> None:
     net, total, spread = fig.subplots(1, 3, gridspec_kw={"width_ratios": [1.35, 1, 1]})
     net.axis("off")
-    net.set(xlim=(0, 10), ylim=(0, 7), title="(a)")
+    net.set(xlim=(0, 10), ylim=(0.4, 6.6), title="(a)")
     at = {
         "A (10)": (1, 5.6),
         "C (20)": (1, 1.4),
@@ -233,13 +247,16 @@ def _(fig: Any, x: Any) -> None:
     published = {law: paper.expected["table1"][law] for law in LAWS}
     for ax, measure, label in ((total, sum, "sum of averages (Mbit/s)"), (spread, np.std, "standard deviation (Mbit/s)")):
         for i, law in enumerate(LAWS):
-            ours = mean(x["multihop"], law)
-            ax.bar(i - 0.2, measure(list(ours.values())), 0.38, color=look(law).color)
-            ax.bar(i + 0.2, measure(published[law]), 0.38, facecolor="white", edgecolor=look(law).color, hatch="///", lw=0.8)
+            ours = [float(measure(seed)) for seed in zip(*groups(x["multihop"], NAMES, law).values(), strict=True)]
+            beside(ax, i, ours, float(measure(published[law])), look(law).color, whiskers=True)
         ax.set_xticks(range(4), [LABEL[law] for law in LAWS])
+        ax.tick_params(axis="x", length=0)
         ax.set_ylabel(label)
-    total.set_title("(b)")
-    spread.set_title("(c)")
+        ax.grid(axis="x", visible=False)
+    total.set_title("(b) total", loc="center")
+    spread.set_title("(b) spread")
+    total.set_ylim(0, 1750)
+    legend(total, loc="upper left", ncols=2)
 
 
 @paper.figure(
@@ -251,25 +268,22 @@ def _(fig: Any, x: Any) -> None:
     (hatched). Right: TRIM with thresholds that let A tolerate the queues of B and C together, a test of why ours
     differs.""",
     width=7.0,
-    height=2.6,
+    height=3.0,
 )
 def _(fig: Any, x: Any) -> None:
     ax = fig.subplots()
     series = [(LABEL[law], groups(x["multihop"], NAMES, law), paper.expected["table1"][law], look(law).color) for law in LAWS]
     for name, r in x["multihop-balanced"]:
-        label = "TRIM,\n" + name.replace(", C", ",\nC")
+        label = "TRIM, K tolerates\n" + name.replace(", C", ",\nC")
         series.append((label, groups(r, ["trim"], "trim"), paper.expected["table1"]["trim"], "0.55"))
     ticks, labels = [], []
     for i, (name, ours, published, color) in enumerate(series):
         for j, g in enumerate(GROUPS):
-            at = 3.6 * i + j
-            v = ours[g]
-            ax.bar(at - 0.2, np.mean(v), 0.38, color=color)
-            ax.bar(at + 0.2, published[j], 0.38, facecolor="white", edgecolor=color, hatch="////", lw=0.8)
-            ax.text(at, -45, g, ha="center", va="center", fontsize=6)
-        ticks.append(3.6 * i + 1)
-        labels.append(name)
+            beside(ax, 3.6 * i + j, ours[g], published[j], color, whiskers=True)
+            ticks.append(3.6 * i + j)
+            labels.append(f"{g}\n{name}" if j == 1 else g)
     ax.set_xticks(ticks, labels, fontsize=6.5)
-    ax.tick_params(axis="x", pad=9, length=0)
-    ax.set(ylabel="Mbit/s per flow", ylim=(0, None))
+    ax.tick_params(axis="x", length=0)
+    ax.set(ylabel="Mbit/s per flow", ylim=(0, 1000), xlim=(-0.8, ticks[-1] + 0.8))
     ax.grid(axis="x", visible=False)
+    legend(ax, loc="upper left", ncols=2)
