@@ -121,8 +121,9 @@ def _(x: Any) -> Any:
     title="Convergence",
     uses=["convergence"],
     claims=["trim-fig9-trim-converges", "trim-fig9-tcp-dctcp-variation", "trim-fig9-l2dct-worst"],
-    caption="""Throughput of each of five connections, c1 to c5, in bins of 100 ms, one seed. One joins every 2 s from 0.1 s and one leaves
-    every 2 s from 12.1 s. (d) c1 falls to 90 Mbit/s at 12 s: the literal gap rule holds it (gap-rule.md).""",
+    caption="""Throughput of each of five connections, c1 to c5, in bins of 100 ms, one seed. One joins every 2 s
+    from 0.1 s and one leaves every 2 s from 12.1 s. (d) c1 falls to 90 Mbit/s at 12 s: the literal gap rule holds
+    it (gap-rule.md).""",
     width=7.0,
     height=4.4,
 )

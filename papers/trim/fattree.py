@@ -68,7 +68,12 @@ def _(x: Any) -> Any:
     n = r[4].seeds
     note = "TRIM over TCP " + ", ".join(f"{v:.2f}" for v in ratio) + "; seconds saved " + ", ".join(f"{v:.2f}" for v in saved)
     return [
-        Measured(points, n=n, note=note, checks={"the ratio of TRIM to TCP falls with the number of pods": bool(np.all(np.diff(ratio) < 0))}),
+        Measured(
+            points,
+            n=n,
+            note=note,
+            checks={"the ratio of TRIM to TCP falls with the pods": bool(np.all(np.diff(ratio) < 0))},
+        ),
         Measured(
             points,
             n=n,

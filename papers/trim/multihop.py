@@ -41,16 +41,24 @@ def multihop_100(run: Run) -> Result:
 
 @paper.experiment("multihop-balanced")
 def multihop_balanced(run: Run) -> Any:
-    """TRIM with the queue that A tolerates equal to what B and C tolerate together, and with half of that."""
-    keys = [f"transport.group.{i}.cc.k" for i in range(3)]
-    return [
-        (name, asked(run, "fig10-balanced.toml", **{k.replace(".", "__"): v for k, v in zip(keys, ks, strict=True)}))
+    """TRIM where A tolerates as much queue as B and C together: by thresholds, and by latencies with which Eq. 26 says so."""
+    keys = [f"transport__group__{i}__cc__k" for i in range(3)]
+    found = [
+        (name, asked(run, "fig10-balanced.toml", **dict(zip(keys, ks, strict=True))))
         for name, ks in {
             "A 60 us, B 30 us, C 30 us": ("274.4us", "193.2us", "305.2us"),
             "A 120 us, B 60 us, C 60 us": ("334.4us", "223.2us", "335.2us"),
             "A 60 us, B 60 us, C 60 us": ("274.4us", "223.2us", "335.2us"),
         }.items()
     ]
+    cc = [{"kind": "trim", "rate": "10Gbps", "buffer": "3000pkt"}]
+    link = {f"topology__link{i}__{k}": v for i in (1, 2) for k, v in {"delay": "50us", "buffer": "3000pkt"}.items()}
+    found.append((SHORT, asked(run, transport__cc=cc, topology__access__delay="1us", **link)))
+    return found
+
+
+#: Not a reading: the latencies are chosen for what they show.
+SHORT = "Eq. 26 with 1 us on 1 Gbps, 50 us on 10 Gbps links, 3000 packets"
 
 
 def seconds(r: Any) -> float:
@@ -79,18 +87,31 @@ PLAIN = SMALL + "; TCP without NewReno's answer to partial ACKs (4)"
 WHY_TRIM = """A TRIM flow tolerates a queueing delay of K - D on its path, and K follows from its own path alone (Eq. 26):
     36 us in A, 61 us in B, 5 us in C with 350 KB. A meets the queues of both links, so it cuts more often than B
     and C unless it tolerates what they do together. With thresholds of that kind (60, 30 and 30 us) we measure
-    329 / 663 / 301 against the published 343 / 638 / 319; with 60 us for all 103 / 897 / 444 (table1.md). With
-    100 packets on every port all three tolerate next to nothing, and A comes to 213, the orders of total, spread
-    and balance to the published ones. No policy for K, buffer, cut mode, gap rule, seed of the smallest RTT or
-    guard that we tried gives A more; the document states neither K nor latencies nor buffers here."""
+    329 / 663 / 301 against the published 343 / 638 / 319; with 60 us for all 103 / 897 / 444. It is not a defect of our
+    TRIM: a second simulation of network and law, written apart, gives 129 / 871 / 408 where we measure 127 / 872 / 409,
+    and 214 / 736 / 373 with 100 packets on every port (ours 213 / 737 / 374). All of the specification's readings of K,
+    buffer, cuts, gaps, ssthresh, timer, guard and the seed of the smallest RTT were tried without success (table1.md).
+    What decides is how long the 1 Gbps links are: with buffers deep enough for Eq. 26 and 50 us on the 10 Gbps links, 1
+    us on the others gives 372 / 627 / 314, within the band of all three, 5 us 254 in A and 50 us 40. The document states
+    neither latencies nor buffers here, but 50 us for 1 Gbps links everywhere else; latencies chosen to fit do not
+    count as a reading."""
+
+WHY_SMALL = (
+    """100 packets on every port are the buffer that Section IV.B states for its set-up, and the sensitivity that 5.9 names:
+    then all groups tolerate next to nothing and A is better off. "TCP Reno" of ns-2 has no answer to partial ACKs; that
+    is the specification's other reading of TCP. That these two count together was decided after the failure. """
+    + WHY_TRIM
+)
 
 
 @paper.claim(
     "trim-table1-tcp",
     uses=["multihop", "multihop-100"],
-    explanation="""Decided by timeouts. NewReno repairs its losses and uses both links fully, with 350 KB and, nearly, with 100
-    packets; published are 73 % of both. Plain Reno with 100 packets has so many timeouts that it uses about half,
-    and A then misses the band. The document's TCP lies between the two.""",
+    explanation="""Decided by timeouts, which the document blames too. NewReno repairs its losses and uses both links fully,
+    with 350 KB and, nearly, with 100 packets; published are 73 % of both. Plain Reno has so many timeouts that it uses
+    about half: with 350 KB 125 / 271 / 257 over six seeds, with 100 packets A alone is just outside the band. With a
+    minimum RTO of 10 ms instead of the stated 200 NewReno has 228 / 772 / 386. The document's TCP lies between the two
+    answers to partial ACKs.""",
 )
 def _(x: Any) -> Any:
     return [
@@ -123,7 +144,7 @@ def _(x: Any) -> Any:
     def told(r: Any) -> str:
         return " / ".join(f"{np.mean(v):.0f}" for v in groups(r, ["trim"], "trim").values())
 
-    note = "with thresholds that tolerate " + "; ".join(f"{name}: {told(r)}" for name, r in x["multihop-balanced"])
+    note = "tests, with K that tolerates " + "; ".join(f"{name}: {told(r)}" for name, r in x["multihop-balanced"])
     return [
         Measured.over(groups(x["multihop"], NAMES, "trim"), note=note),
         Measured.over(groups(x["multihop"], NAMES, "idle"), reading=IDLE),
@@ -153,22 +174,22 @@ def compared(x: Any, measure: Any) -> list[Measured]:
     return found
 
 
-@paper.claim("trim-table1-total-order", uses=["multihop", "multihop-100"], explanation=WHY_TRIM)
+@paper.claim("trim-table1-total-order", uses=["multihop", "multihop-100"], explanation=WHY_SMALL)
 def _(x: Any) -> Any:
     return compared(x, lambda v: sum(v.values()))
 
 
-@paper.claim("trim-table1-sd-order", uses=["multihop", "multihop-100"], explanation=WHY_TRIM)
+@paper.claim("trim-table1-sd-order", uses=["multihop", "multihop-100"], explanation=WHY_SMALL)
 def _(x: Any) -> Any:
     return compared(x, lambda v: float(np.std(list(v.values()))))
 
 
-@paper.claim("trim-table1-group-a-weakest", uses=["multihop", "multihop-100"], explanation=WHY_TRIM)
+@paper.claim("trim-table1-group-a-weakest", uses=["multihop", "multihop-100"], explanation=WHY_SMALL)
 def _(x: Any) -> Any:
     return compared(x, lambda v: v["A"])
 
 
-@paper.claim("trim-table1-balance", uses=["multihop", "multihop-100"], explanation=WHY_TRIM)
+@paper.claim("trim-table1-balance", uses=["multihop", "multihop-100"], explanation=WHY_SMALL)
 def _(x: Any) -> Any:
     fair = np.array([1000 / 3, 2000 / 3, 1000 / 3])
     return compared(x, lambda v: float(np.linalg.norm(np.array([v[g] for g in GROUPS]) - fair) / np.linalg.norm(fair)))
@@ -265,8 +286,8 @@ def _(fig: Any, x: Any) -> None:
     uses=["multihop", "multihop-balanced"],
     claims=TABLE,
     caption="""Mbit/s per flow in groups A, B and C: ours, with 95 % intervals over the seeds, beside the published
-    (hatched). Right: TRIM with thresholds that let A tolerate the queues of B and C together, a test of why ours
-    differs.""",
+    (hatched). Grey: tests of why ours differs: TRIM with thresholds set by hand, of which the first two let A tolerate
+    the queues of B and C together, and TRIM with Eq. 26 where latencies make it do so.""",
     width=7.0,
     height=3.0,
 )
@@ -274,7 +295,11 @@ def _(fig: Any, x: Any) -> None:
     ax = fig.subplots()
     series = [(LABEL[law], groups(x["multihop"], NAMES, law), paper.expected["table1"][law], look(law).color) for law in LAWS]
     for name, r in x["multihop-balanced"]:
-        label = "TRIM, K tolerates\n" + name.replace(", C", ",\nC")
+        label = (
+            "TRIM, 1 us and\n50 us links,\ndeep buffers"
+            if name == SHORT
+            else "TRIM, K tolerates\n" + name.replace(", ", ",\n", 1)
+        )
         series.append((label, groups(r, ["trim"], "trim"), paper.expected["table1"]["trim"], "0.55"))
     ticks, labels = [], []
     for i, (name, ours, published, color) in enumerate(series):

@@ -101,11 +101,11 @@ def _(x: Any) -> Any:
     title="Testbed: queues of long flows, average queue, drops and goodput",
     uses=["testbed-queue"],
     claims=["trim-fig13-loss-based-limit", "trim-fig13-no-loss", "trim-fig13-aql-smallest", "trim-fig13-goodput"],
-    caption="""Simulated in place of the testbed: 1 Gbps links, an RTT of 200 us, 100 packets of buffer. (a) to (e) The queue
-    of 4 flows every 10 ms. (f) Average queue, (g) drops, (h) goodput over the number of flows; the axis of (h) does not
-    begin at 0. At 64 flows two packets of each are more than buffer and path hold. Where the queue of TCP or CUBIC stays at the limit, one
-    host with a standing backlog fills the port alone and the other's packets find it full: links of exactly equal
-    rates have no drift between their clocks.""",
+    caption="""Simulated in place of the testbed: 1 Gbps links, an RTT of 200 us, 100 packets of buffer. (a) to (e)
+    The queue of 4 flows every 10 ms. (f) Average queue, (g) drops, (h) goodput over the number of flows; the axis
+    of (h) does not begin at 0. At 64 flows two packets of each are more than buffer and path hold. Where the queue
+    of TCP or CUBIC stays at the limit, one host with a standing backlog fills the port alone and the other's
+    packets find it full: links of exactly equal rates have no drift between their clocks.""",
     width=7.0,
     height=6.4,
 )

@@ -90,7 +90,15 @@ def _(fig: Any, x: Any) -> None:
             ax.plot([a, b], [low, high], color=s.color, lw=3.0 if high - low >= 100 else 1.4, solid_capstyle="round")
         # The sequence number stands still between trains.
         ax.hlines(seq[1:-1], end[keep][:-1], start[keep][1:], color=s.color, lw=0.5, alpha=0.5)
-        ax.annotate(f"connection {i + 1}", (60, seq[-1]), xytext=(3, 0), textcoords="offset points", color=s.color, va="center", fontsize=6.5)
+        ax.annotate(
+            f"connection {i + 1}",
+            (60, seq[-1]),
+            xytext=(3, 0),
+            textcoords="offset points",
+            color=s.color,
+            va="center",
+            fontsize=6.5,
+        )
     ax.set(xlim=(0, 60), ylim=(0, None), xlabel="time (ms)", ylabel="packet sequence number")
 
 
