@@ -248,7 +248,7 @@ def _(fig: Any, x: Any) -> None:
     for s in stalls:
         axes[0][0].axvline(s, color="0.5", ls=":", lw=0.9)
     _windows(axes[0][1], tcp, "(b) windows, RTO 200 ms")
-    axes[0][1].legend(fontsize=6.5, loc="upper left", bbox_to_anchor=(0.33, 0.62))
+    axes[0][1].legend(fontsize=6.5, loc="upper left", bbox_to_anchor=(0.26, 0.6))
     _throughput(axes[1][0], short, "(c) connection 5, RTO 1 ms")
     _windows(axes[1][1], short, "(d) windows, RTO 1 ms")
 
