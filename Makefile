@@ -19,8 +19,8 @@ VENV := $(TARGET)/venv
 PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
-.PHONY: help setup build demo test fmt lint unit doc scenarios readme python report guard bench bench-baseline readme-refresh docs \
-	wheel stubs clean
+.PHONY: help setup build demo test fmt lint unit doc scenarios readme python repro report guard bench bench-baseline readme-refresh \
+	repro-full repro-refresh docs wheel stubs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -35,7 +35,7 @@ demo: build ## run scenarios/quickstart.toml: incast over web-search traffic und
 	$(TARGET)/release/forebay run scenarios/quickstart.toml $(DEMO_ARGS)
 
 # Cheap checks first; all of the development profile before anything of the release profile.
-test: fmt lint unit doc scenarios readme python report guard ## every test: format, lint, unit, property, scenario, docs, Python, browser, instruction counts
+test: fmt lint unit doc scenarios readme python repro report guard ## every test: format, lint, unit, property, scenario, docs, Python, papers, browser, instruction counts
 	@echo "make test: all steps passed"
 
 fmt: setup
@@ -78,6 +78,19 @@ python: wheel ## the Python package as installed from the wheel: style, types, s
 	diff -u python/forebay/_native.pyi $(TARGET)/stubs/forebay/_native.pyi || { echo 'run "make stubs"' >&2; exit 1; }
 	MYPYPATH=python $(VENV)/bin/python -m mypy.stubtest forebay._native
 	$(VENV)/bin/python -m pytest -q
+
+# The package as "make python" installed it; verdicts are the same on every machine.
+REPRO := $(VENV)/bin/python -m forebay.repro all --cache $(TARGET)/repro/cache
+repro: python ## every claim of the papers, few seeds: the verdicts are those of papers/quick.csv
+	$(REPRO) --quick --out $(TARGET)/repro/quick
+	diff -u papers/quick.csv $(TARGET)/repro/quick/verdicts.csv || { echo 'verdicts changed: understand why, then "make repro-refresh"' >&2; exit 1; }
+
+repro-full: wheel ## the papers in full (half an hour): renews papers/SCORECARD.md, draws target/repro/full/index.html
+	$(PIP) install --force-reinstall --no-deps $(TARGET)/wheels/forebay-*.whl
+	$(REPRO) --out $(TARGET)/repro/full --scorecard papers/SCORECARD.md
+
+repro-refresh: ## renew papers/quick.csv from the last "make repro"
+	cp $(TARGET)/repro/quick/verdicts.csv papers/quick.csv
 
 stubs: setup $(VENV)/python.installed ## renew python/forebay/_native.pyi after a change of crates/py
 	$(MATURIN) generate-stubs --quiet --profile wheel --out $(TARGET)/stubs

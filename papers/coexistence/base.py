@@ -15,6 +15,11 @@ K = [20, 40, 65, 80, 100, 120, 150]
 #: The reading that breaks the phase locking of two flows in one limit cycle.
 JITTER = "J: hosts need a random 0 to 50 us for each segment, so that flows are not locked in phase"
 
+#: The reading under which DCTCP's window rests on ACKs with echo.
+HELD = "1.6, 'increase as TCP': DCTCP's window does not grow on ACKs with echo either, as in ns-2"
+#: The specification of DCTCP (dctcp 2.3) lets the window grow on every ACK that does not cut.
+GROWS = {"transport.group.1.cc.no-growth-on-ece": False}
+
 
 def packets(n: int) -> str:
     return f"{n}pkt"
@@ -66,6 +71,17 @@ def cuts(r: Result) -> dict[str, list[float]]:
 
 def mean(values: list[float]) -> float:
     return interval(values)[0]
+
+
+def over_means(a: list[float], b: list[float]) -> tuple[float, float, float]:
+    """Return mean(a) / mean(b), one pair a seed, and the ends of its 95 % interval: jackknife of the logarithm."""
+    n, ratio = len(a), mean(a) / mean(b)
+    if n < 2:
+        return ratio, ratio, ratio
+    rest = [np.log((sum(a) - x) / (sum(b) - y)) for x, y in zip(a, b, strict=True)]
+    _, low, high = interval([n * np.log(ratio) - (n - 1) * r for r in rest])
+    half = (high - low) / 2 if high is not None and low is not None else 0.0
+    return ratio, ratio / float(np.exp(half)), ratio * float(np.exp(half))
 
 
 def goodput(r: Result, cc: str, every_ns: int, run: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from forebay.repro import Measured, Result, Run
 
-from .base import MAX_TH, MIN_TH, QUEUE, alpha, cuts, goodput, mean, packets, paper, queue, ratio
+from .base import GROWS, HELD, MAX_TH, MIN_TH, QUEUE, alpha, cuts, goodput, mean, packets, paper, queue, ratio
 from .long_flows import dots, over_time, published, sweep
 from .marks import events
 
@@ -35,6 +35,11 @@ def red(run: Run) -> dict[int, Result]:
     return min_sweep(run, "red", run.pick(QUICK_MIN, MIN_TH))
 
 
+@paper.experiment("red-grows")
+def red_grows(run: Run) -> dict[int, Result]:
+    return min_sweep(run, "red", [30], GROWS)
+
+
 @paper.experiment("choke")
 def choke(run: Run) -> dict[int, Result]:
     return min_sweep(run, "choke", run.pick(QUICK_MIN, MIN_TH))
@@ -48,12 +53,17 @@ def mchoke(run: Run) -> dict[int, Result]:
 @paper.experiment("exact")
 def exact(run: Run) -> dict[str, dict[int, Result]]:
     """The three with the exact echo of RFC 8257."""
-    return {a: min_sweep(run, a, run.pick([40, 90], MIN_TH), {"transport.echo": "exact"}, seeds=5) for a in FILES}
+    return {a: min_sweep(run, a, run.pick([40, 90], [30, 40, 90]), {"transport.echo": "exact"}, seeds=5) for a in FILES}
 
 
 @paper.experiment("red-max")
 def red_max(run: Run) -> dict[int, Result]:
     return max_sweep(run, run.pick([65, 100, 150, 200], MAX_TH))
+
+
+@paper.experiment("red-max-grows")
+def red_max_grows(run: Run) -> dict[int, Result]:
+    return max_sweep(run, [200], GROWS)
 
 
 @paper.experiment("red-max-p")
@@ -120,9 +130,18 @@ def variation(r: Result) -> list[float]:
     return found
 
 
-@paper.claim("coex-red-minth-30", uses=["red"])
-def _(x: dict[str, Any]) -> Measured:
-    return Measured.over(ratio(x["red"][30]))
+RED_30 = """The band ends at 2.7. With growth on ACKs with echo (DCTCP's specification, 2.3) T_r is above it, without
+(1.6, and ns-2's source) just below, where the specification's quick check has it, too. The reading was looked
+for after the first had failed. Either way the ratio is a third above the document's; p_max of 0.02 to 0.1, weights
+of 0.0002 to 0.02 and no count correction leave it between 2.5 and 2.7."""
+
+
+@paper.claim("coex-red-minth-30", uses=["red-grows", "red"], explanation=RED_30)
+def _(x: dict[str, Any]) -> list[Measured]:
+    return [
+        Measured.over(ratio(x["red-grows"][30]), note="DCTCP grows on ACKs with echo"),
+        Measured.over(ratio(x["red"][30]), reading=HELD),
+    ]
 
 
 @paper.claim("coex-red-minth-90", uses=["red"])
@@ -140,9 +159,16 @@ def _(x: dict[str, Any]) -> Measured:
     return Measured.over(ratio(x["red-max"][65]))
 
 
-@paper.claim("coex-red-maxth-200", uses=["red-max"])
-def _(x: dict[str, Any]) -> Measured:
-    return Measured.over(ratio(x["red-max"][200]))
+RED_200 = """The band ends at 2.85. As for min_th 30: with growth on ACKs with echo T_r is above it, without it is where the
+specification's quick check has it (2.75)."""
+
+
+@paper.claim("coex-red-maxth-200", uses=["red-max-grows", "red-max"], explanation=RED_200)
+def _(x: dict[str, Any]) -> list[Measured]:
+    return [
+        Measured.over(ratio(x["red-max-grows"][200]), note="DCTCP grows on ACKs with echo"),
+        Measured.over(ratio(x["red-max"][200]), reading=HELD),
+    ]
 
 
 MAX_TH_TREND = """The document does not give p_max. With 0.1 and max_th 65 marks come in bunches, 3250 for 2050 cuts in a run,
@@ -192,9 +218,9 @@ def _(x: dict[str, Any]) -> Measured:
         "coex-red-maxth-queue",
         "coex-red-at-least-2x",
     ],
-    caption="""(a): one run with min_th 50 and max_th 100; thin: over 250 us, thick: over 10 ms. (b): max_th 100. (c): min_th
-    45; the document's caption says min_th, its text max_th. Means over seeds with 95 % confidence intervals. With
-    the exact echo of RFC 8257 the ratio in (b) is far off the scale: see the readings.""",
+    caption="""(a): one run with min_th 50 and max_th 100, over 10 ms (over 250 us anywhere between 0 and 1 Gbps). (b):
+    max_th 100. (c): min_th 45; the document's caption says min_th, its text max_th. Means over seeds with 95 %
+    confidence intervals. With the exact echo of RFC 8257 the ratio in (b) is far off the scale: see the readings.""",
     height=2.3,
 )
 def _(fig: Any, x: dict[str, Any]) -> None:

@@ -182,7 +182,8 @@ def _(x: dict[str, Any]) -> Measured:
     exceed the buffer, and each timeout costs as much as a hundred blocks of 2 ms. Tested at N = 4: receivers that delay
     ACKs, as Linux does, 0.145, and 0.21 and 0.29 instead of 0.16 and 0.18 for the other sizes; a buffer of 128 packets
     0.14; both 0.16, in the band; window validation as in Linux no change, as windows of 45 are used up; start jitter of 200
-    us 0.13; no warm-up 0.10. The document's buffer, number of hosts and times between blocks are unknown.""",
+    us 0.13; no warm-up 0.10; half the window as threshold after a loss instead of half the flight
+    size 0.10. The document's buffer, number of hosts and times between blocks are unknown.""",
 )
 def _(x: dict[str, Any]) -> list[Measured]:
     def of(schemes: dict[int, dict[str, Curve]], reading: str | None) -> Measured:

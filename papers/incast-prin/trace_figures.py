@@ -20,25 +20,39 @@ COLORS = ("#0072B2", "#D55E00", "#009E73")
 QUIET = "#69707a"
 
 
-def window(ax: Axes, t: Table, starts: Any, block: int, label: str, color: str, begin: float, end: float) -> None:
-    """Draw a window at each ACK, and a cross where a timer ran out: 0.15 s of silence in a block, or from its start."""
+def window(
+    ax: Axes, t: Table, starts: Any, block: int, label: str, color: str, begin: float, end: float, *, cross: float = 2.0
+) -> None:
+    """Draw a window at each ACK, and a cross where a timer ran out: 0.15 s of silence in a block, or from its start.
+
+    In fast recovery the threshold is drawn, which is the window without its inflation by duplicate ACKs: what ns-2 traces.
+    """
     s = t["time_ns"] * 1e-9
     keep = (s >= begin - 0.5) & (s <= end + 0.5)
-    s, w, acked = s[keep], t["cwnd"][keep], t["bytes_acked"][keep]
+    s, w, acked = s[keep], np.where(t["ca_state"] == 3, t["ssthresh"], t["cwnd"])[keep], t["bytes_acked"][keep]
     ax.step(s, w, where="post", color=color, lw=1, label=label)
     asked = starts[np.maximum(np.searchsorted(starts, s[1:]) - 1, 0)]
     since = np.where(acked[:-1] % block == 0, np.maximum(s[:-1], asked), s[:-1])
     fired = np.flatnonzero(s[1:] - since > 0.15) + 1
     fired = fired[(s[fired] >= begin) & (s[fired] <= end)]
-    ax.plot(s[fired], np.full(len(fired), 2.0), ls="", marker="X", ms=8, color=color, mec="white", mew=0.6, zorder=5)
+    ax.plot(s[fired], np.full(len(fired), cross), ls="", marker="X", ms=8, color=color, mec="white", mew=0.6, zorder=5)
 
 
-def completions(ax: Axes, q: Table, height: float, begin: float, end: float, first: int) -> None:
-    """Put a star where a block is complete."""
+def completions(ax: Axes, q: Table, begin: float, end: float) -> None:
+    """Put a star, and the block's number, where a block is complete."""
     done = q["end_ns"] * 1e-9
+    at = ax.get_xaxis_transform()
     for b in np.flatnonzero((done >= begin) & (done <= end)):
-        ax.plot([done[b]], [height], ls="", marker="*", ms=9, color="#1c1f23", zorder=6)
-        ax.text(done[b], height * 1.06, str(b + first), ha="center", va="bottom", fontsize=6.5)
+        ax.plot([done[b]], [0.88], ls="", marker="*", ms=9, color="#1c1f23", zorder=6, transform=at)
+        ax.text(done[b], 0.93, str(b + 1), ha="center", va="bottom", fontsize=6.5, transform=at)
+
+
+def stretch(ax: Axes, begin: float, end: float, height: float, text: str) -> None:
+    """Mark a stretch of time; `height` is a share of the axes."""
+    at = ax.get_xaxis_transform()
+    style = {"arrowstyle": "<->", "color": QUIET, "lw": 0.8, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", (end, height), (begin, height), xycoords=at, textcoords=at, arrowprops=style)
+    ax.text((begin + end) / 2, height + 0.015, text, ha="center", va="bottom", fontsize=6.5, color=QUIET, transform=at)
 
 
 @paper.figure(
@@ -54,7 +68,7 @@ def completions(ax: Axes, q: Table, height: float, begin: float, end: float, fir
 )
 def _(fig: Figure, x: dict[str, Any]) -> None:
     result = x["btto-trace"]["result"]
-    m = result.table("flows", ("run", "query_id", "conn_id", "rtos", "rtos_tail"))
+    m = result.table("flows", ("run", "query_id", "conn_id", "end_ns", "rtos", "rtos_tail"))
     tails = m.rows((m["rtos_tail"] > 0) & (m["query_id"].astype(int) >= 3))
     # The block in which fewest others timed out.
     best = min(
@@ -68,7 +82,7 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     begin = float(q["start_ns"][max(block - 1, 0)]) * 1e-9 - 0.02
     end = float(q["end_ns"][min(block + 1, len(q) - 1)]) * 1e-9 + 0.02
     ax = fig.subplots()
-    series = result.table("tcp", ("run", "conn_id", "time_ns", "cwnd", "bytes_acked")).where(run=run)
+    series = result.table("tcp", ("run", "conn_id", "time_ns", "cwnd", "ssthresh", "ca_state", "bytes_acked")).where(run=run)
     starts = q["start_ns"] * 1e-9
     window(ax, series.where(conn_id=other), starts, 1024_000, f"sender {other + 1}", COLORS[0], begin, end)
     window(
@@ -81,8 +95,12 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
         begin,
         end,
     )
-    completions(ax, q, 52, begin, end, 1)
-    ax.set(xlabel="time (s)", ylabel="window (packets)", xlim=(begin, end), ylim=(0, 62))
+    completions(ax, q, begin, end)
+    last = others["end_ns"][others["conn_id"] != hit].max() * 1e-9
+    ended = float(q["end_ns"][block]) * 1e-9
+    given = paper.expected["fig02"]["stall"]
+    stretch(ax, float(last), ended, 0.72, f"{ended - last:.2f} s; document: {given:.2f} s")
+    ax.set(xlabel="time (s)", ylabel="window (packets)", xlim=(begin, end), ylim=(0, 50))
     fig.legend(loc="outside upper center", ncols=3, fontsize=7)
 
 
@@ -107,10 +125,17 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     begin = float(q["end_ns"][block - 2]) * 1e-9 - 0.03
     end = float(q["end_ns"][block + 1]) * 1e-9 + 0.03
     ax = fig.subplots()
-    series = result.table("tcp", ("run", "conn_id", "time_ns", "cwnd", "bytes_acked")).where(run=0)
-    for conn, color in zip([*lost, lucky], COLORS, strict=False):
-        window(ax, series.where(conn_id=conn), q["start_ns"] * 1e-9, 256_000, f"sender {conn + 1}", color, begin, end)
-    completions(ax, q, 22, begin, end, 1)
+    series = result.table("tcp", ("run", "conn_id", "time_ns", "cwnd", "ssthresh", "ca_state", "bytes_acked")).where(run=0)
+    for i, conn in enumerate([*lost, lucky]):
+        one = series.where(conn_id=conn)
+        starts = q["start_ns"] * 1e-9
+        window(ax, one, starts, 256_000, f"sender {conn + 1}", COLORS[i], begin, end, cross=1.0 + 1.4 * i)
+    completions(ax, q, begin, end)
+    started, ended = (float(q[c][block]) * 1e-9 for c in ("start_ns", "end_ns"))
+    given = paper.expected["fig03"]
+    took = given["block_3_starts"] - given["block_2_starts"]
+    stretch(ax, started, ended, 0.74, f"{ended - started:.2f} s")
+    stretch(ax, started, started + took, 0.62, f"document: {took:.3f} s")
     ax.set(xlabel="time (s)", ylabel="window (packets)", xlim=(begin, end), ylim=(0, 26))
     fig.legend(loc="outside upper center", ncols=3, fontsize=7)
 
@@ -140,9 +165,9 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
     show = slice(max(a - 60, 0), min(b + 150, len(s)))
     ax.plot((s[show] - zero) / 1000, np.where(state[show] == 3, np.nan, w[show]), color=COLORS[0], lw=1)
     peak, low = float(w[b - 1]), float(w[begin])
-    for height, text in ((peak, f"W_n = {peak:.0f}"), (low, f"W_n/2 = {low:.0f}")):
+    for height, text in ((peak, f"$W_n$ = {peak:.0f}"), (low, f"$W_n$/2 = {low:.1f}")):
         ax.axhline(height, color=QUIET, lw=0.7, ls=":")
-        ax.text(0.02, height + 0.4, text, fontsize=7, color=QUIET, va="bottom", transform=ax.get_yaxis_transform())
+        ax.text(1.01, height, text, fontsize=7, color=QUIET, va="center", transform=ax.get_yaxis_transform())
     for i, text in ((begin, "period begins"), (b, "loss seen")):
         ax.axvline((s[i] - zero) / 1000, color=QUIET, lw=0.7, ls=":")
         ax.text((s[i] - zero) / 1000, 1, " " + text, fontsize=7, color=QUIET)
@@ -200,11 +225,11 @@ def _(fig: Figure, x: dict[str, Any]) -> None:
         first_full, last = float(s[full[0]]), float(s[int(np.flatnonzero(drops == drops[-1])[0])])
         ax.axvspan(0, first_full, color=COLORS[2], alpha=0.10, lw=0)
         ax.axvspan(first_full, last, color=COLORS[1], alpha=0.12, lw=0)
-        ax.text(first_full / 2, 72, "I_1", ha="center", fontsize=7.5)
-        ax.text((first_full + last) / 2, 72, "I_2", ha="center", fontsize=7.5)
+        ax.text(first_full / 2, 72, "$I_1$", ha="center", fontsize=7.5)
+        ax.text((first_full + last) / 2, 72, "$I_2$", ha="center", fontsize=7.5)
     model = Incast.base().head(16)
-    asked = f"first windows together: {first:.0f}, model A_b = {float(model.a):.0f}"
-    lost = f"lost: {int(drops[-1] - drops[0])}, model D_b = {float(model.d):.0f}"
+    asked = f"first windows together: {first:.0f}, model $A_b$ = {float(model.a):.0f}"
+    lost = f"lost: {int(drops[-1] - drops[0])}, model $D_b$ = {float(model.d):.0f}"
     words = f"{asked}\n{lost}"
     ax.text(240, 8, words, fontsize=7, ha="left", va="bottom", color=QUIET)
     ax.set(xlabel="time since the request (us)", ylabel="queue (packets)", ylim=(0, 80), xlim=(0, 1300))

@@ -10,9 +10,20 @@ from forebay import _native
 
 def main() -> int:
     """Run the command with the process's arguments and return its exit code."""
+    if sys.argv[1:2] == ["repro"]:  # in this process, with this package's simulator
+        return _repro(sys.argv[2:])
     # The command listens to Ctrl-C itself; where it does not, Ctrl-C ends it at once, as it does the program of the same name.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _native.cli(["forebay", *sys.argv[1:]])
+
+
+def _repro(words: list[str]) -> int:
+    try:
+        from forebay.repro.__main__ import main as repro
+    except ImportError as e:
+        print(f"error: reproductions need more than is installed ({e}): pip install 'forebay[repro]'", file=sys.stderr)
+        return 1
+    return repro(words)
 
 
 if __name__ == "__main__":

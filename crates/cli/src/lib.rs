@@ -32,6 +32,7 @@ enum Verb {
     Report(verbs::report::Args),
     Sweep(verbs::sweep::Args),
     Model(verbs::model::Args),
+    Repro(verbs::repro::Args),
     List(verbs::list::Args),
     Completions(verbs::completions::Args),
 }
@@ -56,6 +57,7 @@ where
         Verb::Report(args) => verbs::report::execute(&args),
         Verb::Sweep(args) => verbs::sweep::execute(&args),
         Verb::Model(args) => verbs::model::execute(&args),
+        Verb::Repro(args) => verbs::repro::execute(&args),
         Verb::List(args) => verbs::list::execute(&args),
         Verb::Completions(args) => verbs::completions::execute(&args),
     };

@@ -15,7 +15,7 @@ A paper is a folder with `claims.toml`, scenario files and `paper.py`::
         point, result = x["red"][0]
         return Measured.over(ratios(result))
 
-`python -m forebay.repro PAPER` reproduces it.
+`forebay repro PAPER` reproduces it.
 """
 
 from ._measured import Measured, interval

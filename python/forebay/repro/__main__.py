@@ -1,4 +1,4 @@
-"""`python -m forebay.repro PAPER`: reproduces papers and prints their scorecards."""
+"""`forebay repro PAPER`, also `python -m forebay.repro`: reproduces papers and prints their scorecards."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from . import _draw, _gallery, _paper, _program, _scorecard
@@ -36,14 +37,20 @@ def main(argv: list[str] | None = None) -> int:
     claims = args.claim or ([] if args.figure else None)
     figures = args.figure or ([] if args.claim else None)
     outcomes = []
+    # While a paper is judged and drawn, by one core, the runs of the next keep the others busy.
+    ahead = ThreadPoolExecutor(2, thread_name_prefix="paper")
+    simulated = [ahead.submit(session.simulate, paper, claims, figures) for paper in papers[:2]]
+    began = time.monotonic()
     try:
-        for paper in papers:
-            began = time.monotonic()
-            outcome, results = session.evaluate(paper, claims, figures)
+        for i, paper in enumerate(papers):
+            found = simulated.pop(0).result()
+            simulated += [ahead.submit(session.simulate, later, claims, figures) for later in papers[i + 2 : i + 3]]
+            outcome, results = session.judge(paper, found, claims, figures)
             drawn = session.drawn(paper, figures)
             if drawn:
                 _draw.draw(outcome, results, drawn, out / paper.slug)
-            outcome.wall_s = time.monotonic() - began
+            # The next paper's time begins here; some of its runs are done already.
+            outcome.wall_s, began = time.monotonic() - began, time.monotonic()
             outcomes.append(outcome)
             if sys.stderr.isatty():
                 print("\r\x1b[K", end="", file=sys.stderr)
@@ -54,11 +61,13 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     finally:
         pool.close()
-    command = " ".join(["python -m forebay.repro", *args.paper, *(["--quick"] if args.quick else [])])
+        ahead.shutdown(cancel_futures=True)
+    command = " ".join(["forebay repro", *args.paper, *(["--quick"] if args.quick else [])])
     if claims is None and figures is None:
         _gallery.write(outcomes, out, command, quick=args.quick)
         for card in [out / "SCORECARD.md", *([Path(args.scorecard)] if args.scorecard else [])]:
             card.write_text(_scorecard.markdown(outcomes, command, simulator.version, quick=args.quick))
+        (out / "verdicts.csv").write_text(_scorecard.table(outcomes))
         print(f"pages: {out / 'index.html'}")
     if len(outcomes) > 1:
         print("all: " + _scorecard.summary([v for o in outcomes for v in o.verdicts]))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import re
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from ._scorecard import measured, published, reason, shown, summary, tally
+from ._scorecard import brief, measured, published, reason, shown, summary, tally
 from ._session import BROKEN, NOT, READING, REPRODUCED
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ._measured import Measured
     from ._session import Outcome, Verdict
 
 _CLASS = {REPRODUCED: "yes", READING: "reading", NOT: "no", BROKEN: "broken"}
@@ -74,7 +77,7 @@ def _paper(o: Outcome, command: str, *, quick: bool) -> str:
         f'<p class=quiet>{_made(command, quick=quick)} <a href="../index.html">All papers</a></p>'
     ]
     seen: set[str] = set()
-    for number, figure in o.paper.figures.items():
+    for number, figure in sorted(o.paper.figures.items(), key=lambda item: _place(item[0])):
         claims = [by[c] for c in figure.claims if c in by]
         if number not in o.figures and number not in o.broken_figures:
             continue
@@ -104,7 +107,7 @@ def _claim(v: Verdict) -> str:
     for m in shown(v):
         under = f" under {escape(m.reading)}" if m.reading else ""
         note = f"<br><span class=quiet>{escape(m.note)}</span>" if m.note else ""
-        rows.append(("measured", f"{escape(measured(m))}{under}{note}"))
+        rows.append(("measured", f"{_value(m)}{under}{note}"))
     rows += [
         ("metric", escape(c.metric)),
         ("tolerance", f"{escape(_tolerance(c.tolerance))}. {escape(c.why)}"),
@@ -120,6 +123,18 @@ def _claim(v: Verdict) -> str:
         f" <span class=quiet>{head}</span><p>{escape(c.statement)}</p><dl>{items}</dl>{told}"
         f"<details class=quiet><summary>how it is judged</summary><dl>{more}</dl></details></div>"
     )
+
+
+def _value(m: Measured) -> str:
+    """Write what was measured; many values fold behind their range."""
+    short, full = brief(m), measured(m)
+    return escape(full) if short == full else f"<details><summary>{escape(short)}</summary>{escape(full)}</details>"
+
+
+def _place(number: str) -> tuple[float, str]:
+    """Sort figures as the document does, `11` before `11-more`, and what it does not count behind them."""
+    digits = re.match(r"\d*", number)
+    return (float(digits[0]) if digits and digits[0] else math.inf, number)
 
 
 def _tolerance(t: object) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +77,33 @@ def measured(m: Measured) -> str:
     return walk(m.value, m.low, m.high)
 
 
+#: More numbers than this are told by their range; `--verbose` and the pages have them all.
+_MANY = 8
+
+
+def brief(m: Measured) -> str:
+    """Write what was measured in a line that can be read: many numbers as ranges, those of an order by name over all points."""
+    value = dict(m.value) if isinstance(m.value, (list, tuple)) and m.value and isinstance(m.value[0], tuple) else m.value
+    if len(_leaves(value)) <= _MANY:
+        return measured(m)
+    inner = [set(v) for v in value.values() if isinstance(v, dict)] if isinstance(value, dict) else []
+    if len(inner) == len(value) and all(names == inner[0] for names in inner) and len(inner[0]) <= _MANY:
+        names = next(iter(value.values()))
+        return f"at {len(value)} points: " + ", ".join(f"{n} {_range([v[n] for v in value.values()])}" for n in names)
+    return f"{len(_leaves(value))} values, {_range(value)}"
+
+
+def _range(value: Any) -> str:
+    leaves = [v for v in _leaves(value) if v is not None]
+    low, high = number(min(leaves, default=math.nan)), number(max(leaves, default=math.nan))
+    return low if low == high else f"{low} to {high}"
+
+
+def _leaves(value: Any) -> list[Any]:
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else None
+    return [value] if parts is None else [leaf for part in parts for leaf in _leaves(part)]
+
+
 def _at(ends: Any, key: Any) -> Any:
     """Return the end of an interval that belongs to a part of a value."""
     if isinstance(ends, dict):
@@ -112,13 +141,14 @@ def terminal(outcome: Outcome, *, color: bool, details: bool) -> str:
         if v.measured and (details or v.status != REPRODUCED):
             unit = f" [{v.claim.unit}]" if v.claim.unit else ""
             lines.append(f"{pad}published {published(v.claim)}{unit}")
+            tell = measured if details else brief
             for m, j in zip(v.measured, v.judged, strict=True):
                 under = f" under {m.reading}" if m.reading else ""
-                lines.append(f"{pad}measured  {measured(m)}{under}{'; ' + m.note if m.note else ''}")
+                lines.append(f"{pad}measured  {tell(m)}{under}{'; ' + m.note if m.note else ''}")
                 if j.why and (details or not j.holds):
                     lines.append(f"{pad}          {j.why}")
         elif v.measured:
-            lines.append(f"{pad}{measured(v.measured[v.by])}")
+            lines.append(f"{pad}{brief(v.measured[v.by])}")
         if v.explanation and v.status in (NOT, READING):
             lines.append(f"{pad}because   {v.explanation}")
         elif v.status == NOT:
@@ -155,7 +185,7 @@ def markdown(outcomes: list[Outcome], command: str, version: str, *, quick: bool
         "Verdicts: **yes**: reproduced as the document describes it, with the recommended reading of what it leaves open.",
         "**reading**: reproduced under another, named reading. **NO**: not reproduced; the explanation follows the table.",
         "Headline claims are in bold. Intervals are 95 % confidence intervals over seeds. Tolerances and their reasons are",
-        "in each paper's `claims.toml`.",
+        "in each paper's `claims.toml`. Where many values were measured, their range is shown; the pages have them all.",
         "",
         "| paper | claims | yes | reading | NO | headline | runs | fingerprint |",
         "|---|--:|--:|--:|--:|--:|--:|---|",
@@ -175,7 +205,7 @@ def markdown(outcomes: list[Outcome], command: str, version: str, *, quick: bool
         for v in o.verdicts:
             name = f"**{v.claim.id}**" if v.claim.headline else v.claim.id
             unit = f" {v.claim.unit}" if v.claim.unit and v.claim.unit not in ("ratio", "fraction", "count") else ""
-            found = [_cell(measured(m) + (f" *under {m.reading}*" if m.reading else "")) for m in shown(v)]
+            found = [_cell(brief(m) + (f" *under {m.reading}*" if m.reading else "")) for m in shown(v)]
             got = "<br>".join(found) or _cell(v.error)
             mark = _MARK[v.status] + (", wider band" if v.wide else "")
             lines.append(f"| {name} | {_cell(published(v.claim) + unit)} | {got} | {mark} |")
@@ -187,6 +217,18 @@ def markdown(outcomes: list[Outcome], command: str, version: str, *, quick: bool
     return "\n".join(lines) + "\n"
 
 
+def table(outcomes: list[Outcome]) -> str:
+    """Write the verdicts as CSV, for programs: what became of each claim, without measurements."""
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(["paper", "claim", "strength", "verdict", "wider_band"])
+    for o in outcomes:
+        for v in o.verdicts:
+            strength = "headline" if v.claim.headline else "supporting"
+            rows.writerow([o.paper.slug, v.claim.id, strength, v.status, "yes" if v.wide else "no"])
+    return out.getvalue()
+
+
 def shown(v: Verdict) -> list[Measured]:
     """Choose what is worth showing: the recommended reading, and the one that decided."""
     return [v.measured[i] for i in sorted({0, v.by})] if v.measured else []
@@ -196,11 +238,20 @@ def reason(v: Verdict) -> str:
     """Why a claim has the verdict it has."""
     parts = []
     if v.judged and not v.judged[0].holds and v.judged[0].why:
-        parts.append(f"Measured: {v.judged[0].why}.")
+        parts.append(f"Measured: {_first(v.judged[0].why)}.")
     if v.status == READING:
         parts.append(f"Holds under {v.measured[v.by].reading}.")
     parts.append(v.error or v.explanation or ("**Unexplained.**" if v.status == NOT else ""))
     return " ".join(p for p in parts if p)
+
+
+def _first(why: str) -> str:
+    """Shorten a list of points that do not hold."""
+    head, found, points = why.partition("; not: ")
+    some = points.split("; ")
+    if not found or len(some) <= 3:
+        return why
+    return f"{head}; not, among {len(some)}: {'; '.join(some[:3])}"
 
 
 def _cell(text: str) -> str:

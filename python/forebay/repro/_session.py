@@ -67,6 +67,18 @@ class Outcome:
     wall_s: float = 0.0
 
 
+@dataclass
+class Simulated:
+    """What the experiments of a paper gave."""
+
+    #: What each experiment returned.
+    results: dict[str, Any]
+    #: Why an experiment failed.
+    failures: dict[str, str]
+    #: The runs of those that did not fail.
+    units: list[_store.Unit]
+
+
 class Session:
     """Reproduces papers with one pool."""
 
@@ -82,19 +94,30 @@ class Session:
 
         Returns the outcome, and what the experiments gave, for :func:`draw`.
         """
-        wanted = [c for c in paper.claims if claims is None or c in claims]
-        drawn = self.drawn(paper, figures)
+        return self.judge(paper, self.simulate(paper, claims, figures), claims, figures)
+
+    def simulate(self, paper: Paper, claims: list[str] | None = None, figures: list[str] | None = None) -> Simulated:
+        """Run what the claims and figures need, to the end."""
+        wanted = self._wanted(paper, claims)
         names = [u for c in wanted if c in paper.judges for u in paper.judges[c].uses]
-        names += [u for f in drawn for u in paper.figures[f].uses]
-        results, failures, runs = self._experiments(paper, list(dict.fromkeys(names)))
-        verdicts = [self._verdict(paper, c, results, failures) for c in wanted]
-        outcome = Outcome(paper, verdicts, runs=len(runs))
-        outcome.fingerprint = self._fingerprint(runs)
-        for number in drawn:
-            missing = [failures[u] for u in paper.figures[number].uses if u in failures]
+        names += [u for f in self.drawn(paper, figures) for u in paper.figures[f].uses]
+        return Simulated(*self._experiments(paper, list(dict.fromkeys(names))))
+
+    def judge(
+        self, paper: Paper, found: Simulated, claims: list[str] | None = None, figures: list[str] | None = None
+    ) -> tuple[Outcome, dict[str, Any]]:
+        """Judge the claims by what was simulated for them."""
+        verdicts = [self._verdict(paper, c, found.results, found.failures) for c in self._wanted(paper, claims)]
+        outcome = Outcome(paper, verdicts, runs=len(found.units))
+        outcome.fingerprint = self._fingerprint(found.units)
+        for number in self.drawn(paper, figures):
+            missing = [found.failures[u] for u in paper.figures[number].uses if u in found.failures]
             if missing:
                 outcome.broken_figures[number] = missing[0]
-        return outcome, results
+        return outcome, found.results
+
+    def _wanted(self, paper: Paper, claims: list[str] | None) -> list[str]:
+        return [c for c in paper.claims if claims is None or c in claims]
 
     def drawn(self, paper: Paper, figures: list[str] | None) -> list[str]:
         """Choose the figures to draw, of those asked for (all, where `None`)."""

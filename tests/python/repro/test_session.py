@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import some_paper
 
-from forebay.repro import RunError, _draw, _gallery, _paper, _program, _scorecard
+from forebay.repro import Measured, RunError, _draw, _gallery, _paper, _program, _scorecard
 from forebay.repro import __main__ as command
 from forebay.repro._run import Pool, Run
 from forebay.repro._session import BROKEN, NOT, READING, REPRODUCED, Outcome, Session
@@ -135,6 +138,16 @@ def test_the_scorecard_is_the_same_every_time(folder: Path, pool: Pool, fake: so
     assert "* `c-wrong` (NO): It is 0. Measured: 12 is outside -1 to 1. It was tested." in card
 
 
+def test_many_values_are_told_by_their_range() -> None:
+    few = Measured({"a": 1.0, "b": 2.0}, low={"a": 0.5, "b": 1.0}, high={"a": 1.5, "b": 3.0}, n=3)
+    assert _scorecard.brief(few) == _scorecard.measured(few) == "a 1 ±0.5, b 2 ±1"
+    assert _scorecard.brief(Measured([float(i) for i in range(9)])) == "9 values, 0 to 8"
+    points = {f"n={n}": {"dctcp": n / 10, "reno": float(n)} for n in range(1, 6)}
+    assert _scorecard.brief(Measured(points)) == "at 5 points: dctcp 0.1 to 0.5, reno 1 to 5"
+    ragged = {"all": {f"n={n}": 1.0 for n in range(9)}, "none": 2.0}
+    assert _scorecard.brief(Measured(ragged)) == "10 values, 1 to 2"
+
+
 def test_figures_and_pages(folder: Path, pool: Pool, tmp_path: Path) -> None:
     session = Session(pool, quick=True)
     paper = _paper.load(folder)
@@ -198,7 +211,7 @@ def test_the_command(
     printed = capsys.readouterr().out
     assert "1 of 4 claims reproduced, 1 under a reading, 1 not, 1 not evaluated; headline 2 of 2, 100%" in printed
     assert (tmp_path / "CARD.md").read_text() == (out / "SCORECARD.md").read_text()
-    assert "python -m forebay.repro all" in (out / "SCORECARD.md").read_text()
+    assert "`forebay repro all`" in (out / "SCORECARD.md").read_text()
     assert {p.name for p in (out / "some-paper").iterdir()} == {"index.html", "fig01.svg", "fig01.png", "extra.svg", "extra.png"}
     before = (out / "SCORECARD.md").stat().st_mtime_ns
     assert command.main(["some-paper", "--claim", "c-wrong", "--out", str(out)]) == 0, "not reproduced is an answer"
@@ -209,3 +222,13 @@ def test_the_command(
     assert command.main(["some-paper", "--figure", "9"]) == 2
     assert command.main(["no-paper"]) == 2
     assert "no paper 'no-paper'" in capsys.readouterr().err
+
+
+def test_the_command_offers_the_same_as_the_program() -> None:
+    """`forebay repro` of the program names its options itself and hands them to this package."""
+    code = "from forebay import _native; _native.cli(['forebay', 'repro', '--help'])"
+    commands = [["-c", code], ["-m", "forebay", "repro", "--help"]]
+    told = [subprocess.run([sys.executable, *c], capture_output=True, text=True, check=True).stdout for c in commands]
+    options = [set(re.findall(r"(?<![\w-])--?[a-z]+\b", text)) for text in told]
+    assert options[0] == options[1]
+    assert {"--quick", "--claim", "--figure", "--out", "--threads", "-v"} <= options[0]

@@ -5,5 +5,6 @@ pub mod completions;
 pub mod list;
 pub mod model;
 pub mod report;
+pub mod repro;
 pub mod run;
 pub mod sweep;

@@ -1,0 +1,99 @@
+//! `forebay repro`: published evaluations, run again and judged claim by claim.
+//!
+//! Claims are measured and figures drawn in Python (`python/forebay/repro`), because each paper's measurements are short programs of
+//! their own; this verb checks the arguments and hands them on, so that the command is one and the simulator is this program.
+
+use crate::failure::Failure;
+use crate::interrupt;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Which Python is asked: an interpreter that has the package `forebay`, by name or path.
+const PYTHON: &str = "FOREBAY_PYTHON";
+/// Which simulator the package runs instead of its own.
+const SIMULATOR: &str = "FOREBAY";
+/// How the interpreter says that the package or an extra of it is not there; no other step ends with it.
+const NOT_INSTALLED: i32 = 69;
+const PROBE: &str = "import sys\ntry:\n    import forebay, matplotlib, pyarrow\nexcept ImportError as e:\n    print(e, file=sys.stderr)\n    sys.exit(69)";
+
+/// Reproduce published evaluations: run them, draw their figures, judge their claims
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A name under papers/, a folder with paper.py, or all [default: all]
+    #[arg(value_name = "PAPER")]
+    papers: Vec<OsString>,
+    /// Few seeds and short runs, judged in wider bands
+    #[arg(long)]
+    quick: bool,
+    /// Only this claim (repeatable)
+    #[arg(long, value_name = "ID")]
+    claim: Vec<String>,
+    /// Only this figure (repeatable)
+    #[arg(long, value_name = "N")]
+    figure: Vec<String>,
+    /// Figures and pages [default: out/repro]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Also write the scorecard here [always: DIR/SCORECARD.md]
+    #[arg(long, value_name = "FILE")]
+    scorecard: Option<PathBuf>,
+    /// Finished runs [default: DIR/cache]
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+    /// Runs at the same time [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
+    threads: Option<u16>,
+    /// Published and measured values of every claim
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+impl Args {
+    /// The words for `python -m forebay.repro`.
+    fn words(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = Vec::new();
+        let mut option = |name: &str, value: OsString| words.extend([name.into(), value]);
+        self.claim.iter().for_each(|id| option("--claim", id.into()));
+        self.figure.iter().for_each(|n| option("--figure", n.into()));
+        for (name, path) in [("--out", &self.out), ("--scorecard", &self.scorecard), ("--cache", &self.cache)] {
+            path.iter().for_each(|p| option(name, p.into()));
+        }
+        self.threads.iter().for_each(|n| option("--threads", n.to_string().into()));
+        words.extend([(self.quick, "--quick"), (self.verbose, "--verbose")].iter().filter(|(on, _)| *on).map(|(_, w)| w.into()));
+        if !self.papers.is_empty() {
+            words.push("--".into());
+            words.extend(self.papers.iter().cloned());
+        }
+        words
+    }
+}
+
+/// Runs it, and ends as it ends.
+pub fn execute(args: &Args) -> Result<(), Failure> {
+    let python = std::env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
+    let name = python.to_string_lossy().into_owned();
+    let start = |e: std::io::Error| Failure::Machine(format!("`{name}` cannot be started: {e}; {PYTHON} names another Python"));
+    let probe = Command::new(&python).args(["-c", PROBE]).output().map_err(start)?;
+    if probe.status.code() == Some(NOT_INSTALLED) {
+        let why = String::from_utf8_lossy(&probe.stderr);
+        return Err(Failure::Machine(format!(
+            "`{name}` lacks what reproductions need ({}); `pip install '.[repro]'` in the repository installs it, and {PYTHON} names another Python",
+            why.trim()
+        )));
+    }
+    let mut command = Command::new(&python);
+    command.args(["-m", "forebay.repro"]).args(args.words());
+    if std::env::var_os(SIMULATOR).is_none() {
+        let this = std::env::current_exe().map_err(|e| Failure::Machine(format!("the path of this program is not known: {e}")))?;
+        command.env(SIMULATOR, this);
+    }
+    // Ctrl-C reaches both; this one waits for what the other says of it.
+    interrupt::listen()?;
+    let status = command.status().map_err(start)?;
+    match status.code() {
+        Some(0) => Ok(()),
+        // It has said why. One that a signal ended has no code.
+        code => Err(Failure::Reported(code.and_then(|c| u8::try_from(c).ok()).unwrap_or(130))),
+    }
+}
