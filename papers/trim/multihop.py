@@ -88,7 +88,7 @@ WHY_TRIM = """A TRIM flow tolerates a queueing delay of K - D on its path, and K
     36 us in A, 61 us in B, 5 us in C with 350 KB. A meets the queues of both links, so it cuts more often than B
     and C unless it tolerates what they do together. With thresholds of that kind (60, 30 and 30 us) we measure
     329 / 663 / 301 against the published 343 / 638 / 319; with 60 us for all 103 / 897 / 444. It is not a defect of our
-    TRIM: a second simulation of network and law, written apart, gives 129 / 871 / 408 where we measure 127 / 872 / 409,
+    TRIM: a second simulation of network and law, second.py, gives 127 / 873 / 409 where we measure 127 / 872 / 409,
     and 214 / 736 / 373 with 100 packets on every port (ours 213 / 737 / 374). All of the specification's readings of K,
     buffer, cuts, gaps, ssthresh, timer, guard and the seed of the smallest RTT were tried without success (table1.md).
     What decides is how long the 1 Gbps links are: with buffers deep enough for Eq. 26 and 50 us on the 10 Gbps links, 1
