@@ -1,8 +1,8 @@
 """Table I under TRIM by a second simulation, which shares nothing with forebay (table1.md).
 
 `python papers/trim/second.py` prints Mbit/s per flow in A, B and C; `... second.py 100`: with buffers of 100 packets;
-`... second.py 60 30 30`: with thresholds that tolerate so many us of queue. Long flows only: FIFO ports, an ACK for each packet, cuts
-on every ACK (A1), no gap rule. Times in us. It takes some ten seconds.
+`... second.py 60 30 30`: with thresholds that tolerate so many us of queue. Long flows only: FIFO ports, an ACK for each
+packet, cuts on every ACK (A1), no gap rule. Times in us. It takes some ten seconds.
 """
 
 from __future__ import annotations
