@@ -51,9 +51,11 @@ def statistic(r: Any, name: str, of: Any) -> list[float]:
 @paper.claim(
     "trim-fig12-order",
     uses=["fat-tree"],
-    explanation="""With 4 pods there are few timeouts, and TCP has the fewest besides TRIM. TRIM's time is close to the least
-    possible, 1 MB of each server over the sink's 10 Gbps, and grows with the network as that does, so its
-    advantage grows in seconds saved, not in the ratio of the claims file.""",
+    explanation="""TRIM has the shortest times everywhere and TCP the longest from 6 pods on; with 4 pods there are few timeouts,
+    and TCP has the fewest besides TRIM. TRIM's time is close to the least possible, 1 MB of each server over the sink's
+    10 Gbps, and grows with the network as that does, so the ratio of TRIM to TCP has no trend. The document says that
+    "the advantage is more significant as the number of pod increases", beside a plot of seconds; the claims file takes
+    it for the ratio. In seconds saved the advantage grows at every step. That reading was found after the failure.""",
 )
 def _(x: Any) -> Any:
     r = x["fat-tree"]
@@ -66,7 +68,12 @@ def _(x: Any) -> Any:
     n = r[4].seeds
     note = "TRIM over TCP " + ", ".join(f"{v:.2f}" for v in ratio) + "; seconds saved " + ", ".join(f"{v:.2f}" for v in saved)
     return [
-        Measured(points, n=n, note=note, checks={"the ratio of TRIM to TCP falls from 4 to 10 pods": ratio[-1] < ratio[0]}),
+        Measured(
+            points,
+            n=n,
+            note=note,
+            checks={"the ratio of TRIM to TCP falls with the pods": bool(np.all(np.diff(ratio) < 0))},
+        ),
         Measured(
             points,
             n=n,
@@ -151,9 +158,9 @@ def _(x: Any) -> Any:
     title="Fat tree: completion times",
     uses=["fat-tree"],
     claims=["trim-fig12-order", "trim-fig12-tcp-tail", "trim-abstract-80pct-arct"],
-    caption="""Completion time of the large object of each server over the number of pods: bars are the mean, whiskers reach
-    to the maximum; means over the seeds. Grey: the least possible, all objects over the sink's 10 Gbps (half of
-    that in the mean).""",
+    caption="""Completion time of the large object of each server over the number of pods, (a) mean and (b) maximum over the
+    servers; bars are means over the seeds, whiskers their 95 % intervals. Black lines: the least possible, all objects
+    over the sink's 10 Gbps (half of that in the mean).""",
     width=7.0,
     height=2.8,
 )
@@ -170,17 +177,16 @@ def _(fig: Any, x: Any) -> None:
                     yerr=half(v),
                     color=look(law).color,
                     label=LABEL[law] if j == 0 else None,
-                    error_kw={"lw": 0.8},
+                    error_kw={"lw": 0.8, "capsize": 1.5},
                 )
         # 50 of the 1000 KB are small objects of 4 KB on average; the rest of all goes through one link.
         least = [(k**3 // 4 - 1) * 0.8e6 * 8 / 10e9 * (1 if of is np.max else 0.5) for k in x["fat-tree"]]
-        ax.hlines(
-            least, np.arange(4) - 0.42, np.arange(4) + 0.42, color="0.3", lw=0.9, label="least possible" if of is np.max else None
-        )
+        ax.hlines(least, np.arange(4) - 0.42, np.arange(4) + 0.42, color="k", lw=0.9, label="least possible")
         ax.set_xticks(range(len(least)), [str(k) for k in x["fat-tree"]])
         ax.set(xlabel="pods", ylabel="completion time (s)", title=title)
+        ax.tick_params(axis="x", length=0)
         ax.grid(axis="x", visible=False)
-        ax.legend(fontsize=6.5, loc="upper left")
+    axes[0].legend(fontsize=6.5, loc="upper left")
 
 
 @paper.figure(
@@ -207,19 +213,18 @@ def _(fig: Any, x: Any) -> None:
                 yerr=half(v),
                 color=look(law).color,
                 label=LABEL[law] if j == 0 else None,
-                error_kw={"lw": 0.8},
+                error_kw={"lw": 0.8, "capsize": 1.5},
             )
-            ax.bar(
-                at + 0.2,
-                paper.expected["table2"][f"k{k}"][i],
-                0.38,
-                facecolor="white",
-                edgecolor=look(law).color,
-                hatch="////",
-                lw=0.8,
-            )
+            if np.mean(v) == 0:
+                ax.annotate("0", (at - 0.2, 0), xytext=(0, 1), textcoords="offset points", ha="center", fontsize=6.5)
+            published = paper.expected["table2"][f"k{k}"][i]
+            ax.bar(at + 0.2, published, 0.38, facecolor="white", edgecolor=look(law).color, hatch="////", lw=0.8)
+    ax.bar(0, 0, 0, facecolor="white", edgecolor="0.4", hatch="////", lw=0.8, label="published")
     ax.set_yscale("symlog", linthresh=10)
     ax.set_xticks([5 * j + 1.5 for j in range(4)], [f"{k} pods" for k in x["fat-tree"]])
-    ax.set(ylabel="timeouts", ylim=(0, 4000))
+    ax.set(ylabel="timeouts", ylim=(0, 4000), yticks=[0, 5, 10, 100, 1000])
+    ax.set_yticklabels(["0", "5", "10", "100", "1000"])
+    ax.minorticks_off()
+    ax.tick_params(axis="x", length=0)
     ax.grid(axis="x", visible=False)
     ax.legend(fontsize=6.5, loc="upper left")

@@ -8,7 +8,7 @@ import numpy as np
 
 from forebay.repro import Measured, look
 
-from .common import IDLE, LABEL, paper, port, rows
+from .common import IDLE, LABEL, half, paper, port, rows
 
 if TYPE_CHECKING:
     from forebay.repro import Result, Run
@@ -41,16 +41,24 @@ def multihop_100(run: Run) -> Result:
 
 @paper.experiment("multihop-balanced")
 def multihop_balanced(run: Run) -> Any:
-    """TRIM with the queue that A tolerates equal to what B and C tolerate together, and with half of that."""
-    keys = [f"transport.group.{i}.cc.k" for i in range(3)]
-    return [
-        (name, asked(run, "fig10-balanced.toml", **{k.replace(".", "__"): v for k, v in zip(keys, ks, strict=True)}))
+    """TRIM where A tolerates as much queue as B and C together: by thresholds, and by latencies with which Eq. 26 says so."""
+    keys = [f"transport__group__{i}__cc__k" for i in range(3)]
+    found = [
+        (name, asked(run, "fig10-balanced.toml", **dict(zip(keys, ks, strict=True))))
         for name, ks in {
             "A 60 us, B 30 us, C 30 us": ("274.4us", "193.2us", "305.2us"),
             "A 120 us, B 60 us, C 60 us": ("334.4us", "223.2us", "335.2us"),
             "A 60 us, B 60 us, C 60 us": ("274.4us", "223.2us", "335.2us"),
         }.items()
     ]
+    cc = [{"kind": "trim", "rate": "10Gbps", "buffer": "3000pkt"}]
+    link = {f"topology__link{i}__{k}": v for i in (1, 2) for k, v in {"delay": "50us", "buffer": "3000pkt"}.items()}
+    found.append((SHORT, asked(run, transport__cc=cc, topology__access__delay="1us", **link)))
+    return found
+
+
+#: Not a reading: the latencies are chosen for what they show.
+SHORT = "Eq. 26 with 1 us on 1 Gbps, 50 us on 10 Gbps links, 3000 packets"
 
 
 def seconds(r: Any) -> float:
@@ -79,18 +87,31 @@ PLAIN = SMALL + "; TCP without NewReno's answer to partial ACKs (4)"
 WHY_TRIM = """A TRIM flow tolerates a queueing delay of K - D on its path, and K follows from its own path alone (Eq. 26):
     36 us in A, 61 us in B, 5 us in C with 350 KB. A meets the queues of both links, so it cuts more often than B
     and C unless it tolerates what they do together. With thresholds of that kind (60, 30 and 30 us) we measure
-    329 / 663 / 301 against the published 343 / 638 / 319; with 60 us for all 103 / 897 / 444 (table1.md). With
-    100 packets on every port all three tolerate next to nothing, and A comes to 213, the orders of total, spread
-    and balance to the published ones. No policy for K, buffer, cut mode, gap rule, seed of the smallest RTT or
-    guard that we tried gives A more; the document states neither K nor latencies nor buffers here."""
+    329 / 663 / 301 against the published 343 / 638 / 319; with 60 us for all 103 / 897 / 444. It is not a defect of our
+    TRIM: a second simulation of network and law, second.py, gives 127 / 873 / 409 where we measure 127 / 872 / 409,
+    and 214 / 736 / 373 with 100 packets on every port (ours 213 / 737 / 374). All of the specification's readings of K,
+    buffer, cuts, gaps, ssthresh, timer, guard and the seed of the smallest RTT were tried without success (table1.md).
+    What decides is how long the 1 Gbps links are: with buffers deep enough for Eq. 26 and 50 us on the 10 Gbps links, 1
+    us on the others gives 372 / 627 / 314, within the band of all three, 5 us 254 in A and 50 us 40. The document states
+    neither latencies nor buffers here, but 50 us for 1 Gbps links everywhere else; latencies chosen to fit do not
+    count as a reading."""
+
+WHY_SMALL = (
+    """100 packets on every port are the buffer that Section IV.B states for its set-up, and the sensitivity that 5.9 names:
+    then all groups tolerate next to nothing and A is better off. "TCP Reno" of ns-2 has no answer to partial ACKs; that
+    is the specification's other reading of TCP. That these two count together was decided after the failure. """
+    + WHY_TRIM
+)
 
 
 @paper.claim(
     "trim-table1-tcp",
     uses=["multihop", "multihop-100"],
-    explanation="""Decided by timeouts. NewReno repairs its losses and uses both links fully, with 350 KB and, nearly, with 100
-    packets; published are 73 % of both. Plain Reno with 100 packets has so many timeouts that it uses about half,
-    and A then misses the band. The document's TCP lies between the two.""",
+    explanation="""Decided by timeouts, which the document blames too. NewReno repairs its losses and uses both links fully,
+    with 350 KB and, nearly, with 100 packets; published are 73 % of both. Plain Reno has so many timeouts that it uses
+    about half: with 350 KB 125 / 271 / 257 over six seeds, with 100 packets A alone is just outside the band. With a
+    minimum RTO of 10 ms instead of the stated 200 NewReno has 228 / 772 / 386. The document's TCP lies between the two
+    answers to partial ACKs.""",
 )
 def _(x: Any) -> Any:
     return [
@@ -123,7 +144,7 @@ def _(x: Any) -> Any:
     def told(r: Any) -> str:
         return " / ".join(f"{np.mean(v):.0f}" for v in groups(r, ["trim"], "trim").values())
 
-    note = "with thresholds that tolerate " + "; ".join(f"{name}: {told(r)}" for name, r in x["multihop-balanced"])
+    note = "tests, with K that tolerates " + "; ".join(f"{name}: {told(r)}" for name, r in x["multihop-balanced"])
     return [
         Measured.over(groups(x["multihop"], NAMES, "trim"), note=note),
         Measured.over(groups(x["multihop"], NAMES, "idle"), reading=IDLE),
@@ -153,22 +174,22 @@ def compared(x: Any, measure: Any) -> list[Measured]:
     return found
 
 
-@paper.claim("trim-table1-total-order", uses=["multihop", "multihop-100"], explanation=WHY_TRIM)
+@paper.claim("trim-table1-total-order", uses=["multihop", "multihop-100"], explanation=WHY_SMALL)
 def _(x: Any) -> Any:
     return compared(x, lambda v: sum(v.values()))
 
 
-@paper.claim("trim-table1-sd-order", uses=["multihop", "multihop-100"], explanation=WHY_TRIM)
+@paper.claim("trim-table1-sd-order", uses=["multihop", "multihop-100"], explanation=WHY_SMALL)
 def _(x: Any) -> Any:
     return compared(x, lambda v: float(np.std(list(v.values()))))
 
 
-@paper.claim("trim-table1-group-a-weakest", uses=["multihop", "multihop-100"], explanation=WHY_TRIM)
+@paper.claim("trim-table1-group-a-weakest", uses=["multihop", "multihop-100"], explanation=WHY_SMALL)
 def _(x: Any) -> Any:
     return compared(x, lambda v: v["A"])
 
 
-@paper.claim("trim-table1-balance", uses=["multihop", "multihop-100"], explanation=WHY_TRIM)
+@paper.claim("trim-table1-balance", uses=["multihop", "multihop-100"], explanation=WHY_SMALL)
 def _(x: Any) -> Any:
     fair = np.array([1000 / 3, 2000 / 3, 1000 / 3])
     return compared(x, lambda v: float(np.linalg.norm(np.array([v[g] for g in GROUPS]) - fair) / np.linalg.norm(fair)))
@@ -184,21 +205,35 @@ TABLE = [
 ]
 
 
+def beside(ax: Any, at: float, ours: list[float], published: float, color: str, *, whiskers: bool) -> None:
+    """A bar of ours and, hatched, the published one to its right."""
+    error = {"yerr": half(ours), "error_kw": {"lw": 0.8, "capsize": 1.5}} if whiskers and len(ours) > 1 else {}
+    ax.bar(at - 0.2, np.mean(ours), 0.38, color=color, **error)
+    ax.bar(at + 0.2, published, 0.38, facecolor="white", edgecolor=color, hatch="////", lw=0.8)
+
+
+def legend(ax: Any, **how: Any) -> None:
+    """Which bars are ours."""
+    ax.bar(0, 0, 0, color="0.4", label="ours")
+    ax.bar(0, 0, 0, facecolor="white", edgecolor="0.4", hatch="////", lw=0.8, label="published")
+    ax.legend(fontsize=6.5, **how)
+
+
 @paper.figure(
     "10",
     title="Two bottlenecks",
     uses=["multihop"],
     claims=["trim-table1-total-order", "trim-table1-sd-order"],
     caption="""(a) The network: A and C cross link 1, A and B link 2, 10 Gbps each; all other links 1 Gbps. (b) Sum of the
-    groups' average throughputs, and (c) their standard deviation; hatched: from the published averages of Table
-    I.""",
+    groups' average throughputs, and their standard deviation; whiskers: 95 % intervals over the seeds; hatched: from the
+    published averages of Table I.""",
     width=7.0,
-    height=2.6,
+    height=2.7,
 )
 def _(fig: Any, x: Any) -> None:
     net, total, spread = fig.subplots(1, 3, gridspec_kw={"width_ratios": [1.35, 1, 1]})
     net.axis("off")
-    net.set(xlim=(0, 10), ylim=(0, 7), title="(a)")
+    net.set(xlim=(0, 10), ylim=(0.4, 6.6), title="(a)")
     at = {
         "A (10)": (1, 5.6),
         "C (20)": (1, 1.4),
@@ -233,13 +268,16 @@ def _(fig: Any, x: Any) -> None:
     published = {law: paper.expected["table1"][law] for law in LAWS}
     for ax, measure, label in ((total, sum, "sum of averages (Mbit/s)"), (spread, np.std, "standard deviation (Mbit/s)")):
         for i, law in enumerate(LAWS):
-            ours = mean(x["multihop"], law)
-            ax.bar(i - 0.2, measure(list(ours.values())), 0.38, color=look(law).color)
-            ax.bar(i + 0.2, measure(published[law]), 0.38, facecolor="white", edgecolor=look(law).color, hatch="///", lw=0.8)
+            ours = [float(measure(seed)) for seed in zip(*groups(x["multihop"], NAMES, law).values(), strict=True)]
+            beside(ax, i, ours, float(measure(published[law])), look(law).color, whiskers=True)
         ax.set_xticks(range(4), [LABEL[law] for law in LAWS])
+        ax.tick_params(axis="x", length=0)
         ax.set_ylabel(label)
-    total.set_title("(b)")
-    spread.set_title("(c)")
+        ax.grid(axis="x", visible=False)
+    total.set_title("(b) total", loc="center")
+    spread.set_title("(b) spread")
+    total.set_ylim(0, 1750)
+    legend(total, loc="upper left", ncols=2)
 
 
 @paper.figure(
@@ -248,28 +286,27 @@ def _(fig: Any, x: Any) -> None:
     uses=["multihop", "multihop-balanced"],
     claims=TABLE,
     caption="""Mbit/s per flow in groups A, B and C: ours, with 95 % intervals over the seeds, beside the published
-    (hatched). Right: TRIM with thresholds that let A tolerate the queues of B and C together, a test of why ours
-    differs.""",
+    (hatched). Grey: tests of why ours differs: TRIM with thresholds set by hand (K - D in A, B and C), of which the
+    first two let A tolerate the queues of B and C together, and TRIM with Eq. 26, deep buffers and latencies that make it
+    do so (1 us on the 1 Gbps, 50 us on the 10 Gbps links).""",
     width=7.0,
-    height=2.6,
+    height=3.0,
 )
 def _(fig: Any, x: Any) -> None:
     ax = fig.subplots()
     series = [(LABEL[law], groups(x["multihop"], NAMES, law), paper.expected["table1"][law], look(law).color) for law in LAWS]
     for name, r in x["multihop-balanced"]:
-        label = "TRIM,\n" + name.replace(", C", ",\nC")
+        delays = ", ".join(name.split()[1::3])
+        label = "TRIM,\nlinks of 1\nand 50 us" if name == SHORT else f"TRIM,\nK - D of\n{delays} us"
         series.append((label, groups(r, ["trim"], "trim"), paper.expected["table1"]["trim"], "0.55"))
     ticks, labels = [], []
     for i, (name, ours, published, color) in enumerate(series):
         for j, g in enumerate(GROUPS):
-            at = 3.6 * i + j
-            v = ours[g]
-            ax.bar(at - 0.2, np.mean(v), 0.38, color=color)
-            ax.bar(at + 0.2, published[j], 0.38, facecolor="white", edgecolor=color, hatch="////", lw=0.8)
-            ax.text(at, -45, g, ha="center", va="center", fontsize=6)
-        ticks.append(3.6 * i + 1)
-        labels.append(name)
+            beside(ax, 3.6 * i + j, ours[g], published[j], color, whiskers=True)
+            ticks.append(3.6 * i + j)
+            labels.append(f"{g}\n{name}" if j == 1 else g)
     ax.set_xticks(ticks, labels, fontsize=6.5)
-    ax.tick_params(axis="x", pad=9, length=0)
-    ax.set(ylabel="Mbit/s per flow", ylim=(0, None))
+    ax.tick_params(axis="x", length=0)
+    ax.set(ylabel="Mbit/s per flow", ylim=(0, 1000), xlim=(-0.8, ticks[-1] + 0.8))
     ax.grid(axis="x", visible=False)
+    legend(ax, loc="upper left", ncols=2)

@@ -101,11 +101,11 @@ def _(x: Any) -> Any:
     title="Testbed: queues of long flows, average queue, drops and goodput",
     uses=["testbed-queue"],
     claims=["trim-fig13-loss-based-limit", "trim-fig13-no-loss", "trim-fig13-aql-smallest", "trim-fig13-goodput"],
-    caption="""Simulated in place of the testbed: 1 Gbps links, an RTT of 200 us, 100 packets of buffer. (a) to (e) The queue
-    of 4 flows every 10 ms. (f) Average queue, (g) drops, (h) goodput over the number of flows. At 64 flows two
-    packets of each are more than buffer and path hold. Where the queue of TCP or CUBIC stays at the limit, one
-    host with a standing backlog fills the port alone and the other's packets find it full: links of exactly equal
-    rates have no drift between their clocks.""",
+    caption="""Simulated in place of the testbed: 1 Gbps links, an RTT of 200 us, 100 packets of buffer. (a) to (e)
+    The queue of 4 flows every 10 ms. (f) Average queue, (g) drops, (h) goodput over the number of flows; the axis
+    of (h) does not begin at 0. At 64 flows two packets of each are more than buffer and path hold. Where the queue
+    of TCP or CUBIC stays at the limit, one host with a standing backlog fills the port alone and the other's
+    packets find it full: links of exactly equal rates have no drift between their clocks.""",
     width=7.0,
     height=6.4,
 )
@@ -136,10 +136,12 @@ def _(fig: Any, x: Any) -> None:
         ax.set_xscale("log", base=2)
         ax.set_xticks(numbers, [str(n) for n in numbers])
         ax.set(xlabel="flows", ylabel=label, title=title)
-    g.set_yscale("symlog", linthresh=10)
-    g.set_ylim(-2, None)
-    f.set_ylim(0, 104)
-    h.set_ylim(0, 1040)
+    g.set_yscale("symlog", linthresh=10, linscale=0.5)
+    g.set(ylim=(-2, 2e5), yticks=[0, 10, 100, 1000, 10000, 100000])
+    g.set_yticklabels(["0", "10", "100", "1000", "10 000", "100 000"])
+    g.minorticks_off()
+    f.set_ylim(0, 108)
+    h.set_ylim(900, 1010)
     f.legend(fontsize=6)
 
 
@@ -210,9 +212,12 @@ def _(x: Any) -> Any:
     uses=["testbed-web", "testbed-web-50"],
     explanation="""Every response after a gap costs TRIM a round trip for its two probes and then the growth of its window: its
     median is twice TCP's and its 99th percentile a little above. Where it is ahead is the tail of timeouts, which
-    here is about 0.3 % of the responses of TCP and CUBIC (0.5 % with buffers of 50 packets): no response of TRIM
-    takes 25 ms, the document's own measure. On the testbed a percent or more of the responses must have met
-    timeouts for the 99th percentile to show this.""",
+    here is about 0.2 % of the responses of TCP and CUBIC (0.5 % with buffers of 50 packets): no response of TRIM
+    takes 25 ms. The document's sentence is "since nearly 99% of the response completion times is below 25 ms, TCP-TRIM
+    performs the best as a whole", so the share beyond 25 ms is its own measure; that this reading is compared too was
+    decided after the 99th percentile had failed. By it TRIM is ahead of TCP and CUBIC, but of DCTCP and L2DCT by one
+    or two responses in 40 000, that is, by nothing. On the testbed a percent or more of the responses must have met
+    timeouts for the 99th percentile to show a difference.""",
 )
 def _(x: Any) -> Any:
     def quantile(name: str, q: float, of: str = "testbed-web") -> list[float]:
@@ -256,17 +261,25 @@ def _(fig: Any, x: Any) -> None:
         b.plot(times, y, color=s.color, ls=s.dash)
     a.set_xscale("log", base=2)
     a.set_yscale("log")
+    a.set_yticks([10, 20, 50, 100, 200], ["10", "20", "50", "100", "200"])
+    a.minorticks_off()
     a.set_xticks(sizes, [str(s) for s in sizes])
     a.set(xlabel="mean size of responses (KB)", ylabel="average completion time (ms)", title="(a)")
     a.legend(fontsize=6.5)
     b.axvline(25, color="0.5", ls=":", lw=0.9)
     b.axhline(paper.expected["fig14"]["share_within_25ms"], color="0.5", ls=":", lw=0.9)
     b.set_xscale("log")
+    b.set_xticks([0.2, 1, 5, 25, 200], ["0.2", "1", "5", "25", "200"])
+    b.minorticks_off()
     b.set(xlabel="completion time (ms)", ylabel="fraction", title="(b)", ylim=(0, 1.02))
     inset = b.inset_axes((0.52, 0.12, 0.45, 0.42))
     for law in LAWS:
         s = look(law)
         times = np.sort(np.concatenate(responses(x["testbed-web"], law)))
         inset.plot(times, np.arange(1, len(times) + 1) / len(times), color=s.color, ls=s.dash)
-    inset.set(xscale="log", xlim=(3, 300), ylim=(0.99, 1.0005))
+    inset.axvline(25, color="0.5", ls=":", lw=0.9)
+    inset.set(xscale="log", xlim=(3, 300), ylim=(0.99, 1.0005), xticks=[5, 25, 200], yticks=[0.99, 0.995, 1.0])
+    inset.set_xticklabels(["5", "25", "200"])
+    inset.set_yticklabels(["99 %", "99.5 %", "100 %"])
+    inset.minorticks_off()
     inset.tick_params(labelsize=6)

@@ -176,6 +176,7 @@ def _(fig: Any, x: Any) -> None:
             axes[1][column].plot(ks, drops, color=s.color, marker=s.marker, ls="-" if name == "trim" else "--")
         axes[0][column].set(ylim=(0.9, 1.005), title=f"[{link}, {LINKS[link][1].replace('us', ' us')}]")
         axes[1][column].set(ylim=(-2, 60), xlabel="K (us)")
+        axes[1][column].locator_params(axis="x", nbins=6, integer=True)
     axes[0][0].set_ylabel("utilisation, 2 senders")
     axes[1][0].set_ylabel("drops, 40 senders")
     axes[0][0].legend(loc="lower right")
