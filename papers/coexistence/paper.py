@@ -1,4 +1,4 @@
-"""DCTCP and TCP at one bottleneck: what `python -m forebay.repro coexistence` runs."""
+"""DCTCP and TCP at one bottleneck: what `forebay repro coexistence` runs."""
 
 from . import fairness, incast, long_flows, short_flows
 from .base import paper

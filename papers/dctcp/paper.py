@@ -1,4 +1,4 @@
-"""DCTCP and TCP: what `python -m forebay.repro dctcp` runs."""
+"""DCTCP and TCP: what `forebay repro dctcp` runs."""
 
 from . import cluster, incast, jitter, long_flows, pressure, reaction, short_messages, threshold
 from .base import paper

@@ -46,7 +46,7 @@ def scheme(name: str, workload: str, load: float, window: int) -> dict[str, Any]
 
 def size(run: Run, workload: str) -> dict[str, Any]:
     """Three racks and few flows in a quick reproduction; in a full one nine racks."""
-    flows = {"websearch": run.pick(600, 1500), "datamining": run.pick(300, 1000)}[workload]
+    flows = {"websearch": run.pick(480, 1500), "datamining": run.pick(240, 1000)}[workload]
     return {"topology.leaves": run.pick(3, 9), "workload.0.sizes": SIZES[workload], "workload.0.flows": flows}
 
 

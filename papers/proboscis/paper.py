@@ -1,4 +1,4 @@
-"""ProBoSCIS: what `python -m forebay.repro proboscis` runs."""
+"""ProBoSCIS: what `forebay repro proboscis` runs."""
 
 from . import cluster, formula, testbed, trace, unit
 from .base import paper

@@ -50,7 +50,7 @@ def noisy(run: Run, sets: dict[str, Any], seeds: int) -> Tests:
 
 @paper.experiment("one-ws")
 def one_ws(run: Run) -> Tests:
-    return noisy(run, {"workload.0.flows-per-source": run.pick(20, 60)}, run.pick(3, 9))
+    return noisy(run, {"workload.0.flows-per-source": run.pick(20, 60)}, run.pick(2, 9))
 
 
 @paper.experiment("one-dm")

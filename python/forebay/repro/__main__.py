@@ -48,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
             outcome, results = session.judge(paper, found, claims, figures)
             drawn = session.drawn(paper, figures)
             if drawn:
-                _draw.draw(outcome, results, drawn, out / paper.slug)
+                _draw.draw(outcome, results, drawn, out / paper.slug, quick=args.quick)
             # The next paper's time begins here; some of its runs are done already.
             outcome.wall_s, began = time.monotonic() - began, time.monotonic()
             outcomes.append(outcome)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ._session import Outcome
 
 
-def draw(outcome: Outcome, results: dict[str, Any], numbers: list[str], out: Path) -> None:
-    """Draw the figures of a paper into a folder and note in the outcome which."""
+def draw(outcome: Outcome, results: dict[str, Any], numbers: list[str], out: Path, *, quick: bool = False) -> None:
+    """Draw the figures of a paper into a folder, as SVG and, unless `quick`, PNG, and note in the outcome which."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -30,8 +30,12 @@ def draw(outcome: Outcome, results: dict[str, Any], numbers: list[str], out: Pat
             fig = plt.figure(figsize=figure.size, layout="constrained")
             try:
                 figure.function(fig, {u: results[u] for u in figure.uses})
+                # Laid out once; saving would do it again for each format.
+                fig.draw_without_rendering()
+                fig.set_layout_engine(None)
                 fig.savefig(out / f"{figure.name}.svg", metadata={"Date": None, "Creator": "forebay"})
-                fig.savefig(out / f"{figure.name}.png", dpi=150, metadata={"Software": None})
+                if not quick:  # its pages show the SVG
+                    fig.savefig(out / f"{figure.name}.png", dpi=150, metadata={"Software": None})
                 outcome.figures[number] = figure.name
             except Exception:
                 outcome.broken_figures[number] = traceback.format_exc()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -25,3 +27,24 @@ def test_every_claim_is_measured(folder: Path) -> None:
 def test_scenario_files(file: Path) -> None:
     if file.name not in ("claims.toml", "expected.toml"):
         fb.Scenario.load(file).check()
+
+
+def test_the_scorecard_is_of_these_claims() -> None:
+    """`make repro-full` and `make repro-refresh` renew the two files."""
+    papers = [_paper.load(folder) for folder in PAPERS]
+    claims = [(p.slug, c) for p in papers for c in p.claims]
+    card = (PAPERS[0].parent / "SCORECARD.md").read_text()
+    rows = re.findall(r"^\| (?:\*\*)?([a-z0-9-]+)(?:\*\*)? \| .* \| (yes|reading|NO|BROKEN) \|$", card, re.MULTILINE)
+    assert [name for name, _ in rows] == [name for _, name in claims]
+    assert {verdict for _, verdict in rows} <= {"yes", "reading", "NO"}
+    assert "Unexplained" not in card
+    readme = (PAPERS[0].parent.parent / "README.md").read_text()
+    told = re.search(r"\d+ of \d+ headline claims", readme)
+    total = re.search(r"headline (\d+) of (\d+)", card)
+    assert told
+    assert total
+    assert told[0] == f"{total[1]} of {total[2]} headline claims"
+    with (PAPERS[0].parent / "quick.csv").open() as file:
+        quick = list(csv.DictReader(file))
+    assert [(row["paper"], row["claim"]) for row in quick] == claims
+    assert "not evaluated" not in {row["verdict"] for row in quick}
