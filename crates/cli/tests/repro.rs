@@ -8,7 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 /// Stands in for Python: `-c` is the question whether all is installed.
 fn python(scratch: &Scratch, installed: bool, code: u8) -> String {
     let probe = if installed { "exit 0" } else { "echo No module named forebay >&2; exit 69" };
-    scratch.file("python", &format!("#!/bin/sh\n[ \"$1\" = -c ] && {{ {probe}; }}\necho \"$@\"\necho \"$FOREBAY\"\nexit {code}\n"));
+    scratch
+        .file("python", &format!("#!/bin/sh\n[ \"$1\" = -c ] && {{ {probe}; }}\necho \"$@\"\necho \"$FOREBAY\"\nexit {code}\n"));
     let path = scratch.0.join("python");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     path.to_str().unwrap().to_owned()
@@ -38,7 +39,10 @@ fn what_is_missing_is_said() {
     let out = run(&python(&scratch, false, 0));
     let told = text(&out.stderr);
     assert_eq!(out.status.code(), Some(1));
-    assert!(told.contains("No module named forebay") && told.contains("pip install") && told.contains("FOREBAY_PYTHON"), "{told}");
+    assert!(
+        told.contains("No module named forebay") && told.contains("pip install") && told.contains("FOREBAY_PYTHON"),
+        "{told}"
+    );
     let told = text(&run("/no/such/python").stderr);
     assert!(told.contains("/no/such/python") && told.contains("FOREBAY_PYTHON"), "{told}");
     assert_eq!(forebay(&scratch.0, &["repro", "--slow"]).status.code(), Some(2));

@@ -85,7 +85,8 @@ pub fn execute(args: &Args) -> Result<(), Failure> {
     let mut command = Command::new(&python);
     command.args(["-m", "forebay.repro"]).args(args.words());
     if std::env::var_os(SIMULATOR).is_none() {
-        let this = std::env::current_exe().map_err(|e| Failure::Machine(format!("the path of this program is not known: {e}")))?;
+        let this =
+            std::env::current_exe().map_err(|e| Failure::Machine(format!("the path of this program is not known: {e}")))?;
         command.env(SIMULATOR, this);
     }
     // Ctrl-C reaches both; this one waits for what the other says of it.
