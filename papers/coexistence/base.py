@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from forebay.repro import Paper, Result, Table, interval
+from forebay.repro import Paper, Result, Table, interval, mean
 
 paper = Paper(__file__, title="On the coexistence of transport protocols in data centers (DCTCP beside TCP)")
 
@@ -67,10 +67,6 @@ def dctcp_share(r: Result) -> list[float]:
 def cuts(r: Result) -> dict[str, list[float]]:
     """Window reductions of each seed, by protocol."""
     return {c: r.per_run(lambda t: float((t["ecn_cuts"] + t["loss_cuts"])[0]), cc=c) for c in ("dctcp", "tcp")}
-
-
-def mean(values: list[float]) -> float:
-    return interval(values)[0]
 
 
 def over_means(a: list[float], b: list[float]) -> tuple[float, float, float]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Measured, Result, Run
+from forebay.repro import Measured, Result, Run, mean
 
-from .base import GROWS, HELD, MAX_TH, MIN_TH, QUEUE, alpha, cuts, goodput, mean, packets, paper, queue, ratio
+from .base import GROWS, HELD, MAX_TH, MIN_TH, QUEUE, alpha, cuts, goodput, packets, paper, queue, ratio
 from .long_flows import dots, over_time, published, sweep
 from .marks import events
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.repro import Measured, Result, Run, Table, interval, look
+from forebay.repro import Measured, Result, Run, Table, interval, look, mean
 
-from .base import QUEUE, mean, over_means, paper
+from .base import QUEUE, over_means, paper
 
 if TYPE_CHECKING:
     from collections.abc import Callable

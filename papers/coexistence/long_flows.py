@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Measured, Result, Run, interval, look
+from forebay.repro import Measured, Result, Run, interval, look, mean
 
-from .base import GROWS, HELD, JITTER, QUEUE, K, dctcp_share, goodput, mean, packets, paper, queue, ratio
+from .base import GROWS, HELD, JITTER, QUEUE, K, dctcp_share, goodput, packets, paper, queue, ratio
 
 # -------------------------------------------------------------------------------------------------------------- model
 

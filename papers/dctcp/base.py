@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Paper, Result, Table, interval
+from forebay.repro import Paper, Result, Table
 
 paper = Paper(__file__, title="DCTCP: efficient packet transport for the commoditized data center (slides)")
 
@@ -55,10 +55,6 @@ def goodput(r: Result, cc: str) -> list[float]:
 def busy(r: Result) -> list[float]:
     """Share of the time after the warm-up in which the bottleneck sends, of each seed."""
     return [float(t["busy"][0]) for t in select(r, "ports", ["busy"], port="bottleneck")]
-
-
-def mean(values: list[float]) -> float:
-    return interval(values)[0]
 
 
 @cache

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Measured, Result, Run
+from forebay.repro import Measured, Result, Run, mean
 
-from .base import mean, paper, query_times, select, with_timeout
+from .base import paper, query_times, select, with_timeout
 from .draw import bars
 
 CC = {"dctcp": "dctcp", "reno": "newreno"}

@@ -7,23 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import interval, look
+from forebay.repro import half, look, mean
 
 #: Lines for values that the slides give.
 GIVEN: dict[str, Any] = {"color": "#000000", "lw": 0.8, "ls": (0, (3, 2))}
 CC = {"newreno": "TCP", "dctcp": "DCTCP"}
 
 
-def half(values: Sequence[float]) -> tuple[float, float]:
-    """Mean over seeds and half of its 95 % confidence interval, 0 for one seed."""
-    mean, low, high = interval(values)
-    return mean, (high - low) / 2 if low is not None and high is not None else 0.0
-
-
 def curve(ax: Any, by: Mapping[Any, Sequence[float]], name: str, label: str, **style: Any) -> None:
     """Draw means over seeds against the keys, with a band for the confidence interval."""
     x = list(by)
-    y, h = (np.array(v) for v in zip(*(half(v) for v in by.values()), strict=True))
+    y, h = (np.array(v) for v in zip(*((mean(v), half(v)) for v in by.values()), strict=True))
     kind = look(name)
     (line,) = ax.plot(x, y, label=label, **{"color": kind.color, "ls": kind.dash, "marker": kind.marker, "ms": 3.5, **style})
     ax.fill_between(x, y - h, y + h, color=line.get_color(), alpha=0.2, lw=0)
@@ -42,7 +36,7 @@ def bars(ax: Any, groups: Sequence[str], series: Mapping[str, Sequence[Sequence[
     for i, (label, values) in enumerate(series.items()):
         kind = look(names[label])
         at = np.arange(len(groups)) + (i - (len(series) - 1) / 2) * width
-        y, h = zip(*(half(v) for v in values), strict=True)
+        y, h = zip(*((mean(v), half(v)) for v in values), strict=True)
         ax.bar(at, y, width, color=kind.color, hatch=kind.hatch, edgecolor="white", lw=0.4, label=label)
         ax.errorbar(at, y, h, ls="", color="#1c1f23", lw=0.8, capsize=1.5)
     ax.set_xticks(range(len(groups)), groups)

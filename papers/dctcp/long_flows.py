@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Measured, Result, Run, look
+from forebay.repro import Measured, Result, Run, jain, look
 
 from .base import BUFFERS, DCTCP, STATIC, TCP, goodput, paper, port, queue, variant
 from .draw import CC, GIVEN, bars, cdf
@@ -98,10 +98,6 @@ def phases(r: Result, cc: str, run: int) -> list[tuple[float, np.ndarray]]:
             rates.append(float(rows["bytes_acked"][at[1]] - rows["bytes_acked"][at[0]]) * 8 / 0.98e6)
         found.append((float(start), np.array(rates)))
     return found
-
-
-def jain(v: np.ndarray) -> float:
-    return float(v.sum() ** 2 / (len(v) * (v**2).sum()))
 
 
 @paper.claim("dctcp-convergence-fairness", uses=["convergence"])

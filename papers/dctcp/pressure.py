@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Measured, Result, Run, look
+from forebay.repro import Measured, Result, Run, look, mean
 
-from .base import mean, paper, port, query_times, with_timeout
+from .base import paper, port, query_times, with_timeout
 from .draw import GIVEN, bars
 
 #: No background.

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Measured, Result, Run, look
+from forebay.repro import Measured, Result, Run, look, mean
 
-from .base import DCTCP, QUEUE, TCP, TCP_CLASSIC, busy, mean, paper, queue
+from .base import DCTCP, QUEUE, TCP, TCP_CLASSIC, busy, paper, queue
 from .draw import GIVEN, curve
 
 # ------------------------------------------------------------------------------------------------------------ threshold

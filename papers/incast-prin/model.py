@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 INF = math.inf
 
@@ -192,27 +192,3 @@ class Incast:
             t = Fraction(n) / self.rate * (Fraction(3, 8) * w * w + w)
             return float(n * (share * peak(w) + (1 - share) * self.rate * t / n) / t / self.rate)
         return self.goodput(n, mode)
-
-
-@lru_cache
-def ranks(values: tuple[float, ...]) -> tuple[float, ...]:
-    """Ranks from 1, equal values sharing their mean rank."""
-    order = sorted(range(len(values)), key=lambda i: values[i])
-    out = [0.0] * len(values)
-    i = 0
-    while i < len(order):
-        j = i
-        while j + 1 < len(order) and values[order[j + 1]] == values[order[i]]:
-            j += 1
-        for at in order[i : j + 1]:
-            out[at] = (i + j) / 2 + 1
-        i = j + 1
-    return tuple(out)
-
-
-def spearman(a: list[float], b: list[float]) -> float:
-    """Spearman's rank correlation, ties by mean rank."""
-    ra, rb = ranks(tuple(a)), ranks(tuple(b))
-    ma, mb = sum(ra) / len(ra), sum(rb) / len(rb)
-    cov = sum((x - ma) * (y - mb) for x, y in zip(ra, rb, strict=True))
-    return cov / math.sqrt(sum((x - ma) ** 2 for x in ra) * sum((y - mb) ** 2 for y in rb))

@@ -7,10 +7,10 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from forebay.repro import Measured
+from forebay.repro import Measured, spearman
 
 from .base import paper
-from .model import INF, Incast, peak, periods_by_search, periods_until, spearman
+from .model import INF, Incast, peak, periods_by_search, periods_until
 
 BASE = Incast.base()
 GRID = range(32, 257, 8)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Paper, Result, Table, interval
+from forebay.repro import Paper, Result, Table
 
 paper = Paper(__file__, title="ProBoSCIS: probes ahead of the SYN against non-recoverable losses")
 
@@ -51,11 +51,6 @@ def rtos(t: Table) -> Any:
 def end_ns(r: Result, run: int) -> float:
     """When a run ended."""
     return float(r.manifests[run]["runs"][0]["end_ns"])
-
-
-def mean(values: list[float]) -> float:
-    """Mean of the seeds that have a value."""
-    return interval(values)[0]
 
 
 def pooled(of: Any, *samples: list[float]) -> list[float]:

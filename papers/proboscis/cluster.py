@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Measured, Result, Run, Table, look
+from forebay.repro import Measured, Result, Run, Table, look, mean
 
-from .base import DATAMINING, DEADLINE, average, fct, large, mean, medium, paper, rtos, small, whole
+from .base import DATAMINING, DEADLINE, average, fct, large, medium, paper, rtos, small, whole
 
 QUEUE = "topology.host.queue"
 STEP = {"kind": "dctcp-step", "k": "30KB"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from forebay.repro import Result, Run, Table, look
+from forebay.repro import Result, Run, Table, look, mean
 
-from .base import average, fct, mean, paper
+from .base import average, fct, paper
 from .cluster import Grid, size
 from .trace import injected, timeouts
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Measured, Result, Run, Table, interval, look
+from forebay.repro import Measured, Result, Run, Table, interval, look, mean
 
-from .base import DATAMINING, DEADLINE, end_ns, fct, mean, paper, pooled, small, whole
+from .base import DATAMINING, DEADLINE, end_ns, fct, paper, pooled, small, whole
 
 Tests = dict[str, Result]
 NAMES = {"reno": "Reno", "reno_p": "Reno + P.", "cubic": "CUBIC", "cubic_p": "CUBIC + P.", "dctcp": "DCTCP"}

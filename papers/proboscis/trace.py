@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Measured, Result, Run, Table, look
+from forebay.repro import Measured, Result, Run, Table, look, mean
 
-from .base import mean, paper
+from .base import paper
 
 N, WINDOW = 20, 10
 #: Packets between the threshold, where the shim holds the long flow, and the end of the buffer; relative to N windows.

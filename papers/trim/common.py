@@ -50,32 +50,3 @@ def rtos(result: Result, names: list[str]) -> dict[str, list[float]]:
 def means(samples: dict[str, Any]) -> dict[str, float]:
     """The mean of each list."""
     return {k: float(np.mean(v)) for k, v in samples.items()}
-
-
-def spearman(x: Any, y: Any) -> float:
-    """Rank correlation; ranks of ties are shared."""
-    a, b = (_ranks(np.asarray(v, float)) for v in (x, y))
-    if a.std() == 0 or b.std() == 0:
-        return 0.0
-    return float(np.corrcoef(a, b)[0, 1])
-
-
-def _ranks(v: Any) -> Any:
-    order = v.argsort(kind="stable")
-    rank = np.empty(len(v))
-    rank[order] = np.arange(len(v))
-    return np.array([rank[v == x].mean() for x in v])
-
-
-def jain(shares: Any) -> float:
-    """Jain's index of fairness."""
-    s = np.asarray(shares, float)
-    return float(s.sum() ** 2 / (len(s) * (s * s).sum()))
-
-
-def half(values: list[float]) -> float:
-    """Half width of the 95 % confidence interval; 0 where there is none."""
-    from forebay.repro import interval
-
-    _, low, high = interval(values)
-    return 0.0 if low is None or high is None else (high - low) / 2

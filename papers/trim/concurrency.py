@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.repro import Measured, look
+from forebay.repro import Measured, half, look
 
-from .common import LABEL, PACKET, half, paper, rtos
+from .common import LABEL, PACKET, paper, rtos
 
 if TYPE_CHECKING:
     from forebay.repro import Run

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.repro import Measured, look
+from forebay.repro import Measured, jain, look
 
-from .common import IDLE, LABEL, jain, paper, rows
+from .common import IDLE, LABEL, paper, rows
 
 if TYPE_CHECKING:
     from forebay.repro import Result, Run, Table

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.repro import Measured, look
+from forebay.repro import Measured, half, look
 
-from .common import LABEL, half, paper, rows, rtos
+from .common import LABEL, paper, rows, rtos
 
 if TYPE_CHECKING:
     from forebay.repro import Run

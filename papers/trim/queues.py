@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.repro import Measured, look
+from forebay.repro import Measured, half, look, spearman
 
-from .common import LABEL, half, means, paper, per_run, port, rows, rtos, spearman
+from .common import LABEL, means, paper, per_run, port, rows, rtos
 
 if TYPE_CHECKING:
     from forebay.repro import Result, Run, Table

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.repro import Measured, look
+from forebay.repro import Measured, half, look
 
-from .common import LABEL, half, paper, per_run, port, rows
+from .common import LABEL, paper, per_run, port, rows
 
 if TYPE_CHECKING:
     from forebay.repro import Result, Run

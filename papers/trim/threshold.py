@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.repro import Measured, look
+from forebay.repro import Measured, half, look
 
-from .common import PACKET, half, paper, port
+from .common import PACKET, paper, port
 
 if TYPE_CHECKING:
     from forebay.repro import Run

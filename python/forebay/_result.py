@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _native
 from ._errors import StoreError
 from ._table import Table
+from ._tables import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-class Result:
+class Result(Tables[Table]):
     """What a scenario gave: tables with a row per message, port, sample, ... of all its variants and seeds.
 
     ``variant``, ``run`` and ``seed`` are the first columns of every table. ``result.flows.describe("fct_ns")`` says what a column
@@ -37,41 +38,6 @@ class Result:
     def __init__(self, native: _native.Results) -> None:
         self._native = native
         self._tables: dict[str, Table] = {}
-
-    @property
-    def flows(self) -> Table:
-        """One row per message: completion time, slowdown, retransmissions, timeouts, marks."""
-        return self.table("flows")
-
-    @property
-    def ports(self) -> Table:
-        """One row per port: packets, drops by reason, marks, queue, utilisation."""
-        return self.table("ports")
-
-    @property
-    def queue(self) -> Table:
-        """Queue samples of the ports that ``[observe]`` names."""
-        return self.table("queue")
-
-    @property
-    def tcp(self) -> Table:
-        """Sender samples of the connections that ``[observe]`` names: window, RTT, state."""
-        return self.table("tcp")
-
-    @property
-    def queries(self) -> Table:
-        """One row per round of a barrier or query: completion time, timeouts."""
-        return self.table("queries")
-
-    @property
-    def timeouts(self) -> Table:
-        """One row per expiry of a retransmission timer: when, in which message, after how long."""
-        return self.table("timeouts")
-
-    @property
-    def summary(self) -> Table:
-        """One row per run and transport group: the numbers that ``forebay run`` prints."""
-        return self.table("summary")
 
     def table(self, name: str) -> Table:
         """Return a table by its name."""

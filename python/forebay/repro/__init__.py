@@ -18,11 +18,25 @@ A paper is a folder with `claims.toml`, scenario files and `paper.py`::
 `forebay repro PAPER` reproduces it.
 """
 
-from ._measured import Measured, interval
+from ._measured import Measured
 from ._paper import Paper
 from ._program import RunError
 from ._run import Result, Run
+from ._stats import half, interval, jain, mean, spearman
 from ._style import look
 from ._table import Table
 
-__all__ = ["Measured", "Paper", "Result", "Run", "RunError", "Table", "interval", "look"]
+__all__ = [
+    "Measured",
+    "Paper",
+    "Result",
+    "Run",
+    "RunError",
+    "Table",
+    "half",
+    "interval",
+    "jain",
+    "look",
+    "mean",
+    "spearman",
+]

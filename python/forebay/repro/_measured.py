@@ -3,21 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from forebay.plot._stats import estimate
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-
-def interval(values: Sequence[float]) -> tuple[float, float | None, float | None]:
-    """Mean of independent values and the ends of its 95 % confidence interval; no ends for fewer than two values.
-
-    Values that are not a number (a seed in which there was nothing to measure) are left out.
-    """
-    mean, half, n = estimate(values)
-    return (mean, None, None) if n < 2 else (mean, mean - half, mean + half)
+from ._stats import interval
 
 
 @dataclass

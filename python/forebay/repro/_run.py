@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from forebay import _toml
+from forebay._tables import Tables
 
 from . import _store
 from ._store import Store, Unit
@@ -66,7 +67,7 @@ class Pool:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-class Result:
+class Result(Tables[Table]):
     """What a scenario gave: all its variants, and one run for each seed.
 
     Simulations go on while the experiment does; the first look at a result waits for them.
@@ -90,36 +91,6 @@ class Result:
             parts = [_store.table(path, name, wanted, run) for run, path in enumerate(self.paths())]
             self._tables[name, wanted] = joined(parts)
         return self._tables[name, wanted]
-
-    @property
-    def flows(self) -> Table:
-        """One row per message."""
-        return self.table("flows")
-
-    @property
-    def ports(self) -> Table:
-        """One row per egress port."""
-        return self.table("ports")
-
-    @property
-    def queue(self) -> Table:
-        """Queue samples."""
-        return self.table("queue")
-
-    @property
-    def tcp(self) -> Table:
-        """Sender samples."""
-        return self.table("tcp")
-
-    @property
-    def queries(self) -> Table:
-        """One row per round or exchange."""
-        return self.table("queries")
-
-    @property
-    def summary(self) -> Table:
-        """The printed numbers, one row per run and transport group."""
-        return self.table("summary")
 
     @property
     def manifests(self) -> list[dict[str, Any]]:

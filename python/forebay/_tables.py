@@ -1,0 +1,50 @@
+"""The result tables by their names."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Tables(Generic[T]):
+    """Results with the tables of ``docs/results.md``, whatever holds one."""
+
+    def table(self, name: str) -> T:
+        """Return the table of that name."""
+        raise NotImplementedError
+
+    @property
+    def flows(self) -> T:
+        """One row per message: completion time, slowdown, retransmissions, timeouts, marks."""
+        return self.table("flows")
+
+    @property
+    def ports(self) -> T:
+        """One row per port: packets, drops by reason, marks, queue, utilisation."""
+        return self.table("ports")
+
+    @property
+    def queue(self) -> T:
+        """Queue samples of the ports that ``[observe]`` names."""
+        return self.table("queue")
+
+    @property
+    def tcp(self) -> T:
+        """Sender samples of the connections that ``[observe]`` names: window, RTT, state."""
+        return self.table("tcp")
+
+    @property
+    def queries(self) -> T:
+        """One row per round of a barrier or query: completion time, timeouts."""
+        return self.table("queries")
+
+    @property
+    def timeouts(self) -> T:
+        """One row per expiry of a retransmission timer: when, in which message, after how long."""
+        return self.table("timeouts")
+
+    @property
+    def summary(self) -> T:
+        """One row per run and transport group: the numbers that ``forebay run`` prints."""
+        return self.table("summary")
