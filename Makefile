@@ -20,7 +20,7 @@ PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
 .PHONY: help setup build demo test fmt lint unit doc scenarios readme python repro report guard bench bench-baseline readme-refresh \
-	repro-full repro-refresh docs wheel stubs clean
+	repro-full repro-refresh docs wheel installed stubs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -69,8 +69,10 @@ wheel: setup $(VENV)/python.installed ## build the Python wheel, target/wheels/f
 	rm -f $(TARGET)/wheels/*.whl
 	$(MATURIN) build --quiet --out $(TARGET)/wheels
 
-python: wheel ## the Python package as installed from the wheel: style, types, stubs, tests, examples
+installed: wheel # the package in the environment that tests it
 	$(PIP) install --force-reinstall --no-deps $(TARGET)/wheels/forebay-*.whl
+
+python: installed ## the Python package as installed from the wheel: style, types, stubs, tests, examples
 	$(VENV)/bin/ruff check python tests/python papers
 	$(VENV)/bin/ruff format --check python tests/python papers
 	$(VENV)/bin/mypy
@@ -85,8 +87,7 @@ repro: python ## every claim of the papers, few seeds: the verdicts are those of
 	$(REPRO) --quick --out $(TARGET)/repro/quick
 	diff -u papers/quick.csv $(TARGET)/repro/quick/verdicts.csv || { echo 'verdicts changed: understand why, then "make repro-refresh"' >&2; exit 1; }
 
-repro-full: wheel ## the papers in full (half an hour): renews papers/SCORECARD.md, draws target/repro/full/index.html
-	$(PIP) install --force-reinstall --no-deps $(TARGET)/wheels/forebay-*.whl
+repro-full: installed ## the papers in full (half an hour): renews papers/SCORECARD.md, draws target/repro/full/index.html
 	$(REPRO) --out $(TARGET)/repro/full --scorecard papers/SCORECARD.md
 
 repro-refresh: ## renew papers/quick.csv from the last "make repro"

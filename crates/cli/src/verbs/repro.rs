@@ -13,9 +13,10 @@ use std::process::Command;
 const PYTHON: &str = "FOREBAY_PYTHON";
 /// Which simulator the package runs instead of its own.
 const SIMULATOR: &str = "FOREBAY";
-/// How the interpreter says that the package or an extra of it is not there; no other step ends with it.
+/// How the interpreter says that a package is not there; no other step ends with it.
 const NOT_INSTALLED: i32 = 69;
-const PROBE: &str = "import sys\ntry:\n    import forebay, matplotlib, pyarrow\nexcept ImportError as e:\n    print(e, file=sys.stderr)\n    sys.exit(69)";
+/// Looks for the packages without importing them: that takes a second, and the reproduction does it anyway.
+const PROBE: &str = "import sys\nfrom importlib.util import find_spec\nlacks = [m for m in ('forebay', 'matplotlib', 'pyarrow') if not find_spec(m)]\nif lacks:\n    print('no module', *lacks, file=sys.stderr)\n    sys.exit(69)";
 
 /// Reproduce published evaluations: run them, draw their figures, judge their claims
 #[derive(Debug, clap::Args)]
