@@ -14,6 +14,7 @@ import pytest
 
 import forebay as fb
 from conftest import ROOT, Cli
+from forebay import _native
 
 MODULES = sorted(m.name for m in pkgutil.iter_modules(fb.__path__) if m.name not in ("_native", "__main__"))
 
@@ -52,7 +53,7 @@ def test_the_command(cli: Cli) -> None:
     script = Path(sys.executable).parent / "forebay"
     for command in ([str(script)], [sys.executable, "-m", "forebay"]):
         out = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
-        assert (out.stdout, out.stderr) == (f"forebay {fb.__version__}\n", "")
+        assert (out.stdout, out.stderr) == (f"forebay {fb.__version__}\nsources {_native.__sources__}\n", "")
         assert subprocess.run([*command], capture_output=True, check=False).returncode == 2
     usage = cli("run", "--nonsense")
     assert usage.returncode == 2

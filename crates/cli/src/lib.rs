@@ -19,7 +19,7 @@ use std::ffi::OsString;
 
 /// Predicts, simulates and explains TCP in data centres.
 #[derive(Debug, Parser)]
-#[command(name = "forebay", version, arg_required_else_help = true)]
+#[command(name = "forebay", version, long_version = forebay_exec::sweep::key::VERSION, arg_required_else_help = true)]
 pub struct Cli {
     #[command(subcommand)]
     verb: Verb,

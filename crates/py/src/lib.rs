@@ -46,4 +46,7 @@ mod _native {
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "beside the version")]
+    const __sources__: &str = forebay_exec::sweep::key::SOURCES;
 }

@@ -21,7 +21,7 @@ class Simulator(Protocol):
 
     #: How it calls itself.
     version: str
-    #: Hash of its code: other code, other results.
+    #: Version and hash of its sources, as in the keys of a sweep's runs: other sources, other results.
     digest: str
 
     def run(self, scenario: Path, sets: list[str], seed: int, out: Path) -> None:
@@ -48,8 +48,9 @@ class Program:
 
     def __init__(self, program: Path) -> None:
         self._program = program
-        self.version = self._told("--version")
-        self.digest = _digest(program)
+        self.version, _, sources = self._told("--version").partition("\n")
+        # A build that does not say what it was made from is known by its own bytes.
+        self.digest = f"{self.version} {sources.removeprefix('sources ')}" if sources else _digest(program)
         self._fixed = ["--runs", "1", "--threads", "1", "--quiet", "--progress", "none"]
         if "--no-report" in self._told("run", "--help"):
             self._fixed.append("--no-report")
@@ -69,7 +70,7 @@ class Package:
 
     def __init__(self) -> None:
         self.version = f"forebay {fb.__version__}"
-        self.digest = _digest(Path(_native.__file__))
+        self.digest = f"{self.version} {_native.__sources__}"
 
     def run(self, scenario: Path, sets: list[str], seed: int, out: Path) -> None:
         try:

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import some_paper
 
+import forebay as fb
+from forebay import _native
 from forebay.repro import Measured, RunError, _draw, _gallery, _paper, _program, _scorecard
 from forebay.repro import __main__ as command
 from forebay.repro._run import Pool, Run
@@ -232,3 +234,18 @@ def test_the_command_offers_the_same_as_the_program() -> None:
     options = [set(re.findall(r"(?<![\w-])--?[a-z]+\b", text)) for text in told]
     assert options[0] == options[1]
     assert {"--quick", "--claim", "--figure", "--out", "--threads", "-v"} <= options[0]
+
+
+def test_units_are_known_by_the_sources_and_not_by_the_build(tmp_path: Path) -> None:
+    def program(name: str, says: str, beside: str = "") -> str:
+        file = tmp_path / name
+        file.write_text(f"#!/bin/sh\n{beside}\necho '{says}'\n")
+        file.chmod(0o755)
+        return _program.Program(file).digest
+
+    one = "forebay 0.2.0\nsources 00ff"
+    assert program("a", one) == program("b", one, "# compiled elsewhere") == "forebay 0.2.0 00ff"
+    assert program("a", one) != program("c", "forebay 0.2.0\nsources 00fe")
+    # A build that does not say: every build is another program.
+    assert program("d", "forebay 0.1.0") != program("e", "forebay 0.1.0", "# compiled elsewhere")
+    assert _program.Package().digest == f"forebay {fb.__version__} {_native.__sources__}"

@@ -7,22 +7,22 @@
 use forebay_store::unit::{KeyHasher, UnitKey};
 use serde_json::{Map, Value as Json};
 
-/// The program, as far as results depend on it: its version, its trajectories, and the columns of its tables.
-///
-/// The recorded fingerprints stand for the trajectories: a change of the simulator that moves any of them makes every result be computed
-/// anew. A change that none of them notices needs a new version.
+/// Hash of the sources of this crate and of all that it depends on in the workspace, made when it was built (`build.rs`): the simulator
+/// and its parts, the reading of scenarios, and the reduction to the numbers that are kept.
+pub const SOURCES: &str = env!("FOREBAY_SOURCES");
+
+/// The version and the sources, as `forebay --version` says them.
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\nsources ", env!("FOREBAY_SOURCES"));
+
+/// The program, as far as results depend on it: its version, its sources, and the columns of its tables.
 pub fn program() -> KeyHasher {
-    program_of(
-        env!("CARGO_PKG_VERSION"),
-        include_bytes!("../../../../tests/fingerprints.csv"),
-        &forebay_store::schema_signature(),
-    )
+    program_of(env!("CARGO_PKG_VERSION"), SOURCES, &forebay_store::schema_signature())
 }
 
-fn program_of(version: &str, trajectories: &[u8], schema: &str) -> KeyHasher {
+fn program_of(version: &str, sources: &str, schema: &str) -> KeyHasher {
     let mut h = KeyHasher::default();
-    h.part("unit", b"1").part("forebay", version.as_bytes());
-    h.part("trajectories", trajectories).part("schema", schema.as_bytes());
+    h.part("unit", b"2").part("forebay", version.as_bytes());
+    h.part("sources", sources.as_bytes()).part("schema", schema.as_bytes());
     h
 }
 
@@ -65,7 +65,7 @@ mod tests {
     use serde_json::json;
 
     fn key(version: &str, echo: &Json, file: &[u8], seed: u64) -> String {
-        let mut h = program_of(version, b"base,1,2,3", "summary 1: a");
+        let mut h = program_of(version, "0123", "summary 1: a");
         add_variant(&mut h, echo);
         add_file(&mut h, "a.cdf", &KeyHasher::of(file));
         with_seed(&h, seed).to_string()
@@ -76,7 +76,7 @@ mod tests {
         let echo = json!({"name": "a", "seed": 1, "runs": 2, "topology": {"senders": 4, "rate": 0.1}, "observe": []});
         let base = key("1", &echo, b"x", 1);
         // On every machine; computed from the layout by other means.
-        assert_eq!(base, "45ddec84cbc8518f96ceaa77ab722fab");
+        assert_eq!(base, "2df00084b58f417487d1c87882f514d1");
         let same = json!({"observe": [], "name": "b", "seed": 3, "topology": {"rate": 0.1, "senders": 4}});
         assert_eq!(key("1", &same, b"x", 1), base, "names, repetitions and order");
         let other = json!({"topology": {"senders": 5, "rate": 0.1}, "observe": []});
@@ -88,8 +88,8 @@ mod tests {
         ] {
             assert_ne!(k, base, "{what}");
         }
-        let program = |t: &[u8], s: &str| program_of("1", t, s).key();
-        assert_ne!(program(b"base,1,2,3", "summary 1: a"), program(b"base,1,2,4", "summary 1: a"), "trajectories");
-        assert_ne!(program(b"base,1,2,3", "summary 1: a"), program(b"base,1,2,3", "summary 2: a"), "columns");
+        let program = |sources: &str, schema: &str| program_of("1", sources, schema).key();
+        assert_ne!(program("0123", "summary 1: a"), program("0124", "summary 1: a"), "sources");
+        assert_ne!(program("0123", "summary 1: a"), program("0123", "summary 2: a"), "columns");
     }
 }

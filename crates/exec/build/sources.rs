@@ -1,0 +1,85 @@
+//! A hash of the sources of a crate and of all crates of the workspace that it depends on. Shared by the build script and its test.
+
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What is hashed: folders and single files, by names that do not depend on where the workspace lies.
+pub struct Sources {
+    /// Names and places, in order of the names.
+    pub roots: Vec<(String, PathBuf)>,
+    /// Manifests that say which crates there are.
+    pub manifests: Vec<PathBuf>,
+}
+
+impl Sources {
+    /// Of `crates/NAME` and whatever it depends on in the workspace at `root`, and of the data that is built in.
+    pub fn of(root: &Path, name: &str) -> io::Result<Sources> {
+        let (mut found, mut left) = (BTreeSet::new(), vec![name.to_owned()]);
+        let mut manifests = Vec::new();
+        while let Some(name) = left.pop() {
+            if found.insert(name.clone()) {
+                let manifest = root.join("crates").join(name).join("Cargo.toml");
+                left.extend(dependencies(&read(&manifest)?));
+                manifests.push(manifest);
+            }
+        }
+        let mut roots: Vec<(String, PathBuf)> =
+            found.into_iter().map(|n| (format!("crates/{n}/src"), root.join("crates").join(n).join("src"))).collect();
+        roots.push(("data/cdf".into(), root.join("data/cdf")));
+        Ok(Sources { roots, manifests })
+    }
+
+    /// The hash, 32 hexadecimal digits. Line ends do not count: version control may have changed them.
+    pub fn digest(&self) -> io::Result<String> {
+        let mut h = Sha256::new();
+        for (name, place) in &self.roots {
+            let mut files = Vec::new();
+            walk(place, name, &mut files)?;
+            files.sort();
+            for (name, place) in files {
+                let text = read(&place)?.replace("\r\n", "\n");
+                for part in [&name, &text] {
+                    h.update((part.len() as u64).to_le_bytes());
+                    h.update(part);
+                }
+            }
+        }
+        Ok(h.finalize()[..16].iter().map(|b| format!("{b:02x}")).collect())
+    }
+}
+
+/// The files under `place`, each with its name, of which `name` is the beginning.
+fn walk(place: &Path, name: &str, files: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
+    for entry in fs::read_dir(place).map_err(|e| at(place, e))? {
+        let path = entry?.path();
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = format!("{name}/{file}");
+        if path.is_dir() {
+            walk(&path, &name, files)?;
+        } else if !file.starts_with('.') && !file.ends_with('~') {
+            // What editors leave lying about is no source.
+            files.push((name, path));
+        }
+    }
+    Ok(())
+}
+
+/// The crates of the workspace that a manifest names, those for its tests included.
+fn dependencies(manifest: &str) -> Vec<String> {
+    let name = |line: &str| {
+        let rest = line.trim_start_matches("[dependencies.").strip_prefix("forebay-")?;
+        rest.split(['.', ' ', '=', ']']).next().map(str::to_owned)
+    };
+    manifest.lines().filter_map(|l| name(l.trim())).collect()
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    fs::read_to_string(path).map_err(|e| at(path, e))
+}
+
+fn at(path: &Path, e: io::Error) -> io::Error {
+    io::Error::new(e.kind(), format!("{}: {e}", path.display()))
+}
