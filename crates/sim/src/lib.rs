@@ -8,6 +8,7 @@ pub mod net;
 pub mod observe;
 pub mod run;
 pub mod shim;
+pub mod streams;
 pub mod tcp;
 pub mod topology;
 pub mod workload;

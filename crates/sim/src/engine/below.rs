@@ -9,8 +9,8 @@ use crate::net::arena::Arena;
 use crate::net::packet::{Packet, SackBlocks, Wire};
 use crate::observe::{FlowRow, ShimRow};
 use crate::shim::proboscis::{Budget, ReceiverShim, Rules, SenderShim};
+use crate::streams::Draws;
 use crate::tcp::SHIMMED;
-use forebay_sampling::Rng;
 
 /// One end of a connection: its entry of the flow table, and whether it is in the host's list of entries that wait.
 #[derive(Debug, Clone, Copy, Default)]
@@ -92,7 +92,7 @@ impl Below {
             HostShim {
                 budget: Budget::new(rules, link),
                 // Our choice: hosts are not synchronised, or the trains that they repeat would always meet.
-                phase: Rng::stream(seed, &[0x51, group as u64, node as u64]).below(rules.c.tick),
+                phase: Draws::ShimPhase.stream(seed, &[group as u64, node as u64]).below(rules.c.tick),
                 ..HostShim::default()
             }
         };

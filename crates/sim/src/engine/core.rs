@@ -9,6 +9,7 @@ use crate::net::arena::Arena;
 use crate::net::packet::{Packet, SackBlocks, Wire};
 use crate::observe::{FlowRow, TcpRow, TimeoutRow};
 use crate::shim::ictcp::{self, Link};
+use crate::streams::Draws;
 use crate::tcp::SHIMMED;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
@@ -248,7 +249,7 @@ impl Core {
     /// Idle hosts on an idle network.
     pub fn new(fabric: Fabric, network: &Network, tcp: Vec<TcpConfig>, seed: u64, tcp_series: Vec<(u64, u64)>) -> Core {
         let mut hosts: Vec<Host> =
-            (0..network.nodes.len() as u64).map(|n| Host::new(n as u32, Rng::stream(seed, &[0x40, n]))).collect();
+            (0..network.nodes.len() as u64).map(|n| Host::new(n as u32, Draws::SendJitter.stream(seed, &[n]))).collect();
         for (id, port) in network.ports.iter().enumerate() {
             if network.nodes[port.from as usize].host {
                 let host = &mut hosts[port.from as usize];
@@ -276,7 +277,7 @@ impl Core {
             streams: Arena::new(Vec::new()),
             free: Vec::new(),
             asked: Vec::new(),
-            conn_rng: Rng::stream(seed, &[0xC0]),
+            conn_rng: Draws::SequenceNumbers.stream(seed, &[]),
             seed,
             next_conn: 0,
             open_messages: 0,

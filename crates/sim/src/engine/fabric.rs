@@ -10,9 +10,9 @@ use crate::net::arena::Arena;
 use crate::net::packet::{Packet, SackBlocks, flag};
 use crate::net::port::{Port, Refusal};
 use crate::net::ring::Ring;
+use crate::streams::Draws;
 use crate::topology::Fib;
 use forebay_queues::{Queue, SharedBuffer};
-use forebay_sampling::Rng;
 use forebay_units::PortId;
 
 /// Ports per 64-bit word of the bitmap of busy inputs.
@@ -107,7 +107,7 @@ impl Fabric {
             words += nodes[n].busy_words;
         }
         assert!(network.ports.len() < 1 << PORT_BITS, "keys of packets hold {PORT_BITS} bits of the port");
-        let make = |(id, c): (usize, &PortConfig)| Port::new(c, input_of[id], Rng::stream(seed, &[0x51, id as u64]));
+        let make = |(id, c): (usize, &PortConfig)| Port::new(c, input_of[id], Draws::Queue.stream(seed, &[id as u64]));
         Fabric {
             ports: Arena::new(network.ports.iter().enumerate().map(make).collect()),
             nodes: Arena::new(nodes),

@@ -3,6 +3,7 @@
 use super::core::Core;
 use crate::cc::{CongestionControl, Path};
 use crate::config::{Network, PortConfig, TcpConfig};
+use crate::streams::Draws;
 use crate::topology::Fib;
 use forebay_sampling::Rng;
 use forebay_units::{NodeId, QueueLen};
@@ -45,7 +46,7 @@ impl Core {
         let s = &self.streams[slot];
         let sender = &mut self.senders[slot];
         let c = &self.tcp[u32::from(sender.group)];
-        let rng = Rng::stream(self.seed, &[0x7A, s.conn_id]);
+        let rng = Draws::Law.stream(self.seed, &[s.conn_id]);
         sender.law.path(empty_path(&self.network, self.fabric.fib(), s.src, s.dst, (s.hash, back), c, rng));
     }
 }

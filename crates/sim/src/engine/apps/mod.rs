@@ -10,7 +10,7 @@ mod udp;
 
 use super::core::{Core, Notice};
 use crate::config::{SimConfig, WorkloadKind};
-use forebay_sampling::Rng;
+use crate::streams::Draws;
 
 /// One workload at run time.
 pub enum App {
@@ -49,7 +49,7 @@ impl App {
     /// The application of workload number `index`.
     pub fn new(config: &SimConfig, index: usize) -> App {
         let w = &config.workloads[index];
-        let rng = |tag: u64| Rng::stream(config.seed, &[0xA9, index as u64, tag]);
+        let rng = |tag: u64| Draws::Workload.stream(config.seed, &[index as u64, tag]);
         match &w.kind {
             WorkloadKind::Long { .. } => App::Long(long::Long::new(w, rng(0))),
             WorkloadKind::Incast { .. } => App::Incast(incast::Incast::new(w, rng(0))),
