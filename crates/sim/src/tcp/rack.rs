@@ -1,6 +1,6 @@
 //! Time-based loss detection and tail loss probes (RFC 8985).
 
-use super::scoreboard::{EVER_RETX, LOST, RETX, SACKED, Scoreboard, Seg};
+use super::scoreboard::{EVER_RETX, Scoreboard, Seg};
 use super::sender::{CaState, Sender, Timer};
 use crate::cc::{CongestionControl, Event, Trigger};
 use crate::config::TcpConfig;
@@ -83,27 +83,14 @@ impl Rack {
     /// Marks segments as lost that were sent long enough before one that was delivered (section 6.2 step 5). Returns how long to
     /// wait for those that may still be reordered; 0 for none.
     pub fn detect(&self, board: &mut Scoreboard, now: u64, wait: u64) -> u64 {
-        let mut timeout = 0;
-        for index in 0..board.len() {
-            let seg = *board.get(index);
-            if seg.is(SACKED) || (seg.is(LOST) && !seg.is(RETX)) {
-                continue;
-            }
-            if (seg.xmit, seg.end()) >= (self.xmit, self.end) {
-                // First transmissions were in order, and retransmissions come after them: all behind this one are younger still.
-                if !seg.is(EVER_RETX) {
-                    break;
-                }
-                continue;
-            }
-            let due = seg.xmit + self.rtt + wait;
-            if due <= now {
-                board.mark_lost(index);
-            } else {
-                timeout = timeout.max(due - now);
-            }
+        board.pass(self.xmit, self.end);
+        let patience = self.rtt + wait;
+        while let Some(index) = board.oldest_passed()
+            && board.get(index).xmit + patience <= now
+        {
+            board.mark_lost(index);
         }
-        timeout
+        board.youngest_passed().map_or(0, |index| board.get(index).xmit + patience - now)
     }
 
     /// Looks whether an ACK settles the outstanding probe (section 7.4.2). True when the probe repaired a loss, to which the

@@ -1,50 +1,158 @@
 //! Data received out of order: intervals of stream offsets, freshest first as SACK wants them (RFC 2018 section 4).
 
-/// Disjoint, non-adjacent intervals [start, end), ordered by how recently each was extended.
-#[derive(Debug, Clone, Default)]
+use std::collections::VecDeque;
+
+/// No slot.
+const NONE: u32 = u32::MAX;
+
+/// Data [start, end), between the intervals touched just after and just before it.
+#[derive(Debug, Clone, Copy)]
+struct Interval {
+    start: u64,
+    end: u64,
+    fresher: u32,
+    /// In a free slot, the next free one.
+    staler: u32,
+}
+
+/// Disjoint, non-adjacent intervals in two orders: of their offsets, to find what a segment touches, and of how recently each was
+/// touched, to report them.
+#[derive(Debug, Clone)]
 pub struct Reassembly {
-    intervals: Vec<(u64, u64)>,
+    slots: Vec<Interval>,
+    /// Slots in order of offsets.
+    sorted: VecDeque<u32>,
+    freshest: u32,
+    free: u32,
+}
+
+impl Default for Reassembly {
+    fn default() -> Reassembly {
+        Reassembly { slots: Vec::new(), sorted: VecDeque::new(), freshest: NONE, free: NONE }
+    }
 }
 
 impl Reassembly {
     /// Nothing is out of order.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.intervals.is_empty()
+        self.sorted.is_empty()
     }
 
     /// Intervals, freshest first.
-    pub fn intervals(&self) -> &[(u64, u64)] {
-        &self.intervals
+    pub fn intervals(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let mut next = self.freshest;
+        std::iter::from_fn(move || {
+            let interval = self.slots.get(next as usize)?;
+            next = interval.staler;
+            Some((interval.start, interval.end))
+        })
     }
 
     /// Adds [start, end). Returns true if all of it was there already.
-    pub fn insert(&mut self, mut start: u64, mut end: u64) -> bool {
-        let known = self.intervals.iter().any(|&(s, e)| s <= start && end <= e);
-        self.intervals.retain(|&(s, e)| {
-            let touches = s <= end && start <= e;
-            if touches {
-                start = start.min(s);
-                end = end.max(e);
+    pub fn insert(&mut self, start: u64, end: u64) -> bool {
+        let first = self.first_reaching(start);
+        let touched = self.sorted.range(first..).take_while(|&&slot| self.at(slot).start <= end).count();
+        if touched == 0 {
+            let slot = self.occupy(start, end);
+            self.sorted.insert(first, slot);
+            self.link(slot);
+            return false;
+        }
+        // The first of those touched takes in the others.
+        let slot = self.sorted[first];
+        let known = self.at(slot).start <= start && end <= self.at(slot).end;
+        let last = self.at(self.sorted[first + touched - 1]).end;
+        for _ in 1..touched {
+            if let Some(other) = self.sorted.remove(first + 1) {
+                self.unlink(other);
+                self.release(other);
             }
-            !touches
-        });
-        self.intervals.insert(0, (start, end));
+        }
+        let interval = &mut self.slots[slot as usize];
+        interval.start = interval.start.min(start);
+        interval.end = last.max(end);
+        if slot != self.freshest {
+            self.unlink(slot);
+            self.link(slot);
+        }
         known
     }
 
     /// In-order data reaches up to `next`: takes out what it covers and returns how far the stream now reaches.
     pub fn advance(&mut self, mut next: u64) -> u64 {
-        while let Some(i) = self.intervals.iter().position(|&(s, _)| s <= next) {
-            next = next.max(self.intervals.remove(i).1);
+        while let Some(&slot) = self.sorted.front()
+            && self.at(slot).start <= next
+        {
+            next = next.max(self.at(slot).end);
+            self.sorted.pop_front();
+            self.unlink(slot);
+            self.release(slot);
         }
         next
+    }
+
+    fn at(&self, slot: u32) -> &Interval {
+        &self.slots[slot as usize]
+    }
+
+    /// Place in the order of offsets of the first interval that ends at `start` or behind it.
+    fn first_reaching(&self, start: u64) -> usize {
+        // Usually that is the last one, or none.
+        match self.sorted.back().map(|&slot| self.at(slot)) {
+            Some(last) if last.end < start => self.sorted.len(),
+            Some(last) if last.start <= start => self.sorted.len() - 1,
+            _ => self.sorted.partition_point(|&slot| self.at(slot).end < start),
+        }
+    }
+
+    fn occupy(&mut self, start: u64, end: u64) -> u32 {
+        let interval = Interval { start, end, fresher: NONE, staler: NONE };
+        let slot = self.free;
+        if slot == NONE {
+            self.slots.push(interval);
+            return self.slots.len() as u32 - 1;
+        }
+        self.free = self.at(slot).staler;
+        self.slots[slot as usize] = interval;
+        slot
+    }
+
+    fn release(&mut self, slot: u32) {
+        self.slots[slot as usize].staler = self.free;
+        self.free = slot;
+    }
+
+    /// Makes an interval that is in no place the freshest.
+    fn link(&mut self, slot: u32) {
+        let before = std::mem::replace(&mut self.freshest, slot);
+        if before != NONE {
+            self.slots[before as usize].fresher = slot;
+        }
+        let interval = &mut self.slots[slot as usize];
+        (interval.fresher, interval.staler) = (NONE, before);
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        let Interval { fresher, staler, .. } = *self.at(slot);
+        match fresher {
+            NONE => self.freshest = staler,
+            _ => self.slots[fresher as usize].staler = staler,
+        }
+        if staler != NONE {
+            self.slots[staler as usize].fresher = fresher;
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_sampling::Rng;
+
+    fn all(r: &Reassembly) -> Vec<(u64, u64)> {
+        r.intervals().collect()
+    }
 
     #[test]
     fn merges_and_keeps_the_freshest_first() {
@@ -52,11 +160,63 @@ mod tests {
         assert!(!r.insert(10, 20));
         assert!(!r.insert(30, 40));
         assert!(r.insert(12, 18));
-        assert_eq!(r.intervals()[0], (10, 20));
+        assert_eq!(all(&r)[0], (10, 20));
         assert!(!r.insert(20, 30));
-        assert_eq!(r.intervals(), [(10, 40)]);
+        assert_eq!(all(&r), [(10, 40)]);
         assert_eq!(r.advance(5), 5);
         assert_eq!(r.advance(10), 40);
         assert!(r.is_empty());
+    }
+
+    /// The same by looking at every interval each time: what the fast structure must equal.
+    #[derive(Default)]
+    struct Plain(Vec<(u64, u64)>);
+
+    impl Plain {
+        fn insert(&mut self, mut start: u64, mut end: u64) -> bool {
+            let known = self.0.iter().any(|&(s, e)| s <= start && end <= e);
+            self.0.retain(|&(s, e)| {
+                let touches = s <= end && start <= e;
+                if touches {
+                    start = start.min(s);
+                    end = end.max(e);
+                }
+                !touches
+            });
+            self.0.insert(0, (start, end));
+            known
+        }
+
+        fn advance(&mut self, mut next: u64) -> u64 {
+            while let Some(i) = self.0.iter().position(|&(s, _)| s <= next) {
+                next = next.max(self.0.remove(i).1);
+            }
+            next
+        }
+    }
+
+    /// Segments in order, late, twice and in part, with and without steps of the cumulative edge.
+    #[test]
+    fn equals_a_plain_list() {
+        for seed in 0..400 {
+            let mut rng = Rng::stream(seed, &[0]);
+            let (mut fast, mut plain) = (Reassembly::default(), Plain::default());
+            let mut next = 0;
+            let spread = [8, 40, 300][seed as usize % 3];
+            for _ in 0..1500 {
+                let start = next + rng.below(spread);
+                let longest = [1, 4, 30][rng.below(3) as usize];
+                let end = start + 1 + rng.below(longest);
+                if start == next {
+                    next = fast.advance(end);
+                    assert_eq!(next, plain.advance(end));
+                } else {
+                    assert_eq!(fast.insert(start, end), plain.insert(start, end));
+                }
+                assert_eq!(all(&fast), plain.0);
+                assert_eq!(fast.is_empty(), plain.0.is_empty());
+            }
+            assert!(fast.slots.len() <= spread as usize, "slots are used again");
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! Recovery with a SACK scoreboard: RFC 6675, and the parts that RACK (RFC 8985) shares with it.
 
 use super::prr::Prr;
-use super::scoreboard::RETX;
 use super::sender::{CaState, SackState, Sender, Timer};
 use super::timers::segments;
 use crate::cc::{Ack, CongestionControl, Event, Trigger};
@@ -196,7 +195,7 @@ impl Sender {
             s.prior = Some(window);
             s.undo_from = self.una;
             // A tail loss probe may be under way.
-            s.undo_retx = s.board.iter().filter(|seg| seg.is(RETX)).count() as u32;
+            s.undo_retx = s.board.retx_segs;
         }
     }
 

@@ -1,6 +1,18 @@
 //! What a SACK sender knows about each outstanding segment, with the byte counts that `pipe` needs (RFC 6675 section 3).
+//!
+//! Windows of 100 000 segments are usual on fast long paths, so no operation of an ACK looks at all of them. Whatever is searched is
+//! searched once: places up to which it was done are remembered, and runs of SACKed segments are leapt over. Only what happens once an
+//! episode at most (a timeout, an undo) walks the whole window.
 
-use std::collections::VecDeque;
+mod by_count;
+mod order;
+
+#[cfg(test)]
+mod tests;
+
+use order::Order;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// SACKed.
 pub const SACKED: u8 = 1;
@@ -16,7 +28,8 @@ pub const EVER_RETX: u8 = 8;
 pub struct Seg {
     /// Stream offset of its first byte.
     pub start: u64,
-    /// Time of its last transmission, ps.
+    /// Time of its last transmission, ps. Nobody asks that of a SACKed segment; there it is the absolute number of a later one, up to
+    /// which all are SACKed.
     pub xmit: u64,
     /// Sequence space it takes (FIN counts one).
     pub len: u32,
@@ -33,7 +46,14 @@ impl Seg {
     pub fn is(&self, mask: u8) -> bool {
         self.flags & mask != 0
     }
+    /// Lost, and not sent again yet.
+    fn waits(&self) -> bool {
+        self.flags & (LOST | RETX) == LOST
+    }
 }
+
+/// How many SACK blocks are remembered: an option has at most four, which the next one mostly repeats.
+const BLOCKS: usize = 4;
 
 /// The outstanding segments in order of their offsets.
 #[derive(Debug, Clone, Default)]
@@ -45,16 +65,32 @@ pub struct Scoreboard {
     pub sacked: u64,
     /// Number of SACKed segments.
     pub sacked_segs: u32,
+    /// Number of outstanding retransmissions.
+    pub retx_segs: u32,
+    /// Number of segments that are lost and not retransmitted.
+    waiting: u32,
     /// Bytes of segments deemed lost.
     pub lost: u64,
     /// Bytes of outstanding retransmissions.
     pub retx: u64,
+    /// Blocks seen lately: (start, absolute number up to which everything behind the start is SACKed).
+    blocks: [(u64, u64); BLOCKS],
+    /// The block to forget next.
+    oldest_block: usize,
     /// Absolute number behind the highest SACKed segment.
     top_sacked: u64,
-    /// No segment below this absolute number is LOST without RETX.
+    /// No segment below this absolute number waits for its retransmission, but for those in `below_hint`.
     lost_hint: u64,
+    /// Absolute numbers of segments that were deemed lost (again) below the hint.
+    below_hint: BinaryHeap<Reverse<u64>>,
+    /// No segment below this absolute number is one that NextSeg rule 3 may choose.
+    hole_hint: u64,
     /// RFC 6675 marking has covered everything below this absolute number.
     marked_below: u64,
+    /// SACKed segments from there on, and their bytes.
+    above: (u32, u64),
+    /// When what was sent.
+    order: Order,
 }
 
 impl Scoreboard {
@@ -83,21 +119,15 @@ impl Scoreboard {
         self.sacked | self.lost | self.retx == 0
     }
 
-    /// Offset behind the highest SACKed byte, 0 if none is outstanding.
-    pub fn sacked_end(&self) -> u64 {
-        if self.sacked_segs == 0 { 0 } else { self.segs[(self.top_sacked - 1 - self.base) as usize].end() }
-    }
-
-    /// Forgets everything.
+    /// Forgets everything but its memory.
     pub fn clear(&mut self) {
         self.segs.clear();
-        let base = self.base;
+        self.below_hint.clear();
+        self.order.clear();
         *self = Scoreboard {
             segs: std::mem::take(&mut self.segs),
-            base,
-            top_sacked: base,
-            lost_hint: base,
-            marked_below: base,
+            below_hint: std::mem::take(&mut self.below_hint),
+            order: std::mem::take(&mut self.order),
             ..Scoreboard::default()
         };
     }
@@ -114,56 +144,111 @@ impl Scoreboard {
                 // Part of a segment: receivers acknowledge at segment boundaries, except after repacketisation. Trim the front.
                 if seg.start < una {
                     let cut = una - seg.start;
-                    self.count(&seg, cut, false);
+                    self.take_out(&seg, cut);
                     let front = &mut self.segs[0];
                     front.start = una;
                     front.len -= cut as u32;
                 }
                 break;
             }
-            self.count(&seg, u64::from(seg.len), false);
-            if seg.is(SACKED) {
-                self.sacked_segs -= 1;
-            } else {
+            self.take_out(&seg, u64::from(seg.len));
+            self.count_segs(seg.flags, false);
+            if !seg.is(SACKED) {
                 newly(&seg);
+            } else if self.base >= self.marked_below {
+                self.above.0 -= 1;
             }
             self.segs.pop_front();
             self.base += 1;
         }
     }
 
-    fn count(&mut self, seg: &Seg, bytes: u64, add: bool) {
+    /// `bytes` of the oldest segment are acknowledged.
+    fn take_out(&mut self, seg: &Seg, bytes: u64) {
+        self.count(seg.flags, bytes, false);
+        if seg.is(SACKED) && self.base >= self.marked_below {
+            self.above.1 -= bytes;
+        }
+    }
+
+    fn count(&mut self, flags: u8, bytes: u64, add: bool) {
         for (flag, counter) in [(SACKED, &mut self.sacked), (LOST, &mut self.lost), (RETX, &mut self.retx)] {
-            if seg.is(flag) {
+            if flags & flag != 0 {
                 *counter = if add { *counter + bytes } else { *counter - bytes };
             }
         }
     }
 
+    fn count_segs(&mut self, flags: u8, add: bool) {
+        let waits = flags & (LOST | RETX) == LOST;
+        for (is, counter) in
+            [(flags & SACKED != 0, &mut self.sacked_segs), (flags & RETX != 0, &mut self.retx_segs), (waits, &mut self.waiting)]
+        {
+            *counter = if add { *counter + u32::from(is) } else { *counter - u32::from(is) };
+        }
+    }
+
     fn set_flags(&mut self, index: usize, flags: u8) {
-        let mut seg = self.segs[index];
-        self.count(&seg, u64::from(seg.len), false);
+        let seg = &mut self.segs[index];
+        let (before, bytes) = (seg.flags, u64::from(seg.len));
         seg.flags = flags;
-        self.count(&seg, u64::from(seg.len), true);
-        self.segs[index] = seg;
+        self.count(before, bytes, false);
+        self.count_segs(before, false);
+        self.count(flags, bytes, true);
+        self.count_segs(flags, true);
+    }
+
+    /// Index of the segment with absolute number `number`, or of the oldest if that one has left.
+    fn index(&self, number: u64) -> usize {
+        (number.max(self.base) - self.base) as usize
     }
 
     /// Marks segments inside [start, end) as SACKed; each newly SACKed one is handed to `newly`. Returns the bytes newly SACKed.
     pub fn sack(&mut self, start: u64, end: u64, mut newly: impl FnMut(&Seg)) -> u64 {
         let mut bytes = 0;
-        let mut index = self.segs.partition_point(|s| s.start < start);
-        while index < self.segs.len() && self.segs[index].end() <= end {
-            let seg = self.segs[index];
-            if !seg.is(SACKED) {
-                newly(&seg);
-                self.set_flags(index, (seg.flags & EVER_RETX) | SACKED);
-                self.sacked_segs += 1;
-                self.top_sacked = self.top_sacked.max(self.base + index as u64 + 1);
-                bytes += u64::from(seg.len);
+        let known = self.blocks.iter().position(|b| b.0 == start);
+        let mut index = match known {
+            Some(i) => self.index(self.blocks[i].1),
+            None => self.segs.partition_point(|s| s.start < start),
+        };
+        while let Some(&seg) = self.segs.get(index)
+            && seg.end() <= end
+        {
+            if seg.is(SACKED) {
+                index = self.behind_run(index);
+                continue;
             }
+            newly(&seg);
+            self.set_flags(index, (seg.flags & EVER_RETX) | SACKED);
+            let number = self.base + index as u64;
+            self.segs[index].xmit = number + 1;
+            self.top_sacked = self.top_sacked.max(number + 1);
+            if number >= self.marked_below {
+                self.above.0 += 1;
+                self.above.1 += u64::from(seg.len);
+            }
+            bytes += u64::from(seg.len);
             index += 1;
         }
+        let known = known.unwrap_or_else(|| {
+            self.oldest_block = (self.oldest_block + 1) % BLOCKS;
+            self.oldest_block
+        });
+        self.blocks[known] = (start, self.base + index as u64);
         bytes
+    }
+
+    /// Index behind the run of SACKed segments that the one at `index` is in. Halves the way for who comes next (as in the union of sets).
+    fn behind_run(&mut self, mut index: usize) -> usize {
+        loop {
+            let next = (self.segs[index].xmit - self.base) as usize;
+            let Some(&further) = self.segs.get(next).filter(|s| s.is(SACKED)) else { return next };
+            self.segs[index].xmit = further.xmit;
+            index = (further.xmit - self.base) as usize;
+            if !self.segs.get(index).is_some_and(|s| s.is(SACKED)) {
+                return index;
+            }
+        }
     }
 
     /// Marks the segment at `index` as lost. A lost retransmission counts as lost again.
@@ -171,53 +256,31 @@ impl Scoreboard {
         let seg = self.segs[index];
         debug_assert!(!seg.is(SACKED));
         self.set_flags(index, (seg.flags | LOST) & !RETX);
-        self.lost_hint = self.lost_hint.min(self.base + index as u64);
-    }
-
-    /// RFC 6675 IsLost for all segments at once: those with `thresh` SACKed segments, or more than (thresh - 1) * mss SACKed bytes, above them.
-    pub fn mark_by_count(&mut self, thresh: u32, mss: u32) {
-        let mut index = (self.top_sacked.max(self.base) - self.base) as usize;
-        let (mut segs, mut bytes) = (0, 0);
-        let floor = (self.marked_below.max(self.base) - self.base) as usize;
-        while index > floor && segs < thresh && bytes <= u64::from((thresh - 1) * mss) {
-            index -= 1;
-            if self.segs[index].is(SACKED) {
-                segs += 1;
-                bytes += u64::from(self.segs[index].len);
-            }
+        let number = self.base + index as u64;
+        if number < self.lost_hint && !seg.waits() {
+            self.below_hint.push(Reverse(number));
         }
-        if segs < thresh && bytes <= u64::from((thresh - 1) * mss) {
-            return;
-        }
-        for i in floor..index {
-            let seg = self.segs[i];
-            if seg.is(RETX) && !seg.is(LOST) {
-                // Retransmitted on suspicion (NextSeg rule 3, rescue): now only the retransmission is in the pipe.
-                self.set_flags(i, seg.flags | LOST);
-            } else if !seg.is(SACKED | LOST | EVER_RETX) {
-                self.mark_lost(i);
-            }
-        }
-        self.marked_below = self.marked_below.max(self.base + index as u64);
     }
 
     /// Index of the first segment that is lost and not retransmitted.
     pub fn next_lost(&mut self) -> Option<usize> {
-        if self.lost == 0 {
+        if self.waiting == 0 {
+            self.below_hint.clear();
             return None;
         }
-        let mut index = (self.lost_hint.max(self.base) - self.base) as usize;
-        while index < self.segs.len() && (!self.segs[index].is(LOST) || self.segs[index].is(RETX)) {
+        while let Some(&Reverse(number)) = self.below_hint.peek() {
+            let index = self.index(number);
+            if number >= self.base && self.segs[index].waits() {
+                return Some(index);
+            }
+            self.below_hint.pop();
+        }
+        let mut index = self.index(self.lost_hint);
+        while !self.segs[index].waits() {
             index += 1;
         }
         self.lost_hint = self.base + index as u64;
-        (index < self.segs.len()).then_some(index)
-    }
-
-    /// Index of the first segment below the highest SACKed one that was neither SACKed nor retransmitted nor lost (RFC 6675 NextSeg rule 3).
-    pub fn next_hole(&self) -> Option<usize> {
-        let top = (self.top_sacked.max(self.base) - self.base) as usize;
-        (0..top.min(self.segs.len())).find(|&i| !self.segs[i].is(SACKED | LOST | RETX | EVER_RETX))
+        Some(index)
     }
 
     /// The segment at `index` was retransmitted.
@@ -225,26 +288,20 @@ impl Scoreboard {
         let flags = self.segs[index].flags | RETX | EVER_RETX;
         self.set_flags(index, flags);
         self.segs[index].xmit = now;
+        self.note_retransmission(index);
     }
 
     /// After a timeout: every segment `lost` says is lost, and no retransmission is outstanding any more.
     pub fn mark_after_timeout(&mut self, mut lost: impl FnMut(usize, &Seg) -> bool) {
+        // All are looked at, so the search may as well begin anew.
+        self.lost_hint = self.base;
+        self.below_hint.clear();
         for index in 0..self.segs.len() {
             let seg = self.segs[index];
             if !seg.is(SACKED) && lost(index, &seg) {
                 self.mark_lost(index);
             }
         }
-    }
-
-    /// Recounts; see [`Sender::audit`](super::sender::Sender::audit).
-    pub fn audit(&self) {
-        let bytes = |flag: u8| self.segs.iter().filter(|s| s.is(flag)).map(|s| u64::from(s.len)).sum::<u64>();
-        assert_eq!((self.sacked, self.lost, self.retx), (bytes(SACKED), bytes(LOST), bytes(RETX)), "scoreboard bytes");
-        assert_eq!(self.sacked_segs as usize, self.segs.iter().filter(|s| s.is(SACKED)).count(), "scoreboard segments");
-        assert!(self.segs.iter().all(|s| !s.is(SACKED) || !s.is(LOST | RETX)), "a segment both delivered and missing");
-        let waiting = self.segs.iter().position(|s| s.is(LOST) && !s.is(RETX));
-        assert!(waiting.is_none_or(|i| self.base + i as u64 >= self.lost_hint), "a lost segment that nobody will find");
     }
 
     /// Clears the loss marks of segments that are still outstanding: the reduction was spurious.
@@ -255,49 +312,24 @@ impl Scoreboard {
                 self.set_flags(index, flags & !(LOST | RETX));
             }
         }
+        self.lost_hint = self.base;
+        self.below_hint.clear();
+        self.hole_hint = self.base;
         self.marked_below = self.base;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn board(n: u64) -> Scoreboard {
-        let mut b = Scoreboard::default();
-        for i in 0..n {
-            b.push(i * 100, 100, i);
-        }
-        b
+        self.above = (self.sacked_segs, self.sacked);
+        self.find_order();
     }
 
-    #[test]
-    fn three_sacked_above_make_a_loss() {
-        let mut b = board(10);
-        b.sack(200, 300, |_| {});
-        b.sack(400, 500, |_| {});
-        b.mark_by_count(3, 100);
-        assert_eq!((b.lost, b.next_lost()), (0, None));
-        b.sack(500, 600, |_| {});
-        b.mark_by_count(3, 100);
-        assert_eq!(b.lost, 200, "segments 0 and 1; 3 has only two SACKed above it");
-        assert_eq!(b.pipe(1000), 1000 - 300 - 200);
-        assert_eq!(b.next_lost(), Some(0));
-        b.retransmitted(0, 50);
-        assert_eq!((b.pipe(1000), b.next_lost()), (600, Some(1)));
-        b.acknowledge(300, |_| {});
-        assert_eq!((b.lost, b.retx, b.sacked, b.len()), (0, 0, 200, 7));
-        b.sack(600, 1000, |_| {});
-        b.mark_by_count(3, 100);
-        assert_eq!(b.lost, 100);
-        b.acknowledge(1000, |_| {});
-        assert!(b.is_plain() && b.len() == 0);
-    }
-
-    #[test]
-    fn partial_acknowledgement_trims() {
-        let mut b = board(2);
-        b.acknowledge(130, |_| {});
-        assert_eq!((b.get(0).start, b.get(0).len, b.pipe(70)), (130, 70, 70));
+    /// Recounts; see [`Sender::audit`](super::sender::Sender::audit).
+    pub fn audit(&self) {
+        let bytes = |flag: u8| self.segs.iter().filter(|s| s.is(flag)).map(|s| u64::from(s.len)).sum::<u64>();
+        assert_eq!((self.sacked, self.lost, self.retx), (bytes(SACKED), bytes(LOST), bytes(RETX)), "scoreboard bytes");
+        let segs = |is: &dyn Fn(&Seg) -> bool| self.segs.iter().filter(|s| is(s)).count() as u32;
+        let counts = (segs(&|s| s.is(SACKED)), segs(&|s| s.is(RETX)), segs(&Seg::waits));
+        assert_eq!((self.sacked_segs, self.retx_segs, self.waiting), counts, "scoreboard segments");
+        assert!(self.segs.iter().all(|s| !s.is(SACKED) || !s.is(LOST | RETX)), "a segment both delivered and missing");
+        let mut numbered = (self.base..).zip(&self.segs);
+        let found = |n: u64| n >= self.lost_hint || self.below_hint.iter().any(|b| b.0 == n);
+        assert!(numbered.all(|(n, s)| !s.waits() || found(n)), "a lost segment that nobody will find");
     }
 }

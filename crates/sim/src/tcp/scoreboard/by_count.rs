@@ -1,0 +1,49 @@
+//! Losses by count (RFC 6675): what it says about all segments at once, in one pass over each.
+
+use super::{EVER_RETX, LOST, RETX, SACKED, Scoreboard};
+
+impl Scoreboard {
+    /// RFC 6675 IsLost for all segments at once: those with `thresh` SACKed segments, or more than (thresh - 1) * mss SACKed bytes, above
+    /// them. What is above a segment only grows, so each is marked once.
+    pub fn mark_by_count(&mut self, thresh: u32, mss: u32) {
+        let enough = |(segs, bytes): (u32, u64)| segs >= thresh || bytes > u64::from((thresh - 1) * mss);
+        while enough(self.above) {
+            let mut index = self.index(self.marked_below);
+            while !self.segs[index].is(SACKED) {
+                self.mark_counted(index);
+                index += 1;
+            }
+            self.marked_below = self.base + index as u64;
+            // Beyond this run of SACKed segments, only those behind it count.
+            let next = self.behind_run(index);
+            let bytes = self.segs[next - 1].end() - self.segs[index].start;
+            let beyond = (self.above.0 - (next - index) as u32, self.above.1 - bytes);
+            if !enough(beyond) {
+                break;
+            }
+            (self.above, self.marked_below) = (beyond, self.base + next as u64);
+        }
+    }
+
+    fn mark_counted(&mut self, index: usize) {
+        let seg = self.segs[index];
+        if seg.is(RETX) && !seg.is(LOST) {
+            // Retransmitted on suspicion (NextSeg rule 3, rescue): now only the retransmission is in the pipe.
+            self.set_flags(index, seg.flags | LOST);
+        } else if !seg.is(LOST | EVER_RETX) {
+            self.mark_lost(index);
+        }
+    }
+
+    /// Index of the first segment below the highest SACKed one that was neither SACKed nor retransmitted nor lost (RFC 6675 NextSeg rule 3).
+    pub fn next_hole(&mut self) -> Option<usize> {
+        // A segment that is no such hole becomes one only when loss marks are cleared.
+        let top = self.index(self.top_sacked);
+        let mut index = self.index(self.hole_hint);
+        while index < top && self.segs[index].is(SACKED | LOST | RETX | EVER_RETX) {
+            index += 1;
+        }
+        self.hole_hint = self.base + index as u64;
+        (index < top).then_some(index)
+    }
+}
