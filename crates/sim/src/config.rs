@@ -122,6 +122,18 @@ pub enum RtoRule {
     Fixed,
 }
 
+/// What a reduction halves (or multiplies by the law's factor).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reduce {
+    /// min(congestion window, receive window), without the inflation of fast recovery: ns-2 (`TcpAgent::slowdown`), BSD.
+    Window,
+    /// What is outstanding in the network (RFC 5681 equation 4, RFC 6675 section 5 step 4.2): data sent and not acknowledged, without that
+    /// of limited transmit, and no more than the window: what recovery sends beyond it takes the place of what has arrived.
+    Flight,
+    /// The congestion window, once per episode: Linux (`tcp_enter_loss`, `tcp_enter_recovery`).
+    Cwnd,
+}
+
 /// What an idle period does to the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Idle {
@@ -172,6 +184,8 @@ pub struct TcpConfig {
     pub recovery: Recovery,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
+    /// What a reduction starts from.
+    pub reduce: Reduce,
     /// Proportional rate reduction (RFC 6937) during SACK and RACK recovery.
     pub prr: bool,
     /// Duplicate ACKs that start fast retransmit; 0: none do. RACK goes by time whatever this says.
@@ -193,6 +207,8 @@ pub struct TcpConfig {
     pub timestamps: bool,
     /// ECN.
     pub ecn: Ecn,
+    /// CWR also travels on retransmissions (ns-2); RFC 3168 section 6.1.2 and Linux know it on new data only.
+    pub cwr_on_any: bool,
     /// The receiver echoes a mark until CWR, whatever [`TcpConfig::ecn`] says: RFC 3168's latch under a DCTCP sender.
     pub latched_echo: bool,
     /// Window growth per ACK.

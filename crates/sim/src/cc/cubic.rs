@@ -79,14 +79,13 @@ impl CongestionControl for Cubic {
         w.cwnd += grow * (target - w.cwnd) / w.cwnd;
     }
 
-    fn ssthresh(&mut self, w: &Window, trigger: Trigger) -> f64 {
-        let base = if trigger == Trigger::Ecn { w.cwnd } else { w.flight };
+    fn ssthresh(&mut self, w: &Window, _trigger: Trigger) -> f64 {
         self.epoch = u64::MAX;
         self.cwnd_prior = w.cwnd;
         // Section 4.7, fast convergence: a window that shrinks from event to event gives way further.
         self.w_max = if self.c.fast_convergence && w.cwnd < self.w_max { w.cwnd * (1.0 + self.c.beta) / 2.0 } else { w.cwnd };
         // Section 4.6.
-        (base * self.c.beta).max(2.0)
+        (w.flight * self.c.beta).max(2.0)
     }
 
     fn cwnd_event(&mut self, _w: &mut Window, event: Event) {

@@ -33,7 +33,7 @@ pub(super) const MIN_CWND: Param = optional("min-cwnd", Kind::Float(1.0, 1000.0)
 pub(super) fn weighted(w: &Window, trigger: Trigger, alpha: f64, exponent: impl FnOnce() -> f64, floor: f64) -> f64 {
     match trigger {
         Trigger::Ecn => w.cwnd * (1.0 - penalty(alpha, exponent()) / 2.0),
-        Trigger::Loss | Trigger::Timeout => halve(w, trigger),
+        Trigger::Loss | Trigger::Timeout => halve(w),
     }
     .max(floor)
 }
@@ -121,7 +121,7 @@ impl CongestionControl for Dctcp {
             }
             Trigger::Ecn => w.cwnd * (1.0 - self.alpha / 2.0),
             // RFC 8257 section 3.5: losses are handled as in conventional TCP.
-            Trigger::Loss | Trigger::Timeout => halve(w, trigger),
+            Trigger::Loss | Trigger::Timeout => halve(w),
         }
         .max(self.c.min_cwnd)
     }

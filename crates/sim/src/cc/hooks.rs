@@ -15,7 +15,7 @@ pub struct Window {
     pub cwnd: f64,
     /// Slow start threshold; infinite until the first reduction.
     pub ssthresh: f64,
-    /// Data outstanding when a hook is called, in segments (limited-transmit segments not counted, RFC 5681 section 3.2).
+    /// In [`CongestionControl::ssthresh`]: what the stack reduces from, in segments; see [`Reduce`](crate::config::Reduce).
     pub flight: f64,
 }
 

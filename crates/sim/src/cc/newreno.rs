@@ -26,16 +26,15 @@ impl CongestionControl for NewReno {
         w.reno(ack.grow);
     }
 
-    fn ssthresh(&mut self, w: &Window, trigger: Trigger) -> f64 {
-        halve(w, trigger)
+    fn ssthresh(&mut self, w: &Window, _trigger: Trigger) -> f64 {
+        halve(w)
     }
 }
 
-/// Half of what is outstanding (RFC 5681 equation 4); half of the window on ECE (RFC 3168 section 6.1.2). At least 2.
+/// Half of what the stack reduces from (RFC 5681 equation 4, RFC 3168 section 6.1.2). At least 2.
 #[inline]
-pub(super) fn halve(w: &Window, trigger: Trigger) -> f64 {
-    let base = if trigger == Trigger::Ecn { w.cwnd } else { w.flight };
-    (base / 2.0).max(2.0)
+pub(super) fn halve(w: &Window) -> f64 {
+    (w.flight / 2.0).max(2.0)
 }
 
 pub(super) const ENTRY: LawEntry = LawEntry {

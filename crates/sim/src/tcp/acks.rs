@@ -2,7 +2,7 @@
 
 use super::sender::{CaState, Phase, Sender, Timer};
 use crate::cc::{Ack, CongestionControl, Event, Trigger};
-use crate::config::{Ecn, Growth, RtoRule, TcpConfig};
+use crate::config::{Ecn, Growth, Reduce, RtoRule, TcpConfig};
 use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
 
 impl Sender {
@@ -176,21 +176,23 @@ impl Sender {
     pub(super) fn reduce_on_ece(&mut self, c: &TcpConfig, ack: &Ack) -> bool {
         let reduces = ack.ece && ack.snd_una > self.cwr_end && self.ca < CaState::Cwr;
         if reduces {
-            self.cut_on_ece(c);
+            self.cut_on_ece(c, ack);
         }
         reduces
     }
 
     #[inline(never)]
-    fn cut_on_ece(&mut self, c: &TcpConfig) {
-        self.w.flight = self.flight_segments(c);
-        self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Ecn);
+    fn cut_on_ece(&mut self, c: &TcpConfig, ack: &Ack) {
+        // What was in the network when the mark was set: with what this ACK has taken out of it.
+        let delivered = if c.reduce == Reduce::Flight { ack.delivered as f64 / f64::from(c.mss) } else { 0.0 };
+        let before = (self.reducible(c) + delivered).min(self.w.cwnd);
+        self.w.ssthresh = self.new_threshold(c, Trigger::Ecn, before);
         self.stats.ecn_cuts += 1;
         self.stats.cut_alpha += self.law.alpha();
         self.begin_reduction(self.nxt);
         self.cut_by_marks = true;
         if c.prr {
-            self.begin_cwr();
+            self.begin_cwr(c);
         } else {
             self.w.cwnd = self.w.ssthresh.min(self.w.cwnd);
             self.law.cwnd_event(&mut self.w, Event::Complete);
@@ -218,8 +220,9 @@ impl Sender {
         if self.hears.1 {
             self.law.pkts_acked(&mut self.w, ack);
         }
-        // RFC 3168 section 6.1.2: no increase on an ACK with ECE. DCTCP decides for itself.
-        let held = ack.ece && c.ecn == Ecn::Classic;
+        // RFC 3168 section 6.1.2: no increase on an ACK with ECE. DCTCP decides for itself. After a timeout the echo goes on until new data
+        // can carry CWR; that must not hold up the repair (Linux tcp_may_raise_cwnd). Where retransmissions carry it, it ends by itself.
+        let held = ack.ece && c.ecn == Ecn::Classic && (self.ca != CaState::Loss || c.cwr_on_any);
         // Linux tcp_is_cwnd_limited: in slow start a window more than half used counts.
         let used =
             || self.cwnd_limited || (self.w.in_slow_start() && self.w.cwnd * f64::from(c.mss) < 2.0 * self.max_flight as f64);

@@ -83,12 +83,12 @@ impl Sender {
     }
 
     pub(super) fn enter_fast_recovery(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        let before = self.reducible(c);
         self.ca = CaState::Recovery;
         self.stats.fast_retx += 1;
         self.law.cwnd_event(&mut self.w, Event::Recovery);
         if !self.marks_answered() {
-            self.w.flight = self.flight_segments(c);
-            self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Loss);
+            self.w.ssthresh = self.new_threshold(c, Trigger::Loss, before);
             self.stats.loss_cuts += 1;
         }
         self.recover = self.high;
@@ -97,6 +97,9 @@ impl Sender {
         self.limited = 0;
         self.first_partial = true;
         self.retransmit_first(c, now, out);
+        // The retransmission has all of its timeout before it (ns-2 `reset_rtx_timer`, BSD, Linux): RFC 6298 (5.1) would leave the timer to
+        // the last ACK that advanced, and with a timeout near the RTT it expires before the retransmission could be acknowledged.
+        self.arm_rto(c, now);
         self.w.cwnd = self.w.ssthresh + f64::from(c.dup_thresh);
     }
 

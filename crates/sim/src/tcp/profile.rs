@@ -1,7 +1,7 @@
 //! Stack profiles: documented sets of defaults, every one overridable in `[transport]` (design: `ns2`, `linux`, `rfc`).
 
 use crate::cc::{LawConfig, LawEntry};
-use crate::config::{Ecn, Growth, Idle, Recovery, RtoRule, TcpConfig};
+use crate::config::{Ecn, Growth, Idle, Recovery, Reduce, RtoRule, TcpConfig};
 use forebay_param::{Kind, Param, Values};
 use forebay_units::Time;
 
@@ -26,6 +26,11 @@ pub const PARAMS: &[Param] = &[
     p("ack-delay", Kind::Time, "delayed-ACK timer"),
     p("quick-acks", Kind::Int(0, 1_000), "segments acknowledged at once at the start of a connection (Linux)"),
     p("recovery", Kind::Choice(&["reno", "newreno", "sack", "rack"]), "loss recovery: RFC 5681, RFC 6582, RFC 6675 or RFC 8985"),
+    p(
+        "reduce",
+        Kind::Choice(&["window", "flight", "cwnd"]),
+        "what a reduction starts from: min(window, receive window) (ns-2), what is outstanding within the window (RFC 5681 equation 4), or the window, once per episode (Linux)",
+    ),
     p("limited-transmit", Kind::Bool, "limited transmit (RFC 3042)"),
     p("prr", Kind::Bool, "proportional rate reduction in recovery (RFC 6937)"),
     p(
@@ -58,6 +63,7 @@ pub const PARAMS: &[Param] = &[
         Kind::Choice(&["exact", "latched"]),
         "how receivers echo marks with ecn = \"dctcp\": each as it is (RFC 8257), or from a mark until CWR, as with ecn = \"classic\"",
     ),
+    p("cwr-on-any", Kind::Bool, "CWR also on retransmissions (ns-2), not on new data only (RFC 3168 section 6.1.2)"),
     p(
         "growth",
         Kind::Choice(&["per-ack", "rfc5681", "abc", "unlimited"]),
@@ -112,6 +118,13 @@ pub fn resolve(stack: &str, entry: &LawEntry, law: LawConfig, values: &Values) -
         Some("rack") => Recovery::Rack,
         _ => c.recovery,
     };
+    c.reduce = match values.opt_text("reduce").as_deref() {
+        Some("window") => Reduce::Window,
+        Some("flight") => Reduce::Flight,
+        Some("cwnd") => Reduce::Cwnd,
+        _ => c.reduce,
+    };
+    c.cwr_on_any = flag("cwr-on-any", c.cwr_on_any);
     c.limited_transmit = flag("limited-transmit", c.limited_transmit);
     c.prr = flag("prr", c.prr);
     c.dup_thresh = int("dup-thresh", c.dup_thresh);
@@ -168,6 +181,7 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
         ack_delay: Time::from_ms(100),
         quick_acks: 0,
         recovery: Recovery::NewReno,
+        reduce: Reduce::Window,
         limited_transmit: true,
         prr: false,
         dup_thresh: 3,
@@ -177,8 +191,9 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
         rto_initial: Time::from_secs(1),
         probe_after: 0,
         rto_granularity: Time::from_us(1),
-        timestamps: true,
+        timestamps: false,
         ecn: Ecn::Off,
+        cwr_on_any: true,
         latched_echo: false,
         growth: Growth::PerAck,
         idle: Idle::Keep,
@@ -202,7 +217,10 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
             ack_delay: Time::from_ms(40),
             quick_acks: 16,
             recovery: Recovery::Rack,
+            reduce: Reduce::Cwnd,
             prr: true,
+            timestamps: true,
+            cwr_on_any: false,
             rto_rule: RtoRule::Linux,
             rto_max: Time::from_secs(120),
             rto_granularity: Time::from_ms(1),
@@ -217,8 +235,9 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
             ack_every: 2,
             ack_delay: Time::from_ms(100),
             recovery: Recovery::Sack,
+            reduce: Reduce::Flight,
+            cwr_on_any: false,
             rto_min: Time::from_secs(1),
-            timestamps: false,
             growth: Growth::PerSegment { limit: 1 },
             idle: Idle::Restart,
             ..ns2

@@ -9,12 +9,19 @@ pub struct Prr {
     out: u64,
     /// Data outstanding when it began (RecoverFS).
     start_flight: u64,
+    /// The kernel's rules below the threshold.
+    linux: bool,
 }
 
 impl Prr {
     /// A reduction begins with `flight` bytes outstanding.
     pub fn begin(flight: u64) -> Prr {
-        Prr { delivered: 0, out: 0, start_flight: flight.max(1) }
+        Prr { delivered: 0, out: 0, start_flight: flight.max(1), linux: false }
+    }
+
+    /// As in Linux (tcp_init_cwnd_reduction): a reduction begins with a window of `cwnd` bytes.
+    pub fn begin_linux(cwnd: u64) -> Prr {
+        Prr { linux: true, ..Prr::begin(cwnd) }
     }
 
     /// `bytes` were sent during the reduction.
@@ -22,15 +29,21 @@ impl Prr {
         self.out += bytes;
     }
 
-    /// An ACK delivered `delivered` bytes; returns how many bytes may be sent now (section 3).
-    pub fn on_ack(&mut self, delivered: u64, pipe: u64, ssthresh: u64, mss: u64) -> u64 {
+    /// An ACK delivered `delivered` bytes; returns how many bytes may be sent now (section 3). `progress`: it advanced the cumulative
+    /// acknowledgement and revealed no loss.
+    pub fn on_ack(&mut self, delivered: u64, pipe: u64, ssthresh: u64, mss: u64, progress: bool) -> u64 {
         self.delivered += delivered;
-        if pipe > ssthresh {
+        let allowance = if pipe > ssthresh {
             (self.delivered * ssthresh).div_ceil(self.start_flight).saturating_sub(self.out)
         } else {
-            let limit = self.delivered.saturating_sub(self.out).max(delivered) + mss;
+            // Slow-start reduction bound: one segment more than was delivered. Linux (tcp_cwnd_reduction) grants it only to ACKs that make
+            // progress, and is packet-conserving on the others, as RFC 9937 is.
+            let bound = if progress || !self.linux { mss } else { 0 };
+            let limit = self.delivered.saturating_sub(self.out).max(delivered) + bound;
             (ssthresh - pipe).min(limit)
-        }
+        };
+        // The kernel's fast retransmission leaves through this window too.
+        if self.linux && self.out == 0 { allowance.max(mss) } else { allowance }
     }
 }
 
@@ -47,7 +60,7 @@ mod tests {
         let mut sent = Vec::new();
         for _ in 0..19 {
             pipe -= mss;
-            let n = prr.on_ack(mss, pipe, 10 * mss, mss) / mss;
+            let n = prr.on_ack(mss, pipe, 10 * mss, mss, false) / mss;
             prr.on_send(n * mss);
             pipe += n * mss;
             sent.push(n);

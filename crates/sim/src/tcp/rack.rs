@@ -159,7 +159,7 @@ impl Sender {
             self.enter_recovery(c, now, out);
             if c.prr {
                 // No ACK brought us here; Linux tcp_rack_reo_timeout counts one segment as delivered.
-                self.proportional_window(c, u64::from(c.mss));
+                self.proportional_window(c, u64::from(c.mss), false);
             }
         }
         self.transmit(c, now, out);
@@ -167,13 +167,13 @@ impl Sender {
 
     /// A probe repaired the loss of the tail: reduce as for any loss (section 7.4.2).
     pub(super) fn react_to_probe(&mut self, c: &TcpConfig) {
-        self.w.flight = self.flight_segments(c);
+        let before = self.reducible(c);
         if let Some(s) = &mut self.sack {
             s.prior = None;
         }
         // The reduction is over as soon as it has begun (Linux tcp_process_tlp_ack).
         self.ca = CaState::Recovery;
-        self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Loss);
+        self.w.ssthresh = self.new_threshold(c, Trigger::Loss, before);
         self.stats.loss_cuts += 1;
         self.w.cwnd = self.w.cwnd.min(self.w.ssthresh);
         self.begin_reduction(self.nxt);

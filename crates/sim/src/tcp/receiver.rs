@@ -2,6 +2,7 @@
 //! (RFC 3168 section 6.1.3, RFC 8257 section 3.2).
 
 use super::reassembly::Reassembly;
+use super::sender::control_ecn;
 use super::seq::{Address, RETIRED};
 use crate::config::{Ecn, Recovery, TcpConfig};
 use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
@@ -86,7 +87,7 @@ impl Receiver {
             wire: c.ack_size as u16,
             win: (c.rcv_wnd >> window_shift(c.rcv_wnd)).min(65_535) as u16,
             flags: flag::ACK | if urgent_acks(&c.shims) { flag::URGENT } else { 0 },
-            meta: addr.generation << 2,
+            meta: addr.generation << 2 | control_ecn(c, true),
             ..Packet::default()
         };
         Receiver {
@@ -207,6 +208,8 @@ impl Receiver {
             answer.flags |= flag::ECE;
         } else {
             self.echo = Echo::Off;
+            self.template.meta &= !ecn::MASK;
+            answer.meta &= !ecn::MASK;
         }
         // RFC 7323 section 2.2: the window of a SYN is never scaled; the shift travels in an option (here: in `len`).
         let window = self.share.as_mut().map_or(self.window, |s| s.advertise(0, false));

@@ -4,7 +4,7 @@ use super::prr::Prr;
 use super::sender::{CaState, SackState, Sender, Timer};
 use super::timers::segments;
 use crate::cc::{Ack, CongestionControl, Event, Trigger};
-use crate::config::{Growth, Recovery, TcpConfig};
+use crate::config::{Growth, Recovery, Reduce, TcpConfig};
 use crate::net::packet::{SackBlocks, Wire};
 
 /// What the SACK option of one ACK said.
@@ -51,7 +51,9 @@ impl Sender {
             // RFC 6675 section 2: without news about the receiver's queue an ACK is no duplicate.
             self.dupacks += 1;
         }
+        let in_network = self.pipe();
         let lost = self.find_losses(c, ack.now);
+        let progress = ack.acked > 0 && self.pipe() == in_network;
         let plain = self.sack.as_ref().is_none_or(|s| s.board.is_plain());
         if lost && self.ca < CaState::Recovery {
             self.enter_recovery(c, ack.now, out);
@@ -68,7 +70,7 @@ impl Sender {
             self.law.pkts_acked(&mut self.w, ack);
         }
         if c.prr && matches!(self.ca, CaState::Recovery | CaState::Cwr) {
-            self.proportional_window(c, ack.delivered);
+            self.proportional_window(c, ack.delivered, progress);
         }
     }
 
@@ -130,21 +132,21 @@ impl Sender {
     pub(super) fn enter_recovery(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         self.stats.fast_retx += 1;
         self.law.cwnd_event(&mut self.w, Event::Recovery);
-        self.w.flight = self.flight_segments(c);
-        let flight = self.flight();
+        let before = self.reducible(c);
         let answered = self.marks_answered();
         if self.ca != CaState::Cwr {
             self.remember_prior();
         }
+        let reduction = self.start_of_reduction(c);
         let running = answered && self.ca == CaState::Cwr;
         self.ca = CaState::Recovery;
         if !answered {
-            self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Loss);
+            self.w.ssthresh = self.new_threshold(c, Trigger::Loss, before);
             self.stats.loss_cuts += 1;
         }
         if let Some(s) = &mut self.sack {
             if !running {
-                s.prr = Prr::begin(flight);
+                s.prr = reduction;
             }
             s.rescued = false;
             // RFC 8985 section 7.4.2 is about losses that nothing else answers.
@@ -159,8 +161,10 @@ impl Sender {
         if !c.prr {
             self.w.cwnd = self.w.ssthresh;
         }
-        // RFC 6675 section 5, (4.3): the first lost segment leaves at once, whatever the pipe.
-        if let Some(index) = self.sack.as_mut().and_then(|s| s.board.next_lost()) {
+        // RFC 6675 section 5, (4.3): the first lost segment leaves at once, whatever the pipe. Linux lets the window of the reduction decide,
+        // which has room for one (tcp_cwnd_reduction).
+        let at_once = !(c.prr && c.reduce == Reduce::Cwnd);
+        if at_once && let Some(index) = self.sack.as_mut().and_then(|s| s.board.next_lost()) {
             self.retransmit_index(c, now, index, out);
         }
     }
@@ -215,12 +219,21 @@ impl Sender {
         true
     }
 
+    /// A proportional reduction that starts now: RecoverFS of RFC 6937 section 3 is the data outstanding, where Linux has the window
+    /// (tcp_init_cwnd_reduction).
+    fn start_of_reduction(&self, c: &TcpConfig) -> Prr {
+        match c.reduce {
+            Reduce::Cwnd => Prr::begin_linux((self.w.cwnd * f64::from(c.mss)) as u64),
+            _ => Prr::begin(self.flight()),
+        }
+    }
+
     /// Starts a proportional reduction after ECE; without a scoreboard the window drops at once.
-    pub(super) fn begin_cwr(&mut self) {
-        let flight = self.flight();
+    pub(super) fn begin_cwr(&mut self, c: &TcpConfig) {
+        let reduction = self.start_of_reduction(c);
         match &mut self.sack {
             Some(s) => {
-                s.prr = Prr::begin(flight);
+                s.prr = reduction;
                 // Marks are no mistake that a D-SACK could reveal.
                 s.prior = None;
                 s.rack.probe_end = None;
@@ -231,14 +244,15 @@ impl Sender {
     }
 
     /// The window of a reduction in progress (RFC 6937), after `delivered` bytes more have left the network.
-    pub(super) fn proportional_window(&mut self, c: &TcpConfig, delivered: u64) {
+    pub(super) fn proportional_window(&mut self, c: &TcpConfig, delivered: u64, progress: bool) {
         let mss = u64::from(c.mss);
         let (pipe, threshold) = (self.pipe(), (self.w.ssthresh * c.mss as f64) as u64);
         let Some(s) = &mut self.sack else { return };
         if delivered == 0 {
             return;
         }
-        let allowance = s.prr.on_ack(delivered, pipe, threshold, mss);
-        self.w.cwnd = segments(pipe + allowance, c.mss);
+        let allowance = s.prr.on_ack(delivered, pipe, threshold, mss, progress);
+        // Never below a segment, as windows that count segments: of short ones, fewer bytes than that may be all that is under way.
+        self.w.cwnd = segments(pipe + allowance, c.mss).max(1.0);
     }
 }

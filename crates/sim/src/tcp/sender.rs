@@ -136,7 +136,7 @@ pub struct Sender {
     pub(super) addr: Address,
     /// A full new segment, but for sequence number and timestamp. `win` is the class of packets without data.
     pub(super) template: Packet,
-    /// Whether new full segments are nothing but copies of the template: no scoreboard, no timed segment, ECN as configured.
+    /// Whether new full segments are nothing but copies of the template: no scoreboard, ECN as configured.
     pub(super) plain: bool,
     /// Whether the law is asked before new data leaves.
     pub(super) gated: bool,
@@ -191,6 +191,8 @@ pub struct Sender {
     /// Most data outstanding in the window of data that ends at `usage_end`, for window validation.
     pub(super) max_flight: u64,
     pub(super) usage_end: u64,
+    /// `una` at the last timeout, `u64::MAX` before the first.
+    pub(super) timed_out: u64,
     /// Deadline that partial acknowledgements after the first must not move (RFC 6582 section 4).
     pub(super) held_deadline: u64,
     /// The law.
@@ -208,6 +210,11 @@ pub struct Sender {
     pub(super) tag: Option<Box<Tagger>>,
     /// Time of the alarm that the engine holds for the law, ps; `u64::MAX` for none.
     pub(super) alarm: u64,
+}
+
+/// ECN field of packets without data.
+pub(super) fn control_ecn(c: &TcpConfig, negotiated: bool) -> u8 {
+    if negotiated && c.ecn == Ecn::Dctcp { ecn::ECT } else { ecn::NOT_ECT }
 }
 
 /// A full segment of new data from `addr`, without sequence number, timestamp and tag.
@@ -240,7 +247,7 @@ impl Sender {
         Sender {
             addr,
             template,
-            plain: sack.is_none() && c.timestamps && tag.is_none() && !c.law.gates(),
+            plain: sack.is_none() && tag.is_none() && !c.law.gates(),
             gated: c.law.gates(),
             hears: law.hears(),
             group: 0,
@@ -273,6 +280,7 @@ impl Sender {
             last_tx: u64::MAX,
             max_flight: 0,
             usage_end: 0,
+            timed_out: u64::MAX,
             held_deadline: u64::MAX,
             law,
             message: (0, 0, u64::MAX),
@@ -371,7 +379,8 @@ impl Sender {
         self.rtt.rto(c)
     }
 
-    /// A packet of this endpoint without sequence number and flags.
+    /// A packet of this endpoint without sequence number and flags. All of DCTCP's are ECN-capable, SYN, pure ACK and FIN too
+    /// (RFC 8257 section 3.6; Linux `tcp_ca_needs_ecn`): a port that drops what it cannot mark would drop them.
     #[inline]
     pub(super) fn packet(&self, c: &TcpConfig, now: u64) -> Packet {
         Packet {
@@ -382,7 +391,7 @@ impl Sender {
             wire: c.ack_size as u16,
             // Class of service; not a window.
             win: self.template.win,
-            meta: self.addr.generation << 2,
+            meta: self.addr.generation << 2 | control_ecn(c, self.ecn),
             ..Packet::default()
         }
     }

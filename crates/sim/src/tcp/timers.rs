@@ -2,7 +2,7 @@
 
 use super::sender::{CaState, Phase, Sender, Timer};
 use crate::cc::{CongestionControl, Event, Trigger};
-use crate::config::{Recovery, RtoRule, TcpConfig};
+use crate::config::{Recovery, Reduce, RtoRule, TcpConfig};
 use crate::net::packet::{Wire, flag};
 
 /// `bytes` as a window in segments that does not come out a byte short when it is multiplied by `mss` again.
@@ -52,16 +52,21 @@ impl Sender {
         } else if self.una + 3 * u64::from(c.mss) >= end {
             self.stats.rtos_tail += 1;
         }
-        // RFC 5681 section 3.1: when the same data times out again, ssthresh stays. Linux (tcp_enter_loss) also reduces once only when
-        // a timeout ends a reduction that has begun.
-        let repeated = self.ca == CaState::Loss && self.rtt.backoff > 0;
-        let reduced =
-            self.marks_answered() || (c.rto_rule == RtoRule::Linux && matches!(self.ca, CaState::Cwr | CaState::Recovery));
+        // RFC 5681 section 3.1: when the same data times out again, ssthresh stays; when other data does, it is a new loss. (The back-off
+        // would not tell them apart: without timestamps it may outlive progress.) Linux (tcp_enter_loss) also reduces once only when a
+        // timeout ends a reduction that has begun.
+        let repeated = self.ca == CaState::Loss && self.una == self.timed_out;
+        let reduced = self.marks_answered() || (c.reduce == Reduce::Cwnd && matches!(self.ca, CaState::Cwr | CaState::Recovery));
+        self.timed_out = self.una;
+        if self.ca == CaState::Recovery && self.sack.is_none() {
+            // Without SACK, fast recovery inflates the window by what has left the network (RFC 5681 section 3.2 step 4).
+            self.w.cwnd = self.w.cwnd.min(self.w.ssthresh);
+        }
         if !repeated && !reduced {
-            self.w.flight = self.flight_segments(c);
+            let before = self.reducible(c);
             self.remember_prior();
             self.ca = CaState::Loss;
-            self.w.ssthresh = self.law.ssthresh(&self.w, Trigger::Timeout);
+            self.w.ssthresh = self.new_threshold(c, Trigger::Timeout, before);
             self.stats.loss_cuts += 1;
         }
         self.ca = CaState::Loss;
@@ -145,12 +150,25 @@ impl Sender {
         }
     }
 
-    /// Data outstanding in segments, limited-transmit data excluded (RFC 5681 section 3.2).
-    pub(super) fn flight_segments(&self, c: &TcpConfig) -> f64 {
-        if c.rto_rule == RtoRule::Linux {
-            // Linux laws halve the window, not the flight.
-            return self.w.cwnd;
+    /// What a reduction starts from, in segments. Not `nxt - una`: while a hole is repaired every duplicate ACK lets a segment out, so that
+    /// this grows by a window a round, and all of it but one window has arrived.
+    pub(super) fn reducible(&self, c: &TcpConfig) -> f64 {
+        let mss = f64::from(c.mss);
+        let window = self.w.cwnd;
+        match c.reduce {
+            Reduce::Cwnd => window,
+            Reduce::Window => window.min(self.edge.saturating_sub(self.una) as f64 / mss),
+            Reduce::Flight => window.min((self.flight() - self.limited.min(self.flight())) as f64 / mss),
         }
-        (self.flight() - self.limited.min(self.flight())) as f64 / f64::from(c.mss)
+    }
+
+    /// Asks the law for the threshold of a reduction from `before` segments.
+    pub(super) fn new_threshold(&mut self, c: &TcpConfig, trigger: Trigger, before: f64) -> f64 {
+        self.w.flight = before;
+        if c.reduce == Reduce::Window {
+            // The window of such a sender is what it may use (ns-2 `window()`), for laws that reduce the window as well.
+            self.w.cwnd = self.w.cwnd.min(before.max(1.0));
+        }
+        self.law.ssthresh(&self.w, trigger)
     }
 }

@@ -3,7 +3,7 @@
 use super::scoreboard::{LOST, RETX, SACKED};
 use super::sender::{CaState, Phase, Sender, Timer};
 use crate::cc::{CongestionControl, Event, Opportunity};
-use crate::config::{Ecn, Idle, Recovery, TcpConfig};
+use crate::config::{Idle, Recovery, TcpConfig};
 use crate::net::packet::{Wire, ecn, flag};
 use crate::shim::tag::Segment;
 
@@ -191,6 +191,9 @@ impl Sender {
         self.stats.segs_sent += sent;
         self.high = self.nxt;
         self.last_tx = now;
+        if !c.timestamps && self.timed.is_none() {
+            self.timed = Some((first + mss, now));
+        }
         if self.timer == Timer::Idle {
             self.arm_rto(c, now);
         }
@@ -247,6 +250,10 @@ impl Sender {
         s.board.retransmitted(index, now);
         s.undo_retx += 1;
         self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);
+        if index == 0 && self.timer != Timer::Reorder {
+            // The oldest segment has all of its timeout before it again (Linux tcp_xmit_retransmit_queue, ns-2).
+            self.arm_rto(c, now);
+        }
     }
 
     /// Sequence space of the segment that starts at `offset`: a full payload, or what is left, with the FIN on the last byte's segment.
@@ -282,10 +289,10 @@ impl Sender {
         p.wire = if data == 0 { c.ack_size as u16 } else { (data as u32 + c.header) as u16 };
         p.flags = if fin { flag::FIN } else { 0 } | if again { flag::RETX } else { 0 };
         // RFC 3168 section 6.1.5: retransmissions of a classic ECN sender are not ECN-capable; DCTCP's are, as in Linux.
-        if self.ecn && data > 0 && (!again || c.ecn == Ecn::Dctcp) {
+        if self.ecn && data > 0 && !again {
             p.meta |= ecn::ECT;
         }
-        if self.cwr_pending && !again {
+        if self.cwr_pending && (!again || c.cwr_on_any) {
             p.flags |= flag::CWR;
             self.cwr_pending = false;
         }

@@ -4,7 +4,7 @@
 
 use super::{Tape, US, addresses};
 use forebay_sim::cc::CongestionControl;
-use forebay_sim::config::TcpConfig;
+use forebay_sim::config::{Ecn, TcpConfig};
 use forebay_sim::net::packet::{Packet, SackBlocks, ecn, flag};
 use forebay_sim::tcp::sender::{Sender, Timer};
 
@@ -61,7 +61,8 @@ impl Script {
         self.s.on_packet(&self.c, self.now * US, &p, None, &mut self.tape);
         self.note();
         // What this leaves is the ACK of the handshake, before any data.
-        assert_eq!(self.log.pop().map(|l| l.1), Some("ACK".into()));
+        let ack = if self.c.ecn == Ecn::Dctcp { "ACKe" } else { "ACK" };
+        assert_eq!(self.log.pop().map(|l| l.1), Some(ack.into()));
     }
 
     pub fn write(&mut self, segments: u64) {

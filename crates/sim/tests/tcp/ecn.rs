@@ -42,15 +42,17 @@ fn classic_halves_once_a_window() {
     assert!(t.s.stats.cut_alpha.is_nan(), "NewReno has no alpha");
 }
 
-/// Section 6.1.5: retransmitted segments are not ECN-capable; section 6.1.2: CWR goes out after a reduction for any reason.
+/// Section 6.1.5: retransmitted segments are not ECN-capable; section 6.1.2: CWR goes out after a reduction for any reason, on the first
+/// new data; in ns-2 on whatever leaves first.
 #[test]
 fn retransmissions_and_cwr_after_a_loss() {
     for stack in ["ns2", "rfc"] {
+        let ns2 = stack == "ns2";
         let mut t = Script::new(classic(stack, 8), 100);
         t.sent();
-        if stack == "ns2" {
+        if ns2 {
             t.dup(0, 3);
-            assert_eq!(t.sent(), "8e 9e 0r");
+            assert_eq!(t.sent(), "8e 9e 0rw");
         } else {
             t.sack(0, &[(1, 4)]);
             assert_eq!(t.sent(), "0r");
@@ -58,15 +60,48 @@ fn retransmissions_and_cwr_after_a_loss() {
         let high = t.s.high / 1000;
         t.ack(high);
         let sent = t.sent();
-        assert!(sent.starts_with(&format!("{high}we {}e", high + 1)), "{stack}: {sent}");
+        let cwr = if ns2 { "" } else { "w" };
+        assert!(sent.starts_with(&format!("{high}{cwr}e {}e", high + 1)), "{stack}: {sent}");
+
+        let mut t = Script::new(classic(stack, 2), 2);
+        t.sent();
+        t.timer();
+        assert_eq!(t.sent(), if ns2 { "0rw" } else { "0r" });
+        t.ack(2);
+        t.write(2);
+        assert_eq!(t.sent(), if ns2 { "2e 3e" } else { "2we 3e" });
     }
-    let mut t = Script::new(classic("ns2", 2), 2);
-    t.sent();
-    t.timer();
-    assert_eq!(t.sent(), "0r");
-    t.ack(2);
-    t.write(2);
-    assert_eq!(t.sent(), "2we 3e");
+}
+
+/// The echo of a mark goes on until the receiver sees CWR. While a lost window is repaired there is no new data to carry it, and the repair
+/// must not stand still for that: Linux grows in Loss whatever the echo says; in ns-2 the retransmission carries CWR.
+#[test]
+fn the_echo_does_not_hold_up_the_repair_after_a_timeout() {
+    for stack in ["rfc", "linux"] {
+        let mut t = Script::new(classic(stack, 8), 100);
+        t.sent();
+        while t.s.stats.rtos == 0 {
+            t.timer();
+        }
+        let high = t.s.high / 1000;
+        t.sent();
+        let mut windows = vec![t.cwnd()];
+        for n in 1..5 {
+            let now = t.now + 100;
+            t.at(now).ece(n);
+            windows.push(t.cwnd());
+        }
+        assert!(high >= 8 && windows[4] >= windows[0] + 3.0, "{stack}: {windows:?}");
+    }
+}
+
+/// RFC 8257 section 3.6, Linux: all packets of a DCTCP connection are ECN-capable, those of a classic one only new data.
+#[test]
+fn control_packets_of_dctcp_are_ecn_capable() {
+    let mut t = Script::new(dctcp(10), 1);
+    assert_eq!(t.sent(), "0e");
+    t.write_bytes(0, true);
+    assert_eq!(t.sent(), "Fe");
 }
 
 /// The peer did not agree: no ECT, no CWR, and its ECE means nothing.

@@ -1,7 +1,8 @@
 //! Opening and closing: RFC 9293, options of RFC 7323 and RFC 3168, lost SYNs.
 
 use crate::scripted::sender::Script;
-use crate::scripted::{MS, config, receiver};
+use crate::scripted::{MS, config, config_with, receiver};
+use forebay_param::Value;
 use forebay_sim::config::Ecn;
 use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::sender::{CaState, Phase, Timer};
@@ -57,7 +58,7 @@ fn syn_timeouts() {
     t.write(1);
     assert_eq!((t.s.stats.rtt_count, t.left(Timer::Rto)), (0, Some(3_000_000)));
     // With timestamps the echo tells which SYN was answered.
-    let mut t = Script::closed(config("ns2", "newreno"));
+    let mut t = Script::closed(config_with("ns2", "newreno", &[("timestamps", Value::Bool(true))], &[]));
     t.timer();
     t.now += 100;
     t.syn_ack();

@@ -33,9 +33,9 @@ fn retransmissions_carry_the_class_of_now() {
     let mut t = Script::new(pias(3, "message"), 6);
     assert_eq!(t.sent(), "0e^7 1e^7 2e^6");
     t.timer();
-    assert_eq!(t.sent(), "0re^6");
+    assert_eq!(t.sent(), "0rwe^6");
     t.ack(3);
-    assert_eq!(t.sent(), "3we^6 4e^5");
+    assert_eq!(t.sent(), "3e^6 4e^5");
 }
 
 #[test]

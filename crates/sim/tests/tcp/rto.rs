@@ -1,7 +1,8 @@
 //! RFC 6298: the retransmission timer, and RFC 5681's reaction to it.
 
 use crate::scripted::sender::Script;
-use crate::scripted::{MS, US, config};
+use crate::scripted::{MS, US, config, config_with};
+use forebay_param::Value;
 use forebay_sim::config::TcpConfig;
 use forebay_sim::tcp::sender::{CaState, Timer};
 use forebay_units::Time;
@@ -121,7 +122,7 @@ fn one_timed_segment() {
 /// With timestamps an ACK of a retransmission is a sample, of the transmission that its echo names (RFC 7323 section 4).
 #[test]
 fn timestamps_sample_retransmissions() {
-    let mut t = Script::new(config("ns2", "newreno"), 2);
+    let mut t = Script::new(config_with("ns2", "newreno", &[("timestamps", Value::Bool(true))], &[]), 2);
     t.timer();
     let now = t.now + 100;
     t.at(now).ack(1);

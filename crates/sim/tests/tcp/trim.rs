@@ -254,12 +254,13 @@ fn fast_retransmit_ends_an_episode() {
     t.at(500).write(20);
     assert_eq!((t.sent(), t.cwnd()), ("".into(), 2.0));
     t.at(510).dup(6, 3);
-    assert_eq!((t.sent(), t.ssthresh(), t.cwnd()), ("6r".into(), 4.0, 7.0));
-    t.dup(6, 4);
+    // The window that the episode began with is what ns-2 halves, not the eight segments under way.
+    assert_eq!((t.sent(), t.ssthresh(), t.cwnd()), ("6r".into(), 2.0, 5.0));
+    t.dup(6, 6);
     assert_eq!(t.sent(), "14 15 16");
     t.at(620).ack(17);
-    assert_eq!(t.cwnd(), 4.0);
-    assert_eq!(t.sent(), "17 18 19 20");
+    assert_eq!(t.cwnd(), 2.0);
+    assert_eq!(t.sent(), "17 18");
 }
 
 /// Delay cuts on every ACK above K, none below; no growth beyond the threshold but additive.

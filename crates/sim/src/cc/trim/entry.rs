@@ -128,7 +128,8 @@ pub(in crate::cc) const ENTRY: LawEntry = LawEntry {
     needs_marks: false,
     ecn: "off",
     recovery: None,
-    adjust: None,
+    // Equations 1 and 3 take the RTT of every ACK, as the document's implementation does.
+    adjust: Some(|c| c.timestamps = true),
     build: |v| LawConfig::Trim(build(v)),
 };
 

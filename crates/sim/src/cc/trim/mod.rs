@@ -182,7 +182,7 @@ impl CongestionControl for Trim {
         if trigger != Trigger::Ecn {
             self.discard();
         }
-        halve(w, trigger)
+        halve(w)
     }
 
     fn loss_outweighs_marks(&self) -> bool {
