@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Measured, Result, Run, mean
+from forebay.repro import Measured, Reading, Result, Run, mean
 
 from .base import GROWS, HELD, MAX_TH, MIN_TH, QUEUE, alpha, cuts, goodput, packets, paper, queue, ratio
 from .long_flows import dots, over_time, published, sweep
@@ -20,14 +20,18 @@ def min_sweep(run: Run, aqm: str, values: list[int], sets: dict[str, Any] | None
     """max_th 100."""
     points = [{f"{QUEUE}.min": packets(v)} for v in values]
     sets = {"duration": run.pick("4s", "6s"), **(sets or {})}
-    return dict(zip(values, (r for _, r in run(FILES[aqm], sets, points=points, seeds=run.pick(3, seeds))), strict=True))
+    return dict(
+        zip(values, (r for _, r in run(FILES[aqm], sets, points=points, seeds=run.pick(3, seeds, 10, of="seeds"))), strict=True)
+    )
 
 
 def max_sweep(run: Run, values: list[int], sets: dict[str, Any] | None = None) -> dict[int, Result]:
     """RED, min_th 45."""
     points = [{f"{QUEUE}.max": packets(v)} for v in values]
     sets = {"duration": run.pick("4s", "6s"), f"{QUEUE}.min": "45pkt", **(sets or {})}
-    return dict(zip(values, (r for _, r in run("fig04.toml", sets, points=points, seeds=run.pick(3, 10))), strict=True))
+    return dict(
+        zip(values, (r for _, r in run("fig04.toml", sets, points=points, seeds=run.pick(3, 10, of="seeds"))), strict=True)
+    )
 
 
 @paper.experiment("red")
@@ -94,14 +98,18 @@ def readings(run: Run) -> dict[str, dict[str, dict[int, Result]]]:
 @paper.experiment("cuts")
 def first_second(run: Run) -> Result:
     """The first second of the runs at min_th 40: what happens in it does not count."""
-    return run("fig06.toml", {f"{QUEUE}.min": "40pkt", "duration": "1s", "observe.warmup": "0s"}, seeds=run.pick(3, 10))
+    return run(
+        "fig06.toml", {f"{QUEUE}.min": "40pkt", "duration": "1s", "observe.warmup": "0s"}, seeds=run.pick(3, 10, of="seeds")
+    )
 
 
 @paper.experiment("marks")
 def marks(run: Run) -> dict[str, Result]:
     """Every ACK of both flows, from which the bottleneck's queue can be followed packet by packet."""
     sets = {f"{QUEUE}.min": "70pkt", "observe.tcp": {"flows": [0, 1], "every": "ack"}, "duration": run.pick("2s", "3s")}
-    return {v: run("fig06.toml", {**sets, f"{QUEUE}.victims": v}, seeds=run.pick(1, 3)) for v in ("samples", "none")}
+    return {
+        v: run("fig06.toml", {**sets, f"{QUEUE}.victims": v}, seeds=run.pick(1, 3, 10, of="seeds")) for v in ("samples", "none")
+    }
 
 
 # ---------------------------------------------------------------------------------------------------------------- RED
@@ -171,6 +179,8 @@ def _(x: dict[str, Any]) -> list[Measured]:
     ]
 
 
+#: The claims file asks for both values; but under 0.1 `coex-red-minth-90` fails, so it is no reading of the experiment.
+P_MAX = Reading("p_max 0.1 instead of 0.02 (1.3)", sensitivity="every other claim of Fig. 4 is measured with 0.02")
 MAX_TH_TREND = """The document does not give p_max. With 0.1 and max_th 65 marks come in bunches, 3250 for 2050 cuts in a run,
 which hit both flows together as under step marking; a wider range takes them apart, 1750 for 1780 cuts, and
 the ratio falls by 13 %. With the recommended 0.02 marks are single at any max_th, 1880 for 1840 cuts, and
@@ -184,7 +194,7 @@ def _(x: dict[str, Any]) -> list[Measured]:
 
     return [
         Measured.over(at("red-max"), note="p_max 0.02"),
-        Measured.over(at("red-max-p"), reading="p_max 0.1 instead of 0.02 (1.3)"),
+        Measured.over(at("red-max-p"), reading=P_MAX),
     ]
 
 

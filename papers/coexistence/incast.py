@@ -37,7 +37,7 @@ def requests(run: Run, senders: list[int], seeds: int, sets: dict[str, Any] | No
 
 @paper.experiment("incast")
 def incast(run: Run) -> dict[str, dict[int, Result]]:
-    return requests(run, run.pick([10, 30, 60, 90], SENDERS), run.pick(4, 30))
+    return requests(run, run.pick([10, 30, 60, 90], SENDERS), run.pick(4, 30, 100, of="requests"))
 
 
 @paper.experiment("incast-readings")

@@ -62,7 +62,7 @@ def _(fig: Any, x: dict[str, Any]) -> None:
 
 @paper.experiment("droptail")
 def droptail(run: Run) -> Result:
-    return run("fig02.toml", {"duration": run.pick("4s", "6s")}, seeds=run.pick(3, 10))
+    return run("fig02.toml", {"duration": run.pick("4s", "6s")}, seeds=run.pick(3, 10, of="seeds"))
 
 
 @paper.experiment("step")
@@ -99,14 +99,16 @@ def k_sweep(run: Run, ks: list[int], sets: dict[str, Any], seeds: int = 10) -> d
     # The packet in service counts in forebay's k, not in the document's K as read here.
     points = [{f"{QUEUE}.k": packets(k + 1)} for k in ks]
     sets = {"duration": run.pick("3s", "6s"), **sets}
-    return dict(zip(ks, (r for _, r in run("fig03.toml", sets, points=points, seeds=run.pick(3, seeds))), strict=True))
+    return dict(
+        zip(ks, (r for _, r in run("fig03.toml", sets, points=points, seeds=run.pick(3, seeds, 10, of="seeds"))), strict=True)
+    )
 
 
 @paper.experiment("traces")
 def traces(run: Run) -> dict[str, Result]:
     """Figs. 2, 3(a) and 4(a) with a sample at each ACK."""
     sets = {"observe.tcp": {"flows": [0, 1], "every": "ack"}, "duration": run.pick("3s", "6s")}
-    seeds = run.pick(2, 3)
+    seeds = run.pick(2, 3, 10, of="seeds")
     return {
         name: run(file, sets, seeds=seeds)
         for name, file in [("droptail", "fig02.toml"), ("step", "fig03.toml"), ("red", "fig04.toml")]
@@ -178,7 +180,7 @@ def _(x: dict[str, Any]) -> list[Measured]:
     return [
         Measured.over(ratio(x["step-grows"][65]), note="DCTCP grows on ACKs with echo"),
         Measured.over(ratio(x["step"][65]), reading=HELD),
-        Measured.over(ratio(x["step-jitter"][65]), reading=f"{HELD}; {JITTER}"),
+        Measured.over(ratio(x["step-jitter"][65]), reading=HELD & JITTER),
     ]
 
 

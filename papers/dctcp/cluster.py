@@ -44,7 +44,7 @@ def until(ms: int) -> dict[str, Any]:
 
 @paper.experiment("cluster")
 def cluster(run: Run) -> Result:
-    return run("cluster.toml", until(run.pick(2000, 8000)), seeds=run.pick(2, 4))
+    return run("cluster.toml", until(run.pick(2000, 8000)), seeds=run.pick(2, 4, 10, of="seeds"))
 
 
 def tenfold(run: Run) -> dict[str, dict[str, Any]]:
@@ -69,7 +69,7 @@ def tenfold(run: Run) -> dict[str, dict[str, Any]]:
 
 @paper.experiment("cluster-scaled")
 def cluster_scaled(run: Run) -> dict[str, Result]:
-    return {reading: run("cluster.toml", sets, seeds=run.pick(1, 3)) for reading, sets in tenfold(run).items()}
+    return {reading: run("cluster.toml", sets, seeds=run.pick(1, 3, 10, of="seeds")) for reading, sets in tenfold(run).items()}
 
 
 @paper.experiment("cluster-scaled-others")

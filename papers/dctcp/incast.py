@@ -20,11 +20,15 @@ RENO = {"TCP, 10 ms": RENO_10, "TCP, 300 ms": RENO_300}
 @paper.experiment("incast")
 def incast(run: Run) -> dict[str, dict[int, Result]]:
     servers = run.pick([40], SERVERS)
-    sets = {"workload.0.rounds": run.pick(200, 1000)}
+    sets = {"workload.0.rounds": run.pick(200, 1000, of="queries")}
     points = [{"topology.senders": n} for n in servers]
     return {
         mode: dict(
-            zip(servers, (r for _, r in run("incast.toml", {**sets, **more}, points=points, seeds=run.pick(2, 3))), strict=True)
+            zip(
+                servers,
+                (r for _, r in run("incast.toml", {**sets, **more}, points=points, seeds=run.pick(2, 3, 10, of="seeds"))),
+                strict=True,
+            )
         )
         for mode, more in (("static", {}), ("dynamic", DYNAMIC))
     }

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Measured, Result, Run, interval, look
+from forebay.repro import Measured, Reading, Result, Run, interval, look
 
 from .base import BUFFERS, DYNAMIC, paper, query_times
 
@@ -18,7 +18,8 @@ def jitter(run: Run) -> dict[str, dict[str, Result]]:
     sets = {"transport.cc": {"kind": "newreno", "rto-min": "300ms"}, "workload.0.rounds": run.pick(1000, 5000)}
     return {
         buffer: {
-            j: run("incast.toml", {**sets, **more, "workload.0.jitter": t}, seeds=run.pick(1, 3)) for j, t in JITTERS.items()
+            j: run("incast.toml", {**sets, **more, "workload.0.jitter": t}, seeds=run.pick(1, 3, 10, of="seeds"))
+            for j, t in JITTERS.items()
         }
         for buffer, more in (("static", {}), ("dynamic", DYNAMIC))
     }
@@ -50,7 +51,7 @@ def quantiles(r: Result, q: float) -> list[float]:
     return [float(np.quantile(v, q)) for v in query_times(r, r.variants[0])]
 
 
-def tradeoff(by: dict[str, Result], reading: str | None) -> Measured:
+def tradeoff(by: dict[str, Result], reading: Reading | None) -> Measured:
     m = Measured.over({j: quantiles(r, 0.999) for j, r in by.items()}, reading=reading)
     median = {j: interval(quantiles(r, 0.5))[0] for j, r in by.items()}
     m.checks[
@@ -72,7 +73,7 @@ def tradeoff(by: dict[str, Result], reading: str | None) -> Measured:
 def _(x: dict[str, Any]) -> list[Measured]:
     return [
         tradeoff(x["jitter"]["static"], None),
-        tradeoff(x["jitter"]["dynamic"], "4.6: dynamic buffers instead of 100 packets"),
+        tradeoff(x["jitter"]["dynamic"], Reading("dynamic buffers instead of 100 packets", named="specification 4.6")),
     ]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Measured, Result, Run, jain, look
+from forebay.repro import Measured, Reading, Result, Run, jain, look
 
 from .base import BUFFERS, DCTCP, STATIC, TCP, goodput, paper, port, queue, variant
 from .draw import CC, GIVEN, bars, cdf
@@ -19,7 +19,7 @@ K = 1.5 * paper.expected["in_action"]["k"]
 
 @paper.experiment("in-action")
 def in_action(run: Run) -> dict[str, Result]:
-    seeds = run.pick(3, 10)
+    seeds = run.pick(3, 10, of="seeds")
     return {"dynamic": run("in-action.toml", seeds=seeds), "static": run("in-action.toml", STATIC, seeds=seeds)}
 
 
@@ -80,7 +80,7 @@ def _(fig: Any, x: dict[str, Any]) -> None:
 def convergence(run: Run) -> dict[str, Result]:
     fast = {"topology.access.rate": "10Gbps"}
     return {
-        "1 Gbps": run("convergence.toml", seeds=run.pick(2, 10)),
+        "1 Gbps": run("convergence.toml", seeds=run.pick(2, 10, of="seeds")),
         "10 Gbps": run("convergence.toml", fast, seeds=run.pick(1, 10)),
     }
 
@@ -102,7 +102,7 @@ def phases(r: Result, cc: str, run: int) -> list[tuple[float, np.ndarray]]:
 
 @paper.claim("dctcp-convergence-fairness", uses=["convergence"])
 def _(x: dict[str, Any]) -> list[Measured]:
-    def over(rate: str, reading: str | None) -> Measured:
+    def over(rate: str, reading: Reading | None) -> Measured:
         r = x["convergence"][rate]
         by: dict[str, list[float]] = {}
         for run in range(r.seeds):
@@ -111,7 +111,7 @@ def _(x: dict[str, Any]) -> list[Measured]:
                     by.setdefault(f"{len(rates)} flows from {start:.0f} s", []).append(jain(rates))
         return Measured.over(by, reading=reading)
 
-    return [over("1 Gbps", None), over("10 Gbps", "4.10: servers' links of 10 Gbps")]
+    return [over("1 Gbps", None), over("10 Gbps", Reading("servers' links of 10 Gbps", named="the readme"))]
 
 
 @paper.figure(
@@ -142,7 +142,7 @@ def _(fig: Any, x: dict[str, Any]) -> None:
 
 @paper.experiment("multihop")
 def multihop(run: Run) -> Result:
-    return run("multihop.toml", seeds=run.pick(1, 3))
+    return run("multihop.toml", seeds=run.pick(1, 3, 10, of="seeds"))
 
 
 #: Groups of senders, and the fair share of a flow in Mbps: 1 Gbps among 20, and what is left of 10 Gbps among 20.

@@ -19,7 +19,7 @@ QUIET = {"workload.1.stop-after": "1us"}
 @paper.experiment("buffer-pressure")
 def buffer_pressure(run: Run) -> dict[str, Result]:
     sets = {"duration": run.pick("2s", "4s")}
-    seeds = run.pick(1, 3)
+    seeds = run.pick(1, 3, 10, of="seeds")
     return {
         "with": run("buffer-pressure.toml", sets, seeds=seeds),
         "without": run("buffer-pressure.toml", {**sets, **QUIET}, seeds=seeds),

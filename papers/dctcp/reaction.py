@@ -50,7 +50,7 @@ def arrivals(run: Run) -> Result:
         "observe.queue": {"port": "bottleneck", "every": "50ns"},
         "transport.cc": "dctcp",
     }
-    return run("in-action.toml", sets, seeds=run.pick(1, 5))
+    return run("in-action.toml", sets, seeds=run.pick(1, 5, 10, of="seeds"))
 
 
 @paper.experiment("cuts")
@@ -61,7 +61,7 @@ def cuts_of_flows(run: Run) -> dict[str, Result]:
         f"{n} flows": run(
             "in-action.toml",
             {**every, "topology.senders": n, "observe.tcp": {"flows": list(range(n)), "every": "ack"}},
-            seeds=run.pick(1, 3),
+            seeds=run.pick(1, 3, 10, of="seeds"),
         )
         for n in (2, 5, 20)
     }

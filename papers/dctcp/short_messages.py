@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Measured, Result, Run
+from forebay.repro import Measured, Reading, Result, Run
 
 from .base import BUFFERS, DCTCP, STATIC, TCP, paper, query_times, select, variant
 from .draw import CC, cdf
@@ -15,7 +15,7 @@ from .draw import CC, cdf
 
 @paper.experiment("queue-buildup")
 def queue_buildup(run: Run) -> dict[str, Result]:
-    seeds = run.pick(2, 10)
+    seeds = run.pick(2, 10, of="seeds")
     sets = {"duration": run.pick("4s", "8s")}
     return {
         "dynamic": run("queue-buildup.toml", sets, seeds=seeds),
@@ -25,17 +25,20 @@ def queue_buildup(run: Run) -> dict[str, Result]:
 
 @paper.experiment("rtt")
 def rtt(run: Run) -> Result:
-    return run("rtt.toml", {"duration": run.pick("10s", "40s")}, seeds=run.pick(3, 10))
+    return run("rtt.toml", {"duration": run.pick("10s", "40s")}, seeds=run.pick(3, 10, of="seeds"))
 
 
 @paper.claim("dctcp-queue-buildup", uses=["queue-buildup"])
 def _(x: dict[str, Any]) -> list[Measured]:
-    def median(name: str, reading: str | None) -> Measured:
+    def median(name: str, reading: Reading | None) -> Measured:
         r = x["queue-buildup"][name]
         cc = (("dctcp", DCTCP), ("reno", TCP))
         return Measured.over({c: [float(np.median(q)) for q in query_times(r, variant(r, v))] for c, v in cc}, reading=reading)
 
-    return [median("dynamic", None), median("static", "4.2: 100 packets instead of dynamic buffers")]
+    return [
+        median("dynamic", None),
+        median("static", Reading("100 packets instead of dynamic buffers", named="specification 4.2")),
+    ]
 
 
 @cache

@@ -30,7 +30,9 @@ BDP = {"10 Gbps": 10e9 * 500e-6 / 12_000, "1 Gbps": 1e9 * 100e-6 / 12_000}
 def k_sweep(run: Run) -> dict[str, dict[int, Result]]:
     def sweep(ks: list[int], sets: dict[str, Any]) -> dict[int, Result]:
         points = [{f"{QUEUE}.k": f"{k}pkt"} for k in ks]
-        return dict(zip(ks, (r for _, r in run("k-sweep.toml", sets, points=points, seeds=run.pick(1, 3))), strict=True))
+        return dict(
+            zip(ks, (r for _, r in run("k-sweep.toml", sets, points=points, seeds=run.pick(1, 3, 10, of="seeds"))), strict=True)
+        )
 
     ten = run.pick([1, 2, 3, 5, 10, 20, 60], K_TEN)
     made = {
@@ -61,7 +63,9 @@ def buffer_sweep(run: Run) -> dict[int, Result]:
     }
     values = run.pick([250, 290, 330, 417], BUFFERS_TEN)
     points = [{"topology.bottleneck.buffer": f"{b}pkt"} for b in values]
-    return dict(zip(values, (r for _, r in run("k-sweep.toml", sets, points=points, seeds=run.pick(1, 3))), strict=True))
+    return dict(
+        zip(values, (r for _, r in run("k-sweep.toml", sets, points=points, seeds=run.pick(1, 3, 10, of="seeds"))), strict=True)
+    )
 
 
 @paper.claim("dctcp-k-guideline", uses=["k-sweep"])
@@ -141,7 +145,7 @@ RED_QUICK = [(20, 60, 0.1, 0.002), (65, 195, 0.1, 0.002), (150, 450, 0.1, 0.002)
 @paper.experiment("aqm")
 def aqm(run: Run) -> dict[str, Any]:
     sets = {"duration": run.pick("2s", "4s")}
-    seeds = run.pick(1, 3)
+    seeds = run.pick(1, 3, 10, of="seeds")
     settings = run.pick(RED_QUICK, RED)
     points = [{QUEUE: red(*s)} for s in settings]
     reds = run("aqm.toml", {**sets, "transport.cc": TCP_CLASSIC}, points=points, seeds=seeds)

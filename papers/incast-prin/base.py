@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forebay.repro import Paper
+from forebay.repro import Paper, Reading
 
 paper = Paper(__file__, title="Modeling and Solving TCP Incast Problem in Data Center Networks (Zhang, Ren, Tang, Lin)")
 
@@ -15,4 +15,4 @@ NSTAR = {64: 13, 128: 20, 256: 24}
 SIZES = (64, 128, 256)
 
 #: What limited transmit is a reading of.
-LIMITED = "limited transmit on, the default of ns-2 (singledup_) and of the stack ns2; the recommended reading is off"
+LIMITED = Reading("limited transmit on, the default of ns-2 (singledup_)", sensitivity="the specification's baseline has it off")

@@ -76,7 +76,7 @@ def window(run: Run) -> dict[str, Any]:
 @paper.experiment("btto-trace")
 def btto_trace(run: Run) -> dict[str, Any]:
     """Fig. 2 with every ACK, over few blocks."""
-    result = run("fig02.toml", {"workload.0.rounds": 40}, seeds=run.pick(1, 3))
+    result = run("fig02.toml", {"workload.0.rounds": 40}, seeds=run.pick(1, 3, 5, of="seeds"))
     return {"result": result, "sent": sent_while_waiting(result, 1024, 1000), "windows": first_windows(result)}
 
 
@@ -106,7 +106,7 @@ def btto_mechanism(run: Run) -> list[Any]:
 @paper.experiment("bhto-trace")
 def bhto_trace(run: Run) -> dict[str, Any]:
     """Fig. 3 with every ACK, over few blocks, from the first on as the document shows them."""
-    result = run("fig03.toml", {"workload.0.rounds": run.pick(24, 40)}, seeds=run.pick(1, 2))
+    result = run("fig03.toml", {"workload.0.rounds": run.pick(24, 40, 100, of="blocks")}, seeds=run.pick(1, 2, 5, of="seeds"))
     return {"result": result, "heads": heads(result, 1)}
 
 
@@ -153,9 +153,9 @@ def model_cli(run: Run) -> dict[str, dict[Any, dict[str, float]]]:
 def prin_base(run: Run) -> dict[str, dict[int, Point]]:
     """PRIN, its halves and NewReno in the setting of Fig. 7; `strict` is PRIN with two queues."""
     ns = list(range(2, 17))
-    fifo = senders(run, "prin-base.toml", ns, seeds=run.pick(2, 5))
+    fifo = senders(run, "prin-base.toml", ns, seeds=run.pick(2, 5, of="seeds"))
     prin = {"transport.cc": [{"kind": "newreno", "shim": "prin"}], **STRICT}
-    strict = senders(run, "prin-base.toml", ns, prin, seeds=run.pick(2, 5))
+    strict = senders(run, "prin-base.toml", ns, prin, seeds=run.pick(2, 5, of="seeds"))
     names = ("newreno", "protect", "halving", "priority")
     out: dict[str, dict[int, Point]] = {name: {} for name in names}
     for n, r in fifo:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Measured
+from forebay.repro import Measured, Reading
 
 from .base import LIMITED, NSTAR, paper
 from .measure import Curve, at, onset
@@ -105,7 +105,7 @@ def _(x: dict[str, Any]) -> Measured:
 def _(x: dict[str, Any]) -> list[Measured]:
     plain, lt = x["bhto"]["plain"], x["bhto"]["limited transmit"]
 
-    def of(h: Any, reading: str | None) -> Measured:
+    def of(h: Any, reading: Reading | None) -> Measured:
         durations = h.once or [min(h.durations)]
         found = (
             f"{len(h.once)} of them with one round of timeouts"

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Measured
+from forebay.repro import Measured, Reading
 
 from .base import SIZES, paper
 from .measure import Curve, Point, at
 
-STRICT = "3.4: two queues with strict priority, as 802.1p switches have"
+STRICT = Reading("two queues with strict priority, as 802.1p switches have", named="specification 3.4")
 
 
 # ------------------------------------------------------------------------------------------------------------ mechanism
@@ -186,7 +186,7 @@ def _(x: dict[str, Any]) -> Measured:
     size 0.10. The document's buffer, number of hosts and times between blocks are unknown.""",
 )
 def _(x: dict[str, Any]) -> list[Measured]:
-    def of(schemes: dict[int, dict[str, Curve]], reading: str | None) -> Measured:
+    def of(schemes: dict[int, dict[str, Curve]], reading: Reading | None) -> Measured:
         g = {kb: {n: p.g for n, p in schemes[kb]["newreno"].items()} for kb in SIZES}
         value = [{f"{kb} KB": f(g[kb].values()) for kb in SIZES} for f in (max, min)]
         where = ", ".join(

@@ -53,10 +53,10 @@ def formula(run: Run) -> dict[str, dict[str, Result]]:
     made: dict[str, dict[str, Result]] = {"idle": {}, "trace": {}, "cluster": {}}
     for name, cc in LAWS.items():
         made["idle"][name] = run("fig04.toml", {"transport.cc": cc, "workload": [one], "observe": {}})
-        made["trace"][name] = run("fig04.toml", {"transport.cc": cc}, seeds=run.pick(3, 12))
+        made["trace"][name] = run("fig04.toml", {"transport.cc": cc}, seeds=run.pick(3, 12, of="seeds"))
     # As `load`, whose run at half load has the repaired formula.
     sets = {**size(run, "websearch"), "workload.0.load": 0.5, "transport.cc": LAWS["printed"]}
-    made["cluster"]["printed"] = run("fig06.toml", sets, seeds=run.pick(1, 3))
+    made["cluster"]["printed"] = run("fig06.toml", sets, seeds=run.pick(1, 3, of="seeds"))
     return made
 
 

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from forebay.repro import Measured, Result, Run, Table, look, mean
+from forebay.repro import Measured, Reading, Result, Run, Table, look, mean
 
 from .base import paper
 
 N, WINDOW = 20, 10
+#: The claim's own condition: "queue above the threshold when the probes pass".
+QUEUED = Reading("every train finds a queue above the threshold", named="the claims file")
 #: Packets between the threshold, where the shim holds the long flow, and the end of the buffer; relative to N windows.
 ROOM = 80 / (N * WINDOW)
 PLAIN, SHIM = "newreno", "newreno+proboscis"
@@ -75,7 +77,7 @@ def _(x: dict[str, Any]) -> list[Measured]:
     above = [i for i, q in enumerate(found(r)) if q >= THRESHOLD]
     over = sum(t for g, t in zip(granted, late, strict=True) if g > ROOM)
 
-    def of(seeds: Any, note: str, reading: str | None = None) -> Measured:
+    def of(seeds: Any, note: str, reading: Reading | None = None) -> Measured:
         value = {
             "tcp_injected": plain,
             "proboscis_injected": [granted[i] for i in seeds],
@@ -87,7 +89,7 @@ def _(x: dict[str, Any]) -> list[Measured]:
     some = sum(t > 0 for t in late)
     return [
         of(range(r.seeds), f"{some} of {r.seeds} seeds have timeouts; {over:g} of {sum(late):g} where grants exceed {ROOM:g}"),
-        of(above, f"{len(above)} of {r.seeds} seeds", "the claim's condition: every train finds a queue above the threshold"),
+        of(above, f"{len(above)} of {r.seeds} seeds", QUEUED),
     ]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.repro import Paper
+from forebay.repro import Paper, Reading
 
 if TYPE_CHECKING:
     from forebay.repro import Result, Table
@@ -16,7 +16,7 @@ paper = Paper(__file__, title="TCP-TRIM: sharing the window of persistent HTTP c
 #: Names as the document and the claims file have them. "TCP" is Reno with NewReno's answer to partial ACKs (4).
 LABEL = {"reno": "TCP", "cubic": "CUBIC", "dctcp": "DCTCP", "l2dct": "L2DCT", "trim": "TRIM", "idle": "TRIM, gaps when idle"}
 
-IDLE = "A27: gaps only count with nothing unacknowledged"
+IDLE = Reading("gaps only count with nothing unacknowledged", named="specification A27")
 PACKET = 1460
 
 

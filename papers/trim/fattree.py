@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.repro import Measured, half, look
+from forebay.repro import Measured, Reading, half, look
 
 from .common import LABEL, paper, rows, rtos
 
@@ -25,7 +25,7 @@ def senders(k: int) -> list[str]:
 @paper.experiment("fat-tree")
 def fat_tree(run: Run) -> Any:
     points = [{"topology.k": k, "workload.0.from": senders(k)} for k in (4, 6, 8, 10)]
-    found = run("fig12.toml", points=points, seeds=run.pick(quick=1, full=10))
+    found = run("fig12.toml", points=points, seeds=run.pick(quick=1, full=10, of="seeds"))
     return {p["topology.k"]: r for p, r in found}
 
 
@@ -78,7 +78,7 @@ def _(x: Any) -> Any:
             points,
             n=n,
             note=note,
-            reading="the advantage is the time saved, not the ratio",
+            reading=Reading("the advantage is the time saved, not the ratio", found_afterwards=True),
             checks={"the time saved grows with the number of pods": bool(np.all(np.diff(saved) > 0))},
         ),
     ]
@@ -126,7 +126,9 @@ def _(x: Any) -> Any:
     checks = {"TRIM is lowest from 6 pods on": lowest}
     return [
         Measured(points, n=r[4].seeds, checks=checks),
-        Measured(swapped, n=r[4].seeds, checks=checks, reading="swaps of L2DCT and DCTCP accepted, as the claims file says"),
+        Measured(
+            swapped, n=r[4].seeds, checks=checks, reading=Reading("swaps of L2DCT and DCTCP accepted", named="the claims file")
+        ),
     ]
 
 

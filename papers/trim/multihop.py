@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.repro import Measured, half, look
+from forebay.repro import Measured, Reading, half, look
 
-from .common import IDLE, LABEL, paper, port, rows
+from .common import IDLE as A27
+from .common import LABEL, paper, port, rows
 
 if TYPE_CHECKING:
     from forebay.repro import Result, Run
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 NAMES = ["reno", "dctcp", "l2dct", "trim", "idle"]
 LAWS = NAMES[:4]
 GROUPS = "ABC"
-SMALL = "5.9: 100 packets of buffer on every port"
+#: The reading of Table I: one for all of its claims.
+SMALL = Reading("100 packets of buffer on every port", named="specification 5.9")
+IDLE = Reading(A27.text, sensitivity="the reading of Table I is that of 5.9")
 
 
 def asked(run: Run, file: str = "fig10.toml", **sets: Any) -> Result:
@@ -82,7 +85,7 @@ def mean(r: Any, name: str, names: list[str] = NAMES) -> dict[str, float]:
 
 
 NAMES_100 = ["reno", "dctcp", "l2dct", "trim", "plain"]
-PLAIN = SMALL + "; TCP without NewReno's answer to partial ACKs (4)"
+PLAIN = SMALL & Reading("TCP without NewReno's answer to partial ACKs (4)", found_afterwards=True)
 
 WHY_TRIM = """A TRIM flow tolerates a queueing delay of K - D on its path, and K follows from its own path alone (Eq. 26):
     36 us in A, 61 us in B, 5 us in C with 350 KB. A meets the queues of both links, so it cuts more often than B
@@ -152,7 +155,7 @@ def _(x: Any) -> Any:
     ]
 
 
-def views(x: Any) -> list[tuple[str | None, dict[str, dict[str, float]]]]:
+def views(x: Any) -> list[tuple[Reading | None, dict[str, dict[str, float]]]]:
     """Averages by law under the recommended reading and under the named ones."""
     first = {law: mean(x["multihop"], law) for law in LAWS}
     idle = first | {"trim": mean(x["multihop"], "idle")}

@@ -40,7 +40,7 @@ def point(link: str, on_off: bool, senders: int, buffer_kb: int, size_kb: int) -
 
 @paper.experiment("timeout-probability")
 def timeout_probability(run: Run) -> Hits:
-    seeds = run.pick(quick=1, full=4)
+    seeds = run.pick(quick=1, full=4, document=40, of="seeds")
     senders = run.pick(quick=[2, 10, 20, 40], full=[2, 5, 10, 20, 30, 40])
     buffers = run.pick(quick=[32, 256, 1024], full=[32, 64, 128, 256, 512, 1024])
     sizes = run.pick(quick=[64, 256], full=[32, 64, 128, 256])

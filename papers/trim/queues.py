@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.repro import Measured, half, look, spearman
+from forebay.repro import Measured, Reading, half, look, spearman
 
 from .common import LABEL, means, paper, per_run, port, rows, rtos
 
@@ -60,6 +60,10 @@ def visits(pkts: Any, limit: int = 100) -> int:
     return count
 
 
+ABOVE = Reading("a packet is marked that finds more than K, not at least K (dctcp.md 2.1)", found_afterwards=True)
+FEWER = Reading("up to 30 trains, as the document gives no numbers (5.7)", found_afterwards=True)
+
+
 @paper.claim("trim-fig8a-tcp-sawtooth", uses=["queue"])
 def _(x: Any) -> Any:
     r = x["queue"]
@@ -86,7 +90,7 @@ def _(x: Any) -> Any:
 
     return [
         Measured.over(mean(x["queue"])),
-        Measured.over(mean(x["queue-above"]), reading="a packet is marked that finds more than K, not at least K (dctcp.md 2.1)"),
+        Measured.over(mean(x["queue-above"]), reading=ABOVE),
     ]
 
 
@@ -162,7 +166,7 @@ def _(x: Any) -> Any:
     fewer = {k: v for k, v in lost.items() if not k.endswith(" 40 flows")}
     return [
         Measured(lost, n=None, note=f"drops and timeouts of whole runs, largest of {n} seeds; TRIM {trim:.0f}"),
-        Measured(fewer, n=None, note="as above", reading="5.7: up to 30 trains, as the document gives no numbers"),
+        Measured(fewer, n=None, note="as above", reading=FEWER),
     ]
 
 

@@ -30,6 +30,11 @@ fn arguments_simulator_and_code_are_passed_on() {
     let mut c = command(&scratch.0, &["repro"]);
     let out = c.env("FOREBAY_PYTHON", python(&scratch, true, 0)).env("FOREBAY", "another").output().unwrap();
     assert_eq!(text(&out.stdout), "-m forebay.repro\nanother\n");
+    let mut c = command(&scratch.0, &["repro", "--scale", "document"]);
+    let out = c.env("FOREBAY_PYTHON", python(&scratch, true, 0)).env("FOREBAY", "another").output().unwrap();
+    assert_eq!(text(&out.stdout), "-m forebay.repro --scale document\nanother\n");
+    let out = command(&scratch.0, &["repro", "--scale", "document", "--quick"]).output().unwrap();
+    assert_eq!(out.status.code(), Some(2), "how much is run is said once");
 }
 
 #[test]

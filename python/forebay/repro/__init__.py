@@ -21,6 +21,7 @@ A paper is a folder with `claims.toml`, scenario files and `paper.py`::
 from ._measured import Measured
 from ._paper import Paper
 from ._program import RunError
+from ._reading import Reading
 from ._run import Result, Run
 from ._stats import half, interval, jain, mean, spearman
 from ._style import look
@@ -29,6 +30,7 @@ from ._table import Table
 __all__ = [
     "Measured",
     "Paper",
+    "Reading",
     "Result",
     "Run",
     "RunError",

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from . import _draw, _gallery, _paper, _program, _scorecard
-from ._run import Pool
+from ._run import SCALES, Pool, Scale
 from ._session import Session
 from ._store import Store
 
@@ -32,7 +32,8 @@ def main(argv: list[str] | None = None) -> int:
     out = Path(args.out)
     store = Store(Path(args.cache) if args.cache else out / "cache", simulator)
     pool = Pool(store, args.threads, _bar if sys.stderr.isatty() else None)
-    session = Session(pool, quick=args.quick)
+    scale: Scale = "quick" if args.quick else args.scale
+    session = Session(pool, scale=scale)
     # What is asked for by name is all that is wanted.
     claims = args.claim or ([] if args.figure else None)
     figures = args.figure or ([] if args.claim else None)
@@ -48,7 +49,7 @@ def main(argv: list[str] | None = None) -> int:
             outcome, results = session.judge(paper, found, claims, figures)
             drawn = session.drawn(paper, figures)
             if drawn:
-                _draw.draw(outcome, results, drawn, out / paper.slug, quick=args.quick)
+                _draw.draw(outcome, results, drawn, out / paper.slug, quick=session.quick)
             # The next paper's time begins here; some of its runs are done already.
             outcome.wall_s, began = time.monotonic() - began, time.monotonic()
             outcomes.append(outcome)
@@ -62,11 +63,12 @@ def main(argv: list[str] | None = None) -> int:
     finally:
         pool.close()
         ahead.shutdown(cancel_futures=True)
-    command = " ".join(["forebay repro", *args.paper, *(["--quick"] if args.quick else [])])
+    how = {"quick": ["--quick"], "full": [], "document": ["--scale", "document"]}[scale]
+    command = " ".join(["forebay repro", *args.paper, *how])
     if claims is None and figures is None:
-        _gallery.write(outcomes, out, command, quick=args.quick)
+        _gallery.write(outcomes, out, command, scale=scale)
         for card in [out / "SCORECARD.md", *([Path(args.scorecard)] if args.scorecard else [])]:
-            card.write_text(_scorecard.markdown(outcomes, command, simulator.version, quick=args.quick))
+            card.write_text(_scorecard.markdown(outcomes, command, simulator.version, scale=scale))
         (out / "verdicts.csv").write_text(_scorecard.table(outcomes))
         print(f"pages: {out / 'index.html'}")
     if len(outcomes) > 1:
@@ -80,7 +82,9 @@ def _arguments() -> argparse.ArgumentParser:
         prog="forebay repro", description="Reproduces published evaluations and judges their claims."
     )
     parser.add_argument("paper", nargs="*", default=["all"], help="a folder with paper.py, a name under papers/, or all")
-    parser.add_argument("--quick", action="store_true", help="few seeds and short runs, judged in wider bands")
+    much = parser.add_mutually_exclusive_group()
+    much.add_argument("--quick", action="store_true", help="few seeds and short runs, judged in wider bands")
+    much.add_argument("--scale", choices=SCALES, default="full", help="how much is run; document: all that was asked for, hours")
     parser.add_argument("--claim", action="append", metavar="ID", help="only this claim (repeatable)")
     parser.add_argument("--figure", action="append", metavar="N", help="only this figure (repeatable)")
     parser.add_argument("--out", default="out/repro", metavar="DIR", help="figures and pages [default: out/repro]")

@@ -8,27 +8,28 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from ._scorecard import brief, measured, published, reason, shown, summary, tally
-from ._session import BROKEN, NOT, READING, REPRODUCED
+from ._scorecard import SCALE, brief, measured, published, reason, rests_on, shown, summary, tally
+from ._session import AFTERWARDS, BROKEN, NAMED, NOT, STATED, UNDECIDED
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ._measured import Measured
+    from ._run import Scale
     from ._session import Outcome, Verdict
 
-_CLASS = {REPRODUCED: "yes", READING: "reading", NOT: "no", BROKEN: "broken"}
+_CLASS = {STATED: "yes", NAMED: "reading", AFTERWARDS: "no", NOT: "no", UNDECIDED: "no", BROKEN: "broken"}
 
 _STYLE = files(__package__).joinpath("gallery.css").read_text()
 
 
-def write(outcomes: list[Outcome], out: Path, command: str, *, quick: bool) -> None:
+def write(outcomes: list[Outcome], out: Path, command: str, *, scale: Scale) -> None:
     """Write `index.html` and a page for each paper, beside its figures."""
     for o in outcomes:
         folder = out / o.paper.slug
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "index.html").write_text(_paper(o, command, quick=quick))
-    (out / "index.html").write_text(_index(outcomes, command, quick=quick))
+        (folder / "index.html").write_text(_paper(o, command, scale=scale))
+    (out / "index.html").write_text(_index(outcomes, command, scale=scale))
 
 
 def _page(title: str, body: str) -> str:
@@ -37,15 +38,16 @@ def _page(title: str, body: str) -> str:
     return f"{head}<style>{_STYLE}</style>\n{body}\n</html>\n"
 
 
-def _index(outcomes: list[Outcome], command: str, *, quick: bool) -> str:
+def _index(outcomes: list[Outcome], command: str, *, scale: Scale) -> str:
     rows = []
     for o in outcomes:
         t = tally(o.verdicts)
         cells = [
             t["claims"],
-            t["reproduced"],
-            t["reading"],
-            t["not"] + t["broken"],
+            t["stated"],
+            t["named"],
+            t["not"] + t["undecided"] + t["broken"],
+            t["afterwards"],
             f"{t['headline_good']} of {t['headline']}",
             o.runs,
         ]
@@ -53,28 +55,36 @@ def _index(outcomes: list[Outcome], command: str, *, quick: bool) -> str:
         rows.append(
             f"<tr><td>{link}</td>" + "".join(f"<td>{c}</td>" for c in cells) + f"<td><code>{o.fingerprint}</code></td></tr>"
         )
-    head = "".join(
-        f"<th>{h}</th>" for h in ("paper", "claims", "reproduced", "under a reading", "not", "headline", "runs", "fingerprint")
+    heads = (
+        "paper",
+        "claims",
+        "as stated",
+        "named beforehand",
+        "not",
+        "of these found afterwards",
+        "headline",
+        "runs",
+        "fingerprint",
     )
+    head = "".join(f"<th>{h}</th>" for h in heads)
     everything = summary([v for o in outcomes for v in o.verdicts])
     return _page(
         "Reproductions",
-        f"<h1>Published evaluations, run again</h1><p>{escape(everything)}.</p><p class=quiet>{_made(command, quick=quick)}</p>"
+        f"<h1>Published evaluations, run again</h1><p>{escape(everything)}.</p><p class=quiet>{_made(command, scale=scale)}</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>",
     )
 
 
-def _made(command: str, *, quick: bool) -> str:
-    text = f"Made by <code>{escape(command)}</code>."
-    return text + (" A quick reproduction: few seeds and short runs, judged in wider bands." if quick else "")
+def _made(command: str, *, scale: Scale) -> str:
+    return f"Made by <code>{escape(command)}</code>. {escape(SCALE[scale]).replace('`', '')}"
 
 
-def _paper(o: Outcome, command: str, *, quick: bool) -> str:
+def _paper(o: Outcome, command: str, *, scale: Scale) -> str:
     by = {v.claim.id: v for v in o.verdicts}
     parts = [
         f"<h1>{escape(o.paper.title)}</h1>"
         f"<p>{escape(summary(o.verdicts))}. {o.runs} runs, fingerprint <code>{o.fingerprint}</code>.</p>"
-        f'<p class=quiet>{_made(command, quick=quick)} <a href="../index.html">All papers</a></p>'
+        f'<p class=quiet>{_made(command, scale=scale)} <a href="../index.html">All papers</a></p>'
     ]
     seen: set[str] = set()
     for number, figure in sorted(o.paper.figures.items(), key=lambda item: _place(item[0])):
@@ -104,16 +114,19 @@ def _paper(o: Outcome, command: str, *, quick: bool) -> str:
 def _claim(v: Verdict) -> str:
     c = v.claim
     rows = [("published", escape(published(c)) + (f" <span class=quiet>[{escape(c.unit)}]</span>" if c.unit else ""))]
-    for m in shown(v):
-        under = f" under {escape(m.reading)}" if m.reading else ""
-        note = f"<br><span class=quiet>{escape(m.note)}</span>" if m.note else ""
-        rows.append(("measured", f"{_value(m)}{under}{note}"))
+    for column, m in shown(v):
+        under = f" under {escape(m.reading.text)} <span class=quiet>({escape(m.reading.origin)})</span>" if m.reading else ""
+        basis = rests_on(v, m)
+        small = [escape(m.note)] if m.note else []
+        small += [f"rests on {escape(basis)}"] if basis else []
+        note = f"<br><span class=quiet>{'<br>'.join(small)}</span>" if small else ""
+        rows.append((column, f"{_value(m)}{under}{note}"))
     rows += [
         ("metric", escape(c.metric)),
         ("tolerance", f"{escape(_tolerance(c.tolerance))}. {escape(c.why)}"),
         ("source", escape(c.source)),
     ]
-    told = f"<p>{escape(reason(v)).replace('**', '')}</p>" if v.status != REPRODUCED else ""
+    told = f"<p>{escape(reason(v)).replace('**', '')}</p>" if v.status != STATED else ""
     head = "headline claim" if c.headline else "supporting claim"
     items = "".join(f"<dt>{k}</dt><dd>{text}</dd>" for k, text in rows[:-3])
     more = "".join(f"<dt>{k}</dt><dd>{text}</dd>" for k, text in rows[-3:])

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from . import _basis
 from ._stats import interval
+
+if TYPE_CHECKING:
+    from ._reading import Reading
 
 
 @dataclass
@@ -33,13 +37,21 @@ class Measured:
     n: int | None = None
     #: What it is: "mean over 20 seeds of 6 s each".
     note: str = ""
-    #: The documented reading under which this was measured, if it is not the recommended one: "A7: ...".
-    reading: str | None = None
+    #: The reading under which this was measured, if it is not the recommended one.
+    reading: Reading | None = None
     #: Conditions that the claims file states in words, each with whether it holds. All of them must.
     checks: dict[str, bool] = field(default_factory=dict)
+    #: The runs it rests on. Left out: those whose tables were looked at since the last measurement was made.
+    basis: _basis.Basis | None = None
+
+    def __post_init__(self) -> None:
+        if self.basis is None:
+            self.basis = _basis.taken()
 
     @classmethod
-    def over(cls, samples: Any, *, note: str = "", reading: str | None = None, checks: dict[str, bool] | None = None) -> Measured:
+    def over(
+        cls, samples: Any, *, note: str = "", reading: Reading | None = None, checks: dict[str, bool] | None = None
+    ) -> Measured:
         """Means over seeds with 95 % confidence intervals, of one list of samples, or of dicts (of dicts) of lists."""
         sizes: list[int] = []
 

@@ -79,18 +79,25 @@ class Paper:
         self.expected: dict[str, Any] = _toml.read(extra) if extra.is_file() else {}
         #: What is run, by name.
         self.experiments: dict[str, Callable[..., Any]] = {}
+        #: How the scale of an experiment's runs changes its numbers, by its name.
+        self.scale_notes: dict[str, str] = {}
         #: What measures each claim, by the claim's name.
         self.judges: dict[str, Judge] = {}
         #: The figures, by number.
         self.figures: dict[str, Figure] = {}
 
-    def experiment(self, name: str) -> Callable[[F], F]:
-        """Register a function of a :class:`Run` under a name. It runs at most once per invocation."""
+    def experiment(self, name: str, *, scale_note: str = "") -> Callable[[F], F]:
+        """Register a function of a :class:`Run` under a name. It runs at most once per invocation.
+
+        `scale_note` says how a scale below the document's changes the numbers; shown with every claim that uses them.
+        """
 
         def register(function: F) -> F:
             if name in self.experiments:
                 raise ValueError(f"{self.slug}: two experiments {name!r}")
             self.experiments[name] = function
+            if scale_note:
+                self.scale_notes[name] = " ".join(scale_note.split())
             return function
 
         return register

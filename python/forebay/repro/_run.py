@@ -6,12 +6,12 @@ import itertools
 import json
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from forebay import _toml
 from forebay._tables import Tables
 
-from . import _store
+from . import _basis, _store
 from ._store import Store, Unit
 from ._table import Table, joined
 
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 T = TypeVar("T")
+
+#: How much of an evaluation is run: few seeds and short runs, judged in wider bands; what half an hour allows; all that the
+#: specification asks for, which takes hours.
+Scale = Literal["quick", "full", "document"]
+SCALES: tuple[Scale, ...] = ("quick", "full", "document")
 
 
 class Pool:
@@ -86,6 +91,7 @@ class Result(Tables[Table]):
 
         `run` counts the seeds from 0. A table without rows has no columns.
         """
+        _basis.look(self.paths())
         wanted = tuple(columns) if columns else None
         if (name, wanted) not in self._tables:
             parts = [_store.table(path, name, wanted, run) for run, path in enumerate(self.paths())]
@@ -122,20 +128,34 @@ class Run:
         Where scenario files are.
     pool
         Where units run.
-    quick
-        Whether few seeds and short runs are asked for.
+    scale
+        How much is run: one of :data:`SCALES`.
     """
 
-    def __init__(self, folder: Path, pool: Pool, *, quick: bool) -> None:
+    def __init__(self, folder: Path, pool: Pool, *, scale: Scale = "full") -> None:
         self.folder = folder
-        self.quick = quick
+        self.scale = scale
+        #: Whether few seeds and short runs are asked for.
+        self.quick = scale == "quick"
+        #: What was picked of numbers that the specification gives.
+        self.scales: dict[_basis.Scale, None] = {}
         #: What was asked for so far.
         self.units: list[Unit] = []
         self._pool = pool
 
-    def pick(self, quick: T, full: T) -> T:
-        """One of two values: what a quick and what a full reproduction takes."""
-        return quick if self.quick else full
+    def pick(self, quick: T, full: T, document: T | None = None, *, of: str = "") -> T:
+        """One of the values that a quick, a full and a reproduction at the document's scale take.
+
+        `document` is left out where `full` is what the specification asks for. `of` names what a number counts, "flows" or
+        "seeds": the verdicts then say how much of it was run.
+        """
+        whole = full if document is None else document
+        picked = {"quick": quick, "full": full, "document": whole}[self.scale]
+        if of:
+            if not isinstance(picked, (int, float)) or not isinstance(whole, (int, float)):
+                raise TypeError(f"pick(of={of!r}) counts something: it needs numbers, not {picked!r}")
+            self.scales[_basis.Scale(of, picked, whole)] = None
+        return picked
 
     @overload
     def __call__(self, file: str, sets: Mapping[str, Any] | None = ..., *, seeds: int = ...) -> Result: ...

@@ -7,15 +7,24 @@ import io
 import math
 from typing import TYPE_CHECKING, Any
 
-from ._session import BROKEN, NOT, READING, REPRODUCED
+from . import _basis
+from ._session import AFTERWARDS, BROKEN, NAMED, NOT, STATED, UNDECIDED
 
 if TYPE_CHECKING:
     from ._claims import Claim
     from ._measured import Measured
+    from ._run import Scale
     from ._session import Outcome, Verdict
 
-_MARK = {REPRODUCED: "yes", READING: "reading", NOT: "NO", BROKEN: "BROKEN"}
-_COLOR = {REPRODUCED: "32", READING: "36", NOT: "31", BROKEN: "35"}
+#: As tables have it, and as programs do.
+_MARK = {STATED: "yes", NAMED: "named", AFTERWARDS: "NO, afterwards", NOT: "NO", UNDECIDED: "not decided", BROKEN: "BROKEN"}
+_COLOR = {STATED: "32", NAMED: "36", AFTERWARDS: "33", NOT: "31", UNDECIDED: "33", BROKEN: "35"}
+#: What a scale is, for people.
+SCALE = {
+    "quick": "A quick reproduction: few seeds and short runs, judged in wider bands (`python/forebay/repro/_verdict.py`).",
+    "full": "What half an hour allows: beside each claim is what was run, where the specification asks for more.",
+    "document": "At the scale that the specification asks for.",
+}
 
 
 def number(v: Any) -> str:
@@ -116,12 +125,16 @@ def tally(verdicts: list[Verdict]) -> dict[str, int]:
     head = [v for v in verdicts if v.claim.headline]
     return {
         "claims": len(verdicts),
-        "reproduced": sum(v.status == REPRODUCED for v in verdicts),
-        "reading": sum(v.status == READING for v in verdicts),
-        "not": sum(v.status == NOT for v in verdicts),
+        "stated": sum(v.status == STATED for v in verdicts),
+        "named": sum(v.status == NAMED for v in verdicts),
+        "not": sum(v.status in (AFTERWARDS, NOT) for v in verdicts),
+        "afterwards": sum(v.status == AFTERWARDS for v in verdicts),
+        "undecided": sum(v.status == UNDECIDED for v in verdicts),
         "broken": sum(v.status == BROKEN for v in verdicts),
-        "unexplained": sum(v.status == NOT and not v.explanation for v in verdicts),
+        "unexplained": sum(v.status in (AFTERWARDS, NOT, UNDECIDED) and not v.explanation for v in verdicts),
         "headline": len(head),
+        "headline_stated": sum(v.status == STATED for v in head),
+        "headline_named": sum(v.status == NAMED for v in head),
         "headline_good": sum(v.good for v in head),
     }
 
@@ -132,26 +145,28 @@ def terminal(outcome: Outcome, *, color: bool, details: bool) -> str:
     for v in outcome.verdicts:
         mark = _MARK[v.status]
         if color:
-            mark = f"\x1b[{_COLOR[v.status]}m{mark:8}\x1b[0m"
+            mark = f"\x1b[{_COLOR[v.status]}m{mark:14}\x1b[0m"
         head = "*" if v.claim.headline else " "
-        lines.append(f"  {mark:8} {head} {v.claim.id}{' (in the wider band)' if v.wide else ''}")
-        pad = " " * 13
+        lines.append(f"  {mark:14} {head} {v.claim.id}{' (in the wider band)' if v.wide else ''}")
+        pad = " " * 19
         if v.error:
             lines.append(f"{pad}{v.error}")
-        if v.measured and (details or v.status != REPRODUCED):
+        if v.measured and (details or v.status != STATED):
             unit = f" [{v.claim.unit}]" if v.claim.unit else ""
             lines.append(f"{pad}published {published(v.claim)}{unit}")
             tell = measured if details else brief
             for m, j in zip(v.measured, v.judged, strict=True):
-                under = f" under {m.reading}" if m.reading else ""
+                under = f" under {m.reading.text} ({m.reading.origin})" if m.reading else ""
                 lines.append(f"{pad}measured  {tell(m)}{under}{'; ' + m.note if m.note else ''}")
                 if j.why and (details or not j.holds):
                     lines.append(f"{pad}          {j.why}")
+                if details and rests_on(v, m):
+                    lines.append(f"{pad}          rests on {rests_on(v, m)}")
         elif v.measured:
             lines.append(f"{pad}{brief(v.measured[v.by])}")
-        if v.explanation and v.status in (NOT, READING):
+        if v.explanation and v.status not in (STATED, BROKEN):
             lines.append(f"{pad}because   {v.explanation}")
-        elif v.status == NOT:
+        elif v.status in (AFTERWARDS, NOT, UNDECIDED):
             lines.append(f"{pad}UNEXPLAINED")
     for number_, text in outcome.broken_figures.items():
         lines.append(f"  figure {number_} is not drawn: {text.strip().splitlines()[-1]}")
@@ -162,76 +177,126 @@ def terminal(outcome: Outcome, *, color: bool, details: bool) -> str:
 def summary(verdicts: list[Verdict]) -> str:
     """One line over all claims."""
     t = tally(verdicts)
-    text = f"{t['reproduced']} of {t['claims']} claims reproduced, {t['reading']} under a reading, {t['not']} not"
-    if t["unexplained"]:
-        text += f" ({t['unexplained']} unexplained)"
-    if t["broken"]:
-        text += f", {t['broken']} not evaluated"
+    text = (
+        f"{t['stated']} of {t['claims']} claims hold as stated, {t['named']} under a reading named beforehand, {t['not']} do not"
+    )
+    asides = [
+        f"{t[k]} {told}"
+        for k, told in (("afterwards", "under a reading found afterwards"), ("unexplained", "unexplained"))
+        if t[k]
+    ]
+    if asides:
+        text += f" ({', '.join(asides)})"
+    text += "".join(f", {t[k]} {told}" for k, told in (("undecided", "not decided"), ("broken", "not evaluated")) if t[k])
     if t["headline"]:
         text += f"; headline {t['headline_good']} of {t['headline']}, {t['headline_good'] / t['headline']:.0%}"
+        text += f" ({t['headline_stated']} as stated, {t['headline_named']} under a reading named beforehand)"
     return text
 
 
-def markdown(outcomes: list[Outcome], command: str, version: str, *, quick: bool) -> str:
+def rests_on(v: Verdict, m: Measured) -> str:
+    """Flows, timeouts and scale of a measurement, and what the scale changes."""
+    text = _basis.text(m.basis, v.scales)
+    return f"{text}. {v.scale_note}" if v.scale_note else text
+
+
+def markdown(outcomes: list[Outcome], command: str, version: str, *, scale: Scale) -> str:
     """Write the scorecard of all papers as a page: the same text for the same results, whenever and wherever they are made."""
     everything = [v for o in outcomes for v in o.verdicts]
-    lines = ["# Scorecard", "", f"`{command}` with {version}.", "", summary(everything) + ".", ""]
-    if quick:
-        lines += [
-            "A quick reproduction: few seeds and short runs, judged in wider bands (`python/forebay/repro/_verdict.py`).",
-            "",
-        ]
+    lines = ["# Scorecard", "", f"`{command}` with {version}.", "", summary(everything) + ".", "", SCALE[scale], ""]
     lines += [
-        "Verdicts: **yes**: reproduced as the document describes it, with the recommended reading of what it leaves open.",
-        "**reading**: reproduced under another, named reading. **NO**: not reproduced; the explanation follows the table.",
-        "Headline claims are in bold. Intervals are 95 % confidence intervals over seeds. Tolerances and their reasons are",
-        "in each paper's `claims.toml`. Where many values were measured, their range is shown; the pages have them all.",
+        "Measurements stand in three columns: as the document states it, with the recommended reading of what it leaves open;",
+        "under a reading that was named beforehand, in the specification, the claims file or the readme, one for all claims of",
+        "an experiment; and under a reading that was found after a claim had failed, or that contradicts the document.",
+        "Verdicts: **yes**: it holds as stated. **named**: it holds under the reading named beforehand. **NO**: it does not, and",
+        "**NO, afterwards**: only under one of the last column, which counts as not reproduced. The explanation follows the",
+        "table. Headline claims are in bold. Intervals are 95 % confidence intervals over seeds. Tolerances and their reasons",
+        "are in each paper's `claims.toml`; [CHANGES.md](CHANGES.md) says which were corrected. Where many values were measured,",
+        "their range is shown; the pages have them all. *Rests on* counts flows and timeouts of the runs that were looked at.",
         "",
-        "| paper | claims | yes | reading | NO | headline | runs | fingerprint |",
-        "|---|--:|--:|--:|--:|--:|--:|---|",
+        "| paper | claims | as stated | named beforehand | NO | of these found afterwards | headline | runs | fingerprint |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|---|",
     ]
     for o in outcomes:
         t = tally(o.verdicts)
         head = f"{t['headline_good']} of {t['headline']}"
+        no = t["not"] + t["undecided"] + t["broken"]
         lines.append(
-            f"| [{o.paper.slug}](#{o.paper.slug}) | {t['claims']} | {t['reproduced']} | {t['reading']} | {t['not'] + t['broken']}"
+            f"| [{o.paper.slug}](#{o.paper.slug}) | {t['claims']} | {t['stated']} | {t['named']} | {no} | {t['afterwards']}"
             f" | {head} | {o.runs} | `{o.fingerprint}` |"
         )
     for o in outcomes:
         lines += ["", f"## {o.paper.slug}", ""]
         if o.paper.title != o.paper.slug:
             lines += [f"{o.paper.title}. [What was set up]({o.paper.slug}/README.md).", ""]
-        lines += ["| claim | document | measured | verdict |", "|---|---|---|---|"]
+        heads = ["claim", "document", "as stated", "under a reading named beforehand", "found afterwards", "rests on", "verdict"]
+        lines += ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
         for v in o.verdicts:
             name = f"**{v.claim.id}**" if v.claim.headline else v.claim.id
             unit = f" {v.claim.unit}" if v.claim.unit and v.claim.unit not in ("ratio", "fraction", "count") else ""
-            found = [_cell(brief(m) + (f" *under {m.reading}*" if m.reading else "")) for m in shown(v)]
-            got = "<br>".join(found) or _cell(v.error)
+            columns = (
+                [_cell(_told(v.measured[i])) if i is not None else "" for i in v.columns]
+                if v.measured
+                else [_cell(v.error), "", ""]
+            )
+            basis = _cell(rests_on(v, v.measured[v.by])) if v.measured else ""
             mark = _MARK[v.status] + (", wider band" if v.wide else "")
-            lines.append(f"| {name} | {_cell(published(v.claim) + unit)} | {got} | {mark} |")
-        told = [v for v in o.verdicts if v.status != REPRODUCED]
+            lines.append(f"| {' | '.join([name, _cell(published(v.claim) + unit), *columns, basis, mark])} |")
+        told = [v for v in o.verdicts if v.status != STATED]
         if told:
             lines += ["", "What is not plainly reproduced, and why:", ""]
             for v in told:
                 lines.append(f"* `{v.claim.id}` ({_MARK[v.status]}): {v.claim.statement} {reason(v)}")
+        lines += _under_readings(o)
     return "\n".join(lines) + "\n"
+
+
+def _told(m: Measured) -> str:
+    return brief(m) + (f" *under {m.reading.text} ({m.reading.origin})*" if m.reading else "")
+
+
+def _under_readings(o: Outcome) -> list[str]:
+    """List what each reading gives for all claims measured under it, those included that do not need it."""
+    by: dict[str, list[tuple[str, bool]]] = {}
+    origin: dict[str, str] = {}
+    for v in o.verdicts:
+        for m, j in zip(v.measured, v.judged, strict=True):
+            if m.reading is not None:
+                by.setdefault(m.reading.text, []).append((v.claim.id, j.holds))
+                origin[m.reading.text] = m.reading.origin
+    if not by:
+        return []
+    lines = [
+        "",
+        "Every reading, and what it gives for all claims measured under it:",
+        "",
+        "| reading | origin | holds | does not |",
+    ]
+    lines.append("|---|---|---|---|")
+    for text, claims in by.items():
+        yes, no = ([f"`{c}`" for c, holds in claims if holds is want] for want in (True, False))
+        lines.append(f"| {_cell(text)} | {_cell(origin[text])} | {' '.join(yes)} | {' '.join(no)} |")
+    return lines
 
 
 def table(outcomes: list[Outcome]) -> str:
     """Write the verdicts as CSV, for programs: what became of each claim, without measurements."""
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(["paper", "claim", "strength", "verdict", "wider_band"])
+    rows.writerow(["paper", "claim", "strength", "verdict", "wider_band", "reading"])
     for o in outcomes:
         for v in o.verdicts:
             strength = "headline" if v.claim.headline else "supporting"
-            rows.writerow([o.paper.slug, v.claim.id, strength, v.status, "yes" if v.wide else "no"])
+            by = v.measured[v.by].reading if v.measured and v.judged[v.by].holds else None
+            wide = "yes" if v.wide else "no"
+            rows.writerow([o.paper.slug, v.claim.id, strength, v.status, wide, by.text if by else ""])
     return out.getvalue()
 
 
-def shown(v: Verdict) -> list[Measured]:
-    """Choose what is worth showing: the recommended reading, and the one that decided."""
-    return [v.measured[i] for i in sorted({0, v.by})] if v.measured else []
+def shown(v: Verdict) -> list[tuple[str, Measured]]:
+    """Choose what is worth showing: the best of each column."""
+    names = ("as stated", "named beforehand", "found afterwards")
+    return [(name, v.measured[i]) for name, i in zip(names, v.columns, strict=True) if i is not None]
 
 
 def reason(v: Verdict) -> str:
@@ -239,9 +304,10 @@ def reason(v: Verdict) -> str:
     parts = []
     if v.judged and not v.judged[0].holds and v.judged[0].why:
         parts.append(f"Measured: {_first(v.judged[0].why)}.")
-    if v.status == READING:
-        parts.append(f"Holds under {v.measured[v.by].reading}.")
-    parts.append(v.error or v.explanation or ("**Unexplained.**" if v.status == NOT else ""))
+    by = v.measured[v.by].reading if v.measured else None
+    if by and v.status in (NAMED, AFTERWARDS):
+        parts.append(f"Holds under {by.text} ({by.origin}).")
+    parts.append(v.error or v.explanation or ("**Unexplained.**" if v.status in (AFTERWARDS, NOT, UNDECIDED) else ""))
     return " ".join(p for p in parts if p)
 
 

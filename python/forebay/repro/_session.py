@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from . import _store
+from . import _basis, _store
 from ._measured import Measured
-from ._run import Pool, Run
+from ._run import Pool, Run, Scale
 from ._verdict import EXACT, QUICK, Judgement, UnjudgedError, judge
 
 if TYPE_CHECKING:
@@ -19,10 +19,14 @@ if TYPE_CHECKING:
     from ._claims import Claim
     from ._paper import Paper
 
-REPRODUCED = "reproduced"
-READING = "reproduced under a reading"
+STATED = "as stated"
+NAMED = "under a reading named beforehand"
+AFTERWARDS = "not reproduced, found afterwards"
 NOT = "not reproduced"
+UNDECIDED = "not decided"
 BROKEN = "not evaluated"
+#: All of them. The first two count as reproduced, the next two do not, and neither of the last two says anything of the claim.
+STATUSES = (STATED, NAMED, AFTERWARDS, NOT, UNDECIDED, BROKEN)
 
 
 @dataclass
@@ -30,9 +34,9 @@ class Verdict:
     """What became of a claim."""
 
     claim: Claim
-    #: One of the four above.
+    #: One of :data:`STATUSES`.
     status: str
-    #: What was measured, the recommended reading first.
+    #: What was measured, in the order of the columns: as stated, under readings named beforehand, under others.
     measured: list[Measured] = field(default_factory=list)
     #: The judgement of each.
     judged: list[Judgement] = field(default_factory=list)
@@ -44,11 +48,32 @@ class Verdict:
     error: str = ""
     #: Whether it holds only in the wider bands of a quick reproduction.
     wide: bool = False
+    #: What of the specification's numbers was run, of all experiments that it uses.
+    scales: list[_basis.Scale] = field(default_factory=list)
+    #: How that changes the numbers, as far as it is known.
+    scale_note: str = ""
 
     @property
     def good(self) -> bool:
-        """Whether it was reproduced, as it stands or under a reading."""
-        return self.status in (REPRODUCED, READING)
+        """Whether it was reproduced: as it stands, or under a reading named beforehand."""
+        return self.status in (STATED, NAMED)
+
+    @property
+    def columns(self) -> list[int | None]:
+        """Index of the measurement to show as stated, under a reading named beforehand, and under one that does not count.
+
+        Of several, the first that holds, else the first.
+        """
+        kinds = [_kind(m) for m in self.measured]
+        found: list[int | None] = []
+        for kind in range(3):
+            here = [i for i, k in enumerate(kinds) if k == kind]
+            found.append(next((i for i in here if self.judged[i].holds), here[0] if here else None))
+        return found
+
+
+def _kind(m: Measured) -> int:
+    return 0 if m.reading is None else 1 if m.reading.counts else 2
 
 
 @dataclass
@@ -76,16 +101,24 @@ class Simulated:
     #: Why an experiment failed.
     failures: dict[str, str]
     #: The runs of those that did not fail.
-    units: list[_store.Unit]
+    units: dict[str, list[_store.Unit]]
+    #: What of the specification's numbers each of them ran.
+    scales: dict[str, list[_basis.Scale]]
+
+    @property
+    def all_units(self) -> list[_store.Unit]:
+        """All runs, each once."""
+        return list(dict.fromkeys(u for units in self.units.values() for u in units))
 
 
 class Session:
     """Reproduces papers with one pool."""
 
-    def __init__(self, pool: Pool, *, quick: bool) -> None:
+    def __init__(self, pool: Pool, *, scale: Scale = "full") -> None:
         self.pool = pool
-        self.quick = quick
-        self.bands = QUICK if quick else EXACT
+        self.scale: Scale = scale
+        self.quick = scale == "quick"
+        self.bands = QUICK if self.quick else EXACT
 
     def evaluate(
         self, paper: Paper, claims: list[str] | None = None, figures: list[str] | None = None
@@ -101,15 +134,16 @@ class Session:
         wanted = self._wanted(paper, claims)
         names = [u for c in wanted if c in paper.judges for u in paper.judges[c].uses]
         names += [u for f in self.drawn(paper, figures) for u in paper.figures[f].uses]
-        return Simulated(*self._experiments(paper, list(dict.fromkeys(names))))
+        return self._experiments(paper, list(dict.fromkeys(names)))
 
     def judge(
         self, paper: Paper, found: Simulated, claims: list[str] | None = None, figures: list[str] | None = None
     ) -> tuple[Outcome, dict[str, Any]]:
         """Judge the claims by what was simulated for them."""
-        verdicts = [self._verdict(paper, c, found.results, found.failures) for c in self._wanted(paper, claims)]
-        outcome = Outcome(paper, verdicts, runs=len(found.units))
-        outcome.fingerprint = self._fingerprint(found.units)
+        verdicts = [self._verdict(paper, c, found) for c in self._wanted(paper, claims)]
+        _one_reading_an_experiment(paper, verdicts)
+        outcome = Outcome(paper, verdicts, runs=len(found.all_units))
+        outcome.fingerprint = self._fingerprint(found.all_units)
         for number in self.drawn(paper, figures):
             missing = [found.failures[u] for u in paper.figures[number].uses if u in found.failures]
             if missing:
@@ -123,13 +157,13 @@ class Session:
         """Choose the figures to draw, of those asked for (all, where `None`)."""
         return [n for n, f in paper.figures.items() if (figures is None or n in figures) and not (self.quick and f.full_only)]
 
-    def _experiments(self, paper: Paper, names: list[str]) -> tuple[dict[str, Any], dict[str, str], list[_store.Unit]]:
+    def _experiments(self, paper: Paper, names: list[str]) -> Simulated:
         """All at once: they wait for simulations, not for each other."""
         results: dict[str, Any] = {}
         failures: dict[str, str] = {}
-        runs = {name: Run(paper.folder, self.pool, quick=self.quick) for name in names}
+        runs = {name: Run(paper.folder, self.pool, scale=self.scale) for name in names}
         if not names:
-            return results, failures, []
+            return Simulated(results, failures, {}, {})
         with ThreadPoolExecutor(len(names), thread_name_prefix="experiment") as threads:
             futures: dict[str, Future[Any]] = {n: threads.submit(paper.experiments[n], runs[n]) for n in names}
             for name, future in futures.items():
@@ -139,8 +173,8 @@ class Session:
                         self.pool.submit(unit).result()
                 except Exception as e:
                     failures[name] = f"experiment {name}: {_told(e)}"
-        units = [u for n in names if n not in failures for u in runs[n].units]
-        return results, failures, list(dict.fromkeys(units))
+        good = [n for n in names if n not in failures]
+        return Simulated(results, failures, {n: runs[n].units for n in good}, {n: list(runs[n].scales) for n in good})
 
     def _fingerprint(self, units: list[_store.Unit]) -> str:
         """Of scenarios, overrides, seeds and trajectories: the same with every build of the program that computes the same."""
@@ -150,28 +184,64 @@ class Session:
         )
         return hashlib.blake2b("\n".join(marks).encode(), digest_size=8).hexdigest()
 
-    def _verdict(self, paper: Paper, name: str, results: dict[str, Any], failures: dict[str, str]) -> Verdict:
+    def _verdict(self, paper: Paper, name: str, simulated: Simulated) -> Verdict:
         claim = paper.claims[name]
         found = paper.judges.get(name)
         if found is None:
             return Verdict(claim, BROKEN, error="paper.py has no function for it")
-        missing = [failures[u] for u in found.uses if u in failures]
+        missing = [simulated.failures[u] for u in found.uses if u in simulated.failures]
         if missing:
             return Verdict(claim, BROKEN, explanation=found.explanation, error=missing[0])
         try:
-            returned = found.function({u: results[u] for u in found.uses})
+            with _basis.watched():
+                returned = found.function({u: simulated.results[u] for u in found.uses})
             measured = list(returned) if isinstance(returned, (list, tuple)) else [returned]
             if not measured or not all(isinstance(m, Measured) for m in measured):
                 raise UnjudgedError(f"the function returned {returned!r}, not Measured")
+            if measured[0].reading is not None and _kind(measured[0]) == 2:
+                raise UnjudgedError(
+                    "the first measurement is under a reading that does not count: measure the claim as it stands"
+                )
+            measured.sort(key=_kind)
             judged = [judge(claim, m, self.bands) for m in measured]
+            self._count(measured, [u for e in found.uses for u in simulated.units[e]])
         except Exception as e:
             return Verdict(claim, BROKEN, explanation=found.explanation, error=_told(e))
         by = next((i for i, j in enumerate(judged) if j.holds), 0)
-        status = NOT
-        if judged[by].holds:
-            status = READING if by > 0 or measured[by].reading else REPRODUCED
+        status = (STATED, NAMED, AFTERWARDS)[_kind(measured[by])] if judged[by].holds else NOT
+        if status is NOT and not any(j.decided for j in judged):
+            status = UNDECIDED
         wide = judged[by].holds and not judge(claim, measured[by], EXACT).holds
-        return Verdict(claim, status, measured, judged, by, found.explanation, wide=wide)
+        scales = list(dict.fromkeys(s for e in found.uses for s in simulated.scales[e]))
+        below = {e for e in found.uses for s in simulated.scales[e] if s.run != s.document}
+        note = " ".join(dict.fromkeys(paper.scale_notes[e] for e in found.uses if e in below and e in paper.scale_notes))
+        return Verdict(claim, status, measured, judged, by, found.explanation, wide=wide, scales=scales, scale_note=note)
+
+    def _count(self, measured: list[Measured], units: list[_store.Unit]) -> None:
+        """Count what each measurement rests on: of all runs of the claim's experiments where it noted none."""
+        everything = tuple(self.pool.submit(u).result() for u in dict.fromkeys(units))
+        for m in measured:
+            if m.basis is not None and m.basis.flows is None:
+                m.basis = _store.counted(m.basis.paths or everything)
+
+
+def _one_reading_an_experiment(paper: Paper, verdicts: list[Verdict]) -> None:
+    """Refuse verdicts of an experiment that is read in two ways: one would be chosen claim by claim, and afterwards."""
+    read: dict[str, dict[str, list[Verdict]]] = {}
+    for v in verdicts:
+        uses = paper.judges[v.claim.id].uses if v.claim.id in paper.judges else ()
+        for m in v.measured:
+            if m.reading is not None and m.reading.counts:
+                for name in uses:
+                    read.setdefault(name, {}).setdefault(m.reading.text, []).append(v)
+    for name, by in read.items():
+        if len(by) > 1:
+            told = " / ".join(by)
+            for v in (v for those in by.values() for v in those):
+                v.status = BROKEN
+                v.error = (
+                    f"experiment {name} is under several readings that count ({told}): name one, the others are sensitivities"
+                )
 
 
 def _told(e: Exception) -> str:

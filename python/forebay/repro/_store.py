@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 
 from . import _toml
+from ._basis import Basis
 from ._table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from ._program import Simulator
@@ -125,6 +126,34 @@ def table(path: Path, name: str, columns: tuple[str, ...] | None, run: int) -> T
     if "run" in made:
         made["run"] = made["run"] * 0 + run
     return Table(made)
+
+
+#: What was counted in a unit: messages, and timeouts by variant.
+_COUNTED: dict[Path, tuple[int, dict[str, int]]] = {}
+
+
+def counted(paths: Iterable[Path]) -> Basis:
+    """Count messages and timeouts of finished units."""
+    every, flows, timeouts = tuple(paths), 0, dict[str, int]()
+    for path in every:
+        if path not in _COUNTED:
+            _COUNTED[path] = _count(path)
+        messages, by = _COUNTED[path]
+        flows += messages
+        for variant, n in by.items():
+            timeouts[variant] = timeouts.get(variant, 0) + n
+    return Basis(every, flows, timeouts)
+
+
+def _count(path: Path) -> tuple[int, dict[str, int]]:
+    file = path / "flows.parquet"
+    if not file.is_file():
+        return 0, {}
+    names = [n for n in ("rtos", "syn_rtos") if n in pq.read_schema(file).names]
+    rows = pq.read_table(file, columns=["variant", *names])
+    sums = rows.group_by("variant", use_threads=False).aggregate([(n, "sum") for n in names])
+    by = {row["variant"]: sum(row[f"{n}_sum"] or 0 for n in names) for row in sums.to_pylist()}
+    return rows.num_rows, by
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -8,7 +8,9 @@ A measurement counts by its value; its interval is shown beside it. What a toler
 `range`         between `min` and `max`; or `factor_low` to `factor_high` times the expected value
 `margin`        of an order: each group is below the next by this share of the larger of the two values; of a bound: it
                 holds with this share of its value to spare. `share_of_points`: at this share of the points
-                `within_group_rel`: members of a group differ by at most this share of the larger
+                `within_group_rel`: members of a group differ by at most this share of the smaller (1: a factor of two),
+                or by `within_group_abs` where that is more
+                `min_count_in_peers`: every pair is a point of its own, and counts only where the larger has that many
                 `end_to_end_factor_min`, `_max`: last over first
                 `NAME_over_best_max`: NAME over the best of the first group; groups then compare by their best
 `none`          exact; a bound as it stands
@@ -58,6 +60,8 @@ class Judgement:
     holds: bool
     #: One line, for people.
     why: str = ""
+    #: False: nothing was there to decide it by, so that neither holds.
+    decided: bool = True
 
 
 class UnjudgedError(ValueError):
@@ -254,6 +258,10 @@ def _order(claim: Claim, value: Any, bands: Bands) -> Judgement:
     groups: list[list[str]] = expected["groups"]
     points = _orders(value)
     names = {name for group in groups for name in group}
+    if "min_count_in_peers" in tol:
+        for _, order in points:
+            _same(names, order)
+        return _order_of_counts(groups, points, tol, bands)
     off, flat = [], True
     for where, order in points:
         _same(names, order)
@@ -270,6 +278,28 @@ def _order(claim: Claim, value: Any, bands: Bands) -> Judgement:
         missing = f"{met} of {len(points)} points hold, {needed:.0%} needed; not: " + "; ".join(off)
         return Judgement(met / len(points) >= needed - 1e-9, missing)
     return Judgement(not off, off[0] if off else "")
+
+
+def _order_of_counts(
+    groups: list[list[str]], points: list[tuple[str, dict[str, float]]], tol: dict[str, Any], bands: Bands
+) -> Judgement:
+    """Each with each of the next group; where the latter hardly has any there is nothing to compare."""
+    least, margin = tol["min_count_in_peers"], tol.get("value", 0.0) - bands.margin
+    pairs = [
+        (f"{where}: {a} {_g(order[a])} is not below {b} {_g(order[b])}", order[b] - order[a] >= margin * order[b])
+        for where, order in points
+        for low, high in pairwise(groups)
+        for a in low
+        for b in high
+        if order[b] >= least
+    ]
+    if not pairs:
+        return Judgement(False, f"not decided: no peer has {_g(least)} or more at any point", decided=False)
+    off = [text for text, holds in pairs if not holds]
+    needed = max(0.0, tol.get("share_of_points", 1.0) - bands.share)
+    met = len(pairs) - len(off)
+    why = f"{met} of {len(pairs)} comparisons with a peer that has any hold, {needed:.0%} needed"
+    return Judgement(met / len(pairs) >= needed - 1e-9, why + ("; not: " + "; ".join(off) if off else ""))
 
 
 def _wrong(groups: list[list[str]], order: dict[str, float], tol: dict[str, Any], bands: Bands) -> str:
@@ -292,10 +322,12 @@ def _wrong(groups: list[list[str]], order: dict[str, float], tol: dict[str, Any]
     within = tol.get("within_group_rel")
     if within is not None:
         within *= bands.factor
+        counts = tol.get("within_group_abs", 0.0) * bands.factor
         for group in groups:
             a, b = min(order[n] for n in group), max(order[n] for n in group)
-            if b - a > within * max(abs(a), abs(b)):
-                return f"{', '.join(group)} differ by more than {within:.0%}: {_g(a)} to {_g(b)}"
+            if b - a > max(within * min(abs(a), abs(b)), counts) * (1 + 1e-12):
+                more = f" and by more than {_g(counts)}" if counts else ""
+                return f"{', '.join(group)} differ by more than {within:.0%}{more}: {_g(a)} to {_g(b)}"
     if "end_to_end_factor_min" in tol:
         first, last = (sum(order[n] for n in g) / len(g) for g in (groups[0], groups[-1]))
         a, b = tol["end_to_end_factor_min"] / (1 + bands.widen), tol["end_to_end_factor_max"] * (1 + bands.widen)

@@ -29,7 +29,7 @@ class Fake:
             raise RunError("refused")
         fct = next((float(s.removeprefix("fct=")) for s in sets if s.startswith("fct=")), 0.0)
         out.mkdir(parents=True)
-        flows = pa.table({"variant": ["v"], "run": [0], "seed": [seed], "cc": ["tcp"], "fct_ns": [fct + seed]})
+        flows = pa.table({"variant": ["v"], "run": [0], "seed": [seed], "cc": ["tcp"], "fct_ns": [fct + seed], "rtos": [seed]})
         pq.write_table(flows, out / "flows.parquet")
         pq.write_table(flows.slice(0, 0), out / "queue.parquet")
         tables = [{"name": n, "file": f"{n}.parquet", "rows": r} for n, r in (("flows", 1), ("queue", 0))]
@@ -85,14 +85,14 @@ strength = "supporting"
 """
 
 PAPER = """
-from forebay.repro import Measured, Paper
+from forebay.repro import Measured, Paper, Reading
 from . import extra
 
 paper = Paper(__file__, title="A document")
 
 @paper.experiment("one")
 def one(run):
-    return run("fig.toml", {"fct": 10}, seeds=run.pick(quick=2, full=3))
+    return run("fig.toml", {"fct": 10}, seeds=run.pick(quick=2, full=3, document=5, of="seeds"))
 
 @paper.experiment("grid")
 def grid(run):
@@ -113,7 +113,7 @@ def _(x):
 def _(x):
     (p, a), (q, b) = x["grid"]
     assert (p, q) == ({"fct": 10}, {"fct": 20})
-    return [Measured.over(fcts(a)), Measured.over(fcts(b), reading="R9: twenty")]
+    return [Measured.over(fcts(a)), Measured.over(fcts(b), reading=Reading("twenty", named="specification R9"))]
 
 @paper.claim("c-wrong", uses=["one"], explanation=extra.WHY)
 def _(x):

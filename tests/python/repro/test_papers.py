@@ -10,6 +10,7 @@ import pytest
 
 import forebay as fb
 from forebay.repro import _paper
+from forebay.repro._session import BROKEN, STATUSES
 
 PAPERS = sorted(p.parent for p in Path(__file__).resolve().parents[3].glob("papers/*/paper.py"))
 
@@ -34,9 +35,10 @@ def test_the_scorecard_is_of_these_claims() -> None:
     papers = [_paper.load(folder) for folder in PAPERS]
     claims = [(p.slug, c) for p in papers for c in p.claims]
     card = (PAPERS[0].parent / "SCORECARD.md").read_text()
-    rows = re.findall(r"^\| (?:\*\*)?([a-z0-9-]+)(?:\*\*)? \| .* \| (yes|reading|NO|BROKEN) \|$", card, re.MULTILINE)
+    verdicts = "yes|named|NO|NO, afterwards|not decided|BROKEN"
+    rows = re.findall(rf"^\| (?:\*\*)?([a-z0-9-]+)(?:\*\*)? \| .* \| ({verdicts}) \|$", card, re.MULTILINE)
     assert [name for name, _ in rows] == [name for _, name in claims]
-    assert {verdict for _, verdict in rows} <= {"yes", "reading", "NO"}
+    assert "BROKEN" not in {verdict for _, verdict in rows}
     assert "Unexplained" not in card
     readme = (PAPERS[0].parent.parent / "README.md").read_text()
     told = re.search(r"\d+ of \d+ headline claims", readme)
@@ -47,4 +49,12 @@ def test_the_scorecard_is_of_these_claims() -> None:
     with (PAPERS[0].parent / "quick.csv").open() as file:
         quick = list(csv.DictReader(file))
     assert [(row["paper"], row["claim"]) for row in quick] == claims
-    assert "not evaluated" not in {row["verdict"] for row in quick}
+    assert {row["verdict"] for row in quick} <= set(STATUSES) - {BROKEN}
+
+
+def test_the_claims_are_the_corrected_ones() -> None:
+    """papers/CHANGES.md says how many there are."""
+    claims = [c for folder in PAPERS for c in _paper.load(folder).claims.values()]
+    told = re.search(r"(\d+) claims, (\d+) of them headline", (PAPERS[0].parent / "CHANGES.md").read_text())
+    assert told
+    assert (str(len(claims)), str(sum(c.headline for c in claims))) == told.groups()

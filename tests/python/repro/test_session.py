@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +17,10 @@ import some_paper
 
 import forebay as fb
 from forebay import _native
-from forebay.repro import Measured, RunError, _draw, _gallery, _paper, _program, _scorecard
+from forebay.repro import Measured, Reading, RunError, _draw, _gallery, _paper, _program, _scorecard
 from forebay.repro import __main__ as command
-from forebay.repro._run import Pool, Run
-from forebay.repro._session import BROKEN, NOT, READING, REPRODUCED, Outcome, Session
+from forebay.repro._run import SCALES, Pool, Run
+from forebay.repro._session import AFTERWARDS, BROKEN, NAMED, NOT, STATED, Outcome, Session
 from forebay.repro._store import Store, Unit
 
 
@@ -36,19 +40,20 @@ def pool(tmp_path: Path, fake: some_paper.Fake) -> Pool:
 
 
 def evaluate(folder: Path, pool: Pool, quick: bool = False, **only: Any) -> tuple[Outcome, dict[str, Any]]:
-    return Session(pool, quick=quick).evaluate(_paper.load(folder), **only)
+    return Session(pool, scale="quick" if quick else "full").evaluate(_paper.load(folder), **only)
 
 
 def test_verdicts(folder: Path, pool: Pool) -> None:
     outcome, _ = evaluate(folder, pool)
     by = {v.claim.id: v for v in outcome.verdicts}
-    assert [by[c].status for c in ("c-number", "c-reading", "c-wrong", "c-broken")] == [REPRODUCED, READING, NOT, BROKEN]
+    assert [by[c].status for c in ("c-number", "c-reading", "c-wrong", "c-broken")] == [STATED, NAMED, NOT, BROKEN]
     assert by["c-number"].measured[0].value == 12
     assert by["c-reading"].by == 1
     assert by["c-wrong"].explanation == "It was tested."
     assert "refused" in by["c-broken"].error
     assert _scorecard.tally(outcome.verdicts) == {
-        "claims": 4, "reproduced": 1, "reading": 1, "not": 1, "broken": 1, "unexplained": 0, "headline": 2, "headline_good": 2,
+        "claims": 4, "stated": 1, "named": 1, "not": 1, "afterwards": 0, "undecided": 0, "broken": 1, "unexplained": 0,
+        "headline": 2, "headline_stated": 1, "headline_named": 1, "headline_good": 2,
     }  # fmt: skip
 
 
@@ -56,11 +61,11 @@ def test_quick_runs_less_and_says_what_holds_in_the_wider_band_only(folder: Path
     outcome, _ = evaluate(folder, pool, quick=True)
     by = {v.claim.id: v for v in outcome.verdicts}
     assert by["c-number"].measured[0].value == 11.5
-    assert (by["c-number"].status, by["c-number"].wide) == (REPRODUCED, False)
+    assert (by["c-number"].status, by["c-number"].wide) == (STATED, False)
     text = (folder / "claims.toml").read_text().replace("expected = 12.0", "expected = 12.2")
     (folder / "claims.toml").write_text(text)
     again, _ = evaluate(folder, pool, quick=True)
-    assert (again.verdicts[0].status, again.verdicts[0].wide) == (REPRODUCED, True)
+    assert (again.verdicts[0].status, again.verdicts[0].wide) == (STATED, True)
     assert "wider band" in _scorecard.terminal(again, color=False, details=False)
 
 
@@ -107,7 +112,7 @@ def test_an_interrupted_unit_is_not_taken_for_finished(folder: Path, fake: some_
 
 
 def test_results(folder: Path, pool: Pool) -> None:
-    run = Run(folder, pool, quick=False)
+    run = Run(folder, pool)
     r = run("fig.toml", {"fct": 5}, seeds=3)
     assert r.flows["fct_ns"].tolist() == [6, 7, 8]
     assert r.flows["run"].tolist() == [0, 1, 2]
@@ -128,15 +133,17 @@ def test_results(folder: Path, pool: Pool) -> None:
 
 def test_the_scorecard_is_the_same_every_time(folder: Path, pool: Pool, fake: some_paper.Fake, tmp_path: Path) -> None:
     first, _ = evaluate(folder, pool)
-    card = _scorecard.markdown([first], "the command", "fake 1", quick=False)
+    card = _scorecard.markdown([first], "the command", "fake 1", scale="full")
     other = Pool(Store(tmp_path / "elsewhere", some_paper.Fake("another build")), 1)
     second, _ = evaluate(folder, other)
-    assert _scorecard.markdown([second], "the command", "fake 1", quick=False) == card
+    assert _scorecard.markdown([second], "the command", "fake 1", scale="full") == card
     assert first.fingerprint == second.fingerprint
     assert "`the command` with fake 1." in card
     assert f"`{first.fingerprint}`" in card
-    assert "| **c-number** | 12 ns | 12 ±2.5 | yes |" in card
-    assert "| **c-reading** | 22 | 12 ±2.5<br>22 ±2.5 *under R9: twenty* | reading |" in card
+    assert "| **c-number** | 12 ns | 12 ±2.5 |  |  | 3 flows; 6 timeouts; seeds 3 of 5 | yes |" in card
+    named = "22 ±2.5 *under twenty (named in specification R9)*"
+    assert f"| **c-reading** | 22 | 12 ±2.5 | {named} |  | 3 flows; 6 timeouts | named |" in card
+    assert "| twenty | named in specification R9 | `c-reading` |  |" in card
     assert "* `c-wrong` (NO): It is 0. Measured: 12 is outside -1 to 1. It was tested." in card
 
 
@@ -151,7 +158,7 @@ def test_many_values_are_told_by_their_range() -> None:
 
 
 def test_figures_and_pages(folder: Path, pool: Pool, tmp_path: Path) -> None:
-    session = Session(pool, quick=True)
+    session = Session(pool, scale="quick")
     paper = _paper.load(folder)
     assert session.drawn(paper, None) == ["1"], "the other one is for full reproductions"
     outcome, results = session.evaluate(paper)
@@ -161,11 +168,14 @@ def test_figures_and_pages(folder: Path, pool: Pool, tmp_path: Path) -> None:
     _draw.draw(outcome, results, ["1"], out / paper.slug)
     assert (out / "some-paper" / "fig01.svg").read_bytes() == first
     assert (out / "some-paper" / "fig01.png").stat().st_size > 1000
-    _gallery.write([outcome], out, "the command", quick=True)
+    _gallery.write([outcome], out, "the command", scale="quick")
     page = (out / "some-paper" / "index.html").read_text()
     assert 'src="fig01.svg"' in page
     assert "A &lt;figure&gt;" in page
-    assert all(c in page for c in ("c-number", "c-reading", "c-wrong", "c-broken", "It was tested.", "R9: twenty"))
+    assert all(
+        c in page
+        for c in ("c-number", "c-reading", "c-wrong", "c-broken", "It was tested.", "named in specification R9", "6 timeouts")
+    )
     assert "some-paper/index.html" in (out / "index.html").read_text()
 
 
@@ -211,7 +221,10 @@ def test_the_command(
     out = tmp_path / "out"
     assert command.main(["all", "--out", str(out), "--scorecard", str(tmp_path / "CARD.md")]) == 1, "a claim was not evaluated"
     printed = capsys.readouterr().out
-    assert "1 of 4 claims reproduced, 1 under a reading, 1 not, 1 not evaluated; headline 2 of 2, 100%" in printed
+    assert (
+        "1 of 4 claims hold as stated, 1 under a reading named beforehand, 1 do not, 1 not evaluated; "
+        "headline 2 of 2, 100% (1 as stated, 1 under a reading named beforehand)"
+    ) in printed
     assert (tmp_path / "CARD.md").read_text() == (out / "SCORECARD.md").read_text()
     assert "`forebay repro all`" in (out / "SCORECARD.md").read_text()
     assert {p.name for p in (out / "some-paper").iterdir()} == {"index.html", "fig01.svg", "fig01.png", "extra.svg", "extra.png"}
@@ -249,3 +262,144 @@ def test_units_are_known_by_the_sources_and_not_by_the_build(tmp_path: Path) -> 
     # A build that does not say: every build is another program.
     assert program("d", "forebay 0.1.0") != program("e", "forebay 0.1.0", "# compiled elsewhere")
     assert _program.Package().digest == f"forebay {fb.__version__} {_native.__sources__}"
+
+
+def claim_of(folder: Path, old: str, new: str) -> None:
+    text = (folder / "paper.py").read_text()
+    assert old in text
+    (folder / "paper.py").write_text(text.replace(old, new))
+
+
+def test_a_reading_that_was_found_afterwards_does_not_count(folder: Path, pool: Pool) -> None:
+    claim_of(folder, 'named="specification R9"', "found_afterwards=True")
+    outcome, _ = evaluate(folder, pool)
+    verdict = outcome.verdicts[1]
+    assert (verdict.status, verdict.good, verdict.by) == (AFTERWARDS, False, 1)
+    assert verdict.columns == [0, None, 1]
+    t = _scorecard.tally(outcome.verdicts)
+    assert (t["not"], t["afterwards"], t["headline_good"]) == (2, 1, 1)
+    card = _scorecard.markdown([outcome], "the command", "fake 1", scale="full")
+    assert "| 12 ±2.5 |  | 22 ±2.5 *under twenty (found afterwards)* | 3 flows; 6 timeouts | NO, afterwards |" in card
+    assert 'c-reading,headline,"not reproduced, found afterwards",no,twenty' in _scorecard.table([outcome])
+
+
+def test_a_sensitivity_does_not_count(folder: Path, pool: Pool) -> None:
+    claim_of(folder, 'named="specification R9"', 'sensitivity="contradicts Sec. 2"')
+    assert evaluate(folder, pool)[0].verdicts[1].status == AFTERWARDS
+
+
+def test_a_claim_is_measured_as_it_stands_or_under_a_reading_that_counts(folder: Path, pool: Pool) -> None:
+    claim_of(folder, "[Measured.over(fcts(a)), ", "[")
+    assert evaluate(folder, pool)[0].verdicts[1].status == NAMED
+    claim_of(folder, 'named="specification R9"', "found_afterwards=True")
+    verdict = evaluate(folder, pool)[0].verdicts[1]
+    assert verdict.status == BROKEN
+    assert "as it stands" in verdict.error
+
+
+def test_one_reading_counts_for_all_claims_of_an_experiment(folder: Path, pool: Pool) -> None:
+    old = '@paper.claim("c-wrong", uses=["one"], explanation=extra.WHY)\ndef _(x):\n    return Measured.over(fcts(x["one"]))'
+    new = (
+        '@paper.claim("c-wrong", uses=["one", "grid"], explanation=extra.WHY)\ndef _(x):\n'
+        '    return [Measured.over(fcts(x["one"])), Measured(0, reading=Reading("thirty", named="specification R10"))]'
+    )
+    claim_of(folder, old, new)
+    by = {v.claim.id: v for v in evaluate(folder, pool)[0].verdicts}
+    assert [by[c].status for c in ("c-number", "c-reading", "c-wrong")] == [STATED, BROKEN, BROKEN]
+    assert "experiment grid is under several readings that count (twenty / thirty)" in by["c-wrong"].error
+    claim_of(folder, 'Reading("thirty", named="specification R10")', 'Reading("thirty", sensitivity="of one claim")')
+    by = {v.claim.id: v for v in evaluate(folder, pool)[0].verdicts}
+    assert [by[c].status for c in ("c-number", "c-reading", "c-wrong")] == [STATED, NAMED, AFTERWARDS]
+
+
+@pytest.mark.parametrize("origin", [{}, {"named": "specification 1", "found_afterwards": True}])
+def test_a_reading_has_one_origin(origin: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="needs one origin"):
+        Reading("twice", **origin)
+
+
+def test_readings_together_count_only_if_all_do() -> None:
+    named, other = Reading("a", named="specification 1"), Reading("b", named="the readme")
+    assert (named & other).counts
+    assert (named & other).origin == "named in specification 1 and the readme"
+    assert not (named & Reading("c", found_afterwards=True)).counts
+    assert (named & Reading("c", sensitivity="contradicts Sec. 2")).origin == "a sensitivity: contradicts Sec. 2"
+
+
+def test_what_a_measurement_rests_on(folder: Path, pool: Pool) -> None:
+    """Of the grid's six runs each measurement looks at three; their flows have as many timeouts as the seed."""
+    measured = evaluate(folder, pool)[0].verdicts[1].measured
+    assert [(m.basis.flows, m.basis.timeouts) for m in measured if m.basis] == [(3, {"v": 6})] * 2
+    quick = evaluate(folder, pool, quick=True)[0].verdicts[0]
+    assert _scorecard.rests_on(quick, quick.measured[0]) == "2 flows; 3 timeouts; seeds 2 of 5"
+
+
+def test_the_scale_of_the_document(folder: Path, pool: Pool) -> None:
+    outcome, _ = Session(pool, scale="document").evaluate(_paper.load(folder))
+    v = outcome.verdicts[0]
+    assert v.measured[0].n == 5
+    assert _scorecard.rests_on(v, v.measured[0]) == "5 flows; 15 timeouts", "nothing is below the specification's numbers"
+
+
+def test_how_the_scale_changes_a_number_is_told(folder: Path, pool: Pool) -> None:
+    claim_of(folder, '@paper.experiment("one")', '@paper.experiment("one", scale_note="Queues\\n  are short.")')
+    paper = _paper.load(folder)
+    of = {s: Session(pool, scale=s).evaluate(paper)[0].verdicts[0].scale_note for s in SCALES}
+    assert of == {"quick": "Queues are short.", "full": "Queues are short.", "document": ""}
+
+
+SLOW = '''#!{python}
+"""A simulator that takes its time, and notes what it began and finished."""
+import sys, time
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+words = sys.argv[1:]
+if words[0] == "--version" or "--help" in words:
+    print("slow 1")
+    raise SystemExit
+out, seed = Path(words[words.index("--out") + 1]), int(words[words.index("--seed") + 1])
+log = Path({log!r})
+with log.open("a") as f:
+    f.write(f"began {{seed}}\\n")
+time.sleep(0.3)
+import some_paper
+some_paper.Fake().run(Path(words[1]), [words[i + 1] for i, w in enumerate(words) if w == "--set"], seed, out)
+with log.open("a") as f:
+    f.write(f"finished {{seed}}\\n")
+'''
+
+
+def test_a_killed_reproduction_goes_on_where_it_stopped(folder: Path, tmp_path: Path) -> None:
+    """What the killed process had finished is there, and only the rest runs."""
+    claim_of(folder, "document=5", "document=12")
+    program, log = tmp_path / "slow", tmp_path / "log"
+    program.write_text(SLOW.format(python=sys.executable, tests=str(Path(__file__).parent), log=str(log)))
+    program.chmod(0o755)
+    command = [sys.executable, "-m", "forebay.repro", str(folder), "--scale", "document", "--claim", "c-number", "--threads", "2"]
+    command += ["--out", str(tmp_path / "out"), "-v"]
+    env = {**os.environ, "FOREBAY": str(program)}
+
+    def seeds(what: str) -> list[int]:
+        text = log.read_text() if log.exists() else ""
+        return [int(line.split()[1]) for line in text.splitlines() if line.startswith(what)]
+
+    first = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while len(seeds("finished")) < 4 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.killpg(first.pid, signal.SIGKILL)
+    assert first.wait() == -signal.SIGKILL, "it was still at it"
+    # A unit that was complete but not yet under its final name has a dot in it.
+    units = [p for p in (tmp_path / "out" / "cache").glob("*/*/manifest.json") if "." not in p.parent.name]
+    kept = {json.loads(p.read_text())["fingerprint"] for p in units}
+    assert 0 < len(kept) < 12
+    log.unlink()
+    again = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    assert sorted(map(str, seeds("began"))) == sorted({str(s) for s in range(1, 13)} - kept)
+    assert "12 flows; 78 timeouts" in again.stdout
+    log.unlink()
+    assert (
+        subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout.split("runs,")[0]
+        == (again.stdout.split("runs,")[0])
+    )
+    assert seeds("began") == []

@@ -158,9 +158,46 @@ def test_orders_at_several_points() -> None:
 
 
 def test_members_of_a_group_are_alike() -> None:
-    tolerance = margin(within_group_rel=0.4)
-    assert holds("ordering", GROUPS, tolerance, {"trim": 1, "dctcp": 10, "l2dct": 6, "reno": 11})
-    assert not holds("ordering", GROUPS, tolerance, {"trim": 1, "dctcp": 10, "l2dct": 5.9, "reno": 11})
+    tolerance = margin(within_group_rel=1.0)
+    assert holds("ordering", GROUPS, tolerance, {"trim": 1, "dctcp": 10, "l2dct": 5, "reno": 11}), "a factor of two"
+    assert not holds("ordering", GROUPS, tolerance, {"trim": 1, "dctcp": 10, "l2dct": 4.9, "reno": 11})
+    assert not holds("ordering", GROUPS, tolerance, {"trim": 0, "dctcp": 9, "l2dct": 0, "reno": 11})
+    counts = margin(within_group_rel=1.0, within_group_abs=10)
+    assert holds("ordering", GROUPS, counts, {"trim": 0, "dctcp": 10, "l2dct": 0, "reno": 11}), "or ten where counts are small"
+    assert not holds("ordering", GROUPS, counts, {"trim": 0, "dctcp": 10.1, "l2dct": 0, "reno": 11})
+    assert holds("ordering", GROUPS, counts, {"trim": 0, "dctcp": 500, "l2dct": 260, "reno": 600})
+
+
+def test_an_order_of_counts_needs_counts() -> None:
+    """A comparison says something only where the peer has any; each pair of a point counts for itself."""
+    fewest = {"order": "ascending", "groups": [["us"], ["a", "b"]]}
+    tolerance = margin(share_of_points=0.75, min_count_in_peers=1)
+
+    def verdict(**points: dict[str, float]) -> Any:
+        return judge(claim("ordering", fewest, tolerance), Measured(points))
+
+    some: dict[str, float] = {"us": 0, "a": 5, "b": 0}
+    assert verdict(p=some).holds, "b has none: the pair does not count"
+    assert verdict(p=some).why.startswith("1 of 1 comparisons")
+    worse = verdict(p=some, q={"us": 2, "a": 1, "b": 9})
+    assert not worse.holds
+    assert "2 of 3 comparisons" in worse.why
+    assert "q: us 2 is not below a 1" in worse.why
+    none = verdict(p={"us": 0, "a": 0, "b": 0}, q={"us": 3, "a": 0, "b": 0})
+    assert not none.holds
+    assert not none.decided
+    assert "no peer has 1 or more" in none.why
+
+
+def test_a_bound_for_each_table() -> None:
+    expected = {"web": {"op": ">=", "value": 1.5}, "mining": {"op": ">=", "value": 1.1}}
+    tolerance = margin(share_of_points=0.75)
+    good: dict[str, dict[str, float]] = {
+        "web": {"a": 1.6, "b": 1.6, "c": 1.6, "d": 1.2},
+        "mining": {"a": 1.2, "b": 1.2, "c": 1.2, "d": 1.2},
+    }
+    assert holds("bound", expected, tolerance, good)
+    assert not holds("bound", expected, tolerance, {**good, "mining": {"a": 1.0, "b": 1.0, "c": 1.2, "d": 1.2}})
 
 
 def test_the_ends_of_an_order() -> None:

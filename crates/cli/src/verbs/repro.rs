@@ -27,6 +27,9 @@ pub struct Args {
     /// Few seeds and short runs, judged in wider bands
     #[arg(long)]
     quick: bool,
+    /// How much is run; document: all that the specifications ask for, which takes hours [default: full]
+    #[arg(long, value_name = "SCALE", value_parser = ["quick", "full", "document"], conflicts_with = "quick")]
+    scale: Option<String>,
     /// Only this claim (repeatable)
     #[arg(long, value_name = "ID")]
     claim: Vec<String>,
@@ -60,6 +63,7 @@ impl Args {
         for (name, path) in [("--out", &self.out), ("--scorecard", &self.scorecard), ("--cache", &self.cache)] {
             path.iter().for_each(|p| option(name, p.into()));
         }
+        self.scale.iter().for_each(|s| option("--scale", s.into()));
         self.threads.iter().for_each(|n| option("--threads", n.to_string().into()));
         words.extend([(self.quick, "--quick"), (self.verbose, "--verbose")].iter().filter(|(on, _)| *on).map(|(_, w)| w.into()));
         if !self.papers.is_empty() {
