@@ -40,8 +40,13 @@ pub fn count(engine: Engine, case: &Case) -> Result<Count, String> {
 }
 
 fn collected(engine: Engine, case: &Case, length: Length) -> Result<f64, String> {
+    instructions(&peers::command(engine, case, length, false))
+}
+
+/// Instructions that a command takes from start to end.
+pub fn instructions(line: &[String]) -> Result<f64, String> {
     let mut command = Command::new("valgrind");
-    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).args(peers::command(engine, case, length, false));
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).args(line);
     let output = measure::child(&mut command, Duration::from_secs(900))?;
     let total = output.stderr.lines().rev().find_map(|l| l.split_once("Collected :")?.1.trim().parse().ok());
     total.ok_or("callgrind did not tell its count".into())

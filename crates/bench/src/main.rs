@@ -8,9 +8,11 @@ mod guard;
 mod json;
 mod measure;
 mod peers;
+mod pipe;
 mod report;
 mod runner;
 mod stats;
+mod windows;
 
 use std::process::ExitCode;
 
@@ -18,6 +20,7 @@ const USAGE: &str = "\
 forebay-bench: how fast the simulator is
 
   forebay-bench run FILE [KEY=VALUE ...]        one JSON line per variant of a scenario: transmissions, user time, memory
+  forebay-bench window STACK SEGMENTS TIMES     connections of one window each, every tenth segment lost once
   forebay-bench compare [--runs N] [--out FILE] [--no-instructions] [CASE ...]
                                                 beside ns-2 and ns-3, interleaved; results as a table and as JSON
   forebay-bench guard [--update]                instructions per packet-hop against benches/instructions.csv
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
     let outcome = match args.split_first() {
         Some((verb, rest)) => match verb.as_str() {
             "run" => runner::execute(rest),
+            "window" => pipe::execute(rest),
             "compare" => compare::execute(rest),
             "guard" => guard::execute(rest),
             "cases" => {
