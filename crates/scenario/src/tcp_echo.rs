@@ -34,7 +34,7 @@ pub(crate) fn tcp_echo(c: &TcpConfig, echo: &mut Map<String, Json>) {
         Idle::Restart => "rfc5681",
         Idle::Halve => "linux",
     };
-    let values: [(&str, Json); 26] = [
+    let values: [(&str, Json); 29] = [
         ("mss", c.mss.into()),
         ("header", c.header.into()),
         ("ack-size", c.ack_size.into()),
@@ -54,6 +54,9 @@ pub(crate) fn tcp_echo(c: &TcpConfig, echo: &mut Map<String, Json>) {
         ("rto-granularity", c.rto_granularity.to_string().into()),
         ("probe-after", c.probe_after.into()),
         ("timestamps", c.timestamps.into()),
+        ("timestamp-clock", c.timestamp_clock.to_string().into()),
+        ("frto", c.frto.into()),
+        ("eifel", c.eifel.into()),
         ("ecn", ecn.into()),
         ("echo", echo_mode.into()),
         ("growth", growth.into()),

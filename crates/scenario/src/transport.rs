@@ -11,7 +11,7 @@ use crate::source::At;
 use crate::tcp_echo::tcp_echo;
 use forebay_param::{Entry, Values};
 use forebay_sim::cc::{self, LawEntry};
-use forebay_sim::config::{Group, TcpConfig};
+use forebay_sim::config::{Group, Recovery, TcpConfig};
 use forebay_sim::shim::ShimConfig;
 use forebay_sim::tcp::profile::{self, PARAMS, PROFILES};
 use serde_json::{Map, Value as Json};
@@ -286,6 +286,14 @@ fn check(cx: &mut Cx, tcp: &TcpConfig, places: &[(String, At)], at: At) {
     for (key, t) in [("rto-min", tcp.rto_min), ("rto-initial", tcp.rto_initial), ("rto-granularity", tcp.rto_granularity)] {
         if t.0 == 0 {
             error(&[key], format!("`{key}` is zero"), "must be above zero");
+        }
+    }
+    let sack = matches!(tcp.recovery, Recovery::Sack | Recovery::Rack);
+    let set = |key: &str| places.iter().any(|p| p.0 == key);
+    for (key, on, needs) in [("frto", tcp.frto, sack), ("eifel", tcp.eifel, sack && tcp.timestamps)] {
+        if on && set(key) && !needs {
+            let also = if key == "eifel" { " and `timestamps`" } else { "" };
+            error(&[key], format!("`{key}` needs `recovery` \"sack\" or \"rack\"{also}"), "has no effect here");
         }
     }
     let below = tcp.shims.iter().find(|s| matches!(s, ShimConfig::Proboscis(_)));

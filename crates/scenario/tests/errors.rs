@@ -34,6 +34,8 @@ fn one_change_one_error() {
         ("\"2s\"", "\"-2s\"", &["must not be negative"], 4),
         ("\"2s\"", "\"2 weeks\"", &["unknown unit `weeks`"], 4),
         ("\"2s\"", "\"1e3s\"", &["`duration`"], 4),
+        ("mss = 1460", "frto = true", &["`frto` needs `recovery`", "no effect"], 13),
+        ("mss = 1460", "eifel = true", &["`eifel` needs `recovery`", "and `timestamps`"], 13),
         ("mss = 1460", "shim = \"pias\"", &["one of `demote` and `table` must be given"], 13),
         ("mss = 1460", "shim = { kind = \"pias\", table = \"websearch\", demote = [\"1KB\"] }", &["remove one of them"], 13),
         ("mss = 1460", "shim = { kind = \"pias\", demote = [\"1KB\"], load = 0.5 }", &["has no effect without `table`"], 13),

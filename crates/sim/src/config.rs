@@ -205,6 +205,12 @@ pub struct TcpConfig {
     pub rto_granularity: Time,
     /// Timestamps (RFC 7323): a sample per ACK, retransmitted segments included. Without: one timed segment, Karn's rule.
     pub timestamps: bool,
+    /// Tick of the timestamp clock where endpoints compare or measure with echoes; RTT samples of senders are exact.
+    pub timestamp_clock: Time,
+    /// F-RTO (RFC 5682) of senders with SACK.
+    pub frto: bool,
+    /// Reductions are taken back when an echoed timestamp shows that the original had arrived (RFC 3522); senders with SACK and timestamps.
+    pub eifel: bool,
     /// ECN.
     pub ecn: Ecn,
     /// CWR also travels on retransmissions (ns-2); RFC 3168 section 6.1.2 and Linux know it on new data only.

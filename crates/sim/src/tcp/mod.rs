@@ -21,5 +21,6 @@ mod scoreboard;
 mod seq;
 mod timers;
 mod transmit;
+mod undo;
 
 pub use seq::{Address, SHIMMED};

@@ -53,6 +53,13 @@ pub const PARAMS: &[Param] = &[
         "consecutive timeouts after which a sender only probes with header-only packets until an ACK comes (pFabric); 0: never",
     ),
     p("timestamps", Kind::Bool, "timestamps (RFC 7323): an RTT sample on every ACK"),
+    p("timestamp-clock", Kind::Time, "tick of the timestamp clock, for `eifel`; RTT samples of senders are exact whatever it is"),
+    p("frto", Kind::Bool, "F-RTO (RFC 5682): after a timeout new data is sent to find out whether it was spurious; with SACK"),
+    p(
+        "eifel",
+        Kind::Bool,
+        "a reduction is taken back when a timestamp echo shows that the original had arrived (RFC 3522, 4015); with SACK and timestamps",
+    ),
     p(
         "ecn",
         Kind::Choice(&["off", "classic", "dctcp"]),
@@ -140,6 +147,9 @@ pub fn resolve(stack: &str, entry: &LawEntry, law: LawConfig, values: &Values) -
     c.rto_granularity = time("rto-granularity", c.rto_granularity);
     c.probe_after = int("probe-after", c.probe_after);
     c.timestamps = flag("timestamps", c.timestamps);
+    c.timestamp_clock = time("timestamp-clock", c.timestamp_clock);
+    c.frto = flag("frto", c.frto);
+    c.eifel = flag("eifel", c.eifel);
     c.ecn = match values.opt_text("ecn").as_deref().unwrap_or(entry.ecn) {
         "dctcp" => Ecn::Dctcp,
         "classic" => Ecn::Classic,
@@ -192,6 +202,9 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
         probe_after: 0,
         rto_granularity: Time::from_us(1),
         timestamps: false,
+        timestamp_clock: Time::from_us(1),
+        frto: false,
+        eifel: false,
         ecn: Ecn::Off,
         cwr_on_any: true,
         latched_echo: false,
@@ -224,6 +237,10 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
             rto_rule: RtoRule::Linux,
             rto_max: Time::from_secs(120),
             rto_granularity: Time::from_ms(1),
+            // TCP_TS_HZ is 1000, whatever HZ is.
+            timestamp_clock: Time::from_ms(1),
+            frto: true,
+            eifel: true,
             growth: Growth::PerSegment { limit: u32::MAX },
             idle: Idle::Halve,
             cwnd_validation: true,

@@ -41,8 +41,10 @@ impl Rack {
         if retransmitted && rtt < min_rtt {
             return;
         }
+        // The RTT is that of the newest delivery, also of a segment sent before others that were delivered (RACK.rtt, section 6.2 step 2).
+        self.rtt = rtt;
         if (seg.xmit, seg.end()) > (self.xmit, self.end) || self.end == 0 {
-            (self.xmit, self.end, self.rtt) = (seg.xmit, seg.end(), rtt);
+            (self.xmit, self.end) = (seg.xmit, seg.end());
         }
     }
 
@@ -169,7 +171,7 @@ impl Sender {
     pub(super) fn react_to_probe(&mut self, c: &TcpConfig) {
         let before = self.reducible(c);
         if let Some(s) = &mut self.sack {
-            s.prior = None;
+            s.undo.forbid();
         }
         // The reduction is over as soon as it has begun (Linux tcp_process_tlp_ack).
         self.ca = CaState::Recovery;

@@ -1,6 +1,7 @@
 //! Recovery with a SACK scoreboard: RFC 6675, and the parts that RACK (RFC 8985) shares with it.
 
 use super::prr::Prr;
+use super::scoreboard::{EVER_RETX, Seg};
 use super::sender::{CaState, SackState, Sender, Timer};
 use super::timers::segments;
 use crate::cc::{Ack, CongestionControl, Event, Trigger};
@@ -15,6 +16,8 @@ struct News {
     dsack_end: u64,
     /// It SACKed something new.
     sacked: bool,
+    /// It newly covers data from before the end of the episode that was sent only once (Linux FLAG_ORIG_SACK_ACKED).
+    original: bool,
 }
 
 impl Sender {
@@ -25,10 +28,7 @@ impl Sender {
         let mut spurious = false;
         if news.dsack {
             s.rack.on_dsack(self.una, self.nxt);
-            if s.undo_retx > 0 && (s.undo_from + 1..=self.recover).contains(&news.dsack_end) {
-                s.undo_retx -= 1;
-                spurious = s.undo_retx == 0;
-            }
+            spurious = s.undo.reported(news.dsack_end, self.recover);
         }
         let probe_lost = s.rack.settle_probe(self.una, ack.acked == 0 && blocks.is_none(), news.dsack.then_some(news.dsack_end));
         self.sack = Some(s);
@@ -39,7 +39,7 @@ impl Sender {
             // As Linux: what SACK reported before does not count again when a repaired hole moves `una` over it.
             ack.grow = (ack.delivered as f64 / f64::from(c.mss)).min(f64::from(limit));
         }
-        if !(spurious && self.undo()) {
+        if !(spurious && self.undo()) && !self.judge_reduction(c, ack, news.original, news.sacked) {
             self.leave_episode();
         }
         if probe_lost && self.ca < CaState::Cwr {
@@ -52,7 +52,7 @@ impl Sender {
             self.dupacks += 1;
         }
         let in_network = self.pipe();
-        let lost = self.find_losses(c, ack.now);
+        let lost = !(self.ca == CaState::Recovery && self.holds_back()) && self.find_losses(c, ack.now);
         let progress = ack.acked > 0 && self.pipe() == in_network;
         let plain = self.sack.as_ref().is_none_or(|s| s.board.is_plain());
         if lost && self.ca < CaState::Recovery {
@@ -77,9 +77,14 @@ impl Sender {
     fn update_scoreboard(&mut self, s: &mut SackState, ack: &mut Ack, blocks: Option<&SackBlocks>) -> News {
         let before = s.board.sacked;
         let SackState { board, rack, .. } = s;
-        let (now, min_rtt) = (ack.now, self.rtt.min);
-        board.acknowledge(self.una, |seg| rack.on_delivered(seg, now, min_rtt));
-        let mut news = News { dsack: false, dsack_end: 0, sacked: false };
+        let (now, min_rtt, recover) = (ack.now, self.rtt.min, self.recover);
+        let mut original = false;
+        let mut delivered = |seg: &Seg| {
+            original |= !seg.is(EVER_RETX) && seg.end() <= recover;
+            rack.on_delivered(seg, now, min_rtt);
+        };
+        board.acknowledge(self.una, &mut delivered);
+        let mut news = News { dsack: false, dsack_end: 0, sacked: false, original: false };
         if let Some(blocks) = blocks {
             let offsets = |b: (u32, u32)| (self.addr.offset(b.0, self.una), self.addr.offset(b.1, self.una));
             let second = blocks.iter().nth(1).map(offsets);
@@ -90,12 +95,13 @@ impl Sender {
                     news.dsack = true;
                     news.dsack_end = end.max(0) as u64;
                 } else if start >= self.una as i64 && end <= self.high as i64 {
-                    let bytes = board.sack(start as u64, end as u64, |seg| rack.on_delivered(seg, now, min_rtt));
+                    let bytes = board.sack(start as u64, end as u64, &mut delivered);
                     news.sacked |= bytes > 0;
                 }
             }
         }
         ack.delivered = (ack.acked + board.sacked).saturating_sub(before);
+        news.original = original;
         news
     }
 
@@ -190,35 +196,6 @@ impl Sender {
         }
     }
 
-    /// Remembers the window at the start of an episode, for undoing it. One that interrupts another keeps the first one's memory.
-    pub(super) fn remember_prior(&mut self) {
-        let window = (self.w.cwnd, self.w.ssthresh);
-        if let Some(s) = &mut self.sack
-            && self.ca < CaState::Cwr
-        {
-            s.prior = Some(window);
-            s.undo_from = self.una;
-            // A tail loss probe may be under way.
-            s.undo_retx = s.board.retx_segs;
-        }
-    }
-
-    /// The reduction was spurious: every retransmission of the episode has been reported as a duplicate (RFC 3708). That is known
-    /// when the last original arrived late, often after the episode's end (as Linux tcp_try_undo_dsack). True if it was undone.
-    fn undo(&mut self) -> bool {
-        let Some(s) = &mut self.sack else { return false };
-        let Some((cwnd, ssthresh)) = s.prior else { return false };
-        s.prior = None;
-        s.board.unmark_lost();
-        self.w.cwnd = self.law.undo_cwnd(&self.w, cwnd);
-        self.w.ssthresh = self.w.ssthresh.max(ssthresh);
-        self.ca = CaState::Open;
-        self.dupacks = 0;
-        self.recover = self.una;
-        self.cwr_end = self.una;
-        true
-    }
-
     /// A proportional reduction that starts now: RecoverFS of RFC 6937 section 3 is the data outstanding, where Linux has the window
     /// (tcp_init_cwnd_reduction).
     fn start_of_reduction(&self, c: &TcpConfig) -> Prr {
@@ -235,7 +212,7 @@ impl Sender {
             Some(s) => {
                 s.prr = reduction;
                 // Marks are no mistake that a D-SACK could reveal.
-                s.prior = None;
+                s.undo.forbid();
                 s.rack.probe_end = None;
                 self.ca = CaState::Cwr;
             }

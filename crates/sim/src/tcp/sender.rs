@@ -7,6 +7,7 @@ use super::receiver::window_shift;
 use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::seq::{Address, RETIRED};
+use super::undo::Undo;
 use crate::cc::{CongestionControl, Event, Law, Window};
 use crate::config::{Ecn, Recovery, TcpConfig};
 use crate::net::packet::{Packet, Wire, ecn, flag};
@@ -120,12 +121,8 @@ pub struct SackState {
     pub prr: Prr,
     /// Time-based loss detection.
     pub rack: Rack,
-    /// Window and threshold before the last episode, for undoing it: (cwnd, ssthresh).
-    pub prior: Option<(f64, f64)>,
-    /// `una` at the start of that episode: duplicates reported below it are not of its retransmissions.
-    pub undo_from: u64,
-    /// Retransmissions of that episode not yet reported as duplicates.
-    pub undo_retx: u32,
+    /// What the last episode can be taken back with.
+    pub undo: Undo,
     /// RFC 6675 rescue retransmission done in this episode.
     pub rescued: bool,
 }

@@ -62,6 +62,7 @@ impl Sender {
             // Without SACK, fast recovery inflates the window by what has left the network (RFC 5681 section 3.2 step 4).
             self.w.cwnd = self.w.cwnd.min(self.w.ssthresh);
         }
+        self.watch_timeout(c, !repeated && !reduced, repeated);
         if !repeated && !reduced {
             let before = self.reducible(c);
             self.remember_prior();

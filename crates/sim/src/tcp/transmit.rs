@@ -26,10 +26,13 @@ impl Sender {
     #[inline(always)]
     fn transmit_until(&mut self, c: &TcpConfig, now: u64, end: u64, out: &mut impl Wire) {
         let window = self.window_bytes(c);
-        if self.sack.is_some() {
+        if self.sack.is_some() && !self.holds_back() {
             self.retransmit_lost(c, now, window, out);
         }
         let sent = self.send_new(c, now, window, end, out);
+        if self.sack.is_some() && self.frto_falls_back() {
+            self.retransmit_lost(c, now, window, out);
+        }
         if self.sack.is_some() && self.ca == CaState::Recovery && c.recovery == Recovery::Sack {
             self.fill_holes(c, now, window, out);
         }
@@ -248,7 +251,7 @@ impl Sender {
         let Some(s) = &mut self.sack else { return };
         let seg = *s.board.get(index);
         s.board.retransmitted(index, now);
-        s.undo_retx += 1;
+        s.undo.retransmitted(now);
         self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);
         if index == 0 && self.timer != Timer::Reorder {
             // The oldest segment has all of its timeout before it again (Linux tcp_xmit_retransmit_queue, ns-2).

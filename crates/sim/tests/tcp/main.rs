@@ -18,5 +18,6 @@ mod rack;
 mod receiver;
 mod rto;
 mod sack;
+mod spurious;
 mod trim;
 mod undo;
