@@ -16,6 +16,7 @@ mod prin;
 mod proboscis;
 mod rack;
 mod receiver;
+mod reduction;
 mod rto;
 mod sack;
 mod spurious;
