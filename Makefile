@@ -19,7 +19,7 @@ VENV := $(TARGET)/venv
 PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
-.PHONY: help setup build demo test fmt lint unit doc scenarios readme python repro report guard bench bench-baseline readme-refresh \
+.PHONY: help setup build demo test fmt lint unit doc scenarios readme python repro report guard bench peers bench-baseline readme-refresh \
 	repro-full repro-refresh docs wheel installed stubs clean
 
 help: ## list the targets
@@ -115,6 +115,10 @@ bench: ## speed beside ns-2 and ns-3 (BENCH_RUNS=3, BENCH_CASES="s1 ft16")
 	@tools/setup.sh --with-valgrind
 	$(RELEASE) -p forebay-bench
 	$(TARGET)/release/forebay-bench compare --runs $(BENCH_RUNS) --out $(TARGET)/bench.json $(BENCH_CASES)
+
+peers: setup ## figures beside ns-2 and ns-3 on the same starts (minutes): renews docs/peers.md
+	$(RELEASE) -p forebay-bench
+	$(TARGET)/release/forebay-bench agree --out docs/peers.md
 
 readme-refresh: build $(VENV)/report.installed ## renew the output and the picture shown in README.md
 	@tools/setup.sh --with-browser

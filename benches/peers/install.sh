@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs the two peers that "make bench" compares with: ns-2 (package ns2)
+# Installs the two peers that "make bench" and "make peers" compare with: ns-2 (package ns2)
 # and ns-3 (packages libns3-dev and g++), from the system's own package sources.
-# A peer that cannot be had is no error: the bench then reports the others. So
+# A peer that cannot be had is no error: the others are then reported. So
 # this script says in one line what is missing and why, and always ends with 0.
 set -u
 

@@ -1,5 +1,7 @@
-//! Speed of the simulator: single scenarios, the comparison with ns-2 and ns-3, and the guard on instruction counts.
+//! Speed of the simulator: single scenarios, the comparison with ns-2 and ns-3, and the guard on instruction counts. And, beside the
+//! same two peers, whether the figures agree.
 
+mod agree;
 mod callgrind;
 mod cases;
 mod compare;
@@ -23,6 +25,7 @@ forebay-bench: how fast the simulator is
   forebay-bench window STACK SEGMENTS TIMES     connections of one window each, every tenth segment lost once
   forebay-bench compare [--runs N] [--out FILE] [--no-instructions] [CASE ...]
                                                 beside ns-2 and ns-3, interleaved; results as a table and as JSON
+  forebay-bench agree [--out FILE] [WORD]       figures beside those of ns-2 and ns-3 on the same starts; WORD picks set-ups
   forebay-bench guard [--update]                instructions per packet-hop against benches/instructions.csv
   forebay-bench cases                           the cases of `compare`";
 
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
         Some((verb, rest)) => match verb.as_str() {
             "run" => runner::execute(rest),
             "window" => pipe::execute(rest),
+            "agree" => agree::execute(rest),
             "compare" => compare::execute(rest),
             "guard" => guard::execute(rest),
             "cases" => {

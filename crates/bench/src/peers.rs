@@ -59,8 +59,19 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// Installs and builds what is missing, as far as this machine allows.
+    /// Installs and builds what is missing for the benchmark, as far as this machine allows.
     pub fn set_up() -> Peers {
+        let mut peers = Peers::install();
+        if peers.missing(Engine::Ns3).is_none()
+            && let Err(why) = build_ns3(NS3, &["bench.cc", "net.h", "cases.h"])
+        {
+            peers.lack(Engine::Ns3, why);
+        }
+        peers
+    }
+
+    /// Installs the two simulators, as far as this machine allows.
+    pub fn install() -> Peers {
         let mut peers = Peers::default();
         let said = Command::new("benches/peers/install.sh").output();
         let said =
@@ -73,12 +84,12 @@ impl Peers {
                 engines.iter().for_each(|&e| drop(peers.missing.insert(e, why.to_owned())));
             }
         }
-        if peers.missing(Engine::Ns3).is_none()
-            && let Err(why) = build_ns3()
-        {
-            peers.missing.insert(Engine::Ns3, why);
-        }
         peers
+    }
+
+    /// Notes that a peer cannot run here.
+    pub fn lack(&mut self, engine: Engine, why: String) {
+        self.missing.insert(engine, why);
     }
 
     /// Why a peer cannot run here.
@@ -87,15 +98,14 @@ impl Peers {
     }
 }
 
-/// Builds the ns-3 program unless it is newer than its sources.
-fn build_ns3() -> Result<(), String> {
+/// Builds an ns-3 program unless it is newer than its sources, the first of which is the one to compile.
+pub fn build_ns3(program: &str, sources: &[&str]) -> Result<(), String> {
     let time = |path: &str| std::fs::metadata(path).and_then(|m| m.modified()).ok();
-    let sources = ["benches/peers/ns3/bench.cc", "benches/peers/ns3/cases.h"];
-    if time(NS3).is_some() && sources.iter().all(|s| time(s) <= time(NS3)) {
+    if time(program).is_some() && sources.iter().all(|s| time(&format!("benches/peers/ns3/{s}")) <= time(program)) {
         return Ok(());
     }
-    std::fs::create_dir_all(Path::new(NS3).parent().unwrap_or(Path::new("."))).map_err(|e| e.to_string())?;
-    let build = Command::new("benches/peers/ns3/build.sh").arg(NS3).output().map_err(|e| e.to_string())?;
+    std::fs::create_dir_all(Path::new(program).parent().unwrap_or(Path::new("."))).map_err(|e| e.to_string())?;
+    let build = Command::new("benches/peers/ns3/build.sh").args([program, sources[0]]).output().map_err(|e| e.to_string())?;
     if build.status.success() {
         return Ok(());
     }

@@ -1,0 +1,186 @@
+//! The points of the comparison: what is set up, what must agree, how well, and why what does not agree does not.
+
+use super::setup::Peer::Ns3;
+use super::setup::Queue::{Red, Step};
+use super::setup::{LONG, Setup, Work};
+
+/// A number that both sides have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Figure {
+    /// Payload as a share of the bottleneck's rate.
+    Goodput,
+    /// Jain's index over the flows.
+    Jain,
+    /// Largest over smallest share of a flow.
+    Ratio,
+    /// Mean queue in packets, the one on the wire included.
+    Queue,
+    /// Packets dropped at the bottleneck after the warm-up.
+    Drops,
+    /// Retransmission timeouts in the whole run.
+    Timeouts,
+    /// Seconds until the last message had arrived.
+    End,
+    /// Mean congestion window before the long train.
+    Window,
+    /// Mbps a flow of the example's senders S1, S2, S3.
+    Group(usize),
+}
+
+impl Figure {
+    /// Its name in the table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Figure::Goodput => "goodput",
+            Figure::Jain => "Jain",
+            Figure::Ratio => "largest over smallest",
+            Figure::Queue => "mean queue",
+            Figure::Drops => "drops",
+            Figure::Timeouts => "timeouts",
+            Figure::End => "end, s",
+            Figure::Window => "window before",
+            Figure::Group(0) => "S1, Mbps",
+            Figure::Group(1) => "S2, Mbps",
+            Figure::Group(_) => "S3, Mbps",
+        }
+    }
+}
+
+/// How far forebay's number may be from the peer's: the larger of a share of it and an amount.
+#[derive(Debug, Clone, Copy)]
+pub struct Band(pub f64, pub f64);
+
+impl Band {
+    /// Whether a number is inside.
+    pub fn holds(self, ours: f64, theirs: f64) -> bool {
+        (ours - theirs).abs() <= (self.0 * theirs.abs()).max(self.1)
+    }
+}
+
+/// One point.
+#[derive(Debug)]
+pub struct Point {
+    /// Heading that it stands under.
+    pub section: &'static str,
+    /// What it is.
+    pub name: String,
+    /// What is run.
+    pub setup: Setup,
+    /// What is compared.
+    pub holds: Vec<(Figure, Band)>,
+    /// Runs with other starts, averaged.
+    pub seeds: u32,
+    /// Why figures lie outside, where it is known.
+    pub cause: &'static str,
+}
+
+const SHARES: [(Figure, Band); 3] =
+    [(Figure::Goodput, Band(0.02, 0.0)), (Figure::Jain, Band(0.05, 0.0)), (Figure::Queue, Band(0.07, 2.0))];
+
+/// All points, in the order of the table.
+pub fn points() -> Vec<Point> {
+    let mut all = Vec::new();
+    all.extend(queues());
+    all.extend(marking());
+    all.extend(incast());
+    all.extend(trains());
+    all.extend(ns3());
+    all
+}
+
+fn point(section: &'static str, name: impl Into<String>, setup: Setup, holds: &[(Figure, Band)], seeds: u32) -> Point {
+    Point { section, name: name.into(), setup, holds: holds.to_vec(), seeds, cause: "" }
+}
+
+fn queues() -> Vec<Point> {
+    let section = "NewReno on a drop-tail queue";
+    let mut all = vec![
+        point(
+            section,
+            "1 flow, 251 packets, 10 Gbps access, no limit on the window",
+            Setup { n: 1, rates: (1.0, 10.0), buffer: 251, window: 68_493, time: (6.0, 0.0), ..LONG },
+            &[(Figure::Goodput, Band(0.02, 0.0)), (Figure::Queue, Band(0.05, 0.0)), (Figure::Timeouts, Band(0.0, 1.0))],
+            1,
+        ),
+        point(
+            section,
+            "2 flows, 250 packets",
+            Setup { time: (10.0, 1.0), ..LONG },
+            &[(Figure::Goodput, Band(0.01, 0.0)), (Figure::Queue, Band(0.05, 0.0)), (Figure::Ratio, Band(0.1, 0.0))],
+            5,
+        ),
+    ];
+    for n in [2, 5, 10, 20] {
+        let setup = Setup { n, rtt_us: 225.0, buffer: 100, time: (2.0, 0.2), ..LONG };
+        all.push(point(section, format!("{n} flows, 100 packets"), setup, &SHARES, 5));
+    }
+    let setup = Setup { law: "reno", n: 20, rtt_us: 225.0, buffer: 100, min_rto_ms: 1.0, time: (0.8, 0.0), ..LONG };
+    let holds = [(Figure::Timeouts, Band(0.5, 0.0)), (Figure::Goodput, Band(0.02, 0.0))];
+    all.push(point(section, "20 Reno flows, 1 ms minimum RTO, 0.8 s", setup, &holds, 5));
+    all
+}
+
+fn marking() -> Vec<Point> {
+    let section = "NewReno with ECN";
+    let holds = [SHARES[0], SHARES[1], (Figure::Queue, Band(0.15, 2.0)), (Figure::Drops, Band(0.0, 0.0))];
+    let mut all = Vec::new();
+    for n in [2, 5, 10] {
+        all.push(point(section, format!("{n} flows, RED 50/100"), Setup { n, queue: Red(50, 100), ..LONG }, &holds, 5));
+    }
+    for n in [2, 5, 10] {
+        all.push(point(section, format!("{n} flows, step at 65"), Setup { n, queue: Step(65), ..LONG }, &holds, 5));
+    }
+    all
+}
+
+fn incast() -> Vec<Point> {
+    let section = "Incast, NewReno, 1 Gbps, 100 us, 200 rounds";
+    let holds = [(Figure::Goodput, Band(0.25, 0.0)), (Figure::Timeouts, Band(0.25, 5.0))];
+    let of = |n, buffer, block| {
+        let setup = Setup { n, buffer, rtt_us: 125.0, work: Work::Incast(block, 200), ..LONG };
+        point(section, format!("{n} senders, {buffer} packets, blocks of {block}"), setup, &holds, 1)
+    };
+    let by_n = [2, 4, 8, 16, 32, 64].map(|n| of(n, 64, 45));
+    let by_buffer = [32, 128, 256].map(|b| of(16, b, 45));
+    let by_block = [11, 22, 175].map(|b| of(16, 64, b));
+    by_n.into_iter().chain(by_buffer).chain(by_block).collect()
+}
+
+fn trains() -> Vec<Point> {
+    let section = "200 responses on each of five connections, then a long one (Reno)";
+    let setup = Setup { law: "reno", n: 5, rtt_us: 225.0, buffer: 100, window: 100_000, time: (5.0, 0.499), ..LONG };
+    let holds = [(Figure::Window, Band(0.02, 0.0)), (Figure::Timeouts, Band(0.0, 2.0)), (Figure::End, Band(0.25, 0.0))];
+    [97, 176, 351]
+        .map(|packets| {
+            point(section, format!("{packets} packets at 0.5 s"), Setup { work: Work::Trains(packets), ..setup }, &holds, 3)
+        })
+        .into()
+}
+
+fn ns3() -> Vec<Point> {
+    let setup = Setup { peer: Ns3, ..LONG };
+    let dctcp = |n| {
+        let setup = Setup {
+            n,
+            law: "dctcp",
+            rates: (10.0, 10.0),
+            rtt_us: 103.0,
+            buffer: 500,
+            queue: Step(65),
+            time: (0.1, 0.02),
+            ..setup
+        };
+        point("DCTCP at 10 Gbps, K = 65", format!("{n} flows"), setup, &SHARES, 1)
+    };
+    let flow = Setup { n: 1, rates: (1.0, 10.0), time: (3.0, 0.5), ..setup };
+    let single = [(Figure::Goodput, Band(0.02, 0.0)), (Figure::Queue, Band(0.08, 0.0))];
+    let example = Setup { law: "dctcp", min_rto_ms: 1000.0, work: Work::Example, time: (1.4, 1.2), ..setup };
+    let groups = [0, 1, 2].map(|g| (Figure::Group(g), Band(0.15, 0.0)));
+    vec![
+        dctcp(2),
+        dctcp(10),
+        point("One flow with SACK, 250 packets", "CUBIC", Setup { law: "cubic", ..flow }, &single, 1),
+        point("One flow with SACK, 250 packets", "NewReno", flow, &single, 1),
+        point("ns-3's dctcp-example", "40 flows over two bottlenecks", example, &groups, 1),
+    ]
+}
