@@ -2,7 +2,7 @@
 
 use super::sender::{CaState, Sender};
 use crate::cc::{Ack, CongestionControl, Event, Trigger};
-use crate::config::{Recovery, TcpConfig};
+use crate::config::{Growth, Recovery, TcpConfig};
 use crate::net::packet::Wire;
 
 impl Sender {
@@ -18,11 +18,16 @@ impl Sender {
             }
             _ => self.ca = CaState::Open,
         }
-        self.dupacks = 0;
+        let counted = std::mem::take(&mut self.dupacks);
         self.limited = 0;
-        if !self.reduce_on_ece(c, ack) {
-            self.grow(c, ack);
+        if self.reduce_on_ece(c, ack) {
+            return;
         }
+        if counted > 0 && c.growth == (Growth::PerSegment { limit: u32::MAX }) {
+            // Linux tcp_remove_reno_sacks: what duplicates have told of does not count again; the segment that was missing does.
+            return self.grow(c, &Ack { grow: (ack.grow - f64::from(counted)).max(1.0), ..*ack });
+        }
+        self.grow(c, ack);
     }
 
     #[cold]

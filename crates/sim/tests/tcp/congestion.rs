@@ -1,7 +1,8 @@
 //! RFC 5681 section 3.1: slow start and congestion avoidance, and when the window does not grow.
 
-use crate::scripted::config;
 use crate::scripted::sender::Script;
+use crate::scripted::{config, config_with};
+use forebay_param::Value;
 use forebay_sim::config::Growth;
 
 #[test]
@@ -119,4 +120,16 @@ fn no_silly_windows() {
     assert_eq!(t.sent(), "0(700)");
     t.reply_bytes(700, &[], 0);
     assert_eq!(t.sent(), "@700(700)");
+}
+
+/// Linux without SACK: duplicate ACKs are segments delivered, and the ACK that follows them brings only what they had not told
+/// (tcp_remove_reno_sacks).
+#[test]
+fn duplicates_do_not_count_twice() {
+    let mut c = config_with("linux", "newreno", &[("recovery", Value::Text("newreno".into()))], &[]);
+    c.init_cwnd = 10;
+    let mut t = Script::new(c, 100);
+    t.at(200).dup(0, 2);
+    t.ack(3);
+    assert_eq!(t.cwnd(), 11.0, "segments 1 and 2 were counted with their duplicates");
 }
