@@ -258,6 +258,13 @@ fn models_say_why_they_do_not_apply() {
     assert_eq!((&json["runs"], &value(&json, "incast", "goodput")["sim"]), (&0.into(), &serde_json::Value::Null));
     let prin = model_json(&scratch, &["--no-sim", "--set", "transport.shim=prin"]);
     assert_eq!(value(&prin, "incast", "N*, collapse")["model"], 53.0);
+    assert!(prin.to_string().contains("keeps no places for the last packets"), "{prin}");
+    // With a queue that does: no timeouts up to N*, so that more arrives than under NewReno.
+    let kept = ["--no-sim", "--set", "transport.shim=prin", "--set", "topology.bottleneck.queue=protect"];
+    let prin = model_json(&scratch, &kept);
+    let goodput = |json: &serde_json::Value| value(json, "incast", "goodput")["model"].as_f64().unwrap();
+    assert!(goodput(&prin) > goodput(&json), "{} under PRIN, {} without", goodput(&prin), goodput(&json));
+    assert_eq!(value(&prin, "incast", "timeouts per block")["model"], 0.0);
 }
 
 /// Long flows: DCTCP's queue, TRIM's queue, shares with the alpha of the run, and what the link carries at most.

@@ -89,7 +89,8 @@ pub(crate) fn model_incast(
         "literal" => TailMode::Literal,
         "harmonic" => TailMode::Harmonic,
         "uniform" => TailMode::Uniform,
-        other => return Err(refused("tail", format!("is `{other}`; legal: `literal`, `harmonic`, `uniform`"))),
+        "protected" => TailMode::Protected,
+        other => return Err(refused("tail", format!("is `{other}`; legal: `literal`, `harmonic`, `uniform`, `protected`"))),
     };
     let rule = match nstar {
         "first" => NstarRule::First,

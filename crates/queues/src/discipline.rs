@@ -27,6 +27,13 @@ impl Queue {
         }
     }
 
+    /// Sets what the scenario left open and depends on who may send: `senders` hosts, with full packets of `packet` bytes.
+    pub fn serve(&mut self, senders: u64, packet: u64) {
+        if let Queue::Fifo(Discipline::Protect(d)) = self {
+            d.serve(senders, packet);
+        }
+    }
+
     /// Whether it can set CE, with the parameters it has.
     pub fn marks(&self) -> bool {
         match self {

@@ -11,12 +11,25 @@ pub struct Protect {
     /// Buffer and reserve.
     limit: QueueState,
     k: QueueState,
+    /// The buffer, where the reserve was left to [`Protect::serve`].
+    open: Option<QueueLen>,
 }
 
 impl Protect {
     /// `limit` is that of high packets, buffer and reserve; packets of class `high` and above are. Marks from `k` on.
     pub fn new(high: u8, limit: QueueLen, k: Option<QueueLen>) -> Protect {
-        Protect { high, limit: QueueState::limit(limit), k: QueueState::threshold(k) }
+        Protect { high, limit: QueueState::limit(limit), k: QueueState::threshold(k), open: None }
+    }
+
+    /// Sets a reserve that the scenario left open, for `senders` of three high packets each: a high packet is always accepted
+    /// (`incast-prin.md` 3.3: B_hi = max(B, 3 N + 1)). `packet` is a full packet on the wire, for buffers in bytes.
+    pub(crate) fn serve(&mut self, senders: u64, packet: u64) {
+        let needed = 3 * senders + 1;
+        self.limit = match self.open {
+            None => return,
+            Some(QueueLen::Packets(b)) => QueueState::limit(QueueLen::Packets(b.saturating_add(b.max(needed)))),
+            Some(QueueLen::Bytes(b)) => QueueState::limit(QueueLen::Bytes(b.saturating_add(b.max(needed * packet)))),
+        };
     }
 
     pub(crate) fn marks(&self) -> bool {
@@ -41,13 +54,16 @@ fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
     let Some(buffer) = buffer else {
         return Err(QueueError::new("reserve", "needs a finite `buffer` on the link: without one nothing is dropped"));
     };
-    let reserve = v.opt_queue_len("reserve").unwrap_or(buffer);
+    let given = v.opt_queue_len("reserve");
+    let reserve = given.unwrap_or(buffer);
     let limit = match (buffer, reserve) {
         (QueueLen::Packets(b), QueueLen::Packets(r)) => QueueLen::Packets(b.saturating_add(r)),
         (QueueLen::Bytes(b), QueueLen::Bytes(r)) => QueueLen::Bytes(b.saturating_add(r)),
         _ => return Err(QueueError::new("reserve", format!("{reserve} and the buffer of {buffer} must have the same unit"))),
     };
-    Ok(Queue::Fifo(Discipline::Protect(Protect::new(v.int("high") as u8, limit, v.opt_queue_len("k")))))
+    let mut made = Protect::new(v.int("high") as u8, limit, v.opt_queue_len("k"));
+    made.open = given.is_none().then_some(buffer);
+    Ok(Queue::Fifo(Discipline::Protect(made)))
 }
 
 pub(crate) const ENTRY: QueueEntry = QueueEntry {
@@ -59,7 +75,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 key: "reserve",
                 kind: Kind::QueueLen,
                 default: Some(""),
-                doc: "what high packets may take beyond the buffer; with N senders of three high packets each, at least 3 N + 1. Default: as much as the buffer",
+                doc: "what high packets may take beyond the buffer. Default: as much as the buffer, and no less than 3 N + 1 packets, N being the other hosts of the network with three high packets each",
             },
             HIGH,
             K,
@@ -87,5 +103,31 @@ mod tests {
         assert_eq!((ask(9, 0), ask(10, 0), ask(10, 3)), (Verdict::Accept, full, full));
         assert_eq!((ask(10, 4), ask(11, 7), ask(12, 7)), (Verdict::Accept, Verdict::Accept, full));
         assert!(!p.marks());
+    }
+
+    #[test]
+    fn a_reserve_that_is_left_open_holds_three_packets_of_every_sender() {
+        let built = |reserve: Option<QueueLen>, buffer: QueueLen| {
+            let mut p = Protect::new(4, QueueLen::Packets(0), None);
+            p.open = reserve.is_none().then_some(buffer);
+            p.limit = QueueState::limit(QueueLen::Packets(10 + 5));
+            p
+        };
+        let holds = |p: &Protect| {
+            let full =
+                |n: u32| p.on_arrival(&found(QueueState { packets: n, bytes: u64::from(n) * 1000 }, 10), &packet(1000, 4, 0, 0));
+            (0..1000).find(|&n| full(n) != Verdict::Accept).unwrap()
+        };
+        let mut few = built(None, QueueLen::Packets(64));
+        few.serve(16, 1000);
+        assert_eq!(holds(&few), 64 + 64, "3 * 16 + 1 is less than the buffer");
+        few.serve(32, 1000);
+        assert_eq!(holds(&few), 64 + 97);
+        let mut bytes = built(None, QueueLen::Bytes(64_000));
+        bytes.serve(32, 1000);
+        assert_eq!(holds(&bytes), 64 + 97);
+        let mut given = built(Some(QueueLen::Packets(5)), QueueLen::Packets(10));
+        given.serve(32, 1000);
+        assert_eq!(holds(&given), 15, "what the scenario says stays");
     }
 }

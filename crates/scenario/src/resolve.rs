@@ -160,6 +160,10 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
                 cx.note(format!("the transport group `{}` is not used by any workload", g.name));
             }
         }
+        let mut network = built.network.clone();
+        let others = network.nodes.iter().filter(|n| n.host).count().saturating_sub(1) as u64;
+        let packet = groups.iter().map(|g| u64::from(g.tcp.mss + g.tcp.header)).max().unwrap_or(1500);
+        network.ports.iter_mut().for_each(|p| p.queue.serve(others, packet));
         let ((observe, observe_echo), name, seed, runs) = (observed.clone()?, name.clone()?, seed?, runs?);
         let mut echo = Map::new();
         echo.insert("name".into(), name.into());
@@ -175,7 +179,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         variants.push(Variant {
             label: t.label.clone(),
             transports: groups.iter().map(|g| g.name.clone()).collect(),
-            config: SimConfig { seed, duration, network: built.network.clone(), groups, workloads: traffic, observe },
+            config: SimConfig { seed, duration, network, groups, workloads: traffic, observe },
             echo: Json::Object(echo),
             port_names: port_names(&built.network),
             node_names: built.network.nodes.iter().map(|n| n.name.clone()).collect(),

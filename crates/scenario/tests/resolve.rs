@@ -352,6 +352,30 @@ fn no_law_parameter_is_called_like_a_key_of_transport() {
     }
 }
 
+/// TRIM A11: C and B are those of the port where flows meet. A sender's own interface is none, however slow it is: it has no buffer that
+/// could overflow, so that B would be infinite and K's interval without an upper end.
+#[test]
+fn trim_is_told_the_narrowest_switch_port_and_not_the_hosts_own() {
+    let text = r#"
+name = "slow-hosts"
+[topology]
+kind = "many-to-one"
+senders = 40
+access = { rate = "1Gbps", delay = "50us" }
+bottleneck = { rate = "10Gbps", delay = "25us", buffer = "359pkt" }
+[transport]
+stack = "ns2"
+header = 0
+cc = "trim"
+[[workload]]
+kind = "long"
+size = "1MB"
+"#;
+    let said = resolve_with(text, &[]).unwrap_or_else(|e| panic!("{}", e.render())).explain();
+    let told = said.lines().find(|l| l.starts_with("`trim`")).unwrap();
+    assert!(told.contains("C = 10 Gbps, B = 359 packets"), "{told}");
+}
+
 /// What TRIM takes for rate, buffer and RTT of its path, and the threshold that follows, is said before it runs.
 #[test]
 fn trim_says_its_threshold() {

@@ -141,7 +141,7 @@ def incast(
     payload: Whole | None = None,
     rto: Number = 0.2,
     window: Whole | None = None,
-    tail: Literal["literal", "harmonic", "uniform"] = "literal",
+    tail: Literal["literal", "harmonic", "uniform", "protected"] = "literal",
     nstar: Literal["first", "run3"] = "first",
 ) -> Incast:
     """Evaluate the incast goodput model for one number of senders.
@@ -172,7 +172,8 @@ def incast(
         W_l: receive window, packets, 1 to 2^40; unlimited by default.
     tail : str
         How tail timeouts are averaged: ``literal`` as printed (Eq. 16), ``harmonic`` better where one of its branches is
-        impossible, ``uniform`` with losses anywhere in the block, which is smooth and not in the source.
+        impossible, ``uniform`` with losses anywhere in the block, which is smooth and not in the source, ``protected`` 0, as under
+        PRIN.
     nstar : str
         Which N* counts: the ``first``, as defined, or the first of three in a row (``run3``).
 

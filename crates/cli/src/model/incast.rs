@@ -28,7 +28,7 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     let senders = pairs(&workload.kind).unwrap_or_default();
     let n = senders.len() as u64;
     let b = bottleneck(v, &senders, tcp)?;
-    if !b.drops_tail(v, tcp) {
+    if !b.drops_tail(v, tcp) && !(protected(tcp) && b.keeps_places(v)) {
         return Err(format!("the queue of {} is not drop-tail for this transport", b.name));
     }
     let Some(buffer) = b.buffer else { return Err(format!("the buffer of {} is unlimited", b.name)) };
@@ -62,8 +62,11 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     let mut notes = notes(v, w, tcp, jitter, b.pipe.rtt());
     if first == FirstWindow::Inherited {
         lines.extend(goodput_lines(&m, n, window, w, &mut notes).map_err(|e| e.to_string())?);
+    } else if protected(tcp) && b.keeps_places(v) {
+        lines.extend(protected_lines(&m, n, first, w).map_err(|e| e.to_string())?);
+        notes.push("PRIN: the last packets of a block are not lost and first windows are halved; timeouts in the middle of blocks, which it does not prevent, are not in the model".into());
     } else {
-        notes.push("PRIN halves the first windows: the model has N* for it, but no goodput".into());
+        notes.push(format!("PRIN halves the first windows, but {} keeps no places for the last packets: no goodput", b.name));
     }
     let about = "barrier-synchronised blocks under NewReno (Zhang, Ren, Tang, Lin: Modeling and Solving TCP Incast)";
     Ok(Section { model: "incast", about, inputs, lines, notes })
@@ -95,6 +98,23 @@ fn assumptions(tcp: &TcpConfig) -> Result<FirstWindow, String> {
         [ShimConfig::Prin(_)] => Ok(FirstWindow::Inherited),
         _ => Err("the transport has a shim that the model does not know".into()),
     }
+}
+
+/// Whether the transport gives the last packets of a block priority.
+fn protected(tcp: &TcpConfig) -> bool {
+    matches!(tcp.shims[..], [ShimConfig::Prin(c)] if c.priority && c.halve)
+}
+
+fn protected_lines(m: &Incast, n: u64, first: FirstWindow, w: usize) -> Result<Vec<Line>, forebay_model::ModelError> {
+    let found = m.goodput_protected(n, first, NstarRule::First)?;
+    let per_block = n as f64 * m.block() as f64 / (found.share * m.pipe().capacity());
+    Ok(vec![
+        Line::pair("goodput", Unit::BitsPerSecond, 8.0 * found.bytes_per_s, move |run| measure::round_goodput(run, w)),
+        Line::pair("duration of a block", Unit::Seconds, per_block, move |run| measure::round_time(run, w)),
+        Line::pair("timeouts per block", Unit::Ratio, found.timeouts_per_block(m.block()), move |run| {
+            measure::round_timeouts(run, w)
+        }),
+    ])
 }
 
 fn head_lines(m: &Incast, n: u64, first: FirstWindow, w: usize) -> Result<Vec<Line>, forebay_model::ModelError> {

@@ -1,7 +1,7 @@
 //! The bottleneck that flows share, as models take it: a rate, an empty round trip, a buffer.
 
 use forebay_model::Pipe;
-use forebay_queues::{Discipline, Queue};
+use forebay_queues::{Discipline, Queue, Room};
 use forebay_sampling::Rng;
 use forebay_scenario::Variant;
 use forebay_sim::cc::LawConfig;
@@ -140,6 +140,15 @@ impl Bottleneck {
             ("D", format!("{} = {:.2} packets", self.pipe.rtt(), self.pipe.bdp())),
             ("B", buffer),
         ]
+    }
+
+    /// Whether its queue keeps places for packets of priority; all others find a queue that drops the tail.
+    pub fn keeps_places(&self, v: &Variant) -> bool {
+        match &v.config.network.ports[self.port as usize].queue {
+            Queue::Fifo(Discipline::Protect(_)) => true,
+            Queue::Room(Room::StrictPriority(_) | Room::Pushout(_)) => true,
+            Queue::Fifo(_) | Queue::Room(_) => false,
+        }
     }
 
     /// Whether packets of `tcp` find plain drop-tail here: the discipline, or marks that they do not ask for.

@@ -13,6 +13,8 @@ pub enum TailMode {
     Harmonic,
     /// Loss position uniform in the block and independent per flow: 1 - (1 - 3 / Y_B)^N. Smooth; not in the source.
     Uniform,
+    /// 0: the last three packets of a block are never lost, as under PRIN with a queue that keeps places for them.
+    Protected,
 }
 
 /// When periods of congestion avoidance end in block-tail timeouts.
@@ -97,6 +99,7 @@ impl Incast {
         let probability = match mode {
             TailMode::Literal => expected.map_or(0.0, |k| 1.0 / k),
             TailMode::Harmonic => reciprocal(k1) * (1.0 - all_later) + reciprocal(k2) * all_later,
+            TailMode::Protected => 0.0,
             TailMode::Uniform => 1.0 - power(1.0 - (3.0 / self.block as f64).min(1.0), n),
         };
         Ok(Tail { k_low, k_high, all_later, expected, probability })

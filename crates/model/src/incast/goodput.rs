@@ -58,6 +58,16 @@ impl Incast {
         self.goodput_from(n, mode, self.crossing(FirstWindow::Inherited, rule, n))
     }
 
+    /// Goodput of `n` senders under PRIN, with the first windows that it halves: the last packets of a block are protected, so that no
+    /// period ends in a block-tail timeout, and N* is that of the halved windows. What PRIN does nothing about, timeouts in the middle of
+    /// blocks, is not in the model: it is an upper bound where windows at overflow are small.
+    ///
+    /// # Errors
+    /// Names `n` outside 1 to the buffer, or the floor of the halved windows.
+    pub fn goodput_protected(&self, n: u64, first: FirstWindow, rule: NstarRule) -> Result<Goodput, ModelError> {
+        self.goodput_from(n, TailMode::Protected, self.nstar_with(first, rule)?)
+    }
+
     /// The same when N* is known: curves need it only once. `None` and any N* above `n` say that there is no collapse at `n`.
     ///
     /// # Errors
@@ -83,5 +93,31 @@ impl Incast {
         };
         let share = packets_per_s / self.pipe.capacity();
         Ok(Goodput { bytes_per_s: share * self.ceiling(), share, branch })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::base;
+    use super::*;
+
+    /// `incast-prin.md` 3.5: with halved first windows N* of the base configuration is 53, and 32 with a floor of 2; 13 without PRIN.
+    /// What is left below it is the sawtooth, which a buffer of more than C D keeps busy.
+    #[test]
+    fn prin_takes_both_kinds_of_timeouts_away_up_to_its_own_collapse() {
+        let m = Incast::new(&base()).unwrap();
+        for (floor, nstar) in [(1.0, 53), (2.0, 32)] {
+            let first = FirstWindow::Halved { floor };
+            assert_eq!(m.nstar_with(first, NstarRule::First).unwrap(), Some(nstar));
+            for n in 1..=64 {
+                let with = m.goodput_protected(n, first, NstarRule::First).unwrap();
+                let without = m.goodput(n, TailMode::Literal, NstarRule::First).unwrap();
+                assert!(with.share >= without.share, "{n} senders: {} under PRIN, {} without", with.share, without.share);
+                assert_eq!(with.timeouts_per_block(m.block()), if n < nstar { 0.0 } else { 1.0 });
+                if n < nstar {
+                    assert!((0.7..1.04).contains(&with.share), "{n} senders: {}", with.share);
+                }
+            }
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What laws may be told of the path of a connection: how fast it is when empty, and its narrowest link.
+//! What laws may be told of the path of a connection: how fast it is when empty, and its narrowest switch port.
 
 use super::core::Core;
 use crate::cc::{CongestionControl, Path};
@@ -33,8 +33,13 @@ pub fn empty_path(
         // TRIM section 5: buffers in bytes are converted by floor(bytes / packet size).
         Some(QueueLen::Bytes(b)) => (b / full) as f64,
     };
-    let narrowest = ports(src, dst, forth).map(|p| p.rate.0).min().unwrap_or(1);
-    let buffer = ports(src, dst, forth).filter(|p| p.rate.0 == narrowest).map(packets).fold(f64::INFINITY, f64::min);
+    // TRIM A11: C and B are those of the bottleneck, the port where flows meet. A host's own interface is none: it has no buffer that
+    // could overflow, and a sender behind a slow link of its own shares the switch's port with as many others as fit into it.
+    let meet = |p: &&PortConfig| !network.nodes[p.from as usize].host;
+    let narrowest = ports(src, dst, forth).filter(meet).min_by_key(|p| p.rate.0).map(|p| p.rate.0);
+    // Two hosts without a switch between them have only their own.
+    let narrowest = narrowest.or_else(|| ports(src, dst, forth).map(|p| p.rate.0).min()).unwrap_or(1);
+    let buffer = ports(src, dst, forth).filter(meet).filter(|p| p.rate.0 == narrowest).map(packets).fold(f64::INFINITY, f64::min);
     // A SYN may be longer than the smallest data packets of an odd configuration.
     let handshake_lacks = data.saturating_sub(syn);
     Path { idle_rtt: data + ack, handshake_lacks, packet: full as f64, rate: narrowest as f64 / (8 * full) as f64, buffer, rng }

@@ -69,6 +69,13 @@ impl Script {
         self.write_bytes(segments * u64::from(self.c.mss), false);
     }
 
+    /// A message of `segments` that is due at time `deadline` us.
+    pub fn write_until(&mut self, segments: u64, deadline: u64) {
+        let bytes = segments * u64::from(self.c.mss);
+        self.s.write(&self.c, self.now * US, bytes, deadline * US, false, &mut self.tape);
+        self.note();
+    }
+
     pub fn write_bytes(&mut self, bytes: u64, last: bool) {
         self.s.write(&self.c, self.now * US, bytes, u64::MAX, last, &mut self.tape);
         self.note();

@@ -5,10 +5,12 @@ mod scripted;
 
 mod congestion;
 mod cubic;
+mod d2tcp;
 mod ecn;
 mod handshake;
 mod ictcp;
 mod idle;
+mod l2dct;
 mod newreno;
 mod pfabric;
 mod pias;

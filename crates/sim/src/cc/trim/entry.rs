@@ -79,9 +79,9 @@ pub(in crate::cc) const ENTRY: LawEntry = LawEntry {
                 "rate",
                 Kind::Rate,
                 "",
-                "C: rate of the bottleneck. Default: of the narrowest link of the connection's path",
+                "C: rate of the bottleneck. Default: of the narrowest switch port on the connection's path",
             ),
-            optional("buffer", Kind::QueueLen, "", "B: buffer of the bottleneck. Default: of the narrowest link of the path"),
+            optional("buffer", Kind::QueueLen, "", "B: buffer of the bottleneck. Default: of that port"),
             optional("k-policy", Kind::Choice(&["lower", "mid", "upper"]), "lower", "where K lies in its interval (Eq. 26)"),
             optional("k", Kind::Time, "", "K itself, instead of `k-policy`"),
             optional(
