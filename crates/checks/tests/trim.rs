@@ -56,7 +56,7 @@ fn long_train_under_other_readings() {
         ("gap-scope=idle", 20.0, 20),
         ("cut-mode=per-rtt", 20.0, 20),
         ("cut-mode=per-ack-capped", 20.0, 20),
-        ("slow-start=false", 20.0, 20),
+        ("additive-only=true", 20.0, 20),
         ("ssthresh-on-trim=late", 50.0, 20),
         ("ssthresh-on-trim=cut", 63.0, 20),
         ("ssthresh-on-trim=none", 70.0, 40),

@@ -34,7 +34,7 @@ pub(crate) fn tcp_echo(c: &TcpConfig, echo: &mut Map<String, Json>) {
         Idle::Restart => "rfc5681",
         Idle::Halve => "linux",
     };
-    let values: [(&str, Json); 29] = [
+    let values: [(&str, Json); 31] = [
         ("mss", c.mss.into()),
         ("header", c.header.into()),
         ("ack-size", c.ack_size.into()),
@@ -60,8 +60,10 @@ pub(crate) fn tcp_echo(c: &TcpConfig, echo: &mut Map<String, Json>) {
         ("ecn", ecn.into()),
         ("echo", echo_mode.into()),
         ("growth", growth.into()),
+        ("slow-start", c.slow_start.name().into()),
         ("slow-start-after-idle", idle.into()),
         ("cwnd-validation", c.cwnd_validation.into()),
+        ("tsq", c.tsq.into()),
         ("handshake", c.handshake.into()),
         ("fin", c.fin.into()),
     ];

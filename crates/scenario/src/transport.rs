@@ -10,6 +10,7 @@ use crate::shim::{self, Shim};
 use crate::source::At;
 use crate::tcp_echo::tcp_echo;
 use forebay_param::{Entry, Values};
+use forebay_sim::cc::slow_start::Kind;
 use forebay_sim::cc::{self, LawEntry};
 use forebay_sim::config::{Group, Recovery, TcpConfig};
 use forebay_sim::shim::ShimConfig;
@@ -295,6 +296,10 @@ fn check(cx: &mut Cx, tcp: &TcpConfig, places: &[(String, At)], at: At) {
             let also = if key == "eifel" { " and `timestamps`" } else { "" };
             error(&[key], format!("`{key}` needs `recovery` \"sack\" or \"rack\"{also}"), "has no effect here");
         }
+    }
+    if tcp.slow_start != Kind::Standard && !tcp.law.ordinary_slow_start() {
+        let message = format!("`slow-start` is \"{}\" for a law that has a slow start of its own", tcp.slow_start.name());
+        error(&["slow-start"], message, "legal with this law: \"standard\"");
     }
     let below = tcp.shims.iter().find(|s| matches!(s, ShimConfig::Proboscis(_)));
     if let (Some(shim), false) = (below, tcp.handshake) {

@@ -1,7 +1,7 @@
 //! What the engine runs: plain data, produced by the scenario crate, which has checked it.
 
 pub use crate::assign::Assign;
-use crate::cc::LawConfig;
+use crate::cc::{LawConfig, slow_start};
 use crate::shim::ShimConfig;
 use crate::tcp::datagram::Datagram;
 use forebay_queues::{Queue, SharedBuffer};
@@ -150,7 +150,8 @@ pub enum Idle {
 pub enum Growth {
     /// One step per ACK, however much it acknowledges.
     PerAck,
-    /// By acknowledged segments, at most this many per ACK (RFC 5681 section 3.1 with 1, RFC 3465 with 2, Linux without limit).
+    /// By acknowledged bytes in full segments, at most this many per ACK (RFC 5681 section 3.1 with 1, RFC 3465 with 2); without limit by
+    /// acknowledged segments, of whatever size (Linux).
     PerSegment {
         /// Upper bound per ACK.
         limit: u32,
@@ -219,10 +220,14 @@ pub struct TcpConfig {
     pub latched_echo: bool,
     /// Window growth per ACK.
     pub growth: Growth,
+    /// How slow start ends.
+    pub slow_start: slow_start::Kind,
     /// What happens to the window after an idle period of at least one RTO.
     pub idle: Idle,
     /// Do not grow the window when the application, not the window, limits sending (RFC 7661 section 4.1, as Linux).
     pub cwnd_validation: bool,
+    /// Limit what a connection has waiting in its own host's interface (Linux: TCP small queues).
+    pub tsq: bool,
     /// Open with SYN, SYN-ACK and ACK. Off: endpoints start established.
     pub handshake: bool,
     /// Close with FIN when a connection's last byte has been written.

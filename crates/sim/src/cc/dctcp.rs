@@ -223,6 +223,7 @@ mod tests {
                         ece,
                         grow: 1.0,
                         rtt: None,
+                        newest_rtt: None,
                         srtt: 0,
                         min_rtt: 0,
                         mss: 1460,

@@ -38,6 +38,13 @@ impl Window {
         target - self.ssthresh
     }
 
+    /// Linux `tcp_update_pacing_rate`, bytes per second: the window, or what is outstanding (`flight`, segments) if that is more, in
+    /// one smoothed RTT (`srtt`, ps, above 0); twice that in slow start, 1.2 times that from half the threshold on.
+    pub fn pacing_rate(&self, flight: f64, mss: u32, srtt: u64) -> f64 {
+        let ratio = if self.cwnd < self.ssthresh / 2.0 { 2.0 } else { 1.2 };
+        ratio * self.cwnd.max(flight) * f64::from(mss) * 1e12 / srtt as f64
+    }
+
     /// Standard growth: slow start below the threshold, one segment per window above (RFC 5681 section 3.1).
     #[inline]
     pub fn reno(&mut self, grow: f64) {
@@ -67,6 +74,9 @@ pub struct Ack {
     pub grow: f64,
     /// RTT sample of this ACK, ps, if it gave one.
     pub rtt: Option<u64>,
+    /// RTT of the newest segment that this ACK acknowledges, ps; `None` if one of them had been retransmitted. A delayed ACK adds nothing
+    /// to it, unlike to `rtt`. Senders without a scoreboard know no other than `rtt`.
+    pub newest_rtt: Option<u64>,
     /// Smoothed RTT, ps.
     pub srtt: u64,
     /// Smallest RTT of the connection so far, ps.

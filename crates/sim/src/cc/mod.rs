@@ -10,6 +10,7 @@ mod l2dct;
 mod newreno;
 mod pfabric;
 mod reno;
+pub mod slow_start;
 #[cfg(test)]
 mod testing;
 mod trim;
@@ -107,6 +108,11 @@ impl LawConfig {
     /// Whether the law decides at every opportunity to send how much new data may leave. The others do not pay for the question.
     pub fn gates(&self) -> bool {
         matches!(self, LawConfig::Trim(_))
+    }
+
+    /// Whether its slow start is the ordinary one, for which there is a choice of [`slow_start`].
+    pub fn ordinary_slow_start(&self) -> bool {
+        !matches!(self, LawConfig::Pfabric(_))
     }
 
     /// Whether the law is to be told of its connection's path.

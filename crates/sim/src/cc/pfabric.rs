@@ -85,6 +85,7 @@ mod tests {
             ece: false,
             grow: 1.0,
             rtt: None,
+            newest_rtt: None,
             srtt: 0,
             min_rtt: 0,
             mss: 1_460,

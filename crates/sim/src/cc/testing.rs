@@ -12,6 +12,7 @@ pub const ACK: Ack = Ack {
     ece: false,
     grow: 1.0,
     rtt: None,
+    newest_rtt: None,
     srtt: 0,
     min_rtt: 0,
     mss: 1460,

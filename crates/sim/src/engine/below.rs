@@ -69,6 +69,10 @@ impl Wire for Through<'_, SenderShim> {
     fn alarm(&mut self, conn: u32, generation: u8, time: u64) {
         self.nic.alarm(conn, generation, time);
     }
+
+    fn departure(&self) -> u64 {
+        self.nic.departure()
+    }
 }
 
 impl Wire for Through<'_, ReceiverShim> {

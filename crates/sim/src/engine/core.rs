@@ -238,6 +238,10 @@ impl Wire for Nic<'_> {
         self.fabric.wheel.mark(self.host.node, time);
     }
 
+    fn departure(&self) -> u64 {
+        self.fabric.ports[self.host.nic].busy_until()
+    }
+
     #[inline(always)]
     fn emit_from(&mut self, template: &Packet, fill: impl FnOnce(&mut Packet)) {
         let late = self.late();

@@ -147,6 +147,12 @@ pub trait Wire {
     /// Asks to be woken at `time` ps: [`Sender::on_alarm`](crate::tcp::sender::Sender::on_alarm) of slot `conn`, if it still has `generation`.
     fn alarm(&mut self, _conn: u32, _generation: u8, _time: u64) {}
 
+    /// When the last packet handed over will have left the host's interface, ps. Asked by stacks that limit what waits there; the past
+    /// where there is none.
+    fn departure(&self) -> u64 {
+        0
+    }
+
     /// As `emit`, for the two kinds of packet that most traffic consists of: a copy of `template` in which `fill` writes what differs
     /// from packet to packet: sequence number, timestamp and flags.
     #[inline(always)]

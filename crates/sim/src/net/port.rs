@@ -143,6 +143,11 @@ impl Port {
         self.queue.bytes
     }
 
+    /// When the last packet queued so far will have left, ps.
+    pub fn busy_until(&self) -> u64 {
+        self.busy_until
+    }
+
     /// Takes departures before `now` out of the queue.
     ///
     /// A packet whose last bit leaves at the very instant another one's arrives still holds its buffer: in a store-and-forward switch

@@ -50,9 +50,12 @@ impl Sender {
             ece,
             grow: match c.growth {
                 Growth::PerAck => 1.0,
+                // Without limit by segments: as many as these bytes need; a scoreboard will know better.
+                Growth::PerSegment { limit: u32::MAX } => acked.div_ceil(u64::from(c.mss)) as f64,
                 Growth::PerSegment { limit } => (acked as f64 / f64::from(c.mss)).min(f64::from(limit)),
             },
             rtt,
+            newest_rtt: rtt,
             srtt: self.rtt.srtt,
             min_rtt: self.rtt.min,
             mss: c.mss,
@@ -217,8 +220,12 @@ impl Sender {
     /// Growth on an ACK that advanced and reduced nothing.
     #[inline(always)]
     pub(super) fn grow(&mut self, c: &TcpConfig, ack: &Ack) {
+        let mut ack = *ack;
         if self.hears.1 {
-            self.law.pkts_acked(&mut self.w, ack);
+            self.pkts_acked(&ack);
+            if let Some(s) = &self.slow_start {
+                ack.grow = s.grow(&self.w, &ack);
+            }
         }
         // RFC 3168 section 6.1.2: no increase on an ACK with ECE. DCTCP decides for itself. After a timeout the echo goes on until new data
         // can carry CWR; that must not hold up the repair (Linux tcp_may_raise_cwnd). Where retransmissions carry it, it ends by itself.
@@ -227,7 +234,15 @@ impl Sender {
         let used =
             || self.cwnd_limited || (self.w.in_slow_start() && self.w.cwnd * f64::from(c.mss) < 2.0 * self.max_flight as f64);
         if !held && (!c.cwnd_validation || used()) {
-            self.law.cong_avoid(&mut self.w, ack);
+            self.law.cong_avoid(&mut self.w, &ack);
         }
+    }
+
+    /// The ACK advanced and starts no reduction: slow start and the law look at its delay.
+    pub(super) fn pkts_acked(&mut self, ack: &Ack) {
+        if let Some(s) = &mut self.slow_start {
+            s.pkts_acked(&mut self.w, ack);
+        }
+        self.law.pkts_acked(&mut self.w, ack);
     }
 }

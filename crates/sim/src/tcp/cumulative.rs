@@ -33,7 +33,7 @@ impl Sender {
     #[cold]
     #[inline(never)]
     fn on_recovery_ack(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
-        self.law.pkts_acked(&mut self.w, ack);
+        self.pkts_acked(ack);
         if self.una >= self.recover || c.recovery == Recovery::Reno {
             // RFC 6582 section 3.2 step 3, full acknowledgement, option 2 (as ns-2): the window is ssthresh.
             self.ca = CaState::Open;

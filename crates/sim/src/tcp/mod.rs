@@ -4,6 +4,7 @@
 //! data byte; on the wire they are 32-bit sequence numbers that wrap.
 
 pub mod datagram;
+mod host_queue;
 pub mod profile;
 pub mod receiver;
 pub mod sender;

@@ -1,6 +1,6 @@
 //! Stack profiles: documented sets of defaults, every one overridable in `[transport]` (design: `ns2`, `linux`, `rfc`).
 
-use crate::cc::{LawConfig, LawEntry};
+use crate::cc::{LawConfig, LawEntry, slow_start};
 use crate::config::{Ecn, Growth, Idle, Recovery, Reduce, RtoRule, TcpConfig};
 use forebay_param::{Kind, Param, Values};
 use forebay_units::Time;
@@ -74,7 +74,12 @@ pub const PARAMS: &[Param] = &[
     p(
         "growth",
         Kind::Choice(&["per-ack", "rfc5681", "abc", "unlimited"]),
-        "window growth per ACK: one step, or acknowledged segments up to 1, 2 or any number",
+        "window growth per ACK: one step, acknowledged bytes up to 1 or 2 full segments, or (Linux) acknowledged segments of any size and number",
+    ),
+    p(
+        "slow-start",
+        Kind::Choice(slow_start::NAMES),
+        "until the threshold or a loss (RFC 5681), or also until ACKs say that the path is full: HyStart of Linux, HyStart++ (RFC 9406); default: hystart for cubic with stack = \"linux\"",
     ),
     p(
         "slow-start-after-idle",
@@ -82,6 +87,11 @@ pub const PARAMS: &[Param] = &[
         "after an idle RTO: keep the window, restart from the initial one (RFC 5681 section 4.1), or halve it per idle RTO (Linux)",
     ),
     p("cwnd-validation", Kind::Bool, "no window growth while the application limits sending (RFC 7661)"),
+    p(
+        "tsq",
+        Kind::Bool,
+        "TCP small queues (Linux): a connection has at most about 1 ms of its pacing rate waiting in its own host's interface, but two segments",
+    ),
     p("handshake", Kind::Bool, "open with SYN, SYN-ACK, ACK; off: endpoints start established"),
     p("fin", Kind::Bool, "close with FIN after the last byte of a connection"),
     p(
@@ -163,6 +173,7 @@ pub fn resolve(stack: &str, entry: &LawEntry, law: LawConfig, values: &Values) -
         Some("unlimited") => Growth::PerSegment { limit: u32::MAX },
         _ => c.growth,
     };
+    c.slow_start = values.opt_text("slow-start").and_then(|name| slow_start::Kind::of(&name)).unwrap_or(c.slow_start);
     c.idle = match values.opt_text("slow-start-after-idle").as_deref() {
         Some("off") => Idle::Keep,
         Some("rfc5681") => Idle::Restart,
@@ -170,6 +181,7 @@ pub fn resolve(stack: &str, entry: &LawEntry, law: LawConfig, values: &Values) -
         _ => c.idle,
     };
     c.cwnd_validation = flag("cwnd-validation", c.cwnd_validation);
+    c.tsq = flag("tsq", c.tsq);
     c.handshake = flag("handshake", c.handshake);
     c.fin = flag("fin", c.fin);
     c.send_jitter = values.opt_time("send-jitter");
@@ -209,8 +221,10 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
         cwr_on_any: true,
         latched_echo: false,
         growth: Growth::PerAck,
+        slow_start: slow_start::Kind::Standard,
         idle: Idle::Keep,
         cwnd_validation: false,
+        tsq: false,
         handshake: true,
         fin: true,
         send_jitter: None,
@@ -244,6 +258,7 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
             growth: Growth::PerSegment { limit: u32::MAX },
             idle: Idle::Halve,
             cwnd_validation: true,
+            tsq: true,
             ..ns2
         },
         "rfc" => TcpConfig {

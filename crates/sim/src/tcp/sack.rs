@@ -18,6 +18,8 @@ struct News {
     sacked: bool,
     /// It newly covers data from before the end of the episode that was sent only once (Linux FLAG_ORIG_SACK_ACKED).
     original: bool,
+    /// Segments that it reported for the first time, by SACK or by the cumulative ACK.
+    segments: u32,
 }
 
 impl Sender {
@@ -33,11 +35,14 @@ impl Sender {
         let probe_lost = s.rack.settle_probe(self.una, ack.acked == 0 && blocks.is_none(), news.dsack.then_some(news.dsack_end));
         self.sack = Some(s);
 
-        if let Growth::PerSegment { limit } = c.growth
-            && ack.delivered != ack.acked
-        {
-            // As Linux: what SACK reported before does not count again when a repaired hole moves `una` over it.
-            ack.grow = (ack.delivered as f64 / f64::from(c.mss)).min(f64::from(limit));
+        // As Linux: what SACK reported before does not count again when a repaired hole moves `una` over it.
+        match c.growth {
+            // tcp_cong_avoid's `acked` are segments, of whatever size.
+            Growth::PerSegment { limit: u32::MAX } => ack.grow = f64::from(news.segments),
+            Growth::PerSegment { limit } if ack.delivered != ack.acked => {
+                ack.grow = (ack.delivered as f64 / f64::from(c.mss)).min(f64::from(limit));
+            }
+            Growth::PerSegment { .. } | Growth::PerAck => {}
         }
         if !(spurious && self.undo()) && !self.judge_reduction(c, ack, news.original, news.sacked) {
             self.leave_episode();
@@ -67,7 +72,7 @@ impl Sender {
         } else if self.ca == CaState::Loss && ack.acked > 0 {
             self.grow(c, ack);
         } else if ack.acked > 0 {
-            self.law.pkts_acked(&mut self.w, ack);
+            self.pkts_acked(ack);
         }
         if c.prr && matches!(self.ca, CaState::Recovery | CaState::Cwr) {
             self.proportional_window(c, ack.delivered, progress);
@@ -76,6 +81,7 @@ impl Sender {
 
     fn update_scoreboard(&mut self, s: &mut SackState, ack: &mut Ack, blocks: Option<&SackBlocks>) -> News {
         let before = s.board.sacked;
+        let missing = s.board.missing();
         let SackState { board, rack, .. } = s;
         let (now, min_rtt, recover) = (ack.now, self.rtt.min, self.recover);
         let mut original = false;
@@ -83,8 +89,15 @@ impl Sender {
             original |= !seg.is(EVER_RETX) && seg.end() <= recover;
             rack.on_delivered(seg, now, min_rtt);
         };
-        board.acknowledge(self.una, &mut delivered);
-        let mut news = News { dsack: false, dsack_end: 0, sacked: false, original: false };
+        let (mut newest, mut retransmitted) = (None, false);
+        board.acknowledge(self.una, |seg| {
+            retransmitted |= seg.is(EVER_RETX);
+            newest = Some(now - seg.xmit);
+            delivered(seg);
+        });
+        // Linux tcp_clean_rtx_queue (`ca_rtt_us`): the newest of them, and Karn's rule.
+        ack.newest_rtt = newest.filter(|_| !retransmitted);
+        let mut news = News { dsack: false, dsack_end: 0, sacked: false, original: false, segments: 0 };
         if let Some(blocks) = blocks {
             let offsets = |b: (u32, u32)| (self.addr.offset(b.0, self.una), self.addr.offset(b.1, self.una));
             let second = blocks.iter().nth(1).map(offsets);
@@ -102,6 +115,7 @@ impl Sender {
         }
         ack.delivered = (ack.acked + board.sacked).saturating_sub(before);
         news.original = original;
+        news.segments = missing - board.missing();
         news
     }
 
@@ -136,6 +150,9 @@ impl Sender {
     }
 
     pub(super) fn enter_recovery(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        if let Some(q) = &mut self.host_queue {
+            q.settle(now);
+        }
         self.stats.fast_retx += 1;
         self.law.cwnd_event(&mut self.w, Event::Recovery);
         let before = self.reducible(c);
@@ -170,7 +187,10 @@ impl Sender {
         // RFC 6675 section 5, (4.3): the first lost segment leaves at once, whatever the pipe. Linux lets the window of the reduction decide,
         // which has room for one (tcp_cwnd_reduction).
         let at_once = !(c.prr && c.reduce == Reduce::Cwnd);
-        if at_once && let Some(index) = self.sack.as_mut().and_then(|s| s.board.next_lost()) {
+        if at_once
+            && let Some(index) = self.sack.as_mut().and_then(|s| s.board.next_lost())
+            && !self.held_back(c, 2)
+        {
             self.retransmit_index(c, now, index, out);
         }
     }

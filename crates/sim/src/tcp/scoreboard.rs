@@ -104,6 +104,11 @@ impl Scoreboard {
         self.segs.len()
     }
 
+    /// Number of segments that the receiver is not known to have.
+    pub fn missing(&self) -> u32 {
+        self.segs.len() as u32 - self.sacked_segs
+    }
+
     /// The segment at `index` from the oldest.
     pub fn get(&self, index: usize) -> &Seg {
         &self.segs[index]

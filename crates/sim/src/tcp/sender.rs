@@ -1,6 +1,7 @@
 //! The sending endpoint: its state, and what the application and the engine do with it. The work is in the neighbouring files:
 //! `acks` (what every ACK does), `cumulative` and `sack` (recovery), `rack` (time-based loss detection), `timers`, `transmit`.
 
+use super::host_queue::HostQueue;
 use super::prr::Prr;
 use super::rack::Rack;
 use super::receiver::window_shift;
@@ -8,6 +9,7 @@ use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::seq::{Address, RETIRED};
 use super::undo::Undo;
+use crate::cc::slow_start::SlowStart;
 use crate::cc::{CongestionControl, Event, Law, Window};
 use crate::config::{Ecn, Recovery, TcpConfig};
 use crate::net::packet::{Packet, Wire, ecn, flag};
@@ -137,7 +139,7 @@ pub struct Sender {
     pub(super) plain: bool,
     /// Whether the law is asked before new data leaves.
     pub(super) gated: bool,
-    /// Whether it hears of every ACK, and of every one that advances.
+    /// Whether it hears of every ACK, and of every one that advances (or its slow start does).
     pub(super) hears: (bool, bool),
     /// Index of the transport it belongs to.
     pub group: u16,
@@ -194,6 +196,10 @@ pub struct Sender {
     pub(super) held_deadline: u64,
     /// The law.
     pub law: Law,
+    /// Its slow start, unless that is the standard one.
+    pub(super) slow_start: Option<Box<SlowStart>>,
+    /// What waits in the host's interface, of stacks that limit it.
+    pub(super) host_queue: Option<Box<HostQueue>>,
     /// First byte, byte behind the first window, and byte behind the last of the message now being acknowledged (for statistics).
     pub message: (u64, u64, u64),
     /// Statistics since the last message.
@@ -205,7 +211,7 @@ pub struct Sender {
     pub(super) sack: Option<Box<SackState>>,
     /// Tags the packets of transports with such a shim.
     pub(super) tag: Option<Box<Tagger>>,
-    /// Time of the alarm that the engine holds for the law, ps; `u64::MAX` for none.
+    /// Time of the alarm that the engine holds for the law or the host's interface, ps; `u64::MAX` for none.
     pub(super) alarm: u64,
 }
 
@@ -238,15 +244,17 @@ impl Sender {
             state
         });
         let law = c.law.start();
+        let slow_start = c.slow_start.start();
+        let hears = law.hears();
         let tag = Tagger::new(&c.shims, c.ack_every > 1);
         let mut template = full_segment(c, addr);
         template.win = tag.as_ref().map_or(0, |t| t.control());
         Sender {
             addr,
             template,
-            plain: sack.is_none() && tag.is_none() && !c.law.gates(),
+            plain: sack.is_none() && tag.is_none() && !c.law.gates() && !c.tsq,
             gated: c.law.gates(),
-            hears: law.hears(),
+            hears: (hears.0, hears.1 || slow_start.is_some()),
             group: 0,
             phase: Phase::Closed,
             ca: CaState::Open,
@@ -280,6 +288,8 @@ impl Sender {
             timed_out: u64::MAX,
             held_deadline: u64::MAX,
             law,
+            slow_start,
+            host_queue: c.tsq.then(Box::default),
             message: (0, 0, u64::MAX),
             stats: SendStats { cwnd_max: f64::from(c.init_cwnd), ..SendStats::default() },
             packets: 0,

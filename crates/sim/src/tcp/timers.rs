@@ -77,6 +77,9 @@ impl Sender {
         self.recover = self.high;
         self.begin_reduction(self.high);
         self.law.cwnd_event(&mut self.w, Event::Timeout { snd_max: self.high });
+        if let Some(s) = &mut self.slow_start {
+            s.timeout(now, self.high);
+        }
         self.rtt.backoff += 1;
         self.timed = None;
         self.timer = Timer::Idle;

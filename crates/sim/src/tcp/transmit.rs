@@ -16,10 +16,16 @@ impl Sender {
         if self.una == self.nxt && self.nxt < self.stream_end() && self.ca != CaState::Loss {
             self.after_idle(c, now);
         }
+        if let Some(q) = &mut self.host_queue {
+            q.settle(now);
+        }
         if self.gated {
             return self.transmit_gated(c, now, out);
         }
         self.transmit_until(c, now, self.stream_end(), out);
+        if self.host_queue.is_some() {
+            self.set_alarm(out);
+        }
     }
 
     /// As `transmit`, with new data up to stream offset `end`.
@@ -68,22 +74,27 @@ impl Sender {
         self.set_alarm(out);
     }
 
-    /// Makes sure that the engine wakes the law when it wants.
+    /// When the law, or data that the interface holds back, wants to be looked at, ps; `u64::MAX`: never.
+    fn due(&self) -> u64 {
+        self.law.due().min(self.host_queue.as_ref().map_or(u64::MAX, |q| q.resume()))
+    }
+
+    /// Makes sure that the engine wakes the sender then.
     fn set_alarm(&mut self, out: &mut impl Wire) {
-        let due = self.law.due();
+        let due = self.due();
         if due < self.alarm {
             self.alarm = due;
             out.alarm(self.addr.conn, self.addr.generation, due);
         }
     }
 
-    /// An alarm of the law came due, possibly one that it has put off since.
+    /// An alarm came due, possibly one that has been put off since.
     pub fn on_alarm(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         if self.alarm != now || self.phase != Phase::Established {
             return;
         }
         self.alarm = u64::MAX;
-        if self.law.due() <= now {
+        if self.due() <= now {
             self.transmit(c, now, out);
         }
         self.set_alarm(out);
@@ -143,6 +154,9 @@ impl Sender {
             }
             if disorder && self.flight() + room > window {
                 self.limited += len;
+            }
+            if self.held_back(c, 1) {
+                break;
             }
             let offset = self.nxt;
             self.nxt += len;
@@ -211,7 +225,7 @@ impl Sender {
         while let Some(s) = &mut self.sack {
             let Some(index) = s.board.next_lost() else { return };
             let len = u64::from(s.board.get(index).len);
-            if s.board.pipe(self.nxt - self.una) + len > window {
+            if s.board.pipe(self.nxt - self.una) + len > window || self.held_back(c, 2) {
                 return;
             }
             self.retransmit_index(c, now, index, out);
@@ -242,6 +256,9 @@ impl Sender {
                 }
                 None => return,
             };
+            if self.held_back(c, 2) {
+                return;
+            }
             self.retransmit_index(c, now, index, out);
         }
     }
@@ -314,7 +331,11 @@ impl Sender {
         {
             s.prr.on_send(len);
         }
+        let wire = p.wire;
         out.emit(p, None);
+        if let Some(q) = &mut self.host_queue {
+            q.push(now, out.departure(), u32::from(wire));
+        }
         if self.timer == Timer::Idle {
             self.arm_rto(c, now);
         }

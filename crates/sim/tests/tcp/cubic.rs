@@ -34,6 +34,7 @@ impl Flow {
                 ece: false,
                 grow: 1.0,
                 rtt: None,
+                newest_rtt: None,
                 srtt: self.rtt,
                 min_rtt: self.rtt,
                 mss: 1000,

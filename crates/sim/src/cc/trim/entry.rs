@@ -17,7 +17,7 @@ pub struct Config {
     pub(super) cut: Cut,
     pub(super) gap_in_flight: bool,
     pub(super) ssthresh: Ssthresh,
-    pub(super) slow_start: bool,
+    pub(super) additive_only: bool,
     pub(super) seed: Seed,
     /// Wait before probing (AD).
     pub(super) ad: bool,
@@ -108,7 +108,7 @@ pub(in crate::cc) const ENTRY: LawEntry = LawEntry {
                 "all",
                 "reductions that set ssthresh: all; cuts above K and late probes; cuts above K; none",
             ),
-            optional("slow-start", Kind::Bool, "true", "slow start below ssthresh; false: additive growth only"),
+            optional("additive-only", Kind::Bool, "false", "additive growth below ssthresh too, instead of slow start"),
             optional(
                 "min-rtt-seed",
                 Kind::Choice(&["idle-data", "handshake", "handshake-raw", "first-sample"]),
@@ -159,7 +159,7 @@ fn build(v: &Values) -> Config {
             "late" => Ssthresh::Late,
             _ => Ssthresh::All,
         },
-        slow_start: v.bool("slow-start"),
+        additive_only: v.bool("additive-only"),
         seed: match v.text("min-rtt-seed").as_str() {
             "handshake" => Seed::Handshake,
             "handshake-raw" => Seed::HandshakeRaw,

@@ -170,11 +170,11 @@ impl CongestionControl for Trim {
 
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
         if !self.may_grow {
-        } else if self.c.slow_start {
+        } else if self.c.additive_only {
+            w.cwnd += ack.grow / w.cwnd;
+        } else {
             // TRIM 2.4 (e): slow start is retained.
             w.reno(ack.grow);
-        } else {
-            w.cwnd += ack.grow / w.cwnd;
         }
     }
 

@@ -21,7 +21,7 @@ fn config() -> Config {
         cut: Cut::EveryAck,
         gap_in_flight: true,
         ssthresh: Ssthresh::All,
-        slow_start: true,
+        additive_only: false,
         seed: Seed::IdleData,
         ad: false,
         wait_after: false,
@@ -280,7 +280,7 @@ fn cuts_above_k() {
     b.w.ssthresh = 5.0;
     b.ack_then(1, 3, 200, 0);
     close(b.w.cwnd, 21.0 + 1.0 / 21.0);
-    let mut b = Bench::idle(Config { slow_start: false, ..config() });
+    let mut b = Bench::idle(Config { additive_only: true, ..config() });
     b.nxt = 30;
     b.ack_then(1, 2, 200, 0);
     close(b.w.cwnd, 20.05);

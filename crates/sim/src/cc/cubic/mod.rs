@@ -1,0 +1,139 @@
+//! CUBIC: the rules of RFC 9438, or those of Linux, which differ where round trips are short and at the start of a connection.
+
+mod linux;
+mod rfc;
+
+use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Trigger, Window, slow_start};
+use crate::config::TcpConfig;
+use forebay_param::{Entry, Kind, Param, optional};
+
+/// Whose rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rules {
+    Rfc9438,
+    Linux,
+}
+
+/// Parameters, from the registry entry.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Config {
+    /// `None`: as the stack says.
+    rules: Option<Rules>,
+    c: f64,
+    beta: f64,
+    fast_convergence: bool,
+    reno_friendly: bool,
+}
+
+/// State of one connection.
+#[derive(Debug, Clone)]
+pub enum Cubic {
+    /// RFC 9438.
+    Rfc(rfc::Cubic),
+    /// Linux; boxed because it is the larger one.
+    Linux(Box<linux::Cubic>),
+}
+
+impl Cubic {
+    pub(super) fn new(c: &Config) -> Cubic {
+        match c.rules {
+            Some(Rules::Linux) => Cubic::Linux(Box::new(linux::Cubic::new(c))),
+            Some(Rules::Rfc9438) | None => Cubic::Rfc(rfc::Cubic::new(c)),
+        }
+    }
+}
+
+impl CongestionControl for Cubic {
+    const IN_ACK_EVENT: bool = false;
+    const PKTS_ACKED: bool = false;
+
+    fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
+        let grow = if w.in_slow_start() { w.slow_start(ack.grow) } else { ack.grow };
+        if grow <= 0.0 {
+            return;
+        }
+        match self {
+            Cubic::Rfc(law) => law.grow(w, ack, grow),
+            Cubic::Linux(law) => law.grow(w, ack, grow),
+        }
+    }
+
+    fn ssthresh(&mut self, w: &Window, _trigger: Trigger) -> f64 {
+        match self {
+            Cubic::Rfc(law) => law.ssthresh(w),
+            Cubic::Linux(law) => law.ssthresh(w),
+        }
+    }
+
+    fn cwnd_event(&mut self, _w: &mut Window, event: Event) {
+        match self {
+            Cubic::Rfc(law) => law.event(event),
+            Cubic::Linux(law) => law.event(event),
+        }
+    }
+
+    fn undo_cwnd(&mut self, w: &Window, prior: f64) -> f64 {
+        if let Cubic::Rfc(law) = self {
+            law.undo(w);
+        }
+        w.cwnd.max(prior)
+    }
+}
+
+/// Linux has its own rules, and HyStart.
+fn adjust(c: &mut TcpConfig) {
+    if c.stack != "linux" {
+        return;
+    }
+    c.slow_start = slow_start::Kind::Hystart;
+    if let LawConfig::Cubic(cubic) = &mut c.law {
+        cubic.rules.get_or_insert(Rules::Linux);
+    }
+}
+
+pub(super) const ENTRY: LawEntry = LawEntry {
+    entry: Entry {
+        name: "cubic",
+        summary: "cubic growth around the last window (RFC 9438, or as Linux)",
+        params: &[
+            optional(
+                "rules",
+                Kind::Choice(&["rfc9438", "linux"]),
+                "",
+                "those of RFC 9438, or those of Linux tcp_cubic.c in its whole numbers; default: linux with stack = \"linux\", else rfc9438",
+            ),
+            Param {
+                key: "c",
+                kind: Kind::Float(1e-3, 100.0),
+                default: Some("0.4"),
+                doc: "scaling constant C (RFC 9438 section 5)",
+            },
+            Param {
+                key: "beta",
+                kind: Kind::Float(0.1, 0.99),
+                default: Some("0.7"),
+                doc: "multiplicative decrease factor (RFC 9438 section 4.6)",
+            },
+            Param { key: "fast-convergence", kind: Kind::Bool, default: Some("true"), doc: "RFC 9438 section 4.7" },
+            Param {
+                key: "reno-friendly",
+                kind: Kind::Bool,
+                default: Some("true"),
+                doc: "the Reno-friendly region of RFC 9438 section 4.3",
+            },
+        ],
+    },
+    needs_marks: false,
+    ecn: "off",
+    recovery: None,
+    adjust: Some(adjust),
+    build: |v| {
+        LawConfig::Cubic(Config {
+            rules: v.opt_text("rules").map(|r| if r == "linux" { Rules::Linux } else { Rules::Rfc9438 }),
+            c: v.float("c"),
+            beta: v.float("beta"),
+            fast_convergence: v.bool("fast-convergence"),
+            reno_friendly: v.bool("reno-friendly"),
+        })
+    },
+};

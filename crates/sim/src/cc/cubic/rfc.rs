@@ -1,0 +1,150 @@
+//! The rules of RFC 9438.
+
+use super::Config;
+use crate::cc::{Ack, Event, Window};
+use forebay_sampling::math::cbrt;
+
+/// State of one connection. Windows in segments, times in seconds unless named otherwise.
+#[derive(Debug, Clone)]
+pub struct Cubic {
+    c: Config,
+    curve: Curve,
+    /// Before the last congestion event, with the window there was (section 4.9).
+    before: Option<(f64, Curve)>,
+}
+
+/// What a congestion event changes.
+#[derive(Debug, Clone, Copy)]
+struct Curve {
+    w_max: f64,
+    /// Window just before the last reduction: cwnd_prior of section 4.3.
+    cwnd_prior: f64,
+    k: f64,
+    w_est: f64,
+    /// Start of the current congestion avoidance, ps; `u64::MAX` before its first ACK.
+    epoch: u64,
+}
+
+impl Cubic {
+    pub(super) fn new(c: &Config) -> Cubic {
+        Cubic { c: *c, curve: Curve { w_max: 0.0, cwnd_prior: 0.0, k: 0.0, w_est: 0.0, epoch: u64::MAX }, before: None }
+    }
+
+    fn start_epoch(&mut self, w: &Window, now: u64) {
+        let s = &mut self.curve;
+        s.epoch = now;
+        s.w_est = w.cwnd;
+        if w.cwnd < s.w_max {
+            // Section 4.2, equation 2: time to climb back to W_max.
+            s.k = cbrt((s.w_max - w.cwnd) / self.c.c);
+        } else {
+            // Section 4.10: no known W_max above the window, so the plateau is here.
+            s.w_max = w.cwnd;
+            s.k = 0.0;
+        }
+    }
+
+    fn w_cubic(&self, t: f64) -> f64 {
+        let d = t - self.curve.k;
+        self.c.c * d * d * d + self.curve.w_max
+    }
+
+    /// Congestion avoidance by `grow` acknowledged segments.
+    pub(super) fn grow(&mut self, w: &mut Window, ack: &Ack, grow: f64) {
+        if self.curve.epoch == u64::MAX {
+            self.start_epoch(w, ack.now);
+        }
+        let t = (ack.now - self.curve.epoch) as f64 * 1e-12;
+        let rtt = ack.srtt as f64 * 1e-12;
+        if self.c.reno_friendly {
+            // Section 4.3: grow as Reno would with this beta, and as Reno itself once the old window is regained.
+            let beta = self.c.beta;
+            let alpha = if self.curve.w_est >= self.curve.cwnd_prior { 1.0 } else { 3.0 * (1.0 - beta) / (1.0 + beta) };
+            self.curve.w_est += alpha * grow / w.cwnd;
+            if self.w_cubic(t) < self.curve.w_est {
+                w.cwnd = w.cwnd.max(self.curve.w_est);
+                return;
+            }
+        }
+        // Sections 4.4 and 4.5: aim at W_cubic one RTT ahead, between the window and 1.5 times the window.
+        let target = self.w_cubic(t + rtt).clamp(w.cwnd, 1.5 * w.cwnd);
+        w.cwnd += grow * (target - w.cwnd) / w.cwnd;
+    }
+
+    pub(super) fn ssthresh(&mut self, w: &Window) -> f64 {
+        let s = &mut self.curve;
+        self.before = Some((w.cwnd, *s));
+        s.epoch = u64::MAX;
+        s.cwnd_prior = w.cwnd;
+        // Section 4.7, fast convergence: a window that shrinks from event to event gives way further.
+        s.w_max = if self.c.fast_convergence && w.cwnd < s.w_max { w.cwnd * (1.0 + self.c.beta) / 2.0 } else { w.cwnd };
+        // Section 4.6: of the data in flight, for losses and marks alike.
+        (w.flight * self.c.beta).max(2.0)
+    }
+
+    pub(super) fn event(&mut self, event: Event) {
+        let s = &mut self.curve;
+        match event {
+            // Section 5.8: the curve must not run on while the application is idle.
+            Event::TxStart { now, idle } if s.epoch != u64::MAX => s.epoch = (s.epoch + idle).min(now),
+            // Section 4.8: after a timeout the first congestion avoidance has its plateau at the window where it starts.
+            Event::Timeout { .. } => {
+                s.epoch = u64::MAX;
+                s.w_max = 0.0;
+            }
+            Event::Restart => s.epoch = u64::MAX,
+            Event::Write { .. } | Event::Established { .. } | Event::Recovery | Event::TxStart { .. } | Event::Complete => {}
+        }
+    }
+
+    /// The last congestion event was none (section 4.9): as before it, unless the window has grown beyond that meanwhile.
+    pub(super) fn undo(&mut self, w: &Window) {
+        if let Some((cwnd, curve)) = self.before.take()
+            && w.cwnd < cwnd
+        {
+            self.curve = curve;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// After a loss at 1000 segments the window is back at 1000 after K = cbrt(W_max (1 - beta) / C) seconds (section 4.2).
+    #[test]
+    fn regains_the_old_window_after_k() {
+        let mut cubic = Cubic::new(&Config { rules: None, c: 0.4, beta: 0.7, fast_convergence: true, reno_friendly: false });
+        let mut w = Window { cwnd: 1000.0, ssthresh: f64::INFINITY, flight: 1000.0 };
+        w.ssthresh = cubic.ssthresh(&w);
+        w.cwnd = w.ssthresh;
+        assert_eq!(w.cwnd, 700.0);
+        let rtt: u64 = 1_000_000_000; // 1 ms
+        let k = (300.0f64 / 0.4).cbrt();
+        let mut now = 0;
+        let mut una = 0;
+        while (now as f64) * 1e-12 < k {
+            let segments = w.cwnd as u64;
+            for _ in 0..segments {
+                una += 1460;
+                let ack = Ack {
+                    now,
+                    snd_una: una,
+                    snd_nxt: una + 1_460_000,
+                    acked: 1460,
+                    delivered: 1460,
+                    ece: false,
+                    grow: 1.0,
+                    rtt: Some(rtt),
+                    newest_rtt: Some(rtt),
+                    srtt: rtt,
+                    min_rtt: rtt,
+                    mss: 1460,
+                };
+                cubic.grow(&mut w, &ack, 1.0);
+            }
+            now += rtt;
+        }
+        assert!((w.cwnd - 1000.0).abs() < 1.0, "{}", w.cwnd);
+    }
+}

@@ -1,0 +1,100 @@
+//! HyStart (Ha and Rhee, Computer Networks 55(9), 2011) as Linux has it in tcp_cubic.c, in whole microseconds as there.
+
+use crate::cc::{Ack, Window};
+
+/// No detection below this window, segments (`hystart_low_window`).
+const LOW_WINDOW: f64 = 16.0;
+/// ACKs further apart than this belong to no train, us (`hystart_ack_delta_us`).
+const ACK_DELTA: u64 = 2_000;
+/// A round tells nothing about delay before it has this many samples (HYSTART_MIN_SAMPLES).
+const MIN_SAMPLES: u32 = 8;
+/// Bounds of the delay increase that ends slow start, us (HYSTART_DELAY_MIN, HYSTART_DELAY_MAX).
+const DELAY: (u64, u64) = (4_000, 16_000);
+/// The largest TSO packet, bytes (`sk_gso_max_size`, the same whether or not the interface has TSO).
+const GSO_MAX_SIZE: f64 = 65_536.0;
+const PS_PER_US: u64 = 1_000_000;
+
+/// State of one connection. Times in us.
+#[derive(Debug, Clone, Default)]
+pub struct Hystart {
+    /// Slow start has been ended; no more until a timeout.
+    found: bool,
+    /// Smallest delay so far; 0 before the first.
+    delay_min: u64,
+    /// The round ends when more than this stream offset is acknowledged: the next new byte when it began.
+    end: u64,
+    round_start: u64,
+    last_ack: u64,
+    /// Smallest delay of the round, `None` before its first, and how many it had.
+    current: Option<u64>,
+    samples: u32,
+    /// Smoothed RTT that the pacing rate was computed from, ps: the one before this ACK's sample (tcp_cong_control sets the rate after
+    /// pkts_acked has looked at it). 0 before the first ACK.
+    srtt: u64,
+}
+
+impl Hystart {
+    pub(super) fn pkts_acked(&mut self, w: &mut Window, ack: &Ack) {
+        // cubictcp_acked: an ACK of retransmitted data is no sample.
+        if let Some(rtt) = ack.newest_rtt {
+            let delay = (rtt / PS_PER_US).max(1);
+            self.delay_min = if self.delay_min == 0 { delay } else { self.delay_min.min(delay) };
+            if !self.found && w.in_slow_start() {
+                self.update(w, ack, delay);
+            }
+        }
+        self.srtt = ack.srtt;
+    }
+
+    /// `hystart_update`.
+    fn update(&mut self, w: &mut Window, ack: &Ack, delay: u64) {
+        let now = ack.now / PS_PER_US;
+        // Rounds are counted below the low window, too (Linux 6.14, "fix incorrect HyStart round start detection").
+        if ack.snd_una > self.end {
+            self.begin_round(now, ack.snd_nxt);
+        }
+        if w.cwnd < LOW_WINDOW {
+            return;
+        }
+        if now - self.last_ack <= ACK_DELTA {
+            self.last_ack = now;
+            // Without pacing a round's segments leave in one burst: a train as long as half the path fills it.
+            if now - self.round_start > (self.delay_min + self.ack_delay(w, ack)) / 2 {
+                self.end_slow_start(w);
+            }
+        }
+        let current = self.current.map_or(delay, |c| c.min(delay));
+        self.current = Some(current);
+        if self.samples < MIN_SAMPLES {
+            self.samples += 1;
+        } else if current > self.delay_min + (self.delay_min / 8).clamp(DELAY.0, DELAY.1) {
+            self.end_slow_start(w);
+        }
+    }
+
+    fn end_slow_start(&mut self, w: &mut Window) {
+        self.found = true;
+        w.ssthresh = w.cwnd;
+    }
+
+    fn begin_round(&mut self, now: u64, snd_nxt: u64) {
+        (self.round_start, self.last_ack, self.end) = (now, now, snd_nxt);
+        (self.current, self.samples) = (None, 0);
+    }
+
+    /// What TSO and GRO may add to a train, us (`hystart_ack_delay`): four of their largest packets at the pacing rate, at most 1 ms.
+    fn ack_delay(&self, w: &Window, ack: &Ack) -> u64 {
+        if self.srtt == 0 {
+            // Nothing has been acknowledged yet, and so there is no rate.
+            return 0;
+        }
+        let rate = w.pacing_rate(0.0, ack.mss, self.srtt);
+        ((4.0 * GSO_MAX_SIZE * 1e6 / rate) as u64).min(1_000)
+    }
+
+    /// Linux `cubictcp_state`: everything is forgotten.
+    pub(super) fn timeout(&mut self, now: u64, snd_nxt: u64) {
+        *self = Hystart { srtt: self.srtt, ..Hystart::default() };
+        self.begin_round(now / PS_PER_US, snd_nxt);
+    }
+}

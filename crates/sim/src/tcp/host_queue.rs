@@ -1,0 +1,108 @@
+//! TCP small queues (Linux `tcp_small_queue_check`): how much of a connection may wait in its own host's interface. Otherwise, where the
+//! host's link is the bottleneck, the whole window would wait there.
+
+use super::sender::Sender;
+use crate::cc::Window;
+use crate::config::TcpConfig;
+use std::collections::VecDeque;
+
+/// `tcp_limit_output_bytes`, Linux 6.16 and later.
+const MOST: f64 = (4 << 20) as f64;
+/// `sk_pacing_shift`: the pacing rate's bytes in 1/1024 s.
+const PER_SECOND: f64 = 1024.0;
+
+/// A connection's packets in the interface.
+#[derive(Debug, Clone)]
+pub struct HostQueue {
+    /// (departure in ps, bytes on the wire), in the order in which they leave.
+    waiting: VecDeque<(u64, u32)>,
+    /// Their sum.
+    bytes: u64,
+    /// The limit at the current opportunity to send, bytes; `None` while nobody has asked.
+    limit: Option<u64>,
+    /// When so much will have left that sending may go on, ps; `u64::MAX` when nothing is held back.
+    resume: u64,
+}
+
+impl Default for HostQueue {
+    fn default() -> HostQueue {
+        HostQueue { waiting: VecDeque::new(), bytes: 0, limit: None, resume: u64::MAX }
+    }
+}
+
+impl HostQueue {
+    /// A new opportunity to send, at `now`: what has left by then is gone.
+    pub fn settle(&mut self, now: u64) {
+        while let Some(&(departure, bytes)) = self.waiting.front()
+            && departure <= now
+        {
+            self.bytes -= u64::from(bytes);
+            self.waiting.pop_front();
+        }
+        self.limit = None;
+        self.resume = u64::MAX;
+    }
+
+    /// A packet of `bytes` was handed over at `now` that will have left at `departure`, in the past where there is no interface.
+    #[inline]
+    pub fn push(&mut self, now: u64, departure: u64, bytes: u32) {
+        if departure > now {
+            self.bytes += u64::from(bytes);
+            self.waiting.push_back((departure, bytes));
+        }
+    }
+
+    /// When sending may go on.
+    pub fn resume(&self) -> u64 {
+        self.resume
+    }
+
+    /// Notes when no more than `limit` bytes will be left.
+    fn wait_for(&mut self, limit: u64) {
+        let mut bytes = self.bytes;
+        for &(departure, size) in &self.waiting {
+            bytes -= u64::from(size);
+            if bytes <= limit {
+                self.resume = self.resume.min(departure);
+                return;
+            }
+        }
+    }
+}
+
+/// Bytes that may wait: about 1 ms of the pacing rate, at least `pair` (two segments), at most [`MOST`].
+fn limit(w: &Window, flight: f64, mss: u32, srtt: u64, pair: u64) -> u64 {
+    ((w.pacing_rate(flight, mss, srtt) / PER_SECOND) as u64).max(pair).min(MOST as u64)
+}
+
+impl Sender {
+    /// Whether the next segment must wait until others have left the interface; retransmissions may have `factor` 2 times as much there
+    /// (tcp_xmit_retransmit_queue). If so, an alarm will tell.
+    #[inline]
+    pub(super) fn held_back(&mut self, c: &TcpConfig, factor: u64) -> bool {
+        match &self.host_queue {
+            Some(q) if q.bytes > 2 * u64::from(c.mss + c.header) => self.exceeds(c, factor),
+            _ => false,
+        }
+    }
+
+    #[inline(never)]
+    fn exceeds(&mut self, c: &TcpConfig, factor: u64) -> bool {
+        let flight = self.flight();
+        // An estimate of the segments outstanding where there is no list of them.
+        let segments = self.sack.as_ref().map_or(flight.div_ceil(u64::from(c.mss)), |s| s.board.len() as u64);
+        let Some(q) = &mut self.host_queue else { return false };
+        // Before the first ACK of data there is no pacing rate; and at most one segment outstanding never waits.
+        if self.una == 0 || segments <= 1 {
+            return false;
+        }
+        let limit = *q
+            .limit
+            .get_or_insert_with(|| limit(&self.w, segments as f64, c.mss, self.rtt.srtt.max(1), 2 * u64::from(c.mss + c.header)));
+        if q.bytes <= limit * factor {
+            return false;
+        }
+        q.wait_for(limit * factor);
+        true
+    }
+}
