@@ -87,7 +87,7 @@ pub struct Scoreboard {
     hole_hint: u64,
     /// RFC 6675 marking has covered everything below this absolute number.
     marked_below: u64,
-    /// SACKed segments from there on, and their bytes.
+    /// Runs of SACKed segments from there on, and their bytes.
     above: (u32, u64),
     /// When what was sent.
     order: Order,
@@ -160,7 +160,7 @@ impl Scoreboard {
             self.count_segs(seg.flags, false);
             if !seg.is(SACKED) {
                 newly(&seg);
-            } else if self.base >= self.marked_below {
+            } else if self.base >= self.marked_below && !self.is_sacked(1) {
                 self.above.0 -= 1;
             }
             self.segs.pop_front();
@@ -208,6 +208,10 @@ impl Scoreboard {
         (number.max(self.base) - self.base) as usize
     }
 
+    fn is_sacked(&self, index: usize) -> bool {
+        self.segs.get(index).is_some_and(|s| s.is(SACKED))
+    }
+
     /// Marks segments inside [start, end) as SACKed; each newly SACKed one is handed to `newly`. Returns the bytes newly SACKed.
     pub fn sack(&mut self, start: u64, end: u64, mut newly: impl FnMut(&Seg)) -> u64 {
         let mut bytes = 0;
@@ -229,7 +233,8 @@ impl Scoreboard {
             self.segs[index].xmit = number + 1;
             self.top_sacked = self.top_sacked.max(number + 1);
             if number >= self.marked_below {
-                self.above.0 += 1;
+                let joined = number > self.marked_below && index > 0 && self.is_sacked(index - 1);
+                self.above.0 = self.above.0 + 1 - u32::from(joined) - u32::from(self.is_sacked(index + 1));
                 self.above.1 += u64::from(seg.len);
             }
             bytes += u64::from(seg.len);
@@ -250,7 +255,7 @@ impl Scoreboard {
             let Some(&further) = self.segs.get(next).filter(|s| s.is(SACKED)) else { return next };
             self.segs[index].xmit = further.xmit;
             index = (further.xmit - self.base) as usize;
-            if !self.segs.get(index).is_some_and(|s| s.is(SACKED)) {
+            if !self.is_sacked(index) {
                 return index;
             }
         }
@@ -321,7 +326,8 @@ impl Scoreboard {
         self.below_hint.clear();
         self.hole_hint = self.base;
         self.marked_below = self.base;
-        self.above = (self.sacked_segs, self.sacked);
+        let runs = (0..self.segs.len()).filter(|&i| self.is_sacked(i) && !self.is_sacked(i + 1)).count();
+        self.above = (runs as u32, self.sacked);
         self.find_order();
     }
 

@@ -47,6 +47,22 @@ fn three_duplicates_start_recovery() {
     assert_eq!((t.sent().as_str(), t.s.ca), ("0(100)r @200(100)r @400(100)r", CaState::Recovery));
 }
 
+/// Section 4, IsLost: "DupThresh discontiguous SACKed sequences", not segments: three small ones side by side are one sequence.
+#[test]
+fn small_segments_side_by_side_are_one_sequence() {
+    let mut t = Script::new(rfc(10), 0);
+    for _ in 0..9 {
+        t.write_bytes(100, false);
+    }
+    t.sent();
+    t.reply_bytes(0, &[(100, 400)], 0);
+    assert_eq!((t.sent().as_str(), t.s.ca), ("", CaState::Disorder), "one ACK, 300 of 2000 bytes");
+    // Another ACK is the second duplicate only, but now there are three sequences.
+    t.reply_bytes(0, &[(700, 800), (500, 600), (100, 400)], 0);
+    // The others are NextSeg rules (3) and (4), as there is nothing new to send.
+    assert_eq!((t.sent().as_str(), t.s.ca), ("0(100)r @400(100)r @600(100)r @800(100)r", CaState::Recovery));
+}
+
 /// Section 2: an ACK without news about the receiver's queue is no duplicate.
 #[test]
 fn duplicates_without_news_count_nothing() {

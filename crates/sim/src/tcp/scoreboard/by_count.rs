@@ -3,10 +3,10 @@
 use super::{EVER_RETX, LOST, RETX, SACKED, Scoreboard};
 
 impl Scoreboard {
-    /// RFC 6675 IsLost for all segments at once: those with `thresh` SACKed segments, or more than (thresh - 1) * mss SACKed bytes, above
-    /// them. What is above a segment only grows, so each is marked once.
+    /// RFC 6675 IsLost for all segments at once: "either DupThresh discontiguous SACKed sequences have arrived above 'SeqNum' or more than
+    /// (DupThresh - 1) * SMSS bytes with sequence numbers greater than 'SeqNum' have been SACKed" (section 4). Each is marked once.
     pub fn mark_by_count(&mut self, thresh: u32, mss: u32) {
-        let enough = |(segs, bytes): (u32, u64)| segs >= thresh || bytes > u64::from((thresh - 1) * mss);
+        let enough = |(runs, bytes): (u32, u64)| runs >= thresh || bytes > u64::from((thresh - 1) * mss);
         while enough(self.above) {
             let mut index = self.index(self.marked_below);
             while !self.segs[index].is(SACKED) {
@@ -17,7 +17,7 @@ impl Scoreboard {
             // Beyond this run of SACKed segments, only those behind it count.
             let next = self.behind_run(index);
             let bytes = self.segs[next - 1].end() - self.segs[index].start;
-            let beyond = (self.above.0 - (next - index) as u32, self.above.1 - bytes);
+            let beyond = (self.above.0 - 1, self.above.1 - bytes);
             if !enough(beyond) {
                 break;
             }

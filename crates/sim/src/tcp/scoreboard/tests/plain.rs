@@ -47,9 +47,10 @@ impl Plain {
     pub fn mark_by_count(&mut self, thresh: u32, mss: u32) {
         for index in self.marked..self.segs.len() {
             let above = || self.segs[index + 1..].iter().filter(|s| s.is(SACKED));
-            let (segs, bytes) = (above().count(), above().map(|s| s.len).sum::<u32>());
+            let runs = self.segs[index..].windows(2).filter(|s| !s[0].is(SACKED) && s[1].is(SACKED)).count();
+            let bytes = above().map(|s| s.len).sum::<u32>();
             let seg = self.segs[index];
-            if (segs < thresh as usize && bytes <= (thresh - 1) * mss) || seg.is(SACKED) {
+            if (runs < thresh as usize && bytes <= (thresh - 1) * mss) || seg.is(SACKED) {
                 continue;
             }
             self.marked = index + 1;
