@@ -118,13 +118,16 @@ pub fn rank_of(quantity: u64) -> u16 {
 #[repr(C, align(32))]
 pub struct SackBlocks {
     /// The blocks in order of freshness.
-    pub blocks: [(u32, u32); 3],
+    pub blocks: [(u32, u32); SackBlocks::MOST],
     /// How many are valid.
     pub count: u32,
     pad: u32,
 }
 
 impl SackBlocks {
+    /// Blocks that fit an option beside timestamps.
+    pub const MOST: usize = 3;
+
     /// The valid blocks.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.blocks.iter().take(self.count as usize).copied()

@@ -327,7 +327,7 @@ impl Receiver {
         let mut blocks = SackBlocks::default();
         // RFC 2883 section 4: a duplicate is reported first, once.
         let dsack = self.dsack.take();
-        for (start, end) in dsack.into_iter().chain(self.ooo.intervals()).take(blocks.blocks.len()) {
+        for (start, end) in dsack.into_iter().chain(self.ooo.intervals()).take(SackBlocks::MOST) {
             blocks.push((self.addr.wire(start), self.addr.wire(end)));
         }
         blocks

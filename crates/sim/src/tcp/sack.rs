@@ -101,6 +101,7 @@ impl Sender {
         if let Some(blocks) = blocks {
             let offsets = |b: (u32, u32)| (self.addr.offset(b.0, self.una), self.addr.offset(b.1, self.una));
             let second = blocks.iter().nth(1).map(offsets);
+            let (mut above, mut count) = ([(0, 0); SackBlocks::MOST], 0);
             for (i, block) in blocks.iter().enumerate() {
                 let (start, end) = offsets(block);
                 // RFC 2883 section 4: below the cumulative ACK, or inside the second block.
@@ -108,9 +109,15 @@ impl Sender {
                     news.dsack = true;
                     news.dsack_end = end.max(0) as u64;
                 } else if start >= self.una as i64 && end <= self.high as i64 {
-                    let bytes = board.sack(start as u64, end as u64, &mut delivered);
-                    news.sacked |= bytes > 0;
+                    above[count] = (start as u64, end as u64);
+                    count += 1;
                 }
+            }
+            // The freshest block comes first, and news of the others with it when ACKs were lost. That is no reordering (RFC 8985 section
+            // 6.2 step 3), so they are taken in the order of their offsets, as in Linux (tcp_sacktag_write_queue).
+            above[..count].sort_unstable();
+            for &(start, end) in &above[..count] {
+                news.sacked |= board.sack(start, end, &mut delivered) > 0;
             }
         }
         ack.delivered = (ack.acked + board.sacked).saturating_sub(before);

@@ -48,6 +48,15 @@ fn reordering_seen() {
     assert!(t.sent().starts_with("2r"));
 }
 
+/// ACKs that were lost are no reordering, although their blocks come behind the freshest one (section 6.2 step 3).
+#[test]
+fn lost_acks_are_no_reordering() {
+    let mut t = Script::new(linux(10), 100);
+    t.sent();
+    t.at(200).sack(0, &[(8, 9), (4, 6)]);
+    assert!(t.sent().starts_with("0r"), "three segments are SACKed, so there is nothing to wait for: {:?}", t.s.timer);
+}
+
 /// Only what was sent before something that was delivered can be lost: the segments behind are younger.
 #[test]
 fn loss_by_time_not_by_sequence() {
