@@ -12,8 +12,6 @@ QUEUE = "topology.bottleneck.queue"
 MIN_TH = [30, 40, 50, 60, 70, 80, 90]
 MAX_TH = [65, 80, 100, 125, 150, 175, 200]
 K = [20, 40, 65, 80, 100, 120, 150]
-#: The reading that breaks the phase locking of two flows in one limit cycle.
-JITTER = Reading("hosts need a random 0 to 50 us for each segment, so that flows are not locked in phase", found_afterwards=True)
 
 #: The reading under which DCTCP's window rests on ACKs with echo. All claims of the paper are measured under it; the three that
 #: the other one decides are measured under both.
