@@ -77,11 +77,12 @@ def _(x: dict[str, Any]) -> Measured:
     ns = range(8, 17)
     value = {f"N = {n}": {"newreno": head("newreno", n), "prin": head("protect", n)} for n in ns}
     checks = {}
+    slack = paper.claims["prin-reduces-head-timeouts"].tolerance
     for name in ("protect", "strict"):
         checks[f"{name}: at most half of NewReno's at every N"] = all(
-            head(name, n) <= 0.5 * head("newreno", n) + 0.02 for n in ns
+            head(name, n) <= 0.5 * head("newreno", n) + slack for n in ns
         )
-        checks[f"{name}: at most 0.05 up to N = 12"] = all(head(name, n) <= 0.05 + 0.02 for n in ns if n <= 12)
+        checks[f"{name}: at most 0.05 up to N = 12"] = all(head(name, n) <= 0.05 + slack for n in ns if n <= 12)
     return Measured(value, n=5, note="timeouts of all senders per block", checks=checks)
 
 
@@ -110,11 +111,12 @@ def medians(curve: Curve, ns: range = range(3, 9)) -> list[float]:
 def _(x: dict[str, Any]) -> Measured:
     value: dict[str, float] = {}
     checks: dict[str, bool] = {}
+    slack = paper.claims["newreno-poor-above-three"].tolerance
     for kb, schemes in x["single"]["protect"].items():
         ns = at(schemes["newreno"], range(4, 16))
         plain, prin = mean(schemes["newreno"], ns), mean(schemes["prin"], ns)
         value |= {f"NewReno, {kb} KB": plain, f"PRIN, {kb} KB": prin}
-        checks[f"NewReno at most 0.6 (+ 0.1), {kb} KB"] = plain <= 0.6 + 0.1
+        checks[f"NewReno at most 0.6 (+ {slack}), {kb} KB"] = plain <= 0.6 + slack
         checks[f"at least 0.15 below PRIN, {kb} KB"] = plain <= prin - 0.15
     return Measured(value, n=10, checks=checks)
 
@@ -201,6 +203,7 @@ def _(x: dict[str, Any]) -> list[Measured]:
 def _(x: dict[str, Any]) -> Measured:
     value: dict[str, float] = {}
     checks: dict[str, bool] = {}
+    slack = paper.claims["udp-timeouts"].tolerance
 
     def timeouts(curve: Curve) -> float:
         return float(np.mean([p.t for p in curve.values()]))
@@ -210,7 +213,7 @@ def _(x: dict[str, Any]) -> Measured:
         prin = timeouts(x["udp"][kb]["prin"])
         value |= {f"NewReno, {kb} KB": without, f"NewReno with UDP, {kb} KB": beside, f"PRIN with UDP, {kb} KB": prin}
         checks[f"NewReno times out more with UDP, {kb} KB"] = beside >= without
-        checks[f"PRIN at most 0.1 (+ 0.05), {kb} KB"] = prin <= 0.1 + 0.05
+        checks[f"PRIN at most 0.1 (+ {slack}), {kb} KB"] = prin <= 0.1 + slack
     return Measured(value, n=10, checks=checks)
 
 

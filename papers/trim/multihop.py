@@ -166,14 +166,14 @@ def views(x: Any) -> list[tuple[Reading | None, dict[str, dict[str, float]]]]:
 
 def compared(x: Any, measure: Any) -> list[Measured]:
     n = x["multihop"].seeds
-    # Balance of what is not used does not count: Table I has TRIM at 98 % of both links.
+    # Balance of what is not used is none: Table I has TRIM at 98 % of both links.
     used = {None: ("multihop", NAMES, "trim"), IDLE: ("multihop", NAMES, "idle")}
     found = []
     for reading, view in views(x):
         experiment, names, name = used.get(reading, ("multihop-100", NAMES_100, "trim"))
         busy = [float(np.mean(port(x[experiment], names, "busy", link)[name])) for link in ("link1", "link2")]
         value = {law: measure(v) for law, v in view.items()}
-        found.append(Measured(value, n=n, reading=reading, checks={"TRIM uses nine tenths of both links": min(busy) >= 0.9}))
+        found.append(Measured(value, n=n, reading=reading, note=f"links busy under TRIM {busy[0]:.0%} and {busy[1]:.0%}"))
     return found
 
 

@@ -123,11 +123,10 @@ def _(x: Any) -> Any:
 def _(x: Any) -> Any:
     queues = {n: average(x, n)[1] for n in LAWS}
     numbers = average(x, "trim")[0]
-    # Ties at the floor of two packets a flow count as agreement: equal to a tenth of a packet.
-    tied = {f"N = {n}": {law: round(q[i], 1) for law, q in queues.items()} for i, n in enumerate(numbers)}
+    points = {f"N = {n}": {law: q[i] for law, q in queues.items()} for i, n in enumerate(numbers)}
     above = all(queues["reno"][i] >= 1.3 * max(queues[c][i] for c in CALM) for i, n in enumerate(numbers) if n <= 20)
     seeds = next(iter(x["aql"]["steady"].values())).seeds
-    return Measured(tied, n=seeds, note="to a tenth of a packet", checks={"TCP is 30 % above the others up to 20 flows": above})
+    return Measured(points, n=seeds, checks={"TCP is 30 % above the others up to 20 flows": above})
 
 
 def dropped(x: Any, name: str, part: str = "whole") -> dict[int, float]:
