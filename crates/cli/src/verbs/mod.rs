@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod completions;
+pub mod conform;
 pub mod list;
 pub mod model;
 pub mod report;

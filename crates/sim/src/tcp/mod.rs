@@ -12,6 +12,7 @@ pub mod sender;
 mod acks;
 mod audit;
 mod cumulative;
+mod info;
 mod prin;
 mod prr;
 mod rack;
@@ -24,4 +25,5 @@ mod timers;
 mod transmit;
 mod undo;
 
+pub use info::Counts;
 pub use seq::{Address, SHIMMED};

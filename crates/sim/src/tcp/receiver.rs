@@ -299,7 +299,7 @@ impl Receiver {
 
     #[cold]
     #[inline(never)]
-    fn acknowledge_early(&mut self, out: &mut impl Wire) {
+    pub(super) fn acknowledge_early(&mut self, out: &mut impl Wire) {
         self.acknowledge(out);
     }
 

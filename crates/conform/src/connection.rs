@@ -1,0 +1,413 @@
+//! One end of a two-way connection, made of the simulator's endpoints, between which data flow one way: a [`Sender`] for its own data and
+//! a [`Receiver`] for the peer's.
+//!
+//! What those two leave to the packets of a simulation is done here: options are negotiated, an ACK that is due travels on data, and the
+//! FIN that the simulator's receiver puts on its last ACK, because nothing follows in a simulation, is taken off.
+
+use crate::script::{EcnField, Options, Segment, flag};
+use crate::settings::Settings;
+use forebay_sim::config::{Ecn, TcpConfig};
+use forebay_sim::net::packet::{self, Packet, SackBlocks, Wire, ecn};
+use forebay_sim::tcp::Address;
+use forebay_sim::tcp::receiver::Receiver;
+use forebay_sim::tcp::sender::{Phase, Sender};
+use std::collections::BTreeSet;
+
+/// A packet that our endpoint has sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// ps.
+    pub time: u64,
+    /// As a script would write it; the second timestamp is the peer's, the first that of the simulator: ns, 32 bits.
+    pub segment: Segment,
+}
+
+/// The wire between the endpoints and this file.
+#[derive(Default)]
+struct Tape {
+    packets: Vec<(Packet, Option<SackBlocks>)>,
+    alarms: BTreeSet<u64>,
+}
+
+impl Wire for Tape {
+    fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
+        self.packets.push((packet, sack.copied()));
+    }
+
+    fn alarm(&mut self, _conn: u32, _generation: u8, time: u64) {
+        self.alarms.insert(time);
+    }
+}
+
+/// Where the connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Waits for a SYN.
+    Listen,
+    /// SYN sent.
+    SynSent,
+    /// SYN-ACK sent.
+    SynReceived,
+    /// Open.
+    Open,
+}
+
+/// One end of a connection.
+pub struct Connection {
+    /// What the script wants; it may change until the connection opens.
+    pub settings: Settings,
+    /// Configuration of the endpoints.
+    pub c: TcpConfig,
+    /// Where it is.
+    pub stage: Stage,
+    pub(crate) sender: Option<Sender>,
+    receiver: Option<Receiver>,
+    theirs: Options,
+    alarms: BTreeSet<u64>,
+    /// When the SYN left and its timer fired, ps: an endpoint whose options turn out different begins again with them.
+    syns: Vec<u64>,
+    syn: Segment,
+    /// The peer's latest timestamp, if no data came with it.
+    echo: Option<u32>,
+    /// What was sent and nobody has looked at.
+    pub sent: std::collections::VecDeque<Sent>,
+    /// The application will write nothing more.
+    pub closed: bool,
+}
+
+const OURS: Address = Address { conn: 0, isn: 0, dst: 1, hash: 17, generation: 5 };
+
+impl Connection {
+    /// A closed one.
+    pub fn new(settings: Settings) -> Result<Connection, String> {
+        let offer = Options { mss: Some(settings.mss), sack_ok: true, ts: Some((0, 0)), ..Options::default() };
+        let c = settings.config(&offer, settings.wants_ecn(true))?;
+        let syn = Segment { ecn: None, flags: 0, seq: 0, len: 0, ack: 0, win: None, options: None };
+        Ok(Connection {
+            settings,
+            c,
+            stage: Stage::Listen,
+            sender: None,
+            receiver: None,
+            theirs: Options::default(),
+            alarms: BTreeSet::new(),
+            syns: Vec::new(),
+            syn,
+            echo: None,
+            sent: Default::default(),
+            closed: false,
+        })
+    }
+
+    /// Sends a SYN.
+    pub fn connect(&mut self, now: u64) {
+        self.stage = Stage::SynSent;
+        let mut sender = Sender::new(&self.c, OURS, None);
+        let mut tape = Tape::default();
+        sender.open(&self.c, now, &mut tape);
+        self.sender = Some(sender);
+        self.syns.push(now);
+        self.take(now, tape);
+    }
+
+    /// When the next timer is due, ps; `u64::MAX` for none.
+    pub fn next_timer(&self) -> u64 {
+        let sender = self.sender.as_ref().map_or(u64::MAX, |s| s.deadline);
+        let receiver = self.receiver.as_ref().map_or(u64::MAX, |r| r.deadline);
+        sender.min(receiver).min(self.alarms.first().copied().unwrap_or(u64::MAX))
+    }
+
+    /// Lets the next timer fire.
+    pub fn fire(&mut self) {
+        let now = self.next_timer();
+        let mut tape = Tape::default();
+        if self.alarms.remove(&now) {
+            if let Some(s) = &mut self.sender {
+                s.on_alarm(&self.c, now, &mut tape);
+            }
+        } else if let Some(s) = self.sender.as_mut().filter(|s| s.deadline == now) {
+            if s.phase == Phase::SynSent {
+                self.syns.push(now);
+            }
+            s.on_timer(&self.c, now, &mut tape);
+            if self.stage == Stage::SynReceived {
+                return self.answer_syn(now);
+            }
+        } else if let Some(r) = &mut self.receiver {
+            r.on_timer(now, &mut tape);
+        }
+        self.take(now, tape);
+    }
+
+    /// The application writes.
+    pub fn write(&mut self, now: u64, bytes: u64, last: bool) {
+        let mut tape = Tape::default();
+        self.closed |= last;
+        if let Some(s) = &mut self.sender {
+            s.write(&self.c, now, bytes, u64::MAX, last, &mut tape);
+        }
+        self.take(now, tape);
+    }
+
+    /// Bytes that the peer has delivered in order, and whether it has closed its direction.
+    pub fn delivered(&self) -> (u64, bool) {
+        self.receiver.as_ref().map_or((0, false), |r| (r.delivered, r.finished()))
+    }
+
+    /// A segment arrives. An error if it is one that no endpoint of the simulator could answer.
+    pub fn arrive(&mut self, now: u64, segment: &Segment) -> Result<(), String> {
+        let options = segment.options.clone().unwrap_or_default();
+        let syn = segment.flags & flag::SYN != 0;
+        match self.stage {
+            Stage::Listen if syn && segment.flags & flag::ACK == 0 => self.accept_syn(now, segment, options),
+            Stage::Listen => Err("a segment that belongs to no connection".into()),
+            Stage::SynSent if syn && segment.flags & flag::ACK != 0 && segment.ack == 1 => {
+                self.accept_syn_ack(now, segment, options)
+            }
+            Stage::SynSent => Err("an answer to a SYN that is no SYN-ACK for it".into()),
+            Stage::SynReceived if syn => {
+                self.answer_syn(now);
+                Ok(())
+            }
+            Stage::SynReceived => self.accept_ack(now, segment, &options),
+            Stage::Open => {
+                self.deliver(now, segment, &options);
+                Ok(())
+            }
+        }
+    }
+
+    fn accept_syn(&mut self, now: u64, segment: &Segment, options: Options) -> Result<(), String> {
+        let asked = flag::ECE | flag::CWR;
+        let ecn = segment.flags & asked == asked && self.settings.wants_ecn(false);
+        self.c = self.settings.config(&options, ecn)?;
+        self.receiver = Some(Receiver::new(&self.c, Address { isn: segment.seq, ..OURS }));
+        let mut sender = Sender::new(&self.c, OURS, None);
+        // The SYN-ACK has the timer that the sender gives its SYN.
+        sender.open(&self.c, now, &mut Tape::default());
+        self.sender = Some(sender);
+        self.syns = vec![now];
+        self.stage = Stage::SynReceived;
+        self.echo = options.ts.map(|t| t.0);
+        self.theirs = options;
+        self.syn = segment.clone();
+        self.answer_syn(now);
+        Ok(())
+    }
+
+    /// Sends the SYN-ACK, by the receiver.
+    fn answer_syn(&mut self, now: u64) {
+        let mut p = Packet { seq: self.syn.seq, flags: packet::flag::SYN, ts: self.echo.unwrap_or(0), ..Packet::default() };
+        p.flags |= if self.syn.flags & flag::ECE != 0 { packet::flag::ECE } else { 0 };
+        p.flags |= if self.syn.flags & flag::CWR != 0 { packet::flag::CWR } else { 0 };
+        let mut tape = Tape::default();
+        if let Some(r) = &mut self.receiver {
+            r.on_packet(&self.c, now, &p, &mut tape);
+        }
+        for (p, _) in tape.packets {
+            let mut flags = flag::SYN | flag::ACK;
+            flags |= if p.has(packet::flag::ECE) { flag::ECE } else { 0 };
+            let options = self.handshake_options(now, true);
+            let ack = p.seq;
+            self.push(now, Segment { ecn: field(&p), flags, seq: 0, len: 0, ack, win: Some(p.win), options: Some(options) });
+        }
+    }
+
+    /// What a SYN or SYN-ACK of ours announces.
+    fn handshake_options(&self, now: u64, answer: bool) -> Options {
+        let s = &self.settings;
+        let shift = (0..14).find(|shift| self.c.rcv_wnd >> shift <= 65_535).unwrap_or(14);
+        Options {
+            mss: Some(s.mss),
+            wscale: (s.scaling && (!answer || self.theirs.wscale.is_some())).then_some(shift),
+            sack_ok: s.sack && (!answer || self.theirs.sack_ok),
+            ts: (s.timestamps && (!answer || self.theirs.ts.is_some())).then(|| (clock(now), self.echo.unwrap_or(0))),
+            sack: Vec::new(),
+        }
+    }
+
+    /// The third packet of a handshake: the sender learns of it as if it had opened.
+    fn accept_ack(&mut self, now: u64, segment: &Segment, options: &Options) -> Result<(), String> {
+        if segment.flags & flag::ACK == 0 || segment.ack != 1 {
+            return Err("a segment that does not end the handshake".into());
+        }
+        self.stage = Stage::Open;
+        self.open_sender(now, segment, options, self.c.ecn != Ecn::Off);
+        self.deliver(now, segment, options);
+        Ok(())
+    }
+
+    fn accept_syn_ack(&mut self, now: u64, segment: &Segment, options: Options) -> Result<(), String> {
+        let agreed = segment.flags & flag::ECE != 0 && segment.flags & flag::CWR == 0 && self.settings.wants_ecn(true);
+        self.c = self.settings.config(&options, agreed)?;
+        let written = self.sender.as_ref().map_or(0, |s| s.written);
+        let mut sender = Sender::new(&self.c, OURS, None);
+        let mut scratch = Tape::default();
+        for (i, &time) in self.syns.iter().enumerate() {
+            if i == 0 {
+                sender.open(&self.c, time, &mut scratch);
+            } else {
+                sender.on_timer(&self.c, sender.deadline, &mut scratch);
+            }
+        }
+        sender.write(&self.c, now, written, u64::MAX, self.closed, &mut scratch);
+        self.sender = Some(sender);
+        self.receiver = Some(Receiver::new(&self.c, Address { isn: segment.seq, ..OURS }));
+        self.echo = options.ts.map(|t| t.0);
+        self.theirs = options.clone();
+        self.stage = Stage::Open;
+        let tape = self.open_sender(now, segment, &options, agreed);
+        self.take(now, tape);
+        Ok(())
+    }
+
+    /// Tells the sender that its SYN was answered. Returns what it sends then.
+    fn open_sender(&mut self, now: u64, segment: &Segment, options: &Options, ecn: bool) -> Tape {
+        let scaled = self.settings.scaling && self.theirs.wscale.is_some();
+        let shift = if scaled { self.theirs.wscale.unwrap_or(0).min(14) } else { 0 };
+        let p = Packet {
+            seq: 1,
+            ts: options.ts.map_or(0, |t| t.1),
+            win: segment.win.unwrap_or(u16::MAX),
+            len: u16::from(shift),
+            flags: packet::flag::SYN | packet::flag::ACK | if ecn { packet::flag::ECE } else { 0 },
+            ..Packet::default()
+        };
+        let mut tape = Tape::default();
+        if let Some(s) = &mut self.sender {
+            s.on_packet(&self.c, now, &p, None, &mut tape);
+        }
+        tape
+    }
+
+    /// A segment of an open connection: its data are the receiver's, its acknowledgement is the sender's.
+    fn deliver(&mut self, now: u64, segment: &Segment, options: &Options) {
+        // RFC 9293 section 3.10.7.4: a segment that acknowledges what was never sent is dropped, data and all.
+        let beyond = |s: &Sender| i64::from(segment.ack.wrapping_sub((s.high as u32).wrapping_add(1)) as i32) > 0;
+        if segment.flags & flag::ACK != 0 && self.sender.as_ref().is_some_and(beyond) {
+            return;
+        }
+        let fin = segment.flags & flag::FIN != 0;
+        let data = segment.len > 0 || fin;
+        let has = |mask: u8, bit: u8| if segment.flags & mask != 0 { bit } else { 0 };
+        let mut answer = Tape::default();
+        if let Some(r) = self.receiver.as_mut().filter(|_| data) {
+            let p = Packet {
+                seq: segment.seq,
+                ts: options.ts.map_or(0, |t| t.0),
+                len: segment.len as u16,
+                flags: has(flag::FIN, packet::flag::FIN) | has(flag::CWR, packet::flag::CWR),
+                meta: match segment.ecn {
+                    Some(EcnField::Ce) => ecn::CE,
+                    Some(EcnField::Ect0 | EcnField::Ect1 | EcnField::Ect) => ecn::ECT,
+                    _ => ecn::NOT_ECT,
+                },
+                ..Packet::default()
+            };
+            r.on_packet(&self.c, now, &p, &mut answer);
+            self.echo = None;
+        } else if let Some((value, _)) = options.ts {
+            self.echo = Some(value);
+        }
+        let mut tape = Tape::default();
+        if let Some(s) = &mut self.sender
+            && segment.flags & flag::ACK != 0
+        {
+            // A segment with data is no duplicate ACK (RFC 5681 section 2), so one that acknowledges nothing is not shown.
+            let news = !data || i64::from(segment.ack.wrapping_sub(1) as i32) > s.una as i64 || !options.sack.is_empty();
+            if news {
+                let p = Packet {
+                    seq: segment.ack,
+                    ts: options.ts.map_or(0, |t| t.1),
+                    win: segment.win.unwrap_or(u16::MAX),
+                    flags: packet::flag::ACK | has(flag::ECE, packet::flag::ECE),
+                    ..Packet::default()
+                };
+                let mut blocks = SackBlocks::default();
+                options.sack.iter().for_each(|b| blocks.push(*b));
+                let sack = (!options.sack.is_empty()).then_some(&blocks);
+                s.on_packet(&self.c, now, &p, sack, &mut tape);
+            }
+        }
+        // An acknowledgement travels on data that leave at the same time; earlier ones (a change of CE) go by themselves.
+        let carried = tape.packets.iter().any(|(p, _)| p.len > 0 || p.has(packet::flag::FIN));
+        let last = if carried { answer.packets.pop() } else { None };
+        self.take(now, answer);
+        self.take_with(now, tape, last);
+    }
+
+    fn take(&mut self, now: u64, tape: Tape) {
+        self.take_with(now, tape, None);
+    }
+
+    /// Notes what the endpoints sent; the first segment with data carries `ack`, if there is one.
+    fn take_with(&mut self, now: u64, tape: Tape, mut ack: Option<(Packet, Option<SackBlocks>)>) {
+        self.alarms.extend(tape.alarms);
+        for (p, sack) in tape.packets {
+            if p.has(packet::flag::SYN) && self.stage == Stage::SynSent {
+                let mut flags = flag::SYN;
+                flags |= if p.has(packet::flag::ECE) { flag::ECE } else { 0 };
+                flags |= if p.has(packet::flag::CWR) { flag::CWR } else { 0 };
+                let options = Some(self.handshake_options(now, false));
+                self.push(now, Segment { ecn: field(&p), flags, seq: 0, len: 0, ack: 0, win: None, options });
+            } else if p.has(packet::flag::ACK) {
+                let seq = self.sender.as_ref().map_or(1, |s| (s.high as u32).wrapping_add(1));
+                self.push_acking(now, (flag::ACK, seq, 0), &p, (&p, sack));
+            } else {
+                let (info, blocks) = ack.take().unwrap_or_else(|| self.due_ack());
+                let fin = if p.has(packet::flag::FIN) { flag::FIN } else { 0 };
+                let cwr = if p.has(packet::flag::CWR) { flag::CWR } else { 0 };
+                let seq = if p.len == 0 && fin == 0 {
+                    self.sender.as_ref().map_or(1, |s| (s.high as u32).wrapping_add(1))
+                } else {
+                    p.seq
+                };
+                self.push_acking(now, (flag::ACK | fin | cwr, seq, u32::from(p.len)), &p, (&info, blocks));
+            }
+        }
+    }
+
+    /// What an ACK would say now.
+    fn due_ack(&mut self) -> (Packet, Option<SackBlocks>) {
+        let mut tape = Tape::default();
+        if let Some(r) = &mut self.receiver {
+            r.flush(&mut tape);
+        }
+        tape.packets.pop().unwrap_or_default()
+    }
+
+    fn push_acking(
+        &mut self,
+        now: u64,
+        (flags, seq, len): (u8, u32, u32),
+        p: &Packet,
+        (ack, sack): (&Packet, Option<SackBlocks>),
+    ) {
+        let echo = if ack.has(packet::flag::ECE) { flag::ECE } else { 0 };
+        let options = Options {
+            ts: self.c.timestamps.then(|| (clock(now), self.echo.unwrap_or(ack.ts))),
+            sack: sack.map_or_else(Vec::new, |s| s.iter().collect()),
+            ..Options::default()
+        };
+        let segment =
+            Segment { ecn: field(p), flags: flags | echo, seq, len, ack: ack.seq, win: Some(ack.win), options: Some(options) };
+        self.push(now, segment);
+    }
+
+    fn push(&mut self, time: u64, segment: Segment) {
+        self.sent.push_back(Sent { time, segment });
+    }
+}
+
+/// The simulator's timestamp clock: ns, 32 bits.
+fn clock(now: u64) -> u32 {
+    (now / 1000) as u32
+}
+
+fn field(p: &Packet) -> Option<EcnField> {
+    Some(match p.ecn() {
+        ecn::NOT_ECT => EcnField::NotEct,
+        ecn::CE => EcnField::Ce,
+        _ => EcnField::Ect0,
+    })
+}

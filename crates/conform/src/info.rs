@@ -1,0 +1,82 @@
+//! What assertions may ask of a connection: `tcp_info`, as far as the simulator has it.
+
+use crate::connection::{Connection, Stage};
+use forebay_sim::cc::CongestionControl;
+use forebay_sim::tcp::sender::{CaState, Sender};
+
+impl Connection {
+    /// The names that assertions may use, with their values now: those of `tcp_info`, as far as the simulator has them.
+    pub fn info(&self) -> Vec<(&'static str, f64)> {
+        let Some(s) = &self.sender else { return vec![("tcpi_state", self.state())] };
+        let n = s.counts(&self.c);
+        let us = |ps: u64| (ps / 1_000_000) as f64;
+        let threshold = if s.w.ssthresh.is_finite() { s.w.ssthresh.floor() } else { f64::from(0x7fff_ffff) };
+        let ca = match s.ca {
+            CaState::Open => 0.0,
+            CaState::Disorder => 1.0,
+            CaState::Cwr => 2.0,
+            CaState::Recovery => 3.0,
+            CaState::Loss => 4.0,
+        };
+        let min_rtt = if s.rtt.min == u64::MAX { f64::from(u32::MAX) } else { us(s.rtt.min) };
+        vec![
+            ("tcpi_state", self.state()),
+            ("tcpi_ca_state", ca),
+            ("tcpi_snd_cwnd", s.w.cwnd.floor()),
+            ("tcpi_snd_ssthresh", threshold),
+            ("tcpi_unacked", f64::from(n.unacked)),
+            ("tcpi_sacked", f64::from(n.sacked)),
+            ("tcpi_lost", f64::from(n.lost)),
+            ("tcpi_retrans", f64::from(n.retrans)),
+            ("tcpi_total_retrans", s.stats.segs_retx as f64),
+            ("tcpi_backoff", f64::from(s.rtt.backoff)),
+            ("tcpi_rto", us(s.rto(&self.c))),
+            ("tcpi_rtt", us(s.rtt.srtt)),
+            ("tcpi_rttvar", us(s.rtt.rttvar)),
+            ("tcpi_min_rtt", min_rtt),
+            ("tcpi_snd_mss", f64::from(self.c.mss)),
+            ("tcpi_advmss", f64::from(self.settings.mss)),
+            ("exact_cwnd", s.w.cwnd),
+            ("exact_ssthresh", if s.w.ssthresh.is_finite() { s.w.ssthresh } else { f64::from(0x7fff_ffff) }),
+            ("dctcp_alpha", (s.law.alpha() * 1024.0).round()),
+        ]
+    }
+
+    /// `TCP_*` of Linux.
+    fn state(&self) -> f64 {
+        let acked = self.sender.as_ref().is_some_and(Sender::all_acked);
+        match (self.stage, self.closed, self.delivered().1) {
+            (Stage::Listen, ..) => 10.0,
+            (Stage::SynSent, ..) => 2.0,
+            (Stage::SynReceived, ..) => 3.0,
+            (Stage::Open, false, false) => 1.0,
+            (Stage::Open, false, true) => 8.0,
+            (Stage::Open, true, false) if acked => 5.0,
+            (Stage::Open, true, false) => 4.0,
+            (Stage::Open, true, true) => 7.0,
+        }
+    }
+}
+
+/// The names that [`Connection::info`] gives values.
+pub const NAMES: &[&str] = &[
+    "tcpi_state",
+    "tcpi_ca_state",
+    "tcpi_snd_cwnd",
+    "tcpi_snd_ssthresh",
+    "tcpi_unacked",
+    "tcpi_sacked",
+    "tcpi_lost",
+    "tcpi_retrans",
+    "tcpi_total_retrans",
+    "tcpi_backoff",
+    "tcpi_rto",
+    "tcpi_rtt",
+    "tcpi_rttvar",
+    "tcpi_min_rtt",
+    "tcpi_snd_mss",
+    "tcpi_advmss",
+    "exact_cwnd",
+    "exact_ssthresh",
+    "dctcp_alpha",
+];

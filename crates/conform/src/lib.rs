@@ -1,0 +1,49 @@
+//! Packet scripts in packetdrill's language, run against the simulated TCP endpoints in virtual time: timed packets in and out, socket
+//! calls, assertions. `docs/conformance.md` says which part of the language is known, and lists the scripts of the project.
+
+mod code;
+mod command;
+mod connection;
+pub mod features;
+mod info;
+mod lexer;
+
+pub mod page;
+mod parser;
+mod run;
+pub mod script;
+mod settings;
+mod show;
+mod socket;
+
+pub use run::{Options as RunOptions, Outcome, run_file, run_text};
+
+use std::path::{Path, PathBuf};
+
+/// The scripts that `paths` name: files as they are, folders with all their `*.pkt`, in the order of their names.
+pub fn scripts(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    let mut all = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            let mut found = Vec::new();
+            collect(path, &mut found).map_err(|e| format!("{}: {e}", path.display()))?;
+            found.sort();
+            all.append(&mut found);
+        } else {
+            all.push(path.clone());
+        }
+    }
+    Ok(all)
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, found)?;
+        } else if path.extension().is_some_and(|e| e == "pkt") {
+            found.push(path);
+        }
+    }
+    Ok(())
+}

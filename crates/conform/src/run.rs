@@ -1,0 +1,398 @@
+//! Runs a script: its events in order, in virtual time.
+
+use crate::code::{self, Fault, Names};
+use crate::command::{Effect, effects};
+use crate::connection::Sent;
+use crate::features::{self, CONSTANTS};
+use crate::parser::parse;
+use crate::script::{Arg, Call, Event, Options as TcpOptions, Problem, Script, Segment, What, When, flag};
+use crate::settings::Settings;
+use crate::show::{seconds, show};
+use crate::socket::{Returned, Sockets};
+use std::collections::VecDeque;
+use std::path::Path;
+
+/// How scripts are run, where they do not say it themselves.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The stack that the endpoint is of; `linux` if nobody says otherwise.
+    pub stack: Option<String>,
+    /// By how much packets may miss their times, us.
+    pub tolerance: Option<u32>,
+    /// Every packet that is sent must be in the script.
+    pub strict: bool,
+}
+
+/// What came of a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// All as the script says.
+    Passed,
+    /// At `line` something else happened.
+    Failed {
+        /// In the file, from 1.
+        line: usize,
+        /// What the script says.
+        expected: String,
+        /// What happened.
+        got: String,
+    },
+    /// It uses what the simulator does not have.
+    NotApplicable(Vec<String>),
+    /// It is not a script.
+    Invalid(Problem),
+}
+
+/// Runs the script in the file `path`.
+pub fn run_file(path: &Path, options: &Options) -> Outcome {
+    match std::fs::read_to_string(path) {
+        Ok(text) => run_text(&text, options),
+        Err(e) => Outcome::Invalid(Problem::new(1, format!("cannot be read: {e}"))),
+    }
+}
+
+/// Runs the script `text`.
+pub fn run_text(text: &str, options: &Options) -> Outcome {
+    let parsed = parse(text);
+    let stack = options.stack.as_deref().unwrap_or("linux");
+    let missing = features::missing(text, parsed.as_ref().ok(), stack);
+    if !missing.is_empty() {
+        return Outcome::NotApplicable(missing);
+    }
+    let script = match parsed {
+        Ok(script) => script,
+        Err(problem) => return Outcome::Invalid(problem),
+    };
+    let mut settings = Settings::new(stack);
+    settings.strict = options.strict;
+    for s in &script.settings {
+        if let Err(message) = settings.option(&s.name, &s.value) {
+            return Outcome::Invalid(Problem::new(s.line, message));
+        }
+    }
+    if let Some(us) = options.tolerance {
+        settings.tolerance = i64::from(us) * 1000;
+    }
+    match Runner::new(settings).run(&script) {
+        Ok(()) => Outcome::Passed,
+        Err(f) => Outcome::Failed { line: f.line, expected: f.expected, got: f.got },
+    }
+}
+
+struct Failure {
+    line: usize,
+    expected: String,
+    got: String,
+}
+
+fn failure(line: usize, expected: impl Into<String>, got: impl Into<String>) -> Failure {
+    Failure { line, expected: expected.into(), got: got.into() }
+}
+
+/// Scripts begin here, ns: the simulator's clock at 0 is a place of its own.
+const BEGIN: i64 = 1_000_000_000;
+
+struct Runner {
+    sockets: Sockets,
+    /// ps, of the simulator.
+    now: u64,
+    /// Script time of the last event, ns.
+    last: i64,
+    names: Names,
+    /// Calls that wait: line, call, and the range of ends, ns.
+    waiting: Vec<(usize, Call, (i64, i64))>,
+    /// Our timestamps: the script's value and the simulator's, latest last.
+    stamps: Vec<(u32, u32)>,
+    tolerance: i64,
+    tick: i64,
+    strict: bool,
+}
+
+impl Runner {
+    fn new(settings: Settings) -> Runner {
+        let names = CONSTANTS.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
+        let (tolerance, tick, strict) = (settings.tolerance, settings.tick, settings.strict);
+        let sockets = Sockets::new(settings);
+        Runner { sockets, now: ps(0), last: 0, names, waiting: Vec::new(), stamps: Vec::new(), tolerance, tick, strict }
+    }
+
+    fn run(&mut self, script: &Script) -> Result<(), Failure> {
+        for event in &script.events {
+            let base = self.last;
+            let range = match event.when {
+                When::Absolute(from, to) => (from, to),
+                When::Relative(from, to) => (base + from, base + to),
+                When::Any => (0, i64::MAX),
+            };
+            self.event(event, base, range)?;
+            self.last = if event.when == When::Any { self.time() } else { range.0 };
+        }
+        if let Some((line, call, range)) = self.waiting.first() {
+            return Err(failure(*line, format!("{} returns by {} s", call.name, seconds(range.1)), "it still waits"));
+        }
+        let line = script.events.last().map_or(1, |e| e.line);
+        self.no_more(line)
+    }
+
+    /// Script time now, ns.
+    fn time(&self) -> i64 {
+        (self.now / 1000) as i64 - BEGIN
+    }
+
+    fn event(&mut self, event: &Event, base: i64, range: (i64, i64)) -> Result<(), Failure> {
+        if let What::Out(segment) = &event.what {
+            return self.expect(event.line, range, segment);
+        }
+        if event.when != When::Any {
+            self.advance(ps(range.0))?;
+        }
+        self.no_more(event.line)?;
+        match &event.what {
+            What::Out(_) => {}
+            What::In(segment) => {
+                let segment = self.translate(segment);
+                let now = self.now;
+                let connection = self.sockets.connection.as_mut();
+                let arrived = connection.map_or(Err("there is no socket for it".into()), |c| c.arrive(now, &segment));
+                arrived.map_err(|e| failure(event.line, "a segment that the endpoint can receive", e))?;
+            }
+            What::Call(call) => self.call(event.line, call, base, event.when)?,
+            What::Code(text) => self.code(event.line, text)?,
+            What::Command(text) => {
+                for effect in effects(text) {
+                    if let Effect::Set(name, value) = effect {
+                        self.sockets.settings.parameter(&name, &value);
+                    }
+                }
+                self.sockets.settings_changed();
+            }
+        }
+        self.wake()
+    }
+
+    /// Lets time pass until `end`, ps. What is due at that very time comes after what the script does then.
+    fn advance(&mut self, end: u64) -> Result<(), Failure> {
+        while self.next_timer() < end {
+            self.fire()?;
+        }
+        self.now = self.now.max(end);
+        Ok(())
+    }
+
+    fn next_timer(&self) -> u64 {
+        self.sockets.connection.as_ref().map_or(u64::MAX, |c| c.next_timer())
+    }
+
+    fn fire(&mut self) -> Result<(), Failure> {
+        self.now = self.now.max(self.next_timer());
+        if let Some(c) = &mut self.sockets.connection {
+            c.fire();
+        }
+        self.wake()
+    }
+
+    fn sent(&mut self) -> Option<&mut VecDeque<Sent>> {
+        self.sockets.connection.as_mut().map(|c| &mut c.sent)
+    }
+
+    /// Fails if something was sent that nobody has looked for, and the script wants to know.
+    fn no_more(&mut self, line: usize) -> Result<(), Failure> {
+        let Some(front) = self.sent().and_then(|s| s.front().cloned()) else { return Ok(()) };
+        if self.strict {
+            return Err(failure(line, "nothing sent before this", self.describe(&front)));
+        }
+        Ok(())
+    }
+
+    fn describe(&self, sent: &Sent) -> String {
+        format!("at {} s: {}", seconds((sent.time / 1000) as i64 - BEGIN), show(&self.back(&sent.segment)))
+    }
+
+    /// A segment of the simulator with the timestamps of the script.
+    fn back(&self, segment: &Segment) -> Segment {
+        let mut segment = segment.clone();
+        if let (Some(TcpOptions { ts: Some((val, _)), .. }), Some(&(script, sim))) = (&mut segment.options, self.stamps.first()) {
+            *val = script.wrapping_add((i64::from(val.wrapping_sub(sim)) / self.tick) as u32);
+        }
+        segment
+    }
+
+    /// A segment of the script as the simulator wants it: our own timestamps are its clock's.
+    fn translate(&mut self, segment: &Segment) -> Segment {
+        let mut segment = segment.clone();
+        if let Some(TcpOptions { ts: Some((_, echo)), .. }) = &mut segment.options
+            && *echo != 0
+        {
+            let exact = self.stamps.iter().rev().find(|s| s.0 == *echo).map(|s| s.1);
+            let now = (self.now / 1000) as u32;
+            *echo = exact.unwrap_or_else(|| match self.stamps.first() {
+                Some(&(script, sim)) => sim.wrapping_add((i64::from(echo.wrapping_sub(script) as i32) * self.tick) as u32),
+                None => now,
+            });
+        }
+        segment
+    }
+
+    /// A packet that should leave in `range`, ns.
+    fn expect(&mut self, line: usize, range: (i64, i64), expected: &Segment) -> Result<(), Failure> {
+        let any = range.1 == i64::MAX;
+        let latest = if any { u64::MAX } else { ps(range.1 + self.tolerance) };
+        let wanted = || format!("{}{}", show(expected), if any { String::new() } else { format!(" at {} s", seconds(range.0)) });
+        let mut sent = self.next_sent(latest).map_err(|f| failure(line, wanted(), f.got))?;
+        let Some(first) = sent.take() else {
+            let until = if any { "nothing".into() } else { format!("nothing until {} s", seconds(range.1 + self.tolerance)) };
+            return Err(failure(line, wanted(), until));
+        };
+        let mut whole = first;
+        // A segment longer than the MSS stands for consecutive ones, as a host with segmentation offload would show them.
+        while whole.segment.len > 0 && whole.segment.len < expected.len && whole.segment.flags & flag::FIN == 0 {
+            let more = self.next_sent(latest).map_err(|f| failure(line, wanted(), f.got))?;
+            let Some(next) = more else { return Err(failure(line, wanted(), format!("no more than {}", self.describe(&whole)))) };
+            if next.segment.seq != whole.segment.seq.wrapping_add(whole.segment.len) {
+                return Err(failure(line, wanted(), format!("{}, then {}", self.describe(&whole), self.describe(&next))));
+            }
+            whole.segment.len += next.segment.len;
+            whole.segment.flags |= next.segment.flags;
+            whole.time = next.time;
+        }
+        self.note_stamp(expected, &whole.segment);
+        let time = (whole.time / 1000) as i64 - BEGIN;
+        let late = !any && (time < range.0 - self.tolerance || time > range.1 + self.tolerance);
+        if late || !self.same(expected, &whole.segment) {
+            return Err(failure(line, wanted(), self.describe(&whole)));
+        }
+        // The script's time goes on, also when the packet came a little early.
+        if !any {
+            self.now = self.now.max(ps(range.0).min(self.next_timer()));
+        }
+        Ok(())
+    }
+
+    /// The next packet that leaves, not later than `latest`, ps.
+    fn next_sent(&mut self, latest: u64) -> Result<Option<Sent>, Failure> {
+        loop {
+            if let Some(sent) = self.sent().and_then(VecDeque::pop_front) {
+                return Ok(Some(sent));
+            }
+            if self.next_timer() > latest || self.next_timer() == u64::MAX {
+                return Ok(None);
+            }
+            self.fire()?;
+        }
+    }
+
+    fn note_stamp(&mut self, expected: &Segment, got: &Segment) {
+        let of = |s: &Segment| s.options.as_ref().and_then(|o| o.ts).map(|t| t.0);
+        if let (Some(script), Some(sim)) = (of(expected), of(got)) {
+            self.stamps.push((script, sim));
+        }
+    }
+
+    fn same(&self, expected: &Segment, got: &Segment) -> bool {
+        let flags = |s: &Segment| s.flags & !flag::PSH;
+        let basic = |s: &Segment| (flags(s), s.seq, s.len, if s.flags & flag::ACK != 0 { s.ack } else { 0 });
+        basic(expected) == basic(got)
+            && (expected.win.is_none() || expected.win == got.win)
+            && expected.ecn.is_none_or(|e| crate::show::agrees(e, got.ecn))
+            && match (&expected.options, &got.options) {
+                (None, _) | (_, None) => true,
+                (Some(a), Some(b)) => self.same_options(a, b),
+            }
+    }
+
+    fn same_options(&self, expected: &TcpOptions, got: &TcpOptions) -> bool {
+        let stamps = match (expected.ts, got.ts) {
+            (None, None) => true,
+            (Some((val, ecr)), Some((sim, echo))) => {
+                let (script0, sim0) = self.stamps[0];
+                let expected = i64::from(val.wrapping_sub(script0) as i32) * self.tick;
+                let got = i64::from(sim.wrapping_sub(sim0));
+                ecr == echo && (expected - got).abs() <= self.tolerance + self.tick
+            }
+            _ => false,
+        };
+        stamps && TcpOptions { ts: None, ..expected.clone() } == TcpOptions { ts: None, ..got.clone() }
+    }
+
+    fn call(&mut self, line: usize, call: &Call, base: i64, when: When) -> Result<(), Failure> {
+        let end = call.until.map(|until| match (until, when) {
+            // The end of a call that begins at a relative time counts from the same event.
+            (When::Absolute(a, b), When::Relative(..)) | (When::Relative(a, b), _) => (base + a, base + b),
+            (When::Absolute(a, b), _) => (a, b),
+            (When::Any, _) => (0, i64::MAX),
+        });
+        match self.sockets.call(self.now, call) {
+            Err(problem) => Err(failure(line, format!("{} as in the script", call.name), problem)),
+            Ok(Returned::Waits) => {
+                let Some(range) = end else {
+                    return Err(failure(line, format!("{} returns at once", call.name), "it waits"));
+                };
+                self.waiting.push((line, call.clone(), range));
+                Ok(())
+            }
+            Ok(Returned::Value(value, error)) => {
+                if let Some((from, _)) = end
+                    && self.time() < from - self.tolerance
+                {
+                    return Err(failure(line, format!("{} waits until {} s", call.name, seconds(from)), "it returned at once"));
+                }
+                returned(line, call, value, error)
+            }
+        }
+    }
+
+    /// Calls that wait may have come to their end.
+    fn wake(&mut self) -> Result<(), Failure> {
+        for (line, call, range) in std::mem::take(&mut self.waiting) {
+            match self.sockets.call(self.now, &call) {
+                Ok(Returned::Waits) if self.time() > range.1.saturating_add(self.tolerance) => {
+                    return Err(failure(line, format!("{} returns by {} s", call.name, seconds(range.1)), "it still waits"));
+                }
+                Ok(Returned::Waits) => self.waiting.push((line, call, range)),
+                Ok(Returned::Value(value, error)) => {
+                    if self.time() < range.0 - self.tolerance {
+                        let got = format!("it returned at {} s", seconds(self.time()));
+                        return Err(failure(line, format!("{} returns at {} s", call.name, seconds(range.0)), got));
+                    }
+                    returned(line, &call, value, error)?;
+                }
+                Err(problem) => return Err(failure(line, format!("{} as in the script", call.name), problem)),
+            }
+        }
+        Ok(())
+    }
+
+    fn code(&mut self, line: usize, text: &str) -> Result<(), Failure> {
+        if let Some(c) = &self.sockets.connection {
+            self.names.extend(c.info().into_iter().map(|(n, v)| (n.to_owned(), v)));
+        }
+        code::run(text, &mut self.names).map_err(|fault| match fault {
+            Fault::False(condition, values) => failure(line, condition, values),
+            Fault::Unknown(name) => failure(line, format!("a value of {name}"), "none: it is not known here"),
+            Fault::Syntax(what) => failure(line, "Python of the subset", what),
+        })
+    }
+}
+
+/// Simulator's time of a script's, ps.
+fn ps(script_ns: i64) -> u64 {
+    (script_ns + BEGIN).max(0).unsigned_abs().saturating_mul(1000)
+}
+
+fn returned(line: usize, call: &Call, value: i64, error: Option<&str>) -> Result<(), Failure> {
+    let right = match &call.result {
+        Arg::Int(v) => *v == value && (call.errno.is_none() || call.errno.as_deref() == error),
+        Arg::Any => true,
+        Arg::Word(flags) => value == flags.split('|').map(|f| if f == "O_NONBLOCK" { 0x800 } else { 2 }).sum::<i64>(),
+        _ => false,
+    };
+    if right {
+        return Ok(());
+    }
+    let errno = |e: Option<&str>| e.map_or_else(String::new, |e| format!(" {e}"));
+    let wanted = match &call.result {
+        Arg::Int(v) => format!("{} = {v}{}", call.name, errno(call.errno.as_deref())),
+        other => format!("{} = {other:?}", call.name),
+    };
+    Err(failure(line, wanted, format!("{value}{}", errno(error))))
+}

@@ -1,0 +1,260 @@
+//! Socket calls of a script, on the one connection that it has.
+
+use crate::connection::{Connection, Stage};
+use crate::script::{Arg, Call};
+use crate::settings::Settings;
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Returned {
+    /// With this value, and this error if it is -1.
+    Value(i64, Option<&'static str>),
+    /// It waits.
+    Waits,
+}
+
+/// Options of sockets that change nothing here, or are followed.
+pub const SOCKET_OPTIONS: &[&str] = &["SO_REUSEADDR", "SO_REUSEPORT", "SO_ERROR", "TCP_NODELAY", "TCP_MAXSEG", "TCP_CONGESTION"];
+
+/// Calls that are understood.
+pub const CALLS: &[&str] = &[
+    "socket",
+    "bind",
+    "listen",
+    "accept",
+    "connect",
+    "fcntl",
+    "setsockopt",
+    "getsockopt",
+    "write",
+    "send",
+    "sendto",
+    "read",
+    "recv",
+    "recvfrom",
+    "close",
+    "shutdown",
+];
+
+/// The sockets of a script.
+pub struct Sockets {
+    /// What the script has set so far.
+    pub settings: Settings,
+    /// The connection, from `listen` or `connect` on.
+    pub connection: Option<Connection>,
+    /// Sockets that have been made.
+    open: Vec<i64>,
+    listener: Option<i64>,
+    /// The connection's socket.
+    socket: Option<i64>,
+    /// Sockets that do not wait.
+    impatient: Vec<i64>,
+    read: u64,
+    /// The application has shut the direction towards it.
+    deaf: bool,
+}
+
+/// The number `index` of `call`'s arguments.
+fn number(call: &Call, index: usize) -> Result<i64, String> {
+    match call.args.get(index) {
+        Some(Arg::Int(value)) => Ok(*value),
+        Some(Arg::List(list)) if matches!(list[..], [Arg::Int(_)]) => {
+            let [Arg::Int(value)] = list[..] else { return Err(String::new()) };
+            Ok(value)
+        }
+        _ => Err(format!("{}: argument {} is not a number", call.name, index + 1)),
+    }
+}
+
+fn word(call: &Call, index: usize) -> &str {
+    match call.args.get(index) {
+        Some(Arg::Word(w) | Arg::Text(w)) => w,
+        _ => "",
+    }
+}
+
+const DONE: Result<Returned, String> = Ok(Returned::Value(0, None));
+
+impl Sockets {
+    /// No socket.
+    pub fn new(settings: Settings) -> Sockets {
+        Sockets {
+            settings,
+            connection: None,
+            open: Vec::new(),
+            listener: None,
+            socket: None,
+            impatient: Vec::new(),
+            read: 0,
+            deaf: false,
+        }
+    }
+
+    /// Settings have changed: a connection that has not begun follows.
+    pub fn settings_changed(&mut self) {
+        if let Some(c) = self.connection.as_mut().filter(|c| c.stage == Stage::Listen) {
+            c.settings = self.settings.clone();
+        }
+    }
+
+    /// Makes `call` at `now` (ps). An error for one that makes no sense here.
+    pub fn call(&mut self, now: u64, call: &Call) -> Result<Returned, String> {
+        if call.name == "socket" {
+            let Arg::Int(fd) = call.result else { return Err("socket: the number of the socket must be given".into()) };
+            self.open.push(fd);
+            return Ok(Returned::Value(fd, None));
+        }
+        let fd = number(call, 0)?;
+        if !self.open.contains(&fd) {
+            return Ok(Returned::Value(-1, Some("EBADF")));
+        }
+        match call.name.as_str() {
+            "bind" => DONE,
+            "listen" => {
+                self.listener = Some(fd);
+                self.connection = Some(Connection::new(self.settings.clone())?);
+                DONE
+            }
+            "connect" => self.connect(now, fd),
+            "accept" => self.accept(fd, call),
+            "fcntl" => self.fcntl(fd, call),
+            "setsockopt" => self.setsockopt(call),
+            "getsockopt" => self.getsockopt(call),
+            "write" | "send" | "sendto" => self.write(now, fd, number(call, 2)?),
+            "read" | "recv" | "recvfrom" => self.read(fd, number(call, 2)?),
+            "shutdown" => {
+                self.deaf |= word(call, 1) != "SHUT_WR";
+                if word(call, 1) == "SHUT_RD" { DONE } else { self.finish(now) }
+            }
+            "close" => self.close(now, fd),
+            name => Err(format!("the call {name}")),
+        }
+    }
+
+    fn connect(&mut self, now: u64, fd: i64) -> Result<Returned, String> {
+        let connection = match &mut self.connection {
+            Some(c) => c,
+            None => {
+                self.socket = Some(fd);
+                let c = self.connection.insert(Connection::new(self.settings.clone())?);
+                c.connect(now);
+                c
+            }
+        };
+        Ok(match connection.stage {
+            Stage::Open => Returned::Value(0, None),
+            _ if self.impatient.contains(&fd) => Returned::Value(-1, Some("EINPROGRESS")),
+            _ => Returned::Waits,
+        })
+    }
+
+    fn accept(&mut self, fd: i64, call: &Call) -> Result<Returned, String> {
+        let ready = self.socket.is_none() && self.connection.as_ref().is_some_and(|c| c.stage == Stage::Open);
+        Ok(match call.result {
+            Arg::Int(new) if ready && new >= 0 => {
+                self.socket = Some(new);
+                self.open.push(new);
+                Returned::Value(new, None)
+            }
+            _ if self.impatient.contains(&fd) => Returned::Value(-1, Some("EAGAIN")),
+            _ => Returned::Waits,
+        })
+    }
+
+    fn fcntl(&mut self, fd: i64, call: &Call) -> Result<Returned, String> {
+        match word(call, 1) {
+            "F_GETFL" => Ok(Returned::Value(2 + if self.impatient.contains(&fd) { 0x800 } else { 0 }, None)),
+            "F_SETFL" => {
+                self.impatient.retain(|f| *f != fd);
+                if word(call, 2).contains("O_NONBLOCK") {
+                    self.impatient.push(fd);
+                }
+                DONE
+            }
+            other => Err(format!("fcntl {other}")),
+        }
+    }
+
+    fn setsockopt(&mut self, call: &Call) -> Result<Returned, String> {
+        match word(call, 2) {
+            "TCP_MAXSEG" => {
+                let mss = number(call, 3)?;
+                self.settings.mss = u16::try_from(mss).map_err(|_| format!("TCP_MAXSEG {mss} is out of range"))?;
+                self.settings_changed();
+            }
+            "TCP_CONGESTION" => {
+                let name = match call.args.get(3) {
+                    Some(Arg::Text(name)) => name.clone(),
+                    Some(Arg::List(list)) => match &list[..] {
+                        [Arg::Text(name)] => name.clone(),
+                        _ => String::new(),
+                    },
+                    _ => String::new(),
+                };
+                if !self.settings.congestion_control(&name) {
+                    return Err(format!("the congestion control `{name}`"));
+                }
+                self.settings_changed();
+            }
+            _ => {}
+        }
+        DONE
+    }
+
+    /// Values that differ from the script's are its failure, with the value as what the call returned.
+    fn getsockopt(&mut self, call: &Call) -> Result<Returned, String> {
+        let value = match word(call, 2) {
+            "TCP_MAXSEG" => match self.connection.as_ref().filter(|c| c.stage == Stage::Open) {
+                Some(c) => i64::from(c.c.mss),
+                None => i64::from(self.settings.mss),
+            },
+            "TCP_NODELAY" => 1,
+            _ => 0,
+        };
+        if matches!(call.args.get(3), Some(Arg::Any)) || number(call, 3)? == value {
+            DONE
+        } else {
+            Err(format!("{} is {value}", word(call, 2)))
+        }
+    }
+
+    fn write(&mut self, now: u64, fd: i64, bytes: i64) -> Result<Returned, String> {
+        let Some(c) = self.connection.as_mut().filter(|_| self.socket == Some(fd)) else {
+            return Ok(Returned::Value(-1, Some("ENOTCONN")));
+        };
+        if c.closed {
+            return Ok(Returned::Value(-1, Some("EPIPE")));
+        }
+        c.write(now, bytes.unsigned_abs(), false);
+        Ok(Returned::Value(bytes, None))
+    }
+
+    fn read(&mut self, fd: i64, bytes: i64) -> Result<Returned, String> {
+        let (delivered, finished) = self.connection.as_ref().map_or((0, false), Connection::delivered);
+        let there = (delivered - self.read).min(bytes.unsigned_abs());
+        Ok(if there > 0 {
+            self.read += there;
+            Returned::Value(there as i64, None)
+        } else if finished || self.deaf {
+            Returned::Value(0, None)
+        } else if self.impatient.contains(&fd) {
+            Returned::Value(-1, Some("EAGAIN"))
+        } else {
+            Returned::Waits
+        })
+    }
+
+    fn finish(&mut self, now: u64) -> Result<Returned, String> {
+        match self.connection.as_mut().filter(|c| !c.closed) {
+            Some(c) if c.stage == Stage::SynSent => self.connection = None,
+            Some(c) => c.write(now, 0, true),
+            None => {}
+        }
+        DONE
+    }
+
+    fn close(&mut self, now: u64, fd: i64) -> Result<Returned, String> {
+        self.open.retain(|f| *f != fd);
+        if self.socket == Some(fd) { self.finish(now) } else { DONE }
+    }
+}

@@ -1,0 +1,112 @@
+//! The project's own scripts, `tests/conform`, each of which quotes the rule that it holds the endpoints to; and the page about them.
+
+use forebay_conform::page::{Checked, Elsewhere, citations, places, table};
+use forebay_conform::{Outcome, RunOptions, run_text, scripts};
+use std::path::{Path, PathBuf};
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Lines of a table in `tests/conform`: fields between semicolons, `#` begins a remark.
+fn lines(file: &str) -> Vec<Vec<String>> {
+    let text = std::fs::read_to_string(root().join("tests/conform").join(file)).unwrap();
+    let rows = text.lines().filter(|l| !l.starts_with('#') && !l.trim().is_empty());
+    rows.map(|l| l.split(';').map(|f| f.trim().to_owned()).collect()).collect()
+}
+
+/// Every script, run.
+fn checked() -> Vec<Checked> {
+    let known = lines("known.csv");
+    let folder = root().join("tests/conform");
+    let files = scripts(&[folder]).unwrap();
+    let one = |file: &PathBuf| {
+        let text = std::fs::read_to_string(file).unwrap();
+        let path = file.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+        let outcome = run_text(&text, &RunOptions { strict: true, ..RunOptions::default() });
+        let known = known.iter().find(|k| path.ends_with(&k[0])).map(|k| k[1].clone());
+        Checked { path, text, outcome, known }
+    };
+    files.iter().map(one).collect()
+}
+
+#[test]
+fn every_script_passes() {
+    let all = checked();
+    assert!(all.len() >= 50, "{} scripts found", all.len());
+    let mut wrong = Vec::new();
+    for script in &all {
+        match (&script.outcome, &script.known) {
+            (Outcome::Passed, None) => {}
+            (Outcome::Passed, Some(_)) => wrong.push(format!("{} passes: take it out of known.csv", script.path)),
+            (Outcome::Failed { .. }, Some(_)) => {}
+            (Outcome::Failed { line, expected, got }, None) => {
+                wrong.push(format!("{}:{line}\n    expected {expected}\n    got      {got}", script.path));
+            }
+            (other, _) => wrong.push(format!("{}: {other:?}", script.path)),
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} scripts:\n{}", wrong.len(), all.len(), wrong.join("\n"));
+}
+
+#[test]
+fn every_script_quotes_its_rule() {
+    for script in checked() {
+        let rules = citations(&script.text);
+        assert!(!rules.is_empty(), "{} quotes no rule", script.path);
+        assert!(rules.iter().all(|(_, r)| !r.text.is_empty()), "{}: a rule without a sentence", script.path);
+        let folder = format!("tests/conform/rfc{}/", rules[0].1.rfc);
+        assert!(script.path.starts_with(&folder), "{} is not in {folder}", script.path);
+    }
+}
+
+/// A script that cannot fail tests nothing: when the peer's packets do not arrive, none passes.
+#[test]
+fn no_script_passes_without_its_peer() {
+    for script in checked().iter().filter(|s| s.outcome == Outcome::Passed) {
+        let deaf: Vec<&str> = script.text.lines().filter(|l| !l.contains(" < ") || l.trim_start().starts_with("//")).collect();
+        let outcome = run_text(&deaf.join("\n"), &RunOptions { strict: true, ..RunOptions::default() });
+        assert_ne!(outcome, Outcome::Passed, "{} passes without its peer", script.path);
+    }
+}
+
+#[test]
+fn two_runs_are_equal() {
+    let outcomes = |all: Vec<Checked>| all.into_iter().map(|c| (c.path, c.outcome)).collect::<Vec<_>>();
+    assert_eq!(outcomes(checked()), outcomes(checked()));
+}
+
+#[test]
+fn the_page_is_current() {
+    let elsewhere: Vec<Elsewhere> = lines("elsewhere.csv")
+        .into_iter()
+        .map(|f| Elsewhere {
+            rfc: f[0].parse().unwrap(),
+            script: f[1].clone(),
+            ns3: f[2].clone(),
+            htsim: f[3].clone(),
+            inet: f[4].clone(),
+            source: f[5].clone(),
+        })
+        .collect();
+    let all = checked();
+    let code = places(&root().join("crates/sim/src"), "crates/sim/src").unwrap();
+    let page = root().join("docs/conformance.md");
+    let old = std::fs::read_to_string(&page).unwrap();
+    let mark = "<!-- generated below -->\n";
+    let head = old.split(mark).next().unwrap();
+    let passed = all.iter().filter(|s| s.outcome == Outcome::Passed).count();
+    let sources: String =
+        elsewhere.iter().map(|e| format!("* RFC {} {}: {}\n", e.rfc, e.script, e.source)).collect::<Vec<_>>().join("");
+    let new = format!(
+        "{head}{mark}\n{} scripts, {passed} of which pass.\n{}\n## What is known of the others\n\n{sources}",
+        all.len(),
+        table(&all, &code, &elsewhere)
+    );
+    if std::env::var_os("FOREBAY_UPDATE").is_some() {
+        std::fs::write(&page, &new).unwrap();
+    }
+    let current = std::fs::read_to_string(&page).unwrap();
+    assert!(current == new, "docs/conformance.md is not what the scripts give: renew it with FOREBAY_UPDATE=1");
+}

@@ -1,0 +1,39 @@
+//! What an endpoint knows of itself, for those that look on from outside (`forebay conform`).
+
+use super::receiver::Receiver;
+use super::scoreboard::{LOST, RETX, SACKED};
+use super::sender::Sender;
+use crate::config::TcpConfig;
+use crate::net::packet::Wire;
+
+/// Outstanding segments of a sender, counted as Linux counts them for `tcp_info`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Sent and not cumulatively acknowledged.
+    pub unacked: u32,
+    /// Of those, SACKed; without SACK, duplicate ACKs.
+    pub sacked: u32,
+    /// Of those, deemed lost.
+    pub lost: u32,
+    /// Retransmissions under way.
+    pub retrans: u32,
+}
+
+impl Sender {
+    /// Counts of outstanding segments.
+    pub fn counts(&self, c: &TcpConfig) -> Counts {
+        let Some(s) = &self.sack else {
+            let unacked = self.flight().div_ceil(u64::from(c.mss)) as u32;
+            return Counts { unacked, sacked: self.dupacks.min(unacked), ..Counts::default() };
+        };
+        let count = |flag: u8| s.board.iter().filter(|seg| seg.is(flag)).count() as u32;
+        Counts { unacked: s.board.len() as u32, sacked: count(SACKED), lost: count(LOST), retrans: count(RETX) }
+    }
+}
+
+impl Receiver {
+    /// Acknowledges what has arrived, now: what a segment in the other direction would carry.
+    pub fn flush(&mut self, out: &mut impl Wire) {
+        self.acknowledge_early(out);
+    }
+}
