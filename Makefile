@@ -20,7 +20,7 @@ PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
 .PHONY: help setup build demo test fmt lint unit doc scenarios readme python repro report guard bench peers bench-baseline readme-refresh \
-	repro-full repro-refresh docs wheel installed stubs clean
+	repro-full repro-document repro-refresh evidence docs wheel installed stubs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -89,6 +89,12 @@ repro: python ## every claim of the papers, few seeds: the verdicts are those of
 
 repro-full: installed ## the papers in full (half an hour): renews papers/SCORECARD.md, draws target/repro/full/index.html
 	$(REPRO) --out $(TARGET)/repro/full --scorecard papers/SCORECARD.md
+
+repro-document: installed ## the papers with all flows and seeds that their specifications ask for: hours, goes on where it was stopped
+	$(REPRO) --scale document --out $(TARGET)/repro/document
+
+evidence: installed ## renew the tables of the pages that show what nobody has published (papers/evidence.py)
+	$(VENV)/bin/python papers/evidence.py --cache $(TARGET)/repro/evidence
 
 repro-refresh: ## renew papers/quick.csv from the last "make repro"
 	cp $(TARGET)/repro/quick/verdicts.csv papers/quick.csv

@@ -109,9 +109,7 @@ USES = ["high-concurrency", "high-concurrency-even-gaps"]
     two packets of each connection are then always full, whatever the law, and it only decides who loses: at 512 KB
     DCTCP has fewer timeouts than TRIM, whose trains of two probes are short of duplicate ACKs, and in the base case
     DCTCP has more than TCP. With even gaps up to 8 ms, a reading tried after the failure, TRIM has the fewest at every
-    buffer, but the claims file's third level and its band for alike laws are missed at too many points: at 128 KB in
-    the base case DCTCP has a few more timeouts than TCP, at 1024 KB DCTCP and L2DCT have a handful each. Gaps four times
-    as long as the recommended, too long for "several milliseconds", gave the same: 10 of 12 points, 85 % needed.""",
+    buffer, but that is not the reading that the specification recommends.""",
 )
 def _(x: Any) -> Any:
     def points(counts: Counts) -> dict[str, dict[str, float]]:
