@@ -1,6 +1,7 @@
 //! What the physics tests share: a scenario text in, its reports out, and the theory to hold against them. The tests themselves
 //! are in `tests/`.
 
+pub mod band;
 pub mod theory;
 
 use forebay_scenario::{Scenario, Variant};

@@ -73,7 +73,8 @@ impl Sender {
             CaState::Loss => return,
             _ => {}
         }
-        // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`, or duplicates of go-back-N would start it.
+        // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`, or duplicates of go-back-N would start it. Reno keeps to
+        // that after a timeout (Floyd, "TCP and Successive Fast Retransmits", 1994; ns-2 `bugFix_`).
         if self.dupacks == c.dup_thresh && (self.recover == 0 || self.una > self.recover) {
             if self.tag.is_some() && self.wait_for_tail(ack.now) {
                 return;
@@ -96,7 +97,10 @@ impl Sender {
             self.w.ssthresh = self.new_threshold(c, Trigger::Loss, before);
             self.stats.loss_cuts += 1;
         }
-        self.recover = self.high;
+        // NewReno remembers how far it had sent, so that duplicates of the same window start nothing (RFC 6582 section 3.2 step 1). Reno has
+        // no such memory (RFC 5681 section 3.2): it repairs the next loss of the window by another fast retransmit, with another reduction,
+        // unless a timeout lies between (ns-2 `allow_fast_retransmit`).
+        self.recover = if c.recovery == Recovery::Reno { self.una } else { self.high };
         // One reduction per window, whichever signal came first (RFC 8257 section 3.3, RFC 3168 section 6.1.2).
         self.begin_reduction(self.high);
         self.limited = 0;

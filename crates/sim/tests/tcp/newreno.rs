@@ -108,6 +108,39 @@ fn reno_leaves_recovery_at_once() {
     assert_eq!(t.sent(), "");
 }
 
+/// Reno has no `recover`: three duplicates that ask for the second hole of a window start another fast retransmit, with another halving
+/// (RFC 5681 section 3.2; ns-2 `allow_fast_retransmit`). Waiting for the timeout instead is NewReno's rule without NewReno's repair.
+#[test]
+fn reno_repairs_a_second_hole_by_a_second_fast_retransmit() {
+    let mut t = Script::new(window("reno", 10), 100);
+    t.sent();
+    t.dup(0, 7).ack(4);
+    t.sent();
+    t.dup(4, 3);
+    let sent = t.sent();
+    assert!(sent.ends_with("4r"), "{sent}");
+    assert_eq!((t.ssthresh(), t.s.stats.fast_retx), (2.5, 2));
+    t.ack(7).dup(7, 3);
+    assert!(t.sent().ends_with("7r"));
+    assert_eq!((t.ssthresh(), t.s.stats.fast_retx), (2.0, 3));
+}
+
+/// After a timeout Reno too takes the duplicates that go-back-N makes for what they are.
+#[test]
+fn reno_takes_no_duplicates_of_go_back_n_for_a_loss() {
+    let mut t = Script::new(window("reno", 10), 100);
+    t.sent();
+    t.timer();
+    t.ack(1);
+    t.sent();
+    t.dup(1, 4);
+    assert_eq!(t.s.stats.fast_retx, 0);
+    t.ack(10);
+    t.sent();
+    t.ack(11).dup(11, 3);
+    assert!(t.sent().ends_with("11r"));
+}
+
 /// RFC 6582 section 3.2 step 2: duplicates that do not acknowledge more than `recover` start nothing.
 #[test]
 fn duplicates_of_go_back_n_start_nothing() {
