@@ -44,7 +44,8 @@ impl Sender {
             }
             Growth::PerSegment { .. } | Growth::PerAck => {}
         }
-        if !(spurious && self.undo()) && !self.judge_reduction(c, ack, news.original, news.sacked) {
+        let mistaken = (spurious && self.undo()) || self.judge_reduction(c, ack, news.original, news.sacked);
+        if !mistaken {
             self.leave_episode();
         }
         if probe_lost && self.ca < CaState::Cwr {
