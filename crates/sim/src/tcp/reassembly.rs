@@ -15,10 +15,37 @@ struct Interval {
     staler: u32,
 }
 
+/// What a receiver has out of order. Most have nothing, and of a hundred thousand connections each should cost little.
+#[derive(Debug, Clone, Default)]
+pub struct Reassembly(Option<Box<Intervals>>);
+
+impl Reassembly {
+    /// Nothing is out of order.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.as_ref().is_none_or(|i| i.sorted.is_empty())
+    }
+
+    /// Intervals, freshest first.
+    pub fn intervals(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.0.iter().flat_map(|i| i.freshest_first())
+    }
+
+    /// Adds [start, end). Returns true if all of it was there already.
+    pub fn insert(&mut self, start: u64, end: u64) -> bool {
+        self.0.get_or_insert_default().insert(start, end)
+    }
+
+    /// In-order data reaches up to `next`: takes out what it covers and returns how far the stream now reaches.
+    pub fn advance(&mut self, next: u64) -> u64 {
+        self.0.as_mut().map_or(next, |i| i.advance(next))
+    }
+}
+
 /// Disjoint, non-adjacent intervals in two orders: of their offsets, to find what a segment touches, and of how recently each was
 /// touched, to report them.
 #[derive(Debug, Clone)]
-pub struct Reassembly {
+struct Intervals {
     slots: Vec<Interval>,
     /// Slots in order of offsets.
     sorted: VecDeque<u32>,
@@ -26,21 +53,14 @@ pub struct Reassembly {
     free: u32,
 }
 
-impl Default for Reassembly {
-    fn default() -> Reassembly {
-        Reassembly { slots: Vec::new(), sorted: VecDeque::new(), freshest: NONE, free: NONE }
+impl Default for Intervals {
+    fn default() -> Intervals {
+        Intervals { slots: Vec::new(), sorted: VecDeque::new(), freshest: NONE, free: NONE }
     }
 }
 
-impl Reassembly {
-    /// Nothing is out of order.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.sorted.is_empty()
-    }
-
-    /// Intervals, freshest first.
-    pub fn intervals(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+impl Intervals {
+    fn freshest_first(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let mut next = self.freshest;
         std::iter::from_fn(move || {
             let interval = self.slots.get(next as usize)?;
@@ -49,8 +69,7 @@ impl Reassembly {
         })
     }
 
-    /// Adds [start, end). Returns true if all of it was there already.
-    pub fn insert(&mut self, start: u64, end: u64) -> bool {
+    fn insert(&mut self, start: u64, end: u64) -> bool {
         let first = self.first_reaching(start);
         let touched = self.sorted.range(first..).take_while(|&&slot| self.at(slot).start <= end).count();
         if touched == 0 {
@@ -79,8 +98,7 @@ impl Reassembly {
         known
     }
 
-    /// In-order data reaches up to `next`: takes out what it covers and returns how far the stream now reaches.
-    pub fn advance(&mut self, mut next: u64) -> u64 {
+    fn advance(&mut self, mut next: u64) -> u64 {
         while let Some(&slot) = self.sorted.front()
             && self.at(slot).start <= next
         {
@@ -216,7 +234,7 @@ mod tests {
                 assert_eq!(all(&fast), plain.0);
                 assert_eq!(fast.is_empty(), plain.0.is_empty());
             }
-            assert!(fast.slots.len() <= spread as usize, "slots are used again");
+            assert!(fast.0.is_none_or(|i| i.slots.len() <= spread as usize), "slots are used again");
         }
     }
 }
