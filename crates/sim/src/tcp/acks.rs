@@ -22,7 +22,7 @@ impl Sender {
         }
         let ack = offset as u64;
         if ack < self.una {
-            return;
+            return self.on_old_ack(c, now, sack, out);
         }
         let edge = ack + (u64::from(p.win) << self.shift);
         // RFC 5681 section 2 (e): a new window makes it no duplicate. The SYN-ACK's window is not comparable: it was not scaled.
@@ -83,6 +83,32 @@ impl Sender {
         } else {
             self.transmit(c, now, out);
         }
+    }
+
+    /// An ACK that another one has overtaken: it acknowledges nothing and its window is of the past, but its SACK blocks are news
+    /// (Linux tcp_ack, `old_ack`).
+    #[cold]
+    #[inline(never)]
+    fn on_old_ack(&mut self, c: &TcpConfig, now: u64, sack: Option<&SackBlocks>, out: &mut impl Wire) {
+        if sack.is_none() || self.sack.is_none() {
+            return;
+        }
+        let mut facts = Ack {
+            now,
+            snd_una: self.una,
+            snd_nxt: self.nxt,
+            acked: 0,
+            delivered: 0,
+            ece: false,
+            grow: 0.0,
+            rtt: None,
+            newest_rtt: None,
+            srtt: self.rtt.srtt,
+            min_rtt: self.rtt.min,
+            mss: c.mss,
+        };
+        self.on_ack_sack(c, &mut facts, sack, out);
+        self.transmit(c, now, out);
     }
 
     /// Moves `una` up, takes the RTT sample and restarts the timer (RFC 6298 section 5.3).

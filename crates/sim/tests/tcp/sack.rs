@@ -200,3 +200,19 @@ fn strange_blocks() {
     t.settle();
     assert!(t.s.all_acked());
 }
+
+/// An ACK that a later one has overtaken still tells what arrived (Linux tcp_ack, `old_ack`).
+#[test]
+fn overtaken_acks_still_bring_blocks() {
+    for stack in ["rfc", "linux"] {
+        let mut c = config(stack, "newreno");
+        c.init_cwnd = 10;
+        let mut t = Script::new(c, 100);
+        t.at(200).ack(2);
+        t.sent();
+        let cwnd = t.cwnd();
+        t.sack(1, &[(3, 6)]);
+        assert!(t.sent().contains("2r"), "{stack}: three segments above the hole have arrived");
+        assert!(t.cwnd() < cwnd && t.s.una == 2000, "{stack}");
+    }
+}
