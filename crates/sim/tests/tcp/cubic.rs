@@ -14,9 +14,14 @@ struct Flow {
 }
 
 impl Flow {
-    /// In congestion avoidance with a window of `cwnd`.
+    /// In congestion avoidance with a window of `cwnd`, after RFC 9438.
     fn new(cwnd: f64, rtt: u64, friendly: bool) -> Flow {
-        let c = config_with("ns2", "cubic", &[], &[("reno-friendly", Value::Bool(friendly))]);
+        Flow::of("rfc", cwnd, rtt, friendly)
+    }
+
+    /// The same with the rules of `stack`.
+    fn of(stack: &str, cwnd: f64, rtt: u64, friendly: bool) -> Flow {
+        let c = config_with(stack, "cubic", &[], &[("reno-friendly", Value::Bool(friendly))]);
         Flow { law: c.law.start(), w: Window { cwnd, ssthresh: cwnd, flight: cwnd }, now: 0, rtt }
     }
 
@@ -146,4 +151,94 @@ fn slow_start() {
     f.w.ssthresh = f64::INFINITY;
     f.round();
     assert_eq!(f.w.cwnd, 16.0);
+}
+
+/// Section 4.6: the new threshold is beta times what is in flight, on a mark, too; Linux multiplies the window, in 1/1024.
+#[test]
+fn what_is_reduced() {
+    for (stack, after) in [("rfc", 35.0), ("linux", (100.0f64 * 717.0 / 1024.0).floor())] {
+        for trigger in [Trigger::Loss, Trigger::Ecn] {
+            let mut f = Flow::of(stack, 100.0, RTT, true);
+            f.w.flight = 50.0;
+            assert_eq!(f.law.ssthresh(&f.w, trigger), after, "{stack}");
+        }
+    }
+}
+
+/// Section 4.9: when the congestion event was none, window and curve are as before it.
+#[test]
+fn a_spurious_reduction_leaves_no_trace() {
+    let mut f = Flow::new(500.0, 1000 * RTT, false);
+    f.reduce(Trigger::Loss);
+    for _ in 0..20 {
+        f.round();
+    }
+    let mut spurious = Flow { law: f.law.clone(), ..f };
+    let prior = spurious.w.cwnd;
+    spurious.reduce(Trigger::Loss);
+    spurious.w.cwnd = spurious.law.undo_cwnd(&spurious.w, prior);
+    assert_eq!(spurious.w.cwnd, prior);
+    for _ in 0..20 {
+        f.round();
+        spurious.round();
+        assert!((f.w.cwnd - spurious.w.cwnd).abs() < 1e-9, "{} and {}", f.w.cwnd, spurious.w.cwnd);
+    }
+}
+
+/// Linux: while the capacity is unknown, after HyStart or a timeout, 5 % a round trip at least; RFC 9438 has the plateau there.
+#[test]
+fn linux_looks_for_an_unknown_capacity() {
+    for (stack, grows) in [("linux", 1.05), ("rfc", 1.0)] {
+        for timeout in [false, true] {
+            let mut f = Flow::of(stack, 100.0, 20 * RTT, false);
+            if timeout {
+                f.reduce(Trigger::Timeout);
+                f.law.cwnd_event(&mut f.w, Event::Timeout { snd_max: 0 });
+                f.w.cwnd = 100.0;
+                f.w.ssthresh = 100.0;
+            }
+            for _ in 0..10 {
+                let before = f.w.cwnd;
+                f.round();
+                assert!((f.w.cwnd / before - grows).abs() < 0.002, "{stack}: {before} to {}", f.w.cwnd);
+            }
+        }
+    }
+}
+
+/// Linux's friendly window grows by 8 / 15 a round trip also above the old one, where RFC 9438 goes on with 1 (section 4.3); and the
+/// growth is looked at again when the window has changed or 31 ms have passed.
+#[test]
+fn linux_friendly_region() {
+    let mut f = Flow::of("linux", 20.0, 10 * RTT, true);
+    f.reduce(Trigger::Loss);
+    assert_eq!(f.w.cwnd, 14.0);
+    f.round();
+    let (start, from) = (f.now, f.w.cwnd);
+    while f.w.cwnd < 30.0 {
+        f.round();
+    }
+    let rounds = (f.now - start) as f64 / (10.0 * RTT as f64);
+    let slope = (f.w.cwnd - from) / rounds;
+    assert!((slope - 8.0 / 15.0).abs() < 0.05, "{slope} segments a round trip");
+}
+
+/// Linux: the plateau is reached after K = cbrt((W_max - cwnd) / 0.4004), and lies at (1024 + 717) / 2048 of a window that shrinks.
+#[test]
+fn linux_plateau() {
+    let mut f = Flow::of("linux", 1000.0, 100 * RTT, false);
+    f.reduce(Trigger::Loss);
+    assert_eq!(f.w.cwnd, 700.0);
+    let k = (300.0f64 * 1024.0 / 410.0).cbrt();
+    let t = f.time_to(998.0);
+    // The curve is looked at one smallest RTT ahead, and flat at its plateau.
+    assert!(t < k && t > k - 2.0, "{t} for {k}");
+    let mut f = Flow::of("linux", 1000.0, 100 * RTT, false);
+    f.reduce(Trigger::Loss);
+    f.reduce(Trigger::Loss);
+    let (plateau, window) = ((700.0f64 * 1741.0 / 2048.0).floor(), (700.0f64 * 717.0 / 1024.0).floor());
+    assert_eq!(f.w.cwnd, window);
+    let k = ((plateau - window) * 1024.0 / 410.0).cbrt();
+    let t = f.time_to(plateau - 2.0);
+    assert!(t < k && t > k - 2.0, "{t} for {k}");
 }

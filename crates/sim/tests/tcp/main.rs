@@ -21,6 +21,8 @@ mod receiver;
 mod reduction;
 mod rto;
 mod sack;
+mod slow_start;
+mod small_queues;
 mod spurious;
 mod trim;
 mod undo;

@@ -1,0 +1,193 @@
+//! How slow start ends: HyStart as in Linux tcp_cubic.c, HyStart++ (RFC 9406), and what an ACK is worth in Linux.
+
+use crate::scripted::sender::Script;
+use crate::scripted::{config, config_with};
+use forebay_param::Value;
+use forebay_sim::cc::slow_start::Kind;
+
+/// NewReno of the `rfc` stack, which has no probes to disturb a script, with that slow start.
+fn script(slow_start: &str) -> Script {
+    let mut c = config_with("rfc", "newreno", &[("slow-start", Value::Text(slow_start.into()))], &[]);
+    c.init_cwnd = 10;
+    c.rcv_wnd = 1 << 20;
+    Script::new(c, 10_000)
+}
+
+/// Every outstanding segment is acknowledged at `us`, each by its own ACK; with `up_to` only so many.
+fn round(t: &mut Script, us: u64, up_to: Option<u64>) {
+    let (una, end) = (t.s.una / 1000, t.s.high / 1000);
+    t.at(us);
+    for next in una + 1..=up_to.map_or(end, |n| una + n) {
+        t.ack(next);
+    }
+}
+
+/// Only Linux's CUBIC has HyStart unless somebody asks for it.
+#[test]
+fn defaults() {
+    let kind = |stack, law| config(stack, law).slow_start;
+    assert_eq!(kind("linux", "cubic"), Kind::Hystart);
+    for (stack, law) in [("linux", "newreno"), ("linux", "dctcp"), ("rfc", "cubic"), ("ns2", "cubic")] {
+        assert_eq!(kind(stack, law), Kind::Standard, "{law} on {stack}");
+    }
+}
+
+/// ACKs 60 us apart on a path of 100 us: the train ends slow start when it is longer than (delay_min + ack_delay) / 2, the second term
+/// being what 256 KiB take at the pacing rate, 2 cwnd mss / srtt.
+#[test]
+fn hystart_ends_at_a_long_train() {
+    let mut t = script("hystart");
+    let mut ends = None;
+    for i in 0..10 {
+        let us = 200 + 60 * i;
+        // Looked at before this ACK lets the window grow.
+        let cwnd = t.cwnd();
+        let ack_delay = (262_144e6 / (2.0 * cwnd * 1000.0 * 1e4)).min(1000.0).floor();
+        if ends.is_none() && cwnd >= 16.0 && 60.0 * i as f64 > ((100.0 + ack_delay) / 2.0).floor() {
+            ends = Some(cwnd);
+        }
+        t.at(us).ack(i + 1);
+        assert_eq!(t.ssthresh(), ends.unwrap_or(f64::INFINITY), "ACK {i} at {us} us, window {cwnd}");
+    }
+    assert_eq!(ends, Some(18.0), "the script is long enough");
+}
+
+/// Below 16 segments the train may be as long as it likes (hystart_low_window).
+#[test]
+fn hystart_leaves_small_windows_alone() {
+    let mut t = script("hystart");
+    for i in 0..6 {
+        t.at(200 + 1500 * i).ack(i + 1);
+    }
+    assert_eq!((t.cwnd(), t.ssthresh()), (16.0, f64::INFINITY));
+}
+
+/// ACKs further than 2 ms apart are no train (hystart_ack_delta_us), however long ago the round began.
+#[test]
+fn hystart_knows_the_end_of_a_train() {
+    let mut t = script("hystart");
+    for i in 0..10 {
+        t.at(200 + 2001 * i).ack(i + 1);
+    }
+    assert_eq!((t.cwnd(), t.ssthresh()), (20.0, f64::INFINITY));
+}
+
+/// Delay: the smallest of a round, from its ninth sample on, against the smallest of all by more than an eighth of that, 4 ms at least.
+#[test]
+fn hystart_ends_at_a_long_delay() {
+    for (late, threshold) in [(4_050, f64::INFINITY), (4_150, 28.0)] {
+        let mut t = script("hystart");
+        round(&mut t, 200, None);
+        assert_eq!(t.cwnd(), 20.0);
+        round(&mut t, 200 + late, Some(8));
+        assert_eq!(t.ssthresh(), f64::INFINITY, "eight samples are too few");
+        round(&mut t, 200 + late, Some(1));
+        assert_eq!(t.ssthresh(), threshold, "{late} us on a path of 100 us");
+    }
+}
+
+/// The eighth counts where it is more than 4 ms, up to 16 ms.
+#[test]
+fn hystart_delay_of_a_long_path() {
+    for (late, threshold) in [(89_900, f64::INFINITY), (90_100, 28.0)] {
+        let mut t = script("hystart");
+        round(&mut t, 80_100, None);
+        round(&mut t, 80_100 + late, Some(9));
+        assert_eq!(t.ssthresh(), threshold, "{late} us on a path of 80 ms");
+    }
+}
+
+/// RFC 9406 section 4.2: after eight late samples the window grows by a quarter, for five rounds with the one it began in; then slow start
+/// is over. A round ends when what was sent before it is acknowledged.
+#[test]
+fn hystart_plus_plus_slows_down_first() {
+    let mut t = script("hystart++");
+    let (mut window_end, mut late, mut rounds, mut now) = (0, 0, 0, 200);
+    while t.ssthresh().is_infinite() {
+        let (una, end) = (t.s.una / 1000, t.s.high / 1000);
+        t.at(now);
+        for next in una + 1..=end {
+            let (before, nxt) = (t.cwnd(), t.s.nxt);
+            t.ack(next);
+            late += u32::from(now > 200);
+            if next * 1000 >= window_end {
+                window_end = nxt;
+                rounds += u32::from(late >= 8);
+            }
+            if rounds == 5 {
+                assert_eq!(t.ssthresh(), before, "ACK {next} completes five rounds");
+                return;
+            }
+            assert_eq!((t.cwnd() - before, t.ssthresh()), (if late < 8 { 1.0 } else { 0.25 }, f64::INFINITY), "ACK {next}");
+        }
+        now += 4_150;
+    }
+    panic!("slow start has ended before its five rounds were over");
+}
+
+/// RFC 9406 section 4.2: a round with less delay than CSS began with resumes slow start.
+#[test]
+fn hystart_plus_plus_resumes() {
+    let mut t = script("hystart++");
+    round(&mut t, 200, None);
+    // The ACK for 10 ended a round with 28 segments sent: those from 11 to 28 are the late round.
+    round(&mut t, 200 + 4_150, Some(18));
+    assert_eq!(t.cwnd(), 20.0 + 7.0 + 11.0 / 4.0);
+    // Two segments are left of the first window; what is acknowledged from here on was sent 4.15 ms after it.
+    round(&mut t, 200 + 4_150 + 100, Some(2));
+    let before = t.cwnd();
+    round(&mut t, 200 + 4_150 + 150, Some(20));
+    assert_eq!(t.cwnd(), before + 5.0 / 4.0 + 15.0, "from the eighth sample of the round on, whole segments again");
+    assert_eq!(t.ssthresh(), f64::INFINITY);
+}
+
+/// RFC 9406 section 4.2: an ACK is worth what it acknowledges, at most eight segments.
+#[test]
+fn hystart_plus_plus_bounds_an_ack() {
+    let mut t = script("hystart++");
+    t.at(200).ack(3);
+    assert_eq!(t.cwnd(), 13.0);
+    round(&mut t, 200, None);
+    let before = t.cwnd();
+    let end = t.s.una / 1000 + 12;
+    t.at(300).ack(end);
+    assert_eq!(t.cwnd(), before + 8.0);
+}
+
+/// RFC 9406 section 4.3: only the first slow start is looked after.
+#[test]
+fn hystart_plus_plus_ends_with_a_loss() {
+    let mut t = script("hystart++");
+    round(&mut t, 200, None);
+    t.s.w.ssthresh = 1000.0;
+    round(&mut t, 200 + 4_150, None);
+    assert_eq!((t.cwnd(), t.ssthresh()), (40.0, 1000.0), "standard slow start below a known threshold");
+}
+
+/// Linux counts segments, whatever their size: three for 2500 bytes at a segment size of 1000. The `rfc` stack counts bytes.
+#[test]
+fn a_short_segment_is_a_segment() {
+    for (stack, after) in [("linux", 13.0), ("rfc", 11.0)] {
+        let mut c = config(stack, "newreno");
+        c.init_cwnd = 10;
+        c.cwnd_validation = false;
+        let mut t = Script::new(c, 0);
+        t.write_bytes(2500, false);
+        t.at(200).reply_bytes(2500, &[], 0);
+        assert_eq!(t.cwnd(), after, "{stack}");
+    }
+}
+
+/// What SACK has told of counts then, as segments, and not again with the cumulative ACK; a retransmitted one counts once, too.
+#[test]
+fn sacked_segments_count_once() {
+    let mut c = config("linux", "newreno");
+    c.init_cwnd = 10;
+    let mut t = Script::new(c, 0);
+    t.write_bytes(5500, false);
+    t.write_bytes(4500, false);
+    t.at(200).sack(0, &[(1, 3)]);
+    let before = t.cwnd();
+    t.at(210).ack(4);
+    assert_eq!(t.cwnd(), before + 2.0, "0 and 3; 1 and 2 were counted before");
+}

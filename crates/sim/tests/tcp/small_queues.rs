@@ -1,0 +1,120 @@
+//! TCP small queues (Linux tcp_small_queue_check): a sender and its host's interface, a FIFO of 100 Mbit/s.
+
+use crate::scripted::{US, addresses, config};
+use forebay_sim::config::TcpConfig;
+use forebay_sim::net::packet::{Packet, SackBlocks, Wire, flag};
+use forebay_sim::tcp::sender::Sender;
+
+const ISN: u32 = 1;
+/// ps that 1052 bytes take.
+const SEGMENT: u64 = 84_160_000;
+
+#[derive(Default)]
+struct Interface {
+    now: u64,
+    busy_until: u64,
+    sent: usize,
+    alarm: u64,
+}
+
+impl Wire for Interface {
+    fn emit(&mut self, packet: Packet, _sack: Option<&SackBlocks>) {
+        self.busy_until = self.busy_until.max(self.now) + u64::from(packet.wire) * 80_000;
+        self.sent += 1;
+    }
+
+    fn alarm(&mut self, _conn: u32, _generation: u8, time: u64) {
+        self.alarm = time;
+    }
+
+    fn departure(&self) -> u64 {
+        self.busy_until
+    }
+}
+
+struct Host {
+    c: TcpConfig,
+    s: Sender,
+    out: Interface,
+}
+
+impl Host {
+    /// Ten of many segments are sent at time 0.
+    fn new(tsq: bool) -> Host {
+        let mut c = config("linux", "newreno");
+        c.handshake = false;
+        c.tsq = tsq;
+        let mut h = Host { s: Sender::new(&c, addresses(ISN).0, None), c, out: Interface::default() };
+        h.s.open(&h.c, 0, &mut h.out);
+        h.s.write(&h.c, 0, 10_000_000, u64::MAX, false, &mut h.out);
+        h
+    }
+
+    /// An ACK for the first `segments` at `us`, of packets sent at 0; how many segments leave.
+    fn ack(&mut self, us: u64, segments: u32) -> usize {
+        self.out.now = us * US;
+        let win = (self.c.rcv_wnd >> 7) as u16;
+        let p = Packet { seq: ISN + 1 + segments * 1000, flags: flag::ACK, win, ..Packet::default() };
+        let before = self.out.sent;
+        self.s.on_packet(&self.c, self.out.now, &p, None, &mut self.out);
+        self.out.sent - before
+    }
+
+    /// The alarm fires; how many segments leave.
+    fn wake(&mut self) -> usize {
+        self.out.now = self.out.alarm;
+        let before = self.out.sent;
+        self.s.on_alarm(&self.c, self.out.now, &mut self.out);
+        self.out.sent - before
+    }
+}
+
+/// No pacing rate, no limit: the first window leaves at once. From the first ACK on the limit is 1/1024 s of 2 cwnd mss / srtt, here
+/// 2 * 15 * 1000 B / 10 ms / 1024 = 2929 B, above which nothing is added: three segments. One more for each that has left.
+#[test]
+fn holds_new_data_back_until_some_has_left() {
+    let mut h = Host::new(true);
+    assert_eq!(h.out.sent, 10);
+    assert_eq!(h.ack(10_000, 5), 3);
+    for i in 1..=7 {
+        assert_eq!(h.out.alarm, 10_000 * US + i * SEGMENT, "when the next departure makes room");
+        assert_eq!(h.wake(), 1);
+    }
+    assert_eq!(h.s.flight(), 15_000, "the window");
+    // Without the limit all ten leave with the ACK.
+    assert_eq!(Host::new(false).ack(10_000, 5), 10);
+}
+
+/// Two segments are allowed however small the rate: at 100 ms the rate's part would be 293 B.
+#[test]
+fn two_segments_may_always_wait() {
+    let mut h = Host::new(true);
+    assert_eq!(h.ack(100_000, 5), 3, "the third is added while two wait");
+}
+
+/// In slow start the rate is 2 cwnd mss / srtt, from half the threshold on 1.2 times cwnd mss / srtt (tcp_update_pacing_rate): at 5 ms
+/// 5859 B with a window of 15, and 3082 B with one of 13.15.
+#[test]
+fn the_rate_is_less_near_the_threshold() {
+    for (ssthresh, sent) in [(f64::INFINITY, 6), (13.0, 3)] {
+        let mut h = Host::new(true);
+        h.s.w.ssthresh = ssthresh;
+        assert_eq!(h.ack(5_000, 5), sent, "threshold {ssthresh}");
+    }
+}
+
+/// What the interface holds back is not the window's doing, and so no reason to grow (tcp_is_cwnd_limited).
+#[test]
+fn the_interface_is_not_the_window() {
+    for (tsq, grows) in [(true, false), (false, true)] {
+        let mut h = Host::new(tsq);
+        h.s.w.ssthresh = 5.0;
+        // The first window was used; that holds until one that was not has been acknowledged.
+        for (us, segments) in [(10_000, 5), (10_300, 10), (10_600, 12)] {
+            h.ack(us, segments);
+        }
+        let window = h.s.w.cwnd;
+        h.ack(10_900, 14);
+        assert_eq!(h.s.w.cwnd > window, grows, "limit {tsq}");
+    }
+}
