@@ -98,7 +98,7 @@ fn transfer(c: &TcpConfig, sender: &mut Sender, mut receiver: Receiver, segments
         } else if sender.deadline == now {
             sender.on_timer(c, now, pipe);
         } else {
-            receiver.on_timer(now, pipe);
+            receiver.on_timer(c, now, pipe);
         }
     }
     Ok(())

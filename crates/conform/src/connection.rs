@@ -134,7 +134,7 @@ impl Connection {
                 return self.answer_syn(now);
             }
         } else if let Some(r) = &mut self.receiver {
-            r.on_timer(now, &mut tape);
+            r.on_timer(&self.c, now, &mut tape);
         }
         self.take(now, tape);
     }

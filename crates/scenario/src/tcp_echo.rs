@@ -34,12 +34,14 @@ pub(crate) fn tcp_echo(c: &TcpConfig, echo: &mut Map<String, Json>) {
         Idle::Restart => "rfc5681",
         Idle::Halve => "linux",
     };
-    let values: [(&str, Json); 31] = [
+    let values: Vec<(&str, Json)> = vec![
         ("mss", c.mss.into()),
         ("header", c.header.into()),
         ("ack-size", c.ack_size.into()),
         ("init-cwnd", c.init_cwnd.into()),
         ("rcv-wnd", Bytes(c.rcv_wnd).to_string().into()),
+        ("rcv-autotune", c.rcv_autotune.into()),
+        ("adaptive-acks", c.adaptive_acks.into()),
         ("ack-every", c.ack_every.into()),
         ("ack-delay", c.ack_delay.to_string().into()),
         ("quick-acks", c.quick_acks.into()),

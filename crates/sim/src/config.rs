@@ -173,13 +173,17 @@ pub struct TcpConfig {
     pub ack_size: u32,
     /// Initial window in segments.
     pub init_cwnd: u32,
-    /// Receive window in bytes.
+    /// Receive window in bytes; with autotuning the largest.
     pub rcv_wnd: u64,
+    /// The receive window is tuned as Linux does it.
+    pub rcv_autotune: bool,
+    /// Receivers acknowledge as Linux: by bytes, at once at the end of a write, in quick mode after pauses, by an adaptive timer.
+    pub adaptive_acks: bool,
     /// Acknowledge every n-th full segment; 1 switches delayed ACKs off.
     pub ack_every: u32,
-    /// Delayed-ACK timer.
+    /// Delayed-ACK timer; with adaptive ACKs its smallest value (TCP_ATO_MIN).
     pub ack_delay: Time,
-    /// Acknowledge this many segments at once at the start of a connection (Linux quick-ack mode).
+    /// Acknowledge this many segments at once at the start of a connection, and with adaptive ACKs after pauses (Linux quick-ack mode).
     pub quick_acks: u32,
     /// Loss recovery.
     pub recovery: Recovery,

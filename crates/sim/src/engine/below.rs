@@ -218,7 +218,11 @@ impl Core {
         let receiver = &mut self.receivers[conn];
         if let Some(rules) = &self.below.rules[u32::from(receiver.group)] {
             let nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter: 0 };
-            receiver.on_timer(now, &mut Through { shim: &mut self.below.receivers[conn].shim, rules, nic });
+            receiver.on_timer(
+                &self.tcp[u32::from(receiver.group)],
+                now,
+                &mut Through { shim: &mut self.below.receivers[conn].shim, rules, nic },
+            );
         }
     }
 

@@ -118,7 +118,7 @@ impl Core {
                     self.receiver_timer_through(node, conn, now);
                 } else if r.deadline <= now {
                     let mut nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter: 0 };
-                    r.on_timer(now, &mut nic);
+                    r.on_timer(&self.tcp[u32::from(r.group)], now, &mut nic);
                 } else if r.deadline != u64::MAX {
                     self.arm_receiver(conn, node);
                 }

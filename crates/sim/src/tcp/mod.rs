@@ -11,7 +11,9 @@ pub mod sender;
 
 mod acks;
 mod audit;
+mod autotune;
 mod cumulative;
+mod delack;
 mod info;
 mod prin;
 mod prr;

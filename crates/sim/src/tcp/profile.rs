@@ -21,10 +21,24 @@ pub const PARAMS: &[Param] = &[
     p("header", Kind::Int(0, 500), "bytes that all headers add to a segment's payload on the wire"),
     p("ack-size", Kind::Int(1, 1_500), "wire bytes of pure ACKs, SYNs and FINs"),
     p("init-cwnd", Kind::Int(1, 10_000), "initial window in segments"),
-    p("rcv-wnd", Kind::Bytes, "receive window"),
+    p("rcv-wnd", Kind::Bytes, "receive window; with `rcv-autotune` the largest"),
+    p(
+        "rcv-autotune",
+        Kind::Bool,
+        "the receive window starts at 64 KB and follows what arrives in an RTT, as Linux's; default in linux: unless `rcv-wnd` is given, which fixes it like SO_RCVBUF",
+    ),
+    p(
+        "adaptive-acks",
+        Kind::Bool,
+        "acknowledge as Linux: when more than `ack-every` - 1 full segments wait, at once at the end of a write, after a loss, a mark or a pause of an RTO for `quick-acks` segments, else after `ack-delay` or the RTT if that is longer, but before the minimum RTO",
+    ),
     p("ack-every", Kind::Int(1, 1_000), "acknowledge every n-th segment; 1 switches delayed ACKs off (RFC 5681 section 4.2)"),
     p("ack-delay", Kind::Time, "delayed-ACK timer"),
-    p("quick-acks", Kind::Int(0, 1_000), "segments acknowledged at once at the start of a connection (Linux)"),
+    p(
+        "quick-acks",
+        Kind::Int(0, 1_000),
+        "segments acknowledged at once at the start of a connection (Linux), and with `adaptive-acks` after pauses",
+    ),
     p("recovery", Kind::Choice(&["reno", "newreno", "sack", "rack"]), "loss recovery: RFC 5681, RFC 6582, RFC 6675 or RFC 8985"),
     p(
         "reduce",
@@ -125,6 +139,9 @@ pub fn resolve(stack: &str, entry: &LawEntry, law: LawConfig, values: &Values) -
     c.ack_size = int("ack-size", c.ack_size);
     c.init_cwnd = int("init-cwnd", c.init_cwnd);
     c.rcv_wnd = values.opt_bytes("rcv-wnd").map_or(c.rcv_wnd, |b| b.0);
+    // SO_RCVBUF switches the kernel's tuning off (SOCK_RCVBUF_LOCK).
+    c.rcv_autotune = flag("rcv-autotune", c.rcv_autotune && values.opt_bytes("rcv-wnd").is_none());
+    c.adaptive_acks = flag("adaptive-acks", c.adaptive_acks);
     c.ack_every = int("ack-every", c.ack_every);
     c.ack_delay = time("ack-delay", c.ack_delay);
     c.quick_acks = int("quick-acks", c.quick_acks);
@@ -199,6 +216,8 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
         init_cwnd: 2,
         // 1000 segments, the window limit of the incast and TRIM simulations.
         rcv_wnd: 1_460_000,
+        rcv_autotune: false,
+        adaptive_acks: false,
         ack_every: 1,
         ack_delay: Time::from_ms(100),
         quick_acks: 0,
@@ -238,8 +257,11 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
             header: 52,
             ack_size: 52,
             init_cwnd: 10,
-            // net.ipv4.tcp_rmem's usual maximum; the kernel's receive-buffer tuning itself is not modelled.
-            rcv_wnd: 6 << 20,
+            // Half of the 6 MB of buffer that tcp_rmem[2] allows: the rest is the kernel's own (tcp_win_from_space). Our choice: the half that
+            // a connection begins with; the kernel takes the true share once it knows how drivers fill their buffers.
+            rcv_wnd: 3 << 20,
+            rcv_autotune: true,
+            adaptive_acks: true,
             ack_every: 2,
             ack_delay: Time::from_ms(40),
             quick_acks: 16,

@@ -1,6 +1,8 @@
 //! The receiving endpoint: reassembly, acknowledgements (RFC 5681 section 4.2, RFC 2018, RFC 2883) and the ECN echo
 //! (RFC 3168 section 6.1.3, RFC 8257 section 3.2).
 
+use super::autotune::first_window;
+use super::delack::Adaptive;
 use super::reassembly::Reassembly;
 use super::sender::control_ecn;
 use super::seq::{Address, RETIRED};
@@ -11,7 +13,7 @@ use crate::shim::tag::urgent_acks;
 
 /// State of the echo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Echo {
+pub(super) enum Echo {
     /// ECN was not negotiated.
     Off,
     /// Latched from a CE packet until CWR.
@@ -25,7 +27,7 @@ enum Echo {
 pub struct Receiver {
     addr: Address,
     /// An ACK, but for its number, timestamp and flags.
-    template: Packet,
+    pub(super) template: Packet,
     /// Stream offset of the next byte expected in order; FIN counts one.
     pub rcv_nxt: u64,
     /// Data bytes received in order, FIN not counted.
@@ -33,18 +35,18 @@ pub struct Receiver {
     /// Offset of the FIN, once seen.
     fin: u64,
     ooo: Reassembly,
-    window: u64,
-    shift: u8,
-    echo: Echo,
+    pub(super) window: u64,
+    pub(super) shift: u8,
+    pub(super) echo: Echo,
     sack: bool,
     /// SACK, or a window that is controlled: ACKs may be more than a copy of the template.
     elaborate: bool,
     established: bool,
     /// Segments received and not yet acknowledged.
-    pending: u32,
+    pub(super) pending: u32,
     /// Segments still to be acknowledged at once.
-    quick: u32,
-    last_ack: u64,
+    pub(super) quick: u32,
+    pub(super) last_ack: u64,
     ts_recent: u32,
     /// Duplicate segment to report as D-SACK in the next ACK.
     dsack: Option<(u64, u64)>,
@@ -62,6 +64,8 @@ pub struct Receiver {
     pub sent: u64,
     /// Its share of the host's link, if that is controlled.
     pub share: Option<Box<Share>>,
+    /// What Linux knows about arrivals, if it acknowledges like that or tunes its window.
+    pub(super) adaptive: Option<Box<Adaptive>>,
 }
 
 /// Window-scale shift for a receive window: the smallest with which it fits 16 bits (RFC 7323 section 2.2, at most 14).
@@ -80,12 +84,14 @@ impl Receiver {
         };
         let sack = matches!(c.recovery, Recovery::Sack | Recovery::Rack);
         let share = ictcp::find(&c.shims).map(|s| Box::new(Share::new(s, c.mss, c.rcv_wnd)));
+        let tuned = c.rcv_autotune && share.is_none();
+        let window = if tuned { first_window(c) } else { c.rcv_wnd };
         let template = Packet {
             conn: addr.conn,
             dst: addr.dst,
             hash: addr.hash,
             wire: c.ack_size as u16,
-            win: (c.rcv_wnd >> window_shift(c.rcv_wnd)).min(65_535) as u16,
+            win: (window >> window_shift(c.rcv_wnd)).min(65_535) as u16,
             flags: flag::ACK | if urgent_acks(&c.shims) { flag::URGENT } else { 0 },
             meta: addr.generation << 2 | control_ecn(c, true),
             ..Packet::default()
@@ -97,14 +103,14 @@ impl Receiver {
             delivered: 0,
             fin: u64::MAX,
             ooo: Reassembly::default(),
-            window: c.rcv_wnd,
+            window,
             shift: window_shift(c.rcv_wnd),
             echo,
             sack,
             elaborate: sack || share.is_some(),
             established: !c.handshake,
             pending: 0,
-            quick: c.quick_acks,
+            quick: if c.adaptive_acks { 0 } else { c.quick_acks },
             last_ack: 0,
             ts_recent: 0,
             dsack: None,
@@ -115,6 +121,7 @@ impl Receiver {
             packets: 0,
             sent: 0,
             share,
+            adaptive: Adaptive::of(c, tuned),
         }
     }
 
@@ -140,12 +147,12 @@ impl Receiver {
     pub fn on_packet(&mut self, c: &TcpConfig, now: u64, p: &Packet, out: &mut impl Wire) {
         self.packets += 1;
         if p.has(flag::SYN) {
-            return self.on_syn(p, out);
+            return self.on_syn(now, p, out);
         }
         self.established = true;
         let fin = p.has(flag::FIN);
         if p.len == 0 && !fin {
-            return self.on_empty(p, out);
+            return self.on_empty(c, now, p, out);
         }
         let offset = self.addr.offset(p.seq, self.rcv_nxt);
         let ce = p.ecn() == ecn::CE;
@@ -164,23 +171,27 @@ impl Receiver {
         }
         let in_order = self.accept(offset, u64::from(p.len), fin);
         self.pending += 1;
-        let at_once = !in_order || gap_before || closes_run || fin || self.pending >= c.ack_every || self.take_quick();
-        if at_once {
+        let forced = !in_order || gap_before || closes_run || fin;
+        if self.adaptive.is_some() {
+            return self.settle_adaptive(c, now, p, offset, in_order, forced, out);
+        }
+        if forced || self.pending >= c.ack_every || self.take_quick() {
             self.acknowledge(out);
         } else if self.deadline == u64::MAX {
             self.deadline = now + c.ack_delay.0;
         }
     }
 
-    fn take_quick(&mut self) -> bool {
+    pub(super) fn take_quick(&mut self) -> bool {
         let quick = self.quick > 0;
         self.quick -= u32::from(quick);
         quick
     }
 
     /// The delayed-ACK timer expired.
-    pub fn on_timer(&mut self, now: u64, out: &mut impl Wire) {
+    pub fn on_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         if self.deadline <= now {
+            self.inflate_ato(c);
             self.acknowledge_early(out);
         }
     }
@@ -188,7 +199,10 @@ impl Receiver {
     /// A packet without sequence space: the ACK of a handshake, which asks for nothing, or a probe, which asks for an ACK.
     #[cold]
     #[inline(never)]
-    fn on_empty(&mut self, p: &Packet, out: &mut impl Wire) {
+    fn on_empty(&mut self, c: &TcpConfig, now: u64, p: &Packet, out: &mut impl Wire) {
+        if let Some(a) = &mut self.adaptive {
+            a.on_established(c, now);
+        }
         if p.has(flag::PROBE) {
             self.ts_recent = p.ts;
             self.acknowledge(out);
@@ -197,9 +211,12 @@ impl Receiver {
 
     /// Answers a SYN, also a repeated one whose answer was lost. Datagrams come here too: with the flag of a SYN they cost segments no
     /// further question.
-    fn on_syn(&mut self, p: &Packet, out: &mut impl Wire) {
+    fn on_syn(&mut self, now: u64, p: &Packet, out: &mut impl Wire) {
         if p.has(flag::DATAGRAM) {
             return self.on_datagram(p);
+        }
+        if let Some(a) = &mut self.adaptive {
+            a.on_syn(now, p);
         }
         let mut answer = Packet { seq: self.addr.wire(self.rcv_nxt), ts: p.ts, ..self.template };
         answer.flags |= flag::SYN;
@@ -274,7 +291,7 @@ impl Receiver {
 
     /// Sends a cumulative ACK for everything in order.
     #[inline(always)]
-    fn acknowledge(&mut self, out: &mut impl Wire) {
+    pub(super) fn acknowledge(&mut self, out: &mut impl Wire) {
         let echo = match self.echo {
             Echo::Off => false,
             Echo::Classic { latched } => latched,

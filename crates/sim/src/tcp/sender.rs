@@ -1,6 +1,7 @@
 //! The sending endpoint: its state, and what the application and the engine do with it. The work is in the neighbouring files:
 //! `acks` (what every ACK does), `cumulative` and `sack` (recovery), `rack` (time-based loss detection), `timers`, `transmit`.
 
+use super::autotune::first_window;
 use super::host_queue::HostQueue;
 use super::prr::Prr;
 use super::rack::Rack;
@@ -273,7 +274,7 @@ impl Sender {
             nxt: 0,
             high: 0,
             written: 0,
-            edge: ictcp::find(&c.shims).map_or(c.rcv_wnd, |s| s.first_window(c.mss, c.rcv_wnd)),
+            edge: ictcp::find(&c.shims).map_or_else(|| first_window(c), |s| s.first_window(c.mss, c.rcv_wnd)),
             w: Window { cwnd: f64::from(c.init_cwnd), ssthresh: f64::INFINITY, flight: 0.0 },
             recover: 0,
             cwr_end: 0,

@@ -200,7 +200,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             } else if self.sender.deadline == next {
                 self.sender.on_timer(&self.c, next, &mut tape);
             } else {
-                self.receiver.on_timer(next, &mut tape);
+                self.receiver.on_timer(&self.c, next, &mut tape);
             }
             self.launch(tape);
             self.check();

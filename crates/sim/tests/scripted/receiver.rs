@@ -41,7 +41,7 @@ impl Script {
     pub fn at(&mut self, us: u64) -> &mut Script {
         while self.r.deadline <= us * US {
             let now = self.r.deadline;
-            self.r.on_timer(now, &mut self.tape);
+            self.r.on_timer(&self.c, now, &mut self.tape);
         }
         self.now = us;
         self

@@ -3,6 +3,7 @@
 #[path = "../scripted/mod.rs"]
 mod scripted;
 
+mod adaptive_acks;
 mod congestion;
 mod cubic;
 mod d2tcp;

@@ -1,0 +1,218 @@
+//! When Linux acknowledges (__tcp_ack_snd_check, tcp_cleanup_rbuf, tcp_event_data_recv, tcp_send_delayed_ack): by bytes, at once at the
+//! end of a write and in quick mode, which comes back after a pause; otherwise by a timer. Streams here go one way, so that no
+//! connection is ever interactive ("pingpong"), and applications read at once. Times in ps.
+
+use super::autotune::{Autotune, ns};
+use super::receiver::{Echo, Receiver};
+use super::rtt::Rtt;
+use crate::config::TcpConfig;
+use crate::net::packet::{Packet, Wire};
+use std::num::NonZeroU32;
+
+/// TCP_DELACK_MAX.
+const LONGEST: u64 = 200_000_000_000;
+
+/// State of one receiver; every connection has one.
+#[derive(Debug, Clone, Copy)]
+pub struct Adaptive {
+    /// When the last segment came; before the first, when the SYN-ACK left.
+    last: u64,
+    /// Interval of arrivals as the timer sees it (`icsk_ack.ato`); 0 before the first segment.
+    ato: u64,
+    /// The receiver's own RTT and RTO, from the handshake, ns; 0 without one.
+    srtt: u32,
+    rto: u32,
+    /// Size of segments as far as seen (`rcv_mss`), and the size of the last shorter one.
+    rcv_mss: u16,
+    last_short: u16,
+    /// How long the SYN took to arrive, ns, until the ACK of the handshake comes.
+    syn: Option<NonZeroU32>,
+    /// A classic echo is latched.
+    latched: bool,
+    tune: Option<Autotune>,
+}
+
+impl Adaptive {
+    /// For stacks that acknowledge so; `tuned`: the receive window is the connection's own.
+    pub fn of(c: &TcpConfig, tuned: bool) -> Option<Box<Adaptive>> {
+        (c.adaptive_acks || tuned).then(|| {
+            Box::new(Adaptive {
+                last: 0,
+                ato: 0,
+                srtt: 0,
+                rto: ns(Rtt::new(c).base_rto),
+                // tcp_initialize_rcv_mss.
+                rcv_mss: c.mss.min(536) as u16,
+                last_short: 0,
+                syn: None,
+                latched: false,
+                tune: tuned.then(|| Autotune::new(c)),
+            })
+        })
+    }
+
+    /// A SYN arrived and is answered.
+    pub fn on_syn(&mut self, now: u64, p: &Packet) {
+        self.last = now;
+        self.syn = NonZeroU32::new(ns(way(now, p)).max(1));
+    }
+
+    /// The first packet after the handshake.
+    pub fn on_established(&mut self, c: &TcpConfig, now: u64) {
+        let Some(way) = self.syn.take() else { return };
+        let took = now - self.last;
+        let mut rtt = Rtt::new(c);
+        rtt.sample(c, took);
+        (self.srtt, self.rto) = (ns(rtt.srtt), ns(rtt.base_rto));
+        if let Some(tune) = &mut self.tune {
+            tune.handshake(now, took, u64::from(way.get()) * 1000);
+        }
+    }
+
+    /// tcp_measure_rcv_mss. True for a segment that looks like the end of a write.
+    fn measure(&mut self, mss: u32, len: u16, end_of_write: bool) -> bool {
+        let last = std::mem::take(&mut self.last_short);
+        if len >= self.rcv_mss {
+            self.rcv_mss = u32::from(len).min(mss) as u16;
+            return end_of_write;
+        }
+        // Shorter ones of the same size, one after the other, are full ones of a sender with a smaller segment size.
+        if len >= 556 - 32 {
+            self.last_short = len;
+            if len == last {
+                self.rcv_mss = len;
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The timer's interval and quick mode after a segment in order (tcp_event_data_recv). True when quick mode is (re)entered.
+    fn note_arrival(&mut self, c: &TcpConfig, now: u64) -> bool {
+        let pause = now - self.last;
+        self.last = now;
+        let floor = c.ack_delay.0;
+        if self.ato == 0 {
+            self.ato = floor;
+            return true;
+        }
+        let rto = u64::from(self.rto) * 1000;
+        if pause <= floor / 2 {
+            self.ato = self.ato / 2 + floor / 2;
+        } else if pause < self.ato {
+            self.ato = (self.ato / 2 + pause).min(rto);
+        } else {
+            // Longer than a retransmission timeout: the sender may have started over with a small window.
+            return pause > rto;
+        }
+        false
+    }
+
+    /// Delay of the timer (tcp_send_delayed_ack). At data-centre RTTs it is the 40 ms of TCP_ATO_MIN, as the interval never falls below it
+    /// and is cut to max(SRTT, TCP_DELACK_MIN); only a minimum RTO below 41 ms makes it shorter (tcp_delack_max).
+    fn delay(&self, c: &TcpConfig) -> u64 {
+        let floor = c.ack_delay.0;
+        let mut ato = self.ato.max(floor);
+        if ato > floor {
+            let known = if self.srtt > 0 { (u64::from(self.srtt) * 1000).max(floor) } else { u64::MAX };
+            // HZ / 2.
+            ato = ato.min(known.min(500_000_000_000));
+        }
+        let tick = c.rto_granularity.0;
+        ato.min(LONGEST).min(c.rto_min.0.max(2 * tick) - tick)
+    }
+}
+
+/// How long a packet was under way; good for 4.29 s.
+fn way(now: u64, p: &Packet) -> u64 {
+    u64::from(((now / 1000) as u32).wrapping_sub(p.ts)) * 1000
+}
+
+impl Receiver {
+    /// After data segment `p` at `offset` was taken in. `forced`: it asks for an ACK at once by the rules that hold for all stacks.
+    #[inline(never)]
+    pub(super) fn settle_adaptive(
+        &mut self,
+        c: &TcpConfig,
+        now: u64,
+        p: &Packet,
+        offset: i64,
+        in_order: bool,
+        forced: bool,
+        out: &mut impl Wire,
+    ) {
+        let Some(a) = &mut self.adaptive else { return };
+        let len = u64::from(p.len);
+        a.on_established(c, now);
+        let mut at_once = forced;
+        let cap = |window: u64, mss: u16| ((window / (2 * u64::from(mss.max(1)))) as u32).max(2);
+        if in_order {
+            let pushed = a.measure(c.mss, p.len, self.rcv_nxt >= self.deliver_at) && len > 0;
+            if c.adaptive_acks {
+                if a.note_arrival(c, now) && c.quick_acks > 0 {
+                    self.quick = self.quick.max(c.quick_acks.min(cap(self.window, a.rcv_mss)));
+                }
+                at_once |= pushed;
+            }
+            if let Some(tune) = &mut a.tune {
+                let way = c.timestamps.then(|| way(now, p));
+                let window = tune.on_data(c, now, self.rcv_nxt, len, way, self.window);
+                if window != self.window {
+                    self.window = window;
+                    self.template.win = (window >> self.shift).min(65_535) as u16;
+                    if c.adaptive_acks && c.quick_acks > 0 {
+                        self.quick |= 1;
+                    }
+                }
+            }
+        } else if c.adaptive_acks && offset + len as i64 <= self.rcv_nxt as i64 && c.quick_acks > 0 {
+            // tcp_data_queue: a retransmission of what is there (tcp_enter_quickack_mode).
+            self.quick = self.quick.max(c.quick_acks.min(cap(self.window, a.rcv_mss)));
+            a.ato = c.ack_delay.0;
+        }
+        if !c.adaptive_acks {
+            at_once |= self.pending >= c.ack_every || self.take_quick();
+            return if at_once {
+                self.acknowledge(out);
+            } else if self.deadline == u64::MAX {
+                self.deadline = now + c.ack_delay.0;
+            };
+        }
+        if let Echo::Classic { latched } = self.echo {
+            if latched && !a.latched && c.quick_acks > 0 {
+                // __tcp_ecn_check_ce: the sender may have a very small window.
+                self.quick = self.quick.max(2);
+                a.ato = c.ack_delay.0;
+            }
+            a.latched = latched;
+        }
+        at_once |= self.rcv_nxt - self.last_ack > u64::from(c.ack_every - 1) * u64::from(a.rcv_mss) || self.quick > 0;
+        let delay = a.delay(c);
+        // A timer that is about to expire is not worth waiting for.
+        if at_once || self.deadline <= now + delay / 4 {
+            self.leave_quick_mode(c);
+            self.acknowledge(out);
+        } else {
+            self.deadline = self.deadline.min(now + delay);
+        }
+    }
+
+    /// An ACK leaves: one less in quick mode (tcp_dec_quickack_mode).
+    fn leave_quick_mode(&mut self, c: &TcpConfig) {
+        if self.take_quick()
+            && self.quick == 0
+            && let Some(a) = &mut self.adaptive
+        {
+            a.ato = c.ack_delay.0;
+        }
+    }
+
+    /// The delayed-ACK timer of such a receiver expired: it waited in vain, so the next waits longer (tcp_delack_timer_handler).
+    pub(super) fn inflate_ato(&mut self, c: &TcpConfig) {
+        let Some(a) = &mut self.adaptive else { return };
+        if a.ato > 0 {
+            a.ato = (2 * a.ato).min(u64::from(a.rto) * 1000);
+            self.leave_quick_mode(c);
+        }
+    }
+}

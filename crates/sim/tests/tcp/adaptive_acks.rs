@@ -1,0 +1,189 @@
+//! When Linux's receiver acknowledges (kernel functions at each test) and how it tunes its window.
+
+use crate::scripted::config;
+use crate::scripted::receiver::Script;
+use forebay_sim::config::{Ecn, TcpConfig};
+use forebay_units::Time;
+
+/// Without quick mode, which hides everything else in the first 16 segments.
+fn slow() -> TcpConfig {
+    let mut c = config("linux", "newreno");
+    c.quick_acks = 0;
+    c
+}
+
+/// With quick mode, and a window that does not grow: where it does, each segment is acknowledged at once (tcp_grow_window).
+fn quick() -> TcpConfig {
+    let mut c = config("linux", "newreno");
+    c.rcv_autotune = false;
+    c
+}
+
+/// Segments `from..to`, each acknowledged at once or not.
+fn at_once(r: &mut Script, from: u64, to: u64) -> usize {
+    (from..to)
+        .filter(|&n| {
+            r.acks();
+            r.data(n);
+            !r.acks().is_empty()
+        })
+        .count()
+}
+
+/// tcp_event_data_recv: after a pause longer than the retransmission timeout, 200 ms and a bit here, the sender may have started over, and
+/// 16 segments are acknowledged at once again. Before, quick mode came once in the life of a connection.
+#[test]
+fn quick_mode_comes_back_after_a_pause() {
+    let mut r = Script::new(quick());
+    assert_eq!(at_once(&mut r, 0, 40), 16 + 12);
+    r.at(150_000);
+    assert_eq!(at_once(&mut r, 40, 60), 10, "not long enough");
+    r.at(400_000);
+    assert_eq!(at_once(&mut r, 60, 80), 16 + 2);
+    // A stack without it.
+    let mut c = quick();
+    c.adaptive_acks = false;
+    let mut r = Script::new(c);
+    assert_eq!(at_once(&mut r, 0, 40), 16 + 12);
+    r.at(400_000);
+    assert_eq!(at_once(&mut r, 40, 60), 10);
+}
+
+/// The pause is measured against the receiver's own timeout, which the handshake tells.
+#[test]
+fn a_long_round_trip_needs_a_longer_pause() {
+    let mut r = Script::new(quick());
+    // RTT 300 ms: the timeout is 300 + max(200, 600) ms.
+    r.at(300_000);
+    assert_eq!(at_once(&mut r, 0, 40), 16 + 12);
+    r.at(1_100_000);
+    assert_eq!(at_once(&mut r, 40, 60), 10);
+    r.at(2_100_000);
+    assert_eq!(at_once(&mut r, 60, 80), 16 + 2);
+}
+
+/// __tcp_ack_snd_check: at once when *more than* a full segment waits, by bytes; the size of a full segment is learned from what comes
+/// (tcp_measure_rcv_mss).
+#[test]
+fn bytes_count_not_segments() {
+    let mut r = Script::new(slow());
+    r.data(0).data(1);
+    assert_eq!(r.acks(), "2");
+    // A short one is taken for the end of a write (tcp_cleanup_rbuf: the application has read it), the second of the same size is not,
+    // and makes 700 bytes a full segment.
+    r.bytes(2000, 700, 0, false);
+    assert_eq!(r.acks(), "@2700");
+    r.bytes(2700, 700, 0, false);
+    assert_eq!(r.acks(), "");
+    r.bytes(3400, 1, 0, false);
+    assert_eq!(r.acks(), "@3401");
+    // Tiny ones are acknowledged one by one.
+    for n in 0..5 {
+        r.bytes(3401 + 100 * n, 100, 0, false);
+        assert_eq!(r.acks(), format!("@{}", 3501 + 100 * n));
+    }
+    // A stack that counts segments.
+    let mut c = slow();
+    c.adaptive_acks = false;
+    let mut r = Script::new(c);
+    r.bytes(0, 100, 0, false);
+    assert_eq!(r.acks(), "");
+    r.bytes(100, 100, 0, false);
+    assert_eq!(r.acks(), "@200");
+}
+
+/// tcp_cleanup_rbuf: the last segment of a write carries PSH; the application reads it, and the ACK does not wait, whatever its size.
+#[test]
+fn the_end_of_a_write_is_acknowledged_at_once() {
+    let mut r = Script::new(slow());
+    r.r.deliver_at = 3000;
+    r.data(0).data(1);
+    assert_eq!(r.acks(), "2");
+    r.data(2);
+    assert_eq!(r.acks(), "3");
+    r.r.deliver_at = 9000;
+    r.data(3);
+    assert_eq!(r.acks(), "");
+}
+
+/// tcp_send_delayed_ack: 40 ms, except that the timer must beat a smaller minimum RTO (tcp_delack_max), and follows the RTT above 40 ms.
+#[test]
+fn delay_of_the_timer() {
+    let delay = |mut c: TcpConfig, rto_min, rtt_us| {
+        c.rto_min = Time::from_ms(rto_min);
+        let mut r = Script::new(c);
+        r.at(rtt_us).data(0);
+        r.r.deadline / 1_000_000 - rtt_us
+    };
+    assert_eq!(delay(slow(), 200, 100), 40_000);
+    assert_eq!(delay(slow(), 41, 100), 40_000);
+    assert_eq!(delay(slow(), 10, 100), 9_000);
+    assert_eq!(delay(slow(), 1, 100), 1_000);
+    // It waited in vain: the next one waits twice as long, but no longer than the RTT (tcp_delack_timer_handler).
+    let mut r = Script::new(slow());
+    r.at(70_000).data(0).at(110_000);
+    assert_eq!(r.acks(), "1");
+    r.at(111_000).data(1);
+    assert_eq!(r.r.deadline / 1_000_000, 181_000, "80 ms, cut to the RTT of 70 ms");
+    let mut r = Script::new(slow());
+    r.at(100).data(0).at(40_100);
+    assert_eq!(r.acks(), "1");
+    r.at(41_000).data(1);
+    assert_eq!(r.r.deadline / 1_000_000, 81_000, "80 ms, cut to 40 ms");
+}
+
+/// tcp_data_queue and __tcp_ecn_check_ce enter quick mode: on data that is there already, 16 segments; on a mark, two.
+#[test]
+fn duplicates_and_marks_enter_quick_mode() {
+    let mut r = Script::new(quick());
+    assert_eq!(at_once(&mut r, 0, 40), 16 + 12);
+    r.data(3);
+    // The ACK of the duplicate is one of them.
+    assert_eq!(at_once(&mut r, 40, 60), 15 + 2);
+    let mut c = quick();
+    c.ecn = Ecn::Classic;
+    let mut r = Script::new(c);
+    assert_eq!(at_once(&mut r, 0, 40), 16 + 12);
+    r.ce(40);
+    assert_eq!(r.acks(), "41E");
+    assert_eq!(at_once(&mut r, 41, 44), 2);
+}
+
+/// Data at `per` segments an RTT of 1 ms for `rtts`; the window of the last ACK, bytes.
+fn window_after(c: TcpConfig, per: u64, rtts: u64) -> Vec<u64> {
+    let shift = (0..15).find(|s| c.rcv_wnd >> s <= 65_535).unwrap();
+    let mut r = Script::new(c);
+    let mut windows = Vec::new();
+    for n in 0..per * rtts {
+        r.at(1000 + n * 1000 / per).data(n);
+        let last = r.packets().last().map(|p| u64::from(p.win) << shift);
+        if n % per == per - 1 {
+            windows.push(last.unwrap_or(0));
+        }
+    }
+    windows
+}
+
+/// tcp_select_initial_window, tcp_rcv_space_adjust, tcp_grow_window: 64 KB in full segments, and from then on twice of what is read in an
+/// RTT, two segments for each that arrives; as far as the limit.
+#[test]
+fn the_window_follows_what_arrives() {
+    let mut c = config("linux", "newreno");
+    assert!(c.rcv_autotune && c.rcv_wnd == 3 << 20);
+    c.ack_every = 1;
+    let windows = window_after(c.clone(), 60, 40);
+    // One RTT of counting; 60 of the next two RTTs' segments let the window grow by two each.
+    assert_eq!(windows[0], 65_000 >> 6 << 6);
+    let growth: Vec<u64> = windows.windows(2).map(|w| w[1] - w[0]).collect();
+    assert!(growth[1..5].iter().all(|g| (119_900..=120_100).contains(g)), "two segments for each of 60: {growth:?}");
+    assert!(windows.iter().all(|&w| w <= 3 << 20) && *windows.last().unwrap() >= 1_000_000, "{windows:?}");
+    // A source of 5 segments an RTT gets no larger window.
+    assert!(window_after(c.clone(), 5, 40).iter().all(|w| (64_000..=65_000).contains(w)));
+    // The limit.
+    let mut small = c.clone();
+    small.rcv_wnd = 150_000;
+    assert_eq!(*window_after(small, 60, 40).last().unwrap(), 150_000 >> 2 << 2);
+    // A fixed window is all there from the beginning.
+    c.rcv_autotune = false;
+    assert!(window_after(c, 60, 3).iter().all(|&w| w == 3 << 20 >> 6 << 6));
+}
