@@ -113,31 +113,34 @@ pub fn rank_of(quantity: u64) -> u16 {
     code.min((1 << RANK_BITS) - 1) as u16
 }
 
-/// Up to three SACK blocks as [start, end) sequence numbers (RFC 2018), the first possibly a D-SACK (RFC 2883).
+/// SACK blocks as [start, end) sequence numbers (RFC 2018), the first possibly a D-SACK (RFC 2883). A block that is not there is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C, align(32))]
 pub struct SackBlocks {
     /// The blocks in order of freshness.
-    pub blocks: [(u32, u32); SackBlocks::MOST],
-    /// How many are valid.
-    pub count: u32,
-    pad: u32,
+    blocks: [(u32, u32); SackBlocks::MOST],
 }
 
 impl SackBlocks {
-    /// Blocks that fit an option beside timestamps.
-    pub const MOST: usize = 3;
+    /// Blocks that fit the 40 bytes of TCP options.
+    pub const MOST: usize = 4;
+    /// Blocks that fit beside timestamps.
+    pub const BESIDE_TIMESTAMPS: usize = 3;
 
-    /// The valid blocks.
+    /// The blocks that are there.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.blocks.iter().take(self.count as usize).copied()
+        self.blocks.iter().take_while(|b| b.0 != b.1).copied()
     }
 
-    /// Appends a block if there is room.
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.iter().count()
+    }
+
+    /// Appends a block if there is room; an empty one tells nothing and is left out.
     pub fn push(&mut self, block: (u32, u32)) {
-        if let Some(slot) = self.blocks.get_mut(self.count as usize) {
+        if let Some(slot) = self.blocks.iter_mut().find(|b| b.0 == b.1) {
             *slot = block;
-            self.count += 1;
         }
     }
 }

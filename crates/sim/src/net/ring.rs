@@ -189,7 +189,7 @@ mod tests {
                 next += 1;
             } else if let Some((seq, ext)) = model.pop_front() {
                 assert_eq!(ring.packet(ring.head()).seq, seq);
-                assert_eq!(ring.sack(ring.head()).map(|s| s.blocks[0]), ext.then_some((seq, seq + 1)));
+                assert_eq!(ring.sack(ring.head()).and_then(|s| s.iter().next()), ext.then_some((seq, seq + 1)));
                 ring.advance(ring.next(ring.head()));
             }
             assert_eq!(ring.is_empty(), model.is_empty());

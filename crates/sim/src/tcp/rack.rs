@@ -123,8 +123,15 @@ impl Sender {
         // As Linux: a lone segment may meet a delayed ACK, so it waits for the minimum RTO more; others for two clock ticks.
         timeout += if s.board.len() == 1 { c.rto_min.0 } else { 2 * c.rto_granularity.0 };
         // Section 7.2: where the retransmission timeout is due first, the probe takes its place.
+        let rto_due = if self.timer == Timer::Rto { self.deadline } else { self.head_due(c, now) };
         self.timer = Timer::Probe;
-        self.deadline = now.saturating_add(timeout.min(self.rtt.rto(c)));
+        self.deadline = now.saturating_add(timeout).min(rto_due);
+    }
+
+    /// When the oldest outstanding segment times out, counted from its transmission; not before now (Linux tcp_rto_delta_us).
+    fn head_due(&self, c: &TcpConfig, now: u64) -> u64 {
+        let sent = self.sack.as_ref().and_then(|s| (s.board.len() > 0).then(|| s.board.get(0).xmit)).unwrap_or(now);
+        sent.saturating_add(self.rtt.rto(c)).max(now)
     }
 
     /// The probe timer expired (section 7.3): new data if there is any, else the last segment again.
@@ -156,7 +163,9 @@ impl Sender {
 
     /// The reordering timer expired: what is still missing is lost.
     pub(super) fn on_reorder_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
-        self.arm_rto(c, now);
+        // The wait for reordered segments is part of the timeout (Linux tcp_rearm_rto).
+        self.timer = Timer::Rto;
+        self.deadline = self.head_due(c, now);
         if self.find_losses(c, now) && self.ca < CaState::Recovery {
             self.enter_recovery(c, now, out);
             if c.prr {

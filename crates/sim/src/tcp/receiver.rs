@@ -39,6 +39,8 @@ pub struct Receiver {
     pub(super) shift: u8,
     pub(super) echo: Echo,
     sack: bool,
+    /// Blocks that one ACK has room for (RFC 2018 section 3).
+    blocks: usize,
     /// SACK, or a window that is controlled: ACKs may be more than a copy of the template.
     elaborate: bool,
     established: bool,
@@ -107,6 +109,7 @@ impl Receiver {
             shift: window_shift(c.rcv_wnd),
             echo,
             sack,
+            blocks: if c.timestamps { SackBlocks::BESIDE_TIMESTAMPS } else { SackBlocks::MOST },
             elaborate: sack || share.is_some(),
             established: !c.handshake,
             pending: 0,
@@ -281,6 +284,10 @@ impl Receiver {
         }
         let in_order = offset <= self.rcv_nxt;
         if in_order {
+            if offset < self.rcv_nxt && self.sack {
+                // RFC 2883 section 4: the part that was there already is reported.
+                self.dsack = Some((offset, self.rcv_nxt));
+            }
             self.rcv_nxt = if self.ooo.is_empty() { end } else { self.ooo.advance(end) };
             self.delivered = self.rcv_nxt.min(self.fin);
         } else if self.ooo.insert(offset, end) && self.sack {
@@ -335,7 +342,7 @@ impl Receiver {
         let blocks = self.sack_blocks();
         ack.flags |= flag::EXT;
         // Two bytes of padding, two of option header, eight per block.
-        ack.wire += 4 + 8 * blocks.count as u16;
+        ack.wire += 4 + 8 * blocks.count() as u16;
         out.emit(ack, Some(&blocks));
     }
 
@@ -344,7 +351,7 @@ impl Receiver {
         let mut blocks = SackBlocks::default();
         // RFC 2883 section 4: a duplicate is reported first, once.
         let dsack = self.dsack.take();
-        for (start, end) in dsack.into_iter().chain(self.ooo.intervals()).take(SackBlocks::MOST) {
+        for (start, end) in dsack.into_iter().chain(self.ooo.intervals()).take(self.blocks) {
             blocks.push((self.addr.wire(start), self.addr.wire(end)));
         }
         blocks

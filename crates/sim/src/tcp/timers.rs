@@ -90,8 +90,11 @@ impl Sender {
                 if c.recovery == Recovery::Rack {
                     let srtt = self.rtt.srtt;
                     let rack = &s.rack;
-                    let late = rack.rtt + rack.reordering_window(srtt, self.rtt.min, false, 0, c);
-                    // RFC 8985 section 6.3: the first segment, and all sent longer ago than RACK would wait.
+                    // RFC 8985 section 6.3: the first segment, and all sent longer ago than RACK would wait; Linux (tcp_timeout_mark_lost)
+                    // allows nothing for reordering here.
+                    let linux = c.rto_rule == RtoRule::Linux;
+                    let wait = if linux { 0 } else { rack.reordering_window(srtt, self.rtt.min, false, 0, c) };
+                    let late = rack.rtt + wait;
                     s.board.mark_after_timeout(|i, seg| i == 0 || seg.xmit + late <= now);
                 } else {
                     s.board.mark_after_timeout(|_, _| true);

@@ -74,10 +74,16 @@ fn quick_acknowledgements_of_linux() {
     assert_eq!(r.acks(), "19");
 }
 
-/// RFC 2018 section 4: the first block holds the newest segment, the others follow by freshness, three in all.
+/// RFC 2018 section 4: the first block holds the newest segment, the others follow by freshness; section 3: as many as fit, four,
+/// or three beside timestamps.
 #[test]
 fn order_of_sack_blocks() {
     let mut r = Script::new(rfc());
+    r.data(2).data(4).data(6).data(8).data(10);
+    assert_eq!(r.acks(), "0[2-3] 0[4-5,2-3] 0[6-7,4-5,2-3] 0[8-9,6-7,4-5,2-3] 0[10-11,8-9,6-7,4-5]");
+    let mut c = rfc();
+    c.timestamps = true;
+    let mut r = Script::new(c);
     r.data(2).data(4).data(6).data(8);
     assert_eq!(r.acks(), "0[2-3] 0[4-5,2-3] 0[6-7,4-5,2-3] 0[8-9,6-7,4-5]");
     r.data(5);
