@@ -68,11 +68,9 @@ pub(crate) fn tcp_echo(c: &TcpConfig, echo: &mut Map<String, Json>) {
         ("tsq", c.tsq.into()),
         ("handshake", c.handshake.into()),
         ("fin", c.fin.into()),
+        ("send-jitter", c.send_jitter.to_string().into()),
     ];
     echo.extend(values.into_iter().map(|(k, v)| (k.to_owned(), v)));
-    if let Some(jitter) = c.send_jitter {
-        echo.insert("send-jitter".into(), jitter.to_string().into());
-    }
     if let Some(isn) = c.isn {
         echo.insert("isn".into(), isn.into());
     }

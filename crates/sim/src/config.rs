@@ -236,9 +236,8 @@ pub struct TcpConfig {
     pub handshake: bool,
     /// Close with FIN when a connection's last byte has been written.
     pub fin: bool,
-    /// Random processing time of each data segment at the host, uniform in 0..=jitter, once the connection has reduced its window or any packet of the run was dropped;
-    /// `None`: up to the time the host's link needs for a full segment.
-    pub send_jitter: Option<Time>,
+    /// Random processing time of each packet of a sender at its host, uniform below this; 0 for none.
+    pub send_jitter: Time,
     /// Initial sequence number; `None`: drawn per connection.
     pub isn: Option<u32>,
     /// What the transport has beside law and stack; at most one shim in each place.

@@ -22,6 +22,8 @@ pub enum Draws {
     Workload,
     /// Who sends to whom, where a workload draws it once and for all.
     Pattern,
+    /// Order of what happens at the same instant.
+    Ties,
 }
 
 impl Draws {

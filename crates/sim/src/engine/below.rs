@@ -155,7 +155,7 @@ impl Core {
         let sender = &mut self.senders[conn];
         let group = u32::from(sender.group);
         if let Some(rules) = &self.below.rules[group] {
-            let jitter = self.jitter(group, host, self.senders[conn].disturbed);
+            let jitter = self.tcp[group].send_jitter.0;
             let nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[host], now, jitter };
             let mut way = Through { shim: &mut self.below.senders[conn].shim, rules, nic };
             call.make(&mut self.senders[conn], &self.tcp[group], now, &mut way);
@@ -175,9 +175,9 @@ impl Core {
             return;
         }
         sender.received += 1;
-        let (group, disturbed) = (u32::from(sender.group), sender.disturbed);
+        let group = u32::from(sender.group);
         if let Some(rules) = &self.below.rules[group] {
-            let jitter = self.jitter(group, node, disturbed);
+            let jitter = self.tcp[group].send_jitter.0;
             let shim = &mut self.below.senders[conn].shim;
             let mut p = *p;
             shim.ingress(rules, now, &mut p);
@@ -226,10 +226,6 @@ impl Core {
         }
     }
 
-    fn jitter(&self, group: u32, host: u32, disturbed: bool) -> u64 {
-        if disturbed || self.lossy { self.jitter[group].unwrap_or(self.hosts[host].segment) } else { 0 }
-    }
-
     fn list_syn(&mut self, conn: u32, host: u32, group: u32, now: u64) {
         let entry = &mut self.below.senders[conn];
         if entry.shim.waiting() && !entry.listed {
@@ -265,12 +261,11 @@ impl Core {
         // Owned here for the time being.
         let mut host = std::mem::take(&mut self.below.hosts[group][node]);
         host.armed = false;
-        let (lossy, bound) = (self.lossy, self.jitter(group, node, true));
+        let jitter = self.tcp[group].send_jitter.0;
         host.syns.retain(|&(conn, generation)| {
             if self.senders[conn].generation() != generation {
                 return false;
             }
-            let jitter = if self.senders[conn].disturbed || lossy { bound } else { 0 };
             let entry = &mut self.below.senders[conn];
             let mut nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter };
             entry.shim.tick(rules, now, &mut host.budget, &mut nic);

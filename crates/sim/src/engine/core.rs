@@ -107,13 +107,6 @@ pub struct Core {
     pub hosts: Arena<Host>,
     /// Transports.
     pub tcp: Arena<TcpConfig>,
-    /// A packet was dropped in an earlier window: from now on the processing jitter applies to every connection. At equal rates one
-    /// that never loses would otherwise keep its phase and shut the others out.
-    pub lossy: bool,
-    /// A packet was dropped, possibly in this window.
-    pub(super) any_drop: bool,
-    /// Bound of the processing jitter by transport, ps; `None`: a full segment at the host's rate.
-    pub(super) jitter: Arena<Option<u64>>,
     /// Sending endpoints by slot.
     pub senders: Arena<Sender>,
     /// Receiving endpoints by slot.
@@ -233,7 +226,7 @@ impl Wire for Nic<'_> {
     }
 
     fn alarm(&mut self, conn: u32, generation: u8, time: u64) {
-        let order = self.host.next_order();
+        let order = self.host.next_order(time);
         self.host.add(time, order, Wake::Law { conn, generation });
         self.fabric.wheel.mark(self.host.node, time);
     }
@@ -252,14 +245,11 @@ impl Wire for Nic<'_> {
 impl Core {
     /// Idle hosts on an idle network.
     pub fn new(fabric: Fabric, network: &Network, tcp: Vec<TcpConfig>, seed: u64, tcp_series: Vec<(u64, u64)>) -> Core {
-        let mut hosts: Vec<Host> =
-            (0..network.nodes.len() as u64).map(|n| Host::new(n as u32, Draws::SendJitter.stream(seed, &[n]))).collect();
+        let mut hosts: Vec<Host> = (0..network.nodes.len() as u64).map(|n| Host::new(n as u32, seed)).collect();
         for (id, port) in network.ports.iter().enumerate() {
             if network.nodes[port.from as usize].host {
                 let host = &mut hosts[port.from as usize];
                 host.nic = id as u32;
-                let full = tcp.iter().map(|c| c.mss + c.header).max().unwrap_or(0);
-                host.segment = port.rate.tx_time(u64::from(full)).0;
             }
         }
         for (id, port) in network.ports.iter().enumerate().filter(|(_, p)| network.nodes[p.to as usize].host) {
@@ -267,13 +257,9 @@ impl Core {
         }
         let groups = tcp.len();
         let steering = tcp.iter().any(|c| ictcp::find(&c.shims).is_some());
-        let jitter = tcp.iter().map(|c| c.send_jitter.map(|t| t.0)).collect();
         Core {
             fabric,
-            lossy: false,
-            any_drop: false,
             below: Below::new(network, &tcp, seed),
-            jitter: Arena::new(jitter),
             hosts: Arena::new(hosts),
             tcp: Arena::new(tcp),
             senders: Arena::new(Vec::new()),
@@ -320,7 +306,7 @@ impl Core {
 
     /// Sets a timer at `host` for `time`, on behalf of `origin` (the host where the cause lies).
     pub fn wake(&mut self, origin: u32, host: u32, time: u64, wake: Wake) {
-        let order = self.hosts[origin].next_order();
+        let order = self.hosts[origin].next_order(time);
         self.hosts[host].add(time, order, wake);
         self.fabric.wheel.mark(host, time);
     }
@@ -391,8 +377,7 @@ impl Core {
         }
         let group = u32::from(sender.group);
         let host_state = &mut self.hosts[host];
-        let jitter = if sender.disturbed || self.lossy { self.jitter[group].unwrap_or(host_state.segment) } else { 0 };
-        let mut nic = Nic { fabric: &mut self.fabric, host: host_state, now, jitter };
+        let mut nic = Nic { fabric: &mut self.fabric, host: host_state, now, jitter: self.tcp[group].send_jitter.0 };
         call.make(sender, &self.tcp[group], now, &mut nic);
         self.arm_sender(conn, host);
     }

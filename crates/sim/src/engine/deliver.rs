@@ -20,8 +20,7 @@ impl Core {
         }
         sender.received += 1;
         let group = u32::from(sender.group);
-        let jitter = if sender.disturbed || self.lossy { self.jitter[group].unwrap_or(host.segment) } else { 0 };
-        let mut nic = Nic { fabric: &mut self.fabric, host, now, jitter };
+        let mut nic = Nic { fabric: &mut self.fabric, host, now, jitter: self.tcp[group].send_jitter.0 };
         sender.on_packet(&self.tcp[group], now, p, sack, &mut nic);
         self.ack_done(node, conn, now);
     }
@@ -300,7 +299,6 @@ impl Core {
     /// Books drops to their connections.
     #[inline]
     pub(super) fn settle_drops(&mut self) {
-        self.any_drop = true;
         while let Some(d) = self.fabric.dropped.pop() {
             let s = &mut self.streams[d.conn];
             if s.live && s.generation == d.generation {

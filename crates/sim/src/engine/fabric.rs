@@ -1,9 +1,9 @@
 //! The network in motion: ports, who is fed by whom, and the forwarding of packets by switches.
 //!
-//! Inside one node, packets are taken in the order (arrival time, input port, sequence). Nodes of one window do not see each other,
-//! so any order of nodes, on any number of threads, gives the same trajectory.
+//! Inside one node, packets are taken in order of arrival, and at the same instant as [`Lots`] has it. Nodes of one window do not see each
+//! other, so any order of nodes, on any number of threads, gives the same trajectory.
 
-use super::moves::{Move, NO_MOVE, PORT_BITS, doubled, sort};
+use super::moves::{Lots, Move, NO_MOVE, PORT_BITS, doubled, sort, sort_across_ports};
 use super::wheel::Wheel;
 use crate::config::{Network, PortConfig};
 use crate::net::arena::Arena;
@@ -63,6 +63,7 @@ pub struct Fabric {
     pub wheel: Wheel,
     fib: Fib,
     moves: Box<[Move]>,
+    lots: Lots,
     /// Drops since the last look.
     pub dropped: Vec<Dropped>,
 }
@@ -77,7 +78,7 @@ fn prefetch<T>(_place: &T) {
 }
 
 impl Fabric {
-    /// The idle network; `length` is the window length in ps, `seed` is for the disciplines of the ports.
+    /// The idle network; `length` is the window length in ps, `seed` is for the disciplines of the ports and for ties.
     pub fn new(network: &Network, fib: Fib, length: u64, seed: u64) -> Fabric {
         let count = network.nodes.len();
         let mut nodes: Vec<NodePorts> = vec![NodePorts::default(); count];
@@ -116,6 +117,7 @@ impl Fabric {
             wheel: Wheel::new(count, length),
             fib,
             moves: Box::new([NO_MOVE; 64]),
+            lots: Lots::new(seed),
             dropped: Vec::new(),
         }
     }
@@ -228,7 +230,7 @@ impl Fabric {
         if self.nodes[node].special {
             self.forward_special(node, moves);
         } else {
-            sort(moves);
+            sort(moves, self.lots);
             for m in &*moves {
                 self.hop(m, start);
             }
@@ -244,10 +246,10 @@ impl Fabric {
     fn forward_special(&mut self, node: u32, moves: &mut [Move]) {
         let (start, end) = (self.wheel.start, self.wheel.end);
         if self.nodes[node].shared.is_some() {
-            // Egress ports share memory, so their order matters too: at the same time that of the inputs.
-            moves.sort_by_key(|m| m.after());
+            // What goes to different ports competes for the same memory.
+            sort_across_ports(moves, self.lots);
         } else {
-            sort(moves);
+            sort(moves, self.lots);
         }
         for m in &*moves {
             if self.pool_admits(node, m.packet, m.to(), start + m.after()) {
@@ -265,7 +267,7 @@ impl Fabric {
         }
     }
 
-    /// Takes the packets that reach `node` in the current window out of their rings, in the order (input port, sequence). Returns
+    /// Takes the packets that reach `node` in the current window out of their rings, those of one input in order. Returns
     /// the list, their number and the time of the first packet behind the window.
     #[inline(always)]
     fn gather(&mut self, node: u32, mut list: Box<[Move]>) -> (Box<[Move]>, usize, u64) {
@@ -283,6 +285,7 @@ impl Fabric {
                 let rest = bits & (bits - 1);
                 let ring = &self.ports[from].ring;
                 let (mut position, tail) = (ring.head(), ring.tail());
+                let mut served = self.ports[from].served;
                 loop {
                     let packet = ring.place(position);
                     // SAFETY: a position between head and tail.
@@ -298,9 +301,11 @@ impl Fabric {
                     }
                     // SAFETY: `count` is below the length.
                     unsafe {
-                        *list.get_unchecked_mut(count) = Move { key: (p.arrival - start) << PORT_BITS | u64::from(to), packet }
+                        *list.get_unchecked_mut(count) =
+                            Move { key: (p.arrival - start) << PORT_BITS | u64::from(to), packet, served }
                     };
                     count += 1;
+                    served = p.arrival;
                     position = position.wrapping_add(1 + u32::from(p.flags & flag::EXT != 0));
                     if position == tail {
                         // The next packet on this link sets the bit again.
@@ -309,6 +314,7 @@ impl Fabric {
                     }
                 }
                 self.ports[from].ring.advance(position);
+                self.ports[from].served = served;
                 bits = rest;
             }
             self.busy[busy_first + word] = left;

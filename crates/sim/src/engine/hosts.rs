@@ -1,6 +1,8 @@
 //! Hosts: their network card and their timers.
 
+use super::moves::mix;
 use crate::net::packet::Packet;
+use crate::streams::Draws;
 use forebay_sampling::Rng;
 use forebay_units::{NodeId, PortId};
 use std::cmp::Reverse;
@@ -63,18 +65,20 @@ pub struct Host {
     next: u64,
     /// Timers this host has set anywhere, which orders timers of the same time.
     pub issued: u64,
-    /// Time of a full segment on its link, ps: bound of the jitter unless the transport sets one.
-    pub segment: u64,
     /// Source of the jitter.
     pub rng: Rng,
+    /// Decides between its timers and those of others at the same instant.
+    lot: u64,
     /// Running hash of the packets that reached this host.
     pub fingerprint: u64,
 }
 
 impl Host {
-    /// A host without timers; `rng` drives its jitter.
-    pub fn new(node: NodeId, rng: Rng) -> Host {
-        Host { node, nic: 0, input: 0, timers: BinaryHeap::new(), next: u64::MAX, issued: 0, segment: 0, rng, fingerprint: 0 }
+    /// A host without timers, of the run with this seed.
+    pub fn new(node: NodeId, seed: u64) -> Host {
+        let stream = |d: Draws| d.stream(seed, &[u64::from(node)]);
+        let (rng, lot) = (stream(Draws::SendJitter), stream(Draws::Ties).next_u64());
+        Host { node, nic: 0, input: 0, timers: BinaryHeap::new(), next: u64::MAX, issued: 0, rng, lot, fingerprint: 0 }
     }
 
     /// Time of the earliest timer, `u64::MAX` for none.
@@ -83,13 +87,14 @@ impl Host {
         self.next
     }
 
-    /// The place of the next timer set on behalf of this host among timers of the same time.
-    pub fn next_order(&mut self) -> u64 {
+    /// The place of the next timer set on behalf of this host for `time` among timers of the same time: those of one host in the order
+    /// in which it set them, the hosts in an order as good as drawn for each instant.
+    pub fn next_order(&mut self, time: u64) -> u64 {
         self.issued += 1;
-        u64::from(self.node) << 40 | self.issued
+        mix(self.lot ^ time) << 40 | self.issued
     }
 
-    /// Adds a timer. `order` is unique and the same for every number of threads.
+    /// Adds a timer. `order` is the same for every number of threads.
     pub fn add(&mut self, time: u64, order: u64, wake: Wake) {
         self.timers.push(Reverse((time, order, wake)));
         self.next = self.next.min(time);

@@ -1,6 +1,7 @@
 //! The packets that a switch forwards in one window: where each lies, where it goes, and their order.
 
-use crate::net::packet::Packet;
+use crate::net::packet::{Packet, flag};
+use crate::streams::Draws;
 use forebay_units::PortId;
 
 /// Bits of [`Move::key`] below the time.
@@ -14,6 +15,8 @@ pub(super) struct Move {
     /// Its slot in the ring of the port that brought it. The ring has let it go, but keeps it until packets are added to that
     /// port, which only the node at its other end does.
     pub packet: *const Packet,
+    /// When the same port brought the packet before this one, ps.
+    pub served: u64,
 }
 
 impl Move {
@@ -29,22 +32,70 @@ impl Move {
     }
 }
 
-pub(super) const NO_MOVE: Move = Move { key: 0, packet: std::ptr::null() };
+pub(super) const NO_MOVE: Move = Move { key: 0, packet: std::ptr::null(), served: 0 };
 
-/// Sorts by time. A window brings a node a handful of packets, mostly in order already. The sort is stable, so that packets of
-/// the same time keep the order of inputs; those to different ports are then in the order of ports, which nothing depends on.
+/// Decides who is first of packets that reach a switch at the same instant. Equal rates and exact times make that the rule, and a standing
+/// order (of ports, say) would give one sender every place that becomes free in a full queue (phase effects, Floyd and Jacobson 1992).
+///
+/// First is the link that has brought nothing for longest, as in a switch whose arbiter goes round. So a sender that puts one packet more
+/// on the way than the link carries, which then arrives right behind another of its own, loses that one, and not somebody else's.
+///
+/// Links that were served together are ordered by a hash of connection and time, which is the same whoever asks, in which order. Of the
+/// time only the high bits count: who of two that send without a pause is ahead by less than can be told is so in every packet time, until
+/// their clocks have drifted apart.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lots(u64);
+
+/// Our choice: links that are served alike keep their order for 2^33 ps, 9 ms; longer than a burst, shorter than the 120 ms in which clocks
+/// that differ by 100 ppm drift apart by a packet time at 1 Gbps.
+const COHERENT: u32 = 33;
+
+impl Lots {
+    /// For the run with this seed.
+    pub fn new(seed: u64) -> Lots {
+        Lots(Draws::Ties.stream(seed, &[]).next_u64())
+    }
+
+    /// The place of a packet among those of its time.
+    fn place(self, m: &Move) -> (u64, u64) {
+        // SAFETY: see `Move::packet`.
+        let p = unsafe { &*m.packet };
+        // What a connection sends in one direction comes through one port, so it names the port as well as a number would.
+        let flow = u64::from(p.conn) << 7 | u64::from(p.generation()) << 1 | u64::from(p.has(flag::ACK));
+        (m.served, mix(mix(flow ^ self.0) ^ (p.arrival >> COHERENT)))
+    }
+
+    #[inline(never)]
+    fn behind(self, a: &Move, b: &Move) -> bool {
+        self.place(a) > self.place(b)
+    }
+}
+
+/// The finish of SplitMix64 (Steele, Lea and Flood, 2014).
+pub(super) fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// Sorts by time, and by lot among packets of the same time and port; those to different ports are then in the order of ports, which
+/// nothing depends on. A window brings a node a handful of packets, mostly in order already.
 #[inline(always)]
-pub(super) fn sort(moves: &mut [Move]) {
+pub(super) fn sort(moves: &mut [Move], lots: Lots) {
     if moves.len() > 24 {
-        return moves.sort_by_key(|m| m.key);
+        return moves.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| lots.place(a).cmp(&lots.place(b))));
     }
     for i in 1..moves.len() {
         // SAFETY: 0 <= j <= i < moves.len() throughout.
         unsafe {
             let moved = *moves.get_unchecked(i);
             let mut j = i;
-            while j > 0 && moves.get_unchecked(j - 1).key > moved.key {
-                *moves.get_unchecked_mut(j) = *moves.get_unchecked(j - 1);
+            while j > 0 {
+                let before = moves.get_unchecked(j - 1);
+                if before.key < moved.key || (before.key == moved.key && !lots.behind(before, &moved)) {
+                    break;
+                }
+                *moves.get_unchecked_mut(j) = *before;
                 j -= 1;
             }
             if j != i {
@@ -52,6 +103,11 @@ pub(super) fn sort(moves: &mut [Move]) {
             }
         }
     }
+}
+
+/// Sorts by time, and by lot among all packets of the same time: for a switch whose ports share memory.
+pub(super) fn sort_across_ports(moves: &mut [Move], lots: Lots) {
+    moves.sort_by(|a, b| a.after().cmp(&b.after()).then_with(|| lots.place(a).cmp(&lots.place(b))));
 }
 
 #[cold]

@@ -106,7 +106,6 @@ impl Simulation {
             }
             self.window();
             self.core.grant();
-            self.core.lossy |= self.core.any_drop;
             if self.activations >= looked + ACTIVATIONS_PER_LOOK {
                 looked = self.activations;
                 if progress(self.progress()).is_break() {

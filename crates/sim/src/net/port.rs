@@ -57,6 +57,8 @@ pub struct Port {
     alert: QueueState,
     /// Place among the inputs of all nodes.
     pub input: u32,
+    /// When the last packet that the other end has taken arrived there, ps. The other end's.
+    pub served: u64,
     /// Counters.
     pub stats: PortStats,
     discipline: Discipline,
@@ -112,6 +114,7 @@ impl Port {
             events: PortEvents::default(),
             before: 0,
             latest: 0,
+            served: 0,
             observer: None,
             room,
         }
@@ -227,8 +230,8 @@ impl Port {
         self.busy_until = departure;
         let mut arrival = departure + self.delay;
         if HOST {
-            // Lateness does not reorder.
-            arrival = (arrival + late).max(self.latest);
+            // Lateness does not reorder: what was sent later arrives later.
+            arrival = (arrival + late).max(self.latest + 1);
             self.latest = arrival;
         }
         self.ring.push(packet, arrival, mark, fill);

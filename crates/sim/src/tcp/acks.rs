@@ -235,7 +235,6 @@ impl Sender {
         self.cwr_end = end;
         self.cwr_pending = self.ecn;
         self.cut_by_marks = false;
-        self.disturbed = true;
     }
 
     /// Whether marks have reduced the window that the oldest outstanding byte belongs to, and the law lets a loss in it rest with that.

@@ -111,7 +111,7 @@ pub const PARAMS: &[Param] = &[
     p(
         "send-jitter",
         Kind::Time,
-        "random processing time of each data segment, uniform from 0, once the connection has reduced its window or any packet was dropped (against phase effects, Floyd and Jacobson 1992); default: up to one full segment at the host's rate",
+        "random processing time of each packet of a sender, uniform between 0 and this, behind its place in the host's queue: packets stay in order",
     ),
     p("isn", Kind::Int(0, 4_294_967_295), "initial sequence number; default: drawn per connection"),
 ];
@@ -201,7 +201,7 @@ pub fn resolve(stack: &str, entry: &LawEntry, law: LawConfig, values: &Values) -
     c.tsq = flag("tsq", c.tsq);
     c.handshake = flag("handshake", c.handshake);
     c.fin = flag("fin", c.fin);
-    c.send_jitter = values.opt_time("send-jitter");
+    c.send_jitter = values.opt_time("send-jitter").unwrap_or(c.send_jitter);
     c.isn = values.opt_int("isn").map(|v| v as u32);
     c
 }
@@ -246,7 +246,7 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
         tsq: false,
         handshake: true,
         fin: true,
-        send_jitter: None,
+        send_jitter: Time::ZERO,
         isn: None,
         shims: Vec::new(),
     };

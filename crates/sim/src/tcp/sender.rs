@@ -158,8 +158,6 @@ pub struct Sender {
     pub(super) first_partial: bool,
     pub(super) cwnd_limited: bool,
     pub(super) syn_retx: bool,
-    /// The window has been reduced on this connection: from now on the host's processing jitter applies.
-    pub disturbed: bool,
     pub(super) shift: u8,
     pub(super) dupacks: u32,
     /// Oldest unacknowledged stream offset.
@@ -267,7 +265,6 @@ impl Sender {
             first_partial: false,
             cwnd_limited: false,
             syn_retx: false,
-            disturbed: false,
             shift: window_shift(c.rcv_wnd),
             dupacks: 0,
             una: 0,

@@ -60,8 +60,6 @@ impl Sender {
             recovering: self.ca >= CaState::Recovery,
             mss: c.mss,
         };
-        // Such laws also reduce on their own: a finite threshold tells.
-        self.disturbed |= self.w.ssthresh.is_finite();
         let allowed = self.law.may_send(&mut self.w, &at).saturating_mul(u64::from(c.mss));
         if self.message.0 == first && first >= high {
             // The first window of the message is the one that the law leaves it.
