@@ -10,6 +10,7 @@
 #   starts=FILE  lines "connection seconds packets"; 0 packets: endless
 #   block=45 rounds=20  instead of starts: barrier rounds of that many packets a sender,
 #   jitter=0            each request of which is answered up to that many seconds late
+#   overhead=0          each packet leaves its sender up to that many seconds late
 #
 # The buffer counts the packet on the wire, as forebay's does; so does the mean queue.
 
@@ -17,7 +18,7 @@ array set O {
     n 2 rate 1e9 arate 1e9 delay 50e-6 adelay 50e-6 buffer 100
     queue tail k 20 min 50 max 100 pmax 0.02 weight 0.002 gentle 0
     tcp Newreno cc cubic ecn 0 minrto 0.2 window 1000 iw 2 header 40
-    end 1.0 warmup 0.0 seed 1 starts "" block 0 rounds 0 jitter 0
+    end 1.0 warmup 0.0 seed 1 starts "" block 0 rounds 0 jitter 0 overhead 0
 }
 foreach a $argv {
     if {![regexp {^([a-z]+)=(.*)$} $a -> k v] || ![info exists O($k)]} { puts stderr "agree.tcl: $a?"; exit 2 }
@@ -47,6 +48,7 @@ Agent/TCP set minrto_ $O(minrto)
 # The default clock tick of 10 ms would measure every round trip as zero.
 Agent/TCP set tcpTick_ 1e-6
 Agent/TCP set ecn_ $O(ecn)
+Agent/TCP set overhead_ $O(overhead)
 Agent/TCPSink set packetSize_ 40
 
 Queue/RED set bytes_ false

@@ -98,7 +98,7 @@ fn queues() -> Vec<Point> {
         point(
             section,
             "1 flow, 251 packets, 10 Gbps access, no limit on the window",
-            Setup { n: 1, rates: (1.0, 10.0), buffer: 251, window: 68_493, time: (6.0, 0.0), ..LONG },
+            Setup { n: 1, rates: (1.0, 10.0), buffer: 251, window: 68_493, processing_us: 0.0, time: (6.0, 0.0), ..LONG },
             &[(Figure::Goodput, Band(0.02, 0.0)), (Figure::Queue, Band(0.05, 0.0)), (Figure::Timeouts, Band(0.0, 1.0))],
             1,
         ),
@@ -138,7 +138,7 @@ fn incast() -> Vec<Point> {
     let holds = [(Figure::Goodput, Band(0.25, 0.0)), (Figure::Timeouts, Band(0.25, 5.0))];
     let of = |n, buffer, block| {
         let setup = Setup { n, buffer, rtt_us: 125.0, work: Work::Incast(block, 200), ..LONG };
-        point(section, format!("{n} senders, {buffer} packets, blocks of {block}"), setup, &holds, 1)
+        point(section, format!("{n} senders, {buffer} packets, blocks of {block}"), setup, &holds, 3)
     };
     let by_n = [2, 4, 8, 16, 32, 64].map(|n| of(n, 64, 45));
     let by_buffer = [32, 128, 256].map(|b| of(16, b, 45));

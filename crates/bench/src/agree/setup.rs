@@ -57,6 +57,9 @@ pub struct Setup {
     pub min_rto_ms: f64,
     /// Limit of the window, packets.
     pub window: u32,
+    /// Processing time of a packet at its sender, uniform from 0 to this, us. Not 0 beside ns-2: its figures without any are those of
+    /// phase effects (Floyd and Jacobson, 1992), which go with the first 100 ns.
+    pub processing_us: f64,
     /// What is sent.
     pub work: Work,
     /// Simulated seconds and those of them that are not measured.
@@ -74,6 +77,7 @@ pub const LONG: Setup = Setup {
     queue: Queue::Tail,
     min_rto_ms: 200.0,
     window: 1000,
+    processing_us: 1.0,
     work: Work::Long,
     time: (5.0, 1.0),
 };
@@ -208,6 +212,9 @@ impl Setup {
         if let Work::Example = self.work {
             t.push_str("mss = 1448\nheader = 52\nack-size = 52\ntimestamps = true\n");
         }
+        if self.peer == Peer::Ns2 {
+            let _ = writeln!(t, "send-jitter = \"{}us\"", self.processing_us);
+        }
         let _ = writeln!(t, "rto-min = \"{}ms\"\nrcv-wnd = \"{}B\"", self.min_rto_ms, self.window * MSS);
     }
 
@@ -252,6 +259,7 @@ impl Setup {
         }
         if self.peer == Peer::Ns2 {
             set("window", &self.window);
+            set("overhead", &(self.processing_us / 1e6));
         }
         if let Work::Example = self.work {
             set("example", &1);
