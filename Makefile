@@ -12,6 +12,8 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 BENCH_RUNS ?= 3
 BENCH_CASES ?=
 DEMO_ARGS ?=
+MUTANTS ?=
+MUTANTS_ARGS ?=
 
 RELEASE := $(CARGO) build --release --locked --quiet
 PYTHON ?= python3
@@ -19,7 +21,7 @@ VENV := $(TARGET)/venv
 PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
-.PHONY: help setup build demo test fmt lint unit doc scenarios readme python repro report guard bench peers bench-baseline readme-refresh \
+.PHONY: help setup build demo test fmt lint unit doc scenarios readme python repro report guard bench peers bench-baseline mutants readme-refresh \
 	repro-full repro-document repro-refresh evidence docs wheel installed stubs clean
 
 help: ## list the targets
@@ -125,6 +127,9 @@ bench: ## speed beside ns-2 and ns-3 (BENCH_RUNS=3, BENCH_CASES="s1 ft16")
 peers: setup ## figures beside ns-2 and ns-3 on the same starts (minutes): renews docs/peers.md
 	$(RELEASE) -p forebay-bench
 	$(TARGET)/release/forebay-bench agree --out docs/peers.md
+
+mutants: setup ## does a test fail for each planted fault? An hour; goes on where it was (MUTANTS="no-f-rto red-*", MUTANTS_ARGS=--keep)
+	$(PYTHON) tools/mutants.py $(MUTANTS_ARGS) $(MUTANTS)
 
 readme-refresh: build $(VENV)/report.installed ## renew the output and the picture shown in README.md
 	@tools/setup.sh --with-browser

@@ -22,6 +22,7 @@ mod receiver;
 mod reduction;
 mod rto;
 mod sack;
+mod scale;
 mod slow_start;
 mod small_queues;
 mod spurious;

@@ -1,0 +1,93 @@
+//! What a packet costs does not grow with what is outstanding: SACK blocks, RACK's order and the receiver's holes are never walked from end
+//! to end. Measured is the thread's CPU time, not the clock, and by orders of magnitude; the guard of `make test` counts instructions.
+
+use crate::scripted::{addresses, config};
+use forebay_sim::net::packet::{Packet, SackBlocks, Wire, flag};
+use forebay_sim::tcp::receiver::Receiver;
+use forebay_sim::tcp::sender::{Phase, Sender};
+use std::collections::VecDeque;
+
+/// One way, ps; an ACK is not delayed for long.
+const DELAY: u64 = 50_000_000;
+/// The time that a packet takes the sender's link, ps.
+const PACKET: u64 = 100_000;
+const ISN: u32 = 1;
+
+/// Both directions, each in order. Of ten segments the first transmission of one is lost.
+#[derive(Default)]
+struct Pipe {
+    now: u64,
+    free: u64,
+    mss: u32,
+    data: VecDeque<(u64, Packet)>,
+    acks: VecDeque<(u64, Packet, Option<SackBlocks>)>,
+    packets: u64,
+}
+
+impl Wire for Pipe {
+    fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
+        self.packets += 1;
+        if packet.has(flag::ACK) {
+            return self.acks.push_back((self.now + DELAY, packet, sack.copied()));
+        }
+        self.free = self.free.max(self.now) + PACKET;
+        let segment = packet.seq.wrapping_sub(ISN + 1) / self.mss;
+        if packet.len == 0 || packet.has(flag::RETX) || segment % 10 != 4 {
+            self.data.push_back((self.free + DELAY, packet));
+        }
+    }
+}
+
+/// CPU time of this thread, ns; `None` where the system does not tell.
+fn cpu_time() -> Option<u64> {
+    std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split_whitespace().next()?.parse().ok()
+}
+
+/// CPU time per packet of `times` connections that send a window of `segments` each, ns.
+fn cost(stack: &str, segments: u32, times: u32) -> Option<f64> {
+    let mut c = config(stack, "newreno");
+    (c.init_cwnd, c.rcv_autotune) = (segments, false);
+    c.rcv_wnd = 2 * u64::from(segments) * u64::from(c.mss);
+    let (mut packets, begin) = (0, cpu_time()?);
+    for _ in 0..times {
+        let (mut address, _) = addresses(ISN);
+        address.isn = ISN;
+        let mut pipe = Pipe { mss: c.mss, ..Pipe::default() };
+        let (mut s, mut r) = (Sender::new(&c, address, None), Receiver::new(&c, address));
+        s.open(&c, 0, &mut pipe);
+        s.write(&c, 0, u64::from(segments) * u64::from(c.mss), u64::MAX, true, &mut pipe);
+        while s.phase != Phase::Done {
+            let data = pipe.data.front().map_or(u64::MAX, |f| f.0);
+            let acks = pipe.acks.front().map_or(u64::MAX, |f| f.0);
+            pipe.now = data.min(acks).min(s.deadline).min(r.deadline);
+            let now = pipe.now;
+            assert_ne!(now, u64::MAX, "{stack}: a connection has stalled");
+            if data == now {
+                let (_, p) = pipe.data.pop_front().expect("looked at");
+                r.on_packet(&c, now, &p, &mut pipe);
+            } else if acks == now {
+                let (_, p, sack) = pipe.acks.pop_front().expect("looked at");
+                s.on_packet(&c, now, &p, sack.as_ref(), &mut pipe);
+            } else if s.deadline == now {
+                s.on_timer(&c, now, &mut pipe);
+            } else {
+                r.on_timer(&c, now, &mut pipe);
+            }
+        }
+        packets += pipe.packets;
+    }
+    Some((cpu_time()? - begin) as f64 / packets as f64)
+}
+
+#[test]
+fn a_packet_costs_the_same_at_any_window() {
+    for stack in ["linux", "rfc"] {
+        let (Some(small), Some(large)) = (cost(stack, 50, 800), cost(stack, 40_000, 1)) else {
+            println!("this system does not tell a thread's CPU time");
+            return;
+        };
+        // Alike but for caches; one walk over all segments, or over all holes, for each ACK makes it hundreds.
+        assert!(large < 12.0 * small, "{stack}: {large:.0} ns a packet with 40 000 segments outstanding, {small:.0} with 50");
+        println!("{stack}: {small:.0} ns with 50, {large:.0} with 40 000");
+    }
+}
