@@ -64,6 +64,8 @@ impl Dctcp {
         Dctcp { c: *c, alpha: c.alpha, bytes_acked: 0, bytes_marked: 0, window_end: 0 }
     }
 
+    //= https://www.rfc-editor.org/rfc/rfc8257#section-3.3
+    //# DCTCP.Alpha = DCTCP.Alpha * (1 - g) + g * M
     /// alpha <- (1 - g) alpha + g F (RFC 8257 section 3.3, step 7).
     fn update_alpha(&mut self) {
         let g = self.c.g;
@@ -120,6 +122,8 @@ impl CongestionControl for Dctcp {
                 (cwnd - ((cwnd * alpha) >> 11)) as f64
             }
             Trigger::Ecn => w.cwnd * (1.0 - self.alpha / 2.0),
+            //= https://www.rfc-editor.org/rfc/rfc8257#section-3.5
+            //# A DCTCP sender MUST react to loss episodes in the same way as conventional TCP
             // RFC 8257 section 3.5: losses are handled as in conventional TCP.
             Trigger::Loss | Trigger::Timeout => halve(w),
         }

@@ -25,6 +25,9 @@ impl Sender {
             return self.on_old_ack(c, now, sack, out);
         }
         let edge = ack + (u64::from(p.win) << self.shift);
+        //= https://www.rfc-editor.org/rfc/rfc5681#section-2
+        //# (e) the advertised window in the incoming acknowledgment equals the advertised window in the last incoming
+        //# acknowledgment.
         // RFC 5681 section 2 (e): a new window makes it no duplicate. The SYN-ACK's window is not comparable: it was not scaled.
         let window_update = edge != self.edge && ack == self.una && ack > 0;
         // RFC 9293 section 3.10.7.4: the window is the one of the newest ACK, also when its right edge has moved left. What is outstanding
@@ -111,6 +114,9 @@ impl Sender {
         self.transmit(c, now, out);
     }
 
+    //= https://www.rfc-editor.org/rfc/rfc6298#section-5
+    //# When an ACK is received that acknowledges new data, restart the retransmission timer so that it will expire after
+    //# RTO seconds (for the current value of RTO).
     /// Moves `una` up, takes the RTT sample and restarts the timer (RFC 6298 section 5.3).
     #[inline(always)]
     fn advance(&mut self, c: &TcpConfig, now: u64, ack: u64, echo: u32) -> Option<u64> {
@@ -137,6 +143,8 @@ impl Sender {
             self.rtt.backoff = 0;
         }
         self.limited = self.limited.min(self.nxt - ack);
+        //= https://www.rfc-editor.org/rfc/rfc6298#section-5
+        //# When all outstanding data has been acknowledged, turn off the retransmission timer.
         if self.una == self.nxt {
             self.timer = Timer::Idle;
             self.deadline = u64::MAX;
@@ -164,12 +172,17 @@ impl Sender {
         }
         self.plain &= self.ecn == (c.ecn != Ecn::Off);
         self.shift = p.len as u8;
+        //= https://www.rfc-editor.org/rfc/rfc7323#section-2.2
+        //# The window field in a segment where the SYN bit is set (i.e., a <SYN> or <SYN,ACK>) MUST NOT be scaled.
         // RFC 7323 section 2.2: not scaled, so at most 65 535 until the first ACK of data.
         self.edge = u64::from(p.win);
         if c.timestamps || !self.syn_retx {
             let rtt = if c.timestamps { u64::from(((now / 1000) as u32).wrapping_sub(p.ts)) * 1000 } else { now - self.last_tx };
             self.take_rtt(c, rtt);
         }
+        //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
+        //# Further, if the SYN or SYN/ACK is lost, the initial window used by a sender after a correctly transmitted SYN
+        //# MUST be one segment consisting of at most SMSS bytes.
         // RFC 5681 section 3.1: after a lost SYN the initial window is one segment; Linux (tcp_init_transfer) waits for a second loss,
         // as the initial RTO of one second is short.
         let forgiven = u32::from(c.rto_rule == RtoRule::Linux);
@@ -200,6 +213,9 @@ impl Sender {
         }
     }
 
+    //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
+    //# TCP should not react to congestion indications more than once every window of data (or more loosely, more than
+    //# once every round-trip time).
     /// ECE: at most one reduction per window of data (RFC 3168 section 6.1.2, RFC 8257 section 3.3). True if this ACK reduced.
     #[inline(always)]
     pub(super) fn reduce_on_ece(&mut self, c: &TcpConfig, ack: &Ack) -> bool {
@@ -252,6 +268,9 @@ impl Sender {
                 ack.grow = s.grow(&self.w, &ack);
             }
         }
+        //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
+        //# The sending TCP SHOULD NOT increase the congestion window in response to the receipt of an ECN-Echo ACK
+        //# packet.
         // RFC 3168 section 6.1.2: no increase on an ACK with ECE. DCTCP decides for itself. After a timeout the echo goes on until new data
         // can carry CWR; that must not hold up the repair (Linux tcp_may_raise_cwnd). Where retransmissions carry it, it ends by itself.
         let held = ack.ece && c.ecn == Ecn::Classic && (self.ca != CaState::Loss || c.cwr_on_any);

@@ -35,6 +35,9 @@ impl Sender {
     fn on_recovery_ack(&mut self, c: &TcpConfig, ack: &Ack, out: &mut impl Wire) {
         self.pkts_acked(ack);
         if self.una >= self.recover || c.recovery == Recovery::Reno {
+            //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
+            //# Set cwnd to either (1) min (ssthresh, max(FlightSize, SMSS) + SMSS) or (2) ssthresh, where ssthresh is the
+            //# value set when fast retransmit was entered
             // RFC 6582 section 3.2 step 3, full acknowledgement, option 2 (as ns-2): the window is ssthresh.
             self.ca = CaState::Open;
             self.dupacks = 0;
@@ -42,6 +45,10 @@ impl Sender {
             self.law.cwnd_event(&mut self.w, Event::Complete);
             return;
         }
+        //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
+        //# In this case, retransmit the first unacknowledged segment.
+        //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
+        //# Deflate the congestion window by the amount of new data acknowledged by the Cumulative Acknowledgment field.
         // Partial acknowledgement: retransmit the next hole, deflate by what was acknowledged, add back one segment.
         let mss = f64::from(c.mss);
         self.w.cwnd -= ack.acked as f64 / mss;
@@ -50,6 +57,8 @@ impl Sender {
         }
         self.w.cwnd = self.w.cwnd.max(1.0);
         self.retransmit_first(c, ack.now, out);
+        //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
+        //# For the first partial ACK that arrives during fast recovery, also reset the retransmit timer.
         // Only the first partial acknowledgement resets the timer ("impatient", section 4).
         if self.first_partial {
             self.first_partial = false;
@@ -66,6 +75,8 @@ impl Sender {
         self.dupacks += 1;
         match self.ca {
             CaState::Recovery => {
+                //= https://www.rfc-editor.org/rfc/rfc5681#section-3.2
+                //# For each additional duplicate ACK received (after the third), cwnd MUST be incremented by SMSS.
                 // RFC 5681 section 3.2 step 4: a segment has left the network.
                 self.w.cwnd += 1.0;
                 return;
@@ -73,6 +84,8 @@ impl Sender {
             CaState::Loss => return,
             _ => {}
         }
+        //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
+        //# If not, the TCP does not enter fast retransmit and does not reset ssthresh.
         // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`, or duplicates of go-back-N would start it. Reno keeps to
         // that after a timeout (Floyd, "TCP and Successive Fast Retransmits", 1994; ns-2 `bugFix_`).
         if self.dupacks == c.dup_thresh && (self.recover == 0 || self.una > self.recover) {
@@ -88,6 +101,8 @@ impl Sender {
         }
     }
 
+    //= https://www.rfc-editor.org/rfc/rfc5681#section-3.2
+    //# When the third duplicate ACK is received, a TCP MUST set ssthresh to no more than the value given in equation (4).
     pub(super) fn enter_fast_recovery(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         let before = self.reducible(c);
         self.ca = CaState::Recovery;

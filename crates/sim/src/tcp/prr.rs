@@ -29,6 +29,8 @@ impl Prr {
         self.out += bytes;
     }
 
+    //= https://www.rfc-editor.org/rfc/rfc6937#section-3
+    //# sndcnt = CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out
     /// An ACK delivered `delivered` bytes; returns how many bytes may be sent now (section 3). `progress`: it advanced the cumulative
     /// acknowledgement and revealed no loss.
     pub fn on_ack(&mut self, delivered: u64, pipe: u64, ssthresh: u64, mss: u64, progress: bool) -> u64 {

@@ -112,6 +112,10 @@ impl Rack {
 }
 
 impl Sender {
+    //= https://www.rfc-editor.org/rfc/rfc8985#section-7.2
+    //# The sender SHOULD start or restart a loss probe PTO timer after transmitting new data (that was not itself a loss
+    //# probe) or upon receiving an ACK that cumulatively acknowledges new data unless it is already in fast recovery, RTO
+    //# recovery,
     /// After data was sent or acknowledged: a probe instead of a timeout, where RFC 8985 section 7.2 wants one.
     pub(super) fn arm_probe(&mut self, c: &TcpConfig, now: u64) {
         let Some(s) = &self.sack else { return };
@@ -134,6 +138,8 @@ impl Sender {
         sent.saturating_add(self.rtt.rto(c)).max(now)
     }
 
+    //= https://www.rfc-editor.org/rfc/rfc8985#section-7.3
+    //# Transmit the lowest-sequence unsent segment of up to SMSS
     /// The probe timer expired (section 7.3): new data if there is any, else the last segment again.
     pub(super) fn on_probe_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         if self.ca >= CaState::Recovery || self.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0) {
@@ -176,6 +182,8 @@ impl Sender {
         self.transmit(c, now, out);
     }
 
+    //= https://www.rfc-editor.org/rfc/rfc8985#section-7.4.2
+    //# (Invoke congestion control to react to the loss event the probe has repaired)
     /// A probe repaired the loss of the tail: reduce as for any loss (section 7.4.2).
     pub(super) fn react_to_probe(&mut self, c: &TcpConfig) {
         let before = self.reducible(c);

@@ -31,6 +31,10 @@ impl Reassembly {
         self.0.iter().flat_map(|i| i.freshest_first())
     }
 
+    //= https://www.rfc-editor.org/rfc/rfc2018#section-4
+    //# The first SACK block (i.e., the one immediately following the kind and length fields in the option) MUST specify
+    //# the contiguous block of data containing the segment which triggered this ACK, unless that segment advanced the
+    //# Acknowledgment Number field in the header.
     /// Adds [start, end). Returns true if all of it was there already.
     pub fn insert(&mut self, start: u64, end: u64) -> bool {
         self.0.get_or_insert_default().insert(start, end)

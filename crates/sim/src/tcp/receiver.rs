@@ -161,6 +161,9 @@ impl Receiver {
         let ce = p.ecn() == ecn::CE;
         let closes_run = self.note_ecn(p, ce);
         if closes_run && self.pending > 0 {
+            //= https://www.rfc-editor.org/rfc/rfc8257#section-3.2
+            //# To avoid this, an implementation MAY choose to send two ACKs: one for previously unacknowledged packets
+            //# and another acknowledging the most recently received packet.
             // RFC 8257 section 3.2: the packets before the change are acknowledged with the old CE value.
             self.acknowledge_early(out);
         }
@@ -168,6 +171,9 @@ impl Receiver {
             *state = ce;
         }
         let gap_before = !self.ooo.is_empty();
+        //= https://www.rfc-editor.org/rfc/rfc7323#section-4.3
+        //# If more than one Timestamps option is received before a reply segment is sent, the TCP must choose only one of
+        //# the TSvals to echo, ignoring the others.
         // RFC 7323 section 4.3: remember the timestamp of the segment that the next ACK's left edge acknowledges.
         if offset <= self.last_ack as i64 {
             self.ts_recent = p.ts;
@@ -223,6 +229,8 @@ impl Receiver {
         }
         let mut answer = Packet { seq: self.addr.wire(self.rcv_nxt), ts: p.ts, ..self.template };
         answer.flags |= flag::SYN;
+        //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.1
+        //# If a host has received an ECN-setup SYN packet, then it MAY send an ECN-setup SYN-ACK packet.
         // RFC 3168 section 6.1.1: SYN with ECE and CWR asks, SYN-ACK with ECE alone agrees.
         if p.has(flag::ECE | flag::CWR) && self.echo != Echo::Off {
             answer.flags |= flag::ECE;
@@ -245,6 +253,9 @@ impl Receiver {
         match &mut self.echo {
             Echo::Off => false,
             Echo::Classic { latched } => {
+                //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.3
+                //# After the receipt of the CWR packet, acknowledgements for subsequent non-CE data packets will not have
+                //# the ECN-Echo flag set.
                 // RFC 3168 section 6.1.3: CWR ends the echo, a CE on the same packet starts it anew.
                 *latched = (*latched && !p.has(flag::CWR)) || ce;
                 false
@@ -349,6 +360,9 @@ impl Receiver {
     #[cold]
     fn sack_blocks(&mut self) -> SackBlocks {
         let mut blocks = SackBlocks::default();
+        //= https://www.rfc-editor.org/rfc/rfc2883#section-4
+        //# A D-SACK block is only used to report a duplicate contiguous sequence of data received by the receiver in the
+        //# most recent packet.
         // RFC 2883 section 4: a duplicate is reported first, once.
         let dsack = self.dsack.take();
         for (start, end) in dsack.into_iter().chain(self.ooo.intervals()).take(self.blocks) {

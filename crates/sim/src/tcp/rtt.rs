@@ -20,6 +20,9 @@ pub struct Rtt {
 impl Rtt {
     /// Before any sample.
     pub fn new(c: &TcpConfig) -> Rtt {
+        //= https://www.rfc-editor.org/rfc/rfc6298#section-2
+        //# Until a round-trip time (RTT) measurement has been made for a segment sent between the sender and receiver,
+        //# the sender SHOULD set RTO <- 1 second
         let initial = if c.rto_rule == RtoRule::Fixed { c.rto_min } else { c.rto_initial.max(c.rto_min) };
         Rtt { srtt: 0, rttvar: 0, min: u64::MAX, base_rto: initial.0.min(c.rto_max.0), backoff: 0 }
     }
@@ -29,9 +32,15 @@ impl Rtt {
     pub fn sample(&mut self, c: &TcpConfig, rtt: u64) {
         self.min = self.min.min(rtt);
         if self.srtt == 0 {
+            //= https://www.rfc-editor.org/rfc/rfc6298#section-2
+            //# When the first RTT measurement R is made, the host MUST set SRTT <- R, RTTVAR <- R/2, RTO <- SRTT + max
+            //# (G, K*RTTVAR)
             self.srtt = rtt.max(1);
             self.rttvar = rtt / 2;
         } else {
+            //= https://www.rfc-editor.org/rfc/rfc6298#section-2
+            //# The value of SRTT used in the update to RTTVAR is its value before updating SRTT itself using the second
+            //# assignment.
             // RTTVAR first, with the old SRTT: beta = 1/4, alpha = 1/8.
             let error = self.srtt.abs_diff(rtt);
             self.rttvar = self.rttvar - self.rttvar / 4 + error / 4;
@@ -47,6 +56,8 @@ impl Rtt {
         self.base_rto = if rto <= c.rto_min.0 { c.rto_min.0 } else { rto.next_multiple_of(g.max(1)).min(c.rto_max.0) };
     }
 
+    //= https://www.rfc-editor.org/rfc/rfc6298#section-5
+    //# The host MUST set RTO <- RTO * 2 ("back off the timer").
     /// The timeout in force, back-off included.
     #[inline]
     pub fn rto(&self, c: &TcpConfig) -> u64 {

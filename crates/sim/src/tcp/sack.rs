@@ -192,6 +192,8 @@ impl Sender {
         if !c.prr {
             self.w.cwnd = self.w.ssthresh;
         }
+        //= https://www.rfc-editor.org/rfc/rfc6675#section-5
+        //# Retransmit the first data segment presumed dropped -- the segment starting with sequence number HighACK + 1.
         // RFC 6675 section 5, (4.3): the first lost segment leaves at once, whatever the pipe. Linux lets the window of the reduction decide,
         // which has room for one (tcp_cwnd_reduction).
         let at_once = !(c.prr && c.reduce == Reduce::Cwnd);

@@ -40,6 +40,8 @@ impl Sender {
         }
     }
 
+    //= https://www.rfc-editor.org/rfc/rfc6298#section-5
+    //# Retransmit the earliest segment that has not been acknowledged by the TCP receiver.
     /// Retransmission timeout (RFC 5681 section 3.1, RFC 6298 sections 5.4 to 5.6).
     fn on_rto(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         if c.probe_after > 0 && self.rtt.backoff + 1 >= c.probe_after {
@@ -52,6 +54,10 @@ impl Sender {
         } else if self.una + 3 * u64::from(c.mss) >= end {
             self.stats.rtos_tail += 1;
         }
+        //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
+        //# On the other hand, when a TCP sender detects segment loss using the retransmission timer and the given segment
+        //# has already been retransmitted by way of the retransmission timer at least once, the value of ssthresh is held
+        //# constant.
         // RFC 5681 section 3.1: when the same data times out again, ssthresh stays; when other data does, it is a new loss. (The back-off
         // would not tell them apart: without timestamps it may outlive progress.) Linux (tcp_enter_loss) also reduces once only when a
         // timeout ends a reduction that has begun.
@@ -71,6 +77,9 @@ impl Sender {
             self.stats.loss_cuts += 1;
         }
         self.ca = CaState::Loss;
+        //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
+        //# Furthermore, upon a timeout (as specified in [RFC2988]) cwnd MUST be set to no more than the loss window, LW,
+        //# which equals 1 full-sized segment (regardless of the value of IW).
         self.w.cwnd = 1.0;
         self.dupacks = 0;
         self.limited = 0;
@@ -149,6 +158,10 @@ impl Sender {
         }
     }
 
+    //= https://www.rfc-editor.org/rfc/rfc6298#section-5
+    //# If the timer expires awaiting the ACK of a SYN segment and the TCP implementation is using an RTO less than 3
+    //# seconds, the RTO MUST be re-initialized to 3 seconds when data transmission begins (i.e., after the three-way
+    //# handshake completes).
     /// After the handshake (RFC 6298 section 5.7): a SYN that was retransmitted leaves no sample, so data starts with 3 s.
     pub(super) fn rto_after_handshake(&mut self, c: &TcpConfig) {
         self.rtt.backoff = 0;

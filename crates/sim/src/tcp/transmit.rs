@@ -117,6 +117,10 @@ impl Sender {
     #[inline(always)]
     fn send_new(&mut self, c: &TcpConfig, now: u64, mut window: u64, end: u64, out: &mut impl Wire) -> bool {
         let first = self.nxt;
+        //= https://www.rfc-editor.org/rfc/rfc3042#section-2
+        //# When a TCP sender has previously unsent data queued for transmission, it SHOULD use the Limited Transmit
+        //# algorithm, which calls for a TCP sender to transmit new data upon the arrival of the first two consecutive
+        //# duplicate ACKs when the following conditions are satisfied:
         // RFC 3042: the first two duplicate ACKs let one new segment out each, beyond the window. With SACK they do so by making the
         // pipe smaller (RFC 6675 section 5, step 3).
         let disorder = self.ca == CaState::Disorder;
@@ -306,6 +310,9 @@ impl Sender {
         p.len = data as u16;
         p.wire = if data == 0 { c.ack_size as u16 } else { (data as u32 + c.header) as u16 };
         p.flags = if fin { flag::FIN } else { 0 } | if again { flag::RETX } else { 0 };
+        //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.5
+        //# This document specifies ECN-capable TCP implementations MUST NOT set either ECT codepoint (ECT(0) or ECT(1))
+        //# in the IP header for retransmitted data packets
         // RFC 3168 section 6.1.5: retransmissions of a classic ECN sender are not ECN-capable; DCTCP's are, as in Linux.
         if self.ecn && data > 0 && !again {
             p.meta |= ecn::ECT;
@@ -319,6 +326,8 @@ impl Sender {
         self.stats.segs_retx += u64::from(again);
         self.last_tx = now;
         if again {
+            //= https://www.rfc-editor.org/rfc/rfc6298#section-3
+            //# TCP MUST use Karn's algorithm [KP87] for taking RTT samples.
             // Karn: a retransmission spoils the timing of everything outstanding.
             self.timed = None;
         } else if self.timed.is_none() && !c.timestamps {
@@ -350,6 +359,9 @@ impl Sender {
         if c.idle == Idle::Keep || idle <= rto {
             return;
         }
+        //= https://www.rfc-editor.org/rfc/rfc5681#section-4.1
+        //# a TCP SHOULD set cwnd to no more than RW before beginning transmission if the TCP has not sent data in an
+        //# interval exceeding the retransmission timeout.
         // RFC 5681 section 4.1: restart window.
         let restart = f64::from(c.init_cwnd).min(self.w.cwnd);
         match c.idle {
