@@ -46,9 +46,8 @@ fn a_spurious_timeout_costs_about_one_segment() {
     }
 }
 
-/// Each of the two ways to find out helps alone; without both, whole windows are sent again. The echo alone leaves RACK with a wrong
-/// idea: as in the kernel (tcp_rack_advance), and other than in RFC 8985 section 6.2 step 2, a retransmission that is acknowledged later
-/// than the smallest RTT counts as the one that arrived, whatever the echo says.
+/// Each of the two ways to find out helps alone; without both, whole windows are sent again. The echo alone is blind while the window is
+/// being reduced on marks (tcp_enter_cwr forgets what could be taken back).
 #[test]
 fn each_of_the_two_does_it() {
     let each = |frto: bool, eifel: bool| {

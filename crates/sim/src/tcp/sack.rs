@@ -4,6 +4,7 @@ use super::prr::Prr;
 use super::scoreboard::{EVER_RETX, Seg};
 use super::sender::{CaState, SackState, Sender, Timer};
 use super::timers::segments;
+use super::undo::older;
 use crate::cc::{Ack, CongestionControl, Event, Trigger};
 use crate::config::{Growth, Recovery, Reduce, TcpConfig};
 use crate::net::packet::{SackBlocks, Wire};
@@ -26,7 +27,7 @@ impl Sender {
     /// ACK processing of a SACK stack. Fills in `ack.delivered`.
     pub(super) fn on_ack_sack(&mut self, c: &TcpConfig, ack: &mut Ack, blocks: Option<&SackBlocks>, out: &mut impl Wire) {
         let Some(mut s) = self.sack.take() else { return };
-        let news = self.update_scoreboard(&mut s, ack, blocks);
+        let news = self.update_scoreboard(c, &mut s, ack, blocks);
         let mut spurious = false;
         if news.dsack {
             s.rack.on_dsack(self.una, self.nxt);
@@ -80,15 +81,18 @@ impl Sender {
         }
     }
 
-    fn update_scoreboard(&mut self, s: &mut SackState, ack: &mut Ack, blocks: Option<&SackBlocks>) -> News {
+    fn update_scoreboard(&mut self, c: &TcpConfig, s: &mut SackState, ack: &mut Ack, blocks: Option<&SackBlocks>) -> News {
         let before = s.board.sacked;
         let missing = s.board.missing();
         let SackState { board, rack, .. } = s;
         let (now, min_rtt, recover) = (ack.now, self.rtt.min, self.recover);
-        let mut original = false;
+        let (mut original, echo) = (false, ack.rtt.map(|rtt| ack.now.saturating_sub(rtt)));
         let mut delivered = |seg: &Seg| {
             original |= !seg.is(EVER_RETX) && seg.end() <= recover;
-            rack.on_delivered(seg, now, min_rtt);
+            // RFC 8985 section 6.2 step 2: where the echo is older than the retransmission, the original arrived. The kernel (tcp_rack_advance)
+            // has only the test by the smallest RTT, and may take a window for lost again that it has just taken back.
+            let earlier = c.eifel && seg.is(EVER_RETX) && older(echo, seg.xmit, c.timestamp_clock.0);
+            rack.on_delivered(seg, now, if earlier { u64::MAX } else { min_rtt });
         };
         let (mut newest, mut retransmitted) = (None, false);
         board.acknowledge(self.una, |seg| {

@@ -51,13 +51,18 @@ impl Undo {
         self.retransmissions == 0
     }
 
-    /// Whether the ACK echoes a timestamp of before the first retransmission, by a timestamp clock of this tick: what it acknowledges
-    /// is an original (RFC 3522 section 3.2 step 5).
+    /// Whether the ACK echoes a timestamp of before the first retransmission: what it acknowledges is an original (RFC 3522 section 3.2
+    /// step 5).
     fn original_echoed(&self, ack: &Ack, tick: u64) -> bool {
-        // Timestamps are nanoseconds.
-        let tick = tick.max(1000);
-        ack.rtt.is_some_and(|rtt| ack.now.saturating_sub(rtt) / tick < self.first / tick)
+        older(ack.rtt.map(|rtt| ack.now.saturating_sub(rtt)), self.first, tick)
     }
+}
+
+/// Whether a timestamp echo is older than `sent`, as far as a clock of this tick tells; ps.
+pub(super) fn older(echo: Option<u64>, sent: u64, tick: u64) -> bool {
+    // Timestamps are nanoseconds.
+    let tick = tick.max(1000);
+    echo.is_some_and(|echo| echo / tick < sent / tick)
 }
 
 impl Sender {
