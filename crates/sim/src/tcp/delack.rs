@@ -123,24 +123,26 @@ impl Adaptive {
     }
 }
 
+/// What became of a data segment.
+pub(super) struct Taken {
+    /// Its stream offset.
+    pub offset: i64,
+    /// It extended the stream.
+    pub in_order: bool,
+    /// It asks for an ACK at once by the rules that hold for all stacks.
+    pub forced: bool,
+}
+
 /// How long a packet was under way; good for 4.29 s.
 fn way(now: u64, p: &Packet) -> u64 {
     u64::from(((now / 1000) as u32).wrapping_sub(p.ts)) * 1000
 }
 
 impl Receiver {
-    /// After data segment `p` at `offset` was taken in. `forced`: it asks for an ACK at once by the rules that hold for all stacks.
+    /// After data segment `p` was taken in.
     #[inline(never)]
-    pub(super) fn settle_adaptive(
-        &mut self,
-        c: &TcpConfig,
-        now: u64,
-        p: &Packet,
-        offset: i64,
-        in_order: bool,
-        forced: bool,
-        out: &mut impl Wire,
-    ) {
+    pub(super) fn settle_adaptive(&mut self, c: &TcpConfig, now: u64, p: &Packet, taken: Taken, out: &mut impl Wire) {
+        let Taken { offset, in_order, forced } = taken;
         let Some(a) = &mut self.adaptive else { return };
         let len = u64::from(p.len);
         a.on_established(c, now);

@@ -2,7 +2,7 @@
 //! (RFC 3168 section 6.1.3, RFC 8257 section 3.2).
 
 use super::autotune::first_window;
-use super::delack::Adaptive;
+use super::delack::{Adaptive, Taken};
 use super::reassembly::Reassembly;
 use super::sender::control_ecn;
 use super::seq::{Address, RETIRED};
@@ -182,7 +182,7 @@ impl Receiver {
         self.pending += 1;
         let forced = !in_order || gap_before || closes_run || fin;
         if self.adaptive.is_some() {
-            return self.settle_adaptive(c, now, p, offset, in_order, forced, out);
+            return self.settle_adaptive(c, now, p, Taken { offset, in_order, forced }, out);
         }
         if forced || self.pending >= c.ack_every || self.take_quick() {
             self.acknowledge(out);
