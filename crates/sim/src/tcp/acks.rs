@@ -205,6 +205,7 @@ impl Sender {
 
     fn finish(&mut self, c: &TcpConfig, now: u64, p: &Packet, out: &mut impl Wire) {
         self.phase = Phase::Done;
+        self.host_queue = None;
         self.timer = Timer::Idle;
         self.deadline = u64::MAX;
         if p.has(flag::FIN) {

@@ -52,6 +52,11 @@ impl HostQueue {
         }
     }
 
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// When sending may go on.
     pub fn resume(&self) -> u64 {
         self.resume

@@ -197,7 +197,7 @@ pub struct Sender {
     pub law: Law,
     /// Its slow start, unless that is the standard one.
     pub(super) slow_start: Option<Box<SlowStart>>,
-    /// What waits in the host's interface, of stacks that limit it.
+    /// What waits in the host's interface, of stacks that limit it, while anything is sent: idle connections do not carry it.
     pub(super) host_queue: Option<Box<HostQueue>>,
     /// First byte, byte behind the first window, and byte behind the last of the message now being acknowledged (for statistics).
     pub message: (u64, u64, u64),
@@ -287,7 +287,7 @@ impl Sender {
             held_deadline: u64::MAX,
             law,
             slow_start,
-            host_queue: c.tsq.then(Box::default),
+            host_queue: None,
             message: (0, 0, u64::MAX),
             stats: SendStats { cwnd_max: f64::from(c.init_cwnd), ..SendStats::default() },
             packets: 0,

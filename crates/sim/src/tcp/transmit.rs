@@ -24,8 +24,16 @@ impl Sender {
         }
         self.transmit_until(c, now, self.stream_end(), out);
         if self.host_queue.is_some() {
-            self.set_alarm(out);
+            self.after_small_queue(out);
         }
+    }
+
+    /// Sees to what the limit on the interface holds back; when everything has been acknowledged it is forgotten.
+    fn after_small_queue(&mut self, out: &mut impl Wire) {
+        if self.all_acked() && self.host_queue.as_ref().is_some_and(|q| q.is_empty()) {
+            self.host_queue = None;
+        }
+        self.set_alarm(out);
     }
 
     /// As `transmit`, with new data up to stream offset `end`.
@@ -340,8 +348,8 @@ impl Sender {
         }
         let wire = p.wire;
         out.emit(p, None);
-        if let Some(q) = &mut self.host_queue {
-            q.push(now, out.departure(), u32::from(wire));
+        if c.tsq {
+            self.host_queue.get_or_insert_default().push(now, out.departure(), u32::from(wire));
         }
         if self.timer == Timer::Idle {
             self.arm_rto(c, now);
