@@ -220,6 +220,9 @@ pub struct TcpConfig {
     pub ecn: Ecn,
     /// CWR also travels on retransmissions (ns-2); RFC 3168 section 6.1.2 and Linux know it on new data only.
     pub cwr_on_any: bool,
+    /// Retransmissions are ECN-capable like any segment (ns-2's tcp.cc sets ECT on all but the SYN); RFC 3168 section 6.1.5 forbids it. Where
+    /// a queue marks, those of RFC 3168 are dropped.
+    pub ect_on_any: bool,
     /// The receiver echoes a mark until CWR, whatever [`TcpConfig::ecn`] says: RFC 3168's latch under a DCTCP sender.
     pub latched_echo: bool,
     /// Window growth per ACK.

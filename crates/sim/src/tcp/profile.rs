@@ -86,6 +86,11 @@ pub const PARAMS: &[Param] = &[
     ),
     p("cwr-on-any", Kind::Bool, "CWR also on retransmissions (ns-2), not on new data only (RFC 3168 section 6.1.2)"),
     p(
+        "ect-on-any",
+        Kind::Bool,
+        "retransmissions are ECN-capable like any segment (ns-2), where RFC 3168 section 6.1.5 forbids it",
+    ),
+    p(
         "growth",
         Kind::Choice(&["per-ack", "rfc5681", "abc", "unlimited"]),
         "window growth per ACK: one step, acknowledged bytes up to 1 or 2 full segments, or (Linux) acknowledged segments of any size and number",
@@ -159,6 +164,7 @@ pub fn resolve(stack: &str, entry: &LawEntry, law: LawConfig, values: &Values) -
         _ => c.reduce,
     };
     c.cwr_on_any = flag("cwr-on-any", c.cwr_on_any);
+    c.ect_on_any = flag("ect-on-any", c.ect_on_any);
     c.limited_transmit = flag("limited-transmit", c.limited_transmit);
     c.prr = flag("prr", c.prr);
     c.dup_thresh = int("dup-thresh", c.dup_thresh);
@@ -238,6 +244,7 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
         eifel: false,
         ecn: Ecn::Off,
         cwr_on_any: true,
+        ect_on_any: true,
         latched_echo: false,
         growth: Growth::PerAck,
         slow_start: slow_start::Kind::Standard,
@@ -270,6 +277,7 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
             prr: true,
             timestamps: true,
             cwr_on_any: false,
+            ect_on_any: false,
             rto_rule: RtoRule::Linux,
             rto_max: Time::from_secs(120),
             rto_granularity: Time::from_ms(1),
@@ -291,6 +299,7 @@ fn defaults(stack: &str, law: LawConfig) -> TcpConfig {
             recovery: Recovery::Sack,
             reduce: Reduce::Flight,
             cwr_on_any: false,
+            ect_on_any: false,
             rto_min: Time::from_secs(1),
             growth: Growth::PerSegment { limit: 1 },
             idle: Idle::Restart,

@@ -322,7 +322,7 @@ impl Sender {
         //# This document specifies ECN-capable TCP implementations MUST NOT set either ECT codepoint (ECT(0) or ECT(1))
         //# in the IP header for retransmitted data packets
         // RFC 3168 section 6.1.5: retransmissions of a classic ECN sender are not ECN-capable; DCTCP's are, as in Linux.
-        if self.ecn && data > 0 && !again {
+        if self.ecn && data > 0 && (!again || c.ect_on_any) {
             p.meta |= ecn::ECT;
         }
         if self.cwr_pending && (!again || c.cwr_on_any) {
