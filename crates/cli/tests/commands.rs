@@ -61,6 +61,30 @@ fn lists_come_from_the_registries() {
 }
 
 #[test]
+fn packet_scripts_say_what_came_of_them() {
+    let scratch = Scratch::new("conform");
+    let open = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n\
+                +0 < S 0:0(0) win 9000 <mss 1000>\n";
+    scratch.file("good.pkt", &format!("{open}+0 > S. 0:0(0) ack 1 <...>\n"));
+    scratch.file("bad.pkt", &format!("{open}+0 > S. 0:0(0) ack 2 <...>\n"));
+    scratch.file("other.pkt", "+0 epoll_create(1) = 3\n");
+    scratch.file("none.pkt", "+0 > what\n");
+    let run = |files: &[&str]| forebay(&scratch.0, &[&["conform"], files].concat());
+    assert_eq!(run(&["good.pkt", "other.pkt"]).status.code(), Some(0));
+    assert_eq!(run(&["other.pkt"]).status.code(), Some(2));
+    assert_eq!(run(&["good.pkt", "none.pkt"]).status.code(), Some(2));
+    let all = run(&["."]);
+    assert_eq!(all.status.code(), Some(1));
+    let said = text(&all.stdout);
+    assert!(
+        said.contains("bad.pkt:5\n    expected S. 0:0(0) ack 2 <...> at 0 s\n    got      at 0 s: [noecn] S. 0:0(0) ack 1"),
+        "{said}"
+    );
+    assert!(said.contains("other.pkt: uses readiness") && said.contains("NOT A SCRIPT    ./none.pkt:1: "), "{said}");
+    assert!(said.ends_with("1 passed, 1 failed, 1 not applicable, 1 not a script\n"), "{said}");
+}
+
+#[test]
 fn check_explains() {
     let scratch = Scratch::new("check");
     scratch.file("small.toml", SMALL);

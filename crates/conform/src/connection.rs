@@ -213,13 +213,17 @@ impl Connection {
         }
     }
 
+    /// The scale of the windows that the receiver writes into its packets (RFC 7323 section 2.2).
+    fn shift(&self) -> u8 {
+        (0..14).find(|shift| self.c.rcv_wnd >> shift <= 65_535).unwrap_or(14)
+    }
+
     /// What a SYN or SYN-ACK of ours announces.
     fn handshake_options(&self, now: u64, answer: bool) -> Options {
         let s = &self.settings;
-        let shift = (0..14).find(|shift| self.c.rcv_wnd >> shift <= 65_535).unwrap_or(14);
         Options {
             mss: Some(s.mss),
-            wscale: (s.scaling && (!answer || self.theirs.wscale.is_some())).then_some(shift),
+            wscale: (s.scaling && (!answer || self.theirs.wscale.is_some())).then_some(self.shift()),
             sack_ok: s.sack && (!answer || self.theirs.sack_ok),
             ts: (s.timestamps && (!answer || self.theirs.ts.is_some())).then(|| (clock(now), self.echo.unwrap_or(0))),
             sack: Vec::new(),
@@ -384,13 +388,16 @@ impl Connection {
         (ack, sack): (&Packet, Option<SackBlocks>),
     ) {
         let echo = if ack.has(packet::flag::ECE) { flag::ECE } else { 0 };
+        let scaled = self.settings.scaling && self.theirs.wscale.is_some();
+        // The simulator's receiver always scales.
+        let win = if scaled { ack.win } else { (u64::from(ack.win) << self.shift()).min(65_535) as u16 };
         let options = Options {
             ts: self.c.timestamps.then(|| (clock(now), self.echo.unwrap_or(ack.ts))),
             sack: sack.map_or_else(Vec::new, |s| s.iter().collect()),
             ..Options::default()
         };
         let segment =
-            Segment { ecn: field(p), flags: flags | echo, seq, len, ack: ack.seq, win: Some(ack.win), options: Some(options) };
+            Segment { ecn: field(p), flags: flags | echo, seq, len, ack: ack.seq, win: Some(win), options: Some(options) };
         self.push(now, segment);
     }
 

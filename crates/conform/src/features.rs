@@ -236,10 +236,8 @@ fn of_call(call: &Call, sockets: &mut Sockets, add: &mut impl FnMut(String)) {
                 add("a send buffer that fills".into());
             }
         }
-        "read" | "recv" | "recvfrom" => {
-            if call.args.get(3).is_some_and(|f| *f != Arg::Int(0)) {
-                add(format!("{} with flags", call.name));
-            }
+        "read" | "recv" | "recvfrom" if call.args.get(3).is_some_and(|f| *f != Arg::Int(0)) => {
+            add(format!("{} with flags", call.name));
         }
         _ => {}
     }
