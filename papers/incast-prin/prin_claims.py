@@ -11,6 +11,7 @@ from forebay.repro import Measured, Reading
 from .base import SIZES, paper
 from .measure import Curve, Point, at
 
+DELAYED = Reading("receivers delay ACKs (every second packet, 40 ms), as Linux does", found_afterwards=True)
 STRICT = Reading("two queues with strict priority, as 802.1p switches have", named="specification 3.4")
 
 
@@ -196,7 +197,7 @@ def _(x: dict[str, Any]) -> list[Measured]:
         )
         return Measured(value, n=10, note=f"maximum and minimum: {where}", reading=reading)
 
-    return [of(x["udp"], None), of(x["udp-delayed"], "receivers delay ACKs (every second packet, 40 ms), as Linux does")]
+    return [of(x["udp"], None), of(x["udp-delayed"], DELAYED)]
 
 
 @paper.claim("udp-timeouts", uses=["single", "udp"])
