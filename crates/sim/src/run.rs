@@ -39,7 +39,7 @@ pub struct Report {
     pub timeouts: Vec<TimeoutRow>,
     /// Statistics of ports, and `acked`, count from here to `end`: the end of the warm-up, rounded up to a window of the engine.
     pub measured_from: Time,
-    /// Payload bytes acknowledged from `measured_from` on, per transport group.
+    /// Payload bytes that reached receivers from `measured_from` on, in order or not, per transport group.
     pub acked: Vec<u64>,
     /// Simulated time at the end.
     pub end: Time,

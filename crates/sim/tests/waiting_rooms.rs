@@ -220,7 +220,10 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
             // The other end takes what arrives in the window.
             while !port.ring.is_empty() && port.ring.packet(port.ring.head()).arrival < window {
                 let p = *port.ring.packet(port.ring.head());
-                assert_eq!(port.ring.sack(port.ring.head()).and_then(|s| s.iter().next()), p.has(flag::EXT).then_some((p.seq, p.seq + 9)));
+                assert_eq!(
+                    port.ring.sack(port.ring.head()).and_then(|s| s.iter().next()),
+                    p.has(flag::EXT).then_some((p.seq, p.seq + 9))
+                );
                 marked += u64::from(measured_from > 0 && p.ecn() == ecn::CE);
                 out.push((p.arrival - delay, p.seq));
                 port.ring.advance(port.ring.next(port.ring.head()));

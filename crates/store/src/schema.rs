@@ -113,7 +113,7 @@ pub const FLOWS: Table<FlowRow> = Table {
             "bytes_measured",
             "B",
             Int(|r, _| count(r.bytes_measured)),
-            "of those, acknowledged after the warm-up (all, when the run ends before it)",
+            "payload that reached the receiver after the warm-up, in order or not (`bytes_acked`, when the run ends before it)",
         ),
         col("segs_sent", "segments", Int(|r, _| count(r.segs_sent)), "data segments sent, retransmissions included"),
         col("segs_retx", "segments", Int(|r, _| count(r.segs_retx)), "retransmitted segments"),

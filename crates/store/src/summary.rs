@@ -170,7 +170,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "goodput",
         Unit::BitsPerSecond,
         |g| Some(g.goodput_bps),
-        "payload acknowledged to the group's senders after the warm-up, over simulated time",
+        "payload that reached the group's receivers after the warm-up, over simulated time",
     ),
     if_any("long_flows", "long flows", Unit::Count, |g| Some(g.long_flows as f64), "endless flows active after the warm-up"),
     metric(

@@ -3,7 +3,7 @@
 use super::below::Below;
 use super::fabric::Fabric;
 use super::hosts::{Host, Wake};
-use super::stream::{Message, Stream};
+use super::stream::{Held, Message, Stream};
 use crate::config::{Network, TcpConfig};
 use crate::net::arena::Arena;
 use crate::net::packet::{Packet, SackBlocks, Wire};
@@ -146,8 +146,8 @@ pub struct Core {
     pub(super) network: Network,
     /// Packets sent, received and dropped on connections whose slot has been given back, and packets that came too late for theirs.
     pub closed: PacketBalance,
-    /// Payload acknowledged on connections that have ended, per transport.
-    pub(super) closed_acked: Vec<u64>,
+    /// Payload of connections that have ended, per transport.
+    pub(super) closed_arrived: Vec<u64>,
     pub(super) sampling: bool,
     pub(super) below: Below,
     /// The warm-up is over.
@@ -282,7 +282,7 @@ impl Core {
             record_timeouts: false,
             app_workload: Vec::new(),
             is_host: Arena::new(network.nodes.iter().map(|n| n.host).collect()),
-            closed_acked: vec![0; groups],
+            closed_arrived: vec![0; groups],
             sampling: !tcp_series.is_empty(),
             measuring: false,
             steering,
@@ -318,20 +318,27 @@ impl Core {
         path.iter().map(|&p| &self.network.ports[p as usize]).map(|p| p.delay.0 + p.rate.tx_time(size).0).sum()
     }
 
-    /// Payload acknowledged so far (of datagrams: received), per transport.
-    pub fn acked_by_group(&self) -> Vec<u64> {
-        let mut acked = self.closed_acked.clone();
+    /// Payload that has reached receivers so far, in order or not, per transport.
+    pub fn arrived_by_group(&self) -> Vec<u64> {
+        let mut arrived = self.closed_arrived.clone();
         for conn in (0..self.streams.len() as u32).filter(|c| self.streams[*c].live) {
-            acked[usize::from(self.senders[conn].group)] += self.arrived(conn);
+            arrived[usize::from(self.senders[conn].group)] += self.held(conn).within(0, u64::MAX);
         }
-        acked
+        arrived
     }
 
-    /// The warm-up ends: what is acknowledged from here on is measured.
+    /// What the receiver of `conn` has of its payload. A FIN that came early is none.
+    pub(super) fn held(&self, conn: u32) -> Held {
+        let (receiver, written) = (&self.receivers[conn], self.senders[conn].written);
+        let beyond = receiver.beyond().map(|(start, end)| (start, end.min(written)));
+        Held { in_order: receiver.delivered, beyond: beyond.filter(|(start, end)| start < end).collect() }
+    }
+
+    /// The warm-up ends: what arrives from here on is measured.
     pub fn begin_measuring(&mut self) {
         self.measuring = true;
         for conn in 0..self.streams.len() as u32 {
-            self.streams[conn].acked_before = self.arrived(conn);
+            self.streams[conn].before = self.held(conn);
         }
     }
 

@@ -35,7 +35,7 @@ impl Core {
     }
 
     /// Payload of `conn` that is known to have arrived: acknowledged, or, where nobody acknowledges, received.
-    pub(super) fn arrived(&self, conn: u32) -> u64 {
+    pub(super) fn known_to_arrive(&self, conn: u32) -> u64 {
         if self.streams[conn].datagrams {
             return self.receivers[conn].delivered;
         }

@@ -2,6 +2,7 @@
 
 use super::core::{Call, Core, First, Job, Nic, Notice};
 use super::hosts::Wake;
+use super::stream::Held;
 use crate::net::packet::{Packet, SackBlocks};
 use crate::observe::{FlowRow, TcpRow};
 use crate::tcp::SHIMMED;
@@ -173,14 +174,14 @@ impl Core {
 
     /// Appends the row of the oldest message of `conn`; `acked` is when it was acknowledged, if it was.
     pub(super) fn emit_row(&mut self, conn: u32, acked: Option<u64>) {
-        let arrived = self.arrived(conn);
+        let known = self.known_to_arrive(conn);
+        let held = if self.measuring { self.held(conn) } else { Held::default() };
         let (s, sender) = (&mut self.streams[conn], &self.senders[conn]);
         let Some(&m) = s.messages.front() else { return };
+        let measured = held.within(m.begin, m.end).saturating_sub(s.before.within(m.begin, m.end));
         let stats = &sender.stats;
         s.retx_before += stats.segs_retx;
         let size = if m.end == u64::MAX { 0 } else { m.end - m.begin };
-        let acked_end = arrived.min(m.end);
-        let measured_from = s.acked_before.max(m.begin);
         let (src, dst, hash) = (s.src, s.dst, s.hash);
         let mut row = FlowRow {
             // Numbered by the report, in order of start.
@@ -195,8 +196,8 @@ impl Core {
             end_ps: m.delivered,
             acked_ps: acked.unwrap_or(u64::MAX),
             ideal_ps: if size == 0 { 0 } else { self.ideal(src, dst, hash, size, sender.group as usize) },
-            bytes_acked: acked_end.saturating_sub(m.begin),
-            bytes_measured: if self.measuring { acked_end.saturating_sub(measured_from) } else { 0 },
+            bytes_acked: known.min(m.end).saturating_sub(m.begin),
+            bytes_measured: measured,
             segs_sent: stats.segs_sent,
             segs_retx: stats.segs_retx,
             rtos: stats.rtos,
@@ -283,7 +284,7 @@ impl Core {
             sender.all_acked() && receiver.delivered == sender.written,
             "conservation: a connection closed before its bytes arrived"
         );
-        self.closed_acked[usize::from(sender.group)] += sender.written;
+        self.closed_arrived[usize::from(sender.group)] += sender.written;
         let shim = self.below.balance(conn, sender.generation());
         self.closed.sent += sender.packets + receiver.sent + shim.sent;
         // A SYN-ACK that is still held goes with its entry.

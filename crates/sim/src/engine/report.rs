@@ -35,10 +35,10 @@ impl Simulation {
         tcp.sort_by_key(|r| (r.time_ps, r.conn_id));
         let fold = |h: u64, host: &super::hosts::Host| (h.rotate_left(7) ^ host.fingerprint).wrapping_mul(0xD6E8_FEB8_6659_FD93);
         let fingerprint = self.core.hosts.iter().fold(self.core.fabric.hops(), fold);
-        let acked = self.core.acked_by_group().iter().zip(&self.acked_before).map(|(now, before)| now - before).collect();
+        let arrived = self.core.arrived_by_group().iter().zip(&self.arrived_before).map(|(now, before)| now - before).collect();
         Report {
             measured_from: Time(self.measured_from),
-            acked,
+            acked: arrived,
             flows,
             ports,
             queue,

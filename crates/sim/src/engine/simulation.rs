@@ -26,8 +26,8 @@ pub struct Simulation {
     activations: u64,
     /// Statistics count from here, ps.
     pub measured_from: u64,
-    /// Payload acknowledged before that, per transport.
-    pub acked_before: Vec<u64>,
+    /// Payload that had arrived before that, per transport.
+    pub arrived_before: Vec<u64>,
 }
 
 /// Most rows of messages to reserve at the start.
@@ -69,7 +69,7 @@ impl Simulation {
             warm: core.measuring,
             activations: 0,
             measured_from: 0,
-            acked_before: vec![0; groups],
+            arrived_before: vec![0; groups],
             core,
         })
     }
@@ -96,7 +96,7 @@ impl Simulation {
                 self.warm = true;
                 self.measured_from = start;
                 self.core.fabric.ports.iter_mut().for_each(|p| p.restart_stats(start));
-                self.acked_before = self.core.acked_by_group();
+                self.arrived_before = self.core.arrived_by_group();
                 self.core.begin_measuring();
             }
             if injection < end {

@@ -22,6 +22,23 @@ pub struct Message {
     pub first_window: u64,
 }
 
+/// What a receiver has of a stream: all up to an offset, and intervals beyond it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Delivered to the application up to here.
+    pub in_order: u64,
+    /// What waits for something before it, disjoint.
+    pub beyond: Vec<(u64, u64)>,
+}
+
+impl Held {
+    /// Bytes of [begin, end) among it.
+    pub fn within(&self, begin: u64, end: u64) -> u64 {
+        let common = |a: u64, b: u64| b.min(end).saturating_sub(a.max(begin));
+        common(0, self.in_order) + self.beyond.iter().map(|&(a, b)| common(a, b)).sum::<u64>()
+    }
+}
+
 /// Identity and messages of one connection.
 #[derive(Debug, Clone, Default)]
 pub struct Stream {
@@ -55,8 +72,8 @@ pub struct Stream {
     pub next_sample: u64,
     /// Interval of the series, ps; 0: every ACK.
     pub sample_every: u64,
-    /// Bytes acknowledged when the warm-up ended.
-    pub acked_before: u64,
+    /// What its receiver had when the warm-up ended.
+    pub before: Held,
     /// Retransmissions in messages already reported, for the series.
     pub retx_before: u64,
 }

@@ -30,7 +30,7 @@ pub struct FlowRow {
     pub ideal_ps: u64,
     /// Bytes cumulatively acknowledged (of an unfinished message: so far).
     pub bytes_acked: u64,
-    /// Of those, acknowledged after the warm-up.
+    /// Bytes of it that reached the receiver after the warm-up, in order or not.
     pub bytes_measured: u64,
     /// Data segments sent, retransmissions included.
     pub segs_sent: u64,

@@ -76,6 +76,11 @@ pub(super) fn window_shift(window: u64) -> u8 {
 }
 
 impl Receiver {
+    /// Sequence space that waits for something before it, as intervals of stream offsets.
+    pub fn beyond(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.ooo.intervals()
+    }
+
     /// An endpoint that answers to `addr`.
     pub fn new(c: &TcpConfig, addr: Address) -> Receiver {
         let echo = match c.ecn {
