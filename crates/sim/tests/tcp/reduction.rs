@@ -92,3 +92,22 @@ fn other_data_that_times_out_asks_for_a_threshold_of_its_own() {
         assert_eq!((t.s.stats.rtos, t.s.stats.loss_cuts), (3, 2), "{stack}");
     }
 }
+
+/// RFC 5681 section 3.2 step 2: what limited transmit has sent is not in the flight that is halved. The window must have a fraction of a
+/// segment, or the bound by the window would hide it.
+#[test]
+fn limited_transmit_is_not_in_the_flight() {
+    let mut c = config_with("rfc", "newreno", &[("recovery", Value::Text("newreno".into()))], &[]);
+    c.init_cwnd = 20;
+    let mut t = Script::new(c, 200);
+    t.dup(0, 3).settle();
+    assert_eq!((t.cwnd(), t.s.ca), (10.0, CaState::Open));
+    for _ in 0..3 {
+        let next = t.s.una / 1000 + 1;
+        t.ack(next);
+    }
+    assert!(t.cwnd() > 10.2 && t.flight() == 10, "{} {}", t.cwnd(), t.flight());
+    let next = t.s.una / 1000;
+    t.dup(next, 3);
+    assert_eq!((t.flight(), t.ssthresh()), (12, 5.0));
+}
