@@ -102,6 +102,7 @@ fn group(index: usize, info: &RunInfo, config: &SimConfig, report: &Report) -> G
     let mut slowdowns = Vec::new();
     for f in report.flows.iter().filter(|f| f.group as usize == index) {
         out.rtos += u64::from(f.rtos);
+        out.tlps += u64::from(f.tlps);
         out.syn_rtos += u64::from(f.syn_rtos);
         out.segs_retx += f.segs_retx;
         if let Some(met) = deadline_met(f, info.end_ps) {

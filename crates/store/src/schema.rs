@@ -135,6 +135,7 @@ pub const FLOWS: Table<FlowRow> = Table {
             Int(|r, _| Some(r.rtos_tail.into())),
             "of those, with at most the last three segments of the message outstanding",
         ),
+        col("tlps", "1", Int(|r, _| Some(r.tlps.into())), "tail loss probes (RFC 8985 section 7); not among `rtos`"),
         col("syn_rtos", "1", Int(|r, _| Some(r.syn_rtos.into())), "timeouts of the SYN, in the connection's first message"),
         col("fast_retx", "1", Int(|r, _| Some(r.fast_retx.into())), "entries into fast recovery"),
         col("ecn_cuts", "1", Int(|r, _| Some(r.ecn_cuts.into())), "window reductions on ECN echo"),
@@ -383,7 +384,8 @@ pub const TIMEOUTS: Table<TimeoutRow> = Table {
             "kind",
             "",
             Text(|r, _| r.kind.name()),
-            "`syn`: no answer to the SYN; `head`, `tail`: as `rtos_head` and `rtos_tail` of `flows`; `other`: in between",
+            "`syn`: no answer to the SYN; `head`, `tail`: as `rtos_head` and `rtos_tail` of `flows`; `other`: in between; \
+             `probe`: a tail loss probe, in place of a timeout",
         ),
         col("rto_ns", "ns", Int(|r, _| ns(r.rto_ps)), "the timeout that had been in force, back-off included"),
         col("backoff", "1", Int(|r, _| Some(r.backoff.into())), "timeouts in a row before this one"),

@@ -90,6 +90,8 @@ pub struct GroupSummary {
     pub queries_completed: u64,
     /// Retransmission timeouts of all messages.
     pub rtos: u64,
+    /// Tail loss probes.
+    pub tlps: u64,
     /// Timeouts of SYNs.
     pub syn_rtos: u64,
     /// For each of its queries the most timeouts of one of its messages, averaged (PRIN, metric of section 4).
@@ -243,6 +245,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         |g| g.query_timeouts,
         "for each query the most timeouts of one message, averaged over the queries",
     ),
+    if_any("tlps", "tail loss probes", Unit::Count, |g| Some(g.tlps as f64), "probes instead of timeouts (RFC 8985 section 7)"),
     if_any("syn_rtos", "SYN timeouts", Unit::Count, |g| Some(g.syn_rtos as f64), "timeouts of connection requests"),
     metric("segs_retx", "retransmitted segments", Unit::Count, |g| Some(g.segs_retx as f64), "data segments sent again"),
     metric(

@@ -342,13 +342,15 @@ fn timeouts(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -> Result<
     if too_long(data, dir, "timeouts", of) {
         return Ok(());
     }
-    for batch in &dir.columns("timeouts", &["variant", "run", "cc", "time_ns", "conn_id", "rto_ns"])? {
+    for batch in &dir.columns("timeouts", &["variant", "run", "cc", "kind", "time_ns", "conn_id", "rto_ns"])? {
         let rows = Rows::new(batch);
         let groups = Groups::of(&rows, data, finder);
         let [time, conn, rto] = ["time_ns", "conn_id", "rto_ns"].map(|c| rows.int(c));
+        // What is drawn and told of as a timeout is one; a probe comes in its place.
+        let probe = rows.text("kind", |kind| kind == "probe");
         let mut place = Place::of(&rows, finder);
         for row in 0..rows.len() {
-            let Some(run) = place.run(row) else { continue };
+            let Some(run) = place.run(row).filter(|_| probe.get(row) != Some(&true)) else { continue };
             let Some(subject) = groups.subject(data.runs[run].network, row) else { continue };
             data.timeouts.push(Timeout {
                 run,

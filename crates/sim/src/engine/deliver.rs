@@ -6,7 +6,7 @@ use super::stream::Held;
 use crate::net::packet::{Packet, SackBlocks};
 use crate::observe::{FlowRow, TcpRow};
 use crate::tcp::SHIMMED;
-use crate::tcp::sender::{Phase, SendStats};
+use crate::tcp::sender::Phase;
 
 impl Core {
     /// An ACK reached host `node`.
@@ -163,9 +163,7 @@ impl Core {
             self.open_messages -= 1;
             self.done_messages += u64::from(finite);
             let sender = &mut self.senders[conn];
-            sender.message =
-                s.messages.front().map_or((0, 0, u64::MAX), |m| (m.begin, m.begin.saturating_add(m.first_window), m.end));
-            sender.stats = SendStats { cwnd_max: sender.w.cwnd, ..SendStats::default() };
+            sender.next_message(s.messages.front().map(|m| (m.begin, m.begin.saturating_add(m.first_window), m.end)));
             if finite {
                 self.notices.push(Notice::Acked { conn, message, rtos });
             }
@@ -176,11 +174,10 @@ impl Core {
     pub(super) fn emit_row(&mut self, conn: u32, acked: Option<u64>) {
         let known = self.known_to_arrive(conn);
         let held = if self.measuring { self.held(conn) } else { Held::default() };
-        let (s, sender) = (&mut self.streams[conn], &self.senders[conn]);
+        let (s, sender) = (&self.streams[conn], &self.senders[conn]);
         let Some(&m) = s.messages.front() else { return };
         let measured = held.within(m.begin, m.end).saturating_sub(s.before.within(m.begin, m.end));
         let stats = &sender.stats;
-        s.retx_before += stats.segs_retx;
         let size = if m.end == u64::MAX { 0 } else { m.end - m.begin };
         let (src, dst, hash) = (s.src, s.dst, s.hash);
         let mut row = FlowRow {
@@ -203,6 +200,7 @@ impl Core {
             rtos: stats.rtos,
             rtos_head: stats.rtos_head,
             rtos_tail: stats.rtos_tail,
+            tlps: stats.tlps,
             syn_rtos: stats.syn_rtos,
             fast_retx: stats.fast_retx,
             ecn_cuts: stats.ecn_cuts,
@@ -269,7 +267,7 @@ impl Core {
             rto_ps: sender.rto(&self.tcp[u32::from(sender.group)]),
             alpha: crate::cc::CongestionControl::alpha(&sender.law),
             bytes_acked: sender.una.min(sender.written),
-            retrans: s.retx_before + sender.stats.segs_retx,
+            retrans: sender.retransmitted,
             ca_state: sender.ca as u8,
         });
     }

@@ -4,7 +4,7 @@ use super::core::{Call, Core};
 use crate::observe::{FlowRow, TimeoutKind, TimeoutRow};
 
 impl Core {
-    /// The timer of connection `conn` has come due. Whether it was a retransmission timeout, rather than a tail loss probe or RACK's
+    /// The timer of connection `conn` has come due. Whether it was a retransmission timeout or a tail loss probe, rather than RACK's
     /// reordering timer, the sender's own counters tell: a row for each that they count.
     #[cold]
     #[inline(never)]
@@ -15,16 +15,18 @@ impl Core {
         let sender = &self.senders[conn];
         let group = u32::from(sender.group);
         let (rto_ps, backoff) = (sender.rto(&self.tcp[group]), sender.rtt.backoff);
-        let (rtos, head, tail, syn) = (sender.stats.rtos, sender.stats.rtos_head, sender.stats.rtos_tail, sender.stats.syn_rtos);
+        let before = sender.stats;
         self.with_sender(conn, now, Call::Timer);
         let after = &self.senders[conn].stats;
-        let kind = if after.syn_rtos > syn {
+        let kind = if after.syn_rtos > before.syn_rtos {
             TimeoutKind::Syn
-        } else if after.rtos_head > head {
+        } else if after.tlps > before.tlps {
+            TimeoutKind::Probe
+        } else if after.rtos_head > before.rtos_head {
             TimeoutKind::Head
-        } else if after.rtos_tail > tail {
+        } else if after.rtos_tail > before.rtos_tail {
             TimeoutKind::Tail
-        } else if after.rtos > rtos {
+        } else if after.rtos > before.rtos {
             TimeoutKind::Other
         } else {
             return;
@@ -59,10 +61,10 @@ pub(super) fn attribute(timeouts: &mut [TimeoutRow], flows: &[FlowRow]) {
             next.push((t.conn_id, i));
         }
     }
-    for flow in flows.iter().filter(|f| f.rtos + f.syn_rtos > 0) {
+    for flow in flows.iter().filter(|f| f.rtos + f.syn_rtos + f.tlps > 0) {
         let Ok(place) = next.binary_search_by_key(&flow.conn_id, |n| n.0) else { continue };
         let first = &mut next[place].1;
-        let own = timeouts[*first..].iter_mut().take((flow.rtos + flow.syn_rtos) as usize);
+        let own = timeouts[*first..].iter_mut().take((flow.rtos + flow.syn_rtos + flow.tlps) as usize);
         *first += own.map(|t| t.flow_id = flow.flow_id).count();
     }
     timeouts.sort_unstable_by_key(|t| (t.time_ps, t.conn_id));

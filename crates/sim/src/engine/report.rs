@@ -57,7 +57,7 @@ impl Simulation {
             while self.core.streams[conn].live && !self.core.streams[conn].messages.is_empty() {
                 self.core.emit_row(conn, None);
                 self.core.streams[conn].messages.pop_front();
-                self.core.senders[conn].stats = Default::default();
+                self.core.senders[conn].next_message(None);
             }
         }
         std::mem::take(&mut self.core.flows)

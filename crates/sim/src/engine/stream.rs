@@ -74,6 +74,4 @@ pub struct Stream {
     pub sample_every: u64,
     /// What its receiver had when the warm-up ended.
     pub before: Held,
-    /// Retransmissions in messages already reported, for the series.
-    pub retx_before: u64,
 }

@@ -42,6 +42,8 @@ pub struct FlowRow {
     pub rtos_head: u32,
     /// Of those, with at most the last three segments of the message outstanding.
     pub rtos_tail: u32,
+    /// Tail loss probes; not among `rtos`.
+    pub tlps: u32,
     /// Timeouts of the SYN, before any data; not among `rtos`.
     pub syn_rtos: u32,
     /// Fast retransmits (entries into fast recovery).
@@ -220,6 +222,8 @@ pub enum TimeoutKind {
     Other,
     /// Of the SYN.
     Syn,
+    /// A tail loss probe instead of a timeout (RFC 8985 section 7).
+    Probe,
 }
 
 impl TimeoutKind {
@@ -230,6 +234,7 @@ impl TimeoutKind {
             TimeoutKind::Tail => "tail",
             TimeoutKind::Other => "other",
             TimeoutKind::Syn => "syn",
+            TimeoutKind::Probe => "probe",
         }
     }
 }

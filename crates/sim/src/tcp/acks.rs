@@ -64,7 +64,7 @@ impl Sender {
             mss: c.mss,
         };
         if ece {
-            self.stats.ce_bytes += acked;
+            if self.una <= self.message.2 { self.stats.ce_bytes += acked } else { self.count_marked(acked) }
         }
         if self.hears.0 {
             self.law.in_ack_event(&mut self.w, &facts);

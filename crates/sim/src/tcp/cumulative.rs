@@ -106,11 +106,11 @@ impl Sender {
     pub(super) fn enter_fast_recovery(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         let before = self.reducible(c);
         self.ca = CaState::Recovery;
-        self.stats.fast_retx += 1;
+        self.stats_at(self.una).fast_retx += 1;
         self.law.cwnd_event(&mut self.w, Event::Recovery);
         if !self.marks_answered() {
             self.w.ssthresh = self.new_threshold(c, Trigger::Loss, before);
-            self.stats.loss_cuts += 1;
+            self.stats_at(self.una).loss_cuts += 1;
         }
         // NewReno remembers how far it had sent, so that duplicates of the same window start nothing (RFC 6582 section 3.2 step 1). Reno has
         // no such memory (RFC 5681 section 3.2): it repairs the next loss of the window by another fast retransmit, with another reduction,

@@ -12,6 +12,7 @@ pub mod sender;
 mod acks;
 mod audit;
 mod autotune;
+mod booking;
 mod cumulative;
 mod delack;
 mod info;

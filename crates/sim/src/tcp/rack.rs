@@ -146,6 +146,7 @@ impl Sender {
             // Holes showed up since; recovery is at work.
             return self.arm_rto(c, now);
         }
+        self.stats.tlps += 1;
         self.timer = Timer::Idle;
         let len = if self.nxt < self.stream_end() { self.segment_len(c, self.nxt) } else { 0 };
         // Our choice: where the law has a say about new data, the probe is a retransmission, about which it has none.

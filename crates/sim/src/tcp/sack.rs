@@ -165,7 +165,7 @@ impl Sender {
         if let Some(q) = &mut self.host_queue {
             q.settle(now);
         }
-        self.stats.fast_retx += 1;
+        self.stats_at(self.una).fast_retx += 1;
         self.law.cwnd_event(&mut self.w, Event::Recovery);
         let before = self.reducible(c);
         let answered = self.marks_answered();
@@ -177,7 +177,7 @@ impl Sender {
         self.ca = CaState::Recovery;
         if !answered {
             self.w.ssthresh = self.new_threshold(c, Trigger::Loss, before);
-            self.stats.loss_cuts += 1;
+            self.stats_at(self.una).loss_cuts += 1;
         }
         if let Some(s) = &mut self.sack {
             if !running {

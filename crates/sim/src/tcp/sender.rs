@@ -2,6 +2,7 @@
 //! `acks` (what every ACK does), `cumulative` and `sack` (recovery), `rack` (time-based loss detection), `timers`, `transmit`.
 
 use super::autotune::first_window;
+use super::booking::Behind;
 use super::host_queue::HostQueue;
 use super::prr::Prr;
 use super::rack::Rack;
@@ -58,7 +59,7 @@ pub enum Timer {
     Reorder,
 }
 
-/// What happened on a connection since the statistics were last taken (the messages of a persistent connection take turns).
+/// What happened to a message, or on a connection that knows of none; see `booking`.
 #[derive(Debug, Clone, Copy)]
 pub struct SendStats {
     /// Data segments sent.
@@ -67,6 +68,8 @@ pub struct SendStats {
     pub segs_retx: u64,
     /// Retransmission timeouts with data outstanding; those of SYNs are not among them.
     pub rtos: u32,
+    /// Tail loss probes (RFC 8985 section 7.3).
+    pub tlps: u32,
     /// Timeouts of the SYN.
     pub syn_rtos: u32,
     /// Of those, before the first window of the message was acknowledged.
@@ -99,6 +102,7 @@ impl Default for SendStats {
             segs_sent: 0,
             segs_retx: 0,
             rtos: 0,
+            tlps: 0,
             syn_rtos: 0,
             rtos_head: 0,
             rtos_tail: 0,
@@ -201,8 +205,12 @@ pub struct Sender {
     pub(super) host_queue: Option<Box<HostQueue>>,
     /// First byte, byte behind the first window, and byte behind the last of the message now being acknowledged (for statistics).
     pub message: (u64, u64, u64),
-    /// Statistics since the last message.
+    /// Statistics of that message.
     pub stats: SendStats,
+    /// The messages behind it, with theirs.
+    pub(super) behind: Behind,
+    /// Retransmissions of the connection.
+    pub retransmitted: u64,
     /// Packets handed to the network, of any kind.
     pub packets: u64,
     /// Packets taken from the network. Counted by the engine.
@@ -290,6 +298,8 @@ impl Sender {
             host_queue: None,
             message: (0, 0, u64::MAX),
             stats: SendStats { cwnd_max: f64::from(c.init_cwnd), ..SendStats::default() },
+            behind: Behind::default(),
+            retransmitted: 0,
             packets: 0,
             received: 0,
             sack,
@@ -342,6 +352,9 @@ impl Sender {
     pub fn write(&mut self, c: &TcpConfig, now: u64, bytes: u64, deadline: u64, last: bool, out: &mut impl Wire) {
         let begin = self.written;
         self.written += bytes;
+        if begin >= self.message.2 {
+            self.expect_message(self.written);
+        }
         if let Some(t) = &mut self.tag {
             t.write(begin, self.written, self.una);
         }

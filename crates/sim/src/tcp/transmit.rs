@@ -215,7 +215,7 @@ impl Sender {
         }
         self.nxt = next;
         self.packets += sent;
-        self.stats.segs_sent += sent;
+        self.count_sent(first, next, sent, mss);
         self.high = self.nxt;
         self.last_tx = now;
         if !c.timestamps && self.timed.is_none() {
@@ -330,8 +330,10 @@ impl Sender {
             self.cwr_pending = false;
         }
         self.packets += 1;
-        self.stats.segs_sent += 1;
-        self.stats.segs_retx += u64::from(again);
+        self.retransmitted += u64::from(again);
+        let stats = self.stats_at(offset);
+        stats.segs_sent += 1;
+        stats.segs_retx += u64::from(again);
         self.last_tx = now;
         if again {
             //= https://www.rfc-editor.org/rfc/rfc6298#section-3
