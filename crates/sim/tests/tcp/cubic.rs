@@ -200,7 +200,9 @@ fn linux_looks_for_an_unknown_capacity() {
             for _ in 0..10 {
                 let before = f.w.cwnd;
                 f.round();
-                assert!((f.w.cwnd / before - grows).abs() < 0.002, "{stack}: {before} to {}", f.w.cwnd);
+                // The kernel's windows are whole segments.
+                let whole = if stack == "linux" { 1.0 } else { 0.2 };
+                assert!((f.w.cwnd - before * grows).abs() < whole, "{stack}: {before} to {}", f.w.cwnd);
             }
         }
     }
@@ -215,7 +217,8 @@ fn linux_friendly_region() {
     assert_eq!(f.w.cwnd, 14.0);
     f.round();
     let (start, from) = (f.now, f.w.cwnd);
-    while f.w.cwnd < 30.0 {
+    // In steps of 31 rounds, as the growth is looked at.
+    while f.w.cwnd < 150.0 {
         f.round();
     }
     let rounds = (f.now - start) as f64 / (10.0 * RTT as f64);

@@ -32,6 +32,8 @@ pub struct Cubic {
     reno: f64,
     /// The window grows by one for so many acknowledged segments (`cnt`).
     per_step: f64,
+    /// Acknowledged segments since its last step (`snd_cwnd_cnt`).
+    counted: f64,
 }
 
 impl Cubic {
@@ -52,13 +54,24 @@ impl Cubic {
             acks: 0.0,
             reno: 0.0,
             per_step: 2.0,
+            counted: 0.0,
         }
     }
 
     /// Congestion avoidance by `acked` segments.
     pub(super) fn grow(&mut self, w: &mut Window, ack: &Ack, acked: f64) {
         self.update(w.cwnd.floor(), acked, ack);
-        w.cwnd += acked / self.per_step;
+        // tcp_cong_avoid_ai: acknowledged segments are counted, so that a step that has become smaller is taken at once.
+        if self.counted >= self.per_step {
+            self.counted = 0.0;
+            w.cwnd += 1.0;
+        }
+        self.counted += acked;
+        if self.counted >= self.per_step {
+            let steps = (self.counted / self.per_step).floor();
+            self.counted -= steps * self.per_step;
+            w.cwnd += steps;
+        }
     }
 
     /// `bictcp_update`.
@@ -121,6 +134,8 @@ impl Cubic {
     pub(super) fn ssthresh(&mut self, w: &Window) -> f64 {
         let cwnd = w.cwnd.floor();
         self.epoch = None;
+        // tcp_init_cwnd_reduction, tcp_enter_loss.
+        self.counted = 0.0;
         let shrinks = cwnd < self.w_max && self.fast_convergence;
         self.w_max = if shrinks { (cwnd * (1024.0 + self.beta) / 2048.0).floor() } else { cwnd };
         (cwnd * self.beta / 1024.0).floor().max(2.0)
