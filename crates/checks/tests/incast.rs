@@ -76,22 +76,25 @@ fn goodput_grows_with_block_and_buffer() {
     rises("buffer", "topology.bottleneck.buffer", &["64pkt", "128pkt", "256pkt", "512pkt"]);
 }
 
-/// The quick simulation behind the PRIN specification (packets of 1000 B without headers, ACKs without size, no limited
-/// transmit): goodput in the collapse is the arithmetic of one timeout per block.
+/// The setting of the PRIN publication: packets of 1000 B without headers, ACKs without size, no limited transmit.
+fn publication(n: u32, buffer: u32, timestamps: bool) -> Outcome {
+    let n = format!("topology.senders={n}");
+    let buffer = format!("topology.bottleneck.buffer={buffer}pkt");
+    let fixed = ["mss=1000", "header=0", "ack-size=1", "limited-transmit=false", "rcv-wnd=1000KB", "send-jitter=4us"];
+    let transport = fixed.iter().map(|s| format!("transport.{s}")).chain([format!("transport.timestamps={timestamps}")]);
+    let sets: Vec<String> = transport.chain([n, buffer, "workload.0.rounds=60".to_owned()]).collect();
+    one(INCAST, &sets.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// The quick simulation behind the PRIN specification, whose back-off ends with the first new ACK (here by timestamps): goodput in the
+/// collapse is the arithmetic of one timeout per block.
 #[test]
 fn one_timeout_a_block() {
-    let sets = |n: u32, buffer: u32| {
-        let n = format!("topology.senders={n}");
-        let buffer = format!("topology.bottleneck.buffer={buffer}pkt");
-        let fixed = ["mss=1000", "header=0", "ack-size=1", "limited-transmit=false", "rcv-wnd=1000KB", "send-jitter=4us"];
-        fixed.iter().map(|s| format!("transport.{s}")).chain([n, buffer, "workload.0.rounds=60".to_owned()]).collect::<Vec<_>>()
-    };
     // (senders, buffer, goodput of the reference simulation as a share of the link)
     for (n, buffer, reference) in
         [(13, 64, 0.124), (16, 64, 0.139), (20, 128, 0.191), (24, 128, 0.222), (36, 256, 0.316), (48, 256, 0.402)]
     {
-        let sets = sets(n, buffer);
-        let o = one(INCAST, &sets.iter().map(String::as_str).collect::<Vec<_>>());
+        let o = publication(n, buffer, true);
         let r = o.rounds(10);
         let share = r.goodput() / 125e6;
         println!("N {n} B {buffer}: {share:.3} / {reference}, timeouts {:.2}", r.timeouts());
@@ -102,6 +105,22 @@ fn one_timeout_a_block() {
         let waiting = 0.2 * r.timeouts();
         assert!((transmission / (transmission + waiting)..transmission / waiting).contains(&share), "N {n}, B {buffer}: {share}");
     }
+}
+
+/// Without timestamps a back-off lasts until something sent only once is acknowledged (Karn; RFC 6298 sections 3 and 5): a sender that
+/// repaired all the rest of its block after a timeout begins the next block with twice the RTO, and if it loses the first window of that, the
+/// block takes 400 ms. With timestamps the first ACK after the timeout is a sample, and a first timeout of a block is one minimum RTO.
+#[test]
+fn a_back_off_outlives_the_block_without_timestamps() {
+    let first_timeouts = |timestamps: bool| {
+        let o = publication(13, 64, timestamps);
+        let mut seen = std::collections::BTreeSet::new();
+        let first = o.report.timeouts.iter().filter(move |t| seen.insert(t.flow_id));
+        first.map(|t| (t.rto_ps / 1_000_000_000, t.backoff)).collect::<Vec<_>>()
+    };
+    let (without, with) = (first_timeouts(false), first_timeouts(true));
+    assert!(with.len() > 100 && with.iter().all(|&t| t == (200, 0)), "{with:?}");
+    assert!(without.contains(&(400, 1)) && without.iter().all(|&(ms, backoff)| ms == 200 << backoff), "{without:?}");
 }
 
 /// Nobody times out while all windows together fit; beyond the buffer the collapse sets in, later with more buffer.

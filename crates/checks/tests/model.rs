@@ -4,7 +4,8 @@ use forebay_checks::one;
 use forebay_model::incast::{Incast, NstarRule, Params, TailMode};
 use forebay_units::{Rate, Time};
 
-/// Packets of 1000 bytes without headers, ACKs without size, no limited transmit; D = 100 us with serialisation.
+/// Packets of 1000 bytes without headers, ACKs without size, no limited transmit; D = 100 us with serialisation. With timestamps, because
+/// the model has one RTO of 200 ms a block: without, back-offs outlive blocks (`incast.rs`).
 const INCAST: &str = r#"
 [topology]
 kind = "many-to-one"
@@ -20,6 +21,7 @@ ack-size = 1
 limited-transmit = false
 rcv-wnd = "1000KB"
 send-jitter = "4us"
+timestamps = true
 [[workload]]
 kind = "incast"
 block = "256KB"

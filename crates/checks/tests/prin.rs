@@ -38,8 +38,11 @@ struct Measured {
 }
 
 fn measure(name: &str, sets: &[&str]) -> Measured {
+    measure_seeds(name, sets, 3)
+}
+
+fn measure_seeds(name: &str, sets: &[&str], seeds: u32) -> Measured {
     let mut sum = Measured { goodput: 0.0, timeouts: 0.0, head: 0.0, tail: 0.0, fast_retx: 0.0 };
-    let seeds = 3;
     for seed in 1..=seeds {
         let seed = format!("seed={seed}");
         let o: Outcome = one(INCAST, &[sets, &[seed.as_str()]].concat());
@@ -67,13 +70,14 @@ fn senders(n: u32) -> String {
     format!("topology.senders={n}")
 }
 
-/// Specification 3.5, `protect`: PRIN keeps goodput while windows stay large, and no longer.
+/// Specification 3.5, `protect`: PRIN keeps goodput while windows stay large, and no longer. Means over ten seeds: with eight senders NewReno
+/// times out in a fifth of the blocks, and three seeds of a hundred blocks each lie anywhere from 0.25 to 0.33.
 #[test]
 fn goodput_of_the_specification() {
     // (senders, goodput and timeouts of PRIN, goodput of NewReno)
     for (n, goodput, timeouts, newreno) in [(8, 0.89, 0.01, 0.21), (10, 0.32, 0.25, 0.13), (12, 0.13, 1.6, 0.12)] {
-        let plain = measure(&format!("newreno, N = {n}"), &[&senders(n)]);
-        let prin = measure(&format!("prin, N = {n}"), &[&senders(n), PRIN]);
+        let plain = measure_seeds(&format!("newreno, N = {n}"), &[&senders(n)], 10);
+        let prin = measure_seeds(&format!("prin, N = {n}"), &[&senders(n), PRIN], 10);
         println!("expected {goodput}, {timeouts}; NewReno {newreno}");
         assert!((prin.goodput - goodput).abs() < 0.1, "N = {n}: {} against {goodput}", prin.goodput);
         assert!((plain.goodput - newreno).abs() < 0.1, "N = {n}: {} against {newreno}", plain.goodput);

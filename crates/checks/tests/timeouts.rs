@@ -44,20 +44,32 @@ fn each_timeout_of_a_message_has_its_row() {
     }
 }
 
+/// RFC 6298 section 5: the timer is started by what is sent (5.1), restarted by an ACK of new data (5.3) and by the retransmission of a
+/// timeout, doubled (5.5 and 5.6). Without timestamps an ACK of what was retransmitted restarts it with the back-off still in force.
 #[test]
 fn a_row_says_how_long_the_sender_waited() {
-    let o = one(INCAST, &[]);
-    let mut backed_off = 0;
-    for f in o.report.flows.iter().filter(|f: &&FlowRow| f.rtos > 1) {
-        let own: Vec<&TimeoutRow> = o.report.timeouts.iter().filter(|t| t.flow_id == f.flow_id).collect();
-        for pair in own.windows(2).filter(|p| p[1].backoff == p[0].backoff + 1 && p[0].kind != TimeoutKind::Syn) {
-            // Nothing was acknowledged in between: RFC 6298 section 5.5 doubles it, and the timer was started by the retransmission.
-            assert_eq!(pair[1].rto_ps, 2 * pair[0].rto_ps, "{pair:?}");
-            assert_eq!(pair[1].time_ps - pair[0].time_ps, pair[1].rto_ps, "{pair:?}");
-            backed_off += 1;
+    let mut restarted = [0, 0];
+    let all = format!("observe.tcp={{ flows = {:?}, every = \"ack\" }}", (0..40).collect::<Vec<_>>());
+    for timestamps in [false, true] {
+        let o = one(INCAST, &[&format!("transport.timestamps={timestamps}"), &all]);
+        let mut backed_off = 0;
+        for f in o.report.flows.iter().filter(|f: &&FlowRow| f.rtos > 1) {
+            let own: Vec<&TimeoutRow> = o.report.timeouts.iter().filter(|t| t.flow_id == f.flow_id).collect();
+            for pair in own.windows(2).filter(|p| p[1].backoff == p[0].backoff + 1 && p[0].kind != TimeoutKind::Syn) {
+                assert_eq!(pair[1].rto_ps, 2 * pair[0].rto_ps, "{pair:?}");
+                // What was acknowledged at each time; the last time between the two at which it grew.
+                let acked = o.report.tcp.iter().filter(|r| r.conn_id == f.conn_id && r.time_ps <= pair[1].time_ps);
+                let acked: Vec<(u64, u64)> = acked.map(|r| (r.time_ps, r.bytes_acked)).collect();
+                let grew = acked.windows(2).filter(|a| a[1].1 > a[0].1 && a[1].0 > pair[0].time_ps).map(|a| a[1].0).last();
+                restarted[usize::from(timestamps)] += u32::from(grew.is_some());
+                assert_eq!(pair[1].time_ps - grew.unwrap_or(pair[0].time_ps), pair[1].rto_ps, "{pair:?} {grew:?}");
+                backed_off += 1;
+            }
         }
+        assert!(backed_off > 0, "no sender timed out twice in a row");
     }
-    assert!(backed_off > 0, "no sender timed out twice in a row");
+    // A timestamp's sample ends the back-off, so that what follows an ACK is no longer backed off.
+    assert!(restarted[0] > 0 && restarted[1] == 0, "{restarted:?}");
 }
 
 #[test]

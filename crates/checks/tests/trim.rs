@@ -48,8 +48,8 @@ fn long_train_after_small_responses() {
     assert!(over <= 15 && first[50] < 16.0);
 }
 
-/// The same under the other readings, ten seeds each: the claims but for the windows where ssthresh is left alone (A2: up to 63), and the
-/// queue where K is at its upper end (A12: up to 46).
+/// The same under the other readings, ten seeds each: the claims but for the windows where ssthresh is left alone after some reductions
+/// (A2), and the queue where K is at its upper end (A12: up to 46).
 #[test]
 fn long_train_under_other_readings() {
     for (setting, most_window, most_queue) in [
@@ -59,7 +59,6 @@ fn long_train_under_other_readings() {
         ("additive-only=true", 20.0, 20),
         ("ssthresh-on-trim=late", 50.0, 20),
         ("ssthresh-on-trim=cut", 63.0, 20),
-        ("ssthresh-on-trim=none", 70.0, 40),
         ("k-policy=upper", 20.0, 50),
         ("min-rtt-seed=handshake", 20.0, 20),
         ("min-rtt-seed=handshake-raw", 20.0, 20),
@@ -77,6 +76,28 @@ fn long_train_under_other_readings() {
         println!("{setting}: window {late:.1}, queue {queue}, done by {done:.4} s");
         assert!(late <= most_window && queue <= most_queue && done < 0.6, "{setting}: {late} {queue} {done}");
     }
+}
+
+/// A2: where nothing but the fall-back of Eq. 3 sets ssthresh, windows contradict "never above 20". Of the largest window before 0.5 s the
+/// specification's twelve seeds have a median of 43 and a worst of 63. The worst of a few seeds is anybody's guess (40 seeds here: 32 to 74);
+/// medians of twelve with this spread (11) are known to 4 each.
+#[test]
+fn long_train_where_no_reduction_sets_ssthresh() {
+    let mut largest: Vec<f64> = Vec::new();
+    for seed in 1..=12 {
+        let o = impaired(&["transport.cc.ssthresh-on-trim=none", &format!("seed={seed}")]);
+        let queue = o.port("bottleneck").queue_max_pkts;
+        assert!(
+            (o.rtos(), o.drops()) == (0, 0) && queue <= 40 && end(&o) < 0.6,
+            "seed {seed}: queue {queue}, done by {}",
+            end(&o)
+        );
+        largest.push(window(&o, 0, 500));
+    }
+    largest.sort_by(f64::total_cmp);
+    println!("largest windows {largest:.1?}");
+    let median = (largest[5] + largest[6]) / 2.0;
+    assert!((median - 43.0).abs() < 8.0 && largest[0] > 20.0, "{largest:?}");
 }
 
 /// TRIM 5.6 and 5.7: long flows into a buffer of 100 packets; marks from 20 on for the laws that see them.
@@ -147,7 +168,8 @@ bottleneck = { rate = "1Gbps", delay = "50us", buffer = "100pkt" }
 stack = "ns2"
 cc = { kind = "trim" }
 header = 0
-send-jitter = "1us"
+# Nothing is dropped. A microsecond of processing can pin a late-comer or let it escape (the biased case below: index 0.44 in one of two seeds).
+send-jitter = "0us"
 [[workload]]
 kind = "long"
 start = "100ms"
