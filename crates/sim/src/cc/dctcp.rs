@@ -8,8 +8,15 @@ use forebay_sampling::math;
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
-    g: f64,
+    rules: Rules,
+    /// The first alpha.
     alpha: f64,
+}
+
+/// Those of the parameters that a connection goes by all the time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Rules {
+    g: f64,
     min_cwnd: f64,
     no_growth_on_ece: bool,
     /// Kernel arithmetic: alpha in 1/1024, shift by g.
@@ -19,7 +26,7 @@ pub struct Config {
 impl Config {
     /// For the laws that build on DCTCP's estimate of the marked fraction.
     pub(super) fn paper(g: f64, alpha: f64) -> Config {
-        Config { g, alpha, min_cwnd: 2.0, no_growth_on_ece: false, fixed_point: false }
+        Config { rules: Rules { g, min_cwnd: 2.0, no_growth_on_ece: false, fixed_point: false }, alpha }
     }
 }
 
@@ -51,7 +58,7 @@ fn penalty(alpha: f64, exponent: f64) -> f64 {
 /// State of one connection.
 #[derive(Debug, Clone)]
 pub struct Dctcp {
-    c: Config,
+    c: Rules,
     alpha: f64,
     bytes_acked: u64,
     bytes_marked: u64,
@@ -61,7 +68,7 @@ pub struct Dctcp {
 
 impl Dctcp {
     pub(super) fn new(c: &Config) -> Dctcp {
-        Dctcp { c: *c, alpha: c.alpha, bytes_acked: 0, bytes_marked: 0, window_end: 0 }
+        Dctcp { c: c.rules, alpha: c.alpha, bytes_acked: 0, bytes_marked: 0, window_end: 0 }
     }
 
     //= https://www.rfc-editor.org/rfc/rfc8257#section-3.3
@@ -191,13 +198,13 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     recovery: None,
     adjust: None,
     build: |v| {
-        LawConfig::Dctcp(Config {
+        let rules = Rules {
             g: v.float("g"),
-            alpha: v.float("alpha"),
             min_cwnd: v.float("min-cwnd"),
             no_growth_on_ece: v.bool("no-growth-on-ece"),
             fixed_point: v.text("arithmetic") == "linux",
-        })
+        };
+        LawConfig::Dctcp(Config { rules, alpha: v.float("alpha") })
     },
 };
 
@@ -206,7 +213,8 @@ mod tests {
     use super::*;
 
     fn law(fixed_point: bool) -> Dctcp {
-        Dctcp::new(&Config { g: 1.0 / 16.0, alpha: 1.0, min_cwnd: 2.0, no_growth_on_ece: false, fixed_point })
+        let rules = Rules { g: 1.0 / 16.0, min_cwnd: 2.0, no_growth_on_ece: false, fixed_point };
+        Dctcp::new(&Config { rules, alpha: 1.0 })
     }
 
     /// Claim `dctcp-cut-proportional`: with 8 of 10 packets marked in steady state the cut is 40 %, with 1 of 10 it is 5 %.

@@ -51,11 +51,11 @@ pub enum LawConfig {
 pub enum Law {
     /// Reno and NewReno.
     NewReno(NewReno),
-    /// CUBIC.
-    Cubic(Cubic),
+    /// CUBIC. Boxed, as are all laws larger than the common ones, so that connections of the others stay small.
+    Cubic(Box<Cubic>),
     /// DCTCP.
     Dctcp(Dctcp),
-    /// L2DCT. Boxed, as are all laws larger than the common ones, so that connections of the others stay small.
+    /// L2DCT.
     L2dct(Box<L2dct>),
     /// D2TCP.
     D2tcp(Box<D2tcp>),
@@ -96,7 +96,7 @@ impl LawConfig {
     pub fn start(&self) -> Law {
         match self {
             LawConfig::NewReno(c) => Law::NewReno(NewReno::new(c)),
-            LawConfig::Cubic(c) => Law::Cubic(Cubic::new(c)),
+            LawConfig::Cubic(c) => Law::Cubic(Box::new(Cubic::new(c))),
             LawConfig::Dctcp(c) => Law::Dctcp(Dctcp::new(c)),
             LawConfig::L2dct(c) => Law::L2dct(Box::new(L2dct::new(c))),
             LawConfig::D2tcp(c) => Law::D2tcp(Box::new(D2tcp::new(c))),

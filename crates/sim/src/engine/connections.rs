@@ -9,6 +9,13 @@ use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 
 impl Core {
+    /// Makes room for `more` connections that are sure to come: growing by doubling leaves holes that the allocator keeps.
+    pub fn make_room(&mut self, more: usize) {
+        self.senders.reserve_exact(more);
+        self.receivers.reserve_exact(more);
+        self.streams.reserve_exact(more);
+    }
+
     /// Prepares a connection that opens at `time`. Only called between windows: slots are shared by all hosts.
     pub fn connect(&mut self, time: u64, spec: OpenSpec) -> u32 {
         let slot = self.allot(spec);

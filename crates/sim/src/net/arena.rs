@@ -15,6 +15,11 @@ impl<T> Arena<T> {
         Arena(items)
     }
 
+    /// Makes room for exactly `more` items.
+    pub(crate) fn reserve_exact(&mut self, more: usize) {
+        self.0.reserve_exact(more);
+    }
+
     /// Appends an item; its identifier is the length before.
     pub(crate) fn push(&mut self, item: T) {
         self.0.push(item);

@@ -127,7 +127,7 @@ impl Sender {
             Some(u64::from(((now / 1000) as u32).wrapping_sub(echo)) * 1000)
         } else {
             match self.timed {
-                Some((end, sent)) if ack >= end => {
+                Some((end, sent)) if ack >= end.get() => {
                     self.timed = None;
                     Some(now - sent)
                 }

@@ -5,6 +5,7 @@
 
 pub mod datagram;
 mod host_queue;
+mod lazy;
 pub mod profile;
 pub mod receiver;
 pub mod sender;
@@ -22,6 +23,7 @@ mod rack;
 mod reassembly;
 mod rtt;
 mod sack;
+mod sack_state;
 mod scoreboard;
 mod seq;
 mod timers;

@@ -14,6 +14,9 @@ pub struct Prr {
 }
 
 impl Prr {
+    /// No reduction has begun.
+    pub const NONE: Prr = Prr { delivered: 0, out: 0, start_flight: 0, linux: false };
+
     /// A reduction begins with `flight` bytes outstanding.
     pub fn begin(flight: u64) -> Prr {
         Prr { delivered: 0, out: 0, start_flight: flight.max(1), linux: false }

@@ -19,9 +19,10 @@ pub struct Rack {
     fack: u64,
     reordering_seen: bool,
     /// Multiplier of the reordering window, minus one.
-    extra: u64,
+    extra: u32,
     persist: u32,
-    dsack_round: Option<u64>,
+    /// D-SACKs count again when this offset is acknowledged.
+    dsack_round: u64,
     /// `nxt` when the outstanding probe was sent.
     pub probe_end: Option<u64>,
     probe_is_retx: bool,
@@ -50,11 +51,8 @@ impl Rack {
 
     /// A D-SACK widens the reordering window, once per round trip (section 6.2 step 4).
     pub fn on_dsack(&mut self, una: u64, nxt: u64) {
-        if self.dsack_round.is_some_and(|end| una >= end) {
-            self.dsack_round = None;
-        }
-        if self.dsack_round.is_none() {
-            self.dsack_round = Some(nxt);
+        if una >= self.dsack_round {
+            self.dsack_round = nxt;
             self.extra += 1;
             self.persist = 16;
         }
@@ -73,7 +71,7 @@ impl Rack {
         if !self.reordering_seen && (recovering || (c.dup_thresh > 0 && sacked_segs >= c.dup_thresh)) {
             return 0;
         }
-        if min_rtt == u64::MAX { srtt } else { ((1 + self.extra) * (min_rtt / 4)).min(srtt) }
+        if min_rtt == u64::MAX { srtt } else { (u64::from(1 + self.extra) * (min_rtt / 4)).min(srtt) }
     }
 
     /// Whether the oldest outstanding segment is younger than the newest delivered one, so that time tells nothing yet.
@@ -189,7 +187,7 @@ impl Sender {
     pub(super) fn react_to_probe(&mut self, c: &TcpConfig) {
         let before = self.reducible(c);
         if let Some(s) = &mut self.sack {
-            s.undo.forbid();
+            s.episode.undo.forbid();
         }
         // The reduction is over as soon as it has begun (Linux tcp_process_tlp_ack).
         self.ca = CaState::Recovery;

@@ -40,7 +40,7 @@ pub struct Receiver {
     pub(super) echo: Echo,
     sack: bool,
     /// Blocks that one ACK has room for (RFC 2018 section 3).
-    blocks: usize,
+    blocks: u8,
     /// SACK, or a window that is controlled: ACKs may be more than a copy of the template.
     elaborate: bool,
     established: bool,
@@ -50,8 +50,8 @@ pub struct Receiver {
     pub(super) quick: u32,
     pub(super) last_ack: u64,
     ts_recent: u32,
-    /// Duplicate segment to report as D-SACK in the next ACK.
-    dsack: Option<(u64, u64)>,
+    /// Duplicate segment to report as D-SACK in the next ACK, in sequence numbers.
+    dsack: Option<(u32, u32)>,
     /// When a delayed ACK is due, ps; `u64::MAX` if none is.
     pub deadline: u64,
     /// Time of the earliest timer entry the engine holds for this endpoint, ps; `u64::MAX` for none.
@@ -114,7 +114,7 @@ impl Receiver {
             shift: window_shift(c.rcv_wnd),
             echo,
             sack,
-            blocks: if c.timestamps { SackBlocks::BESIDE_TIMESTAMPS } else { SackBlocks::MOST },
+            blocks: if c.timestamps { SackBlocks::BESIDE_TIMESTAMPS } else { SackBlocks::MOST } as u8,
             elaborate: sack || share.is_some(),
             established: !c.handshake,
             pending: 0,
@@ -286,7 +286,7 @@ impl Receiver {
         let end = offset + len as i64 + i64::from(fin);
         if end <= self.rcv_nxt as i64 {
             if self.sack {
-                self.dsack = Some((offset.max(0) as u64, end.max(0) as u64));
+                self.dsack = Some(self.wire((offset.max(0) as u64, end.max(0) as u64)));
             }
             return false;
         }
@@ -302,12 +302,12 @@ impl Receiver {
         if in_order {
             if offset < self.rcv_nxt && self.sack {
                 // RFC 2883 section 4: the part that was there already is reported.
-                self.dsack = Some((offset, self.rcv_nxt));
+                self.dsack = Some(self.wire((offset, self.rcv_nxt)));
             }
             self.rcv_nxt = if self.ooo.is_empty() { end } else { self.ooo.advance(end) };
             self.delivered = self.rcv_nxt.min(self.fin);
         } else if self.ooo.insert(offset, end) && self.sack {
-            self.dsack = Some((offset, end));
+            self.dsack = Some(self.wire((offset, end)));
         }
         in_order
     }
@@ -370,9 +370,14 @@ impl Receiver {
         //# most recent packet.
         // RFC 2883 section 4: a duplicate is reported first, once.
         let dsack = self.dsack.take();
-        for (start, end) in dsack.into_iter().chain(self.ooo.intervals()).take(self.blocks) {
-            blocks.push((self.addr.wire(start), self.addr.wire(end)));
+        for block in dsack.into_iter().chain(self.ooo.intervals().map(|b| self.wire(b))).take(usize::from(self.blocks)) {
+            blocks.push(block);
         }
         blocks
+    }
+
+    /// Stream offsets as sequence numbers.
+    fn wire(&self, (start, end): (u64, u64)) -> (u32, u32) {
+        (self.addr.wire(start), self.addr.wire(end))
     }
 }

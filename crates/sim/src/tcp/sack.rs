@@ -1,8 +1,9 @@
 //! Recovery with a SACK scoreboard: RFC 6675, and the parts that RACK (RFC 8985) shares with it.
 
 use super::prr::Prr;
+use super::sack_state::SackState;
 use super::scoreboard::{EVER_RETX, Seg};
-use super::sender::{CaState, SackState, Sender, Timer};
+use super::sender::{CaState, Sender, Timer};
 use super::timers::segments;
 use super::undo::older;
 use crate::cc::{Ack, CongestionControl, Event, Trigger};
@@ -31,7 +32,7 @@ impl Sender {
         let mut spurious = false;
         if news.dsack {
             s.rack.on_dsack(self.una, self.nxt);
-            spurious = s.undo.reported(news.dsack_end, self.recover);
+            spurious = s.episode.undo.reported(news.dsack_end, self.recover);
         }
         let probe_lost = s.rack.settle_probe(self.una, ack.acked == 0 && blocks.is_none(), news.dsack.then_some(news.dsack_end));
         self.sack = Some(s);
@@ -181,9 +182,9 @@ impl Sender {
         }
         if let Some(s) = &mut self.sack {
             if !running {
-                s.prr = reduction;
+                s.episode.prr = reduction;
             }
-            s.rescued = false;
+            s.episode.rescued = false;
             // RFC 8985 section 7.4.2 is about losses that nothing else answers.
             s.rack.probe_end = None;
         }
@@ -244,9 +245,9 @@ impl Sender {
         let reduction = self.start_of_reduction(c);
         match &mut self.sack {
             Some(s) => {
-                s.prr = reduction;
+                s.episode.prr = reduction;
                 // Marks are no mistake that a D-SACK could reveal.
-                s.undo.forbid();
+                s.episode.undo.forbid();
                 s.rack.probe_end = None;
                 self.ca = CaState::Cwr;
             }
@@ -262,7 +263,7 @@ impl Sender {
         if delivered == 0 {
             return;
         }
-        let allowance = s.prr.on_ack(delivered, pipe, threshold, mss, progress);
+        let allowance = s.episode.prr.on_ack(delivered, pipe, threshold, mss, progress);
         // Never below a segment, as windows that count segments: of short ones, fewer bytes than that may be all that is under way.
         self.w.cwnd = segments(pipe + allowance, c.mss).max(1.0);
     }

@@ -6,13 +6,15 @@
 
 mod by_count;
 mod order;
+mod search;
 
 #[cfg(test)]
 mod tests;
 
-use order::Order;
+use super::lazy::Lazy;
+use search::{BLOCKS, Search};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 /// SACKed.
 pub const SACKED: u8 = 1;
@@ -52,9 +54,6 @@ impl Seg {
     }
 }
 
-/// How many SACK blocks are remembered: an option has at most four, which the next one mostly repeats.
-const BLOCKS: usize = 4;
-
 /// The outstanding segments in order of their offsets.
 #[derive(Debug, Clone, Default)]
 pub struct Scoreboard {
@@ -73,24 +72,8 @@ pub struct Scoreboard {
     pub lost: u64,
     /// Bytes of outstanding retransmissions.
     pub retx: u64,
-    /// Blocks seen lately: (start, absolute number up to which everything behind the start is SACKed).
-    blocks: [(u64, u64); BLOCKS],
-    /// The block to forget next.
-    oldest_block: usize,
-    /// Absolute number behind the highest SACKed segment.
-    top_sacked: u64,
-    /// No segment below this absolute number waits for its retransmission, but for those in `below_hint`.
-    lost_hint: u64,
-    /// Absolute numbers of segments that were deemed lost (again) below the hint.
-    below_hint: BinaryHeap<Reverse<u64>>,
-    /// No segment below this absolute number is one that NextSeg rule 3 may choose.
-    hole_hint: u64,
-    /// RFC 6675 marking has covered everything below this absolute number.
-    marked_below: u64,
-    /// Runs of SACKed segments from there on, and their bytes.
-    above: (u32, u64),
-    /// When what was sent.
-    order: Order,
+    /// What was found in it; most connections lose nothing, and search for nothing.
+    search: Lazy<Search>,
 }
 
 impl Scoreboard {
@@ -127,12 +110,12 @@ impl Scoreboard {
     /// Forgets everything but its memory.
     pub fn clear(&mut self) {
         self.segs.clear();
-        self.below_hint.clear();
-        self.order.clear();
+        if let Some(search) = self.search.made() {
+            search.clear();
+        }
         *self = Scoreboard {
             segs: std::mem::take(&mut self.segs),
-            below_hint: std::mem::take(&mut self.below_hint),
-            order: std::mem::take(&mut self.order),
+            search: std::mem::take(&mut self.search),
             ..Scoreboard::default()
         };
     }
@@ -160,8 +143,8 @@ impl Scoreboard {
             self.count_segs(seg.flags, false);
             if !seg.is(SACKED) {
                 newly(&seg);
-            } else if self.base >= self.marked_below && !self.is_sacked(1) {
-                self.above.0 -= 1;
+            } else if self.base >= self.search.marked_below && !self.is_sacked(1) {
+                self.search.above.0 -= 1;
             }
             self.segs.pop_front();
             self.base += 1;
@@ -171,8 +154,8 @@ impl Scoreboard {
     /// `bytes` of the oldest segment are acknowledged.
     fn take_out(&mut self, seg: &Seg, bytes: u64) {
         self.count(seg.flags, bytes, false);
-        if seg.is(SACKED) && self.base >= self.marked_below {
-            self.above.1 -= bytes;
+        if seg.is(SACKED) && self.base >= self.search.marked_below {
+            self.search.above.1 -= bytes;
         }
     }
 
@@ -215,9 +198,9 @@ impl Scoreboard {
     /// Marks segments inside [start, end) as SACKed; each newly SACKed one is handed to `newly`. Returns the bytes newly SACKed.
     pub fn sack(&mut self, start: u64, end: u64, mut newly: impl FnMut(&Seg)) -> u64 {
         let mut bytes = 0;
-        let known = self.blocks.iter().position(|b| b.0 == start);
+        let known = self.search.blocks.iter().position(|b| b.0 == start);
         let mut index = match known {
-            Some(i) => self.index(self.blocks[i].1),
+            Some(i) => self.index(self.search.blocks[i].1),
             None => self.segs.partition_point(|s| s.start < start),
         };
         while let Some(&seg) = self.segs.get(index)
@@ -231,20 +214,20 @@ impl Scoreboard {
             self.set_flags(index, (seg.flags & EVER_RETX) | SACKED);
             let number = self.base + index as u64;
             self.segs[index].xmit = number + 1;
-            self.top_sacked = self.top_sacked.max(number + 1);
-            if number >= self.marked_below {
-                let joined = number > self.marked_below && index > 0 && self.is_sacked(index - 1);
-                self.above.0 = self.above.0 + 1 - u32::from(joined) - u32::from(self.is_sacked(index + 1));
-                self.above.1 += u64::from(seg.len);
+            self.search.top_sacked = self.search.top_sacked.max(number + 1);
+            if number >= self.search.marked_below {
+                let joined = number > self.search.marked_below && index > 0 && self.is_sacked(index - 1);
+                self.search.above.0 = self.search.above.0 + 1 - u32::from(joined) - u32::from(self.is_sacked(index + 1));
+                self.search.above.1 += u64::from(seg.len);
             }
             bytes += u64::from(seg.len);
             index += 1;
         }
         let known = known.unwrap_or_else(|| {
-            self.oldest_block = (self.oldest_block + 1) % BLOCKS;
-            self.oldest_block
+            self.search.oldest_block = (self.search.oldest_block + 1) % BLOCKS;
+            self.search.oldest_block
         });
-        self.blocks[known] = (start, self.base + index as u64);
+        self.search.blocks[known] = (start, self.base + index as u64);
         bytes
     }
 
@@ -267,29 +250,31 @@ impl Scoreboard {
         debug_assert!(!seg.is(SACKED));
         self.set_flags(index, (seg.flags | LOST) & !RETX);
         let number = self.base + index as u64;
-        if number < self.lost_hint && !seg.waits() {
-            self.below_hint.push(Reverse(number));
+        if number < self.search.lost_hint && !seg.waits() {
+            self.search.below_hint.push(Reverse(number));
         }
     }
 
     /// Index of the first segment that is lost and not retransmitted.
     pub fn next_lost(&mut self) -> Option<usize> {
         if self.waiting == 0 {
-            self.below_hint.clear();
+            if let Some(search) = self.search.made() {
+                search.below_hint.clear();
+            }
             return None;
         }
-        while let Some(&Reverse(number)) = self.below_hint.peek() {
+        while let Some(&Reverse(number)) = self.search.below_hint.peek() {
             let index = self.index(number);
             if number >= self.base && self.segs[index].waits() {
                 return Some(index);
             }
-            self.below_hint.pop();
+            self.search.below_hint.pop();
         }
-        let mut index = self.index(self.lost_hint);
+        let mut index = self.index(self.search.lost_hint);
         while !self.segs[index].waits() {
             index += 1;
         }
-        self.lost_hint = self.base + index as u64;
+        self.search.lost_hint = self.base + index as u64;
         Some(index)
     }
 
@@ -304,8 +289,8 @@ impl Scoreboard {
     /// After a timeout: every segment `lost` says is lost, and no retransmission is outstanding any more.
     pub fn mark_after_timeout(&mut self, mut lost: impl FnMut(usize, &Seg) -> bool) {
         // All are looked at, so the search may as well begin anew.
-        self.lost_hint = self.base;
-        self.below_hint.clear();
+        self.search.lost_hint = self.base;
+        self.search.below_hint.clear();
         for index in 0..self.segs.len() {
             let seg = self.segs[index];
             if !seg.is(SACKED) && lost(index, &seg) {
@@ -322,12 +307,12 @@ impl Scoreboard {
                 self.set_flags(index, flags & !(LOST | RETX));
             }
         }
-        self.lost_hint = self.base;
-        self.below_hint.clear();
-        self.hole_hint = self.base;
-        self.marked_below = self.base;
+        self.search.lost_hint = self.base;
+        self.search.below_hint.clear();
+        self.search.hole_hint = self.base;
+        self.search.marked_below = self.base;
         let runs = (0..self.segs.len()).filter(|&i| self.is_sacked(i) && !self.is_sacked(i + 1)).count();
-        self.above = (runs as u32, self.sacked);
+        self.search.above = (runs as u32, self.sacked);
         self.find_order();
     }
 
@@ -340,7 +325,7 @@ impl Scoreboard {
         assert_eq!((self.sacked_segs, self.retx_segs, self.waiting), counts, "scoreboard segments");
         assert!(self.segs.iter().all(|s| !s.is(SACKED) || !s.is(LOST | RETX)), "a segment both delivered and missing");
         let mut numbered = (self.base..).zip(&self.segs);
-        let found = |n: u64| n >= self.lost_hint || self.below_hint.iter().any(|b| b.0 == n);
+        let found = |n: u64| n >= self.search.lost_hint || self.search.below_hint.iter().any(|b| b.0 == n);
         assert!(numbered.all(|(n, s)| !s.waits() || found(n)), "a lost segment that nobody will find");
     }
 }

@@ -4,19 +4,17 @@
 use super::autotune::first_window;
 use super::booking::Behind;
 use super::host_queue::HostQueue;
-use super::prr::Prr;
-use super::rack::Rack;
 use super::receiver::window_shift;
 use super::rtt::Rtt;
-use super::scoreboard::Scoreboard;
+use super::sack_state::SackState;
 use super::seq::{Address, RETIRED};
-use super::undo::Undo;
 use crate::cc::slow_start::SlowStart;
 use crate::cc::{CongestionControl, Event, Law, Window};
 use crate::config::{Ecn, Recovery, TcpConfig};
 use crate::net::packet::{Packet, Wire, ecn, flag};
 use crate::shim::ictcp;
 use crate::shim::tag::Tagger;
+use std::num::NonZeroU64;
 
 /// Where a connection is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,21 +117,6 @@ impl Default for SendStats {
     }
 }
 
-/// State that only SACK stacks need; connections of the others do not carry it.
-#[derive(Debug, Clone, Default)]
-pub struct SackState {
-    /// Outstanding segments.
-    pub board: Scoreboard,
-    /// Rate reduction in progress.
-    pub prr: Prr,
-    /// Time-based loss detection.
-    pub rack: Rack,
-    /// What the last episode can be taken back with.
-    pub undo: Undo,
-    /// RFC 6675 rescue retransmission done in this episode.
-    pub rescued: bool,
-}
-
 /// A sending endpoint.
 #[derive(Debug, Clone)]
 pub struct Sender {
@@ -188,7 +171,7 @@ pub struct Sender {
     /// Time of the earliest timer entry the engine holds for this endpoint, ps; `u64::MAX` for none.
     pub armed: u64,
     /// Timed segment of a stack without timestamps: (offset that must be acknowledged, send time).
-    pub(super) timed: Option<(u64, u64)>,
+    pub(super) timed: Option<(NonZeroU64, u64)>,
     pub(super) last_tx: u64,
     /// Most data outstanding in the window of data that ends at `usage_end`, for window validation.
     pub(super) max_flight: u64,
@@ -245,9 +228,7 @@ impl Sender {
     pub fn new(c: &TcpConfig, addr: Address, lent: Option<Box<SackState>>) -> Sender {
         let sack = matches!(c.recovery, Recovery::Sack | Recovery::Rack).then(|| {
             let mut state = lent.unwrap_or_default();
-            let mut board = std::mem::take(&mut state.board);
-            board.clear();
-            *state = SackState { board, ..SackState::default() };
+            state.clear();
             state
         });
         let law = c.law.start();

@@ -109,7 +109,7 @@ impl Sender {
                     s.board.mark_after_timeout(|_, _| true);
                 }
                 s.rack.probe_end = None;
-                s.rescued = false;
+                s.episode.rescued = false;
                 // The first segment leaves whatever RACK takes to be still under way (as Linux tcp_enter_loss; 1 after RFC 6675, which
                 // takes everything to be lost).
                 let pipe = s.board.pipe(self.nxt - self.una);

@@ -6,6 +6,7 @@ use crate::cc::{CongestionControl, Event, Opportunity};
 use crate::config::{Idle, Recovery, TcpConfig};
 use crate::net::packet::{Wire, ecn, flag};
 use crate::shim::tag::Segment;
+use std::num::NonZeroU64;
 
 impl Sender {
     /// Sends as much as congestion window, receive window and data allow.
@@ -219,7 +220,7 @@ impl Sender {
         self.high = self.nxt;
         self.last_tx = now;
         if !c.timestamps && self.timed.is_none() {
-            self.timed = Some((first + mss, now));
+            self.timed = NonZeroU64::new(first + mss).map(|end| (end, now));
         }
         if self.timer == Timer::Idle {
             self.arm_rto(c, now);
@@ -254,14 +255,14 @@ impl Sender {
             let hole = s.board.next_hole();
             let index = match hole {
                 Some(index) => index,
-                None if !s.rescued && s.board.len() > 0 => {
+                None if !s.episode.rescued && s.board.len() > 0 => {
                     // Rule 4: once per episode, the highest outstanding segment, in case a whole tail was lost.
                     // Our choice: not if that segment has been retransmitted in this very episode.
                     let last = s.board.len() - 1;
                     if s.board.get(last).is(SACKED | LOST | RETX) {
                         return;
                     }
-                    s.rescued = true;
+                    s.episode.rescued = true;
                     last
                 }
                 None => return,
@@ -278,7 +279,7 @@ impl Sender {
         let Some(s) = &mut self.sack else { return };
         let seg = *s.board.get(index);
         s.board.retransmitted(index, now);
-        s.undo.retransmitted(now);
+        s.episode.undo.retransmitted(now);
         self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);
         if index == 0 && self.timer != Timer::Reorder {
             // The oldest segment has all of its timeout before it again (Linux tcp_xmit_retransmit_queue, ns-2).
@@ -341,12 +342,12 @@ impl Sender {
             // Karn: a retransmission spoils the timing of everything outstanding.
             self.timed = None;
         } else if self.timed.is_none() && !c.timestamps {
-            self.timed = Some((offset + len, now));
+            self.timed = NonZeroU64::new(offset + len).map(|end| (end, now));
         }
         if let Some(s) = &mut self.sack
             && matches!(self.ca, CaState::Recovery | CaState::Cwr)
         {
-            s.prr.on_send(len);
+            s.episode.prr.on_send(len);
         }
         let wire = p.wire;
         out.emit(p, None);

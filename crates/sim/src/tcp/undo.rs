@@ -25,11 +25,14 @@ pub struct Undo {
 
 impl Default for Undo {
     fn default() -> Undo {
-        Undo { prior: None, from: 0, retransmissions: 0, first: u64::MAX, frto: false, hold: false }
+        Undo::NONE
     }
 }
 
 impl Undo {
+    /// Before the first episode.
+    pub const NONE: Undo = Undo { prior: None, from: 0, retransmissions: 0, first: u64::MAX, frto: false, hold: false };
+
     /// A segment of the episode is sent again.
     #[inline]
     pub fn retransmitted(&mut self, now: u64) {
@@ -74,9 +77,9 @@ impl Sender {
         if self.ca < CaState::Cwr || self.ca == CaState::Loss {
             // A tail loss probe may be under way.
             let probes = s.board.retx_segs;
-            let first = if self.ca == CaState::Loss { s.undo.first } else { u64::MAX };
-            let Undo { frto, hold, .. } = s.undo;
-            s.undo = Undo { prior: Some((cwnd, ssthresh)), from: self.una, retransmissions: probes, first, frto, hold };
+            let first = if self.ca == CaState::Loss { s.episode.undo.first } else { u64::MAX };
+            let Undo { frto, hold, .. } = s.episode.undo;
+            s.episode.undo = Undo { prior: Some((cwnd, ssthresh)), from: self.una, retransmissions: probes, first, frto, hold };
         }
     }
 
@@ -93,29 +96,32 @@ impl Sender {
         let in_cwr = self.ca == CaState::Cwr;
         let Some(s) = &mut self.sack else { return };
         if in_cwr {
-            s.undo.forbid();
+            s.episode.undo.forbid();
         }
-        s.undo.frto = c.frto && first_or_repeated;
-        s.undo.hold = false;
+        s.episode.undo.frto = c.frto && first_or_repeated;
+        s.episode.undo.hold = false;
     }
 
     /// Whether the ACK proves the reduction under way a mistake; then it is taken back. `original`: it newly covers data outstanding at
     /// the start of the episode that was sent once; `sacked`: its SACK blocks tell something new.
     pub(super) fn judge_reduction(&mut self, c: &TcpConfig, ack: &Ack, original: bool, sacked: bool) -> bool {
         let Some(s) = &mut self.sack else { return false };
-        s.undo.hold = false;
+        if let Some(episode) = s.episode.made() {
+            episode.undo.hold = false;
+        }
         if self.ca < CaState::Recovery {
             return false;
         }
         let recovered = self.una >= self.recover;
-        if c.eifel && ack.acked > 0 && s.undo.prior.is_some() && s.undo.original_echoed(ack, c.timestamp_clock.0) {
+        let undo = &s.episode.undo;
+        if c.eifel && ack.acked > 0 && undo.prior.is_some() && undo.original_echoed(ack, c.timestamp_clock.0) {
             if self.ca == CaState::Loss || recovered || s.board.retx == 0 {
                 return self.undo();
             }
             // Linux tcp_try_undo_partial: until the fate of the retransmissions under way is known, only new data leaves.
-            s.undo.hold = true;
+            s.episode.undo.hold = true;
         }
-        if self.ca != CaState::Loss || !s.undo.frto {
+        if self.ca != CaState::Loss || !s.episode.undo.frto {
             return false;
         }
         if original {
@@ -124,10 +130,10 @@ impl Sender {
         }
         if self.nxt > self.recover {
             // Step 3.a: new data arrived, what is before it did not.
-            s.undo.frto = ack.acked > 0 && !sacked;
+            s.episode.undo.frto = ack.acked > 0 && !sacked;
         } else if ack.acked > 0 && !recovered {
             // Step 2.b: new data instead of retransmissions, if there is any and the receiver has room; see `transmit_until`.
-            s.undo.hold = true;
+            s.episode.undo.hold = true;
         }
         false
     }
@@ -135,16 +141,16 @@ impl Sender {
     /// Whether what is lost is to be left alone for now.
     #[inline]
     pub(super) fn holds_back(&self) -> bool {
-        self.sack.as_ref().is_some_and(|s| s.undo.hold)
+        self.sack.as_ref().is_some_and(|s| s.episode.undo.hold)
     }
 
     /// After an attempt to send new data in F-RTO's step 2.b: true if there was none, so that recovery goes on as usual.
     pub(super) fn frto_falls_back(&mut self) -> bool {
         let fresh = self.nxt > self.recover;
         let Some(s) = &mut self.sack else { return false };
-        let back = s.undo.hold && s.undo.frto && self.ca == CaState::Loss && !fresh;
+        let back = s.episode.undo.hold && s.episode.undo.frto && self.ca == CaState::Loss && !fresh;
         if back {
-            (s.undo.hold, s.undo.frto) = (false, false);
+            (s.episode.undo.hold, s.episode.undo.frto) = (false, false);
         }
         back
     }
@@ -152,7 +158,7 @@ impl Sender {
     /// Takes the reduction back (Linux tcp_undo_cwnd_reduction). True if there was one.
     pub(super) fn undo(&mut self) -> bool {
         let Some(s) = &mut self.sack else { return false };
-        let Some((cwnd, ssthresh)) = s.undo.prior.take() else { return false };
+        let Some((cwnd, ssthresh)) = s.episode.undo.prior.take() else { return false };
         self.w.cwnd = self.law.undo_cwnd(&self.w, cwnd);
         if ssthresh > self.w.ssthresh {
             self.w.ssthresh = ssthresh;
@@ -165,7 +171,7 @@ impl Sender {
     fn forget_timeout(&mut self) -> bool {
         if let Some(s) = &mut self.sack {
             s.board.unmark_lost();
-            (s.undo.frto, s.undo.hold) = (false, false);
+            (s.episode.undo.frto, s.episode.undo.hold) = (false, false);
         }
         self.ca = CaState::Open;
         self.dupacks = 0;

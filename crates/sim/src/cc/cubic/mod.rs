@@ -30,14 +30,14 @@ pub struct Config {
 pub enum Cubic {
     /// RFC 9438.
     Rfc(rfc::Cubic),
-    /// Linux; boxed because it is the larger one.
-    Linux(Box<linux::Cubic>),
+    /// Linux.
+    Linux(linux::Cubic),
 }
 
 impl Cubic {
     pub(super) fn new(c: &Config) -> Cubic {
         match c.rules {
-            Some(Rules::Linux) => Cubic::Linux(Box::new(linux::Cubic::new(c))),
+            Some(Rules::Linux) => Cubic::Linux(linux::Cubic::new(c)),
             Some(Rules::Rfc9438) | None => Cubic::Rfc(rfc::Cubic::new(c)),
         }
     }

@@ -76,6 +76,9 @@ impl OnOff {
     }
 
     pub(super) fn start(&mut self, core: &mut Core, id: u32) {
+        if !self.fresh {
+            core.make_room(self.sources.len());
+        }
         for i in 0..self.sources.len() {
             // All trains of a source have the same transport, also on new connections.
             self.sources[i].group = self.transport.pick(self.sources[i].src);

@@ -29,6 +29,8 @@ pub(super) struct Order {
 }
 
 impl Order {
+    pub(super) const NEW: Order = Order { first: 0, again: VecDeque::new(), passed: VecDeque::new() };
+
     pub(super) fn clear(&mut self) {
         self.first = 0;
         self.again.clear();
@@ -47,31 +49,32 @@ impl Scoreboard {
     pub(super) fn note_retransmission(&mut self, index: usize) {
         let sent = Sent { xmit: self.segs[index].xmit, number: self.base + index as u64 };
         // Not every recovery asks for the order: what has been delivered leaves here too.
-        while self.order.again.front().is_some_and(|s| !self.under_way(s)) {
-            self.order.again.pop_front();
+        while self.search.order.again.front().is_some_and(|s| !self.under_way(s)) {
+            self.search.order.again.pop_front();
         }
         // At one instant, in the order of their offsets.
-        let later = self.order.again.iter().rev().take_while(|&s| *s > sent).count();
-        self.order.again.insert(self.order.again.len() - later, sent);
+        let later = self.search.order.again.iter().rev().take_while(|&s| *s > sent).count();
+        let again = &mut self.search.order.again;
+        again.insert(again.len() - later, sent);
     }
 
     /// The first transmission that is next to be passed.
     fn next_first(&mut self) -> Option<Sent> {
-        let mut index = self.index(self.order.first);
+        let mut index = self.index(self.search.order.first);
         while self.segs.get(index).is_some_and(|s| s.is(SACKED | LOST | EVER_RETX)) {
             index += 1;
         }
-        self.order.first = self.base + index as u64;
-        self.segs.get(index).map(|s| Sent { xmit: s.xmit, number: self.order.first })
+        self.search.order.first = self.base + index as u64;
+        self.segs.get(index).map(|s| Sent { xmit: s.xmit, number: self.search.order.first })
     }
 
     /// The retransmission that is next to be passed.
     fn next_again(&mut self) -> Option<Sent> {
-        while let Some(&sent) = self.order.again.front() {
+        while let Some(&sent) = self.search.order.again.front() {
             if self.under_way(&sent) {
                 return Some(sent);
             }
-            self.order.again.pop_front();
+            self.search.order.again.pop_front();
         }
         None
     }
@@ -85,43 +88,43 @@ impl Scoreboard {
                 return;
             }
             if first == Some(sent) {
-                self.order.first += 1;
+                self.search.order.first += 1;
             } else {
-                self.order.again.pop_front();
+                self.search.order.again.pop_front();
             }
-            self.order.passed.push_back(sent);
+            self.search.order.passed.push_back(sent);
         }
     }
 
     /// Index of the segment whose transmission, of those passed and still under way, is the oldest.
     pub fn oldest_passed(&mut self) -> Option<usize> {
-        while let Some(sent) = self.order.passed.front() {
+        while let Some(sent) = self.search.order.passed.front() {
             if self.under_way(sent) {
                 return Some(self.index(sent.number));
             }
-            self.order.passed.pop_front();
+            self.search.order.passed.pop_front();
         }
         None
     }
 
     /// The same for the youngest.
     pub fn youngest_passed(&mut self) -> Option<usize> {
-        while let Some(sent) = self.order.passed.back() {
+        while let Some(sent) = self.search.order.passed.back() {
             if self.under_way(sent) {
                 return Some(self.index(sent.number));
             }
-            self.order.passed.pop_back();
+            self.search.order.passed.pop_back();
         }
         None
     }
 
     /// Loss marks were cleared: what had been given up may be under way after all. Finds the order anew.
     pub(super) fn find_order(&mut self) {
-        self.order.first = self.base;
-        self.order.passed.clear();
-        self.order.again.clear();
+        self.search.order.first = self.base;
+        self.search.order.passed.clear();
+        self.search.order.again.clear();
         let again = (self.base..).zip(&self.segs).filter(|(_, s)| s.is(EVER_RETX) && !s.is(SACKED));
-        self.order.again.extend(again.map(|(number, s)| Sent { xmit: s.xmit, number }));
-        self.order.again.make_contiguous().sort_unstable();
+        self.search.order.again.extend(again.map(|(number, s)| Sent { xmit: s.xmit, number }));
+        self.search.order.again.make_contiguous().sort_unstable();
     }
 }

@@ -1,0 +1,41 @@
+//! What a sender with a SACK scoreboard has besides what every sender has.
+
+use super::lazy::{Fresh, Lazy};
+use super::prr::Prr;
+use super::rack::Rack;
+use super::scoreboard::Scoreboard;
+use super::undo::Undo;
+
+/// State that only SACK stacks need; connections of the others do not carry it.
+#[derive(Debug, Clone, Default)]
+pub struct SackState {
+    /// Outstanding segments.
+    pub board: Scoreboard,
+    /// Time-based loss detection.
+    pub rack: Rack,
+    /// The last episode, if there has been one.
+    pub episode: Lazy<Episode>,
+}
+
+impl SackState {
+    /// Forgets everything but the scoreboard's memory.
+    pub fn clear(&mut self) {
+        self.board.clear();
+        *self = SackState { board: std::mem::take(&mut self.board), ..SackState::default() };
+    }
+}
+
+/// A time in which the window is reduced, or losses are repaired.
+#[derive(Debug, Clone, Default)]
+pub struct Episode {
+    /// Rate reduction in progress.
+    pub prr: Prr,
+    /// What it can be taken back with.
+    pub undo: Undo,
+    /// RFC 6675 rescue retransmission done.
+    pub rescued: bool,
+}
+
+impl Fresh for Episode {
+    const FRESH: &'static Episode = &Episode { prr: Prr::NONE, undo: Undo::NONE, rescued: false };
+}
