@@ -60,7 +60,7 @@ fn a_row_says_how_long_the_sender_waited() {
                 // What was acknowledged at each time; the last time between the two at which it grew.
                 let acked = o.report.tcp.iter().filter(|r| r.conn_id == f.conn_id && r.time_ps <= pair[1].time_ps);
                 let acked: Vec<(u64, u64)> = acked.map(|r| (r.time_ps, r.bytes_acked)).collect();
-                let grew = acked.windows(2).filter(|a| a[1].1 > a[0].1 && a[1].0 > pair[0].time_ps).map(|a| a[1].0).last();
+                let grew = acked.windows(2).filter(|a| a[1].1 > a[0].1 && a[1].0 > pair[0].time_ps).map(|a| a[1].0).next_back();
                 restarted[usize::from(timestamps)] += u32::from(grew.is_some());
                 assert_eq!(pair[1].time_ps - grew.unwrap_or(pair[0].time_ps), pair[1].rto_ps, "{pair:?} {grew:?}");
                 backed_off += 1;

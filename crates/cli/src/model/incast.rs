@@ -28,7 +28,8 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     let senders = pairs(&workload.kind).unwrap_or_default();
     let n = senders.len() as u64;
     let b = bottleneck(v, &senders, tcp)?;
-    if !b.drops_tail(v, tcp) && !(protected(tcp) && b.keeps_places(v)) {
+    let dropped_or_kept = b.drops_tail(v, tcp) || (protected(tcp) && b.keeps_places(v));
+    if !dropped_or_kept {
         return Err(format!("the queue of {} is not drop-tail for this transport", b.name));
     }
     let Some(buffer) = b.buffer else { return Err(format!("the buffer of {} is unlimited", b.name)) };

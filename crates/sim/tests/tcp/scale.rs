@@ -13,13 +13,15 @@ const DELAY: u64 = 50_000_000;
 const PACKET: u64 = 100_000;
 const ISN: u32 = 1;
 
-/// Which segments of a window are lost once, by their numbers: many holes, many runs of SACKed segments, one long run.
-const PATTERNS: [(&str, fn(u32) -> bool); 3] =
+/// Whether a segment is lost once, by its number.
+type Lost = fn(u32) -> bool;
+/// Many holes, many runs of SACKed segments, one long run.
+const PATTERNS: [(&str, Lost); 3] =
     [("every second lost", |n| n % 2 == 1), ("every tenth lost", |n| n % 10 == 4), ("one lost", |n| n == 4)];
 
 /// Both directions, each in order.
 struct Pipe {
-    lost: fn(u32) -> bool,
+    lost: Lost,
     now: u64,
     free: u64,
     mss: u32,
