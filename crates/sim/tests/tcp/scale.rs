@@ -50,7 +50,7 @@ fn cpu_time() -> Option<u64> {
 }
 
 /// CPU time per packet of `times` connections that send a window of `segments` each, ns.
-fn cost(stack: &str, lost: fn(u32) -> bool, segments: u32, times: u32) -> Option<f64> {
+fn cost(stack: &str, lost: Lost, segments: u32, times: u32) -> Option<f64> {
     let mut c = config(stack, "newreno");
     (c.init_cwnd, c.rcv_autotune) = (segments, false);
     c.rcv_wnd = 2 * u64::from(segments) * u64::from(c.mss);
