@@ -98,7 +98,7 @@ proptest! {
                 prop_assert!(f.end_ps != u64::MAX && f.bytes_acked == f.size_bytes, "not done: {f:?}\n{text}");
                 prop_assert!(f.end_ps >= f.start_ps + f.ideal_ps, "faster than light: {f:?}\n{text}");
             }
-            let counted: u32 = r.flows.iter().map(|f| f.rtos + f.syn_rtos + f.probes).sum();
+            let counted: u32 = r.flows.iter().map(|f| f.rtos + f.syn_rtos + f.tlps).sum();
             prop_assert!(r.timeouts.len() == counted as usize, "{} timeouts and probes, {counted} counted\n{text}", r.timeouts.len());
             for p in &r.ports {
                 prop_assert!((0.0..=1.0).contains(&p.busy) && p.queue_mean_pkts <= f64::from(p.queue_max_pkts) + 1e-9, "{p:?}\n{text}");
