@@ -1,6 +1,6 @@
 //! The network in motion: ports, who is fed by whom, and the forwarding of packets by switches.
 //!
-//! Inside one node, packets are taken in order of arrival, and at the same instant as [`Lots`] has it. Nodes of one window do not see each
+//! Inside one node, packets are taken in order of arrival, and at the same instant as `Lots` has it. Nodes of one window do not see each
 //! other, so any order of nodes, on any number of threads, gives the same trajectory.
 
 use super::moves::{Lots, Move, NO_MOVE, PORT_BITS, doubled, sort, sort_across_ports};
