@@ -103,8 +103,8 @@ def _(x: Any) -> Any:
     "trim-fig9-l2dct-worst",
     uses=["convergence", "convergence-weights"],
     explanation="""L2DCT prefers connections that have sent less than 1 MB, and these flows pass that in their first 30 ms:
-    afterwards all have the smallest weight and are as fair as DCTCP. What is unfair here is TCP, which loses
-    whole windows at the small buffer and waits out timeouts of 200 ms. Weights that fall between 20 and 200 MB
+    afterwards all have the smallest weight and are as fair as DCTCP. The least fair is TRIM, by its gap rule (0.98 in
+    a quick run; gap-rule.md). Weights that fall between 20 and 200 MB
     instead make L2DCT less fair than DCTCP and TRIM; the document does not say how it counted.""",
 )
 def _(x: Any) -> Any:
