@@ -107,8 +107,9 @@ USES = ["high-concurrency", "high-concurrency-even-gaps"]
     uses=USES,
     explanation="""With the recommended gaps 1000 connections ask for four times what the link carries. Buffers that cannot hold
     two packets of each connection are then always full, whatever the law, and it only decides who loses: at 512 KB
-    DCTCP and L2DCT have fewer timeouts than TRIM (one seed: 573 and 583, TRIM 795, TCP 1001), whose trains of two probes are short of duplicate ACKs. With even gaps up to 8 ms, a reading tried after the failure, TRIM has the fewest at every
-    buffer, but that is not the reading that the specification recommends.""",
+    DCTCP and L2DCT have fewer timeouts than TRIM (one seed: 573 and 583, TRIM 795, TCP 1001), whose
+    trains of two probes are short of duplicate ACKs. With even gaps up to 8 ms, a reading tried after the failure, TRIM has the
+    fewest at 512 KB, too, but that is not the reading that the specification recommends.""",
 )
 def _(x: Any) -> Any:
     def points(counts: Counts) -> dict[str, dict[str, float]]:

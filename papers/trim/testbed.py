@@ -252,11 +252,11 @@ def _(x: Any) -> Any:
     uses=["testbed-web", "testbed-web-50"],
     explanation="""Every response after a gap costs TRIM a round trip for its two probes and then the growth of its window: its
     median is twice TCP's and its 99th percentile a little above. Where it is ahead is the tail of timeouts, which
-    here is about 0.2 % of the responses of TCP and CUBIC (0.5 % with buffers of 50 packets): no response of TRIM
+    here is about 0.5 % of the responses of TCP and CUBIC: no response of TRIM
     takes 25 ms. The document's sentence is "since nearly 99% of the response completion times is below 25 ms, TCP-TRIM
     performs the best as a whole", so the share beyond 25 ms is its own measure; that this reading is compared too was
-    decided after the 99th percentile had failed. By it TRIM is ahead of TCP and CUBIC, but of DCTCP and L2DCT by one
-    or two responses in 40 000, that is, by nothing. On the testbed a percent or more of the responses must have met
+    decided after the 99th percentile had failed. By it TRIM is ahead of TCP and CUBIC, but of DCTCP and L2DCT by a
+    response in thousands at most, that is, by nothing. On the testbed a percent or more of the responses must have met
     timeouts for the 99th percentile to show a difference.""",
 )
 def _(x: Any) -> Any:
