@@ -150,7 +150,8 @@ def _count(path: Path) -> tuple[int, dict[str, int]]:
     if not file.is_file():
         return 0, {}
     names = [n for n in ("rtos", "syn_rtos") if n in pq.read_schema(file).names]
-    rows = pq.read_table(file, columns=["variant", *names])
+    # Long tables come in parts, each with a dictionary of its own.
+    rows = pq.read_table(file, columns=["variant", *names]).unify_dictionaries()
     sums = rows.group_by("variant", use_threads=False).aggregate([(n, "sum") for n in names])
     by = {row["variant"]: sum(row[f"{n}_sum"] or 0 for n in names) for row in sums.to_pylist()}
     return rows.num_rows, by
