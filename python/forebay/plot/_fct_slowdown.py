@@ -72,7 +72,7 @@ def fct_slowdown(
     >>> r = fb.Scenario.load("scenarios/quickstart.toml").with_(duration="1s", runs=2).run()
     >>> ax = fb.plot.fct_slowdown(r, bins="small-medium-large")
     >>> [t.get_text() for t in ax.get_xticklabels()]
-    ['≤ 100 KB', '100 KB–10 MB']
+    ['≤ 100 KB', '100 KB–10 MB', '≥ 10 MB']
     """
     if not 1 <= len(quantiles) <= 2 or not all(0 <= q <= 1 for q in quantiles):
         raise ValueError("one or two quantiles from 0 to 1 can be drawn")

@@ -134,10 +134,12 @@ def series(warmup: str = "0s", **more: Any) -> Result:
         "bytes_acked": np.array([0, 1_250_000, 0]),
     }
     timeouts = {
-        "variant": texts("a"),
-        "run": np.zeros(1, dtype=int),
-        "cc": texts("newreno"),
-        "time_ns": np.array([6_000_000]),
+        "variant": texts("a", "a"),
+        "run": np.zeros(2, dtype=int),
+        "cc": texts("newreno", "newreno"),
+        # A tail loss probe is no timeout.
+        "kind": texts("tail", "probe"),
+        "time_ns": np.array([6_000_000, 7_000_000]),
     }
     return Result({"queue": queue, "tcp": tcp, "timeouts": timeouts} | more, runs=[("a", 0, 10e-3)], warmup=warmup)
 
