@@ -10,7 +10,6 @@ from typing import Any, Final, SupportsFloat, SupportsIndex, final
 __all__ = ["__sources__", "__version__", "Buffer", "Results", "Scenario", "Sweep", "Table", "cli", "model_ceilings", "model_dctcp", "model_first_round", "model_incast", "model_nstar", "model_random_marks", "model_remaining", "model_shares", "model_trim", "model_trim_flows", "model_trim_queue", "model_trim_wait", "model_weight", "open_run", "open_sweep", "provoke_defect", "registry", "report", "run_all", "run_sweep", "table_names"]
 
 __sources__: Final[str]
-
 __version__: Final[str]
 
 @final
