@@ -11,6 +11,6 @@ mod split;
 
 pub use dist::{SizeDist, TimeDist};
 pub use mixture::Mixture;
-pub use rng::Rng;
+pub use rng::{Rng, mix};
 pub use size_table::{SizeTable, TableError};
 pub use split::split;

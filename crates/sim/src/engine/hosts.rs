@@ -1,9 +1,8 @@
 //! Hosts: their network card and their timers.
 
-use super::moves::mix;
 use crate::net::packet::Packet;
 use crate::streams::Draws;
-use forebay_sampling::Rng;
+use forebay_sampling::{Rng, mix};
 use forebay_units::{NodeId, PortId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -2,6 +2,7 @@
 
 use crate::net::packet::{Packet, flag};
 use crate::streams::Draws;
+use forebay_sampling::mix;
 use forebay_units::PortId;
 
 /// Bits of [`Move::key`] below the time.
@@ -69,13 +70,6 @@ impl Lots {
     fn behind(self, a: &Move, b: &Move) -> bool {
         self.place(a) > self.place(b)
     }
-}
-
-/// The finish of SplitMix64 (Steele, Lea and Flood, 2014).
-pub(super) fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 /// Sorts by time, and by lot among packets of the same time and port; those to different ports are then in the order of ports, which
