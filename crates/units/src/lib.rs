@@ -1,13 +1,17 @@
-//! Newtypes for the quantities of the simulator, their text forms, and the identifiers of nodes and ports.
+//! Newtypes for the quantities of the simulator, their text forms, and the identifiers of what it is made of.
 //!
 //! Time is an integer count of picoseconds and sizes are integer bytes, so that results are the same on every machine.
 
+mod id;
+mod index_vec;
 mod parse;
 mod queue_len;
 mod rate;
 mod size;
 mod time;
 
+pub use id::{AppId, ConnSlot, GroupId, Id, QueryId, WorkloadId};
+pub use index_vec::IndexVec;
 pub use parse::QuantityError;
 pub use queue_len::QueueLen;
 pub use rate::Rate;

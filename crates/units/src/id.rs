@@ -1,0 +1,111 @@
+//! Identifiers of what a simulation is made of. Each kind has a type of its own, so that they cannot be mixed up.
+
+use std::fmt;
+
+/// A type whose values number the elements of one list: the key of an [`IndexVec`](crate::IndexVec).
+pub trait Id: Copy + Ord + fmt::Debug {
+    /// The identifier of the element at `index`. Panics if the type cannot number so many.
+    fn from_index(index: usize) -> Self;
+
+    /// Position in the list.
+    fn index(self) -> usize;
+}
+
+/// Defines an identifier: a wrapped integer that prints as the plain number.
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident($int:ty)) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+        #[repr(transparent)]
+        pub struct $name($int);
+
+        impl $name {
+            /// The identifier with this number.
+            #[inline(always)]
+            pub const fn new(number: $int) -> $name {
+                $name(number)
+            }
+
+            /// The number.
+            #[inline(always)]
+            pub const fn get(self) -> $int {
+                self.0
+            }
+
+            /// The number as a position in a list.
+            #[inline(always)]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl Id for $name {
+            #[inline]
+            fn from_index(index: usize) -> $name {
+                match <$int>::try_from(index) {
+                    Ok(number) => $name(number),
+                    Err(_) => panic!("{index} is beyond the largest {}", stringify!($name)),
+                }
+            }
+
+            #[inline(always)]
+            fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0, f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.0)
+            }
+        }
+    };
+}
+
+id! {
+    /// Where the engine keeps a connection. Slots are used again when a connection has ended.
+    ConnSlot(u32)
+}
+id! {
+    /// A transport: index into the transports of an experiment.
+    GroupId(u32)
+}
+id! {
+    /// An application of the engine: what writes to connections for one workload.
+    AppId(u32)
+}
+id! {
+    /// A workload: index into the workloads of an experiment.
+    WorkloadId(u32)
+}
+id! {
+    /// A query: one barrier round or one exchange of request and response. Unique among all workloads of a run.
+    QueryId(u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prints_as_the_plain_number() {
+        assert_eq!(format!("{} {:>3} {:?}", GroupId::new(7), AppId::new(7), ConnSlot::new(7)), "7   7 ConnSlot(7)");
+    }
+
+    #[test]
+    fn takes_no_more_room_than_its_number() {
+        assert_eq!((size_of::<ConnSlot>(), size_of::<QueryId>()), (4, 8));
+    }
+
+    #[test]
+    #[should_panic(expected = "beyond the largest GroupId")]
+    fn refuses_an_index_that_it_cannot_hold() {
+        let _ = GroupId::from_index(1 << 32);
+    }
+}
