@@ -12,7 +12,7 @@ pub const FILE: &str = "report.html";
 /// # Errors
 /// Tables that cannot be read, and a path that cannot be written.
 pub fn write(dirs: &[RunDir], path: &Path) -> Result<PathBuf, StoreError> {
-    let page = forebay_report::build::page(dirs)?;
+    let page = forebay_report::chapters::page(dirs)?;
     write_whole(path, forebay_report::render(&page).as_bytes())?;
     Ok(path.to_owned())
 }
@@ -22,7 +22,7 @@ pub fn write(dirs: &[RunDir], path: &Path) -> Result<PathBuf, StoreError> {
 /// # Errors
 /// As [`write`].
 pub fn write_sweep(dir: &SweepDir, path: &Path) -> Result<PathBuf, StoreError> {
-    let page = forebay_report::build::sweep_read::page(dir)?;
+    let page = forebay_report::chapters::sweep_read::page(dir)?;
     write_whole(path, forebay_report::render(&page).as_bytes())?;
     Ok(path.to_owned())
 }

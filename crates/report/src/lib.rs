@@ -2,7 +2,7 @@
 //!
 //! Results become a [`page::Page`], which is plain data: words, numbers and charts. The page becomes HTML. Neither half knows the other.
 
-pub mod build;
+pub mod chapters;
 mod html;
 pub mod page;
 
