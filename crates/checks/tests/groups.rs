@@ -61,7 +61,7 @@ fn by_share_a_client_has_one_transport_both_ways() {
         "kind = \"requests\"\nclients = \"s0..s9\"\nservers = \"recv\"\nresponse = \"2KB\"\nthink = \"1ms\"\ncount = 2";
     let o = one(&text(&groups("share = 0.5", "share = 0.5"), requests), &[]);
     for q in &o.report.queries {
-        let of: Vec<u32> = o.report.flows.iter().filter(|f| f.query_id == q.query_id).map(|f| f.group).collect();
+        let of: Vec<u32> = o.report.flows.iter().filter(|f| f.query_id == Some(q.query_id)).map(|f| f.group).collect();
         assert!(of.len() == 2 && of[0] == of[1], "{of:?}");
     }
     assert_eq!(by_sender(&o), (0..10).map(|n| vec![n % 2]).collect::<Vec<_>>());

@@ -1,6 +1,8 @@
 //! What each kind of traffic promises: when trains, requests, rounds and listed flows start, and how large they are.
 
 use forebay_checks::{Outcome, one};
+use forebay_sim::observe::FlowRow;
+use forebay_units::QueryId;
 use std::path::PathBuf;
 
 const US: u64 = 1_000_000;
@@ -12,7 +14,7 @@ fn text(workload: &str) -> String {
     )
 }
 
-fn by_connection(o: &Outcome, conn: u64) -> Vec<&forebay_sim::observe::FlowRow> {
+fn by_connection(o: &Outcome, conn: u64) -> Vec<&FlowRow> {
     o.report.flows.iter().filter(|f| f.conn_id == conn).collect()
 }
 
@@ -56,7 +58,7 @@ fn a_client_asks_again_after_the_answer_and_its_thoughts() {
     );
     assert_eq!((o.report.queries.len(), o.report.flows.len()), (18, 36));
     for query in &o.report.queries {
-        let parts: Vec<_> = o.report.flows.iter().filter(|f| f.query_id == query.query_id).collect();
+        let parts: Vec<_> = o.report.flows.iter().filter(|f| f.query_id == Some(query.query_id)).collect();
         let [request, response] = parts[..] else { panic!("{parts:?}") };
         assert_eq!((request.size_bytes, response.size_bytes), (100, 5_000));
         assert_eq!((request.src, request.dst), (response.dst, response.src));
@@ -79,7 +81,7 @@ fn rounds_wait_for_all_blocks() {
     );
     assert_eq!(o.report.queries.len(), 4);
     for (i, q) in o.report.queries.iter().enumerate() {
-        let blocks: Vec<_> = o.report.flows.iter().filter(|f| f.query_id == i as u64).collect();
+        let blocks: Vec<_> = o.report.flows.iter().filter(|f| f.query_id == Some(QueryId::new(i as u64))).collect();
         assert_eq!((blocks.len(), q.fan_in, q.bytes), (3, 3, 192_000));
         assert!(blocks.iter().all(|b| b.start_ps == q.start_ps + 40 * US));
         assert_eq!(q.end_ps, blocks.iter().map(|b| b.end_ps).max().unwrap());
@@ -252,12 +254,12 @@ fn deadlines_of_queries_count_from_the_request() {
         ),
         &[],
     );
-    let start = |query: u64| o.report.queries[query as usize].start_ps;
+    let start = |f: &FlowRow| o.report.queries[f.query_id.expect("a message of a query").index()].start_ps;
     let blocks = o.class("incast");
-    assert!(blocks.len() == 12 && blocks.iter().all(|b| b.deadline_ps == start(b.query_id) + 3_000 * US));
+    assert!(blocks.len() == 12 && blocks.iter().all(|b| b.deadline_ps == start(b) + 3_000 * US));
     for f in o.class("requests") {
         let answer = f.src > 2;
-        let expected = if answer && f.size_bytes <= 3_000 { start(f.query_id) + 900 * US } else { u64::MAX };
+        let expected = if answer && f.size_bytes <= 3_000 { start(f) + 900 * US } else { u64::MAX };
         assert_eq!(f.deadline_ps, expected);
     }
 }
@@ -292,12 +294,12 @@ fn aggregators_ask_everyone_and_wait() {
             .report
             .queries
             .iter()
-            .filter(|q| o.report.flows.iter().any(|f| f.query_id == q.query_id && f.dst == aggregator))
+            .filter(|q| o.report.flows.iter().any(|f| f.query_id == Some(q.query_id) && f.dst == aggregator))
             .collect();
         assert_eq!((queries.len(), queries[0].start_ps), (4, 1_000 * US));
         assert!(queries.windows(2).all(|w| w[1].start_ps == w[0].end_ps + 300 * US));
         for q in queries {
-            let answers: Vec<_> = o.report.flows.iter().filter(|f| f.query_id == q.query_id).collect();
+            let answers: Vec<_> = o.report.flows.iter().filter(|f| f.query_id == Some(q.query_id)).collect();
             let workers: std::collections::BTreeSet<_> = answers.iter().map(|f| f.src).collect();
             assert_eq!(workers, (0..12).filter(|h| *h != aggregator).collect());
             assert!(
@@ -326,7 +328,7 @@ fn queries_as_a_poisson_process() {
     assert!(o.report.queries.iter().all(|q| q.fan_in == 3 && q.end_ps != u64::MAX && q.start_ps < 200_000 * US));
     let mut pairs = std::collections::BTreeMap::new();
     for q in &o.report.queries {
-        let answers: Vec<_> = o.report.flows.iter().filter(|f| f.query_id == q.query_id).collect();
+        let answers: Vec<_> = o.report.flows.iter().filter(|f| f.query_id == Some(q.query_id)).collect();
         let workers: std::collections::BTreeSet<_> = answers.iter().map(|f| f.src).collect();
         assert!(workers.len() == 3 && answers.iter().all(|f| f.src != f.dst && f.dst == answers[0].dst));
         answers.iter().for_each(|f| *pairs.entry((f.src, f.dst)).or_insert(0.0) += 1.0);
@@ -335,10 +337,10 @@ fn queries_as_a_poisson_process() {
     let mean = 3.0 * n / 132.0;
     let chi: f64 = pairs.values().map(|c: &f64| (c - mean).powi(2) / mean).sum();
     assert!(pairs.len() == 132 && chi < 131.0 + 5.0 * 16.2, "{} {chi}", pairs.len());
-    let of = |host: u32| o.report.flows.iter().filter(move |f| f.dst == host).map(|f| f.query_id);
+    let of = |host: u32| o.report.flows.iter().filter(move |f| f.dst == host).filter_map(|f| f.query_id);
     let overlap = (0..12).flat_map(of).any(|id| {
-        let q = &o.report.queries[id as usize];
-        let dst = |id: u64| o.report.flows.iter().find(|f| f.query_id == id).map(|f| f.dst);
+        let q = &o.report.queries[id.index()];
+        let dst = |id: QueryId| o.report.flows.iter().find(|f| f.query_id == Some(id)).map(|f| f.dst);
         o.report.queries.iter().any(|p| p.start_ps > q.start_ps && p.start_ps < q.end_ps && dst(p.query_id) == dst(q.query_id))
     });
     assert!(overlap);
@@ -408,5 +410,42 @@ last-size = "20KB"
         let start = |bytes: u64| o.report.flows.iter().filter(move |f| f.size_bytes == bytes).map(|f| f.start_ps);
         assert_eq!(start(20_000).count(), 50);
         assert!(start(2_000).max().unwrap() <= start(20_000).min().unwrap(), "{last}");
+    }
+}
+
+/// However many workloads begin queries, each has its own rows. Numbers that were the same for workloads 256 apart merged theirs.
+#[test]
+fn queries_of_three_hundred_workloads_are_kept_apart() {
+    const WORKLOADS: u32 = 300;
+    let one_each: String = (0..WORKLOADS)
+        .map(|w| {
+            let bytes = 1_000 + w;
+            let at = 10 * w;
+            match w % 3 {
+                0 => format!(
+                    "[[workload]]\nclass = \"c{w}\"\nkind = \"incast\"\nsenders = [\"l0\", \"l1\"]\nreceiver = \"r0\"\n\
+                     block = \"{bytes}B\"\nrounds = 2\nstart = \"{at}us\"\n"
+                ),
+                1 => format!(
+                    "[[workload]]\nclass = \"c{w}\"\nkind = \"requests\"\nclients = [\"l0\"]\nservers = [\"r0\"]\nrequest = \"{bytes}B\"\n\
+                     response = \"{bytes}B\"\ncount = 2\nstart = \"{at}us\"\n"
+                ),
+                _ => format!(
+                    "[[workload]]\nclass = \"c{w}\"\nkind = \"queries\"\naggregators = [\"r0\"]\nworkers = [\"l0\", \"l1\"]\nfan-out = 2\n\
+                     response = \"{bytes}B\"\nrate = 1000.0\ncount = 2\nstart = \"{at}us\"\n"
+                ),
+            }
+        })
+        .collect();
+    let all = text("");
+    let o = one(all.replacen("[[workload]]\n", &one_each, 1).as_str(), &[]);
+    for w in 0..WORKLOADS {
+        let queries: Vec<_> = o.report.queries.iter().filter(|q| q.workload == w).collect();
+        assert_eq!(queries.len(), 2, "queries of workload {w}");
+        for q in queries {
+            let parts: Vec<_> = o.report.flows.iter().filter(|f| f.query_id == Some(q.query_id)).collect();
+            assert!(parts.iter().all(|f| f.workload == w && f.size_bytes == u64::from(1_000 + w)), "{q:?}: {parts:?}");
+            assert_eq!((parts.len(), q.fan_in, q.bytes), (2, 2, u64::from(2_000 + 2 * w)), "{q:?}");
+        }
     }
 }

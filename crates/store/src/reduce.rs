@@ -84,7 +84,7 @@ struct Part {
 fn parts(config: &SimConfig, report: &Report) -> Vec<Vec<Part>> {
     let mut parts = vec![vec![Part::default(); config.groups.len()]; report.queries.len()];
     for f in &report.flows {
-        if let Some(p) = parts.get_mut(f.query_id as usize).and_then(|of| of.get_mut(f.group as usize)) {
+        if let Some(p) = f.query_id.and_then(|q| parts.get_mut(q.index())).and_then(|of| of.get_mut(f.group as usize)) {
             p.messages += 1;
             p.rtos_max = p.rtos_max.max(f.rtos);
         }
@@ -93,7 +93,7 @@ fn parts(config: &SimConfig, report: &Report) -> Vec<Vec<Part>> {
 }
 
 fn in_queries(group: usize, report: &Report) -> impl Iterator<Item = &FlowRow> {
-    report.flows.iter().filter(move |f| f.group as usize == group && f.query_id != u64::MAX)
+    report.flows.iter().filter(move |f| f.group as usize == group && f.query_id.is_some())
 }
 
 fn group(index: usize, info: &RunInfo, config: &SimConfig, report: &Report) -> GroupSummary {
@@ -109,7 +109,7 @@ fn group(index: usize, info: &RunInfo, config: &SimConfig, report: &Report) -> G
             out.deadlines += 1;
             out.deadlines_missed += u64::from(!met);
         }
-        if f.size_bytes > 0 && f.query_id == u64::MAX {
+        if f.size_bytes > 0 && f.query_id.is_none() {
             out.flows += 1;
             if let Some(ps) = duration_ps(f.start_ps, f.end_ps) {
                 out.flows_completed += 1;

@@ -163,7 +163,7 @@ pub const FLOWS: Table<FlowRow> = Table {
             "whether it completed within the deadline; null: the message has none, or the run ended before both",
         ),
         col("completed", "", Bool(|r, _| Some(r.end_ps != u64::MAX)), "whether the receiver had every byte before the run ended"),
-        col("query_id", "1", Int(|r, _| count(r.query_id)), "row of `queries` it belongs to; null if none"),
+        col("query_id", "1", Int(|r, _| r.query_id.map(|q| q.get() as i64)), "row of `queries` it belongs to; null if none"),
         col(
             "probes",
             "1",
@@ -334,7 +334,7 @@ pub const QUERIES: Table<QueryRow> = Table {
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
         col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
         col("seed", "1", Unsigned(|_, i| i.seed), SEED),
-        col("query_id", "1", Int(|r, _| count(r.query_id)), "number of the query, unique within variant and run"),
+        col("query_id", "1", Int(|r, _| Some(r.query_id.get() as i64)), "number of the query, unique within variant and run"),
         col("class", "", Text(|r, i| i.class(r.workload)), "name of the workload"),
         col("start_ns", "ns", Int(|r, _| ns(r.start_ps)), "when the request was sent"),
         col("end_ns", "ns", Int(|r, _| ns(r.end_ps)), "when the last byte of the last response was there; null if unfinished"),

@@ -7,7 +7,7 @@ use forebay_sim::observe::{FlowRow, QueryRow};
 use forebay_sim::run::Report;
 use forebay_store::RunInfo;
 use forebay_store::summary::{GROUP_METRICS, NETWORK_METRICS, Summary, summarise};
-use forebay_units::Time;
+use forebay_units::{QueryId, Time};
 
 fn of(config: &SimConfig, report: &Report) -> Summary {
     summarise(&RunInfo::new("v", 0, config), config, report)
@@ -76,7 +76,7 @@ fn long(group: u32, from: u64, to: u64, bytes_measured: u64) -> FlowRow {
         end_ps: never,
         acked_ps,
         bytes_measured,
-        query_id: never,
+        query_id: None,
         deadline_ps,
         ..FlowRow::default()
     }
@@ -106,14 +106,14 @@ fn flows_that_never_met_have_no_fairness() {
 
 fn message(group: u32, query: u64, rtos: u32, end_ms: u64) -> FlowRow {
     let end_ps = if end_ms == 0 { u64::MAX } else { end_ms * MS };
-    FlowRow { size_bytes: 1_000, rtos, syn_rtos: 1, end_ps, query_id: query, ..long(group, 20, 0, 1_000) }
+    FlowRow { size_bytes: 1_000, rtos, syn_rtos: 1, end_ps, query_id: Some(QueryId::new(query)), ..long(group, 20, 0, 1_000) }
 }
 
 /// Timeouts per query are the largest number of one sender, averaged over the queries (PRIN, section 4).
 #[test]
 fn groups_meet_in_a_query() {
-    let query = |query_id, end_ms: u64| QueryRow {
-        query_id,
+    let query = |number, end_ms: u64| QueryRow {
+        query_id: QueryId::new(number),
         workload: 0,
         start_ps: 20 * MS,
         end_ps: if end_ms == 0 { u64::MAX } else { end_ms * MS },

@@ -1,8 +1,8 @@
 //! Numbers of a run that models predict.
 
-use forebay_sim::observe::{PortRow, QueryRow};
+use forebay_sim::observe::{FlowRow, PortRow, QueryRow};
 use forebay_sim::run::Report;
-use forebay_units::PortId;
+use forebay_units::{PortId, QueryId};
 
 /// The completed rounds of workload `w` that count. The first sixth is left out, as the 20 of 120 rounds of the incast simulations:
 /// the first slow start overshoots and costs timeouts of its own.
@@ -41,10 +41,10 @@ pub fn round_timeouts(run: &Report, w: usize) -> Option<f64> {
 
 /// Blocks of a round that had a timeout before anything of their first window was acknowledged, averaged.
 pub fn head_timeouts(run: &Report, w: usize) -> Option<f64> {
-    let mut ids: Vec<u64> = rounds(run, w).iter().map(|q| q.query_id).collect();
+    let mut ids: Vec<QueryId> = rounds(run, w).iter().map(|q| q.query_id).collect();
     ids.sort_unstable();
-    let hit = |id: u64| ids.binary_search(&id).is_ok();
-    let blocks = run.flows.iter().filter(|f| f.workload as usize == w && f.rtos_head > 0 && hit(f.query_id)).count();
+    let hit = |f: &FlowRow| f.query_id.is_some_and(|id| ids.binary_search(&id).is_ok());
+    let blocks = run.flows.iter().filter(|f| f.workload as usize == w && f.rtos_head > 0 && hit(f)).count();
     (!ids.is_empty()).then(|| blocks as f64 / ids.len() as f64)
 }
 

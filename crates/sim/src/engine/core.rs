@@ -14,6 +14,7 @@ use crate::tcp::SHIMMED;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use forebay_sampling::Rng;
+use forebay_units::QueryId;
 
 /// Something an application may want to know.
 #[derive(Debug, Clone, Copy)]
@@ -58,8 +59,8 @@ pub struct OpenSpec {
 pub struct Job {
     /// Payload; `None`: data without end.
     pub bytes: Option<u64>,
-    /// Barrier round or request it belongs to; `u64::MAX` for none.
-    pub query: u64,
+    /// Barrier round or request it belongs to.
+    pub query: Option<QueryId>,
     /// When it should have arrived, ps since the start of the run; `u64::MAX` for no deadline.
     pub deadline: u64,
 }
@@ -67,18 +68,18 @@ pub struct Job {
 impl Job {
     /// A message that belongs to nothing and has no deadline.
     pub fn of(bytes: u64) -> Job {
-        Job { bytes: Some(bytes), query: u64::MAX, deadline: u64::MAX }
+        Job { bytes: Some(bytes), query: None, deadline: u64::MAX }
     }
 
     /// Data without end.
-    pub const ENDLESS: Job = Job { bytes: None, query: u64::MAX, deadline: u64::MAX };
+    pub const ENDLESS: Job = Job { bytes: None, query: None, deadline: u64::MAX };
 }
 
 /// A barrier round or a request that an application has begun.
 #[derive(Debug, Clone, Copy)]
 pub struct QueryStart {
     /// The number its messages carry.
-    pub query: u64,
+    pub query: QueryId,
     /// When it began, ps.
     pub start: u64,
     /// Application.

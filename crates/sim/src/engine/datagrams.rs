@@ -24,7 +24,7 @@ impl Core {
                 end: none,
                 start: now,
                 delivered: none,
-                query: none,
+                query: None,
                 deadline: none,
                 first_window: 0,
             });

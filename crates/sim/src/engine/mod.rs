@@ -17,4 +17,5 @@ mod datagrams;
 mod deliver;
 mod expiry;
 mod moves;
+mod query_ids;
 mod report;

@@ -5,7 +5,7 @@ use super::expiry::attribute;
 use super::simulation::Simulation;
 use crate::observe::{FlowRow, PortRow, QueryRow};
 use crate::run::Report;
-use forebay_units::Time;
+use forebay_units::{QueryId, Time};
 use std::collections::BTreeMap;
 
 impl Simulation {
@@ -67,9 +67,10 @@ impl Simulation {
     fn queries(&mut self, flows: &mut [FlowRow]) -> Vec<QueryRow> {
         let mut starts = std::mem::take(&mut self.core.query_starts);
         starts.sort_by_key(|s| (s.start, s.query));
-        let number: BTreeMap<u64, usize> = starts.iter().enumerate().map(|(i, s)| (s.query, i)).collect();
+        let number: BTreeMap<QueryId, QueryId> =
+            starts.iter().enumerate().map(|(i, s)| (s.query, QueryId::new(i as u64))).collect();
         let row = |(i, s): (usize, &QueryStart)| QueryRow {
-            query_id: i as u64,
+            query_id: QueryId::new(i as u64),
             workload: self.core.app_workload[s.app as usize],
             start_ps: s.start,
             end_ps: 0,
@@ -82,9 +83,10 @@ impl Simulation {
         };
         let mut rows: Vec<QueryRow> = starts.iter().enumerate().map(row).collect();
         for flow in flows.iter_mut() {
-            let Some(&i) = number.get(&flow.query_id) else { continue };
-            flow.query_id = i as u64;
-            let q = &mut rows[i];
+            let Some(query) = flow.query_id else { continue };
+            let number = number[&query];
+            flow.query_id = Some(number);
+            let q = &mut rows[number.index()];
             q.end_ps = q.end_ps.max(flow.end_ps);
             q.fan_in += 1;
             q.bytes += flow.size_bytes;

@@ -4,6 +4,7 @@ use super::apps::App;
 use super::core::{Core, Notice};
 use super::fabric::Fabric;
 use super::hosts::Wake;
+use super::query_ids::QueryIds;
 use crate::config::{SimConfig, TcpConfig, WorkloadKind};
 use crate::net::packet::flag;
 use crate::run::Progress;
@@ -49,9 +50,10 @@ impl Simulation {
         let series = config.observe.tcp_series.iter().map(|&(flow, every)| (flow, every.0)).collect();
         let mut core = Core::new(fabric, network, tcp, config.seed, series);
         let mut apps = Vec::new();
+        let mut query_ids = QueryIds::default();
         for workload in 0..config.workloads.len() {
             core.app_workload.push(workload as u32);
-            let mut app = App::new(config, workload);
+            let mut app = App::new(config, workload, &mut query_ids);
             app.start(&mut core, workload as u32);
             apps.push(app);
         }

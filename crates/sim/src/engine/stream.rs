@@ -1,6 +1,7 @@
 //! The messages on a connection: what the application wrote, from the first byte of each to its delivery and acknowledgement.
 
 use super::core::First;
+use forebay_units::QueryId;
 use std::collections::VecDeque;
 
 /// One message.
@@ -14,8 +15,8 @@ pub struct Message {
     pub start: u64,
     /// When the receiver had all of it, ps; `u64::MAX` before.
     pub delivered: u64,
-    /// Barrier round or request it belongs to; `u64::MAX` for none.
-    pub query: u64,
+    /// Barrier round or request it belongs to.
+    pub query: Option<QueryId>,
     /// When it should have arrived, ps; `u64::MAX` for no deadline.
     pub deadline: u64,
     /// Bytes of the congestion window when it was written.

@@ -1,7 +1,7 @@
 //! One struct a table. Names, units and meanings are the schema of the Parquet files (crate `store`).
 
 use crate::shim::proboscis::Verdict;
-use forebay_units::{NodeId, PortId};
+use forebay_units::{NodeId, PortId, QueryId};
 
 /// One message: a whole connection for one-shot flows, one train, block or response on a persistent connection.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -62,8 +62,8 @@ pub struct FlowRow {
     pub rtt_min_ps: u64,
     /// Mean RTT sample, ps; `u64::MAX` without a sample.
     pub rtt_mean_ps: u64,
-    /// Barrier group or request the message belongs to; `u64::MAX` if none.
-    pub query_id: u64,
+    /// Barrier round or request the message belongs to.
+    pub query_id: Option<QueryId>,
     /// When it should have arrived, ps since the start of the run; `u64::MAX` without a deadline.
     pub deadline_ps: u64,
     /// What a ProBoSCIS shim did for it; none without one.
@@ -163,8 +163,8 @@ pub struct TcpRow {
 /// One barrier round or one request/response exchange.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct QueryRow {
-    /// Number of the query.
-    pub query_id: u64,
+    /// Number of the query in order of its start.
+    pub query_id: QueryId,
     /// Index of the workload.
     pub workload: u32,
     /// Request sent, ps.

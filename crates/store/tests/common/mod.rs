@@ -4,7 +4,7 @@ use forebay_scenario::Scenario;
 use forebay_sim::config::SimConfig;
 use forebay_sim::observe::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutKind, TimeoutRow};
 use forebay_sim::run::Report;
-use forebay_units::Time;
+use forebay_units::{QueryId, Time};
 use std::path::Path;
 
 const SCENARIO: &str = r#"
@@ -38,7 +38,7 @@ pub fn report(n: u64) -> Report {
         bytes_acked: 50_000,
         rtt_min_ps: u64::MAX,
         rtt_mean_ps: u64::MAX,
-        query_id: u64::MAX,
+        query_id: None,
         deadline_ps: u64::MAX,
         ..FlowRow::default()
     };
@@ -52,7 +52,7 @@ pub fn report(n: u64) -> Report {
         ..done.clone()
     };
     let query = QueryRow {
-        query_id: 0,
+        query_id: QueryId::new(0),
         workload: 0,
         start_ps: 0,
         end_ps: 2_000_000_000,
@@ -92,7 +92,7 @@ pub fn report(n: u64) -> Report {
             retrans: 0,
             ca_state: 0,
         }],
-        queries: vec![query, QueryRow { query_id: 1, end_ps: u64::MAX, ..query }],
+        queries: vec![query, QueryRow { query_id: QueryId::new(1), end_ps: u64::MAX, ..query }],
         timeouts: vec![TimeoutRow {
             time_ps: 2_000_000_000,
             flow_id: 1,

@@ -5,8 +5,10 @@
 
 use super::super::core::{Core, First, Job, Notice, OpenSpec, QueryStart};
 use super::super::hosts::Wake;
+use super::super::query_ids::QuerySource;
 use crate::config::{Assign, Deadline, Workload, WorkloadKind};
 use forebay_sampling::Rng;
+use forebay_units::QueryId;
 
 /// Tag of the receiver's own timer.
 const REQUEST: u64 = u64::MAX;
@@ -29,14 +31,15 @@ pub struct Incast {
     /// Rounds begun.
     round: u32,
     missing: u32,
-    /// Number of the current round among all queries of the run.
-    query: u64,
+    ids: QuerySource,
+    /// The current round.
+    query: Option<QueryId>,
     /// When its blocks should have arrived.
     due: u64,
 }
 
 impl Incast {
-    pub(super) fn new(w: &Workload, rng: Rng) -> Incast {
+    pub(super) fn new(w: &Workload, rng: Rng, ids: QuerySource) -> Incast {
         let WorkloadKind::Incast { senders, receiver, block, rounds, start, gap, request_latency, jitter, deadline } = &w.kind
         else {
             unreachable!("kind checked by the caller")
@@ -57,7 +60,8 @@ impl Incast {
             latencies: Vec::new(),
             round: 0,
             missing: 0,
-            query: 0,
+            ids,
+            query: None,
             due: u64::MAX,
         }
     }
@@ -81,10 +85,11 @@ impl Incast {
     }
 
     fn request(&mut self, core: &mut Core, id: u32, now: u64) {
-        self.query = u64::from(id) << 56 | u64::from(self.round);
+        let query = self.ids.next();
+        self.query = Some(query);
         self.due = Deadline::due(self.deadline, now, self.block);
         self.missing = self.senders.len() as u32;
-        core.query_starts.push(QueryStart { query: self.query, start: now, app: id, parts: self.missing });
+        core.query_starts.push(QueryStart { query, start: now, app: id, parts: self.missing });
         self.round += 1;
         for (i, &src) in self.senders.iter().enumerate() {
             let at = now + self.latencies[i] + self.rng.below(self.jitter + 1);

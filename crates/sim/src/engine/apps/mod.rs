@@ -9,6 +9,7 @@ mod requests;
 mod udp;
 
 use super::core::{Core, Notice};
+use super::query_ids::QueryIds;
 use crate::config::{SimConfig, WorkloadKind};
 use crate::streams::Draws;
 
@@ -46,20 +47,20 @@ macro_rules! each {
 }
 
 impl App {
-    /// The application of workload number `index`.
-    pub fn new(config: &SimConfig, index: usize) -> App {
+    /// The application of workload number `index`; its queries get their numbers from `ids`.
+    pub fn new(config: &SimConfig, index: usize, ids: &mut QueryIds) -> App {
         let w = &config.workloads[index];
         let rng = |tag: u64| Draws::Workload.stream(config.seed, &[index as u64, tag]);
         match &w.kind {
             WorkloadKind::Long { .. } => App::Long(long::Long::new(w, rng(0))),
-            WorkloadKind::Incast { .. } => App::Incast(incast::Incast::new(w, rng(0))),
+            WorkloadKind::Incast { .. } => App::Incast(incast::Incast::new(w, rng(0), ids.source())),
             WorkloadKind::Poisson { .. } | WorkloadKind::Replay { .. } => {
                 App::Arrivals(arrivals::Arrivals::new(w, config.duration.map(|d| d.0), rng(0)))
             }
             WorkloadKind::OnOff { .. } => App::OnOff(on_off::OnOff::new(w, &rng)),
-            WorkloadKind::Requests { .. } => App::Requests(requests::Requests::new(w, &rng)),
+            WorkloadKind::Requests { .. } => App::Requests(requests::Requests::new(w, &rng, ids)),
             WorkloadKind::Udp { .. } => App::Udp(udp::Udp::new(w, &rng)),
-            WorkloadKind::Queries { .. } => App::Queries(queries::Queries::new(w, &rng)),
+            WorkloadKind::Queries { .. } => App::Queries(queries::Queries::new(w, &rng, ids)),
         }
     }
 

@@ -6,14 +6,13 @@
 
 use super::super::core::{Core, First, Job, Notice, OpenSpec, QueryStart};
 use super::super::hosts::Wake;
+use super::super::query_ids::{QueryIds, QuerySource};
 use crate::config::{Arrival, Assign, Deadline, ResponseSize, Workload, WorkloadKind};
 use forebay_sampling::Rng;
+use forebay_units::QueryId;
 
 /// Bit of a tag that stands for an aggregator's own timer.
 const ASK: u64 = 1 << 63;
-/// Numbers of queries: application, aggregator, count.
-const APP_SHIFT: u32 = 56;
-const AGGREGATOR_SHIFT: u32 = 36;
 
 /// The connection from a worker to an aggregator.
 struct Link {
@@ -28,9 +27,9 @@ struct Aggregator {
     /// Indices of `links`; the first of them are those of the current query.
     order: Vec<u32>,
     left: u32,
-    asked: u64,
+    ids: QuerySource,
     /// Queries under way and how many answers they miss.
-    open: Vec<(u64, u32)>,
+    open: Vec<(QueryId, u32)>,
     rng: Rng,
 }
 
@@ -62,7 +61,7 @@ pub struct Queries {
 }
 
 impl Queries {
-    pub(super) fn new(w: &Workload, rng: &dyn Fn(u64) -> Rng) -> Queries {
+    pub(super) fn new(w: &Workload, rng: &dyn Fn(u64) -> Rng, ids: &mut QueryIds) -> Queries {
         let WorkloadKind::Queries {
             aggregators,
             workers,
@@ -83,7 +82,8 @@ impl Queries {
             let links = workers.iter().filter(|&&w| w != host).map(|&worker| Link { worker, conn: 0, latency: 0 });
             let links: Vec<Link> = links.collect();
             let order = (0..links.len() as u32).collect();
-            Aggregator { host, links, order, left: count.unwrap_or(u32::MAX), asked: 0, open: Vec::new(), rng: rng(i as u64) }
+            let left = count.unwrap_or(u32::MAX);
+            Aggregator { host, links, order, left, ids: ids.source(), open: Vec::new(), rng: rng(i as u64) }
         };
         Queries {
             aggregators: aggregators.iter().enumerate().map(aggregator).collect(),
@@ -145,8 +145,7 @@ impl Queries {
         if a.left != u32::MAX {
             a.left -= 1;
         }
-        let query = u64::from(id) << APP_SHIFT | (i as u64) << AGGREGATOR_SHIFT | a.asked;
-        a.asked += 1;
+        let query = a.ids.next();
         a.open.push((query, self.fan_out));
         core.query_starts.push(QueryStart { query, start: now, app: id, parts: self.fan_out });
         for k in 0..self.fan_out as usize {
@@ -163,7 +162,7 @@ impl Queries {
             };
             let late = if self.jitter > 0 { a.rng.below(self.jitter + 1) } else { 0 };
             let deadline = Deadline::due(self.deadline, now, bytes);
-            let answer = Answer { conn: link.conn, job: Job { query, deadline, ..Job::of(bytes) } };
+            let answer = Answer { conn: link.conn, job: Job { query: Some(query), deadline, ..Job::of(bytes) } };
             let place = match self.free.pop() {
                 Some(place) => {
                     self.answers[place as usize] = answer;
@@ -186,7 +185,7 @@ impl Queries {
         let Notice::Delivered { conn, message } = notice else { return };
         let i = core.streams[conn].tag as usize;
         let a = &mut self.aggregators[i];
-        let Some(at) = a.open.iter().position(|q| q.0 == message.query) else { return };
+        let Some(at) = a.open.iter().position(|q| Some(q.0) == message.query) else { return };
         a.open[at].1 -= 1;
         if a.open[at].1 > 0 {
             return;

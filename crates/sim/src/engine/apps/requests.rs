@@ -2,6 +2,7 @@
 
 use super::super::core::{Core, First, Job, Notice, OpenSpec, QueryStart};
 use super::super::hosts::Wake;
+use super::super::query_ids::{QueryIds, QuerySource};
 use crate::config::{Assign, Deadline, Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist, TimeDist};
 
@@ -15,7 +16,7 @@ struct Pair {
     up: u32,
     down: u32,
     left: u32,
-    asked: u64,
+    ids: QuerySource,
     /// When it asked last, ps.
     asked_at: u64,
     client_rng: Rng,
@@ -39,7 +40,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    pub(super) fn new(w: &Workload, rng: &dyn Fn(u64) -> Rng) -> Requests {
+    pub(super) fn new(w: &Workload, rng: &dyn Fn(u64) -> Rng, ids: &mut QueryIds) -> Requests {
         let WorkloadKind::Requests { pairs, request, response, think, count, start, deadline } = &w.kind else {
             unreachable!("kind checked by the caller")
         };
@@ -49,7 +50,7 @@ impl Requests {
             up: 0,
             down: 0,
             left: count.unwrap_or(u32::MAX),
-            asked: 0,
+            ids: ids.source(),
             asked_at: 0,
             client_rng: rng(2 * i as u64),
             server_rng: rng(2 * i as u64 + 1),
@@ -87,12 +88,11 @@ impl Requests {
             self.left -= 1;
         }
         self.waiting += 1;
-        let query = u64::from(id) << 56 | tag << 36 | p.asked;
-        p.asked += 1;
+        let query = p.ids.next();
         p.asked_at = now;
         core.query_starts.push(QueryStart { query, start: now, app: id, parts: 2 });
         let bytes = self.request.sample(&mut p.client_rng);
-        core.write(p.up, now, Job { query, ..Job::of(bytes) });
+        core.write(p.up, now, Job { query: Some(query), ..Job::of(bytes) });
     }
 
     pub(super) fn on_notice(&mut self, core: &mut Core, id: u32, now: u64, notice: Notice) {
