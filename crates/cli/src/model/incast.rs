@@ -7,7 +7,7 @@ use forebay_scenario::Variant;
 use forebay_sim::cc::LawConfig;
 use forebay_sim::config::{Assign, Idle, Recovery, RtoRule, TcpConfig, WorkloadKind};
 use forebay_sim::run::Report;
-use forebay_sim::shim::ShimConfig;
+use forebay_sim::shim::{ShimConfig, tag};
 use forebay_store::summary::Unit;
 use forebay_units::{Bytes, Time};
 
@@ -92,18 +92,18 @@ fn assumptions(tcp: &TcpConfig) -> Result<FirstWindow, String> {
     }
     match tcp.shims[..] {
         [] => Ok(FirstWindow::Inherited),
-        [ShimConfig::Prin(c)] if c.halve => {
+        [ShimConfig::Tag(tag::Config::Prin(c))] if c.halve => {
             let floor = c.floor.unwrap_or(if tcp.ack_every > 1 { 2 } else { 1 });
             Ok(FirstWindow::Halved { floor: f64::from(floor) })
         }
-        [ShimConfig::Prin(_)] => Ok(FirstWindow::Inherited),
+        [ShimConfig::Tag(tag::Config::Prin(_))] => Ok(FirstWindow::Inherited),
         _ => Err("the transport has a shim that the model does not know".into()),
     }
 }
 
 /// Whether the transport gives the last packets of a block priority.
 fn protected(tcp: &TcpConfig) -> bool {
-    matches!(tcp.shims[..], [ShimConfig::Prin(c)] if c.priority && c.halve)
+    matches!(tcp.shims[..], [ShimConfig::Tag(tag::Config::Prin(c))] if c.priority && c.halve)
 }
 
 fn protected_lines(m: &Incast, n: u64, first: FirstWindow, w: usize) -> Result<Vec<Line>, forebay_model::ModelError> {

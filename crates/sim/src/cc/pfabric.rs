@@ -3,7 +3,7 @@
 
 use super::{Ack, CongestionControl, LawConfig, LawEntry, Trigger, Window};
 use crate::config::{Idle, Recovery, RtoRule, TcpConfig};
-use crate::shim::ShimConfig;
+use crate::shim::{ShimConfig, srpt, tag};
 use forebay_param::{Entry, Kind, Param};
 
 /// Parameters, from the registry entry.
@@ -49,7 +49,7 @@ fn adjust(c: &mut TcpConfig) {
     c.idle = Idle::Keep;
     // `proboscis.md` 6, variant pfabric-text.
     c.init_cwnd = 10;
-    c.shims = vec![ShimConfig::Srpt];
+    c.shims = vec![ShimConfig::Tag(tag::Config::Srpt(srpt::Config))];
 }
 
 pub(super) const ENTRY: LawEntry = LawEntry {

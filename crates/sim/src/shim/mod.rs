@@ -7,11 +7,9 @@ pub mod ictcp;
 pub mod proboscis;
 pub mod tag;
 
-mod pias;
-mod prin;
-mod srpt;
-
-pub use prin::Halving;
+pub mod pias;
+pub mod prin;
+pub mod srpt;
 
 use forebay_param::{Entry, Values};
 
@@ -37,19 +35,15 @@ impl Place {
     }
 }
 
-/// A shim and its parameters, as configured.
+/// A shim and its parameters, as configured: one enum for each place.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ShimConfig {
-    /// ICTCP: the receiver divides its link among its connections.
-    Ictcp(ictcp::Config),
-    /// PIAS: classes by bytes sent.
-    Pias(pias::Config),
-    /// PRIN: halving at block starts, priority for block tails.
-    Prin(prin::Config),
+    /// Tags data packets at the sender.
+    Tag(tag::Config),
     /// ProBoSCIS: probes ahead of the SYN, windows in SYN-ACKs and ACKs.
     Proboscis(proboscis::Config),
-    /// Ranks by bytes left.
-    Srpt,
+    /// ICTCP: the receiver divides its link among its connections.
+    Ictcp(ictcp::Config),
 }
 
 /// A shim in the registry.
@@ -72,14 +66,17 @@ pub fn find(name: &str) -> Option<&'static ShimEntry> {
 }
 
 impl ShimConfig {
+    /// Its entry in the registry.
+    pub fn entry(&self) -> &'static ShimEntry {
+        match self {
+            ShimConfig::Tag(c) => c.entry(),
+            ShimConfig::Proboscis(_) => &proboscis::ENTRY,
+            ShimConfig::Ictcp(_) => &ictcp::ENTRY,
+        }
+    }
+
     /// Its name in the registry.
     pub fn name(&self) -> &'static str {
-        match self {
-            ShimConfig::Ictcp(_) => ictcp::ENTRY.entry.name,
-            ShimConfig::Pias(_) => pias::ENTRY.entry.name,
-            ShimConfig::Prin(_) => prin::ENTRY.entry.name,
-            ShimConfig::Proboscis(_) => proboscis::ENTRY.entry.name,
-            ShimConfig::Srpt => srpt::ENTRY.entry.name,
-        }
+        self.entry().entry.name
     }
 }

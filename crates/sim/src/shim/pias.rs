@@ -1,7 +1,8 @@
 //! PIAS (Bai et al., NSDI 2015): a flow starts in the most urgent class and is demoted as it sends. Meant for DCTCP end hosts.
 
-use super::tag::{Message, Segment};
+use super::tag::{self, Message, Segment, TagShim};
 use super::{Place, ShimConfig, ShimEntry};
+use crate::net::packet::service;
 use crate::topology::BuildError;
 use forebay_param::{Entry, Kind, Param, Values};
 
@@ -22,15 +23,25 @@ pub struct Pias {
     per_message: bool,
 }
 
-impl Pias {
-    pub(super) fn new(c: &Config) -> Pias {
+impl TagShim for Pias {
+    type Config = Config;
+
+    const URGENT_CONTROL: bool = true;
+
+    fn new(c: &Config, _delayed_acks: bool) -> Pias {
         let demote = std::array::from_fn(|i| c.demote.get(i).copied().unwrap_or(u64::MAX));
         Pias { demote, per_message: c.per_message }
     }
 
+    fn tag(&self, m: &Message, s: &Segment) -> u16 {
+        service(self.class(m, s), 0)
+    }
+}
+
+impl Pias {
     /// The class is that of the bytes sent by now, also of a retransmission (the publication tags packets as they pass and knows no
     /// retransmissions; our choice: they are not counted again).
-    pub(super) fn class(&self, m: &Message, s: &Segment) -> u8 {
+    fn class(&self, m: &Message, s: &Segment) -> u8 {
         let (from, to) = if self.per_message { (m.begin, m.end) } else { (0, u64::MAX) };
         let sent = s.high.min(to).saturating_sub(from);
         7 - self.demote.iter().filter(|&&d| sent >= d).count() as u8
@@ -100,7 +111,7 @@ fn build(values: &Values) -> Result<ShimConfig, BuildError> {
     if values.opt_float("load").is_some() && values.opt_text("table").is_none() {
         return Err(BuildError::new("load", "has no effect without `table`"));
     }
-    Ok(ShimConfig::Pias(Config { demote, per_message }))
+    Ok(ShimConfig::Tag(tag::Config::Pias(Config { demote, per_message })))
 }
 
 fn given(sizes: &[String]) -> Result<Vec<u64>, BuildError> {
@@ -125,7 +136,7 @@ mod tests {
 
     #[test]
     fn demoted_at_each_threshold() {
-        let p = Pias::new(&Config { demote: vec![1_000, 3_000], per_message: true });
+        let p = Pias::new(&Config { demote: vec![1_000, 3_000], per_message: true }, false);
         let m = Message { begin: 10_000, end: 20_000 };
         let class = |offset, high| p.class(&m, &Segment { offset, una: 0, high, mss: 1_000, again: offset < high });
         assert_eq!([10_000, 10_999, 11_000, 12_999, 13_000, 19_000].map(|o| class(o, o)), [7, 7, 6, 6, 5, 5]);
@@ -133,7 +144,7 @@ mod tests {
         assert_eq!(class(10_000, 12_000), 6);
         assert_eq!(class(10_000, 50_000), 5);
         // Of a whole connection, what later messages have sent counts.
-        let whole = Pias::new(&Config { demote: vec![1_000, 30_000], per_message: false });
+        let whole = Pias::new(&Config { demote: vec![1_000, 30_000], per_message: false }, false);
         assert_eq!(whole.class(&m, &Segment { offset: 10_000, una: 0, high: 50_000, mss: 1_000, again: true }), 5);
         let p = Pias { per_message: false, ..p };
         assert_eq!(p.class(&m, &Segment { offset: 10_000, una: 0, high: 10_000, mss: 1_000, again: false }), 5);
@@ -141,7 +152,7 @@ mod tests {
 
     #[test]
     fn all_seven() {
-        let p = Pias::new(&Config { demote: (1..8).collect(), per_message: true });
+        let p = Pias::new(&Config { demote: (1..8).collect(), per_message: true }, false);
         let m = Message { begin: 0, end: 100 };
         let class = |high| p.class(&m, &Segment { offset: high, una: 0, high, mss: 1_000, again: false });
         assert_eq!([0, 1, 6, 7, 99].map(class), [7, 6, 1, 0, 0]);

@@ -1,8 +1,9 @@
 //! PRIN (`incast-prin.md` 3): the window is halved at the start of each block, and the last three segments of a block have priority. A
-//! block is a message of the application. What the sender does about it is in `tcp/prin.rs`.
+//! block is a message of the application. As an extension, fast retransmit can be made to wait at the end of a block.
 
-use super::tag::{Message, Segment};
+use super::tag::{self, Message, MessageStart, Messages, Restart, Segment, TagShim};
 use super::{Place, ShimConfig, ShimEntry};
+use crate::net::packet::service;
 use forebay_param::{Entry, Kind, Param, Values};
 
 /// Parameters, from the registry entry.
@@ -26,39 +27,62 @@ pub struct Config {
     pub tail_reorder_wait: Option<u64>,
 }
 
-/// What happens to the window before the first new segment of a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Halving {
-    /// Smallest window, segments.
-    pub floor: u32,
-    /// Whether the slow start threshold follows.
-    pub cap: bool,
-}
-
 /// The rules for one connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Prin {
     c: Config,
-    halving: Halving,
+    /// Smallest window after halving, segments.
+    floor: u32,
     /// Blocks that begin before this offset have had their halving: `halve_pending` of R1 and R2 for any number of blocks.
     begun: u64,
-    pub(super) tail_wait: Option<u64>,
 }
 
-impl Prin {
-    pub(super) fn new(c: &Config, delayed_acks: bool) -> Prin {
+impl TagShim for Prin {
+    type Config = Config;
+
+    /// R4: everything but the tail is ordinary.
+    const URGENT_CONTROL: bool = false;
+
+    fn new(c: &Config, delayed_acks: bool) -> Prin {
         // R2: 2 if the receiver delays ACKs, else 1.
         let floor = c.floor.unwrap_or(1 + u32::from(delayed_acks));
-        Prin { c: *c, halving: Halving { floor, cap: c.cap }, begun: 0, tail_wait: c.tail_reorder_wait }
+        Prin { c: *c, floor, begun: 0 }
+    }
+
+    fn tag(&self, m: &Message, s: &Segment) -> u16 {
+        service(self.class(m, s), 0)
+    }
+
+    fn cut(&self, messages: &Messages, offset: u64, mss: u64) -> u64 {
+        messages.at(offset).filter(|m| offset < m.end).map_or(u64::MAX, |m| self.cut_inside(&m, offset, mss))
     }
 
     /// R1, R2: once per block, whatever happens to its first segment later.
-    pub(super) fn begin(&mut self, offset: u64) -> Option<Halving> {
-        let pending = self.c.halve && offset >= self.begun;
-        self.begun = self.begun.max(offset + 1);
-        pending.then_some(self.halving)
+    fn message_start(&mut self, messages: &Messages, at: &MessageStart) -> Option<Restart> {
+        if messages.at(at.offset).is_none_or(|m| m.begin != at.offset) {
+            return None;
+        }
+        let pending = self.c.halve && at.offset >= self.begun;
+        self.begun = self.begun.max(at.offset + 1);
+        // The first block of a connection: no effect on a window that is still the initial one.
+        if !pending || at.initial {
+            return None;
+        }
+        // Never the inflated window. A full acknowledgement will set the window to ssthresh later: the source is silent, and `cap` is
+        // there for whom that is too much.
+        let cwnd = (at.cwnd / 2.0).floor().max(f64::from(self.floor));
+        Some(Restart { cwnd, ssthresh_limit: self.c.cap.then(|| cwnd.max(2.0)) })
     }
 
+    /// 3.4 item 2: if the whole block has been sent.
+    fn fast_retransmit_wait(&self, messages: &Messages, high: u64) -> Option<u64> {
+        // Behind the last byte of a block, or behind the FIN.
+        let m = messages.at(high.saturating_sub(1))?;
+        if high >= m.end { self.c.tail_reorder_wait } else { None }
+    }
+}
+
+impl Prin {
     /// Whether the block is cut into three pieces instead of full segments.
     fn split(&self, m: &Message, mss: u64) -> bool {
         self.c.split_short && m.end - m.begin <= 2 * mss
@@ -71,7 +95,7 @@ impl Prin {
     }
 
     /// R4: a function of the sequence number, so that a retransmitted tail segment stays high.
-    pub(super) fn class(&self, m: &Message, s: &Segment) -> u8 {
+    fn class(&self, m: &Message, s: &Segment) -> u8 {
         // A FIN alone comes behind the block.
         let tail = (self.tail(m, s.mss)..m.end).contains(&s.offset);
         let high = self.c.priority && (tail || (s.again && self.c.prio_retransmit));
@@ -80,7 +104,7 @@ impl Prin {
 
     /// R3: bytes from `offset`, inside the block, to the next cut. Cuts are full segments counted from the block's first byte, so that no
     /// segment spans the end of a block and retransmissions find the same cuts.
-    pub(super) fn cut(&self, m: &Message, offset: u64, mss: u64) -> u64 {
+    fn cut_inside(&self, m: &Message, offset: u64, mss: u64) -> u64 {
         if !self.c.priority {
             // R2 has to find the first byte of the next block at the start of a segment.
             return if self.c.halve { m.end - offset } else { u64::MAX };
@@ -153,7 +177,7 @@ pub(super) const ENTRY: ShimEntry = ShimEntry {
     },
     place: Place::Tag,
     build: |v: &Values| {
-        Ok(ShimConfig::Prin(Config {
+        Ok(ShimConfig::Tag(tag::Config::Prin(Config {
             halve: v.bool("halve"),
             priority: v.bool("priority"),
             floor: v.opt_int("floor").map(|f| f as u32),
@@ -162,7 +186,7 @@ pub(super) const ENTRY: ShimEntry = ShimEntry {
             class: v.int("class") as u8,
             prio_retransmit: v.bool("prio-retransmit"),
             tail_reorder_wait: v.opt_time("tail-reorder-wait").map(|t| t.0),
-        }))
+        })))
     },
 };
 
@@ -187,7 +211,7 @@ mod tests {
         let (mut offset, mut list) = (m.begin, Vec::new());
         while offset < m.end {
             let s = Segment { offset, una: 0, high: offset, mss: 1_000, again: false };
-            let len = p.cut(&m, offset, 1_000).min(1_000).min(m.end - offset);
+            let len = p.cut_inside(&m, offset, 1_000).min(1_000).min(m.end - offset);
             list.push((len, p.class(&m, &s) == 4));
             offset += len;
         }
@@ -221,10 +245,22 @@ mod tests {
 
     #[test]
     fn each_block_once() {
+        let mut messages = Messages::default();
+        messages.push(Message { begin: 0, end: 5_000 });
+        messages.push(Message { begin: 5_000, end: 9_000 });
+        let at = |offset| MessageStart { offset, cwnd: 9.0, initial: false };
         let mut p = Prin::new(&PLAIN, true);
-        let halving = Some(Halving { floor: 2, cap: false });
-        assert_eq!([p.begin(0), p.begin(0), p.begin(5_000), p.begin(0)], [halving, None, halving, None]);
-        assert_eq!(Prin::new(&PLAIN, false).begin(0), Some(Halving { floor: 1, cap: false }));
-        assert_eq!(Prin::new(&Config { halve: false, ..PLAIN }, true).begin(0), None);
+        let halved = Some(Restart { cwnd: 4.0, ssthresh_limit: None });
+        assert_eq!([0, 0, 1_000, 5_000, 0].map(|o| p.message_start(&messages, &at(o))), [halved, None, None, halved, None]);
+        // Not below the floor, and not the initial window.
+        let smallest =
+            |delayed_acks| Prin::new(&PLAIN, delayed_acks).message_start(&messages, &MessageStart { cwnd: 1.0, ..at(0) });
+        assert_eq!([smallest(false), smallest(true)].map(|r| r.map(|r| r.cwnd)), [Some(1.0), Some(2.0)]);
+        assert_eq!(Prin::new(&PLAIN, true).message_start(&messages, &MessageStart { initial: true, ..at(0) }), None);
+        assert_eq!(Prin::new(&Config { halve: false, ..PLAIN }, true).message_start(&messages, &at(0)), None);
+        // The threshold follows to no less than two segments.
+        let mut capped = Prin::new(&Config { cap: true, ..PLAIN }, false);
+        let restart = capped.message_start(&messages, &MessageStart { cwnd: 3.0, ..at(0) });
+        assert_eq!(restart, Some(Restart { cwnd: 1.0, ssthresh_limit: Some(2.0) }));
     }
 }

@@ -1,7 +1,33 @@
 //! Tags of pFabric (Alizadeh et al., SIGCOMM 2013): each packet says how much of its message is left. The law `pfabric` brings it along.
 
+use super::tag::{self, Message, Segment, TagShim};
 use super::{Place, ShimConfig, ShimEntry};
+use crate::net::packet::{rank_of, service};
 use forebay_param::Entry;
+
+/// It has no parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config;
+
+/// It has no state: the rank follows from the segment alone.
+#[derive(Debug, Clone, Copy)]
+pub struct Srpt;
+
+impl TagShim for Srpt {
+    type Config = Config;
+
+    const URGENT_CONTROL: bool = true;
+
+    fn new(_c: &Config, _delayed_acks: bool) -> Srpt {
+        Srpt
+    }
+
+    /// Alizadeh et al., section 4.1: the remaining size when the packet was sent. Our choice: from this segment to the end of the message,
+    /// in segments, so that retransmissions carry what the original did.
+    fn tag(&self, m: &Message, s: &Segment) -> u16 {
+        service(0, rank_of((m.end.saturating_sub(s.offset)).div_ceil(s.mss)))
+    }
+}
 
 pub(super) const ENTRY: ShimEntry = ShimEntry {
     entry: Entry {
@@ -10,5 +36,5 @@ pub(super) const ENTRY: ShimEntry = ShimEntry {
         params: &[],
     },
     place: Place::Tag,
-    build: |_| Ok(ShimConfig::Srpt),
+    build: |_| Ok(ShimConfig::Tag(tag::Config::Srpt(Config))),
 };

@@ -89,7 +89,7 @@ impl Sender {
         // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`, or duplicates of go-back-N would start it. Reno keeps to
         // that after a timeout (Floyd, "TCP and Successive Fast Retransmits", 1994; ns-2 `bugFix_`).
         if self.dupacks == c.dup_thresh && (self.recover == 0 || self.una > self.recover) {
-            if self.tag.is_some() && self.wait_for_tail(ack.now) {
+            if self.tag.is_some() && self.delay_fast_retransmit(ack.now) {
                 return;
             }
             return self.enter_fast_recovery(c, ack.now, out);

@@ -151,7 +151,7 @@ impl Sender {
         let fresh = len > 0 && self.nxt + len <= self.edge && !self.gated;
         if fresh {
             if self.tag.is_some() {
-                self.begin_block(c);
+                self.restart_for_message(c);
             }
             let offset = self.nxt;
             self.nxt += len;

@@ -32,7 +32,7 @@ impl Sender {
             (Phase::Established, Timer::Rto) => self.on_rto(c, now, out),
             (Phase::Established, Timer::Probe) => self.on_probe_timer(c, now, out),
             (Phase::Established, Timer::Reorder) if self.sack.is_some() => self.on_reorder_timer(c, now, out),
-            (Phase::Established, Timer::Reorder) => self.on_tail_wait(c, now, out),
+            (Phase::Established, Timer::Reorder) => self.on_fast_retransmit_delay(c, now, out),
             _ => {
                 self.timer = Timer::Idle;
                 self.deadline = u64::MAX;

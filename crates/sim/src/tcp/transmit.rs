@@ -158,8 +158,8 @@ impl Sender {
                     break;
                 }
             }
-            if self.tag.is_some() && self.begin_block(c) {
-                // PRIN has halved the window: look again.
+            if self.tag.is_some() && self.restart_for_message(c) {
+                // The window is another now: look again.
                 window = self.window_bytes(c);
                 continue;
             }

@@ -1,0 +1,58 @@
+//! What a shim that tags a sender's packets may change beside the tags (`shim/tag.rs`): the window at the start of a message, and how long
+//! a fast retransmission waits.
+
+use super::sender::{CaState, Sender, Timer};
+use crate::cc::{CongestionControl, Event};
+use crate::config::TcpConfig;
+use crate::net::packet::Wire;
+use crate::shim::tag::MessageStart;
+
+impl Sender {
+    /// Immediately before the segment at `nxt` is sent: if it is the first new one of a message, the shim may set the window. True if it
+    /// did.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn restart_for_message(&mut self, c: &TcpConfig) -> bool {
+        let Some(tag) = &mut self.tag else { return false };
+        let cwnd = if self.ca == CaState::Recovery { self.w.cwnd.min(self.w.ssthresh) } else { self.w.cwnd };
+        let initial = self.nxt == 0 && self.w.cwnd == f64::from(c.init_cwnd);
+        let Some(restart) = tag.message_start(&MessageStart { offset: self.nxt, cwnd, initial }) else { return false };
+        self.w.cwnd = restart.cwnd;
+        // Statistics: the first window of the message is the new one.
+        if self.message.0 == self.nxt {
+            self.message.1 = self.nxt + (self.w.cwnd * f64::from(c.mss)) as u64;
+        }
+        if let Some(limit) = restart.ssthresh_limit {
+            self.w.ssthresh = self.w.ssthresh.min(limit);
+        }
+        // Our choice: to the law it is what a restart after an idle period is, a smaller window for no fault of the path.
+        self.law.cwnd_event(&mut self.w, Event::Restart);
+        true
+    }
+
+    /// At the duplicate ACK that would start a fast retransmission: waits instead if the shim asks for that. Any ACK that advances restarts
+    /// the retransmission timer and so cancels the wait.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn delay_fast_retransmit(&mut self, now: u64) -> bool {
+        let Some(wait) = self.tag.as_ref().and_then(|t| t.fast_retransmit_wait(self.high)) else { return false };
+        // Not if the retransmission timer is due before.
+        if self.timer != Timer::Rto || now.saturating_add(wait) >= self.deadline {
+            return false;
+        }
+        self.held_deadline = self.deadline;
+        self.timer = Timer::Reorder;
+        self.deadline = now + wait;
+        true
+    }
+
+    /// The wait is over and no ACK has advanced: it was a loss.
+    pub(super) fn on_fast_retransmit_delay(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        self.timer = Timer::Rto;
+        self.deadline = self.held_deadline;
+        self.enter_fast_recovery(c, now, out);
+        // RFC 5681 section 3.2 step 4, for the duplicates that came meanwhile.
+        self.w.cwnd += f64::from(self.dupacks.saturating_sub(c.dup_thresh));
+        self.transmit(c, now, out);
+    }
+}
