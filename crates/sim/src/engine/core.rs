@@ -30,10 +30,6 @@ pub enum Notice {
     Acked {
         /// Connection slot.
         conn: u32,
-        /// The message.
-        message: Message,
-        /// Retransmission timeouts it took.
-        rtos: u32,
     },
 }
 

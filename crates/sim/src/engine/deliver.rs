@@ -152,7 +152,6 @@ impl Core {
     #[inline(never)]
     pub(super) fn message_acked(&mut self, conn: u32, now: u64) {
         while self.senders[conn].una >= self.senders[conn].message.2 {
-            let rtos = self.senders[conn].stats.rtos;
             self.emit_row(conn, Some(now));
             let s = &mut self.streams[conn];
             let Some(message) = s.messages.pop_front() else { return };
@@ -165,7 +164,7 @@ impl Core {
             let sender = &mut self.senders[conn];
             sender.next_message(s.messages.front().map(|m| (m.begin, m.begin.saturating_add(m.first_window), m.end)));
             if finite {
-                self.notices.push(Notice::Acked { conn, message, rtos });
+                self.notices.push(Notice::Acked { conn });
             }
         }
     }

@@ -1,14 +1,16 @@
 //! The engine: events in windows, nodes in any order, one event per packet and hop. `ARCHITECTURE.md` tells why.
+//!
+//! Nothing outside this crate reaches its parts: inside they index without checks, with numbers that come from a checked configuration.
 
-pub mod apps;
-pub mod core;
-pub mod fabric;
-pub mod hosts;
+mod apps;
+mod core;
+mod fabric;
+mod hosts;
 pub mod path;
-pub mod simulation;
+pub(crate) mod simulation;
 mod steer;
-pub mod stream;
-pub mod wheel;
+mod stream;
+mod wheel;
 
 mod audit;
 mod below;

@@ -1,8 +1,8 @@
 //! Packets, the rings they wait and fly in, and the egress ports that carry them.
 
-pub mod arena;
-pub mod occupancy;
+pub(crate) mod arena;
+pub(crate) mod occupancy;
 pub mod packet;
 pub mod port;
-pub mod ring;
+pub(crate) mod ring;
 pub mod room;
