@@ -141,7 +141,7 @@ def five_and_five(run: Run) -> Rows:
         for n in (1, 2, 5):
 
             def ratio(t: Any) -> float:
-                dctcp, tcp = (float(t.where(cc=cc)["bytes_measured"].sum()) for cc in ("dctcp", "tcp"))
+                dctcp, tcp = (float(t.where(transport=cc)["bytes_measured"].sum()) for cc in ("dctcp", "tcp"))
                 return dctcp / tcp
 
             cells.append(told(asked[name, n].per_run(ratio)))

@@ -28,7 +28,7 @@ def packets(n: int) -> str:
 
 def ratio(r: Result) -> list[float]:
     """T_r of each seed: goodput of the DCTCP flow over that of the TCP flow, after the warm-up."""
-    return r.per_run(lambda t: float(t.where(cc="dctcp")["bytes_measured"].sum() / t.where(cc="tcp")["bytes_measured"].sum()))
+    return r.per_run(lambda t: float(t.where(transport="dctcp")["bytes_measured"].sum() / t.where(transport="tcp")["bytes_measured"].sum()))
 
 
 def queue(r: Result) -> list[float]:
@@ -59,7 +59,7 @@ def dctcp_share(r: Result) -> list[float]:
     """
 
     def share(t: Table) -> float:
-        held = {c: float(f["bytes_acked"][0] * (f["rtt_mean_ns"][0] - 250_000)) for c, f in t.by("cc")}
+        held = {c: float(f["bytes_acked"][0] * (f["rtt_mean_ns"][0] - 250_000)) for c, f in t.by("transport")}
         return held["dctcp"] / sum(held.values())
 
     return r.per_run(share)
@@ -67,7 +67,7 @@ def dctcp_share(r: Result) -> list[float]:
 
 def cuts(r: Result) -> dict[str, list[float]]:
     """Window reductions of each seed, by protocol."""
-    return {c: r.per_run(lambda t: float((t["ecn_cuts"] + t["loss_cuts"])[0]), cc=c) for c in ("dctcp", "tcp")}
+    return {c: r.per_run(lambda t: float((t["ecn_cuts"] + t["loss_cuts"])[0]), transport=c) for c in ("dctcp", "tcp")}
 
 
 def over_means(a: list[float], b: list[float]) -> tuple[float, float, float]:
@@ -83,7 +83,7 @@ def over_means(a: list[float], b: list[float]) -> tuple[float, float, float]:
 
 def goodput(r: Result, cc: str, every_ns: int, run: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Ends of windows of `every_ns` in seconds, and Gbps on the wire in them, from samples at every ACK."""
-    conn = r.flows.where(cc=cc, run=run)["conn_id"][0]
+    conn = r.flows.where(transport=cc, run=run)["conn_id"][0]
     t = r.table("tcp", ["run", "conn_id", "time_ns", "bytes_acked"]).where(conn_id=conn, run=run)
     edges = np.arange(0, r.manifests[run]["runs"][0]["end_ns"], every_ns)
     last = np.searchsorted(t["time_ns"], edges, side="right") - 1

@@ -65,7 +65,7 @@ def afct(r: Result, cc: str) -> list[float]:
     def one(t: Table) -> float:
         return float(np.mean(np.where(t["completed"], t["fct_ns"], end - t["start_ns"]))) / 1e6
 
-    return r.per_run(one, cc=cc, **{"class": "incast"})
+    return r.per_run(one, transport=cc, **{"class": "incast"})
 
 
 def cut_off(x: dict[str, dict[int, Result]]) -> int:

@@ -129,7 +129,7 @@ def _(x: dict[str, Any]) -> Measured:
     r: Result = x["traces"]["droptail"]
     given_up = []
     for run in range(r.seeds):
-        conn = r.flows.where(cc="dctcp", run=run)["conn_id"][0]
+        conn = r.flows.where(transport="dctcp", run=run)["conn_id"][0]
         t = r.table("tcp", ["run", "conn_id", "time_ns", "cwnd", "ssthresh"]).where(conn_id=conn, run=run)
         new = t["ssthresh"][1:]
         # A reduction sets a new threshold, after the start's, which has none before it.

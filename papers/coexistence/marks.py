@@ -34,7 +34,7 @@ def _events(r: Result, run: int, settings: dict[str, Any]) -> dict[str, float]:
     names = ["tcp", "dctcp"]
     sent, left, at, who = [], [], [], []
     for i, name in enumerate(names):
-        conn = r.flows.where(cc=name, run=run)["conn_id"][0]
+        conn = r.flows.where(transport=name, run=run)["conn_id"][0]
         t = r.tcp.where(conn_id=conn, run=run)
         time, acked = t["time_ns"].astype(np.int64), t["bytes_acked"].astype(np.int64)
         ahead = (acked + t["unacked_bytes"].astype(np.int64)) // MSS

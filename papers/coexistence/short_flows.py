@@ -41,7 +41,7 @@ def short_readings(run: Run) -> dict[str, dict[str, dict[int, Result]]]:
 
 def afct(r: Result, cc: str) -> list[float]:
     """Mean completion time of a protocol's short flows, of each seed, in ms; without those that the end cut off."""
-    return r.per_run(lambda t: float(np.nanmean(t["fct_ns"].astype(float))) / 1e6, cc=cc, **{"class": f"short-{cc}"})
+    return r.per_run(lambda t: float(np.nanmean(t["fct_ns"].astype(float))) / 1e6, transport=cc, **{"class": f"short-{cc}"})
 
 
 SHORT = """A new connection sends a SYN, which is not ECN capable, so that RED may drop it; one that is lost costs a second, two

@@ -149,11 +149,11 @@ def test_memory_does_not_grow() -> None:
 
 
 def test_names_are_texts(result: fb.Result) -> None:
-    cc = result.flows["cc"]
-    assert cc.dtype == object
-    assert set(cc) == {"newreno", "dctcp"}
-    assert (cc == "dctcp").sum() == len(result.flows) / 2
-    assert result.flows.to_arrow()["cc"].type == pa.dictionary(pa.int32(), pa.string())
+    group = result.flows["transport"]
+    assert group.dtype == object
+    assert set(group) == {"newreno", "dctcp"}
+    assert (group == "dctcp").sum() == len(result.flows) / 2
+    assert result.flows.to_arrow()["transport"].type == pa.dictionary(pa.int32(), pa.string())
     # Runs come with dictionaries of their own; joined, each name is there once.
     chunk: Any = result.ports.to_arrow()["port"].chunk(0)
     names = chunk.dictionary.to_pylist()
@@ -164,9 +164,9 @@ def test_where_and_filter(result: fb.Result) -> None:
     flows = result.flows
     frame = flows.to_pandas()
     for equal in (
-        {"cc": "dctcp", "run": 0},
-        {"cc": ["dctcp", "newreno"], "run": 1},
-        {"cc": "cubic"},
+        {"transport": "dctcp", "run": 0},
+        {"transport": ["dctcp", "newreno"], "run": 1},
+        {"transport": "cubic"},
         {"run": (0, 5)},
         {},
     ):
@@ -176,7 +176,7 @@ def test_where_and_filter(result: fb.Result) -> None:
         part = flows.where(**equal)
         assert len(part) == mask.sum()
         np.testing.assert_array_equal(part["flow_id"], frame["flow_id"][mask])
-        assert list(part["cc"]) == list(frame["cc"][mask])
+        assert list(part["transport"]) == list(frame["transport"][mask])
         assert part.columns == flows.columns
         assert part.to_arrow().num_rows == len(part)
     # Whole numbers are compared exactly, also beyond what floating point holds.

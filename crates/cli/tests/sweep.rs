@@ -109,7 +109,7 @@ fn threads_change_nothing_and_results_are_found() {
     let csv = text(&s.bytes("a/summary.csv"));
     let lines: Vec<&str> = csv.lines().collect();
     let head = "point,topology.senders,transport.rto-min,transport.rto-min_s,topology.bottleneck.buffer,topology.bottleneck.buffer_pkts,\
-                transport.mss,unit,variant,run,seed,cc,port,goodput_bps,";
+                transport.mss,unit,variant,run,seed,transport,port,goodput_bps,";
     assert!(lines[0].starts_with(head), "{}", lines[0]);
     assert_eq!(lines.len(), 49);
     assert!(

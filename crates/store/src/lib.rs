@@ -21,6 +21,7 @@ mod docs;
 mod error;
 mod file;
 mod manifest;
+mod old_names;
 mod parquet_file;
 mod read;
 mod reduce;

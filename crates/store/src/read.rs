@@ -3,6 +3,7 @@
 use crate::batch::schema_of;
 use crate::error::StoreError;
 use crate::manifest::{Manifest, TableRecord};
+use crate::old_names;
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringDictionaryBuilder, UInt64Builder};
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, RecordBatch};
@@ -66,7 +67,7 @@ impl RunDir {
     }
 
     /// As [`RunDir::table`], of the columns called `names` as far as the file has them, in the file's order; of other columns nothing is
-    /// read.
+    /// read. Columns that had another name in earlier versions are found by today's.
     ///
     /// # Errors
     /// As there.
@@ -87,13 +88,13 @@ pub(crate) fn parquet(path: &Path, columns: Option<&[&str]>) -> Result<Vec<Recor
     let damaged = |message: String| StoreError::Damaged { path: path.to_owned(), message };
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|builder| {
         let mask = match columns {
-            Some(names) => ProjectionMask::columns(builder.parquet_schema(), names.iter().copied()),
+            Some(names) => ProjectionMask::columns(builder.parquet_schema(), names.iter().flat_map(|n| old_names::of(n))),
             None => ProjectionMask::all(),
         };
         builder.with_projection(mask).with_batch_size(1 << 16).build()
     });
     let reader = reader.map_err(|e| damaged(e.to_string()))?;
-    reader.map(|batch| batch.map_err(|e| damaged(e.to_string()))).collect()
+    reader.map(|batch| batch.map(old_names::renamed).map_err(|e| damaged(e.to_string()))).collect()
 }
 
 fn csv(path: &Path, record: &TableRecord, columns: Option<&[&str]>) -> Result<Vec<RecordBatch>, StoreError> {
@@ -106,6 +107,7 @@ fn csv(path: &Path, record: &TableRecord, columns: Option<&[&str]>) -> Result<Ve
     let wanted = |name: &str| columns.is_none_or(|list| list.contains(&name));
     let known: Vec<(usize, usize)> = heads
         .iter()
+        .map(old_names::today)
         .enumerate()
         .filter(|(_, name)| wanted(name))
         .filter_map(|(i, name)| Some((i, schema.index_of(name).ok()?)))

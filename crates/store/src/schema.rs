@@ -59,7 +59,7 @@ const SEED: &str = "seed of the repetition";
 /// One row per message.
 pub const FLOWS: Table<FlowRow> = Table {
     name: "flows",
-    version: 1,
+    version: 2,
     doc: "One row per message: a whole connection for one-shot flows; one train, block, request or response on a persistent connection.",
     columns: &[
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
@@ -73,7 +73,7 @@ pub const FLOWS: Table<FlowRow> = Table {
         ),
         col("conn_id", "1", Int(|r, _| count(r.conn_id)), "number of the connection it used, in order of creation"),
         col("class", "", Text(|r, i| i.class(r.workload)), "name of the workload"),
-        col("cc", "", Text(|r, i| i.group(r.group)), "name of the transport group"),
+        col("transport", "", Text(|r, i| i.group(r.group)), "name of the transport group"),
         col("src", "", Text(|r, i| i.node(r.src)), "sending host"),
         col("dst", "", Text(|r, i| i.node(r.dst)), "receiving host"),
         col(
@@ -362,7 +362,7 @@ pub const QUERIES: Table<QueryRow> = Table {
 /// Retransmission timeouts.
 pub const TIMEOUTS: Table<TimeoutRow> = Table {
     name: "timeouts",
-    version: 1,
+    version: 2,
     doc: "One row per retransmission timeout, in order of time; none with `timeouts = false` in `[observe]`.",
     columns: &[
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
@@ -377,7 +377,7 @@ pub const TIMEOUTS: Table<TimeoutRow> = Table {
             "row of `flows` that counts it; null if the connection never had a message",
         ),
         col("class", "", Text(|r, i| i.class(r.workload)), "name of the workload"),
-        col("cc", "", Text(|r, i| i.group(r.group)), "name of the transport group"),
+        col("transport", "", Text(|r, i| i.group(r.group)), "name of the transport group"),
         col("src", "", Text(|r, i| i.node(r.src)), "sending host"),
         col("dst", "", Text(|r, i| i.node(r.dst)), "receiving host"),
         col(

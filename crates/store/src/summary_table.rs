@@ -8,7 +8,7 @@ use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
 use std::sync::Arc;
 
 /// Raised whenever a column changes its meaning, type or name or goes away.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// What a row is.
 pub(crate) const DOC: &str = "One row per run and transport group: the numbers of the printed table. Those of the network, which the \
                               groups of a run share, stand in each of its rows.";
@@ -19,7 +19,7 @@ fn keys() -> Vec<(&'static str, DataType, &'static str, &'static str)> {
         ("variant", text_type(), "", "variant of the scenario the row belongs to, such as its transport"),
         ("run", DataType::Int64, "1", "repetition within the variant, from 0"),
         ("seed", DataType::UInt64, "1", "seed of the repetition"),
-        ("cc", text_type(), "", "name of the transport group"),
+        ("transport", text_type(), "", "name of the transport group"),
         ("port", text_type(), "", "port that the queue metrics are of"),
     ]
 }
@@ -58,7 +58,7 @@ pub fn batch(runs: &[(&RunInfo, &Summary)]) -> Result<RecordBatch, ArrowError> {
         variant: &info.variant,
         run: info.run,
         seed: info.seed,
-        cc: &g.name,
+        transport: &g.name,
         port: &s.network.port,
         values,
     });
@@ -70,7 +70,7 @@ pub(crate) struct Row<'a> {
     pub variant: &'a str,
     pub run: u32,
     pub seed: u64,
-    pub cc: &'a str,
+    pub transport: &'a str,
     pub port: &'a str,
     /// The metrics in the order of the columns.
     pub values: &'a [Option<f64>],
@@ -82,7 +82,7 @@ pub(crate) fn arrays(rows: &[Row]) -> Result<Vec<ArrayRef>, ArrowError> {
         texts(rows.iter().map(|r| r.variant))?,
         Arc::new(rows.iter().map(|r| Some(i64::from(r.run))).collect::<Int64Array>()),
         Arc::new(rows.iter().map(|r| Some(r.seed)).collect::<UInt64Array>()),
-        texts(rows.iter().map(|r| r.cc))?,
+        texts(rows.iter().map(|r| r.transport))?,
         texts(rows.iter().map(|r| r.port))?,
     ];
     let metrics = GROUP_METRICS.len() + NETWORK_METRICS.len();

@@ -71,7 +71,7 @@ fn parquet_keeps_values_nulls_units_and_descriptions() {
     assert_eq!(int("fct_ns").value(0), 1_234_000);
     assert_eq!(int("start_ns").value(0), 1_000);
     assert!(int("fct_ns").is_null(1) && int("end_ns").is_null(1) && int("query_id").is_null(0) && int("deadline_ns").is_null(0));
-    let names = flows.column_by_name("cc").unwrap().as_dictionary::<arrow_array::types::Int32Type>().clone();
+    let names = flows.column_by_name("transport").unwrap().as_dictionary::<arrow_array::types::Int32Type>().clone();
     assert_eq!(names.values().as_string::<i32>().value(0), "a \"b\", c");
     let seed = flows.column_by_name("seed").unwrap().as_primitive::<arrow_array::types::UInt64Type>().clone();
     assert_eq!(seed.value(0), u64::MAX);
@@ -79,7 +79,7 @@ fn parquet_keeps_values_nulls_units_and_descriptions() {
         assert!(field.metadata().contains_key("unit") && !field.metadata()["description"].is_empty(), "{}", field.name());
     }
     let file = ParquetRecordBatchReaderBuilder::try_new(File::open(dir.join("flows.parquet")).unwrap()).unwrap();
-    assert_eq!(file.schema().metadata()["forebay.schema_version"], "1");
+    assert_eq!(file.schema().metadata()["forebay.schema_version"], "2");
     let samples: usize = read(&dir.join("queue.parquet")).iter().map(RecordBatch::num_rows).sum();
     assert_eq!(samples, 200_000);
     let tcp = &read(&dir.join("tcp.parquet"))[0];
@@ -92,7 +92,7 @@ fn csv_is_quoted_and_manifest_lists_the_tables() {
     let dir = write(exact(scratch.0.join("deep/er/r"), false), Format::Csv).unwrap();
     let flows = fs::read_to_string(dir.join("flows.csv")).unwrap();
     let mut lines = flows.lines();
-    assert!(lines.next().unwrap().starts_with("variant,run,seed,flow_id,conn_id,class,cc,src,dst,size_bytes,start_ns"));
+    assert!(lines.next().unwrap().starts_with("variant,run,seed,flow_id,conn_id,class,transport,src,dst,size_bytes,start_ns"));
     assert!(lines.next().unwrap().starts_with("v,0,18446744073709551615,0,0,background,\"a \"\"b\"\", c\",h0,h1,50000,1000,"));
     let manifest: Manifest = serde_json::from_str(&fs::read_to_string(dir.join("manifest.json")).unwrap()).unwrap();
     let tables: Vec<(&str, u64)> = manifest.tables.iter().map(|t| (t.file.as_str(), t.rows)).collect();

@@ -61,13 +61,13 @@ class Subject:
     #: Its variant.
     variant: str
     #: Its transport group; `None`: all of the variant.
-    cc: str | None
+    transport: str | None
 
     def rows(self, table: TableLike) -> Mask:
         """Say which rows of `table` are its own."""
         mask: Mask = np.asarray(table["variant"] == self.variant)
-        if self.cc is not None and "cc" in table.columns:
-            mask &= table["cc"] == self.cc
+        if self.transport is not None and "transport" in table.columns:
+            mask &= table["transport"] == self.transport
         return mask
 
     def runs(self) -> list[tuple[int, float]]:
@@ -100,8 +100,8 @@ def groups(source: Source) -> list[Subject]:
     """Return all transport groups of all variants, in the order of the scenario."""
     found = []
     for name, result in results(source):
-        pairs = [(v, cc) for v in result.variants for cc in _groups_of(result, v)]
-        found += [Subject(_label(name, _group_label(v, cc, pairs), len(pairs)), result, v, cc) for v, cc in pairs]
+        pairs = [(v, group) for v in result.variants for group in _groups_of(result, v)]
+        found += [Subject(_label(name, _group_label(v, group, pairs), len(pairs)), result, v, group) for v, group in pairs]
     return found
 
 
@@ -112,7 +112,7 @@ def variants(source: Source) -> list[Subject]:
     """
     found = []
     for name, result in results(source):
-        pairs = [(v, cc) for v in result.variants for cc in _groups_of(result, v)]
+        pairs = [(v, group) for v in result.variants for group in _groups_of(result, v)]
         for v in result.variants:
             own = _groups_of(result, v)
             inner = _group_label(v, own[0], pairs) if len(own) == 1 else v
@@ -124,18 +124,18 @@ def _groups_of(result: ResultLike, variant: str) -> list[str]:
     for name in ("summary", "flows"):
         table = result.table(name)
         if len(table):
-            own = table["cc"][np.asarray(table["variant"] == variant)]
+            own = table["transport"][np.asarray(table["variant"] == variant)]
             if len(own):
-                return list(dict.fromkeys(str(cc) for cc in own))
+                return list(dict.fromkeys(str(group) for group in own))
     return [variant]
 
 
-def _group_label(variant: str, cc: str, pairs: list[tuple[str, str]]) -> str:
+def _group_label(variant: str, group: str, pairs: list[tuple[str, str]]) -> str:
     if sum(1 for v, _ in pairs if v == variant) == 1:
         return variant
     if len({v for v, _ in pairs}) == 1:
-        return cc
-    return f"{variant}: {cc}"
+        return group
+    return f"{variant}: {group}"
 
 
 def _label(name: str, inner: str, count: int) -> str:

@@ -185,7 +185,7 @@ def _numbers(table: TableLike, axis: str) -> tuple[str, str] | None:
 
 def _labels(table: Any, others: Sequence[str]) -> list[str]:
     """Name each row by what tells lines apart: variant, transport group, and axes that say more than these."""
-    keys = [[str(v) for v in table[name]] for name in ("variant", "cc")]
+    keys = [[str(v) for v in table[name]] for name in ("variant", "transport")]
     parts: list[list[str]] = []
     for column in keys[::-1]:
         if len(set(zip(*parts, column, strict=True))) > len(set(zip(*parts, strict=True)) or {()}):

@@ -15,10 +15,10 @@ class Table:
 
     Examples
     --------
-    >>> t = Table({"cc": np.array(["newreno", "dctcp"], object), "rtos": np.array([3, 0])})
+    >>> t = Table({"transport": np.array(["newreno", "dctcp"], object), "rtos": np.array([3, 0])})
     >>> t["rtos"]
     array([3, 0])
-    >>> int(t.where(cc="newreno")["rtos"].sum())
+    >>> int(t.where(transport="newreno")["rtos"].sum())
     3
     """
 

@@ -42,7 +42,7 @@ def messages(rows: list[tuple[str, int, float, float]], **more: Any) -> Result:
     table = {
         "variant": texts(*(r[0] for r in rows)),
         "run": np.array([r[1] for r in rows]),
-        "cc": texts(*(r[0] for r in rows)),
+        "transport": texts(*(r[0] for r in rows)),
         "class": texts(*["web"] * n),
         "size_bytes": np.array([r[2] for r in rows]),
         "fct_ns": slow * 1e6,
@@ -136,7 +136,7 @@ def series(warmup: str = "0s", **more: Any) -> Result:
     timeouts = {
         "variant": texts("a", "a"),
         "run": np.zeros(2, dtype=int),
-        "cc": texts("newreno", "newreno"),
+        "transport": texts("newreno", "newreno"),
         # A tail loss probe is no timeout.
         "kind": texts("tail", "probe"),
         "time_ns": np.array([6_000_000, 7_000_000]),
@@ -223,7 +223,7 @@ def long(rows: list[tuple[str, int, float, float, float]], warmup: str = "0s") -
     table = {
         "variant": texts(*["v"] * len(rows)),
         "run": np.array([r[1] for r in rows]),
-        "cc": texts(*(r[0] for r in rows)),
+        "transport": texts(*(r[0] for r in rows)),
         "class": texts(*["long"] * len(rows)),
         "size_bytes": np.full(len(rows), np.nan),
         "start_ns": np.array([r[2] * 1e9 for r in rows]),
@@ -281,7 +281,7 @@ def summary(rows: list[tuple[str, int, float]]) -> Result:
     table = {
         "variant": texts(*(r[0] for r in rows)),
         "run": np.array([r[1] for r in rows]),
-        "cc": texts(*(r[0] for r in rows)),
+        "transport": texts(*(r[0] for r in rows)),
         "goodput_bps": np.array([r[2] for r in rows]),
         "rtos": np.full(len(rows), np.nan),
     }
@@ -316,7 +316,7 @@ def grid(**axes: Any) -> Sweep:
         "topology.bottleneck.buffer": texts(*b),
         "variant": texts(*cc),
         "run": np.array(run),
-        "cc": texts(*cc),
+        "transport": texts(*cc),
         "goodput_bps": np.array(bps),
     } | axes
     return Sweep(table, ["topology.senders", "topology.bottleneck.buffer"])
@@ -335,7 +335,7 @@ def test_a_curve_for_each_combination() -> None:
 
 def test_an_axis_that_the_variant_says_is_not_said_twice() -> None:
     table = {k: v for k, v in grid().table.items() if k != "topology.bottleneck.buffer"}
-    ax = plot.incast_curve(Sweep(table | {"transport.cc": table["cc"]}, ["topology.senders", "transport.cc"]))
+    ax = plot.incast_curve(Sweep(table | {"transport.cc": table["transport"]}, ["topology.senders", "transport.cc"]))
     assert [x.get_label() for x in ax.lines] == ["newreno", "dctcp"]
 
 

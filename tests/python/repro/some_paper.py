@@ -29,7 +29,7 @@ class Fake:
             raise RunError("refused")
         fct = next((float(s.removeprefix("fct=")) for s in sets if s.startswith("fct=")), 0.0)
         out.mkdir(parents=True)
-        flows = pa.table({"variant": ["v"], "run": [0], "seed": [seed], "cc": ["tcp"], "fct_ns": [fct + seed], "rtos": [seed]})
+        flows = pa.table({"variant": ["v"], "run": [0], "seed": [seed], "transport": ["tcp"], "fct_ns": [fct + seed], "rtos": [seed]})
         pq.write_table(flows, out / "flows.parquet")
         pq.write_table(flows.slice(0, 0), out / "queue.parquet")
         tables = [{"name": n, "file": f"{n}.parquet", "rows": r} for n, r in (("flows", 1), ("queue", 0))]
@@ -103,7 +103,7 @@ def refused(run):
     return run("fig.toml", {"refuse": True})
 
 def fcts(r):
-    return r.per_run(lambda t: float(t["fct_ns"][0]), cc="tcp")
+    return r.per_run(lambda t: float(t["fct_ns"][0]), transport="tcp")
 
 @paper.claim("c-number", uses=["one"])
 def _(x):

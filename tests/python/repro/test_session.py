@@ -119,7 +119,7 @@ def test_results(folder: Path, pool: Pool) -> None:
     assert r.table("flows", ["run", "seed"]).columns == ["run", "seed"]
     assert len(r.queue) == 0
     assert r.variants == ["v"]
-    assert r.per_run(len, cc="tcp") == [1, 1, 1]
+    assert r.per_run(len, transport="tcp") == [1, 1, 1]
     assert r.per_run(len, "queue") == [0, 0, 0]
     assert run.model("fig.toml", {"a.b": "x"}) == {"model": "fig.toml", "sets": ['a.b="x"']}
     points = run("fig.toml", {"fct": 1}, points=[{"fct": 2}, {"other": [1, "a"]}])

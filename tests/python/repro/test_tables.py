@@ -24,12 +24,12 @@ def test_examples(module: str) -> None:
 
 
 def test_rows_are_chosen_by_value() -> None:
-    t = Table({"cc": np.array(["a", "b", "a"], object), "n": np.array([1, 2, 3])})
-    assert t.where(cc="a")["n"].tolist() == [1, 3]
-    assert t.where(cc=["a", "b"], n=2)["cc"].tolist() == ["b"]
-    assert [(k, len(v)) for k, v in t.by("cc")] == [("a", 2), ("b", 1)]
+    t = Table({"transport": np.array(["a", "b", "a"], object), "n": np.array([1, 2, 3])})
+    assert t.where(transport="a")["n"].tolist() == [1, 3]
+    assert t.where(transport=["a", "b"], n=2)["transport"].tolist() == ["b"]
+    assert [(k, len(v)) for k, v in t.by("transport")] == [("a", 2), ("b", 1)]
     assert "n" in t
-    with pytest.raises(KeyError, match="there are cc, n"):
+    with pytest.raises(KeyError, match="there are transport, n"):
         t["m"]
 
 

@@ -82,7 +82,7 @@ impl<'a> Groups<'a> {
             let find = |n: usize| Some((n, *finder.subjects.get(&(n, name.to_owned()))?));
             (0..data.networks.len()).filter_map(find).collect()
         };
-        Groups(rows.text("cc", subjects))
+        Groups(rows.text("transport", subjects))
     }
 
     fn subject(&self, network: usize, row: usize) -> Option<usize> {
@@ -113,7 +113,7 @@ fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<Finder, StoreE
     let mut found: Vec<(usize, String, String, Vec<Vec<f64>>)> = Vec::new();
     for batch in &batches {
         let rows = Rows::new(batch);
-        let (group, port) = (rows.text("cc", str::to_owned), rows.text("port", str::to_owned));
+        let (group, port) = (rows.text("transport", str::to_owned), rows.text("port", str::to_owned));
         let columns: Vec<_> = metrics().map(|m| rows.float(m.name)).collect();
         let mut place = Place::of(&rows, &finder);
         for row in 0..rows.len() {
@@ -259,7 +259,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
     const COLUMNS: [&str; 12] = [
         "variant",
         "run",
-        "cc",
+        "transport",
         "conn_id",
         "dst",
         "size_bytes",
@@ -342,7 +342,7 @@ fn timeouts(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -> Result<
     if too_long(data, dir, "timeouts", of) {
         return Ok(());
     }
-    for batch in &dir.columns("timeouts", &["variant", "run", "cc", "kind", "time_ns", "conn_id", "rto_ns"])? {
+    for batch in &dir.columns("timeouts", &["variant", "run", "transport", "kind", "time_ns", "conn_id", "rto_ns"])? {
         let rows = Rows::new(batch);
         let groups = Groups::of(&rows, data, finder);
         let [time, conn, rto] = ["time_ns", "conn_id", "rto_ns"].map(|c| rows.int(c));

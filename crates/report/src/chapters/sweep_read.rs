@@ -142,7 +142,7 @@ fn read(dir: &SweepDir, m: &SweepManifest) -> Result<Sweep, StoreError> {
         let columns: Vec<(bool, Vec<Column>)> =
             dimensions.iter().map(|d| (d.numbers, d.axes.iter().map(|a| Column::new(&rows, a)).collect())).collect();
         let law = law.map(|axis| Column::new(&rows, axis));
-        let (variants, groups) = (rows.text("variant", |t| t), rows.text("cc", |t| t));
+        let (variants, groups) = (rows.text("variant", |t| t), rows.text("transport", |t| t));
         let metrics: Vec<(&str, Floats)> = metrics().map(|m| (m.name, rows.float(m.name))).collect();
         for row in 0..rows.len() {
             let at = columns.iter().map(|(numbers, columns)| value(*numbers, columns, row)).collect();
@@ -181,7 +181,7 @@ fn names(batches: &[Rows]) -> Names {
     let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut rows: BTreeMap<(i64, i64), usize> = BTreeMap::new();
     for batch in batches {
-        let (variant, group) = (batch.text("variant", |t| t), batch.text("cc", |t| t));
+        let (variant, group) = (batch.text("variant", |t| t), batch.text("transport", |t| t));
         let (point, run) = (batch.int("point"), batch.int("run"));
         for row in 0..batch.len() {
             *rows.entry((point.get(row).unwrap_or(0), run.get(row).unwrap_or(0))).or_default() += 1;

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Raised whenever a column changes its meaning, type or name or goes away.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const DOC: &str = "One row per point, variant, seed and transport group of a sweep, in that order.";
 /// Rows turned into arrays at a time. Fixed: the same rows give the same bytes.
 const BATCH: usize = 1 << 14;
@@ -157,8 +157,8 @@ impl SweepTable {
         let mut rows: Vec<Row> = Vec::new();
         for (unit, key) in units.iter().zip(&keys) {
             for (i, row) in unit.record.rows().enumerate() {
-                let cc = unit.groups.get(i).map_or(row.cc, String::as_str);
-                rows.push(Row { variant: unit.variant, run: unit.run, cc, ..row });
+                let transport = unit.groups.get(i).map_or(row.transport, String::as_str);
+                rows.push(Row { variant: unit.variant, run: unit.run, transport, ..row });
                 of.push((unit, key));
             }
         }

@@ -62,11 +62,11 @@ impl UnitRecord {
 
     /// Its rows.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Row<'_>> {
-        self.groups.iter().zip(self.values.chunks(UnitRecord::width())).map(|(cc, values)| Row {
+        self.groups.iter().zip(self.values.chunks(UnitRecord::width())).map(|(transport, values)| Row {
             variant: &self.variant,
             run: self.run,
             seed: self.seed,
-            cc,
+            transport,
             port: &self.port,
             values,
         })
