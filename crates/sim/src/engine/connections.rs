@@ -98,8 +98,8 @@ impl Core {
             sample_every: every.unwrap_or(0),
             ..Stream::default()
         };
-        if self.steering {
-            self.join_link(slot, spec.src, spec.dst, spec.group);
+        if self.window_shims.any() {
+            self.join_window_shim(slot, spec.src, spec.dst, spec.group);
         }
         if self.tcp[spec.group as u32].law.wants_path() {
             self.describe_path(slot, back.hash);

@@ -4,11 +4,11 @@ use super::below::Below;
 use super::fabric::Fabric;
 use super::hosts::{Host, Wake};
 use super::stream::{Held, Message, Stream};
+use super::window_shim::WindowShims;
 use crate::config::{Network, TcpConfig};
 use crate::net::arena::Arena;
 use crate::net::packet::{Packet, SackBlocks, Wire};
 use crate::observe::{FlowRow, TcpRow, TimeoutRow};
-use crate::shim::ictcp::{self, Link};
 use crate::streams::Draws;
 use crate::tcp::SHIMMED;
 use crate::tcp::receiver::Receiver;
@@ -149,10 +149,7 @@ pub struct Core {
     pub(super) below: Below,
     /// The warm-up is over.
     pub(super) measuring: bool,
-    /// Some transport has receivers whose windows are controlled.
-    pub(super) steering: bool,
-    /// Controllers of receive windows by node; empty until the first connection that has one.
-    pub(super) links: Vec<Option<Box<Link>>>,
+    pub(super) window_shims: WindowShims,
 }
 
 /// Packet counts for the conservation check.
@@ -253,10 +250,10 @@ impl Core {
             hosts[port.to as usize].input = id as u32;
         }
         let groups = tcp.len();
-        let steering = tcp.iter().any(|c| ictcp::find(&c.shims).is_some());
         Core {
             fabric,
             below: Below::new(network, &tcp, seed),
+            window_shims: WindowShims::new(&tcp),
             hosts: Arena::new(hosts),
             tcp: Arena::new(tcp),
             senders: Arena::new(Vec::new()),
@@ -282,8 +279,6 @@ impl Core {
             closed_arrived: vec![0; groups],
             sampling: !tcp_series.is_empty(),
             measuring: false,
-            steering,
-            links: Vec::new(),
             tcp_series,
             network: network.clone(),
             closed: PacketBalance::default(),

@@ -49,8 +49,8 @@ impl Core {
     #[inline(always)]
     pub(super) fn deliver_data(&mut self, node: u32, p: &Packet) {
         let (now, conn) = (p.arrival, p.conn);
-        if self.steering {
-            self.steer(node, p);
+        if self.window_shims.any() {
+            self.show_window_shim(node, p);
         }
         let host = &mut self.hosts[node];
         host.note(now, p);
@@ -273,8 +273,8 @@ impl Core {
 
     /// The connection has ended; its slot can be used again. What is still under way for it will be recognised by its generation.
     fn close(&mut self, conn: u32) {
-        if self.steering {
-            self.leave_link(conn);
+        if self.window_shims.any() {
+            self.leave_window_shim(conn);
         }
         let (sender, receiver, stream) = (&self.senders[conn], &self.receivers[conn], &mut self.streams[conn]);
         assert!(

@@ -8,7 +8,6 @@ mod fabric;
 mod hosts;
 pub mod path;
 pub(crate) mod simulation;
-mod steer;
 mod stream;
 mod wheel;
 
@@ -21,3 +20,4 @@ mod expiry;
 mod moves;
 mod query_ids;
 mod report;
+mod window_shim;

@@ -4,6 +4,7 @@
 //! A host's slot has two halves, each a mean RTT of its connections: in the first it measures what comes in, in the second the rest of
 //! the link is a quota for windows to grow by. Each connection looks at itself every two of its RTTs.
 
+use super::window::{self, WindowShim};
 use super::{Place, ShimConfig, ShimEntry};
 use forebay_param::{Entry, Kind, Param};
 use forebay_units::Rate;
@@ -23,13 +24,6 @@ pub struct Config {
     pub scarce: f64,
     /// Smallest window, segments.
     pub min_window: u32,
-}
-
-impl Config {
-    /// Receive window of a new connection, bytes: the smallest. `most` is what the stack would advertise.
-    pub fn first_window(&self, mss: u32, most: u64) -> u64 {
-        (u64::from(self.min_window) * u64::from(mss)).min(most)
-    }
 }
 
 /// What a host knows about its link.
@@ -57,7 +51,7 @@ pub struct Link {
 
 impl Link {
     /// An idle link of `rate`; `rtt` (ps) is what the first slot goes by.
-    pub fn new(c: &Config, rate: Rate, rtt: u64) -> Link {
+    fn new(c: &Config, rate: Rate, rtt: u64) -> Link {
         Link {
             c: *c,
             rate: rate.0 as f64 / 8.0,
@@ -75,7 +69,7 @@ impl Link {
     }
 
     /// A packet of `wire` bytes came in, of whatever connection.
-    pub fn arrive(&mut self, now: u64, wire: u64) {
+    fn arrive(&mut self, now: u64, wire: u64) {
         if now - self.start >= self.half {
             self.turn(now);
         }
@@ -98,18 +92,6 @@ impl Link {
         self.second = !self.second;
         self.start = now;
         self.bytes = 0;
-    }
-
-    /// A connection with this window is there.
-    pub fn join(&mut self, window: u64) {
-        self.windows += window;
-        self.count += 1;
-    }
-
-    /// It is gone.
-    pub fn leave(&mut self, window: u64) {
-        self.windows -= window;
-        self.count -= 1;
     }
 
     fn scarce(&self) -> bool {
@@ -146,17 +128,25 @@ const ROUNDS: u32 = 3;
 /// A connection that was idle for this many RTTs starts slowly again; our choice, the publication says "long".
 const LONG_IDLE: u64 = 100;
 
-impl Share {
-    /// A new connection's share, the smallest; `most` is the receive window the stack would have (bytes).
-    pub fn new(c: &Config, mss: u32, most: u64) -> Share {
+impl WindowShim for Share {
+    type Config = Config;
+    type Host = Link;
+
+    /// The smallest.
+    fn first_window(c: &Config, mss: u32, most: u64) -> u64 {
+        (u64::from(c.min_window) * u64::from(mss)).min(most)
+    }
+
+    fn new(c: &Config, mss: u32, most: u64) -> Share {
+        let first = Self::first_window(c, mss, most);
         Share {
             c: *c,
             mss: u64::from(mss),
             most,
             back: 0,
             srtt: 0,
-            window: c.first_window(mss, most),
-            edge: c.first_window(mss, most),
+            window: first,
+            edge: first,
             slow_start: true,
             throughput: 0.0,
             bytes: 0,
@@ -166,22 +156,26 @@ impl Share {
         }
     }
 
-    /// The way back takes `latency` ps.
-    pub fn set_back(&mut self, latency: u64) {
-        self.back = latency;
+    fn host(c: &Config, rate: Rate, rtt: u64) -> Link {
+        Link::new(c, rate, rtt)
     }
 
-    /// What an ACK for everything before `next` advertises, bytes. The right edge never moves back, and not at all on a repeated ACK,
-    /// which would not count as a duplicate with another window (RFC 5681 section 2).
-    pub fn advertise(&mut self, next: u64, repeated: bool) -> u64 {
-        if !repeated {
-            self.edge = self.edge.max(next + self.window);
-        }
-        self.edge.saturating_sub(next)
+    fn join(&mut self, link: &mut Link, back: u64) {
+        self.back = back;
+        link.windows += self.window;
+        link.count += 1;
     }
 
-    /// Data of `len` bytes that took `forward` ps came in at `now`.
-    pub fn on_data(&mut self, link: &mut Link, now: u64, len: u64, forward: u64) {
+    fn leave(&self, link: &mut Link) {
+        link.windows -= self.window;
+        link.count -= 1;
+    }
+
+    fn packet_arrived(link: &mut Link, now: u64, wire: u64) {
+        link.arrive(now, wire);
+    }
+
+    fn data_arrived(&mut self, link: &mut Link, now: u64, len: u64, forward: u64) {
         // The simulator's clocks agree, so that the way forward can be read off the timestamp; a real receiver has its own echoed.
         let rtt = forward + self.back;
         self.srtt = if self.srtt == 0 { rtt.max(1) } else { self.srtt - self.srtt / 8 + rtt / 8 };
@@ -201,6 +195,17 @@ impl Share {
         }
     }
 
+    /// The right edge never moves back, and not at all on a repeated ACK, which would not count as a duplicate with another window (RFC 5681
+    /// section 2).
+    fn advertise(&mut self, next: u64, repeated: bool) -> u64 {
+        if !repeated {
+            self.edge = self.edge.max(next + self.window);
+        }
+        self.edge.saturating_sub(next)
+    }
+}
+
+impl Share {
     fn look(&mut self, link: &mut Link, now: u64) {
         let sample = self.bytes as f64 / ((now - self.since) as f64 * 1e-12);
         let measured = sample.max(self.c.beta * self.throughput + (1.0 - self.c.beta) * sample);
@@ -257,11 +262,6 @@ impl Share {
     }
 }
 
-/// The ICTCP among `shims`.
-pub fn find(shims: &[ShimConfig]) -> Option<&Config> {
-    shims.iter().find_map(|s| if let ShimConfig::Ictcp(c) = s { Some(c) } else { None })
-}
-
 pub(super) const ENTRY: ShimEntry = ShimEntry {
     entry: Entry {
         name: "ictcp",
@@ -307,14 +307,14 @@ pub(super) const ENTRY: ShimEntry = ShimEntry {
     },
     place: Place::Window,
     build: |v| {
-        Ok(ShimConfig::Ictcp(Config {
+        Ok(ShimConfig::Window(window::Config::Ictcp(Config {
             alpha: v.float("alpha"),
             gamma1: v.float("gamma1"),
             gamma2: v.float("gamma2"),
             beta: v.float("beta"),
             scarce: v.float("scarce"),
             min_window: v.int("min-window") as u32,
-        }))
+        })))
     },
 };
 

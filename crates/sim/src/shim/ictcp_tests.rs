@@ -17,7 +17,7 @@ fn windows(l: &mut Link, s: &mut Share, rtts: u64, used: f64) -> Vec<u64> {
         let now = i * 100 * US;
         let len = (s.window as f64 * used) as u64;
         l.arrive(now, len);
-        s.on_data(l, now, len, 100 * US);
+        s.data_arrived(l, now, len, 100 * US);
         list.push(s.window);
     }
     list
@@ -26,7 +26,7 @@ fn windows(l: &mut Link, s: &mut Share, rtts: u64, used: f64) -> Vec<u64> {
 #[test]
 fn doubles_then_stops_at_the_quota() {
     let (mut l, mut s) = (link(), Share::new(&C, 1_000, 1 << 20));
-    l.join(s.window);
+    s.join(&mut l, 0);
     let w = windows(&mut l, &mut s, 60, 1.0);
     assert_eq!(w[0], 2_000);
     assert!(w.windows(2).all(|p| p[0] <= p[1]), "{w:?}");
@@ -39,11 +39,11 @@ fn doubles_then_stops_at_the_quota() {
 fn unused_windows_shrink_to_the_floor() {
     let (mut l, mut s) = (link(), Share::new(&C, 1_000, 1 << 20));
     s.window = 8_000;
-    l.join(s.window);
+    s.join(&mut l, 0);
     let w = windows(&mut l, &mut s, 80, 0.2);
     assert_eq!((w[4], w[6], *w.last().unwrap()), (8_000, 7_000, 2_000));
     assert_eq!(l.windows, 2_000);
-    l.leave(s.window);
+    s.leave(&mut l);
     assert_eq!((l.windows, l.count), (0, 0));
 }
 
@@ -51,7 +51,7 @@ fn unused_windows_shrink_to_the_floor() {
 fn between_the_thresholds_nothing_changes() {
     let (mut l, mut s) = (link(), Share::new(&C, 1_000, 1 << 20));
     s.window = 8_000;
-    l.join(s.window);
+    s.join(&mut l, 0);
     assert!(windows(&mut l, &mut s, 40, 0.7).iter().all(|&w| w == 8_000));
 }
 
@@ -61,13 +61,13 @@ fn large_windows_give_way_when_little_is_left() {
     let (mut big, mut small) = (Share::new(&C, 1_000, 1 << 20), Share::new(&C, 1_000, 1 << 20));
     (big.window, small.window) = (10_000, 2_000);
     (big.slow_start, small.slow_start) = (false, false);
-    l.join(big.window);
-    l.join(small.window);
+    big.join(&mut l, 0);
+    small.join(&mut l, 0);
     for i in 1..=200 {
         let now = i * 100 * US;
         for s in [&mut big, &mut small] {
             l.arrive(now, s.window);
-            s.on_data(&mut l, now, s.window, 100 * US);
+            s.data_arrived(&mut l, now, s.window, 100 * US);
         }
     }
     assert!(big.window.abs_diff(small.window) <= 1_000, "{} {}", big.window, small.window);
@@ -88,11 +88,11 @@ fn the_right_edge_never_moves_back() {
 #[test]
 fn a_long_pause_is_no_low_throughput() {
     let (mut l, mut s) = (link(), Share::new(&C, 1_000, 1 << 20));
-    l.join(s.window);
+    s.join(&mut l, 0);
     windows(&mut l, &mut s, 20, 1.0);
     let (window, throughput) = (s.window, s.throughput);
     let now = 10_000_000 * US;
     l.arrive(now, 1_000);
-    s.on_data(&mut l, now, 1_000, 100 * US);
+    s.data_arrived(&mut l, now, 1_000, 100 * US);
     assert_eq!((s.window, s.throughput, s.slow_start, s.bytes), (window, throughput, true, 0));
 }

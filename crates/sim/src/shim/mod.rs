@@ -6,6 +6,7 @@
 pub mod ictcp;
 pub mod proboscis;
 pub mod tag;
+pub mod window;
 
 pub mod pias;
 pub mod prin;
@@ -42,8 +43,8 @@ pub enum ShimConfig {
     Tag(tag::Config),
     /// ProBoSCIS: probes ahead of the SYN, windows in SYN-ACKs and ACKs.
     Proboscis(proboscis::Config),
-    /// ICTCP: the receiver divides its link among its connections.
-    Ictcp(ictcp::Config),
+    /// Sets the receive window.
+    Window(window::Config),
 }
 
 /// A shim in the registry.
@@ -71,7 +72,7 @@ impl ShimConfig {
         match self {
             ShimConfig::Tag(c) => c.entry(),
             ShimConfig::Proboscis(_) => &proboscis::ENTRY,
-            ShimConfig::Ictcp(_) => &ictcp::ENTRY,
+            ShimConfig::Window(c) => c.entry(),
         }
     }
 

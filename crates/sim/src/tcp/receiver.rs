@@ -8,8 +8,8 @@ use super::sender::control_ecn;
 use super::seq::{Address, RETIRED};
 use crate::config::{Ecn, Recovery, TcpConfig};
 use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
-use crate::shim::ictcp::{self, Share};
 use crate::shim::tag::urgent_acks;
+use crate::shim::window;
 
 /// State of the echo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct Receiver {
     sack: bool,
     /// Blocks that one ACK has room for (RFC 2018 section 3).
     blocks: u8,
-    /// SACK, or a window that is controlled: ACKs may be more than a copy of the template.
+    /// SACK, or a window shim: ACKs may be more than a copy of the template.
     elaborate: bool,
     established: bool,
     /// Segments received and not yet acknowledged.
@@ -64,8 +64,8 @@ pub struct Receiver {
     pub packets: u64,
     /// Packets it sent.
     pub sent: u64,
-    /// Its share of the host's link, if that is controlled.
-    pub share: Option<Box<Share>>,
+    /// The shim that sets its window, if there is one.
+    pub window_shim: Option<Box<window::Window>>,
     /// What Linux knows about arrivals, if it acknowledges like that or tunes its window.
     pub(super) adaptive: Option<Box<Adaptive>>,
 }
@@ -90,8 +90,8 @@ impl Receiver {
             Ecn::Dctcp => Echo::Dctcp { ce: false },
         };
         let sack = matches!(c.recovery, Recovery::Sack | Recovery::Rack);
-        let share = ictcp::find(&c.shims).map(|s| Box::new(Share::new(s, c.mss, c.rcv_wnd)));
-        let tuned = c.rcv_autotune && share.is_none();
+        let window_shim = window::Window::new(&c.shims, c.mss, c.rcv_wnd);
+        let tuned = c.rcv_autotune && window_shim.is_none();
         let window = if tuned { first_window(c) } else { c.rcv_wnd };
         let template = Packet {
             conn: addr.conn,
@@ -115,7 +115,7 @@ impl Receiver {
             echo,
             sack,
             blocks: if c.timestamps { SackBlocks::BESIDE_TIMESTAMPS } else { SackBlocks::MOST } as u8,
-            elaborate: sack || share.is_some(),
+            elaborate: sack || window_shim.is_some(),
             established: !c.handshake,
             pending: 0,
             quick: if c.adaptive_acks { 0 } else { c.quick_acks },
@@ -128,7 +128,7 @@ impl Receiver {
             group: 0,
             packets: 0,
             sent: 0,
-            share,
+            window_shim,
             adaptive: Adaptive::of(c, tuned),
         }
     }
@@ -245,7 +245,7 @@ impl Receiver {
             answer.meta &= !ecn::MASK;
         }
         // RFC 7323 section 2.2: the window of a SYN is never scaled; the shift travels in an option (here: in `len`).
-        let window = self.share.as_mut().map_or(self.window, |s| s.advertise(0, false));
+        let window = self.window_shim.as_mut().map_or(self.window, |s| s.advertise(0, false));
         answer.win = window.min(65_535) as u16;
         answer.len = u16::from(self.shift);
         self.sent += 1;
@@ -325,7 +325,7 @@ impl Receiver {
         self.pending = 0;
         self.deadline = u64::MAX;
         self.sent += 1;
-        if self.elaborate && (!self.ooo.is_empty() || self.dsack.is_some() || self.share.is_some()) {
+        if self.elaborate && (!self.ooo.is_empty() || self.dsack.is_some() || self.window_shim.is_some()) {
             self.emit_elaborate(Packet { seq, ts, flags, ..self.template }, out);
         } else {
             self.last_ack = self.rcv_nxt;
@@ -348,9 +348,9 @@ impl Receiver {
     fn emit_elaborate(&mut self, mut ack: Packet, out: &mut impl Wire) {
         let repeated = self.last_ack == self.rcv_nxt;
         self.last_ack = self.rcv_nxt;
-        if let Some(share) = &mut self.share {
+        if let Some(shim) = &mut self.window_shim {
             // Rounded up, or the smallest windows would lose a segment.
-            ack.win = share.advertise(self.rcv_nxt, repeated).div_ceil(1 << self.shift).min(65_535) as u16;
+            ack.win = shim.advertise(self.rcv_nxt, repeated).div_ceil(1 << self.shift).min(65_535) as u16;
         }
         if !self.sack || (self.ooo.is_empty() && self.dsack.is_none()) {
             return out.emit(ack, None);

@@ -12,8 +12,8 @@ use crate::cc::slow_start::SlowStart;
 use crate::cc::{CongestionControl, Event, Law, Window};
 use crate::config::{Ecn, Recovery, TcpConfig};
 use crate::net::packet::{Packet, Wire, ecn, flag};
-use crate::shim::ictcp;
 use crate::shim::tag::Tagger;
+use crate::shim::window;
 use std::num::NonZeroU64;
 
 /// Where a connection is in its life.
@@ -260,7 +260,7 @@ impl Sender {
             nxt: 0,
             high: 0,
             written: 0,
-            edge: ictcp::find(&c.shims).map_or_else(|| first_window(c), |s| s.first_window(c.mss, c.rcv_wnd)),
+            edge: window::first_window(&c.shims, c.mss, c.rcv_wnd).unwrap_or_else(|| first_window(c)),
             w: Window { cwnd: f64::from(c.init_cwnd), ssthresh: f64::INFINITY, flight: 0.0 },
             recover: 0,
             cwr_end: 0,

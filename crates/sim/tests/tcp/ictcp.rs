@@ -4,6 +4,7 @@ use crate::scripted::receiver::Script;
 use crate::scripted::sender;
 use crate::scripted::{config, shim};
 use forebay_sim::config::TcpConfig;
+use forebay_sim::shim::window::Window;
 
 fn ictcp() -> TcpConfig {
     let mut c = config("ns2", "newreno");
@@ -24,16 +25,21 @@ fn starts_with_two_segments() {
     assert_eq!(windows, vec![windows[0]; 3]);
 }
 
+fn set_window(r: &mut Script, bytes: u64) {
+    let Window::Ictcp(share) = r.r.window_shim.as_deref_mut().unwrap();
+    share.window = bytes;
+}
+
 /// A window that shrinks takes nothing back: what was allowed is accepted and acknowledged.
 #[test]
 fn the_right_edge_stays() {
     let mut r = Script::closed(ictcp());
     let scale = u32::from(r.syn(0).len);
     let right_edge = |n: u64, r: &mut Script| n * 1_000 + (u64::from(r.packets()[0].win) << scale);
-    r.r.share.as_mut().unwrap().window = 8_000;
+    set_window(&mut r, 8_000);
     r.data(0);
     assert_eq!(right_edge(1, &mut r) / 1_000, 9);
-    r.r.share.as_mut().unwrap().window = 3_000;
+    set_window(&mut r, 3_000);
     let mut edges = Vec::new();
     for n in 1..9 {
         r.data(n);

@@ -1,0 +1,150 @@
+//! Shims that set receive windows: the hooks they have and the list of them. They work at the receiving host, whose connections share its
+//! link; senders know nothing of them. `engine/window_shim.rs` calls what is about a host, `tcp/receiver.rs` what is about one connection.
+
+use super::{ShimConfig, ShimEntry, ictcp};
+use forebay_units::Rate;
+
+/// A shim that sets the receive window of one connection. To add one: implement this in a file of its own, and add a line to the list below.
+/// Times are in ps.
+pub trait WindowShim: std::fmt::Debug + Clone {
+    /// Its parameters, from the registry entry.
+    type Config: std::fmt::Debug + Clone + PartialEq;
+
+    /// What a host knows of its link and of all connections that it receives by.
+    type Host: std::fmt::Debug + Clone;
+
+    /// Receive window with which a connection begins, bytes; `most` is what the stack would advertise.
+    fn first_window(c: &Self::Config, mss: u32, most: u64) -> u64;
+
+    /// The state of a new connection; `most` is the receive window that the stack would have, bytes.
+    fn new(c: &Self::Config, mss: u32, most: u64) -> Self;
+
+    /// The state of a host with an idle link of `rate`; `rtt` is that of its first connection on the empty path.
+    fn host(c: &Self::Config, rate: Rate, rtt: u64) -> Self::Host;
+
+    /// The connection begins; its ACKs take `back` to the sender on the empty path.
+    fn join(&mut self, host: &mut Self::Host, back: u64);
+
+    /// The connection has ended.
+    fn leave(&self, host: &mut Self::Host);
+
+    /// A packet of `wire` bytes reached the host, of any connection.
+    fn packet_arrived(host: &mut Self::Host, now: u64, wire: u64);
+
+    /// Data of `len` bytes reached the connection, which took `forward` from the sender; called before the endpoint sees it.
+    fn data_arrived(&mut self, host: &mut Self::Host, now: u64, len: u64, forward: u64);
+
+    /// The window that an ACK for everything before stream offset `next` advertises, bytes; `repeated`: it acknowledges nothing new.
+    fn advertise(&mut self, next: u64, repeated: bool) -> u64;
+}
+
+/// The one list of the shims of this place: what a transport is configured with, the state of a connection, and that of a host.
+macro_rules! window_shims {
+    ($($(#[$doc:meta])* $name:ident: $module:ident::$shim:ident),+ $(,)?) => {
+        /// A shim that sets receive windows, and its parameters, as configured.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Config {
+            $($(#[$doc])* $name(<$module::$shim as WindowShim>::Config)),+
+        }
+
+        /// The state of one connection.
+        #[derive(Debug, Clone)]
+        pub enum Window {
+            $($(#[$doc])* $name($module::$shim)),+
+        }
+
+        /// What one host knows for all its connections, of each shim that one of them has.
+        #[derive(Debug, Clone, Default)]
+        pub struct Hosts {
+            $($module: Option<Box<<$module::$shim as WindowShim>::Host>>),+
+        }
+
+        impl Config {
+            pub(super) fn entry(&self) -> &'static ShimEntry {
+                match self {
+                    $(Config::$name(_) => &$module::ENTRY),+
+                }
+            }
+
+            fn first_window(&self, mss: u32, most: u64) -> u64 {
+                match self {
+                    $(Config::$name(c) => <$module::$shim as WindowShim>::first_window(c, mss, most)),+
+                }
+            }
+
+            fn start(&self, mss: u32, most: u64) -> Window {
+                match self {
+                    $(Config::$name(c) => Window::$name(<$module::$shim as WindowShim>::new(c, mss, most))),+
+                }
+            }
+        }
+
+        impl Hosts {
+            /// The connection with this window begins at this host, whose link has `rate`; its ACKs take `back` ps to the sender on the
+            /// empty path. Our choice: a host that receives by several transports has the parameters of the first.
+            pub fn join(&mut self, c: &Config, window: &mut Window, rate: Rate, back: u64) {
+                match (c, window) {
+                    $((Config::$name(c), Window::$name(w)) => {
+                        let new = || Box::new(<$module::$shim as WindowShim>::host(c, rate, 2 * back));
+                        w.join(self.$module.get_or_insert_with(new), back);
+                    })+
+                    #[allow(unreachable_patterns, reason = "there may be only one shim in the list")]
+                    _ => {}
+                }
+            }
+
+            /// The connection with this window has ended.
+            pub fn leave(&mut self, window: &Window) {
+                match window {
+                    $(Window::$name(w) => if let Some(host) = &mut self.$module { w.leave(host); })+
+                }
+            }
+
+            /// A packet of `wire` bytes reached the host at `now` ps.
+            pub fn packet_arrived(&mut self, now: u64, wire: u64) {
+                $(if let Some(host) = &mut self.$module {
+                    <$module::$shim as WindowShim>::packet_arrived(host, now, wire);
+                })+
+            }
+
+            /// Data of `len` bytes reached the connection with this window at `now`, which took `forward` from the sender (ps).
+            pub fn data_arrived(&mut self, window: &mut Window, now: u64, len: u64, forward: u64) {
+                match window {
+                    $(Window::$name(w) => if let Some(host) = &mut self.$module { w.data_arrived(host, now, len, forward); })+
+                }
+            }
+        }
+
+        impl Window {
+            /// See [`WindowShim::advertise`].
+            pub fn advertise(&mut self, next: u64, repeated: bool) -> u64 {
+                match self {
+                    $(Window::$name(w) => w.advertise(next, repeated)),+
+                }
+            }
+        }
+    };
+}
+
+window_shims! {
+    /// The host divides its link among its connections.
+    Ictcp: ictcp::Share,
+}
+
+/// The shim of this place among `shims`.
+pub fn configured(shims: &[ShimConfig]) -> Option<&Config> {
+    shims.iter().find_map(|s| if let ShimConfig::Window(c) = s { Some(c) } else { None })
+}
+
+impl Window {
+    /// The window of a new connection of a transport with `shims`, boxed: connections without such a shim carry a null pointer. `most` is
+    /// the receive window that the stack would have, bytes.
+    pub fn new(shims: &[ShimConfig], mss: u32, most: u64) -> Option<Box<Window>> {
+        configured(shims).map(|c| Box::new(c.start(mss, most)))
+    }
+}
+
+/// Receive window, in bytes, with which the sender of a transport with `shims` begins; `None`: the stack's.
+pub fn first_window(shims: &[ShimConfig], mss: u32, most: u64) -> Option<u64> {
+    configured(shims).map(|c| c.first_window(mss, most))
+}
