@@ -2,7 +2,7 @@
 
 use forebay_exec::sweep::{Plan, SweepError};
 use forebay_scenario::{KEEPABLE, Scenario};
-use forebay_store::TABLES;
+use forebay_store::RunTable;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -57,7 +57,7 @@ impl Drop for Scratch {
 
 #[test]
 fn every_table_of_a_run_can_be_kept() {
-    let tables: Vec<&str> = TABLES.into_iter().filter(|t| *t != "summary").collect();
+    let tables: Vec<&str> = RunTable::ALL.into_iter().filter(|t| *t != RunTable::Summary).map(RunTable::name).collect();
     assert_eq!(KEEPABLE, tables);
 }
 

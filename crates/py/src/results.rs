@@ -5,7 +5,7 @@ use crate::errors;
 use crate::guard::detached;
 use crate::table::Table;
 use arrow_array::RecordBatch;
-use forebay_store::{Format, Manifest, RunDir, RunWriter, TABLES, Target, schema_of};
+use forebay_store::{Format, Manifest, RunDir, RunTable, RunWriter, Target, schema_of};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ const BATCH: usize = 1 << 16;
 #[pyclass(frozen)]
 pub(crate) struct Results {
     manifest: Manifest,
-    /// By the order of [`TABLES`].
+    /// By the order of [`RunTable::ALL`].
     tables: Vec<Mutex<Rows>>,
     /// Where they were read from.
     dir: Option<RunDir>,
@@ -41,28 +41,27 @@ impl Results {
     }
 
     /// A table in one piece.
-    fn whole(&self, index: usize) -> PyResult<RecordBatch> {
-        let mut rows = self.tables[index].lock().unwrap_or_else(PoisonError::into_inner);
+    fn whole(&self, table: RunTable) -> PyResult<RecordBatch> {
+        let mut rows = self.tables[table as usize].lock().unwrap_or_else(PoisonError::into_inner);
         let parts = match &mut *rows {
             Rows::Whole(batch) => return Ok(batch.clone()),
             Rows::Parts(parts) => std::mem::take(parts),
             Rows::Unread => match &self.dir {
-                Some(dir) => dir.table(TABLES[index]).map_err(|e| errors::store(&e))?,
+                Some(dir) => dir.table(table.name()).map_err(|e| errors::store(&e))?,
                 None => Vec::new(),
             },
         };
-        let schema = schema_of(TABLES[index]).ok_or_else(|| errors::internal("a table without columns"))?;
-        let batch = concat_batches(&schema, &parts).map_err(errors::internal)?;
+        let batch = concat_batches(&schema_of(table), &parts).map_err(errors::internal)?;
         *rows = Rows::Whole(batch.clone());
         Ok(batch)
     }
 
     /// A table in pieces, as they are.
-    fn parts(&self, index: usize) -> PyResult<Vec<RecordBatch>> {
-        if let Rows::Parts(parts) = &*self.tables[index].lock().unwrap_or_else(PoisonError::into_inner) {
+    fn parts(&self, table: RunTable) -> PyResult<Vec<RecordBatch>> {
+        if let Rows::Parts(parts) = &*self.tables[table as usize].lock().unwrap_or_else(PoisonError::into_inner) {
             return Ok(parts.clone());
         }
-        Ok(vec![self.whole(index)?])
+        Ok(vec![self.whole(table)?])
     }
 
     /// What was run.
@@ -77,13 +76,13 @@ impl Results {
 
     /// Writes a run directory and returns its path.
     pub(crate) fn write(&self, target: Target, format: Format) -> PyResult<PathBuf> {
-        let tables = (0..TABLES.len()).map(|i| self.parts(i)).collect::<PyResult<Vec<_>>>()?;
+        let tables = RunTable::ALL.iter().map(|t| self.parts(*t)).collect::<PyResult<Vec<_>>>()?;
         let write = || {
             let mut writer = RunWriter::create(target, format)?;
-            for (name, parts) in TABLES.iter().zip(tables) {
+            for (table, parts) in RunTable::ALL.into_iter().zip(tables) {
                 for part in parts {
                     for start in (0..part.num_rows()).step_by(BATCH) {
-                        writer.write(name, &part.slice(start, BATCH.min(part.num_rows() - start)))?;
+                        writer.write(table, &part.slice(start, BATCH.min(part.num_rows() - start)))?;
                     }
                 }
             }
@@ -108,8 +107,8 @@ impl Results {
 
     /// A table by its name.
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
-        let index = TABLES.iter().position(|t| *t == name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
-        Ok(Table::new(detached(py, || self.whole(index))??))
+        let table = RunTable::of(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        Ok(Table::new(detached(py, || self.whole(table))??))
     }
 
     /// Writes a run directory and returns its path. `format` is `parquet` or `csv`.
@@ -127,12 +126,12 @@ impl Results {
 #[pyfunction]
 pub(crate) fn open_run(path: PathBuf) -> PyResult<Results> {
     let dir = RunDir::open(&path).map_err(|e| errors::store(&e))?;
-    let tables = TABLES.iter().map(|_| Mutex::new(Rows::Unread)).collect();
+    let tables = RunTable::ALL.iter().map(|_| Mutex::new(Rows::Unread)).collect();
     Ok(Results { manifest: dir.manifest().clone(), tables, dir: Some(dir) })
 }
 
 /// Names of all tables.
 #[pyfunction]
 pub(crate) fn table_names() -> Vec<&'static str> {
-    TABLES.to_vec()
+    RunTable::ALL.map(RunTable::name).to_vec()
 }

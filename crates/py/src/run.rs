@@ -10,7 +10,7 @@ use arrow_schema::ArrowError;
 use forebay_exec::{Job, Outcome, Prepared, Record, Watcher, Work, jobs};
 use forebay_scenario::Resolved;
 use forebay_sim::run::RunError;
-use forebay_store::{TABLES, each_batch};
+use forebay_store::{RunTable, each_batch};
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -97,7 +97,7 @@ impl Work for Many {
 /// What has been collected of one scenario.
 struct Collected {
     record: Record,
-    /// By the order of [`TABLES`].
+    /// By the order of [`RunTable::ALL`].
     tables: Vec<Vec<RecordBatch>>,
     /// When its first run started, since the start of everything.
     from: Option<Duration>,
@@ -108,7 +108,7 @@ struct Collected {
 impl Collected {
     fn new(scenario: &Scenario, resolved: &Resolved) -> Collected {
         let record = Record::new(scenario.file(), scenario.inner.text(), scenario.overrides(), resolved);
-        Collected { record, tables: vec![Vec::new(); TABLES.len()], from: None, wall: Duration::ZERO, threads: 1 }
+        Collected { record, tables: vec![Vec::new(); RunTable::ALL.len()], from: None, wall: Duration::ZERO, threads: 1 }
     }
 
     fn finish(self) -> Results {
@@ -161,8 +161,8 @@ impl Watcher for Watch<'_> {
         scenario.wall = self.clock.elapsed().saturating_sub(from);
         scenario.threads = self.threads;
         let rows = (&outcome.info, &outcome.report, &outcome.summary);
-        for (name, batches) in TABLES.iter().zip(&mut scenario.tables) {
-            each_batch(name, rows, &mut |batch| batch.map(|b| batches.push(b)).map_err(Failed::Arrow))?;
+        for (table, batches) in RunTable::ALL.into_iter().zip(&mut scenario.tables) {
+            each_batch(table, rows, &mut |batch| batch.map(|b| batches.push(b)).map_err(Failed::Arrow))?;
         }
         scenario.record.add(job, &outcome);
         self.done += 1;

@@ -3,6 +3,7 @@
 
 use crate::column::{Column, Get, Table};
 use crate::run_info::RunInfo;
+use crate::run_table::RunTable;
 use crate::summary::Summary;
 use crate::{schema, summary_table};
 use arrow_array::builder::StringDictionaryBuilder;
@@ -12,55 +13,50 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use forebay_sim::run::Report;
 use std::sync::Arc;
 
-/// Names of the tables of a run, in the order in which they are written.
-pub const TABLES: [&str; 7] = ["flows", "ports", "queue", "tcp", "queries", "timeouts", "summary"];
-
 /// Names, versions and columns of all tables as a text: two programs with the same one write the same columns.
 pub fn schema_signature() -> String {
-    let line = |name: &&str| {
-        let schema = schema_of(name)?;
+    let line = |table: RunTable| {
+        let schema = schema_of(table);
         let version = schema.metadata().get("forebay.schema_version").cloned().unwrap_or_default();
         let columns: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
-        Some(format!("{name} {version}: {}", columns.join(",")))
+        format!("{} {version}: {}", table.name(), columns.join(","))
     };
-    TABLES.iter().filter_map(line).collect::<Vec<_>>().join("\n")
+    RunTable::ALL.map(line).join("\n")
 }
 
-/// The columns of a table of a run by its name, one of [`TABLES`]; `None` for another name.
-pub fn schema_of(table: &str) -> Option<SchemaRef> {
-    Some(match table {
-        "flows" => arrow_schema(&schema::FLOWS),
-        "ports" => arrow_schema(&schema::PORTS),
-        "queue" => arrow_schema(&schema::QUEUE),
-        "tcp" => arrow_schema(&schema::TCP),
-        "queries" => arrow_schema(&schema::QUERIES),
-        "timeouts" => arrow_schema(&schema::TIMEOUTS),
-        "summary" => summary_table::arrow_schema(),
-        _ => return None,
-    })
+/// The columns of a table of a run.
+pub fn schema_of(table: RunTable) -> SchemaRef {
+    match table {
+        RunTable::Flows => arrow_schema(&schema::FLOWS),
+        RunTable::Ports => arrow_schema(&schema::PORTS),
+        RunTable::Queue => arrow_schema(&schema::QUEUE),
+        RunTable::Tcp => arrow_schema(&schema::TCP),
+        RunTable::Queries => arrow_schema(&schema::QUERIES),
+        RunTable::Timeouts => arrow_schema(&schema::TIMEOUTS),
+        RunTable::Summary => summary_table::arrow_schema(),
+    }
 }
 
-/// The rows of a table of one run by its name, one of [`TABLES`] but `summary`, which is made of more than the report; `None` for
-/// another name.
+/// The rows of a table of one run; `None` for the summary, which is made of more than the report.
 ///
 /// # Errors
 /// None, short of more than 2^31 different names.
-pub fn rows_of(table: &str, report: &Report, info: &RunInfo) -> Option<Result<RecordBatch, ArrowError>> {
+pub fn rows_of(table: RunTable, report: &Report, info: &RunInfo) -> Option<Result<RecordBatch, ArrowError>> {
     let mut all = None;
     visit(table, report, info, usize::MAX, &mut |batch| {
         all = Some(batch);
         Ok::<(), ()>(())
     })?
     .ok()?;
-    all.or_else(|| schema_of(table).map(|s| Ok(RecordBatch::new_empty(s))))
+    Some(all.unwrap_or_else(|| Ok(RecordBatch::new_empty(schema_of(table)))))
 }
 
-/// Calls `f` with the rows of a table of one run, one of [`TABLES`], in pieces that bound the memory of the conversion.
+/// Calls `f` with the rows of a table of one run in pieces that bound the memory of the conversion.
 ///
 /// # Errors
 /// What `f` returns.
 pub fn each_batch<E>(
-    table: &str,
+    table: RunTable,
     (info, report, summary): (&RunInfo, &Report, &Summary),
     f: &mut dyn FnMut(Result<RecordBatch, ArrowError>) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -70,9 +66,9 @@ pub fn each_batch<E>(
 /// Rows turned into arrays at a time.
 const PIECE: usize = 1 << 16;
 
-/// The one place that knows which rows are a table's; `None`: none of the report's.
+/// The one place that knows which rows are a table's; `None` for the summary, whose rows are not the report's.
 fn visit<E>(
-    table: &str,
+    table: RunTable,
     report: &Report,
     info: &RunInfo,
     piece: usize,
@@ -80,13 +76,13 @@ fn visit<E>(
 ) -> Option<Result<(), E>> {
     let mut all = Pieces { info, piece, f };
     Some(match table {
-        "flows" => all.of(&schema::FLOWS, &report.flows),
-        "ports" => all.of(&schema::PORTS, &report.ports),
-        "queue" => all.of(&schema::QUEUE, &report.queue),
-        "tcp" => all.of(&schema::TCP, &report.tcp),
-        "queries" => all.of(&schema::QUERIES, &report.queries),
-        "timeouts" => all.of(&schema::TIMEOUTS, &report.timeouts),
-        _ => return None,
+        RunTable::Flows => all.of(&schema::FLOWS, &report.flows),
+        RunTable::Ports => all.of(&schema::PORTS, &report.ports),
+        RunTable::Queue => all.of(&schema::QUEUE, &report.queue),
+        RunTable::Tcp => all.of(&schema::TCP, &report.tcp),
+        RunTable::Queries => all.of(&schema::QUERIES, &report.queries),
+        RunTable::Timeouts => all.of(&schema::TIMEOUTS, &report.timeouts),
+        RunTable::Summary => return None,
     })
 }
 

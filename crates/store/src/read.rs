@@ -4,6 +4,7 @@ use crate::batch::schema_of;
 use crate::error::StoreError;
 use crate::manifest::{Manifest, TableRecord};
 use crate::old_names;
+use crate::run_table::RunTable;
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringDictionaryBuilder, UInt64Builder};
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, RecordBatch};
@@ -57,7 +58,7 @@ impl RunDir {
         &self.manifest
     }
 
-    /// A whole table by its name, one of [`crate::TABLES`], in the order of the file. Empty when the directory has no such table, as
+    /// A whole table by its name in the manifest, one of [`RunTable`]'s, in the order of the file. Empty when the directory has no such table, as
     /// those of older versions may.
     ///
     /// # Errors
@@ -99,7 +100,8 @@ pub(crate) fn parquet(path: &Path, columns: Option<&[&str]>) -> Result<Vec<Recor
 
 fn csv(path: &Path, record: &TableRecord, columns: Option<&[&str]>) -> Result<Vec<RecordBatch>, StoreError> {
     let damaged = |message: String| StoreError::Damaged { path: path.to_owned(), message };
-    let schema = schema_of(&record.name).ok_or_else(|| damaged(format!("no table is called `{}`", record.name)))?;
+    let table = RunTable::of(&record.name).ok_or_else(|| damaged(format!("no table is called `{}`", record.name)))?;
+    let schema = schema_of(table);
     let file = File::open(path).map_err(StoreError::io("open", path))?;
     let mut reader = csv::Reader::from_reader(file);
     let heads = reader.headers().map_err(|e| damaged(e.to_string()))?.clone();

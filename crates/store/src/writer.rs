@@ -1,15 +1,15 @@
 //! Writes a run directory.
 
-use crate::batch::{TABLES, each_batch, schema_of};
+use crate::batch::{each_batch, schema_of};
 use crate::csv_file::CsvFile;
 use crate::dir::{Staging, Target};
 use crate::error::StoreError;
 use crate::manifest::{Manifest, TableRecord};
 use crate::parquet_file::{ParquetFile, io_cause};
 use crate::run_info::RunInfo;
+use crate::run_table::RunTable;
 use crate::summary::Summary;
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
 use forebay_sim::run::Report;
 use std::fs::File;
 use std::io::{self, Write};
@@ -37,6 +37,7 @@ impl Format {
 
 /// A run directory being written. Dropped before [`RunWriter::finish`], it leaves nothing behind.
 pub struct RunWriter {
+    /// By the order of [`RunTable::ALL`].
     // Before `staging`: files are closed before their directory is removed.
     tables: Vec<TableFile>,
     staging: Staging,
@@ -49,9 +50,9 @@ impl RunWriter {
     /// When the target is taken, or the system refuses.
     pub fn create(target: Target, format: Format) -> Result<RunWriter, StoreError> {
         let staging = Staging::create(target)?;
-        let known = TABLES.iter().filter_map(|name| Some((*name, schema_of(name)?)));
-        let tables = known.map(|(name, schema)| TableFile::create(staging.path(), name, schema, format));
-        Ok(RunWriter { tables: tables.collect::<Result<_, _>>()?, staging })
+        let create = |table| TableFile::create(staging.path(), table, format);
+        let tables = RunTable::ALL.into_iter().map(create).collect::<Result<_, _>>()?;
+        Ok(RunWriter { tables, staging })
     }
 
     /// Where the results are until they are complete: what a process that must end at once has to remove.
@@ -66,20 +67,19 @@ impl RunWriter {
     /// When the system refuses, such as on a full disk.
     pub fn add(&mut self, info: &RunInfo, report: &Report, summary: &Summary) -> Result<(), StoreError> {
         self.tables.iter_mut().try_for_each(|table| {
-            each_batch(table.name, (info, report, summary), &mut |batch| {
+            each_batch(table.table, (info, report, summary), &mut |batch| {
                 let batch = batch.map_err(|e| encode_error(&table.path, e.into()))?;
                 table.write(&batch)
             })
         })
     }
 
-    /// Appends rows to a table by its name. Call in the order of variants and repetitions, as [`RunWriter::add`].
+    /// Appends rows to a table. Call in the order of variants and repetitions, as [`RunWriter::add`].
     ///
     /// # Errors
-    /// When there is no such table, or the system refuses.
-    pub fn write(&mut self, table: &str, batch: &RecordBatch) -> Result<(), StoreError> {
-        let unknown = || StoreError::Encode { path: self.staging.path().join(table), message: "there is no such table".into() };
-        self.tables.iter_mut().find(|t| t.name == table).ok_or_else(unknown)?.write(batch)
+    /// When the system refuses.
+    pub fn write(&mut self, table: RunTable, batch: &RecordBatch) -> Result<(), StoreError> {
+        self.tables[table as usize].write(batch)
     }
 
     /// Completes the tables, writes `manifest` (its list of tables is filled in here) and gives the directory its final name.
@@ -114,7 +114,7 @@ enum Encoder {
 
 /// One open table.
 struct TableFile {
-    name: &'static str,
+    table: RunTable,
     version: u32,
     path: PathBuf,
     rows: u64,
@@ -122,15 +122,16 @@ struct TableFile {
 }
 
 impl TableFile {
-    fn create(dir: &Path, name: &'static str, schema: SchemaRef, format: Format) -> Result<TableFile, StoreError> {
-        let path = dir.join(format!("{name}.{}", format.extension()));
+    fn create(dir: &Path, table: RunTable, format: Format) -> Result<TableFile, StoreError> {
+        let schema = schema_of(table);
+        let path = dir.join(format!("{}.{}", table.name(), format.extension()));
         let file = File::create(&path).map_err(StoreError::io("create", &path))?;
         let version = schema.metadata().get("forebay.schema_version").and_then(|v| v.parse().ok()).unwrap_or(0);
         let encoder = match format {
             Format::Parquet => Encoder::Parquet(Box::new(ParquetFile::new(file, schema).map_err(|e| encode_error(&path, e))?)),
             Format::Csv => Encoder::Csv(CsvFile::new(file, &schema).map_err(StoreError::io("write", &path))?),
         };
-        Ok(TableFile { name, version, path, rows: 0, encoder })
+        Ok(TableFile { table, version, path, rows: 0, encoder })
     }
 
     fn write(&mut self, batch: &RecordBatch) -> Result<(), StoreError> {
@@ -147,7 +148,7 @@ impl TableFile {
             Encoder::Csv(c) => c.finish().map_err(StoreError::io("write", &self.path))?,
         }
         let file = self.path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-        Ok(TableRecord { name: self.name.into(), file, rows: self.rows, schema_version: self.version })
+        Ok(TableRecord { name: self.table.name().into(), file, rows: self.rows, schema_version: self.version })
     }
 }
 

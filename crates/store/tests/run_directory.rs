@@ -7,7 +7,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::Schema;
 use forebay_store::summary::summarise;
-use forebay_store::{Format, Manifest, RunDir, RunInfo, RunWriter, StoreError, TABLES, Target, schema_of};
+use forebay_store::{Format, Manifest, RunDir, RunInfo, RunTable, RunWriter, StoreError, Target, schema_of};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -114,8 +114,8 @@ fn csv_is_quoted_and_manifest_lists_the_tables() {
 fn equal_runs_give_equal_files() {
     let scratch = Scratch::new("equal");
     let dirs = ["a", "b"].map(|n| write(exact(scratch.0.join(n), false), Format::Parquet).unwrap());
-    for table in TABLES {
-        let file = format!("{table}.parquet");
+    for table in RunTable::ALL {
+        let file = format!("{}.parquet", table.name());
         assert_eq!(fs::read(dirs[0].join(&file)).unwrap(), fs::read(dirs[1].join(&file)).unwrap(), "{file}");
     }
 }
@@ -176,12 +176,12 @@ fn directories_read_back() {
     let parquet = RunDir::open(&write(exact(scratch.0.join("p"), false), Format::Parquet).unwrap()).unwrap();
     let csv = RunDir::open(&write(exact(scratch.0.join("c"), false), Format::Csv).unwrap()).unwrap();
     assert_eq!(parquet.manifest().name, "test");
-    for table in TABLES {
+    for table in RunTable::ALL {
         let (p, c) = (whole(&parquet, table), whole(&csv, table));
-        assert_eq!(p.num_rows(), c.num_rows(), "{table}");
-        assert_eq!((heads(&p.schema()), heads(&c.schema())), (heads(&schema_of(table).unwrap()), heads(&p.schema())));
+        assert_eq!(p.num_rows(), c.num_rows(), "{table:?}");
+        assert_eq!((heads(&p.schema()), heads(&c.schema())), (heads(&schema_of(table)), heads(&p.schema())));
         for (name, (a, b)) in p.schema().fields().iter().map(|f| f.name()).zip(p.columns().iter().zip(c.columns())) {
-            assert_eq!(plain(a), plain(b), "{table}.{name}");
+            assert_eq!(plain(a), plain(b), "{table:?}.{name}");
         }
     }
     assert!(parquet.table("no-such").unwrap().is_empty());
@@ -201,9 +201,9 @@ fn what_cannot_be_read_is_named() {
     assert!(e.contains("99"), "{e}");
 }
 
-fn whole(dir: &RunDir, table: &str) -> RecordBatch {
-    let batches = dir.table(table).unwrap();
-    let schema = schema_of(table).unwrap();
+fn whole(dir: &RunDir, table: RunTable) -> RecordBatch {
+    let batches = dir.table(table.name()).unwrap();
+    let schema = schema_of(table);
     let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
     // The first rows are enough of the long series.
     let first = batches.into_iter().next().unwrap_or_else(|| RecordBatch::new_empty(schema));

@@ -4,7 +4,7 @@ mod common;
 
 use forebay_store::summary::summarise;
 use forebay_store::unit::{KeyHasher, UnitKey, UnitRecord, UnitStore};
-use forebay_store::{RunInfo, rows_of};
+use forebay_store::{RunInfo, RunTable, rows_of};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ fn tables_are_kept() {
     let store = UnitStore::open(&scratch.0);
     let (config, report) = (common::config(1), common::report(100));
     let info = RunInfo::new("v", 0, &config);
-    let flows = rows_of("flows", &report, &info).unwrap().unwrap();
+    let flows = rows_of(RunTable::Flows, &report, &info).unwrap().unwrap();
     let (record, k, names) = (sample(), key("a"), ["flows".to_owned()]);
     store.put(&k, &record, &[], false).unwrap();
     assert!(!store.contains(&k, &names) && store.get(&k, &names).is_none(), "without the table it is not what was asked for");
@@ -79,7 +79,7 @@ fn tables_are_kept() {
     bytes.truncate(middle);
     fs::write(&path, &bytes).unwrap();
     assert!(store.get(&k, &names).is_none() && store.get(&k, &[]).is_some());
-    assert!(rows_of("summary", &report, &info).is_none());
+    assert!(rows_of(RunTable::Summary, &report, &info).is_none());
 }
 
 /// A power cut leaves files short, or with blocks of zeros; a bad disk does worse.

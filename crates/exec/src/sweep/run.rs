@@ -7,7 +7,7 @@ use crate::job::{Job, State};
 use crate::pool::StopOthers;
 use forebay_scenario::{Resolved, Scenario};
 use forebay_sim::run::RunError;
-use forebay_store::rows_of;
+use forebay_store::{RunTable, rows_of};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -232,7 +232,8 @@ impl Shared<'_> {
         self.hops.fetch_add(output.record.packet_hops, Relaxed);
         let mut tables = Vec::new();
         for name in keep {
-            let rows = rows_of(name, &output.report, &output.info);
+            let table = RunTable::of(name).expect("a sweep keeps tables of a run only; the scenario has checked their names");
+            let rows = rows_of(table, &output.report, &output.info);
             tables.extend(rows.transpose().map_err(SweepError::encode(name))?.map(|rows| (name.as_str(), rows)));
         }
         self.store.put(&unit.key, &output.record, &tables, wall >= DEAR)?;

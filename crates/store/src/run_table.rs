@@ -1,0 +1,64 @@
+//! The tables of a run.
+
+/// A table of a run, in the order in which they are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RunTable {
+    /// One row per message.
+    Flows,
+    /// One row per egress port.
+    Ports,
+    /// Samples of queues.
+    Queue,
+    /// Samples of senders.
+    Tcp,
+    /// One row per barrier round or exchange.
+    Queries,
+    /// One row per retransmission timeout.
+    Timeouts,
+    /// One row per transport and run, made of all the others.
+    Summary,
+}
+
+impl RunTable {
+    /// All tables, in the order in which they are written.
+    pub const ALL: [RunTable; 7] = [
+        RunTable::Flows,
+        RunTable::Ports,
+        RunTable::Queue,
+        RunTable::Tcp,
+        RunTable::Queries,
+        RunTable::Timeouts,
+        RunTable::Summary,
+    ];
+
+    /// Name of its file, without the extension, and in the manifest.
+    pub const fn name(self) -> &'static str {
+        match self {
+            RunTable::Flows => "flows",
+            RunTable::Ports => "ports",
+            RunTable::Queue => "queue",
+            RunTable::Tcp => "tcp",
+            RunTable::Queries => "queries",
+            RunTable::Timeouts => "timeouts",
+            RunTable::Summary => "summary",
+        }
+    }
+
+    /// The table called `name`, if there is one.
+    pub fn of(name: &str) -> Option<RunTable> {
+        RunTable::ALL.into_iter().find(|t| t.name() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_is_found_by_its_name_and_no_other_name_is_a_table() {
+        for (place, table) in RunTable::ALL.into_iter().enumerate() {
+            assert_eq!((table as usize, RunTable::of(table.name())), (place, Some(table)));
+        }
+        assert_eq!([RunTable::of("Flows"), RunTable::of(""), RunTable::of("summaries")], [None; 3]);
+    }
+}
