@@ -1,7 +1,6 @@
 //! What assertions may ask of a connection: `tcp_info`, as far as the simulator has it.
 
 use crate::connection::{Connection, Stage};
-use forebay_sim::cc::CongestionControl;
 use forebay_sim::tcp::sender::{CaState, Sender};
 
 impl Connection {

@@ -3,7 +3,7 @@
 use crate::dist::grouped;
 use crate::resolve::{Resolved, Variant};
 use forebay_sampling::Rng;
-use forebay_sim::cc::{CongestionControl, Law};
+use forebay_sim::cc::Law;
 use forebay_sim::config::{Arrival, Assign, ResponseSize, Workload, WorkloadKind};
 use forebay_sim::engine::path::empty_path;
 use forebay_sim::topology::{Fib, hosts};
@@ -57,7 +57,7 @@ fn thresholds(v: &Variant) -> String {
     let network = &v.config.network;
     let hosts = hosts(network);
     let (Some(&from), Some(&to)) = (hosts.first(), hosts.last()) else { return out };
-    for (g, transport) in v.config.groups.iter().zip(&v.transports).filter(|(g, _)| g.tcp.law.wants_path()) {
+    for (g, transport) in v.config.groups.iter().zip(&v.transports).filter(|(g, _)| g.tcp.law.hooks().path) {
         let Ok(fib) = Fib::new(network) else { return out };
         let mut law = g.tcp.law.start();
         law.path(empty_path(network, &fib, from, to, (0, 0), &g.tcp, Rng::stream(0, &[])));

@@ -297,7 +297,7 @@ fn check(cx: &mut Cx, tcp: &TcpConfig, places: &[(String, At)], at: At) {
             error(&[key], format!("`{key}` needs `recovery` \"sack\" or \"rack\"{also}"), "has no effect here");
         }
     }
-    if tcp.slow_start != Kind::Standard && !tcp.law.ordinary_slow_start() {
+    if tcp.slow_start != Kind::Standard && tcp.law.hooks().own_slow_start {
         let message = format!("`slow-start` is \"{}\" for a law that has a slow start of its own", tcp.slow_start.name());
         error(&["slow-start"], message, "legal with this law: \"standard\"");
     }

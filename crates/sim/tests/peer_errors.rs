@@ -4,7 +4,6 @@
 mod scripted;
 
 use forebay_param::Value;
-use forebay_sim::cc::CongestionControl;
 use forebay_sim::config::TcpConfig;
 use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::profile::PROFILES;

@@ -5,7 +5,7 @@ use super::{Line, Section, measure};
 use forebay_model::trim::{as_wait, k_interval, queue_after_cut, smallest_buffer};
 use forebay_sampling::Rng;
 use forebay_scenario::Variant;
-use forebay_sim::cc::{CongestionControl, Law, LawConfig};
+use forebay_sim::cc::{Law, LawConfig};
 use forebay_sim::config::TcpConfig;
 use forebay_sim::engine::path::empty_path;
 use forebay_sim::topology::Fib;

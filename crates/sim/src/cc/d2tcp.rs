@@ -1,7 +1,7 @@
 //! D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose cut depends on how near the deadline of the message is. Without
 //! deadlines it is DCTCP.
 
-use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Trigger, Window, dctcp};
+use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Reduction, Window, dctcp};
 use forebay_param::{Entry, Kind, optional};
 use std::collections::VecDeque;
 
@@ -66,9 +66,9 @@ impl CongestionControl for D2tcp {
         self.marks.cong_avoid(w, ack);
     }
 
-    fn ssthresh(&mut self, w: &Window, trigger: Trigger) -> f64 {
+    fn ssthresh(&mut self, w: &Window, cut: Reduction) -> f64 {
         // Section 3.1: p = alpha^d, W <- W (1 - p / 2).
-        dctcp::weighted(w, trigger, self.marks.alpha(), || self.imminence(w.cwnd), self.c.min_cwnd)
+        dctcp::weighted(w, cut, self.marks.alpha(), || self.imminence(w.cwnd), self.c.min_cwnd)
     }
 
     fn loss_outweighs_marks(&self) -> bool {
@@ -128,8 +128,10 @@ pub(super) const ENTRY: LawEntry = LawEntry {
 mod tests {
     use super::super::testing::ACK;
     use super::*;
+    use crate::cc::Trigger;
+    use crate::cc::testing::cut as reduction;
 
-    const W: Window = Window { cwnd: 40.0, ssthresh: 30.0, flight: 40.0 };
+    const W: Window = Window { cwnd: 40.0, ssthresh: 30.0 };
     const US: u64 = 1_000_000;
 
     fn law(missed: f64) -> D2tcp {
@@ -147,9 +149,9 @@ mod tests {
             l.cwnd_event(&mut w, Event::Write { begin: 0, end: 300 * 1460, deadline });
             l.in_ack_event(&mut w, &Ack { snd_una: 0, acked: 0, srtt: 100 * US, ..ACK });
             assert!((l.imminence(40.0) - d).abs() < 1e-12, "{deadline}: {}", l.imminence(40.0));
-            let cut = 1.0 - l.ssthresh(&W, Trigger::Ecn) / 40.0;
+            let cut = 1.0 - l.ssthresh(&W, reduction(Trigger::Ecn)) / 40.0;
             assert!((cut - 0.25f64.powf(d) / 2.0).abs() < 1e-12, "{deadline}: {cut}");
-            assert_eq!(l.ssthresh(&W, Trigger::Loss), 20.0);
+            assert_eq!(l.ssthresh(&W, reduction(Trigger::Loss)), 20.0);
         }
     }
 
@@ -184,6 +186,6 @@ mod tests {
             d.cong_avoid(&mut b, &ack);
         }
         assert_eq!((a, l.alpha()), (b, d.alpha()));
-        assert!((l.ssthresh(&a, Trigger::Ecn) / d.ssthresh(&b, Trigger::Ecn) - 1.0).abs() < 1e-12);
+        assert!((l.ssthresh(&a, reduction(Trigger::Ecn)) / d.ssthresh(&b, reduction(Trigger::Ecn)) - 1.0).abs() < 1e-12);
     }
 }

@@ -1,7 +1,7 @@
 //! DCTCP (RFC 8257): reduce in proportion to the fraction of marked bytes, once per window; losses halve as in TCP.
 
 use super::newreno::halve;
-use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Trigger, Window};
+use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Trigger, Window};
 use forebay_param::{Entry, Kind, Param, optional};
 use forebay_sampling::math;
 
@@ -37,10 +37,10 @@ pub(super) const ALPHA: Param = optional("alpha", Kind::Float(0.0, 1.0), "1.0", 
 pub(super) const MIN_CWND: Param = optional("min-cwnd", Kind::Float(1.0, 1000.0), "2.0", "floor of a reduction in segments");
 
 /// The threshold of a law that weights DCTCP's cut by an exponent of alpha: cwnd (1 - alpha^exponent / 2) on marks, half on losses.
-pub(super) fn weighted(w: &Window, trigger: Trigger, alpha: f64, exponent: impl FnOnce() -> f64, floor: f64) -> f64 {
-    match trigger {
+pub(super) fn weighted(w: &Window, cut: Reduction, alpha: f64, exponent: impl FnOnce() -> f64, floor: f64) -> f64 {
+    match cut.trigger {
         Trigger::Ecn => w.cwnd * (1.0 - penalty(alpha, exponent()) / 2.0),
-        Trigger::Loss | Trigger::Timeout => halve(w),
+        Trigger::Loss | Trigger::Timeout => halve(cut),
     }
     .max(floor)
 }
@@ -121,8 +121,8 @@ impl CongestionControl for Dctcp {
         }
     }
 
-    fn ssthresh(&mut self, w: &Window, trigger: Trigger) -> f64 {
-        match trigger {
+    fn ssthresh(&mut self, w: &Window, cut: Reduction) -> f64 {
+        match cut.trigger {
             // RFC 8257 section 3.3, step 9; alpha was updated by this very ACK if it closed a window.
             Trigger::Ecn if self.c.fixed_point => {
                 let (cwnd, alpha) = (w.cwnd as u64, (self.alpha * 1024.0) as u64);
@@ -132,7 +132,7 @@ impl CongestionControl for Dctcp {
             //= https://www.rfc-editor.org/rfc/rfc8257#section-3.5
             //# A DCTCP sender MUST react to loss episodes in the same way as conventional TCP
             // RFC 8257 section 3.5: losses are handled as in conventional TCP.
-            Trigger::Loss | Trigger::Timeout => halve(w),
+            Trigger::Loss | Trigger::Timeout => halve(cut),
         }
         .max(self.c.min_cwnd)
     }
@@ -223,7 +223,7 @@ mod tests {
         for fixed_point in [false, true] {
             for marked in [1, 8, 10, 0] {
                 let mut d = law(fixed_point);
-                let mut w = Window { cwnd: 10.0, ssthresh: 10.0, flight: 10.0 };
+                let mut w = Window { cwnd: 10.0, ssthresh: 10.0 };
                 for packet in 1..=20_000u64 {
                     let (una, ece) = (packet * 1460, packet % 10 < marked);
                     let ack = Ack {
@@ -242,10 +242,10 @@ mod tests {
                     };
                     d.in_ack_event(&mut w, &ack);
                 }
-                let w = Window { cwnd: 1000.0, ssthresh: 10.0, flight: 1000.0 };
-                let cut = 1.0 - d.ssthresh(&w, Trigger::Ecn) / w.cwnd;
+                let w = Window { cwnd: 1000.0, ssthresh: 10.0 };
+                let cut = 1.0 - d.ssthresh(&w, Reduction { trigger: Trigger::Ecn, from: w.cwnd }) / w.cwnd;
                 assert!((cut - marked as f64 / 20.0).abs() < 0.01, "{marked} of 10, fixed {fixed_point}: cut {cut}");
-                assert_eq!(d.ssthresh(&w, Trigger::Loss), 500.0);
+                assert_eq!(d.ssthresh(&w, Reduction { trigger: Trigger::Loss, from: w.cwnd }), 500.0);
             }
         }
     }

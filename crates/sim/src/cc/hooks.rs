@@ -4,7 +4,7 @@
 //! on every ACK, duplicates included; (3) loss recovery decides: if the ACK starts a reduction, the trigger is known and the
 //! connection's state says so before [`ssthresh`](CongestionControl::ssthresh) is asked; (4) otherwise, when the ACK advanced,
 //! [`pkts_acked`](CongestionControl::pkts_acked) and, if growth is allowed, [`cong_avoid`](CongestionControl::cong_avoid); (5) for
-//! laws with a gate, [`may_send`](CongestionControl::may_send), and [`sent`](CongestionControl::sent) if something left.
+//! laws with a [`GATE`](CongestionControl::GATE), its `may_send`, and its `sent` if new data left.
 
 use forebay_sampling::Rng;
 
@@ -15,8 +15,6 @@ pub struct Window {
     pub cwnd: f64,
     /// Slow start threshold; infinite until the first reduction.
     pub ssthresh: f64,
-    /// In [`CongestionControl::ssthresh`]: what the stack reduces from, in segments; see [`Reduce`](crate::config::Reduce).
-    pub flight: f64,
 }
 
 impl Window {
@@ -130,6 +128,15 @@ pub enum Trigger {
     Timeout,
 }
 
+/// A reduction that begins.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reduction {
+    /// What it answers.
+    pub trigger: Trigger,
+    /// What the stack reduces from, segments; see [`Reduce`](crate::config::Reduce).
+    pub from: f64,
+}
+
 /// Things that happen to a window beside ACKs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -167,18 +174,34 @@ pub enum Event {
     Complete,
 }
 
+/// How a law limits the new data that leaves at an opportunity to send. Retransmissions are not limited.
+#[derive(Debug)]
+pub struct Gate<L> {
+    /// How many new segments may leave now, within the window, which the law may change. Called at every opportunity to send: data
+    /// written, an ACK or a timer dealt with.
+    pub may_send: fn(&mut L, &mut Window, &Opportunity) -> u64,
+    /// New data has left at the opportunity of the last `may_send`: stream offsets from the first to the second, in segments of `mss`
+    /// bytes but the last.
+    pub sent: fn(&mut L, u64, u64, &Opportunity),
+    /// When the law wants the next opportunity to send at the latest, ps, although nothing may have happened; `u64::MAX`: never.
+    pub due: fn(&L) -> u64,
+}
+
 /// A law. Every hook may rely on the order in the module's description; the defaults do nothing.
-pub trait CongestionControl {
-    /// Whether [`in_ack_event`](Self::in_ack_event) does anything. A law without it says so, and then its connections do not ask on
-    /// every ACK.
+///
+/// Hooks that few laws have are constants: a law has the hook by naming its function, and there is no list beside it to forget.
+pub trait CongestionControl: Sized {
+    /// Whether [`in_ack_event`](Self::in_ack_event) does anything. A law without it says so, and then its connections do not call it
+    /// on every ACK.
     const IN_ACK_EVENT: bool = true;
     /// The same of [`pkts_acked`](Self::pkts_acked).
     const PKTS_ACKED: bool = true;
-
-    /// Both, of a law in hand.
-    fn hears(&self) -> (bool, bool) {
-        (Self::IN_ACK_EVENT, Self::PKTS_ACKED)
-    }
+    /// Whether slow start is the law's own. If not, there is a choice of [`slow_start`](super::slow_start).
+    const OWN_SLOW_START: bool = false;
+    /// Limits the new data that leaves.
+    const GATE: Option<Gate<Self>> = None;
+    /// Called with the path of the connection, once, before anything is sent.
+    const PATH: Option<fn(&mut Self, Path)> = None;
 
     /// On every ACK, duplicates included, before recovery looks at it. For counting marks.
     fn in_ack_event(&mut self, _w: &mut Window, _ack: &Ack) {}
@@ -189,8 +212,8 @@ pub trait CongestionControl {
     /// Grow: the ACK advanced, nothing is being recovered, and the application filled the window (where the stack asks for that).
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack);
 
-    /// The threshold for a reduction that `trigger` starts now; at least 2. The caller sets window and threshold.
-    fn ssthresh(&mut self, w: &Window, trigger: Trigger) -> f64;
+    /// The threshold for a reduction that starts now, segments; at least 2. The caller sets window and threshold.
+    fn ssthresh(&mut self, w: &Window, reduction: Reduction) -> f64;
 
     /// Whether a loss asks for a new threshold although the window it belongs to has been reduced on ECE already. Not for laws that
     /// answer both alike (RFC 3168 section 6.1.2: once per window); for those whose answer to a loss is the stronger one.
@@ -204,24 +227,6 @@ pub trait CongestionControl {
     /// The window after a reduction proved spurious; `prior` is the window before it.
     fn undo_cwnd(&mut self, w: &Window, prior: f64) -> f64 {
         w.cwnd.max(prior)
-    }
-
-    /// The path of the connection, once, before anything is sent; for laws whose [`LawConfig::wants_path`](super::LawConfig) says so.
-    fn path(&mut self, _path: Path) {}
-
-    /// How many new segments may leave now, within the window, which the law may change. Asked at every opportunity to send (data
-    /// written, an ACK or a timer dealt with), for laws whose [`LawConfig::gates`](super::LawConfig) says so. Retransmissions never ask.
-    fn may_send(&mut self, _w: &mut Window, _at: &Opportunity) -> u64 {
-        u64::MAX
-    }
-
-    /// New data has left at the opportunity that [`may_send`](CongestionControl::may_send) was last asked about: stream offsets
-    /// `from..to`, in segments of `mss` bytes but the last.
-    fn sent(&mut self, _from: u64, _to: u64, _at: &Opportunity) {}
-
-    /// When the law wants the next opportunity to send at the latest, ps, although nothing may have happened; `u64::MAX`: never.
-    fn due(&self) -> u64 {
-        u64::MAX
     }
 
     /// The law's estimate of the marked fraction; NaN if it has none.

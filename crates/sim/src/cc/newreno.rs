@@ -1,6 +1,6 @@
 //! The AIMD window of RFC 5681, with classic ECN (RFC 3168). Recovery (RFC 6582) is the stack's.
 
-use super::{Ack, CongestionControl, LawConfig, LawEntry, Trigger, Window};
+use super::{Ack, CongestionControl, LawConfig, LawEntry, Reduction, Window};
 use forebay_param::Entry;
 
 /// No parameters.
@@ -26,15 +26,15 @@ impl CongestionControl for NewReno {
         w.reno(ack.grow);
     }
 
-    fn ssthresh(&mut self, w: &Window, _trigger: Trigger) -> f64 {
-        halve(w)
+    fn ssthresh(&mut self, _w: &Window, cut: Reduction) -> f64 {
+        halve(cut)
     }
 }
 
 /// Half of what the stack reduces from (RFC 5681 equation 4, RFC 3168 section 6.1.2). At least 2.
 #[inline]
-pub(super) fn halve(w: &Window) -> f64 {
-    (w.flight / 2.0).max(2.0)
+pub(super) fn halve(cut: Reduction) -> f64 {
+    (cut.from / 2.0).max(2.0)
 }
 
 pub(super) const ENTRY: LawEntry = LawEntry {

@@ -1,7 +1,7 @@
 //! pFabric's minimal rate control (Alizadeh et al., SIGCOMM 2013, section 4.3; `proboscis.md` 6): start with a window of one
 //! bandwidth-delay product, grow by a segment per ACK, and let nothing but timeouts interfere. Priorities at the ports do the rest.
 
-use super::{Ack, CongestionControl, LawConfig, LawEntry, Trigger, Window};
+use super::{Ack, CongestionControl, LawConfig, LawEntry, Reduction, Window};
 use crate::config::{Idle, Recovery, RtoRule, TcpConfig};
 use crate::shim::{ShimConfig, srpt, tag};
 use forebay_param::{Entry, Kind, Param};
@@ -27,13 +27,14 @@ impl Pfabric {
 impl CongestionControl for Pfabric {
     const IN_ACK_EVENT: bool = false;
     const PKTS_ACKED: bool = false;
+    const OWN_SLOW_START: bool = true;
 
     #[inline]
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
         if self.remember { w.reno(ack.grow) } else { w.cwnd += ack.grow }
     }
 
-    fn ssthresh(&mut self, w: &Window, _trigger: Trigger) -> f64 {
+    fn ssthresh(&mut self, w: &Window, _cut: Reduction) -> f64 {
         (w.cwnd / 2.0).max(2.0)
     }
 }
@@ -73,6 +74,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::Trigger;
 
     #[test]
     fn grows_by_a_segment_per_ack_above_any_threshold() {
@@ -92,10 +94,10 @@ mod tests {
         };
         for (remember, expected) in [(false, 11.0), (true, 10.1)] {
             let mut law = Pfabric::new(&Config { remember });
-            let mut w = Window { cwnd: 10.0, ssthresh: 5.0, flight: 10.0 };
+            let mut w = Window { cwnd: 10.0, ssthresh: 5.0 };
             law.cong_avoid(&mut w, &ack);
             assert_eq!(w.cwnd, expected);
-            assert_eq!(law.ssthresh(&w, Trigger::Timeout), expected / 2.0);
+            assert_eq!(law.ssthresh(&w, Reduction { trigger: Trigger::Timeout, from: 10.0 }), expected / 2.0);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the tests of several laws share.
 
-use super::Ack;
+use super::{Ack, Reduction, Trigger};
 
 /// An ACK for one segment that says nothing special.
 pub const ACK: Ack = Ack {
@@ -17,3 +17,8 @@ pub const ACK: Ack = Ack {
     min_rtt: 0,
     mss: 1460,
 };
+
+/// A reduction from a window of 40 segments.
+pub const fn cut(trigger: Trigger) -> Reduction {
+    Reduction { trigger, from: 40.0 }
+}

@@ -101,7 +101,7 @@ impl Core {
         if self.window_shims.any() {
             self.join_window_shim(slot, spec.src, spec.dst, spec.group);
         }
-        if self.tcp[spec.group as u32].law.wants_path() {
+        if self.tcp[spec.group as u32].law.hooks().path {
             self.describe_path(slot, back.hash);
         }
         self.live += 1;

@@ -264,7 +264,7 @@ impl Core {
             unacked_bytes: sender.flight(),
             srtt_ps: sender.rtt.srtt,
             rto_ps: sender.rto(&self.tcp[u32::from(sender.group)]),
-            alpha: crate::cc::CongestionControl::alpha(&sender.law),
+            alpha: sender.law.alpha(),
             bytes_acked: sender.una.min(sender.written),
             retrans: sender.retransmitted,
             ca_state: sender.ca as u8,

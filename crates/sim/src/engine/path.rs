@@ -1,7 +1,7 @@
 //! What laws may be told of the path of a connection: how fast it is when empty, and its narrowest switch port.
 
 use super::core::Core;
-use crate::cc::{CongestionControl, Path};
+use crate::cc::Path;
 use crate::config::{Network, PortConfig, TcpConfig};
 use crate::streams::Draws;
 use crate::topology::Fib;

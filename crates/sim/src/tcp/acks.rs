@@ -1,7 +1,7 @@
 //! What every ACK does, whatever the recovery: window update, RTT sample, ECN, growth.
 
 use super::sender::{CaState, Phase, Sender, Timer};
-use crate::cc::{Ack, CongestionControl, Event, Trigger};
+use crate::cc::{Ack, Event, Trigger};
 use crate::config::{Ecn, Growth, Reduce, RtoRule, TcpConfig};
 use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
 

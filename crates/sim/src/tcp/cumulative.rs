@@ -1,7 +1,7 @@
 //! Recovery without SACK: Reno (RFC 5681 section 3.2) and NewReno (RFC 6582).
 
 use super::sender::{CaState, Sender};
-use crate::cc::{Ack, CongestionControl, Event, Trigger};
+use crate::cc::{Ack, Event, Trigger};
 use crate::config::{Growth, Recovery, TcpConfig};
 use crate::net::packet::Wire;
 

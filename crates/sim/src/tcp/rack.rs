@@ -2,7 +2,7 @@
 
 use super::scoreboard::{EVER_RETX, Scoreboard, Seg};
 use super::sender::{CaState, Sender, Timer};
-use crate::cc::{CongestionControl, Event, Trigger};
+use crate::cc::{Event, Trigger};
 use crate::config::TcpConfig;
 use crate::net::packet::Wire;
 

@@ -6,7 +6,7 @@ use super::scoreboard::{EVER_RETX, Seg};
 use super::sender::{CaState, Sender, Timer};
 use super::timers::segments;
 use super::undo::older;
-use crate::cc::{Ack, CongestionControl, Event, Trigger};
+use crate::cc::{Ack, Event, Trigger};
 use crate::config::{Growth, Recovery, Reduce, TcpConfig};
 use crate::net::packet::{SackBlocks, Wire};
 

@@ -9,7 +9,7 @@ use super::rtt::Rtt;
 use super::sack_state::SackState;
 use super::seq::{Address, RETIRED};
 use crate::cc::slow_start::SlowStart;
-use crate::cc::{CongestionControl, Event, Law, Window};
+use crate::cc::{Event, Law, Window};
 use crate::config::{Ecn, Recovery, TcpConfig};
 use crate::net::packet::{Packet, Wire, ecn, flag};
 use crate::shim::tag::Tagger;
@@ -233,16 +233,16 @@ impl Sender {
         });
         let law = c.law.start();
         let slow_start = c.slow_start.start();
-        let hears = law.hears();
+        let hooks = c.law.hooks();
         let tag = Tagger::new(&c.shims, c.ack_every > 1);
         let mut template = full_segment(c, addr);
         template.win = tag.as_ref().map_or(0, |t| t.control());
         Sender {
             addr,
             template,
-            plain: sack.is_none() && tag.is_none() && !c.law.gates() && !c.tsq,
-            gated: c.law.gates(),
-            hears: (hears.0, hears.1 || slow_start.is_some()),
+            plain: sack.is_none() && tag.is_none() && !hooks.gate && !c.tsq,
+            gated: hooks.gate,
+            hears: (hooks.in_ack_event, hooks.pkts_acked || slow_start.is_some()),
             group: 0,
             phase: Phase::Closed,
             ca: CaState::Open,
@@ -261,7 +261,7 @@ impl Sender {
             high: 0,
             written: 0,
             edge: window::first_window(&c.shims, c.mss, c.rcv_wnd).unwrap_or_else(|| first_window(c)),
-            w: Window { cwnd: f64::from(c.init_cwnd), ssthresh: f64::INFINITY, flight: 0.0 },
+            w: Window { cwnd: f64::from(c.init_cwnd), ssthresh: f64::INFINITY },
             recover: 0,
             cwr_end: 0,
             limited: 0,

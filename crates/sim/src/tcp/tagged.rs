@@ -2,7 +2,7 @@
 //! a fast retransmission waits.
 
 use super::sender::{CaState, Sender, Timer};
-use crate::cc::{CongestionControl, Event};
+use crate::cc::Event;
 use crate::config::TcpConfig;
 use crate::net::packet::Wire;
 use crate::shim::tag::MessageStart;

@@ -1,7 +1,7 @@
 //! The sender's one timer: retransmission timeout (RFC 6298 section 5), tail loss probe and RACK's reordering timer.
 
 use super::sender::{CaState, Phase, Sender, Timer};
-use crate::cc::{CongestionControl, Event, Trigger};
+use crate::cc::{Event, Reduction, Trigger};
 use crate::config::{Recovery, Reduce, RtoRule, TcpConfig};
 use crate::net::packet::{Wire, flag};
 
@@ -184,11 +184,10 @@ impl Sender {
 
     /// Asks the law for the threshold of a reduction from `before` segments.
     pub(super) fn new_threshold(&mut self, c: &TcpConfig, trigger: Trigger, before: f64) -> f64 {
-        self.w.flight = before;
         if c.reduce == Reduce::Window {
             // The window of such a sender is what it may use (ns-2 `window()`), for laws that reduce the window as well.
             self.w.cwnd = self.w.cwnd.min(before.max(1.0));
         }
-        self.law.ssthresh(&self.w, trigger)
+        self.law.ssthresh(&self.w, Reduction { trigger, from: before })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::scoreboard::{LOST, RETX, SACKED};
 use super::sender::{CaState, Phase, Sender, Timer};
-use crate::cc::{CongestionControl, Event, Opportunity};
+use crate::cc::{Event, Opportunity};
 use crate::config::{Idle, Recovery, TcpConfig};
 use crate::net::packet::{Wire, ecn, flag};
 use crate::shim::tag::Segment;

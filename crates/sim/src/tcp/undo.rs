@@ -3,7 +3,7 @@
 //! tcp_packet_delayed), or F-RTO sees data arrive that was sent only once (RFC 5682 section 3.1, Linux tcp_process_loss).
 
 use super::sender::{CaState, Sender};
-use crate::cc::{Ack, CongestionControl, Window};
+use crate::cc::{Ack, Window};
 use crate::config::TcpConfig;
 
 /// What is remembered of the episode for taking it back. Times in ps.
@@ -72,7 +72,7 @@ impl Sender {
     /// Remembers the window at the start of an episode. One that interrupts another keeps the first one's memory, but for a timeout
     /// after progress since the last (Linux tcp_enter_loss).
     pub(super) fn remember_prior(&mut self) {
-        let Window { cwnd, ssthresh, .. } = self.w;
+        let Window { cwnd, ssthresh } = self.w;
         let Some(s) = &mut self.sack else { return };
         if self.ca < CaState::Cwr || self.ca == CaState::Loss {
             // A tail loss probe may be under way.

@@ -2,7 +2,6 @@
 //! connection is held against an independent model of the byte stream, and checked for stalls.
 
 use super::{Alarms, Tape, addresses};
-use forebay_sim::cc::CongestionControl;
 use forebay_sim::config::TcpConfig;
 use forebay_sim::net::packet::{Packet, SackBlocks, ecn, flag};
 use forebay_sim::shim::proboscis::{Budget, ReceiverShim, Rules, SenderShim};
@@ -125,7 +124,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let isn = c.isn.unwrap_or(1);
         let (forward, back) = addresses(isn);
         let (mut sender, receiver) = (Sender::new(&c, forward, None), Receiver::new(&c, back));
-        if c.law.wants_path() {
+        if c.law.hooks().path {
             sender.law.path(super::path());
         }
         Pipe {

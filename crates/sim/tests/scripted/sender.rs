@@ -3,7 +3,6 @@
 //! `^n` with class of service n, `#n` with rank n, `P` for a probe.
 
 use super::{Tape, US, addresses};
-use forebay_sim::cc::CongestionControl;
 use forebay_sim::config::{Ecn, TcpConfig};
 use forebay_sim::net::packet::{Packet, SackBlocks, ecn, flag};
 use forebay_sim::tcp::sender::{Sender, Timer};
@@ -40,7 +39,7 @@ impl Script {
     pub fn closed(c: TcpConfig) -> Script {
         let (forward, _) = addresses(ISN);
         let mut s = Sender::new(&c, forward, None);
-        if c.law.wants_path() {
+        if c.law.hooks().path {
             s.law.path(super::path());
         }
         let mut t = Script { window: c.rcv_wnd, c, s, now: 0, rtt: RTT, tape: Tape::default(), log: Vec::new() };

@@ -2,7 +2,7 @@
 
 use crate::scripted::config_with;
 use forebay_param::Value;
-use forebay_sim::cc::{Ack, CongestionControl, Event, Law, Trigger, Window};
+use forebay_sim::cc::{Ack, Event, Law, Reduction, Trigger, Window};
 
 const RTT: u64 = 100_000_000;
 
@@ -22,7 +22,7 @@ impl Flow {
     /// The same with the rules of `stack`.
     fn of(stack: &str, cwnd: f64, rtt: u64, friendly: bool) -> Flow {
         let c = config_with(stack, "cubic", &[], &[("reno-friendly", Value::Bool(friendly))]);
-        Flow { law: c.law.start(), w: Window { cwnd, ssthresh: cwnd, flight: cwnd }, now: 0, rtt }
+        Flow { law: c.law.start(), w: Window { cwnd, ssthresh: cwnd }, now: 0, rtt }
     }
 
     /// One round trip: every segment of the window acknowledged.
@@ -50,8 +50,7 @@ impl Flow {
     }
 
     fn reduce(&mut self, trigger: Trigger) {
-        self.w.flight = self.w.cwnd;
-        self.w.ssthresh = self.law.ssthresh(&self.w, trigger);
+        self.w.ssthresh = self.law.ssthresh(&self.w, Reduction { trigger, from: self.w.cwnd });
         self.w.cwnd = self.w.ssthresh;
     }
 
@@ -159,8 +158,7 @@ fn what_is_reduced() {
     for (stack, after) in [("rfc", 35.0), ("linux", (100.0f64 * 717.0 / 1024.0).floor())] {
         for trigger in [Trigger::Loss, Trigger::Ecn] {
             let mut f = Flow::of(stack, 100.0, RTT, true);
-            f.w.flight = 50.0;
-            assert_eq!(f.law.ssthresh(&f.w, trigger), after, "{stack}");
+            assert_eq!(f.law.ssthresh(&f.w, Reduction { trigger, from: 50.0 }), after, "{stack}");
         }
     }
 }

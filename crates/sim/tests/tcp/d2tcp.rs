@@ -3,7 +3,6 @@
 use crate::scripted::config_with;
 use crate::scripted::sender::Script;
 use forebay_param::Value;
-use forebay_sim::cc::CongestionControl;
 use forebay_sim::config::TcpConfig;
 
 fn law(name: &str) -> TcpConfig {

@@ -3,7 +3,6 @@
 use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with};
 use forebay_param::Value;
-use forebay_sim::cc::CongestionControl;
 use forebay_sim::config::{Ecn, TcpConfig};
 use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::sender::CaState;

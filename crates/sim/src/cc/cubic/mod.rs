@@ -3,7 +3,7 @@
 mod linux;
 mod rfc;
 
-use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Trigger, Window, slow_start};
+use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Window, slow_start};
 use crate::config::TcpConfig;
 use forebay_param::{Entry, Kind, Param, optional};
 
@@ -58,9 +58,9 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn ssthresh(&mut self, w: &Window, _trigger: Trigger) -> f64 {
+    fn ssthresh(&mut self, w: &Window, cut: Reduction) -> f64 {
         match self {
-            Cubic::Rfc(law) => law.ssthresh(w),
+            Cubic::Rfc(law) => law.ssthresh(w, cut),
             Cubic::Linux(law) => law.ssthresh(w),
         }
     }

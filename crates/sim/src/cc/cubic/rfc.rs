@@ -1,7 +1,7 @@
 //! The rules of RFC 9438.
 
 use super::Config;
-use crate::cc::{Ack, Event, Window};
+use crate::cc::{Ack, Event, Reduction, Window};
 use forebay_sampling::math::cbrt;
 
 /// State of one connection. Windows in segments, times in seconds unless named otherwise.
@@ -71,7 +71,7 @@ impl Cubic {
         w.cwnd += grow * (target - w.cwnd) / w.cwnd;
     }
 
-    pub(super) fn ssthresh(&mut self, w: &Window) -> f64 {
+    pub(super) fn ssthresh(&mut self, w: &Window, cut: Reduction) -> f64 {
         let s = &mut self.curve;
         self.before = Some((w.cwnd, *s));
         s.epoch = u64::MAX;
@@ -79,7 +79,7 @@ impl Cubic {
         // Section 4.7, fast convergence: a window that shrinks from event to event gives way further.
         s.w_max = if self.c.fast_convergence && w.cwnd < s.w_max { w.cwnd * (1.0 + self.c.beta) / 2.0 } else { w.cwnd };
         // Section 4.6: of the data in flight, for losses and marks alike.
-        (w.flight * self.c.beta).max(2.0)
+        (cut.from * self.c.beta).max(2.0)
     }
 
     pub(super) fn event(&mut self, event: Event) {
@@ -110,13 +110,14 @@ impl Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::Trigger;
 
     /// After a loss at 1000 segments the window is back at 1000 after K = cbrt(W_max (1 - beta) / C) seconds (section 4.2).
     #[test]
     fn regains_the_old_window_after_k() {
         let mut cubic = Cubic::new(&Config { rules: None, c: 0.4, beta: 0.7, fast_convergence: true, reno_friendly: false });
-        let mut w = Window { cwnd: 1000.0, ssthresh: f64::INFINITY, flight: 1000.0 };
-        w.ssthresh = cubic.ssthresh(&w);
+        let mut w = Window { cwnd: 1000.0, ssthresh: f64::INFINITY };
+        w.ssthresh = cubic.ssthresh(&w, Reduction { trigger: Trigger::Loss, from: 1000.0 });
         w.cwnd = w.ssthresh;
         assert_eq!(w.cwnd, 700.0);
         let rtt: u64 = 1_000_000_000; // 1 ms

@@ -11,7 +11,7 @@ pub use entry::Config;
 pub(super) use entry::ENTRY;
 
 use super::newreno::halve;
-use super::{Ack, CongestionControl, Event, Opportunity, Path, Trigger, Window};
+use super::{Ack, CongestionControl, Event, Gate, Path, Reduction, Trigger, Window};
 use entry::{Cut, Seed, Ssthresh};
 use forebay_units::QueueLen;
 use probe::Episode;
@@ -53,6 +53,23 @@ impl Trim {
             may_grow: false,
             round_end: 0,
             round_cwnd: 0.0,
+        }
+    }
+
+    /// The path of the connection; parameters of the scenario have precedence.
+    fn take_path(&mut self, mut path: Path) {
+        if let Some(rate) = self.c.rate {
+            path.rate = rate.0 as f64 / (8.0 * path.packet);
+        }
+        path.buffer = match self.c.buffer {
+            None => path.buffer,
+            Some(QueueLen::Packets(n)) => n as f64,
+            Some(QueueLen::Bytes(b)) => (b as f64 / path.packet).floor(),
+        };
+        let idle = path.idle_rtt;
+        self.path = Some(path);
+        if self.c.seed == Seed::IdleData {
+            self.learn_min(idle);
         }
     }
 
@@ -118,21 +135,8 @@ impl Trim {
 }
 
 impl CongestionControl for Trim {
-    fn path(&mut self, mut path: Path) {
-        if let Some(rate) = self.c.rate {
-            path.rate = rate.0 as f64 / (8.0 * path.packet);
-        }
-        path.buffer = match self.c.buffer {
-            None => path.buffer,
-            Some(QueueLen::Packets(n)) => n as f64,
-            Some(QueueLen::Bytes(b)) => (b as f64 / path.packet).floor(),
-        };
-        let idle = path.idle_rtt;
-        self.path = Some(path);
-        if self.c.seed == Seed::IdleData {
-            self.learn_min(idle);
-        }
-    }
+    const GATE: Option<Gate<Trim>> = Some(Gate { may_send: Trim::gate, sent: Trim::note_probes, due: |law| law.episode.due });
+    const PATH: Option<fn(&mut Trim, Path)> = Some(Trim::take_path);
 
     fn in_ack_event(&mut self, _w: &mut Window, ack: &Ack) {
         // TRIM row 5 has no sample of retransmitted segments, as Karn; the timestamps of RFC 7323 tell which transmission was
@@ -178,11 +182,11 @@ impl CongestionControl for Trim {
         }
     }
 
-    fn ssthresh(&mut self, w: &Window, trigger: Trigger) -> f64 {
-        if trigger != Trigger::Ecn {
+    fn ssthresh(&mut self, _w: &Window, cut: Reduction) -> f64 {
+        if cut.trigger != Trigger::Ecn {
             self.discard();
         }
-        halve(w)
+        halve(cut)
     }
 
     fn loss_outweighs_marks(&self) -> bool {
@@ -218,17 +222,5 @@ impl CongestionControl for Trim {
     fn undo_cwnd(&mut self, w: &Window, prior: f64) -> f64 {
         self.recovering = false;
         w.cwnd.max(prior)
-    }
-
-    fn may_send(&mut self, w: &mut Window, at: &Opportunity) -> u64 {
-        self.gate(w, at)
-    }
-
-    fn sent(&mut self, from: u64, to: u64, at: &Opportunity) {
-        self.note_probes(from, to, at);
-    }
-
-    fn due(&self) -> u64 {
-        self.episode.due
     }
 }

@@ -4,6 +4,7 @@ use super::entry::{Cut, Seed, Ssthresh};
 use super::probe::State;
 use super::threshold::{Policy, threshold};
 use super::*;
+use crate::cc::Opportunity;
 use crate::cc::testing::ACK;
 use forebay_sampling::Rng;
 
@@ -45,8 +46,8 @@ impl Bench {
         let rate = C * 1e12;
         let path =
             Path { idle_rtt: 200 * US, handshake_lacks: 23 * US, packet: 1460.0, rate, buffer: 100.0, rng: Rng::stream(9, &[1]) };
-        l.path(path);
-        let w = Window { cwnd: 2.0, ssthresh: f64::INFINITY, flight: 0.0 };
+        l.take_path(path);
+        let w = Window { cwnd: 2.0, ssthresh: f64::INFINITY };
         Bench { l, w, nxt: 0, una: 0, last_tx: None, recovering: false }
     }
 
@@ -70,11 +71,11 @@ impl Bench {
             recovering: self.recovering,
             mss: 1460,
         };
-        let allowed = self.l.may_send(&mut self.w, &at);
+        let allowed = self.l.gate(&mut self.w, &at);
         let room = (self.w.cwnd as u64).saturating_sub(self.nxt - self.una);
         let sent = allowed.min(room).min(unsent);
         if sent > 0 {
-            self.l.sent(self.nxt * 1460, (self.nxt + sent) * 1460, &at);
+            self.l.note_probes(self.nxt * 1460, (self.nxt + sent) * 1460, &at);
             self.nxt += sent;
             self.last_tx = Some(now * US);
         }
@@ -149,7 +150,7 @@ fn late_probes() {
     for answered in [0, 1] {
         let mut b = Bench::idle(config());
         assert_eq!(b.offer(5000, 9), 2);
-        assert_eq!(b.l.due(), 5260 * US);
+        assert_eq!(b.l.episode.due, 5260 * US);
         if answered == 1 {
             b.ack_then(5200, 2, 200, 7);
         }
@@ -183,7 +184,7 @@ fn short_trains() {
     let mut b = Bench::idle(config());
     assert_eq!(b.offer(5000, 1), 1);
     assert_eq!(b.offer(5100, 9), 1);
-    assert_eq!(b.l.due(), 5360 * US, "set again for the second");
+    assert_eq!(b.l.episode.due, 5360 * US, "set again for the second");
     assert_eq!(b.offer(5150, 8), 0);
     b.ack_then(5220, 2, 220, 8);
     assert_eq!(b.state(), State::Probing);
@@ -355,7 +356,7 @@ fn rate_and_buffer() {
     close(Bench::new(c).l.k(), threshold(Policy::Upper, 10.0 * C, 200e6, 239.0, 3.0));
     // Nobody said: no cuts, and probes work all the same.
     let mut l = Trim::new(&config());
-    let mut w = Window { cwnd: 9.0, ssthresh: 9.0, flight: 0.0 };
+    let mut w = Window { cwnd: 9.0, ssthresh: 9.0 };
     let ack = Ack { rtt: Some(900 * US), ..ACK };
     l.in_ack_event(&mut w, &ack);
     l.pkts_acked(&mut w, &ack);
@@ -372,7 +373,7 @@ fn asynchronous_timer() {
         b.w.cwnd = 20.0;
         assert_eq!(b.offer(now, 90), 0);
         assert_eq!((b.state(), b.w.cwnd), (State::AdWait, 2.0));
-        let wait = b.l.due() - now * US;
+        let wait = b.l.episode.due - now * US;
         (seen[0], seen[1]) = (seen[0].min(wait), seen[1].max(wait));
         now += wait.div_ceil(US);
         assert_eq!(b.offer(now, 90), 2, "the probes");
@@ -381,7 +382,7 @@ fn asynchronous_timer() {
         assert_eq!(b.ack_then(now, una, 220, 88), 0);
         close(b.w.cwnd, 18.0);
         assert_eq!(b.state(), State::AsWait);
-        let wait = b.l.due() - now * US;
+        let wait = b.l.episode.due - now * US;
         (seen[2], seen[3]) = (seen[2].min(wait), seen[3].max(wait));
         now += wait.div_ceil(US);
         assert_eq!(b.offer(now, 88), 18, "no gap test after the wait");
@@ -400,11 +401,11 @@ fn wait_after_late_probes() {
     let mut b = Bench::idle(Config { wait_after: true, ..config() });
     b.offer(5000, 9);
     assert_eq!((b.offer(5260, 7), b.state()), (0, State::AsWait));
-    assert!(b.l.due() <= 5260 * US + ((260e6 * C / 2.0 - 1.0) * 2.0 / C) as u64);
+    assert!(b.l.episode.due <= 5260 * US + ((260e6 * C / 2.0 - 1.0) * 2.0 / C) as u64);
     let mut b = Bench::idle(Config { wait_after: true, ..config() });
     b.offer(5000, 2);
     b.ack(5220, 3, 220);
-    assert_eq!((b.state(), b.l.due()), (State::Normal, u64::MAX));
+    assert_eq!((b.state(), b.l.episode.due), (State::Normal, u64::MAX));
 }
 
 /// A20: with AD the first segment of a connection waits, for at most the handshake's RTT; it is no probe.
@@ -416,7 +417,7 @@ fn wait_at_the_start() {
         b.l.cwnd_event(&mut w, Event::Established { rtt: Some(180 * US) });
         assert_eq!(b.offer(1000, 9), if at_start { 0 } else { 2 });
         if at_start {
-            assert!(b.l.due() <= 1180 * US);
+            assert!(b.l.episode.due <= 1180 * US);
             assert_eq!(b.offer(1180, 9), 2);
         }
         assert_eq!((b.state(), b.w.cwnd), (State::Normal, 2.0));
@@ -438,9 +439,9 @@ fn losses_discard_episodes() {
             }
             assert_ne!(b.state(), State::Normal);
             let mut w = b.w;
-            assert_eq!(b.l.ssthresh(&Window { flight: 12.0, ..w }, Trigger::Timeout), 6.0);
+            assert_eq!(b.l.ssthresh(&w, Reduction { trigger: Trigger::Timeout, from: 12.0 }), 6.0);
             b.l.cwnd_event(&mut w, event);
-            assert_eq!((b.state(), b.l.due()), (State::Normal, u64::MAX));
+            assert_eq!((b.state(), b.l.episode.due), (State::Normal, u64::MAX));
         }
     }
 }

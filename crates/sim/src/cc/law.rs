@@ -1,0 +1,110 @@
+//! The laws in one enum, made from one list. An ACK costs no indirect call, and a connection knows which hooks its law has.
+
+use super::hooks::{CongestionControl, Opportunity, Path, Window};
+
+/// Which of the hooks that cost something a law has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hooks {
+    /// [`CongestionControl::in_ack_event`].
+    pub in_ack_event: bool,
+    /// [`CongestionControl::pkts_acked`].
+    pub pkts_acked: bool,
+    /// [`CongestionControl::GATE`].
+    pub gate: bool,
+    /// [`CongestionControl::PATH`].
+    pub path: bool,
+    /// [`CongestionControl::OWN_SLOW_START`].
+    pub own_slow_start: bool,
+}
+
+impl Hooks {
+    /// Those of the law `L`.
+    pub(super) const fn of<L: CongestionControl>() -> Hooks {
+        Hooks {
+            in_ack_event: L::IN_ACK_EVENT,
+            pkts_acked: L::PKTS_ACKED,
+            gate: L::GATE.is_some(),
+            path: L::PATH.is_some(),
+            own_slow_start: L::OWN_SLOW_START,
+        }
+    }
+}
+
+/// Calls the hooks that are constants, where a law has them.
+pub(super) trait Optional: CongestionControl {
+    fn path(&mut self, path: Path) {
+        if let Some(hook) = Self::PATH {
+            hook(self, path);
+        }
+    }
+
+    fn may_send(&mut self, w: &mut Window, at: &Opportunity) -> u64 {
+        Self::GATE.map_or(u64::MAX, |gate| (gate.may_send)(self, w, at))
+    }
+
+    fn sent(&mut self, from: u64, to: u64, at: &Opportunity) {
+        if let Some(gate) = Self::GATE {
+            (gate.sent)(self, from, to, at);
+        }
+    }
+
+    fn due(&self) -> u64 {
+        Self::GATE.map_or(u64::MAX, |gate| (gate.due)(self))
+    }
+}
+
+impl<L: CongestionControl> Optional for L {}
+
+/// A law in its place in the enum: itself, or in a box.
+macro_rules! held {
+    ($law:ty) => { $law };
+    ($law:ty, $cell:ident) => { $cell<$law> };
+}
+
+/// Makes the registry and the enums of the list of laws: `module::Type`, `in Box` if it is larger than the common ones, so that
+/// connections of the others stay small, and in brackets the modules whose `ENTRY` names it in scenarios.
+macro_rules! laws {
+    ($($(#[$doc:meta])* $module:ident::$law:ident $(in $cell:ident)? [$($entry:ident)+],)+) => {
+        $(pub use $module::$law;)+
+
+        /// All laws, in the order `forebay list` shows them.
+        pub const REGISTRY: &[LawEntry] = &[$($($entry::ENTRY,)+)+];
+
+        /// A law and its parameters, as configured.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum LawConfig {
+            $($(#[$doc])* $law($module::Config),)+
+        }
+
+        /// A law and its state. An enum, so that an ACK costs no indirect call.
+        #[derive(Debug, Clone)]
+        pub enum Law {
+            $($(#[$doc])* $law(held!($module::$law $(, $cell)?)),)+
+        }
+
+        impl LawConfig {
+            /// A fresh law for one connection.
+            pub fn start(&self) -> Law {
+                match self {
+                    $(LawConfig::$law(c) => Law::$law($module::$law::new(c).into()),)+
+                }
+            }
+
+            /// Which hooks it has.
+            pub fn hooks(&self) -> Hooks {
+                match self {
+                    $(LawConfig::$law(_) => const { Hooks::of::<$module::$law>() },)+
+                }
+            }
+        }
+
+        /// Calls a hook of the law in the enum.
+        macro_rules! each {
+            ($self:ident, $state:ident => $call:expr) => {
+                match $self {
+                    $(Law::$law($state) => $call,)+
+                }
+            };
+        }
+    };
+}
