@@ -2,10 +2,13 @@
 //!
 //! An arriving packet is compared with packets drawn at random from the queue. A flow that holds much of the queue meets itself.
 
-use crate::{Arrival, DropReason, Effect, Found, Marking, Queue, QueueEntry, QueueError, Room, Verdict, Waiter, red};
+use crate::{
+    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, PortState, Queue, QueueEntry, QueueError,
+    Queued, Verdict, red,
+};
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_sampling::Rng;
-use forebay_units::{QueueLen, Rate};
+use forebay_units::{QueueLen, Rate, Time};
 use std::collections::VecDeque;
 
 /// When samples count as a match.
@@ -23,7 +26,7 @@ pub struct Choke {
     samples: usize,
     rule: Match,
     mark_samples: bool,
-    waiting: VecDeque<Waiter>,
+    backlog: VecDeque<Queued>,
     /// Places in the queue that were drawn.
     drawn: Vec<usize>,
     rng: Rng,
@@ -31,44 +34,38 @@ pub struct Choke {
 
 impl Choke {
     fn new(law: red::Law, samples: usize, rule: Match, mark_samples: bool) -> Choke {
-        let (waiting, drawn, rng) = (VecDeque::new(), Vec::new(), Rng::stream(0, &[]));
-        Choke { law, samples, rule, mark_samples, waiting, drawn, rng }
+        let (backlog, drawn, rng) = (VecDeque::new(), Vec::new(), Rng::stream(0, &[]));
+        Choke { law, samples, rule, mark_samples, backlog, drawn, rng }
     }
 
-    pub(crate) fn start(&mut self, rate: Rate, rng: Rng) {
-        // The samples have a stream of their own, so that the law's is that of `red`.
-        self.rng = Rng::stream(rng.clone().next_u64(), &[1]);
-        self.law.start(rate, rng);
-    }
-
-    pub(crate) fn on_arrival(&mut self, found: &Found, packet: &Arrival, effects: &mut Vec<Effect>) -> Verdict {
-        self.law.update(found);
-        if !found.fits(packet.wire) {
+    fn decide(&mut self, port: &PortState, packet: &Arrival, effects: &mut impl Effects) -> Verdict {
+        self.law.update(port);
+        if !port.fits(packet.wire) {
             self.law.overflow();
             return Verdict::Drop(DropReason::Overflow);
         }
         // With fewer than m packets there is too little evidence ([R] 1.5). The packet in service is not a candidate.
-        if self.law.avg >= self.law.min && self.waiting.len() >= self.samples && self.matches(packet.flow) {
+        if self.law.avg >= self.law.min && self.backlog.len() >= self.samples && self.matches(packet.flow) {
             if self.mark_samples {
                 self.signal_samples(effects);
             }
             // RED's count stays as it is ([R] 1.4).
-            return Verdict::signal(packet.ect);
+            return Verdict::signal(packet.ecn);
         }
-        self.law.decide(packet.ect)
+        self.law.decide(packet.ecn)
     }
 
     /// Draws distinct packets; whether enough are of `flow`. Those stay in `drawn`.
     fn matches(&mut self, flow: u64) -> bool {
         self.drawn.clear();
         // Floyd's algorithm: every set of m places is equally likely.
-        for i in self.waiting.len() - self.samples..self.waiting.len() {
+        for i in self.backlog.len() - self.samples..self.backlog.len() {
             let pick = self.rng.below(i as u64 + 1) as usize;
             self.drawn.push(if self.drawn.contains(&pick) { i } else { pick });
         }
-        let waiting = &self.waiting;
+        let backlog = &self.backlog;
         // Only packets of the flow are to blame, also where the rule is content with some (our choice).
-        self.drawn.retain(|&i| waiting[i].packet.flow == flow);
+        self.drawn.retain(|&i| backlog[i].packet.flow == flow);
         match self.rule {
             Match::All => self.drawn.len() == self.samples,
             Match::Majority => 2 * self.drawn.len() > self.samples,
@@ -77,30 +74,47 @@ impl Choke {
     }
 
     /// Marks the drawn packets; those that cannot be marked leave the queue.
-    fn signal_samples(&mut self, effects: &mut Vec<Effect>) {
+    fn signal_samples(&mut self, effects: &mut impl Effects) {
         // From the back, so that the places of the others stay.
         self.drawn.sort_unstable_by_key(|&i| std::cmp::Reverse(i));
         for &i in &self.drawn {
-            let Waiter { handle, packet } = self.waiting[i];
-            if packet.ect {
-                effects.push(Effect::Mark { handle });
+            let Queued { handle, packet, .. } = self.backlog[i];
+            if packet.ecn.is_capable() {
+                effects.mark(handle);
             } else {
-                self.waiting.remove(i);
-                effects.push(Effect::Drop { handle, reason: DropReason::Early });
+                self.backlog.remove(i);
+                effects.drop(handle, DropReason::Early);
             }
         }
     }
+}
 
-    pub(crate) fn push(&mut self, waiter: Waiter) {
-        self.waiting.push_back(waiter);
+impl Discipline for Choke {
+    fn start(&mut self, rate: Rate, rng: Rng) {
+        // The samples have a stream of their own, so that the law's is that of `red`.
+        self.rng = Rng::stream(rng.clone().next_u64(), &[1]);
+        self.law.start(rate, rng);
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Waiter> {
-        self.waiting.pop_front()
+    fn marks(&self) -> bool {
+        true
+    }
+}
+
+impl Buffered for Choke {
+    fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
+        let verdict = self.decide(port, &packet.packet, effects);
+        if packet.admit(verdict, effects) {
+            self.backlog.push_back(packet);
+        }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.waiting.len()
+    fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Queued> {
+        self.backlog.pop_front()
+    }
+
+    fn len(&self) -> usize {
+        self.backlog.len()
     }
 }
 
@@ -116,7 +130,7 @@ fn build_multi(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError
         _ => Match::All,
     };
     let mark_samples = v.text("victims") == "samples";
-    red::law(v).map(|law| Queue::Room(Room::Choke(Choke::new(law, m as usize, rule, mark_samples))))
+    red::law(v).map(|law| Queue::Buffered(BufferedDiscipline::Choke(Choke::new(law, m as usize, rule, mark_samples))))
 }
 
 /// RED's parameters and those of the samples.
@@ -154,7 +168,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
     marking: Marking::Always,
     thresholds: &["min", "max"],
     example: "{ kind = \"choke\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }",
-    build: |v, _| red::law(v).map(|law| Queue::Room(Room::Choke(Choke::new(law, 1, Match::All, true)))),
+    build: |v, _| red::law(v).map(|law| Queue::Buffered(BufferedDiscipline::Choke(Choke::new(law, 1, Match::All, true)))),
 };
 
 pub(crate) const MULTI: QueueEntry = QueueEntry {
@@ -172,21 +186,23 @@ pub(crate) const MULTI: QueueEntry = QueueEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::QueueState;
-    use crate::testing::{Port, packet};
+    use crate::testing::{Effect, Port, packet};
+    use crate::{Codepoint, Handle, QueueState};
 
     /// A port whose average lies just above `min`, where the law hardly ever signals, with these flows waiting behind a packet in service.
-    fn port(samples: usize, rule: Match, flows: &[u64], ect: bool) -> Port {
+    fn port(samples: usize, rule: Match, flows: &[u64], ecn: Codepoint) -> Port {
         let mut law = red::tests::example();
         law.avg = 30.5;
         let mut choke = Choke::new(law, samples, rule, true);
         choke.start(Rate(1_000_000_000), Rng::stream(5, &[samples as u64]));
-        let mut p = Port::new(Room::Choke(choke), QueueState { packets: 250, bytes: u64::MAX });
-        p.serving = Some(Waiter { handle: u32::MAX, packet: packet(1500, 0, 0, 99) });
+        let mut p = Port::new(BufferedDiscipline::Choke(choke), QueueState { packets: 250, bytes: u64::MAX });
+        p.serving = Some(Queued { handle: Handle(u32::MAX), since: Time(0), packet: packet(1500, 0, 0, 99) });
         for (i, &flow) in flows.iter().enumerate() {
-            let waiter = Waiter { handle: 1_000_000 + i as u32, packet: Arrival { ect, ..packet(1500, 0, 0, flow) } };
-            p.room.push(waiter);
-            p.waiting.push(waiter);
+            let packet = Arrival { ecn, ..packet(1500, 0, 0, flow) };
+            let queued = Queued { handle: Handle(1_000_000 + i as u32), since: Time(0), packet };
+            p.backlog.push(queued);
+            let BufferedDiscipline::Choke(choke) = &mut p.discipline else { unreachable!() };
+            choke.backlog.push_back(queued);
         }
         p
     }
@@ -195,8 +211,8 @@ mod tests {
     fn matched(samples: usize, rule: Match, of_flow: usize, others: usize) -> f64 {
         let flows: Vec<u64> = (0..of_flow + others).map(|i| u64::from(i < of_flow)).collect();
         let n = 40_000;
-        let mut p = port(samples, rule, &flows, true);
-        let Room::Choke(choke) = &mut p.room else { unreachable!() };
+        let mut p = port(samples, rule, &flows, Codepoint::Ect0);
+        let BufferedDiscipline::Choke(choke) = &mut p.discipline else { unreachable!() };
         (0..n).filter(|_| choke.matches(1)).count() as f64 / f64::from(n)
     }
 
@@ -217,28 +233,28 @@ mod tests {
 
     #[test]
     fn a_match_marks_both_and_nothing_below_min() {
-        let mut p = port(1, Match::All, &[1, 1, 1], true);
+        let mut p = port(1, Match::All, &[1, 1, 1], Codepoint::Ect0);
         assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Mark);
-        assert!(matches!(p.effects[..], [Effect::Mark { handle: 1_000_000..=1_000_002 }]));
+        assert!(matches!(p.effects[..], [Effect::Mark(Handle(1_000_000..=1_000_002))]));
         assert_eq!(p.arrive(packet(1500, 0, 0, 2)), Verdict::Accept);
         assert_eq!(p.effects, []);
-        let mut p = port(1, Match::All, &[1, 1, 1], true);
-        let Room::Choke(c) = &mut p.room else { unreachable!() };
+        let mut p = port(1, Match::All, &[1, 1, 1], Codepoint::Ect0);
+        let BufferedDiscipline::Choke(c) = &mut p.discipline else { unreachable!() };
         c.law.avg = 29.0;
         assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Accept);
     }
 
     #[test]
     fn packets_that_cannot_be_marked_are_dropped_from_the_middle() {
-        let mut p = port(3, Match::All, &[1, 1, 1], false);
-        let verdict = p.arrive(Arrival { ect: false, ..packet(1500, 0, 0, 1) });
+        let mut p = port(3, Match::All, &[1, 1, 1], Codepoint::NotEct);
+        let verdict = p.arrive(Arrival { ecn: Codepoint::NotEct, ..packet(1500, 0, 0, 1) });
         assert_eq!(verdict, Verdict::Drop(DropReason::Early));
-        assert_eq!((p.effects.len(), p.waiting.len()), (3, 0));
+        assert_eq!((p.effects.len(), p.backlog.len()), (3, 0));
     }
 
     #[test]
     fn too_few_packets_are_not_compared() {
-        let mut p = port(7, Match::Any, &[1; 6], true);
+        let mut p = port(7, Match::Any, &[1; 6], Codepoint::Ect0);
         assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Accept);
         assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Mark);
     }

@@ -1,6 +1,6 @@
 //! DCTCP's marking: one threshold on the instantaneous queue, no averaging, no randomness (DCTCP slides, "Two Key Ideas").
 
-use crate::{Discipline, DropReason, Marking, Queue, QueueEntry, QueueState, Verdict};
+use crate::{Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, PortState, Queue, QueueEntry, QueueState, Verdict};
 use forebay_param::{Entry, Kind, Param};
 use forebay_units::QueueLen;
 
@@ -29,21 +29,31 @@ impl DctcpStep {
     pub fn drops_non_ect(&self) -> bool {
         self.drop_non_ect
     }
+}
 
-    pub(crate) fn quiet_below(&self) -> QueueState {
+impl Discipline for DctcpStep {
+    fn marks(&self) -> bool {
+        true
+    }
+}
+
+impl Fifo for DctcpStep {
+    fn quiet_below(&self) -> QueueState {
         self.k
     }
 
-    pub(crate) fn is_step(&self) -> bool {
+    fn is_step(&self) -> bool {
         !self.drop_non_ect
     }
 
-    /// Decides about a packet that fits.
-    pub(crate) fn decide(&self, queue: QueueState, ect: bool) -> Verdict {
-        if queue.reaches(self.k) && !ect && self.drop_non_ect {
+    fn on_arrival(&mut self, port: &PortState, packet: &Arrival) -> Verdict {
+        if !port.fits(packet.wire) {
+            return Verdict::Drop(DropReason::Overflow);
+        }
+        if port.queue.reaches(self.k) && !packet.ecn.is_capable() && self.drop_non_ect {
             return Verdict::Drop(DropReason::Early);
         }
-        Verdict::step(queue, self.k, ect)
+        Verdict::step(port.queue, self.k, packet.ecn)
     }
 }
 
@@ -71,19 +81,20 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
     example: "{ kind = \"dctcp-step\", k = \"8pkt\" }",
     build: |v, _| {
         let step = DctcpStep::new(v.queue_len("k"), v.bool("drop-non-ect-above-k"));
-        Ok(Queue::Fifo(Discipline::DctcpStep(step)))
+        Ok(Queue::Fifo(FifoDiscipline::DctcpStep(step)))
     },
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Arrival, testing};
+    use crate::{Codepoint, testing};
 
     fn verdict(step: &DctcpStep, packets: u32, ect: bool) -> Verdict {
         let queue = QueueState { packets, bytes: u64::from(packets) * 1500 };
-        let (arrival, mut step) = (Arrival { wire: 1500, ect, ..Arrival::default() }, Discipline::DctcpStep(*step));
-        step.on_arrival(&testing::found(queue, 100), &arrival)
+        let ecn = if ect { Codepoint::Ect0 } else { Codepoint::NotEct };
+        let (arrival, mut step) = (Arrival { wire: 1500, ecn, ..Arrival::default() }, FifoDiscipline::DctcpStep(*step));
+        step.on_arrival(&testing::busy(queue, 100), &arrival)
     }
 
     #[test]

@@ -1,185 +1,217 @@
-//! The two kinds of disciplines. A FIFO's order never changes, so its port knows at the arrival when a packet will leave. In a waiting
-//! room the order, or what waits, can change after the arrival, so the port asks for the next packet whenever it has sent one.
+//! The two kinds of disciplines. A FIFO's order never changes, so its port knows at the arrival when a packet will leave. In a buffered
+//! discipline the order, or what stays in the backlog, can change after the arrival, so the port asks for the next packet whenever it
+//! has sent one.
 
-use crate::{
-    Arrival, Choke, DctcpStep, DropReason, DropTail, Effect, Found, Pfabric, Protect, Pushout, QueueState, Red, StrictPriority,
-    Verdict, Waiter,
-};
+use crate::{Arrival, Effects, PortState, QueueState, Queued, Verdict};
 use forebay_sampling::Rng;
-use forebay_units::Rate;
+use forebay_units::{Rate, Time};
+
+/// What every discipline can be asked and told before the first packet.
+pub(crate) trait Discipline {
+    /// Gets ready for a port of this rate, with a random stream of its own.
+    fn start(&mut self, _rate: Rate, _rng: Rng) {}
+
+    /// Sets what the scenario left open and depends on who may send: `senders` hosts, with full packets of `packet` bytes.
+    fn fit(&mut self, _senders: u64, _packet: u64) {}
+
+    /// Whether it can set CE, with the parameters it has.
+    fn marks(&self) -> bool;
+
+    /// Whether it looks at classes of service or ranks.
+    fn reads_tags(&self) -> bool {
+        false
+    }
+}
+
+/// A discipline that decides about a packet when it arrives, once and for all, and serves in order of arrival.
+pub(crate) trait Fifo: Discipline {
+    /// See [`FifoDiscipline::quiet_below`].
+    fn quiet_below(&self) -> QueueState;
+
+    /// See [`FifoDiscipline::is_step`].
+    fn is_step(&self) -> bool;
+
+    /// Decides about a packet.
+    fn on_arrival(&mut self, port: &PortState, packet: &Arrival) -> Verdict;
+}
+
+/// A discipline that holds the backlog.
+pub(crate) trait Buffered: Discipline {
+    /// See [`BufferedDiscipline::push`].
+    fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects);
+
+    /// See [`BufferedDiscipline::pop`].
+    fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Queued>;
+
+    /// Packets in the backlog.
+    fn len(&self) -> usize;
+}
+
+/// An enum over all disciplines of one kind, so that the packet path has no indirect call, and the methods that they share.
+macro_rules! disciplines {
+    ($(#[$doc:meta])* $name:ident: $($module:ident::$variant:ident $(in $pointer:ident)?, $line:literal;)*) => {
+        $(pub use crate::$module::$variant;)*
+
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum $name {
+            $(#[doc = $line] $variant(disciplines!(@type $variant $($pointer)?)),)*
+        }
+
+        impl $name {
+            fn start(&mut self, rate: Rate, rng: Rng) {
+                each!($name, self, d => d.start(rate, rng), $($variant)*)
+            }
+
+            fn fit(&mut self, senders: u64, packet: u64) {
+                each!($name, self, d => d.fit(senders, packet), $($variant)*)
+            }
+
+            fn marks(&self) -> bool {
+                each!($name, self, d => d.marks(), $($variant)*)
+            }
+
+            fn reads_tags(&self) -> bool {
+                each!($name, self, d => d.reads_tags(), $($variant)*)
+            }
+        }
+
+        disciplines!(@methods $name $($variant)*);
+    };
+    (@type $type:ident) => { $type };
+    (@type $type:ident $pointer:ident) => { $pointer<$type> };
+    (@methods FifoDiscipline $($variant:ident)*) => {
+        impl FifoDiscipline {
+            /// A promise that lets a port skip the question: any arrival that finds fewer packets than this and fewer bytes than this,
+            /// and fits, is accepted unchanged, and the discipline's state does not depend on having been asked.
+            pub fn quiet_below(&self) -> QueueState {
+                each!(FifoDiscipline, self, d => d.quiet_below(), $($variant)*)
+            }
+
+            /// A second promise: any arrival that fits and finds `quiet_below` or more is marked if it is ECN-capable and accepted
+            /// otherwise, and the discipline's state does not depend on having been asked.
+            pub fn is_step(&self) -> bool {
+                each!(FifoDiscipline, self, d => d.is_step(), $($variant)*)
+            }
+
+            /// Decides about a packet.
+            pub fn on_arrival(&mut self, port: &PortState, packet: &Arrival) -> Verdict {
+                each!(FifoDiscipline, self, d => d.on_arrival(port, packet), $($variant)*)
+            }
+        }
+    };
+    (@methods BufferedDiscipline $($variant:ident)*) => {
+        impl BufferedDiscipline {
+            /// Takes in an arriving packet, or drops it, and does to the rest of the backlog what follows from the arrival. `effects`
+            /// receives every mark and drop in order, those of the arriving packet too; a packet that was not dropped is in the backlog
+            /// when this returns. The port has served all packets whose transmission starts before this arrival.
+            pub fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
+                each!(BufferedDiscipline, self, d => d.push(port, packet, effects), $($variant)*)
+            }
+
+            /// Takes out the packet whose transmission starts at `now`; it is in service until the next call. Packets may be dropped on
+            /// the way, and the one that is returned may be marked: `effects` receives it. `None` when the backlog is empty, at first or
+            /// after drops.
+            pub fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Queued> {
+                each!(BufferedDiscipline, self, d => d.pop(now, effects), $($variant)*)
+            }
+
+            /// Packets in the backlog.
+            pub fn len(&self) -> usize {
+                each!(BufferedDiscipline, self, d => d.len(), $($variant)*)
+            }
+
+            /// Whether the backlog is empty.
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+        }
+    };
+}
+
+macro_rules! each {
+    ($name:ident, $self:ident, $d:ident => $call:expr, $($variant:ident)*) => {
+        match $self { $($name::$variant($d) => $call,)* }
+    };
+}
+
+disciplines! {
+    /// A FIFO discipline and its state.
+    FifoDiscipline:
+    drop_tail::DropTail, "Tail drop only.";
+    dctcp_step::DctcpStep, "DCTCP's step.";
+    red::Red in Box, "Random early detection.";
+    protect::Protect, "Drop precedence: a reserve for high classes.";
+}
+
+disciplines! {
+    /// A buffered discipline and its backlog.
+    BufferedDiscipline:
+    strict_priority::StrictPriority, "Several FIFOs, the most urgent served first.";
+    choke::Choke, "CHOKe, with one or more samples.";
+    pushout::Pushout, "A FIFO in which a high class evicts ordinary packets.";
+    pfabric::Pfabric, "By remaining size.";
+}
 
 /// The queue of a port, as configured: a discipline in its initial state.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Queue {
     /// In order of arrival.
-    Fifo(Discipline),
-    /// In an order of its own.
-    Room(Room),
+    Fifo(FifoDiscipline),
+    /// In an order, or with a backlog, of its own.
+    Buffered(BufferedDiscipline),
 }
 
 impl Queue {
     /// Gets ready for a port of this rate, with a random stream of its own.
     pub fn start(&mut self, rate: Rate, rng: Rng) {
         match self {
-            Queue::Fifo(Discipline::Red(d)) => d.start(rate, rng),
-            Queue::Room(Room::Choke(d)) => d.start(rate, rng),
-            Queue::Fifo(_) | Queue::Room(_) => {}
+            Queue::Fifo(d) => d.start(rate, rng),
+            Queue::Buffered(d) => d.start(rate, rng),
         }
     }
 
     /// Sets what the scenario left open and depends on who may send: `senders` hosts, with full packets of `packet` bytes.
-    pub fn serve(&mut self, senders: u64, packet: u64) {
-        if let Queue::Fifo(Discipline::Protect(d)) = self {
-            d.serve(senders, packet);
+    pub fn fit(&mut self, senders: u64, packet: u64) {
+        match self {
+            Queue::Fifo(d) => d.fit(senders, packet),
+            Queue::Buffered(d) => d.fit(senders, packet),
         }
     }
 
     /// Whether it can set CE, with the parameters it has.
     pub fn marks(&self) -> bool {
         match self {
-            Queue::Fifo(Discipline::DropTail(_)) | Queue::Room(Room::Pfabric(_)) => false,
-            Queue::Fifo(Discipline::DctcpStep(_) | Discipline::Red(_)) | Queue::Room(Room::Choke(_)) => true,
-            Queue::Fifo(Discipline::Protect(d)) => d.marks(),
-            Queue::Room(Room::StrictPriority(d)) => d.marks(),
-            Queue::Room(Room::Pushout(d)) => d.marks(),
+            Queue::Fifo(d) => d.marks(),
+            Queue::Buffered(d) => d.marks(),
         }
     }
 
     /// Whether it looks at classes of service or ranks.
     pub fn reads_tags(&self) -> bool {
         match self {
-            Queue::Fifo(Discipline::Protect(_)) => true,
-            Queue::Room(Room::StrictPriority(_) | Room::Pushout(_) | Room::Pfabric(_)) => true,
-            Queue::Fifo(_) | Queue::Room(Room::Choke(_)) => false,
+            Queue::Fifo(d) => d.reads_tags(),
+            Queue::Buffered(d) => d.reads_tags(),
         }
-    }
-}
-
-/// A FIFO discipline and its state. An enum, so that the packet path has no indirect call.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Discipline {
-    /// Tail drop only.
-    DropTail(DropTail),
-    /// DCTCP's step.
-    DctcpStep(DctcpStep),
-    /// Random early detection.
-    Red(Box<Red>),
-    /// Drop precedence: a reserve for high classes.
-    Protect(Protect),
-}
-
-impl Discipline {
-    /// A promise that lets a port skip the question: any arrival that finds fewer packets than this and fewer bytes than this, and
-    /// fits, is accepted unchanged, and the discipline's state does not depend on having been asked.
-    pub fn quiet_below(&self) -> QueueState {
-        match self {
-            Discipline::DropTail(_) => QueueState::UNLIMITED,
-            Discipline::DctcpStep(d) => d.quiet_below(),
-            // Every arrival counts for the average.
-            Discipline::Red(_) => QueueState::default(),
-            Discipline::Protect(d) => d.quiet_below(),
-        }
-    }
-
-    /// A second promise: any arrival that fits and finds `quiet_below` or more is marked if it is ECN-capable and accepted otherwise,
-    /// and the discipline's state does not depend on having been asked.
-    pub fn is_step(&self) -> bool {
-        match self {
-            Discipline::DropTail(_) => true,
-            Discipline::DctcpStep(d) => d.is_step(),
-            Discipline::Red(_) => false,
-            Discipline::Protect(_) => true,
-        }
-    }
-
-    /// Decides about a packet.
-    pub fn on_arrival(&mut self, found: &Found, packet: &Arrival) -> Verdict {
-        match self {
-            Discipline::DropTail(_) if found.fits(packet.wire) => Verdict::Accept,
-            Discipline::DctcpStep(d) if found.fits(packet.wire) => d.decide(found.queue, packet.ect),
-            Discipline::DropTail(_) | Discipline::DctcpStep(_) => Verdict::Drop(DropReason::Overflow),
-            Discipline::Red(d) => d.on_arrival(found, packet),
-            Discipline::Protect(d) => d.on_arrival(found, packet),
-        }
-    }
-}
-
-/// A waiting room and who is in it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Room {
-    /// Several FIFOs, the most urgent served first.
-    StrictPriority(StrictPriority),
-    /// CHOKe, with one or more samples.
-    Choke(Choke),
-    /// A FIFO in which a high class evicts ordinary packets.
-    Pushout(Pushout),
-    /// By remaining size.
-    Pfabric(Pfabric),
-}
-
-impl Room {
-    /// Decides about an arriving packet, and what it does to those that wait: `effects` gets them in order, and they have happened
-    /// when this returns. A packet accepted (or marked) must be [`push`](Room::push)ed next.
-    pub fn on_arrival(&mut self, found: &Found, packet: &Arrival, effects: &mut Vec<Effect>) -> Verdict {
-        match self {
-            Room::StrictPriority(d) => d.on_arrival(found, packet, effects),
-            Room::Choke(d) => d.on_arrival(found, packet, effects),
-            Room::Pushout(d) => d.on_arrival(found, packet, effects),
-            Room::Pfabric(d) => d.on_arrival(found, packet, effects),
-        }
-    }
-
-    /// Lets a packet in.
-    pub fn push(&mut self, waiter: Waiter) {
-        match self {
-            Room::StrictPriority(d) => d.push(waiter),
-            Room::Choke(d) => d.push(waiter),
-            Room::Pushout(d) => d.push(waiter),
-            Room::Pfabric(d) => d.push(waiter),
-        }
-    }
-
-    /// Takes out the packet to transmit next; it is in service until the next call.
-    pub fn pop(&mut self) -> Option<Waiter> {
-        match self {
-            Room::StrictPriority(d) => d.pop(),
-            Room::Choke(d) => d.pop(),
-            Room::Pushout(d) => d.pop(),
-            Room::Pfabric(d) => d.pop(),
-        }
-    }
-
-    /// Packets that wait.
-    pub fn len(&self) -> usize {
-        match self {
-            Room::StrictPriority(d) => d.len(),
-            Room::Choke(d) => d.len(),
-            Room::Pushout(d) => d.len(),
-            Room::Pfabric(d) => d.len(),
-        }
-    }
-
-    /// Whether nobody waits.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{found, packet};
+    use crate::Codepoint;
+    use crate::testing::{busy, packet};
     use forebay_units::QueueLen;
 
     /// What ports rely on: they do not ask where the two promises say what the answer is.
     #[test]
     fn promises_are_kept() {
         let k = QueueLen::Packets(7);
-        let protect = |k| Discipline::Protect(Protect::new(4, QueueLen::Packets(15), k));
+        let protect = |k| FifoDiscipline::Protect(Protect::new(4, QueueLen::Packets(15), k));
         let all = [
-            Discipline::DropTail(DropTail),
-            Discipline::DctcpStep(DctcpStep::new(k, false)),
-            Discipline::DctcpStep(DctcpStep::new(QueueLen::Bytes(9_000), true)),
+            FifoDiscipline::DropTail(DropTail),
+            FifoDiscipline::DctcpStep(DctcpStep::new(k, false)),
+            FifoDiscipline::DctcpStep(DctcpStep::new(QueueLen::Bytes(9_000), true)),
             protect(None),
             protect(Some(k)),
         ];
@@ -187,13 +219,14 @@ mod tests {
             let quiet = d.quiet_below();
             for packets in 0..10 {
                 for bytes in [64, 1000, 1500].map(|b| b * u64::from(packets)) {
-                    for (ect, class) in [(false, 0), (true, 0), (true, 7)] {
-                        let (queue, arrival) = (QueueState { packets, bytes }, Arrival { ect, ..packet(1500, class, 0, 0) });
-                        let verdict = d.on_arrival(&found(queue, 10), &arrival);
+                    for (ecn, class) in [(Codepoint::NotEct, 0), (Codepoint::Ect0, 0), (Codepoint::Ect1, 0), (Codepoint::Ce, 7)] {
+                        let (queue, arrival) = (QueueState { packets, bytes }, Arrival { ecn, ..packet(1500, class, 0, 0) });
+                        let verdict = d.on_arrival(&busy(queue, 10), &arrival);
                         if !queue.reaches(quiet) {
                             assert_eq!(verdict, Verdict::Accept, "{d:?} {queue:?}");
                         } else if d.is_step() {
-                            assert_eq!(verdict, if ect { Verdict::Mark } else { Verdict::Accept }, "{d:?} {queue:?}");
+                            let expected = if ecn.is_capable() { Verdict::Mark } else { Verdict::Accept };
+                            assert_eq!(verdict, expected, "{d:?} {queue:?}");
                         }
                     }
                 }

@@ -1,6 +1,6 @@
-//! What a discipline is told, and what it can say.
+//! The facts that a discipline receives, and what it can decide.
 
-use forebay_units::QueueLen;
+use forebay_units::{QueueLen, Time};
 
 /// A queue's length, or a limit on it, in packets and in wire bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,13 +51,50 @@ impl QueueState {
     }
 }
 
+/// ECN field of the IP header, with the values of RFC 3168 section 5.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+#[repr(u8)]
+pub enum Codepoint {
+    /// The transport is not ECN-capable.
+    #[default]
+    NotEct = 0b00,
+    /// ECN-capable; for experiments such as L4S (RFC 8311, RFC 9331).
+    Ect1 = 0b01,
+    /// ECN-capable.
+    Ect0 = 0b10,
+    /// Congestion experienced: the packet has been marked.
+    Ce = 0b11,
+}
+
+impl Codepoint {
+    /// Bits that the field takes.
+    pub const MASK: u8 = 0b11;
+
+    /// The codepoint in the two low bits of `field`.
+    #[inline]
+    pub const fn from_bits(field: u8) -> Codepoint {
+        match field & Codepoint::MASK {
+            0b00 => Codepoint::NotEct,
+            0b01 => Codepoint::Ect1,
+            0b10 => Codepoint::Ect0,
+            _ => Codepoint::Ce,
+        }
+    }
+
+    /// Whether the packet may be marked instead of dropped; one that is marked already may (RFC 3168 section 5).
+    #[inline]
+    pub const fn is_capable(self) -> bool {
+        !matches!(self, Codepoint::NotEct)
+    }
+}
+
 /// Facts about the arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Arrival {
     /// Bytes on the wire.
     pub wire: u32,
-    /// Whether it declares an ECN-capable transport (RFC 3168 section 5), marked or not.
-    pub ect: bool,
+    /// ECN field of its IP header.
+    pub ecn: Codepoint,
     /// Class of service, 0 (ordinary) to 7 (most urgent), as 802.1p and the DSCP class selectors number it.
     pub class: u8,
     /// Urgency that a scheduler by remaining size goes by: smaller is more urgent.
@@ -66,11 +103,11 @@ pub struct Arrival {
     pub flow: u64,
 }
 
-/// What an arriving packet finds at the port.
+/// The state of a port at which a packet arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
-    /// Time, ps.
-    pub now: u64,
+pub struct PortState {
+    /// The time of the arrival.
+    pub now: Time,
     /// Packets that wait or are being transmitted, the arriving one not counted.
     pub queue: QueueState,
     /// The port's own buffer.
@@ -79,11 +116,11 @@ pub struct Found {
     pub memory: u64,
     /// Wire bytes of the packet in service, 0 when the port is idle.
     pub serving: u32,
-    /// When the port became idle, ps; of interest while it is.
-    pub idle_since: u64,
+    /// When the port became idle; of interest while it is.
+    pub idle_since: Time,
 }
 
-impl Found {
+impl PortState {
     /// Whether a packet of `wire` bytes would fit if `freed` were not there.
     pub fn fits_without(&self, freed: QueueState, wire: u32) -> bool {
         let left = QueueState { packets: self.queue.packets - freed.packets, bytes: self.queue.bytes - freed.bytes };
@@ -126,44 +163,64 @@ pub enum Verdict {
 
 impl Verdict {
     /// The congestion signal to a packet that fits: CE where the transport understands it, a drop elsewhere (RFC 3168 section 5).
-    pub(crate) fn signal(ect: bool) -> Verdict {
-        if ect { Verdict::Mark } else { Verdict::Drop(DropReason::Early) }
+    pub(crate) fn signal(ecn: Codepoint) -> Verdict {
+        if ecn.is_capable() { Verdict::Mark } else { Verdict::Drop(DropReason::Early) }
     }
 
     /// Accepted, marked when `queue` has reached the step `k`; a packet that cannot be marked passes (`dctcp.md` 2.1).
-    pub(crate) fn step(queue: QueueState, k: QueueState, ect: bool) -> Verdict {
-        if ect && queue.reaches(k) { Verdict::Mark } else { Verdict::Accept }
+    pub(crate) fn step(queue: QueueState, k: QueueState, ecn: Codepoint) -> Verdict {
+        if ecn.is_capable() && queue.reaches(k) { Verdict::Mark } else { Verdict::Accept }
     }
 }
 
-/// What an arrival does to packets that wait already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// The waiting packet gets CE.
-    Mark {
-        /// The packet.
-        handle: u32,
-    },
-    /// The waiting packet is thrown away; the discipline has forgotten it.
-    Drop {
-        /// The packet.
-        handle: u32,
-        /// Why.
-        reason: DropReason,
-    },
+/// What a buffered discipline does to packets: the port carries it out at once, without a list in between.
+pub trait Effects {
+    /// Sets CE on a packet of the backlog, or on the one that is being pushed or popped.
+    fn mark(&mut self, packet: Handle);
+
+    /// Throws away a packet of the backlog, or the one that is being pushed; the discipline has forgotten it.
+    fn drop(&mut self, packet: Handle, reason: DropReason);
 }
 
-/// A packet that waits, as its discipline knows it.
+/// The port's name for a packet of its backlog. Handles of packets that have left are used again, so that those in use stay small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Handle(pub u32);
+
+/// A packet of the backlog, as its discipline knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Waiter {
+pub struct Queued {
     /// The port's name for it.
-    pub handle: u32,
+    pub handle: Handle,
+    /// When it arrived.
+    pub since: Time,
     /// Its facts.
     pub packet: Arrival,
 }
 
-impl Waiter {
-    pub(crate) fn overflow(&self) -> Effect {
-        Effect::Drop { handle: self.handle, reason: DropReason::Overflow }
+impl Queued {
+    /// How long it has waited at `now`.
+    #[inline]
+    pub fn sojourn(&self, now: Time) -> Time {
+        now - self.since
+    }
+
+    /// Carries out the decision about this packet, which is being pushed. Whether it joins the backlog.
+    pub(crate) fn admit(&self, verdict: Verdict, effects: &mut impl Effects) -> bool {
+        match verdict {
+            Verdict::Accept => true,
+            Verdict::Mark => {
+                effects.mark(self.handle);
+                true
+            }
+            Verdict::Drop(reason) => {
+                effects.drop(self.handle, reason);
+                false
+            }
+        }
+    }
+
+    /// Throws it out of a full buffer.
+    pub(crate) fn evict(&self, effects: &mut impl Effects) {
+        effects.drop(self.handle, DropReason::Overflow);
     }
 }

@@ -1,7 +1,8 @@
-//! Queue disciplines, sans-IO: given the state of a queue and the facts of an arriving packet they say accept, mark or drop, and
-//! those whose order is not that of arrival say which packet is next. The simulator uses them, and so can a software switch.
+//! Queue disciplines, sans-IO: given the state of a port and the facts of an arriving packet they accept, mark or drop it, and those
+//! that hold the backlog themselves choose which packet is next. The simulator uses them, and so can a software switch.
 //!
-//! To add a discipline: one file, one line in [`REGISTRY`], one variant in [`Discipline`] (a FIFO) or [`Room`] (anything else).
+//! To add a discipline: one file, its `mod` and its line in [`REGISTRY`] here, and its line in the list of [`FifoDiscipline`] or
+//! [`BufferedDiscipline`] in `discipline.rs`.
 
 mod choke;
 mod dctcp_step;
@@ -17,17 +18,11 @@ mod strict_priority;
 #[cfg(test)]
 mod testing;
 
-pub use choke::Choke;
-pub use dctcp_step::DctcpStep;
-pub use discipline::{Discipline, Queue, Room};
-pub use drop_tail::DropTail;
-pub use facts::{Arrival, DropReason, Effect, Found, QueueState, Verdict, Waiter};
-pub use pfabric::Pfabric;
-pub use protect::Protect;
-pub use pushout::Pushout;
-pub use red::Red;
+pub use discipline::*;
+pub use facts::{Arrival, Codepoint, DropReason, Effects, Handle, PortState, QueueState, Queued, Verdict};
 pub use shared_buffer::{SharedBuffer, SharedPolicy};
-pub use strict_priority::StrictPriority;
+
+use discipline::{Buffered, Discipline, Fifo};
 
 use forebay_param::{Entry, Kind, Param, QueueValue, Values};
 use forebay_units::QueueLen;
@@ -101,7 +96,7 @@ pub fn find(name: &str) -> Option<&'static QueueEntry> {
 /// When the value names no registered discipline; `QueueValue` is only made from the registry.
 pub fn build(value: Option<&QueueValue>, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
     match value {
-        None => Ok(Queue::Fifo(Discipline::DropTail(DropTail))),
+        None => Ok(Queue::Fifo(FifoDiscipline::DropTail(DropTail))),
         Some(q) => match find(q.kind) {
             Some(e) => (e.build)(&q.params, buffer),
             None => panic!("queue discipline `{}` is not in the registry", q.kind),

@@ -3,64 +3,76 @@
 //!
 //! As in the publication the whole buffer is searched: it is meant to hold a few tens of packets.
 
-use crate::{Arrival, DropReason, Effect, Found, Marking, Queue, QueueEntry, QueueState, Room, Verdict, Waiter};
+use crate::{
+    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, PortState, Queue, QueueEntry, QueueState,
+    Queued,
+};
 use forebay_param::Entry;
+use forebay_units::Time;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-/// The packets that wait, in order of arrival.
+/// The backlog in order of arrival.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Pfabric {
-    waiting: VecDeque<Waiter>,
+    backlog: VecDeque<Queued>,
     /// Places of those that an arrival may replace.
     worse: Vec<usize>,
 }
 
 impl Pfabric {
-    pub(crate) fn on_arrival(&mut self, found: &Found, packet: &Arrival, effects: &mut Vec<Effect>) -> Verdict {
-        if found.fits(packet.wire) || self.make_room(found, packet, effects) {
-            Verdict::Accept
-        } else {
-            Verdict::Drop(DropReason::Overflow)
-        }
-    }
-
     /// Drops the packets of largest rank, all above that of `packet`, until it fits; none if they are not enough. Of equal ranks the
     /// newest goes (our choice; the publication does not say).
-    fn make_room(&mut self, found: &Found, packet: &Arrival, effects: &mut Vec<Effect>) -> bool {
-        let waiting = &mut self.waiting;
+    fn make_space(&mut self, port: &PortState, packet: &Arrival, effects: &mut impl Effects) -> bool {
+        let backlog = &mut self.backlog;
         self.worse.clear();
-        self.worse.extend((0..waiting.len()).filter(|&i| waiting[i].packet.rank > packet.rank));
-        self.worse.sort_unstable_by_key(|&i| Reverse((waiting[i].packet.rank, i)));
+        self.worse.extend((0..backlog.len()).filter(|&i| backlog[i].packet.rank > packet.rank));
+        self.worse.sort_unstable_by_key(|&i| Reverse((backlog[i].packet.rank, i)));
         let mut freed = QueueState::default();
         let needed = self.worse.iter().position(|&i| {
-            freed.add(waiting[i].packet.wire);
-            found.fits_without(freed, packet.wire)
+            freed.add(backlog[i].packet.wire);
+            port.fits_without(freed, packet.wire)
         });
         let Some(needed) = needed else { return false };
         self.worse.truncate(needed + 1);
-        effects.extend(self.worse.iter().map(|&i| waiting[i].overflow()));
+        self.worse.iter().for_each(|&i| backlog[i].evict(effects));
         // From the back, so that the places of the others stay.
         self.worse.sort_unstable_by_key(|&i| Reverse(i));
         for &i in &self.worse {
-            waiting.remove(i);
+            backlog.remove(i);
         }
         true
     }
+}
 
-    pub(crate) fn push(&mut self, waiter: Waiter) {
-        self.waiting.push_back(waiter);
+impl Discipline for Pfabric {
+    fn marks(&self) -> bool {
+        false
+    }
+
+    fn reads_tags(&self) -> bool {
+        true
+    }
+}
+
+impl Buffered for Pfabric {
+    fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
+        if port.fits(packet.packet.wire) || self.make_space(port, &packet.packet, effects) {
+            self.backlog.push_back(packet);
+        } else {
+            effects.drop(packet.handle, DropReason::Overflow);
+        }
     }
 
     /// The earliest packet of the flow that the packet of smallest rank belongs to: a flow's own packets stay in order.
-    pub(crate) fn pop(&mut self) -> Option<Waiter> {
-        let best = self.waiting.iter().min_by_key(|w| w.packet.rank)?.packet.flow;
-        let first = self.waiting.iter().position(|w| w.packet.flow == best)?;
-        self.waiting.remove(first)
+    fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Queued> {
+        let best = self.backlog.iter().min_by_key(|q| q.packet.rank)?.packet.flow;
+        let first = self.backlog.iter().position(|q| q.packet.flow == best)?;
+        self.backlog.remove(first)
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.waiting.len()
+    fn len(&self) -> usize {
+        self.backlog.len()
     }
 }
 
@@ -73,16 +85,17 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
     marking: Marking::Never,
     thresholds: &[],
     example: "\"pfabric\"",
-    build: |_, _| Ok(Queue::Room(Room::Pfabric(Pfabric::default()))),
+    build: |_, _| Ok(Queue::Buffered(BufferedDiscipline::Pfabric(Pfabric::default()))),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Port, packet};
+    use crate::testing::{Effect, Port, packet};
+    use crate::{Handle, Verdict};
 
     fn port(buffer: QueueState) -> Port {
-        Port::new(Room::Pfabric(Pfabric::default()), buffer)
+        Port::new(BufferedDiscipline::Pfabric(Pfabric::default()), buffer)
     }
 
     #[test]
@@ -104,10 +117,10 @@ mod tests {
         }
         assert_eq!(p.arrive(packet(1500, 0, 30, 4)), Verdict::Drop(DropReason::Overflow), "equal is not worse");
         assert_eq!(p.arrive(packet(1500, 0, 20, 4)), Verdict::Accept);
-        assert_eq!(p.effects, [Effect::Drop { handle: 2, reason: DropReason::Overflow }]);
+        assert_eq!(p.effects, [Effect::Drop(Handle(2), DropReason::Overflow)]);
         // An ACK has rank 0.
         assert_eq!(p.arrive(packet(40, 0, 0, 5)), Verdict::Accept);
-        assert_eq!(p.effects, [Effect::Drop { handle: 1, reason: DropReason::Overflow }]);
+        assert_eq!(p.effects, [Effect::Drop(Handle(1), DropReason::Overflow)]);
         let order: Vec<_> = std::iter::from_fn(|| p.serve()).collect();
         assert_eq!(order, [5, 0, 4]);
     }
@@ -119,7 +132,7 @@ mod tests {
             p.arrive(packet(wire, 0, rank, u64::from(rank)));
         }
         assert_eq!(p.arrive(packet(1500, 0, 45, 9)), Verdict::Drop(DropReason::Overflow));
-        assert_eq!((p.effects.len(), p.waiting.len()), (0, 3));
+        assert_eq!((p.effects.len(), p.backlog.len()), (0, 3));
         assert_eq!(p.arrive(packet(1500, 0, 20, 9)), Verdict::Accept);
         assert_eq!(p.effects.len(), 2);
     }

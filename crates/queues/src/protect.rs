@@ -1,6 +1,9 @@
 //! Drop precedence in one FIFO: high packets have a reserve of places beyond the buffer (`incast-prin.md` 3.3). No reordering.
 
-use crate::{Arrival, Discipline, DropReason, Found, HIGH, K, Marking, Queue, QueueEntry, QueueError, QueueState, Verdict};
+use crate::{
+    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, HIGH, K, Marking, PortState, Queue, QueueEntry, QueueError,
+    QueueState, Verdict,
+};
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_units::QueueLen;
 
@@ -11,7 +14,7 @@ pub struct Protect {
     /// Buffer and reserve.
     limit: QueueState,
     k: QueueState,
-    /// The buffer, where the reserve was left to [`Protect::serve`].
+    /// The buffer, where the reserve was left to `fit`.
     open: Option<QueueLen>,
 }
 
@@ -20,10 +23,12 @@ impl Protect {
     pub fn new(high: u8, limit: QueueLen, k: Option<QueueLen>) -> Protect {
         Protect { high, limit: QueueState::limit(limit), k: QueueState::threshold(k), open: None }
     }
+}
 
+impl Discipline for Protect {
     /// Sets a reserve that the scenario left open, for `senders` of three high packets each: a high packet is always accepted
     /// (`incast-prin.md` 3.3: B_hi = max(B, 3 N + 1)). `packet` is a full packet on the wire, for buffers in bytes.
-    pub(crate) fn serve(&mut self, senders: u64, packet: u64) {
+    fn fit(&mut self, senders: u64, packet: u64) {
         let needed = 3 * senders + 1;
         self.limit = match self.open {
             None => return,
@@ -32,21 +37,31 @@ impl Protect {
         };
     }
 
-    pub(crate) fn marks(&self) -> bool {
+    fn marks(&self) -> bool {
         self.k != QueueState::UNLIMITED
     }
 
-    pub(crate) fn quiet_below(&self) -> QueueState {
+    fn reads_tags(&self) -> bool {
+        true
+    }
+}
+
+impl Fifo for Protect {
+    fn quiet_below(&self) -> QueueState {
         self.k
     }
 
-    pub(crate) fn on_arrival(&self, found: &Found, packet: &Arrival) -> Verdict {
+    fn is_step(&self) -> bool {
+        true
+    }
+
+    fn on_arrival(&mut self, port: &PortState, packet: &Arrival) -> Verdict {
         // An ordinary packet also sees the high ones that are there: with the reserve in use it waits longest for a place.
-        let limit = if packet.class >= self.high { self.limit } else { found.limit };
-        if !(Found { limit, ..*found }).fits(packet.wire) {
+        let limit = if packet.class >= self.high { self.limit } else { port.limit };
+        if !(PortState { limit, ..*port }).fits(packet.wire) {
             return Verdict::Drop(DropReason::Overflow);
         }
-        Verdict::step(found.queue, self.k, packet.ect)
+        Verdict::step(port.queue, self.k, packet.ecn)
     }
 }
 
@@ -63,7 +78,7 @@ fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
     };
     let mut made = Protect::new(v.int("high") as u8, limit, v.opt_queue_len("k"));
     made.open = given.is_none().then_some(buffer);
-    Ok(Queue::Fifo(Discipline::Protect(made)))
+    Ok(Queue::Fifo(FifoDiscipline::Protect(made)))
 }
 
 pub(crate) const ENTRY: QueueEntry = QueueEntry {
@@ -90,14 +105,14 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{found, packet};
+    use crate::testing::{busy, packet};
 
     #[test]
     fn the_reserve_is_for_high_packets() {
-        let p = Protect::new(4, QueueLen::Packets(12), None);
-        let ask = |n: u32, class| {
+        let mut p = Protect::new(4, QueueLen::Packets(12), None);
+        let mut ask = |n: u32, class| {
             let queue = QueueState { packets: n, bytes: u64::from(n) * 1500 };
-            p.on_arrival(&found(queue, 10), &packet(1500, class, 0, 0))
+            p.on_arrival(&busy(queue, 10), &packet(1500, class, 0, 0))
         };
         let full = Verdict::Drop(DropReason::Overflow);
         assert_eq!((ask(9, 0), ask(10, 0), ask(10, 3)), (Verdict::Accept, full, full));
@@ -113,21 +128,21 @@ mod tests {
             p.limit = QueueState::limit(QueueLen::Packets(10 + 5));
             p
         };
-        let holds = |p: &Protect| {
-            let full =
-                |n: u32| p.on_arrival(&found(QueueState { packets: n, bytes: u64::from(n) * 1000 }, 10), &packet(1000, 4, 0, 0));
+        let holds = |p: &mut Protect| {
+            let mut full =
+                |n: u32| p.on_arrival(&busy(QueueState { packets: n, bytes: u64::from(n) * 1000 }, 10), &packet(1000, 4, 0, 0));
             (0..1000).find(|&n| full(n) != Verdict::Accept).unwrap()
         };
         let mut few = built(None, QueueLen::Packets(64));
-        few.serve(16, 1000);
-        assert_eq!(holds(&few), 64 + 64, "3 * 16 + 1 is less than the buffer");
-        few.serve(32, 1000);
-        assert_eq!(holds(&few), 64 + 97);
+        few.fit(16, 1000);
+        assert_eq!(holds(&mut few), 64 + 64, "3 * 16 + 1 is less than the buffer");
+        few.fit(32, 1000);
+        assert_eq!(holds(&mut few), 64 + 97);
         let mut bytes = built(None, QueueLen::Bytes(64_000));
-        bytes.serve(32, 1000);
-        assert_eq!(holds(&bytes), 64 + 97);
+        bytes.fit(32, 1000);
+        assert_eq!(holds(&mut bytes), 64 + 97);
         let mut given = built(Some(QueueLen::Packets(5)), QueueLen::Packets(10));
-        given.serve(32, 1000);
-        assert_eq!(holds(&given), 15, "what the scenario says stays");
+        given.fit(32, 1000);
+        assert_eq!(holds(&mut given), 15, "what the scenario says stays");
     }
 }

@@ -1,7 +1,11 @@
 //! Push-out: one FIFO; a high packet that finds it full evicts the newest ordinary one (`incast-prin.md` 3.3). No reordering.
 
-use crate::{Arrival, DropReason, Effect, Found, HIGH, K, Marking, Queue, QueueEntry, QueueState, Room, Verdict, Waiter};
+use crate::{
+    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, HIGH, K, Marking, PortState, Queue, QueueEntry,
+    QueueState, Queued, Verdict,
+};
 use forebay_param::Entry;
+use forebay_units::Time;
 use std::collections::VecDeque;
 
 /// The FIFO.
@@ -9,50 +13,61 @@ use std::collections::VecDeque;
 pub struct Pushout {
     high: u8,
     k: QueueState,
-    waiting: VecDeque<Waiter>,
+    backlog: VecDeque<Queued>,
 }
 
 impl Pushout {
-    pub(crate) fn marks(&self) -> bool {
-        self.k != QueueState::UNLIMITED
-    }
-
-    pub(crate) fn on_arrival(&mut self, found: &Found, packet: &Arrival, effects: &mut Vec<Effect>) -> Verdict {
-        let full = !found.fits(packet.wire);
-        if full && (packet.class < self.high || !self.make_room(found, packet.wire, effects)) {
+    fn decide(&mut self, port: &PortState, packet: &Arrival, effects: &mut impl Effects) -> Verdict {
+        let full = !port.fits(packet.wire);
+        if full && (packet.class < self.high || !self.make_space(port, packet.wire, effects)) {
             return Verdict::Drop(DropReason::Overflow);
         }
-        Verdict::step(found.queue, self.k, packet.ect)
+        Verdict::step(port.queue, self.k, packet.ecn)
     }
 
     /// Evicts as many of the newest ordinary packets as a packet of `wire` bytes needs; none if all are not enough.
-    fn make_room(&mut self, found: &Found, wire: u32, effects: &mut Vec<Effect>) -> bool {
+    fn make_space(&mut self, port: &PortState, wire: u32, effects: &mut impl Effects) -> bool {
         let mut freed = QueueState::default();
         let high = self.high;
-        let ordinary = |w: &Waiter| w.packet.class < high;
-        let enough = self.waiting.iter().rev().filter(|w| ordinary(w)).any(|w| {
+        let ordinary = |w: &Queued| w.packet.class < high;
+        let enough = self.backlog.iter().rev().filter(|w| ordinary(w)).any(|w| {
             freed.add(w.packet.wire);
-            found.fits_without(freed, wire)
+            port.fits_without(freed, wire)
         });
         while enough && freed.packets > 0 {
-            let newest = self.waiting.iter().rposition(ordinary).and_then(|i| self.waiting.remove(i));
+            let newest = self.backlog.iter().rposition(ordinary).and_then(|i| self.backlog.remove(i));
             let Some(w) = newest else { break };
             freed.remove(w.packet.wire);
-            effects.push(w.overflow());
+            w.evict(effects);
         }
         enough
     }
+}
 
-    pub(crate) fn push(&mut self, waiter: Waiter) {
-        self.waiting.push_back(waiter);
+impl Discipline for Pushout {
+    fn marks(&self) -> bool {
+        self.k != QueueState::UNLIMITED
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Waiter> {
-        self.waiting.pop_front()
+    fn reads_tags(&self) -> bool {
+        true
+    }
+}
+
+impl Buffered for Pushout {
+    fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
+        let verdict = self.decide(port, &packet.packet, effects);
+        if packet.admit(verdict, effects) {
+            self.backlog.push_back(packet);
+        }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.waiting.len()
+    fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Queued> {
+        self.backlog.pop_front()
+    }
+
+    fn len(&self) -> usize {
+        self.backlog.len()
     }
 }
 
@@ -67,19 +82,20 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
     example: "{ kind = \"pushout\", k = \"8pkt\" }",
     build: |v, _| {
         let k = QueueState::threshold(v.opt_queue_len("k"));
-        Ok(Queue::Room(Room::Pushout(Pushout { high: v.int("high") as u8, k, waiting: VecDeque::new() })))
+        Ok(Queue::Buffered(BufferedDiscipline::Pushout(Pushout { high: v.int("high") as u8, k, backlog: VecDeque::new() })))
     },
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Port, packet};
+    use crate::Handle;
+    use crate::testing::{Effect, Port, packet};
 
     #[test]
     fn the_newest_ordinary_packet_leaves() {
-        let room = Room::Pushout(Pushout { high: 4, k: QueueState::UNLIMITED, waiting: VecDeque::new() });
-        let mut p = Port::new(room, QueueState { packets: 4, bytes: u64::MAX });
+        let discipline = BufferedDiscipline::Pushout(Pushout { high: 4, k: QueueState::UNLIMITED, backlog: VecDeque::new() });
+        let mut p = Port::new(discipline, QueueState { packets: 4, bytes: u64::MAX });
         for class in [0, 0, 7, 0] {
             assert_eq!(p.arrive(packet(1500, class, 0, 0)), Verdict::Accept);
         }
@@ -87,9 +103,9 @@ mod tests {
         // One of four places is in service.
         assert_eq!(p.arrive(packet(1500, 3, 0, 0)), Verdict::Drop(DropReason::Overflow));
         assert_eq!(p.arrive(packet(1500, 4, 0, 0)), Verdict::Accept);
-        assert_eq!(p.effects, [Effect::Drop { handle: 3, reason: DropReason::Overflow }]);
+        assert_eq!(p.effects, [Effect::Drop(Handle(3), DropReason::Overflow)]);
         assert_eq!(p.arrive(packet(1500, 7, 0, 0)), Verdict::Accept);
-        assert_eq!(p.effects, [Effect::Drop { handle: 1, reason: DropReason::Overflow }]);
+        assert_eq!(p.effects, [Effect::Drop(Handle(1), DropReason::Overflow)]);
         // Nobody ordinary is left.
         assert_eq!(p.arrive(packet(1500, 7, 0, 0)), Verdict::Drop(DropReason::Overflow));
         let order: Vec<_> = std::iter::from_fn(|| p.serve()).collect();

@@ -1,6 +1,9 @@
 //! Random early detection (Floyd and Jacobson, 1993), complete: `coexistence.md` 1.3.
 
-use crate::{Arrival, Discipline, DropReason, Found, Marking, Queue, QueueEntry, QueueError, Verdict};
+use crate::{
+    Arrival, Codepoint, Discipline, DropReason, Fifo, FifoDiscipline, Marking, PortState, Queue, QueueEntry, QueueError,
+    QueueState, Verdict,
+};
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_sampling::{Rng, math};
 use forebay_units::{QueueLen, Rate};
@@ -46,14 +49,14 @@ impl Law {
     }
 
     /// The average after an arrival, dropped or not.
-    pub(crate) fn update(&mut self, found: &Found) {
-        if found.serving > 0 {
-            let queue = if self.in_service { found.queue } else { found.waiting() };
+    pub(crate) fn update(&mut self, port: &PortState) {
+        if port.serving > 0 {
+            let queue = if self.in_service { port.queue } else { port.waiting() };
             let now = if self.bytes { queue.bytes as f64 } else { f64::from(queue.packets) };
             self.avg = (1.0 - self.weight) * self.avg + self.weight * now;
         } else {
             // As if m small packets had arrived at an empty queue while the port was idle.
-            let m = (found.now - found.idle_since) as f64 / self.service;
+            let m = (port.now - port.idle_since).0 as f64 / self.service;
             self.avg *= power(1.0 - self.weight, m);
         }
     }
@@ -64,7 +67,7 @@ impl Law {
     }
 
     /// The decision about a packet that fits.
-    pub(crate) fn decide(&mut self, ect: bool) -> Verdict {
+    pub(crate) fn decide(&mut self, ecn: Codepoint) -> Verdict {
         let above = if self.gentle { 2.0 * self.max } else { self.max };
         if self.avg < self.min {
             self.count = -1;
@@ -73,7 +76,7 @@ impl Law {
         if self.avg >= above {
             self.count = 0;
             // The text marks here, ns-2 with `gentle` off drops, RFC 3168 section 7 allows both.
-            return if self.drop_above { Verdict::Drop(DropReason::Early) } else { Verdict::signal(ect) };
+            return if self.drop_above { Verdict::Drop(DropReason::Early) } else { Verdict::signal(ecn) };
         }
         self.count += 1;
         let p = if self.avg < self.max {
@@ -83,7 +86,7 @@ impl Law {
         };
         if self.rng.unit() < self.spread(p) {
             self.count = 0;
-            return Verdict::signal(ect);
+            return Verdict::signal(ecn);
         }
         Verdict::Accept
     }
@@ -112,19 +115,34 @@ fn power(base: f64, m: f64) -> f64 {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Red(Law);
 
-impl Red {
-    pub(crate) fn start(&mut self, rate: Rate, rng: Rng) {
+impl Discipline for Red {
+    fn start(&mut self, rate: Rate, rng: Rng) {
         self.0.start(rate, rng);
     }
 
+    fn marks(&self) -> bool {
+        true
+    }
+}
+
+impl Fifo for Red {
+    fn quiet_below(&self) -> QueueState {
+        // Every arrival counts for the average.
+        QueueState::default()
+    }
+
+    fn is_step(&self) -> bool {
+        false
+    }
+
     #[inline(never)]
-    pub(crate) fn on_arrival(&mut self, found: &Found, packet: &Arrival) -> Verdict {
-        self.0.update(found);
-        if !found.fits(packet.wire) {
+    fn on_arrival(&mut self, port: &PortState, packet: &Arrival) -> Verdict {
+        self.0.update(port);
+        if !port.fits(packet.wire) {
             self.0.overflow();
             return Verdict::Drop(DropReason::Overflow);
         }
-        self.0.decide(packet.ect)
+        self.0.decide(packet.ecn)
     }
 }
 
@@ -219,14 +237,14 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
     marking: Marking::Always,
     thresholds: &["min", "max"],
     example: "{ kind = \"red\", min = \"4pkt\", max = \"16pkt\", p-max = 0.1, weight = 0.1 }",
-    build: |v, _| law(v).map(|l| Queue::Fifo(Discipline::Red(Box::new(Red(l))))),
+    build: |v, _| law(v).map(|l| Queue::Fifo(FifoDiscipline::Red(Box::new(Red(l))))),
 };
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::QueueState;
-    use crate::testing::found;
+    use crate::testing::busy;
+    use forebay_units::Time;
 
     /// min 30, max 100, p-max 0.02, weight 0.002 at 1 Gb/s.
     pub(crate) fn example() -> Law {
@@ -250,8 +268,8 @@ pub(crate) mod tests {
         law
     }
 
-    fn queue(packets: u32) -> Found {
-        found(QueueState { packets, bytes: u64::from(packets) * 1500 }, 250)
+    fn queue(packets: u32) -> PortState {
+        busy(QueueState { packets, bytes: u64::from(packets) * 1500 }, 250)
     }
 
     #[test]
@@ -259,9 +277,9 @@ pub(crate) mod tests {
         let mut law = example();
         law.avg = 50.0;
         // 1.2 ms are 100 packets of 12 us: 0.998^100 = 0.8186.
-        law.update(&Found { now: 5_200_000_000, idle_since: 4_000_000_000, ..queue(0) });
+        law.update(&PortState { now: Time(5_200_000_000), idle_since: Time(4_000_000_000), ..queue(0) });
         assert!((law.avg - 50.0 * 0.998f64.powi(100)).abs() < 1e-9 && (law.avg - 40.93).abs() < 0.005, "{}", law.avg);
-        law.update(&Found { now: u64::MAX / 2, ..queue(0) });
+        law.update(&PortState { now: Time(u64::MAX / 2), ..queue(0) });
         assert_eq!(law.avg, 0.0);
     }
 
@@ -292,7 +310,7 @@ pub(crate) mod tests {
         law.weight = 1.0;
         law.update(&queue(41));
         assert_eq!(law.avg, 40.0);
-        law.update(&Found { now: 1, ..queue(0) });
+        law.update(&PortState { now: Time(1), ..queue(0) });
         assert_eq!(law.avg, 0.0);
     }
 
@@ -301,7 +319,7 @@ pub(crate) mod tests {
         let (mut list, mut gap) = (Vec::new(), 0);
         while list.len() < n {
             gap += 1;
-            if law.decide(true) == Verdict::Mark {
+            if law.decide(Codepoint::Ect0) == Verdict::Mark {
                 list.push(gap);
                 gap = 0;
             }
@@ -343,19 +361,19 @@ pub(crate) mod tests {
     fn the_three_regions() {
         let mut law = example();
         law.avg = 29.9;
-        assert_eq!((law.decide(true), law.count), (Verdict::Accept, -1));
+        assert_eq!((law.decide(Codepoint::Ect0), law.count), (Verdict::Accept, -1));
         law.avg = 100.0;
-        assert_eq!(law.decide(true), Verdict::Mark);
-        assert_eq!(law.decide(false), Verdict::Drop(DropReason::Early));
+        assert_eq!(law.decide(Codepoint::Ect0), Verdict::Mark);
+        assert_eq!(law.decide(Codepoint::NotEct), Verdict::Drop(DropReason::Early));
         law.drop_above = true;
-        assert_eq!(law.decide(true), Verdict::Drop(DropReason::Early));
+        assert_eq!(law.decide(Codepoint::Ect0), Verdict::Drop(DropReason::Early));
         law.gentle = true;
         law.count_rule = Count::Off;
         law.avg = 150.0;
-        let marks = (0..100_000).filter(|_| law.decide(true) == Verdict::Mark).count();
+        let marks = (0..100_000).filter(|_| law.decide(Codepoint::Ect0) == Verdict::Mark).count();
         assert!((marks as f64 / 1e5 - 0.51).abs() < 0.005, "{marks}");
         law.avg = 200.0;
-        assert_eq!(law.decide(true), Verdict::Drop(DropReason::Early));
+        assert_eq!(law.decide(Codepoint::Ect0), Verdict::Drop(DropReason::Early));
     }
 
     #[test]
@@ -363,7 +381,7 @@ pub(crate) mod tests {
         let mut red = Red(example());
         red.0.avg = 65.0;
         red.0.count = 50;
-        let packet = Arrival { wire: 1500, ect: true, ..Arrival::default() };
+        let packet = Arrival { wire: 1500, ecn: Codepoint::Ect0, ..Arrival::default() };
         assert_eq!(red.on_arrival(&queue(250), &packet), Verdict::Drop(DropReason::Overflow));
         assert!(red.0.avg > 65.3 && red.0.count == 0);
     }

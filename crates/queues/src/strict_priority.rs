@@ -3,9 +3,12 @@
 //! The defaults are PIAS's port (`proboscis.md` 6): eight queues, one buffer for all, drops from the lowest, and, with `k`, marking on the
 //! sum of all queues. `queues = 2` with `buffer-of = "queue"` is PRIN's `strict` (`incast-prin.md` 3.3).
 
-use crate::{Arrival, DropReason, Effect, Found, K, Marking, Queue, QueueEntry, QueueError, QueueState, Room, Verdict, Waiter};
+use crate::{
+    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, K, Marking, PortState, Queue, QueueEntry, QueueError,
+    QueueState, Queued, Verdict,
+};
 use forebay_param::{Entry, Kind, Param, Values};
-use forebay_units::QueueLen;
+use forebay_units::{QueueLen, Time};
 use std::collections::VecDeque;
 
 /// Classes of service that packets can have.
@@ -14,7 +17,7 @@ const CLASSES: usize = 8;
 /// One queue, without the packet in service.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Level {
-    packets: VecDeque<Waiter>,
+    packets: VecDeque<Queued>,
     state: QueueState,
     /// Its own limit, if it has one, on its packets in service too.
     limit: Option<QueueState>,
@@ -35,26 +38,22 @@ pub struct StrictPriority {
 }
 
 impl StrictPriority {
-    pub(crate) fn marks(&self) -> bool {
-        self.k != QueueState::UNLIMITED
-    }
-
-    pub(crate) fn on_arrival(&mut self, found: &Found, packet: &Arrival, effects: &mut Vec<Effect>) -> Verdict {
+    fn decide(&mut self, port: &PortState, packet: &Arrival, effects: &mut impl Effects) -> Verdict {
         let q = self.queue_of(packet.class);
         let mut own = self.levels[q].state;
-        if found.serving > 0 && self.serving == q {
-            own.add(found.serving);
+        if port.serving > 0 && self.serving == q {
+            own.add(port.serving);
         }
-        let default = if self.buffer_of_queue { found.limit } else { QueueState::UNLIMITED };
+        let default = if self.buffer_of_queue { port.limit } else { QueueState::UNLIMITED };
         if !own.fits(packet.wire, self.levels[q].limit.unwrap_or(default)) {
             return Verdict::Drop(DropReason::Overflow);
         }
         // A buffer of each queue is no limit on their sum; a shared memory of the switch is.
-        let shared = if self.buffer_of_queue { Found { limit: QueueState::UNLIMITED, ..*found } } else { *found };
-        if !shared.fits(packet.wire) && !self.make_room(&shared, packet.wire, q, effects) {
+        let shared = if self.buffer_of_queue { PortState { limit: QueueState::UNLIMITED, ..*port } } else { *port };
+        if !shared.fits(packet.wire) && !self.make_space(&shared, packet.wire, q, effects) {
             return Verdict::Drop(DropReason::Overflow);
         }
-        Verdict::step(if self.k_of_queue { own } else { found.queue }, self.k, packet.ect)
+        Verdict::step(if self.k_of_queue { own } else { port.queue }, self.k, packet.ecn)
     }
 
     fn queue_of(&self, class: u8) -> usize {
@@ -62,7 +61,7 @@ impl StrictPriority {
     }
 
     /// Drops the newest packets of the lowest queues below `q` until one of `wire` bytes fits; none if that is not enough.
-    fn make_room(&mut self, found: &Found, wire: u32, q: usize, effects: &mut Vec<Effect>) -> bool {
+    fn make_space(&mut self, port: &PortState, wire: u32, q: usize, effects: &mut impl Effects) -> bool {
         if self.tail_drop {
             return false;
         }
@@ -70,34 +69,49 @@ impl StrictPriority {
         let below = self.levels[q + 1..].iter().rev().flat_map(|l| l.packets.iter().rev());
         let enough = below.map(|w| w.packet.wire).any(|w| {
             freed.add(w);
-            found.fits_without(freed, wire)
+            port.fits_without(freed, wire)
         });
         for level in self.levels[q + 1..].iter_mut().rev() {
             while enough && freed.packets > 0 {
                 let Some(w) = level.packets.pop_back() else { break };
                 level.state.remove(w.packet.wire);
                 freed.remove(w.packet.wire);
-                effects.push(w.overflow());
+                w.evict(effects);
             }
         }
         enough
     }
+}
 
-    pub(crate) fn push(&mut self, waiter: Waiter) {
-        let q = self.queue_of(waiter.packet.class);
-        self.levels[q].state.add(waiter.packet.wire);
-        self.levels[q].packets.push_back(waiter);
+impl Discipline for StrictPriority {
+    fn marks(&self) -> bool {
+        self.k != QueueState::UNLIMITED
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Waiter> {
+    fn reads_tags(&self) -> bool {
+        true
+    }
+}
+
+impl Buffered for StrictPriority {
+    fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
+        let verdict = self.decide(port, &packet.packet, effects);
+        if packet.admit(verdict, effects) {
+            let q = self.queue_of(packet.packet.class);
+            self.levels[q].state.add(packet.packet.wire);
+            self.levels[q].packets.push_back(packet);
+        }
+    }
+
+    fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Queued> {
         let q = self.levels.iter().position(|l| !l.packets.is_empty())?;
-        let waiter = self.levels[q].packets.pop_front()?;
-        self.levels[q].state.remove(waiter.packet.wire);
+        let packet = self.levels[q].packets.pop_front()?;
+        self.levels[q].state.remove(packet.packet.wire);
         self.serving = q;
-        Some(waiter)
+        Some(packet)
     }
 
-    pub(crate) fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.levels.iter().map(|l| l.packets.len()).sum()
     }
 }
@@ -143,7 +157,7 @@ fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
     if k == QueueState::UNLIMITED && v.text("k-of") == "queue" {
         return Err(QueueError::new("k-of", "says which queue is compared with `k`, and `k` is not set"));
     }
-    Ok(Queue::Room(Room::StrictPriority(StrictPriority {
+    Ok(Queue::Buffered(BufferedDiscipline::StrictPriority(StrictPriority {
         map,
         levels,
         serving: 0,
@@ -202,7 +216,8 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Port, packet};
+    use crate::Handle;
+    use crate::testing::{Effect, Port, packet};
 
     fn strict(queues: usize) -> StrictPriority {
         StrictPriority {
@@ -217,7 +232,7 @@ mod tests {
     }
 
     fn port(s: StrictPriority, buffer: u64) -> Port {
-        Port::new(Room::StrictPriority(s), QueueState::limit(QueueLen::Packets(buffer)))
+        Port::new(BufferedDiscipline::StrictPriority(s), QueueState::limit(QueueLen::Packets(buffer)))
     }
 
     fn arrive(p: &mut Port, class: u8) -> Verdict {
@@ -251,13 +266,13 @@ mod tests {
         }
         // The lowest queue holds 1 and 2.
         assert_eq!(arrive(&mut p, 7), Verdict::Accept);
-        assert_eq!(p.effects, [Effect::Drop { handle: 2, reason: DropReason::Overflow }]);
+        assert_eq!(p.effects, [Effect::Drop(Handle(2), DropReason::Overflow)]);
         assert_eq!(arrive(&mut p, 0), FULL);
         assert_eq!(p.effects, []);
         assert_eq!(arrive(&mut p, 3), Verdict::Accept);
-        assert_eq!(p.effects, [Effect::Drop { handle: 1, reason: DropReason::Overflow }]);
+        assert_eq!(p.effects, [Effect::Drop(Handle(1), DropReason::Overflow)]);
         assert_eq!(arrive(&mut p, 7), Verdict::Accept);
-        assert_eq!(p.effects, [Effect::Drop { handle: 6, reason: DropReason::Overflow }]);
+        assert_eq!(p.effects, [Effect::Drop(Handle(6), DropReason::Overflow)]);
         let mut s = strict(4);
         s.tail_drop = true;
         let mut p = port(s, 1);
@@ -266,12 +281,12 @@ mod tests {
 
     #[test]
     fn bytes_evict_as_many_as_needed_or_none() {
-        let mut p = Port::new(Room::StrictPriority(strict(2)), QueueState::limit(QueueLen::Bytes(3000)));
+        let mut p = Port::new(BufferedDiscipline::StrictPriority(strict(2)), QueueState::limit(QueueLen::Bytes(3000)));
         p.arrive(packet(1500, 7, 0, 0));
         p.arrive(packet(500, 0, 0, 0));
         p.arrive(packet(1000, 0, 0, 0));
         assert_eq!(p.arrive(packet(1501, 7, 0, 0)), FULL);
-        assert_eq!((p.effects.len(), p.waiting.len()), (0, 3));
+        assert_eq!((p.effects.len(), p.backlog.len()), (0, 3));
         assert_eq!(p.arrive(packet(1200, 7, 0, 0)), Verdict::Accept);
         assert_eq!(p.effects.len(), 2);
     }

@@ -1,68 +1,106 @@
 //! What tests of several disciplines share.
 
-use crate::{Arrival, Effect, Found, QueueState, Room, Verdict, Waiter};
+use crate::{Arrival, BufferedDiscipline, Codepoint, DropReason, Effects, Handle, PortState, QueueState, Queued, Verdict};
+use forebay_units::Time;
 
 /// A busy port with this queue of 1500-byte packets and a buffer in packets.
-pub(crate) fn found(queue: QueueState, buffer: u32) -> Found {
+pub(crate) fn busy(queue: QueueState, buffer: u32) -> PortState {
     let limit = QueueState { packets: buffer, bytes: u64::MAX };
-    Found { now: 0, queue, limit, memory: u64::MAX, serving: 1500 * u32::from(queue.packets > 0), idle_since: 0 }
+    let (now, idle_since) = (Time(0), Time(0));
+    PortState { now, queue, limit, memory: u64::MAX, serving: 1500 * u32::from(queue.packets > 0), idle_since }
 }
 
-/// A port that never transmits anything by itself, around a waiting room: everything but time.
+/// One call of [`Effects`], written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    Mark(Handle),
+    Drop(Handle, DropReason),
+}
+
+impl Effects for Vec<Effect> {
+    fn mark(&mut self, packet: Handle) {
+        self.push(Effect::Mark(packet));
+    }
+
+    fn drop(&mut self, packet: Handle, reason: DropReason) {
+        self.push(Effect::Drop(packet, reason));
+    }
+}
+
+/// A port around a buffered discipline that transmits only when the test says so.
 pub(crate) struct Port {
-    pub room: Room,
+    pub discipline: BufferedDiscipline,
     pub buffer: QueueState,
-    /// Packets in the room by handle.
-    pub waiting: Vec<Waiter>,
-    pub serving: Option<Waiter>,
+    /// The time of what happens next.
+    pub now: Time,
+    /// What the discipline should hold.
+    pub backlog: Vec<Queued>,
+    pub serving: Option<Queued>,
     next: u32,
+    /// What the last arrival, or the last start of a transmission, did to other packets.
     pub effects: Vec<Effect>,
 }
 
 impl Port {
-    pub fn new(room: Room, buffer: QueueState) -> Port {
-        Port { room, buffer, waiting: Vec::new(), serving: None, next: 0, effects: Vec::new() }
+    pub fn new(discipline: BufferedDiscipline, buffer: QueueState) -> Port {
+        let (backlog, effects) = (Vec::new(), Vec::new());
+        Port { discipline, buffer, now: Time(0), backlog, serving: None, next: 0, effects }
     }
 
-    pub fn found(&self) -> Found {
+    pub fn state(&self) -> PortState {
         let mut queue = QueueState::default();
-        self.waiting.iter().chain(&self.serving).for_each(|w| queue.add(w.packet.wire));
-        let serving = self.serving.map_or(0, |w| w.packet.wire);
-        Found { now: 0, queue, limit: self.buffer, memory: u64::MAX, serving, idle_since: 0 }
+        self.backlog.iter().chain(&self.serving).for_each(|q| queue.add(q.packet.wire));
+        let serving = self.serving.map_or(0, |q| q.packet.wire);
+        PortState { now: self.now, queue, limit: self.buffer, memory: u64::MAX, serving, idle_since: Time(0) }
     }
 
-    /// A packet arrives; its handle is the number of the arrival.
+    /// A packet arrives; its handle is the number of the arrival. Returns what became of it.
     pub fn arrive(&mut self, packet: Arrival) -> Verdict {
-        let handle = self.next;
+        let handle = Handle(self.next);
         self.next += 1;
         self.effects.clear();
-        let found = self.found();
-        let verdict = self.room.on_arrival(&found, &packet, &mut self.effects);
+        let (state, queued) = (self.state(), Queued { handle, since: self.now, packet });
+        self.backlog.push(queued);
+        self.discipline.push(&state, queued, &mut self.effects);
+        self.forget_dropped();
+        let mut verdict = Verdict::Accept;
+        self.effects.retain(|e| match *e {
+            Effect::Mark(h) if h == handle => {
+                verdict = Verdict::Mark;
+                false
+            }
+            Effect::Drop(h, reason) if h == handle => {
+                verdict = Verdict::Drop(reason);
+                false
+            }
+            _ => true,
+        });
+        verdict
+    }
+
+    fn forget_dropped(&mut self) {
         for e in &self.effects {
-            if let Effect::Drop { handle, .. } = e {
-                let place = self.waiting.iter().position(|w| w.handle == *handle).expect("a waiting packet is dropped");
-                self.waiting.remove(place);
+            if let Effect::Drop(handle, _) = e {
+                let place = self.backlog.iter().position(|q| q.handle == *handle).expect("a packet of the backlog is dropped");
+                self.backlog.remove(place);
             }
         }
-        if !matches!(verdict, Verdict::Drop(_)) {
-            let waiter = Waiter { handle, packet };
-            self.room.push(waiter);
-            self.waiting.push(waiter);
-        }
-        assert_eq!(self.room.len(), self.waiting.len());
-        verdict
+        assert_eq!(self.discipline.len(), self.backlog.len());
     }
 
     /// The transmitter takes the next packet.
     pub fn serve(&mut self) -> Option<u32> {
-        self.serving = self.room.pop();
-        let handle = self.serving?.handle;
-        self.waiting.retain(|w| w.handle != handle);
-        Some(handle)
+        self.effects.clear();
+        self.serving = self.discipline.pop(self.now, &mut self.effects);
+        if let Some(q) = self.serving {
+            self.backlog.retain(|w| w.handle != q.handle);
+        }
+        self.forget_dropped();
+        self.serving.map(|q| q.handle.0)
     }
 }
 
 /// An ECN-capable packet.
 pub(crate) fn packet(wire: u32, class: u8, rank: u16, flow: u64) -> Arrival {
-    Arrival { wire, ect: true, class, rank, flow }
+    Arrival { wire, ecn: Codepoint::Ect0, class, rank, flow }
 }

@@ -3,7 +3,7 @@
 use super::path::{Subject, beside_endless, bottleneck, subject};
 use super::{Line, Section, measure};
 use forebay_model::dctcp::{gain_bound, steady_state, threshold_guideline, worst_flows};
-use forebay_queues::{Discipline, Queue};
+use forebay_queues::{FifoDiscipline, Queue};
 use forebay_scenario::Variant;
 use forebay_sim::cc::LawConfig;
 use forebay_store::summary::Unit;
@@ -13,7 +13,7 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     let Subject { group, long, pairs: senders } = subject(v, "dctcp", |law| matches!(law, LawConfig::Dctcp(_)))?;
     let tcp = &v.config.groups[group].tcp;
     let b = bottleneck(v, &senders, tcp)?;
-    let Queue::Fifo(Discipline::DctcpStep(step)) = &v.config.network.ports[b.port as usize].queue else {
+    let Queue::Fifo(FifoDiscipline::DctcpStep(step)) = &v.config.network.ports[b.port as usize].queue else {
         return Err(format!("the queue of {} has no marking step", b.name));
     };
     let packet = b.pipe.packet() as f64;

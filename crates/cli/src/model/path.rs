@@ -1,7 +1,7 @@
 //! The bottleneck that flows share, as models take it: a rate, an empty round trip, a buffer.
 
 use forebay_model::Pipe;
-use forebay_queues::{Discipline, Queue, Room};
+use forebay_queues::{BufferedDiscipline, FifoDiscipline, Queue};
 use forebay_sampling::Rng;
 use forebay_scenario::Variant;
 use forebay_sim::cc::LawConfig;
@@ -145,17 +145,17 @@ impl Bottleneck {
     /// Whether its queue keeps places for packets of priority; all others find a queue that drops the tail.
     pub fn keeps_places(&self, v: &Variant) -> bool {
         match &v.config.network.ports[self.port as usize].queue {
-            Queue::Fifo(Discipline::Protect(_)) => true,
-            Queue::Room(Room::StrictPriority(_) | Room::Pushout(_)) => true,
-            Queue::Fifo(_) | Queue::Room(_) => false,
+            Queue::Fifo(FifoDiscipline::Protect(_)) => true,
+            Queue::Buffered(BufferedDiscipline::StrictPriority(_) | BufferedDiscipline::Pushout(_)) => true,
+            Queue::Fifo(_) | Queue::Buffered(_) => false,
         }
     }
 
     /// Whether packets of `tcp` find plain drop-tail here: the discipline, or marks that they do not ask for.
     pub fn drops_tail(&self, v: &Variant, tcp: &TcpConfig) -> bool {
         match &v.config.network.ports[self.port as usize].queue {
-            Queue::Fifo(Discipline::DropTail(_)) => true,
-            Queue::Fifo(Discipline::DctcpStep(step)) => tcp.ecn == Ecn::Off && !step.drops_non_ect(),
+            Queue::Fifo(FifoDiscipline::DropTail(_)) => true,
+            Queue::Fifo(FifoDiscipline::DctcpStep(step)) => tcp.ecn == Ecn::Off && !step.drops_non_ect(),
             _ => false,
         }
     }

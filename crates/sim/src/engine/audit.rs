@@ -29,7 +29,7 @@ impl Core {
                 count(port.ring.packet(position));
                 position = port.ring.next(position);
             }
-            port.room().into_iter().flat_map(|r| r.packets()).for_each(&mut count);
+            port.backlog().into_iter().flat_map(|b| b.packets()).for_each(&mut count);
         }
         for (conn, stream) in self.streams.iter().enumerate().filter(|(_, s)| s.live) {
             let (sender, receiver) = (&self.senders[conn as u32], &self.receivers[conn as u32]);

@@ -30,7 +30,7 @@ pub struct NodePorts {
     shared_ports: Vec<PortId>,
     shared: Option<SharedBuffer>,
     /// Egress ports that are not FIFOs.
-    rooms: Vec<PortId>,
+    buffered: Vec<PortId>,
     /// Whether it has shared memory or such ports.
     special: bool,
 }
@@ -88,9 +88,9 @@ impl Fabric {
             if network.nodes[port.from as usize].shared_buffer.is_some() {
                 nodes[port.from as usize].shared_ports.push(id as PortId);
             }
-            if matches!(port.queue, Queue::Room(_)) {
+            if matches!(port.queue, Queue::Buffered(_)) {
                 assert!(!network.nodes[port.from as usize].host, "a host's own port is a FIFO");
-                nodes[port.from as usize].rooms.push(id as PortId);
+                nodes[port.from as usize].buffered.push(id as PortId);
             }
         }
         let (mut feeder, mut words) = (Vec::new(), 0);
@@ -100,7 +100,7 @@ impl Fabric {
             nodes[n].busy_first = words;
             nodes[n].busy_words = (list.len() as u32).div_ceil(WORD);
             nodes[n].shared = network.nodes[n].shared_buffer;
-            nodes[n].special = nodes[n].shared.is_some() || !nodes[n].rooms.is_empty();
+            nodes[n].special = nodes[n].shared.is_some() || !nodes[n].buffered.is_empty();
             for (slot, &port) in list.iter().enumerate() {
                 input_of[port as usize] = words * WORD + slot as u32;
             }
@@ -186,23 +186,24 @@ impl Fabric {
         let (packet, sack) = unsafe { (&*m.packet, Ring::sack_behind(m.packet)) };
         match why {
             Refusal::Dropped => self.lose(packet),
-            Refusal::Room => {
+            Refusal::Buffered => {
                 self.serve(to, now);
                 self.admit(to, now, packet, sack, u64::MAX);
             }
         }
     }
 
-    /// Makes the transmissions of a port with a waiting room that start before `until`.
+    /// Makes the transmissions of a port with a buffered discipline that start before `until`.
     fn serve(&mut self, port: PortId, until: u64) {
         let p = &mut self.ports[port];
-        if let Some(arrival) = p.serve(until) {
+        let dropped = &mut self.dropped;
+        if let Some(arrival) = p.serve(until, |lost| dropped.push(Dropped::of(lost))) {
             let (node, input) = (p.to, p.input);
             self.announce(node, input, arrival);
         }
     }
 
-    /// Hands a packet to the waiting room of a port that has been served up to `now`.
+    /// Hands a packet to a port with a buffered discipline that has been served up to `now`.
     fn admit(&mut self, port: PortId, now: u64, packet: &Packet, sack: Option<&SackBlocks>, memory: u64) {
         let p = &mut self.ports[port];
         let dropped = &mut self.dropped;
@@ -258,8 +259,8 @@ impl Fabric {
                 self.refuse(m);
             }
         }
-        for i in 0..self.nodes[node].rooms.len() {
-            let port = self.nodes[node].rooms[i];
+        for i in 0..self.nodes[node].buffered.len() {
+            let port = self.nodes[node].buffered[i];
             self.serve(port, end);
             if let Some(start) = self.ports[port].next_start() {
                 self.wheel.mark(node, start);
@@ -338,7 +339,7 @@ impl Fabric {
         // SAFETY: as in `hop`.
         let (packet, sack) = unsafe { (&*m.packet, Ring::sack_behind(m.packet)) };
         let p = &mut self.ports[to];
-        if p.room().is_some() {
+        if p.backlog().is_some() {
             let memory = p.queued_bytes();
             self.admit(to, now, packet, sack, memory);
         } else {
@@ -354,8 +355,8 @@ impl Fabric {
         // SAFETY: see `Move::packet`.
         let wire = u64::from(unsafe { &*packet }.wire);
         let Some(pool) = self.nodes[node].shared else { return true };
-        for i in 0..self.nodes[node].rooms.len() {
-            self.serve(self.nodes[node].rooms[i], now);
+        for i in 0..self.nodes[node].buffered.len() {
+            self.serve(self.nodes[node].buffered[i], now);
         }
         let mut used = 0;
         for &p in &self.nodes[node].shared_ports {

@@ -1,8 +1,8 @@
 //! Packets, the rings they wait and fly in, and the egress ports that carry them.
 
 pub(crate) mod arena;
+pub mod buffered;
 pub(crate) mod occupancy;
 pub mod packet;
 pub mod port;
 pub(crate) mod ring;
-pub mod room;

@@ -1,20 +1,21 @@
 //! An egress port: a queue, a transmitter and the link behind it.
 //!
-//! Most queues are FIFOs; for the others see [`room`](super::room). A FIFO port knows at enqueue when a packet will have left and when it will arrive, so a hop costs one event, its arrival.
+//! Most queues are FIFOs; for the others see [`buffered`](super::buffered). A FIFO port knows at enqueue when a packet will have left and
+//! when it will arrive, so a hop costs one event, its arrival.
 //! Packets that have left the queue stay in the same ring until they arrive; `departed` separates the two.
 //!
 //! The queue's length is needed only where it decides something. `queue` therefore counts departures late and is an upper bound;
 //! a port whose upper bound is below `alert` accepts without looking closer. Elsewhere the queue is settled first. So `departed` may
 //! even lag behind the ring's head, and taking an arrived packet out costs nothing but moving the head.
 
+use super::buffered::{Backlog, facts};
 use super::occupancy::{Counters, Occupancy};
 use super::packet::{Packet, ecn};
 use super::ring::Ring;
-use super::room::{WaitingRoom, facts};
 use crate::config::PortConfig;
-use forebay_queues::{Discipline, DropReason, DropTail, Found, Queue, QueueState, Verdict};
+use forebay_queues::{DropReason, FifoDiscipline, PortState, Queue, QueueState, Verdict};
 use forebay_sampling::Rng;
-use forebay_units::PortId;
+use forebay_units::{PortId, Time};
 
 /// Counters of a port since the start or the end of the warm-up.
 #[derive(Debug, Clone, Copy, Default)]
@@ -61,11 +62,12 @@ pub struct Port {
     pub served: u64,
     /// Counters.
     pub stats: PortStats,
-    discipline: Discipline,
+    /// In which order packets leave, and who decides.
+    pub(super) order: Order,
     limit: QueueState,
-    /// What the discipline's `quiet_below` says.
+    /// `quiet_below` of a FIFO's discipline.
     quiet: QueueState,
-    /// What its `is_step` says.
+    /// `is_step` of a FIFO's discipline.
     step: bool,
     /// Counters of rare events.
     pub events: PortEvents,
@@ -74,8 +76,14 @@ pub struct Port {
     /// Of a host's port: the latest arrival time so far.
     latest: u64,
     observer: Option<Box<Occupancy>>,
-    /// Of a port that is not a FIFO: who waits. The discipline above is idle then.
-    pub(super) room: Option<Box<WaitingRoom>>,
+}
+
+/// The two kinds of ports.
+pub(super) enum Order {
+    /// Packets leave in order of arrival: they go to the ring at once.
+    Fifo(FifoDiscipline),
+    /// Packets wait in a backlog until their transmission starts.
+    Buffered(Box<Backlog>),
 }
 
 /// Why [`Port::enqueue`] did not queue a packet.
@@ -83,8 +91,8 @@ pub struct Port {
 pub enum Refusal {
     /// It was dropped, and counted.
     Dropped,
-    /// This port is not a FIFO: [`Port::admit`] decides.
-    Room,
+    /// This port's discipline is buffered: [`Port::admit`] decides.
+    Buffered,
 }
 
 impl Port {
@@ -92,9 +100,10 @@ impl Port {
     pub fn new(c: &PortConfig, input: u32, rng: Rng) -> Port {
         let mut queue = c.queue.clone();
         queue.start(c.rate, rng);
-        let (discipline, room) = match queue {
-            Queue::Fifo(discipline) => (discipline, None),
-            Queue::Room(room) => (Discipline::DropTail(DropTail), Some(Box::new(WaitingRoom::new(room)))),
+        let (quiet, step, order) = match queue {
+            Queue::Fifo(discipline) => (discipline.quiet_below(), discipline.is_step(), Order::Fifo(discipline)),
+            // Of no interest: its `alert` stays zero, so that every packet takes the way to `admit`.
+            Queue::Buffered(discipline) => (QueueState::default(), false, Order::Buffered(Box::new(Backlog::new(discipline)))),
         };
         Port {
             ring: Ring::new(8),
@@ -107,16 +116,15 @@ impl Port {
             stats: PortStats::default(),
             input,
             to: c.to,
-            quiet: discipline.quiet_below(),
-            step: discipline.is_step(),
-            discipline,
+            quiet,
+            step,
+            order,
             limit: c.buffer.map_or(QueueState::UNLIMITED, QueueState::limit),
             events: PortEvents::default(),
             before: 0,
             latest: 0,
             served: 0,
             observer: None,
-            room,
         }
     }
 
@@ -131,9 +139,12 @@ impl Port {
         self.observer.as_deref()
     }
 
-    /// Who waits, if this is not a FIFO.
-    pub fn room(&self) -> Option<&WaitingRoom> {
-        self.room.as_deref()
+    /// The backlog, if this is not a FIFO.
+    pub fn backlog(&self) -> Option<&Backlog> {
+        match &self.order {
+            Order::Fifo(_) => None,
+            Order::Buffered(backlog) => Some(backlog),
+        }
     }
 
     /// Packets queued since the start of the simulation, except those thrown out of the queue.
@@ -259,8 +270,8 @@ impl Port {
     /// Looks closely at an arrival: what does the discipline say? Returns the ECN bits to set.
     #[inline(never)]
     fn examine(&mut self, now: u64, packet: &Packet) -> Result<u8, Refusal> {
-        if self.room.is_some() {
-            return Err(Refusal::Room);
+        if let Order::Buffered(_) = self.order {
+            return Err(Refusal::Buffered);
         }
         self.settle(now);
         if self.observer.is_some() {
@@ -289,8 +300,9 @@ impl Port {
     /// Puts the question to the discipline. Returns the ECN bits to set.
     #[inline(never)]
     fn ask(&mut self, now: u64, packet: &Packet) -> Result<u8, Refusal> {
-        let found = self.found(now, u64::MAX);
-        match self.discipline.on_arrival(&found, &facts(packet)) {
+        let state = self.state(now, u64::MAX);
+        let Order::Fifo(discipline) = &mut self.order else { return Err(Refusal::Buffered) };
+        match discipline.on_arrival(&state, &facts(packet)) {
             Verdict::Accept => Ok(0),
             Verdict::Mark => {
                 self.events.marked += u64::from(packet.ecn() != ecn::CE);
@@ -303,23 +315,25 @@ impl Port {
         }
     }
 
-    /// What a packet finds that arrives at `now`; the queue is settled.
+    /// The state that a packet meets that arrives at `now`; the queue is settled.
     #[inline]
-    pub(super) fn found(&self, now: u64, memory: u64) -> Found {
+    pub(super) fn state(&self, now: u64, memory: u64) -> PortState {
         let serving = if self.departed == self.ring.tail() { 0 } else { u32::from(self.ring.packet(self.departed).wire) };
-        Found { now, queue: self.queue, limit: self.limit, memory, serving, idle_since: self.busy_until }
+        PortState { now: Time(now), queue: self.queue, limit: self.limit, memory, serving, idle_since: Time(self.busy_until) }
     }
 
-    /// Drops a packet for which the shared memory has no room. The discipline of a settled FIFO hears of it, as of a full buffer.
+    /// Drops a packet for which the shared memory has no space. The discipline of a settled FIFO is notified, as of a full buffer.
     pub fn refuse(&mut self, now: u64, packet: &Packet) {
-        let found = self.found(now, self.queue.bytes);
-        let _ = self.discipline.on_arrival(&found, &facts(packet));
+        let state = self.state(now, self.queue.bytes);
+        if let Order::Fifo(discipline) = &mut self.order {
+            let _ = discipline.on_arrival(&state, &facts(packet));
+        }
         self.drop(DropReason::SharedBuffer, u64::from(packet.wire));
     }
 
     /// The largest queue so far is part of the alert, so that the maximum is exact too; a recorder wants to see everything.
     fn set_alert(&mut self) {
-        if self.observer.is_none() && self.room.is_none() {
+        if self.observer.is_none() && matches!(self.order, Order::Fifo(_)) {
             self.alert.packets = self.limit.packets.min(self.quiet.packets).min(self.events.max_pkts);
             self.alert.bytes = self.limit.bytes.min(self.quiet.bytes);
             if self.alert.bytes < u64::from(u16::MAX) {
@@ -346,7 +360,7 @@ impl Port {
     pub fn close(&mut self, now: u64) -> u128 {
         self.settle(now);
         self.record(now);
-        self.close_room(now);
+        self.close_backlog(now);
         let mut future = 0;
         let mut position = self.departed;
         while position != self.ring.tail() {
@@ -367,7 +381,7 @@ impl Port {
             bytes += u64::from(self.ring.packet(position).wire);
             position = self.ring.next(position);
         }
-        for p in self.room.iter().flat_map(|r| r.packets()) {
+        for p in self.backlog().into_iter().flat_map(Backlog::packets) {
             packets += 1;
             bytes += u64::from(p.wire);
         }
@@ -381,7 +395,7 @@ impl Port {
     /// Forgets all counters: the end of the warm-up. What is queued now keeps counting from here.
     pub fn restart_stats(&mut self, now: u64) {
         let future = self.close(now);
-        self.restart_room();
+        self.restart_backlog();
         self.before += self.stats.sent_pkts;
         self.stats = PortStats { sojourn: future, ..PortStats::default() };
         self.events = PortEvents { max_pkts: self.queue.packets, ..PortEvents::default() };

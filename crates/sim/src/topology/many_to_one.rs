@@ -51,7 +51,7 @@ fn build(values: &Values) -> Result<Network, BuildError> {
 mod tests {
     use crate::topology::testing::{build, degrees, link, port_ends};
     use forebay_param::Value;
-    use forebay_queues::{Discipline, DropTail, Queue, SharedPolicy};
+    use forebay_queues::{DropTail, FifoDiscipline, Queue, SharedPolicy};
     use forebay_units::{Bytes, QueueLen, Rate};
 
     #[test]
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(n.host_groups[1], ("receiver".into(), vec![5]));
         let back = n.ports.iter().find(|p| p.from == 5).unwrap();
         assert_eq!((back.rate, back.buffer), (Rate(2_000_000_000), None));
-        assert_eq!(back.queue, Queue::Fifo(Discipline::DropTail(DropTail)));
+        assert_eq!(back.queue, Queue::Fifo(FifoDiscipline::DropTail(DropTail)));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Random arrivals at ports with waiting rooms, against a slow model: the same packets leave, at the same times, in the same order, and
+//! Random arrivals at ports with buffered disciplines, against a slow model: the same packets leave, at the same times, in the same order, and
 //! the same ones are dropped.
 
 use forebay_param::{Kind, QueueValue, Value, Values};
@@ -215,7 +215,7 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
         };
         while window + delay <= now {
             window += delay;
-            port.serve(window);
+            port.serve(window, |p| lost.push(p.seq));
             model.run(window, rate);
             // The other end takes what arrives in the window.
             while !port.ring.is_empty() && port.ring.packet(port.ring.head()).arrival < window {
@@ -229,7 +229,7 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
                 port.ring.advance(port.ring.next(port.ring.head()));
             }
             port.audit();
-            if measured_from == 0 && seq > 700 && port.room().is_some_and(|r| !r.is_empty()) {
+            if measured_from == 0 && seq > 700 && port.backlog().is_some_and(|r| !r.is_empty()) {
                 // The end of the warm-up, while packets wait: some of them are thrown out later.
                 measured_from = window;
                 lost_before = lost.len();
@@ -238,7 +238,7 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
             }
         }
         let (packet, sack) = arrival(&mut rng, seq);
-        port.serve(now);
+        port.serve(now, |p| lost.push(p.seq));
         model.run(now, rate);
         let before = lost.len();
         port.admit(now, &packet, sack.as_ref(), u64::MAX, |p| lost.push(p.seq));
@@ -246,7 +246,7 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
         model.arrive(now, &packet, rate, &lost[before..]);
         assert!(model.held(now).0 <= limit.packets && model.held(now).1 <= limit.bytes);
     }
-    port.serve(u64::MAX / 4);
+    port.serve(u64::MAX / 4, |p| lost.push(p.seq));
     model.run(u64::MAX / 4, rate);
     let mut position = port.ring.head();
     while position != port.ring.tail() {
@@ -280,7 +280,7 @@ fn packets(n: u64) -> Value {
 }
 
 #[test]
-fn every_room_agrees_with_the_model() {
+fn every_buffered_discipline_agrees_with_the_model() {
     for seed in 0..6 {
         for buffer in [QueueLen::Packets(12), QueueLen::Bytes(9_000)] {
             for (queues, evict) in [(2, true), (3, true), (8, true), (8, false)] {

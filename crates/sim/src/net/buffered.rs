@@ -1,0 +1,256 @@
+//! Ports with a buffered discipline, whose order, or backlog, can change after an arrival: packets wait in a slab, and which one goes
+//! next is decided when the transmitter becomes free. From then on it is a packet like those of other ports: in the ring, with its
+//! arrival time.
+//!
+//! Decisions are made late, but not differently: before an arrival, all transmissions that start before it ([`Port::serve`]); at the end
+//! of the node's window, all that start before its end. What starts at the instant of an arrival starts after it (`ARCHITECTURE.md`,
+//! two decisions about time). A packet that starts in this window arrives after its end, as the window is not longer than the delay.
+
+use super::packet::{Packet, SackBlocks, ecn, flag};
+use super::port::{Order, Port};
+use forebay_queues::{Arrival, BufferedDiscipline, Codepoint, DropReason, DropTail, Effects, FifoDiscipline, Handle, Queued};
+use forebay_units::Time;
+
+/// The backlog of a port.
+pub struct Backlog {
+    discipline: BufferedDiscipline,
+    slab: Slab,
+}
+
+/// The packets of a backlog by handle.
+#[derive(Default)]
+struct Slab {
+    held: Vec<Held>,
+    unused: Vec<Handle>,
+}
+
+/// A packet of the backlog; its `arrival` is the time since when it counts in the statistics.
+#[derive(Clone, Copy)]
+struct Held {
+    packet: Packet,
+    sack: SackBlocks,
+    live: bool,
+    /// It was counted as sent before the end of the warm-up.
+    before: bool,
+}
+
+/// What disciplines may know of a packet.
+pub(super) fn facts(p: &Packet) -> Arrival {
+    // A five-tuple is a connection slot, its generation and the direction.
+    let flow = u64::from(p.conn) << 7 | u64::from(p.generation()) << 1 | u64::from(p.has(flag::ACK));
+    Arrival { wire: u32::from(p.wire), ecn: Codepoint::from_bits(p.ecn()), class: p.class(), rank: p.rank(), flow }
+}
+
+impl Slab {
+    fn insert(&mut self, packet: &Packet, sack: Option<&SackBlocks>, entered: u64) -> Handle {
+        let packet = Packet { arrival: entered, ..*packet };
+        let held = Held { packet, sack: sack.copied().unwrap_or_default(), live: true, before: false };
+        let handle = self.unused.pop().unwrap_or_else(|| {
+            self.held.push(held);
+            Handle(self.held.len() as u32 - 1)
+        });
+        self.held[handle.0 as usize] = held;
+        handle
+    }
+
+    fn remove(&mut self, handle: Handle) -> Held {
+        self.unused.push(handle);
+        let held = &mut self.held[handle.0 as usize];
+        debug_assert!(held.live);
+        held.live = false;
+        *held
+    }
+
+    fn live(&mut self) -> impl Iterator<Item = &mut Held> {
+        self.held.iter_mut().filter(|h| h.live)
+    }
+}
+
+impl Backlog {
+    pub(super) fn new(discipline: BufferedDiscipline) -> Backlog {
+        Backlog { discipline, slab: Slab::default() }
+    }
+
+    /// Its packets, in no particular order.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.slab.held.iter().filter(|h| h.live).map(|h| &h.packet)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.discipline.is_empty()
+    }
+}
+
+/// Carries out what a discipline does to packets.
+struct Sink<'a, L> {
+    port: &'a mut Port,
+    slab: &'a mut Slab,
+    now: u64,
+    /// The packet that is being pushed; it does not count as queued yet.
+    arriving: Option<Handle>,
+    /// It was dropped.
+    refused: bool,
+    /// Overflows are those of a shared memory.
+    shared: bool,
+    /// Receives every packet that is dropped.
+    lost: L,
+}
+
+impl<L: FnMut(&Packet)> Effects for Sink<'_, L> {
+    fn mark(&mut self, packet: Handle) {
+        let p = &mut self.slab.held[packet.0 as usize].packet;
+        self.port.events.marked += u64::from(p.ecn() != ecn::CE);
+        p.meta |= ecn::CE;
+    }
+
+    fn drop(&mut self, packet: Handle, reason: DropReason) {
+        let held = self.slab.remove(packet);
+        let reason = if reason == DropReason::Overflow && self.shared { DropReason::SharedBuffer } else { reason };
+        if self.arriving == Some(packet) {
+            self.refused = true;
+            self.port.drop(reason, u64::from(held.packet.wire));
+        } else {
+            self.port.evict(self.now, &held, reason);
+        }
+        (self.lost)(&held.packet);
+    }
+}
+
+impl Port {
+    /// The backlog, taken out of the port while its discipline runs, so that the port itself can carry out what the discipline does.
+    /// [`Port::put_back`] must follow. `None`, and nothing changed, for a FIFO.
+    fn take_backlog(&mut self) -> Option<Box<Backlog>> {
+        match std::mem::replace(&mut self.order, Order::Fifo(FifoDiscipline::DropTail(DropTail))) {
+            Order::Buffered(backlog) => Some(backlog),
+            fifo @ Order::Fifo(_) => {
+                self.order = fifo;
+                None
+            }
+        }
+    }
+
+    fn put_back(&mut self, backlog: Box<Backlog>) {
+        self.order = Order::Buffered(backlog);
+    }
+
+    /// Makes the transmissions that start before `until`; `lost` receives every packet that is dropped when it could have started. Returns
+    /// when the first of them arrives at the other end, if nothing was on the way there.
+    pub fn serve(&mut self, until: u64, mut lost: impl FnMut(&Packet)) -> Option<u64> {
+        let mut backlog = self.take_backlog()?;
+        let mut news = None;
+        while self.busy_until < until && !backlog.is_empty() {
+            news = news.or(self.start_next(self.busy_until, &mut backlog, &mut lost));
+        }
+        self.put_back(backlog);
+        news
+    }
+
+    /// When the next transmission starts, ps; `None` while the backlog is empty.
+    pub fn next_start(&self) -> Option<u64> {
+        self.backlog().filter(|b| !b.is_empty()).map(|_| self.busy_until)
+    }
+
+    /// Starts the transmission at `start` of the packet that the discipline chooses, if it leaves one. Returns its arrival if nothing was
+    /// on the way.
+    fn start_next(&mut self, start: u64, backlog: &mut Backlog, lost: impl FnMut(&Packet)) -> Option<u64> {
+        let Backlog { discipline, slab } = backlog;
+        let mut sink = Sink { port: self, slab, now: start, arriving: None, refused: false, shared: false, lost };
+        let next = discipline.pop(Time(start), &mut sink)?;
+        let held = slab.remove(next.handle);
+        self.transmit(start, &held)
+    }
+
+    /// Puts a packet on the wire at `start`. Returns its arrival if nothing was on the way.
+    fn transmit(&mut self, start: u64, held: &Held) -> Option<u64> {
+        if !self.ring.has_room() {
+            self.make_room(start);
+        }
+        let idle = self.ring.is_empty();
+        let departure = start + self.tx(u64::from(held.packet.wire));
+        self.busy_until = departure;
+        let arrival = departure + self.delay;
+        self.ring.push(&held.packet, arrival, 0, |_| {});
+        if held.packet.has(flag::EXT) {
+            self.ring.push_sack(&held.sack);
+        }
+        self.stats.sojourn += u128::from(departure - held.packet.arrival);
+        idle.then_some(arrival)
+    }
+
+    /// Takes in or drops a packet that is at the port completely at `now`, after [`Port::serve`] up to then; `memory` is the most bytes
+    /// the port may hold because of a shared memory. `lost` receives every packet that is dropped. Returns when the packet arrives at the
+    /// other end, if it is sent at once and nothing was on the way.
+    pub fn admit(
+        &mut self,
+        now: u64,
+        packet: &Packet,
+        sack: Option<&SackBlocks>,
+        memory: u64,
+        mut lost: impl FnMut(&Packet),
+    ) -> Option<u64> {
+        self.settle(now);
+        self.record(now);
+        let mut backlog = self.take_backlog()?;
+        let state = self.state(now, memory);
+        let Backlog { discipline, slab } = &mut *backlog;
+        let handle = slab.insert(packet, sack, now);
+        let queued = Queued { handle, since: Time(now), packet: facts(packet) };
+        let shared = memory != u64::MAX;
+        let mut sink = Sink { port: self, slab, now, arriving: Some(handle), refused: false, shared, lost: &mut lost };
+        discipline.push(&state, queued, &mut sink);
+        let mut news = None;
+        if !sink.refused {
+            self.count_in(u64::from(packet.wire));
+            if self.busy_until < now {
+                // Idle, so the rest of the backlog is empty: it is in service at once.
+                news = self.start_next(now, &mut backlog, lost);
+            }
+        }
+        self.put_back(backlog);
+        news
+    }
+
+    fn count_in(&mut self, wire: u64) {
+        self.queue.packets += 1;
+        self.queue.bytes += wire;
+        self.stats.sent_pkts += 1;
+        self.stats.sent_bytes += wire;
+        self.events.max_pkts = self.events.max_pkts.max(self.queue.packets);
+    }
+
+    /// Counts a packet that was queued and will not be sent.
+    fn evict(&mut self, now: u64, held: &Held, reason: DropReason) {
+        // What has left before is counted, and recorded, first.
+        self.settle(now);
+        self.record(now);
+        let wire = u64::from(held.packet.wire);
+        self.queue.packets -= 1;
+        self.queue.bytes -= wire;
+        self.stats.sojourn += u128::from(now - held.packet.arrival);
+        if held.before {
+            self.before -= 1;
+        } else {
+            self.stats.sent_pkts -= 1;
+            self.stats.sent_bytes -= wire;
+        }
+        self.drop(reason, wire);
+    }
+
+    /// Books the waiting time up to `now`, from where it counts on.
+    pub(super) fn close_backlog(&mut self, now: u64) {
+        if let Order::Buffered(backlog) = &mut self.order {
+            for held in backlog.slab.live() {
+                self.stats.sojourn += u128::from(now - held.packet.arrival);
+                held.packet.arrival = now;
+            }
+        }
+    }
+
+    /// From here on, the backlog counts as sent before.
+    pub(super) fn restart_backlog(&mut self) {
+        if let Order::Buffered(backlog) = &mut self.order {
+            backlog.slab.live().for_each(|h| h.before = true);
+        }
+    }
+}
