@@ -51,7 +51,7 @@ fn two_senders_share() {
 /// index 0.997, mean queue 76.1 packets.
 #[test]
 fn five_equal_senders_fill_the_link() {
-    // A FIFO, and the same as a port with a waiting room.
+    // A FIFO, and the same as a port with a buffered discipline.
     let plain = "buffer = \"100pkt\"";
     let room = "buffer = \"100pkt\", queue = \"strict-priority\"";
     for (what, bottleneck) in [("fifo", plain), ("room", room)] {
