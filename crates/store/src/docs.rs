@@ -6,8 +6,8 @@ use arrow_schema::DataType;
 use std::fmt::Write;
 
 /// Lines between which the generated part of the page stands.
-const BEGIN: &str = "<!-- generated from crates/store/src/schema.rs: begin -->";
-const END: &str = "<!-- generated from crates/store/src/schema.rs: end -->";
+const BEGIN: &str = "<!-- generated from crates/store/src/schema: begin -->";
+const END: &str = "<!-- generated from crates/store/src/schema: end -->";
 
 /// All tables with their columns, as Markdown.
 pub fn markdown() -> String {

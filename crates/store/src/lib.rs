@@ -24,7 +24,6 @@ mod manifest;
 mod old_names;
 mod parquet_file;
 mod read;
-mod reduce;
 mod run_info;
 mod run_table;
 pub mod schema;

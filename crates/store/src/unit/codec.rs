@@ -1,8 +1,8 @@
 //! A unit's numbers as a file: Parquet with a sum over all of it, so that a torn file is told from a whole one.
 
+use super::kept::Kept;
 use super::key::{KeyHasher, UnitKey};
 use super::record::UnitRecord;
-use super::store::Kept;
 use crate::batch::text_type;
 use crate::summary_table;
 use arrow_array::cast::AsArray;

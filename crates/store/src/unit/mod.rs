@@ -3,10 +3,12 @@
 //! before, in another sweep or before an interruption, finds it.
 
 mod codec;
+mod kept;
 mod key;
 mod record;
 mod store;
 
+pub use kept::Kept;
 pub use key::{KeyHasher, UnitKey};
 pub use record::UnitRecord;
-pub use store::{Kept, UnitStore};
+pub use store::UnitStore;

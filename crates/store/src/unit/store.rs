@@ -1,16 +1,15 @@
 //! A folder of results by key: `units/ab/<key>.parquet`, and beside it the tables that were kept, `<key>.flows.parquet`.
 
 use super::codec::{decode, encode};
+use super::kept::Kept;
 use super::key::{KeyHasher, UnitKey};
 use super::record::UnitRecord;
 use crate::error::StoreError;
 use crate::parquet_file::ParquetFile;
 use arrow_array::RecordBatch;
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
@@ -35,33 +34,6 @@ pub struct UnitStore {
 
 /// Makes names of temporary files unique within the process.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
-
-/// A table that was kept beside the numbers of a unit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
-    /// Its name, such as `flows`.
-    pub table: String,
-    /// Length of the file, bytes.
-    pub bytes: u64,
-    /// Hash of the file.
-    pub sum: UnitKey,
-}
-
-impl fmt::Display for Kept {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.table, self.bytes, self.sum)
-    }
-}
-
-impl FromStr for Kept {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Kept, ()> {
-        let parts: Vec<&str> = text.split(' ').collect();
-        let [table, bytes, sum] = parts.as_slice() else { return Err(()) };
-        Ok(Kept { table: (*table).to_owned(), bytes: bytes.parse().map_err(|_| ())?, sum: sum.parse()? })
-    }
-}
 
 impl UnitStore {
     /// The store in the folder `root`, which is created when the first result is put there. Removes what killed processes left half

@@ -1,7 +1,4 @@
-//! The few numbers of a run that a person compares, per transport group and for the network. Which numbers: [`GROUP_METRICS`] and
-//! [`NETWORK_METRICS`].
-
-pub use crate::reduce::summarise;
+//! What is compared: numbers of each transport group ([`GROUP_METRICS`]) and of the network ([`NETWORK_METRICS`]).
 
 /// Dimension of a metric, which decides how it is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! From the rows of a run to its summary.
 
+use super::metrics::{GroupSummary, NetworkSummary, Spread, Summary};
 use crate::run_info::RunInfo;
 use crate::schema::{deadline_met, duration_ps, slowdown};
 use crate::stats::{SizeBin, jain, quantile};
-use crate::summary::{GroupSummary, NetworkSummary, Spread, Summary};
 use forebay_sim::config::SimConfig;
 use forebay_sim::observe::{FlowRow, PortRow};
 use forebay_sim::run::Report;

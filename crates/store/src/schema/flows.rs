@@ -1,0 +1,175 @@
+//! The table `flows`.
+
+use super::shared::{RUN, SEED, VARIANT, col, count, deadline_met, duration_ps, ns, slowdown};
+use crate::column::Get::{Bool, Float, Int, Text, Unsigned};
+use crate::column::Table;
+use forebay_sim::observe::{FlowRow, ShimRow};
+use forebay_sim::shim::proboscis::Verdict;
+
+/// One row per message.
+pub const FLOWS: Table<FlowRow> = Table {
+    name: "flows",
+    version: 2,
+    doc: "One row per message: a whole connection for one-shot flows; one train, block, request or response on a persistent connection.",
+    columns: &[
+        col("variant", "", Text(|_, i| &i.variant), VARIANT),
+        col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
+        col("seed", "1", Unsigned(|_, i| i.seed), SEED),
+        col(
+            "flow_id",
+            "1",
+            Int(|r, _| count(r.flow_id)),
+            "number of the message in order of its start, unique within variant and run",
+        ),
+        col("conn_id", "1", Int(|r, _| count(r.conn_id)), "number of the connection it used, in order of creation"),
+        col("class", "", Text(|r, i| i.class(r.workload)), "name of the workload"),
+        col("transport", "", Text(|r, i| i.group(r.group)), "name of the transport group"),
+        col("src", "", Text(|r, i| i.node(r.src)), "sending host"),
+        col("dst", "", Text(|r, i| i.node(r.dst)), "receiving host"),
+        col(
+            "size_bytes",
+            "B",
+            Int(|r, _| (r.size_bytes > 0).then_some(r.size_bytes).and_then(count)),
+            "payload; null for an endless flow",
+        ),
+        col(
+            "start_ns",
+            "ns",
+            Int(|r, _| ns(r.start_ps)),
+            "when the application handed over the first byte (one-shot flows: before the handshake)",
+        ),
+        col("end_ns", "ns", Int(|r, _| ns(r.end_ps)), "when the receiver had the last byte in order; null if it never had"),
+        col("acked_ns", "ns", Int(|r, _| ns(r.acked_ps)), "when the sender had the last byte acknowledged; null if never"),
+        col(
+            "fct_ns",
+            "ns",
+            Int(|r, _| duration_ps(r.start_ps, r.end_ps).and_then(ns)),
+            "flow completion time, end minus start, exact to the nanosecond; null if unfinished",
+        ),
+        col(
+            "ideal_fct_ns",
+            "ns",
+            Int(|r, _| (r.size_bytes > 0).then_some(r.ideal_ps).and_then(ns)),
+            "the same bytes as back-to-back segments over the empty path, without handshake or window limits; null for an endless flow",
+        ),
+        col("slowdown", "1", Float(|r, _| slowdown(r)), "completion time over the ideal, from picoseconds; null if unfinished"),
+        col(
+            "bytes_acked",
+            "B",
+            Int(|r, _| count(r.bytes_acked)),
+            "payload cumulatively acknowledged, of an unfinished message so far",
+        ),
+        col(
+            "bytes_measured",
+            "B",
+            Int(|r, _| count(r.bytes_measured)),
+            "payload that reached the receiver after the warm-up, in order or not (`bytes_acked`, when the run ends before it)",
+        ),
+        col("segs_sent", "segments", Int(|r, _| count(r.segs_sent)), "data segments sent, retransmissions included"),
+        col("segs_retx", "segments", Int(|r, _| count(r.segs_retx)), "retransmitted segments"),
+        col(
+            "rtos",
+            "1",
+            Int(|r, _| Some(r.rtos.into())),
+            "retransmission timeouts with data outstanding, back-offs counted again; those of SYNs are in `syn_rtos`",
+        ),
+        col(
+            "rtos_head",
+            "1",
+            Int(|r, _| Some(r.rtos_head.into())),
+            "of those, before the first window of the message was acknowledged",
+        ),
+        col(
+            "rtos_tail",
+            "1",
+            Int(|r, _| Some(r.rtos_tail.into())),
+            "of those, with at most the last three segments of the message outstanding",
+        ),
+        col("tlps", "1", Int(|r, _| Some(r.tlps.into())), "tail loss probes (RFC 8985 section 7); not among `rtos`"),
+        col("syn_rtos", "1", Int(|r, _| Some(r.syn_rtos.into())), "timeouts of the SYN, in the connection's first message"),
+        col("fast_retx", "1", Int(|r, _| Some(r.fast_retx.into())), "entries into fast recovery"),
+        col("ecn_cuts", "1", Int(|r, _| Some(r.ecn_cuts.into())), "window reductions on ECN echo"),
+        col(
+            "loss_cuts",
+            "1",
+            Int(|r, _| Some(r.loss_cuts.into())),
+            "window reductions on losses: recoveries, tail loss probes and first timeouts of a series that set a new threshold",
+        ),
+        col(
+            "cut_alpha",
+            "1",
+            Float(|r, _| r.cut_alpha),
+            "mean of the law's alpha over `ecn_cuts`; null without one and for laws without alpha",
+        ),
+        col("ce_acked_bytes", "B", Int(|r, _| count(r.ce_acked_bytes)), "bytes acknowledged by ACKs that carried ECN echo"),
+        col("cwnd_max", "segments", Float(|r, _| Some(r.cwnd_max)), "largest congestion window"),
+        col("rtt_min_ns", "ns", Int(|r, _| ns(r.rtt_min_ps)), "smallest RTT sample; null without a sample"),
+        col("rtt_mean_ns", "ns", Int(|r, _| ns(r.rtt_mean_ps)), "mean RTT sample; null without a sample"),
+        col("deadline_ns", "ns", Int(|r, _| deadline(r)), "deadline, counted from the start; null: the message has none"),
+        col(
+            "deadline_met",
+            "",
+            Bool(|r, i| deadline_met(r, i.end_ps)),
+            "whether it completed within the deadline; null: the message has none, or the run ended before both",
+        ),
+        col("completed", "", Bool(|r, _| Some(r.end_ps != u64::MAX)), "whether the receiver had every byte before the run ended"),
+        col("query_id", "1", Int(|r, _| r.query_id.map(|q| q.get() as i64)), "row of `queries` it belongs to; null if none"),
+        col(
+            "probes",
+            "1",
+            Int(|r, _| handshake(r).map(|s| s.probes.into())),
+            "probes that a ProBoSCIS shim sent for the handshake; null without shim and for later messages of a connection",
+        ),
+        col(
+            "syn_ack_verdict",
+            "",
+            Text(|r, _| handshake(r).map_or("", |s| s.verdict.name())),
+            "what the shim made of the probes at the first SYN-ACK: proportional, severe, insufficient, unprobed; empty as `probes` is null",
+        ),
+        col(
+            "syn_ack_window_bytes",
+            "B",
+            Int(|r, _| handshake(r)?.window.and_then(count)),
+            "window in the first SYN-ACK that left the shim; null as `probes` is, and if none left",
+        ),
+        col(
+            "syn_ack_held_ns",
+            "ns",
+            Int(|r, _| ns(handshake(r)?.held_ps)),
+            "how long the shim held that SYN-ACK; null as `probes` is",
+        ),
+        col(
+            "acks_throttled",
+            "1",
+            Int(|r, _| count(r.shim.as_ref().map_or(0, |s| s.throttled))),
+            "ACKs whose window a shim lowered",
+        ),
+    ],
+};
+
+/// What a shim did, of the row that it made a handshake for.
+fn handshake(f: &FlowRow) -> Option<&ShimRow> {
+    f.shim.as_deref().filter(|s| s.probes > 0 || s.verdict != Verdict::None)
+}
+
+/// Time from the start of a message to its deadline, ns.
+fn deadline(f: &FlowRow) -> Option<i64> {
+    duration_ps(f.start_ps, f.deadline_ps).and_then(ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deadlines() {
+        let row = |end_ps, deadline_ps| FlowRow { start_ps: 1_000_500, end_ps, deadline_ps, ..FlowRow::default() };
+        let met = |end_ps, deadline_ps| deadline_met(&row(end_ps, deadline_ps), 9_000_000);
+        assert_eq!(deadline(&row(2_000_000, 3_001_000)), Some(2_000));
+        assert_eq!(deadline(&row(2_000_000, u64::MAX)), None);
+        assert_eq!((met(3_000_000, 3_000_000), met(3_000_001, 3_000_000)), (Some(true), Some(false)));
+        assert_eq!((met(u64::MAX, u64::MAX), met(3_000_000, u64::MAX)), (None, None));
+        // Unfinished at the end: missed if the deadline had passed, else nobody knows.
+        assert_eq!((met(u64::MAX, 8_999_999), met(u64::MAX, 9_000_000)), (Some(false), None));
+    }
+}

@@ -1,0 +1,73 @@
+//! The table `ports`.
+
+use super::shared::{RUN, SEED, VARIANT, col, count};
+use crate::column::Get::{Bool, Float, Int, Text, Unsigned};
+use crate::column::Table;
+use forebay_sim::observe::PortRow;
+
+/// One row per egress port.
+pub const PORTS: Table<PortRow> = Table {
+    name: "ports",
+    version: 1,
+    doc: "One row per egress port (one direction of a link): totals of the run after its warm-up.",
+    columns: &[
+        col("variant", "", Text(|_, i| &i.variant), VARIANT),
+        col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
+        col("seed", "1", Unsigned(|_, i| i.seed), SEED),
+        col("port_id", "1", Int(|r, _| Some(r.port.into())), "number of the port"),
+        col("port", "", Text(|r, i| i.port(r.port)), "short name such as `bottleneck`, else `from->to`"),
+        col("from", "", Text(|r, i| i.port_config(r.port).map_or("?", |p| i.node(p.from))), "node that transmits"),
+        col("to", "", Text(|r, i| i.port_config(r.port).map_or("?", |p| i.node(p.to))), "node that receives"),
+        col("from_switch", "", Bool(|r, i| i.port_config(r.port).map(|p| i.switch(p.from))), "whether that node is a switch"),
+        col(
+            "to_switch",
+            "",
+            Bool(|r, i| i.port_config(r.port).map(|p| i.switch(p.to))),
+            "whether the receiving node is a switch",
+        ),
+        col("rate_bps", "bit/s", Int(|r, i| i.port_config(r.port).and_then(|p| count(p.rate.0))), "rate of the link"),
+        col("arrived_pkts", "packets", Int(|r, _| count(r.arrived_pkts)), "packets that asked to be queued"),
+        col("arrived_bytes", "B", Int(|r, _| count(r.arrived_bytes)), "wire bytes of those"),
+        col(
+            "sent_pkts",
+            "packets",
+            Int(|r, _| count(r.sent_pkts)),
+            "packets queued, and transmitted up to what still waits at the end",
+        ),
+        col("sent_bytes", "B", Int(|r, _| count(r.sent_bytes)), "wire bytes of those"),
+        col("dropped_overflow", "packets", Int(|r, _| count(r.dropped_overflow)), "dropped because the port's buffer was full"),
+        col(
+            "dropped_shared",
+            "packets",
+            Int(|r, _| count(r.dropped_shared)),
+            "dropped because the switch's shared memory refused",
+        ),
+        col("dropped_early", "packets", Int(|r, _| count(r.dropped_early)), "dropped by the discipline as a congestion signal"),
+        col("marked", "packets", Int(|r, _| count(r.marked)), "congestion marks (CE) set here"),
+        col(
+            "queue_mean_pkts",
+            "packets",
+            Float(|r, _| Some(r.queue_mean_pkts)),
+            "time average of the queue, waiting and in service",
+        ),
+        col(
+            "queue_p50_pkts",
+            "packets",
+            Int(|r, _| percentile(r, 0)),
+            "time-weighted median of the queue; null where occupancy was not observed",
+        ),
+        col("queue_p95_pkts", "packets", Int(|r, _| percentile(r, 1)), "time-weighted 95th percentile; null where not observed"),
+        col("queue_p99_pkts", "packets", Int(|r, _| percentile(r, 2)), "time-weighted 99th percentile; null where not observed"),
+        col(
+            "queue_max_pkts",
+            "packets",
+            Int(|r, _| Some(r.queue_max_pkts.into())),
+            "largest queue, an accepted arrival included",
+        ),
+        col("busy", "1", Float(|r, _| Some(r.busy)), "fraction of the measured time in which the transmitter was busy"),
+    ],
+};
+
+fn percentile(r: &PortRow, index: usize) -> Option<i64> {
+    r.queue_percentiles.map(|p| p[index].into())
+}

@@ -1,0 +1,40 @@
+//! The table `queries`.
+
+use super::shared::{RUN, SEED, VARIANT, col, count, duration_ps, ns};
+use crate::column::Get::{Bool, Int, Text, Unsigned};
+use crate::column::Table;
+use forebay_sim::observe::QueryRow;
+
+/// Barrier rounds and requests.
+pub const QUERIES: Table<QueryRow> = Table {
+    name: "queries",
+    version: 1,
+    doc: "One row per barrier round of an incast and per exchange of request and response.",
+    columns: &[
+        col("variant", "", Text(|_, i| &i.variant), VARIANT),
+        col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
+        col("seed", "1", Unsigned(|_, i| i.seed), SEED),
+        col("query_id", "1", Int(|r, _| Some(r.query_id.get() as i64)), "number of the query, unique within variant and run"),
+        col("class", "", Text(|r, i| i.class(r.workload)), "name of the workload"),
+        col("start_ns", "ns", Int(|r, _| ns(r.start_ps)), "when the request was sent"),
+        col("end_ns", "ns", Int(|r, _| ns(r.end_ps)), "when the last byte of the last response was there; null if unfinished"),
+        col(
+            "qct_ns",
+            "ns",
+            Int(|r, _| duration_ps(r.start_ps, r.end_ps).and_then(ns)),
+            "query completion time, end minus start, exact to the nanosecond; null if unfinished",
+        ),
+        col("fan_in", "1", Int(|r, _| Some(r.fan_in.into())), "number of responses"),
+        col("bytes", "B", Int(|r, _| count(r.bytes)), "payload of all responses"),
+        col(
+            "rtos",
+            "1",
+            Int(|r, _| Some(r.rtos.into())),
+            "retransmission timeouts of all senders during the query, those of SYNs not counted",
+        ),
+        col("senders_with_rto", "1", Int(|r, _| Some(r.senders_with_rto.into())), "senders that had at least one"),
+        col("rtos_max", "1", Int(|r, _| Some(r.rtos_max.into())), "most timeouts of one sender"),
+        col("syn_rtos", "1", Int(|r, _| Some(r.syn_rtos.into())), "timeouts of SYNs during the query"),
+        col("completed", "", Bool(|r, _| Some(r.end_ps != u64::MAX)), "whether every response was complete before the run ended"),
+    ],
+};

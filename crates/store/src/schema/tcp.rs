@@ -1,0 +1,49 @@
+//! The table `tcp`.
+
+use super::shared::{RUN, SEED, VARIANT, col, count, ns};
+use crate::column::Get::{Float, Int, Text, Unsigned};
+use crate::column::Table;
+use forebay_sim::observe::TcpRow;
+
+/// Sender samples.
+pub const TCP: Table<TcpRow> = Table {
+    name: "tcp",
+    version: 1,
+    doc: "Time series of the senders named in `[observe] tcp`; columns are called as `ss -ti` calls them where it has them.",
+    columns: &[
+        col("variant", "", Text(|_, i| &i.variant), VARIANT),
+        col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
+        col("seed", "1", Unsigned(|_, i| i.seed), SEED),
+        col("time_ns", "ns", Int(|r, _| ns(r.time_ps)), "sample time"),
+        col("conn_id", "1", Int(|r, _| count(r.conn_id)), "number of the connection, in order of creation"),
+        col("cwnd", "segments", Float(|r, _| Some(r.cwnd)), "congestion window"),
+        col(
+            "ssthresh",
+            "segments",
+            Float(|r, _| r.ssthresh.is_finite().then_some(r.ssthresh)),
+            "slow start threshold; null before the first reduction",
+        ),
+        col("unacked_bytes", "B", Int(|r, _| count(r.unacked_bytes)), "sent and not yet cumulatively acknowledged"),
+        col(
+            "srtt_ns",
+            "ns",
+            Int(|r, _| (r.srtt_ps > 0).then_some(r.srtt_ps).and_then(ns)),
+            "smoothed RTT; null before the first sample",
+        ),
+        col("rto_ns", "ns", Int(|r, _| ns(r.rto_ps)), "retransmission timeout in force"),
+        col(
+            "alpha",
+            "1",
+            Float(|r, _| (!r.alpha.is_nan()).then_some(r.alpha)),
+            "the law's estimate of the marked fraction; null for laws without one",
+        ),
+        col("bytes_acked", "B", Int(|r, _| count(r.bytes_acked)), "payload cumulatively acknowledged so far"),
+        col("retrans", "segments", Int(|r, _| count(r.retrans)), "retransmitted segments so far"),
+        col(
+            "ca_state",
+            "1",
+            Int(|r, _| Some(r.ca_state.into())),
+            "recovery state: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss (Linux numbering)",
+        ),
+    ],
+};

@@ -1,0 +1,39 @@
+//! The table `timeouts`.
+
+use super::shared::{RUN, SEED, VARIANT, col, count, ns};
+use crate::column::Get::{Int, Text, Unsigned};
+use crate::column::Table;
+use forebay_sim::observe::TimeoutRow;
+
+/// Retransmission timeouts.
+pub const TIMEOUTS: Table<TimeoutRow> = Table {
+    name: "timeouts",
+    version: 2,
+    doc: "One row per retransmission timeout, in order of time; none with `timeouts = false` in `[observe]`.",
+    columns: &[
+        col("variant", "", Text(|_, i| &i.variant), VARIANT),
+        col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
+        col("seed", "1", Unsigned(|_, i| i.seed), SEED),
+        col("time_ns", "ns", Int(|r, _| ns(r.time_ps)), "when the timer ran out"),
+        col("conn_id", "1", Int(|r, _| count(r.conn_id)), "number of the connection, in order of creation"),
+        col(
+            "flow_id",
+            "1",
+            Int(|r, _| count(r.flow_id)),
+            "row of `flows` that counts it; null if the connection never had a message",
+        ),
+        col("class", "", Text(|r, i| i.class(r.workload)), "name of the workload"),
+        col("transport", "", Text(|r, i| i.group(r.group)), "name of the transport group"),
+        col("src", "", Text(|r, i| i.node(r.src)), "sending host"),
+        col("dst", "", Text(|r, i| i.node(r.dst)), "receiving host"),
+        col(
+            "kind",
+            "",
+            Text(|r, _| r.kind.name()),
+            "`syn`: no answer to the SYN; `head`, `tail`: as `rtos_head` and `rtos_tail` of `flows`; `other`: in between; \
+             `probe`: a tail loss probe, in place of a timeout",
+        ),
+        col("rto_ns", "ns", Int(|r, _| ns(r.rto_ps)), "the timeout that had been in force, back-off included"),
+        col("backoff", "1", Int(|r, _| Some(r.backoff.into())), "timeouts in a row before this one"),
+    ],
+};

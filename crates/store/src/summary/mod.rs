@@ -1,0 +1,7 @@
+//! The few numbers of a run that a person compares: what they are, and how they come from the rows.
+
+mod metrics;
+mod reduce;
+
+pub use metrics::{GROUP_METRICS, GroupSummary, Metric, NETWORK_METRICS, NetworkSummary, Spread, Summary, Unit};
+pub use reduce::summarise;
