@@ -59,7 +59,7 @@ pub fn execute(args: &[String]) -> Result<(), String> {
     let scenario = forebay_scenario::load(Path::new(SCENARIO), &[format!("transport.stack={stack:?}")], None);
     let resolved = scenario.and_then(|s| s.resolve()).map_err(|e| e.to_string())?;
     let config = resolved.variants.into_iter().next().map(|v| v.config).ok_or("no variant")?;
-    let mut c = config.groups[0].tcp.clone();
+    let mut c = TcpConfig::of(&config.groups[0].tcp).map_err(|e| e.message)?;
     c.init_cwnd = segments;
     c.rcv_wnd = 2 * u64::from(segments) * u64::from(c.mss);
     c.isn = Some(ISN);

@@ -222,7 +222,7 @@ fn resolve_with(stack: &str, law: &str, transport: &[(String, String)]) -> Resul
     for p in PARAMS {
         of_stack.push((p.key, value(p, given(p.key).or(p.default).unwrap_or_default())?));
     }
-    Ok(resolve(stack, entry, (entry.build)(&Values(of_law.into_iter().collect())), &Values(of_stack.into_iter().collect())))
+    TcpConfig::of(&resolve(stack, entry, Values(of_law), &Values(of_stack))).map_err(|e| e.message)
 }
 
 /// A parameter's value from text.

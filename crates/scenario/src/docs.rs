@@ -74,7 +74,7 @@ fn profile_echo(stack: &str) -> Map<String, Json> {
         let (mut cx, empty) = (Cx::new(Sink::new(Vec::new()), PathBuf::new()), Table::default());
         let mut fields = Fields::new("", At::default(), &empty);
         if let Some((values, _)) = choice::params(&mut cx, &mut fields, law.entry.params, "", At::default()) {
-            tcp_echo(&profile::resolve(stack, law, (law.build)(&values), &unset), &mut echo);
+            tcp_echo(&profile::resolve(stack, law, values, &unset), &mut echo);
         }
     }
     echo

@@ -4,7 +4,7 @@ use crate::dist::grouped;
 use crate::resolve::{Resolved, Variant};
 use forebay_sampling::Rng;
 use forebay_sim::cc::Law;
-use forebay_sim::config::{Arrival, Assign, ResponseSize, Workload, WorkloadKind};
+use forebay_sim::config::{Arrival, Assign, ResponseSize, TcpConfig, Workload, WorkloadKind};
 use forebay_sim::engine::path::empty_path;
 use forebay_sim::topology::{Fib, hosts};
 use forebay_units::Bytes;
@@ -57,10 +57,11 @@ fn thresholds(v: &Variant) -> String {
     let network = &v.config.network;
     let hosts = hosts(network);
     let (Some(&from), Some(&to)) = (hosts.first(), hosts.last()) else { return out };
-    for (g, transport) in v.config.groups.iter().zip(&v.transports).filter(|(g, _)| g.tcp.law.hooks().path) {
+    let configured = v.config.groups.iter().filter_map(|g| TcpConfig::of(&g.tcp).ok());
+    for (tcp, transport) in configured.zip(&v.transports).filter(|(tcp, _)| tcp.law.hooks().path) {
         let Ok(fib) = Fib::new(network) else { return out };
-        let mut law = g.tcp.law.start();
-        law.path(empty_path(network, &fib, from, to, (0, 0), &g.tcp, Rng::stream(0, &[])));
+        let mut law = tcp.law.start();
+        law.path(empty_path(network, &fib, from, to, (0, 0), &tcp, Rng::stream(0, &[])));
         if let Law::Trim(trim) = &law {
             let node = |id: u32| v.node_names.get(id as usize).map_or("?", String::as_str);
             let _ = writeln!(out, "`{transport}` from {} to {}: {}", node(from), node(to), trim.summary());

@@ -8,6 +8,7 @@ use crate::hosts::HostIndex;
 use crate::load::Scenario;
 use crate::names;
 use crate::observe::{Ports, observe};
+use crate::shim;
 use crate::source::At;
 use crate::topology::{Built, port_names, topology};
 use crate::transport::{Transports, transports};
@@ -15,7 +16,7 @@ use crate::value;
 use crate::workload;
 use forebay_queues::{Marking, QueueEntry};
 use forebay_sim::config::{Ecn, Group, SimConfig};
-use forebay_sim::shim::{self, Place, ShimConfig};
+use forebay_sim::shim::Place;
 use forebay_units::{QueueLen, Time};
 use serde_json::{Map, Value as Json};
 use std::path::PathBuf;
@@ -259,8 +260,8 @@ fn marks_exist(cx: &mut Cx, built: &Built, transports: &Transports) {
 /// A shim below TCP that learns of congestion from marks is of little use without.
 fn shims_see_marks(cx: &mut Cx, built: &Built, transports: &Transports) {
     for g in transports.groups.iter().filter(|_| !built.marks()) {
-        if let Some(shim) = g.tcp.shims.iter().find(|s| matches!(s, ShimConfig::Proboscis(_))) {
-            let (shim, name) = (shim.name(), &g.name);
+        if let Some(shim) = g.tcp.shims.iter().find(|s| shim::place(s) == Some(Place::Below)) {
+            let (shim, name) = (shim.name, &g.name);
             cx.note(format!("`{name}`: no switch port marks, so that `{shim}` learns of congestion from lost probes only"));
         }
     }
@@ -271,12 +272,10 @@ fn doubts(cx: &mut Cx, built: &Built, transports: &Transports) {
     let read = built.network.ports.iter().any(|p| p.queue.reads_tags());
     for g in &transports.groups {
         let t = &g.tcp;
-        let tags = |s: &&ShimConfig| shim::find(s.name()).is_some_and(|e| e.place == Place::Tag);
-        if let (Some(s), false) = (t.shims.iter().find(tags), read) {
+        if let (Some(s), false) = (t.shims.iter().find(|s| shim::place(s) == Some(Place::Tag)), read) {
             cx.note(format!(
                 "`{}`: the shim `{}` tags packets, and no queue looks at tags: strict-priority, protect, pushout and pfabric do",
-                g.name,
-                s.name()
+                g.name, s.name
             ));
         }
         if t.ack_every > 1 && t.ack_delay >= t.rto_min {

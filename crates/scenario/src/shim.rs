@@ -5,16 +5,29 @@ use crate::cx::Cx;
 use crate::doc::{Node, Raw};
 use crate::fields::Fields;
 use crate::topology::build_error;
-use forebay_param::Entry;
-use forebay_sim::shim::{self, ShimConfig, ShimEntry};
+use forebay_param::{Entry, Values};
+use forebay_sim::config::Chosen;
+use forebay_sim::shim::{self, Place, ShimEntry};
 use serde_json::Value as Json;
 
 /// A shim as chosen.
 #[derive(Clone)]
 pub(crate) struct Shim {
     pub entry: &'static ShimEntry,
-    pub config: ShimConfig,
+    pub values: Values,
     pub json: Json,
+}
+
+impl Shim {
+    /// As the experiment has it.
+    pub(crate) fn chosen(&self) -> Chosen {
+        Chosen { name: self.entry.entry.name, values: self.values.clone() }
+    }
+}
+
+/// Where a chosen shim works.
+pub(crate) fn place(shim: &Chosen) -> Option<Place> {
+    shim::find(shim.name).map(|e| e.place)
 }
 
 /// Reads the key `shim`: one shim, a list of them, or "none". `Some(None)` when the key is not there.
@@ -43,7 +56,7 @@ fn one(cx: &mut Cx, node: &Node) -> Option<Shim> {
     let (entry, values, json) = choice(cx, "shim", node, &entries)?;
     let entry = shim::find(entry.name)?;
     match (entry.build)(&values) {
-        Ok(config) => Some(Shim { entry, config, json }),
+        Ok(_) => Some(Shim { entry, values, json }),
         Err(e) => {
             let empty = crate::doc::Table::default();
             let table = if let Raw::Table(t) = &node.raw { t } else { &empty };

@@ -1,11 +1,11 @@
 //! A resolved TCP configuration in the scenario's own keys, so that no default stays unspoken.
 
-use forebay_sim::config::{Ecn, Growth, Idle, Recovery, RtoRule, TcpConfig};
+use forebay_sim::config::{Ecn, Growth, Idle, Recovery, RtoRule, Stack};
 use forebay_units::Bytes;
 use serde_json::{Map, Value as Json};
 
-/// Writes every key of `tcp::profile::PARAMS`; `isn` only when it is fixed.
-pub(crate) fn tcp_echo(c: &TcpConfig, echo: &mut Map<String, Json>) {
+/// Writes every key of `profile::PARAMS`; `isn` only when it is fixed.
+pub(crate) fn tcp_echo(c: &Stack, echo: &mut Map<String, Json>) {
     let recovery = match c.recovery {
         Recovery::Reno => "reno",
         Recovery::NewReno => "newreno",

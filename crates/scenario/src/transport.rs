@@ -12,8 +12,8 @@ use crate::tcp_echo::tcp_echo;
 use forebay_param::{Entry, Values};
 use forebay_sim::cc::slow_start::Kind;
 use forebay_sim::cc::{self, LawEntry};
-use forebay_sim::config::{Group, Recovery, TcpConfig};
-use forebay_sim::shim::ShimConfig;
+use forebay_sim::config::{Group, Recovery, Transport};
+use forebay_sim::shim::Place;
 use forebay_sim::tcp::profile::{self, PARAMS, PROFILES};
 use serde_json::{Map, Value as Json};
 
@@ -223,11 +223,10 @@ fn variant(cx: &mut Cx, drafts: &[Draft], open: &Law, label: String, rule: &Rule
     let mut echoes = Vec::new();
     for d in drafts {
         let law = d.law.as_ref().unwrap_or(open);
-        let config = (law.entry.build)(&law.params);
-        let mut tcp = profile::resolve(d.stack, law.entry, config, &merged(&d.values, law.own.clone()));
+        let mut tcp = profile::resolve(d.stack, law.entry, law.params.clone(), &merged(&d.values, law.own.clone()));
         let shims = law.shims.as_ref().or(d.shims.as_ref());
         if let Some(list) = shims {
-            tcp.shims = list.iter().map(|s| s.config.clone()).collect();
+            tcp.shims = list.iter().map(|s| s.chosen()).collect();
         }
         check(cx, &tcp, &[&law.places, &d.places].map(|p| p.as_slice()).concat(), d.at);
         let mut echo = Map::new();
@@ -242,7 +241,7 @@ fn variant(cx: &mut Cx, drafts: &[Draft], open: &Law, label: String, rule: &Rule
             echo.insert("shim".into(), shim::echo(list));
         } else if let [brought] = tcp.shims.as_slice() {
             // The law brings one, with its defaults.
-            echo.insert("shim".into(), brought.name().into());
+            echo.insert("shim".into(), brought.name.into());
         }
         echoes.push(echo);
         needs_marks.push((law.entry.needs_marks, law.entry.entry.name, law.at));
@@ -260,7 +259,7 @@ fn variant(cx: &mut Cx, drafts: &[Draft], open: &Law, label: String, rule: &Rule
 }
 
 /// What single ranges cannot express.
-fn check(cx: &mut Cx, tcp: &TcpConfig, places: &[(String, At)], at: At) {
+fn check(cx: &mut Cx, tcp: &Transport, places: &[(String, At)], at: At) {
     if tcp.handshake && u64::from(tcp.init_cwnd) * u64::from(tcp.mss) > 65_535 {
         let first = 65_535 / tcp.mss;
         cx.note(format!(
@@ -297,13 +296,13 @@ fn check(cx: &mut Cx, tcp: &TcpConfig, places: &[(String, At)], at: At) {
             error(&[key], format!("`{key}` needs `recovery` \"sack\" or \"rack\"{also}"), "has no effect here");
         }
     }
-    if tcp.slow_start != Kind::Standard && tcp.law.hooks().own_slow_start {
+    if tcp.slow_start != Kind::Standard && cc::build(&tcp.law).is_ok_and(|l| l.hooks().own_slow_start) {
         let message = format!("`slow-start` is \"{}\" for a law that has a slow start of its own", tcp.slow_start.name());
         error(&["slow-start"], message, "legal with this law: \"standard\"");
     }
-    let below = tcp.shims.iter().find(|s| matches!(s, ShimConfig::Proboscis(_)));
+    let below = tcp.shims.iter().find(|s| shim::place(s) == Some(Place::Below));
     if let (Some(shim), false) = (below, tcp.handshake) {
-        let message = format!("`{}` acts on SYN and SYN-ACK, and `handshake` is false", shim.name());
+        let message = format!("`{}` acts on SYN and SYN-ACK, and `handshake` is false", shim.name);
         error(&["handshake", "shim"], message, "must be true with this shim");
     }
     // RFC 7323 2.3: windows stay below 2^30.

@@ -1,10 +1,10 @@
 //! What headers and windows allow at best: for every scenario.
 
-use super::path::{Pair, bottleneck, endless};
+use super::path::{Pair, bottleneck, endless, transport};
 use super::{Line, Section, measure};
 use forebay_model::ceilings::{UNSCALED_WINDOW, bdp_bytes, payload_share, window_limited};
 use forebay_scenario::Variant;
-use forebay_sim::config::TcpConfig;
+use forebay_sim::config::Stack;
 use forebay_store::summary::Unit;
 
 /// Values and comparison. Never refuses: a part that does not apply is left out.
@@ -13,7 +13,7 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     let about = "what headers and windows allow at best";
     let mut s = Section { model: "ceilings", about, inputs: Vec::new(), lines: Vec::new(), notes: Vec::new() };
     let groups = &v.config.groups;
-    let sizes = |t: &TcpConfig| (u64::from(t.mss), u64::from(t.header));
+    let sizes = |t: &Stack| (u64::from(t.mss), u64::from(t.header));
     for (g, name) in groups.iter().zip(&v.transports) {
         let (mss, header) = sizes(&g.tcp);
         let of = if groups.len() > 1 { format!(", `{name}`") } else { String::new() };
@@ -35,7 +35,7 @@ pub fn section(v: &Variant) -> Result<Section, String> {
         return Ok(s);
     }
     let all: Vec<Pair> = long.iter().flat_map(|(_, pairs)| pairs).copied().collect();
-    let b = match bottleneck(v, &all, tcp) {
+    let b = match transport(v, *first).and_then(|tcp| bottleneck(v, &all, &tcp)) {
         Ok(b) => b,
         Err(why) => {
             s.notes.push(why);

@@ -1,17 +1,16 @@
 //! DCTCP's threshold and steady state, for transports that run it over a marking step.
 
-use super::path::{Subject, beside_endless, bottleneck, subject};
+use super::path::{Subject, beside_endless, bottleneck, subject, transport};
 use super::{Line, Section, measure};
 use forebay_model::dctcp::{gain_bound, steady_state, threshold_guideline, worst_flows};
 use forebay_queues::{FifoDiscipline, Queue};
 use forebay_scenario::Variant;
-use forebay_sim::cc::LawConfig;
 use forebay_store::summary::Unit;
 
 /// Values and comparison, or why the model has none.
 pub fn section(v: &Variant) -> Result<Section, String> {
-    let Subject { group, long, pairs: senders } = subject(v, "dctcp", |law| matches!(law, LawConfig::Dctcp(_)))?;
-    let tcp = &v.config.groups[group].tcp;
+    let Subject { group, long, pairs: senders } = subject(v, "dctcp")?;
+    let tcp = &transport(v, group)?;
     let b = bottleneck(v, &senders, tcp)?;
     let Queue::Fifo(FifoDiscipline::DctcpStep(step)) = &v.config.network.ports[b.port as usize].queue else {
         return Err(format!("the queue of {} has no marking step", b.name));

@@ -1,6 +1,6 @@
 //! The incast model, for a workload of barrier-synchronised blocks under NewReno.
 
-use super::path::{bottleneck, others, pairs};
+use super::path::{bottleneck, others, pairs, transport};
 use super::{Line, Section, measure};
 use forebay_model::incast::{Branch, FirstWindow, Incast, NstarRule, Params, TailMode};
 use forebay_scenario::Variant;
@@ -23,7 +23,7 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     let workload = &v.config.workloads[w];
     let WorkloadKind::Incast { block, jitter, .. } = workload.kind else { return Err("there is no incast workload".into()) };
     let Assign::One(group) = workload.transport else { return Err("its senders have different transports".into()) };
-    let tcp = &v.config.groups[group].tcp;
+    let tcp = &transport(v, group)?;
     let first = assumptions(tcp)?;
     let senders = pairs(&workload.kind).unwrap_or_default();
     let n = senders.len() as u64;

@@ -4,7 +4,6 @@ use forebay_model::Pipe;
 use forebay_queues::{BufferedDiscipline, FifoDiscipline, Queue};
 use forebay_sampling::Rng;
 use forebay_scenario::Variant;
-use forebay_sim::cc::LawConfig;
 use forebay_sim::config::{Assign, Ecn, PortConfig, TcpConfig, WorkloadKind};
 use forebay_sim::engine::path::empty_path;
 use forebay_sim::topology::Fib;
@@ -52,6 +51,11 @@ pub fn endless(v: &Variant, group: usize) -> Vec<Pair> {
     out
 }
 
+/// The transport `group` as the simulator has it.
+pub fn transport(v: &Variant, group: usize) -> Result<TcpConfig, String> {
+    TcpConfig::of(&v.config.groups[group].tcp).map_err(|e| e.message)
+}
+
 /// What a model of one law is about.
 pub struct Subject {
     /// The first transport that runs the law.
@@ -62,9 +66,9 @@ pub struct Subject {
     pub pairs: Vec<Pair>,
 }
 
-/// The transport that runs the law `name`, which `is` recognises; or why there is nothing to model.
-pub fn subject(v: &Variant, name: &str, is: impl Fn(&LawConfig) -> bool) -> Result<Subject, String> {
-    let Some(group) = v.config.groups.iter().position(|g| is(&g.tcp.law)) else {
+/// The transport that runs the law `name`; or why there is nothing to model.
+pub fn subject(v: &Variant, name: &str) -> Result<Subject, String> {
+    let Some(group) = v.config.groups.iter().position(|g| g.tcp.law.name == name) else {
         return Err(format!("no transport runs {name}"));
     };
     let long = endless(v, group);

@@ -1,10 +1,9 @@
 //! How endless flows of two transports share their bottleneck: the AIMD model.
 
-use super::path::{Pair, bottleneck, endless};
+use super::path::{Pair, bottleneck, endless, transport};
 use super::{Line, Measure, Section, Theory, measure};
 use forebay_model::aimd::{Aimd, throughput_ratio};
 use forebay_scenario::Variant;
-use forebay_sim::cc::LawConfig;
 use forebay_sim::run::Report;
 use forebay_store::summary::Unit;
 
@@ -15,11 +14,11 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     let [(first, one), (second, two)] = &groups[..] else {
         return Err("it compares the endless flows of two transports".into());
     };
-    let tcp = &v.config.groups[*first].tcp;
+    let tcp = &transport(v, *first)?;
     let all: Vec<Pair> = one.iter().chain(two).copied().collect();
     let b = bottleneck(v, &all, tcp)?;
     // DCTCP first: the ratio is as the coexistence study has it.
-    let dctcp = |g: usize| matches!(v.config.groups[g].tcp.law, LawConfig::Dctcp(_));
+    let dctcp = |g: usize| v.config.groups[g].tcp.law.name == "dctcp";
     let ((a, n_a), (z, n_z)) = if dctcp(*second) && !dctcp(*first) {
         ((*second, two.len()), (*first, one.len()))
     } else {
@@ -54,9 +53,9 @@ type Rule = Box<dyn Fn(&Report) -> Option<Aimd>>;
 
 /// The law of a group as such a rule.
 fn rule(v: &Variant, group: usize) -> Result<Rule, String> {
-    match v.config.groups[group].tcp.law {
-        LawConfig::NewReno(_) => Ok(Box::new(|_| Some(Aimd::TCP))),
-        LawConfig::Dctcp(_) => Ok(Box::new(move |r| Aimd::dctcp(measure::alpha(r, group)?).ok())),
+    match v.config.groups[group].tcp.law.name {
+        "newreno" | "reno" => Ok(Box::new(|_| Some(Aimd::TCP))),
+        "dctcp" => Ok(Box::new(move |r| Aimd::dctcp(measure::alpha(r, group)?).ok())),
         _ => Err(format!("`{}` is not additive increase, multiplicative decrease", v.transports[group])),
     }
 }

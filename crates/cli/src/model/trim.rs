@@ -1,11 +1,11 @@
 //! TRIM's threshold, for transports that run it.
 
-use super::path::{Subject, beside_endless, bottleneck, subject};
+use super::path::{Subject, beside_endless, bottleneck, subject, transport};
 use super::{Line, Section, measure};
 use forebay_model::trim::{as_wait, k_interval, queue_after_cut, smallest_buffer};
 use forebay_sampling::Rng;
 use forebay_scenario::Variant;
-use forebay_sim::cc::{Law, LawConfig};
+use forebay_sim::cc::Law;
 use forebay_sim::config::TcpConfig;
 use forebay_sim::engine::path::empty_path;
 use forebay_sim::topology::Fib;
@@ -13,8 +13,8 @@ use forebay_store::summary::Unit;
 
 /// Values and comparison, or why the model has none.
 pub fn section(v: &Variant) -> Result<Section, String> {
-    let Subject { group, long, pairs: senders } = subject(v, "trim", |law| matches!(law, LawConfig::Trim(_)))?;
-    let tcp = &v.config.groups[group].tcp;
+    let Subject { group, long, pairs: senders } = subject(v, "trim")?;
+    let tcp = &transport(v, group)?;
     let b = bottleneck(v, &senders, tcp)?;
     let error = |e: forebay_model::ModelError| e.to_string();
     let buffer = b.buffer.map_or(f64::INFINITY, |n| n as f64);

@@ -21,8 +21,8 @@ mod trim;
 pub use hooks::{Ack, CongestionControl, Event, Gate, Opportunity, Path, Reduction, Trigger, Window};
 pub use law::Hooks;
 
-use crate::config::{Recovery, TcpConfig};
-use forebay_param::{Entry, Values};
+use forebay_experiment::topology::BuildError;
+use forebay_experiment::transport::Chosen;
 use law::Optional;
 
 laws! {
@@ -43,25 +43,23 @@ laws! {
 }
 
 /// A law in the registry.
-#[derive(Debug, Clone, Copy)]
-pub struct LawEntry {
-    /// Name, summary, parameters.
-    pub entry: Entry,
-    /// Whether the law needs packets to be marked; a scenario without a marking queue is refused.
-    pub needs_marks: bool,
-    /// ECN mode the law runs with unless the scenario says otherwise: "off", "classic" or "dctcp".
-    pub ecn: &'static str,
-    /// Recovery the law brings to a stack without SACK; `None`: the stack's own.
-    pub recovery: Option<Recovery>,
-    /// Other properties of the stack that belong to the law; the scenario's own keys still win.
-    pub adjust: Option<fn(&mut TcpConfig)>,
-    /// Builds the configuration from checked parameters.
-    pub build: fn(&Values) -> LawConfig,
-}
+pub type LawEntry = forebay_experiment::registry::LawEntry<LawConfig>;
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static LawEntry> {
     REGISTRY.iter().find(|e| e.entry.name == name)
+}
+
+/// The configuration of a law that an experiment names. Datagrams have none, and never ask what stands in its place.
+///
+/// # Errors
+/// No law has that name.
+pub fn build(law: &Chosen) -> Result<LawConfig, BuildError> {
+    if *law == Chosen::NONE {
+        return Ok(LawConfig::NewReno(Default::default()));
+    }
+    let entry = find(law.name).ok_or_else(|| BuildError::new("cc", format!("the simulator has no law `{}`", law.name)))?;
+    Ok((entry.build)(&law.values))
 }
 
 /// The hooks: of the law in the enum, as [`CongestionControl`] describes them.

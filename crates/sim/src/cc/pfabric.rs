@@ -2,9 +2,9 @@
 //! bandwidth-delay product, grow by a segment per ACK, and let nothing but timeouts interfere. Priorities at the ports do the rest.
 
 use super::{Ack, CongestionControl, LawConfig, LawEntry, Reduction, Window};
-use crate::config::{Idle, Recovery, RtoRule, TcpConfig};
-use crate::shim::{ShimConfig, srpt, tag};
-use forebay_param::{Entry, Kind, Param};
+use crate::config::{Chosen, Idle, Recovery, RtoRule, Transport};
+use crate::shim::srpt;
+use forebay_param::{Entry, Kind, Param, Values};
 
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,7 +40,7 @@ impl CongestionControl for Pfabric {
 }
 
 /// What the law asks of the stack: SACK, but no fast retransmission; a fixed timeout; probes after five; ranks on the packets.
-fn adjust(c: &mut TcpConfig) {
+fn adjust(c: &mut Transport) {
     c.recovery = Recovery::Sack;
     c.limited_transmit = false;
     c.prr = false;
@@ -50,7 +50,7 @@ fn adjust(c: &mut TcpConfig) {
     c.idle = Idle::Keep;
     // `proboscis.md` 6, variant pfabric-text.
     c.init_cwnd = 10;
-    c.shims = vec![ShimConfig::Tag(tag::Config::Srpt(srpt::Config))];
+    c.shims = vec![Chosen { name: srpt::ENTRY.entry.name, values: Values(Vec::new()) }];
 }
 
 pub(super) const ENTRY: LawEntry = LawEntry {

@@ -7,9 +7,9 @@ use super::hosts::Wake;
 use super::query_ids::QueryIds;
 use crate::config::{SimConfig, TcpConfig, WorkloadKind};
 use crate::net::packet::flag;
-use crate::run::Progress;
+use crate::run::{Progress, RunError};
 use crate::shim::proboscis::Rules;
-use crate::topology::{Fib, RouteError};
+use crate::topology::Fib;
 use forebay_units::Time;
 use std::ops::ControlFlow;
 
@@ -36,17 +36,18 @@ const MAX_RESERVED: u64 = 1 << 20;
 
 impl Simulation {
     /// Builds the network and starts the applications.
-    pub fn new(config: &SimConfig) -> Result<Simulation, RouteError> {
+    pub fn new(config: &SimConfig) -> Result<Simulation, RunError> {
         let network = &config.network;
-        let fib = Fib::new(network)?;
-        let mut fabric = Fabric::new(network, fib, lookahead(config), config.seed);
+        let fib = Fib::new(network).map_err(|e| RunError::Unroutable(e.to_string()))?;
+        let tcp: Result<Vec<_>, _> = config.groups.iter().map(|g| TcpConfig::of(&g.tcp)).collect();
+        let tcp = tcp.map_err(|e| RunError::Unknown(e.message))?;
+        let mut fabric = Fabric::new(network, fib, lookahead(config, &tcp), config.seed);
         for &port in &config.observe.occupancy {
             fabric.ports[port].observe(port, u64::MAX);
         }
         for &(port, every) in &config.observe.queue_series {
             fabric.ports[port].observe(port, every.0.max(1));
         }
-        let tcp = config.groups.iter().map(|g| g.tcp.clone()).collect();
         let series = config.observe.tcp_series.iter().map(|&(flow, every)| (flow, every.0)).collect();
         let mut core = Core::new(fabric, network, tcp, config.seed, series);
         let mut apps = Vec::new();
@@ -222,9 +223,9 @@ impl Simulation {
 
 /// The shortest time in which one node can affect another: the smallest link delay (where a link has none, the time to send the
 /// smallest packet), or a shorter request latency.
-fn lookahead(config: &SimConfig) -> u64 {
+fn lookahead(config: &SimConfig, tcp: &[TcpConfig]) -> u64 {
     let probe = |c: &TcpConfig| Rules::of(c).map_or(u32::MAX, |r| u32::from(r.probe_size));
-    let segments = config.groups.iter().map(|g| g.tcp.ack_size.min(g.tcp.header + 1).min(probe(&g.tcp)));
+    let segments = tcp.iter().map(|c| c.ack_size.min(c.header + 1).min(probe(c)));
     let datagrams = config.workloads.iter().filter_map(|w| match &w.kind {
         WorkloadKind::Udp { datagram, .. } => Some(u32::from(datagram.wire)),
         _ => None,

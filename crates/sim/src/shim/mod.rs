@@ -12,29 +12,10 @@ pub mod pias;
 pub mod prin;
 pub mod srpt;
 
-use forebay_param::{Entry, Values};
+pub use forebay_experiment::registry::Place;
 
-/// Where a shim works. A transport has at most one in each place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// At the sender: tags data packets with class and rank.
-    Tag,
-    /// Below TCP at both ends: sees and may rewrite every packet.
-    Below,
-    /// At the receiver: steers the advertised window.
-    Window,
-}
-
-impl Place {
-    /// What it is called in messages.
-    pub fn describe(self) -> &'static str {
-        match self {
-            Place::Tag => "tags packets at the sender",
-            Place::Below => "sits below TCP",
-            Place::Window => "steers the receive window",
-        }
-    }
-}
+use forebay_experiment::topology::BuildError;
+use forebay_experiment::transport::Chosen;
 
 /// A shim and its parameters, as configured: one enum for each place.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,15 +29,7 @@ pub enum ShimConfig {
 }
 
 /// A shim in the registry.
-#[derive(Debug, Clone, Copy)]
-pub struct ShimEntry {
-    /// Name, summary, parameters.
-    pub entry: Entry,
-    /// Where it works.
-    pub place: Place,
-    /// Builds the configuration from checked parameters, or says which parameter is wrong and why.
-    pub build: fn(&Values) -> Result<ShimConfig, crate::topology::BuildError>,
-}
+pub type ShimEntry = forebay_experiment::registry::ShimEntry<ShimConfig>;
 
 /// All shims, in the order `forebay list` shows them.
 pub const REGISTRY: &[ShimEntry] = &[ictcp::ENTRY, pias::ENTRY, prin::ENTRY, proboscis::ENTRY, srpt::ENTRY];
@@ -64,6 +37,15 @@ pub const REGISTRY: &[ShimEntry] = &[ictcp::ENTRY, pias::ENTRY, prin::ENTRY, pro
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static ShimEntry> {
     REGISTRY.iter().find(|e| e.entry.name == name)
+}
+
+/// The configuration of a shim that an experiment names.
+///
+/// # Errors
+/// No shim has that name, or it refuses its parameters.
+pub fn build(shim: &Chosen) -> Result<ShimConfig, BuildError> {
+    let entry = find(shim.name).ok_or_else(|| BuildError::new("shim", format!("the simulator has no shim `{}`", shim.name)))?;
+    (entry.build)(&shim.values)
 }
 
 impl ShimConfig {

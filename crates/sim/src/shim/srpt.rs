@@ -29,7 +29,7 @@ impl TagShim for Srpt {
     }
 }
 
-pub(super) const ENTRY: ShimEntry = ShimEntry {
+pub(crate) const ENTRY: ShimEntry = ShimEntry {
     entry: Entry {
         name: "srpt",
         summary: "tags packets with what their message has left, ACKs as most urgent (pFabric); for pfabric queues",

@@ -1,21 +1,10 @@
 //! Datagrams on the endpoints of a connection: the sender counts what it sends, the receiver what arrives, and neither ever answers.
 
+pub use forebay_experiment::traffic::Datagram;
+
 use super::receiver::Receiver;
 use super::sender::Sender;
 use crate::net::packet::{Packet, Wire, ecn, flag, service};
-
-/// What all datagrams of a source have in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Datagram {
-    /// Bytes on the wire.
-    pub wire: u16,
-    /// Of those, payload.
-    pub payload: u16,
-    /// Class of service, 0 to 7.
-    pub class: u8,
-    /// Whether queues may mark instead of drop it. Nobody reacts to the mark.
-    pub ect: bool,
-}
 
 impl Sender {
     /// Makes a closed endpoint the source of datagrams. It has no window and no timer.

@@ -3,6 +3,7 @@
 //! Data flows one way on a connection; a request/response pair uses two. Stream offsets are 64-bit and start at 0 with the first
 //! data byte; on the wire they are 32-bit sequence numbers that wrap.
 
+pub mod config;
 pub mod datagram;
 mod host_queue;
 mod lazy;

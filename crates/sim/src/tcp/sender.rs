@@ -8,7 +8,7 @@ use super::receiver::window_shift;
 use super::rtt::Rtt;
 use super::sack_state::SackState;
 use super::seq::{Address, RETIRED};
-use crate::cc::slow_start::SlowStart;
+use crate::cc::slow_start::{self, SlowStart};
 use crate::cc::{Event, Law, Window};
 use crate::config::{Ecn, Recovery, TcpConfig};
 use crate::net::packet::{Packet, Wire, ecn, flag};
@@ -232,8 +232,8 @@ impl Sender {
             state
         });
         let law = c.law.start();
-        let slow_start = c.slow_start.start();
         let hooks = c.law.hooks();
+        let slow_start = slow_start::start(c.slow_start);
         let tag = Tagger::new(&c.shims, c.ack_every > 1);
         let mut template = full_segment(c, addr);
         template.win = tag.as_ref().map_or(0, |t| t.control());

@@ -47,9 +47,9 @@ pub fn config_with(
     assert!(PROFILES.contains(&stack), "no profile {stack}");
     let entry = cc::find(law).expect("a law of the registry");
     let defaults = entry.entry.params.iter().map(|p| (p.key, overridden(p.key, law_params).unwrap_or_else(|| default(p))));
-    let law = (entry.build)(&Values(defaults.collect()));
+    let law = Values(defaults.collect());
     let values = PARAMS.iter().map(|p| (p.key, overridden(p.key, transport).unwrap_or(Value::Unset)));
-    let mut c = resolve(stack, entry, law, &Values(values.collect()));
+    let mut c = TcpConfig::of(&resolve(stack, entry, law, &Values(values.collect()))).expect("a law of the registry");
     // Scripts count in round numbers.
     c.mss = 1000;
     c

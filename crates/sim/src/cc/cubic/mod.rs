@@ -4,8 +4,8 @@ mod linux;
 mod rfc;
 
 use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Window, slow_start};
-use crate::config::TcpConfig;
-use forebay_param::{Entry, Kind, Param, optional};
+use crate::config::Transport;
+use forebay_param::{Entry, Kind, Param, Value, optional};
 
 /// Whose rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,14 +81,12 @@ impl CongestionControl for Cubic {
 }
 
 /// Linux has its own rules, and HyStart.
-fn adjust(c: &mut TcpConfig) {
-    if c.stack != "linux" {
+fn adjust(c: &mut Transport) {
+    if c.profile != "linux" {
         return;
     }
     c.slow_start = slow_start::Kind::Hystart;
-    if let LawConfig::Cubic(cubic) = &mut c.law {
-        cubic.rules.get_or_insert(Rules::Linux);
-    }
+    c.law.fill("rules", Value::Text("linux".into()));
 }
 
 pub(super) const ENTRY: LawEntry = LawEntry {

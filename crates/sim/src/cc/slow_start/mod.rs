@@ -9,39 +9,14 @@ pub use plus_plus::HystartPlusPlus;
 
 use super::{Ack, Window};
 
-/// Which slow start a transport has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Kind {
-    /// RFC 5681 section 3.1: until the threshold or a loss.
-    #[default]
-    Standard,
-    /// As Linux tcp_cubic: ends when ACKs arrive in too long a train, or later than they used to.
-    Hystart,
-    /// RFC 9406: slower once ACKs come later, and over if they still do after some rounds.
-    HystartPlusPlus,
-}
+pub use forebay_experiment::transport::SlowStart as Kind;
 
-/// Names in scenarios, in the order of [`Kind`].
-pub const NAMES: &[&str] = &["standard", "hystart", "hystart++"];
-
-impl Kind {
-    /// The kind that a scenario calls `name`.
-    pub fn of(name: &str) -> Option<Kind> {
-        [Kind::Standard, Kind::Hystart, Kind::HystartPlusPlus].into_iter().find(|k| k.name() == name)
-    }
-
-    /// Its name in scenarios.
-    pub fn name(self) -> &'static str {
-        NAMES[self as usize]
-    }
-
-    /// The state of one connection; `None` for the standard one, which has none.
-    pub fn start(self) -> Option<Box<SlowStart>> {
-        match self {
-            Kind::Standard => None,
-            Kind::Hystart => Some(Box::new(SlowStart::Hystart(Hystart::default()))),
-            Kind::HystartPlusPlus => Some(Box::new(SlowStart::PlusPlus(HystartPlusPlus::default()))),
-        }
+/// The state of one connection; `None` for the standard one, which has none.
+pub fn start(kind: Kind) -> Option<Box<SlowStart>> {
+    match kind {
+        Kind::Standard => None,
+        Kind::Hystart => Some(Box::new(SlowStart::Hystart(Hystart::default()))),
+        Kind::HystartPlusPlus => Some(Box::new(SlowStart::PlusPlus(HystartPlusPlus::default()))),
     }
 }
 

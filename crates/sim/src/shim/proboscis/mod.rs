@@ -26,6 +26,6 @@ pub(super) use config::ENTRY;
 
 pub use budget::Budget;
 pub use config::{Config, EcnMode, Ends, HoldOn, Release, Rules};
+pub use forebay_experiment::rows::Verdict;
 pub use receiver::{ReceiverShim, ReceiverStats};
 pub use sender::{SenderShim, SenderStats, State};
-pub use window::Verdict;

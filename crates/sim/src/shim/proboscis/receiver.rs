@@ -1,9 +1,10 @@
 //! The shim at the end that accepts a connection and receives the data (ProBoSCIS 3.4): counts probes, writes or holds the SYN-ACK, and
 //! echoes CE in place of a guest that knows no ECN.
 
+use super::Verdict;
 use super::config::{EcnMode, Ends, HoldOn, Release, Rules};
 use super::sender::FORGET;
-use super::window::{Train, Verdict, limited};
+use super::window::{Train, limited};
 use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
 
 /// Without probes for so long after the SYN, the peer has no shim, ps (3.4).

@@ -3,8 +3,8 @@
 use super::config::{Config, EcnMode, Ends, HoldOn, Release, Rules};
 use super::receiver::ReceiverShim;
 use super::testing::Tape;
-use super::window::Verdict;
 use crate::net::packet::{Packet, ecn, flag};
+use crate::shim::proboscis::Verdict;
 
 const MS: u64 = 1_000_000_000;
 const MSS: u16 = 1460;

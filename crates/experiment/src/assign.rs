@@ -1,0 +1,196 @@
+//! Which transport a connection uses: every workload has one rule.
+
+use crate::traffic::WorkloadKind;
+use forebay_units::NodeId;
+use std::sync::Arc;
+
+/// The rule of one workload. Its state, where it has any, is counted per workload: other traffic does not shift it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Assign {
+    /// All connections use this transport.
+    One(usize),
+    /// By the sending host of the connection.
+    ByHost(Arc<[u16]>),
+    /// By share of the connections, in the order in which they are made.
+    Share(Shares),
+}
+
+/// Transports and the share of the connections that each is to get.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shares {
+    /// (transport, share above 0, connections it has so far).
+    parts: Vec<(usize, f64, u64)>,
+}
+
+/// What a host that no group names has in [`Assign::ByHost`].
+const NOBODY: u16 = u16::MAX;
+
+impl Assign {
+    /// Hosts of each transport, as (host, transport), on a network of `nodes` nodes.
+    pub fn by_host(nodes: usize, members: impl IntoIterator<Item = (NodeId, usize)>) -> Assign {
+        let mut table = vec![NOBODY; nodes];
+        for (host, group) in members {
+            table[host as usize] = group as u16;
+        }
+        Assign::ByHost(table.into())
+    }
+
+    /// Transports with their shares, which need not add up to 1 exactly.
+    pub fn share(parts: impl IntoIterator<Item = (usize, f64)>) -> Assign {
+        Assign::Share(Shares { parts: parts.into_iter().map(|(group, share)| (group, share, 0)).collect() })
+    }
+
+    /// Transport of the next connection, which host `src` sends on.
+    #[inline]
+    pub fn pick(&mut self, src: NodeId) -> usize {
+        match self {
+            Assign::One(group) => *group,
+            Assign::ByHost(table) => usize::from(table[src as usize]),
+            Assign::Share(shares) => shares.next(),
+        }
+    }
+
+    /// Transports of the next two connections, which serve one client together: from `client`, and back from `server`. By share both get
+    /// the same, or of two transports one would carry all requests and the other all responses.
+    pub fn pick_pair(&mut self, client: NodeId, server: NodeId) -> (usize, usize) {
+        let there = self.pick(client);
+        let back = if matches!(self, Assign::Share(_)) { there } else { self.pick(server) };
+        (there, back)
+    }
+
+    /// Whether host `src` has a transport.
+    pub fn covers(&self, src: NodeId) -> bool {
+        !matches!(self, Assign::ByHost(table) if table[src as usize] == NOBODY)
+    }
+
+    /// Whether connections of `kind` can get transport `group`.
+    pub fn uses(&self, group: usize, kind: &WorkloadKind) -> bool {
+        match self {
+            Assign::One(one) => *one == group,
+            Assign::ByHost(table) => {
+                let mut any = false;
+                kind.each_sender(|host| any |= usize::from(table[host as usize]) == group);
+                any
+            }
+            Assign::Share(shares) => shares.parts.iter().any(|p| p.0 == group),
+        }
+    }
+
+    /// Share of transport `group`, where shares decide.
+    pub fn share_of(&self, group: usize) -> Option<f64> {
+        let Assign::Share(shares) = self else { return None };
+        shares.parts.iter().find(|p| p.0 == group).map(|p| p.1)
+    }
+}
+
+impl Shares {
+    /// The method of Webster and Sainte-Lague: the next connection goes to the smallest (2 n + 1) / share. After any number of connections
+    /// each transport has its share rounded, up to rare cases of three and more, and exactly its share where that is whole; equal shares
+    /// take turns. No random numbers: the same for every seed.
+    fn next(&mut self) -> usize {
+        let claim = |p: &(usize, f64, u64)| (2 * p.2 + 1) as f64 / p.1;
+        let mut first = 0;
+        for i in 1..self.parts.len() {
+            if claim(&self.parts[i]) < claim(&self.parts[first]) {
+                first = i;
+            }
+        }
+        self.parts[first].2 += 1;
+        self.parts[first].0
+    }
+}
+
+impl WorkloadKind {
+    /// Every host that sends on a connection of this workload; hosts can come several times.
+    pub fn each_sender(&self, mut see: impl FnMut(NodeId)) {
+        match self {
+            WorkloadKind::Long { pairs, .. } | WorkloadKind::OnOff { pairs, .. } | WorkloadKind::Udp { pairs, .. } => {
+                pairs.iter().for_each(|p| see(p.0))
+            }
+            WorkloadKind::Incast { senders: from, .. } | WorkloadKind::Poisson { from, .. } => from.iter().for_each(|&h| see(h)),
+            WorkloadKind::Queries { workers, .. } => workers.iter().for_each(|&h| see(h)),
+            // A request and its response are messages of two connections.
+            WorkloadKind::Requests { pairs, .. } => pairs.iter().for_each(|&(client, server)| {
+                see(client);
+                see(server);
+            }),
+            WorkloadKind::Replay { flows } => flows.iter().for_each(|f| see(f.src)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_sampling::Rng;
+
+    fn picks(shares: &[f64], n: usize) -> Vec<usize> {
+        let mut a = Assign::share(shares.iter().copied().enumerate());
+        (0..n).map(|_| a.pick(0)).collect()
+    }
+
+    fn counts(shares: &[f64], n: usize) -> Vec<usize> {
+        let all = picks(shares, n);
+        (0..shares.len()).map(|g| all.iter().filter(|p| **p == g).count()).collect()
+    }
+
+    #[test]
+    fn equal_shares_take_turns() {
+        assert_eq!(picks(&[0.5, 0.5], 6), [0, 1, 0, 1, 0, 1]);
+        assert_eq!(picks(&[0.333, 0.333, 0.333], 6), [0, 1, 2, 0, 1, 2]);
+    }
+
+    #[test]
+    fn one_in_ten_stands_in_the_middle() {
+        assert_eq!(picks(&[0.1, 0.9], 20).iter().map(|p| p.to_string()).collect::<String>(), "11110111111111011111");
+        assert_eq!(counts(&[0.9, 0.1], 10), [9, 1]);
+    }
+
+    /// With whole quotas everybody gets exactly that, however many there are.
+    #[test]
+    fn whole_quotas_are_met() {
+        let mut rng = Rng::stream(3, &[]);
+        for _ in 0..300 {
+            let quota: Vec<u64> = (0..2 + rng.below(6)).map(|_| 1 + rng.below(30)).collect();
+            let total: u64 = quota.iter().sum();
+            let shares: Vec<f64> = quota.iter().map(|q| *q as f64 / total as f64).collect();
+            let got = counts(&shares, total as usize);
+            assert!(got.iter().zip(&quota).all(|(g, q)| *g as u64 == *q), "{quota:?}: {got:?}");
+        }
+    }
+
+    /// Two transports: never further from the share than rounding.
+    #[test]
+    fn shares_hold_at_every_moment() {
+        for share in [0.01, 0.123, 0.5, 0.77] {
+            let all = picks(&[share, 1.0 - share], 500);
+            for n in 1..=500 {
+                let got = all[..n].iter().filter(|p| **p == 0).count() as f64;
+                assert!((got - share * n as f64).abs() <= 0.5 + 1e-9, "{share}: {got} of {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn hosts_decide() {
+        let mut a = Assign::by_host(4, [(0, 1), (2, 0)]);
+        assert_eq!((a.pick(0), a.pick(2), a.pick(0)), (1, 0, 1));
+        assert_eq!((a.covers(0), a.covers(1), a.covers(3)), (true, false, false));
+        assert_eq!(a.pick_pair(0, 2), (1, 0));
+        let kind = WorkloadKind::Long {
+            pairs: vec![(0, 3)],
+            size: None,
+            start: Default::default(),
+            stagger: Default::default(),
+            jitter: Default::default(),
+            stop_after: None,
+        };
+        assert!(a.uses(1, &kind) && !a.uses(0, &kind));
+    }
+
+    #[test]
+    fn both_directions_of_a_client_are_one_choice() {
+        let mut a = Assign::share([(0, 0.5), (1, 0.5)]);
+        assert_eq!([a.pick_pair(0, 1), a.pick_pair(0, 1), a.pick_pair(0, 1)], [(0, 0), (1, 1), (0, 0)]);
+    }
+}

@@ -1,0 +1,37 @@
+//! An experiment as plain checked data, and what running one leaves behind. What runs it, a simulator or anything else, is not known here.
+
+pub mod assign;
+pub mod network;
+pub mod observe;
+pub mod profile;
+pub mod registry;
+pub mod report;
+pub mod rows;
+pub mod streams;
+pub mod topology;
+pub mod traffic;
+pub mod transport;
+pub mod workload;
+
+use forebay_units::Time;
+use network::Network;
+use observe::Observe;
+use traffic::Workload;
+use transport::Group;
+
+/// One experiment: network, transports, traffic, observation.
+#[derive(Debug, Clone)]
+pub struct Experiment {
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// End of the experiment's time. `None`: run until all finite work is done (refused by the scenario crate when there is endless work).
+    pub duration: Option<Time>,
+    /// Nodes and links.
+    pub network: Network,
+    /// Transports; workloads refer to them by index. At least one.
+    pub groups: Vec<Group>,
+    /// Traffic.
+    pub workloads: Vec<Workload>,
+    /// What to record.
+    pub observe: Observe,
+}

@@ -1,0 +1,45 @@
+//! The network of an experiment: hosts, switches and the directed links between them.
+
+use forebay_queues::{Queue, SharedBuffer};
+use forebay_units::{NodeId, PortId, QueueLen, Rate, Time};
+
+/// Hosts, switches and the directed links between them.
+#[derive(Debug, Clone, Default)]
+pub struct Network {
+    /// All nodes.
+    pub nodes: Vec<Node>,
+    /// All egress ports, each one direction of a link.
+    pub ports: Vec<PortConfig>,
+    /// Named groups of hosts that workloads can refer to, such as `senders`. `all` is added by the scenario crate.
+    pub host_groups: Vec<(String, Vec<NodeId>)>,
+    /// Ports that carry a short name, such as `bottleneck`; reports and `[observe]` use it.
+    pub named_ports: Vec<(String, PortId)>,
+}
+
+/// A host or a switch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Unique name, such as `h3` or `leaf0`.
+    pub name: String,
+    /// Whether it is a host.
+    pub host: bool,
+    /// Shared packet memory of a switch.
+    pub shared_buffer: Option<SharedBuffer>,
+}
+
+/// An egress port and the link behind it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PortConfig {
+    /// Node that transmits.
+    pub from: NodeId,
+    /// Node that receives.
+    pub to: NodeId,
+    /// Rate of the link.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Time,
+    /// Buffer of the queue, waiting and in service; `None`: unlimited.
+    pub buffer: Option<QueueLen>,
+    /// Discipline of the queue, in its initial state.
+    pub queue: Queue,
+}

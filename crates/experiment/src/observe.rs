@@ -1,0 +1,18 @@
+//! What an experiment records beyond the totals of flows and ports.
+
+use forebay_units::{PortId, Time};
+
+/// What to record beyond the flow and port totals.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Observe {
+    /// Ports whose occupancy distribution (percentiles) is kept.
+    pub occupancy: Vec<PortId>,
+    /// Occupancy time series of these ports, sampled at this interval.
+    pub queue_series: Vec<(PortId, Time)>,
+    /// TCP time series: flow indices in order of creation, and the interval (`Time::ZERO`: every ACK).
+    pub tcp_series: Vec<(u64, Time)>,
+    /// Whether each retransmission timeout is recorded.
+    pub timeouts: bool,
+    /// Statistics (port means, percentiles, goodput) start here.
+    pub warmup: Time,
+}

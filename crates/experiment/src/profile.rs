@@ -1,0 +1,309 @@
+//! Stack profiles: documented sets of defaults, every one overridable in `[transport]` (design: `ns2`, `linux`, `rfc`).
+
+use crate::registry::LawEntry;
+use crate::transport::{Chosen, Ecn, Growth, Idle, Recovery, Reduce, RtoRule, SlowStart, Stack, Transport};
+use forebay_param::{Kind, Param, Values};
+use forebay_units::Time;
+
+/// Names of the profiles, the default first.
+pub const PROFILES: &[&str] = &["ns2", "linux", "rfc"];
+
+/// One line about each profile, in the order of [`PROFILES`].
+pub const SUMMARIES: &[&str] = &[
+    "as the papers' ns-2 simulations: ACK per packet, NewReno with limited transmit, initial window 2, minimum RTO 200 ms",
+    "as the Linux kernel: delayed ACKs, SACK with RACK-TLP and PRR, initial window 10, minimum RTO 200 ms",
+    "as the RFCs: delayed ACKs, SACK (RFC 6675), initial window 10 (RFC 6928), minimum RTO 1 s (RFC 6298)",
+];
+
+/// Keys of `[transport]` beside `stack`, `cc` and `name`. Every default is the empty text: "as the profile says".
+pub const PARAMS: &[Param] = &[
+    p("mss", Kind::Int(64, 65_000), "payload bytes of a full segment"),
+    p("header", Kind::Int(0, 500), "bytes that all headers add to a segment's payload on the wire"),
+    p("ack-size", Kind::Int(1, 1_500), "wire bytes of pure ACKs, SYNs and FINs"),
+    p("init-cwnd", Kind::Int(1, 10_000), "initial window in segments"),
+    p("rcv-wnd", Kind::Bytes, "receive window; with `rcv-autotune` the largest"),
+    p(
+        "rcv-autotune",
+        Kind::Bool,
+        "the receive window starts at 64 KB and follows what arrives in an RTT, as Linux's; default in linux: unless `rcv-wnd` is given, which fixes it like SO_RCVBUF",
+    ),
+    p(
+        "adaptive-acks",
+        Kind::Bool,
+        "acknowledge as Linux: when more than `ack-every` - 1 full segments wait, at once at the end of a write, after a loss, a mark or a pause of an RTO for `quick-acks` segments, else after `ack-delay` or the RTT if that is longer, but before the minimum RTO",
+    ),
+    p("ack-every", Kind::Int(1, 1_000), "acknowledge every n-th segment; 1 switches delayed ACKs off (RFC 5681 section 4.2)"),
+    p("ack-delay", Kind::Time, "delayed-ACK timer"),
+    p(
+        "quick-acks",
+        Kind::Int(0, 1_000),
+        "segments acknowledged at once at the start of a connection (Linux), and with `adaptive-acks` after pauses",
+    ),
+    p("recovery", Kind::Choice(&["reno", "newreno", "sack", "rack"]), "loss recovery: RFC 5681, RFC 6582, RFC 6675 or RFC 8985"),
+    p(
+        "reduce",
+        Kind::Choice(&["window", "flight", "cwnd"]),
+        "what a reduction starts from: min(window, receive window) (ns-2), what is outstanding within the window (RFC 5681 equation 4), or the window, once per episode (Linux)",
+    ),
+    p("limited-transmit", Kind::Bool, "limited transmit (RFC 3042)"),
+    p("prr", Kind::Bool, "proportional rate reduction in recovery (RFC 6937)"),
+    p(
+        "dup-thresh",
+        Kind::Int(0, 1_000),
+        "duplicate ACKs that start fast retransmit (RFC 5681 section 3.2); 0: none do (pFabric), but see `recovery = \"rack\"`",
+    ),
+    p(
+        "rto-rule",
+        Kind::Choice(&["rfc6298", "linux", "fixed"]),
+        "max(minimum, SRTT + 4 RTTVAR), SRTT + max(minimum, 4 RTTVAR), or always the minimum, without back-off",
+    ),
+    p("rto-min", Kind::Time, "smallest retransmission timeout"),
+    p("rto-max", Kind::Time, "largest retransmission timeout"),
+    p("rto-initial", Kind::Time, "retransmission timeout before the first RTT sample"),
+    p("rto-granularity", Kind::Time, "clock granularity G of RFC 6298; timeouts are rounded up to it"),
+    p(
+        "probe-after",
+        Kind::Int(0, 1_000),
+        "consecutive timeouts after which a sender only probes with header-only packets until an ACK comes (pFabric); 0: never",
+    ),
+    p("timestamps", Kind::Bool, "timestamps (RFC 7323): an RTT sample on every ACK"),
+    p("timestamp-clock", Kind::Time, "tick of the timestamp clock, for `eifel`; RTT samples of senders are exact whatever it is"),
+    p("frto", Kind::Bool, "F-RTO (RFC 5682): after a timeout new data is sent to find out whether it was spurious; with SACK"),
+    p(
+        "eifel",
+        Kind::Bool,
+        "a reduction is taken back when a timestamp echo shows that the original had arrived (RFC 3522, 4015); with SACK and timestamps",
+    ),
+    p(
+        "ecn",
+        Kind::Choice(&["off", "classic", "dctcp"]),
+        "ECN: none, RFC 3168 (with newreno on a red queue: RED-ECN TCP), or RFC 8257; default: as the law needs",
+    ),
+    p(
+        "echo",
+        Kind::Choice(&["exact", "latched"]),
+        "how receivers echo marks with ecn = \"dctcp\": each as it is (RFC 8257), or from a mark until CWR, as with ecn = \"classic\"",
+    ),
+    p("cwr-on-any", Kind::Bool, "CWR also on retransmissions (ns-2), not on new data only (RFC 3168 section 6.1.2)"),
+    p(
+        "ect-on-any",
+        Kind::Bool,
+        "retransmissions are ECN-capable like any segment (ns-2), where RFC 3168 section 6.1.5 forbids it",
+    ),
+    p(
+        "growth",
+        Kind::Choice(&["per-ack", "rfc5681", "abc", "unlimited"]),
+        "window growth per ACK: one step, acknowledged bytes up to 1 or 2 full segments, or (Linux) acknowledged segments of any size and number",
+    ),
+    p(
+        "slow-start",
+        Kind::Choice(SlowStart::NAMES),
+        "until the threshold or a loss (RFC 5681), or also until ACKs say that the path is full: HyStart of Linux, HyStart++ (RFC 9406); default: hystart for cubic with stack = \"linux\"",
+    ),
+    p(
+        "slow-start-after-idle",
+        Kind::Choice(&["off", "rfc5681", "linux"]),
+        "after an idle RTO: keep the window, restart from the initial one (RFC 5681 section 4.1), or halve it per idle RTO (Linux)",
+    ),
+    p("cwnd-validation", Kind::Bool, "no window growth while the application limits sending (RFC 7661)"),
+    p(
+        "tsq",
+        Kind::Bool,
+        "TCP small queues (Linux): a connection has at most about 1 ms of its pacing rate waiting in its own host's interface, but two segments",
+    ),
+    p("handshake", Kind::Bool, "open with SYN, SYN-ACK, ACK; off: endpoints start established"),
+    p("fin", Kind::Bool, "close with FIN after the last byte of a connection"),
+    p(
+        "send-jitter",
+        Kind::Time,
+        "random processing time of each packet of a sender, uniform between 0 and this, behind its place in the host's queue: packets stay in order",
+    ),
+    p("isn", Kind::Int(0, 4_294_967_295), "initial sequence number; default: drawn per connection"),
+];
+
+const fn p(key: &'static str, kind: Kind, doc: &'static str) -> Param {
+    Param { key, kind, default: Some(""), doc }
+}
+
+/// The transport of `stack` with the law `entry` and values of its parameters, overridden by whatever `values` (of [`PARAMS`]) sets.
+pub fn resolve<C>(stack: &str, entry: &LawEntry<C>, law: Values, values: &Values) -> Transport {
+    let mut c = Transport { stack: defaults(stack), law: Chosen { name: entry.entry.name, values: law }, shims: Vec::new() };
+    if c.recovery == Recovery::NewReno
+        && let Some(recovery) = entry.recovery
+    {
+        c.recovery = recovery;
+    }
+    if let Some(adjust) = entry.adjust {
+        adjust(&mut c);
+    }
+    let int = |key: &str, old: u32| values.opt_int(key).map_or(old, |v| v as u32);
+    let time = |key: &str, old: Time| values.opt_time(key).unwrap_or(old);
+    let flag = |key: &str, old: bool| values.opt_bool(key).unwrap_or(old);
+    c.mss = int("mss", c.mss);
+    c.header = int("header", c.header);
+    c.ack_size = int("ack-size", c.ack_size);
+    c.init_cwnd = int("init-cwnd", c.init_cwnd);
+    c.rcv_wnd = values.opt_bytes("rcv-wnd").map_or(c.rcv_wnd, |b| b.0);
+    // SO_RCVBUF switches the kernel's tuning off (SOCK_RCVBUF_LOCK).
+    c.rcv_autotune = flag("rcv-autotune", c.rcv_autotune && values.opt_bytes("rcv-wnd").is_none());
+    c.adaptive_acks = flag("adaptive-acks", c.adaptive_acks);
+    c.ack_every = int("ack-every", c.ack_every);
+    c.ack_delay = time("ack-delay", c.ack_delay);
+    c.quick_acks = int("quick-acks", c.quick_acks);
+    c.recovery = match values.opt_text("recovery").as_deref() {
+        Some("reno") => Recovery::Reno,
+        Some("newreno") => Recovery::NewReno,
+        Some("sack") => Recovery::Sack,
+        Some("rack") => Recovery::Rack,
+        _ => c.recovery,
+    };
+    c.reduce = match values.opt_text("reduce").as_deref() {
+        Some("window") => Reduce::Window,
+        Some("flight") => Reduce::Flight,
+        Some("cwnd") => Reduce::Cwnd,
+        _ => c.reduce,
+    };
+    c.cwr_on_any = flag("cwr-on-any", c.cwr_on_any);
+    c.ect_on_any = flag("ect-on-any", c.ect_on_any);
+    c.limited_transmit = flag("limited-transmit", c.limited_transmit);
+    c.prr = flag("prr", c.prr);
+    c.dup_thresh = int("dup-thresh", c.dup_thresh);
+    c.rto_rule = match values.opt_text("rto-rule").as_deref() {
+        Some("rfc6298") => RtoRule::Rfc6298,
+        Some("linux") => RtoRule::Linux,
+        Some("fixed") => RtoRule::Fixed,
+        _ => c.rto_rule,
+    };
+    c.rto_min = time("rto-min", c.rto_min);
+    c.rto_max = time("rto-max", c.rto_max);
+    c.rto_initial = time("rto-initial", c.rto_initial);
+    c.rto_granularity = time("rto-granularity", c.rto_granularity);
+    c.probe_after = int("probe-after", c.probe_after);
+    c.timestamps = flag("timestamps", c.timestamps);
+    c.timestamp_clock = time("timestamp-clock", c.timestamp_clock);
+    c.frto = flag("frto", c.frto);
+    c.eifel = flag("eifel", c.eifel);
+    c.ecn = match values.opt_text("ecn").as_deref().unwrap_or(entry.ecn) {
+        "dctcp" => Ecn::Dctcp,
+        "classic" => Ecn::Classic,
+        _ => Ecn::Off,
+    };
+    c.latched_echo = values.opt_text("echo").map_or(c.latched_echo, |e| e == "latched");
+    c.growth = match values.opt_text("growth").as_deref() {
+        Some("per-ack") => Growth::PerAck,
+        Some("rfc5681") => Growth::PerSegment { limit: 1 },
+        Some("abc") => Growth::PerSegment { limit: 2 },
+        Some("unlimited") => Growth::PerSegment { limit: u32::MAX },
+        _ => c.growth,
+    };
+    c.slow_start = values.opt_text("slow-start").and_then(|name| SlowStart::of(&name)).unwrap_or(c.slow_start);
+    c.idle = match values.opt_text("slow-start-after-idle").as_deref() {
+        Some("off") => Idle::Keep,
+        Some("rfc5681") => Idle::Restart,
+        Some("linux") => Idle::Halve,
+        _ => c.idle,
+    };
+    c.cwnd_validation = flag("cwnd-validation", c.cwnd_validation);
+    c.tsq = flag("tsq", c.tsq);
+    c.handshake = flag("handshake", c.handshake);
+    c.fin = flag("fin", c.fin);
+    c.send_jitter = values.opt_time("send-jitter").unwrap_or(c.send_jitter);
+    c.isn = values.opt_int("isn").map(|v| v as u32);
+    c
+}
+
+/// The stack of a profile; that of ns-2 for a name that is none.
+pub fn defaults(profile: &str) -> Stack {
+    let ns2 = Stack {
+        profile: "ns2",
+        mss: 1460,
+        header: 40,
+        ack_size: 40,
+        init_cwnd: 2,
+        // 1000 segments, the window limit of the incast and TRIM simulations.
+        rcv_wnd: 1_460_000,
+        rcv_autotune: false,
+        adaptive_acks: false,
+        ack_every: 1,
+        ack_delay: Time::from_ms(100),
+        quick_acks: 0,
+        recovery: Recovery::NewReno,
+        reduce: Reduce::Window,
+        limited_transmit: true,
+        prr: false,
+        dup_thresh: 3,
+        rto_rule: RtoRule::Rfc6298,
+        rto_min: Time::from_ms(200),
+        rto_max: Time::from_secs(60),
+        rto_initial: Time::from_secs(1),
+        probe_after: 0,
+        rto_granularity: Time::from_us(1),
+        timestamps: false,
+        timestamp_clock: Time::from_us(1),
+        frto: false,
+        eifel: false,
+        ecn: Ecn::Off,
+        cwr_on_any: true,
+        ect_on_any: true,
+        latched_echo: false,
+        growth: Growth::PerAck,
+        slow_start: SlowStart::Standard,
+        idle: Idle::Keep,
+        cwnd_validation: false,
+        tsq: false,
+        handshake: true,
+        fin: true,
+        send_jitter: Time::ZERO,
+        isn: None,
+    };
+    match profile {
+        "linux" => Stack {
+            profile: "linux",
+            mss: 1448,
+            header: 52,
+            ack_size: 52,
+            init_cwnd: 10,
+            // Half of the 6 MB of buffer that tcp_rmem[2] allows: the rest is the kernel's own (tcp_win_from_space). Our choice: the half that
+            // a connection begins with; the kernel takes the true share once it knows how drivers fill their buffers.
+            rcv_wnd: 3 << 20,
+            rcv_autotune: true,
+            adaptive_acks: true,
+            ack_every: 2,
+            ack_delay: Time::from_ms(40),
+            quick_acks: 16,
+            recovery: Recovery::Rack,
+            reduce: Reduce::Cwnd,
+            prr: true,
+            timestamps: true,
+            cwr_on_any: false,
+            ect_on_any: false,
+            rto_rule: RtoRule::Linux,
+            rto_max: Time::from_secs(120),
+            rto_granularity: Time::from_ms(1),
+            // TCP_TS_HZ is 1000, whatever HZ is.
+            timestamp_clock: Time::from_ms(1),
+            frto: true,
+            eifel: true,
+            growth: Growth::PerSegment { limit: u32::MAX },
+            idle: Idle::Halve,
+            cwnd_validation: true,
+            tsq: true,
+            ..ns2
+        },
+        "rfc" => Stack {
+            profile: "rfc",
+            init_cwnd: 10,
+            ack_every: 2,
+            ack_delay: Time::from_ms(100),
+            recovery: Recovery::Sack,
+            reduce: Reduce::Flight,
+            cwr_on_any: false,
+            ect_on_any: false,
+            rto_min: Time::from_secs(1),
+            growth: Growth::PerSegment { limit: 1 },
+            idle: Idle::Restart,
+            ..ns2
+        },
+        _ => ns2,
+    }
+}

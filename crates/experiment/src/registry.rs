@@ -1,0 +1,55 @@
+//! What the registries of a world hold about its laws and its shims. The entries themselves belong to the world: one file each.
+
+use crate::topology::BuildError;
+use crate::transport::{Recovery, Transport};
+use forebay_param::{Entry, Values};
+
+/// A law in a registry. `C` is what the world builds of it.
+#[derive(Debug, Clone, Copy)]
+pub struct LawEntry<C> {
+    /// Name, summary, parameters.
+    pub entry: Entry,
+    /// Whether the law needs packets to be marked; a scenario without a marking queue is refused.
+    pub needs_marks: bool,
+    /// ECN mode the law runs with unless the scenario says otherwise: "off", "classic" or "dctcp".
+    pub ecn: &'static str,
+    /// Recovery the law brings to a stack without SACK; `None`: the stack's own.
+    pub recovery: Option<Recovery>,
+    /// Other properties of the transport that belong to the law; the scenario's own keys still win.
+    pub adjust: Option<fn(&mut Transport)>,
+    /// Builds the configuration from checked parameters.
+    pub build: fn(&Values) -> C,
+}
+
+/// Where a shim works. A transport has at most one in each place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// At the sender: tags data packets with class and rank.
+    Tag,
+    /// Below TCP at both ends: sees and may rewrite every packet.
+    Below,
+    /// At the receiver: steers the advertised window.
+    Window,
+}
+
+impl Place {
+    /// What it is called in messages.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Place::Tag => "tags packets at the sender",
+            Place::Below => "sits below TCP",
+            Place::Window => "steers the receive window",
+        }
+    }
+}
+
+/// A shim in a registry. `C` is what the world builds of it.
+#[derive(Debug, Clone, Copy)]
+pub struct ShimEntry<C> {
+    /// Name, summary, parameters.
+    pub entry: Entry,
+    /// Where it works.
+    pub place: Place,
+    /// Builds the configuration from checked parameters, or says which parameter is wrong and why.
+    pub build: fn(&Values) -> Result<C, BuildError>,
+}

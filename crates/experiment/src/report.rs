@@ -1,0 +1,71 @@
+//! What running an experiment leaves behind, and how far it is on the way.
+
+use crate::rows::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutRow};
+use forebay_units::Time;
+use std::fmt;
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Simulated time so far.
+    pub now: Time,
+    /// End of simulated time, when the scenario sets one.
+    pub end: Option<Time>,
+    /// Packet transmissions so far.
+    pub packet_hops: u64,
+    /// Finished messages so far.
+    pub done: u64,
+    /// Finite messages known in advance, 0 when unknown.
+    pub total: u64,
+}
+
+/// Everything a run produced.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// One row per message.
+    pub flows: Vec<FlowRow>,
+    /// One row per port.
+    pub ports: Vec<PortRow>,
+    /// Queue samples.
+    pub queue: Vec<QueueRow>,
+    /// TCP samples.
+    pub tcp: Vec<TcpRow>,
+    /// Barrier rounds and requests.
+    pub queries: Vec<QueryRow>,
+    /// Retransmission timeouts in order of time, where `[observe]` asks for them.
+    pub timeouts: Vec<TimeoutRow>,
+    /// Statistics of ports, and `acked`, count from here to `end`: the end of the warm-up, rounded up to a window of the engine.
+    pub measured_from: Time,
+    /// Payload bytes that reached receivers from `measured_from` on, in order or not, per transport group.
+    pub acked: Vec<u64>,
+    /// Simulated time at the end.
+    pub end: Time,
+    /// Packet transmissions: every packet, data or ACK, on every link.
+    pub packet_hops: u64,
+    /// Hash of the trajectory: equal for equal runs, whatever the machine or the number of threads.
+    pub fingerprint: u64,
+    /// Largest number of connections open at the same time.
+    pub peak_connections: u64,
+}
+
+/// Why a run ended without a report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunError {
+    /// The progress callback asked to stop.
+    Interrupted,
+    /// Some host cannot reach another; the message names them.
+    Unroutable(String),
+    /// The experiment names a law or a shim that the world does not have, or gives it parameters that it refuses.
+    Unknown(String),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Interrupted => f.write_str("interrupted"),
+            RunError::Unroutable(why) | RunError::Unknown(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}

@@ -1,0 +1,268 @@
+//! One struct a table. Names, units and meanings are the schema of the Parquet files (crate `store`).
+
+use forebay_units::{NodeId, PortId, QueryId};
+
+/// One message: a whole connection for one-shot flows, one train, block or response on a persistent connection.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FlowRow {
+    /// Number of the message in order of its start.
+    pub flow_id: u64,
+    /// Number of the connection it used, in order of creation.
+    pub conn_id: u64,
+    /// Index of the workload (name in `class`).
+    pub workload: u32,
+    /// Index of the transport group of its connection (name in `cc`).
+    pub group: u32,
+    /// Sender.
+    pub src: NodeId,
+    /// Receiver.
+    pub dst: NodeId,
+    /// Payload bytes; 0 for an endless flow.
+    pub size_bytes: u64,
+    /// When the application handed over the first byte (for one-shot flows before the handshake), ps.
+    pub start_ps: u64,
+    /// When the receiver had the last byte in order; `u64::MAX` if it never had. Picoseconds.
+    pub end_ps: u64,
+    /// When the sender knew (last byte acknowledged); `u64::MAX` if never. Picoseconds.
+    pub acked_ps: u64,
+    /// Transfer time of the same bytes as back-to-back segments over the empty path, without handshake or window limits. Picoseconds.
+    pub ideal_ps: u64,
+    /// Bytes cumulatively acknowledged (of an unfinished message: so far).
+    pub bytes_acked: u64,
+    /// Bytes of it that reached the receiver after the warm-up, in order or not.
+    pub bytes_measured: u64,
+    /// Data segments sent, retransmissions included.
+    pub segs_sent: u64,
+    /// Retransmitted segments.
+    pub segs_retx: u64,
+    /// Retransmission timeouts with data outstanding.
+    pub rtos: u32,
+    /// Of those, before the first window of the message was acknowledged (block-head timeouts).
+    pub rtos_head: u32,
+    /// Of those, with at most the last three segments of the message outstanding.
+    pub rtos_tail: u32,
+    /// Tail loss probes; not among `rtos`.
+    pub tlps: u32,
+    /// Timeouts of the SYN, before any data; not among `rtos`.
+    pub syn_rtos: u32,
+    /// Fast retransmits (entries into fast recovery).
+    pub fast_retx: u32,
+    /// Window reductions on ECE.
+    pub ecn_cuts: u32,
+    /// Window reductions on losses: recoveries, tail loss probes and timeouts for which the law was asked for a new threshold.
+    pub loss_cuts: u32,
+    /// Mean of the law's alpha at the reductions on ECE; `None` without one and for laws without alpha.
+    pub cut_alpha: Option<f64>,
+    /// Bytes acknowledged by ACKs that carried ECE.
+    pub ce_acked_bytes: u64,
+    /// Largest congestion window, in segments.
+    pub cwnd_max: f64,
+    /// Smallest RTT sample, ps; `u64::MAX` without a sample.
+    pub rtt_min_ps: u64,
+    /// Mean RTT sample, ps; `u64::MAX` without a sample.
+    pub rtt_mean_ps: u64,
+    /// Barrier round or request the message belongs to.
+    pub query_id: Option<QueryId>,
+    /// When it should have arrived, ps since the start of the run; `u64::MAX` without a deadline.
+    pub deadline_ps: u64,
+    /// What a shim below TCP did for it; none without one.
+    pub shim: Option<Box<ShimRow>>,
+}
+
+/// What a shim below TCP did for a message. All but the last belong to the handshake, and so to the first message of a connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ShimRow {
+    /// Probes sent.
+    pub probes: u32,
+    /// Verdict on the first SYN-ACK.
+    pub verdict: Verdict,
+    /// Window of the first SYN-ACK that left, bytes; `None` if none left.
+    pub window: Option<u64>,
+    /// How long that SYN-ACK was held, ps.
+    pub held_ps: u64,
+    /// ACKs whose window the shim lowered.
+    pub throttled: u64,
+}
+
+/// What a receiving shim thinks of the newest train of probes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Verdict {
+    /// No SYN-ACK has been judged.
+    #[default]
+    None,
+    /// Enough probes, not nearly all of them marked: a window in proportion.
+    Proportional,
+    /// Enough probes, too many of them marked.
+    Severe,
+    /// Too few probes arrived, or none was sent.
+    Insufficient,
+    /// The peer has no shim, as far as one can see: the window is not touched.
+    Unprobed,
+}
+
+impl Verdict {
+    /// What the results call it; empty where there was none.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::None => "",
+            Verdict::Proportional => "proportional",
+            Verdict::Severe => "severe",
+            Verdict::Insufficient => "insufficient",
+            Verdict::Unprobed => "unprobed",
+        }
+    }
+}
+
+/// Totals of one egress port over the run (after `warmup`).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PortRow {
+    /// The port.
+    pub port: PortId,
+    /// Packets and bytes that asked to be queued.
+    pub arrived_pkts: u64,
+    /// Bytes of those.
+    pub arrived_bytes: u64,
+    /// Packets and bytes that were queued and (up to what is still waiting at the end) transmitted.
+    pub sent_pkts: u64,
+    /// Bytes of those.
+    pub sent_bytes: u64,
+    /// Dropped: the port's buffer was full.
+    pub dropped_overflow: u64,
+    /// Dropped: the switch's shared memory refused.
+    pub dropped_shared: u64,
+    /// Dropped early by the discipline.
+    pub dropped_early: u64,
+    /// CE marks set here.
+    pub marked: u64,
+    /// Time average of the queue, waiting and in service, in packets.
+    pub queue_mean_pkts: f64,
+    /// Largest queue found by an arrival plus that arrival, packets.
+    pub queue_max_pkts: u32,
+    /// Time-weighted percentiles 50, 95, 99 in packets, where occupancy was observed.
+    pub queue_percentiles: Option<[u32; 3]>,
+    /// Fraction of the measured time the transmitter was busy.
+    pub busy: f64,
+}
+
+/// One sample of a port's queue.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct QueueRow {
+    /// Sample time, ps.
+    pub time_ps: u64,
+    /// The port.
+    pub port: PortId,
+    /// Packets waiting and in service.
+    pub pkts: u32,
+    /// Their wire bytes.
+    pub bytes: u64,
+    /// Drops at this port so far.
+    pub drops: u64,
+    /// Marks at this port so far.
+    pub marks: u64,
+}
+
+/// One sample of a sender's state.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TcpRow {
+    /// Sample time, ps.
+    pub time_ps: u64,
+    /// Connection.
+    pub conn_id: u64,
+    /// Congestion window, segments.
+    pub cwnd: f64,
+    /// Slow start threshold, segments; infinite before the first reduction.
+    pub ssthresh: f64,
+    /// Bytes sent and not yet cumulatively acknowledged.
+    pub unacked_bytes: u64,
+    /// Smoothed RTT, ps; 0 before the first sample.
+    pub srtt_ps: u64,
+    /// RTO in force, ps.
+    pub rto_ps: u64,
+    /// The law's marked fraction (alpha), NaN for laws without one.
+    pub alpha: f64,
+    /// Cumulatively acknowledged bytes.
+    pub bytes_acked: u64,
+    /// Retransmitted segments so far.
+    pub retrans: u64,
+    /// Recovery state: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss (Linux numbering).
+    pub ca_state: u8,
+}
+
+/// One barrier round or one request/response exchange.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct QueryRow {
+    /// Number of the query in order of its start.
+    pub query_id: QueryId,
+    /// Index of the workload.
+    pub workload: u32,
+    /// Request sent, ps.
+    pub start_ps: u64,
+    /// Last byte of the last response received, ps; `u64::MAX` if unfinished.
+    pub end_ps: u64,
+    /// Number of responses.
+    pub fan_in: u32,
+    /// Bytes of all responses.
+    pub bytes: u64,
+    /// Retransmission timeouts of all senders during the query, SYNs not counted.
+    pub rtos: u32,
+    /// Senders that had at least one.
+    pub senders_with_rto: u32,
+    /// Largest number of timeouts of one sender.
+    pub rtos_max: u32,
+    /// Timeouts of SYNs during the query.
+    pub syn_rtos: u32,
+}
+
+/// One retransmission timeout.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct TimeoutRow {
+    /// When the timer ran out, ps.
+    pub time_ps: u64,
+    /// Connection.
+    pub conn_id: u64,
+    /// The message that counts it; `u64::MAX` if the connection never had one.
+    pub flow_id: u64,
+    /// Index of the workload.
+    pub workload: u32,
+    /// Index of the transport group.
+    pub group: u32,
+    /// Sender.
+    pub src: NodeId,
+    /// Receiver.
+    pub dst: NodeId,
+    /// Where in its message.
+    pub kind: TimeoutKind,
+    /// The timeout that had been in force, ps.
+    pub rto_ps: u64,
+    /// Expiries in a row before this one.
+    pub backoff: u32,
+}
+
+/// Where in a message a retransmission timer ran out: the counters of [`FlowRow`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TimeoutKind {
+    /// Before the first window of the message was acknowledged.
+    Head,
+    /// With at most the last three segments of the message outstanding.
+    Tail,
+    /// In between.
+    #[default]
+    Other,
+    /// Of the SYN.
+    Syn,
+    /// A tail loss probe instead of a timeout (RFC 8985 section 7).
+    Probe,
+}
+
+impl TimeoutKind {
+    /// Name in the results.
+    pub fn name(self) -> &'static str {
+        match self {
+            TimeoutKind::Head => "head",
+            TimeoutKind::Tail => "tail",
+            TimeoutKind::Other => "other",
+            TimeoutKind::Syn => "syn",
+            TimeoutKind::Probe => "probe",
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Assembles a [`Network`] node by node and link by link.
+
+use super::{BuildError, MAX_NODES, shared};
+use crate::network::{Network, Node, PortConfig};
+use forebay_param::{LinkValue, Values};
+use forebay_queues::SharedBuffer;
+use forebay_units::{NodeId, PortId, Time};
+
+/// Longest propagation delay: 10 s is beyond every terrestrial path and far from overflowing simulated time.
+const MAX_DELAY: Time = Time::from_secs(10);
+
+/// A network under construction. Add all hosts before the first switch.
+pub(crate) struct Builder {
+    network: Network,
+    shared: Option<SharedBuffer>,
+}
+
+impl Builder {
+    /// An empty network whose switches have the shared memory that `values` asks for.
+    pub fn new(values: &Values) -> Result<Builder, BuildError> {
+        Ok(Builder { network: Network::default(), shared: shared::from_values(values)? })
+    }
+
+    /// Adds a host.
+    pub fn host(&mut self, name: impl Into<String>) -> NodeId {
+        debug_assert!(self.network.nodes.iter().next_back().is_none_or(|n| n.host), "hosts come first");
+        self.node(Node { name: name.into(), host: true, shared_buffer: None })
+    }
+
+    /// Adds hosts `prefix0`, `prefix1`, ...
+    pub fn hosts(&mut self, prefix: &str, count: usize) -> Vec<NodeId> {
+        (0..count).map(|i| self.host(format!("{prefix}{i}"))).collect()
+    }
+
+    /// Adds a switch.
+    pub fn switch(&mut self, name: impl Into<String>) -> NodeId {
+        self.node(Node { name: name.into(), host: false, shared_buffer: self.shared })
+    }
+
+    fn node(&mut self, node: Node) -> NodeId {
+        self.network.nodes.push(node);
+        (self.network.nodes.len() - 1) as NodeId
+    }
+
+    /// Adds both directions of a link; returns the ports a -> b and b -> a.
+    pub fn link(&mut self, a: NodeId, b: NodeId, link: &LinkValue) -> (PortId, PortId) {
+        (self.port(a, b, link), self.port(b, a, link))
+    }
+
+    /// Adds one direction of a link. A host's port holds whatever its own stack hands it, as a real interface pushes back on the
+    /// sender instead of dropping; the configured buffer and queue are those of switches.
+    ///
+    /// # Panics
+    /// When the link's queue cannot be built; [`check_link`] refuses such links.
+    pub fn port(&mut self, from: NodeId, to: NodeId, link: &LinkValue) -> PortId {
+        let host = self.network.nodes[from as usize].host;
+        let queue = forebay_queues::build(if host { None } else { link.queue.as_ref() }, link.buffer);
+        self.network.ports.push(PortConfig {
+            from,
+            to,
+            rate: link.rate,
+            delay: link.delay,
+            buffer: if host { None } else { link.buffer },
+            queue: match queue {
+                Ok(queue) => queue,
+                Err(e) => panic!("`{}`: {}: `check_link` accepts what can be built", e.key, e.message),
+            },
+        });
+        (self.network.ports.len() - 1) as PortId
+    }
+
+    /// Names a group of hosts.
+    pub fn group(&mut self, name: impl Into<String>, hosts: Vec<NodeId>) {
+        self.network.host_groups.push((name.into(), hosts));
+    }
+
+    /// Gives a port a short name.
+    pub fn name_port(&mut self, name: impl Into<String>, port: PortId) {
+        self.network.named_ports.push((name.into(), port));
+    }
+
+    /// The finished network.
+    pub fn finish(self) -> Network {
+        self.network
+    }
+}
+
+/// The link `key`, checked.
+pub(crate) fn link(values: &Values, key: &'static str) -> Result<LinkValue, BuildError> {
+    let link = values.link(key);
+    check_link(key, "", &link)?;
+    Ok(link)
+}
+
+/// Refuses links the engine cannot simulate; `name` (may be empty) says which of several links is meant.
+pub(crate) fn check_link(key: &'static str, name: &str, link: &LinkValue) -> Result<(), BuildError> {
+    let prefix = if name.is_empty() { String::new() } else { format!("{name}: ") };
+    if link.delay > MAX_DELAY {
+        return Err(BuildError::new(key, format!("{prefix}delay {} is above the longest legal delay, {MAX_DELAY}", link.delay)));
+    }
+    // Time must pass on every hop, or two packets could chase each other forever within one instant.
+    if link.delay + link.rate.tx_time(1) == Time::ZERO {
+        return Err(BuildError::new(key, format!("{prefix}a link of {} needs a delay of at least 1ps", link.rate)));
+    }
+    if link.buffer.is_some_and(|b| b.amount() == 0) {
+        return Err(BuildError::new(key, format!("{prefix}a buffer of zero drops every packet; the least is \"1pkt\"")));
+    }
+    if let Err(e) = forebay_queues::build(link.queue.as_ref(), link.buffer) {
+        return Err(BuildError::new(key, format!("{prefix}queue: `{}`: {}", e.key, e.message)));
+    }
+    Ok(())
+}
+
+/// Refuses more nodes than packets can address, before anything is allocated for them.
+pub(crate) fn check_size(key: &'static str, nodes: u64) -> Result<(), BuildError> {
+    if nodes > MAX_NODES as u64 {
+        return Err(BuildError::new(key, format!("{nodes} hosts and switches; at most {MAX_NODES} can be addressed")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::testing::{link as plain, values};
+    use forebay_units::{QueueLen, Rate};
+
+    #[test]
+    fn only_switch_ports_are_limited() {
+        let v = values(crate::topology::find("many-to-one").unwrap().entry, &[]);
+        let mut b = Builder::new(&v).unwrap();
+        let (h, s) = (b.host("h"), b.switch("s"));
+        let mut l = plain("1Gbps", "1us");
+        l.buffer = Some(QueueLen::Packets(5));
+        let (up, down) = b.link(h, s, &l);
+        let n = b.finish();
+        assert_eq!(n.ports[up as usize].buffer, None);
+        assert_eq!(n.ports[down as usize].buffer, Some(QueueLen::Packets(5)));
+    }
+
+    #[test]
+    fn impossible_links_are_named() {
+        let mut l = plain("1Gbps", "11s");
+        assert!(check_link("access", "", &l).unwrap_err().message.contains("10s"));
+        l.delay = Time::ZERO;
+        assert!(check_link("access", "", &l).is_ok());
+        l.rate = Rate::MAX;
+        assert!(check_link("access", "", &l).unwrap_err().message.contains("1ps"));
+        l.delay = Time(1);
+        assert!(check_link("access", "", &l).is_ok());
+        l.buffer = Some(QueueLen::Bytes(0));
+        assert!(check_link("access", "a-b", &l).unwrap_err().message.starts_with("a-b: "));
+        assert!(check_size("k", 65_000).is_ok() && check_size("k", 65_001).is_err());
+    }
+}

@@ -1,0 +1,62 @@
+//! Topologies: each turns a handful of parameters into nodes and ports.
+//!
+//! To add one: one file here and one line in [`REGISTRY`].
+//!
+//! Conventions that all of them keep: hosts come before switches in [`Network::nodes`], so that the n-th host is node n; a
+//! link is two ports, one per direction; only switch ports carry the configured buffer and queue, a host's own port never drops.
+
+mod builder;
+mod custom;
+mod dumbbell;
+mod fat_tree;
+mod leaf_spine;
+mod lookup;
+mod many_to_one;
+mod multi_hop;
+mod routing;
+mod shared;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use lookup::{attached_port, find_port, host_rate, hosts, port_label, racks, uplink_rate};
+pub use routing::{Fib, RouteError, ecmp_choice};
+
+use crate::network::Network;
+use forebay_param::{Entry, Values};
+
+/// Packets carry 16-bit node numbers; the last ones stay free for the engine's own use.
+pub const MAX_NODES: usize = 65_000;
+
+/// Why checked parameters do not make a network: which key, and what would be legal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuildError {
+    /// The parameter to change.
+    pub key: &'static str,
+    /// What is wrong and what is legal.
+    pub message: String,
+}
+
+impl BuildError {
+    /// The error that names `key`.
+    pub fn new(key: &'static str, message: impl Into<String>) -> BuildError {
+        BuildError { key, message: message.into() }
+    }
+}
+
+/// A topology in the registry.
+#[derive(Debug, Clone, Copy)]
+pub struct TopologyEntry {
+    /// Name, summary, parameters.
+    pub entry: Entry,
+    /// Builds the network from checked parameters.
+    pub build: fn(&Values) -> Result<Network, BuildError>,
+}
+
+/// All topologies, in the order `forebay list` shows them.
+pub const REGISTRY: &[TopologyEntry] =
+    &[many_to_one::ENTRY, dumbbell::ENTRY, multi_hop::ENTRY, leaf_spine::ENTRY, fat_tree::ENTRY, custom::ENTRY];
+
+/// The entry called `name`.
+pub fn find(name: &str) -> Option<&'static TopologyEntry> {
+    REGISTRY.iter().find(|e| e.entry.name == name)
+}

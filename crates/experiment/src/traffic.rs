@@ -1,0 +1,253 @@
+//! The traffic of an experiment: what each workload sends, from where to where, and when.
+
+use crate::assign::Assign;
+use forebay_sampling::{SizeDist, TimeDist};
+use forebay_units::{NodeId, Rate, Time};
+
+/// Load definition of an open-loop workload.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Load {
+    /// Fraction of the reference rate, above 0.
+    pub fraction: f64,
+    /// Count wire bytes (headers included) instead of payload.
+    pub wire: bool,
+    /// Reference rate in bits per second: the sum of host rates, or the bottleneck's rate.
+    pub reference_bps: u64,
+}
+
+/// One traffic source of the scenario.
+#[derive(Debug, Clone)]
+pub struct Workload {
+    /// Name in the results (`class` column).
+    pub class: String,
+    /// Which of [`Experiment::groups`](crate::Experiment::groups) each connection uses.
+    pub transport: Assign,
+    /// What it does.
+    pub kind: WorkloadKind,
+}
+
+/// The kinds of traffic the engine can generate.
+#[derive(Debug, Clone)]
+pub enum WorkloadKind {
+    /// One flow per pair.
+    Long {
+        /// (source, destination) of each flow.
+        pairs: Vec<(NodeId, NodeId)>,
+        /// Bytes of each flow; `None`: endless.
+        size: Option<u64>,
+        /// Start of the first flow.
+        start: Time,
+        /// Each flow starts this much after the one before it.
+        stagger: Time,
+        /// Plus a random time, uniform in 0..=jitter.
+        jitter: Time,
+        /// Endless flows stop writing at this time after their own start.
+        stop_after: Option<Time>,
+    },
+    /// Barrier-synchronised blocks: the receiver requests a block from every sender, and the next round when all have arrived.
+    Incast {
+        /// One persistent connection from each.
+        senders: Vec<NodeId>,
+        /// The receiver.
+        receiver: NodeId,
+        /// Bytes of each sender's block.
+        block: u64,
+        /// Number of rounds; `None`: until the end of simulated time.
+        rounds: Option<u32>,
+        /// Time of the first request.
+        start: Time,
+        /// Pause between the completion of a round and the next request.
+        gap: Time,
+        /// One-way latency of a request; `None`: propagation and serialisation of an ACK-sized packet on the empty path.
+        request_latency: Option<Time>,
+        /// Random processing time of a request, uniform in 0..=jitter, per sender and round.
+        jitter: Time,
+        /// When a block should have arrived, counted from the request.
+        deadline: Option<Deadline>,
+    },
+    /// Open loop: flows arrive as a Poisson process, each on a new connection.
+    Poisson {
+        /// Sources; one is drawn per flow.
+        from: Vec<NodeId>,
+        /// Destinations; one different from the source is drawn per flow.
+        to: Vec<NodeId>,
+        /// Flow sizes.
+        sizes: SizeDist,
+        /// Mean flows per second of the whole workload.
+        flows_per_sec: f64,
+        /// First possible arrival.
+        start: Time,
+        /// No arrivals from here on; `None`: the end of simulated time.
+        stop: Option<Time>,
+        /// At most this many flows; `None`: no limit.
+        flows: Option<u64>,
+        /// Each source starts at most this many; `None`: no limit.
+        per_source: Option<u64>,
+        /// The rack of each node, when flows must leave that of their source.
+        racks: Option<Vec<NodeId>>,
+        /// When a flow should have arrived.
+        deadline: Option<Deadline>,
+    },
+    /// Trains on persistent connections: write a train, pause, write the next.
+    OnOff {
+        /// (source, destination) of each connection.
+        pairs: Vec<(NodeId, NodeId)>,
+        /// Train sizes.
+        sizes: SizeDist,
+        /// Pauses.
+        gaps: TimeDist,
+        /// Whether the pause runs from the completion of the train (closed loop) or from its start (open loop).
+        after_completion: bool,
+        /// Trains per connection; `None`: until the end.
+        trains: Option<u32>,
+        /// Start of the first pause.
+        start: Time,
+        /// Optional last train, written at this time on every connection; no other follows it.
+        last: Option<(Time, LastTrain)>,
+        /// The trains of a connection are scaled to add up to this many bytes, none below the second number.
+        total: Option<(u64, u64)>,
+        /// Each train on a connection of its own instead of one for all.
+        fresh: bool,
+        /// Each connection starts later by a random time, uniform in 0..=jitter.
+        jitter: Time,
+        /// When a train should have arrived.
+        deadline: Option<Deadline>,
+    },
+    /// Closed loop: clients send a request over the network, the server answers, the client thinks and repeats.
+    Requests {
+        /// (client, server) of each persistent connection pair.
+        pairs: Vec<(NodeId, NodeId)>,
+        /// Request sizes.
+        request: SizeDist,
+        /// Response sizes.
+        response: SizeDist,
+        /// Client pause between a response and the next request.
+        think: TimeDist,
+        /// Requests per pair; `None`: until the end.
+        count: Option<u32>,
+        /// First request.
+        start: Time,
+        /// When a response should have arrived, counted from the request.
+        deadline: Option<Deadline>,
+    },
+    /// Partition and aggregate: aggregators ask workers at once and wait for all answers.
+    Queries {
+        /// Asking hosts.
+        aggregators: Vec<NodeId>,
+        /// Answering hosts; a persistent connection from each to each aggregator but itself.
+        workers: Vec<NodeId>,
+        /// Workers asked in a query.
+        fan_out: u32,
+        /// Sizes of answers.
+        response: ResponseSize,
+        /// When an aggregator asks.
+        arrival: Arrival,
+        /// Queries of each aggregator; `None`: no limit.
+        count: Option<u32>,
+        /// Queries begin here.
+        start: Time,
+        /// No query begins from here on.
+        stop: Option<Time>,
+        /// One-way latency of a request; `None`: propagation and serialisation of an ACK-sized packet on the empty path.
+        request_latency: Option<Time>,
+        /// Random delay of each request, uniform in 0..=jitter.
+        jitter: Time,
+        /// When an answer should have arrived, counted from the request.
+        deadline: Option<Deadline>,
+    },
+    /// Datagrams at a rate, never answered.
+    Udp {
+        /// (source, destination).
+        pairs: Vec<(NodeId, NodeId)>,
+        /// The packets.
+        datagram: Datagram,
+        /// Rate of each source on the wire.
+        rate: Rate,
+        /// Each packet is late by a random time, uniform in 0..=packet_jitter.
+        packet_jitter: Time,
+        /// Lengths of the periods in which a source sends and of the pauses; `None`: it sends all the time.
+        periods: Option<(TimeDist, TimeDist)>,
+        /// First packet.
+        start: Time,
+        /// Each source starts later by a random time, uniform in 0..=jitter.
+        jitter: Time,
+        /// No packet from here on; `None`: the end of simulated time.
+        stop: Option<Time>,
+    },
+    /// A given list of flows, each on a new connection.
+    Replay {
+        /// Sorted by start.
+        flows: Vec<ReplayFlow>,
+    },
+}
+
+/// What all datagrams of a source have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Datagram {
+    /// Bytes on the wire.
+    pub wire: u16,
+    /// Of those, payload.
+    pub payload: u16,
+    /// Class of service, 0 to 7.
+    pub class: u8,
+    /// Whether queues may mark instead of drop it. Nobody reacts to the mark.
+    pub ect: bool,
+}
+
+/// Sizes of the answers to a query.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ResponseSize {
+    /// Each drawn from this distribution.
+    Each(SizeDist),
+    /// This many bytes divided equally, rounded up.
+    Shared(u64),
+}
+
+/// When queries of an aggregator begin.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Arrival {
+    /// As a Poisson process of this many per second.
+    Rate(f64),
+    /// This long after the completion of the one before.
+    Gap(TimeDist),
+}
+
+/// Size of the last train on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LastTrain {
+    /// This many bytes.
+    Bytes(u64),
+    /// What the trains before it leave of this many bytes; they cannot reach it.
+    RestOf(u64),
+}
+
+/// When messages should have arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deadline {
+    /// This long after their start.
+    pub after: Time,
+    /// Only messages of at most this many bytes have one.
+    pub up_to: u64,
+}
+
+impl Deadline {
+    /// The deadline of a message of `bytes` whose time began to count at `start`, both in ps; `u64::MAX` for none.
+    pub fn due(deadline: Option<Deadline>, start: u64, bytes: u64) -> u64 {
+        deadline.filter(|d| bytes <= d.up_to).map_or(u64::MAX, |d| start.saturating_add(d.after.0))
+    }
+}
+
+/// One flow of a replayed list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplayFlow {
+    /// Start of the flow.
+    pub start: Time,
+    /// Source host.
+    pub src: NodeId,
+    /// Destination host.
+    pub dst: NodeId,
+    /// Bytes, at least 1.
+    pub bytes: u64,
+    /// When it should have arrived, since the start of the run; `Time::NEVER` for no deadline.
+    pub deadline: Time,
+}

@@ -1,0 +1,55 @@
+//! Deadlines of messages.
+
+use super::BuildError;
+use crate::traffic::Deadline;
+use forebay_param::{Kind, Param, Values, optional};
+use forebay_units::Time;
+
+/// How long a message may take.
+pub(super) const DEADLINE: Param = optional(
+    "deadline",
+    Kind::Time,
+    "",
+    "when a message should have arrived, counted from its start; a message that is late is finished all the same. Default: none",
+);
+/// The same where messages belong to a query: the client waits since it asked.
+pub(super) const QUERY_DEADLINE: Param = optional(
+    "deadline",
+    Kind::Time,
+    "",
+    "when each answer should have arrived, counted from the request; one that is late is finished all the same. Default: none",
+);
+/// Which messages have it.
+pub(super) const DEADLINE_UP_TO: Param =
+    optional("deadline-up-to", Kind::Bytes, "", "only messages of at most this size have the deadline. Default: all");
+
+/// The deadline that the parameters describe.
+pub(super) fn deadline(values: &Values) -> Result<Option<Deadline>, BuildError> {
+    let up_to = values.opt_bytes(DEADLINE_UP_TO.key).map(|b| b.0);
+    match deadline_of_all(values)? {
+        None if up_to.is_some() => Err(BuildError::new(DEADLINE_UP_TO.key, "needs `deadline`")),
+        None => Ok(None),
+        Some(d) => Ok(Some(Deadline { up_to: up_to.unwrap_or(u64::MAX), ..d })),
+    }
+}
+
+/// As [`deadline`], for workloads whose messages all have the same size.
+pub(super) fn deadline_of_all(values: &Values) -> Result<Option<Deadline>, BuildError> {
+    match values.opt_time(DEADLINE.key) {
+        Some(Time::ZERO) => Err(BuildError::new(DEADLINE.key, "no message arrives in no time; leave it out for no deadline")),
+        after => Ok(after.map(|after| Deadline { after, up_to: u64::MAX })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_small_messages_have_one() {
+        let d = Some(Deadline { after: Time(200), up_to: 1_000 });
+        assert_eq!(Deadline::due(d, 50, 1_000), 250);
+        assert_eq!(Deadline::due(d, 50, 1_001), u64::MAX);
+        assert_eq!(Deadline::due(None, 50, 1), u64::MAX);
+    }
+}

@@ -1,0 +1,274 @@
+//! Lists of flows in the dialects that circulate.
+//!
+//! * HPCC `flow.txt`: the number of flows, then `src dst priority dport bytes start` per line, hosts by index, start in seconds.
+//! * CSV with a header: columns `src`, `dst`, `bytes` and `start_s` (or `_ms`, `_us`, `_ns`, `_ps`) in any order, others ignored;
+//!   hosts by name, or else by index. A column `deadline_s` (or `_ms`, ...) counts from the flow's start; empty: none.
+
+use super::decimal::scaled;
+use super::lines::Lines;
+use super::times::LATEST;
+use crate::network::Network;
+use crate::topology;
+use crate::traffic::ReplayFlow;
+use forebay_param::nearest;
+use forebay_units::{NodeId, Time};
+use std::collections::HashMap;
+use std::io::BufRead;
+
+/// Most flows of a list; they are held in memory, 32 bytes each.
+pub(super) const MAX_FLOWS: u64 = 50_000_000;
+
+/// How the list is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    /// A first line with one number is HPCC, anything else CSV.
+    Auto,
+    Hpcc,
+    Csv,
+}
+
+/// Reads a list, sorted by start; flows that start together keep their order. Errors are `line: message`, or a message about the
+/// whole file.
+pub(super) fn read(reader: impl BufRead, format: Format, network: &Network, limit: u64) -> Result<Vec<ReplayFlow>, String> {
+    let mut lines = Lines::new(reader);
+    let first = match lines.next() {
+        Ok(Some(line)) => line.to_owned(),
+        Ok(None) => return Err(" the file has no content".into()),
+        Err(e) => return Err(at(&lines, &e)),
+    };
+    let hosts = Hosts::new(network);
+    let hpcc = match format {
+        Format::Auto => first.bytes().all(|b| b.is_ascii_digit()),
+        other => other == Format::Hpcc,
+    };
+    let mut flows =
+        if hpcc { hpcc_rows(&mut lines, &first, &hosts, limit) } else { csv_rows(&mut lines, &first, &hosts, limit) }?;
+    flows.sort_by_key(|f| f.start);
+    Ok(flows)
+}
+
+fn at<R: BufRead>(lines: &Lines<R>, message: &str) -> String {
+    format!("{}: {message}", lines.number())
+}
+
+fn hpcc_rows<R: BufRead>(lines: &mut Lines<R>, first: &str, hosts: &Hosts<'_>, limit: u64) -> Result<Vec<ReplayFlow>, String> {
+    let announced = match first.parse::<u64>() {
+        Ok(n) if n <= limit => n,
+        Ok(n) => return Err(at(lines, &format!("announces {n} flows; at most {limit} are supported"))),
+        Err(_) => return Err(at(lines, &format!("`{first}` is not the number of flows that starts an HPCC list"))),
+    };
+    let mut flows = Vec::new();
+    loop {
+        let row = match lines.next() {
+            Ok(Some(line)) => {
+                let mut fields = [""; 6];
+                let mut count = 0;
+                for field in line.split_ascii_whitespace() {
+                    if let Some(slot) = fields.get_mut(count) {
+                        *slot = field;
+                    }
+                    count += 1;
+                }
+                if count == 6 {
+                    let [src, dst, _, _, bytes, start] = fields;
+                    Row { src, dst, bytes, start, power: 12, deadline: "", deadline_power: 0 }.flow(|t| hosts.by_index(t))
+                } else {
+                    Err(format!("{count} fields; a flow is `src dst priority dport bytes start`, six numbers"))
+                }
+            }
+            Ok(None) => break,
+            Err(e) => Err(e),
+        };
+        flows.push(row.map_err(|e| at(lines, &e))?);
+        if flows.len() as u64 > announced {
+            return Err(at(lines, &format!("more flows than the {announced} that the first line announces")));
+        }
+    }
+    if (flows.len() as u64) < announced {
+        return Err(at(lines, &format!("the list ends after {} of {announced} flows: is the file truncated?", flows.len())));
+    }
+    if flows.is_empty() {
+        return Err(at(lines, "the list has no flows"));
+    }
+    Ok(flows)
+}
+
+fn csv_rows<R: BufRead>(lines: &mut Lines<R>, header: &str, hosts: &Hosts<'_>, limit: u64) -> Result<Vec<ReplayFlow>, String> {
+    let columns = Columns::parse(header).map_err(|e| at(lines, &e))?;
+    let mut flows = Vec::new();
+    loop {
+        let row = match lines.next() {
+            Ok(Some(line)) => columns.row(line).and_then(|row| row.flow(|t| hosts.by_name(t))),
+            Ok(None) => break,
+            Err(e) => Err(e),
+        };
+        flows.push(row.map_err(|e| at(lines, &e))?);
+        if flows.len() as u64 > limit {
+            return Err(at(lines, &format!("more than {limit} flows")));
+        }
+    }
+    if flows.is_empty() {
+        return Err(at(lines, "the list has no flows"));
+    }
+    Ok(flows)
+}
+
+/// The texts of one flow; `power` is the number of zeros that turn the unit of `start` into picoseconds.
+struct Row<'a> {
+    src: &'a str,
+    dst: &'a str,
+    bytes: &'a str,
+    start: &'a str,
+    power: i32,
+    deadline: &'a str,
+    deadline_power: i32,
+}
+
+impl Row<'_> {
+    fn flow(&self, host: impl Fn(&str) -> Result<NodeId, String>) -> Result<ReplayFlow, String> {
+        let (src, dst) = (host(self.src)?, host(self.dst)?);
+        if src == dst {
+            return Err(format!("host `{}` sends to itself", self.src));
+        }
+        let bytes = scaled(self.bytes, 0).map_err(|e| format!("size `{}` {e}", self.bytes))?;
+        if bytes.value == 0 || !bytes.exact {
+            return Err(format!("size `{}` is not a whole number of bytes, at least 1", self.bytes));
+        }
+        // Finer digits than picoseconds are rounded: programs print times with 16 digits whatever they mean.
+        let start = Time(scaled(self.start, self.power).map_err(|e| format!("start `{}` {e}", self.start))?.value);
+        if start > LATEST {
+            return Err(format!("start `{}` is beyond the end of simulated time, {}", self.start, LATEST));
+        }
+        let deadline = self.deadline(start)?;
+        Ok(ReplayFlow { start, src, dst, bytes: bytes.value, deadline })
+    }
+
+    fn deadline(&self, start: Time) -> Result<Time, String> {
+        if self.deadline.is_empty() {
+            return Ok(Time::NEVER);
+        }
+        let after = scaled(self.deadline, self.deadline_power).map_err(|e| format!("deadline `{}` {e}", self.deadline))?.value;
+        if after == 0 || after > LATEST.0 {
+            return Err(format!("deadline `{}` is not a time after the start; leave it empty for none", self.deadline));
+        }
+        Ok(start.saturating_add(Time(after)))
+    }
+}
+
+/// Which column holds what.
+struct Columns {
+    count: usize,
+    src: usize,
+    dst: usize,
+    bytes: usize,
+    start: usize,
+    power: i32,
+    deadline: Option<usize>,
+    deadline_power: i32,
+}
+
+const DEADLINE_COLUMNS: &[(&str, i32)] =
+    &[("deadline_s", 12), ("deadline_ms", 9), ("deadline_us", 6), ("deadline_ns", 3), ("deadline_ps", 0)];
+const START_COLUMNS: &[(&str, i32)] = &[("start_s", 12), ("start_ms", 9), ("start_us", 6), ("start_ns", 3), ("start_ps", 0)];
+
+impl Columns {
+    fn parse(header: &str) -> Result<Columns, String> {
+        let names: Vec<String> = header.split(',').map(|n| unquote(n).to_ascii_lowercase().replace('-', "_")).collect();
+        let find = |what: &str, legal: &[&str]| -> Result<usize, String> {
+            let mut found = names.iter().enumerate().filter(|(_, n)| legal.contains(&n.as_str()));
+            match (found.next(), found.next()) {
+                (Some((i, _)), None) => Ok(i),
+                (Some((_, a)), Some((_, b))) => Err(format!("columns `{a}` and `{b}` both mean the {what}; keep one")),
+                (None, _) => {
+                    let slip = names.iter().find(|n| nearest(n, legal.iter().copied()).is_some());
+                    let hint = slip.map_or(String::new(), |n| format!(" (`{n}` is not it)"));
+                    Err(format!("no column for the {what}{hint}; the header must name one of {}", legal.join(", ")))
+                }
+            }
+        };
+        let start_names: Vec<&str> = START_COLUMNS.iter().map(|c| c.0).collect();
+        let start = find("start", &start_names)?;
+        let power = START_COLUMNS.iter().find(|c| c.0 == names[start]).map_or(12, |c| c.1);
+        let mut deadlines =
+            names.iter().enumerate().filter_map(|(i, n)| DEADLINE_COLUMNS.iter().find(|c| c.0 == n).map(|c| (i, *c)));
+        let deadline = deadlines.next();
+        if let (Some((_, a)), Some((_, b))) = (deadline, deadlines.next()) {
+            return Err(format!("columns `{}` and `{}` both mean the deadline; keep one", a.0, b.0));
+        }
+        Ok(Columns {
+            count: names.len(),
+            src: find("source", &["src", "source"])?,
+            dst: find("destination", &["dst", "destination"])?,
+            bytes: find("size", &["bytes", "size", "size_bytes"])?,
+            start,
+            power,
+            deadline: deadline.map(|d| d.0),
+            deadline_power: deadline.map_or(0, |d| d.1.1),
+        })
+    }
+
+    fn row<'a>(&self, line: &'a str) -> Result<Row<'a>, String> {
+        let (power, deadline_power) = (self.power, self.deadline_power);
+        let mut row = Row { src: "", dst: "", bytes: "", start: "", power, deadline: "", deadline_power };
+        let mut count = 0;
+        for (i, field) in line.split(',').enumerate() {
+            count = i + 1;
+            match i {
+                i if i == self.src => row.src = unquote(field),
+                i if i == self.dst => row.dst = unquote(field),
+                i if i == self.bytes => row.bytes = unquote(field),
+                i if i == self.start => row.start = unquote(field),
+                i if Some(i) == self.deadline => row.deadline = unquote(field),
+                _ => {}
+            }
+        }
+        if count != self.count {
+            return Err(format!("{count} fields, but the header has {}", self.count));
+        }
+        Ok(row)
+    }
+}
+
+fn unquote(field: &str) -> &str {
+    let field = field.trim();
+    field.strip_prefix('"').and_then(|f| f.strip_suffix('"')).unwrap_or(field)
+}
+
+/// Finds hosts by name or by index.
+struct Hosts<'a> {
+    nodes: Vec<NodeId>,
+    names: HashMap<&'a str, NodeId>,
+}
+
+impl<'a> Hosts<'a> {
+    fn new(network: &'a Network) -> Hosts<'a> {
+        let nodes = topology::hosts(network);
+        let names = nodes.iter().map(|&n| (network.nodes[n as usize].name.as_str(), n)).collect();
+        Hosts { nodes, names }
+    }
+
+    fn by_index(&self, text: &str) -> Result<NodeId, String> {
+        let host = text.parse::<usize>().ok().and_then(|i| self.nodes.get(i));
+        host.copied()
+            .ok_or_else(|| format!("there is no host `{text}`; hosts are numbered 0 to {}", self.nodes.len().saturating_sub(1)))
+    }
+
+    fn by_name(&self, text: &str) -> Result<NodeId, String> {
+        if let Some(&host) = self.names.get(text) {
+            return Ok(host);
+        }
+        self.by_index(text).map_err(|e| {
+            // In node order, so that the hint does not depend on the order of a hash map.
+            let mut known: Vec<_> = self.names.iter().map(|(name, node)| (*node, *name)).collect();
+            known.sort_unstable();
+            match nearest(text, known.into_iter().map(|k| k.1)) {
+                Some(n) => format!("there is no host `{text}`; did you mean `{n}`?"),
+                None => e,
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "flow_list_tests.rs"]
+mod tests;

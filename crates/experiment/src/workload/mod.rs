@@ -1,0 +1,95 @@
+//! Workloads: each turns parameters into one of the traffic kinds the engine generates.
+//!
+//! To add one: one file here and one line in [`REGISTRY`].
+
+mod deadline;
+mod decimal;
+mod flow_list;
+mod incast;
+mod lines;
+mod load;
+mod long;
+mod on_off;
+mod pairs;
+mod poisson;
+mod queries;
+mod replay;
+mod requests;
+#[cfg(test)]
+mod table_listing;
+#[cfg(test)]
+mod testing;
+mod times;
+mod udp;
+
+pub use load::mean_wire_bytes;
+
+use crate::network::Network;
+use crate::traffic::WorkloadKind;
+use crate::transport::Stack;
+use forebay_param::{Entry, Kind, Param, Values, optional};
+use forebay_units::Time;
+
+pub use crate::topology::BuildError;
+
+/// What a workload may know about the rest of the scenario while it is built.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// The built network.
+    pub network: &'a Network,
+    /// The stack its flows use (for header overhead in load definitions).
+    pub tcp: &'a Stack,
+    /// End of simulated time, if the scenario sets one.
+    pub duration: Option<Time>,
+}
+
+/// A workload in the registry.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkloadEntry {
+    /// Name, summary, parameters.
+    pub entry: Entry,
+    /// Whether its flows use a transport; otherwise the scenario cannot choose one.
+    pub transport: bool,
+    /// Builds it from checked parameters.
+    pub build: fn(&Values, &Context<'_>) -> Result<WorkloadKind, BuildError>,
+}
+
+/// All workloads, in the order `forebay list` shows them.
+pub const REGISTRY: &[WorkloadEntry] =
+    &[long::ENTRY, incast::ENTRY, poisson::ENTRY, on_off::ENTRY, requests::ENTRY, queries::ENTRY, replay::ENTRY, udp::ENTRY];
+
+/// The entry called `name`.
+pub fn find(name: &str) -> Option<&'static WorkloadEntry> {
+    REGISTRY.iter().find(|e| e.entry.name == name)
+}
+
+/// Of workloads whose requests are messages of the simulator.
+const REQUEST_LATENCY: Param = optional(
+    "request-latency",
+    Kind::Time,
+    "",
+    "one-way latency of a request. Default: propagation and serialisation of an ACK-sized packet on the empty path",
+);
+
+/// Refuses work without end when the scenario has no end either; `key` is what would limit it.
+fn must_end(context: &Context<'_>, limited: bool, key: &'static str) -> Result<(), BuildError> {
+    if limited || context.duration.is_some() {
+        return Ok(());
+    }
+    Err(BuildError::new(
+        key,
+        format!("the scenario has no `duration`, so this traffic would never end: set `{key}` or `duration`"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::topology::testing::check_entry;
+
+    #[test]
+    fn registries_are_sound() {
+        let topologies = crate::topology::REGISTRY.iter().map(|t| t.entry);
+        let workloads = super::REGISTRY.iter().map(|w| w.entry);
+        topologies.chain(workloads).for_each(check_entry);
+    }
+}

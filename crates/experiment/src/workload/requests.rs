@@ -1,0 +1,86 @@
+//! Closed loop of requests and responses, both carried by the network.
+
+use super::deadline::{DEADLINE_UP_TO, QUERY_DEADLINE, deadline};
+use super::pairs::{PATTERN, PATTERN_SEED, PER_PAIR, pairs};
+use super::times::repeats_fit;
+use super::{BuildError, Context, WorkloadEntry, must_end};
+use crate::traffic::WorkloadKind;
+use forebay_param::{Entry, Kind, Values, optional, required};
+
+pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
+    entry: Entry {
+        name: "requests",
+        summary: "clients send requests over the network, servers answer, clients think and repeat",
+        params: &[
+            optional(
+                "clients",
+                Kind::Hosts,
+                "",
+                "requesting hosts. Default: the topology's group `senders`, else `left`, else all hosts",
+            ),
+            optional(
+                "servers",
+                Kind::Hosts,
+                "",
+                "answering hosts. Default: the topology's group `receiver`, else `right`, else all hosts",
+            ),
+            PATTERN,
+            PATTERN_SEED,
+            PER_PAIR,
+            optional("request", Kind::SizeDist, "100B", "payload bytes of a request"),
+            required("response", Kind::SizeDist, "payload bytes of a response"),
+            optional("think", Kind::TimeDist, "0s", "pause of a client between the end of a response and its next request"),
+            optional("count", Kind::Int(1, 4_294_967_295), "", "requests of each pair. Default: until the end of simulated time"),
+            optional("start", Kind::Time, "0s", "time of the first request"),
+            QUERY_DEADLINE,
+            DEADLINE_UP_TO,
+        ],
+    },
+    transport: true,
+    build,
+};
+
+fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildError> {
+    let pairs = pairs(values, context, "clients", "servers")?;
+    let count = values.opt_int("count").map(|n| n as u32);
+    must_end(context, count.is_some(), "count")?;
+    let start = values.time("start");
+    let think = values.time_dist("think");
+    repeats_fit("think", context, start, think.longest(), count)?;
+    Ok(WorkloadKind::Requests {
+        pairs,
+        request: values.size_dist("request"),
+        response: values.size_dist("response"),
+        think,
+        count,
+        start,
+        deadline: deadline(values)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::World;
+    use super::*;
+    use forebay_param::Value;
+    use forebay_sampling::{SizeDist, TimeDist};
+    use forebay_units::Time;
+
+    #[test]
+    fn builds() {
+        let mut w = World::many_to_one(3);
+        let response = ("response", Value::SizeDist(SizeDist::Const(64_000)));
+        let many = [response.clone(), ("per-pair", Value::Int(25)), ("count", Value::Int(64))];
+        match w.build("requests", &many).unwrap() {
+            WorkloadKind::Requests { pairs, request, think, count, .. } => {
+                assert_eq!((pairs.len(), count), (75, Some(64)));
+                assert_eq!((request, think), (SizeDist::Const(100), TimeDist::Const(Time::ZERO)));
+            }
+            other => panic!("{other:?}"),
+        }
+        let long = ("think", Value::TimeDist(TimeDist::Exponential(Time::NEVER)));
+        assert_eq!(w.refused("requests", &[response.clone(), long]), "think");
+        w.duration = None;
+        assert_eq!(w.refused("requests", &[response]), "count");
+    }
+}

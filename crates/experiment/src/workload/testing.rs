@@ -1,0 +1,55 @@
+//! A small world for tests of workloads.
+
+use super::{BuildError, Context, find};
+use crate::network::Network;
+use crate::profile;
+use crate::topology::testing::{build, values};
+use crate::traffic::WorkloadKind;
+use crate::transport::Stack;
+use forebay_param::Value;
+use forebay_units::Time;
+
+pub(super) struct World {
+    pub network: Network,
+    pub tcp: Stack,
+    pub duration: Option<Time>,
+}
+
+impl World {
+    fn new(topology: &str, given: &[(&'static str, Value)]) -> World {
+        World { network: build(topology, given).unwrap(), tcp: profile::defaults("ns2"), duration: Some(Time::from_secs(1)) }
+    }
+
+    /// 3 racks of 4 hosts, 1 Gbps.
+    pub fn racks() -> World {
+        World::new("leaf-spine", &[("leaves", Value::Int(3)), ("hosts-per-leaf", Value::Int(4)), ("spines", Value::Int(2))])
+    }
+
+    /// Racks of hosts at `rate`, with oversubscribed uplinks.
+    pub fn fabric(leaves: i64, hosts: i64, spines: i64, rate: &str, oversubscription: f64) -> World {
+        let host = crate::topology::testing::link(rate, "5us");
+        let size = [("leaves", Value::Int(leaves)), ("hosts-per-leaf", Value::Int(hosts)), ("spines", Value::Int(spines))];
+        let links = [("host", Value::Link(host)), ("oversubscription", Value::Float(oversubscription))];
+        World::new("leaf-spine", &[&size[..], &links[..]].concat())
+    }
+
+    /// `n` senders and a receiver, 1 Gbps.
+    pub fn many_to_one(n: i64) -> World {
+        World::new("many-to-one", &[("senders", Value::Int(n))])
+    }
+
+    pub fn context(&self) -> Context<'_> {
+        Context { network: &self.network, tcp: &self.tcp, duration: self.duration }
+    }
+
+    /// Builds workload `name`; what is not given has its default.
+    pub fn build(&self, name: &str, given: &[(&'static str, Value)]) -> Result<WorkloadKind, BuildError> {
+        let w = find(name).unwrap();
+        (w.build)(&values(w.entry, given), &self.context())
+    }
+
+    /// The key that the error of [`World::build`] names.
+    pub fn refused(&self, name: &str, given: &[(&'static str, Value)]) -> &'static str {
+        self.build(name, given).unwrap_err().key
+    }
+}
