@@ -149,7 +149,7 @@ def five_and_five(run: Run) -> Rows:
     return rows
 
 
-LAWS: list[Any] = ["reno", "newreno", "cubic", "dctcp", "d2tcp", "l2dct", {"kind": "trim", "min-rtt-seed": "idle"}]
+LAWS: list[Any] = ["reno", "newreno", "cubic", "dctcp", "d2tcp", "l2dct", {"kind": "trim", "min-rtt-seed": "idle-data"}]
 STACKS = ("ns2", "linux")
 
 
