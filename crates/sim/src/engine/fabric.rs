@@ -277,7 +277,7 @@ impl Fabric {
         let (first, busy_first, busy_words) = (n.in_first, n.busy_first, n.busy_words);
         let route = self.fib.at(node);
         let mut next = u64::MAX;
-        let mut count = 0;
+        let mut places = list.as_mut_ptr_range();
         for word in 0..busy_words {
             let mut bits = self.busy[busy_first + word];
             let mut left = bits;
@@ -297,15 +297,17 @@ impl Fabric {
                     }
                     let to = route.next_port(u32::from(p.dst), u32::from(p.hash));
                     prefetch(&self.ports[to]);
-                    if count == list.len() {
+                    if places.start == places.end {
+                        let full = list.len();
                         list = doubled(list);
+                        places = list[full..].as_mut_ptr_range();
                     }
-                    // SAFETY: `count` is below the length.
+                    let found = Move { key: (p.arrival - start) << PORT_BITS | u64::from(to), packet, served };
+                    // SAFETY: a place of the list, which is the caller's alone.
                     unsafe {
-                        *list.get_unchecked_mut(count) =
-                            Move { key: (p.arrival - start) << PORT_BITS | u64::from(to), packet, served }
-                    };
-                    count += 1;
+                        places.start.write(found);
+                        places.start = places.start.add(1);
+                    }
                     served = p.arrival;
                     position = position.wrapping_add(1 + u32::from(p.flags & flag::EXT != 0));
                     if position == tail {
@@ -320,6 +322,9 @@ impl Fabric {
             }
             self.busy[busy_first + word] = left;
         }
+        // SAFETY: both ends lie in the list.
+        let unused = unsafe { places.end.offset_from_unsigned(places.start) };
+        let count = list.len() - unused;
         (list, count, next)
     }
 

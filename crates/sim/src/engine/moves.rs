@@ -4,6 +4,7 @@ use crate::net::packet::{Packet, flag};
 use crate::streams::Draws;
 use forebay_sampling::mix;
 use forebay_units::PortId;
+use std::cmp::Ordering;
 
 /// Bits of [`Move::key`] below the time.
 pub(super) const PORT_BITS: u32 = 24;
@@ -57,18 +58,24 @@ impl Lots {
         Lots(Draws::Ties.stream(seed, &[]).next_u64())
     }
 
-    /// The place of a packet among those of its time.
-    fn place(self, m: &Move) -> (u64, u64) {
+    /// The place of a packet among those of its time whose links were served together.
+    fn drawn(self, m: &Move) -> u64 {
         // SAFETY: see `Move::packet`.
         let p = unsafe { &*m.packet };
         // What a connection sends in one direction comes through one port, so it names the port as well as a number would.
         let flow = u64::from(p.conn) << 7 | u64::from(p.generation()) << 1 | u64::from(p.has(flag::ACK));
-        (m.served, mix(mix(flow ^ self.0) ^ (p.arrival >> COHERENT)))
+        mix(mix(flow ^ self.0) ^ (p.arrival >> COHERENT))
+    }
+
+    /// The order of two packets of the same time.
+    #[inline]
+    fn order(self, a: &Move, b: &Move) -> Ordering {
+        a.served.cmp(&b.served).then_with(|| self.drawn(a).cmp(&self.drawn(b)))
     }
 
     #[inline(never)]
     fn behind(self, a: &Move, b: &Move) -> bool {
-        self.place(a) > self.place(b)
+        self.order(a, b) == Ordering::Greater
     }
 }
 
@@ -77,11 +84,14 @@ impl Lots {
 #[inline(always)]
 pub(super) fn sort(moves: &mut [Move], lots: Lots) {
     if moves.len() > 24 {
-        return moves.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| lots.place(a).cmp(&lots.place(b))));
+        return sort_many(moves, lots);
     }
     for i in 1..moves.len() {
         // SAFETY: 0 <= j <= i < moves.len() throughout.
         unsafe {
+            if moves.get_unchecked(i - 1).key < moves.get_unchecked(i).key {
+                continue;
+            }
             let moved = *moves.get_unchecked(i);
             let mut j = i;
             while j > 0 {
@@ -92,18 +102,26 @@ pub(super) fn sort(moves: &mut [Move], lots: Lots) {
                 *moves.get_unchecked_mut(j) = *before;
                 j -= 1;
             }
-            if j != i {
-                *moves.get_unchecked_mut(j) = moved;
-            }
+            *moves.get_unchecked_mut(j) = moved;
         }
+    }
+}
+
+/// As `sort`. Most keys differ, so that lots are drawn among those alone that do not.
+#[inline(never)]
+fn sort_many(moves: &mut [Move], lots: Lots) {
+    moves.sort_by_key(|m| m.key);
+    for tied in moves.chunk_by_mut(|a, b| a.key == b.key).filter(|run| run.len() > 1) {
+        tied.sort_by(|a, b| lots.order(a, b));
     }
 }
 
 /// Sorts by time, and by lot among all packets of the same time: for a switch whose ports share memory.
 pub(super) fn sort_across_ports(moves: &mut [Move], lots: Lots) {
-    moves.sort_by(|a, b| a.after().cmp(&b.after()).then_with(|| lots.place(a).cmp(&lots.place(b))));
+    moves.sort_by(|a, b| a.after().cmp(&b.after()).then_with(|| lots.order(a, b)));
 }
 
+/// A full list with room for as many again.
 #[cold]
 #[inline(never)]
 pub(super) fn doubled(list: Box<[Move]>) -> Box<[Move]> {

@@ -7,6 +7,7 @@ use super::hosts::Wake;
 use super::query_ids::QueryIds;
 use crate::config::{SimConfig, TcpConfig, WorkloadKind};
 use crate::net::packet::flag;
+use crate::net::ring::Ring;
 use crate::run::{Progress, RunError};
 use crate::shim::proboscis::Rules;
 use crate::topology::Fib;
@@ -143,19 +144,19 @@ impl Simulation {
                 word += 1;
                 continue;
             }
-            self.activations += u64::from(bits.count_ones());
             while bits != 0 {
                 let node = (word as u32) << 6 | bits.trailing_zeros();
                 bits &= bits - 1;
+                self.activations += 1;
                 if self.core.is_host(node) {
                     self.run_host(node);
                 } else {
                     self.core.fabric.forward(node);
                 }
-                if !self.core.fabric.dropped.is_empty() {
-                    self.core.settle_drops();
-                }
             }
+        }
+        if !self.core.fabric.dropped.is_empty() {
+            self.core.settle_drops();
         }
         self.core.fabric.wheel.finish();
     }
@@ -178,13 +179,14 @@ impl Simulation {
                 return;
             }
             if packet <= timer {
-                let p = *ring.packet(ring.head());
-                let blocks = ring.sack(ring.head()).copied();
+                let packet = ring.place(ring.head());
+                // SAFETY: the ring lets the packet go but keeps it until packets are added to it, which only the node at its other end does.
+                let (p, blocks) = unsafe { (&*packet, Ring::sack_behind(packet)) };
                 ring.advance(ring.next(ring.head()));
                 if p.has(flag::ACK) {
-                    core.deliver_ack(node, &p, blocks.as_ref());
+                    core.deliver_ack(node, p, blocks);
                 } else {
-                    core.deliver_data(node, &p);
+                    core.deliver_data(node, p);
                 }
             } else {
                 Self::run_timer(core, &mut self.apps, node);

@@ -262,12 +262,8 @@ impl Sender {
     /// Growth on an ACK that advanced and reduced nothing.
     #[inline(always)]
     pub(super) fn grow(&mut self, c: &TcpConfig, ack: &Ack) {
-        let mut ack = *ack;
         if self.hears.1 {
-            self.pkts_acked(&ack);
-            if let Some(s) = &self.slow_start {
-                ack.grow = s.grow(&self.w, &ack);
-            }
+            self.pkts_acked(ack);
         }
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
         //# The sending TCP SHOULD NOT increase the congestion window in response to the receipt of an ECN-Echo ACK
@@ -279,7 +275,13 @@ impl Sender {
         let used =
             || self.cwnd_limited || (self.w.in_slow_start() && self.w.cwnd * f64::from(c.mss) < 2.0 * self.max_flight as f64);
         if !held && (!c.cwnd_validation || used()) {
-            self.law.cong_avoid(&mut self.w, &ack);
+            match &self.slow_start {
+                None => self.law.cong_avoid(&mut self.w, ack),
+                Some(s) => {
+                    let grow = s.grow(&self.w, ack);
+                    self.law.cong_avoid(&mut self.w, &Ack { grow, ..*ack });
+                }
+            }
         }
     }
 

@@ -41,14 +41,18 @@ impl Sender {
     #[inline(always)]
     fn transmit_until(&mut self, c: &TcpConfig, now: u64, end: u64, out: &mut impl Wire) {
         let window = self.window_bytes(c);
-        if self.sack.is_some() && !self.holds_back() {
+        let by_scoreboard = self.sack.is_some();
+        if by_scoreboard && !self.holds_back() {
             self.retransmit_lost(c, now, window, out);
         }
         let sent = self.send_new(c, now, window, end, out);
-        if self.sack.is_some() && self.frto_falls_back() {
+        if !by_scoreboard {
+            return;
+        }
+        if self.frto_falls_back() {
             self.retransmit_lost(c, now, window, out);
         }
-        if self.sack.is_some() && self.ca == CaState::Recovery && c.recovery == Recovery::Sack {
+        if self.ca == CaState::Recovery && c.recovery == Recovery::Sack {
             self.fill_holes(c, now, window, out);
         }
         if c.recovery == Recovery::Rack && self.timer != Timer::Reorder && (sent || self.timer == Timer::Rto) {
@@ -200,17 +204,22 @@ impl Sender {
         // The last segment may be short or carry the FIN: it is not for here.
         let limit = self.edge.min(self.written.saturating_sub(1)).min(self.nxt.saturating_add(room));
         let first = self.nxt;
-        if first + mss > limit || !self.plain || first != self.high || self.cwr_pending {
+        if first + mss > limit || !self.plain || first != self.high {
             return 0;
         }
         let ts = (now / 1000) as u32;
         let (mut next, mut sent) = (first, 0);
+        // The first segment answers for a reduction (RFC 3168 section 6.1.2).
+        let mut flags = if self.cwr_pending { flag::CWR } else { 0 };
+        self.cwr_pending = false;
         while next + mss <= limit {
             let seq = self.addr.wire(next);
             out.emit_from(&self.template, |p| {
                 p.seq = seq;
                 p.ts = ts;
+                p.flags = flags;
             });
+            flags = 0;
             next += mss;
             sent += 1;
         }
