@@ -111,6 +111,16 @@ pub const PARAMS: &[Param] = &[
         Kind::Bool,
         "TCP small queues (Linux): a connection has at most about 1 ms of its pacing rate waiting in its own host's interface, but two segments",
     ),
+    p(
+        "tso",
+        Kind::Bytes,
+        "segmentation offload (Linux): new data leaves in bursts of up to this much (at most 64 KB), as the pacing rate asks for, and a sender waits for more ACKs rather than send a small one; default: off",
+    ),
+    p(
+        "gro",
+        Kind::Time,
+        "receive offload (Linux gro_flush_timeout): a host joins segments of a connection that come at most this much apart, up to 64 KB, and acknowledges them at once; 0: off",
+    ),
     p("handshake", Kind::Bool, "open with SYN, SYN-ACK, ACK; off: endpoints start established"),
     p("fin", Kind::Bool, "close with FIN after the last byte of a connection"),
     p(
@@ -120,6 +130,9 @@ pub const PARAMS: &[Param] = &[
     ),
     p("isn", Kind::Int(0, 4_294_967_295), "initial sequence number; default: drawn per connection"),
 ];
+
+/// The largest burst of `tso`, bytes (GSO_LEGACY_MAX_SIZE).
+const LARGEST_BURST: u64 = 65_536;
 
 const fn p(key: &'static str, kind: Kind, doc: &'static str) -> Param {
     Param { key, kind, default: Some(""), doc }
@@ -205,6 +218,8 @@ pub fn resolve<C>(stack: &str, entry: &LawEntry<C>, law: Values, values: &Values
     };
     c.cwnd_validation = flag("cwnd-validation", c.cwnd_validation);
     c.tsq = flag("tsq", c.tsq);
+    c.tso = values.opt_bytes("tso").map_or(c.tso, |b| Some(b.0.min(LARGEST_BURST) as u32));
+    c.gro = values.opt_time("gro").map_or(c.gro, |t| (t > Time::ZERO).then_some(t));
     c.handshake = flag("handshake", c.handshake);
     c.fin = flag("fin", c.fin);
     c.send_jitter = values.opt_time("send-jitter").unwrap_or(c.send_jitter);
@@ -251,6 +266,8 @@ pub fn defaults(profile: &str) -> Stack {
         idle: Idle::Keep,
         cwnd_validation: false,
         tsq: false,
+        tso: None,
+        gro: None,
         handshake: true,
         fin: true,
         send_jitter: Time::ZERO,

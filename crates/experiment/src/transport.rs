@@ -244,6 +244,10 @@ pub struct Stack {
     pub cwnd_validation: bool,
     /// Limit what a connection has waiting in its own host's interface (Linux: TCP small queues).
     pub tsq: bool,
+    /// Segmentation offload: bursts of up to this many bytes, for which a sender waits (Linux); `None`: none.
+    pub tso: Option<u32>,
+    /// Receive offload: how long a host holds segments of a connection for the next one to join; `None`: not at all.
+    pub gro: Option<Time>,
     /// Open with SYN, SYN-ACK and ACK. Off: endpoints start established.
     pub handshake: bool,
     /// Close with FIN when a connection's last byte has been written.

@@ -1,10 +1,10 @@
 //! A resolved TCP configuration in the scenario's own keys, so that no default stays unspoken.
 
 use forebay_sim::config::{Ecn, Growth, Idle, Recovery, RtoRule, Stack};
-use forebay_units::Bytes;
+use forebay_units::{Bytes, Time};
 use serde_json::{Map, Value as Json};
 
-/// Writes every key of `profile::PARAMS`; `isn` only when it is fixed.
+/// Writes every key of `profile::PARAMS`; `tso` only when it is on, `isn` when it is fixed.
 pub(crate) fn tcp_echo(c: &Stack, echo: &mut Map<String, Json>) {
     let recovery = match c.recovery {
         Recovery::Reno => "reno",
@@ -66,11 +66,15 @@ pub(crate) fn tcp_echo(c: &Stack, echo: &mut Map<String, Json>) {
         ("slow-start-after-idle", idle.into()),
         ("cwnd-validation", c.cwnd_validation.into()),
         ("tsq", c.tsq.into()),
+        ("gro", c.gro.unwrap_or(Time::ZERO).to_string().into()),
         ("handshake", c.handshake.into()),
         ("fin", c.fin.into()),
         ("send-jitter", c.send_jitter.to_string().into()),
     ];
     echo.extend(values.into_iter().map(|(k, v)| (k.to_owned(), v)));
+    if let Some(tso) = c.tso {
+        echo.insert("tso".into(), Bytes(tso.into()).to_string().into());
+    }
     if let Some(isn) = c.isn {
         echo.insert("isn".into(), isn.into());
     }

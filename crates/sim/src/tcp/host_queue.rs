@@ -22,11 +22,13 @@ pub struct HostQueue {
     limit: Option<u64>,
     /// When so much will have left that sending may go on, ps; `u64::MAX` when nothing is held back.
     resume: u64,
+    /// The burst that the interface has accepted goes to this stream offset; only senders with segmentation offload have bursts.
+    burst: u64,
 }
 
 impl Default for HostQueue {
     fn default() -> HostQueue {
-        HostQueue { waiting: VecDeque::new(), bytes: 0, limit: None, resume: u64::MAX }
+        HostQueue { waiting: VecDeque::new(), bytes: 0, limit: None, resume: u64::MAX, burst: 0 }
     }
 }
 
@@ -75,7 +77,7 @@ impl HostQueue {
     }
 }
 
-/// Bytes that may wait: about 1 ms of the pacing rate, at least `pair` (two segments), at most [`MOST`].
+/// Bytes that may wait: about 1 ms of the pacing rate, at least `pair` (two segments, or bursts), at most [`MOST`].
 fn limit(w: &Window, flight: f64, mss: u32, srtt: u64, pair: u64) -> u64 {
     ((w.pacing_rate(flight, mss, srtt) / PER_SECOND) as u64).max(pair).min(MOST as u64)
 }
@@ -96,15 +98,23 @@ impl Sender {
         let flight = self.flight();
         // An estimate of the segments outstanding where there is no list of them.
         let segments = self.sack.as_ref().map_or(flight.div_ceil(u64::from(c.mss)), |s| s.board.len() as u64);
+        let new = factor == 1;
+        let burst = self.burst_size(c);
         let Some(q) = &mut self.host_queue else { return false };
+        if new && self.nxt < q.burst {
+            // The rest of a burst goes with its beginning.
+            return false;
+        }
         // Before the first ACK of data there is no pacing rate; and at most one segment outstanding never waits.
         if self.una == 0 || segments <= 1 {
             return false;
         }
-        let limit = *q
-            .limit
-            .get_or_insert_with(|| limit(&self.w, segments as f64, c.mss, self.rtt.srtt.max(1), 2 * u64::from(c.mss + c.header)));
+        let pair = 2 * burst / u64::from(c.mss) * u64::from(c.mss + c.header);
+        let limit = *q.limit.get_or_insert_with(|| limit(&self.w, segments as f64, c.mss, self.rtt.srtt.max(1), pair));
         if q.bytes <= limit * factor {
+            if new && c.tso.is_some() {
+                q.burst = self.nxt + burst;
+            }
             return false;
         }
         q.wait_for(limit * factor);

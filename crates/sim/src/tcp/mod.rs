@@ -17,6 +17,7 @@ mod autotune;
 mod booking;
 mod cumulative;
 mod delack;
+mod gro;
 mod info;
 mod prr;
 mod rack;
@@ -29,6 +30,7 @@ mod seq;
 mod tagged;
 mod timers;
 mod transmit;
+mod tso;
 mod undo;
 
 pub use info::Counts;

@@ -3,6 +3,7 @@
 
 use super::autotune::first_window;
 use super::delack::{Adaptive, Taken};
+use super::gro::Gro;
 use super::reassembly::Reassembly;
 use super::sender::control_ecn;
 use super::seq::{Address, RETIRED};
@@ -43,7 +44,6 @@ pub struct Receiver {
     blocks: u8,
     /// SACK, or a window shim: ACKs may be more than a copy of the template.
     elaborate: bool,
-    established: bool,
     /// Segments received and not yet acknowledged.
     pub(super) pending: u32,
     /// Segments still to be acknowledged at once.
@@ -52,7 +52,7 @@ pub struct Receiver {
     ts_recent: u32,
     /// Duplicate segment to report as D-SACK in the next ACK, in sequence numbers.
     dsack: Option<(u32, u32)>,
-    /// When a delayed ACK is due, ps; `u64::MAX` if none is.
+    /// When a delayed ACK is due, or segments that wait for more are, ps; `u64::MAX` if neither is.
     pub deadline: u64,
     /// Time of the earliest timer entry the engine holds for this endpoint, ps; `u64::MAX` for none.
     pub armed: u64,
@@ -68,6 +68,8 @@ pub struct Receiver {
     pub window_shim: Option<Box<window::Window>>,
     /// What Linux knows about arrivals, if it acknowledges like that or tunes its window.
     pub(super) adaptive: Option<Box<Adaptive>>,
+    /// Segments that its host joins before they come here, if it does.
+    pub(super) gro: Option<Box<Gro>>,
 }
 
 /// Window-scale shift for a receive window: the smallest with which it fits 16 bits (RFC 7323 section 2.2, at most 14).
@@ -116,7 +118,6 @@ impl Receiver {
             sack,
             blocks: if c.timestamps { SackBlocks::BESIDE_TIMESTAMPS } else { SackBlocks::MOST } as u8,
             elaborate: sack || window_shim.is_some(),
-            established: !c.handshake,
             pending: 0,
             quick: if c.adaptive_acks { 0 } else { c.quick_acks },
             last_ack: 0,
@@ -130,6 +131,7 @@ impl Receiver {
             sent: 0,
             window_shim,
             adaptive: Adaptive::of(c, tuned),
+            gro: Gro::of(c),
         }
     }
 
@@ -150,6 +152,11 @@ impl Receiver {
         self.rcv_nxt > self.fin
     }
 
+    /// Stream offset behind the payload of `p`.
+    pub(super) fn end_of(&self, p: &Packet) -> u64 {
+        (self.addr.offset(p.seq, self.rcv_nxt) + i64::from(p.len)).max(0) as u64
+    }
+
     /// A packet of the data direction arrived.
     #[inline]
     pub fn on_packet(&mut self, c: &TcpConfig, now: u64, p: &Packet, out: &mut impl Wire) {
@@ -157,7 +164,15 @@ impl Receiver {
         if p.has(flag::SYN) {
             return self.on_syn(now, p, out);
         }
-        self.established = true;
+        if self.gro.is_some() {
+            return self.coalesce(c, now, p, out);
+        }
+        self.take(c, now, p, 1, out);
+    }
+
+    /// TCP takes `p` in: a segment, or `segments` of them joined into one.
+    #[inline(always)]
+    pub(super) fn take(&mut self, c: &TcpConfig, now: u64, p: &Packet, segments: u32, out: &mut impl Wire) {
         let fin = p.has(flag::FIN);
         if p.len == 0 && !fin {
             return self.on_empty(c, now, p, out);
@@ -184,7 +199,7 @@ impl Receiver {
             self.ts_recent = p.ts;
         }
         let in_order = self.accept(offset, u64::from(p.len), fin);
-        self.pending += 1;
+        self.pending += segments;
         let forced = !in_order || gap_before || closes_run || fin;
         if self.adaptive.is_some() {
             return self.settle_adaptive(c, now, p, Taken { offset, in_order, forced }, out);
@@ -202,8 +217,16 @@ impl Receiver {
         quick
     }
 
-    /// The delayed-ACK timer expired.
+    /// The deadline has passed.
     pub fn on_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        if self.gro.is_some() {
+            self.flush_when_due(c, now, out);
+        }
+        self.on_ack_timer(c, now, out);
+    }
+
+    /// The delayed-ACK timer may have expired.
+    pub(super) fn on_ack_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         if self.deadline <= now {
             self.inflate_ato(c);
             self.acknowledge_early(out);

@@ -125,7 +125,7 @@ pub struct Sender {
     pub(super) template: Packet,
     /// Whether new full segments are nothing but copies of the template: no scoreboard, ECN as configured.
     pub(super) plain: bool,
-    /// Whether the law is asked before new data leaves.
+    /// Whether the law is asked before new data leaves, or bursts are waited for.
     pub(super) gated: bool,
     /// Whether it hears of every ACK, and of every one that advances (or its slow start does).
     pub(super) hears: (bool, bool),
@@ -240,8 +240,8 @@ impl Sender {
         Sender {
             addr,
             template,
-            plain: sack.is_none() && tag.is_none() && !hooks.gate && !c.tsq,
-            gated: hooks.gate,
+            plain: sack.is_none() && tag.is_none() && !hooks.gate && !c.tsq && c.tso.is_none(),
+            gated: hooks.gate || c.tso.is_some(),
             hears: (hooks.in_ack_event, hooks.pkts_acked || slow_start.is_some()),
             group: 0,
             phase: Phase::Closed,

@@ -2,6 +2,7 @@
 
 use super::scoreboard::{LOST, RETX, SACKED};
 use super::sender::{CaState, Phase, Sender, Timer};
+use super::tso::Burst;
 use crate::cc::{Event, Opportunity};
 use crate::config::{Idle, Recovery, TcpConfig};
 use crate::net::packet::{Wire, ecn, flag};
@@ -60,7 +61,7 @@ impl Sender {
         }
     }
 
-    /// As `transmit`, for laws that want to be asked. Within one opportunity the clock stands, so that asking once does for all segments.
+    /// As `transmit`, for laws that want to be asked and for senders that wait for bursts. Within one opportunity the clock stands, so that asking once does for all segments.
     #[cold]
     #[inline(never)]
     fn transmit_gated(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
@@ -74,11 +75,17 @@ impl Sender {
             mss: c.mss,
         };
         let allowed = self.law.may_send(&mut self.w, &at).saturating_mul(u64::from(c.mss));
-        if self.message.0 == first && first >= high {
+        if c.tso.is_none() && self.message.0 == first && first >= high {
             // The first window of the message is the one that the law leaves it.
             self.message.1 = first + (self.w.cwnd * f64::from(c.mss)) as u64;
         }
-        self.transmit_until(c, now, self.stream_end().min(first.saturating_add(allowed)), out);
+        let end = self.stream_end().min(first.saturating_add(allowed));
+        let burst = if c.tso.is_some() { self.bursts(c, now, self.window_bytes(c), end) } else { Burst { end, deferred: false } };
+        self.transmit_until(c, now, burst.end, out);
+        if burst.deferred && c.cwnd_validation {
+            // The window is in use, though not to its last byte (`is_cwnd_limited` of tcp_tso_should_defer).
+            self.note_usage(true);
+        }
         if self.nxt > first && first >= high {
             self.law.sent(first, self.nxt, &at);
         }

@@ -13,6 +13,7 @@ mod ictcp;
 mod idle;
 mod l2dct;
 mod newreno;
+mod offload;
 mod pfabric;
 mod pias;
 mod prin;

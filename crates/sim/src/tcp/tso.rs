@@ -1,0 +1,89 @@
+//! Segmentation offload (Linux tcp_write_xmit): new data is handed to the interface in bursts, whose segments follow each other at line
+//! rate. All that the window allows leaves at one instant here anyway; what offload adds is that a sender waits for a larger burst rather
+//! than use every ACK (tcp_tso_should_defer), and that its interface holds whole bursts (tcp_small_queue_check).
+
+use super::sender::{CaState, Sender};
+use crate::config::TcpConfig;
+
+/// `tcp_min_tso_segs`.
+const FEWEST: u64 = 2;
+/// `sk_pacing_shift`: the burst is what the pacing rate sends in 1/1024 s.
+const PER_SECOND: f64 = 1024.0;
+/// `tcp_tso_rtt_log`: the part of a burst that depends on the RTT halves for every 512 us of it.
+const RTT_LOG: u32 = 9;
+/// `tcp_tso_win_divisor`: a third of the window is worth sending.
+const WINDOW_DIVISOR: u64 = 3;
+/// A millisecond, ps.
+const MS: u64 = 1_000_000_000;
+
+/// What new data may leave now.
+pub(super) struct Burst {
+    /// Up to this stream offset.
+    pub end: u64,
+    /// The window leaves room for more, but the sender waits until it has more still.
+    pub deferred: bool,
+}
+
+impl Sender {
+    /// Bytes of one burst, whole segments (tcp_tso_autosize): what the pacing rate sends in a millisecond, and near peers a full one.
+    pub(super) fn burst_size(&self, c: &TcpConfig) -> u64 {
+        let Some(most) = c.tso.map(u64::from) else { return u64::from(c.mss) };
+        let segments = self.sack.as_ref().map_or(0, |s| s.board.len());
+        // Without an RTT the rate is without limit (tcp_update_pacing_rate).
+        let paced = (self.w.pacing_rate(segments as f64, c.mss, self.rtt.srtt.max(1)) / PER_SECOND) as u64;
+        let halvings = if self.rtt.min == u64::MAX { u64::from(u32::BITS) } else { (self.rtt.min / 1_000_000) >> RTT_LOG };
+        let near = if halvings < u64::from(u32::BITS) { most >> halvings } else { 0 };
+        let mss = u64::from(c.mss);
+        (paced.saturating_add(near).min(most) / mss).max(FEWEST) * mss
+    }
+
+    /// How far new data may go now, of that up to stream offset `end` which the window of `window` bytes allows: burst after burst, until
+    /// the sender had better wait.
+    pub(super) fn bursts(&self, c: &TcpConfig, now: u64, window: u64, end: u64) -> Burst {
+        let (mss, size) = (u64::from(c.mss), self.burst_size(c));
+        let (mut at, mut pipe) = (self.nxt, self.pipe());
+        while at < end {
+            let congestion = window.saturating_sub(pipe) / mss * mss;
+            let space = congestion.min(self.edge.saturating_sub(at));
+            if space < mss.min(end - at) {
+                // Less than a segment: for the sender's own rules.
+                return Burst { end, deferred: false };
+            }
+            if self.defers(c, now, at, end, congestion, size) {
+                return Burst { end: at, deferred: true };
+            }
+            let burst = (space / mss * mss).clamp(mss, size).min(end - at);
+            at += burst;
+            pipe += burst;
+        }
+        Burst { end, deferred: false }
+    }
+
+    /// Whether a burst of up to `size` bytes at `at`, of data up to `end`, had better wait, as the congestion window has room for
+    /// `congestion` bytes (tcp_tso_should_defer).
+    fn defers(&self, c: &TcpConfig, now: u64, at: u64, end: u64, congestion: u64, size: u64) -> bool {
+        let mss = u64::from(c.mss);
+        // What would be one buffer of the kernel; behind the last one nothing more comes.
+        let buffer = (end - at).min(c.tso.map_or(mss, u64::from) / mss * mss);
+        let (last, receive) = (at + buffer >= end, self.edge.saturating_sub(at));
+        let limit = congestion.min(receive);
+        if buffer <= mss || self.ca >= CaState::Recovery || self.last_tx == u64::MAX || now > self.last_tx + MS {
+            return false;
+        }
+        if limit >= size || (!last && limit >= buffer) {
+            return false;
+        }
+        let window = (self.w.cwnd as u64 * mss).min(self.edge - self.una);
+        if limit >= window / WINDOW_DIVISOR || (at == self.una && self.flight() == 0) {
+            return false;
+        }
+        // The next ACK, for the oldest segment, is too far away. Our choice: without a list of segments it is taken to be near.
+        let oldest = self.sack.as_ref().and_then(|s| s.board.iter().next()).map(|seg| seg.xmit);
+        let expected = oldest.map_or(now, |sent| sent + self.rtt.srtt);
+        if at > self.nxt || expected > now + (self.rtt.srtt / 2).min(MS) {
+            return false;
+        }
+        let scarce = if congestion < receive { congestion } else { receive };
+        scarce <= buffer || !(last && self.fin)
+    }
+}

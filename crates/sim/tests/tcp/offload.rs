@@ -1,0 +1,255 @@
+//! Offload (kernel functions at each test): segments joined at the receiver's host, and senders that wait for bursts.
+
+use crate::scripted::receiver::Script;
+use crate::scripted::{MS, Tape, US, addresses, config};
+use forebay_sim::config::{Ecn, TcpConfig};
+use forebay_sim::net::packet::{Packet, flag};
+use forebay_sim::tcp::sender::Sender;
+use forebay_units::Time;
+
+/// A receiver of the Linux stack whose host waits 10 us for the next segment; no quick mode, which would hide the count of ACKs.
+fn joining() -> TcpConfig {
+    let mut c = config("linux", "newreno");
+    c.quick_acks = 0;
+    c.rcv_autotune = false;
+    c.gro = Some(Time::from_us(10));
+    c
+}
+
+/// `n` segments from `first` on, `gap` us apart.
+fn train(r: &mut Script, first: u64, n: u64, gap: u64) {
+    for i in 0..n {
+        r.at(r.now + if i > 0 { gap } else { 0 }).data(first + i);
+    }
+}
+
+/// __tcp_ack_snd_check: one ACK for a super-segment, when nothing has come for the time (gro_flush_timeout), counted from the last segment.
+#[test]
+fn a_train_is_acknowledged_once() {
+    let mut r = Script::new(joining());
+    train(&mut r, 0, 20, 8);
+    assert_eq!(r.acks(), "");
+    let last = r.now;
+    r.at(last + 9);
+    assert_eq!(r.acks(), "");
+    r.at(last + 10);
+    assert_eq!(r.acks(), "20");
+    // Eleven microseconds apart are four lone segments, of which every second one is acknowledged.
+    train(&mut r, 20, 4, 9);
+    r.at(r.now + 100);
+    assert_eq!(r.acks(), "24");
+    train(&mut r, 24, 4, 11);
+    r.at(r.now + 100);
+    assert_eq!(r.acks(), "26 28");
+}
+
+/// inet_gro_receive: another ECN field begins a new super-segment, so that DCTCP's count of marked bytes is exact.
+#[test]
+fn marks_are_told_apart() {
+    let mut c = joining();
+    c.ecn = Ecn::Dctcp;
+    let mut r = Script::new(c);
+    r.data(0).data(1).data(2).ce(3).ce(4).data(5).data(6);
+    assert_eq!(r.acks(), "3 5E");
+    r.at(100);
+    assert_eq!(r.acks(), "7");
+}
+
+/// What ends a super-segment at once: the last segment of a write (PSH), a FIN, a segment shorter than the first.
+#[test]
+fn the_end_of_a_write_does_not_wait() {
+    let mut r = Script::new(joining());
+    r.r.deliver_at = 3000;
+    r.data(0).data(1).data(2);
+    assert_eq!(r.acks(), "3");
+    r.r.deliver_at = u64::MAX;
+    r.data(3).data(4).bytes(5000, 300, 0, false);
+    assert_eq!(r.acks(), "@5300");
+    r.bytes(5300, 1000, 0, false).bytes(6300, 700, flag::FIN, false);
+    assert_eq!(r.acks(), "@7001F");
+}
+
+/// skb_gro_receive: an IP packet has 65535 bytes, so 65 segments of 1000 with 52 of headers.
+#[test]
+fn a_super_segment_has_64_kb() {
+    let mut r = Script::new(joining());
+    (0..65).for_each(|n| {
+        r.data(n);
+    });
+    assert_eq!(r.acks(), "");
+    r.data(65);
+    assert_eq!(r.acks(), "65");
+}
+
+/// tcp_gro_receive: a hole ends a super-segment, and what is behind it is one too: one duplicate ACK, with all of it in one block.
+#[test]
+fn behind_a_hole() {
+    let mut r = Script::new(joining());
+    r.data(0).data(1).data(3).data(4).data(5);
+    assert_eq!(r.acks(), "2");
+    r.at(100);
+    assert_eq!(r.acks(), "2[3-6]");
+    r.data(2);
+    r.at(200);
+    assert_eq!(r.acks(), "6");
+}
+
+/// tcp_gro_receive compares options: segments of two ticks of the timestamp clock (1 ms) do not join.
+#[test]
+fn timestamps_are_told_apart() {
+    let mut r = Script::new(joining());
+    r.at(995).data(0).data(1);
+    r.at(1001).data(2).data(3);
+    assert_eq!(r.acks(), "2");
+    r.at(1100);
+    assert_eq!(r.acks(), "4");
+}
+
+/// A lone segment's delayed ACK leaves when it is due, also while a host holds others.
+#[test]
+fn a_delayed_ack_is_not_put_off() {
+    let mut c = joining();
+    c.gro = Some(Time::from_ms(100));
+    let mut r = Script::new(c);
+    r.data(0);
+    r.at(100_000);
+    assert_eq!(r.acks(), "", "handed over after 100 ms, and then waits 40 ms");
+    r.at(130_000).data(1);
+    assert_eq!(r.acks(), "");
+    r.at(141_000);
+    assert_eq!(r.acks(), "1");
+    r.at(320_000);
+    assert_eq!(r.acks(), "2", "the timer that expired in vain has doubled");
+}
+
+/// Stacks that count segments count those in a super-segment.
+#[test]
+fn other_stacks_count_segments() {
+    let mut c = config("rfc", "newreno");
+    c.gro = Some(Time::from_us(10));
+    let mut r = Script::new(c);
+    r.data(0).data(1);
+    r.at(100);
+    assert_eq!(r.acks(), "2");
+    r.data(2);
+    r.at(200);
+    assert_eq!(r.acks(), "");
+}
+
+/// A sender of the Linux stack with bursts of `tso` bytes, established at time 0 and with ten segments of endless data out.
+struct Host {
+    c: TcpConfig,
+    s: Sender,
+    tape: Tape,
+}
+
+impl Host {
+    fn new(tso: Option<u32>) -> Host {
+        let mut c = config("linux", "newreno");
+        (c.handshake, c.tsq, c.tso) = (false, false, tso);
+        let mut h = Host { s: Sender::new(&c, addresses(1).0, None), c, tape: Tape::default() };
+        h.s.open(&h.c, 0, &mut h.tape);
+        h.s.write(&h.c, 0, 100_000_000, u64::MAX, false, &mut h.tape);
+        assert_eq!(h.sent(), 10);
+        h
+    }
+
+    fn sent(&mut self) -> usize {
+        self.tape.0.drain(..).count()
+    }
+
+    /// An ACK for the first `segments`, at `us`, that echoes a segment sent at `echo` us; how many segments leave.
+    fn ack(&mut self, us: u64, segments: u32, echo: u64) -> usize {
+        let win = (self.c.rcv_wnd >> 7) as u16;
+        let p = Packet { seq: 2 + segments * 1000, flags: flag::ACK, win, ts: (echo * 1000) as u32, ..Packet::default() };
+        self.s.on_packet(&self.c, us * US, &p, None, &mut self.tape);
+        self.sent()
+    }
+}
+
+/// tcp_tso_should_defer: a third of the window is worth a burst, less waits for the next ACK. With one RTT of 100 us all of it was sent
+/// 100 us ago, so the next ACK is near.
+#[test]
+fn waits_for_a_third_of_the_window() {
+    let mut h = Host::new(Some(65_536));
+    // Slow start: an ACK for two lets four out, of a window of 12; four is a third.
+    assert_eq!(h.ack(100, 2, 0), 4);
+    // Congestion avoidance from here on: an ACK for one segment makes room for one.
+    h.s.w.ssthresh = 12.0;
+    let sent: Vec<usize> = (3..=10).map(|n| h.ack(101, n, 0)).collect();
+    assert_eq!(sent, [0, 0, 0, 4, 0, 0, 0, 4], "four of twelve at a time");
+    // One by one without.
+    let mut h = Host::new(None);
+    h.ack(100, 2, 0);
+    h.s.w.ssthresh = 12.0;
+    let sent: Vec<usize> = (3..=10).map(|n| h.ack(101, n, 0)).collect();
+    assert_eq!(sent, [1; 8]);
+}
+
+/// tcp_tso_autosize: the burst is what the pacing rate sends in 1/1024 s, and 64 KB halved for each 512 us of the smallest RTT; that much
+/// is never waited for. At an RTT of 20 ms, with a window of 30 in avoidance, the rate's part is 1.2 * 30 * 1000 / 20 ms / 1024 = 1757 B
+/// and the other nothing: two segments, the least.
+#[test]
+fn small_bursts_at_low_rates() {
+    let mut h = Host::new(Some(65_536));
+    h.s.w.cwnd = 30.0;
+    h.s.w.ssthresh = 20.0;
+    assert_eq!(h.ack(20_000, 1, 0), 21, "the window was raised: more than a third of it");
+    let sent: Vec<usize> = (2..=9).map(|n| h.ack(20_001, n, 0)).collect();
+    assert_eq!(sent, [0, 2, 0, 2, 0, 2, 0, 2]);
+}
+
+/// No waiting when the next ACK is more than half an RTT, or 1 ms, away, nor when nothing was sent for 1 ms.
+#[test]
+fn does_not_wait_for_a_late_ack() {
+    let mut h = Host::new(Some(65_536));
+    h.s.w.ssthresh = 10.0;
+    // The ACK of the first ten; the next ten are sent now, and their ACKs come in 100 us.
+    assert_eq!(h.ack(100, 10, 0), 11);
+    assert_eq!(h.ack(110, 11, 100), 1, "90 us until the next ACK: used at once");
+    // Close to it, a segment waits.
+    assert_eq!(h.ack(180, 12, 100), 0);
+    // An ACK after 2 ms of silence.
+    assert_eq!(h.ack(2_200, 13, 100), 2);
+}
+
+/// The window is in use while a sender waits for more of it (`is_cwnd_limited`): it grows as it would without.
+#[test]
+fn waiting_is_no_reason_not_to_grow() {
+    let grown = |tso| {
+        let mut h = Host::new(tso);
+        h.s.w.ssthresh = 10.0;
+        for round in 1..=20_u32 {
+            let now = u64::from(round) * 100;
+            (1..=5_u64).for_each(|i| {
+                h.ack(now + i, (h.s.una / 1000) as u32 + 2, now - 100);
+            });
+        }
+        h.s.w.cwnd
+    };
+    let (with, without) = (grown(Some(65_536)), grown(None));
+    assert!((with / without - 1.0).abs() < 0.02, "{with} for {without}");
+}
+
+/// The end of the data is not held back for ever: what is left after the last ACK leaves.
+#[test]
+fn the_last_segment_leaves() {
+    let mut c = config("linux", "newreno");
+    (c.handshake, c.tsq, c.tso) = (false, false, Some(65_536));
+    let mut h = Host { s: Sender::new(&c, addresses(1).0, None), c, tape: Tape::default() };
+    h.s.open(&h.c, 0, &mut h.tape);
+    h.s.write(&h.c, 0, 25_500, u64::MAX, true, &mut h.tape);
+    let (mut acked, mut now) = (0, 0);
+    while h.s.una < 25_500 && now < 10 * MS / US {
+        now += 100;
+        let sent = (h.s.nxt / 1000) as u32;
+        while acked < sent {
+            acked += 1;
+            h.ack(now, acked, now - 100);
+        }
+        if h.s.nxt > 25_000 {
+            break;
+        }
+    }
+    assert_eq!(h.s.nxt, 25_501, "data and FIN");
+}
