@@ -101,7 +101,7 @@ impl Sender {
         let new = factor == 1;
         let burst = self.burst_size(c);
         let Some(q) = &mut self.host_queue else { return false };
-        if new && self.nxt < q.burst {
+        if new && (self.nxt + 1..=self.nxt + burst).contains(&q.burst) {
             // The rest of a burst goes with its beginning.
             return false;
         }

@@ -148,7 +148,7 @@ impl Sender {
         self.timer = Timer::Idle;
         let len = if self.nxt < self.stream_end() { self.segment_len(c, self.nxt) } else { 0 };
         // Our choice: where the law has a say about new data, the probe is a retransmission, about which it has none.
-        let fresh = len > 0 && self.nxt + len <= self.edge && !self.gated;
+        let fresh = len > 0 && self.nxt + len <= self.edge && !c.law.hooks().gate;
         if fresh {
             if self.tag.is_some() {
                 self.restart_for_message(c);
