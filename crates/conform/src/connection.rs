@@ -9,6 +9,7 @@ mod handshake;
 use crate::script::{EcnField, Options, Segment, flag};
 use crate::settings::Settings;
 use forebay_sim::config::TcpConfig;
+use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{self, Packet, SackBlocks, Wire, ecn};
 use forebay_sim::tcp::Address;
 use forebay_sim::tcp::receiver::Receiver;
@@ -36,7 +37,7 @@ impl Wire for Tape {
         self.packets.push((packet, sack.copied()));
     }
 
-    fn alarm(&mut self, _conn: u32, _generation: u8, time: u64) {
+    fn alarm(&mut self, _conn: u32, _generation: Generation, time: u64) {
         self.alarms.insert(time);
     }
 }
@@ -77,7 +78,7 @@ pub struct Connection {
     pub closed: bool,
 }
 
-const OURS: Address = Address { conn: 0, isn: 0, dst: 1, hash: 17, generation: 5 };
+const OURS: Address = Address { conn: 0, isn: 0, dst: 1, hash: 17, generation: Generation::new(5) };
 
 impl Connection {
     /// A closed one.

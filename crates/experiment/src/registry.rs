@@ -27,8 +27,8 @@ pub enum Place {
     /// At the sender: tags data packets with class and rank.
     Tag,
     /// Below TCP at both ends: sees and may rewrite every packet.
-    Below,
-    /// At the receiver: steers the advertised window.
+    Endpoint,
+    /// At the receiver: sets the advertised window.
     Window,
 }
 
@@ -37,8 +37,8 @@ impl Place {
     pub fn describe(self) -> &'static str {
         match self {
             Place::Tag => "tags packets at the sender",
-            Place::Below => "sits below TCP",
-            Place::Window => "steers the receive window",
+            Place::Endpoint => "sits below TCP",
+            Place::Window => "sets the receive window",
         }
     }
 }
@@ -50,6 +50,10 @@ pub struct ShimEntry<C> {
     pub entry: Entry,
     /// Where it works.
     pub place: Place,
+    /// Whether it acts on SYN and SYN-ACK; a transport without handshake is refused.
+    pub needs_handshake: bool,
+    /// Whether it learns of congestion from marks; a scenario in which no port marks gets a note.
+    pub wants_marks: bool,
     /// Builds the configuration from checked parameters, or says which parameter is wrong and why.
     pub build: fn(&Values) -> Result<C, BuildError>,
 }

@@ -15,7 +15,7 @@ use crate::transport::{Transports, transports};
 use crate::value;
 use crate::workload;
 use forebay_queues::{Marking, QueueEntry};
-use forebay_sim::config::{Ecn, Group, SimConfig};
+use forebay_sim::config::{Chosen, Ecn, Group, SimConfig};
 use forebay_sim::shim::Place;
 use forebay_units::{QueueLen, Time};
 use serde_json::{Map, Value as Json};
@@ -257,10 +257,10 @@ fn marks_exist(cx: &mut Cx, built: &Built, transports: &Transports) {
     }
 }
 
-/// A shim below TCP that learns of congestion from marks is of little use without.
+/// A shim that learns of congestion from marks is of little use without.
 fn shims_see_marks(cx: &mut Cx, built: &Built, transports: &Transports) {
     for g in transports.groups.iter().filter(|_| !built.marks()) {
-        if let Some(shim) = g.tcp.shims.iter().find(|s| shim::place(s) == Some(Place::Below)) {
+        if let Some(shim) = g.tcp.shims.iter().find(|s| shim::entry(s).is_some_and(|e| e.wants_marks)) {
             let (shim, name) = (shim.name, &g.name);
             cx.note(format!("`{name}`: no switch port marks, so that `{shim}` learns of congestion from lost probes only"));
         }
@@ -272,7 +272,8 @@ fn doubts(cx: &mut Cx, built: &Built, transports: &Transports) {
     let read = built.network.ports.iter().any(|p| p.queue.reads_tags());
     for g in &transports.groups {
         let t = &g.tcp;
-        if let (Some(s), false) = (t.shims.iter().find(|s| shim::place(s) == Some(Place::Tag)), read) {
+        let tags = |s: &&Chosen| shim::entry(s).is_some_and(|e| e.place == Place::Tag);
+        if let (Some(s), false) = (t.shims.iter().find(tags), read) {
             cx.note(format!(
                 "`{}`: the shim `{}` tags packets, and no queue looks at tags: strict-priority, protect, pushout and pfabric do",
                 g.name, s.name

@@ -7,7 +7,7 @@ use crate::fields::Fields;
 use crate::topology::build_error;
 use forebay_param::{Entry, Values};
 use forebay_sim::config::Chosen;
-use forebay_sim::shim::{self, Place, ShimEntry};
+use forebay_sim::shim::{self, ShimEntry};
 use serde_json::Value as Json;
 
 /// A shim as chosen.
@@ -25,9 +25,9 @@ impl Shim {
     }
 }
 
-/// Where a chosen shim works.
-pub(crate) fn place(shim: &Chosen) -> Option<Place> {
-    shim::find(shim.name).map(|e| e.place)
+/// The entry of a chosen shim.
+pub(crate) fn entry(shim: &Chosen) -> Option<&'static ShimEntry> {
+    shim::find(shim.name)
 }
 
 /// Reads the key `shim`: one shim, a list of them, or "none". `Some(None)` when the key is not there.

@@ -13,7 +13,6 @@ use forebay_param::{Entry, Values};
 use forebay_sim::cc::slow_start::Kind;
 use forebay_sim::cc::{self, LawEntry};
 use forebay_sim::config::{Group, Recovery, Transport};
-use forebay_sim::shim::Place;
 use forebay_sim::tcp::profile::{self, PARAMS, PROFILES};
 use serde_json::{Map, Value as Json};
 
@@ -300,8 +299,8 @@ fn check(cx: &mut Cx, tcp: &Transport, places: &[(String, At)], at: At) {
         let message = format!("`slow-start` is \"{}\" for a law that has a slow start of its own", tcp.slow_start.name());
         error(&["slow-start"], message, "legal with this law: \"standard\"");
     }
-    let below = tcp.shims.iter().find(|s| shim::place(s) == Some(Place::Below));
-    if let (Some(shim), false) = (below, tcp.handshake) {
+    let on_syn = tcp.shims.iter().find(|s| shim::entry(s).is_some_and(|e| e.needs_handshake));
+    if let (Some(shim), false) = (on_syn, tcp.handshake) {
         let message = format!("`{}` acts on SYN and SYN-ACK, and `handshake` is false", shim.name);
         error(&["handshake", "shim"], message, "must be true with this shim");
     }

@@ -33,7 +33,7 @@ impl Core {
         }
         for (conn, stream) in self.streams.iter().enumerate().filter(|(_, s)| s.live) {
             let (sender, receiver) = (&self.senders[conn as u32], &self.receivers[conn as u32]);
-            let shim = self.below.balance(conn as u32, sender.generation());
+            let shim = self.endpoint_shims.balance(sender.group, conn as u32);
             let sent = sender.packets + receiver.sent + shim.sent;
             let taken = sender.received + receiver.packets + shim.taken + shim.held;
             let known = taken + stream.dropped + flying.get(&(conn as u32)).copied().unwrap_or(0);

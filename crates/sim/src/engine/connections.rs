@@ -63,7 +63,7 @@ impl Core {
         let generation = if fresh { 0 } else { (self.streams[slot].generation + 1) & 0x3F };
         // The five-tuple: hosts and a port number that differs from connection to connection.
         let hash = |a: u32, b: u32| Draws::FlowHash.stream(conn_id, &[u64::from(a), u64::from(b)]).next_u64() as u16;
-        let own = self.below.connect(spec.group as u32, slot, generation);
+        let own = self.endpoint_shims.connect(spec.group as u32, slot, generation);
         let forward = Address { conn: slot, isn, dst: spec.dst as u16, hash: hash(spec.src, spec.dst), generation: own };
         let back = Address { dst: spec.src as u16, hash: hash(spec.dst, spec.src), ..forward };
         if fresh {

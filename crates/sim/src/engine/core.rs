@@ -1,16 +1,17 @@
 //! What applications and the main loop share: the fabric, the hosts, the connections and their rows.
 
-use super::below::Below;
+use super::endpoint_shim::{Direct, Endpoint, EndpointShims, Shimmed, Way, rarely};
 use super::fabric::Fabric;
 use super::hosts::{Host, Wake};
 use super::stream::{Held, Message, Stream};
 use super::window_shim::WindowShims;
 use crate::config::{Network, TcpConfig};
 use crate::net::arena::Arena;
+use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks, Wire};
 use crate::observe::{FlowRow, TcpRow, TimeoutRow};
+use crate::shim::endpoint::Side;
 use crate::streams::Draws;
-use crate::tcp::SHIMMED;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use forebay_sampling::Rng;
@@ -146,7 +147,7 @@ pub struct Core {
     /// Payload of connections that have ended, per transport.
     pub(super) closed_arrived: Vec<u64>,
     pub(super) sampling: bool,
-    pub(super) below: Below,
+    pub(super) endpoint_shims: EndpointShims,
     /// The warm-up is over.
     pub(super) measuring: bool,
     pub(super) window_shims: WindowShims,
@@ -219,7 +220,7 @@ impl Wire for Nic<'_> {
         self.fabric.send(self.host.nic, self.now, late, &packet, sack, |_| {});
     }
 
-    fn alarm(&mut self, conn: u32, generation: u8, time: u64) {
+    fn alarm(&mut self, conn: u32, generation: Generation, time: u64) {
         let order = self.host.next_order(time);
         self.host.add(time, order, Wake::Law { conn, generation });
         self.fabric.wheel.mark(self.host.node, time);
@@ -252,7 +253,7 @@ impl Core {
         let groups = tcp.len();
         Core {
             fabric,
-            below: Below::new(network, &tcp, seed),
+            endpoint_shims: EndpointShims::new(network, &tcp, seed),
             window_shims: WindowShims::new(&tcp),
             hosts: Arena::new(hosts),
             tcp: Arena::new(tcp),
@@ -366,19 +367,25 @@ impl Core {
         }
     }
 
-    /// Calls the sender with its configuration and network card, then sees to its timer.
+    /// Calls the sender with its configuration and its way to the network, then sees to its timer.
     #[inline]
     pub(super) fn with_sender(&mut self, conn: u32, now: u64, call: Call) {
-        let host = self.streams[conn].src;
-        let sender = &mut self.senders[conn];
-        if sender.generation() & SHIMMED != 0 {
-            return self.call_through(conn, now, call);
+        if self.senders[conn].generation().has_shim() {
+            return rarely(|| self.call_sender::<Shimmed>(conn, now, call));
         }
+        self.call_sender::<Direct>(conn, now, call);
+    }
+
+    #[inline(always)]
+    fn call_sender<W: Way>(&mut self, conn: u32, now: u64, call: Call) {
+        let node = self.streams[conn].src;
+        let sender = &mut self.senders[conn];
         let group = u32::from(sender.group);
-        let host_state = &mut self.hosts[host];
-        let mut nic = Nic { fabric: &mut self.fabric, host: host_state, now, jitter: self.tcp[group].send_jitter.0 };
-        call.make(sender, &self.tcp[group], now, &mut nic);
-        self.arm_sender(conn, host);
+        let at = Endpoint { conn, side: Side::Sender, group, node };
+        let nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter: self.tcp[group].send_jitter.0 };
+        call.make(sender, &self.tcp[group], now, &mut W::wire(&mut self.endpoint_shims, at, nic));
+        W::settle(self, at, now);
+        self.arm_sender(conn, node);
     }
 
     /// Makes sure a timer entry exists no later than the sender's deadline.

@@ -1,34 +1,50 @@
 //! A packet or a timer meets an endpoint: the host side of the packet path.
 
 use super::core::{Call, Core, First, Job, Nic, Notice};
+use super::endpoint_shim::{Direct, Endpoint, Shimmed, Way, rarely};
 use super::hosts::Wake;
 use super::stream::Held;
 use crate::net::packet::{Packet, SackBlocks};
 use crate::observe::{FlowRow, TcpRow};
-use crate::tcp::SHIMMED;
+use crate::shim::endpoint::Side;
 use crate::tcp::sender::Phase;
 
 impl Core {
     /// An ACK reached host `node`.
     #[inline(always)]
     pub(super) fn deliver_ack(&mut self, node: u32, p: &Packet, sack: Option<&SackBlocks>) {
-        let (now, conn) = (p.arrival, p.conn);
-        let host = &mut self.hosts[node];
-        host.note(now, p);
-        let sender = &mut self.senders[conn];
-        if sender.generation() != p.generation() {
-            return self.deliver_ack_through(node, p, sack);
+        self.hosts[node].note(p.arrival, p);
+        let generation = self.senders[p.conn].generation();
+        if generation.receives(p) {
+            return self.take_ack::<Direct>(node, p, sack);
         }
+        rarely(|| {
+            if generation.receives_through_shim(p) {
+                self.take_ack::<Shimmed>(node, p, sack);
+            } else {
+                self.closed.stale += 1;
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn take_ack<W: Way>(&mut self, node: u32, p: &Packet, sack: Option<&SackBlocks>) {
+        let (now, conn) = (p.arrival, p.conn);
+        let sender = &mut self.senders[conn];
         sender.received += 1;
         let group = u32::from(sender.group);
-        let mut nic = Nic { fabric: &mut self.fabric, host, now, jitter: self.tcp[group].send_jitter.0 };
-        sender.on_packet(&self.tcp[group], now, p, sack, &mut nic);
+        let at = Endpoint { conn, side: Side::Sender, group, node };
+        let mut copy = Packet::default();
+        let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
+        let nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter: self.tcp[group].send_jitter.0 };
+        sender.on_packet(&self.tcp[group], now, p, sack, &mut W::wire(&mut self.endpoint_shims, at, nic));
+        W::settle(self, at, now);
         self.ack_done(node, conn, now);
     }
 
     /// Sees to what an ACK has changed, behind the sender.
     #[inline(always)]
-    pub(super) fn ack_done(&mut self, node: u32, conn: u32, now: u64) {
+    fn ack_done(&mut self, node: u32, conn: u32, now: u64) {
         let sender = &self.senders[conn];
         let (una, done) = (sender.una, sender.phase == Phase::Done);
         if sender.deadline < sender.armed {
@@ -48,24 +64,51 @@ impl Core {
     /// A packet of the data direction reached host `node`.
     #[inline(always)]
     pub(super) fn deliver_data(&mut self, node: u32, p: &Packet) {
-        let (now, conn) = (p.arrival, p.conn);
         if self.window_shims.any() {
             self.show_window_shim(node, p);
         }
-        let host = &mut self.hosts[node];
-        host.note(now, p);
-        let receiver = &mut self.receivers[conn];
-        if receiver.generation() != p.generation() {
-            return self.deliver_data_through(node, p);
+        self.hosts[node].note(p.arrival, p);
+        let generation = self.receivers[p.conn].generation();
+        if generation.receives(p) {
+            return self.take_data::<Direct>(node, p);
         }
-        let mut nic = Nic { fabric: &mut self.fabric, host, now, jitter: 0 };
-        receiver.on_packet(&self.tcp[u32::from(receiver.group)], now, p, &mut nic);
+        rarely(|| {
+            if generation.receives_through_shim(p) {
+                self.take_data::<Shimmed>(node, p);
+            } else {
+                self.closed.stale += 1;
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn take_data<W: Way>(&mut self, node: u32, p: &Packet) {
+        let (now, conn) = (p.arrival, p.conn);
+        let receiver = &mut self.receivers[conn];
+        let group = u32::from(receiver.group);
+        let at = Endpoint { conn, side: Side::Receiver, group, node };
+        let mut copy = Packet::default();
+        let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
+        let nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter: 0 };
+        receiver.on_packet(&self.tcp[group], now, p, &mut W::wire(&mut self.endpoint_shims, at, nic));
+        W::settle(self, at, now);
         self.data_done(node, conn, now);
+    }
+
+    /// The receiver's delayed-ACK timer came due.
+    #[inline(always)]
+    fn receiver_timer<W: Way>(&mut self, node: u32, conn: u32, now: u64) {
+        let receiver = &mut self.receivers[conn];
+        let group = u32::from(receiver.group);
+        let at = Endpoint { conn, side: Side::Receiver, group, node };
+        let nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter: 0 };
+        receiver.on_timer(&self.tcp[group], now, &mut W::wire(&mut self.endpoint_shims, at, nic));
+        W::settle(self, at, now);
     }
 
     /// Sees to what a packet of the data direction has changed, behind the receiver.
     #[inline(always)]
-    pub(super) fn data_done(&mut self, node: u32, conn: u32, now: u64) {
+    fn data_done(&mut self, node: u32, conn: u32, now: u64) {
         let receiver = &self.receivers[conn];
         let delivered = receiver.delivered >= receiver.deliver_at;
         if receiver.deadline < receiver.armed {
@@ -114,11 +157,10 @@ impl Core {
                     return;
                 }
                 r.armed = u64::MAX;
-                if r.deadline <= now && generation & SHIMMED != 0 {
-                    self.receiver_timer_through(node, conn, now);
+                if r.deadline <= now && generation.has_shim() {
+                    rarely(|| self.receiver_timer::<Shimmed>(node, conn, now));
                 } else if r.deadline <= now {
-                    let mut nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter: 0 };
-                    r.on_timer(&self.tcp[u32::from(r.group)], now, &mut nic);
+                    self.receiver_timer::<Direct>(node, conn, now);
                 } else if r.deadline != u64::MAX {
                     self.arm_receiver(conn, node);
                 }
@@ -213,9 +255,7 @@ impl Core {
             deadline_ps: m.deadline,
             ..FlowRow::default()
         };
-        if sender.generation() & SHIMMED != 0 {
-            self.below.complete(conn, m.begin == 0, &mut row);
-        }
+        row.shim = self.endpoint_shims.row(row.group, conn, m.begin == 0);
         self.flows.push(row);
     }
 
@@ -282,9 +322,9 @@ impl Core {
             "conservation: a connection closed before its bytes arrived"
         );
         self.closed_arrived[usize::from(sender.group)] += sender.written;
-        let shim = self.below.balance(conn, sender.generation());
+        let shim = self.endpoint_shims.balance(sender.group, conn);
         self.closed.sent += sender.packets + receiver.sent + shim.sent;
-        // A SYN-ACK that is still held goes with its entry.
+        // A packet that the shim still holds goes with its entry.
         self.closed.received += sender.received + receiver.packets + shim.taken + shim.held;
         self.closed.dropped += stream.dropped;
         stream.live = false;

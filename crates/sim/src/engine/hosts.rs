@@ -1,5 +1,6 @@
 //! Hosts: their network card and their timers.
 
+use crate::net::generation::Generation;
 use crate::net::packet::Packet;
 use crate::streams::Draws;
 use forebay_sampling::{Rng, mix};
@@ -20,23 +21,23 @@ pub enum Wake {
         /// Connection slot.
         conn: u32,
         /// Its generation.
-        generation: u8,
+        generation: Generation,
     },
     /// The receiver's delayed ACK (lazy: it may be early).
     Receiver {
         /// Connection slot.
         conn: u32,
         /// Its generation.
-        generation: u8,
+        generation: Generation,
     },
     /// The sender's law (lazy: it may be early).
     Law {
         /// Connection slot.
         conn: u32,
         /// Its generation.
-        generation: u8,
+        generation: Generation,
     },
-    /// The shim below TCP (ticks).
+    /// The endpoint shim of a transport (ticks).
     Shim {
         /// Index of the transport.
         group: u32,

@@ -12,10 +12,10 @@ mod stream;
 mod wheel;
 
 mod audit;
-mod below;
 mod connections;
 mod datagrams;
 mod deliver;
+mod endpoint_shim;
 mod expiry;
 mod moves;
 mod query_ids;

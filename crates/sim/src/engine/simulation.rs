@@ -9,7 +9,7 @@ use crate::config::{SimConfig, TcpConfig, WorkloadKind};
 use crate::net::packet::flag;
 use crate::net::ring::Ring;
 use crate::run::{Progress, RunError};
-use crate::shim::proboscis::Rules;
+use crate::shim::endpoint::smallest_packet;
 use crate::topology::Fib;
 use forebay_units::Time;
 use std::ops::ControlFlow;
@@ -226,8 +226,8 @@ impl Simulation {
 /// The shortest time in which one node can affect another: the smallest link delay (where a link has none, the time to send the
 /// smallest packet), or a shorter request latency.
 fn lookahead(config: &SimConfig, tcp: &[TcpConfig]) -> u64 {
-    let probe = |c: &TcpConfig| Rules::of(c).map_or(u32::MAX, |r| u32::from(r.probe_size));
-    let segments = tcp.iter().map(|c| c.ack_size.min(c.header + 1).min(probe(c)));
+    let shim = |c: &TcpConfig| smallest_packet(c).unwrap_or(u32::MAX);
+    let segments = tcp.iter().map(|c| c.ack_size.min(c.header + 1).min(shim(c)));
     let datagrams = config.workloads.iter().filter_map(|w| match &w.kind {
         WorkloadKind::Udp { datagram, .. } => Some(u32::from(datagram.wire)),
         _ => None,

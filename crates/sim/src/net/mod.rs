@@ -2,6 +2,7 @@
 
 pub(crate) mod arena;
 pub mod buffered;
+pub mod generation;
 pub(crate) mod occupancy;
 pub mod packet;
 pub mod port;

@@ -1,5 +1,7 @@
 //! The simulated packet: 32 bytes, plus a second 32-byte slot behind it when it carries SACK blocks.
 
+use super::generation::Generation;
+
 /// Flag bits of [`Packet::flags`].
 pub mod flag {
     /// Opens a connection.
@@ -151,7 +153,7 @@ pub trait Wire {
     fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>);
 
     /// Asks to be woken at `time` ps: [`Sender::on_alarm`](crate::tcp::sender::Sender::on_alarm) of slot `conn`, if it still has `generation`.
-    fn alarm(&mut self, _conn: u32, _generation: u8, _time: u64) {}
+    fn alarm(&mut self, _conn: u32, _generation: Generation, _time: u64) {}
 
     /// When the last packet handed over will have left the host's interface, ps. Asked by stacks that limit what waits there; the past
     /// where there is none.

@@ -306,6 +306,8 @@ pub(super) const ENTRY: ShimEntry = ShimEntry {
         ],
     },
     place: Place::Window,
+    needs_handshake: false,
+    wants_marks: false,
     build: |v| {
         Ok(ShimConfig::Window(window::Config::Ictcp(Config {
             alpha: v.float("alpha"),

@@ -3,7 +3,9 @@
 //!
 //! To add one: one file here, one line in [`REGISTRY`], one variant in [`ShimConfig`].
 
+pub mod endpoint;
 pub mod ictcp;
+mod layer;
 pub mod proboscis;
 pub mod tag;
 pub mod window;
@@ -22,8 +24,8 @@ use forebay_experiment::transport::Chosen;
 pub enum ShimConfig {
     /// Tags data packets at the sender.
     Tag(tag::Config),
-    /// ProBoSCIS: probes ahead of the SYN, windows in SYN-ACKs and ACKs.
-    Proboscis(proboscis::Config),
+    /// Sits between TCP and the network at both ends.
+    Endpoint(endpoint::Config),
     /// Sets the receive window.
     Window(window::Config),
 }
@@ -53,7 +55,7 @@ impl ShimConfig {
     pub fn entry(&self) -> &'static ShimEntry {
         match self {
             ShimConfig::Tag(c) => c.entry(),
-            ShimConfig::Proboscis(_) => &proboscis::ENTRY,
+            ShimConfig::Endpoint(c) => c.entry(),
             ShimConfig::Window(c) => c.entry(),
         }
     }

@@ -96,6 +96,8 @@ pub(super) const ENTRY: ShimEntry = ShimEntry {
         ],
     },
     place: Place::Tag,
+    needs_handshake: false,
+    wants_marks: false,
     build,
 };
 

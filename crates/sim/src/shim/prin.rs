@@ -176,6 +176,8 @@ pub(super) const ENTRY: ShimEntry = ShimEntry {
         ],
     },
     place: Place::Tag,
+    needs_handshake: false,
+    wants_marks: false,
     build: |v: &Values| {
         Ok(ShimConfig::Tag(tag::Config::Prin(Config {
             halve: v.bool("halve"),

@@ -36,5 +36,7 @@ pub(crate) const ENTRY: ShimEntry = ShimEntry {
         params: &[],
     },
     place: Place::Tag,
+    needs_handshake: false,
+    wants_marks: false,
     build: |_| Ok(ShimConfig::Tag(tag::Config::Srpt(Config))),
 };

@@ -14,7 +14,7 @@ impl Sender {
             wire: d.wire,
             len: d.payload,
             win: service(d.class, 0),
-            meta: self.addr.generation << 2 | if d.ect { ecn::ECT } else { ecn::NOT_ECT },
+            meta: self.addr.generation.meta() | if d.ect { ecn::ECT } else { ecn::NOT_ECT },
             ..self.template
         };
         self.stats.cwnd_max = 0.0;

@@ -34,4 +34,4 @@ mod tso;
 mod undo;
 
 pub use info::Counts;
-pub use seq::{Address, SHIMMED};
+pub use seq::Address;

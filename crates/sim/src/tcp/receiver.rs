@@ -6,8 +6,9 @@ use super::delack::{Adaptive, Taken};
 use super::gro::Gro;
 use super::reassembly::Reassembly;
 use super::sender::control_ecn;
-use super::seq::{Address, RETIRED};
+use super::seq::Address;
 use crate::config::{Ecn, Recovery, TcpConfig};
+use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
 use crate::shim::tag::urgent_acks;
 use crate::shim::window;
@@ -102,7 +103,7 @@ impl Receiver {
             wire: c.ack_size as u16,
             win: (window >> window_shift(c.rcv_wnd)).min(65_535) as u16,
             flags: flag::ACK | if urgent_acks(&c.shims) { flag::URGENT } else { 0 },
-            meta: addr.generation << 2 | control_ecn(c, true),
+            meta: addr.generation.meta() | control_ecn(c, true),
             ..Packet::default()
         };
         Receiver {
@@ -135,15 +136,15 @@ impl Receiver {
         }
     }
 
-    /// Generation of its connection slot.
+    /// Its generation in its connection slot.
     #[inline]
-    pub fn generation(&self) -> u8 {
+    pub fn generation(&self) -> Generation {
         self.addr.generation
     }
 
     /// The connection has ended: no packet or timer belongs to this endpoint any more.
     pub fn retire(&mut self) {
-        self.addr.generation = RETIRED;
+        self.addr.generation = Generation::RETIRED;
         self.deadline = u64::MAX;
     }
 

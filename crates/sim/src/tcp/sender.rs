@@ -7,10 +7,11 @@ use super::host_queue::HostQueue;
 use super::receiver::window_shift;
 use super::rtt::Rtt;
 use super::sack_state::SackState;
-use super::seq::{Address, RETIRED};
+use super::seq::Address;
 use crate::cc::slow_start::{self, SlowStart};
 use crate::cc::{Event, Law, Window};
 use crate::config::{Ecn, Recovery, TcpConfig};
+use crate::net::generation::Generation;
 use crate::net::packet::{Packet, Wire, ecn, flag};
 use crate::shim::tag::Tagger;
 use crate::shim::window;
@@ -218,7 +219,7 @@ fn full_segment(c: &TcpConfig, addr: Address) -> Packet {
         hash: addr.hash,
         wire: (c.mss + c.header) as u16,
         len: c.mss as u16,
-        meta: addr.generation << 2 | if c.ecn == Ecn::Off { ecn::NOT_ECT } else { ecn::ECT },
+        meta: addr.generation.meta() | if c.ecn == Ecn::Off { ecn::NOT_ECT } else { ecn::ECT },
         ..Packet::default()
     }
 }
@@ -289,15 +290,15 @@ impl Sender {
         }
     }
 
-    /// Generation of its connection slot.
+    /// Its generation in its connection slot.
     #[inline]
-    pub fn generation(&self) -> u8 {
+    pub fn generation(&self) -> Generation {
         self.addr.generation
     }
 
     /// The connection has ended: no packet or timer belongs to this endpoint any more.
     pub fn retire(&mut self) {
-        self.addr.generation = RETIRED;
+        self.addr.generation = Generation::RETIRED;
         self.deadline = u64::MAX;
     }
 
@@ -392,7 +393,7 @@ impl Sender {
             wire: c.ack_size as u16,
             // Class of service; not a window.
             win: self.template.win,
-            meta: self.addr.generation << 2 | control_ecn(c, self.ecn),
+            meta: self.addr.generation.meta() | control_ecn(c, self.ecn),
             ..Packet::default()
         }
     }

@@ -1,11 +1,6 @@
 //! Addressing of a connection's packets, and sequence numbers on the wire.
 
-/// Generation of an endpoint whose connection has ended; packets carry six bits and never match it.
-pub const RETIRED: u8 = u8::MAX;
-
-/// Set in the generation of endpoints that have a shim below them. Packets carry six bits, so that it never matches theirs, and the check
-/// that every packet goes through anyway finds both stale packets and shims.
-pub const SHIMMED: u8 = 0x40;
+use crate::net::generation::Generation;
 
 /// What an endpoint writes into the packets it sends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -18,8 +13,8 @@ pub struct Address {
     pub dst: u16,
     /// ECMP hash of the packets in this direction.
     pub hash: u16,
-    /// Generation of the slot, in the upper six bits of a packet's `meta`.
-    pub generation: u8,
+    /// Generation of the endpoint.
+    pub generation: Generation,
 }
 
 impl Address {

@@ -11,6 +11,7 @@ use forebay_param::{Kind, Param, Value, Values};
 use forebay_sampling::Rng;
 use forebay_sim::cc::{self, Path};
 use forebay_sim::config::TcpConfig;
+use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{Packet, SackBlocks, Wire};
 use forebay_sim::shim::{self, ShimConfig};
 use forebay_sim::tcp::Address;
@@ -98,7 +99,7 @@ fn overridden(key: &str, values: &[(&'static str, Value)]) -> Option<Value> {
 
 /// Addresses of the two endpoints of one connection.
 pub fn addresses(isn: u32) -> (Address, Address) {
-    let forward = Address { conn: 0, isn, dst: 1, hash: 17, generation: 5 };
+    let forward = Address { conn: 0, isn, dst: 1, hash: 17, generation: Generation::new(5) };
     (forward, Address { dst: 0, ..forward })
 }
 
@@ -126,7 +127,7 @@ impl Wire for Tape {
         self.0.push((packet, sack.copied()));
     }
 
-    fn alarm(&mut self, _conn: u32, _generation: u8, time: u64) {
+    fn alarm(&mut self, _conn: u32, _generation: Generation, time: u64) {
         self.1.insert(time);
     }
 }

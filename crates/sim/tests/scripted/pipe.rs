@@ -4,6 +4,8 @@
 use super::{Alarms, Tape, addresses};
 use forebay_sim::config::TcpConfig;
 use forebay_sim::net::packet::{Packet, SackBlocks, ecn, flag};
+use forebay_sim::shim::ShimConfig;
+use forebay_sim::shim::endpoint::{self, End};
 use forebay_sim::shim::proboscis::{Budget, ReceiverShim, Rules, SenderShim};
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::{CaState, Phase, Sender};
@@ -101,10 +103,14 @@ pub struct Pipe<J> {
 }
 
 impl Shims {
-    fn new(rules: Rules) -> Shims {
+    fn of(c: &TcpConfig) -> Option<Shims> {
+        let rules = c.shims.iter().find_map(|s| match s {
+            ShimConfig::Endpoint(endpoint::Config::Proboscis(p)) => Some(Rules::new(p, c)),
+            _ => None,
+        })?;
         // A link so fast that the budget never matters.
         let budget = Budget::new(&rules, 1);
-        Shims { rules, sender: SenderShim::default(), receiver: ReceiverShim::default(), budget, tick: 0 }
+        Some(Shims { rules, sender: SenderShim::default(), receiver: ReceiverShim::default(), budget, tick: 0 })
     }
 
     /// The next tick, if one is wanted: at a whole millisecond that has not ticked yet.
@@ -128,7 +134,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             sender.law.path(super::path());
         }
         Pipe {
-            shims: Rules::of(&c).map(Shims::new),
+            shims: Shims::of(&c),
             c,
             sender,
             receiver,
@@ -234,7 +240,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         if let Some(s) = &mut self.shims {
             s.tick = self.now;
             s.sender.tick(&s.rules, self.now, &mut s.budget, &mut tape);
-            s.receiver.tick(&s.rules, self.now, &mut tape);
+            s.receiver.tick(&s.rules, self.now, &mut s.budget, &mut tape);
         }
         self.transmit(tape);
     }

@@ -2,6 +2,7 @@
 
 use crate::scripted::{US, addresses, config};
 use forebay_sim::config::TcpConfig;
+use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{Packet, SackBlocks, Wire, flag};
 use forebay_sim::tcp::sender::Sender;
 
@@ -23,7 +24,7 @@ impl Wire for Interface {
         self.sent += 1;
     }
 
-    fn alarm(&mut self, _conn: u32, _generation: u8, time: u64) {
+    fn alarm(&mut self, _conn: u32, _generation: Generation, time: u64) {
         self.alarm = time;
     }
 

@@ -1,6 +1,6 @@
 //! Parameters of ProBoSCIS (section 2.1 of the specification), and the alternatives to its readings.
 
-use super::super::{Place, ShimConfig, ShimEntry};
+use super::super::{Place, ShimConfig, ShimEntry, endpoint};
 use crate::config::TcpConfig;
 use crate::topology::BuildError;
 use forebay_param::{Entry, Kind, Values, optional};
@@ -108,10 +108,9 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The rules of a transport that has this shim.
-    pub fn of(tcp: &TcpConfig) -> Option<Rules> {
-        let c = tcp.shims.iter().find_map(|s| if let ShimConfig::Proboscis(c) = s { Some(c) } else { None })?;
-        Some(Rules { c: c.clone(), mss: tcp.mss, probe_size: c.probe_size.unwrap_or(tcp.ack_size as u16) })
+    /// The rules with these parameters under this transport.
+    pub fn new(c: &Config, tcp: &TcpConfig) -> Rules {
+        Rules { c: c.clone(), mss: tcp.mss, probe_size: c.probe_size.unwrap_or(tcp.ack_size as u16) }
     }
 }
 
@@ -191,8 +190,10 @@ pub(crate) const ENTRY: ShimEntry = ShimEntry {
             ),
         ],
     },
-    place: Place::Below,
-    build: |v| build(v).map(ShimConfig::Proboscis),
+    place: Place::Endpoint,
+    needs_handshake: true,
+    wants_marks: true,
+    build: |v| build(v).map(|c| ShimConfig::Endpoint(endpoint::Config::Proboscis(c))),
 };
 
 fn build(v: &Values) -> Result<Config, BuildError> {

@@ -4,7 +4,7 @@
 //! published text and how they are read.
 //!
 //! The machines here are sans-IO: packets and times in, packets out. [`SenderShim`] and [`ReceiverShim`] are the two roles of an entry of the
-//! flow table (here: of a connection slot), [`Budget`] is what a host has for all of them. The engine calls them in `engine/below.rs`.
+//! flow table (here: of a connection slot), [`Budget`] is what a host has for all of them.
 //!
 //! Not here: the extension for pull traffic (4, item 24). Data flows from the opener to the acceptor on every connection of the simulator, which
 //! is the direction that the SYN-ACK's window limits.
@@ -29,3 +29,45 @@ pub use config::{Config, EcnMode, Ends, HoldOn, Release, Rules};
 pub use forebay_experiment::rows::Verdict;
 pub use receiver::{ReceiverShim, ReceiverStats};
 pub use sender::{SenderShim, SenderStats, State};
+
+use super::endpoint::EndpointShim;
+use crate::config::TcpConfig;
+use crate::observe::ShimRow;
+use forebay_units::Rate;
+
+/// The shim as `shim/endpoint.rs` knows it.
+#[derive(Debug)]
+pub struct Proboscis;
+
+impl EndpointShim for Proboscis {
+    type Config = Config;
+    type Rules = Rules;
+    type Host = Budget;
+    type Sender = SenderShim;
+    type Receiver = ReceiverShim;
+
+    fn rules(c: &Config, tcp: &TcpConfig) -> Rules {
+        Rules::new(c, tcp)
+    }
+
+    fn host(rules: &Rules, rate: Option<Rate>) -> Budget {
+        Budget::new(rules, rate.map_or(0, |r| r.tx_time(u64::from(rules.probe_size)).0))
+    }
+
+    fn period(rules: &Rules) -> u64 {
+        rules.c.tick
+    }
+
+    fn smallest_packet(rules: &Rules) -> u32 {
+        u32::from(rules.probe_size)
+    }
+
+    fn row(sender: &mut SenderShim, receiver: &ReceiverShim, first: bool) -> ShimRow {
+        let (stats, r) = (&mut sender.stats, &receiver.stats);
+        let row = ShimRow { throttled: std::mem::take(&mut stats.throttled), ..ShimRow::default() };
+        if !first {
+            return row;
+        }
+        ShimRow { probes: stats.probes, verdict: r.verdict, window: r.window, held_ps: r.held, ..row }
+    }
+}

@@ -1,11 +1,13 @@
 //! The shim at the end that accepts a connection and receives the data (ProBoSCIS 3.4): counts probes, writes or holds the SYN-ACK, and
 //! echoes CE in place of a guest that knows no ECN.
 
-use super::Verdict;
+use super::budget::Budget;
 use super::config::{EcnMode, Ends, HoldOn, Release, Rules};
 use super::sender::FORGET;
 use super::window::{Train, limited};
+use super::{Proboscis, Verdict};
 use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
+use crate::shim::endpoint::{Balance, End};
 
 /// Without probes for so long after the SYN, the peer has no shim, ps (3.4).
 const UNPROBED_AFTER: u64 = 1_000_000_000;
@@ -47,30 +49,14 @@ pub struct ReceiverShim {
     pub stats: ReceiverStats,
 }
 
-impl ReceiverShim {
+impl End<Proboscis> for ReceiverShim {
     /// Whether a SYN-ACK is held, so that ticks are wanted.
-    pub fn waiting(&self) -> bool {
+    fn waiting(&self) -> bool {
         self.held.is_some()
     }
 
-    /// The entry for the connection that starts at `isn`. Another ISN on the same addresses is another connection (2.2). Probes come before
-    /// their SYN, which must not clear their count.
-    fn meet(&mut self, isn: u32) {
-        if !self.known || self.isn != isn {
-            self.forget();
-            (self.known, self.isn) = (true, isn);
-        }
-    }
-
-    /// Removes the entry; what it did stays on the record.
-    fn forget(&mut self) {
-        let mut stats = self.stats;
-        stats.superseded += u64::from(self.held.is_some());
-        *self = ReceiverShim { stats, seen: self.seen, ..ReceiverShim::default() };
-    }
-
     /// A packet of the data direction on its way to the guest. False: it is not for the guest.
-    pub fn ingress(&mut self, r: &Rules, now: u64, p: &mut Packet) -> bool {
+    fn ingress(&mut self, r: &Rules, now: u64, p: &mut Packet) -> bool {
         if p.has(flag::DATAGRAM) {
             // Not TCP.
             return true;
@@ -107,20 +93,8 @@ impl ReceiverShim {
         true
     }
 
-    fn count(&mut self, p: &Packet) {
-        let (batch, size) = ((p.len >> 8) as u8, u32::from(p.len & 0xFF));
-        // Newer modulo 256; the first one is.
-        if self.train.size == 0 || (batch.wrapping_sub(self.train.batch) as i8) > 0 {
-            self.train = Train { batch, size, ..Train::default() };
-        }
-        if batch == self.train.batch {
-            self.train.received += 1;
-            self.train.marked += u32::from(p.ecn() == ecn::CE);
-        }
-    }
-
     /// A packet of the guest on its way to the network: SYN-ACK or ACK.
-    pub fn egress(&mut self, r: &Rules, now: u64, mut p: Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
+    fn egress(&mut self, r: &Rules, now: u64, mut p: Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
         if !self.known {
             // 4, item 34: only SYNs and probes create entries.
         } else if p.has(flag::SYN) {
@@ -133,6 +107,64 @@ impl ReceiverShim {
             self.ce_bytes = 0;
         }
         out.emit(p, sack);
+    }
+
+    /// The timer, for entries that hold a SYN-ACK.
+    fn tick(&mut self, r: &Rules, now: u64, _budget: &mut Budget, out: &mut impl Wire) {
+        let Some(held) = self.held else { return };
+        let verdict = self.verdict(r, now);
+        let unprobed = verdict == Verdict::Unprobed;
+        let released = verdict == Verdict::Proportional;
+        if !unprobed && !released && now - held.since < r.c.beta3 {
+            return;
+        }
+        self.held = None;
+        if unprobed && self.stats.window.is_none() {
+            // What looked like a lost train was none.
+            self.stats.verdict = verdict;
+        }
+        // 4, item 12: computed once, from the newest train, and then left alone.
+        let window = match r.c.release {
+            _ if unprobed => u64::MAX,
+            Release::Original => u64::MAX,
+            Release::Newest if released => self.train.window(&r.c, r.mss),
+            Release::Newest => u64::from(r.mss),
+        };
+        self.send(held.packet, window, now - held.since, out);
+    }
+
+    fn balance(&self) -> Balance {
+        Balance { sent: 0, taken: self.stats.swallowed + self.stats.superseded, held: u64::from(self.waiting()) }
+    }
+}
+
+impl ReceiverShim {
+    /// The entry for the connection that starts at `isn`. Another ISN on the same addresses is another connection (2.2). Probes come before
+    /// their SYN, which must not clear their count.
+    fn meet(&mut self, isn: u32) {
+        if !self.known || self.isn != isn {
+            self.forget();
+            (self.known, self.isn) = (true, isn);
+        }
+    }
+
+    /// Removes the entry; what it did stays on the record.
+    fn forget(&mut self) {
+        let mut stats = self.stats;
+        stats.superseded += u64::from(self.held.is_some());
+        *self = ReceiverShim { stats, seen: self.seen, ..ReceiverShim::default() };
+    }
+
+    fn count(&mut self, p: &Packet) {
+        let (batch, size) = ((p.len >> 8) as u8, u32::from(p.len & 0xFF));
+        // Newer modulo 256; the first one is.
+        if self.train.size == 0 || (batch.wrapping_sub(self.train.batch) as i8) > 0 {
+            self.train = Train { batch, size, ..Train::default() };
+        }
+        if batch == self.train.batch {
+            self.train.received += 1;
+            self.train.marked += u32::from(p.ecn() == ecn::CE);
+        }
     }
 
     fn on_syn_ack(&mut self, r: &Rules, now: u64, p: Packet, out: &mut impl Wire) {
@@ -172,29 +204,5 @@ impl ReceiverShim {
             (self.stats.window, self.stats.held) = (Some(u64::from(p.win)), held);
         }
         out.emit(p, None);
-    }
-
-    /// The timer, for entries that hold a SYN-ACK.
-    pub fn tick(&mut self, r: &Rules, now: u64, out: &mut impl Wire) {
-        let Some(held) = self.held else { return };
-        let verdict = self.verdict(r, now);
-        let unprobed = verdict == Verdict::Unprobed;
-        let released = verdict == Verdict::Proportional;
-        if !unprobed && !released && now - held.since < r.c.beta3 {
-            return;
-        }
-        self.held = None;
-        if unprobed && self.stats.window.is_none() {
-            // What looked like a lost train was none.
-            self.stats.verdict = verdict;
-        }
-        // 4, item 12: computed once, from the newest train, and then left alone.
-        let window = match r.c.release {
-            _ if unprobed => u64::MAX,
-            Release::Original => u64::MAX,
-            Release::Newest if released => self.train.window(&r.c, r.mss),
-            Release::Newest => u64::from(r.mss),
-        };
-        self.send(held.packet, window, now - held.since, out);
     }
 }

@@ -1,9 +1,11 @@
 //! The receiving role against crafted packets.
 
+use super::budget::Budget;
 use super::config::{Config, EcnMode, Ends, HoldOn, Release, Rules};
 use super::receiver::ReceiverShim;
 use super::testing::Tape;
 use crate::net::packet::{Packet, ecn, flag};
+use crate::shim::endpoint::End;
 use crate::shim::proboscis::Verdict;
 
 const MS: u64 = 1_000_000_000;
@@ -48,7 +50,8 @@ impl Script {
     }
 
     fn tick(&mut self) -> Option<u16> {
-        self.s.tick(&self.r, self.now, &mut self.tape);
+        let mut budget = Budget::new(&self.r, 1);
+        self.s.tick(&self.r, self.now, &mut budget, &mut self.tape);
         self.left()
     }
 

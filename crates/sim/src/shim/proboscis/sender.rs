@@ -1,10 +1,12 @@
 //! The shim at the end that opens a connection and sends the data (ProBoSCIS 3.2 and 3.3): probes ahead of the SYN, and DCTCP's window kept
 //! outside the guest and written into the ACKs that it receives.
 
+use super::Proboscis;
 use super::budget::Budget;
 use super::config::{EcnMode, Ends, Rules};
 use super::window::{after, later, limited};
 use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
+use crate::shim::endpoint::{Balance, End};
 
 /// An entry without packets for so long is removed, ps (ProBoSCIS 2.2).
 pub(super) const FORGET: u64 = 60_000_000_000_000;
@@ -65,19 +67,14 @@ pub struct SenderShim {
     pub stats: SenderStats,
 }
 
-impl SenderShim {
+impl End<Proboscis> for SenderShim {
     /// Whether the entry waits for a SYN-ACK and wants ticks.
-    pub fn waiting(&self) -> bool {
+    fn waiting(&self) -> bool {
         self.state == State::SynSent
     }
 
-    /// Removes the entry; what it did stays on the record.
-    fn reset(&mut self) {
-        *self = SenderShim { stats: self.stats, ..SenderShim::default() };
-    }
-
     /// A packet of the guest on its way to the network.
-    pub fn egress(&mut self, r: &Rules, now: u64, mut p: Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
+    fn egress(&mut self, r: &Rules, now: u64, mut p: Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
         self.touch(now);
         if p.has(flag::SYN) {
             if r.c.ends != Ends::Acceptor {
@@ -91,6 +88,61 @@ impl SenderShim {
             }
         }
         out.emit(p, sack);
+    }
+
+    /// A packet on its way to the guest: SYN-ACK or ACK.
+    fn ingress(&mut self, r: &Rules, now: u64, p: &mut Packet) -> bool {
+        self.touch(now);
+        match self.state {
+            // 4, item 34: only a SYN creates entries.
+            State::Idle => {}
+            State::SynSent if p.has(flag::SYN) => {
+                // 4, item 16: the copy of the SYN goes.
+                self.state = State::Open;
+                self.wscale_in = p.len as u8;
+                (self.snd_una, self.snd_nxt, self.win_end) = (p.seq, p.seq, p.seq);
+                self.cut_end = p.seq.wrapping_sub(1);
+                self.alpha = r.c.alpha_init;
+                self.edge = p.seq.wrapping_add(u32::from(p.win));
+            }
+            State::Open if !p.has(flag::SYN) => self.on_ack(r, p),
+            // A repeated SYN-ACK brings nothing new.
+            _ => {}
+        }
+        true
+    }
+
+    /// The timer, for entries that are waiting (3.3).
+    fn tick(&mut self, r: &Rules, now: u64, budget: &mut Budget, out: &mut impl Wire) {
+        if self.state != State::SynSent {
+            return;
+        }
+        if now - self.t_first_syn > r.c.max_time {
+            // Hard reset: no RST, the guest's own SYN starts afresh.
+            let (isn, batch) = (self.isn, self.batch);
+            self.reset();
+            (self.isn, self.batch) = (isn, batch);
+        } else if now - self.t_last_syn >= r.c.beta2 {
+            // 4, item 6: tested before beta1, or it would never be reached; item 7: one timestamp for each timer.
+            self.repeat_probes(r, now, budget, out);
+            (self.t_last_syn, self.t_last_probe) = (now, now);
+            self.stats.syns += 1;
+            self.stats.sent += 1;
+            out.emit(self.syn_copy, None);
+        } else if now - self.t_last_probe >= r.c.beta1 && self.repeat_probes(r, now, budget, out) {
+            self.t_last_probe = now;
+        }
+    }
+
+    fn balance(&self) -> Balance {
+        Balance { sent: self.stats.sent, ..Balance::default() }
+    }
+}
+
+impl SenderShim {
+    /// Removes the entry; what it did stays on the record.
+    fn reset(&mut self) {
+        *self = SenderShim { stats: self.stats, ..SenderShim::default() };
     }
 
     fn on_syn(&mut self, r: &Rules, now: u64, p: Packet, out: &mut impl Wire) {
@@ -130,28 +182,6 @@ impl SenderShim {
         self.stats.sent += u64::from(n);
     }
 
-    /// The timer, for entries that are waiting (3.3).
-    pub fn tick(&mut self, r: &Rules, now: u64, budget: &mut Budget, out: &mut impl Wire) {
-        if self.state != State::SynSent {
-            return;
-        }
-        if now - self.t_first_syn > r.c.max_time {
-            // Hard reset: no RST, the guest's own SYN starts afresh.
-            let (isn, batch) = (self.isn, self.batch);
-            self.reset();
-            (self.isn, self.batch) = (isn, batch);
-        } else if now - self.t_last_syn >= r.c.beta2 {
-            // 4, item 6: tested before beta1, or it would never be reached; item 7: one timestamp for each timer.
-            self.repeat_probes(r, now, budget, out);
-            (self.t_last_syn, self.t_last_probe) = (now, now);
-            self.stats.syns += 1;
-            self.stats.sent += 1;
-            out.emit(self.syn_copy, None);
-        } else if now - self.t_last_probe >= r.c.beta1 && self.repeat_probes(r, now, budget, out) {
-            self.t_last_probe = now;
-        }
-    }
-
     /// A new train that grows linearly to a cap (4, item 8). False if the budget had not even a first train's worth left: a smaller train
     /// would measure nothing, so that our choice is to try again at the next tick.
     fn repeat_probes(&mut self, r: &Rules, now: u64, budget: &mut Budget, out: &mut impl Wire) -> bool {
@@ -164,27 +194,6 @@ impl SenderShim {
         self.probe_retry += 1;
         self.send_probes(r, n, out);
         true
-    }
-
-    /// A packet on its way to the guest: SYN-ACK or ACK.
-    pub fn ingress(&mut self, r: &Rules, now: u64, p: &mut Packet) {
-        self.touch(now);
-        match self.state {
-            // 4, item 34: only a SYN creates entries.
-            State::Idle => {}
-            State::SynSent if p.has(flag::SYN) => {
-                // 4, item 16: the copy of the SYN goes.
-                self.state = State::Open;
-                self.wscale_in = p.len as u8;
-                (self.snd_una, self.snd_nxt, self.win_end) = (p.seq, p.seq, p.seq);
-                self.cut_end = p.seq.wrapping_sub(1);
-                self.alpha = r.c.alpha_init;
-                self.edge = p.seq.wrapping_add(u32::from(p.win));
-            }
-            State::Open if !p.has(flag::SYN) => self.on_ack(r, p),
-            // A repeated SYN-ACK brings nothing new.
-            _ => {}
-        }
     }
 
     fn on_ack(&mut self, r: &Rules, p: &mut Packet) {

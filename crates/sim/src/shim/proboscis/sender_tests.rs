@@ -5,6 +5,7 @@ use super::config::{Config, EcnMode, Ends, Rules};
 use super::sender::{FORGET, SenderShim, State};
 use super::testing::Tape;
 use crate::net::packet::{Packet, ecn, flag};
+use crate::shim::endpoint::End;
 
 const MS: u64 = 1_000_000_000;
 const MSS: u32 = 1460;

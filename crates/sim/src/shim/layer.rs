@@ -1,0 +1,171 @@
+//! What the hosts keep for the connections of one transport with an endpoint shim: an entry for each end of a connection, and for each host
+//! a timer and the list of the ends that wait for it. Every transport has a layer of its own, so that transports with different parameters
+//! can run side by side.
+
+use super::endpoint::{Balance, End, EndpointShim, Side};
+use crate::config::Network;
+use crate::net::arena::Arena;
+use crate::net::generation::Generation;
+use crate::net::packet::{Packet, SackBlocks, Wire};
+
+/// One end of a connection.
+#[derive(Debug, Clone, Copy, Default)]
+struct Entry<E> {
+    end: E,
+    /// Whether it is in its host's list.
+    listed: bool,
+}
+
+/// What one host has.
+#[derive(Debug)]
+struct Host<T> {
+    state: T,
+    /// Slots and generations of the ends that wait, or did when they were last looked at.
+    senders: Vec<(u32, Generation)>,
+    receivers: Vec<(u32, Generation)>,
+    /// When its timer ticks, ps modulo the period.
+    phase: u64,
+    armed: bool,
+}
+
+/// The entries and hosts of one transport.
+#[derive(Debug)]
+pub struct Layer<S: EndpointShim> {
+    rules: S::Rules,
+    /// By node.
+    hosts: Arena<Host<S::Host>>,
+    /// By slot, as far as slots were used by this transport.
+    senders: Arena<Entry<S::Sender>>,
+    receivers: Arena<Entry<S::Receiver>>,
+}
+
+/// Runs `$call` with `$end`, the end of a connection that `$side` and `$slot` name.
+macro_rules! at {
+    ($layer:ident, $side:expr, $slot:expr, $entry:ident => $call:expr) => {
+        match $side {
+            Side::Sender => {
+                let $entry = &mut $layer.senders[$slot];
+                $call
+            }
+            Side::Receiver => {
+                let $entry = &mut $layer.receivers[$slot];
+                $call
+            }
+        }
+    };
+}
+
+impl<S: EndpointShim> Layer<S> {
+    /// No connection yet. `phase` draws when the timer of a node ticks: our choice, hosts are not synchronised, or what they repeat would
+    /// always meet.
+    pub fn new(rules: S::Rules, network: &Network, mut phase: impl FnMut(usize, u64) -> u64) -> Layer<S> {
+        // Rate of each node's first port.
+        let mut rates = vec![None; network.nodes.len()];
+        for p in &network.ports {
+            rates[p.from as usize].get_or_insert(p.rate);
+        }
+        let host = |(node, rate)| Host {
+            state: S::host(&rules, rate),
+            senders: Vec::new(),
+            receivers: Vec::new(),
+            phase: phase(node, S::period(&rules)),
+            armed: false,
+        };
+        let hosts = Arena::new(rates.into_iter().enumerate().map(host).collect());
+        Layer { rules, hosts, senders: Arena::new(Vec::new()), receivers: Arena::new(Vec::new()) }
+    }
+
+    /// A new connection of this transport in `slot`.
+    pub fn connect(&mut self, slot: u32) {
+        while self.senders.len() <= slot as usize {
+            self.senders.push(Entry::default());
+            self.receivers.push(Entry::default());
+        }
+        (self.senders[slot], self.receivers[slot]) = (Entry::default(), Entry::default());
+    }
+
+    /// See [`End::egress`].
+    pub fn egress(&mut self, (side, slot): (Side, u32), now: u64, p: Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
+        at!(self, side, slot, e => e.end.egress(&self.rules, now, p, sack, out));
+    }
+
+    /// See [`End::ingress`].
+    pub fn ingress(&mut self, (side, slot): (Side, u32), now: u64, p: &mut Packet) -> bool {
+        at!(self, side, slot, e => e.end.ingress(&self.rules, now, p))
+    }
+
+    /// Puts an end of a connection, which has a packet or timer behind it, into the list of its host `node` if it waits now. Returns when the
+    /// host's timer is to be set for, ps; `None`: it is not.
+    pub fn watch(&mut self, (side, slot): (Side, u32), generation: Generation, node: u32, now: u64) -> Option<u64> {
+        let wants = at!(self, side, slot, e => {
+            let wants = e.end.waiting() && !e.listed;
+            e.listed |= wants;
+            wants
+        });
+        if !wants {
+            return None;
+        }
+        let host = &mut self.hosts[node];
+        match side {
+            Side::Sender => host.senders.push((slot, generation)),
+            Side::Receiver => host.receivers.push((slot, generation)),
+        }
+        self.arm(node, now)
+    }
+
+    /// The next tick of a host whose timer does not run.
+    fn arm(&mut self, node: u32, now: u64) -> Option<u64> {
+        let period = S::period(&self.rules);
+        let host = &mut self.hosts[node];
+        if host.armed {
+            return None;
+        }
+        host.armed = true;
+        Some(now + period - (now + period - host.phase) % period)
+    }
+
+    /// The timer of host `node`, for the ends on one side. `current` says whether a slot's endpoint still has this generation.
+    pub fn tick(
+        &mut self,
+        side: Side,
+        node: u32,
+        now: u64,
+        mut current: impl FnMut(u32, Generation) -> bool,
+        out: &mut impl Wire,
+    ) {
+        let host = &mut self.hosts[node];
+        let list = match side {
+            Side::Sender => &mut host.senders,
+            Side::Receiver => &mut host.receivers,
+        };
+        list.retain(|&(slot, generation)| {
+            current(slot, generation)
+                && at!(self, side, slot, e => {
+                    e.end.tick(&self.rules, now, &mut host.state, out);
+                    e.listed = e.end.waiting();
+                    e.listed
+                })
+        });
+    }
+
+    /// After a tick on both sides: when the timer of host `node` is to be set for, ps; `None`: nothing waits there any more.
+    pub fn rearm(&mut self, node: u32, now: u64) -> Option<u64> {
+        let host = &mut self.hosts[node];
+        host.armed = false;
+        if host.senders.is_empty() && host.receivers.is_empty() {
+            return None;
+        }
+        self.arm(node, now)
+    }
+
+    /// What conservation has to know about the connection in `slot`.
+    pub fn balance(&self, slot: u32) -> Balance {
+        let (a, b) = (self.senders[slot].end.balance(), self.receivers[slot].end.balance());
+        Balance { sent: a.sent + b.sent, taken: a.taken + b.taken, held: a.held + b.held }
+    }
+
+    /// See [`EndpointShim::row`].
+    pub fn row(&mut self, slot: u32, first: bool) -> crate::observe::ShimRow {
+        S::row(&mut self.senders[slot].end, &self.receivers[slot].end, first)
+    }
+}
