@@ -2,8 +2,6 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-# The steps of a target share cargo's lock and the two cores; nothing is won by running them side by side.
-.NOTPARALLEL:
 
 # A fresh shell has not read rustup's environment file.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
@@ -21,7 +19,7 @@ VENV := $(TARGET)/venv
 PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
-.PHONY: help setup build demo test fmt lint unit doc scenarios readme python repro report guard bench peers bench-baseline mutants readme-refresh \
+.PHONY: help setup build demo test fmt lint unit doc scenarios readme style python repro report guard bench peers bench-baseline mutants readme-refresh \
 	repro-full repro-document repro-refresh evidence docs wheel installed stubs clean
 
 help: ## list the targets
@@ -36,8 +34,10 @@ build: setup ## build the release binary, target/release/forebay
 demo: build ## run scenarios/quickstart.toml: incast over web-search traffic under three congestion controls
 	$(TARGET)/release/forebay run scenarios/quickstart.toml $(DEMO_ARGS)
 
-# Cheap checks first; all of the development profile before anything of the release profile.
-test: fmt lint unit doc scenarios readme python repro report guard ## every test: format, lint, unit, property, scenario, docs, Python, papers, browser, instruction counts
+# Two rows of steps side by side: tools/side-by-side.mk.
+test: ## every test: format, lint, unit, property, scenario, docs, Python, papers, browser, instruction counts
+	@echo "make test: two rows of steps side by side; what a step prints is shown when it ends"
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target --file=tools/side-by-side.mk every-step
 	@echo "make test: all steps passed"
 
 fmt: setup
@@ -74,10 +74,12 @@ wheel: setup $(VENV)/python.installed ## build the Python wheel, target/wheels/f
 installed: wheel # the package in the environment that tests it
 	$(PIP) install --force-reinstall --no-deps $(TARGET)/wheels/forebay-*.whl
 
-python: installed ## the Python package as installed from the wheel: style, types, stubs, tests, examples
+style: $(VENV)/python.installed ## style and types of the Python code
 	$(VENV)/bin/ruff check python tests/python papers
 	$(VENV)/bin/ruff format --check python tests/python papers
 	$(VENV)/bin/mypy
+
+python: installed ## the Python package as installed from the wheel: stubs, tests, examples
 	$(MATURIN) generate-stubs --quiet --profile wheel --out $(TARGET)/stubs
 	diff -u python/forebay/_native.pyi $(TARGET)/stubs/forebay/_native.pyi || { echo 'run "make stubs"' >&2; exit 1; }
 	MYPYPATH=python $(VENV)/bin/python -m mypy.stubtest forebay._native
@@ -85,7 +87,7 @@ python: installed ## the Python package as installed from the wheel: style, type
 
 # The package as "make python" installed it; verdicts are the same on every machine.
 REPRO := $(VENV)/bin/python -m forebay.repro all --cache $(TARGET)/repro/cache
-repro: python ## every claim of the papers, few seeds: the verdicts are those of papers/quick.csv
+repro: installed ## every claim of the papers, few seeds: the verdicts are those of papers/quick.csv
 	$(REPRO) --quick --out $(TARGET)/repro/quick
 	diff -u papers/quick.csv $(TARGET)/repro/quick/verdicts.csv || { echo 'verdicts changed: understand why, then "make repro-refresh"' >&2; exit 1; }
 

@@ -1,0 +1,24 @@
+# The steps of "make test" in two rows that run side by side: one uses what cargo builds for development, the other the release builds, so that
+# neither waits for the other's build folder. In both rows cheap checks come first. A step begins when the one before it in its row has passed;
+# what it prints is shown when it ends. When one fails, the other row stops behind the step it is at.
+include Makefile
+
+.PHONY: every-step
+every-step: doc guard
+
+lint: | fmt
+unit: | lint
+doc: | unit
+
+# Both fill one folder.
+$(VENV)/report.installed: | $(VENV)/python.installed
+
+build: | style
+scenarios: | build
+readme: | scenarios
+wheel: | readme
+installed: | wheel
+python: | installed
+repro: | python
+report: | repro
+guard: | report
