@@ -1,6 +1,6 @@
 //! One job, and how far it is: written by the thread that runs it, read by whoever shows progress.
 
-use forebay_sim::run::Progress;
+use forebay_experiment::report::Progress;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 

@@ -1,9 +1,10 @@
 //! Runs jobs on threads and hands over the results in order.
 
 use crate::job::Job;
+use forebay_experiment::Experiment;
+use forebay_experiment::report::{Report, RunError};
+use forebay_experiment::world::World;
 use forebay_scenario::Resolved;
-use forebay_sim::config::SimConfig;
-use forebay_sim::run::{Report, RunError, run};
 use forebay_store::RunInfo;
 use forebay_store::summary::{Summary, summarise};
 use std::collections::BTreeMap;
@@ -23,8 +24,10 @@ const PAUSE: Duration = Duration::from_millis(5);
 pub struct Prepared {
     /// Name of the variant it belongs to.
     pub variant: String,
+    /// What runs it.
+    pub world: &'static dyn World,
     /// The configuration, with the job's seed.
-    pub config: SimConfig,
+    pub config: Experiment,
 }
 
 /// Where jobs get what they run: made by the thread that runs it, when its turn comes, so that a large plan needs no large memory.
@@ -38,7 +41,7 @@ impl Work for Resolved {
         let variant = &self.variants[job.variant];
         let mut config = variant.config.clone();
         config.seed = job.seed;
-        Prepared { variant: variant.label.clone(), config }
+        Prepared { variant: variant.label.clone(), world: self.world, config }
     }
 }
 
@@ -183,9 +186,9 @@ impl<K: Work + ?Sized> Workers<'_, K> {
     }
 
     fn one(&self, number: usize, job: &Job) -> Result<Outcome, RunError> {
-        let Prepared { variant, config } = self.work.prepare(number, job);
+        let Prepared { variant, world, config } = self.work.prepare(number, job);
         let begin = Instant::now();
-        let report = run(&config, &mut |progress| {
+        let report = world.run(&config, config.seed, &mut |progress| {
             job.note(progress);
             if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;

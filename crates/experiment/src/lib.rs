@@ -12,6 +12,7 @@ pub mod topology;
 pub mod traffic;
 pub mod transport;
 pub mod workload;
+pub mod world;
 
 use forebay_units::Time;
 use network::Network;

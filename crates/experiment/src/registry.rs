@@ -21,6 +21,14 @@ pub struct LawEntry<C> {
     pub build: fn(&Values) -> C,
 }
 
+impl<C> LawEntry<C> {
+    /// The entry without what the world builds of it.
+    pub fn facts(&self) -> LawEntry<()> {
+        let LawEntry { entry, needs_marks, ecn, recovery, adjust, build: _ } = *self;
+        LawEntry { entry, needs_marks, ecn, recovery, adjust, build: |_| () }
+    }
+}
+
 /// Where a shim works. A transport has at most one in each place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
@@ -56,4 +64,12 @@ pub struct ShimEntry<C> {
     pub wants_marks: bool,
     /// Builds the configuration from checked parameters, or says which parameter is wrong and why.
     pub build: fn(&Values) -> Result<C, BuildError>,
+}
+
+impl<C> ShimEntry<C> {
+    /// The entry without what the world builds of it.
+    pub fn facts(&self) -> ShimEntry<()> {
+        let ShimEntry { entry, place, needs_handshake, wants_marks, build: _ } = *self;
+        ShimEntry { entry, place, needs_handshake, wants_marks, build: |_| Ok(()) }
+    }
 }

@@ -3,9 +3,10 @@
 use crate::dist::BUILT_IN;
 use crate::mixture;
 use crate::value::kind_text;
+use forebay_experiment::profile::{PARAMS, PROFILES, SUMMARIES};
+use forebay_experiment::world::World;
+use forebay_experiment::{topology, workload};
 use forebay_param::{Entry, Param};
-use forebay_sim::tcp::profile::{PARAMS, PROFILES, SUMMARIES};
-use forebay_sim::{cc, shim, topology, workload};
 
 /// One registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,18 +46,20 @@ pub struct ParamDoc {
 /// All registries, in the order `forebay list` shows them.
 pub fn describe() -> Vec<Section> {
     let stacks = PROFILES.iter().zip(SUMMARIES).map(|(name, summary)| Item { name, summary, params: Vec::new() }).collect();
+    let world = |w: &&dyn World| Item { name: w.name(), summary: w.summary(), params: Vec::new() };
+    let worlds = forebay_worlds::REGISTRY.iter().map(world).collect();
     let tables = BUILT_IN.iter().map(|(name, _, origin)| Item { name, summary: origin, params: Vec::new() }).collect();
     let mixtures = mixture::BUILT_IN.iter().map(|b| Item { name: b.name, summary: b.origin, params: Vec::new() }).collect();
     vec![
         Section {
             title: "laws",
             usage: "[transport] cc = \"...\"",
-            items: cc::REGISTRY.iter().map(|e| item(&e.entry)).collect(),
+            items: forebay_worlds::laws().iter().map(|e| item(&e.entry)).collect(),
         },
         Section {
             title: "shims",
             usage: "[transport] shim = \"...\"",
-            items: shim::REGISTRY.iter().map(|e| item(&e.entry)).collect(),
+            items: forebay_worlds::shims().iter().map(|e| item(&e.entry)).collect(),
         },
         Section { title: "stacks", usage: "[transport] stack = \"...\"", items: stacks },
         Section {
@@ -74,6 +77,7 @@ pub fn describe() -> Vec<Section> {
             usage: "[[workload]] kind = \"...\"",
             items: workload::REGISTRY.iter().map(|e| item(&e.entry)).collect(),
         },
+        Section { title: "worlds", usage: "world = \"...\"", items: worlds },
         Section { title: "size tables", usage: "{ cdf = \"...\" }", items: tables },
         Section { title: "mixtures", usage: "{ mixture = \"...\" }", items: mixtures },
     ]

@@ -9,7 +9,7 @@ use crate::fields::Fields;
 use crate::source::At;
 use crate::tcp_echo::tcp_echo;
 use crate::transport::DEFAULT_LAW;
-use forebay_sim::tcp::profile::{self, PARAMS, PROFILES};
+use forebay_experiment::profile::{self, PARAMS, PROFILES};
 use serde_json::{Map, Value as Json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -70,7 +70,7 @@ fn row(out: &mut String, p: &ParamDoc) {
 fn profile_echo(stack: &str) -> Map<String, Json> {
     let mut echo = Map::new();
     let unset = forebay_param::Values(PARAMS.iter().map(|p| (p.key, forebay_param::Value::Unset)).collect());
-    if let Some(law) = forebay_sim::cc::find(DEFAULT_LAW) {
+    if let Some(law) = forebay_worlds::law(DEFAULT_LAW) {
         let (mut cx, empty) = (Cx::new(Sink::new(Vec::new()), PathBuf::new()), Table::default());
         let mut fields = Fields::new("", At::default(), &empty);
         if let Some((values, _)) = choice::params(&mut cx, &mut fields, law.entry.params, "", At::default()) {

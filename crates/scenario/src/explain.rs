@@ -2,11 +2,8 @@
 
 use crate::dist::grouped;
 use crate::resolve::{Resolved, Variant};
-use forebay_sampling::Rng;
-use forebay_sim::cc::Law;
-use forebay_sim::config::{Arrival, Assign, ResponseSize, TcpConfig, Workload, WorkloadKind};
-use forebay_sim::engine::path::empty_path;
-use forebay_sim::topology::{Fib, hosts};
+use forebay_experiment::assign::Assign;
+use forebay_experiment::traffic::{Arrival, ResponseSize, Workload, WorkloadKind};
 use forebay_units::Bytes;
 use serde_json::{Map, Value as Json};
 use std::fmt::Write as _;
@@ -23,6 +20,9 @@ impl Resolved {
         let seeds = if self.runs == 1 { format!("seed {}", self.seed) } else { format!("seeds {} to {last}", self.seed) };
         let _ = writeln!(out, "{}: {} x {} ({seeds})", self.name, labels.join(", "), count(self.runs as usize, "run"));
         let Some(v) = self.variants.first() else { return out };
+        if self.world.name() != forebay_worlds::default().name() {
+            let _ = writeln!(out, "in the world `{}`: {}", self.world.name(), self.world.summary());
+        }
         let end = v.config.duration.map_or("until all work is done".to_owned(), |d| format!("for {d}"));
         let _ = writeln!(out, "runs {end}");
         let network = &v.config.network;
@@ -42,32 +42,15 @@ impl Resolved {
             let _ = writeln!(out, "traffic `{}`{}: {}", w.class, over(v, w), traffic(&w.kind));
         }
         for v in &self.variants {
-            out += &thresholds(v);
+            for line in self.world.explain(&v.config) {
+                let _ = writeln!(out, "{line}");
+            }
         }
         for note in &self.notes {
             let _ = writeln!(out, "note: {note}");
         }
         out
     }
-}
-
-/// What laws that are told of their paths make of the one between the first host and the last.
-fn thresholds(v: &Variant) -> String {
-    let mut out = String::new();
-    let network = &v.config.network;
-    let hosts = hosts(network);
-    let (Some(&from), Some(&to)) = (hosts.first(), hosts.last()) else { return out };
-    let configured = v.config.groups.iter().filter_map(|g| TcpConfig::of(&g.tcp).ok());
-    for (tcp, transport) in configured.zip(&v.transports).filter(|(tcp, _)| tcp.law.hooks().path) {
-        let Ok(fib) = Fib::new(network) else { return out };
-        let mut law = tcp.law.start();
-        law.path(empty_path(network, &fib, from, to, (0, 0), &tcp, Rng::stream(0, &[])));
-        if let Law::Trim(trim) = &law {
-            let node = |id: u32| v.node_names.get(id as usize).map_or("?", String::as_str);
-            let _ = writeln!(out, "`{transport}` from {} to {}: {}", node(from), node(to), trim.summary());
-        }
-    }
-    out
 }
 
 /// Which transports carry a workload, where there is more than one.

@@ -4,7 +4,7 @@ use crate::cx::{Cx, MAX_NAMES};
 use crate::doc::{Node, Raw};
 use crate::error::{either, short};
 use crate::set::did_you_mean;
-use forebay_sim::config::Network;
+use forebay_experiment::network::Network;
 use forebay_units::NodeId;
 use std::collections::HashMap;
 

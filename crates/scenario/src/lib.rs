@@ -31,6 +31,7 @@ mod topology;
 mod transport;
 mod value;
 mod workload;
+mod world;
 
 pub use describe::{Item, ParamDoc, Section, describe};
 pub use docs::docs;

@@ -14,9 +14,11 @@ use crate::topology::{Built, port_names, topology};
 use crate::transport::{Transports, transports};
 use crate::value;
 use crate::workload;
+use forebay_experiment::Experiment;
+use forebay_experiment::registry::Place;
+use forebay_experiment::transport::{Chosen, Ecn, Group};
+use forebay_experiment::world::World;
 use forebay_queues::{Marking, QueueEntry};
-use forebay_sim::config::{Chosen, Ecn, Group, SimConfig};
-use forebay_sim::shim::Place;
 use forebay_units::{QueueLen, Time};
 use serde_json::{Map, Value as Json};
 use std::path::PathBuf;
@@ -30,6 +32,8 @@ pub struct Resolved {
     pub seed: u64,
     /// Number of runs with independent seeds, 1 to 10 000.
     pub runs: u32,
+    /// What runs it; it supports all variants.
+    pub world: &'static dyn World,
     /// One configuration for each transport to compare; at least one.
     pub variants: Vec<Variant>,
     /// What a user should know about how the file was read.
@@ -63,7 +67,7 @@ pub struct Variant {
     /// Names of its transport groups, in the order of `config.groups`.
     pub transports: Vec<String>,
     /// What the engine runs; its seed is that of the first run.
-    pub config: SimConfig,
+    pub config: Experiment,
     /// The scenario with every default written out, in the keys of the scenario file.
     pub echo: Json,
     /// A name for every port: the topology's, or `from->to`.
@@ -99,6 +103,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     let seed = fields.get("seed").map_or(Some(1), |i| value::int(cx, "`seed`", &i.node, 0, i64::MAX));
     let seed = scenario.seed.or(seed.map(i64::cast_unsigned));
     let runs = fields.get("runs").map_or(Some(1), |i| value::int(cx, "`runs`", &i.node, 1, 10_000));
+    let world = crate::world::world(cx, &mut fields);
     let duration = match fields.get("duration") {
         None => Some(None),
         Some(i) => value::time(cx, "`duration`", &i.node, MAX_DURATION).and_then(|t| {
@@ -170,6 +175,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         echo.insert("name".into(), name.into());
         echo.insert("seed".into(), seed.into());
         echo.insert("runs".into(), runs.into());
+        echo.insert("world".into(), world?.name().into());
         if let Some(d) = duration {
             echo.insert("duration".into(), d.to_string().into());
         }
@@ -180,18 +186,20 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         variants.push(Variant {
             label: t.label.clone(),
             transports: groups.iter().map(|g| g.name.clone()).collect(),
-            config: SimConfig { seed, duration, network, groups, workloads: traffic, observe },
+            config: Experiment { seed, duration, network, groups, workloads: traffic, observe },
             echo: Json::Object(echo),
             port_names: port_names(&built.network),
             node_names: built.network.nodes.iter().map(|n| n.name.clone()).collect(),
             class_names: drafts.iter().map(|d| d.class().to_owned()).collect(),
         });
     }
-    let runs = u32::try_from(runs?).ok()?;
+    let (runs, world) = (u32::try_from(runs?).ok()?, world?);
+    crate::world::supported(cx, &scenario.root, world, variants.iter().map(|v| &v.config));
     Some(Resolved {
         name: name?,
         seed: seed?,
         runs,
+        world,
         variants,
         notes: std::mem::take(&mut cx.notes),
         files: std::mem::take(&mut cx.files),

@@ -5,15 +5,15 @@ use crate::cx::Cx;
 use crate::doc::{Node, Raw};
 use crate::fields::Fields;
 use crate::topology::build_error;
+use forebay_experiment::registry::ShimEntry;
+use forebay_experiment::transport::Chosen;
 use forebay_param::{Entry, Values};
-use forebay_sim::config::Chosen;
-use forebay_sim::shim::{self, ShimEntry};
 use serde_json::Value as Json;
 
 /// A shim as chosen.
 #[derive(Clone)]
 pub(crate) struct Shim {
-    pub entry: &'static ShimEntry,
+    pub entry: &'static ShimEntry<()>,
     pub values: Values,
     pub json: Json,
 }
@@ -26,8 +26,8 @@ impl Shim {
 }
 
 /// The entry of a chosen shim.
-pub(crate) fn entry(shim: &Chosen) -> Option<&'static ShimEntry> {
-    shim::find(shim.name)
+pub(crate) fn entry(shim: &Chosen) -> Option<&'static ShimEntry<()>> {
+    forebay_worlds::shim(shim.name)
 }
 
 /// Reads the key `shim`: one shim, a list of them, or "none". `Some(None)` when the key is not there.
@@ -52,11 +52,12 @@ pub(crate) fn shims(cx: &mut Cx, fields: &mut Fields<'_>) -> Option<Option<Vec<S
 }
 
 fn one(cx: &mut Cx, node: &Node) -> Option<Shim> {
-    let entries: Vec<&'static Entry> = shim::REGISTRY.iter().map(|e| &e.entry).collect();
+    let entries: Vec<&'static Entry> = forebay_worlds::shims().iter().map(|e| &e.entry).collect();
     let (entry, values, json) = choice(cx, "shim", node, &entries)?;
-    let entry = shim::find(entry.name)?;
-    match (entry.build)(&values) {
-        Ok(_) => Some(Shim { entry, values, json }),
+    let entry = forebay_worlds::shim(entry.name)?;
+    let shim = Shim { entry, values, json };
+    match forebay_worlds::with_shim(&shim.chosen()).check_shim(&shim.chosen()) {
+        Ok(()) => Some(shim),
         Err(e) => {
             let empty = crate::doc::Table::default();
             let table = if let Raw::Table(t) = &node.raw { t } else { &empty };

@@ -1,6 +1,6 @@
 //! A resolved TCP configuration in the scenario's own keys, so that no default stays unspoken.
 
-use forebay_sim::config::{Ecn, Growth, Idle, Recovery, RtoRule, Stack};
+use forebay_experiment::transport::{Ecn, Growth, Idle, Recovery, RtoRule, Stack};
 use forebay_units::{Bytes, Time};
 use serde_json::{Map, Value as Json};
 

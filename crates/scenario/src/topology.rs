@@ -5,9 +5,9 @@ use crate::cx::{BufferSite, Cx, DEFAULTS};
 use crate::doc::{Item, Raw, Table};
 use crate::fields::Fields;
 use crate::source::At;
+use forebay_experiment::network::Network;
+use forebay_experiment::topology::{self, BuildError};
 use forebay_param::{Entry, Value, Values};
-use forebay_sim::config::Network;
-use forebay_sim::topology::{self, BuildError};
 use forebay_units::{PortId, QueueLen};
 use serde_json::{Map, Value as Json};
 

@@ -9,11 +9,10 @@ use crate::members::{Member, Rule, member, rule};
 use crate::shim::{self, Shim};
 use crate::source::At;
 use crate::tcp_echo::tcp_echo;
+use forebay_experiment::profile::{self, PARAMS, PROFILES};
+use forebay_experiment::registry::LawEntry;
+use forebay_experiment::transport::{Group, Recovery, Transport};
 use forebay_param::{Entry, Values};
-use forebay_sim::cc::slow_start::Kind;
-use forebay_sim::cc::{self, LawEntry};
-use forebay_sim::config::{Group, Recovery, Transport};
-use forebay_sim::tcp::profile::{self, PARAMS, PROFILES};
 use serde_json::{Map, Value as Json};
 
 /// The law of a scenario that names none.
@@ -27,7 +26,7 @@ const MAX_NAMED: usize = 3;
 /// A law as chosen, and where.
 #[derive(Clone)]
 struct Law {
-    entry: &'static LawEntry,
+    entry: &'static LawEntry<()>,
     params: Values,
     json: Json,
     /// Keys of `[transport]` that hold for this law only, and where they stand.
@@ -151,13 +150,13 @@ fn laws(cx: &mut Cx, node: &Node) -> Option<Vec<Law>> {
 }
 
 fn law(cx: &mut Cx, node: &Node) -> Option<Law> {
-    let entries: Vec<&'static Entry> = cc::REGISTRY.iter().map(|e| &e.entry).collect();
+    let entries: Vec<&'static Entry> = forebay_worlds::laws().iter().map(|e| &e.entry).collect();
     let (entry, params, json, (own, shims)) = choice_with(cx, "congestion control", node, &entries, |cx, fields| {
         let own = choice::params(cx, fields, PARAMS, "the congestion control", node.at);
         own.zip(shim::shims(cx, fields))
     })?;
     let places = if let Raw::Table(t) = &node.raw { places(t) } else { Vec::new() };
-    Some(Law { entry: cc::find(entry.name)?, params, json, own: own.0, own_json: own.1, places, shims, at: node.at })
+    Some(Law { entry: forebay_worlds::law(entry.name)?, params, json, own: own.0, own_json: own.1, places, shims, at: node.at })
 }
 
 /// `[[transport.group]]`: transports side by side, each with the settings of `[transport]` unless it has its own.
@@ -294,10 +293,6 @@ fn check(cx: &mut Cx, tcp: &Transport, places: &[(String, At)], at: At) {
             let also = if key == "eifel" { " and `timestamps`" } else { "" };
             error(&[key], format!("`{key}` needs `recovery` \"sack\" or \"rack\"{also}"), "has no effect here");
         }
-    }
-    if tcp.slow_start != Kind::Standard && cc::build(&tcp.law).is_ok_and(|l| l.hooks().own_slow_start) {
-        let message = format!("`slow-start` is \"{}\" for a law that has a slow start of its own", tcp.slow_start.name());
-        error(&["slow-start"], message, "legal with this law: \"standard\"");
     }
     let on_syn = tcp.shims.iter().find(|s| shim::entry(s).is_some_and(|e| e.needs_handshake));
     if let (Some(shim), false) = (on_syn, tcp.handshake) {

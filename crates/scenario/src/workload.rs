@@ -12,9 +12,12 @@ use crate::set::did_you_mean;
 use crate::source::At;
 use crate::topology::build_error;
 use crate::transport::Transports;
+use forebay_experiment::assign::Assign;
+use forebay_experiment::network::Network;
+use forebay_experiment::traffic::{Workload, WorkloadKind};
+use forebay_experiment::transport::Group;
+use forebay_experiment::workload::{self, Context, WorkloadEntry};
 use forebay_param::{Entry, Values};
-use forebay_sim::config::{Assign, Group, Network, Workload, WorkloadKind};
-use forebay_sim::workload::{self, Context, WorkloadEntry};
 use forebay_units::{QueueLen, Time};
 use serde_json::{Map, Value as Json};
 

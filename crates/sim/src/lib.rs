@@ -8,5 +8,6 @@ pub mod observe;
 pub mod run;
 pub mod shim;
 pub mod tcp;
+pub mod world;
 
 pub use forebay_experiment::{assign, streams, topology, workload};

@@ -8,7 +8,16 @@ use std::ops::ControlFlow;
 
 /// Runs a simulation. `progress` is called now and then and may stop the run; it cannot change it.
 pub fn run(config: &SimConfig, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Report, RunError> {
-    let mut simulation = Simulation::new(config)?;
+    run_seeded(config, config.seed, progress)
+}
+
+/// The same with another seed.
+pub fn run_seeded(
+    config: &SimConfig,
+    seed: u64,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Report, RunError> {
+    let mut simulation = Simulation::new(config, seed)?;
     if !simulation.run(progress) {
         return Err(RunError::Interrupted);
     }

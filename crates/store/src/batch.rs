@@ -10,7 +10,7 @@ use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use forebay_sim::run::Report;
+use forebay_experiment::report::Report;
 use std::sync::Arc;
 
 /// Names, versions and columns of all tables as a text: two programs with the same one write the same columns.

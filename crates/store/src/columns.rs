@@ -121,7 +121,7 @@ impl<T> Texts<'_, T> {
 mod tests {
     use super::*;
     use crate::{RunInfo, arrow_schema, batch, schema};
-    use forebay_sim::observe::FlowRow;
+    use forebay_experiment::rows::FlowRow;
 
     #[test]
     fn values_nulls_and_columns_that_are_not_there() {

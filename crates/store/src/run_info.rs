@@ -1,6 +1,7 @@
 //! What the rows of one run share: names behind their indices, the variant and the seed.
 
-use forebay_sim::config::{PortConfig, SimConfig};
+use forebay_experiment::Experiment;
+use forebay_experiment::network::PortConfig;
 use forebay_units::{NodeId, PortId};
 
 /// One run (a variant with a seed) and the names its rows refer to by index.
@@ -24,7 +25,7 @@ pub struct RunInfo {
 
 impl RunInfo {
     /// Collects the names of `config`. A port is called by its short name where it has one, else `from->to`.
-    pub fn new(variant: &str, run: u32, config: &SimConfig) -> RunInfo {
+    pub fn new(variant: &str, run: u32, config: &Experiment) -> RunInfo {
         let nodes: Vec<String> = config.network.nodes.iter().map(|n| n.name.clone()).collect();
         let node = |id: NodeId| nodes.get(id as usize).map_or("?", String::as_str);
         let mut port_names: Vec<String> =

@@ -10,7 +10,7 @@ use crate::run_info::RunInfo;
 use crate::run_table::RunTable;
 use crate::summary::Summary;
 use arrow_array::RecordBatch;
-use forebay_sim::run::Report;
+use forebay_experiment::report::Report;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

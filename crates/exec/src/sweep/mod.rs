@@ -22,8 +22,8 @@ pub use plan::{Names, Plan, Unit};
 pub use run::{Done, Records, Status, Watcher, run_units};
 pub use unit::{UnitOutput, run_unit, running};
 
+use forebay_experiment::report::RunError;
 use forebay_scenario::Errors;
-use forebay_sim::run::RunError;
 use forebay_store::StoreError;
 use std::fmt;
 use std::path::PathBuf;

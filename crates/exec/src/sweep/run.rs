@@ -5,8 +5,8 @@ use super::unit::{run_unit, set_running};
 use super::{SweepError, UnitRecord, UnitStore};
 use crate::job::{Job, State};
 use crate::pool::StopOthers;
+use forebay_experiment::report::RunError;
 use forebay_scenario::{Resolved, Scenario};
-use forebay_sim::run::RunError;
 use forebay_store::{RunTable, rows_of};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -218,6 +218,7 @@ impl Shared<'_> {
             _ => built.insert((unit.point, self.build(unit)?)),
         };
         self.plan.unchanged(&resolved.files)?;
+        let world = resolved.world;
         let variant = &mut resolved.variants[unit.variant as usize];
         variant.config.seed = unit.seed;
         let job = Arc::new(Job::new(unit.variant as usize, unit.run, unit.seed));
@@ -225,7 +226,7 @@ impl Shared<'_> {
         job.start(self.clock.elapsed());
         show(Some(job.clone()));
         let begin = Instant::now();
-        let result = run_unit(&variant.label, unit.run, &variant.config, &job, &|| self.stopped());
+        let result = run_unit(world, &variant.label, unit.run, &variant.config, &job, &|| self.stopped());
         show(None);
         let output = result.map_err(|error| SweepError::Run { point: self.plan.label(unit), error })?;
         let wall = begin.elapsed();

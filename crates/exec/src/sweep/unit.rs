@@ -1,8 +1,9 @@
 //! One unit: from a configuration to its numbers.
 
 use crate::job::Job;
-use forebay_sim::config::SimConfig;
-use forebay_sim::run::{Report, RunError, run};
+use forebay_experiment::Experiment;
+use forebay_experiment::report::{Report, RunError};
+use forebay_experiment::world::World;
 use forebay_store::RunInfo;
 use forebay_store::summary::summarise;
 use forebay_store::unit::UnitRecord;
@@ -20,19 +21,20 @@ pub struct UnitOutput {
     pub report: Report,
 }
 
-/// Runs a unit: a pure function of `config`, which has its seed. `variant` and `run` are what it is called. `job` is told how far it is;
+/// Runs a unit in `world`: a pure function of `config`, which has its seed. `variant` and `run` are what it is called. `job` is told how far it is;
 /// `stopped` ends it early.
 ///
 /// # Errors
-/// As [`run`].
+/// As [`World::run`].
 pub fn run_unit(
+    world: &dyn World,
     variant: &str,
     repetition: u32,
-    config: &SimConfig,
+    config: &Experiment,
     job: &Job,
     stopped: &dyn Fn() -> bool,
 ) -> Result<UnitOutput, RunError> {
-    let report = run(config, &mut |progress| {
+    let report = world.run(config, config.seed, &mut |progress| {
         job.note(progress);
         if stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;

@@ -37,12 +37,12 @@ const MAX_RESERVED: u64 = 1 << 20;
 
 impl Simulation {
     /// Builds the network and starts the applications.
-    pub fn new(config: &SimConfig) -> Result<Simulation, RunError> {
+    pub fn new(config: &SimConfig, seed: u64) -> Result<Simulation, RunError> {
         let network = &config.network;
         let fib = Fib::new(network).map_err(|e| RunError::Unroutable(e.to_string()))?;
         let tcp: Result<Vec<_>, _> = config.groups.iter().map(|g| TcpConfig::of(&g.tcp)).collect();
         let tcp = tcp.map_err(|e| RunError::Unknown(e.message))?;
-        let mut fabric = Fabric::new(network, fib, lookahead(config, &tcp), config.seed);
+        let mut fabric = Fabric::new(network, fib, lookahead(config, &tcp), seed);
         for &port in &config.observe.occupancy {
             fabric.ports[port].observe(port, u64::MAX);
         }
@@ -50,12 +50,12 @@ impl Simulation {
             fabric.ports[port].observe(port, every.0.max(1));
         }
         let series = config.observe.tcp_series.iter().map(|&(flow, every)| (flow, every.0)).collect();
-        let mut core = Core::new(fabric, network, tcp, config.seed, series);
+        let mut core = Core::new(fabric, network, tcp, seed, series);
         let mut apps = Vec::new();
         let mut query_ids = QueryIds::default();
         for workload in 0..config.workloads.len() {
             core.app_workload.push(workload as u32);
-            let mut app = App::new(config, workload, &mut query_ids);
+            let mut app = App::new(config, seed, workload, &mut query_ids);
             app.start(&mut core, workload as u32);
             apps.push(app);
         }

@@ -3,8 +3,8 @@
 use super::shared::{RUN, SEED, VARIANT, col, count, deadline_met, duration_ps, ns, slowdown};
 use crate::column::Get::{Bool, Float, Int, Text, Unsigned};
 use crate::column::Table;
-use forebay_sim::observe::{FlowRow, ShimRow};
-use forebay_sim::shim::proboscis::Verdict;
+use forebay_experiment::rows::Verdict;
+use forebay_experiment::rows::{FlowRow, ShimRow};
 
 /// One row per message.
 pub const FLOWS: Table<FlowRow> = Table {

@@ -3,7 +3,7 @@
 use super::shared::{RUN, SEED, VARIANT, col, count};
 use crate::column::Get::{Bool, Float, Int, Text, Unsigned};
 use crate::column::Table;
-use forebay_sim::observe::PortRow;
+use forebay_experiment::rows::PortRow;
 
 /// One row per egress port.
 pub const PORTS: Table<PortRow> = Table {

@@ -3,7 +3,7 @@
 use super::shared::{RUN, SEED, VARIANT, col, count, duration_ps, ns};
 use crate::column::Get::{Bool, Int, Text, Unsigned};
 use crate::column::Table;
-use forebay_sim::observe::QueryRow;
+use forebay_experiment::rows::QueryRow;
 
 /// Barrier rounds and requests.
 pub const QUERIES: Table<QueryRow> = Table {

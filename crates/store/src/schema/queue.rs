@@ -3,7 +3,7 @@
 use super::shared::{RUN, SEED, VARIANT, col, count, ns};
 use crate::column::Get::{Int, Text, Unsigned};
 use crate::column::Table;
-use forebay_sim::observe::QueueRow;
+use forebay_experiment::rows::QueueRow;
 
 /// Queue samples.
 pub const QUEUE: Table<QueueRow> = Table {

@@ -1,7 +1,7 @@
 //! What several tables share: times, counts, and how a column is written.
 
 use crate::column::{Column, Get};
-use forebay_sim::observe::FlowRow;
+use forebay_experiment::rows::FlowRow;
 
 /// Picoseconds to whole nanoseconds, rounded down; null for "never".
 ///

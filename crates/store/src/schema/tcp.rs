@@ -3,7 +3,7 @@
 use super::shared::{RUN, SEED, VARIANT, col, count, ns};
 use crate::column::Get::{Float, Int, Text, Unsigned};
 use crate::column::Table;
-use forebay_sim::observe::TcpRow;
+use forebay_experiment::rows::TcpRow;
 
 /// Sender samples.
 pub const TCP: Table<TcpRow> = Table {

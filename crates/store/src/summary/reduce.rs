@@ -4,13 +4,13 @@ use super::metrics::{GroupSummary, NetworkSummary, Spread, Summary};
 use crate::run_info::RunInfo;
 use crate::schema::{deadline_met, duration_ps, slowdown};
 use crate::stats::{SizeBin, jain, quantile};
-use forebay_sim::config::SimConfig;
-use forebay_sim::observe::{FlowRow, PortRow};
-use forebay_sim::run::Report;
+use forebay_experiment::Experiment;
+use forebay_experiment::report::Report;
+use forebay_experiment::rows::{FlowRow, PortRow};
 use forebay_units::PortId;
 
 /// Reduces a report to its summary.
-pub fn summarise(info: &RunInfo, config: &SimConfig, report: &Report) -> Summary {
+pub fn summarise(info: &RunInfo, config: &Experiment, report: &Report) -> Summary {
     let long: Vec<Long> = report.flows.iter().filter_map(|f| Long::new(f, report)).collect();
     let parts = parts(config, report);
     let mut groups: Vec<GroupSummary> = (0..config.groups.len()).map(|g| group(g, info, config, report)).collect();
@@ -81,7 +81,7 @@ struct Part {
 }
 
 /// Per query and group.
-fn parts(config: &SimConfig, report: &Report) -> Vec<Vec<Part>> {
+fn parts(config: &Experiment, report: &Report) -> Vec<Vec<Part>> {
     let mut parts = vec![vec![Part::default(); config.groups.len()]; report.queries.len()];
     for f in &report.flows {
         if let Some(p) = f.query_id.and_then(|q| parts.get_mut(q.index())).and_then(|of| of.get_mut(f.group as usize)) {
@@ -96,7 +96,7 @@ fn in_queries(group: usize, report: &Report) -> impl Iterator<Item = &FlowRow> {
     report.flows.iter().filter(move |f| f.group as usize == group && f.query_id.is_some())
 }
 
-fn group(index: usize, info: &RunInfo, config: &SimConfig, report: &Report) -> GroupSummary {
+fn group(index: usize, info: &RunInfo, config: &Experiment, report: &Report) -> GroupSummary {
     let mut out = GroupSummary { name: config.groups[index].name.clone(), ..GroupSummary::default() };
     let mut fct: [Vec<f64>; 3] = Default::default();
     let mut slowdowns = Vec::new();
@@ -128,7 +128,7 @@ fn group(index: usize, info: &RunInfo, config: &SimConfig, report: &Report) -> G
 }
 
 /// The queries that group `index` has a part in.
-fn queries(index: usize, out: &mut GroupSummary, config: &SimConfig, report: &Report, parts: &[Vec<Part>]) {
+fn queries(index: usize, out: &mut GroupSummary, config: &Experiment, report: &Report, parts: &[Vec<Part>]) {
     let mut qct = Vec::new();
     let mut timeouts = Vec::new();
     for (q, of) in report.queries.iter().zip(parts) {
@@ -159,7 +159,7 @@ fn spread(mut values: Vec<f64>) -> Option<Spread> {
     Some(Spread { mean: mean(values.iter().copied())?, p50: quantile(&values, 0.5)?, p99: quantile(&values, 0.99)? })
 }
 
-fn network(info: &RunInfo, config: &SimConfig, report: &Report) -> NetworkSummary {
+fn network(info: &RunInfo, config: &Experiment, report: &Report) -> NetworkSummary {
     let drops = |p: &PortRow| p.dropped_overflow + p.dropped_shared + p.dropped_early;
     let port = bottleneck(config, report).and_then(|id| report.ports.iter().find(|p| p.port == id));
     NetworkSummary {
@@ -174,7 +174,7 @@ fn network(info: &RunInfo, config: &SimConfig, report: &Report) -> NetworkSummar
     }
 }
 
-fn bottleneck(config: &SimConfig, report: &Report) -> Option<PortId> {
+fn bottleneck(config: &Experiment, report: &Report) -> Option<PortId> {
     let named = config.network.named_ports.iter().find(|(name, _)| name == "bottleneck").map(|(_, id)| *id);
     let observed = config.observe.occupancy.first().copied();
     let fullest = || report.ports.iter().max_by(|a, b| a.queue_mean_pkts.total_cmp(&b.queue_mean_pkts)).map(|p| p.port);

@@ -3,7 +3,7 @@
 use crate::run_info::RunInfo;
 use crate::summary::{GROUP_METRICS, NETWORK_METRICS, Summary};
 use crate::summary_table::Row;
-use forebay_sim::run::Report;
+use forebay_experiment::report::Report;
 
 /// The numbers of one unit: its rows of the `summary` table, and what tells its trajectory from others.
 ///

@@ -48,9 +48,9 @@ macro_rules! each {
 
 impl App {
     /// The application of workload number `index`; its queries get their numbers from `ids`.
-    pub fn new(config: &SimConfig, index: usize, ids: &mut QueryIds) -> App {
+    pub fn new(config: &SimConfig, seed: u64, index: usize, ids: &mut QueryIds) -> App {
         let w = &config.workloads[index];
-        let rng = |tag: u64| Draws::Workload.stream(config.seed, &[index as u64, tag]);
+        let rng = |tag: u64| Draws::Workload.stream(seed, &[index as u64, tag]);
         match &w.kind {
             WorkloadKind::Long { .. } => App::Long(long::Long::new(w, rng(0))),
             WorkloadKind::Incast { .. } => App::Incast(incast::Incast::new(w, rng(0), ids.source())),

@@ -1,0 +1,56 @@
+//! What runs experiments: a world. The simulator is one, the closed forms are another; each says what it cannot do before it is asked to.
+
+use crate::Experiment;
+use crate::registry::{LawEntry, ShimEntry};
+use crate::report::{Progress, Report, RunError};
+use crate::topology::BuildError;
+use crate::transport::Chosen;
+use std::fmt;
+use std::ops::ControlFlow;
+
+/// Something that turns an experiment into a report.
+pub trait World: fmt::Debug + Send + Sync {
+    /// Its name: in scenarios (`world = "..."`), on the command line, in keys and results.
+    fn name(&self) -> &'static str;
+
+    /// One line about it.
+    fn summary(&self) -> &'static str;
+
+    /// The laws that it has, without what it builds of them.
+    fn laws(&self) -> Vec<LawEntry<()>>;
+
+    /// The shims that it has, without what it builds of them.
+    fn shims(&self) -> Vec<ShimEntry<()>>;
+
+    /// Whether the values of a shim's parameters fit together.
+    ///
+    /// # Errors
+    /// The parameter to change, and what would be legal.
+    fn check_shim(&self, shim: &Chosen) -> Result<(), BuildError>;
+
+    /// What of an experiment this world cannot do; nothing of it may run unless this is empty.
+    fn supports(&self, experiment: &Experiment) -> Vec<Unsupported>;
+
+    /// What it makes of an experiment before it runs, one line each, for whoever checks a scenario.
+    fn explain(&self, experiment: &Experiment) -> Vec<String>;
+
+    /// Runs `experiment` with `seed`. `progress` is called now and then and may stop the run; it cannot change it.
+    ///
+    /// # Errors
+    /// Being stopped, and what [`World::supports`] would have said.
+    fn run(
+        &self,
+        experiment: &Experiment,
+        seed: u64,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Report, RunError>;
+}
+
+/// Something in an experiment that a world cannot do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsupported {
+    /// The key of the scenario that asks for it, such as `transport.cc`.
+    pub key: &'static str,
+    /// Why not, and what would be legal.
+    pub reason: String,
+}

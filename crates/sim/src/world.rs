@@ -1,0 +1,88 @@
+//! The simulator as a world.
+
+use crate::cc::{self, Law};
+use crate::config::{SimConfig, TcpConfig};
+use crate::engine::path::empty_path;
+use crate::shim;
+use crate::topology::{BuildError, Fib, hosts};
+use forebay_experiment::registry::{LawEntry, ShimEntry};
+use forebay_experiment::report::{Progress, Report, RunError};
+use forebay_experiment::transport::{Chosen, SlowStart};
+use forebay_experiment::world::{Unsupported, World};
+use forebay_sampling::Rng;
+use std::ops::ControlFlow;
+
+/// Packets over links, queues and switches, in simulated time.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Simulator;
+
+impl World for Simulator {
+    fn name(&self) -> &'static str {
+        "sim"
+    }
+
+    fn summary(&self) -> &'static str {
+        "the packet-level simulator"
+    }
+
+    fn laws(&self) -> Vec<LawEntry<()>> {
+        cc::REGISTRY.iter().map(|e| e.facts()).collect()
+    }
+
+    fn shims(&self) -> Vec<ShimEntry<()>> {
+        shim::REGISTRY.iter().map(|e| e.facts()).collect()
+    }
+
+    fn check_shim(&self, shim: &Chosen) -> Result<(), BuildError> {
+        shim::build(shim).map(|_| ())
+    }
+
+    fn supports(&self, experiment: &SimConfig) -> Vec<Unsupported> {
+        let mut cannot = Vec::new();
+        for group in &experiment.groups {
+            match TcpConfig::of(&group.tcp) {
+                Err(e) if e.key == "shim" => cannot.push(Unsupported { key: "transport.shim", reason: e.message }),
+                Err(e) => cannot.push(Unsupported { key: "transport.cc", reason: e.message }),
+                Ok(tcp) if tcp.slow_start != SlowStart::Standard && tcp.law.hooks().own_slow_start => {
+                    let name = tcp.slow_start.name();
+                    let reason = format!(
+                        "`slow-start` is \"{name}\" for a law that has a slow start of its own; legal with this law: \"standard\""
+                    );
+                    cannot.push(Unsupported { key: "transport.slow-start", reason });
+                }
+                Ok(_) => {}
+            }
+        }
+        cannot
+    }
+
+    /// What laws that are told of their paths make of the one between the first host and the last.
+    fn explain(&self, experiment: &SimConfig) -> Vec<String> {
+        let network = &experiment.network;
+        let hosts = hosts(network);
+        let (Some(&from), Some(&to), Ok(fib)) = (hosts.first(), hosts.last(), Fib::new(network)) else { return Vec::new() };
+        let mut lines = Vec::new();
+        for group in &experiment.groups {
+            let Ok(tcp) = TcpConfig::of(&group.tcp) else { continue };
+            if !tcp.law.hooks().path {
+                continue;
+            }
+            let mut law = tcp.law.start();
+            law.path(empty_path(network, &fib, from, to, (0, 0), &tcp, Rng::stream(0, &[])));
+            if let Law::Trim(trim) = &law {
+                let node = |id: u32| network.nodes.get(id as usize).map_or("?", |n| n.name.as_str());
+                lines.push(format!("`{}` from {} to {}: {}", group.name, node(from), node(to), trim.summary()));
+            }
+        }
+        lines
+    }
+
+    fn run(
+        &self,
+        experiment: &SimConfig,
+        seed: u64,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Report, RunError> {
+        crate::run::run_seeded(experiment, seed, progress)
+    }
+}
