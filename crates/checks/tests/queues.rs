@@ -82,3 +82,11 @@ fn without_high_packets_drop_precedence_is_drop_tail() {
     same("drop-tail", "pushout");
     same("drop-tail", "{ kind = \"protect\", high = 7 }");
 }
+
+/// A target that no packet's waiting time reaches leaves a FIFO, in which the time of every arrival and departure is the same.
+#[test]
+fn without_long_waits_codel_and_pie_are_drop_tail() {
+    same("drop-tail", "{ kind = \"codel\", target = \"100s\", interval = \"1000s\" }");
+    same("drop-tail", "{ kind = \"pie\", target = \"100s\" }");
+    same("drop-tail", "{ kind = \"pie\", target = \"100s\", delay = \"rate\", derandomize = true, cap = true }");
+}

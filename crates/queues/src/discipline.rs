@@ -151,6 +151,9 @@ disciplines! {
     choke::Choke, "CHOKe, with one or more samples.";
     pushout::Pushout, "A FIFO in which a high class evicts ordinary packets.";
     pfabric::Pfabric, "By remaining size.";
+    codel::Codel, "A FIFO under CoDel.";
+    fq_codel::FqCodel in Box, "A queue for each flow, each under CoDel.";
+    pie::Pie in Box, "A FIFO under PIE.";
 }
 
 /// The queue of a port, as configured: a discipline in its initial state.

@@ -5,11 +5,14 @@
 //! [`BufferedDiscipline`] in `discipline.rs`.
 
 mod choke;
+mod codel;
 mod dctcp_step;
 mod discipline;
 mod drop_tail;
 mod facts;
+mod fq_codel;
 mod pfabric;
+mod pie;
 mod protect;
 mod pushout;
 mod red;
@@ -32,8 +35,8 @@ use forebay_units::QueueLen;
 pub enum Marking {
     /// Whatever its parameters.
     Always,
-    /// When its parameter `k` is set.
-    WithK,
+    /// When its parameters say so.
+    IfSet,
     /// It does not know how.
     Never,
 }
@@ -80,6 +83,9 @@ pub const REGISTRY: &[QueueEntry] = &[
     protect::ENTRY,
     pushout::ENTRY,
     pfabric::ENTRY,
+    codel::ENTRY,
+    fq_codel::ENTRY,
+    pie::ENTRY,
 ];
 
 /// The entry called `name`.

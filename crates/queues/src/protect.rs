@@ -96,7 +96,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
             K,
         ],
     },
-    marking: Marking::WithK,
+    marking: Marking::IfSet,
     thresholds: &["k"],
     example: "{ kind = \"protect\", k = \"8pkt\" }",
     build,

@@ -77,7 +77,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
         summary: "one FIFO in which a high packet arriving full evicts the newest ordinary one (PRIN)",
         params: &[HIGH, K],
     },
-    marking: Marking::WithK,
+    marking: Marking::IfSet,
     thresholds: &["k"],
     example: "{ kind = \"pushout\", k = \"8pkt\" }",
     build: |v, _| {

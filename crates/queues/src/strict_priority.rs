@@ -207,7 +207,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
             },
         ],
     },
-    marking: Marking::WithK,
+    marking: Marking::IfSet,
     thresholds: &["k"],
     example: "{ kind = \"strict-priority\", queues = 3, k = \"8pkt\" }",
     build,

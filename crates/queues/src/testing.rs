@@ -1,7 +1,30 @@
 //! What tests of several disciplines share.
 
-use crate::{Arrival, BufferedDiscipline, Codepoint, DropReason, Effects, Handle, PortState, QueueState, Queued, Verdict};
-use forebay_units::Time;
+use crate::{
+    Arrival, BufferedDiscipline, Codepoint, DropReason, Effects, Handle, PortState, Queue, QueueEntry, QueueState, Queued,
+    Verdict,
+};
+use forebay_param::{Kind, Param, Value, Values};
+use forebay_units::{Bytes, Time};
+
+/// A queue with some parameters set and the others at their defaults, for a port without limit.
+pub(crate) fn built(entry: &QueueEntry, sets: &[(&'static str, Value)]) -> Queue {
+    let value = |p: &Param| {
+        let text = p.default.unwrap_or("");
+        let default = match p.kind {
+            _ if text.is_empty() => Value::Unset,
+            Kind::Int(..) => Value::Int(text.parse().unwrap()),
+            Kind::Float(..) => Value::Float(text.parse().unwrap()),
+            Kind::Bool => Value::Bool(text.parse().unwrap()),
+            Kind::Bytes => Value::Bytes(text.parse::<Bytes>().unwrap()),
+            Kind::Time => Value::Time(text.parse().unwrap()),
+            _ => Value::Text(text.into()),
+        };
+        (p.key, sets.iter().find(|s| s.0 == p.key).map_or(default, |s| s.1.clone()))
+    };
+    assert!(sets.iter().all(|s| entry.entry.params.iter().any(|p| p.key == s.0)), "{sets:?}");
+    (entry.build)(&Values(entry.entry.params.iter().map(value).collect()), None).unwrap()
+}
 
 /// A busy port with this queue of 1500-byte packets and a buffer in packets.
 pub(crate) fn busy(queue: QueueState, buffer: u32) -> PortState {
@@ -39,12 +62,14 @@ pub(crate) struct Port {
     next: u32,
     /// What the last arrival, or the last start of a transmission, did to other packets.
     pub effects: Vec<Effect>,
+    /// ECN field of the packets of `run_at_overload` by their number.
+    pub ecn: fn(u32) -> Codepoint,
 }
 
 impl Port {
     pub fn new(discipline: BufferedDiscipline, buffer: QueueState) -> Port {
         let (backlog, effects) = (Vec::new(), Vec::new());
-        Port { discipline, buffer, now: Time(0), backlog, serving: None, next: 0, effects }
+        Port { discipline, buffer, now: Time(0), backlog, serving: None, next: 0, effects, ecn: |_| Codepoint::Ect0 }
     }
 
     pub fn state(&self) -> PortState {
@@ -86,6 +111,30 @@ impl Port {
             }
         }
         assert_eq!(self.discipline.len(), self.backlog.len());
+    }
+
+    /// Packets of 1500 bytes of one flow arrive every `gap` and take `tx` each to leave. `seen` gets what was done to packets, and when.
+    pub fn run_at_overload(&mut self, tx: Time, gap: Time, until: Time, mut seen: impl FnMut(Time, &[Effect])) {
+        let (mut arrival, mut free) = (Time(0), Time(0));
+        while arrival < until {
+            if free < arrival && !self.backlog.is_empty() {
+                self.now = free;
+                self.serve();
+                free += tx;
+            } else {
+                self.now = arrival;
+                let ecn = (self.ecn)(self.next);
+                let handle = Handle(self.next);
+                match self.arrive(Arrival { ecn, ..packet(1500, 0, 0, 0) }) {
+                    Verdict::Accept => {}
+                    Verdict::Mark => self.effects.push(Effect::Mark(handle)),
+                    Verdict::Drop(reason) => self.effects.push(Effect::Drop(handle, reason)),
+                }
+                free = free.max(arrival);
+                arrival += gap;
+            }
+            seen(self.now, &self.effects);
+        }
     }
 
     /// The transmitter takes the next packet.

@@ -1,0 +1,391 @@
+//! CoDel (RFC 8289): packets are dropped, or marked, when they leave, once the waiting time has stayed above a target for an interval; then
+//! again and again, ever faster, until it falls below. ECN and `ce-threshold` are those of Linux (`include/net/codel_impl.h`).
+
+use crate::{
+    Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, PortState, Queue, QueueEntry, QueueError, Queued,
+};
+use forebay_param::{Entry, Kind, Param, Values};
+use forebay_units::Time;
+use std::collections::VecDeque;
+
+/// The parameters of the law.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Params {
+    target: Time,
+    interval: Time,
+    ecn: bool,
+    /// Packets that waited longer are marked, whatever the law says.
+    ce_threshold: Time,
+    /// A full packet on the wire; `None` until the network is known.
+    mtu: Option<u64>,
+}
+
+/// A full packet where nothing is known of the network: Ethernet's, as RFC 8290 section 5.2 counts it for the quantum.
+const ETHERNET: u64 = 1514;
+
+impl Params {
+    /// What checked parameters say.
+    pub(crate) fn new(v: &Values) -> Result<Params, QueueError> {
+        let time = |key: &'static str| match v.time(key) {
+            Time::ZERO => Err(QueueError::new(key, "is zero; it must be longer")),
+            t => Ok(t),
+        };
+        Ok(Params {
+            target: time("target")?,
+            interval: time("interval")?,
+            ecn: v.bool("ecn"),
+            ce_threshold: v.opt_time("ce-threshold").unwrap_or(Time::NEVER),
+            mtu: v.opt_bytes("mtu").map(|b| b.0),
+        })
+    }
+
+    /// Full packets have `packet` bytes, unless the scenario says otherwise.
+    pub(crate) fn fit(&mut self, packet: u64) {
+        self.mtu = self.mtu.or(Some(packet));
+    }
+
+    pub(crate) fn marks(&self) -> bool {
+        self.ecn || self.ce_threshold != Time::NEVER
+    }
+
+    /// RFC 8289 section 5.6, `control_law`: the time of the drop after the one that was due at `t`, the `count`th in a row.
+    fn control_law(&self, t: Time, count: u32) -> Time {
+        // Square root and quotient are exact to the last bit on every machine; Linux approximates the root by Newton steps.
+        t + Time((self.interval.0 as f64 / f64::from(count).sqrt()) as u64)
+    }
+}
+
+/// The state of the law for one queue (RFC 8289 section 5.2).
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Law {
+    /// When the waiting time will have been above the target for an interval.
+    first_above: Option<Time>,
+    dropping: bool,
+    drop_next: Time,
+    /// Drops since the law began to drop.
+    count: u32,
+    /// `count` when it last began to.
+    last_count: u32,
+}
+
+/// A queue under the law: its packets in order of arrival.
+pub(crate) trait Packets {
+    /// Takes the oldest one out.
+    fn take(&mut self) -> Option<Queued>;
+
+    /// Bytes that are left, of all queues that share the transmitter.
+    fn bytes(&self) -> u64;
+}
+
+impl Law {
+    /// Drops that happened for another reason make the law's signal stronger too (Linux, `fq_codel_drop`).
+    pub(crate) fn add_drops(&mut self, drops: u32) {
+        self.count = self.count.wrapping_add(drops);
+    }
+
+    /// RFC 8289 section 5.6, `dodequeue`: the oldest packet, and whether the law may drop it.
+    fn take(&mut self, p: &Params, now: Time, queue: &mut impl Packets) -> (Option<Queued>, bool) {
+        let Some(packet) = queue.take() else {
+            self.first_above = None;
+            return (None, false);
+        };
+        if packet.sojourn(now) < p.target || queue.bytes() <= p.mtu.unwrap_or(ETHERNET) {
+            self.first_above = None;
+            return (Some(packet), false);
+        }
+        let may_drop = match self.first_above {
+            None => {
+                self.first_above = Some(now + p.interval);
+                false
+            }
+            Some(t) => now >= t,
+        };
+        (Some(packet), may_drop)
+    }
+
+    /// The congestion signal to a packet that leaves: CE, or a drop, after which `packet` is `None`.
+    fn signal(p: &Params, packet: &mut Option<Queued>, effects: &mut impl Effects) {
+        match packet {
+            Some(q) if p.ecn && q.packet.ecn.is_capable() => effects.mark(q.handle),
+            _ => {
+                if let Some(q) = packet.take() {
+                    effects.drop(q.handle, DropReason::Early);
+                }
+            }
+        }
+    }
+
+    /// RFC 8289 section 5.5, `dequeue`: the packet whose transmission starts at `now`.
+    pub(crate) fn pop(&mut self, p: &Params, now: Time, queue: &mut impl Packets, effects: &mut impl Effects) -> Option<Queued> {
+        let (mut packet, mut may_drop) = self.take(p, now, queue);
+        if self.dropping {
+            self.dropping = may_drop;
+            while self.dropping && now >= self.drop_next {
+                self.count = self.count.wrapping_add(1);
+                Law::signal(p, &mut packet, effects);
+                if packet.is_some() {
+                    // Marked: it leaves, and the next signal has its time (Linux).
+                    self.drop_next = p.control_law(self.drop_next, self.count);
+                    break;
+                }
+                (packet, may_drop) = self.take(p, now, queue);
+                self.dropping = may_drop;
+                if self.dropping {
+                    self.drop_next = p.control_law(self.drop_next, self.count);
+                }
+            }
+        } else if may_drop {
+            Law::signal(p, &mut packet, effects);
+            if packet.is_none() {
+                (packet, _) = self.take(p, now, queue);
+            }
+            self.dropping = true;
+            // If the last time was not long ago, the rate that controlled the queue then is where to start now.
+            let delta = self.count.wrapping_sub(self.last_count);
+            let recent = now.saturating_sub(self.drop_next) < Time(p.interval.0.saturating_mul(16));
+            self.count = if delta > 1 && recent { delta } else { 1 };
+            self.drop_next = p.control_law(now, self.count);
+            self.last_count = self.count;
+        }
+        if let Some(q) = packet.filter(|q| q.sojourn(now) > p.ce_threshold && q.packet.ecn.is_capable()) {
+            effects.mark(q.handle);
+        }
+        packet
+    }
+}
+
+/// One FIFO under the law.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Codel {
+    params: Params,
+    law: Law,
+    backlog: Backlog,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Backlog {
+    packets: VecDeque<Queued>,
+    bytes: u64,
+}
+
+impl Packets for Backlog {
+    fn take(&mut self) -> Option<Queued> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.packet.wire);
+        Some(packet)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Discipline for Codel {
+    fn fit(&mut self, _senders: u64, packet: u64) {
+        self.params.fit(packet);
+    }
+
+    fn marks(&self) -> bool {
+        self.params.marks()
+    }
+}
+
+impl Buffered for Codel {
+    fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
+        if !port.fits(packet.packet.wire) {
+            return effects.drop(packet.handle, DropReason::Overflow);
+        }
+        self.backlog.bytes += u64::from(packet.packet.wire);
+        self.backlog.packets.push_back(packet);
+    }
+
+    fn pop(&mut self, now: Time, effects: &mut impl Effects) -> Option<Queued> {
+        self.law.pop(&self.params, now, &mut self.backlog, effects)
+    }
+
+    fn len(&self) -> usize {
+        self.backlog.packets.len()
+    }
+}
+
+/// The parameters of the law; whether it marks by default differs.
+pub(crate) const fn params(ecn: &'static str) -> [Param; 5] {
+    [
+        Param {
+            key: "target",
+            kind: Kind::Time,
+            default: Some("5ms"),
+            doc: "acceptable standing waiting time (RFC 8289 section 4.3); 5 to 10 % of `interval`",
+        },
+        Param {
+            key: "interval",
+            kind: Kind::Time,
+            default: Some("100ms"),
+            doc: "how long the waiting time must stay above `target` before the first drop: the longest usual round trip (RFC 8289 section 4.2)",
+        },
+        Param {
+            key: "ecn",
+            kind: Kind::Bool,
+            default: Some(ecn),
+            doc: "mark ECN-capable packets instead of dropping them. The default is that of Linux",
+        },
+        Param {
+            key: "ce-threshold",
+            kind: Kind::Time,
+            default: Some(""),
+            doc: "mark every ECN-capable packet that waited longer, whatever the law says (Linux). Default: none",
+        },
+        Param {
+            key: "mtu",
+            kind: Kind::Bytes,
+            default: Some(""),
+            doc: "no drops while no more than this is left in the queue (MAXPACKET of RFC 8289 section 5.3). Default: a full packet of the network on the wire",
+        },
+    ]
+}
+
+pub(crate) const ENTRY: QueueEntry = QueueEntry {
+    entry: Entry {
+        name: "codel",
+        summary: "drops or marks packets as they leave, once they have waited more than a target for an interval (CoDel, RFC 8289)",
+        params: &params("false"),
+    },
+    marking: Marking::IfSet,
+    thresholds: &[],
+    example: "{ kind = \"codel\", target = \"100us\", interval = \"2ms\", ecn = true }",
+    build: |v, _| {
+        let params = Params::new(v)?;
+        let codel = Codel { params, law: Law::default(), backlog: Backlog::default() };
+        Ok(Queue::Buffered(BufferedDiscipline::Codel(codel)))
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Effect, Port, packet};
+    use crate::{Codepoint, Handle, QueueState};
+
+    const MS: u64 = 1_000_000_000;
+
+    fn params(ecn: bool) -> Params {
+        Params { target: Time(5 * MS), interval: Time(100 * MS), ecn, ce_threshold: Time::NEVER, mtu: Some(1500) }
+    }
+
+    fn codel(ecn: bool) -> Codel {
+        Codel { params: params(ecn), law: Law::default(), backlog: Backlog::default() }
+    }
+
+    fn port(codel: Codel) -> Port {
+        Port::new(BufferedDiscipline::Codel(codel), QueueState::UNLIMITED)
+    }
+
+    /// A flow that never slows down: a packet of 100 us every 80 us. When packets are dropped or marked, ms.
+    fn signals_under_overload(ecn: bool, until: u64) -> Vec<f64> {
+        let mut p = port(codel(ecn));
+        let mut signals = Vec::new();
+        p.run_at_overload(Time(MS / 10), Time(8 * MS / 100), Time(until * MS), |now, effects| {
+            signals.extend(effects.iter().map(|_| now.0 as f64 / MS as f64));
+        });
+        signals
+    }
+
+    /// The waiting time of packet n is n * 20 us: 5 ms at 25 ms, and the first drop an interval later. Further ones are due after
+    /// 100 ms / sqrt(n) each, and happen at the next start of a transmission, every 100 us.
+    #[test]
+    fn drops_under_constant_overload_are_where_the_control_law_puts_them() {
+        let got = signals_under_overload(false, 3_000);
+        let mut due = 125.0;
+        for (i, &t) in got.iter().enumerate() {
+            let expected = (due * 10.0_f64).round();
+            let start = if (due * 10.0 - expected).abs() < 1e-9 { expected } else { (due * 10.0).ceil() } / 10.0;
+            assert!((t - start).abs() < 1e-6, "drop {i} at {t} ms, due at {due} ms");
+            due += 100.0 / ((i + 1) as f64).sqrt();
+        }
+        // The sum of 100 / sqrt(k) up to n is near 200 sqrt(n) - 146, and 2875 ms are left: n = 228.
+        assert!((227..=229).contains(&got.len()), "{}", got.len());
+    }
+
+    #[test]
+    fn marks_keep_the_times_of_drops() {
+        let (drops, marks) = (signals_under_overload(false, 1_000), signals_under_overload(true, 1_000));
+        // A mark leaves its packet in the queue, but as long as the waiting time is above the target only the law's clock counts.
+        assert_eq!(drops, marks);
+    }
+
+    #[test]
+    fn a_packet_that_cannot_be_marked_is_dropped() {
+        let mut p = port(codel(true));
+        let mut kinds = [0, 0];
+        p.ecn = |n| if n % 2 == 0 { Codepoint::Ect1 } else { Codepoint::NotEct };
+        p.run_at_overload(Time(MS / 10), Time(8 * MS / 100), Time(3_000 * MS), |_, effects| {
+            for e in effects {
+                kinds[usize::from(matches!(e, Effect::Drop(_, DropReason::Early)))] += 1;
+            }
+        });
+        assert!(kinds[0] > 50 && kinds[1] > 50, "{kinds:?}");
+    }
+
+    /// Two packets that wait since the start of time, or none.
+    struct Old(u32);
+
+    impl Packets for Old {
+        fn take(&mut self) -> Option<Queued> {
+            self.0 = self.0.checked_sub(1)?;
+            Some(Queued { handle: Handle(self.0), since: Time(0), packet: packet(1500, 0, 0, 0) })
+        }
+        fn bytes(&self) -> u64 {
+            3_000
+        }
+    }
+
+    /// RFC 8289 section 5.5: back above the target within 16 intervals of the last due drop, the law goes on from the drops it had added.
+    #[test]
+    fn the_count_is_restored_after_a_short_calm() {
+        let enter = |count, last_count, ago: u64| {
+            let now = Time(10_000 * MS);
+            let drop_next = Time(now.0 - ago * MS);
+            let mut law = Law { first_above: Some(now), dropping: false, drop_next, count, last_count };
+            let mut effects = Vec::new();
+            assert!(law.pop(&params(false), now, &mut Old(2), &mut effects).is_some());
+            assert_eq!(effects, [Effect::Drop(Handle(1), DropReason::Early)]);
+            assert!(law.dropping && law.last_count == law.count);
+            (law.count, (law.drop_next - now).0)
+        };
+        assert_eq!(enter(10, 4, 1_599), (6, 40_824_829_046));
+        assert_eq!(enter(10, 4, 1_600), (1, 100 * MS), "16 intervals are too long");
+        assert_eq!(enter(10, 9, 100), (1, 100 * MS), "a single drop does not count");
+        assert_eq!(enter(12, 10, 0), (2, 70_710_678_118));
+    }
+
+    #[test]
+    fn a_short_wait_and_a_short_queue_end_it() {
+        let mut p = port(codel(false));
+        p.arrive(packet(1500, 0, 0, 0));
+        p.arrive(packet(1500, 0, 0, 0));
+        p.now = Time(5 * MS - 1);
+        p.arrive(packet(1500, 0, 0, 0));
+        let law = |p: &Port| if let BufferedDiscipline::Codel(c) = &p.discipline { c.law } else { unreachable!() };
+        assert_eq!((p.serve(), law(&p).first_above), (Some(0), None), "below the target");
+        p.now = Time(5 * MS);
+        p.arrive(packet(1500, 0, 0, 0));
+        assert_eq!((p.serve(), law(&p).first_above), (Some(1), Some(Time(105 * MS))));
+        p.now = Time(105 * MS);
+        assert_eq!((p.serve(), law(&p).first_above), (Some(2), None), "one full packet is left");
+        assert_eq!((p.serve(), p.serve()), (Some(3), None));
+    }
+
+    #[test]
+    fn packets_above_the_threshold_are_marked_whatever_the_law_says() {
+        let mut c = codel(false);
+        c.params.ce_threshold = Time(MS);
+        let mut p = port(c);
+        for _ in 0..3 {
+            p.arrive(packet(1500, 0, 0, 0));
+        }
+        p.now = Time(MS);
+        assert_eq!((p.serve(), p.effects.len()), (Some(0), 0));
+        p.now = Time(MS + 1);
+        assert_eq!((p.serve(), p.effects[..].to_vec()), (Some(1), vec![Effect::Mark(Handle(1))]));
+    }
+}

@@ -1,0 +1,350 @@
+//! PIE (RFC 8033): packets are dropped, or marked, as they arrive, with a probability that a proportional integral controller sets every
+//! few milliseconds from the waiting time and its trend.
+//!
+//! The controller's timer needs no event: between two packets nothing changes that it reads, so the updates that were due are made up for
+//! when the next packet arrives or leaves, with the same result. An update at that very instant comes first (our choice), and the first one
+//! is due one period after the start of the simulation.
+
+use crate::{
+    Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, PortState, Queue, QueueEntry, QueueError, Queued,
+    Verdict,
+};
+use forebay_param::{Entry, Kind, Param, Values};
+use forebay_sampling::Rng;
+use forebay_units::{Rate, Time};
+use std::collections::VecDeque;
+
+/// RFC 8033 section 5.2: bytes that leave in one measurement of the rate.
+const DQ_THRESHOLD: u64 = 1 << 14;
+/// RFC 8033 section 5.2: weight of a measurement, DQ_THRESHOLD / 2^16.
+const DQ_WEIGHT: f64 = 0.25;
+/// RFC 8033 section 4.1: below this probability a short queue is left alone.
+const SAFE_PROBABILITY: f64 = 0.2;
+/// RFC 8033 section 4.2: factor of the probability in every update without any queue.
+const DECAY: f64 = 0.98;
+/// RFC 8033 section 5.4: no drop before the probabilities since the last one sum up to the first, and none later than the second.
+const DERANDOMIZE: (f64, f64) = (0.85, 8.5);
+/// RFC 8033 section 5.5: largest step of a probability from 0.1 on.
+const CAP: f64 = 0.02;
+
+/// The parameters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Params {
+    /// QDELAY_REF.
+    target: Time,
+    /// T_UPDATE.
+    update: Time,
+    /// 1/s.
+    alpha: f64,
+    /// 1/s.
+    beta: f64,
+    /// MAX_BURST.
+    burst: Time,
+    ecn: bool,
+    /// Most probability with which packets are marked instead of dropped.
+    mark_up_to: f64,
+    derandomize: bool,
+    cap: bool,
+    /// Whether the waiting time is estimated from the rate at which packets leave.
+    from_rate: bool,
+    /// Two packets of this size are no queue.
+    mean_packet: Option<u64>,
+}
+
+/// Measurement of the time that `DQ_THRESHOLD` bytes take to leave (RFC 8033 section 5.2).
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct DrainTime {
+    /// Its start, and the bytes that have left since.
+    running: Option<(Time, u64)>,
+    /// Average, ps; 0 before the first measurement.
+    average: f64,
+}
+
+impl DrainTime {
+    /// A packet of `wire` bytes leaves at `now`, and `backlog` bytes stay.
+    fn on_departure(&mut self, now: Time, wire: u64, backlog: u64) {
+        if self.running.is_none() && backlog >= DQ_THRESHOLD {
+            self.running = Some((now, 0));
+        }
+        if let Some((start, bytes)) = &mut self.running {
+            *bytes += wire;
+            if *bytes >= DQ_THRESHOLD {
+                let time = (now - *start).0 as f64;
+                self.average = if self.average == 0.0 { time } else { DQ_WEIGHT * time + (1.0 - DQ_WEIGHT) * self.average };
+                self.running = None;
+            }
+        }
+    }
+
+    /// How long `backlog` bytes take.
+    fn of(&self, backlog: u64) -> Time {
+        Time((backlog as f64 * self.average / DQ_THRESHOLD as f64) as u64)
+    }
+}
+
+/// One FIFO under the controller.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pie {
+    params: Params,
+    backlog: VecDeque<Queued>,
+    bytes: u64,
+    rng: Rng,
+    probability: f64,
+    /// Sum of the probabilities since the last signal (RFC 8033 section 5.4).
+    accumulated: f64,
+    /// How long packets pass without a signal (RFC 8033 section 4.4).
+    burst_allowance: Time,
+    next_update: Time,
+    /// Waiting time at the last update.
+    old_delay: Time,
+    /// Waiting time of the packet that left last.
+    last_sojourn: Time,
+    drain: DrainTime,
+}
+
+impl Pie {
+    fn new(params: Params) -> Pie {
+        Pie {
+            params,
+            backlog: VecDeque::new(),
+            bytes: 0,
+            rng: Rng::stream(0, &[]),
+            probability: 0.0,
+            accumulated: 0.0,
+            burst_allowance: params.burst,
+            next_update: params.update,
+            old_delay: Time::ZERO,
+            last_sojourn: Time::ZERO,
+            drain: DrainTime::default(),
+        }
+    }
+
+    /// RFC 8033 section 4.3: the waiting time as it is now.
+    fn delay(&self) -> Time {
+        if self.params.from_rate { self.drain.of(self.bytes) } else { self.last_sojourn }
+    }
+
+    /// Makes the updates that are due at `now`.
+    fn catch_up(&mut self, now: Time) {
+        while self.next_update <= now {
+            self.update();
+            self.next_update += self.params.update;
+            let at_rest = self.probability == 0.0 && self.old_delay == Time::ZERO && self.delay() == Time::ZERO;
+            if at_rest && self.burst_allowance == Time::ZERO && self.next_update <= now {
+                // The others change nothing.
+                let missed = (now - self.next_update).0 / self.params.update.0 + 1;
+                self.next_update += Time(missed * self.params.update.0);
+            }
+        }
+    }
+
+    /// RFC 8033 section 4.2.
+    fn update(&mut self) {
+        let delay = self.delay();
+        let seconds = |t: Time| t.0 as f64 * 1e-12;
+        let p = self.params;
+        let error = seconds(delay) - seconds(p.target);
+        let trend = seconds(delay) - seconds(self.old_delay);
+        let mut step = (p.alpha * error + p.beta * trend) / scale(self.probability);
+        if p.cap && self.probability >= 0.1 {
+            step = step.min(CAP);
+        }
+        self.probability += step;
+        if delay == Time::ZERO && self.old_delay == Time::ZERO {
+            self.probability *= DECAY;
+        }
+        self.probability = self.probability.clamp(0.0, 1.0);
+        self.old_delay = delay;
+        // Section 4.4.
+        self.burst_allowance = self.burst_allowance.saturating_sub(p.update);
+    }
+
+    /// Whether an arriving packet gets a congestion signal (RFC 8033 section 4.1, `drop_early`).
+    fn signals(&mut self) -> bool {
+        let p = self.params;
+        let half = |t: Time| t < Time(p.target.0 / 2);
+        if self.probability == 0.0 && half(self.delay()) && half(self.old_delay) {
+            self.burst_allowance = p.burst;
+        }
+        if self.burst_allowance > Time::ZERO {
+            return false;
+        }
+        if half(self.old_delay) && self.probability < SAFE_PROBABILITY || self.bytes <= 2 * p.mean_packet.unwrap_or(1500) {
+            return false;
+        }
+        if p.derandomize {
+            self.accumulated = if self.probability == 0.0 { 0.0 } else { self.accumulated + self.probability };
+            if self.accumulated < DERANDOMIZE.0 {
+                return false;
+            }
+            if self.accumulated >= DERANDOMIZE.1 {
+                self.accumulated = 0.0;
+                return true;
+            }
+        }
+        let signal = self.rng.unit() < self.probability;
+        if signal {
+            self.accumulated = 0.0;
+        }
+        signal
+    }
+
+    fn decide(&mut self, port: &PortState, packet: &Queued) -> Verdict {
+        if !port.fits(packet.packet.wire) {
+            self.accumulated = 0.0;
+            return Verdict::Drop(DropReason::Overflow);
+        }
+        if !self.signals() {
+            return Verdict::Accept;
+        }
+        // Section 5.1: beyond this probability drops are needed even if the transport understands marks.
+        let mark = self.params.ecn && packet.packet.ecn.is_capable() && self.probability <= self.params.mark_up_to;
+        if mark { Verdict::Mark } else { Verdict::Drop(DropReason::Early) }
+    }
+}
+
+/// RFC 8033 section 4.2: the smaller the probability, the smaller the steps.
+fn scale(probability: f64) -> f64 {
+    match probability {
+        p if p < 0.000_001 => 2048.0,
+        p if p < 0.000_01 => 512.0,
+        p if p < 0.000_1 => 128.0,
+        p if p < 0.001 => 32.0,
+        p if p < 0.01 => 8.0,
+        p if p < 0.1 => 2.0,
+        _ => 1.0,
+    }
+}
+
+impl Discipline for Pie {
+    fn start(&mut self, _rate: Rate, rng: Rng) {
+        self.rng = rng;
+    }
+
+    fn fit(&mut self, _senders: u64, packet: u64) {
+        self.params.mean_packet = self.params.mean_packet.or(Some(packet));
+    }
+
+    fn marks(&self) -> bool {
+        self.params.ecn
+    }
+}
+
+impl Buffered for Pie {
+    fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
+        self.catch_up(port.now);
+        let verdict = self.decide(port, &packet);
+        if packet.admit(verdict, effects) {
+            self.bytes += u64::from(packet.packet.wire);
+            self.backlog.push_back(packet);
+        }
+    }
+
+    fn pop(&mut self, now: Time, _effects: &mut impl Effects) -> Option<Queued> {
+        self.catch_up(now);
+        let packet = self.backlog.pop_front()?;
+        self.bytes -= u64::from(packet.packet.wire);
+        // An empty queue has no waiting time, whatever the last packet had (Linux, `pie_process_dequeue`).
+        self.last_sojourn = if self.backlog.is_empty() { Time::ZERO } else { packet.sojourn(now) };
+        self.drain.on_departure(now, u64::from(packet.packet.wire), self.bytes);
+        Some(packet)
+    }
+
+    fn len(&self) -> usize {
+        self.backlog.len()
+    }
+}
+
+fn build(v: &Values) -> Result<Queue, QueueError> {
+    let time = |key: &'static str| match v.time(key) {
+        Time::ZERO => Err(QueueError::new(key, "is zero; it must be longer")),
+        t => Ok(t),
+    };
+    let params = Params {
+        target: time("target")?,
+        update: time("update")?,
+        alpha: v.float("alpha"),
+        beta: v.float("beta"),
+        burst: v.time("burst"),
+        ecn: v.bool("ecn"),
+        mark_up_to: v.float("mark-up-to"),
+        derandomize: v.bool("derandomize"),
+        cap: v.bool("cap"),
+        from_rate: v.text("delay") == "rate",
+        mean_packet: v.opt_bytes("mean-packet").map(|b| b.0),
+    };
+    Ok(Queue::Buffered(BufferedDiscipline::Pie(Box::new(Pie::new(params)))))
+}
+
+pub(crate) const ENTRY: QueueEntry = QueueEntry {
+    entry: Entry {
+        name: "pie",
+        summary: "drops or marks arriving packets with a probability that a controller derives from the waiting time (PIE, RFC 8033)",
+        params: &[
+            Param { key: "target", kind: Kind::Time, default: Some("15ms"), doc: "waiting time that is aimed at (QDELAY_REF)" },
+            Param { key: "update", kind: Kind::Time, default: Some("15ms"), doc: "period of the controller (T_UPDATE)" },
+            Param {
+                key: "alpha",
+                kind: Kind::Float(0.0, 1e6),
+                default: Some("0.125"),
+                doc: "weight of the distance to the target, 1/s (RFC 8033 section 4.2)",
+            },
+            Param {
+                key: "beta",
+                kind: Kind::Float(0.0, 1e6),
+                default: Some("1.25"),
+                doc: "weight of the change since the last update, 1/s (RFC 8033 section 4.2)",
+            },
+            Param {
+                key: "burst",
+                kind: Kind::Time,
+                default: Some("150ms"),
+                doc: "how long a burst into a calm queue passes without drops or marks (MAX_BURST, RFC 8033 section 4.4)",
+            },
+            Param {
+                key: "ecn",
+                kind: Kind::Bool,
+                default: Some("false"),
+                doc: "mark ECN-capable packets instead of dropping them (RFC 8033 section 5.1)",
+            },
+            Param {
+                key: "mark-up-to",
+                kind: Kind::Float(0.0, 1.0),
+                default: Some("0.1"),
+                doc: "from this probability on packets are dropped even with `ecn` (mark_ecnth, RFC 8033 section 5.1)",
+            },
+            Param {
+                key: "derandomize",
+                kind: Kind::Bool,
+                default: Some("false"),
+                doc: "drops neither too close nor too far apart (RFC 8033 section 5.4, optional there; Linux does)",
+            },
+            Param {
+                key: "cap",
+                kind: Kind::Bool,
+                default: Some("false"),
+                doc: "probabilities from 0.1 on grow by no more than 0.02 an update (RFC 8033 section 5.5, optional there; Linux does)",
+            },
+            Param {
+                key: "delay",
+                kind: Kind::Choice(&["timestamps", "rate"]),
+                default: Some("timestamps"),
+                doc: "the waiting time is that of the last packet, or the backlog over the measured rate (RFC 8033 sections 4.3 and 5.2)",
+            },
+            Param {
+                key: "mean-packet",
+                kind: Kind::Bytes,
+                default: Some(""),
+                doc: "a backlog of two packets of this size is left alone (RFC 8033 section 4.1). Default: a full packet of the network on the wire",
+            },
+        ],
+    },
+    marking: Marking::IfSet,
+    thresholds: &[],
+    example: "{ kind = \"pie\", target = \"100us\", update = \"100us\", burst = \"1ms\", ecn = true }",
+    build: |v, _| build(v),
+};
+
+#[cfg(test)]
+#[path = "pie_tests.rs"]
+mod tests;
