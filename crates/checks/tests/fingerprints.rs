@@ -3,6 +3,8 @@
 //! `FOREBAY_UPDATE=1 cargo test -p forebay-checks --test fingerprints` writes the file anew.
 
 use forebay_checks::{execute, repository, resolve};
+use forebay_sim::config::SimConfig;
+use forebay_sim::run::Report;
 use std::fmt::Write;
 
 const HEADER: &str = "# name,seed,hops,fingerprint: see crates/checks/tests/fingerprints.rs; FOREBAY_UPDATE=1 writes it anew\n";
@@ -197,11 +199,11 @@ const TRAFFIC: &[(&str, &str)] = &[
     ),
 ];
 
-fn current() -> String {
+fn all(run: fn(&SimConfig) -> Report) -> String {
     let mut out = HEADER.to_owned();
     let mut line = |name: &str, text: &str, sets: &[&str]| {
         for v in resolve(text, sets, None) {
-            let r = execute(&v.config);
+            let r = run(&v.config);
             let _ = writeln!(out, "{name},{},{},{:016x}", v.config.seed, r.packet_hops, r.fingerprint);
         }
     };
@@ -232,7 +234,7 @@ fn current() -> String {
 #[test]
 fn trajectories_are_as_recorded() {
     let path = repository().join("tests/fingerprints.csv");
-    let now = current();
+    let now = all(execute);
     if std::env::var_os("FOREBAY_UPDATE").is_some() {
         std::fs::write(&path, &now).unwrap();
         return;
@@ -240,4 +242,17 @@ fn trajectories_are_as_recorded() {
     let recorded = std::fs::read_to_string(&path).unwrap_or_default();
     let changed: Vec<_> = now.lines().filter(|l| !recorded.lines().any(|r| r == *l)).collect();
     assert!(now == recorded, "changed, missing or superfluous lines in tests/fingerprints.csv; now:\n{}", changed.join("\n"));
+}
+
+/// Nodes of one window do not see each other (`ARCHITECTURE.md`): in the opposite order they do the same. Beside it, debug builds check that
+/// no host touches what belongs to another one.
+#[test]
+#[cfg(debug_assertions)]
+fn the_order_of_nodes_within_a_window_changes_nothing() {
+    fn run(config: &SimConfig, backwards: bool) -> Report {
+        forebay_sim::run::run_in_order(config, backwards).unwrap_or_else(|e| panic!("{e}"))
+    }
+    let (forth, back) = (all(|config| run(config, false)), all(|config| run(config, true)));
+    let changed: Vec<_> = back.lines().filter(|l| !forth.lines().any(|r| r == *l)).collect();
+    assert!(forth == back, "other trajectories when the nodes of each window run in the opposite order:\n{}", changed.join("\n"));
 }

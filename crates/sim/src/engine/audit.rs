@@ -45,6 +45,10 @@ impl Core {
             );
         }
         let c = self.closed;
-        assert_eq!(c.sent, c.received + c.dropped + c.stale + stale, "conservation: packets of closed connections do not add up");
+        assert_eq!(
+            c.sent,
+            c.received + c.dropped + self.lane.stale + stale,
+            "conservation: packets of closed connections do not add up"
+        );
     }
 }

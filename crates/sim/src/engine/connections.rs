@@ -2,18 +2,59 @@
 
 use super::core::{Core, OpenSpec};
 use super::hosts::Wake;
-use super::stream::Stream;
+use super::stream::{Incoming, Outgoing, Stream};
 use crate::streams::Draws;
 use crate::tcp::Address;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
+use forebay_sampling::Rng;
+
+/// Which slots are free, and how many connections there are and were.
+pub(super) struct Slots {
+    free: Vec<u32>,
+    /// Connections so far.
+    opened: u64,
+    /// Open now, and the most there ever were.
+    live: u64,
+    peak: u64,
+    /// Draws initial sequence numbers.
+    rng: Rng,
+}
+
+impl Slots {
+    /// No connections yet.
+    pub fn new(seed: u64) -> Slots {
+        Slots { free: Vec::new(), opened: 0, live: 0, peak: 0, rng: Draws::SequenceNumbers.stream(seed, &[]) }
+    }
+
+    /// A free slot, the next one behind the `used` ones if there is none, and the number of the connection that gets it.
+    fn take(&mut self, used: u32) -> (u32, u64) {
+        self.opened += 1;
+        self.live += 1;
+        self.peak = self.peak.max(self.live);
+        (self.free.pop().unwrap_or(used), self.opened - 1)
+    }
+
+    /// The connection in `slot` has ended.
+    pub fn give_back(&mut self, slot: u32) {
+        self.live -= 1;
+        self.free.push(slot);
+    }
+
+    /// The most connections that were open at the same time.
+    pub fn peak(&self) -> u64 {
+        self.peak
+    }
+}
 
 impl Core {
     /// Makes room for `more` connections that are sure to come: growing by doubling leaves holes that the allocator keeps.
     pub fn make_room(&mut self, more: usize) {
-        self.senders.reserve_exact(more);
-        self.receivers.reserve_exact(more);
         self.streams.reserve_exact(more);
+        self.senders.reserve_exact(more);
+        self.outgoing.reserve_exact(more);
+        self.receivers.reserve_exact(more);
+        self.incoming.reserve_exact(more);
     }
 
     /// Prepares a connection that opens at `time`. Only called between windows: slots are shared by all hosts.
@@ -31,34 +72,14 @@ impl Core {
     /// Asks for a connection that opens at `time`, not before [`Core::soonest`]. For applications inside a window.
     pub fn ask(&mut self, time: u64, spec: OpenSpec) {
         debug_assert!(time >= self.soonest(), "slots are handed out between windows");
-        self.asked.push((time, spec));
-    }
-
-    /// Prepares the connections that were asked for in the window that has ended, in an order that does not depend on who asked first.
-    #[inline]
-    pub(super) fn grant(&mut self) {
-        if !self.asked.is_empty() {
-            self.grant_all();
-        }
-    }
-
-    #[inline(never)]
-    fn grant_all(&mut self) {
-        let mut asked = std::mem::take(&mut self.asked);
-        asked.sort_by_key(|(time, spec)| (*time, spec.src, spec.app, spec.tag));
-        for (time, spec) in asked.drain(..) {
-            self.connect(time, spec);
-        }
-        self.asked = asked;
+        self.lane.ask(time, spec);
     }
 
     /// A connection slot for `spec`, not yet open.
     pub(super) fn allot(&mut self, spec: OpenSpec) -> u32 {
-        let conn_id = self.next_conn;
-        self.next_conn += 1;
+        let (slot, conn_id) = self.slots.take(self.streams.len() as u32);
         let c = &self.tcp[spec.group as u32];
-        let isn = c.isn.unwrap_or_else(|| self.conn_rng.next_u64() as u32);
-        let slot = self.free.pop().unwrap_or(self.streams.len() as u32);
+        let isn = c.isn.unwrap_or_else(|| self.slots.rng.next_u64() as u32);
         let fresh = slot as usize == self.streams.len();
         let generation = if fresh { 0 } else { (self.streams[slot].generation + 1) & 0x3F };
         // The five-tuple: hosts and a port number that differs from connection to connection.
@@ -66,25 +87,21 @@ impl Core {
         let own = self.endpoint_shims.connect(spec.group as u32, slot, generation);
         let forward = Address { conn: slot, isn, dst: spec.dst as u16, hash: hash(spec.src, spec.dst), generation: own };
         let back = Address { dst: spec.src as u16, hash: hash(spec.dst, spec.src), ..forward };
-        if fresh {
-            self.senders.push(Sender::new(c, forward, None));
-            self.receivers.push(Receiver::new(c, back));
+        // Memory of the connection before.
+        let (lent, mut outgoing) = if fresh {
             self.streams.push(Stream::default());
+            (None, Outgoing::default())
         } else {
-            let lent = self.senders[slot].lend();
-            self.senders[slot] = Sender::new(c, forward, lent);
-            self.receivers[slot] = Receiver::new(c, back);
-        }
+            (self.senders[slot].lend(), std::mem::take(&mut self.outgoing[slot]))
+        };
+        outgoing.restart();
+        self.senders.put(slot, spec.src, Sender::new(c, forward, lent));
+        self.outgoing.put(slot, spec.src, outgoing);
+        self.receivers.put(slot, spec.dst, Receiver::new(c, back));
+        self.incoming.put(slot, spec.dst, Incoming::default());
         self.senders[slot].group = spec.group as u16;
         self.receivers[slot].group = spec.group as u16;
-        let every = self.tcp_series.iter().find(|s| s.0 == conn_id).map(|s| s.1);
-        let stream = &mut self.streams[slot];
-        let mut messages = std::mem::take(&mut stream.messages);
-        messages.clear();
-        // Most connections have one message at a time; growing from nothing would make room for four.
-        messages.reserve_exact(1);
-        *stream = Stream {
-            messages,
+        self.streams[slot] = Stream {
             conn_id,
             src: spec.src,
             dst: spec.dst,
@@ -94,8 +111,7 @@ impl Core {
             generation,
             live: true,
             first: spec.first,
-            next_sample: if every.is_some() { 0 } else { u64::MAX },
-            sample_every: every.unwrap_or(0),
+            sample_every: self.recorder.interval(conn_id),
             ..Stream::default()
         };
         if self.window_shims.any() {
@@ -104,8 +120,6 @@ impl Core {
         if self.tcp[spec.group as u32].law.hooks().path {
             self.describe_path(slot, back.hash);
         }
-        self.live += 1;
-        self.peak_live = self.peak_live.max(self.live);
         slot
     }
 }

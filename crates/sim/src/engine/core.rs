@@ -1,20 +1,21 @@
 //! What applications and the main loop share: the fabric, the hosts, the connections and their rows.
 
+use super::connections::Slots;
 use super::endpoint_shim::{Direct, Endpoint, EndpointShims, Shimmed, Way, rarely};
 use super::fabric::Fabric;
 use super::hosts::{Host, Wake};
-use super::stream::{Held, Message, Stream};
+use super::lane::{Handover, Lane};
+use super::owned::Owned;
+use super::recorder::Recorder;
+use super::stream::{Held, Incoming, Message, Outgoing, Stream};
 use super::window_shim::WindowShims;
 use crate::config::{Network, TcpConfig};
 use crate::net::arena::Arena;
 use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks, Wire};
-use crate::observe::{FlowRow, TcpRow, TimeoutRow};
 use crate::shim::endpoint::Side;
-use crate::streams::Draws;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
-use forebay_sampling::Rng;
 use forebay_units::QueryId;
 
 /// Something an application may want to know.
@@ -24,8 +25,8 @@ pub enum Notice {
     Delivered {
         /// Connection slot.
         conn: u32,
-        /// The message.
-        message: Message,
+        /// Barrier round or request that the message belongs to.
+        query: Option<QueryId>,
     },
     /// The sender knows that a message was delivered.
     Acked {
@@ -97,59 +98,38 @@ pub enum First {
     Endless,
 }
 
-/// The simulation without its applications.
+/// The simulation without its applications: its parts, and what needs several of them.
 pub struct Core {
     /// Network in motion.
     pub fabric: Fabric,
     /// Hosts by node number; switches have an unused entry.
-    pub hosts: Arena<Host>,
+    pub(super) hosts: Owned<Host>,
     /// Transports.
     pub tcp: Arena<TcpConfig>,
-    /// Sending endpoints by slot.
-    pub senders: Arena<Sender>,
-    /// Receiving endpoints by slot.
-    pub receivers: Arena<Receiver>,
-    /// Identities and messages by slot.
-    pub streams: Arena<Stream>,
-    pub(super) free: Vec<u32>,
-    /// Connections that applications asked for in this window.
-    pub(super) asked: Vec<(u64, OpenSpec)>,
-    pub(super) conn_rng: Rng,
+    /// Connections by slot: who they are,
+    pub(super) streams: Arena<Stream>,
+    /// what belongs to their sending hosts,
+    pub(super) senders: Owned<Sender>,
+    pub(super) outgoing: Owned<Outgoing>,
+    /// and what to their receiving hosts.
+    pub(super) receivers: Owned<Receiver>,
+    pub(super) incoming: Owned<Incoming>,
+    pub(super) slots: Slots,
+    pub(super) lane: Lane,
+    pub(super) recorder: Recorder,
     pub(super) seed: u64,
-    pub(super) next_conn: u64,
-    /// Messages begun and not acknowledged, endless ones not counted.
-    pub open_messages: u64,
-    /// Messages finished.
-    pub done_messages: u64,
-    /// Connections open now, and the most there ever were.
-    pub live: u64,
-    /// Largest `live` so far.
-    pub peak_live: u64,
-    /// What applications are to be told after the current packet or timer.
-    pub notices: Vec<Notice>,
-    /// Finished messages.
-    pub flows: Vec<FlowRow>,
-    /// Queries begun.
-    pub query_starts: Vec<QueryStart>,
-    /// Samples of senders.
-    pub tcp_rows: Vec<TcpRow>,
-    /// Retransmission timeouts, where they are recorded.
-    pub timeouts: Vec<TimeoutRow>,
-    /// Whether they are.
-    pub(super) record_timeouts: bool,
-    /// Per application: index of its workload.
-    pub app_workload: Vec<u32>,
     is_host: Arena<bool>,
-    pub(super) tcp_series: Vec<(u64, u64)>,
     pub(super) network: Network,
     /// Packets sent, received and dropped on connections whose slot has been given back, and packets that came too late for theirs.
     pub closed: PacketBalance,
     /// Payload of connections that have ended, per transport.
     pub(super) closed_arrived: Vec<u64>,
-    pub(super) sampling: bool,
     pub(super) endpoint_shims: EndpointShims,
     /// The warm-up is over.
     pub(super) measuring: bool,
+    /// Receivers end with the window, not with their senders.
+    #[cfg(debug_assertions)]
+    pub(super) ends_late: bool,
     pub(super) window_shims: WindowShims,
 }
 
@@ -162,8 +142,6 @@ pub struct PacketBalance {
     pub received: u64,
     /// Lost in the network.
     pub dropped: u64,
-    /// Reached a host after the slot was given back.
-    pub stale: u64,
 }
 
 /// What a sender is called for, beside packets.
@@ -197,14 +175,26 @@ impl Call {
 
 /// The way from an endpoint to the network.
 pub(super) struct Nic<'a> {
-    pub fabric: &'a mut Fabric,
-    pub host: &'a mut Host,
+    fabric: &'a mut Fabric,
+    host: &'a mut Host,
     pub now: u64,
     /// Bound of the random processing time, ps; 0 for none.
-    pub jitter: u64,
+    jitter: u64,
 }
 
-impl Nic<'_> {
+impl<'a> Nic<'a> {
+    /// The way of a sender's packets, which its host may take some time for.
+    #[inline(always)]
+    pub fn of_sender(fabric: &'a mut Fabric, host: &'a mut Host, now: u64, c: &TcpConfig) -> Nic<'a> {
+        Nic { fabric, host, now, jitter: c.send_jitter.0 }
+    }
+
+    /// The way of packets that are handed over at once: those of receivers and of sources of datagrams.
+    #[inline(always)]
+    pub fn at_once(fabric: &'a mut Fabric, host: &'a mut Host, now: u64) -> Nic<'a> {
+        Nic { fabric, host, now, jitter: 0 }
+    }
+
     /// How much later than its turn the next packet leaves, ps. The delay lies behind the network card's queue: before it, it would
     /// change nothing for a sender that keeps its card busy.
     #[inline(always)]
@@ -239,48 +229,40 @@ impl Wire for Nic<'_> {
 
 impl Core {
     /// Idle hosts on an idle network.
-    pub fn new(fabric: Fabric, network: &Network, tcp: Vec<TcpConfig>, seed: u64, tcp_series: Vec<(u64, u64)>) -> Core {
-        let mut hosts: Vec<Host> = (0..network.nodes.len() as u64).map(|n| Host::new(n as u32, seed)).collect();
+    pub(super) fn new(fabric: Fabric, network: &Network, tcp: Vec<TcpConfig>, seed: u64, recorder: Recorder) -> Core {
+        let mut hosts = Owned::new();
+        for n in 0..network.nodes.len() as u32 {
+            hosts.put(n, n, Host::new(n, seed));
+        }
         for (id, port) in network.ports.iter().enumerate() {
             if network.nodes[port.from as usize].host {
-                let host = &mut hosts[port.from as usize];
-                host.nic = id as u32;
+                hosts[port.from].nic = id as u32;
             }
         }
         for (id, port) in network.ports.iter().enumerate().filter(|(_, p)| network.nodes[p.to as usize].host) {
-            hosts[port.to as usize].input = id as u32;
+            hosts[port.to].input = id as u32;
         }
         let groups = tcp.len();
         Core {
             fabric,
             endpoint_shims: EndpointShims::new(network, &tcp, seed),
             window_shims: WindowShims::new(&tcp),
-            hosts: Arena::new(hosts),
+            hosts,
             tcp: Arena::new(tcp),
-            senders: Arena::new(Vec::new()),
-            receivers: Arena::new(Vec::new()),
             streams: Arena::new(Vec::new()),
-            free: Vec::new(),
-            asked: Vec::new(),
-            conn_rng: Draws::SequenceNumbers.stream(seed, &[]),
+            senders: Owned::new(),
+            outgoing: Owned::new(),
+            receivers: Owned::new(),
+            incoming: Owned::new(),
+            slots: Slots::new(seed),
+            lane: Lane::default(),
+            recorder,
             seed,
-            next_conn: 0,
-            open_messages: 0,
-            done_messages: 0,
-            live: 0,
-            peak_live: 0,
-            notices: Vec::new(),
-            flows: Vec::new(),
-            query_starts: Vec::new(),
-            tcp_rows: Vec::new(),
-            timeouts: Vec::new(),
-            record_timeouts: false,
-            app_workload: Vec::new(),
             is_host: Arena::new(network.nodes.iter().map(|n| n.host).collect()),
             closed_arrived: vec![0; groups],
-            sampling: !tcp_series.is_empty(),
             measuring: false,
-            tcp_series,
+            #[cfg(debug_assertions)]
+            ends_late: false,
             network: network.clone(),
             closed: PacketBalance::default(),
         }
@@ -297,11 +279,35 @@ impl Core {
         &self.network
     }
 
-    /// Sets a timer at `host` for `time`, on behalf of `origin` (the host where the cause lies).
+    /// Sets a timer at `host` for `time`, on behalf of `origin` (the host where the cause lies). If that is another one, it is set at the end
+    /// of the window.
     pub fn wake(&mut self, origin: u32, host: u32, time: u64, wake: Wake) {
         let order = self.hosts[origin].next_order(time);
+        if origin != host {
+            return self.lane.hand_over(origin, Handover::Timer { host, time, order, wake });
+        }
         self.hosts[host].add(time, order, wake);
         self.fabric.wheel.mark(host, time);
+    }
+
+    /// Whose packets and timers are worked off from now on; `None`: nobody's, the window is over. Debug builds check that a host touches
+    /// nothing that belongs to another one.
+    #[inline(always)]
+    pub(super) fn run_by(&mut self, node: Option<u32>) {
+        #[cfg(debug_assertions)]
+        {
+            self.hosts.run_by(node);
+            self.senders.run_by(node);
+            self.outgoing.run_by(node);
+            self.receivers.run_by(node);
+            self.incoming.run_by(node);
+        }
+        let _ = node;
+    }
+
+    /// An application has begun a query.
+    pub fn begin_query(&mut self, start: QueryStart) {
+        self.recorder.query(start);
     }
 
     /// Time that an ACK-sized packet takes from host `from` to host `to` on the empty path, ps.
@@ -338,18 +344,20 @@ impl Core {
     /// The application hands a message to connection `conn` at `now`. Call it at the sending host.
     pub fn write(&mut self, conn: u32, now: u64, job: Job) {
         let Job { bytes, query, deadline } = job;
-        let (s, sender) = (&mut self.streams[conn], &mut self.senders[conn]);
+        let (out, sender) = (&mut self.outgoing[conn], &mut self.senders[conn]);
         let begin = sender.written;
         let length = bytes.unwrap_or(u64::MAX / 4);
         let end = bytes.map_or(u64::MAX, |b| begin + b);
         let first_window = (sender.w.cwnd * f64::from(self.tcp[u32::from(sender.group)].mss)) as u64;
-        s.messages.push_back(Message { begin, end, start: now, delivered: u64::MAX, query, deadline, first_window });
-        self.open_messages += u64::from(bytes.is_some());
-        if s.messages.len() == 1 {
+        out.messages.push_back(Message { begin, end, start: now, delivered: u64::MAX, query, deadline, first_window });
+        if out.messages.len() == 1 {
             sender.message = (begin, begin.saturating_add(first_window), end);
         }
-        if s.messages.len() == s.delivered + 1 {
-            self.receivers[conn].deliver_at = end;
+        let s = &self.streams[conn];
+        if bytes.is_some() {
+            self.lane.open += 1;
+            // No byte of it arrives in this window.
+            self.lane.hand_over(s.src, Handover::Expect { conn, end, query });
         }
         let last = matches!(s.first, First::Only(_));
         self.with_sender(conn, now, Call::Write { bytes: length, deadline, last });
@@ -361,7 +369,7 @@ impl Core {
         // Its row is due when what it has written is acknowledged, which may be now.
         let sender = &mut self.senders[conn];
         sender.message.2 = sender.written;
-        self.open_messages += 1;
+        self.lane.open += 1;
         if sender.una >= sender.written {
             self.message_acked(conn, now);
         }
@@ -382,8 +390,9 @@ impl Core {
         let sender = &mut self.senders[conn];
         let group = u32::from(sender.group);
         let at = Endpoint { conn, side: Side::Sender, group, node };
-        let nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter: self.tcp[group].send_jitter.0 };
-        call.make(sender, &self.tcp[group], now, &mut W::wire(&mut self.endpoint_shims, at, nic));
+        let c = &self.tcp[group];
+        let nic = Nic::of_sender(&mut self.fabric, &mut self.hosts[node], now, c);
+        call.make(sender, c, now, &mut W::wire(&mut self.endpoint_shims, at, nic));
         W::settle(self, at, now);
         self.arm_sender(conn, node);
     }

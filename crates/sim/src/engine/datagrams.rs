@@ -15,11 +15,11 @@ impl Core {
 
     /// Source `conn` sends a datagram at `now`. Call it at the sending host.
     pub fn datagram(&mut self, conn: u32, now: u64) {
-        let (s, sender) = (&mut self.streams[conn], &mut self.senders[conn]);
-        if s.messages.is_empty() {
+        let out = &mut self.outgoing[conn];
+        if out.messages.is_empty() {
             // The one row of this source: without end, from its first packet on.
             let none = u64::MAX;
-            s.messages.push_back(Message {
+            out.messages.push_back(Message {
                 begin: 0,
                 end: none,
                 start: now,
@@ -30,8 +30,8 @@ impl Core {
             });
         }
         // The processing jitter of hosts is that of TCP; a source has its own.
-        let mut nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[s.src], now, jitter: 0 };
-        sender.datagram(now, &mut nic);
+        let mut nic = Nic::at_once(&mut self.fabric, &mut self.hosts[self.streams[conn].src], now);
+        self.senders[conn].datagram(now, &mut nic);
     }
 
     /// Payload of `conn` that is known to have arrived: acknowledged, or, where nobody acknowledges, received.

@@ -3,6 +3,7 @@
 use super::core::{Call, Core, First, Job, Nic, Notice};
 use super::endpoint_shim::{Direct, Endpoint, Shimmed, Way, rarely};
 use super::hosts::Wake;
+use super::lane::Handover;
 use super::stream::Held;
 use crate::net::packet::{Packet, SackBlocks};
 use crate::observe::{FlowRow, TcpRow};
@@ -14,7 +15,7 @@ impl Core {
     #[inline(always)]
     pub(super) fn deliver_ack(&mut self, node: u32, p: &Packet, sack: Option<&SackBlocks>) {
         self.hosts[node].note(p.arrival, p);
-        let generation = self.senders[p.conn].generation();
+        let generation = self.senders.whosever(p.conn).generation();
         if generation.receives(p) {
             return self.take_ack::<Direct>(node, p, sack);
         }
@@ -22,7 +23,7 @@ impl Core {
             if generation.receives_through_shim(p) {
                 self.take_ack::<Shimmed>(node, p, sack);
             } else {
-                self.closed.stale += 1;
+                self.lane.stale += 1;
             }
         });
     }
@@ -36,8 +37,9 @@ impl Core {
         let at = Endpoint { conn, side: Side::Sender, group, node };
         let mut copy = Packet::default();
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
-        let nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter: self.tcp[group].send_jitter.0 };
-        sender.on_packet(&self.tcp[group], now, p, sack, &mut W::wire(&mut self.endpoint_shims, at, nic));
+        let c = &self.tcp[group];
+        let nic = Nic::of_sender(&mut self.fabric, &mut self.hosts[node], now, c);
+        sender.on_packet(c, now, p, sack, &mut W::wire(&mut self.endpoint_shims, at, nic));
         W::settle(self, at, now);
         self.ack_done(node, conn, now);
     }
@@ -53,12 +55,34 @@ impl Core {
         if una >= self.senders[conn].message.2 {
             self.message_acked(conn, now);
         }
-        if self.sampling {
+        if self.recorder.samples() {
             self.sample(conn, now);
         }
         if done {
-            self.close(conn);
+            self.end_sender(conn, node);
         }
+    }
+
+    /// The sender of `conn` at host `node` has ended. Its slot is given back at the end of the window.
+    #[inline(never)]
+    fn end_sender(&mut self, conn: u32, node: u32) {
+        let sender = &mut self.senders[conn];
+        sender.retire();
+        if !self.ends_late() {
+            // The one place where a host changes what is another's: data that was sent twice and arrives in this very window is answered or
+            // not, as the one host or the other has the smaller number. With this at the end of the window it would always be answered.
+            self.leave_window_shim(conn);
+            self.receivers.whosever_mut(conn).retire();
+        }
+        self.lane.hand_over(node, Handover::Closed { conn });
+    }
+
+    /// Whether receivers end with the window, not with their senders: what threads will need.
+    fn ends_late(&self) -> bool {
+        #[cfg(debug_assertions)]
+        return self.ends_late;
+        #[cfg(not(debug_assertions))]
+        false
     }
 
     /// A packet of the data direction reached host `node`.
@@ -68,7 +92,7 @@ impl Core {
             self.show_window_shim(node, p);
         }
         self.hosts[node].note(p.arrival, p);
-        let generation = self.receivers[p.conn].generation();
+        let generation = self.receivers.whosever(p.conn).generation();
         if generation.receives(p) {
             return self.take_data::<Direct>(node, p);
         }
@@ -76,7 +100,7 @@ impl Core {
             if generation.receives_through_shim(p) {
                 self.take_data::<Shimmed>(node, p);
             } else {
-                self.closed.stale += 1;
+                self.lane.stale += 1;
             }
         });
     }
@@ -89,7 +113,7 @@ impl Core {
         let at = Endpoint { conn, side: Side::Receiver, group, node };
         let mut copy = Packet::default();
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
-        let nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter: 0 };
+        let nic = Nic::at_once(&mut self.fabric, &mut self.hosts[node], now);
         receiver.on_packet(&self.tcp[group], now, p, &mut W::wire(&mut self.endpoint_shims, at, nic));
         W::settle(self, at, now);
         self.data_done(node, conn, now);
@@ -101,7 +125,7 @@ impl Core {
         let receiver = &mut self.receivers[conn];
         let group = u32::from(receiver.group);
         let at = Endpoint { conn, side: Side::Receiver, group, node };
-        let nic = Nic { fabric: &mut self.fabric, host: &mut self.hosts[node], now, jitter: 0 };
+        let nic = Nic::at_once(&mut self.fabric, &mut self.hosts[node], now);
         receiver.on_timer(&self.tcp[group], now, &mut W::wire(&mut self.endpoint_shims, at, nic));
         W::settle(self, at, now);
     }
@@ -139,10 +163,10 @@ impl Core {
                 }
             }
             Wake::Sender { conn, generation } => {
-                let s = &mut self.senders[conn];
-                if s.generation() != generation || s.armed != now {
+                if self.senders.whosever(conn).generation() != generation || self.senders[conn].armed != now {
                     return;
                 }
+                let s = &mut self.senders[conn];
                 s.armed = u64::MAX;
                 if s.deadline <= now {
                     self.hosts[node].mix(now, 1 << 40);
@@ -152,10 +176,10 @@ impl Core {
                 }
             }
             Wake::Receiver { conn, generation } => {
-                let r = &mut self.receivers[conn];
-                if r.generation() != generation || r.armed != now {
+                if self.receivers.whosever(conn).generation() != generation || self.receivers[conn].armed != now {
                     return;
                 }
+                let r = &mut self.receivers[conn];
                 r.armed = u64::MAX;
                 if r.deadline <= now && generation.has_shim() {
                     rarely(|| self.receiver_timer::<Shimmed>(node, conn, now));
@@ -166,7 +190,7 @@ impl Core {
                 }
             }
             Wake::Law { conn, generation } => {
-                if self.senders[conn].generation() == generation {
+                if self.senders.whosever(conn).generation() == generation {
                     self.hosts[node].mix(now, 2 << 40);
                     self.with_sender(conn, now, Call::Alarm);
                 }
@@ -178,45 +202,52 @@ impl Core {
 
     #[inline(never)]
     fn message_delivered(&mut self, conn: u32, now: u64) {
-        let s = &mut self.streams[conn];
         let r = &mut self.receivers[conn];
-        while let Some(m) = s.messages.get_mut(s.delivered) {
-            if r.delivered < m.end {
-                break;
-            }
-            m.delivered = now;
-            s.delivered += 1;
-            self.notices.push(Notice::Delivered { conn, message: *m });
+        while let Some(query) = self.incoming[conn].complete(&mut r.deliver_at, r.delivered) {
+            self.lane.hand_over(self.streams[conn].dst, Handover::Delivered { conn, time: now });
+            self.lane.notices.push(Notice::Delivered { conn, query });
         }
-        r.deliver_at = s.messages.get(s.delivered).map_or(u64::MAX, |m| m.end);
     }
 
     #[inline(never)]
     pub(super) fn message_acked(&mut self, conn: u32, now: u64) {
         while self.senders[conn].una >= self.senders[conn].message.2 {
-            self.emit_row(conn, Some(now));
-            let s = &mut self.streams[conn];
-            let Some(message) = s.messages.pop_front() else { return };
-            // An endless flow that was stopped has no last byte that its receiver could have noticed.
+            self.emit_acked(conn, now);
+            let out = &mut self.outgoing[conn];
+            let Some(message) = out.pop() else { return };
             let finite = message.end != u64::MAX;
             assert!(!finite || message.delivered <= now, "conservation: a message was acknowledged before it was delivered");
-            s.delivered -= usize::from(finite);
-            self.open_messages -= 1;
-            self.done_messages += u64::from(finite);
+            self.lane.open -= 1;
+            self.lane.done += u64::from(finite);
             let sender = &mut self.senders[conn];
-            sender.next_message(s.messages.front().map(|m| (m.begin, m.begin.saturating_add(m.first_window), m.end)));
+            sender.next_message(out.messages.front().map(|m| (m.begin, m.begin.saturating_add(m.first_window), m.end)));
             if finite {
-                self.notices.push(Notice::Acked { conn });
+                self.lane.notices.push(Notice::Acked { conn });
             }
         }
     }
 
-    /// Appends the row of the oldest message of `conn`; `acked` is when it was acknowledged, if it was.
-    pub(super) fn emit_row(&mut self, conn: u32, acked: Option<u64>) {
+    /// Records the oldest message of `conn`, which is acknowledged at `now`: so all that was written so far, or this message at the least,
+    /// has arrived.
+    fn emit_acked(&mut self, conn: u32, now: u64) {
+        let sender = &self.senders[conn];
+        let (known, arrived) = (sender.una.min(sender.written), sender.written);
+        let held = Held { in_order: if self.measuring { arrived } else { 0 }, beyond: Vec::new() };
+        self.emit_row(conn, Some(now), known, &held);
+    }
+
+    /// Records the oldest message of `conn`, which is not acknowledged at the end of the run.
+    pub(super) fn emit_unfinished(&mut self, conn: u32) {
         let known = self.known_to_arrive(conn);
         let held = if self.measuring { self.held(conn) } else { Held::default() };
+        self.emit_row(conn, None, known, &held);
+    }
+
+    /// Records the oldest message of `conn`. `acked` is when it was acknowledged, if it was, `known` how far the stream is known to have
+    /// arrived, `held` what the receiver has of it.
+    fn emit_row(&mut self, conn: u32, acked: Option<u64>, known: u64, held: &Held) {
         let (s, sender) = (&self.streams[conn], &self.senders[conn]);
-        let Some(&m) = s.messages.front() else { return };
+        let Some(&m) = self.outgoing[conn].messages.front() else { return };
         let measured = held.within(m.begin, m.end).saturating_sub(s.before.within(m.begin, m.end));
         let stats = &sender.stats;
         let size = if m.end == u64::MAX { 0 } else { m.end - m.begin };
@@ -225,7 +256,7 @@ impl Core {
             // Numbered by the report, in order of start.
             flow_id: 0,
             conn_id: s.conn_id,
-            workload: self.app_workload[s.app as usize],
+            workload: s.app,
             group: u32::from(sender.group),
             src,
             dst,
@@ -256,7 +287,7 @@ impl Core {
             ..FlowRow::default()
         };
         row.shim = self.endpoint_shims.row(row.group, conn, m.begin == 0);
-        self.flows.push(row);
+        self.recorder.message(row);
     }
 
     /// Transfer time of `size` bytes as back-to-back segments over the empty path, ps: store and forward at every hop, no handshake,
@@ -288,15 +319,13 @@ impl Core {
     }
 
     fn sample(&mut self, conn: u32, now: u64) {
-        let s = &mut self.streams[conn];
-        if now < s.next_sample {
-            return;
-        }
-        if s.sample_every > 0 {
-            s.next_sample = now - now % s.sample_every + s.sample_every;
+        let (s, out) = (&self.streams[conn], &mut self.outgoing[conn]);
+        let Some(every) = s.sample_every.filter(|_| now >= out.next_sample) else { return };
+        if every > 0 {
+            out.next_sample = now - now % every + every;
         }
         let sender = &self.senders[conn];
-        self.tcp_rows.push(TcpRow {
+        self.recorder.sample(TcpRow {
             time_ps: now,
             conn_id: s.conn_id,
             cwnd: sender.w.cwnd,
@@ -312,10 +341,8 @@ impl Core {
     }
 
     /// The connection has ended; its slot can be used again. What is still under way for it will be recognised by its generation.
-    fn close(&mut self, conn: u32) {
-        if self.window_shims.any() {
-            self.leave_window_shim(conn);
-        }
+    pub(super) fn close(&mut self, conn: u32) {
+        self.leave_window_shim(conn);
         let (sender, receiver, stream) = (&self.senders[conn], &self.receivers[conn], &mut self.streams[conn]);
         assert!(
             sender.all_acked() && receiver.delivered == sender.written,
@@ -328,10 +355,8 @@ impl Core {
         self.closed.received += sender.received + receiver.packets + shim.taken + shim.held;
         self.closed.dropped += stream.dropped;
         stream.live = false;
-        self.live -= 1;
-        self.senders[conn].retire();
         self.receivers[conn].retire();
-        self.free.push(conn);
+        self.slots.give_back(conn);
     }
 
     /// Books drops to their connections.

@@ -164,10 +164,10 @@ impl Core {
     pub(super) fn shim_tick(&mut self, node: u32, group: u32, now: u64) {
         let Some(layers) = self.endpoint_shims.of(group) else { return };
         let host = &mut self.hosts[node];
-        let mut nic = Nic { fabric: &mut self.fabric, host, now, jitter: self.tcp[group].send_jitter.0 };
-        layers.tick(Side::Sender, node, now, |conn, g| self.senders[conn].generation() == g, &mut nic);
-        nic.jitter = 0;
-        layers.tick(Side::Receiver, node, now, |conn, g| self.receivers[conn].generation() == g, &mut nic);
+        let mut nic = Nic::of_sender(&mut self.fabric, host, now, &self.tcp[group]);
+        layers.tick(Side::Sender, node, now, |conn, g| self.senders.whosever(conn).generation() == g, &mut nic);
+        let mut nic = Nic::at_once(&mut self.fabric, host, now);
+        layers.tick(Side::Receiver, node, now, |conn, g| self.receivers.whosever(conn).generation() == g, &mut nic);
         let next = layers.rearm(node, now);
         self.set_shim_timer(node, group, next);
     }

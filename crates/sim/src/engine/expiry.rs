@@ -9,7 +9,7 @@ impl Core {
     #[cold]
     #[inline(never)]
     pub(super) fn sender_timer(&mut self, conn: u32, now: u64) {
-        if !self.record_timeouts {
+        if !self.recorder.wants_timeouts() {
             return self.with_sender(conn, now, Call::Timer);
         }
         let sender = &self.senders[conn];
@@ -32,12 +32,12 @@ impl Core {
             return;
         };
         let s = &self.streams[conn];
-        self.timeouts.push(TimeoutRow {
+        self.recorder.timeout(TimeoutRow {
             time_ps: now,
             conn_id: s.conn_id,
             // Numbered with the messages, at the end.
             flow_id: u64::MAX,
-            workload: self.app_workload[s.app as usize],
+            workload: s.app,
             group,
             src: s.src,
             dst: s.dst,

@@ -24,14 +24,14 @@ impl Simulation {
             }
         }
         let queries = self.queries(&mut flows);
-        let mut timeouts = std::mem::take(&mut self.core.timeouts);
+        let mut timeouts = self.core.recorder.take_timeouts();
         attribute(&mut timeouts, &flows);
         let measured = end.saturating_sub(self.measured_from).max(1);
         let ports = self.ports(end, measured);
         let mut queue: Vec<_> =
             self.core.fabric.ports.iter().filter_map(|p| p.observer()).flat_map(|o| o.samples.iter().copied()).collect();
         queue.sort_by_key(|r| (r.time_ps, r.port));
-        let mut tcp = std::mem::take(&mut self.core.tcp_rows);
+        let mut tcp = self.core.recorder.take_samples();
         tcp.sort_by_key(|r| (r.time_ps, r.conn_id));
         let fold = |h: u64, host: &super::hosts::Host| (h.rotate_left(7) ^ host.fingerprint).wrapping_mul(0xD6E8_FEB8_6659_FD93);
         let fingerprint = self.core.hosts.iter().fold(self.core.fabric.hops(), fold);
@@ -48,30 +48,30 @@ impl Simulation {
             end: Time(end),
             packet_hops: self.core.fabric.hops(),
             fingerprint,
-            peak_connections: self.core.peak_live,
+            peak_connections: self.core.slots.peak(),
         }
     }
 
     fn flows(&mut self) -> Vec<FlowRow> {
         for conn in 0..self.core.streams.len() as u32 {
-            while self.core.streams[conn].live && !self.core.streams[conn].messages.is_empty() {
-                self.core.emit_row(conn, None);
-                self.core.streams[conn].messages.pop_front();
+            while self.core.streams[conn].live && !self.core.outgoing[conn].messages.is_empty() {
+                self.core.emit_unfinished(conn);
+                self.core.outgoing[conn].messages.pop_front();
                 self.core.senders[conn].next_message(None);
             }
         }
-        std::mem::take(&mut self.core.flows)
+        self.core.recorder.take_messages()
     }
 
     /// Queries from the messages that belong to them; renumbers both by start.
     fn queries(&mut self, flows: &mut [FlowRow]) -> Vec<QueryRow> {
-        let mut starts = std::mem::take(&mut self.core.query_starts);
+        let mut starts = self.core.recorder.take_queries();
         starts.sort_by_key(|s| (s.start, s.query));
         let number: BTreeMap<QueryId, QueryId> =
             starts.iter().enumerate().map(|(i, s)| (s.query, QueryId::new(i as u64))).collect();
         let row = |(i, s): (usize, &QueryStart)| QueryRow {
             query_id: QueryId::new(i as u64),
-            workload: self.core.app_workload[s.app as usize],
+            workload: s.app,
             start_ps: s.start,
             end_ps: 0,
             fan_in: 0,

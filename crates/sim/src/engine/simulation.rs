@@ -5,6 +5,7 @@ use super::core::{Core, Notice};
 use super::fabric::Fabric;
 use super::hosts::Wake;
 use super::query_ids::QueryIds;
+use super::recorder::Recorder;
 use crate::config::{SimConfig, TcpConfig, WorkloadKind};
 use crate::net::packet::flag;
 use crate::net::ring::Ring;
@@ -26,6 +27,8 @@ pub struct Simulation {
     warmup: u64,
     warm: bool,
     activations: u64,
+    #[cfg(debug_assertions)]
+    backwards: bool,
     /// Statistics count from here, ps.
     pub measured_from: u64,
     /// Payload that had arrived before that, per transport.
@@ -50,11 +53,11 @@ impl Simulation {
             fabric.ports[port].observe(port, every.0.max(1));
         }
         let series = config.observe.tcp_series.iter().map(|&(flow, every)| (flow, every.0)).collect();
-        let mut core = Core::new(fabric, network, tcp, seed, series);
+        let recorder = Recorder::new(series, config.observe.timeouts);
+        let mut core = Core::new(fabric, network, tcp, seed, recorder);
         let mut apps = Vec::new();
         let mut query_ids = QueryIds::default();
         for workload in 0..config.workloads.len() {
-            core.app_workload.push(workload as u32);
             let mut app = App::new(config, seed, workload, &mut query_ids);
             app.start(&mut core, workload as u32);
             apps.push(app);
@@ -62,9 +65,8 @@ impl Simulation {
         // Rows that are sure to come have their place from the start: growing by doubling leaves holes that the allocator keeps. Memory
         // that a run does not reach is never touched.
         let expected: u64 = apps.iter().map(App::expected).sum();
-        core.flows.reserve_exact(expected.min(MAX_RESERVED) as usize);
+        core.recorder.reserve(expected.min(MAX_RESERVED) as usize);
         let (duration, groups) = (config.duration.map(|d| d.0), config.groups.len());
-        core.record_timeouts = config.observe.timeouts;
         core.measuring = config.observe.warmup == Time::ZERO;
         Ok(Simulation {
             apps,
@@ -72,6 +74,8 @@ impl Simulation {
             warmup: config.observe.warmup.0,
             warm: core.measuring,
             activations: 0,
+            #[cfg(debug_assertions)]
+            backwards: false,
             measured_from: 0,
             arrived_before: vec![0; groups],
             core,
@@ -109,14 +113,13 @@ impl Simulation {
                 }
             }
             self.window();
-            self.core.grant();
             if self.activations >= looked + ACTIVATIONS_PER_LOOK {
                 looked = self.activations;
                 if progress(self.progress()).is_break() {
                     return false;
                 }
             }
-            if self.core.open_messages == 0 && self.duration.is_none() && self.apps.iter().all(App::finished) {
+            if self.core.lane.open == 0 && self.duration.is_none() && self.apps.iter().all(App::finished) {
                 break;
             }
         }
@@ -132,12 +135,16 @@ impl Simulation {
             now: Time(self.core.fabric.wheel.start),
             end: self.duration.map(Time),
             packet_hops: self.core.fabric.hops(),
-            done: self.core.done_messages,
+            done: self.core.lane.done,
             total: self.apps.iter().map(App::expected).sum(),
         }
     }
 
     fn window(&mut self) {
+        #[cfg(debug_assertions)]
+        if self.backwards {
+            return self.window_backwards();
+        }
         let mut word = 0;
         while let Some(mut bits) = self.core.fabric.wheel.take(word) {
             if bits == 0 {
@@ -147,24 +154,57 @@ impl Simulation {
             while bits != 0 {
                 let node = (word as u32) << 6 | bits.trailing_zeros();
                 bits &= bits - 1;
-                self.activations += 1;
-                if self.core.is_host(node) {
-                    self.run_host(node);
-                } else {
-                    self.core.fabric.forward(node);
-                }
+                self.run_node(node);
             }
         }
-        if !self.core.fabric.dropped.is_empty() {
-            self.core.settle_drops();
+        self.end_window();
+    }
+
+    /// Works off what node `node` has in the current window.
+    #[inline(always)]
+    fn run_node(&mut self, node: u32) {
+        self.activations += 1;
+        if self.core.is_host(node) {
+            self.run_host(node);
+        } else {
+            self.core.fabric.forward(node);
         }
+    }
+
+    #[inline(always)]
+    fn end_window(&mut self) {
         self.core.fabric.wheel.finish();
+        // A connection that was asked for before the first window may open in the one that ends here, which is then run again.
+        self.core.end_window();
+    }
+
+    /// Lets receivers end with the window, so that nothing depends on the order of nodes, and runs those of every window from the first to
+    /// the last, or `backwards`.
+    #[cfg(debug_assertions)]
+    pub fn in_order(&mut self, backwards: bool) {
+        self.core.ends_late = true;
+        self.backwards = backwards;
+    }
+
+    #[cfg(debug_assertions)]
+    fn window_backwards(&mut self) {
+        loop {
+            let words = (0..).map_while(|word| self.core.fabric.wheel.take(word).map(|bits| (word as u32, bits)));
+            let nodes =
+                words.flat_map(|(word, bits)| (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| word << 6 | bit));
+            let nodes: Vec<u32> = nodes.collect();
+            if nodes.is_empty() {
+                return self.end_window();
+            }
+            nodes.into_iter().rev().for_each(|node| self.run_node(node));
+        }
     }
 
     /// Works off a host's packets and timers of the current window, in order of time; at the same time packets come first.
     #[inline(never)]
     fn run_host(&mut self, node: u32) {
         let core = &mut self.core;
+        core.run_by(Some(node));
         let end = core.fabric.wheel.end;
         let input = core.hosts[node].input;
         loop {
@@ -191,7 +231,7 @@ impl Simulation {
             } else {
                 Self::run_timer(core, &mut self.apps, node);
             }
-            if !core.notices.is_empty() {
+            if !core.lane.notices.is_empty() {
                 Self::tell_apps(core, &mut self.apps, next);
             }
         }
@@ -211,7 +251,7 @@ impl Simulation {
     fn tell_apps(core: &mut Core, apps: &mut [App], now: u64) {
         // An application's reaction may raise further notices.
         let mut next = 0;
-        while let Some(&notice) = core.notices.get(next) {
+        while let Some(&notice) = core.lane.notices.get(next) {
             next += 1;
             let conn = match notice {
                 Notice::Delivered { conn, .. } | Notice::Acked { conn, .. } => conn,
@@ -219,7 +259,7 @@ impl Simulation {
             let app = core.streams[conn].app;
             apps[app as usize].on_notice(core, app, now, notice);
         }
-        core.notices.clear();
+        core.lane.notices.clear();
     }
 }
 

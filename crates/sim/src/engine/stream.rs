@@ -40,13 +40,9 @@ impl Held {
     }
 }
 
-/// Identity and messages of one connection.
+/// Identity of one connection: read by both of its hosts, changed between windows only.
 #[derive(Debug, Clone, Default)]
 pub struct Stream {
-    /// Messages not yet acknowledged, oldest first.
-    pub messages: VecDeque<Message>,
-    /// How many of them are delivered.
-    pub delivered: usize,
     /// Number of the connection in order of creation.
     pub conn_id: u64,
     /// Sending host.
@@ -69,10 +65,95 @@ pub struct Stream {
     pub datagrams: bool,
     /// Packets of this connection dropped in the network.
     pub dropped: u64,
-    /// Next time of a `tcp` series row; `u64::MAX` for none.
-    pub next_sample: u64,
-    /// Interval of the series, ps; 0: every ACK.
-    pub sample_every: u64,
+    /// Interval of its rows in the `tcp` series, ps; 0: every ACK; `None`: it has none.
+    pub sample_every: Option<u64>,
     /// What its receiver had when the warm-up ended.
     pub before: Held,
+}
+
+/// The messages of a connection as its sending host knows them.
+#[derive(Debug, Clone, Default)]
+pub struct Outgoing {
+    /// Not yet acknowledged, oldest first.
+    pub messages: VecDeque<Message>,
+    /// How many of them are delivered, as far as the receiving host has said.
+    delivered: usize,
+    /// Next time of a `tcp` series row, ps.
+    pub next_sample: u64,
+}
+
+impl Outgoing {
+    /// Starts again for a new connection, with the memory of the one before.
+    pub fn restart(&mut self) {
+        self.messages.clear();
+        // Most connections have one message at a time; growing from nothing would make room for four.
+        self.messages.reserve_exact(1);
+        (self.delivered, self.next_sample) = (0, 0);
+    }
+
+    /// The receiving host had the next message completely at `time`, ps.
+    pub fn note_delivered(&mut self, time: u64) {
+        if let Some(m) = self.messages.get_mut(self.delivered) {
+            m.delivered = time;
+            self.delivered += 1;
+        }
+    }
+
+    /// Takes out the oldest message, which is acknowledged.
+    pub fn pop(&mut self) -> Option<Message> {
+        let message = self.messages.pop_front()?;
+        // An endless flow that was stopped has no last byte that its receiver could have noticed.
+        self.delivered -= usize::from(message.end != u64::MAX);
+        Some(message)
+    }
+}
+
+/// The messages of a connection as its receiving host knows them: those that have not arrived yet.
+#[derive(Debug, Clone, Default)]
+pub struct Incoming {
+    /// What the oldest belongs to; its end is what the endpoint looks out for.
+    query: Option<QueryId>,
+    /// Ends of those behind it, and what they belong to. Most connections never have any.
+    #[expect(clippy::box_collection, reason = "a connection that has none carries 8 bytes instead of 32")]
+    behind: Option<Box<VecDeque<(u64, Option<QueryId>)>>>,
+}
+
+impl Incoming {
+    /// A message that ends at stream offset `end` is on its way. `awaited` is the end that the endpoint looks out for, `u64::MAX` for none.
+    pub fn expect(&mut self, awaited: &mut u64, end: u64, query: Option<QueryId>) {
+        if *awaited == u64::MAX {
+            (*awaited, self.query) = (end, query);
+        } else {
+            self.behind.get_or_insert_default().push_back((end, query));
+        }
+    }
+
+    /// The stream has reached `offset`: takes out the next message that is complete with it, and says what it belongs to.
+    pub fn complete(&mut self, awaited: &mut u64, offset: u64) -> Option<Option<QueryId>> {
+        if offset < *awaited {
+            return None;
+        }
+        let done = self.query;
+        (*awaited, self.query) = self.behind.as_mut().and_then(|b| b.pop_front()).unwrap_or((u64::MAX, None));
+        Some(done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_complete_in_the_order_in_which_they_were_written() {
+        let (mut incoming, mut awaited) = (Incoming::default(), u64::MAX);
+        let query = |n| Some(QueryId::new(n));
+        for (end, n) in [(10, 1), (20, 2), (35, 3)] {
+            incoming.expect(&mut awaited, end, query(n));
+        }
+        assert_eq!(incoming.complete(&mut awaited, 9), None);
+        let done: Vec<_> = std::iter::from_fn(|| incoming.complete(&mut awaited, 34)).collect();
+        assert_eq!((done, awaited), (vec![query(1), query(2)], 35));
+        assert_eq!(incoming.complete(&mut awaited, 35), Some(query(3)));
+        assert_eq!((incoming.complete(&mut awaited, 35), awaited), (None, u64::MAX));
+    }
 }

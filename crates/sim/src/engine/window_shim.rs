@@ -43,11 +43,13 @@ impl Core {
     }
 
     /// Connection `conn` has ended.
-    #[cold]
     pub(super) fn leave_window_shim(&mut self, conn: u32) {
+        if !self.window_shims.any() {
+            return;
+        }
         let host = self.streams[conn].dst;
         let hosts = self.window_shims.hosts.get_mut(host as usize);
-        if let (Some(hosts), Some(window)) = (hosts, self.receivers[conn].window_shim.take()) {
+        if let (Some(hosts), Some(window)) = (hosts, self.receivers.whosever_mut(conn).window_shim.take()) {
             hosts.leave(&window);
         }
     }
@@ -59,11 +61,10 @@ impl Core {
         let Some(hosts) = self.window_shims.hosts.get_mut(node as usize) else { return };
         let now = p.arrival;
         hosts.packet_arrived(now, u64::from(p.wire));
-        // The generation of the stream, as that of the endpoint also says whether there is an endpoint shim.
-        let stream = &self.streams[p.conn];
-        let current = stream.live && stream.generation == p.generation();
-        if let Some(window) = &mut self.receivers[p.conn].window_shim
-            && current
+        let generation = self.receivers.whosever(p.conn).generation();
+        let current = generation.receives(p) || generation.receives_through_shim(p);
+        if current
+            && let Some(window) = &mut self.receivers[p.conn].window_shim
             && p.len > 0
             && p.flags & (flag::SYN | flag::PROBE) == 0
         {

@@ -89,7 +89,7 @@ impl Incast {
         self.query = Some(query);
         self.due = Deadline::due(self.deadline, now, self.block);
         self.missing = self.senders.len() as u32;
-        core.query_starts.push(QueryStart { query, start: now, app: id, parts: self.missing });
+        core.begin_query(QueryStart { query, start: now, app: id, parts: self.missing });
         self.round += 1;
         for (i, &src) in self.senders.iter().enumerate() {
             let at = now + self.latencies[i] + self.rng.below(self.jitter + 1);

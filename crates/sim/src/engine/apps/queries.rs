@@ -147,7 +147,7 @@ impl Queries {
         }
         let query = a.ids.next();
         a.open.push((query, self.fan_out));
-        core.query_starts.push(QueryStart { query, start: now, app: id, parts: self.fan_out });
+        core.begin_query(QueryStart { query, start: now, app: id, parts: self.fan_out });
         for k in 0..self.fan_out as usize {
             // The first steps of a Fisher-Yates shuffle draw a set without repetition, whatever order the last query left.
             let rest = (a.order.len() - k) as u64;
@@ -182,10 +182,10 @@ impl Queries {
     }
 
     pub(super) fn on_notice(&mut self, core: &mut Core, id: u32, now: u64, notice: Notice) {
-        let Notice::Delivered { conn, message } = notice else { return };
+        let Notice::Delivered { conn, query } = notice else { return };
         let i = core.streams[conn].tag as usize;
         let a = &mut self.aggregators[i];
-        let Some(at) = a.open.iter().position(|q| Some(q.0) == message.query) else { return };
+        let Some(at) = a.open.iter().position(|q| Some(q.0) == query) else { return };
         a.open[at].1 -= 1;
         if a.open[at].1 > 0 {
             return;

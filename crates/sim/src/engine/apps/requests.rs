@@ -90,20 +90,20 @@ impl Requests {
         self.waiting += 1;
         let query = p.ids.next();
         p.asked_at = now;
-        core.query_starts.push(QueryStart { query, start: now, app: id, parts: 2 });
+        core.begin_query(QueryStart { query, start: now, app: id, parts: 2 });
         let bytes = self.request.sample(&mut p.client_rng);
         core.write(p.up, now, Job { query: Some(query), ..Job::of(bytes) });
     }
 
     pub(super) fn on_notice(&mut self, core: &mut Core, id: u32, now: u64, notice: Notice) {
-        let Notice::Delivered { conn, message } = notice else { return };
+        let Notice::Delivered { conn, query } = notice else { return };
         let tag = core.streams[conn].tag;
         let i = (tag & !ANSWER) as usize;
         let p = &mut self.pairs[i];
         if tag & ANSWER == 0 {
             let bytes = self.response.sample(&mut p.server_rng);
             let deadline = Deadline::due(self.deadline, p.asked_at, bytes);
-            return core.write(p.down, now, Job { query: message.query, deadline, ..Job::of(bytes) });
+            return core.write(p.down, now, Job { query, deadline, ..Job::of(bytes) });
         }
         self.waiting -= 1;
         if p.left > 0 {

@@ -1,0 +1,121 @@
+//! What belongs to one host and is touched by it alone while a window runs: the two ends of a connection lie in different lists, and reach each
+//! other by packets, or by what is handed over at the end of the window ([`lane`](super::lane)). Debug builds check it at every access; the
+//! others pay nothing.
+
+use crate::net::arena::Arena;
+use forebay_units::NodeId;
+use std::ops::{Index, IndexMut};
+
+/// Items by number, each with the host that owns it.
+pub(super) struct Owned<T> {
+    items: Arena<T>,
+    #[cfg(debug_assertions)]
+    owners: Vec<NodeId>,
+    /// The host whose packets and timers are being worked off; `None` between windows, where everything may be touched.
+    #[cfg(debug_assertions)]
+    running: Option<NodeId>,
+}
+
+impl<T> Owned<T> {
+    /// No items.
+    pub fn new() -> Owned<T> {
+        Owned {
+            items: Arena::new(Vec::new()),
+            #[cfg(debug_assertions)]
+            owners: Vec::new(),
+            #[cfg(debug_assertions)]
+            running: None,
+        }
+    }
+
+    /// Puts `item` at place `id`, which may be the first free one; it belongs to host `owner`.
+    pub fn put(&mut self, id: u32, owner: NodeId, item: T) {
+        if id as usize == self.items.len() {
+            self.items.push(item);
+            #[cfg(debug_assertions)]
+            self.owners.push(owner);
+        } else {
+            self.items[id] = item;
+            #[cfg(debug_assertions)]
+            {
+                self.owners[id as usize] = owner;
+            }
+        }
+        // Release builds do not look at it.
+        let _ = owner;
+    }
+
+    /// Makes room for exactly `more` items.
+    pub fn reserve_exact(&mut self, more: usize) {
+        self.items.reserve_exact(more);
+    }
+
+    /// All items in order of their numbers. Between windows only.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        #[cfg(debug_assertions)]
+        assert!(self.running.is_none(), "all items are looked at between windows only");
+        self.items.iter()
+    }
+
+    /// An item that may be another host's, for the question whether it still is what a packet or a timer was meant for: a slot may have been
+    /// given to other hosts since.
+    #[inline(always)]
+    pub fn whosever(&self, id: u32) -> &T {
+        &self.items[id]
+    }
+
+    /// An item that may be another host's, to change it all the same. Each use says why.
+    pub fn whosever_mut(&mut self, id: u32) -> &mut T {
+        &mut self.items[id]
+    }
+
+    /// From now on host `node` is run; `None`: the window is over.
+    #[cfg(debug_assertions)]
+    pub fn run_by(&mut self, node: Option<NodeId>) {
+        self.running = node;
+    }
+
+    #[inline(always)]
+    fn check(&self, id: u32) {
+        #[cfg(debug_assertions)]
+        if let Some(node) = self.running {
+            let owner = self.owners[id as usize];
+            assert!(owner == node, "host {node} touches {} {id} of host {owner}", std::any::type_name::<T>());
+        }
+        let _ = id;
+    }
+}
+
+impl<T> Index<u32> for Owned<T> {
+    type Output = T;
+    #[inline(always)]
+    fn index(&self, id: u32) -> &T {
+        self.check(id);
+        &self.items[id]
+    }
+}
+
+impl<T> IndexMut<u32> for Owned<T> {
+    #[inline(always)]
+    fn index_mut(&mut self, id: u32) -> &mut T {
+        self.check(id);
+        &mut self.items[id]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "host 3 touches i32 1 of host 4")]
+    fn a_foreign_half_is_not_to_be_touched() {
+        let mut halves = Owned::new();
+        halves.put(0, 3, 10);
+        halves.put(1, 4, 11);
+        halves[1] = 12;
+        halves.run_by(Some(3));
+        halves[0] += 1;
+        halves[1] += 1;
+    }
+}
