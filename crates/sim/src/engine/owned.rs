@@ -103,7 +103,7 @@ impl<T> IndexMut<u32> for Owned<T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, debug_assertions))]
 mod tests {
     use super::*;
 
