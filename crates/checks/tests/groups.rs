@@ -1,6 +1,7 @@
 //! Several transports in one run: who gets which, and what is measured of each.
 
 use forebay_checks::{Outcome, one, repository};
+use forebay_units::NodeId;
 
 const MS: u64 = 1_000_000_000;
 
@@ -19,7 +20,7 @@ fn groups(a: &str, b: &str) -> String {
 /// Group of the messages of each of the ten senders.
 fn by_sender(o: &Outcome) -> Vec<Vec<u32>> {
     let of = |src: u32| {
-        let mut list: Vec<u32> = o.report.flows.iter().filter(|f| f.src == src).map(|f| f.group).collect();
+        let mut list: Vec<u32> = o.report.flows.iter().filter(|f| f.src == NodeId::new(src)).map(|f| f.group).collect();
         list.dedup();
         list
     };

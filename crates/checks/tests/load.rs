@@ -87,13 +87,8 @@ load-at = "bottleneck"
 fn bytes_on_the_wire_are_those_of_the_flows() {
     let o = one(FABRIC, &["transport.fin=false", "transport.handshake=false", "workload.0.stop=200ms", "workload.0.sizes=30KB"]);
     let nodes = &o.variant.config.network.nodes;
-    let from_hosts: u64 = o
-        .report
-        .ports
-        .iter()
-        .filter(|p| nodes[o.variant.config.network.ports[p.port as usize].from as usize].host)
-        .map(|p| p.sent_bytes)
-        .sum();
+    let from_hosts: u64 =
+        o.report.ports.iter().filter(|p| nodes[o.variant.config.network.ports[p.port].from].host).map(|p| p.sent_bytes).sum();
     assert!(o.report.flows.iter().all(|f| f.end_ps != u64::MAX && f.bytes_acked == 30_000));
     let segments: u64 = o.report.flows.iter().map(|f| f.segs_sent).sum();
     let again: u64 = o.report.flows.iter().map(|f| f.segs_retx).sum();

@@ -2,6 +2,7 @@
 
 use forebay_checks::{Outcome, one};
 use forebay_sim::observe::FlowRow;
+use forebay_units::NodeId;
 
 const US: u64 = 1_000_000;
 /// Payload of a packet of 1500 B.
@@ -111,7 +112,7 @@ fn on_and_off() {
 }
 
 fn by_source(o: &Outcome) -> Vec<u64> {
-    (0..2).map(|src| o.report.flows.iter().filter(|f| f.src == src).map(lost).sum()).collect()
+    (0..2).map(|src| o.report.flows.iter().filter(|f| f.src == NodeId::new(src)).map(lost).sum()).collect()
 }
 
 /// Queues with classes look at the packets' class; queues that mark, at whether they may.

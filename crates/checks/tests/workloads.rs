@@ -2,7 +2,7 @@
 
 use forebay_checks::{Outcome, one};
 use forebay_sim::observe::FlowRow;
-use forebay_units::QueryId;
+use forebay_units::{NodeId, QueryId};
 use std::path::PathBuf;
 
 const US: u64 = 1_000_000;
@@ -117,7 +117,8 @@ fn lists_of_flows_are_replayed_as_written() {
         "flows.csv",
         "start_us,dst,src,bytes,note\n50,r2,l2,1460000,a\n100,r0,l0,5000,b\n100.0005,4,1,1,c\n2000,l0,r0,777,d\n",
     );
-    let facts = |o: &Outcome| o.report.flows.iter().map(|f| (f.start_ps, f.src, f.dst, f.size_bytes)).collect::<Vec<_>>();
+    let facts =
+        |o: &Outcome| o.report.flows.iter().map(|f| (f.start_ps, f.src.get(), f.dst.get(), f.size_bytes)).collect::<Vec<_>>();
     let expected = [(50 * US, 2, 5, 1_460_000), (100 * US, 0, 3, 5_000), (100 * US + 500, 1, 4, 1), (2_000 * US, 3, 0, 777)];
     assert_eq!(facts(&hpcc), expected);
     assert_eq!(facts(&csv), expected);
@@ -132,8 +133,9 @@ fn responses_add_up_on_one_connection_or_on_many() {
     let text = text(http);
     let normal = one(&text, &["transport.fin=true"]);
     let base = one(&text, &["transport.fin=true", "workload.0.connections=per-train"]);
-    let sizes =
-        |o: &Outcome, src: u32| -> Vec<u64> { o.report.flows.iter().filter(|f| f.src == src).map(|f| f.size_bytes).collect() };
+    let sizes = |o: &Outcome, src: u32| -> Vec<u64> {
+        o.report.flows.iter().filter(|f| f.src == NodeId::new(src)).map(|f| f.size_bytes).collect()
+    };
     for src in 0..3 {
         let drawn = sizes(&normal, src);
         assert_eq!((drawn.len(), drawn.iter().sum::<u64>()), (64, 524_288));
@@ -148,7 +150,7 @@ fn responses_add_up_on_one_connection_or_on_many() {
     assert!(base.report.peak_connections <= 6, "{}", base.report.peak_connections);
     for o in [&normal, &base] {
         for src in 0..3 {
-            let trains: Vec<_> = o.report.flows.iter().filter(|f| f.src == src).collect();
+            let trains: Vec<_> = o.report.flows.iter().filter(|f| f.src == NodeId::new(src)).collect();
             assert!(trains[0].start_ps >= 200 * US && trains[0].start_ps <= 10_000 * US);
             let gaps = trains.windows(2).map(|w| w[1].start_ps - w[0].acked_ps);
             assert!(gaps.clone().all(|g| (200 * US..=5_000 * US).contains(&g)), "{:?}", gaps.collect::<Vec<_>>());
@@ -192,7 +194,7 @@ fn trains_without_a_pause_on_new_connections() {
     );
     assert_eq!(o.report.flows.len(), 18);
     for src in 0..3 {
-        let trains: Vec<_> = o.report.flows.iter().filter(|f| f.src == src).collect();
+        let trains: Vec<_> = o.report.flows.iter().filter(|f| f.src == NodeId::new(src)).collect();
         assert!(trains[..5].windows(2).all(|w| w[1].start_ps > w[0].acked_ps && w[1].start_ps <= w[0].acked_ps + 10 * US));
         assert_eq!((trains[5].start_ps, trains[5].size_bytes), (50_000 * US, 1_000));
     }
@@ -213,20 +215,20 @@ fn one_rack_to_all_others() {
     );
     assert_eq!(o.report.flows.len(), 2_000);
     for src in 4..8 {
-        assert_eq!(o.report.flows.iter().filter(|f| f.src == src).count(), 500);
+        assert_eq!(o.report.flows.iter().filter(|f| f.src == NodeId::new(src)).count(), 500);
     }
     for dst in (0..4).chain(8..12) {
-        let n = o.report.flows.iter().filter(|f| f.dst == dst).count();
+        let n = o.report.flows.iter().filter(|f| f.dst == NodeId::new(dst)).count();
         // Five standard deviations of a binomial number.
         assert!((n as f64 - 250.0).abs() < 5.0 * (2_000.0 * 0.125 * 0.875_f64).sqrt(), "{n}");
     }
-    assert!(o.report.flows.iter().all(|f| f.dst / 4 != 1));
+    assert!(o.report.flows.iter().all(|f| f.dst.get() / 4 != 1));
     for f in &o.report.flows {
         let expected = if f.size_bytes <= 100_000 { f.start_ps + 200_000 * US } else { u64::MAX };
         assert_eq!(f.deadline_ps, expected);
     }
     // 2 Gbps of uplinks at 0.7; all sources are active until the first has started all its flows.
-    let of = |src: u32| o.report.flows.iter().filter(move |f| f.src == src);
+    let of = |src: u32| o.report.flows.iter().filter(move |f| f.src == NodeId::new(src));
     let first_done = (4..8).map(|s| of(s).map(|f| f.start_ps).max().unwrap()).min().unwrap();
     let bytes: u64 = o.report.flows.iter().filter(|f| f.start_ps <= first_done).map(|f| f.size_bytes).sum();
     let load = bytes as f64 * 8.0 / (first_done as f64 * 1e-12) / 2e9;
@@ -258,7 +260,7 @@ fn deadlines_of_queries_count_from_the_request() {
     let blocks = o.class("incast");
     assert!(blocks.len() == 12 && blocks.iter().all(|b| b.deadline_ps == start(b) + 3_000 * US));
     for f in o.class("requests") {
-        let answer = f.src > 2;
+        let answer = f.src > NodeId::new(2);
         let expected = if answer && f.size_bytes <= 3_000 { start(f) + 900 * US } else { u64::MAX };
         assert_eq!(f.deadline_ps, expected);
     }
@@ -289,7 +291,7 @@ fn aggregators_ask_everyone_and_wait() {
         &[],
     );
     assert_eq!((o.report.queries.len(), o.report.flows.len()), (8, 88));
-    for aggregator in [0, 5] {
+    for aggregator in [0, 5].map(NodeId::new) {
         let queries: Vec<_> = o
             .report
             .queries
@@ -301,7 +303,7 @@ fn aggregators_ask_everyone_and_wait() {
         for q in queries {
             let answers: Vec<_> = o.report.flows.iter().filter(|f| f.query_id == Some(q.query_id)).collect();
             let workers: std::collections::BTreeSet<_> = answers.iter().map(|f| f.src).collect();
-            assert_eq!(workers, (0..12).filter(|h| *h != aggregator).collect());
+            assert_eq!(workers, (0..12).map(NodeId::new).filter(|h| *h != aggregator).collect());
             assert!(
                 answers.iter().all(|f| f.dst == aggregator && f.size_bytes == 90_910 && f.deadline_ps == q.start_ps + 9_000 * US)
             );
@@ -337,7 +339,7 @@ fn queries_as_a_poisson_process() {
     let mean = 3.0 * n / 132.0;
     let chi: f64 = pairs.values().map(|c: &f64| (c - mean).powi(2) / mean).sum();
     assert!(pairs.len() == 132 && chi < 131.0 + 5.0 * 16.2, "{} {chi}", pairs.len());
-    let of = |host: u32| o.report.flows.iter().filter(move |f| f.dst == host).filter_map(|f| f.query_id);
+    let of = |host: u32| o.report.flows.iter().filter(move |f| f.dst == NodeId::new(host)).filter_map(|f| f.query_id);
     let overlap = (0..12).flat_map(of).any(|id| {
         let q = &o.report.queries[id.index()];
         let dst = |id: QueryId| o.report.flows.iter().find(|f| f.query_id == Some(id)).map(|f| f.dst);

@@ -30,7 +30,7 @@ impl Assign {
     pub fn by_host(nodes: usize, members: impl IntoIterator<Item = (NodeId, usize)>) -> Assign {
         let mut table = vec![NOBODY; nodes];
         for (host, group) in members {
-            table[host as usize] = group as u16;
+            table[host.index()] = group as u16;
         }
         Assign::ByHost(table.into())
     }
@@ -45,7 +45,7 @@ impl Assign {
     pub fn pick(&mut self, src: NodeId) -> usize {
         match self {
             Assign::One(group) => *group,
-            Assign::ByHost(table) => usize::from(table[src as usize]),
+            Assign::ByHost(table) => usize::from(table[src.index()]),
             Assign::Share(shares) => shares.next(),
         }
     }
@@ -60,7 +60,7 @@ impl Assign {
 
     /// Whether host `src` has a transport.
     pub fn covers(&self, src: NodeId) -> bool {
-        !matches!(self, Assign::ByHost(table) if table[src as usize] == NOBODY)
+        !matches!(self, Assign::ByHost(table) if table[src.index()] == NOBODY)
     }
 
     /// Whether connections of `kind` can get transport `group`.
@@ -69,7 +69,7 @@ impl Assign {
             Assign::One(one) => *one == group,
             Assign::ByHost(table) => {
                 let mut any = false;
-                kind.each_sender(|host| any |= usize::from(table[host as usize]) == group);
+                kind.each_sender(|host| any |= usize::from(table[host.index()]) == group);
                 any
             }
             Assign::Share(shares) => shares.parts.iter().any(|p| p.0 == group),
@@ -126,7 +126,7 @@ mod tests {
 
     fn picks(shares: &[f64], n: usize) -> Vec<usize> {
         let mut a = Assign::share(shares.iter().copied().enumerate());
-        (0..n).map(|_| a.pick(0)).collect()
+        (0..n).map(|_| a.pick(NodeId::new(0))).collect()
     }
 
     fn counts(shares: &[f64], n: usize) -> Vec<usize> {
@@ -173,12 +173,12 @@ mod tests {
 
     #[test]
     fn hosts_decide() {
-        let mut a = Assign::by_host(4, [(0, 1), (2, 0)]);
-        assert_eq!((a.pick(0), a.pick(2), a.pick(0)), (1, 0, 1));
-        assert_eq!((a.covers(0), a.covers(1), a.covers(3)), (true, false, false));
-        assert_eq!(a.pick_pair(0, 2), (1, 0));
+        let mut a = Assign::by_host(4, [(NodeId::new(0), 1), (NodeId::new(2), 0)]);
+        assert_eq!((a.pick(NodeId::new(0)), a.pick(NodeId::new(2)), a.pick(NodeId::new(0))), (1, 0, 1));
+        assert_eq!((a.covers(NodeId::new(0)), a.covers(NodeId::new(1)), a.covers(NodeId::new(3))), (true, false, false));
+        assert_eq!(a.pick_pair(NodeId::new(0), NodeId::new(2)), (1, 0));
         let kind = WorkloadKind::Long {
-            pairs: vec![(0, 3)],
+            pairs: vec![(NodeId::new(0), NodeId::new(3))],
             size: None,
             start: Default::default(),
             stagger: Default::default(),
@@ -191,6 +191,13 @@ mod tests {
     #[test]
     fn both_directions_of_a_client_are_one_choice() {
         let mut a = Assign::share([(0, 0.5), (1, 0.5)]);
-        assert_eq!([a.pick_pair(0, 1), a.pick_pair(0, 1), a.pick_pair(0, 1)], [(0, 0), (1, 1), (0, 0)]);
+        assert_eq!(
+            [
+                a.pick_pair(NodeId::new(0), NodeId::new(1)),
+                a.pick_pair(NodeId::new(0), NodeId::new(1)),
+                a.pick_pair(NodeId::new(0), NodeId::new(1))
+            ],
+            [(0, 0), (1, 1), (0, 0)]
+        );
     }
 }

@@ -1,15 +1,15 @@
 //! The network of an experiment: hosts, switches and the directed links between them.
 
 use forebay_queues::{Queue, SharedBuffer};
-use forebay_units::{NodeId, PortId, QueueLen, Rate, Time};
+use forebay_units::{IndexVec, NodeId, PortId, QueueLen, Rate, Time};
 
 /// Hosts, switches and the directed links between them.
 #[derive(Debug, Clone, Default)]
 pub struct Network {
     /// All nodes.
-    pub nodes: Vec<Node>,
+    pub nodes: IndexVec<NodeId, Node>,
     /// All egress ports, each one direction of a link.
-    pub ports: Vec<PortConfig>,
+    pub ports: IndexVec<PortId, PortConfig>,
     /// Named groups of hosts that workloads can refer to, such as `senders`. `all` is added by the scenario crate.
     pub host_groups: Vec<(String, Vec<NodeId>)>,
     /// Ports that carry a short name, such as `bottleneck`; reports and `[observe]` use it.

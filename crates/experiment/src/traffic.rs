@@ -2,7 +2,7 @@
 
 use crate::assign::Assign;
 use forebay_sampling::{SizeDist, TimeDist};
-use forebay_units::{NodeId, Rate, Time};
+use forebay_units::{IndexVec, NodeId, Rate, Time};
 
 /// Load definition of an open-loop workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -84,7 +84,7 @@ pub enum WorkloadKind {
         /// Each source starts at most this many; `None`: no limit.
         per_source: Option<u64>,
         /// The rack of each node, when flows must leave that of their source.
-        racks: Option<Vec<NodeId>>,
+        racks: Option<IndexVec<NodeId, NodeId>>,
         /// When a flow should have arrived.
         deadline: Option<Deadline>,
     },

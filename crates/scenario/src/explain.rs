@@ -4,7 +4,7 @@ use crate::dist::grouped;
 use crate::resolve::{Resolved, Variant};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::{Arrival, ResponseSize, Workload, WorkloadKind};
-use forebay_units::Bytes;
+use forebay_units::{Bytes, NodeId};
 use serde_json::{Map, Value as Json};
 use std::fmt::Write as _;
 
@@ -30,8 +30,8 @@ impl Resolved {
         let (hosts, switches) = (count(hosts, "host"), count(network.nodes.len() - hosts, "switch"));
         let _ = writeln!(out, "network: {hosts}, {switches}, {}", count(network.ports.len(), "port"));
         for (name, port) in &network.named_ports {
-            let Some(p) = network.ports.get(*port as usize) else { continue };
-            let node = |id: u32| v.node_names.get(id as usize).map_or("?", String::as_str);
+            let Some(p) = network.ports.get(*port) else { continue };
+            let node = |id: NodeId| v.node_names.get(id.index()).map_or("?", String::as_str);
             let buffer = p.buffer.map_or("unlimited".to_owned(), |b| b.to_string());
             let _ = writeln!(out, "  {name} ({} -> {}): {}, {}, buffer {buffer}", node(p.from), node(p.to), p.rate, p.delay);
         }

@@ -20,9 +20,9 @@ pub(crate) struct HostIndex {
 
 impl HostIndex {
     pub fn new(network: &Network) -> HostIndex {
-        let nodes = network.nodes.iter().enumerate().map(|(i, n)| (n.name.clone(), (i as NodeId, n.host))).collect();
+        let nodes = network.nodes.enumerate().map(|(id, n)| (n.name.clone(), (id, n.host))).collect();
         let mut groups = network.host_groups.clone();
-        let all = (0..).zip(&network.nodes).filter(|(_, n)| n.host).map(|(i, _)| i).collect();
+        let all = network.nodes.enumerate().filter(|(_, n)| n.host).map(|(id, _)| id).collect();
         groups.retain(|g| g.0 != "all");
         groups.push(("all".into(), all));
         HostIndex { nodes, groups }

@@ -29,12 +29,12 @@ impl<'a> Ports<'a> {
     pub fn new(network: &'a Network, port_names: &[String]) -> Ports<'a> {
         let mut names: HashMap<String, PortId> = HashMap::new();
         // The plain form `from->to` of a port with a short name, then the names in use.
-        for (id, p) in (0..).zip(&network.ports) {
-            if let (Some(a), Some(b)) = (network.nodes.get(p.from as usize), network.nodes.get(p.to as usize)) {
+        for (id, p) in network.ports.enumerate() {
+            if let (Some(a), Some(b)) = (network.nodes.get(p.from), network.nodes.get(p.to)) {
                 names.entry(format!("{}->{}", a.name, b.name)).or_insert(id);
             }
         }
-        names.extend(port_names.iter().cloned().zip(0..));
+        names.extend(port_names.iter().cloned().zip(network.ports.ids()));
         names.extend(network.named_ports.iter().cloned());
         Ports { network, names }
     }
@@ -42,7 +42,7 @@ impl<'a> Ports<'a> {
     /// `"all"`, `"switches"`, a port name, or a list of names.
     fn read(&self, cx: &mut Cx, what: &str, node: &Node) -> Option<Vec<PortId>> {
         match &node.raw {
-            Raw::Text(t) if t == "all" => Some((0..self.network.ports.len() as PortId).collect()),
+            Raw::Text(t) if t == "all" => Some(self.network.ports.ids().collect()),
             Raw::Text(t) if t == "switches" => Some(switch_ports(self.network)),
             Raw::Text(t) => self.one(cx, what, node, t).map(|p| vec![p]),
             Raw::Array(list) => {

@@ -5,10 +5,10 @@ use crate::cx::{BufferSite, Cx, DEFAULTS};
 use crate::doc::{Item, Raw, Table};
 use crate::fields::Fields;
 use crate::source::At;
-use forebay_experiment::network::Network;
+use forebay_experiment::network::{Network, PortConfig};
 use forebay_experiment::topology::{self, BuildError};
 use forebay_param::{Entry, Value, Values};
-use forebay_units::{PortId, QueueLen};
+use forebay_units::{NodeId, PortId, QueueLen};
 use serde_json::{Map, Value as Json};
 
 /// Keys of `[topology.shared-buffer]` and the parameters they stand for.
@@ -25,7 +25,7 @@ pub(crate) struct Built {
 impl Built {
     /// Whether some switch port can mark.
     pub fn marks(&self) -> bool {
-        self.network.ports.iter().any(|p| !self.network.nodes[p.from as usize].host && p.queue.marks())
+        self.network.ports.iter().any(|p| !self.network.nodes[p.from].host && p.queue.marks())
     }
 }
 
@@ -118,14 +118,14 @@ pub(crate) fn port_names(network: &Network) -> Vec<String> {
     let mut seen = std::collections::HashMap::new();
     let mut names: Vec<String> = Vec::with_capacity(network.ports.len());
     for p in &network.ports {
-        let node = |id: u32| network.nodes.get(id as usize).map_or("?", |n| n.name.as_str());
+        let node = |id: NodeId| network.nodes.get(id).map_or("?", |n| n.name.as_str());
         let name = format!("{}->{}", node(p.from), node(p.to));
         let n: &mut u32 = seen.entry((p.from, p.to)).or_insert(0);
         *n += 1;
         names.push(if *n == 1 { name } else { format!("{name}#{n}") });
     }
     for (name, port) in &network.named_ports {
-        if let Some(slot) = names.get_mut(*port as usize) {
+        if let Some(slot) = names.get_mut(port.index()) {
             slot.clone_from(name);
         }
     }
@@ -134,7 +134,6 @@ pub(crate) fn port_names(network: &Network) -> Vec<String> {
 
 /// The ports that leave switches.
 pub(crate) fn switch_ports(network: &Network) -> Vec<PortId> {
-    let is_switch = |p: &&(PortId, u32)| network.nodes.get(p.1 as usize).is_some_and(|n| !n.host);
-    let all: Vec<(PortId, u32)> = (0..).zip(network.ports.iter().map(|p| p.from)).collect();
-    all.iter().filter(is_switch).map(|p| p.0).collect()
+    let of_switch = |p: &PortConfig| network.nodes.get(p.from).is_some_and(|n| !n.host);
+    network.ports.enumerate().filter(|(_, p)| of_switch(p)).map(|(id, _)| id).collect()
 }

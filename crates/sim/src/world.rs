@@ -10,6 +10,7 @@ use forebay_experiment::report::{Progress, Report, RunError};
 use forebay_experiment::transport::{Chosen, SlowStart};
 use forebay_experiment::world::{Unsupported, World};
 use forebay_sampling::Rng;
+use forebay_units::NodeId;
 use std::ops::ControlFlow;
 
 /// Packets over links, queues and switches, in simulated time.
@@ -70,7 +71,7 @@ impl World for Simulator {
             let mut law = tcp.law.start();
             law.path(empty_path(network, &fib, from, to, (0, 0), &tcp, Rng::stream(0, &[])));
             if let Law::Trim(trim) = &law {
-                let node = |id: u32| network.nodes.get(id as usize).map_or("?", |n| n.name.as_str());
+                let node = |id: NodeId| network.nodes.get(id).map_or("?", |n| n.name.as_str());
                 lines.push(format!("`{}` from {} to {}: {}", group.name, node(from), node(to), trim.summary()));
             }
         }

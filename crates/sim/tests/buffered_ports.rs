@@ -7,7 +7,7 @@ use forebay_sampling::Rng;
 use forebay_sim::config::PortConfig;
 use forebay_sim::net::packet::{Packet, SackBlocks, ecn, flag, service};
 use forebay_sim::net::port::Port;
-use forebay_units::{QueueLen, Rate, Time};
+use forebay_units::{NodeId, QueueLen, Rate, Time};
 
 /// A queue with some parameters set and the others at their defaults.
 fn value(kind: &'static str, sets: &[(&str, Value)]) -> QueueValue {
@@ -180,8 +180,8 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
     let rate = Rate(1_000_000_000);
     let delay = 5_000_000;
     let config = PortConfig {
-        from: 0,
-        to: 1,
+        from: NodeId::new(0),
+        to: NodeId::new(1),
         rate,
         delay: Time(delay),
         buffer: Some(buffer),

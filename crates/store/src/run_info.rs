@@ -2,7 +2,7 @@
 
 use forebay_experiment::Experiment;
 use forebay_experiment::network::PortConfig;
-use forebay_units::{NodeId, PortId};
+use forebay_units::{IndexVec, NodeId, PortId};
 
 /// One run (a variant with a seed) and the names its rows refer to by index.
 #[derive(Debug, Clone, Default)]
@@ -17,21 +17,21 @@ pub struct RunInfo {
     pub end_ps: u64,
     classes: Vec<String>,
     groups: Vec<String>,
-    nodes: Vec<String>,
-    switches: Vec<bool>,
-    port_names: Vec<String>,
-    ports: Vec<PortConfig>,
+    nodes: IndexVec<NodeId, String>,
+    switches: IndexVec<NodeId, bool>,
+    port_names: IndexVec<PortId, String>,
+    ports: IndexVec<PortId, PortConfig>,
 }
 
 impl RunInfo {
     /// Collects the names of `config`. A port is called by its short name where it has one, else `from->to`.
     pub fn new(variant: &str, run: u32, config: &Experiment) -> RunInfo {
-        let nodes: Vec<String> = config.network.nodes.iter().map(|n| n.name.clone()).collect();
-        let node = |id: NodeId| nodes.get(id as usize).map_or("?", String::as_str);
-        let mut port_names: Vec<String> =
+        let nodes: IndexVec<NodeId, String> = config.network.nodes.iter().map(|n| n.name.clone()).collect();
+        let node = |id: NodeId| nodes.get(id).map_or("?", String::as_str);
+        let mut port_names: IndexVec<PortId, String> =
             config.network.ports.iter().map(|p| format!("{}->{}", node(p.from), node(p.to))).collect();
         for (name, id) in &config.network.named_ports {
-            if let Some(slot) = port_names.get_mut(*id as usize) {
+            if let Some(slot) = port_names.get_mut(*id) {
                 slot.clone_from(name);
             }
         }
@@ -61,21 +61,21 @@ impl RunInfo {
 
     /// Name of a host or switch.
     pub fn node(&self, node: NodeId) -> &str {
-        self.nodes.get(node as usize).map_or("?", String::as_str)
+        self.nodes.get(node).map_or("?", String::as_str)
     }
 
     /// Whether a node is a switch.
     pub fn switch(&self, node: NodeId) -> bool {
-        self.switches.get(node as usize).copied().unwrap_or(false)
+        self.switches.get(node).copied().unwrap_or(false)
     }
 
     /// Name of a port.
     pub fn port(&self, port: PortId) -> &str {
-        self.port_names.get(port as usize).map_or("?", String::as_str)
+        self.port_names.get(port).map_or("?", String::as_str)
     }
 
     /// Configuration of a port.
     pub fn port_config(&self, port: PortId) -> Option<&PortConfig> {
-        self.ports.get(port as usize)
+        self.ports.get(port)
     }
 }

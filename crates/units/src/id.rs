@@ -32,6 +32,15 @@ macro_rules! id {
                 self.0
             }
 
+            /// The identifier of the element at `index`. Panics if the type cannot number so many.
+            #[inline]
+            pub fn from_index(index: usize) -> $name {
+                match <$int>::try_from(index) {
+                    Ok(number) => $name(number),
+                    Err(_) => panic!("{index} is beyond the largest {}", stringify!($name)),
+                }
+            }
+
             /// The number as a position in a list.
             #[inline(always)]
             pub const fn index(self) -> usize {
@@ -42,10 +51,7 @@ macro_rules! id {
         impl Id for $name {
             #[inline]
             fn from_index(index: usize) -> $name {
-                match <$int>::try_from(index) {
-                    Ok(number) => $name(number),
-                    Err(_) => panic!("{index} is beyond the largest {}", stringify!($name)),
-                }
+                $name::from_index(index)
             }
 
             #[inline(always)]
@@ -68,6 +74,14 @@ macro_rules! id {
     };
 }
 
+id! {
+    /// A host or a switch: index into the nodes of a network.
+    NodeId(u32)
+}
+id! {
+    /// An egress port, one direction of a link: index into the ports of a network.
+    PortId(u32)
+}
 id! {
     /// Where the engine keeps a connection. Slots are used again when a connection has ended.
     ConnSlot(u32)

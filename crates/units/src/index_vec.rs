@@ -78,6 +78,11 @@ impl<I: Id, T> IndexVec<I, T> {
         self.items.iter_mut().enumerate().map(|(index, item)| (I::from_index(index), item))
     }
 
+    /// The first element for which `is_it` holds.
+    pub fn position(&self, is_it: impl FnMut(&T) -> bool) -> Option<I> {
+        self.items.iter().position(is_it).map(I::from_index)
+    }
+
     /// All elements, in order.
     #[inline]
     pub fn iter(&self) -> std::slice::Iter<'_, T> {

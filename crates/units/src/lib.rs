@@ -10,15 +10,10 @@ mod rate;
 mod size;
 mod time;
 
-pub use id::{AppId, ConnSlot, GroupId, Id, QueryId, WorkloadId};
+pub use id::{AppId, ConnSlot, GroupId, Id, NodeId, PortId, QueryId, WorkloadId};
 pub use index_vec::IndexVec;
 pub use parse::QuantityError;
 pub use queue_len::QueueLen;
 pub use rate::Rate;
 pub use size::Bytes;
 pub use time::Time;
-
-/// Index of a host or switch in the built network.
-pub type NodeId = u32;
-/// Index of an egress port (one direction of a link) in the built network.
-pub type PortId = u32;

@@ -12,7 +12,7 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     let Subject { group, long, pairs: senders } = subject(v, "dctcp")?;
     let tcp = &transport(v, group)?;
     let b = bottleneck(v, &senders, tcp)?;
-    let Queue::Fifo(FifoDiscipline::DctcpStep(step)) = &v.config.network.ports[b.port as usize].queue else {
+    let Queue::Fifo(FifoDiscipline::DctcpStep(step)) = &v.config.network.ports[b.port].queue else {
         return Err(format!("the queue of {} has no marking step", b.name));
     };
     let packet = b.pipe.packet() as f64;

@@ -97,12 +97,12 @@ pub fn bottleneck(v: &Variant, pairs: &[Pair], tcp: &TcpConfig) -> Result<Bottle
     for &(src, dst) in pairs {
         let path = fib.path(network, src, dst, 0);
         for &port in &path {
-            let from = network.ports[port as usize].from;
+            let from = network.ports[port].from;
             // The number of equal-cost ports is in the lower 8 bits.
-            if !network.nodes[from as usize].host && fib.entry(from, dst) & 0xFF > 1 {
-                return Err(format!("ECMP spreads its flows over several paths at {}", v.node_names[from as usize]));
+            if !network.nodes[from].host && fib.entry(from, dst) & 0xFF > 1 {
+                return Err(format!("ECMP spreads its flows over several paths at {}", v.node_names[from.index()]));
             }
-            flows[port as usize] += 1;
+            flows[port.index()] += 1;
         }
         let rtt = empty_path(network, &fib, src, dst, (0, 0), tcp, Rng::stream(0, &[])).idle_rtt;
         (shortest, longest) = (shortest.min(rtt), longest.max(rtt));
@@ -110,7 +110,7 @@ pub fn bottleneck(v: &Variant, pairs: &[Pair], tcp: &TcpConfig) -> Result<Bottle
     if longest as f64 > shortest as f64 * (1.0 + EQUAL) {
         return Err(format!("round trips differ, {} to {}; the models take them to be equal", Time(shortest), Time(longest)));
     }
-    let named = |port: usize| network.named_ports.iter().any(|(n, p)| n == "bottleneck" && *p as usize == port);
+    let named = |port: usize| network.named_ports.iter().any(|(n, p)| n == "bottleneck" && p.index() == port);
     let packet = u64::from(tcp.mss + tcp.header);
     let buffer = |p: &PortConfig| match p.buffer {
         None => None,
@@ -120,18 +120,18 @@ pub fn bottleneck(v: &Variant, pairs: &[Pair], tcp: &TcpConfig) -> Result<Bottle
     // Of equally loaded ports the one that the topology calls so, then the smallest buffer, then the first.
     let shared = (0..flows.len()).filter(|&p| !pairs.is_empty() && flows[p] == pairs.len());
     let best = shared.min_by_key(|&p| {
-        let port = &network.ports[p];
+        let port = &network.ports[PortId::from_index(p)];
         (port.rate, !named(p), buffer(port).unwrap_or(u64::MAX), p)
     });
     let Some(port) = best else { return Err("its flows do not share a port".into()) };
     // A port that only some flows share may be the tighter one.
-    let load = |p: usize| flows[p] as f64 / network.ports[p].rate.0 as f64;
+    let load = |p: usize| flows[p] as f64 / network.ports[PortId::from_index(p)].rate.0 as f64;
     if let Some(tighter) = (0..flows.len()).find(|&p| load(p) > load(port)) {
         return Err(format!("{} is a tighter bottleneck, and only some flows share it", v.port_names[tighter]));
     }
-    let p = &network.ports[port];
+    let p = &network.ports[PortId::from_index(port)];
     let pipe = Pipe::new(p.rate, packet, Time(longest)).map_err(|e| e.to_string())?;
-    Ok(Bottleneck { port: port as PortId, name: v.port_names[port].clone(), pipe, buffer: buffer(p) })
+    Ok(Bottleneck { port: PortId::from_index(port), name: v.port_names[port].clone(), pipe, buffer: buffer(p) })
 }
 
 impl Bottleneck {
@@ -148,7 +148,7 @@ impl Bottleneck {
 
     /// Whether its queue keeps places for packets of priority; all others find a queue that drops the tail.
     pub fn keeps_places(&self, v: &Variant) -> bool {
-        match &v.config.network.ports[self.port as usize].queue {
+        match &v.config.network.ports[self.port].queue {
             Queue::Fifo(FifoDiscipline::Protect(_)) => true,
             Queue::Buffered(BufferedDiscipline::StrictPriority(_) | BufferedDiscipline::Pushout(_)) => true,
             Queue::Fifo(_) | Queue::Buffered(_) => false,
@@ -157,7 +157,7 @@ impl Bottleneck {
 
     /// Whether packets of `tcp` find plain drop-tail here: the discipline, or marks that they do not ask for.
     pub fn drops_tail(&self, v: &Variant, tcp: &TcpConfig) -> bool {
-        match &v.config.network.ports[self.port as usize].queue {
+        match &v.config.network.ports[self.port].queue {
             Queue::Fifo(FifoDiscipline::DropTail(_)) => true,
             Queue::Fifo(FifoDiscipline::DctcpStep(step)) => tcp.ecn == Ecn::Off && !step.drops_non_ect(),
             _ => false,

@@ -10,6 +10,7 @@ use forebay_sim::config::TcpConfig;
 use forebay_sim::engine::path::empty_path;
 use forebay_sim::topology::Fib;
 use forebay_store::summary::Unit;
+use forebay_units::NodeId;
 
 /// Values and comparison, or why the model has none.
 pub fn section(v: &Variant) -> Result<Section, String> {
@@ -63,7 +64,7 @@ pub fn section(v: &Variant) -> Result<Section, String> {
 }
 
 /// K as the law itself computes it on this path, s; `None` where it waits for a sample.
-fn threshold(v: &Variant, (src, dst): (u32, u32), tcp: &TcpConfig) -> Result<Option<f64>, String> {
+fn threshold(v: &Variant, (src, dst): (NodeId, NodeId), tcp: &TcpConfig) -> Result<Option<f64>, String> {
     let network = &v.config.network;
     let fib = Fib::new(network).map_err(|e| e.to_string())?;
     let mut law = tcp.law.start();

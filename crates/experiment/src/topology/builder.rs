@@ -38,8 +38,7 @@ impl Builder {
     }
 
     fn node(&mut self, node: Node) -> NodeId {
-        self.network.nodes.push(node);
-        (self.network.nodes.len() - 1) as NodeId
+        self.network.nodes.push(node)
     }
 
     /// Adds both directions of a link; returns the ports a -> b and b -> a.
@@ -53,7 +52,7 @@ impl Builder {
     /// # Panics
     /// When the link's queue cannot be built; [`check_link`] refuses such links.
     pub fn port(&mut self, from: NodeId, to: NodeId, link: &LinkValue) -> PortId {
-        let host = self.network.nodes[from as usize].host;
+        let host = self.network.nodes[from].host;
         let queue = forebay_queues::build(if host { None } else { link.queue.as_ref() }, link.buffer);
         self.network.ports.push(PortConfig {
             from,
@@ -65,8 +64,7 @@ impl Builder {
                 Ok(queue) => queue,
                 Err(e) => panic!("`{}`: {}: `check_link` accepts what can be built", e.key, e.message),
             },
-        });
-        (self.network.ports.len() - 1) as PortId
+        })
     }
 
     /// Names a group of hosts.
@@ -134,8 +132,8 @@ mod tests {
         l.buffer = Some(QueueLen::Packets(5));
         let (up, down) = b.link(h, s, &l);
         let n = b.finish();
-        assert_eq!(n.ports[up as usize].buffer, None);
-        assert_eq!(n.ports[down as usize].buffer, Some(QueueLen::Packets(5)));
+        assert_eq!(n.ports[PortId::from_index(up.index())].buffer, None);
+        assert_eq!(n.ports[PortId::from_index(down.index())].buffer, Some(QueueLen::Packets(5)));
     }
 
     #[test]

@@ -89,8 +89,8 @@ fn check_hosts(network: &Network) -> Result<(), BuildError> {
     }
     let mut links = vec![(0u32, 0u32); network.nodes.len()];
     for p in &network.ports {
-        links[p.from as usize].0 += 1;
-        links[p.to as usize].1 += 1;
+        links[p.from.index()].0 += 1;
+        links[p.to.index()].1 += 1;
     }
     for (node, (out, into)) in network.nodes.iter().zip(links).filter(|(n, _)| n.host) {
         if (out, into) != (1, 1) {

@@ -51,6 +51,7 @@ fn build(values: &Values) -> Result<Network, BuildError> {
 mod tests {
     use crate::topology::testing::{build, degrees, port_ends};
     use forebay_param::Value;
+    use forebay_units::NodeId;
 
     #[test]
     fn structure() {
@@ -59,7 +60,10 @@ mod tests {
         assert_eq!(degrees(&n), [1, 1, 1, 1, 1, 4, 3]);
         assert_eq!(port_ends(&n, "bottleneck"), ("swl", "swr"));
         assert_eq!(port_ends(&n, "bottleneck-back"), ("swr", "swl"));
-        assert_eq!(n.host_groups, [("left".to_owned(), vec![0, 1, 2]), ("right".to_owned(), vec![3, 4])]);
+        assert_eq!(
+            n.host_groups,
+            [("left".to_owned(), [0, 1, 2].map(NodeId::new).to_vec()), ("right".to_owned(), [3, 4].map(NodeId::new).to_vec())]
+        );
     }
 
     #[test]

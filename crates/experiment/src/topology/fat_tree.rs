@@ -71,7 +71,7 @@ fn build(values: &Values) -> Result<Network, BuildError> {
 mod tests {
     use crate::topology::testing::{build, degrees, link};
     use forebay_param::Value;
-    use forebay_units::Rate;
+    use forebay_units::{NodeId, Rate};
 
     #[test]
     fn structure() {
@@ -84,7 +84,7 @@ mod tests {
             assert!(d[..hosts].iter().all(|&d| d == 1));
             assert!(d[hosts..].iter().all(|&d| d == k), "{d:?}");
             assert_eq!(n.host_groups.len(), k);
-            assert_eq!(n.nodes[0].name, "pod0-h0");
+            assert_eq!(n.nodes[NodeId::new(0)].name, "pod0-h0");
         }
     }
 
@@ -92,7 +92,7 @@ mod tests {
     fn fabric_may_differ_from_the_host_links() {
         let n = build("fat-tree", &[("k", Value::Int(4)), ("fabric", Value::Link(link("40Gbps", "2us")))]).unwrap();
         for p in &n.ports {
-            let at_host = n.nodes[p.from as usize].host || n.nodes[p.to as usize].host;
+            let at_host = n.nodes[p.from].host || n.nodes[p.to].host;
             assert_eq!(p.rate, Rate(if at_host { 1_000_000_000 } else { 40_000_000_000 }));
         }
     }

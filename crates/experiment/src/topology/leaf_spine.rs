@@ -92,7 +92,7 @@ mod tests {
     use crate::topology::testing::{build, degrees, link};
     use crate::topology::{BuildError, find_port};
     use forebay_param::Value;
-    use forebay_units::Rate;
+    use forebay_units::{NodeId, Rate};
 
     fn build_with(extra: &[(&'static str, Value)]) -> Result<crate::network::Network, BuildError> {
         let mut all = vec![("leaves", Value::Int(3)), ("hosts-per-leaf", Value::Int(8)), ("spines", Value::Int(2))];
@@ -105,14 +105,14 @@ mod tests {
         let n = build_with(&[("fabric", Value::Link(link("40Gbps", "1us")))]).unwrap();
         assert_eq!(n.nodes.len(), 24 + 3 + 2);
         assert_eq!(degrees(&n)[24..], [10, 10, 10, 3, 3]);
-        assert_eq!(n.host_groups[1], ("rack1".to_owned(), (8..16).collect()));
+        assert_eq!(n.host_groups[1], ("rack1".to_owned(), (8..16).map(NodeId::new).collect()));
         let up = find_port(&n, "leaf2->spine1").unwrap();
-        assert_eq!(n.ports[up as usize].rate, Rate(40_000_000_000));
+        assert_eq!(n.ports[up].rate, Rate(40_000_000_000));
     }
 
     #[test]
     fn oversubscription_sets_or_must_match_the_fabric_rate() {
-        let rate = |n: crate::network::Network| n.ports[find_port(&n, "leaf0->spine0").unwrap() as usize].rate;
+        let rate = |n: crate::network::Network| n.ports[find_port(&n, "leaf0->spine0").unwrap()].rate;
         // 8 hosts at 1 Gbps over 2 spines.
         assert_eq!(rate(build_with(&[]).unwrap()), Rate(4_000_000_000));
         assert_eq!(rate(build_with(&[("oversubscription", Value::Float(2.0))]).unwrap()), Rate(2_000_000_000));

@@ -1,11 +1,11 @@
 //! Questions about a built network that workloads, observers and reports ask.
 
 use crate::network::Network;
-use forebay_units::{NodeId, PortId, Rate};
+use forebay_units::{IndexVec, NodeId, PortId, Rate};
 
 /// All hosts, in node order. The n-th of them is "host n" in flow lists.
 pub fn hosts(network: &Network) -> Vec<NodeId> {
-    (0..network.nodes.len() as NodeId).filter(|&n| network.nodes[n as usize].host).collect()
+    network.nodes.enumerate().filter(|(_, node)| node.host).map(|(id, _)| id).collect()
 }
 
 /// The port called `name`: a short name of the topology such as `bottleneck`, or `from->to` with two node names (the first such
@@ -15,9 +15,9 @@ pub fn find_port(network: &Network, name: &str) -> Option<PortId> {
         return Some(*port);
     }
     let (from, to) = name.split_once("->")?;
-    let node = |name: &str| network.nodes.iter().position(|n| n.name == name.trim());
-    let (from, to) = (node(from)? as NodeId, node(to)? as NodeId);
-    network.ports.iter().position(|p| p.from == from && p.to == to).map(|p| p as PortId)
+    let node = |name: &str| network.nodes.position(|n| n.name == name.trim());
+    let (from, to) = (node(from)?, node(to)?);
+    network.ports.position(|p| p.from == from && p.to == to)
 }
 
 /// The short name of `port` if the topology gave it one, else `from->to`.
@@ -25,38 +25,36 @@ pub fn port_label(network: &Network, port: PortId) -> String {
     if let Some((name, _)) = network.named_ports.iter().find(|(_, p)| *p == port) {
         return name.clone();
     }
-    let p = &network.ports[port as usize];
-    format!("{}->{}", network.nodes[p.from as usize].name, network.nodes[p.to as usize].name)
+    let p = &network.ports[port];
+    format!("{}->{}", network.nodes[p.from].name, network.nodes[p.to].name)
 }
 
 /// For each node the egress port if it is a host, else `None`. Hosts have exactly one.
-pub fn attached_port(network: &Network) -> Vec<Option<PortId>> {
-    let mut ports = vec![None; network.nodes.len()];
-    for (id, p) in network.ports.iter().enumerate() {
-        let from = p.from as usize;
-        if network.nodes[from].host && ports[from].is_none() {
-            ports[from] = Some(id as PortId);
+pub fn attached_port(network: &Network) -> IndexVec<NodeId, Option<PortId>> {
+    let mut ports = IndexVec::repeat(None, network.nodes.len());
+    for (id, p) in network.ports.enumerate() {
+        if network.nodes[p.from].host && ports[p.from].is_none() {
+            ports[p.from] = Some(id);
         }
     }
     ports
 }
 
 /// The rack of each node: for a host the node it is attached to, for a switch itself.
-pub fn racks(network: &Network) -> Vec<NodeId> {
-    let own = |n: usize| n as NodeId;
+pub fn racks(network: &Network) -> IndexVec<NodeId, NodeId> {
     let attached = attached_port(network);
-    attached.iter().enumerate().map(|(n, port)| port.map_or(own(n), |p| network.ports[p as usize].to)).collect()
+    attached.enumerate().map(|(node, port)| port.map_or(node, |p| network.ports[p].to)).collect()
 }
 
 /// Sum of the rates of the ports that lead from switch `rack` to other switches, bits per second.
 pub fn uplink_rate(network: &Network, rack: NodeId) -> f64 {
-    let up = network.ports.iter().filter(|p| p.from == rack && !network.nodes[p.to as usize].host);
+    let up = network.ports.iter().filter(|p| p.from == rack && !network.nodes[p.to].host);
     up.map(|p| p.rate.0 as f64).sum()
 }
 
 /// Rate of `host`'s interface, `None` when it is no host or has no link.
 pub fn host_rate(network: &Network, host: NodeId) -> Option<Rate> {
-    let node = network.nodes.get(host as usize)?;
+    let node = network.nodes.get(host)?;
     network.ports.iter().find(|p| node.host && p.from == host).map(|p| p.rate)
 }
 
@@ -81,13 +79,13 @@ mod tests {
     #[test]
     fn hosts_and_their_interfaces() {
         let n = build("many-to-one", &[("senders", Value::Int(2))]).unwrap();
-        assert_eq!(hosts(&n), [0, 1, 2]);
+        assert_eq!(hosts(&n), [0, 1, 2].map(NodeId::new));
         let attached = attached_port(&n);
-        assert_eq!(attached[1], find_port(&n, "s1->sw"));
-        assert_eq!(attached[3], None);
-        assert_eq!(host_rate(&n, 1), Some(Rate(1_000_000_000)));
-        assert_eq!(host_rate(&n, 3), None);
-        assert_eq!(host_rate(&n, 99), None);
+        assert_eq!(attached[NodeId::new(1)], find_port(&n, "s1->sw"));
+        assert_eq!(attached[NodeId::new(3)], None);
+        assert_eq!(host_rate(&n, NodeId::new(1)), Some(Rate(1_000_000_000)));
+        assert_eq!(host_rate(&n, NodeId::new(3)), None);
+        assert_eq!(host_rate(&n, NodeId::new(99)), None);
     }
 
     #[test]
@@ -102,9 +100,9 @@ mod tests {
             ],
         )
         .unwrap();
-        assert_eq!(racks(&n), [6, 6, 6, 7, 7, 7, 6, 7, 8, 9, 10, 11]);
+        assert_eq!(racks(&n).as_slice(), [6, 6, 6, 7, 7, 7, 6, 7, 8, 9, 10, 11].map(NodeId::new));
         // Three hosts at 1 Gbps, one third of that upwards.
-        assert!((uplink_rate(&n, 6) / 1e9 - 1.0).abs() < 1e-6);
-        assert_eq!(uplink_rate(&build("many-to-one", &[("senders", Value::Int(2))]).unwrap(), 3), 0.0);
+        assert!((uplink_rate(&n, NodeId::new(6)) / 1e9 - 1.0).abs() < 1e-6);
+        assert_eq!(uplink_rate(&build("many-to-one", &[("senders", Value::Int(2))]).unwrap(), NodeId::new(3)), 0.0);
     }
 }

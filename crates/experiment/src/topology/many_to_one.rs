@@ -52,7 +52,7 @@ mod tests {
     use crate::topology::testing::{build, degrees, link, port_ends};
     use forebay_param::Value;
     use forebay_queues::{DropTail, FifoDiscipline, Queue, SharedPolicy};
-    use forebay_units::{Bytes, QueueLen, Rate};
+    use forebay_units::{Bytes, NodeId, QueueLen, Rate};
 
     #[test]
     fn structure() {
@@ -62,9 +62,9 @@ mod tests {
         assert_eq!((n.nodes.len(), n.ports.len()), (7, 12));
         assert_eq!(degrees(&n), [1, 1, 1, 1, 1, 1, 6]);
         assert_eq!(port_ends(&n, "bottleneck"), ("sw", "recv"));
-        assert_eq!(n.host_groups[0], ("senders".into(), vec![0, 1, 2, 3, 4]));
-        assert_eq!(n.host_groups[1], ("receiver".into(), vec![5]));
-        let back = n.ports.iter().find(|p| p.from == 5).unwrap();
+        assert_eq!(n.host_groups[0], ("senders".into(), [0, 1, 2, 3, 4].map(NodeId::new).to_vec()));
+        assert_eq!(n.host_groups[1], ("receiver".into(), vec![NodeId::new(5)]));
+        let back = n.ports.iter().find(|p| p.from == NodeId::new(5)).unwrap();
         assert_eq!((back.rate, back.buffer), (Rate(2_000_000_000), None));
         assert_eq!(back.queue, Queue::Fifo(FifoDiscipline::DropTail(DropTail)));
     }
@@ -72,8 +72,8 @@ mod tests {
     #[test]
     fn shared_memory_belongs_to_the_switch() {
         let n = build("many-to-one", &[("senders", Value::Int(2)), ("shared-buffer", Value::Bytes(Bytes(4_000_000)))]).unwrap();
-        assert_eq!(n.nodes[0].shared_buffer, None);
-        assert_eq!(n.nodes[3].shared_buffer.unwrap().policy, SharedPolicy::Dynamic { alpha: 1.0 });
+        assert_eq!(n.nodes[NodeId::new(0)].shared_buffer, None);
+        assert_eq!(n.nodes[NodeId::new(3)].shared_buffer.unwrap().policy, SharedPolicy::Dynamic { alpha: 1.0 });
     }
 
     #[test]

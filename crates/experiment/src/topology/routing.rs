@@ -4,11 +4,13 @@
 //! per host: 164 KB instead of 1.3 MB for 1024 hosts in a 16-ary fat tree. The packet path is bound by cache misses; this is why.
 
 use crate::network::Network;
-use forebay_units::{NodeId, PortId};
+use forebay_units::{IndexVec, NodeId, PortId};
 use std::collections::HashMap;
 use std::fmt;
 
 const NONE: u32 = u32::MAX;
+/// The last hop to a node that is no host.
+const NOWHERE: NodeId = NodeId::new(NONE);
 /// Largest number of equal-cost ports: the count has 8 bits of an entry.
 const MAX_CHOICES: usize = 255;
 
@@ -26,7 +28,7 @@ pub struct Fib {
     /// Per node: row of a switch, `NONE` for a host.
     row: Vec<u32>,
     /// Per node: the only port of a host.
-    host_port: Vec<Option<PortId>>,
+    host_port: IndexVec<NodeId, Option<PortId>>,
     /// Per node: how to reach a host.
     target: Vec<Target>,
     columns: usize,
@@ -100,7 +102,7 @@ pub struct At<'a> {
 impl At<'_> {
     #[inline(always)]
     fn entry(self, dst: NodeId) -> u32 {
-        let t = item(&self.fib.target, dst);
+        let t = item(&self.fib.target, dst.get());
         if t.last_hop == self.switch { t.last_entry } else { *item(&self.fib.entries, self.first + t.column) }
     }
 
@@ -109,7 +111,7 @@ impl At<'_> {
     pub fn next_port(self, dst: NodeId, hash: u32) -> PortId {
         let entry = self.entry(dst);
         let (first, count) = (entry >> 8, entry & 0xFF);
-        let choice = if count > 1 { ecmp_choice(hash, self.switch, count) } else { 0 };
+        let choice = if count > 1 { ecmp_choice(hash, self.switch.get(), count) } else { 0 };
         *item(&self.fib.choices, first + choice)
     }
 }
@@ -118,18 +120,18 @@ impl Fib {
     /// Shortest paths by number of hops between all hosts of `network`.
     pub fn new(network: &Network) -> Result<Fib, RouteError> {
         let nodes = network.nodes.len();
-        let is_host = |n: NodeId| network.nodes[n as usize].host;
+        let is_host = |n: NodeId| network.nodes[n].host;
         let mut fib = Fib {
             row: vec![NONE; nodes],
             host_port: super::attached_port(network),
-            target: vec![Target { last_hop: NONE, last_entry: 0, column: NONE }; nodes],
+            target: vec![Target { last_hop: NOWHERE, last_entry: 0, column: NONE }; nodes],
             columns: 0,
             entries: Vec::new(),
             choices: Vec::new(),
         };
         let mut switches = Vec::new();
-        for n in (0..nodes as NodeId).filter(|&n| !is_host(n)) {
-            fib.row[n as usize] = switches.len() as u32;
+        for n in network.nodes.ids().filter(|&n| !is_host(n)) {
+            fib.row[n.index()] = switches.len() as u32;
             switches.push(n);
         }
 
@@ -137,18 +139,18 @@ impl Fib {
         let mut sets = Sets { single: vec![0; network.ports.len()], several: HashMap::new() };
         let mut destinations = Vec::new();
         let mut column_of = vec![NONE; nodes];
-        for (id, port) in network.ports.iter().enumerate().filter(|(_, p)| is_host(p.to)) {
-            if fib.target[port.to as usize].last_hop != NONE {
+        for (id, port) in network.ports.enumerate().filter(|(_, p)| is_host(p.to)) {
+            if fib.target[port.to.index()].last_hop != NOWHERE {
                 continue;
             }
-            let column = &mut column_of[port.from as usize];
+            let column = &mut column_of[port.from.index()];
             if *column == NONE && !is_host(port.from) {
                 *column = destinations.len() as u32;
                 destinations.push(port.from);
             }
             let column = *column;
-            let last_entry = sets.entry(&mut fib.choices, &[id as PortId])?;
-            fib.target[port.to as usize] = Target { last_hop: port.from, last_entry, column };
+            let last_entry = sets.entry(&mut fib.choices, &[id])?;
+            fib.target[port.to.index()] = Target { last_hop: port.from, last_entry, column };
         }
         fib.columns = destinations.len();
         fib.entries = vec![0; switches.len() * destinations.len()];
@@ -159,33 +161,33 @@ impl Fib {
         // A switch uses the same ports towards most destinations: remember its last set, to hash few of them.
         let mut last_entry = vec![0; nodes];
         for (column, &destination) in destinations.iter().enumerate() {
-            reached.iter().for_each(|&n: &NodeId| distance[n as usize] = NONE);
+            reached.iter().for_each(|&n: &NodeId| distance[n.index()] = NONE);
             reached.clear();
             reached.push(destination);
-            distance[destination as usize] = 0;
+            distance[destination.index()] = 0;
             let mut next = 0;
             while let Some(&node) = reached.get(next) {
                 next += 1;
-                let d = distance[node as usize];
+                let d = distance[node.index()];
                 for &(from, _) in incoming.of(node) {
-                    if distance[from as usize] == NONE {
-                        distance[from as usize] = d + 1;
+                    if distance[from.index()] == NONE {
+                        distance[from.index()] = d + 1;
                         reached.push(from);
                     }
                 }
             }
             for &switch in &reached[1..] {
-                let closer = distance[switch as usize] - 1;
+                let closer = distance[switch.index()] - 1;
                 set.clear();
-                set.extend(outgoing.of(switch).iter().filter(|(to, _)| distance[*to as usize] == closer).map(|(_, port)| *port));
+                set.extend(outgoing.of(switch).iter().filter(|(to, _)| distance[to.index()] == closer).map(|(_, port)| *port));
                 if set.len() > MAX_CHOICES {
-                    return Err(RouteError::TooManyChoices(network.nodes[switch as usize].name.clone(), set.len()));
+                    return Err(RouteError::TooManyChoices(network.nodes[switch].name.clone(), set.len()));
                 }
-                let entry = &mut last_entry[switch as usize];
+                let entry = &mut last_entry[switch.index()];
                 if fib.ports_of(*entry) != set {
                     *entry = sets.entry(&mut fib.choices, &set)?;
                 }
-                fib.entries[fib.row[switch as usize] as usize * fib.columns + column] = *entry;
+                fib.entries[fib.row[switch.index()] as usize * fib.columns + column] = *entry;
             }
         }
         fib.check_all_reachable(network)?;
@@ -217,13 +219,13 @@ impl Fib {
     /// The tables as `switch` uses them.
     #[inline]
     pub fn at(&self, switch: NodeId) -> At<'_> {
-        At { fib: self, switch, first: item(&self.row, switch).wrapping_mul(self.columns as u32) }
+        At { fib: self, switch, first: item(&self.row, switch.get()).wrapping_mul(self.columns as u32) }
     }
 
     /// The port on which the host `host` sends; `None` for switches.
     #[inline]
     pub fn host_port(&self, host: NodeId) -> Option<PortId> {
-        self.host_port[host as usize]
+        self.host_port[host]
     }
 
     /// All ports that a packet from host `src` to host `dst` of a flow with `hash` passes; empty when `src` is `dst`.
@@ -231,14 +233,14 @@ impl Fib {
         let mut path = Vec::new();
         let mut node = src;
         while node != dst {
-            let port = match self.host_port[node as usize] {
+            let port = match self.host_port[node] {
                 None => Some(self.next_port(node, dst, hash)),
                 // A host sends, but does not forward.
                 port => port.filter(|_| node == src),
             };
             let Some(port) = port else { break };
             path.push(port);
-            node = network.ports[port as usize].to;
+            node = network.ports[port].to;
         }
         path
     }
@@ -251,16 +253,16 @@ impl Fib {
         let destinations: Vec<NodeId> = hosts.iter().copied().filter(|&h| self.is_among_first_two(&mut per_column, h)).collect();
         let mut seen = vec![0; network.nodes.len()];
         for &src in &hosts {
-            let next = self.host_port[src as usize].map(|p| network.ports[p as usize].to);
-            if let Some(node) = next.filter(|&n| self.row[n as usize] != NONE) {
-                seen[node as usize] += 1;
-                if seen[node as usize] > 2 {
+            let next = self.host_port[src].map(|p| network.ports[p].to);
+            if let Some(node) = next.filter(|&n| self.row[n.index()] != NONE) {
+                seen[node.index()] += 1;
+                if seen[node.index()] > 2 {
                     continue;
                 }
             }
             if let Some(&dst) = destinations.iter().find(|&&dst| dst != src && !next.is_some_and(|node| self.reaches(node, dst)))
             {
-                let name = |n: NodeId| network.nodes[n as usize].name.clone();
+                let name = |n: NodeId| network.nodes[n].name.clone();
                 return Err(RouteError::NoPath(name(src), name(dst)));
             }
         }
@@ -268,7 +270,7 @@ impl Fib {
     }
 
     fn is_among_first_two(&self, per_column: &mut [u32], host: NodeId) -> bool {
-        match per_column.get_mut(self.target[host as usize].column as usize) {
+        match per_column.get_mut(self.target[host.index()].column as usize) {
             Some(count) => {
                 *count += 1;
                 *count <= 2
@@ -279,8 +281,8 @@ impl Fib {
     }
 
     fn reaches(&self, node: NodeId, dst: NodeId) -> bool {
-        let target = self.target[dst as usize];
-        let forwards = self.row[node as usize] != NONE;
+        let target = self.target[dst.index()];
+        let forwards = self.row[node.index()] != NONE;
         node == dst || forwards && (target.last_hop == node || target.column != NONE && self.entry(node, dst) != 0)
     }
 }
@@ -294,29 +296,29 @@ struct Adjacency {
 impl Adjacency {
     /// By sender (`outgoing`) or by receiver. Links with hosts are left out: hosts do not forward.
     fn new(network: &Network, outgoing: bool) -> Adjacency {
-        let is_host = |n: NodeId| network.nodes[n as usize].host;
+        let is_host = |n: NodeId| network.nodes[n].host;
         let inner = || {
-            let ports = network.ports.iter().zip(0..).filter(|(p, _)| !is_host(p.from) && !is_host(p.to));
-            ports.map(|(p, id)| if outgoing { (p.from, p.to, id) } else { (p.to, p.from, id) })
+            let ports = network.ports.enumerate().filter(|(_, p)| !is_host(p.from) && !is_host(p.to));
+            ports.map(|(id, p)| if outgoing { (p.from, p.to, id) } else { (p.to, p.from, id) })
         };
         let mut start = vec![0u32; network.nodes.len() + 1];
         for (node, _, _) in inner() {
-            start[node as usize + 1] += 1;
+            start[node.index() + 1] += 1;
         }
         for i in 1..start.len() {
             start[i] += start[i - 1];
         }
         let mut next = start.clone();
-        let mut links = vec![(0, 0); start[network.nodes.len()] as usize];
+        let mut links = vec![(NodeId::default(), PortId::default()); start[network.nodes.len()] as usize];
         for (node, neighbour, port) in inner() {
-            links[next[node as usize] as usize] = (neighbour, port);
-            next[node as usize] += 1;
+            links[next[node.index()] as usize] = (neighbour, port);
+            next[node.index()] += 1;
         }
         Adjacency { start, links }
     }
 
     fn of(&self, node: NodeId) -> &[(NodeId, PortId)] {
-        &self.links[self.start[node as usize] as usize..self.start[node as usize + 1] as usize]
+        &self.links[self.start[node.index()] as usize..self.start[node.index() + 1] as usize]
     }
 }
 
@@ -330,7 +332,7 @@ struct Sets {
 impl Sets {
     fn entry(&mut self, choices: &mut Vec<PortId>, set: &[PortId]) -> Result<u32, RouteError> {
         let known = match set {
-            [port] => self.single[*port as usize],
+            [port] => self.single[port.index()],
             _ => self.several.get(set).copied().unwrap_or(0),
         };
         if known != 0 {
@@ -342,7 +344,7 @@ impl Sets {
         let entry = (choices.len() as u32) << 8 | set.len() as u32;
         set.iter().for_each(|&port| choices.push(port));
         match set {
-            [port] => self.single[*port as usize] = entry,
+            [port] => self.single[port.index()] = entry,
             _ => drop(self.several.insert(set.into(), entry)),
         }
         Ok(entry)

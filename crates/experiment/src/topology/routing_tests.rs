@@ -13,9 +13,9 @@ fn fat_tree(k: i64) -> (Network, Fib) {
 fn check_path(n: &Network, path: &[PortId], src: NodeId, dst: NodeId) {
     let mut at = src;
     for (i, &p) in path.iter().enumerate() {
-        let port = &n.ports[p as usize];
+        let port = &n.ports[p];
         assert_eq!(port.from, at);
-        assert!(i == 0 || !n.nodes[at as usize].host);
+        assert!(i == 0 || !n.nodes[at].host);
         at = port.to;
     }
     assert_eq!(at, dst);
@@ -37,7 +37,7 @@ fn every_pair_of_every_topology_is_connected() {
         let hosts = crate::topology::hosts(&n);
         for &src in &hosts {
             for &dst in &hosts {
-                let path = fib.path(&n, src, dst, src * 31 + dst);
+                let path = fib.path(&n, src, dst, src.get() * 31 + dst.get());
                 check_path(&n, &path, src, dst);
                 assert_eq!(path.is_empty(), src == dst);
             }
@@ -57,7 +57,7 @@ fn fat_tree_paths_have_two_four_or_six_hops() {
             6
         };
         for hash in 0..20 {
-            assert_eq!(fib.path(&n, 0, dst, hash * 77_777).len(), expected, "to {dst}");
+            assert_eq!(fib.path(&n, NodeId::new(0), NodeId::new(dst), hash * 77_777).len(), expected, "to {dst}");
         }
     }
 }
@@ -68,7 +68,7 @@ fn all_equal_cost_paths_are_used_evenly() {
     let mut uses: HashMap<Vec<PortId>, u32> = HashMap::new();
     let flows = 16_000;
     for hash in 0..flows {
-        *uses.entry(fib.path(&n, 0, 127, hash)).or_default() += 1;
+        *uses.entry(fib.path(&n, NodeId::new(0), NodeId::new(127), hash)).or_default() += 1;
     }
     assert_eq!(uses.len(), 16);
     for &count in uses.values() {
@@ -87,11 +87,11 @@ fn parallel_links_share_and_longer_ways_do_not() {
         build("custom", &[("hosts", names(&["a", "b"])), ("switches", names(&["x", "y", "z"])), ("links", Value::Links(links))])
             .unwrap();
     let fib = Fib::new(&n).unwrap();
-    let entry = fib.entry(2, 1);
+    let entry = fib.entry(NodeId::new(2), NodeId::new(1));
     let (first, count) = ((entry >> 8) as usize, (entry & 255) as usize);
-    assert_eq!(fib.choices()[first..first + count], [4, 6]);
-    let used: HashSet<_> = (0..50).map(|hash| fib.next_port(2, 1, hash)).collect();
-    assert_eq!(used, HashSet::from([4, 6]));
+    assert_eq!(fib.choices()[first..first + count], [4, 6].map(PortId::new));
+    let used: HashSet<_> = (0..50).map(|hash| fib.next_port(NodeId::new(2), NodeId::new(1), hash)).collect();
+    assert_eq!(used, HashSet::from([4, 6].map(PortId::new)));
 }
 
 #[test]

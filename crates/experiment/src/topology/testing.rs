@@ -4,6 +4,7 @@ use super::BuildError;
 use crate::network::Network;
 use forebay_param::{Entry, Kind, LinkValue, Value, Values};
 use forebay_sampling::{SizeDist, TimeDist};
+use forebay_units::NodeId;
 
 /// A drop-tail link without buffer limit.
 pub(crate) fn link(rate: &str, delay: &str) -> LinkValue {
@@ -62,13 +63,13 @@ pub(crate) fn build(name: &str, given: &[(&'static str, Value)]) -> Result<Netwo
 
 /// Egress ports of each node.
 pub(crate) fn degrees(network: &Network) -> Vec<usize> {
-    (0..network.nodes.len()).map(|n| network.ports.iter().filter(|p| p.from as usize == n).count()).collect()
+    (0..network.nodes.len()).map(|n| network.ports.iter().filter(|p| p.from.index() == n).count()).collect()
 }
 
 /// Node names at the ends of a named port.
 pub(crate) fn port_ends<'a>(network: &'a Network, name: &str) -> (&'a str, &'a str) {
-    let port = &network.ports[super::find_port(network, name).unwrap() as usize];
-    (&network.nodes[port.from as usize].name, &network.nodes[port.to as usize].name)
+    let port = &network.ports[super::find_port(network, name).unwrap()];
+    (&network.nodes[NodeId::new(port.from.get())].name, &network.nodes[NodeId::new(port.to.get())].name)
 }
 
 /// Checks what every registry entry promises: lower-case words with hyphens, no key twice, documentation, defaults in range.

@@ -243,7 +243,7 @@ struct Hosts<'a> {
 impl<'a> Hosts<'a> {
     fn new(network: &'a Network) -> Hosts<'a> {
         let nodes = topology::hosts(network);
-        let names = nodes.iter().map(|&n| (network.nodes[n as usize].name.as_str(), n)).collect();
+        let names = nodes.iter().map(|&n| (network.nodes[n].name.as_str(), n)).collect();
         Hosts { nodes, names }
     }
 

@@ -14,12 +14,19 @@ fn flow(start_us: u64, src: NodeId, dst: NodeId, bytes: u64) -> ReplayFlow {
 #[test]
 fn hpcc() {
     let text = "3\n0 3 3 100 5000 0.000002000\n\n1 3 3 100 10 0.000001\r\n2 0 3 100 7 2e-06\n";
-    assert_eq!(list(text).unwrap(), [flow(1, 1, 3, 10), flow(2, 0, 3, 5000), flow(2, 2, 0, 7)]);
+    assert_eq!(
+        list(text).unwrap(),
+        [
+            flow(1, NodeId::new(1), NodeId::new(3), 10),
+            flow(2, NodeId::new(0), NodeId::new(3), 5000),
+            flow(2, NodeId::new(2), NodeId::new(0), 7)
+        ]
+    );
 }
 
 #[test]
 fn csv_in_any_order_and_unit() {
-    let expected = [flow(1, 0, 3, 10), flow(2, 1, 3, 5000)];
+    let expected = [flow(1, NodeId::new(0), NodeId::new(3), 10), flow(2, NodeId::new(1), NodeId::new(3), 5000)];
     for text in [
         "src,dst,bytes,start_s\ns1,recv,5000,0.000002\ns0,recv,10,0.000001\n",
         "# a note\nstart_us, size ,class,dst,src\n2,5000,web,3,1\n1,10,web,recv,0\n",
@@ -125,7 +132,7 @@ fn damaged_lists_never_panic() {
             }
         }
         if let Ok(flows) = read(&bytes[..], Format::Auto, &network, 10) {
-            assert!(flows.iter().all(|f| f.bytes > 0 && f.src != f.dst && f.src < 4 && f.dst < 4));
+            assert!(flows.iter().all(|f| f.bytes > 0 && f.src != f.dst && f.src < NodeId::new(4) && f.dst < NodeId::new(4)));
         }
     }
 }

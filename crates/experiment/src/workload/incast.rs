@@ -98,9 +98,9 @@ mod tests {
             WorkloadKind::Incast { block, senders, receiver, .. } => (block, senders.len(), receiver),
             other => panic!("{other:?}"),
         };
-        assert_eq!(block(&[("block", bytes(256_000))]), (256_000, 40, 40));
-        assert_eq!(block(&[("total", bytes(1_000_000))]), (25_000, 40, 40));
-        assert_eq!(block(&[("total", bytes(41))]), (2, 40, 40));
+        assert_eq!(block(&[("block", bytes(256_000))]), (256_000, 40, NodeId::new(40)));
+        assert_eq!(block(&[("total", bytes(1_000_000))]), (25_000, 40, NodeId::new(40)));
+        assert_eq!(block(&[("total", bytes(41))]), (2, 40, NodeId::new(40)));
     }
 
     #[test]
@@ -111,8 +111,11 @@ mod tests {
         assert_eq!(w.refused("incast", &[block.clone(), ("total", bytes(1))]), "total");
         assert_eq!(w.refused("incast", &[("total", bytes(0))]), "total");
         assert_eq!(w.refused("incast", &[("block", bytes(0))]), "block");
-        assert_eq!(w.refused("incast", &[block.clone(), ("receiver", Value::Hosts(vec![1]))]), "receiver");
-        assert_eq!(w.refused("incast", &[block.clone(), ("receiver", Value::Hosts(vec![0, 4]))]), "receiver");
+        assert_eq!(w.refused("incast", &[block.clone(), ("receiver", Value::Hosts(vec![NodeId::new(1)]))]), "receiver");
+        assert_eq!(
+            w.refused("incast", &[block.clone(), ("receiver", Value::Hosts(vec![NodeId::new(0), NodeId::new(4)]))]),
+            "receiver"
+        );
         assert_eq!(w.refused("incast", &[block.clone(), ("senders", Value::Hosts(vec![]))]), "senders");
         assert_eq!(World::racks().refused("incast", std::slice::from_ref(&block)), "senders");
         w.duration = None;

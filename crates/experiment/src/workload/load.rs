@@ -29,12 +29,12 @@ pub(super) fn flows_per_sec(
     };
     let hosts = || {
         let attached = attached_port(context.network);
-        let rate = |h: &NodeId| attached[*h as usize].map_or(0.0, |p| context.network.ports[p as usize].rate.0 as f64);
+        let rate = |h: &NodeId| attached[NodeId::from_index(h.index())].map_or(0.0, |p| context.network.ports[p].rate.0 as f64);
         from.iter().map(rate).sum::<f64>()
     };
     let reference = match values.text("load-at").as_str() {
         "bottleneck" => match find_port(context.network, "bottleneck") {
-            Some(port) => context.network.ports[port as usize].rate.0 as f64,
+            Some(port) => context.network.ports[port].rate.0 as f64,
             None => {
                 return Err(BuildError::new(
                     "load-at",
@@ -63,7 +63,7 @@ pub(super) fn flows_per_sec(
 /// Rate of flows, in bits per second, that fills the uplinks of the sources' switches.
 fn uplinks(context: &Context<'_>, from: &[NodeId], crossing: f64) -> Result<f64, BuildError> {
     let rack = racks(context.network);
-    let sources: BTreeSet<NodeId> = from.iter().map(|f| rack[*f as usize]).collect();
+    let sources: BTreeSet<NodeId> = from.iter().map(|f| rack[*f]).collect();
     let sum: f64 = sources.iter().map(|&r| uplink_rate(context.network, r)).sum();
     if sum == 0.0 || crossing == 0.0 {
         return Err(BuildError::new(

@@ -53,12 +53,19 @@ mod tests {
     use super::super::testing::World;
     use super::*;
     use forebay_param::Value;
-    use forebay_units::Bytes;
+    use forebay_units::{Bytes, NodeId};
 
     #[test]
     fn defaults_follow_the_topology() {
         let WorkloadKind::Long { pairs, size, start, .. } = World::many_to_one(3).build("long", &[]).unwrap() else { panic!() };
-        assert_eq!((pairs, size, start), (vec![(0, 3), (1, 3), (2, 3)], None, Time::ZERO));
+        assert_eq!(
+            (pairs, size, start),
+            (
+                vec![(NodeId::new(0), NodeId::new(3)), (NodeId::new(1), NodeId::new(3)), (NodeId::new(2), NodeId::new(3))],
+                None,
+                Time::ZERO
+            )
+        );
     }
 
     #[test]

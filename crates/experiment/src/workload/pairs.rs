@@ -4,7 +4,7 @@ use super::{BuildError, Context};
 use crate::streams::Draws;
 use crate::topology::{self};
 use forebay_param::{Kind, Param, Values, optional};
-use forebay_units::NodeId;
+use forebay_units::{IndexVec, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most pairs of one workload; each is a connection with its own state.
@@ -63,7 +63,7 @@ pub(super) fn group(context: &Context<'_>, names: &[&str]) -> Option<Vec<NodeId>
 
 /// Name of a node for messages.
 pub(super) fn name<'a>(context: &Context<'a>, node: NodeId) -> &'a str {
-    context.network.nodes.get(node as usize).map_or("?", |n| &n.name)
+    context.network.nodes.get(node).map_or("?", |n| &n.name)
 }
 
 /// Pairs of the hosts `from_key` and `to_key` by `pattern`, each `per-pair` times in a row.
@@ -80,7 +80,7 @@ pub(super) fn pairs(
     let rack = topology::racks(context.network);
     let count = match pattern.as_str() {
         "all-pairs" => from.len() * to.len(),
-        "each-other-rack" => from.len() * to.iter().map(|t| rack[*t as usize]).collect::<BTreeSet<_>>().len(),
+        "each-other-rack" => from.len() * to.iter().map(|t| rack[*t]).collect::<BTreeSet<_>>().len(),
         _ => from.len().max(to.len()),
     } as u64
         * repeat;
@@ -128,18 +128,18 @@ fn other_racks(
     values: &Values,
     context: &Context<'_>,
     (from, to): (&[NodeId], &[NodeId]),
-    rack: &[NodeId],
+    rack: &IndexVec<NodeId, NodeId>,
     to_key: &'static str,
 ) -> Result<Vec<(NodeId, NodeId)>, BuildError> {
     let mut members: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
     for &t in to {
-        members.entry(rack[t as usize]).or_default().push(t);
+        members.entry(rack[t]).or_default().push(t);
     }
     let mut rng = Draws::Pattern.stream(values.int(PATTERN_SEED.key) as u64, &[]);
     let each = values.text(PATTERN.key) == "each-other-rack";
     let mut pairs = Vec::new();
     for &f in from {
-        let others = members.iter().filter(|(r, _)| **r != rack[f as usize]).map(|(_, hosts)| hosts);
+        let others = members.iter().filter(|(r, _)| **r != rack[f]).map(|(_, hosts)| hosts);
         let mut draw = |hosts: &[NodeId]| hosts[rng.below(hosts.len() as u64) as usize];
         if each {
             pairs.extend(others.map(|hosts| (f, draw(hosts))));
@@ -203,15 +203,35 @@ mod tests {
 
     #[test]
     fn patterns() {
-        let (a, b) = (("from", hosts(&[0, 1])), ("to", hosts(&[2, 3])));
-        assert_eq!(try_pairs(&[a.clone(), b.clone()]).unwrap(), [(0, 2), (1, 3)]);
-        assert_eq!(try_pairs(&[a.clone(), ("to", hosts(&[2]))]).unwrap(), [(0, 2), (1, 2)]);
-        assert_eq!(try_pairs(&[("from", hosts(&[0])), b.clone()]).unwrap(), [(0, 2), (0, 3)]);
-        assert_eq!(try_pairs(&[a.clone(), ("to", hosts(&[2])), pattern("all-to-one")]).unwrap(), [(0, 2), (1, 2)]);
-        let all = try_pairs(&[a.clone(), ("to", hosts(&[1, 2])), pattern("all-pairs")]).unwrap();
-        assert_eq!(all, [(0, 1), (0, 2), (1, 2)]);
+        let (a, b) = (("from", hosts(&[NodeId::new(0), NodeId::new(1)])), ("to", hosts(&[NodeId::new(2), NodeId::new(3)])));
+        assert_eq!(
+            try_pairs(&[a.clone(), b.clone()]).unwrap(),
+            [(NodeId::new(0), NodeId::new(2)), (NodeId::new(1), NodeId::new(3))]
+        );
+        assert_eq!(
+            try_pairs(&[a.clone(), ("to", hosts(&[NodeId::new(2)]))]).unwrap(),
+            [(NodeId::new(0), NodeId::new(2)), (NodeId::new(1), NodeId::new(2))]
+        );
+        assert_eq!(
+            try_pairs(&[("from", hosts(&[NodeId::new(0)])), b.clone()]).unwrap(),
+            [(NodeId::new(0), NodeId::new(2)), (NodeId::new(0), NodeId::new(3))]
+        );
+        assert_eq!(
+            try_pairs(&[a.clone(), ("to", hosts(&[NodeId::new(2)])), pattern("all-to-one")]).unwrap(),
+            [(NodeId::new(0), NodeId::new(2)), (NodeId::new(1), NodeId::new(2))]
+        );
+        let all = try_pairs(&[a.clone(), ("to", hosts(&[NodeId::new(1), NodeId::new(2)])), pattern("all-pairs")]).unwrap();
+        assert_eq!(all, [(NodeId::new(0), NodeId::new(1)), (NodeId::new(0), NodeId::new(2)), (NodeId::new(1), NodeId::new(2))]);
         let twice = try_pairs(&[a, b, ("per-pair", Value::Int(2))]).unwrap();
-        assert_eq!(twice, [(0, 2), (0, 2), (1, 3), (1, 3)]);
+        assert_eq!(
+            twice,
+            [
+                (NodeId::new(0), NodeId::new(2)),
+                (NodeId::new(0), NodeId::new(2)),
+                (NodeId::new(1), NodeId::new(3)),
+                (NodeId::new(1), NodeId::new(3))
+            ]
+        );
     }
 
     #[test]
@@ -222,7 +242,7 @@ mod tests {
         assert!(p.iter().all(|(f, t)| f != t));
         let mut to: Vec<_> = p.iter().map(|x| x.1).collect();
         to.sort_unstable();
-        assert_eq!(to, (0..12).collect::<Vec<_>>());
+        assert_eq!(to, (0..12).map(NodeId::new).collect::<Vec<_>>());
         assert_eq!(p, draw(1));
         assert_ne!(p, draw(2));
     }
@@ -232,27 +252,39 @@ mod tests {
     fn partners_in_other_racks() {
         let seeded = |p, seed| try_pairs(&[pattern(p), ("pattern-seed", Value::Int(seed))]).unwrap();
         let one = seeded("other-rack", 1);
-        assert_eq!(one.iter().map(|p| p.0).collect::<Vec<_>>(), (0..12).collect::<Vec<_>>());
-        assert!(one.iter().all(|(f, t)| f / 4 != t / 4));
+        assert_eq!(one.iter().map(|p| p.0).collect::<Vec<_>>(), (0..12).map(NodeId::new).collect::<Vec<_>>());
+        assert!(one.iter().all(|(f, t)| f.get() / 4 != t.get() / 4));
         assert_ne!(one, seeded("other-rack", 2));
         // All eight hosts of the other racks are reached.
         let reached: BTreeSet<_> = (0..100).map(|seed| seeded("other-rack", seed)[0].1).collect();
-        assert_eq!(reached, (4..12).collect());
+        assert_eq!(reached, (4..12).map(NodeId::new).collect());
         let each = seeded("each-other-rack", 1);
         assert_eq!(each.len(), 24);
         for f in 0..12 {
-            let racks: Vec<_> = each.iter().filter(|p| p.0 == f).map(|p| p.1 / 4).collect();
+            let racks: Vec<_> = each.iter().filter(|p| p.0 == NodeId::new(f)).map(|p| p.1.get() / 4).collect();
             assert_eq!(racks, (0..3).filter(|r| *r != f / 4).collect::<Vec<_>>());
         }
-        let own = [("from", hosts(&[0, 1])), ("to", hosts(&[2, 3])), pattern("other-rack")];
+        let own = [
+            ("from", hosts(&[NodeId::new(0), NodeId::new(1)])),
+            ("to", hosts(&[NodeId::new(2), NodeId::new(3)])),
+            pattern("other-rack"),
+        ];
         assert_eq!(try_pairs(&own).unwrap_err().key, "to");
-        let own = [("from", hosts(&[0, 1])), ("to", hosts(&[2, 3])), pattern("each-other-rack")];
+        let own = [
+            ("from", hosts(&[NodeId::new(0), NodeId::new(1)])),
+            ("to", hosts(&[NodeId::new(2), NodeId::new(3)])),
+            pattern("each-other-rack"),
+        ];
         assert_eq!(try_pairs(&own).unwrap_err().key, "to");
     }
 
     #[test]
     fn impossible_pairs_are_refused() {
-        let (one, two, three) = (hosts(&[0]), hosts(&[1, 2]), hosts(&[3, 4, 5]));
+        let (one, two, three) = (
+            hosts(&[NodeId::new(0)]),
+            hosts(&[NodeId::new(1), NodeId::new(2)]),
+            hosts(&[NodeId::new(3), NodeId::new(4), NodeId::new(5)]),
+        );
         let bad: [&[(&'static str, Value)]; 7] = [
             &[("from", two.clone()), ("to", three.clone())],
             &[("from", two.clone()), ("to", three.clone()), pattern("permutation")],

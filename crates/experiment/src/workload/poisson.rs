@@ -110,9 +110,9 @@ impl Pairs {
     fn count(context: &Context<'_>, from: &[NodeId], to: &[NodeId]) -> Pairs {
         let rack = racks(context.network);
         let mut members: BTreeMap<NodeId, u64> = BTreeMap::new();
-        to.iter().for_each(|t| *members.entry(rack[*t as usize]).or_default() += 1);
+        to.iter().for_each(|t| *members.entry(rack[*t]).or_default() += 1);
         let sinks: BTreeSet<NodeId> = to.iter().copied().collect();
-        let near: u64 = from.iter().map(|f| members.get(&rack[*f as usize]).copied().unwrap_or(0)).sum();
+        let near: u64 = from.iter().map(|f| members.get(&rack[*f]).copied().unwrap_or(0)).sum();
         let to_itself = from.iter().filter(|f| sinks.contains(f)).count() as u64;
         let all = from.len() as u64 * to.len() as u64;
         Pairs { crossing: (all - near) as f64 / ((all - to_itself) as f64).max(1.0) }
@@ -160,7 +160,7 @@ mod tests {
         // 12 hosts at 1 Gbps.
         close(rate(&racks, 0.6, &[]), 0.6 * 12e9 / (8.0 * 14_600.0));
         close(rate(&racks, 0.6, &[word("load-of", "wire")]), 0.6 * 12e9 / (8.0 * 15_000.0));
-        close(rate(&racks, 0.6, &[("from", Value::Hosts(vec![0, 1]))]), 0.6 * 2e9 / (8.0 * 14_600.0));
+        close(rate(&racks, 0.6, &[("from", Value::Hosts(vec![NodeId::new(0), NodeId::new(1)]))]), 0.6 * 2e9 / (8.0 * 14_600.0));
         let one = World::many_to_one(5);
         close(rate(&one, 0.5, &[word("load-at", "bottleneck")]), 0.5 * 1e9 / (8.0 * 14_600.0));
         close(rate(&one, 0.5, &[]), 0.5 * 5e9 / (8.0 * 14_600.0));
@@ -198,13 +198,16 @@ mod tests {
     #[test]
     fn one_to_all() {
         let racks = World::racks();
-        let client = ("from", Value::Hosts(vec![4, 5, 6, 7]));
+        let client = ("from", Value::Hosts(vec![NodeId::new(4), NodeId::new(5), NodeId::new(6), NodeId::new(7)]));
         let given =
             given(0.7, &[client, word("racks", "other"), word("load-at", "uplinks"), ("flows-per-source", Value::Int(1000))]);
         match racks.build("poisson", &given).unwrap() {
             WorkloadKind::Poisson { flows_per_sec, per_source, racks: Some(rack), .. } => {
                 assert!((flows_per_sec / (0.7 * 4e9 / (8.0 * 14_600.0)) - 1.0).abs() < 1e-9);
-                assert_eq!((per_source, rack[4], rack[8]), (Some(1000), 13, 14));
+                assert_eq!(
+                    (per_source, rack[NodeId::new(4)], rack[NodeId::new(8)]),
+                    (Some(1000), NodeId::new(13), NodeId::new(14))
+                );
             }
             other => panic!("{other:?}"),
         }
@@ -214,13 +217,19 @@ mod tests {
     fn mistakes_are_refused() {
         let mut w = World::racks();
         assert_eq!(w.refused("poisson", &given(0.5, &[word("load-at", "bottleneck")])), "load-at");
-        assert_eq!(w.refused("poisson", &given(0.5, &[("to", Value::Hosts(vec![3]))])), "to");
-        assert_eq!(w.refused("poisson", &given(0.5, &[("from", Value::Hosts(vec![3, 1, 3]))])), "from");
+        assert_eq!(w.refused("poisson", &given(0.5, &[("to", Value::Hosts(vec![NodeId::new(3)]))])), "to");
+        assert_eq!(
+            w.refused("poisson", &given(0.5, &[("from", Value::Hosts(vec![NodeId::new(3), NodeId::new(1), NodeId::new(3)]))])),
+            "from"
+        );
         let (start, stop) = (("start", Value::Time(Time::from_us(5))), ("stop", Value::Time(Time::from_us(5))));
         assert_eq!(w.refused("poisson", &given(0.5, &[start, stop])), "stop");
         assert_eq!(w.refused("poisson", &given(0.5, &[("rate", Value::Float(9.0))])), "rate");
         assert_eq!(w.refused("poisson", &given(0.5, &[])[..1]), "load");
-        let near = [("from", Value::Hosts(vec![0, 1])), ("to", Value::Hosts(vec![2, 3]))];
+        let near = [
+            ("from", Value::Hosts(vec![NodeId::new(0), NodeId::new(1)])),
+            ("to", Value::Hosts(vec![NodeId::new(2), NodeId::new(3)])),
+        ];
         let other = word("racks", "other");
         assert_eq!(w.refused("poisson", &given(0.5, &[&near[..], std::slice::from_ref(&other)].concat())), "racks");
         assert_eq!(w.refused("poisson", &given(0.5, &[&near[..], &[word("load-at", "uplinks")]].concat())), "load-at");

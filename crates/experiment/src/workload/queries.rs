@@ -175,10 +175,19 @@ mod tests {
         assert_eq!(w.refused("queries", &with(&[("total", Value::Bytes(Bytes(9)))])), "total");
         assert_eq!(w.refused("queries", &[("total", Value::Bytes(Bytes(0)))]), "total");
         assert_eq!(w.refused("queries", &with(&[("fan-out", Value::Int(12))])), "fan-out");
-        assert_eq!(w.refused("queries", &with(&[hosts("aggregators", &[0]), hosts("workers", &[0])])), "workers");
-        assert_eq!(w.refused("queries", &with(&[hosts("aggregators", &[0, 0])])), "aggregators");
-        assert_eq!(w.refused("queries", &with(&[hosts("workers", &[1, 2, 1])])), "workers");
-        let partly = [hosts("aggregators", &[0, 1]), hosts("workers", &[1, 2, 3])];
+        assert_eq!(
+            w.refused("queries", &with(&[hosts("aggregators", &[NodeId::new(0)]), hosts("workers", &[NodeId::new(0)])])),
+            "workers"
+        );
+        assert_eq!(w.refused("queries", &with(&[hosts("aggregators", &[NodeId::new(0), NodeId::new(0)])])), "aggregators");
+        assert_eq!(
+            w.refused("queries", &with(&[hosts("workers", &[NodeId::new(1), NodeId::new(2), NodeId::new(1)])])),
+            "workers"
+        );
+        let partly = [
+            hosts("aggregators", &[NodeId::new(0), NodeId::new(1)]),
+            hosts("workers", &[NodeId::new(1), NodeId::new(2), NodeId::new(3)]),
+        ];
         assert_eq!(w.refused("queries", &with(&partly)), "fan-out");
         assert!(w.build("queries", &with(&[&partly[..], &[("fan-out", Value::Int(2))]].concat())).is_ok());
         let ms = |key: &'static str, n| (key, Value::Time(Time::from_ms(n)));

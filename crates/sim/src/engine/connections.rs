@@ -8,6 +8,7 @@ use crate::tcp::Address;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use forebay_sampling::Rng;
+use forebay_units::NodeId;
 
 /// Which slots are free, and how many connections there are and were.
 pub(super) struct Slots {
@@ -83,10 +84,11 @@ impl Core {
         let fresh = slot as usize == self.streams.len();
         let generation = if fresh { 0 } else { (self.streams[slot].generation + 1) & 0x3F };
         // The five-tuple: hosts and a port number that differs from connection to connection.
-        let hash = |a: u32, b: u32| Draws::FlowHash.stream(conn_id, &[u64::from(a), u64::from(b)]).next_u64() as u16;
+        let hash =
+            |a: NodeId, b: NodeId| Draws::FlowHash.stream(conn_id, &[u64::from(a.get()), u64::from(b.get())]).next_u64() as u16;
         let own = self.endpoint_shims.connect(spec.group as u32, slot, generation);
-        let forward = Address { conn: slot, isn, dst: spec.dst as u16, hash: hash(spec.src, spec.dst), generation: own };
-        let back = Address { dst: spec.src as u16, hash: hash(spec.dst, spec.src), ..forward };
+        let forward = Address { conn: slot, isn, dst: spec.dst.get() as u16, hash: hash(spec.src, spec.dst), generation: own };
+        let back = Address { dst: spec.src.get() as u16, hash: hash(spec.dst, spec.src), ..forward };
         // Memory of the connection before.
         let (lent, mut outgoing) = if fresh {
             self.streams.push(Stream::default());

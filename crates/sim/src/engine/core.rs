@@ -16,7 +16,7 @@ use crate::net::packet::{Packet, SackBlocks, Wire};
 use crate::shim::endpoint::Side;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
-use forebay_units::QueryId;
+use forebay_units::{NodeId, PortId, QueryId};
 
 /// Something an application may want to know.
 #[derive(Debug, Clone, Copy)]
@@ -39,9 +39,9 @@ pub enum Notice {
 #[derive(Debug, Clone, Copy)]
 pub struct OpenSpec {
     /// Sending host.
-    pub src: u32,
+    pub src: NodeId,
     /// Receiving host.
-    pub dst: u32,
+    pub dst: NodeId,
     /// Index of the transport.
     pub group: usize,
     /// Application that owns it.
@@ -232,15 +232,15 @@ impl Core {
     pub(super) fn new(fabric: Fabric, network: &Network, tcp: Vec<TcpConfig>, seed: u64, recorder: Recorder) -> Core {
         let mut hosts = Owned::new();
         for n in 0..network.nodes.len() as u32 {
-            hosts.put(n, n, Host::new(n, seed));
+            hosts.put(n, NodeId::new(n), Host::new(NodeId::new(n), seed));
         }
         for (id, port) in network.ports.iter().enumerate() {
-            if network.nodes[port.from as usize].host {
-                hosts[port.from].nic = id as u32;
+            if network.nodes[port.from].host {
+                hosts[port.from.get()].nic = PortId::new(id as u32);
             }
         }
-        for (id, port) in network.ports.iter().enumerate().filter(|(_, p)| network.nodes[p.to as usize].host) {
-            hosts[port.to].input = id as u32;
+        for (id, port) in network.ports.iter().enumerate().filter(|(_, p)| network.nodes[p.to].host) {
+            hosts[port.to.get()].input = PortId::new(id as u32);
         }
         let groups = tcp.len();
         Core {
@@ -270,7 +270,7 @@ impl Core {
 
     /// Whether `node` is a host.
     #[inline]
-    pub fn is_host(&self, node: u32) -> bool {
+    pub fn is_host(&self, node: NodeId) -> bool {
         self.is_host[node]
     }
 
@@ -281,19 +281,19 @@ impl Core {
 
     /// Sets a timer at `host` for `time`, on behalf of `origin` (the host where the cause lies). If that is another one, it is set at the end
     /// of the window.
-    pub fn wake(&mut self, origin: u32, host: u32, time: u64, wake: Wake) {
-        let order = self.hosts[origin].next_order(time);
+    pub fn wake(&mut self, origin: NodeId, host: NodeId, time: u64, wake: Wake) {
+        let order = self.hosts[origin.get()].next_order(time);
         if origin != host {
             return self.lane.hand_over(origin, Handover::Timer { host, time, order, wake });
         }
-        self.hosts[host].add(time, order, wake);
+        self.hosts[host.get()].add(time, order, wake);
         self.fabric.wheel.mark(host, time);
     }
 
     /// Whose packets and timers are worked off from now on; `None`: nobody's, the window is over. Debug builds check that a host touches
     /// nothing that belongs to another one.
     #[inline(always)]
-    pub(super) fn run_by(&mut self, node: Option<u32>) {
+    pub(super) fn run_by(&mut self, node: Option<NodeId>) {
         #[cfg(debug_assertions)]
         {
             self.hosts.run_by(node);
@@ -311,10 +311,10 @@ impl Core {
     }
 
     /// Time that an ACK-sized packet takes from host `from` to host `to` on the empty path, ps.
-    pub fn small_packet_latency(&self, from: u32, to: u32, group: usize) -> u64 {
+    pub fn small_packet_latency(&self, from: NodeId, to: NodeId, group: usize) -> u64 {
         let path = self.fabric.fib().path(&self.network, from, to, 0);
         let size = u64::from(self.tcp[group as u32].ack_size);
-        path.iter().map(|&p| &self.network.ports[p as usize]).map(|p| p.delay.0 + p.rate.tx_time(size).0).sum()
+        path.iter().map(|&p| &self.network.ports[p]).map(|p| p.delay.0 + p.rate.tx_time(size).0).sum()
     }
 
     /// Payload that has reached receivers so far, in order or not, per transport.
@@ -391,7 +391,7 @@ impl Core {
         let group = u32::from(sender.group);
         let at = Endpoint { conn, side: Side::Sender, group, node };
         let c = &self.tcp[group];
-        let nic = Nic::of_sender(&mut self.fabric, &mut self.hosts[node], now, c);
+        let nic = Nic::of_sender(&mut self.fabric, &mut self.hosts[node.get()], now, c);
         call.make(sender, c, now, &mut W::wire(&mut self.endpoint_shims, at, nic));
         W::settle(self, at, now);
         self.arm_sender(conn, node);
@@ -399,7 +399,7 @@ impl Core {
 
     /// Makes sure a timer entry exists no later than the sender's deadline.
     #[inline]
-    pub(super) fn arm_sender(&mut self, conn: u32, host: u32) {
+    pub(super) fn arm_sender(&mut self, conn: u32, host: NodeId) {
         let sender = &mut self.senders[conn];
         if sender.deadline < sender.armed {
             sender.armed = sender.deadline;

@@ -30,7 +30,7 @@ impl Core {
             });
         }
         // The processing jitter of hosts is that of TCP; a source has its own.
-        let mut nic = Nic::at_once(&mut self.fabric, &mut self.hosts[self.streams[conn].src], now);
+        let mut nic = Nic::at_once(&mut self.fabric, &mut self.hosts[self.streams[conn].src.get()], now);
         self.senders[conn].datagram(now, &mut nic);
     }
 

@@ -9,12 +9,13 @@ use crate::net::packet::{Packet, SackBlocks};
 use crate::observe::{FlowRow, TcpRow};
 use crate::shim::endpoint::Side;
 use crate::tcp::sender::Phase;
+use forebay_units::NodeId;
 
 impl Core {
     /// An ACK reached host `node`.
     #[inline(always)]
-    pub(super) fn deliver_ack(&mut self, node: u32, p: &Packet, sack: Option<&SackBlocks>) {
-        self.hosts[node].note(p.arrival, p);
+    pub(super) fn deliver_ack(&mut self, node: NodeId, p: &Packet, sack: Option<&SackBlocks>) {
+        self.hosts[node.get()].note(p.arrival, p);
         let generation = self.senders.whosever(p.conn).generation();
         if generation.receives(p) {
             return self.take_ack::<Direct>(node, p, sack);
@@ -29,7 +30,7 @@ impl Core {
     }
 
     #[inline(always)]
-    fn take_ack<W: Way>(&mut self, node: u32, p: &Packet, sack: Option<&SackBlocks>) {
+    fn take_ack<W: Way>(&mut self, node: NodeId, p: &Packet, sack: Option<&SackBlocks>) {
         let (now, conn) = (p.arrival, p.conn);
         let sender = &mut self.senders[conn];
         sender.received += 1;
@@ -38,7 +39,7 @@ impl Core {
         let mut copy = Packet::default();
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
         let c = &self.tcp[group];
-        let nic = Nic::of_sender(&mut self.fabric, &mut self.hosts[node], now, c);
+        let nic = Nic::of_sender(&mut self.fabric, &mut self.hosts[node.get()], now, c);
         sender.on_packet(c, now, p, sack, &mut W::wire(&mut self.endpoint_shims, at, nic));
         W::settle(self, at, now);
         self.ack_done(node, conn, now);
@@ -46,7 +47,7 @@ impl Core {
 
     /// Sees to what an ACK has changed, behind the sender.
     #[inline(always)]
-    fn ack_done(&mut self, node: u32, conn: u32, now: u64) {
+    fn ack_done(&mut self, node: NodeId, conn: u32, now: u64) {
         let sender = &self.senders[conn];
         let (una, done) = (sender.una, sender.phase == Phase::Done);
         if sender.deadline < sender.armed {
@@ -65,7 +66,7 @@ impl Core {
 
     /// The sender of `conn` at host `node` has ended. Its slot is given back at the end of the window.
     #[inline(never)]
-    fn end_sender(&mut self, conn: u32, node: u32) {
+    fn end_sender(&mut self, conn: u32, node: NodeId) {
         let sender = &mut self.senders[conn];
         sender.retire();
         if !self.ends_late() {
@@ -87,11 +88,11 @@ impl Core {
 
     /// A packet of the data direction reached host `node`.
     #[inline(always)]
-    pub(super) fn deliver_data(&mut self, node: u32, p: &Packet) {
+    pub(super) fn deliver_data(&mut self, node: NodeId, p: &Packet) {
         if self.window_shims.any() {
             self.show_window_shim(node, p);
         }
-        self.hosts[node].note(p.arrival, p);
+        self.hosts[node.get()].note(p.arrival, p);
         let generation = self.receivers.whosever(p.conn).generation();
         if generation.receives(p) {
             return self.take_data::<Direct>(node, p);
@@ -106,14 +107,14 @@ impl Core {
     }
 
     #[inline(always)]
-    fn take_data<W: Way>(&mut self, node: u32, p: &Packet) {
+    fn take_data<W: Way>(&mut self, node: NodeId, p: &Packet) {
         let (now, conn) = (p.arrival, p.conn);
         let receiver = &mut self.receivers[conn];
         let group = u32::from(receiver.group);
         let at = Endpoint { conn, side: Side::Receiver, group, node };
         let mut copy = Packet::default();
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
-        let nic = Nic::at_once(&mut self.fabric, &mut self.hosts[node], now);
+        let nic = Nic::at_once(&mut self.fabric, &mut self.hosts[node.get()], now);
         receiver.on_packet(&self.tcp[group], now, p, &mut W::wire(&mut self.endpoint_shims, at, nic));
         W::settle(self, at, now);
         self.data_done(node, conn, now);
@@ -121,18 +122,18 @@ impl Core {
 
     /// The receiver's delayed-ACK timer came due.
     #[inline(always)]
-    fn receiver_timer<W: Way>(&mut self, node: u32, conn: u32, now: u64) {
+    fn receiver_timer<W: Way>(&mut self, node: NodeId, conn: u32, now: u64) {
         let receiver = &mut self.receivers[conn];
         let group = u32::from(receiver.group);
         let at = Endpoint { conn, side: Side::Receiver, group, node };
-        let nic = Nic::at_once(&mut self.fabric, &mut self.hosts[node], now);
+        let nic = Nic::at_once(&mut self.fabric, &mut self.hosts[node.get()], now);
         receiver.on_timer(&self.tcp[group], now, &mut W::wire(&mut self.endpoint_shims, at, nic));
         W::settle(self, at, now);
     }
 
     /// Sees to what a packet of the data direction has changed, behind the receiver.
     #[inline(always)]
-    fn data_done(&mut self, node: u32, conn: u32, now: u64) {
+    fn data_done(&mut self, node: NodeId, conn: u32, now: u64) {
         let receiver = &self.receivers[conn];
         let delivered = receiver.delivered >= receiver.deliver_at;
         if receiver.deadline < receiver.armed {
@@ -144,7 +145,7 @@ impl Core {
     }
 
     #[inline(never)]
-    fn arm_receiver(&mut self, conn: u32, host: u32) {
+    fn arm_receiver(&mut self, conn: u32, host: NodeId) {
         let r = &mut self.receivers[conn];
         r.armed = r.deadline;
         let (deadline, generation) = (r.deadline, r.generation());
@@ -152,7 +153,7 @@ impl Core {
     }
 
     /// A timer entry at `node` came due. Application timers are the caller's.
-    pub(super) fn on_wake(&mut self, node: u32, now: u64, wake: Wake) {
+    pub(super) fn on_wake(&mut self, node: NodeId, now: u64, wake: Wake) {
         match wake {
             Wake::Open { conn } => {
                 self.with_sender(conn, now, Call::Open);
@@ -169,7 +170,7 @@ impl Core {
                 let s = &mut self.senders[conn];
                 s.armed = u64::MAX;
                 if s.deadline <= now {
-                    self.hosts[node].mix(now, 1 << 40);
+                    self.hosts[node.get()].mix(now, 1 << 40);
                     self.sender_timer(conn, now);
                 } else {
                     self.arm_sender(conn, node);
@@ -191,7 +192,7 @@ impl Core {
             }
             Wake::Law { conn, generation } => {
                 if self.senders.whosever(conn).generation() == generation {
-                    self.hosts[node].mix(now, 2 << 40);
+                    self.hosts[node.get()].mix(now, 2 << 40);
                     self.with_sender(conn, now, Call::Alarm);
                 }
             }
@@ -292,16 +293,16 @@ impl Core {
 
     /// Transfer time of `size` bytes as back-to-back segments over the empty path, ps: store and forward at every hop, no handshake,
     /// no window. D(n, h), when segment n leaves hop h, is max(D(n-1, h), D(n, h-1)) + tx; all segments but the last are equal.
-    fn ideal(&self, src: u32, dst: u32, hash: u16, size: u64, group: usize) -> u64 {
+    fn ideal(&self, src: NodeId, dst: NodeId, hash: u16, size: u64, group: usize) -> u64 {
         let c = &self.tcp[group as u32];
         let (mss, header) = (u64::from(c.mss), u64::from(c.header));
         let full = (size - 1) / mss;
         let last = size - full * mss + header;
         let (mut first, mut slowest, mut last_out, mut delay) = (0, 0, 0, 0);
         let mut node = src;
-        let mut port = self.hosts[src].nic;
+        let mut port = self.hosts[src.get()].nic;
         loop {
-            let p = &self.network.ports[port as usize];
+            let p = &self.network.ports[port];
             if full > 0 {
                 let tx = p.rate.tx_time(mss + header).0;
                 first += tx;

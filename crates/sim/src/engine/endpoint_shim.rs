@@ -10,6 +10,7 @@ use crate::net::packet::{Packet, SackBlocks, Wire};
 use crate::observe::ShimRow;
 use crate::shim::endpoint::{Balance, Layers, Side};
 use crate::streams::Draws;
+use forebay_units::NodeId;
 
 /// An endpoint whose packets and timers are at work.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +20,7 @@ pub(super) struct Endpoint {
     /// Index of its transport.
     pub group: u32,
     /// Node of its host.
-    pub node: u32,
+    pub node: NodeId,
 }
 
 /// A way between endpoints and the interfaces of their hosts.
@@ -78,7 +79,7 @@ impl Way for Shimmed {
             Side::Sender => core.senders[at.conn].generation(),
             Side::Receiver => core.receivers[at.conn].generation(),
         };
-        let tick = core.endpoint_shims.of(at.group).and_then(|l| l.watch((at.side, at.conn), generation, at.node, now));
+        let tick = core.endpoint_shims.of(at.group).and_then(|l| l.watch((at.side, at.conn), generation, at.node.get(), now));
         core.set_shim_timer(at.node, at.group, tick);
     }
 }
@@ -154,21 +155,21 @@ impl EndpointShims {
 }
 
 impl Core {
-    fn set_shim_timer(&mut self, node: u32, group: u32, time: Option<u64>) {
+    fn set_shim_timer(&mut self, node: NodeId, group: u32, time: Option<u64>) {
         if let Some(time) = time {
             self.wake(node, node, time, Wake::Shim { group });
         }
     }
 
     /// The timer of a host's shim came due.
-    pub(super) fn shim_tick(&mut self, node: u32, group: u32, now: u64) {
+    pub(super) fn shim_tick(&mut self, node: NodeId, group: u32, now: u64) {
         let Some(layers) = self.endpoint_shims.of(group) else { return };
-        let host = &mut self.hosts[node];
+        let host = &mut self.hosts[node.get()];
         let mut nic = Nic::of_sender(&mut self.fabric, host, now, &self.tcp[group]);
-        layers.tick(Side::Sender, node, now, |conn, g| self.senders.whosever(conn).generation() == g, &mut nic);
+        layers.tick(Side::Sender, node.get(), now, |conn, g| self.senders.whosever(conn).generation() == g, &mut nic);
         let mut nic = Nic::at_once(&mut self.fabric, host, now);
-        layers.tick(Side::Receiver, node, now, |conn, g| self.receivers.whosever(conn).generation() == g, &mut nic);
-        let next = layers.rearm(node, now);
+        layers.tick(Side::Receiver, node.get(), now, |conn, g| self.receivers.whosever(conn).generation() == g, &mut nic);
+        let next = layers.rearm(node.get(), now);
         self.set_shim_timer(node, group, next);
     }
 }

@@ -13,7 +13,7 @@ use crate::net::ring::Ring;
 use crate::streams::Draws;
 use crate::topology::Fib;
 use forebay_queues::{Queue, SharedBuffer};
-use forebay_units::PortId;
+use forebay_units::{IndexVec, NodeId, PortId};
 
 /// Ports per 64-bit word of the bitmap of busy inputs.
 const WORD: u32 = 64;
@@ -81,28 +81,28 @@ impl Fabric {
     /// The idle network; `length` is the window length in ps, `seed` is for the disciplines of the ports and for ties.
     pub fn new(network: &Network, fib: Fib, length: u64, seed: u64) -> Fabric {
         let count = network.nodes.len();
-        let mut nodes: Vec<NodePorts> = vec![NodePorts::default(); count];
-        let mut inputs: Vec<Vec<PortId>> = vec![Vec::new(); count];
-        for (id, port) in network.ports.iter().enumerate() {
-            inputs[port.to as usize].push(id as PortId);
-            if network.nodes[port.from as usize].shared_buffer.is_some() {
-                nodes[port.from as usize].shared_ports.push(id as PortId);
+        let mut nodes: IndexVec<NodeId, NodePorts> = IndexVec::repeat(NodePorts::default(), count);
+        let mut inputs: IndexVec<NodeId, Vec<PortId>> = IndexVec::repeat(Vec::new(), count);
+        for (id, port) in network.ports.enumerate() {
+            inputs[port.to].push(id);
+            if network.nodes[port.from].shared_buffer.is_some() {
+                nodes[port.from].shared_ports.push(id);
             }
             if matches!(port.queue, Queue::Buffered(_)) {
-                assert!(!network.nodes[port.from as usize].host, "a host's own port is a FIFO");
-                nodes[port.from as usize].buffered.push(id as PortId);
+                assert!(!network.nodes[port.from].host, "a host's own port is a FIFO");
+                nodes[port.from].buffered.push(id);
             }
         }
         let (mut feeder, mut words) = (Vec::new(), 0);
         let mut input_of = vec![0; network.ports.len()];
-        for (n, list) in inputs.iter().enumerate() {
+        for (n, list) in inputs.enumerate() {
             nodes[n].in_first = feeder.len() as u32;
             nodes[n].busy_first = words;
             nodes[n].busy_words = (list.len() as u32).div_ceil(WORD);
             nodes[n].shared = network.nodes[n].shared_buffer;
             nodes[n].special = nodes[n].shared.is_some() || !nodes[n].buffered.is_empty();
             for (slot, &port) in list.iter().enumerate() {
-                input_of[port as usize] = words * WORD + slot as u32;
+                input_of[port.index()] = words * WORD + slot as u32;
             }
             feeder.extend(list);
             words += nodes[n].busy_words;
@@ -111,7 +111,7 @@ impl Fabric {
         let make = |(id, c): (usize, &PortConfig)| Port::new(c, input_of[id], Draws::Queue.stream(seed, &[id as u64]));
         Fabric {
             ports: Arena::new(network.ports.iter().enumerate().map(make).collect()),
-            nodes: Arena::new(nodes),
+            nodes: Arena::new(nodes.into_vec()),
             feeder: Arena::new(feeder),
             busy: Arena::new(vec![0; words as usize]),
             wheel: Wheel::new(count, length),
@@ -215,14 +215,14 @@ impl Fabric {
 
     /// `input` of `node`, idle so far, will bring a packet at `arrival`.
     #[inline(always)]
-    fn announce(&mut self, node: u32, input: u32, arrival: u64) {
+    fn announce(&mut self, node: NodeId, input: u32, arrival: u64) {
         self.busy[input / WORD] |= 1 << (input % WORD);
         self.wheel.mark(node, arrival);
     }
 
     /// Forwards all packets that reach switch `node` in the current window, and marks it for the next one that waits.
     #[inline(never)]
-    pub fn forward(&mut self, node: u32) {
+    pub fn forward(&mut self, node: NodeId) {
         // Owned here for the time being, so that the compiler knows that nothing else reaches it.
         let list = std::mem::take(&mut self.moves);
         let (mut list, count, next) = self.gather(node, list);
@@ -244,7 +244,7 @@ impl Fabric {
 
     /// As the loop in `forward`, at a switch with shared memory or with ports that are not FIFOs.
     #[inline(never)]
-    fn forward_special(&mut self, node: u32, moves: &mut [Move]) {
+    fn forward_special(&mut self, node: NodeId, moves: &mut [Move]) {
         let (start, end) = (self.wheel.start, self.wheel.end);
         if self.nodes[node].shared.is_some() {
             // What goes to different ports competes for the same memory.
@@ -271,7 +271,7 @@ impl Fabric {
     /// Takes the packets that reach `node` in the current window out of their rings, those of one input in order. Returns
     /// the list, their number and the time of the first packet behind the window.
     #[inline(always)]
-    fn gather(&mut self, node: u32, mut list: Box<[Move]>) -> (Box<[Move]>, usize, u64) {
+    fn gather(&mut self, node: NodeId, mut list: Box<[Move]>) -> (Box<[Move]>, usize, u64) {
         let (start, end) = (self.wheel.start, self.wheel.end);
         let n = &self.nodes[node];
         let (first, busy_first, busy_words) = (n.in_first, n.busy_first, n.busy_words);
@@ -295,14 +295,14 @@ impl Fabric {
                         next = next.min(p.arrival);
                         break;
                     }
-                    let to = route.next_port(u32::from(p.dst), u32::from(p.hash));
+                    let to = route.next_port(NodeId::new(u32::from(p.dst)), u32::from(p.hash));
                     prefetch(&self.ports[to]);
                     if places.start == places.end {
                         let full = list.len();
                         list = doubled(list);
                         places = list[full..].as_mut_ptr_range();
                     }
-                    let found = Move { key: (p.arrival - start) << PORT_BITS | u64::from(to), packet, served };
+                    let found = Move { key: (p.arrival - start) << PORT_BITS | u64::from(to.get()), packet, served };
                     // SAFETY: a place of the list, which is the caller's alone.
                     unsafe {
                         places.start.write(found);
@@ -356,7 +356,7 @@ impl Fabric {
     /// Asks the switch's shared memory about a gathered packet. Only switches that have one pay for bringing all their queues up
     /// to date.
     #[inline(never)]
-    fn pool_admits(&mut self, node: u32, packet: *const Packet, to: PortId, now: u64) -> bool {
+    fn pool_admits(&mut self, node: NodeId, packet: *const Packet, to: PortId, now: u64) -> bool {
         // SAFETY: see `Move::packet`.
         let wire = u64::from(unsafe { &*packet }.wire);
         let Some(pool) = self.nodes[node].shared else { return true };

@@ -76,9 +76,19 @@ pub struct Host {
 impl Host {
     /// A host without timers, of the run with this seed.
     pub fn new(node: NodeId, seed: u64) -> Host {
-        let stream = |d: Draws| d.stream(seed, &[u64::from(node)]);
+        let stream = |d: Draws| d.stream(seed, &[u64::from(node.get())]);
         let (rng, lot) = (stream(Draws::SendJitter), stream(Draws::Ties).next_u64());
-        Host { node, nic: 0, input: 0, timers: BinaryHeap::new(), next: u64::MAX, issued: 0, rng, lot, fingerprint: 0 }
+        Host {
+            node,
+            nic: PortId::new(0),
+            input: PortId::new(0),
+            timers: BinaryHeap::new(),
+            next: u64::MAX,
+            issued: 0,
+            rng,
+            lot,
+            fingerprint: 0,
+        }
     }
 
     /// Time of the earliest timer, `u64::MAX` for none.

@@ -72,7 +72,7 @@ impl Core {
             match what {
                 Handover::Timer { host, time, order, wake } => {
                     debug_assert!(time >= self.fabric.wheel.end, "a host affects another one in the next window at the earliest");
-                    self.hosts[host].add(time, order, wake);
+                    self.hosts[host.get()].add(time, order, wake);
                     self.fabric.wheel.mark(host, time);
                 }
                 Handover::Expect { conn, end, query } => {

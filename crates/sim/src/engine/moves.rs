@@ -24,7 +24,7 @@ pub(super) struct Move {
 impl Move {
     #[inline(always)]
     pub fn to(&self) -> PortId {
-        self.key as u32 & ((1 << PORT_BITS) - 1)
+        PortId::new(self.key as u32 & ((1 << PORT_BITS) - 1))
     }
 
     /// Time since the start of the window.

@@ -111,10 +111,10 @@ mod tests {
     #[should_panic(expected = "host 3 touches i32 1 of host 4")]
     fn a_foreign_half_is_not_to_be_touched() {
         let mut halves = Owned::new();
-        halves.put(0, 3, 10);
-        halves.put(1, 4, 11);
+        halves.put(0, NodeId::new(3), 10);
+        halves.put(1, NodeId::new(4), 11);
         halves[1] = 12;
-        halves.run_by(Some(3));
+        halves.run_by(Some(NodeId::new(3)));
         halves[0] += 1;
         halves[1] += 1;
     }

@@ -20,7 +20,7 @@ pub fn empty_path(
 ) -> Path {
     let ports = |from, to, hash: u16| {
         let path = fib.path(network, from, to, u32::from(hash));
-        path.into_iter().map(|p| &network.ports[p as usize])
+        path.into_iter().map(|p| &network.ports[p])
     };
     let (full, small) = (u64::from(c.mss + c.header), u64::from(c.ack_size));
     let time = |p: &PortConfig, bytes: u64| p.delay.0 + p.rate.tx_time(bytes).0;
@@ -35,7 +35,7 @@ pub fn empty_path(
     };
     // TRIM A11: C and B are those of the bottleneck, the port where flows meet. A host's own interface is none: it has no buffer that
     // could overflow, and a sender behind a slow link of its own shares the switch's port with as many others as fit into it.
-    let meet = |p: &&PortConfig| !network.nodes[p.from as usize].host;
+    let meet = |p: &&PortConfig| !network.nodes[p.from].host;
     let narrowest = ports(src, dst, forth).filter(meet).min_by_key(|p| p.rate.0).map(|p| p.rate.0);
     // Two hosts without a switch between them have only their own.
     let narrowest = narrowest.or_else(|| ports(src, dst, forth).map(|p| p.rate.0).min()).unwrap_or(1);

@@ -105,13 +105,13 @@ impl Simulation {
     fn ports(&mut self, end: u64, measured: u64) -> Vec<PortRow> {
         let network = self.core.network().clone();
         let mut rows = Vec::with_capacity(network.ports.len());
-        for (id, port) in self.core.fabric.ports.iter_mut().enumerate() {
+        for (id, port) in network.ports.ids().zip(self.core.fabric.ports.iter_mut()) {
             let future = port.close(end);
             let (s, e) = (port.stats, port.events);
             let dropped: u64 = e.dropped.iter().sum();
             let busy_ps = network.ports[id].rate.tx_time(s.sent_bytes).0;
             rows.push(PortRow {
-                port: id as u32,
+                port: id,
                 arrived_pkts: s.sent_pkts + dropped,
                 arrived_bytes: s.sent_bytes + e.dropped_bytes,
                 sent_pkts: s.sent_pkts,

@@ -12,7 +12,7 @@ use crate::net::ring::Ring;
 use crate::run::{Progress, RunError};
 use crate::shim::endpoint::smallest_packet;
 use crate::topology::Fib;
-use forebay_units::Time;
+use forebay_units::{NodeId, Time};
 use std::ops::ControlFlow;
 
 /// Node activations between two looks at the progress callback: some ten milliseconds.
@@ -152,7 +152,7 @@ impl Simulation {
                 continue;
             }
             while bits != 0 {
-                let node = (word as u32) << 6 | bits.trailing_zeros();
+                let node = NodeId::new((word as u32) << 6 | bits.trailing_zeros());
                 bits &= bits - 1;
                 self.run_node(node);
             }
@@ -162,7 +162,7 @@ impl Simulation {
 
     /// Works off what node `node` has in the current window.
     #[inline(always)]
-    fn run_node(&mut self, node: u32) {
+    fn run_node(&mut self, node: NodeId) {
         self.activations += 1;
         if self.core.is_host(node) {
             self.run_host(node);
@@ -196,19 +196,19 @@ impl Simulation {
             if nodes.is_empty() {
                 return self.end_window();
             }
-            nodes.into_iter().rev().for_each(|node| self.run_node(node));
+            nodes.into_iter().rev().for_each(|node| self.run_node(NodeId::new(node)));
         }
     }
 
     /// Works off a host's packets and timers of the current window, in order of time; at the same time packets come first.
     #[inline(never)]
-    fn run_host(&mut self, node: u32) {
+    fn run_host(&mut self, node: NodeId) {
         let core = &mut self.core;
         core.run_by(Some(node));
         let end = core.fabric.wheel.end;
-        let input = core.hosts[node].input;
+        let input = core.hosts[node.get()].input;
         loop {
-            let timer = core.hosts[node].next_timer();
+            let timer = core.hosts[node.get()].next_timer();
             let ring = &mut core.fabric.ports[input].ring;
             let packet = if ring.is_empty() { u64::MAX } else { ring.packet(ring.head()).arrival };
             let next = packet.min(timer);
@@ -239,8 +239,8 @@ impl Simulation {
 
     /// Works off the host's earliest timer.
     #[inline(never)]
-    fn run_timer(core: &mut Core, apps: &mut [App], node: u32) {
-        match core.hosts[node].pop() {
+    fn run_timer(core: &mut Core, apps: &mut [App], node: NodeId) {
+        match core.hosts[node.get()].pop() {
             Some((now, Wake::App { app, tag })) => apps[app as usize].on_wake(core, app, now, tag),
             Some((now, wake)) => core.on_wake(node, now, wake),
             None => {}

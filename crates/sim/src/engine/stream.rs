@@ -1,7 +1,7 @@
 //! The messages on a connection: what the application wrote, from the first byte of each to its delivery and acknowledgement.
 
 use super::core::First;
-use forebay_units::QueryId;
+use forebay_units::{NodeId, QueryId};
 use std::collections::VecDeque;
 
 /// One message.
@@ -46,9 +46,9 @@ pub struct Stream {
     /// Number of the connection in order of creation.
     pub conn_id: u64,
     /// Sending host.
-    pub src: u32,
+    pub src: NodeId,
     /// Receiving host.
-    pub dst: u32,
+    pub dst: NodeId,
     /// ECMP hash of the data direction.
     pub hash: u16,
     /// Application that owns it.

@@ -5,6 +5,7 @@
 //! to do in it; what lies further ahead waits in a heap. Marks may be early (the node finds nothing and marks again), never late.
 
 use crate::net::arena::Arena;
+use forebay_units::NodeId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -53,7 +54,7 @@ impl Wheel {
 
     /// The node must be looked at in the window that contains `time`, which is not before the current window.
     #[inline]
-    pub fn mark(&mut self, node: u32, time: u64) {
+    pub fn mark(&mut self, node: NodeId, time: u64) {
         debug_assert!(time >= self.start);
         // Rounding of the inverse can only make the quotient too small by one: early, which is allowed, except back into the
         // current window, where the node would find nothing again and again.
@@ -61,7 +62,7 @@ impl Wheel {
         let ahead = quotient.max(u64::from(time >= self.end));
         if ahead < SPAN {
             let bucket = ((self.window + ahead) % SPAN) as usize;
-            self.bits[(bucket * self.words) as u32 + (node >> 6)] |= 1 << (node & 63);
+            self.bits[(bucket * self.words) as u32 + (node.get() >> 6)] |= 1 << (node.get() & 63);
             self.occupied[bucket >> 6] |= 1 << (bucket & 63);
         } else {
             self.mark_far(node, time);
@@ -69,12 +70,12 @@ impl Wheel {
     }
 
     #[inline(never)]
-    fn mark_far(&mut self, node: u32, time: u64) {
+    fn mark_far(&mut self, node: NodeId, time: u64) {
         if time >= self.far_of[node] {
             return;
         }
         self.far_of[node] = time;
-        self.far.push(Reverse((time, node)));
+        self.far.push(Reverse((time, node.get())));
         self.far_next = self.far_next.min(time);
     }
 
@@ -102,7 +103,7 @@ impl Wheel {
                 if self.far_of[node] == time {
                     self.far_of[node] = u64::MAX;
                 }
-                self.mark(node, self.start);
+                self.mark(NodeId::new(node), self.start);
             }
             self.far_next = self.far.peek().map_or(u64::MAX, |Reverse((t, _))| *t);
         }
@@ -156,7 +157,7 @@ mod tests {
             let mut pending: Vec<(u32, u64)> = Vec::new();
             for i in 0..130u32 {
                 let time = (u64::from(i) * 7_919 * length) / (1 + u64::from(i % 5) * 40);
-                wheel.mark(i, time);
+                wheel.mark(NodeId::new(i), time);
                 pending.push((i, time));
             }
             while wheel.advance(u64::MAX) {
@@ -170,7 +171,7 @@ mod tests {
                             assert!(time >= wheel.start, "late: {node}");
                             pending.retain(|p| p.0 != node);
                         } else {
-                            wheel.mark(node, time.max(wheel.end));
+                            wheel.mark(NodeId::new(node), time.max(wheel.end));
                         }
                     }
                     word += 1;

@@ -5,6 +5,7 @@ use super::core::Core;
 use crate::config::TcpConfig;
 use crate::net::packet::{Packet, flag};
 use crate::shim::window::{self, Hosts};
+use forebay_units::NodeId;
 
 /// The window shims of all hosts.
 pub(super) struct WindowShims {
@@ -29,16 +30,16 @@ impl WindowShims {
 impl Core {
     /// Connection `conn` is new: the shim of its receiver's host, if it has one, counts it.
     #[cold]
-    pub(super) fn join_window_shim(&mut self, conn: u32, src: u32, dst: u32, group: usize) {
+    pub(super) fn join_window_shim(&mut self, conn: u32, src: NodeId, dst: NodeId, group: usize) {
         let Some(c) = window::configured(&self.tcp[group as u32].shims) else { return };
         let back = self.small_packet_latency(dst, src, group);
-        let rate = self.network.ports[self.hosts[dst].input as usize].rate;
+        let rate = self.network.ports[self.hosts[dst.get()].input].rate;
         let hosts = &mut self.window_shims.hosts;
         if hosts.is_empty() {
             hosts.resize_with(self.network.nodes.len(), Hosts::default);
         }
         if let Some(window) = &mut self.receivers[conn].window_shim {
-            hosts[dst as usize].join(c, window, rate, back);
+            hosts[dst.index()].join(c, window, rate, back);
         }
     }
 
@@ -48,7 +49,7 @@ impl Core {
             return;
         }
         let host = self.streams[conn].dst;
-        let hosts = self.window_shims.hosts.get_mut(host as usize);
+        let hosts = self.window_shims.hosts.get_mut(host.index());
         if let (Some(hosts), Some(window)) = (hosts, self.receivers.whosever_mut(conn).window_shim.take()) {
             hosts.leave(&window);
         }
@@ -57,8 +58,8 @@ impl Core {
     /// A packet of the data direction reached `node`; its endpoint has not seen it yet.
     #[cold]
     #[inline(never)]
-    pub(super) fn show_window_shim(&mut self, node: u32, p: &Packet) {
-        let Some(hosts) = self.window_shims.hosts.get_mut(node as usize) else { return };
+    pub(super) fn show_window_shim(&mut self, node: NodeId, p: &Packet) {
+        let Some(hosts) = self.window_shims.hosts.get_mut(node.index()) else { return };
         let now = p.arrival;
         hosts.packet_arrived(now, u64::from(p.wire));
         let generation = self.receivers.whosever(p.conn).generation();

@@ -3,9 +3,10 @@
 //! Node, port, slot and connection numbers are handed out by the code that fills these vectors and never come from outside, and
 //! nothing is ever removed. Bounds checks on them cost a fifth of the speed of the packet path; debug builds keep them.
 
+use forebay_units::{NodeId, PortId};
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 
-/// A vector whose indexing by `u32` is checked in debug builds only. Indexing by `usize` is always checked.
+/// A vector whose indexing by identifiers is checked in debug builds only. Indexing by `usize` is always checked.
 #[derive(Debug, Clone)]
 pub struct Arena<T>(Vec<T>);
 
@@ -26,24 +27,33 @@ impl<T> Arena<T> {
     }
 }
 
-impl<T> Index<u32> for Arena<T> {
-    type Output = T;
-    #[inline(always)]
-    fn index(&self, id: u32) -> &T {
-        debug_assert!((id as usize) < self.0.len());
-        // SAFETY: identifiers are positions of items, and items are never removed (see the module's description).
-        unsafe { self.0.get_unchecked(id as usize) }
-    }
+/// Indexing by `$id`, whose position is `$position`.
+macro_rules! index {
+    ($id:ty, $name:ident => $position:expr) => {
+        impl<T> Index<$id> for Arena<T> {
+            type Output = T;
+            #[inline(always)]
+            fn index(&self, $name: $id) -> &T {
+                debug_assert!($position < self.0.len());
+                // SAFETY: identifiers are positions of items, and items are never removed (see the module's description).
+                unsafe { self.0.get_unchecked($position) }
+            }
+        }
+
+        impl<T> IndexMut<$id> for Arena<T> {
+            #[inline(always)]
+            fn index_mut(&mut self, $name: $id) -> &mut T {
+                debug_assert!($position < self.0.len());
+                // SAFETY: as for `index`.
+                unsafe { self.0.get_unchecked_mut($position) }
+            }
+        }
+    };
 }
 
-impl<T> IndexMut<u32> for Arena<T> {
-    #[inline(always)]
-    fn index_mut(&mut self, id: u32) -> &mut T {
-        debug_assert!((id as usize) < self.0.len());
-        // SAFETY: as for `index`.
-        unsafe { self.0.get_unchecked_mut(id as usize) }
-    }
-}
+index!(u32, id => id as usize);
+index!(NodeId, id => id.index());
+index!(PortId, id => id.index());
 
 impl<T> Index<usize> for Arena<T> {
     type Output = T;

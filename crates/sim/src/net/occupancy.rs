@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn percentiles_weigh_by_time_and_samples_are_exact() {
-        let mut o = Occupancy::new(3, 100);
+        let mut o = Occupancy::new(PortId::new(3), 100);
         o.until(90, counters(0));
         o.until(95, counters(10));
         o.until(250, counters(2));

@@ -15,7 +15,7 @@ use super::ring::Ring;
 use crate::config::PortConfig;
 use forebay_queues::{DropReason, FifoDiscipline, PortState, Queue, QueueState, Verdict};
 use forebay_sampling::Rng;
-use forebay_units::{PortId, Time};
+use forebay_units::{NodeId, PortId, Time};
 
 /// Counters of a port since the start or the end of the warm-up.
 #[derive(Debug, Clone, Copy, Default)]
@@ -48,7 +48,7 @@ pub struct Port {
     pub ring: Ring,
     departed: u32,
     /// The receiving node.
-    pub to: u32,
+    pub to: NodeId,
     pub(super) busy_until: u64,
     pub(super) delay: u64,
     ps_per_byte: u64,

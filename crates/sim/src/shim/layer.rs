@@ -62,7 +62,7 @@ impl<S: EndpointShim> Layer<S> {
         // Rate of each node's first port.
         let mut rates = vec![None; network.nodes.len()];
         for p in &network.ports {
-            rates[p.from as usize].get_or_insert(p.rate);
+            rates[p.from.index()].get_or_insert(p.rate);
         }
         let host = |(node, rate)| Host {
             state: S::host(&rules, rate),

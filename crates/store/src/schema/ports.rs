@@ -14,7 +14,7 @@ pub const PORTS: Table<PortRow> = Table {
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
         col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
         col("seed", "1", Unsigned(|_, i| i.seed), SEED),
-        col("port_id", "1", Int(|r, _| Some(r.port.into())), "number of the port"),
+        col("port_id", "1", Int(|r, _| Some(r.port.get().into())), "number of the port"),
         col("port", "", Text(|r, i| i.port(r.port)), "short name such as `bottleneck`, else `from->to`"),
         col("from", "", Text(|r, i| i.port_config(r.port).map_or("?", |p| i.node(p.from))), "node that transmits"),
         col("to", "", Text(|r, i| i.port_config(r.port).map_or("?", |p| i.node(p.to))), "node that receives"),

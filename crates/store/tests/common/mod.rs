@@ -4,7 +4,7 @@ use forebay_scenario::Scenario;
 use forebay_sim::config::SimConfig;
 use forebay_sim::observe::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutKind, TimeoutRow};
 use forebay_sim::run::Report;
-use forebay_units::{QueryId, Time};
+use forebay_units::{NodeId, PortId, QueryId, Time};
 use std::path::Path;
 
 const SCENARIO: &str = r#"
@@ -19,7 +19,7 @@ pub fn config(seed: u64) -> SimConfig {
     let resolved = Scenario::from_text(SCENARIO, "test", Path::new("."), &[], None).and_then(|s| s.resolve());
     let mut config = resolved.unwrap_or_else(|e| panic!("{}", e.render())).variants.remove(0).config;
     config.seed = seed;
-    config.network.named_ports = vec![("bottleneck".into(), 0)];
+    config.network.named_ports = vec![("bottleneck".into(), PortId::new(0))];
     config.groups[0].name = "a \"b\", c".into();
     config.workloads[0].class = "background".into();
     config
@@ -29,7 +29,7 @@ pub fn config(seed: u64) -> SimConfig {
 pub fn report(n: u64) -> Report {
     let done = FlowRow {
         flow_id: 0,
-        dst: 1,
+        dst: NodeId::new(1),
         size_bytes: 50_000,
         start_ps: 1_000_900,
         end_ps: 1_235_000_901,
@@ -69,16 +69,18 @@ pub fn report(n: u64) -> Report {
         flows: vec![done, open],
         ports: vec![
             PortRow {
-                port: 0,
+                port: PortId::new(0),
                 queue_mean_pkts: 3.5,
                 queue_percentiles: Some([3, 8, 9]),
                 queue_max_pkts: 12,
                 dropped_overflow: 7,
                 ..PortRow::default()
             },
-            PortRow { port: 1, marked: 5, ..PortRow::default() },
+            PortRow { port: PortId::new(1), marked: 5, ..PortRow::default() },
         ],
-        queue: (0..n).map(|i| QueueRow { time_ps: i * 1_000, port: 0, pkts: 1, bytes: 1_500, drops: 0, marks: i }).collect(),
+        queue: (0..n)
+            .map(|i| QueueRow { time_ps: i * 1_000, port: PortId::new(0), pkts: 1, bytes: 1_500, drops: 0, marks: i })
+            .collect(),
         tcp: vec![TcpRow {
             time_ps: 5_000,
             conn_id: 0,
@@ -96,7 +98,7 @@ pub fn report(n: u64) -> Report {
         timeouts: vec![TimeoutRow {
             time_ps: 2_000_000_000,
             flow_id: 1,
-            dst: 1,
+            dst: NodeId::new(1),
             kind: TimeoutKind::Tail,
             rto_ps: 1_000_000_000,
             ..TimeoutRow::default()

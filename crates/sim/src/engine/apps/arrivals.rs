@@ -3,7 +3,7 @@
 use super::super::core::{Core, First, Job, Notice, OpenSpec};
 use crate::config::{Assign, Deadline, ReplayFlow, Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist};
-use forebay_units::Time;
+use forebay_units::{IndexVec, NodeId, Time};
 
 /// Where the flows come from.
 enum Source {
@@ -13,15 +13,15 @@ enum Source {
 
 /// A Poisson process of flows between random hosts.
 struct Poisson {
-    from: Vec<u32>,
-    to: Vec<u32>,
+    from: Vec<NodeId>,
+    to: Vec<NodeId>,
     sizes: SizeDist,
     mean_gap: f64,
     stop: u64,
     left: u64,
     /// Flows that each source may still start; empty for no limit.
     quota: Vec<u64>,
-    racks: Option<Vec<u32>>,
+    racks: Option<IndexVec<NodeId, NodeId>>,
     deadline: Option<Deadline>,
     rng: Rng,
 }
@@ -51,11 +51,11 @@ impl Poisson {
     }
 
     /// Index of the source, source and destination: uniform over all legal pairs; the workload made sure that there is one.
-    fn pair(&mut self) -> (usize, u32, u32) {
+    fn pair(&mut self) -> (usize, NodeId, NodeId) {
         loop {
             let source = self.rng.below(self.from.len() as u64) as usize;
             let (src, dst) = (self.from[source], self.to[self.rng.below(self.to.len() as u64) as usize]);
-            let near = self.racks.as_ref().is_some_and(|rack| rack[src as usize] == rack[dst as usize]);
+            let near = self.racks.as_ref().is_some_and(|rack| rack[src] == rack[dst]);
             if src != dst && !near {
                 return (source, src, dst);
             }
@@ -77,7 +77,7 @@ impl Arrivals {
         let (source, first, total) = match &w.kind {
             WorkloadKind::Poisson { from, to, sizes, flows_per_sec, start, stop, flows, per_source, racks, deadline } => {
                 // A source that has no destination (all are in its own rack) has no flows either.
-                let able = |f: u32| to.iter().any(|&t| t != f && racks.as_ref().is_none_or(|r| r[f as usize] != r[t as usize]));
+                let able = |f: NodeId| to.iter().any(|&t| t != f && racks.as_ref().is_none_or(|r| r[f] != r[t]));
                 let quota: Vec<u64> =
                     per_source.map_or_else(Vec::new, |n| from.iter().map(|&f| if able(f) { n } else { 0 }).collect());
                 let all = per_source.map(|_| quota.iter().fold(0_u64, |sum, &q| sum.saturating_add(q)));

@@ -8,15 +8,15 @@ use super::super::hosts::Wake;
 use super::super::query_ids::QuerySource;
 use crate::config::{Assign, Deadline, Workload, WorkloadKind};
 use forebay_sampling::Rng;
-use forebay_units::QueryId;
+use forebay_units::{NodeId, QueryId};
 
 /// Tag of the receiver's own timer.
 const REQUEST: u64 = u64::MAX;
 
 /// Runtime of an `incast` workload.
 pub struct Incast {
-    senders: Vec<u32>,
-    receiver: u32,
+    senders: Vec<NodeId>,
+    receiver: NodeId,
     block: u64,
     rounds: u32,
     start: u64,

@@ -4,10 +4,11 @@ use super::super::core::{Core, First, Job, Notice, OpenSpec};
 use super::super::hosts::Wake;
 use crate::config::{Assign, Workload, WorkloadKind};
 use forebay_sampling::Rng;
+use forebay_units::NodeId;
 
 /// Runtime of a `long` workload.
 pub struct Long {
-    flows: Vec<(u64, u32, u32)>,
+    flows: Vec<(u64, NodeId, NodeId)>,
     first: First,
     stop_after: Option<u64>,
     transport: Assign,
@@ -20,7 +21,7 @@ impl Long {
         let WorkloadKind::Long { pairs, size, start, stagger, jitter, stop_after } = &w.kind else {
             unreachable!("kind checked by the caller")
         };
-        let flow = |(i, &(src, dst)): (usize, &(u32, u32))| {
+        let flow = |(i, &(src, dst)): (usize, &(NodeId, NodeId))| {
             let time = start.0 + stagger.0 * i as u64 + rng.below(jitter.0 + 1);
             (time, src, dst)
         };

@@ -5,13 +5,14 @@ use super::super::core::{Core, First, Job, Notice, OpenSpec};
 use super::super::hosts::Wake;
 use crate::config::{Assign, Deadline, LastTrain, Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist, TimeDist, split};
+use forebay_units::NodeId;
 
 /// Bit of a tag that stands for the last train.
 const LAST: u64 = 1 << 63;
 
 struct Source {
-    src: u32,
-    dst: u32,
+    src: NodeId,
+    dst: NodeId,
     group: usize,
     conn: u32,
     left: u32,
@@ -46,7 +47,7 @@ impl OnOff {
         else {
             unreachable!("kind checked by the caller")
         };
-        let source = |(i, &(src, dst)): (usize, &(u32, u32))| {
+        let source = |(i, &(src, dst)): (usize, &(NodeId, NodeId))| {
             let mut rng = rng(i as u64);
             let left = trains.unwrap_or(u32::MAX);
             let pieces = total.map_or_else(Vec::new, |(total, least)| {

@@ -9,20 +9,20 @@ use super::super::hosts::Wake;
 use super::super::query_ids::{QueryIds, QuerySource};
 use crate::config::{Arrival, Assign, Deadline, ResponseSize, Workload, WorkloadKind};
 use forebay_sampling::Rng;
-use forebay_units::QueryId;
+use forebay_units::{NodeId, QueryId};
 
 /// Bit of a tag that stands for an aggregator's own timer.
 const ASK: u64 = 1 << 63;
 
 /// The connection from a worker to an aggregator.
 struct Link {
-    worker: u32,
+    worker: NodeId,
     conn: u32,
     latency: u64,
 }
 
 struct Aggregator {
-    host: u32,
+    host: NodeId,
     links: Vec<Link>,
     /// Indices of `links`; the first of them are those of the current query.
     order: Vec<u32>,
@@ -78,7 +78,7 @@ impl Queries {
         else {
             unreachable!("kind checked by the caller")
         };
-        let aggregator = |(i, &host): (usize, &u32)| {
+        let aggregator = |(i, &host): (usize, &NodeId)| {
             let links = workers.iter().filter(|&&w| w != host).map(|&worker| Link { worker, conn: 0, latency: 0 });
             let links: Vec<Link> = links.collect();
             let order = (0..links.len() as u32).collect();

@@ -5,13 +5,14 @@ use super::super::hosts::Wake;
 use super::super::query_ids::{QueryIds, QuerySource};
 use crate::config::{Assign, Deadline, Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist, TimeDist};
+use forebay_units::NodeId;
 
 /// Bit of a connection's tag that stands for the direction from server to client.
 const ANSWER: u64 = 1 << 63;
 
 struct Pair {
-    client: u32,
-    server: u32,
+    client: NodeId,
+    server: NodeId,
     /// Connections of the two directions.
     up: u32,
     down: u32,
@@ -44,7 +45,7 @@ impl Requests {
         let WorkloadKind::Requests { pairs, request, response, think, count, start, deadline } = &w.kind else {
             unreachable!("kind checked by the caller")
         };
-        let pair = |(i, &(client, server)): (usize, &(u32, u32))| Pair {
+        let pair = |(i, &(client, server)): (usize, &(NodeId, NodeId))| Pair {
             client,
             server,
             up: 0,

@@ -5,10 +5,11 @@ use super::super::hosts::Wake;
 use crate::config::{Assign, Workload, WorkloadKind};
 use crate::tcp::datagram::Datagram;
 use forebay_sampling::{Rng, TimeDist};
+use forebay_units::NodeId;
 
 struct Source {
-    src: u32,
-    dst: u32,
+    src: NodeId,
+    dst: NodeId,
     conn: u32,
     /// When the next packet is due, before the jitter.
     due: u64,
@@ -39,7 +40,7 @@ impl Udp {
         let WorkloadKind::Udp { pairs, datagram, rate, packet_jitter, periods, start, jitter, stop } = &w.kind else {
             unreachable!("kind checked by the caller")
         };
-        let source = |(i, &(src, dst)): (usize, &(u32, u32))| {
+        let source = |(i, &(src, dst)): (usize, &(NodeId, NodeId))| {
             let rng = rng(i as u64);
             Source { src, dst, conn: 0, due: 0, on_until: u64::MAX, rng }
         };
