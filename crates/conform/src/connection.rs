@@ -4,6 +4,7 @@
 //! What those two leave to the packets of a simulation is done here: options are negotiated, an ACK that is due travels on data, and the
 //! FIN that the simulator's receiver puts on its last ACK, because nothing follows in a simulation, is taken off.
 
+mod acceptance;
 mod handshake;
 
 use crate::script::{EcnField, Options, Segment, flag};
@@ -70,8 +71,14 @@ pub struct Connection {
     /// When the SYN left and its timer fired, ps: an endpoint whose options turn out different begins again with them.
     syns: Vec<u64>,
     syn: Segment,
-    /// The peer's latest timestamp, if no data came with it.
+    /// The peer's latest timestamp, if no data came with it that the receiver has taken it from.
     echo: Option<u32>,
+    /// The last acknowledgement number that was sent.
+    acked: u32,
+    /// The largest window that the peer has announced, bytes.
+    largest_window: u64,
+    /// When the ACK of the peer's FIN is due, ps, while it waits for data to travel on.
+    fin_ack: Option<u64>,
     /// What was sent and nobody has looked at.
     pub sent: std::collections::VecDeque<Sent>,
     /// The application will write nothing more.
@@ -97,6 +104,9 @@ impl Connection {
             syns: Vec::new(),
             syn,
             echo: None,
+            acked: 0,
+            largest_window: 0,
+            fin_ack: None,
             sent: Default::default(),
             closed: false,
         })
@@ -117,14 +127,17 @@ impl Connection {
     pub fn next_timer(&self) -> u64 {
         let sender = self.sender.as_ref().map_or(u64::MAX, |s| s.deadline);
         let receiver = self.receiver.as_ref().map_or(u64::MAX, |r| r.deadline);
-        sender.min(receiver).min(self.alarms.first().copied().unwrap_or(u64::MAX))
+        let alarm = self.alarms.first().copied().unwrap_or(u64::MAX);
+        sender.min(receiver).min(alarm).min(self.fin_ack.unwrap_or(u64::MAX))
     }
 
     /// Lets the next timer fire.
     pub fn fire(&mut self) {
         let now = self.next_timer();
         let mut tape = Tape::default();
-        if self.alarms.remove(&now) {
+        if self.fin_ack == Some(now) {
+            return self.challenge(now);
+        } else if self.alarms.remove(&now) {
             if let Some(s) = &mut self.sender {
                 s.on_alarm(&self.c, now, &mut tape);
             }
@@ -182,11 +195,11 @@ impl Connection {
 
     /// A segment of an open connection: its data are the receiver's, its acknowledgement is the sender's.
     fn deliver(&mut self, now: u64, segment: &Segment, options: &Options) {
-        // RFC 9293 section 3.10.7.4: a segment that acknowledges what was never sent is dropped, data and all.
-        let beyond = |s: &Sender| i64::from(segment.ack.wrapping_sub((s.high as u32).wrapping_add(1)) as i32) > 0;
-        if segment.flags & flag::ACK != 0 && self.sender.as_ref().is_some_and(beyond) {
-            return;
+        if !self.acceptable(segment) {
+            return self.challenge(now);
         }
+        let scale = if self.settings.scaling { self.theirs.wscale.unwrap_or(0).min(14) } else { 0 };
+        self.largest_window = self.largest_window.max(u64::from(segment.win.unwrap_or(0)) << scale);
         let fin = segment.flags & flag::FIN != 0;
         let data = segment.len > 0 || fin;
         let has = |mask: u8, bit: u8| if segment.flags & mask != 0 { bit } else { 0 };
@@ -204,8 +217,18 @@ impl Connection {
                 },
                 ..Packet::default()
             };
+            let before = r.finished();
             r.on_packet(&self.c, now, &p, &mut answer);
-            self.echo = None;
+            // RFC 7323 section 4.3: of what begins where the last ACK ended, or before.
+            if segment.seq.wrapping_sub(self.acked) as i32 <= 0 {
+                self.echo = None;
+            }
+            // An application that has not closed is expected to answer: the ACK of a FIN alone waits for that (Linux tcp_fin enters
+            // pingpong mode). In a simulation the receiver closes at once.
+            if r.finished() && !before && segment.len == 0 && !self.closed && self.c.adaptive_acks {
+                self.fin_ack = Some(now + self.c.ack_delay.0);
+                answer.packets.pop();
+            }
         } else if let Some((value, _)) = options.ts {
             self.echo = Some(value);
         }
@@ -283,6 +306,8 @@ impl Connection {
         p: &Packet,
         (ack, sack): (&Packet, Option<SackBlocks>),
     ) {
+        self.acked = ack.seq;
+        self.fin_ack = None;
         let echo = if ack.has(packet::flag::ECE) { flag::ECE } else { 0 };
         let scaled = self.settings.scaling && self.theirs.wscale.is_some();
         // The simulator's receiver always scales.

@@ -41,6 +41,7 @@ impl Connection {
             flags |= if p.has(packet::flag::ECE) { flag::ECE } else { 0 };
             let options = self.handshake_options(now, true);
             let ack = p.seq;
+            self.acked = ack;
             self.push(now, Segment { ecn: field(&p), flags, seq: 0, len: 0, ack, win: Some(p.win), options: Some(options) });
         }
     }
@@ -101,6 +102,7 @@ impl Connection {
     fn open_sender(&mut self, now: u64, segment: &Segment, options: &Options, ecn: bool) -> Tape {
         let scaled = self.settings.scaling && self.theirs.wscale.is_some();
         let shift = if scaled { self.theirs.wscale.unwrap_or(0).min(14) } else { 0 };
+        self.largest_window = u64::from(segment.win.unwrap_or(u16::MAX));
         let p = Packet {
             seq: 1,
             ts: options.ts.map_or(0, |t| t.1),

@@ -137,7 +137,8 @@ impl Sender {
     }
 
     //= https://www.rfc-editor.org/rfc/rfc8985#section-7.3
-    //# Transmit the lowest-sequence unsent segment of up to SMSS
+    //# If both conditions are met, then the sender SHOULD transmit a previously unsent data segment, if one exists and
+    //# the receive window allows, and increment the FlightSize accordingly.
     /// The probe timer expired (section 7.3): new data if there is any, else the last segment again.
     pub(super) fn on_probe_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         if self.ca >= CaState::Recovery || self.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0) {

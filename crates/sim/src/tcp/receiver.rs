@@ -283,8 +283,8 @@ impl Receiver {
             Echo::Off => false,
             Echo::Classic { latched } => {
                 //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.3
-                //# After the receipt of the CWR packet, acknowledgements for subsequent non-CE data packets will not have
-                //# the ECN-Echo flag set.
+                //# After the receipt of the CWR packet, acknowledgments for subsequent non-CE data packets do not have the ECN-Echo
+                //# flag set.
                 // RFC 3168 section 6.1.3: CWR ends the echo, a CE on the same packet starts it anew.
                 *latched = (*latched && !p.has(flag::CWR)) || ce;
                 false

@@ -33,8 +33,8 @@ impl Rtt {
         self.min = self.min.min(rtt);
         if self.srtt == 0 {
             //= https://www.rfc-editor.org/rfc/rfc6298#section-2
-            //# When the first RTT measurement R is made, the host MUST set SRTT <- R, RTTVAR <- R/2, RTO <- SRTT + max
-            //# (G, K*RTTVAR)
+            //# When the first RTT measurement R is made, the host MUST set SRTT <- R RTTVAR <- R/2 RTO <- SRTT + max (G,
+            //# K*RTTVAR)
             self.srtt = rtt.max(1);
             self.rttvar = rtt / 2;
         } else {

@@ -380,7 +380,7 @@ impl Sender {
     }
 
     //= https://www.rfc-editor.org/rfc/rfc8257#section-3.6
-    //# For DCTCP connections, the sender SHOULD set ECT for SYN, SYN-ACK, and RST packets.
+    //# Hence, for DCTCP connections, the sender SHOULD set ECT for SYN, SYN-ACK, and RST packets.
     /// A packet of this endpoint without sequence number and flags. All of DCTCP's are ECN-capable, SYN, pure ACK and FIN too
     /// (RFC 8257 section 3.6; Linux `tcp_ca_needs_ecn`): a port that drops what it cannot mark would drop them.
     #[inline]

@@ -138,7 +138,7 @@ impl Sender {
     fn send_new(&mut self, c: &TcpConfig, now: u64, mut window: u64, end: u64, out: &mut impl Wire) -> bool {
         let first = self.nxt;
         //= https://www.rfc-editor.org/rfc/rfc3042#section-2
-        //# When a TCP sender has previously unsent data queued for transmission, it SHOULD use the Limited Transmit
+        //# When a TCP sender has previously unsent data queued for transmission it SHOULD use the Limited Transmit
         //# algorithm, which calls for a TCP sender to transmit new data upon the arrival of the first two consecutive
         //# duplicate ACKs when the following conditions are satisfied:
         // RFC 3042: the first two duplicate ACKs let one new segment out each, beyond the window. With SACK they do so by making the
