@@ -11,7 +11,7 @@ use crate::script::{EcnField, Options, Segment, flag};
 use crate::settings::Settings;
 use forebay_sim::config::TcpConfig;
 use forebay_sim::net::generation::Generation;
-use forebay_sim::net::packet::{self, Packet, SackBlocks, Wire, ecn};
+use forebay_sim::net::packet::{self, Codepoint, Meta, Packet, SackBlocks, Wire};
 use forebay_sim::tcp::Address;
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::{Phase, Sender};
@@ -210,11 +210,12 @@ impl Connection {
                 ts: options.ts.map_or(0, |t| t.0),
                 len: segment.len as u16,
                 flags: has(flag::FIN, packet::flag::FIN) | has(flag::CWR, packet::flag::CWR),
-                meta: match segment.ecn {
-                    Some(EcnField::Ce) => ecn::CE,
-                    Some(EcnField::Ect0 | EcnField::Ect1 | EcnField::Ect) => ecn::ECT,
-                    _ => ecn::NOT_ECT,
-                },
+                meta: Meta::default().with_ecn(match segment.ecn {
+                    Some(EcnField::Ce) => Codepoint::Ce,
+                    Some(EcnField::Ect0 | EcnField::Ect) => Codepoint::Ect0,
+                    Some(EcnField::Ect1) => Codepoint::Ect1,
+                    _ => Codepoint::NotEct,
+                }),
                 ..Packet::default()
             };
             let before = r.finished();
@@ -334,8 +335,9 @@ fn clock(now: u64) -> u32 {
 
 fn field(p: &Packet) -> Option<EcnField> {
     Some(match p.ecn() {
-        ecn::NOT_ECT => EcnField::NotEct,
-        ecn::CE => EcnField::Ce,
-        _ => EcnField::Ect0,
+        Codepoint::NotEct => EcnField::NotEct,
+        Codepoint::Ect0 => EcnField::Ect0,
+        Codepoint::Ect1 => EcnField::Ect1,
+        Codepoint::Ce => EcnField::Ce,
     })
 }

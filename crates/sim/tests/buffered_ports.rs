@@ -5,7 +5,7 @@ use forebay_param::{Kind, QueueValue, Value, Values};
 use forebay_queues::{QueueState, build, find};
 use forebay_sampling::Rng;
 use forebay_sim::config::PortConfig;
-use forebay_sim::net::packet::{Packet, SackBlocks, ecn, flag, service};
+use forebay_sim::net::packet::{Codepoint, Meta, Packet, SackBlocks, flag, service};
 use forebay_sim::net::port::Port;
 use forebay_units::{NodeId, QueueLen, Rate, Time};
 
@@ -170,7 +170,7 @@ fn arrival(rng: &mut Rng, seq: u32) -> (Packet, Option<SackBlocks>) {
         wire: if ack { 40 } else { 200 + rng.below(1300) as u16 },
         win: service(rng.below(8) as u8, rng.below(40) as u16),
         flags: if ack { flag::ACK } else { 0 } | if sack.is_some() { flag::EXT } else { 0 },
-        meta: if rng.below(3) > 0 { ecn::ECT } else { 0 },
+        meta: Meta::default().with_ecn(if rng.below(3) > 0 { Codepoint::Ect0 } else { Codepoint::NotEct }),
         ..Packet::default()
     };
     (packet, sack)
@@ -224,7 +224,7 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
                     port.ring.sack(port.ring.head()).and_then(|s| s.iter().next()),
                     p.has(flag::EXT).then_some((p.seq, p.seq + 9))
                 );
-                marked += u64::from(measured_from > 0 && p.ecn() == ecn::CE);
+                marked += u64::from(measured_from > 0 && p.ecn() == Codepoint::Ce);
                 out.push((p.arrival - delay, p.seq));
                 port.ring.advance(port.ring.next(port.ring.head()));
             }
@@ -251,7 +251,7 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
     let mut position = port.ring.head();
     while position != port.ring.tail() {
         let p = port.ring.packet(position);
-        marked += u64::from(p.ecn() == ecn::CE);
+        marked += u64::from(p.ecn() == Codepoint::Ce);
         out.push((p.arrival - delay, p.seq));
         position = port.ring.next(position);
     }

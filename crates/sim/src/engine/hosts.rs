@@ -120,7 +120,7 @@ impl Host {
     /// Mixes a packet's arrival into the fingerprint.
     #[inline]
     pub fn note(&mut self, time: u64, p: &Packet) {
-        self.mix(time, u64::from(p.seq) << 8 | u64::from(p.flags) << 2 | u64::from(p.ecn()));
+        self.mix(time, u64::from(p.seq) << 8 | u64::from(p.flags) << 2 | p.ecn() as u64);
     }
 
     /// Mixes an event into the fingerprint.

@@ -6,7 +6,7 @@
 //! of the node's window, all that start before its end. What starts at the instant of an arrival starts after it (`ARCHITECTURE.md`,
 //! two decisions about time). A packet that starts in this window arrives after its end, as the window is not longer than the delay.
 
-use super::packet::{Packet, SackBlocks, ecn, flag};
+use super::packet::{Packet, SackBlocks, flag};
 use super::port::{Order, Port};
 use forebay_queues::{Arrival, BufferedDiscipline, Codepoint, DropReason, DropTail, Effects, FifoDiscipline, Handle, Queued};
 use forebay_units::Time;
@@ -38,7 +38,7 @@ struct Held {
 pub(super) fn facts(p: &Packet) -> Arrival {
     // A five-tuple is a connection slot, its generation and the direction.
     let flow = u64::from(p.conn) << 7 | u64::from(p.generation()) << 1 | u64::from(p.has(flag::ACK));
-    Arrival { wire: u32::from(p.wire), ecn: Codepoint::from_bits(p.ecn()), class: p.class(), rank: p.rank(), flow }
+    Arrival { wire: u32::from(p.wire), ecn: p.ecn(), class: p.class(), rank: p.rank(), flow }
 }
 
 impl Slab {
@@ -100,8 +100,8 @@ struct Sink<'a, L> {
 impl<L: FnMut(&Packet)> Effects for Sink<'_, L> {
     fn mark(&mut self, packet: Handle) {
         let p = &mut self.slab.held[packet.0 as usize].packet;
-        self.port.events.marked += u64::from(p.ecn() != ecn::CE);
-        p.meta |= ecn::CE;
+        self.port.events.marked += u64::from(p.ecn() != Codepoint::Ce);
+        p.meta.set_ecn(Codepoint::Ce);
     }
 
     fn drop(&mut self, packet: Handle, reason: DropReason) {
@@ -170,7 +170,7 @@ impl Port {
         let departure = start + self.tx(u64::from(held.packet.wire));
         self.busy_until = departure;
         let arrival = departure + self.delay;
-        self.ring.push(&held.packet, arrival, 0, |_| {});
+        self.ring.push(&held.packet, arrival, Codepoint::NotEct, |_| {});
         if held.packet.has(flag::EXT) {
             self.ring.push_sack(&held.sack);
         }

@@ -31,10 +31,10 @@ impl Generation {
         self.0 & Self::SHIM != 0
     }
 
-    /// What its packets carry in [`Packet::meta`], above the ECN field.
+    /// What its packets carry.
     #[inline(always)]
-    pub fn meta(self) -> u8 {
-        self.0 << 2
+    pub(super) fn number(self) -> u8 {
+        self.0 & 0x3F
     }
 
     /// Whether `packet` belongs to this endpoint, and no shim sits between them.
@@ -53,20 +53,21 @@ impl Generation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::packet::{Codepoint, Meta};
 
     #[test]
     fn packets_carry_the_number_alone() {
         for number in 0..64 {
             let plain = Generation::new(number);
             let shim = plain.with_shim();
-            let packet = Packet { meta: plain.meta() | 3, ..Packet::default() };
-            assert_eq!((plain.meta(), packet.generation()), (shim.meta(), number));
+            let packet = Packet { meta: Meta::new(plain, Codepoint::Ce), ..Packet::default() };
+            assert_eq!((Meta::new(shim, Codepoint::Ce), packet.generation()), (packet.meta, number));
             assert!(plain.receives(&packet) && !plain.receives_through_shim(&packet) && !plain.has_shim());
             assert!(!shim.receives(&packet) && shim.receives_through_shim(&packet) && shim.has_shim());
             let retired = Generation::RETIRED;
             assert!(!retired.receives(&packet) && !retired.receives_through_shim(&packet) && !retired.has_shim());
         }
-        let other = Packet { meta: Generation::new(6).meta(), ..Packet::default() };
+        let other = Packet { meta: Meta::new(Generation::new(6), Codepoint::NotEct), ..Packet::default() };
         assert!(!Generation::new(5).receives(&other) && !Generation::new(5).with_shim().receives_through_shim(&other));
     }
 }

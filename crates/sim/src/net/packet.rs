@@ -1,6 +1,7 @@
 //! The simulated packet: 32 bytes, plus a second 32-byte slot behind it when it carries SACK blocks.
 
 use super::generation::Generation;
+pub use forebay_queues::Codepoint;
 
 /// Flag bits of [`Packet::flags`].
 pub mod flag {
@@ -26,16 +27,47 @@ pub mod flag {
     pub const DATAGRAM: u8 = SYN | FIN;
 }
 
-/// ECN field of the IP header, the two low bits of [`Packet::meta`].
-pub mod ecn {
-    /// Not ECN-capable.
-    pub const NOT_ECT: u8 = 0;
-    /// ECN-capable transport.
-    pub const ECT: u8 = 2;
-    /// Congestion experienced.
-    pub const CE: u8 = 3;
-    /// Mask of the field.
-    pub const MASK: u8 = 3;
+/// ECN field of the IP header and number of the connection's generation, which tells stale packets of a closed connection, in one byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(transparent)]
+pub struct Meta(u8);
+
+impl Meta {
+    /// Of a packet of `generation` with this ECN field.
+    #[inline]
+    pub fn new(generation: Generation, ecn: Codepoint) -> Meta {
+        Meta(generation.number() << 2 | ecn as u8)
+    }
+
+    /// The ECN field.
+    #[inline]
+    pub fn ecn(self) -> Codepoint {
+        Codepoint::from_bits(self.0)
+    }
+
+    /// The same with another ECN field.
+    #[inline]
+    pub fn with_ecn(self, ecn: Codepoint) -> Meta {
+        Meta(self.0 & !Codepoint::MASK | ecn as u8)
+    }
+
+    /// Replaces the ECN field.
+    #[inline]
+    pub fn set_ecn(&mut self, ecn: Codepoint) {
+        *self = self.with_ecn(ecn);
+    }
+
+    /// Sets the bits of `ecn` too: [`Codepoint::Ce`] marks the packet, [`Codepoint::NotEct`] changes nothing. Without a branch.
+    #[inline(always)]
+    pub(super) fn add_ecn(&mut self, ecn: Codepoint) {
+        self.0 |= ecn as u8;
+    }
+
+    /// The number of the generation.
+    #[inline]
+    pub fn generation(self) -> u8 {
+        self.0 >> 2
+    }
 }
 
 /// One packet on the wire. Data flows one way on a connection, so sequence and acknowledgement numbers share a field, and so do
@@ -63,8 +95,8 @@ pub struct Packet {
     pub win: u16,
     /// See [`flag`].
     pub flags: u8,
-    /// ECN field (2 bits) and generation of the connection slot (6 bits), which tells stale packets of a closed connection.
-    pub meta: u8,
+    /// ECN field and generation.
+    pub meta: Meta,
 }
 
 impl Packet {
@@ -75,8 +107,8 @@ impl Packet {
     }
     /// The ECN field.
     #[inline]
-    pub fn ecn(&self) -> u8 {
-        self.meta & ecn::MASK
+    pub fn ecn(&self) -> Codepoint {
+        self.meta.ecn()
     }
     /// Class of service, 0 (ordinary) to 7 (most urgent), as the three bits of an 802.1p priority or a DSCP class selector.
     #[inline]
@@ -92,7 +124,7 @@ impl Packet {
     /// The slot generation.
     #[inline]
     pub fn generation(&self) -> u8 {
-        self.meta >> 2
+        self.meta.generation()
     }
 }
 

@@ -10,7 +10,7 @@
 
 use super::buffered::{Backlog, facts};
 use super::occupancy::{Counters, Occupancy};
-use super::packet::{Packet, ecn};
+use super::packet::{Codepoint, Packet};
 use super::ring::Ring;
 use crate::config::PortConfig;
 use forebay_queues::{DropReason, FifoDiscipline, PortState, Queue, QueueState, Verdict};
@@ -221,7 +221,7 @@ impl Port {
         fill: impl FnOnce(&mut Packet),
     ) -> Result<u64, Refusal> {
         let wire = u64::from(packet.wire);
-        let mut mark = 0;
+        let mut mark = Codepoint::NotEct;
         if self.busy_until < now && self.alert.packets > 0 {
             // Idle: everything has left, without counting one by one.
             self.departed = self.ring.tail();
@@ -267,9 +267,9 @@ impl Port {
         (wire * self.ps_per_byte) >> 16
     }
 
-    /// Looks closely at an arrival: what does the discipline say? Returns the ECN bits to set.
+    /// Looks closely at an arrival: what does the discipline say? Returns the ECN field to set, `NotEct` to leave it.
     #[inline(never)]
-    fn examine(&mut self, now: u64, packet: &Packet) -> Result<u8, Refusal> {
+    fn examine(&mut self, now: u64, packet: &Packet) -> Result<Codepoint, Refusal> {
         if let Order::Buffered(_) = self.order {
             return Err(Refusal::Buffered);
         }
@@ -281,14 +281,14 @@ impl Port {
         let mark = if !queue.fits(u32::from(packet.wire), self.limit) {
             self.ask(now, packet)?
         } else if queue.packets < quiet.packets && queue.bytes < quiet.bytes {
-            0
+            Codepoint::NotEct
         } else if !self.step {
             self.ask(now, packet)?
-        } else if packet.ecn() != ecn::NOT_ECT {
-            self.events.marked += u64::from(packet.ecn() != ecn::CE);
-            ecn::CE
+        } else if packet.ecn().is_capable() {
+            self.events.marked += u64::from(packet.ecn() != Codepoint::Ce);
+            Codepoint::Ce
         } else {
-            0
+            Codepoint::NotEct
         };
         if self.queue.packets >= self.events.max_pkts {
             self.events.max_pkts = self.queue.packets + 1;
@@ -297,16 +297,16 @@ impl Port {
         Ok(mark)
     }
 
-    /// Puts the question to the discipline. Returns the ECN bits to set.
+    /// Puts the question to the discipline. Returns the ECN field to set, `NotEct` to leave it.
     #[inline(never)]
-    fn ask(&mut self, now: u64, packet: &Packet) -> Result<u8, Refusal> {
+    fn ask(&mut self, now: u64, packet: &Packet) -> Result<Codepoint, Refusal> {
         let state = self.state(now, u64::MAX);
         let Order::Fifo(discipline) = &mut self.order else { return Err(Refusal::Buffered) };
         match discipline.on_arrival(&state, &facts(packet)) {
-            Verdict::Accept => Ok(0),
+            Verdict::Accept => Ok(Codepoint::NotEct),
             Verdict::Mark => {
-                self.events.marked += u64::from(packet.ecn() != ecn::CE);
-                Ok(ecn::CE)
+                self.events.marked += u64::from(packet.ecn() != Codepoint::Ce);
+                Ok(Codepoint::Ce)
             }
             Verdict::Drop(reason) => {
                 self.drop(reason, u64::from(packet.wire));

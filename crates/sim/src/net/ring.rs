@@ -2,7 +2,7 @@
 //!
 //! This is the innermost data structure of the packet path, so it indexes without bounds checks; the mask keeps every index legal.
 
-use super::packet::{Packet, SackBlocks, flag};
+use super::packet::{Codepoint, Packet, SackBlocks, flag};
 
 /// Either a packet or the SACK blocks of the packet before it. Both are plain integers of the same size, so any bytes are valid
 /// for both.
@@ -110,17 +110,17 @@ impl Ring {
         self.stop = oldest.wrapping_add(self.mask);
     }
 
-    /// Appends a packet, for which there is room, with another arrival time, further bits set in its `meta` and what `fill` changes.
+    /// Appends a packet, for which there is room, with another arrival time, marked or not (`Ce` or `NotEct`) and with what `fill` changes.
     /// If [`flag::EXT`] is set, [`Ring::push_sack`] must follow.
     #[inline(always)]
-    pub fn push(&mut self, packet: &Packet, arrival: u64, meta: u8, fill: impl FnOnce(&mut Packet)) {
+    pub fn push(&mut self, packet: &Packet, arrival: u64, mark: Codepoint, fill: impl FnOnce(&mut Packet)) {
         debug_assert!(self.has_room());
         let index = (self.tail & self.mask) as usize;
         // SAFETY: masked index, as in `slot`; any bytes are a valid packet.
         let place = unsafe { &mut self.slots.get_unchecked_mut(index).packet };
         *place = *packet;
         place.arrival = arrival;
-        place.meta |= meta;
+        place.meta.add_ecn(mark);
         fill(place);
         self.tail = self.tail.wrapping_add(1);
     }
@@ -181,7 +181,7 @@ mod tests {
                 if !ring.has_room() {
                     ring.make_room(ring.head());
                 }
-                ring.push(&Packet { seq: next, flags, ..Packet::default() }, 0, 0, |_| {});
+                ring.push(&Packet { seq: next, flags, ..Packet::default() }, 0, Codepoint::NotEct, |_| {});
                 if ext {
                     ring.push_sack(&sack);
                 }

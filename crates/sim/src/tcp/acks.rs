@@ -3,7 +3,7 @@
 use super::sender::{CaState, Phase, Sender, Timer};
 use crate::cc::{Ack, Event, Trigger};
 use crate::config::{Ecn, Growth, Reduce, RtoRule, TcpConfig};
-use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
+use crate::net::packet::{Codepoint, Packet, SackBlocks, Wire, flag};
 
 impl Sender {
     /// A packet of the ACK direction arrived.
@@ -168,7 +168,7 @@ impl Sender {
         self.deadline = u64::MAX;
         self.ecn &= p.has(flag::ECE);
         if !self.ecn {
-            self.template.meta &= !ecn::MASK;
+            self.template.meta.set_ecn(Codepoint::NotEct);
         }
         self.plain &= self.ecn == (c.ecn != Ecn::Off);
         self.shift = p.len as u8;

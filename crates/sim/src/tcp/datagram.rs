@@ -4,7 +4,7 @@ pub use forebay_experiment::traffic::Datagram;
 
 use super::receiver::Receiver;
 use super::sender::Sender;
-use crate::net::packet::{Packet, Wire, ecn, flag, service};
+use crate::net::packet::{Codepoint, Meta, Packet, Wire, flag, service};
 
 impl Sender {
     /// Makes a closed endpoint the source of datagrams. It has no window and no timer.
@@ -14,7 +14,7 @@ impl Sender {
             wire: d.wire,
             len: d.payload,
             win: service(d.class, 0),
-            meta: self.addr.generation.meta() | if d.ect { ecn::ECT } else { ecn::NOT_ECT },
+            meta: Meta::new(self.addr.generation, if d.ect { Codepoint::Ect0 } else { Codepoint::NotEct }),
             ..self.template
         };
         self.stats.cwnd_max = 0.0;

@@ -9,7 +9,7 @@ use super::sender::control_ecn;
 use super::seq::Address;
 use crate::config::{Ecn, Recovery, TcpConfig};
 use crate::net::generation::Generation;
-use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
+use crate::net::packet::{Codepoint, Meta, Packet, SackBlocks, Wire, flag};
 use crate::shim::tag::urgent_acks;
 use crate::shim::window;
 
@@ -103,7 +103,7 @@ impl Receiver {
             wire: c.ack_size as u16,
             win: (window >> window_shift(c.rcv_wnd)).min(65_535) as u16,
             flags: flag::ACK | if urgent_acks(&c.shims) { flag::URGENT } else { 0 },
-            meta: addr.generation.meta() | control_ecn(c, true),
+            meta: Meta::new(addr.generation, control_ecn(c, true)),
             ..Packet::default()
         };
         Receiver {
@@ -179,7 +179,7 @@ impl Receiver {
             return self.on_empty(c, now, p, out);
         }
         let offset = self.addr.offset(p.seq, self.rcv_nxt);
-        let ce = p.ecn() == ecn::CE;
+        let ce = p.ecn() == Codepoint::Ce;
         let closes_run = self.note_ecn(p, ce);
         if closes_run && self.pending > 0 {
             //= https://www.rfc-editor.org/rfc/rfc8257#section-3.2
@@ -265,8 +265,8 @@ impl Receiver {
             answer.flags |= flag::ECE;
         } else {
             self.echo = Echo::Off;
-            self.template.meta &= !ecn::MASK;
-            answer.meta &= !ecn::MASK;
+            self.template.meta.set_ecn(Codepoint::NotEct);
+            answer.meta.set_ecn(Codepoint::NotEct);
         }
         // RFC 7323 section 2.2: the window of a SYN is never scaled; the shift travels in an option (here: in `len`).
         let window = self.window_shim.as_mut().map_or(self.window, |s| s.advertise(0, false));

@@ -12,7 +12,7 @@ use crate::cc::slow_start::{self, SlowStart};
 use crate::cc::{Event, Law, Window};
 use crate::config::{Ecn, Recovery, TcpConfig};
 use crate::net::generation::Generation;
-use crate::net::packet::{Packet, Wire, ecn, flag};
+use crate::net::packet::{Codepoint, Meta, Packet, Wire, flag};
 use crate::shim::tag::Tagger;
 use crate::shim::window;
 use std::num::NonZeroU64;
@@ -207,8 +207,8 @@ pub struct Sender {
 }
 
 /// ECN field of packets without data.
-pub(super) fn control_ecn(c: &TcpConfig, negotiated: bool) -> u8 {
-    if negotiated && c.ecn == Ecn::Dctcp { ecn::ECT } else { ecn::NOT_ECT }
+pub(super) fn control_ecn(c: &TcpConfig, negotiated: bool) -> Codepoint {
+    if negotiated && c.ecn == Ecn::Dctcp { Codepoint::Ect0 } else { Codepoint::NotEct }
 }
 
 /// A full segment of new data from `addr`, without sequence number, timestamp and tag.
@@ -219,7 +219,7 @@ fn full_segment(c: &TcpConfig, addr: Address) -> Packet {
         hash: addr.hash,
         wire: (c.mss + c.header) as u16,
         len: c.mss as u16,
-        meta: addr.generation.meta() | if c.ecn == Ecn::Off { ecn::NOT_ECT } else { ecn::ECT },
+        meta: Meta::new(addr.generation, if c.ecn == Ecn::Off { Codepoint::NotEct } else { Codepoint::Ect0 }),
         ..Packet::default()
     }
 }
@@ -393,7 +393,7 @@ impl Sender {
             wire: c.ack_size as u16,
             // Class of service; not a window.
             win: self.template.win,
-            meta: self.addr.generation.meta() | control_ecn(c, self.ecn),
+            meta: Meta::new(self.addr.generation, control_ecn(c, self.ecn)),
             ..Packet::default()
         }
     }

@@ -5,7 +5,7 @@ use super::sender::{CaState, Phase, Sender, Timer};
 use super::tso::Burst;
 use crate::cc::{Event, Opportunity};
 use crate::config::{Idle, Recovery, TcpConfig};
-use crate::net::packet::{Wire, ecn, flag};
+use crate::net::packet::{Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
 use std::num::NonZeroU64;
 
@@ -340,7 +340,7 @@ impl Sender {
         //# in the IP header for retransmitted data packets
         // RFC 3168 section 6.1.5: retransmissions of a classic ECN sender are not ECN-capable; DCTCP's are, as in Linux.
         if self.ecn && data > 0 && (!again || c.ect_on_any) {
-            p.meta |= ecn::ECT;
+            p.meta.set_ecn(Codepoint::Ect0);
         }
         if self.cwr_pending && (!again || c.cwr_on_any) {
             p.flags |= flag::CWR;

@@ -3,7 +3,7 @@
 
 use super::{Alarms, Tape, addresses};
 use forebay_sim::config::TcpConfig;
-use forebay_sim::net::packet::{Packet, SackBlocks, ecn, flag};
+use forebay_sim::net::packet::{Codepoint, Packet, SackBlocks, flag};
 use forebay_sim::shim::ShimConfig;
 use forebay_sim::shim::endpoint::{self, End};
 use forebay_sim::shim::proboscis::{Budget, ReceiverShim, Rules, SenderShim};
@@ -281,8 +281,8 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
                 continue;
             }
             let mut p = p;
-            if fate.marked && p.ecn() == ecn::ECT {
-                p.meta |= ecn::CE;
+            if fate.marked && p.ecn() == Codepoint::Ect0 {
+                p.meta.set_ecn(Codepoint::Ce);
             }
             for copy in 0..1 + u64::from(fate.twice) {
                 let index = self.packets.len();

@@ -2,7 +2,7 @@
 
 use super::{Tape, US, addresses};
 use forebay_sim::config::TcpConfig;
-use forebay_sim::net::packet::{Packet, ecn, flag};
+use forebay_sim::net::packet::{Codepoint, Meta, Packet, flag};
 use forebay_sim::tcp::receiver::Receiver;
 
 const ISN: u32 = u32::MAX - 3000;
@@ -68,7 +68,7 @@ impl Script {
             len: len as u16,
             ts: (self.now * 1000) as u32,
             flags,
-            meta: if ce { ecn::CE } else { ecn::ECT },
+            meta: Meta::default().with_ecn(if ce { Codepoint::Ce } else { Codepoint::Ect0 }),
             ..Packet::default()
         };
         self.r.on_packet(&self.c, self.now * US, &p, &mut self.tape);

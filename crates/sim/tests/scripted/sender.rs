@@ -4,7 +4,7 @@
 
 use super::{Tape, US, addresses};
 use forebay_sim::config::{Ecn, TcpConfig};
-use forebay_sim::net::packet::{Packet, SackBlocks, ecn, flag};
+use forebay_sim::net::packet::{Codepoint, Packet, SackBlocks, flag};
 use forebay_sim::tcp::sender::{Sender, Timer};
 
 /// The peer's first sequence number plus one, far from 0 and near the wrap.
@@ -223,7 +223,7 @@ impl Script {
                 (p.len > 0 && fin, 'F'),
                 (p.has(flag::RETX), 'r'),
                 (p.has(flag::CWR) && !p.has(flag::SYN), 'w'),
-                (p.ecn() == ecn::ECT, 'e'),
+                (p.ecn() == Codepoint::Ect0, 'e'),
             ] {
                 if on {
                     token.push(letter);

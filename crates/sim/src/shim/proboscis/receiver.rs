@@ -6,7 +6,7 @@ use super::config::{EcnMode, Ends, HoldOn, Release, Rules};
 use super::sender::FORGET;
 use super::window::{Train, limited};
 use super::{Proboscis, Verdict};
-use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
+use crate::net::packet::{Codepoint, Packet, SackBlocks, Wire, flag};
 use crate::shim::endpoint::{Balance, End};
 
 /// Without probes for so long after the SYN, the peer has no shim, ps (3.4).
@@ -82,13 +82,13 @@ impl End<Proboscis> for ReceiverShim {
             self.t_syn_rx = now;
             self.guest_ecn = p.has(flag::ECE | flag::CWR);
         } else if self.known && r.c.ecn_mode == EcnMode::Shim {
-            if p.ecn() == ecn::CE {
+            if p.ecn() == Codepoint::Ce {
                 self.ce_bytes += u64::from(p.len);
             }
             // The guest finds what its peer sent. Our choice for a guest with ECN: ECT without CE, or it would latch an echo that the other
             // shim hides and that no CWR could ever end.
-            let theirs = if self.guest_ecn && p.ecn() != ecn::NOT_ECT { ecn::ECT } else { ecn::NOT_ECT };
-            p.meta = p.meta & !ecn::MASK | theirs;
+            let theirs = if self.guest_ecn && p.ecn() != Codepoint::NotEct { Codepoint::Ect0 } else { Codepoint::NotEct };
+            p.meta.set_ecn(theirs);
         }
         true
     }
@@ -163,7 +163,7 @@ impl ReceiverShim {
         }
         if batch == self.train.batch {
             self.train.received += 1;
-            self.train.marked += u32::from(p.ecn() == ecn::CE);
+            self.train.marked += u32::from(p.ecn() == Codepoint::Ce);
         }
     }
 

@@ -4,7 +4,7 @@ use super::budget::Budget;
 use super::config::{Config, EcnMode, Ends, HoldOn, Release, Rules};
 use super::receiver::ReceiverShim;
 use super::testing::Tape;
-use crate::net::packet::{Packet, ecn, flag};
+use crate::net::packet::{Codepoint, Meta, Packet, flag};
 use crate::shim::endpoint::End;
 use crate::shim::proboscis::Verdict;
 
@@ -33,7 +33,7 @@ impl Script {
     /// `n` probes of a train of `size` arrive, `marked` of them with CE.
     fn probes(&mut self, batch: u16, size: u16, n: u16, marked: u16) -> &mut Script {
         for i in 0..n {
-            let meta = if i < marked { ecn::CE } else { ecn::ECT };
+            let meta = Meta::default().with_ecn(if i < marked { Codepoint::Ce } else { Codepoint::Ect0 });
             let mut p = Packet { seq: ISN, len: batch << 8 | size, flags: flag::PROBE, meta, ..Packet::default() };
             assert!(!self.s.ingress(&self.r, self.now, &mut p), "probes are not for the guest");
         }
@@ -175,10 +175,10 @@ fn echo_for_a_guest_without_ecn() {
     let mut t = Script::new(Config::default());
     t.probes(0, 10, 10, 0).syn();
     let mut flags = Vec::new();
-    for (field, expected) in [(ecn::CE, true), (ecn::ECT, false), (ecn::CE, true)] {
-        let mut p = Packet { seq: ISN + 1, len: MSS, meta: field, ..Packet::default() };
+    for (field, expected) in [(Codepoint::Ce, true), (Codepoint::Ect0, false), (Codepoint::Ce, true)] {
+        let mut p = Packet { seq: ISN + 1, len: MSS, meta: Meta::default().with_ecn(field), ..Packet::default() };
         assert!(t.s.ingress(&t.r, 0, &mut p));
-        assert_eq!(p.ecn(), ecn::NOT_ECT);
+        assert_eq!(p.ecn(), Codepoint::NotEct);
         t.s.egress(&t.r, 0, Packet { flags: flag::ACK, ..Packet::default() }, None, &mut t.tape);
         flags.push((t.tape.0.pop().unwrap().has(flag::ECE), expected));
     }
@@ -188,7 +188,7 @@ fn echo_for_a_guest_without_ecn() {
 /// A guest with ECN keeps it, but the marks are the shims'.
 #[test]
 fn echo_for_a_guest_with_ecn() {
-    for (agrees, field) in [(true, ecn::ECT), (false, ecn::NOT_ECT)] {
+    for (agrees, field) in [(true, Codepoint::Ect0), (false, Codepoint::NotEct)] {
         let mut t = Script::new(Config::default());
         t.probes(0, 10, 10, 0);
         let mut p = Packet { seq: ISN, flags: flag::SYN | flag::ECE | flag::CWR, ..Packet::default() };
@@ -196,15 +196,15 @@ fn echo_for_a_guest_with_ecn() {
         let flags = flag::SYN | flag::ACK | if agrees { flag::ECE } else { 0 };
         t.s.egress(&t.r, 0, Packet { seq: ISN + 1, win: 9, flags, ..Packet::default() }, None, &mut t.tape);
         assert_eq!(t.tape.0.pop().unwrap().flags, flags);
-        let mut p = Packet { seq: ISN + 1, len: MSS, meta: ecn::CE, ..Packet::default() };
+        let mut p = Packet { seq: ISN + 1, len: MSS, meta: Meta::default().with_ecn(Codepoint::Ce), ..Packet::default() };
         t.s.ingress(&t.r, 0, &mut p);
         assert_eq!(p.ecn(), field);
     }
     let mut t = Script::new(Config { ecn_mode: EcnMode::Guest, ..Config::default() });
     t.probes(0, 10, 10, 0).syn();
-    let mut p = Packet { seq: ISN + 1, len: MSS, meta: ecn::CE, ..Packet::default() };
+    let mut p = Packet { seq: ISN + 1, len: MSS, meta: Meta::default().with_ecn(Codepoint::Ce), ..Packet::default() };
     t.s.ingress(&t.r, 0, &mut p);
-    assert_eq!(p.ecn(), ecn::CE);
+    assert_eq!(p.ecn(), Codepoint::Ce);
 }
 
 /// No shim at this end: probes vanish in the listening socket, SYN-ACKs pass.

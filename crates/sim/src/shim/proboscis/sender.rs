@@ -5,7 +5,7 @@ use super::Proboscis;
 use super::budget::Budget;
 use super::config::{EcnMode, Ends, Rules};
 use super::window::{after, later, limited};
-use crate::net::packet::{Packet, SackBlocks, Wire, ecn, flag};
+use crate::net::packet::{Codepoint, Packet, SackBlocks, Wire, flag};
 use crate::shim::endpoint::{Balance, End};
 
 /// An entry without packets for so long is removed, ps (ProBoSCIS 2.2).
@@ -83,8 +83,8 @@ impl End<Proboscis> for SenderShim {
         } else if self.state == State::Open && p.len > 0 {
             let end = p.seq.wrapping_add(u32::from(p.len) + u32::from(p.has(flag::FIN)));
             self.snd_nxt = later(self.snd_nxt, end);
-            if r.c.ecn_mode == EcnMode::Shim && p.ecn() == ecn::NOT_ECT {
-                p.meta |= ecn::ECT;
+            if r.c.ecn_mode == EcnMode::Shim && p.ecn() == Codepoint::NotEct {
+                p.meta.set_ecn(Codepoint::Ect0);
             }
         }
         out.emit(p, sack);
@@ -172,7 +172,7 @@ impl SenderShim {
             wire: r.probe_size,
             flags: flag::PROBE,
             // The probes carry the signal; SYNs are not ECN-capable (2.4, RFC 3168 section 6.1.1).
-            meta: syn.meta & !ecn::MASK | ecn::ECT,
+            meta: syn.meta.with_ecn(Codepoint::Ect0),
             ..*syn
         };
         for _ in 0..n {

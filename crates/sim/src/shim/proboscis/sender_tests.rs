@@ -4,7 +4,7 @@ use super::budget::Budget;
 use super::config::{Config, EcnMode, Ends, Rules};
 use super::sender::{FORGET, SenderShim, State};
 use super::testing::Tape;
-use crate::net::packet::{Packet, ecn, flag};
+use crate::net::packet::{Codepoint, Meta, Packet, flag};
 use crate::shim::endpoint::End;
 
 const MS: u64 = 1_000_000_000;
@@ -39,7 +39,15 @@ impl Script {
     }
 
     fn syn(&mut self, isn: u32) {
-        let p = Packet { conn: 3, seq: isn, wire: 40, flags: flag::SYN, hash: 77, meta: 9 << 2, ..Packet::default() };
+        let p = Packet {
+            conn: 3,
+            seq: isn,
+            wire: 40,
+            flags: flag::SYN,
+            hash: 77,
+            meta: Meta::new(crate::net::generation::Generation::new(9), Codepoint::NotEct),
+            ..Packet::default()
+        };
         self.s.egress(&self.r, self.now, p, None, &mut self.tape);
     }
 
@@ -52,7 +60,7 @@ impl Script {
                 continue;
             }
             assert_eq!((p.flags, p.wire, p.hash, p.conn, p.generation()), (flag::PROBE, 64, 77, 3, 9));
-            assert_eq!((p.ecn(), p.seq), (ecn::ECT, ISN));
+            assert_eq!((p.ecn(), p.seq), (Codepoint::Ect0, ISN));
             let (name, size) = ((p.len >> 8).to_string(), p.len & 0xFF);
             match out.last_mut() {
                 Some(last) if last.0 == name => last.1 += 1,
@@ -75,7 +83,7 @@ impl Script {
             let p = Packet { seq: ISN.wrapping_add(1 + i * MSS), len: MSS as u16, ..Packet::default() };
             self.s.egress(&self.r, self.now, p, None, &mut self.tape);
         }
-        let ect = if self.r.c.ecn_mode == EcnMode::Shim { ecn::ECT } else { ecn::NOT_ECT };
+        let ect = if self.r.c.ecn_mode == EcnMode::Shim { Codepoint::Ect0 } else { Codepoint::NotEct };
         assert!(self.tape.0.drain(..).all(|p| p.ecn() == ect));
     }
 
