@@ -1,52 +1,14 @@
 //! Connection slots: handed out between windows only, because all hosts share them. An application inside a window asks for one.
 
-use super::core::{Core, OpenSpec};
+use super::core::Core;
 use super::hosts::Wake;
 use super::stream::{Incoming, Outgoing, Stream};
+use super::traffic::OpenSpec;
 use crate::streams::Draws;
 use crate::tcp::Address;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
-use forebay_sampling::Rng;
 use forebay_units::NodeId;
-
-/// Which slots are free, and how many connections there are and were.
-pub(super) struct Slots {
-    free: Vec<u32>,
-    /// Connections so far.
-    opened: u64,
-    /// Open now, and the most there ever were.
-    live: u64,
-    peak: u64,
-    /// Draws initial sequence numbers.
-    rng: Rng,
-}
-
-impl Slots {
-    /// No connections yet.
-    pub fn new(seed: u64) -> Slots {
-        Slots { free: Vec::new(), opened: 0, live: 0, peak: 0, rng: Draws::SequenceNumbers.stream(seed, &[]) }
-    }
-
-    /// A free slot, the next one behind the `used` ones if there is none, and the number of the connection that gets it.
-    fn take(&mut self, used: u32) -> (u32, u64) {
-        self.opened += 1;
-        self.live += 1;
-        self.peak = self.peak.max(self.live);
-        (self.free.pop().unwrap_or(used), self.opened - 1)
-    }
-
-    /// The connection in `slot` has ended.
-    pub fn give_back(&mut self, slot: u32) {
-        self.live -= 1;
-        self.free.push(slot);
-    }
-
-    /// The most connections that were open at the same time.
-    pub fn peak(&self) -> u64 {
-        self.peak
-    }
-}
 
 impl Core {
     /// Makes room for `more` connections that are sure to come: growing by doubling leaves holes that the allocator keeps.
@@ -80,7 +42,7 @@ impl Core {
     pub(super) fn allot(&mut self, spec: OpenSpec) -> u32 {
         let (slot, conn_id) = self.slots.take(self.streams.len() as u32);
         let c = &self.tcp[spec.group as u32];
-        let isn = c.isn.unwrap_or_else(|| self.slots.rng.next_u64() as u32);
+        let isn = c.isn.unwrap_or_else(|| self.slots.sequence_number());
         let fresh = slot as usize == self.streams.len();
         let generation = if fresh { 0 } else { (self.streams[slot].generation + 1) & 0x3F };
         // The five-tuple: hosts and a port number that differs from connection to connection.

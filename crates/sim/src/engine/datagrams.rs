@@ -1,7 +1,9 @@
 //! Sources that send at their own rate whatever happens: connections without TCP. Their packets are counted like all others.
 
-use super::core::{Core, Nic, OpenSpec};
+use super::core::Core;
+use super::nic::Nic;
 use super::stream::Message;
+use super::traffic::OpenSpec;
 use crate::tcp::datagram::Datagram;
 
 impl Core {

@@ -1,9 +1,6 @@
-//! The two ways between an endpoint and the interface of its host: straight, or through the shim of its transport (`shim/endpoint.rs`). What
-//! happens on the way is written once, generic over [`Way`]. Which one it is says the check of a packet's generation, which every packet
-//! goes through anyway ([`Generation`]): connections without shim pay nothing.
+//! Shims between the endpoints and the interfaces of their hosts (`shim/endpoint.rs`): those of all transports, and the way out through one.
 
-use super::core::{Core, Nic};
-use super::hosts::Wake;
+use super::nic::Nic;
 use crate::config::{Network, TcpConfig};
 use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks, Wire};
@@ -23,79 +20,18 @@ pub(super) struct Endpoint {
     pub node: NodeId,
 }
 
-/// A way between endpoints and the interfaces of their hosts.
-pub(super) trait Way {
-    /// Where the endpoint hands its packets over.
-    type Wire<'a>: Wire;
-
-    /// A packet that arrived as the endpoint gets to see it, possibly changed in `copy`. `None`: it does not reach the endpoint.
-    fn ingress<'p>(shims: &mut EndpointShims, at: Endpoint, p: &'p Packet, copy: &'p mut Packet) -> Option<&'p Packet>;
-
-    /// The way out.
-    fn wire<'a>(shims: &'a mut EndpointShims, at: Endpoint, nic: Nic<'a>) -> Self::Wire<'a>;
-
-    /// Sees to what is on the way when a packet or timer of the endpoint has been dealt with.
-    fn settle(core: &mut Core, at: Endpoint, now: u64);
-}
-
-/// Straight to the interface.
-pub(super) struct Direct;
-
-/// Through the shim.
-pub(super) struct Shimmed;
-
-impl Way for Direct {
-    type Wire<'a> = Nic<'a>;
-
-    #[inline(always)]
-    fn ingress<'p>(_: &mut EndpointShims, _: Endpoint, p: &'p Packet, _: &'p mut Packet) -> Option<&'p Packet> {
-        Some(p)
-    }
-
-    #[inline(always)]
-    fn wire<'a>(_shims: &'a mut EndpointShims, _at: Endpoint, nic: Nic<'a>) -> Nic<'a> {
-        nic
-    }
-
-    #[inline(always)]
-    fn settle(_core: &mut Core, _at: Endpoint, _now: u64) {}
-}
-
-impl Way for Shimmed {
-    type Wire<'a> = Through<'a>;
-
-    fn ingress<'p>(shims: &mut EndpointShims, at: Endpoint, p: &'p Packet, copy: &'p mut Packet) -> Option<&'p Packet> {
-        *copy = *p;
-        let passes = shims.of(at.group).is_none_or(|l| l.ingress((at.side, at.conn), p.arrival, copy));
-        passes.then_some(copy)
-    }
-
-    fn wire<'a>(shims: &'a mut EndpointShims, at: Endpoint, nic: Nic<'a>) -> Through<'a> {
-        Through { layers: shims.of(at.group), at, nic }
-    }
-
-    fn settle(core: &mut Core, at: Endpoint, now: u64) {
-        let generation = match at.side {
-            Side::Sender => core.senders[at.conn].generation(),
-            Side::Receiver => core.receivers[at.conn].generation(),
-        };
-        let tick = core.endpoint_shims.of(at.group).and_then(|l| l.watch((at.side, at.conn), generation, at.node.get(), now));
-        core.set_shim_timer(at.node, at.group, tick);
-    }
-}
-
-/// Does what connections without shim never come to, away from their path.
-#[cold]
-#[inline(never)]
-pub(super) fn rarely<T>(f: impl FnOnce() -> T) -> T {
-    f()
-}
-
 /// An endpoint's way to the network through its shim.
 pub(super) struct Through<'a> {
     layers: Option<&'a mut Layers>,
     at: Endpoint,
     nic: Nic<'a>,
+}
+
+impl<'a> Through<'a> {
+    /// The way of endpoint `at`, which ends at `nic`.
+    pub fn new(shims: &'a mut EndpointShims, at: Endpoint, nic: Nic<'a>) -> Through<'a> {
+        Through { layers: shims.of(at.group), at, nic }
+    }
 }
 
 impl Wire for Through<'_> {
@@ -127,7 +63,8 @@ impl EndpointShims {
         EndpointShims(tcp.iter().enumerate().map(of).collect())
     }
 
-    fn of(&mut self, group: u32) -> Option<&mut Layers> {
+    /// That of transport `group`.
+    pub fn of(&mut self, group: u32) -> Option<&mut Layers> {
         self.0[group as usize].as_mut()
     }
 
@@ -151,25 +88,5 @@ impl EndpointShims {
     /// What the row of a message of the connection of transport `group` in `slot` says; `first`: it is the connection's first.
     pub fn row(&mut self, group: u32, slot: u32, first: bool) -> Option<Box<ShimRow>> {
         self.of(group).map(|l| Box::new(l.row(slot, first)))
-    }
-}
-
-impl Core {
-    fn set_shim_timer(&mut self, node: NodeId, group: u32, time: Option<u64>) {
-        if let Some(time) = time {
-            self.wake(node, node, time, Wake::Shim { group });
-        }
-    }
-
-    /// The timer of a host's shim came due.
-    pub(super) fn shim_tick(&mut self, node: NodeId, group: u32, now: u64) {
-        let Some(layers) = self.endpoint_shims.of(group) else { return };
-        let host = &mut self.hosts[node.get()];
-        let mut nic = Nic::of_sender(&mut self.fabric, host, now, &self.tcp[group]);
-        layers.tick(Side::Sender, node.get(), now, |conn, g| self.senders.whosever(conn).generation() == g, &mut nic);
-        let mut nic = Nic::at_once(&mut self.fabric, host, now);
-        layers.tick(Side::Receiver, node.get(), now, |conn, g| self.receivers.whosever(conn).generation() == g, &mut nic);
-        let next = layers.rearm(node.get(), now);
-        self.set_shim_timer(node, group, next);
     }
 }

@@ -1,6 +1,7 @@
 //! Retransmission timers that run out: one row each, told apart by what the sender counts. The sender itself knows nothing of it.
 
-use super::core::{Call, Core};
+use super::calls::Call;
+use super::core::Core;
 use crate::observe::{FlowRow, TimeoutKind, TimeoutRow};
 
 impl Core {

@@ -1,7 +1,7 @@
 //! What hosts produce while a window runs and what others may see of it at its end only. There is one lane now; threads will have one each.
 
-use super::core::{Core, Notice, OpenSpec};
 use super::hosts::Wake;
+use super::traffic::{Notice, OpenSpec};
 use forebay_units::{NodeId, QueryId};
 
 /// Something that a host does to another one. It takes effect at the end of the window: nothing that it causes happens before.
@@ -41,58 +41,35 @@ impl Lane {
         self.handovers.push((from, what));
     }
 
+    /// Whether something is to take effect at the end of the window.
+    #[inline]
+    pub fn has_handovers(&self) -> bool {
+        !self.handovers.is_empty()
+    }
+
+    /// Whether connections have been asked for.
+    #[inline]
+    pub fn has_asked(&self) -> bool {
+        !self.asked.is_empty()
+    }
+
+    /// Gives away what is to take effect now.
+    pub fn take_handovers(&mut self) -> Vec<(NodeId, Handover)> {
+        std::mem::take(&mut self.handovers)
+    }
+
+    /// Gives away what has been asked for.
+    pub fn take_asked(&mut self) -> Vec<(u64, OpenSpec)> {
+        std::mem::take(&mut self.asked)
+    }
+
+    /// Takes emptied lists back, for their memory.
+    pub fn take_back(&mut self, handovers: Vec<(NodeId, Handover)>) {
+        self.handovers = handovers;
+    }
+
     /// An application asks for a connection that opens at `time`.
     pub fn ask(&mut self, time: u64, spec: OpenSpec) {
         self.asked.push((time, spec));
-    }
-}
-
-impl Core {
-    /// The window is over: what hosts did to others takes effect, in the order of the hosts that did it, which does not depend on who ran
-    /// first. Then the connections that were asked for are prepared.
-    #[inline]
-    pub(super) fn end_window(&mut self) {
-        self.run_by(None);
-        if !self.fabric.dropped.is_empty() {
-            self.settle_drops();
-        }
-        if !self.lane.handovers.is_empty() {
-            self.apply_handovers();
-        }
-        if !self.lane.asked.is_empty() {
-            self.grant();
-        }
-    }
-
-    #[inline(never)]
-    fn apply_handovers(&mut self) {
-        let mut list = std::mem::take(&mut self.lane.handovers);
-        list.sort_by_key(|h| h.0);
-        for (_, what) in list.drain(..) {
-            match what {
-                Handover::Timer { host, time, order, wake } => {
-                    debug_assert!(time >= self.fabric.wheel.end, "a host affects another one in the next window at the earliest");
-                    self.hosts[host.get()].add(time, order, wake);
-                    self.fabric.wheel.mark(host, time);
-                }
-                Handover::Expect { conn, end, query } => {
-                    self.incoming[conn].expect(&mut self.receivers[conn].deliver_at, end, query);
-                }
-                Handover::Delivered { conn, time } => self.outgoing[conn].note_delivered(time),
-                Handover::Closed { conn } => self.close(conn),
-            }
-        }
-        self.lane.handovers = list;
-    }
-
-    /// Prepares the connections that were asked for in an order that does not depend on who asked first.
-    #[inline(never)]
-    fn grant(&mut self) {
-        let mut asked = std::mem::take(&mut self.lane.asked);
-        asked.sort_by_key(|(time, spec)| (*time, spec.src, spec.app, spec.tag));
-        for (time, spec) in asked.drain(..) {
-            self.connect(time, spec);
-        }
-        self.lane.asked = asked;
     }
 }

@@ -1,8 +1,8 @@
 //! From the final state of a simulation to the rows of the result tables.
 
-use super::core::QueryStart;
 use super::expiry::attribute;
 use super::simulation::Simulation;
+use super::traffic::QueryStart;
 use crate::observe::{FlowRow, PortRow, QueryRow};
 use crate::run::Report;
 use forebay_units::{QueryId, Time};

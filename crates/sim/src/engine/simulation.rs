@@ -9,9 +9,9 @@ use super::recorder::Recorder;
 use crate::config::{SimConfig, TcpConfig, WorkloadKind};
 use crate::net::packet::flag;
 use crate::net::ring::Ring;
-use crate::run::{Progress, RunError};
 use crate::shim::endpoint::smallest_packet;
 use crate::topology::Fib;
+use forebay_experiment::report::{Progress, RunError};
 use forebay_units::{NodeId, Time};
 use std::ops::ControlFlow;
 

@@ -1,6 +1,6 @@
 //! The messages on a connection: what the application wrote, from the first byte of each to its delivery and acknowledgement.
 
-use super::core::First;
+use super::traffic::First;
 use forebay_units::{NodeId, QueryId};
 use std::collections::VecDeque;
 

@@ -1,0 +1,113 @@
+//! What senders are called for beside packets: applications that write and stop, and their own timers.
+
+use super::core::Core;
+use super::endpoint_shim::Endpoint;
+use super::hosts::Wake;
+use super::lane::Handover;
+use super::nic::Nic;
+use super::shims::{Direct, Shimmed, Way, rarely};
+use super::stream::Message;
+use super::traffic::{First, Job};
+use crate::config::TcpConfig;
+use crate::net::packet::Wire;
+use crate::shim::endpoint::Side;
+use crate::tcp::sender::Sender;
+use forebay_units::NodeId;
+
+/// What a sender is called for, beside packets.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Call {
+    /// Open the connection.
+    Open,
+    /// The application writes.
+    Write { bytes: u64, deadline: u64, last: bool },
+    /// The application of an endless flow stops.
+    Stop,
+    /// Its timer came due.
+    Timer,
+    /// The law's timer came due.
+    Alarm,
+}
+
+impl Call {
+    /// Calls it, on the way `out` to the network.
+    #[inline(always)]
+    pub fn make(self, sender: &mut Sender, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        match self {
+            Call::Open => sender.open(c, now, out),
+            Call::Write { bytes, deadline, last } => sender.write(c, now, bytes, deadline, last, out),
+            Call::Stop => sender.stop(c, now, out),
+            Call::Timer => sender.on_timer(c, now, out),
+            Call::Alarm => sender.on_alarm(c, now, out),
+        }
+    }
+}
+
+impl Core {
+    /// The application hands a message to connection `conn` at `now`. Call it at the sending host.
+    pub fn write(&mut self, conn: u32, now: u64, job: Job) {
+        let Job { bytes, query, deadline } = job;
+        let (out, sender) = (&mut self.outgoing[conn], &mut self.senders[conn]);
+        let begin = sender.written;
+        let length = bytes.unwrap_or(u64::MAX / 4);
+        let end = bytes.map_or(u64::MAX, |b| begin + b);
+        let first_window = (sender.w.cwnd * f64::from(self.tcp[u32::from(sender.group)].mss)) as u64;
+        out.messages.push_back(Message { begin, end, start: now, delivered: u64::MAX, query, deadline, first_window });
+        if out.messages.len() == 1 {
+            sender.message = (begin, begin.saturating_add(first_window), end);
+        }
+        let s = &self.streams[conn];
+        if bytes.is_some() {
+            self.lane.open += 1;
+            // No byte of it arrives in this window.
+            self.lane.hand_over(s.src, Handover::Expect { conn, end, query });
+        }
+        let last = matches!(s.first, First::Only(_));
+        self.with_sender(conn, now, Call::Write { bytes: length, deadline, last });
+    }
+
+    /// The application of an endless flow stops writing.
+    pub fn stop(&mut self, conn: u32, now: u64) {
+        self.with_sender(conn, now, Call::Stop);
+        // Its row is due when what it has written is acknowledged, which may be now.
+        let sender = &mut self.senders[conn];
+        sender.message.2 = sender.written;
+        self.lane.open += 1;
+        if sender.una >= sender.written {
+            self.message_acked(conn, now);
+        }
+    }
+
+    /// Calls the sender with its configuration and its way to the network, then sees to its timer.
+    #[inline]
+    pub(super) fn with_sender(&mut self, conn: u32, now: u64, call: Call) {
+        if self.senders[conn].generation().has_shim() {
+            return rarely(|| self.call_sender::<Shimmed>(conn, now, call));
+        }
+        self.call_sender::<Direct>(conn, now, call);
+    }
+
+    #[inline(always)]
+    fn call_sender<W: Way>(&mut self, conn: u32, now: u64, call: Call) {
+        let node = self.streams[conn].src;
+        let sender = &mut self.senders[conn];
+        let group = u32::from(sender.group);
+        let at = Endpoint { conn, side: Side::Sender, group, node };
+        let c = &self.tcp[group];
+        let nic = Nic::of_sender(&mut self.fabric, &mut self.hosts[node.get()], now, c);
+        call.make(sender, c, now, &mut W::wire(&mut self.endpoint_shims, at, nic));
+        W::settle(self, at, now);
+        self.arm_sender(conn, node);
+    }
+
+    /// Makes sure a timer entry exists no later than the sender's deadline.
+    #[inline]
+    pub(super) fn arm_sender(&mut self, conn: u32, host: NodeId) {
+        let sender = &mut self.senders[conn];
+        if sender.deadline < sender.armed {
+            sender.armed = sender.deadline;
+            let (deadline, generation) = (sender.deadline, sender.generation());
+            self.wake(host, host, deadline, Wake::Sender { conn, generation });
+        }
+    }
+}

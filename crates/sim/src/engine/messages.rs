@@ -1,0 +1,150 @@
+//! Messages: delivered, acknowledged, and the rows that are left of them.
+
+use super::core::Core;
+use super::lane::Handover;
+use super::stream::Held;
+use super::traffic::Notice;
+use crate::observe::{FlowRow, TcpRow};
+use forebay_units::NodeId;
+
+impl Core {
+    #[inline(never)]
+    pub(super) fn message_delivered(&mut self, conn: u32, now: u64) {
+        let r = &mut self.receivers[conn];
+        while let Some(query) = self.incoming[conn].complete(&mut r.deliver_at, r.delivered) {
+            self.lane.hand_over(self.streams[conn].dst, Handover::Delivered { conn, time: now });
+            self.lane.notices.push(Notice::Delivered { conn, query });
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn message_acked(&mut self, conn: u32, now: u64) {
+        while self.senders[conn].una >= self.senders[conn].message.2 {
+            self.emit_acked(conn, now);
+            let out = &mut self.outgoing[conn];
+            let Some(message) = out.pop() else { return };
+            let finite = message.end != u64::MAX;
+            assert!(!finite || message.delivered <= now, "conservation: a message was acknowledged before it was delivered");
+            self.lane.open -= 1;
+            self.lane.done += u64::from(finite);
+            let sender = &mut self.senders[conn];
+            sender.next_message(out.messages.front().map(|m| (m.begin, m.begin.saturating_add(m.first_window), m.end)));
+            if finite {
+                self.lane.notices.push(Notice::Acked { conn });
+            }
+        }
+    }
+
+    /// Records the oldest message of `conn`, which is acknowledged at `now`: so all that was written so far, or this message at the least,
+    /// has arrived.
+    fn emit_acked(&mut self, conn: u32, now: u64) {
+        let sender = &self.senders[conn];
+        let (known, arrived) = (sender.una.min(sender.written), sender.written);
+        let held = Held { in_order: if self.measuring { arrived } else { 0 }, beyond: Vec::new() };
+        self.emit_row(conn, Some(now), known, &held);
+    }
+
+    /// Records the oldest message of `conn`, which is not acknowledged at the end of the run.
+    pub(super) fn emit_unfinished(&mut self, conn: u32) {
+        let known = self.known_to_arrive(conn);
+        let held = if self.measuring { self.held(conn) } else { Held::default() };
+        self.emit_row(conn, None, known, &held);
+    }
+
+    /// Records the oldest message of `conn`. `acked` is when it was acknowledged, if it was, `known` how far the stream is known to have
+    /// arrived, `held` what the receiver has of it.
+    fn emit_row(&mut self, conn: u32, acked: Option<u64>, known: u64, held: &Held) {
+        let (s, sender) = (&self.streams[conn], &self.senders[conn]);
+        let Some(&m) = self.outgoing[conn].messages.front() else { return };
+        let measured = held.within(m.begin, m.end).saturating_sub(s.before.within(m.begin, m.end));
+        let stats = &sender.stats;
+        let size = if m.end == u64::MAX { 0 } else { m.end - m.begin };
+        let (src, dst, hash) = (s.src, s.dst, s.hash);
+        let mut row = FlowRow {
+            // Numbered by the report, in order of start.
+            flow_id: 0,
+            conn_id: s.conn_id,
+            workload: s.app,
+            group: u32::from(sender.group),
+            src,
+            dst,
+            size_bytes: size,
+            start_ps: m.start,
+            end_ps: m.delivered,
+            acked_ps: acked.unwrap_or(u64::MAX),
+            ideal_ps: if size == 0 { 0 } else { self.ideal(src, dst, hash, size, sender.group as usize) },
+            bytes_acked: known.min(m.end).saturating_sub(m.begin),
+            bytes_measured: measured,
+            segs_sent: stats.segs_sent,
+            segs_retx: stats.segs_retx,
+            rtos: stats.rtos,
+            rtos_head: stats.rtos_head,
+            rtos_tail: stats.rtos_tail,
+            tlps: stats.tlps,
+            syn_rtos: stats.syn_rtos,
+            fast_retx: stats.fast_retx,
+            ecn_cuts: stats.ecn_cuts,
+            loss_cuts: stats.loss_cuts,
+            cut_alpha: (stats.ecn_cuts > 0 && !stats.cut_alpha.is_nan()).then(|| stats.cut_alpha / f64::from(stats.ecn_cuts)),
+            ce_acked_bytes: stats.ce_bytes,
+            cwnd_max: stats.cwnd_max,
+            rtt_min_ps: stats.rtt_min,
+            rtt_mean_ps: stats.rtt_sum.checked_div(stats.rtt_count).unwrap_or(u64::MAX),
+            query_id: m.query,
+            deadline_ps: m.deadline,
+            ..FlowRow::default()
+        };
+        row.shim = self.endpoint_shims.row(row.group, conn, m.begin == 0);
+        self.recorder.message(row);
+    }
+
+    /// Transfer time of `size` bytes as back-to-back segments over the empty path, ps: store and forward at every hop, no handshake,
+    /// no window. D(n, h), when segment n leaves hop h, is max(D(n-1, h), D(n, h-1)) + tx; all segments but the last are equal.
+    fn ideal(&self, src: NodeId, dst: NodeId, hash: u16, size: u64, group: usize) -> u64 {
+        let c = &self.tcp[group as u32];
+        let (mss, header) = (u64::from(c.mss), u64::from(c.header));
+        let full = (size - 1) / mss;
+        let last = size - full * mss + header;
+        let (mut first, mut slowest, mut last_out, mut delay) = (0, 0, 0, 0);
+        let mut node = src;
+        let mut port = self.hosts[src.get()].nic;
+        loop {
+            let p = &self.network.ports[port];
+            if full > 0 {
+                let tx = p.rate.tx_time(mss + header).0;
+                first += tx;
+                slowest = slowest.max(tx);
+                last_out = (first + (full - 1) * slowest).max(last_out);
+            }
+            last_out += p.rate.tx_time(last).0;
+            delay += p.delay.0;
+            node = if node == dst { node } else { p.to };
+            if node == dst {
+                return last_out + delay;
+            }
+            port = self.fabric.fib().next_port(node, dst, u32::from(hash));
+        }
+    }
+
+    pub(super) fn sample(&mut self, conn: u32, now: u64) {
+        let (s, out) = (&self.streams[conn], &mut self.outgoing[conn]);
+        let Some(every) = s.sample_every.filter(|_| now >= out.next_sample) else { return };
+        if every > 0 {
+            out.next_sample = now - now % every + every;
+        }
+        let sender = &self.senders[conn];
+        self.recorder.sample(TcpRow {
+            time_ps: now,
+            conn_id: s.conn_id,
+            cwnd: sender.w.cwnd,
+            ssthresh: sender.w.ssthresh,
+            unacked_bytes: sender.flight(),
+            srtt_ps: sender.rtt.srtt,
+            rto_ps: sender.rto(&self.tcp[u32::from(sender.group)]),
+            alpha: sender.law.alpha(),
+            bytes_acked: sender.una.min(sender.written),
+            retrans: sender.retransmitted,
+            ca_state: sender.ca as u8,
+        });
+    }
+}

@@ -1,0 +1,143 @@
+//! Where the engine asks shims. The ways between an endpoint and the interface of its host are two: straight, or through the shim of its
+//! transport. What happens on the way is written once, generic over [`Way`]. Which one it is says the check of a packet's generation, which
+//! every packet goes through anyway ([`Generation`](crate::net::generation::Generation)): connections without shim pay nothing.
+
+use super::core::Core;
+use super::endpoint_shim::{Endpoint, EndpointShims, Through};
+use super::hosts::Wake;
+use super::nic::Nic;
+use crate::net::packet::{Packet, Wire, flag};
+use crate::shim::endpoint::Side;
+use crate::shim::window;
+use forebay_units::NodeId;
+
+/// A way between endpoints and the interfaces of their hosts.
+pub(super) trait Way {
+    /// Where the endpoint hands its packets over.
+    type Wire<'a>: Wire;
+
+    /// A packet that arrived as the endpoint gets to see it, possibly changed in `copy`. `None`: it does not reach the endpoint.
+    fn ingress<'p>(shims: &mut EndpointShims, at: Endpoint, p: &'p Packet, copy: &'p mut Packet) -> Option<&'p Packet>;
+
+    /// The way out.
+    fn wire<'a>(shims: &'a mut EndpointShims, at: Endpoint, nic: Nic<'a>) -> Self::Wire<'a>;
+
+    /// Sees to what is on the way when a packet or timer of the endpoint has been dealt with.
+    fn settle(core: &mut Core, at: Endpoint, now: u64);
+}
+
+/// Straight to the interface.
+pub(super) struct Direct;
+
+/// Through the shim.
+pub(super) struct Shimmed;
+
+impl Way for Direct {
+    type Wire<'a> = Nic<'a>;
+
+    #[inline(always)]
+    fn ingress<'p>(_: &mut EndpointShims, _: Endpoint, p: &'p Packet, _: &'p mut Packet) -> Option<&'p Packet> {
+        Some(p)
+    }
+
+    #[inline(always)]
+    fn wire<'a>(_shims: &'a mut EndpointShims, _at: Endpoint, nic: Nic<'a>) -> Nic<'a> {
+        nic
+    }
+
+    #[inline(always)]
+    fn settle(_core: &mut Core, _at: Endpoint, _now: u64) {}
+}
+
+impl Way for Shimmed {
+    type Wire<'a> = Through<'a>;
+
+    fn ingress<'p>(shims: &mut EndpointShims, at: Endpoint, p: &'p Packet, copy: &'p mut Packet) -> Option<&'p Packet> {
+        *copy = *p;
+        let passes = shims.of(at.group).is_none_or(|l| l.ingress((at.side, at.conn), p.arrival, copy));
+        passes.then_some(copy)
+    }
+
+    fn wire<'a>(shims: &'a mut EndpointShims, at: Endpoint, nic: Nic<'a>) -> Through<'a> {
+        Through::new(shims, at, nic)
+    }
+
+    fn settle(core: &mut Core, at: Endpoint, now: u64) {
+        let generation = match at.side {
+            Side::Sender => core.senders[at.conn].generation(),
+            Side::Receiver => core.receivers[at.conn].generation(),
+        };
+        let tick = core.endpoint_shims.of(at.group).and_then(|l| l.watch((at.side, at.conn), generation, at.node.get(), now));
+        core.set_shim_timer(at.node, at.group, tick);
+    }
+}
+
+/// Does what connections without shim never come to, away from their path.
+#[cold]
+#[inline(never)]
+pub(super) fn rarely<T>(f: impl FnOnce() -> T) -> T {
+    f()
+}
+
+impl Core {
+    fn set_shim_timer(&mut self, node: NodeId, group: u32, time: Option<u64>) {
+        if let Some(time) = time {
+            self.wake(node, node, time, Wake::Shim { group });
+        }
+    }
+
+    /// The timer of a host's shim came due.
+    pub(super) fn shim_tick(&mut self, node: NodeId, group: u32, now: u64) {
+        let Some(layers) = self.endpoint_shims.of(group) else { return };
+        let host = &mut self.hosts[node.get()];
+        let mut nic = Nic::of_sender(&mut self.fabric, host, now, &self.tcp[group]);
+        layers.tick(Side::Sender, node.get(), now, |conn, g| self.senders.whosever(conn).generation() == g, &mut nic);
+        let mut nic = Nic::at_once(&mut self.fabric, host, now);
+        layers.tick(Side::Receiver, node.get(), now, |conn, g| self.receivers.whosever(conn).generation() == g, &mut nic);
+        let next = layers.rearm(node.get(), now);
+        self.set_shim_timer(node, group, next);
+    }
+
+    /// Connection `conn` is new: the shim of its receiver's host, if it has one, counts it.
+    #[cold]
+    pub(super) fn join_window_shim(&mut self, conn: u32, src: NodeId, dst: NodeId, group: usize) {
+        let Some(c) = window::configured(&self.tcp[group as u32].shims) else { return };
+        let back = self.small_packet_latency(dst, src, group);
+        let rate = self.network.ports[self.hosts[dst.get()].input].rate;
+        if let Some(window) = &mut self.receivers[conn].window_shim {
+            self.window_shims.of_new(dst, self.network.nodes.len()).join(c, window, rate, back);
+        }
+    }
+
+    /// Connection `conn` has ended.
+    pub(super) fn leave_window_shim(&mut self, conn: u32) {
+        if !self.window_shims.any() {
+            return;
+        }
+        let host = self.streams[conn].dst;
+        let hosts = self.window_shims.of(host);
+        if let (Some(hosts), Some(window)) = (hosts, self.receivers.whosever_mut(conn).window_shim.take()) {
+            hosts.leave(&window);
+        }
+    }
+
+    /// A packet of the data direction reached `node`; its endpoint has not seen it yet.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn show_window_shim(&mut self, node: NodeId, p: &Packet) {
+        let Some(hosts) = self.window_shims.of(node) else { return };
+        let now = p.arrival;
+        hosts.packet_arrived(now, u64::from(p.wire));
+        let generation = self.receivers.whosever(p.conn).generation();
+        let current = generation.receives(p) || generation.receives_through_shim(p);
+        if current
+            && let Some(window) = &mut self.receivers[p.conn].window_shim
+            && p.len > 0
+            && p.flags & (flag::SYN | flag::PROBE) == 0
+        {
+            // Timestamps are the low bits of nanoseconds.
+            let forward = u64::from(((now / 1000) as u32).wrapping_sub(p.ts)) * 1000;
+            hosts.data_arrived(window, now, u64::from(p.len), forward);
+        }
+    }
+}

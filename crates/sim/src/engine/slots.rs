@@ -1,0 +1,47 @@
+//! Connection slots: which are free, and how many connections there are and were.
+
+use crate::streams::Draws;
+use forebay_sampling::Rng;
+
+/// Which slots are free, and how many connections there are and were.
+pub(super) struct Slots {
+    free: Vec<u32>,
+    /// Connections so far.
+    opened: u64,
+    /// Open now, and the most there ever were.
+    live: u64,
+    peak: u64,
+    /// Draws initial sequence numbers.
+    rng: Rng,
+}
+
+impl Slots {
+    /// No connections yet.
+    pub fn new(seed: u64) -> Slots {
+        Slots { free: Vec::new(), opened: 0, live: 0, peak: 0, rng: Draws::SequenceNumbers.stream(seed, &[]) }
+    }
+
+    /// A free slot, the next one behind the `used` ones if there is none, and the number of the connection that gets it.
+    pub fn take(&mut self, used: u32) -> (u32, u64) {
+        self.opened += 1;
+        self.live += 1;
+        self.peak = self.peak.max(self.live);
+        (self.free.pop().unwrap_or(used), self.opened - 1)
+    }
+
+    /// Draws an initial sequence number.
+    pub fn sequence_number(&mut self) -> u32 {
+        self.rng.next_u64() as u32
+    }
+
+    /// The connection in `slot` has ended.
+    pub fn give_back(&mut self, slot: u32) {
+        self.live -= 1;
+        self.free.push(slot);
+    }
+
+    /// The most connections that were open at the same time.
+    pub fn peak(&self) -> u64 {
+        self.peak
+    }
+}

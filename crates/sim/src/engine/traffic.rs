@@ -1,0 +1,83 @@
+//! What applications and connections say to each other.
+
+use forebay_units::{NodeId, QueryId};
+
+/// Something an application may want to know.
+#[derive(Debug, Clone, Copy)]
+pub enum Notice {
+    /// The receiver has a message completely.
+    Delivered {
+        /// Connection slot.
+        conn: u32,
+        /// Barrier round or request that the message belongs to.
+        query: Option<QueryId>,
+    },
+    /// The sender knows that a message was delivered.
+    Acked {
+        /// Connection slot.
+        conn: u32,
+    },
+}
+
+/// Where the next connection goes to and what carries it.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenSpec {
+    /// Sending host.
+    pub src: NodeId,
+    /// Receiving host.
+    pub dst: NodeId,
+    /// Index of the transport.
+    pub group: usize,
+    /// Application that owns it.
+    pub app: u32,
+    /// The application's own name for it.
+    pub tag: u64,
+    /// What is written when it opens.
+    pub first: First,
+}
+
+/// What an application hands over at once: one message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Job {
+    /// Payload; `None`: data without end.
+    pub bytes: Option<u64>,
+    /// Barrier round or request it belongs to.
+    pub query: Option<QueryId>,
+    /// When it should have arrived, ps since the start of the run; `u64::MAX` for no deadline.
+    pub deadline: u64,
+}
+
+impl Job {
+    /// A message that belongs to nothing and has no deadline.
+    pub fn of(bytes: u64) -> Job {
+        Job { bytes: Some(bytes), query: None, deadline: u64::MAX }
+    }
+
+    /// Data without end.
+    pub const ENDLESS: Job = Job { bytes: None, query: None, deadline: u64::MAX };
+}
+
+/// A barrier round or a request that an application has begun.
+#[derive(Debug, Clone, Copy)]
+pub struct QueryStart {
+    /// The number its messages carry.
+    pub query: QueryId,
+    /// When it began, ps.
+    pub start: u64,
+    /// Application.
+    pub app: u32,
+    /// Messages that belong to it.
+    pub parts: u32,
+}
+
+/// What a connection's application writes when it opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum First {
+    /// Nothing yet.
+    #[default]
+    Nothing,
+    /// One message; the connection closes behind it.
+    Only(Job),
+    /// Data without end.
+    Endless,
+}

@@ -1,0 +1,107 @@
+//! The end of a window: what hosts did to others takes effect, and slots are given back and handed out.
+
+use super::core::Core;
+use super::lane::Handover;
+use forebay_units::NodeId;
+
+impl Core {
+    /// The window is over: what hosts did to others takes effect, in the order of the hosts that did it, which does not depend on who ran
+    /// first. Then the connections that were asked for are prepared.
+    #[inline]
+    pub(super) fn end_window(&mut self) {
+        self.run_by(None);
+        if !self.fabric.dropped.is_empty() {
+            self.settle_drops();
+        }
+        if self.lane.has_handovers() {
+            self.apply_handovers();
+        }
+        if self.lane.has_asked() {
+            self.grant();
+        }
+    }
+
+    #[inline(never)]
+    fn apply_handovers(&mut self) {
+        let mut list = self.lane.take_handovers();
+        list.sort_by_key(|h| h.0);
+        for (_, what) in list.drain(..) {
+            match what {
+                Handover::Timer { host, time, order, wake } => {
+                    debug_assert!(time >= self.fabric.wheel.end, "a host affects another one in the next window at the earliest");
+                    self.hosts[host.get()].add(time, order, wake);
+                    self.fabric.wheel.mark(host, time);
+                }
+                Handover::Expect { conn, end, query } => {
+                    self.incoming[conn].expect(&mut self.receivers[conn].deliver_at, end, query);
+                }
+                Handover::Delivered { conn, time } => self.outgoing[conn].note_delivered(time),
+                Handover::Closed { conn } => self.close(conn),
+            }
+        }
+        self.lane.take_back(list);
+    }
+
+    /// Prepares the connections that were asked for in an order that does not depend on who asked first.
+    #[inline(never)]
+    fn grant(&mut self) {
+        let mut asked = self.lane.take_asked();
+        asked.sort_by_key(|(time, spec)| (*time, spec.src, spec.app, spec.tag));
+        for (time, spec) in asked {
+            self.connect(time, spec);
+        }
+    }
+
+    /// The sender of `conn` at host `node` has ended. Its slot is given back at the end of the window.
+    #[inline(never)]
+    pub(super) fn end_sender(&mut self, conn: u32, node: NodeId) {
+        let sender = &mut self.senders[conn];
+        sender.retire();
+        if !self.ends_late() {
+            // The one place where a host changes what is another's: data that was sent twice and arrives in this very window is answered or
+            // not, as the one host or the other has the smaller number. With this at the end of the window it would always be answered.
+            self.leave_window_shim(conn);
+            self.receivers.whosever_mut(conn).retire();
+        }
+        self.lane.hand_over(node, Handover::Closed { conn });
+    }
+
+    /// Whether receivers end with the window, not with their senders: what threads will need.
+    fn ends_late(&self) -> bool {
+        #[cfg(debug_assertions)]
+        return self.ends_late;
+        #[cfg(not(debug_assertions))]
+        false
+    }
+
+    /// The connection has ended; its slot can be used again. What is still under way for it will be recognised by its generation.
+    pub(super) fn close(&mut self, conn: u32) {
+        self.leave_window_shim(conn);
+        let (sender, receiver, stream) = (&self.senders[conn], &self.receivers[conn], &mut self.streams[conn]);
+        assert!(
+            sender.all_acked() && receiver.delivered == sender.written,
+            "conservation: a connection closed before its bytes arrived"
+        );
+        let shim = self.endpoint_shims.balance(sender.group, conn);
+        let sent = sender.packets + receiver.sent + shim.sent;
+        // A packet that the shim still holds goes with its entry.
+        let received = sender.received + receiver.packets + shim.taken + shim.held;
+        self.ended.book(sender.group, sender.written, (sent, received, stream.dropped));
+        stream.live = false;
+        self.receivers[conn].retire();
+        self.slots.give_back(conn);
+    }
+
+    /// Books drops to their connections.
+    #[inline]
+    pub(super) fn settle_drops(&mut self) {
+        while let Some(d) = self.fabric.dropped.pop() {
+            let s = &mut self.streams[d.conn];
+            if s.live && s.generation == d.generation {
+                s.dropped += 1;
+            } else {
+                self.ended.drop_one();
+            }
+        }
+    }
+}
