@@ -12,7 +12,8 @@ pub fn execute(args: &[String]) -> Result<(), String> {
     for variant in &resolved.variants {
         // Building the network counts as well: it is part of what a user waits for, and small.
         let before = user_seconds();
-        let report = forebay_sim::run::run(&variant.config, &mut |_| ControlFlow::Continue(())).map_err(|e| e.to_string())?;
+        let checked = variant.config.check().map_err(|e| e.to_string())?;
+        let report = forebay_sim::run::run(checked, &mut |_| ControlFlow::Continue(())).map_err(|e| e.to_string())?;
         let used = user_seconds() - before;
         let ports = || report.ports.iter();
         let line = Object::new()

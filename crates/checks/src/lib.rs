@@ -67,7 +67,8 @@ pub fn resolve(text: &str, sets: &[&str], seed: Option<u64>) -> Vec<Variant> {
 /// # Panics
 /// When it cannot run, and when the simulator's own conservation checks fail.
 pub fn execute(config: &SimConfig) -> Report {
-    simulate(config, &mut |_| ControlFlow::Continue(())).unwrap_or_else(|e| panic!("{e}"))
+    let checked = config.check().unwrap_or_else(|e| panic!("{e}"));
+    simulate(checked, &mut |_| ControlFlow::Continue(())).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// Runs every variant of a scenario text with overrides.

@@ -250,7 +250,8 @@ fn trajectories_are_as_recorded() {
 #[cfg(debug_assertions)]
 fn the_order_of_nodes_within_a_window_changes_nothing() {
     fn run(config: &SimConfig, backwards: bool) -> Report {
-        forebay_sim::run::run_in_order(config, backwards).unwrap_or_else(|e| panic!("{e}"))
+        forebay_sim::run::run_in_order(config.check().unwrap_or_else(|e| panic!("{e}")), backwards)
+            .unwrap_or_else(|e| panic!("{e}"))
     }
     let (forth, back) = (all(|config| run(config, false)), all(|config| run(config, true)));
     let changed: Vec<_> = back.lines().filter(|l| !forth.lines().any(|r| r == *l)).collect();

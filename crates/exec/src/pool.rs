@@ -188,7 +188,7 @@ impl<K: Work + ?Sized> Workers<'_, K> {
     fn one(&self, number: usize, job: &Job) -> Result<Outcome, RunError> {
         let Prepared { variant, world, config } = self.work.prepare(number, job);
         let begin = Instant::now();
-        let report = world.run(&config, config.seed, &mut |progress| {
+        let report = world.run(config.check()?, config.seed, &mut |progress| {
             job.note(progress);
             if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;

@@ -63,6 +63,38 @@ impl Assign {
         !matches!(self, Assign::ByHost(table) if table[src.index()] == NOBODY)
     }
 
+    /// Whether every host that sends on a connection of `kind` gets one of `groups` transports, on a network of `nodes` nodes whose hosts
+    /// `kind` names. The reason why not.
+    pub(crate) fn check(&self, nodes: usize, groups: usize, kind: &WorkloadKind) -> Result<(), String> {
+        let exists = |group: usize| {
+            if group < groups { Ok(()) } else { Err(format!("there is no transport {group}; there are {groups}")) }
+        };
+        match self {
+            Assign::One(group) => exists(*group),
+            Assign::ByHost(table) => {
+                if table.len() != nodes {
+                    return Err(format!("the table has {} entries for {nodes} nodes", table.len()));
+                }
+                let mut result = Ok(());
+                kind.each_sender(|host| {
+                    let group = table[host.index()];
+                    let own =
+                        if group == NOBODY { Err(format!("host {host} has no transport")) } else { exists(usize::from(group)) };
+                    if result.is_ok() {
+                        result = own;
+                    }
+                });
+                result
+            }
+            Assign::Share(shares) => {
+                if shares.parts.is_empty() || !shares.parts.iter().all(|p| p.1.is_finite() && p.1 > 0.0) {
+                    return Err("shares must be above zero and finite, and there must be one".into());
+                }
+                shares.parts.iter().try_for_each(|p| exists(p.0))
+            }
+        }
+    }
+
     /// Whether connections of `kind` can get transport `group`.
     pub fn uses(&self, group: usize, kind: &WorkloadKind) -> bool {
         match self {

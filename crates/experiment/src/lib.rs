@@ -1,6 +1,7 @@
 //! An experiment as plain checked data, and what running one leaves behind. What runs it, a simulator or anything else, is not known here.
 
 pub mod assign;
+pub mod checked;
 pub mod network;
 pub mod observe;
 pub mod profile;
@@ -20,7 +21,7 @@ use observe::Observe;
 use traffic::Workload;
 use transport::Group;
 
-/// One experiment: network, transports, traffic, observation.
+/// One experiment: network, transports, traffic, observation. It runs once [`Experiment::check`] has found it correct.
 #[derive(Debug, Clone)]
 pub struct Experiment {
     /// Seed of every random stream.

@@ -1,5 +1,6 @@
 //! What running an experiment leaves behind, and how far it is on the way.
 
+use crate::checked::Mistake;
 use crate::rows::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutRow};
 use forebay_units::Time;
 use std::fmt;
@@ -55,6 +56,8 @@ pub enum RunError {
     Interrupted,
     /// Some host cannot reach another; the message names them.
     Unroutable(String),
+    /// The experiment is not correct.
+    Mistake(Mistake),
     /// The experiment names a law or a shim that the world does not have, or gives it parameters that it refuses.
     Unknown(String),
 }
@@ -63,9 +66,16 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RunError::Interrupted => f.write_str("interrupted"),
+            RunError::Mistake(mistake) => mistake.fmt(f),
             RunError::Unroutable(why) | RunError::Unknown(why) => f.write_str(why),
         }
     }
 }
 
 impl std::error::Error for RunError {}
+
+impl From<Mistake> for RunError {
+    fn from(mistake: Mistake) -> RunError {
+        RunError::Mistake(mistake)
+    }
+}

@@ -1,6 +1,7 @@
 //! What runs experiments: a world. The simulator is one, the closed forms are another; each says what it cannot do before it is asked to.
 
 use crate::Experiment;
+use crate::checked::Checked;
 use crate::registry::{LawEntry, ShimEntry};
 use crate::report::{Progress, Report, RunError};
 use crate::topology::BuildError;
@@ -40,7 +41,7 @@ pub trait World: fmt::Debug + Send + Sync {
     /// Being stopped, and what [`World::supports`] would have said.
     fn run(
         &self,
-        experiment: &Experiment,
+        experiment: Checked<'_>,
         seed: u64,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Report, RunError>;

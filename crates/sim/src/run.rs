@@ -1,19 +1,39 @@
 //! The one entry point: a checked experiment in, a report out.
 
+pub use forebay_experiment::checked::{Checked, Mistake};
 pub use forebay_experiment::report::{Progress, Report, RunError};
 
-use crate::config::SimConfig;
 use crate::engine::simulation::Simulation;
 use std::ops::ControlFlow;
 
-/// Runs a simulation. `progress` is called now and then and may stop the run; it cannot change it.
-pub fn run(config: &SimConfig, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Report, RunError> {
+/// Runs a simulation of a checked experiment, [`SimConfig::check`](forebay_experiment::Experiment::check); another one does not compile:
+///
+/// ```compile_fail,E0308
+/// use forebay_experiment::Experiment;
+/// use std::ops::ControlFlow;
+///
+/// fn unchecked(experiment: &Experiment) {
+///     let _ = forebay_sim::run::run(experiment, &mut |_| ControlFlow::Continue(()));
+/// }
+/// ```
+///
+/// ```
+/// use forebay_experiment::Experiment;
+/// use std::ops::ControlFlow;
+///
+/// fn checked(experiment: &Experiment) {
+///     let _ = experiment.check().map(|e| forebay_sim::run::run(e, &mut |_| ControlFlow::Continue(())));
+/// }
+/// ```
+///
+/// `progress` is called now and then and may stop the run; it cannot change it.
+pub fn run(config: Checked<'_>, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Report, RunError> {
     run_seeded(config, config.seed, progress)
 }
 
 /// The same with another seed.
 pub fn run_seeded(
-    config: &SimConfig,
+    config: Checked<'_>,
     seed: u64,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Report, RunError> {
@@ -23,7 +43,7 @@ pub fn run_seeded(
 /// As [`run`], with the nodes of every window worked off from the first to the last, or `backwards`; tests show with it that nothing depends
 /// on that order. A receiver ends with the window here, not with its sender. Debug builds only.
 #[cfg(debug_assertions)]
-pub fn run_in_order(config: &SimConfig, backwards: bool) -> Result<Report, RunError> {
+pub fn run_in_order(config: Checked<'_>, backwards: bool) -> Result<Report, RunError> {
     let mut simulation = Simulation::new(config, config.seed)?;
     simulation.in_order(backwards);
     finish(simulation, &mut |_| ControlFlow::Continue(()))

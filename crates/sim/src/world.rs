@@ -5,6 +5,7 @@ use crate::config::{SimConfig, TcpConfig};
 use crate::engine::path::empty_path;
 use crate::shim;
 use crate::topology::{BuildError, Fib, hosts};
+use forebay_experiment::checked::Checked;
 use forebay_experiment::registry::{LawEntry, ShimEntry};
 use forebay_experiment::report::{Progress, Report, RunError};
 use forebay_experiment::transport::{Chosen, SlowStart};
@@ -80,7 +81,7 @@ impl World for Simulator {
 
     fn run(
         &self,
-        experiment: &SimConfig,
+        experiment: Checked<'_>,
         seed: u64,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Report, RunError> {

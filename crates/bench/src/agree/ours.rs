@@ -23,7 +23,8 @@ impl Run {
         let scenario = Scenario::from_text(&text, "agree.toml", Path::new("."), &[], None);
         let resolved = scenario.and_then(|s| s.resolve()).map_err(|e| format!("{}\n{text}", e.render()))?;
         let variant = resolved.variants.into_iter().next().ok_or("a scenario without a variant")?;
-        let report = run(&variant.config, &mut |_| ControlFlow::Continue(())).map_err(|e| e.to_string())?;
+        let checked = variant.config.check().map_err(|e| e.to_string())?;
+        let report = run(checked, &mut |_| ControlFlow::Continue(())).map_err(|e| e.to_string())?;
         Ok(Run { variant, report })
     }
 

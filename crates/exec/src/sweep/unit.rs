@@ -34,7 +34,7 @@ pub fn run_unit(
     job: &Job,
     stopped: &dyn Fn() -> bool,
 ) -> Result<UnitOutput, RunError> {
-    let report = world.run(config, config.seed, &mut |progress| {
+    let report = world.run(config.check()?, config.seed, &mut |progress| {
         job.note(progress);
         if stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;

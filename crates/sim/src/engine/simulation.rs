@@ -11,6 +11,7 @@ use crate::net::packet::flag;
 use crate::net::ring::Ring;
 use crate::shim::endpoint::smallest_packet;
 use crate::topology::Fib;
+use forebay_experiment::checked::Checked;
 use forebay_experiment::report::{Progress, RunError};
 use forebay_units::{NodeId, Time};
 use std::ops::ControlFlow;
@@ -40,12 +41,12 @@ const MAX_RESERVED: u64 = 1 << 20;
 
 impl Simulation {
     /// Builds the network and starts the applications.
-    pub fn new(config: &SimConfig, seed: u64) -> Result<Simulation, RunError> {
+    pub fn new(config: Checked<'_>, seed: u64) -> Result<Simulation, RunError> {
         let network = &config.network;
         let fib = Fib::new(network).map_err(|e| RunError::Unroutable(e.to_string()))?;
         let tcp: Result<Vec<_>, _> = config.groups.iter().map(|g| TcpConfig::of(&g.tcp)).collect();
         let tcp = tcp.map_err(|e| RunError::Unknown(e.message))?;
-        let mut fabric = Fabric::new(network, fib, lookahead(config, &tcp), seed);
+        let mut fabric = Fabric::new(network, fib, lookahead(&config, &tcp), seed);
         for &port in &config.observe.occupancy {
             fabric.ports[port].observe(port, u64::MAX);
         }
@@ -58,7 +59,7 @@ impl Simulation {
         let mut apps = Vec::new();
         let mut query_ids = QueryIds::default();
         for workload in 0..config.workloads.len() {
-            let mut app = App::new(config, seed, workload, &mut query_ids);
+            let mut app = App::new(&config, seed, workload, &mut query_ids);
             app.start(&mut core, workload as u32);
             apps.push(app);
         }

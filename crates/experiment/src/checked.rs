@@ -1,0 +1,232 @@
+//! Only a checked experiment runs: every identifier in it exists, and every number has a value that a world can work with.
+//!
+//! Scenarios that break these rules are refused with their file and line long before; here an experiment that a program has put together is
+//! refused with the field.
+
+use crate::Experiment;
+use crate::network::Network;
+use crate::observe::Observe;
+use crate::traffic::{Arrival, ResponseSize, Workload, WorkloadKind};
+use crate::transport::Stack;
+use forebay_queues::Queue;
+use forebay_units::{NodeId, PortId, Rate, Time};
+use std::fmt;
+use std::ops::Deref;
+
+/// An experiment that [`Experiment::check`] has found correct. It is borrowed as long, so that nothing in it can change.
+#[derive(Debug, Clone, Copy)]
+pub struct Checked<'a>(&'a Experiment);
+
+impl Deref for Checked<'_> {
+    type Target = Experiment;
+    fn deref(&self) -> &Experiment {
+        self.0
+    }
+}
+
+/// What is wrong with an experiment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// The field, as a path from the experiment, such as `observe.occupancy[0]`.
+    pub field: String,
+    /// Why it cannot be so.
+    pub reason: String,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {}", self.field, self.reason)
+    }
+}
+
+impl std::error::Error for Mistake {}
+
+/// Hosts have 16 bits in a packet's address.
+const MAX_NODE: usize = u16::MAX as usize;
+/// Bits of a port's number in the keys by which the simulator sorts packets.
+const PORT_BITS: u32 = 24;
+
+impl Experiment {
+    /// Checks everything that an identifier or a number of the experiment refers to.
+    ///
+    /// # Errors
+    /// The first mistake.
+    pub fn check(&self) -> Result<Checked<'_>, Mistake> {
+        network(&self.network)?;
+        demand(!self.groups.is_empty(), || ("groups".into(), "there is none; connections need a transport".into()))?;
+        demand(self.groups.len() < usize::from(u16::MAX), || ("groups".into(), "there are more than 65 534".into()))?;
+        for (i, group) in self.groups.iter().enumerate() {
+            stack(&group.tcp).map_err(|(key, reason)| Mistake { field: format!("groups[{i}].tcp.{key}"), reason })?;
+        }
+        for (i, w) in self.workloads.iter().enumerate() {
+            let scope = Scope { network: &self.network, groups: self.groups.len(), workload: i };
+            scope.workload(w)?;
+        }
+        observe(&self.observe, &self.network)?;
+        Ok(Checked(self))
+    }
+}
+
+fn demand(holds: bool, otherwise: impl FnOnce() -> (String, String)) -> Result<(), Mistake> {
+    if holds {
+        return Ok(());
+    }
+    let (field, reason) = otherwise();
+    Err(Mistake { field, reason })
+}
+
+fn port_exists(network: &Network, port: PortId, field: impl FnOnce() -> String) -> Result<(), Mistake> {
+    demand(network.ports.contains(port), || {
+        (field(), format!("there is no port {port}; the network has {}", network.ports.len()))
+    })
+}
+
+fn node_exists(network: &Network, node: NodeId, field: impl FnOnce() -> String) -> Result<(), Mistake> {
+    demand(network.nodes.contains(node), || {
+        (field(), format!("there is no node {node}; the network has {}", network.nodes.len()))
+    })
+}
+
+fn host_exists(network: &Network, host: NodeId, field: impl Fn() -> String) -> Result<(), Mistake> {
+    node_exists(network, host, &field)?;
+    demand(network.nodes[host].host, || (field(), format!("node {host} is a switch, not a host")))
+}
+
+fn network(n: &Network) -> Result<(), Mistake> {
+    demand(n.nodes.len() <= MAX_NODE, || ("network.nodes".into(), format!("there are more than {MAX_NODE}")))?;
+    demand(n.ports.len() < 1 << PORT_BITS, || ("network.ports".into(), format!("there are 2^{PORT_BITS} or more")))?;
+    demand(n.nodes.iter().any(|node| node.host), || ("network.nodes".into(), "there is no host".into()))?;
+    let mut links = vec![(0u32, 0u32); n.nodes.len()];
+    for (id, p) in n.ports.enumerate() {
+        let field = |name: &str| format!("network.ports[{id}].{name}");
+        node_exists(n, p.from, || field("from"))?;
+        node_exists(n, p.to, || field("to"))?;
+        demand(p.from != p.to, || (field("to"), "the link leads back to its own node".into()))?;
+        demand((Rate::MIN..=Rate::MAX).contains(&p.rate), || {
+            (field("rate"), format!("{} bit/s is outside {} to {}", p.rate.0, Rate::MIN, Rate::MAX))
+        })?;
+        demand(p.delay <= MAX_TIME, || (field("delay"), format!("above {MAX_TIME}")))?;
+        let fifo = matches!(p.queue, Queue::Fifo(_));
+        demand(fifo || !n.nodes[p.from].host, || (field("queue"), "a host's own port is a FIFO".into()))?;
+        links[p.from.index()].0 += 1;
+        links[p.to.index()].1 += 1;
+    }
+    for (id, node) in n.nodes.enumerate().filter(|(_, node)| node.host) {
+        let (out, into) = links[id.index()];
+        demand((out, into) == (1, 1), || {
+            let reason = format!("host `{}` has {out} outgoing and {into} incoming ports, not one of each", node.name);
+            (format!("network.nodes[{id}]"), reason)
+        })?;
+    }
+    for (i, (_, hosts)) in n.host_groups.iter().enumerate() {
+        hosts.iter().try_for_each(|&h| node_exists(n, h, || format!("network.host_groups[{i}]")))?;
+    }
+    for (i, (_, port)) in n.named_ports.iter().enumerate() {
+        port_exists(n, *port, || format!("network.named_ports[{i}]"))?;
+    }
+    Ok(())
+}
+
+/// A day. Longer delays and time constants could overflow sums of times.
+const MAX_TIME: Time = Time::from_secs(86_400);
+
+/// A mistake of a transport is the key and the reason.
+fn stack(s: &Stack) -> Result<(), (&'static str, String)> {
+    let legal = |key, holds: bool, range: &str| if holds { Ok(()) } else { Err((key, format!("legal: {range}"))) };
+    let positive = |key, t: Time| legal(key, t > Time::ZERO && t <= MAX_TIME, "above zero, at most a day");
+    legal("mss", (1..=65_535).contains(&s.mss), "1 to 65535")?;
+    legal("header", s.header <= 65_535 - s.mss, "with `mss` at most 65535, the largest packet")?;
+    legal("ack_size", (1..=65_535).contains(&s.ack_size), "1 to 65535")?;
+    legal("init_cwnd", s.init_cwnd > 0, "at least 1")?;
+    legal("ack_every", s.ack_every > 0, "at least 1")?;
+    legal("rcv_wnd", s.rcv_wnd >= u64::from(s.mss) && s.rcv_wnd <= 1 << 30, "one segment to 1 GiB (RFC 7323 section 2.3)")?;
+    positive("rto_min", s.rto_min)?;
+    positive("rto_initial", s.rto_initial)?;
+    positive("rto_max", s.rto_max)?;
+    positive("rto_granularity", s.rto_granularity)?;
+    positive("timestamp_clock", s.timestamp_clock)?;
+    legal("rto_min", s.rto_min <= s.rto_max, "at most `rto_max`")?;
+    legal("rto_initial", s.rto_initial <= s.rto_max, "at most `rto_max`")
+}
+
+fn observe(o: &Observe, n: &Network) -> Result<(), Mistake> {
+    for (i, &port) in o.occupancy.iter().enumerate() {
+        port_exists(n, port, || format!("observe.occupancy[{i}]"))?;
+    }
+    for (i, &(port, _)) in o.queue_series.iter().enumerate() {
+        port_exists(n, port, || format!("observe.queue_series[{i}]"))?;
+    }
+    Ok(())
+}
+
+/// Where a workload's identifiers must exist.
+struct Scope<'a> {
+    network: &'a Network,
+    groups: usize,
+    workload: usize,
+}
+
+impl Scope<'_> {
+    fn demand(&self, key: &str, holds: bool, reason: &str) -> Result<(), Mistake> {
+        demand(holds, || (format!("workloads[{}].{key}", self.workload), reason.to_owned()))
+    }
+
+    fn hosts<'h>(&self, key: &str, hosts: impl IntoIterator<Item = &'h NodeId>) -> Result<(), Mistake> {
+        let mut hosts = hosts.into_iter().enumerate().peekable();
+        self.demand(key, hosts.peek().is_some(), "names no host")?;
+        hosts.try_for_each(|(i, &h)| host_exists(self.network, h, || format!("workloads[{}].{key}[{i}]", self.workload)))
+    }
+
+    fn pairs(&self, pairs: &[(NodeId, NodeId)]) -> Result<(), Mistake> {
+        self.hosts("pairs", pairs.iter().flat_map(|(from, to)| [from, to]))?;
+        self.demand("pairs", pairs.iter().all(|(from, to)| from != to), "a host sends to itself")
+    }
+
+    fn workload(&self, w: &Workload) -> Result<(), Mistake> {
+        match &w.kind {
+            WorkloadKind::Long { pairs, size, .. } => {
+                self.pairs(pairs)?;
+                self.demand("size", *size != Some(0), "zero bytes are no flow")?;
+            }
+            WorkloadKind::OnOff { pairs, .. } | WorkloadKind::Requests { pairs, .. } => self.pairs(pairs)?,
+            WorkloadKind::Incast { senders, receiver, block, .. } => {
+                self.hosts("senders", senders)?;
+                self.hosts("receiver", [receiver])?;
+                self.demand("senders", !senders.contains(receiver), "the receiver sends to itself")?;
+                self.demand("block", *block > 0, "zero bytes are no block")?;
+            }
+            WorkloadKind::Poisson { from, to, flows_per_sec, racks, .. } => {
+                self.hosts("from", from)?;
+                self.hosts("to", to)?;
+                self.demand("flows_per_sec", flows_per_sec.is_finite() && *flows_per_sec > 0.0, "must be above zero and finite")?;
+                let all = racks.as_ref().is_none_or(|racks| racks.len() == self.network.nodes.len());
+                self.demand("racks", all, "must have one entry for each node")?;
+            }
+            WorkloadKind::Queries { aggregators, workers, fan_out, response, arrival, .. } => {
+                self.hosts("aggregators", aggregators)?;
+                self.hosts("workers", workers)?;
+                let fewest = aggregators.iter().map(|a| workers.iter().filter(|w| *w != a).count()).min().unwrap_or(0);
+                let enough = *fan_out > 0 && *fan_out as usize <= fewest;
+                self.demand("fan_out", enough, "legal: 1 to the number of workers beside the aggregator")?;
+                self.demand("response", *response != ResponseSize::Shared(0), "zero bytes are no answer")?;
+                let begins = !matches!(arrival, Arrival::Rate(r) if !(r.is_finite() && *r > 0.0));
+                self.demand("arrival", begins, "the rate must be above zero and finite")?;
+            }
+            WorkloadKind::Udp { pairs, datagram, rate, .. } => {
+                self.pairs(pairs)?;
+                let sizes = datagram.wire > 0 && datagram.payload <= datagram.wire;
+                self.demand("datagram", sizes, "must have at least one byte on the wire, and no more payload than that")?;
+                self.demand("datagram.class", datagram.class < 8, "legal: 0 to 7")?;
+                self.demand("rate", (Rate::MIN..=Rate::MAX).contains(rate), "outside the legal range of rates")?;
+            }
+            WorkloadKind::Replay { flows } => {
+                self.hosts("flows", flows.iter().flat_map(|f| [&f.src, &f.dst]))?;
+                self.demand("flows", flows.iter().all(|f| f.src != f.dst), "a host sends to itself")?;
+                self.demand("flows", flows.iter().all(|f| f.bytes > 0), "zero bytes are no flow")?;
+                self.demand("flows", flows.is_sorted_by_key(|f| f.start), "must be sorted by start")?;
+            }
+        }
+        let assigned = w.transport.check(self.network.nodes.len(), self.groups, &w.kind);
+        assigned.map_err(|reason| Mistake { field: format!("workloads[{}].transport", self.workload), reason })
+    }
+}
