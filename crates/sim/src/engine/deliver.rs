@@ -18,11 +18,11 @@ impl Core {
     pub(super) fn deliver_ack(&mut self, node: NodeId, p: &Packet, sack: Option<&SackBlocks>) {
         self.hosts[node.get()].note(p.arrival, p);
         let generation = self.senders.whosever(p.conn).generation();
-        if generation.receives(p) {
+        if generation.receives(p.generation()) {
             return self.take_ack::<Direct>(node, p, sack);
         }
         rarely(|| {
-            if generation.receives_through_shim(p) {
+            if generation.receives_through_shim(p.generation()) {
                 self.take_ack::<Shimmed>(node, p, sack);
             } else {
                 self.lane.stale += 1;
@@ -73,11 +73,11 @@ impl Core {
         }
         self.hosts[node.get()].note(p.arrival, p);
         let generation = self.receivers.whosever(p.conn).generation();
-        if generation.receives(p) {
+        if generation.receives(p.generation()) {
             return self.take_data::<Direct>(node, p);
         }
         rarely(|| {
-            if generation.receives_through_shim(p) {
+            if generation.receives_through_shim(p.generation()) {
                 self.take_data::<Shimmed>(node, p);
             } else {
                 self.lane.stale += 1;

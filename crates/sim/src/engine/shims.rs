@@ -129,7 +129,7 @@ impl Core {
         let now = p.arrival;
         hosts.packet_arrived(now, u64::from(p.wire));
         let generation = self.receivers.whosever(p.conn).generation();
-        let current = generation.receives(p) || generation.receives_through_shim(p);
+        let current = generation.receives(p.generation()) || generation.receives_through_shim(p.generation());
         if current
             && let Some(window) = &mut self.receivers[p.conn].window_shim
             && p.len > 0

@@ -6,81 +6,11 @@
 //! of the node's window, all that start before its end. What starts at the instant of an arrival starts after it (`ARCHITECTURE.md`,
 //! two decisions about time). A packet that starts in this window arrives after its end, as the window is not longer than the delay.
 
+use super::backlog::{Backlog, Held, Slab, facts};
 use super::packet::{Packet, SackBlocks, flag};
 use super::port::{Order, Port};
-use forebay_queues::{Arrival, BufferedDiscipline, Codepoint, DropReason, DropTail, Effects, FifoDiscipline, Handle, Queued};
+use forebay_queues::{Codepoint, DropReason, DropTail, Effects, FifoDiscipline, Handle, Queued};
 use forebay_units::Time;
-
-/// The backlog of a port.
-pub struct Backlog {
-    discipline: BufferedDiscipline,
-    slab: Slab,
-}
-
-/// The packets of a backlog by handle.
-#[derive(Default)]
-struct Slab {
-    held: Vec<Held>,
-    unused: Vec<Handle>,
-}
-
-/// A packet of the backlog; its `arrival` is the time since when it counts in the statistics.
-#[derive(Clone, Copy)]
-struct Held {
-    packet: Packet,
-    sack: SackBlocks,
-    live: bool,
-    /// It was counted as sent before the end of the warm-up.
-    before: bool,
-}
-
-/// What disciplines may know of a packet.
-pub(super) fn facts(p: &Packet) -> Arrival {
-    // A five-tuple is a connection slot, its generation and the direction.
-    let flow = u64::from(p.conn) << 7 | u64::from(p.generation()) << 1 | u64::from(p.has(flag::ACK));
-    Arrival { wire: u32::from(p.wire), ecn: p.ecn(), class: p.class(), rank: p.rank(), flow }
-}
-
-impl Slab {
-    fn insert(&mut self, packet: &Packet, sack: Option<&SackBlocks>, entered: u64) -> Handle {
-        let packet = Packet { arrival: entered, ..*packet };
-        let held = Held { packet, sack: sack.copied().unwrap_or_default(), live: true, before: false };
-        let handle = self.unused.pop().unwrap_or_else(|| {
-            self.held.push(held);
-            Handle(self.held.len() as u32 - 1)
-        });
-        self.held[handle.0 as usize] = held;
-        handle
-    }
-
-    fn remove(&mut self, handle: Handle) -> Held {
-        self.unused.push(handle);
-        let held = &mut self.held[handle.0 as usize];
-        debug_assert!(held.live);
-        held.live = false;
-        *held
-    }
-
-    fn live(&mut self) -> impl Iterator<Item = &mut Held> {
-        self.held.iter_mut().filter(|h| h.live)
-    }
-}
-
-impl Backlog {
-    pub(super) fn new(discipline: BufferedDiscipline) -> Backlog {
-        Backlog { discipline, slab: Slab::default() }
-    }
-
-    /// Its packets, in no particular order.
-    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
-        self.slab.held.iter().filter(|h| h.live).map(|h| &h.packet)
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.discipline.is_empty()
-    }
-}
 
 /// Carries out what a discipline does to packets.
 struct Sink<'a, L> {
@@ -99,7 +29,7 @@ struct Sink<'a, L> {
 
 impl<L: FnMut(&Packet)> Effects for Sink<'_, L> {
     fn mark(&mut self, packet: Handle) {
-        let p = &mut self.slab.held[packet.0 as usize].packet;
+        let p = self.slab.packet(packet);
         self.port.events.marked += u64::from(p.ecn() != Codepoint::Ce);
         p.meta.set_ecn(Codepoint::Ce);
     }

@@ -1,7 +1,5 @@
 //! Which of the connections that have used a slot, one after another, a packet, a timer or an endpoint belongs to.
 
-use super::packet::Packet;
-
 /// The generation of an endpoint: its number among the connections of its slot, modulo 64, and whether a shim sits between it and the
 /// network. Packets carry the number alone. So the one comparison that every packet goes through finds all that need a closer look: stale
 /// packets, endpoints whose connection has ended, and endpoints with a shim; all others pay nothing for it.
@@ -37,22 +35,23 @@ impl Generation {
         self.0 & 0x3F
     }
 
-    /// Whether `packet` belongs to this endpoint, and no shim sits between them.
+    /// Whether a packet with `number` belongs to this endpoint, and no shim sits between them.
     #[inline(always)]
-    pub fn receives(self, packet: &Packet) -> bool {
-        self.0 == packet.generation()
+    pub fn receives(self, number: u8) -> bool {
+        self.0 == number
     }
 
-    /// Whether `packet` belongs to this endpoint, which has a shim.
+    /// Whether a packet with `number` belongs to this endpoint, which has a shim.
     #[inline(always)]
-    pub fn receives_through_shim(self, packet: &Packet) -> bool {
-        self.0 == packet.generation() | Self::SHIM
+    pub fn receives_through_shim(self, number: u8) -> bool {
+        self.0 == number | Self::SHIM
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::packet::Packet;
     use crate::net::packet::{Codepoint, Meta};
 
     #[test]
@@ -62,12 +61,21 @@ mod tests {
             let shim = plain.with_shim();
             let packet = Packet { meta: Meta::new(plain, Codepoint::Ce), ..Packet::default() };
             assert_eq!((Meta::new(shim, Codepoint::Ce), packet.generation()), (packet.meta, number));
-            assert!(plain.receives(&packet) && !plain.receives_through_shim(&packet) && !plain.has_shim());
-            assert!(!shim.receives(&packet) && shim.receives_through_shim(&packet) && shim.has_shim());
+            assert!(
+                plain.receives(packet.generation()) && !plain.receives_through_shim(packet.generation()) && !plain.has_shim()
+            );
+            assert!(!shim.receives(packet.generation()) && shim.receives_through_shim(packet.generation()) && shim.has_shim());
             let retired = Generation::RETIRED;
-            assert!(!retired.receives(&packet) && !retired.receives_through_shim(&packet) && !retired.has_shim());
+            assert!(
+                !retired.receives(packet.generation())
+                    && !retired.receives_through_shim(packet.generation())
+                    && !retired.has_shim()
+            );
         }
         let other = Packet { meta: Meta::new(Generation::new(6), Codepoint::NotEct), ..Packet::default() };
-        assert!(!Generation::new(5).receives(&other) && !Generation::new(5).with_shim().receives_through_shim(&other));
+        assert!(
+            !Generation::new(5).receives(other.generation())
+                && !Generation::new(5).with_shim().receives_through_shim(other.generation())
+        );
     }
 }

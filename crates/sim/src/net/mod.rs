@@ -1,6 +1,7 @@
 //! Packets, the rings they wait and fly in, and the egress ports that carry them.
 
 pub(crate) mod arena;
+pub mod backlog;
 pub mod buffered;
 pub mod generation;
 pub(crate) mod occupancy;

@@ -8,7 +8,7 @@
 //! a port whose upper bound is below `alert` accepts without looking closer. Elsewhere the queue is settled first. So `departed` may
 //! even lag behind the ring's head, and taking an arrived packet out costs nothing but moving the head.
 
-use super::buffered::{Backlog, facts};
+use super::backlog::{Backlog, facts};
 use super::occupancy::{Counters, Occupancy};
 use super::packet::{Codepoint, Packet};
 use super::ring::Ring;

@@ -1,0 +1,83 @@
+//! The packets that wait at a port with a buffered discipline, which knows them by their handles.
+
+use super::packet::{Packet, SackBlocks, flag};
+use forebay_queues::{Arrival, BufferedDiscipline, Handle};
+
+/// The backlog of a port.
+pub struct Backlog {
+    pub(super) discipline: BufferedDiscipline,
+    pub(super) slab: Slab,
+}
+
+/// The packets of a backlog by handle.
+#[derive(Default)]
+pub(super) struct Slab {
+    held: Vec<Held>,
+    unused: Vec<Handle>,
+}
+
+/// A packet of the backlog; its `arrival` is the time since when it counts in the statistics.
+#[derive(Clone, Copy)]
+pub(super) struct Held {
+    pub packet: Packet,
+    pub sack: SackBlocks,
+    live: bool,
+    /// It was counted as sent before the end of the warm-up.
+    pub before: bool,
+}
+
+/// What disciplines may know of a packet.
+pub(super) fn facts(p: &Packet) -> Arrival {
+    // A five-tuple is a connection slot, its generation and the direction.
+    let flow = u64::from(p.conn) << 7 | u64::from(p.generation()) << 1 | u64::from(p.has(flag::ACK));
+    Arrival { wire: u32::from(p.wire), ecn: p.ecn(), class: p.class(), rank: p.rank(), flow }
+}
+
+impl Slab {
+    /// Takes in a packet that entered at `entered`, ps.
+    pub fn insert(&mut self, packet: &Packet, sack: Option<&SackBlocks>, entered: u64) -> Handle {
+        let packet = Packet { arrival: entered, ..*packet };
+        let held = Held { packet, sack: sack.copied().unwrap_or_default(), live: true, before: false };
+        let handle = self.unused.pop().unwrap_or_else(|| {
+            self.held.push(held);
+            Handle(self.held.len() as u32 - 1)
+        });
+        self.held[handle.0 as usize] = held;
+        handle
+    }
+
+    /// Gives a packet away.
+    pub fn remove(&mut self, handle: Handle) -> Held {
+        self.unused.push(handle);
+        let held = &mut self.held[handle.0 as usize];
+        debug_assert!(held.live);
+        held.live = false;
+        *held
+    }
+
+    /// The packet of a handle.
+    pub fn packet(&mut self, handle: Handle) -> &mut Packet {
+        &mut self.held[handle.0 as usize].packet
+    }
+
+    /// All that are held.
+    pub fn live(&mut self) -> impl Iterator<Item = &mut Held> {
+        self.held.iter_mut().filter(|h| h.live)
+    }
+}
+
+impl Backlog {
+    pub(super) fn new(discipline: BufferedDiscipline) -> Backlog {
+        Backlog { discipline, slab: Slab::default() }
+    }
+
+    /// Its packets, in no particular order.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.slab.held.iter().filter(|h| h.live).map(|h| &h.packet)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.discipline.is_empty()
+    }
+}
