@@ -15,10 +15,13 @@ const NOWHERE: NodeId = NodeId::new(NONE);
 const MAX_CHOICES: usize = 255;
 
 /// An item of a table that the packet path reads, checked in debug builds only: a bounds check here costs some percent of the speed.
+///
+/// # Safety
+/// `index` is below the length of `table`.
 #[inline(always)]
-fn item<T>(table: &[T], index: u32) -> &T {
+unsafe fn item<T>(table: &[T], index: u32) -> &T {
     debug_assert!((index as usize) < table.len());
-    // SAFETY: every number in a `Fib` comes from its own construction, and whoever asks has nodes of the network that it was built for.
+    // SAFETY: what the caller promises.
     unsafe { table.get_unchecked(index as usize) }
 }
 
@@ -100,19 +103,37 @@ pub struct At<'a> {
 }
 
 impl At<'_> {
-    #[inline(always)]
     fn entry(self, dst: NodeId) -> u32 {
-        let t = item(&self.fib.target, dst.get());
-        if t.last_hop == self.switch { t.last_entry } else { *item(&self.fib.entries, self.first + t.column) }
+        let t = &self.fib.target[dst.index()];
+        if t.last_hop == self.switch { t.last_entry } else { self.fib.entries[self.first.wrapping_add(t.column) as usize] }
     }
 
-    /// As [`Fib::next_port`].
+    fn next_port(self, dst: NodeId, hash: u32) -> PortId {
+        let (first, choice) = self.choice(self.entry(dst), hash);
+        self.fib.choices[(first + choice) as usize]
+    }
+
+    /// Where the equal-cost ports of `entry` begin, and which of them a flow with `hash` takes.
     #[inline(always)]
-    pub fn next_port(self, dst: NodeId, hash: u32) -> PortId {
-        let entry = self.entry(dst);
+    fn choice(self, entry: u32, hash: u32) -> (u32, u32) {
         let (first, count) = (entry >> 8, entry & 0xFF);
-        let choice = if count > 1 { ecmp_choice(hash, self.switch.get(), count) } else { 0 };
-        *item(&self.fib.choices, first + choice)
+        (first, if count > 1 { ecmp_choice(hash, self.switch.get(), count) } else { 0 })
+    }
+
+    /// As [`Fib::next_port`], without checks: for the packet path.
+    ///
+    /// # Safety
+    /// The node is a switch and `dst` a host of the network that the tables were built for. Then every number in them is the place of an
+    /// item: [`Fib::new`] has found a way from each switch that packets reach to each host.
+    #[inline(always)]
+    pub unsafe fn next_port_unchecked(self, dst: NodeId, hash: u32) -> PortId {
+        // SAFETY: what the caller promises.
+        unsafe {
+            let t = item(&self.fib.target, dst.get());
+            let entry = if t.last_hop == self.switch { t.last_entry } else { *item(&self.fib.entries, self.first + t.column) };
+            let (first, choice) = self.choice(entry, hash);
+            *item(&self.fib.choices, first + choice)
+        }
     }
 }
 
@@ -219,7 +240,7 @@ impl Fib {
     /// The tables as `switch` uses them.
     #[inline]
     pub fn at(&self, switch: NodeId) -> At<'_> {
-        At { fib: self, switch, first: item(&self.row, switch.get()).wrapping_mul(self.columns as u32) }
+        At { fib: self, switch, first: self.row[switch.index()].wrapping_mul(self.columns as u32) }
     }
 
     /// The port on which the host `host` sends; `None` for switches.
