@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forebay.repro import Run, interval
-from forebay.repro._program import find
-from forebay.repro._run import Pool
-from forebay.repro._store import Store
+from forebay.repro._simulate import Package
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -218,7 +216,7 @@ def main() -> None:
     unknown = [p for p in args.page if p not in PAGES]
     if unknown:
         parser.error(f"no page {', '.join(unknown)}: there are {', '.join(PAGES)}")
-    pool = Pool(Store(Path(args.cache), find()), args.threads)
+    simulator = Package(Path(args.cache), args.threads)
     for name in args.page or PAGES:
         page = HERE / name
         parts = page.read_text().split(BEGIN)
@@ -226,10 +224,10 @@ def main() -> None:
             raise SystemExit(f"{page} has {len(parts) - 1} places for tables, not {len(PAGES[name])}")
         for i, (paper, table) in enumerate(PAGES[name], 1):
             _, _, rest = parts[i].partition(END)
-            parts[i] = f"\n{markdown(table(Run(HERE / paper, pool)))}\n{END}{rest}"
+            parts[i] = f"\n{markdown(table(Run(HERE / paper, simulator)))}\n{END}{rest}"
         page.write_text(BEGIN.join(parts))
         print(page)
-    pool.close()
+    simulator.close()
 
 
 if __name__ == "__main__":

@@ -17,5 +17,6 @@ fn main() -> std::io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=build/sources.rs");
     println!("cargo::rustc-env=FOREBAY_SOURCES={}", sources.digest()?);
+    println!("cargo::rustc-env=FOREBAY_TABLE_SOURCES={}", sources.table_digests()?);
     Ok(())
 }

@@ -28,7 +28,9 @@ def packets(n: int) -> str:
 
 def ratio(r: Result) -> list[float]:
     """T_r of each seed: goodput of the DCTCP flow over that of the TCP flow, after the warm-up."""
-    return r.per_run(lambda t: float(t.where(transport="dctcp")["bytes_measured"].sum() / t.where(transport="tcp")["bytes_measured"].sum()))
+    return r.per_run(
+        lambda t: float(t.where(transport="dctcp")["bytes_measured"].sum() / t.where(transport="tcp")["bytes_measured"].sum())
+    )
 
 
 def queue(r: Result) -> list[float]:

@@ -9,7 +9,7 @@ import pytest
 
 import forebay as fb
 from conftest import SMALL, Cli
-from forebay import _native, _toml
+from forebay import _toml
 
 GOOD = _toml.document(SMALL)
 
@@ -113,10 +113,3 @@ def test_run_many_names_the_one_that_is_wrong() -> None:
         fb.run_many([good, good, good.with_({"topology.senders": -1})], progress=calls.append)
     assert caught.value.index == 2
     assert not calls, "nothing ran"
-
-
-def test_a_defect_is_an_exception() -> None:
-    with pytest.raises(fb.InternalError, match="the sum is wrong") as caught:
-        _native.provoke_defect("the sum is wrong")
-    assert "report it with the scenario" in str(caught.value)
-    assert isinstance(caught.value, RuntimeError)

@@ -1,15 +1,22 @@
 //! A hash of the sources of a crate and of all crates of the workspace that it depends on. Shared by the build script and its test.
 
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// Where each table has a file with its columns: a change there is of interest to those alone who keep the table.
+const TABLES: &str = "crates/store/src/schema";
+/// Files there that are not a table's.
+const NO_TABLES: [&str; 2] = ["mod.rs", "shared.rs"];
 
 /// What is hashed: folders and single files, by names that do not depend on where the workspace lies.
 pub struct Sources {
     /// Names and places, in order of the names.
     pub roots: Vec<(String, PathBuf)>,
+    /// The files of the tables, by the tables' names.
+    pub tables: BTreeMap<String, PathBuf>,
     /// Manifests that say which crates there are.
     pub manifests: Vec<PathBuf>,
 }
@@ -29,26 +36,49 @@ impl Sources {
         let mut roots: Vec<(String, PathBuf)> =
             found.into_iter().map(|n| (format!("crates/{n}/src"), root.join("crates").join(n).join("src"))).collect();
         roots.push(("data/cdf".into(), root.join("data/cdf")));
-        Ok(Sources { roots, manifests })
+        let mut tables = BTreeMap::new();
+        if roots.iter().any(|r| TABLES.starts_with(&r.0)) && root.join(TABLES).is_dir() {
+            let mut files = Vec::new();
+            walk(&root.join(TABLES), "", &mut files)?;
+            let table = |(name, place): (String, PathBuf)| {
+                let name = name.trim_start_matches('/');
+                (!NO_TABLES.contains(&name)).then(|| (name.trim_end_matches(".rs").to_owned(), place))
+            };
+            tables.extend(files.into_iter().filter_map(table));
+        }
+        Ok(Sources { roots, tables, manifests })
     }
 
-    /// The hash, 32 hexadecimal digits. Line ends do not count: version control may have changed them.
+    /// The hash of the columns of each table, as `NAME=HASH` with spaces between.
+    pub fn table_digests(&self) -> io::Result<String> {
+        let one = |(name, place): (&String, &PathBuf)| Ok(format!("{name}={}", digest([(name.clone(), place.clone())])?));
+        Ok(self.tables.iter().map(one).collect::<io::Result<Vec<_>>>()?.join(" "))
+    }
+
+    /// The hash of everything but the columns of tables, 32 hexadecimal digits.
     pub fn digest(&self) -> io::Result<String> {
-        let mut h = Sha256::new();
+        let mut all = Vec::new();
         for (name, place) in &self.roots {
             let mut files = Vec::new();
             walk(place, name, &mut files)?;
             files.sort();
-            for (name, place) in files {
-                let text = read(&place)?.replace("\r\n", "\n");
-                for part in [&name, &text] {
-                    h.update((part.len() as u64).to_le_bytes());
-                    h.update(part);
-                }
-            }
+            all.extend(files.into_iter().filter(|(_, place)| !self.tables.values().any(|t| t == place)));
         }
-        Ok(h.finalize()[..16].iter().map(|b| format!("{b:02x}")).collect())
+        digest(all)
     }
+}
+
+/// A hash of files by their names. Line ends do not count: version control may have changed them.
+fn digest(files: impl IntoIterator<Item = (String, PathBuf)>) -> io::Result<String> {
+    let mut h = Sha256::new();
+    for (name, place) in files {
+        let text = read(&place)?.replace("\r\n", "\n");
+        for part in [&name, &text] {
+            h.update((part.len() as u64).to_le_bytes());
+            h.update(part);
+        }
+    }
+    Ok(h.finalize()[..16].iter().map(|b| format!("{b:02x}")).collect())
 }
 
 /// The files under `place`, each with its name, of which `name` is the beginning.

@@ -1,15 +1,20 @@
 //! Executes scenarios: what stands between a checked scenario and its results, for the command line and for Python alike.
 //!
-//! A [`Job`] is one configuration with one seed: a pure function from a configuration to a report, independent of all others. [`run_all`]
-//! takes numbered jobs from some [`Work`], runs them on threads, and hands the outcomes over in the order of their numbers. Another
-//! executor, such as one on many machines, takes over at the same seam. [`sweep`] runs many scenarios, and keeps their results by what
-//! they are results of.
+//! A [`Job`] is one configuration with one seed: a pure function from a configuration to a report ([`simulate`]), independent of all
+//! others. [`run_all`] takes the numbered jobs of a scenario, runs them on threads, and hands the outcomes over in the order of their
+//! numbers. [`sweep`] runs many scenarios, and keeps their results by what they are results of. Both do their work on one pool
+//! (`pool.rs`), which an executor on many machines would replace.
 
+mod defect;
 mod job;
 mod pool;
 mod record;
+mod runs;
+mod simulate;
 pub mod sweep;
 
+pub use defect::caught;
 pub use job::{Job, State};
-pub use pool::{Outcome, Prepared, Watcher, Work, jobs, run_all};
 pub use record::Record;
+pub use runs::{Jobs, Outcome, Prepared, Watcher, jobs, run_all};
+pub use simulate::{Simulated, simulate};

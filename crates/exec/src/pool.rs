@@ -1,156 +1,119 @@
-//! Runs jobs on threads and hands over the results in order.
+//! The one pool: threads that do pieces of work until there are none, and a caller who receives what they made.
 
-use crate::job::Job;
-use forebay_experiment::Experiment;
-use forebay_experiment::report::{Report, RunError};
-use forebay_experiment::world::World;
-use forebay_scenario::Resolved;
-use forebay_store::RunInfo;
-use forebay_store::summary::{Summary, summarise};
-use std::collections::BTreeMap;
-use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// How often the caller may redraw.
 const TICK: Duration = Duration::from_millis(100);
-/// How long a thread waits before it looks again whether it may start its next run.
-const PAUSE: Duration = Duration::from_millis(5);
 
-/// What a job runs.
+/// Pieces of work, and how one is done. A piece knows nothing of the others.
+pub(crate) trait Work: Sync {
+    /// A piece.
+    type Item;
+    /// What doing it gives.
+    type Done: Send;
+    /// Why it could not be done.
+    type Error: Send;
+
+    /// Takes the next piece; `None`: there are no more. May wait for one as long as `stop` is not set.
+    fn next(&self, stop: &Stop) -> Option<Self::Item>;
+
+    /// Does a piece on thread number `thread`. Ends early when `stop` is set, with an error that nobody looks at.
+    ///
+    /// # Errors
+    /// The first one ends everything.
+    fn run(&self, item: Self::Item, thread: usize, stop: &Stop) -> Result<Self::Done, Self::Error>;
+}
+
+/// Whether threads are to end.
 #[derive(Debug)]
-pub struct Prepared {
-    /// Name of the variant it belongs to.
-    pub variant: String,
-    /// What runs it.
-    pub world: &'static dyn World,
-    /// The configuration, with the job's seed.
-    pub config: Experiment,
+pub(crate) struct Stop<'a> {
+    asked: &'a AtomicBool,
+    failed: AtomicBool,
 }
 
-/// Where jobs get what they run: made by the thread that runs it, when its turn comes, so that a large plan needs no large memory.
-pub trait Work: Sync {
-    /// The configuration of a job.
-    fn prepare(&self, number: usize, job: &Job) -> Prepared;
-}
-
-impl Work for Resolved {
-    fn prepare(&self, _: usize, job: &Job) -> Prepared {
-        let variant = &self.variants[job.variant];
-        let mut config = variant.config.clone();
-        config.seed = job.seed;
-        Prepared { variant: variant.label.clone(), world: self.world, config }
+impl Stop<'_> {
+    /// Somebody asked for it, or something failed.
+    pub(crate) fn is_set(&self) -> bool {
+        self.asked.load(Relaxed) || self.failed.load(Relaxed)
     }
 }
 
-/// A finished job.
-#[derive(Debug)]
-pub struct Outcome {
-    /// Number of the job.
-    pub job: usize,
-    /// Names and seed.
-    pub info: RunInfo,
-    /// All rows.
-    pub report: Report,
-    /// The rows reduced to numbers.
-    pub summary: Summary,
-    /// Wall time it took.
-    pub wall: Duration,
+/// What the caller receives.
+pub(crate) enum Event<D> {
+    /// About ten times a second: so much time has passed since the start.
+    Tick(Duration),
+    /// A piece is done; in any order.
+    Done(D),
 }
 
-/// What the caller does while jobs run.
-pub trait Watcher {
-    /// What can go wrong in [`Watcher::finished`].
-    type Error: From<RunError>;
-    /// Called about ten times a second, by the thread that called [`run_all`].
-    fn tick(&mut self, jobs: &[Job], elapsed: Duration);
-    /// Called once for each job, in the order of their numbers; an error stops everything.
-    fn finished(&mut self, jobs: &[Job], outcome: Outcome) -> Result<(), Self::Error>;
-}
-
-/// The jobs of a scenario, numbered by variant, then repetition.
-pub fn jobs(resolved: &Resolved) -> Vec<Job> {
-    let one = |variant, run| Job::new(variant, run, resolved.run_seed(run));
-    (0..resolved.variants.len()).flat_map(|v| (0..resolved.runs).map(move |r| one(v, r))).collect()
-}
-
-/// Runs all jobs on `threads` threads (at least one). Returns early, without having finished all of them, once `stop` is true: whoever
-/// sets it knows that, and a watcher that counted sees it.
+/// Does all work on `threads` threads (at least one) and calls `receive` on the calling thread. Returns early, without an error, once
+/// `asked` is true: who sets it knows that.
 ///
 /// # Errors
-/// The first failure of a run or of the watcher; everything else stops then.
+/// The first failure of a piece or of `receive`, which is not called again after it; everything else stops then.
 ///
 /// # Panics
-/// When a job does: its thread's panic becomes that of the caller, once the others have stopped.
-pub fn run_all<K: Work + ?Sized, W: Watcher>(
-    work: &K,
-    jobs: &[Job],
+/// When a piece does: its thread's panic becomes that of the caller, once the others have stopped.
+pub(crate) fn run<W: Work, E: From<W::Error>>(
+    work: &W,
     threads: usize,
-    stop: &AtomicBool,
-    watcher: &mut W,
-) -> Result<(), W::Error> {
-    let (next, delivered, failed) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
+    asked: &AtomicBool,
+    receive: &mut dyn FnMut(Event<W::Done>) -> Result<(), E>,
+) -> Result<(), E> {
+    let stop = &Stop { asked, failed: AtomicBool::new(false) };
     let clock = Instant::now();
-    let threads = threads.max(1);
-    let workers = Workers { work, jobs, next: &next, delivered: &delivered, stop: [stop, &failed], clock, window: 2 * threads };
-    let workers = &workers;
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
-        for _ in 0..threads.min(jobs.len()) {
+        for number in 0..threads.max(1) {
             let sender = sender.clone();
-            scope.spawn(move || workers.work(&sender));
+            scope.spawn(move || worker(work, number, stop, &sender));
         }
         drop(sender);
-        // Jobs end in any order; they are handed over in theirs.
-        let mut early: BTreeMap<usize, Outcome> = BTreeMap::new();
-        let mut drawn = Duration::ZERO;
+        let (mut result, mut ticked) = (Ok(()), Duration::ZERO);
         loop {
-            match receiver.recv_timeout(TICK) {
-                Ok(Ok(outcome)) => {
-                    early.insert(outcome.job, outcome);
+            let received = match receiver.recv_timeout(TICK) {
+                Ok(Ok(done)) if result.is_ok() => receive(Event::Done(done)),
+                // Pieces that were cut short see the same signal.
+                Ok(Err(e)) if !stop.is_set() => Err(e.into()),
+                Ok(_) | Err(RecvTimeoutError::Timeout) => Ok(()),
+                Err(RecvTimeoutError::Disconnected) => return result,
+            };
+            // Many short pieces must not pay for a redraw each.
+            let received = received.and_then(|()| match clock.elapsed() {
+                now if now >= ticked + TICK && result.is_ok() => {
+                    ticked = now;
+                    receive(Event::Tick(now))
                 }
-                // The others stop by themselves: they see the same signal.
-                Ok(Err(RunError::Interrupted)) => {}
-                Ok(Err(error)) => {
-                    failed.store(true, Relaxed);
-                    return Err(error.into());
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(()),
-            }
-            while let Some(outcome) = early.remove(&delivered.load(Relaxed)) {
-                if let Err(e) = watcher.finished(jobs, outcome) {
-                    failed.store(true, Relaxed);
-                    return Err(e);
-                }
-                delivered.fetch_add(1, Relaxed);
-            }
-            // Many short jobs must not pay for a redraw each.
-            if clock.elapsed() >= drawn + TICK {
-                drawn = clock.elapsed();
-                watcher.tick(jobs, drawn);
+                _ => Ok(()),
+            });
+            if received.is_err() && result.is_ok() {
+                stop.failed.store(true, Relaxed);
+                result = received;
             }
         }
     })
 }
 
-/// What every thread needs.
-struct Workers<'a, K: ?Sized> {
-    work: &'a K,
-    jobs: &'a [Job],
-    next: &'a AtomicUsize,
-    delivered: &'a AtomicUsize,
-    /// Asked to, or something failed.
-    stop: [&'a AtomicBool; 2],
-    clock: Instant,
-    /// How far a thread may run ahead of the results handed over: bounds the memory that waiting results take.
-    window: usize,
+fn worker<W: Work>(work: &W, number: usize, stop: &Stop, sender: &Sender<Result<W::Done, W::Error>>) {
+    let _others = StopOthers(&stop.failed);
+    while !stop.is_set() {
+        let Some(item) = work.next(stop) else { return };
+        if stop.is_set() {
+            return;
+        }
+        let result = work.run(item, number, stop);
+        let failed = result.is_err();
+        if sender.send(result).is_err() || failed {
+            return;
+        }
+    }
 }
 
-/// Where a panic does not end the process, the other threads must not wait for the job that will never be handed over.
-pub(crate) struct StopOthers<'a>(pub &'a AtomicBool);
+/// Where a panic does not end the process, the other threads must not wait for a piece that will never be done.
+struct StopOthers<'a>(&'a AtomicBool);
 
 impl Drop for StopOthers<'_> {
     fn drop(&mut self) {
@@ -160,80 +123,71 @@ impl Drop for StopOthers<'_> {
     }
 }
 
-impl<K: Work + ?Sized> Workers<'_, K> {
-    fn stopped(&self) -> bool {
-        self.stop.iter().any(|s| s.load(Relaxed))
-    }
-
-    fn work(&self, sender: &Sender<Result<Outcome, RunError>>) {
-        let _others = StopOthers(self.stop[1]);
-        loop {
-            let number = self.next.fetch_add(1, Relaxed);
-            let Some(job) = self.jobs.get(number) else { return };
-            while number >= self.delivered.load(Relaxed) + self.window && !self.stopped() {
-                thread::sleep(PAUSE);
-            }
-            if self.stopped() {
-                return;
-            }
-            job.start(self.clock.elapsed());
-            let result = self.one(number, job);
-            let failed = result.is_err();
-            if sender.send(result).is_err() || failed {
-                return;
-            }
-        }
-    }
-
-    fn one(&self, number: usize, job: &Job) -> Result<Outcome, RunError> {
-        let Prepared { variant, world, config } = self.work.prepare(number, job);
-        let begin = Instant::now();
-        let report = world.run(config.check()?, config.seed, &mut |progress| {
-            job.note(progress);
-            if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        let wall = begin.elapsed();
-        job.finish(report.packet_hops);
-        let info = RunInfo::new(&variant, job.run, &config);
-        let summary = summarise(&info, &config, &report);
-        Ok(Outcome { job: number, info, report, summary, wall })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::AtomicUsize;
 
-    /// The second job is defective; the others run something.
-    struct Defective(Resolved);
+    /// Counts up to 20; `of` says what becomes of a number.
+    struct Numbers<F> {
+        next: AtomicUsize,
+        of: F,
+    }
 
-    impl Work for Defective {
-        fn prepare(&self, number: usize, job: &Job) -> Prepared {
-            assert!(number != 1, "a defect");
-            self.0.prepare(number, job)
+    impl<F: Fn(usize) -> Result<usize, String> + Sync> Work for Numbers<F> {
+        type Item = usize;
+        type Done = usize;
+        type Error = String;
+
+        fn next(&self, _: &Stop) -> Option<usize> {
+            Some(self.next.fetch_add(1, Relaxed)).filter(|n| *n < 20)
+        }
+
+        fn run(&self, item: usize, _: usize, _: &Stop) -> Result<usize, String> {
+            (self.of)(item)
         }
     }
 
-    struct Nobody;
-
-    impl Watcher for Nobody {
-        type Error = RunError;
-        fn tick(&mut self, _: &[Job], _: Duration) {}
-        fn finished(&mut self, _: &[Job], _: Outcome) -> Result<(), RunError> {
-            Ok(())
-        }
+    fn results(of: impl Fn(usize) -> Result<usize, String> + Sync, stop: bool) -> (Result<(), String>, Vec<usize>) {
+        let mut done = Vec::new();
+        let result = run(&Numbers { next: AtomicUsize::new(0), of }, 3, &AtomicBool::new(stop), &mut |event| {
+            if let Event::Done(n) = event {
+                done.push(n);
+            }
+            Ok::<(), String>(())
+        });
+        done.sort_unstable();
+        (result, done)
     }
 
     #[test]
-    fn a_panic_reaches_the_caller_and_nobody_waits_for_the_job() {
-        let text = "runs = 20\nduration = \"1ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 2\n\
-                    access = { rate = \"1Gbps\", delay = \"25us\" }\n\
-                    bottleneck = { rate = \"1Gbps\", delay = \"25us\", buffer = \"100pkt\" }\n\
-                    [transport]\ncc = \"newreno\"\n[[workload]]\nkind = \"long\"\n";
-        let resolved = forebay_scenario::Scenario::from_text(text, "test", "".as_ref(), &[], None).unwrap().resolve().unwrap();
-        let jobs = jobs(&resolved);
-        let run = || run_all(&Defective(resolved), &jobs, 2, &AtomicBool::new(false), &mut Nobody);
-        assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    fn every_piece_is_done_once() {
+        assert_eq!(results(Ok, false), (Ok(()), (0..20).collect()));
+        assert_eq!(results(Ok, true), (Ok(()), vec![]), "nothing begins after a stop");
+    }
+
+    #[test]
+    fn the_first_failure_stops_everything() {
+        let (result, done) = results(|n| if n == 4 { Err("four".into()) } else { Ok(n) }, false);
+        assert_eq!(result, Err("four".into()));
+        assert!(!done.contains(&4));
+    }
+
+    #[test]
+    fn a_failure_of_the_receiver_stops_everything_and_it_is_not_called_again() {
+        let mut calls = 0;
+        let work = Numbers { next: AtomicUsize::new(0), of: Ok };
+        let result = run(&work, 2, &AtomicBool::new(false), &mut |_| {
+            calls += 1;
+            Err("full".to_owned())
+        });
+        assert_eq!((result, calls), (Err("full".into()), 1));
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller() {
+        let defect = |n| if n == 1 { panic!("a defect") } else { Ok(n) };
+        assert!(catch_unwind(AssertUnwindSafe(|| results(defect, false))).is_err());
     }
 }

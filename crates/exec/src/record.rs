@@ -1,7 +1,7 @@
 //! What becomes the manifest of a run directory, collected while jobs finish.
 
 use crate::job::Job;
-use crate::pool::Outcome;
+use crate::runs::Outcome;
 use forebay_scenario::Resolved;
 use forebay_store::{Host, Manifest, RunRecord, ScenarioRecord, VariantRecord, combined_fingerprint, utc};
 use std::time::{Duration, SystemTime};

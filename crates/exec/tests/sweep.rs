@@ -105,7 +105,7 @@ fn what_keys_depend_on() {
     same("a comment", &format!("# so it is\n{text}"));
     same("a default written out", &text.replace("cc =", "rto-min = \"200ms\"\ncc ="));
     same("more seeds than runs", &text.replace("[sweep]\n", "[sweep]\nseeds = [1]\n"));
-    same("what is kept", &text.replace("[sweep]\n", "[sweep]\nkeep = [\"flows\"]\n"));
+    other("what is kept", &text.replace("[sweep]\n", "[sweep]\nkeep = [\"flows\"]\n"));
     other("a value", &text.replace("load = 0.2", "load = 0.25"));
     other("a default", &text.replace("cc =", "rto-min = \"100ms\"\ncc ="));
     other("a seed", &text.replace("[sweep]\n", "[sweep]\nseeds = [2]\n"));

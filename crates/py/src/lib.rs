@@ -14,6 +14,7 @@ mod report;
 mod results;
 mod run;
 mod scenario;
+mod session;
 mod sweep;
 mod table;
 
@@ -22,8 +23,6 @@ mod table;
 mod _native {
     #[pymodule_export]
     use crate::buffer::Buffer;
-    #[pymodule_export]
-    use crate::guard::provoke_defect;
     #[pymodule_export]
     use crate::model::{
         model_ceilings, model_dctcp, model_first_round, model_incast, model_nstar, model_random_marks, model_remaining,
@@ -39,6 +38,8 @@ mod _native {
     use crate::run::{cli, run_all};
     #[pymodule_export]
     use crate::scenario::Scenario;
+    #[pymodule_export]
+    use crate::session::{Runs, Session};
     #[pymodule_export]
     use crate::sweep::{Sweep, open_sweep, run_sweep};
     #[pymodule_export]

@@ -7,7 +7,7 @@ use crate::results::Results;
 use crate::scenario::Scenario;
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
-use forebay_exec::{Job, Outcome, Prepared, Record, Watcher, Work, jobs};
+use forebay_exec::{Job, Jobs, Outcome, Prepared, Record, Watcher, jobs};
 use forebay_scenario::Resolved;
 use forebay_sim::run::RunError;
 use forebay_store::{RunTable, each_batch};
@@ -88,7 +88,7 @@ impl Many {
     }
 }
 
-impl Work for Many {
+impl Jobs for Many {
     fn prepare(&self, number: usize, job: &Job) -> Prepared {
         let (scenario, variant) = self.variants[job.variant];
         self.resolved[scenario].prepare(number, &Job::new(variant, job.run, job.seed))

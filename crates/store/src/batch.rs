@@ -13,17 +13,6 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use forebay_experiment::report::Report;
 use std::sync::Arc;
 
-/// Names, versions and columns of all tables as a text: two programs with the same one write the same columns.
-pub fn schema_signature() -> String {
-    let line = |table: RunTable| {
-        let schema = schema_of(table);
-        let version = schema.metadata().get("forebay.schema_version").cloned().unwrap_or_default();
-        let columns: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
-        format!("{} {version}: {}", table.name(), columns.join(","))
-    };
-    RunTable::ALL.map(line).join("\n")
-}
-
 /// The columns of a table of a run.
 pub fn schema_of(table: RunTable) -> SchemaRef {
     match table {

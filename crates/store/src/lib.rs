@@ -35,7 +35,7 @@ pub mod unit;
 mod writer;
 
 pub use arrow_array::RecordBatch;
-pub use batch::{arrow_schema, batch, each_batch, rows_of, schema_of, schema_signature};
+pub use batch::{arrow_schema, batch, each_batch, rows_of, schema_of};
 pub use column::{Column, Get, Table};
 pub use dir::{Target, file_name};
 pub use docs::{markdown, replace_generated};

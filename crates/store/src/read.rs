@@ -11,6 +11,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::reader::ChunkReader;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -85,7 +86,15 @@ impl RunDir {
 
 /// All rows of a file; of the columns called `columns` only, if they are given.
 pub(crate) fn parquet(path: &Path, columns: Option<&[&str]>) -> Result<Vec<RecordBatch>, StoreError> {
-    let file = File::open(path).map_err(StoreError::io("open", path))?;
+    parquet_of(path, File::open(path).map_err(StoreError::io("open", path))?, columns)
+}
+
+/// As [`parquet`], of a file that is open or in memory; `path` stands in errors.
+pub(crate) fn parquet_of(
+    path: &Path,
+    file: impl ChunkReader + 'static,
+    columns: Option<&[&str]>,
+) -> Result<Vec<RecordBatch>, StoreError> {
     let damaged = |message: String| StoreError::Damaged { path: path.to_owned(), message };
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|builder| {
         let mask = match columns {

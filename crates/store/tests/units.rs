@@ -2,9 +2,11 @@
 
 mod common;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
 use forebay_store::summary::summarise;
-use forebay_store::unit::{KeyHasher, UnitKey, UnitRecord, UnitStore};
-use forebay_store::{RunInfo, RunTable, rows_of};
+use forebay_store::unit::{KeyHasher, RunNames, UnitKey, UnitRecord, UnitStore, summary};
+use forebay_store::{RecordBatch, RunInfo, RunTable, rows_of};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -43,9 +45,8 @@ fn what_is_put_is_got() {
     let scratch = Scratch::new("put");
     let store = UnitStore::open(&scratch.0);
     let (record, k) = (sample(), key("a"));
-    assert!(!store.contains(&k, &[]) && store.get(&k, &[]).is_none());
+    assert!(store.get(&k, &[]).is_none());
     store.put(&k, &record, &[], true).unwrap();
-    assert!(store.contains(&k, &[]));
     assert_eq!(store.get(&k, &[]), Some(record));
     // Nothing else is there, and no other unit has it.
     assert!(store.get(&key("b"), &[]).is_none());
@@ -65,21 +66,54 @@ fn tables_are_kept() {
     let flows = rows_of(RunTable::Flows, &report, &info).unwrap().unwrap();
     let (record, k, names) = (sample(), key("a"), ["flows".to_owned()]);
     store.put(&k, &record, &[], false).unwrap();
-    assert!(!store.contains(&k, &names) && store.get(&k, &names).is_none(), "without the table it is not what was asked for");
+    assert!(store.get(&k, &names).is_none(), "without the table it is not what was asked for");
     store.put(&k, &record, &[("flows", flows.clone())], false).unwrap();
-    assert_eq!(store.get(&k, &names), Some(record));
-    let back = store.table(&k, "flows").unwrap();
+    assert_eq!(store.get(&k, &names), Some(record.clone()));
+    let back = store.table(&k, "flows", None).unwrap();
     assert_eq!((back[0].num_rows(), back[0].column_by_name("fct_ns")), (flows.num_rows(), flows.column_by_name("fct_ns")));
+    assert_eq!(store.kept(&k)[0].rows, flows.num_rows() as u64);
+    let part = store.table(&k, "flows", Some(&["fct_ns"])).unwrap();
+    assert_eq!((part[0].num_columns(), part[0].column_by_name("fct_ns")), (1, flows.column_by_name("fct_ns")));
+    let empty = (key("b"), [("queue", flows.slice(0, 0))], ["queue".to_owned()]);
+    store.put(&empty.0, &record, &empty.1, false).unwrap();
+    assert!(store.get(&empty.0, &empty.2).is_some() && store.table(&empty.0, "queue", None).unwrap().is_empty());
+    assert!(!store.table_path(&empty.0, "queue").exists(), "nothing to write");
     let path = store.table_path(&k, "flows");
     let mut bytes = fs::read(&path).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&path, &bytes).unwrap();
-    assert!(store.table(&k, "flows").unwrap_err().to_string().contains("not what was written"));
+    assert!(store.table(&k, "flows", None).unwrap_err().to_string().contains("not what was written"));
     bytes.truncate(middle);
     fs::write(&path, &bytes).unwrap();
     assert!(store.get(&k, &names).is_none() && store.get(&k, &[]).is_some());
     assert!(rows_of(RunTable::Summary, &report, &info).is_none());
+}
+
+/// The same run is called otherwise in another comparison.
+#[test]
+fn rows_take_the_names_of_who_asks() {
+    let (config, report) = (common::config(1), common::report(100));
+    let info = RunInfo::new("v", 0, &config);
+    let flows = rows_of(RunTable::Flows, &report, &info).unwrap().unwrap();
+    let text = |batch: &RecordBatch, column: &str| -> Vec<String> {
+        let codes = batch.column_by_name(column).unwrap().as_dictionary::<Int32Type>();
+        let names = codes.values().as_string::<i32>();
+        codes.keys().iter().map(|k| names.value(k.unwrap() as usize).to_owned()).collect()
+    };
+    let record = sample();
+    let groups: Vec<String> = record.groups.iter().map(|g| format!("{g} renamed")).collect();
+    let names = RunNames { variant: "other", run: 7, groups: (&record.groups, &groups) };
+    let renamed = names.apply(&flows).unwrap();
+    assert_eq!((renamed.schema(), renamed.num_rows()), (flows.schema(), flows.num_rows()));
+    assert_eq!(text(&renamed, "variant"), vec!["other"; flows.num_rows()]);
+    let before: Vec<String> = text(&flows, "transport").iter().map(|t| format!("{t} renamed")).collect();
+    assert_eq!(text(&renamed, "transport"), before);
+    let run = renamed.column_by_name("run").unwrap().as_primitive::<Int64Type>();
+    assert!(run.values().iter().all(|r| *r == 7));
+    assert_eq!(renamed.column_by_name("fct_ns"), flows.column_by_name("fct_ns"));
+    let numbers = summary(&[(&record, names)]).unwrap();
+    assert_eq!((text(&numbers, "variant"), text(&numbers, "transport")), (vec!["other".to_owned(); groups.len()], groups));
 }
 
 /// A power cut leaves files short, or with blocks of zeros; a bad disk does worse.

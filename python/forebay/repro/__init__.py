@@ -20,9 +20,9 @@ A paper is a folder with `claims.toml`, scenario files and `paper.py`::
 
 from ._measured import Measured
 from ._paper import Paper
-from ._program import RunError
 from ._reading import Reading
 from ._run import Result, Run
+from ._simulate import RunError
 from ._stats import half, interval, jain, mean, spearman
 from ._style import look
 from ._table import Table

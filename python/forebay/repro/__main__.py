@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import _draw, _gallery, _paper, _program, _scorecard
-from ._run import SCALES, Pool, Scale
+from . import _draw, _gallery, _paper, _scorecard, _simulate
+from ._run import SCALES, Scale
 from ._session import Session
-from ._store import Store
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -20,8 +20,7 @@ def main(argv: list[str] | None = None) -> int:
     args = _arguments().parse_args(argv)
     try:
         papers = [_paper.load(folder) for folder in dict.fromkeys(f for p in args.paper for f in _paper.find(p))]
-        simulator = _program.find()
-    except (FileNotFoundError, _program.RunError, ValueError) as e:
+    except (FileNotFoundError, ValueError) as e:
         print(f"error: {e}", file=sys.stderr)
         return 2
     unknown = [c for c in args.claim or [] if not any(c in p.claims for p in papers)]
@@ -30,10 +29,11 @@ def main(argv: list[str] | None = None) -> int:
         print(f"error: no {', '.join(unknown)}", file=sys.stderr)
         return 2
     out = Path(args.out)
-    store = Store(Path(args.cache) if args.cache else out / "cache", simulator)
-    pool = Pool(store, args.threads, _bar if sys.stderr.isatty() else None)
+    simulator = _simulate.Package(Path(args.cache) if args.cache else out / "units", args.threads)
+    if sys.stderr.isatty():
+        threading.Thread(target=_bar, args=[simulator], daemon=True).start()
     scale: Scale = "quick" if args.quick else args.scale
-    session = Session(pool, scale=scale)
+    session = Session(simulator, scale=scale)
     # What is asked for by name is all that is wanted.
     claims = args.claim or ([] if args.figure else None)
     figures = args.figure or ([] if args.claim else None)
@@ -61,7 +61,7 @@ def main(argv: list[str] | None = None) -> int:
         print("\ninterrupted; the same command goes on from here", file=sys.stderr)
         return 130
     finally:
-        pool.close()
+        simulator.close()
         ahead.shutdown(cancel_futures=True)
     how = {"quick": ["--quick"], "full": [], "document": ["--scale", "document"]}[scale]
     command = " ".join(["forebay repro", *args.paper, *how])
@@ -89,14 +89,21 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--figure", action="append", metavar="N", help="only this figure (repeatable)")
     parser.add_argument("--out", default="out/repro", metavar="DIR", help="figures and pages [default: out/repro]")
     parser.add_argument("--scorecard", metavar="FILE", help="also write the scorecard here [always: DIR/SCORECARD.md]")
-    parser.add_argument("--cache", metavar="DIR", help="finished runs [default: DIR/cache]")
+    parser.add_argument("--cache", metavar="DIR", help="finished runs [default: DIR/units]")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="runs at the same time")
     parser.add_argument("-v", "--verbose", action="store_true", help="published and measured values of every claim")
     return parser
 
 
-def _bar(done: int, total: int, found: int) -> None:
-    print(f"\r{done} of {total} runs, {found} of them found finished ", end="", file=sys.stderr, flush=True)
+def _bar(simulator: _simulate.Simulator) -> None:
+    """Show how far it is whenever that changes, as long as the program runs."""
+    shown = None
+    while True:
+        counts = simulator.counts()
+        if counts != shown:
+            total, done, found = shown = counts
+            print(f"\r{done} of {total} runs, {found} of them found finished ", end="", file=sys.stderr, flush=True)
+        time.sleep(0.2)
 
 
 if __name__ == "__main__":

@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
-#: Run directories looked at and not yet taken by a measurement; `None` outside of :func:`watched`.
-_SEEN: ContextVar[dict[Path, None] | None] = ContextVar("seen", default=None)
+    from ._simulate import Unit
+
+#: Runs looked at and not yet taken by a measurement; `None` outside of :func:`watched`.
+_SEEN: ContextVar[dict[Unit, None] | None] = ContextVar("seen", default=None)
 
 
 @dataclass(frozen=True)
 class Basis:
     """Runs, and what is counted in them once the measurement is judged."""
 
-    paths: tuple[Path, ...] = ()
+    units: tuple[Unit, ...] = ()
     #: Messages that began (rows of `flows`); `None`: not counted.
     flows: int | None = None
     #: Retransmission timeouts, those of SYNs included, by variant.
@@ -54,11 +55,11 @@ def watched() -> Iterator[None]:
         _SEEN.reset(token)
 
 
-def look(paths: Iterable[Path]) -> None:
+def look(units: Iterable[Unit]) -> None:
     """Note that tables of these runs are looked at."""
     seen = _SEEN.get()
     if seen is not None:
-        seen.update(dict.fromkeys(paths))
+        seen.update(dict.fromkeys(units))
 
 
 def taken() -> Basis:
@@ -66,9 +67,19 @@ def taken() -> Basis:
     seen = _SEEN.get()
     if seen is None:
         return Basis()
-    paths = tuple(seen)
+    units = tuple(seen)
     seen.clear()
-    return Basis(paths)
+    return Basis(units)
+
+
+def counted(units: Iterable[Unit]) -> Basis:
+    """Count messages and timeouts of runs."""
+    every, flows, timeouts = tuple(units), 0, dict[str, int]()
+    for unit in every:
+        for variant, messages, expired in unit.runs.counts(unit.index):
+            flows += messages
+            timeouts[variant] = timeouts.get(variant, 0) + expired
+    return Basis(every, flows, timeouts)
 
 
 #: More variants than this are told by their sum.

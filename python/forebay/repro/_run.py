@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import itertools
 import json
-import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from forebay import _toml
 from forebay._tables import Tables
 
-from . import _basis, _store
-from ._store import Store, Unit
-from ._table import Table, joined
+from . import _basis
+from ._simulate import Unit
+from ._table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+
+    from ._simulate import Runs, Simulator
 
 T = TypeVar("T")
 
@@ -27,86 +28,37 @@ Scale = Literal["quick", "full", "document"]
 SCALES: tuple[Scale, ...] = ("quick", "full", "document")
 
 
-class Pool:
-    """Runs units on several cores, each unit once per invocation, and counts them."""
-
-    def __init__(self, store: Store, threads: int, progress: Callable[[int, int, int], None] | None = None) -> None:
-        self.store = store
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="unit")
-        self._units: dict[Unit, Future[Path]] = {}
-        self._lock = threading.Lock()
-        self._progress = progress
-        self.done = 0
-        self.found = 0
-
-    @property
-    def total(self) -> int:
-        """Units asked for so far."""
-        return len(self._units)
-
-    def submit(self, unit: Unit) -> Future[Path]:
-        """Begin with the unit, unless somebody has."""
-        with self._lock:
-            if unit not in self._units:
-                if self.store.finished(unit):
-                    done: Future[Path] = Future()
-                    done.set_result(self.store.path(unit))
-                    self._units[unit] = done
-                    self.done += 1
-                    self.found += 1
-                else:
-                    self._units[unit] = self._pool.submit(self._run, unit)
-            return self._units[unit]
-
-    def _run(self, unit: Unit) -> Path:
-        try:
-            return self.store.run(unit)
-        finally:
-            with self._lock:
-                self.done += 1
-                if self._progress:
-                    self._progress(self.done, self.total, self.found)
-
-    def close(self) -> None:
-        """Wait for what runs, and drop what waits."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
-
-
 class Result(Tables[Table]):
     """What a scenario gave: all its variants, and one run for each seed.
 
     Simulations go on while the experiment does; the first look at a result waits for them.
     """
 
-    def __init__(self, units: Sequence[Future[Path]]) -> None:
+    def __init__(self, runs: Runs, units: Sequence[Unit]) -> None:
+        self._runs = runs
         self._units = list(units)
         self._tables: dict[tuple[str, tuple[str, ...] | None], Table] = {}
-
-    def paths(self) -> list[Path]:
-        """Return the run directories, one for each seed."""
-        return [u.result() for u in self._units]
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> Table:
         """Return a result table (docs/results.md), the rows of all variants and seeds; `columns` reads only those.
 
         `run` counts the seeds from 0. A table without rows has no columns.
         """
-        _basis.look(self.paths())
+        _basis.look(self._units)
         wanted = tuple(columns) if columns else None
         if (name, wanted) not in self._tables:
-            parts = [_store.table(path, name, wanted, run) for run, path in enumerate(self.paths())]
-            self._tables[name, wanted] = joined(parts)
+            self._tables[name, wanted] = self._runs.table(name, wanted)
         return self._tables[name, wanted]
 
-    @property
+    @cached_property
     def manifests(self) -> list[dict[str, Any]]:
-        """The manifest of each seed."""
-        return [_store.manifest(path) for path in self.paths()]
+        """What is known of each seed beside the tables: `runs`, `fingerprint`, and the `variants` of `scenario`."""
+        return [self._runs.manifest(u.index) for u in self._units]
 
     @property
     def variants(self) -> list[str]:
         """Names of the variants, in order."""
-        return [v["variant"] for v in self.manifests[0]["scenario"]["variants"]]
+        return self._runs.variants
 
     @property
     def seeds(self) -> int:
@@ -126,13 +78,13 @@ class Run:
     ----------
     folder
         Where scenario files are.
-    pool
-        Where units run.
+    simulator
+        What runs them.
     scale
         How much is run: one of :data:`SCALES`.
     """
 
-    def __init__(self, folder: Path, pool: Pool, *, scale: Scale = "full") -> None:
+    def __init__(self, folder: Path, simulator: Simulator, *, scale: Scale = "full") -> None:
         self.folder = folder
         self.scale = scale
         #: Whether few seeds and short runs are asked for.
@@ -141,7 +93,7 @@ class Run:
         self.scales: dict[_basis.Scale, None] = {}
         #: What was asked for so far.
         self.units: list[Unit] = []
-        self._pool = pool
+        self._simulator = simulator
 
     def pick(self, quick: T, full: T, document: T | None = None, *, of: str = "") -> T:
         """One of the values that a quick, a full and a reproduction at the document's scale take.
@@ -210,11 +162,12 @@ class Run:
         if not path.is_file():
             raise FileNotFoundError(f"no scenario {path}")
         words = tuple(f"{key}={_toml.value(value, key)}" for key, value in sets.items())
-        units = [Unit(path, words, seed) for seed in range(1, seeds + 1)]
+        runs = self._simulator.submit(path, words, seeds)
+        units = [Unit(path, words, seed, runs) for seed in range(1, seeds + 1)]
         self.units += units
-        return Result([self._pool.submit(unit) for unit in units])
+        return Result(runs, units)
 
     def model(self, file: str, sets: Mapping[str, Any] | None = None) -> Any:
         """Ask `forebay model --no-sim --format json` about a scenario."""
         words = [f"{key}={_toml.value(value, key)}" for key, value in (sets or {}).items()]
-        return json.loads(self._pool.store.simulator.model((self.folder / file).resolve(), words))
+        return json.loads(self._simulator.model((self.folder / file).resolve(), words))

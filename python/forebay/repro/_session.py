@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from . import _basis, _store
+from . import _basis
 from ._measured import Measured
-from ._run import Pool, Run, Scale
+from ._run import Run, Scale
 from ._verdict import EXACT, QUICK, Judgement, UnjudgedError, judge
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ._claims import Claim
     from ._paper import Paper
+    from ._simulate import Simulator, Unit
 
 STATED = "as stated"
 NAMED = "under a reading named beforehand"
@@ -101,21 +102,21 @@ class Simulated:
     #: Why an experiment failed.
     failures: dict[str, str]
     #: The runs of those that did not fail.
-    units: dict[str, list[_store.Unit]]
+    units: dict[str, list[Unit]]
     #: What of the specification's numbers each of them ran.
     scales: dict[str, list[_basis.Scale]]
 
     @property
-    def all_units(self) -> list[_store.Unit]:
+    def all_units(self) -> list[Unit]:
         """All runs, each once."""
         return list(dict.fromkeys(u for units in self.units.values() for u in units))
 
 
 class Session:
-    """Reproduces papers with one pool."""
+    """Reproduces papers with one simulator."""
 
-    def __init__(self, pool: Pool, *, scale: Scale = "full") -> None:
-        self.pool = pool
+    def __init__(self, simulator: Simulator, *, scale: Scale = "full") -> None:
+        self.simulator = simulator
         self.scale: Scale = scale
         self.quick = scale == "quick"
         self.bands = QUICK if self.quick else EXACT
@@ -161,7 +162,7 @@ class Session:
         """All at once: they wait for simulations, not for each other."""
         results: dict[str, Any] = {}
         failures: dict[str, str] = {}
-        runs = {name: Run(paper.folder, self.pool, scale=self.scale) for name in names}
+        runs = {name: Run(paper.folder, self.simulator, scale=self.scale) for name in names}
         if not names:
             return Simulated(results, failures, {}, {})
         with ThreadPoolExecutor(len(names), thread_name_prefix="experiment") as threads:
@@ -170,18 +171,15 @@ class Session:
                 try:
                     results[name] = future.result()
                     for unit in runs[name].units:
-                        self.pool.submit(unit).result()
+                        unit.runs.wait()
                 except Exception as e:
                     failures[name] = f"experiment {name}: {_told(e)}"
         good = [n for n in names if n not in failures]
         return Simulated(results, failures, {n: runs[n].units for n in good}, {n: list(runs[n].scales) for n in good})
 
-    def _fingerprint(self, units: list[_store.Unit]) -> str:
+    def _fingerprint(self, units: list[Unit]) -> str:
         """Of scenarios, overrides, seeds and trajectories: the same with every build of the program that computes the same."""
-        marks = sorted(
-            f"{u.scenario.name} {' '.join(u.sets)} {u.seed} {_store.manifest(self.pool.submit(u).result())['fingerprint']}"
-            for u in units
-        )
+        marks = sorted(f"{u.scenario.name} {' '.join(u.sets)} {u.seed} {u.fingerprint}" for u in units)
         return hashlib.blake2b("\n".join(marks).encode(), digest_size=8).hexdigest()
 
     def _verdict(self, paper: Paper, name: str, simulated: Simulated) -> Verdict:
@@ -217,12 +215,12 @@ class Session:
         note = " ".join(dict.fromkeys(paper.scale_notes[e] for e in found.uses if e in below and e in paper.scale_notes))
         return Verdict(claim, status, measured, judged, by, found.explanation, wide=wide, scales=scales, scale_note=note)
 
-    def _count(self, measured: list[Measured], units: list[_store.Unit]) -> None:
+    def _count(self, measured: list[Measured], units: list[Unit]) -> None:
         """Count what each measurement rests on: of all runs of the claim's experiments where it noted none."""
-        everything = tuple(self.pool.submit(u).result() for u in dict.fromkeys(units))
+        everything = tuple(dict.fromkeys(units))
         for m in measured:
             if m.basis is not None and m.basis.flows is None:
-                m.basis = _store.counted(m.basis.paths or everything)
+                m.basis = _basis.counted(m.basis.units or everything)
 
 
 def _one_reading_an_experiment(paper: Paper, verdicts: list[Verdict]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 
 class Table:
@@ -62,13 +62,3 @@ class Table:
         column = self[name]
         for value in dict.fromkeys(column.tolist()):
             yield value, self.rows(column == value)
-
-
-def joined(tables: Iterable[Table]) -> Table:
-    """Join the rows of all of them. Tables without rows do not count, as they may lack columns."""
-    parts = list(tables)
-    full = [t for t in parts if len(t)]
-    if not full:
-        return parts[0] if parts else Table({})
-    names = full[0].columns
-    return Table({name: np.concatenate([t[name] for t in full]) for name in names})

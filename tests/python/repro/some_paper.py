@@ -1,43 +1,64 @@
-"""A paper of two experiments and a simulator that answers at once."""
+"""A paper of two experiments, and a simulator that answers at once."""
 
 from __future__ import annotations
 
 import json
-import threading
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import numpy as np
 
-from forebay.repro import RunError
+from forebay.repro import RunError, Table
+
+
+class FakeRuns:
+    """One flow for each seed, whose completion time is what `--set fct=` says, plus the seed; as many timeouts as the seed."""
+
+    def __init__(self, sets: Sequence[str], seeds: int) -> None:
+        self.variants = ["v"]
+        self._sets = sets
+        self._seeds = seeds
+
+    def wait(self) -> None:
+        if "refuse=true" in self._sets:
+            raise RunError("refused")
+
+    def table(self, name: str, columns: Sequence[str] | None) -> Table:
+        self.wait()
+        if name != "flows":
+            return Table({})
+        n, seed = self._seeds, np.arange(1, self._seeds + 1)
+        fct = next((float(s.removeprefix("fct=")) for s in self._sets if s.startswith("fct=")), 0.0)
+        names = {"variant": np.array(["v"] * n, object), "transport": np.array(["tcp"] * n, object)}
+        all_of = {**names, "run": seed - 1, "seed": seed, "fct_ns": fct + seed, "rtos": seed}
+        return Table({c: v for c, v in all_of.items() if columns is None or c in columns})
+
+    def manifest(self, run: int) -> dict[str, Any]:
+        self.wait()
+        return {"runs": [{"variant": "v", "seed": run + 1}], "fingerprint": f"{run + 1}", "scenario": {"variants": []}}
+
+    def counts(self, run: int) -> list[tuple[str, int, int]]:
+        self.wait()
+        return [("v", 1, run + 1)]
 
 
 class Fake:
-    """Writes one flow whose completion time is what `--set fct=` says, plus the seed."""
+    """Answers at once."""
 
     version = "fake 1"
 
-    def __init__(self, digest: str = "d") -> None:
-        self.digest = digest
-        self.ran: list[tuple[str, tuple[str, ...], int]] = []
-        self._lock = threading.Lock()
+    def submit(self, scenario: Path, sets: Sequence[str], seeds: int) -> FakeRuns:
+        return FakeRuns(sets, seeds)
 
-    def run(self, scenario: Path, sets: list[str], seed: int, out: Path) -> None:
-        with self._lock:
-            self.ran.append((scenario.name, tuple(sets), seed))
-        if "refuse=true" in sets:
-            raise RunError("refused")
-        fct = next((float(s.removeprefix("fct=")) for s in sets if s.startswith("fct=")), 0.0)
-        out.mkdir(parents=True)
-        flows = pa.table({"variant": ["v"], "run": [0], "seed": [seed], "transport": ["tcp"], "fct_ns": [fct + seed], "rtos": [seed]})
-        pq.write_table(flows, out / "flows.parquet")
-        pq.write_table(flows.slice(0, 0), out / "queue.parquet")
-        tables = [{"name": n, "file": f"{n}.parquet", "rows": r} for n, r in (("flows", 1), ("queue", 0))]
-        scenario_part = {"variants": [{"variant": "v"}]}
-        (out / "manifest.json").write_text(json.dumps({"tables": tables, "fingerprint": f"{seed}", "scenario": scenario_part}))
+    def model(self, scenario: Path, sets: Sequence[str]) -> str:
+        return json.dumps({"model": scenario.name, "sets": list(sets)})
 
-    def model(self, scenario: Path, sets: list[str]) -> str:
-        return json.dumps({"model": scenario.name, "sets": sets})
+    def counts(self) -> tuple[int, int, int]:
+        return 0, 0, 0
+
+    def close(self) -> None:
+        pass
 
 
 CLAIMS = """

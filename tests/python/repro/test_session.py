@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import some_paper
 
-import forebay as fb
-from forebay import _native
-from forebay.repro import Measured, Reading, RunError, _draw, _gallery, _paper, _program, _scorecard
+from forebay.repro import Measured, Reading, RunError, _draw, _gallery, _paper, _scorecard, _simulate
 from forebay.repro import __main__ as command
-from forebay.repro._run import SCALES, Pool, Run
+from forebay.repro._run import SCALES, Run
 from forebay.repro._session import AFTERWARDS, BROKEN, NAMED, NOT, STATED, Outcome, Session
-from forebay.repro._store import Store, Unit
 
 
 @pytest.fixture
@@ -34,17 +27,12 @@ def fake() -> some_paper.Fake:
     return some_paper.Fake()
 
 
-@pytest.fixture
-def pool(tmp_path: Path, fake: some_paper.Fake) -> Pool:
-    return Pool(Store(tmp_path / "cache", fake), 2)
+def evaluate(folder: Path, fake: some_paper.Fake, quick: bool = False, **only: Any) -> tuple[Outcome, dict[str, Any]]:
+    return Session(fake, scale="quick" if quick else "full").evaluate(_paper.load(folder), **only)
 
 
-def evaluate(folder: Path, pool: Pool, quick: bool = False, **only: Any) -> tuple[Outcome, dict[str, Any]]:
-    return Session(pool, scale="quick" if quick else "full").evaluate(_paper.load(folder), **only)
-
-
-def test_verdicts(folder: Path, pool: Pool) -> None:
-    outcome, _ = evaluate(folder, pool)
+def test_verdicts(folder: Path, fake: some_paper.Fake) -> None:
+    outcome, _ = evaluate(folder, fake)
     by = {v.claim.id: v for v in outcome.verdicts}
     assert [by[c].status for c in ("c-number", "c-reading", "c-wrong", "c-broken")] == [STATED, NAMED, NOT, BROKEN]
     assert by["c-number"].measured[0].value == 12
@@ -57,62 +45,20 @@ def test_verdicts(folder: Path, pool: Pool) -> None:
     }  # fmt: skip
 
 
-def test_quick_runs_less_and_says_what_holds_in_the_wider_band_only(folder: Path, pool: Pool, fake: some_paper.Fake) -> None:
-    outcome, _ = evaluate(folder, pool, quick=True)
+def test_quick_runs_less_and_says_what_holds_in_the_wider_band_only(folder: Path, fake: some_paper.Fake) -> None:
+    outcome, _ = evaluate(folder, fake, quick=True)
     by = {v.claim.id: v for v in outcome.verdicts}
     assert by["c-number"].measured[0].value == 11.5
     assert (by["c-number"].status, by["c-number"].wide) == (STATED, False)
     text = (folder / "claims.toml").read_text().replace("expected = 12.0", "expected = 12.2")
     (folder / "claims.toml").write_text(text)
-    again, _ = evaluate(folder, pool, quick=True)
+    again, _ = evaluate(folder, fake, quick=True)
     assert (again.verdicts[0].status, again.verdicts[0].wide) == (STATED, True)
     assert "wider band" in _scorecard.terminal(again, color=False, details=False)
 
 
-def test_a_unit_runs_once(folder: Path, pool: Pool, fake: some_paper.Fake, tmp_path: Path) -> None:
-    evaluate(folder, pool)
-    # `one` and a point of the grid are the same three; the refused one is not kept.
-    assert len(fake.ran) == len(set(fake.ran)) == 3 + 3 + 1
-    fake.ran.clear()
-    evaluate(folder, Pool(Store(tmp_path / "cache", fake), 1))
-    assert fake.ran == [("fig.toml", ("refuse=true",), 1)]
-
-
-def test_the_hash_covers_what_results_depend_on(folder: Path, fake: some_paper.Fake, tmp_path: Path) -> None:
-    unit = Unit(folder / "fig.toml", ("fct=10",), 1)
-
-    def key() -> str:
-        return Store(tmp_path, fake).key(unit)
-
-    first = key()
-    assert key() == first
-    others = [Unit(unit.scenario, ("fct=11",), 1), Unit(unit.scenario, unit.sets, 2)]
-    keys = {first, *(Store(tmp_path, fake).key(u) for u in others)}
-    fake.digest = "other program"
-    keys.add(key())
-    fake.digest = "d"
-    (folder / "sizes.txt").write_text("1 3\n")
-    keys.add(key())
-    (folder / "fig.toml").write_text('name = "fig"\ntable = "sizes.txt" # changed\n')
-    keys.add(key())
-    assert len(keys) == 6
-
-
-def test_an_interrupted_unit_is_not_taken_for_finished(folder: Path, fake: some_paper.Fake, tmp_path: Path) -> None:
-    store = Store(tmp_path / "cache", fake)
-    unit = Unit(folder / "fig.toml", (), 1)
-    store.path(unit).parent.mkdir(parents=True)
-    torn = store.path(unit).with_name(store.path(unit).name + ".1-1")
-    torn.mkdir()
-    (torn / "flows.parquet").write_bytes(b"PAR1")
-    assert not store.finished(unit)
-    assert store.run(unit) == store.path(unit)
-    assert store.finished(unit)
-    assert not (store.path(unit) / "queue.parquet").exists(), "tables without rows are not kept"
-
-
-def test_results(folder: Path, pool: Pool) -> None:
-    run = Run(folder, pool)
+def test_results(folder: Path, fake: some_paper.Fake) -> None:
+    run = Run(folder, fake)
     r = run("fig.toml", {"fct": 5}, seeds=3)
     assert r.flows["fct_ns"].tolist() == [6, 7, 8]
     assert r.flows["run"].tolist() == [0, 1, 2]
@@ -131,11 +77,10 @@ def test_results(folder: Path, pool: Pool) -> None:
         run("fig.toml", {"refuse": True}).flows  # noqa: B018
 
 
-def test_the_scorecard_is_the_same_every_time(folder: Path, pool: Pool, fake: some_paper.Fake, tmp_path: Path) -> None:
-    first, _ = evaluate(folder, pool)
+def test_the_scorecard_is_the_same_every_time(folder: Path, fake: some_paper.Fake) -> None:
+    first, _ = evaluate(folder, fake)
     card = _scorecard.markdown([first], "the command", "fake 1", scale="full")
-    other = Pool(Store(tmp_path / "elsewhere", some_paper.Fake("another build")), 1)
-    second, _ = evaluate(folder, other)
+    second, _ = evaluate(folder, some_paper.Fake())
     assert _scorecard.markdown([second], "the command", "fake 1", scale="full") == card
     assert first.fingerprint == second.fingerprint
     assert "`the command` with fake 1." in card
@@ -157,8 +102,8 @@ def test_many_values_are_told_by_their_range() -> None:
     assert _scorecard.brief(Measured(ragged)) == "10 values, 1 to 2"
 
 
-def test_figures_and_pages(folder: Path, pool: Pool, tmp_path: Path) -> None:
-    session = Session(pool, scale="quick")
+def test_figures_and_pages(folder: Path, fake: some_paper.Fake, tmp_path: Path) -> None:
+    session = Session(fake, scale="quick")
     paper = _paper.load(folder)
     assert session.drawn(paper, None) == ["1"], "the other one is for full reproductions"
     outcome, results = session.evaluate(paper)
@@ -179,10 +124,10 @@ def test_figures_and_pages(folder: Path, pool: Pool, tmp_path: Path) -> None:
     assert "some-paper/index.html" in (out / "index.html").read_text()
 
 
-def test_a_figure_that_fails_is_told(folder: Path, pool: Pool, tmp_path: Path) -> None:
+def test_a_figure_that_fails_is_told(folder: Path, fake: some_paper.Fake, tmp_path: Path) -> None:
     text = (folder / "paper.py").read_text()
     (folder / "paper.py").write_text(text.replace('fig.subplots().plot(fcts(x["one"]))', 'raise RuntimeError("no ink")'))
-    outcome, results = evaluate(folder, pool)
+    outcome, results = evaluate(folder, fake)
     _draw.draw(outcome, results, ["1"], tmp_path)
     assert "no ink" in outcome.broken_figures["1"]
     assert "figure 1 is not drawn: RuntimeError: no ink" in _scorecard.terminal(outcome, color=False, details=True)
@@ -217,7 +162,7 @@ def test_the_command(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fake: some_paper.Fake
 ) -> None:
     monkeypatch.chdir(folder.parent.parent)
-    monkeypatch.setattr(_program, "find", lambda: fake)
+    monkeypatch.setattr(_simulate, "Package", lambda _root, _threads: fake)
     out = tmp_path / "out"
     assert command.main(["all", "--out", str(out), "--scorecard", str(tmp_path / "CARD.md")]) == 1, "a claim was not evaluated"
     printed = capsys.readouterr().out
@@ -249,30 +194,15 @@ def test_the_command_offers_the_same_as_the_program() -> None:
     assert {"--quick", "--claim", "--figure", "--out", "--threads", "-v"} <= options[0]
 
 
-def test_units_are_known_by_the_sources_and_not_by_the_build(tmp_path: Path) -> None:
-    def program(name: str, says: str, beside: str = "") -> str:
-        file = tmp_path / name
-        file.write_text(f"#!/bin/sh\n{beside}\necho '{says}'\n")
-        file.chmod(0o755)
-        return _program.Program(file).digest
-
-    one = "forebay 0.2.0\nsources 00ff"
-    assert program("a", one) == program("b", one, "# compiled elsewhere") == "forebay 0.2.0 00ff"
-    assert program("a", one) != program("c", "forebay 0.2.0\nsources 00fe")
-    # A build that does not say: every build is another program.
-    assert program("d", "forebay 0.1.0") != program("e", "forebay 0.1.0", "# compiled elsewhere")
-    assert _program.Package().digest == f"forebay {fb.__version__} {_native.__sources__}"
-
-
 def claim_of(folder: Path, old: str, new: str) -> None:
     text = (folder / "paper.py").read_text()
     assert old in text
     (folder / "paper.py").write_text(text.replace(old, new))
 
 
-def test_a_reading_that_was_found_afterwards_does_not_count(folder: Path, pool: Pool) -> None:
+def test_a_reading_that_was_found_afterwards_does_not_count(folder: Path, fake: some_paper.Fake) -> None:
     claim_of(folder, 'named="specification R9"', "found_afterwards=True")
-    outcome, _ = evaluate(folder, pool)
+    outcome, _ = evaluate(folder, fake)
     verdict = outcome.verdicts[1]
     assert (verdict.status, verdict.good, verdict.by) == (AFTERWARDS, False, 1)
     assert verdict.columns == [0, None, 1]
@@ -283,32 +213,32 @@ def test_a_reading_that_was_found_afterwards_does_not_count(folder: Path, pool: 
     assert 'c-reading,headline,"not reproduced, found afterwards",no,twenty' in _scorecard.table([outcome])
 
 
-def test_a_sensitivity_does_not_count(folder: Path, pool: Pool) -> None:
+def test_a_sensitivity_does_not_count(folder: Path, fake: some_paper.Fake) -> None:
     claim_of(folder, 'named="specification R9"', 'sensitivity="contradicts Sec. 2"')
-    assert evaluate(folder, pool)[0].verdicts[1].status == AFTERWARDS
+    assert evaluate(folder, fake)[0].verdicts[1].status == AFTERWARDS
 
 
-def test_a_claim_is_measured_as_it_stands_or_under_a_reading_that_counts(folder: Path, pool: Pool) -> None:
+def test_a_claim_is_measured_as_it_stands_or_under_a_reading_that_counts(folder: Path, fake: some_paper.Fake) -> None:
     claim_of(folder, "[Measured.over(fcts(a)), ", "[")
-    assert evaluate(folder, pool)[0].verdicts[1].status == NAMED
+    assert evaluate(folder, fake)[0].verdicts[1].status == NAMED
     claim_of(folder, 'named="specification R9"', "found_afterwards=True")
-    verdict = evaluate(folder, pool)[0].verdicts[1]
+    verdict = evaluate(folder, fake)[0].verdicts[1]
     assert verdict.status == BROKEN
     assert "as it stands" in verdict.error
 
 
-def test_one_reading_counts_for_all_claims_of_an_experiment(folder: Path, pool: Pool) -> None:
+def test_one_reading_counts_for_all_claims_of_an_experiment(folder: Path, fake: some_paper.Fake) -> None:
     old = '@paper.claim("c-wrong", uses=["one"], explanation=extra.WHY)\ndef _(x):\n    return Measured.over(fcts(x["one"]))'
     new = (
         '@paper.claim("c-wrong", uses=["one", "grid"], explanation=extra.WHY)\ndef _(x):\n'
         '    return [Measured.over(fcts(x["one"])), Measured(0, reading=Reading("thirty", named="specification R10"))]'
     )
     claim_of(folder, old, new)
-    by = {v.claim.id: v for v in evaluate(folder, pool)[0].verdicts}
+    by = {v.claim.id: v for v in evaluate(folder, fake)[0].verdicts}
     assert [by[c].status for c in ("c-number", "c-reading", "c-wrong")] == [STATED, BROKEN, BROKEN]
     assert "experiment grid is under several readings that count (twenty / thirty)" in by["c-wrong"].error
     claim_of(folder, 'Reading("thirty", named="specification R10")', 'Reading("thirty", sensitivity="of one claim")')
-    by = {v.claim.id: v for v in evaluate(folder, pool)[0].verdicts}
+    by = {v.claim.id: v for v in evaluate(folder, fake)[0].verdicts}
     assert [by[c].status for c in ("c-number", "c-reading", "c-wrong")] == [STATED, NAMED, AFTERWARDS]
 
 
@@ -326,80 +256,23 @@ def test_readings_together_count_only_if_all_do() -> None:
     assert (named & Reading("c", sensitivity="contradicts Sec. 2")).origin == "a sensitivity: contradicts Sec. 2"
 
 
-def test_what_a_measurement_rests_on(folder: Path, pool: Pool) -> None:
+def test_what_a_measurement_rests_on(folder: Path, fake: some_paper.Fake) -> None:
     """Of the grid's six runs each measurement looks at three; their flows have as many timeouts as the seed."""
-    measured = evaluate(folder, pool)[0].verdicts[1].measured
+    measured = evaluate(folder, fake)[0].verdicts[1].measured
     assert [(m.basis.flows, m.basis.timeouts) for m in measured if m.basis] == [(3, {"v": 6})] * 2
-    quick = evaluate(folder, pool, quick=True)[0].verdicts[0]
+    quick = evaluate(folder, fake, quick=True)[0].verdicts[0]
     assert _scorecard.rests_on(quick, quick.measured[0]) == "2 flows; 3 timeouts; seeds 2 of 5"
 
 
-def test_the_scale_of_the_document(folder: Path, pool: Pool) -> None:
-    outcome, _ = Session(pool, scale="document").evaluate(_paper.load(folder))
+def test_the_scale_of_the_document(folder: Path, fake: some_paper.Fake) -> None:
+    outcome, _ = Session(fake, scale="document").evaluate(_paper.load(folder))
     v = outcome.verdicts[0]
     assert v.measured[0].n == 5
     assert _scorecard.rests_on(v, v.measured[0]) == "5 flows; 15 timeouts", "nothing is below the specification's numbers"
 
 
-def test_how_the_scale_changes_a_number_is_told(folder: Path, pool: Pool) -> None:
+def test_how_the_scale_changes_a_number_is_told(folder: Path, fake: some_paper.Fake) -> None:
     claim_of(folder, '@paper.experiment("one")', '@paper.experiment("one", scale_note="Queues\\n  are short.")')
     paper = _paper.load(folder)
-    of = {s: Session(pool, scale=s).evaluate(paper)[0].verdicts[0].scale_note for s in SCALES}
+    of = {s: Session(fake, scale=s).evaluate(paper)[0].verdicts[0].scale_note for s in SCALES}
     assert of == {"quick": "Queues are short.", "full": "Queues are short.", "document": ""}
-
-
-SLOW = '''#!{python}
-"""A simulator that takes its time, and notes what it began and finished."""
-import sys, time
-from pathlib import Path
-sys.path.insert(0, {tests!r})
-words = sys.argv[1:]
-if words[0] == "--version" or "--help" in words:
-    print("slow 1")
-    raise SystemExit
-out, seed = Path(words[words.index("--out") + 1]), int(words[words.index("--seed") + 1])
-log = Path({log!r})
-with log.open("a") as f:
-    f.write(f"began {{seed}}\\n")
-time.sleep(0.3)
-import some_paper
-some_paper.Fake().run(Path(words[1]), [words[i + 1] for i, w in enumerate(words) if w == "--set"], seed, out)
-with log.open("a") as f:
-    f.write(f"finished {{seed}}\\n")
-'''
-
-
-def test_a_killed_reproduction_goes_on_where_it_stopped(folder: Path, tmp_path: Path) -> None:
-    """What the killed process had finished is there, and only the rest runs."""
-    claim_of(folder, "document=5", "document=12")
-    program, log = tmp_path / "slow", tmp_path / "log"
-    program.write_text(SLOW.format(python=sys.executable, tests=str(Path(__file__).parent), log=str(log)))
-    program.chmod(0o755)
-    command = [sys.executable, "-m", "forebay.repro", str(folder), "--scale", "document", "--claim", "c-number", "--threads", "2"]
-    command += ["--out", str(tmp_path / "out"), "-v"]
-    env = {**os.environ, "FOREBAY": str(program)}
-
-    def seeds(what: str) -> list[int]:
-        text = log.read_text() if log.exists() else ""
-        return [int(line.split()[1]) for line in text.splitlines() if line.startswith(what)]
-
-    first = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, start_new_session=True)
-    deadline = time.monotonic() + 60
-    while len(seeds("finished")) < 4 and time.monotonic() < deadline:
-        time.sleep(0.02)
-    os.killpg(first.pid, signal.SIGKILL)
-    assert first.wait() == -signal.SIGKILL, "it was still at it"
-    # A unit that was complete but not yet under its final name has a dot in it.
-    units = [p for p in (tmp_path / "out" / "cache").glob("*/*/manifest.json") if "." not in p.parent.name]
-    kept = {json.loads(p.read_text())["fingerprint"] for p in units}
-    assert 0 < len(kept) < 12
-    log.unlink()
-    again = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
-    assert sorted(map(str, seeds("began"))) == sorted({str(s) for s in range(1, 13)} - kept)
-    assert "12 flows; 78 timeouts" in again.stdout
-    log.unlink()
-    assert (
-        subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout.split("runs,")[0]
-        == (again.stdout.split("runs,")[0])
-    )
-    assert seeds("began") == []

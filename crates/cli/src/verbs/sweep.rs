@@ -140,7 +140,7 @@ fn list(args: &run::Args, scenario: &Scenario) -> Result<(), Failure> {
     let dir = args.out.clone().unwrap_or_else(|| default_dir(&plan.name));
     let store = UnitStore::open(&dir.join("units"));
     let mut missing = vec![0usize; plan.sweep.len()];
-    for unit in plan.units.iter().filter(|u| u.same_as.is_none() && !store.contains(&u.key, plan.sweep.keep())) {
+    for unit in plan.units.iter().filter(|u| u.same_as.is_none() && store.get(&u.key, plan.sweep.keep()).is_none()) {
         missing[unit.point as usize] += 1;
     }
     let each = plan.units.len() / missing.len().max(1);

@@ -1,9 +1,13 @@
 //! A sweep in a directory: begun, continued, finished, read.
 
-use super::run::{Records, Watcher, run_units};
-use super::{Plan, SweepError, axes};
+use super::axes;
+use super::error::SweepError;
+use super::find::Done;
+use super::plan::Plan;
+use super::run::{Records, Status, Watcher, run_units};
 use forebay_scenario::Scenario;
 use forebay_store::sweep::{PointRecord, SweepDir, SweepManifest, SweepRow, SweepScenario, SweepTable};
+use forebay_store::unit::UnitRecord;
 use forebay_store::{Format, Host, RecordBatch, StoreError, combined_fingerprint, utc};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -148,12 +152,12 @@ impl Watcher for Counter<'_> {
         self.inner.begins(plan);
     }
 
-    fn tick(&mut self, status: &super::Status) {
+    fn tick(&mut self, status: &Status) {
         self.inner.tick(status);
     }
 
-    fn done(&mut self, plan: &Plan, unit: usize, record: &super::UnitRecord, how: super::Done) {
-        self.found += u64::from(how == super::Done::Found);
+    fn done(&mut self, plan: &Plan, unit: usize, record: &UnitRecord, how: Done) {
+        self.found += u64::from(how == Done::Found);
         self.inner.done(plan, unit, record, how);
     }
 }

@@ -1,6 +1,7 @@
 //! What a scenario means, be it a sweep or not: checked whole, and told in words.
 
-use super::{Plan, SweepError};
+use super::error::SweepError;
+use super::plan::Plan;
 use forebay_scenario::{Resolved, Scenario};
 use std::sync::atomic::AtomicBool;
 

@@ -8,21 +8,31 @@ use forebay_store::unit::{KeyHasher, UnitKey};
 use serde_json::{Map, Value as Json};
 
 /// Hash of the sources of this crate and of all that it depends on in the workspace, made when it was built (`build.rs`): the simulator
-/// and its parts, the reading of scenarios, and the reduction to the numbers that are kept.
+/// and its parts, the reading of scenarios, and the reduction to the numbers that are kept. The columns of tables are in
+/// [`TABLE_SOURCES`].
 pub const SOURCES: &str = env!("FOREBAY_SOURCES");
+
+/// Hash of the sources of each table's columns, as `NAME=HASH` with spaces between.
+const TABLE_SOURCES: &str = env!("FOREBAY_TABLE_SOURCES");
 
 /// The version and the sources, as `forebay --version` says them.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\nsources ", env!("FOREBAY_SOURCES"));
 
-/// The program, as far as results depend on it: its version, its sources, and the columns of its tables.
-pub fn program() -> KeyHasher {
-    program_of(env!("CARGO_PKG_VERSION"), SOURCES, &forebay_store::schema_signature())
+/// The program, as far as the results of a unit depend on it that keeps the tables `keep`: its version, its sources, and the columns of
+/// these tables. What other tables look like does not matter to it.
+pub fn program(keep: &[String]) -> KeyHasher {
+    program_of(env!("CARGO_PKG_VERSION"), SOURCES, TABLE_SOURCES, keep)
 }
 
-fn program_of(version: &str, sources: &str, schema: &str) -> KeyHasher {
+fn program_of(version: &str, sources: &str, table_sources: &str, keep: &[String]) -> KeyHasher {
     let mut h = KeyHasher::default();
-    h.part("unit", b"2").part("forebay", version.as_bytes());
-    h.part("sources", sources.as_bytes()).part("schema", schema.as_bytes());
+    h.part("unit", b"3").part("forebay", version.as_bytes()).part("sources", sources.as_bytes());
+    for (table, columns) in table_sources.split(' ').filter_map(|t| t.split_once('=')) {
+        // In the order of the names, whatever the order in which the tables were asked for.
+        if keep.iter().any(|k| k == table) {
+            h.part("table", table.as_bytes()).part("columns", columns.as_bytes());
+        }
+    }
     h
 }
 
@@ -64,8 +74,10 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    const TABLES: &str = "flows=aa ports=bb";
+
     fn key(version: &str, echo: &Json, file: &[u8], seed: u64) -> String {
-        let mut h = program_of(version, "0123", "summary 1: a");
+        let mut h = program_of(version, "0123", TABLES, &["flows".to_owned()]);
         add_variant(&mut h, echo);
         add_file(&mut h, "a.cdf", &KeyHasher::of(file));
         with_seed(&h, seed).to_string()
@@ -76,7 +88,7 @@ mod tests {
         let echo = json!({"name": "a", "seed": 1, "runs": 2, "topology": {"senders": 4, "rate": 0.1}, "observe": []});
         let base = key("1", &echo, b"x", 1);
         // On every machine; computed from the layout by other means.
-        assert_eq!(base, "2df00084b58f417487d1c87882f514d1");
+        assert_eq!(base, "c22ca5b42ed36846cccb28296b09f2b8");
         let same = json!({"observe": [], "name": "b", "seed": 3, "topology": {"rate": 0.1, "senders": 4}});
         assert_eq!(key("1", &same, b"x", 1), base, "names, repetitions and order");
         let other = json!({"topology": {"senders": 5, "rate": 0.1}, "observe": []});
@@ -88,8 +100,30 @@ mod tests {
         ] {
             assert_ne!(k, base, "{what}");
         }
-        let program = |sources: &str, schema: &str| program_of("1", sources, schema).key();
-        assert_ne!(program("0123", "summary 1: a"), program("0124", "summary 1: a"), "sources");
-        assert_ne!(program("0123", "summary 1: a"), program("0123", "summary 2: a"), "columns");
+        assert_ne!(program_of("1", "0123", TABLES, &[]).key(), program_of("1", "0124", TABLES, &[]).key(), "sources");
+    }
+
+    #[test]
+    fn the_columns_of_a_table_matter_to_those_who_keep_it() {
+        let program = |tables: &str, keep: &[&str]| {
+            program_of("1", "0123", tables, &keep.iter().map(|k| (*k).to_owned()).collect::<Vec<_>>()).key()
+        };
+        let other = "flows=aa ports=cc";
+        for keep in [&[][..], &["flows"]] {
+            assert_eq!(program(TABLES, keep), program(other, keep), "{keep:?} does not have the columns of ports");
+        }
+        for keep in [&["ports"][..], &["flows", "ports"]] {
+            assert_ne!(program(TABLES, keep), program(other, keep), "{keep:?} has the columns of ports");
+        }
+        assert_ne!(program(TABLES, &[]), program(TABLES, &["flows"]), "what is kept");
+        assert_eq!(program(TABLES, &["flows", "ports"]), program(TABLES, &["ports", "flows"]), "in whatever order");
+    }
+
+    #[test]
+    fn the_columns_of_every_table_that_can_be_kept_are_known() {
+        let known: Vec<&str> = TABLE_SOURCES.split(' ').filter_map(|t| Some(t.split_once('=')?.0)).collect();
+        let mut keepable = forebay_scenario::KEEPABLE.to_vec();
+        keepable.sort_unstable();
+        assert_eq!(known, keepable);
     }
 }

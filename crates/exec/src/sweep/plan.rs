@@ -1,6 +1,6 @@
 //! The plan of a sweep: every unit with its key, made from a scenario alone.
 
-use super::SweepError;
+use super::error::SweepError;
 use super::key;
 use forebay_scenario::{Errors, FileRead, Resolved, Scenario, Sweep};
 use forebay_store::unit::{KeyHasher, UnitKey};
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::SystemTime;
@@ -21,6 +21,9 @@ const MAX_WRONG: usize = 3;
 const MAX_UNITS: usize = 10_000_000;
 /// Most remarks that are kept.
 const MAX_NOTES: usize = 20;
+
+/// Makes ids of plans.
+static PLANS: AtomicU64 = AtomicU64::new(0);
 
 /// Every unit of a sweep. All its points have been checked.
 #[derive(Debug)]
@@ -37,6 +40,8 @@ pub struct Plan {
     pub notes: Vec<String>,
     names: Vec<Names>,
     files: HashMap<PathBuf, FileState>,
+    /// No other plan of the process has this one.
+    id: u64,
 }
 
 /// One variant of one point with one seed.
@@ -104,6 +109,7 @@ impl Plan {
             notes: Vec::new(),
             names: Vec::new(),
             files: HashMap::new(),
+            id: PLANS.fetch_add(1, Relaxed),
         };
         // For lookups alone, never walked.
         let (mut names, mut first) = (HashMap::new(), HashMap::new());
@@ -198,6 +204,11 @@ impl Plan {
         Ok(())
     }
 
+    /// Different for each plan of the process.
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
     /// What the variant of a unit and its groups are called.
     pub fn names(&self, unit: &Unit) -> &Names {
         &self.names[unit.names as usize]
@@ -231,7 +242,7 @@ fn check(
 ) -> Vec<Result<Checked, Errors>> {
     let next = AtomicUsize::new(portion.start);
     let results = Mutex::new(Vec::with_capacity(portion.len()));
-    let program = key::program();
+    let program = key::program(sweep.keep());
     let work = || {
         let mut own = Vec::new();
         while !stop.load(Relaxed) {

@@ -1,24 +1,14 @@
-//! The loop over units on one machine: another executor replaces this file.
+//! The loop over the units of one plan.
 
-use super::plan::{Plan, Unit};
-use super::unit::{run_unit, set_running};
-use super::{SweepError, UnitRecord, UnitStore};
-use crate::job::{Job, State};
-use crate::pool::StopOthers;
-use forebay_experiment::report::RunError;
-use forebay_scenario::{Resolved, Scenario};
-use forebay_store::{RunTable, rows_of};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
-
-/// How often the caller may redraw.
-const TICK: Duration = Duration::from_millis(100);
-/// A unit that took this long is synced to disk: a hundredth of its time at most. Shorter ones are left to the operating system, which
-/// writes them within half a minute; after a power cut that half minute is run again.
-const DEAR: Duration = Duration::from_millis(200);
+use super::error::SweepError;
+use super::find::{Done, Finder};
+use super::plan::Plan;
+use crate::job::State;
+use crate::pool::{Event, Stop, Work, run};
+use forebay_scenario::Scenario;
+use forebay_store::unit::{UnitRecord, UnitStore};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
 
 /// The numbers of all units.
 #[derive(Debug)]
@@ -32,15 +22,6 @@ impl Records {
         let first = plan.units.get(index)?.same_as.map_or(index, |i| i as usize);
         self.all.get(first)?.as_deref()
     }
-}
-
-/// How a unit came to its result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Done {
-    /// It was there.
-    Found,
-    /// It ran for so long.
-    Ran(Duration),
 }
 
 /// How far a sweep is.
@@ -108,143 +89,47 @@ pub fn run_units(
 ) -> Result<Records, SweepError> {
     let todo = plan.distinct();
     let threads = threads.clamp(1, todo.len().max(1));
-    let shared = Shared {
-        scenario,
-        plan,
-        store,
-        todo: &todo,
-        next: AtomicUsize::new(0),
-        stop: [stop, &AtomicBool::new(false)],
-        hops: AtomicU64::new(0),
-        slots: (0..threads).map(|_| Mutex::new(None)).collect(),
-        clock: Instant::now(),
-    };
+    let units = Units { finder: Finder::new(store.clone(), threads), scenario, plan, todo: &todo, next: AtomicUsize::new(0) };
     let mut records = Records { all: vec![None; plan.units.len()] };
-    let (mut done, mut found, mut drawn) = (0, 0, Duration::ZERO);
-    let mut failure = None;
-    thread::scope(|scope| {
-        let (sender, receiver) = mpsc::channel();
-        for slot in 0..threads {
-            let (sender, shared) = (sender.clone(), &shared);
-            scope.spawn(move || shared.work(slot, &sender));
-        }
-        drop(sender);
-        loop {
-            match receiver.recv_timeout(TICK) {
-                Ok(Ok((unit, record, how))) => {
-                    done += 1;
-                    found += usize::from(how == Done::Found);
-                    watcher.done(plan, unit, &record, how);
-                    records.all[unit] = Some(record);
-                }
-                Ok(Err(SweepError::Run { error: RunError::Interrupted, .. })) => {}
-                Ok(Err(e)) => {
-                    shared.stop[1].store(true, Relaxed);
-                    failure.get_or_insert(e);
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+    let (mut done, mut found) = (0, 0);
+    run(&units, threads, stop, &mut |event| {
+        match event {
+            Event::Tick(elapsed) => {
+                let (running, hops) = units.finder.progress();
+                watcher.tick(&Status { total: todo.len(), done, found, hops, elapsed, running });
             }
-            // Many short units must not pay for a redraw each.
-            if shared.clock.elapsed() >= drawn + TICK {
-                drawn = shared.clock.elapsed();
-                watcher.tick(&shared.status(done, found, drawn));
+            Event::Done((unit, record, how)) => {
+                done += 1;
+                found += usize::from(how == Done::Found);
+                watcher.done(plan, unit, &record, how);
+                records.all[unit] = Some(record);
             }
         }
-    });
-    match failure {
-        Some(e) => Err(e),
-        None if done < todo.len() => Err(SweepError::Interrupted { done, total: todo.len() }),
-        None => Ok(records),
-    }
+        Ok::<(), SweepError>(())
+    })?;
+    if done < todo.len() { Err(SweepError::Interrupted { done, total: todo.len() }) } else { Ok(records) }
 }
 
-/// What a thread sends.
-type Message = Result<(usize, Box<UnitRecord>, Done), SweepError>;
-
-/// What every thread needs.
-struct Shared<'a> {
+/// The different units of a plan, in its order.
+struct Units<'a> {
+    finder: Finder,
     scenario: &'a Scenario,
     plan: &'a Plan,
-    store: &'a UnitStore,
     todo: &'a [u32],
     next: AtomicUsize,
-    /// Asked to, or something failed.
-    stop: [&'a AtomicBool; 2],
-    /// Packet transmissions of finished units.
-    hops: AtomicU64,
-    /// What each thread runs.
-    slots: Vec<Mutex<Option<Arc<Job>>>>,
-    clock: Instant,
 }
 
-impl Shared<'_> {
-    fn stopped(&self) -> bool {
-        self.stop.iter().any(|s| s.load(Relaxed))
+impl Work for Units<'_> {
+    type Item = usize;
+    type Done = (usize, Box<UnitRecord>, Done);
+    type Error = SweepError;
+
+    fn next(&self, _: &Stop) -> Option<usize> {
+        self.todo.get(self.next.fetch_add(1, Relaxed)).map(|unit| *unit as usize)
     }
 
-    fn status(&self, done: usize, found: usize, elapsed: Duration) -> Status {
-        let slot = |s: &Mutex<Option<Arc<Job>>>| s.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|j| j.state());
-        let running: Vec<State> = self.slots.iter().filter_map(slot).collect();
-        let hops = self.hops.load(Relaxed) + running.iter().map(|s| s.hops).sum::<u64>();
-        Status { total: self.todo.len(), done, found, hops, elapsed, running }
-    }
-
-    fn work(&self, slot: usize, sender: &Sender<Message>) {
-        let _others = StopOthers(self.stop[1]);
-        // Units of one point follow each other: the point is built once for them.
-        let mut built = None;
-        while !self.stopped() {
-            let Some(&unit) = self.todo.get(self.next.fetch_add(1, Relaxed)) else { return };
-            let unit = unit as usize;
-            set_running(Some(unit));
-            let result = self.one(slot, &self.plan.units[unit], &mut built);
-            set_running(None);
-            let failed = result.is_err();
-            if sender.send(result.map(|(record, how)| (unit, Box::new(record), how))).is_err() || failed {
-                return;
-            }
-        }
-    }
-
-    /// Finds a result, or makes it.
-    fn one(&self, slot: usize, unit: &Unit, built: &mut Option<(u32, Resolved)>) -> Result<(UnitRecord, Done), SweepError> {
-        let keep = self.plan.sweep.keep();
-        if let Some(record) = self.store.get(&unit.key, keep) {
-            return Ok((record, Done::Found));
-        }
-        let (_, resolved) = match built.take() {
-            Some(b) if b.0 == unit.point => built.insert(b),
-            _ => built.insert((unit.point, self.build(unit)?)),
-        };
-        self.plan.unchanged(&resolved.files)?;
-        let world = resolved.world;
-        let variant = &mut resolved.variants[unit.variant as usize];
-        variant.config.seed = unit.seed;
-        let job = Arc::new(Job::new(unit.variant as usize, unit.run, unit.seed));
-        let show = |job: Option<Arc<Job>>| *self.slots[slot].lock().unwrap_or_else(PoisonError::into_inner) = job;
-        job.start(self.clock.elapsed());
-        show(Some(job.clone()));
-        let begin = Instant::now();
-        let result = run_unit(world, &variant.label, unit.run, &variant.config, &job, &|| self.stopped());
-        show(None);
-        let output = result.map_err(|error| SweepError::Run { point: self.plan.label(unit), error })?;
-        let wall = begin.elapsed();
-        self.hops.fetch_add(output.record.packet_hops, Relaxed);
-        let mut tables = Vec::new();
-        for name in keep {
-            let table = RunTable::of(name).expect("a sweep keeps tables of a run only; the scenario has checked their names");
-            let rows = rows_of(table, &output.report, &output.info);
-            tables.extend(rows.transpose().map_err(SweepError::encode(name))?.map(|rows| (name.as_str(), rows)));
-        }
-        self.store.put(&unit.key, &output.record, &tables, wall >= DEAR)?;
-        Ok((output.record, Done::Ran(wall)))
-    }
-
-    fn build(&self, unit: &Unit) -> Result<Resolved, SweepError> {
-        let point = self.plan.sweep.point(unit.point as usize);
-        // The plan has checked every point; a file may have changed since.
-        let point = point.ok_or_else(|| SweepError::File("the sweep".into(), "has fewer points than planned".into()))?;
-        Ok(self.scenario.at(&point)?.resolve()?)
+    fn run(&self, unit: usize, thread: usize, stop: &Stop) -> Result<Self::Done, SweepError> {
+        let (record, how) = self.finder.find(thread, self.scenario, self.plan, unit, stop)?;
+        Ok((unit, Box::new(record), how))
     }
 }

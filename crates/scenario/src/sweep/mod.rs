@@ -73,6 +73,11 @@ impl Scenario {
 }
 
 impl Sweep {
+    /// Of one point that changes nothing: the scenario as it is with these seeds, keeping these tables ([`KEEPABLE`]) of each run.
+    pub fn once(seeds: Vec<u64>, keep: Vec<String>) -> Sweep {
+        Sweep { axes: Vec::new(), dimensions: Vec::new(), seeds: Some(Seeds::List(seeds)), keep }
+    }
+
     /// What is varied, in the order of the file: grid, zip, list.
     pub fn axes(&self) -> &[Axis] {
         &self.axes

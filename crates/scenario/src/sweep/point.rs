@@ -86,10 +86,11 @@ impl Scenario {
             let path: Vec<&str> = s.key.split('.').collect();
             set::insert(&mut root, &path, (*s.node).clone(), s.key_at, &mut sink);
         }
-        let name = match point.label.as_str() {
+        // Where nothing is varied, there is no point to name.
+        let name = (!point.values.is_empty()).then(|| match point.label.as_str() {
             "" => format!("in point {} of the sweep", point.index),
             label => format!("in point {} of the sweep: {label}", point.index),
-        };
+        });
         let scenario = Scenario {
             root,
             sources: self.sources.clone(),
@@ -97,8 +98,11 @@ impl Scenario {
             stem: self.stem.clone(),
             seed: self.seed,
             axes: Vec::new(),
-            point: Some(name.clone()),
+            point: name.clone(),
         };
-        sink.finish(Some(scenario)).map_err(|e| e.with_help(&name))
+        sink.finish(Some(scenario)).map_err(|e| match &name {
+            Some(name) => e.with_help(name),
+            None => e,
+        })
     }
 }

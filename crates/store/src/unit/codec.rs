@@ -33,6 +33,7 @@ pub(super) fn encode(key: &UnitKey, record: &UnitRecord, kept: &[Kept]) -> Resul
         ("forebay.fingerprint", format!("{:016x}", record.fingerprint)),
         ("forebay.packet_hops", record.packet_hops.to_string()),
         ("forebay.end_ns", record.end_ns.to_string()),
+        ("forebay.measured_from_ns", record.measured_from_ns.to_string()),
     ];
     facts.extend(kept.iter().map(|k| ("forebay.kept", k.to_string())));
     let facts = facts.into_iter().map(|(k, v)| KeyValue::new(k.to_owned(), v));
@@ -70,6 +71,7 @@ pub(super) fn decode(key: &UnitKey, bytes: Vec<u8>) -> Option<(UnitRecord, Vec<K
     record.fingerprint = u64::from_str_radix(fact("forebay.fingerprint")?, 16).ok()?;
     record.packet_hops = fact("forebay.packet_hops")?.parse().ok()?;
     record.end_ns = fact("forebay.end_ns")?.parse().ok()?;
+    record.measured_from_ns = fact("forebay.measured_from_ns")?.parse().ok()?;
     let kept: Vec<Kept> = all("forebay.kept").map(|k| k.parse().ok()).collect::<Option<_>>()?;
     Some((record, kept))
 }

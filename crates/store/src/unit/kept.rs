@@ -1,6 +1,6 @@
 //! What the file of a unit says of a table that was kept beside it.
 
-use super::key::UnitKey;
+use super::key::{KeyHasher, UnitKey};
 use std::fmt;
 use std::str::FromStr;
 
@@ -9,15 +9,28 @@ use std::str::FromStr;
 pub struct Kept {
     /// Its name, such as `flows`.
     pub table: String,
-    /// Length of the file, bytes.
+    /// Length of the file, bytes; 0: the table has no rows and no file.
     pub bytes: u64,
     /// Hash of the file.
     pub sum: UnitKey,
+    /// Number of rows.
+    pub rows: u64,
+}
+
+impl Kept {
+    /// A table without rows, which needs no file.
+    pub(super) fn empty(table: &str) -> Kept {
+        Kept { table: table.to_owned(), bytes: 0, sum: KeyHasher::of(&[]), rows: 0 }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
 }
 
 impl fmt::Display for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.table, self.bytes, self.sum)
+        write!(f, "{} {} {} {}", self.table, self.bytes, self.sum, self.rows)
     }
 }
 
@@ -26,7 +39,8 @@ impl FromStr for Kept {
 
     fn from_str(text: &str) -> Result<Kept, ()> {
         let parts: Vec<&str> = text.split(' ').collect();
-        let [table, bytes, sum] = parts.as_slice() else { return Err(()) };
-        Ok(Kept { table: (*table).to_owned(), bytes: bytes.parse().map_err(|_| ())?, sum: sum.parse()? })
+        let [table, bytes, sum, rows] = parts.as_slice() else { return Err(()) };
+        let number = |text: &str| text.parse().map_err(|_| ());
+        Ok(Kept { table: (*table).to_owned(), bytes: number(bytes)?, sum: sum.parse()?, rows: number(rows)? })
     }
 }

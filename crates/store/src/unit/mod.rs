@@ -5,10 +5,12 @@
 mod codec;
 mod kept;
 mod key;
+mod named;
 mod record;
 mod store;
 
 pub use kept::Kept;
 pub use key::{KeyHasher, UnitKey};
+pub use named::{RunNames, summary};
 pub use record::UnitRecord;
 pub use store::UnitStore;

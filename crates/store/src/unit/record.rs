@@ -29,6 +29,8 @@ pub struct UnitRecord {
     pub packet_hops: u64,
     /// Simulated time at the end, ns.
     pub end_ns: u64,
+    /// Simulated time at the end of the warm-up, ns.
+    pub measured_from_ns: u64,
 }
 
 impl UnitRecord {
@@ -47,6 +49,7 @@ impl UnitRecord {
             fingerprint: report.fingerprint,
             packet_hops: report.packet_hops,
             end_ns: report.end.as_ns(),
+            measured_from_ns: report.measured_from.as_ns(),
         }
     }
 
@@ -58,6 +61,13 @@ impl UnitRecord {
     /// The value of a metric of a group, by its column in [`crate::summary_table::metric_columns`].
     pub fn value(&self, group: usize, metric: usize) -> Option<f64> {
         self.values.get(group * UnitRecord::width() + metric).copied().flatten()
+    }
+
+    /// Retransmission timeouts of all groups, those of SYNs included.
+    pub fn timeouts(&self) -> u64 {
+        let columns = GROUP_METRICS.iter().enumerate().filter(|(_, m)| ["rtos", "syn_rtos"].contains(&m.name));
+        let sum: f64 = columns.flat_map(|(m, _)| (0..self.groups.len()).filter_map(move |g| self.value(g, m))).sum();
+        sum as u64
     }
 
     /// Its rows.

@@ -6,6 +6,7 @@ use super::key::{KeyHasher, UnitKey};
 use super::record::UnitRecord;
 use crate::error::StoreError;
 use crate::parquet_file::ParquetFile;
+use crate::read::parquet_of;
 use arrow_array::RecordBatch;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -24,10 +25,10 @@ const ABANDONED: Duration = Duration::from_secs(3_600);
 /// same.
 ///
 /// **Durability.** A file is written under another name and renamed, so that a process that is killed leaves whole files or none. Against
-/// a power cut, [`UnitStore::put`] syncs what it is told was dear. The rest is left to the operating system, which writes it within half
+/// a power cut, [`UnitStore::put`] syncs units that were expensive to run. The rest is left to the operating system, which writes it within half
 /// a minute: syncing every file would cost more than a short simulation. What a power cut takes or tears is noticed, by a sum over
 /// the file, and counts as not there.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct UnitStore {
     root: PathBuf,
 }
@@ -67,34 +68,41 @@ impl UnitStore {
         self.root.join(&name[..2]).join(format!("{name}.{extension}"))
     }
 
-    /// Whether there are files of the unit and of these tables; what is in them is seen when they are read.
-    pub fn contains(&self, key: &UnitKey, tables: &[String]) -> bool {
-        self.path(key).is_file() && tables.iter().all(|t| self.table_path(key, t).is_file())
-    }
-
     /// The numbers of a unit; `None` when they are not there, broken, or without one of these tables. Of the tables only the length is
     /// looked at.
     pub fn get(&self, key: &UnitKey, tables: &[String]) -> Option<UnitRecord> {
         let (record, kept) = decode(key, fs::read(self.path(key)).ok()?)?;
         let there = |table: &String| {
             let kept = kept.iter().find(|k| k.table == *table)?;
+            if kept.is_empty() {
+                return Some(());
+            }
             (fs::metadata(self.table_path(key, table)).ok()?.len() == kept.bytes).then_some(())
         };
         tables.iter().all(|t| there(t).is_some()).then_some(record)
     }
 
-    /// A table that was kept for a unit, checked against its hash.
+    /// The tables that were kept for a unit; none for one that is not there.
+    pub fn kept(&self, key: &UnitKey) -> Vec<Kept> {
+        fs::read(self.path(key)).ok().and_then(|b| decode(key, b)).map_or(Vec::new(), |d| d.1)
+    }
+
+    /// A table that was kept for a unit, checked against its hash; of the columns called `columns` only, if they are given. Nothing for a
+    /// table without rows.
     ///
     /// # Errors
     /// A table that is not there or not whole.
-    pub fn table(&self, key: &UnitKey, table: &str) -> Result<Vec<RecordBatch>, StoreError> {
+    pub fn table(&self, key: &UnitKey, table: &str, columns: Option<&[&str]>) -> Result<Vec<RecordBatch>, StoreError> {
         let path = self.table_path(key, table);
+        let kept = self.kept(key).into_iter().find(|k| k.table == table);
+        if kept.as_ref().is_some_and(Kept::is_empty) {
+            return Ok(Vec::new());
+        }
         let bytes = fs::read(&path).map_err(StoreError::io("read", &path))?;
-        let kept = fs::read(self.path(key)).ok().and_then(|b| decode(key, b)).map_or(Vec::new(), |d| d.1);
-        if !kept.iter().any(|k| k.table == table && k.sum == KeyHasher::of(&bytes)) {
+        if kept.is_none_or(|k| k.sum != KeyHasher::of(&bytes)) {
             return Err(StoreError::Damaged { path, message: "it is not what was written".into() });
         }
-        crate::read::parquet(&path, None)
+        parquet_of(&path, bytes::Bytes::from(bytes), columns)
     }
 
     /// Keeps the numbers of a unit, and these tables. With `sync` they are on disk when this returns.
@@ -104,11 +112,20 @@ impl UnitStore {
     pub fn put(&self, key: &UnitKey, record: &UnitRecord, tables: &[(&str, RecordBatch)], sync: bool) -> Result<(), StoreError> {
         let mut kept = Vec::new();
         for (name, batch) in tables {
+            if batch.num_rows() == 0 {
+                kept.push(Kept::empty(name));
+                continue;
+            }
             let path = self.table_path(key, name);
             let bytes =
                 ParquetFile::in_memory(batch).map_err(|e| StoreError::Encode { path: path.clone(), message: e.to_string() })?;
             self.write(&path, &bytes, sync)?;
-            kept.push(Kept { table: (*name).to_owned(), bytes: bytes.len() as u64, sum: KeyHasher::of(&bytes) });
+            kept.push(Kept {
+                table: (*name).to_owned(),
+                bytes: bytes.len() as u64,
+                sum: KeyHasher::of(&bytes),
+                rows: batch.num_rows() as u64,
+            });
         }
         // Last: a unit whose numbers are there is complete.
         let path = self.path(key);

@@ -1,0 +1,42 @@
+//! From a configuration to its results: what every run is, of a scenario or of a sweep.
+
+use crate::job::Job;
+use forebay_experiment::Experiment;
+use forebay_experiment::report::{Report, RunError};
+use forebay_experiment::world::World;
+use forebay_store::RunInfo;
+use forebay_store::summary::{Summary, summarise};
+use std::ops::ControlFlow;
+
+/// What running a configuration gives.
+#[derive(Debug)]
+pub struct Simulated {
+    /// Names behind the indices of the rows.
+    pub info: RunInfo,
+    /// All rows.
+    pub report: Report,
+    /// The rows reduced to numbers.
+    pub summary: Summary,
+}
+
+/// Runs an experiment, which has its seed, in a world: a pure function. `variant` and `repetition` are what it is called. `job` is notified of how
+/// far it is; `stopped` ends it early.
+///
+/// # Errors
+/// As [`World::run`].
+pub fn simulate(
+    world: &dyn World,
+    variant: &str,
+    repetition: u32,
+    config: &Experiment,
+    job: &Job,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Simulated, RunError> {
+    let report = world.run(config.check()?, config.seed, &mut |progress| {
+        job.note(progress);
+        if stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    let info = RunInfo::new(variant, repetition, config);
+    let summary = summarise(&info, config, &report);
+    Ok(Simulated { info, report, summary })
+}

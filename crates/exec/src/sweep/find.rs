@@ -1,0 +1,145 @@
+//! Results of single units: found in the store, or made and put there.
+
+use super::error::SweepError;
+use super::plan::{Plan, Unit};
+use crate::job::{Job, State};
+use crate::pool::Stop;
+use crate::simulate::simulate;
+use forebay_scenario::{Resolved, Scenario};
+use forebay_store::unit::{UnitRecord, UnitStore};
+use forebay_store::{RunTable, rows_of};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Units whose run took this long are synced to disk, which costs them a hundredth of that at most. Shorter ones are left to the
+/// operating system, which writes them within half a minute; after a power cut that half minute is run again.
+const EXPENSIVE: Duration = Duration::from_millis(200);
+
+/// How a unit came to its result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Done {
+    /// It was there.
+    Found,
+    /// It ran for so long.
+    Ran(Duration),
+}
+
+/// Finds the results of units, on several threads.
+pub(super) struct Finder {
+    store: UnitStore,
+    /// Packet transmissions of finished units.
+    hops: AtomicU64,
+    /// What each thread is at.
+    threads: Vec<Mutex<Thread>>,
+    clock: Instant,
+}
+
+/// What a thread is at.
+#[derive(Default)]
+struct Thread {
+    job: Option<Arc<Job>>,
+    /// The point of its last unit, by its plan and number, and what it was resolved to: units of one point follow each other.
+    resolved: Option<((u64, u32), Resolved)>,
+}
+
+impl Finder {
+    pub(super) fn new(store: UnitStore, threads: usize) -> Finder {
+        let threads = (0..threads).map(|_| Mutex::default()).collect();
+        Finder { store, hops: AtomicU64::new(0), threads, clock: Instant::now() }
+    }
+
+    /// Where results are.
+    pub(super) fn store(&self) -> &UnitStore {
+        &self.store
+    }
+
+    /// How far the runs are that are under way, and the packet transmissions of all so far.
+    pub(super) fn progress(&self) -> (Vec<State>, u64) {
+        let running: Vec<State> = (0..self.threads.len()).filter_map(|t| Some(self.at(t).job.as_ref()?.state())).collect();
+        let hops = self.hops.load(Relaxed) + running.iter().map(|s| s.hops).sum::<u64>();
+        (running, hops)
+    }
+
+    fn at(&self, thread: usize) -> MutexGuard<'_, Thread> {
+        self.threads[thread].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The result of a unit of a plan, whose points are those of `scenario`.
+    ///
+    /// # Errors
+    /// What [`super::run_units`] fails for.
+    pub(super) fn find(
+        &self,
+        thread: usize,
+        scenario: &Scenario,
+        plan: &Plan,
+        number: usize,
+        stop: &Stop,
+    ) -> Result<(UnitRecord, Done), SweepError> {
+        let unit = &plan.units[number];
+        let keep = plan.sweep.keep();
+        if let Some(record) = self.store.get(&unit.key, keep) {
+            return Ok((record, Done::Found));
+        }
+        RUNNING.set(Some(number));
+        let made = self.make(thread, scenario, plan, unit, stop);
+        RUNNING.set(None);
+        self.at(thread).job = None;
+        made
+    }
+
+    fn make(
+        &self,
+        thread: usize,
+        scenario: &Scenario,
+        plan: &Plan,
+        unit: &Unit,
+        stop: &Stop,
+    ) -> Result<(UnitRecord, Done), SweepError> {
+        let point = (plan.id(), unit.point);
+        let before = self.at(thread).resolved.take().filter(|r| r.0 == point);
+        let (_, mut resolved) = match before {
+            Some(resolved) => resolved,
+            None => (point, resolve(scenario, plan, unit)?),
+        };
+        plan.unchanged(&resolved.files)?;
+        let world = resolved.world;
+        let variant = &mut resolved.variants[unit.variant as usize];
+        variant.config.seed = unit.seed;
+        let job = Arc::new(Job::new(unit.variant as usize, unit.run, unit.seed));
+        job.start(self.clock.elapsed());
+        self.at(thread).job = Some(job.clone());
+        let begin = Instant::now();
+        let simulated = simulate(world, &variant.label, unit.run, &variant.config, &job, &|| stop.is_set());
+        let s = simulated.map_err(|error| SweepError::Run { point: plan.label(unit), error })?;
+        let wall = begin.elapsed();
+        let record = UnitRecord::new(&s.info, &s.report, &s.summary);
+        self.hops.fetch_add(record.packet_hops, Relaxed);
+        let mut tables = Vec::new();
+        for name in plan.sweep.keep() {
+            let rows = RunTable::of(name).and_then(|table| rows_of(table, &s.report, &s.info));
+            tables.extend(rows.transpose().map_err(SweepError::encode(name))?.map(|rows| (name.as_str(), rows)));
+        }
+        self.store.put(&unit.key, &record, &tables, wall >= EXPENSIVE)?;
+        self.at(thread).resolved = Some((point, resolved));
+        Ok((record, Done::Ran(wall)))
+    }
+}
+
+fn resolve(scenario: &Scenario, plan: &Plan, unit: &Unit) -> Result<Resolved, SweepError> {
+    let point = plan.sweep.point(unit.point as usize);
+    // The plan has checked every point; a file may have changed since.
+    let point = point.ok_or_else(|| SweepError::File("the sweep".into(), "has fewer points than planned".into()))?;
+    Ok(scenario.at(&point)?.resolve()?)
+}
+
+thread_local! {
+    static RUNNING: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// The unit of the plan that the calling thread runs: what to blame for a violated assertion.
+pub fn running() -> Option<usize> {
+    RUNNING.get()
+}

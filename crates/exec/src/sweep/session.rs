@@ -1,0 +1,228 @@
+//! One plan after another on one pool: whoever asks waits for the results of its own plan while the units of others run.
+
+use super::error::SweepError;
+use super::find::{Done, Finder};
+use super::plan::Plan;
+use crate::pool::{Stop, Work, run};
+use forebay_scenario::{Scenario, Sweep};
+use forebay_store::unit::{UnitKey, UnitRecord, UnitStore};
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// How long a thread without work, or somebody who waits for results, sleeps before it looks again.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Runs the units of plans as they come, each different unit once.
+#[derive(Debug)]
+pub struct Session {
+    shared: Arc<Shared>,
+    pool: Option<JoinHandle<()>>,
+}
+
+/// A plan that a [`Session`] has taken, with its scenario.
+#[derive(Debug, Clone)]
+pub struct Ticket(Arc<Planned>);
+
+#[derive(Debug)]
+struct Planned {
+    scenario: Scenario,
+    plan: Plan,
+}
+
+/// How far a session is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Different units asked for so far.
+    pub total: usize,
+    /// Of those, how many have ended, with a result or without.
+    pub done: usize,
+    /// Of those, how many had a result before.
+    pub found: usize,
+}
+
+struct Shared {
+    finder: Finder,
+    asked_to_stop: AtomicBool,
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("counts", &self.lock().counts).finish_non_exhaustive()
+    }
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<(Arc<Planned>, usize)>,
+    /// For lookups alone, never walked.
+    units: HashMap<UnitKey, State>,
+    counts: Counts,
+    /// Nothing runs any more.
+    ended: bool,
+}
+
+/// What became of a unit.
+enum State {
+    Waiting,
+    Done(Arc<UnitRecord>),
+    Failed(Arc<SweepError>),
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pause<'a>(&self, queue: MutexGuard<'a, Queue>, at_most: Duration) -> MutexGuard<'a, Queue> {
+        self.changed.wait_timeout(queue, at_most).unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+impl Work for Shared {
+    type Item = (Arc<Planned>, usize);
+    type Done = ();
+    type Error = ();
+
+    fn next(&self, stop: &Stop) -> Option<Self::Item> {
+        let mut queue = self.lock();
+        while !stop.is_set() {
+            if let Some(item) = queue.waiting.pop_front() {
+                return Some(item);
+            }
+            queue = self.pause(queue, PAUSE);
+        }
+        None
+    }
+
+    /// A unit that fails ends nothing but the plans that asked for it.
+    fn run(&self, (planned, number): Self::Item, thread: usize, stop: &Stop) -> Result<(), ()> {
+        let result = self.finder.find(thread, &planned.scenario, &planned.plan, number, stop);
+        if stop.is_set() && result.is_err() {
+            return Ok(());
+        }
+        let found = matches!(result, Ok((_, Done::Found)));
+        let state = result.map_or_else(|e| State::Failed(Arc::new(e)), |(record, _)| State::Done(Arc::new(record)));
+        let mut queue = self.lock();
+        queue.units.insert(planned.plan.units[number].key, state);
+        queue.counts.done += 1;
+        queue.counts.found += usize::from(found);
+        self.changed.notify_all();
+        Ok(())
+    }
+}
+
+/// Tells those who wait that nothing runs any more, even if that is because a thread panicked.
+struct Ended<'a>(&'a Shared);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.lock().ended = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Session {
+    /// Starts `threads` threads (at least one) that take their results from `store` and put them there.
+    pub fn new(store: UnitStore, threads: usize) -> Session {
+        let threads = threads.max(1);
+        let finder = Finder::new(store, threads);
+        let shared =
+            Arc::new(Shared { finder, asked_to_stop: AtomicBool::new(false), queue: Mutex::default(), changed: Condvar::new() });
+        let own = shared.clone();
+        let pool = thread::spawn(move || {
+            let _ended = Ended(&own);
+            // A unit that fails is told to those who asked for it: there is no other failure.
+            let _ = run(&*own, threads, &own.asked_to_stop, &mut |_| Ok::<(), ()>(()));
+        });
+        Session { shared, pool: Some(pool) }
+    }
+
+    /// Takes a scenario with every one of the seeds 1 to `seeds`, and keeps these tables of each run. The first mistake in the scenario is
+    /// the answer, otherwise its units run when it is their turn.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn submit(&self, scenario: &Scenario, seeds: u32, keep: Vec<String>) -> Result<Ticket, SweepError> {
+        let sweep = Sweep::once((1..=u64::from(seeds)).collect(), keep);
+        let plan = Plan::new(scenario, sweep, 1, &self.shared.asked_to_stop, &mut |_| {})?;
+        let planned = Arc::new(Planned { scenario: scenario.clone(), plan });
+        let mut queue = self.shared.lock();
+        for number in planned.plan.distinct() {
+            let (number, key) = (number as usize, planned.plan.units[number as usize].key);
+            if !queue.units.contains_key(&key) {
+                queue.units.insert(key, State::Waiting);
+                queue.counts.total += 1;
+                queue.waiting.push_back((planned.clone(), number));
+            }
+        }
+        self.shared.changed.notify_all();
+        Ok(Ticket(planned))
+    }
+
+    /// The results of the units of a plan, in its order; `None` if they are not there after `at_most`.
+    ///
+    /// # Errors
+    /// That of the first unit that failed, and being stopped.
+    pub fn wait(&self, ticket: &Ticket, at_most: Duration) -> Option<Result<Vec<Arc<UnitRecord>>, Arc<SweepError>>> {
+        let units = &ticket.0.plan.units;
+        let look = |queue: &Queue| -> Option<Result<Vec<Arc<UnitRecord>>, Arc<SweepError>>> {
+            let mut records = Vec::with_capacity(units.len());
+            for unit in units {
+                match queue.units.get(&unit.key) {
+                    Some(State::Done(record)) => records.push(record.clone()),
+                    Some(State::Failed(e)) => return Some(Err(e.clone())),
+                    Some(State::Waiting) | None if queue.ended => {
+                        let Counts { done, total, .. } = queue.counts;
+                        return Some(Err(Arc::new(SweepError::Interrupted { done, total })));
+                    }
+                    Some(State::Waiting) | None => return None,
+                }
+            }
+            Some(Ok(records))
+        };
+        let queue = self.shared.lock();
+        look(&queue).or_else(|| look(&self.shared.pause(queue, at_most)))
+    }
+
+    /// How far it is.
+    pub fn counts(&self) -> Counts {
+        self.shared.lock().counts
+    }
+
+    /// The store of its results.
+    pub fn store(&self) -> &UnitStore {
+        self.shared.finder.store()
+    }
+
+    /// Cuts short what runs, forgets what waits, and returns when nothing runs any more. Whoever waits is told.
+    pub fn stop(&self) {
+        self.shared.asked_to_stop.store(true, Relaxed);
+        let mut queue = self.shared.lock();
+        self.shared.changed.notify_all();
+        while !queue.ended {
+            queue = self.shared.pause(queue, PAUSE);
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.stop();
+        if let Some(pool) = self.pool.take() {
+            // A panic of a unit has been told to those who waited for it.
+            let _ = pool.join();
+        }
+    }
+}
+
+impl Ticket {
+    /// The plan: its units by variant, then seed, and what they are called.
+    pub fn plan(&self) -> &Plan {
+        &self.0.plan
+    }
+}

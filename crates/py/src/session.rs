@@ -1,0 +1,181 @@
+//! One scenario after another on one pool, results from a store of units: what reproductions of papers stand on.
+
+use crate::concat::concat_batches;
+use crate::errors;
+use crate::guard::detached;
+use crate::scenario::Scenario;
+use crate::sweep::failed;
+use crate::table::Table;
+use arrow_array::RecordBatch;
+use forebay_exec::sweep::{self, Unit, UnitRecord, UnitStore};
+use forebay_store::unit::{RunNames, summary};
+use forebay_store::{RunTable, StoreError, combined_fingerprint, schema_of};
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// How long somebody who waits does not listen to Ctrl-C.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Runs scenarios as they come, each different run once.
+#[pyclass(frozen)]
+pub(crate) struct Session {
+    inner: Arc<sweep::Session>,
+}
+
+#[pymethods]
+impl Session {
+    /// A pool of `threads` threads, and the folder of its results.
+    #[new]
+    fn new(root: PathBuf, threads: usize) -> Session {
+        Session { inner: Arc::new(sweep::Session::new(UnitStore::open(&root), threads)) }
+    }
+
+    /// Takes a scenario with the seeds 1 to `seeds`; the tables `keep` are kept of each run.
+    fn submit(&self, py: Python<'_>, scenario: &Scenario, seeds: u32, keep: Vec<String>) -> PyResult<Runs> {
+        if let Some(unknown) = keep.iter().find(|k| !forebay_scenario::KEEPABLE.contains(&k.as_str())) {
+            return Err(PyKeyError::new_err(unknown.clone()));
+        }
+        let ticket = detached(py, || self.inner.submit(&scenario.inner, seeds, keep))?.map_err(|e| failed(&e))?;
+        Ok(Runs { session: self.inner.clone(), ticket, records: OnceLock::new() })
+    }
+
+    /// Different runs asked for so far, those of them that have ended, and those that were there before.
+    fn counts(&self) -> (usize, usize, usize) {
+        let c = self.inner.counts();
+        (c.total, c.done, c.found)
+    }
+
+    /// Cuts short what runs, forgets what waits, and returns when nothing runs any more.
+    fn stop(&self, py: Python<'_>) -> PyResult<()> {
+        detached(py, || self.inner.stop())
+    }
+}
+
+/// All variants of a scenario with all seeds. Whatever looks at results waits for them.
+#[pyclass(frozen)]
+pub(crate) struct Runs {
+    session: Arc<sweep::Session>,
+    ticket: sweep::Ticket,
+    records: OnceLock<Vec<Arc<UnitRecord>>>,
+}
+
+#[pymethods]
+impl Runs {
+    /// Names of the variants, in their order. Waits for nothing.
+    fn variants(&self) -> Vec<String> {
+        let plan = self.ticket.plan();
+        plan.units.iter().filter(|u| u.run == 0).map(|u| plan.names(u).variant.clone()).collect()
+    }
+
+    /// Names of the results of a seed, by the seed's number from 0: those of one variant each. Waits for nothing.
+    fn keys(&self, run: u32) -> Vec<String> {
+        self.of_run(run).map(|(_, u)| u.key.to_string()).collect()
+    }
+
+    /// Waits until every run has ended. The exception is that of the first that failed.
+    fn wait(&self, py: Python<'_>) -> PyResult<()> {
+        self.get(py).map(|_| ())
+    }
+
+    /// What is known of the runs of a seed, as JSON: a list with an object for each variant.
+    fn facts(&self, py: Python<'_>, run: u32) -> PyResult<String> {
+        let records = self.get(py)?;
+        let facts = self.of_run(run).map(|(i, unit)| {
+            let r = &records[i];
+            serde_json::json!({
+                "variant": self.ticket.plan().names(unit).variant,
+                "run": 0,
+                "seed": unit.seed,
+                "fingerprint": format!("{:016x}", r.fingerprint),
+                "end_ns": r.end_ns,
+                "measured_from_ns": r.measured_from_ns,
+                "packet_hops": r.packet_hops,
+            })
+        });
+        Ok(serde_json::Value::Array(facts.collect()).to_string())
+    }
+
+    /// Fingerprint of all variants with a seed, as of a run directory.
+    fn fingerprint(&self, py: Python<'_>, run: u32) -> PyResult<String> {
+        let records = self.get(py)?;
+        let all: Vec<u64> = self.of_run(run).map(|(i, _)| records[i].fingerprint).collect();
+        Ok(format!("{:016x}", combined_fingerprint(&all)))
+    }
+
+    /// For each variant of a seed its name, its messages (rows of `flows`, 0 if they are not kept) and its retransmission timeouts, those of
+    /// SYNs included.
+    fn counts(&self, py: Python<'_>, run: u32) -> PyResult<Vec<(String, u64, u64)>> {
+        let records = self.get(py)?;
+        let plan = self.ticket.plan();
+        let one = |(i, unit): (usize, &Unit)| {
+            let kept = self.session.store().kept(&unit.key);
+            let flows = kept.iter().find(|k| k.table == RunTable::Flows.name()).map_or(0, |k| k.rows);
+            (plan.names(unit).variant.clone(), flows, records[i].timeouts())
+        };
+        detached(py, || self.of_run(run).map(one).collect())
+    }
+
+    /// A table, the rows of all variants of the first seed, then of the next. `columns`: only these.
+    fn table(&self, py: Python<'_>, name: &str, columns: Option<Vec<String>>) -> PyResult<Table> {
+        let table = RunTable::of(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        let records = self.get(py)?;
+        let columns: Option<Vec<&str>> = columns.as_ref().map(|c| c.iter().map(String::as_str).collect());
+        let read = || self.read(table, columns.as_deref(), records);
+        let batch = detached(py, read)?.map_err(|e| errors::store(&e))?;
+        Ok(Table::new(batch))
+    }
+}
+
+impl Runs {
+    fn of_run(&self, run: u32) -> impl Iterator<Item = (usize, &Unit)> {
+        self.ticket.plan().units.iter().enumerate().filter(move |(_, u)| u.run == run)
+    }
+
+    fn get(&self, py: Python<'_>) -> PyResult<&Vec<Arc<UnitRecord>>> {
+        if let Some(records) = self.records.get() {
+            return Ok(records);
+        }
+        loop {
+            match detached(py, || self.session.wait(&self.ticket, PATIENCE))? {
+                Some(Ok(records)) => return Ok(self.records.get_or_init(|| records)),
+                Some(Err(e)) => return Err(failed(&e)),
+                None => py.check_signals()?,
+            }
+        }
+    }
+
+    fn read(&self, table: RunTable, columns: Option<&[&str]>, records: &[Arc<UnitRecord>]) -> Result<RecordBatch, StoreError> {
+        let plan = self.ticket.plan();
+        let fail = |e: arrow_schema::ArrowError| StoreError::Encode { path: table.name().into(), message: e.to_string() };
+        let mut order: Vec<(usize, &Unit)> = plan.units.iter().enumerate().collect();
+        order.sort_by_key(|(i, u)| (u.run, *i));
+        let named = |&(i, unit): &(usize, &'_ Unit)| RunNames {
+            variant: &plan.names(unit).variant,
+            run: unit.run,
+            groups: (&records[i].groups, &plan.names(unit).groups),
+        };
+        if table == RunTable::Summary {
+            let rows: Vec<(&UnitRecord, RunNames)> = order.iter().map(|o| (&*records[o.0], named(o))).collect();
+            let batch = summary(&rows).map_err(fail)?;
+            return project(&batch, columns).map_err(fail);
+        }
+        let mut batches = Vec::new();
+        for of in &order {
+            for batch in self.session.store().table(&of.1.key, table.name(), columns)? {
+                batches.push(named(of).apply(&batch).map_err(fail)?);
+            }
+        }
+        concat_batches(&schema_of(table), &batches).map_err(fail)
+    }
+}
+
+/// The columns called `names`, in the order of the batch.
+fn project(batch: &RecordBatch, names: Option<&[&str]>) -> Result<RecordBatch, arrow_schema::ArrowError> {
+    let Some(names) = names else { return Ok(batch.clone()) };
+    let wanted: Vec<usize> =
+        (0..batch.num_columns()).filter(|i| names.contains(&batch.schema().field(*i).name().as_str())).collect();
+    batch.project(&wanted)
+}

@@ -1,0 +1,182 @@
+"""What runs the simulations of a reproduction: the plan, the pool and the store of results that sweeps have.
+
+A finished run is kept by the hash of everything it depends on (docs/results.md, "What a run is known by"), so that an interrupted
+reproduction goes on where it stopped and two at once do no harm.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+
+import forebay as fb
+from forebay import _native
+
+from ._table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+#: Tables that are kept of every run, beside its summary: claims and figures may look at all of them.
+KEPT = tuple(name for name in _native.table_names() if name != "summary")
+
+
+class RunError(RuntimeError):
+    """The simulator refused a scenario, or failed."""
+
+
+class Runs(Protocol):
+    """A scenario with some seeds. Simulations go on while this is held; whoever looks at results waits for them."""
+
+    #: Names of the variants, in order.
+    variants: list[str]
+
+    def wait(self) -> None:
+        """Wait until every run has ended.
+
+        Raises
+        ------
+        RunError
+            One failed: with the simulator's own words.
+        """
+
+    def table(self, name: str, columns: Sequence[str] | None) -> Table:
+        """Return a table, the rows of all variants of the first seed, then of the next; without columns if it has no rows."""
+
+    def manifest(self, run: int) -> dict[str, Any]:
+        """Return what is known of a seed's runs beside the tables: `runs`, `fingerprint`, and `scenario` with its `variants`."""
+
+    def counts(self, run: int) -> list[tuple[str, int, int]]:
+        """Return for each variant of a seed its name, its messages, and its timeouts, those of SYNs included."""
+
+
+class Simulator(Protocol):
+    """What runs scenarios."""
+
+    #: How it calls itself.
+    version: str
+
+    def submit(self, scenario: Path, sets: Sequence[str], seeds: int) -> Runs:
+        """Begin with a scenario, changed by `sets`, and the seeds 1, 2, ...; what was asked for before is not run again.
+
+        Raises
+        ------
+        RunError
+            The scenario is wrong.
+        """
+
+    def model(self, scenario: Path, sets: Sequence[str]) -> str:
+        """Return what the models say about a scenario, as JSON.
+
+        Raises
+        ------
+        RunError
+            With the simulator's own words.
+        """
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return the number of runs asked for so far, of those that ended, and of those that were there before."""
+
+    def close(self) -> None:
+        """Cut short what runs, and drop what waits."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One seed of a scenario."""
+
+    scenario: Path
+    sets: tuple[str, ...]
+    seed: int
+    #: The scenario with all its seeds.
+    runs: Runs = field(compare=False, repr=False)
+
+    @property
+    def index(self) -> int:
+        """Number of the seed, from 0."""
+        return self.seed - 1
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the trajectories of all variants."""
+        return str(self.runs.manifest(self.index)["fingerprint"])
+
+
+class Package:
+    """The simulator of this package, on several threads.
+
+    Parameters
+    ----------
+    root
+        The folder of finished runs.
+    threads
+        Runs at the same time.
+    """
+
+    def __init__(self, root: Path, threads: int) -> None:
+        self.version = f"forebay {fb.__version__}"
+        self._session = _native.Session(root, threads)
+
+    def submit(self, scenario: Path, sets: Sequence[str], seeds: int) -> Runs:
+        """See :class:`Simulator`."""
+        words = f"{scenario} with {' '.join(sets) or 'no changes'}"
+        try:
+            changed = _native.Scenario.load(scenario).changed(list(sets), None)
+            return _Submitted(self._session.submit(changed, seeds, list(KEPT)), changed, words)
+        except fb.ForebayError as e:
+            raise RunError(f"{words}\n{e}") from e
+
+    def model(self, scenario: Path, sets: Sequence[str]) -> str:
+        """See :class:`Simulator`."""
+        try:
+            return _native.Scenario.load(scenario).changed(list(sets), None).models_json()
+        except fb.ForebayError as e:
+            raise RunError(f"{scenario} with {' '.join(sets) or 'no changes'}\n{e}") from e
+
+    def counts(self) -> tuple[int, int, int]:
+        """See :class:`Simulator`."""
+        return self._session.counts()
+
+    def close(self) -> None:
+        """See :class:`Simulator`."""
+        self._session.stop()
+
+
+class _Submitted:
+    """Runs in the native session."""
+
+    def __init__(self, native: _native.Runs, scenario: _native.Scenario, words: str) -> None:
+        self._native = native
+        self._scenario = scenario
+        self._words = words
+        self._resolved: list[Any] | None = None
+        self.variants: list[str] = native.variants()
+
+    def wait(self) -> None:
+        try:
+            self._native.wait()
+        except fb.ForebayError as e:
+            raise RunError(f"{self._words}\n{e}") from e
+
+    def table(self, name: str, columns: Sequence[str] | None) -> Table:
+        self.wait()
+        read = pa.RecordBatchReader.from_stream(self._native.table(name, list(columns) if columns else None)).read_all()
+        if read.num_rows == 0:
+            return Table({})
+        return Table({c: read.column(c).combine_chunks().to_numpy(zero_copy_only=False) for c in read.column_names})
+
+    def manifest(self, run: int) -> dict[str, Any]:
+        self.wait()
+        if self._resolved is None:
+            self._resolved = [json.loads(text) for text in self._scenario.resolved_json()]
+        variants = [{"variant": v, "resolved": r} for v, r in zip(self.variants, self._resolved, strict=True)]
+        runs, fingerprint = json.loads(self._native.facts(run)), self._native.fingerprint(run)
+        return {"runs": runs, "fingerprint": fingerprint, "scenario": {"variants": variants}}
+
+    def counts(self, run: int) -> list[tuple[str, int, int]]:
+        self.wait()
+        return self._native.counts(run)
