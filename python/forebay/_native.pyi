@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["__sources__", "__version__", "Buffer", "Results", "Scenario", "Sweep", "Table", "cli", "model_ceilings", "model_dctcp", "model_first_round", "model_incast", "model_nstar", "model_random_marks", "model_remaining", "model_shares", "model_trim", "model_trim_flows", "model_trim_queue", "model_trim_wait", "model_weight", "open_run", "open_sweep", "provoke_defect", "registry", "report", "run_all", "run_sweep", "table_names"]
+__all__ = ["__sources__", "__version__", "Buffer", "Results", "Runs", "Scenario", "Session", "Sweep", "Table", "cli", "model_ceilings", "model_dctcp", "model_first_round", "model_incast", "model_nstar", "model_random_marks", "model_remaining", "model_shares", "model_trim", "model_trim_flows", "model_trim_queue", "model_trim_wait", "model_weight", "open_run", "open_sweep", "registry", "report", "run_all", "run_sweep", "table_names"]
 
 __sources__: Final[str]
 __version__: Final[str]
@@ -51,6 +51,37 @@ class Results:
     def table(self, /, name: str) -> Table:
         """
         A table by its name.
+        """
+
+@final
+class Runs:
+    """
+    All variants of a scenario with all seeds. Whatever looks at results waits for them.
+    """
+    def counts(self, /, run: SupportsIndex) -> list[tuple[str, int, int]]:
+        """
+        For each variant of a seed its name, its messages (rows of `flows`, 0 if they are not kept) and its retransmission timeouts, those of
+        SYNs included.
+        """
+    def facts(self, /, run: SupportsIndex) -> str:
+        """
+        What is known of the runs of a seed, as JSON: a list with an object for each variant.
+        """
+    def fingerprint(self, /, run: SupportsIndex) -> str:
+        """
+        Fingerprint of all variants with a seed, as of a run directory.
+        """
+    def table(self, /, name: str, columns: SupportsGetItem[int, str] | None) -> Table:
+        """
+        A table, the rows of all variants of the first seed, then of the next. `columns`: only these.
+        """
+    def variants(self, /) -> list[str]:
+        """
+        Names of the variants, in their order. Waits for nothing.
+        """
+    def wait(self, /) -> None:
+        """
+        Waits until every run has ended. The exception is that of the first that failed.
         """
 
 @final
@@ -132,6 +163,28 @@ class Scenario:
     def title(self, /) -> str:
         """
         Name of what is run.
+        """
+
+@final
+class Session:
+    """
+    Runs scenarios as they come, each different run once.
+    """
+    def __new__(cls, /, root: str | PathLike[str], threads: SupportsIndex) -> Session:
+        """
+        A pool of `threads` threads, and the folder of its results.
+        """
+    def counts(self, /) -> tuple[int, int, int]:
+        """
+        Different runs asked for so far, those of them that have ended, and those that were there before.
+        """
+    def stop(self, /) -> None:
+        """
+        Cuts short what runs, forgets what waits, and returns when nothing runs any more.
+        """
+    def submit(self, /, scenario: Scenario, seeds: SupportsIndex, keep: SupportsGetItem[int, str]) -> Runs:
+        """
+        Takes a scenario with the seeds 1 to `seeds`; the tables `keep` are kept of each run.
         """
 
 @final
@@ -275,11 +328,6 @@ def open_run(path: str | PathLike[str]) -> Results:
 def open_sweep(path: str | PathLike[str]) -> Sweep:
     """
     Opens the directory of a finished sweep.
-    """
-
-def provoke_defect(message: str) -> None:
-    """
-    Panics on another thread, as a violated assertion of the engine would: tests look at what becomes of it.
     """
 
 def registry() -> list[tuple[str, str, list[tuple[str, str, list[tuple[str, str, str | None, str]]]]]]:

@@ -70,11 +70,6 @@ impl Runs {
         plan.units.iter().filter(|u| u.run == 0).map(|u| plan.names(u).variant.clone()).collect()
     }
 
-    /// Names of the results of a seed, by the seed's number from 0: those of one variant each. Waits for nothing.
-    fn keys(&self, run: u32) -> Vec<String> {
-        self.of_run(run).map(|(_, u)| u.key.to_string()).collect()
-    }
-
     /// Waits until every run has ended. The exception is that of the first that failed.
     fn wait(&self, py: Python<'_>) -> PyResult<()> {
         self.get(py).map(|_| ())
