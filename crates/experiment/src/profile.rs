@@ -1,7 +1,7 @@
 //! Stack profiles: documented sets of defaults, every one overridable in `[transport]` (design: `ns2`, `linux`, `rfc`).
 
 use crate::registry::LawEntry;
-use crate::transport::{Chosen, Ecn, Growth, Idle, Recovery, Reduce, RtoRule, SlowStart, Stack, Transport};
+use crate::transport::{Chosen, Ecn, Growth, Idle, Metrics, Recovery, Reduce, RtoRule, SlowStart, Stack, Transport};
 use forebay_param::{Kind, Param, Values};
 use forebay_units::Time;
 
@@ -121,6 +121,11 @@ pub const PARAMS: &[Param] = &[
         Kind::Time,
         "receive offload (Linux gro_flush_timeout): a host joins segments of a connection that come at most this much apart, up to 64 KB, and acknowledges them at once; 0: off",
     ),
+    p(
+        "tcp-metrics",
+        Kind::Choice(&["off", "rtt", "all"]),
+        "what a host remembers of connections that have closed, for the next one to the same peer (Linux tcp_metrics): nothing, the RTT, which makes the first timeout of data, or also the threshold of slow start (tcp_no_ssthresh_metrics_save = 0); default: off",
+    ),
     p("handshake", Kind::Bool, "open with SYN, SYN-ACK, ACK; off: endpoints start established"),
     p("fin", Kind::Bool, "close with FIN after the last byte of a connection"),
     p(
@@ -220,6 +225,12 @@ pub fn resolve<C>(stack: &str, entry: &LawEntry<C>, law: Values, values: &Values
     c.tsq = flag("tsq", c.tsq);
     c.tso = values.opt_bytes("tso").map_or(c.tso, |b| Some(b.0.min(LARGEST_BURST) as u32));
     c.gro = values.opt_time("gro").map_or(c.gro, |t| (t > Time::ZERO).then_some(t));
+    c.metrics = match values.opt_text("tcp-metrics").as_deref() {
+        Some("off") => Metrics::Off,
+        Some("rtt") => Metrics::Rtt,
+        Some("all") => Metrics::All,
+        _ => c.metrics,
+    };
     c.handshake = flag("handshake", c.handshake);
     c.fin = flag("fin", c.fin);
     c.send_jitter = values.opt_time("send-jitter").unwrap_or(c.send_jitter);
@@ -268,6 +279,7 @@ pub fn defaults(profile: &str) -> Stack {
         tsq: false,
         tso: None,
         gro: None,
+        metrics: Metrics::Off,
         handshake: true,
         fin: true,
         send_jitter: Time::ZERO,

@@ -129,6 +129,17 @@ pub enum Idle {
     Halve,
 }
 
+/// What a host remembers of the paths of connections that have closed (Linux `tcp_metrics`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Metrics {
+    /// Nothing (`tcp_no_metrics_save = 1`).
+    Off,
+    /// The RTT (Linux by default: `tcp_no_ssthresh_metrics_save = 1`).
+    Rtt,
+    /// The RTT and the threshold of slow start.
+    All,
+}
+
 /// How much the window grows on an ACK for several segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Growth {
@@ -248,6 +259,8 @@ pub struct Stack {
     pub tso: Option<u32>,
     /// Receive offload: how long a host holds segments of a connection for the next one to join; `None`: not at all.
     pub gro: Option<Time>,
+    /// What a new connection takes over from those to the same peer that have closed.
+    pub metrics: Metrics,
     /// Open with SYN, SYN-ACK and ACK. Off: endpoints start established.
     pub handshake: bool,
     /// Close with FIN when a connection's last byte has been written.

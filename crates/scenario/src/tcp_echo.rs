@@ -1,6 +1,6 @@
 //! A resolved TCP configuration in the scenario's own keys, so that no default stays unspoken.
 
-use forebay_experiment::transport::{Ecn, Growth, Idle, Recovery, RtoRule, Stack};
+use forebay_experiment::transport::{Ecn, Growth, Idle, Metrics, Recovery, RtoRule, Stack};
 use forebay_units::{Bytes, Time};
 use serde_json::{Map, Value as Json};
 
@@ -34,6 +34,11 @@ pub(crate) fn tcp_echo(c: &Stack, echo: &mut Map<String, Json>) {
         Idle::Restart => "rfc5681",
         Idle::Halve => "linux",
     };
+    let metrics = match c.metrics {
+        Metrics::Off => "off",
+        Metrics::Rtt => "rtt",
+        Metrics::All => "all",
+    };
     let values: Vec<(&str, Json)> = vec![
         ("mss", c.mss.into()),
         ("header", c.header.into()),
@@ -66,6 +71,7 @@ pub(crate) fn tcp_echo(c: &Stack, echo: &mut Map<String, Json>) {
         ("slow-start-after-idle", idle.into()),
         ("cwnd-validation", c.cwnd_validation.into()),
         ("tsq", c.tsq.into()),
+        ("tcp-metrics", metrics.into()),
         ("gro", c.gro.unwrap_or(Time::ZERO).to_string().into()),
         ("handshake", c.handshake.into()),
         ("fin", c.fin.into()),

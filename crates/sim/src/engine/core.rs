@@ -6,6 +6,7 @@ use super::fabric::Fabric;
 use super::hosts::{Host, Wake};
 use super::lane::{Handover, Lane};
 use super::owned::Owned;
+use super::paths::Paths;
 use super::recorder::Recorder;
 use super::slots::Slots;
 use super::stream::{Held, Incoming, Outgoing, Stream};
@@ -42,6 +43,7 @@ pub struct Core {
     pub(super) network: Network,
     pub(super) ended: Ended,
     pub(super) endpoint_shims: EndpointShims,
+    pub(super) paths: Paths,
     /// The warm-up is over.
     pub(super) measuring: bool,
     /// Receivers end with the window, not with their senders.
@@ -79,6 +81,7 @@ impl Core {
             incoming: Owned::new(),
             slots: Slots::new(seed),
             lane: Lane::default(),
+            paths: Paths::default(),
             recorder,
             seed,
             is_host: Arena::new(network.nodes.iter().map(|n| n.host).collect()),

@@ -135,6 +135,7 @@ impl Core {
     pub(super) fn on_wake(&mut self, node: NodeId, now: u64, wake: Wake) {
         match wake {
             Wake::Open { conn } => {
+                self.recall_path(conn);
                 self.with_sender(conn, now, Call::Open);
                 match self.streams[conn].first {
                     First::Nothing => {}

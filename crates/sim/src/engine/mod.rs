@@ -24,6 +24,7 @@ mod expiry;
 mod messages;
 mod moves;
 mod nic;
+mod paths;
 mod query_ids;
 mod recorder;
 mod report;

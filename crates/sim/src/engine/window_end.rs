@@ -77,6 +77,7 @@ impl Core {
     /// The connection has ended; its slot can be used again. What is still under way for it will be recognised by its generation.
     pub(super) fn close(&mut self, conn: u32) {
         self.leave_window_shim(conn);
+        self.remember_path(conn);
         let (sender, receiver, stream) = (&self.senders[conn], &self.receivers[conn], &mut self.streams[conn]);
         assert!(
             sender.all_acked() && receiver.delivered == sender.written,

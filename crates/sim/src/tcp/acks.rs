@@ -190,6 +190,7 @@ impl Sender {
             self.w.cwnd = 1.0;
         }
         self.rto_after_handshake(c);
+        self.first_timeout(c);
         self.law.cwnd_event(&mut self.w, Event::Established { rtt: (self.rtt.srtt > 0).then_some(self.rtt.min) });
         self.send_ack(c, now, out);
         self.transmit(c, now, out);

@@ -7,6 +7,7 @@ pub mod config;
 pub mod datagram;
 mod host_queue;
 mod lazy;
+pub mod metrics;
 pub mod profile;
 pub mod receiver;
 pub mod sender;

@@ -13,6 +13,8 @@ pub struct Rtt {
     pub min: u64,
     /// RTO without back-off.
     pub base_rto: u64,
+    /// What the host remembers of the path, ps; 0: nothing, or none is asked for.
+    pub remembered: u64,
     /// Number of doublings in force.
     pub backoff: u32,
 }
@@ -24,7 +26,7 @@ impl Rtt {
         //# Until a round-trip time (RTT) measurement has been made for a segment sent between the sender and receiver,
         //# the sender SHOULD set RTO <- 1 second
         let initial = if c.rto_rule == RtoRule::Fixed { c.rto_min } else { c.rto_initial.max(c.rto_min) };
-        Rtt { srtt: 0, rttvar: 0, min: u64::MAX, base_rto: initial.0.min(c.rto_max.0), backoff: 0 }
+        Rtt { srtt: 0, rttvar: 0, min: u64::MAX, base_rto: initial.0.min(c.rto_max.0), remembered: 0, backoff: 0 }
     }
 
     /// Takes a sample (RFC 6298 section 2).

@@ -12,6 +12,7 @@ mod handshake;
 mod ictcp;
 mod idle;
 mod l2dct;
+mod metrics;
 mod newreno;
 mod offload;
 mod pfabric;

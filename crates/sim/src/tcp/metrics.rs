@@ -1,0 +1,66 @@
+//! What a host remembers of the paths to its peers (Linux net/ipv4/tcp_metrics.c): a connection that closes leaves its RTT and its threshold
+//! behind, and the next one to the same peer begins with them. The kernel saves the RTT's variation and the window too, but uses neither;
+//! its degree of reordering has no counterpart here. Entries do not age: a run is shorter than the hour after which the kernel drops them.
+
+use super::sender::{CaState, Sender};
+use crate::config::{Metrics, RtoRule, TcpConfig};
+
+/// What is remembered of one path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Remembered {
+    /// Smoothed RTT, ps; 0: unknown.
+    rtt: u64,
+    /// Threshold of slow start, segments; 0: unknown.
+    ssthresh: u64,
+}
+
+impl Remembered {
+    /// A connection on this path closes (tcp_update_metrics).
+    pub fn update(&mut self, c: &TcpConfig, s: &Sender) {
+        if s.rtt.backoff > 0 || s.rtt.srtt == 0 {
+            self.rtt = 0;
+            return;
+        }
+        // A longer RTT counts at once, a shorter one by an eighth.
+        let shorter = self.rtt.saturating_sub(s.rtt.srtt);
+        self.rtt = if shorter == 0 { s.rtt.srtt } else { self.rtt - shorter / 8 };
+        if c.metrics != Metrics::All {
+            return;
+        }
+        let half = (s.w.cwnd as u64) / 2;
+        if s.w.ssthresh.is_infinite() {
+            if self.ssthresh > 0 {
+                self.ssthresh = self.ssthresh.max(half);
+            }
+        } else if !s.w.in_slow_start() && s.ca == CaState::Open {
+            self.ssthresh = half.max(s.w.ssthresh as u64);
+        } else if self.ssthresh > 0 {
+            self.ssthresh = self.ssthresh.max(s.w.ssthresh as u64);
+        }
+    }
+}
+
+impl Sender {
+    /// Before it opens, a connection takes over what its host remembers of the path (tcp_init_metrics): the threshold, and an RTT that is
+    /// used when the handshake shows a shorter one.
+    pub fn remember(&mut self, c: &TcpConfig, path: &Remembered) {
+        if c.metrics == Metrics::All && path.ssthresh > 0 {
+            self.w.ssthresh = path.ssthresh as f64;
+        }
+        self.rtt.remembered = path.rtt;
+        if !c.handshake {
+            self.first_timeout(c);
+        }
+    }
+
+    /// The first timeout of data, where the handshake was faster than what is remembered: SYNs are small. The estimate stays, and makes the
+    /// timeout from the first sample of data on.
+    pub(super) fn first_timeout(&mut self, c: &TcpConfig) {
+        let r = &mut self.rtt;
+        if r.remembered > r.srtt && c.rto_rule != RtoRule::Fixed {
+            // In ticks, rounded down.
+            let rtt = r.remembered - r.remembered % c.rto_granularity.0.max(1);
+            r.base_rto = (rtt + (2 * rtt).max(c.rto_min.0)).min(c.rto_max.0);
+        }
+    }
+}
