@@ -169,13 +169,15 @@ class Scenario:
         """
         return self._native.explain()
 
-    def run(self, *, threads: int | None = None, progress: Progress = None) -> Result:
-        """Simulate all variants and seeds on all cores.
+    def run(self, *, world: str | None = None, threads: int | None = None, progress: Progress = None) -> Result:
+        """Run all variants and seeds on all cores.
 
         Other Python threads go on meanwhile. Ctrl-C stops it within a third of a second, with nothing left behind.
 
         Parameters
         ----------
+        world : str, optional
+            What runs it: ``"sim"``, the simulator, or ``"model"``, the closed forms; else what the scenario says.
         threads : int, optional
             Runs at the same time; one for each processor by default.
         progress : bool or callable, optional
@@ -184,9 +186,10 @@ class Scenario:
         Raises
         ------
         ScenarioError
-            If the scenario is wrong.
+            If the scenario is wrong, or the world cannot run it.
         """
-        return run_many([self], threads=threads, progress=progress)[0]
+        scenario = self if world is None else self.with_({"world": world})
+        return run_many([scenario], threads=threads, progress=progress)[0]
 
     def sweep(
         self,

@@ -38,14 +38,14 @@ fn an_experiment_depends_on_values_alone() {
 fn scenarios_stores_and_executors_name_no_world() {
     for name in ["scenario", "store", "exec"] {
         let known = dependencies(name);
-        for world in ["sim", "model"] {
+        for world in ["sim", "model", "predict"] {
             assert!(!known.contains(&world.to_owned()), "{name} depends on the world {world}");
         }
         let mut files = Vec::new();
         sources(&crates().join(name).join("src"), &mut files);
         for file in files {
             let text = fs::read_to_string(&file).expect("a source file");
-            for word in ["forebay_sim", "forebay_model", "\"sim\""] {
+            for word in ["forebay_sim", "forebay_model", "forebay_predict", "\"sim\""] {
                 assert!(!text.contains(word), "{} names a world: {word}", file.display());
             }
         }

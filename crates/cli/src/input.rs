@@ -12,6 +12,9 @@ pub struct Input {
     /// Change a value of the file, such as topology.senders=64 (repeatable)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// World that runs it, instead of the file's: see `forebay list worlds`
+    #[arg(long, value_name = "NAME")]
+    pub world: Option<String>,
     /// Seed of the first run, instead of the file's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -27,6 +30,7 @@ impl Input {
     /// When the file cannot be read or an override is none.
     pub fn load(&self) -> Result<(Scenario, Vec<String>), Failure> {
         let mut overrides = self.set.clone();
+        overrides.extend(self.world.as_ref().map(|name| format!("world={name}")));
         overrides.extend(self.runs.map(|n| format!("runs={n}")));
         Ok((forebay_scenario::load(&self.file, &overrides, self.seed)?, overrides))
     }

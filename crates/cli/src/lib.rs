@@ -4,7 +4,7 @@
 mod failure;
 mod input;
 mod interrupt;
-pub mod model;
+mod model_table;
 mod output;
 mod progress;
 pub mod report;

@@ -6,7 +6,7 @@ use forebay_store::summary::{GroupSummary, NetworkSummary, Spread};
 fn summary(name: &str, goodput: f64, fct: f64, rtos: u64) -> Summary {
     let group = GroupSummary {
         name: name.into(),
-        goodput_bps: goodput,
+        goodput_bps: Some(goodput),
         flows: 100,
         flows_completed: 98,
         rtos,
@@ -19,6 +19,7 @@ fn summary(name: &str, goodput: f64, fct: f64, rtos: u64) -> Summary {
         queue_p99: Some(64.0),
         queue_max: Some(100.0),
         busy: Some(0.9731),
+        uncounted: false,
         drops: 12,
         marks: 0,
         fairness: None,
@@ -57,7 +58,7 @@ fn several_seeds_and_groups() {
         s.groups[0].long_ratio = Some(1.0);
         s.groups.push(GroupSummary {
             name: "cubic".into(),
-            goodput_bps: 1e8,
+            goodput_bps: Some(1e8),
             long_ratio: Some(0.25),
             syn_rtos: 3,
             ..GroupSummary::default()

@@ -140,6 +140,40 @@ fn threads_change_nothing() {
     }
 }
 
+/// The same command in another world: what its models predict, and for what they do not cover a refusal that names keys and reasons.
+#[test]
+fn a_scenario_runs_in_the_world_of_the_models() {
+    let scratch = Scratch::new("world");
+    let marked =
+        SMALL.replace("buffer = \"100pkt\" }", "buffer = \"100pkt\", queue = { kind = \"dctcp-step\", k = \"20pkt\" } }");
+    scratch.file("dctcp.toml", &marked.replace("\"newreno\"", "\"dctcp\""));
+    let manifest = |dir: &str| fs::read_to_string(scratch.0.join(dir).join("manifest.json")).unwrap();
+    let summary = |dir: &str| {
+        let text = fs::read_to_string(scratch.0.join(dir).join("summary.csv")).unwrap();
+        let rows: Vec<Vec<String>> = text.lines().map(|l| l.split(',').map(str::to_owned).collect()).collect();
+        let column = |name: &str| rows[0].iter().position(|c| c == name).unwrap();
+        ["queue_max_pkts", "drops", "port"].map(|name| rows[1][column(name)].clone())
+    };
+    for world in ["sim", "model"] {
+        let out = forebay(&scratch.0, &["run", "dctcp.toml", "--world", world, "--format", "csv", "--out", world]);
+        assert!(out.status.success(), "{world}: {}", text(&out.stderr));
+        assert!(text(&out.stdout).contains(&format!("world: {world}\n")), "{}", text(&out.stdout));
+        assert!(manifest(world).contains(&format!("\"world\": \"{world}\"")), "{}", manifest(world));
+    }
+    // K + N, and nothing counted.
+    assert_eq!(summary("model"), ["24", "", "bottleneck"]);
+    assert_ne!(summary("sim")[1], "");
+    scratch.file("small.toml", SMALL);
+    let out = forebay(&scratch.0, &["check", "small.toml", "--world", "model"]);
+    let err = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(2), "{err}");
+    for part in ["small.toml:14", "no transport runs dctcp", "no incast workload", "`transport.cc`", "`workload`"] {
+        assert!(err.contains(part), "no {part} in: {err}");
+    }
+    let out = forebay(&scratch.0, &["run", "small.toml", "--world", "moon"]);
+    assert!(text(&out.stderr).contains("sim") && text(&out.stderr).contains("model"), "{}", text(&out.stderr));
+}
+
 #[test]
 fn results_are_not_overwritten() {
     let scratch = Scratch::new("force");

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 #[derive(Debug)]
 pub struct Record {
     name: String,
+    world: &'static str,
     started: String,
     scenario: ScenarioRecord,
     runs: Vec<RunRecord>,
@@ -29,6 +30,7 @@ impl Record {
         };
         Record {
             name: resolved.name.clone(),
+            world: resolved.world.name(),
             started: utc(SystemTime::now()),
             scenario,
             runs: Vec::new(),
@@ -72,6 +74,7 @@ impl Record {
             manifest_version: Manifest::VERSION,
             forebay: env!("CARGO_PKG_VERSION").into(),
             name: self.name,
+            world: self.world.into(),
             started: self.started,
             scenario: self.scenario,
             fingerprint: format!("{:016x}", combined_fingerprint(&self.fingerprints)),

@@ -12,6 +12,7 @@ pub mod streams;
 pub mod topology;
 pub mod traffic;
 pub mod transport;
+pub mod unit;
 pub mod workload;
 pub mod world;
 

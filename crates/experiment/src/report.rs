@@ -2,7 +2,7 @@
 
 use crate::checked::Mistake;
 use crate::rows::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutRow};
-use forebay_units::Time;
+use forebay_units::{PortId, Time};
 use std::fmt;
 
 /// How far a run is.
@@ -47,6 +47,33 @@ pub struct Report {
     pub fingerprint: u64,
     /// Largest number of connections open at the same time.
     pub peak_connections: u64,
+    /// What a world knows that computes instead of running; it leaves no rows, and nothing is counted.
+    pub predicted: Option<Predicted>,
+}
+
+/// Numbers without rows behind them; `None` where nothing is known.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Predicted {
+    /// Goodput, bit/s, per transport group.
+    pub goodput_bps: Vec<Option<f64>>,
+    /// Duration of a query, s, per transport group.
+    pub query_s: Vec<Option<f64>>,
+    /// The port that the queue is of.
+    pub port: Option<PortId>,
+    /// Its mean queue, packets.
+    pub queue_mean_pkts: Option<f64>,
+    /// Its largest queue, packets.
+    pub queue_max_pkts: Option<f64>,
+}
+
+impl Predicted {
+    /// A hash of the numbers (FNV-1a over their bits), in the place of that of a trajectory.
+    pub fn fingerprint(&self) -> u64 {
+        let queue = [self.queue_mean_pkts, self.queue_max_pkts];
+        let all = self.goodput_bps.iter().chain(&self.query_s).chain(&queue);
+        let bytes = all.flat_map(|v| v.map_or([0xFF; 8], |v| v.to_bits().to_le_bytes()));
+        bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+    }
 }
 
 /// Why a run ended without a report.

@@ -4,6 +4,7 @@ use crate::errors;
 use crate::guard::detached;
 use crate::sweep;
 use forebay_exec::sweep::explain;
+use forebay_predict::{Head, evaluate};
 use forebay_scenario::Resolved;
 use forebay_store::Host;
 use pyo3::prelude::*;
@@ -96,7 +97,12 @@ impl Scenario {
     /// What the analytic models say about it, as `forebay model --no-sim --format json` prints it.
     fn models_json(&self, py: Python<'_>) -> PyResult<String> {
         let resolved = self.resolve(py)?;
-        detached(py, || forebay_cli::model::evaluate(&resolved).to_string())
+        detached(py, || {
+            let labels: Vec<&str> = resolved.variants.iter().map(|v| v.label.as_str()).collect();
+            let experiments: Vec<_> = resolved.variants.iter().map(|v| &v.config).collect();
+            let head = Head { name: &resolved.name, seed: resolved.seed, runs: 0, notes: &resolved.notes, labels: &labels };
+            evaluate(head, &experiments).to_string()
+        })
     }
 
     /// Whether it stands for many scenarios.

@@ -4,12 +4,14 @@
 pub mod math;
 
 mod dist;
+mod estimate;
 mod mixture;
 mod rng;
 mod size_table;
 mod split;
 
 pub use dist::{SizeDist, TimeDist};
+pub use estimate::{Estimate, estimate};
 pub use mixture::Mixture;
 pub use rng::{Rng, mix};
 pub use size_table::{SizeTable, TableError};

@@ -14,6 +14,9 @@ pub struct Manifest {
     pub forebay: String,
     /// Name of the scenario.
     pub name: String,
+    /// The world that ran it; empty in results of versions that had one only, the simulator.
+    #[serde(default)]
+    pub world: String,
     /// When the run started, RFC 3339 in UTC.
     pub started: String,
     /// The scenario, as written and as understood.

@@ -11,7 +11,8 @@ use std::sync::Arc;
 pub(crate) const VERSION: u32 = 2;
 /// What a row is.
 pub(crate) const DOC: &str = "One row per run and transport group: the numbers of the printed table. Those of the network, which the \
-                              groups of a run share, stand in each of its rows.";
+                              groups of a run share, stand in each of its rows. A world that computes instead of running, such as \
+                              the closed forms, fills what its models give; every other number of it is null.";
 
 /// A column that is not a metric: name, type, unit, description.
 fn keys() -> Vec<(&'static str, DataType, &'static str, &'static str)> {

@@ -6,7 +6,7 @@ use forebay_experiment::world::World;
 use std::sync::OnceLock;
 
 /// All worlds, the default first.
-pub const REGISTRY: &[&dyn World] = &[&forebay_sim::world::Simulator];
+pub const REGISTRY: &[&dyn World] = &[&forebay_sim::world::Simulator, &forebay_predict::world::Models];
 
 /// The world that a scenario runs in unless it names another.
 pub fn default() -> &'static dyn World {

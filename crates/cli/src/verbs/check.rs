@@ -15,6 +15,9 @@ pub struct Args {
     /// Change a value of the file, such as topology.senders=64 (repeatable)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// World that is to run it, instead of the file's: see `forebay list worlds`
+    #[arg(long, value_name = "NAME")]
+    world: Option<String>,
     /// Check the scenario for each of these values, as `run` does (repeatable)
     #[arg(long = "sweep", value_name = "KEY=[A, B]")]
     sweep: Vec<String>,
@@ -25,7 +28,9 @@ pub struct Args {
 
 /// Prints the explanation.
 pub fn execute(args: &Args) -> Result<(), Failure> {
-    let mut scenario = forebay_scenario::load(&args.file, &args.set, None)?;
+    let mut overrides = args.set.clone();
+    overrides.extend(args.world.as_ref().map(|name| format!("world={name}")));
+    let mut scenario = forebay_scenario::load(&args.file, &overrides, None)?;
     args.sweep.iter().try_for_each(|text| scenario.add_axis(text))?;
     let (resolved, text) = explain(&scenario, Host::here().cpus, interrupt::flag())?;
     if !args.resolved {

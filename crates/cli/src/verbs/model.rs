@@ -2,11 +2,12 @@
 
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::model::{self, Told, Verdict};
+use crate::model_table;
 use crate::output::print;
 use crate::progress::{Display, Kind};
 use crate::{interrupt, style};
 use forebay_exec::{Job, Outcome, Watcher, jobs, run_all};
+use forebay_predict::{Head, Told, Verdict, to_json, untold, verdicts};
 use forebay_scenario::Resolved;
 use forebay_store::Host;
 use std::io::IsTerminal;
@@ -39,8 +40,8 @@ enum Format {
 /// Asks the models, simulates, and prints both.
 pub fn execute(args: &Args) -> Result<(), Failure> {
     let resolved = args.input.load()?.0.resolve()?;
-    let verdicts: Vec<Vec<Verdict>> = resolved.variants.iter().map(model::verdicts).collect();
-    let told = model::untold(&verdicts);
+    let verdicts: Vec<Vec<Verdict>> = resolved.variants.iter().map(|v| verdicts(&v.config)).collect();
+    let told = untold(&verdicts);
     let mut all = Comparison { resolved: &resolved, verdicts, told, display: Display::new(Kind::None, &[]) };
     if !args.no_sim {
         all.simulate(args)?;
@@ -76,7 +77,7 @@ impl Comparison<'_> {
         let parts: Vec<String> = (0..self.verdicts.len())
             .map(|v| {
                 let label = &self.resolved.variants[v].label;
-                model::table::render(label, &self.verdicts[v], &self.told[v], simulated, style::stdout())
+                model_table::render(label, &self.verdicts[v], &self.told[v], simulated, style::stdout())
             })
             .collect();
         out.push_str(&parts.join("\n"));
@@ -85,7 +86,10 @@ impl Comparison<'_> {
 
     fn json(&self, simulated: bool) -> String {
         let runs = if simulated { self.resolved.runs } else { 0 };
-        format!("{:#}\n", model::to_json(self.resolved, runs, &self.verdicts, &self.told))
+        let r = self.resolved;
+        let labels: Vec<&str> = r.variants.iter().map(|v| v.label.as_str()).collect();
+        let head = Head { name: &r.name, seed: r.seed, runs, notes: &r.notes, labels: &labels };
+        format!("{:#}\n", to_json(head, &self.verdicts, &self.told))
     }
 }
 

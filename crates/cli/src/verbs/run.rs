@@ -129,7 +129,7 @@ fn simulate(args: &Args, kind: Kind, scenario: &Scenario, mut overrides: Vec<Str
     let report = if args.no_report { None } else { beside_results(&dir, kind) };
     if kind == Kind::Json {
         event(&json!({
-            "event": "done", "dir": dir, "fingerprint": manifest.fingerprint, "packet_hops": manifest.packet_hops,
+            "event": "done", "dir": dir, "world": manifest.world, "fingerprint": manifest.fingerprint, "packet_hops": manifest.packet_hops,
             "packet_hops_per_s": manifest.packet_hops_per_s, "wall_s": manifest.wall_s, "report": report,
         }));
     }
@@ -198,6 +198,7 @@ fn conclude(
         if let Some(path) = report {
             out.push_str(&format!("report: {}\n", path.display()));
         }
+        out.push_str(&format!("world: {}\n", manifest.world));
         out.push_str(&format!("fingerprint: {}\n", manifest.fingerprint));
         out.push_str(&format!("speed: {hops} in {:.2} s, {} per second on {threads}\n", manifest.wall_s, rate.trim_end()));
     }

@@ -249,6 +249,12 @@ impl Fib {
         self.host_port[host]
     }
 
+    /// Time that a packet of `bytes` of a flow with `hash` takes from one host to another on the empty path, ps.
+    pub fn travel(&self, network: &Network, (src, dst): (NodeId, NodeId), hash: u32, bytes: u64) -> u64 {
+        let ports = self.path(network, src, dst, hash).into_iter().map(|p| &network.ports[p]);
+        ports.map(|p| p.delay.0 + p.rate.tx_time(bytes).0).sum()
+    }
+
     /// All ports that a packet from host `src` to host `dst` of a flow with `hash` passes; empty when `src` is `dst`.
     pub fn path(&self, network: &Network, src: NodeId, dst: NodeId, hash: u32) -> Vec<PortId> {
         let mut path = Vec::new();

@@ -49,6 +49,7 @@ impl Simulation {
             packet_hops: self.core.fabric.hops(),
             fingerprint,
             peak_connections: self.core.slots.peak(),
+            predicted: None,
         }
     }
 

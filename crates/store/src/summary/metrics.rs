@@ -1,33 +1,6 @@
 //! What is compared: numbers of each transport group ([`GROUP_METRICS`]) and of the network ([`NETWORK_METRICS`]).
 
-/// Dimension of a metric, which decides how it is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// Bits per second.
-    BitsPerSecond,
-    /// Seconds.
-    Seconds,
-    /// A number of things.
-    Count,
-    /// Packets in a queue.
-    Packets,
-    /// A part of 1, printed in percent.
-    Fraction,
-    /// A ratio without a unit.
-    Ratio,
-}
-
-impl Unit {
-    /// The unit as the tables' metadata has it.
-    pub fn symbol(self) -> &'static str {
-        match self {
-            Unit::BitsPerSecond => "bit/s",
-            Unit::Seconds => "s",
-            Unit::Packets => "packets",
-            Unit::Count | Unit::Fraction | Unit::Ratio => "1",
-        }
-    }
-}
+pub use forebay_experiment::unit::Unit;
 
 /// One number of a summary `S`.
 #[derive(Debug)]
@@ -63,7 +36,9 @@ pub struct GroupSummary {
     /// Name of the group.
     pub name: String,
     /// Payload acknowledged after the warm-up, bits per second of simulated time.
-    pub goodput_bps: f64,
+    pub goodput_bps: Option<f64>,
+    /// The run left no rows: its numbers are predictions, and what is counted is unknown.
+    pub uncounted: bool,
     /// Endless flows that were active in the measured time.
     pub long_flows: u64,
     /// Mean goodput of its endless flows, each over the part of the measured time in which it was active, bits per second.
@@ -120,6 +95,8 @@ pub struct NetworkSummary {
     pub queue_max: Option<f64>,
     /// Fraction of time it transmitted.
     pub busy: Option<f64>,
+    /// As [`GroupSummary::uncounted`].
+    pub uncounted: bool,
     /// Packets dropped at all ports.
     pub drops: u64,
     /// Congestion marks set at all ports.
@@ -168,10 +145,16 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "goodput_bps",
         "goodput",
         Unit::BitsPerSecond,
-        |g| Some(g.goodput_bps),
+        |g| g.goodput_bps,
         "payload that reached the group's receivers after the warm-up, over simulated time",
     ),
-    if_any("long_flows", "long flows", Unit::Count, |g| Some(g.long_flows as f64), "endless flows active after the warm-up"),
+    if_any(
+        "long_flows",
+        "long flows",
+        Unit::Count,
+        |g| some(!g.uncounted, g.long_flows as f64),
+        "endless flows active after the warm-up",
+    ),
     metric(
         "long_goodput_bps",
         "goodput per long flow",
@@ -232,7 +215,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "rtos",
         "timeouts",
         Unit::Count,
-        |g| Some(g.rtos as f64),
+        |g| some(!g.uncounted, g.rtos as f64),
         "retransmission timeouts of all messages, those of SYNs not counted",
     ),
     metric(
@@ -242,9 +225,21 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         |g| g.query_timeouts,
         "for each query the most timeouts of one message, averaged over the queries",
     ),
-    if_any("tlps", "tail loss probes", Unit::Count, |g| Some(g.tlps as f64), "probes instead of timeouts (RFC 8985 section 7)"),
-    if_any("syn_rtos", "SYN timeouts", Unit::Count, |g| Some(g.syn_rtos as f64), "timeouts of connection requests"),
-    metric("segs_retx", "retransmitted segments", Unit::Count, |g| Some(g.segs_retx as f64), "data segments sent again"),
+    if_any(
+        "tlps",
+        "tail loss probes",
+        Unit::Count,
+        |g| some(!g.uncounted, g.tlps as f64),
+        "probes instead of timeouts (RFC 8985 section 7)",
+    ),
+    if_any("syn_rtos", "SYN timeouts", Unit::Count, |g| some(!g.uncounted, g.syn_rtos as f64), "timeouts of connection requests"),
+    metric(
+        "segs_retx",
+        "retransmitted segments",
+        Unit::Count,
+        |g| some(!g.uncounted, g.segs_retx as f64),
+        "data segments sent again",
+    ),
     metric(
         "fct_small_mean_s",
         "FCT small (<= 100 KB) mean",
@@ -317,6 +312,6 @@ pub const NETWORK_METRICS: &[Metric<NetworkSummary>] = &[
     metric("queue_p99_pkts", "queue p99", Unit::Packets, |n| n.queue_p99, "99th percentile of the queue, weighted by time"),
     metric("queue_max_pkts", "queue max", Unit::Packets, |n| n.queue_max, "largest queue"),
     metric("busy", "link busy", Unit::Fraction, |n| n.busy, "part of the measured time in which the port transmitted"),
-    metric("drops", "drops, all ports", Unit::Count, |n| Some(n.drops as f64), "packets dropped anywhere"),
-    if_any("marks", "marks, all ports", Unit::Count, |n| Some(n.marks as f64), "congestion marks set anywhere"),
+    metric("drops", "drops, all ports", Unit::Count, |n| some(!n.uncounted, n.drops as f64), "packets dropped anywhere"),
+    if_any("marks", "marks, all ports", Unit::Count, |n| some(!n.uncounted, n.marks as f64), "congestion marks set anywhere"),
 ];

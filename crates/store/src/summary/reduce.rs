@@ -5,12 +5,16 @@ use crate::run_info::RunInfo;
 use crate::schema::{deadline_met, duration_ps, slowdown};
 use crate::stats::{SizeBin, jain, quantile};
 use forebay_experiment::Experiment;
-use forebay_experiment::report::Report;
+use forebay_experiment::report::{Predicted, Report};
 use forebay_experiment::rows::{FlowRow, PortRow};
+use forebay_experiment::transport::Group;
 use forebay_units::PortId;
 
 /// Reduces a report to its summary.
 pub fn summarise(info: &RunInfo, config: &Experiment, report: &Report) -> Summary {
+    if let Some(known) = &report.predicted {
+        return of_predictions(info, config, known);
+    }
     let long: Vec<Long> = report.flows.iter().filter_map(|f| Long::new(f, report)).collect();
     let parts = parts(config, report);
     let mut groups: Vec<GroupSummary> = (0..config.groups.len()).map(|g| group(g, info, config, report)).collect();
@@ -35,6 +39,25 @@ pub fn summarise(info: &RunInfo, config: &Experiment, report: &Report) -> Summar
         network.fairness = fairness(&long.iter().collect::<Vec<_>>());
     }
     Summary { groups, network }
+}
+
+/// The summary of a run without rows: what was predicted, and nothing else.
+fn of_predictions(info: &RunInfo, config: &Experiment, known: &Predicted) -> Summary {
+    let group = |(g, group): (usize, &Group)| GroupSummary {
+        name: group.name.clone(),
+        goodput_bps: known.goodput_bps.get(g).copied().flatten(),
+        qct: known.query_s.get(g).copied().flatten().map(|s| Spread { mean: s, p50: s, p99: s }),
+        uncounted: true,
+        ..GroupSummary::default()
+    };
+    let network = NetworkSummary {
+        port: known.port.map_or_else(String::new, |p| info.port(p).to_owned()),
+        queue_mean: known.queue_mean_pkts,
+        queue_max: known.queue_max_pkts,
+        uncounted: true,
+        ..NetworkSummary::default()
+    };
+    Summary { groups: config.groups.iter().enumerate().map(group).collect(), network }
 }
 
 fn seconds(ps: u64) -> f64 {
@@ -121,7 +144,7 @@ fn group(index: usize, info: &RunInfo, config: &Experiment, report: &Report) -> 
     // Bytes acknowledged after the warm-up, as the ports count.
     let time = report.end.saturating_sub(report.measured_from).as_secs_f64();
     let acked = report.acked.get(index).copied().unwrap_or(0);
-    out.goodput_bps = if time > 0.0 { acked as f64 * 8.0 / time } else { 0.0 };
+    out.goodput_bps = Some(if time > 0.0 { acked as f64 * 8.0 / time } else { 0.0 });
     out.fct = fct.map(spread);
     out.slowdown = spread(slowdowns);
     out
@@ -168,6 +191,7 @@ fn network(info: &RunInfo, config: &Experiment, report: &Report) -> NetworkSumma
         queue_p99: port.and_then(|p| p.queue_percentiles).map(|q| f64::from(q[2])),
         queue_max: port.map(|p| f64::from(p.queue_max_pkts)),
         busy: port.map(|p| p.busy),
+        uncounted: false,
         drops: report.ports.iter().map(drops).sum(),
         marks: report.ports.iter().map(|p| p.marked).sum(),
         fairness: None,

@@ -107,5 +107,6 @@ pub fn report(n: u64) -> Report {
         packet_hops: 1_000,
         fingerprint: 0xabcd,
         peak_connections: 2,
+        predicted: None,
     }
 }

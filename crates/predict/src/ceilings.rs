@@ -1,20 +1,22 @@
 //! What headers and windows allow at best: for every scenario.
 
-use super::path::{Pair, bottleneck, endless, transport};
-use super::{Line, Section, measure};
+use super::path::{Pair, bottleneck, endless};
+use super::{Fills, Line, Section, measure};
+use forebay_experiment::Experiment;
+use forebay_experiment::transport::Stack;
+use forebay_experiment::unit::Unit;
 use forebay_model::ceilings::{UNSCALED_WINDOW, bdp_bytes, payload_share, window_limited};
-use forebay_scenario::Variant;
-use forebay_sim::config::Stack;
-use forebay_store::summary::Unit;
 
 /// Values and comparison. Never refuses: a part that does not apply is left out.
-pub fn section(v: &Variant) -> Result<Section, String> {
+pub fn section(v: &Experiment) -> Result<Section, String> {
     let error = |e: forebay_model::ModelError| e.to_string();
     let about = "what headers and windows allow at best";
-    let mut s = Section { model: "ceilings", about, inputs: Vec::new(), lines: Vec::new(), notes: Vec::new() };
-    let groups = &v.config.groups;
+    let mut s =
+        Section { model: "ceilings", about, group: None, port: None, inputs: Vec::new(), lines: Vec::new(), notes: Vec::new() };
+    let groups = &v.groups;
     let sizes = |t: &Stack| (u64::from(t.mss), u64::from(t.header));
-    for (g, name) in groups.iter().zip(&v.transports) {
+    for g in groups {
+        let name = &g.name;
         let (mss, header) = sizes(&g.tcp);
         let of = if groups.len() > 1 { format!(", `{name}`") } else { String::new() };
         s.lines.push(Line::theory(
@@ -35,7 +37,7 @@ pub fn section(v: &Variant) -> Result<Section, String> {
         return Ok(s);
     }
     let all: Vec<Pair> = long.iter().flat_map(|(_, pairs)| pairs).copied().collect();
-    let b = match transport(v, *first).and_then(|tcp| bottleneck(v, &all, &tcp)) {
+    let b = match bottleneck(v, &all, tcp) {
         Ok(b) => b,
         Err(why) => {
             s.notes.push(why);
@@ -53,9 +55,15 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     let link = rate.0 as f64 * payload_share(mss, header).map_err(error)?;
     let ids: Vec<usize> = long.iter().map(|(g, _)| *g).collect();
     let name = if windows < link { "goodput of the endless flows, by windows" } else { "goodput of the endless flows, at most" };
-    s.lines.push(Line::pair(name, Unit::BitsPerSecond, windows.min(link), move |r| {
-        ids.iter().map(|&g| measure::goodput(r, g)).sum()
-    }));
+    let bound =
+        Line::pair(name, Unit::BitsPerSecond, windows.min(link), move |r| ids.iter().map(|&g| measure::goodput(r, g)).sum());
+    // What the link carries at most is no prediction; what the windows of one transport leave of it is.
+    if let (true, [(group, _)]) = (windows < link, &long[..]) {
+        s.group = Some(*group);
+        s.lines.push(bound.fills(Fills::Goodput));
+    } else {
+        s.lines.push(bound);
+    }
     s.lines.push(Line::theory("pipe, C D", Unit::Packets, b.pipe.bdp()));
     if bdp_bytes(rate, rtt).map_err(error)? > UNSCALED_WINDOW {
         s.notes.push(format!("the pipe holds more than the {UNSCALED_WINDOW} B that a window can advertise without scaling"));

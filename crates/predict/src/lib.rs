@@ -1,4 +1,4 @@
-//! What the analytic models say about a scenario. One file a model: each looks whether the scenario contains what it is about, says
+//! What the closed forms say about an experiment. One file a model: each looks whether the scenario contains what it is about, says
 //! why if not, and otherwise gives its values and how a run is measured to compare.
 
 mod ceilings;
@@ -7,13 +7,14 @@ mod incast;
 mod measure;
 mod path;
 mod share;
-pub mod table;
 mod trim;
+pub mod world;
 
-use forebay_scenario::{Resolved, Variant};
-use forebay_sim::run::Report;
-use forebay_store::stats::{Estimate, estimate};
-use forebay_store::summary::Unit;
+use forebay_experiment::Experiment;
+use forebay_experiment::report::Report;
+use forebay_experiment::unit::Unit;
+use forebay_sampling::{Estimate, estimate};
+use forebay_units::PortId;
 use serde_json::{Map, Value as Json, json};
 
 /// How a number is read off a run; `None`: this run does not have it.
@@ -29,6 +30,21 @@ pub struct Line {
     pub model: Theory,
     /// The same measured; `None`: nothing in a run corresponds to it.
     pub sim: Option<Measure>,
+    /// The number of a report that it predicts.
+    pub fills: Option<Fills>,
+}
+
+/// A number of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fills {
+    /// Goodput of the transport.
+    Goodput,
+    /// Mean queue of the port.
+    QueueMean,
+    /// Largest queue of the port.
+    QueueMax,
+    /// Time that a query (a round of blocks) takes.
+    QueryTime,
 }
 
 /// Where the model's value comes from.
@@ -45,6 +61,10 @@ pub struct Section {
     pub model: &'static str,
     /// What it is about, and whose it is.
     pub about: &'static str,
+    /// The transport that it is about.
+    pub group: Option<usize>,
+    /// The port that it is about.
+    pub port: Option<PortId>,
     /// Its arguments, derived from the scenario: symbol and value.
     pub inputs: Vec<(&'static str, String)>,
     /// Its values.
@@ -66,11 +86,11 @@ pub enum Verdict {
     },
 }
 
-/// How a model looks at a variant: its values, or why it has none.
-type Ask = fn(&Variant) -> Result<Section, String>;
+/// How a model looks at an experiment: its values, or why it has none.
+type Ask = fn(&Experiment) -> Result<Section, String>;
 
-/// All models, asked about one variant of a scenario.
-pub fn verdicts(v: &Variant) -> Vec<Verdict> {
+/// All models, asked about one experiment.
+pub fn verdicts(v: &Experiment) -> Vec<Verdict> {
     let all: [(&'static str, Ask); 5] = [
         ("incast", incast::section),
         ("trim", trim::section),
@@ -98,12 +118,17 @@ impl Verdict {
 impl Line {
     /// A value of the scenario that no run has.
     fn theory(name: impl Into<String>, unit: Unit, value: f64) -> Line {
-        Line { name: name.into(), unit, model: Theory::Scenario(value), sim: None }
+        Line { name: name.into(), unit, model: Theory::Scenario(value), sim: None, fills: None }
     }
 
     /// A value and how to measure it.
     fn pair(name: impl Into<String>, unit: Unit, value: f64, sim: impl Fn(&Report) -> Option<f64> + 'static) -> Line {
         Line { sim: Some(Box::new(sim)), ..Line::theory(name, unit, value) }
+    }
+
+    /// The same, as the prediction of a number of a report.
+    fn fills(self, what: Fills) -> Line {
+        Line { fills: Some(what), ..self }
     }
 }
 
@@ -152,17 +177,32 @@ pub fn untold(verdicts: &[Vec<Verdict>]) -> Told {
     verdicts.iter().map(|v| v.iter().map(model).collect()).collect()
 }
 
-/// What the models say about a scenario without simulating it: the object that `forebay model --no-sim --format json` prints.
-pub fn evaluate(resolved: &Resolved) -> Json {
-    let verdicts: Vec<Vec<Verdict>> = resolved.variants.iter().map(verdicts).collect();
-    to_json(resolved, 0, &verdicts, &untold(&verdicts))
+/// What stands at the head of the answers about a scenario.
+#[derive(Debug, Clone, Copy)]
+pub struct Head<'a> {
+    /// Name of the scenario.
+    pub name: &'a str,
+    /// Its first seed.
+    pub seed: u64,
+    /// How many runs of each variant were measured.
+    pub runs: u32,
+    /// Remarks about how it was read.
+    pub notes: &'a [String],
+    /// Names of its variants.
+    pub labels: &'a [&'a str],
 }
 
-/// All variants, for scripts; `runs`: how many of each were simulated.
-pub fn to_json(resolved: &Resolved, runs: u32, verdicts: &[Vec<Verdict>], told: &Told) -> Json {
-    let parts = resolved.variants.iter().zip(verdicts).zip(told);
-    let variants: Vec<Json> = parts.map(|((v, verdicts), columns)| variant(&v.label, verdicts, columns)).collect();
-    json!({"name": resolved.name, "seed": resolved.seed, "runs": runs, "notes": resolved.notes, "variants": variants})
+/// The answers without any measurement: the object that `forebay model --no-sim --format json` prints.
+pub fn evaluate(head: Head<'_>, experiments: &[&Experiment]) -> Json {
+    let verdicts: Vec<Vec<Verdict>> = experiments.iter().map(|e| verdicts(e)).collect();
+    to_json(head, &verdicts, &untold(&verdicts))
+}
+
+/// All variants, for scripts.
+pub fn to_json(head: Head<'_>, verdicts: &[Vec<Verdict>], told: &Told) -> Json {
+    let parts = head.labels.iter().zip(verdicts).zip(told);
+    let variants: Vec<Json> = parts.map(|((label, verdicts), columns)| variant(label, verdicts, columns)).collect();
+    json!({"name": head.name, "seed": head.seed, "runs": head.runs, "notes": head.notes, "variants": variants})
 }
 
 /// One variant; units are SI, fractions of 1.
@@ -175,7 +215,7 @@ fn variant(label: &str, verdicts: &[Verdict], collected: &[Vec<Collected>]) -> J
                 let value = |(line, c): (&Line, &Collected)| {
                     let sim = c.sim().map(|e| json!({"mean": e.mean, "half_width": e.half_width, "runs": e.n}));
                     json!({
-                        "name": line.name, "unit": unit(line.unit), "model": c.model(line), "sim": sim,
+                        "name": line.name, "unit": line.unit.symbol(), "model": c.model(line), "sim": sim,
                         "difference": c.difference(line),
                     })
                 };
@@ -186,13 +226,4 @@ fn variant(label: &str, verdicts: &[Verdict], collected: &[Vec<Collected>]) -> J
         }
     }
     json!({"variant": label, "models": models, "not_applicable": not})
-}
-
-fn unit(unit: Unit) -> &'static str {
-    match unit {
-        Unit::BitsPerSecond => "bit/s",
-        Unit::Seconds => "s",
-        Unit::Packets => "packets",
-        Unit::Count | Unit::Fraction | Unit::Ratio => "1",
-    }
 }

@@ -1,18 +1,18 @@
 //! DCTCP's threshold and steady state, for transports that run it over a marking step.
 
-use super::path::{Subject, beside_endless, bottleneck, subject, transport};
-use super::{Line, Section, measure};
+use super::path::{Subject, beside_endless, bottleneck, subject};
+use super::{Fills, Line, Section, measure};
+use forebay_experiment::Experiment;
+use forebay_experiment::unit::Unit;
 use forebay_model::dctcp::{gain_bound, steady_state, threshold_guideline, worst_flows};
 use forebay_queues::{FifoDiscipline, Queue};
-use forebay_scenario::Variant;
-use forebay_store::summary::Unit;
 
 /// Values and comparison, or why the model has none.
-pub fn section(v: &Variant) -> Result<Section, String> {
+pub fn section(v: &Experiment) -> Result<Section, String> {
     let Subject { group, long, pairs: senders } = subject(v, "dctcp")?;
-    let tcp = &transport(v, group)?;
+    let tcp = &v.groups[group].tcp;
     let b = bottleneck(v, &senders, tcp)?;
-    let Queue::Fifo(FifoDiscipline::DctcpStep(step)) = &v.config.network.ports[b.port].queue else {
+    let Queue::Fifo(FifoDiscipline::DctcpStep(step)) = &v.network.ports[b.port].queue else {
         return Err(format!("the queue of {} has no marking step", b.name));
     };
     let packet = b.pipe.packet() as f64;
@@ -38,14 +38,20 @@ pub fn section(v: &Variant) -> Result<Section, String> {
         inputs.push(("N", format!("{n} flows")));
         let s = steady_state(&b.pipe, n, k).map_err(error)?;
         let port = b.port;
-        lines.push(Line::pair("largest queue, K + N", Unit::Packets, s.queue_max, move |r| {
-            measure::port(r, port).map(|p| f64::from(p.queue_max_pkts))
-        }));
+        lines.push(
+            Line::pair("largest queue, K + N", Unit::Packets, s.queue_max, move |r| {
+                measure::port(r, port).map(|p| f64::from(p.queue_max_pkts))
+            })
+            .fills(Fills::QueueMax),
+        );
         lines.push(Line::pair("smallest queue", Unit::Packets, s.queue_min.max(0.0), move |r| measure::queue_min(r, port)));
         let mid = (s.queue_max + s.queue_min.max(0.0)) / 2.0;
-        lines.push(Line::pair("middle of the sawtooth, mean queue", Unit::Packets, mid, move |r| {
-            measure::port(r, port).map(|p| p.queue_mean_pkts)
-        }));
+        lines.push(
+            Line::pair("middle of the sawtooth, mean queue", Unit::Packets, mid, move |r| {
+                measure::port(r, port).map(|p| p.queue_mean_pkts)
+            })
+            .fills(Fills::QueueMean),
+        );
         lines.push(Line::pair("marked fraction alpha", Unit::Ratio, s.alpha_exact, move |r| measure::alpha(r, group)));
         lines.push(Line::theory("window at K, W*", Unit::Packets, s.critical_window));
         if s.queue_min < 0.0 {
@@ -57,10 +63,10 @@ pub fn section(v: &Variant) -> Result<Section, String> {
         if !rest.is_empty() {
             notes.push(format!("the model does not know the other traffic: {}", rest.join(", ")));
         }
-        if v.config.observe.warmup.0 == 0 {
+        if v.observe.warmup.0 == 0 {
             notes.push("without `warmup` in [observe] the measured queue includes slow start".into());
         }
     }
     let about = "synchronised long flows at a marking step (Alizadeh et al., SIGCOMM 2010, section 3.3)";
-    Ok(Section { model: "dctcp", about, inputs, lines, notes })
+    Ok(Section { model: "dctcp", about, group: Some(group), port: Some(b.port), inputs, lines, notes })
 }

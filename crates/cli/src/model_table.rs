@@ -1,8 +1,8 @@
 //! The table of a variant: one block a model, one line a value, columns for the model, the simulation and the difference.
 
-use super::{Collected, Line, Verdict};
 use crate::style::{BOLD, DIM, NAME, paint};
 use crate::table::{decimals, scale};
+use forebay_predict::{Collected, Line, Verdict};
 use forebay_store::summary::Unit;
 use std::fmt::Write as _;
 

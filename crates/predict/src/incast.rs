@@ -1,29 +1,32 @@
 //! The incast model, for a workload of barrier-synchronised blocks under NewReno.
 
-use super::path::{bottleneck, others, pairs, transport};
-use super::{Line, Section, measure};
+use super::path::{bottleneck, others, pairs};
+use super::{Fills, Line, Section, measure};
+use forebay_experiment::Experiment;
+use forebay_experiment::assign::Assign;
+use forebay_experiment::report::Report;
+use forebay_experiment::traffic::WorkloadKind;
+use forebay_experiment::transport::{Idle, Recovery, RtoRule, Transport};
+use forebay_experiment::unit::Unit;
 use forebay_model::incast::{Branch, FirstWindow, Incast, NstarRule, Params, TailMode};
-use forebay_scenario::Variant;
-use forebay_sim::cc::LawConfig;
-use forebay_sim::config::{Assign, Idle, Recovery, RtoRule, TcpConfig, WorkloadKind};
-use forebay_sim::run::Report;
-use forebay_sim::shim::{ShimConfig, tag};
-use forebay_store::summary::Unit;
 use forebay_units::{Bytes, Time};
 
+/// Laws with NewReno's sawtooth.
+pub const NEWRENO: [&str; 2] = ["newreno", "reno"];
+
 /// Values and comparison, or why the model has none.
-pub fn section(v: &Variant) -> Result<Section, String> {
+pub fn section(v: &Experiment) -> Result<Section, String> {
     let rounds = |k: &WorkloadKind| matches!(k, WorkloadKind::Incast { .. });
-    let found: Vec<usize> = (0..v.config.workloads.len()).filter(|&i| rounds(&v.config.workloads[i].kind)).collect();
+    let found: Vec<usize> = (0..v.workloads.len()).filter(|&i| rounds(&v.workloads[i].kind)).collect();
     let w = match found[..] {
         [one] => one,
         [] => return Err("there is no incast workload".into()),
         _ => return Err("there are several incast workloads".into()),
     };
-    let workload = &v.config.workloads[w];
+    let workload = &v.workloads[w];
     let WorkloadKind::Incast { block, jitter, .. } = workload.kind else { return Err("there is no incast workload".into()) };
     let Assign::One(group) = workload.transport else { return Err("its senders have different transports".into()) };
-    let tcp = &transport(v, group)?;
+    let tcp = &v.groups[group].tcp;
     let first = assumptions(tcp)?;
     let senders = pairs(&workload.kind).unwrap_or_default();
     let n = senders.len() as u64;
@@ -70,12 +73,12 @@ pub fn section(v: &Variant) -> Result<Section, String> {
         notes.push(format!("PRIN halves the first windows, but {} keeps no places for the last packets: no goodput", b.name));
     }
     let about = "barrier-synchronised blocks under NewReno (Zhang, Ren, Tang, Lin: Modeling and Solving TCP Incast)";
-    Ok(Section { model: "incast", about, inputs, lines, notes })
+    Ok(Section { model: "incast", about, group: Some(group), port: Some(b.port), inputs, lines, notes })
 }
 
 /// Which first windows the transport has, or what about it the derivation excludes.
-fn assumptions(tcp: &TcpConfig) -> Result<FirstWindow, String> {
-    if !matches!(tcp.law, LawConfig::NewReno(_)) {
+fn assumptions(tcp: &Transport) -> Result<FirstWindow, String> {
+    if !NEWRENO.contains(&tcp.law.name) {
         return Err("the model is of NewReno's sawtooth, and the incast workload runs another law".into());
     }
     if tcp.recovery == Recovery::Rack {
@@ -90,28 +93,30 @@ fn assumptions(tcp: &TcpConfig) -> Result<FirstWindow, String> {
     if tcp.idle != Idle::Keep {
         return Err("windows do not survive the wait for the slowest sender (`slow-start-after-idle`)".into());
     }
-    match tcp.shims[..] {
+    match &tcp.shims[..] {
         [] => Ok(FirstWindow::Inherited),
-        [ShimConfig::Tag(tag::Config::Prin(c))] if c.halve => {
-            let floor = c.floor.unwrap_or(if tcp.ack_every > 1 { 2 } else { 1 });
-            Ok(FirstWindow::Halved { floor: f64::from(floor) })
+        [shim] if shim.name == "prin" && shim.values.bool("halve") => {
+            let delayed = if tcp.ack_every > 1 { 2 } else { 1 };
+            Ok(FirstWindow::Halved { floor: shim.values.opt_int("floor").unwrap_or(delayed) as f64 })
         }
-        [ShimConfig::Tag(tag::Config::Prin(_))] => Ok(FirstWindow::Inherited),
+        [shim] if shim.name == "prin" => Ok(FirstWindow::Inherited),
         _ => Err("the transport has a shim that the model does not know".into()),
     }
 }
 
 /// Whether the transport gives the last packets of a block priority.
-fn protected(tcp: &TcpConfig) -> bool {
-    matches!(tcp.shims[..], [ShimConfig::Tag(tag::Config::Prin(c))] if c.priority && c.halve)
+fn protected(tcp: &Transport) -> bool {
+    matches!(&tcp.shims[..], [s] if s.name == "prin" && s.values.bool("priority") && s.values.bool("halve"))
 }
 
 fn protected_lines(m: &Incast, n: u64, first: FirstWindow, w: usize) -> Result<Vec<Line>, forebay_model::ModelError> {
     let found = m.goodput_protected(n, first, NstarRule::First)?;
     let per_block = n as f64 * m.block() as f64 / (found.share * m.pipe().capacity());
     Ok(vec![
-        Line::pair("goodput", Unit::BitsPerSecond, 8.0 * found.bytes_per_s, move |run| measure::round_goodput(run, w)),
-        Line::pair("duration of a block", Unit::Seconds, per_block, move |run| measure::round_time(run, w)),
+        Line::pair("goodput", Unit::BitsPerSecond, 8.0 * found.bytes_per_s, move |run| measure::round_goodput(run, w))
+            .fills(Fills::Goodput),
+        Line::pair("duration of a block", Unit::Seconds, per_block, move |run| measure::round_time(run, w))
+            .fills(Fills::QueryTime),
         Line::pair("timeouts per block", Unit::Ratio, found.timeouts_per_block(m.block()), move |run| {
             measure::round_timeouts(run, w)
         }),
@@ -147,7 +152,7 @@ fn goodput_lines(
     let limited = m.limited(n, window, TailMode::Literal, NstarRule::First)?;
     let measured = move |run: &Report| measure::round_goodput(run, w);
     let below = matches!(literal.branch, Branch::Below { .. });
-    let mut lines = vec![Line::pair("goodput", Unit::BitsPerSecond, bits(limited.bytes_per_s), measured)];
+    let mut lines = vec![Line::pair("goodput", Unit::BitsPerSecond, bits(limited.bytes_per_s), measured).fills(Fills::Goodput)];
     if limited.bytes_per_s != literal.bytes_per_s {
         notes.push(format!("the receive window limits: {:?} regime", limited.regime).to_lowercase());
         return Ok(lines);
@@ -163,7 +168,10 @@ fn goodput_lines(
         notes.push("beyond 1.25 N* timeouts repeat within a block, which the model does not know".into());
     }
     let per_block = n as f64 * m.block() as f64 / (literal.share * m.pipe().capacity());
-    lines.push(Line::pair("duration of a block", Unit::Seconds, per_block, move |run| measure::round_time(run, w)));
+    lines.push(
+        Line::pair("duration of a block", Unit::Seconds, per_block, move |run| measure::round_time(run, w))
+            .fills(Fills::QueryTime),
+    );
     if let Branch::Beyond { ca, .. } = &literal.branch {
         // The other count of the same flows, the one that the goodput is computed from.
         let flows = ca.windows.n as f64;
@@ -175,7 +183,7 @@ fn goodput_lines(
 }
 
 /// What in the scenario is not in the model.
-fn notes(v: &Variant, w: usize, tcp: &TcpConfig, jitter: Time, rtt: Time) -> Vec<String> {
+fn notes(v: &Experiment, w: usize, tcp: &Transport, jitter: Time, rtt: Time) -> Vec<String> {
     let mut notes = Vec::new();
     let rest = others(v, |i| i == w);
     if !rest.is_empty() {

@@ -1,24 +1,24 @@
 //! How endless flows of two transports share their bottleneck: the AIMD model.
 
-use super::path::{Pair, bottleneck, endless, transport};
+use super::path::{Pair, bottleneck, endless};
 use super::{Line, Measure, Section, Theory, measure};
+use forebay_experiment::Experiment;
+use forebay_experiment::report::Report;
+use forebay_experiment::unit::Unit;
 use forebay_model::aimd::{Aimd, throughput_ratio};
-use forebay_scenario::Variant;
-use forebay_sim::run::Report;
-use forebay_store::summary::Unit;
 
 /// Values and comparison, or why the model has none.
-pub fn section(v: &Variant) -> Result<Section, String> {
+pub fn section(v: &Experiment) -> Result<Section, String> {
     let groups: Vec<(usize, Vec<Pair>)> =
-        (0..v.config.groups.len()).map(|g| (g, endless(v, g))).filter(|(_, pairs)| !pairs.is_empty()).collect();
+        (0..v.groups.len()).map(|g| (g, endless(v, g))).filter(|(_, pairs)| !pairs.is_empty()).collect();
     let [(first, one), (second, two)] = &groups[..] else {
         return Err("it compares the endless flows of two transports".into());
     };
-    let tcp = &transport(v, *first)?;
+    let tcp = &v.groups[*first].tcp;
     let all: Vec<Pair> = one.iter().chain(two).copied().collect();
     let b = bottleneck(v, &all, tcp)?;
     // DCTCP first: the ratio is as the coexistence study has it.
-    let dctcp = |g: usize| v.config.groups[g].tcp.law.name == "dctcp";
+    let dctcp = |g: usize| v.groups[g].tcp.law.name == "dctcp";
     let ((a, n_a), (z, n_z)) = if dctcp(*second) && !dctcp(*first) {
         ((*second, two.len()), (*first, one.len()))
     } else {
@@ -26,36 +26,36 @@ pub fn section(v: &Variant) -> Result<Section, String> {
     };
     let (rule_a, rule_z) = (rule(v, a)?, rule(v, z)?);
     let mut inputs = b.inputs();
-    inputs.push(("flows", format!("{n_a} of `{}`, {n_z} of `{}`", v.transports[a], v.transports[z])));
+    inputs.push(("flows", format!("{n_a} of `{}`, {n_z} of `{}`", v.groups[a].name, v.groups[z].name)));
     let mut notes = vec![
         "the model's flows see every congestion event together; where they do not, the ratio can be several times off".into(),
     ];
     if [a, z].into_iter().any(dctcp) {
         inputs.push(("alpha", "the run's mean".into()));
-        if v.config.observe.tcp_series.is_empty() {
+        if v.observe.tcp_series.is_empty() {
             notes.push("DCTCP's marked fraction comes from the run: record it with `tcp` in [observe]".into());
         }
     }
     let ratio: Measure = Box::new(move |r| Some(throughput_ratio(rule_a(r)?, rule_z(r)?)));
-    let name = format!("throughput of a `{}` flow over a `{}` flow", v.transports[a], v.transports[z]);
+    let name = format!("throughput of a `{}` flow over a `{}` flow", v.groups[a].name, v.groups[z].name);
     let sim: Measure = Box::new(move |r| {
         let per_flow = |g, n: usize| measure::goodput(r, g).map(|x| x / n as f64);
         let (top, bottom) = (per_flow(a, n_a)?, per_flow(z, n_z)?);
         (bottom > 0.0).then(|| top / bottom)
     });
-    let lines = vec![Line { name, unit: Unit::Ratio, model: Theory::Run(ratio), sim: Some(sim) }];
+    let lines = vec![Line { name, unit: Unit::Ratio, model: Theory::Run(ratio), sim: Some(sim), fills: None }];
     let about = "additive increase, multiplicative decrease (coexistence study, Eqs. 3 and 4)";
-    Ok(Section { model: "share", about, inputs, lines, notes })
+    Ok(Section { model: "share", about, group: None, port: None, inputs, lines, notes })
 }
 
 /// An AIMD rule that may need the run.
 type Rule = Box<dyn Fn(&Report) -> Option<Aimd>>;
 
 /// The law of a group as such a rule.
-fn rule(v: &Variant, group: usize) -> Result<Rule, String> {
-    match v.config.groups[group].tcp.law.name {
+fn rule(v: &Experiment, group: usize) -> Result<Rule, String> {
+    match v.groups[group].tcp.law.name {
         "newreno" | "reno" => Ok(Box::new(|_| Some(Aimd::TCP))),
         "dctcp" => Ok(Box::new(move |r| Aimd::dctcp(measure::alpha(r, group)?).ok())),
-        _ => Err(format!("`{}` is not additive increase, multiplicative decrease", v.transports[group])),
+        _ => Err(format!("`{}` is not additive increase, multiplicative decrease", v.groups[group].name)),
     }
 }

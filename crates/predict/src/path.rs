@@ -1,12 +1,13 @@
 //! The bottleneck that flows share, as models take it: a rate, an empty round trip, a buffer.
 
+use forebay_experiment::Experiment;
+use forebay_experiment::assign::Assign;
+use forebay_experiment::network::PortConfig;
+use forebay_experiment::topology::{Fib, port_label};
+use forebay_experiment::traffic::WorkloadKind;
+use forebay_experiment::transport::{Ecn, Transport};
 use forebay_model::Pipe;
 use forebay_queues::{BufferedDiscipline, FifoDiscipline, Queue};
-use forebay_sampling::Rng;
-use forebay_scenario::Variant;
-use forebay_sim::config::{Assign, Ecn, PortConfig, TcpConfig, WorkloadKind};
-use forebay_sim::engine::path::empty_path;
-use forebay_sim::topology::Fib;
 use forebay_units::{NodeId, PortId, QueueLen, Time};
 
 /// Round trips that differ by more than this part are not "equal", which all models assume. Our choice.
@@ -41,19 +42,14 @@ pub fn pairs(kind: &WorkloadKind) -> Option<Vec<Pair>> {
 
 /// The pairs of the endless flows of transport `group`, in all workloads. Where a workload mixes transports, the connections get theirs
 /// in order, as in a run.
-pub fn endless(v: &Variant, group: usize) -> Vec<Pair> {
+pub fn endless(v: &Experiment, group: usize) -> Vec<Pair> {
     let mut out = Vec::new();
-    for w in &v.config.workloads {
+    for w in &v.workloads {
         let WorkloadKind::Long { pairs, size: None, .. } = &w.kind else { continue };
         let mut assign = w.transport.clone();
         out.extend(pairs.iter().filter(|pair| assign.pick(pair.0) == group));
     }
     out
-}
-
-/// The transport `group` as the simulator has it.
-pub fn transport(v: &Variant, group: usize) -> Result<TcpConfig, String> {
-    TcpConfig::of(&v.config.groups[group].tcp).map_err(|e| e.message)
 }
 
 /// What a model of one law is about.
@@ -67,12 +63,12 @@ pub struct Subject {
 }
 
 /// The transport that runs the law `name`; or why there is nothing to model.
-pub fn subject(v: &Variant, name: &str) -> Result<Subject, String> {
-    let Some(group) = v.config.groups.iter().position(|g| g.tcp.law.name == name) else {
+pub fn subject(v: &Experiment, name: &str) -> Result<Subject, String> {
+    let Some(group) = v.groups.iter().position(|g| g.tcp.law.name == name) else {
         return Err(format!("no transport runs {name}"));
     };
     let long = endless(v, group);
-    let of_group = v.config.workloads.iter().filter(|w| w.transport == Assign::One(group));
+    let of_group = v.workloads.iter().filter(|w| w.transport == Assign::One(group));
     let all = if long.is_empty() { of_group.filter_map(|w| pairs(&w.kind)).flatten().collect() } else { long.clone() };
     if all.is_empty() {
         return Err("its workloads draw their pairs of hosts at random".into());
@@ -81,16 +77,22 @@ pub fn subject(v: &Variant, name: &str) -> Result<Subject, String> {
 }
 
 /// Names of the workloads that are not endless flows of transport `group`.
-pub fn beside_endless(v: &Variant, group: usize) -> Vec<String> {
+pub fn beside_endless(v: &Experiment, group: usize) -> Vec<String> {
     others(v, |i| {
-        let w = &v.config.workloads[i];
+        let w = &v.workloads[i];
         w.transport == Assign::One(group) && matches!(w.kind, WorkloadKind::Long { size: None, .. })
     })
 }
 
+/// RTT of a full packet and its ACK on the empty path, ps.
+pub fn idle_rtt(v: &Experiment, fib: &Fib, (src, dst): Pair, tcp: &Transport) -> u64 {
+    let (full, small) = (u64::from(tcp.mss + tcp.header), u64::from(tcp.ack_size));
+    fib.travel(&v.network, (src, dst), 0, full) + fib.travel(&v.network, (dst, src), 0, small)
+}
+
 /// The port that all `pairs` share and where most of them meet in proportion to its rate; or why there is none.
-pub fn bottleneck(v: &Variant, pairs: &[Pair], tcp: &TcpConfig) -> Result<Bottleneck, String> {
-    let network = &v.config.network;
+pub fn bottleneck(v: &Experiment, pairs: &[Pair], tcp: &Transport) -> Result<Bottleneck, String> {
+    let network = &v.network;
     let fib = Fib::new(network).map_err(|e| e.to_string())?;
     let mut flows = vec![0_usize; network.ports.len()];
     let (mut shortest, mut longest) = (u64::MAX, 0);
@@ -100,11 +102,11 @@ pub fn bottleneck(v: &Variant, pairs: &[Pair], tcp: &TcpConfig) -> Result<Bottle
             let from = network.ports[port].from;
             // The number of equal-cost ports is in the lower 8 bits.
             if !network.nodes[from].host && fib.entry(from, dst) & 0xFF > 1 {
-                return Err(format!("ECMP spreads its flows over several paths at {}", v.node_names[from.index()]));
+                return Err(format!("ECMP spreads its flows over several paths at {}", network.nodes[from].name));
             }
             flows[port.index()] += 1;
         }
-        let rtt = empty_path(network, &fib, src, dst, (0, 0), tcp, Rng::stream(0, &[])).idle_rtt;
+        let rtt = idle_rtt(v, &fib, (src, dst), tcp);
         (shortest, longest) = (shortest.min(rtt), longest.max(rtt));
     }
     if longest as f64 > shortest as f64 * (1.0 + EQUAL) {
@@ -127,11 +129,19 @@ pub fn bottleneck(v: &Variant, pairs: &[Pair], tcp: &TcpConfig) -> Result<Bottle
     // A port that only some flows share may be the tighter one.
     let load = |p: usize| flows[p] as f64 / network.ports[PortId::from_index(p)].rate.0 as f64;
     if let Some(tighter) = (0..flows.len()).find(|&p| load(p) > load(port)) {
-        return Err(format!("{} is a tighter bottleneck, and only some flows share it", v.port_names[tighter]));
+        return Err(format!(
+            "{} is a tighter bottleneck, and only some flows share it",
+            port_label(network, PortId::from_index(tighter))
+        ));
     }
     let p = &network.ports[PortId::from_index(port)];
     let pipe = Pipe::new(p.rate, packet, Time(longest)).map_err(|e| e.to_string())?;
-    Ok(Bottleneck { port: PortId::from_index(port), name: v.port_names[port].clone(), pipe, buffer: buffer(p) })
+    Ok(Bottleneck {
+        port: PortId::from_index(port),
+        name: port_label(network, PortId::from_index(port)),
+        pipe,
+        buffer: buffer(p),
+    })
 }
 
 impl Bottleneck {
@@ -147,8 +157,8 @@ impl Bottleneck {
     }
 
     /// Whether its queue keeps places for packets of priority; all others find a queue that drops the tail.
-    pub fn keeps_places(&self, v: &Variant) -> bool {
-        match &v.config.network.ports[self.port].queue {
+    pub fn keeps_places(&self, v: &Experiment) -> bool {
+        match &v.network.ports[self.port].queue {
             Queue::Fifo(FifoDiscipline::Protect(_)) => true,
             Queue::Buffered(BufferedDiscipline::StrictPriority(_) | BufferedDiscipline::Pushout(_)) => true,
             Queue::Fifo(_) | Queue::Buffered(_) => false,
@@ -156,8 +166,8 @@ impl Bottleneck {
     }
 
     /// Whether packets of `tcp` find plain drop-tail here: the discipline, or marks that they do not ask for.
-    pub fn drops_tail(&self, v: &Variant, tcp: &TcpConfig) -> bool {
-        match &v.config.network.ports[self.port].queue {
+    pub fn drops_tail(&self, v: &Experiment, tcp: &Transport) -> bool {
+        match &v.network.ports[self.port].queue {
             Queue::Fifo(FifoDiscipline::DropTail(_)) => true,
             Queue::Fifo(FifoDiscipline::DctcpStep(step)) => tcp.ecn == Ecn::Off && !step.drops_non_ect(),
             _ => false,
@@ -166,6 +176,6 @@ impl Bottleneck {
 }
 
 /// Names of the workloads whose traffic is not that of workloads in `models`: it shares the network but is in no model.
-pub fn others(v: &Variant, models: impl Fn(usize) -> bool) -> Vec<String> {
-    v.class_names.iter().enumerate().filter(|(i, _)| !models(*i)).map(|(_, n)| format!("`{n}`")).collect()
+pub fn others(v: &Experiment, models: impl Fn(usize) -> bool) -> Vec<String> {
+    v.workloads.iter().enumerate().filter(|(i, _)| !models(*i)).map(|(_, w)| format!("`{}`", w.class)).collect()
 }

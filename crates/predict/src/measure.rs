@@ -1,7 +1,7 @@
 //! Numbers of a run that models predict.
 
-use forebay_sim::observe::{FlowRow, PortRow, QueryRow};
-use forebay_sim::run::Report;
+use forebay_experiment::report::Report;
+use forebay_experiment::rows::{FlowRow, PortRow, QueryRow};
 use forebay_units::{PortId, QueryId};
 
 /// The completed rounds of workload `w` that count. The first sixth is left out, as the 20 of 120 rounds of the incast simulations:
