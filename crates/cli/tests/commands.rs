@@ -167,7 +167,7 @@ fn a_scenario_runs_in_the_world_of_the_models() {
     let out = forebay(&scratch.0, &["check", "small.toml", "--world", "model"]);
     let err = text(&out.stderr);
     assert_eq!(out.status.code(), Some(2), "{err}");
-    for part in ["small.toml:14", "no transport runs dctcp", "no incast workload", "`transport.cc`", "`workload`"] {
+    for part in ["small.toml:13", "no transport runs dctcp", "no incast workload", "`transport.cc`", "`workload`"] {
         assert!(err.contains(part), "no {part} in: {err}");
     }
     let out = forebay(&scratch.0, &["run", "small.toml", "--world", "moon"]);
