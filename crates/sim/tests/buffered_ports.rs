@@ -20,6 +20,7 @@ fn value(kind: &'static str, sets: &[(&str, Value)]) -> QueueValue {
             Kind::Float(..) => Value::Float(text.parse().unwrap()),
             Kind::Bool => Value::Bool(text.parse().unwrap()),
             Kind::Bytes => Value::Bytes(text.parse().unwrap()),
+            Kind::Time => Value::Time(text.parse().unwrap()),
             _ => Value::Text(text.into()),
         };
         (p.key, sets.iter().find(|s| s.0 == p.key).map_or(default, |s| s.1.clone()))
@@ -50,6 +51,8 @@ struct Model {
     free_at: u64,
     left: Vec<(u64, u32)>,
     dropped: Vec<u32>,
+    /// Dropped by the port instead of being sent: when their turn comes they are not served.
+    not_served: Vec<u32>,
     /// Arrivals by sequence number, ps.
     arrived: Vec<u64>,
     /// Of packets that were in the queue: from when to when, ps.
@@ -70,6 +73,14 @@ impl Model {
     }
 
     fn start(&mut self, at: u64, rate: Rate) {
+        while self.waiting.first().is_some_and(|p| self.not_served.contains(&p.seq)) {
+            let p = self.waiting.remove(0);
+            self.stays.push((self.arrived[p.seq as usize], at));
+            self.dropped.push(p.seq);
+        }
+        if self.waiting.is_empty() {
+            return;
+        }
         let all = 0..self.waiting.len();
         let best = match self.rule {
             Rule::Strict { .. } => all.min_by_key(|&i| (self.queue(&self.waiting[i]), i)).unwrap(),
@@ -198,6 +209,7 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
         free_at: 0,
         left: Vec::new(),
         dropped: Vec::new(),
+        not_served: Vec::new(),
         arrived: Vec::new(),
         stays: Vec::new(),
         most: 0,
@@ -215,7 +227,7 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
         };
         while window + delay <= now {
             window += delay;
-            port.serve(window, |p| lost.push(p.seq));
+            port.serve(window, |p| model.not_served.push(p.seq));
             model.run(window, rate);
             // The other end takes what arrives in the window.
             while !port.ring.is_empty() && port.ring.packet(port.ring.head()).arrival < window {
@@ -232,13 +244,13 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
             if measured_from == 0 && seq > 700 && port.backlog().is_some_and(|r| !r.is_empty()) {
                 // The end of the warm-up, while packets wait: some of them are thrown out later.
                 measured_from = window;
-                lost_before = lost.len();
+                lost_before = lost.len() + model.not_served.len();
                 port.restart_stats(window);
                 model.most = model.held(window).0;
             }
         }
         let (packet, sack) = arrival(&mut rng, seq);
-        port.serve(now, |p| lost.push(p.seq));
+        port.serve(now, |p| model.not_served.push(p.seq));
         model.run(now, rate);
         let before = lost.len();
         port.admit(now, &packet, sack.as_ref(), u64::MAX, |p| lost.push(p.seq));
@@ -246,7 +258,7 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
         model.arrive(now, &packet, rate, &lost[before..]);
         assert!(model.held(now).0 <= limit.packets && model.held(now).1 <= limit.bytes);
     }
-    port.serve(u64::MAX / 4, |p| lost.push(p.seq));
+    port.serve(u64::MAX / 4, |p| model.not_served.push(p.seq));
     model.run(u64::MAX / 4, rate);
     let mut position = port.ring.head();
     while position != port.ring.tail() {
@@ -255,6 +267,7 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
         out.push((p.arrival - delay, p.seq));
         position = port.ring.next(position);
     }
+    lost.extend(&model.not_served);
     lost.sort_unstable();
     model.dropped.sort_unstable();
     assert_eq!(lost, model.dropped, "{queue:?}");
@@ -273,6 +286,26 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
     assert_eq!(port.total_sent(), out.len() as u64);
     assert_eq!(port.events.dropped.iter().sum::<u64>(), (lost.len() - lost_before) as u64);
     assert!(lost.len() > 100 && out.len() > 1_000, "{} lost, {} sent: {queue:?}", lost.len(), out.len());
+}
+
+/// Drops and marks when a transmission starts, and probabilities.
+#[test]
+fn fifos_that_look_at_waiting_times_agree_with_the_model() {
+    let us = |n| Value::Time(Time::from_us(n));
+    for seed in 0..6 {
+        for buffer in [QueueLen::Packets(12), QueueLen::Bytes(9_000)] {
+            let ecn = ("ecn", Value::Bool(true));
+            check(Rule::Fifo, &value("codel", &[("target", us(5)), ("interval", us(40)), ecn.clone()]), buffer, seed);
+            let pie = [
+                ("target", us(5)),
+                ("update", us(5)),
+                ("burst", us(10)),
+                ("alpha", Value::Float(500.0)),
+                ("beta", Value::Float(5_000.0)),
+            ];
+            check(Rule::Fifo, &value("pie", &[&pie[..], &[ecn, ("mark-up-to", Value::Float(1.0))]].concat()), buffer, seed);
+        }
+    }
 }
 
 fn packets(n: u64) -> Value {
