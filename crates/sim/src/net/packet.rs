@@ -70,8 +70,9 @@ impl Meta {
     }
 }
 
-/// One packet on the wire. Data flows one way on a connection, so sequence and acknowledgement numbers share a field, and so do
-/// timestamp and timestamp echo.
+/// One packet on the wire. Data flows one way on a connection, so that fields which only one direction needs are shared: what an ACK, or a
+/// SYN-ACK, means by them is read through [`Packet::ack_number`], [`Packet::echo`], [`Packet::window`] and [`Packet::window_shift`], and
+/// what data mean by `win` through [`Packet::class`] and [`Packet::rank`]. Debug builds check that the packet is of the right kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C, align(32))]
 pub struct Packet {
@@ -79,9 +80,9 @@ pub struct Packet {
     pub arrival: u64,
     /// Connection slot, the same at both ends.
     pub conn: u32,
-    /// Sequence number of the first byte, or the acknowledgement number.
+    /// Sequence number of the first byte; of ACKs the acknowledgement number.
     pub seq: u32,
-    /// Low 32 bits of the send time in ns, or their echo (RFC 7323 with a nanosecond clock).
+    /// Low 32 bits of the send time in ns; of ACKs their echo (RFC 7323 with a nanosecond clock).
     pub ts: u32,
     /// Destination host.
     pub dst: u16,
@@ -120,6 +121,30 @@ impl Packet {
     #[inline]
     pub fn rank(&self) -> u16 {
         if self.flags & (flag::ACK | flag::PROBE) != 0 { 0 } else { self.win & ((1 << RANK_BITS) - 1) }
+    }
+    /// Of an ACK: the next byte that the receiver expects.
+    #[inline]
+    pub fn ack_number(&self) -> u32 {
+        debug_assert!(self.has(flag::ACK));
+        self.seq
+    }
+    /// Of an ACK: the low 32 bits of the time in ns at which the packet that it answers was sent.
+    #[inline]
+    pub fn echo(&self) -> u32 {
+        debug_assert!(self.has(flag::ACK));
+        self.ts
+    }
+    /// Of an ACK: the receive window, in units of the scale unless it is a SYN-ACK.
+    #[inline]
+    pub fn window(&self) -> u16 {
+        debug_assert!(self.has(flag::ACK));
+        self.win
+    }
+    /// Of a SYN or a SYN-ACK: the window-scale shift offered.
+    #[inline]
+    pub fn window_shift(&self) -> u8 {
+        debug_assert!(self.has(flag::SYN));
+        self.len as u8
     }
     /// The slot generation.
     #[inline]

@@ -15,7 +15,7 @@ impl Sender {
             Phase::Established => return self.send_ack(c, now, out),
             _ => return,
         }
-        let offset = self.addr.offset(p.seq, self.una);
+        let offset = self.addr.offset(p.ack_number(), self.una);
         // An ACK for data never sent is ignored (RFC 9293 section 3.10.7.4).
         if offset < 0 || offset as u64 > self.high {
             return;
@@ -24,7 +24,7 @@ impl Sender {
         if ack < self.una {
             return self.on_old_ack(c, now, sack, out);
         }
-        let edge = ack + (u64::from(p.win) << self.shift);
+        let edge = ack + (u64::from(p.window()) << self.shift);
         //= https://www.rfc-editor.org/rfc/rfc5681#section-2
         //# (e) the advertised window in the incoming acknowledgment equals the advertised window in the last incoming
         //# acknowledgment.
@@ -36,7 +36,7 @@ impl Sender {
         self.edge = edge;
         let acked = ack - self.una;
         let rtt = if acked > 0 {
-            self.advance(c, now, ack, p.ts)
+            self.advance(c, now, ack, p.echo())
         } else {
             if c.probe_after > 0 {
                 self.end_probing(c, now);
@@ -171,13 +171,14 @@ impl Sender {
             self.template.meta.set_ecn(Codepoint::NotEct);
         }
         self.plain &= self.ecn == (c.ecn != Ecn::Off);
-        self.shift = p.len as u8;
+        self.shift = p.window_shift();
         //= https://www.rfc-editor.org/rfc/rfc7323#section-2.2
         //# The window field in a segment where the SYN bit is set (i.e., a <SYN> or <SYN,ACK>) MUST NOT be scaled.
         // RFC 7323 section 2.2: not scaled, so at most 65 535 until the first ACK of data.
-        self.edge = u64::from(p.win);
+        self.edge = u64::from(p.window());
         if c.timestamps || !self.syn_retx {
-            let rtt = if c.timestamps { u64::from(((now / 1000) as u32).wrapping_sub(p.ts)) * 1000 } else { now - self.last_tx };
+            let rtt =
+                if c.timestamps { u64::from(((now / 1000) as u32).wrapping_sub(p.echo())) * 1000 } else { now - self.last_tx };
             self.take_rtt(c, rtt);
         }
         //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1

@@ -199,9 +199,9 @@ impl ReceiverShim {
 
     fn send(&mut self, mut p: Packet, window: u64, held: u64, out: &mut impl Wire) {
         // RFC 7323 section 2.2: the window of a SYN-ACK is not scaled (4, item 20).
-        p.win = limited(p.win, window, 0);
+        p.win = limited(p.window(), window, 0);
         if self.stats.window.is_none() {
-            (self.stats.window, self.stats.held) = (Some(u64::from(p.win)), held);
+            (self.stats.window, self.stats.held) = (Some(u64::from(p.window())), held);
         }
         out.emit(p, None);
     }

@@ -103,7 +103,7 @@ impl End<Proboscis> for SenderShim {
                 (self.snd_una, self.snd_nxt, self.win_end) = (p.seq, p.seq, p.seq);
                 self.cut_end = p.seq.wrapping_sub(1);
                 self.alpha = r.c.alpha_init;
-                self.edge = p.seq.wrapping_add(u32::from(p.win));
+                self.edge = p.seq.wrapping_add(u32::from(p.window()));
             }
             State::Open if !p.has(flag::SYN) => self.on_ack(r, p),
             // A repeated SYN-ACK brings nothing new.
@@ -226,7 +226,7 @@ impl SenderShim {
             let marked = (self.marked_b as f64 / self.acked_b.max(1) as f64).min(1.0);
             self.alpha = (1.0 - r.c.g) * self.alpha + r.c.g * marked;
             if self.marked_b == 0 {
-                let theirs = u64::from(p.win) << self.wscale_in;
+                let theirs = u64::from(p.window()) << self.wscale_in;
                 self.vwnd = self.vwnd.map(|v| v + mss).filter(|&v| v < theirs);
             }
             (self.acked_b, self.marked_b, self.win_end) = (0, 0, self.snd_nxt);
@@ -240,11 +240,11 @@ impl SenderShim {
             if r.c.no_shrink && after(self.edge, p.seq.wrapping_add(window as u32)) {
                 window = u64::from(self.edge.wrapping_sub(p.seq));
             }
-            let field = limited(p.win, window, self.wscale_in);
-            self.stats.throttled += u64::from(field < p.win);
+            let field = limited(p.window(), window, self.wscale_in);
+            self.stats.throttled += u64::from(field < p.window());
             p.win = field;
         }
-        let edge = p.seq.wrapping_add(u32::from(p.win) << self.wscale_in);
+        let edge = p.seq.wrapping_add(u32::from(p.window()) << self.wscale_in);
         self.edge = if r.c.no_shrink { later(self.edge, edge) } else { edge };
     }
 
