@@ -199,6 +199,13 @@ impl Queue {
     }
 }
 
+/// The plainest: it drops what does not fit.
+impl Default for FifoDiscipline {
+    fn default() -> FifoDiscipline {
+        FifoDiscipline::DropTail(crate::DropTail)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

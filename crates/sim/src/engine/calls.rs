@@ -82,7 +82,7 @@ impl Core {
     #[inline]
     pub(super) fn with_sender(&mut self, conn: u32, now: u64, call: Call) {
         if self.senders[conn].generation().has_shim() {
-            return rarely(|| self.call_sender::<Shimmed>(conn, now, call));
+            return rarely(move || self.call_sender::<Shimmed>(conn, now, call));
         }
         self.call_sender::<Direct>(conn, now, call);
     }

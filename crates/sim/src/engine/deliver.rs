@@ -16,23 +16,23 @@ impl Core {
     /// An ACK reached host `node`.
     #[inline(always)]
     pub(super) fn deliver_ack(&mut self, node: NodeId, p: &Packet, sack: Option<&SackBlocks>) {
-        self.hosts[node.get()].note(p.arrival, p);
         let generation = self.senders.whosever(p.conn).generation();
         if generation.receives(p.generation()) {
             return self.take_ack::<Direct>(node, p, sack);
         }
-        rarely(|| {
+        rarely(move || {
             if generation.receives_through_shim(p.generation()) {
-                self.take_ack::<Shimmed>(node, p, sack);
-            } else {
-                self.lane.stale += 1;
+                return self.take_ack::<Shimmed>(node, p, sack);
             }
+            self.drop_stale(node, p);
         });
     }
 
     #[inline(always)]
     fn take_ack<W: Way>(&mut self, node: NodeId, p: &Packet, sack: Option<&SackBlocks>) {
         let (now, conn) = (p.arrival, p.conn);
+        let host = &mut self.hosts[node.get()];
+        host.note(now, p);
         let sender = &mut self.senders[conn];
         sender.received += 1;
         let group = u32::from(sender.group);
@@ -40,10 +40,16 @@ impl Core {
         let mut copy = Packet::default();
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
         let c = &self.tcp[group];
-        let nic = Nic::of_sender(&mut self.fabric, &mut self.hosts[node.get()], now, c);
+        let nic = Nic::of_sender(&mut self.fabric, host, now, c);
         sender.on_packet(c, now, p, sack, &mut W::wire(&mut self.endpoint_shims, at, nic));
         W::settle(self, at, now);
         self.ack_done(node, conn, now);
+    }
+
+    /// A packet reached host `node` whose connection has ended.
+    fn drop_stale(&mut self, node: NodeId, p: &Packet) {
+        self.hosts[node.get()].note(p.arrival, p);
+        self.lane.stale += 1;
     }
 
     /// Sees to what an ACK has changed, behind the sender.
@@ -71,29 +77,29 @@ impl Core {
         if self.window_shims.any() {
             self.show_window_shim(node, p);
         }
-        self.hosts[node.get()].note(p.arrival, p);
         let generation = self.receivers.whosever(p.conn).generation();
         if generation.receives(p.generation()) {
             return self.take_data::<Direct>(node, p);
         }
-        rarely(|| {
+        rarely(move || {
             if generation.receives_through_shim(p.generation()) {
-                self.take_data::<Shimmed>(node, p);
-            } else {
-                self.lane.stale += 1;
+                return self.take_data::<Shimmed>(node, p);
             }
+            self.drop_stale(node, p);
         });
     }
 
     #[inline(always)]
     fn take_data<W: Way>(&mut self, node: NodeId, p: &Packet) {
         let (now, conn) = (p.arrival, p.conn);
+        let host = &mut self.hosts[node.get()];
+        host.note(now, p);
         let receiver = &mut self.receivers[conn];
         let group = u32::from(receiver.group);
         let at = Endpoint { conn, side: Side::Receiver, group, node };
         let mut copy = Packet::default();
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
-        let nic = Nic::at_once(&mut self.fabric, &mut self.hosts[node.get()], now);
+        let nic = Nic::at_once(&mut self.fabric, host, now);
         receiver.on_packet(&self.tcp[group], now, p, &mut W::wire(&mut self.endpoint_shims, at, nic));
         W::settle(self, at, now);
         self.data_done(node, conn, now);
@@ -163,7 +169,7 @@ impl Core {
                 let r = &mut self.receivers[conn];
                 r.armed = u64::MAX;
                 if r.deadline <= now && generation.has_shim() {
-                    rarely(|| self.receiver_timer::<Shimmed>(node, conn, now));
+                    rarely(move || self.receiver_timer::<Shimmed>(node, conn, now));
                 } else if r.deadline <= now {
                     self.receiver_timer::<Direct>(node, conn, now);
                 } else if r.deadline != u64::MAX {

@@ -9,7 +9,7 @@
 use super::backlog::{Backlog, Held, Slab, facts};
 use super::packet::{Packet, SackBlocks, flag};
 use super::port::{Order, Port};
-use forebay_queues::{Codepoint, DropReason, DropTail, Effects, FifoDiscipline, Handle, Queued};
+use forebay_queues::{Codepoint, DropReason, Effects, FifoDiscipline, Handle, Queued};
 use forebay_units::Time;
 
 /// Carries out what a discipline does to packets.
@@ -51,7 +51,7 @@ impl Port {
     /// The backlog, taken out of the port while its discipline runs, so that the port itself can carry out what the discipline does.
     /// [`Port::put_back`] must follow. `None`, and nothing changed, for a FIFO.
     fn take_backlog(&mut self) -> Option<Box<Backlog>> {
-        match std::mem::replace(&mut self.order, Order::Fifo(FifoDiscipline::DropTail(DropTail))) {
+        match std::mem::replace(&mut self.order, Order::Fifo(FifoDiscipline::default())) {
             Order::Buffered(backlog) => Some(backlog),
             fifo @ Order::Fifo(_) => {
                 self.order = fifo;

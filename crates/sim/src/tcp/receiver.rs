@@ -20,8 +20,8 @@ pub(super) enum Echo {
     Off,
     /// Latched from a CE packet until CWR.
     Classic { latched: bool },
-    /// DCTCP.CE: the CE value of the run of packets being acknowledged.
-    Dctcp { ce: bool },
+    /// DCTCP.CE (RFC 8257 section 3.2): the CE value of the run of packets being acknowledged.
+    Exact { ce: bool },
 }
 
 /// A receiving endpoint.
@@ -90,7 +90,7 @@ impl Receiver {
             Ecn::Off => Echo::Off,
             Ecn::Classic => Echo::Classic { latched: false },
             Ecn::Dctcp if c.latched_echo => Echo::Classic { latched: false },
-            Ecn::Dctcp => Echo::Dctcp { ce: false },
+            Ecn::Dctcp => Echo::Exact { ce: false },
         };
         let sack = matches!(c.recovery, Recovery::Sack | Recovery::Rack);
         let window_shim = window::Window::new(&c.shims, c.mss, c.rcv_wnd);
@@ -188,7 +188,7 @@ impl Receiver {
             // RFC 8257 section 3.2: the packets before the change are acknowledged with the old CE value.
             self.acknowledge_early(out);
         }
-        if let Echo::Dctcp { ce: state } = &mut self.echo {
+        if let Echo::Exact { ce: state } = &mut self.echo {
             *state = ce;
         }
         let gap_before = !self.ooo.is_empty();
@@ -289,7 +289,7 @@ impl Receiver {
                 *latched = (*latched && !p.has(flag::CWR)) || ce;
                 false
             }
-            Echo::Dctcp { ce: state } => *state != ce,
+            Echo::Exact { ce: state } => *state != ce,
         }
     }
 
@@ -342,7 +342,7 @@ impl Receiver {
         let echo = match self.echo {
             Echo::Off => false,
             Echo::Classic { latched } => latched,
-            Echo::Dctcp { ce } => ce,
+            Echo::Exact { ce } => ce,
         };
         let flags = self.template.flags | if echo { flag::ECE } else { 0 } | if self.finished() { flag::FIN } else { 0 };
         let (seq, ts) = (self.addr.wire(self.rcv_nxt), self.ts_recent);
