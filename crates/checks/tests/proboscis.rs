@@ -2,15 +2,18 @@
 
 use forebay_checks::{Outcome, execute, repository, resolve, run};
 use forebay_sim::observe::FlowRow;
-use forebay_sim::shim::proboscis::Verdict;
 use forebay_sim::{cc, tcp::profile};
 
-fn probes(f: &FlowRow) -> u32 {
-    f.shim.as_ref().map_or(0, |s| s.probes)
+fn int(f: &FlowRow, column: &str) -> Option<i64> {
+    f.shim.as_ref()?.int(column)
 }
 
-fn verdict(f: &FlowRow) -> Verdict {
-    f.shim.as_ref().map_or(Verdict::None, |s| s.verdict)
+fn probes(f: &FlowRow) -> u32 {
+    int(f, "probes").map_or(0, |n| n as u32)
+}
+
+fn verdict(f: &FlowRow) -> &str {
+    f.shim.as_ref().map_or("", |s| s.text("syn_ack_verdict"))
 }
 
 /// What the trace is judged by.
@@ -40,10 +43,10 @@ impl Trace {
         let n = short.len() as f64;
         let fct: Vec<f64> = short.iter().map(|f| (f.end_ps - f.start_ps) as f64 * 1e-9).collect();
         let drops = |ms: u64| o.report.queue.iter().rfind(|r| r.time_ps <= ms * 1_000_000_000).map_or(0, |r| r.drops);
-        let count = |v: Verdict| short.iter().filter(|f| verdict(f) == v).count();
-        let plain = |f: &&FlowRow| verdict(f) == Verdict::None;
+        let count = |v: &str| short.iter().filter(|f| verdict(f) == v).count();
+        let plain = |f: &&FlowRow| verdict(f).is_empty();
         let window = |f: &&FlowRow| {
-            if plain(f) { 10.0 } else { f.shim.as_ref().and_then(|s| s.window).map_or(f64::NAN, |w| w as f64 / 1460.0) }
+            if plain(f) { 10.0 } else { int(f, "syn_ack_window_bytes").map_or(f64::NAN, |w| w as f64 / 1460.0) }
         };
         Trace {
             label: o.variant.label.clone(),
@@ -53,7 +56,7 @@ impl Trace {
             mean: fct.iter().sum::<f64>() / n,
             max: fct.iter().copied().fold(0.0, f64::max),
             queue: o.port("bottleneck").queue_mean_pkts,
-            verdicts: [Verdict::Proportional, Verdict::Severe, Verdict::Insufficient].map(count),
+            verdicts: ["proportional", "severe", "insufficient"].map(count),
             window: short.iter().map(window).sum::<f64>() / n,
             probes: short.iter().map(|f| probes(f)).sum(),
         }

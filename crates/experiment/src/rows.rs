@@ -1,5 +1,6 @@
 //! One struct a table. Names, units and meanings are the schema of the Parquet files (crate `store`).
 
+use crate::shim_row::ShimRow;
 use forebay_units::{NodeId, PortId, QueryId};
 
 /// One message: a whole connection for one-shot flows, one train, block or response on a persistent connection.
@@ -65,52 +66,8 @@ pub struct FlowRow {
     pub query_id: Option<QueryId>,
     /// When it should have arrived, ps since the start of the run; `u64::MAX` without a deadline.
     pub deadline_ps: u64,
-    /// What a shim below TCP did for it; none without one.
+    /// What the shim of its transport says about it; `None` without one that says anything.
     pub shim: Option<Box<ShimRow>>,
-}
-
-/// What a shim below TCP did for a message. All but the last belong to the handshake, and so to the first message of a connection.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct ShimRow {
-    /// Probes sent.
-    pub probes: u32,
-    /// Verdict on the first SYN-ACK.
-    pub verdict: Verdict,
-    /// Window of the first SYN-ACK that left, bytes; `None` if none left.
-    pub window: Option<u64>,
-    /// How long that SYN-ACK was held, ps.
-    pub held_ps: u64,
-    /// ACKs whose window the shim lowered.
-    pub throttled: u64,
-}
-
-/// What a receiving shim thinks of the newest train of probes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Verdict {
-    /// No SYN-ACK has been judged.
-    #[default]
-    None,
-    /// Enough probes, not nearly all of them marked: a window in proportion.
-    Proportional,
-    /// Enough probes, too many of them marked.
-    Severe,
-    /// Too few probes arrived, or none was sent.
-    Insufficient,
-    /// The peer has no shim, as far as one can see: the window is not touched.
-    Unprobed,
-}
-
-impl Verdict {
-    /// What the results call it; empty where there was none.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::None => "",
-            Verdict::Proportional => "proportional",
-            Verdict::Severe => "severe",
-            Verdict::Insufficient => "insufficient",
-            Verdict::Unprobed => "unprobed",
-        }
-    }
 }
 
 /// Totals of one egress port over the run (after `warmup`).

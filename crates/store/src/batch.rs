@@ -11,6 +11,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use forebay_experiment::report::Report;
+use forebay_experiment::shim_row::{ShimRow, ShimValue};
 use std::sync::Arc;
 
 /// The columns of a table of a run.
@@ -95,11 +96,11 @@ pub fn arrow_schema<R>(table: &Table<R>) -> SchemaRef {
         .iter()
         .map(|c| {
             let (data_type, nullable) = match c.get {
-                Get::Int(_) => (DataType::Int64, true),
+                Get::Int(_) | Get::Shim(_, ShimValue::Int(_)) => (DataType::Int64, true),
                 Get::Unsigned(_) => (DataType::UInt64, false),
                 Get::Float(_) => (DataType::Float64, true),
                 Get::Bool(_) => (DataType::Boolean, true),
-                Get::Text(_) => (text_type(), false),
+                Get::Text(_) | Get::Shim(_, ShimValue::Text(_)) => (text_type(), false),
             };
             field(c.name, data_type, nullable, c.unit, c.doc)
         })
@@ -138,6 +139,20 @@ fn array<R>(column: &Column<R>, rows: &[R], info: &RunInfo) -> Result<ArrayRef, 
         Get::Float(get) => Arc::new(rows.iter().map(|r| get(r, info)).collect::<Float64Array>()),
         Get::Bool(get) => Arc::new(rows.iter().map(|r| get(r, info)).collect::<BooleanArray>()),
         Get::Text(get) => texts(rows.iter().map(|r| get(r, info)))?,
+        Get::Shim(of, ShimValue::Int(otherwise)) => {
+            let value = |r| match of(r).and_then(|s: &ShimRow| s.get(column.name)) {
+                Some(ShimValue::Int(value)) => value,
+                _ => otherwise,
+            };
+            Arc::new(rows.iter().map(value).collect::<Int64Array>())
+        }
+        Get::Shim(of, ShimValue::Text(otherwise)) => {
+            let value = |r| match of(r).and_then(|s: &ShimRow| s.get(column.name)) {
+                Some(ShimValue::Text(value)) => value,
+                _ => otherwise,
+            };
+            texts(rows.iter().map(value))?
+        }
     })
 }
 

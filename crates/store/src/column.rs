@@ -1,6 +1,7 @@
 //! What a table is: named, typed, documented columns, each with the function that reads it from a row.
 
 use crate::run_info::RunInfo;
+use forebay_experiment::shim_row::{ShimRow, ShimValue};
 
 /// How a column's value is read from a row `R` and the run the row belongs to; the variant is the column's type.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub enum Get<R> {
     Bool(fn(&R, &RunInfo) -> Option<bool>),
     /// Text, stored with a dictionary: names repeat in every row.
     Text(for<'a> fn(&'a R, &'a RunInfo) -> &'a str),
+    /// What a shim says in the column of this name; the second is what rows have of which it says nothing, and gives the type.
+    Shim(for<'a> fn(&'a R) -> Option<&'a ShimRow>, ShimValue),
 }
 
 /// One column of a table.
@@ -34,11 +37,11 @@ impl<R> Column<R> {
     /// Name of the type, as the documentation shows it.
     pub fn type_name(&self) -> &'static str {
         match self.get {
-            Get::Int(_) => "int64",
+            Get::Int(_) | Get::Shim(_, ShimValue::Int(_)) => "int64",
             Get::Unsigned(_) => "uint64",
             Get::Float(_) => "float64",
             Get::Bool(_) => "bool",
-            Get::Text(_) => "utf8",
+            Get::Text(_) | Get::Shim(_, ShimValue::Text(_)) => "utf8",
         }
     }
 }

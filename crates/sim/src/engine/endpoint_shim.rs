@@ -4,9 +4,9 @@ use super::nic::Nic;
 use crate::config::{Network, TcpConfig};
 use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks, Wire};
-use crate::observe::ShimRow;
 use crate::shim::endpoint::{Balance, Layers, Side};
 use crate::streams::Draws;
+use forebay_experiment::shim_row::ShimRow;
 use forebay_units::NodeId;
 
 /// An endpoint whose packets and timers are at work.

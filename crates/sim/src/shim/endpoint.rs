@@ -6,7 +6,7 @@ use super::{ShimConfig, ShimEntry, proboscis};
 use crate::config::{Network, TcpConfig};
 use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks, Wire};
-use crate::observe::ShimRow;
+use forebay_experiment::shim_row::ShimRow;
 use forebay_units::Rate;
 
 /// A shim below TCP. To add one: implement this and [`End`] for its two ends in a file of its own, and add a line to the list below. Times

@@ -7,6 +7,7 @@ use crate::config::Network;
 use crate::net::arena::Arena;
 use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks, Wire};
+use forebay_experiment::shim_row::ShimRow;
 
 /// One end of a connection.
 #[derive(Debug, Clone, Copy, Default)]
@@ -165,7 +166,7 @@ impl<S: EndpointShim> Layer<S> {
     }
 
     /// See [`EndpointShim::row`].
-    pub fn row(&mut self, slot: u32, first: bool) -> crate::observe::ShimRow {
+    pub fn row(&mut self, slot: u32, first: bool) -> ShimRow {
         S::row(&mut self.senders[slot].end, &self.receivers[slot].end, first)
     }
 }

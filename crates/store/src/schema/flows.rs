@@ -2,16 +2,25 @@
 
 use super::shared::{RUN, SEED, VARIANT, col, count, deadline_met, duration_ps, ns, slowdown};
 use crate::column::Get::{Bool, Float, Int, Text, Unsigned};
-use crate::column::Table;
-use forebay_experiment::rows::Verdict;
-use forebay_experiment::rows::{FlowRow, ShimRow};
+use crate::column::{Column, Get, Table};
+use forebay_experiment::rows::FlowRow;
+use forebay_experiment::shim_row;
+use std::sync::LazyLock;
 
-/// One row per message.
-pub const FLOWS: Table<FlowRow> = Table {
+/// One row per message: columns of its own, and behind them those that shims add.
+pub static FLOWS: LazyLock<Table<FlowRow>> = LazyLock::new(|| Table {
     name: "flows",
     version: 2,
     doc: "One row per message: a whole connection for one-shot flows; one train, block, request or response on a persistent connection.",
-    columns: &[
+    columns: Vec::leak(own().into_iter().chain(of_shims()).collect()),
+});
+
+fn of_shims() -> impl Iterator<Item = Column<FlowRow>> {
+    shim_row::COLUMNS.iter().map(|c| col(c.name, c.unit, Get::Shim(|r: &FlowRow| r.shim.as_deref(), c.otherwise), c.doc))
+}
+
+fn own() -> Vec<Column<FlowRow>> {
+    vec![
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
         col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
         col("seed", "1", Unsigned(|_, i| i.seed), SEED),
@@ -114,42 +123,7 @@ pub const FLOWS: Table<FlowRow> = Table {
         ),
         col("completed", "", Bool(|r, _| Some(r.end_ps != u64::MAX)), "whether the receiver had every byte before the run ended"),
         col("query_id", "1", Int(|r, _| r.query_id.map(|q| q.get() as i64)), "row of `queries` it belongs to; null if none"),
-        col(
-            "probes",
-            "1",
-            Int(|r, _| handshake(r).map(|s| s.probes.into())),
-            "probes that a ProBoSCIS shim sent for the handshake; null without shim and for later messages of a connection",
-        ),
-        col(
-            "syn_ack_verdict",
-            "",
-            Text(|r, _| handshake(r).map_or("", |s| s.verdict.name())),
-            "what the shim made of the probes at the first SYN-ACK: proportional, severe, insufficient, unprobed; empty as `probes` is null",
-        ),
-        col(
-            "syn_ack_window_bytes",
-            "B",
-            Int(|r, _| handshake(r)?.window.and_then(count)),
-            "window in the first SYN-ACK that left the shim; null as `probes` is, and if none left",
-        ),
-        col(
-            "syn_ack_held_ns",
-            "ns",
-            Int(|r, _| ns(handshake(r)?.held_ps)),
-            "how long the shim held that SYN-ACK; null as `probes` is",
-        ),
-        col(
-            "acks_throttled",
-            "1",
-            Int(|r, _| count(r.shim.as_ref().map_or(0, |s| s.throttled))),
-            "ACKs whose window a shim lowered",
-        ),
-    ],
-};
-
-/// What a shim did, of the row that it made a handshake for.
-fn handshake(f: &FlowRow) -> Option<&ShimRow> {
-    f.shim.as_deref().filter(|s| s.probes > 0 || s.verdict != Verdict::None)
+    ]
 }
 
 /// Time from the start of a message to its deadline, ns.

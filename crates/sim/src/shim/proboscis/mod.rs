@@ -12,6 +12,7 @@
 mod budget;
 mod config;
 mod receiver;
+mod row;
 mod sender;
 pub mod window;
 
@@ -26,13 +27,13 @@ pub(super) use config::ENTRY;
 
 pub use budget::Budget;
 pub use config::{Config, EcnMode, Ends, HoldOn, Release, Rules};
-pub use forebay_experiment::rows::Verdict;
 pub use receiver::{ReceiverShim, ReceiverStats};
 pub use sender::{SenderShim, SenderStats, State};
+pub use window::Verdict;
 
 use super::endpoint::EndpointShim;
 use crate::config::TcpConfig;
-use crate::observe::ShimRow;
+use forebay_experiment::shim_row::ShimRow;
 use forebay_units::Rate;
 
 /// The shim as `shim/endpoint.rs` knows it.
@@ -63,11 +64,6 @@ impl EndpointShim for Proboscis {
     }
 
     fn row(sender: &mut SenderShim, receiver: &ReceiverShim, first: bool) -> ShimRow {
-        let (stats, r) = (&mut sender.stats, &receiver.stats);
-        let row = ShimRow { throttled: std::mem::take(&mut stats.throttled), ..ShimRow::default() };
-        if !first {
-            return row;
-        }
-        ShimRow { probes: stats.probes, verdict: r.verdict, window: r.window, held_ps: r.held, ..row }
+        row::of(sender, receiver, first)
     }
 }

@@ -1,7 +1,6 @@
 //! Arithmetic of the shim without state: the window field and its checksum, the verdict on a train of probes, and the window that follows
 //! from it. A kernel program is held against the same vectors.
 
-use super::Verdict;
 use super::config::Config;
 
 /// Whether sequence number `a` is behind `b` (modulo 2^32).
@@ -31,6 +30,35 @@ pub fn checksum_after(checksum: u16, old: u16, new: u16) -> u16 {
     let sum = (sum & 0xFFFF) + (sum >> 16);
     let sum = (sum & 0xFFFF) + (sum >> 16);
     !(sum as u16)
+}
+
+/// What a receiving shim thinks of the newest train of probes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Verdict {
+    /// No SYN-ACK has been judged.
+    #[default]
+    None,
+    /// Enough probes, not nearly all of them marked: a window in proportion.
+    Proportional,
+    /// Enough probes, too many of them marked.
+    Severe,
+    /// Too few probes arrived, or none was sent.
+    Insufficient,
+    /// The peer has no shim, as far as one can see: the window is not touched.
+    Unprobed,
+}
+
+impl Verdict {
+    /// What the results call it; empty where there was none.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::None => "",
+            Verdict::Proportional => "proportional",
+            Verdict::Severe => "severe",
+            Verdict::Insufficient => "insufficient",
+            Verdict::Unprobed => "unprobed",
+        }
+    }
 }
 
 /// The probes of one train as counted at the receiver.
