@@ -1,15 +1,14 @@
 //! Rows as Arrow: the columns of a [`Table`] become arrays with their units and descriptions as metadata. Every file is written from
 //! here, and Python reads the same arrays without a copy.
 
+use crate::arrow_parts::{field, text_type, texts, with_metadata};
 use crate::column::{Column, Get, Table};
 use crate::run_info::RunInfo;
 use crate::run_table::RunTable;
 use crate::summary::Summary;
 use crate::{schema, summary_table};
-use arrow_array::builder::StringDictionaryBuilder;
-use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, UInt64Array};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
 use forebay_experiment::report::Report;
 use forebay_experiment::shim_row::{ShimRow, ShimValue};
 use std::sync::Arc;
@@ -108,21 +107,6 @@ pub fn arrow_schema<R>(table: &Table<R>) -> SchemaRef {
     with_metadata(fields, table.name, table.version, table.doc)
 }
 
-/// Type of columns of names, which repeat in every row.
-pub(crate) fn text_type() -> DataType {
-    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
-}
-
-pub(crate) fn field(name: &str, data_type: DataType, nullable: bool, unit: &str, doc: &str) -> Field {
-    Field::new(name, data_type, nullable).with_metadata([("unit", unit), ("description", doc)])
-}
-
-pub(crate) fn with_metadata(fields: Vec<Field>, name: &str, version: u32, doc: &str) -> SchemaRef {
-    let version = version.to_string();
-    let metadata = [("forebay.table", name), ("forebay.schema_version", version.as_str()), ("description", doc)];
-    Arc::new(Schema::new(fields).with_metadata(metadata))
-}
-
 /// Rows as arrays; `schema` is that of the table, see [`arrow_schema()`].
 ///
 /// # Errors
@@ -154,13 +138,4 @@ fn array<R>(column: &Column<R>, rows: &[R], info: &RunInfo) -> Result<ArrayRef, 
             texts(rows.iter().map(value))?
         }
     })
-}
-
-/// Names as a dictionary.
-pub(crate) fn texts<'a>(values: impl Iterator<Item = &'a str>) -> Result<ArrayRef, ArrowError> {
-    let mut names = StringDictionaryBuilder::<Int32Type>::new();
-    for value in values {
-        names.append(value)?;
-    }
-    Ok(Arc::new(names.finish()))
 }

@@ -11,6 +11,7 @@
 //!
 //! This is the only crate that knows Parquet; of Arrow, `crates/py` knows what it takes to hand tables to Python.
 
+mod arrow_parts;
 mod batch;
 pub mod bins;
 mod column;

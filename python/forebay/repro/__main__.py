@@ -10,6 +10,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from forebay import _native
+
 from . import _draw, _gallery, _paper, _scorecard, _simulate
 from ._run import SCALES, Scale
 from ._session import Session
@@ -18,6 +20,11 @@ from ._session import Session
 def main(argv: list[str] | None = None) -> int:
     """Run the command line. 0: every claim was evaluated; 1: some was not, or a figure was not drawn; 2: a wrong argument."""
     args = _arguments().parse_args(argv)
+    of_command = os.environ.get("FOREBAY_SOURCES", _native.__sources__)
+    if of_command != _native.__sources__:
+        told = f"the command was built from the sources {of_command}, this package from {_native.__sources__}"
+        print(f"error: {told}: install both from one checkout", file=sys.stderr)
+        return 2
     try:
         papers = [_paper.load(folder) for folder in dict.fromkeys(f for p in args.paper for f in _paper.find(p))]
     except (FileNotFoundError, ValueError) as e:

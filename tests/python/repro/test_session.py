@@ -184,6 +184,15 @@ def test_the_command(
     assert "no paper 'no-paper'" in capsys.readouterr().err
 
 
+def test_a_command_of_other_sources_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Verdicts are of the simulator in this package, which must be the one that the user believes to run."""
+    monkeypatch.setenv("FOREBAY_SOURCES", "0" * 32)
+    assert command.main([str(folder)]) == 2
+    assert "from one checkout" in capsys.readouterr().err
+
+
 def test_the_command_offers_the_same_as_the_program() -> None:
     """`forebay repro` of the program names its options itself and hands them to this package."""
     code = "from forebay import _native; _native.cli(['forebay', 'repro', '--help'])"

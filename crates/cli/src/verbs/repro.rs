@@ -1,7 +1,8 @@
 //! `forebay repro`: published evaluations, run again and judged claim by claim.
 //!
 //! Claims are measured and figures drawn in Python (`python/forebay/repro`), because each paper's measurements are short programs of
-//! their own; this verb checks the arguments and hands them on, so that the command is one and the simulator is this program.
+//! their own; this verb checks the arguments and hands them on, so that the command is one. The package runs its own simulator, and refuses
+//! to if that was not built from the sources of this program.
 
 use crate::failure::Failure;
 use crate::interrupt;
@@ -11,8 +12,8 @@ use std::process::Command;
 
 /// Which Python is asked: an interpreter that has the package `forebay`, by name or path.
 const PYTHON: &str = "FOREBAY_PYTHON";
-/// Which simulator the package runs instead of its own.
-const SIMULATOR: &str = "FOREBAY";
+/// Tells the package which sources this program was built from.
+const SOURCES: &str = "FOREBAY_SOURCES";
 /// How the interpreter says that a package is not there; no other step ends with it.
 const NOT_INSTALLED: i32 = 69;
 /// Looks for the packages without importing them: that takes a second, and the reproduction does it anyway.
@@ -42,7 +43,7 @@ pub struct Args {
     /// Also write the scorecard here [always: DIR/SCORECARD.md]
     #[arg(long, value_name = "FILE")]
     scorecard: Option<PathBuf>,
-    /// Finished runs [default: DIR/cache]
+    /// Finished runs [default: DIR/units]
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
     /// Runs at the same time [default: one for each processor]
@@ -89,11 +90,7 @@ pub fn execute(args: &Args) -> Result<(), Failure> {
     }
     let mut command = Command::new(&python);
     command.args(["-m", "forebay.repro"]).args(args.words());
-    if std::env::var_os(SIMULATOR).is_none() {
-        let this =
-            std::env::current_exe().map_err(|e| Failure::Machine(format!("the path of this program is not known: {e}")))?;
-        command.env(SIMULATOR, this);
-    }
+    command.env(SOURCES, forebay_exec::sweep::key::SOURCES);
     // Ctrl-C reaches both; this one waits for what the other says of it.
     interrupt::listen()?;
     let status = command.status().map_err(start)?;

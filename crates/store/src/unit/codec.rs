@@ -3,7 +3,7 @@
 use super::kept::Kept;
 use super::key::{KeyHasher, UnitKey};
 use super::record::UnitRecord;
-use crate::batch::text_type;
+use crate::arrow_parts::text_type;
 use crate::summary_table;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
