@@ -167,6 +167,32 @@ fn the_core_knows_nobody_by_name() {
     assert!(unused.is_empty(), "exceptions that nothing needs any more; remove them:\n{}", unused.join("\n"));
 }
 
+/// What CONTRIBUTING promises: a shim is one file (or folder), and three lines elsewhere: its module, its entry in the registry, and its name in
+/// the list of its place.
+#[test]
+fn a_shim_takes_three_lines_elsewhere() {
+    let crates = repository().join("crates");
+    let folders = ["experiment/src", "sim/src", "scenario/src", "store/src", "exec/src"];
+    let files: Vec<PathBuf> = folders.iter().flat_map(|folder| sources(&crates.join(folder))).collect();
+    for shim in forebay_sim::shim::REGISTRY {
+        let name = shim.entry.name;
+        let own = [format!("sim/src/shim/{name}.rs"), format!("sim/src/shim/{name}/")];
+        let mut lines = Vec::new();
+        for path in &files {
+            let below = path.strip_prefix(&crates).unwrap().to_str().unwrap().replace('\\', "/");
+            // The law of the same publication brings this shim along.
+            let brought = (name, below.as_str()) == ("srpt", "sim/src/cc/pfabric.rs");
+            if brought || own.iter().any(|o| below.starts_with(o)) {
+                continue;
+            }
+            let text = std::fs::read_to_string(path).unwrap();
+            let named = code(&text).into_iter().filter(|line| contains(line, name));
+            lines.extend(named.map(|line| format!("crates/{below}: {}", line.trim())));
+        }
+        assert!((1..=3).contains(&lines.len()), "`{name}` takes {} lines elsewhere:\n{}", lines.len(), lines.join("\n"));
+    }
+}
+
 #[test]
 fn names_are_found_in_code_only() {
     for line in ["fn begin_prin() {", "Scheme::Prin(p)", "use crate::shim::prin;", "c.name == \"prin\"", "let prin_floor = 1;"] {

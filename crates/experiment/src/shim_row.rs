@@ -34,7 +34,7 @@ pub const COLUMNS: &[ShimColumn] = &[
         "probes",
         "1",
         NULL,
-        "probes that a ProBoSCIS shim sent for the handshake; null without shim and for later messages of a connection",
+        "probes that the shim sent ahead of the handshake; null without a shim that does, and for later messages of a connection",
     ),
     column(
         "syn_ack_verdict",

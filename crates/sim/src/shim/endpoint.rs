@@ -2,7 +2,7 @@
 //! hosts keep for them is in `shim/layer.rs`; `engine/endpoint_shim.rs` leads packets and timers there.
 
 use super::layer::Layer;
-use super::{ShimConfig, ShimEntry, proboscis};
+use super::{ShimConfig, ShimEntry};
 use crate::config::{Network, TcpConfig};
 use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks, Wire};
@@ -84,35 +84,35 @@ pub enum Side {
 
 /// The one list of the shims of this place: what a transport is configured with, and what the hosts keep for one transport.
 macro_rules! endpoint_shims {
-    ($($(#[$doc:meta])* $name:ident: $module:ident::$shim:ident),+ $(,)?) => {
+    ($($name:ident: $module:ident::$shim:ident),+ $(,)?) => {
         /// An endpoint shim and its parameters, as configured.
         #[derive(Debug, Clone, PartialEq)]
         pub enum Config {
-            $($(#[$doc])* $name(<$module::$shim as EndpointShim>::Config)),+
+            $(#[doc = concat!("See `shim/", stringify!($module), "`.")] $name(<super::$module::$shim as EndpointShim>::Config)),+
         }
 
         /// What all hosts keep for the connections of one transport.
         #[derive(Debug)]
         pub enum Layers {
-            $($(#[$doc])* $name(Layer<$module::$shim>)),+
+            $(#[doc = concat!("See `shim/", stringify!($module), "`.")] $name(Layer<super::$module::$shim>)),+
         }
 
         impl Config {
             pub(super) fn entry(&self) -> &'static ShimEntry {
                 match self {
-                    $(Config::$name(_) => &$module::ENTRY),+
+                    $(Config::$name(_) => &super::$module::ENTRY),+
                 }
             }
 
             fn smallest_packet(&self, tcp: &TcpConfig) -> u32 {
                 match self {
-                    $(Config::$name(c) => $module::$shim::smallest_packet(&$module::$shim::rules(c, tcp))),+
+                    $(Config::$name(c) => super::$module::$shim::smallest_packet(&super::$module::$shim::rules(c, tcp))),+
                 }
             }
 
             fn layers(&self, tcp: &TcpConfig, network: &Network, phase: impl FnMut(usize, u64) -> u64) -> Layers {
                 match self {
-                    $(Config::$name(c) => Layers::$name(Layer::new($module::$shim::rules(c, tcp), network, phase))),+
+                    $(Config::$name(c) => Layers::$name(Layer::new(super::$module::$shim::rules(c, tcp), network, phase))),+
                 }
             }
         }
@@ -129,7 +129,6 @@ macro_rules! endpoint_shims {
 }
 
 endpoint_shims! {
-    /// Probes ahead of the SYN, windows in SYN-ACKs and ACKs.
     Proboscis: proboscis::Proboscis,
 }
 

@@ -1,7 +1,12 @@
-//! Shims: what a transport has beside its law and its stack. Some tag the sender's packets with a class of service, some sit between TCP and the
-//! network and rewrite what passes, some steer the receive window. A scenario adds them with `shim = "..."` to any transport.
+//! Shims: what a transport has beside its law and its stack. A scenario adds them with `shim = "..."` to any transport, at most one in each of
+//! three places, each a file with its hooks and the list of its shims:
 //!
-//! To add one: one file here, one line in [`REGISTRY`], one variant in [`ShimConfig`].
+//! * [`tag`]: at the sender, where packets get a class of service and a rank, and where the window of a message may be set;
+//! * [`endpoint`]: between TCP and the network at both ends, where every packet passes and may be changed;
+//! * [`window`]: at the receiver, whose window is set.
+//!
+//! To add one: one file here, which implements the trait of its place; then three lines: its `mod` below, its entry in [`REGISTRY`], and its
+//! name in the list of its place.
 
 pub mod endpoint;
 pub mod ictcp;

@@ -1,7 +1,7 @@
 //! Shims that tag packets at the sender: the hooks they have, the list of them, and what they share: which message a byte belongs to, and
 //! the `win` field of its packet. `tcp/tagged.rs` is where the sender calls the hooks that are about more than a tag.
 
-use super::{ShimConfig, ShimEntry, pias, prin, srpt};
+use super::{ShimConfig, ShimEntry};
 use crate::net::packet::service;
 use std::collections::VecDeque;
 
@@ -82,29 +82,29 @@ pub trait TagShim: std::fmt::Debug + Clone {
 
 /// The one list of the shims of this place: what a transport is configured with, and the state of a connection.
 macro_rules! tag_shims {
-    ($($(#[$doc:meta])* $name:ident: $module:ident::$shim:ident),+ $(,)?) => {
+    ($($name:ident: $module:ident::$shim:ident),+ $(,)?) => {
         /// A shim that tags packets, and its parameters, as configured.
         #[derive(Debug, Clone, PartialEq)]
         pub enum Config {
-            $($(#[$doc])* $name(<$module::$shim as TagShim>::Config)),+
+            $(#[doc = concat!("See `shim/", stringify!($module), "`.")] $name(<super::$module::$shim as TagShim>::Config)),+
         }
 
         impl Config {
             pub(super) fn entry(&self) -> &'static ShimEntry {
                 match self {
-                    $(Config::$name(_) => &$module::ENTRY),+
+                    $(Config::$name(_) => &super::$module::ENTRY),+
                 }
             }
 
             fn urgent_control(&self) -> bool {
                 match self {
-                    $(Config::$name(_) => <$module::$shim as TagShim>::URGENT_CONTROL),+
+                    $(Config::$name(_) => <super::$module::$shim as TagShim>::URGENT_CONTROL),+
                 }
             }
 
             fn start(&self, delayed_acks: bool) -> State {
                 match self {
-                    $(Config::$name(c) => State::$name(<$module::$shim as TagShim>::new(c, delayed_acks))),+
+                    $(Config::$name(c) => State::$name(<super::$module::$shim as TagShim>::new(c, delayed_acks))),+
                 }
             }
         }
@@ -112,7 +112,7 @@ macro_rules! tag_shims {
         /// The state of one connection.
         #[derive(Debug, Clone)]
         enum State {
-            $($name($module::$shim)),+
+            $($name(super::$module::$shim)),+
         }
 
         /// Forwards a hook to the shim in the enum.
@@ -127,11 +127,8 @@ macro_rules! tag_shims {
 }
 
 tag_shims! {
-    /// Classes by bytes sent.
     Pias: pias::Pias,
-    /// A smaller window at the start of each message, priority for its last segments.
     Prin: prin::Prin,
-    /// Ranks by bytes left.
     Srpt: srpt::Srpt,
 }
 
@@ -241,7 +238,7 @@ mod tests {
 
     #[test]
     fn ranks_fall_towards_the_end_of_each_message() {
-        let mut t = tagger(Config::Srpt(srpt::Config));
+        let mut t = tagger(Config::Srpt(crate::shim::srpt::Config));
         t.write(0, 5_000, 0);
         t.write(5_000, 7_500, 0);
         let mut rank = |offset| t.data(&Segment { offset, una: 0, high: offset, mss: 1_000, again: false });
@@ -251,7 +248,7 @@ mod tests {
 
     #[test]
     fn acknowledged_messages_are_forgotten() {
-        let mut t = tagger(Config::Srpt(srpt::Config));
+        let mut t = tagger(Config::Srpt(crate::shim::srpt::Config));
         for i in 0..1_000 {
             t.write(i * 10, i * 10 + 10, (i * 10).saturating_sub(20));
         }
@@ -264,7 +261,7 @@ mod tests {
 
     #[test]
     fn endless_messages_are_the_least_urgent() {
-        let mut t = tagger(Config::Srpt(srpt::Config));
+        let mut t = tagger(Config::Srpt(crate::shim::srpt::Config));
         t.write(0, u64::MAX / 4, 0);
         let s = Segment { offset: 1 << 40, una: 0, high: 1 << 40, mss: 1_460, again: false };
         assert_eq!(t.data(&s), rank_of(u64::MAX));

@@ -1,7 +1,7 @@
 //! Shims that set receive windows: the hooks they have and the list of them. They work at the receiving host, whose connections share its
 //! link; senders know nothing of them. `engine/window_shim.rs` calls what is about a host, `tcp/receiver.rs` what is about one connection.
 
-use super::{ShimConfig, ShimEntry, ictcp};
+use super::{ShimConfig, ShimEntry};
 use forebay_units::Rate;
 
 /// A shim that sets the receive window of one connection. To add one: implement this in a file of its own, and add a line to the list below.
@@ -40,41 +40,41 @@ pub trait WindowShim: std::fmt::Debug + Clone {
 
 /// The one list of the shims of this place: what a transport is configured with, the state of a connection, and that of a host.
 macro_rules! window_shims {
-    ($($(#[$doc:meta])* $name:ident: $module:ident::$shim:ident),+ $(,)?) => {
+    ($($name:ident: $module:ident::$shim:ident),+ $(,)?) => {
         /// A shim that sets receive windows, and its parameters, as configured.
         #[derive(Debug, Clone, PartialEq)]
         pub enum Config {
-            $($(#[$doc])* $name(<$module::$shim as WindowShim>::Config)),+
+            $(#[doc = concat!("See `shim/", stringify!($module), "`.")] $name(<super::$module::$shim as WindowShim>::Config)),+
         }
 
         /// The state of one connection.
         #[derive(Debug, Clone)]
         pub enum Window {
-            $($(#[$doc])* $name($module::$shim)),+
+            $(#[doc = concat!("See `shim/", stringify!($module), "`.")] $name(super::$module::$shim)),+
         }
 
         /// What one host knows for all its connections, of each shim that one of them has.
         #[derive(Debug, Clone, Default)]
         pub struct Hosts {
-            $($module: Option<Box<<$module::$shim as WindowShim>::Host>>),+
+            $($module: Option<Box<<super::$module::$shim as WindowShim>::Host>>),+
         }
 
         impl Config {
             pub(super) fn entry(&self) -> &'static ShimEntry {
                 match self {
-                    $(Config::$name(_) => &$module::ENTRY),+
+                    $(Config::$name(_) => &super::$module::ENTRY),+
                 }
             }
 
             fn first_window(&self, mss: u32, most: u64) -> u64 {
                 match self {
-                    $(Config::$name(c) => <$module::$shim as WindowShim>::first_window(c, mss, most)),+
+                    $(Config::$name(c) => <super::$module::$shim as WindowShim>::first_window(c, mss, most)),+
                 }
             }
 
             fn start(&self, mss: u32, most: u64) -> Window {
                 match self {
-                    $(Config::$name(c) => Window::$name(<$module::$shim as WindowShim>::new(c, mss, most))),+
+                    $(Config::$name(c) => Window::$name(<super::$module::$shim as WindowShim>::new(c, mss, most))),+
                 }
             }
         }
@@ -85,7 +85,7 @@ macro_rules! window_shims {
             pub fn join(&mut self, c: &Config, window: &mut Window, rate: Rate, back: u64) {
                 match (c, window) {
                     $((Config::$name(c), Window::$name(w)) => {
-                        let new = || Box::new(<$module::$shim as WindowShim>::host(c, rate, 2 * back));
+                        let new = || Box::new(<super::$module::$shim as WindowShim>::host(c, rate, 2 * back));
                         w.join(self.$module.get_or_insert_with(new), back);
                     })+
                     #[allow(unreachable_patterns, reason = "there may be only one shim in the list")]
@@ -103,7 +103,7 @@ macro_rules! window_shims {
             /// A packet of `wire` bytes reached the host at `now` ps.
             pub fn packet_arrived(&mut self, now: u64, wire: u64) {
                 $(if let Some(host) = &mut self.$module {
-                    <$module::$shim as WindowShim>::packet_arrived(host, now, wire);
+                    <super::$module::$shim as WindowShim>::packet_arrived(host, now, wire);
                 })+
             }
 
@@ -127,7 +127,6 @@ macro_rules! window_shims {
 }
 
 window_shims! {
-    /// The host divides its link among its connections.
     Ictcp: ictcp::Share,
 }
 
