@@ -94,7 +94,7 @@ impl Outcome {
     /// The messages of a workload, by its class.
     pub fn class(&self, name: &str) -> Vec<&FlowRow> {
         let id = self.variant.class_names.iter().position(|n| n == name).unwrap_or_else(|| panic!("no class {name}"));
-        self.report.flows.iter().filter(|f| f.workload as usize == id).collect()
+        self.report.flows.iter().filter(|f| f.workload.index() == id).collect()
     }
 
     /// All drops at all ports.

@@ -1,7 +1,7 @@
 //! Several transports in one run: who gets which, and what is measured of each.
 
 use forebay_checks::{Outcome, one, repository};
-use forebay_units::NodeId;
+use forebay_units::{GroupId, NodeId};
 
 const MS: u64 = 1_000_000_000;
 
@@ -20,7 +20,7 @@ fn groups(a: &str, b: &str) -> String {
 /// Group of the messages of each of the ten senders.
 fn by_sender(o: &Outcome) -> Vec<Vec<u32>> {
     let of = |src: u32| {
-        let mut list: Vec<u32> = o.report.flows.iter().filter(|f| f.src == NodeId::new(src)).map(|f| f.group).collect();
+        let mut list: Vec<u32> = o.report.flows.iter().filter(|f| f.src == NodeId::new(src)).map(|f| f.group.get()).collect();
         list.dedup();
         list
     };
@@ -39,7 +39,7 @@ fn ten_senders_at_equal_shares_are_five_and_five() {
         assert_eq!(by_sender(&one(&text(&share, "kind = \"long\"\njitter = \"1ms\""), &[seed, "duration=5ms"])), alternating);
     }
     let o = one(&text(&groups("share = 0.1", "share = 0.9"), "kind = \"poisson\"\nsizes = \"1KB\"\nload = 0.02"), &[]);
-    let of = |group: u32| o.report.flows.iter().filter(|f| f.group == group).count();
+    let of = |group: u32| o.report.flows.iter().filter(|f| f.group == GroupId::new(group)).count();
     assert!(o.report.flows.len() > 500 && of(1).abs_diff(9 * of(0)) <= 10, "{} and {}", of(0), of(1));
 }
 
@@ -53,7 +53,7 @@ fn hosts_choose_the_transport_of_what_they_send() {
         "kind = \"requests\"\nclients = \"s0..s9\"\nservers = \"recv\"\nresponse = \"2KB\"\nthink = \"1ms\"\ncount = 2";
     let o = one(&text(&hosts, requests), &[]);
     assert_eq!(by_sender(&o), expected);
-    assert!(o.report.flows.iter().filter(|f| f.size_bytes == 2_000).all(|f| f.group == 1));
+    assert!(o.report.flows.iter().filter(|f| f.size_bytes == 2_000).all(|f| f.group == GroupId::new(1)));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn by_share_a_client_has_one_transport_both_ways() {
         "kind = \"requests\"\nclients = \"s0..s9\"\nservers = \"recv\"\nresponse = \"2KB\"\nthink = \"1ms\"\ncount = 2";
     let o = one(&text(&groups("share = 0.5", "share = 0.5"), requests), &[]);
     for q in &o.report.queries {
-        let of: Vec<u32> = o.report.flows.iter().filter(|f| f.query_id == Some(q.query_id)).map(|f| f.group).collect();
+        let of: Vec<u32> = o.report.flows.iter().filter(|f| f.query_id == Some(q.query_id)).map(|f| f.group.get()).collect();
         assert!(of.len() == 2 && of[0] == of[1], "{of:?}");
     }
     assert_eq!(by_sender(&o), (0..10).map(|n| vec![n % 2]).collect::<Vec<_>>());
@@ -74,7 +74,7 @@ fn goodput_is_measured_after_the_warmup() {
     let both = groups("share = 0.5\necn = \"classic\"", "share = 0.5");
     let o = one(&text(&both, "kind = \"long\"\nstagger = \"20ms\"\n[observe]\nwarmup = \"100ms\""), &[]);
     for group in 0..2 {
-        let rows = || o.report.flows.iter().filter(move |f| f.group == group);
+        let rows = || o.report.flows.iter().filter(move |f| f.group == GroupId::new(group));
         let (measured, all): (u64, u64) = (rows().map(|f| f.bytes_measured).sum(), rows().map(|f| f.bytes_acked).sum());
         assert_eq!(measured, o.report.acked[group as usize]);
         assert!(measured < all, "{measured} of {all}");
@@ -136,12 +136,18 @@ fn dctcp_and_newreno_share_a_port() {
     let ratio = |queue: &str, sets: &[&str]| {
         let o = one(&file, &[&[queue, "duration=3s"], sets].concat());
         let per_flow = |group: u32| {
-            let rows: Vec<f64> = o.report.flows.iter().filter(|f| f.group == group).map(|f| f.bytes_measured as f64).collect();
+            let rows: Vec<f64> =
+                o.report.flows.iter().filter(|f| f.group == GroupId::new(group)).map(|f| f.bytes_measured as f64).collect();
             rows.iter().sum::<f64>() / rows.len() as f64
         };
         let p = o.port("bottleneck");
         let cuts = |group: u32| {
-            o.report.flows.iter().filter(|f| f.group == group).map(|f| (f.ecn_cuts, f.loss_cuts, f.cut_alpha)).next()
+            o.report
+                .flows
+                .iter()
+                .filter(|f| f.group == GroupId::new(group))
+                .map(|f| (f.ecn_cuts, f.loss_cuts, f.cut_alpha))
+                .next()
         };
         println!(
             "{queue} {sets:?}: {:.2}, queue {:.1}, {:?} {:?}",

@@ -2,7 +2,7 @@
 
 use forebay_checks::{Outcome, one};
 use forebay_sim::observe::FlowRow;
-use forebay_units::NodeId;
+use forebay_units::{GroupId, NodeId};
 
 const US: u64 = 1_000_000;
 /// Payload of a packet of 1500 B.
@@ -33,7 +33,7 @@ fn the_rate_is_that_on_the_wire() {
     // No packet goes back.
     assert_eq!((o.port("sw->s0").sent_pkts, o.port("recv->sw").sent_pkts), (0, 0));
     assert_eq!(o.variant.transports, ["newreno", "udp"]);
-    assert_eq!((f.group, o.report.acked.clone()), (1, vec![0, 400 * PAYLOAD]));
+    assert_eq!((f.group, o.report.acked.clone()), (GroupId::new(1), vec![0, 400 * PAYLOAD]));
     // What is received after the warm-up: 26 ms to 50 ms; 22 to 23 us are spent on the way.
     let o = one(
         &text(

@@ -2,7 +2,7 @@
 
 use forebay_checks::{Outcome, one};
 use forebay_sim::observe::FlowRow;
-use forebay_units::{NodeId, QueryId};
+use forebay_units::{NodeId, QueryId, WorkloadId};
 use std::path::PathBuf;
 
 const US: u64 = 1_000_000;
@@ -442,11 +442,14 @@ fn queries_of_three_hundred_workloads_are_kept_apart() {
     let all = text("");
     let o = one(all.replacen("[[workload]]\n", &one_each, 1).as_str(), &[]);
     for w in 0..WORKLOADS {
-        let queries: Vec<_> = o.report.queries.iter().filter(|q| q.workload == w).collect();
+        let queries: Vec<_> = o.report.queries.iter().filter(|q| q.workload == WorkloadId::new(w)).collect();
         assert_eq!(queries.len(), 2, "queries of workload {w}");
         for q in queries {
             let parts: Vec<_> = o.report.flows.iter().filter(|f| f.query_id == Some(q.query_id)).collect();
-            assert!(parts.iter().all(|f| f.workload == w && f.size_bytes == u64::from(1_000 + w)), "{q:?}: {parts:?}");
+            assert!(
+                parts.iter().all(|f| f.workload == WorkloadId::new(w) && f.size_bytes == u64::from(1_000 + w)),
+                "{q:?}: {parts:?}"
+            );
             assert_eq!((parts.len(), q.fan_in, q.bytes), (2, 2, u64::from(2_000 + 2 * w)), "{q:?}");
         }
     }

@@ -1,7 +1,7 @@
 //! One struct a table. Names, units and meanings are the schema of the Parquet files (crate `store`).
 
 use crate::shim_row::ShimRow;
-use forebay_units::{NodeId, PortId, QueryId};
+use forebay_units::{GroupId, NodeId, PortId, QueryId, WorkloadId};
 
 /// One message: a whole connection for one-shot flows, one train, block or response on a persistent connection.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -11,9 +11,9 @@ pub struct FlowRow {
     /// Number of the connection it used, in order of creation.
     pub conn_id: u64,
     /// Index of the workload (name in `class`).
-    pub workload: u32,
+    pub workload: WorkloadId,
     /// Index of the transport group of its connection (name in `cc`).
-    pub group: u32,
+    pub group: GroupId,
     /// Sender.
     pub src: NodeId,
     /// Receiver.
@@ -151,7 +151,7 @@ pub struct QueryRow {
     /// Number of the query in order of its start.
     pub query_id: QueryId,
     /// Index of the workload.
-    pub workload: u32,
+    pub workload: WorkloadId,
     /// Request sent, ps.
     pub start_ps: u64,
     /// Last byte of the last response received, ps; `u64::MAX` if unfinished.
@@ -180,9 +180,9 @@ pub struct TimeoutRow {
     /// The message that counts it; `u64::MAX` if the connection never had one.
     pub flow_id: u64,
     /// Index of the workload.
-    pub workload: u32,
+    pub workload: WorkloadId,
     /// Index of the transport group.
-    pub group: u32,
+    pub group: GroupId,
     /// Sender.
     pub src: NodeId,
     /// Receiver.

@@ -7,7 +7,7 @@ use forebay_units::{PortId, QueryId};
 /// The completed rounds of workload `w` that count. The first sixth is left out, as the 20 of 120 rounds of the incast simulations:
 /// the first slow start overshoots and costs timeouts of its own.
 fn rounds(run: &Report, w: usize) -> Vec<&QueryRow> {
-    let all: Vec<&QueryRow> = run.queries.iter().filter(|q| q.workload as usize == w && q.end_ps != u64::MAX).collect();
+    let all: Vec<&QueryRow> = run.queries.iter().filter(|q| q.workload.index() == w && q.end_ps != u64::MAX).collect();
     let skip = all.len().div_ceil(6);
     all[skip..].to_vec()
 }
@@ -44,7 +44,7 @@ pub fn head_timeouts(run: &Report, w: usize) -> Option<f64> {
     let mut ids: Vec<QueryId> = rounds(run, w).iter().map(|q| q.query_id).collect();
     ids.sort_unstable();
     let hit = |f: &FlowRow| f.query_id.is_some_and(|id| ids.binary_search(&id).is_ok());
-    let blocks = run.flows.iter().filter(|f| f.workload as usize == w && f.rtos_head > 0 && hit(f)).count();
+    let blocks = run.flows.iter().filter(|f| f.workload.index() == w && f.rtos_head > 0 && hit(f)).count();
     (!ids.is_empty()).then(|| blocks as f64 / ids.len() as f64)
 }
 
@@ -68,7 +68,7 @@ pub fn goodput(run: &Report, group: usize) -> Option<f64> {
 
 /// Mean of the law's marked fraction over the samples of a group's connections, where their series are observed.
 pub fn alpha(run: &Report, group: usize) -> Option<f64> {
-    let mut conns: Vec<u64> = run.flows.iter().filter(|f| f.group as usize == group).map(|f| f.conn_id).collect();
+    let mut conns: Vec<u64> = run.flows.iter().filter(|f| f.group.index() == group).map(|f| f.conn_id).collect();
     conns.sort_unstable();
     let from = run.measured_from.0;
     let samples = run.tcp.iter().filter(|r| r.time_ps >= from && r.alpha.is_finite());

@@ -2,7 +2,7 @@
 
 use forebay_experiment::Experiment;
 use forebay_experiment::network::PortConfig;
-use forebay_units::{IndexVec, NodeId, PortId};
+use forebay_units::{GroupId, IndexVec, NodeId, PortId, WorkloadId};
 
 /// One run (a variant with a seed) and the names its rows refer to by index.
 #[derive(Debug, Clone, Default)]
@@ -15,8 +15,8 @@ pub struct RunInfo {
     pub seed: u64,
     /// When the run ended at the latest, ps; `u64::MAX` for one that ran until all work was done.
     pub end_ps: u64,
-    classes: Vec<String>,
-    groups: Vec<String>,
+    classes: IndexVec<WorkloadId, String>,
+    groups: IndexVec<GroupId, String>,
     nodes: IndexVec<NodeId, String>,
     switches: IndexVec<NodeId, bool>,
     port_names: IndexVec<PortId, String>,
@@ -50,13 +50,13 @@ impl RunInfo {
     }
 
     /// Name of a workload, `?` for an index the configuration does not have.
-    pub fn class(&self, workload: u32) -> &str {
-        self.classes.get(workload as usize).map_or("?", String::as_str)
+    pub fn class(&self, workload: WorkloadId) -> &str {
+        self.classes.get(workload).map_or("?", String::as_str)
     }
 
     /// Name of a transport group.
-    pub fn group(&self, group: u32) -> &str {
-        self.groups.get(group as usize).map_or("?", String::as_str)
+    pub fn group(&self, group: GroupId) -> &str {
+        self.groups.get(group).map_or("?", String::as_str)
     }
 
     /// Name of a host or switch.

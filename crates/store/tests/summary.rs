@@ -7,7 +7,7 @@ use forebay_sim::observe::{FlowRow, QueryRow};
 use forebay_sim::run::Report;
 use forebay_store::RunInfo;
 use forebay_store::summary::{GROUP_METRICS, NETWORK_METRICS, Summary, summarise};
-use forebay_units::{QueryId, Time};
+use forebay_units::{GroupId, QueryId, Time, WorkloadId};
 
 fn of(config: &SimConfig, report: &Report) -> Summary {
     summarise(&RunInfo::new("v", 0, config), config, report)
@@ -71,7 +71,7 @@ fn long(group: u32, from: u64, to: u64, bytes_measured: u64) -> FlowRow {
     let acked_ps = if to == 0 { never } else { to * MS };
     let deadline_ps = never;
     FlowRow {
-        group,
+        group: GroupId::new(group),
         start_ps: from * MS,
         end_ps: never,
         acked_ps,
@@ -114,7 +114,7 @@ fn message(group: u32, query: u64, rtos: u32, end_ms: u64) -> FlowRow {
 fn groups_meet_in_a_query() {
     let query = |number, end_ms: u64| QueryRow {
         query_id: QueryId::new(number),
-        workload: 0,
+        workload: WorkloadId::new(0),
         start_ps: 20 * MS,
         end_ps: if end_ms == 0 { u64::MAX } else { end_ms * MS },
         fan_in: 3,

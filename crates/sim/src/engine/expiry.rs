@@ -3,6 +3,7 @@
 use super::calls::Call;
 use super::core::Core;
 use crate::observe::{FlowRow, TimeoutKind, TimeoutRow};
+use forebay_units::{GroupId, WorkloadId};
 
 impl Core {
     /// The timer of connection `conn` has come due. Whether it was a retransmission timeout or a tail loss probe, rather than RACK's
@@ -38,8 +39,8 @@ impl Core {
             conn_id: s.conn_id,
             // Numbered with the messages, at the end.
             flow_id: u64::MAX,
-            workload: s.app,
-            group,
+            workload: WorkloadId::new(s.app),
+            group: GroupId::new(group),
             src: s.src,
             dst: s.dst,
             kind,

@@ -5,7 +5,7 @@ use super::lane::Handover;
 use super::stream::Held;
 use super::traffic::Notice;
 use crate::observe::{FlowRow, TcpRow};
-use forebay_units::NodeId;
+use forebay_units::{GroupId, NodeId, WorkloadId};
 
 impl Core {
     #[inline(never)]
@@ -64,8 +64,8 @@ impl Core {
             // Numbered by the report, in order of start.
             flow_id: 0,
             conn_id: s.conn_id,
-            workload: s.app,
-            group: u32::from(sender.group),
+            workload: WorkloadId::new(s.app),
+            group: GroupId::new(u32::from(sender.group)),
             src,
             dst,
             size_bytes: size,
@@ -94,7 +94,7 @@ impl Core {
             deadline_ps: m.deadline,
             ..FlowRow::default()
         };
-        row.shim = self.endpoint_shims.row(row.group, conn, m.begin == 0);
+        row.shim = self.endpoint_shims.row(row.group.get(), conn, m.begin == 0);
         self.recorder.message(row);
     }
 

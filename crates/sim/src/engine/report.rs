@@ -5,7 +5,7 @@ use super::simulation::Simulation;
 use super::traffic::QueryStart;
 use crate::observe::{FlowRow, PortRow, QueryRow};
 use crate::run::Report;
-use forebay_units::{QueryId, Time};
+use forebay_units::{QueryId, Time, WorkloadId};
 use std::collections::BTreeMap;
 
 impl Simulation {
@@ -72,7 +72,7 @@ impl Simulation {
             starts.iter().enumerate().map(|(i, s)| (s.query, QueryId::new(i as u64))).collect();
         let row = |(i, s): (usize, &QueryStart)| QueryRow {
             query_id: QueryId::new(i as u64),
-            workload: s.app,
+            workload: WorkloadId::new(s.app),
             start_ps: s.start,
             end_ps: 0,
             fan_in: 0,

@@ -79,7 +79,7 @@ impl Long {
         // A flow that was stopped ended with its last acknowledgement.
         let to_ps = f.acked_ps.min(report.end.0);
         (f.size_bytes == 0 && from_ps < to_ps).then(|| Long {
-            group: f.group as usize,
+            group: f.group.index(),
             from_ps,
             to_ps,
             bps: f.bytes_measured as f64 * 8.0 / seconds(to_ps - from_ps),
@@ -107,7 +107,7 @@ struct Part {
 fn parts(config: &Experiment, report: &Report) -> Vec<Vec<Part>> {
     let mut parts = vec![vec![Part::default(); config.groups.len()]; report.queries.len()];
     for f in &report.flows {
-        if let Some(p) = f.query_id.and_then(|q| parts.get_mut(q.index())).and_then(|of| of.get_mut(f.group as usize)) {
+        if let Some(p) = f.query_id.and_then(|q| parts.get_mut(q.index())).and_then(|of| of.get_mut(f.group.index())) {
             p.messages += 1;
             p.rtos_max = p.rtos_max.max(f.rtos);
         }
@@ -116,14 +116,14 @@ fn parts(config: &Experiment, report: &Report) -> Vec<Vec<Part>> {
 }
 
 fn in_queries(group: usize, report: &Report) -> impl Iterator<Item = &FlowRow> {
-    report.flows.iter().filter(move |f| f.group as usize == group && f.query_id.is_some())
+    report.flows.iter().filter(move |f| f.group.index() == group && f.query_id.is_some())
 }
 
 fn group(index: usize, info: &RunInfo, config: &Experiment, report: &Report) -> GroupSummary {
     let mut out = GroupSummary { name: config.groups[index].name.clone(), ..GroupSummary::default() };
     let mut fct: [Vec<f64>; 3] = Default::default();
     let mut slowdowns = Vec::new();
-    for f in report.flows.iter().filter(|f| f.group as usize == index) {
+    for f in report.flows.iter().filter(|f| f.group.index() == index) {
         out.rtos += u64::from(f.rtos);
         out.tlps += u64::from(f.tlps);
         out.syn_rtos += u64::from(f.syn_rtos);
@@ -155,7 +155,7 @@ fn queries(index: usize, out: &mut GroupSummary, config: &Experiment, report: &R
     let mut qct = Vec::new();
     let mut timeouts = Vec::new();
     for (q, of) in report.queries.iter().zip(parts) {
-        let workload = config.workloads.get(q.workload as usize);
+        let workload = config.workloads.get(q.workload.index());
         let may_get = || workload.is_some_and(|w| w.transport.uses(index, &w.kind));
         let nobody_yet = of.iter().all(|p| p.messages == 0);
         if of[index].messages == 0 && !(nobody_yet && may_get()) {

@@ -4,7 +4,7 @@ use forebay_scenario::Scenario;
 use forebay_sim::config::SimConfig;
 use forebay_sim::observe::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutKind, TimeoutRow};
 use forebay_sim::run::Report;
-use forebay_units::{NodeId, PortId, QueryId, Time};
+use forebay_units::{NodeId, PortId, QueryId, Time, WorkloadId};
 use std::path::Path;
 
 const SCENARIO: &str = r#"
@@ -53,7 +53,7 @@ pub fn report(n: u64) -> Report {
     };
     let query = QueryRow {
         query_id: QueryId::new(0),
-        workload: 0,
+        workload: WorkloadId::new(0),
         start_ps: 0,
         end_ps: 2_000_000_000,
         fan_in: 4,
