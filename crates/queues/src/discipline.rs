@@ -1,12 +1,12 @@
 //! The two kinds of disciplines. A FIFO's order never changes, so its port knows at the arrival when a packet will leave. In a buffered
-//! discipline the order, or what stays in the backlog, can change after the arrival, so the port asks for the next packet whenever it
-//! has sent one.
+//! discipline the order, or what stays in the backlog, can change after the arrival, so the port takes the next packet from it
+//! whenever it has sent one.
 
 use crate::{Arrival, Effects, PortState, QueueState, Queued, Verdict};
 use forebay_sampling::Rng;
 use forebay_units::{Rate, Time};
 
-/// What every discipline can be asked and told before the first packet.
+/// What every discipline receives, and says of itself, before the first packet.
 pub(crate) trait Discipline {
     /// Gets ready for a port of this rate, with a random stream of its own.
     fn start(&mut self, _rate: Rate, _rng: Rng) {}
@@ -82,14 +82,14 @@ macro_rules! disciplines {
     (@type $type:ident $pointer:ident) => { $pointer<$type> };
     (@methods FifoDiscipline $($variant:ident)*) => {
         impl FifoDiscipline {
-            /// A promise that lets a port skip the question: any arrival that finds fewer packets than this and fewer bytes than this,
-            /// and fits, is accepted unchanged, and the discipline's state does not depend on having been asked.
+            /// A promise by which a port may leave out `on_arrival`: any arrival that meets fewer packets than this and fewer bytes than
+            /// this, and fits, is accepted unchanged, and the discipline's state does not depend on that call.
             pub fn quiet_below(&self) -> QueueState {
                 each!(FifoDiscipline, self, d => d.quiet_below(), $($variant)*)
             }
 
-            /// A second promise: any arrival that fits and finds `quiet_below` or more is marked if it is ECN-capable and accepted
-            /// otherwise, and the discipline's state does not depend on having been asked.
+            /// A second promise: any arrival that fits and meets `quiet_below` or more is marked if it is ECN-capable and accepted
+            /// otherwise, and the discipline's state does not depend on that call either.
             pub fn is_step(&self) -> bool {
                 each!(FifoDiscipline, self, d => d.is_step(), $($variant)*)
             }
@@ -213,7 +213,7 @@ mod tests {
     use crate::testing::{busy, packet};
     use forebay_units::QueueLen;
 
-    /// What ports rely on: they do not ask where the two promises say what the answer is.
+    /// What ports rely on: they do not call where the two promises say what the decision is.
     #[test]
     fn promises_are_kept() {
         let k = QueueLen::Packets(7);
