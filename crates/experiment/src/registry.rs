@@ -11,6 +11,8 @@ pub struct LawEntry<C> {
     pub entry: Entry,
     /// Whether the law needs packets to be marked; a scenario without a marking queue is refused.
     pub needs_marks: bool,
+    /// Whether the law needs a stack with SACK, as those that record segments do; others are refused.
+    pub needs_sack: bool,
     /// ECN mode the law runs with unless the scenario says otherwise: "off", "classic" or "dctcp".
     pub ecn: &'static str,
     /// Recovery the law brings to a stack without SACK; `None`: the stack's own.
@@ -24,8 +26,8 @@ pub struct LawEntry<C> {
 impl<C> LawEntry<C> {
     /// The entry without what the world builds of it.
     pub fn facts(&self) -> LawEntry<()> {
-        let LawEntry { entry, needs_marks, ecn, recovery, adjust, build: _ } = *self;
-        LawEntry { entry, needs_marks, ecn, recovery, adjust, build: |_| () }
+        let LawEntry { entry, needs_marks, needs_sack, ecn, recovery, adjust, build: _ } = *self;
+        LawEntry { entry, needs_marks, needs_sack, ecn, recovery, adjust, build: |_| () }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::topology::{BuildError, Fib, hosts};
 use forebay_experiment::checked::Checked;
 use forebay_experiment::registry::{LawEntry, ShimEntry};
 use forebay_experiment::report::{Progress, Report, RunError};
-use forebay_experiment::transport::{Chosen, SlowStart};
+use forebay_experiment::transport::{Chosen, Recovery, SlowStart};
 use forebay_experiment::world::{Unsupported, World};
 use forebay_sampling::Rng;
 use forebay_units::NodeId;
@@ -43,6 +43,17 @@ impl World for Simulator {
         let mut cannot = Vec::new();
         for group in &experiment.groups {
             match TcpConfig::of(&group.tcp) {
+                Ok(tcp) if tcp.law.hooks().records && !matches!(tcp.recovery, Recovery::Sack | Recovery::Rack) => {
+                    let reason = format!(
+                        "`{}` follows every segment under way, for which it needs SACK; legal with this law: \"sack\", \"rack\"",
+                        group.tcp.law.name
+                    );
+                    cannot.push(Unsupported { key: "transport.recovery", reason });
+                }
+                Ok(tcp) if tcp.law.hooks().paces && tcp.tso.is_some() => {
+                    let reason = format!("`{}` paces single segments; legal with this law: no `tso`", group.tcp.law.name);
+                    cannot.push(Unsupported { key: "transport.tso", reason });
+                }
                 Err(e) if e.key == "shim" => cannot.push(Unsupported { key: "transport.shim", reason: e.message }),
                 Err(e) => cannot.push(Unsupported { key: "transport.cc", reason: e.message }),
                 Ok(tcp) if tcp.slow_start != SlowStart::Standard && tcp.law.hooks().own_slow_start => {

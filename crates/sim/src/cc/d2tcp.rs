@@ -53,6 +53,7 @@ impl D2tcp {
 }
 
 impl CongestionControl for D2tcp {
+    type Sent = ();
     fn in_ack_event(&mut self, w: &mut Window, ack: &Ack) {
         self.marks.in_ack_event(w, ack);
         (self.now, self.una, self.srtt, self.mss) = (ack.now, ack.snd_una, ack.srtt, ack.mss);
@@ -77,7 +78,7 @@ impl CongestionControl for D2tcp {
     }
 
     fn cwnd_event(&mut self, w: &mut Window, event: Event) {
-        if let Event::Write { begin, end, deadline } = event
+        if let Event::Write { begin, end, deadline, .. } = event
             && end > begin
         {
             self.messages.push_back((end, deadline));
@@ -109,6 +110,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
         ],
     },
     needs_marks: true,
+    needs_sack: false,
     ecn: "dctcp",
     recovery: None,
     adjust: None,
@@ -146,7 +148,7 @@ mod tests {
         {
             let mut l = law(2.0);
             let mut w = W;
-            l.cwnd_event(&mut w, Event::Write { begin: 0, end: 300 * 1460, deadline });
+            l.cwnd_event(&mut w, Event::Write { begin: 0, end: 300 * 1460, deadline, starved: None });
             l.in_ack_event(&mut w, &Ack { snd_una: 0, acked: 0, srtt: 100 * US, ..ACK });
             assert!((l.imminence(40.0) - d).abs() < 1e-12, "{deadline}: {}", l.imminence(40.0));
             let cut = 1.0 - l.ssthresh(&W, reduction(Trigger::Ecn)) / 40.0;
@@ -159,9 +161,9 @@ mod tests {
     fn the_oldest_message_counts() {
         let mut l = law(1.0);
         let mut w = W;
-        l.cwnd_event(&mut w, Event::Write { begin: 0, end: 30 * 1460, deadline: 100 * US });
-        l.cwnd_event(&mut w, Event::Write { begin: 30 * 1460, end: 330 * 1460, deadline: 1600 * US });
-        l.cwnd_event(&mut w, Event::Write { begin: 330 * 1460, end: 330 * 1460, deadline: u64::MAX });
+        l.cwnd_event(&mut w, Event::Write { begin: 0, end: 30 * 1460, deadline: 100 * US, starved: None });
+        l.cwnd_event(&mut w, Event::Write { begin: 30 * 1460, end: 330 * 1460, deadline: 1600 * US, starved: None });
+        l.cwnd_event(&mut w, Event::Write { begin: 330 * 1460, end: 330 * 1460, deadline: u64::MAX, starved: None });
         let mut at = |segments: u64, now: u64| {
             l.in_ack_event(&mut w, &Ack { now, snd_una: segments * 1460, acked: 0, srtt: 100 * US, ..ACK });
             l.imminence(40.0)

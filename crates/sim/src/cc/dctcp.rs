@@ -93,6 +93,7 @@ impl Dctcp {
 }
 
 impl CongestionControl for Dctcp {
+    type Sent = ();
     const PKTS_ACKED: bool = false;
 
     #[inline]
@@ -194,6 +195,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
         ],
     },
     needs_marks: true,
+    needs_sack: false,
     ecn: "dctcp",
     recovery: None,
     adjust: None,

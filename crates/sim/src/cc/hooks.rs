@@ -3,10 +3,13 @@
 //! Order on an ACK: (1) `snd_una` advances and the RTT filter takes its sample; (2) [`in_ack_event`](CongestionControl::in_ack_event),
 //! on every ACK, duplicates included; (3) loss recovery decides: if the ACK starts a reduction, the trigger is known and the
 //! connection's state says so before [`ssthresh`](CongestionControl::ssthresh) is asked; (4) otherwise, when the ACK advanced,
-//! [`pkts_acked`](CongestionControl::pkts_acked) and, if growth is allowed, [`cong_avoid`](CongestionControl::cong_avoid); (5) for
+//! [`pkts_acked`](CongestionControl::pkts_acked) and, if growth is allowed, [`cong_avoid`](CongestionControl::cong_avoid); (5) for laws
+//! that own their window, [`CONTROL`](CongestionControl::CONTROL); (6) for
 //! laws with a [`GATE`](CongestionControl::GATE), its `may_send`, and its `sent` if new data left.
 
 use forebay_sampling::Rng;
+use forebay_units::Rate;
+use std::fmt::Debug;
 
 /// Congestion window and slow start threshold, in segments, with fractions.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -155,6 +158,9 @@ pub enum Event {
         end: u64,
         /// When it should have arrived, ps; `u64::MAX` for no deadline.
         deadline: u64,
+        /// Bytes in the network, if the application had let the sender run out of data although the window had room: for laws with
+        /// records ([`CongestionControl::Sent`]).
+        starved: Option<u64>,
     },
     /// The handshake is complete.
     Established {
@@ -174,6 +180,77 @@ pub enum Event {
     Complete,
 }
 
+/// A segment that leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Departure {
+    /// Time, ps.
+    pub now: u64,
+    /// Its sequence space.
+    pub bytes: u32,
+    /// Bytes in the network, with it.
+    pub in_flight: u64,
+    /// Nothing else is unacknowledged.
+    pub alone: bool,
+    /// It has left before.
+    pub again: bool,
+}
+
+/// A segment that the receiver has, as was not known before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// Time of the ACK, ps.
+    pub now: u64,
+    /// When the segment last left, ps.
+    pub left: u64,
+    /// Stream offset behind it.
+    pub end: u64,
+    /// Its sequence space.
+    pub bytes: u32,
+    /// It had been sent more than once.
+    pub again: bool,
+}
+
+/// A segment that is deemed lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loss {
+    /// Time, ps.
+    pub now: u64,
+    /// Stream offset of its first byte.
+    pub start: u64,
+    /// Its sequence space.
+    pub bytes: u32,
+}
+
+/// What the sender repairs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repair {
+    /// Nothing.
+    None,
+    /// Losses found by duplicate ACKs, SACK, RACK or a tail loss probe (fast recovery).
+    Recovery,
+    /// What was outstanding at a retransmission timeout.
+    Timeout,
+}
+
+/// What an ACK has come to once loss detection has looked at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome {
+    /// Segments newly known to be delivered.
+    pub segments: u32,
+    /// Segments newly deemed lost.
+    pub lost: u32,
+    /// Bytes in the network before the ACK and after it.
+    pub in_flight_before: u64,
+    /// See `in_flight_before`.
+    pub in_flight: u64,
+    /// What is being repaired after it.
+    pub repair: Repair,
+    /// The window, not the application or the pacer, has limited sending in the last round trip.
+    pub window_limited: bool,
+    /// Earliest departure of the next segment that the pacer allows, ps; may have passed.
+    pub next_departure: u64,
+}
+
 /// How a law limits the new data that leaves at an opportunity to send. Retransmissions are not limited.
 #[derive(Debug)]
 pub struct Gate<L> {
@@ -191,6 +268,10 @@ pub struct Gate<L> {
 ///
 /// Hooks that few laws have are constants: a law has the hook by naming its function, and there is no list beside it to forget.
 pub trait CongestionControl: Sized {
+    /// What the law wants to remember of each segment under way: returned when the segment leaves, handed back when it arrives or is
+    /// deemed lost. `()`: nothing, and these hooks are not called. Other laws are listed `in Recorded`, and need a stack with SACK.
+    type Sent: Copy + Default + Debug;
+
     /// Whether [`in_ack_event`](Self::in_ack_event) does anything. A law without it says so, and then its connections do not call it
     /// on every ACK.
     const IN_ACK_EVENT: bool = true;
@@ -202,6 +283,22 @@ pub trait CongestionControl: Sized {
     const GATE: Option<Gate<Self>> = None;
     /// Called with the path of the connection, once, before anything is sent.
     const PATH: Option<fn(&mut Self, Path)> = None;
+    /// Sets the window on every ACK, in recovery, too: the last hook of an ACK. Such a law owns its window: no reduction of the stack
+    /// touches it but the collapse at a timeout, and no idle time.
+    const CONTROL: Option<fn(&mut Self, &mut Window, &Ack, &Outcome)> = None;
+    /// The rate at which data segments leave, of payload, for a given segment size. Such a law has a pacer.
+    const PACING_RATE: Option<fn(&Self, u32) -> Rate> = None;
+
+    /// A segment leaves, new or again.
+    fn segment_sent(&mut self, _at: &Departure) -> Self::Sent {
+        Self::Sent::default()
+    }
+
+    /// A segment has arrived; `sent` is what [`segment_sent`](Self::segment_sent) returned when it last left.
+    fn segment_arrived(&mut self, _sent: Self::Sent, _at: &Arrival) {}
+
+    /// The same of a segment that is deemed lost. It may arrive all the same.
+    fn segment_lost(&mut self, _sent: Self::Sent, _at: &Loss) {}
 
     /// On every ACK, duplicates included, before recovery looks at it. For counting marks.
     fn in_ack_event(&mut self, _w: &mut Window, _ack: &Ack) {}

@@ -51,6 +51,7 @@ impl L2dct {
 }
 
 impl CongestionControl for L2dct {
+    type Sent = ();
     fn in_ack_event(&mut self, w: &mut Window, ack: &Ack) {
         self.marks.in_ack_event(w, ack);
         self.sent = self.sent.max(ack.snd_nxt);
@@ -109,6 +110,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
         ],
     },
     needs_marks: true,
+    needs_sack: false,
     ecn: "dctcp",
     recovery: None,
     adjust: None,

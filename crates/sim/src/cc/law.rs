@@ -1,6 +1,7 @@
 //! The laws in one enum, made from one list. An ACK costs no indirect call, and a connection knows which hooks its law has.
 
-use super::hooks::{CongestionControl, Opportunity, Path, Window};
+use super::hooks::{Ack, CongestionControl, Opportunity, Outcome, Path, Window};
+use forebay_units::Rate;
 
 /// Which of the hooks that cost something a law has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,17 +16,27 @@ pub struct Hooks {
     pub path: bool,
     /// [`CongestionControl::OWN_SLOW_START`].
     pub own_slow_start: bool,
+    /// [`CongestionControl::Sent`] holds something.
+    pub records: bool,
+    /// [`CongestionControl::CONTROL`].
+    pub control: bool,
+    /// [`CongestionControl::PACING_RATE`].
+    pub paces: bool,
 }
 
 impl Hooks {
-    /// Those of the law `L`.
-    pub(super) const fn of<L: CongestionControl>() -> Hooks {
+    /// Those of the law `L`; `recorded`: it is listed `in Recorded`.
+    pub(super) const fn of<L: CongestionControl>(recorded: bool) -> Hooks {
+        assert!(recorded == (size_of::<L::Sent>() > 0), "a law that records segments is listed `in Recorded`, no other is");
         Hooks {
             in_ack_event: L::IN_ACK_EVENT,
             pkts_acked: L::PKTS_ACKED,
             gate: L::GATE.is_some(),
             path: L::PATH.is_some(),
             own_slow_start: L::OWN_SLOW_START,
+            records: recorded,
+            control: L::CONTROL.is_some(),
+            paces: L::PACING_RATE.is_some(),
         }
     }
 }
@@ -51,6 +62,16 @@ pub(super) trait Optional: CongestionControl {
     fn due(&self) -> u64 {
         Self::GATE.map_or(u64::MAX, |gate| (gate.due)(self))
     }
+
+    fn control(&mut self, w: &mut Window, ack: &Ack, outcome: &Outcome) {
+        if let Some(hook) = Self::CONTROL {
+            hook(self, w, ack, outcome);
+        }
+    }
+
+    fn pacing_rate(&self, mss: u32) -> Rate {
+        Self::PACING_RATE.map_or(Rate(u64::MAX), |hook| hook(self, mss))
+    }
 }
 
 impl<L: CongestionControl> Optional for L {}
@@ -61,8 +82,18 @@ macro_rules! held {
     ($law:ty, $cell:ident) => { $cell<$law> };
 }
 
+/// Whether a place in the enum keeps records.
+macro_rules! recorded {
+    (Recorded) => {
+        true
+    };
+    ($($cell:ident)?) => {
+        false
+    };
+}
+
 /// Makes the registry and the enums of the list of laws: `module::Type`, `in Box` if it is larger than the common ones, so that
-/// connections of the others stay small, and in brackets the modules whose `ENTRY` names it in scenarios.
+/// connections of the others stay small, `in Recorded` if it records segments, and in brackets the modules whose `ENTRY` names it in scenarios.
 macro_rules! laws {
     ($($(#[$doc:meta])* $module:ident::$law:ident $(in $cell:ident)? [$($entry:ident)+],)+) => {
         $(pub use $module::$law;)+
@@ -93,7 +124,7 @@ macro_rules! laws {
             /// Which hooks it has.
             pub fn hooks(&self) -> Hooks {
                 match self {
-                    $(LawConfig::$law(_) => const { Hooks::of::<$module::$law>() },)+
+                    $(LawConfig::$law(_) => const { Hooks::of::<$module::$law>(recorded!($($cell)?)) },)+
                 }
             }
         }

@@ -5,25 +5,34 @@
 #[macro_use]
 mod law;
 
+mod bbr;
+mod bbr3;
 mod cubic;
 mod d2tcp;
 mod dctcp;
+mod delivery;
 mod hooks;
 mod l2dct;
 mod newreno;
 mod pfabric;
+mod records;
 mod reno;
 pub mod slow_start;
 #[cfg(test)]
 mod testing;
 mod trim;
+mod windowed_max;
 
-pub use hooks::{Ack, CongestionControl, Event, Gate, Opportunity, Path, Reduction, Trigger, Window};
+pub use hooks::{
+    Ack, Arrival, CongestionControl, Departure, Event, Gate, Loss, Opportunity, Outcome, Path, Reduction, Repair, Trigger, Window,
+};
 pub use law::Hooks;
 
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Chosen;
+use forebay_units::Rate;
 use law::Optional;
+use records::{Keep, Recorded};
 
 laws! {
     /// Reno and NewReno: the same window rule; they differ in recovery.
@@ -40,6 +49,10 @@ laws! {
     trim::Trim in Box [trim],
     /// pFabric.
     pfabric::Pfabric [pfabric],
+    /// BBR version 1.
+    bbr::Bbr in Recorded [bbr],
+    /// BBR version 3.
+    bbr3::Bbr3 in Recorded [bbr3],
 }
 
 /// A law in the registry.
@@ -105,5 +118,41 @@ impl Law {
     }
     pub fn due(&self) -> u64 {
         each!(self, l => l.due())
+    }
+    pub fn control(&mut self, w: &mut Window, ack: &Ack, outcome: &Outcome) {
+        each!(self, l => l.control(w, ack, outcome));
+    }
+    pub fn pacing_rate(&self, mss: u32) -> Rate {
+        each!(self, l => l.pacing_rate(mss))
+    }
+
+    /// Segments by the scoreboard's numbers, of laws that record them.
+    pub fn segment_sent(&mut self, number: u64, at: &Departure) {
+        each!(self, l => l.note_sent(number, at));
+    }
+    pub fn segment_arrived(&mut self, number: u64, at: &Arrival) {
+        each!(self, l => l.note_arrival(number, at));
+    }
+    pub fn segment_lost(&mut self, number: u64, at: &Loss) {
+        each!(self, l => l.note_loss(number, at));
+    }
+    /// Segments below `number` are acknowledged.
+    pub fn forget(&mut self, number: u64) {
+        each!(self, l => l.forget(number));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::profile::tests::config;
+
+    /// A scoreboard is where segments are told apart.
+    #[test]
+    fn laws_that_record_segments_say_that_they_need_sack() {
+        for entry in REGISTRY {
+            let c = config("linux", entry.entry.name);
+            assert_eq!(entry.needs_sack, c.law.hooks().records, "{}", entry.entry.name);
+        }
     }
 }

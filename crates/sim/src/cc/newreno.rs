@@ -18,6 +18,7 @@ impl NewReno {
 }
 
 impl CongestionControl for NewReno {
+    type Sent = ();
     const IN_ACK_EVENT: bool = false;
     const PKTS_ACKED: bool = false;
 
@@ -40,6 +41,7 @@ pub(super) fn halve(cut: Reduction) -> f64 {
 pub(super) const ENTRY: LawEntry = LawEntry {
     entry: Entry { name: "newreno", summary: "AIMD with NewReno recovery (RFC 5681, RFC 6582)", params: &[] },
     needs_marks: false,
+    needs_sack: false,
     ecn: "off",
     recovery: None,
     adjust: None,

@@ -25,6 +25,7 @@ impl Pfabric {
 }
 
 impl CongestionControl for Pfabric {
+    type Sent = ();
     const IN_ACK_EVENT: bool = false;
     const PKTS_ACKED: bool = false;
     const OWN_SLOW_START: bool = true;
@@ -65,6 +66,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
         }],
     },
     needs_marks: false,
+    needs_sack: false,
     ecn: "off",
     recovery: Some(Recovery::Sack),
     adjust: Some(adjust),

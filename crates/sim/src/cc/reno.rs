@@ -7,6 +7,7 @@ use forebay_param::Entry;
 pub(super) const ENTRY: LawEntry = LawEntry {
     entry: Entry { name: "reno", summary: "AIMD with Reno recovery (RFC 5681): one loss per window repaired", params: &[] },
     needs_marks: false,
+    needs_sack: false,
     ecn: "off",
     recovery: Some(Recovery::Reno),
     adjust: None,

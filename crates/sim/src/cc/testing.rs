@@ -1,6 +1,8 @@
 //! What the tests of several laws share.
 
-use super::{Ack, Reduction, Trigger};
+use super::delivery::Sent;
+use super::{Ack, Arrival, CongestionControl, Departure, Event, Loss, Outcome, Reduction, Repair, Trigger, Window};
+use std::collections::VecDeque;
 
 /// An ACK for one segment that says nothing special.
 pub const ACK: Ack = Ack {
@@ -21,4 +23,135 @@ pub const ACK: Ack = Ack {
 /// A reduction from a window of 40 segments.
 pub const fn cut(trigger: Trigger) -> Reduction {
     Reduction { trigger, from: 40.0 }
+}
+
+/// Segments of 1000 bytes over a path that lets one through every 80 us (100 Mbps of payload), with an RTT of 40 ms, an unlimited buffer and
+/// an ACK for each: 500 fill it.
+pub struct Line<L> {
+    /// The law.
+    pub law: L,
+    /// Its window.
+    pub w: Window,
+    /// ps.
+    pub now: u64,
+    /// Whether segment `n` is lost.
+    pub loses: fn(u64) -> bool,
+    /// By how much the delay of the path grows in a ps.
+    pub drift: f64,
+    /// What is being repaired.
+    pub repair: Repair,
+    /// Rounds of RTTs: segments delivered.
+    pub delivered: u64,
+    next_departure: u64,
+    sent: u64,
+    /// When the path is free again.
+    free: u64,
+    min_rtt: u64,
+    lost: u32,
+    /// (time of the ACK, number, departure, record).
+    flying: VecDeque<(u64, u64, u64, Sent)>,
+}
+
+/// RTT of [`Line`] without queueing, and what a segment takes, ps.
+pub const LINE_RTT: u64 = 40_000_000_000;
+const LINE_SEGMENT: u64 = 80_000_000;
+
+impl<L: CongestionControl<Sent = Sent>> Line<L> {
+    /// Established; endless data.
+    pub fn new(law: L) -> Line<L> {
+        let mut line = Line {
+            law,
+            w: Window { cwnd: 10.0, ssthresh: f64::INFINITY },
+            now: 0,
+            loses: |_| false,
+            drift: 0.0,
+            repair: Repair::None,
+            delivered: 0,
+            next_departure: 0,
+            sent: 0,
+            free: 0,
+            min_rtt: u64::MAX,
+            lost: 0,
+            flying: VecDeque::new(),
+        };
+        line.law.cwnd_event(&mut line.w, Event::Established { rtt: Some(LINE_RTT) });
+        line
+    }
+
+    /// Bytes in the network.
+    pub fn in_flight(&self) -> u64 {
+        self.flying.len() as u64 * 1000
+    }
+
+    /// Sends what may leave before the next ACK, and takes that.
+    pub fn step(&mut self) {
+        let ack = self.flying.front().map_or(u64::MAX, |f| f.0);
+        let at = self.next_departure.max(self.now);
+        if (self.flying.len() as f64) < self.w.cwnd.floor() && at < ack {
+            self.now = at;
+            return self.send();
+        }
+        self.now = ack;
+        let before = self.in_flight();
+        let Some((_, number, left, sent)) = self.flying.pop_front() else { return };
+        if (self.loses)(number) {
+            self.lost += 1;
+            return self.law.segment_lost(sent, &Loss { now: self.now, start: number * 1000, bytes: 1000 });
+        }
+        self.delivered += 1;
+        let rtt = self.now - left;
+        self.min_rtt = self.min_rtt.min(rtt);
+        let arrival = Arrival { now: self.now, left, end: (number + 1) * 1000, bytes: 1000, again: false };
+        self.law.segment_arrived(sent, &arrival);
+        let facts = Ack {
+            now: self.now,
+            snd_una: (number + 1) * 1000,
+            snd_nxt: self.sent * 1000,
+            acked: 1000,
+            delivered: 1000,
+            rtt: Some(rtt),
+            newest_rtt: Some(rtt),
+            srtt: rtt,
+            min_rtt: self.min_rtt,
+            mss: 1000,
+            ..ACK
+        };
+        let outcome = Outcome {
+            segments: 1,
+            lost: std::mem::take(&mut self.lost),
+            in_flight_before: before,
+            in_flight: self.in_flight(),
+            repair: self.repair,
+            window_limited: self.flying.len() as f64 + 1.0 >= self.w.cwnd.floor(),
+            next_departure: self.next_departure,
+        };
+        (L::CONTROL.unwrap())(&mut self.law, &mut self.w, &facts, &outcome);
+    }
+
+    /// Runs for `ps`, looking at the law after every step.
+    pub fn run(&mut self, ps: u64, mut look: impl FnMut(&Line<L>)) {
+        let end = self.now + ps;
+        while self.now < end {
+            self.step();
+            look(self);
+        }
+    }
+
+    fn send(&mut self) {
+        let departure = Departure {
+            now: self.now,
+            bytes: 1000,
+            in_flight: self.in_flight() + 1000,
+            alone: self.flying.is_empty(),
+            again: false,
+        };
+        let record = self.law.segment_sent(&departure);
+        // A path with a delay of an RTT, less what the segment itself takes.
+        let delay = LINE_RTT + (self.now as f64 * self.drift) as u64;
+        self.free = self.free.max(self.now + delay - LINE_SEGMENT) + LINE_SEGMENT;
+        self.flying.push_back((self.free, self.sent, self.now, record));
+        self.sent += 1;
+        let rate = (L::PACING_RATE.unwrap())(&self.law, 1000);
+        self.next_departure = self.now + rate.tx_time(1000).0;
+    }
 }

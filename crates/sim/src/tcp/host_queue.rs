@@ -2,7 +2,6 @@
 //! host's link is the bottleneck, the whole window would wait there.
 
 use super::sender::Sender;
-use crate::cc::Window;
 use crate::config::TcpConfig;
 use std::collections::VecDeque;
 
@@ -77,9 +76,9 @@ impl HostQueue {
     }
 }
 
-/// Bytes that may wait: about 1 ms of the pacing rate, at least `pair` (two segments, or bursts), at most [`MOST`].
-fn limit(w: &Window, flight: f64, mss: u32, srtt: u64, pair: u64) -> u64 {
-    ((w.pacing_rate(flight, mss, srtt) / PER_SECOND) as u64).max(pair).min(MOST as u64)
+/// Bytes that may wait: about 1 ms of the pacing rate (bytes per second), at least `pair` (two segments, or bursts), at most [`MOST`].
+fn limit(rate: f64, pair: u64) -> u64 {
+    ((rate / PER_SECOND) as u64).max(pair).min(MOST as u64)
 }
 
 impl Sender {
@@ -110,7 +109,13 @@ impl Sender {
             return false;
         }
         let pair = 2 * burst / u64::from(c.mss) * u64::from(c.mss + c.header);
-        let limit = *q.limit.get_or_insert_with(|| limit(&self.w, segments as f64, c.mss, self.rtt.srtt.max(1), pair));
+        let limit = *q.limit.get_or_insert_with(|| {
+            let rate = match self.hooks.paces {
+                true => self.law.pacing_rate(c.mss).0 as f64 / 8.0,
+                false => self.w.pacing_rate(segments as f64, c.mss, self.rtt.srtt.max(1)),
+            };
+            limit(rate, pair)
+        });
         if q.bytes <= limit * factor {
             if new && c.tso.is_some() {
                 q.burst = self.nxt + burst;

@@ -20,9 +20,11 @@ mod cumulative;
 mod delack;
 mod gro;
 mod info;
+mod pacer;
 mod prr;
 mod rack;
 mod reassembly;
+mod records;
 mod rtt;
 mod sack;
 mod sack_state;
@@ -36,3 +38,4 @@ mod undo;
 
 pub use info::Counts;
 pub use seq::Address;
+pub(crate) use timers::segments;

@@ -149,7 +149,7 @@ impl Sender {
         self.timer = Timer::Idle;
         let len = if self.nxt < self.stream_end() { self.segment_len(c, self.nxt) } else { 0 };
         // Our choice: where the law has a say about new data, the probe is a retransmission, about which it has none.
-        let fresh = len > 0 && self.nxt + len <= self.edge && !c.law.hooks().gate;
+        let fresh = len > 0 && self.nxt + len <= self.edge && !self.hooks.gate;
         if fresh {
             if self.tag.is_some() {
                 self.restart_for_message(c);
@@ -174,7 +174,7 @@ impl Sender {
         self.deadline = self.head_due(c, now);
         if self.find_losses(c, now) && self.ca < CaState::Recovery {
             self.enter_recovery(c, now, out);
-            if c.prr {
+            if c.prr && !self.hooks.control {
                 // No ACK brought us here; Linux tcp_rack_reo_timeout counts one segment as delivered.
                 self.proportional_window(c, u64::from(c.mss), false);
             }
@@ -194,7 +194,9 @@ impl Sender {
         self.ca = CaState::Recovery;
         self.w.ssthresh = self.new_threshold(c, Trigger::Loss, before);
         self.stats.loss_cuts += 1;
-        self.w.cwnd = self.w.cwnd.min(self.w.ssthresh);
+        if !self.hooks.control {
+            self.w.cwnd = self.w.cwnd.min(self.w.ssthresh);
+        }
         self.begin_reduction(self.nxt);
         self.ca = CaState::Open;
         self.law.cwnd_event(&mut self.w, Event::Complete);

@@ -6,7 +6,7 @@ use super::scoreboard::{EVER_RETX, Seg};
 use super::sender::{CaState, Sender, Timer};
 use super::timers::segments;
 use super::undo::older;
-use crate::cc::{Ack, Event, Trigger};
+use crate::cc::{Ack, Arrival, Event, Trigger};
 use crate::config::{Growth, Recovery, Reduce, TcpConfig};
 use crate::net::packet::{SackBlocks, Wire};
 
@@ -28,6 +28,7 @@ impl Sender {
     /// ACK processing of a SACK stack. Fills in `ack.delivered`.
     pub(super) fn on_ack_sack(&mut self, c: &TcpConfig, ack: &mut Ack, blocks: Option<&SackBlocks>, out: &mut impl Wire) {
         let Some(mut s) = self.sack.take() else { return };
+        let (marked, before) = (s.board.marked, s.board.pipe(self.nxt + ack.acked - self.una));
         let news = self.update_scoreboard(c, &mut s, ack, blocks);
         let mut spurious = false;
         if news.dsack {
@@ -77,7 +78,9 @@ impl Sender {
         } else if ack.acked > 0 {
             self.pkts_acked(ack);
         }
-        if c.prr && matches!(self.ca, CaState::Recovery | CaState::Cwr) {
+        if self.hooks.control {
+            self.control(ack, news.segments, marked, before);
+        } else if c.prr && matches!(self.ca, CaState::Recovery | CaState::Cwr) {
             self.proportional_window(c, ack.delivered, progress);
         }
     }
@@ -88,7 +91,12 @@ impl Sender {
         let SackState { board, rack, .. } = s;
         let (now, min_rtt, recover) = (ack.now, self.rtt.min, self.recover);
         let (mut original, echo) = (false, ack.rtt.map(|rtt| ack.now.saturating_sub(rtt)));
-        let mut delivered = |seg: &Seg| {
+        let (law, records) = (&mut self.law, self.hooks.records);
+        let mut delivered = |number: u64, seg: &Seg| {
+            if records {
+                let at = Arrival { now, left: seg.xmit, end: seg.end(), bytes: seg.len, again: seg.is(EVER_RETX) };
+                law.segment_arrived(number, &at);
+            }
             original |= !seg.is(EVER_RETX) && seg.end() <= recover;
             // RFC 8985 section 6.2 step 2: where the echo is older than the retransmission, the original arrived. The kernel (tcp_rack_advance)
             // has only the test by the smallest RTT, and may take a window for lost again that it has just taken back.
@@ -96,10 +104,10 @@ impl Sender {
             rack.on_delivered(seg, now, if earlier { u64::MAX } else { min_rtt });
         };
         let (mut newest, mut retransmitted) = (None, false);
-        board.acknowledge(self.una, |seg| {
+        board.acknowledge(self.una, |number, seg| {
             retransmitted |= seg.is(EVER_RETX);
             newest = Some(now - seg.xmit);
-            delivered(seg);
+            delivered(number, seg);
         });
         // Linux tcp_clean_rtx_queue (`ca_rtt_us`): the newest of them, and Karn's rule.
         ack.newest_rtt = newest.filter(|_| !retransmitted);
@@ -125,6 +133,9 @@ impl Sender {
             for &(start, end) in &above[..count] {
                 news.sacked |= board.sack(start, end, &mut delivered) > 0;
             }
+        }
+        if records {
+            self.law.forget(board.base);
         }
         ack.delivered = (ack.acked + board.sacked).saturating_sub(before);
         news.original = original;
@@ -159,7 +170,9 @@ impl Sender {
                 s.board.mark_lost(0);
             }
         }
-        s.board.next_lost().is_some()
+        let found = s.board.next_lost().is_some();
+        self.report_losses(now);
+        found
     }
 
     pub(super) fn enter_recovery(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
@@ -194,7 +207,7 @@ impl Sender {
         if self.timer == Timer::Probe {
             self.arm_rto(c, now);
         }
-        if !c.prr {
+        if !c.prr && !self.hooks.control {
             self.w.cwnd = self.w.ssthresh;
         }
         //= https://www.rfc-editor.org/rfc/rfc6675#section-5
@@ -226,7 +239,9 @@ impl Sender {
         }
         self.ca = CaState::Open;
         if reduction {
-            self.w.cwnd = self.w.ssthresh;
+            if !self.hooks.control {
+                self.w.cwnd = self.w.ssthresh;
+            }
             self.law.cwnd_event(&mut self.w, Event::Complete);
         }
     }

@@ -59,7 +59,7 @@ impl Seg {
 pub struct Scoreboard {
     segs: VecDeque<Seg>,
     /// Absolute number of `segs[0]`: numbers stay valid while segments leave at the front.
-    base: u64,
+    pub base: u64,
     /// Bytes of SACKed segments.
     pub sacked: u64,
     /// Number of SACKed segments.
@@ -72,6 +72,10 @@ pub struct Scoreboard {
     pub lost: u64,
     /// Bytes of outstanding retransmissions.
     pub retx: u64,
+    /// Times that a segment was deemed lost.
+    pub marked: u32,
+    /// Numbers of segments deemed lost that the law has not been told of; `None` if it wants none.
+    pub losses: Option<Box<Vec<u64>>>,
     /// What was found in it; most connections lose nothing, and search for nothing.
     search: Lazy<Search>,
 }
@@ -125,8 +129,8 @@ impl Scoreboard {
         self.segs.push_back(Seg { start, xmit: now, len, flags: 0 });
     }
 
-    /// Segments below `una` are acknowledged; each that was not SACKed before is handed to `newly`.
-    pub fn acknowledge(&mut self, una: u64, mut newly: impl FnMut(&Seg)) {
+    /// Segments below `una` are acknowledged; each that was not SACKed before is handed to `newly` with its absolute number.
+    pub fn acknowledge(&mut self, una: u64, mut newly: impl FnMut(u64, &Seg)) {
         while let Some(&seg) = self.segs.front() {
             if seg.end() > una {
                 // Part of a segment: receivers acknowledge at segment boundaries, except after repacketisation. Trim the front.
@@ -142,7 +146,7 @@ impl Scoreboard {
             self.take_out(&seg, u64::from(seg.len));
             self.count_segs(seg.flags, false);
             if !seg.is(SACKED) {
-                newly(&seg);
+                newly(self.base, &seg);
             } else if self.base >= self.search.marked_below && !self.is_sacked(1) {
                 self.search.above.0 -= 1;
             }
@@ -195,8 +199,9 @@ impl Scoreboard {
         self.segs.get(index).is_some_and(|s| s.is(SACKED))
     }
 
-    /// Marks segments inside [start, end) as SACKed; each newly SACKed one is handed to `newly`. Returns the bytes newly SACKed.
-    pub fn sack(&mut self, start: u64, end: u64, mut newly: impl FnMut(&Seg)) -> u64 {
+    /// Marks segments inside [start, end) as SACKed; each newly SACKed one is handed to `newly` with its absolute number. Returns the bytes
+    /// newly SACKed.
+    pub fn sack(&mut self, start: u64, end: u64, mut newly: impl FnMut(u64, &Seg)) -> u64 {
         let mut bytes = 0;
         let known = self.search.blocks.iter().position(|b| b.0 == start);
         let mut index = match known {
@@ -210,7 +215,7 @@ impl Scoreboard {
                 index = self.behind_run(index);
                 continue;
             }
-            newly(&seg);
+            newly(self.base + index as u64, &seg);
             self.set_flags(index, (seg.flags & EVER_RETX) | SACKED);
             let number = self.base + index as u64;
             self.segs[index].xmit = number + 1;
@@ -249,9 +254,18 @@ impl Scoreboard {
         let seg = self.segs[index];
         debug_assert!(!seg.is(SACKED));
         self.set_flags(index, (seg.flags | LOST) & !RETX);
+        self.note_loss(index);
         let number = self.base + index as u64;
         if number < self.search.lost_hint && !seg.waits() {
             self.search.below_hint.push(Reverse(number));
+        }
+    }
+
+    /// The segment at `index` was deemed lost.
+    fn note_loss(&mut self, index: usize) {
+        self.marked += 1;
+        if let Some(losses) = &mut self.losses {
+            losses.push(self.base + index as u64);
         }
     }
 

@@ -4,12 +4,13 @@
 use super::autotune::first_window;
 use super::booking::Behind;
 use super::host_queue::HostQueue;
+use super::pacer::Pacer;
 use super::receiver::window_shift;
 use super::rtt::Rtt;
 use super::sack_state::SackState;
 use super::seq::Address;
 use crate::cc::slow_start::{self, SlowStart};
-use crate::cc::{Event, Law, Window};
+use crate::cc::{Event, Hooks, Law, Window};
 use crate::config::{Ecn, Recovery, TcpConfig};
 use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet, Wire, flag};
@@ -126,8 +127,10 @@ pub struct Sender {
     pub(super) template: Packet,
     /// Whether new full segments are nothing but copies of the template: no scoreboard, ECN as configured.
     pub(super) plain: bool,
-    /// Whether the law is asked before new data leaves, or bursts are waited for.
+    /// Whether the law limits new data or paces it, or bursts are waited for.
     pub(super) gated: bool,
+    /// Which hooks the law has.
+    pub(super) hooks: Hooks,
     /// Whether it hears of every ACK, and of every one that advances (or its slow start does).
     pub(super) hears: (bool, bool),
     /// Index of the transport it belongs to.
@@ -185,6 +188,8 @@ pub struct Sender {
     pub law: Law,
     /// Its slow start, unless that is the standard one.
     pub(super) slow_start: Option<Box<SlowStart>>,
+    /// Departure times, for laws that give a rate.
+    pub(super) pacer: Option<Box<Pacer>>,
     /// What waits in the host's interface, of stacks that limit it, while anything is sent: idle connections do not carry it.
     pub(super) host_queue: Option<Box<HostQueue>>,
     /// First byte, byte behind the first window, and byte behind the last of the message now being acknowledged (for statistics).
@@ -227,13 +232,14 @@ fn full_segment(c: &TcpConfig, addr: Address) -> Packet {
 impl Sender {
     /// A closed endpoint. `lent` is the scoreboard of a connection that has ended, for its memory.
     pub fn new(c: &TcpConfig, addr: Address, lent: Option<Box<SackState>>) -> Sender {
+        let hooks = c.law.hooks();
         let sack = matches!(c.recovery, Recovery::Sack | Recovery::Rack).then(|| {
             let mut state = lent.unwrap_or_default();
             state.clear();
+            state.board.losses = hooks.records.then(Box::default);
             state
         });
         let law = c.law.start();
-        let hooks = c.law.hooks();
         let slow_start = slow_start::start(c.slow_start);
         let tag = Tagger::new(&c.shims, c.ack_every > 1);
         let mut template = full_segment(c, addr);
@@ -241,8 +247,9 @@ impl Sender {
         Sender {
             addr,
             template,
-            plain: sack.is_none() && tag.is_none() && !hooks.gate && !c.tsq && c.tso.is_none(),
-            gated: hooks.gate || c.tso.is_some(),
+            plain: sack.is_none() && tag.is_none() && !hooks.gate && !hooks.paces && !c.tsq && c.tso.is_none(),
+            gated: hooks.gate || hooks.paces || c.tso.is_some(),
+            hooks,
             hears: (hooks.in_ack_event, hooks.pkts_acked || slow_start.is_some()),
             group: 0,
             phase: Phase::Closed,
@@ -277,6 +284,7 @@ impl Sender {
             held_deadline: u64::MAX,
             law,
             slow_start,
+            pacer: hooks.paces.then(Box::default),
             host_queue: None,
             message: (0, 0, u64::MAX),
             stats: SendStats { cwnd_max: f64::from(c.init_cwnd), ..SendStats::default() },
@@ -333,6 +341,7 @@ impl Sender {
     /// stream behind it.
     pub fn write(&mut self, c: &TcpConfig, now: u64, bytes: u64, deadline: u64, last: bool, out: &mut impl Wire) {
         let begin = self.written;
+        let starved = if self.hooks.records { self.starved(c, now) } else { None };
         self.written += bytes;
         if begin >= self.message.2 {
             self.expect_message(self.written);
@@ -340,7 +349,7 @@ impl Sender {
         if let Some(t) = &mut self.tag {
             t.write(begin, self.written, self.una);
         }
-        self.law.cwnd_event(&mut self.w, Event::Write { begin, end: self.written, deadline });
+        self.law.cwnd_event(&mut self.w, Event::Write { begin, end: self.written, deadline, starved });
         self.fin |= last && c.fin;
         if self.phase == Phase::Established {
             self.transmit(c, now, out);

@@ -6,7 +6,7 @@ use crate::config::{Recovery, Reduce, RtoRule, TcpConfig};
 use crate::net::packet::{Wire, flag};
 
 /// `bytes` as a window in segments that does not come out a byte short when it is multiplied by `mss` again.
-pub(super) fn segments(bytes: u64, mss: u32) -> f64 {
+pub(crate) fn segments(bytes: u64, mss: u32) -> f64 {
     let window = bytes as f64 / f64::from(mss);
     if ((window * f64::from(mss)) as u64) < bytes { window.next_up() } else { window }
 }
@@ -110,6 +110,8 @@ impl Sender {
                 }
                 s.rack.probe_end = None;
                 s.episode.rescued = false;
+                self.report_losses(now);
+                let Some(s) = &mut self.sack else { return };
                 // The first segment leaves whatever RACK takes to be still under way (as Linux tcp_enter_loss; 1 after RFC 6675, which
                 // takes everything to be lost).
                 let pipe = s.board.pipe(self.nxt - self.una);
@@ -156,6 +158,7 @@ impl Sender {
             None => self.nxt = self.una,
             Some(s) => s.board.mark_after_timeout(|_, _| true),
         }
+        self.report_losses(now);
     }
 
     //= https://www.rfc-editor.org/rfc/rfc6298#section-5

@@ -61,10 +61,14 @@ impl Sender {
         }
     }
 
-    /// As `transmit`, for laws that want to be asked and for senders that wait for bursts. Within one opportunity the clock stands, so that asking once does for all segments.
+    /// As `transmit`, for laws that limit or pace new data and for senders that wait for bursts. Within one opportunity the clock stands,
+    /// so that asking once does for all segments.
     #[cold]
     #[inline(never)]
     fn transmit_gated(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+        if let Some(p) = &mut self.pacer {
+            p.settle();
+        }
         let (first, high) = (self.nxt, self.high);
         let at = Opportunity {
             now,
@@ -75,7 +79,7 @@ impl Sender {
             mss: c.mss,
         };
         let allowed = self.law.may_send(&mut self.w, &at).saturating_mul(u64::from(c.mss));
-        if c.tso.is_none() && self.message.0 == first && first >= high {
+        if self.hooks.gate && self.message.0 == first && first >= high {
             // The first window of the message is the one that the law leaves it.
             self.message.1 = first + (self.w.cwnd * f64::from(c.mss)) as u64;
         }
@@ -92,9 +96,10 @@ impl Sender {
         self.set_alarm(out);
     }
 
-    /// When the law, or data that the interface holds back, wants to be looked at, ps; `u64::MAX`: never.
-    fn due(&self) -> u64 {
-        self.law.due().min(self.host_queue.as_ref().map_or(u64::MAX, |q| q.resume()))
+    /// When the law, the pacer, or data that the interface holds back, wants to be looked at, ps; `u64::MAX`: never.
+    pub fn due(&self) -> u64 {
+        let departure = self.pacer.as_ref().map_or(u64::MAX, |p| p.due());
+        self.law.due().min(departure).min(self.host_queue.as_ref().map_or(u64::MAX, |q| q.resume()))
     }
 
     /// Makes sure that the engine wakes the sender then.
@@ -177,7 +182,7 @@ impl Sender {
             if disorder && self.flight() + room > window {
                 self.limited += len;
             }
-            if self.held_back(c, 1) {
+            if self.paced(now) || self.held_back(c, 1) {
                 break;
             }
             let offset = self.nxt;
@@ -252,7 +257,7 @@ impl Sender {
         while let Some(s) = &mut self.sack {
             let Some(index) = s.board.next_lost() else { return };
             let len = u64::from(s.board.get(index).len);
-            if s.board.pipe(self.nxt - self.una) + len > window || self.held_back(c, 2) {
+            if s.board.pipe(self.nxt - self.una) + len > window || self.paced(now) || self.held_back(c, 2) {
                 return;
             }
             self.retransmit_index(c, now, index, out);
@@ -283,7 +288,7 @@ impl Sender {
                 }
                 None => return,
             };
-            if self.held_back(c, 2) {
+            if self.paced(now) || self.held_back(c, 2) {
                 return;
             }
             self.retransmit_index(c, now, index, out);
@@ -296,6 +301,9 @@ impl Sender {
         let seg = *s.board.get(index);
         s.board.retransmitted(index, now);
         s.episode.undo.retransmitted(now);
+        if self.hooks.records {
+            self.record(now, index, true);
+        }
         self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);
         if index == 0 && self.timer != Timer::Reorder {
             // The oldest segment has all of its timeout before it again (Linux tcp_xmit_retransmit_queue, ns-2).
@@ -318,6 +326,10 @@ impl Sender {
         let again = offset < self.high;
         if let (Some(s), false) = (&mut self.sack, again) {
             s.board.push(offset, len as u32, now);
+            if self.hooks.records {
+                let index = s.board.len() - 1;
+                self.record(now, index, false);
+            }
         }
         self.emit_data(c, now, offset, len, again, out);
         self.high = self.high.max(offset + len);
@@ -370,6 +382,7 @@ impl Sender {
         if c.tsq {
             self.host_queue.get_or_insert_default().push(now, out.departure(), u32::from(wire));
         }
+        self.note_departure(c, now, data);
         if self.timer == Timer::Idle {
             self.arm_rto(c, now);
         }
@@ -383,7 +396,7 @@ impl Sender {
         let idle = now - self.last_tx;
         self.law.cwnd_event(&mut self.w, Event::TxStart { now, idle });
         let rto = self.rtt.rto(c);
-        if c.idle == Idle::Keep || idle <= rto {
+        if c.idle == Idle::Keep || idle <= rto || self.hooks.control {
             return;
         }
         //= https://www.rfc-editor.org/rfc/rfc5681#section-4.1

@@ -326,7 +326,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let waiting = s.phase == Phase::SynSent || (s.phase == Phase::Established && s.una < s.nxt);
         assert!(!waiting || s.deadline != u64::MAX, "stalled: data outstanding, no timer: {s:?}");
         let idle = s.phase == Phase::Established && s.una == s.nxt;
-        let suspended = s.law.due() != u64::MAX && self.alarms.iter().any(|&t| t <= s.law.due());
+        let suspended = s.due() != u64::MAX && self.alarms.iter().any(|&t| t <= s.due());
         assert!(!idle || s.all_acked() || suspended, "stalled: data to send, nothing outstanding: {s:?}");
         let point = Point {
             now: self.now,

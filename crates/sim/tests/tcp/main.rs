@@ -4,6 +4,7 @@
 mod scripted;
 
 mod adaptive_acks;
+mod bbr;
 mod congestion;
 mod cubic;
 mod d2tcp;

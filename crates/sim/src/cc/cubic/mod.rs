@@ -44,6 +44,7 @@ impl Cubic {
 }
 
 impl CongestionControl for Cubic {
+    type Sent = ();
     const IN_ACK_EVENT: bool = false;
     const PKTS_ACKED: bool = false;
 
@@ -122,6 +123,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
         ],
     },
     needs_marks: false,
+    needs_sack: false,
     ecn: "off",
     recovery: None,
     adjust: Some(adjust),

@@ -126,6 +126,7 @@ pub(in crate::cc) const ENTRY: LawEntry = LawEntry {
         ],
     },
     needs_marks: false,
+    needs_sack: false,
     ecn: "off",
     recovery: None,
     // Equations 1 and 3 take the RTT of every ACK, as the document's implementation does.

@@ -135,6 +135,7 @@ impl Trim {
 }
 
 impl CongestionControl for Trim {
+    type Sent = ();
     const GATE: Option<Gate<Trim>> = Some(Gate { may_send: Trim::gate, sent: Trim::note_probes, due: |law| law.episode.due });
     const PATH: Option<fn(&mut Trim, Path)> = Some(Trim::take_path);
 

@@ -30,6 +30,7 @@ impl Scoreboard {
         if seg.is(RETX) && !seg.is(LOST) {
             // Retransmitted on suspicion (NextSeg rule 3, rescue): now only the retransmission is in the pipe.
             self.set_flags(index, seg.flags | LOST);
+            self.note_loss(index);
         } else if !seg.is(LOST | EVER_RETX) {
             self.mark_lost(index);
         }

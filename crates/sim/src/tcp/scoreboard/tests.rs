@@ -17,30 +17,30 @@ fn board(n: u64) -> Scoreboard {
 #[test]
 fn three_sacked_above_make_a_loss() {
     let mut b = board(10);
-    b.sack(200, 300, |_| {});
-    b.sack(400, 500, |_| {});
+    b.sack(200, 300, |_, _| {});
+    b.sack(400, 500, |_, _| {});
     b.mark_by_count(3, 100);
     assert_eq!((b.lost, b.next_lost()), (0, None));
-    b.sack(500, 600, |_| {});
+    b.sack(500, 600, |_, _| {});
     b.mark_by_count(3, 100);
     assert_eq!(b.lost, 200, "segments 0 and 1; 3 has only two SACKed above it");
     assert_eq!(b.pipe(1000), 1000 - 300 - 200);
     assert_eq!(b.next_lost(), Some(0));
     b.retransmitted(0, 50);
     assert_eq!((b.pipe(1000), b.next_lost()), (600, Some(1)));
-    b.acknowledge(300, |_| {});
+    b.acknowledge(300, |_, _| {});
     assert_eq!((b.lost, b.retx, b.sacked, b.len()), (0, 0, 200, 7));
-    b.sack(600, 1000, |_| {});
+    b.sack(600, 1000, |_, _| {});
     b.mark_by_count(3, 100);
     assert_eq!(b.lost, 100);
-    b.acknowledge(1000, |_| {});
+    b.acknowledge(1000, |_, _| {});
     assert!(b.is_plain() && b.len() == 0);
 }
 
 #[test]
 fn partial_acknowledgement_trims() {
     let mut b = board(2);
-    b.acknowledge(130, |_| {});
+    b.acknowledge(130, |_, _| {});
     assert_eq!((b.get(0).start, b.get(0).len, b.pipe(70)), (130, 70, 70));
 }
 
@@ -139,7 +139,7 @@ impl Both {
         }
         let (mut a, mut b) = (Vec::new(), Vec::new());
         let newest = &mut self.newest;
-        let bytes = self.fast.sack(start, end, |s| {
+        let bytes = self.fast.sack(start, end, |_, s| {
             newest.note(s);
             a.push(*s);
         });
@@ -152,7 +152,7 @@ impl Both {
         self.una = to.clamp(self.una, self.nxt);
         let (mut a, mut b) = (Vec::new(), Vec::new());
         let newest = &mut self.newest;
-        self.fast.acknowledge(self.una, |s| {
+        self.fast.acknowledge(self.una, |_, s| {
             newest.note(s);
             a.push(*s);
         });

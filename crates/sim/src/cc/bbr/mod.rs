@@ -1,0 +1,336 @@
+//! BBR, version 1, as Linux net/ipv4/tcp_bbr.c has it: a model of the path, its bandwidth and its round-trip time without queueing, of
+//! which pacing rate and window follow. The model is in `model`; a second estimate for policed paths is in `policer`.
+//!
+//! Bandwidths are integers: segments per microsecond times 2^24 (BW_UNIT). Gains are in 1/256 (BBR_UNIT).
+
+mod model;
+mod policer;
+#[cfg(test)]
+mod tests;
+
+use super::delivery::{DeliveryRate, Sent};
+use super::windowed_max::WindowedMax;
+use super::{
+    Ack, Arrival, CongestionControl, Departure, Event, LawConfig, LawEntry, Loss, Outcome, Path, Reduction, Repair, Window,
+};
+use crate::config::Recovery;
+use forebay_param::Entry;
+use forebay_sampling::Rng;
+use forebay_units::Rate;
+use policer::Policer;
+
+/// One segment per microsecond.
+const BW_SCALE: u32 = 24;
+const BW_UNIT: u64 = 1 << BW_SCALE;
+/// A gain of one.
+const UNIT: u64 = 256;
+/// `bbr_high_gain`: 2 / ln 2.
+const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
+/// `bbr_drain_gain`.
+const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
+/// `bbr_cwnd_gain`.
+const CWND_GAIN: u64 = UNIT * 2;
+/// `bbr_pacing_gain`: probe, drain, and six phases of cruising.
+const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
+/// `bbr_pacing_margin_percent`.
+const MARGIN_PERCENT: u64 = 1;
+/// `bbr_cwnd_min_target`, segments.
+const MIN_CWND: u64 = 4;
+/// TCP_INIT_CWND, segments.
+const INIT_CWND: u64 = 10;
+/// The most that one TSO packet carries: GSO_MAX_SIZE less a byte and MAX_TCP_HEADER (320), bytes.
+const MOST_TSO: u64 = 65_536 - 1 - 320;
+const PS_PER_US: u64 = 1_000_000;
+const PS_PER_MS: u64 = 1_000_000_000;
+
+/// No parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Config;
+
+/// How the sender decides how fast to send (`enum bbr_mode`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+/// State of one connection. Times in ps unless named otherwise, windows in segments.
+#[derive(Debug, Clone)]
+pub struct Bbr {
+    rate: DeliveryRate,
+    rng: Rng,
+    mode: Mode,
+    mss: u64,
+    /// Smallest RTT of the last 10 s, us, and when it was found.
+    min_rtt: Option<u64>,
+    min_rtt_stamp: Option<u64>,
+    probe_rtt_done: Option<u64>,
+    probe_rtt_round_done: bool,
+    bw: WindowedMax,
+    rounds: u64,
+    /// The round ends with the delivery of a segment that left when this many had been delivered.
+    round_end: u64,
+    round_start: bool,
+    /// Start of the cycle's phase, and which it is.
+    cycle_stamp: u64,
+    cycle_index: usize,
+    /// Repair at work on the last ACK.
+    before: Repair,
+    packet_conservation: bool,
+    idle_restart: bool,
+    pacing_gain: u64,
+    cwnd_gain: u64,
+    full_bw: u64,
+    full_bw_count: u32,
+    full_bw_reached: bool,
+    has_seen_rtt: bool,
+    /// Window before recovery or PROBE_RTT.
+    prior_cwnd: u64,
+    /// Bandwidth times gain that segments are paced at; 0: unpaced.
+    pacing: u64,
+    policer: Policer,
+    /// Aggregation of ACKs: when the epoch began, what it delivered, and the excess of this and the last five rounds.
+    epoch: u64,
+    epoch_acked: u64,
+    extra_acked: [u64; 2],
+    extra_acked_index: usize,
+    extra_acked_rounds: u32,
+}
+
+impl Bbr {
+    pub(super) fn new(_: &Config) -> Bbr {
+        Bbr {
+            rate: DeliveryRate::default(),
+            rng: Rng::stream(0, &[]),
+            mode: Mode::Startup,
+            mss: 1,
+            min_rtt: None,
+            min_rtt_stamp: None,
+            probe_rtt_done: None,
+            probe_rtt_round_done: false,
+            bw: WindowedMax::default(),
+            rounds: 0,
+            round_end: 0,
+            round_start: false,
+            cycle_stamp: 0,
+            cycle_index: 0,
+            before: Repair::None,
+            packet_conservation: false,
+            idle_restart: false,
+            pacing_gain: HIGH_GAIN,
+            cwnd_gain: HIGH_GAIN,
+            full_bw: 0,
+            full_bw_count: 0,
+            full_bw_reached: false,
+            has_seen_rtt: false,
+            prior_cwnd: 0,
+            pacing: 0,
+            policer: Policer::default(),
+            epoch: 0,
+            epoch_acked: 0,
+            extra_acked: [0; 2],
+            extra_acked_index: 0,
+            extra_acked_rounds: 0,
+        }
+    }
+
+    /// `bbr_bw`.
+    fn bandwidth(&self) -> u64 {
+        self.policer.rate().unwrap_or(self.bw.get())
+    }
+
+    /// `bbr_rate_bytes_per_sec` of a bandwidth times a gain, for segments of `mss` bytes.
+    fn bytes_per_sec(product: u64, mss: u64) -> u64 {
+        ((product * mss) >> 8) * (1_000_000 / 100 * (100 - MARGIN_PERCENT)) >> BW_SCALE
+    }
+
+    /// `bbr_init_pacing_rate_from_rtt`: the window in one RTT (ps; 0: 1 ms), times the gain of STARTUP.
+    fn init_pacing(&mut self, w: &Window, srtt: u64) {
+        self.has_seen_rtt |= srtt > 0;
+        let us = if srtt > 0 { (srtt / PS_PER_US).max(1) } else { 1_000 };
+        self.pacing = w.cwnd as u64 * BW_UNIT / us * HIGH_GAIN;
+    }
+
+    /// `bbr_set_pacing_rate`.
+    fn set_pacing(&mut self, w: &Window, bw: u64, gain: u64, srtt: u64) {
+        if !self.has_seen_rtt && srtt > 0 {
+            self.init_pacing(w, srtt);
+        }
+        let product = bw * gain;
+        if self.full_bw_reached || product > self.pacing {
+            self.pacing = product;
+        }
+    }
+
+    /// `bbr_tso_segs_goal`: what a host with TSO would send at once.
+    fn burst(&self) -> u64 {
+        let rate = Bbr::bytes_per_sec(self.pacing, self.mss);
+        // bbr_min_tso_segs, 1.2 Mbps.
+        let least = if rate < 1_200_000 >> 3 { 1 } else { 2 };
+        ((rate >> 10).min(MOST_TSO) / self.mss).max(least).min(0x7F)
+    }
+
+    /// `bbr_bdp`.
+    fn bdp(&self, bw: u64, gain: u64) -> u64 {
+        let Some(min_rtt) = self.min_rtt else { return INIT_CWND };
+        (((bw * min_rtt * gain) >> 8) + BW_UNIT - 1) / BW_UNIT
+    }
+
+    /// `bbr_quantization_budget`.
+    fn quantized(&self, cwnd: u64) -> u64 {
+        let even = (cwnd + 3 * self.burst() + 1) & !1;
+        even + if self.mode == Mode::ProbeBw && self.cycle_index == 0 { 2 } else { 0 }
+    }
+
+    /// `bbr_inflight`.
+    fn inflight(&self, bw: u64, gain: u64) -> u64 {
+        self.quantized(self.bdp(bw, gain))
+    }
+
+    /// `bbr_save_cwnd`.
+    fn save_cwnd(&mut self, w: &Window) {
+        let cwnd = w.cwnd as u64;
+        let good = self.before == Repair::None && self.mode != Mode::ProbeRtt;
+        self.prior_cwnd = if good { cwnd } else { self.prior_cwnd.max(cwnd) };
+    }
+
+    /// `bbr_set_cwnd_to_recover_or_restore`: the window, and whether it is one of packet conservation.
+    fn recover_or_restore(&mut self, cwnd: u64, o: &Outcome, in_flight: u64) -> (u64, bool) {
+        let acked = u64::from(o.segments);
+        let mut cwnd = cwnd.saturating_sub(u64::from(o.lost)).max(1);
+        if o.repair == Repair::Recovery && self.before != Repair::Recovery {
+            self.packet_conservation = true;
+            self.round_end = self.rate.delivered();
+            cwnd = in_flight + acked;
+        } else if self.before != Repair::None && o.repair == Repair::None {
+            cwnd = cwnd.max(self.prior_cwnd);
+            self.packet_conservation = false;
+        }
+        self.before = o.repair;
+        if self.packet_conservation { (cwnd.max(in_flight + acked), true) } else { (cwnd, false) }
+    }
+
+    /// `bbr_set_cwnd`.
+    fn set_cwnd(&mut self, w: &mut Window, o: &Outcome, bw: u64) {
+        let mut cwnd = w.cwnd as u64;
+        let acked = u64::from(o.segments);
+        if acked > 0 {
+            let conserving;
+            (cwnd, conserving) = self.recover_or_restore(cwnd, o, o.in_flight.div_ceil(self.mss));
+            if !conserving {
+                let target = self.quantized(self.bdp(bw, self.cwnd_gain) + self.aggregation_cwnd());
+                if self.full_bw_reached {
+                    cwnd = (cwnd + acked).min(target);
+                } else if cwnd < target || self.rate.delivered() < INIT_CWND {
+                    cwnd += acked;
+                }
+                cwnd = cwnd.max(MIN_CWND);
+            }
+        }
+        if self.mode == Mode::ProbeRtt {
+            cwnd = cwnd.min(MIN_CWND);
+        }
+        w.cwnd = cwnd as f64;
+    }
+
+    /// `bbr_main`.
+    fn control(&mut self, w: &mut Window, ack: &Ack, o: &Outcome) {
+        self.mss = u64::from(ack.mss);
+        let sample = self.rate.sample(ack.now, ack.min_rtt);
+        self.update_model(w, ack, o, sample);
+        let bw = self.bandwidth();
+        self.set_pacing(w, bw, self.pacing_gain, ack.srtt);
+        self.set_cwnd(w, o, bw);
+    }
+}
+
+impl CongestionControl for Bbr {
+    type Sent = Sent;
+    const IN_ACK_EVENT: bool = false;
+    const PKTS_ACKED: bool = false;
+    const OWN_SLOW_START: bool = true;
+    const PATH: Option<fn(&mut Bbr, Path)> = Some(|law, path| law.rng = path.rng);
+    const CONTROL: Option<fn(&mut Bbr, &mut Window, &Ack, &Outcome)> = Some(Bbr::control);
+    /// sk_pacing_rate, of payload.
+    const PACING_RATE: Option<fn(&Bbr, u32) -> Rate> = Some(|law, mss| Rate(8 * Bbr::bytes_per_sec(law.pacing, u64::from(mss))));
+
+    fn segment_sent(&mut self, at: &Departure) -> Sent {
+        // bbr_init: the window of the smallest RTT begins.
+        self.min_rtt_stamp.get_or_insert(at.now);
+        self.rate.sent(at, 0)
+    }
+
+    fn segment_arrived(&mut self, sent: Sent, at: &Arrival) {
+        self.rate.arrived(sent, at, 1);
+    }
+
+    fn segment_lost(&mut self, _sent: Sent, _at: &Loss) {
+        self.rate.lose(1);
+    }
+
+    fn cong_avoid(&mut self, _w: &mut Window, _ack: &Ack) {}
+
+    /// `bbr_ssthresh`.
+    fn ssthresh(&mut self, w: &Window, _cut: Reduction) -> f64 {
+        self.save_cwnd(w);
+        w.ssthresh
+    }
+
+    fn cwnd_event(&mut self, w: &mut Window, event: Event) {
+        match event {
+            Event::Established { rtt } => {
+                self.min_rtt = rtt.map(|rtt| rtt / PS_PER_US);
+                self.init_pacing(w, rtt.unwrap_or(0));
+            }
+            Event::Write { starved, .. } => {
+                if self.pacing == 0 {
+                    self.init_pacing(w, 0);
+                }
+                if let Some(in_flight) = starved {
+                    self.rate.limit(in_flight.div_ceil(self.mss));
+                }
+            }
+            // bbr_cwnd_event
+            Event::TxStart { now, .. } if self.rate.is_app_limited() => {
+                self.idle_restart = true;
+                (self.epoch, self.epoch_acked) = (now, 0);
+                match self.mode {
+                    Mode::ProbeBw => self.set_pacing(w, self.bandwidth(), UNIT, 0),
+                    Mode::ProbeRtt => self.check_probe_rtt_done(w, now),
+                    Mode::Startup | Mode::Drain => {}
+                }
+            }
+            // bbr_set_state
+            Event::Timeout { .. } => {
+                self.before = Repair::Timeout;
+                self.full_bw = 0;
+                self.round_start = true;
+                self.sample_policer(1, false);
+            }
+            Event::TxStart { .. } | Event::Recovery | Event::Restart | Event::Complete => {}
+        }
+    }
+
+    /// `bbr_undo_cwnd`.
+    fn undo_cwnd(&mut self, w: &Window, _prior: f64) -> f64 {
+        (self.full_bw, self.full_bw_count) = (0, 0);
+        self.policer.reset(&self.rate);
+        w.cwnd
+    }
+}
+
+pub(super) const ENTRY: LawEntry = LawEntry {
+    entry: Entry {
+        name: "bbr",
+        summary: "BBR version 1 as Linux tcp_bbr.c: paces at the measured bandwidth, window of two bandwidth-delay products; needs SACK",
+        params: &[],
+    },
+    needs_marks: false,
+    needs_sack: true,
+    ecn: "off",
+    recovery: Some(Recovery::Sack),
+    adjust: None,
+    build: |_| LawConfig::Bbr(Config),
+};

@@ -1,0 +1,176 @@
+//! The rules of tcp_bbr.c on a path that does nothing unforeseen.
+
+use super::*;
+use crate::cc::Trigger;
+use crate::cc::testing::{LINE_RTT, Line};
+
+/// Bandwidth of the line: one segment in 80 us.
+const LINE_BW: u64 = BW_UNIT / 80;
+
+fn line() -> Line<Bbr> {
+    Line::new(Bbr::new(&Config))
+}
+
+/// A line whose connection is in PROBE_BW.
+fn cruising() -> Line<Bbr> {
+    let mut l = line();
+    while l.law.mode != Mode::ProbeBw {
+        l.step();
+        assert!(l.now < 60 * LINE_RTT, "still in {:?}", l.law.mode);
+    }
+    l
+}
+
+/// bbr_init_pacing_rate_from_rtt: ten segments in an RTT, times 2.89, less 1 %.
+#[test]
+fn the_first_rate_is_the_window_in_a_round_trip() {
+    let l = line();
+    let rate = (Bbr::PACING_RATE.unwrap())(&l.law, 1000).0 as f64;
+    let expected = 10.0 * 8000.0 / 0.04 * (739.0 / 256.0) * 0.99;
+    assert!((rate / expected - 1.0).abs() < 0.001, "{rate} and {expected}");
+}
+
+/// STARTUP doubles the rate every round, and ends after three rounds in which the bandwidth grew by less than a quarter.
+#[test]
+fn startup_ends_after_three_rounds_without_growth() {
+    let mut l = line();
+    let mut by_round = vec![0; 1];
+    let mut rounds = 0;
+    while !l.law.full_bw_reached {
+        l.step();
+        if l.law.rounds > rounds {
+            rounds = l.law.rounds;
+            by_round.push(l.law.bw.get());
+        }
+    }
+    let grown = by_round.windows(2).rposition(|w| w[1] * 4 >= w[0] * 5).unwrap() + 1;
+    assert_eq!(by_round.len() - 1 - grown, 3, "{by_round:?}");
+    assert!((LINE_BW * 95 / 100..=LINE_BW * 101 / 100).contains(&l.law.bw.get()), "{} and {LINE_BW}", l.law.bw.get());
+    assert_eq!(l.law.mode, Mode::Drain);
+    assert!(l.w.ssthresh.is_finite());
+    // From 10 to 500 segments are six doublings.
+    assert!((7..=12).contains(&by_round.len()), "{by_round:?}");
+}
+
+/// bbr_check_drain: the queue of STARTUP is gone when the cycle begins.
+#[test]
+fn drains_to_what_fills_the_path() {
+    let l = cruising();
+    let target = l.law.inflight(l.law.bw.get(), UNIT);
+    assert!(l.in_flight() <= (target + 1) * 1000, "{} and {target}", l.in_flight());
+    // 500, three bursts of two segments or more, rounded.
+    assert!((500..=560).contains(&target), "{target}");
+}
+
+/// The cycle of gains: 5/4, 3/4 and six times 1, each for about the smallest RTT; a probe may last longer, draining shorter.
+#[test]
+fn eight_phases_of_a_round_trip() {
+    let mut l = cruising();
+    let mut phases: Vec<(usize, u64)> = vec![(l.law.cycle_index, l.now)];
+    l.run(60 * LINE_RTT, |l| {
+        if phases.last().unwrap().0 != l.law.cycle_index {
+            phases.push((l.law.cycle_index, l.now));
+        }
+    });
+    assert!(phases.len() > 40, "{phases:?}");
+    assert_ne!(phases[0].0, 1, "no cycle begins with draining");
+    for pair in phases[1..].windows(2) {
+        let [(index, start), (next, end)] = pair else { unreachable!() };
+        assert_eq!(*next, (index + 1) % 8);
+        let rtts = (end - start) as f64 / LINE_RTT as f64;
+        let legal = match index {
+            0 => 0.95..2.5,
+            1 => 0.0..1.1,
+            _ => 0.95..1.2,
+        };
+        assert!(legal.contains(&rtts), "phase {index} lasted {rtts} RTTs");
+    }
+}
+
+/// Every 10 s without an RTT as short as the smallest the window is 4 for 200 ms and a round trip, and afterwards what it was before.
+#[test]
+fn probes_for_the_rtt_every_ten_seconds() {
+    let mut l = cruising();
+    // A path that becomes longer by a thousandth; on one that does not, the draining phases find the smallest RTT again and again.
+    l.drift = 1e-3;
+    let (mut probes, mut before) = (Vec::new(), 0.0);
+    let mut last = l.law.mode;
+    let mut after = Vec::new();
+    l.run(32_000 * PS_PER_MS, |l| {
+        match (last, l.law.mode) {
+            (m, Mode::ProbeRtt) if m != Mode::ProbeRtt => probes.push((l.now, 0)),
+            (Mode::ProbeRtt, m) if m != Mode::ProbeRtt => {
+                probes.last_mut().unwrap().1 = l.now;
+                after.push((before, l.w.cwnd));
+            }
+            (_, Mode::ProbeRtt) => assert!(l.w.cwnd <= 4.0),
+            _ => before = l.w.cwnd,
+        }
+        last = l.law.mode;
+    });
+    assert_eq!(probes.len(), 3, "{probes:?}");
+    for w in probes.windows(2) {
+        let apart = (w[1].0 - w[0].1) as f64 / 1e12;
+        assert!((9.9..10.3).contains(&apart), "{apart} s");
+    }
+    for &(start, end) in &probes {
+        let ms = (end - start) / PS_PER_MS;
+        assert!((240..400).contains(&ms), "{ms} ms");
+    }
+    for (before, after) in after {
+        assert!(after >= before, "{before} before the probe, {after} after it");
+    }
+}
+
+/// bbr_set_cwnd_to_recover_or_restore: a round of packet conservation, then the old window again.
+#[test]
+fn recovery_conserves_packets_and_restores_the_window() {
+    let mut l = cruising();
+    l.run(20 * LINE_RTT, |_| {});
+    let cwnd = l.w.cwnd;
+    l.law.ssthresh(&l.w, Reduction { trigger: Trigger::Loss, from: cwnd });
+    l.repair = Repair::Recovery;
+    let in_flight = l.in_flight() / 1000;
+    while l.law.before == Repair::None {
+        l.step();
+    }
+    assert!(l.law.packet_conservation);
+    assert!((l.w.cwnd - in_flight as f64).abs() <= 2.0, "{} of {in_flight} under way", l.w.cwnd);
+    l.run(3 * LINE_RTT, |_| {});
+    assert!(!l.law.packet_conservation, "one round only");
+    l.repair = Repair::None;
+    while l.law.before != Repair::None {
+        l.step();
+    }
+    assert!(l.w.cwnd >= cwnd.min(l.law.quantized(l.law.bdp(l.law.bw.get(), CWND_GAIN)) as f64), "{} after {cwnd}", l.w.cwnd);
+}
+
+/// Two intervals with more than 20 % of losses and the same rate: the path is policed, and paced without gains for 48 rounds.
+#[test]
+fn a_policed_path_is_paced_at_its_rate() {
+    let mut l = line();
+    l.loses = |n| n > 20_000 && n % 4 == 0;
+    let mut used = 0;
+    l.run(12_000 * PS_PER_MS, |l| {
+        if l.law.policer.rate().is_some() && l.law.mode == Mode::ProbeBw {
+            used += 1;
+        }
+    });
+    assert!(used > 0, "never took it for policed");
+    let mut without = line();
+    without.loses = |n| n > 20_000 && n % 10 == 0;
+    without.run(12_000 * PS_PER_MS, |l| assert!(l.law.policer.rate().is_none(), "10 % are no policer"));
+}
+
+/// The steady state: the path is full, and what queues is what the gains and bursts ask for.
+#[test]
+fn keeps_the_path_full_with_a_short_queue() {
+    let mut l = cruising();
+    l.run(10 * LINE_RTT, |_| {});
+    let (before, start) = (l.delivered, l.now);
+    let mut most = 0;
+    l.run(100 * LINE_RTT, |l| most = most.max(l.in_flight() / 1000));
+    let rate = (l.delivered - before) as f64 * 80e6 / (l.now - start) as f64;
+    assert!(rate > 0.97, "{rate}");
+    assert!(most < 500 * 3 / 2, "{most} in flight on a path of 500");
+}

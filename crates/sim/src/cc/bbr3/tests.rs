@@ -1,0 +1,184 @@
+//! The rules of the draft on a path that does nothing unforeseen; several are of its appendix "BBR Example Test Cases".
+
+use super::*;
+use crate::cc::testing::{LINE_RTT, Line};
+
+/// Bandwidth of the line, bytes per second.
+const LINE_BW: u64 = 12_500_000;
+/// What fills it, bytes.
+const BDP: u64 = 500_000;
+
+fn line() -> Line<Bbr3> {
+    Line::new(Bbr3::new(&Config))
+}
+
+/// A line whose connection has reached `state`.
+fn until(state: State) -> Line<Bbr3> {
+    let mut l = line();
+    go(&mut l, state);
+    l
+}
+
+fn go(l: &mut Line<Bbr3>, state: State) {
+    let limit = l.now + 6 * SECOND;
+    while l.law.state != state {
+        l.step();
+        assert!(l.now < limit, "still in {:?}", l.law.state);
+    }
+}
+
+/// InitPacingRate: 2.77 times the initial window in the RTT of the handshake.
+#[test]
+fn the_first_rate_is_the_window_in_a_round_trip() {
+    let l = line();
+    let rate = (Bbr3::PACING_RATE.unwrap())(&l.law, 1000).0;
+    assert_eq!(rate, 27 * 25 * 1000 * 8, "10 segments times 2.77, whole ones, 25 times a second");
+}
+
+/// "Exiting STARTUP on Bandwidth Plateau": three rounds without growth by a quarter; "Exiting DRAIN Based on Inflight".
+#[test]
+fn startup_ends_after_three_rounds_without_growth() {
+    let mut l = line();
+    let (mut by_round, mut rounds) = (vec![0; 1], 0);
+    while l.law.state == State::Startup {
+        l.step();
+        if l.law.round_count > rounds {
+            rounds = l.law.round_count;
+            by_round.push(l.law.pipe.bw);
+        }
+    }
+    let grown = by_round.windows(2).rposition(|w| w[1] != w[0]).unwrap() + 1;
+    assert_eq!(by_round.len() - 1 - grown, 3, "{by_round:?}");
+    assert!((LINE_BW * 95 / 100..=LINE_BW * 101 / 100).contains(&l.law.max_bw()), "{}", l.law.max_bw());
+    assert_eq!(l.law.state, State::Drain);
+    while l.law.state == State::Drain {
+        l.step();
+    }
+    assert!(l.in_flight() <= l.law.inflight(l.law.bw()) + 1000, "{}", l.in_flight());
+}
+
+/// DOWN, CRUISE, REFILL for one round, UP, and again; probes 2 to 3 s apart, or 63 round trips.
+#[test]
+fn the_cycle_probes_every_two_to_three_seconds() {
+    let mut l = until(State::Down);
+    let mut states = vec![(l.law.state, l.now)];
+    l.run(14 * SECOND, |l| {
+        if states.last().unwrap().0 != l.law.state {
+            states.push((l.law.state, l.now));
+        }
+    });
+    for pair in states.windows(2) {
+        let [(from, start), (to, end)] = pair else { unreachable!() };
+        let next = match from {
+            State::Down => vec![State::Cruise, State::ProbeRtt],
+            State::Cruise => vec![State::Refill, State::ProbeRtt],
+            State::Refill => vec![State::Up],
+            State::Up => vec![State::Down],
+            State::ProbeRtt => vec![State::Cruise],
+            State::Startup | State::Drain => vec![],
+        };
+        assert!(next.contains(to), "{from:?} to {to:?}");
+        let rtts = (end - start) as f64 / LINE_RTT as f64;
+        match from {
+            State::Refill => assert!((0.95..1.5).contains(&rtts), "REFILL lasted {rtts} RTTs"),
+            State::Up => assert!((1.0..8.0).contains(&rtts), "UP lasted {rtts} RTTs"),
+            _ => {}
+        }
+    }
+    let ups: Vec<u64> = states.iter().filter(|s| s.0 == State::Up).map(|s| s.1).collect();
+    assert!(ups.len() >= 4, "{states:?}");
+    for w in ups.windows(2) {
+        let s = (w[1] - w[0]) as f64 / SECOND as f64;
+        assert!((2.0..3.6).contains(&s), "{s} s between probes");
+    }
+}
+
+/// "Entering and Exiting PROBE_RTT": every 5 s, with half of what fills the path, for 200 ms.
+#[test]
+fn probes_for_the_rtt_every_five_seconds() {
+    let mut l = until(State::Cruise);
+    l.drift = 1e-3;
+    let (mut probes, mut last) = (Vec::new(), l.law.state);
+    l.run(17 * SECOND, |l| {
+        match (last == State::ProbeRtt, l.law.state == State::ProbeRtt) {
+            (false, true) => probes.push((l.now, 0)),
+            (true, false) => probes.last_mut().unwrap().1 = l.now,
+            (true, true) => assert!(l.w.cwnd * 1000.0 <= l.law.probe_rtt_cwnd() as f64 + 1.0, "{}", l.w.cwnd),
+            (false, false) => {}
+        }
+        last = l.law.state;
+    });
+    assert_eq!(probes.len(), 3, "{probes:?}");
+    for w in probes.windows(2) {
+        let apart = (w[1].0 - w[0].1) as f64 / SECOND as f64;
+        assert!((4.9..5.2).contains(&apart), "{apart} s");
+    }
+    for &(start, end) in &probes {
+        let ms = (end - start) / 1_000_000_000;
+        assert!((200..330).contains(&ms), "{ms} ms");
+    }
+}
+
+/// InflightAtLoss: of 100 segments in flight two may be lost. A third says that 98 fit, and the fraction of two in a hundred that may be lost.
+#[test]
+fn the_threshold_is_crossed_within_a_segment() {
+    use super::loss::in_flight_at_loss;
+    assert_eq!(in_flight_at_loss(100_000, 3_000, 1_000), 99_000);
+    assert_eq!(in_flight_at_loss(100_000, 2_000, 1_000), 100_000);
+    assert!(!Bbr3::too_high(2_000, 100_000) && Bbr3::too_high(2_001, 100_000));
+}
+
+/// A buffer of a quarter of what fills the path: the probe that fills it sets the long-term bound, and cruising leaves headroom below.
+#[test]
+fn a_probe_that_loses_bounds_what_is_in_flight() {
+    let mut l = until(State::Up);
+    // From here on 3 of 100 segments are lost.
+    l.loses = |n| n % 33 == 0;
+    go(&mut l, State::Down);
+    assert!(l.law.cycle.too_high);
+    let bound = l.law.inflight_longterm.expect("a bound");
+    assert!((BDP * 7 / 10..BDP * 3 / 2).contains(&bound), "{bound}");
+    l.loses = |_| false;
+    go(&mut l, State::Cruise);
+    l.run(2 * LINE_RTT, |_| {});
+    // Segments of the probe that arrived without losses may have raised it meanwhile.
+    let bound = l.law.inflight_longterm.unwrap();
+    assert!(l.w.cwnd * 1000.0 <= bound as f64 * 0.85 + 1000.0, "{} of {bound}", l.w.cwnd);
+}
+
+/// LossLowerBounds: a round with losses while cruising takes at most 30 % off both short-term bounds; REFILL forgets them.
+#[test]
+fn losses_while_cruising_bound_the_short_term() {
+    let mut l = until(State::Cruise);
+    l.loses = |n| n % 50 == 0;
+    l.run(3 * LINE_RTT, |_| {});
+    let (bw, volume) = (l.law.bw_shortterm.expect("a bound"), l.law.inflight_shortterm.expect("a bound"));
+    assert!(bw >= LINE_BW * 85 / 100 && bw <= LINE_BW, "{bw}: never below what is delivered");
+    assert!(volume >= BDP * 7 / 10, "{volume}");
+    l.loses = |_| false;
+    go(&mut l, State::Refill);
+    assert_eq!((l.law.bw_shortterm, l.law.inflight_shortterm), (None, None));
+}
+
+/// "Handling Spurious Fast Recovery": bounds and state are as before.
+#[test]
+fn a_loss_that_was_none_is_taken_back() {
+    let mut l = until(State::Up);
+    l.loses = |n| n % 20 == 0;
+    go(&mut l, State::Down);
+    assert!(l.law.inflight_longterm.is_some());
+    l.law.undo_cwnd(&l.w.clone(), l.w.cwnd);
+    assert_eq!(l.law.state, State::Refill, "UP begins again");
+    assert_eq!(l.law.inflight_longterm, None);
+}
+
+#[test]
+fn keeps_the_path_full_with_a_short_queue() {
+    let mut l = until(State::Cruise);
+    let (before, start) = (l.delivered, l.now);
+    let mut most = 0;
+    l.run(4 * SECOND, |l| most = most.max(l.in_flight()));
+    let rate = (l.delivered - before) as f64 * 80e6 / (l.now - start) as f64;
+    assert!(rate > 0.97, "{rate}");
+    assert!(most < BDP * 2, "{most}");
+}

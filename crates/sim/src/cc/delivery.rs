@@ -1,0 +1,230 @@
+//! How fast the network delivers: a sample of the delivery rate on every ACK (draft-ietf-ccwg-bbr section "Delivery Rate Samples"; Linux
+//! net/ipv4/tcp_rate.c). Volumes are in whatever unit the law counts in: segments (tcp_bbr.c) or bytes (the draft).
+
+use super::hooks::{Arrival, Departure};
+
+/// What is remembered of a segment that has left.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sent {
+    /// Volume delivered so far, and when that last grew, ps (P.delivered, P.delivered_time).
+    delivered: u64,
+    delivered_time: u64,
+    /// Departure of the segment that had most recently been delivered, ps (P.first_send_time).
+    first_sent: u64,
+    /// Whether the application held the sender back.
+    app_limited: bool,
+    /// Volume in the network, this segment included (P.tx_in_flight).
+    pub in_flight: u64,
+    /// Volume lost so far (P.lost).
+    pub lost: u64,
+}
+
+impl Sent {
+    /// Whether the application held the sender back when the segment left.
+    pub fn app_limited(&self) -> bool {
+        self.app_limited
+    }
+}
+
+/// A sample of the delivery rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// Volume delivered during the interval.
+    pub delivered: u64,
+    /// The interval, ps. `None` where it is shorter than the smallest RTT, which no real delivery is.
+    pub interval: Option<u64>,
+    /// Volume that had been delivered when the newest delivered segment left.
+    pub prior_delivered: u64,
+    /// Whether the application held the sender back then.
+    pub app_limited: bool,
+    /// Volume that was in the network then, and volume lost since.
+    pub in_flight: u64,
+    /// Volume lost between the departure of that segment and its delivery.
+    pub lost: u64,
+}
+
+/// The segment of the ACK being worked on that left last.
+#[derive(Debug, Clone, Copy)]
+struct Newest {
+    sent: Sent,
+    left: u64,
+    /// Stream offset behind it.
+    end: u64,
+}
+
+/// State of one connection.
+#[derive(Debug, Clone, Default)]
+pub struct DeliveryRate {
+    delivered: u64,
+    /// When `delivered` last grew, ps.
+    delivered_time: u64,
+    first_sent: u64,
+    lost: u64,
+    /// Volume that will have been delivered when what the application limited is acknowledged; 0: it does not limit.
+    app_limited: u64,
+    newest: Option<Newest>,
+}
+
+impl DeliveryRate {
+    /// Volume delivered so far.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// When that last grew, ps.
+    pub fn delivered_time(&self) -> u64 {
+        self.delivered_time
+    }
+
+    /// Volume deemed lost so far.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Whether the application limits what is under way.
+    pub fn is_app_limited(&self) -> bool {
+        self.app_limited > 0
+    }
+
+    /// A segment leaves, new or again; `in_flight` is the volume in the network with it (tcp_rate_skb_sent; OnPacketSent of the draft).
+    pub fn sent(&mut self, at: &Departure, in_flight: u64) -> Sent {
+        if at.alone {
+            (self.first_sent, self.delivered_time) = (at.now, at.now);
+        }
+        Sent {
+            delivered: self.delivered,
+            delivered_time: self.delivered_time,
+            first_sent: self.first_sent,
+            app_limited: self.is_app_limited(),
+            in_flight,
+            lost: self.lost,
+        }
+    }
+
+    /// `volume` has been delivered by the arrival of a segment (tcp_rate_skb_delivered; UpdateRateSample). Of the segments of one ACK
+    /// the one that left last makes the sample.
+    pub fn arrived(&mut self, sent: Sent, at: &Arrival, volume: u64) {
+        self.delivered += volume;
+        // IsNewestPacket of the draft, tcp_skb_sent_after of Linux: by departure, then by sequence number.
+        if self.newest.is_none_or(|n| (at.left, at.end) > (n.left, n.end)) {
+            self.newest = Some(Newest { sent, left: at.left, end: at.end });
+        }
+    }
+
+    /// `volume` is deemed lost.
+    pub fn lose(&mut self, volume: u64) {
+        self.lost += volume;
+    }
+
+    /// The application has let the sender run out of data while `in_flight` is in the network (tcp_rate_check_app_limited;
+    /// MarkConnectionAppLimited).
+    pub fn limit(&mut self, in_flight: u64) {
+        self.app_limited = (self.delivered + in_flight).max(1);
+    }
+
+    /// The sample of an ACK that arrived at `now` (tcp_rate_gen; GenerateRateSample); `None` if it delivered nothing. `min_rtt` in ps.
+    pub fn sample(&mut self, now: u64, min_rtt: u64) -> Option<Sample> {
+        // What the application limited is acknowledged.
+        if self.delivered > self.app_limited {
+            self.app_limited = 0;
+        }
+        let Newest { sent, left, .. } = self.newest.take()?;
+        self.delivered_time = now;
+        self.first_sent = left;
+        // The longer of the two phases: ACKs may arrive compressed, and segments may leave slowly.
+        let interval = between(sent.first_sent, left).max(between(sent.delivered_time, now));
+        Some(Sample {
+            delivered: self.delivered - sent.delivered,
+            interval: (interval >= min_rtt && interval > 0).then_some(interval),
+            prior_delivered: sent.delivered,
+            app_limited: sent.app_limited,
+            in_flight: sent.in_flight,
+            lost: self.lost - sent.lost,
+        })
+    }
+}
+
+/// From `start` to `end` in ps, by a clock of nanoseconds: the one of the timestamps that RTT samples are taken with. By another, an
+/// interval of one RTT might come out shorter than the smallest RTT.
+fn between(start: u64, end: u64) -> u64 {
+    (end / 1000).saturating_sub(start / 1000) * 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000_000;
+
+    fn departure(now: u64, alone: bool) -> Departure {
+        Departure { now, bytes: 1000, in_flight: 0, alone, again: false }
+    }
+
+    fn arrival(now: u64, left: u64, number: u64) -> Arrival {
+        Arrival { now, left, end: (number + 1) * 1000, bytes: 1000, again: false }
+    }
+
+    /// A path of 10 ms that lets a segment through every millisecond: ten segments leave at once, and the rate is one a millisecond.
+    #[test]
+    fn the_longer_phase_is_the_interval() {
+        let mut rate = DeliveryRate::default();
+        let sent: Vec<Sent> = (0..10).map(|i| rate.sent(&departure(0, i == 0), i + 1)).collect();
+        for (i, &s) in sent.iter().enumerate() {
+            let now = (10 + i as u64) * MS;
+            rate.arrived(s, &arrival(now, 0, i as u64), 1);
+            let sample = rate.sample(now, 10 * MS).unwrap();
+            assert_eq!((sample.delivered, sample.interval), (i as u64 + 1, Some(now)), "{i}");
+            assert_eq!((sample.prior_delivered, sample.in_flight), (0, i as u64 + 1));
+        }
+    }
+
+    /// The ACK of the segment before came 5 ms late, so that the next ACKs are too near to it: the segments had left 16 ms apart.
+    #[test]
+    fn compressed_acks_do_not_count() {
+        let mut rate = DeliveryRate::default();
+        let first = rate.sent(&departure(0, true), 1);
+        let second = rate.sent(&departure(MS, false), 2);
+        rate.arrived(first, &arrival(10 * MS, 0, 0), 1);
+        rate.sample(10 * MS, 10 * MS);
+        rate.arrived(second, &arrival(16 * MS, MS, 1), 1);
+        rate.sample(16 * MS, 10 * MS);
+        let third = rate.sent(&departure(17 * MS, false), 1);
+        rate.arrived(third, &arrival(27 * MS, 17 * MS, 2), 1);
+        assert_eq!(rate.sample(27 * MS, 10 * MS).unwrap().interval, Some(16 * MS));
+    }
+
+    #[test]
+    fn faster_than_the_smallest_rtt_is_no_sample() {
+        let mut rate = DeliveryRate::default();
+        let s = rate.sent(&departure(0, true), 1);
+        rate.arrived(s, &arrival(5 * MS, 0, 0), 1);
+        assert_eq!(rate.sample(5 * MS, 10 * MS).unwrap().interval, None);
+        assert_eq!(rate.sample(6 * MS, 10 * MS), None, "nothing delivered");
+    }
+
+    #[test]
+    fn what_the_application_limited_is_marked_until_it_is_acknowledged() {
+        let mut rate = DeliveryRate::default();
+        let first = rate.sent(&departure(0, true), 1);
+        rate.limit(1);
+        let second = rate.sent(&departure(MS, false), 2);
+        assert!(!first.app_limited() && second.app_limited());
+        rate.arrived(first, &arrival(10 * MS, 0, 0), 1);
+        assert!(!rate.sample(10 * MS, MS).unwrap().app_limited);
+        assert!(rate.is_app_limited(), "the bubble is behind the first segment");
+        rate.arrived(second, &arrival(11 * MS, MS, 1), 1);
+        assert!(rate.sample(11 * MS, MS).unwrap().app_limited);
+        assert!(!rate.is_app_limited());
+    }
+
+    #[test]
+    fn losses_since_the_departure_are_counted() {
+        let mut rate = DeliveryRate::default();
+        rate.lose(3);
+        let s = rate.sent(&departure(0, true), 5);
+        rate.lose(2);
+        rate.arrived(s, &arrival(10 * MS, 0, 0), 1);
+        let sample = rate.sample(10 * MS, MS).unwrap();
+        assert_eq!((sample.lost, sample.in_flight, rate.lost()), (2, 5, 5));
+    }
+}

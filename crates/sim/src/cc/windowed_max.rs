@@ -1,0 +1,87 @@
+//! The largest of the recent values, in constant space: Kathleen Nichols' filter (Linux lib/win_minmax.c).
+
+/// A value and when it came, in whatever unit the window is in.
+#[derive(Debug, Clone, Copy, Default)]
+struct Point {
+    time: u64,
+    value: u64,
+}
+
+/// The largest value of a window of time, with the second and third best of its younger parts, which take over as the best grow old.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WindowedMax {
+    best: [Point; 3],
+}
+
+impl WindowedMax {
+    /// The largest value of the window.
+    pub fn get(&self) -> u64 {
+        self.best[0].value
+    }
+
+    /// Takes `value` at `time` into a window that is `window` long; returns the largest.
+    pub fn update(&mut self, window: u64, time: u64, value: u64) -> u64 {
+        let new = Point { time, value };
+        let [first, second, third] = self.best;
+        if value >= first.value || time - third.time > window {
+            self.best = [new; 3];
+            return value;
+        }
+        if value >= second.value {
+            self.best = [first, new, new];
+        } else if value >= third.value {
+            self.best[2] = new;
+        }
+        self.grow_old(window, new);
+        self.get()
+    }
+
+    /// The best leave with the window; as long as none is better, parts of the window have a best of their own.
+    fn grow_old(&mut self, window: u64, new: Point) {
+        let age = new.time - self.best[0].time;
+        if age > window {
+            self.best = [self.best[1], self.best[2], new];
+            if new.time - self.best[0].time > window {
+                self.best = [self.best[1], self.best[2], new];
+            }
+        } else if self.best[1].time == self.best[0].time && age > window / 4 {
+            (self.best[1], self.best[2]) = (new, new);
+        } else if self.best[2].time == self.best[1].time && age > window / 2 {
+            self.best[2] = new;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_largest_of_ten() {
+        let mut max = WindowedMax::default();
+        assert_eq!(max.update(10, 0, 100), 100);
+        for time in 1..=10 {
+            assert_eq!(max.update(10, time, 50), 100, "{time}");
+        }
+        assert_eq!(max.update(10, 11, 50), 50);
+        assert_eq!(max.update(10, 12, 70), 70);
+    }
+
+    /// Values that fall steadily: what is kept is never older than the window, and never below what the filter's last quarter saw.
+    #[test]
+    fn follows_a_decline() {
+        let mut max = WindowedMax::default();
+        for time in 0..1000 {
+            let value = 2000 - time;
+            let got = max.update(10, time, value);
+            assert!((value..=value + 10).contains(&got), "{time}: {got}");
+        }
+    }
+
+    #[test]
+    fn silence_longer_than_the_window_forgets_all() {
+        let mut max = WindowedMax::default();
+        max.update(10, 0, 100);
+        assert_eq!(max.update(10, 30, 1), 1);
+    }
+}

@@ -1,0 +1,99 @@
+//! Departure times for laws that give a rate, as the pacing inside Linux TCP (tcp_pacing_check, tcp_update_skb_after_send).
+
+use super::sender::Sender;
+use crate::config::TcpConfig;
+use forebay_units::Rate;
+
+/// The first segments of a connection leave as the window allows ("sch_fq does not pace first 10 MSS").
+const UNPACED: u64 = 10;
+
+/// State of one connection.
+#[derive(Debug, Clone, Default)]
+pub struct Pacer {
+    /// Earliest departure of the next segment, ps (`tcp_wstamp_ns`).
+    next: u64,
+    /// Data segments that have left.
+    sent: u64,
+    /// A segment waits for that departure.
+    waits: bool,
+}
+
+impl Pacer {
+    /// Earliest departure of the next segment, ps; may have passed.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// When the sender is to be woken, ps; `u64::MAX`: nothing waits.
+    pub fn due(&self) -> u64 {
+        if self.waits { self.next } else { u64::MAX }
+    }
+
+    /// A new opportunity to send: whether anything waits is to be found out.
+    pub fn settle(&mut self) {
+        self.waits = false;
+    }
+
+    /// Whether the next segment must wait; if so it is waited for.
+    fn holds_back(&mut self, now: u64) -> bool {
+        self.waits = self.next > now;
+        self.waits
+    }
+
+    /// `bytes` of payload left at `now`; the segment behind it leaves when these have passed at `rate` (payload).
+    fn sent(&mut self, now: u64, bytes: u64, rate: Rate) {
+        self.sent += 1;
+        let late = now.saturating_sub(self.next);
+        self.next = self.next.max(now);
+        if self.sent > UNPACED && rate.0 > 0 {
+            let time = rate.tx_time(bytes).0;
+            // A segment that left late shortens the next pause, by half of it at most.
+            self.next += time - late.min(time / 2);
+        }
+    }
+}
+
+impl Sender {
+    /// Whether the pacer makes the next segment wait. If so, an alarm will come.
+    #[inline]
+    pub(super) fn paced(&mut self, now: u64) -> bool {
+        self.pacer.as_mut().is_some_and(|p| p.holds_back(now))
+    }
+
+    /// A data segment of `bytes` left.
+    #[inline]
+    pub(super) fn note_departure(&mut self, c: &TcpConfig, now: u64, bytes: u64) {
+        if let Some(p) = &mut self.pacer {
+            p.sent(now, bytes, self.law.pacing_rate(c.mss));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: u64 = 1_000_000;
+
+    /// 1250 bytes at 1 Gbps take 10 us.
+    #[test]
+    fn spaces_segments_after_the_first_ten() {
+        let mut p = Pacer::default();
+        let rate = Rate(1_000_000_000);
+        for _ in 0..UNPACED {
+            assert!(!p.holds_back(US));
+            p.sent(US, 1250, rate);
+        }
+        assert!(!p.holds_back(US));
+        p.sent(US, 1250, rate);
+        assert!(p.holds_back(10 * US));
+        assert_eq!(p.due(), 11 * US);
+        assert!(!p.holds_back(11 * US));
+        assert_eq!(p.due(), u64::MAX);
+        // 4 us late: the next pause is so much shorter. After a long silence it is half as long.
+        p.sent(15 * US, 1250, rate);
+        assert_eq!(p.next(), 21 * US);
+        p.sent(100 * US, 1250, rate);
+        assert_eq!(p.next(), 105 * US);
+    }
+}

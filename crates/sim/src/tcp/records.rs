@@ -1,0 +1,73 @@
+//! What a law hears of single segments: those that record each of them, and those that own their window.
+
+use super::sender::{CaState, Sender};
+use crate::cc::{Ack, Departure, Loss, Outcome, Repair};
+use crate::config::TcpConfig;
+
+impl Sender {
+    /// The segment at `index` of the scoreboard leaves, for the first time or again.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn record(&mut self, now: u64, index: usize, again: bool) {
+        let in_flight = self.pipe();
+        let Some(s) = &self.sack else { return };
+        let at = Departure { now, bytes: s.board.get(index).len, in_flight, alone: s.board.len() == 1 && !again, again };
+        self.law.segment_sent(s.board.base + index as u64, &at);
+    }
+
+    /// Tells a law that records segments which are newly deemed lost.
+    #[inline]
+    pub(super) fn report_losses(&mut self, now: u64) {
+        if self.hooks.records {
+            self.report(now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn report(&mut self, now: u64) {
+        let Some(s) = &mut self.sack else { return };
+        let Some(losses) = &mut s.board.losses else { return };
+        let mut losses = std::mem::take(losses);
+        for number in losses.drain(..) {
+            let seg = s.board.get((number - s.board.base) as usize);
+            self.law.segment_lost(number, &Loss { now, start: seg.start, bytes: seg.len });
+        }
+        s.board.losses = Some(losses);
+    }
+
+    /// A law that owns its window sets it: `segments` were delivered by this ACK, since when the scoreboard had marked `marked` losses and
+    /// `before` bytes were in the network.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn control(&mut self, ack: &Ack, segments: u32, marked: u32, before: u64) {
+        let outcome = Outcome {
+            segments,
+            lost: self.sack.as_ref().map_or(0, |s| s.board.marked.wrapping_sub(marked)),
+            in_flight_before: before,
+            in_flight: self.pipe(),
+            repair: match self.ca {
+                CaState::Open | CaState::Disorder | CaState::Cwr => Repair::None,
+                CaState::Recovery => Repair::Recovery,
+                CaState::Loss => Repair::Timeout,
+            },
+            window_limited: self.cwnd_limited,
+            next_departure: self.pacer.as_ref().map_or(0, |p| p.next()),
+        };
+        self.law.control(&mut self.w, ack, &outcome);
+    }
+
+    /// Bytes in the network, if the application has let the sender run out of data although the window has room (Linux
+    /// tcp_rate_check_app_limited).
+    #[cold]
+    pub(super) fn starved(&mut self, c: &TcpConfig, now: u64) -> Option<u64> {
+        if let Some(q) = &mut self.host_queue {
+            q.settle(now);
+        }
+        let in_flight = self.pipe();
+        let queued = self.host_queue.as_ref().is_some_and(|q| !q.is_empty());
+        let waiting = self.sack.as_mut().is_some_and(|s| s.board.next_lost().is_some());
+        let room = (in_flight as f64) < self.w.cwnd * f64::from(c.mss);
+        (self.written.saturating_sub(self.nxt) < u64::from(c.mss) && !queued && room && !waiting).then_some(in_flight)
+    }
+}
