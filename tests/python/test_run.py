@@ -29,6 +29,18 @@ def timed(seconds: float) -> dict[str, Any]:
     return {**SMALL, "runs": 1, "duration": f"{round(seconds * 1000)}ms", "workload": [{"kind": "long"}], "observe": {}}
 
 
+def test_a_scenario_runs_in_another_world() -> None:
+    """The closed forms say what they can, and refuse the rest with reasons."""
+    long = fb.Scenario.from_dict(LONG)
+    with pytest.raises(fb.ScenarioError, match="the world `model` does not run this"):
+        long.with_({"transport.cc": "newreno"}).run(world="model")
+    result = long.with_({"transport.cc": "dctcp"}).run(world="model")
+    assert result.manifest["world"] == "model"
+    assert result.table("flows").to_arrow().num_rows == 0
+    summary = result.table("summary").to_arrow()
+    assert summary["queue_max_pkts"][0].as_py() == 24 and summary["drops"][0].as_py() is None
+
+
 def test_results_are_those_of_the_command(tmp_path: Path, result: fb.Result, cli: Cli) -> None:
     file = tmp_path / "small.toml"
     file.write_text(fb.Scenario.from_dict(SMALL).to_toml())

@@ -57,6 +57,9 @@ pub fn facts(dirs: &[RunDir], labels: &[String]) -> Vec<Fact> {
             let label = if dirs.len() > 1 { format!("{label}: {name}") } else { name.to_owned() };
             out.push(Fact { label, value });
         };
+        if !m.world.is_empty() {
+            fact("world", m.world.clone());
+        }
         fact("fingerprint", m.fingerprint.clone());
         fact("forebay", m.forebay.clone());
         fact("started", m.started.replace('T', " ").replace('Z', " UTC"));

@@ -140,7 +140,8 @@ impl SweepTable {
             }
         }
         match out {
-            Out::Parquet(p) => p.finish().map_err(|e| encode_error(path, e))?,
+            // The points of a sweep may run in different worlds: `world` is an axis like any key.
+            Out::Parquet(p) => p.finish(None).map_err(|e| encode_error(path, e))?,
             Out::Csv(c) => c.finish().map_err(StoreError::io("write", path))?,
         }
         Ok(written)
