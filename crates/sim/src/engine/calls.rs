@@ -94,8 +94,10 @@ impl Core {
         let group = u32::from(sender.group);
         let at = Endpoint { conn, side: Side::Sender, group, node };
         let c = &self.tcp[group];
-        let nic = Nic::of_sender(&mut self.fabric, &mut self.hosts[node.get()], now, c);
-        call.make(sender, c, now, &mut W::wire(&mut self.endpoint_shims, at, nic));
+        let mut out =
+            W::wire(&mut self.endpoint_shims, at, || Nic::of_sender(&mut self.fabric, &mut self.hosts[node.get()], now, c));
+        call.make(sender, c, now, &mut out);
+        drop(out);
         W::settle(self, at, now);
         self.arm_sender(conn, node);
     }

@@ -40,8 +40,9 @@ impl Core {
         let mut copy = Packet::default();
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
         let c = &self.tcp[group];
-        let nic = Nic::of_sender(&mut self.fabric, host, now, c);
-        sender.on_packet(c, now, p, sack, &mut W::wire(&mut self.endpoint_shims, at, nic));
+        let mut out = W::wire(&mut self.endpoint_shims, at, || Nic::of_sender(&mut self.fabric, host, now, c));
+        sender.on_packet(c, now, p, sack, &mut out);
+        drop(out);
         W::settle(self, at, now);
         self.ack_done(node, conn, now);
     }
@@ -99,8 +100,9 @@ impl Core {
         let at = Endpoint { conn, side: Side::Receiver, group, node };
         let mut copy = Packet::default();
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
-        let nic = Nic::at_once(&mut self.fabric, host, now);
-        receiver.on_packet(&self.tcp[group], now, p, &mut W::wire(&mut self.endpoint_shims, at, nic));
+        let mut out = W::wire(&mut self.endpoint_shims, at, || Nic::at_once(&mut self.fabric, host, now));
+        receiver.on_packet(&self.tcp[group], now, p, &mut out);
+        drop(out);
         W::settle(self, at, now);
         self.data_done(node, conn, now);
     }
@@ -111,8 +113,9 @@ impl Core {
         let receiver = &mut self.receivers[conn];
         let group = u32::from(receiver.group);
         let at = Endpoint { conn, side: Side::Receiver, group, node };
-        let nic = Nic::at_once(&mut self.fabric, &mut self.hosts[node.get()], now);
-        receiver.on_timer(&self.tcp[group], now, &mut W::wire(&mut self.endpoint_shims, at, nic));
+        let mut out = W::wire(&mut self.endpoint_shims, at, || Nic::at_once(&mut self.fabric, &mut self.hosts[node.get()], now));
+        receiver.on_timer(&self.tcp[group], now, &mut out);
+        drop(out);
         W::settle(self, at, now);
     }
 

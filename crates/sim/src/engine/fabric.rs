@@ -278,9 +278,9 @@ impl Fabric {
         let route = self.fib.at(node);
         let mut next = u64::MAX;
         let mut places = list.as_mut_ptr_range();
-        for word in 0..busy_words {
+        let mut word = 0;
+        while word < busy_words {
             let mut bits = self.busy[busy_first + word];
-            let mut left = bits;
             while bits != 0 {
                 let from = self.feeder[first + word * WORD + bits.trailing_zeros()];
                 let rest = bits & (bits - 1);
@@ -313,7 +313,7 @@ impl Fabric {
                     position = position.wrapping_add(1 + u32::from(p.flags & flag::EXT != 0));
                     if position == tail {
                         // The next packet on this link sets the bit again.
-                        left ^= bits ^ rest;
+                        self.busy[busy_first + word] ^= bits ^ rest;
                         break;
                     }
                 }
@@ -321,7 +321,7 @@ impl Fabric {
                 self.ports[from].served = served;
                 bits = rest;
             }
-            self.busy[busy_first + word] = left;
+            word += 1;
         }
         // SAFETY: both ends lie in the list.
         let unused = unsafe { places.end.offset_from_unsigned(places.start) };

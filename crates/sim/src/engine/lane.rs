@@ -41,16 +41,10 @@ impl Lane {
         self.handovers.push((from, what));
     }
 
-    /// Whether something is to take effect at the end of the window.
+    /// How much waits for the end of the window.
     #[inline]
-    pub fn has_handovers(&self) -> bool {
-        !self.handovers.is_empty()
-    }
-
-    /// Whether connections have been asked for.
-    #[inline]
-    pub fn has_asked(&self) -> bool {
-        !self.asked.is_empty()
+    pub fn waiting(&self) -> usize {
+        self.handovers.len() | self.asked.len()
     }
 
     /// Gives away what is to take effect now.

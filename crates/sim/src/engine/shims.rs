@@ -19,8 +19,8 @@ pub(super) trait Way {
     /// A packet that arrived as the endpoint gets to see it, possibly changed in `copy`. `None`: it does not reach the endpoint.
     fn ingress<'p>(shims: &mut EndpointShims, at: Endpoint, p: &'p Packet, copy: &'p mut Packet) -> Option<&'p Packet>;
 
-    /// The way out.
-    fn wire<'a>(shims: &'a mut EndpointShims, at: Endpoint, nic: Nic<'a>) -> Self::Wire<'a>;
+    /// The way out. It ends at what `nic` makes, at its place, as it is in use for every packet.
+    fn wire<'a>(shims: &'a mut EndpointShims, at: Endpoint, nic: impl FnOnce() -> Nic<'a>) -> Self::Wire<'a>;
 
     /// Sees to what is on the way when a packet or timer of the endpoint has been dealt with.
     fn settle(core: &mut Core, at: Endpoint, now: u64);
@@ -41,8 +41,8 @@ impl Way for Direct {
     }
 
     #[inline(always)]
-    fn wire<'a>(_shims: &'a mut EndpointShims, _at: Endpoint, nic: Nic<'a>) -> Nic<'a> {
-        nic
+    fn wire<'a>(_shims: &'a mut EndpointShims, _at: Endpoint, nic: impl FnOnce() -> Nic<'a>) -> Nic<'a> {
+        nic()
     }
 
     #[inline(always)]
@@ -58,8 +58,8 @@ impl Way for Shimmed {
         passes.then_some(copy)
     }
 
-    fn wire<'a>(shims: &'a mut EndpointShims, at: Endpoint, nic: Nic<'a>) -> Through<'a> {
-        Through::new(shims, at, nic)
+    fn wire<'a>(shims: &'a mut EndpointShims, at: Endpoint, nic: impl FnOnce() -> Nic<'a>) -> Through<'a> {
+        Through::new(shims, at, nic())
     }
 
     fn settle(core: &mut Core, at: Endpoint, now: u64) {

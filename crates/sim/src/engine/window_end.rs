@@ -10,18 +10,19 @@ impl Core {
     #[inline]
     pub(super) fn end_window(&mut self) {
         self.run_by(None);
-        if !self.fabric.dropped.is_empty() {
-            self.settle_drops();
-        }
-        if self.lane.has_handovers() {
-            self.apply_handovers();
-        }
-        if self.lane.has_asked() {
-            self.grant();
+        // Mostly there is nothing.
+        if self.fabric.dropped.len() | self.lane.waiting() > 0 {
+            self.settle_window();
         }
     }
 
     #[inline(never)]
+    fn settle_window(&mut self) {
+        self.settle_drops();
+        self.apply_handovers();
+        self.grant();
+    }
+
     fn apply_handovers(&mut self) {
         let mut list = self.lane.take_handovers();
         list.sort_by_key(|h| h.0);
@@ -43,7 +44,6 @@ impl Core {
     }
 
     /// Prepares the connections that were asked for in an order that does not depend on who asked first.
-    #[inline(never)]
     fn grant(&mut self) {
         let mut asked = self.lane.take_asked();
         asked.sort_by_key(|(time, spec)| (*time, spec.src, spec.app, spec.tag));
