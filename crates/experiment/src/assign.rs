@@ -1,7 +1,7 @@
 //! Which transport a connection uses: every workload has one rule.
 
 use crate::traffic::WorkloadKind;
-use forebay_units::NodeId;
+use forebay_units::{GroupId, NodeId};
 use std::sync::Arc;
 
 /// The rule of one workload. Its state, where it has any, is counted per workload: other traffic does not shift it.
@@ -96,7 +96,8 @@ impl Assign {
     }
 
     /// Whether connections of `kind` can get transport `group`.
-    pub fn uses(&self, group: usize, kind: &WorkloadKind) -> bool {
+    pub fn uses(&self, group: GroupId, kind: &WorkloadKind) -> bool {
+        let group = group.index();
         match self {
             Assign::One(one) => *one == group,
             Assign::ByHost(table) => {
@@ -109,9 +110,9 @@ impl Assign {
     }
 
     /// Share of transport `group`, where shares decide.
-    pub fn share_of(&self, group: usize) -> Option<f64> {
+    pub fn share_of(&self, group: GroupId) -> Option<f64> {
         let Assign::Share(shares) = self else { return None };
-        shares.parts.iter().find(|p| p.0 == group).map(|p| p.1)
+        shares.parts.iter().find(|p| p.0 == group.index()).map(|p| p.1)
     }
 }
 
@@ -217,7 +218,7 @@ mod tests {
             jitter: Default::default(),
             stop_after: None,
         };
-        assert!(a.uses(1, &kind) && !a.uses(0, &kind));
+        assert!(a.uses(GroupId::new(1), &kind) && !a.uses(GroupId::new(0), &kind));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::dist::grouped;
 use crate::resolve::{Resolved, Variant};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::{Arrival, ResponseSize, Workload, WorkloadKind};
-use forebay_units::{Bytes, NodeId};
+use forebay_units::{Bytes, GroupId, NodeId};
 use serde_json::{Map, Value as Json};
 use std::fmt::Write as _;
 
@@ -56,8 +56,8 @@ impl Resolved {
 /// Which transports carry a workload, where there is more than one.
 fn over(v: &Variant, w: &Workload) -> String {
     let names: Vec<String> = (v.transports.iter().enumerate())
-        .filter(|(i, _)| w.transport.uses(*i, &w.kind))
-        .map(|(i, name)| match w.transport.share_of(i) {
+        .filter(|(i, _)| w.transport.uses(GroupId::from_index(*i), &w.kind))
+        .map(|(i, name)| match w.transport.share_of(GroupId::from_index(i)) {
             Some(share) => format!("`{name}` ({share})"),
             None => format!("`{name}`"),
         })

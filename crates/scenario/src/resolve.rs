@@ -19,7 +19,7 @@ use forebay_experiment::registry::Place;
 use forebay_experiment::transport::{Chosen, Ecn, Group};
 use forebay_experiment::world::World;
 use forebay_queues::{Marking, QueueEntry};
-use forebay_units::{QueueLen, Time};
+use forebay_units::{GroupId, QueueLen, Time};
 use serde_json::{Map, Value as Json};
 use std::path::PathBuf;
 
@@ -162,7 +162,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         }
         let tcp = drafts.iter().any(|d| d.uses_transport());
         for (i, g) in t.groups.iter().enumerate().filter(|_| tcp || t.named) {
-            if !traffic.iter().any(|w| w.transport.uses(i, &w.kind)) {
+            if !traffic.iter().any(|w| w.transport.uses(GroupId::from_index(i), &w.kind)) {
                 cx.note(format!("the transport group `{}` is not used by any workload", g.name));
             }
         }

@@ -8,7 +8,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::report::{Predicted, Report};
 use forebay_experiment::rows::{FlowRow, PortRow};
 use forebay_experiment::transport::Group;
-use forebay_units::PortId;
+use forebay_units::{GroupId, PortId};
 
 /// Reduces a report to its summary.
 pub fn summarise(info: &RunInfo, config: &Experiment, report: &Report) -> Summary {
@@ -156,7 +156,7 @@ fn queries(index: usize, out: &mut GroupSummary, config: &Experiment, report: &R
     let mut timeouts = Vec::new();
     for (q, of) in report.queries.iter().zip(parts) {
         let workload = config.workloads.get(q.workload.index());
-        let may_get = || workload.is_some_and(|w| w.transport.uses(index, &w.kind));
+        let may_get = || workload.is_some_and(|w| w.transport.uses(GroupId::from_index(index), &w.kind));
         let nobody_yet = of.iter().all(|p| p.messages == 0);
         if of[index].messages == 0 && !(nobody_yet && may_get()) {
             continue;
