@@ -143,7 +143,7 @@ fn contains(line: &str, name: &str) -> bool {
 }
 
 #[test]
-fn the_core_knows_nobody_by_name() {
+fn the_core_names_no_law_shim_queue_or_workload() {
     let crates = repository().join("crates");
     let names = registries();
     let (mut found, mut used) = (Vec::new(), BTreeSet::new());

@@ -68,8 +68,8 @@ impl TagShim for Prin {
         if !pending || at.initial {
             return None;
         }
-        // Never the inflated window. A full acknowledgement will set the window to ssthresh later: the source is silent, and `cap` is
-        // there for whom that is too much.
+        // Never the inflated window. A full acknowledgement will set the window to ssthresh later; the source says nothing about that, and
+        // the parameter `ssthresh = "cap"` limits it.
         let cwnd = (at.cwnd / 2.0).floor().max(f64::from(self.floor));
         Some(Restart { cwnd, ssthresh_limit: self.c.cap.then(|| cwnd.max(2.0)) })
     }
