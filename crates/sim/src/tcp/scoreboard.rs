@@ -75,6 +75,7 @@ pub struct Scoreboard {
     /// Times that a segment was deemed lost.
     pub marked: u32,
     /// Numbers of segments deemed lost that the law has not been told of; `None` if it wants none.
+    #[expect(clippy::box_collection, reason = "a scoreboard whose law wants none carries 8 bytes instead of 24")]
     pub losses: Option<Box<Vec<u64>>>,
     /// What was found in it; most connections lose nothing, and search for nothing.
     search: Lazy<Search>,

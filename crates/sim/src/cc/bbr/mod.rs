@@ -143,7 +143,7 @@ impl Bbr {
 
     /// `bbr_rate_bytes_per_sec` of a bandwidth times a gain, for segments of `mss` bytes.
     fn bytes_per_sec(product: u64, mss: u64) -> u64 {
-        ((product * mss) >> 8) * (1_000_000 / 100 * (100 - MARGIN_PERCENT)) >> BW_SCALE
+        (((product * mss) >> 8) * (1_000_000 / 100 * (100 - MARGIN_PERCENT))) >> BW_SCALE
     }
 
     /// `bbr_init_pacing_rate_from_rtt`: the window in one RTT (ps; 0: 1 ms), times the gain of STARTUP.
@@ -175,7 +175,7 @@ impl Bbr {
     /// `bbr_bdp`.
     fn bdp(&self, bw: u64, gain: u64) -> u64 {
         let Some(min_rtt) = self.min_rtt else { return INIT_CWND };
-        (((bw * min_rtt * gain) >> 8) + BW_UNIT - 1) / BW_UNIT
+        ((bw * min_rtt * gain) >> 8).div_ceil(BW_UNIT)
     }
 
     /// `bbr_quantization_budget`.
