@@ -189,8 +189,9 @@ impl Buffered for FqCodel {
                 return packet;
             }
             if from_new { &mut self.new } else { &mut self.old }.pop_front();
-            // An empty queue of a new flow passes through the old ones once, so that it cannot come back as new at once and starve them.
-            if spent || from_new && !self.old.is_empty() {
+            // An empty new queue becomes an old one first, so that it cannot come back as new at once and starve others. Linux forgets it
+            // where there are no old ones.
+            if spent || from_new {
                 self.old.push_back(index);
             } else {
                 self.flows[index as usize].listed = false;
@@ -342,6 +343,25 @@ mod tests {
             thin += u32::from(p.serving.unwrap().packet.flow == 2);
         }
         assert!((9..=11).contains(&thin), "{thin}");
+    }
+
+    /// RFC 8290 section 4.2: emptied, it waits for its turn among the old queues, even if it is the only one of them.
+    #[test]
+    fn an_emptied_new_queue_is_old_before_it_is_forgotten() {
+        let mut p = port(&[], QueueState::UNLIMITED);
+        let served = |p: &mut Port| p.serve().map(|_| p.serving.unwrap().packet.flow);
+        (1..=2).for_each(|flow| assert_eq!(p.arrive(packet(100, 0, 0, flow)), Verdict::Accept));
+        // The second look at flow 1 finds nothing.
+        assert_eq!((served(&mut p), served(&mut p)), (Some(1), Some(2)));
+        for flow in [1, 3] {
+            p.arrive(packet(100, 0, 0, flow));
+        }
+        assert_eq!((served(&mut p), served(&mut p), served(&mut p)), (Some(3), Some(1), None));
+        // Forgotten by now: new again, and first.
+        for flow in [1, 3] {
+            p.arrive(packet(100, 0, 0, flow));
+        }
+        assert_eq!((served(&mut p), served(&mut p), served(&mut p)), (Some(1), Some(3), None));
     }
 
     fn dropped(handles: impl IntoIterator<Item = u32>) -> Vec<Effect> {
