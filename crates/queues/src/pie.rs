@@ -51,7 +51,8 @@ struct Params {
     mean_packet: Option<u64>,
 }
 
-/// Measurement of the time that `DQ_THRESHOLD` bytes take to leave (RFC 8033 section 5.2).
+/// Measurement of the time that `DQ_THRESHOLD` bytes take to leave (RFC 8033 section 5.2, in the order of appendix B: the departure that
+/// starts it is where its time starts, so that packet does not count; the end of one may be the start of the next).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct DrainTime {
     /// Its start, and the bytes that have left since.
@@ -63,9 +64,6 @@ struct DrainTime {
 impl DrainTime {
     /// A packet of `wire` bytes leaves at `now`, and `backlog` bytes stay.
     fn on_departure(&mut self, now: Time, wire: u64, backlog: u64) {
-        if self.running.is_none() && backlog >= DQ_THRESHOLD {
-            self.running = Some((now, 0));
-        }
         if let Some((start, bytes)) = &mut self.running {
             *bytes += wire;
             if *bytes >= DQ_THRESHOLD {
@@ -73,6 +71,9 @@ impl DrainTime {
                 self.average = if self.average == 0.0 { time } else { DQ_WEIGHT * time + (1.0 - DQ_WEIGHT) * self.average };
                 self.running = None;
             }
+        }
+        if self.running.is_none() && backlog >= DQ_THRESHOLD {
+            self.running = Some((now, 0));
         }
     }
 

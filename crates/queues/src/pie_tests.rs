@@ -146,15 +146,19 @@ fn derandomized_gaps_have_limits() {
 fn the_drain_time_is_measured_over_16_kb() {
     let mut drain = DrainTime::default();
     assert_eq!(drain.of(100_000), Time::ZERO, "unknown");
-    for i in 0..11 {
-        drain.on_departure(Time(i * 120), 1500, 20_000);
+    drain.on_departure(Time(0), 1500, DQ_THRESHOLD - 1);
+    for i in 0..=11 {
+        assert_eq!(drain.of(100_000), Time::ZERO, "too few");
+        drain.on_departure(Time(10_000 + i * 120), 1500, DQ_THRESHOLD);
     }
-    // Eleven packets are 16 500 B; the first one starts the measurement.
-    assert_eq!(drain.of(2 * DQ_THRESHOLD), Time(2 * 1_200));
-    for i in 0..11 {
-        drain.on_departure(Time(10_000 + i * 240), 1500, 20_000);
+    // Eleven packets, 16 500 B, after the one that starts the measurement.
+    assert_eq!(drain.of(2 * DQ_THRESHOLD), Time(2 * 11 * 120));
+    // The last of them starts the next one, as enough is left.
+    for i in 1..=11 {
+        drain.on_departure(Time(11_320 + i * 240), 1500, 0);
     }
-    assert_eq!(drain.of(DQ_THRESHOLD), Time((0.25 * 2_400.0 + 0.75 * 1_200.0) as u64));
+    assert_eq!(drain.of(DQ_THRESHOLD), Time((0.25 * 2_640.0 + 0.75 * 1_320.0) as u64));
+    assert_eq!(drain.running, None, "nothing is left to measure");
 }
 
 #[test]
