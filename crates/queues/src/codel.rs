@@ -20,7 +20,7 @@ pub(crate) struct Params {
     mtu: Option<u64>,
 }
 
-/// A full packet where nothing is known of the network: Ethernet's, as RFC 8290 section 5.2 counts it for the quantum.
+/// A full packet where nothing is known of the network: Ethernet's, as RFC 8290 section 5.2.4 counts it for the quantum.
 const ETHERNET: u64 = 1514;
 
 impl Params {
@@ -78,7 +78,8 @@ pub(crate) trait Packets {
 }
 
 impl Law {
-    /// Drops that happened for another reason make the law's signal stronger too (Linux, `fq_codel_drop`).
+    /// Drops for want of room make the law's signal stronger too where a queue of several overflows (Linux, `fq_codel_drop`); those of a
+    /// single queue do not (RFC 8289 section 5.4).
     pub(crate) fn add_drops(&mut self, drops: u32) {
         self.count = self.count.wrapping_add(drops);
     }
@@ -239,7 +240,7 @@ pub(crate) const fn params(ecn: &'static str) -> [Param; 5] {
             key: "mtu",
             kind: Kind::Bytes,
             default: Some(""),
-            doc: "no drops while no more than this is left in the queue (MAXPACKET of RFC 8289 section 5.3). Default: a full packet of the network on the wire",
+            doc: "no drops while no more than this is left in the queue (RFC 8289 section 4.1; `maxpacket` of section 5.3). Default: a full packet of the network on the wire",
         },
     ]
 }

@@ -75,7 +75,7 @@ impl Packets for Chain<'_> {
         Some(link.packet)
     }
 
-    /// As in Linux, what is left in all queues counts: a flow's last packet may be dropped while others wait.
+    /// What is left in all queues counts (RFC 8289 section 4.4; Linux): a flow's last packet may be dropped while others wait.
     fn bytes(&self) -> u64 {
         self.chains.total.bytes
     }
@@ -109,8 +109,8 @@ impl FqCodel {
         (law, Chain { chains: &mut self.chains, head, tail, bytes })
     }
 
-    /// Drops from the head of the queue with the most bytes until half of them are gone, and no more than a batch (RFC 8290 section
-    /// 4.1; Linux, `fq_codel_drop`). Of equal queues the one of the lowest bucket.
+    /// Drops from the head of the queue with the most bytes, and no more than a batch (RFC 8290 section 4.1), until half of its bytes are
+    /// gone (Linux, `fq_codel_drop`; the RFC counts half of its packets). Of equal queues the one of the lowest bucket.
     fn drop_from_fattest(&mut self, effects: &mut impl Effects, mut dropped: impl FnMut(&Queued)) -> bool {
         let busy = self.new.iter().chain(&self.old);
         let fattest = busy.copied().max_by_key(|&f| (self.flows[f as usize].bytes, std::cmp::Reverse(f)));
@@ -231,25 +231,25 @@ const fn all_params() -> [Param; 9] {
             key: "flows",
             kind: Kind::Int(1, 65_536),
             default: Some("1024"),
-            doc: "number of queues among which a hash divides the flows (RFC 8290 section 5.2)",
+            doc: "number of queues among which a hash divides the flows (RFC 8290 section 5.2.5)",
         },
         Param {
             key: "quantum",
             kind: Kind::Bytes,
             default: Some("1514B"),
-            doc: "what a queue may send in a round (RFC 8290 section 5.2)",
+            doc: "what a queue may send in a round (RFC 8290 section 5.2.4)",
         },
         Param {
             key: "limit",
             kind: Kind::Int(1, 10_000_000),
             default: Some("10240"),
-            doc: "most packets in all queues, beside the link's `buffer` (RFC 8290 section 5.2); the fattest queue is dropped from",
+            doc: "most packets in all queues, beside the link's `buffer` (RFC 8290 section 5.2.3); the fattest queue is dropped from",
         },
         Param {
             key: "drop-batch",
             kind: Kind::Int(1, 1_000_000),
             default: Some("64"),
-            doc: "most packets that one overflow drops: up to half of the fattest queue (RFC 8290 section 4.1)",
+            doc: "most packets that one overflow drops: up to half of the fattest queue (RFC 8290 section 4.1), counted in bytes as Linux does",
         },
     ];
     let mut all = [own[0]; 9];

@@ -3,7 +3,8 @@
 //!
 //! The controller's timer needs no event: between two packets nothing changes that it reads, so the updates that were due are made up for
 //! when the next packet arrives or leaves, with the same result. An update at that very instant comes first (our choice), and the first one
-//! is due one period after the start of the simulation.
+//! is due one period after the start of the simulation. PIE is always active: switching it on from a length of the queue (section 5.3,
+//! optional) is left out.
 
 use crate::{
     Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, PortState, Queue, QueueEntry, QueueError, Queued,
@@ -16,7 +17,7 @@ use std::collections::VecDeque;
 
 /// RFC 8033 section 5.2: bytes that leave in one measurement of the rate.
 const DQ_THRESHOLD: u64 = 1 << 14;
-/// RFC 8033 section 5.2: weight of a measurement, DQ_THRESHOLD / 2^16.
+/// RFC 8033 section 5.2: weight of a measurement, `DQ_THRESHOLD` / 2^16.
 const DQ_WEIGHT: f64 = 0.25;
 /// RFC 8033 section 4.1: below this probability a short queue is left alone.
 const SAFE_PROBABILITY: f64 = 0.2;
@@ -198,7 +199,8 @@ impl Pie {
         if !self.signals() {
             return Verdict::Accept;
         }
-        // Section 5.1: beyond this probability drops are needed even if the transport understands marks.
+        // Section 5.1: beyond this probability drops are needed even if the transport understands marks. So its text and Linux; its pseudo
+        // code drops at exactly this probability, too.
         let mark = self.params.ecn && packet.packet.ecn.is_capable() && self.probability <= self.params.mark_up_to;
         if mark { Verdict::Mark } else { Verdict::Drop(DropReason::Early) }
     }
@@ -288,13 +290,13 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 key: "alpha",
                 kind: Kind::Float(0.0, 1e6),
                 default: Some("0.125"),
-                doc: "weight of the distance to the target, 1/s (RFC 8033 section 4.2)",
+                doc: "weight of the distance to the target, 1/s (RFC 8033 section 4.2 and appendix A)",
             },
             Param {
                 key: "beta",
                 kind: Kind::Float(0.0, 1e6),
                 default: Some("1.25"),
-                doc: "weight of the change since the last update, 1/s (RFC 8033 section 4.2)",
+                doc: "weight of the change since the last update, 1/s (RFC 8033 section 4.2 and appendix A)",
             },
             Param {
                 key: "burst",
@@ -312,7 +314,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 key: "mark-up-to",
                 kind: Kind::Float(0.0, 1.0),
                 default: Some("0.1"),
-                doc: "from this probability on packets are dropped even with `ecn` (mark_ecnth, RFC 8033 section 5.1)",
+                doc: "beyond this probability packets are dropped even with `ecn` (mark_ecnth, RFC 8033 section 5.1)",
             },
             Param {
                 key: "derandomize",
