@@ -11,7 +11,7 @@ use forebay_experiment::world::{Unsupported, World};
 pub(crate) fn world(cx: &mut Cx, fields: &mut Fields<'_>) -> Option<&'static dyn World> {
     let Some(item) = fields.get("world") else { return Some(forebay_worlds::default()) };
     let names: Vec<&str> = forebay_worlds::REGISTRY.iter().map(|w| w.name()).collect();
-    forebay_worlds::find(&word(&item.node, "`world`", &names, &mut cx.sink)?)
+    forebay_worlds::find(word(&item.node, "`world`", &names, &mut cx.sink)?)
 }
 
 /// Says for each key of the scenario what `world` cannot do about it.

@@ -14,7 +14,7 @@ pub(crate) fn today(name: &str) -> &str {
 }
 
 /// All names under which a file may have a column.
-pub(crate) fn of<'a>(name: &'a str) -> impl Iterator<Item = &'a str> {
+pub(crate) fn of(name: &str) -> impl Iterator<Item = &str> {
     let old = move |(old, new): &(&'static str, &str)| (*new == name).then_some(*old);
     std::iter::once(name).chain(RENAMED.iter().filter_map(old))
 }

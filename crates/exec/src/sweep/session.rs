@@ -6,6 +6,7 @@ use super::plan::Plan;
 use crate::pool::{Stop, Work, run};
 use forebay_scenario::{Scenario, Sweep};
 use forebay_store::unit::{UnitKey, UnitRecord, UnitStore};
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -154,8 +155,8 @@ impl Session {
         let mut queue = self.shared.lock();
         for number in planned.plan.distinct() {
             let (number, key) = (number as usize, planned.plan.units[number as usize].key);
-            if !queue.units.contains_key(&key) {
-                queue.units.insert(key, State::Waiting);
+            if let Entry::Vacant(new) = queue.units.entry(key) {
+                new.insert(State::Waiting);
                 queue.counts.total += 1;
                 queue.waiting.push_back((planned.clone(), number));
             }

@@ -153,7 +153,7 @@ fn losses_while_cruising_bound_the_short_term() {
     l.loses = |n| n % 50 == 0;
     l.run(3 * LINE_RTT, |_| {});
     let (bw, volume) = (l.law.bw_shortterm.expect("a bound"), l.law.inflight_shortterm.expect("a bound"));
-    assert!(bw >= LINE_BW * 85 / 100 && bw <= LINE_BW, "{bw}: never below what is delivered");
+    assert!((LINE_BW * 85 / 100..=LINE_BW).contains(&bw), "{bw}: never below what is delivered");
     assert!(volume >= BDP * 7 / 10, "{volume}");
     l.loses = |_| false;
     go(&mut l, State::Refill);
