@@ -4,40 +4,20 @@
 //! workloads, queues and laws and builds one [`Variant`] for each transport to compare. [`Scenario::sweep`] says which scenarios a
 //! `[sweep]` stands for. Nothing here knows the parameters of a
 //! particular law or topology: an entry in a registry is all it takes to be read, checked, listed and documented.
+//!
+//! Three floors, each of which knows only itself and those below: `text` reads TOML with its places, `schema` knows what may stand in
+//! a table, `resolve` builds experiments.
 
-mod choice;
-mod cx;
-mod describe;
-mod dist;
-mod doc;
-mod docs;
-mod error;
-mod explain;
-mod fields;
-mod hosts;
-mod link;
-mod load;
-mod members;
-mod mixture;
-mod names;
-mod observe;
 mod resolve;
-mod set;
-mod shim;
-mod source;
-mod sweep;
-mod tcp_echo;
-mod topology;
-mod transport;
-mod value;
-mod workload;
-mod world;
+mod schema;
+mod text;
 
-pub use describe::{Item, ParamDoc, Section, describe};
-pub use docs::docs;
-pub use error::{Errors, ScenarioError};
-pub use explain::toml;
-pub use load::{Scenario, load};
-pub use resolve::{FileRead, Resolved, Variant};
-pub use source::Source;
-pub use sweep::{Axis, AxisValue, KEEPABLE, MAX_POINTS, Point, Setting, Source as AxisSource, Sweep};
+pub use resolve::explain::toml;
+pub use resolve::scenario::{Resolved, Variant};
+pub use resolve::sweep::{Axis, AxisValue, KEEPABLE, MAX_POINTS, Point, Setting, Source as AxisSource, Sweep};
+pub use schema::cx::FileRead;
+pub use schema::describe::{Item, ParamDoc, Section, describe};
+pub use schema::docs::docs;
+pub use text::error::{Errors, ScenarioError};
+pub use text::load::{Scenario, load};
+pub use text::source::Source;

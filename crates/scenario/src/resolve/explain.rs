@@ -1,0 +1,197 @@
+//! What `forebay check` says about a file that is right: what will run, and the file with every default written out.
+
+use crate::resolve::scenario::{Resolved, Variant};
+use crate::schema::dist::grouped;
+use forebay_experiment::assign::Assign;
+use forebay_experiment::traffic::{Arrival, ResponseSize, Workload, WorkloadKind};
+use forebay_units::{Bytes, GroupId, NodeId};
+use serde_json::{Map, Value as Json};
+use std::fmt::Write as _;
+
+/// Short tables stay on one line up to this width.
+const WIDTH: usize = 130;
+
+impl Resolved {
+    /// A summary in words, one fact a line.
+    pub fn explain(&self) -> String {
+        let mut out = String::new();
+        let labels: Vec<&str> = self.variants.iter().map(|v| v.label.as_str()).collect();
+        let last = self.run_seed(self.runs - 1);
+        let seeds = if self.runs == 1 { format!("seed {}", self.seed) } else { format!("seeds {} to {last}", self.seed) };
+        let _ = writeln!(out, "{}: {} x {} ({seeds})", self.name, labels.join(", "), count(self.runs as usize, "run"));
+        let Some(v) = self.variants.first() else { return out };
+        if self.world.name() != forebay_worlds::default().name() {
+            let _ = writeln!(out, "in the world `{}`: {}", self.world.name(), self.world.summary());
+        }
+        let end = v.config.duration.map_or("until all work is done".to_owned(), |d| format!("for {d}"));
+        let _ = writeln!(out, "runs {end}");
+        let network = &v.config.network;
+        let hosts = network.nodes.iter().filter(|n| n.host).count();
+        let (hosts, switches) = (count(hosts, "host"), count(network.nodes.len() - hosts, "switch"));
+        let _ = writeln!(out, "network: {hosts}, {switches}, {}", count(network.ports.len(), "port"));
+        for (name, port) in &network.named_ports {
+            let Some(p) = network.ports.get(*port) else { continue };
+            let node = |id: NodeId| v.node_names.get(id.index()).map_or("?", String::as_str);
+            let buffer = p.buffer.map_or("unlimited".to_owned(), |b| b.to_string());
+            let _ = writeln!(out, "  {name} ({} -> {}): {}, {}, buffer {buffer}", node(p.from), node(p.to), p.rate, p.delay);
+        }
+        for (name, ids) in &network.host_groups {
+            let _ = writeln!(out, "  hosts `{name}`: {}", ids.len());
+        }
+        for w in &v.config.workloads {
+            let _ = writeln!(out, "traffic `{}`{}: {}", w.class, over(v, w), traffic(&w.kind));
+        }
+        for v in &self.variants {
+            for line in self.world.explain(&v.config) {
+                let _ = writeln!(out, "{line}");
+            }
+        }
+        for note in &self.notes {
+            let _ = writeln!(out, "note: {note}");
+        }
+        out
+    }
+}
+
+/// Which transports carry a workload, where there is more than one.
+fn over(v: &Variant, w: &Workload) -> String {
+    let names: Vec<String> = (v.transports.iter().enumerate())
+        .filter(|(i, _)| w.transport.uses(GroupId::from_index(*i), &w.kind))
+        .map(|(i, name)| match w.transport.share_of(GroupId::from_index(i)) {
+            Some(share) => format!("`{name}` ({share})"),
+            None => format!("`{name}`"),
+        })
+        .collect();
+    let how = if matches!(w.transport, Assign::ByHost(_)) { " by host" } else { "" };
+    if v.transports.len() > 1 { format!(" over {}{how}", names.join(" and ")) } else { String::new() }
+}
+
+/// `3 hosts`, `1 switch`.
+fn count(n: usize, what: &str) -> String {
+    let plural = if what.ends_with("ch") { "es" } else { "s" };
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}{plural}") }
+}
+
+/// How much traffic a workload makes.
+fn traffic(kind: &WorkloadKind) -> String {
+    let times = |n: &Option<u32>, what: &str| n.map_or(format!("{what} until the end"), |n| format!("{n} {what}"));
+    match kind {
+        WorkloadKind::Long { pairs, size, .. } => {
+            let size = size.map_or("endless".to_owned(), |s| format!("of {} each", Bytes(s)));
+            format!("{} {size}", count(pairs.len(), "flow"))
+        }
+        WorkloadKind::Incast { senders, block, rounds, .. } => {
+            format!("blocks of {} from {}, {}", Bytes(*block), count(senders.len(), "sender"), times(rounds, "rounds"))
+        }
+        WorkloadKind::Poisson { from, to, sizes, flows_per_sec, .. } => {
+            let (from, to) = (count(from.len(), "host"), count(to.len(), "host"));
+            format!("{flows_per_sec:.1} flows/s of mean {} B from {from} to {to}", grouped(sizes.mean()))
+        }
+        WorkloadKind::OnOff { pairs, trains, .. } => {
+            format!("{}, {}", count(pairs.len(), "connection"), times(trains, "trains each"))
+        }
+        WorkloadKind::Requests { pairs, count: n, .. } => {
+            format!("{}, {}", count(pairs.len(), "client"), times(n, "requests each"))
+        }
+        WorkloadKind::Queries { aggregators, workers, fan_out, response, arrival, count: n, .. } => {
+            let size = match response {
+                ResponseSize::Each(sizes) => format!("answers of mean {} B", grouped(sizes.mean())),
+                ResponseSize::Shared(total) => format!("answers of {} in all", Bytes(*total)),
+            };
+            let often = match arrival {
+                Arrival::Rate(per_sec) => format!("{per_sec} queries/s of each"),
+                Arrival::Gap(_) => "one query after the other".to_owned(),
+            };
+            let limit = n.map_or(String::new(), |n| format!(", {n} each"));
+            let (asking, of) = (count(aggregators.len(), "aggregator"), count(workers.len(), "worker"));
+            format!("{asking} to {fan_out} of {of} at once, {often}{limit}: {size}")
+        }
+        WorkloadKind::Udp { pairs, datagram, rate, periods, .. } => {
+            let when = if periods.is_some() { " on and off" } else { "" };
+            format!("{} of {rate} each{when}, in packets of {} B", count(pairs.len(), "source"), datagram.wire)
+        }
+        WorkloadKind::Replay { flows } => format!("{} of a list", count(flows.len(), "flow")),
+    }
+}
+
+impl Variant {
+    /// The scenario with every default written out, as a file that can be run again.
+    pub fn toml(&self) -> String {
+        toml(&self.echo)
+    }
+}
+
+/// A resolved scenario, such as manifests keep, as TOML.
+pub fn toml(echo: &Json) -> String {
+    let mut out = String::new();
+    if let Json::Object(root) = echo {
+        section(&mut out, "", root);
+    }
+    out
+}
+
+/// Plain keys first, then sub-tables that are sections of their own.
+fn section(out: &mut String, path: &str, table: &Map<String, Json>) {
+    let dotted = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    let is_list = |v: &Json| v.as_array().is_some_and(|a| !a.is_empty() && a.iter().all(Json::is_object));
+    // At the top every table is a section; further down only lists of groups are.
+    let apart =
+        |key: &str, v: &Json| (path.is_empty() && (v.is_object() || is_list(v))) || (path == "transport" && key == "group");
+    for (k, v) in table.iter().filter(|(k, v)| !apart(k, v)) {
+        let _ = writeln!(out, "{k} = {}", inline(v, k.len() + 3));
+    }
+    for (k, v) in table.iter().filter(|(k, v)| apart(k, v)) {
+        match v {
+            Json::Object(t) => {
+                let _ = writeln!(out, "\n[{}]", dotted(k));
+                section(out, &dotted(k), t);
+            }
+            Json::Array(list) => {
+                for t in list.iter().filter_map(Json::as_object) {
+                    let _ = writeln!(out, "\n[[{}]]", dotted(k));
+                    section(out, "-", t);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A value on one line; long lists break after each element.
+pub(crate) fn inline(v: &Json, indent: usize) -> String {
+    match v {
+        Json::Array(list) => {
+            let parts: Vec<String> = list.iter().map(|v| inline(v, indent)).collect();
+            let line = format!("[{}]", parts.join(", "));
+            if indent + line.len() <= WIDTH || parts.len() < 2 { line } else { format!("[\n  {},\n]", parts.join(",\n  ")) }
+        }
+        Json::Object(t) if t.is_empty() => "{}".into(),
+        Json::Object(t) => {
+            let parts: Vec<String> = t.iter().map(|(k, v)| format!("{k} = {}", inline(v, indent))).collect();
+            format!("{{ {} }}", parts.join(", "))
+        }
+        Json::String(s) => quoted(s),
+        // TOML tells integers from numbers by the point, which JSON numbers above 1e16 lack.
+        Json::Number(n) if n.is_f64() => {
+            let text = n.to_string();
+            if text.contains(['.', 'e']) { text } else { format!("{text}.0") }
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A TOML basic string.
+fn quoted(s: &str) -> String {
+    let mut out = String::from("\"");
+    for c in s.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04X}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

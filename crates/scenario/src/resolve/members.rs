@@ -1,0 +1,159 @@
+//! Which connections belong to a `[[transport.group]]`: those of its `hosts`, or a `share` of all. Workloads that name a group do not ask.
+
+use crate::schema::cx::Cx;
+use crate::schema::fields::Fields;
+use crate::schema::{hosts, value};
+use crate::text::error::{either, short};
+use crate::text::source::At;
+use forebay_experiment::assign::Assign;
+use forebay_experiment::network::Network;
+use forebay_experiment::traffic::WorkloadKind;
+use forebay_units::NodeId;
+use serde_json::{Map, Value as Json};
+use std::collections::HashMap;
+
+/// How far the shares may be from 1 in all: thirds are written with three decimals.
+const ROUNDING: f64 = 0.002;
+
+/// What one group says about its members.
+#[derive(Default)]
+pub(crate) struct Member {
+    hosts: Option<(Vec<NodeId>, Json, At)>,
+    share: Option<(f64, At)>,
+}
+
+/// How the groups of a file divide the connections of a workload that names none.
+#[derive(Debug, Clone)]
+pub(crate) enum Rule {
+    /// They do not.
+    Unsaid,
+    /// By the sending host of a connection: (host, group).
+    Hosts(Vec<(NodeId, usize)>),
+    /// By share: (group, share).
+    Share(Vec<(usize, f64)>),
+}
+
+/// Reads `hosts` and `share` of a group.
+pub(crate) fn member(cx: &mut Cx, fields: &mut Fields<'_>) -> Option<Member> {
+    let hosts = match fields.get("hosts") {
+        None => Some(None),
+        Some(i) => hosts::hosts(cx, "`hosts`", &i.node).map(|list| Some((list, i.node.json(), i.node.at))),
+    };
+    let share = match fields.get("share") {
+        None => Some(None),
+        Some(i) => value::float(cx, "`share`", &i.node, 0.0, 1.0).and_then(|share| {
+            if share == 0.0 {
+                let help = "leave `share` out of a group that workloads choose by name only".to_owned();
+                cx.sink.error(i.node.at, "`share` is 0", "legal: above 0, at most 1", Some(help));
+                return None;
+            }
+            Some(Some((share, i.node.at)))
+        }),
+    };
+    Some(Member { hosts: hosts?, share: share? })
+}
+
+/// The rule that the groups make together, in their order.
+pub(crate) fn rule<'a>(cx: &mut Cx, groups: impl Iterator<Item = (&'a str, &'a Member)> + Clone) -> Option<Rule> {
+    let first = groups.clone().find(|(_, m)| m.hosts.is_some());
+    let shares: Vec<(usize, f64, At)> =
+        groups.clone().enumerate().filter_map(|(g, (_, m))| m.share.map(|(share, at)| (g, share, at))).collect();
+    match (first, shares.first()) {
+        (None, None) => Some(Rule::Unsaid),
+        (Some((name, _)), Some(&(_, _, at))) => {
+            let help =
+                "use `hosts` in all groups or `share` in all: a connection from one of the hosts would have two groups to go to";
+            let message = format!("`share` beside the `hosts` of the group `{}`", short(name));
+            cx.sink.error(at, message, "one of the two decides", Some(help.to_owned()));
+            None
+        }
+        (None, Some(_)) => {
+            let sum: f64 = shares.iter().map(|s| s.1).sum();
+            if (sum - 1.0).abs() > ROUNDING {
+                let at = shares.last().map_or(At::default(), |s| s.2);
+                let message = format!("the shares of the transport groups add up to {}", (sum * 1e6).round() / 1e6);
+                cx.sink.error(at, message, "together they must be 1", None);
+                return None;
+            }
+            Some(Rule::Share(shares.iter().map(|s| (s.0, s.1)).collect()))
+        }
+        (Some(_), None) => members(cx, groups).map(Rule::Hosts),
+    }
+}
+
+/// All (host, group); a host in two groups is an error.
+fn members<'a>(cx: &mut Cx, groups: impl Iterator<Item = (&'a str, &'a Member)>) -> Option<Vec<(NodeId, usize)>> {
+    let mut of: HashMap<NodeId, (usize, &str)> = HashMap::new();
+    let mut list = Vec::new();
+    for (group, (name, member)) in groups.enumerate() {
+        let Some((hosts, _, at)) = &member.hosts else { continue };
+        for &host in hosts {
+            match of.insert(host, (group, name)) {
+                None => list.push((host, group)),
+                // The same host twice in one list says nothing new.
+                Some((before, _)) if before == group => {}
+                Some((_, other)) => {
+                    let host = cx.hosts.as_ref().map_or("?", |h| h.name(host)).to_owned();
+                    let message =
+                        format!("host `{}` is in the transport groups `{}` and `{}`", short(&host), short(other), short(name));
+                    cx.sink.error(*at, message, "a host belongs to one group", None);
+                    return None;
+                }
+            }
+        }
+    }
+    Some(list)
+}
+
+impl Member {
+    /// Its keys, for the echo.
+    pub fn echo(&self, echo: &mut Map<String, Json>) {
+        if let Some((_, json, _)) = &self.hosts {
+            echo.insert("hosts".into(), json.clone());
+        }
+        if let Some((share, _)) = self.share {
+            echo.insert("share".into(), share.into());
+        }
+    }
+}
+
+impl Rule {
+    /// The rule for the engine; `None` when the groups have none.
+    pub fn assign(&self, network: &Network) -> Option<Assign> {
+        match self {
+            Rule::Unsaid => None,
+            Rule::Hosts(list) => Some(Assign::by_host(network.nodes.len(), list.iter().copied())),
+            Rule::Share(parts) => Some(Assign::share(parts.iter().copied())),
+        }
+    }
+
+    /// The first group that can get a connection.
+    pub fn first(&self) -> usize {
+        match self {
+            Rule::Unsaid => 0,
+            Rule::Hosts(list) => list.first().map_or(0, |m| m.1),
+            Rule::Share(parts) => parts.first().map_or(0, |p| p.0),
+        }
+    }
+}
+
+/// Every host that sends in `kind` must have a group.
+pub(crate) fn covered(cx: &mut Cx, class: &str, at: At, kind: &WorkloadKind, assign: &Assign, groups: &[&str]) -> Option<()> {
+    let mut missing: Option<NodeId> = None;
+    kind.each_sender(|host| {
+        if missing.is_none() && !assign.covers(host) {
+            missing = Some(host);
+        }
+    });
+    let host = match missing {
+        None => return Some(()),
+        Some(host) => cx.hosts.as_ref().map_or("?", |h| h.name(host)).to_owned(),
+    };
+    let message = format!("the workload `{}` sends from host `{}`, which is in no transport group", short(class), short(&host));
+    let help = format!(
+        "add it to the `hosts` of {}, or choose a group for the whole workload with `transport`",
+        either(groups.iter().copied())
+    );
+    cx.sink.error(at, message, "no transport for this host", Some(help));
+    None
+}

@@ -1,0 +1,13 @@
+//! The highest floor: a scenario becomes experiments. Each section is checked and built, and what comes out is one variant for each
+//! transport to compare, its echo with every default, an explanation in words, and the points of a sweep.
+
+pub(crate) mod explain;
+pub(crate) mod members;
+pub(crate) mod observe;
+pub(crate) mod scenario;
+pub(crate) mod shim;
+pub(crate) mod sweep;
+pub(crate) mod topology;
+pub(crate) mod transport;
+pub(crate) mod workload;
+pub(crate) mod world;

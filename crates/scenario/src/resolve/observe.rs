@@ -1,0 +1,244 @@
+//! `[observe]`: what to record beyond totals.
+
+use crate::resolve::topology::switch_ports;
+use crate::schema::cx::{Cx, MAX_DURATION, MAX_TIME};
+use crate::schema::fields::Fields;
+use crate::schema::value;
+use crate::text::doc::{Node, Raw, Table};
+use crate::text::error::{either, short};
+use crate::text::set::did_you_mean;
+use crate::text::source::At;
+use forebay_experiment::network::Network;
+use forebay_experiment::observe::Observe;
+use forebay_units::{PortId, Time};
+use serde_json::{Map, Value as Json};
+use std::collections::HashMap;
+
+/// Most samples of queues in one run. Our choice: about 10 GB in memory is more than anyone plots.
+const MAX_SAMPLES: u64 = 200_000_000;
+/// Most flows with a TCP time series.
+const MAX_SERIES: usize = 10_000;
+
+/// The ports of the network by name.
+pub(crate) struct Ports<'a> {
+    network: &'a Network,
+    names: HashMap<String, PortId>,
+}
+
+impl<'a> Ports<'a> {
+    pub fn new(network: &'a Network, port_names: &[String]) -> Ports<'a> {
+        let mut names: HashMap<String, PortId> = HashMap::new();
+        // The plain form `from->to` of a port with a short name, then the names in use.
+        for (id, p) in network.ports.enumerate() {
+            if let (Some(a), Some(b)) = (network.nodes.get(p.from), network.nodes.get(p.to)) {
+                names.entry(format!("{}->{}", a.name, b.name)).or_insert(id);
+            }
+        }
+        names.extend(port_names.iter().cloned().zip(network.ports.ids()));
+        names.extend(network.named_ports.iter().cloned());
+        Ports { network, names }
+    }
+
+    /// `"all"`, `"switches"`, a port name, or a list of names.
+    fn read(&self, cx: &mut Cx, what: &str, node: &Node) -> Option<Vec<PortId>> {
+        match &node.raw {
+            Raw::Text(t) if t == "all" => Some(self.network.ports.ids().collect()),
+            Raw::Text(t) if t == "switches" => Some(switch_ports(self.network)),
+            Raw::Text(t) => self.one(cx, what, node, t).map(|p| vec![p]),
+            Raw::Array(list) => {
+                let mut ports = Vec::new();
+                let mut ok = true;
+                for n in list {
+                    match n.text() {
+                        Some(t) => match self.one(cx, what, n, t) {
+                            Some(p) if !ports.contains(&p) => ports.push(p),
+                            Some(_) => {}
+                            None => ok = false,
+                        },
+                        None => {
+                            cx.sink.error(n.at, format!("{what} must name ports, not {}", n.describe()), "expected a name", None);
+                            ok = false;
+                        }
+                    }
+                }
+                ok.then_some(ports)
+            }
+            _ => {
+                let help = "ports are \"all\", \"switches\", a name such as \"bottleneck\" or \"sw->recv\", or a list of names"
+                    .to_owned();
+                cx.sink.error(node.at, format!("{what} must name ports, not {}", node.describe()), "expected ports", Some(help));
+                None
+            }
+        }
+    }
+
+    fn one(&self, cx: &mut Cx, what: &str, node: &Node, name: &str) -> Option<PortId> {
+        let found = self.names.get(name).copied();
+        if found.is_none() {
+            let short_names = self.network.named_ports.iter().map(|p| p.0.as_str());
+            let known = short_names.clone().chain(["all", "switches"]).chain(self.names.keys().take(2_000).map(String::as_str));
+            let label = did_you_mean(name, known).unwrap_or_else(|| "unknown port".into());
+            let help =
+                format!("legal: {}, or any link as \"from->to\"", either(["all", "switches"].into_iter().chain(short_names)));
+            cx.sink.error(node.at, format!("{what}: there is no port `{}`", short(name)), label, Some(help));
+        }
+        found
+    }
+}
+
+/// Reads `[observe]`.
+pub(crate) fn observe(
+    cx: &mut Cx,
+    section: Option<(At, &Table)>,
+    ports: &Ports<'_>,
+    duration: Option<Time>,
+) -> Option<(Observe, Json)> {
+    let empty = Table::default();
+    let (at, table) = section.unwrap_or((At::default(), &empty));
+    let mut fields = Fields::new("[observe]", at, table);
+    let mut echo = Map::new();
+    let queue_series = match fields.get("queue") {
+        None => Some(Vec::new()),
+        Some(i) => {
+            echo.insert("queue".into(), i.node.json());
+            queue(cx, &i.node, ports, duration)
+        }
+    };
+    let tcp_series = match fields.get("tcp") {
+        None => Some(Vec::new()),
+        Some(i) => {
+            echo.insert("tcp".into(), i.node.json());
+            tcp(cx, &i.node)
+        }
+    };
+    let occupancy = match fields.get("occupancy") {
+        None => Some(switch_ports(ports.network)),
+        Some(i) if i.node.text() == Some("none") => Some(Vec::new()),
+        Some(i) => ports.read(cx, "`occupancy`", &i.node),
+    };
+    echo.insert("occupancy".into(), table.get("occupancy").map_or("switches".into(), |i| i.node.json()));
+    let timeouts = match fields.get("timeouts") {
+        None => Some(true),
+        Some(i) => value::boolean(cx, "`timeouts`", &i.node),
+    };
+    echo.insert("timeouts".into(), timeouts.unwrap_or(true).into());
+    let warmup = match fields.get("warmup") {
+        None => Some(Time::ZERO),
+        Some(i) => value::time(cx, "`warmup`", &i.node, MAX_DURATION).and_then(|t| match duration {
+            Some(d) if t >= d => {
+                cx.sink.error(
+                    i.node.at,
+                    format!("`warmup` ({t}) leaves nothing to measure"),
+                    format!("legal: below the duration, {d}"),
+                    None,
+                );
+                None
+            }
+            _ => Some(t),
+        }),
+    };
+    echo.insert("warmup".into(), value::time_text(warmup.unwrap_or_default()).into());
+    fields.finish(&mut cx.sink);
+    let observe = Observe {
+        occupancy: occupancy?,
+        queue_series: queue_series?,
+        tcp_series: tcp_series?,
+        timeouts: timeouts?,
+        warmup: warmup?,
+    };
+    Some((observe, Json::Object(echo)))
+}
+
+/// `{ port, every }`, or a list of those.
+fn queue(cx: &mut Cx, node: &Node, ports: &Ports<'_>, duration: Option<Time>) -> Option<Vec<(PortId, Time)>> {
+    let single = std::slice::from_ref(node);
+    let tables = if let Raw::Array(list) = &node.raw { list.as_slice() } else { single };
+    let mut series: Vec<(PortId, Time)> = Vec::new();
+    let mut ok = true;
+    for n in tables {
+        let Some(mut fields) = Fields::of_node("`queue`", n, &mut cx.sink) else {
+            ok = false;
+            continue;
+        };
+        let (port, every) = (fields.get("port"), fields.get("every"));
+        for (item, key, example) in [(port, "port", "bottleneck"), (every, "every", "100us")] {
+            if item.is_none() {
+                let help = Some(format!("write {key} = \"{example}\""));
+                cx.sink.error(n.at, format!("`queue` of [observe] needs the key `{key}`"), format!("`{key}` is missing"), help);
+            }
+        }
+        let list = port.and_then(|i| ports.read(cx, "`port`", &i.node));
+        let interval = every.and_then(|i| interval(cx, &i.node));
+        fields.finish(&mut cx.sink);
+        match (list, interval, every) {
+            (Some(list), Some(t), Some(item)) => {
+                let samples = duration.map_or(0, |d| d.0 / t.0).saturating_mul(list.len() as u64);
+                if samples > MAX_SAMPLES {
+                    let message = format!("the queue series would have {samples} samples");
+                    cx.sink.error(
+                        item.node.at,
+                        message,
+                        format!("legal: at most {MAX_SAMPLES}; sample less often, or fewer ports"),
+                        None,
+                    );
+                }
+                series.extend(list.into_iter().map(|p| (p, t)));
+            }
+            _ => ok = false,
+        }
+    }
+    let mut seen = std::collections::HashSet::new();
+    if !series.iter().all(|s| seen.insert(s.0)) {
+        cx.sink.error(node.at, "`queue` names a port more than once", "one series a port", None);
+        return None;
+    }
+    ok.then_some(series)
+}
+
+/// `{ flows, every }`; `every` is `"ack"` or a time.
+fn tcp(cx: &mut Cx, node: &Node) -> Option<Vec<(u64, Time)>> {
+    let mut fields = Fields::of_node("`tcp`", node, &mut cx.sink)?;
+    let every = match fields.get("every") {
+        None => Some(Time::ZERO),
+        Some(i) if i.node.text() == Some("ack") => Some(Time::ZERO),
+        Some(i) => interval(cx, &i.node),
+    };
+    let flows = match fields.get("flows") {
+        None => {
+            let help = Some("write flows = [0, 4]: connections in the order of their creation".to_owned());
+            cx.sink.error(node.at, "`tcp` of [observe] needs the key `flows`", "`flows` is missing", help);
+            None
+        }
+        Some(i) => match &i.node.raw {
+            Raw::Array(list) if list.len() <= MAX_SERIES => {
+                let numbers: Vec<i64> = list.iter().filter_map(|n| value::int(cx, "a flow number", n, 0, i64::MAX)).collect();
+                (numbers.len() == list.len()).then_some(numbers)
+            }
+            _ => {
+                let label = format!("write a list of at most {MAX_SERIES} numbers, such as [0, 4]");
+                cx.sink.error(
+                    i.node.at,
+                    format!("`flows` must be a list of flow numbers, not {}", i.node.describe()),
+                    label,
+                    None,
+                );
+                None
+            }
+        },
+    };
+    fields.finish(&mut cx.sink);
+    let (mut flows, every) = (flows?, every?);
+    flows.sort_unstable();
+    flows.dedup();
+    Some(flows.into_iter().map(|f| (f as u64, every)).collect())
+}
+
+/// A sampling interval: at least a nanosecond.
+fn interval(cx: &mut Cx, node: &Node) -> Option<Time> {
+    let t = value::time(cx, "`every`", node, MAX_TIME)?;
+    if t < Time::from_ns(1) {
+        cx.sink.error(node.at, format!("`every` is {t}"), "legal: at least 1ns", None);
+        return None;
+    }
+    Some(t)
+}

@@ -1,0 +1,288 @@
+//! From the document to configurations the engine runs: everything checked, every default filled in.
+
+use crate::resolve::observe::{Ports, observe};
+use crate::resolve::shim;
+use crate::resolve::topology::{Built, port_names, topology};
+use crate::resolve::transport::{Transports, transports};
+use crate::resolve::workload;
+use crate::schema::cx::{Cx, FileRead, MAX_DURATION};
+use crate::schema::fields::Fields;
+use crate::schema::hosts::HostIndex;
+use crate::schema::names;
+use crate::schema::value;
+use crate::text::doc::{Raw, Table};
+use crate::text::error::{Errors, Sink};
+use crate::text::load::Scenario;
+use crate::text::source::At;
+use forebay_experiment::Experiment;
+use forebay_experiment::registry::Place;
+use forebay_experiment::transport::{Chosen, Ecn, Group};
+use forebay_experiment::world::World;
+use forebay_queues::{Marking, QueueEntry};
+use forebay_units::{GroupId, QueueLen, Time};
+use serde_json::{Map, Value as Json};
+
+/// A checked scenario.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// Name of the scenario; legal as the name of a folder.
+    pub name: String,
+    /// Seed of the first run.
+    pub seed: u64,
+    /// Number of runs with independent seeds, 1 to 10 000.
+    pub runs: u32,
+    /// What runs it; it supports all variants.
+    pub world: &'static dyn World,
+    /// One configuration for each transport to compare; at least one.
+    pub variants: Vec<Variant>,
+    /// What a user should know about how the file was read.
+    pub notes: Vec<String>,
+    /// Every file that the scenario names, such as size tables and lists of flows: with the echo of a variant and a seed, all that a
+    /// run depends on.
+    pub files: Vec<FileRead>,
+}
+
+impl Resolved {
+    /// Seed of run `run` (from 0): consecutive numbers, so that each run can be repeated alone with `--seed`.
+    pub fn run_seed(&self, run: u32) -> u64 {
+        self.seed.wrapping_add(u64::from(run))
+    }
+}
+
+/// One configuration to run.
+#[derive(Debug, Clone)]
+pub struct Variant {
+    /// What distinguishes it from the others: its law.
+    pub label: String,
+    /// Names of its transport groups, in the order of `config.groups`.
+    pub transports: Vec<String>,
+    /// What the engine runs; its seed is that of the first run.
+    pub config: Experiment,
+    /// The scenario with every default written out, in the keys of the scenario file.
+    pub echo: Json,
+    /// A name for every port: the topology's, or `from->to`.
+    pub port_names: Vec<String>,
+    /// Name of every node.
+    pub node_names: Vec<String>,
+    /// Name of every workload: the `class` column of the results.
+    pub class_names: Vec<String>,
+}
+
+impl Scenario {
+    /// Checks everything and builds the configurations. A scenario with a sweep stands for many: see [`Scenario::at`].
+    ///
+    /// # Errors
+    /// All mistakes of the file, in its order.
+    pub fn resolve(&self) -> Result<Resolved, Errors> {
+        let mut cx = Cx::new(Sink::new(self.sources.clone()), self.base.clone());
+        let resolved = resolve(self, &mut cx);
+        let result = cx.sink.finish(resolved);
+        match &self.point {
+            Some(point) => result.map_err(|e| e.with_help(point)),
+            None => result,
+        }
+    }
+}
+
+fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
+    let mut fields = Fields::new("the scenario", At::default(), &scenario.root);
+    let name = match fields.get("name") {
+        None => Some(names::from_stem(&scenario.stem)),
+        Some(i) => names::scenario_name(cx, &i.node),
+    };
+    let seed = fields.get("seed").map_or(Some(1), |i| value::int(cx, "`seed`", &i.node, 0, i64::MAX));
+    let seed = scenario.seed.or(seed.map(i64::cast_unsigned));
+    let runs = fields.get("runs").map_or(Some(1), |i| value::int(cx, "`runs`", &i.node, 1, 10_000));
+    let world = crate::resolve::world::world(cx, &mut fields);
+    let duration = match fields.get("duration") {
+        None => Some(None),
+        Some(i) => value::time(cx, "`duration`", &i.node, MAX_DURATION).and_then(|t| {
+            if t == Time::ZERO {
+                cx.sink.error(i.node.at, "`duration` is zero", "legal: above 0, at most 200 days", None);
+                return None;
+            }
+            Some(Some(t))
+        }),
+    };
+    let sections = ["topology", "transport", "observe"].map(|key| section(cx, &mut fields, key));
+    let [topology_section, transport_section, observe_section] = sections;
+    let workloads = fields.get("workload");
+    if let Some(sweep) = scenario.root.get("sweep") {
+        let help = Some("`forebay run` runs a sweep, `forebay check` explains it; the rest needs one scenario".to_owned());
+        cx.sink.error(sweep.key_at, "the scenario is a sweep over many", "remove [sweep]", help);
+        fields.get("sweep");
+    }
+    fields.finish(&mut cx.sink);
+
+    let built = match topology_section {
+        Some((at, table)) => topology(cx, at, table),
+        None if scenario.root.get("topology").is_some() => None,
+        None => {
+            let help = Some("add [topology] with `kind`; forebay list shows the kinds".to_owned());
+            cx.sink.error(At::default(), "the scenario has no [topology]", "no network", help);
+            None
+        }
+    };
+    cx.hosts = built.as_ref().map(|b| HostIndex::new(&b.network));
+    let transports = transports(cx, transport_section);
+    let drafts = workload::drafts(cx, workloads);
+    let limit = duration.flatten();
+    let observed = built.as_ref().and_then(|b| {
+        let ports = port_names(&b.network);
+        observe(cx, observe_section, &Ports::new(&b.network, &ports), limit)
+    });
+    let (built, transports, drafts, duration) = (built?, transports?, drafts?, duration?);
+    packet_fits(cx, &transports);
+
+    let mut variants = Vec::new();
+    for t in &transports {
+        marks_exist(cx, &built, t);
+        shims_see_marks(cx, &built, t);
+        doubts(cx, &built, t);
+        let traffic: Vec<_> = drafts.iter().filter_map(|d| d.build(cx, &built.network, duration, t)).collect();
+        if traffic.len() < drafts.len() {
+            continue;
+        }
+        if workload::something_ends(cx, &drafts, &traffic, duration).is_none() {
+            continue;
+        }
+        let mut groups = t.groups.clone();
+        if drafts.iter().any(|d| !d.uses_transport()) {
+            groups.push(Group::datagrams(&groups.first()?.tcp));
+        }
+        let tcp = drafts.iter().any(|d| d.uses_transport());
+        for (i, g) in t.groups.iter().enumerate().filter(|_| tcp || t.named) {
+            if !traffic.iter().any(|w| w.transport.uses(GroupId::from_index(i), &w.kind)) {
+                cx.note(format!("the transport group `{}` is not used by any workload", g.name));
+            }
+        }
+        let mut network = built.network.clone();
+        let others = network.nodes.iter().filter(|n| n.host).count().saturating_sub(1) as u64;
+        let packet = groups.iter().map(|g| u64::from(g.tcp.mss + g.tcp.header)).max().unwrap_or(1500);
+        network.ports.iter_mut().for_each(|p| p.queue.fit(others, packet));
+        let ((observe, observe_echo), name, seed, runs) = (observed.clone()?, name.clone()?, seed?, runs?);
+        let mut echo = Map::new();
+        echo.insert("name".into(), name.into());
+        echo.insert("seed".into(), seed.into());
+        echo.insert("runs".into(), runs.into());
+        echo.insert("world".into(), world?.name().into());
+        if let Some(d) = duration {
+            echo.insert("duration".into(), d.to_string().into());
+        }
+        echo.insert("topology".into(), built.echo.clone());
+        echo.insert("transport".into(), t.echo.clone());
+        echo.insert("workload".into(), Json::Array(drafts.iter().map(workload::Draft::echo).collect()));
+        echo.insert("observe".into(), observe_echo);
+        variants.push(Variant {
+            label: t.label.clone(),
+            transports: groups.iter().map(|g| g.name.clone()).collect(),
+            config: Experiment { seed, duration, network, groups, workloads: traffic, observe },
+            echo: Json::Object(echo),
+            port_names: port_names(&built.network),
+            node_names: built.network.nodes.iter().map(|n| n.name.clone()).collect(),
+            class_names: drafts.iter().map(|d| d.class().to_owned()).collect(),
+        });
+    }
+    let (runs, world) = (u32::try_from(runs?).ok()?, world?);
+    crate::resolve::world::supported(cx, &scenario.root, world, variants.iter().map(|v| &v.config));
+    Some(Resolved {
+        name: name?,
+        seed: seed?,
+        runs,
+        world,
+        variants,
+        notes: std::mem::take(&mut cx.notes),
+        files: std::mem::take(&mut cx.files),
+    })
+}
+
+/// A table of the top level.
+fn section<'a>(cx: &mut Cx, fields: &mut Fields<'a>, key: &str) -> Option<(At, &'a Table)> {
+    let item = fields.get(key)?;
+    match &item.node.raw {
+        Raw::Table(t) => Some((item.node.at, t)),
+        _ => {
+            cx.sink.error(
+                item.node.at,
+                format!("`{key}` must be a table, not {}", item.node.describe()),
+                format!("write [{key}]"),
+                None,
+            );
+            None
+        }
+    }
+}
+
+/// Every finite buffer holds the largest packet of every transport.
+fn packet_fits(cx: &mut Cx, transports: &[Transports]) {
+    let packet = transports.iter().flat_map(|t| &t.groups).map(|g| u64::from(g.tcp.mss + g.tcp.header)).max().unwrap_or(0);
+    for site in cx.buffers.clone() {
+        if let QueueLen::Bytes(n) = site.len
+            && n < packet
+        {
+            let help = Some(format!("a full segment is {packet} B on the wire (`mss` + `header`)"));
+            cx.sink.error(
+                site.at,
+                format!("{} is smaller than one packet", site.len),
+                format!("legal: at least {packet}B"),
+                help,
+            );
+        }
+    }
+}
+
+/// A law that lives on marks needs a queue that sets them and a stack that asks for them.
+fn marks_exist(cx: &mut Cx, built: &Built, transports: &Transports) {
+    for ((_, law, at), group) in transports.needs_marks.iter().zip(&transports.groups).filter(|(n, _)| n.0) {
+        if !built.marks() && built.queue_named {
+            // Somebody chose: the documents compare DCTCP on drop-tail too.
+            cx.note(format!("`{law}` runs without marks, as no switch port sets any: it reacts to losses only"));
+        } else if !built.marks() {
+            let always = |q: &&QueueEntry| q.marking == Marking::Always;
+            let queue = forebay_queues::REGISTRY.iter().find(always).map_or("", |q| q.example);
+            let help = format!("give a link a marking queue, such as queue = {queue}; others mark when their `k` is set");
+            cx.sink.error(
+                *at,
+                format!("`{law}` needs marked packets, and no switch port marks"),
+                "no marking queue in [topology]",
+                Some(help),
+            );
+        }
+        if group.tcp.ecn == Ecn::Off {
+            let help = "leave `ecn` out: each law has the ECN mode it needs".to_owned();
+            cx.sink.error(*at, format!("`{law}` needs marked packets, and `ecn` is \"off\""), "never sees a mark", Some(help));
+        }
+    }
+}
+
+/// A shim that learns of congestion from marks is of little use without.
+fn shims_see_marks(cx: &mut Cx, built: &Built, transports: &Transports) {
+    for g in transports.groups.iter().filter(|_| !built.marks()) {
+        if let Some(shim) = g.tcp.shims.iter().find(|s| shim::entry(s).is_some_and(|e| e.wants_marks)) {
+            let (shim, name) = (shim.name, &g.name);
+            cx.note(format!("`{name}`: no switch port marks, so that `{shim}` learns of congestion from lost probes only"));
+        }
+    }
+}
+
+/// Legal settings that are seldom meant.
+fn doubts(cx: &mut Cx, built: &Built, transports: &Transports) {
+    let read = built.network.ports.iter().any(|p| p.queue.reads_tags());
+    for g in &transports.groups {
+        let t = &g.tcp;
+        let tags = |s: &&Chosen| shim::entry(s).is_some_and(|e| e.place == Place::Tag);
+        if let (Some(s), false) = (t.shims.iter().find(tags), read) {
+            cx.note(format!(
+                "`{}`: the shim `{}` tags packets, and no queue looks at tags: strict-priority, protect, pushout and pfabric do",
+                g.name, s.name
+            ));
+        }
+        if t.ack_every > 1 && t.ack_delay >= t.rto_min {
+            let (delay, min) = (t.ack_delay, t.rto_min);
+            cx.note(format!(
+                "`{}`: the delayed-ACK timer ({delay}) is not below rto-min ({min}): expect spurious timeouts",
+                g.name
+            ));
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! `[topology]`: parameters to nodes and ports.
+
+use crate::schema::choice;
+use crate::schema::cx::{BufferSite, Cx, DEFAULTS};
+use crate::schema::fields::Fields;
+use crate::text::doc::{Item, Raw, Table};
+use crate::text::source::At;
+use forebay_experiment::network::{Network, PortConfig};
+use forebay_experiment::topology::{self, BuildError};
+use forebay_param::{Entry, Value, Values};
+use forebay_units::{NodeId, PortId, QueueLen};
+use serde_json::{Map, Value as Json};
+
+/// Keys of `[topology.shared-buffer]` and the parameters they stand for.
+const SHARED: &[(&str, &str)] = &[("total", "shared-buffer"), ("alpha", "shared-alpha"), ("per-port", "shared-per-port")];
+
+/// The built network.
+pub(crate) struct Built {
+    pub network: Network,
+    pub echo: Json,
+    /// Whether some link of the file names its queue.
+    pub queue_named: bool,
+}
+
+impl Built {
+    /// Whether some switch port can mark.
+    pub fn marks(&self) -> bool {
+        self.network.ports.iter().any(|p| !self.network.nodes[p.from].host && p.queue.marks())
+    }
+}
+
+/// Reads and builds `[topology]`.
+pub(crate) fn topology(cx: &mut Cx, at: At, table: &Table) -> Option<Built> {
+    let table = flattened(cx, table)?;
+    let mut fields = Fields::new("[topology]", at, &table);
+    let entries: Vec<&'static Entry> = topology::REGISTRY.iter().map(|e| &e.entry).collect();
+    let (entry, kind_at) = choice::kind(cx, &mut fields, "topology", &entries)?;
+    fields.what = format!("the topology `{}`", entry.name);
+    let checked = choice::params(cx, &mut fields, entry.params, &format!("the topology `{}`", entry.name), kind_at);
+    fields.finish(&mut cx.sink);
+    let (values, params) = checked?;
+    let built = topology::find(entry.name).map(|e| (e.build)(&values));
+    let network = match built? {
+        Ok(n) => n,
+        Err(e) => {
+            build_error(cx, &e, &table, kind_at);
+            return None;
+        }
+    };
+    shared_sites(cx, &values, &table);
+    let mut echo: Map<String, Json> = [("kind".to_owned(), Json::from(entry.name))].into_iter().collect();
+    echo.extend(params);
+    let queue_named = values.0.iter().any(|(_, v)| match v {
+        Value::Link(l) => l.queue.is_some(),
+        Value::Links(list) => list.iter().any(|l| l.link.queue.is_some()),
+        _ => false,
+    });
+    Some(Built { network, echo: Json::Object(echo), queue_named })
+}
+
+/// Reports what a builder refused, at the key it names.
+pub(crate) fn build_error(cx: &mut Cx, e: &BuildError, table: &Table, kind_at: At) {
+    let item = table.get(e.key);
+    let message =
+        if e.message.contains(&format!("`{}`", e.key)) { e.message.clone() } else { format!("`{}`: {}", e.key, e.message) };
+    let label = if item.is_some() { "here".to_owned() } else { format!("`{}` is not set", e.key) };
+    cx.sink.error(item.map_or(kind_at, |i| i.node.at), message, label, None);
+}
+
+/// The table form of the shared memory, written as the plain keys that topologies have.
+fn flattened(cx: &mut Cx, table: &Table) -> Option<Table> {
+    let mut out = Table::default();
+    for item in &table.items {
+        let Raw::Table(shared) = &item.node.raw else {
+            out.items.push(item.clone());
+            continue;
+        };
+        if item.key != "shared-buffer" {
+            out.items.push(item.clone());
+            continue;
+        }
+        let mut fields = Fields::new("[topology.shared-buffer]", item.node.at, shared);
+        let found: Vec<(&str, Option<&Item>)> = SHARED.iter().map(|(short, long)| (*long, fields.get(short))).collect();
+        fields.finish(&mut cx.sink);
+        if found[0].1.is_none() {
+            let help =
+                Some("write [topology.shared-buffer] with total = \"4MB\" and alpha = 0.2 or per-port = \"500KB\"".to_owned());
+            cx.sink.error(item.node.at, "[topology.shared-buffer] needs the key `total`", "`total` is missing", help);
+            return None;
+        }
+        for (long, part) in found {
+            out.items.extend(part.map(|i| Item { key: long.to_owned(), ..i.clone() }));
+        }
+    }
+    Some(out)
+}
+
+/// Shared memory must hold a packet too.
+fn shared_sites(cx: &mut Cx, values: &Values, table: &Table) {
+    for (key, value) in &values.0 {
+        if let (Value::Bytes(b), true) = (value, key.starts_with("shared-")) {
+            let at = table.get(key).map_or(At { source: DEFAULTS, ..At::default() }, |i| i.node.at);
+            cx.buffers.push(BufferSite { len: QueueLen::Bytes(b.0), at });
+        }
+    }
+    // A lone port may hold alpha times the pool.
+    let value = |key: &str| values.0.iter().find(|(k, _)| *k == key).map(|(_, v)| v);
+    if let (Some(Value::Bytes(total)), Some(Value::Float(alpha)), Some(Value::Unset)) =
+        (value("shared-buffer"), value("shared-alpha"), value("shared-per-port"))
+    {
+        let at = table.get("shared-alpha").map_or(At { source: DEFAULTS, ..At::default() }, |i| i.node.at);
+        cx.buffers.push(BufferSite { len: QueueLen::Bytes((alpha * total.0 as f64) as u64), at });
+    }
+}
+
+/// A name for every port: the topology's own, or `from->to`; parallel links are numbered.
+pub(crate) fn port_names(network: &Network) -> Vec<String> {
+    let mut seen = std::collections::HashMap::new();
+    let mut names: Vec<String> = Vec::with_capacity(network.ports.len());
+    for p in &network.ports {
+        let node = |id: NodeId| network.nodes.get(id).map_or("?", |n| n.name.as_str());
+        let name = format!("{}->{}", node(p.from), node(p.to));
+        let n: &mut u32 = seen.entry((p.from, p.to)).or_insert(0);
+        *n += 1;
+        names.push(if *n == 1 { name } else { format!("{name}#{n}") });
+    }
+    for (name, port) in &network.named_ports {
+        if let Some(slot) = names.get_mut(port.index()) {
+            slot.clone_from(name);
+        }
+    }
+    names
+}
+
+/// The ports that leave switches.
+pub(crate) fn switch_ports(network: &Network) -> Vec<PortId> {
+    let of_switch = |p: &PortConfig| network.nodes.get(p.from).is_some_and(|n| !n.host);
+    network.ports.enumerate().filter(|(_, p)| of_switch(p)).map(|(id, _)| id).collect()
+}

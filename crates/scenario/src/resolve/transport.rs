@@ -1,0 +1,358 @@
+//! `[transport]`: stack, law, and every property of TCP; several laws to compare, or several groups side by side.
+
+use crate::resolve::members::{Member, Rule, member, rule};
+use crate::resolve::shim::{self, Shim};
+use crate::schema::choice::{self, choice_with};
+use crate::schema::cx::{Cx, DEFAULTS};
+use crate::schema::describe::DEFAULT_LAW;
+use crate::schema::fields::{Fields, word};
+use crate::schema::tcp_echo::tcp_echo;
+use crate::text::doc::{Node, Raw, Table};
+use crate::text::error::short;
+use crate::text::source::At;
+use forebay_experiment::profile::{self, PARAMS, PROFILES};
+use forebay_experiment::registry::LawEntry;
+use forebay_experiment::transport::{Group, Recovery, Transport};
+use forebay_param::{Entry, Values};
+use serde_json::{Map, Value as Json};
+
+/// Most laws that one file compares, and most groups that run side by side.
+const MAX_LAWS: usize = 64;
+
+/// Most groups that a variant is named after.
+const MAX_NAMED: usize = 3;
+
+/// A law as chosen, and where.
+#[derive(Clone)]
+struct Law {
+    entry: &'static LawEntry<()>,
+    params: Values,
+    json: Json,
+    /// Keys of `[transport]` that hold for this law only, and where they stand.
+    own: Values,
+    own_json: Map<String, Json>,
+    places: Vec<(String, At)>,
+    shims: Option<Vec<Shim>>,
+    at: At,
+}
+
+/// One group as written, its law still open when the file compares several.
+struct Draft {
+    name: Option<String>,
+    stack: &'static str,
+    law: Option<Law>,
+    values: Values,
+    shims: Option<Vec<Shim>>,
+    member: Member,
+    /// Where each key of the group and of `[transport]` stands.
+    places: Vec<(String, At)>,
+    at: At,
+}
+
+/// The transports of one variant.
+pub(crate) struct Transports {
+    /// Name of the variant: its law.
+    pub label: String,
+    pub groups: Vec<Group>,
+    /// Whether group i needs marks, its law, and where the law was chosen.
+    pub needs_marks: Vec<(bool, &'static str, At)>,
+    /// Echo of `[transport]`.
+    pub echo: Json,
+    /// Whether the file has `[[transport.group]]`.
+    pub named: bool,
+    /// How workloads that name no group are divided over the groups.
+    pub rule: Rule,
+}
+
+/// Reads `[transport]`; one result per law to compare.
+pub(crate) fn transports(cx: &mut Cx, section: Option<(At, &Table)>) -> Option<Vec<Transports>> {
+    let empty = Table::default();
+    let (at, table) = section.unwrap_or((At::default(), &empty));
+    let mut fields = Fields::new("[transport]", at, table);
+    let stack = stack(cx, &mut fields, PROFILES[0]);
+    let cc = fields.get("cc");
+    let laws = match cc {
+        None => default_law(cx, at).map(|l| vec![l]),
+        Some(item) => laws(cx, &item.node),
+    };
+    let base = choice::params(cx, &mut fields, PARAMS, "[transport]", at).map(|c| c.0);
+    let shims = shim::shims(cx, &mut fields);
+    let places = places(table);
+    let base = stack.zip(base).zip(shims).map(|((stack, values), shims)| Draft {
+        name: None,
+        stack,
+        law: None,
+        values,
+        shims,
+        member: Member::default(),
+        places,
+        at,
+    });
+    let drafts = match fields.get("group") {
+        None => base.map(|b| vec![b]),
+        Some(item) => groups(cx, &item.node, base),
+    };
+    fields.finish(&mut cx.sink);
+    let (laws, drafts) = (laws?, drafts?);
+    if let (Some(item), true) = (cc, drafts.iter().all(|d| d.law.is_some())) {
+        let help = Some("remove it, or leave `cc` out of the groups that it is meant for".to_owned());
+        cx.sink.error(item.key_at, "`cc` of [transport] is not used: every group has its own", "has no effect", help);
+        return None;
+    }
+    let rule = rule(cx, drafts.iter().map(|d| (d.name.as_deref().unwrap_or(""), &d.member)))?;
+    // Without an open law there is nothing to compare.
+    let (laws, labels) = if drafts.iter().all(|d| d.law.is_some()) {
+        (vec![drafts[0].law.clone()?], vec![together(&drafts)])
+    } else {
+        let labels = labels(&laws);
+        (laws, labels)
+    };
+    let variants: Vec<Transports> = laws.iter().zip(labels).map(|(law, label)| variant(cx, &drafts, law, label, &rule)).collect();
+    Some(variants)
+}
+
+fn places(table: &Table) -> Vec<(String, At)> {
+    table.items.iter().map(|i| (i.key.clone(), i.node.at)).collect()
+}
+
+fn stack(cx: &mut Cx, fields: &mut Fields<'_>, default: &'static str) -> Option<&'static str> {
+    match fields.get("stack") {
+        None => Some(default),
+        Some(item) => {
+            let name = word(&item.node, "`stack`", PROFILES, &mut cx.sink)?;
+            PROFILES.iter().find(|p| **p == name).copied()
+        }
+    }
+}
+
+fn default_law(cx: &mut Cx, at: At) -> Option<Law> {
+    let node = Node { at: At { source: DEFAULTS, ..At::default() }, raw: Raw::Text(DEFAULT_LAW.into()) };
+    law(cx, &node).map(|l| Law { at, ..l })
+}
+
+/// One law, or a list of laws to compare.
+fn laws(cx: &mut Cx, node: &Node) -> Option<Vec<Law>> {
+    let Raw::Array(nodes) = &node.raw else { return law(cx, node).map(|l| vec![l]) };
+    if nodes.is_empty() || nodes.len() > MAX_LAWS {
+        cx.sink.error(node.at, format!("`cc` lists {} laws", nodes.len()), format!("legal: 1 to {MAX_LAWS}"), None);
+        return None;
+    }
+    let mut list: Vec<Law> = Vec::new();
+    for n in nodes {
+        let Some(l) = law(cx, n) else { continue };
+        if list.iter().any(|o| o.same_as(&l)) {
+            cx.sink.error(n.at, format!("`cc` lists {} twice", l.entry.entry.name), "listed before", None);
+        }
+        list.push(l);
+    }
+    (list.len() == nodes.len()).then_some(list)
+}
+
+fn law(cx: &mut Cx, node: &Node) -> Option<Law> {
+    let entries: Vec<&'static Entry> = forebay_worlds::laws().iter().map(|e| &e.entry).collect();
+    let (entry, params, json, (own, shims)) = choice_with(cx, "congestion control", node, &entries, |cx, fields| {
+        let own = choice::params(cx, fields, PARAMS, "the congestion control", node.at);
+        own.zip(shim::shims(cx, fields))
+    })?;
+    let places = if let Raw::Table(t) = &node.raw { places(t) } else { Vec::new() };
+    Some(Law { entry: forebay_worlds::law(entry.name)?, params, json, own: own.0, own_json: own.1, places, shims, at: node.at })
+}
+
+/// `[[transport.group]]`: transports side by side, each with the settings of `[transport]` unless it has its own.
+fn groups(cx: &mut Cx, node: &Node, base: Option<Draft>) -> Option<Vec<Draft>> {
+    let Raw::Array(nodes) = &node.raw else {
+        cx.sink.error(node.at, "`group` must be a list of tables", "write [[transport.group]]", None);
+        return None;
+    };
+    if nodes.is_empty() || nodes.len() > MAX_LAWS {
+        cx.sink.error(node.at, format!("[transport] has {} groups", nodes.len()), format!("legal: 1 to {MAX_LAWS}"), None);
+        return None;
+    }
+    let mut list: Vec<Draft> = Vec::new();
+    for n in nodes {
+        let Some(mut fields) = Fields::of_node("[[transport.group]]", n, &mut cx.sink) else { continue };
+        let name_item = fields.get("name");
+        if name_item.is_none() {
+            let help = Some("workloads choose a group by its name: transport = \"...\"".to_owned());
+            cx.sink.error(n.at, "[[transport.group]] needs the key `name`", "`name` is missing", help);
+        }
+        let name = name_item.and_then(|i| crate::schema::names::label(cx, "`name`", &i.node));
+        if let (Some(i), Some(name)) = (name_item, &name)
+            && list.iter().any(|d| d.name.as_ref() == Some(name))
+        {
+            cx.sink.error(i.node.at, format!("two transport groups are called `{}`", short(name)), "used before", None);
+        }
+        let stack = stack(cx, &mut fields, base.as_ref().map_or(PROFILES[0], |b| b.stack));
+        let law = match fields.get("cc") {
+            None => Some(None),
+            Some(i) if matches!(i.node.raw, Raw::Array(_)) => {
+                let help = Some("to compare laws, list them in `cc` of [transport] and leave `cc` out of this group".to_owned());
+                cx.sink.error(i.node.at, "a transport group has one law, not a list", "expected one law", help);
+                None
+            }
+            Some(i) => law(cx, &i.node).map(Some),
+        };
+        let own = choice::params(cx, &mut fields, PARAMS, "[[transport.group]]", n.at).map(|c| c.0);
+        let member = member(cx, &mut fields);
+        let shims = shim::shims(cx, &mut fields);
+        fields.finish(&mut cx.sink);
+        if let (Some(name), Some(stack), Some(law), Some(own), Some(member), Some(shims), Some(base)) =
+            (name, stack, law, own, member, shims, base.as_ref())
+        {
+            let mut places = if let Raw::Table(t) = &n.raw { places(t) } else { Vec::new() };
+            places.extend_from_slice(&base.places);
+            let (values, shims) = (merged(&base.values, own), shims.or_else(|| base.shims.clone()));
+            list.push(Draft { name: Some(name), stack, law, values, shims, member, places, at: n.at });
+        }
+    }
+    (list.len() == nodes.len()).then_some(list)
+}
+
+/// The group's values, and where it has none those of `[transport]`.
+fn merged(base: &Values, own: Values) -> Values {
+    let pairs = own.0.into_iter().zip(&base.0);
+    Values(pairs.map(|((k, v), (_, b))| (k, if v == forebay_param::Value::Unset { b.clone() } else { v })).collect())
+}
+
+fn variant(cx: &mut Cx, drafts: &[Draft], open: &Law, label: String, rule: &Rule) -> Transports {
+    let mut groups = Vec::new();
+    let mut needs_marks = Vec::new();
+    let mut echoes = Vec::new();
+    for d in drafts {
+        let law = d.law.as_ref().unwrap_or(open);
+        let mut tcp = profile::resolve(d.stack, law.entry, law.params.clone(), &merged(&d.values, law.own.clone()));
+        let shims = law.shims.as_ref().or(d.shims.as_ref());
+        if let Some(list) = shims {
+            tcp.shims = list.iter().map(|s| s.chosen()).collect();
+        }
+        check(cx, &tcp, &[&law.places, &d.places].map(|p| p.as_slice()).concat(), d.at);
+        let mut echo = Map::new();
+        if let Some(name) = &d.name {
+            echo.insert("name".into(), name.as_str().into());
+        }
+        d.member.echo(&mut echo);
+        echo.insert("stack".into(), d.stack.into());
+        echo.insert("cc".into(), law.json.clone());
+        tcp_echo(&tcp, &mut echo);
+        if let Some(list) = shims {
+            echo.insert("shim".into(), shim::echo(list));
+        } else if let [brought] = tcp.shims.as_slice() {
+            // The law brings one, with its defaults.
+            echo.insert("shim".into(), brought.name.into());
+        }
+        echoes.push(echo);
+        needs_marks.push((law.entry.needs_marks, law.entry.entry.name, law.at));
+        groups.push(Group { name: d.name.clone().unwrap_or_else(|| label.clone()), tcp });
+    }
+    let named = drafts.iter().any(|d| d.name.is_some());
+    let echo = match named {
+        false => echoes.into_iter().next().map(Json::Object).unwrap_or_default(),
+        true => {
+            let list = Json::Array(echoes.into_iter().map(Json::Object).collect());
+            Json::Object([("group".to_owned(), list)].into_iter().collect())
+        }
+    };
+    Transports { label, groups, needs_marks, echo, named, rule: rule.clone() }
+}
+
+/// What single ranges cannot express.
+fn check(cx: &mut Cx, tcp: &Transport, places: &[(String, At)], at: At) {
+    if tcp.handshake && u64::from(tcp.init_cwnd) * u64::from(tcp.mss) > 65_535 {
+        let first = 65_535 / tcp.mss;
+        cx.note(format!(
+            "`init-cwnd` = {}: the window of a SYN-ACK is not scaled (RFC 7323 section 2.2), so the first flight is at most {first} \
+             segments; `handshake = false` lifts that",
+            tcp.init_cwnd
+        ));
+    }
+    // The place is the first of the keys that the file sets; a profile's default has none.
+    let mut error = |keys: &[&str], message: String, label: &str| {
+        let place = keys.iter().find_map(|k| places.iter().find(|p| p.0 == *k));
+        cx.sink.error(place.map_or(at, |p| p.1), message, label, None);
+    };
+    if tcp.mss + tcp.header > 65_535 {
+        let message = format!("`mss` + `header` is {} B", tcp.mss + tcp.header);
+        error(&["mss", "header"], message, "legal: at most 65535 B, the largest packet");
+    }
+    for (key, t) in [("rto-min", tcp.rto_min), ("rto-initial", tcp.rto_initial)] {
+        if t > tcp.rto_max {
+            let message = format!("`{key}` ({t}) is above `rto-max` ({})", tcp.rto_max);
+            error(&[key, "rto-max"], message, "must not exceed rto-max");
+        }
+    }
+    for (key, t) in [("rto-min", tcp.rto_min), ("rto-initial", tcp.rto_initial), ("rto-granularity", tcp.rto_granularity)] {
+        if t.0 == 0 {
+            error(&[key], format!("`{key}` is zero"), "must be above zero");
+        }
+    }
+    let sack = matches!(tcp.recovery, Recovery::Sack | Recovery::Rack);
+    let set = |key: &str| places.iter().any(|p| p.0 == key);
+    for (key, on, needs) in [("frto", tcp.frto, sack), ("eifel", tcp.eifel, sack && tcp.timestamps)] {
+        if on && set(key) && !needs {
+            let also = if key == "eifel" { " and `timestamps`" } else { "" };
+            error(&[key], format!("`{key}` needs `recovery` \"sack\" or \"rack\"{also}"), "has no effect here");
+        }
+    }
+    let on_syn = tcp.shims.iter().find(|s| shim::entry(s).is_some_and(|e| e.needs_handshake));
+    if let (Some(shim), false) = (on_syn, tcp.handshake) {
+        let message = format!("`{}` acts on SYN and SYN-ACK, and `handshake` is false", shim.name);
+        error(&["handshake", "shim"], message, "must be true with this shim");
+    }
+    // RFC 7323 2.3: windows stay below 2^30.
+    if tcp.rcv_wnd < u64::from(tcp.mss) || tcp.rcv_wnd > 1 << 30 {
+        let message = format!("`rcv-wnd` is {}", forebay_units::Bytes(tcp.rcv_wnd));
+        error(&["rcv-wnd", "mss"], message, "legal: one segment (`mss`) to 1 GiB, the limit of window scaling");
+    }
+}
+
+impl Law {
+    /// Whether a comparison of the two would compare nothing.
+    fn same_as(&self, other: &Law) -> bool {
+        self.json == other.json && self.own == other.own && self.shim_names() == other.shim_names()
+    }
+
+    /// `None` when it does not say: then it has what it brings, or what [transport] has.
+    fn shim_names(&self) -> Option<Vec<Json>> {
+        self.shims.as_ref().map(|list| list.iter().map(|s| s.json.clone()).collect())
+    }
+
+    /// Its name, its shims, and the keys of `[transport]` it sets.
+    fn label(&self) -> String {
+        let mut out = self.entry.entry.name.to_owned();
+        self.shims.iter().flatten().for_each(|s| out.push_str(&format!("+{}", s.entry.entry.name)));
+        if self.shims.as_ref().is_some_and(Vec::is_empty) {
+            out.push_str(" shim=none");
+        }
+        self.own_json.iter().for_each(|(k, v)| out.push_str(&setting(k, v)));
+        out
+    }
+}
+
+fn setting(key: &str, value: &Json) -> String {
+    format!(" {key}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+}
+
+/// Name of the only variant of a file in which every group has its own law: the groups, if they are few.
+fn together(drafts: &[Draft]) -> String {
+    let names: Vec<&str> = drafts.iter().filter_map(|d| d.name.as_deref()).collect();
+    if names.len() > MAX_NAMED { format!("{} groups", names.len()) } else { names.join(" + ") }
+}
+
+/// Names of the variants: the laws, with those of their parameters and of their shims' that tell two of the same name apart.
+fn labels(laws: &[Law]) -> Vec<String> {
+    let label = |l: &Law| {
+        let alike: Vec<&Law> = laws.iter().filter(|o| o.label() == l.label()).collect();
+        let value = |l: &Law, key: &str| l.json.get(key).cloned();
+        let differs = |key: &str| alike.iter().any(|o| value(o, key) != value(l, key));
+        let params = l.json.as_object().into_iter().flatten().filter(|(k, _)| *k != "kind" && differs(k));
+        let out = params.fold(l.label(), |out, (k, v)| out + &setting(k, v));
+        let of_shim = |l: &Law, i: usize, key: &str| l.shims.iter().flatten().nth(i).and_then(|s| s.json.get(key).cloned());
+        let mut shims = Vec::new();
+        for (i, s) in l.shims.iter().flatten().enumerate() {
+            let set = s.json.as_object().into_iter().flatten();
+            shims.extend(set.filter(|(k, _)| alike.iter().any(|o| of_shim(o, i, k) != of_shim(l, i, k))));
+        }
+        shims.into_iter().fold(out, |out, (k, v)| out + &setting(k, v))
+    };
+    laws.iter().map(label).collect()
+}

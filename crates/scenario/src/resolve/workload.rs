@@ -1,0 +1,248 @@
+//! `[[workload]]`: traffic, read once and built for each variant.
+
+use crate::resolve::members::{Rule, covered};
+use crate::resolve::topology::build_error;
+use crate::resolve::transport::Transports;
+use crate::schema::choice;
+use crate::schema::cx::Cx;
+use crate::schema::dist::grouped;
+use crate::schema::fields::Fields;
+use crate::schema::names;
+use crate::text::doc::{Item, Node, Raw, Table};
+use crate::text::error::{either, short};
+use crate::text::set::did_you_mean;
+use crate::text::source::At;
+use forebay_experiment::assign::Assign;
+use forebay_experiment::network::Network;
+use forebay_experiment::traffic::{Workload, WorkloadKind};
+use forebay_experiment::transport::Group;
+use forebay_experiment::workload::{self, Context, WorkloadEntry};
+use forebay_param::{Entry, Values};
+use forebay_units::{QueueLen, Time};
+use serde_json::{Map, Value as Json};
+
+/// Most `[[workload]]` tables of one file.
+const MAX_WORKLOADS: usize = 10_000;
+
+/// A workload with checked parameters, not yet bound to a network and a transport.
+pub(crate) struct Draft<'a> {
+    entry: &'static WorkloadEntry,
+    values: Values,
+    class: String,
+    transport: Option<&'a Item>,
+    table: &'a Table,
+    kind_at: At,
+    echo: Map<String, Json>,
+}
+
+/// Reads all workloads.
+pub(crate) fn drafts<'a>(cx: &mut Cx, item: Option<&'a Item>) -> Option<Vec<Draft<'a>>> {
+    let Some(item) = item else {
+        let help = Some("add at least one:\n[[workload]]\nkind = \"long\"".to_owned());
+        cx.sink.error(At::default(), "the scenario has no [[workload]]", "no traffic", help);
+        return None;
+    };
+    let Raw::Array(nodes) = &item.node.raw else {
+        let message = format!("`workload` must be a list of tables, not {}", item.node.describe());
+        cx.sink.error(item.node.at, message, "write [[workload]], with two brackets", None);
+        return None;
+    };
+    if nodes.is_empty() || nodes.len() > MAX_WORKLOADS {
+        cx.sink.error(
+            item.node.at,
+            format!("the scenario has {} workloads", nodes.len()),
+            format!("legal: 1 to {MAX_WORKLOADS}"),
+            None,
+        );
+        return None;
+    }
+    let mut list: Vec<Draft<'a>> = Vec::new();
+    for node in nodes {
+        let Some(draft) = draft(cx, node, &list) else { continue };
+        list.push(draft);
+    }
+    (list.len() == nodes.len()).then_some(list)
+}
+
+fn draft<'a>(cx: &mut Cx, node: &'a Node, before: &[Draft<'_>]) -> Option<Draft<'a>> {
+    let mut fields = Fields::of_node("[[workload]]", node, &mut cx.sink)?;
+    let Raw::Table(table) = &node.raw else { return None };
+    let entries: Vec<&'static Entry> = workload::REGISTRY.iter().map(|e| &e.entry).collect();
+    let (entry, kind_at) = choice::kind(cx, &mut fields, "workload", &entries)?;
+    fields.what = format!("the workload `{}`", entry.name);
+    let class = match fields.get("class") {
+        Some(i) => names::label(cx, "`class`", &i.node),
+        // Two workloads of a kind stay apart in the results unless the file says otherwise.
+        None => Some(match before.iter().filter(|d| d.entry.entry.name == entry.name).count() {
+            0 => entry.name.to_owned(),
+            n => format!("{}-{}", entry.name, n + 1),
+        }),
+    };
+    let transport = fields.get("transport");
+    let checked = choice::params(cx, &mut fields, entry.params, &format!("the workload `{}`", entry.name), kind_at);
+    fields.finish(&mut cx.sink);
+    let (class, (values, params)) = (class?, checked?);
+    let mut echo = Map::new();
+    echo.insert("kind".into(), entry.name.into());
+    echo.insert("class".into(), class.as_str().into());
+    if let Some(i) = transport {
+        echo.insert("transport".into(), i.node.json());
+    }
+    echo.extend(params);
+    Some(Draft { entry: workload::find(entry.name)?, values, class, transport, table, kind_at, echo })
+}
+
+/// A scenario without `duration` has some work that ends, beside endless background.
+pub(crate) fn something_ends(cx: &mut Cx, drafts: &[Draft<'_>], traffic: &[Workload], duration: Option<Time>) -> Option<()> {
+    let background = |w: &Workload| matches!(w.kind, WorkloadKind::Udp { stop: None, .. });
+    if duration.is_some() || !traffic.iter().all(background) {
+        return Some(());
+    }
+    let at = drafts.first().map_or(At::default(), |d| d.kind_at);
+    let help = Some("set `duration` at the top of the file, or `stop`".to_owned());
+    cx.sink.error(at, "all traffic is `udp` without `stop`, and the scenario has no `duration`", "never ends", help);
+    None
+}
+
+impl Draft<'_> {
+    /// Name in the results.
+    pub fn class(&self) -> &str {
+        &self.class
+    }
+
+    /// Whether its flows use a transport.
+    pub fn uses_transport(&self) -> bool {
+        self.entry.transport
+    }
+
+    /// The workload as the echo shows it.
+    pub fn echo(&self) -> Json {
+        Json::Object(self.echo.clone())
+    }
+
+    /// Builds the traffic on `network` with the transports of one variant.
+    pub fn build(&self, cx: &mut Cx, network: &Network, duration: Option<Time>, transports: &Transports) -> Option<Workload> {
+        let (group, transport) = self.transport(cx, network, transports)?;
+        // Our choice: where connections differ in their headers, loads are computed with those of the first transport.
+        let context = Context { network, tcp: &transports.groups.get(group)?.tcp, duration };
+        match (self.entry.build)(&self.values, &context) {
+            Ok(kind) => {
+                self.check(cx, &kind, duration)?;
+                let names: Vec<&str> = transports.groups.iter().map(|g| g.name.as_str()).collect();
+                covered(cx, &self.class, self.kind_at, &kind, &transport, &names)?;
+                Some(Workload { class: self.class.clone(), transport, kind })
+            }
+            Err(e) => {
+                build_error(cx, &e, self.table, self.kind_at);
+                None
+            }
+        }
+    }
+
+    /// Its transports: the first of them, and the rule.
+    fn transport(&self, cx: &mut Cx, network: &Network, transports: &Transports) -> Option<(usize, Assign)> {
+        if !self.entry.transport {
+            return self.no_transport(cx, transports);
+        }
+        let names = || transports.groups.iter().map(|g| g.name.as_str());
+        let group = match self.transport {
+            None if !matches!(transports.rule, Rule::Unsaid) => {
+                return Some((transports.rule.first(), transports.rule.assign(network)?));
+            }
+            None if transports.groups.len() == 1 => Some(0),
+            None => {
+                let message = format!("the workload `{}` needs the key `transport`: there are several groups", self.class);
+                let help = format!("legal: {}; or give the groups `hosts` or a `share`", either(names()));
+                cx.sink.error(self.kind_at, message, "`transport` is missing", Some(help));
+                None
+            }
+            Some(item) if !transports.named => {
+                let help = Some("name transports with [[transport.group]], or remove this key".to_owned());
+                cx.sink.error(item.node.at, "the scenario has no [[transport.group]] to choose from", "has no meaning", help);
+                None
+            }
+            Some(item) => {
+                let name = item.node.text().unwrap_or("");
+                let found = names().position(|n| n == name);
+                if found.is_none() {
+                    let label = did_you_mean(name, names()).unwrap_or_else(|| "unknown group".into());
+                    let help = Some(format!("legal: {}", either(names())));
+                    cx.sink.error(item.node.at, format!("there is no transport group `{}`", short(name)), label, help);
+                }
+                found
+            }
+        }?;
+        Some((group, Assign::One(group)))
+    }
+
+    /// For traffic that uses none: it gets a group behind those of the scenario. The first stands for what a workload may ask of a
+    /// transport.
+    fn no_transport(&self, cx: &mut Cx, transports: &Transports) -> Option<(usize, Assign)> {
+        let (kind, name) = (self.entry.entry.name, Group::DATAGRAMS);
+        if let Some(item) = self.transport {
+            cx.sink.error(item.key_at, format!("the workload `{kind}` uses no transport"), "has no meaning", None);
+            return None;
+        }
+        if transports.groups.iter().any(|g| g.name == name) {
+            let help = Some("give that group another name".to_owned());
+            let message = format!("a transport group is called `{name}`, as the results call the traffic of `{kind}`");
+            cx.sink.error(self.kind_at, message, "the results would mix both", help);
+            return None;
+        }
+        Some((0, Assign::One(transports.groups.len())))
+    }
+
+    /// What holds for traffic of every kind, whoever built it.
+    fn check(&self, cx: &mut Cx, kind: &WorkloadKind, duration: Option<Time>) -> Option<()> {
+        let (endless, to_itself) = match kind {
+            WorkloadKind::Long { pairs, size, stop_after, .. } => {
+                (size.is_none() && stop_after.is_none(), pairs.iter().any(|p| p.0 == p.1))
+            }
+            WorkloadKind::Incast { senders, receiver, rounds, .. } => (rounds.is_none(), senders.contains(receiver)),
+            WorkloadKind::Poisson { from, to, stop, flows, per_source, .. } => {
+                (stop.is_none() && flows.is_none() && per_source.is_none(), to.len() == 1 && from.contains(&to[0]))
+            }
+            WorkloadKind::OnOff { pairs, trains, last, .. } => {
+                (trains.is_none() && last.is_none(), pairs.iter().any(|p| p.0 == p.1))
+            }
+            WorkloadKind::Requests { pairs, count, .. } => (count.is_none(), pairs.iter().any(|p| p.0 == p.1)),
+            WorkloadKind::Udp { pairs, datagram, .. } => {
+                let wire = u64::from(datagram.wire);
+                if cx.buffers.iter().any(|site| matches!(site.len, QueueLen::Bytes(n) if n < wire)) {
+                    let message =
+                        format!("a packet of the workload `{}` has {wire} B, more than a buffer of [topology]", self.class);
+                    cx.sink.error(self.kind_at, message, "does not fit", None);
+                    return None;
+                }
+                // Without end it runs beside other work: see `something_ends`.
+                (false, pairs.iter().any(|p| p.0 == p.1))
+            }
+            WorkloadKind::Queries { count, stop, .. } => (count.is_none() && stop.is_none(), false),
+            WorkloadKind::Replay { flows } => {
+                let mean = flows.iter().map(|f| f.bytes as f64).sum::<f64>() / (flows.len() as f64).max(1.0);
+                cx.note(format!("{}: {} flows, mean {} B", self.class, flows.len(), grouped(mean)));
+                (false, flows.iter().any(|f| f.src == f.dst))
+            }
+        };
+        if endless && duration.is_none() {
+            let help = Some("set `duration` at the top of the file, or limit the workload".to_owned());
+            cx.sink.error(
+                self.kind_at,
+                format!("the workload `{}` never ends, and the scenario has no `duration`", self.class),
+                "endless",
+                help,
+            );
+            return None;
+        }
+        if to_itself {
+            cx.sink.error(
+                self.kind_at,
+                format!("the workload `{}` sends from a host to itself", self.class),
+                "source and destination must differ",
+                None,
+            );
+            return None;
+        }
+        Some(())
+    }
+}

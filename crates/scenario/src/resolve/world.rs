@@ -1,0 +1,47 @@
+//! `world = "..."`: what runs the scenario, and what of it that world cannot do.
+
+use crate::schema::cx::Cx;
+use crate::schema::fields::{Fields, word};
+use crate::text::doc::{Raw, Table};
+use crate::text::source::At;
+use forebay_experiment::Experiment;
+use forebay_experiment::world::{Unsupported, World};
+
+/// Reads the key `world`.
+pub(crate) fn world(cx: &mut Cx, fields: &mut Fields<'_>) -> Option<&'static dyn World> {
+    let Some(item) = fields.get("world") else { return Some(forebay_worlds::default()) };
+    let names: Vec<&str> = forebay_worlds::REGISTRY.iter().map(|w| w.name()).collect();
+    forebay_worlds::find(word(&item.node, "`world`", &names, &mut cx.sink)?)
+}
+
+/// Says for each key of the scenario what `world` cannot do about it.
+pub(crate) fn supported<'a>(cx: &mut Cx, root: &Table, world: &dyn World, experiments: impl Iterator<Item = &'a Experiment>) {
+    let mut said: Vec<Unsupported> = Vec::new();
+    for what in experiments.flat_map(|e| world.supports(e)) {
+        if said.contains(&what) {
+            continue;
+        }
+        let message = format!("the world `{}` does not run this: {}", world.name(), what.reason);
+        let help = Some(format!("`{}` is what it cannot do; other worlds: `forebay list worlds`", what.key));
+        cx.sink.error(place(root, what.key), message, "asked for here", help);
+        said.push(what);
+    }
+}
+
+/// Where `path`, such as `transport.slow-start`, stands: the key itself, wherever below its section, or else the section.
+fn place(root: &Table, path: &str) -> At {
+    let (section, key) = path.split_once('.').unwrap_or((path, ""));
+    let Some(item) = root.get(section) else { return At::default() };
+    below(&item.node.raw, key).unwrap_or(item.key_at)
+}
+
+fn below(raw: &Raw, key: &str) -> Option<At> {
+    match raw {
+        Raw::Table(t) => {
+            let own = t.get(key).map(|i| i.node.at);
+            own.or_else(|| t.items.iter().find_map(|i| below(&i.node.raw, key)))
+        }
+        Raw::Array(list) => list.iter().find_map(|n| below(&n.raw, key)),
+        _ => None,
+    }
+}

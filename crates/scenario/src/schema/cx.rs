@@ -1,0 +1,78 @@
+//! What is known while a scenario is being read.
+
+use crate::schema::hosts::HostIndex;
+use crate::text::error::Sink;
+use crate::text::source::At;
+use forebay_sampling::SizeTable;
+use forebay_units::{QueueLen, Time};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Longest simulated time. `u64` picoseconds end at 213 days.
+pub(crate) const MAX_DURATION: Time = Time::from_secs(200 * 86_400);
+/// Longest of all other times. Our choice: small enough that sums of several of them stay representable.
+pub(crate) const MAX_TIME: Time = Time::from_secs(2 * 86_400);
+/// Largest size of anything, 1 PB.
+pub(crate) const MAX_BYTES: u64 = 1_000_000_000_000_000;
+/// Largest queue in packets.
+pub(crate) const MAX_PACKETS: u64 = 1_000_000_000;
+/// Most names that one range or list may have.
+pub(crate) const MAX_NAMES: usize = 1_000_000;
+/// The source number of registry defaults: errors in those have no place.
+pub(crate) const DEFAULTS: u32 = u32::MAX;
+
+/// A buffer size and where it was written, kept for checks against the packet size.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BufferSite {
+    pub len: QueueLen,
+    pub at: At,
+}
+
+/// A file that a scenario depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileRead {
+    /// As the scenario names it.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+/// State of one resolution.
+pub(crate) struct Cx {
+    pub sink: Sink,
+    /// Folder of the scenario.
+    pub base: PathBuf,
+    /// What a user should know about how the file was read.
+    pub notes: Vec<String>,
+    /// Names of the built network, once it is built.
+    pub hosts: Option<HostIndex>,
+    /// All finite buffers.
+    pub buffers: Vec<BufferSite>,
+    /// Size tables read so far.
+    pub tables: HashMap<String, Arc<SizeTable>>,
+    /// Files that the scenario names.
+    pub files: Vec<FileRead>,
+}
+
+impl Cx {
+    pub fn new(sink: Sink, base: PathBuf) -> Cx {
+        Cx { sink, base, notes: Vec::new(), hosts: None, buffers: Vec::new(), tables: HashMap::new(), files: Vec::new() }
+    }
+
+    /// Notes that the scenario depends on a file, and returns its path.
+    pub fn file(&mut self, name: &str) -> PathBuf {
+        let path = self.base.join(name);
+        if !self.files.iter().any(|f| f.name == name) {
+            self.files.push(FileRead { name: name.to_owned(), path: path.clone() });
+        }
+        path
+    }
+
+    /// Adds a note once.
+    pub fn note(&mut self, text: String) {
+        if !self.notes.contains(&text) {
+            self.notes.push(text);
+        }
+    }
+}

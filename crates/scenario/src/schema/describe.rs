@@ -1,0 +1,100 @@
+//! What exists: the registries as lists, for `forebay list` and the reference.
+
+use crate::schema::dist::BUILT_IN;
+use crate::schema::mixture;
+use crate::schema::value::kind_text;
+use forebay_experiment::profile::{PARAMS, PROFILES, SUMMARIES};
+use forebay_experiment::world::World;
+use forebay_experiment::{topology, workload};
+use forebay_param::{Entry, Param};
+
+/// The law of a scenario that names none.
+pub(crate) const DEFAULT_LAW: &str = "newreno";
+
+/// One registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// What it holds, in the plural: `laws`, `queues`.
+    pub title: &'static str,
+    /// How a scenario names one, such as `[topology] kind = "..."`.
+    pub usage: &'static str,
+    /// Its choices.
+    pub items: Vec<Item>,
+}
+
+/// One choice of a registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// Name in the scenario file.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Parameters.
+    pub params: Vec<ParamDoc>,
+}
+
+/// One parameter, as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParamDoc {
+    /// Key in the scenario file.
+    pub key: &'static str,
+    /// Type and legal range.
+    pub legal: String,
+    /// Default as written in a file; `None`: the key is required; the empty text: not set.
+    pub default: Option<&'static str>,
+    /// Meaning.
+    pub doc: &'static str,
+}
+
+/// All registries, in the order `forebay list` shows them.
+pub fn describe() -> Vec<Section> {
+    let stacks = PROFILES.iter().zip(SUMMARIES).map(|(name, summary)| Item { name, summary, params: Vec::new() }).collect();
+    let world = |w: &&dyn World| Item { name: w.name(), summary: w.summary(), params: Vec::new() };
+    let worlds = forebay_worlds::REGISTRY.iter().map(world).collect();
+    let tables = BUILT_IN.iter().map(|(name, _, origin)| Item { name, summary: origin, params: Vec::new() }).collect();
+    let mixtures = mixture::BUILT_IN.iter().map(|b| Item { name: b.name, summary: b.origin, params: Vec::new() }).collect();
+    vec![
+        Section {
+            title: "laws",
+            usage: "[transport] cc = \"...\"",
+            items: forebay_worlds::laws().iter().map(|e| item(&e.entry)).collect(),
+        },
+        Section {
+            title: "shims",
+            usage: "[transport] shim = \"...\"",
+            items: forebay_worlds::shims().iter().map(|e| item(&e.entry)).collect(),
+        },
+        Section { title: "stacks", usage: "[transport] stack = \"...\"", items: stacks },
+        Section {
+            title: "queues",
+            usage: "queue = \"...\" of a link",
+            items: forebay_queues::REGISTRY.iter().map(|e| item(&e.entry)).collect(),
+        },
+        Section {
+            title: "topologies",
+            usage: "[topology] kind = \"...\"",
+            items: topology::REGISTRY.iter().map(|e| item(&e.entry)).collect(),
+        },
+        Section {
+            title: "workloads",
+            usage: "[[workload]] kind = \"...\"",
+            items: workload::REGISTRY.iter().map(|e| item(&e.entry)).collect(),
+        },
+        Section { title: "worlds", usage: "world = \"...\"", items: worlds },
+        Section { title: "size tables", usage: "{ cdf = \"...\" }", items: tables },
+        Section { title: "mixtures", usage: "{ mixture = \"...\" }", items: mixtures },
+    ]
+}
+
+/// The keys of `[transport]` beside `stack`, `cc` and `group`.
+pub(crate) fn transport_params() -> Vec<ParamDoc> {
+    PARAMS.iter().map(param).collect()
+}
+
+fn item(e: &Entry) -> Item {
+    Item { name: e.name, summary: e.summary, params: e.params.iter().map(param).collect() }
+}
+
+fn param(p: &Param) -> ParamDoc {
+    ParamDoc { key: p.key, legal: kind_text(p.kind), default: p.default, doc: p.doc }
+}

@@ -1,0 +1,41 @@
+//! Names that end up in file names and tables.
+
+use crate::schema::cx::Cx;
+use crate::text::doc::Node;
+use crate::text::error::short;
+
+/// Longest name, in characters.
+const MAX_NAME: usize = 100;
+
+fn legal(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+/// The name of a scenario: it becomes the name of a folder.
+pub(crate) fn scenario_name(cx: &mut Cx, node: &Node) -> Option<String> {
+    let name = crate::schema::value::text(cx, "`name`", node)?;
+    if name.chars().all(legal) && !name.starts_with('.') && name.chars().count() <= MAX_NAME {
+        return Some(name.to_owned());
+    }
+    let help = Some("it names the folder of the results, so it cannot hold path separators".to_owned());
+    let label = format!("legal: up to {MAX_NAME} letters, digits, `-`, `_` and `.`, not `.` first");
+    cx.sink.error(node.at, format!("`name` is \"{}\"", short(name)), label, help);
+    None
+}
+
+/// A legal name made of a file's name.
+pub(crate) fn from_stem(stem: &str) -> String {
+    let name: String = stem.trim_start_matches('.').chars().take(MAX_NAME).map(|c| if legal(c) { c } else { '-' }).collect();
+    if name.is_empty() { "scenario".into() } else { name }
+}
+
+/// The name of a class or a transport group: one word or line in a table.
+pub(crate) fn label(cx: &mut Cx, what: &str, node: &Node) -> Option<String> {
+    let text = crate::schema::value::text(cx, what, node)?;
+    if text.chars().any(char::is_control) || text.chars().count() > MAX_NAME {
+        let label = format!("legal: up to {MAX_NAME} printable characters");
+        cx.sink.error(node.at, format!("{what} is \"{}\"", short(text)), label, None);
+        return None;
+    }
+    Some(text.to_owned())
+}

@@ -1,0 +1,147 @@
+//! The document as a tree of values that know where they were written.
+
+use crate::text::error::{Sink, short};
+use crate::text::source::At;
+use serde_json::{Map, Value as Json};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Most syntax errors reported for one file; what follows is mostly noise of the first ones.
+const MAX_SYNTAX_ERRORS: usize = 10;
+
+/// A value and its place.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Node {
+    pub at: At,
+    pub raw: Raw,
+}
+
+/// A value.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Raw {
+    Text(String),
+    Int(i64),
+    /// An integer that does not fit.
+    Huge(String),
+    Float(f64),
+    Bool(bool),
+    Date(String),
+    Array(Vec<Node>),
+    Table(Table),
+}
+
+/// Keys in the order of the file.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Table {
+    pub items: Vec<Item>,
+}
+
+/// One key and its value.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Item {
+    pub key: String,
+    pub key_at: At,
+    pub node: Node,
+}
+
+impl Table {
+    pub fn get(&self, key: &str) -> Option<&Item> {
+        self.items.iter().find(|i| i.key == key)
+    }
+
+    /// The table as written.
+    pub fn json(&self) -> Json {
+        Json::Object(self.items.iter().map(|i| (i.key.clone(), i.node.json())).collect::<Map<_, _>>())
+    }
+}
+
+impl Node {
+    /// What the value is, for messages.
+    pub fn describe(&self) -> String {
+        match &self.raw {
+            Raw::Text(s) => format!("the text \"{}\"", short(s)),
+            Raw::Int(i) => format!("{i}"),
+            Raw::Huge(s) => short(s),
+            Raw::Float(f) => format!("{f}"),
+            Raw::Bool(b) => format!("{b}"),
+            Raw::Date(d) => format!("the date {d}"),
+            Raw::Array(a) => format!("a list of {}", a.len()),
+            Raw::Table(_) => "a table".into(),
+        }
+    }
+
+    pub fn text(&self) -> Option<&str> {
+        if let Raw::Text(s) = &self.raw { Some(s) } else { None }
+    }
+
+    /// The value as written, for the echo.
+    pub fn json(&self) -> Json {
+        match &self.raw {
+            Raw::Text(s) | Raw::Huge(s) | Raw::Date(s) => Json::String(s.clone()),
+            Raw::Int(i) => Json::from(*i),
+            Raw::Float(f) => Json::from(*f),
+            Raw::Bool(b) => Json::Bool(*b),
+            Raw::Array(a) => Json::Array(a.iter().map(Node::json).collect()),
+            Raw::Table(t) => t.json(),
+        }
+    }
+}
+
+/// Reads a document; syntax errors go to `sink`.
+pub(crate) fn parse(text: &str, source: u32, sink: &mut Sink) -> Table {
+    let (table, errors) = DeTable::parse_recoverable(text);
+    for e in errors.iter().take(MAX_SYNTAX_ERRORS) {
+        let span = e.span().unwrap_or(text.len()..text.len());
+        let at = place(source, 0, &span);
+        sink.error(at, format!("not valid TOML: {}", short(e.message().lines().next().unwrap_or(""))), "here", None);
+    }
+    if errors.is_empty() { convert_table(table.get_ref(), source, 0) } else { Table::default() }
+}
+
+/// Reads one value, such as the right side of a `--set`. `None`: it is not TOML.
+pub(crate) fn parse_value(text: &str, source: u32, offset: usize) -> Option<Node> {
+    let value = DeValue::parse(text).ok()?;
+    Some(convert(&value, source, offset))
+}
+
+/// Reads a value as in the registries' defaults and on the command line: TOML, or a bare word that stands for itself.
+pub(crate) fn parse_loose(text: &str, source: u32, offset: usize) -> Node {
+    let at = place(source, offset, &(0..text.len()));
+    let mut node = parse_value(text, source, offset).unwrap_or_else(|| Node { at, raw: Raw::Text(text.trim().to_owned()) });
+    node.at = at;
+    node
+}
+
+fn place(source: u32, offset: usize, span: &std::ops::Range<usize>) -> At {
+    At { source, start: (offset + span.start) as u32, end: (offset + span.end) as u32 }
+}
+
+fn convert(value: &Spanned<DeValue<'_>>, source: u32, offset: usize) -> Node {
+    let raw = match value.get_ref() {
+        DeValue::String(s) => Raw::Text(s.to_string()),
+        DeValue::Integer(i) => match i64::from_str_radix(i.as_str(), i.radix()) {
+            Ok(v) => Raw::Int(v),
+            Err(_) => Raw::Huge(i.to_string()),
+        },
+        DeValue::Float(f) => f.as_str().parse().map_or_else(|_| Raw::Huge(f.to_string()), Raw::Float),
+        DeValue::Boolean(b) => Raw::Bool(*b),
+        DeValue::Datetime(d) => Raw::Date(d.to_string()),
+        DeValue::Array(a) => Raw::Array(a.iter().map(|v| convert(v, source, offset)).collect()),
+        DeValue::Table(t) => Raw::Table(convert_table(t, source, offset)),
+    };
+    Node { at: place(source, offset, &value.span()), raw }
+}
+
+/// Recursion is bounded: the TOML reader refuses more than 80 levels.
+fn convert_table(table: &DeTable<'_>, source: u32, offset: usize) -> Table {
+    let mut items: Vec<Item> = table
+        .iter()
+        .map(|(k, v)| Item {
+            key: k.get_ref().to_string(),
+            key_at: place(source, offset, &k.span()),
+            node: convert(v, source, offset),
+        })
+        .collect();
+    items.sort_by_key(|i| i.key_at);
+    Table { items }
+}

@@ -1,0 +1,229 @@
+//! Errors that point at the line: all that a file has, not just the first.
+
+use crate::text::source::{At, Source};
+use miette::{Diagnostic, LabeledSpan, SourceCode};
+use std::fmt::{self, Write as _};
+use std::sync::Arc;
+
+/// More than this many errors of one file are counted, not listed.
+const MAX_LISTED: usize = 50;
+
+/// More than this many are not even counted.
+const MAX_KEPT: usize = 1000;
+
+/// One mistake in a scenario: what is wrong, where, and what would be legal.
+#[derive(Debug, Clone)]
+pub struct ScenarioError {
+    message: String,
+    label: String,
+    help: Option<String>,
+    place: Option<(Arc<Source>, usize, usize)>,
+}
+
+impl ScenarioError {
+    /// An error about a file as a whole.
+    pub(crate) fn whole(message: impl Into<String>, help: Option<String>) -> ScenarioError {
+        ScenarioError { message: message.into(), label: String::new(), help, place: None }
+    }
+
+    /// What is wrong.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+    /// What to do about it.
+    pub fn help(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+    /// Name of the file (or `--set`), when the error has a place.
+    pub fn file(&self) -> Option<&str> {
+        self.place.as_ref().map(|p| p.0.name())
+    }
+    /// One-based line and column, when the error has a place.
+    pub fn line_column(&self) -> Option<(usize, usize)> {
+        self.place.as_ref().map(|(s, start, _)| s.line_column(*start))
+    }
+
+    /// The error with its line, in the manner of a compiler, without colours.
+    pub fn render(&self) -> String {
+        let mut out = format!("error: {}\n", self.message);
+        let mut gutter = 1;
+        if let Some((source, start, end)) = &self.place {
+            let (line, column) = source.line_column(*start);
+            let (from, to, left, right) = source.excerpt(*start, *end);
+            let number = line.to_string();
+            gutter = number.len();
+            let (text, dots) = (&source.text()[from..to], |cut| if cut { "..." } else { "" });
+            let shown = |s: &str| s.replace('\t', " ").chars().map(|c| if c.is_control() { '?' } else { c }).collect::<String>();
+            let indent = source.text()[from..(*start).max(from)].chars().count() + dots(left).len();
+            let width = source.text()[*start..(*end).max(*start)].chars().count().max(1);
+            let _ = writeln!(out, "{:gutter$}--> {}:{line}:{column}", "", source.name());
+            let _ = writeln!(out, "{:gutter$} |", "");
+            let _ = writeln!(out, "{number} | {}{}{}", dots(left), shown(text), dots(right));
+            let _ = writeln!(out, "{:gutter$} | {:indent$}{} {}", "", "", "^".repeat(width), self.label);
+        }
+        for line in self.help.iter().flat_map(|h| h.lines()) {
+            let _ = writeln!(out, "{:gutter$} = {line}", "");
+        }
+        out
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+impl Diagnostic for ScenarioError {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help.as_ref().map(|h| Box::new(h) as Box<dyn fmt::Display>)
+    }
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.place.as_ref().map(|p| &*p.0 as &dyn SourceCode)
+    }
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let (_, start, end) = self.place.as_ref()?;
+        Some(Box::new(std::iter::once(LabeledSpan::new(Some(self.label.clone()), *start, end - start))))
+    }
+}
+
+/// Everything that is wrong with a scenario, in the order of the file.
+#[derive(Debug, Clone)]
+pub struct Errors {
+    list: Vec<ScenarioError>,
+}
+
+impl Errors {
+    /// One error about a file as a whole.
+    pub(crate) fn whole(message: impl Into<String>, help: Option<String>) -> Errors {
+        Errors { list: vec![ScenarioError::whole(message, help)] }
+    }
+
+    /// All errors with a further line of help.
+    pub(crate) fn with_help(mut self, line: &str) -> Errors {
+        for e in &mut self.list {
+            e.help = Some(e.help.take().map_or(line.to_owned(), |h| format!("{h}\n{line}")));
+        }
+        self
+    }
+
+    /// The errors of several readings of one scenario, such as of the points of a sweep: the same mistake at the same place once.
+    pub fn merged(all: impl IntoIterator<Item = Errors>) -> Errors {
+        let mut list: Vec<ScenarioError> = Vec::new();
+        for e in all.into_iter().flat_map(|errors| errors.list) {
+            if list.len() < MAX_KEPT && !list.iter().any(|o| o.message == e.message && o.place == e.place) {
+                list.push(e);
+            }
+        }
+        Errors { list }
+    }
+
+    /// The errors.
+    pub fn list(&self) -> &[ScenarioError] {
+        &self.list
+    }
+
+    /// All errors as [`ScenarioError::render`] shows them.
+    pub fn render(&self) -> String {
+        let mut out: Vec<String> = self.list.iter().take(MAX_LISTED).map(ScenarioError::render).collect();
+        if self.list.len() > MAX_LISTED {
+            out.push(format!("and {} more errors\n", self.list.len() - MAX_LISTED));
+        }
+        out.join("\n")
+    }
+}
+
+impl fmt::Display for Errors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.list.len() {
+            1 => f.write_str("the scenario has an error"),
+            n => write!(f, "the scenario has {n} errors"),
+        }
+    }
+}
+
+impl std::error::Error for Errors {}
+
+impl Diagnostic for Errors {
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        Some(Box::new(self.list.iter().take(MAX_LISTED).map(|e| e as &dyn Diagnostic)))
+    }
+}
+
+/// Collects errors while a scenario is read.
+#[derive(Debug)]
+pub(crate) struct Sink {
+    sources: Vec<Arc<Source>>,
+    list: Vec<(At, ScenarioError)>,
+}
+
+impl Sink {
+    pub fn new(sources: Vec<Arc<Source>>) -> Sink {
+        Sink { sources, list: Vec::new() }
+    }
+
+    /// Adds a source and returns its index.
+    pub fn add_source(&mut self, source: Source) -> u32 {
+        self.sources.push(Arc::new(source));
+        self.sources.len() as u32 - 1
+    }
+
+    pub fn sources(&self) -> &[Arc<Source>] {
+        &self.sources
+    }
+
+    /// Reports `message` at a place. `label` is what stands under the line, `help` further lines.
+    pub fn error(&mut self, at: At, message: impl Into<String>, label: impl Into<String>, help: impl Into<Option<String>>) {
+        let (message, label) = (message.into(), label.into());
+        // The same mistake is met once per variant of the scenario.
+        if self.list.len() >= MAX_KEPT || self.list.iter().any(|(a, e)| *a == at && e.message == message) {
+            return;
+        }
+        let place = self.sources.get(at.source as usize).map(|s| {
+            let (start, end) = s.label(at.start as usize, at.end as usize);
+            (s.clone(), start, end)
+        });
+        self.list.push((at, ScenarioError { message, label, help: help.into(), place }));
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The text at a place, to the end of its source; empty for a place that is in none.
+    pub fn text_at(&self, at: At) -> &str {
+        self.sources.get(at.source as usize).and_then(|s| s.text().get(at.start as usize..)).unwrap_or("")
+    }
+
+    /// The errors in the order of the file, or `value` when there are none.
+    pub fn finish<T>(mut self, value: Option<T>) -> Result<T, Errors> {
+        self.list.sort_by_key(|(at, _)| *at);
+        let list: Vec<ScenarioError> = self.list.into_iter().map(|e| e.1).collect();
+        match value {
+            Some(v) if list.is_empty() => Ok(v),
+            _ if list.is_empty() => {
+                Err(Errors::whole("the scenario could not be resolved, and no error says why: please report this", None))
+            }
+            _ => Err(Errors { list }),
+        }
+    }
+}
+
+/// User text for a message: never longer than a line.
+pub(crate) fn short(text: &str) -> String {
+    let mut chars = text.chars().map(|c| if c.is_control() { '?' } else { c });
+    let head: String = chars.by_ref().take(60).collect();
+    if chars.next().is_some() { format!("{head}...") } else { head }
+}
+
+/// `a`, `b` or `c`.
+pub(crate) fn either<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let mut quoted: Vec<String> = names.into_iter().map(|n| format!("`{n}`")).collect();
+    match quoted.pop() {
+        None => "nothing".into(),
+        Some(last) if quoted.is_empty() => last,
+        Some(last) => format!("{} or {last}", quoted.join(", ")),
+    }
+}

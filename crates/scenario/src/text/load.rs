@@ -1,0 +1,133 @@
+//! From a path or a text to a [`Scenario`]: the document with its overrides, not yet checked.
+
+use crate::text::doc::{self, Table};
+use crate::text::error::{Errors, Sink};
+use crate::text::keys::Leaf;
+use crate::text::set;
+use crate::text::source::Source;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Largest scenario file, bytes. Flow lists and size tables are files of their own.
+pub(crate) const MAX_FILE: u64 = 16_000_000;
+
+/// A scenario as written: syntax is right, meaning is not yet checked.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    pub(crate) root: Table,
+    pub(crate) sources: Vec<Arc<Source>>,
+    /// Folder that file names in the scenario are relative to.
+    pub(crate) base: PathBuf,
+    /// Name when the file gives none.
+    pub(crate) stem: String,
+    /// `--seed`.
+    pub(crate) seed: Option<u64>,
+    /// Axes of a sweep beside those of the file.
+    pub(crate) axes: Vec<Leaf>,
+    /// Which point of a sweep it is, for errors.
+    pub(crate) point: Option<String>,
+}
+
+/// Reads a scenario file and applies `--set` and `--seed`.
+///
+/// # Errors
+/// A file that cannot be read (missing, a directory, above 16 MB, not UTF-8), TOML syntax, and overrides that lead nowhere.
+pub fn load(path: &Path, sets: &[String], seed: Option<u64>) -> Result<Scenario, Errors> {
+    let text = read(path, "scenario file").map_err(|message| {
+        let help =
+            path.extension().is_none().then(|| "a scenario is a TOML file; scenarios/quickstart.toml is an example".to_owned());
+        Errors::whole(message, help)
+    })?;
+    parse(text, &path.display().to_string(), path, sets, seed)
+}
+
+impl Scenario {
+    /// The file as it was read, without overrides.
+    pub fn text(&self) -> &str {
+        self.sources.first().map_or("", |s| s.text())
+    }
+
+    /// The document with its overrides, unchecked. Dates and integers beyond 64 bits, which no key takes, become texts.
+    pub fn document(&self) -> serde_json::Value {
+        self.root.json()
+    }
+
+    /// Reads a scenario from a text, with `name` for errors; files it names are relative to `base`.
+    ///
+    /// # Errors
+    /// As [`load`], without the file system.
+    pub fn from_text(text: &str, name: &str, base: &Path, sets: &[String], seed: Option<u64>) -> Result<Scenario, Errors> {
+        parse(text.to_owned(), name, &base.join(name), sets, seed)
+    }
+
+    /// Adds an axis to the scenario's sweep: `topology.senders=[8, 16]`. It replaces the axis of the same key in the grid.
+    ///
+    /// # Errors
+    /// A text that is no key with a list.
+    pub fn add_axis(&mut self, text: &str) -> Result<(), Errors> {
+        let mut sink = Sink::new(self.sources.clone());
+        let leaf = set::axis(text, &mut sink);
+        self.sources = sink.sources().to_vec();
+        let leaf = sink.finish(leaf)?;
+        self.axes.retain(|l| l.key != leaf.key);
+        self.axes.push(leaf);
+        Ok(())
+    }
+}
+
+fn parse(text: String, name: &str, path: &Path, sets: &[String], seed: Option<u64>) -> Result<Scenario, Errors> {
+    if text.len() as u64 > MAX_FILE {
+        return Err(Errors::whole(format!("{name}: {} bytes; a scenario file has at most {MAX_FILE}", text.len()), None));
+    }
+    // Editors on Windows put a byte order mark first; TOML allows none.
+    let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
+    let source = Arc::new(Source::new(name, text));
+    let mut sink = Sink::new(vec![source.clone()]);
+    let mut root = doc::parse(source.text(), 0, &mut sink);
+    if sink.is_empty() {
+        for text in sets {
+            set::apply(&mut root, text, &mut sink);
+        }
+    }
+    let sources = sink.sources().to_vec();
+    let scenario = Scenario {
+        root,
+        sources,
+        base: path.parent().map(Path::to_path_buf).unwrap_or_default(),
+        stem: path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default(),
+        seed,
+        axes: Vec::new(),
+        point: None,
+    };
+    sink.finish(Some(scenario))
+}
+
+/// The text of a file; the error says what is wrong with it.
+pub(crate) fn read(path: &Path, what: &str) -> Result<String, String> {
+    let shown = path.display();
+    let fail = |e: std::io::Error| match e.kind() {
+        std::io::ErrorKind::NotFound => format!("{shown}: there is no such {what}"),
+        _ => format!("{shown}: the {what} cannot be read: {e}"),
+    };
+    let meta = std::fs::metadata(path).map_err(fail)?;
+    if meta.is_dir() {
+        return Err(format!("{shown} is a directory, not a {what}"));
+    }
+    let too_large = || format!("{shown}: the {what} has more than {MAX_FILE} bytes");
+    if meta.len() > MAX_FILE {
+        return Err(too_large());
+    }
+    // A pipe or a device has no length of its own: read at most the limit.
+    let mut bytes = Vec::new();
+    File::open(path).map_err(fail)?.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(fail)?;
+    if bytes.len() as u64 > MAX_FILE {
+        return Err(too_large());
+    }
+    String::from_utf8(bytes).map_err(|e| {
+        let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+        let line = good.iter().filter(|b| **b == b'\n').count() + 1;
+        format!("{shown}:{line}: the {what} is not UTF-8 text (byte {})", good.len())
+    })
+}
