@@ -54,6 +54,9 @@ fn transport() -> impl Strategy<Value = String> {
     (basics, times, flags, modes).prop_map(|((stack, law, window, acks, isn), (min, initial, delay, rcv), f, (recovery, idle, growth, mss))| {
         // pFabric's fixed timeout never backs off: where it is shorter than the path, retransmissions can fill a link for ever.
         let rule = if law == "pfabric" { "rto-rule = \"rfc6298\"\n" } else { "" };
+        // A law that follows each segment needs SACK, and is refused without it.
+        let follows = cc::find(law).is_some_and(|l| l.needs_sack);
+        let recovery = if follows && matches!(recovery, "reno" | "newreno") { "sack" } else { recovery };
         format!(
             "[transport]\n{rule}stack = \"{stack}\"\ncc = \"{law}\"\ninit-cwnd = {window}\nack-every = {acks}\nisn = {isn}\nrto-min = \"{min}us\"\n\
              rto-initial = \"{initial}us\"\nack-delay = \"{delay}us\"\nrcv-wnd = \"{rcv}B\"\nhandshake = {}\nfin = {}\n\

@@ -153,7 +153,9 @@ impl Core {
                 }
             }
             Wake::Sender { conn, generation } => {
-                if self.senders.whosever(conn).generation() != generation || self.senders[conn].armed != now {
+                // Generations repeat after so many connections in a slot, so that a late timer can meet its own again at another host.
+                let half = self.senders.whosever(conn);
+                if half.generation() != generation || now_there.armed != now || self.streams[conn].src != node {
                     return;
                 }
                 let s = &mut self.senders[conn];
@@ -166,7 +168,9 @@ impl Core {
                 }
             }
             Wake::Receiver { conn, generation } => {
-                if self.receivers.whosever(conn).generation() != generation || self.receivers[conn].armed != now {
+                // Generations repeat after so many connections in a slot, so that a late timer can meet its own again at another host.
+                let half = self.receivers.whosever(conn);
+                if half.generation() != generation || now_there.armed != now || self.streams[conn].dst != node {
                     return;
                 }
                 let r = &mut self.receivers[conn];
@@ -180,7 +184,7 @@ impl Core {
                 }
             }
             Wake::Law { conn, generation } => {
-                if self.senders.whosever(conn).generation() == generation {
+                if self.senders.whosever(conn).generation() == generation && self.streams[conn].src == node {
                     self.hosts[node.get()].mix(now, 2 << 40);
                     self.with_sender(conn, now, Call::Alarm);
                 }
