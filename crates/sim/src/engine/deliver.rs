@@ -155,7 +155,7 @@ impl Core {
             Wake::Sender { conn, generation } => {
                 // Generations repeat after so many connections in a slot, so that a late timer can meet its own again at another host.
                 let half = self.senders.whosever(conn);
-                if half.generation() != generation || now_there.armed != now || self.streams[conn].src != node {
+                if half.generation() != generation || half.armed != now || self.streams[conn].src != node {
                     return;
                 }
                 let s = &mut self.senders[conn];
@@ -170,7 +170,7 @@ impl Core {
             Wake::Receiver { conn, generation } => {
                 // Generations repeat after so many connections in a slot, so that a late timer can meet its own again at another host.
                 let half = self.receivers.whosever(conn);
-                if half.generation() != generation || now_there.armed != now || self.streams[conn].dst != node {
+                if half.generation() != generation || half.armed != now || self.streams[conn].dst != node {
                     return;
                 }
                 let r = &mut self.receivers[conn];
