@@ -38,7 +38,8 @@ def test_a_scenario_runs_in_another_world() -> None:
     assert result.manifest["world"] == "model"
     assert result.table("flows").to_arrow().num_rows == 0
     summary = result.table("summary").to_arrow()
-    assert summary["queue_max_pkts"][0].as_py() == 24 and summary["drops"][0].as_py() is None
+    assert summary["queue_max_pkts"][0].as_py() == 24
+    assert summary["drops"][0].as_py() is None
 
 
 def test_results_are_those_of_the_command(tmp_path: Path, result: fb.Result, cli: Cli) -> None:
