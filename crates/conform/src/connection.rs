@@ -15,6 +15,7 @@ use forebay_sim::net::packet::{self, Codepoint, Meta, Packet, SackBlocks, Wire};
 use forebay_sim::tcp::Address;
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::{Phase, Sender};
+use forebay_units::ConnSlot;
 use std::collections::BTreeSet;
 
 /// A packet that our endpoint has sent.
@@ -38,7 +39,7 @@ impl Wire for Tape {
         self.packets.push((packet, sack.copied()));
     }
 
-    fn alarm(&mut self, _conn: u32, _generation: Generation, time: u64) {
+    fn alarm(&mut self, _conn: ConnSlot, _generation: Generation, time: u64) {
         self.alarms.insert(time);
     }
 }
@@ -85,7 +86,7 @@ pub struct Connection {
     pub closed: bool,
 }
 
-const OURS: Address = Address { conn: 0, isn: 0, dst: 1, hash: 17, generation: Generation::new(5) };
+const OURS: Address = Address { conn: ConnSlot::new(0), isn: 0, dst: 1, hash: 17, generation: Generation::new(5) };
 
 impl Connection {
     /// A closed one.

@@ -42,17 +42,17 @@ impl Assign {
 
     /// Transport of the next connection, which host `src` sends on.
     #[inline]
-    pub fn pick(&mut self, src: NodeId) -> usize {
+    pub fn pick(&mut self, src: NodeId) -> GroupId {
         match self {
-            Assign::One(group) => *group,
-            Assign::ByHost(table) => usize::from(table[src.index()]),
-            Assign::Share(shares) => shares.next(),
+            Assign::One(group) => GroupId::from_index(*group),
+            Assign::ByHost(table) => GroupId::new(u32::from(table[src.index()])),
+            Assign::Share(shares) => GroupId::from_index(shares.next()),
         }
     }
 
     /// Transports of the next two connections, which serve one client together: from `client`, and back from `server`. By share both get
     /// the same, or of two transports one would carry all requests and the other all responses.
-    pub fn pick_pair(&mut self, client: NodeId, server: NodeId) -> (usize, usize) {
+    pub fn pick_pair(&mut self, client: NodeId, server: NodeId) -> (GroupId, GroupId) {
         let there = self.pick(client);
         let back = if matches!(self, Assign::Share(_)) { there } else { self.pick(server) };
         (there, back)
@@ -159,7 +159,7 @@ mod tests {
 
     fn picks(shares: &[f64], n: usize) -> Vec<usize> {
         let mut a = Assign::share(shares.iter().copied().enumerate());
-        (0..n).map(|_| a.pick(NodeId::new(0))).collect()
+        (0..n).map(|_| a.pick(NodeId::new(0)).index()).collect()
     }
 
     fn counts(shares: &[f64], n: usize) -> Vec<usize> {
@@ -207,9 +207,10 @@ mod tests {
     #[test]
     fn hosts_decide() {
         let mut a = Assign::by_host(4, [(NodeId::new(0), 1), (NodeId::new(2), 0)]);
-        assert_eq!((a.pick(NodeId::new(0)), a.pick(NodeId::new(2)), a.pick(NodeId::new(0))), (1, 0, 1));
+        let (first, second) = (GroupId::new(0), GroupId::new(1));
+        assert_eq!((a.pick(NodeId::new(0)), a.pick(NodeId::new(2)), a.pick(NodeId::new(0))), (second, first, second));
         assert_eq!((a.covers(NodeId::new(0)), a.covers(NodeId::new(1)), a.covers(NodeId::new(3))), (true, false, false));
-        assert_eq!(a.pick_pair(NodeId::new(0), NodeId::new(2)), (1, 0));
+        assert_eq!(a.pick_pair(NodeId::new(0), NodeId::new(2)), (second, first));
         let kind = WorkloadKind::Long {
             pairs: vec![(NodeId::new(0), NodeId::new(3))],
             size: None,
@@ -218,7 +219,7 @@ mod tests {
             jitter: Default::default(),
             stop_after: None,
         };
-        assert!(a.uses(GroupId::new(1), &kind) && !a.uses(GroupId::new(0), &kind));
+        assert!(a.uses(second, &kind) && !a.uses(first, &kind));
     }
 
     #[test]
@@ -230,7 +231,7 @@ mod tests {
                 a.pick_pair(NodeId::new(0), NodeId::new(1)),
                 a.pick_pair(NodeId::new(0), NodeId::new(1))
             ],
-            [(0, 0), (1, 1), (0, 0)]
+            [(0, 0), (1, 1), (0, 0)].map(|(there, back)| (GroupId::new(there), GroupId::new(back)))
         );
     }
 }

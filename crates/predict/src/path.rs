@@ -47,7 +47,7 @@ pub fn endless(v: &Experiment, group: usize) -> Vec<Pair> {
     for w in &v.workloads {
         let WorkloadKind::Long { pairs, size: None, .. } = &w.kind else { continue };
         let mut assign = w.transport.clone();
-        out.extend(pairs.iter().filter(|pair| assign.pick(pair.0) == group));
+        out.extend(pairs.iter().filter(|pair| assign.pick(pair.0).index() == group));
     }
     out
 }

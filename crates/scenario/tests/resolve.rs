@@ -83,20 +83,20 @@ fn groups_divide_the_traffic() {
     assert_eq!((v.label.as_str(), hosts.notes.len()), ("a + b", 1));
     let pick = |host: &str| {
         let id = v.node_names.iter().position(|n| n == host).unwrap() as u32;
-        v.config.workloads[0].transport.clone().pick(NodeId::new(id))
+        v.config.workloads[0].transport.clone().pick(NodeId::new(id)).get()
     };
     assert_eq!(["s0", "s2", "s3", "s7"].map(pick), [0, 0, 1, 1]);
     assert!(hosts.explain().contains("traffic `incast` over `a` and `b` by host"), "{}", hosts.explain());
     // By share: 8 senders at 1 : 3.
     let shares = r(&two_groups("share = 0.25", "share = 0.75"));
     let mut rule = shares.variants[0].config.workloads[0].transport.clone();
-    let picks: Vec<usize> = (0..8).map(|_| rule.pick(NodeId::new(0))).collect();
+    let picks: Vec<usize> = (0..8).map(|_| rule.pick(NodeId::new(0)).index()).collect();
     assert_eq!(picks.iter().sum::<usize>(), 6, "{picks:?}");
     assert!(shares.explain().contains("over `a` (0.25) and `b` (0.75)"), "{}", shares.explain());
     // The rule is for workloads that name no group, and a group without a share for those that do.
     let named = r(&two_groups("share = 1", "").replace("class = \"web\"", "class = \"web\"\ntransport = \"b\""));
     let w = &named.variants[0].config.workloads;
-    assert_eq!((w[0].transport.clone().pick(NodeId::new(0)), &w[1].transport), (0, &Assign::One(1)));
+    assert_eq!((w[0].transport.clone().pick(NodeId::new(0)).get(), &w[1].transport), (0, &Assign::One(1)));
     // Thirds are written with three decimals.
     let third = "share = 0.333\n[[transport.group]]\nname = \"c\"\ncc = \"reno\"\nshare = 0.333";
     assert_eq!(r(&two_groups("share = 0.333", third)).variants[0].config.groups.len(), 3);

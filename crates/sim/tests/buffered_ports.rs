@@ -7,7 +7,7 @@ use forebay_sampling::Rng;
 use forebay_sim::config::PortConfig;
 use forebay_sim::net::packet::{Codepoint, Meta, Packet, SackBlocks, flag, service};
 use forebay_sim::net::port::Port;
-use forebay_units::{NodeId, QueueLen, Rate, Time};
+use forebay_units::{ConnSlot, NodeId, QueueLen, Rate, Time};
 
 /// A queue with some parameters set and the others at their defaults.
 fn value(kind: &'static str, sets: &[(&str, Value)]) -> QueueValue {
@@ -60,7 +60,7 @@ struct Model {
     most: u32,
 }
 
-fn flow(p: &Packet) -> (u32, bool) {
+fn flow(p: &Packet) -> (ConnSlot, bool) {
     (p.conn, p.has(flag::ACK))
 }
 
@@ -177,7 +177,7 @@ fn arrival(rng: &mut Rng, seq: u32) -> (Packet, Option<SackBlocks>) {
     });
     let packet = Packet {
         seq,
-        conn: rng.below(6) as u32,
+        conn: ConnSlot::new(rng.below(6) as u32),
         wire: if ack { 40 } else { 200 + rng.below(1300) as u16 },
         win: service(rng.below(8) as u8, rng.below(40) as u16),
         flags: if ack { flag::ACK } else { 0 } | if sack.is_some() { flag::EXT } else { 0 },

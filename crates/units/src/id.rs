@@ -11,6 +11,19 @@ pub trait Id: Copy + Ord + fmt::Debug {
     fn index(self) -> usize;
 }
 
+/// A position in a list whose elements are no things of their own, such as the words of a bitmap.
+impl Id for u32 {
+    #[inline]
+    fn from_index(index: usize) -> u32 {
+        u32::try_from(index).unwrap_or_else(|_| panic!("{index} is beyond the largest position"))
+    }
+
+    #[inline(always)]
+    fn index(self) -> usize {
+        self as usize
+    }
+}
+
 /// Defines an identifier: a wrapped integer that prints as the plain number.
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident($int:ty)) => {

@@ -2,6 +2,7 @@
 
 use super::core::Core;
 use crate::net::packet::Packet;
+use forebay_units::ConnSlot;
 use std::collections::BTreeMap;
 
 impl Core {
@@ -12,12 +13,12 @@ impl Core {
     /// When the balance is off: a bug in the simulator, whose results must not be used.
     pub(super) fn audit(&mut self) {
         self.settle_drops();
-        let mut flying: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut flying: BTreeMap<ConnSlot, u64> = BTreeMap::new();
         let mut stale = 0;
         for port in self.fabric.ports.iter() {
             port.audit();
             let mut count = |p: &Packet| {
-                let s = &self.streams[p.conn as usize];
+                let s = &self.streams[p.conn];
                 if s.live && s.generation == p.generation() {
                     *flying.entry(p.conn).or_default() += 1;
                 } else {
@@ -31,12 +32,12 @@ impl Core {
             }
             port.backlog().into_iter().flat_map(|b| b.packets()).for_each(&mut count);
         }
-        for (conn, stream) in self.streams.iter().enumerate().filter(|(_, s)| s.live) {
-            let (sender, receiver) = (&self.senders[conn as u32], &self.receivers[conn as u32]);
-            let shim = self.endpoint_shims.balance(sender.group, conn as u32);
+        for (conn, stream) in self.streams.ids().zip(self.streams.iter()).filter(|(_, s)| s.live) {
+            let (sender, receiver) = (&self.senders[conn], &self.receivers[conn]);
+            let shim = self.endpoint_shims.balance(sender.group(), conn);
             let sent = sender.packets + receiver.sent + shim.sent;
             let taken = sender.received + receiver.packets + shim.taken + shim.held;
-            let known = taken + stream.dropped + flying.get(&(conn as u32)).copied().unwrap_or(0);
+            let known = taken + stream.dropped + flying.get(&conn).copied().unwrap_or(0);
             assert_eq!(sent, known, "conservation: packets of connection {} do not add up", stream.conn_id);
             assert!(
                 sender.una <= receiver.rcv_nxt && receiver.rcv_nxt <= sender.high,

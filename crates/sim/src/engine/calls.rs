@@ -12,7 +12,7 @@ use crate::config::TcpConfig;
 use crate::net::packet::Wire;
 use crate::shim::endpoint::Side;
 use crate::tcp::sender::Sender;
-use forebay_units::NodeId;
+use forebay_units::{ConnSlot, NodeId};
 
 /// What a sender is called for, beside packets.
 #[derive(Debug, Clone, Copy)]
@@ -45,13 +45,13 @@ impl Call {
 
 impl Core {
     /// The application hands a message to connection `conn` at `now`. Call it at the sending host.
-    pub fn write(&mut self, conn: u32, now: u64, job: Job) {
+    pub fn write(&mut self, conn: ConnSlot, now: u64, job: Job) {
         let Job { bytes, query, deadline } = job;
         let (out, sender) = (&mut self.outgoing[conn], &mut self.senders[conn]);
         let begin = sender.written;
         let length = bytes.unwrap_or(u64::MAX / 4);
         let end = bytes.map_or(u64::MAX, |b| begin + b);
-        let first_window = (sender.w.cwnd * f64::from(self.tcp[u32::from(sender.group)].mss)) as u64;
+        let first_window = (sender.w.cwnd * f64::from(self.tcp[sender.group()].mss)) as u64;
         out.messages.push_back(Message { begin, end, start: now, delivered: u64::MAX, query, deadline, first_window });
         if out.messages.len() == 1 {
             sender.message = (begin, begin.saturating_add(first_window), end);
@@ -67,7 +67,7 @@ impl Core {
     }
 
     /// The application of an endless flow stops writing.
-    pub fn stop(&mut self, conn: u32, now: u64) {
+    pub fn stop(&mut self, conn: ConnSlot, now: u64) {
         self.with_sender(conn, now, Call::Stop);
         // Its row is due when what it has written is acknowledged, which may be now.
         let sender = &mut self.senders[conn];
@@ -80,7 +80,7 @@ impl Core {
 
     /// Calls the sender with its configuration and its way to the network, then sees to its timer.
     #[inline]
-    pub(super) fn with_sender(&mut self, conn: u32, now: u64, call: Call) {
+    pub(super) fn with_sender(&mut self, conn: ConnSlot, now: u64, call: Call) {
         if self.senders[conn].generation().has_shim() {
             return rarely(move || self.call_sender::<Shimmed>(conn, now, call));
         }
@@ -88,14 +88,13 @@ impl Core {
     }
 
     #[inline(always)]
-    fn call_sender<W: Way>(&mut self, conn: u32, now: u64, call: Call) {
+    fn call_sender<W: Way>(&mut self, conn: ConnSlot, now: u64, call: Call) {
         let node = self.streams[conn].src;
         let sender = &mut self.senders[conn];
-        let group = u32::from(sender.group);
+        let group = sender.group();
         let at = Endpoint { conn, side: Side::Sender, group, node };
         let c = &self.tcp[group];
-        let mut out =
-            W::wire(&mut self.endpoint_shims, at, || Nic::of_sender(&mut self.fabric, &mut self.hosts[node.get()], now, c));
+        let mut out = W::wire(&mut self.endpoint_shims, at, || Nic::of_sender(&mut self.fabric, &mut self.hosts[node], now, c));
         call.make(sender, c, now, &mut out);
         drop(out);
         W::settle(self, at, now);
@@ -104,7 +103,7 @@ impl Core {
 
     /// Makes sure a timer entry exists no later than the sender's deadline.
     #[inline]
-    pub(super) fn arm_sender(&mut self, conn: u32, host: NodeId) {
+    pub(super) fn arm_sender(&mut self, conn: ConnSlot, host: NodeId) {
         let sender = &mut self.senders[conn];
         if sender.deadline < sender.armed {
             sender.armed = sender.deadline;

@@ -8,7 +8,7 @@ use crate::streams::Draws;
 use crate::tcp::Address;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
-use forebay_units::NodeId;
+use forebay_units::{ConnSlot, NodeId};
 
 impl Core {
     /// Makes room for `more` connections that are sure to come: growing by doubling leaves holes that the allocator keeps.
@@ -21,7 +21,7 @@ impl Core {
     }
 
     /// Prepares a connection that opens at `time`. Only called between windows: slots are shared by all hosts.
-    pub fn connect(&mut self, time: u64, spec: OpenSpec) -> u32 {
+    pub fn connect(&mut self, time: u64, spec: OpenSpec) -> ConnSlot {
         let slot = self.allot(spec);
         self.wake(spec.src, spec.src, time, Wake::Open { conn: slot });
         slot
@@ -39,16 +39,16 @@ impl Core {
     }
 
     /// A connection slot for `spec`, not yet open.
-    pub(super) fn allot(&mut self, spec: OpenSpec) -> u32 {
-        let (slot, conn_id) = self.slots.take(self.streams.len() as u32);
-        let c = &self.tcp[spec.group as u32];
+    pub(super) fn allot(&mut self, spec: OpenSpec) -> ConnSlot {
+        let (slot, conn_id) = self.slots.take(self.streams.next_id());
+        let c = &self.tcp[spec.group];
         let isn = c.isn.unwrap_or_else(|| self.slots.sequence_number());
-        let fresh = slot as usize == self.streams.len();
+        let fresh = slot == self.streams.next_id();
         let generation = if fresh { 0 } else { (self.streams[slot].generation + 1) & 0x3F };
         // The five-tuple: hosts and a port number that differs from connection to connection.
         let hash =
             |a: NodeId, b: NodeId| Draws::FlowHash.stream(conn_id, &[u64::from(a.get()), u64::from(b.get())]).next_u64() as u16;
-        let own = self.endpoint_shims.connect(spec.group as u32, slot, generation);
+        let own = self.endpoint_shims.connect(spec.group, slot, generation);
         let forward = Address { conn: slot, isn, dst: spec.dst.get() as u16, hash: hash(spec.src, spec.dst), generation: own };
         let back = Address { dst: spec.src.get() as u16, hash: hash(spec.dst, spec.src), ..forward };
         // Memory of the connection before.
@@ -63,8 +63,8 @@ impl Core {
         self.outgoing.put(slot, spec.src, outgoing);
         self.receivers.put(slot, spec.dst, Receiver::new(c, back));
         self.incoming.put(slot, spec.dst, Incoming::default());
-        self.senders[slot].group = spec.group as u16;
-        self.receivers[slot].group = spec.group as u16;
+        self.senders[slot].join(spec.group);
+        self.receivers[slot].join(spec.group);
         self.streams[slot] = Stream {
             conn_id,
             src: spec.src,
@@ -81,7 +81,7 @@ impl Core {
         if self.window_shims.any() {
             self.join_window_shim(slot, spec.src, spec.dst, spec.group);
         }
-        if self.tcp[spec.group as u32].law.hooks().path {
+        if self.tcp[spec.group].law.hooks().path {
             self.describe_path(slot, back.hash);
         }
         slot

@@ -15,7 +15,7 @@ use crate::config::{Network, TcpConfig};
 use crate::net::arena::Arena;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
-use forebay_units::{NodeId, PortId};
+use forebay_units::{ConnSlot, GroupId, NodeId, PortId};
 
 pub use super::traffic::{First, Job, Notice, OpenSpec, QueryStart};
 
@@ -24,22 +24,22 @@ pub struct Core {
     /// Network in motion.
     pub fabric: Fabric,
     /// Hosts by node number; switches have an unused entry.
-    pub(super) hosts: Owned<Host>,
+    pub(super) hosts: Owned<NodeId, Host>,
     /// Transports.
-    pub tcp: Arena<TcpConfig>,
+    pub tcp: Arena<GroupId, TcpConfig>,
     /// Connections by slot: who they are,
-    pub(super) streams: Arena<Stream>,
+    pub(super) streams: Arena<ConnSlot, Stream>,
     /// what belongs to their sending hosts,
-    pub(super) senders: Owned<Sender>,
-    pub(super) outgoing: Owned<Outgoing>,
+    pub(super) senders: Owned<ConnSlot, Sender>,
+    pub(super) outgoing: Owned<ConnSlot, Outgoing>,
     /// and what to their receiving hosts.
-    pub(super) receivers: Owned<Receiver>,
-    pub(super) incoming: Owned<Incoming>,
+    pub(super) receivers: Owned<ConnSlot, Receiver>,
+    pub(super) incoming: Owned<ConnSlot, Incoming>,
     pub(super) slots: Slots,
     pub(super) lane: Lane,
     pub(super) recorder: Recorder,
     pub(super) seed: u64,
-    is_host: Arena<bool>,
+    is_host: Arena<NodeId, bool>,
     pub(super) network: Network,
     pub(super) ended: Ended,
     pub(super) endpoint_shims: EndpointShims,
@@ -56,16 +56,16 @@ impl Core {
     /// Idle hosts on an idle network.
     pub(super) fn new(fabric: Fabric, network: &Network, tcp: Vec<TcpConfig>, seed: u64, recorder: Recorder) -> Core {
         let mut hosts = Owned::new();
-        for n in 0..network.nodes.len() as u32 {
-            hosts.put(n, NodeId::new(n), Host::new(NodeId::new(n), seed));
+        for n in network.nodes.ids() {
+            hosts.put(n, n, Host::new(n, seed));
         }
         for (id, port) in network.ports.iter().enumerate() {
             if network.nodes[port.from].host {
-                hosts[port.from.get()].nic = PortId::new(id as u32);
+                hosts[port.from].nic = PortId::new(id as u32);
             }
         }
         for (id, port) in network.ports.iter().enumerate().filter(|(_, p)| network.nodes[p.to].host) {
-            hosts[port.to.get()].input = PortId::new(id as u32);
+            hosts[port.to].input = PortId::new(id as u32);
         }
         let groups = tcp.len();
         Core {
@@ -107,11 +107,11 @@ impl Core {
     /// Sets a timer at `host` for `time`, on behalf of `origin` (the host where the cause lies). If that is another one, it is set at the end
     /// of the window.
     pub fn wake(&mut self, origin: NodeId, host: NodeId, time: u64, wake: Wake) {
-        let order = self.hosts[origin.get()].next_order(time);
+        let order = self.hosts[origin].next_order(time);
         if origin != host {
             return self.lane.hand_over(origin, Handover::Timer { host, time, order, wake });
         }
-        self.hosts[host.get()].add(time, order, wake);
+        self.hosts[host].add(time, order, wake);
         self.fabric.wheel.mark(host, time);
     }
 
@@ -136,23 +136,23 @@ impl Core {
     }
 
     /// Time that an ACK-sized packet takes from host `from` to host `to` on the empty path, ps.
-    pub fn small_packet_latency(&self, from: NodeId, to: NodeId, group: usize) -> u64 {
+    pub fn small_packet_latency(&self, from: NodeId, to: NodeId, group: GroupId) -> u64 {
         let path = self.fabric.fib().path(&self.network, from, to, 0);
-        let size = u64::from(self.tcp[group as u32].ack_size);
+        let size = u64::from(self.tcp[group].ack_size);
         path.iter().map(|&p| &self.network.ports[p]).map(|p| p.delay.0 + p.rate.tx_time(size).0).sum()
     }
 
     /// Payload that has reached receivers so far, in order or not, per transport.
     pub fn arrived_by_group(&self) -> Vec<u64> {
-        let mut arrived = self.ended.arrived().to_vec();
-        for conn in (0..self.streams.len() as u32).filter(|c| self.streams[*c].live) {
-            arrived[usize::from(self.senders[conn].group)] += self.held(conn).within(0, u64::MAX);
+        let mut arrived = self.ended.arrived().clone();
+        for conn in self.streams.ids().filter(|c| self.streams[*c].live) {
+            arrived[self.senders[conn].group()] += self.held(conn).within(0, u64::MAX);
         }
-        arrived
+        arrived.into_vec()
     }
 
     /// What the receiver of `conn` has of its payload. A FIN that came early is none.
-    pub(super) fn held(&self, conn: u32) -> Held {
+    pub(super) fn held(&self, conn: ConnSlot) -> Held {
         let (receiver, written) = (&self.receivers[conn], self.senders[conn].written);
         let beyond = receiver.beyond().map(|(start, end)| (start, end.min(written)));
         Held { in_order: receiver.delivered, beyond: beyond.filter(|(start, end)| start < end).collect() }
@@ -161,7 +161,7 @@ impl Core {
     /// The warm-up ends: what arrives from here on is measured.
     pub fn begin_measuring(&mut self) {
         self.measuring = true;
-        for conn in 0..self.streams.len() as u32 {
+        for conn in self.streams.ids() {
             self.streams[conn].before = self.held(conn);
         }
     }

@@ -5,10 +5,11 @@ use super::nic::Nic;
 use super::stream::Message;
 use super::traffic::OpenSpec;
 use crate::tcp::datagram::Datagram;
+use forebay_units::ConnSlot;
 
 impl Core {
     /// Prepares a source of datagrams. Only called between windows, as [`Core::connect`].
-    pub fn source(&mut self, spec: OpenSpec, datagram: Datagram) -> u32 {
+    pub fn source(&mut self, spec: OpenSpec, datagram: Datagram) -> ConnSlot {
         let conn = self.allot(spec);
         self.senders[conn].unresponsive(datagram);
         self.streams[conn].datagrams = true;
@@ -16,7 +17,7 @@ impl Core {
     }
 
     /// Source `conn` sends a datagram at `now`. Call it at the sending host.
-    pub fn datagram(&mut self, conn: u32, now: u64) {
+    pub fn datagram(&mut self, conn: ConnSlot, now: u64) {
         let out = &mut self.outgoing[conn];
         if out.messages.is_empty() {
             // The one row of this source: without end, from its first packet on.
@@ -32,12 +33,12 @@ impl Core {
             });
         }
         // The processing jitter of hosts is that of TCP; a source has its own.
-        let mut nic = Nic::at_once(&mut self.fabric, &mut self.hosts[self.streams[conn].src.get()], now);
+        let mut nic = Nic::at_once(&mut self.fabric, &mut self.hosts[self.streams[conn].src], now);
         self.senders[conn].datagram(now, &mut nic);
     }
 
     /// Payload of `conn` that is known to have arrived: acknowledged, or, where nobody acknowledges, received.
-    pub(super) fn known_to_arrive(&self, conn: u32) -> u64 {
+    pub(super) fn known_to_arrive(&self, conn: ConnSlot) -> u64 {
         if self.streams[conn].datagrams {
             return self.receivers[conn].delivered;
         }

@@ -10,7 +10,7 @@ use super::traffic::{First, Job};
 use crate::net::packet::{Packet, SackBlocks};
 use crate::shim::endpoint::Side;
 use crate::tcp::sender::Phase;
-use forebay_units::NodeId;
+use forebay_units::{ConnSlot, NodeId};
 
 impl Core {
     /// An ACK reached host `node`.
@@ -31,11 +31,11 @@ impl Core {
     #[inline(always)]
     fn take_ack<W: Way>(&mut self, node: NodeId, p: &Packet, sack: Option<&SackBlocks>) {
         let (now, conn) = (p.arrival, p.conn);
-        let host = &mut self.hosts[node.get()];
+        let host = &mut self.hosts[node];
         host.note(now, p);
         let sender = &mut self.senders[conn];
         sender.received += 1;
-        let group = u32::from(sender.group);
+        let group = sender.group();
         let at = Endpoint { conn, side: Side::Sender, group, node };
         let mut copy = Packet::default();
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
@@ -49,13 +49,13 @@ impl Core {
 
     /// A packet reached host `node` whose connection has ended.
     fn drop_stale(&mut self, node: NodeId, p: &Packet) {
-        self.hosts[node.get()].note(p.arrival, p);
+        self.hosts[node].note(p.arrival, p);
         self.lane.stale += 1;
     }
 
     /// Sees to what an ACK has changed, behind the sender.
     #[inline(always)]
-    fn ack_done(&mut self, node: NodeId, conn: u32, now: u64) {
+    fn ack_done(&mut self, node: NodeId, conn: ConnSlot, now: u64) {
         let sender = &self.senders[conn];
         let (una, done) = (sender.una, sender.phase == Phase::Done);
         if sender.deadline < sender.armed {
@@ -93,10 +93,10 @@ impl Core {
     #[inline(always)]
     fn take_data<W: Way>(&mut self, node: NodeId, p: &Packet) {
         let (now, conn) = (p.arrival, p.conn);
-        let host = &mut self.hosts[node.get()];
+        let host = &mut self.hosts[node];
         host.note(now, p);
         let receiver = &mut self.receivers[conn];
-        let group = u32::from(receiver.group);
+        let group = receiver.group();
         let at = Endpoint { conn, side: Side::Receiver, group, node };
         let mut copy = Packet::default();
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
@@ -109,11 +109,11 @@ impl Core {
 
     /// The receiver's delayed-ACK timer came due.
     #[inline(always)]
-    fn receiver_timer<W: Way>(&mut self, node: NodeId, conn: u32, now: u64) {
+    fn receiver_timer<W: Way>(&mut self, node: NodeId, conn: ConnSlot, now: u64) {
         let receiver = &mut self.receivers[conn];
-        let group = u32::from(receiver.group);
+        let group = receiver.group();
         let at = Endpoint { conn, side: Side::Receiver, group, node };
-        let mut out = W::wire(&mut self.endpoint_shims, at, || Nic::at_once(&mut self.fabric, &mut self.hosts[node.get()], now));
+        let mut out = W::wire(&mut self.endpoint_shims, at, || Nic::at_once(&mut self.fabric, &mut self.hosts[node], now));
         receiver.on_timer(&self.tcp[group], now, &mut out);
         drop(out);
         W::settle(self, at, now);
@@ -121,7 +121,7 @@ impl Core {
 
     /// Sees to what a packet of the data direction has changed, behind the receiver.
     #[inline(always)]
-    fn data_done(&mut self, node: NodeId, conn: u32, now: u64) {
+    fn data_done(&mut self, node: NodeId, conn: ConnSlot, now: u64) {
         let receiver = &self.receivers[conn];
         let delivered = receiver.delivered >= receiver.deliver_at;
         if receiver.deadline < receiver.armed {
@@ -133,7 +133,7 @@ impl Core {
     }
 
     #[inline(never)]
-    fn arm_receiver(&mut self, conn: u32, host: NodeId) {
+    fn arm_receiver(&mut self, conn: ConnSlot, host: NodeId) {
         let r = &mut self.receivers[conn];
         r.armed = r.deadline;
         let (deadline, generation) = (r.deadline, r.generation());
@@ -161,7 +161,7 @@ impl Core {
                 let s = &mut self.senders[conn];
                 s.armed = u64::MAX;
                 if s.deadline <= now {
-                    self.hosts[node.get()].mix(now, 1 << 40);
+                    self.hosts[node].mix(now, 1 << 40);
                     self.sender_timer(conn, now);
                 } else {
                     self.arm_sender(conn, node);
@@ -185,7 +185,7 @@ impl Core {
             }
             Wake::Law { conn, generation } => {
                 if self.senders.whosever(conn).generation() == generation && self.streams[conn].src == node {
-                    self.hosts[node.get()].mix(now, 2 << 40);
+                    self.hosts[node].mix(now, 2 << 40);
                     self.with_sender(conn, now, Call::Alarm);
                 }
             }

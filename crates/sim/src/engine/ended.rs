@@ -1,5 +1,7 @@
 //! What is kept of connections that have ended, whose slots others have now.
 
+use forebay_units::{GroupId, IndexVec};
+
 /// Sums over them.
 #[derive(Debug, Default)]
 pub(super) struct Ended {
@@ -10,18 +12,18 @@ pub(super) struct Ended {
     /// Packets lost in the network.
     dropped: u64,
     /// Payload that arrived, per transport.
-    arrived: Vec<u64>,
+    arrived: IndexVec<GroupId, u64>,
 }
 
 impl Ended {
     /// None yet, of `groups` transports.
     pub fn new(groups: usize) -> Ended {
-        Ended { arrived: vec![0; groups], ..Ended::default() }
+        Ended { arrived: IndexVec::repeat(0, groups), ..Ended::default() }
     }
 
     /// A connection of transport `group` has ended, on which `payload` bytes arrived. Its packets are in the order of the fields.
-    pub fn book(&mut self, group: u16, payload: u64, (sent, received, dropped): (u64, u64, u64)) {
-        self.arrived[usize::from(group)] += payload;
+    pub fn book(&mut self, group: GroupId, payload: u64, (sent, received, dropped): (u64, u64, u64)) {
+        self.arrived[group] += payload;
         self.sent += sent;
         self.received += received;
         self.dropped += dropped;
@@ -33,7 +35,7 @@ impl Ended {
     }
 
     /// Payload that arrived, per transport.
-    pub fn arrived(&self) -> &[u64] {
+    pub fn arrived(&self) -> &IndexVec<GroupId, u64> {
         &self.arrived
     }
 

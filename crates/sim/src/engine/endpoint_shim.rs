@@ -7,15 +7,15 @@ use crate::net::packet::{Packet, SackBlocks, Wire};
 use crate::shim::endpoint::{Balance, Layers, Side};
 use crate::streams::Draws;
 use forebay_experiment::shim_row::ShimRow;
-use forebay_units::NodeId;
+use forebay_units::{ConnSlot, GroupId, IndexVec, NodeId};
 
 /// An endpoint whose packets and timers are at work.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Endpoint {
-    pub conn: u32,
+    pub conn: ConnSlot,
     pub side: Side,
     /// Index of its transport.
-    pub group: u32,
+    pub group: GroupId,
     /// Node of its host.
     pub node: NodeId,
 }
@@ -42,7 +42,7 @@ impl Wire for Through<'_> {
         }
     }
 
-    fn alarm(&mut self, conn: u32, generation: Generation, time: u64) {
+    fn alarm(&mut self, conn: ConnSlot, generation: Generation, time: u64) {
         self.nic.alarm(conn, generation, time);
     }
 
@@ -52,7 +52,7 @@ impl Wire for Through<'_> {
 }
 
 /// The endpoint shims of all transports.
-pub(super) struct EndpointShims(Vec<Option<Layers>>);
+pub(super) struct EndpointShims(IndexVec<GroupId, Option<Layers>>);
 
 impl EndpointShims {
     /// No connection yet.
@@ -64,12 +64,12 @@ impl EndpointShims {
     }
 
     /// That of transport `group`.
-    pub fn of(&mut self, group: u32) -> Option<&mut Layers> {
-        self.0[group as usize].as_mut()
+    pub fn of(&mut self, group: GroupId) -> Option<&mut Layers> {
+        self.0[group].as_mut()
     }
 
     /// A new connection of transport `group` in `slot`: the generation of its endpoints, whose number is `number`.
-    pub fn connect(&mut self, group: u32, slot: u32, number: u8) -> Generation {
+    pub fn connect(&mut self, group: GroupId, slot: ConnSlot, number: u8) -> Generation {
         let generation = Generation::new(number);
         match self.of(group) {
             None => generation,
@@ -81,12 +81,12 @@ impl EndpointShims {
     }
 
     /// What conservation has to know about the connection of transport `group` in `slot`.
-    pub fn balance(&self, group: u16, slot: u32) -> Balance {
-        self.0[usize::from(group)].as_ref().map_or(Balance::default(), |l| l.balance(slot))
+    pub fn balance(&self, group: GroupId, slot: ConnSlot) -> Balance {
+        self.0[group].as_ref().map_or(Balance::default(), |l| l.balance(slot))
     }
 
     /// What the row of a message of the connection of transport `group` in `slot` says; `first`: it is the connection's first.
-    pub fn row(&mut self, group: u32, slot: u32, first: bool) -> Option<Box<ShimRow>> {
+    pub fn row(&mut self, group: GroupId, slot: ConnSlot, first: bool) -> Option<Box<ShimRow>> {
         self.of(group).map(|l| Box::new(l.row(slot, first)))
     }
 }

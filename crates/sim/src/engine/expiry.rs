@@ -3,19 +3,19 @@
 use super::calls::Call;
 use super::core::Core;
 use crate::observe::{FlowRow, TimeoutKind, TimeoutRow};
-use forebay_units::{GroupId, WorkloadId};
+use forebay_units::{ConnSlot, WorkloadId};
 
 impl Core {
     /// The timer of connection `conn` has come due. Whether it was a retransmission timeout or a tail loss probe, rather than RACK's
     /// reordering timer, the sender's own counters tell: a row for each that they count.
     #[cold]
     #[inline(never)]
-    pub(super) fn sender_timer(&mut self, conn: u32, now: u64) {
+    pub(super) fn sender_timer(&mut self, conn: ConnSlot, now: u64) {
         if !self.recorder.wants_timeouts() {
             return self.with_sender(conn, now, Call::Timer);
         }
         let sender = &self.senders[conn];
-        let group = u32::from(sender.group);
+        let group = sender.group();
         let (rto_ps, backoff) = (sender.rto(&self.tcp[group]), sender.rtt.backoff);
         let before = sender.stats;
         self.with_sender(conn, now, Call::Timer);
@@ -39,8 +39,8 @@ impl Core {
             conn_id: s.conn_id,
             // Numbered with the messages, at the end.
             flow_id: u64::MAX,
-            workload: WorkloadId::new(s.app),
-            group: GroupId::new(group),
+            workload: WorkloadId::new(s.app.get()),
+            group,
             src: s.src,
             dst: s.dst,
             kind,

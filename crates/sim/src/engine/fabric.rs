@@ -13,7 +13,7 @@ use crate::net::ring::Ring;
 use crate::streams::Draws;
 use crate::topology::Fib;
 use forebay_queues::{Queue, SharedBuffer};
-use forebay_units::{IndexVec, NodeId, PortId};
+use forebay_units::{ConnSlot, IndexVec, NodeId, PortId};
 
 /// Ports per 64-bit word of the bitmap of busy inputs.
 const WORD: u32 = 64;
@@ -39,7 +39,7 @@ pub struct NodePorts {
 #[derive(Debug, Clone, Copy)]
 pub struct Dropped {
     /// Connection slot.
-    pub conn: u32,
+    pub conn: ConnSlot,
     /// Generation of the slot.
     pub generation: u8,
 }
@@ -53,12 +53,12 @@ impl Dropped {
 /// All ports and the calendar.
 pub struct Fabric {
     /// Egress ports.
-    pub ports: Arena<Port>,
-    nodes: Arena<NodePorts>,
+    pub ports: Arena<PortId, Port>,
+    nodes: Arena<NodeId, NodePorts>,
     /// Per input slot: the port that feeds it.
-    feeder: Arena<PortId>,
+    feeder: Arena<u32, PortId>,
     /// Busy inputs of all nodes.
-    busy: Arena<u64>,
+    busy: Arena<u32, u64>,
     /// Calendar of activations.
     pub wheel: Wheel,
     fib: Fib,

@@ -4,7 +4,7 @@ use crate::net::generation::Generation;
 use crate::net::packet::Packet;
 use crate::streams::Draws;
 use forebay_sampling::{Rng, mix};
-use forebay_units::{NodeId, PortId};
+use forebay_units::{AppId, ConnSlot, GroupId, NodeId, PortId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -14,38 +14,38 @@ pub enum Wake {
     /// Opens a connection.
     Open {
         /// Connection slot.
-        conn: u32,
+        conn: ConnSlot,
     },
     /// The sender's timer (lazy: it may be early).
     Sender {
         /// Connection slot.
-        conn: u32,
+        conn: ConnSlot,
         /// Its generation.
         generation: Generation,
     },
     /// The receiver's delayed ACK (lazy: it may be early).
     Receiver {
         /// Connection slot.
-        conn: u32,
+        conn: ConnSlot,
         /// Its generation.
         generation: Generation,
     },
     /// The sender's law (lazy: it may be early).
     Law {
         /// Connection slot.
-        conn: u32,
+        conn: ConnSlot,
         /// Its generation.
         generation: Generation,
     },
     /// The endpoint shim of a transport (ticks).
     Shim {
         /// Index of the transport.
-        group: u32,
+        group: GroupId,
     },
     /// An application.
     App {
         /// Index of the application.
-        app: u32,
+        app: AppId,
         /// What the application asked to be reminded of.
         tag: u64,
     },

@@ -2,7 +2,7 @@
 
 use super::hosts::Wake;
 use super::traffic::{Notice, OpenSpec};
-use forebay_units::{NodeId, QueryId};
+use forebay_units::{ConnSlot, NodeId, QueryId};
 
 /// Something that a host does to another one. It takes effect at the end of the window: nothing that it causes happens before.
 #[derive(Debug, Clone, Copy)]
@@ -10,11 +10,11 @@ pub(super) enum Handover {
     /// A timer of `host`.
     Timer { host: NodeId, time: u64, order: u64, wake: Wake },
     /// The sender of `conn` has a message, which its receiver is to look out for.
-    Expect { conn: u32, end: u64, query: Option<QueryId> },
+    Expect { conn: ConnSlot, end: u64, query: Option<QueryId> },
     /// The receiver of `conn` had its next message completely at `time`.
-    Delivered { conn: u32, time: u64 },
+    Delivered { conn: ConnSlot, time: u64 },
     /// The sender of `conn` has ended.
-    Closed { conn: u32 },
+    Closed { conn: ConnSlot },
 }
 
 /// What the hosts of one thread have produced in the current window.

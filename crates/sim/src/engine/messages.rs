@@ -5,11 +5,11 @@ use super::lane::Handover;
 use super::stream::Held;
 use super::traffic::Notice;
 use crate::observe::{FlowRow, TcpRow};
-use forebay_units::{GroupId, NodeId, WorkloadId};
+use forebay_units::{ConnSlot, GroupId, NodeId, WorkloadId};
 
 impl Core {
     #[inline(never)]
-    pub(super) fn message_delivered(&mut self, conn: u32, now: u64) {
+    pub(super) fn message_delivered(&mut self, conn: ConnSlot, now: u64) {
         let r = &mut self.receivers[conn];
         while let Some(query) = self.incoming[conn].complete(&mut r.deliver_at, r.delivered) {
             self.lane.hand_over(self.streams[conn].dst, Handover::Delivered { conn, time: now });
@@ -18,7 +18,7 @@ impl Core {
     }
 
     #[inline(never)]
-    pub(super) fn message_acked(&mut self, conn: u32, now: u64) {
+    pub(super) fn message_acked(&mut self, conn: ConnSlot, now: u64) {
         while self.senders[conn].una >= self.senders[conn].message.2 {
             self.emit_acked(conn, now);
             let out = &mut self.outgoing[conn];
@@ -37,7 +37,7 @@ impl Core {
 
     /// Records the oldest message of `conn`, which is acknowledged at `now`: so all that was written so far, or this message at the least,
     /// has arrived.
-    fn emit_acked(&mut self, conn: u32, now: u64) {
+    fn emit_acked(&mut self, conn: ConnSlot, now: u64) {
         let sender = &self.senders[conn];
         let (known, arrived) = (sender.una.min(sender.written), sender.written);
         let held = Held { in_order: if self.measuring { arrived } else { 0 }, beyond: Vec::new() };
@@ -45,7 +45,7 @@ impl Core {
     }
 
     /// Records the oldest message of `conn`, which is not acknowledged at the end of the run.
-    pub(super) fn emit_unfinished(&mut self, conn: u32) {
+    pub(super) fn emit_unfinished(&mut self, conn: ConnSlot) {
         let known = self.known_to_arrive(conn);
         let held = if self.measuring { self.held(conn) } else { Held::default() };
         self.emit_row(conn, None, known, &held);
@@ -53,7 +53,7 @@ impl Core {
 
     /// Records the oldest message of `conn`. `acked` is when it was acknowledged, if it was, `known` how far the stream is known to have
     /// arrived, `held` what the receiver has of it.
-    fn emit_row(&mut self, conn: u32, acked: Option<u64>, known: u64, held: &Held) {
+    fn emit_row(&mut self, conn: ConnSlot, acked: Option<u64>, known: u64, held: &Held) {
         let (s, sender) = (&self.streams[conn], &self.senders[conn]);
         let Some(&m) = self.outgoing[conn].messages.front() else { return };
         let measured = held.within(m.begin, m.end).saturating_sub(s.before.within(m.begin, m.end));
@@ -64,15 +64,15 @@ impl Core {
             // Numbered by the report, in order of start.
             flow_id: 0,
             conn_id: s.conn_id,
-            workload: WorkloadId::new(s.app),
-            group: GroupId::new(u32::from(sender.group)),
+            workload: WorkloadId::new(s.app.get()),
+            group: sender.group(),
             src,
             dst,
             size_bytes: size,
             start_ps: m.start,
             end_ps: m.delivered,
             acked_ps: acked.unwrap_or(u64::MAX),
-            ideal_ps: if size == 0 { 0 } else { self.ideal(src, dst, hash, size, sender.group as usize) },
+            ideal_ps: if size == 0 { 0 } else { self.ideal(src, dst, hash, size, sender.group()) },
             bytes_acked: known.min(m.end).saturating_sub(m.begin),
             bytes_measured: measured,
             segs_sent: stats.segs_sent,
@@ -94,20 +94,20 @@ impl Core {
             deadline_ps: m.deadline,
             ..FlowRow::default()
         };
-        row.shim = self.endpoint_shims.row(row.group.get(), conn, m.begin == 0);
+        row.shim = self.endpoint_shims.row(row.group, conn, m.begin == 0);
         self.recorder.message(row);
     }
 
     /// Transfer time of `size` bytes as back-to-back segments over the empty path, ps: store and forward at every hop, no handshake,
     /// no window. D(n, h), when segment n leaves hop h, is max(D(n-1, h), D(n, h-1)) + tx; all segments but the last are equal.
-    fn ideal(&self, src: NodeId, dst: NodeId, hash: u16, size: u64, group: usize) -> u64 {
-        let c = &self.tcp[group as u32];
+    fn ideal(&self, src: NodeId, dst: NodeId, hash: u16, size: u64, group: GroupId) -> u64 {
+        let c = &self.tcp[group];
         let (mss, header) = (u64::from(c.mss), u64::from(c.header));
         let full = (size - 1) / mss;
         let last = size - full * mss + header;
         let (mut first, mut slowest, mut last_out, mut delay) = (0, 0, 0, 0);
         let mut node = src;
-        let mut port = self.hosts[src.get()].nic;
+        let mut port = self.hosts[src].nic;
         loop {
             let p = &self.network.ports[port];
             if full > 0 {
@@ -126,7 +126,7 @@ impl Core {
         }
     }
 
-    pub(super) fn sample(&mut self, conn: u32, now: u64) {
+    pub(super) fn sample(&mut self, conn: ConnSlot, now: u64) {
         let (s, out) = (&self.streams[conn], &mut self.outgoing[conn]);
         let Some(every) = s.sample_every.filter(|_| now >= out.next_sample) else { return };
         if every > 0 {
@@ -140,7 +140,7 @@ impl Core {
             ssthresh: sender.w.ssthresh,
             unacked_bytes: sender.flight(),
             srtt_ps: sender.rtt.srtt,
-            rto_ps: sender.rto(&self.tcp[u32::from(sender.group)]),
+            rto_ps: sender.rto(&self.tcp[sender.group()]),
             alpha: sender.law.alpha(),
             bytes_acked: sender.una.min(sender.written),
             retrans: sender.retransmitted,

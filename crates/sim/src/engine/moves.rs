@@ -63,7 +63,7 @@ impl Lots {
         // SAFETY: see `Move::packet`.
         let p = unsafe { &*m.packet };
         // What a connection sends in one direction comes through one port, so it names the port as well as a number would.
-        let flow = u64::from(p.conn) << 7 | u64::from(p.generation()) << 1 | u64::from(p.has(flag::ACK));
+        let flow = u64::from(p.conn.get()) << 7 | u64::from(p.generation()) << 1 | u64::from(p.has(flag::ACK));
         mix(mix(flow ^ self.0) ^ (p.arrival >> COHERENT))
     }
 

@@ -5,6 +5,7 @@ use super::hosts::{Host, Wake};
 use crate::config::TcpConfig;
 use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks, Wire};
+use forebay_units::ConnSlot;
 
 /// The way from an endpoint to the network.
 pub(super) struct Nic<'a> {
@@ -43,7 +44,7 @@ impl Wire for Nic<'_> {
         self.fabric.send(self.host.nic, self.now, late, &packet, sack, |_| {});
     }
 
-    fn alarm(&mut self, conn: u32, generation: Generation, time: u64) {
+    fn alarm(&mut self, conn: ConnSlot, generation: Generation, time: u64) {
         let order = self.host.next_order(time);
         self.host.add(time, order, Wake::Law { conn, generation });
         self.fabric.wheel.mark(self.host.node, time);

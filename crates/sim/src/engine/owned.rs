@@ -3,12 +3,12 @@
 //! others pay nothing.
 
 use crate::net::arena::Arena;
-use forebay_units::NodeId;
+use forebay_units::{Id, NodeId};
 use std::ops::{Index, IndexMut};
 
-/// Items by number, each with the host that owns it.
-pub(super) struct Owned<T> {
-    items: Arena<T>,
+/// Items by identifiers of kind `I`, each with the host that owns it.
+pub(super) struct Owned<I, T> {
+    items: Arena<I, T>,
     #[cfg(debug_assertions)]
     owners: Vec<NodeId>,
     /// The host whose packets and timers are being worked off; `None` between windows, where everything may be touched.
@@ -16,9 +16,9 @@ pub(super) struct Owned<T> {
     running: Option<NodeId>,
 }
 
-impl<T> Owned<T> {
+impl<I: Id, T> Owned<I, T> {
     /// No items.
-    pub fn new() -> Owned<T> {
+    pub fn new() -> Owned<I, T> {
         Owned {
             items: Arena::new(Vec::new()),
             #[cfg(debug_assertions)]
@@ -29,8 +29,8 @@ impl<T> Owned<T> {
     }
 
     /// Puts `item` at place `id`, which may be the first free one; it belongs to host `owner`.
-    pub fn put(&mut self, id: u32, owner: NodeId, item: T) {
-        if id as usize == self.items.len() {
+    pub fn put(&mut self, id: I, owner: NodeId, item: T) {
+        if id.index() == self.items.len() {
             self.items.push(item);
             #[cfg(debug_assertions)]
             self.owners.push(owner);
@@ -38,7 +38,7 @@ impl<T> Owned<T> {
             self.items[id] = item;
             #[cfg(debug_assertions)]
             {
-                self.owners[id as usize] = owner;
+                self.owners[id.index()] = owner;
             }
         }
         // Release builds do not look at it.
@@ -60,12 +60,12 @@ impl<T> Owned<T> {
     /// An item that may be another host's, for the question whether it still is what a packet or a timer was meant for: a slot may have been
     /// given to other hosts since.
     #[inline(always)]
-    pub fn whosever(&self, id: u32) -> &T {
+    pub fn whosever(&self, id: I) -> &T {
         &self.items[id]
     }
 
     /// An item that may be another host's, to change it all the same. Each use says why.
-    pub fn whosever_mut(&mut self, id: u32) -> &mut T {
+    pub fn whosever_mut(&mut self, id: I) -> &mut T {
         &mut self.items[id]
     }
 
@@ -76,28 +76,28 @@ impl<T> Owned<T> {
     }
 
     #[inline(always)]
-    fn check(&self, id: u32) {
+    fn check(&self, id: I) {
         #[cfg(debug_assertions)]
         if let Some(node) = self.running {
-            let owner = self.owners[id as usize];
-            assert!(owner == node, "host {node} touches {} {id} of host {owner}", std::any::type_name::<T>());
+            let owner = self.owners[id.index()];
+            assert!(owner == node, "host {node} touches {} {} of host {owner}", std::any::type_name::<T>(), id.index());
         }
         let _ = id;
     }
 }
 
-impl<T> Index<u32> for Owned<T> {
+impl<I: Id, T> Index<I> for Owned<I, T> {
     type Output = T;
     #[inline(always)]
-    fn index(&self, id: u32) -> &T {
+    fn index(&self, id: I) -> &T {
         self.check(id);
         &self.items[id]
     }
 }
 
-impl<T> IndexMut<u32> for Owned<T> {
+impl<I: Id, T> IndexMut<I> for Owned<I, T> {
     #[inline(always)]
-    fn index_mut(&mut self, id: u32) -> &mut T {
+    fn index_mut(&mut self, id: I) -> &mut T {
         self.check(id);
         &mut self.items[id]
     }
@@ -106,16 +106,18 @@ impl<T> IndexMut<u32> for Owned<T> {
 #[cfg(all(test, debug_assertions))]
 mod tests {
     use super::*;
+    use forebay_units::ConnSlot;
 
     #[test]
     #[should_panic(expected = "host 3 touches i32 1 of host 4")]
     fn a_foreign_half_is_not_to_be_touched() {
+        let (own, foreign) = (ConnSlot::new(0), ConnSlot::new(1));
         let mut halves = Owned::new();
-        halves.put(0, NodeId::new(3), 10);
-        halves.put(1, NodeId::new(4), 11);
-        halves[1] = 12;
+        halves.put(own, NodeId::new(3), 10);
+        halves.put(foreign, NodeId::new(4), 11);
+        halves[foreign] = 12;
         halves.run_by(Some(NodeId::new(3)));
-        halves[0] += 1;
-        halves[1] += 1;
+        halves[own] += 1;
+        halves[foreign] += 1;
     }
 }

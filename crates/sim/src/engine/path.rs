@@ -6,7 +6,7 @@ use crate::config::{Network, PortConfig, TcpConfig};
 use crate::streams::Draws;
 use crate::topology::Fib;
 use forebay_sampling::Rng;
-use forebay_units::{NodeId, QueueLen};
+use forebay_units::{ConnSlot, NodeId, QueueLen};
 
 /// The path from host `src` to host `dst` and back, for data with ECMP hash `forth` and ACKs with `back`. `rng` is the law's.
 pub fn empty_path(
@@ -47,10 +47,10 @@ pub fn empty_path(
 
 impl Core {
     /// Tells the law of connection `slot` about its path; `back` is the ECMP hash of its ACKs.
-    pub(super) fn describe_path(&mut self, slot: u32, back: u16) {
+    pub(super) fn describe_path(&mut self, slot: ConnSlot, back: u16) {
         let s = &self.streams[slot];
         let sender = &mut self.senders[slot];
-        let c = &self.tcp[u32::from(sender.group)];
+        let c = &self.tcp[sender.group()];
         let rng = Draws::Law.stream(self.seed, &[s.conn_id]);
         sender.law.path(empty_path(&self.network, self.fabric.fib(), s.src, s.dst, (s.hash, back), c, rng));
     }

@@ -4,7 +4,7 @@
 use super::core::Core;
 use crate::config::Metrics;
 use crate::tcp::metrics::Remembered;
-use forebay_units::NodeId;
+use forebay_units::{ConnSlot, NodeId};
 use std::collections::BTreeMap;
 
 /// By sending and receiving host: a cache for each host, whichever transport a connection was of (Linux: one for each network namespace).
@@ -13,9 +13,9 @@ pub(super) struct Paths(BTreeMap<(NodeId, NodeId), Remembered>);
 
 impl Core {
     /// Connection `conn` is about to open.
-    pub(super) fn recall_path(&mut self, conn: u32) {
+    pub(super) fn recall_path(&mut self, conn: ConnSlot) {
         let sender = &mut self.senders[conn];
-        let c = &self.tcp[u32::from(sender.group)];
+        let c = &self.tcp[sender.group()];
         if c.metrics == Metrics::Off {
             return;
         }
@@ -26,9 +26,9 @@ impl Core {
     }
 
     /// Connection `conn` has ended.
-    pub(super) fn remember_path(&mut self, conn: u32) {
+    pub(super) fn remember_path(&mut self, conn: ConnSlot) {
         let sender = &self.senders[conn];
-        let c = &self.tcp[u32::from(sender.group)];
+        let c = &self.tcp[sender.group()];
         if c.metrics != Metrics::Off {
             let s = &self.streams[conn];
             self.paths.0.entry((s.src, s.dst)).or_default().update(c, sender);

@@ -54,7 +54,7 @@ impl Simulation {
     }
 
     fn flows(&mut self) -> Vec<FlowRow> {
-        for conn in 0..self.core.streams.len() as u32 {
+        for conn in self.core.streams.ids() {
             while self.core.streams[conn].live && !self.core.outgoing[conn].messages.is_empty() {
                 self.core.emit_unfinished(conn);
                 self.core.outgoing[conn].messages.pop_front();
@@ -72,7 +72,7 @@ impl Simulation {
             starts.iter().enumerate().map(|(i, s)| (s.query, QueryId::new(i as u64))).collect();
         let row = |(i, s): (usize, &QueryStart)| QueryRow {
             query_id: QueryId::new(i as u64),
-            workload: WorkloadId::new(s.app),
+            workload: WorkloadId::new(s.app.get()),
             start_ps: s.start,
             end_ps: 0,
             fan_in: 0,

@@ -9,7 +9,7 @@ use super::nic::Nic;
 use crate::net::packet::{Packet, Wire, flag};
 use crate::shim::endpoint::Side;
 use crate::shim::window;
-use forebay_units::NodeId;
+use forebay_units::{ConnSlot, GroupId, NodeId};
 
 /// A way between endpoints and the interfaces of their hosts.
 pub(super) trait Way {
@@ -67,7 +67,7 @@ impl Way for Shimmed {
             Side::Sender => core.senders[at.conn].generation(),
             Side::Receiver => core.receivers[at.conn].generation(),
         };
-        let tick = core.endpoint_shims.of(at.group).and_then(|l| l.watch((at.side, at.conn), generation, at.node.get(), now));
+        let tick = core.endpoint_shims.of(at.group).and_then(|l| l.watch((at.side, at.conn), generation, at.node, now));
         core.set_shim_timer(at.node, at.group, tick);
     }
 }
@@ -80,37 +80,37 @@ pub(super) fn rarely<T>(f: impl FnOnce() -> T) -> T {
 }
 
 impl Core {
-    fn set_shim_timer(&mut self, node: NodeId, group: u32, time: Option<u64>) {
+    fn set_shim_timer(&mut self, node: NodeId, group: GroupId, time: Option<u64>) {
         if let Some(time) = time {
             self.wake(node, node, time, Wake::Shim { group });
         }
     }
 
     /// The timer of a host's shim came due.
-    pub(super) fn shim_tick(&mut self, node: NodeId, group: u32, now: u64) {
+    pub(super) fn shim_tick(&mut self, node: NodeId, group: GroupId, now: u64) {
         let Some(layers) = self.endpoint_shims.of(group) else { return };
-        let host = &mut self.hosts[node.get()];
+        let host = &mut self.hosts[node];
         let mut nic = Nic::of_sender(&mut self.fabric, host, now, &self.tcp[group]);
-        layers.tick(Side::Sender, node.get(), now, |conn, g| self.senders.whosever(conn).generation() == g, &mut nic);
+        layers.tick(Side::Sender, node, now, |conn, g| self.senders.whosever(conn).generation() == g, &mut nic);
         let mut nic = Nic::at_once(&mut self.fabric, host, now);
-        layers.tick(Side::Receiver, node.get(), now, |conn, g| self.receivers.whosever(conn).generation() == g, &mut nic);
-        let next = layers.rearm(node.get(), now);
+        layers.tick(Side::Receiver, node, now, |conn, g| self.receivers.whosever(conn).generation() == g, &mut nic);
+        let next = layers.rearm(node, now);
         self.set_shim_timer(node, group, next);
     }
 
     /// Connection `conn` is new: the shim of its receiver's host, if it has one, counts it.
     #[cold]
-    pub(super) fn join_window_shim(&mut self, conn: u32, src: NodeId, dst: NodeId, group: usize) {
-        let Some(c) = window::configured(&self.tcp[group as u32].shims) else { return };
+    pub(super) fn join_window_shim(&mut self, conn: ConnSlot, src: NodeId, dst: NodeId, group: GroupId) {
+        let Some(c) = window::configured(&self.tcp[group].shims) else { return };
         let back = self.small_packet_latency(dst, src, group);
-        let rate = self.network.ports[self.hosts[dst.get()].input].rate;
+        let rate = self.network.ports[self.hosts[dst].input].rate;
         if let Some(window) = &mut self.receivers[conn].window_shim {
             self.window_shims.of_new(dst, self.network.nodes.len()).join(c, window, rate, back);
         }
     }
 
     /// Connection `conn` has ended.
-    pub(super) fn leave_window_shim(&mut self, conn: u32) {
+    pub(super) fn leave_window_shim(&mut self, conn: ConnSlot) {
         if !self.window_shims.any() {
             return;
         }

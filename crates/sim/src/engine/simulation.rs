@@ -13,7 +13,7 @@ use crate::shim::endpoint::smallest_packet;
 use crate::topology::Fib;
 use forebay_experiment::checked::Checked;
 use forebay_experiment::report::{Progress, RunError};
-use forebay_units::{NodeId, Time};
+use forebay_units::{AppId, IndexVec, NodeId, Time};
 use std::ops::ControlFlow;
 
 /// Node activations between two looks at the progress callback: some ten milliseconds.
@@ -23,7 +23,7 @@ const ACTIVATIONS_PER_LOOK: u64 = 100_000;
 pub struct Simulation {
     /// Everything but the applications.
     pub core: Core,
-    apps: Vec<App>,
+    apps: IndexVec<AppId, App>,
     duration: Option<u64>,
     warmup: u64,
     warm: bool,
@@ -56,11 +56,11 @@ impl Simulation {
         let series = config.observe.tcp_series.iter().map(|&(flow, every)| (flow, every.0)).collect();
         let recorder = Recorder::new(series, config.observe.timeouts);
         let mut core = Core::new(fabric, network, tcp, seed, recorder);
-        let mut apps = Vec::new();
+        let mut apps = IndexVec::new();
         let mut query_ids = QueryIds::default();
         for workload in 0..config.workloads.len() {
             let mut app = App::new(&config, seed, workload, &mut query_ids);
-            app.start(&mut core, workload as u32);
+            app.start(&mut core, AppId::from_index(workload));
             apps.push(app);
         }
         // Rows that are sure to come have their place from the start: growing by doubling leaves holes that the allocator keeps. Memory
@@ -207,9 +207,9 @@ impl Simulation {
         let core = &mut self.core;
         core.run_by(Some(node));
         let end = core.fabric.wheel.end;
-        let input = core.hosts[node.get()].input;
+        let input = core.hosts[node].input;
         loop {
-            let timer = core.hosts[node.get()].next_timer();
+            let timer = core.hosts[node].next_timer();
             let ring = &mut core.fabric.ports[input].ring;
             let packet = if ring.is_empty() { u64::MAX } else { ring.packet(ring.head()).arrival };
             let next = packet.min(timer);
@@ -240,16 +240,16 @@ impl Simulation {
 
     /// Works off the host's earliest timer.
     #[inline(never)]
-    fn run_timer(core: &mut Core, apps: &mut [App], node: NodeId) {
-        match core.hosts[node.get()].pop() {
-            Some((now, Wake::App { app, tag })) => apps[app as usize].on_wake(core, app, now, tag),
+    fn run_timer(core: &mut Core, apps: &mut IndexVec<AppId, App>, node: NodeId) {
+        match core.hosts[node].pop() {
+            Some((now, Wake::App { app, tag })) => apps[app].on_wake(core, app, now, tag),
             Some((now, wake)) => core.on_wake(node, now, wake),
             None => {}
         }
     }
 
     #[inline(never)]
-    fn tell_apps(core: &mut Core, apps: &mut [App], now: u64) {
+    fn tell_apps(core: &mut Core, apps: &mut IndexVec<AppId, App>, now: u64) {
         // An application's reaction may raise further notices.
         let mut next = 0;
         while let Some(&notice) = core.lane.notices.get(next) {
@@ -258,7 +258,7 @@ impl Simulation {
                 Notice::Delivered { conn, .. } | Notice::Acked { conn, .. } => conn,
             };
             let app = core.streams[conn].app;
-            apps[app as usize].on_notice(core, app, now, notice);
+            apps[app].on_notice(core, app, now, notice);
         }
         core.lane.notices.clear();
     }

@@ -2,10 +2,11 @@
 
 use crate::streams::Draws;
 use forebay_sampling::Rng;
+use forebay_units::ConnSlot;
 
 /// Which slots are free, and how many connections there are and were.
 pub(super) struct Slots {
-    free: Vec<u32>,
+    free: Vec<ConnSlot>,
     /// Connections so far.
     opened: u64,
     /// Open now, and the most there ever were.
@@ -21,12 +22,12 @@ impl Slots {
         Slots { free: Vec::new(), opened: 0, live: 0, peak: 0, rng: Draws::SequenceNumbers.stream(seed, &[]) }
     }
 
-    /// A free slot, the next one behind the `used` ones if there is none, and the number of the connection that gets it.
-    pub fn take(&mut self, used: u32) -> (u32, u64) {
+    /// A free slot, or `fresh`, the first that was never used, if there is none; and the number of the connection that gets it.
+    pub fn take(&mut self, fresh: ConnSlot) -> (ConnSlot, u64) {
         self.opened += 1;
         self.live += 1;
         self.peak = self.peak.max(self.live);
-        (self.free.pop().unwrap_or(used), self.opened - 1)
+        (self.free.pop().unwrap_or(fresh), self.opened - 1)
     }
 
     /// Draws an initial sequence number.
@@ -35,7 +36,7 @@ impl Slots {
     }
 
     /// The connection in `slot` has ended.
-    pub fn give_back(&mut self, slot: u32) {
+    pub fn give_back(&mut self, slot: ConnSlot) {
         self.live -= 1;
         self.free.push(slot);
     }

@@ -1,7 +1,7 @@
 //! The messages on a connection: what the application wrote, from the first byte of each to its delivery and acknowledgement.
 
 use super::traffic::First;
-use forebay_units::{NodeId, QueryId};
+use forebay_units::{AppId, NodeId, QueryId};
 use std::collections::VecDeque;
 
 /// One message.
@@ -52,7 +52,7 @@ pub struct Stream {
     /// ECMP hash of the data direction.
     pub hash: u16,
     /// Application that owns it.
-    pub app: u32,
+    pub app: AppId,
     /// The application's own name for it.
     pub tag: u64,
     /// Generation of the slot, 6 bits.

@@ -1,6 +1,6 @@
 //! What applications and connections say to each other.
 
-use forebay_units::{NodeId, QueryId};
+use forebay_units::{AppId, ConnSlot, GroupId, NodeId, QueryId};
 
 /// Something an application may want to know.
 #[derive(Debug, Clone, Copy)]
@@ -8,14 +8,14 @@ pub enum Notice {
     /// The receiver has a message completely.
     Delivered {
         /// Connection slot.
-        conn: u32,
+        conn: ConnSlot,
         /// Barrier round or request that the message belongs to.
         query: Option<QueryId>,
     },
     /// The sender knows that a message was delivered.
     Acked {
         /// Connection slot.
-        conn: u32,
+        conn: ConnSlot,
     },
 }
 
@@ -27,9 +27,9 @@ pub struct OpenSpec {
     /// Receiving host.
     pub dst: NodeId,
     /// Index of the transport.
-    pub group: usize,
+    pub group: GroupId,
     /// Application that owns it.
-    pub app: u32,
+    pub app: AppId,
     /// The application's own name for it.
     pub tag: u64,
     /// What is written when it opens.
@@ -65,7 +65,7 @@ pub struct QueryStart {
     /// When it began, ps.
     pub start: u64,
     /// Application.
-    pub app: u32,
+    pub app: AppId,
     /// Messages that belong to it.
     pub parts: u32,
 }

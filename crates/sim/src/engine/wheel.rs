@@ -14,7 +14,7 @@ const SPAN: u64 = 256;
 /// Calendar of node activations.
 pub struct Wheel {
     /// Bitmaps over nodes, one per window, `words` words each.
-    bits: Arena<u64>,
+    bits: Arena<u32, u64>,
     words: usize,
     /// Which windows have any node.
     occupied: [u64; 4],
@@ -27,10 +27,10 @@ pub struct Wheel {
     length: u64,
     /// 2^64 / length, for dividing by multiplication.
     inverse: u64,
-    far: BinaryHeap<Reverse<(u64, u32)>>,
+    far: BinaryHeap<Reverse<(u64, NodeId)>>,
     far_next: u64,
     /// Per node: its earliest mark in `far`; a later one adds nothing, for the node marks itself again when it has been looked at.
-    far_of: Arena<u64>,
+    far_of: Arena<NodeId, u64>,
 }
 
 impl Wheel {
@@ -75,7 +75,7 @@ impl Wheel {
             return;
         }
         self.far_of[node] = time;
-        self.far.push(Reverse((time, node.get())));
+        self.far.push(Reverse((time, node)));
         self.far_next = self.far_next.min(time);
     }
 
@@ -103,7 +103,7 @@ impl Wheel {
                 if self.far_of[node] == time {
                     self.far_of[node] = u64::MAX;
                 }
-                self.mark(NodeId::new(node), self.start);
+                self.mark(node, self.start);
             }
             self.far_next = self.far.peek().map_or(u64::MAX, |Reverse((t, _))| *t);
         }

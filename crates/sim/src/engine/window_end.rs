@@ -2,7 +2,7 @@
 
 use super::core::Core;
 use super::lane::Handover;
-use forebay_units::NodeId;
+use forebay_units::{ConnSlot, NodeId};
 
 impl Core {
     /// The window is over: what hosts did to others takes effect, in the order of the hosts that did it, which does not depend on who ran
@@ -30,7 +30,7 @@ impl Core {
             match what {
                 Handover::Timer { host, time, order, wake } => {
                     debug_assert!(time >= self.fabric.wheel.end, "a host affects another one in the next window at the earliest");
-                    self.hosts[host.get()].add(time, order, wake);
+                    self.hosts[host].add(time, order, wake);
                     self.fabric.wheel.mark(host, time);
                 }
                 Handover::Expect { conn, end, query } => {
@@ -54,7 +54,7 @@ impl Core {
 
     /// The sender of `conn` at host `node` has ended. Its slot is given back at the end of the window.
     #[inline(never)]
-    pub(super) fn end_sender(&mut self, conn: u32, node: NodeId) {
+    pub(super) fn end_sender(&mut self, conn: ConnSlot, node: NodeId) {
         let sender = &mut self.senders[conn];
         sender.retire();
         if !self.ends_late() {
@@ -75,7 +75,7 @@ impl Core {
     }
 
     /// The connection has ended; its slot can be used again. What is still under way for it will be recognised by its generation.
-    pub(super) fn close(&mut self, conn: u32) {
+    pub(super) fn close(&mut self, conn: ConnSlot) {
         self.leave_window_shim(conn);
         self.remember_path(conn);
         let (sender, receiver, stream) = (&self.senders[conn], &self.receivers[conn], &mut self.streams[conn]);
@@ -83,11 +83,11 @@ impl Core {
             sender.all_acked() && receiver.delivered == sender.written,
             "conservation: a connection closed before its bytes arrived"
         );
-        let shim = self.endpoint_shims.balance(sender.group, conn);
+        let shim = self.endpoint_shims.balance(sender.group(), conn);
         let sent = sender.packets + receiver.sent + shim.sent;
         // A packet that the shim still holds goes with its entry.
         let received = sender.received + receiver.packets + shim.taken + shim.held;
-        self.ended.book(sender.group, sender.written, (sent, received, stream.dropped));
+        self.ended.book(sender.group(), sender.written, (sent, received, stream.dropped));
         stream.live = false;
         self.receivers[conn].retire();
         self.slots.give_back(conn);

@@ -1,82 +1,74 @@
 //! Vectors indexed by the simulator's own identifiers.
 //!
-//! Node, port, slot and connection numbers are handed out by the code that fills these vectors and never come from outside, and
+//! Node, port, slot and transport numbers are handed out by the code that fills these vectors and never come from outside, and
 //! nothing is ever removed. Bounds checks on them cost a fifth of the speed of the packet path; debug builds keep them.
 
-use forebay_units::{NodeId, PortId};
+use forebay_units::Id;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 
-/// A vector whose indexing by identifiers is checked in debug builds only. Indexing by `usize` is always checked.
+/// A vector that is indexed by identifiers of kind `I` only. That they are in range is checked in debug builds only.
 #[derive(Debug, Clone)]
-pub struct Arena<T>(Vec<T>);
+pub struct Arena<I, T> {
+    items: Vec<T>,
+    id: PhantomData<fn(I) -> I>,
+}
 
-impl<T> Arena<T> {
+impl<I: Id, T> Arena<I, T> {
     /// Takes over `items`, whose positions become the identifiers.
-    pub(crate) fn new(items: Vec<T>) -> Arena<T> {
-        Arena(items)
+    pub(crate) fn new(items: Vec<T>) -> Arena<I, T> {
+        Arena { items, id: PhantomData }
     }
 
     /// Makes room for exactly `more` items.
     pub(crate) fn reserve_exact(&mut self, more: usize) {
-        self.0.reserve_exact(more);
+        self.items.reserve_exact(more);
     }
 
-    /// Appends an item; its identifier is the length before.
+    /// Appends an item; its identifier is [`Arena::next_id`] before.
     pub(crate) fn push(&mut self, item: T) {
-        self.0.push(item);
+        self.items.push(item);
+    }
+
+    /// The identifier that the next appended item gets.
+    pub(crate) fn next_id(&self) -> I {
+        I::from_index(self.items.len())
+    }
+
+    /// The identifiers of all items, in order.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = I> + use<I, T> {
+        (0..self.items.len()).map(I::from_index)
     }
 }
 
-/// Indexing by `$id`, whose position is `$position`.
-macro_rules! index {
-    ($id:ty, $name:ident => $position:expr) => {
-        impl<T> Index<$id> for Arena<T> {
-            type Output = T;
-            #[inline(always)]
-            fn index(&self, $name: $id) -> &T {
-                debug_assert!($position < self.0.len());
-                // SAFETY: identifiers are positions of items, and items are never removed (see the module's description).
-                unsafe { self.0.get_unchecked($position) }
-            }
-        }
-
-        impl<T> IndexMut<$id> for Arena<T> {
-            #[inline(always)]
-            fn index_mut(&mut self, $name: $id) -> &mut T {
-                debug_assert!($position < self.0.len());
-                // SAFETY: as for `index`.
-                unsafe { self.0.get_unchecked_mut($position) }
-            }
-        }
-    };
-}
-
-index!(u32, id => id as usize);
-index!(NodeId, id => id.index());
-index!(PortId, id => id.index());
-
-impl<T> Index<usize> for Arena<T> {
+impl<I: Id, T> Index<I> for Arena<I, T> {
     type Output = T;
-    fn index(&self, index: usize) -> &T {
-        &self.0[index]
+    #[inline(always)]
+    fn index(&self, id: I) -> &T {
+        debug_assert!(id.index() < self.items.len());
+        // SAFETY: identifiers are positions of items, and items are never removed (see the module's description).
+        unsafe { self.items.get_unchecked(id.index()) }
     }
 }
 
-impl<T> IndexMut<usize> for Arena<T> {
-    fn index_mut(&mut self, index: usize) -> &mut T {
-        &mut self.0[index]
+impl<I: Id, T> IndexMut<I> for Arena<I, T> {
+    #[inline(always)]
+    fn index_mut(&mut self, id: I) -> &mut T {
+        debug_assert!(id.index() < self.items.len());
+        // SAFETY: as for `index`.
+        unsafe { self.items.get_unchecked_mut(id.index()) }
     }
 }
 
-impl<T> Deref for Arena<T> {
+impl<I, T> Deref for Arena<I, T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        &self.0
+        &self.items
     }
 }
 
-impl<T> DerefMut for Arena<T> {
+impl<I, T> DerefMut for Arena<I, T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut self.0
+        &mut self.items
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct Held {
 /// What disciplines may know of a packet.
 pub(super) fn facts(p: &Packet) -> Arrival {
     // A five-tuple is a connection slot, its generation and the direction.
-    let flow = u64::from(p.conn) << 7 | u64::from(p.generation()) << 1 | u64::from(p.has(flag::ACK));
+    let flow = u64::from(p.conn.get()) << 7 | u64::from(p.generation()) << 1 | u64::from(p.has(flag::ACK));
     Arrival { wire: u32::from(p.wire), ecn: p.ecn(), class: p.class(), rank: p.rank(), flow }
 }
 

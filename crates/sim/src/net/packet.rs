@@ -2,6 +2,7 @@
 
 use super::generation::Generation;
 pub use forebay_queues::Codepoint;
+use forebay_units::ConnSlot;
 
 /// Flag bits of [`Packet::flags`].
 pub mod flag {
@@ -79,7 +80,7 @@ pub struct Packet {
     /// When its last bit reaches the end of the current link, ps. Written by the port.
     pub arrival: u64,
     /// Connection slot, the same at both ends.
-    pub conn: u32,
+    pub conn: ConnSlot,
     /// Sequence number of the first byte; of ACKs the acknowledgement number.
     pub seq: u32,
     /// Low 32 bits of the send time in ns; of ACKs their echo (RFC 7323 with a nanosecond clock).
@@ -210,7 +211,7 @@ pub trait Wire {
     fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>);
 
     /// Asks to be woken at `time` ps: [`Sender::on_alarm`](crate::tcp::sender::Sender::on_alarm) of slot `conn`, if it still has `generation`.
-    fn alarm(&mut self, _conn: u32, _generation: Generation, _time: u64) {}
+    fn alarm(&mut self, _conn: ConnSlot, _generation: Generation, _time: u64) {}
 
     /// When the last packet handed over will have left the host's interface, ps. Asked by stacks that limit what waits there; the past
     /// where there is none.

@@ -7,7 +7,7 @@ use crate::config::{Network, TcpConfig};
 use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks, Wire};
 use forebay_experiment::shim_row::ShimRow;
-use forebay_units::Rate;
+use forebay_units::{ConnSlot, NodeId, Rate};
 
 /// A shim below TCP. To add one: implement this and [`End`] for its two ends in a file of its own, and add a line to the list below. Times
 /// are in ps.
@@ -149,42 +149,56 @@ impl Layers {
     }
 
     /// See [`Layer::connect`].
-    pub fn connect(&mut self, slot: u32) {
+    pub fn connect(&mut self, slot: ConnSlot) {
         each!(self, l => l.connect(slot));
     }
 
     /// See [`End::egress`].
-    pub fn egress(&mut self, (side, slot): (Side, u32), now: u64, p: Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
+    pub fn egress(
+        &mut self,
+        (side, slot): (Side, ConnSlot),
+        now: u64,
+        p: Packet,
+        sack: Option<&SackBlocks>,
+        out: &mut impl Wire,
+    ) {
         each!(self, l => l.egress((side, slot), now, p, sack, out));
     }
 
     /// See [`End::ingress`].
-    pub fn ingress(&mut self, (side, slot): (Side, u32), now: u64, p: &mut Packet) -> bool {
+    pub fn ingress(&mut self, (side, slot): (Side, ConnSlot), now: u64, p: &mut Packet) -> bool {
         each!(self, l => l.ingress((side, slot), now, p))
     }
 
     /// See [`Layer::watch`].
-    pub fn watch(&mut self, (side, slot): (Side, u32), generation: Generation, node: u32, now: u64) -> Option<u64> {
+    pub fn watch(&mut self, (side, slot): (Side, ConnSlot), generation: Generation, node: NodeId, now: u64) -> Option<u64> {
         each!(self, l => l.watch((side, slot), generation, node, now))
     }
 
     /// See [`Layer::tick`].
-    pub fn tick(&mut self, side: Side, node: u32, now: u64, current: impl FnMut(u32, Generation) -> bool, out: &mut impl Wire) {
+    pub fn tick(
+        &mut self,
+        side: Side,
+        node: NodeId,
+        now: u64,
+        current: impl FnMut(ConnSlot, Generation) -> bool,
+        out: &mut impl Wire,
+    ) {
         each!(self, l => l.tick(side, node, now, current, out));
     }
 
     /// See [`Layer::rearm`].
-    pub fn rearm(&mut self, node: u32, now: u64) -> Option<u64> {
+    pub fn rearm(&mut self, node: NodeId, now: u64) -> Option<u64> {
         each!(self, l => l.rearm(node, now))
     }
 
     /// See [`Layer::balance`].
-    pub fn balance(&self, slot: u32) -> Balance {
+    pub fn balance(&self, slot: ConnSlot) -> Balance {
         each!(self, l => l.balance(slot))
     }
 
     /// See [`EndpointShim::row`].
-    pub fn row(&mut self, slot: u32, first: bool) -> ShimRow {
+    pub fn row(&mut self, slot: ConnSlot, first: bool) -> ShimRow {
         each!(self, l => l.row(slot, first))
     }
 }

@@ -8,6 +8,7 @@ use crate::net::arena::Arena;
 use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks, Wire};
 use forebay_experiment::shim_row::ShimRow;
+use forebay_units::{ConnSlot, NodeId};
 
 /// One end of a connection.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,8 +23,8 @@ struct Entry<E> {
 struct Host<T> {
     state: T,
     /// Slots and generations of the ends that wait, or did when they were last looked at.
-    senders: Vec<(u32, Generation)>,
-    receivers: Vec<(u32, Generation)>,
+    senders: Vec<(ConnSlot, Generation)>,
+    receivers: Vec<(ConnSlot, Generation)>,
     /// When its timer ticks, ps modulo the period.
     phase: u64,
     armed: bool,
@@ -34,10 +35,10 @@ struct Host<T> {
 pub struct Layer<S: EndpointShim> {
     rules: S::Rules,
     /// By node.
-    hosts: Arena<Host<S::Host>>,
+    hosts: Arena<NodeId, Host<S::Host>>,
     /// By slot, as far as slots were used by this transport.
-    senders: Arena<Entry<S::Sender>>,
-    receivers: Arena<Entry<S::Receiver>>,
+    senders: Arena<ConnSlot, Entry<S::Sender>>,
+    receivers: Arena<ConnSlot, Entry<S::Receiver>>,
 }
 
 /// Runs `$call` with `$end`, the end of a connection that `$side` and `$slot` name.
@@ -77,8 +78,8 @@ impl<S: EndpointShim> Layer<S> {
     }
 
     /// A new connection of this transport in `slot`.
-    pub fn connect(&mut self, slot: u32) {
-        while self.senders.len() <= slot as usize {
+    pub fn connect(&mut self, slot: ConnSlot) {
+        while self.senders.len() <= slot.index() {
             self.senders.push(Entry::default());
             self.receivers.push(Entry::default());
         }
@@ -86,18 +87,25 @@ impl<S: EndpointShim> Layer<S> {
     }
 
     /// See [`End::egress`].
-    pub fn egress(&mut self, (side, slot): (Side, u32), now: u64, p: Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
+    pub fn egress(
+        &mut self,
+        (side, slot): (Side, ConnSlot),
+        now: u64,
+        p: Packet,
+        sack: Option<&SackBlocks>,
+        out: &mut impl Wire,
+    ) {
         at!(self, side, slot, e => e.end.egress(&self.rules, now, p, sack, out));
     }
 
     /// See [`End::ingress`].
-    pub fn ingress(&mut self, (side, slot): (Side, u32), now: u64, p: &mut Packet) -> bool {
+    pub fn ingress(&mut self, (side, slot): (Side, ConnSlot), now: u64, p: &mut Packet) -> bool {
         at!(self, side, slot, e => e.end.ingress(&self.rules, now, p))
     }
 
     /// Puts an end of a connection, which has a packet or timer behind it, into the list of its host `node` if it waits now. Returns when the
     /// host's timer is to be set for, ps; `None`: it is not.
-    pub fn watch(&mut self, (side, slot): (Side, u32), generation: Generation, node: u32, now: u64) -> Option<u64> {
+    pub fn watch(&mut self, (side, slot): (Side, ConnSlot), generation: Generation, node: NodeId, now: u64) -> Option<u64> {
         let wants = at!(self, side, slot, e => {
             let wants = e.end.waiting() && !e.listed;
             e.listed |= wants;
@@ -115,7 +123,7 @@ impl<S: EndpointShim> Layer<S> {
     }
 
     /// The next tick of a host whose timer does not run.
-    fn arm(&mut self, node: u32, now: u64) -> Option<u64> {
+    fn arm(&mut self, node: NodeId, now: u64) -> Option<u64> {
         let period = S::period(&self.rules);
         let host = &mut self.hosts[node];
         if host.armed {
@@ -129,9 +137,9 @@ impl<S: EndpointShim> Layer<S> {
     pub fn tick(
         &mut self,
         side: Side,
-        node: u32,
+        node: NodeId,
         now: u64,
-        mut current: impl FnMut(u32, Generation) -> bool,
+        mut current: impl FnMut(ConnSlot, Generation) -> bool,
         out: &mut impl Wire,
     ) {
         let host = &mut self.hosts[node];
@@ -150,7 +158,7 @@ impl<S: EndpointShim> Layer<S> {
     }
 
     /// After a tick on both sides: when the timer of host `node` is to be set for, ps; `None`: nothing waits there any more.
-    pub fn rearm(&mut self, node: u32, now: u64) -> Option<u64> {
+    pub fn rearm(&mut self, node: NodeId, now: u64) -> Option<u64> {
         let host = &mut self.hosts[node];
         host.armed = false;
         if host.senders.is_empty() && host.receivers.is_empty() {
@@ -160,13 +168,13 @@ impl<S: EndpointShim> Layer<S> {
     }
 
     /// What conservation has to know about the connection in `slot`.
-    pub fn balance(&self, slot: u32) -> Balance {
+    pub fn balance(&self, slot: ConnSlot) -> Balance {
         let (a, b) = (self.senders[slot].end.balance(), self.receivers[slot].end.balance());
         Balance { sent: a.sent + b.sent, taken: a.taken + b.taken, held: a.held + b.held }
     }
 
     /// See [`EndpointShim::row`].
-    pub fn row(&mut self, slot: u32, first: bool) -> ShimRow {
+    pub fn row(&mut self, slot: ConnSlot, first: bool) -> ShimRow {
         S::row(&mut self.senders[slot].end, &self.receivers[slot].end, first)
     }
 }

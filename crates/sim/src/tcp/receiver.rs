@@ -12,6 +12,7 @@ use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet, SackBlocks, Wire, flag};
 use crate::shim::tag::urgent_acks;
 use crate::shim::window;
+use forebay_units::GroupId;
 
 /// State of the echo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +60,8 @@ pub struct Receiver {
     pub armed: u64,
     /// The application waits for the stream to reach this offset; `u64::MAX` when it waits for nothing.
     pub deliver_at: u64,
-    /// Index of the transport it belongs to.
-    pub group: u16,
+    /// Number of the transport it belongs to, in 16 bits because every connection has it.
+    group: u16,
     /// Packets that reached this endpoint.
     pub packets: u64,
     /// Packets it sent.
@@ -134,6 +135,17 @@ impl Receiver {
             adaptive: Adaptive::of(c, tuned),
             gro: Gro::of(c),
         }
+    }
+
+    /// The transport it belongs to.
+    #[inline(always)]
+    pub fn group(&self) -> GroupId {
+        GroupId::new(u32::from(self.group))
+    }
+
+    /// Makes it one of `group`. Panics beyond the 65536th transport.
+    pub fn join(&mut self, group: GroupId) {
+        self.group = u16::try_from(group.get()).expect("at most 65536 transports");
     }
 
     /// Its generation in its connection slot.

@@ -16,6 +16,7 @@ use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet, Wire, flag};
 use crate::shim::tag::Tagger;
 use crate::shim::window;
+use forebay_units::GroupId;
 use std::num::NonZeroU64;
 
 /// Where a connection is in its life.
@@ -133,8 +134,8 @@ pub struct Sender {
     pub(super) hooks: Hooks,
     /// Whether it hears of every ACK, and of every one that advances (or its slow start does).
     pub(super) hears: (bool, bool),
-    /// Index of the transport it belongs to.
-    pub group: u16,
+    /// Number of the transport it belongs to, in 16 bits because every connection has it.
+    group: u16,
     /// Life phase.
     pub phase: Phase,
     /// Recovery state.
@@ -296,6 +297,17 @@ impl Sender {
             tag,
             alarm: u64::MAX,
         }
+    }
+
+    /// The transport it belongs to.
+    #[inline(always)]
+    pub fn group(&self) -> GroupId {
+        GroupId::new(u32::from(self.group))
+    }
+
+    /// Makes it one of `group`. Panics beyond the 65536th transport.
+    pub fn join(&mut self, group: GroupId) {
+        self.group = u16::try_from(group.get()).expect("at most 65536 transports");
     }
 
     /// Its generation in its connection slot.

@@ -1,12 +1,13 @@
 //! Addressing of a connection's packets, and sequence numbers on the wire.
 
 use crate::net::generation::Generation;
+use forebay_units::ConnSlot;
 
 /// What an endpoint writes into the packets it sends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Address {
     /// Connection slot.
-    pub conn: u32,
+    pub conn: ConnSlot,
     /// Initial sequence number of the data direction.
     pub isn: u32,
     /// Host the packets go to.

@@ -16,6 +16,7 @@ use forebay_sim::net::packet::{Packet, SackBlocks, Wire};
 use forebay_sim::shim::{self, ShimConfig};
 use forebay_sim::tcp::Address;
 use forebay_sim::tcp::profile::{PARAMS, PROFILES, resolve};
+use forebay_units::ConnSlot;
 use std::collections::BTreeSet;
 
 /// A microsecond in ps, the unit of the scripts.
@@ -99,7 +100,7 @@ fn overridden(key: &str, values: &[(&'static str, Value)]) -> Option<Value> {
 
 /// Addresses of the two endpoints of one connection.
 pub fn addresses(isn: u32) -> (Address, Address) {
-    let forward = Address { conn: 0, isn, dst: 1, hash: 17, generation: Generation::new(5) };
+    let forward = Address { conn: ConnSlot::new(0), isn, dst: 1, hash: 17, generation: Generation::new(5) };
     (forward, Address { dst: 0, ..forward })
 }
 
@@ -127,7 +128,7 @@ impl Wire for Tape {
         self.0.push((packet, sack.copied()));
     }
 
-    fn alarm(&mut self, _conn: u32, _generation: Generation, time: u64) {
+    fn alarm(&mut self, _conn: ConnSlot, _generation: Generation, time: u64) {
         self.1.insert(time);
     }
 }

@@ -5,6 +5,7 @@ use forebay_sim::config::TcpConfig;
 use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{Packet, SackBlocks, Wire, flag};
 use forebay_sim::tcp::sender::Sender;
+use forebay_units::ConnSlot;
 
 const ISN: u32 = 1;
 /// ps that 1052 bytes take.
@@ -24,7 +25,7 @@ impl Wire for Interface {
         self.sent += 1;
     }
 
-    fn alarm(&mut self, _conn: u32, _generation: Generation, time: u64) {
+    fn alarm(&mut self, _conn: ConnSlot, _generation: Generation, time: u64) {
         self.alarm = time;
     }
 

@@ -3,7 +3,7 @@
 use super::super::core::{Core, First, Job, Notice, OpenSpec};
 use crate::config::{Assign, Deadline, ReplayFlow, Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist};
-use forebay_units::{IndexVec, NodeId, Time};
+use forebay_units::{AppId, IndexVec, NodeId, Time};
 
 /// Where the flows come from.
 enum Source {
@@ -68,7 +68,7 @@ pub struct Arrivals {
     source: Source,
     next: Option<ReplayFlow>,
     transport: Assign,
-    id: u32,
+    id: AppId,
     total: u64,
 }
 
@@ -99,7 +99,7 @@ impl Arrivals {
             WorkloadKind::Replay { flows } => (Source::List { flows: flows.clone(), next: 0 }, 0, flows.len() as u64),
             _ => unreachable!("kind checked by the caller"),
         };
-        let mut a = Arrivals { source, next: None, transport: w.transport.clone(), id: 0, total };
+        let mut a = Arrivals { source, next: None, transport: w.transport.clone(), id: AppId::new(0), total };
         a.next = a.draw(first);
         a
     }
@@ -115,7 +115,7 @@ impl Arrivals {
         }
     }
 
-    pub(super) fn start(&mut self, _core: &mut Core, id: u32) {
+    pub(super) fn start(&mut self, _core: &mut Core, id: AppId) {
         self.id = id;
     }
 
@@ -133,9 +133,9 @@ impl Arrivals {
         }
     }
 
-    pub(super) fn on_wake(&mut self, _core: &mut Core, _id: u32, _now: u64, _tag: u64) {}
+    pub(super) fn on_wake(&mut self, _core: &mut Core, _id: AppId, _now: u64, _tag: u64) {}
 
-    pub(super) fn on_notice(&mut self, _core: &mut Core, _id: u32, _now: u64, _notice: Notice) {}
+    pub(super) fn on_notice(&mut self, _core: &mut Core, _id: AppId, _now: u64, _notice: Notice) {}
 
     pub(super) fn finished(&self) -> bool {
         self.next.is_none()

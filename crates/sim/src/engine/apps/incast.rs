@@ -8,7 +8,7 @@ use super::super::hosts::Wake;
 use super::super::query_ids::QuerySource;
 use crate::config::{Assign, Deadline, Workload, WorkloadKind};
 use forebay_sampling::Rng;
-use forebay_units::{NodeId, QueryId};
+use forebay_units::{AppId, ConnSlot, NodeId, QueryId};
 
 /// Tag of the receiver's own timer.
 const REQUEST: u64 = u64::MAX;
@@ -26,7 +26,7 @@ pub struct Incast {
     deadline: Option<Deadline>,
     transport: Assign,
     rng: Rng,
-    conns: Vec<u32>,
+    conns: Vec<ConnSlot>,
     latencies: Vec<u64>,
     /// Rounds begun.
     round: u32,
@@ -66,7 +66,7 @@ impl Incast {
         }
     }
 
-    pub(super) fn start(&mut self, core: &mut Core, id: u32) {
+    pub(super) fn start(&mut self, core: &mut Core, id: AppId) {
         for (i, &src) in self.senders.iter().enumerate() {
             let group = self.transport.pick(src);
             let spec = OpenSpec { src, dst: self.receiver, group, app: id, tag: i as u64, first: First::Nothing };
@@ -77,14 +77,14 @@ impl Incast {
         core.wake(self.receiver, self.receiver, self.start, Wake::App { app: id, tag: REQUEST });
     }
 
-    pub(super) fn on_wake(&mut self, core: &mut Core, id: u32, now: u64, tag: u64) {
+    pub(super) fn on_wake(&mut self, core: &mut Core, id: AppId, now: u64, tag: u64) {
         if tag == REQUEST {
             return self.request(core, id, now);
         }
         core.write(self.conns[tag as usize], now, Job { query: self.query, deadline: self.due, ..Job::of(self.block) });
     }
 
-    fn request(&mut self, core: &mut Core, id: u32, now: u64) {
+    fn request(&mut self, core: &mut Core, id: AppId, now: u64) {
         let query = self.ids.next();
         self.query = Some(query);
         self.due = Deadline::due(self.deadline, now, self.block);
@@ -97,7 +97,7 @@ impl Incast {
         }
     }
 
-    pub(super) fn on_notice(&mut self, core: &mut Core, id: u32, now: u64, notice: Notice) {
+    pub(super) fn on_notice(&mut self, core: &mut Core, id: AppId, now: u64, notice: Notice) {
         if !matches!(notice, Notice::Delivered { .. }) {
             return;
         }

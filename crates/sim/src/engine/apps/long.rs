@@ -4,7 +4,7 @@ use super::super::core::{Core, First, Job, Notice, OpenSpec};
 use super::super::hosts::Wake;
 use crate::config::{Assign, Workload, WorkloadKind};
 use forebay_sampling::Rng;
-use forebay_units::NodeId;
+use forebay_units::{AppId, ConnSlot, NodeId};
 
 /// Runtime of a `long` workload.
 pub struct Long {
@@ -35,28 +35,28 @@ impl Long {
         }
     }
 
-    pub(super) fn start(&mut self, core: &mut Core, id: u32) {
+    pub(super) fn start(&mut self, core: &mut Core, id: AppId) {
         for &(time, src, dst) in &self.flows {
             let group = self.transport.pick(src);
             let conn = core.connect(time, OpenSpec { src, dst, group, app: id, tag: 0, first: self.first });
             // The application is told when the flow starts, and stops it if it is to stop.
             core.wake(src, src, time, Wake::App { app: id, tag: u64::MAX });
             if let (Some(after), First::Endless) = (self.stop_after, self.first) {
-                core.wake(src, src, time.saturating_add(after), Wake::App { app: id, tag: u64::from(conn) });
+                core.wake(src, src, time.saturating_add(after), Wake::App { app: id, tag: u64::from(conn.get()) });
             }
         }
     }
 
-    pub(super) fn on_wake(&mut self, core: &mut Core, _id: u32, now: u64, tag: u64) {
+    pub(super) fn on_wake(&mut self, core: &mut Core, _id: AppId, now: u64, tag: u64) {
         if tag == u64::MAX {
             self.unstarted -= 1;
         } else {
             self.unstopped -= 1;
-            core.stop(tag as u32, now);
+            core.stop(ConnSlot::new(tag as u32), now);
         }
     }
 
-    pub(super) fn on_notice(&mut self, _core: &mut Core, _id: u32, _now: u64, _notice: Notice) {}
+    pub(super) fn on_notice(&mut self, _core: &mut Core, _id: AppId, _now: u64, _notice: Notice) {}
 
     pub(super) fn finished(&self) -> bool {
         self.unstarted == 0 && self.unstopped == 0

@@ -12,6 +12,7 @@ use super::core::{Core, Notice};
 use super::query_ids::QueryIds;
 use crate::config::{SimConfig, WorkloadKind};
 use crate::streams::Draws;
+use forebay_units::AppId;
 
 /// One workload at run time.
 pub enum App {
@@ -65,17 +66,17 @@ impl App {
     }
 
     /// Opens what exists from the beginning.
-    pub fn start(&mut self, core: &mut Core, id: u32) {
+    pub fn start(&mut self, core: &mut Core, id: AppId) {
         each!(self, a => a.start(core, id));
     }
 
     /// A timer of this application came due.
-    pub fn on_wake(&mut self, core: &mut Core, id: u32, now: u64, tag: u64) {
+    pub fn on_wake(&mut self, core: &mut Core, id: AppId, now: u64, tag: u64) {
         each!(self, a => a.on_wake(core, id, now, tag));
     }
 
     /// Something happened on one of its connections.
-    pub fn on_notice(&mut self, core: &mut Core, id: u32, now: u64, notice: Notice) {
+    pub fn on_notice(&mut self, core: &mut Core, id: AppId, now: u64, notice: Notice) {
         each!(self, a => a.on_notice(core, id, now, notice));
     }
 

@@ -5,7 +5,7 @@ use super::super::core::{Core, First, Job, Notice, OpenSpec};
 use super::super::hosts::Wake;
 use crate::config::{Assign, Deadline, LastTrain, Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist, TimeDist, split};
-use forebay_units::NodeId;
+use forebay_units::{AppId, ConnSlot, GroupId, NodeId};
 
 /// Bit of a tag that stands for the last train.
 const LAST: u64 = 1 << 63;
@@ -13,8 +13,8 @@ const LAST: u64 = 1 << 63;
 struct Source {
     src: NodeId,
     dst: NodeId,
-    group: usize,
-    conn: u32,
+    group: GroupId,
+    conn: ConnSlot,
     left: u32,
     /// Bytes written so far.
     written: u64,
@@ -56,7 +56,7 @@ impl OnOff {
                 pieces.reverse();
                 pieces
             });
-            Source { src, dst, group: 0, conn: 0, left, written: 0, pieces, rng }
+            Source { src, dst, group: GroupId::new(0), conn: ConnSlot::new(0), left, written: 0, pieces, rng }
         };
         let each = u64::from(trains.unwrap_or(0)) + u64::from(last.is_some());
         let total = each * pairs.len() as u64;
@@ -76,7 +76,7 @@ impl OnOff {
         }
     }
 
-    pub(super) fn start(&mut self, core: &mut Core, id: u32) {
+    pub(super) fn start(&mut self, core: &mut Core, id: AppId) {
         if !self.fresh {
             core.make_room(self.sources.len());
         }
@@ -99,7 +99,7 @@ impl OnOff {
         }
     }
 
-    fn spec(&self, app: u32, i: usize, first: First) -> OpenSpec {
+    fn spec(&self, app: AppId, i: usize, first: First) -> OpenSpec {
         let Source { src, dst, group, .. } = self.sources[i];
         OpenSpec { src, dst, group, app, tag: i as u64, first }
     }
@@ -109,7 +109,7 @@ impl OnOff {
     }
 
     /// Waits for the next train of source `i`.
-    fn pause(&mut self, core: &mut Core, id: u32, now: u64, i: usize) {
+    fn pause(&mut self, core: &mut Core, id: AppId, now: u64, i: usize) {
         let s = &mut self.sources[i];
         if s.left == 0 {
             return;
@@ -137,7 +137,7 @@ impl OnOff {
     }
 
     /// A train begins.
-    pub(super) fn on_wake(&mut self, core: &mut Core, id: u32, now: u64, tag: u64) {
+    pub(super) fn on_wake(&mut self, core: &mut Core, id: AppId, now: u64, tag: u64) {
         let i = (tag & !LAST) as usize;
         if tag & LAST != 0 {
             return self.write_last(core, now, i);
@@ -173,7 +173,7 @@ impl OnOff {
         }
     }
 
-    pub(super) fn on_notice(&mut self, core: &mut Core, id: u32, now: u64, notice: Notice) {
+    pub(super) fn on_notice(&mut self, core: &mut Core, id: AppId, now: u64, notice: Notice) {
         if let Notice::Acked { conn, .. } = notice
             && self.after_completion
         {

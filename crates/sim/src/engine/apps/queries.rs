@@ -9,7 +9,7 @@ use super::super::hosts::Wake;
 use super::super::query_ids::{QueryIds, QuerySource};
 use crate::config::{Arrival, Assign, Deadline, ResponseSize, Workload, WorkloadKind};
 use forebay_sampling::Rng;
-use forebay_units::{NodeId, QueryId};
+use forebay_units::{AppId, ConnSlot, NodeId, QueryId};
 
 /// Bit of a tag that stands for an aggregator's own timer.
 const ASK: u64 = 1 << 63;
@@ -17,7 +17,7 @@ const ASK: u64 = 1 << 63;
 /// The connection from a worker to an aggregator.
 struct Link {
     worker: NodeId,
-    conn: u32,
+    conn: ConnSlot,
     latency: u64,
 }
 
@@ -36,7 +36,7 @@ struct Aggregator {
 /// An answer that a worker will write.
 #[derive(Clone, Copy)]
 struct Answer {
-    conn: u32,
+    conn: ConnSlot,
     job: Job,
 }
 
@@ -79,7 +79,7 @@ impl Queries {
             unreachable!("kind checked by the caller")
         };
         let aggregator = |(i, &host): (usize, &NodeId)| {
-            let links = workers.iter().filter(|&&w| w != host).map(|&worker| Link { worker, conn: 0, latency: 0 });
+            let links = workers.iter().filter(|&&w| w != host).map(|&worker| Link { worker, conn: ConnSlot::new(0), latency: 0 });
             let links: Vec<Link> = links.collect();
             let order = (0..links.len() as u32).collect();
             let left = count.unwrap_or(u32::MAX);
@@ -103,7 +103,7 @@ impl Queries {
         }
     }
 
-    pub(super) fn start(&mut self, core: &mut Core, id: u32) {
+    pub(super) fn start(&mut self, core: &mut Core, id: AppId) {
         for i in 0..self.aggregators.len() {
             let a = &mut self.aggregators[i];
             for link in &mut a.links {
@@ -122,7 +122,7 @@ impl Queries {
     }
 
     /// The next query of aggregator `i` begins at `time`, unless there is none.
-    fn schedule(&mut self, core: &mut Core, id: u32, i: usize, time: u64) {
+    fn schedule(&mut self, core: &mut Core, id: AppId, i: usize, time: u64) {
         let a = &self.aggregators[i];
         if a.left > 0 && time < self.stop {
             self.pending += 1;
@@ -130,7 +130,7 @@ impl Queries {
         }
     }
 
-    pub(super) fn on_wake(&mut self, core: &mut Core, id: u32, now: u64, tag: u64) {
+    pub(super) fn on_wake(&mut self, core: &mut Core, id: AppId, now: u64, tag: u64) {
         if tag & ASK != 0 {
             return self.ask(core, id, now, (tag & !ASK) as usize);
         }
@@ -140,7 +140,7 @@ impl Queries {
     }
 
     /// Aggregator `i` asks its workers.
-    fn ask(&mut self, core: &mut Core, id: u32, now: u64, i: usize) {
+    fn ask(&mut self, core: &mut Core, id: AppId, now: u64, i: usize) {
         let a = &mut self.aggregators[i];
         if a.left != u32::MAX {
             a.left -= 1;
@@ -181,7 +181,7 @@ impl Queries {
         }
     }
 
-    pub(super) fn on_notice(&mut self, core: &mut Core, id: u32, now: u64, notice: Notice) {
+    pub(super) fn on_notice(&mut self, core: &mut Core, id: AppId, now: u64, notice: Notice) {
         let Notice::Delivered { conn, query } = notice else { return };
         let i = core.streams[conn].tag as usize;
         let a = &mut self.aggregators[i];

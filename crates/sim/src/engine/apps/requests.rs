@@ -5,7 +5,7 @@ use super::super::hosts::Wake;
 use super::super::query_ids::{QueryIds, QuerySource};
 use crate::config::{Assign, Deadline, Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist, TimeDist};
-use forebay_units::NodeId;
+use forebay_units::{AppId, ConnSlot, NodeId};
 
 /// Bit of a connection's tag that stands for the direction from server to client.
 const ANSWER: u64 = 1 << 63;
@@ -14,8 +14,8 @@ struct Pair {
     client: NodeId,
     server: NodeId,
     /// Connections of the two directions.
-    up: u32,
-    down: u32,
+    up: ConnSlot,
+    down: ConnSlot,
     left: u32,
     ids: QuerySource,
     /// When it asked last, ps.
@@ -48,8 +48,8 @@ impl Requests {
         let pair = |(i, &(client, server)): (usize, &(NodeId, NodeId))| Pair {
             client,
             server,
-            up: 0,
-            down: 0,
+            up: ConnSlot::new(0),
+            down: ConnSlot::new(0),
             left: count.unwrap_or(u32::MAX),
             ids: ids.source(),
             asked_at: 0,
@@ -71,7 +71,7 @@ impl Requests {
         }
     }
 
-    pub(super) fn start(&mut self, core: &mut Core, id: u32) {
+    pub(super) fn start(&mut self, core: &mut Core, id: AppId) {
         for i in 0..self.pairs.len() {
             let Pair { client, server, .. } = self.pairs[i];
             let (there, back) = self.transport.pick_pair(client, server);
@@ -82,7 +82,7 @@ impl Requests {
         }
     }
 
-    pub(super) fn on_wake(&mut self, core: &mut Core, id: u32, now: u64, tag: u64) {
+    pub(super) fn on_wake(&mut self, core: &mut Core, id: AppId, now: u64, tag: u64) {
         let p = &mut self.pairs[tag as usize];
         if p.left != u32::MAX {
             p.left -= 1;
@@ -96,7 +96,7 @@ impl Requests {
         core.write(p.up, now, Job { query: Some(query), ..Job::of(bytes) });
     }
 
-    pub(super) fn on_notice(&mut self, core: &mut Core, id: u32, now: u64, notice: Notice) {
+    pub(super) fn on_notice(&mut self, core: &mut Core, id: AppId, now: u64, notice: Notice) {
         let Notice::Delivered { conn, query } = notice else { return };
         let tag = core.streams[conn].tag;
         let i = (tag & !ANSWER) as usize;

@@ -5,12 +5,12 @@ use super::super::hosts::Wake;
 use crate::config::{Assign, Workload, WorkloadKind};
 use crate::tcp::datagram::Datagram;
 use forebay_sampling::{Rng, TimeDist};
-use forebay_units::NodeId;
+use forebay_units::{AppId, ConnSlot, NodeId};
 
 struct Source {
     src: NodeId,
     dst: NodeId,
-    conn: u32,
+    conn: ConnSlot,
     /// When the next packet is due, before the jitter.
     due: u64,
     /// End of the current on period.
@@ -42,7 +42,7 @@ impl Udp {
         };
         let source = |(i, &(src, dst)): (usize, &(NodeId, NodeId))| {
             let rng = rng(i as u64);
-            Source { src, dst, conn: 0, due: 0, on_until: u64::MAX, rng }
+            Source { src, dst, conn: ConnSlot::new(0), due: 0, on_until: u64::MAX, rng }
         };
         Udp {
             sources: pairs.iter().enumerate().map(source).collect(),
@@ -58,7 +58,7 @@ impl Udp {
         }
     }
 
-    pub(super) fn start(&mut self, core: &mut Core, id: u32) {
+    pub(super) fn start(&mut self, core: &mut Core, id: AppId) {
         for i in 0..self.sources.len() {
             let s = &mut self.sources[i];
             let group = self.transport.pick(s.src);
@@ -73,7 +73,7 @@ impl Udp {
     }
 
     /// Waits for the packet of source `i` that is due next; `now` is when it sent its last.
-    fn schedule(&mut self, core: &mut Core, id: u32, i: usize, now: u64) {
+    fn schedule(&mut self, core: &mut Core, id: AppId, i: usize, now: u64) {
         let s = &mut self.sources[i];
         if s.due >= self.stop {
             self.running -= 1;
@@ -83,7 +83,7 @@ impl Udp {
         core.wake(s.src, s.src, (s.due + late).max(now), Wake::App { app: id, tag: i as u64 });
     }
 
-    pub(super) fn on_wake(&mut self, core: &mut Core, id: u32, now: u64, tag: u64) {
+    pub(super) fn on_wake(&mut self, core: &mut Core, id: AppId, now: u64, tag: u64) {
         let i = tag as usize;
         let s = &mut self.sources[i];
         core.datagram(s.conn, now);
@@ -96,7 +96,7 @@ impl Udp {
         self.schedule(core, id, i, now);
     }
 
-    pub(super) fn on_notice(&mut self, _core: &mut Core, _id: u32, _now: u64, _notice: Notice) {}
+    pub(super) fn on_notice(&mut self, _core: &mut Core, _id: AppId, _now: u64, _notice: Notice) {}
 
     /// A source without end is background: it does not keep a run going that has nothing else to do.
     pub(super) fn finished(&self) -> bool {

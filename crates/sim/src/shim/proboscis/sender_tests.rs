@@ -6,6 +6,7 @@ use super::sender::{FORGET, SenderShim, State};
 use super::testing::Tape;
 use crate::net::packet::{Codepoint, Meta, Packet, flag};
 use crate::shim::endpoint::End;
+use forebay_units::ConnSlot;
 
 const MS: u64 = 1_000_000_000;
 const MSS: u32 = 1460;
@@ -40,7 +41,7 @@ impl Script {
 
     fn syn(&mut self, isn: u32) {
         let p = Packet {
-            conn: 3,
+            conn: ConnSlot::new(3),
             seq: isn,
             wire: 40,
             flags: flag::SYN,
@@ -59,7 +60,7 @@ impl Script {
                 out.push(("S".into(), 0, 0));
                 continue;
             }
-            assert_eq!((p.flags, p.wire, p.hash, p.conn, p.generation()), (flag::PROBE, 64, 77, 3, 9));
+            assert_eq!((p.flags, p.wire, p.hash, p.conn, p.generation()), (flag::PROBE, 64, 77, ConnSlot::new(3), 9));
             assert_eq!((p.ecn(), p.seq), (Codepoint::Ect0, ISN));
             let (name, size) = ((p.len >> 8).to_string(), p.len & 0xFF);
             match out.last_mut() {
