@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// A count, and the work it belongs to.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Count {
+pub(crate) struct Count {
     /// Packet transmissions between the two run lengths.
     pub hops: f64,
     /// Instructions for each.
@@ -16,7 +16,7 @@ pub struct Count {
 }
 
 /// Whether valgrind is here and works; the reason if not.
-pub fn available() -> Result<(), String> {
+pub(crate) fn available() -> Result<(), String> {
     let probe =
         Command::new("valgrind").args(["--tool=none", "-q", "true"]).stdout(Stdio::null()).stderr(Stdio::piped()).output();
     match probe {
@@ -30,7 +30,7 @@ pub fn available() -> Result<(), String> {
 }
 
 /// Counts a case: the difference of two run lengths, so that set-up and slow start cancel.
-pub fn count(engine: Engine, case: &Case) -> Result<Count, String> {
+pub(crate) fn count(engine: Engine, case: &Case) -> Result<Count, String> {
     let instructions = collected(engine, case, Length::Long)? - collected(engine, case, Length::Short)?;
     let hops = peers::transmissions(engine, case, Length::Long)? - peers::transmissions(engine, case, Length::Short)?;
     if hops <= 0.0 {
@@ -44,7 +44,7 @@ fn collected(engine: Engine, case: &Case, length: Length) -> Result<f64, String>
 }
 
 /// Instructions that a command takes from start to end.
-pub fn instructions(line: &[String]) -> Result<f64, String> {
+pub(crate) fn instructions(line: &[String]) -> Result<f64, String> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).args(line);
     let output = measure::child(&mut command, Duration::from_secs(900))?;

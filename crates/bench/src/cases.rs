@@ -2,7 +2,7 @@
 
 /// One case of the comparison.
 #[derive(Debug)]
-pub struct Case {
+pub(crate) struct Case {
     /// Name here, of the scenario file, and in the peers' programs.
     pub name: &'static str,
     /// What it is, in a line.
@@ -19,13 +19,13 @@ pub struct Case {
 
 impl Case {
     /// Path of forebay's scenario.
-    pub fn scenario(&self) -> String {
+    pub(crate) fn scenario(&self) -> String {
         format!("benches/scenarios/{}.toml", self.name)
     }
 }
 
 /// All cases that have peers.
-pub const CASES: [Case; 5] = [
+pub(crate) const CASES: [Case; 5] = [
     Case {
         name: "s1",
         what: "40 NewReno flows into one 1 Gbps bottleneck, 100 packets of buffer, 50 us links",
@@ -70,7 +70,7 @@ pub const CASES: [Case; 5] = [
 ];
 
 /// The guard's own, which no peer has: SACK recovery is most of what it does.
-pub const LOSSY: Case = Case {
+pub(crate) const LOSSY: Case = Case {
     name: "lossy",
     what: "web-search flows, Linux CUBIC, at 90 % load on a drop-tail leaf-spine fabric of 16 hosts",
     short: "duration=20ms",
@@ -81,7 +81,7 @@ pub const LOSSY: Case = Case {
 const NO_PEER: (f64, f64) = (0.0, 0.0);
 
 /// The cases with these names, all for none.
-pub fn select(names: &[String]) -> Result<Vec<&'static Case>, String> {
+pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Case>, String> {
     if names.is_empty() {
         return Ok(CASES.iter().collect());
     }

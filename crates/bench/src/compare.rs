@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 /// Everything that was measured.
 #[derive(Debug, Default)]
-pub struct Results {
+pub(crate) struct Results {
     /// Interleaved runs of each case.
     pub runs: usize,
     /// In the order of the table.
@@ -25,7 +25,7 @@ pub struct Results {
 
 /// One simulator on one case.
 #[derive(Debug)]
-pub struct Row {
+pub(crate) struct Row {
     /// The case.
     pub case: &'static Case,
     /// The simulator.
@@ -48,7 +48,7 @@ pub struct Row {
 
 impl Results {
     /// The row of a simulator on a case.
-    pub fn row(&self, case: &Case, engine: Engine) -> Option<&Row> {
+    pub(crate) fn row(&self, case: &Case, engine: Engine) -> Option<&Row> {
         self.rows.iter().find(|r| r.case.name == case.name && r.engine == engine)
     }
 }
@@ -80,7 +80,7 @@ fn options(args: &[String]) -> Result<Options, String> {
 }
 
 /// Measures, prints the table and writes the results.
-pub fn execute(args: &[String]) -> Result<(), String> {
+pub(crate) fn execute(args: &[String]) -> Result<(), String> {
     let options = options(args)?;
     eprintln!("setting up the peers");
     let peers = Peers::set_up();

@@ -10,7 +10,7 @@ const SCALE: &str = "benches/scenarios/s2.toml";
 
 /// The numbers.
 #[derive(Debug, Clone)]
-pub struct Extra {
+pub(crate) struct Extra {
     /// Largest number of connections open at the same time.
     pub flows: f64,
     /// Peak memory with them, kB.
@@ -25,13 +25,13 @@ pub struct Extra {
 
 impl Extra {
     /// Bytes that one connection adds.
-    pub fn bytes_per_flow(&self) -> f64 {
+    pub(crate) fn bytes_per_flow(&self) -> f64 {
         (self.flows_kb - self.empty_kb) * 1024.0 / self.flows
     }
 }
 
 /// Measures both.
-pub fn measure() -> Result<Extra, String> {
+pub(crate) fn measure() -> Result<Extra, String> {
     let many = scenario(FLOWS, &[])?;
     let few = scenario(FLOWS, &["workload.0.per-pair=1", "workload.0.to=rack0", "workload.0.from=h0..h1", "duration=2ms"])?;
     let get = |o: &Output, key: &str| number(&o.line, key).ok_or(format!("{FLOWS}: no {key}"));

@@ -14,7 +14,7 @@ const GUARDED: [&str; 4] = ["s1", "s2", "s3", "ft16"];
 const TOLERANCE: f64 = 0.10;
 
 /// Compares with the baseline, or writes it with `--update`.
-pub fn execute(args: &[String]) -> Result<(), String> {
+pub(crate) fn execute(args: &[String]) -> Result<(), String> {
     let update = match args {
         [] => false,
         [one] if one == "--update" => true,

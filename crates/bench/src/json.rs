@@ -2,18 +2,18 @@
 
 /// A JSON object under construction.
 #[derive(Debug, Default)]
-pub struct Object {
+pub(crate) struct Object {
     body: String,
 }
 
 impl Object {
     /// An empty one.
-    pub fn new() -> Object {
+    pub(crate) fn new() -> Object {
         Object::default()
     }
 
     /// Adds a value that is JSON already.
-    pub fn raw(mut self, key: &str, value: &str) -> Object {
+    pub(crate) fn raw(mut self, key: &str, value: &str) -> Object {
         if !self.body.is_empty() {
             self.body.push(',');
         }
@@ -22,24 +22,24 @@ impl Object {
     }
 
     /// Adds an integer.
-    pub fn count(self, key: &str, value: u64) -> Object {
+    pub(crate) fn count(self, key: &str, value: u64) -> Object {
         self.raw(key, &value.to_string())
     }
 
     /// Adds a number; JSON has no NaN, so that becomes null.
-    pub fn number(self, key: &str, value: f64) -> Object {
+    pub(crate) fn number(self, key: &str, value: f64) -> Object {
         let text = if value.is_finite() { format!("{}", (value * 1e6).round() / 1e6) } else { "null".into() };
         self.raw(key, &text)
     }
 
     /// Adds a text.
-    pub fn text(self, key: &str, value: &str) -> Object {
+    pub(crate) fn text(self, key: &str, value: &str) -> Object {
         let value = quote(value);
         self.raw(key, &value)
     }
 
     /// The object as text.
-    pub fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         format!("{{{}}}", self.body)
     }
 }
@@ -58,7 +58,7 @@ fn quote(s: &str) -> String {
 }
 
 /// The value of `key` in a flat object, as text; none when it is missing or null.
-pub fn field<'a>(object: &'a str, key: &str) -> Option<&'a str> {
+pub(crate) fn field<'a>(object: &'a str, key: &str) -> Option<&'a str> {
     let (_, rest) = object.split_once(&format!("\"{key}\":"))?;
     let value = match rest.strip_prefix('"') {
         Some(text) => text.split('"').next()?,
@@ -68,7 +68,7 @@ pub fn field<'a>(object: &'a str, key: &str) -> Option<&'a str> {
 }
 
 /// The same as a number.
-pub fn number(object: &str, key: &str) -> Option<f64> {
+pub(crate) fn number(object: &str, key: &str) -> Option<f64> {
     field(object, key)?.parse().ok()
 }
 

@@ -1,6 +1,8 @@
 //! Speed of the simulator: single scenarios, the comparison with ns-2 and ns-3, and the guard on instruction counts. And, beside the
 //! same two peers, whether the figures agree.
 
+#![expect(clippy::print_stdout, reason = "a program")]
+
 mod agree;
 mod callgrind;
 mod cases;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// What a child printed and used.
 #[derive(Debug, Clone)]
-pub struct Output {
+pub(crate) struct Output {
     /// Last line on standard output that is a JSON object.
     pub line: String,
     /// All of standard error.
@@ -18,7 +18,7 @@ pub struct Output {
 
 /// Runs a child to its end, at most `limit`. Its peak memory is read while it runs: once it has ended, only system calls that the
 /// standard library does not offer would tell. The kernel keeps the peak, so only growth in the last milliseconds can be missed.
-pub fn child(command: &mut Command, limit: Duration) -> Result<Output, String> {
+pub(crate) fn child(command: &mut Command, limit: Duration) -> Result<Output, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let started = Instant::now();
     let mut child = command

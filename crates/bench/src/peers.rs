@@ -16,7 +16,7 @@ const SIZES: &str = "data/cdf/websearch.cdf";
 
 /// A row of the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Engine {
+pub(crate) enum Engine {
     /// This simulator.
     Forebay,
     /// ns-2 at its best: only the headers in use, the fastest scheduler.
@@ -28,11 +28,11 @@ pub enum Engine {
 }
 
 /// All rows, in the order of the table.
-pub const ENGINES: [Engine; 4] = [Engine::Forebay, Engine::Ns2, Engine::Ns2Stock, Engine::Ns3];
+pub(crate) const ENGINES: [Engine; 4] = [Engine::Forebay, Engine::Ns2, Engine::Ns2Stock, Engine::Ns3];
 
 impl Engine {
     /// Name in tables.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Engine::Forebay => "forebay",
             Engine::Ns2 => "ns-2, tuned",
@@ -42,7 +42,7 @@ impl Engine {
     }
 
     /// Name in the JSON results.
-    pub fn key(self) -> &'static str {
+    pub(crate) fn key(self) -> &'static str {
         match self {
             Engine::Forebay => "forebay",
             Engine::Ns2 => "ns2",
@@ -54,13 +54,13 @@ impl Engine {
 
 /// What this machine offers.
 #[derive(Debug, Default)]
-pub struct Peers {
+pub(crate) struct Peers {
     missing: HashMap<Engine, String>,
 }
 
 impl Peers {
     /// Installs and builds what is missing for the benchmark, as far as this machine allows.
-    pub fn set_up() -> Peers {
+    pub(crate) fn set_up() -> Peers {
         let mut peers = Peers::install();
         if peers.missing(Engine::Ns3).is_none()
             && let Err(why) = build_ns3(NS3, &["bench.cc", "net.h", "cases.h"])
@@ -71,7 +71,7 @@ impl Peers {
     }
 
     /// Installs the two simulators, as far as this machine allows.
-    pub fn install() -> Peers {
+    pub(crate) fn install() -> Peers {
         let mut peers = Peers::default();
         let said = Command::new("benches/peers/install.sh").output();
         let said =
@@ -88,18 +88,18 @@ impl Peers {
     }
 
     /// Notes that a peer cannot run here.
-    pub fn lack(&mut self, engine: Engine, why: String) {
+    pub(crate) fn lack(&mut self, engine: Engine, why: String) {
         self.missing.insert(engine, why);
     }
 
     /// Why a peer cannot run here.
-    pub fn missing(&self, engine: Engine) -> Option<&str> {
+    pub(crate) fn missing(&self, engine: Engine) -> Option<&str> {
         self.missing.get(&engine).map(String::as_str)
     }
 }
 
 /// Builds an ns-3 program unless it is newer than its sources, the first of which is the one to compile.
-pub fn build_ns3(program: &str, sources: &[&str]) -> Result<(), String> {
+pub(crate) fn build_ns3(program: &str, sources: &[&str]) -> Result<(), String> {
     let time = |path: &str| std::fs::metadata(path).and_then(|m| m.modified()).ok();
     if time(program).is_some() && sources.iter().all(|s| time(&format!("benches/peers/ns3/{s}")) <= time(program)) {
         return Ok(());
@@ -116,7 +116,7 @@ pub fn build_ns3(program: &str, sources: &[&str]) -> Result<(), String> {
 
 /// How long a run is to be.
 #[derive(Debug, Clone, Copy)]
-pub enum Length {
+pub(crate) enum Length {
     /// The case's own length.
     Full,
     /// The shorter or the longer run of an instruction count.
@@ -126,7 +126,7 @@ pub enum Length {
 }
 
 /// The command that runs a case; `counting` only matters to ns-2, which counts transmissions at a price of some percent.
-pub fn command(engine: Engine, case: &Case, length: Length, counting: bool) -> Vec<String> {
+pub(crate) fn command(engine: Engine, case: &Case, length: Length, counting: bool) -> Vec<String> {
     let pick = |(short, long): (f64, f64)| match length {
         Length::Full => "0".to_owned(),
         Length::Short => short.to_string(),
@@ -159,13 +159,13 @@ pub fn command(engine: Engine, case: &Case, length: Length, counting: bool) -> V
 }
 
 /// Runs a case once.
-pub fn run(engine: Engine, case: &Case, length: Length, counting: bool) -> Result<Output, String> {
+pub(crate) fn run(engine: Engine, case: &Case, length: Length, counting: bool) -> Result<Output, String> {
     let line = command(engine, case, length, counting);
     measure::child(Command::new(&line[0]).args(&line[1..]), LIMIT)
 }
 
 /// Transmissions of a case: known from any run of forebay and ns-3, and for ns-2 from a run that counts. All are deterministic.
-pub fn transmissions(engine: Engine, case: &Case, length: Length) -> Result<f64, String> {
+pub(crate) fn transmissions(engine: Engine, case: &Case, length: Length) -> Result<f64, String> {
     let output = run(engine, case, length, true)?;
     number(&output.line, "pts").filter(|&n| n > 0.0).ok_or(format!("{} reported no transmissions", engine.name()))
 }

@@ -52,7 +52,7 @@ impl Wire for Pipe {
 }
 
 /// STACK SEGMENTS TIMES: that many connections with windows of so many segments, one after the other. Prints a JSON line.
-pub fn execute(args: &[String]) -> Result<(), String> {
+pub(crate) fn execute(args: &[String]) -> Result<(), String> {
     let [stack, segments, times] = args else { return Err("window: STACK SEGMENTS TIMES".into()) };
     let number = |text: &String| text.parse::<u32>().map_err(|_| format!("window: {text} is no number"));
     let (segments, times) = (number(segments)?, number(times)?);

@@ -8,7 +8,7 @@ use crate::stats::Spread;
 use std::fmt::Write;
 
 /// The table, with what one must know to read it.
-pub fn table(results: &Results) -> String {
+pub(crate) fn table(results: &Results) -> String {
     let mut lines = vec![
         [
             "case",
@@ -149,7 +149,7 @@ fn significant(x: f64) -> String {
 }
 
 /// All numbers, for programs.
-pub fn json(results: &Results) -> String {
+pub(crate) fn json(results: &Results) -> String {
     let spread = |s: Spread| Object::new().number("median", s.median).number("min", s.min).number("max", s.max).finish();
     let rows = results.rows.iter().map(|r| {
         let mut row = Object::new()

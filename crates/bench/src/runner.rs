@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Runs FILE with the overrides and prints a JSON line per variant.
-pub fn execute(args: &[String]) -> Result<(), String> {
+pub(crate) fn execute(args: &[String]) -> Result<(), String> {
     let (file, sets) = args.split_first().ok_or("run: which scenario file?")?;
     let scenario = forebay_scenario::load(Path::new(file), sets, None).map_err(|e| e.to_string())?;
     let resolved = scenario.resolve().map_err(|e| e.to_string())?;
@@ -49,7 +49,7 @@ fn user_seconds() -> f64 {
 }
 
 /// Largest resident memory of a process so far.
-pub fn peak_kb(process: &str) -> Option<u64> {
+pub(crate) fn peak_kb(process: &str) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
     line.split_whitespace().next()?.parse().ok()

@@ -2,7 +2,7 @@
 
 /// Median, smallest and largest.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
+pub(crate) struct Spread {
     /// Middle value; the mean of the two middle ones of an even number.
     pub median: f64,
     /// Smallest.
@@ -12,7 +12,7 @@ pub struct Spread {
 }
 
 /// Of at least one value.
-pub fn spread(values: &[f64]) -> Option<Spread> {
+pub(crate) fn spread(values: &[f64]) -> Option<Spread> {
     let mut v = values.to_vec();
     v.sort_by(f64::total_cmp);
     let (min, max) = (*v.first()?, *v.last()?);

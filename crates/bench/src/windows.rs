@@ -14,7 +14,7 @@ const WINDOWS: [(u32, u32); 3] = [(10, 1000), (1000, 10), (100_000, 1)];
 const SPREAD: f64 = 1.5;
 
 /// Counts instructions per packet at each window; an error names what grows with it.
-pub fn check() -> Result<(), String> {
+pub(crate) fn check() -> Result<(), String> {
     for stack in STACKS {
         let costs = WINDOWS.iter().map(|w| per_packet(stack, w)).collect::<Result<Vec<f64>, String>>()?;
         let (least, most) = costs.iter().fold((f64::INFINITY, 0.0_f64), |(l, m), &c| (l.min(c), m.max(c)));

@@ -1,6 +1,8 @@
 //! What the physics tests share: a scenario text in, its reports out, and the theory to hold against them. The tests themselves
 //! are in `tests/`.
 
+#![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
+
 pub mod band;
 pub mod theory;
 

@@ -1,5 +1,7 @@
 //! DCTCP: a short queue, full use of the link, and where both end.
 
+#![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
+
 use forebay_checks::{Outcome, jain, one};
 
 const TWO: &str = r#"

@@ -1,5 +1,7 @@
 //! Window inheritance on persistent connections: the impairment that the TRIM publication starts from, under Reno.
 
+#![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
+
 use forebay_checks::{IMPAIRMENT, Outcome, one};
 
 /// Of a connection: timeouts of the long train, window before it, and segments that its 200 responses were.

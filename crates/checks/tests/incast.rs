@@ -1,5 +1,7 @@
 //! Incast of NewReno: when it collapses, when it does not, and the simulation of the PRIN publication's setting.
 
+#![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
+
 use forebay_checks::{Outcome, one};
 
 /// Barrier rounds into a small drop-tail buffer; requests take 50 us, processing up to 100 us.

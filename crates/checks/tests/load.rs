@@ -1,5 +1,7 @@
 //! The load that a scenario asks for is the load on the wire, within what chance allows.
 
+#![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
+
 use forebay_checks::{Outcome, one};
 
 /// Web-search flows between random hosts of a small leaf-spine at 30 %: sizes vary so much that a few hundred flows decide the mean, so

@@ -1,5 +1,7 @@
 //! The incast model against the simulation of the publication's setting; a test is called as the claim.
 
+#![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
+
 use forebay_checks::one;
 use forebay_model::incast::{Incast, NstarRule, Params, TailMode};
 use forebay_units::{Rate, Time};

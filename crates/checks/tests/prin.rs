@@ -1,5 +1,7 @@
 //! PRIN against NewReno in barrier rounds: the numbers of `incast-prin.md` 3.5 and the claims about timeouts.
 
+#![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
+
 use forebay_checks::{Outcome, one};
 use forebay_sim::observe::FlowRow;
 

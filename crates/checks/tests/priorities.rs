@@ -1,5 +1,7 @@
 //! PIAS and pFabric do what they are for: short flows overtake long ones. ICTCP: many senders fit into a small buffer.
 
+#![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
+
 use forebay_checks::{Outcome, one};
 
 /// Web-search flows at 70 % load. The bottleneck is a switch's port: a host's own interface has no priorities.

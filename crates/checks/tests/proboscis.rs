@@ -1,5 +1,7 @@
 //! ProBoSCIS against the loss of first bursts: the event trace of its publication (specification 8.4), and every law under it.
 
+#![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
+
 use forebay_checks::{Outcome, execute, repository, resolve, run};
 use forebay_sim::observe::FlowRow;
 use forebay_sim::{cc, tcp::profile};

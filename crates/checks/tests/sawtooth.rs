@@ -1,5 +1,7 @@
 //! Additive increase, multiplicative decrease on a drop-tail queue, against the sawtooth; and who gets how much.
 
+#![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
+
 use forebay_checks::theory::sawtooth;
 use forebay_checks::{Outcome, jain, one};
 

@@ -15,7 +15,7 @@ const MAX_SHOWN: usize = 50;
 
 /// A failed verb.
 #[derive(Debug)]
-pub enum Failure {
+pub(crate) enum Failure {
     /// The scenario is wrong.
     Scenario(Errors),
     /// Results could not be written.
@@ -76,7 +76,7 @@ impl From<SweepError> for Failure {
 
 impl Failure {
     /// Number of the exit code.
-    pub fn number(&self) -> u8 {
+    pub(crate) fn number(&self) -> u8 {
         match self {
             // A taken output directory is a wrong argument, found before anything ran.
             Failure::Scenario(_)
@@ -91,7 +91,7 @@ impl Failure {
     }
 
     /// The text for a person; with drawings and colours when `fancy`.
-    pub fn text(&self, fancy: bool) -> String {
+    pub(crate) fn text(&self, fancy: bool) -> String {
         match self {
             Failure::Scenario(errors) if fancy => graphical(errors),
             Failure::Scenario(errors) => errors.render(),
@@ -111,7 +111,7 @@ impl Failure {
     }
 
     /// Tells the user, on standard error.
-    pub fn report(&self) {
+    pub(crate) fn report(&self) {
         // Nobody is left to tell when standard error is closed.
         let _ = io::stderr().write_all(self.text(style::stderr()).as_bytes());
     }

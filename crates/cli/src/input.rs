@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// What `run` and `model` have in common.
 #[derive(Debug, clap::Args)]
-pub struct Input {
+pub(crate) struct Input {
     /// The scenario file
     pub file: PathBuf,
     /// Change a value of the file, such as topology.senders=64 (repeatable)
@@ -28,7 +28,7 @@ impl Input {
     ///
     /// # Errors
     /// When the file cannot be read or an override is none.
-    pub fn load(&self) -> Result<(Scenario, Vec<String>), Failure> {
+    pub(crate) fn load(&self) -> Result<(Scenario, Vec<String>), Failure> {
         let mut overrides = self.set.clone();
         overrides.extend(self.world.as_ref().map(|name| format!("world={name}")));
         overrides.extend(self.runs.map(|n| format!("runs={n}")));

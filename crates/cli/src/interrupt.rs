@@ -13,7 +13,7 @@ static ASKED: AtomicBool = AtomicBool::new(false);
 static KEPT: OnceLock<PathBuf> = OnceLock::new();
 
 /// Listens from now on.
-pub fn listen() -> Result<(), Failure> {
+pub(crate) fn listen() -> Result<(), Failure> {
     let handler = || {
         if ASKED.swap(true, Relaxed) {
             process::exit(130);
@@ -23,24 +23,24 @@ pub fn listen() -> Result<(), Failure> {
 }
 
 /// Becomes true when the user asks to stop.
-pub fn flag() -> &'static AtomicBool {
+pub(crate) fn flag() -> &'static AtomicBool {
     &ASKED
 }
 
 /// Whether the user asked to stop.
-pub fn asked() -> bool {
+pub(crate) fn asked() -> bool {
     ASKED.load(Relaxed)
 }
 
 /// The results are complete in `dir`: whatever happens now takes nothing away.
-pub fn kept(dir: &Path) {
+pub(crate) fn kept(dir: &Path) {
     // Only the first directory counts; there is one a process.
     let _ = KEPT.set(dir.to_owned());
 }
 
 /// From now on a panic on any thread says that it is a defect, and in what, and ends the process with code 1. For work of which the
 /// finished parts are independent of each other, and stay.
-pub fn blame_on_panic(what: impl Fn() -> Option<String> + Send + Sync + 'static) {
+pub(crate) fn blame_on_panic(what: impl Fn() -> Option<String> + Send + Sync + 'static) {
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         usual(info);
@@ -52,7 +52,7 @@ pub fn blame_on_panic(what: impl Fn() -> Option<String> + Send + Sync + 'static)
 
 /// From now on a panic on any thread says that it is a defect, removes `staging` and ends the process with code 1. Release builds
 /// abort on a panic, so nothing would be cleaned up otherwise.
-pub fn clean_up_on_panic(staging: PathBuf) {
+pub(crate) fn clean_up_on_panic(staging: PathBuf) {
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         usual(info);

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 const LABEL: usize = 50;
 
 /// Draws all models of a variant; `simulated`: with the columns of the simulation.
-pub fn render(label: &str, verdicts: &[Verdict], collected: &[Vec<Collected>], simulated: bool, colour: bool) -> String {
+pub(crate) fn render(label: &str, verdicts: &[Verdict], collected: &[Vec<Collected>], simulated: bool, colour: bool) -> String {
     let mut out = format!("{}\n", paint(colour, NAME, label));
     for (verdict, columns) in verdicts.iter().zip(collected) {
         let Verdict::Applies(s) = verdict else { continue };

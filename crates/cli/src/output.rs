@@ -5,7 +5,7 @@ use crate::style;
 use std::io::{self, Write};
 
 /// Prints `text`. A reader that has seen enough, as in `forebay list | head -1`, is no failure.
-pub fn print(text: &str) -> Result<(), Failure> {
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Machine(format!("cannot write to standard output: {e}"))),
@@ -14,7 +14,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Says on standard error what went wrong without being a failure.
-pub fn warn(text: &str) {
+pub(crate) fn warn(text: &str) {
     // Nobody is left to tell when standard error is closed.
     let _ = writeln!(io::stderr().lock(), "{} {text}", style::paint(style::stderr(), style::WARNING, "warning:"));
 }

@@ -17,7 +17,7 @@ pub(crate) const JSON_EVERY: Duration = Duration::from_millis(500);
 
 /// How to show progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A bar for each variant
     Bar,
     /// One JSON object a line
@@ -27,7 +27,7 @@ pub enum Kind {
 }
 
 /// Shows progress on standard error.
-pub enum Display {
+pub(crate) enum Display {
     /// Bars, each with the variant it is of (`None`: all together).
     Bars(MultiProgress, Vec<(Option<usize>, ProgressBar)>),
     /// Events, the variants' names, and when the last progress was told.
@@ -37,14 +37,14 @@ pub enum Display {
 }
 
 /// Writes one event.
-pub fn event(value: &Value) {
+pub(crate) fn event(value: &Value) {
     // A closed standard error is no reason to lose the results.
     let _ = writeln!(io::stderr().lock(), "{value}");
 }
 
 impl Display {
     /// Starts to show the progress of `variants`.
-    pub fn new(kind: Kind, variants: &[String]) -> Display {
+    pub(crate) fn new(kind: Kind, variants: &[String]) -> Display {
         match kind {
             Kind::None => Display::Silent,
             Kind::Json => Display::Json(variants.to_vec(), Instant::now()),
@@ -69,7 +69,7 @@ impl Display {
     }
 
     /// Redraws.
-    pub fn tick(&mut self, jobs: &[Job], elapsed: Duration) {
+    pub(crate) fn tick(&mut self, jobs: &[Job], elapsed: Duration) {
         match self {
             Display::Silent => {}
             Display::Bars(_, bars) => {
@@ -93,7 +93,7 @@ impl Display {
     }
 
     /// A run is done and handed over.
-    pub fn run_done(&mut self, job: &Job, outcome: &Outcome) {
+    pub(crate) fn run_done(&mut self, job: &Job, outcome: &Outcome) {
         if let Display::Json(names, _) = self {
             event(&json!({
                 "event": "run_done", "variant": names[job.variant], "run": job.run, "seed": job.seed,
@@ -104,7 +104,7 @@ impl Display {
     }
 
     /// Takes the bars away.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         if let Display::Bars(multi, _) = self {
             // A terminal that went away needs no clearing.
             let _ = multi.clear();

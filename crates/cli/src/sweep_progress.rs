@@ -11,7 +11,7 @@ use serde_json::json;
 use std::time::Instant;
 
 /// Shows progress on standard error.
-pub struct Display {
+pub(crate) struct Display {
     kind: Kind,
     quiet: bool,
     bar: Option<ProgressBar>,
@@ -21,7 +21,7 @@ pub struct Display {
 
 impl Display {
     /// Starts to show; with `quiet` remarks are left out.
-    pub fn new(kind: Kind, quiet: bool) -> Display {
+    pub(crate) fn new(kind: Kind, quiet: bool) -> Display {
         let bar = (kind == Kind::Bar).then(|| {
             let colour = if style::stderr() { ".cyan" } else { "" };
             let template = format!("{{bar:32{colour}}} {{percent:>3}}%  {{msg}}");
@@ -33,12 +33,12 @@ impl Display {
     }
 
     /// Packet transmissions of the units that ran.
-    pub fn hops(&self) -> u64 {
+    pub(crate) fn hops(&self) -> u64 {
         self.hops
     }
 
     /// Takes the bar away.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }

@@ -43,7 +43,7 @@ struct Row<'a> {
 }
 
 /// Draws the table with the metrics of these names; with none, the most telling ones.
-pub fn render(plan: &Plan, records: &Records, metrics: &[String], colour: bool) -> String {
+pub(crate) fn render(plan: &Plan, records: &Records, metrics: &[String], colour: bool) -> String {
     let all = rows(plan, records);
     let metrics = choose(metrics, &all);
     let shown = &all[..all.len().min(MAX_ROWS)];

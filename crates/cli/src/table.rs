@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 /// Summaries of one variant, one for each seed.
 #[derive(Debug)]
-pub struct Variant {
+pub(crate) struct Variant {
     /// Name.
     pub label: String,
     /// In the order of the seeds.
@@ -15,7 +15,7 @@ pub struct Variant {
 }
 
 /// One line of the table.
-pub struct Line {
+pub(crate) struct Line {
     label: String,
     /// Unit that all cells are in.
     pub unit: &'static str,
@@ -24,7 +24,7 @@ pub struct Line {
 }
 
 /// One place of the table.
-pub enum Cell {
+pub(crate) enum Cell {
     /// A mean, and the half width of its interval.
     Value {
         /// The mean.
@@ -40,7 +40,7 @@ pub enum Cell {
 
 impl Cell {
     /// The mean as text.
-    pub fn mean(&self) -> &str {
+    pub(crate) fn mean(&self) -> &str {
         match self {
             Cell::Value { mean, .. } => mean,
             Cell::Missing => "-",
@@ -49,13 +49,13 @@ impl Cell {
     }
 
     /// The half width as text.
-    pub fn spread(&self) -> Option<&str> {
+    pub(crate) fn spread(&self) -> Option<&str> {
         if let Cell::Value { spread, .. } = self { spread.as_deref() } else { None }
     }
 }
 
 /// `value` with a decimal prefix and three digits: `12.3 M pkt/s`.
-pub fn scaled(value: f64, unit: &str) -> String {
+pub(crate) fn scaled(value: f64, unit: &str) -> String {
     for (scale, prefix) in [(1e9, "G"), (1e6, "M"), (1e3, "k")] {
         if value >= scale {
             let v = value / scale;
@@ -66,7 +66,7 @@ pub fn scaled(value: f64, unit: &str) -> String {
 }
 
 /// Draws the table.
-pub fn render(variants: &[Variant], colour: bool) -> String {
+pub(crate) fn render(variants: &[Variant], colour: bool) -> String {
     let columns: Vec<(usize, usize)> = variants
         .iter()
         .enumerate()
@@ -112,7 +112,7 @@ fn over_seeds(variant: &Variant, get: impl Fn(&Summary) -> Option<f64>) -> Optio
 }
 
 /// A line, unless no column has a value, or with `if_any` none but 0. All cells share a unit and a number of decimals, so that they compare at a glance.
-pub fn line(label: String, unit: Unit, if_any: bool, row: &[Option<Estimate>]) -> Option<Line> {
+pub(crate) fn line(label: String, unit: Unit, if_any: bool, row: &[Option<Estimate>]) -> Option<Line> {
     let means = || row.iter().flatten().map(|e| e.mean.abs());
     let largest = means().reduce(f64::max).filter(|l| *l > 0.0 || !if_any)?;
     let (scale, unit_text) = scale(unit, largest);
@@ -134,7 +134,7 @@ pub fn line(label: String, unit: Unit, if_any: bool, row: &[Option<Estimate>]) -
 }
 
 /// Divisor and text of the unit in which a line with this largest value is shown.
-pub fn scale(unit: Unit, largest: f64) -> (f64, &'static str) {
+pub(crate) fn scale(unit: Unit, largest: f64) -> (f64, &'static str) {
     match unit {
         Unit::BitsPerSecond if largest >= 1e9 => (1e9, "Gbps"),
         // Between 100 Mbps and 1 Gbps too: links are known by their Gbps.
@@ -150,7 +150,7 @@ pub fn scale(unit: Unit, largest: f64) -> (f64, &'static str) {
 }
 
 /// Decimals that show `value` with about `significant` digits.
-pub fn decimals(value: f64, significant: i32) -> usize {
+pub(crate) fn decimals(value: f64, significant: i32) -> usize {
     if value <= 0.0 || !value.is_finite() {
         return 0;
     }
@@ -158,7 +158,7 @@ pub fn decimals(value: f64, significant: i32) -> usize {
 }
 
 /// Characters of the longest.
-pub fn width<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
+pub(crate) fn width<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
     texts.map(|t| t.chars().count()).max().unwrap_or(0)
 }
 
@@ -208,7 +208,7 @@ fn draw(heads: &[Vec<String>], lines: &[Line], colour: bool) -> String {
 }
 
 /// Ends a line without trailing blanks.
-pub fn finish_line(out: &mut String) {
+pub(crate) fn finish_line(out: &mut String) {
     out.truncate(out.trim_end_matches(' ').len());
     out.push('\n');
 }

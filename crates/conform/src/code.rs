@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Why code did not pass.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Fault {
+pub(crate) enum Fault {
     /// An assertion is false: the condition, and the values of its names.
     False(String, String),
     /// A name that nothing defines.
@@ -18,10 +18,10 @@ pub enum Fault {
 }
 
 /// Names defined by the script's code and by its environment.
-pub type Names = BTreeMap<String, f64>;
+pub(crate) type Names = BTreeMap<String, f64>;
 
 /// Runs `code`; assignments go to `names`.
-pub fn run(code: &str, names: &mut Names) -> Result<(), Fault> {
+pub(crate) fn run(code: &str, names: &mut Names) -> Result<(), Fault> {
     for statement in statements(code) {
         execute(&statement, names)?;
     }
@@ -29,7 +29,7 @@ pub fn run(code: &str, names: &mut Names) -> Result<(), Fault> {
 }
 
 /// The names that `code` uses without defining them.
-pub fn used(code: &str) -> Result<Vec<String>, Fault> {
+pub(crate) fn used(code: &str) -> Result<Vec<String>, Fault> {
     let mut used = Vec::new();
     let mut known = Vec::new();
     for statement in statements(code) {
@@ -55,7 +55,7 @@ pub fn used(code: &str) -> Result<Vec<String>, Fault> {
 }
 
 /// The names that `code` assigns to.
-pub fn assigned(code: &str) -> Vec<String> {
+pub(crate) fn assigned(code: &str) -> Vec<String> {
     let split = statements(code).into_iter().filter_map(|s| split(&s).ok());
     split.filter_map(|s| if let Statement::Assign(name, ..) = s { Some(name) } else { None }).collect()
 }

@@ -2,7 +2,7 @@
 
 /// What a command does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
+pub(crate) enum Effect {
     /// Sets `net.ipv4.tcp_...` (without `net.ipv4.`) or a parameter of a kernel module.
     Set(String, String),
     /// Nothing that a simulated endpoint could notice.
@@ -30,7 +30,7 @@ const DEFAULTS: &[(&str, &str)] = &[
 ];
 
 /// What the lines of a backquoted text do.
-pub fn effects(text: &str) -> Vec<Effect> {
+pub(crate) fn effects(text: &str) -> Vec<Effect> {
     let joined = text.replace("\\\n", " ");
     let mut all = Vec::new();
     for line in joined.lines().flat_map(|l| without_comment(l).split(';').map(str::to_owned).collect::<Vec<_>>()) {

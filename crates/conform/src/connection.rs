@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 
 /// A packet that our endpoint has sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sent {
+pub(crate) struct Sent {
     /// ps.
     pub time: u64,
     /// As a script would write it; the second timestamp is the peer's, the first that of the simulator: ns, 32 bits.
@@ -46,7 +46,7 @@ impl Wire for Tape {
 
 /// Where the connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub(crate) enum Stage {
     /// Waits for a SYN.
     Listen,
     /// SYN sent.
@@ -58,7 +58,7 @@ pub enum Stage {
 }
 
 /// One end of a connection.
-pub struct Connection {
+pub(crate) struct Connection {
     /// What the script wants; it may change until the connection opens.
     pub settings: Settings,
     /// Configuration of the endpoints.
@@ -90,7 +90,7 @@ const OURS: Address = Address { conn: ConnSlot::new(0), isn: 0, dst: 1, hash: 17
 
 impl Connection {
     /// A closed one.
-    pub fn new(settings: Settings) -> Result<Connection, String> {
+    pub(crate) fn new(settings: Settings) -> Result<Connection, String> {
         let offer = Options { mss: Some(settings.mss), sack_ok: true, ts: Some((0, 0)), ..Options::default() };
         let c = settings.config(&offer, settings.wants_ecn(true))?;
         let syn = Segment { ecn: None, flags: 0, seq: 0, len: 0, ack: 0, win: None, options: None };
@@ -114,7 +114,7 @@ impl Connection {
     }
 
     /// Sends a SYN.
-    pub fn connect(&mut self, now: u64) {
+    pub(crate) fn connect(&mut self, now: u64) {
         self.stage = Stage::SynSent;
         let mut sender = Sender::new(&self.c, OURS, None);
         let mut tape = Tape::default();
@@ -125,7 +125,7 @@ impl Connection {
     }
 
     /// When the next timer is due, ps; `u64::MAX` for none.
-    pub fn next_timer(&self) -> u64 {
+    pub(crate) fn next_timer(&self) -> u64 {
         let sender = self.sender.as_ref().map_or(u64::MAX, |s| s.deadline);
         let receiver = self.receiver.as_ref().map_or(u64::MAX, |r| r.deadline);
         let alarm = self.alarms.first().copied().unwrap_or(u64::MAX);
@@ -133,7 +133,7 @@ impl Connection {
     }
 
     /// Lets the next timer fire.
-    pub fn fire(&mut self) {
+    pub(crate) fn fire(&mut self) {
         let now = self.next_timer();
         let mut tape = Tape::default();
         if self.fin_ack == Some(now) {
@@ -157,7 +157,7 @@ impl Connection {
     }
 
     /// The application writes.
-    pub fn write(&mut self, now: u64, bytes: u64, last: bool) {
+    pub(crate) fn write(&mut self, now: u64, bytes: u64, last: bool) {
         let mut tape = Tape::default();
         self.closed |= last;
         if let Some(s) = &mut self.sender {
@@ -167,12 +167,12 @@ impl Connection {
     }
 
     /// Bytes that the peer has delivered in order, and whether it has closed its direction.
-    pub fn delivered(&self) -> (u64, bool) {
+    pub(crate) fn delivered(&self) -> (u64, bool) {
         self.receiver.as_ref().map_or((0, false), |r| (r.delivered, r.finished()))
     }
 
     /// A segment arrives. An error if it is one that no endpoint of the simulator could answer.
-    pub fn arrive(&mut self, now: u64, segment: &Segment) -> Result<(), String> {
+    pub(crate) fn arrive(&mut self, now: u64, segment: &Segment) -> Result<(), String> {
         let options = segment.options.clone().unwrap_or_default();
         let syn = segment.flags & flag::SYN != 0;
         match self.stage {

@@ -5,7 +5,7 @@ use forebay_sim::tcp::sender::{CaState, Sender};
 
 impl Connection {
     /// The names that assertions may use, with their values now: those of `tcp_info`, as far as the simulator has them.
-    pub fn info(&self) -> Vec<(&'static str, f64)> {
+    pub(crate) fn info(&self) -> Vec<(&'static str, f64)> {
         let Some(s) = &self.sender else { return vec![("tcpi_state", self.state())] };
         let n = s.counts(&self.c);
         let us = |ps: u64| (ps / 1_000_000) as f64;
@@ -58,7 +58,7 @@ impl Connection {
 }
 
 /// The names that [`Connection::info`] gives values.
-pub const NAMES: &[&str] = &[
+pub(crate) const NAMES: &[&str] = &[
     "tcpi_state",
     "tcpi_ca_state",
     "tcpi_snd_cwnd",

@@ -4,7 +4,7 @@ use crate::script::Problem;
 
 /// A word, a number, a mark.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Token {
+pub(crate) enum Token {
     /// Letters, digits and underscores that are not a number.
     Word(String),
     /// A whole number.
@@ -26,7 +26,7 @@ pub enum Token {
 }
 
 /// The tokens of `text`, each with its line.
-pub fn tokens(text: &str) -> Result<Vec<(usize, Token)>, Problem> {
+pub(crate) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, Problem> {
     let chars: Vec<char> = text.chars().collect();
     let mut lexer = Lexer { chars: &chars, at: 0, line: 1 };
     let mut all = Vec::new();

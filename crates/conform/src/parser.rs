@@ -4,7 +4,7 @@ use crate::lexer::{Token, tokens};
 use crate::script::{Arg, Call, EcnField, Event, Options, Problem, Script, Segment, Setting, What, When, flag};
 
 /// The script that `text` is.
-pub fn parse(text: &str) -> Result<Script, Problem> {
+pub(crate) fn parse(text: &str) -> Result<Script, Problem> {
     let tokens = tokens(text)?;
     let mut p = Parser { tokens: &tokens, at: 0 };
     let mut script = Script::default();

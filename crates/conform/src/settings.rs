@@ -8,7 +8,7 @@ use forebay_sim::tcp::profile::{PARAMS, PROFILES, resolve};
 
 /// What setting something comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Support {
+pub(crate) enum Support {
     /// The endpoint follows it, or could not differ.
     Yes,
     /// What of it the simulator lacks.
@@ -17,7 +17,7 @@ pub enum Support {
 
 /// How a script wants its endpoint.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// `linux`, `rfc` or `ns2`.
     pub stack: String,
     /// Congestion control by the simulator's name.
@@ -52,7 +52,7 @@ const TOLERANCE: i64 = 4_000_000;
 
 impl Settings {
     /// What holds before a script says anything: a Linux kernel's defaults, or what the documents say.
-    pub fn new(stack: &str) -> Settings {
+    pub(crate) fn new(stack: &str) -> Settings {
         let linux = stack == "linux";
         let plain = resolve_with(stack, "newreno", &[]).unwrap_or_else(|_| unreachable!("the default law of a known stack"));
         Settings {
@@ -75,7 +75,7 @@ impl Settings {
     }
 
     /// An option line of the script. An error for one that is wrong.
-    pub fn option(&mut self, name: &str, value: &str) -> Result<Support, String> {
+    pub(crate) fn option(&mut self, name: &str, value: &str) -> Result<Support, String> {
         let whole = |what: &str| value.parse::<i64>().map_err(|_| format!("--{name}={value}: expected {what}"));
         match name {
             "tolerance_usecs" | "tolerance" => self.tolerance = whole("microseconds")? * 1000,
@@ -118,7 +118,7 @@ impl Settings {
     }
 
     /// A parameter of the kernel.
-    pub fn parameter(&mut self, name: &str, value: &str) -> Support {
+    pub(crate) fn parameter(&mut self, name: &str, value: &str) -> Support {
         let missing = || Support::No(format!("{name}={value}"));
         let (mut bool_of, numbers) = (None, value.split_whitespace().filter_map(|w| w.parse::<u64>().ok()).collect::<Vec<_>>());
         let first = numbers.first().copied();
@@ -159,12 +159,12 @@ impl Settings {
     }
 
     /// The option of a call: another law for this connection.
-    pub fn congestion_control(&mut self, name: &str) -> bool {
+    pub(crate) fn congestion_control(&mut self, name: &str) -> bool {
         self.parameter("tcp_congestion_control", name) == Support::Yes
     }
 
     /// The endpoint's configuration after it and its peer have exchanged `theirs`, when ECN is on or off.
-    pub fn config(&self, theirs: &Options, ecn: bool) -> Result<TcpConfig, String> {
+    pub(crate) fn config(&self, theirs: &Options, ecn: bool) -> Result<TcpConfig, String> {
         let mut c = resolve_with(&self.stack, &self.law, &self.transport)?;
         let set = |key: &str| self.transport.iter().any(|(k, _)| k == key);
         c.timestamps = self.timestamps && theirs.ts.is_some();
@@ -196,7 +196,7 @@ impl Settings {
     }
 
     /// Whether the connection may use ECN: the law may insist.
-    pub fn wants_ecn(&self, active: bool) -> bool {
+    pub(crate) fn wants_ecn(&self, active: bool) -> bool {
         let insists = cc::find(&self.law).is_some_and(|e| e.ecn == "dctcp");
         insists || self.ecn == 1 || (self.ecn == 2 && !active)
     }

@@ -3,13 +3,13 @@
 use crate::script::{EcnField, Segment, flag};
 
 /// Seconds of a time in ns.
-pub fn seconds(ns: i64) -> String {
+pub(crate) fn seconds(ns: i64) -> String {
     let text = format!("{:.9}", ns as f64 / 1e9);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Whether a field that a script expects is the one of a packet.
-pub fn agrees(expected: EcnField, got: Option<EcnField>) -> bool {
+pub(crate) fn agrees(expected: EcnField, got: Option<EcnField>) -> bool {
     match expected {
         EcnField::Ect => matches!(got, Some(EcnField::Ect0 | EcnField::Ect1 | EcnField::Ect)),
         other => got == Some(other),
@@ -17,7 +17,7 @@ pub fn agrees(expected: EcnField, got: Option<EcnField>) -> bool {
 }
 
 /// The segment as a line of a script.
-pub fn show(s: &Segment) -> String {
+pub(crate) fn show(s: &Segment) -> String {
     let mut text = match s.ecn {
         None => String::new(),
         Some(EcnField::NotEct) => "[noecn] ".into(),

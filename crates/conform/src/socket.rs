@@ -6,7 +6,7 @@ use crate::settings::Settings;
 
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Returned {
+pub(crate) enum Returned {
     /// With this value, and this error if it is -1.
     Value(i64, Option<&'static str>),
     /// It waits.
@@ -14,10 +14,11 @@ pub enum Returned {
 }
 
 /// Options of sockets that change nothing here, or are followed.
-pub const SOCKET_OPTIONS: &[&str] = &["SO_REUSEADDR", "SO_REUSEPORT", "SO_ERROR", "TCP_NODELAY", "TCP_MAXSEG", "TCP_CONGESTION"];
+pub(crate) const SOCKET_OPTIONS: &[&str] =
+    &["SO_REUSEADDR", "SO_REUSEPORT", "SO_ERROR", "TCP_NODELAY", "TCP_MAXSEG", "TCP_CONGESTION"];
 
 /// Calls that are understood.
-pub const CALLS: &[&str] = &[
+pub(crate) const CALLS: &[&str] = &[
     "socket",
     "bind",
     "listen",
@@ -37,7 +38,7 @@ pub const CALLS: &[&str] = &[
 ];
 
 /// The sockets of a script.
-pub struct Sockets {
+pub(crate) struct Sockets {
     /// What the script has set so far.
     pub settings: Settings,
     /// The connection, from `listen` or `connect` on.
@@ -77,7 +78,7 @@ const DONE: Result<Returned, String> = Ok(Returned::Value(0, None));
 
 impl Sockets {
     /// No socket.
-    pub fn new(settings: Settings) -> Sockets {
+    pub(crate) fn new(settings: Settings) -> Sockets {
         Sockets {
             settings,
             connection: None,
@@ -91,14 +92,14 @@ impl Sockets {
     }
 
     /// Settings have changed: a connection that has not begun follows.
-    pub fn settings_changed(&mut self) {
+    pub(crate) fn settings_changed(&mut self) {
         if let Some(c) = self.connection.as_mut().filter(|c| c.stage == Stage::Listen) {
             c.settings = self.settings.clone();
         }
     }
 
     /// Makes `call` at `now` (ps). An error for one that makes no sense here.
-    pub fn call(&mut self, now: u64, call: &Call) -> Result<Returned, String> {
+    pub(crate) fn call(&mut self, now: u64, call: &Call) -> Result<Returned, String> {
         if call.name == "socket" {
             let Arg::Int(fd) = call.result else { return Err("socket: the number of the socket must be given".into()) };
             self.open.push(fd);

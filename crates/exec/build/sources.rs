@@ -12,7 +12,7 @@ const TABLES: &str = "crates/store/src/schema";
 const NO_TABLES: [&str; 2] = ["mod.rs", "shared.rs"];
 
 /// What is hashed: folders and single files, by names that do not depend on where the workspace lies.
-pub struct Sources {
+pub(crate) struct Sources {
     /// Names and places, in order of the names.
     pub roots: Vec<(String, PathBuf)>,
     /// The files of the tables, by the tables' names.
@@ -23,7 +23,7 @@ pub struct Sources {
 
 impl Sources {
     /// Of `crates/NAME` and whatever it depends on in the workspace at `root`, and of the data that is built in.
-    pub fn of(root: &Path, name: &str) -> io::Result<Sources> {
+    pub(crate) fn of(root: &Path, name: &str) -> io::Result<Sources> {
         let (mut found, mut left) = (BTreeSet::new(), vec![name.to_owned()]);
         let mut manifests = Vec::new();
         while let Some(name) = left.pop() {
@@ -50,13 +50,13 @@ impl Sources {
     }
 
     /// The hash of the columns of each table, as `NAME=HASH` with spaces between.
-    pub fn table_digests(&self) -> io::Result<String> {
+    pub(crate) fn table_digests(&self) -> io::Result<String> {
         let one = |(name, place): (&String, &PathBuf)| Ok(format!("{name}={}", digest([(name.clone(), place.clone())])?));
         Ok(self.tables.iter().map(one).collect::<io::Result<Vec<_>>>()?.join(" "))
     }
 
     /// The hash of everything but the columns of tables, 32 hexadecimal digits.
-    pub fn digest(&self) -> io::Result<String> {
+    pub(crate) fn digest(&self) -> io::Result<String> {
         let mut all = Vec::new();
         for (name, place) in &self.roots {
             let mut files = Vec::new();

@@ -8,7 +8,7 @@ use forebay_experiment::unit::Unit;
 use forebay_model::ceilings::{UNSCALED_WINDOW, bdp_bytes, payload_share, window_limited};
 
 /// Values and comparison. Never refuses: a part that does not apply is left out.
-pub fn section(v: &Experiment) -> Result<Section, String> {
+pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let error = |e: forebay_model::ModelError| e.to_string();
     let about = "what headers and windows allow at best";
     let mut s =

@@ -8,7 +8,7 @@ use forebay_model::dctcp::{gain_bound, steady_state, threshold_guideline, worst_
 use forebay_queues::{FifoDiscipline, Queue};
 
 /// Values and comparison, or why the model has none.
-pub fn section(v: &Experiment) -> Result<Section, String> {
+pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let Subject { group, long, pairs: senders } = subject(v, "dctcp")?;
     let tcp = &v.groups[group].tcp;
     let b = bottleneck(v, &senders, tcp)?;

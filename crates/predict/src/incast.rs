@@ -12,10 +12,10 @@ use forebay_model::incast::{Branch, FirstWindow, Incast, NstarRule, Params, Tail
 use forebay_units::{Bytes, Time};
 
 /// Laws with NewReno's sawtooth.
-pub const NEWRENO: [&str; 2] = ["newreno", "reno"];
+pub(crate) const NEWRENO: [&str; 2] = ["newreno", "reno"];
 
 /// Values and comparison, or why the model has none.
-pub fn section(v: &Experiment) -> Result<Section, String> {
+pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let rounds = |k: &WorkloadKind| matches!(k, WorkloadKind::Incast { .. });
     let found: Vec<usize> = (0..v.workloads.len()).filter(|&i| rounds(&v.workloads[i].kind)).collect();
     let w = match found[..] {

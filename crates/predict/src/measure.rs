@@ -22,12 +22,12 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 /// Mean duration of a round, s.
-pub fn round_time(run: &Report, w: usize) -> Option<f64> {
+pub(crate) fn round_time(run: &Report, w: usize) -> Option<f64> {
     mean(rounds(run, w).iter().map(|q| (q.end_ps - q.start_ps) as f64 * 1e-12))
 }
 
 /// Payload of rounds over the time they took, bit/s; pauses between rounds do not count.
-pub fn round_goodput(run: &Report, w: usize) -> Option<f64> {
+pub(crate) fn round_goodput(run: &Report, w: usize) -> Option<f64> {
     let rounds = rounds(run, w);
     let bits: f64 = rounds.iter().map(|q| 8.0 * q.bytes as f64).sum();
     let time: f64 = rounds.iter().map(|q| (q.end_ps - q.start_ps) as f64 * 1e-12).sum();
@@ -35,12 +35,12 @@ pub fn round_goodput(run: &Report, w: usize) -> Option<f64> {
 }
 
 /// For each round the largest number of timeouts of one sender, averaged.
-pub fn round_timeouts(run: &Report, w: usize) -> Option<f64> {
+pub(crate) fn round_timeouts(run: &Report, w: usize) -> Option<f64> {
     mean(rounds(run, w).iter().map(|q| f64::from(q.rtos_max)))
 }
 
 /// Blocks of a round that had a timeout before anything of their first window was acknowledged, averaged.
-pub fn head_timeouts(run: &Report, w: usize) -> Option<f64> {
+pub(crate) fn head_timeouts(run: &Report, w: usize) -> Option<f64> {
     let mut ids: Vec<QueryId> = rounds(run, w).iter().map(|q| q.query_id).collect();
     ids.sort_unstable();
     let hit = |f: &FlowRow| f.query_id.is_some_and(|id| ids.binary_search(&id).is_ok());
@@ -49,25 +49,25 @@ pub fn head_timeouts(run: &Report, w: usize) -> Option<f64> {
 }
 
 /// The totals of a port.
-pub fn port(run: &Report, id: PortId) -> Option<&PortRow> {
+pub(crate) fn port(run: &Report, id: PortId) -> Option<&PortRow> {
     run.ports.iter().find(|p| p.port == id)
 }
 
 /// Smallest sample of a port's queue, packets, where its series is observed.
-pub fn queue_min(run: &Report, id: PortId) -> Option<f64> {
+pub(crate) fn queue_min(run: &Report, id: PortId) -> Option<f64> {
     let from = run.measured_from.0;
     run.queue.iter().filter(|r| r.port == id && r.time_ps >= from).map(|r| f64::from(r.pkts)).reduce(f64::min)
 }
 
 /// Payload acknowledged by a group, bit/s. Cumulative ACKs: a recovery that is open when the warm-up ends brings what was received before.
-pub fn goodput(run: &Report, group: usize) -> Option<f64> {
+pub(crate) fn goodput(run: &Report, group: usize) -> Option<f64> {
     let seconds = run.end.saturating_sub(run.measured_from).as_secs_f64();
     let acked = *run.acked.get(group)?;
     (seconds > 0.0).then(|| 8.0 * acked as f64 / seconds)
 }
 
 /// Mean of the law's marked fraction over the samples of a group's connections, where their series are observed.
-pub fn alpha(run: &Report, group: usize) -> Option<f64> {
+pub(crate) fn alpha(run: &Report, group: usize) -> Option<f64> {
     let mut conns: Vec<u64> = run.flows.iter().filter(|f| f.group.index() == group).map(|f| f.conn_id).collect();
     conns.sort_unstable();
     let from = run.measured_from.0;

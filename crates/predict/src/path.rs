@@ -14,11 +14,11 @@ use forebay_units::{NodeId, PortId, QueueLen, Time};
 const EQUAL: f64 = 0.05;
 
 /// A sender and a receiver of data.
-pub type Pair = (NodeId, NodeId);
+pub(crate) type Pair = (NodeId, NodeId);
 
 /// What the models are told of the network.
 #[derive(Debug, Clone)]
-pub struct Bottleneck {
+pub(crate) struct Bottleneck {
     /// The port where flows meet.
     pub port: PortId,
     /// Its name.
@@ -30,7 +30,7 @@ pub struct Bottleneck {
 }
 
 /// Who sends data to whom; `None` where pairs are drawn as the run goes.
-pub fn pairs(kind: &WorkloadKind) -> Option<Vec<Pair>> {
+pub(crate) fn pairs(kind: &WorkloadKind) -> Option<Vec<Pair>> {
     match kind {
         WorkloadKind::Long { pairs, .. } | WorkloadKind::OnOff { pairs, .. } => Some(pairs.clone()),
         WorkloadKind::Incast { senders, receiver, .. } => Some(senders.iter().map(|&s| (s, *receiver)).collect()),
@@ -42,7 +42,7 @@ pub fn pairs(kind: &WorkloadKind) -> Option<Vec<Pair>> {
 
 /// The pairs of the endless flows of transport `group`, in all workloads. Where a workload mixes transports, the connections get theirs
 /// in order, as in a run.
-pub fn endless(v: &Experiment, group: usize) -> Vec<Pair> {
+pub(crate) fn endless(v: &Experiment, group: usize) -> Vec<Pair> {
     let mut out = Vec::new();
     for w in &v.workloads {
         let WorkloadKind::Long { pairs, size: None, .. } = &w.kind else { continue };
@@ -53,7 +53,7 @@ pub fn endless(v: &Experiment, group: usize) -> Vec<Pair> {
 }
 
 /// What a model of one law is about.
-pub struct Subject {
+pub(crate) struct Subject {
     /// The first transport that runs the law.
     pub group: usize,
     /// Pairs of its endless flows.
@@ -63,7 +63,7 @@ pub struct Subject {
 }
 
 /// The transport that runs the law `name`; or why there is nothing to model.
-pub fn subject(v: &Experiment, name: &str) -> Result<Subject, String> {
+pub(crate) fn subject(v: &Experiment, name: &str) -> Result<Subject, String> {
     let Some(group) = v.groups.iter().position(|g| g.tcp.law.name == name) else {
         return Err(format!("no transport runs {name}"));
     };
@@ -77,7 +77,7 @@ pub fn subject(v: &Experiment, name: &str) -> Result<Subject, String> {
 }
 
 /// Names of the workloads that are not endless flows of transport `group`.
-pub fn beside_endless(v: &Experiment, group: usize) -> Vec<String> {
+pub(crate) fn beside_endless(v: &Experiment, group: usize) -> Vec<String> {
     others(v, |i| {
         let w = &v.workloads[i];
         w.transport == Assign::One(group) && matches!(w.kind, WorkloadKind::Long { size: None, .. })
@@ -85,13 +85,13 @@ pub fn beside_endless(v: &Experiment, group: usize) -> Vec<String> {
 }
 
 /// RTT of a full packet and its ACK on the empty path, ps.
-pub fn idle_rtt(v: &Experiment, fib: &Fib, (src, dst): Pair, tcp: &Transport) -> u64 {
+pub(crate) fn idle_rtt(v: &Experiment, fib: &Fib, (src, dst): Pair, tcp: &Transport) -> u64 {
     let (full, small) = (u64::from(tcp.mss + tcp.header), u64::from(tcp.ack_size));
     fib.travel(&v.network, (src, dst), 0, full) + fib.travel(&v.network, (dst, src), 0, small)
 }
 
 /// The port that all `pairs` share and where most of them meet in proportion to its rate; or why there is none.
-pub fn bottleneck(v: &Experiment, pairs: &[Pair], tcp: &Transport) -> Result<Bottleneck, String> {
+pub(crate) fn bottleneck(v: &Experiment, pairs: &[Pair], tcp: &Transport) -> Result<Bottleneck, String> {
     let network = &v.network;
     let fib = Fib::new(network).map_err(|e| e.to_string())?;
     let mut flows = vec![0_usize; network.ports.len()];
@@ -146,7 +146,7 @@ pub fn bottleneck(v: &Experiment, pairs: &[Pair], tcp: &Transport) -> Result<Bot
 
 impl Bottleneck {
     /// The rows of inputs that every model has.
-    pub fn inputs(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn inputs(&self) -> Vec<(&'static str, String)> {
         let buffer = self.buffer.map_or("unlimited".to_owned(), |b| format!("{b} packets"));
         vec![
             ("port", self.name.clone()),
@@ -157,7 +157,7 @@ impl Bottleneck {
     }
 
     /// Whether its queue keeps places for packets of priority; all others find a queue that drops the tail.
-    pub fn keeps_places(&self, v: &Experiment) -> bool {
+    pub(crate) fn keeps_places(&self, v: &Experiment) -> bool {
         match &v.network.ports[self.port].queue {
             Queue::Fifo(FifoDiscipline::Protect(_)) => true,
             Queue::Buffered(BufferedDiscipline::StrictPriority(_) | BufferedDiscipline::Pushout(_)) => true,
@@ -166,7 +166,7 @@ impl Bottleneck {
     }
 
     /// Whether packets of `tcp` find plain drop-tail here: the discipline, or marks that they do not ask for.
-    pub fn drops_tail(&self, v: &Experiment, tcp: &Transport) -> bool {
+    pub(crate) fn drops_tail(&self, v: &Experiment, tcp: &Transport) -> bool {
         match &v.network.ports[self.port].queue {
             Queue::Fifo(FifoDiscipline::DropTail(_)) => true,
             Queue::Fifo(FifoDiscipline::DctcpStep(step)) => tcp.ecn == Ecn::Off && !step.drops_non_ect(),
@@ -176,6 +176,6 @@ impl Bottleneck {
 }
 
 /// Names of the workloads whose traffic is not that of workloads in `models`: it shares the network but is in no model.
-pub fn others(v: &Experiment, models: impl Fn(usize) -> bool) -> Vec<String> {
+pub(crate) fn others(v: &Experiment, models: impl Fn(usize) -> bool) -> Vec<String> {
     v.workloads.iter().enumerate().filter(|(i, _)| !models(*i)).map(|(_, w)| format!("`{}`", w.class)).collect()
 }

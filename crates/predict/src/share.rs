@@ -8,7 +8,7 @@ use forebay_experiment::unit::Unit;
 use forebay_model::aimd::{Aimd, throughput_ratio};
 
 /// Values and comparison, or why the model has none.
-pub fn section(v: &Experiment) -> Result<Section, String> {
+pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let groups: Vec<(usize, Vec<Pair>)> =
         (0..v.groups.len()).map(|g| (g, endless(v, g))).filter(|(_, pairs)| !pairs.is_empty()).collect();
     let [(first, one), (second, two)] = &groups[..] else {

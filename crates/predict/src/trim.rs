@@ -11,7 +11,7 @@ use forebay_model::trim::{as_wait, k_interval, queue_after_cut, smallest_buffer}
 use forebay_units::{QueueLen, Time};
 
 /// Values and comparison, or why the model has none.
-pub fn section(v: &Experiment) -> Result<Section, String> {
+pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let Subject { group, long, pairs: senders } = subject(v, "trim")?;
     let tcp = &v.groups[group].tcp;
     let b = bottleneck(v, &senders, tcp)?;

@@ -21,7 +21,7 @@ enum Count {
 
 /// The average queue and the probability that follows from it: RED without a queue, which CHOKe has too.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Law {
+pub(crate) struct Law {
     /// Thresholds on the average, packets or bytes.
     pub(crate) min: f64,
     max: f64,

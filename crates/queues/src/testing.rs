@@ -67,12 +67,12 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    pub fn new(discipline: BufferedDiscipline, buffer: QueueState) -> Port {
+    pub(crate) fn new(discipline: BufferedDiscipline, buffer: QueueState) -> Port {
         let (backlog, effects) = (Vec::new(), Vec::new());
         Port { discipline, buffer, now: Time(0), backlog, serving: None, next: 0, effects, ecn: |_| Codepoint::Ect0 }
     }
 
-    pub fn state(&self) -> PortState {
+    pub(crate) fn state(&self) -> PortState {
         let mut queue = QueueState::default();
         self.backlog.iter().chain(&self.serving).for_each(|q| queue.add(q.packet.wire));
         let serving = self.serving.map_or(0, |q| q.packet.wire);
@@ -80,7 +80,7 @@ impl Port {
     }
 
     /// A packet arrives; its handle is the number of the arrival. Returns what became of it.
-    pub fn arrive(&mut self, packet: Arrival) -> Verdict {
+    pub(crate) fn arrive(&mut self, packet: Arrival) -> Verdict {
         let handle = Handle(self.next);
         self.next += 1;
         self.effects.clear();
@@ -114,7 +114,7 @@ impl Port {
     }
 
     /// Packets of 1500 bytes of one flow arrive every `gap` and take `tx` each to leave. `seen` gets what was done to packets, and when.
-    pub fn run_at_overload(&mut self, tx: Time, gap: Time, until: Time, mut seen: impl FnMut(Time, &[Effect])) {
+    pub(crate) fn run_at_overload(&mut self, tx: Time, gap: Time, until: Time, mut seen: impl FnMut(Time, &[Effect])) {
         let (mut arrival, mut free) = (Time(0), Time(0));
         while arrival < until {
             if free < arrival && !self.backlog.is_empty() {
@@ -138,7 +138,7 @@ impl Port {
     }
 
     /// The transmitter takes the next packet.
-    pub fn serve(&mut self) -> Option<u32> {
+    pub(crate) fn serve(&mut self) -> Option<u32> {
         self.effects.clear();
         self.serving = self.discipline.pop(self.now, &mut self.effects);
         if let Some(q) = self.serving {

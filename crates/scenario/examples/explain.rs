@@ -1,5 +1,7 @@
 //! Explains a scenario file without the command-line program: `cargo run --example explain FILE [key=value]...`
 
+#![expect(clippy::print_stdout, reason = "a program")]
+
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let Some((file, sets)) = args.split_first() else {

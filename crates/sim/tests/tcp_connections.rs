@@ -1,6 +1,8 @@
 //! Whole connections of every profile with every law over a pipe that loses what the test says. Every one must deliver its bytes
 //! in order and close; the pipe checks the counters and the timers after each step.
 
+#![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
+
 mod scripted;
 
 use forebay_sim::net::packet::flag;

@@ -30,7 +30,7 @@ struct Row {
 }
 
 /// Runs all points, or those whose section or name contains the word, prints the table and writes it.
-pub fn execute(args: &[String]) -> Result<(), String> {
+pub(crate) fn execute(args: &[String]) -> Result<(), String> {
     let (mut out, mut word) = (None, None);
     let mut args = args.iter();
     while let Some(arg) = args.next() {

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// A run and what came out.
 #[derive(Debug)]
-pub struct Run {
+pub(super) struct Run {
     variant: Variant,
     report: Report,
 }
@@ -18,7 +18,7 @@ const MSS: u64 = 1460;
 
 impl Run {
     /// Runs a set-up in this process.
-    pub fn new(setup: &Setup, seed: u32) -> Result<Run, String> {
+    pub(super) fn new(setup: &Setup, seed: u32) -> Result<Run, String> {
         let text = setup.scenario(seed);
         let scenario = Scenario::from_text(&text, "agree.toml", Path::new("."), &[], None);
         let resolved = scenario.and_then(|s| s.resolve()).map_err(|e| format!("{}\n{text}", e.render()))?;
@@ -29,13 +29,13 @@ impl Run {
     }
 
     /// Connection, start in seconds and full packets of every message, in the order of their starts.
-    pub fn messages(&self) -> Vec<(u64, f64, u64)> {
+    pub(super) fn messages(&self) -> Vec<(u64, f64, u64)> {
         let row = |f: &forebay_sim::observe::FlowRow| (f.conn_id, f.start_ps as f64 * 1e-12, f.size_bytes.div_ceil(MSS));
         self.report.flows.iter().map(row).collect()
     }
 
     /// A figure, as the peers' programs define it.
-    pub fn figure(&self, figure: Figure, setup: &Setup) -> f64 {
+    pub(super) fn figure(&self, figure: Figure, setup: &Setup) -> f64 {
         let port = || {
             let name = if let Work::Example = setup.work { "link2" } else { "bottleneck" };
             self.variant.port_names.iter().position(|n| n == name).map(|i| &self.report.ports[i])

@@ -6,7 +6,7 @@ use super::setup::{LONG, Setup, Work};
 
 /// A number that both sides have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Figure {
+pub(super) enum Figure {
     /// Payload as a share of the bottleneck's rate.
     Goodput,
     /// Jain's index over the flows.
@@ -29,7 +29,7 @@ pub enum Figure {
 
 impl Figure {
     /// Its name in the table.
-    pub fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Figure::Goodput => "goodput",
             Figure::Jain => "Jain",
@@ -48,18 +48,18 @@ impl Figure {
 
 /// How far forebay's number may be from the peer's: the larger of a share of it and an amount.
 #[derive(Debug, Clone, Copy)]
-pub struct Band(pub f64, pub f64);
+pub(super) struct Band(pub f64, pub f64);
 
 impl Band {
     /// Whether a number is inside.
-    pub fn holds(self, ours: f64, theirs: f64) -> bool {
+    pub(super) fn holds(self, ours: f64, theirs: f64) -> bool {
         (ours - theirs).abs() <= (self.0 * theirs.abs()).max(self.1)
     }
 }
 
 /// One point.
 #[derive(Debug)]
-pub struct Point {
+pub(super) struct Point {
     /// Heading that it stands under.
     pub section: &'static str,
     /// What it is.
@@ -78,7 +78,7 @@ const SHARES: [(Figure, Band); 3] =
     [(Figure::Goodput, Band(0.02, 0.0)), (Figure::Jain, Band(0.05, 0.0)), (Figure::Queue, Band(0.07, 2.0))];
 
 /// All points, in the order of the table.
-pub fn points() -> Vec<Point> {
+pub(super) fn points() -> Vec<Point> {
     let mut all = Vec::new();
     all.extend(queues());
     all.extend(marking());

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 /// A simulator to agree with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Peer {
+pub(super) enum Peer {
     /// Stock ns-2, as Debian ships it.
     Ns2,
     /// ns-3, as Debian ships it.
@@ -13,7 +13,7 @@ pub enum Peer {
 
 /// Discipline of the bottleneck.
 #[derive(Debug, Clone, Copy)]
-pub enum Queue {
+pub(super) enum Queue {
     /// Drops what does not fit.
     Tail,
     /// Marks from this many packets on.
@@ -24,7 +24,7 @@ pub enum Queue {
 
 /// Traffic.
 #[derive(Debug, Clone, Copy)]
-pub enum Work {
+pub(super) enum Work {
     /// Endless flows that start within a millisecond.
     Long,
     /// Barrier rounds: packets a sender, rounds. Each answer is up to 100 us late: without, the rounds of a deterministic network fall
@@ -38,7 +38,7 @@ pub enum Work {
 
 /// A network with one bottleneck and what it carries.
 #[derive(Debug, Clone, Copy)]
-pub struct Setup {
+pub(super) struct Setup {
     /// Whom to agree with; it decides on the stack, too: `ns2` or `rfc`.
     pub peer: Peer,
     /// Law and recovery, by forebay's name.
@@ -67,7 +67,7 @@ pub struct Setup {
 }
 
 /// What long flows have in common; the rest is said by each point.
-pub const LONG: Setup = Setup {
+pub(super) const LONG: Setup = Setup {
     peer: Peer::Ns2,
     law: "newreno",
     n: 2,
@@ -103,7 +103,7 @@ impl Setup {
     }
 
     /// The starts of the long flows, s: the same for both, another draw for each seed.
-    pub fn starts(&self, seed: u32) -> Vec<f64> {
+    pub(super) fn starts(&self, seed: u32) -> Vec<f64> {
         match self.work {
             Work::Example => (0..40).map(|i| f64::from(i) * 2.5e-3).collect(),
             _ => {
@@ -122,7 +122,7 @@ impl Setup {
     }
 
     /// The scenario for forebay.
-    pub fn scenario(&self, seed: u32) -> String {
+    pub(super) fn scenario(&self, seed: u32) -> String {
         let mut t = format!("seed = {seed}\n");
         if !matches!(self.work, Work::Incast(..)) {
             let _ = writeln!(t, "duration = \"{}s\"", self.time.0);
@@ -219,7 +219,7 @@ impl Setup {
     }
 
     /// The arguments of the peer's program; `starts` is the file with the starts.
-    pub fn arguments(&self, seed: u32, starts: &str) -> Vec<String> {
+    pub(super) fn arguments(&self, seed: u32, starts: &str) -> Vec<String> {
         let mut a: Vec<String> = Vec::new();
         let mut set = |key: &str, value: &dyn std::fmt::Display| a.push(format!("{key}={value}"));
         let delay = format!("{}e-9", (self.delay_us() * 1e3).round());

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// Check a scenario file and explain what it would run
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The scenario file
     file: PathBuf,
     /// Change a value of the file, such as topology.senders=64 (repeatable)
@@ -27,7 +27,7 @@ pub struct Args {
 }
 
 /// Prints the explanation.
-pub fn execute(args: &Args) -> Result<(), Failure> {
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let mut overrides = args.set.clone();
     overrides.extend(args.world.as_ref().map(|name| format!("world={name}")));
     let mut scenario = forebay_scenario::load(&args.file, &overrides, None)?;

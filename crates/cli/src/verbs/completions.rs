@@ -8,13 +8,13 @@ use clap_complete::Shell;
 
 /// Print a completion script for a shell
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The shell, such as bash: `forebay completions bash > /etc/bash_completion.d/forebay`
     shell: Shell,
 }
 
 /// Prints the script.
-pub fn execute(args: &Args) -> Result<(), Failure> {
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "forebay", &mut script);
     print(&String::from_utf8_lossy(&script))

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// docs/conformance.md says which part of the language is known. A script that uses what the simulator does not have is not applicable, and
 /// says why. Exit code 0: at least one passed and none failed; 1: some failed; 2: some is no script, or none was applicable.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Scripts, or folders of scripts (*.pkt)
     #[arg(required = true, value_name = "SCRIPT")]
     scripts: Vec<PathBuf>,
@@ -32,7 +32,7 @@ pub struct Args {
 }
 
 /// Runs the scripts and prints what came of each.
-pub fn execute(args: &Args) -> Result<(), Failure> {
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let options = RunOptions { stack: args.stack.clone(), tolerance: args.tolerance, strict: args.strict };
     let mut out = String::new();
     let (mut passed, mut failed, mut invalid, mut other) = (0, 0, 0, 0);

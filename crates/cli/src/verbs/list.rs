@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 /// List what a scenario can name, one line each
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Only this kind
     #[arg(value_parser = PossibleValuesParser::new(describe().iter().map(word)))]
     what: Option<String>,
@@ -21,7 +21,7 @@ fn word(section: &Section) -> &'static str {
 }
 
 /// Prints the lists.
-pub fn execute(args: &Args) -> Result<(), Failure> {
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let colour = style::stdout();
     let mut sections = describe();
     sections.retain(|s| args.what.as_ref().is_none_or(|w| w == word(s)));

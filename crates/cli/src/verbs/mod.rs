@@ -1,11 +1,11 @@
 //! One file a verb: its arguments and what it does.
 
-pub mod check;
-pub mod completions;
-pub mod conform;
-pub mod list;
-pub mod model;
-pub mod report;
-pub mod repro;
-pub mod run;
-pub mod sweep;
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod conform;
+pub(crate) mod list;
+pub(crate) mod model;
+pub(crate) mod report;
+pub(crate) mod repro;
+pub(crate) mod run;
+pub(crate) mod sweep;

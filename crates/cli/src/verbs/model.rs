@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// Evaluate the models that a scenario implies, beside its simulation
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     input: Input,
     /// Only the models, without the simulation
@@ -38,7 +38,7 @@ enum Format {
 }
 
 /// Asks the models, simulates, and prints both.
-pub fn execute(args: &Args) -> Result<(), Failure> {
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let resolved = args.input.load()?.0.resolve()?;
     let verdicts: Vec<Vec<Verdict>> = resolved.variants.iter().map(|v| verdicts(&v.config)).collect();
     let told = untold(&verdicts);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// Write the report of finished results, or one that compares several
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Directories that `forebay run` wrote, or that of a sweep
     #[arg(value_name = "DIR", required = true)]
     dirs: Vec<PathBuf>,
@@ -22,7 +22,7 @@ pub struct Args {
 }
 
 /// Writes it and says where.
-pub fn execute(args: &Args) -> Result<(), Failure> {
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     for dir in &args.dirs {
         match SweepDir::open(dir) {
             Ok(sweep) if args.dirs.len() == 1 => return done(&report::write_sweep(&sweep, &target(args)?)?),

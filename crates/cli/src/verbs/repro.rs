@@ -21,7 +21,7 @@ const PROBE: &str = "import sys\nfrom importlib.util import find_spec\nlacks = [
 
 /// Reproduce published evaluations: run them, draw their figures, judge their claims
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// A name under papers/, a folder with paper.py, or all [default: all]
     #[arg(value_name = "PAPER")]
     papers: Vec<OsString>,
@@ -76,7 +76,7 @@ impl Args {
 }
 
 /// Runs it, and ends as it ends.
-pub fn execute(args: &Args) -> Result<(), Failure> {
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let python = std::env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
     let name = python.to_string_lossy().into_owned();
     let start = |e: std::io::Error| Failure::Machine(format!("`{name}` cannot be started: {e}; {PYTHON} names another Python"));

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 /// Run a scenario, write its results and print a summary
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     pub(super) input: Input,
     /// Run the scenario for each of these values (repeatable: every combination), as by a [sweep] in the file
@@ -57,7 +57,7 @@ pub(super) enum FormatArg {
 }
 
 /// Runs it. With `--progress json` a failure is told as an event too, so that standard error stays a stream of JSON.
-pub fn execute(args: &Args) -> Result<(), Failure> {
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     told(args, |kind| {
         let (scenario, overrides) = scenario(args)?;
         match scenario.sweep()? {

@@ -20,7 +20,7 @@ use std::path::Path;
 /// Run a scenario for many values: those of its [sweep] and of --sweep
 #[derive(Debug, clap::Args)]
 #[group(id = "sweep-args")]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     run: run::Args,
     /// Check all points, list them, and say what is left to run
@@ -29,7 +29,7 @@ pub struct Args {
 }
 
 /// Runs it.
-pub fn execute(args: &Args) -> Result<(), Failure> {
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     told(&args.run, |kind| {
         let (scenario, overrides) = scenario(&args.run)?;
         let Some(sweep) = scenario.sweep()? else {

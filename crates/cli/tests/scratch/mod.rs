@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// A fresh directory, removed at the end.
-pub struct Scratch(pub PathBuf);
+pub(crate) struct Scratch(pub PathBuf);
 
 impl Scratch {
-    pub fn new(name: &str) -> Scratch {
+    pub(crate) fn new(name: &str) -> Scratch {
         let path = std::env::temp_dir().join(format!("forebay-cli-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         Scratch(path)
     }
 
-    pub fn file(&self, name: &str, text: &str) {
+    pub(crate) fn file(&self, name: &str, text: &str) {
         fs::write(self.0.join(name), text).unwrap();
     }
 
-    pub fn entries(&self, under: &str) -> Vec<String> {
+    pub(crate) fn entries(&self, under: &str) -> Vec<String> {
         let Ok(dir) = fs::read_dir(self.0.join(under)) else { return Vec::new() };
         let mut names: Vec<String> = dir.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
@@ -34,16 +34,16 @@ impl Drop for Scratch {
     }
 }
 
-pub fn command(dir: &Path, args: &[&str]) -> Command {
+pub(crate) fn command(dir: &Path, args: &[&str]) -> Command {
     let mut c = Command::new(env!("CARGO_BIN_EXE_forebay"));
     c.current_dir(dir).args(args).env_remove("NO_COLOR");
     c
 }
 
-pub fn forebay(dir: &Path, args: &[&str]) -> Output {
+pub(crate) fn forebay(dir: &Path, args: &[&str]) -> Output {
     command(dir, args).output().unwrap()
 }
 
-pub fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }

@@ -17,23 +17,23 @@ pub(crate) struct Builder {
 
 impl Builder {
     /// An empty network whose switches have the shared memory that `values` asks for.
-    pub fn new(values: &Values) -> Result<Builder, BuildError> {
+    pub(super) fn new(values: &Values) -> Result<Builder, BuildError> {
         Ok(Builder { network: Network::default(), shared: shared::from_values(values)? })
     }
 
     /// Adds a host.
-    pub fn host(&mut self, name: impl Into<String>) -> NodeId {
+    pub(super) fn host(&mut self, name: impl Into<String>) -> NodeId {
         debug_assert!(self.network.nodes.iter().next_back().is_none_or(|n| n.host), "hosts come first");
         self.node(Node { name: name.into(), host: true, shared_buffer: None })
     }
 
     /// Adds hosts `prefix0`, `prefix1`, ...
-    pub fn hosts(&mut self, prefix: &str, count: usize) -> Vec<NodeId> {
+    pub(super) fn hosts(&mut self, prefix: &str, count: usize) -> Vec<NodeId> {
         (0..count).map(|i| self.host(format!("{prefix}{i}"))).collect()
     }
 
     /// Adds a switch.
-    pub fn switch(&mut self, name: impl Into<String>) -> NodeId {
+    pub(super) fn switch(&mut self, name: impl Into<String>) -> NodeId {
         self.node(Node { name: name.into(), host: false, shared_buffer: self.shared })
     }
 
@@ -42,7 +42,7 @@ impl Builder {
     }
 
     /// Adds both directions of a link; returns the ports a -> b and b -> a.
-    pub fn link(&mut self, a: NodeId, b: NodeId, link: &LinkValue) -> (PortId, PortId) {
+    pub(super) fn link(&mut self, a: NodeId, b: NodeId, link: &LinkValue) -> (PortId, PortId) {
         (self.port(a, b, link), self.port(b, a, link))
     }
 
@@ -51,7 +51,7 @@ impl Builder {
     ///
     /// # Panics
     /// When the link's queue cannot be built; [`check_link`] refuses such links.
-    pub fn port(&mut self, from: NodeId, to: NodeId, link: &LinkValue) -> PortId {
+    pub(super) fn port(&mut self, from: NodeId, to: NodeId, link: &LinkValue) -> PortId {
         let host = self.network.nodes[from].host;
         let queue = forebay_queues::build(if host { None } else { link.queue.as_ref() }, link.buffer);
         self.network.ports.push(PortConfig {
@@ -68,17 +68,17 @@ impl Builder {
     }
 
     /// Names a group of hosts.
-    pub fn group(&mut self, name: impl Into<String>, hosts: Vec<NodeId>) {
+    pub(super) fn group(&mut self, name: impl Into<String>, hosts: Vec<NodeId>) {
         self.network.host_groups.push((name.into(), hosts));
     }
 
     /// Gives a port a short name.
-    pub fn name_port(&mut self, name: impl Into<String>, port: PortId) {
+    pub(super) fn name_port(&mut self, name: impl Into<String>, port: PortId) {
         self.network.named_ports.push((name.into(), port));
     }
 
     /// The finished network.
-    pub fn finish(self) -> Network {
+    pub(super) fn finish(self) -> Network {
         self.network
     }
 }

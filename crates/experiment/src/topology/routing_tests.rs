@@ -65,7 +65,7 @@ fn fat_tree_paths_have_two_four_or_six_hops() {
 #[test]
 fn all_equal_cost_paths_are_used_evenly() {
     let (n, fib) = fat_tree(8);
-    let mut uses: HashMap<Vec<PortId>, u32> = HashMap::new();
+    let mut uses: BTreeMap<Vec<PortId>, u32> = BTreeMap::new();
     let flows = 16_000;
     for hash in 0..flows {
         *uses.entry(fib.path(&n, NodeId::new(0), NodeId::new(127), hash)).or_default() += 1;

@@ -13,17 +13,17 @@ pub(super) struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    pub fn new(reader: R) -> Lines<R> {
+    pub(super) fn new(reader: R) -> Lines<R> {
         Lines { reader, buffer: Vec::new(), number: 0 }
     }
 
     /// One-based number of the line returned last.
-    pub fn number(&self) -> usize {
+    pub(super) fn number(&self) -> usize {
         self.number
     }
 
     /// The next line that is neither blank nor a `#` comment, trimmed; `None` at the end.
-    pub fn next(&mut self) -> Result<Option<&str>, String> {
+    pub(super) fn next(&mut self) -> Result<Option<&str>, String> {
         loop {
             self.buffer.clear();
             self.number += 1;

@@ -21,12 +21,12 @@ impl World {
     }
 
     /// 3 racks of 4 hosts, 1 Gbps.
-    pub fn racks() -> World {
+    pub(super) fn racks() -> World {
         World::new("leaf-spine", &[("leaves", Value::Int(3)), ("hosts-per-leaf", Value::Int(4)), ("spines", Value::Int(2))])
     }
 
     /// Racks of hosts at `rate`, with oversubscribed uplinks.
-    pub fn fabric(leaves: i64, hosts: i64, spines: i64, rate: &str, oversubscription: f64) -> World {
+    pub(super) fn fabric(leaves: i64, hosts: i64, spines: i64, rate: &str, oversubscription: f64) -> World {
         let host = crate::topology::testing::link(rate, "5us");
         let size = [("leaves", Value::Int(leaves)), ("hosts-per-leaf", Value::Int(hosts)), ("spines", Value::Int(spines))];
         let links = [("host", Value::Link(host)), ("oversubscription", Value::Float(oversubscription))];
@@ -34,22 +34,22 @@ impl World {
     }
 
     /// `n` senders and a receiver, 1 Gbps.
-    pub fn many_to_one(n: i64) -> World {
+    pub(super) fn many_to_one(n: i64) -> World {
         World::new("many-to-one", &[("senders", Value::Int(n))])
     }
 
-    pub fn context(&self) -> Context<'_> {
+    pub(super) fn context(&self) -> Context<'_> {
         Context { network: &self.network, tcp: &self.tcp, duration: self.duration }
     }
 
     /// Builds workload `name`; what is not given has its default.
-    pub fn build(&self, name: &str, given: &[(&'static str, Value)]) -> Result<WorkloadKind, BuildError> {
+    pub(super) fn build(&self, name: &str, given: &[(&'static str, Value)]) -> Result<WorkloadKind, BuildError> {
         let w = find(name).unwrap();
         (w.build)(&values(w.entry, given), &self.context())
     }
 
     /// The key that the error of [`World::build`] names.
-    pub fn refused(&self, name: &str, given: &[(&'static str, Value)]) -> &'static str {
+    pub(super) fn refused(&self, name: &str, given: &[(&'static str, Value)]) -> &'static str {
         self.build(name, given).unwrap_err().key
     }
 }

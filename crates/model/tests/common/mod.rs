@@ -4,7 +4,7 @@ use forebay_model::incast::{Incast, Params};
 use forebay_units::{Rate, Time};
 
 /// 1 Gbit/s, packets of 1000 bytes, D = 100 us, B = 64, blocks of 256 KB, T_0 = 0.2 s.
-pub fn base() -> Params {
+pub(crate) fn base() -> Params {
     Params {
         rate: Rate(1_000_000_000),
         packet: 1000,
@@ -17,12 +17,12 @@ pub fn base() -> Params {
 }
 
 /// The model of parameters that are right.
-pub fn model(p: Params) -> Incast {
+pub(crate) fn model(p: Params) -> Incast {
     Incast::new(&p).unwrap()
 }
 
 /// `got` is `expected` to within `digits`.
 #[track_caller]
-pub fn close(got: f64, expected: f64, digits: f64) {
+pub(crate) fn close(got: f64, expected: f64, digits: f64) {
     assert!((got - expected).abs() <= digits, "{got}, expected {expected} +- {digits}");
 }

@@ -13,7 +13,7 @@ const BODY: usize = 110;
 const MAX_PORTS: usize = 24;
 
 /// All distributions that the data has something for.
-pub fn figures(data: &Data) -> Vec<Figure> {
+pub(super) fn figures(data: &Data) -> Vec<Figure> {
     let flows = |keep: &dyn Fn(&Flow) -> bool, get: fn(&Flow) -> f64| -> Samples {
         let mut samples = Samples::new(data);
         data.flows.iter().filter(|f| f.complete() && keep(f)).for_each(|f| samples.add(f.subject, get(f)));

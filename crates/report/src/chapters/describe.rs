@@ -7,7 +7,7 @@ use super::words::{bold, number, quantity};
 use crate::page::Unit;
 
 /// Up to four sentences about the only subject.
-pub fn sentences(data: &Data) -> Vec<String> {
+pub(super) fn sentences(data: &Data) -> Vec<String> {
     if data.subjects.is_empty() {
         return Vec::new();
     }
@@ -17,7 +17,7 @@ pub fn sentences(data: &Data) -> Vec<String> {
 }
 
 /// Up to three sentences about the traffic of a subject.
-pub fn traffic(data: &Data, subject: usize) -> Vec<String> {
+pub(super) fn traffic(data: &Data, subject: usize) -> Vec<String> {
     let of = One { data, subject };
     let mut out: Vec<String> =
         [of.queries(), of.deadlines(), of.messages(), of.long_flows()].into_iter().flatten().take(3).collect();

@@ -13,7 +13,7 @@ use crate::page::{Cell, Headline, HeadlineChart};
 
 /// A metric that can stand in the headline.
 #[derive(Debug, Clone, Copy)]
-pub struct Telling {
+pub(super) struct Telling {
     /// Column of the summary.
     pub metric: &'static str,
     /// Which way it is better.
@@ -58,7 +58,7 @@ const MAX_SENTENCES: usize = 4;
 const MAX_CHARTS: usize = 3;
 
 /// Sentences and charts.
-pub fn headline(data: &Data) -> Headline {
+pub(super) fn headline(data: &Data) -> Headline {
     let judged: Vec<Telling> = JUDGED.iter().filter_map(|of| of.iter().copied().find(|t| present(data, t))).collect();
     let sentences = if data.subjects.len() > 1 { compared(data, &judged) } else { describe::sentences(data) };
     Headline { sentences, charts: charts(data, &judged) }

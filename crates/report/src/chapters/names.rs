@@ -5,7 +5,7 @@ use forebay_store::RunDir;
 use std::path::Path;
 
 /// Names of the directories, as short as tells them apart: the last part of the path, else the whole path, else a number behind it.
-pub fn directories(runs: &[RunDir]) -> Vec<String> {
+pub(super) fn directories(runs: &[RunDir]) -> Vec<String> {
     let last = |p: &Path| p.file_name().map_or_else(|| p.display().to_string(), |n| n.to_string_lossy().into_owned());
     let short: Vec<String> = runs.iter().map(|r| last(r.path())).collect();
     let mut names: Vec<String> = runs
@@ -18,7 +18,7 @@ pub fn directories(runs: &[RunDir]) -> Vec<String> {
 }
 
 /// Names networks and subjects: the directory where there are several, then the variant, then the group, each where it tells something.
-pub fn assign(data: &mut Data, dirs: &[String]) {
+pub(super) fn assign(data: &mut Data, dirs: &[String]) {
     let several_groups = data.shared();
     for i in 0..data.networks.len() {
         let Network { dir, variant, .. } = &data.networks[i];

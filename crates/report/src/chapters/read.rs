@@ -14,7 +14,7 @@ const MAX_ROWS: u64 = 20_000_000;
 ///
 /// # Errors
 /// A directory without a `summary` table, and files that are missing or damaged.
-pub fn read(dirs: &[RunDir]) -> Result<Data, StoreError> {
+pub(super) fn read(dirs: &[RunDir]) -> Result<Data, StoreError> {
     let mut data = Data::default();
     let mut finders = Vec::new();
     for (i, dir) in dirs.iter().enumerate() {

@@ -4,7 +4,7 @@ use crate::page::{EventKind, Events, TimeLine, Times};
 
 /// A series before it is drawn.
 #[derive(Debug, Clone, Default)]
-pub struct Series {
+pub(super) struct Series {
     /// Index of the subject.
     pub subject: usize,
     /// Name in the legend.
@@ -17,13 +17,13 @@ pub struct Series {
 
 /// Numbers that all time series of a page may have together. Our choice: at 4 to 9 characters each they take less than half of the 3 MB
 /// that a page may have.
-pub const BUDGET: usize = 200_000;
+pub(super) const BUDGET: usize = 200_000;
 /// Most intervals in which events of one kind are counted: more would not be told apart on a screen.
 const EVENT_BINS: i64 = 500;
 
 /// How many numbers each of several series may have: none gets more than it `wants`, and what those that want little leave over is shared
 /// equally by the others.
-pub fn share(wants: &[usize], budget: usize) -> Vec<usize> {
+pub(super) fn share(wants: &[usize], budget: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..wants.len()).collect();
     order.sort_by_key(|&i| wants[i]);
     let (mut left, mut gets) = (budget, vec![0; wants.len()]);
@@ -36,7 +36,7 @@ pub fn share(wants: &[usize], budget: usize) -> Vec<usize> {
 
 impl Series {
     /// Numbers that it takes to draw it as it is.
-    pub fn wants(&self) -> usize {
+    pub(super) fn wants(&self) -> usize {
         if self.even().is_some() { self.times.len() } else { 2 * self.times.len() }
     }
 
@@ -53,7 +53,7 @@ impl Series {
     }
 
     /// The line to draw with at most about `budget` numbers; the length of the intervals in seconds if it had to be reduced.
-    pub fn line(&self, budget: usize) -> (TimeLine, Option<f64>) {
+    pub(super) fn line(&self, budget: usize) -> (TimeLine, Option<f64>) {
         let mut line = TimeLine { subject: self.subject, label: self.label.clone(), ..TimeLine::default() };
         if self.wants() <= budget {
             line.at = match self.even() {
@@ -102,12 +102,12 @@ impl Series {
 }
 
 /// Five significant digits: more than any screen shows.
-pub fn short(value: f64) -> f64 {
+pub(super) fn short(value: f64) -> f64 {
     significant(value, 5)
 }
 
 /// `value` with so many significant digits.
-pub fn significant(value: f64, digits: i32) -> f64 {
+pub(super) fn significant(value: f64, digits: i32) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
@@ -125,7 +125,7 @@ fn round(value: f64, decimals: i32) -> f64 {
 }
 
 /// Events of a kind: when, ns, and how many. Few are shown each at its time; many are counted in equal intervals from 0 to `end_ns`.
-pub fn events(subject: usize, kind: EventKind, happened: &[(i64, u64)], end_ns: i64) -> Option<Events> {
+pub(super) fn events(subject: usize, kind: EventKind, happened: &[(i64, u64)], end_ns: i64) -> Option<Events> {
     let happened = || happened.iter().filter(|(_, n)| *n > 0);
     let mut out = Events { subject, kind, ..Events::default() };
     let width = (end_ns.max(1) as f64 / EVENT_BINS as f64).max(1.0);
@@ -146,7 +146,7 @@ pub fn events(subject: usize, kind: EventKind, happened: &[(i64, u64)], end_ns: 
 }
 
 /// What was done to the lines of a chart, given the lengths of their intervals.
-pub fn note(widths: impl Iterator<Item = Option<f64>>) -> String {
+pub(super) fn note(widths: impl Iterator<Item = Option<f64>>) -> String {
     let widths: Vec<f64> = widths.flatten().collect();
     let (low, high) = (widths.iter().copied().fold(f64::INFINITY, f64::min), widths.iter().copied().fold(0.0, f64::max));
     if widths.is_empty() {

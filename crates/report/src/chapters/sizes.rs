@@ -35,7 +35,7 @@ const QUANTITIES: [Quantity; 2] = [
 ];
 
 /// Bar charts of both quantities, for both populations as far as there are some; a view for each rule.
-pub fn figures(data: &Data) -> Vec<Figure> {
+pub(super) fn figures(data: &Data) -> Vec<Figure> {
     let mut out = Vec::new();
     for p in POPULATIONS {
         let flows: Vec<&Flow> = data.flows.iter().filter(|f| f.complete() && f.in_query == p.in_query).collect();
@@ -124,7 +124,7 @@ pub(super) mod tests {
     use super::*;
 
     /// Two transports with `n` messages each: the i-th of i KB takes i ms (the second transport: twice as long).
-    pub fn data(n: u64) -> Data {
+    pub(crate) fn data(n: u64) -> Data {
         let mut d = Data::default();
         for (i, name) in ["reno", "dctcp"].into_iter().enumerate() {
             d.networks.push(Network { name: name.into(), first: i, groups: 1, ..Network::default() });

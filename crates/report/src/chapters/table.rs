@@ -6,7 +6,7 @@ use forebay_store::stats::estimate;
 use forebay_store::summary;
 
 /// The unit as the page knows it.
-pub fn unit(unit: summary::Unit) -> Unit {
+pub(super) fn unit(unit: summary::Unit) -> Unit {
     match unit {
         summary::Unit::BitsPerSecond => Unit::BitsPerSecond,
         summary::Unit::Seconds => Unit::Seconds,
@@ -18,17 +18,17 @@ pub fn unit(unit: summary::Unit) -> Unit {
 }
 
 /// Mean and interval over seeds; `None` without a value.
-pub fn cell(values: &[f64]) -> Option<Cell> {
+pub(super) fn cell(values: &[f64]) -> Option<Cell> {
     estimate(values).map(|e| Cell { mean: e.mean, half_width: e.half_width })
 }
 
 /// A metric of all subjects.
-pub fn cells(data: &Data, metric: &str) -> Vec<Option<Cell>> {
+pub(super) fn cells(data: &Data, metric: &str) -> Vec<Option<Cell>> {
     (0..data.subjects.len()).map(|s| cell(data.values(s, metric))).collect()
 }
 
 /// Every metric that some subject has, as the printed table has them.
-pub fn table(data: &Data) -> MetricTable {
+pub(super) fn table(data: &Data) -> MetricTable {
     let first = data.subjects.first().map_or("", |s| s.group.as_str());
     // Which port, unless networks differ in it.
     let port = data.networks.first().map_or("", |n| n.port.as_str());
@@ -55,10 +55,10 @@ pub(super) mod tests {
     use super::*;
 
     /// Values over seeds by the name of the metric.
-    pub type Given<'a> = &'a [(&'a str, &'a [f64])];
+    pub(crate) type Given<'a> = &'a [(&'a str, &'a [f64])];
 
     /// Networks with one group each, and metrics by name.
-    pub fn data(subjects: &[(&str, Given)]) -> Data {
+    pub(crate) fn data(subjects: &[(&str, Given)]) -> Data {
         let mut d = Data::default();
         for (i, (name, values)) in subjects.iter().enumerate() {
             d.networks.push(Network {
@@ -74,7 +74,7 @@ pub(super) mod tests {
         d
     }
 
-    pub fn subject(name: &str, network: usize, given: Given) -> Subject {
+    pub(crate) fn subject(name: &str, network: usize, given: Given) -> Subject {
         let mut values = vec![Vec::new(); metrics().count()];
         for (metric, of_seeds) in given {
             let index = metrics().position(|m| m.name == *metric).unwrap_or_else(|| panic!("no metric {metric}"));

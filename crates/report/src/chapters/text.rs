@@ -9,7 +9,7 @@ use forebay_store::{Manifest, RunDir, Table};
 use std::collections::BTreeSet;
 
 /// Name of the scenario, or of all of them, once each.
-pub fn title(dirs: &[RunDir]) -> String {
+pub(super) fn title(dirs: &[RunDir]) -> String {
     let mut names: Vec<String> = Vec::new();
     dirs.iter().map(|d| &d.manifest().name).for_each(|n| {
         if !names.contains(n) {
@@ -20,7 +20,7 @@ pub fn title(dirs: &[RunDir]) -> String {
 }
 
 /// One line about what was run.
-pub fn summary(data: &Data, dirs: &[RunDir]) -> String {
+pub(super) fn summary(data: &Data, dirs: &[RunDir]) -> String {
     let mut parts = Vec::new();
     if dirs.len() > 1 {
         parts.push(count(dirs.len(), "result"));
@@ -49,7 +49,7 @@ pub fn summary(data: &Data, dirs: &[RunDir]) -> String {
 }
 
 /// Where the numbers come from.
-pub fn facts(dirs: &[RunDir], labels: &[String]) -> Vec<Fact> {
+pub(super) fn facts(dirs: &[RunDir], labels: &[String]) -> Vec<Fact> {
     let mut out = Vec::new();
     for (dir, label) in dirs.iter().zip(labels) {
         let m = dir.manifest();
@@ -89,7 +89,7 @@ fn speed(m: &Manifest) -> String {
 }
 
 /// Remarks of the scenario reader, each once.
-pub fn notes(dirs: &[RunDir], labels: &[String]) -> Vec<String> {
+pub(super) fn notes(dirs: &[RunDir], labels: &[String]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for (dir, label) in dirs.iter().zip(labels) {
         for note in &dir.manifest().scenario.notes {
@@ -104,7 +104,7 @@ pub fn notes(dirs: &[RunDir], labels: &[String]) -> Vec<String> {
 }
 
 /// The scenarios as files, and with every default.
-pub fn scenarios(dirs: &[RunDir]) -> Vec<ScenarioText> {
+pub(super) fn scenarios(dirs: &[RunDir]) -> Vec<ScenarioText> {
     let one = |dir: &RunDir| {
         let s = &dir.manifest().scenario;
         let resolved = s.variants.iter().map(|v| (v.variant.clone(), forebay_scenario::toml(&v.resolved)));
@@ -114,7 +114,7 @@ pub fn scenarios(dirs: &[RunDir]) -> Vec<ScenarioText> {
 }
 
 /// What the words of a page mean: its metrics, then the columns behind its figures.
-pub fn glossary(page: &Page) -> Vec<Term> {
+pub(super) fn glossary(page: &Page) -> Vec<Term> {
     let mut out: Vec<Term> = Vec::new();
     let first = |label: &str| label.split(", ").next().unwrap_or(label).to_owned();
     for row in &page.table.rows {

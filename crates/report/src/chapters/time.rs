@@ -17,7 +17,7 @@ const STEPS: i64 = 500;
 
 /// A figure whose series are not reduced yet.
 #[derive(Debug)]
-pub struct Draft {
+pub(super) struct Draft {
     id: &'static str,
     title: &'static str,
     text: String,
@@ -34,7 +34,7 @@ struct DraftPanel {
 }
 
 /// All figures over time that the data has something for, with at most about `budget` numbers together.
-pub fn figures(data: &Data, budget: usize) -> Vec<Figure> {
+pub(super) fn figures(data: &Data, budget: usize) -> Vec<Figure> {
     finish([queues(data), senders(data), timeouts(data)].into_iter().flatten().collect(), budget)
 }
 

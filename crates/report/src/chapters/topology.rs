@@ -12,7 +12,7 @@ const MAX_HOSTS: usize = 24;
 const MAX_LINKS: usize = 1_000;
 
 /// The figure; a view for each directory whose network differs.
-pub fn figure(data: &Data) -> Option<Figure> {
+pub(super) fn figure(data: &Data) -> Option<Figure> {
     // Networks that have the same links are one picture.
     let mut pictures: Vec<(Vec<&Port>, Vec<usize>)> = Vec::new();
     for network in 0..data.networks.len() {

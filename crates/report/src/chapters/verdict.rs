@@ -10,7 +10,7 @@ use forebay_store::stats::quantile;
 
 /// Subjects that are compared with each other, and what a sentence about them begins with.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Contest {
+pub(super) struct Contest {
     /// Beginning of the sentences; may be empty.
     pub prefix: String,
     /// Indices of subjects.
@@ -34,13 +34,13 @@ fn mean(cells: &[Option<Cell>], subject: usize) -> f64 {
 }
 
 /// `5.2 times` or `1.12 times`: a multiple, where a percentage would not fit the sentence.
-pub fn times(large: f64, small: f64) -> String {
+pub(super) fn times(large: f64, small: f64) -> String {
     let text = number(large / small);
     if text == "1" { "as much as".into() } else { format!("{} times", bold(&text)) }
 }
 
 /// Who has the best value, by how much, and against whom nothing is known.
-pub fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Telling, unit: Unit, seeds: usize) -> String {
+pub(super) fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Telling, unit: Unit, seeds: usize) -> String {
     let (less, best) = (t.better == Better::Less, mean(cells, s.best));
     let text = |i: usize| quantity(mean(cells, i), unit);
     if s.behind.is_empty() {
@@ -93,7 +93,7 @@ pub fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Telling, 
 }
 
 /// Whether somebody is behind by more than a small difference.
-pub fn matters(s: &Standing, cells: &[Option<Cell>]) -> bool {
+pub(super) fn matters(s: &Standing, cells: &[Option<Cell>]) -> bool {
     let best = mean(cells, s.best);
     s.behind.iter().any(|b| (mean(cells, *b) - best).abs() > SMALL * best.abs())
 }
@@ -105,7 +105,7 @@ fn capital(text: &str) -> String {
 
 /// Timeouts, where they can be the cause of a difference in the completion of queries: those behind have more of them beyond doubt, in
 /// one query of a hundred at least, and waiting for them is a good part of the difference between the means.
-pub fn why(data: &Data, contest: &Contest, times: &Standing) -> Option<String> {
+pub(super) fn why(data: &Data, contest: &Contest, times: &Standing) -> Option<String> {
     let rates = cells(data, "rtos_per_query");
     let standing = compare(&rates, &contest.members, Better::Less)?;
     let spared = standing.best == times.best || standing.level.contains(&times.best);
@@ -144,7 +144,7 @@ fn mean_time(data: &Data, subject: usize) -> Option<f64> {
 }
 
 /// How long senders of some subjects waited for a timeout, in the median, s.
-pub fn median_wait(data: &Data, subjects: &[usize]) -> Option<f64> {
+pub(super) fn median_wait(data: &Data, subjects: &[usize]) -> Option<f64> {
     let mut waits: Vec<f64> = data.timeouts.iter().filter(|t| subjects.contains(&t.subject)).map(|t| t.rto).collect();
     waits.sort_unstable_by(f64::total_cmp);
     quantile(&waits, 0.5)
@@ -152,7 +152,7 @@ pub fn median_wait(data: &Data, subjects: &[usize]) -> Option<f64> {
 
 /// Time that the link into the receiver of a query needs for its payload, averaged over the queries of a subject's network, s. `None` when
 /// no query has one receiver whose link is known.
-pub fn link_time(data: &Data, subject: usize) -> Option<f64> {
+pub(super) fn link_time(data: &Data, subject: usize) -> Option<f64> {
     let network = data.subjects[subject].network;
     let into = |host: u32| {
         let host = data.hosts.get(host as usize)?;

@@ -5,13 +5,13 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
 /// Colours in light surroundings and on paper; declarations only.
-pub const LIGHT: &str = include_str!("../../assets/light.css");
+pub(super) const LIGHT: &str = include_str!("../../assets/light.css");
 /// Colours in dark surroundings.
-pub const DARK: &str = include_str!("../../assets/dark.css");
+pub(super) const DARK: &str = include_str!("../../assets/dark.css");
 
 /// All of the script. uPlot and what uses it share one function, and with it a name that shadows the browser's: canvases have at least
 /// two pixels for each of the screen's, so that they are sharp on paper, too.
-pub const SCRIPT: &str = concat!(
+pub(super) const SCRIPT: &str = concat!(
     "(function(){\"use strict\";const devicePixelRatio=Math.max(2,window.devicePixelRatio||1);\n",
     include_str!("../../assets/uplot/uPlot.iife.min.js"),
     include_str!("../../assets/js/dom.js"),
@@ -34,7 +34,7 @@ pub const SCRIPT: &str = concat!(
 );
 
 /// All of the style sheet. Dark by the reader's preference unless the page's own switch says otherwise; paper is light.
-pub fn style() -> String {
+pub(super) fn style() -> String {
     let rest = concat!(
         include_str!("../../assets/uplot/uPlot.min.css"),
         include_str!("../../assets/css/base.css"),
@@ -50,7 +50,7 @@ pub fn style() -> String {
 }
 
 /// What the page may do: run this script, use this style sheet, and nothing else.
-pub fn policy(style: &str, script: &str) -> String {
+pub(super) fn policy(style: &str, script: &str) -> String {
     let hash = |s: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(s.as_bytes())));
     format!(
         "default-src 'none'; script-src {}; style-src {}; img-src data:; base-uri 'none'; form-action 'none'",

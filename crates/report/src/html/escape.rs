@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// Text as the content of an element or the value of a quoted attribute.
-pub fn text(s: &str) -> String {
+pub(super) fn text(s: &str) -> String {
     let mut out = String::with_capacity(s.len() + 8);
     for c in s.chars() {
         match c {
@@ -19,7 +19,7 @@ pub fn text(s: &str) -> String {
 }
 
 /// Text in which pairs of `**` enclose what is bold. An odd one is shown as it is.
-pub fn bold(s: &str) -> String {
+pub(super) fn bold(s: &str) -> String {
     let parts: Vec<&str> = s.split("**").collect();
     if parts.len().is_multiple_of(2) {
         return text(s);
@@ -29,7 +29,7 @@ pub fn bold(s: &str) -> String {
 }
 
 /// Text in which pairs of backticks enclose code. An odd one is shown as it is.
-pub fn code(s: &str) -> String {
+pub(super) fn code(s: &str) -> String {
     let parts: Vec<&str> = s.split('`').collect();
     if parts.len().is_multiple_of(2) {
         return text(s);
@@ -40,7 +40,7 @@ pub fn code(s: &str) -> String {
 
 /// A value as JSON inside of a script element. Within JSON `<` stands in strings only, where its escape means the same;
 /// without it neither `</script>` nor `<!--` can occur (HTML, 13.2.5.4 and following: the states of script data).
-pub fn json<T: Serialize>(value: &T) -> String {
+pub(super) fn json<T: Serialize>(value: &T) -> String {
     match serde_json::to_string(value) {
         Ok(s) => s.replace('<', "\\u003c"),
         // Only maps with keys that are not strings can fail, and a page has none.

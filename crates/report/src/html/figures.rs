@@ -5,7 +5,7 @@ use crate::page::{Chart, Figure, Section};
 use std::fmt::Write;
 
 /// A section with its figures.
-pub fn section(s: &Section) -> String {
+pub(super) fn section(s: &Section) -> String {
     let mut out = super::open(&s.id, &s.title);
     if !s.text.is_empty() {
         write!(out, "<p class=\"lead\">{}</p>", code(&s.text)).unwrap_or_default();
@@ -18,7 +18,7 @@ pub fn section(s: &Section) -> String {
 }
 
 /// Whether a section shows the network, which is read after the numbers.
-pub fn is_topology(s: &Section) -> bool {
+pub(super) fn is_topology(s: &Section) -> bool {
     s.figures.iter().flat_map(|f| &f.views).any(|v| matches!(v.chart, Chart::Topology(_)))
 }
 

@@ -7,7 +7,7 @@ use crate::page::{Cell, HeadlineChart, Page};
 use std::fmt::Write;
 
 /// Sentences and charts.
-pub fn render(page: &Page) -> String {
+pub(super) fn render(page: &Page) -> String {
     let mut out = String::new();
     for (i, sentence) in page.headline.sentences.iter().enumerate() {
         let class = if i == 0 { " class=\"first\"" } else { "" };
@@ -74,7 +74,7 @@ fn bar(cell: &Cell, top: f64) -> String {
 }
 
 /// A mean and its half width, each in a box of its own, to be aligned by.
-pub fn number(scale: &Scale, cell: &Cell) -> String {
+pub(super) fn number(scale: &Scale, cell: &Cell) -> String {
     let (mean, half) = scale.show(cell);
     match half {
         Some(h) => format!("<span class=\"m\">{mean}</span><span class=\"h\"> ± {h}</span>"),

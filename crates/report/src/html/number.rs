@@ -4,7 +4,7 @@ use crate::page::{Cell, Unit};
 
 /// A unit with a prefix, and how many digits numbers in it get.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scale {
+pub(super) struct Scale {
     factor: f64,
     /// Name of the unit with its prefix; empty for plain numbers.
     pub name: &'static str,
@@ -27,7 +27,7 @@ fn prefixes(unit: Unit) -> &'static [(f64, &'static str)] {
 
 impl Scale {
     /// One scale for all cells of a row: the prefix that suits the middle, on a logarithmic scale, between the smallest and the largest.
-    pub fn of<'a>(unit: Unit, cells: impl Iterator<Item = &'a Cell> + Clone) -> Scale {
+    pub(super) fn of<'a>(unit: Unit, cells: impl Iterator<Item = &'a Cell> + Clone) -> Scale {
         let sizes = || cells.clone().map(|c| c.mean.abs()).filter(|v| *v > 0.0 && v.is_finite());
         let (low, high) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
         let middle = if high > 0.0 { (low * high).sqrt() } else { 1.0 };
@@ -40,7 +40,7 @@ impl Scale {
 
     /// Mean and half width with the same decimals: those that suit the mean, but no more than give the half width two significant
     /// digits (JCGM 100:2008, 7.2.6: an uncertainty has at most two, and its estimate is rounded to agree with it).
-    pub fn show(&self, cell: &Cell) -> (String, Option<String>) {
+    pub(super) fn show(&self, cell: &Cell) -> (String, Option<String>) {
         let mean = cell.mean / self.factor;
         let half = cell.half_width.unwrap_or(0.0) / self.factor;
         let decimals = if self.whole || mean == 0.0 && half == 0.0 {

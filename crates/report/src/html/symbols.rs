@@ -25,7 +25,7 @@ const EVENTS: [(&str, &str); 3] = [
 ];
 
 /// The definitions, invisible.
-pub fn definitions() -> String {
+pub(super) fn definitions() -> String {
     let mut out = String::from("<svg class=\"defs\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>");
     for (i, d) in SHAPES.iter().enumerate() {
         write!(out, "<path id=\"mk-{i}\" d=\"{d}\"/>").unwrap_or_default();
@@ -37,12 +37,12 @@ pub fn definitions() -> String {
 }
 
 /// Class that gives an element the colour of a subject as `--c`.
-pub fn class(subject: usize) -> String {
+pub(super) fn class(subject: usize) -> String {
     format!("s{}", subject % COLOURS)
 }
 
 /// A subject's symbol in its colour.
-pub fn marker(subject: usize) -> String {
+pub(super) fn marker(subject: usize) -> String {
     let (class, shape) = (class(subject), subject % SHAPES.len());
     format!(
         "<svg class=\"mk {class}\" viewBox=\"-6 -6 12 12\" width=\"12\" height=\"12\" aria-hidden=\"true\"><use href=\"#mk-{shape}\"/></svg>"

@@ -8,7 +8,7 @@ use crate::page::Page;
 use std::fmt::Write;
 
 /// Metrics downward, subjects to the right. The box scrolls when they are too many for the page.
-pub fn render(page: &Page) -> String {
+pub(super) fn render(page: &Page) -> String {
     let mut out = String::from(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"All numbers\"><table class=\"all\"><thead><tr>",
     );

@@ -5,7 +5,7 @@ use crate::page::{Page, ScenarioText};
 use std::fmt::Write;
 
 /// Remarks about how the scenario was read.
-pub fn notes(page: &Page) -> String {
+pub(super) fn notes(page: &Page) -> String {
     if page.notes.is_empty() {
         return String::new();
     }
@@ -21,7 +21,7 @@ pub fn notes(page: &Page) -> String {
 }
 
 /// Files, what changed them, and what came out.
-pub fn scenarios(page: &Page) -> String {
+pub(super) fn scenarios(page: &Page) -> String {
     page.scenarios.iter().map(scenario).collect()
 }
 
@@ -48,7 +48,7 @@ fn code(s: &str) -> String {
 }
 
 /// What each number means.
-pub fn glossary(page: &Page) -> String {
+pub(super) fn glossary(page: &Page) -> String {
     let mut out = String::from("<dl class=\"glossary\">");
     for t in &page.glossary {
         let unit = if t.unit.is_empty() { String::new() } else { format!(" <span class=\"unit\">{}</span>", text(&t.unit)) };
@@ -58,7 +58,7 @@ pub fn glossary(page: &Page) -> String {
 }
 
 /// Where the numbers come from.
-pub fn facts(page: &Page) -> String {
+pub(super) fn facts(page: &Page) -> String {
     let mut out = String::from("<dl class=\"facts\">");
     for f in &page.facts {
         write!(out, "<div><dt>{}</dt><dd>{}</dd></div>", text(&f.label), text(&f.value)).unwrap_or_default();

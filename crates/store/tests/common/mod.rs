@@ -15,7 +15,7 @@ workload = [{ kind = "long", from = "h0", to = "h1" }]
 "#;
 
 /// Two hosts, one link each way, of which one is called `bottleneck`; a transport called `a "b", c` to try the quoting.
-pub fn config(seed: u64) -> SimConfig {
+pub(crate) fn config(seed: u64) -> SimConfig {
     let resolved = Scenario::from_text(SCENARIO, "test", Path::new("."), &[], None).and_then(|s| s.resolve());
     let mut config = resolved.unwrap_or_else(|e| panic!("{}", e.render())).variants.remove(0).config;
     config.seed = seed;
@@ -26,7 +26,7 @@ pub fn config(seed: u64) -> SimConfig {
 }
 
 /// A completed message of 50 KB in 1.234 ms, one of 1 MB that never ends, two queries; `n` queue samples.
-pub fn report(n: u64) -> Report {
+pub(crate) fn report(n: u64) -> Report {
     let done = FlowRow {
         flow_id: 0,
         dst: NodeId::new(1),
