@@ -1,7 +1,7 @@
 use super::*;
 use crate::topology::testing::build;
 use forebay_param::Value;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 fn fat_tree(k: i64) -> (Network, Fib) {
     let n = build("fat-tree", &[("k", Value::Int(k))]).unwrap();
