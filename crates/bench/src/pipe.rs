@@ -84,7 +84,7 @@ fn transfer(c: &TcpConfig, sender: &mut Sender, mut receiver: Receiver, segments
     while sender.phase != Phase::Done {
         let at = |lane: &VecDeque<Flying>| lane.front().map_or(u64::MAX, |f| f.0);
         let (data, acks) = (at(&pipe.data), at(&pipe.acks));
-        pipe.now = data.min(acks).min(sender.deadline).min(receiver.deadline);
+        pipe.now = data.min(acks).min(sender.timer_due).min(receiver.timer_due);
         let now = pipe.now;
         if now == u64::MAX {
             return Err("window: a connection has stalled".into());
@@ -95,7 +95,7 @@ fn transfer(c: &TcpConfig, sender: &mut Sender, mut receiver: Receiver, segments
         } else if acks == now {
             let Some((_, p, sack)) = pipe.acks.pop_front() else { continue };
             sender.on_packet(c, now, &p, sack.as_ref(), pipe);
-        } else if sender.deadline == now {
+        } else if sender.timer_due == now {
             sender.on_timer(c, now, pipe);
         } else {
             receiver.on_timer(c, now, pipe);

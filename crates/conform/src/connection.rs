@@ -126,8 +126,8 @@ impl Connection {
 
     /// When the next timer is due, ps; `u64::MAX` for none.
     pub(crate) fn next_timer(&self) -> u64 {
-        let sender = self.sender.as_ref().map_or(u64::MAX, |s| s.deadline);
-        let receiver = self.receiver.as_ref().map_or(u64::MAX, |r| r.deadline);
+        let sender = self.sender.as_ref().map_or(u64::MAX, |s| s.timer_due);
+        let receiver = self.receiver.as_ref().map_or(u64::MAX, |r| r.timer_due);
         let alarm = self.alarms.first().copied().unwrap_or(u64::MAX);
         sender.min(receiver).min(alarm).min(self.fin_ack.unwrap_or(u64::MAX))
     }
@@ -142,7 +142,7 @@ impl Connection {
             if let Some(s) = &mut self.sender {
                 s.on_alarm(&self.c, now, &mut tape);
             }
-        } else if let Some(s) = self.sender.as_mut().filter(|s| s.deadline == now) {
+        } else if let Some(s) = self.sender.as_mut().filter(|s| s.timer_due == now) {
             if s.phase == Phase::SynSent {
                 self.syns.push(now);
             }

@@ -84,7 +84,7 @@ impl Connection {
             if i == 0 {
                 sender.open(&self.c, time, &mut scratch);
             } else {
-                sender.on_timer(&self.c, sender.deadline, &mut scratch);
+                sender.on_timer(&self.c, sender.timer_due, &mut scratch);
             }
         }
         sender.write(&self.c, now, written, u64::MAX, self.closed, &mut scratch);

@@ -101,14 +101,14 @@ impl Core {
         self.arm_sender(conn, node);
     }
 
-    /// Makes sure a timer entry exists no later than the sender's deadline.
+    /// Makes sure a timer entry exists no later than the sender's timer is due.
     #[inline]
     pub(super) fn arm_sender(&mut self, conn: ConnSlot, host: NodeId) {
         let sender = &mut self.senders[conn];
-        if sender.deadline < sender.armed {
-            sender.armed = sender.deadline;
-            let (deadline, generation) = (sender.deadline, sender.generation());
-            self.wake(host, host, deadline, Wake::Sender { conn, generation });
+        if sender.timer_due < sender.armed {
+            sender.armed = sender.timer_due;
+            let (due, generation) = (sender.timer_due, sender.generation());
+            self.wake(host, host, due, Wake::Sender { conn, generation });
         }
     }
 }

@@ -58,7 +58,7 @@ impl Core {
     fn ack_done(&mut self, node: NodeId, conn: ConnSlot, now: u64) {
         let sender = &self.senders[conn];
         let (una, done) = (sender.una, sender.phase == Phase::Done);
-        if sender.deadline < sender.armed {
+        if sender.timer_due < sender.armed {
             self.arm_sender(conn, node);
         }
         if una >= self.senders[conn].message.2 {
@@ -124,7 +124,7 @@ impl Core {
     fn data_done(&mut self, node: NodeId, conn: ConnSlot, now: u64) {
         let receiver = &self.receivers[conn];
         let delivered = receiver.delivered >= receiver.deliver_at;
-        if receiver.deadline < receiver.armed {
+        if receiver.timer_due < receiver.armed {
             self.arm_receiver(conn, node);
         }
         if delivered {
@@ -135,9 +135,9 @@ impl Core {
     #[inline(never)]
     fn arm_receiver(&mut self, conn: ConnSlot, host: NodeId) {
         let r = &mut self.receivers[conn];
-        r.armed = r.deadline;
-        let (deadline, generation) = (r.deadline, r.generation());
-        self.wake(host, host, deadline, Wake::Receiver { conn, generation });
+        r.armed = r.timer_due;
+        let (due, generation) = (r.timer_due, r.generation());
+        self.wake(host, host, due, Wake::Receiver { conn, generation });
     }
 
     /// A timer entry at `node` came due. Application timers are the caller's.
@@ -160,7 +160,7 @@ impl Core {
                 }
                 let s = &mut self.senders[conn];
                 s.armed = u64::MAX;
-                if s.deadline <= now {
+                if s.timer_due <= now {
                     self.hosts[node].mix(now, 1 << 40);
                     self.sender_timer(conn, now);
                 } else {
@@ -175,11 +175,11 @@ impl Core {
                 }
                 let r = &mut self.receivers[conn];
                 r.armed = u64::MAX;
-                if r.deadline <= now && generation.has_shim() {
+                if r.timer_due <= now && generation.has_shim() {
                     rarely(move || self.receiver_timer::<Shimmed>(node, conn, now));
-                } else if r.deadline <= now {
+                } else if r.timer_due <= now {
                     self.receiver_timer::<Direct>(node, conn, now);
-                } else if r.deadline != u64::MAX {
+                } else if r.timer_due != u64::MAX {
                     self.arm_receiver(conn, node);
                 }
             }

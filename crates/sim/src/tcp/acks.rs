@@ -147,7 +147,7 @@ impl Sender {
         //# When all outstanding data has been acknowledged, turn off the retransmission timer.
         if self.una == self.nxt {
             self.timer = Timer::Idle;
-            self.deadline = u64::MAX;
+            self.timer_due = u64::MAX;
         } else {
             self.arm_rto(c, now);
         }
@@ -165,7 +165,7 @@ impl Sender {
     fn on_syn_ack(&mut self, c: &TcpConfig, now: u64, p: &Packet, out: &mut impl Wire) {
         self.phase = Phase::Established;
         self.timer = Timer::Idle;
-        self.deadline = u64::MAX;
+        self.timer_due = u64::MAX;
         self.ecn &= p.has(flag::ECE);
         if !self.ecn {
             self.template.meta.set_ecn(Codepoint::NotEct);
@@ -209,7 +209,7 @@ impl Sender {
         self.phase = Phase::Done;
         self.host_queue = None;
         self.timer = Timer::Idle;
-        self.deadline = u64::MAX;
+        self.timer_due = u64::MAX;
         if p.has(flag::FIN) {
             // The peer's own FIN. TIME-WAIT changes nothing on the wire.
             self.send_ack(c, now, out);

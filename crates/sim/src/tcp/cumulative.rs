@@ -62,9 +62,9 @@ impl Sender {
         // Only the first partial acknowledgement resets the timer ("impatient", section 4).
         if self.first_partial {
             self.first_partial = false;
-            self.held_deadline = self.deadline;
+            self.held_due = self.timer_due;
         } else {
-            self.deadline = self.held_deadline;
+            self.timer_due = self.held_due;
         }
     }
 

@@ -176,8 +176,8 @@ impl Receiver {
             at_once |= self.pending >= c.ack_every || self.take_quick();
             return if at_once {
                 self.acknowledge(out);
-            } else if self.deadline == u64::MAX {
-                self.deadline = now + c.ack_delay.0;
+            } else if self.timer_due == u64::MAX {
+                self.timer_due = now + c.ack_delay.0;
             };
         }
         if let Echo::Classic { latched } = self.echo {
@@ -191,11 +191,11 @@ impl Receiver {
         at_once |= self.rcv_nxt - self.last_ack > u64::from(c.ack_every - 1) * u64::from(a.rcv_mss) || self.quick > 0;
         let delay = a.delay(c);
         // A timer that is about to expire is not worth waiting for.
-        if at_once || self.deadline <= now + delay / 4 {
+        if at_once || self.timer_due <= now + delay / 4 {
             self.leave_quick_mode(c);
             self.acknowledge(out);
         } else {
-            self.deadline = self.deadline.min(now + delay);
+            self.timer_due = self.timer_due.min(now + delay);
         }
     }
 

@@ -23,7 +23,7 @@ pub(super) struct Gro {
     size: u16,
     /// When it is handed over, ps.
     flush: u64,
-    /// When a delayed ACK is due, ps, while [`Receiver::deadline`] stands for what comes first.
+    /// When a delayed ACK is due, ps, while [`Receiver::timer_due`] stands for what comes first.
     ack: u64,
 }
 
@@ -65,7 +65,7 @@ impl Receiver {
         let Some(gro) = &mut self.gro else { return };
         let short = gro.segments > 0 && p.len < gro.size;
         if gro.segments == 0 {
-            (gro.joined, gro.size, gro.ack) = (*p, p.len, self.deadline);
+            (gro.joined, gro.size, gro.ack) = (*p, p.len, self.timer_due);
         } else {
             gro.joined.len += p.len;
             gro.joined.flags |= p.flags;
@@ -76,7 +76,7 @@ impl Receiver {
             return self.pass_on(c, now, out);
         }
         gro.flush = now + c.gro.map_or(0, |wait| wait.0);
-        self.deadline = gro.flush.min(gro.ack);
+        self.timer_due = gro.flush.min(gro.ack);
     }
 
     /// Hands the super-segment over, if one is held.
@@ -85,7 +85,7 @@ impl Receiver {
         let segments = std::mem::take(&mut gro.segments);
         if segments > 0 {
             let joined = gro.joined;
-            self.deadline = gro.ack;
+            self.timer_due = gro.ack;
             self.take(c, now, &joined, segments, out);
         }
     }
@@ -101,8 +101,8 @@ impl Receiver {
         }
         // Only the delayed ACK is due: what is held goes on waiting.
         let flush = gro.flush;
-        self.deadline = std::mem::replace(&mut gro.ack, u64::MAX);
+        self.timer_due = std::mem::replace(&mut gro.ack, u64::MAX);
         self.on_ack_timer(c, now, out);
-        self.deadline = flush;
+        self.timer_due = flush;
     }
 }

@@ -125,9 +125,9 @@ impl Sender {
         // As Linux: a lone segment may meet a delayed ACK, so it waits for the minimum RTO more; others for two clock ticks.
         timeout += if s.board.len() == 1 { c.rto_min.0 } else { 2 * c.rto_granularity.0 };
         // Section 7.2: where the retransmission timeout is due first, the probe takes its place.
-        let rto_due = if self.timer == Timer::Rto { self.deadline } else { self.head_due(c, now) };
+        let rto_due = if self.timer == Timer::Rto { self.timer_due } else { self.head_due(c, now) };
         self.timer = Timer::Probe;
-        self.deadline = now.saturating_add(timeout).min(rto_due);
+        self.timer_due = now.saturating_add(timeout).min(rto_due);
     }
 
     /// When the oldest outstanding segment times out, counted from its transmission; not before now (Linux tcp_rto_delta_us).
@@ -171,7 +171,7 @@ impl Sender {
     pub(super) fn on_reorder_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         // The wait for reordered segments is part of the timeout (Linux tcp_rearm_rto).
         self.timer = Timer::Rto;
-        self.deadline = self.head_due(c, now);
+        self.timer_due = self.head_due(c, now);
         if self.find_losses(c, now) && self.ca < CaState::Recovery {
             self.enter_recovery(c, now, out);
             if c.prr && !self.hooks.control {

@@ -55,7 +55,7 @@ pub struct Receiver {
     /// Duplicate segment to report as D-SACK in the next ACK, in sequence numbers.
     dsack: Option<(u32, u32)>,
     /// When a delayed ACK is due, or segments that wait for more are, ps; `u64::MAX` if neither is.
-    pub deadline: u64,
+    pub timer_due: u64,
     /// Time of the earliest timer entry the engine holds for this endpoint, ps; `u64::MAX` for none.
     pub armed: u64,
     /// The application waits for the stream to reach this offset; `u64::MAX` when it waits for nothing.
@@ -125,7 +125,7 @@ impl Receiver {
             last_ack: 0,
             ts_recent: 0,
             dsack: None,
-            deadline: u64::MAX,
+            timer_due: u64::MAX,
             armed: u64::MAX,
             deliver_at: u64::MAX,
             group: 0,
@@ -157,7 +157,7 @@ impl Receiver {
     /// The connection has ended: no packet or timer belongs to this endpoint any more.
     pub fn retire(&mut self) {
         self.addr.generation = Generation::RETIRED;
-        self.deadline = u64::MAX;
+        self.timer_due = u64::MAX;
     }
 
     /// Whether the stream has ended with a FIN.
@@ -219,8 +219,8 @@ impl Receiver {
         }
         if forced || self.pending >= c.ack_every || self.take_quick() {
             self.acknowledge(out);
-        } else if self.deadline == u64::MAX {
-            self.deadline = now + c.ack_delay.0;
+        } else if self.timer_due == u64::MAX {
+            self.timer_due = now + c.ack_delay.0;
         }
     }
 
@@ -230,7 +230,7 @@ impl Receiver {
         quick
     }
 
-    /// The deadline has passed.
+    /// The timer is due.
     pub fn on_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         if self.gro.is_some() {
             self.flush_when_due(c, now, out);
@@ -240,7 +240,7 @@ impl Receiver {
 
     /// The delayed-ACK timer may have expired.
     pub(super) fn on_ack_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
-        if self.deadline <= now {
+        if self.timer_due <= now {
             self.inflate_ato(c);
             self.acknowledge_early(out);
         }
@@ -359,7 +359,7 @@ impl Receiver {
         let flags = self.template.flags | if echo { flag::ECE } else { 0 } | if self.finished() { flag::FIN } else { 0 };
         let (seq, ts) = (self.addr.wire(self.rcv_nxt), self.ts_recent);
         self.pending = 0;
-        self.deadline = u64::MAX;
+        self.timer_due = u64::MAX;
         self.sent += 1;
         if self.elaborate && (!self.ooo.is_empty() || self.dsack.is_some() || self.window_shim.is_some()) {
             self.emit_elaborate(Packet { seq, ts, flags, ..self.template }, out);

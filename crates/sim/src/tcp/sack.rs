@@ -154,9 +154,9 @@ impl Sender {
             let wait = s.rack.reordering_window(self.rtt.srtt, self.rtt.min, recovering, s.board.sacked_segs, c);
             let timeout = s.rack.detect(&mut s.board, now, wait);
             // RFC 8985 section 8: one timer; what may be lost already comes before a probe.
-            if timeout > 0 && (now + timeout < self.deadline || self.timer == Timer::Probe) {
+            if timeout > 0 && (now + timeout < self.timer_due || self.timer == Timer::Probe) {
                 self.timer = Timer::Reorder;
-                self.deadline = now + timeout;
+                self.timer_due = now + timeout;
             }
         } else if c.dup_thresh > 0 {
             s.board.mark_by_count(c.dup_thresh, c.mss);

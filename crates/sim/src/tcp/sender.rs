@@ -172,7 +172,7 @@ pub struct Sender {
     /// RTT filter.
     pub rtt: Rtt,
     /// When the running timer expires, ps; `u64::MAX` when idle.
-    pub deadline: u64,
+    pub timer_due: u64,
     /// Time of the earliest timer entry the engine holds for this endpoint, ps; `u64::MAX` for none.
     pub armed: u64,
     /// Timed segment of a stack without timestamps: (offset that must be acknowledged, send time).
@@ -184,7 +184,7 @@ pub struct Sender {
     /// `una` at the last timeout, `u64::MAX` before the first.
     pub(super) timed_out: u64,
     /// Deadline that partial acknowledgements after the first must not move (RFC 6582 section 4).
-    pub(super) held_deadline: u64,
+    pub(super) held_due: u64,
     /// The law.
     pub law: Law,
     /// Its slow start, unless that is the standard one.
@@ -275,14 +275,14 @@ impl Sender {
             cwr_end: 0,
             limited: 0,
             rtt: Rtt::new(c),
-            deadline: u64::MAX,
+            timer_due: u64::MAX,
             armed: u64::MAX,
             timed: None,
             last_tx: u64::MAX,
             max_flight: 0,
             usage_end: 0,
             timed_out: u64::MAX,
-            held_deadline: u64::MAX,
+            held_due: u64::MAX,
             law,
             slow_start,
             pacer: hooks.paces.then(Box::default),
@@ -319,7 +319,7 @@ impl Sender {
     /// The connection has ended: no packet or timer belongs to this endpoint any more.
     pub fn retire(&mut self) {
         self.addr.generation = Generation::RETIRED;
-        self.deadline = u64::MAX;
+        self.timer_due = u64::MAX;
     }
 
     /// Gives its scoreboard away; the connection has ended.
@@ -346,7 +346,7 @@ impl Sender {
         out.emit(syn, None);
         self.last_tx = now;
         self.timer = Timer::Rto;
-        self.deadline = now.saturating_add(self.rtt.rto(c));
+        self.timer_due = now.saturating_add(self.rtt.rto(c));
     }
 
     /// The application hands over a message of `bytes` that should arrive by `deadline` (ps; `u64::MAX` for none); `last` closes the

@@ -37,19 +37,19 @@ impl Sender {
     pub(super) fn delay_fast_retransmit(&mut self, now: u64) -> bool {
         let Some(wait) = self.tag.as_ref().and_then(|t| t.fast_retransmit_wait(self.high)) else { return false };
         // Not if the retransmission timer is due before.
-        if self.timer != Timer::Rto || now.saturating_add(wait) >= self.deadline {
+        if self.timer != Timer::Rto || now.saturating_add(wait) >= self.timer_due {
             return false;
         }
-        self.held_deadline = self.deadline;
+        self.held_due = self.timer_due;
         self.timer = Timer::Reorder;
-        self.deadline = now + wait;
+        self.timer_due = now + wait;
         true
     }
 
     /// The wait is over and no ACK has advanced: it was a loss.
     pub(super) fn on_fast_retransmit_delay(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         self.timer = Timer::Rto;
-        self.deadline = self.held_deadline;
+        self.timer_due = self.held_due;
         self.enter_fast_recovery(c, now, out);
         // RFC 5681 section 3.2 step 4, for the duplicates that came meanwhile.
         self.w.cwnd += f64::from(self.dupacks.saturating_sub(c.dup_thresh));

@@ -16,12 +16,12 @@ impl Sender {
     #[inline(always)]
     pub(super) fn arm_rto(&mut self, c: &TcpConfig, now: u64) {
         self.timer = Timer::Rto;
-        self.deadline = now.saturating_add(self.rtt.rto(c));
+        self.timer_due = now.saturating_add(self.rtt.rto(c));
     }
 
-    /// The deadline has passed.
+    /// The timer is due.
     pub fn on_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
-        debug_assert!(self.deadline <= now);
+        debug_assert!(self.timer_due <= now);
         match (self.phase, self.timer) {
             (Phase::SynSent, _) => {
                 self.rtt.backoff += 1;
@@ -35,7 +35,7 @@ impl Sender {
             (Phase::Established, Timer::Reorder) => self.on_fast_retransmit_delay(c, now, out),
             _ => {
                 self.timer = Timer::Idle;
-                self.deadline = u64::MAX;
+                self.timer_due = u64::MAX;
             }
         }
     }

@@ -188,7 +188,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             let packet = self.flying.peek().map_or(u64::MAX, |Reverse(f)| f.0);
             let alarm = self.alarms.first().copied().unwrap_or(u64::MAX);
             let tick = self.shims.as_ref().map_or(u64::MAX, |s| s.next(self.now));
-            let next = packet.min(self.sender.deadline).min(self.receiver.deadline).min(alarm).min(tick);
+            let next = packet.min(self.sender.timer_due).min(self.receiver.timer_due).min(alarm).min(tick);
             if next == u64::MAX || next > end {
                 break;
             }
@@ -202,7 +202,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             } else if alarm == next {
                 self.alarms.remove(&next);
                 self.sender.on_alarm(&self.c, next, &mut tape);
-            } else if self.sender.deadline == next {
+            } else if self.sender.timer_due == next {
                 self.sender.on_timer(&self.c, next, &mut tape);
             } else {
                 self.receiver.on_timer(&self.c, next, &mut tape);
@@ -324,7 +324,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         assert!(s.una <= s.nxt && s.nxt <= s.high && s.high <= end, "{s:?}");
         assert!(s.w.cwnd >= 1.0 && s.w.cwnd.is_finite() && s.w.ssthresh >= 2.0, "{s:?}");
         let waiting = s.phase == Phase::SynSent || (s.phase == Phase::Established && s.una < s.nxt);
-        assert!(!waiting || s.deadline != u64::MAX, "stalled: data outstanding, no timer: {s:?}");
+        assert!(!waiting || s.timer_due != u64::MAX, "stalled: data outstanding, no timer: {s:?}");
         let idle = s.phase == Phase::Established && s.una == s.nxt;
         let suspended = s.due() != u64::MAX && self.alarms.iter().any(|&t| t <= s.due());
         assert!(!idle || s.all_acked() || suspended, "stalled: data to send, nothing outstanding: {s:?}");

@@ -39,8 +39,8 @@ impl Script {
 
     /// Goes to time `us`; the delayed-ACK timer fires on the way.
     pub fn at(&mut self, us: u64) -> &mut Script {
-        while self.r.deadline <= us * US {
-            let now = self.r.deadline;
+        while self.r.timer_due <= us * US {
+            let now = self.r.timer_due;
             self.r.on_timer(&self.c, now, &mut self.tape);
         }
         self.now = us;

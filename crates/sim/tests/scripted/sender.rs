@@ -100,7 +100,7 @@ impl Script {
 
     /// Time of the next timer or alarm, ps.
     fn next(&self) -> u64 {
-        self.s.deadline.min(self.tape.1.first().copied().unwrap_or(u64::MAX))
+        self.s.timer_due.min(self.tape.1.first().copied().unwrap_or(u64::MAX))
     }
 
     fn fire(&mut self) {
@@ -117,7 +117,7 @@ impl Script {
 
     /// Time left until the timer fires, us, if it is of kind `timer`.
     pub fn left(&self, timer: Timer) -> Option<u64> {
-        (self.s.timer == timer).then(|| self.s.deadline / US - self.now)
+        (self.s.timer == timer).then(|| self.s.timer_due / US - self.now)
     }
 
     /// The peer has everything before segment `next`.

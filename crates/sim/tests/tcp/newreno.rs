@@ -86,14 +86,14 @@ fn impatient_timer() {
     t.at(200).dup(0, 7);
     let rto = t.s.rto(&t.c);
     t.at(300).ack(4);
-    let deadline = t.s.deadline;
+    let deadline = t.s.timer_due;
     assert_eq!(deadline, 300_000_000 + rto);
     t.at(400).ack(7);
-    assert_eq!(t.s.deadline, deadline);
+    assert_eq!(t.s.timer_due, deadline);
     // The full acknowledgement restarts it like any other.
     t.write(1);
     t.at(500).ack(10);
-    assert_eq!(t.s.deadline, 500_000_000 + t.s.rto(&t.c));
+    assert_eq!(t.s.timer_due, 500_000_000 + t.s.rto(&t.c));
 }
 
 /// Without NewReno's step the first new ACK ends recovery (RFC 5681 section 3.2 step 6).
@@ -214,8 +214,8 @@ fn impossible_acknowledgements() {
     let mut t = Script::new(window("newreno", 8), 100);
     t.ack(2);
     t.sent();
-    let before = (t.cwnd(), t.s.una, t.s.deadline);
+    let before = (t.cwnd(), t.s.una, t.s.timer_due);
     t.dup(1, 5);
     t.dup(90, 5);
-    assert_eq!((t.cwnd(), t.s.una, t.s.deadline, t.sent().as_str()), (before.0, before.1, before.2, ""));
+    assert_eq!((t.cwnd(), t.s.una, t.s.timer_due, t.sent().as_str()), (before.0, before.1, before.2, ""));
 }

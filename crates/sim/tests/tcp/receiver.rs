@@ -26,7 +26,7 @@ fn delayed_acknowledgements() {
     r.at(100_999);
     assert_eq!(r.acks(), "");
     r.at(101_000);
-    assert_eq!((r.acks().as_str(), r.r.deadline), ("3", u64::MAX));
+    assert_eq!((r.acks().as_str(), r.r.timer_due), ("3", u64::MAX));
     // The papers' receivers acknowledge everything.
     let mut r = Script::new(config("ns2", "newreno"));
     r.data(0).data(1).data(2);
@@ -56,7 +56,7 @@ fn immediate_acknowledgements() {
 fn pending_and_out_of_order() {
     let mut r = Script::new(rfc());
     r.data(0).data(2);
-    assert_eq!((r.acks().as_str(), r.r.deadline), ("1[2-3]", u64::MAX));
+    assert_eq!((r.acks().as_str(), r.r.timer_due), ("1[2-3]", u64::MAX));
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn timestamp_echo() {
     r.at(40).data(2);
     let echoes: Vec<u32> = r.packets().iter().map(|p| p.ts / 1000).collect();
     assert_eq!(echoes, [10, 10, 40]);
-    assert_eq!(r.r.deadline / US, u64::MAX / US);
+    assert_eq!(r.r.timer_due / US, u64::MAX / US);
 }
 
 /// The receive window of an ACK is scaled.

@@ -55,7 +55,7 @@ fn timer_rules() {
     t.at(250).dup(1, 2);
     assert_eq!(t.left(Timer::Rto), Some(RTO_US - 100), "duplicates do not restart it");
     t.at(300).ack(3);
-    assert_eq!((t.s.timer, t.s.deadline), (Timer::Idle, u64::MAX));
+    assert_eq!((t.s.timer, t.s.timer_due), (Timer::Idle, u64::MAX));
     t.at(400).write(1);
     assert_eq!(t.left(Timer::Rto), Some(RTO_US));
 }

@@ -65,7 +65,7 @@ fn cost(stack: &str, lost: Lost, segments: u32, times: u32) -> Option<f64> {
         while s.phase != Phase::Done {
             let data = pipe.data.front().map_or(u64::MAX, |f| f.0);
             let acks = pipe.acks.front().map_or(u64::MAX, |f| f.0);
-            pipe.now = data.min(acks).min(s.deadline).min(r.deadline);
+            pipe.now = data.min(acks).min(s.timer_due).min(r.timer_due);
             let now = pipe.now;
             assert_ne!(now, u64::MAX, "{stack}: a connection has stalled");
             if data == now {
@@ -74,7 +74,7 @@ fn cost(stack: &str, lost: Lost, segments: u32, times: u32) -> Option<f64> {
             } else if acks == now {
                 let (_, p, sack) = pipe.acks.pop_front().expect("looked at");
                 s.on_packet(&c, now, &p, sack.as_ref(), &mut pipe);
-            } else if s.deadline == now {
+            } else if s.timer_due == now {
                 s.on_timer(&c, now, &mut pipe);
             } else {
                 r.on_timer(&c, now, &mut pipe);
