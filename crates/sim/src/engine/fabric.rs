@@ -3,7 +3,7 @@
 //! Inside one node, packets are taken in order of arrival, and at the same instant as `Lots` has it. Nodes of one window do not see each
 //! other, so any order of nodes, on any number of threads, gives the same trajectory.
 
-use super::moves::{Lots, Move, NO_MOVE, PORT_BITS, doubled, sort, sort_across_ports};
+use super::handoff::{Handoff, Lots, NO_HANDOFF, PORT_BITS, doubled, sort, sort_across_ports};
 use super::wheel::Wheel;
 use crate::config::{Network, PortConfig};
 use crate::net::arena::Arena;
@@ -62,7 +62,7 @@ pub struct Fabric {
     /// Calendar of activations.
     pub wheel: Wheel,
     fib: Fib,
-    moves: Box<[Move]>,
+    handoffs: Box<[Handoff]>,
     lots: Lots,
     /// Drops since the last look.
     pub dropped: Vec<Dropped>,
@@ -116,7 +116,7 @@ impl Fabric {
             busy: Arena::new(vec![0; words as usize]),
             wheel: Wheel::new(count, length),
             fib,
-            moves: Box::new([NO_MOVE; 64]),
+            handoffs: Box::new([NO_HANDOFF; 64]),
             lots: Lots::new(seed),
             dropped: Vec::new(),
         }
@@ -180,7 +180,7 @@ impl Fabric {
     /// The egress port did not queue a packet as a FIFO does.
     #[cold]
     #[inline(never)]
-    fn not_queued(&mut self, m: &Move, why: Refusal) {
+    fn not_queued(&mut self, m: &Handoff, why: Refusal) {
         let (to, now) = (m.to(), self.wheel.start + m.after());
         // SAFETY: as in `hop`.
         let (packet, sack) = unsafe { (&*m.packet, Ring::sack_behind(m.packet)) };
@@ -224,35 +224,35 @@ impl Fabric {
     #[inline(never)]
     pub fn forward(&mut self, node: NodeId) {
         // Owned here for the time being, so that the compiler knows that nothing else reaches it.
-        let list = std::mem::take(&mut self.moves);
+        let list = std::mem::take(&mut self.handoffs);
         let (mut list, count, next) = self.gather(node, list);
         let start = self.wheel.start;
-        let moves = &mut list[..count];
+        let handoffs = &mut list[..count];
         if self.nodes[node].special {
-            self.forward_special(node, moves);
+            self.forward_special(node, handoffs);
         } else {
-            sort(moves, self.lots);
-            for m in &*moves {
+            sort(handoffs, self.lots);
+            for m in &*handoffs {
                 self.hop(m, start);
             }
         }
         if next != u64::MAX {
             self.wheel.mark(node, next);
         }
-        self.moves = list;
+        self.handoffs = list;
     }
 
     /// As the loop in `forward`, at a switch with shared memory or with ports that are not FIFOs.
     #[inline(never)]
-    fn forward_special(&mut self, node: NodeId, moves: &mut [Move]) {
+    fn forward_special(&mut self, node: NodeId, handoffs: &mut [Handoff]) {
         let (start, end) = (self.wheel.start, self.wheel.end);
         if self.nodes[node].shared.is_some() {
             // What goes to different ports competes for the same memory.
-            sort_across_ports(moves, self.lots);
+            sort_across_ports(handoffs, self.lots);
         } else {
-            sort(moves, self.lots);
+            sort(handoffs, self.lots);
         }
-        for m in &*moves {
+        for m in &*handoffs {
             if self.pool_admits(node, m.packet, m.to(), start + m.after()) {
                 self.hop(m, start);
             } else {
@@ -271,7 +271,7 @@ impl Fabric {
     /// Takes the packets that reach `node` in the current window out of their rings, those of one input in order. Returns
     /// the list, their number and the time of the first packet behind the window.
     #[inline(always)]
-    fn gather(&mut self, node: NodeId, mut list: Box<[Move]>) -> (Box<[Move]>, usize, u64) {
+    fn gather(&mut self, node: NodeId, mut list: Box<[Handoff]>) -> (Box<[Handoff]>, usize, u64) {
         let (start, end) = (self.wheel.start, self.wheel.end);
         let n = &self.nodes[node];
         let (first, busy_first, busy_words) = (n.in_first, n.busy_first, n.busy_words);
@@ -303,7 +303,7 @@ impl Fabric {
                         list = doubled(list);
                         places = list[full..].as_mut_ptr_range();
                     }
-                    let found = Move { key: (p.arrival - start) << PORT_BITS | u64::from(to.get()), packet, served };
+                    let found = Handoff { key: (p.arrival - start) << PORT_BITS | u64::from(to.get()), packet, served };
                     // SAFETY: a place of the list, which is the caller's alone.
                     unsafe {
                         places.start.write(found);
@@ -331,8 +331,8 @@ impl Fabric {
 
     /// Copies a packet, gathered in this window, to its egress port.
     #[inline(always)]
-    fn hop(&mut self, m: &Move, start: u64) {
-        // SAFETY: see `Move::packet`; the egress port leads away from this node, so its ring is not the one that holds the packet.
+    fn hop(&mut self, m: &Handoff, start: u64) {
+        // SAFETY: see `Handoff::packet`; the egress port leads away from this node, so its ring is not the one that holds the packet.
         let (p, sack) = unsafe { (&*m.packet, Ring::sack_behind(m.packet)) };
         if let Err(why) = self.enqueue::<false>(m.to(), start + m.after(), 0, p, sack, |_| {}) {
             self.not_queued(m, why);
@@ -340,7 +340,7 @@ impl Fabric {
     }
 
     /// The shared memory has no room for a packet: it is dropped, unless its port throws out something less urgent.
-    fn refuse(&mut self, m: &Move) {
+    fn refuse(&mut self, m: &Handoff) {
         let (to, now) = (m.to(), self.wheel.start + m.after());
         // SAFETY: as in `hop`.
         let (packet, sack) = unsafe { (&*m.packet, Ring::sack_behind(m.packet)) };
@@ -358,7 +358,7 @@ impl Fabric {
     /// to date.
     #[inline(never)]
     fn pool_admits(&mut self, node: NodeId, packet: *const Packet, to: PortId, now: u64) -> bool {
-        // SAFETY: see `Move::packet`.
+        // SAFETY: see `Handoff::packet`.
         let wire = u64::from(unsafe { &*packet }.wire);
         let Some(pool) = self.nodes[node].shared else { return true };
         for i in 0..self.nodes[node].buffered.len() {

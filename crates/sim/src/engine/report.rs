@@ -1,7 +1,7 @@
 //! From the final state of a simulation to the rows of the result tables.
 
-use super::expiry::attribute;
 use super::simulation::Simulation;
+use super::timeouts::attribute;
 use super::traffic::QueryStart;
 use crate::observe::{FlowRow, PortRow, QueryRow};
 use crate::run::Report;

@@ -6,12 +6,12 @@ use forebay_sampling::mix;
 use forebay_units::PortId;
 use std::cmp::Ordering;
 
-/// Bits of [`Move::key`] below the time.
+/// Bits of [`Handoff::key`] below the time.
 pub(super) const PORT_BITS: u32 = 24;
 
 /// A packet that a switch forwards in the current window.
 #[derive(Clone, Copy)]
-pub(super) struct Move {
+pub(super) struct Handoff {
     /// Time since the start of the window, then the egress port.
     pub key: u64,
     /// Its slot in the ring of the port that brought it. The ring has let it go, but keeps it until packets are added to that
@@ -21,7 +21,7 @@ pub(super) struct Move {
     pub served: u64,
 }
 
-impl Move {
+impl Handoff {
     #[inline(always)]
     pub fn to(&self) -> PortId {
         PortId::new(self.key as u32 & ((1 << PORT_BITS) - 1))
@@ -34,7 +34,7 @@ impl Move {
     }
 }
 
-pub(super) const NO_MOVE: Move = Move { key: 0, packet: std::ptr::null(), served: 0 };
+pub(super) const NO_HANDOFF: Handoff = Handoff { key: 0, packet: std::ptr::null(), served: 0 };
 
 /// Decides who is first of packets that reach a switch at the same instant. Equal rates and exact times make that the rule, and a standing
 /// order (of ports, say) would give one sender every place that becomes free in a full queue (phase effects, Floyd and Jacobson 1992).
@@ -59,8 +59,8 @@ impl Lots {
     }
 
     /// The place of a packet among those of its time whose links were served together.
-    fn drawn(self, m: &Move) -> u64 {
-        // SAFETY: see `Move::packet`.
+    fn drawn(self, m: &Handoff) -> u64 {
+        // SAFETY: see `Handoff::packet`.
         let p = unsafe { &*m.packet };
         // What a connection sends in one direction comes through one port, so it names the port as well as a number would.
         let flow = u64::from(p.conn.get()) << 7 | u64::from(p.generation()) << 1 | u64::from(p.has(flag::ACK));
@@ -69,12 +69,12 @@ impl Lots {
 
     /// The order of two packets of the same time.
     #[inline]
-    fn order(self, a: &Move, b: &Move) -> Ordering {
+    fn order(self, a: &Handoff, b: &Handoff) -> Ordering {
         a.served.cmp(&b.served).then_with(|| self.drawn(a).cmp(&self.drawn(b)))
     }
 
     #[inline(never)]
-    fn behind(self, a: &Move, b: &Move) -> bool {
+    fn behind(self, a: &Handoff, b: &Handoff) -> bool {
         self.order(a, b) == Ordering::Greater
     }
 }
@@ -82,50 +82,50 @@ impl Lots {
 /// Sorts by time, and by lot among packets of the same time and port; those to different ports are then in the order of ports, which
 /// nothing depends on. A window brings a node a handful of packets, mostly in order already.
 #[inline(always)]
-pub(super) fn sort(moves: &mut [Move], lots: Lots) {
-    if moves.len() > 24 {
-        return sort_many(moves, lots);
+pub(super) fn sort(handoffs: &mut [Handoff], lots: Lots) {
+    if handoffs.len() > 24 {
+        return sort_many(handoffs, lots);
     }
-    for i in 1..moves.len() {
-        // SAFETY: 0 <= j <= i < moves.len() throughout.
+    for i in 1..handoffs.len() {
+        // SAFETY: 0 <= j <= i < handoffs.len() throughout.
         unsafe {
-            if moves.get_unchecked(i - 1).key < moves.get_unchecked(i).key {
+            if handoffs.get_unchecked(i - 1).key < handoffs.get_unchecked(i).key {
                 continue;
             }
-            let moved = *moves.get_unchecked(i);
+            let moved = *handoffs.get_unchecked(i);
             let mut j = i;
             while j > 0 {
-                let before = moves.get_unchecked(j - 1);
+                let before = handoffs.get_unchecked(j - 1);
                 if before.key < moved.key || (before.key == moved.key && !lots.behind(before, &moved)) {
                     break;
                 }
-                *moves.get_unchecked_mut(j) = *before;
+                *handoffs.get_unchecked_mut(j) = *before;
                 j -= 1;
             }
-            *moves.get_unchecked_mut(j) = moved;
+            *handoffs.get_unchecked_mut(j) = moved;
         }
     }
 }
 
 /// As `sort`. Most keys differ, so that lots are drawn among those alone that do not.
 #[inline(never)]
-fn sort_many(moves: &mut [Move], lots: Lots) {
-    moves.sort_by_key(|m| m.key);
-    for tied in moves.chunk_by_mut(|a, b| a.key == b.key).filter(|run| run.len() > 1) {
+fn sort_many(handoffs: &mut [Handoff], lots: Lots) {
+    handoffs.sort_by_key(|m| m.key);
+    for tied in handoffs.chunk_by_mut(|a, b| a.key == b.key).filter(|run| run.len() > 1) {
         tied.sort_by(|a, b| lots.order(a, b));
     }
 }
 
 /// Sorts by time, and by lot among all packets of the same time: for a switch whose ports share memory.
-pub(super) fn sort_across_ports(moves: &mut [Move], lots: Lots) {
-    moves.sort_by(|a, b| a.after().cmp(&b.after()).then_with(|| lots.order(a, b)));
+pub(super) fn sort_across_ports(handoffs: &mut [Handoff], lots: Lots) {
+    handoffs.sort_by(|a, b| a.after().cmp(&b.after()).then_with(|| lots.order(a, b)));
 }
 
 /// A full list with room for as many again.
 #[cold]
 #[inline(never)]
-pub(super) fn doubled(list: Box<[Move]>) -> Box<[Move]> {
+pub(super) fn doubled(list: Box<[Handoff]>) -> Box<[Handoff]> {
     let mut list = list.into_vec();
-    list.resize(2 * list.len(), NO_MOVE);
+    list.resize(2 * list.len(), NO_HANDOFF);
     list.into_boxed_slice()
 }
