@@ -51,3 +51,97 @@ fn scenarios_stores_and_executors_name_no_world() {
         }
     }
 }
+
+/// The floors of the scenario crate, the lowest first.
+const FLOORS: [&str; 3] = ["text", "schema", "resolve"];
+
+/// The modules that `text` names with `prefix::`, alone or in braces.
+fn named<'a>(text: &'a str, prefix: &str) -> Vec<&'a str> {
+    let word = |s: &'a str| s.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("");
+    let mut list = Vec::new();
+    for (i, _) in text.match_indices(prefix) {
+        let rest = &text[i + prefix.len()..];
+        match rest.strip_prefix('{') {
+            Some(inside) => list.extend(inside.split('}').next().unwrap_or("").split(',').map(|s| word(s.trim()))),
+            None => list.push(word(rest)),
+        }
+    }
+    list
+}
+
+/// Name and text of every file of one folder, and of those folders in it that are modules, each folder as one.
+fn modules(folder: &Path) -> Vec<(String, String)> {
+    let mut list = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let mut files = Vec::new();
+        if path.is_dir() {
+            sources(&path, &mut files)
+        } else {
+            files.push(path.clone())
+        }
+        let text = files.iter().map(|f| fs::read_to_string(f).expect("a source file")).collect();
+        list.push((path.file_stem().expect("a name").to_string_lossy().into_owned(), text));
+    }
+    list.retain(|m| m.0 != "mod");
+    list
+}
+
+/// The modules that depend on each other in a circle: those that are left when modules without a dependency are taken away.
+fn circle(modules: &[(String, String)], prefix: &str) -> Vec<String> {
+    let mut left: Vec<&(String, String)> = modules.iter().collect();
+    loop {
+        let names: Vec<&str> = left.iter().map(|m| m.0.as_str()).collect();
+        let before = left.len();
+        left.retain(|(name, text)| named(text, prefix).iter().any(|n| n != name && names.contains(n)));
+        if left.len() == before {
+            return left.iter().map(|m| m.0.clone()).collect();
+        }
+    }
+}
+
+#[test]
+fn floors_of_the_scenario_crate_know_those_below() {
+    let src = crates().join("scenario/src");
+    for (i, floor) in FLOORS.iter().enumerate() {
+        let mut files = Vec::new();
+        sources(&src.join(floor), &mut files);
+        assert!(!files.is_empty(), "no files in {floor}");
+        for file in files {
+            let text = fs::read_to_string(&file).expect("a source file");
+            let known = named(&text, "crate::");
+            for above in &FLOORS[i + 1..] {
+                assert!(
+                    !known.contains(above),
+                    "{} is of the floor `{floor}` and imports from `{above}` above it",
+                    file.display()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn files_of_a_floor_form_no_circle() {
+    let src = crates().join("scenario/src");
+    for floor in FLOORS {
+        let files = modules(&src.join(floor));
+        let left = circle(&files, &format!("crate::{floor}::"));
+        assert!(left.is_empty(), "these modules of the floor `{floor}` are in a circle, or depend on one: {left:?}");
+    }
+    let left = circle(&modules(&src.join("resolve/sweep")), "super::");
+    assert!(left.is_empty(), "these files of resolve/sweep are in a circle, or depend on one: {left:?}");
+}
+
+#[test]
+fn a_circle_is_found() {
+    let module = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+    let list = [
+        module("a", "use crate::x::b::B;"),
+        module("b", "use crate::x::{c, d};"),
+        module("c", "crate::x::a::f()"),
+        module("d", ""),
+    ];
+    assert_eq!(circle(&list, "crate::x::"), ["a", "b", "c"]);
+    assert!(circle(&list[1..], "crate::x::").is_empty());
+}

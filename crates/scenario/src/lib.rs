@@ -12,7 +12,6 @@ mod resolve;
 mod schema;
 mod text;
 
-pub use resolve::explain::toml;
 pub use resolve::scenario::{Resolved, Variant};
 pub use resolve::sweep::{Axis, AxisValue, KEEPABLE, MAX_POINTS, Point, Setting, Source as AxisSource, Sweep};
 pub use schema::cx::FileRead;
@@ -21,3 +20,4 @@ pub use schema::docs::docs;
 pub use text::error::{Errors, ScenarioError};
 pub use text::load::{Scenario, load};
 pub use text::source::Source;
+pub use text::write::toml;

@@ -2,9 +2,10 @@
 
 use crate::schema::cx::Cx;
 use crate::schema::fields::Fields;
-use crate::schema::{hosts, value};
-use crate::text::error::{either, short};
+use crate::schema::hosts;
+use crate::schema::quantity;
 use crate::text::source::At;
+use crate::text::words::{either, short};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::network::Network;
 use forebay_experiment::traffic::WorkloadKind;
@@ -41,7 +42,7 @@ pub(crate) fn member(cx: &mut Cx, fields: &mut Fields<'_>) -> Option<Member> {
     };
     let share = match fields.get("share") {
         None => Some(None),
-        Some(i) => value::float(cx, "`share`", &i.node, 0.0, 1.0).and_then(|share| {
+        Some(i) => quantity::float(cx, "`share`", &i.node, 0.0, 1.0).and_then(|share| {
             if share == 0.0 {
                 let help = "leave `share` out of a group that workloads choose by name only".to_owned();
                 cx.sink.error(i.node.at, "`share` is 0", "legal: above 0, at most 1", Some(help));

@@ -1,13 +1,13 @@
 //! `[observe]`: what to record beyond totals.
 
 use crate::resolve::topology::switch_ports;
-use crate::schema::cx::{Cx, MAX_DURATION, MAX_TIME};
+use crate::schema::cx::Cx;
 use crate::schema::fields::Fields;
-use crate::schema::value;
+use crate::schema::limits::{MAX_DURATION, MAX_TIME};
+use crate::schema::quantity;
 use crate::text::doc::{Node, Raw, Table};
-use crate::text::error::{either, short};
-use crate::text::set::did_you_mean;
 use crate::text::source::At;
+use crate::text::words::{did_you_mean, either, short};
 use forebay_experiment::network::Network;
 use forebay_experiment::observe::Observe;
 use forebay_units::{PortId, Time};
@@ -119,12 +119,12 @@ pub(crate) fn observe(
     echo.insert("occupancy".into(), table.get("occupancy").map_or("switches".into(), |i| i.node.json()));
     let timeouts = match fields.get("timeouts") {
         None => Some(true),
-        Some(i) => value::boolean(cx, "`timeouts`", &i.node),
+        Some(i) => quantity::boolean(cx, "`timeouts`", &i.node),
     };
     echo.insert("timeouts".into(), timeouts.unwrap_or(true).into());
     let warmup = match fields.get("warmup") {
         None => Some(Time::ZERO),
-        Some(i) => value::time(cx, "`warmup`", &i.node, MAX_DURATION).and_then(|t| match duration {
+        Some(i) => quantity::time(cx, "`warmup`", &i.node, MAX_DURATION).and_then(|t| match duration {
             Some(d) if t >= d => {
                 cx.sink.error(
                     i.node.at,
@@ -137,7 +137,7 @@ pub(crate) fn observe(
             _ => Some(t),
         }),
     };
-    echo.insert("warmup".into(), value::time_text(warmup.unwrap_or_default()).into());
+    echo.insert("warmup".into(), quantity::time_text(warmup.unwrap_or_default()).into());
     fields.finish(&mut cx.sink);
     let observe = Observe {
         occupancy: occupancy?,
@@ -211,7 +211,7 @@ fn tcp(cx: &mut Cx, node: &Node) -> Option<Vec<(u64, Time)>> {
         }
         Some(i) => match &i.node.raw {
             Raw::Array(list) if list.len() <= MAX_SERIES => {
-                let numbers: Vec<i64> = list.iter().filter_map(|n| value::int(cx, "a flow number", n, 0, i64::MAX)).collect();
+                let numbers: Vec<i64> = list.iter().filter_map(|n| quantity::int(cx, "a flow number", n, 0, i64::MAX)).collect();
                 (numbers.len() == list.len()).then_some(numbers)
             }
             _ => {
@@ -235,7 +235,7 @@ fn tcp(cx: &mut Cx, node: &Node) -> Option<Vec<(u64, Time)>> {
 
 /// A sampling interval: at least a nanosecond.
 fn interval(cx: &mut Cx, node: &Node) -> Option<Time> {
-    let t = value::time(cx, "`every`", node, MAX_TIME)?;
+    let t = quantity::time(cx, "`every`", node, MAX_TIME)?;
     if t < Time::from_ns(1) {
         cx.sink.error(node.at, format!("`every` is {t}"), "legal: at least 1ns", None);
         return None;

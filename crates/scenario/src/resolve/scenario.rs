@@ -5,11 +5,12 @@ use crate::resolve::shim;
 use crate::resolve::topology::{Built, port_names, topology};
 use crate::resolve::transport::{Transports, transports};
 use crate::resolve::workload;
-use crate::schema::cx::{Cx, FileRead, MAX_DURATION};
+use crate::schema::cx::{Cx, FileRead};
 use crate::schema::fields::Fields;
-use crate::schema::hosts::HostIndex;
+use crate::schema::host_index::HostIndex;
+use crate::schema::limits::MAX_DURATION;
 use crate::schema::names;
-use crate::schema::value;
+use crate::schema::quantity;
 use crate::text::doc::{Raw, Table};
 use crate::text::error::{Errors, Sink};
 use crate::text::load::Scenario;
@@ -90,13 +91,13 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         None => Some(names::from_stem(&scenario.stem)),
         Some(i) => names::scenario_name(cx, &i.node),
     };
-    let seed = fields.get("seed").map_or(Some(1), |i| value::int(cx, "`seed`", &i.node, 0, i64::MAX));
+    let seed = fields.get("seed").map_or(Some(1), |i| quantity::int(cx, "`seed`", &i.node, 0, i64::MAX));
     let seed = scenario.seed.or(seed.map(i64::cast_unsigned));
-    let runs = fields.get("runs").map_or(Some(1), |i| value::int(cx, "`runs`", &i.node, 1, 10_000));
+    let runs = fields.get("runs").map_or(Some(1), |i| quantity::int(cx, "`runs`", &i.node, 1, 10_000));
     let world = crate::resolve::world::world(cx, &mut fields);
     let duration = match fields.get("duration") {
         None => Some(None),
-        Some(i) => value::time(cx, "`duration`", &i.node, MAX_DURATION).and_then(|t| {
+        Some(i) => quantity::time(cx, "`duration`", &i.node, MAX_DURATION).and_then(|t| {
             if t == Time::ZERO {
                 cx.sink.error(i.node.at, "`duration` is zero", "legal: above 0, at most 200 days", None);
                 return None;

@@ -3,6 +3,7 @@
 use crate::schema::choice;
 use crate::schema::cx::{BufferSite, Cx, DEFAULTS};
 use crate::schema::fields::Fields;
+use crate::schema::parameter;
 use crate::text::doc::{Item, Raw, Table};
 use crate::text::source::At;
 use forebay_experiment::network::{Network, PortConfig};
@@ -36,7 +37,8 @@ pub(crate) fn topology(cx: &mut Cx, at: At, table: &Table) -> Option<Built> {
     let entries: Vec<&'static Entry> = topology::REGISTRY.iter().map(|e| &e.entry).collect();
     let (entry, kind_at) = choice::kind(cx, &mut fields, "topology", &entries)?;
     fields.what = format!("the topology `{}`", entry.name);
-    let checked = choice::params(cx, &mut fields, entry.params, &format!("the topology `{}`", entry.name), kind_at);
+    let checked =
+        choice::params_with(cx, &mut fields, entry.params, parameter::read, &format!("the topology `{}`", entry.name), kind_at);
     fields.finish(&mut cx.sink);
     let (values, params) = checked?;
     let built = topology::find(entry.name).map(|e| (e.build)(&values));

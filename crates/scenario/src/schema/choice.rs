@@ -2,27 +2,44 @@
 
 use crate::schema::cx::{Cx, DEFAULTS};
 use crate::schema::fields::{Fields, unknown};
-use crate::schema::value::{self, kind_text};
+use crate::schema::kind::kind_text;
+use crate::schema::value;
 use crate::text::doc::{Node, Raw, parse_loose};
-use crate::text::error::either;
 use crate::text::source::At;
-use forebay_param::{Entry, Param, Value, Values};
+use crate::text::words::either;
+use forebay_param::{Entry, Kind, Param, Value, Values};
 use serde_json::{Map, Value as Json};
 
 /// A parameter set: values for the builder, and what the echo shows.
 pub(crate) type Checked = (Values, Map<String, Json>);
 
+/// What reads a value of a kind: [`value::read`](crate::schema::value::read), or
+/// `parameter::read` where links may stand.
+pub(crate) type Read = fn(&mut Cx, Kind, &str, &Node) -> Option<(Value, Json)>;
+
 /// Reads all of `params` from `fields`, defaults filled in. `named` and `named_at` say what misses a required key.
 /// Every parameter is looked at even after one has failed, so that all errors are reported.
 pub(crate) fn params(cx: &mut Cx, fields: &mut Fields<'_>, params: &[Param], named: &str, named_at: At) -> Option<Checked> {
+    params_with(cx, fields, params, value::read, named, named_at)
+}
+
+/// As [`params`], each value read by `read`.
+pub(crate) fn params_with(
+    cx: &mut Cx,
+    fields: &mut Fields<'_>,
+    params: &[Param],
+    read: Read,
+    named: &str,
+    named_at: At,
+) -> Option<Checked> {
     let mut values = Vec::with_capacity(params.len());
     let mut echo = Map::new();
     let mut ok = true;
     for p in params {
         let checked = match (fields.get(p.key), p.default) {
-            (Some(item), _) => value::read(cx, p.kind, &format!("`{}`", p.key), &item.node),
+            (Some(item), _) => read(cx, p.kind, &format!("`{}`", p.key), &item.node),
             (None, Some("")) => Some((Value::Unset, Json::Null)),
-            (None, Some(text)) => value::read(cx, p.kind, &format!("default of `{}`", p.key), &parse_loose(text, DEFAULTS, 0)),
+            (None, Some(text)) => read(cx, p.kind, &format!("default of `{}`", p.key), &parse_loose(text, DEFAULTS, 0)),
             (None, None) => {
                 let help = format!("{}: {}; {}", p.key, p.doc, kind_text(p.kind));
                 cx.sink.error(

@@ -1,24 +1,14 @@
 //! What is known while a scenario is being read.
 
-use crate::schema::hosts::HostIndex;
+use crate::schema::host_index::HostIndex;
 use crate::text::error::Sink;
 use crate::text::source::At;
 use forebay_sampling::SizeTable;
-use forebay_units::{QueueLen, Time};
+use forebay_units::QueueLen;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Longest simulated time. `u64` picoseconds end at 213 days.
-pub(crate) const MAX_DURATION: Time = Time::from_secs(200 * 86_400);
-/// Longest of all other times. Our choice: small enough that sums of several of them stay representable.
-pub(crate) const MAX_TIME: Time = Time::from_secs(2 * 86_400);
-/// Largest size of anything, 1 PB.
-pub(crate) const MAX_BYTES: u64 = 1_000_000_000_000_000;
-/// Largest queue in packets.
-pub(crate) const MAX_PACKETS: u64 = 1_000_000_000;
-/// Most names that one range or list may have.
-pub(crate) const MAX_NAMES: usize = 1_000_000;
 /// The source number of registry defaults: errors in those have no place.
 pub(crate) const DEFAULTS: u32 = u32::MAX;
 

@@ -1,8 +1,8 @@
 //! What exists: the registries as lists, for `forebay list` and the reference.
 
 use crate::schema::dist::BUILT_IN;
+use crate::schema::kind::kind_text;
 use crate::schema::mixture;
-use crate::schema::value::kind_text;
 use forebay_experiment::profile::{PARAMS, PROFILES, SUMMARIES};
 use forebay_experiment::world::World;
 use forebay_experiment::{topology, workload};

@@ -1,12 +1,12 @@
 //! Distributions of sizes and times, and the size tables they may come from.
 
-use crate::schema::cx::{Cx, MAX_BYTES, MAX_TIME};
+use crate::schema::cx::Cx;
+use crate::schema::limits::{MAX_BYTES, MAX_TIME};
 use crate::schema::mixture::{self, mixture};
-use crate::schema::value;
+use crate::schema::quantity;
 use crate::text::doc::{Item, Node, Raw};
-use crate::text::error::{either, short};
 use crate::text::load;
-use crate::text::set::did_you_mean;
+use crate::text::words::{did_you_mean, either, grouped, short};
 use forebay_sampling::{SizeDist, SizeTable, TimeDist};
 use forebay_units::Time;
 use std::sync::Arc;
@@ -60,15 +60,15 @@ pub(crate) fn sizes(cx: &mut Cx, what: &str, node: &Node) -> Option<SizeDist> {
     }
     mixture_named(cx, what, node)?;
     match shape(cx, what, node, &["uniform", "log-uniform", "exponential", "cdf", "mixture"])? {
-        Shape::Const(n) => value::bytes(cx, what, n).map(|b| SizeDist::Const(b.0)),
+        Shape::Const(n) => quantity::bytes(cx, what, n).map(|b| SizeDist::Const(b.0)),
         Shape::One(item) if item.key == "cdf" => table(cx, what, &item.node).map(SizeDist::Table),
         Shape::One(item) if item.key == "mixture" => {
             let m = mixture(cx, what, &item.node, false, sizes, SizeDist::mean)?;
             Some(SizeDist::Mixture(Arc::new(m)))
         }
-        Shape::One(item) => value::bytes(cx, what, &item.node).map(|b| SizeDist::Exponential(b.0)),
+        Shape::One(item) => quantity::bytes(cx, what, &item.node).map(|b| SizeDist::Exponential(b.0)),
         Shape::Two(item, lo, hi) => {
-            let (lo_b, hi_b) = (value::bytes(cx, what, lo), value::bytes(cx, what, hi));
+            let (lo_b, hi_b) = (quantity::bytes(cx, what, lo), quantity::bytes(cx, what, hi));
             let (lo, hi) = (lo_b?.0, hi_b?.0);
             ordered(cx, what, item, lo, hi)?;
             Some(if item.key == "uniform" { SizeDist::Uniform(lo, hi) } else { SizeDist::LogUniform(lo, hi) })
@@ -80,14 +80,14 @@ pub(crate) fn sizes(cx: &mut Cx, what: &str, node: &Node) -> Option<SizeDist> {
 pub(crate) fn times(cx: &mut Cx, what: &str, node: &Node) -> Option<TimeDist> {
     mixture_named(cx, what, node)?;
     match shape(cx, what, node, &["uniform", "log-uniform", "exponential", "mixture"])? {
-        Shape::Const(n) => value::time(cx, what, n, MAX_TIME).map(TimeDist::Const),
+        Shape::Const(n) => quantity::time(cx, what, n, MAX_TIME).map(TimeDist::Const),
         Shape::One(item) if item.key == "mixture" => {
             let m = mixture(cx, what, &item.node, true, times, TimeDist::mean)?;
             Some(TimeDist::Mixture(Arc::new(m)))
         }
-        Shape::One(item) => value::time(cx, what, &item.node, MAX_TIME).map(TimeDist::Exponential),
+        Shape::One(item) => quantity::time(cx, what, &item.node, MAX_TIME).map(TimeDist::Exponential),
         Shape::Two(item, lo, hi) => {
-            let (lo_t, hi_t) = (value::time(cx, what, lo, MAX_TIME), value::time(cx, what, hi, MAX_TIME));
+            let (lo_t, hi_t) = (quantity::time(cx, what, lo, MAX_TIME), quantity::time(cx, what, hi, MAX_TIME));
             let (a, b) = (lo_t?, hi_t?);
             ordered(cx, what, item, a, b)?;
             if item.key == "uniform" {
@@ -125,7 +125,7 @@ fn ordered<T: PartialOrd>(cx: &mut Cx, what: &str, item: &Item, lo: T, hi: T) ->
 
 /// A built-in table, or a file relative to the scenario; says in the notes what was read.
 fn table(cx: &mut Cx, what: &str, node: &Node) -> Option<Arc<SizeTable>> {
-    let name = value::text(cx, what, node)?;
+    let name = quantity::text(cx, what, node)?;
     mixture_named(cx, what, node)?;
     if let Some(t) = cx.tables.get(name) {
         return Some(t.clone());
@@ -154,35 +154,5 @@ fn table(cx: &mut Cx, what: &str, node: &Node) -> Option<Arc<SizeTable>> {
             cx.sink.error(node.at, message, label, Some(help));
             None
         }
-    }
-}
-
-/// A number with thin groups of three digits and at most one decimal: `12 658 198.6`.
-pub(crate) fn grouped(value: f64) -> String {
-    let tenths = (value * 10.0).round().max(0.0) as u64;
-    let digits = (tenths / 10).to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(' ');
-        }
-        out.push(c);
-    }
-    if !tenths.is_multiple_of(10) {
-        out.push_str(&format!(".{}", tenths % 10));
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::grouped;
-
-    #[test]
-    fn means_are_readable() {
-        assert_eq!(grouped(1_711_250.0), "1 711 250");
-        assert_eq!(grouped(12_658_198.6), "12 658 198.6");
-        assert_eq!(grouped(999.96), "1 000");
-        assert_eq!(grouped(0.0), "0");
     }
 }

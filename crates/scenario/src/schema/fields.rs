@@ -1,9 +1,9 @@
 //! Reading a table key by key: what nobody asked for is an unknown key.
 
 use crate::text::doc::{Item, Node, Raw, Table};
-use crate::text::error::{Sink, either, short};
-use crate::text::set::did_you_mean;
+use crate::text::error::Sink;
 use crate::text::source::At;
+use crate::text::words::{did_you_mean, either, short};
 
 /// Unknown keys reported per table; a file with more is no scenario.
 const MAX_UNKNOWN: usize = 20;

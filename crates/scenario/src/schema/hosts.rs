@@ -1,38 +1,14 @@
 //! Naming hosts: `"all"`, a group of the topology, a host, a range `"h0..h7"`, or a list of those.
 
-use crate::schema::cx::{Cx, MAX_NAMES};
+use crate::schema::cx::Cx;
+use crate::schema::limits::MAX_NAMES;
+use crate::schema::ranges::expand;
 use crate::text::doc::{Node, Raw};
-use crate::text::error::{either, short};
-use crate::text::set::did_you_mean;
-use forebay_experiment::network::Network;
+use crate::text::words::{did_you_mean, either, short};
 use forebay_units::NodeId;
-use std::collections::HashMap;
 
 /// Names searched for a likely slip; more would make an error slow.
 const NEAREST_AMONG: usize = 2_000;
-
-/// The names of a built network.
-#[derive(Debug, Default)]
-pub(crate) struct HostIndex {
-    nodes: HashMap<String, (NodeId, bool)>,
-    groups: Vec<(String, Vec<NodeId>)>,
-}
-
-impl HostIndex {
-    pub fn new(network: &Network) -> HostIndex {
-        let nodes = network.nodes.enumerate().map(|(id, n)| (n.name.clone(), (id, n.host))).collect();
-        let mut groups = network.host_groups.clone();
-        let all = network.nodes.enumerate().filter(|(_, n)| n.host).map(|(id, _)| id).collect();
-        groups.retain(|g| g.0 != "all");
-        groups.push(("all".into(), all));
-        HostIndex { nodes, groups }
-    }
-
-    /// Name of a node, for messages.
-    pub fn name(&self, node: NodeId) -> &str {
-        self.nodes.iter().find(|n| n.1.0 == node).map_or("?", |n| n.0)
-    }
-}
 
 /// The hosts `node` names, in its order; a host named twice counts twice.
 pub(crate) fn hosts(cx: &mut Cx, what: &str, node: &Node) -> Option<Vec<NodeId>> {
@@ -66,7 +42,7 @@ fn wrong(cx: &mut Cx, what: &str, node: &Node) -> bool {
 fn one(cx: &mut Cx, what: &str, text: &str, node: &Node, list: &mut Vec<NodeId>) -> bool {
     // Without a network the topology's own errors are reported, and that is enough.
     let Some(index) = cx.hosts.as_ref() else { return false };
-    if let Some((_, ids)) = index.groups.iter().find(|g| g.0 == text) {
+    if let Some(ids) = index.group(text) {
         list.extend(ids);
         return true;
     }
@@ -82,8 +58,8 @@ fn one(cx: &mut Cx, what: &str, text: &str, node: &Node, list: &mut Vec<NodeId>)
         return false;
     };
     for name in names {
-        match index.nodes.get(&name) {
-            Some((id, true)) => list.push(*id),
+        match index.node(&name) {
+            Some((id, true)) => list.push(id),
             Some((_, false)) => {
                 cx.sink.error(
                     node.at,
@@ -94,8 +70,8 @@ fn one(cx: &mut Cx, what: &str, text: &str, node: &Node, list: &mut Vec<NodeId>)
                 return false;
             }
             None => {
-                let groups = index.groups.iter().map(|g| g.0.as_str());
-                let known = groups.clone().chain(index.nodes.iter().take(NEAREST_AMONG).filter(|n| n.1.1).map(|n| n.0.as_str()));
+                let groups = index.groups();
+                let known = groups.clone().chain(index.some_hosts(NEAREST_AMONG));
                 let label = did_you_mean(&name, known).unwrap_or_else(|| "unknown host".into());
                 let help =
                     format!("groups of this topology: {}; forebay check lists its hosts", either(groups).replace(" or ", ", "));
@@ -105,34 +81,4 @@ fn one(cx: &mut Cx, what: &str, text: &str, node: &Node, list: &mut Vec<NodeId>)
         }
     }
     true
-}
-
-/// `h0..h7` as a list of names, both ends included.
-pub(crate) fn expand(range: &str) -> Option<Vec<String>> {
-    let (from, to) = range.split_once("..")?;
-    let split = |s: &str| {
-        let digits = s.len() - s.chars().rev().take_while(char::is_ascii_digit).count();
-        let number: usize = s[digits..].parse().ok()?;
-        // A number with leading zeros would not come back as it was written.
-        (number.to_string() == s[digits..]).then(|| (s[..digits].to_owned(), number))
-    };
-    let ((p, a), (q, b)) = (split(from.trim())?, split(to.trim())?);
-    if p != q || b < a || b - a >= MAX_NAMES {
-        return None;
-    }
-    Some((a..=b).map(|i| format!("{p}{i}")).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::expand;
-
-    #[test]
-    fn ranges() {
-        assert_eq!(expand("h2..h4").unwrap(), ["h2", "h3", "h4"]);
-        assert_eq!(expand("h7..h7").unwrap(), ["h7"]);
-        for bad in ["h4..h2", "h1..s3", "h1..", "..", "h01..h03", "h0..h99999999999", "h0..h18446744073709551616"] {
-            assert!(expand(bad).is_none(), "{bad}");
-        }
-    }
 }

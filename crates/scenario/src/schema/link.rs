@@ -3,7 +3,7 @@
 use crate::schema::choice;
 use crate::schema::cx::{BufferSite, Cx};
 use crate::schema::fields::Fields;
-use crate::schema::value;
+use crate::schema::quantity;
 use crate::text::doc::{Item, Node, Raw};
 use forebay_param::{CustomLink, Entry, LinkValue, QueueValue, Value};
 use forebay_units::{QueueLen, Time};
@@ -36,8 +36,8 @@ fn link_fields<'a>(cx: &mut Cx, what: &str, node: &'a Node) -> Option<Fields<'a>
 /// The properties that links of all topologies have.
 fn properties(cx: &mut Cx, what: &str, fields: &mut Fields<'_>) -> Option<(LinkValue, Map<String, Json>)> {
     let mut echo = Map::new();
-    let rate = required(cx, what, fields, "rate", "10Gbps").and_then(|i| value::rate(cx, "`rate`", &i.node));
-    let delay = required(cx, what, fields, "delay", "1us").and_then(|i| value::time(cx, "`delay`", &i.node, MAX_DELAY));
+    let rate = required(cx, what, fields, "rate", "10Gbps").and_then(|i| quantity::rate(cx, "`rate`", &i.node));
+    let delay = required(cx, what, fields, "delay", "1us").and_then(|i| quantity::time(cx, "`delay`", &i.node, MAX_DELAY));
     let buffer_item = fields.get("buffer");
     let buffer = match buffer_item {
         None => Some(None),
@@ -66,7 +66,7 @@ fn required<'a>(cx: &mut Cx, what: &str, fields: &mut Fields<'a>, key: &str, exa
 }
 
 fn buffer(cx: &mut Cx, item: &Item) -> Option<QueueLen> {
-    let len = value::queue_len(cx, "`buffer`", &item.node)?;
+    let len = quantity::queue_len(cx, "`buffer`", &item.node)?;
     if len.amount() == 0 {
         let help = Some("leave `buffer` out, or write \"unlimited\", for a queue without limit".to_owned());
         cx.sink.error(item.node.at, format!("`buffer` is {len}"), "must hold at least one packet", help);
@@ -128,11 +128,11 @@ pub(crate) fn links(cx: &mut Cx, what: &str, node: &Node) -> Option<(Vec<CustomL
 
 fn custom_link(cx: &mut Cx, what: &str, node: &Node) -> Option<(CustomLink, Map<String, Json>)> {
     let mut fields = link_fields(cx, what, node)?;
-    let from = required(cx, what, &mut fields, "from", "a").and_then(|i| value::text(cx, "`from`", &i.node));
-    let to = required(cx, what, &mut fields, "to", "b").and_then(|i| value::text(cx, "`to`", &i.node));
+    let from = required(cx, what, &mut fields, "from", "a").and_then(|i| quantity::text(cx, "`from`", &i.node));
+    let to = required(cx, what, &mut fields, "to", "b").and_then(|i| quantity::text(cx, "`to`", &i.node));
     let both = match fields.get("both") {
         None => Some(true),
-        Some(i) => value::boolean(cx, "`both`", &i.node),
+        Some(i) => quantity::boolean(cx, "`both`", &i.node),
     };
     let link = properties(cx, what, &mut fields);
     fields.finish(&mut cx.sink);

@@ -1,11 +1,9 @@
 //! Mixtures of distributions: a list of parts with shares, or a name.
 
 use crate::schema::cx::{Cx, DEFAULTS};
-use crate::schema::dist::grouped;
-use crate::schema::value;
+use crate::schema::quantity;
 use crate::text::doc::{Node, Raw, Table, parse_loose};
-use crate::text::error::{either, short};
-use crate::text::set::did_you_mean;
+use crate::text::words::{did_you_mean, either, grouped, short};
 use forebay_sampling::Mixture;
 
 /// A mixture that has a name: of sizes, of times, or of both.
@@ -50,7 +48,7 @@ pub(crate) fn mixture<T>(
     mean: fn(&T) -> f64,
 ) -> Option<Mixture<T>> {
     let Raw::Array(parts) = &node.raw else {
-        let name = value::text(cx, what, node)?;
+        let name = quantity::text(cx, what, node)?;
         let text = |b: &BuiltIn| if of_times { b.times } else { b.sizes };
         let Some(found) = BUILT_IN.iter().find(|b| b.name == name).and_then(text) else {
             let names = || BUILT_IN.iter().filter(|b| text(b).is_some()).map(|b| b.name);
@@ -93,7 +91,7 @@ fn part<T>(cx: &mut Cx, what: &str, node: &Node, read: fn(&mut Cx, &str, &Node) 
         cx.sink.error(node.at, format!("{what}: a part of a mixture needs the key `share`"), "`share` is missing", None);
         return None;
     };
-    let share = value::float(cx, &format!("{what}: `share`"), &share.node, 1e-9, 1e9)?;
+    let share = quantity::float(cx, &format!("{what}: `share`"), &share.node, 1e-9, 1e9)?;
     let rest: Vec<_> = table.items.iter().filter(|i| i.key != "share").cloned().collect();
     let dist = match rest.as_slice() {
         [only] if only.key == "value" => only.node.clone(),

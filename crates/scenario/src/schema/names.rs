@@ -1,8 +1,9 @@
 //! Names that end up in file names and tables.
 
 use crate::schema::cx::Cx;
+use crate::schema::quantity;
 use crate::text::doc::Node;
-use crate::text::error::short;
+use crate::text::words::short;
 
 /// Longest name, in characters.
 const MAX_NAME: usize = 100;
@@ -13,7 +14,7 @@ fn legal(c: char) -> bool {
 
 /// The name of a scenario: it becomes the name of a folder.
 pub(crate) fn scenario_name(cx: &mut Cx, node: &Node) -> Option<String> {
-    let name = crate::schema::value::text(cx, "`name`", node)?;
+    let name = quantity::text(cx, "`name`", node)?;
     if name.chars().all(legal) && !name.starts_with('.') && name.chars().count() <= MAX_NAME {
         return Some(name.to_owned());
     }
@@ -31,7 +32,7 @@ pub(crate) fn from_stem(stem: &str) -> String {
 
 /// The name of a class or a transport group: one word or line in a table.
 pub(crate) fn label(cx: &mut Cx, what: &str, node: &Node) -> Option<String> {
-    let text = crate::schema::value::text(cx, what, node)?;
+    let text = quantity::text(cx, what, node)?;
     if text.chars().any(char::is_control) || text.chars().count() > MAX_NAME {
         let label = format!("legal: up to {MAX_NAME} printable characters");
         cx.sink.error(node.at, format!("{what} is \"{}\"", short(text)), label, None);

@@ -1,7 +1,8 @@
 //! The document as a tree of values that know where they were written.
 
-use crate::text::error::{Sink, short};
+use crate::text::error::Sink;
 use crate::text::source::At;
+use crate::text::words::short;
 use serde_json::{Map, Value as Json};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

@@ -210,20 +210,3 @@ impl Sink {
         }
     }
 }
-
-/// User text for a message: never longer than a line.
-pub(crate) fn short(text: &str) -> String {
-    let mut chars = text.chars().map(|c| if c.is_control() { '?' } else { c });
-    let head: String = chars.by_ref().take(60).collect();
-    if chars.next().is_some() { format!("{head}...") } else { head }
-}
-
-/// `a`, `b` or `c`.
-pub(crate) fn either<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    let mut quoted: Vec<String> = names.into_iter().map(|n| format!("`{n}`")).collect();
-    match quoted.pop() {
-        None => "nothing".into(),
-        Some(last) if quoted.is_empty() => last,
-        Some(last) => format!("{} or {last}", quoted.join(", ")),
-    }
-}

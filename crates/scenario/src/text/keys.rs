@@ -1,8 +1,9 @@
 //! The keys of a sweep: paths into the scenario, written as one quoted key or as nested tables.
 
 use crate::text::doc::{Node, Raw, Table};
-use crate::text::error::{Sink, short};
+use crate::text::error::Sink;
 use crate::text::source::At;
+use crate::text::words::short;
 
 /// Deepest path; scenarios nest four levels.
 pub(crate) const MAX_DEPTH: usize = 16;

@@ -7,3 +7,5 @@ pub(crate) mod keys;
 pub(crate) mod load;
 pub(crate) mod set;
 pub(crate) mod source;
+pub(crate) mod words;
+pub(crate) mod write;

@@ -1,10 +1,10 @@
 //! `--set path=value`: changes to the document before it is checked.
 
 use crate::text::doc::{Item, Node, Raw, Table, parse_loose, parse_value};
-use crate::text::error::{Sink, short};
+use crate::text::error::Sink;
 use crate::text::keys::{Leaf, MAX_DEPTH, legal};
 use crate::text::source::{At, Source};
-use forebay_param::nearest;
+use crate::text::words::short;
 
 /// Applies one override, whose text becomes a source of its own so that later errors can point into it.
 pub(crate) fn apply(root: &mut Table, text: &str, sink: &mut Sink) {
@@ -95,11 +95,6 @@ fn descend(node: &mut Node, name: &str, path: &[&str], value: Node, key_at: At, 
             sink.error(key_at, message, "leads into a plain value", None);
         }
     }
-}
-
-/// The key of `names` most like `word`, as a question.
-pub(crate) fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    nearest(word, names).map(|n| format!("did you mean `{n}`?"))
 }
 
 /// Reads an axis of a sweep, `topology.senders=[8, 16]`. In a list without quotes and brackets bare words stand for themselves:

@@ -1,7 +1,7 @@
 //! One thing that a sweep varies, and its values as texts and as numbers.
 
-use crate::resolve::explain::inline;
 use crate::text::doc::{Node, Raw};
+use crate::text::write::inline;
 use forebay_units::{Bytes, QueueLen, Rate, Time};
 use serde_json::Value as Json;
 use std::collections::HashSet;

@@ -1,6 +1,7 @@
 //! What `forebay check` says about a sweep.
 
-use super::{Source, Sweep};
+use super::axis::Source;
+use super::space::Sweep;
 use std::fmt::Write as _;
 
 /// Values of an axis that are listed; more are counted.
@@ -23,7 +24,7 @@ impl Sweep {
             count(seeds, "seed"),
             count(runs, "run")
         );
-        for axis in &self.axes {
+        for axis in self.axes() {
             let shown: Vec<&str> = axis.values.iter().take(MAX_VALUES).map(|v| v.text.as_str()).collect();
             let more = axis.values.len().saturating_sub(MAX_VALUES);
             let more = if more > 0 { format!(", and {more} more") } else { String::new() };

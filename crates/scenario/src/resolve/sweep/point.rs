@@ -1,6 +1,5 @@
 //! One point of a sweep, and the scenario it stands for.
 
-use super::Sweep;
 use crate::text::doc::{Node, Table};
 use crate::text::error::{Errors, Sink};
 use crate::text::load::Scenario;
@@ -19,8 +18,8 @@ pub struct Setting {
     key_at: At,
     node: Arc<Node>,
     /// Index of the axis, and of the value in it.
-    axis: usize,
-    value: usize,
+    pub(super) axis: usize,
+    pub(super) value: usize,
 }
 
 impl Setting {
@@ -51,27 +50,6 @@ pub struct Point {
     pub label: String,
     /// Which value of each axis it has; `None`: it does not set that key, which then has the value of the scenario.
     pub values: Vec<Option<usize>>,
-}
-
-impl Point {
-    /// Point `index` of `sweep`, which is below its length.
-    pub(super) fn of(sweep: &Sweep, index: usize) -> Point {
-        let mut rest = index;
-        let mut picks: Vec<usize> = vec![0; sweep.dimensions.len()];
-        for (pick, dimension) in picks.iter_mut().zip(&sweep.dimensions).rev() {
-            (rest, *pick) = (rest / dimension.len(), rest % dimension.len());
-        }
-        let mut settings: Vec<Setting> =
-            picks.iter().zip(&sweep.dimensions).flat_map(|(&pick, dimension)| dimension[pick].iter().cloned()).collect();
-        let mut values = vec![None; sweep.axes.len()];
-        for s in &settings {
-            values[s.axis] = Some(s.value);
-        }
-        settings.sort_by_key(|s| s.key.matches('.').count());
-        let set = sweep.axes.iter().zip(&values).filter_map(|(axis, value)| Some((axis, &axis.values[(*value)?])));
-        let label: Vec<String> = set.map(|(axis, value)| format!("{}={}", axis.short, value.text)).collect();
-        Point { index, settings, label: label.join(" "), values }
-    }
 }
 
 impl Scenario {

@@ -2,13 +2,13 @@
 
 use super::axis::{Axis, Source, shorten};
 use super::point::{Choice, Setting};
-use super::{KEEPABLE, MAX_POINTS, MAX_SEEDS, Seeds, Sweep};
+use super::space::{KEEPABLE, MAX_POINTS, MAX_SEEDS, Seeds, Sweep};
 use crate::schema::fields::word;
 use crate::text::doc::{Item, Node, Raw, Table};
-use crate::text::error::{Sink, either, short};
+use crate::text::error::Sink;
 use crate::text::keys::{Leaf, leaves};
-use crate::text::set::did_you_mean;
 use crate::text::source::At;
+use crate::text::words::{did_you_mean, either, short};
 use std::collections::{HashMap, HashSet};
 
 /// Keys of `[sweep]` that are not paths into the scenario.
@@ -63,7 +63,7 @@ pub(super) fn sweep(section: Option<&Item>, extra: &[Leaf], sink: &mut Sink) -> 
         return None;
     }
     shorten(&mut b.axes);
-    Some(Sweep { axes: b.axes, dimensions: b.dimensions, seeds: seeds?, keep: keep? })
+    Some(Sweep::new(b.axes, b.dimensions, seeds?, keep?))
 }
 
 /// `[sweep.grid]` or `[sweep.zip]`.

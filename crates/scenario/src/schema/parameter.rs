@@ -1,0 +1,16 @@
+//! One value of any [`Kind`], links included.
+
+use crate::schema::cx::Cx;
+use crate::schema::{link, value};
+use crate::text::doc::Node;
+use forebay_param::{Kind, Value};
+use serde_json::Value as Json;
+
+/// Reads a value of `kind`; `what` names it in messages. The second part is what the echo shows.
+pub(crate) fn read(cx: &mut Cx, kind: Kind, what: &str, node: &Node) -> Option<(Value, Json)> {
+    match kind {
+        Kind::Link => link::link(cx, what, node).map(|(l, j)| (Value::Link(l), j)),
+        Kind::Links => link::links(cx, what, node).map(|(l, j)| (Value::Links(l), j)),
+        _ => value::read(cx, kind, what, node),
+    }
+}

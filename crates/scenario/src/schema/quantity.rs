@@ -1,0 +1,157 @@
+//! Quantities, numbers, texts and truth values: what needs nothing but its own text.
+
+use crate::schema::cx::Cx;
+use crate::schema::kind::{kind_text, range};
+use crate::schema::limits::{MAX_BYTES, MAX_PACKETS, MAX_TIME};
+use crate::text::doc::{Node, Raw};
+use forebay_param::Kind;
+use forebay_units::{Bytes, QuantityError, QueueLen, Rate, Time};
+use std::str::FromStr;
+
+/// Longest text that is looked at as a quantity.
+const LONGEST_QUANTITY: usize = 100;
+
+/// Reads a text with a unit; a bare number gets the advice to add one.
+fn quantity<T: FromStr<Err = QuantityError>>(cx: &mut Cx, what: &str, node: &Node, kind: Kind, unit: &str) -> Option<T> {
+    let legal = Some(format!("legal: {}", kind_text(kind)));
+    match &node.raw {
+        Raw::Text(s) if s.len() > LONGEST_QUANTITY => {
+            cx.sink.error(node.at, format!("{what} holds a text of {} bytes", s.len()), "too long for a quantity", legal);
+            None
+        }
+        Raw::Text(s) => match s.parse() {
+            Ok(v) => Some(v),
+            Err(QuantityError(message)) => {
+                let label = if s.trim_start().starts_with('-') { "must not be negative" } else { "not a legal quantity" };
+                cx.sink.error(node.at, format!("{what}: {message}"), label, legal);
+                None
+            }
+        },
+        Raw::Int(_) | Raw::Float(_) | Raw::Huge(_) => {
+            let number = node.describe();
+            let advice = format!("quantities carry units: write \"{}{unit}\"", number.trim_start_matches('-'));
+            cx.sink.error(node.at, format!("{what} is {number} without a unit"), advice, legal);
+            None
+        }
+        _ => {
+            cx.sink.error(
+                node.at,
+                format!("{what} must be {}, not {}", kind_text(kind), node.describe()),
+                "expected a quantity",
+                None,
+            );
+            None
+        }
+    }
+}
+
+/// A time as people write it.
+pub(crate) fn time_text(t: Time) -> String {
+    if t == Time::ZERO { "0s".into() } else { t.to_string() }
+}
+
+/// A time of at most `max`.
+pub(crate) fn time(cx: &mut Cx, what: &str, node: &Node, max: Time) -> Option<Time> {
+    let unit = if max > MAX_TIME { "s" } else { "us" };
+    let t: Time = quantity(cx, what, node, Kind::Time, unit)?;
+    if t > max {
+        let days = max.0 / Time::from_secs(86_400).0;
+        cx.sink.error(node.at, format!("{what} is {}", node.describe()), format!("legal: at most {days} days"), None);
+        return None;
+    }
+    Some(t)
+}
+
+pub(crate) fn rate(cx: &mut Cx, what: &str, node: &Node) -> Option<Rate> {
+    let unit = if matches!(node.raw, Raw::Int(i) if i > 10_000) { "bps" } else { "Gbps" };
+    quantity(cx, what, node, Kind::Rate, unit)
+}
+
+/// A size of at least one byte: nothing in a scenario is usefully empty.
+pub(crate) fn bytes(cx: &mut Cx, what: &str, node: &Node) -> Option<Bytes> {
+    let b: Bytes = quantity(cx, what, node, Kind::Bytes, "B")?;
+    if b.0 == 0 || b.0 > MAX_BYTES {
+        cx.sink.error(node.at, format!("{what} is {b}"), "legal: 1B to 1000000GB", None);
+        return None;
+    }
+    Some(b)
+}
+
+pub(crate) fn queue_len(cx: &mut Cx, what: &str, node: &Node) -> Option<QueueLen> {
+    let q: QueueLen = quantity(cx, what, node, Kind::QueueLen, "pkt")?;
+    let max = if matches!(q, QueueLen::Packets(_)) { MAX_PACKETS } else { MAX_BYTES };
+    if q.amount() > max {
+        cx.sink.error(node.at, format!("{what} is {q}"), format!("legal: at most {MAX_PACKETS}pkt or 1000000GB"), None);
+        return None;
+    }
+    Some(q)
+}
+
+pub(crate) fn int(cx: &mut Cx, what: &str, node: &Node, lo: i64, hi: i64) -> Option<i64> {
+    match &node.raw {
+        Raw::Int(i) if (lo..=hi).contains(i) => return Some(*i),
+        Raw::Int(_) | Raw::Huge(_) => {
+            cx.sink.error(node.at, format!("{what} is {}", node.describe()), format!("legal: {}", range(lo, hi)), None);
+        }
+        Raw::Text(s) if s.trim().parse::<i64>().is_ok() => {
+            let message = format!("{what} must be an integer, not {}", node.describe());
+            cx.sink.error(node.at, message, format!("write {} without quotes", s.trim()), None);
+        }
+        _ => {
+            let message = format!("{what} must be an integer, not {}", node.describe());
+            cx.sink.error(node.at, message, format!("legal: {}", kind_text(Kind::Int(lo, hi))), None);
+        }
+    }
+    None
+}
+
+pub(crate) fn float(cx: &mut Cx, what: &str, node: &Node, lo: f64, hi: f64) -> Option<f64> {
+    let f = match &node.raw {
+        Raw::Float(f) => *f,
+        Raw::Int(i) => *i as f64,
+        Raw::Huge(_) => f64::INFINITY,
+        _ => {
+            let message = format!("{what} must be a number, not {}", node.describe());
+            cx.sink.error(node.at, message, format!("legal: {}", kind_text(Kind::Float(lo, hi))), None);
+            return None;
+        }
+    };
+    if !f.is_finite() || f < lo || f > hi {
+        cx.sink.error(
+            node.at,
+            format!("{what} is {}", node.describe()),
+            format!("legal: {}", kind_text(Kind::Float(lo, hi))),
+            None,
+        );
+        return None;
+    }
+    Some(f)
+}
+
+pub(crate) fn boolean(cx: &mut Cx, what: &str, node: &Node) -> Option<bool> {
+    if let Raw::Bool(b) = node.raw {
+        return Some(b);
+    }
+    cx.sink.error(
+        node.at,
+        format!("{what} must be true or false, not {}", node.describe()),
+        "write true or false, without quotes",
+        None,
+    );
+    None
+}
+
+/// A text that is not empty.
+pub(crate) fn text<'n>(cx: &mut Cx, what: &str, node: &'n Node) -> Option<&'n str> {
+    match node.text() {
+        Some(t) if t.trim().is_empty() => cx.sink.error(node.at, format!("{what} is empty"), "expected a text", None),
+        Some(t) if t.len() > 4096 || t.contains('\0') => {
+            cx.sink.error(node.at, format!("{what} is not a usable text"), "at most 4096 bytes, none of them zero", None);
+        }
+        Some(t) => return Some(t),
+        None => {
+            cx.sink.error(node.at, format!("{what} must be a text, not {}", node.describe()), "expected a text in quotes", None)
+        }
+    }
+    None
+}

@@ -1,0 +1,55 @@
+//! Words and numbers as messages show them.
+
+use forebay_param::nearest;
+
+/// User text for a message: never longer than a line.
+pub(crate) fn short(text: &str) -> String {
+    let mut chars = text.chars().map(|c| if c.is_control() { '?' } else { c });
+    let head: String = chars.by_ref().take(60).collect();
+    if chars.next().is_some() { format!("{head}...") } else { head }
+}
+
+/// `a`, `b` or `c`.
+pub(crate) fn either<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let mut quoted: Vec<String> = names.into_iter().map(|n| format!("`{n}`")).collect();
+    match quoted.pop() {
+        None => "nothing".into(),
+        Some(last) if quoted.is_empty() => last,
+        Some(last) => format!("{} or {last}", quoted.join(", ")),
+    }
+}
+
+/// The key of `names` most like `word`, as a question.
+pub(crate) fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    nearest(word, names).map(|n| format!("did you mean `{n}`?"))
+}
+
+/// A number with thin groups of three digits and at most one decimal: `12 658 198.6`.
+pub(crate) fn grouped(value: f64) -> String {
+    let tenths = (value * 10.0).round().max(0.0) as u64;
+    let digits = (tenths / 10).to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(' ');
+        }
+        out.push(c);
+    }
+    if !tenths.is_multiple_of(10) {
+        out.push_str(&format!(".{}", tenths % 10));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn means_are_readable() {
+        assert_eq!(grouped(1_711_250.0), "1 711 250");
+        assert_eq!(grouped(12_658_198.6), "12 658 198.6");
+        assert_eq!(grouped(999.96), "1 000");
+        assert_eq!(grouped(0.0), "0");
+    }
+}
