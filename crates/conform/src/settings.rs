@@ -197,7 +197,7 @@ impl Settings {
 
     /// Whether the connection may use ECN: the law may insist.
     pub(crate) fn wants_ecn(&self, active: bool) -> bool {
-        let insists = cc::find(&self.law).is_some_and(|e| e.ecn == "dctcp");
+        let insists = cc::find(&self.law).is_some_and(|e| e.ecn == Ecn::Dctcp);
         insists || self.ecn == 1 || (self.ecn == 2 && !active)
     }
 }

@@ -1,12 +1,12 @@
 //! Stack profiles: documented sets of defaults, every one overridable in `[transport]` (design: `ns2`, `linux`, `rfc`).
 
 use crate::registry::LawEntry;
-use crate::transport::{Chosen, Ecn, Growth, Idle, Metrics, Recovery, Reduce, RtoRule, SlowStart, Stack, Transport};
+use crate::transport::{Chosen, Ecn, Growth, Idle, Metrics, Profile, Recovery, Reduce, RtoRule, SlowStart, Stack, Transport};
 use forebay_param::{Kind, Param, Values};
 use forebay_units::Time;
 
 /// Names of the profiles, the default first.
-pub const PROFILES: &[&str] = &["ns2", "linux", "rfc"];
+pub const PROFILES: &[&str] = &names::<3, _>(PROFILE);
 
 /// One line about each profile, in the order of [`PROFILES`].
 pub const SUMMARIES: &[&str] = &[
@@ -14,6 +14,44 @@ pub const SUMMARIES: &[&str] = &[
     "as the Linux kernel: delayed ACKs, SACK with RACK-TLP and PRR, initial window 10, minimum RTO 200 ms",
     "as the RFCs: delayed ACKs, SACK (RFC 6675), initial window 10 (RFC 6928), minimum RTO 1 s (RFC 6298)",
 ];
+
+// What the values of these keys are called in scenarios: the one list of each, from which the choices and what they mean are taken.
+const RECOVERY: &[(&str, Recovery)] =
+    &[("reno", Recovery::Reno), ("newreno", Recovery::NewReno), ("sack", Recovery::Sack), ("rack", Recovery::Rack)];
+const REDUCE: &[(&str, Reduce)] = &[("window", Reduce::Window), ("flight", Reduce::Flight), ("cwnd", Reduce::Cwnd)];
+const RTO_RULE: &[(&str, RtoRule)] = &[("rfc6298", RtoRule::Rfc6298), ("linux", RtoRule::Linux), ("fixed", RtoRule::Fixed)];
+const GROWTH: &[(&str, Growth)] = &[
+    ("per-ack", Growth::PerAck),
+    ("rfc5681", Growth::PerSegment { limit: 1 }),
+    ("abc", Growth::PerSegment { limit: 2 }),
+    ("unlimited", Growth::PerSegment { limit: u32::MAX }),
+];
+const IDLE: &[(&str, Idle)] = &[("off", Idle::Keep), ("rfc5681", Idle::Restart), ("linux", Idle::Halve)];
+const METRICS: &[(&str, Metrics)] = &[("off", Metrics::Off), ("rtt", Metrics::Rtt), ("all", Metrics::All)];
+const ECN: &[(&str, Ecn)] = &[("off", Ecn::Off), ("classic", Ecn::Classic), ("dctcp", Ecn::Dctcp)];
+const PROFILE: &[(&str, Profile)] = &[("ns2", Profile::Ns2), ("linux", Profile::Linux), ("rfc", Profile::Rfc)];
+
+/// The names in a list.
+const fn names<const N: usize, T>(list: &[(&'static str, T)]) -> [&'static str; N] {
+    assert!(list.len() == N, "a name for every value");
+    let mut names = [""; N];
+    let mut i = 0;
+    while i < N {
+        names[i] = list[i].0;
+        i += 1;
+    }
+    names
+}
+
+/// What the list calls `name`.
+fn named<T: Copy>(name: &str, list: &[(&str, T)]) -> Option<T> {
+    list.iter().find(|v| v.0 == name).map(|v| v.1)
+}
+
+/// The value of `key`, whose names are in the list; `None` where it is not set.
+fn chosen<T: Copy>(values: &Values, key: &str, list: &[(&str, T)]) -> Option<T> {
+    values.opt_text(key).and_then(|name| named(&name, list))
+}
 
 /// Keys of `[transport]` beside `stack`, `cc` and `name`. Every default is the empty text: "as the profile says".
 pub const PARAMS: &[Param] = &[
@@ -39,10 +77,10 @@ pub const PARAMS: &[Param] = &[
         Kind::Int(0, 1_000),
         "segments acknowledged at once at the start of a connection (Linux), and with `adaptive-acks` after pauses",
     ),
-    p("recovery", Kind::Choice(&["reno", "newreno", "sack", "rack"]), "loss recovery: RFC 5681, RFC 6582, RFC 6675 or RFC 8985"),
+    p("recovery", Kind::Choice(&names::<4, _>(RECOVERY)), "loss recovery: RFC 5681, RFC 6582, RFC 6675 or RFC 8985"),
     p(
         "reduce",
-        Kind::Choice(&["window", "flight", "cwnd"]),
+        Kind::Choice(&names::<3, _>(REDUCE)),
         "what a reduction starts from: min(window, receive window) (ns-2), what is outstanding within the window (RFC 5681 equation 4), or the window, once per episode (Linux)",
     ),
     p("limited-transmit", Kind::Bool, "limited transmit (RFC 3042)"),
@@ -54,7 +92,7 @@ pub const PARAMS: &[Param] = &[
     ),
     p(
         "rto-rule",
-        Kind::Choice(&["rfc6298", "linux", "fixed"]),
+        Kind::Choice(&names::<3, _>(RTO_RULE)),
         "max(minimum, SRTT + 4 RTTVAR), SRTT + max(minimum, 4 RTTVAR), or always the minimum, without back-off",
     ),
     p("rto-min", Kind::Time, "smallest retransmission timeout"),
@@ -76,7 +114,7 @@ pub const PARAMS: &[Param] = &[
     ),
     p(
         "ecn",
-        Kind::Choice(&["off", "classic", "dctcp"]),
+        Kind::Choice(&names::<3, _>(ECN)),
         "ECN: none, RFC 3168 (with newreno on a red queue: RED-ECN TCP), or RFC 8257; default: as the law needs",
     ),
     p(
@@ -92,7 +130,7 @@ pub const PARAMS: &[Param] = &[
     ),
     p(
         "growth",
-        Kind::Choice(&["per-ack", "rfc5681", "abc", "unlimited"]),
+        Kind::Choice(&names::<4, _>(GROWTH)),
         "window growth per ACK: one step, acknowledged bytes up to 1 or 2 full segments, or (Linux) acknowledged segments of any size and number",
     ),
     p(
@@ -102,7 +140,7 @@ pub const PARAMS: &[Param] = &[
     ),
     p(
         "slow-start-after-idle",
-        Kind::Choice(&["off", "rfc5681", "linux"]),
+        Kind::Choice(&names::<3, _>(IDLE)),
         "after an idle RTO: keep the window, restart from the initial one (RFC 5681 section 4.1), or halve it per idle RTO (Linux)",
     ),
     p("cwnd-validation", Kind::Bool, "no window growth while the application limits sending (RFC 7661)"),
@@ -123,7 +161,7 @@ pub const PARAMS: &[Param] = &[
     ),
     p(
         "tcp-metrics",
-        Kind::Choice(&["off", "rtt", "all"]),
+        Kind::Choice(&names::<3, _>(METRICS)),
         "what a host remembers of connections that have closed, for the next one to the same peer (Linux tcp_metrics): nothing, the RTT, which makes the first timeout of data, or also the threshold of slow start (tcp_no_ssthresh_metrics_save = 0); default: off",
     ),
     p("handshake", Kind::Bool, "open with SYN, SYN-ACK, ACK; off: endpoints start established"),
@@ -168,30 +206,14 @@ pub fn resolve<C>(stack: &str, entry: &LawEntry<C>, law: Values, values: &Values
     c.ack_every = int("ack-every", c.ack_every);
     c.ack_delay = time("ack-delay", c.ack_delay);
     c.quick_acks = int("quick-acks", c.quick_acks);
-    c.recovery = match values.opt_text("recovery").as_deref() {
-        Some("reno") => Recovery::Reno,
-        Some("newreno") => Recovery::NewReno,
-        Some("sack") => Recovery::Sack,
-        Some("rack") => Recovery::Rack,
-        _ => c.recovery,
-    };
-    c.reduce = match values.opt_text("reduce").as_deref() {
-        Some("window") => Reduce::Window,
-        Some("flight") => Reduce::Flight,
-        Some("cwnd") => Reduce::Cwnd,
-        _ => c.reduce,
-    };
+    c.recovery = chosen(values, "recovery", RECOVERY).unwrap_or(c.recovery);
+    c.reduce = chosen(values, "reduce", REDUCE).unwrap_or(c.reduce);
     c.cwr_on_any = flag("cwr-on-any", c.cwr_on_any);
     c.ect_on_any = flag("ect-on-any", c.ect_on_any);
     c.limited_transmit = flag("limited-transmit", c.limited_transmit);
     c.prr = flag("prr", c.prr);
     c.dup_thresh = int("dup-thresh", c.dup_thresh);
-    c.rto_rule = match values.opt_text("rto-rule").as_deref() {
-        Some("rfc6298") => RtoRule::Rfc6298,
-        Some("linux") => RtoRule::Linux,
-        Some("fixed") => RtoRule::Fixed,
-        _ => c.rto_rule,
-    };
+    c.rto_rule = chosen(values, "rto-rule", RTO_RULE).unwrap_or(c.rto_rule);
     c.rto_min = time("rto-min", c.rto_min);
     c.rto_max = time("rto-max", c.rto_max);
     c.rto_initial = time("rto-initial", c.rto_initial);
@@ -201,36 +223,16 @@ pub fn resolve<C>(stack: &str, entry: &LawEntry<C>, law: Values, values: &Values
     c.timestamp_clock = time("timestamp-clock", c.timestamp_clock);
     c.frto = flag("frto", c.frto);
     c.eifel = flag("eifel", c.eifel);
-    c.ecn = match values.opt_text("ecn").as_deref().unwrap_or(entry.ecn) {
-        "dctcp" => Ecn::Dctcp,
-        "classic" => Ecn::Classic,
-        _ => Ecn::Off,
-    };
+    c.ecn = chosen(values, "ecn", ECN).unwrap_or(entry.ecn);
     c.latched_echo = values.opt_text("echo").map_or(c.latched_echo, |e| e == "latched");
-    c.growth = match values.opt_text("growth").as_deref() {
-        Some("per-ack") => Growth::PerAck,
-        Some("rfc5681") => Growth::PerSegment { limit: 1 },
-        Some("abc") => Growth::PerSegment { limit: 2 },
-        Some("unlimited") => Growth::PerSegment { limit: u32::MAX },
-        _ => c.growth,
-    };
+    c.growth = chosen(values, "growth", GROWTH).unwrap_or(c.growth);
     c.slow_start = values.opt_text("slow-start").and_then(|name| SlowStart::of(&name)).unwrap_or(c.slow_start);
-    c.idle = match values.opt_text("slow-start-after-idle").as_deref() {
-        Some("off") => Idle::Keep,
-        Some("rfc5681") => Idle::Restart,
-        Some("linux") => Idle::Halve,
-        _ => c.idle,
-    };
+    c.idle = chosen(values, "slow-start-after-idle", IDLE).unwrap_or(c.idle);
     c.cwnd_validation = flag("cwnd-validation", c.cwnd_validation);
     c.tsq = flag("tsq", c.tsq);
     c.tso = values.opt_bytes("tso").map_or(c.tso, |b| Some(b.0.min(LARGEST_BURST) as u32));
     c.gro = values.opt_time("gro").map_or(c.gro, |t| (t > Time::ZERO).then_some(t));
-    c.metrics = match values.opt_text("tcp-metrics").as_deref() {
-        Some("off") => Metrics::Off,
-        Some("rtt") => Metrics::Rtt,
-        Some("all") => Metrics::All,
-        _ => c.metrics,
-    };
+    c.metrics = chosen(values, "tcp-metrics", METRICS).unwrap_or(c.metrics);
     c.handshake = flag("handshake", c.handshake);
     c.fin = flag("fin", c.fin);
     c.send_jitter = values.opt_time("send-jitter").unwrap_or(c.send_jitter);
@@ -241,7 +243,7 @@ pub fn resolve<C>(stack: &str, entry: &LawEntry<C>, law: Values, values: &Values
 /// The stack of a profile; that of ns-2 for a name that is none.
 pub fn defaults(profile: &str) -> Stack {
     let ns2 = Stack {
-        profile: "ns2",
+        profile: Profile::Ns2,
         mss: 1460,
         header: 40,
         ack_size: 40,
@@ -285,9 +287,9 @@ pub fn defaults(profile: &str) -> Stack {
         send_jitter: Time::ZERO,
         isn: None,
     };
-    match profile {
-        "linux" => Stack {
-            profile: "linux",
+    match named(profile, PROFILE).unwrap_or(Profile::Ns2) {
+        Profile::Linux => Stack {
+            profile: Profile::Linux,
             mss: 1448,
             header: 52,
             ack_size: 52,
@@ -319,8 +321,8 @@ pub fn defaults(profile: &str) -> Stack {
             tsq: true,
             ..ns2
         },
-        "rfc" => Stack {
-            profile: "rfc",
+        Profile::Rfc => Stack {
+            profile: Profile::Rfc,
             init_cwnd: 10,
             ack_every: 2,
             ack_delay: Time::from_ms(100),
@@ -333,6 +335,6 @@ pub fn defaults(profile: &str) -> Stack {
             idle: Idle::Restart,
             ..ns2
         },
-        _ => ns2,
+        Profile::Ns2 => ns2,
     }
 }

@@ -1,7 +1,7 @@
 //! What the registries of a world hold about its laws and its shims. The entries themselves belong to the world: one file each.
 
 use crate::topology::BuildError;
-use crate::transport::{Recovery, Transport};
+use crate::transport::{Ecn, Recovery, Transport};
 use forebay_param::{Entry, Values};
 
 /// A law in a registry. `C` is what the world builds of it.
@@ -13,8 +13,8 @@ pub struct LawEntry<C> {
     pub needs_marks: bool,
     /// Whether the law needs a stack with SACK, as those that record segments do; others are refused.
     pub needs_sack: bool,
-    /// ECN mode the law runs with unless the scenario says otherwise: "off", "classic" or "dctcp".
-    pub ecn: &'static str,
+    /// ECN mode the law runs with unless the scenario says otherwise.
+    pub ecn: Ecn,
     /// Recovery the law brings to a stack without SACK; `None`: the stack's own.
     pub recovery: Option<Recovery>,
     /// Other properties of the transport that belong to the law; the scenario's own keys still win.

@@ -84,6 +84,17 @@ pub enum Recovery {
     Rack,
 }
 
+/// A documented set of defaults.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// As the ns-2 simulator.
+    Ns2,
+    /// As the Linux kernel.
+    Linux,
+    /// As the RFCs.
+    Rfc,
+}
+
 /// How the sender uses ECN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ecn {
@@ -183,8 +194,8 @@ impl SlowStart {
 /// All properties of a TCP stack but its law and its shims. Defaults come from the stack profile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stack {
-    /// Profile the defaults came from: `ns2`, `linux` or `rfc`.
-    pub profile: &'static str,
+    /// Profile the defaults came from.
+    pub profile: Profile,
     /// Payload bytes of a full segment.
     pub mss: u32,
     /// Bytes added to the payload on the wire, all layers.

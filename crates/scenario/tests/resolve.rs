@@ -4,7 +4,7 @@ mod common;
 
 use common::{VALID, marking_law, resolve, resolve_with};
 use forebay_scenario::{Scenario, load};
-use forebay_sim::config::{Assign, Recovery, WorkloadKind};
+use forebay_sim::config::{Assign, Profile, Recovery, WorkloadKind};
 use forebay_units::{NodeId, PortId, Time};
 use std::path::Path;
 
@@ -156,7 +156,7 @@ fn overrides_reach_everything() {
     assert_eq!((r.name.as_str(), r.seed, c.network.nodes.len()), ("other", 3, 66));
     assert!(c.network.ports.iter().any(|p| p.rate.0 == 10_000_000_000));
     let WorkloadKind::Incast { block, .. } = c.workloads[0].kind else { panic!() };
-    assert_eq!((block, c.groups[0].tcp.profile, c.observe.occupancy.len()), (1_000, "rfc", 0));
+    assert_eq!((block, c.groups[0].tcp.profile, c.observe.occupancy.len()), (1_000, Profile::Rfc, 0));
     // A short form grows a parameter; a missing section is made.
     let text = VALID.replace("{ kind = \"dctcp-step\", k = \"20pkt\" }", "\"dctcp-step\"");
     assert!(resolve_with(&text, &["topology.bottleneck.queue.k=30pkt"]).is_ok());

@@ -2,6 +2,7 @@
 //! deadlines it is DCTCP.
 
 use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Reduction, Window, dctcp};
+use crate::config::Ecn;
 use forebay_param::{Entry, Kind, optional};
 use std::collections::VecDeque;
 
@@ -111,7 +112,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     },
     needs_marks: true,
     needs_sack: false,
-    ecn: "dctcp",
+    ecn: Ecn::Dctcp,
     recovery: None,
     adjust: None,
     build: |v| {

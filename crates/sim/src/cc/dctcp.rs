@@ -2,6 +2,7 @@
 
 use super::newreno::halve;
 use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Trigger, Window};
+use crate::config::Ecn;
 use forebay_param::{Entry, Kind, Param, optional};
 use forebay_sampling::math;
 
@@ -196,7 +197,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     },
     needs_marks: true,
     needs_sack: false,
-    ecn: "dctcp",
+    ecn: Ecn::Dctcp,
     recovery: None,
     adjust: None,
     build: |v| {

@@ -1,6 +1,7 @@
 //! L2DCT (Munir et al., INFOCOM 2013): DCTCP that favours connections which have sent little, by a weight that falls with the bytes sent.
 
 use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Reduction, Window, dctcp};
+use crate::config::Ecn;
 use forebay_param::{Entry, Kind, optional};
 use forebay_units::QueueLen;
 
@@ -111,7 +112,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     },
     needs_marks: true,
     needs_sack: false,
-    ecn: "dctcp",
+    ecn: Ecn::Dctcp,
     recovery: None,
     adjust: None,
     build: |v| {

@@ -1,6 +1,7 @@
 //! The AIMD window of RFC 5681, with classic ECN (RFC 3168). Recovery (RFC 6582) is the stack's.
 
 use super::{Ack, CongestionControl, LawConfig, LawEntry, Reduction, Window};
+use crate::config::Ecn;
 use forebay_param::Entry;
 
 /// No parameters.
@@ -42,7 +43,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     entry: Entry { name: "newreno", summary: "AIMD with NewReno recovery (RFC 5681, RFC 6582)", params: &[] },
     needs_marks: false,
     needs_sack: false,
-    ecn: "off",
+    ecn: Ecn::Off,
     recovery: None,
     adjust: None,
     build: |_| LawConfig::NewReno(Config),

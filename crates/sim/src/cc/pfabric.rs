@@ -2,6 +2,7 @@
 //! bandwidth-delay product, grow by a segment per ACK, and let nothing but timeouts interfere. Priorities at the ports do the rest.
 
 use super::{Ack, CongestionControl, LawConfig, LawEntry, Reduction, Window};
+use crate::config::Ecn;
 use crate::config::{Chosen, Idle, Recovery, RtoRule, Transport};
 use crate::shim::srpt;
 use forebay_param::{Entry, Kind, Param, Values};
@@ -67,7 +68,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     },
     needs_marks: false,
     needs_sack: false,
-    ecn: "off",
+    ecn: Ecn::Off,
     recovery: Some(Recovery::Sack),
     adjust: Some(adjust),
     build: |v| LawConfig::Pfabric(Config { remember: v.text("after-timeout") == "threshold" }),

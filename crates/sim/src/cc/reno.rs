@@ -1,6 +1,7 @@
 //! Reno: NewReno's window rule; without SACK, its recovery ends with the first new ACK (RFC 5681 section 3.2).
 
 use super::{LawConfig, LawEntry, newreno};
+use crate::config::Ecn;
 use crate::config::Recovery;
 use forebay_param::Entry;
 
@@ -8,7 +9,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     entry: Entry { name: "reno", summary: "AIMD with Reno recovery (RFC 5681): one loss per window repaired", params: &[] },
     needs_marks: false,
     needs_sack: false,
-    ecn: "off",
+    ecn: Ecn::Off,
     recovery: Some(Recovery::Reno),
     adjust: None,
     build: |_| LawConfig::NewReno(newreno::Config),

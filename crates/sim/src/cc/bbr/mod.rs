@@ -13,6 +13,7 @@ use super::windowed_max::WindowedMax;
 use super::{
     Ack, Arrival, CongestionControl, Departure, Event, LawConfig, LawEntry, Loss, Outcome, Path, Reduction, Repair, Window,
 };
+use crate::config::Ecn;
 use crate::config::Recovery;
 use forebay_param::Entry;
 use forebay_sampling::Rng;
@@ -329,7 +330,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     },
     needs_marks: false,
     needs_sack: true,
-    ecn: "off",
+    ecn: Ecn::Off,
     recovery: Some(Recovery::Sack),
     adjust: None,
     build: |_| LawConfig::Bbr(Config),

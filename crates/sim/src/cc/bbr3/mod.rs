@@ -16,6 +16,7 @@ use super::windowed_max::WindowedMax;
 use super::{
     Ack, Arrival, CongestionControl, Departure, Event, LawConfig, LawEntry, Loss, Outcome, Path, Reduction, Repair, Window,
 };
+use crate::config::Ecn;
 use crate::config::Recovery;
 use cycle::Cycle;
 use forebay_param::Entry;
@@ -365,7 +366,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     },
     needs_marks: false,
     needs_sack: true,
-    ecn: "off",
+    ecn: Ecn::Off,
     recovery: Some(Recovery::Sack),
     // C.is_cwnd_limited is what the stack finds out for the validation of its windows.
     adjust: Some(|c| c.cwnd_validation = true),

@@ -5,6 +5,7 @@ mod rfc;
 
 use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Window, slow_start};
 use crate::config::Transport;
+use crate::config::{Ecn, Profile};
 use forebay_param::{Entry, Kind, Param, Value, optional};
 
 /// Whose rules.
@@ -83,7 +84,7 @@ impl CongestionControl for Cubic {
 
 /// Linux has its own rules, and HyStart.
 fn adjust(c: &mut Transport) {
-    if c.profile != "linux" {
+    if c.profile != Profile::Linux {
         return;
     }
     c.slow_start = slow_start::Kind::Hystart;
@@ -124,7 +125,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     },
     needs_marks: false,
     needs_sack: false,
-    ecn: "off",
+    ecn: Ecn::Off,
     recovery: None,
     adjust: Some(adjust),
     build: |v| {

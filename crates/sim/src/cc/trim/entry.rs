@@ -2,6 +2,7 @@
 
 use super::threshold::Policy;
 use crate::cc::{LawConfig, LawEntry};
+use crate::config::Ecn;
 use forebay_param::{Entry, Kind, Values, optional};
 use forebay_units::{QueueLen, Rate};
 
@@ -127,7 +128,7 @@ pub(in crate::cc) const ENTRY: LawEntry = LawEntry {
     },
     needs_marks: false,
     needs_sack: false,
-    ecn: "off",
+    ecn: Ecn::Off,
     recovery: None,
     // Equations 1 and 3 take the RTT of every ACK, as the document's implementation does.
     adjust: Some(|c| c.timestamps = true),
