@@ -108,7 +108,7 @@ fn members<'a>(cx: &mut Cx, groups: impl Iterator<Item = (&'a str, &'a Member)>)
 
 impl Member {
     /// Its keys, for the echo.
-    pub fn echo(&self, echo: &mut Map<String, Json>) {
+    pub(crate) fn echo(&self, echo: &mut Map<String, Json>) {
         if let Some((_, json, _)) = &self.hosts {
             echo.insert("hosts".into(), json.clone());
         }
@@ -120,7 +120,7 @@ impl Member {
 
 impl Rule {
     /// The rule for the engine; `None` when the groups have none.
-    pub fn assign(&self, network: &Network) -> Option<Assign> {
+    pub(crate) fn assign(&self, network: &Network) -> Option<Assign> {
         match self {
             Rule::Unsaid => None,
             Rule::Hosts(list) => Some(Assign::by_host(network.nodes.len(), list.iter().copied())),
@@ -129,7 +129,7 @@ impl Rule {
     }
 
     /// The first group that can get a connection.
-    pub fn first(&self) -> usize {
+    pub(crate) fn first(&self) -> usize {
         match self {
             Rule::Unsaid => 0,
             Rule::Hosts(list) => list.first().map_or(0, |m| m.1),

@@ -26,7 +26,7 @@ pub(crate) struct Ports<'a> {
 }
 
 impl<'a> Ports<'a> {
-    pub fn new(network: &'a Network, port_names: &[String]) -> Ports<'a> {
+    pub(crate) fn new(network: &'a Network, port_names: &[String]) -> Ports<'a> {
         let mut names: HashMap<String, PortId> = HashMap::new();
         // The plain form `from->to` of a port with a short name, then the names in use.
         for (id, p) in network.ports.enumerate() {

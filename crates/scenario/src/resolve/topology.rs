@@ -25,7 +25,7 @@ pub(crate) struct Built {
 
 impl Built {
     /// Whether some switch port can mark.
-    pub fn marks(&self) -> bool {
+    pub(crate) fn marks(&self) -> bool {
         self.network.ports.iter().any(|p| !self.network.nodes[p.from].host && p.queue.marks())
     }
 }

@@ -104,22 +104,28 @@ pub(crate) fn something_ends(cx: &mut Cx, drafts: &[Draft<'_>], traffic: &[Workl
 
 impl Draft<'_> {
     /// Name in the results.
-    pub fn class(&self) -> &str {
+    pub(crate) fn class(&self) -> &str {
         &self.class
     }
 
     /// Whether its flows use a transport.
-    pub fn uses_transport(&self) -> bool {
+    pub(crate) fn uses_transport(&self) -> bool {
         self.entry.transport
     }
 
     /// The workload as the echo shows it.
-    pub fn echo(&self) -> Json {
+    pub(crate) fn echo(&self) -> Json {
         Json::Object(self.echo.clone())
     }
 
     /// Builds the traffic on `network` with the transports of one variant.
-    pub fn build(&self, cx: &mut Cx, network: &Network, duration: Option<Time>, transports: &Transports) -> Option<Workload> {
+    pub(crate) fn build(
+        &self,
+        cx: &mut Cx,
+        network: &Network,
+        duration: Option<Time>,
+        transports: &Transports,
+    ) -> Option<Workload> {
         let (group, transport) = self.transport(cx, network, transports)?;
         // Our choice: where connections differ in their headers, loads are computed with those of the first transport.
         let context = Context { network, tcp: &transports.groups.get(group)?.tcp, duration };

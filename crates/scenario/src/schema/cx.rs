@@ -46,12 +46,12 @@ pub(crate) struct Cx {
 }
 
 impl Cx {
-    pub fn new(sink: Sink, base: PathBuf) -> Cx {
+    pub(crate) fn new(sink: Sink, base: PathBuf) -> Cx {
         Cx { sink, base, notes: Vec::new(), hosts: None, buffers: Vec::new(), tables: HashMap::new(), files: Vec::new() }
     }
 
     /// Notes that the scenario depends on a file, and returns its path.
-    pub fn file(&mut self, name: &str) -> PathBuf {
+    pub(crate) fn file(&mut self, name: &str) -> PathBuf {
         let path = self.base.join(name);
         if !self.files.iter().any(|f| f.name == name) {
             self.files.push(FileRead { name: name.to_owned(), path: path.clone() });
@@ -60,7 +60,7 @@ impl Cx {
     }
 
     /// Adds a note once.
-    pub fn note(&mut self, text: String) {
+    pub(crate) fn note(&mut self, text: String) {
         if !self.notes.contains(&text) {
             self.notes.push(text);
         }

@@ -20,12 +20,12 @@ pub(crate) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// Reads `table`, called `what` in messages.
-    pub fn new(what: impl Into<String>, at: At, table: &'a Table) -> Fields<'a> {
+    pub(crate) fn new(what: impl Into<String>, at: At, table: &'a Table) -> Fields<'a> {
         Fields { what: what.into(), at, table, asked: Vec::new() }
     }
 
     /// Reads `node`, which must be a table.
-    pub fn of_node(what: impl Into<String>, node: &'a Node, sink: &mut Sink) -> Option<Fields<'a>> {
+    pub(crate) fn of_node(what: impl Into<String>, node: &'a Node, sink: &mut Sink) -> Option<Fields<'a>> {
         let what = what.into();
         match &node.raw {
             Raw::Table(t) => Some(Fields::new(what, node.at, t)),
@@ -37,13 +37,13 @@ impl<'a> Fields<'a> {
     }
 
     /// The item called `key`, which is thereby known.
-    pub fn get(&mut self, key: &str) -> Option<&'a Item> {
+    pub(crate) fn get(&mut self, key: &str) -> Option<&'a Item> {
         self.asked.push(key.to_owned());
         self.table.get(key)
     }
 
     /// Reports every key that was not asked for.
-    pub fn finish(self, sink: &mut Sink) {
+    pub(crate) fn finish(self, sink: &mut Sink) {
         for item in self.table.items.iter().filter(|i| !self.asked.contains(&i.key)).take(MAX_UNKNOWN) {
             let message = format!("unknown key `{}` in {}", short(&item.key), self.what);
             let label = did_you_mean(&item.key, self.asked.iter().map(String::as_str)).unwrap_or_else(|| "unknown key".into());

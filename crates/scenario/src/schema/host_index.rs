@@ -12,7 +12,7 @@ pub(crate) struct HostIndex {
 }
 
 impl HostIndex {
-    pub fn new(network: &Network) -> HostIndex {
+    pub(crate) fn new(network: &Network) -> HostIndex {
         let nodes = network.nodes.enumerate().map(|(id, n)| (n.name.clone(), (id, n.host))).collect();
         let mut groups = network.host_groups.clone();
         let all = network.nodes.enumerate().filter(|(_, n)| n.host).map(|(id, _)| id).collect();
@@ -22,27 +22,27 @@ impl HostIndex {
     }
 
     /// The node called `name`, and whether it is a host.
-    pub fn node(&self, name: &str) -> Option<(NodeId, bool)> {
+    pub(crate) fn node(&self, name: &str) -> Option<(NodeId, bool)> {
         self.nodes.get(name).copied()
     }
 
     /// The hosts of the group called `name`.
-    pub fn group(&self, name: &str) -> Option<&[NodeId]> {
+    pub(crate) fn group(&self, name: &str) -> Option<&[NodeId]> {
         self.groups.iter().find(|g| g.0 == name).map(|g| g.1.as_slice())
     }
 
     /// The names of all groups.
-    pub fn groups(&self) -> impl Iterator<Item = &str> + Clone {
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &str> + Clone {
         self.groups.iter().map(|g| g.0.as_str())
     }
 
     /// The names of hosts among the first `most` nodes, in no order.
-    pub fn some_hosts(&self, most: usize) -> impl Iterator<Item = &str> {
+    pub(crate) fn some_hosts(&self, most: usize) -> impl Iterator<Item = &str> {
         self.nodes.iter().take(most).filter(|n| n.1.1).map(|n| n.0.as_str())
     }
 
     /// Name of a node, for messages.
-    pub fn name(&self, node: NodeId) -> &str {
+    pub(crate) fn name(&self, node: NodeId) -> &str {
         self.nodes.iter().find(|n| n.1.0 == node).map_or("?", |n| n.0)
     }
 }

@@ -46,19 +46,19 @@ pub(crate) struct Item {
 }
 
 impl Table {
-    pub fn get(&self, key: &str) -> Option<&Item> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Item> {
         self.items.iter().find(|i| i.key == key)
     }
 
     /// The table as written.
-    pub fn json(&self) -> Json {
+    pub(crate) fn json(&self) -> Json {
         Json::Object(self.items.iter().map(|i| (i.key.clone(), i.node.json())).collect::<Map<_, _>>())
     }
 }
 
 impl Node {
     /// What the value is, for messages.
-    pub fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match &self.raw {
             Raw::Text(s) => format!("the text \"{}\"", short(s)),
             Raw::Int(i) => format!("{i}"),
@@ -71,12 +71,12 @@ impl Node {
         }
     }
 
-    pub fn text(&self) -> Option<&str> {
+    pub(crate) fn text(&self) -> Option<&str> {
         if let Raw::Text(s) = &self.raw { Some(s) } else { None }
     }
 
     /// The value as written, for the echo.
-    pub fn json(&self) -> Json {
+    pub(crate) fn json(&self) -> Json {
         match &self.raw {
             Raw::Text(s) | Raw::Huge(s) | Raw::Date(s) => Json::String(s.clone()),
             Raw::Int(i) => Json::from(*i),

@@ -160,22 +160,28 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    pub fn new(sources: Vec<Arc<Source>>) -> Sink {
+    pub(crate) fn new(sources: Vec<Arc<Source>>) -> Sink {
         Sink { sources, list: Vec::new() }
     }
 
     /// Adds a source and returns its index.
-    pub fn add_source(&mut self, source: Source) -> u32 {
+    pub(crate) fn add_source(&mut self, source: Source) -> u32 {
         self.sources.push(Arc::new(source));
         self.sources.len() as u32 - 1
     }
 
-    pub fn sources(&self) -> &[Arc<Source>] {
+    pub(crate) fn sources(&self) -> &[Arc<Source>] {
         &self.sources
     }
 
     /// Reports `message` at a place. `label` is what stands under the line, `help` further lines.
-    pub fn error(&mut self, at: At, message: impl Into<String>, label: impl Into<String>, help: impl Into<Option<String>>) {
+    pub(crate) fn error(
+        &mut self,
+        at: At,
+        message: impl Into<String>,
+        label: impl Into<String>,
+        help: impl Into<Option<String>>,
+    ) {
         let (message, label) = (message.into(), label.into());
         // The same mistake is met once per variant of the scenario.
         if self.list.len() >= MAX_KEPT || self.list.iter().any(|(a, e)| *a == at && e.message == message) {
@@ -188,17 +194,17 @@ impl Sink {
         self.list.push((at, ScenarioError { message, label, help: help.into(), place }));
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
     /// The text at a place, to the end of its source; empty for a place that is in none.
-    pub fn text_at(&self, at: At) -> &str {
+    pub(crate) fn text_at(&self, at: At) -> &str {
         self.sources.get(at.source as usize).and_then(|s| s.text().get(at.start as usize..)).unwrap_or("")
     }
 
     /// The errors in the order of the file, or `value` when there are none.
-    pub fn finish<T>(mut self, value: Option<T>) -> Result<T, Errors> {
+    pub(crate) fn finish<T>(mut self, value: Option<T>) -> Result<T, Errors> {
         self.list.sort_by_key(|(at, _)| *at);
         let list: Vec<ScenarioError> = self.list.into_iter().map(|e| e.1).collect();
         match value {

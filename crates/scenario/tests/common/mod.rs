@@ -5,7 +5,7 @@ use forebay_scenario::{Errors, Resolved, Scenario};
 use std::path::Path;
 
 /// Right in every line; the tests below change one thing each. Laws other than NewReno are asked for by their own tests.
-pub const VALID: &str = r#"name = "base"
+pub(crate) const VALID: &str = r#"name = "base"
 seed = 7
 runs = 2
 duration = "2s"
@@ -39,17 +39,17 @@ warmup = "100ms"
 "#;
 
 /// Reads and resolves a text with overrides.
-pub fn resolve_with(text: &str, sets: &[&str]) -> Result<Resolved, Errors> {
+pub(crate) fn resolve_with(text: &str, sets: &[&str]) -> Result<Resolved, Errors> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
     Scenario::from_text(text, "test.toml", Path::new(env!("CARGO_MANIFEST_DIR")), &sets, None)?.resolve()
 }
 
 /// Reads and resolves a text.
-pub fn resolve(text: &str) -> Result<Resolved, Errors> {
+pub(crate) fn resolve(text: &str) -> Result<Resolved, Errors> {
     resolve_with(text, &[])
 }
 
 /// A law that cannot live without marks, when the registry has one.
-pub fn marking_law() -> Option<&'static str> {
+pub(crate) fn marking_law() -> Option<&'static str> {
     forebay_sim::cc::REGISTRY.iter().find(|l| l.needs_marks).map(|l| l.entry.name)
 }

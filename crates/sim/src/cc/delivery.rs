@@ -28,7 +28,7 @@ impl Sent {
 
 /// A sample of the delivery rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sample {
+pub(super) struct Sample {
     /// Volume delivered during the interval.
     pub delivered: u64,
     /// The interval, ps. `None` where it is shorter than the smallest RTT, which no real delivery is.
@@ -54,7 +54,7 @@ struct Newest {
 
 /// State of one connection.
 #[derive(Debug, Clone, Default)]
-pub struct DeliveryRate {
+pub(super) struct DeliveryRate {
     delivered: u64,
     /// When `delivered` last grew, ps.
     delivered_time: u64,
@@ -67,27 +67,27 @@ pub struct DeliveryRate {
 
 impl DeliveryRate {
     /// Volume delivered so far.
-    pub fn delivered(&self) -> u64 {
+    pub(super) fn delivered(&self) -> u64 {
         self.delivered
     }
 
     /// When that last grew, ps.
-    pub fn delivered_time(&self) -> u64 {
+    pub(super) fn delivered_time(&self) -> u64 {
         self.delivered_time
     }
 
     /// Volume deemed lost so far.
-    pub fn lost(&self) -> u64 {
+    pub(super) fn lost(&self) -> u64 {
         self.lost
     }
 
     /// Whether the application limits what is under way.
-    pub fn is_app_limited(&self) -> bool {
+    pub(super) fn is_app_limited(&self) -> bool {
         self.app_limited > 0
     }
 
     /// A segment leaves, new or again; `in_flight` is the volume in the network with it (tcp_rate_skb_sent; OnPacketSent of the draft).
-    pub fn sent(&mut self, at: &Departure, in_flight: u64) -> Sent {
+    pub(super) fn sent(&mut self, at: &Departure, in_flight: u64) -> Sent {
         if at.alone {
             (self.first_sent, self.delivered_time) = (at.now, at.now);
         }
@@ -103,7 +103,7 @@ impl DeliveryRate {
 
     /// `volume` has been delivered by the arrival of a segment (tcp_rate_skb_delivered; UpdateRateSample). Of the segments of one ACK
     /// the one that left last makes the sample.
-    pub fn arrived(&mut self, sent: Sent, at: &Arrival, volume: u64) {
+    pub(super) fn arrived(&mut self, sent: Sent, at: &Arrival, volume: u64) {
         self.delivered += volume;
         // IsNewestPacket of the draft, tcp_skb_sent_after of Linux: by departure, then by sequence number.
         if self.newest.is_none_or(|n| (at.left, at.end) > (n.left, n.end)) {
@@ -112,18 +112,18 @@ impl DeliveryRate {
     }
 
     /// `volume` is deemed lost.
-    pub fn lose(&mut self, volume: u64) {
+    pub(super) fn lose(&mut self, volume: u64) {
         self.lost += volume;
     }
 
     /// The application has let the sender run out of data while `in_flight` is in the network (tcp_rate_check_app_limited;
     /// MarkConnectionAppLimited).
-    pub fn limit(&mut self, in_flight: u64) {
+    pub(super) fn limit(&mut self, in_flight: u64) {
         self.app_limited = (self.delivered + in_flight).max(1);
     }
 
     /// The sample of an ACK that arrived at `now` (tcp_rate_gen; GenerateRateSample); `None` if it delivered nothing. `min_rtt` in ps.
-    pub fn sample(&mut self, now: u64, min_rtt: u64) -> Option<Sample> {
+    pub(super) fn sample(&mut self, now: u64, min_rtt: u64) -> Option<Sample> {
         // What the application limited is acknowledged.
         if self.delivered > self.app_limited {
             self.app_limited = 0;

@@ -5,7 +5,7 @@ use super::{Ack, Arrival, CongestionControl, Departure, Event, Loss, Outcome, Re
 use std::collections::VecDeque;
 
 /// An ACK for one segment that says nothing special.
-pub const ACK: Ack = Ack {
+pub(super) const ACK: Ack = Ack {
     now: 0,
     snd_una: 1460,
     snd_nxt: 14_600,
@@ -21,13 +21,13 @@ pub const ACK: Ack = Ack {
 };
 
 /// A reduction from a window of 40 segments.
-pub const fn cut(trigger: Trigger) -> Reduction {
+pub(super) const fn cut(trigger: Trigger) -> Reduction {
     Reduction { trigger, from: 40.0 }
 }
 
 /// Segments of 1000 bytes over a path that lets one through every 80 us (100 Mbps of payload), with an RTT of 40 ms, an unlimited buffer and
 /// an ACK for each: 500 fill it.
-pub struct Line<L> {
+pub(super) struct Line<L> {
     /// The law.
     pub law: L,
     /// Its window.
@@ -53,12 +53,12 @@ pub struct Line<L> {
 }
 
 /// RTT of [`Line`] without queueing, and what a segment takes, ps.
-pub const LINE_RTT: u64 = 40_000_000_000;
+pub(super) const LINE_RTT: u64 = 40_000_000_000;
 const LINE_SEGMENT: u64 = 80_000_000;
 
 impl<L: CongestionControl<Sent = Sent>> Line<L> {
     /// Established; endless data.
-    pub fn new(law: L) -> Line<L> {
+    pub(super) fn new(law: L) -> Line<L> {
         let mut line = Line {
             law,
             w: Window { cwnd: 10.0, ssthresh: f64::INFINITY },
@@ -79,12 +79,12 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
     }
 
     /// Bytes in the network.
-    pub fn in_flight(&self) -> u64 {
+    pub(super) fn in_flight(&self) -> u64 {
         self.flying.len() as u64 * 1000
     }
 
     /// Sends what may leave before the next ACK, and takes that.
-    pub fn step(&mut self) {
+    pub(super) fn step(&mut self) {
         let ack = self.flying.front().map_or(u64::MAX, |f| f.0);
         let at = self.next_departure.max(self.now);
         if (self.flying.len() as f64) < self.w.cwnd.floor() && at < ack {
@@ -129,7 +129,7 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
     }
 
     /// Runs for `ps`, looking at the law after every step.
-    pub fn run(&mut self, ps: u64, mut look: impl FnMut(&Line<L>)) {
+    pub(super) fn run(&mut self, ps: u64, mut look: impl FnMut(&Line<L>)) {
         let end = self.now + ps;
         while self.now < end {
             self.step();

@@ -9,18 +9,18 @@ struct Point {
 
 /// The largest value of a window of time, with the second and third best of its younger parts, which take over as the best grow old.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct WindowedMax {
+pub(super) struct WindowedMax {
     best: [Point; 3],
 }
 
 impl WindowedMax {
     /// The largest value of the window.
-    pub fn get(&self) -> u64 {
+    pub(super) fn get(&self) -> u64 {
         self.best[0].value
     }
 
     /// Takes `value` at `time` into a window that is `window` long; returns the largest.
-    pub fn update(&mut self, window: u64, time: u64, value: u64) -> u64 {
+    pub(super) fn update(&mut self, window: u64, time: u64, value: u64) -> u64 {
         let new = Point { time, value };
         let [first, second, third] = self.best;
         if value >= first.value || time - third.time > window {

@@ -32,7 +32,7 @@ pub(super) enum Call {
 impl Call {
     /// Calls it, on the way `out` to the network.
     #[inline(always)]
-    pub fn make(self, sender: &mut Sender, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    pub(super) fn make(self, sender: &mut Sender, c: &TcpConfig, now: u64, out: &mut impl Wire) {
         match self {
             Call::Open => sender.open(c, now, out),
             Call::Write { bytes, deadline, last } => sender.write(c, now, bytes, deadline, last, out),
@@ -45,7 +45,7 @@ impl Call {
 
 impl Core {
     /// The application hands a message to connection `conn` at `now`. Call it at the sending host.
-    pub fn write(&mut self, conn: ConnSlot, now: u64, job: Job) {
+    pub(crate) fn write(&mut self, conn: ConnSlot, now: u64, job: Job) {
         let Job { bytes, query, deadline } = job;
         let (out, sender) = (&mut self.outgoing[conn], &mut self.senders[conn]);
         let begin = sender.written;
@@ -67,7 +67,7 @@ impl Core {
     }
 
     /// The application of an endless flow stops writing.
-    pub fn stop(&mut self, conn: ConnSlot, now: u64) {
+    pub(crate) fn stop(&mut self, conn: ConnSlot, now: u64) {
         self.with_sender(conn, now, Call::Stop);
         // Its row is due when what it has written is acknowledged, which may be now.
         let sender = &mut self.senders[conn];

@@ -12,7 +12,7 @@ use forebay_units::{ConnSlot, NodeId};
 
 impl Core {
     /// Makes room for `more` connections that are sure to come: growing by doubling leaves holes that the allocator keeps.
-    pub fn make_room(&mut self, more: usize) {
+    pub(crate) fn make_room(&mut self, more: usize) {
         self.streams.reserve_exact(more);
         self.senders.reserve_exact(more);
         self.outgoing.reserve_exact(more);
@@ -21,19 +21,19 @@ impl Core {
     }
 
     /// Prepares a connection that opens at `time`. Only called between windows: slots are shared by all hosts.
-    pub fn connect(&mut self, time: u64, spec: OpenSpec) -> ConnSlot {
+    pub(crate) fn connect(&mut self, time: u64, spec: OpenSpec) -> ConnSlot {
         let slot = self.allot(spec);
         self.wake(spec.src, spec.src, time, Wake::Open { conn: slot });
         slot
     }
 
     /// The earliest time at which a connection that is asked for now can open: the start of the next window.
-    pub fn soonest(&self) -> u64 {
+    pub(crate) fn soonest(&self) -> u64 {
         self.fabric.wheel.end
     }
 
     /// Asks for a connection that opens at `time`, not before [`Core::soonest`]. For applications inside a window.
-    pub fn ask(&mut self, time: u64, spec: OpenSpec) {
+    pub(crate) fn ask(&mut self, time: u64, spec: OpenSpec) {
         debug_assert!(time >= self.soonest(), "slots are handed out between windows");
         self.lane.ask(time, spec);
     }

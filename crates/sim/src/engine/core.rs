@@ -17,10 +17,10 @@ use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use forebay_units::{ConnSlot, GroupId, NodeId, PortId};
 
-pub use super::traffic::{First, Job, Notice, OpenSpec, QueryStart};
+pub(super) use super::traffic::{First, Job, Notice, OpenSpec, QueryStart};
 
 /// The simulation without its applications: its parts, and what needs several of them.
-pub struct Core {
+pub(crate) struct Core {
     /// Network in motion.
     pub fabric: Fabric,
     /// Hosts by node number; switches have an unused entry.
@@ -95,18 +95,18 @@ impl Core {
 
     /// Whether `node` is a host.
     #[inline]
-    pub fn is_host(&self, node: NodeId) -> bool {
+    pub(crate) fn is_host(&self, node: NodeId) -> bool {
         self.is_host[node]
     }
 
     /// The static network.
-    pub fn network(&self) -> &Network {
+    pub(crate) fn network(&self) -> &Network {
         &self.network
     }
 
     /// Sets a timer at `host` for `time`, on behalf of `origin` (the host where the cause lies). If that is another one, it is set at the end
     /// of the window.
-    pub fn wake(&mut self, origin: NodeId, host: NodeId, time: u64, wake: Wake) {
+    pub(crate) fn wake(&mut self, origin: NodeId, host: NodeId, time: u64, wake: Wake) {
         let order = self.hosts[origin].next_order(time);
         if origin != host {
             return self.lane.hand_over(origin, Handover::Timer { host, time, order, wake });
@@ -131,19 +131,19 @@ impl Core {
     }
 
     /// An application has begun a query.
-    pub fn begin_query(&mut self, start: QueryStart) {
+    pub(crate) fn begin_query(&mut self, start: QueryStart) {
         self.recorder.query(start);
     }
 
     /// Time that an ACK-sized packet takes from host `from` to host `to` on the empty path, ps.
-    pub fn small_packet_latency(&self, from: NodeId, to: NodeId, group: GroupId) -> u64 {
+    pub(crate) fn small_packet_latency(&self, from: NodeId, to: NodeId, group: GroupId) -> u64 {
         let path = self.fabric.fib().path(&self.network, from, to, 0);
         let size = u64::from(self.tcp[group].ack_size);
         path.iter().map(|&p| &self.network.ports[p]).map(|p| p.delay.0 + p.rate.tx_time(size).0).sum()
     }
 
     /// Payload that has reached receivers so far, in order or not, per transport.
-    pub fn arrived_by_group(&self) -> Vec<u64> {
+    pub(crate) fn arrived_by_group(&self) -> Vec<u64> {
         let mut arrived = self.ended.arrived().clone();
         for conn in self.streams.ids().filter(|c| self.streams[*c].live) {
             arrived[self.senders[conn].group()] += self.held(conn).within(0, u64::MAX);
@@ -159,7 +159,7 @@ impl Core {
     }
 
     /// The warm-up ends: what arrives from here on is measured.
-    pub fn begin_measuring(&mut self) {
+    pub(crate) fn begin_measuring(&mut self) {
         self.measuring = true;
         for conn in self.streams.ids() {
             self.streams[conn].before = self.held(conn);

@@ -9,7 +9,7 @@ use forebay_units::ConnSlot;
 
 impl Core {
     /// Prepares a source of datagrams. Only called between windows, as [`Core::connect`].
-    pub fn source(&mut self, spec: OpenSpec, datagram: Datagram) -> ConnSlot {
+    pub(crate) fn source(&mut self, spec: OpenSpec, datagram: Datagram) -> ConnSlot {
         let conn = self.allot(spec);
         self.senders[conn].unresponsive(datagram);
         self.streams[conn].datagrams = true;
@@ -17,7 +17,7 @@ impl Core {
     }
 
     /// Source `conn` sends a datagram at `now`. Call it at the sending host.
-    pub fn datagram(&mut self, conn: ConnSlot, now: u64) {
+    pub(crate) fn datagram(&mut self, conn: ConnSlot, now: u64) {
         let out = &mut self.outgoing[conn];
         if out.messages.is_empty() {
             // The one row of this source: without end, from its first packet on.

@@ -17,12 +17,12 @@ pub(super) struct Ended {
 
 impl Ended {
     /// None yet, of `groups` transports.
-    pub fn new(groups: usize) -> Ended {
+    pub(super) fn new(groups: usize) -> Ended {
         Ended { arrived: IndexVec::repeat(0, groups), ..Ended::default() }
     }
 
     /// A connection of transport `group` has ended, on which `payload` bytes arrived. Its packets are in the order of the fields.
-    pub fn book(&mut self, group: GroupId, payload: u64, (sent, received, dropped): (u64, u64, u64)) {
+    pub(super) fn book(&mut self, group: GroupId, payload: u64, (sent, received, dropped): (u64, u64, u64)) {
         self.arrived[group] += payload;
         self.sent += sent;
         self.received += received;
@@ -30,17 +30,17 @@ impl Ended {
     }
 
     /// The network dropped a packet of one of them.
-    pub fn drop_one(&mut self) {
+    pub(super) fn drop_one(&mut self) {
         self.dropped += 1;
     }
 
     /// Payload that arrived, per transport.
-    pub fn arrived(&self) -> &IndexVec<GroupId, u64> {
+    pub(super) fn arrived(&self) -> &IndexVec<GroupId, u64> {
         &self.arrived
     }
 
     /// Whether their packets add up, with `late` ones that reached a host or are still on the way.
-    pub fn adds_up(&self, late: u64) -> bool {
+    pub(super) fn adds_up(&self, late: u64) -> bool {
         self.sent == self.received + self.dropped + late
     }
 }

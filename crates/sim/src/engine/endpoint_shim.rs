@@ -29,7 +29,7 @@ pub(super) struct Through<'a> {
 
 impl<'a> Through<'a> {
     /// The way of endpoint `at`, which ends at `nic`.
-    pub fn new(shims: &'a mut EndpointShims, at: Endpoint, nic: Nic<'a>) -> Through<'a> {
+    pub(super) fn new(shims: &'a mut EndpointShims, at: Endpoint, nic: Nic<'a>) -> Through<'a> {
         Through { layers: shims.of(at.group), at, nic }
     }
 }
@@ -56,7 +56,7 @@ pub(super) struct EndpointShims(IndexVec<GroupId, Option<Layers>>);
 
 impl EndpointShims {
     /// No connection yet.
-    pub fn new(network: &Network, tcp: &[TcpConfig], seed: u64) -> EndpointShims {
+    pub(super) fn new(network: &Network, tcp: &[TcpConfig], seed: u64) -> EndpointShims {
         let of = |(group, c): (usize, &TcpConfig)| {
             Layers::new(c, network, |node, period| Draws::ShimPhase.stream(seed, &[group as u64, node as u64]).below(period))
         };
@@ -64,12 +64,12 @@ impl EndpointShims {
     }
 
     /// That of transport `group`.
-    pub fn of(&mut self, group: GroupId) -> Option<&mut Layers> {
+    pub(super) fn of(&mut self, group: GroupId) -> Option<&mut Layers> {
         self.0[group].as_mut()
     }
 
     /// A new connection of transport `group` in `slot`: the generation of its endpoints, whose number is `number`.
-    pub fn connect(&mut self, group: GroupId, slot: ConnSlot, number: u8) -> Generation {
+    pub(super) fn connect(&mut self, group: GroupId, slot: ConnSlot, number: u8) -> Generation {
         let generation = Generation::new(number);
         match self.of(group) {
             None => generation,
@@ -81,12 +81,12 @@ impl EndpointShims {
     }
 
     /// What conservation has to know about the connection of transport `group` in `slot`.
-    pub fn balance(&self, group: GroupId, slot: ConnSlot) -> Balance {
+    pub(super) fn balance(&self, group: GroupId, slot: ConnSlot) -> Balance {
         self.0[group].as_ref().map_or(Balance::default(), |l| l.balance(slot))
     }
 
     /// What the row of a message of the connection of transport `group` in `slot` says; `first`: it is the connection's first.
-    pub fn row(&mut self, group: GroupId, slot: ConnSlot, first: bool) -> Option<Box<ShimRow>> {
+    pub(super) fn row(&mut self, group: GroupId, slot: ConnSlot, first: bool) -> Option<Box<ShimRow>> {
         self.of(group).map(|l| Box::new(l.row(slot, first)))
     }
 }

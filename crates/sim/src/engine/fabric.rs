@@ -20,7 +20,7 @@ const WORD: u32 = 64;
 
 /// A node as the forwarding sees it.
 #[derive(Debug, Clone, Default)]
-pub struct NodePorts {
+pub(super) struct NodePorts {
     /// First input slot.
     in_first: u32,
     /// First word of the bitmap of busy inputs.
@@ -37,7 +37,7 @@ pub struct NodePorts {
 
 /// A drop that endpoints' bookkeeping must know of.
 #[derive(Debug, Clone, Copy)]
-pub struct Dropped {
+pub(crate) struct Dropped {
     /// Connection slot.
     pub conn: ConnSlot,
     /// Generation of the slot.
@@ -51,7 +51,7 @@ impl Dropped {
 }
 
 /// All ports and the calendar.
-pub struct Fabric {
+pub(crate) struct Fabric {
     /// Egress ports.
     pub ports: Arena<PortId, Port>,
     nodes: Arena<NodeId, NodePorts>,
@@ -79,7 +79,7 @@ fn prefetch<T>(_place: &T) {
 
 impl Fabric {
     /// The idle network; `length` is the window length in ps, `seed` is for the disciplines of the ports and for ties.
-    pub fn new(network: &Network, fib: Fib, length: u64, seed: u64) -> Fabric {
+    pub(crate) fn new(network: &Network, fib: Fib, length: u64, seed: u64) -> Fabric {
         let count = network.nodes.len();
         let mut nodes: IndexVec<NodeId, NodePorts> = IndexVec::repeat(NodePorts::default(), count);
         let mut inputs: IndexVec<NodeId, Vec<PortId>> = IndexVec::repeat(Vec::new(), count);
@@ -123,18 +123,18 @@ impl Fabric {
     }
 
     /// The forwarding tables.
-    pub fn fib(&self) -> &Fib {
+    pub(crate) fn fib(&self) -> &Fib {
         &self.fib
     }
 
     /// Packet transmissions so far.
-    pub fn hops(&self) -> u64 {
+    pub(crate) fn hops(&self) -> u64 {
         self.ports.iter().map(Port::total_sent).sum()
     }
 
     /// Hands a packet, completed by `fill`, to a host's port at `now`; it leaves `late` ps after its turn.
     #[inline(always)]
-    pub fn send(
+    pub(crate) fn send(
         &mut self,
         port: PortId,
         now: u64,
@@ -222,7 +222,7 @@ impl Fabric {
 
     /// Forwards all packets that reach switch `node` in the current window, and marks it for the next one that waits.
     #[inline(never)]
-    pub fn forward(&mut self, node: NodeId) {
+    pub(crate) fn forward(&mut self, node: NodeId) {
         // Owned here for the time being, so that the compiler knows that nothing else reaches it.
         let list = std::mem::take(&mut self.handoffs);
         let (mut list, count, next) = self.gather(node, list);

@@ -23,13 +23,13 @@ pub(super) struct Handoff {
 
 impl Handoff {
     #[inline(always)]
-    pub fn to(&self) -> PortId {
+    pub(super) fn to(&self) -> PortId {
         PortId::new(self.key as u32 & ((1 << PORT_BITS) - 1))
     }
 
     /// Time since the start of the window.
     #[inline(always)]
-    pub fn after(&self) -> u64 {
+    pub(super) fn after(&self) -> u64 {
         self.key >> PORT_BITS
     }
 }
@@ -54,7 +54,7 @@ const COHERENT: u32 = 33;
 
 impl Lots {
     /// For the run with this seed.
-    pub fn new(seed: u64) -> Lots {
+    pub(super) fn new(seed: u64) -> Lots {
         Lots(Draws::Ties.stream(seed, &[]).next_u64())
     }
 

@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 
 /// What a timer is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Wake {
+pub(crate) enum Wake {
     /// Opens a connection.
     Open {
         /// Connection slot.
@@ -53,7 +53,7 @@ pub enum Wake {
 
 /// One host.
 #[derive(Debug, Clone)]
-pub struct Host {
+pub(super) struct Host {
     /// Its node number.
     pub node: NodeId,
     /// Egress port.
@@ -75,7 +75,7 @@ pub struct Host {
 
 impl Host {
     /// A host without timers, of the run with this seed.
-    pub fn new(node: NodeId, seed: u64) -> Host {
+    pub(super) fn new(node: NodeId, seed: u64) -> Host {
         let stream = |d: Draws| d.stream(seed, &[u64::from(node.get())]);
         let (rng, lot) = (stream(Draws::SendJitter), stream(Draws::Ties).next_u64());
         Host {
@@ -93,25 +93,25 @@ impl Host {
 
     /// Time of the earliest timer, `u64::MAX` for none.
     #[inline]
-    pub fn next_timer(&self) -> u64 {
+    pub(super) fn next_timer(&self) -> u64 {
         self.next
     }
 
     /// The place of the next timer set on behalf of this host for `time` among timers of the same time: those of one host in the order
     /// in which it set them, the hosts in an order as good as drawn for each instant.
-    pub fn next_order(&mut self, time: u64) -> u64 {
+    pub(super) fn next_order(&mut self, time: u64) -> u64 {
         self.issued += 1;
         mix(self.lot ^ time) << 40 | self.issued
     }
 
     /// Adds a timer. `order` is the same for every number of threads.
-    pub fn add(&mut self, time: u64, order: u64, wake: Wake) {
+    pub(super) fn add(&mut self, time: u64, order: u64, wake: Wake) {
         self.timers.push(Reverse((time, order, wake)));
         self.next = self.next.min(time);
     }
 
     /// Takes the earliest timer.
-    pub fn pop(&mut self) -> Option<(u64, Wake)> {
+    pub(super) fn pop(&mut self) -> Option<(u64, Wake)> {
         let Reverse((time, _, wake)) = self.timers.pop()?;
         self.next = self.timers.peek().map_or(u64::MAX, |Reverse((t, _, _))| *t);
         Some((time, wake))
@@ -119,13 +119,13 @@ impl Host {
 
     /// Mixes a packet's arrival into the fingerprint.
     #[inline]
-    pub fn note(&mut self, time: u64, p: &Packet) {
+    pub(super) fn note(&mut self, time: u64, p: &Packet) {
         self.mix(time, u64::from(p.seq) << 8 | u64::from(p.flags) << 2 | p.ecn() as u64);
     }
 
     /// Mixes an event into the fingerprint.
     #[inline]
-    pub fn mix(&mut self, time: u64, what: u64) {
+    pub(super) fn mix(&mut self, time: u64, what: u64) {
         self.fingerprint = (self.fingerprint.rotate_left(5) ^ time ^ (what << 20)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
 }

@@ -37,33 +37,33 @@ pub(super) struct Lane {
 impl Lane {
     /// Host `from` does this at the end of the window.
     #[inline]
-    pub fn hand_over(&mut self, from: NodeId, what: Handover) {
+    pub(super) fn hand_over(&mut self, from: NodeId, what: Handover) {
         self.handovers.push((from, what));
     }
 
     /// How much waits for the end of the window.
     #[inline]
-    pub fn waiting(&self) -> usize {
+    pub(super) fn waiting(&self) -> usize {
         self.handovers.len() | self.asked.len()
     }
 
     /// Gives away what is to take effect now.
-    pub fn take_handovers(&mut self) -> Vec<(NodeId, Handover)> {
+    pub(super) fn take_handovers(&mut self) -> Vec<(NodeId, Handover)> {
         std::mem::take(&mut self.handovers)
     }
 
     /// Gives away what has been asked for.
-    pub fn take_asked(&mut self) -> Vec<(u64, OpenSpec)> {
+    pub(super) fn take_asked(&mut self) -> Vec<(u64, OpenSpec)> {
         std::mem::take(&mut self.asked)
     }
 
     /// Takes emptied lists back, for their memory.
-    pub fn take_back(&mut self, handovers: Vec<(NodeId, Handover)>) {
+    pub(super) fn take_back(&mut self, handovers: Vec<(NodeId, Handover)>) {
         self.handovers = handovers;
     }
 
     /// An application asks for a connection that opens at `time`.
-    pub fn ask(&mut self, time: u64, spec: OpenSpec) {
+    pub(super) fn ask(&mut self, time: u64, spec: OpenSpec) {
         self.asked.push((time, spec));
     }
 }

@@ -19,13 +19,13 @@ pub(super) struct Nic<'a> {
 impl<'a> Nic<'a> {
     /// The way of a sender's packets, which its host may take some time for.
     #[inline(always)]
-    pub fn of_sender(fabric: &'a mut Fabric, host: &'a mut Host, now: u64, c: &TcpConfig) -> Nic<'a> {
+    pub(super) fn of_sender(fabric: &'a mut Fabric, host: &'a mut Host, now: u64, c: &TcpConfig) -> Nic<'a> {
         Nic { fabric, host, now, jitter: c.send_jitter.0 }
     }
 
     /// The way of packets that are handed over at once: those of receivers and of sources of datagrams.
     #[inline(always)]
-    pub fn at_once(fabric: &'a mut Fabric, host: &'a mut Host, now: u64) -> Nic<'a> {
+    pub(super) fn at_once(fabric: &'a mut Fabric, host: &'a mut Host, now: u64) -> Nic<'a> {
         Nic { fabric, host, now, jitter: 0 }
     }
 

@@ -18,7 +18,7 @@ pub(super) struct Owned<I, T> {
 
 impl<I: Id, T> Owned<I, T> {
     /// No items.
-    pub fn new() -> Owned<I, T> {
+    pub(super) fn new() -> Owned<I, T> {
         Owned {
             items: Arena::new(Vec::new()),
             #[cfg(debug_assertions)]
@@ -29,7 +29,7 @@ impl<I: Id, T> Owned<I, T> {
     }
 
     /// Puts `item` at place `id`, which may be the first free one; it belongs to host `owner`.
-    pub fn put(&mut self, id: I, owner: NodeId, item: T) {
+    pub(super) fn put(&mut self, id: I, owner: NodeId, item: T) {
         if id.index() == self.items.len() {
             self.items.push(item);
             #[cfg(debug_assertions)]
@@ -46,12 +46,12 @@ impl<I: Id, T> Owned<I, T> {
     }
 
     /// Makes room for exactly `more` items.
-    pub fn reserve_exact(&mut self, more: usize) {
+    pub(super) fn reserve_exact(&mut self, more: usize) {
         self.items.reserve_exact(more);
     }
 
     /// All items in order of their numbers. Between windows only.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         #[cfg(debug_assertions)]
         assert!(self.running.is_none(), "all items are looked at between windows only");
         self.items.iter()
@@ -60,18 +60,18 @@ impl<I: Id, T> Owned<I, T> {
     /// An item that may be another host's, for the question whether it still is what a packet or a timer was meant for: a slot may have been
     /// given to other hosts since.
     #[inline(always)]
-    pub fn whosever(&self, id: I) -> &T {
+    pub(super) fn whosever(&self, id: I) -> &T {
         &self.items[id]
     }
 
     /// An item that may be another host's, to change it all the same. Each use says why.
-    pub fn whosever_mut(&mut self, id: I) -> &mut T {
+    pub(super) fn whosever_mut(&mut self, id: I) -> &mut T {
         &mut self.items[id]
     }
 
     /// From now on host `node` is run; `None`: the window is over.
     #[cfg(debug_assertions)]
-    pub fn run_by(&mut self, node: Option<NodeId>) {
+    pub(super) fn run_by(&mut self, node: Option<NodeId>) {
         self.running = node;
     }
 

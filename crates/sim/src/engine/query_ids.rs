@@ -7,13 +7,13 @@ use forebay_units::QueryId;
 
 /// Makes the sources of a run.
 #[derive(Debug, Default)]
-pub struct QueryIds {
+pub(super) struct QueryIds {
     sources: u32,
 }
 
 impl QueryIds {
     /// The next source.
-    pub fn source(&mut self) -> QuerySource {
+    pub(super) fn source(&mut self) -> QuerySource {
         let source = self.sources;
         self.sources = source.checked_add(1).expect("fewer than 2^32 sources of queries");
         QuerySource { source, begun: 0 }
@@ -22,14 +22,14 @@ impl QueryIds {
 
 /// Numbers the queries of one client, aggregator or incast.
 #[derive(Debug)]
-pub struct QuerySource {
+pub(super) struct QuerySource {
     source: u32,
     begun: u32,
 }
 
 impl QuerySource {
     /// The number of the query that begins now. Those of one source grow, and all of a source made earlier are smaller.
-    pub fn next(&mut self) -> QueryId {
+    pub(super) fn next(&mut self) -> QueryId {
         let id = QueryId::new(u64::from(self.source) << 32 | u64::from(self.begun));
         self.begun = self.begun.checked_add(1).expect("fewer than 2^32 queries of one source");
         id

@@ -18,68 +18,68 @@ pub(super) struct Recorder {
 
 impl Recorder {
     /// Records samples of the connections in `series` (number, and interval in ps), and timeouts if they are wanted.
-    pub fn new(series: Vec<(u64, u64)>, wants_timeouts: bool) -> Recorder {
+    pub(super) fn new(series: Vec<(u64, u64)>, wants_timeouts: bool) -> Recorder {
         Recorder { series, wants_timeouts, ..Recorder::default() }
     }
 
     /// Makes room for exactly `more` messages.
-    pub fn reserve(&mut self, more: usize) {
+    pub(super) fn reserve(&mut self, more: usize) {
         self.flows.reserve_exact(more);
     }
 
     /// Whether any connection is sampled.
     #[inline]
-    pub fn samples(&self) -> bool {
+    pub(super) fn samples(&self) -> bool {
         !self.series.is_empty()
     }
 
     /// Interval of the series of connection number `conn_id`, ps.
-    pub fn interval(&self, conn_id: u64) -> Option<u64> {
+    pub(super) fn interval(&self, conn_id: u64) -> Option<u64> {
         self.series.iter().find(|s| s.0 == conn_id).map(|s| s.1)
     }
 
     /// Whether timeouts are recorded.
-    pub fn wants_timeouts(&self) -> bool {
+    pub(super) fn wants_timeouts(&self) -> bool {
         self.wants_timeouts
     }
 
     /// A message has ended, or the run has.
-    pub fn message(&mut self, row: FlowRow) {
+    pub(super) fn message(&mut self, row: FlowRow) {
         self.flows.push(row);
     }
 
     /// A query has begun.
-    pub fn query(&mut self, start: QueryStart) {
+    pub(super) fn query(&mut self, start: QueryStart) {
         self.queries.push(start);
     }
 
     /// A sender's state.
-    pub fn sample(&mut self, row: TcpRow) {
+    pub(super) fn sample(&mut self, row: TcpRow) {
         self.samples.push(row);
     }
 
     /// A retransmission timer ran out.
-    pub fn timeout(&mut self, row: TimeoutRow) {
+    pub(super) fn timeout(&mut self, row: TimeoutRow) {
         self.timeouts.push(row);
     }
 
     /// Gives the messages away.
-    pub fn take_messages(&mut self) -> Vec<FlowRow> {
+    pub(super) fn take_messages(&mut self) -> Vec<FlowRow> {
         std::mem::take(&mut self.flows)
     }
 
     /// Gives the queries away.
-    pub fn take_queries(&mut self) -> Vec<QueryStart> {
+    pub(super) fn take_queries(&mut self) -> Vec<QueryStart> {
         std::mem::take(&mut self.queries)
     }
 
     /// Gives the samples away.
-    pub fn take_samples(&mut self) -> Vec<TcpRow> {
+    pub(super) fn take_samples(&mut self) -> Vec<TcpRow> {
         std::mem::take(&mut self.samples)
     }
 
     /// Gives the timeouts away.
-    pub fn take_timeouts(&mut self) -> Vec<TimeoutRow> {
+    pub(super) fn take_timeouts(&mut self) -> Vec<TimeoutRow> {
         std::mem::take(&mut self.timeouts)
     }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 impl Simulation {
     /// Ends the simulation: conservation is checked, unfinished messages get their rows, everything is numbered by time.
-    pub fn into_report(mut self) -> Report {
+    pub(crate) fn into_report(mut self) -> Report {
         let end = self.core.fabric.wheel.end;
         self.core.audit();
         let mut flows = self.flows();

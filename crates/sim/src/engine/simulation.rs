@@ -20,7 +20,7 @@ use std::ops::ControlFlow;
 const ACTIVATIONS_PER_LOOK: u64 = 100_000;
 
 /// A simulation ready to run.
-pub struct Simulation {
+pub(crate) struct Simulation {
     /// Everything but the applications.
     pub core: Core,
     apps: IndexVec<AppId, App>,
@@ -41,7 +41,7 @@ const MAX_RESERVED: u64 = 1 << 20;
 
 impl Simulation {
     /// Builds the network and starts the applications.
-    pub fn new(config: Checked<'_>, seed: u64) -> Result<Simulation, RunError> {
+    pub(crate) fn new(config: Checked<'_>, seed: u64) -> Result<Simulation, RunError> {
         let network = &config.network;
         let fib = Fib::new(network).map_err(|e| RunError::Unroutable(e.to_string()))?;
         let tcp: Result<Vec<_>, _> = config.groups.iter().map(|g| TcpConfig::of(&g.tcp)).collect();
@@ -84,7 +84,7 @@ impl Simulation {
     }
 
     /// Runs to the end. Returns false if `progress` stopped it.
-    pub fn run(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> bool {
+    pub(crate) fn run(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> bool {
         let mut looked = 0;
         loop {
             let injection = self.apps.iter().map(App::next_arrival).min().unwrap_or(u64::MAX);
@@ -131,7 +131,7 @@ impl Simulation {
     }
 
     /// How far the run is.
-    pub fn progress(&self) -> Progress {
+    pub(crate) fn progress(&self) -> Progress {
         Progress {
             now: Time(self.core.fabric.wheel.start),
             end: self.duration.map(Time),
@@ -182,7 +182,7 @@ impl Simulation {
     /// Lets receivers end with the window, so that nothing depends on the order of nodes, and runs those of every window from the first to
     /// the last, or `backwards`.
     #[cfg(debug_assertions)]
-    pub fn in_order(&mut self, backwards: bool) {
+    pub(crate) fn in_order(&mut self, backwards: bool) {
         self.core.ends_late = true;
         self.backwards = backwards;
     }

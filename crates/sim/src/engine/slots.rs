@@ -18,12 +18,12 @@ pub(super) struct Slots {
 
 impl Slots {
     /// No connections yet.
-    pub fn new(seed: u64) -> Slots {
+    pub(super) fn new(seed: u64) -> Slots {
         Slots { free: Vec::new(), opened: 0, live: 0, peak: 0, rng: Draws::SequenceNumbers.stream(seed, &[]) }
     }
 
     /// A free slot, or `fresh`, the first that was never used, if there is none; and the number of the connection that gets it.
-    pub fn take(&mut self, fresh: ConnSlot) -> (ConnSlot, u64) {
+    pub(super) fn take(&mut self, fresh: ConnSlot) -> (ConnSlot, u64) {
         self.opened += 1;
         self.live += 1;
         self.peak = self.peak.max(self.live);
@@ -31,18 +31,18 @@ impl Slots {
     }
 
     /// Draws an initial sequence number.
-    pub fn sequence_number(&mut self) -> u32 {
+    pub(super) fn sequence_number(&mut self) -> u32 {
         self.rng.next_u64() as u32
     }
 
     /// The connection in `slot` has ended.
-    pub fn give_back(&mut self, slot: ConnSlot) {
+    pub(super) fn give_back(&mut self, slot: ConnSlot) {
         self.live -= 1;
         self.free.push(slot);
     }
 
     /// The most connections that were open at the same time.
-    pub fn peak(&self) -> u64 {
+    pub(super) fn peak(&self) -> u64 {
         self.peak
     }
 }

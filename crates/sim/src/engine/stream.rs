@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// One message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Message {
+pub(super) struct Message {
     /// Stream offset of its first byte.
     pub begin: u64,
     /// Stream offset behind its last byte; `u64::MAX` for an endless one.
@@ -25,7 +25,7 @@ pub struct Message {
 
 /// What a receiver has of a stream: all up to an offset, and intervals beyond it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Held {
+pub(super) struct Held {
     /// Delivered to the application up to here.
     pub in_order: u64,
     /// What waits for something before it, disjoint.
@@ -34,7 +34,7 @@ pub struct Held {
 
 impl Held {
     /// Bytes of [begin, end) among it.
-    pub fn within(&self, begin: u64, end: u64) -> u64 {
+    pub(super) fn within(&self, begin: u64, end: u64) -> u64 {
         let common = |a: u64, b: u64| b.min(end).saturating_sub(a.max(begin));
         common(0, self.in_order) + self.beyond.iter().map(|&(a, b)| common(a, b)).sum::<u64>()
     }
@@ -42,7 +42,7 @@ impl Held {
 
 /// Identity of one connection: read by both of its hosts, changed between windows only.
 #[derive(Debug, Clone, Default)]
-pub struct Stream {
+pub(super) struct Stream {
     /// Number of the connection in order of creation.
     pub conn_id: u64,
     /// Sending host.
@@ -73,7 +73,7 @@ pub struct Stream {
 
 /// The messages of a connection as its sending host knows them.
 #[derive(Debug, Clone, Default)]
-pub struct Outgoing {
+pub(super) struct Outgoing {
     /// Not yet acknowledged, oldest first.
     pub messages: VecDeque<Message>,
     /// How many of them are delivered, as far as the receiving host has said.
@@ -84,7 +84,7 @@ pub struct Outgoing {
 
 impl Outgoing {
     /// Starts again for a new connection, with the memory of the one before.
-    pub fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         self.messages.clear();
         // Most connections have one message at a time; growing from nothing would make room for four.
         self.messages.reserve_exact(1);
@@ -92,7 +92,7 @@ impl Outgoing {
     }
 
     /// The receiving host had the next message completely at `time`, ps.
-    pub fn note_delivered(&mut self, time: u64) {
+    pub(super) fn note_delivered(&mut self, time: u64) {
         if let Some(m) = self.messages.get_mut(self.delivered) {
             m.delivered = time;
             self.delivered += 1;
@@ -100,7 +100,7 @@ impl Outgoing {
     }
 
     /// Takes out the oldest message, which is acknowledged.
-    pub fn pop(&mut self) -> Option<Message> {
+    pub(super) fn pop(&mut self) -> Option<Message> {
         let message = self.messages.pop_front()?;
         // An endless flow that was stopped has no last byte that its receiver could have noticed.
         self.delivered -= usize::from(message.end != u64::MAX);
@@ -113,7 +113,7 @@ type Awaited = VecDeque<(u64, Option<QueryId>)>;
 
 /// The messages of a connection as its receiving host knows them: those that have not arrived yet.
 #[derive(Debug, Clone, Default)]
-pub struct Incoming {
+pub(super) struct Incoming {
     /// What the oldest belongs to; its end is what the endpoint looks out for.
     query: Option<QueryId>,
     /// Ends of those behind it, and what they belong to. Most connections never have any.
@@ -122,7 +122,7 @@ pub struct Incoming {
 
 impl Incoming {
     /// A message that ends at stream offset `end` is on its way. `awaited` is the end that the endpoint looks out for, `u64::MAX` for none.
-    pub fn expect(&mut self, awaited: &mut u64, end: u64, query: Option<QueryId>) {
+    pub(super) fn expect(&mut self, awaited: &mut u64, end: u64, query: Option<QueryId>) {
         if *awaited == u64::MAX {
             (*awaited, self.query) = (end, query);
         } else {
@@ -131,7 +131,7 @@ impl Incoming {
     }
 
     /// The stream has reached `offset`: takes out the next message that is complete with it, and says what it belongs to.
-    pub fn complete(&mut self, awaited: &mut u64, offset: u64) -> Option<Option<QueryId>> {
+    pub(super) fn complete(&mut self, awaited: &mut u64, offset: u64) -> Option<Option<QueryId>> {
         if offset < *awaited {
             return None;
         }

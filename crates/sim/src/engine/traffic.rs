@@ -4,7 +4,7 @@ use forebay_units::{AppId, ConnSlot, GroupId, NodeId, QueryId};
 
 /// Something an application may want to know.
 #[derive(Debug, Clone, Copy)]
-pub enum Notice {
+pub(super) enum Notice {
     /// The receiver has a message completely.
     Delivered {
         /// Connection slot.
@@ -21,7 +21,7 @@ pub enum Notice {
 
 /// Where the next connection goes to and what carries it.
 #[derive(Debug, Clone, Copy)]
-pub struct OpenSpec {
+pub(crate) struct OpenSpec {
     /// Sending host.
     pub src: NodeId,
     /// Receiving host.
@@ -38,7 +38,7 @@ pub struct OpenSpec {
 
 /// What an application hands over at once: one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Job {
+pub(crate) struct Job {
     /// Payload; `None`: data without end.
     pub bytes: Option<u64>,
     /// Barrier round or request it belongs to.
@@ -49,17 +49,17 @@ pub struct Job {
 
 impl Job {
     /// A message that belongs to nothing and has no deadline.
-    pub fn of(bytes: u64) -> Job {
+    pub(crate) fn of(bytes: u64) -> Job {
         Job { bytes: Some(bytes), query: None, deadline: u64::MAX }
     }
 
     /// Data without end.
-    pub const ENDLESS: Job = Job { bytes: None, query: None, deadline: u64::MAX };
+    pub(crate) const ENDLESS: Job = Job { bytes: None, query: None, deadline: u64::MAX };
 }
 
 /// A barrier round or a request that an application has begun.
 #[derive(Debug, Clone, Copy)]
-pub struct QueryStart {
+pub(crate) struct QueryStart {
     /// The number its messages carry.
     pub query: QueryId,
     /// When it began, ps.
@@ -72,7 +72,7 @@ pub struct QueryStart {
 
 /// What a connection's application writes when it opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum First {
+pub(crate) enum First {
     /// Nothing yet.
     #[default]
     Nothing,

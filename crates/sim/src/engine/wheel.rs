@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 const SPAN: u64 = 256;
 
 /// Calendar of node activations.
-pub struct Wheel {
+pub(crate) struct Wheel {
     /// Bitmaps over nodes, one per window, `words` words each.
     bits: Arena<u32, u64>,
     words: usize,
@@ -35,7 +35,7 @@ pub struct Wheel {
 
 impl Wheel {
     /// A calendar for `nodes` nodes with windows of `length` ps, standing in the window that starts at 0.
-    pub fn new(nodes: usize, length: u64) -> Wheel {
+    pub(crate) fn new(nodes: usize, length: u64) -> Wheel {
         let words = nodes.div_ceil(64).max(1);
         Wheel {
             bits: Arena::new(vec![0; words * SPAN as usize]),
@@ -54,7 +54,7 @@ impl Wheel {
 
     /// The node must be looked at in the window that contains `time`, which is not before the current window.
     #[inline]
-    pub fn mark(&mut self, node: NodeId, time: u64) {
+    pub(crate) fn mark(&mut self, node: NodeId, time: u64) {
         debug_assert!(time >= self.start);
         // Rounding of the inverse can only make the quotient too small by one: early, which is allowed, except back into the
         // current window, where the node would find nothing again and again.
@@ -81,7 +81,7 @@ impl Wheel {
 
     /// Moves to the next window that has a node marked or contains `other` (an event outside the calendar). False when there is
     /// neither. The current window must have been emptied by [`Wheel::take`].
-    pub fn advance(&mut self, other: u64) -> bool {
+    pub(crate) fn advance(&mut self, other: u64) -> bool {
         let near = self.next_occupied();
         let far = self.far_next.min(other);
         // Mostly the calendar's own next window comes first, and the division is not needed.
@@ -129,7 +129,7 @@ impl Wheel {
     /// Takes one word of the current window's bitmap: nodes `64 * word..`. `None` past the end. Marks made for the current window
     /// while it is being worked on appear when the word is taken again.
     #[inline]
-    pub fn take(&mut self, word: usize) -> Option<u64> {
+    pub(crate) fn take(&mut self, word: usize) -> Option<u64> {
         if word >= self.words {
             return None;
         }
@@ -139,7 +139,7 @@ impl Wheel {
 
     /// The current window has been worked off.
     #[inline]
-    pub fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         let bucket = (self.window % SPAN) as usize;
         self.occupied[bucket >> 6] &= !(1 << (bucket & 63));
     }

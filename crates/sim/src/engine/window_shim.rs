@@ -14,23 +14,23 @@ pub(super) struct WindowShims {
 
 impl WindowShims {
     /// None has seen a connection yet.
-    pub fn new(tcp: &[TcpConfig]) -> WindowShims {
+    pub(super) fn new(tcp: &[TcpConfig]) -> WindowShims {
         WindowShims { any: tcp.iter().any(|c| window::configured(&c.shims).is_some()), hosts: Vec::new() }
     }
 
     /// Whether some transport has such a shim.
     #[inline(always)]
-    pub fn any(&self) -> bool {
+    pub(super) fn any(&self) -> bool {
         self.any
     }
 
     /// What host `node` knows; `None` before the first connection that has such a shim.
-    pub fn of(&mut self, node: NodeId) -> Option<&mut Hosts> {
+    pub(super) fn of(&mut self, node: NodeId) -> Option<&mut Hosts> {
         self.hosts.get_mut(node.index())
     }
 
     /// What host `node` knows, one of `nodes`, now that it gets a connection that has such a shim.
-    pub fn of_new(&mut self, node: NodeId, nodes: usize) -> &mut Hosts {
+    pub(super) fn of_new(&mut self, node: NodeId, nodes: usize) -> &mut Hosts {
         if self.hosts.is_empty() {
             self.hosts.resize_with(nodes, Hosts::default);
         }

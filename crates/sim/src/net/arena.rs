@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut, Index, IndexMut};
 
 /// A vector that is indexed by identifiers of kind `I` only. That they are in range is checked in debug builds only.
 #[derive(Debug, Clone)]
-pub struct Arena<I, T> {
+pub(crate) struct Arena<I, T> {
     items: Vec<T>,
     id: PhantomData<fn(I) -> I>,
 }

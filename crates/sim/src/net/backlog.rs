@@ -35,7 +35,7 @@ pub(super) fn facts(p: &Packet) -> Arrival {
 
 impl Slab {
     /// Takes in a packet that entered at `entered`, ps.
-    pub fn insert(&mut self, packet: &Packet, sack: Option<&SackBlocks>, entered: u64) -> Handle {
+    pub(super) fn insert(&mut self, packet: &Packet, sack: Option<&SackBlocks>, entered: u64) -> Handle {
         let packet = Packet { arrival: entered, ..*packet };
         let held = Held { packet, sack: sack.copied().unwrap_or_default(), live: true, before: false };
         let handle = self.unused.pop().unwrap_or_else(|| {
@@ -47,7 +47,7 @@ impl Slab {
     }
 
     /// Gives a packet away.
-    pub fn remove(&mut self, handle: Handle) -> Held {
+    pub(super) fn remove(&mut self, handle: Handle) -> Held {
         self.unused.push(handle);
         let held = &mut self.held[handle.0 as usize];
         debug_assert!(held.live);
@@ -56,12 +56,12 @@ impl Slab {
     }
 
     /// The packet of a handle.
-    pub fn packet(&mut self, handle: Handle) -> &mut Packet {
+    pub(super) fn packet(&mut self, handle: Handle) -> &mut Packet {
         &mut self.held[handle.0 as usize].packet
     }
 
     /// All that are held.
-    pub fn live(&mut self) -> impl Iterator<Item = &mut Held> {
+    pub(super) fn live(&mut self) -> impl Iterator<Item = &mut Held> {
         self.held.iter_mut().filter(|h| h.live)
     }
 }

@@ -5,14 +5,14 @@ use crate::config::TcpConfig;
 
 /// The window of a connection that is tuned before anything has arrived: what fits into 16 bits, in full segments
 /// (tcp_select_initial_window with half of the 128 KB of `tcp_rmem[1]`).
-pub fn first_window(c: &TcpConfig) -> u64 {
+pub(super) fn first_window(c: &TcpConfig) -> u64 {
     let mss = u64::from(c.mss);
     if c.rcv_autotune { c.rcv_wnd.min((65_535 / mss * mss).max(mss)) } else { c.rcv_wnd }
 }
 
 /// State of one receiver. Stream offsets are their low 32 bits and times of tens of milliseconds are in ns: every connection has one.
 #[derive(Debug, Clone, Copy)]
-pub struct Autotune {
+pub(super) struct Autotune {
     /// When the count of bytes read began, and a window of data; ps.
     since: u64,
     window_began: u64,
@@ -34,7 +34,7 @@ pub struct Autotune {
 }
 
 impl Autotune {
-    pub fn new(c: &TcpConfig) -> Autotune {
+    pub(super) fn new(c: &TcpConfig) -> Autotune {
         let first = first_window(c);
         Autotune {
             since: 0,
@@ -52,14 +52,14 @@ impl Autotune {
     }
 
     /// The handshake took `rtt` from SYN-ACK to ACK, of which the way of a packet to here is `way`.
-    pub fn handshake(&mut self, now: u64, rtt: u64, way: u64) {
+    pub(super) fn handshake(&mut self, now: u64, rtt: u64, way: u64) {
         self.back = ns(rtt.saturating_sub(way));
         self.since = now;
     }
 
     /// A segment of `len` bytes has extended the stream to `rcv_nxt`, `way` after it was sent (`None` without timestamps), and the
     /// application has read it. Returns the window to advertise, now `window`.
-    pub fn on_data(&mut self, c: &TcpConfig, now: u64, rcv_nxt: u64, len: u64, way: Option<u64>, window: u64) -> u64 {
+    pub(super) fn on_data(&mut self, c: &TcpConfig, now: u64, rcv_nxt: u64, len: u64, way: Option<u64>, window: u64) -> u64 {
         self.measure_rtt(c, now, rcv_nxt, len, way, window);
         self.adjust(c, now, rcv_nxt);
         // tcp_grow_window: two segments for each that is not tiny.

@@ -17,7 +17,7 @@ struct Waiting {
 /// The messages behind the oldest unacknowledged one, in order. Most connections have none.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::box_collection, reason = "a connection that has none carries 8 bytes instead of 32")]
-pub struct Behind(Option<Box<VecDeque<Waiting>>>);
+pub(super) struct Behind(Option<Box<VecDeque<Waiting>>>);
 
 impl Behind {
     fn at(&mut self, offset: u64) -> Option<&mut Waiting> {

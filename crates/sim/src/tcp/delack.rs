@@ -14,7 +14,7 @@ const LONGEST: u64 = 200_000_000_000;
 
 /// State of one receiver; every connection has one.
 #[derive(Debug, Clone, Copy)]
-pub struct Adaptive {
+pub(super) struct Adaptive {
     /// When the last segment came; before the first, when the SYN-ACK left.
     last: u64,
     /// Interval of arrivals as the timer sees it (`icsk_ack.ato`); 0 before the first segment.
@@ -34,7 +34,7 @@ pub struct Adaptive {
 
 impl Adaptive {
     /// For stacks that acknowledge so; `tuned`: the receive window is the connection's own.
-    pub fn of(c: &TcpConfig, tuned: bool) -> Option<Box<Adaptive>> {
+    pub(super) fn of(c: &TcpConfig, tuned: bool) -> Option<Box<Adaptive>> {
         (c.adaptive_acks || tuned).then(|| {
             Box::new(Adaptive {
                 last: 0,
@@ -52,13 +52,13 @@ impl Adaptive {
     }
 
     /// A SYN arrived and is answered.
-    pub fn on_syn(&mut self, now: u64, p: &Packet) {
+    pub(super) fn on_syn(&mut self, now: u64, p: &Packet) {
         self.last = now;
         self.syn = NonZeroU32::new(ns(way(now, p)).max(1));
     }
 
     /// The first packet after the handshake.
-    pub fn on_established(&mut self, c: &TcpConfig, now: u64) {
+    pub(super) fn on_established(&mut self, c: &TcpConfig, now: u64) {
         let Some(way) = self.syn.take() else { return };
         let took = now - self.last;
         let mut rtt = Rtt::new(c);

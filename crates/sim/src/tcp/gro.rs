@@ -29,7 +29,7 @@ pub(super) struct Gro {
 
 impl Gro {
     /// For stacks that have it on.
-    pub fn of(c: &TcpConfig) -> Option<Box<Gro>> {
+    pub(super) fn of(c: &TcpConfig) -> Option<Box<Gro>> {
         c.gro.map(|_| Box::new(Gro { joined: Packet::default(), segments: 0, size: 0, flush: u64::MAX, ack: u64::MAX }))
     }
 

@@ -12,7 +12,7 @@ const PER_SECOND: f64 = 1024.0;
 
 /// A connection's packets in the interface.
 #[derive(Debug, Clone)]
-pub struct HostQueue {
+pub(super) struct HostQueue {
     /// (departure in ps, bytes on the wire), in the order in which they leave.
     waiting: VecDeque<(u64, u32)>,
     /// Their sum.
@@ -33,7 +33,7 @@ impl Default for HostQueue {
 
 impl HostQueue {
     /// A new opportunity to send, at `now`: what has left by then is gone.
-    pub fn settle(&mut self, now: u64) {
+    pub(super) fn settle(&mut self, now: u64) {
         while let Some(&(departure, bytes)) = self.waiting.front()
             && departure <= now
         {
@@ -46,7 +46,7 @@ impl HostQueue {
 
     /// A packet of `bytes` was handed over at `now` that will have left at `departure`, in the past where there is no interface.
     #[inline]
-    pub fn push(&mut self, now: u64, departure: u64, bytes: u32) {
+    pub(super) fn push(&mut self, now: u64, departure: u64, bytes: u32) {
         if departure > now {
             self.bytes += u64::from(bytes);
             self.waiting.push_back((departure, bytes));
@@ -54,12 +54,12 @@ impl HostQueue {
     }
 
     /// Whether nothing waits.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
     /// When sending may go on.
-    pub fn resume(&self) -> u64 {
+    pub(super) fn resume(&self) -> u64 {
         self.resume
     }
 

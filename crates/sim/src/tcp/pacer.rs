@@ -9,7 +9,7 @@ const UNPACED: u64 = 10;
 
 /// State of one connection.
 #[derive(Debug, Clone, Default)]
-pub struct Pacer {
+pub(super) struct Pacer {
     /// Earliest departure of the next segment, ps (`tcp_wstamp_ns`).
     next: u64,
     /// Data segments that have left.
@@ -20,17 +20,17 @@ pub struct Pacer {
 
 impl Pacer {
     /// Earliest departure of the next segment, ps; may have passed.
-    pub fn next(&self) -> u64 {
+    pub(super) fn next(&self) -> u64 {
         self.next
     }
 
     /// When the sender is to be woken, ps; `u64::MAX`: nothing waits.
-    pub fn due(&self) -> u64 {
+    pub(super) fn due(&self) -> u64 {
         if self.waits { self.next } else { u64::MAX }
     }
 
     /// A new opportunity to send: whether anything waits is to be found out.
-    pub fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         self.waits = false;
     }
 

@@ -17,17 +17,17 @@ struct Interval {
 
 /// What a receiver has out of order. Most have nothing, and of a hundred thousand connections each should cost little.
 #[derive(Debug, Clone, Default)]
-pub struct Reassembly(Option<Box<Intervals>>);
+pub(super) struct Reassembly(Option<Box<Intervals>>);
 
 impl Reassembly {
     /// Nothing is out of order.
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.0.as_ref().is_none_or(|i| i.sorted.is_empty())
     }
 
     /// Intervals, freshest first.
-    pub fn intervals(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+    pub(super) fn intervals(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.0.iter().flat_map(|i| i.freshest_first())
     }
 
@@ -36,12 +36,12 @@ impl Reassembly {
     //# the contiguous block of data containing the segment which triggered this ACK, unless that segment advanced the
     //# Acknowledgment Number field in the header.
     /// Adds [start, end). Returns true if all of it was there already.
-    pub fn insert(&mut self, start: u64, end: u64) -> bool {
+    pub(super) fn insert(&mut self, start: u64, end: u64) -> bool {
         self.0.get_or_insert_default().insert(start, end)
     }
 
     /// In-order data reaches up to `next`: takes out what it covers and returns how far the stream now reaches.
-    pub fn advance(&mut self, next: u64) -> u64 {
+    pub(super) fn advance(&mut self, next: u64) -> u64 {
         self.0.as_mut().map_or(next, |i| i.advance(next))
     }
 }

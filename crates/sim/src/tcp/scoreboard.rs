@@ -17,13 +17,13 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 /// SACKed.
-pub const SACKED: u8 = 1;
+pub(super) const SACKED: u8 = 1;
 /// Deemed lost.
-pub const LOST: u8 = 2;
+pub(super) const LOST: u8 = 2;
 /// Retransmitted since it was last deemed lost; the retransmission is outstanding.
-pub const RETX: u8 = 4;
+pub(super) const RETX: u8 = 4;
 /// Retransmitted at least once: gives no RTT sample and no evidence of reordering.
-pub const EVER_RETX: u8 = 8;
+pub(super) const EVER_RETX: u8 = 8;
 
 /// One outstanding segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

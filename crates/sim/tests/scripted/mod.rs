@@ -3,9 +3,9 @@
 // Each test crate uses a part of this.
 #![allow(dead_code)]
 
-pub mod pipe;
-pub mod receiver;
-pub mod sender;
+pub(crate) mod pipe;
+pub(crate) mod receiver;
+pub(crate) mod sender;
 
 use forebay_param::{Kind, Param, Value, Values};
 use forebay_sampling::Rng;
@@ -20,27 +20,27 @@ use forebay_units::ConnSlot;
 use std::collections::BTreeSet;
 
 /// A microsecond in ps, the unit of the scripts.
-pub const US: u64 = 1_000_000;
+pub(crate) const US: u64 = 1_000_000;
 /// A millisecond in ps.
-pub const MS: u64 = 1_000_000_000;
+pub(crate) const MS: u64 = 1_000_000_000;
 
 /// Every law in the registry.
-pub fn laws() -> impl Iterator<Item = &'static str> {
+pub(crate) fn laws() -> impl Iterator<Item = &'static str> {
     cc::REGISTRY.iter().map(|e| e.entry.name)
 }
 
 /// Every profile with every law.
-pub fn combinations() -> Vec<(&'static str, &'static str)> {
+pub(crate) fn combinations() -> Vec<(&'static str, &'static str)> {
     PROFILES.iter().flat_map(|&stack| laws().map(move |law| (stack, law))).collect()
 }
 
 /// The configuration of a profile with a law's defaults, by way of the registries as a scenario would get it.
-pub fn config(stack: &str, law: &str) -> TcpConfig {
+pub(crate) fn config(stack: &str, law: &str) -> TcpConfig {
     config_with(stack, law, &[], &[])
 }
 
 /// The same with parameters of the transport and of the law set.
-pub fn config_with(
+pub(crate) fn config_with(
     stack: &str,
     law: &str,
     transport: &[(&'static str, Value)],
@@ -58,14 +58,14 @@ pub fn config_with(
 }
 
 /// A shim of the registry with parameters set.
-pub fn shim(name: &str, params: &[(&'static str, Value)]) -> ShimConfig {
+pub(crate) fn shim(name: &str, params: &[(&'static str, Value)]) -> ShimConfig {
     let entry = shim::find(name).expect("a shim of the registry");
     let values = entry.entry.params.iter().map(|p| (p.key, overridden(p.key, params).unwrap_or_else(|| default(p))));
     (entry.build)(&Values(values.collect())).expect("legal parameters")
 }
 
 /// Shims that a connection must survive, beside none.
-pub fn shim_lists() -> Vec<Vec<ShimConfig>> {
+pub(crate) fn shim_lists() -> Vec<Vec<ShimConfig>> {
     let demote = Value::Names(vec!["3KB".into(), "20KB".into()]);
     let wait = Value::Time(forebay_units::Time::from_us(300));
     vec![
@@ -99,13 +99,13 @@ fn overridden(key: &str, values: &[(&'static str, Value)]) -> Option<Value> {
 }
 
 /// Addresses of the two endpoints of one connection.
-pub fn addresses(isn: u32) -> (Address, Address) {
+pub(crate) fn addresses(isn: u32) -> (Address, Address) {
     let forward = Address { conn: ConnSlot::new(0), isn, dst: 1, hash: 17, generation: Generation::new(5) };
     (forward, Address { dst: 0, ..forward })
 }
 
 /// The path of the scripted peers as laws are told of it: 100 us there and back with a full packet of 1040 B, 1 Gbps, 100 packets of buffer.
-pub fn path() -> Path {
+pub(crate) fn path() -> Path {
     Path {
         idle_rtt: 100 * US,
         handshake_lacks: 0,
@@ -118,10 +118,10 @@ pub fn path() -> Path {
 
 /// A wire that remembers.
 #[derive(Default)]
-pub struct Tape(pub Vec<(Packet, Option<SackBlocks>)>, pub Alarms);
+pub(crate) struct Tape(pub Vec<(Packet, Option<SackBlocks>)>, pub Alarms);
 
 /// Times at which laws want to be woken, ps.
-pub type Alarms = BTreeSet<u64>;
+pub(crate) type Alarms = BTreeSet<u64>;
 
 impl Wire for Tape {
     fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {

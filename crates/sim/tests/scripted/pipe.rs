@@ -15,7 +15,7 @@ use std::collections::BinaryHeap;
 
 /// What the judge may know about a packet.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen {
+pub(crate) struct Seen {
     /// From the sender.
     pub data: bool,
     /// Running number among the packets of its direction, SYN and SYN-ACK included.
@@ -34,7 +34,7 @@ pub struct Seen {
 
 /// What happens to a packet.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Fate {
+pub(crate) struct Fate {
     pub lost: bool,
     /// If it is ECN-capable.
     pub marked: bool,
@@ -44,15 +44,15 @@ pub struct Fate {
 }
 
 /// Delivered as it is.
-pub const PASS: Fate = Fate { lost: false, marked: false, twice: false, late: 0 };
+pub(crate) const PASS: Fate = Fate { lost: false, marked: false, twice: false, late: 0 };
 /// Lost.
-pub const LOSE: Fate = Fate { lost: true, ..PASS };
+pub(crate) const LOSE: Fate = Fate { lost: true, ..PASS };
 /// Marked.
-pub const MARK: Fate = Fate { marked: true, ..PASS };
+pub(crate) const MARK: Fate = Fate { marked: true, ..PASS };
 
 /// A sample of the sender.
 #[derive(Debug, Clone, Copy)]
-pub struct Point {
+pub(crate) struct Point {
     pub now: u64,
     pub cwnd: f64,
     pub ssthresh: f64,
@@ -65,7 +65,7 @@ pub struct Point {
 }
 
 /// A ProBoSCIS shim below each endpoint, whose timers tick at whole milliseconds.
-pub struct Shims {
+pub(crate) struct Shims {
     pub rules: Rules,
     pub sender: SenderShim,
     pub receiver: ReceiverShim,
@@ -76,7 +76,7 @@ pub struct Shims {
 type Flying = (u64, u64, bool, usize);
 
 /// The connection and the pipe.
-pub struct Pipe<J> {
+pub(crate) struct Pipe<J> {
     pub c: TcpConfig,
     pub sender: Sender,
     pub receiver: Receiver,
@@ -126,7 +126,7 @@ impl Shims {
 
 impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
     /// A closed connection with a one-way delay of 50 us.
-    pub fn new(c: TcpConfig, judge: J) -> Pipe<J> {
+    pub(crate) fn new(c: TcpConfig, judge: J) -> Pipe<J> {
         let isn = c.isn.unwrap_or(1);
         let (forward, back) = addresses(isn);
         let (mut sender, receiver) = (Sender::new(&c, forward, None), Receiver::new(&c, back));
@@ -156,7 +156,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
     }
 
     /// Opens, writes `bytes`, closes, and runs to the end. Panics on a stall, or when it takes longer than `limit` ps.
-    pub fn transfer(&mut self, bytes: u64, limit: u64) {
+    pub(crate) fn transfer(&mut self, bytes: u64, limit: u64) {
         self.open();
         self.write(bytes, true);
         self.run(limit);
@@ -165,13 +165,13 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         assert!(self.receiver.finished());
     }
 
-    pub fn open(&mut self) {
+    pub(crate) fn open(&mut self) {
         let mut tape = Tape::default();
         self.sender.open(&self.c, self.now, &mut tape);
         self.launch(tape);
     }
 
-    pub fn write(&mut self, bytes: u64, last: bool) {
+    pub(crate) fn write(&mut self, bytes: u64, last: bool) {
         let mut tape = Tape::default();
         let begin = self.sender.written;
         let first = begin + (self.sender.w.cwnd * f64::from(self.c.mss)) as u64;
@@ -182,7 +182,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
     }
 
     /// Runs until nothing is left to do, or until `end`.
-    pub fn run(&mut self, end: u64) {
+    pub(crate) fn run(&mut self, end: u64) {
         let mut steps = 0;
         loop {
             let packet = self.flying.peek().map_or(u64::MAX, |Reverse(f)| f.0);

@@ -7,7 +7,7 @@ use forebay_sim::tcp::receiver::Receiver;
 
 const ISN: u32 = u32::MAX - 3000;
 
-pub struct Script {
+pub(crate) struct Script {
     pub c: TcpConfig,
     pub r: Receiver,
     /// us.
@@ -17,20 +17,20 @@ pub struct Script {
 
 impl Script {
     /// Established, by the ECN that the configuration wants.
-    pub fn new(c: TcpConfig) -> Script {
+    pub(crate) fn new(c: TcpConfig) -> Script {
         let asks = c.ecn != forebay_sim::config::Ecn::Off;
         let mut t = Script::closed(c);
         t.syn(if asks { flag::ECE | flag::CWR } else { 0 });
         t
     }
 
-    pub fn closed(c: TcpConfig) -> Script {
+    pub(crate) fn closed(c: TcpConfig) -> Script {
         let (_, back) = addresses(ISN);
         Script { r: Receiver::new(&c, back), c, now: 0, tape: Tape::default() }
     }
 
     /// A SYN with `flags`; the answer.
-    pub fn syn(&mut self, flags: u8) -> Packet {
+    pub(crate) fn syn(&mut self, flags: u8) -> Packet {
         let p = Packet { seq: ISN, flags: flag::SYN | flags, ..Packet::default() };
         self.r.on_packet(&self.c, self.now * US, &p, &mut self.tape);
         assert_eq!(self.tape.0.len(), 1);
@@ -38,7 +38,7 @@ impl Script {
     }
 
     /// Goes to time `us`; the delayed-ACK timer fires on the way.
-    pub fn at(&mut self, us: u64) -> &mut Script {
+    pub(crate) fn at(&mut self, us: u64) -> &mut Script {
         while self.r.timer_due <= us * US {
             let now = self.r.timer_due;
             self.r.on_timer(&self.c, now, &mut self.tape);
@@ -48,21 +48,21 @@ impl Script {
     }
 
     /// Segment `n`.
-    pub fn data(&mut self, n: u64) -> &mut Script {
+    pub(crate) fn data(&mut self, n: u64) -> &mut Script {
         self.segment(n, 0, false)
     }
 
     /// Segment `n` with CE.
-    pub fn ce(&mut self, n: u64) -> &mut Script {
+    pub(crate) fn ce(&mut self, n: u64) -> &mut Script {
         self.segment(n, 0, true)
     }
 
-    pub fn segment(&mut self, n: u64, flags: u8, ce: bool) -> &mut Script {
+    pub(crate) fn segment(&mut self, n: u64, flags: u8, ce: bool) -> &mut Script {
         let mss = u64::from(self.c.mss);
         self.bytes(n * mss, mss, flags, ce)
     }
 
-    pub fn bytes(&mut self, offset: u64, len: u64, flags: u8, ce: bool) -> &mut Script {
+    pub(crate) fn bytes(&mut self, offset: u64, len: u64, flags: u8, ce: bool) -> &mut Script {
         let p = Packet {
             seq: ISN.wrapping_add(1).wrapping_add(offset as u32),
             len: len as u16,
@@ -76,7 +76,7 @@ impl Script {
     }
 
     /// The ACKs since this was last asked.
-    pub fn acks(&mut self) -> String {
+    pub(crate) fn acks(&mut self) -> String {
         let mss = i64::from(self.c.mss);
         let segment = |seq: u32| {
             let offset = i64::from(seq.wrapping_sub(ISN).wrapping_sub(1) as i32);
@@ -104,7 +104,7 @@ impl Script {
     }
 
     /// The ACKs themselves.
-    pub fn packets(&mut self) -> Vec<Packet> {
+    pub(crate) fn packets(&mut self) -> Vec<Packet> {
         self.tape.0.drain(..).map(|(p, _)| p).collect()
     }
 }

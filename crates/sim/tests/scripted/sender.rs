@@ -10,9 +10,9 @@ use forebay_sim::tcp::sender::{Sender, Timer};
 /// The peer's first sequence number plus one, far from 0 and near the wrap.
 const ISN: u32 = u32::MAX - 3000;
 /// What the script's times are, unless it says otherwise: every ACK echoes a packet of this long ago.
-pub const RTT: u64 = 100;
+pub(crate) const RTT: u64 = 100;
 
-pub struct Script {
+pub(crate) struct Script {
     pub c: TcpConfig,
     pub s: Sender,
     /// us.
@@ -28,7 +28,7 @@ pub struct Script {
 
 impl Script {
     /// Established after an exchange that took [`RTT`], at time [`RTT`]; `data` segments are written and those the window allows are sent.
-    pub fn new(c: TcpConfig, data: u64) -> Script {
+    pub(crate) fn new(c: TcpConfig, data: u64) -> Script {
         let mut t = Script::closed(c);
         t.syn_ack();
         t.write(data);
@@ -36,7 +36,7 @@ impl Script {
     }
 
     /// The SYN is sent at time 0; now it is [`RTT`] us.
-    pub fn closed(c: TcpConfig) -> Script {
+    pub(crate) fn closed(c: TcpConfig) -> Script {
         let (forward, _) = addresses(ISN);
         let mut s = Sender::new(&c, forward, None);
         if c.law.hooks().path {
@@ -51,7 +51,7 @@ impl Script {
     }
 
     /// The SYN-ACK agrees to whatever was asked.
-    pub fn syn_ack(&mut self) {
+    pub(crate) fn syn_ack(&mut self) {
         let mut p = self.packet(0);
         p.seq = ISN.wrapping_add(1);
         p.flags = flag::SYN | flag::ACK | flag::ECE;
@@ -64,24 +64,24 @@ impl Script {
         assert_eq!(self.log.pop().map(|l| l.1), Some(ack.into()));
     }
 
-    pub fn write(&mut self, segments: u64) {
+    pub(crate) fn write(&mut self, segments: u64) {
         self.write_bytes(segments * u64::from(self.c.mss), false);
     }
 
     /// A message of `segments` that is due at time `deadline` us.
-    pub fn write_until(&mut self, segments: u64, deadline: u64) {
+    pub(crate) fn write_until(&mut self, segments: u64, deadline: u64) {
         let bytes = segments * u64::from(self.c.mss);
         self.s.write(&self.c, self.now * US, bytes, deadline * US, false, &mut self.tape);
         self.note();
     }
 
-    pub fn write_bytes(&mut self, bytes: u64, last: bool) {
+    pub(crate) fn write_bytes(&mut self, bytes: u64, last: bool) {
         self.s.write(&self.c, self.now * US, bytes, u64::MAX, last, &mut self.tape);
         self.note();
     }
 
     /// Goes to time `us`, timers included.
-    pub fn at(&mut self, us: u64) -> &mut Script {
+    pub(crate) fn at(&mut self, us: u64) -> &mut Script {
         let end = us * US;
         while self.next() <= end {
             self.fire();
@@ -91,7 +91,7 @@ impl Script {
     }
 
     /// Goes to the next timer and lets it fire; how long that took, us.
-    pub fn timer(&mut self) -> u64 {
+    pub(crate) fn timer(&mut self) -> u64 {
         assert_ne!(self.next(), u64::MAX, "no timer");
         let before = self.now;
         self.fire();
@@ -116,40 +116,40 @@ impl Script {
     }
 
     /// Time left until the timer fires, us, if it is of kind `timer`.
-    pub fn left(&self, timer: Timer) -> Option<u64> {
+    pub(crate) fn left(&self, timer: Timer) -> Option<u64> {
         (self.s.timer == timer).then(|| self.s.timer_due / US - self.now)
     }
 
     /// The peer has everything before segment `next`.
-    pub fn ack(&mut self, next: u64) -> &mut Script {
+    pub(crate) fn ack(&mut self, next: u64) -> &mut Script {
         self.reply(next, &[], 0)
     }
 
     /// The same with ECE.
-    pub fn ece(&mut self, next: u64) -> &mut Script {
+    pub(crate) fn ece(&mut self, next: u64) -> &mut Script {
         self.reply(next, &[], flag::ECE)
     }
 
     /// With SACK blocks, in segments, end exclusive.
-    pub fn sack(&mut self, next: u64, blocks: &[(u64, u64)]) -> &mut Script {
+    pub(crate) fn sack(&mut self, next: u64, blocks: &[(u64, u64)]) -> &mut Script {
         self.reply(next, blocks, 0)
     }
 
     /// `n` duplicates.
-    pub fn dup(&mut self, next: u64, n: u32) -> &mut Script {
+    pub(crate) fn dup(&mut self, next: u64, n: u32) -> &mut Script {
         for _ in 0..n {
             self.ack(next);
         }
         self
     }
 
-    pub fn reply(&mut self, next: u64, blocks: &[(u64, u64)], flags: u8) -> &mut Script {
+    pub(crate) fn reply(&mut self, next: u64, blocks: &[(u64, u64)], flags: u8) -> &mut Script {
         let mss = u64::from(self.c.mss);
         let bytes: Vec<_> = blocks.iter().map(|b| (b.0 * mss, b.1 * mss)).collect();
         self.reply_bytes(next * mss, &bytes, flags)
     }
 
-    pub fn reply_bytes(&mut self, next: u64, blocks: &[(u64, u64)], flags: u8) -> &mut Script {
+    pub(crate) fn reply_bytes(&mut self, next: u64, blocks: &[(u64, u64)], flags: u8) -> &mut Script {
         let mut p = self.packet(next);
         p.flags |= flags;
         let mut option = SackBlocks::default();
@@ -165,27 +165,27 @@ impl Script {
     }
 
     /// What was sent since this was last asked.
-    pub fn sent(&mut self) -> String {
+    pub(crate) fn sent(&mut self) -> String {
         let tokens: Vec<String> = self.log.drain(..).map(|l| l.1).collect();
         tokens.join(" ")
     }
 
     /// Acknowledges every outstanding segment at once, so that the next words of the script start clean.
-    pub fn settle(&mut self) -> &mut Script {
+    pub(crate) fn settle(&mut self) -> &mut Script {
         let high = self.s.high;
         self.reply_bytes(high, &[], 0)
     }
 
-    pub fn cwnd(&self) -> f64 {
+    pub(crate) fn cwnd(&self) -> f64 {
         self.s.w.cwnd
     }
 
-    pub fn ssthresh(&self) -> f64 {
+    pub(crate) fn ssthresh(&self) -> f64 {
         self.s.w.ssthresh
     }
 
     /// Outstanding segments.
-    pub fn flight(&self) -> u64 {
+    pub(crate) fn flight(&self) -> u64 {
         self.s.flight() / u64::from(self.c.mss)
     }
 

@@ -31,7 +31,7 @@ pub(super) struct Policer {
 
 impl Policer {
     /// The policed rate, if the path seems to have one.
-    pub fn rate(&self) -> Option<u64> {
+    pub(super) fn rate(&self) -> Option<u64> {
         self.used.then_some(self.bw)
     }
 
@@ -42,7 +42,7 @@ impl Policer {
     }
 
     /// `bbr_reset_lt_bw_sampling`.
-    pub fn reset(&mut self, rate: &DeliveryRate) {
+    pub(super) fn reset(&mut self, rate: &DeliveryRate) {
         *self = Policer::default();
         self.begin(rate);
     }

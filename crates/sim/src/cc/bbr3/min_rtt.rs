@@ -27,17 +27,17 @@ pub(super) struct MinRtt {
 
 impl MinRtt {
     /// BBR.min_rtt.
-    pub fn get(&self) -> Option<u64> {
+    pub(super) fn get(&self) -> Option<u64> {
         self.rtt
     }
 
     /// The RTT of the handshake.
-    pub fn set(&mut self, rtt: u64) {
+    pub(super) fn set(&mut self, rtt: u64) {
         self.rtt = Some(rtt);
     }
 
     /// The first segment leaves (OnInit).
-    pub fn begin(&mut self, now: u64) {
+    pub(super) fn begin(&mut self, now: u64) {
         if !self.begun {
             (self.begun, self.stamp, self.probe_stamp) = (true, now, now);
         }

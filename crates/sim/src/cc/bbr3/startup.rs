@@ -28,7 +28,7 @@ pub(super) struct FullPipe {
 
 impl FullPipe {
     /// ResetFullBW, with a new baseline.
-    pub fn reset(&mut self, bw: u64) {
+    pub(super) fn reset(&mut self, bw: u64) {
         (self.now, self.bw, self.rounds) = (false, bw, 0);
     }
 }

@@ -29,7 +29,7 @@ pub struct Config {
 
 /// How often an RTT above K cuts (TRIM A1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cut {
+pub(super) enum Cut {
     /// On every such ACK.
     EveryAck,
     /// Once per round trip.
@@ -40,7 +40,7 @@ pub enum Cut {
 
 /// Which reductions set the slow start threshold (TRIM A2), each including those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
-pub enum Ssthresh {
+pub(super) enum Ssthresh {
     None,
     /// Cuts above K.
     Cut,
@@ -52,7 +52,7 @@ pub enum Ssthresh {
 
 /// Where the estimate of the RTT on the empty path starts (TRIM A13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seed {
+pub(super) enum Seed {
     IdleData,
     Handshake,
     HandshakeRaw,

@@ -7,7 +7,7 @@ mod probe;
 mod tests;
 mod threshold;
 
-pub use entry::Config;
+pub(super) use entry::Config;
 pub(super) use entry::ENTRY;
 
 use super::newreno::halve;

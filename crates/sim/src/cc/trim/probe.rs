@@ -9,7 +9,7 @@ const PROBES: usize = 2;
 
 /// Where the sender stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum State {
+pub(super) enum State {
     /// New data as the window allows.
     #[default]
     Normal,
@@ -23,7 +23,7 @@ pub enum State {
 
 /// An episode, or none.
 #[derive(Debug, Clone, Copy)]
-pub struct Episode {
+pub(super) struct Episode {
     pub(super) state: State,
     /// Window when the gap was found (`s_cwnd`); 0 for the wait before the first segment of a connection, which no probes follow.
     saved: f64,

@@ -2,7 +2,7 @@
 
 /// Where K lies in its interval. TRIM A12: not stated for any experiment.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Policy {
+pub(super) enum Policy {
     /// At the lower bound: the shortest queue.
     Lower,
     /// In the middle.
@@ -14,7 +14,7 @@ pub enum Policy {
 }
 
 /// Lower and upper bound of K (Eq. 26) for an RTT of `d` on the empty path, a bottleneck of rate `c` and its buffer of `b`.
-pub fn interval(c: f64, d: f64, b: f64) -> (f64, f64) {
+pub(super) fn interval(c: f64, d: f64, b: f64) -> (f64, f64) {
     let pipe = c * d;
     let root = (2.0 * pipe).sqrt() - 1.0;
     // Below 5.83 packets the first term is less than D (TRIM E11).
@@ -24,7 +24,7 @@ pub fn interval(c: f64, d: f64, b: f64) -> (f64, f64) {
 
 /// K. An interval that is empty because the buffer is small leaves its upper end (TRIM 2.4 (f)); in any case K stays `guard`
 /// packet times above `d`: without that a small buffer would give K < D and pin all windows at the floor (TRIM E9).
-pub fn threshold(policy: Policy, c: f64, d: f64, b: f64, guard: f64) -> f64 {
+pub(super) fn threshold(policy: Policy, c: f64, d: f64, b: f64, guard: f64) -> f64 {
     let (lower, upper) = interval(c, d, b);
     let k = match policy {
         Policy::Explicit(k) => k,

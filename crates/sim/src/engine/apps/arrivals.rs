@@ -64,7 +64,7 @@ impl Poisson {
 }
 
 /// Runtime of a `poisson` or `replay` workload.
-pub struct Arrivals {
+pub(crate) struct Arrivals {
     source: Source,
     next: Option<ReplayFlow>,
     transport: Assign,

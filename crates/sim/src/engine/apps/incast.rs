@@ -14,7 +14,7 @@ use forebay_units::{AppId, ConnSlot, NodeId, QueryId};
 const REQUEST: u64 = u64::MAX;
 
 /// Runtime of an `incast` workload.
-pub struct Incast {
+pub(crate) struct Incast {
     senders: Vec<NodeId>,
     receiver: NodeId,
     block: u64,

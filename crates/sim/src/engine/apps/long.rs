@@ -7,7 +7,7 @@ use forebay_sampling::Rng;
 use forebay_units::{AppId, ConnSlot, NodeId};
 
 /// Runtime of a `long` workload.
-pub struct Long {
+pub(crate) struct Long {
     flows: Vec<(u64, NodeId, NodeId)>,
     first: First,
     stop_after: Option<u64>,

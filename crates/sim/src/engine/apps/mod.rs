@@ -15,7 +15,7 @@ use crate::streams::Draws;
 use forebay_units::AppId;
 
 /// One workload at run time.
-pub enum App {
+pub(super) enum App {
     /// One flow per pair.
     Long(long::Long),
     /// Barrier-synchronised blocks.
@@ -49,7 +49,7 @@ macro_rules! each {
 
 impl App {
     /// The application of workload number `index`; its queries get their numbers from `ids`.
-    pub fn new(config: &SimConfig, seed: u64, index: usize, ids: &mut QueryIds) -> App {
+    pub(super) fn new(config: &SimConfig, seed: u64, index: usize, ids: &mut QueryIds) -> App {
         let w = &config.workloads[index];
         let rng = |tag: u64| Draws::Workload.stream(seed, &[index as u64, tag]);
         match &w.kind {
@@ -66,22 +66,22 @@ impl App {
     }
 
     /// Opens what exists from the beginning.
-    pub fn start(&mut self, core: &mut Core, id: AppId) {
+    pub(super) fn start(&mut self, core: &mut Core, id: AppId) {
         each!(self, a => a.start(core, id));
     }
 
     /// A timer of this application came due.
-    pub fn on_wake(&mut self, core: &mut Core, id: AppId, now: u64, tag: u64) {
+    pub(super) fn on_wake(&mut self, core: &mut Core, id: AppId, now: u64, tag: u64) {
         each!(self, a => a.on_wake(core, id, now, tag));
     }
 
     /// Something happened on one of its connections.
-    pub fn on_notice(&mut self, core: &mut Core, id: AppId, now: u64, notice: Notice) {
+    pub(super) fn on_notice(&mut self, core: &mut Core, id: AppId, now: u64, notice: Notice) {
         each!(self, a => a.on_notice(core, id, now, notice));
     }
 
     /// Time of the next flow that arrives on its own; `u64::MAX` for none.
-    pub fn next_arrival(&self) -> u64 {
+    pub(super) fn next_arrival(&self) -> u64 {
         match self {
             App::Arrivals(a) => a.next_arrival(),
             _ => u64::MAX,
@@ -89,19 +89,19 @@ impl App {
     }
 
     /// Opens the flows that arrive before `until`. Called between windows.
-    pub fn inject(&mut self, core: &mut Core, until: u64) {
+    pub(super) fn inject(&mut self, core: &mut Core, until: u64) {
         if let App::Arrivals(a) = self {
             a.inject(core, until);
         }
     }
 
     /// Whether it will not write anything more by itself.
-    pub fn finished(&self) -> bool {
+    pub(super) fn finished(&self) -> bool {
         each!(self, a => a.finished())
     }
 
     /// Messages it will write in all, 0 when unknown.
-    pub fn expected(&self) -> u64 {
+    pub(super) fn expected(&self) -> u64 {
         each!(self, a => a.expected())
     }
 }

@@ -24,7 +24,7 @@ struct Source {
 }
 
 /// Runtime of an `on-off` workload.
-pub struct OnOff {
+pub(crate) struct OnOff {
     sources: Vec<Source>,
     sizes: SizeDist,
     gaps: TimeDist,

@@ -41,7 +41,7 @@ struct Answer {
 }
 
 /// Runtime of a `queries` workload.
-pub struct Queries {
+pub(crate) struct Queries {
     aggregators: Vec<Aggregator>,
     fan_out: u32,
     response: ResponseSize,

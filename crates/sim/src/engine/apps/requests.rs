@@ -25,7 +25,7 @@ struct Pair {
 }
 
 /// Runtime of a `requests` workload.
-pub struct Requests {
+pub(crate) struct Requests {
     pairs: Vec<Pair>,
     request: SizeDist,
     response: SizeDist,

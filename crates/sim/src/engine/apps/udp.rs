@@ -19,7 +19,7 @@ struct Source {
 }
 
 /// Runtime of a `udp` workload.
-pub struct Udp {
+pub(crate) struct Udp {
     sources: Vec<Source>,
     datagram: Datagram,
     /// Time from packet to packet, ps.

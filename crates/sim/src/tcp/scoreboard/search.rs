@@ -45,7 +45,7 @@ impl Search {
     };
 
     /// Forgets everything but its memory.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.below_hint.clear();
         self.order.clear();
         *self =

@@ -3,18 +3,18 @@
 use super::super::{EVER_RETX, LOST, RETX, SACKED, Seg};
 
 #[derive(Debug, Default)]
-pub struct Plain {
+pub(super) struct Plain {
     pub segs: Vec<Seg>,
     /// RFC 6675 marking has covered this many of the oldest segments.
     marked: usize,
 }
 
 impl Plain {
-    pub fn push(&mut self, start: u64, len: u32, now: u64) {
+    pub(super) fn push(&mut self, start: u64, len: u32, now: u64) {
         self.segs.push(Seg { start, xmit: now, len, flags: 0 });
     }
 
-    pub fn acknowledge(&mut self, una: u64, mut newly: impl FnMut(&Seg)) {
+    pub(super) fn acknowledge(&mut self, una: u64, mut newly: impl FnMut(&Seg)) {
         while self.segs.first().is_some_and(|s| s.end() <= una) {
             let seg = self.segs.remove(0);
             self.marked = self.marked.saturating_sub(1);
@@ -30,7 +30,7 @@ impl Plain {
         }
     }
 
-    pub fn sack(&mut self, start: u64, end: u64, mut newly: impl FnMut(&Seg)) -> u64 {
+    pub(super) fn sack(&mut self, start: u64, end: u64, mut newly: impl FnMut(&Seg)) -> u64 {
         let mut bytes = 0;
         for seg in self.segs.iter_mut().filter(|s| s.start >= start && s.end() <= end && !s.is(SACKED)) {
             newly(seg);
@@ -40,11 +40,11 @@ impl Plain {
         bytes
     }
 
-    pub fn mark_lost(&mut self, index: usize) {
+    pub(super) fn mark_lost(&mut self, index: usize) {
         self.segs[index].flags = (self.segs[index].flags | LOST) & !RETX;
     }
 
-    pub fn mark_by_count(&mut self, thresh: u32, mss: u32) {
+    pub(super) fn mark_by_count(&mut self, thresh: u32, mss: u32) {
         for index in self.marked..self.segs.len() {
             let above = || self.segs[index + 1..].iter().filter(|s| s.is(SACKED));
             let runs = self.segs[index..].windows(2).filter(|s| !s[0].is(SACKED) && s[1].is(SACKED)).count();
@@ -62,7 +62,7 @@ impl Plain {
         }
     }
 
-    pub fn detect(&mut self, newest: (u64, u64), patience: u64, now: u64) -> u64 {
+    pub(super) fn detect(&mut self, newest: (u64, u64), patience: u64, now: u64) -> u64 {
         let mut timeout = 0;
         for index in 0..self.segs.len() {
             let seg = self.segs[index];
@@ -78,21 +78,21 @@ impl Plain {
         timeout
     }
 
-    pub fn next_lost(&self) -> Option<usize> {
+    pub(super) fn next_lost(&self) -> Option<usize> {
         self.segs.iter().position(Seg::waits)
     }
 
-    pub fn next_hole(&self) -> Option<usize> {
+    pub(super) fn next_hole(&self) -> Option<usize> {
         let top = self.segs.iter().rposition(|s| s.is(SACKED))?;
         self.segs[..top].iter().position(|s| !s.is(SACKED | LOST | RETX | EVER_RETX))
     }
 
-    pub fn retransmitted(&mut self, index: usize, now: u64) {
+    pub(super) fn retransmitted(&mut self, index: usize, now: u64) {
         self.segs[index].flags |= RETX | EVER_RETX;
         self.segs[index].xmit = now;
     }
 
-    pub fn mark_after_timeout(&mut self, lost: impl Fn(usize, &Seg) -> bool) {
+    pub(super) fn mark_after_timeout(&mut self, lost: impl Fn(usize, &Seg) -> bool) {
         for index in 0..self.segs.len() {
             if !self.segs[index].is(SACKED) && lost(index, &self.segs[index]) {
                 self.mark_lost(index);
@@ -100,7 +100,7 @@ impl Plain {
         }
     }
 
-    pub fn unmark_lost(&mut self) {
+    pub(super) fn unmark_lost(&mut self) {
         for seg in self.segs.iter_mut().filter(|s| s.is(LOST)) {
             seg.flags &= !(LOST | RETX);
         }
