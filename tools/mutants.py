@@ -35,7 +35,7 @@ FIELDS = ["fault", "outcome", "caught_by", "test", "seconds", "hash", "change", 
 # Cheapest first: connections against scripted peers, which most faults fall to, then units (which need a build of their own), whole
 # connections, whole networks.
 FIRST = [("queues", "forebay-queues", ["--lib"]), ("tcp", "forebay-sim", ["--test", "tcp", "--", "--include-ignored"]), ("sim", "forebay-sim", ["--lib"])]
-CONNECTIONS = ["peer_errors", "tcp_connections", "waiting_rooms", "tcp_random"]
+CONNECTIONS = ["peer_errors", "tcp_connections", "buffered_ports", "tcp_random"]
 # Of the networks, those that take longest.
 LAST = ["workloads", "matrix", "determinism", "fuzz", "groups"]
 NOT_A_TEST = ["fingerprints"]
