@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 
 /// Hash of the sources of this crate and of all that it depends on in the workspace, made when it was built (`build.rs`): the simulator
 /// and its parts, the reading of scenarios, and the reduction to the numbers that are kept. The columns of tables are in
-/// [`TABLE_SOURCES`].
+/// `TABLE_SOURCES`.
 pub const SOURCES: &str = env!("FOREBAY_SOURCES");
 
 /// Hash of the sources of each table's columns, as `NAME=HASH` with spaces between.

@@ -1,6 +1,6 @@
 //! Congestion control laws: the window rule alone. Loss detection, recovery, pacing of cuts and the signals are shared (`tcp/`).
 //!
-//! To add a law: one file here, a `mod` line and a line in the list of [`laws!`].
+//! To add a law: one file here, a `mod` line and a line in the list of `laws!`.
 
 #[macro_use]
 mod law;

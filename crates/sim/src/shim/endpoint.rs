@@ -148,7 +148,7 @@ impl Layers {
         configured(tcp).map(|c| c.layers(tcp, network, phase))
     }
 
-    /// See [`Layer::connect`].
+    /// See `Layer::connect`.
     pub fn connect(&mut self, slot: ConnSlot) {
         each!(self, l => l.connect(slot));
     }
@@ -170,12 +170,12 @@ impl Layers {
         each!(self, l => l.ingress((side, slot), now, p))
     }
 
-    /// See [`Layer::watch`].
+    /// See `Layer::watch`.
     pub fn watch(&mut self, (side, slot): (Side, ConnSlot), generation: Generation, node: NodeId, now: u64) -> Option<u64> {
         each!(self, l => l.watch((side, slot), generation, node, now))
     }
 
-    /// See [`Layer::tick`].
+    /// See `Layer::tick`.
     pub fn tick(
         &mut self,
         side: Side,
@@ -187,12 +187,12 @@ impl Layers {
         each!(self, l => l.tick(side, node, now, current, out));
     }
 
-    /// See [`Layer::rearm`].
+    /// See `Layer::rearm`.
     pub fn rearm(&mut self, node: NodeId, now: u64) -> Option<u64> {
         each!(self, l => l.rearm(node, now))
     }
 
-    /// See [`Layer::balance`].
+    /// See `Layer::balance`.
     pub fn balance(&self, slot: ConnSlot) -> Balance {
         each!(self, l => l.balance(slot))
     }
