@@ -252,4 +252,21 @@ mod tests {
             }
         }
     }
+
+    /// RFC 8257 section 3.3 steps 3 and 4: the fraction is one of bytes. With marked ACKs for three segments and as many others for one, it
+    /// is 3/4 and not 1/2.
+    #[test]
+    fn the_marked_fraction_is_one_of_bytes() {
+        use crate::cc::testing::ACK;
+        let mut d = law(false);
+        let mut w = Window { cwnd: 10.0, ssthresh: 10.0 };
+        let mut una = 0;
+        for n in 0..4000 {
+            let ece = n % 2 == 0;
+            let acked = if ece { 3 * 1460 } else { 1460 };
+            una += acked;
+            d.in_ack_event(&mut w, &Ack { snd_una: una, snd_nxt: una + 29_200, acked, delivered: acked, ece, ..ACK });
+        }
+        assert!((d.alpha() - 0.75).abs() < 0.02, "{}", d.alpha());
+    }
 }
