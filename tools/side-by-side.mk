@@ -3,6 +3,9 @@
 # what it prints is shown when it ends. When one fails, the other row stops behind the step it is at.
 include Makefile
 
+# The rows are make's; how many jobs a step has is the step's own affair. Cargo would look for make's job server, which steps do not get, and warn.
+unexport MAKEFLAGS MFLAGS
+
 .PHONY: every-step
 every-step: doc guard
 
