@@ -249,11 +249,10 @@ fn trajectories_are_as_recorded() {
 #[test]
 #[cfg(debug_assertions)]
 fn the_order_of_nodes_within_a_window_changes_nothing() {
-    fn run(config: &SimConfig, backwards: bool) -> Report {
-        forebay_sim::run::run_in_order(config.check().unwrap_or_else(|e| panic!("{e}")), backwards)
-            .unwrap_or_else(|e| panic!("{e}"))
+    fn backwards(config: &SimConfig) -> Report {
+        forebay_sim::run::run_backwards(config.check().unwrap_or_else(|e| panic!("{e}"))).unwrap_or_else(|e| panic!("{e}"))
     }
-    let (forth, back) = (all(|config| run(config, false)), all(|config| run(config, true)));
+    let (forth, back) = (all(execute), all(backwards));
     let changed: Vec<_> = back.lines().filter(|l| !forth.lines().any(|r| r == *l)).collect();
     assert!(forth == back, "other trajectories when the nodes of each window run in the opposite order:\n{}", changed.join("\n"));
 }

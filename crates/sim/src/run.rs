@@ -40,12 +40,12 @@ pub fn run_seeded(
     finish(Simulation::new(config, seed)?, progress)
 }
 
-/// As [`run`], with the nodes of every window worked off from the first to the last, or `backwards`; tests show with it that nothing depends
-/// on that order. A receiver ends with the window here, not with its sender. Debug builds only.
+/// As [`run`], with the nodes of every window worked off from the last to the first; tests show with it that nothing depends on that order.
+/// Debug builds only.
 #[cfg(debug_assertions)]
-pub fn run_in_order(config: Checked<'_>, backwards: bool) -> Result<Report, RunError> {
+pub fn run_backwards(config: Checked<'_>) -> Result<Report, RunError> {
     let mut simulation = Simulation::new(config, config.seed)?;
-    simulation.in_order(backwards);
+    simulation.backwards();
     finish(simulation, &mut |_| ControlFlow::Continue(()))
 }
 

@@ -46,9 +46,6 @@ pub(crate) struct Core {
     pub(super) paths: Paths,
     /// The warm-up is over.
     pub(super) measuring: bool,
-    /// Receivers end with the window, not with their senders.
-    #[cfg(debug_assertions)]
-    pub(super) ends_late: bool,
     pub(super) window_shims: WindowShims,
 }
 
@@ -87,8 +84,6 @@ impl Core {
             is_host: Arena::new(network.nodes.iter().map(|n| n.host).collect()),
             ended: Ended::new(groups),
             measuring: false,
-            #[cfg(debug_assertions)]
-            ends_late: false,
             network: network.clone(),
         }
     }

@@ -179,12 +179,10 @@ impl Simulation {
         self.core.end_window();
     }
 
-    /// Lets receivers end with the window, so that nothing depends on the order of nodes, and runs those of every window from the first to
-    /// the last, or `backwards`.
+    /// Runs the nodes of every window from the last to the first.
     #[cfg(debug_assertions)]
-    pub(crate) fn in_order(&mut self, backwards: bool) {
-        self.core.ends_late = true;
-        self.backwards = backwards;
+    pub(crate) fn backwards(&mut self) {
+        self.backwards = true;
     }
 
     #[cfg(debug_assertions)]

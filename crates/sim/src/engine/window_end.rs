@@ -52,26 +52,12 @@ impl Core {
         }
     }
 
-    /// The sender of `conn` at host `node` has ended. Its slot is given back at the end of the window.
+    /// The sender of `conn` at host `node` has ended. Its receiver, which is another host's, lives on until the end of the window: what was
+    /// sent twice and reaches it before is answered, as a host does that still has the connection. The slot is then given back.
     #[inline(never)]
     pub(super) fn end_sender(&mut self, conn: ConnSlot, node: NodeId) {
-        let sender = &mut self.senders[conn];
-        sender.retire();
-        if !self.ends_late() {
-            // The one place where a host changes what is another's: data that was sent twice and arrives in this very window is answered or
-            // not, as the one host or the other has the smaller number. With this at the end of the window it would always be answered.
-            self.leave_window_shim(conn);
-            self.receivers.whosever_mut(conn).retire();
-        }
+        self.senders[conn].retire();
         self.lane.hand_over(node, Handover::Closed { conn });
-    }
-
-    /// Whether receivers end with the window, not with their senders: what threads will need.
-    fn ends_late(&self) -> bool {
-        #[cfg(debug_assertions)]
-        return self.ends_late;
-        #[cfg(not(debug_assertions))]
-        false
     }
 
     /// The connection has ended; its slot can be used again. What is still under way for it will be recognised by its generation.
