@@ -2,6 +2,7 @@
 //! those of new flows first; CoDel controls each of them. Linux's limit on memory is left out: packets here have no overhead in memory.
 
 use crate::codel::{Law, Packets, Params, params};
+use crate::heap::Heap;
 use crate::{
     Buffered, BufferedDiscipline, Discipline, Effects, Marking, PortState, Queue, QueueEntry, QueueError, QueueState, Queued,
 };
@@ -24,6 +25,8 @@ struct Flow {
     deficit: i64,
     /// Whether it is in one of the two lists.
     listed: bool,
+    /// Whether it is among those that have changed since the last overflow.
+    changed: bool,
     law: Law,
 }
 
@@ -93,6 +96,10 @@ pub struct FqCodel {
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     chains: Chains,
+    /// The queues that were not empty at the last overflow, by [`FqCodel::fatness`]; and those that have changed since: where nothing
+    /// overflows, nothing is sorted.
+    fattest: Heap,
+    changed: Vec<u32>,
     /// So that which flows share a queue differs from seed to seed (RFC 8290 section 4.1).
     perturbation: u64,
 }
@@ -109,12 +116,35 @@ impl FqCodel {
         (law, Chain { chains: &mut self.chains, head, tail, bytes })
     }
 
+    /// By bytes; of equal queues the one of the lowest bucket is fatter. Buckets take 16 bits (`flows` in the registry entry).
+    fn fatness(flow: u32, bytes: u64) -> u64 {
+        bytes << 16 | u64::from(0xFFFF - flow)
+    }
+
+    /// The queue of `flow` has changed.
+    fn note(&mut self, flow: u32) {
+        if !std::mem::replace(&mut self.flows[flow as usize].changed, true) {
+            self.changed.push(flow);
+        }
+    }
+
+    /// The queue with the most bytes, if not all are empty.
+    fn fattest(&mut self) -> Option<u32> {
+        while let Some(flow) = self.changed.pop() {
+            let f = &mut self.flows[flow as usize];
+            f.changed = false;
+            match f.bytes {
+                0 => self.fattest.remove(flow),
+                bytes => self.fattest.set(flow, FqCodel::fatness(flow, bytes)),
+            }
+        }
+        self.fattest.first()
+    }
+
     /// Drops from the head of the queue with the most bytes, and no more than a batch (RFC 8290 section 4.1), until half of its bytes are
     /// gone (Linux, `fq_codel_drop`; the RFC counts half of its packets). Of equal queues the one of the lowest bucket.
     fn drop_from_fattest(&mut self, effects: &mut impl Effects, mut dropped: impl FnMut(&Queued)) -> bool {
-        let busy = self.new.iter().chain(&self.old);
-        let fattest = busy.copied().max_by_key(|&f| (self.flows[f as usize].bytes, std::cmp::Reverse(f)));
-        let Some(fattest) = fattest.filter(|&f| self.flows[f as usize].bytes > 0) else { return false };
+        let Some(fattest) = self.fattest() else { return false };
         let half = self.flows[fattest as usize].bytes / 2;
         let batch = self.batch;
         let (law, mut chain) = self.chain(fattest);
@@ -129,6 +159,7 @@ impl FqCodel {
             }
         }
         law.add_drops(count);
+        self.note(fattest);
         true
     }
 }
@@ -151,6 +182,7 @@ impl Buffered for FqCodel {
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
         let index = self.bucket(packet.packet.flow);
         self.chain(index).1.append(packet);
+        self.note(index);
         let flow = &mut self.flows[index as usize];
         if !flow.listed {
             flow.listed = true;
@@ -183,6 +215,7 @@ impl Buffered for FqCodel {
                 let params = self.params;
                 let (law, mut chain) = self.chain(index);
                 packet = law.pop(&params, now, &mut chain, effects);
+                self.note(index);
             }
             if let Some(q) = packet {
                 self.flows[index as usize].deficit -= i64::from(q.packet.wire);
@@ -205,7 +238,7 @@ impl Buffered for FqCodel {
 }
 
 fn build(v: &Values) -> Result<Queue, QueueError> {
-    let flow = Flow { head: NONE, tail: NONE, bytes: 0, deficit: 0, listed: false, law: Law::default() };
+    let flow = Flow { head: NONE, tail: NONE, bytes: 0, deficit: 0, listed: false, changed: false, law: Law::default() };
     let quantum = v.bytes("quantum").0;
     if quantum == 0 {
         return Err(QueueError::new("quantum", "is zero; a queue must be able to send"));
@@ -215,6 +248,8 @@ fn build(v: &Values) -> Result<Queue, QueueError> {
         limit: v.int("limit") as u32,
         quantum: i64::try_from(quantum).unwrap_or(i64::MAX),
         batch: v.int("drop-batch") as u32,
+        fattest: Heap::default(),
+        changed: Vec::new(),
         flows: vec![flow; v.int("flows") as usize],
         new: VecDeque::new(),
         old: VecDeque::new(),
@@ -274,141 +309,5 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
 };
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{Effect, Port, built, packet};
-    use crate::{DropReason, Handle, Verdict};
-    use forebay_param::Value;
-
-    fn port(sets: &[(&'static str, Value)], buffer: QueueState) -> Port {
-        let mut queue = built(&ENTRY, sets);
-        queue.start(Rate(1_000_000_000), Rng::stream(7, &[]));
-        let Queue::Buffered(discipline) = queue else { unreachable!() };
-        Port::new(discipline, buffer)
-    }
-
-    fn limit(packets: u32) -> QueueState {
-        QueueState { packets, bytes: u64::MAX }
-    }
-
-    #[test]
-    fn flows_of_unequal_packets_get_equal_bytes() {
-        let mut p = port(&[], QueueState::UNLIMITED);
-        // Packets of 1500 B, of 300 B and of 9000 B, more than a quantum.
-        for _ in 0..200 {
-            p.arrive(packet(1500, 0, 0, 1));
-            p.arrive(packet(9000, 0, 0, 3));
-            (0..10).for_each(|_| assert_eq!(p.arrive(packet(300, 0, 0, 2)), Verdict::Accept));
-        }
-        let mut bytes = [0_i64; 4];
-        for _ in 0..700 {
-            p.serve();
-            let q = p.serving.unwrap().packet;
-            bytes[q.flow as usize] += i64::from(q.wire);
-            // Deficit round robin: no busy queue is ahead of another by more than a quantum and a packet of each.
-            let (most, least) = (bytes[1..].iter().max().unwrap(), bytes[1..].iter().min().unwrap());
-            assert!(most - least <= 2 * (1514 + 9000), "{bytes:?}");
-        }
-        assert!(bytes[1] > 100_000 && (bytes[1] - bytes[2]).abs() <= 2 * 1514 + 1500, "{bytes:?}");
-    }
-
-    #[test]
-    fn a_thin_flow_is_served_next_while_a_bulk_flow_stands() {
-        let mut p = port(&[], QueueState::UNLIMITED);
-        (0..100).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Accept));
-        // The bulk flow is new too until its first quantum is spent.
-        (0..2).for_each(|_| assert!(p.serve().is_some()));
-        for round in 0..10 {
-            p.serve();
-            assert_eq!(p.serving.unwrap().packet.flow, 1);
-            p.arrive(packet(100, 0, 0, 2));
-            p.serve();
-            assert_eq!(p.serving.unwrap().packet.flow, 2, "round {round}");
-            // Until the bulk flow's turn ends; the thin flow's empty queue then leaves the lists.
-            (0..3).for_each(|_| assert!(p.serve().is_some()));
-        }
-    }
-
-    #[test]
-    fn a_flow_that_comes_back_at_once_is_not_new_again() {
-        let mut p = port(&[], QueueState::UNLIMITED);
-        (0..20).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Accept));
-        let mut thin = 0;
-        for _ in 0..20 {
-            // Always one packet there: more than its share if it were new each time.
-            if !p.backlog.iter().any(|q| q.packet.flow == 2) {
-                p.arrive(packet(1500, 0, 0, 2));
-            }
-            p.serve();
-            thin += u32::from(p.serving.unwrap().packet.flow == 2);
-        }
-        assert!((9..=11).contains(&thin), "{thin}");
-    }
-
-    /// RFC 8290 section 4.2: emptied, it waits for its turn among the old queues, even if it is the only one of them.
-    #[test]
-    fn an_emptied_new_queue_is_old_before_it_is_forgotten() {
-        let mut p = port(&[], QueueState::UNLIMITED);
-        let served = |p: &mut Port| p.serve().map(|_| p.serving.unwrap().packet.flow);
-        (1..=2).for_each(|flow| assert_eq!(p.arrive(packet(100, 0, 0, flow)), Verdict::Accept));
-        // The second look at flow 1 finds nothing.
-        assert_eq!((served(&mut p), served(&mut p)), (Some(1), Some(2)));
-        for flow in [1, 3] {
-            p.arrive(packet(100, 0, 0, flow));
-        }
-        assert_eq!((served(&mut p), served(&mut p), served(&mut p)), (Some(3), Some(1), None));
-        // Forgotten by now: new again, and first.
-        for flow in [1, 3] {
-            p.arrive(packet(100, 0, 0, flow));
-        }
-        assert_eq!((served(&mut p), served(&mut p), served(&mut p)), (Some(1), Some(3), None));
-    }
-
-    fn dropped(handles: impl IntoIterator<Item = u32>) -> Vec<Effect> {
-        handles.into_iter().map(|h| Effect::Drop(Handle(h), DropReason::Overflow)).collect()
-    }
-
-    #[test]
-    fn overflow_drops_half_of_the_fattest_from_its_head() {
-        let mut p = port(&[], limit(12));
-        // Twelve packets, nine of them and most bytes in flow 1.
-        for i in 0..12 {
-            assert_eq!(p.arrive(packet(1000, 0, 0, if i < 9 { 1 } else { 2 })), Verdict::Accept);
-        }
-        assert_eq!((p.arrive(packet(1000, 0, 0, 2)), p.effects.clone()), (Verdict::Accept, dropped(0..5)));
-        let BufferedDiscipline::FqCodel(fq) = &p.discipline else { unreachable!() };
-        assert_eq!(fq.len(), 8);
-        // A batch ends it earlier.
-        let mut p = port(&[("drop-batch", Value::Int(2)), ("limit", Value::Int(10))], QueueState::UNLIMITED);
-        (0..10).for_each(|_| assert_eq!(p.arrive(packet(1000, 0, 0, 1)), Verdict::Accept));
-        assert_eq!((p.arrive(packet(1000, 0, 0, 2)), p.effects.clone()), (Verdict::Accept, dropped(0..2)));
-    }
-
-    #[test]
-    fn the_arriving_packet_may_be_the_fattest() {
-        let mut p = port(&[("limit", Value::Int(2))], QueueState::UNLIMITED);
-        assert_eq!((p.arrive(packet(40, 0, 0, 1)), p.arrive(packet(40, 0, 0, 2))), (Verdict::Accept, Verdict::Accept));
-        assert_eq!(p.arrive(packet(1500, 0, 0, 3)), Verdict::Drop(DropReason::Overflow));
-        assert_eq!((p.serve(), p.serve(), p.serve()), (Some(0), Some(1), None));
-        // In bytes, as many batches as needed.
-        let mut p = port(&[("drop-batch", Value::Int(1))], QueueState { packets: u32::MAX, bytes: 3_000 });
-        (0..30).for_each(|_| assert_eq!(p.arrive(packet(100, 0, 0, 1)), Verdict::Accept));
-        assert_eq!((p.arrive(packet(500, 0, 0, 2)), p.effects.clone()), (Verdict::Accept, dropped(0..5)));
-    }
-
-    #[test]
-    fn seeds_divide_flows_differently_and_evenly() {
-        let buckets = |seed| {
-            let Queue::Buffered(BufferedDiscipline::FqCodel(mut fq)) = built(&ENTRY, &[]) else { unreachable!() };
-            fq.start(Rate(1), Rng::stream(seed, &[]));
-            (0..100_000).map(|flow| fq.bucket(flow)).collect::<Vec<_>>()
-        };
-        let (one, two) = (buckets(1), buckets(2));
-        let same = one.iter().zip(&two).filter(|(a, b)| a == b).count();
-        assert!((50..150).contains(&same), "{same} of 100 000, one in 1024 is chance");
-        let mut sizes = [0; 1024];
-        one.iter().for_each(|&b| sizes[b as usize] += 1);
-        // Mean 97.7, standard deviation 9.9.
-        assert!(sizes.iter().all(|s| (45..150).contains(s)));
-    }
-}
+#[path = "fq_codel_tests.rs"]
+mod tests;

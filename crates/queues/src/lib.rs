@@ -11,6 +11,7 @@ mod discipline;
 mod drop_tail;
 mod facts;
 mod fq_codel;
+mod heap;
 mod pfabric;
 mod pie;
 mod protect;

@@ -1,47 +1,167 @@
 //! pFabric's port: the packet with the most bytes to go is dropped first, and the flow with the fewest is served first (Alizadeh et al.,
 //! SIGCOMM 2013; `proboscis.md` 6).
 //!
-//! As in the publication the whole buffer is searched: it is meant to hold a few tens of packets.
+//! The publication searches the whole buffer, as it is meant to hold a few tens of packets. Here two heaps know the most and the least urgent
+//! packet, so that large buffers do not cost more than their logarithm.
 
+use crate::heap::Heap;
 use crate::{
     Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, PortState, Queue, QueueEntry, QueueState,
     Queued,
 };
 use forebay_param::Entry;
+use forebay_sampling::mix;
 use forebay_units::Time;
-use std::cmp::Reverse;
-use std::collections::VecDeque;
 
-/// The backlog in order of arrival.
+/// No packet.
+const NONE: u32 = u32::MAX;
+
+/// A packet of the backlog.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Waiting {
+    queued: Queued,
+    /// Its rank, above the number of its arrival.
+    urgency: u64,
+    /// Its neighbours in its chain.
+    before: u32,
+    behind: u32,
+}
+
+/// The oldest and the newest packet of the flows that share a hash.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Chain {
+    oldest: u32,
+    newest: u32,
+}
+
+/// The backlog.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Pfabric {
-    backlog: VecDeque<Queued>,
-    /// Places of those that an arrival may replace.
-    worse: Vec<usize>,
+    /// By handle.
+    waiting: Vec<Option<Waiting>>,
+    /// Chains in order of arrival. There are at least as many as packets, so that most hold one flow.
+    chains: Vec<Chain>,
+    /// The largest rank first, of equal ones the newest.
+    worst: Heap,
+    /// The smallest rank first, of equal ones the oldest.
+    best: Heap,
+    /// Packets admitted so far.
+    admitted: u64,
+    /// What an arrival replaces.
+    replaced: Vec<u32>,
 }
 
 impl Pfabric {
+    fn at(&self, handle: u32) -> Option<&Waiting> {
+        self.waiting.get(handle as usize)?.as_ref()
+    }
+
     /// Drops the packets of largest rank, all above that of `packet`, until it fits; none if they are not enough. Of equal ranks the
     /// newest goes (our choice; the publication does not say).
     fn make_space(&mut self, port: &PortState, packet: &Arrival, effects: &mut impl Effects) -> bool {
-        let backlog = &mut self.backlog;
-        self.worse.clear();
-        self.worse.extend((0..backlog.len()).filter(|&i| backlog[i].packet.rank > packet.rank));
-        self.worse.sort_unstable_by_key(|&i| Reverse((backlog[i].packet.rank, i)));
+        self.replaced.clear();
         let mut freed = QueueState::default();
-        let needed = self.worse.iter().position(|&i| {
-            freed.add(backlog[i].packet.wire);
-            port.fits_without(freed, packet.wire)
-        });
-        let Some(needed) = needed else { return false };
-        self.worse.truncate(needed + 1);
-        self.worse.iter().for_each(|&i| backlog[i].evict(effects));
-        // From the back, so that the places of the others stay.
-        self.worse.sort_unstable_by_key(|&i| Reverse(i));
-        for &i in &self.worse {
-            backlog.remove(i);
+        while !port.fits_without(freed, packet.wire) {
+            let worst = self.worst.first().and_then(|w| self.at(w)).map(|w| w.queued);
+            let Some(worst) = worst.filter(|w| w.packet.rank > packet.rank) else {
+                return self.spare_replaced();
+            };
+            freed.add(worst.packet.wire);
+            self.replaced.push(worst.handle.0);
+            self.worst.remove(worst.handle.0);
+        }
+        for i in 0..self.replaced.len() {
+            if let Some(evicted) = self.take(self.replaced[i]) {
+                evicted.evict(effects);
+            }
         }
         true
+    }
+
+    /// They would not be enough, so they all stay.
+    #[cold]
+    fn spare_replaced(&mut self) -> bool {
+        for &handle in &self.replaced {
+            if let Some(Some(w)) = self.waiting.get(handle as usize) {
+                self.worst.set(handle, w.urgency);
+            }
+        }
+        false
+    }
+
+    fn add(&mut self, queued: Queued) {
+        let handle = queued.handle.0;
+        if self.best.len() >= self.chains.len() {
+            self.more_chains();
+        }
+        if self.waiting.len() <= handle as usize {
+            self.waiting.resize(handle as usize + 1, None);
+        }
+        self.admitted += 1;
+        let urgency = u64::from(queued.packet.rank) << 48 | self.admitted;
+        self.worst.set(handle, urgency);
+        self.best.set(handle, !urgency);
+        self.waiting[handle as usize] = Some(Waiting { queued, urgency, before: NONE, behind: NONE });
+        self.append(handle);
+    }
+
+    fn take(&mut self, handle: u32) -> Option<Queued> {
+        let Waiting { queued, before, behind, .. } = self.waiting.get_mut(handle as usize)?.take()?;
+        self.worst.remove(handle);
+        self.best.remove(handle);
+        let chain = self.chain_of(queued.packet.flow);
+        match self.waiting.get_mut(before as usize) {
+            Some(Some(w)) => w.behind = behind,
+            _ => self.chains[chain].oldest = behind,
+        }
+        match self.waiting.get_mut(behind as usize) {
+            Some(Some(w)) => w.before = before,
+            _ => self.chains[chain].newest = before,
+        }
+        Some(queued)
+    }
+
+    fn chain_of(&self, flow: u64) -> usize {
+        ((u128::from(mix(flow)) * self.chains.len() as u128) >> 64) as usize
+    }
+
+    /// Puts a packet of the backlog behind all others of its chain.
+    fn append(&mut self, handle: u32) {
+        let Some(flow) = self.at(handle).map(|w| w.queued.packet.flow) else { return };
+        let chain = self.chain_of(flow);
+        let newest = std::mem::replace(&mut self.chains[chain].newest, handle);
+        match self.waiting.get_mut(newest as usize) {
+            Some(Some(w)) => w.behind = handle,
+            _ => self.chains[chain].oldest = handle,
+        }
+        if let Some(Some(w)) = self.waiting.get_mut(handle as usize) {
+            (w.before, w.behind) = (newest, NONE);
+        }
+    }
+
+    /// Twice as many chains. What is in one goes to two, in the order in which it is there.
+    #[cold]
+    fn more_chains(&mut self) {
+        let more = vec![Chain { oldest: NONE, newest: NONE }; (2 * self.chains.len()).max(16)];
+        for chain in std::mem::replace(&mut self.chains, more) {
+            let mut handle = chain.oldest;
+            while let Some(behind) = self.at(handle).map(|w| w.behind) {
+                self.append(handle);
+                handle = behind;
+            }
+        }
+    }
+
+    /// The oldest packet of a flow.
+    fn oldest_of(&self, flow: u64) -> Option<u32> {
+        let mut handle = self.chains[self.chain_of(flow)].oldest;
+        loop {
+            let w = self.at(handle)?;
+            if w.queued.packet.flow == flow {
+                return Some(handle);
+            }
+            handle = w.behind;
+        }
     }
 }
 
@@ -58,7 +178,7 @@ impl Discipline for Pfabric {
 impl Buffered for Pfabric {
     fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
         if port.fits(packet.packet.wire) || self.make_space(port, &packet.packet, effects) {
-            self.backlog.push_back(packet);
+            self.add(packet);
         } else {
             effects.drop(packet.handle, DropReason::Overflow);
         }
@@ -66,13 +186,12 @@ impl Buffered for Pfabric {
 
     /// The earliest packet of the flow that the packet of smallest rank belongs to: a flow's own packets stay in order.
     fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Queued> {
-        let best = self.backlog.iter().min_by_key(|q| q.packet.rank)?.packet.flow;
-        let first = self.backlog.iter().position(|q| q.packet.flow == best)?;
-        self.backlog.remove(first)
+        let best = self.at(self.best.first()?)?.queued.packet.flow;
+        self.take(self.oldest_of(best)?)
     }
 
     fn len(&self) -> usize {
-        self.backlog.len()
+        self.best.len()
     }
 }
 
@@ -93,6 +212,8 @@ mod tests {
     use super::*;
     use crate::testing::{Effect, Port, packet};
     use crate::{Handle, Verdict};
+    use forebay_sampling::Rng;
+    use std::cmp::Reverse;
 
     fn port(buffer: QueueState) -> Port {
         Port::new(BufferedDiscipline::Pfabric(Pfabric::default()), buffer)
@@ -135,5 +256,71 @@ mod tests {
         assert_eq!((p.effects.len(), p.backlog.len()), (0, 3));
         assert_eq!(p.arrive(packet(1500, 0, 20, 9)), Verdict::Accept);
         assert_eq!(p.effects.len(), 2);
+    }
+
+    /// The rule as the publication has it: a list in order of arrival, searched for each decision.
+    #[derive(Default)]
+    struct Searched(Vec<Queued>);
+
+    impl Searched {
+        fn push(&mut self, port: &PortState, packet: Queued, effects: &mut Vec<Effect>) {
+            let mut worse: Vec<usize> = (0..self.0.len()).filter(|&i| self.0[i].packet.rank > packet.packet.rank).collect();
+            worse.sort_by_key(|&i| Reverse((self.0[i].packet.rank, i)));
+            let mut freed = QueueState::default();
+            let mut evicted = Vec::new();
+            while !port.fits_without(freed, packet.packet.wire) {
+                let Some(&next) = worse.get(evicted.len()) else {
+                    return Effects::drop(effects, packet.handle, DropReason::Overflow);
+                };
+                freed.add(self.0[next].packet.wire);
+                evicted.push(self.0[next]);
+            }
+            evicted.iter().for_each(|q| q.evict(effects));
+            self.0.retain(|q| !evicted.contains(q));
+            self.0.push(packet);
+        }
+
+        fn pop(&mut self) -> Option<Queued> {
+            let best = self.0.iter().min_by_key(|q| q.packet.rank)?.packet.flow;
+            let first = self.0.iter().position(|q| q.packet.flow == best)?;
+            Some(self.0.remove(first))
+        }
+    }
+
+    #[test]
+    fn decisions_are_those_of_the_search() {
+        for (seed, limit) in [(1, QueueState { packets: 40, bytes: u64::MAX }), (2, QueueState { packets: 90, bytes: 30_000 })] {
+            let mut rng = Rng::stream(seed, &[]);
+            let (mut tree, mut list) = (Pfabric::default(), Searched::default());
+            let (mut unused, mut evicted): (Vec<u32>, u32) = ((0..200).collect(), 0);
+            for step in 0..30_000 {
+                if rng.below(10) < (if step / 600 % 2 == 0 { 7 } else { 3 }) {
+                    // Few ranks and flows, so that many are equal; a memory that others fill now and then.
+                    let wire = [40, 700, 1500, 9000][rng.below(4) as usize];
+                    let arrival = packet(wire, 0, rng.below(12) as u16, rng.below(9));
+                    let handle = Handle(unused.swap_remove(rng.below(unused.len() as u64) as usize));
+                    let queued = Queued { handle, since: Time(step), packet: arrival };
+                    let mut queue = QueueState::default();
+                    list.0.iter().for_each(|q| queue.add(q.packet.wire));
+                    let memory = if rng.below(8) == 0 { rng.below(20_000) } else { u64::MAX };
+                    let port = PortState { now: Time(step), queue, limit, memory, serving: 0, idle_since: Time(0) };
+                    let (mut by_tree, mut by_list) = (Vec::new(), Vec::new());
+                    tree.push(&port, queued, &mut by_tree);
+                    list.push(&port, queued, &mut by_list);
+                    assert_eq!(by_tree, by_list, "step {step}");
+                    for effect in by_tree {
+                        let Effect::Drop(handle, _) = effect else { unreachable!() };
+                        evicted += u32::from(handle != queued.handle);
+                        unused.push(handle.0);
+                    }
+                } else {
+                    let served = tree.pop(Time(step), &mut Vec::new());
+                    assert_eq!(served, list.pop(), "step {step}");
+                    unused.extend(served.map(|q| q.handle.0));
+                }
+                assert_eq!(tree.len(), list.0.len());
+            }
+            assert!(evicted > 500, "{evicted}");
+        }
     }
 }

@@ -1,0 +1,166 @@
+//! FQ-CoDel: fairness in bytes, new flows, the fattest queue (RFC 8290).
+
+use super::*;
+use crate::testing::{Effect, Port, built, packet};
+use crate::{DropReason, Handle, Verdict};
+use forebay_param::Value;
+
+fn port(sets: &[(&'static str, Value)], buffer: QueueState) -> Port {
+    let mut queue = built(&ENTRY, sets);
+    queue.start(Rate(1_000_000_000), Rng::stream(7, &[]));
+    let Queue::Buffered(discipline) = queue else { unreachable!() };
+    Port::new(discipline, buffer)
+}
+
+fn limit(packets: u32) -> QueueState {
+    QueueState { packets, bytes: u64::MAX }
+}
+
+#[test]
+fn flows_of_unequal_packets_get_equal_bytes() {
+    let mut p = port(&[], QueueState::UNLIMITED);
+    // Packets of 1500 B, of 300 B and of 9000 B, more than a quantum.
+    for _ in 0..200 {
+        p.arrive(packet(1500, 0, 0, 1));
+        p.arrive(packet(9000, 0, 0, 3));
+        (0..10).for_each(|_| assert_eq!(p.arrive(packet(300, 0, 0, 2)), Verdict::Accept));
+    }
+    let mut bytes = [0_i64; 4];
+    for _ in 0..700 {
+        p.serve();
+        let q = p.serving.unwrap().packet;
+        bytes[q.flow as usize] += i64::from(q.wire);
+        // Deficit round robin: no busy queue is ahead of another by more than a quantum and a packet of each.
+        let (most, least) = (bytes[1..].iter().max().unwrap(), bytes[1..].iter().min().unwrap());
+        assert!(most - least <= 2 * (1514 + 9000), "{bytes:?}");
+    }
+    assert!(bytes[1] > 100_000 && (bytes[1] - bytes[2]).abs() <= 2 * 1514 + 1500, "{bytes:?}");
+}
+
+#[test]
+fn a_thin_flow_is_served_next_while_a_bulk_flow_stands() {
+    let mut p = port(&[], QueueState::UNLIMITED);
+    (0..100).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Accept));
+    // The bulk flow is new too until its first quantum is spent.
+    (0..2).for_each(|_| assert!(p.serve().is_some()));
+    for round in 0..10 {
+        p.serve();
+        assert_eq!(p.serving.unwrap().packet.flow, 1);
+        p.arrive(packet(100, 0, 0, 2));
+        p.serve();
+        assert_eq!(p.serving.unwrap().packet.flow, 2, "round {round}");
+        // Until the bulk flow's turn ends; the thin flow's empty queue then leaves the lists.
+        (0..3).for_each(|_| assert!(p.serve().is_some()));
+    }
+}
+
+#[test]
+fn a_flow_that_comes_back_at_once_is_not_new_again() {
+    let mut p = port(&[], QueueState::UNLIMITED);
+    (0..20).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, 1)), Verdict::Accept));
+    let mut thin = 0;
+    for _ in 0..20 {
+        // Always one packet there: more than its share if it were new each time.
+        if !p.backlog.iter().any(|q| q.packet.flow == 2) {
+            p.arrive(packet(1500, 0, 0, 2));
+        }
+        p.serve();
+        thin += u32::from(p.serving.unwrap().packet.flow == 2);
+    }
+    assert!((9..=11).contains(&thin), "{thin}");
+}
+
+/// RFC 8290 section 4.2: emptied, it waits for its turn among the old queues, even if it is the only one of them.
+#[test]
+fn an_emptied_new_queue_is_old_before_it_is_forgotten() {
+    let mut p = port(&[], QueueState::UNLIMITED);
+    let served = |p: &mut Port| p.serve().map(|_| p.serving.unwrap().packet.flow);
+    (1..=2).for_each(|flow| assert_eq!(p.arrive(packet(100, 0, 0, flow)), Verdict::Accept));
+    // The second look at flow 1 finds nothing.
+    assert_eq!((served(&mut p), served(&mut p)), (Some(1), Some(2)));
+    for flow in [1, 3] {
+        p.arrive(packet(100, 0, 0, flow));
+    }
+    assert_eq!((served(&mut p), served(&mut p), served(&mut p)), (Some(3), Some(1), None));
+    // Forgotten by now: new again, and first.
+    for flow in [1, 3] {
+        p.arrive(packet(100, 0, 0, flow));
+    }
+    assert_eq!((served(&mut p), served(&mut p), served(&mut p)), (Some(1), Some(3), None));
+}
+
+/// The rule as it is written: looking through all queues. Which one is fattest, and how much leaves it, follows from it.
+#[test]
+fn the_fattest_is_the_one_that_a_search_finds() {
+    let mut rng = Rng::stream(11, &[]);
+    let mut p = port(&[("flows", Value::Int(23)), ("drop-batch", Value::Int(5)), ("limit", Value::Int(60))], limit(200));
+    let mut overflows = 0;
+    for step in 0..30_000 {
+        p.now += Time::from_us(rng.below(300));
+        // Now more arrive than leave, now fewer.
+        if rng.below(10) < (if step / 700 % 2 == 0 { 7 } else { 3 }) {
+            p.arrive(packet([64, 500, 1500][rng.below(3) as usize], 0, 0, rng.below(50)));
+            overflows += usize::from(p.effects.iter().any(|e| matches!(e, Effect::Drop(_, DropReason::Overflow))));
+        } else {
+            p.serve();
+        }
+        let BufferedDiscipline::FqCodel(fq) = &mut p.discipline else { unreachable!() };
+        // Not at every step, so that several have changed.
+        if step % 3 > 0 {
+            continue;
+        }
+        let fattest = fq.fattest();
+        let bytes = |f: u32| fq.flows[f as usize].bytes;
+        let searched = fq.new.iter().chain(&fq.old).copied().max_by_key(|&f| (bytes(f), std::cmp::Reverse(f)));
+        assert_eq!(fattest, searched.filter(|&f| bytes(f) > 0));
+    }
+    assert!(overflows > 100, "{overflows}");
+}
+
+fn dropped(handles: impl IntoIterator<Item = u32>) -> Vec<Effect> {
+    handles.into_iter().map(|h| Effect::Drop(Handle(h), DropReason::Overflow)).collect()
+}
+
+#[test]
+fn overflow_drops_half_of_the_fattest_from_its_head() {
+    let mut p = port(&[], limit(12));
+    // Twelve packets, nine of them and most bytes in flow 1.
+    for i in 0..12 {
+        assert_eq!(p.arrive(packet(1000, 0, 0, if i < 9 { 1 } else { 2 })), Verdict::Accept);
+    }
+    assert_eq!((p.arrive(packet(1000, 0, 0, 2)), p.effects.clone()), (Verdict::Accept, dropped(0..5)));
+    let BufferedDiscipline::FqCodel(fq) = &p.discipline else { unreachable!() };
+    assert_eq!(fq.len(), 8);
+    // A batch ends it earlier.
+    let mut p = port(&[("drop-batch", Value::Int(2)), ("limit", Value::Int(10))], QueueState::UNLIMITED);
+    (0..10).for_each(|_| assert_eq!(p.arrive(packet(1000, 0, 0, 1)), Verdict::Accept));
+    assert_eq!((p.arrive(packet(1000, 0, 0, 2)), p.effects.clone()), (Verdict::Accept, dropped(0..2)));
+}
+
+#[test]
+fn the_arriving_packet_may_be_the_fattest() {
+    let mut p = port(&[("limit", Value::Int(2))], QueueState::UNLIMITED);
+    assert_eq!((p.arrive(packet(40, 0, 0, 1)), p.arrive(packet(40, 0, 0, 2))), (Verdict::Accept, Verdict::Accept));
+    assert_eq!(p.arrive(packet(1500, 0, 0, 3)), Verdict::Drop(DropReason::Overflow));
+    assert_eq!((p.serve(), p.serve(), p.serve()), (Some(0), Some(1), None));
+    // In bytes, as many batches as needed.
+    let mut p = port(&[("drop-batch", Value::Int(1))], QueueState { packets: u32::MAX, bytes: 3_000 });
+    (0..30).for_each(|_| assert_eq!(p.arrive(packet(100, 0, 0, 1)), Verdict::Accept));
+    assert_eq!((p.arrive(packet(500, 0, 0, 2)), p.effects.clone()), (Verdict::Accept, dropped(0..5)));
+}
+
+#[test]
+fn seeds_divide_flows_differently_and_evenly() {
+    let buckets = |seed| {
+        let Queue::Buffered(BufferedDiscipline::FqCodel(mut fq)) = built(&ENTRY, &[]) else { unreachable!() };
+        fq.start(Rate(1), Rng::stream(seed, &[]));
+        (0..100_000).map(|flow| fq.bucket(flow)).collect::<Vec<_>>()
+    };
+    let (one, two) = (buckets(1), buckets(2));
+    let same = one.iter().zip(&two).filter(|(a, b)| a == b).count();
+    assert!((50..150).contains(&same), "{same} of 100 000, one in 1024 is chance");
+    let mut sizes = [0; 1024];
+    one.iter().for_each(|&b| sizes[b as usize] += 1);
+    // Mean 97.7, standard deviation 9.9.
+    assert!(sizes.iter().all(|s| (45..150).contains(s)));
+}
