@@ -7,6 +7,7 @@ use forebay_sim::net::packet::{Packet, SackBlocks, Wire, flag};
 use forebay_sim::tcp::Address;
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::{Phase, Sender};
+use forebay_units::Time;
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -79,26 +80,26 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
 
 /// The life of one connection.
 fn transfer(c: &TcpConfig, sender: &mut Sender, mut receiver: Receiver, segments: u64, pipe: &mut Pipe) -> Result<(), String> {
-    sender.open(c, 0, pipe);
-    sender.write(c, 0, segments * u64::from(c.mss), u64::MAX, true, pipe);
+    sender.open(c, Time::ZERO, pipe);
+    sender.write(c, Time::ZERO, segments * u64::from(c.mss), None, true, pipe);
     while sender.phase != Phase::Done {
         let at = |lane: &VecDeque<Flying>| lane.front().map_or(u64::MAX, |f| f.0);
         let (data, acks) = (at(&pipe.data), at(&pipe.acks));
-        pipe.now = data.min(acks).min(sender.timer_due).min(receiver.timer_due);
+        pipe.now = data.min(acks).min(sender.timer_due.or_never().0).min(receiver.timer_due.or_never().0);
         let now = pipe.now;
         if now == u64::MAX {
             return Err("window: a connection has stalled".into());
         }
         if data == now {
             let Some((_, p, _)) = pipe.data.pop_front() else { continue };
-            receiver.on_packet(c, now, &p, pipe);
+            receiver.on_packet(c, Time(now), &p, pipe);
         } else if acks == now {
             let Some((_, p, sack)) = pipe.acks.pop_front() else { continue };
-            sender.on_packet(c, now, &p, sack.as_ref(), pipe);
-        } else if sender.timer_due == now {
-            sender.on_timer(c, now, pipe);
+            sender.on_packet(c, Time(now), &p, sack.as_ref(), pipe);
+        } else if sender.timer_due == Time(now).into() {
+            sender.on_timer(c, Time(now), pipe);
         } else {
-            receiver.on_timer(c, now, pipe);
+            receiver.on_timer(c, Time(now), pipe);
         }
     }
     Ok(())

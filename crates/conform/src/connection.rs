@@ -15,7 +15,7 @@ use forebay_sim::net::packet::{self, Codepoint, Meta, Packet, SackBlocks, Wire};
 use forebay_sim::tcp::Address;
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::{Phase, Sender};
-use forebay_units::ConnSlot;
+use forebay_units::{ConnSlot, Time};
 use std::collections::BTreeSet;
 
 /// A packet that our endpoint has sent.
@@ -31,7 +31,7 @@ pub(crate) struct Sent {
 #[derive(Default)]
 struct Tape {
     packets: Vec<(Packet, Option<SackBlocks>)>,
-    alarms: BTreeSet<u64>,
+    alarms: BTreeSet<Time>,
 }
 
 impl Wire for Tape {
@@ -39,7 +39,7 @@ impl Wire for Tape {
         self.packets.push((packet, sack.copied()));
     }
 
-    fn alarm(&mut self, _conn: ConnSlot, _generation: Generation, time: u64) {
+    fn alarm(&mut self, _conn: ConnSlot, _generation: Generation, time: Time) {
         self.alarms.insert(time);
     }
 }
@@ -118,7 +118,7 @@ impl Connection {
         self.stage = Stage::SynSent;
         let mut sender = Sender::new(&self.c, OURS, None);
         let mut tape = Tape::default();
-        sender.open(&self.c, now, &mut tape);
+        sender.open(&self.c, Time(now), &mut tape);
         self.sender = Some(sender);
         self.syns.push(now);
         self.take(now, tape);
@@ -126,8 +126,8 @@ impl Connection {
 
     /// When the next timer is due, ps; `u64::MAX` for none.
     pub(crate) fn next_timer(&self) -> u64 {
-        let sender = self.sender.as_ref().map_or(u64::MAX, |s| s.timer_due);
-        let receiver = self.receiver.as_ref().map_or(u64::MAX, |r| r.timer_due);
+        let sender = self.sender.as_ref().map_or(u64::MAX, |s| s.timer_due.or_never().0);
+        let receiver = self.receiver.as_ref().map_or(u64::MAX, |r| r.timer_due.or_never().0);
         let alarm = self.alarms.first().copied().unwrap_or(u64::MAX);
         sender.min(receiver).min(alarm).min(self.fin_ack.unwrap_or(u64::MAX))
     }
@@ -140,18 +140,18 @@ impl Connection {
             return self.challenge(now);
         } else if self.alarms.remove(&now) {
             if let Some(s) = &mut self.sender {
-                s.on_alarm(&self.c, now, &mut tape);
+                s.on_alarm(&self.c, Time(now), &mut tape);
             }
-        } else if let Some(s) = self.sender.as_mut().filter(|s| s.timer_due == now) {
+        } else if let Some(s) = self.sender.as_mut().filter(|s| s.timer_due == Time(now).into()) {
             if s.phase == Phase::SynSent {
                 self.syns.push(now);
             }
-            s.on_timer(&self.c, now, &mut tape);
+            s.on_timer(&self.c, Time(now), &mut tape);
             if self.stage == Stage::SynReceived {
                 return self.answer_syn(now);
             }
         } else if let Some(r) = &mut self.receiver {
-            r.on_timer(&self.c, now, &mut tape);
+            r.on_timer(&self.c, Time(now), &mut tape);
         }
         self.take(now, tape);
     }
@@ -161,7 +161,7 @@ impl Connection {
         let mut tape = Tape::default();
         self.closed |= last;
         if let Some(s) = &mut self.sender {
-            s.write(&self.c, now, bytes, u64::MAX, last, &mut tape);
+            s.write(&self.c, Time(now), bytes, None, last, &mut tape);
         }
         self.take(now, tape);
     }
@@ -220,7 +220,7 @@ impl Connection {
                 ..Packet::default()
             };
             let before = r.finished();
-            r.on_packet(&self.c, now, &p, &mut answer);
+            r.on_packet(&self.c, Time(now), &p, &mut answer);
             // RFC 7323 section 4.3: of what begins where the last ACK ended, or before.
             if segment.seq.wrapping_sub(self.acked) as i32 <= 0 {
                 self.echo = None;
@@ -251,7 +251,7 @@ impl Connection {
                 let mut blocks = SackBlocks::default();
                 options.sack.iter().for_each(|b| blocks.push(*b));
                 let sack = (!options.sack.is_empty()).then_some(&blocks);
-                s.on_packet(&self.c, now, &p, sack, &mut tape);
+                s.on_packet(&self.c, Time(now), &p, sack, &mut tape);
             }
         }
         // An acknowledgement travels on data that leave at the same time; earlier ones (a change of CE) go by themselves.
@@ -267,7 +267,7 @@ impl Connection {
 
     /// Notes what the endpoints sent; the first segment with data carries `ack`, if there is one.
     fn take_with(&mut self, now: u64, tape: Tape, mut ack: Option<(Packet, Option<SackBlocks>)>) {
-        self.alarms.extend(tape.alarms);
+        self.alarms.extend(tape.alarms.iter().map(|time| time.0));
         for (p, sack) in tape.packets {
             if p.has(packet::flag::SYN) && self.stage == Stage::SynSent {
                 let mut flags = flag::SYN;

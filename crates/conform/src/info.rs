@@ -2,13 +2,14 @@
 
 use crate::connection::{Connection, Stage};
 use forebay_sim::tcp::sender::{CaState, Sender};
+use forebay_units::Time;
 
 impl Connection {
     /// The names that assertions may use, with their values now: those of `tcp_info`, as far as the simulator has them.
     pub(crate) fn info(&self) -> Vec<(&'static str, f64)> {
         let Some(s) = &self.sender else { return vec![("tcpi_state", self.state())] };
         let n = s.counts(&self.c);
-        let us = |ps: u64| (ps / 1_000_000) as f64;
+        let us = |time: Time| time.as_us() as f64;
         let threshold = if s.w.ssthresh.is_finite() { s.w.ssthresh.floor() } else { f64::from(0x7fff_ffff) };
         let ca = match s.ca {
             CaState::Open => 0.0,
@@ -17,7 +18,7 @@ impl Connection {
             CaState::Recovery => 3.0,
             CaState::Loss => 4.0,
         };
-        let min_rtt = if s.rtt.min == u64::MAX { f64::from(u32::MAX) } else { us(s.rtt.min) };
+        let min_rtt = s.rtt.min().get().map_or(f64::from(u32::MAX), us);
         vec![
             ("tcpi_state", self.state()),
             ("tcpi_ca_state", ca),
@@ -30,7 +31,7 @@ impl Connection {
             ("tcpi_total_retrans", s.stats.segs_retx as f64),
             ("tcpi_backoff", f64::from(s.rtt.backoff)),
             ("tcpi_rto", us(s.rto(&self.c))),
-            ("tcpi_rtt", us(s.rtt.srtt)),
+            ("tcpi_rtt", s.rtt.smoothed().get().map_or(0.0, us)),
             ("tcpi_rttvar", us(s.rtt.rttvar)),
             ("tcpi_min_rtt", min_rtt),
             ("tcpi_snd_mss", f64::from(self.c.mss)),

@@ -9,6 +9,7 @@ mod queue_len;
 mod rate;
 mod size;
 mod time;
+mod time_or_never;
 
 pub use id::{AppId, ConnSlot, GroupId, Id, NodeId, PortId, QueryId, WorkloadId};
 pub use index_vec::IndexVec;
@@ -17,3 +18,4 @@ pub use queue_len::QueueLen;
 pub use rate::Rate;
 pub use size::Bytes;
 pub use time::Time;
+pub use time_or_never::TimeOrNever;

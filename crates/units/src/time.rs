@@ -2,7 +2,8 @@
 
 use crate::parse::{QuantityError, quantity};
 use std::fmt;
-use std::ops::{Add, AddAssign, Mul, Sub};
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, Mul, Rem, Sub};
 use std::str::FromStr;
 
 /// A point in simulated time or a duration, in integer picoseconds. `u64` picoseconds last 213 days.
@@ -16,36 +17,79 @@ impl Time {
     pub const NEVER: Time = Time(u64::MAX);
 
     /// `n` nanoseconds.
+    #[inline]
     pub const fn from_ns(n: u64) -> Time {
         Time(n * 1_000)
     }
     /// `n` microseconds.
+    #[inline]
     pub const fn from_us(n: u64) -> Time {
         Time(n * 1_000_000)
     }
     /// `n` milliseconds.
+    #[inline]
     pub const fn from_ms(n: u64) -> Time {
         Time(n * 1_000_000_000)
     }
     /// `n` seconds.
+    #[inline]
     pub const fn from_secs(n: u64) -> Time {
         Time(n * 1_000_000_000_000)
     }
     /// Whole nanoseconds, rounded down.
+    #[inline]
     pub const fn as_ns(self) -> u64 {
         self.0 / 1_000
     }
+    /// Whole microseconds, rounded down.
+    #[inline]
+    pub const fn as_us(self) -> u64 {
+        self.0 / 1_000_000
+    }
+    /// Whole milliseconds, rounded down.
+    #[inline]
+    pub const fn as_ms(self) -> u64 {
+        self.0 / 1_000_000_000
+    }
     /// Seconds as a float, for display and rates only.
+    #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-12
     }
     /// The later minus the earlier time, zero when `other` is later.
+    #[inline]
     pub const fn saturating_sub(self, other: Time) -> Time {
         Time(self.0.saturating_sub(other.0))
     }
     /// Sum that stops at [`Time::NEVER`].
+    #[inline]
     pub const fn saturating_add(self, other: Time) -> Time {
         Time(self.0.saturating_add(other.0))
+    }
+    /// `n` times as long, at most [`Time::NEVER`].
+    #[inline]
+    pub const fn saturating_mul(self, n: u64) -> Time {
+        Time(self.0.saturating_mul(n))
+    }
+    /// How far apart two times are, whichever is the later.
+    #[inline]
+    pub const fn abs_diff(self, other: Time) -> Time {
+        Time(self.0.abs_diff(other.0))
+    }
+    /// The next whole number of `ticks`, which are longer than nothing.
+    #[inline]
+    pub const fn round_up(self, tick: Time) -> Time {
+        Time(self.0.next_multiple_of(tick.0))
+    }
+    /// Low 32 bits of the whole nanoseconds: a timestamp as packets carry it (RFC 7323 with a nanosecond clock).
+    #[inline]
+    pub const fn timestamp(self) -> u32 {
+        (self.0 / 1_000) as u32
+    }
+    /// Time since `timestamp`, which wraps after 4.29 s.
+    #[inline]
+    pub const fn since(self, timestamp: u32) -> Time {
+        Time(self.timestamp().wrapping_sub(timestamp) as u64 * 1_000)
     }
 }
 
@@ -77,6 +121,37 @@ impl Mul<u64> for Time {
     #[inline]
     fn mul(self, n: u64) -> Time {
         Time(self.0 * n)
+    }
+}
+
+impl Div<u64> for Time {
+    type Output = Time;
+    #[inline]
+    fn div(self, n: u64) -> Time {
+        Time(self.0 / n)
+    }
+}
+
+/// How often one time fits into another.
+impl Div for Time {
+    type Output = u64;
+    #[inline]
+    fn div(self, o: Time) -> u64 {
+        self.0 / o.0
+    }
+}
+
+impl Rem for Time {
+    type Output = Time;
+    #[inline]
+    fn rem(self, o: Time) -> Time {
+        Time(self.0 % o.0)
+    }
+}
+
+impl Sum for Time {
+    fn sum<I: Iterator<Item = Time>>(times: I) -> Time {
+        Time(times.map(|t| t.0).sum())
     }
 }
 

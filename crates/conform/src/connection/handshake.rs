@@ -7,6 +7,7 @@ use forebay_sim::net::packet::{self, Packet};
 use forebay_sim::tcp::Address;
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::Sender;
+use forebay_units::Time;
 
 impl Connection {
     pub(super) fn accept_syn(&mut self, now: u64, segment: &Segment, options: Options) -> Result<(), String> {
@@ -16,7 +17,7 @@ impl Connection {
         self.receiver = Some(Receiver::new(&self.c, Address { isn: segment.seq, ..OURS }));
         let mut sender = Sender::new(&self.c, OURS, None);
         // The SYN-ACK has the timer that the sender gives its SYN.
-        sender.open(&self.c, now, &mut Tape::default());
+        sender.open(&self.c, Time(now), &mut Tape::default());
         self.sender = Some(sender);
         self.syns = vec![now];
         self.stage = Stage::SynReceived;
@@ -34,7 +35,7 @@ impl Connection {
         p.flags |= if self.syn.flags & flag::CWR != 0 { packet::flag::CWR } else { 0 };
         let mut tape = Tape::default();
         if let Some(r) = &mut self.receiver {
-            r.on_packet(&self.c, now, &p, &mut tape);
+            r.on_packet(&self.c, Time(now), &p, &mut tape);
         }
         for (p, _) in tape.packets {
             let mut flags = flag::SYN | flag::ACK;
@@ -82,12 +83,12 @@ impl Connection {
         let mut scratch = Tape::default();
         for (i, &time) in self.syns.iter().enumerate() {
             if i == 0 {
-                sender.open(&self.c, time, &mut scratch);
+                sender.open(&self.c, Time(time), &mut scratch);
             } else {
-                sender.on_timer(&self.c, sender.timer_due, &mut scratch);
+                sender.on_timer(&self.c, sender.timer_due.or_never(), &mut scratch);
             }
         }
-        sender.write(&self.c, now, written, u64::MAX, self.closed, &mut scratch);
+        sender.write(&self.c, Time(now), written, None, self.closed, &mut scratch);
         self.sender = Some(sender);
         self.receiver = Some(Receiver::new(&self.c, Address { isn: segment.seq, ..OURS }));
         self.echo = options.ts.map(|t| t.0);
@@ -113,7 +114,7 @@ impl Connection {
         };
         let mut tape = Tape::default();
         if let Some(s) = &mut self.sender {
-            s.on_packet(&self.c, now, &p, None, &mut tape);
+            s.on_packet(&self.c, Time(now), &p, None, &mut tape);
         }
         tape
     }

@@ -4,6 +4,7 @@
 use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Reduction, Window, dctcp};
 use crate::config::Ecn;
 use forebay_param::{Entry, Kind, optional};
+use forebay_units::{Time, TimeOrNever};
 use std::collections::VecDeque;
 
 /// Parameters, from the registry entry.
@@ -22,34 +23,39 @@ pub struct D2tcp {
     c: Config,
     /// DCTCP's estimate of the marked fraction, unchanged.
     marks: Dctcp,
-    /// Messages not yet acknowledged, oldest first: (stream offset behind the last byte, deadline in ps).
-    messages: VecDeque<(u64, u64)>,
+    /// Messages not yet acknowledged, oldest first: (stream offset behind the last byte, deadline if it has one).
+    messages: VecDeque<(u64, Option<Time>)>,
     /// Of the last ACK: time, stream offset, smoothed RTT, bytes of a segment.
-    now: u64,
+    now: Time,
     una: u64,
-    srtt: u64,
+    srtt: TimeOrNever,
     mss: u32,
 }
 
 impl D2tcp {
     pub(super) fn new(c: &Config) -> D2tcp {
-        D2tcp { c: *c, marks: Dctcp::new(&c.marks), messages: VecDeque::new(), now: 0, una: 0, srtt: 0, mss: 1 }
+        D2tcp {
+            c: *c,
+            marks: Dctcp::new(&c.marks),
+            messages: VecDeque::new(),
+            now: Time::ZERO,
+            una: 0,
+            srtt: TimeOrNever::NEVER,
+            mss: 1,
+        }
     }
 
     /// The imminence factor d of the message being transferred, for a window of `cwnd` segments (section 3.2).
     fn imminence(&self, cwnd: f64) -> f64 {
-        let Some(&(end, deadline)) = self.messages.front() else { return 1.0 };
-        if deadline == u64::MAX {
-            return 1.0;
-        }
+        let Some(&(end, Some(deadline))) = self.messages.front() else { return 1.0 };
         // Our choice: what is under way has not arrived yet, so it counts as left.
         let left = (end - self.una) as f64 / f64::from(self.mss);
         // Section 3.2: a sawtooth between W / 2 and W carries 3/4 W a round trip.
-        let needed = left / (0.75 * cwnd) * self.srtt as f64;
+        let needed = left / (0.75 * cwnd) * self.srtt.get().map_or(0.0, |srtt| srtt.0 as f64);
         if deadline <= self.now {
             return self.c.missed;
         }
-        (needed / (deadline - self.now) as f64).clamp(self.c.d_min, self.c.d_max)
+        (needed / (deadline - self.now).0 as f64).clamp(self.c.d_min, self.c.d_max)
     }
 }
 
@@ -135,7 +141,7 @@ mod tests {
     use crate::cc::testing::cut as reduction;
 
     const W: Window = Window { cwnd: 40.0, ssthresh: 30.0 };
-    const US: u64 = 1_000_000;
+    const US: Time = Time::from_us(1);
 
     fn law(missed: f64) -> D2tcp {
         D2tcp::new(&Config { marks: dctcp::Config::paper(1.0 / 16.0, 0.25), min_cwnd: 2.0, d_min: 0.5, d_max: 2.0, missed })
@@ -144,16 +150,25 @@ mod tests {
     /// 300 segments left and a window of 40 need 10 round trips of 100 us.
     #[test]
     fn cuts_by_imminence() {
-        for (deadline, d) in
-            [(u64::MAX, 1.0), (1000 * US, 1.0), (800 * US, 1.25), (2500 * US, 0.5), (1600 * US, 0.625), (10 * US, 2.0), (0, 2.0)]
-        {
+        for (deadline, d) in [
+            (None, 1.0),
+            (Some(1000), 1.0),
+            (Some(800), 1.25),
+            (Some(2500), 0.5),
+            (Some(1600), 0.625),
+            (Some(10), 2.0),
+            (Some(0), 2.0),
+        ] {
             let mut l = law(2.0);
             let mut w = W;
-            l.cwnd_event(&mut w, Event::Write { begin: 0, end: 300 * 1460, deadline, starved: None });
-            l.in_ack_event(&mut w, &Ack { snd_una: 0, acked: 0, srtt: 100 * US, ..ACK });
-            assert!((l.imminence(40.0) - d).abs() < 1e-12, "{deadline}: {}", l.imminence(40.0));
+            l.cwnd_event(
+                &mut w,
+                Event::Write { begin: 0, end: 300 * 1460, deadline: deadline.map(Time::from_us), starved: None },
+            );
+            l.in_ack_event(&mut w, &Ack { snd_una: 0, acked: 0, srtt: (US * 100).into(), ..ACK });
+            assert!((l.imminence(40.0) - d).abs() < 1e-12, "{deadline:?}: {}", l.imminence(40.0));
             let cut = 1.0 - l.ssthresh(&W, reduction(Trigger::Ecn)) / 40.0;
-            assert!((cut - 0.25f64.powf(d) / 2.0).abs() < 1e-12, "{deadline}: {cut}");
+            assert!((cut - 0.25f64.powf(d) / 2.0).abs() < 1e-12, "{deadline:?}: {cut}");
             assert_eq!(l.ssthresh(&W, reduction(Trigger::Loss)), 20.0);
         }
     }
@@ -162,19 +177,19 @@ mod tests {
     fn the_oldest_message_counts() {
         let mut l = law(1.0);
         let mut w = W;
-        l.cwnd_event(&mut w, Event::Write { begin: 0, end: 30 * 1460, deadline: 100 * US, starved: None });
-        l.cwnd_event(&mut w, Event::Write { begin: 30 * 1460, end: 330 * 1460, deadline: 1600 * US, starved: None });
-        l.cwnd_event(&mut w, Event::Write { begin: 330 * 1460, end: 330 * 1460, deadline: u64::MAX, starved: None });
-        let mut at = |segments: u64, now: u64| {
-            l.in_ack_event(&mut w, &Ack { now, snd_una: segments * 1460, acked: 0, srtt: 100 * US, ..ACK });
+        l.cwnd_event(&mut w, Event::Write { begin: 0, end: 30 * 1460, deadline: Some(US * 100), starved: None });
+        l.cwnd_event(&mut w, Event::Write { begin: 30 * 1460, end: 330 * 1460, deadline: Some(US * 1600), starved: None });
+        l.cwnd_event(&mut w, Event::Write { begin: 330 * 1460, end: 330 * 1460, deadline: None, starved: None });
+        let mut at = |segments: u64, now: Time| {
+            l.in_ack_event(&mut w, &Ack { now, snd_una: segments * 1460, acked: 0, srtt: (US * 100).into(), ..ACK });
             l.imminence(40.0)
         };
-        assert!((at(0, 0) - 1.0).abs() < 1e-12);
-        assert!((at(15, 90 * US) - 2.0).abs() < 1e-12);
+        assert!((at(0, Time::ZERO) - 1.0).abs() < 1e-12);
+        assert!((at(15, US * 90) - 2.0).abs() < 1e-12);
         // The deadline has passed.
-        assert!((at(29, 100 * US) - 1.0).abs() < 1e-12);
-        assert!((at(30, 100 * US) - 10.0 / 15.0).abs() < 1e-12);
-        assert!((at(330, 200 * US) - 1.0).abs() < 1e-12);
+        assert!((at(29, US * 100) - 1.0).abs() < 1e-12);
+        assert!((at(30, US * 100) - 10.0 / 15.0).abs() < 1e-12);
+        assert!((at(330, US * 200) - 1.0).abs() < 1e-12);
     }
 
     #[test]

@@ -214,6 +214,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_units::{Time, TimeOrNever};
 
     fn law(fixed_point: bool) -> Dctcp {
         let rules = Rules { g: 1.0 / 16.0, min_cwnd: 2.0, no_growth_on_ece: false, fixed_point };
@@ -230,7 +231,7 @@ mod tests {
                 for packet in 1..=20_000u64 {
                     let (una, ece) = (packet * 1460, packet % 10 < marked);
                     let ack = Ack {
-                        now: 0,
+                        now: Time::ZERO,
                         snd_una: una,
                         snd_nxt: una + 14_600,
                         acked: 1460,
@@ -239,8 +240,8 @@ mod tests {
                         grow: 1.0,
                         rtt: None,
                         newest_rtt: None,
-                        srtt: 0,
-                        min_rtt: 0,
+                        srtt: TimeOrNever::NEVER,
+                        min_rtt: TimeOrNever::NEVER,
                         mss: 1460,
                     };
                     d.in_ack_event(&mut w, &ack);

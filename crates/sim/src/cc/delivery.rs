@@ -2,15 +2,16 @@
 //! net/ipv4/tcp_rate.c). Volumes are in whatever unit the law counts in: segments (tcp_bbr.c) or bytes (the draft).
 
 use super::hooks::{Arrival, Departure};
+use forebay_units::{Time, TimeOrNever};
 
 /// What is remembered of a segment that has left.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sent {
-    /// Volume delivered so far, and when that last grew, ps (P.delivered, P.delivered_time).
+    /// Volume delivered so far, and when that last grew (P.delivered, P.delivered_time).
     delivered: u64,
-    delivered_time: u64,
-    /// Departure of the segment that had most recently been delivered, ps (P.first_send_time).
-    first_sent: u64,
+    delivered_time: Time,
+    /// Departure of the segment that had most recently been delivered (P.first_send_time).
+    first_sent: Time,
     /// Whether the application held the sender back.
     app_limited: bool,
     /// Volume in the network, this segment included (P.tx_in_flight).
@@ -31,8 +32,8 @@ impl Sent {
 pub(super) struct Sample {
     /// Volume delivered during the interval.
     pub delivered: u64,
-    /// The interval, ps. `None` where it is shorter than the smallest RTT, which no real delivery is.
-    pub interval: Option<u64>,
+    /// The interval. `None` where it is shorter than the smallest RTT, which no real delivery is.
+    pub interval: Option<Time>,
     /// Volume that had been delivered when the newest delivered segment left.
     pub prior_delivered: u64,
     /// Whether the application held the sender back then.
@@ -47,7 +48,7 @@ pub(super) struct Sample {
 #[derive(Debug, Clone, Copy)]
 struct Newest {
     sent: Sent,
-    left: u64,
+    left: Time,
     /// Stream offset behind it.
     end: u64,
 }
@@ -56,9 +57,9 @@ struct Newest {
 #[derive(Debug, Clone, Default)]
 pub(super) struct DeliveryRate {
     delivered: u64,
-    /// When `delivered` last grew, ps.
-    delivered_time: u64,
-    first_sent: u64,
+    /// When `delivered` last grew.
+    delivered_time: Time,
+    first_sent: Time,
     lost: u64,
     /// Volume that will have been delivered when what the application limited is acknowledged; 0: it does not limit.
     app_limited: u64,
@@ -71,8 +72,8 @@ impl DeliveryRate {
         self.delivered
     }
 
-    /// When that last grew, ps.
-    pub(super) fn delivered_time(&self) -> u64 {
+    /// When that last grew.
+    pub(super) fn delivered_time(&self) -> Time {
         self.delivered_time
     }
 
@@ -122,8 +123,8 @@ impl DeliveryRate {
         self.app_limited = (self.delivered + in_flight).max(1);
     }
 
-    /// The sample of an ACK that arrived at `now` (tcp_rate_gen; GenerateRateSample); `None` if it delivered nothing. `min_rtt` in ps.
-    pub(super) fn sample(&mut self, now: u64, min_rtt: u64) -> Option<Sample> {
+    /// The sample of an ACK that arrived at `now` (tcp_rate_gen; GenerateRateSample); `None` if it delivered nothing.
+    pub(super) fn sample(&mut self, now: Time, min_rtt: TimeOrNever) -> Option<Sample> {
         // What the application limited is acknowledged.
         if self.delivered > self.app_limited {
             self.app_limited = 0;
@@ -135,7 +136,7 @@ impl DeliveryRate {
         let interval = between(sent.first_sent, left).max(between(sent.delivered_time, now));
         Some(Sample {
             delivered: self.delivered - sent.delivered,
-            interval: (interval >= min_rtt && interval > 0).then_some(interval),
+            interval: (TimeOrNever::at(interval) >= min_rtt && interval > Time::ZERO).then_some(interval),
             prior_delivered: sent.delivered,
             app_limited: sent.app_limited,
             in_flight: sent.in_flight,
@@ -144,23 +145,23 @@ impl DeliveryRate {
     }
 }
 
-/// From `start` to `end` in ps, by a clock of nanoseconds: the one of the timestamps that RTT samples are taken with. By another, an
+/// From `start` to `end`, by a clock of nanoseconds: the one of the timestamps that RTT samples are taken with. By another, an
 /// interval of one RTT might come out shorter than the smallest RTT.
-fn between(start: u64, end: u64) -> u64 {
-    (end / 1000).saturating_sub(start / 1000) * 1000
+fn between(start: Time, end: Time) -> Time {
+    Time::from_ns(end.as_ns().saturating_sub(start.as_ns()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const MS: u64 = 1_000_000_000;
+    const MS: Time = Time::from_ms(1);
 
-    fn departure(now: u64, alone: bool) -> Departure {
+    fn departure(now: Time, alone: bool) -> Departure {
         Departure { now, bytes: 1000, in_flight: 0, alone, again: false }
     }
 
-    fn arrival(now: u64, left: u64, number: u64) -> Arrival {
+    fn arrival(now: Time, left: Time, number: u64) -> Arrival {
         Arrival { now, left, end: (number + 1) * 1000, bytes: 1000, again: false }
     }
 
@@ -168,11 +169,11 @@ mod tests {
     #[test]
     fn the_longer_phase_is_the_interval() {
         let mut rate = DeliveryRate::default();
-        let sent: Vec<Sent> = (0..10).map(|i| rate.sent(&departure(0, i == 0), i + 1)).collect();
+        let sent: Vec<Sent> = (0..10).map(|i| rate.sent(&departure(Time::ZERO, i == 0), i + 1)).collect();
         for (i, &s) in sent.iter().enumerate() {
-            let now = (10 + i as u64) * MS;
-            rate.arrived(s, &arrival(now, 0, i as u64), 1);
-            let sample = rate.sample(now, 10 * MS).unwrap();
+            let now = MS * (10 + i as u64);
+            rate.arrived(s, &arrival(now, Time::ZERO, i as u64), 1);
+            let sample = rate.sample(now, (MS * 10).into()).unwrap();
             assert_eq!((sample.delivered, sample.interval), (i as u64 + 1, Some(now)), "{i}");
             assert_eq!((sample.prior_delivered, sample.in_flight), (0, i as u64 + 1));
         }
@@ -182,38 +183,38 @@ mod tests {
     #[test]
     fn compressed_acks_do_not_count() {
         let mut rate = DeliveryRate::default();
-        let first = rate.sent(&departure(0, true), 1);
+        let first = rate.sent(&departure(Time::ZERO, true), 1);
         let second = rate.sent(&departure(MS, false), 2);
-        rate.arrived(first, &arrival(10 * MS, 0, 0), 1);
-        rate.sample(10 * MS, 10 * MS);
-        rate.arrived(second, &arrival(16 * MS, MS, 1), 1);
-        rate.sample(16 * MS, 10 * MS);
-        let third = rate.sent(&departure(17 * MS, false), 1);
-        rate.arrived(third, &arrival(27 * MS, 17 * MS, 2), 1);
-        assert_eq!(rate.sample(27 * MS, 10 * MS).unwrap().interval, Some(16 * MS));
+        rate.arrived(first, &arrival(MS * 10, Time::ZERO, 0), 1);
+        rate.sample(MS * 10, (MS * 10).into());
+        rate.arrived(second, &arrival(MS * 16, MS, 1), 1);
+        rate.sample(MS * 16, (MS * 10).into());
+        let third = rate.sent(&departure(MS * 17, false), 1);
+        rate.arrived(third, &arrival(MS * 27, MS * 17, 2), 1);
+        assert_eq!(rate.sample(MS * 27, (MS * 10).into()).unwrap().interval, Some(MS * 16));
     }
 
     #[test]
     fn faster_than_the_smallest_rtt_is_no_sample() {
         let mut rate = DeliveryRate::default();
-        let s = rate.sent(&departure(0, true), 1);
-        rate.arrived(s, &arrival(5 * MS, 0, 0), 1);
-        assert_eq!(rate.sample(5 * MS, 10 * MS).unwrap().interval, None);
-        assert_eq!(rate.sample(6 * MS, 10 * MS), None, "nothing delivered");
+        let s = rate.sent(&departure(Time::ZERO, true), 1);
+        rate.arrived(s, &arrival(MS * 5, Time::ZERO, 0), 1);
+        assert_eq!(rate.sample(MS * 5, (MS * 10).into()).unwrap().interval, None);
+        assert_eq!(rate.sample(MS * 6, (MS * 10).into()), None, "nothing delivered");
     }
 
     #[test]
     fn what_the_application_limited_is_marked_until_it_is_acknowledged() {
         let mut rate = DeliveryRate::default();
-        let first = rate.sent(&departure(0, true), 1);
+        let first = rate.sent(&departure(Time::ZERO, true), 1);
         rate.limit(1);
         let second = rate.sent(&departure(MS, false), 2);
         assert!(!first.app_limited() && second.app_limited());
-        rate.arrived(first, &arrival(10 * MS, 0, 0), 1);
-        assert!(!rate.sample(10 * MS, MS).unwrap().app_limited);
+        rate.arrived(first, &arrival(MS * 10, Time::ZERO, 0), 1);
+        assert!(!rate.sample(MS * 10, MS.into()).unwrap().app_limited);
         assert!(rate.is_app_limited(), "the bubble is behind the first segment");
-        rate.arrived(second, &arrival(11 * MS, MS, 1), 1);
-        assert!(rate.sample(11 * MS, MS).unwrap().app_limited);
+        rate.arrived(second, &arrival(MS * 11, MS, 1), 1);
+        assert!(rate.sample(MS * 11, MS.into()).unwrap().app_limited);
         assert!(!rate.is_app_limited());
     }
 
@@ -221,10 +222,10 @@ mod tests {
     fn losses_since_the_departure_are_counted() {
         let mut rate = DeliveryRate::default();
         rate.lose(3);
-        let s = rate.sent(&departure(0, true), 5);
+        let s = rate.sent(&departure(Time::ZERO, true), 5);
         rate.lose(2);
-        rate.arrived(s, &arrival(10 * MS, 0, 0), 1);
-        let sample = rate.sample(10 * MS, MS).unwrap();
+        rate.arrived(s, &arrival(MS * 10, Time::ZERO, 0), 1);
+        let sample = rate.sample(MS * 10, MS.into()).unwrap();
         assert_eq!((sample.lost, sample.in_flight, rate.lost()), (2, 5, 5));
     }
 }

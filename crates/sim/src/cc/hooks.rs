@@ -8,7 +8,7 @@
 //! laws with a [`GATE`](CongestionControl::GATE), its `may_send`, and its `sent` if new data left.
 
 use forebay_sampling::Rng;
-use forebay_units::Rate;
+use forebay_units::{Rate, Time, TimeOrNever};
 use std::fmt::Debug;
 
 /// Congestion window and slow start threshold, in segments, with fractions.
@@ -39,11 +39,12 @@ impl Window {
         target - self.ssthresh
     }
 
-    /// Linux `tcp_update_pacing_rate`, bytes per second: the window, or what is outstanding (`flight`, segments) if that is more, in
-    /// one smoothed RTT (`srtt`, ps, above 0); twice that in slow start, 1.2 times that from half the threshold on.
-    pub fn pacing_rate(&self, flight: f64, mss: u32, srtt: u64) -> f64 {
+    /// Linux `tcp_update_pacing_rate`: the window, or what is outstanding (`flight`, segments) if that is more, in one smoothed RTT;
+    /// twice that in slow start, 1.2 times that from half the threshold on. Without an RTT it is as good as without limit.
+    pub fn pacing_rate(&self, flight: f64, mss: u32, srtt: Option<Time>) -> Rate {
         let ratio = if self.cwnd < self.ssthresh / 2.0 { 2.0 } else { 1.2 };
-        ratio * self.cwnd.max(flight) * f64::from(mss) * 1e12 / srtt as f64
+        let srtt = srtt.map_or(1.0, |srtt| srtt.0.max(1) as f64);
+        Rate((8.0 * ratio * self.cwnd.max(flight) * f64::from(mss) * 1e12 / srtt) as u64)
     }
 
     /// Standard growth: slow start below the threshold, one segment per window above (RFC 5681 section 3.1).
@@ -59,8 +60,8 @@ impl Window {
 /// Facts about one ACK.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ack {
-    /// Time, ps.
-    pub now: u64,
+    /// Time.
+    pub now: Time,
     /// Stream offset after the ACK.
     pub snd_una: u64,
     /// Stream offset of the next new byte.
@@ -73,15 +74,15 @@ pub struct Ack {
     pub ece: bool,
     /// Segments to grow by, by the stack's counting rule.
     pub grow: f64,
-    /// RTT sample of this ACK, ps, if it gave one.
-    pub rtt: Option<u64>,
-    /// RTT of the newest segment that this ACK acknowledges, ps; `None` if one of them had been retransmitted. A delayed ACK adds nothing
+    /// RTT sample of this ACK, if it gave one.
+    pub rtt: Option<Time>,
+    /// RTT of the newest segment that this ACK acknowledges; `None` if one of them had been retransmitted. A delayed ACK adds nothing
     /// to it, unlike to `rtt`. Senders without a scoreboard know no other than `rtt`.
-    pub newest_rtt: Option<u64>,
-    /// Smoothed RTT, ps.
-    pub srtt: u64,
-    /// Smallest RTT of the connection so far, ps.
-    pub min_rtt: u64,
+    pub newest_rtt: Option<Time>,
+    /// Smoothed RTT; never before the first sample.
+    pub srtt: TimeOrNever,
+    /// Smallest RTT of the connection so far.
+    pub min_rtt: TimeOrNever,
     /// Payload bytes of a full segment.
     pub mss: u32,
 }
@@ -89,10 +90,10 @@ pub struct Ack {
 /// What a law may be told of the path of its connection when that opens; packets on the empty path.
 #[derive(Debug, Clone)]
 pub struct Path {
-    /// RTT of a full data packet and its ACK, ps.
-    pub idle_rtt: u64,
-    /// What the RTT of a SYN and its SYN-ACK lacks against that, ps: the serialisation of the larger packet.
-    pub handshake_lacks: u64,
+    /// RTT of a full data packet and its ACK.
+    pub idle_rtt: Time,
+    /// What the RTT of a SYN and its SYN-ACK lacks against that: the serialisation of the larger packet.
+    pub handshake_lacks: Time,
     /// Bytes of a full packet on the wire.
     pub packet: f64,
     /// Rate of the narrowest link in packets of full size per second.
@@ -106,10 +107,10 @@ pub struct Path {
 /// The sender at a moment when it could send.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Opportunity {
-    /// Time, ps.
-    pub now: u64,
-    /// When the last data segment, new or retransmitted, left, ps; `None` before the first.
-    pub last_tx: Option<u64>,
+    /// Time.
+    pub now: Time,
+    /// When the last data segment, new or retransmitted, left; `None` before the first.
+    pub last_tx: Option<Time>,
     /// Bytes sent and not cumulatively acknowledged.
     pub flight: u64,
     /// Bytes written and never sent, a FIN included.
@@ -143,12 +144,12 @@ pub struct Reduction {
 /// Things that happen to a window beside ACKs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// First transmission after nothing was outstanding; the idle time in ps.
+    /// First transmission after nothing was outstanding; how long that was.
     TxStart {
-        /// Now, ps.
-        now: u64,
-        /// Time since the last transmission, ps.
-        idle: u64,
+        /// Now.
+        now: Time,
+        /// Time since the last transmission.
+        idle: Time,
     },
     /// The application handed over a message, before anything of it is sent.
     Write {
@@ -156,16 +157,16 @@ pub enum Event {
         begin: u64,
         /// Stream offset behind its last byte.
         end: u64,
-        /// When it should have arrived, ps; `u64::MAX` for no deadline.
-        deadline: u64,
+        /// When it should have arrived, if it has a deadline.
+        deadline: Option<Time>,
         /// Bytes in the network, if the application had let the sender run out of data although the window had room: for laws with
         /// records ([`CongestionControl::Sent`]).
         starved: Option<u64>,
     },
     /// The handshake is complete.
     Established {
-        /// RTT of SYN and SYN-ACK, ps, if it could be measured.
-        rtt: Option<u64>,
+        /// RTT of SYN and SYN-ACK, if it could be measured.
+        rtt: Option<Time>,
     },
     /// Fast recovery begins.
     Recovery,
@@ -183,8 +184,8 @@ pub enum Event {
 /// A segment that leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Departure {
-    /// Time, ps.
-    pub now: u64,
+    /// Time.
+    pub now: Time,
     /// Its sequence space.
     pub bytes: u32,
     /// Bytes in the network, with it.
@@ -198,10 +199,10 @@ pub struct Departure {
 /// A segment that the receiver has, as was not known before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// Time of the ACK, ps.
-    pub now: u64,
-    /// When the segment last left, ps.
-    pub left: u64,
+    /// Time of the ACK.
+    pub now: Time,
+    /// When the segment last left.
+    pub left: Time,
     /// Stream offset behind it.
     pub end: u64,
     /// Its sequence space.
@@ -213,8 +214,8 @@ pub struct Arrival {
 /// A segment that is deemed lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loss {
-    /// Time, ps.
-    pub now: u64,
+    /// Time.
+    pub now: Time,
     /// Stream offset of its first byte.
     pub start: u64,
     /// Its sequence space.
@@ -247,8 +248,8 @@ pub struct Outcome {
     pub repair: Repair,
     /// The window, not the application or the pacer, has limited sending in the last round trip.
     pub window_limited: bool,
-    /// Earliest departure of the next segment that the pacer allows, ps; may have passed.
-    pub next_departure: u64,
+    /// Earliest departure of the next segment that the pacer allows; may have passed.
+    pub next_departure: Time,
 }
 
 /// How a law limits the new data that leaves at an opportunity to send. Retransmissions are not limited.
@@ -260,8 +261,8 @@ pub struct Gate<L> {
     /// New data has left at the opportunity of the last `may_send`: stream offsets from the first to the second, in segments of `mss`
     /// bytes but the last.
     pub sent: fn(&mut L, u64, u64, &Opportunity),
-    /// When the law wants the next opportunity to send at the latest, ps, although nothing may have happened; `u64::MAX`: never.
-    pub due: fn(&L) -> u64,
+    /// When the law wants the next opportunity to send at the latest, although nothing may have happened.
+    pub due: fn(&L) -> TimeOrNever,
 }
 
 /// A law. Every hook may rely on the order in the module's description; the defaults do nothing.

@@ -1,7 +1,7 @@
 //! The laws in one enum, made from one list. An ACK costs no indirect call, and a connection knows which hooks its law has.
 
 use super::hooks::{Ack, CongestionControl, Opportunity, Outcome, Path, Window};
-use forebay_units::Rate;
+use forebay_units::{Rate, TimeOrNever};
 
 /// Which of the hooks that cost something a law has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +59,8 @@ pub(super) trait Optional: CongestionControl {
         }
     }
 
-    fn due(&self) -> u64 {
-        Self::GATE.map_or(u64::MAX, |gate| (gate.due)(self))
+    fn due(&self) -> TimeOrNever {
+        Self::GATE.map_or(TimeOrNever::NEVER, |gate| (gate.due)(self))
     }
 
     fn control(&mut self, w: &mut Window, ack: &Ack, outcome: &Outcome) {

@@ -30,7 +30,7 @@ pub use law::Hooks;
 
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Chosen;
-use forebay_units::Rate;
+use forebay_units::{Rate, TimeOrNever};
 use law::Optional;
 use records::{Keep, Recorded};
 
@@ -116,7 +116,7 @@ impl Law {
     pub fn sent(&mut self, from: u64, to: u64, at: &Opportunity) {
         each!(self, l => l.sent(from, to, at));
     }
-    pub fn due(&self) -> u64 {
+    pub fn due(&self) -> TimeOrNever {
         each!(self, l => l.due())
     }
     pub fn control(&mut self, w: &mut Window, ack: &Ack, outcome: &Outcome) {

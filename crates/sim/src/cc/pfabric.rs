@@ -78,11 +78,12 @@ pub(super) const ENTRY: LawEntry = LawEntry {
 mod tests {
     use super::*;
     use crate::cc::Trigger;
+    use forebay_units::{Time, TimeOrNever};
 
     #[test]
     fn grows_by_a_segment_per_ack_above_any_threshold() {
         let ack = Ack {
-            now: 0,
+            now: Time::ZERO,
             snd_una: 0,
             snd_nxt: 0,
             acked: 1_460,
@@ -91,8 +92,8 @@ mod tests {
             grow: 1.0,
             rtt: None,
             newest_rtt: None,
-            srtt: 0,
-            min_rtt: 0,
+            srtt: TimeOrNever::NEVER,
+            min_rtt: TimeOrNever::NEVER,
             mss: 1_460,
         };
         for (remember, expected) in [(false, 11.0), (true, 10.1)] {

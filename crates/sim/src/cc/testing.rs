@@ -2,11 +2,12 @@
 
 use super::delivery::Sent;
 use super::{Ack, Arrival, CongestionControl, Departure, Event, Loss, Outcome, Reduction, Repair, Trigger, Window};
+use forebay_units::{Time, TimeOrNever};
 use std::collections::VecDeque;
 
 /// An ACK for one segment that says nothing special.
 pub(super) const ACK: Ack = Ack {
-    now: 0,
+    now: Time::ZERO,
     snd_una: 1460,
     snd_nxt: 14_600,
     acked: 1460,
@@ -15,8 +16,8 @@ pub(super) const ACK: Ack = Ack {
     grow: 1.0,
     rtt: None,
     newest_rtt: None,
-    srtt: 0,
-    min_rtt: 0,
+    srtt: TimeOrNever::NEVER,
+    min_rtt: TimeOrNever::NEVER,
     mss: 1460,
 };
 
@@ -32,8 +33,8 @@ pub(super) struct Line<L> {
     pub law: L,
     /// Its window.
     pub w: Window,
-    /// ps.
-    pub now: u64,
+    /// The clock.
+    pub now: Time,
     /// Whether segment `n` is lost.
     pub loses: fn(u64) -> bool,
     /// By how much the delay of the path grows in a ps.
@@ -42,19 +43,19 @@ pub(super) struct Line<L> {
     pub repair: Repair,
     /// Rounds of RTTs: segments delivered.
     pub delivered: u64,
-    next_departure: u64,
+    next_departure: Time,
     sent: u64,
     /// When the path is free again.
-    free: u64,
-    min_rtt: u64,
+    free: Time,
+    min_rtt: TimeOrNever,
     lost: u32,
     /// (time of the ACK, number, departure, record).
-    flying: VecDeque<(u64, u64, u64, Sent)>,
+    flying: VecDeque<(Time, u64, Time, Sent)>,
 }
 
-/// RTT of [`Line`] without queueing, and what a segment takes, ps.
-pub(super) const LINE_RTT: u64 = 40_000_000_000;
-const LINE_SEGMENT: u64 = 80_000_000;
+/// RTT of [`Line`] without queueing, and what a segment takes.
+pub(super) const LINE_RTT: Time = Time::from_ms(40);
+const LINE_SEGMENT: Time = Time::from_us(80);
 
 impl<L: CongestionControl<Sent = Sent>> Line<L> {
     /// Established; endless data.
@@ -62,15 +63,15 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
         let mut line = Line {
             law,
             w: Window { cwnd: 10.0, ssthresh: f64::INFINITY },
-            now: 0,
+            now: Time::ZERO,
             loses: |_| false,
             drift: 0.0,
             repair: Repair::None,
             delivered: 0,
-            next_departure: 0,
+            next_departure: Time::ZERO,
             sent: 0,
-            free: 0,
-            min_rtt: u64::MAX,
+            free: Time::ZERO,
+            min_rtt: TimeOrNever::NEVER,
             lost: 0,
             flying: VecDeque::new(),
         };
@@ -85,7 +86,7 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
 
     /// Sends what may leave before the next ACK, and takes that.
     pub(super) fn step(&mut self) {
-        let ack = self.flying.front().map_or(u64::MAX, |f| f.0);
+        let ack = self.flying.front().map_or(Time::NEVER, |f| f.0);
         let at = self.next_departure.max(self.now);
         if (self.flying.len() as f64) < self.w.cwnd.floor() && at < ack {
             self.now = at;
@@ -100,7 +101,7 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
         }
         self.delivered += 1;
         let rtt = self.now - left;
-        self.min_rtt = self.min_rtt.min(rtt);
+        self.min_rtt = self.min_rtt.min(rtt.into());
         let arrival = Arrival { now: self.now, left, end: (number + 1) * 1000, bytes: 1000, again: false };
         self.law.segment_arrived(sent, &arrival);
         let facts = Ack {
@@ -111,7 +112,7 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
             delivered: 1000,
             rtt: Some(rtt),
             newest_rtt: Some(rtt),
-            srtt: rtt,
+            srtt: rtt.into(),
             min_rtt: self.min_rtt,
             mss: 1000,
             ..ACK
@@ -128,9 +129,9 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
         (L::CONTROL.unwrap())(&mut self.law, &mut self.w, &facts, &outcome);
     }
 
-    /// Runs for `ps`, looking at the law after every step.
-    pub(super) fn run(&mut self, ps: u64, mut look: impl FnMut(&Line<L>)) {
-        let end = self.now + ps;
+    /// Runs for that `long`, looking at the law after every step.
+    pub(super) fn run(&mut self, long: Time, mut look: impl FnMut(&Line<L>)) {
+        let end = self.now + long;
         while self.now < end {
             self.step();
             look(self);
@@ -147,11 +148,11 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
         };
         let record = self.law.segment_sent(&departure);
         // A path with a delay of an RTT, less what the segment itself takes.
-        let delay = LINE_RTT + (self.now as f64 * self.drift) as u64;
+        let delay = LINE_RTT + Time((self.now.0 as f64 * self.drift) as u64);
         self.free = self.free.max(self.now + delay - LINE_SEGMENT) + LINE_SEGMENT;
         self.flying.push_back((self.free, self.sent, self.now, record));
         self.sent += 1;
         let rate = (L::PACING_RATE.unwrap())(&self.law, 1000);
-        self.next_departure = self.now + rate.tx_time(1000).0;
+        self.next_departure = self.now + rate.tx_time(1000);
     }
 }

@@ -12,7 +12,7 @@ use crate::config::TcpConfig;
 use crate::net::packet::Wire;
 use crate::shim::endpoint::Side;
 use crate::tcp::sender::Sender;
-use forebay_units::{ConnSlot, NodeId};
+use forebay_units::{ConnSlot, NodeId, Time, TimeOrNever};
 
 /// What a sender is called for, beside packets.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +20,7 @@ pub(super) enum Call {
     /// Open the connection.
     Open,
     /// The application writes.
-    Write { bytes: u64, deadline: u64, last: bool },
+    Write { bytes: u64, deadline: Option<Time>, last: bool },
     /// The application of an endless flow stops.
     Stop,
     /// Its timer came due.
@@ -32,7 +32,7 @@ pub(super) enum Call {
 impl Call {
     /// Calls it, on the way `out` to the network.
     #[inline(always)]
-    pub(super) fn make(self, sender: &mut Sender, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    pub(super) fn make(self, sender: &mut Sender, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         match self {
             Call::Open => sender.open(c, now, out),
             Call::Write { bytes, deadline, last } => sender.write(c, now, bytes, deadline, last, out),
@@ -63,7 +63,7 @@ impl Core {
             self.lane.hand_over(s.src, Handover::Expect { conn, end, query });
         }
         let last = matches!(s.first, First::Only(_));
-        self.with_sender(conn, now, Call::Write { bytes: length, deadline, last });
+        self.with_sender(conn, now, Call::Write { bytes: length, deadline: TimeOrNever::at(Time(deadline)).get(), last });
     }
 
     /// The application of an endless flow stops writing.
@@ -95,7 +95,7 @@ impl Core {
         let at = Endpoint { conn, side: Side::Sender, group, node };
         let c = &self.tcp[group];
         let mut out = W::wire(&mut self.endpoint_shims, at, || Nic::of_sender(&mut self.fabric, &mut self.hosts[node], now, c));
-        call.make(sender, c, now, &mut out);
+        call.make(sender, c, Time(now), &mut out);
         drop(out);
         W::settle(self, at, now);
         self.arm_sender(conn, node);
@@ -108,7 +108,7 @@ impl Core {
         if sender.timer_due < sender.armed {
             sender.armed = sender.timer_due;
             let (due, generation) = (sender.timer_due, sender.generation());
-            self.wake(host, host, due, Wake::Sender { conn, generation });
+            self.wake(host, host, due.or_never().0, Wake::Sender { conn, generation });
         }
     }
 }

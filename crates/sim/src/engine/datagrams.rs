@@ -5,7 +5,7 @@ use super::nic::Nic;
 use super::stream::Message;
 use super::traffic::OpenSpec;
 use crate::tcp::datagram::Datagram;
-use forebay_units::ConnSlot;
+use forebay_units::{ConnSlot, Time};
 
 impl Core {
     /// Prepares a source of datagrams. Only called between windows, as [`Core::connect`].
@@ -34,7 +34,7 @@ impl Core {
         }
         // The processing jitter of hosts is that of TCP; a source has its own.
         let mut nic = Nic::at_once(&mut self.fabric, &mut self.hosts[self.streams[conn].src], now);
-        self.senders[conn].datagram(now, &mut nic);
+        self.senders[conn].datagram(Time(now), &mut nic);
     }
 
     /// Payload of `conn` that is known to have arrived: acknowledged, or, where nobody acknowledges, received.

@@ -10,7 +10,7 @@ use super::traffic::{First, Job};
 use crate::net::packet::{Packet, SackBlocks};
 use crate::shim::endpoint::Side;
 use crate::tcp::sender::Phase;
-use forebay_units::{ConnSlot, NodeId};
+use forebay_units::{ConnSlot, NodeId, Time, TimeOrNever};
 
 impl Core {
     /// An ACK reached host `node`.
@@ -41,7 +41,7 @@ impl Core {
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
         let c = &self.tcp[group];
         let mut out = W::wire(&mut self.endpoint_shims, at, || Nic::of_sender(&mut self.fabric, host, now, c));
-        sender.on_packet(c, now, p, sack, &mut out);
+        sender.on_packet(c, Time(now), p, sack, &mut out);
         drop(out);
         W::settle(self, at, now);
         self.ack_done(node, conn, now);
@@ -101,7 +101,7 @@ impl Core {
         let mut copy = Packet::default();
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
         let mut out = W::wire(&mut self.endpoint_shims, at, || Nic::at_once(&mut self.fabric, host, now));
-        receiver.on_packet(&self.tcp[group], now, p, &mut out);
+        receiver.on_packet(&self.tcp[group], Time(now), p, &mut out);
         drop(out);
         W::settle(self, at, now);
         self.data_done(node, conn, now);
@@ -114,7 +114,7 @@ impl Core {
         let group = receiver.group();
         let at = Endpoint { conn, side: Side::Receiver, group, node };
         let mut out = W::wire(&mut self.endpoint_shims, at, || Nic::at_once(&mut self.fabric, &mut self.hosts[node], now));
-        receiver.on_timer(&self.tcp[group], now, &mut out);
+        receiver.on_timer(&self.tcp[group], Time(now), &mut out);
         drop(out);
         W::settle(self, at, now);
     }
@@ -137,7 +137,7 @@ impl Core {
         let r = &mut self.receivers[conn];
         r.armed = r.timer_due;
         let (due, generation) = (r.timer_due, r.generation());
-        self.wake(host, host, due, Wake::Receiver { conn, generation });
+        self.wake(host, host, due.or_never().0, Wake::Receiver { conn, generation });
     }
 
     /// A timer entry at `node` came due. Application timers are the caller's.
@@ -155,12 +155,12 @@ impl Core {
             Wake::Sender { conn, generation } => {
                 // Generations repeat after so many connections in a slot, so that a late timer can meet its own again at another host.
                 let half = self.senders.whosever(conn);
-                if half.generation() != generation || half.armed != now || self.streams[conn].src != node {
+                if half.generation() != generation || half.armed != Time(now).into() || self.streams[conn].src != node {
                     return;
                 }
                 let s = &mut self.senders[conn];
-                s.armed = u64::MAX;
-                if s.timer_due <= now {
+                s.armed = TimeOrNever::NEVER;
+                if s.timer_due.has_come(Time(now)) {
                     self.hosts[node].mix(now, 1 << 40);
                     self.sender_timer(conn, now);
                 } else {
@@ -170,16 +170,16 @@ impl Core {
             Wake::Receiver { conn, generation } => {
                 // Generations repeat after so many connections in a slot, so that a late timer can meet its own again at another host.
                 let half = self.receivers.whosever(conn);
-                if half.generation() != generation || half.armed != now || self.streams[conn].dst != node {
+                if half.generation() != generation || half.armed != Time(now).into() || self.streams[conn].dst != node {
                     return;
                 }
                 let r = &mut self.receivers[conn];
-                r.armed = u64::MAX;
-                if r.timer_due <= now && generation.has_shim() {
+                r.armed = TimeOrNever::NEVER;
+                if r.timer_due.has_come(Time(now)) && generation.has_shim() {
                     rarely(move || self.receiver_timer::<Shimmed>(node, conn, now));
-                } else if r.timer_due <= now {
+                } else if r.timer_due.has_come(Time(now)) {
                     self.receiver_timer::<Direct>(node, conn, now);
-                } else if r.timer_due != u64::MAX {
+                } else if !r.timer_due.is_never() {
                     self.arm_receiver(conn, node);
                 }
             }

@@ -7,7 +7,7 @@ use crate::net::packet::{Packet, SackBlocks, Wire};
 use crate::shim::endpoint::{Balance, Layers, Side};
 use crate::streams::Draws;
 use forebay_experiment::shim_row::ShimRow;
-use forebay_units::{ConnSlot, GroupId, IndexVec, NodeId};
+use forebay_units::{ConnSlot, GroupId, IndexVec, NodeId, Time};
 
 /// An endpoint whose packets and timers are at work.
 #[derive(Debug, Clone, Copy)]
@@ -37,16 +37,16 @@ impl<'a> Through<'a> {
 impl Wire for Through<'_> {
     fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
         match &mut self.layers {
-            Some(l) => l.egress((self.at.side, self.at.conn), self.nic.now, packet, sack, &mut self.nic),
+            Some(l) => l.egress((self.at.side, self.at.conn), Time(self.nic.now), packet, sack, &mut self.nic),
             None => self.nic.emit(packet, sack),
         }
     }
 
-    fn alarm(&mut self, conn: ConnSlot, generation: Generation, time: u64) {
+    fn alarm(&mut self, conn: ConnSlot, generation: Generation, time: Time) {
         self.nic.alarm(conn, generation, time);
     }
 
-    fn departure(&self) -> u64 {
+    fn departure(&self) -> Time {
         self.nic.departure()
     }
 }
@@ -58,7 +58,9 @@ impl EndpointShims {
     /// No connection yet.
     pub(super) fn new(network: &Network, tcp: &[TcpConfig], seed: u64) -> EndpointShims {
         let of = |(group, c): (usize, &TcpConfig)| {
-            Layers::new(c, network, |node, period| Draws::ShimPhase.stream(seed, &[group as u64, node as u64]).below(period))
+            Layers::new(c, network, |node, period| {
+                Time(Draws::ShimPhase.stream(seed, &[group as u64, u64::from(node.get())]).below(period.0))
+            })
         };
         EndpointShims(tcp.iter().enumerate().map(of).collect())
     }

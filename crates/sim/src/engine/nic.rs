@@ -5,7 +5,7 @@ use super::hosts::{Host, Wake};
 use crate::config::TcpConfig;
 use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks, Wire};
-use forebay_units::ConnSlot;
+use forebay_units::{ConnSlot, Time};
 
 /// The way from an endpoint to the network.
 pub(super) struct Nic<'a> {
@@ -44,14 +44,15 @@ impl Wire for Nic<'_> {
         self.fabric.send(self.host.nic, self.now, late, &packet, sack, |_| {});
     }
 
-    fn alarm(&mut self, conn: ConnSlot, generation: Generation, time: u64) {
+    fn alarm(&mut self, conn: ConnSlot, generation: Generation, time: Time) {
+        let time = time.0;
         let order = self.host.next_order(time);
         self.host.add(time, order, Wake::Law { conn, generation });
         self.fabric.wheel.mark(self.host.node, time);
     }
 
-    fn departure(&self) -> u64 {
-        self.fabric.ports[self.host.nic].busy_until()
+    fn departure(&self) -> Time {
+        Time(self.fabric.ports[self.host.nic].busy_until())
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@ use crate::config::{Network, PortConfig, TcpConfig};
 use crate::streams::Draws;
 use crate::topology::Fib;
 use forebay_sampling::Rng;
-use forebay_units::{ConnSlot, NodeId, QueueLen};
+use forebay_units::{ConnSlot, NodeId, QueueLen, Time};
 
 /// The path from host `src` to host `dst` and back, for data with ECMP hash `forth` and ACKs with `back`. `rng` is the law's.
 pub fn empty_path(
@@ -42,7 +42,14 @@ pub fn empty_path(
     let buffer = ports(src, dst, forth).filter(meet).filter(|p| p.rate.0 == narrowest).map(packets).fold(f64::INFINITY, f64::min);
     // A SYN may be longer than the smallest data packets of an odd configuration.
     let handshake_lacks = data.saturating_sub(syn);
-    Path { idle_rtt: data + ack, handshake_lacks, packet: full as f64, rate: narrowest as f64 / (8 * full) as f64, buffer, rng }
+    Path {
+        idle_rtt: Time(data + ack),
+        handshake_lacks: Time(handshake_lacks),
+        packet: full as f64,
+        rate: narrowest as f64 / (8 * full) as f64,
+        buffer,
+        rng,
+    }
 }
 
 impl Core {

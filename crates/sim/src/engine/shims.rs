@@ -9,7 +9,7 @@ use super::nic::Nic;
 use crate::net::packet::{Packet, Wire, flag};
 use crate::shim::endpoint::Side;
 use crate::shim::window;
-use forebay_units::{ConnSlot, GroupId, NodeId};
+use forebay_units::{ConnSlot, GroupId, NodeId, Time};
 
 /// A way between endpoints and the interfaces of their hosts.
 pub(super) trait Way {
@@ -54,7 +54,7 @@ impl Way for Shimmed {
 
     fn ingress<'p>(shims: &mut EndpointShims, at: Endpoint, p: &'p Packet, copy: &'p mut Packet) -> Option<&'p Packet> {
         *copy = *p;
-        let passes = shims.of(at.group).is_none_or(|l| l.ingress((at.side, at.conn), p.arrival, copy));
+        let passes = shims.of(at.group).is_none_or(|l| l.ingress((at.side, at.conn), Time(p.arrival), copy));
         passes.then_some(copy)
     }
 
@@ -67,7 +67,7 @@ impl Way for Shimmed {
             Side::Sender => core.senders[at.conn].generation(),
             Side::Receiver => core.receivers[at.conn].generation(),
         };
-        let tick = core.endpoint_shims.of(at.group).and_then(|l| l.watch((at.side, at.conn), generation, at.node, now));
+        let tick = core.endpoint_shims.of(at.group).and_then(|l| l.watch((at.side, at.conn), generation, at.node, Time(now)));
         core.set_shim_timer(at.node, at.group, tick);
     }
 }
@@ -80,9 +80,9 @@ pub(super) fn rarely<T>(f: impl FnOnce() -> T) -> T {
 }
 
 impl Core {
-    fn set_shim_timer(&mut self, node: NodeId, group: GroupId, time: Option<u64>) {
+    fn set_shim_timer(&mut self, node: NodeId, group: GroupId, time: Option<Time>) {
         if let Some(time) = time {
-            self.wake(node, node, time, Wake::Shim { group });
+            self.wake(node, node, time.0, Wake::Shim { group });
         }
     }
 
@@ -91,10 +91,10 @@ impl Core {
         let Some(layers) = self.endpoint_shims.of(group) else { return };
         let host = &mut self.hosts[node];
         let mut nic = Nic::of_sender(&mut self.fabric, host, now, &self.tcp[group]);
-        layers.tick(Side::Sender, node, now, |conn, g| self.senders.whosever(conn).generation() == g, &mut nic);
+        layers.tick(Side::Sender, node, Time(now), |conn, g| self.senders.whosever(conn).generation() == g, &mut nic);
         let mut nic = Nic::at_once(&mut self.fabric, host, now);
-        layers.tick(Side::Receiver, node, now, |conn, g| self.receivers.whosever(conn).generation() == g, &mut nic);
-        let next = layers.rearm(node, now);
+        layers.tick(Side::Receiver, node, Time(now), |conn, g| self.receivers.whosever(conn).generation() == g, &mut nic);
+        let next = layers.rearm(node, Time(now));
         self.set_shim_timer(node, group, next);
     }
 
@@ -102,7 +102,7 @@ impl Core {
     #[cold]
     pub(super) fn join_window_shim(&mut self, conn: ConnSlot, src: NodeId, dst: NodeId, group: GroupId) {
         let Some(c) = window::configured(&self.tcp[group].shims) else { return };
-        let back = self.small_packet_latency(dst, src, group);
+        let back = Time(self.small_packet_latency(dst, src, group));
         let rate = self.network.ports[self.hosts[dst].input].rate;
         if let Some(window) = &mut self.receivers[conn].window_shim {
             self.window_shims.of_new(dst, self.network.nodes.len()).join(c, window, rate, back);
@@ -126,7 +126,7 @@ impl Core {
     #[inline(never)]
     pub(super) fn show_window_shim(&mut self, node: NodeId, p: &Packet) {
         let Some(hosts) = self.window_shims.of(node) else { return };
-        let now = p.arrival;
+        let now = Time(p.arrival);
         hosts.packet_arrived(now, u64::from(p.wire));
         let generation = self.receivers.whosever(p.conn).generation();
         let current = generation.receives(p.generation()) || generation.receives_through_shim(p.generation());
@@ -135,8 +135,7 @@ impl Core {
             && p.len > 0
             && p.flags & (flag::SYN | flag::PROBE) == 0
         {
-            // Timestamps are the low bits of nanoseconds.
-            let forward = u64::from(((now / 1000) as u32).wrapping_sub(p.ts)) * 1000;
+            let forward = now.since(p.ts);
             hosts.data_arrived(window, now, u64::from(p.len), forward);
         }
     }

@@ -16,7 +16,7 @@ impl Core {
         }
         let sender = &self.senders[conn];
         let group = sender.group();
-        let (rto_ps, backoff) = (sender.rto(&self.tcp[group]), sender.rtt.backoff);
+        let (rto_ps, backoff) = (sender.rto(&self.tcp[group]).0, sender.rtt.backoff);
         let before = sender.stats;
         self.with_sender(conn, now, Call::Timer);
         let after = &self.senders[conn].stats;

@@ -2,7 +2,7 @@
 
 use super::generation::Generation;
 pub use forebay_queues::Codepoint;
-use forebay_units::ConnSlot;
+use forebay_units::{ConnSlot, Time};
 
 /// Flag bits of [`Packet::flags`].
 pub mod flag {
@@ -210,13 +210,13 @@ pub trait Wire {
     /// Transmits `packet` at the endpoint's current time, with SACK blocks if it has any.
     fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>);
 
-    /// Asks to be woken at `time` ps: [`Sender::on_alarm`](crate::tcp::sender::Sender::on_alarm) of slot `conn`, if it still has `generation`.
-    fn alarm(&mut self, _conn: ConnSlot, _generation: Generation, _time: u64) {}
+    /// Asks to be woken at `time`: [`Sender::on_alarm`](crate::tcp::sender::Sender::on_alarm) of slot `conn`, if it still has `generation`.
+    fn alarm(&mut self, _conn: ConnSlot, _generation: Generation, _time: Time) {}
 
-    /// When the last packet handed over will have left the host's interface, ps. Asked by stacks that limit what waits there; the past
+    /// When the last packet handed over will have left the host's interface. Asked by stacks that limit what waits there; the past
     /// where there is none.
-    fn departure(&self) -> u64 {
-        0
+    fn departure(&self) -> Time {
+        Time::ZERO
     }
 
     /// As `emit`, for the two kinds of packet that most traffic consists of: a copy of `template` in which `fill` writes what differs

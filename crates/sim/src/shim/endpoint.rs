@@ -7,10 +7,9 @@ use crate::config::{Network, TcpConfig};
 use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks, Wire};
 use forebay_experiment::shim_row::ShimRow;
-use forebay_units::{ConnSlot, NodeId, Rate};
+use forebay_units::{ConnSlot, NodeId, Rate, Time};
 
-/// A shim below TCP. To add one: implement this and [`End`] for its two ends in a file of its own, and add a line to the list below. Times
-/// are in ps.
+/// A shim below TCP. To add one: implement this and [`End`] for its two ends in a file of its own, and add a line to the list below.
 pub trait EndpointShim: std::fmt::Debug {
     /// Its parameters, from the registry entry.
     type Config: std::fmt::Debug + Clone + PartialEq;
@@ -34,7 +33,7 @@ pub trait EndpointShim: std::fmt::Debug {
     fn host(rules: &Self::Rules, rate: Option<Rate>) -> Self::Host;
 
     /// Period of a host's timer, which runs while an end of a connection is [`End::waiting`].
-    fn period(rules: &Self::Rules) -> u64;
+    fn period(rules: &Self::Rules) -> Time;
 
     /// Bytes on the wire of the smallest packet that it adds.
     fn smallest_packet(rules: &Self::Rules) -> u32;
@@ -44,19 +43,19 @@ pub trait EndpointShim: std::fmt::Debug {
     fn row(sender: &mut Self::Sender, receiver: &Self::Receiver, first: bool) -> ShimRow;
 }
 
-/// One end of a connection, in the hands of its shim. A fresh one is the default. Times are in ps.
+/// One end of a connection, in the hands of its shim. A fresh one is the default.
 pub trait End<S: EndpointShim + ?Sized>: std::fmt::Debug + Clone + Copy + Default {
     /// A packet of the endpoint on its way to the network, which goes on through `out`, now or later, changed or not, or with others.
-    fn egress(&mut self, rules: &S::Rules, now: u64, packet: Packet, sack: Option<&SackBlocks>, out: &mut impl Wire);
+    fn egress(&mut self, rules: &S::Rules, now: Time, packet: Packet, sack: Option<&SackBlocks>, out: &mut impl Wire);
 
     /// A packet on its way to the endpoint, which may be changed. False: it was for the shim, and the endpoint does not get it.
-    fn ingress(&mut self, rules: &S::Rules, now: u64, packet: &mut Packet) -> bool;
+    fn ingress(&mut self, rules: &S::Rules, now: Time, packet: &mut Packet) -> bool;
 
     /// Whether it waits for something and wants the host's timer.
     fn waiting(&self) -> bool;
 
     /// The host's timer came due, and this end is waiting.
-    fn tick(&mut self, rules: &S::Rules, now: u64, host: &mut S::Host, out: &mut impl Wire);
+    fn tick(&mut self, rules: &S::Rules, now: Time, host: &mut S::Host, out: &mut impl Wire);
 
     /// What conservation has to know about it.
     fn balance(&self) -> Balance;
@@ -110,7 +109,7 @@ macro_rules! endpoint_shims {
                 }
             }
 
-            fn layers(&self, tcp: &TcpConfig, network: &Network, phase: impl FnMut(usize, u64) -> u64) -> Layers {
+            fn layers(&self, tcp: &TcpConfig, network: &Network, phase: impl FnMut(NodeId, Time) -> Time) -> Layers {
                 match self {
                     $(Config::$name(c) => Layers::$name(Layer::new(super::$module::$shim::rules(c, tcp), network, phase))),+
                 }
@@ -142,9 +141,9 @@ pub fn smallest_packet(tcp: &TcpConfig) -> Option<u32> {
 }
 
 impl Layers {
-    /// What the hosts keep for a transport; `None` if it has no such shim. `phase` draws when the timer of a node ticks, in ps below the
+    /// What the hosts keep for a transport; `None` if it has no such shim. `phase` draws when the timer of a node ticks, below the
     /// period it is given.
-    pub fn new(tcp: &TcpConfig, network: &Network, phase: impl FnMut(usize, u64) -> u64) -> Option<Layers> {
+    pub fn new(tcp: &TcpConfig, network: &Network, phase: impl FnMut(NodeId, Time) -> Time) -> Option<Layers> {
         configured(tcp).map(|c| c.layers(tcp, network, phase))
     }
 
@@ -157,7 +156,7 @@ impl Layers {
     pub fn egress(
         &mut self,
         (side, slot): (Side, ConnSlot),
-        now: u64,
+        now: Time,
         p: Packet,
         sack: Option<&SackBlocks>,
         out: &mut impl Wire,
@@ -166,12 +165,12 @@ impl Layers {
     }
 
     /// See [`End::ingress`].
-    pub fn ingress(&mut self, (side, slot): (Side, ConnSlot), now: u64, p: &mut Packet) -> bool {
+    pub fn ingress(&mut self, (side, slot): (Side, ConnSlot), now: Time, p: &mut Packet) -> bool {
         each!(self, l => l.ingress((side, slot), now, p))
     }
 
     /// See `Layer::watch`.
-    pub fn watch(&mut self, (side, slot): (Side, ConnSlot), generation: Generation, node: NodeId, now: u64) -> Option<u64> {
+    pub fn watch(&mut self, (side, slot): (Side, ConnSlot), generation: Generation, node: NodeId, now: Time) -> Option<Time> {
         each!(self, l => l.watch((side, slot), generation, node, now))
     }
 
@@ -180,7 +179,7 @@ impl Layers {
         &mut self,
         side: Side,
         node: NodeId,
-        now: u64,
+        now: Time,
         current: impl FnMut(ConnSlot, Generation) -> bool,
         out: &mut impl Wire,
     ) {
@@ -188,7 +187,7 @@ impl Layers {
     }
 
     /// See `Layer::rearm`.
-    pub fn rearm(&mut self, node: NodeId, now: u64) -> Option<u64> {
+    pub fn rearm(&mut self, node: NodeId, now: Time) -> Option<Time> {
         each!(self, l => l.rearm(node, now))
     }
 

@@ -7,7 +7,7 @@
 use super::window::{self, WindowShim};
 use super::{Place, ShimConfig, ShimEntry};
 use forebay_param::{Entry, Kind, Param};
-use forebay_units::Rate;
+use forebay_units::{Rate, Time};
 
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,9 +32,9 @@ pub struct Link {
     c: Config,
     /// Bytes per second.
     rate: f64,
-    /// Length of half a slot, ps.
-    half: u64,
-    start: u64,
+    /// Length of half a slot.
+    half: Time,
+    start: Time,
     second: bool,
     bytes: u64,
     /// Bytes per second that nobody used in the last first half, within `alpha` of the link.
@@ -50,13 +50,13 @@ pub struct Link {
 }
 
 impl Link {
-    /// An idle link of `rate`; `rtt` (ps) is what the first slot goes by.
-    fn new(c: &Config, rate: Rate, rtt: u64) -> Link {
+    /// An idle link of `rate`; `rtt` is what the first slot goes by.
+    fn new(c: &Config, rate: Rate, rtt: Time) -> Link {
         Link {
             c: *c,
             rate: rate.0 as f64 / 8.0,
-            half: rtt.max(1),
-            start: 0,
+            half: rtt.max(Time(1)),
+            start: Time::ZERO,
             second: false,
             bytes: 0,
             free: 0.0,
@@ -69,7 +69,7 @@ impl Link {
     }
 
     /// A packet of `wire` bytes came in, of whatever connection.
-    fn arrive(&mut self, now: u64, wire: u64) {
+    fn arrive(&mut self, now: Time, wire: u64) {
         if now - self.start >= self.half {
             self.turn(now);
         }
@@ -77,15 +77,15 @@ impl Link {
     }
 
     /// Our choice: halves end with the first packet after their time. Without packets there are no ACKs that could carry a window.
-    fn turn(&mut self, now: u64) {
+    fn turn(&mut self, now: Time) {
         if self.second {
             // Mean RTT, weighted with traffic.
             if let Some(mean) = self.weighted.checked_div(u128::from(self.weight)) {
-                self.half = (mean as u64).max(1);
+                self.half = Time((mean as u64).max(1));
             }
             (self.weighted, self.weight) = (0, 0);
         } else {
-            let used = self.bytes as f64 / ((now - self.start) as f64 * 1e-12);
+            let used = self.bytes as f64 / (now - self.start).as_secs_f64();
             self.free = (self.c.alpha * self.rate - used).max(0.0);
             self.quota = self.free;
         }
@@ -105,9 +105,10 @@ pub struct Share {
     c: Config,
     mss: u64,
     most: u64,
-    /// Latency of an ACK on the empty path, ps.
-    back: u64,
-    srtt: u64,
+    /// Latency of an ACK on the empty path.
+    back: Time,
+    /// Smoothed RTT, from the first data on.
+    srtt: Option<Time>,
     /// Receive window, bytes.
     pub window: u64,
     /// Right edge of what was advertised.
@@ -115,10 +116,10 @@ pub struct Share {
     slow_start: bool,
     /// Measured throughput, bytes per second.
     throughput: f64,
-    /// Bytes since `since`.
+    /// Bytes since the last look, and when that was; `None` before the first data.
     bytes: u64,
-    since: u64,
-    last: u64,
+    since: Option<Time>,
+    last: Time,
     /// Looks in a row at which the window was mostly unused.
     unused: u32,
 }
@@ -143,24 +144,24 @@ impl WindowShim for Share {
             c: *c,
             mss: u64::from(mss),
             most,
-            back: 0,
-            srtt: 0,
+            back: Time::ZERO,
+            srtt: None,
             window: first,
             edge: first,
             slow_start: true,
             throughput: 0.0,
             bytes: 0,
-            since: u64::MAX,
-            last: 0,
+            since: None,
+            last: Time::ZERO,
             unused: 0,
         }
     }
 
-    fn host(c: &Config, rate: Rate, rtt: u64) -> Link {
+    fn host(c: &Config, rate: Rate, rtt: Time) -> Link {
         Link::new(c, rate, rtt)
     }
 
-    fn join(&mut self, link: &mut Link, back: u64) {
+    fn join(&mut self, link: &mut Link, back: Time) {
         self.back = back;
         link.windows += self.window;
         link.count += 1;
@@ -171,27 +172,28 @@ impl WindowShim for Share {
         link.count -= 1;
     }
 
-    fn packet_arrived(link: &mut Link, now: u64, wire: u64) {
+    fn packet_arrived(link: &mut Link, now: Time, wire: u64) {
         link.arrive(now, wire);
     }
 
-    fn data_arrived(&mut self, link: &mut Link, now: u64, len: u64, forward: u64) {
+    fn data_arrived(&mut self, link: &mut Link, now: Time, len: u64, forward: Time) {
         // The simulator's clocks agree, so that the way forward can be read off the timestamp; a real receiver has its own echoed.
         let rtt = forward + self.back;
-        self.srtt = if self.srtt == 0 { rtt.max(1) } else { self.srtt - self.srtt / 8 + rtt / 8 };
-        link.weighted += u128::from(len) * u128::from(self.srtt);
+        let srtt = self.srtt.map_or(rtt.max(Time(1)), |srtt| srtt - srtt / 8 + rtt / 8);
+        self.srtt = Some(srtt);
+        link.weighted += u128::from(len) * u128::from(srtt.0);
         link.weight += len;
-        let idle = now - self.last > LONG_IDLE * self.srtt;
+        let idle = now - self.last > srtt * LONG_IDLE;
         self.last = now;
-        if self.since == u64::MAX || idle {
+        let Some(since) = self.since.filter(|_| !idle) else {
             // The pause says nothing about throughput.
-            (self.since, self.bytes, self.unused) = (now, 0, 0);
+            (self.since, self.bytes, self.unused) = (Some(now), 0, 0);
             self.slow_start = true;
             return;
-        }
+        };
         self.bytes += len;
-        if now - self.since >= 2 * self.srtt {
-            self.look(link, now);
+        if now - since >= srtt * 2 {
+            self.look(link, now, since, srtt);
         }
     }
 
@@ -206,10 +208,11 @@ impl WindowShim for Share {
 }
 
 impl Share {
-    fn look(&mut self, link: &mut Link, now: u64) {
-        let sample = self.bytes as f64 / ((now - self.since) as f64 * 1e-12);
+    /// Looks at itself, the last time at `since`.
+    fn look(&mut self, link: &mut Link, now: Time, since: Time, srtt: Time) {
+        let sample = self.bytes as f64 / (now - since).as_secs_f64();
         let measured = sample.max(self.c.beta * self.throughput + (1.0 - self.c.beta) * sample);
-        let per_second = 1e12 / self.srtt as f64;
+        let per_second = 1e12 / srtt.0 as f64;
         let expected = measured.max(self.window as f64 * per_second);
         let unused = (expected - measured) / expected;
         let grow = unused <= self.c.gamma1 || unused <= self.mss as f64 / self.window as f64;
@@ -233,7 +236,7 @@ impl Share {
             }
         }
         self.throughput = measured;
-        (self.since, self.bytes) = (now, 0);
+        (self.since, self.bytes) = (Some(now), 0);
         link.windows = link.windows + self.window - before;
     }
 

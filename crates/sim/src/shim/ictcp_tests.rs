@@ -3,21 +3,21 @@
 use super::*;
 
 const C: Config = Config { alpha: 0.9, gamma1: 0.1, gamma2: 0.5, beta: 0.75, scarce: 0.2, min_window: 2 };
-const US: u64 = 1_000_000;
+const US: Time = Time::from_us(1);
 
 fn link() -> Link {
     // 1 Gbit/s is 125 bytes per us.
-    Link::new(&C, Rate(1_000_000_000), 100 * US)
+    Link::new(&C, Rate(1_000_000_000), US * 100)
 }
 
 /// A connection that sends a full window every RTT of 100 us; returns its windows, RTT by RTT.
 fn windows(l: &mut Link, s: &mut Share, rtts: u64, used: f64) -> Vec<u64> {
     let mut list = Vec::new();
     for i in 1..=rtts {
-        let now = i * 100 * US;
+        let now = US * 100 * i;
         let len = (s.window as f64 * used) as u64;
         l.arrive(now, len);
-        s.data_arrived(l, now, len, 100 * US);
+        s.data_arrived(l, now, len, US * 100);
         list.push(s.window);
     }
     list
@@ -26,7 +26,7 @@ fn windows(l: &mut Link, s: &mut Share, rtts: u64, used: f64) -> Vec<u64> {
 #[test]
 fn doubles_then_stops_at_the_quota() {
     let (mut l, mut s) = (link(), Share::new(&C, 1_000, 1 << 20));
-    s.join(&mut l, 0);
+    s.join(&mut l, Time::ZERO);
     let w = windows(&mut l, &mut s, 60, 1.0);
     assert_eq!(w[0], 2_000);
     assert!(w.windows(2).all(|p| p[0] <= p[1]), "{w:?}");
@@ -39,7 +39,7 @@ fn doubles_then_stops_at_the_quota() {
 fn unused_windows_shrink_to_the_floor() {
     let (mut l, mut s) = (link(), Share::new(&C, 1_000, 1 << 20));
     s.window = 8_000;
-    s.join(&mut l, 0);
+    s.join(&mut l, Time::ZERO);
     let w = windows(&mut l, &mut s, 80, 0.2);
     assert_eq!((w[4], w[6], *w.last().unwrap()), (8_000, 7_000, 2_000));
     assert_eq!(l.windows, 2_000);
@@ -51,7 +51,7 @@ fn unused_windows_shrink_to_the_floor() {
 fn between_the_thresholds_nothing_changes() {
     let (mut l, mut s) = (link(), Share::new(&C, 1_000, 1 << 20));
     s.window = 8_000;
-    s.join(&mut l, 0);
+    s.join(&mut l, Time::ZERO);
     assert!(windows(&mut l, &mut s, 40, 0.7).iter().all(|&w| w == 8_000));
 }
 
@@ -61,13 +61,13 @@ fn large_windows_give_way_when_little_is_left() {
     let (mut big, mut small) = (Share::new(&C, 1_000, 1 << 20), Share::new(&C, 1_000, 1 << 20));
     (big.window, small.window) = (10_000, 2_000);
     (big.slow_start, small.slow_start) = (false, false);
-    big.join(&mut l, 0);
-    small.join(&mut l, 0);
+    big.join(&mut l, Time::ZERO);
+    small.join(&mut l, Time::ZERO);
     for i in 1..=200 {
-        let now = i * 100 * US;
+        let now = US * 100 * i;
         for s in [&mut big, &mut small] {
             l.arrive(now, s.window);
-            s.data_arrived(&mut l, now, s.window, 100 * US);
+            s.data_arrived(&mut l, now, s.window, US * 100);
         }
     }
     assert!(big.window.abs_diff(small.window) <= 1_000, "{} {}", big.window, small.window);
@@ -88,11 +88,11 @@ fn the_right_edge_never_moves_back() {
 #[test]
 fn a_long_pause_is_no_low_throughput() {
     let (mut l, mut s) = (link(), Share::new(&C, 1_000, 1 << 20));
-    s.join(&mut l, 0);
+    s.join(&mut l, Time::ZERO);
     windows(&mut l, &mut s, 20, 1.0);
     let (window, throughput) = (s.window, s.throughput);
-    let now = 10_000_000 * US;
+    let now = US * 10_000_000;
     l.arrive(now, 1_000);
-    s.data_arrived(&mut l, now, 1_000, 100 * US);
+    s.data_arrived(&mut l, now, 1_000, US * 100);
     assert_eq!((s.window, s.throughput, s.slow_start, s.bytes), (window, throughput, true, 0));
 }

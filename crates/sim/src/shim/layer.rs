@@ -8,7 +8,7 @@ use crate::net::arena::Arena;
 use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks, Wire};
 use forebay_experiment::shim_row::ShimRow;
-use forebay_units::{ConnSlot, NodeId};
+use forebay_units::{ConnSlot, NodeId, Time};
 
 /// One end of a connection.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,8 +25,8 @@ struct Host<T> {
     /// Slots and generations of the ends that wait, or did when they were last looked at.
     senders: Vec<(ConnSlot, Generation)>,
     receivers: Vec<(ConnSlot, Generation)>,
-    /// When its timer ticks, ps modulo the period.
-    phase: u64,
+    /// When its timer ticks, modulo the period.
+    phase: Time,
     armed: bool,
 }
 
@@ -60,7 +60,7 @@ macro_rules! at {
 impl<S: EndpointShim> Layer<S> {
     /// No connection yet. `phase` draws when the timer of a node ticks: our choice, hosts are not synchronised, or what they repeat would
     /// always meet.
-    pub fn new(rules: S::Rules, network: &Network, mut phase: impl FnMut(usize, u64) -> u64) -> Layer<S> {
+    pub fn new(rules: S::Rules, network: &Network, mut phase: impl FnMut(NodeId, Time) -> Time) -> Layer<S> {
         // Rate of each node's first port.
         let mut rates = vec![None; network.nodes.len()];
         for p in &network.ports {
@@ -70,7 +70,7 @@ impl<S: EndpointShim> Layer<S> {
             state: S::host(&rules, rate),
             senders: Vec::new(),
             receivers: Vec::new(),
-            phase: phase(node, S::period(&rules)),
+            phase: phase(NodeId::from_index(node), S::period(&rules)),
             armed: false,
         };
         let hosts = Arena::new(rates.into_iter().enumerate().map(host).collect());
@@ -90,7 +90,7 @@ impl<S: EndpointShim> Layer<S> {
     pub fn egress(
         &mut self,
         (side, slot): (Side, ConnSlot),
-        now: u64,
+        now: Time,
         p: Packet,
         sack: Option<&SackBlocks>,
         out: &mut impl Wire,
@@ -99,13 +99,13 @@ impl<S: EndpointShim> Layer<S> {
     }
 
     /// See [`End::ingress`].
-    pub fn ingress(&mut self, (side, slot): (Side, ConnSlot), now: u64, p: &mut Packet) -> bool {
+    pub fn ingress(&mut self, (side, slot): (Side, ConnSlot), now: Time, p: &mut Packet) -> bool {
         at!(self, side, slot, e => e.end.ingress(&self.rules, now, p))
     }
 
     /// Puts an end of a connection, which has a packet or timer behind it, into the list of its host `node` if it waits now. Returns when the
-    /// host's timer is to be set for, ps; `None`: it is not.
-    pub fn watch(&mut self, (side, slot): (Side, ConnSlot), generation: Generation, node: NodeId, now: u64) -> Option<u64> {
+    /// host's timer is to be set for; `None`: it is not.
+    pub fn watch(&mut self, (side, slot): (Side, ConnSlot), generation: Generation, node: NodeId, now: Time) -> Option<Time> {
         let wants = at!(self, side, slot, e => {
             let wants = e.end.waiting() && !e.listed;
             e.listed |= wants;
@@ -123,7 +123,7 @@ impl<S: EndpointShim> Layer<S> {
     }
 
     /// The next tick of a host whose timer does not run.
-    fn arm(&mut self, node: NodeId, now: u64) -> Option<u64> {
+    fn arm(&mut self, node: NodeId, now: Time) -> Option<Time> {
         let period = S::period(&self.rules);
         let host = &mut self.hosts[node];
         if host.armed {
@@ -138,7 +138,7 @@ impl<S: EndpointShim> Layer<S> {
         &mut self,
         side: Side,
         node: NodeId,
-        now: u64,
+        now: Time,
         mut current: impl FnMut(ConnSlot, Generation) -> bool,
         out: &mut impl Wire,
     ) {
@@ -157,8 +157,8 @@ impl<S: EndpointShim> Layer<S> {
         });
     }
 
-    /// After a tick on both sides: when the timer of host `node` is to be set for, ps; `None`: nothing waits there any more.
-    pub fn rearm(&mut self, node: NodeId, now: u64) -> Option<u64> {
+    /// After a tick on both sides: when the timer of host `node` is to be set for; `None`: nothing waits there any more.
+    pub fn rearm(&mut self, node: NodeId, now: Time) -> Option<Time> {
         let host = &mut self.hosts[node];
         host.armed = false;
         if host.senders.is_empty() && host.receivers.is_empty() {

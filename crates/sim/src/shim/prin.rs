@@ -5,6 +5,7 @@ use super::tag::{self, Message, MessageStart, Messages, Restart, Segment, TagShi
 use super::{Place, ShimConfig, ShimEntry};
 use crate::net::packet::service;
 use forebay_param::{Entry, Kind, Param, Values};
+use forebay_units::Time;
 
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,8 +24,8 @@ pub struct Config {
     pub class: u8,
     /// Retransmissions have priority wherever they are.
     pub prio_retransmit: bool,
-    /// Delay of a fast retransmission once the whole block has been sent, ps.
-    pub tail_reorder_wait: Option<u64>,
+    /// Delay of a fast retransmission once the whole block has been sent.
+    pub tail_reorder_wait: Option<Time>,
 }
 
 /// The rules for one connection.
@@ -75,7 +76,7 @@ impl TagShim for Prin {
     }
 
     /// 3.4 item 2: if the whole block has been sent.
-    fn fast_retransmit_wait(&self, messages: &Messages, high: u64) -> Option<u64> {
+    fn fast_retransmit_wait(&self, messages: &Messages, high: u64) -> Option<Time> {
         // Behind the last byte of a block, or behind the FIN.
         let m = messages.at(high.saturating_sub(1))?;
         if high >= m.end { self.c.tail_reorder_wait } else { None }
@@ -187,7 +188,7 @@ pub(super) const ENTRY: ShimEntry = ShimEntry {
             split_short: v.bool("split-short"),
             class: v.int("class") as u8,
             prio_retransmit: v.bool("prio-retransmit"),
-            tail_reorder_wait: v.opt_time("tail-reorder-wait").map(|t| t.0),
+            tail_reorder_wait: v.opt_time("tail-reorder-wait"),
         })))
     },
 };

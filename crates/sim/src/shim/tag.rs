@@ -3,6 +3,7 @@
 
 use super::{ShimConfig, ShimEntry};
 use crate::net::packet::service;
+use forebay_units::Time;
 use std::collections::VecDeque;
 
 /// A message of the application as a stretch of the stream.
@@ -74,8 +75,8 @@ pub trait TagShim: std::fmt::Debug + Clone {
     }
 
     /// Called at the duplicate ACK that would start a fast retransmission, when everything up to `high` has been sent: how long to wait for
-    /// an ACK that makes it superfluous, ps.
-    fn fast_retransmit_wait(&self, _messages: &Messages, _high: u64) -> Option<u64> {
+    /// an ACK that makes it superfluous.
+    fn fast_retransmit_wait(&self, _messages: &Messages, _high: u64) -> Option<Time> {
         None
     }
 }
@@ -213,7 +214,7 @@ impl Tagger {
     }
 
     /// See [`TagShim::fast_retransmit_wait`].
-    pub fn fast_retransmit_wait(&self, high: u64) -> Option<u64> {
+    pub fn fast_retransmit_wait(&self, high: u64) -> Option<Time> {
         each!(&self.state, t => t.fast_retransmit_wait(&self.messages, high))
     }
 }

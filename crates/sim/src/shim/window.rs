@@ -2,10 +2,9 @@
 //! link; senders know nothing of them. `engine/window_shim.rs` calls what is about a host, `tcp/receiver.rs` what is about one connection.
 
 use super::{ShimConfig, ShimEntry};
-use forebay_units::Rate;
+use forebay_units::{Rate, Time};
 
 /// A shim that sets the receive window of one connection. To add one: implement this in a file of its own, and add a line to the list below.
-/// Times are in ps.
 pub trait WindowShim: std::fmt::Debug + Clone {
     /// Its parameters, from the registry entry.
     type Config: std::fmt::Debug + Clone + PartialEq;
@@ -20,19 +19,19 @@ pub trait WindowShim: std::fmt::Debug + Clone {
     fn new(c: &Self::Config, mss: u32, most: u64) -> Self;
 
     /// The state of a host with an idle link of `rate`; `rtt` is that of its first connection on the empty path.
-    fn host(c: &Self::Config, rate: Rate, rtt: u64) -> Self::Host;
+    fn host(c: &Self::Config, rate: Rate, rtt: Time) -> Self::Host;
 
     /// The connection begins; its ACKs take `back` to the sender on the empty path.
-    fn join(&mut self, host: &mut Self::Host, back: u64);
+    fn join(&mut self, host: &mut Self::Host, back: Time);
 
     /// The connection has ended.
     fn leave(&self, host: &mut Self::Host);
 
     /// A packet of `wire` bytes reached the host, of any connection.
-    fn packet_arrived(host: &mut Self::Host, now: u64, wire: u64);
+    fn packet_arrived(host: &mut Self::Host, now: Time, wire: u64);
 
     /// Data of `len` bytes reached the connection, which took `forward` from the sender; called before the endpoint sees it.
-    fn data_arrived(&mut self, host: &mut Self::Host, now: u64, len: u64, forward: u64);
+    fn data_arrived(&mut self, host: &mut Self::Host, now: Time, len: u64, forward: Time);
 
     /// The window that an ACK for everything before stream offset `next` advertises, bytes; `repeated`: it acknowledges nothing new.
     fn advertise(&mut self, next: u64, repeated: bool) -> u64;
@@ -80,12 +79,12 @@ macro_rules! window_shims {
         }
 
         impl Hosts {
-            /// The connection with this window begins at this host, whose link has `rate`; its ACKs take `back` ps to the sender on the
+            /// The connection with this window begins at this host, whose link has `rate`; its ACKs take `back` to the sender on the
             /// empty path. Our choice: a host that receives by several transports has the parameters of the first.
-            pub fn join(&mut self, c: &Config, window: &mut Window, rate: Rate, back: u64) {
+            pub fn join(&mut self, c: &Config, window: &mut Window, rate: Rate, back: Time) {
                 match (c, window) {
                     $((Config::$name(c), Window::$name(w)) => {
-                        let new = || Box::new(<super::$module::$shim as WindowShim>::host(c, rate, 2 * back));
+                        let new = || Box::new(<super::$module::$shim as WindowShim>::host(c, rate, back * 2));
                         w.join(self.$module.get_or_insert_with(new), back);
                     })+
                     #[allow(unreachable_patterns, reason = "there may be only one shim in the list")]
@@ -100,15 +99,15 @@ macro_rules! window_shims {
                 }
             }
 
-            /// A packet of `wire` bytes reached the host at `now` ps.
-            pub fn packet_arrived(&mut self, now: u64, wire: u64) {
+            /// A packet of `wire` bytes reached the host at `now`.
+            pub fn packet_arrived(&mut self, now: Time, wire: u64) {
                 $(if let Some(host) = &mut self.$module {
                     <super::$module::$shim as WindowShim>::packet_arrived(host, now, wire);
                 })+
             }
 
-            /// Data of `len` bytes reached the connection with this window at `now`, which took `forward` from the sender (ps).
-            pub fn data_arrived(&mut self, window: &mut Window, now: u64, len: u64, forward: u64) {
+            /// Data of `len` bytes reached the connection with this window at `now`, which took `forward` from the sender.
+            pub fn data_arrived(&mut self, window: &mut Window, now: Time, len: u64, forward: Time) {
                 match window {
                     $(Window::$name(w) => if let Some(host) = &mut self.$module { w.data_arrived(host, now, len, forward); })+
                 }

@@ -4,10 +4,11 @@ use super::sender::{CaState, Phase, Sender, Timer};
 use crate::cc::{Ack, Event, Trigger};
 use crate::config::{Ecn, Growth, Reduce, RtoRule, TcpConfig};
 use crate::net::packet::{Codepoint, Packet, SackBlocks, Wire, flag};
+use forebay_units::{Time, TimeOrNever};
 
 impl Sender {
     /// A packet of the ACK direction arrived.
-    pub fn on_packet(&mut self, c: &TcpConfig, now: u64, p: &Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
+    pub fn on_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
         match self.phase {
             Phase::SynSent if p.has(flag::SYN) => return self.on_syn_ack(c, now, p, out),
             Phase::Established if !p.has(flag::SYN) => {}
@@ -59,8 +60,8 @@ impl Sender {
             },
             rtt,
             newest_rtt: rtt,
-            srtt: self.rtt.srtt,
-            min_rtt: self.rtt.min,
+            srtt: self.rtt.smoothed(),
+            min_rtt: self.rtt.min(),
             mss: c.mss,
         };
         if ece {
@@ -92,7 +93,7 @@ impl Sender {
     /// (Linux tcp_ack, `old_ack`).
     #[cold]
     #[inline(never)]
-    fn on_old_ack(&mut self, c: &TcpConfig, now: u64, sack: Option<&SackBlocks>, out: &mut impl Wire) {
+    fn on_old_ack(&mut self, c: &TcpConfig, now: Time, sack: Option<&SackBlocks>, out: &mut impl Wire) {
         if sack.is_none() || self.sack.is_none() {
             return;
         }
@@ -106,8 +107,8 @@ impl Sender {
             grow: 0.0,
             rtt: None,
             newest_rtt: None,
-            srtt: self.rtt.srtt,
-            min_rtt: self.rtt.min,
+            srtt: self.rtt.smoothed(),
+            min_rtt: self.rtt.min(),
             mss: c.mss,
         };
         self.on_ack_sack(c, &mut facts, sack, out);
@@ -119,12 +120,12 @@ impl Sender {
     //# RTO seconds (for the current value of RTO).
     /// Moves `una` up, takes the RTT sample and restarts the timer (RFC 6298 section 5.3).
     #[inline(always)]
-    fn advance(&mut self, c: &TcpConfig, now: u64, ack: u64, echo: u32) -> Option<u64> {
+    fn advance(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
         self.una = ack;
         self.nxt = self.nxt.max(ack);
         let rtt = if c.timestamps {
             // Nanosecond clock, 32 bits: wraps after 4.3 s, longer than any RTT that a data centre makes.
-            Some(u64::from(((now / 1000) as u32).wrapping_sub(echo)) * 1000)
+            Some(now.since(echo))
         } else {
             match self.timed {
                 Some((end, sent)) if ack >= end.get() => {
@@ -147,7 +148,7 @@ impl Sender {
         //# When all outstanding data has been acknowledged, turn off the retransmission timer.
         if self.una == self.nxt {
             self.timer = Timer::Idle;
-            self.timer_due = u64::MAX;
+            self.timer_due = TimeOrNever::NEVER;
         } else {
             self.arm_rto(c, now);
         }
@@ -155,17 +156,17 @@ impl Sender {
     }
 
     #[inline(always)]
-    pub(super) fn take_rtt(&mut self, c: &TcpConfig, rtt: u64) {
+    pub(super) fn take_rtt(&mut self, c: &TcpConfig, rtt: Time) {
         self.rtt.sample(c, rtt);
-        self.stats.rtt_min = self.stats.rtt_min.min(rtt);
+        self.stats.rtt_min = self.stats.rtt_min.min(rtt.into());
         self.stats.rtt_sum += rtt;
         self.stats.rtt_count += 1;
     }
 
-    fn on_syn_ack(&mut self, c: &TcpConfig, now: u64, p: &Packet, out: &mut impl Wire) {
+    fn on_syn_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         self.phase = Phase::Established;
         self.timer = Timer::Idle;
-        self.timer_due = u64::MAX;
+        self.timer_due = TimeOrNever::NEVER;
         self.ecn &= p.has(flag::ECE);
         if !self.ecn {
             self.template.meta.set_ecn(Codepoint::NotEct);
@@ -176,9 +177,8 @@ impl Sender {
         //# The window field in a segment where the SYN bit is set (i.e., a <SYN> or <SYN,ACK>) MUST NOT be scaled.
         // RFC 7323 section 2.2: not scaled, so at most 65 535 until the first ACK of data.
         self.edge = u64::from(p.window());
-        if c.timestamps || !self.syn_retx {
-            let rtt =
-                if c.timestamps { u64::from(((now / 1000) as u32).wrapping_sub(p.echo())) * 1000 } else { now - self.last_tx };
+        let sent = self.last_tx.get().filter(|_| !self.syn_retx);
+        if let Some(rtt) = if c.timestamps { Some(now.since(p.echo())) } else { sent.map(|sent| now - sent) } {
             self.take_rtt(c, rtt);
         }
         //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
@@ -192,24 +192,24 @@ impl Sender {
         }
         self.rto_after_handshake(c);
         self.first_timeout(c);
-        self.law.cwnd_event(&mut self.w, Event::Established { rtt: (self.rtt.srtt > 0).then_some(self.rtt.min) });
+        self.law.cwnd_event(&mut self.w, Event::Established { rtt: self.rtt.min().get() });
         self.send_ack(c, now, out);
         self.transmit(c, now, out);
     }
 
     /// A packet without data, which acknowledges what the peer sent: its SYN-ACK or its FIN.
-    fn send_ack(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    fn send_ack(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let mut ack = self.packet(c, now);
         ack.seq = self.addr.wire(self.una);
         self.packets += 1;
         out.emit(ack, None);
     }
 
-    fn finish(&mut self, c: &TcpConfig, now: u64, p: &Packet, out: &mut impl Wire) {
+    fn finish(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         self.phase = Phase::Done;
         self.host_queue = None;
         self.timer = Timer::Idle;
-        self.timer_due = u64::MAX;
+        self.timer_due = TimeOrNever::NEVER;
         if p.has(flag::FIN) {
             // The peer's own FIN. TIME-WAIT changes nothing on the wire.
             self.send_ack(c, now, out);

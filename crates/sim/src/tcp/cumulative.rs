@@ -4,6 +4,7 @@ use super::sender::{CaState, Sender};
 use crate::cc::{Ack, Event, Trigger};
 use crate::config::{Growth, Recovery, TcpConfig};
 use crate::net::packet::Wire;
+use forebay_units::Time;
 
 impl Sender {
     /// The ACK advanced `snd_una`.
@@ -103,7 +104,7 @@ impl Sender {
 
     //= https://www.rfc-editor.org/rfc/rfc5681#section-3.2
     //# When the third duplicate ACK is received, a TCP MUST set ssthresh to no more than the value given in equation (4).
-    pub(super) fn enter_fast_recovery(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    pub(super) fn enter_fast_recovery(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let before = self.reducible(c);
         self.ca = CaState::Recovery;
         self.stats_at(self.una).fast_retx += 1;
@@ -127,7 +128,7 @@ impl Sender {
         self.w.cwnd = self.w.ssthresh + f64::from(c.dup_thresh);
     }
 
-    fn retransmit_first(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    fn retransmit_first(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let len = self.segment_len(c, self.una).min(self.high - self.una);
         self.emit_data(c, now, self.una, len, true, out);
     }

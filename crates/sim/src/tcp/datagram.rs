@@ -5,6 +5,7 @@ pub use forebay_experiment::traffic::Datagram;
 use super::receiver::Receiver;
 use super::sender::Sender;
 use crate::net::packet::{Codepoint, Meta, Packet, Wire, flag, service};
+use forebay_units::Time;
 
 impl Sender {
     /// Makes a closed endpoint the source of datagrams. It has no window and no timer.
@@ -21,8 +22,8 @@ impl Sender {
     }
 
     /// Sends a datagram. `high` counts the payload sent.
-    pub fn datagram(&mut self, now: u64, out: &mut impl Wire) {
-        let (seq, ts) = (self.addr.wire(self.high), (now / 1000) as u32);
+    pub fn datagram(&mut self, now: Time, out: &mut impl Wire) {
+        let (seq, ts) = (self.addr.wire(self.high), now.timestamp());
         self.high += u64::from(self.template.len);
         self.packets += 1;
         self.stats.segs_sent += 1;

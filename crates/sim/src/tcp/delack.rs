@@ -1,24 +1,25 @@
 //! When Linux acknowledges (__tcp_ack_snd_check, tcp_cleanup_rbuf, tcp_event_data_recv, tcp_send_delayed_ack): by bytes, at once at the
 //! end of a write and in quick mode, which comes back after a pause; otherwise by a timer. Streams here go one way, so that no
-//! connection is ever interactive ("pingpong"), and applications read at once. Times in ps.
+//! connection is ever interactive ("pingpong"), and applications read at once.
 
 use super::autotune::{Autotune, ns};
 use super::receiver::{Echo, Receiver};
 use super::rtt::Rtt;
 use crate::config::TcpConfig;
 use crate::net::packet::{Packet, Wire};
+use forebay_units::Time;
 use std::num::NonZeroU32;
 
 /// TCP_DELACK_MAX.
-const LONGEST: u64 = 200_000_000_000;
+const LONGEST: Time = Time::from_ms(200);
 
 /// State of one receiver; every connection has one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Adaptive {
     /// When the last segment came; before the first, when the SYN-ACK left.
-    last: u64,
-    /// Interval of arrivals as the timer sees it (`icsk_ack.ato`); 0 before the first segment.
-    ato: u64,
+    last: Time,
+    /// Interval of arrivals as the timer sees it (`icsk_ack.ato`), from the first segment on.
+    ato: Option<Time>,
     /// The receiver's own RTT and RTO, from the handshake, ns; 0 without one.
     srtt: u32,
     rto: u32,
@@ -37,8 +38,8 @@ impl Adaptive {
     pub(super) fn of(c: &TcpConfig, tuned: bool) -> Option<Box<Adaptive>> {
         (c.adaptive_acks || tuned).then(|| {
             Box::new(Adaptive {
-                last: 0,
-                ato: 0,
+                last: Time::ZERO,
+                ato: None,
                 srtt: 0,
                 rto: ns(Rtt::new(c).base_rto),
                 // tcp_initialize_rcv_mss.
@@ -52,20 +53,20 @@ impl Adaptive {
     }
 
     /// A SYN arrived and is answered.
-    pub(super) fn on_syn(&mut self, now: u64, p: &Packet) {
+    pub(super) fn on_syn(&mut self, now: Time, p: &Packet) {
         self.last = now;
-        self.syn = NonZeroU32::new(ns(way(now, p)).max(1));
+        self.syn = NonZeroU32::new(ns(now.since(p.ts)).max(1));
     }
 
     /// The first packet after the handshake.
-    pub(super) fn on_established(&mut self, c: &TcpConfig, now: u64) {
+    pub(super) fn on_established(&mut self, c: &TcpConfig, now: Time) {
         let Some(way) = self.syn.take() else { return };
         let took = now - self.last;
         let mut rtt = Rtt::new(c);
         rtt.sample(c, took);
-        (self.srtt, self.rto) = (ns(rtt.srtt), ns(rtt.base_rto));
+        (self.srtt, self.rto) = (rtt.smoothed().get().map_or(0, ns), ns(rtt.base_rto));
         if let Some(tune) = &mut self.tune {
-            tune.handshake(now, took, u64::from(way.get()) * 1000);
+            tune.handshake(now, took, Time::from_ns(way.get().into()));
         }
     }
 
@@ -88,19 +89,19 @@ impl Adaptive {
     }
 
     /// The timer's interval and quick mode after a segment in order (tcp_event_data_recv). True when quick mode is (re)entered.
-    fn note_arrival(&mut self, c: &TcpConfig, now: u64) -> bool {
+    fn note_arrival(&mut self, c: &TcpConfig, now: Time) -> bool {
         let pause = now - self.last;
         self.last = now;
-        let floor = c.ack_delay.0;
-        if self.ato == 0 {
-            self.ato = floor;
+        let floor = c.ack_delay;
+        let Some(ato) = self.ato else {
+            self.ato = Some(floor);
             return true;
-        }
-        let rto = u64::from(self.rto) * 1000;
+        };
+        let rto = self.rto();
         if pause <= floor / 2 {
-            self.ato = self.ato / 2 + floor / 2;
-        } else if pause < self.ato {
-            self.ato = (self.ato / 2 + pause).min(rto);
+            self.ato = Some(ato / 2 + floor / 2);
+        } else if pause < ato {
+            self.ato = Some((ato / 2 + pause).min(rto));
         } else {
             // Longer than a retransmission timeout: the sender may have started over with a small window.
             return pause > rto;
@@ -110,16 +111,20 @@ impl Adaptive {
 
     /// Delay of the timer (tcp_send_delayed_ack). At data-centre RTTs it is the 40 ms of TCP_ATO_MIN, as the interval never falls below it
     /// and is cut to max(SRTT, TCP_DELACK_MIN); only a minimum RTO below 41 ms makes it shorter (tcp_delack_max).
-    fn delay(&self, c: &TcpConfig) -> u64 {
-        let floor = c.ack_delay.0;
-        let mut ato = self.ato.max(floor);
+    fn delay(&self, c: &TcpConfig) -> Time {
+        let floor = c.ack_delay;
+        let mut ato = self.ato.map_or(floor, |ato| ato.max(floor));
         if ato > floor {
-            let known = if self.srtt > 0 { (u64::from(self.srtt) * 1000).max(floor) } else { u64::MAX };
             // HZ / 2.
-            ato = ato.min(known.min(500_000_000_000));
+            let most = Time::from_ms(500);
+            ato = ato.min(if self.srtt > 0 { Time::from_ns(self.srtt.into()).max(floor).min(most) } else { most });
         }
-        let tick = c.rto_granularity.0;
-        ato.min(LONGEST).min(c.rto_min.0.max(2 * tick) - tick)
+        let tick = c.rto_granularity;
+        ato.min(LONGEST).min(c.rto_min.max(tick * 2) - tick)
+    }
+
+    fn rto(&self) -> Time {
+        Time::from_ns(self.rto.into())
     }
 }
 
@@ -133,15 +138,10 @@ pub(super) struct Taken {
     pub forced: bool,
 }
 
-/// How long a packet was under way; good for 4.29 s.
-fn way(now: u64, p: &Packet) -> u64 {
-    u64::from(((now / 1000) as u32).wrapping_sub(p.ts)) * 1000
-}
-
 impl Receiver {
     /// After data segment `p` was taken in.
     #[inline(never)]
-    pub(super) fn settle_adaptive(&mut self, c: &TcpConfig, now: u64, p: &Packet, taken: Taken, out: &mut impl Wire) {
+    pub(super) fn settle_adaptive(&mut self, c: &TcpConfig, now: Time, p: &Packet, taken: Taken, out: &mut impl Wire) {
         let Taken { offset, in_order, forced } = taken;
         let Some(a) = &mut self.adaptive else { return };
         let len = u64::from(p.len);
@@ -157,7 +157,7 @@ impl Receiver {
                 at_once |= pushed;
             }
             if let Some(tune) = &mut a.tune {
-                let way = c.timestamps.then(|| way(now, p));
+                let way = c.timestamps.then(|| now.since(p.ts));
                 let window = tune.on_data(c, now, self.rcv_nxt, len, way, self.window);
                 if window != self.window {
                     self.window = window;
@@ -170,32 +170,32 @@ impl Receiver {
         } else if c.adaptive_acks && offset + len as i64 <= self.rcv_nxt as i64 && c.quick_acks > 0 {
             // tcp_data_queue: a retransmission of what is there (tcp_enter_quickack_mode).
             self.quick = self.quick.max(c.quick_acks.min(cap(self.window, a.rcv_mss)));
-            a.ato = c.ack_delay.0;
+            a.ato = Some(c.ack_delay);
         }
         if !c.adaptive_acks {
             at_once |= self.pending >= c.ack_every || self.take_quick();
             return if at_once {
                 self.acknowledge(out);
-            } else if self.timer_due == u64::MAX {
-                self.timer_due = now + c.ack_delay.0;
+            } else if self.timer_due.is_never() {
+                self.timer_due = (now + c.ack_delay).into();
             };
         }
         if let Echo::Classic { latched } = self.echo {
             if latched && !a.latched && c.quick_acks > 0 {
                 // __tcp_ecn_check_ce: the sender may have a very small window.
                 self.quick = self.quick.max(2);
-                a.ato = c.ack_delay.0;
+                a.ato = Some(c.ack_delay);
             }
             a.latched = latched;
         }
         at_once |= self.rcv_nxt - self.last_ack > u64::from(c.ack_every - 1) * u64::from(a.rcv_mss) || self.quick > 0;
         let delay = a.delay(c);
         // A timer that is about to expire is not worth waiting for.
-        if at_once || self.timer_due <= now + delay / 4 {
+        if at_once || self.timer_due.has_come(now + delay / 4) {
             self.leave_quick_mode(c);
             self.acknowledge(out);
         } else {
-            self.timer_due = self.timer_due.min(now + delay);
+            self.timer_due = self.timer_due.min((now + delay).into());
         }
     }
 
@@ -205,15 +205,15 @@ impl Receiver {
             && self.quick == 0
             && let Some(a) = &mut self.adaptive
         {
-            a.ato = c.ack_delay.0;
+            a.ato = Some(c.ack_delay);
         }
     }
 
     /// The delayed-ACK timer of such a receiver expired: it waited in vain, so the next waits longer (tcp_delack_timer_handler).
     pub(super) fn inflate_ato(&mut self, c: &TcpConfig) {
         let Some(a) = &mut self.adaptive else { return };
-        if a.ato > 0 {
-            a.ato = (2 * a.ato).min(u64::from(a.rto) * 1000);
+        if let Some(ato) = a.ato {
+            a.ato = Some((ato * 2).min(a.rto()));
             self.leave_quick_mode(c);
         }
     }

@@ -8,6 +8,7 @@
 use super::receiver::Receiver;
 use crate::config::TcpConfig;
 use crate::net::packet::{Packet, Wire, flag};
+use forebay_units::{Time, TimeOrNever};
 
 /// The longest IP packet that a super-segment can be (GRO_LEGACY_MAX_SIZE is one more, and is not reached: skb_gro_receive).
 const LONGEST: u32 = 65_535;
@@ -21,23 +22,25 @@ pub(super) struct Gro {
     segments: u32,
     /// Payload of the first.
     size: u16,
-    /// When it is handed over, ps.
-    flush: u64,
-    /// When a delayed ACK is due, ps, while [`Receiver::timer_due`] stands for what comes first.
-    ack: u64,
+    /// When it is handed over.
+    flush: TimeOrNever,
+    /// When a delayed ACK is due, while [`Receiver::timer_due`] stands for what comes first.
+    ack: TimeOrNever,
 }
 
 impl Gro {
     /// For stacks that have it on.
     pub(super) fn of(c: &TcpConfig) -> Option<Box<Gro>> {
-        c.gro.map(|_| Box::new(Gro { joined: Packet::default(), segments: 0, size: 0, flush: u64::MAX, ack: u64::MAX }))
+        c.gro.map(|_| {
+            Box::new(Gro { joined: Packet::default(), segments: 0, size: 0, flush: TimeOrNever::NEVER, ack: TimeOrNever::NEVER })
+        })
     }
 
     /// Whether `p` continues what is held (tcp_gro_receive, inet_gro_receive): the next byte, no longer than the first, with the same ECN
     /// field, the same CWR and the same timestamp, to the tick of its clock.
     fn continues(&self, c: &TcpConfig, p: &Packet) -> bool {
         let held = &self.joined;
-        let tick = (c.timestamp_clock.0 / 1000).max(1) as u32;
+        let tick = c.timestamp_clock.as_ns().max(1) as u32;
         p.seq == held.seq.wrapping_add(u32::from(held.len))
             && p.len > 0
             && p.len <= self.size
@@ -52,7 +55,7 @@ impl Receiver {
     /// A packet of the data direction, but for SYNs, arrived at a host that joins segments.
     #[cold]
     #[inline(never)]
-    pub(super) fn coalesce(&mut self, c: &TcpConfig, now: u64, p: &Packet, out: &mut impl Wire) {
+    pub(super) fn coalesce(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         let Some(gro) = &mut self.gro else { return };
         if gro.segments > 0 && !gro.continues(c, p) {
             self.pass_on(c, now, out);
@@ -75,12 +78,12 @@ impl Receiver {
         if short || p.has(flag::FIN) || end >= self.deliver_at {
             return self.pass_on(c, now, out);
         }
-        gro.flush = now + c.gro.map_or(0, |wait| wait.0);
+        gro.flush = (now + c.gro.unwrap_or(Time::ZERO)).into();
         self.timer_due = gro.flush.min(gro.ack);
     }
 
     /// Hands the super-segment over, if one is held.
-    fn pass_on(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    fn pass_on(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let Some(gro) = &mut self.gro else { return };
         let segments = std::mem::take(&mut gro.segments);
         if segments > 0 {
@@ -91,17 +94,17 @@ impl Receiver {
     }
 
     /// A timer of such a receiver came due: what it holds is handed over, or a delayed ACK for what came before leaves.
-    pub(super) fn flush_when_due(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    pub(super) fn flush_when_due(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let Some(gro) = &mut self.gro else { return };
         if gro.segments == 0 {
             return;
         }
-        if gro.flush <= now {
+        if gro.flush.has_come(now) {
             return self.pass_on(c, now, out);
         }
         // Only the delayed ACK is due: what is held goes on waiting.
         let flush = gro.flush;
-        self.timer_due = std::mem::replace(&mut gro.ack, u64::MAX);
+        self.timer_due = std::mem::take(&mut gro.ack);
         self.on_ack_timer(c, now, out);
         self.timer_due = flush;
     }

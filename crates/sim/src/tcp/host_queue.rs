@@ -3,37 +3,38 @@
 
 use super::sender::Sender;
 use crate::config::TcpConfig;
+use forebay_units::{Rate, Time, TimeOrNever};
 use std::collections::VecDeque;
 
 /// `tcp_limit_output_bytes`, Linux 6.16 and later.
-const MOST: f64 = (4 << 20) as f64;
+const MOST: u64 = 4 << 20;
 /// `sk_pacing_shift`: the pacing rate's bytes in 1/1024 s.
-const PER_SECOND: f64 = 1024.0;
+const PER_SECOND: u64 = 1024;
 
 /// A connection's packets in the interface.
 #[derive(Debug, Clone)]
 pub(super) struct HostQueue {
-    /// (departure in ps, bytes on the wire), in the order in which they leave.
-    waiting: VecDeque<(u64, u32)>,
+    /// (departure, bytes on the wire), in the order in which they leave.
+    waiting: VecDeque<(Time, u32)>,
     /// Their sum.
     bytes: u64,
     /// The limit at the current opportunity to send, bytes; `None` while nobody has asked.
     limit: Option<u64>,
-    /// When so much will have left that sending may go on, ps; `u64::MAX` when nothing is held back.
-    resume: u64,
+    /// When so much will have left that sending may go on; never while nothing is held back.
+    resume: TimeOrNever,
     /// The burst that the interface has accepted goes to this stream offset; only senders with segmentation offload have bursts.
     burst: u64,
 }
 
 impl Default for HostQueue {
     fn default() -> HostQueue {
-        HostQueue { waiting: VecDeque::new(), bytes: 0, limit: None, resume: u64::MAX, burst: 0 }
+        HostQueue { waiting: VecDeque::new(), bytes: 0, limit: None, resume: TimeOrNever::NEVER, burst: 0 }
     }
 }
 
 impl HostQueue {
     /// A new opportunity to send, at `now`: what has left by then is gone.
-    pub(super) fn settle(&mut self, now: u64) {
+    pub(super) fn settle(&mut self, now: Time) {
         while let Some(&(departure, bytes)) = self.waiting.front()
             && departure <= now
         {
@@ -41,12 +42,12 @@ impl HostQueue {
             self.waiting.pop_front();
         }
         self.limit = None;
-        self.resume = u64::MAX;
+        self.resume = TimeOrNever::NEVER;
     }
 
     /// A packet of `bytes` was handed over at `now` that will have left at `departure`, in the past where there is no interface.
     #[inline]
-    pub(super) fn push(&mut self, now: u64, departure: u64, bytes: u32) {
+    pub(super) fn push(&mut self, now: Time, departure: Time, bytes: u32) {
         if departure > now {
             self.bytes += u64::from(bytes);
             self.waiting.push_back((departure, bytes));
@@ -59,7 +60,7 @@ impl HostQueue {
     }
 
     /// When sending may go on.
-    pub(super) fn resume(&self) -> u64 {
+    pub(super) fn resume(&self) -> TimeOrNever {
         self.resume
     }
 
@@ -69,16 +70,16 @@ impl HostQueue {
         for &(departure, size) in &self.waiting {
             bytes -= u64::from(size);
             if bytes <= limit {
-                self.resume = self.resume.min(departure);
+                self.resume = self.resume.min(departure.into());
                 return;
             }
         }
     }
 }
 
-/// Bytes that may wait: about 1 ms of the pacing rate (bytes per second), at least `pair` (two segments, or bursts), at most [`MOST`].
-fn limit(rate: f64, pair: u64) -> u64 {
-    ((rate / PER_SECOND) as u64).max(pair).min(MOST as u64)
+/// Bytes that may wait: about 1 ms of the pacing rate, at least `pair` (two segments, or bursts), at most [`MOST`].
+fn limit(rate: Rate, pair: u64) -> u64 {
+    (rate.0 / 8 / PER_SECOND).max(pair).min(MOST)
 }
 
 impl Sender {
@@ -111,8 +112,8 @@ impl Sender {
         let pair = 2 * burst / u64::from(c.mss) * u64::from(c.mss + c.header);
         let limit = *q.limit.get_or_insert_with(|| {
             let rate = match self.hooks.paces {
-                true => self.law.pacing_rate(c.mss).0 as f64 / 8.0,
-                false => self.w.pacing_rate(segments as f64, c.mss, self.rtt.srtt.max(1)),
+                true => self.law.pacing_rate(c.mss),
+                false => self.w.pacing_rate(segments as f64, c.mss, self.rtt.smoothed().get()),
             };
             limit(rate, pair)
         });

@@ -4,12 +4,13 @@
 
 use super::sender::{CaState, Sender};
 use crate::config::{Metrics, RtoRule, TcpConfig};
+use forebay_units::Time;
 
 /// What is remembered of one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Remembered {
-    /// Smoothed RTT, ps; 0: unknown.
-    rtt: u64,
+    /// Smoothed RTT, if known.
+    rtt: Option<Time>,
     /// Threshold of slow start, segments; 0: unknown.
     ssthresh: u64,
 }
@@ -17,13 +18,12 @@ pub struct Remembered {
 impl Remembered {
     /// A connection on this path closes (tcp_update_metrics).
     pub fn update(&mut self, c: &TcpConfig, s: &Sender) {
-        if s.rtt.backoff > 0 || s.rtt.srtt == 0 {
-            self.rtt = 0;
+        let Some(srtt) = s.rtt.smoothed().get().filter(|_| s.rtt.backoff == 0) else {
+            self.rtt = None;
             return;
-        }
+        };
         // A longer RTT counts at once, a shorter one by an eighth.
-        let shorter = self.rtt.saturating_sub(s.rtt.srtt);
-        self.rtt = if shorter == 0 { s.rtt.srtt } else { self.rtt - shorter / 8 };
+        self.rtt = Some(self.rtt.map_or(srtt, |old| if old > srtt { old - (old - srtt) / 8 } else { srtt }));
         if c.metrics != Metrics::All {
             return;
         }
@@ -57,10 +57,13 @@ impl Sender {
     /// timeout from the first sample of data on.
     pub(super) fn first_timeout(&mut self, c: &TcpConfig) {
         let r = &mut self.rtt;
-        if r.remembered > r.srtt && c.rto_rule != RtoRule::Fixed {
+        if r.remembered > r.smoothed().get()
+            && let Some(remembered) = r.remembered
+            && c.rto_rule != RtoRule::Fixed
+        {
             // In ticks, rounded down.
-            let rtt = r.remembered - r.remembered % c.rto_granularity.0.max(1);
-            r.base_rto = (rtt + (2 * rtt).max(c.rto_min.0)).min(c.rto_max.0);
+            let rtt = remembered - remembered % c.rto_granularity.max(Time(1));
+            r.base_rto = (rtt + (rtt * 2).max(c.rto_min)).min(c.rto_max);
         }
     }
 }

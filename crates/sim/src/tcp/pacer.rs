@@ -2,7 +2,7 @@
 
 use super::sender::Sender;
 use crate::config::TcpConfig;
-use forebay_units::Rate;
+use forebay_units::{Rate, Time, TimeOrNever};
 
 /// The first segments of a connection leave as the window allows ("sch_fq does not pace first 10 MSS").
 const UNPACED: u64 = 10;
@@ -10,8 +10,8 @@ const UNPACED: u64 = 10;
 /// State of one connection.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pacer {
-    /// Earliest departure of the next segment, ps (`tcp_wstamp_ns`).
-    next: u64,
+    /// Earliest departure of the next segment (`tcp_wstamp_ns`).
+    next: Time,
     /// Data segments that have left.
     sent: u64,
     /// A segment waits for that departure.
@@ -19,14 +19,14 @@ pub(super) struct Pacer {
 }
 
 impl Pacer {
-    /// Earliest departure of the next segment, ps; may have passed.
-    pub(super) fn next(&self) -> u64 {
+    /// Earliest departure of the next segment; may have passed.
+    pub(super) fn next(&self) -> Time {
         self.next
     }
 
-    /// When the sender is to be woken, ps; `u64::MAX`: nothing waits.
-    pub(super) fn due(&self) -> u64 {
-        if self.waits { self.next } else { u64::MAX }
+    /// When the sender is to be woken; never while nothing waits.
+    pub(super) fn due(&self) -> TimeOrNever {
+        if self.waits { self.next.into() } else { TimeOrNever::NEVER }
     }
 
     /// A new opportunity to send: whether anything waits is to be found out.
@@ -35,18 +35,18 @@ impl Pacer {
     }
 
     /// Whether the next segment must wait; if so it is waited for.
-    fn holds_back(&mut self, now: u64) -> bool {
+    fn holds_back(&mut self, now: Time) -> bool {
         self.waits = self.next > now;
         self.waits
     }
 
     /// `bytes` of payload left at `now`; the segment behind it leaves when these have passed at `rate` (payload).
-    fn sent(&mut self, now: u64, bytes: u64, rate: Rate) {
+    fn sent(&mut self, now: Time, bytes: u64, rate: Rate) {
         self.sent += 1;
         let late = now.saturating_sub(self.next);
         self.next = self.next.max(now);
         if self.sent > UNPACED && rate.0 > 0 {
-            let time = rate.tx_time(bytes).0;
+            let time = rate.tx_time(bytes);
             // A segment that left late shortens the next pause, by half of it at most.
             self.next += time - late.min(time / 2);
         }
@@ -56,13 +56,13 @@ impl Pacer {
 impl Sender {
     /// Whether the pacer makes the next segment wait. If so, an alarm will come.
     #[inline]
-    pub(super) fn paced(&mut self, now: u64) -> bool {
+    pub(super) fn paced(&mut self, now: Time) -> bool {
         self.pacer.as_mut().is_some_and(|p| p.holds_back(now))
     }
 
     /// A data segment of `bytes` left.
     #[inline]
-    pub(super) fn note_departure(&mut self, c: &TcpConfig, now: u64, bytes: u64) {
+    pub(super) fn note_departure(&mut self, c: &TcpConfig, now: Time, bytes: u64) {
         if let Some(p) = &mut self.pacer {
             p.sent(now, bytes, self.law.pacing_rate(c.mss));
         }
@@ -73,7 +73,7 @@ impl Sender {
 mod tests {
     use super::*;
 
-    const US: u64 = 1_000_000;
+    const US: Time = Time::from_us(1);
 
     /// 1250 bytes at 1 Gbps take 10 us.
     #[test]
@@ -86,14 +86,14 @@ mod tests {
         }
         assert!(!p.holds_back(US));
         p.sent(US, 1250, rate);
-        assert!(p.holds_back(10 * US));
-        assert_eq!(p.due(), 11 * US);
-        assert!(!p.holds_back(11 * US));
-        assert_eq!(p.due(), u64::MAX);
+        assert!(p.holds_back(US * 10));
+        assert_eq!(p.due(), (US * 11).into());
+        assert!(!p.holds_back(US * 11));
+        assert_eq!(p.due(), TimeOrNever::NEVER);
         // 4 us late: the next pause is so much shorter. After a long silence it is half as long.
-        p.sent(15 * US, 1250, rate);
-        assert_eq!(p.next(), 21 * US);
-        p.sent(100 * US, 1250, rate);
-        assert_eq!(p.next(), 105 * US);
+        p.sent(US * 15, 1250, rate);
+        assert_eq!(p.next(), US * 21);
+        p.sent(US * 100, 1250, rate);
+        assert_eq!(p.next(), US * 105);
     }
 }

@@ -1,20 +1,22 @@
 //! Time-based loss detection and tail loss probes (RFC 8985).
 
+use super::rtt::Rtt;
 use super::scoreboard::{EVER_RETX, Scoreboard, Seg};
 use super::sender::{CaState, Sender, Timer};
 use crate::cc::{Event, Trigger};
 use crate::config::TcpConfig;
 use crate::net::packet::Wire;
+use forebay_units::Time;
 
-/// RACK's and TLP's variables (RFC 8985 sections 5.2 and 7.1). Times in ps, positions as stream offsets.
+/// RACK's and TLP's variables (RFC 8985 sections 5.2 and 7.1). Positions are stream offsets.
 #[derive(Debug, Clone, Default)]
 pub struct Rack {
     /// Send time of the most recently sent segment that was delivered.
-    xmit: u64,
+    xmit: Time,
     /// Its end.
     end: u64,
     /// RTT of that delivery.
-    pub rtt: u64,
+    pub rtt: Time,
     /// Highest offset delivered.
     fack: u64,
     reordering_seen: bool,
@@ -30,8 +32,8 @@ pub struct Rack {
 
 impl Rack {
     /// A segment was newly acknowledged or SACKed (sections 6.2 steps 2 and 3).
-    pub fn on_delivered(&mut self, seg: &Seg, now: u64, min_rtt: u64) {
-        let rtt = now - seg.xmit;
+    pub fn on_delivered(&mut self, seg: &Seg, now: Time, min_rtt: Option<Time>) {
+        let rtt = now - seg.sent();
         let retransmitted = seg.is(EVER_RETX);
         if seg.end() >= self.fack {
             self.fack = seg.end();
@@ -39,13 +41,13 @@ impl Rack {
             self.reordering_seen = true;
         }
         // A retransmission acknowledged faster than any RTT: it was the original that arrived.
-        if retransmitted && rtt < min_rtt {
+        if retransmitted && min_rtt.is_none_or(|least| rtt < least) {
             return;
         }
         // The RTT is that of the newest delivery, also of a segment sent before others that were delivered (RACK.rtt, section 6.2 step 2).
         self.rtt = rtt;
-        if (seg.xmit, seg.end()) > (self.xmit, self.end) || self.end == 0 {
-            (self.xmit, self.end) = (seg.xmit, seg.end());
+        if (seg.sent(), seg.end()) > (self.xmit, self.end) || self.end == 0 {
+            (self.xmit, self.end) = (seg.sent(), seg.end());
         }
     }
 
@@ -67,30 +69,31 @@ impl Rack {
     }
 
     /// How long to wait for reordered segments (section 6.2 step 4).
-    pub fn reordering_window(&self, srtt: u64, min_rtt: u64, recovering: bool, sacked_segs: u32, c: &TcpConfig) -> u64 {
+    pub fn reordering_window(&self, rtt: &Rtt, recovering: bool, sacked_segs: u32, c: &TcpConfig) -> Time {
         if !self.reordering_seen && (recovering || (c.dup_thresh > 0 && sacked_segs >= c.dup_thresh)) {
-            return 0;
+            return Time::ZERO;
         }
-        if min_rtt == u64::MAX { srtt } else { (u64::from(1 + self.extra) * (min_rtt / 4)).min(srtt) }
+        let srtt = rtt.smoothed().get().unwrap_or(Time::ZERO);
+        rtt.min().get().map_or(srtt, |min| ((min / 4) * u64::from(1 + self.extra)).min(srtt))
     }
 
     /// Whether the oldest outstanding segment is younger than the newest delivered one, so that time tells nothing yet.
     #[inline]
     pub fn nothing_older(&self, board: &Scoreboard) -> bool {
-        board.iter().next().is_none_or(|seg| !seg.is(EVER_RETX) && (seg.xmit, seg.end()) >= (self.xmit, self.end))
+        board.iter().next().is_none_or(|seg| !seg.is(EVER_RETX) && (seg.sent(), seg.end()) >= (self.xmit, self.end))
     }
 
     /// Marks segments as lost that were sent long enough before one that was delivered (section 6.2 step 5). Returns how long to
-    /// wait for those that may still be reordered; 0 for none.
-    pub fn detect(&self, board: &mut Scoreboard, now: u64, wait: u64) -> u64 {
+    /// wait for those that may still be reordered, if there are any.
+    pub fn detect(&self, board: &mut Scoreboard, now: Time, wait: Time) -> Option<Time> {
         board.pass(self.xmit, self.end);
         let patience = self.rtt + wait;
         while let Some(index) = board.oldest_passed()
-            && board.get(index).xmit + patience <= now
+            && board.get(index).sent() + patience <= now
         {
             board.mark_lost(index);
         }
-        board.youngest_passed().map_or(0, |index| board.get(index).xmit + patience - now)
+        board.youngest_passed().map(|index| board.get(index).sent() + patience - now)
     }
 
     /// Looks whether an ACK settles the outstanding probe (section 7.4.2). True when the probe repaired a loss, to which the
@@ -115,24 +118,24 @@ impl Sender {
     //# probe) or upon receiving an ACK that cumulatively acknowledges new data unless it is already in fast recovery, RTO
     //# recovery,
     /// After data was sent or acknowledged: a probe instead of a timeout, where RFC 8985 section 7.2 wants one.
-    pub(super) fn arm_probe(&mut self, c: &TcpConfig, now: u64) {
+    pub(super) fn arm_probe(&mut self, c: &TcpConfig, now: Time) {
         let Some(s) = &self.sack else { return };
         // Not in fast or RTO recovery, nor with holes to look after, nor twice (section 7.2); reducing after ECE does not matter.
         if self.ca >= CaState::Recovery || s.board.sacked_segs > 0 || s.rack.probe_end.is_some() || self.timer == Timer::Idle {
             return;
         }
-        let mut timeout = if self.rtt.srtt == 0 { 1_000_000_000_000 } else { 2 * self.rtt.srtt };
+        let mut timeout = self.rtt.smoothed().get().map_or(Time::from_secs(1), |srtt| srtt * 2);
         // As Linux: a lone segment may meet a delayed ACK, so it waits for the minimum RTO more; others for two clock ticks.
-        timeout += if s.board.len() == 1 { c.rto_min.0 } else { 2 * c.rto_granularity.0 };
+        timeout += if s.board.len() == 1 { c.rto_min } else { c.rto_granularity * 2 };
         // Section 7.2: where the retransmission timeout is due first, the probe takes its place.
-        let rto_due = if self.timer == Timer::Rto { self.timer_due } else { self.head_due(c, now) };
+        let rto_due = if self.timer == Timer::Rto { self.timer_due } else { self.head_due(c, now).into() };
         self.timer = Timer::Probe;
-        self.timer_due = now.saturating_add(timeout).min(rto_due);
+        self.timer_due = rto_due.min(now.saturating_add(timeout).into());
     }
 
     /// When the oldest outstanding segment times out, counted from its transmission; not before now (Linux tcp_rto_delta_us).
-    fn head_due(&self, c: &TcpConfig, now: u64) -> u64 {
-        let sent = self.sack.as_ref().and_then(|s| (s.board.len() > 0).then(|| s.board.get(0).xmit)).unwrap_or(now);
+    fn head_due(&self, c: &TcpConfig, now: Time) -> Time {
+        let sent = self.sack.as_ref().and_then(|s| (s.board.len() > 0).then(|| s.board.get(0).sent())).unwrap_or(now);
         sent.saturating_add(self.rtt.rto(c)).max(now)
     }
 
@@ -140,7 +143,7 @@ impl Sender {
     //# If both conditions are met, then the sender SHOULD transmit a previously unsent data segment, if one exists and
     //# the receive window allows, and increment the FlightSize accordingly.
     /// The probe timer expired (section 7.3): new data if there is any, else the last segment again.
-    pub(super) fn on_probe_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    pub(super) fn on_probe_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.ca >= CaState::Recovery || self.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0) {
             // Holes showed up since; recovery is at work.
             return self.arm_rto(c, now);
@@ -168,10 +171,10 @@ impl Sender {
     }
 
     /// The reordering timer expired: what is still missing is lost.
-    pub(super) fn on_reorder_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    pub(super) fn on_reorder_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         // The wait for reordered segments is part of the timeout (Linux tcp_rearm_rto).
         self.timer = Timer::Rto;
-        self.timer_due = self.head_due(c, now);
+        self.timer_due = self.head_due(c, now).into();
         if self.find_losses(c, now) && self.ca < CaState::Recovery {
             self.enter_recovery(c, now, out);
             if c.prr && !self.hooks.control {

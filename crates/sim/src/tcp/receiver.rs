@@ -12,7 +12,7 @@ use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet, SackBlocks, Wire, flag};
 use crate::shim::tag::urgent_acks;
 use crate::shim::window;
-use forebay_units::GroupId;
+use forebay_units::{GroupId, Time, TimeOrNever};
 
 /// State of the echo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,10 +54,10 @@ pub struct Receiver {
     ts_recent: u32,
     /// Duplicate segment to report as D-SACK in the next ACK, in sequence numbers.
     dsack: Option<(u32, u32)>,
-    /// When a delayed ACK is due, or segments that wait for more are, ps; `u64::MAX` if neither is.
-    pub timer_due: u64,
-    /// Time of the earliest timer entry the engine holds for this endpoint, ps; `u64::MAX` for none.
-    pub armed: u64,
+    /// When a delayed ACK is due, or segments that wait for more are.
+    pub timer_due: TimeOrNever,
+    /// Time of the earliest timer entry the engine holds for this endpoint.
+    pub armed: TimeOrNever,
     /// The application waits for the stream to reach this offset; `u64::MAX` when it waits for nothing.
     pub deliver_at: u64,
     /// Number of the transport it belongs to, in 16 bits because every connection has it.
@@ -125,8 +125,8 @@ impl Receiver {
             last_ack: 0,
             ts_recent: 0,
             dsack: None,
-            timer_due: u64::MAX,
-            armed: u64::MAX,
+            timer_due: TimeOrNever::NEVER,
+            armed: TimeOrNever::NEVER,
             deliver_at: u64::MAX,
             group: 0,
             packets: 0,
@@ -157,7 +157,7 @@ impl Receiver {
     /// The connection has ended: no packet or timer belongs to this endpoint any more.
     pub fn retire(&mut self) {
         self.addr.generation = Generation::RETIRED;
-        self.timer_due = u64::MAX;
+        self.timer_due = TimeOrNever::NEVER;
     }
 
     /// Whether the stream has ended with a FIN.
@@ -172,7 +172,7 @@ impl Receiver {
 
     /// A packet of the data direction arrived.
     #[inline]
-    pub fn on_packet(&mut self, c: &TcpConfig, now: u64, p: &Packet, out: &mut impl Wire) {
+    pub fn on_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         self.packets += 1;
         if p.has(flag::SYN) {
             return self.on_syn(now, p, out);
@@ -185,7 +185,7 @@ impl Receiver {
 
     /// TCP takes `p` in: a segment, or `segments` of them joined into one.
     #[inline(always)]
-    pub(super) fn take(&mut self, c: &TcpConfig, now: u64, p: &Packet, segments: u32, out: &mut impl Wire) {
+    pub(super) fn take(&mut self, c: &TcpConfig, now: Time, p: &Packet, segments: u32, out: &mut impl Wire) {
         let fin = p.has(flag::FIN);
         if p.len == 0 && !fin {
             return self.on_empty(c, now, p, out);
@@ -219,8 +219,8 @@ impl Receiver {
         }
         if forced || self.pending >= c.ack_every || self.take_quick() {
             self.acknowledge(out);
-        } else if self.timer_due == u64::MAX {
-            self.timer_due = now + c.ack_delay.0;
+        } else if self.timer_due.is_never() {
+            self.timer_due = (now + c.ack_delay).into();
         }
     }
 
@@ -231,7 +231,7 @@ impl Receiver {
     }
 
     /// The timer is due.
-    pub fn on_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    pub fn on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.gro.is_some() {
             self.flush_when_due(c, now, out);
         }
@@ -239,8 +239,8 @@ impl Receiver {
     }
 
     /// The delayed-ACK timer may have expired.
-    pub(super) fn on_ack_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
-        if self.timer_due <= now {
+    pub(super) fn on_ack_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if self.timer_due.has_come(now) {
             self.inflate_ato(c);
             self.acknowledge_early(out);
         }
@@ -249,7 +249,7 @@ impl Receiver {
     /// A packet without sequence space: the ACK of a handshake, which asks for nothing, or a probe, which asks for an ACK.
     #[cold]
     #[inline(never)]
-    fn on_empty(&mut self, c: &TcpConfig, now: u64, p: &Packet, out: &mut impl Wire) {
+    fn on_empty(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         if let Some(a) = &mut self.adaptive {
             a.on_established(c, now);
         }
@@ -261,7 +261,7 @@ impl Receiver {
 
     /// Answers a SYN, also a repeated one whose answer was lost. Datagrams come here too: with the flag of a SYN they cost segments no
     /// further question.
-    fn on_syn(&mut self, now: u64, p: &Packet, out: &mut impl Wire) {
+    fn on_syn(&mut self, now: Time, p: &Packet, out: &mut impl Wire) {
         if p.has(flag::DATAGRAM) {
             return self.on_datagram(p);
         }
@@ -359,7 +359,7 @@ impl Receiver {
         let flags = self.template.flags | if echo { flag::ECE } else { 0 } | if self.finished() { flag::FIN } else { 0 };
         let (seq, ts) = (self.addr.wire(self.rcv_nxt), self.ts_recent);
         self.pending = 0;
-        self.timer_due = u64::MAX;
+        self.timer_due = TimeOrNever::NEVER;
         self.sent += 1;
         if self.elaborate && (!self.ooo.is_empty() || self.dsack.is_some() || self.window_shim.is_some()) {
             self.emit_elaborate(Packet { seq, ts, flags, ..self.template }, out);

@@ -3,12 +3,13 @@
 use super::sender::{CaState, Sender};
 use crate::cc::{Ack, Departure, Loss, Outcome, Repair};
 use crate::config::TcpConfig;
+use forebay_units::Time;
 
 impl Sender {
     /// The segment at `index` of the scoreboard leaves, for the first time or again.
     #[cold]
     #[inline(never)]
-    pub(super) fn record(&mut self, now: u64, index: usize, again: bool) {
+    pub(super) fn record(&mut self, now: Time, index: usize, again: bool) {
         let in_flight = self.pipe();
         let Some(s) = &self.sack else { return };
         let at = Departure { now, bytes: s.board.get(index).len, in_flight, alone: s.board.len() == 1 && !again, again };
@@ -17,7 +18,7 @@ impl Sender {
 
     /// Tells a law that records segments which are newly deemed lost.
     #[inline]
-    pub(super) fn report_losses(&mut self, now: u64) {
+    pub(super) fn report_losses(&mut self, now: Time) {
         if self.hooks.records {
             self.report(now);
         }
@@ -25,7 +26,7 @@ impl Sender {
 
     #[cold]
     #[inline(never)]
-    fn report(&mut self, now: u64) {
+    fn report(&mut self, now: Time) {
         let Some(s) = &mut self.sack else { return };
         let Some(losses) = &mut s.board.losses else { return };
         let mut losses = std::mem::take(losses);
@@ -52,7 +53,7 @@ impl Sender {
                 CaState::Loss => Repair::Timeout,
             },
             window_limited: self.cwnd_limited,
-            next_departure: self.pacer.as_ref().map_or(0, |p| p.next()),
+            next_departure: self.pacer.as_ref().map_or(Time::ZERO, |p| p.next()),
         };
         self.law.control(&mut self.w, ack, &outcome);
     }
@@ -60,7 +61,7 @@ impl Sender {
     /// Bytes in the network, if the application has let the sender run out of data although the window has room (Linux
     /// tcp_rate_check_app_limited).
     #[cold]
-    pub(super) fn starved(&mut self, c: &TcpConfig, now: u64) -> Option<u64> {
+    pub(super) fn starved(&mut self, c: &TcpConfig, now: Time) -> Option<u64> {
         if let Some(q) = &mut self.host_queue {
             q.settle(now);
         }

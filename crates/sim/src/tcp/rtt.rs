@@ -1,20 +1,19 @@
 //! RTT filter and retransmission timeout (RFC 6298).
 
 use crate::config::{RtoRule, TcpConfig};
+use forebay_units::{Time, TimeOrNever};
 
-/// Smoothed RTT and its variation in ps, and the back-off.
+/// Smoothed RTT and its variation, and the back-off.
 #[derive(Debug, Clone, Copy)]
 pub struct Rtt {
-    /// Smoothed RTT; 0 before the first sample.
-    pub srtt: u64,
+    srtt: TimeOrNever,
     /// RTT variation.
-    pub rttvar: u64,
-    /// Smallest sample; `u64::MAX` before the first.
-    pub min: u64,
+    pub rttvar: Time,
+    min: TimeOrNever,
     /// RTO without back-off.
-    pub base_rto: u64,
-    /// What the host remembers of the path, ps; 0: nothing, or none is asked for.
-    pub remembered: u64,
+    pub base_rto: Time,
+    /// What the host remembers of the path, if anything, and if it is asked for.
+    pub remembered: Option<Time>,
     /// Number of doublings in force.
     pub backoff: u32,
 }
@@ -26,47 +25,69 @@ impl Rtt {
         //# Until a round-trip time (RTT) measurement has been made for a segment sent between the sender and receiver,
         //# the sender SHOULD set RTO <- 1 second
         let initial = if c.rto_rule == RtoRule::Fixed { c.rto_min } else { c.rto_initial.max(c.rto_min) };
-        Rtt { srtt: 0, rttvar: 0, min: u64::MAX, base_rto: initial.0.min(c.rto_max.0), remembered: 0, backoff: 0 }
+        Rtt {
+            srtt: TimeOrNever::NEVER,
+            rttvar: Time::ZERO,
+            min: TimeOrNever::NEVER,
+            base_rto: initial.min(c.rto_max),
+            remembered: None,
+            backoff: 0,
+        }
+    }
+
+    /// Smoothed RTT; never before the first sample.
+    #[inline(always)]
+    pub fn smoothed(&self) -> TimeOrNever {
+        self.srtt
+    }
+
+    /// Smallest sample.
+    #[inline(always)]
+    pub fn min(&self) -> TimeOrNever {
+        self.min
     }
 
     /// Takes a sample (RFC 6298 section 2).
     #[inline(always)]
-    pub fn sample(&mut self, c: &TcpConfig, rtt: u64) {
-        self.min = self.min.min(rtt);
-        if self.srtt == 0 {
-            //= https://www.rfc-editor.org/rfc/rfc6298#section-2
-            //# When the first RTT measurement R is made, the host MUST set SRTT <- R RTTVAR <- R/2 RTO <- SRTT + max (G,
-            //# K*RTTVAR)
-            self.srtt = rtt.max(1);
-            self.rttvar = rtt / 2;
-        } else {
-            //= https://www.rfc-editor.org/rfc/rfc6298#section-2
-            //# The value of SRTT used in the update to RTTVAR is its value before updating SRTT itself using the second
-            //# assignment.
-            // RTTVAR first, with the old SRTT: beta = 1/4, alpha = 1/8.
-            let error = self.srtt.abs_diff(rtt);
-            self.rttvar = self.rttvar - self.rttvar / 4 + error / 4;
-            self.srtt = self.srtt - self.srtt / 8 + rtt / 8;
-        }
-        let g = c.rto_granularity.0;
-        let spread = (4 * self.rttvar).max(g);
+    pub fn sample(&mut self, c: &TcpConfig, rtt: Time) {
+        self.min = self.min.min(rtt.into());
+        let srtt = match self.srtt.get() {
+            None => {
+                //= https://www.rfc-editor.org/rfc/rfc6298#section-2
+                //# When the first RTT measurement R is made, the host MUST set SRTT <- R RTTVAR <- R/2 RTO <- SRTT + max (G,
+                //# K*RTTVAR)
+                self.rttvar = rtt / 2;
+                rtt.max(Time(1))
+            }
+            Some(srtt) => {
+                //= https://www.rfc-editor.org/rfc/rfc6298#section-2
+                //# The value of SRTT used in the update to RTTVAR is its value before updating SRTT itself using the second
+                //# assignment.
+                // RTTVAR first, with the old SRTT: beta = 1/4, alpha = 1/8.
+                self.rttvar = self.rttvar - self.rttvar / 4 + srtt.abs_diff(rtt) / 4;
+                srtt - srtt / 8 + rtt / 8
+            }
+        };
+        self.srtt = srtt.into();
+        let g = c.rto_granularity;
+        let spread = (self.rttvar * 4).max(g);
         let rto = match c.rto_rule {
-            RtoRule::Rfc6298 => self.srtt + spread,
-            RtoRule::Linux => self.srtt + spread.max(c.rto_min.0),
+            RtoRule::Rfc6298 => srtt + spread,
+            RtoRule::Linux => srtt + spread.max(c.rto_min),
             RtoRule::Fixed => return,
         };
-        self.base_rto = if rto <= c.rto_min.0 { c.rto_min.0 } else { rto.next_multiple_of(g.max(1)).min(c.rto_max.0) };
+        self.base_rto = if rto <= c.rto_min { c.rto_min } else { rto.round_up(g.max(Time(1))).min(c.rto_max) };
     }
 
     //= https://www.rfc-editor.org/rfc/rfc6298#section-5
     //# The host MUST set RTO <- RTO * 2 ("back off the timer").
     /// The timeout in force, back-off included.
     #[inline]
-    pub fn rto(&self, c: &TcpConfig) -> u64 {
+    pub fn rto(&self, c: &TcpConfig) -> Time {
         if self.backoff == 0 || c.rto_rule == RtoRule::Fixed {
             return self.base_rto;
         }
-        self.base_rto.saturating_mul(1 << self.backoff.min(32)).min(c.rto_max.0)
+        self.base_rto.saturating_mul(1 << self.backoff.min(32)).min(c.rto_max)
     }
 }
 
@@ -74,7 +95,6 @@ impl Rtt {
 mod tests {
     use super::*;
     use crate::tcp::profile::tests::config;
-    use forebay_units::Time;
 
     #[test]
     fn follows_rfc_6298() {
@@ -82,19 +102,20 @@ mod tests {
         c.rto_min = Time::from_us(1);
         c.rto_granularity = Time(1);
         let mut r = Rtt::new(&c);
-        assert_eq!(r.rto(&c), Time::from_secs(1).0);
-        r.sample(&c, 800);
-        assert_eq!((r.srtt, r.rttvar), (800, 400));
-        r.sample(&c, 1600);
-        assert_eq!((r.srtt, r.rttvar), (900, 500));
-        assert_eq!(r.base_rto, c.rto_min.0);
+        assert_eq!(r.rto(&c), Time::from_secs(1));
+        assert_eq!((r.smoothed(), r.min()), (TimeOrNever::NEVER, TimeOrNever::NEVER));
+        r.sample(&c, Time(800));
+        assert_eq!((r.smoothed(), r.rttvar), (Time(800).into(), Time(400)));
+        r.sample(&c, Time(1600));
+        assert_eq!((r.smoothed(), r.rttvar, r.min()), (Time(900).into(), Time(500), Time(800).into()));
+        assert_eq!(r.base_rto, c.rto_min);
         c.rto_min = Time(1);
-        r.sample(&c, 900);
-        assert_eq!(r.base_rto, r.srtt + 4 * r.rttvar);
+        r.sample(&c, Time(900));
+        assert_eq!(r.base_rto, r.smoothed().or_never() + r.rttvar * 4);
         r.backoff = 3;
-        assert_eq!(r.rto(&c), 8 * r.base_rto);
+        assert_eq!(r.rto(&c), r.base_rto * 8);
         r.backoff = 60;
-        assert_eq!(r.rto(&c), c.rto_max.0.min(r.base_rto << 32));
+        assert_eq!(r.rto(&c), c.rto_max.min(r.base_rto * (1 << 32)));
     }
 
     #[test]
@@ -102,18 +123,18 @@ mod tests {
         let mut c = config("ns2", "newreno");
         (c.rto_rule, c.rto_min) = (RtoRule::Fixed, Time::from_us(45));
         let mut r = Rtt::new(&c);
-        assert_eq!(r.rto(&c), c.rto_min.0);
-        r.sample(&c, Time::from_ms(3).0);
+        assert_eq!(r.rto(&c), c.rto_min);
+        r.sample(&c, Time::from_ms(3));
         r.backoff = 7;
-        assert_eq!((r.rto(&c), r.srtt), (c.rto_min.0, Time::from_ms(3).0));
+        assert_eq!((r.rto(&c), r.smoothed()), (c.rto_min, Time::from_ms(3).into()));
     }
 
     #[test]
     fn linux_adds_the_minimum_to_srtt() {
         let c = config("linux", "newreno");
         let mut r = Rtt::new(&c);
-        r.sample(&c, Time::from_us(100).0);
+        r.sample(&c, Time::from_us(100));
         // 100 us + 200 ms, rounded up to a millisecond.
-        assert_eq!(r.base_rto, Time::from_ms(201).0);
+        assert_eq!(r.base_rto, Time::from_ms(201));
     }
 }

@@ -9,6 +9,7 @@ use super::undo::older;
 use crate::cc::{Ack, Arrival, Event, Trigger};
 use crate::config::{Growth, Recovery, Reduce, TcpConfig};
 use crate::net::packet::{SackBlocks, Wire};
+use forebay_units::{Time, TimeOrNever};
 
 /// What the SACK option of one ACK said.
 struct News {
@@ -89,24 +90,24 @@ impl Sender {
         let before = s.board.sacked;
         let missing = s.board.missing();
         let SackState { board, rack, .. } = s;
-        let (now, min_rtt, recover) = (ack.now, self.rtt.min, self.recover);
+        let (now, min_rtt, recover) = (ack.now, self.rtt.min().get(), self.recover);
         let (mut original, echo) = (false, ack.rtt.map(|rtt| ack.now.saturating_sub(rtt)));
         let (law, records) = (&mut self.law, self.hooks.records);
         let mut delivered = |number: u64, seg: &Seg| {
             if records {
-                let at = Arrival { now, left: seg.xmit, end: seg.end(), bytes: seg.len, again: seg.is(EVER_RETX) };
+                let at = Arrival { now, left: seg.sent(), end: seg.end(), bytes: seg.len, again: seg.is(EVER_RETX) };
                 law.segment_arrived(number, &at);
             }
             original |= !seg.is(EVER_RETX) && seg.end() <= recover;
             // RFC 8985 section 6.2 step 2: where the echo is older than the retransmission, the original arrived. The kernel (tcp_rack_advance)
             // has only the test by the smallest RTT, and may take a window for lost again that it has just taken back.
-            let earlier = c.eifel && seg.is(EVER_RETX) && older(echo, seg.xmit, c.timestamp_clock.0);
-            rack.on_delivered(seg, now, if earlier { u64::MAX } else { min_rtt });
+            let earlier = c.eifel && seg.is(EVER_RETX) && older(echo, Some(seg.sent()), c.timestamp_clock);
+            rack.on_delivered(seg, now, min_rtt.filter(|_| !earlier));
         };
         let (mut newest, mut retransmitted) = (None, false);
         board.acknowledge(self.una, |number, seg| {
             retransmitted |= seg.is(EVER_RETX);
-            newest = Some(now - seg.xmit);
+            newest = Some(now - seg.sent());
             delivered(number, seg);
         });
         // Linux tcp_clean_rtx_queue (`ca_rtt_us`): the newest of them, and Karn's rule.
@@ -144,19 +145,21 @@ impl Sender {
     }
 
     /// Marks losses: by count (RFC 6675) or by time (RFC 8985). True if there is a lost segment that was not retransmitted yet.
-    pub(super) fn find_losses(&mut self, c: &TcpConfig, now: u64) -> bool {
+    pub(super) fn find_losses(&mut self, c: &TcpConfig, now: Time) -> bool {
         let Some(s) = &mut self.sack else { return false };
         if c.recovery == Recovery::Rack {
             if s.board.is_plain() && s.rack.nothing_older(&s.board) {
                 return false;
             }
             let recovering = self.ca >= CaState::Recovery;
-            let wait = s.rack.reordering_window(self.rtt.srtt, self.rtt.min, recovering, s.board.sacked_segs, c);
-            let timeout = s.rack.detect(&mut s.board, now, wait);
+            let wait = s.rack.reordering_window(&self.rtt, recovering, s.board.sacked_segs, c);
+            let due = s.rack.detect(&mut s.board, now, wait).map(|timeout| TimeOrNever::at(now + timeout));
             // RFC 8985 section 8: one timer; what may be lost already comes before a probe.
-            if timeout > 0 && (now + timeout < self.timer_due || self.timer == Timer::Probe) {
+            if let Some(due) = due
+                && (due < self.timer_due || self.timer == Timer::Probe)
+            {
                 self.timer = Timer::Reorder;
-                self.timer_due = now + timeout;
+                self.timer_due = due;
             }
         } else if c.dup_thresh > 0 {
             s.board.mark_by_count(c.dup_thresh, c.mss);
@@ -175,7 +178,7 @@ impl Sender {
         found
     }
 
-    pub(super) fn enter_recovery(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    pub(super) fn enter_recovery(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if let Some(q) = &mut self.host_queue {
             q.settle(now);
         }

@@ -12,6 +12,7 @@ mod search;
 mod tests;
 
 use super::lazy::Lazy;
+use forebay_units::Time;
 use search::{BLOCKS, Search};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -30,9 +31,8 @@ pub(super) const EVER_RETX: u8 = 8;
 pub struct Seg {
     /// Stream offset of its first byte.
     pub start: u64,
-    /// Time of its last transmission, ps. Nobody asks that of a SACKed segment; there it is the absolute number of a later one, up to
-    /// which all are SACKed.
-    pub xmit: u64,
+    /// One field with two lives: read through [`Seg::sent`] and `Seg::sacked_up_to`.
+    sent_or_number: u64,
     /// Sequence space it takes (FIN counts one).
     pub len: u32,
     /// [`SACKED`], [`LOST`], [`RETX`], [`EVER_RETX`].
@@ -40,6 +40,28 @@ pub struct Seg {
 }
 
 impl Seg {
+    /// Sent for the first time.
+    fn new(start: u64, len: u32, now: Time) -> Seg {
+        Seg { start, sent_or_number: now.0, len, flags: 0 }
+    }
+    /// Time of its last transmission, which is no longer known once it is SACKed: nothing asks for it then.
+    #[inline]
+    pub fn sent(&self) -> Time {
+        debug_assert!(!self.is(SACKED));
+        Time(self.sent_or_number)
+    }
+    fn send_again(&mut self, now: Time) {
+        self.sent_or_number = now.0;
+    }
+    /// Of a SACKed segment: the absolute number of a later one, up to which all are SACKed.
+    fn sacked_up_to(&self) -> u64 {
+        debug_assert!(self.is(SACKED));
+        self.sent_or_number
+    }
+    fn set_sacked_up_to(&mut self, number: u64) {
+        debug_assert!(self.is(SACKED));
+        self.sent_or_number = number;
+    }
     /// Offset behind its last byte.
     pub fn end(&self) -> u64 {
         self.start + u64::from(self.len)
@@ -126,8 +148,8 @@ impl Scoreboard {
     }
 
     /// A new segment was sent.
-    pub fn push(&mut self, start: u64, len: u32, now: u64) {
-        self.segs.push_back(Seg { start, xmit: now, len, flags: 0 });
+    pub fn push(&mut self, start: u64, len: u32, now: Time) {
+        self.segs.push_back(Seg::new(start, len, now));
     }
 
     /// Segments below `una` are acknowledged; each that was not SACKed before is handed to `newly` with its absolute number.
@@ -219,7 +241,7 @@ impl Scoreboard {
             newly(self.base + index as u64, &seg);
             self.set_flags(index, (seg.flags & EVER_RETX) | SACKED);
             let number = self.base + index as u64;
-            self.segs[index].xmit = number + 1;
+            self.segs[index].set_sacked_up_to(number + 1);
             self.search.top_sacked = self.search.top_sacked.max(number + 1);
             if number >= self.search.marked_below {
                 let joined = number > self.search.marked_below && index > 0 && self.is_sacked(index - 1);
@@ -240,10 +262,10 @@ impl Scoreboard {
     /// Index behind the run of SACKed segments that the one at `index` is in. Halves the way for who comes next (as in the union of sets).
     fn behind_run(&mut self, mut index: usize) -> usize {
         loop {
-            let next = (self.segs[index].xmit - self.base) as usize;
+            let next = (self.segs[index].sacked_up_to() - self.base) as usize;
             let Some(&further) = self.segs.get(next).filter(|s| s.is(SACKED)) else { return next };
-            self.segs[index].xmit = further.xmit;
-            index = (further.xmit - self.base) as usize;
+            self.segs[index].set_sacked_up_to(further.sacked_up_to());
+            index = (further.sacked_up_to() - self.base) as usize;
             if !self.is_sacked(index) {
                 return index;
             }
@@ -294,10 +316,10 @@ impl Scoreboard {
     }
 
     /// The segment at `index` was retransmitted.
-    pub fn retransmitted(&mut self, index: usize, now: u64) {
+    pub fn retransmitted(&mut self, index: usize, now: Time) {
         let flags = self.segs[index].flags | RETX | EVER_RETX;
         self.set_flags(index, flags);
-        self.segs[index].xmit = now;
+        self.segs[index].send_again(now);
         self.note_retransmission(index);
     }
 

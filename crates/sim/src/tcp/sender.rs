@@ -16,7 +16,7 @@ use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet, Wire, flag};
 use crate::shim::tag::Tagger;
 use crate::shim::window;
-use forebay_units::GroupId;
+use forebay_units::{GroupId, Time, TimeOrNever};
 use std::num::NonZeroU64;
 
 /// Where a connection is in its life.
@@ -89,10 +89,10 @@ pub struct SendStats {
     pub ce_bytes: u64,
     /// Largest window, segments.
     pub cwnd_max: f64,
-    /// Smallest RTT sample, ps.
-    pub rtt_min: u64,
-    /// Sum of RTT samples, ps.
-    pub rtt_sum: u64,
+    /// Smallest RTT sample; never before the first.
+    pub rtt_min: TimeOrNever,
+    /// Sum of RTT samples.
+    pub rtt_sum: Time,
     /// Number of RTT samples.
     pub rtt_count: u64,
 }
@@ -113,8 +113,8 @@ impl Default for SendStats {
             cut_alpha: 0.0,
             ce_bytes: 0,
             cwnd_max: 0.0,
-            rtt_min: u64::MAX,
-            rtt_sum: 0,
+            rtt_min: TimeOrNever::NEVER,
+            rtt_sum: Time::ZERO,
             rtt_count: 0,
         }
     }
@@ -171,20 +171,21 @@ pub struct Sender {
     pub(super) limited: u64,
     /// RTT filter.
     pub rtt: Rtt,
-    /// When the running timer expires, ps; `u64::MAX` when idle.
-    pub timer_due: u64,
-    /// Time of the earliest timer entry the engine holds for this endpoint, ps; `u64::MAX` for none.
-    pub armed: u64,
+    /// When the running timer expires; never when idle.
+    pub timer_due: TimeOrNever,
+    /// Time of the earliest timer entry the engine holds for this endpoint.
+    pub armed: TimeOrNever,
     /// Timed segment of a stack without timestamps: (offset that must be acknowledged, send time).
-    pub(super) timed: Option<(NonZeroU64, u64)>,
-    pub(super) last_tx: u64,
+    pub(super) timed: Option<(NonZeroU64, Time)>,
+    /// When the last segment left, a SYN included.
+    pub(super) last_tx: TimeOrNever,
     /// Most data outstanding in the window of data that ends at `usage_end`, for window validation.
     pub(super) max_flight: u64,
     pub(super) usage_end: u64,
     /// `una` at the last timeout, `u64::MAX` before the first.
     pub(super) timed_out: u64,
     /// Deadline that partial acknowledgements after the first must not move (RFC 6582 section 4).
-    pub(super) held_due: u64,
+    pub(super) held_due: TimeOrNever,
     /// The law.
     pub law: Law,
     /// Its slow start, unless that is the standard one.
@@ -208,8 +209,8 @@ pub struct Sender {
     pub(super) sack: Option<Box<SackState>>,
     /// Tags the packets of transports with such a shim.
     pub(super) tag: Option<Box<Tagger>>,
-    /// Time of the alarm that the engine holds for the law or the host's interface, ps; `u64::MAX` for none.
-    pub(super) alarm: u64,
+    /// Time of the alarm that the engine holds for the law or the host's interface.
+    pub(super) alarm: TimeOrNever,
 }
 
 /// ECN field of packets without data.
@@ -275,14 +276,14 @@ impl Sender {
             cwr_end: 0,
             limited: 0,
             rtt: Rtt::new(c),
-            timer_due: u64::MAX,
-            armed: u64::MAX,
+            timer_due: TimeOrNever::NEVER,
+            armed: TimeOrNever::NEVER,
             timed: None,
-            last_tx: u64::MAX,
+            last_tx: TimeOrNever::NEVER,
             max_flight: 0,
             usage_end: 0,
             timed_out: u64::MAX,
-            held_due: u64::MAX,
+            held_due: TimeOrNever::NEVER,
             law,
             slow_start,
             pacer: hooks.paces.then(Box::default),
@@ -295,7 +296,7 @@ impl Sender {
             received: 0,
             sack,
             tag,
-            alarm: u64::MAX,
+            alarm: TimeOrNever::NEVER,
         }
     }
 
@@ -319,7 +320,7 @@ impl Sender {
     /// The connection has ended: no packet or timer belongs to this endpoint any more.
     pub fn retire(&mut self) {
         self.addr.generation = Generation::RETIRED;
-        self.timer_due = u64::MAX;
+        self.timer_due = TimeOrNever::NEVER;
     }
 
     /// Gives its scoreboard away; the connection has ended.
@@ -328,7 +329,7 @@ impl Sender {
     }
 
     /// Opens the connection: sends a SYN, or is established at once in a stack without handshake.
-    pub fn open(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    pub fn open(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if !c.handshake {
             self.phase = Phase::Established;
             return self.transmit(c, now, out);
@@ -337,21 +338,21 @@ impl Sender {
         self.send_syn(c, now, out);
     }
 
-    pub(super) fn send_syn(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    pub(super) fn send_syn(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         let mut syn = self.packet(c, now);
         syn.seq = self.addr.isn;
         // RFC 3168 section 6.1.1: ECE and CWR on the SYN ask for ECN.
         syn.flags = flag::SYN | if c.ecn == Ecn::Off { 0 } else { flag::ECE | flag::CWR };
         self.packets += 1;
         out.emit(syn, None);
-        self.last_tx = now;
+        self.last_tx = now.into();
         self.timer = Timer::Rto;
-        self.timer_due = now.saturating_add(self.rtt.rto(c));
+        self.timer_due = now.saturating_add(self.rtt.rto(c)).into();
     }
 
-    /// The application hands over a message of `bytes` that should arrive by `deadline` (ps; `u64::MAX` for none); `last` closes the
-    /// stream behind it.
-    pub fn write(&mut self, c: &TcpConfig, now: u64, bytes: u64, deadline: u64, last: bool, out: &mut impl Wire) {
+    /// The application hands over a message of `bytes` that should arrive by `deadline`, if it has one; `last` closes the stream behind
+    /// it.
+    pub fn write(&mut self, c: &TcpConfig, now: Time, bytes: u64, deadline: Option<Time>, last: bool, out: &mut impl Wire) {
         let begin = self.written;
         let starved = if self.hooks.records { self.starved(c, now) } else { None };
         self.written += bytes;
@@ -369,7 +370,7 @@ impl Sender {
     }
 
     /// The application of an endless flow stops: the stream ends with what has been sent.
-    pub fn stop(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    pub fn stop(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.written = self.high.max(self.una);
         if let Some(t) = &mut self.tag {
             t.stop(self.written);
@@ -395,8 +396,8 @@ impl Sender {
         self.nxt - self.una
     }
 
-    /// RTO now in force, ps.
-    pub fn rto(&self, c: &TcpConfig) -> u64 {
+    /// RTO now in force.
+    pub fn rto(&self, c: &TcpConfig) -> Time {
         self.rtt.rto(c)
     }
 
@@ -405,10 +406,10 @@ impl Sender {
     /// A packet of this endpoint without sequence number and flags. All of DCTCP's are ECN-capable, SYN, pure ACK and FIN too
     /// (RFC 8257 section 3.6; Linux `tcp_ca_needs_ecn`): a port that drops what it cannot mark would drop them.
     #[inline]
-    pub(super) fn packet(&self, c: &TcpConfig, now: u64) -> Packet {
+    pub(super) fn packet(&self, c: &TcpConfig, now: Time) -> Packet {
         Packet {
             conn: self.addr.conn,
-            ts: (now / 1000) as u32,
+            ts: now.timestamp(),
             dst: self.addr.dst,
             hash: self.addr.hash,
             wire: c.ack_size as u16,

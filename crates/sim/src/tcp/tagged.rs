@@ -6,6 +6,7 @@ use crate::cc::Event;
 use crate::config::TcpConfig;
 use crate::net::packet::Wire;
 use crate::shim::tag::MessageStart;
+use forebay_units::{Time, TimeOrNever};
 
 impl Sender {
     /// Immediately before the segment at `nxt` is sent: if it is the first new one of a message, the shim may set the window. True if it
@@ -34,20 +35,20 @@ impl Sender {
     /// the retransmission timer and so cancels the wait.
     #[cold]
     #[inline(never)]
-    pub(super) fn delay_fast_retransmit(&mut self, now: u64) -> bool {
+    pub(super) fn delay_fast_retransmit(&mut self, now: Time) -> bool {
         let Some(wait) = self.tag.as_ref().and_then(|t| t.fast_retransmit_wait(self.high)) else { return false };
         // Not if the retransmission timer is due before.
-        if self.timer != Timer::Rto || now.saturating_add(wait) >= self.timer_due {
+        if self.timer != Timer::Rto || TimeOrNever::at(now.saturating_add(wait)) >= self.timer_due {
             return false;
         }
         self.held_due = self.timer_due;
         self.timer = Timer::Reorder;
-        self.timer_due = now + wait;
+        self.timer_due = (now + wait).into();
         true
     }
 
     /// The wait is over and no ACK has advanced: it was a loss.
-    pub(super) fn on_fast_retransmit_delay(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    pub(super) fn on_fast_retransmit_delay(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.timer = Timer::Rto;
         self.timer_due = self.held_due;
         self.enter_fast_recovery(c, now, out);

@@ -4,6 +4,7 @@ use super::sender::{CaState, Phase, Sender, Timer};
 use crate::cc::{Event, Reduction, Trigger};
 use crate::config::{Recovery, Reduce, RtoRule, TcpConfig};
 use crate::net::packet::{Wire, flag};
+use forebay_units::{Time, TimeOrNever};
 
 /// `bytes` as a window in segments that does not come out a byte short when it is multiplied by `mss` again.
 pub(crate) fn segments(bytes: u64, mss: u32) -> f64 {
@@ -14,14 +15,14 @@ pub(crate) fn segments(bytes: u64, mss: u32) -> f64 {
 impl Sender {
     /// (Re)starts the retransmission timer.
     #[inline(always)]
-    pub(super) fn arm_rto(&mut self, c: &TcpConfig, now: u64) {
+    pub(super) fn arm_rto(&mut self, c: &TcpConfig, now: Time) {
         self.timer = Timer::Rto;
-        self.timer_due = now.saturating_add(self.rtt.rto(c));
+        self.timer_due = now.saturating_add(self.rtt.rto(c)).into();
     }
 
     /// The timer is due.
-    pub fn on_timer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
-        debug_assert!(self.timer_due <= now);
+    pub fn on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        debug_assert!(self.timer_due.has_come(now));
         match (self.phase, self.timer) {
             (Phase::SynSent, _) => {
                 self.rtt.backoff += 1;
@@ -35,7 +36,7 @@ impl Sender {
             (Phase::Established, Timer::Reorder) => self.on_fast_retransmit_delay(c, now, out),
             _ => {
                 self.timer = Timer::Idle;
-                self.timer_due = u64::MAX;
+                self.timer_due = TimeOrNever::NEVER;
             }
         }
     }
@@ -43,7 +44,7 @@ impl Sender {
     //= https://www.rfc-editor.org/rfc/rfc6298#section-5
     //# Retransmit the earliest segment that has not been acknowledged by the TCP receiver.
     /// Retransmission timeout (RFC 5681 section 3.1, RFC 6298 sections 5.4 to 5.6).
-    fn on_rto(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    fn on_rto(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if c.probe_after > 0 && self.rtt.backoff + 1 >= c.probe_after {
             return self.probe_peer(c, now, out);
         }
@@ -97,14 +98,13 @@ impl Sender {
             None => self.nxt = self.una,
             Some(s) => {
                 if c.recovery == Recovery::Rack {
-                    let srtt = self.rtt.srtt;
                     let rack = &s.rack;
                     // RFC 8985 section 6.3: the first segment, and all sent longer ago than RACK would wait; Linux (tcp_timeout_mark_lost)
                     // allows nothing for reordering here.
                     let linux = c.rto_rule == RtoRule::Linux;
-                    let wait = if linux { 0 } else { rack.reordering_window(srtt, self.rtt.min, false, 0, c) };
+                    let wait = if linux { Time::ZERO } else { rack.reordering_window(&self.rtt, false, 0, c) };
                     let late = rack.rtt + wait;
-                    s.board.mark_after_timeout(|i, seg| i == 0 || seg.xmit + late <= now);
+                    s.board.mark_after_timeout(|i, seg| i == 0 || seg.sent() + late <= now);
                 } else {
                     s.board.mark_after_timeout(|_, _| true);
                 }
@@ -128,7 +128,7 @@ impl Sender {
     /// The last of `probe_after` consecutive timeouts, and all after it: asks with a header-only packet (Alizadeh et al., SIGCOMM 2013,
     /// section 4.3). Counts as a timeout once.
     #[cold]
-    fn probe_peer(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    fn probe_peer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.stats.rtos += u32::from(self.rtt.backoff + 1 == c.probe_after);
         self.rtt.backoff += 1;
         let mut probe = self.packet(c, now);
@@ -142,7 +142,7 @@ impl Sender {
     /// An ACK has come that acknowledges nothing new: if the sender was probing, it starts again with a window of one segment.
     #[cold]
     #[inline(never)]
-    pub(super) fn end_probing(&mut self, c: &TcpConfig, now: u64) {
+    pub(super) fn end_probing(&mut self, c: &TcpConfig, now: Time) {
         if self.rtt.backoff < c.probe_after {
             return;
         }
@@ -168,8 +168,8 @@ impl Sender {
     /// After the handshake (RFC 6298 section 5.7): a SYN that was retransmitted leaves no sample, so data starts with 3 s.
     pub(super) fn rto_after_handshake(&mut self, c: &TcpConfig) {
         self.rtt.backoff = 0;
-        if self.rtt.srtt == 0 && self.syn_retx && c.rto_rule == RtoRule::Rfc6298 {
-            self.rtt.base_rto = self.rtt.base_rto.max(3_000_000_000_000).min(c.rto_max.0);
+        if self.rtt.smoothed().is_never() && self.syn_retx && c.rto_rule == RtoRule::Rfc6298 {
+            self.rtt.base_rto = self.rtt.base_rto.max(Time::from_secs(3)).min(c.rto_max);
         }
     }
 

@@ -7,11 +7,12 @@ use crate::cc::{Event, Opportunity};
 use crate::config::{Idle, Recovery, TcpConfig};
 use crate::net::packet::{Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
+use forebay_units::{Time, TimeOrNever};
 use std::num::NonZeroU64;
 
 impl Sender {
     /// Sends as much as congestion window, receive window and data allow.
-    pub fn transmit(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    pub fn transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.phase != Phase::Established {
             return;
         }
@@ -40,7 +41,7 @@ impl Sender {
 
     /// As `transmit`, with new data up to stream offset `end`.
     #[inline(always)]
-    fn transmit_until(&mut self, c: &TcpConfig, now: u64, end: u64, out: &mut impl Wire) {
+    fn transmit_until(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) {
         let window = self.window_bytes(c);
         let by_scoreboard = self.sack.is_some();
         if by_scoreboard && !self.holds_back() {
@@ -65,14 +66,14 @@ impl Sender {
     /// so that asking once does for all segments.
     #[cold]
     #[inline(never)]
-    fn transmit_gated(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
+    fn transmit_gated(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if let Some(p) = &mut self.pacer {
             p.settle();
         }
         let (first, high) = (self.nxt, self.high);
         let at = Opportunity {
             now,
-            last_tx: (high > 0).then_some(self.last_tx),
+            last_tx: self.last_tx.get().filter(|_| high > 0),
             flight: self.flight(),
             unsent: self.stream_end().saturating_sub(high),
             recovering: self.ca >= CaState::Recovery,
@@ -96,10 +97,10 @@ impl Sender {
         self.set_alarm(out);
     }
 
-    /// When the law, the pacer, or data that the interface holds back, wants to be looked at, ps; `u64::MAX`: never.
-    pub fn due(&self) -> u64 {
-        let departure = self.pacer.as_ref().map_or(u64::MAX, |p| p.due());
-        self.law.due().min(departure).min(self.host_queue.as_ref().map_or(u64::MAX, |q| q.resume()))
+    /// When the law, the pacer, or data that the interface holds back, wants to be looked at.
+    pub fn due(&self) -> TimeOrNever {
+        let departure = self.pacer.as_ref().map_or(TimeOrNever::NEVER, |p| p.due());
+        self.law.due().min(departure).min(self.host_queue.as_ref().map_or(TimeOrNever::NEVER, |q| q.resume()))
     }
 
     /// Makes sure that the engine wakes the sender then.
@@ -107,17 +108,17 @@ impl Sender {
         let due = self.due();
         if due < self.alarm {
             self.alarm = due;
-            out.alarm(self.addr.conn, self.addr.generation, due);
+            out.alarm(self.addr.conn, self.addr.generation, due.or_never());
         }
     }
 
     /// An alarm came due, possibly one that has been put off since.
-    pub fn on_alarm(&mut self, c: &TcpConfig, now: u64, out: &mut impl Wire) {
-        if self.alarm != now || self.phase != Phase::Established {
+    pub fn on_alarm(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if self.alarm != now.into() || self.phase != Phase::Established {
             return;
         }
-        self.alarm = u64::MAX;
-        if self.due() <= now {
+        self.alarm = TimeOrNever::NEVER;
+        if self.due().has_come(now) {
             self.transmit(c, now, out);
         }
         self.set_alarm(out);
@@ -140,7 +141,7 @@ impl Sender {
 
     /// True if something was sent. Once in each of its two callers, of which one is cold.
     #[inline(always)]
-    fn send_new(&mut self, c: &TcpConfig, now: u64, mut window: u64, end: u64, out: &mut impl Wire) -> bool {
+    fn send_new(&mut self, c: &TcpConfig, now: Time, mut window: u64, end: u64, out: &mut impl Wire) -> bool {
         let first = self.nxt;
         //= https://www.rfc-editor.org/rfc/rfc3042#section-2
         //# When a TCP sender has previously unsent data queued for transmission it SHOULD use the Limited Transmit
@@ -211,7 +212,7 @@ impl Sender {
     /// The usual case, for stacks without SACK: full segments of new data within the window. Returns the bytes sent; what is left,
     /// and everything unusual, is `send_new`'s.
     #[inline(always)]
-    fn send_full(&mut self, c: &TcpConfig, now: u64, room: u64, out: &mut impl Wire) -> u64 {
+    fn send_full(&mut self, c: &TcpConfig, now: Time, room: u64, out: &mut impl Wire) -> u64 {
         let mss = u64::from(c.mss);
         // The last segment may be short or carry the FIN: it is not for here.
         let limit = self.edge.min(self.written.saturating_sub(1)).min(self.nxt.saturating_add(room));
@@ -219,7 +220,7 @@ impl Sender {
         if first + mss > limit || !self.plain || first != self.high {
             return 0;
         }
-        let ts = (now / 1000) as u32;
+        let ts = now.timestamp();
         let (mut next, mut sent) = (first, 0);
         // The first segment answers for a reduction (RFC 3168 section 6.1.2).
         let mut flags = if self.cwr_pending { flag::CWR } else { 0 };
@@ -239,7 +240,7 @@ impl Sender {
         self.packets += sent;
         self.count_sent(first, next, sent, mss);
         self.high = self.nxt;
-        self.last_tx = now;
+        self.last_tx = now.into();
         if !c.timestamps && self.timed.is_none() {
             self.timed = NonZeroU64::new(first + mss).map(|end| (end, now));
         }
@@ -250,7 +251,7 @@ impl Sender {
     }
 
     /// Retransmits what the scoreboard calls lost, as far as the window allows.
-    fn retransmit_lost(&mut self, c: &TcpConfig, now: u64, window: u64, out: &mut impl Wire) {
+    fn retransmit_lost(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
         if self.ca < CaState::Recovery {
             return;
         }
@@ -265,7 +266,7 @@ impl Sender {
     }
 
     /// RFC 6675 NextSeg rules 3 and 4, when there is nothing lost and nothing new to send.
-    fn fill_holes(&mut self, c: &TcpConfig, now: u64, window: u64, out: &mut impl Wire) {
+    fn fill_holes(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
         if self.nxt < self.stream_end() && self.nxt + self.segment_len(c, self.nxt) <= self.edge {
             return;
         }
@@ -296,7 +297,7 @@ impl Sender {
     }
 
     /// Retransmits segment `index` of the scoreboard.
-    pub(super) fn retransmit_index(&mut self, c: &TcpConfig, now: u64, index: usize, out: &mut impl Wire) {
+    pub(super) fn retransmit_index(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
         let Some(s) = &mut self.sack else { return };
         let seg = *s.board.get(index);
         s.board.retransmitted(index, now);
@@ -322,7 +323,7 @@ impl Sender {
     }
 
     /// Sends [offset, offset + len) for the first time, or again after a timeout rolled `nxt` back.
-    pub(super) fn send_segment(&mut self, c: &TcpConfig, now: u64, offset: u64, len: u64, out: &mut impl Wire) {
+    pub(super) fn send_segment(&mut self, c: &TcpConfig, now: Time, offset: u64, len: u64, out: &mut impl Wire) {
         let again = offset < self.high;
         if let (Some(s), false) = (&mut self.sack, again) {
             s.board.push(offset, len as u32, now);
@@ -336,7 +337,7 @@ impl Sender {
     }
 
     /// Puts a data segment on the wire and starts the timer if none runs.
-    pub(super) fn emit_data(&mut self, c: &TcpConfig, now: u64, offset: u64, len: u64, again: bool, out: &mut impl Wire) {
+    pub(super) fn emit_data(&mut self, c: &TcpConfig, now: Time, offset: u64, len: u64, again: bool, out: &mut impl Wire) {
         let fin = self.fin && offset + len > self.written;
         let data = len - u64::from(fin);
         let mut p = self.packet(c, now);
@@ -363,7 +364,7 @@ impl Sender {
         let stats = self.stats_at(offset);
         stats.segs_sent += 1;
         stats.segs_retx += u64::from(again);
-        self.last_tx = now;
+        self.last_tx = now.into();
         if again {
             //= https://www.rfc-editor.org/rfc/rfc6298#section-3
             //# TCP MUST use Karn's algorithm [KP87] for taking RTT samples.
@@ -389,11 +390,9 @@ impl Sender {
     }
 
     /// First transmission after everything was acknowledged.
-    fn after_idle(&mut self, c: &TcpConfig, now: u64) {
-        if self.last_tx == u64::MAX {
-            return;
-        }
-        let idle = now - self.last_tx;
+    fn after_idle(&mut self, c: &TcpConfig, now: Time) {
+        let Some(last_tx) = self.last_tx.get() else { return };
+        let idle = now - last_tx;
         self.law.cwnd_event(&mut self.w, Event::TxStart { now, idle });
         let rto = self.rtt.rto(c);
         if c.idle == Idle::Keep || idle <= rto || self.hooks.control {
@@ -416,7 +415,7 @@ impl Sender {
                     if left <= rto {
                         break;
                     }
-                    left -= rto;
+                    left = left - rto;
                 }
                 self.w.cwnd = self.w.cwnd.max(restart);
             }

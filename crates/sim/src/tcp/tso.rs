@@ -4,17 +4,17 @@
 
 use super::sender::{CaState, Sender};
 use crate::config::TcpConfig;
+use forebay_units::Time;
 
 /// `tcp_min_tso_segs`.
 const FEWEST: u64 = 2;
 /// `sk_pacing_shift`: the burst is what the pacing rate sends in 1/1024 s.
-const PER_SECOND: f64 = 1024.0;
+const PER_SECOND: u64 = 1024;
 /// `tcp_tso_rtt_log`: the part of a burst that depends on the RTT halves for every 512 us of it.
 const RTT_LOG: u32 = 9;
 /// `tcp_tso_win_divisor`: a third of the window is worth sending.
 const WINDOW_DIVISOR: u64 = 3;
-/// A millisecond, ps.
-const MS: u64 = 1_000_000_000;
+const MS: Time = Time::from_ms(1);
 
 /// What new data may leave now.
 pub(super) struct Burst {
@@ -30,8 +30,8 @@ impl Sender {
         let Some(most) = c.tso.map(u64::from) else { return u64::from(c.mss) };
         let segments = self.sack.as_ref().map_or(0, |s| s.board.len());
         // Without an RTT the rate is without limit (tcp_update_pacing_rate).
-        let paced = (self.w.pacing_rate(segments as f64, c.mss, self.rtt.srtt.max(1)) / PER_SECOND) as u64;
-        let halvings = if self.rtt.min == u64::MAX { u64::from(u32::BITS) } else { (self.rtt.min / 1_000_000) >> RTT_LOG };
+        let paced = self.w.pacing_rate(segments as f64, c.mss, self.rtt.smoothed().get()).0 / 8 / PER_SECOND;
+        let halvings = self.rtt.min().get().map_or(u64::from(u32::BITS), |rtt| rtt.as_us() >> RTT_LOG);
         let near = if halvings < u64::from(u32::BITS) { most >> halvings } else { 0 };
         let mss = u64::from(c.mss);
         (paced.saturating_add(near).min(most) / mss).max(FEWEST) * mss
@@ -39,7 +39,7 @@ impl Sender {
 
     /// How far new data may go now, of that up to stream offset `end` which the window of `window` bytes allows: burst after burst, until
     /// the sender had better wait.
-    pub(super) fn bursts(&self, c: &TcpConfig, now: u64, window: u64, end: u64) -> Burst {
+    pub(super) fn bursts(&self, c: &TcpConfig, now: Time, window: u64, end: u64) -> Burst {
         let (mss, size) = (u64::from(c.mss), self.burst_size(c));
         let (mut at, mut pipe) = (self.nxt, self.pipe());
         while at < end {
@@ -61,13 +61,13 @@ impl Sender {
 
     /// Whether a burst of up to `size` bytes at `at`, of data up to `end`, had better wait, as the congestion window has room for
     /// `congestion` bytes (tcp_tso_should_defer).
-    fn defers(&self, c: &TcpConfig, now: u64, at: u64, end: u64, congestion: u64, size: u64) -> bool {
+    fn defers(&self, c: &TcpConfig, now: Time, at: u64, end: u64, congestion: u64, size: u64) -> bool {
         let mss = u64::from(c.mss);
         // What would be one buffer of the kernel; behind the last one nothing more comes.
         let buffer = (end - at).min(c.tso.map_or(mss, u64::from) / mss * mss);
         let (last, receive) = (at + buffer >= end, self.edge.saturating_sub(at));
         let limit = congestion.min(receive);
-        if buffer <= mss || self.ca >= CaState::Recovery || self.last_tx == u64::MAX || now > self.last_tx + MS {
+        if buffer <= mss || self.ca >= CaState::Recovery || self.last_tx.get().is_none_or(|last| now > last + MS) {
             return false;
         }
         if limit >= size || (!last && limit >= buffer) {
@@ -78,9 +78,10 @@ impl Sender {
             return false;
         }
         // The next ACK, for the oldest segment, is too far away. Our choice: without a list of segments it is taken to be near.
-        let oldest = self.sack.as_ref().and_then(|s| s.board.iter().next()).map(|seg| seg.xmit);
-        let expected = oldest.map_or(now, |sent| sent + self.rtt.srtt);
-        if at > self.nxt || expected > now + (self.rtt.srtt / 2).min(MS) {
+        let oldest = self.sack.as_ref().and_then(|s| s.board.iter().next()).map(|seg| seg.sent());
+        let srtt = self.rtt.smoothed().get().unwrap_or(Time::ZERO);
+        let expected = oldest.map_or(now, |sent| sent + srtt);
+        if at > self.nxt || expected > now + (srtt / 2).min(MS) {
             return false;
         }
         let scarce = if congestion < receive { congestion } else { receive };

@@ -5,8 +5,9 @@
 use super::sender::{CaState, Sender};
 use crate::cc::{Ack, Window};
 use crate::config::TcpConfig;
+use forebay_units::Time;
 
-/// What is remembered of the episode for taking it back. Times in ps.
+/// What is remembered of the episode for taking it back.
 #[derive(Debug, Clone, Copy)]
 pub struct Undo {
     /// Window and threshold before the episode; `None`: there is nothing to take back.
@@ -15,8 +16,8 @@ pub struct Undo {
     from: u64,
     /// Its retransmissions not yet reported as duplicates.
     retransmissions: u32,
-    /// When its first retransmission was sent (Linux `retrans_stamp`); `u64::MAX` before.
-    first: u64,
+    /// When its first retransmission was sent (Linux `retrans_stamp`).
+    first: Option<Time>,
     /// F-RTO is deciding whether the timeout was genuine.
     frto: bool,
     /// Nothing is retransmitted before the next ACK has spoken.
@@ -31,13 +32,13 @@ impl Default for Undo {
 
 impl Undo {
     /// Before the first episode.
-    pub const NONE: Undo = Undo { prior: None, from: 0, retransmissions: 0, first: u64::MAX, frto: false, hold: false };
+    pub const NONE: Undo = Undo { prior: None, from: 0, retransmissions: 0, first: None, frto: false, hold: false };
 
     /// A segment of the episode is sent again.
     #[inline]
-    pub fn retransmitted(&mut self, now: u64) {
+    pub fn retransmitted(&mut self, now: Time) {
         self.retransmissions += 1;
-        self.first = self.first.min(now);
+        self.first.get_or_insert(now);
     }
 
     /// The episode's reduction stands: marks or a probe are no mistake.
@@ -56,16 +57,16 @@ impl Undo {
 
     /// Whether the ACK echoes a timestamp of before the first retransmission: what it acknowledges is an original (RFC 3522 section 3.2
     /// step 5).
-    fn original_echoed(&self, ack: &Ack, tick: u64) -> bool {
+    fn original_echoed(&self, ack: &Ack, tick: Time) -> bool {
         older(ack.rtt.map(|rtt| ack.now.saturating_sub(rtt)), self.first, tick)
     }
 }
 
-/// Whether a timestamp echo is older than `sent`, as far as a clock of this tick tells; ps.
-pub(super) fn older(echo: Option<u64>, sent: u64, tick: u64) -> bool {
+/// Whether a timestamp echo is older than what was `sent`, if anything was, as far as a clock of this tick tells.
+pub(super) fn older(echo: Option<Time>, sent: Option<Time>, tick: Time) -> bool {
     // Timestamps are nanoseconds.
-    let tick = tick.max(1000);
-    echo.is_some_and(|echo| echo / tick < sent / tick)
+    let tick = tick.max(Time::from_ns(1));
+    echo.is_some_and(|echo| sent.is_none_or(|sent| echo / tick < sent / tick))
 }
 
 impl Sender {
@@ -77,7 +78,7 @@ impl Sender {
         if self.ca < CaState::Cwr || self.ca == CaState::Loss {
             // A tail loss probe may be under way.
             let probes = s.board.retx_segs;
-            let first = if self.ca == CaState::Loss { s.episode.undo.first } else { u64::MAX };
+            let first = if self.ca == CaState::Loss { s.episode.undo.first } else { None };
             let Undo { frto, hold, .. } = s.episode.undo;
             s.episode.undo = Undo { prior: Some((cwnd, ssthresh)), from: self.una, retransmissions: probes, first, frto, hold };
         }
@@ -114,7 +115,7 @@ impl Sender {
         }
         let recovered = self.una >= self.recover;
         let undo = &s.episode.undo;
-        if c.eifel && ack.acked > 0 && undo.prior.is_some() && undo.original_echoed(ack, c.timestamp_clock.0) {
+        if c.eifel && ack.acked > 0 && undo.prior.is_some() && undo.original_echoed(ack, c.timestamp_clock) {
             if self.ca == CaState::Loss || recovered || s.board.retx == 0 {
                 return self.undo();
             }

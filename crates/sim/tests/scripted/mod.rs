@@ -16,7 +16,7 @@ use forebay_sim::net::packet::{Packet, SackBlocks, Wire};
 use forebay_sim::shim::{self, ShimConfig};
 use forebay_sim::tcp::Address;
 use forebay_sim::tcp::profile::{PARAMS, PROFILES, resolve};
-use forebay_units::ConnSlot;
+use forebay_units::{ConnSlot, Time};
 use std::collections::BTreeSet;
 
 /// A microsecond in ps, the unit of the scripts.
@@ -107,8 +107,8 @@ pub(crate) fn addresses(isn: u32) -> (Address, Address) {
 /// The path of the scripted peers as laws are told of it: 100 us there and back with a full packet of 1040 B, 1 Gbps, 100 packets of buffer.
 pub(crate) fn path() -> Path {
     Path {
-        idle_rtt: 100 * US,
-        handshake_lacks: 0,
+        idle_rtt: Time(100 * US),
+        handshake_lacks: Time::ZERO,
         packet: 1040.0,
         rate: 1e9 / 8.0 / 1040.0,
         buffer: 100.0,
@@ -121,14 +121,14 @@ pub(crate) fn path() -> Path {
 pub(crate) struct Tape(pub Vec<(Packet, Option<SackBlocks>)>, pub Alarms);
 
 /// Times at which laws want to be woken, ps.
-pub(crate) type Alarms = BTreeSet<u64>;
+pub(crate) type Alarms = BTreeSet<Time>;
 
 impl Wire for Tape {
     fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
         self.0.push((packet, sack.copied()));
     }
 
-    fn alarm(&mut self, _conn: ConnSlot, _generation: Generation, time: u64) {
+    fn alarm(&mut self, _conn: ConnSlot, _generation: Generation, time: Time) {
         self.1.insert(time);
     }
 }

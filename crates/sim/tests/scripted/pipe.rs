@@ -9,6 +9,7 @@ use forebay_sim::shim::endpoint::{self, End};
 use forebay_sim::shim::proboscis::{Budget, ReceiverShim, Rules, SenderShim};
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::{CaState, Phase, Sender};
+use forebay_units::Time;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::BinaryHeap;
@@ -109,7 +110,7 @@ impl Shims {
             _ => None,
         })?;
         // A link so fast that the budget never matters.
-        let budget = Budget::new(&rules, 1);
+        let budget = Budget::new(&rules, Time(1));
         Some(Shims { rules, sender: SenderShim::default(), receiver: ReceiverShim::default(), budget, tick: 0 })
     }
 
@@ -167,7 +168,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
 
     pub(crate) fn open(&mut self) {
         let mut tape = Tape::default();
-        self.sender.open(&self.c, self.now, &mut tape);
+        self.sender.open(&self.c, Time(self.now), &mut tape);
         self.launch(tape);
     }
 
@@ -176,7 +177,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let begin = self.sender.written;
         let first = begin + (self.sender.w.cwnd * f64::from(self.c.mss)) as u64;
         self.sender.message = (begin, first, begin + bytes);
-        self.sender.write(&self.c, self.now, bytes, u64::MAX, last, &mut tape);
+        self.sender.write(&self.c, Time(self.now), bytes, None, last, &mut tape);
         self.launch(tape);
         self.check();
     }
@@ -186,9 +187,10 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let mut steps = 0;
         loop {
             let packet = self.flying.peek().map_or(u64::MAX, |Reverse(f)| f.0);
-            let alarm = self.alarms.first().copied().unwrap_or(u64::MAX);
+            let alarm = self.alarms.first().map_or(u64::MAX, |time| time.0);
             let tick = self.shims.as_ref().map_or(u64::MAX, |s| s.next(self.now));
-            let next = packet.min(self.sender.timer_due).min(self.receiver.timer_due).min(alarm).min(tick);
+            let next =
+                packet.min(self.sender.timer_due.or_never().0).min(self.receiver.timer_due.or_never().0).min(alarm).min(tick);
             if next == u64::MAX || next > end {
                 break;
             }
@@ -200,12 +202,12 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             } else if packet == next {
                 self.deliver(&mut tape);
             } else if alarm == next {
-                self.alarms.remove(&next);
-                self.sender.on_alarm(&self.c, next, &mut tape);
-            } else if self.sender.timer_due == next {
-                self.sender.on_timer(&self.c, next, &mut tape);
+                self.alarms.remove(&Time(next));
+                self.sender.on_alarm(&self.c, Time(next), &mut tape);
+            } else if self.sender.timer_due == Time(next).into() {
+                self.sender.on_timer(&self.c, Time(next), &mut tape);
             } else {
-                self.receiver.on_timer(&self.c, next, &mut tape);
+                self.receiver.on_timer(&self.c, Time(next), &mut tape);
             }
             self.launch(tape);
             self.check();
@@ -220,18 +222,18 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let (mut p, sack) = self.packets[index];
         if data {
             if let Some(s) = &mut self.shims
-                && !s.receiver.ingress(&s.rules, self.now, &mut p)
+                && !s.receiver.ingress(&s.rules, Time(self.now), &mut p)
             {
                 return;
             }
             self.note_arrival(&p);
-            self.receiver.on_packet(&self.c, self.now, &p, tape);
+            self.receiver.on_packet(&self.c, Time(self.now), &p, tape);
             self.check_stream();
         } else {
             if let Some(s) = &mut self.shims {
-                s.sender.ingress(&s.rules, self.now, &mut p);
+                s.sender.ingress(&s.rules, Time(self.now), &mut p);
             }
-            self.sender.on_packet(&self.c, self.now, &p, sack.as_ref(), tape);
+            self.sender.on_packet(&self.c, Time(self.now), &p, sack.as_ref(), tape);
         }
     }
 
@@ -239,8 +241,8 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let mut tape = Tape::default();
         if let Some(s) = &mut self.shims {
             s.tick = self.now;
-            s.sender.tick(&s.rules, self.now, &mut s.budget, &mut tape);
-            s.receiver.tick(&s.rules, self.now, &mut s.budget, &mut tape);
+            s.sender.tick(&s.rules, Time(self.now), &mut s.budget, &mut tape);
+            s.receiver.tick(&s.rules, Time(self.now), &mut s.budget, &mut tape);
         }
         self.transmit(tape);
     }
@@ -252,9 +254,9 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let mut below = Tape::default();
         for (p, sack) in tape.0 {
             if p.has(flag::ACK) {
-                s.receiver.egress(&s.rules, self.now, p, sack.as_ref(), &mut below);
+                s.receiver.egress(&s.rules, Time(self.now), p, sack.as_ref(), &mut below);
             } else {
-                s.sender.egress(&s.rules, self.now, p, sack.as_ref(), &mut below);
+                s.sender.egress(&s.rules, Time(self.now), p, sack.as_ref(), &mut below);
             }
         }
         self.transmit(below);
@@ -324,9 +326,9 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         assert!(s.una <= s.nxt && s.nxt <= s.high && s.high <= end, "{s:?}");
         assert!(s.w.cwnd >= 1.0 && s.w.cwnd.is_finite() && s.w.ssthresh >= 2.0, "{s:?}");
         let waiting = s.phase == Phase::SynSent || (s.phase == Phase::Established && s.una < s.nxt);
-        assert!(!waiting || s.timer_due != u64::MAX, "stalled: data outstanding, no timer: {s:?}");
+        assert!(!waiting || !s.timer_due.is_never(), "stalled: data outstanding, no timer: {s:?}");
         let idle = s.phase == Phase::Established && s.una == s.nxt;
-        let suspended = s.due() != u64::MAX && self.alarms.iter().any(|&t| t <= s.due());
+        let suspended = !s.due().is_never() && self.alarms.iter().any(|&t| t <= s.due().or_never());
         assert!(!idle || s.all_acked() || suspended, "stalled: data to send, nothing outstanding: {s:?}");
         let point = Point {
             now: self.now,

@@ -4,6 +4,7 @@ use super::{Tape, US, addresses};
 use forebay_sim::config::TcpConfig;
 use forebay_sim::net::packet::{Codepoint, Meta, Packet, flag};
 use forebay_sim::tcp::receiver::Receiver;
+use forebay_units::Time;
 
 const ISN: u32 = u32::MAX - 3000;
 
@@ -32,15 +33,15 @@ impl Script {
     /// A SYN with `flags`; the answer.
     pub(crate) fn syn(&mut self, flags: u8) -> Packet {
         let p = Packet { seq: ISN, flags: flag::SYN | flags, ..Packet::default() };
-        self.r.on_packet(&self.c, self.now * US, &p, &mut self.tape);
+        self.r.on_packet(&self.c, Time(self.now * US), &p, &mut self.tape);
         assert_eq!(self.tape.0.len(), 1);
         self.tape.0.pop().unwrap().0
     }
 
     /// Goes to time `us`; the delayed-ACK timer fires on the way.
     pub(crate) fn at(&mut self, us: u64) -> &mut Script {
-        while self.r.timer_due <= us * US {
-            let now = self.r.timer_due;
+        while self.r.timer_due.has_come(Time(us * US)) {
+            let now = self.r.timer_due.or_never();
             self.r.on_timer(&self.c, now, &mut self.tape);
         }
         self.now = us;
@@ -71,7 +72,7 @@ impl Script {
             meta: Meta::default().with_ecn(if ce { Codepoint::Ce } else { Codepoint::Ect0 }),
             ..Packet::default()
         };
-        self.r.on_packet(&self.c, self.now * US, &p, &mut self.tape);
+        self.r.on_packet(&self.c, Time(self.now * US), &p, &mut self.tape);
         self
     }
 

@@ -6,6 +6,7 @@ use super::{Tape, US, addresses};
 use forebay_sim::config::{Ecn, TcpConfig};
 use forebay_sim::net::packet::{Codepoint, Packet, SackBlocks, flag};
 use forebay_sim::tcp::sender::{Sender, Timer};
+use forebay_units::Time;
 
 /// The peer's first sequence number plus one, far from 0 and near the wrap.
 const ISN: u32 = u32::MAX - 3000;
@@ -43,7 +44,7 @@ impl Script {
             s.law.path(super::path());
         }
         let mut t = Script { window: c.rcv_wnd, c, s, now: 0, rtt: RTT, tape: Tape::default(), log: Vec::new() };
-        t.s.open(&t.c, 0, &mut t.tape);
+        t.s.open(&t.c, Time::ZERO, &mut t.tape);
         assert!(t.tape.0[0].0.has(flag::SYN));
         t.tape.0.clear();
         t.now = RTT;
@@ -57,7 +58,7 @@ impl Script {
         p.flags = flag::SYN | flag::ACK | flag::ECE;
         p.win = self.window.min(65_535) as u16;
         p.len = u16::from(self.shift());
-        self.s.on_packet(&self.c, self.now * US, &p, None, &mut self.tape);
+        self.s.on_packet(&self.c, Time(self.now * US), &p, None, &mut self.tape);
         self.note();
         // What this leaves is the ACK of the handshake, before any data.
         let ack = if self.c.ecn == Ecn::Dctcp { "ACKe" } else { "ACK" };
@@ -71,18 +72,18 @@ impl Script {
     /// A message of `segments` that is due at time `deadline` us.
     pub(crate) fn write_until(&mut self, segments: u64, deadline: u64) {
         let bytes = segments * u64::from(self.c.mss);
-        self.s.write(&self.c, self.now * US, bytes, deadline * US, false, &mut self.tape);
+        self.s.write(&self.c, Time(self.now * US), bytes, Some(Time(deadline * US)), false, &mut self.tape);
         self.note();
     }
 
     pub(crate) fn write_bytes(&mut self, bytes: u64, last: bool) {
-        self.s.write(&self.c, self.now * US, bytes, u64::MAX, last, &mut self.tape);
+        self.s.write(&self.c, Time(self.now * US), bytes, None, last, &mut self.tape);
         self.note();
     }
 
     /// Goes to time `us`, timers included.
     pub(crate) fn at(&mut self, us: u64) -> &mut Script {
-        let end = us * US;
+        let end = Time(us * US);
         while self.next() <= end {
             self.fire();
         }
@@ -92,20 +93,20 @@ impl Script {
 
     /// Goes to the next timer and lets it fire; how long that took, us.
     pub(crate) fn timer(&mut self) -> u64 {
-        assert_ne!(self.next(), u64::MAX, "no timer");
+        assert_ne!(self.next(), Time::NEVER, "no timer");
         let before = self.now;
         self.fire();
         self.now - before
     }
 
-    /// Time of the next timer or alarm, ps.
-    fn next(&self) -> u64 {
-        self.s.timer_due.min(self.tape.1.first().copied().unwrap_or(u64::MAX))
+    /// Time of the next timer or alarm.
+    fn next(&self) -> Time {
+        self.s.timer_due.or_never().min(self.tape.1.first().copied().unwrap_or(Time::NEVER))
     }
 
     fn fire(&mut self) {
         let now = self.next();
-        self.now = now / US;
+        self.now = now.as_us();
         if self.tape.1.remove(&now) {
             self.s.on_alarm(&self.c, now, &mut self.tape);
         } else {
@@ -117,7 +118,7 @@ impl Script {
 
     /// Time left until the timer fires, us, if it is of kind `timer`.
     pub(crate) fn left(&self, timer: Timer) -> Option<u64> {
-        (self.s.timer == timer).then(|| self.s.timer_due / US - self.now)
+        self.s.timer_due.get().filter(|_| self.s.timer == timer).map(|due| due.as_us() - self.now)
     }
 
     /// The peer has everything before segment `next`.
@@ -158,7 +159,7 @@ impl Script {
             option.push((wire(a), wire(b)));
         }
         let sack = (!blocks.is_empty()).then_some(&option);
-        self.s.on_packet(&self.c, self.now * US, &p, sack, &mut self.tape);
+        self.s.on_packet(&self.c, Time(self.now * US), &p, sack, &mut self.tape);
         self.note();
         self.s.audit();
         self

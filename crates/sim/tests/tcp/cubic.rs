@@ -3,6 +3,7 @@
 use crate::scripted::config_with;
 use forebay_param::Value;
 use forebay_sim::cc::{Ack, Event, Law, Reduction, Trigger, Window};
+use forebay_units::Time;
 
 const RTT: u64 = 100_000_000;
 
@@ -31,7 +32,7 @@ impl Flow {
         for i in 0..segments {
             let now = self.now + self.rtt * i / segments;
             let ack = Ack {
-                now,
+                now: Time(now),
                 snd_una: 0,
                 snd_nxt: 0,
                 acked: 1000,
@@ -40,8 +41,8 @@ impl Flow {
                 grow: 1.0,
                 rtt: None,
                 newest_rtt: None,
-                srtt: self.rtt,
-                min_rtt: self.rtt,
+                srtt: Time(self.rtt).into(),
+                min_rtt: Time(self.rtt).into(),
                 mss: 1000,
             };
             self.law.cong_avoid(&mut self.w, &ack);

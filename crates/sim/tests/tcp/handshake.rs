@@ -1,11 +1,12 @@
 //! Opening and closing: RFC 9293, options of RFC 7323 and RFC 3168, lost SYNs.
 
 use crate::scripted::sender::Script;
-use crate::scripted::{MS, config, config_with, receiver};
+use crate::scripted::{config, config_with, receiver};
 use forebay_param::Value;
 use forebay_sim::config::Ecn;
 use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::sender::{CaState, Phase, Timer};
+use forebay_units::Time;
 
 #[test]
 fn receiver_answers_each_syn_alike() {
@@ -63,7 +64,7 @@ fn syn_timeouts() {
     t.now += 100;
     t.syn_ack();
     t.write(1);
-    assert_eq!((t.s.stats.rtt_count, t.s.rto(&t.c)), (1, 200 * MS));
+    assert_eq!((t.s.stats.rtt_count, t.s.rto(&t.c)), (1, Time::from_ms(200)));
 }
 
 /// A lost SYN is a timeout before anything was acknowledged.
@@ -144,7 +145,7 @@ fn stop() {
         let last = t.s.high / 1000;
         t.sent();
         let mut tape = crate::scripted::Tape::default();
-        t.s.stop(&t.c, t.now * crate::scripted::US, &mut tape);
+        t.s.stop(&t.c, Time(t.now * crate::scripted::US), &mut tape);
         assert_eq!((t.s.written, t.s.high), (last * 1000, last * 1000 + u64::from(tape.0.len() == 1)), "{stack}");
         t.ack(last);
         t.reply_bytes(last * 1000 + 1, &[], flag::FIN);

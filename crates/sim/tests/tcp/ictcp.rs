@@ -5,6 +5,7 @@ use crate::scripted::sender;
 use crate::scripted::{config, shim};
 use forebay_sim::config::TcpConfig;
 use forebay_sim::shim::window::Window;
+use forebay_units::Time;
 
 fn ictcp() -> TcpConfig {
     let mut c = config("ns2", "newreno");
@@ -56,8 +57,8 @@ fn without_a_handshake() {
     let s = forebay_sim::tcp::sender::Sender::new(&c, crate::scripted::addresses(1).0, None);
     let mut tape = crate::scripted::Tape::default();
     let mut s = s;
-    s.open(&c, 0, &mut tape);
-    s.write(&c, 0, 10_000, u64::MAX, false, &mut tape);
+    s.open(&c, Time::ZERO, &mut tape);
+    s.write(&c, Time::ZERO, 10_000, None, false, &mut tape);
     assert_eq!(tape.0.len(), 2);
     // And one whose peer leaves its window alone sends all it may.
     let mut c = config("ns2", "newreno");

@@ -1,10 +1,11 @@
 //! What is left of closed connections (Linux net/ipv4/tcp_metrics.c): exact values after the kernel's formulas.
 
-use crate::scripted::{MS, Tape, US, addresses, config};
+use crate::scripted::{Tape, US, addresses, config};
 use forebay_sim::config::{Metrics, TcpConfig};
 use forebay_sim::net::packet::{Packet, flag};
 use forebay_sim::tcp::metrics::Remembered;
 use forebay_sim::tcp::sender::Sender;
+use forebay_units::Time;
 
 fn linux() -> TcpConfig {
     let mut c = config("linux", "newreno");
@@ -16,17 +17,17 @@ fn linux() -> TcpConfig {
 fn opened(c: &TcpConfig, rtt: u64, path: &Remembered) -> (Sender, Tape) {
     let (mut s, mut tape) = (Sender::new(c, addresses(1).0, None), Tape::default());
     s.remember(c, path);
-    s.open(c, 0, &mut tape);
-    s.write(c, 0, 1_000_000, u64::MAX, false, &mut tape);
+    s.open(c, Time::ZERO, &mut tape);
+    s.write(c, Time::ZERO, 1_000_000, None, false, &mut tape);
     let p = Packet { seq: 2, flags: flag::SYN | flag::ACK, win: 60_000, len: 7, ..Packet::default() };
-    s.on_packet(c, rtt * US, &p, None, &mut tape);
+    s.on_packet(c, Time(rtt * US), &p, None, &mut tape);
     (s, tape)
 }
 
 /// A connection that has ended with this state.
 fn ended(c: &TcpConfig, srtt: u64, cwnd: f64, ssthresh: f64) -> Sender {
     let mut s = Sender::new(c, addresses(1).0, None);
-    s.rtt.srtt = srtt;
+    s.rtt.sample(c, Time(srtt));
     (s.w.cwnd, s.w.ssthresh) = (cwnd, ssthresh);
     s
 }
@@ -46,13 +47,13 @@ fn the_first_timeout_follows_the_remembered_rtt() {
         let path = after(&c, &[(remembered_us * US, 10.0, f64::INFINITY)]);
         opened(&c, handshake_us, &path).0.rto(&c)
     };
-    assert_eq!(rto(150_000, 100), (150 + 300) * MS);
-    assert_eq!(rto(60_000, 100), (60 + 200) * MS);
-    assert_eq!(rto(60_900, 100), (60 + 200) * MS, "in whole ticks");
+    assert_eq!(rto(150_000, 100), Time::from_ms(150 + 300));
+    assert_eq!(rto(60_000, 100), Time::from_ms(60 + 200));
+    assert_eq!(rto(60_900, 100), Time::from_ms(60 + 200), "in whole ticks");
     // The handshake was slower: its own estimate, 80 + max(200, 4 * 40), counts.
-    assert_eq!(rto(60_000, 80_000), 280 * MS);
+    assert_eq!(rto(60_000, 80_000), Time::from_ms(280));
     // Nothing remembered.
-    assert_eq!(opened(&c, 100, &Remembered::default()).0.rto(&c), 201 * MS);
+    assert_eq!(opened(&c, 100, &Remembered::default()).0.rto(&c), Time::from_ms(201));
 }
 
 /// Only the first timeout: a sample of data makes it anew, from an estimate that remembers nothing.
@@ -61,10 +62,10 @@ fn the_estimate_is_the_connections_own() {
     let c = linux();
     let path = after(&c, &[(150_000 * US, 10.0, f64::INFINITY)]);
     let (mut s, mut tape) = opened(&c, 100, &path);
-    assert_eq!(s.rtt.srtt, 100 * US);
+    assert_eq!(s.rtt.smoothed(), Time(100 * US).into());
     let p = Packet { seq: 2 + 1000, flags: flag::ACK, win: 500, ts: 100_000, ..Packet::default() };
-    s.on_packet(&c, 200 * US, &p, None, &mut tape);
-    assert_eq!(s.rtt.base_rto, 201 * MS);
+    s.on_packet(&c, Time(200 * US), &p, None, &mut tape);
+    assert_eq!(s.rtt.base_rto, Time::from_ms(201));
 }
 
 /// tcp_update_metrics: a longer RTT replaces what is remembered, of a shorter one an eighth counts; a connection that ends backed off knows
@@ -75,7 +76,7 @@ fn rtts_are_averaged_downwards() {
     let us = |ends: &[u64]| {
         let ends: Vec<_> = ends.iter().map(|&us| (us * US, 10.0, f64::INFINITY)).collect();
         let (s, _) = opened(&c, 0, &after(&c, &ends));
-        s.rtt.remembered / US
+        s.rtt.remembered.unwrap().0 / US
     };
     assert_eq!(us(&[800]), 800);
     assert_eq!(us(&[800, 1600]), 1600);
@@ -85,7 +86,7 @@ fn rtts_are_averaged_downwards() {
     let mut backed_off = ended(&c, 800 * US, 10.0, f64::INFINITY);
     backed_off.rtt.backoff = 1;
     path.update(&c, &backed_off);
-    assert_eq!(opened(&c, 100, &path).0.rto(&c), 201 * MS);
+    assert_eq!(opened(&c, 100, &path).0.rto(&c), Time::from_ms(201));
 }
 
 /// Thresholds: max(cwnd / 2, ssthresh) of a connection that ended in congestion avoidance; in slow start only a larger one counts, half the
@@ -113,6 +114,6 @@ fn what_is_taken_over_is_an_option() {
     let mut c = linux();
     c.metrics = Metrics::Rtt;
     let (s, _) = opened(&c, 100, &path);
-    assert_eq!((s.rto(&c), s.w.ssthresh), (450 * MS, f64::INFINITY));
+    assert_eq!((s.rto(&c), s.w.ssthresh), (Time::from_ms(450), f64::INFINITY));
     assert_eq!(config("linux", "cubic").metrics, Metrics::Off);
 }

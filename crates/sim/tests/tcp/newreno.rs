@@ -4,6 +4,7 @@ use crate::scripted::config;
 use crate::scripted::sender::Script;
 use forebay_sim::config::TcpConfig;
 use forebay_sim::tcp::sender::CaState;
+use forebay_units::Time;
 
 /// The papers' stack with a first window of `window` segments.
 fn window(law: &str, window: u32) -> TcpConfig {
@@ -87,13 +88,13 @@ fn impatient_timer() {
     let rto = t.s.rto(&t.c);
     t.at(300).ack(4);
     let deadline = t.s.timer_due;
-    assert_eq!(deadline, 300_000_000 + rto);
+    assert_eq!(deadline, (Time::from_us(300) + rto).into());
     t.at(400).ack(7);
     assert_eq!(t.s.timer_due, deadline);
     // The full acknowledgement restarts it like any other.
     t.write(1);
     t.at(500).ack(10);
-    assert_eq!(t.s.timer_due, 500_000_000 + t.s.rto(&t.c));
+    assert_eq!(t.s.timer_due, (Time::from_us(500) + t.s.rto(&t.c)).into());
 }
 
 /// Without NewReno's step the first new ACK ends recovery (RFC 5681 section 3.2 step 6).

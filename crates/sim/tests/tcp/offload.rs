@@ -148,8 +148,8 @@ impl Host {
         let mut c = config("linux", "newreno");
         (c.handshake, c.tsq, c.tso) = (false, false, tso);
         let mut h = Host { s: Sender::new(&c, addresses(1).0, None), c, tape: Tape::default() };
-        h.s.open(&h.c, 0, &mut h.tape);
-        h.s.write(&h.c, 0, 100_000_000, u64::MAX, false, &mut h.tape);
+        h.s.open(&h.c, Time::ZERO, &mut h.tape);
+        h.s.write(&h.c, Time::ZERO, 100_000_000, None, false, &mut h.tape);
         assert_eq!(h.sent(), 10);
         h
     }
@@ -162,7 +162,7 @@ impl Host {
     fn ack(&mut self, us: u64, segments: u32, echo: u64) -> usize {
         let win = (self.c.rcv_wnd >> 7) as u16;
         let p = Packet { seq: 2 + segments * 1000, flags: flag::ACK, win, ts: (echo * 1000) as u32, ..Packet::default() };
-        self.s.on_packet(&self.c, us * US, &p, None, &mut self.tape);
+        self.s.on_packet(&self.c, Time(us * US), &p, None, &mut self.tape);
         self.sent()
     }
 }
@@ -237,8 +237,8 @@ fn the_last_segment_leaves() {
     let mut c = config("linux", "newreno");
     (c.handshake, c.tsq, c.tso) = (false, false, Some(65_536));
     let mut h = Host { s: Sender::new(&c, addresses(1).0, None), c, tape: Tape::default() };
-    h.s.open(&h.c, 0, &mut h.tape);
-    h.s.write(&h.c, 0, 25_500, u64::MAX, true, &mut h.tape);
+    h.s.open(&h.c, Time::ZERO, &mut h.tape);
+    h.s.write(&h.c, Time::ZERO, 25_500, None, true, &mut h.tape);
     let (mut acked, mut now) = (0, 0);
     while h.s.una < 25_500 && now < 10 * MS / US {
         now += 100;

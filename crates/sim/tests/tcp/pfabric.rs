@@ -70,7 +70,7 @@ fn progress_ends_probing() {
     t.ack(2);
     assert_eq!((t.sent().as_str(), t.cwnd()), ("2r#2 3r#1", 2.0));
     t.ack(4);
-    assert!(t.s.all_acked() && t.s.timer_due == u64::MAX);
+    assert!(t.s.all_acked() && t.s.timer_due.is_never());
 }
 
 /// The same on a stack without SACK, where the number of timeouts is another.

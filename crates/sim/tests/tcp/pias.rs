@@ -6,6 +6,7 @@ use forebay_param::Value;
 use forebay_sim::config::TcpConfig;
 use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::sender::Sender;
+use forebay_units::Time;
 
 fn pias(window: u32, per: &str) -> TcpConfig {
     let mut c = config("ns2", "dctcp");
@@ -42,7 +43,7 @@ fn retransmissions_carry_the_class_of_now() {
 fn control_packets_are_urgent() {
     let class_of_syn = |c: &TcpConfig| {
         let (mut tape, forward) = (Tape::default(), addresses(1).0);
-        Sender::new(c, forward, None).open(c, 0, &mut tape);
+        Sender::new(c, forward, None).open(c, Time::ZERO, &mut tape);
         tape.0[0].0.class()
     };
     let class_of_acks = |c: TcpConfig| {

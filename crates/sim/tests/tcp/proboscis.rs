@@ -7,6 +7,7 @@ use forebay_sim::config::TcpConfig;
 use forebay_sim::net::packet::flag;
 use forebay_sim::shim;
 use forebay_sim::shim::proboscis::{State, Verdict};
+use forebay_units::Time;
 
 /// A stack with this law, an initial window of ten segments of 1000 B, and the shim with its defaults but for `own`.
 fn shimmed(stack: &str, law: &str, own: &[(&'static str, Value)]) -> TcpConfig {
@@ -99,7 +100,7 @@ fn a_held_syn_ack_is_released_by_the_next_train() {
     let s = p.shims.as_ref().unwrap();
     assert_eq!((s.receiver.stats.verdict, s.receiver.stats.window), (Verdict::Insufficient, Some(7_000)));
     // Held from 50 us on; the train of 4 ms arrives 50 us later, the tick after that is at 5 ms.
-    assert_eq!(s.receiver.stats.held, 5 * MS - 50 * US);
+    assert_eq!(s.receiver.stats.held, Time(5 * MS - 50 * US));
     assert_eq!((s.sender.stats.probes, s.sender.stats.syns), (20, 0));
     assert_eq!(first_flight(&p), 7);
     assert_eq!(p.log.iter().find(|s| s.len > 0 && !probe(s)).unwrap().now, 5 * MS + 50 * US);
@@ -112,7 +113,7 @@ fn a_held_syn_ack_is_released_in_the_end() {
     let s = p.shims.as_ref().unwrap();
     assert_eq!((s.receiver.stats.verdict, s.receiver.stats.window), (Verdict::Insufficient, Some(1_000)));
     // 8 ms after it came at 50 us: the tick of 9 ms.
-    assert_eq!(s.receiver.stats.held, 9 * MS - 50 * US);
+    assert_eq!(s.receiver.stats.held, Time(9 * MS - 50 * US));
     assert_eq!(first_flight(&p), 1);
 }
 
@@ -194,7 +195,7 @@ fn one_end_only() {
     let s = p.shims.as_ref().unwrap();
     assert_eq!((s.receiver.stats.verdict, s.receiver.stats.window), (Verdict::Unprobed, Some(65_535)));
     // SYN at 50 us, the first tick a millisecond later is at 2 ms.
-    assert_eq!((s.receiver.stats.held, first_flight(&p), s.sender.stats.probes), (2 * MS - 50 * US, 10, 0));
+    assert_eq!((s.receiver.stats.held, first_flight(&p), s.sender.stats.probes), (Time(2 * MS - 50 * US), 10, 0));
 
     let c = shimmed("ns2", "newreno", &[("ends", Value::Text("opener".into()))]);
     let p = transfer(c, 20, |s| if probe(s) { MARK } else { PASS });

@@ -100,7 +100,7 @@ fn probe_timeout() {
     t.rtt = 3_000;
     t.at(3_100).ack(1);
     t.write(1);
-    assert_eq!((t.s.rto(&t.c) / 1_000_000_000, t.left(Timer::Probe).unwrap() / 1000), (201, 200));
+    assert_eq!((t.s.rto(&t.c).as_ms(), t.left(Timer::Probe).unwrap() / 1000), (201, 200));
 }
 
 /// Section 7.3: new data if there is any and the receive window takes it, the congestion window notwithstanding.

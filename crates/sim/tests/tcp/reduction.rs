@@ -61,7 +61,7 @@ fn the_fast_retransmission_restarts_the_timer() {
             t.dup(0, 3);
         }
         assert!(t.sent().contains("0r"), "{stack} {recovery}");
-        let rto = t.s.rto(&t.c) / 1_000_000;
+        let rto = t.s.rto(&t.c).as_us();
         assert_eq!(t.left(Timer::Rto), Some(rto), "{stack} {recovery}: the timer restarts with the retransmission");
     }
 }

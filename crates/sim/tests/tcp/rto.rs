@@ -1,11 +1,11 @@
 //! RFC 6298: the retransmission timer, and RFC 5681's reaction to it.
 
 use crate::scripted::sender::Script;
-use crate::scripted::{MS, US, config, config_with};
+use crate::scripted::{US, config, config_with};
 use forebay_param::Value;
 use forebay_sim::config::TcpConfig;
 use forebay_sim::tcp::sender::{CaState, Timer};
-use forebay_units::Time;
+use forebay_units::{Time, TimeOrNever};
 
 const RTO_US: u64 = 1_000_000;
 
@@ -21,11 +21,19 @@ fn quick(stack: &str) -> TcpConfig {
 fn estimator() {
     for stack in ["ns2", "rfc"] {
         let mut t = Script::new(quick(stack), 100);
-        assert_eq!((t.s.rtt.srtt, t.s.rtt.rttvar, t.s.rto(&t.c)), (100 * US, 50 * US, 300 * US), "{stack}");
+        assert_eq!(
+            (t.s.rtt.smoothed(), t.s.rtt.rttvar, t.s.rto(&t.c)),
+            (Time(100 * US).into(), Time(50 * US), Time(300 * US)),
+            "{stack}"
+        );
         t.rtt = 180;
         t.at(280).ack(1);
         // RTTVAR = 3/4 50 + 1/4 |100 - 180| = 57.5, SRTT = 7/8 100 + 1/8 180 = 110.
-        assert_eq!((t.s.rtt.srtt, t.s.rtt.rttvar, t.s.rto(&t.c)), (110 * US, 57_500_000, 340 * US), "{stack}");
+        assert_eq!(
+            (t.s.rtt.smoothed(), t.s.rtt.rttvar, t.s.rto(&t.c)),
+            (Time(110 * US).into(), Time(57_500_000), Time(340 * US)),
+            "{stack}"
+        );
     }
 }
 
@@ -33,16 +41,16 @@ fn estimator() {
 #[test]
 fn bounds() {
     let t = Script::new(config("rfc", "newreno"), 1);
-    assert_eq!(t.s.rto(&t.c), 1000 * MS);
+    assert_eq!(t.s.rto(&t.c), Time::from_ms(1000));
     let t = Script::new(config("ns2", "newreno"), 1);
-    assert_eq!(t.s.rto(&t.c), 200 * MS);
+    assert_eq!(t.s.rto(&t.c), Time::from_ms(200));
     // Linux adds its minimum to SRTT; its clock ticks in milliseconds.
     let t = Script::new(config("linux", "newreno"), 1);
-    assert_eq!(t.s.rto(&t.c), 201 * MS);
+    assert_eq!(t.s.rto(&t.c), Time::from_ms(201));
     let mut c = quick("rfc");
     c.rto_granularity = Time::from_ms(10);
     let t = Script::new(c, 1);
-    assert_eq!(t.s.rto(&t.c), 20 * MS, "SRTT + G, rounded up to G");
+    assert_eq!(t.s.rto(&t.c), Time::from_ms(20), "SRTT + G, rounded up to G");
 }
 
 /// Sections 5.1 to 5.3: starts with the first segment, restarts with each ACK for new data, stops when all is acknowledged.
@@ -55,7 +63,7 @@ fn timer_rules() {
     t.at(250).dup(1, 2);
     assert_eq!(t.left(Timer::Rto), Some(RTO_US - 100), "duplicates do not restart it");
     t.at(300).ack(3);
-    assert_eq!((t.s.timer, t.s.timer_due), (Timer::Idle, u64::MAX));
+    assert_eq!((t.s.timer, t.s.timer_due), (Timer::Idle, TimeOrNever::NEVER));
     t.at(400).write(1);
     assert_eq!(t.left(Timer::Rto), Some(RTO_US));
 }
@@ -95,17 +103,17 @@ fn repeated_timeouts_keep_the_threshold() {
 #[test]
 fn karn() {
     let mut t = Script::new(config("rfc", "newreno"), 2);
-    let (srtt, count) = (t.s.rtt.srtt, t.s.stats.rtt_count);
+    let (srtt, count) = (t.s.rtt.smoothed(), t.s.stats.rtt_count);
     t.timer();
-    assert_eq!(t.s.rto(&t.c), 2000 * MS);
+    assert_eq!(t.s.rto(&t.c), Time::from_ms(2000));
     let now = t.now + 50_000;
     t.at(now).ack(1);
-    assert_eq!((t.s.rtt.srtt, t.s.stats.rtt_count, t.s.rto(&t.c)), (srtt, count, 2000 * MS));
+    assert_eq!((t.s.rtt.smoothed(), t.s.stats.rtt_count, t.s.rto(&t.c)), (srtt, count, Time::from_ms(2000)));
     t.at(now + 1).ack(2);
-    assert_eq!((t.s.stats.rtt_count, t.s.rto(&t.c)), (count, 2000 * MS), "segment 1 was retransmitted as well");
+    assert_eq!((t.s.stats.rtt_count, t.s.rto(&t.c)), (count, Time::from_ms(2000)), "segment 1 was retransmitted as well");
     t.write(1);
     t.at(now + 101).ack(3);
-    assert_eq!((t.s.stats.rtt_count, t.s.rto(&t.c)), (count + 1, 1000 * MS));
+    assert_eq!((t.s.stats.rtt_count, t.s.rto(&t.c)), (count + 1, Time::from_ms(1000)));
 }
 
 /// One segment at a time is measured without timestamps: its RTT is that of its own transmission.
@@ -114,7 +122,7 @@ fn one_timed_segment() {
     let mut t = Script::new(quick("rfc"), 4);
     let count = t.s.stats.rtt_count;
     t.at(250).ack(1);
-    assert_eq!((t.s.stats.rtt_count, t.s.stats.rtt_sum), (count + 1, 250 * US), "the handshake's 100 and 150 of segment 0");
+    assert_eq!((t.s.stats.rtt_count, t.s.stats.rtt_sum), (count + 1, Time(250 * US)), "the handshake's 100 and 150 of segment 0");
     t.at(270).ack(2);
     assert_eq!(t.s.stats.rtt_count, count + 1, "segment 1 was not timed");
 }
@@ -126,7 +134,7 @@ fn timestamps_sample_retransmissions() {
     t.timer();
     let now = t.now + 100;
     t.at(now).ack(1);
-    assert_eq!((t.s.rtt.srtt, t.s.rto(&t.c)), (100 * US, 200 * MS));
+    assert_eq!((t.s.rtt.smoothed(), t.s.rto(&t.c)), (Time(100 * US).into(), Time::from_ms(200)));
 }
 
 /// After a timeout everything outstanding is sent again as the window opens (go-back-N) without SACK.

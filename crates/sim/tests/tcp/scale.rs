@@ -5,6 +5,7 @@ use crate::scripted::{addresses, config};
 use forebay_sim::net::packet::{Packet, SackBlocks, Wire, flag};
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::{Phase, Sender};
+use forebay_units::Time;
 use std::collections::VecDeque;
 
 /// One way, ps; an ACK is not delayed for long.
@@ -60,24 +61,24 @@ fn cost(stack: &str, lost: Lost, segments: u32, times: u32) -> Option<f64> {
         address.isn = ISN;
         let mut pipe = Pipe { lost, now: 0, free: 0, mss: c.mss, data: VecDeque::new(), acks: VecDeque::new(), packets: 0 };
         let (mut s, mut r) = (Sender::new(&c, address, None), Receiver::new(&c, address));
-        s.open(&c, 0, &mut pipe);
-        s.write(&c, 0, u64::from(segments) * u64::from(c.mss), u64::MAX, true, &mut pipe);
+        s.open(&c, Time::ZERO, &mut pipe);
+        s.write(&c, Time::ZERO, u64::from(segments) * u64::from(c.mss), None, true, &mut pipe);
         while s.phase != Phase::Done {
             let data = pipe.data.front().map_or(u64::MAX, |f| f.0);
             let acks = pipe.acks.front().map_or(u64::MAX, |f| f.0);
-            pipe.now = data.min(acks).min(s.timer_due).min(r.timer_due);
+            pipe.now = data.min(acks).min(s.timer_due.or_never().0).min(r.timer_due.or_never().0);
             let now = pipe.now;
             assert_ne!(now, u64::MAX, "{stack}: a connection has stalled");
             if data == now {
                 let (_, p) = pipe.data.pop_front().expect("looked at");
-                r.on_packet(&c, now, &p, &mut pipe);
+                r.on_packet(&c, Time(now), &p, &mut pipe);
             } else if acks == now {
                 let (_, p, sack) = pipe.acks.pop_front().expect("looked at");
-                s.on_packet(&c, now, &p, sack.as_ref(), &mut pipe);
-            } else if s.timer_due == now {
-                s.on_timer(&c, now, &mut pipe);
+                s.on_packet(&c, Time(now), &p, sack.as_ref(), &mut pipe);
+            } else if s.timer_due == Time(now).into() {
+                s.on_timer(&c, Time(now), &mut pipe);
             } else {
-                r.on_timer(&c, now, &mut pipe);
+                r.on_timer(&c, Time(now), &mut pipe);
             }
         }
         packets += pipe.packets;

@@ -5,7 +5,7 @@ use forebay_sim::config::TcpConfig;
 use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{Packet, SackBlocks, Wire, flag};
 use forebay_sim::tcp::sender::Sender;
-use forebay_units::ConnSlot;
+use forebay_units::{ConnSlot, Time};
 
 const ISN: u32 = 1;
 /// ps that 1052 bytes take.
@@ -25,12 +25,12 @@ impl Wire for Interface {
         self.sent += 1;
     }
 
-    fn alarm(&mut self, _conn: ConnSlot, _generation: Generation, time: u64) {
-        self.alarm = time;
+    fn alarm(&mut self, _conn: ConnSlot, _generation: Generation, time: Time) {
+        self.alarm = time.0;
     }
 
-    fn departure(&self) -> u64 {
-        self.busy_until
+    fn departure(&self) -> Time {
+        Time(self.busy_until)
     }
 }
 
@@ -47,8 +47,8 @@ impl Host {
         c.handshake = false;
         c.tsq = tsq;
         let mut h = Host { s: Sender::new(&c, addresses(ISN).0, None), c, out: Interface::default() };
-        h.s.open(&h.c, 0, &mut h.out);
-        h.s.write(&h.c, 0, 10_000_000, u64::MAX, false, &mut h.out);
+        h.s.open(&h.c, Time::ZERO, &mut h.out);
+        h.s.write(&h.c, Time::ZERO, 10_000_000, None, false, &mut h.out);
         h
     }
 
@@ -58,7 +58,7 @@ impl Host {
         let win = (self.c.rcv_wnd >> 7) as u16;
         let p = Packet { seq: ISN + 1 + segments * 1000, flags: flag::ACK, win, ..Packet::default() };
         let before = self.out.sent;
-        self.s.on_packet(&self.c, self.out.now, &p, None, &mut self.out);
+        self.s.on_packet(&self.c, Time(self.out.now), &p, None, &mut self.out);
         self.out.sent - before
     }
 
@@ -66,7 +66,7 @@ impl Host {
     fn wake(&mut self) -> usize {
         self.out.now = self.out.alarm;
         let before = self.out.sent;
-        self.s.on_alarm(&self.c, self.out.now, &mut self.out);
+        self.s.on_alarm(&self.c, Time(self.out.now), &mut self.out);
         self.out.sent - before
     }
 }

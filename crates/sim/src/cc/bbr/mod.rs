@@ -17,7 +17,7 @@ use crate::config::Ecn;
 use crate::config::Recovery;
 use forebay_param::Entry;
 use forebay_sampling::Rng;
-use forebay_units::Rate;
+use forebay_units::{Rate, Time};
 use policer::Policer;
 
 /// One segment per microsecond.
@@ -41,8 +41,6 @@ const MIN_CWND: u64 = 4;
 const INIT_CWND: u64 = 10;
 /// The most that one TSO packet carries: GSO_MAX_SIZE less a byte and MAX_TCP_HEADER (320), bytes.
 const MOST_TSO: u64 = 65_536 - 1 - 320;
-const PS_PER_US: u64 = 1_000_000;
-const PS_PER_MS: u64 = 1_000_000_000;
 
 /// No parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,7 +55,7 @@ pub(super) enum Mode {
     ProbeRtt,
 }
 
-/// State of one connection. Times in ps unless named otherwise, windows in segments.
+/// State of one connection. Windows in segments.
 #[derive(Debug, Clone)]
 pub struct Bbr {
     rate: DeliveryRate,
@@ -66,7 +64,7 @@ pub struct Bbr {
     mss: u64,
     /// Smallest RTT of the last 10 s, us, and when it was found.
     min_rtt: Option<u64>,
-    min_rtt_stamp: Option<u64>,
+    min_rtt_stamp: Option<Time>,
     probe_rtt_done: Option<u64>,
     probe_rtt_round_done: bool,
     bw: WindowedMax,
@@ -75,7 +73,7 @@ pub struct Bbr {
     round_end: u64,
     round_start: bool,
     /// Start of the cycle's phase, and which it is.
-    cycle_stamp: u64,
+    cycle_stamp: Time,
     cycle_index: usize,
     /// Repair at work on the last ACK.
     before: Repair,
@@ -93,7 +91,7 @@ pub struct Bbr {
     pacing: u64,
     policer: Policer,
     /// Aggregation of ACKs: when the epoch began, what it delivered, and the excess of this and the last five rounds.
-    epoch: u64,
+    epoch: Time,
     epoch_acked: u64,
     extra_acked: [u64; 2],
     extra_acked_index: usize,
@@ -115,7 +113,7 @@ impl Bbr {
             rounds: 0,
             round_end: 0,
             round_start: false,
-            cycle_stamp: 0,
+            cycle_stamp: Time::ZERO,
             cycle_index: 0,
             before: Repair::None,
             packet_conservation: false,
@@ -129,7 +127,7 @@ impl Bbr {
             prior_cwnd: 0,
             pacing: 0,
             policer: Policer::default(),
-            epoch: 0,
+            epoch: Time::ZERO,
             epoch_acked: 0,
             extra_acked: [0; 2],
             extra_acked_index: 0,
@@ -147,16 +145,16 @@ impl Bbr {
         (((product * mss) >> 8) * (1_000_000 / 100 * (100 - MARGIN_PERCENT))) >> BW_SCALE
     }
 
-    /// `bbr_init_pacing_rate_from_rtt`: the window in one RTT (ps; 0: 1 ms), times the gain of STARTUP.
-    fn init_pacing(&mut self, w: &Window, srtt: u64) {
-        self.has_seen_rtt |= srtt > 0;
-        let us = if srtt > 0 { (srtt / PS_PER_US).max(1) } else { 1_000 };
+    /// `bbr_init_pacing_rate_from_rtt`: the window in one RTT, or in 1 ms while that is not known, times the gain of STARTUP.
+    fn init_pacing(&mut self, w: &Window, srtt: Option<Time>) {
+        self.has_seen_rtt |= srtt.is_some();
+        let us = srtt.map_or(1_000, |srtt| srtt.as_us().max(1));
         self.pacing = w.cwnd as u64 * BW_UNIT / us * HIGH_GAIN;
     }
 
     /// `bbr_set_pacing_rate`.
-    fn set_pacing(&mut self, w: &Window, bw: u64, gain: u64, srtt: u64) {
-        if !self.has_seen_rtt && srtt > 0 {
+    fn set_pacing(&mut self, w: &Window, bw: u64, gain: u64, srtt: Option<Time>) {
+        if !self.has_seen_rtt && srtt.is_some() {
             self.init_pacing(w, srtt);
         }
         let product = bw * gain;
@@ -242,7 +240,7 @@ impl Bbr {
         let sample = self.rate.sample(ack.now, ack.min_rtt);
         self.update_model(w, ack, o, sample);
         let bw = self.bandwidth();
-        self.set_pacing(w, bw, self.pacing_gain, ack.srtt);
+        self.set_pacing(w, bw, self.pacing_gain, ack.srtt.get());
         self.set_cwnd(w, o, bw);
     }
 }
@@ -282,12 +280,12 @@ impl CongestionControl for Bbr {
     fn cwnd_event(&mut self, w: &mut Window, event: Event) {
         match event {
             Event::Established { rtt } => {
-                self.min_rtt = rtt.map(|rtt| rtt / PS_PER_US);
-                self.init_pacing(w, rtt.unwrap_or(0));
+                self.min_rtt = rtt.map(Time::as_us);
+                self.init_pacing(w, rtt);
             }
             Event::Write { starved, .. } => {
                 if self.pacing == 0 {
-                    self.init_pacing(w, 0);
+                    self.init_pacing(w, None);
                 }
                 if let Some(in_flight) = starved {
                     self.rate.limit(in_flight.div_ceil(self.mss));
@@ -298,7 +296,7 @@ impl CongestionControl for Bbr {
                 self.idle_restart = true;
                 (self.epoch, self.epoch_acked) = (now, 0);
                 match self.mode {
-                    Mode::ProbeBw => self.set_pacing(w, self.bandwidth(), UNIT, 0),
+                    Mode::ProbeBw => self.set_pacing(w, self.bandwidth(), UNIT, None),
                     Mode::ProbeRtt => self.check_probe_rtt_done(w, now),
                     Mode::Startup | Mode::Drain => {}
                 }

@@ -1,9 +1,10 @@
 //! BBR's model of the path, updated on every ACK (`bbr_update_model`): bandwidth, smallest RTT, aggregation of ACKs; and the modes that
 //! follow from it.
 
-use super::{BW_UNIT, Bbr, CWND_GAIN, CYCLE, DRAIN_GAIN, HIGH_GAIN, MIN_CWND, Mode, PS_PER_MS, PS_PER_US, UNIT};
+use super::{BW_UNIT, Bbr, CWND_GAIN, CYCLE, DRAIN_GAIN, HIGH_GAIN, MIN_CWND, Mode, UNIT};
 use crate::cc::delivery::Sample;
 use crate::cc::{Ack, Outcome, Window};
+use forebay_units::Time;
 
 /// `bbr_bw_rtts`.
 const BW_ROUNDS: u64 = CYCLE.len() as u64 + 2;
@@ -49,7 +50,7 @@ impl Bbr {
             self.packet_conservation = false;
         }
         self.sample_policer(o.lost, app_limited);
-        let bw = delivered * BW_UNIT / (interval / PS_PER_US).max(1);
+        let bw = delivered * BW_UNIT / (interval.as_us()).max(1);
         if !app_limited || bw >= self.bw.get() {
             self.bw.update(BW_ROUNDS, self.rounds, bw);
         }
@@ -70,7 +71,7 @@ impl Bbr {
             }
         }
         let now = self.rate.delivered_time();
-        let mut expected = self.bandwidth() * (now.saturating_sub(self.epoch) / PS_PER_US) / BW_UNIT;
+        let mut expected = self.bandwidth() * now.saturating_sub(self.epoch).as_us() / BW_UNIT;
         if self.epoch_acked <= expected || self.epoch_acked + acked >= EPOCH_MOST {
             (self.epoch, self.epoch_acked, expected) = (now, 0, 0);
         }
@@ -91,7 +92,7 @@ impl Bbr {
 
     /// `bbr_packets_in_net_at_edt`: segments in the network when the pacer lets the next one go.
     fn in_network_then(&self, ack: &Ack, o: &Outcome, in_flight: u64) -> u64 {
-        let wait = o.next_departure.saturating_sub(ack.now) / PS_PER_US;
+        let wait = o.next_departure.saturating_sub(ack.now).as_us();
         let delivered = self.bandwidth() * wait / BW_UNIT;
         let next = if self.pacing_gain > UNIT { self.burst() } else { 0 };
         (in_flight.div_ceil(self.mss) + next).saturating_sub(delivered)
@@ -99,7 +100,7 @@ impl Bbr {
 
     /// `bbr_is_next_cycle_phase`.
     fn is_next_phase(&self, ack: &Ack, o: &Outcome) -> bool {
-        let elapsed = self.rate.delivered_time().saturating_sub(self.cycle_stamp) / PS_PER_US;
+        let elapsed = self.rate.delivered_time().saturating_sub(self.cycle_stamp).as_us();
         let full_length = self.min_rtt.is_some_and(|rtt| elapsed > rtt);
         if self.pacing_gain == UNIT {
             return full_length;
@@ -152,8 +153,8 @@ impl Bbr {
     }
 
     /// `bbr_check_probe_rtt_done`.
-    pub(super) fn check_probe_rtt_done(&mut self, w: &mut Window, now: u64) {
-        if self.probe_rtt_done.is_none_or(|done| now / PS_PER_MS <= done) {
+    pub(super) fn check_probe_rtt_done(&mut self, w: &mut Window, now: Time) {
+        if self.probe_rtt_done.is_none_or(|done| now.as_ms() <= done) {
             return;
         }
         self.min_rtt_stamp = Some(now);
@@ -167,9 +168,9 @@ impl Bbr {
 
     /// `bbr_update_min_rtt`.
     fn update_min_rtt(&mut self, w: &mut Window, ack: &Ack, o: &Outcome, sample: Option<Sample>) {
-        let now = ack.now / PS_PER_MS;
-        let expired = self.min_rtt_stamp.is_some_and(|stamp| now > stamp / PS_PER_MS + MIN_RTT_WINDOW);
-        if let Some(rtt) = ack.newest_rtt.map(|rtt| rtt / PS_PER_US)
+        let now = ack.now.as_ms();
+        let expired = self.min_rtt_stamp.is_some_and(|stamp| now > stamp.as_ms() + MIN_RTT_WINDOW);
+        if let Some(rtt) = ack.newest_rtt.map(Time::as_us)
             && (self.min_rtt.is_none_or(|min| rtt <= min) || (expired && !self.maybe_delayed(ack, o, sample)))
         {
             self.min_rtt = Some(rtt);

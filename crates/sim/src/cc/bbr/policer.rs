@@ -1,7 +1,7 @@
 //! BBR's second estimate of the bandwidth, for paths with a token-bucket policer (`bbr_lt_bw_sampling`): two intervals between losses, each
 //! of a high loss rate, with about the same delivery rate.
 
-use super::{BW_UNIT, Bbr, Mode, PS_PER_MS, UNIT};
+use super::{BW_UNIT, Bbr, Mode, UNIT};
 use crate::cc::delivery::DeliveryRate;
 
 /// `bbr_lt_intvl_min_rtts`.
@@ -37,7 +37,7 @@ impl Policer {
 
     /// `bbr_reset_lt_bw_sampling_interval`.
     fn begin(&mut self, rate: &DeliveryRate) {
-        self.since = rate.delivered_time() / PS_PER_MS;
+        self.since = rate.delivered_time().as_ms();
         (self.delivered, self.lost, self.rounds) = (rate.delivered(), rate.lost(), 0);
     }
 
@@ -88,7 +88,7 @@ impl Bbr {
         if delivered == 0 || lost << 8 < LOSS_THRESH * delivered {
             return;
         }
-        let ms = self.rate.delivered_time() / PS_PER_MS - self.policer.since;
+        let ms = self.rate.delivered_time().as_ms() - self.policer.since;
         if ms < 1 {
             return;
         }

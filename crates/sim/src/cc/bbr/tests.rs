@@ -16,7 +16,7 @@ fn cruising() -> Line<Bbr> {
     let mut l = line();
     while l.law.mode != Mode::ProbeBw {
         l.step();
-        assert!(l.now < 60 * LINE_RTT, "still in {:?}", l.law.mode);
+        assert!(l.now < LINE_RTT * 60, "still in {:?}", l.law.mode);
     }
     l
 }
@@ -66,8 +66,8 @@ fn drains_to_what_fills_the_path() {
 #[test]
 fn eight_phases_of_a_round_trip() {
     let mut l = cruising();
-    let mut phases: Vec<(usize, u64)> = vec![(l.law.cycle_index, l.now)];
-    l.run(60 * LINE_RTT, |l| {
+    let mut phases: Vec<(usize, Time)> = vec![(l.law.cycle_index, l.now)];
+    l.run(LINE_RTT * 60, |l| {
         if phases.last().unwrap().0 != l.law.cycle_index {
             phases.push((l.law.cycle_index, l.now));
         }
@@ -77,7 +77,7 @@ fn eight_phases_of_a_round_trip() {
     for pair in phases[1..].windows(2) {
         let [(index, start), (next, end)] = pair else { unreachable!() };
         assert_eq!(*next, (index + 1) % 8);
-        let rtts = (end - start) as f64 / LINE_RTT as f64;
+        let rtts = (*end - *start).as_secs_f64() / LINE_RTT.as_secs_f64();
         let legal = match index {
             0 => 0.95..2.5,
             1 => 0.0..1.1,
@@ -96,9 +96,9 @@ fn probes_for_the_rtt_every_ten_seconds() {
     let (mut probes, mut before) = (Vec::new(), 0.0);
     let mut last = l.law.mode;
     let mut after = Vec::new();
-    l.run(32_000 * PS_PER_MS, |l| {
+    l.run(Time::from_ms(32_000), |l| {
         match (last, l.law.mode) {
-            (m, Mode::ProbeRtt) if m != Mode::ProbeRtt => probes.push((l.now, 0)),
+            (m, Mode::ProbeRtt) if m != Mode::ProbeRtt => probes.push((l.now, Time::ZERO)),
             (Mode::ProbeRtt, m) if m != Mode::ProbeRtt => {
                 probes.last_mut().unwrap().1 = l.now;
                 after.push((before, l.w.cwnd));
@@ -110,11 +110,11 @@ fn probes_for_the_rtt_every_ten_seconds() {
     });
     assert_eq!(probes.len(), 3, "{probes:?}");
     for w in probes.windows(2) {
-        let apart = (w[1].0 - w[0].1) as f64 / 1e12;
+        let apart = (w[1].0 - w[0].1).as_secs_f64();
         assert!((9.9..10.3).contains(&apart), "{apart} s");
     }
     for &(start, end) in &probes {
-        let ms = (end - start) / PS_PER_MS;
+        let ms = (end - start).as_ms();
         assert!((240..400).contains(&ms), "{ms} ms");
     }
     for (before, after) in after {
@@ -126,7 +126,7 @@ fn probes_for_the_rtt_every_ten_seconds() {
 #[test]
 fn recovery_conserves_packets_and_restores_the_window() {
     let mut l = cruising();
-    l.run(20 * LINE_RTT, |_| {});
+    l.run(LINE_RTT * 20, |_| {});
     let cwnd = l.w.cwnd;
     l.law.ssthresh(&l.w, Reduction { trigger: Trigger::Loss, from: cwnd });
     l.repair = Repair::Recovery;
@@ -136,7 +136,7 @@ fn recovery_conserves_packets_and_restores_the_window() {
     }
     assert!(l.law.packet_conservation);
     assert!((l.w.cwnd - in_flight as f64).abs() <= 2.0, "{} of {in_flight} under way", l.w.cwnd);
-    l.run(3 * LINE_RTT, |_| {});
+    l.run(LINE_RTT * 3, |_| {});
     assert!(!l.law.packet_conservation, "one round only");
     l.repair = Repair::None;
     while l.law.before != Repair::None {
@@ -151,7 +151,7 @@ fn a_policed_path_is_paced_at_its_rate() {
     let mut l = line();
     l.loses = |n| n > 20_000 && n % 4 == 0;
     let mut used = 0;
-    l.run(12_000 * PS_PER_MS, |l| {
+    l.run(Time::from_ms(12_000), |l| {
         if l.law.policer.rate().is_some() && l.law.mode == Mode::ProbeBw {
             used += 1;
         }
@@ -159,18 +159,18 @@ fn a_policed_path_is_paced_at_its_rate() {
     assert!(used > 0, "never took it for policed");
     let mut without = line();
     without.loses = |n| n > 20_000 && n % 10 == 0;
-    without.run(12_000 * PS_PER_MS, |l| assert!(l.law.policer.rate().is_none(), "10 % are no policer"));
+    without.run(Time::from_ms(12_000), |l| assert!(l.law.policer.rate().is_none(), "10 % are no policer"));
 }
 
 /// The steady state: the path is full, and what queues is what the gains and bursts ask for.
 #[test]
 fn keeps_the_path_full_with_a_short_queue() {
     let mut l = cruising();
-    l.run(10 * LINE_RTT, |_| {});
+    l.run(LINE_RTT * 10, |_| {});
     let (before, start) = (l.delivered, l.now);
     let mut most = 0;
-    l.run(100 * LINE_RTT, |l| most = most.max(l.in_flight() / 1000));
-    let rate = (l.delivered - before) as f64 * 80e6 / (l.now - start) as f64;
+    l.run(LINE_RTT * 100, |l| most = most.max(l.in_flight() / 1000));
+    let rate = (l.delivered - before) as f64 * 80e6 / (l.now - start).0 as f64;
     assert!(rate > 0.97, "{rate}");
     assert!(most < 500 * 3 / 2, "{most} in flight on a path of 500");
 }

@@ -1,6 +1,7 @@
 //! Probing for bandwidth: the cycle of DOWN, CRUISE, REFILL and UP (section "ProbeBW").
 
 use super::{Bbr3, Rs, SECOND, State};
+use forebay_units::Time;
 
 /// Most round trips between two probes, as many as Reno needs to grow by what is in flight (IsRenoCoexistenceProbeTime).
 const RENO_ROUNDS: u64 = 63;
@@ -26,9 +27,9 @@ pub(super) struct Cycle {
     pub too_high: bool,
     /// BBR.prev_probe_precautionary.
     precautionary: bool,
-    /// BBR.cycle_stamp and BBR.bw_probe_wait, ps.
-    stamp: u64,
-    wait: u64,
+    /// BBR.cycle_stamp and BBR.bw_probe_wait.
+    stamp: Time,
+    wait: Time,
     /// BBR.rounds_since_probe_up.
     pub rounds_since_probe: u64,
     /// BBR.bw_probe_up_rounds.
@@ -40,11 +41,11 @@ pub(super) struct Cycle {
 
 impl Bbr3 {
     /// StartProbeBW_DOWN, with PickProbeWait.
-    pub(super) fn start_down(&mut self, now: u64) {
+    pub(super) fn start_down(&mut self, now: Time) {
         self.reset_congestion_signals();
         self.cycle.acked_per_step = None;
         self.cycle.rounds_since_probe = self.rng.below(2);
-        self.cycle.wait = 2 * SECOND + self.rng.below(SECOND);
+        self.cycle.wait = SECOND * 2 + Time(self.rng.below(SECOND.0));
         self.cycle.stamp = now;
         self.cycle.phase = AckPhase::ProbeStopping;
         self.start_round();

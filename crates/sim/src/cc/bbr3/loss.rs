@@ -4,6 +4,7 @@
 use super::{Bbr3, Rs, State};
 use crate::cc::Loss;
 use crate::cc::delivery::Sent;
+use forebay_units::Time;
 
 /// BBR.LossThresh, percent.
 const LOSS_THRESH: u64 = 2;
@@ -111,7 +112,7 @@ impl Bbr3 {
     }
 
     /// HandleInflightTooHigh.
-    fn handle_too_high(&mut self, in_flight: u64, app_limited: bool, now: u64) {
+    fn handle_too_high(&mut self, in_flight: u64, app_limited: bool, now: Time) {
         self.cycle.too_high = true;
         self.cycle.probe_sample = false;
         if !app_limited {

@@ -1,43 +1,44 @@
 //! The smallest round-trip time, and the probes for it every 5 s (section "ProbeRTT").
 
 use super::cycle::AckPhase;
-use super::{Bbr3, MIN_PIPE, Rs, SECOND, State};
+use super::{Bbr3, MIN_PIPE, Rs, State};
+use forebay_units::Time;
 
-/// BBR.MinRTTFilterLen, ps.
-const FILTER: u64 = 10 * SECOND;
-/// BBR.ProbeRTTInterval, ps.
-const INTERVAL: u64 = 5 * SECOND;
-/// BBR.ProbeRTTDuration, ps.
-const DURATION: u64 = SECOND / 5;
+/// BBR.MinRTTFilterLen.
+const FILTER: Time = Time::from_secs(10);
+/// BBR.ProbeRTTInterval.
+const INTERVAL: Time = Time::from_secs(5);
+/// BBR.ProbeRTTDuration.
+const DURATION: Time = Time::from_ms(200);
 
-/// State of the estimate. Times in ps.
+/// State of the estimate.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct MinRtt {
-    rtt: Option<u64>,
-    stamp: u64,
+    rtt: Option<Time>,
+    stamp: Time,
     /// BBR.probe_rtt_min_delay and BBR.probe_rtt_min_stamp: of the last interval between probes.
-    probe: Option<u64>,
-    probe_stamp: u64,
+    probe: Option<Time>,
+    probe_stamp: Time,
     expired: bool,
     /// When the probe may end, once it has begun.
-    done: Option<u64>,
+    done: Option<Time>,
     round_done: bool,
     begun: bool,
 }
 
 impl MinRtt {
     /// BBR.min_rtt.
-    pub(super) fn get(&self) -> Option<u64> {
+    pub(super) fn get(&self) -> Option<Time> {
         self.rtt
     }
 
     /// The RTT of the handshake.
-    pub(super) fn set(&mut self, rtt: u64) {
+    pub(super) fn set(&mut self, rtt: Time) {
         self.rtt = Some(rtt);
     }
 
     /// The first segment leaves (OnInit).
-    pub(super) fn begin(&mut self, now: u64) {
+    pub(super) fn begin(&mut self, now: Time) {
         if !self.begun {
             (self.begun, self.stamp, self.probe_stamp) = (true, now, now);
         }
@@ -100,7 +101,7 @@ impl Bbr3 {
     }
 
     /// CheckProbeRTTDone, with ExitProbeRTT.
-    pub(super) fn check_probe_rtt_done(&mut self, now: u64) {
+    pub(super) fn check_probe_rtt_done(&mut self, now: Time) {
         if self.min_rtt.done.is_none_or(|done| now <= done) {
             return;
         }

@@ -21,7 +21,7 @@ use crate::config::Recovery;
 use cycle::Cycle;
 use forebay_param::Entry;
 use forebay_sampling::Rng;
-use forebay_units::Rate;
+use forebay_units::{Rate, Time};
 use loss::{LossRound, Undo};
 use min_rtt::MinRtt;
 use startup::FullPipe;
@@ -32,7 +32,7 @@ const MARGIN_PERCENT: u64 = 1;
 const MIN_PIPE: u64 = 4;
 /// Most of a send quantum, bytes.
 const MOST_QUANTUM: u64 = 64 << 10;
-const SECOND: u64 = 1_000_000_000_000;
+const SECOND: Time = Time::from_secs(1);
 
 /// No parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,7 +77,7 @@ impl State {
 /// RS of the draft: what an ACK has delivered. Volumes in bytes.
 #[derive(Debug, Clone, Copy)]
 struct Rs {
-    now: u64,
+    now: Time,
     mss: u64,
     /// The sample, if the ACK delivered anything.
     sample: Option<Sample>,
@@ -87,7 +87,7 @@ struct Rs {
     in_flight: u64,
     window_limited: bool,
     repair: Repair,
-    rtt: Option<u64>,
+    rtt: Option<Time>,
 }
 
 impl Rs {
@@ -100,7 +100,7 @@ impl Rs {
     }
 }
 
-/// State of one connection. Times in ps, volumes in bytes, bandwidths in bytes per second.
+/// State of one connection. Volumes in bytes, bandwidths in bytes per second.
 #[derive(Debug, Clone)]
 pub struct Bbr3 {
     rate: DeliveryRate,
@@ -123,7 +123,7 @@ pub struct Bbr3 {
     inflight_shortterm: Option<u64>,
     inflight_longterm: Option<u64>,
     extra_acked: WindowedMax,
-    extra_acked_start: u64,
+    extra_acked_start: Time,
     extra_acked_delivered: u64,
     prior_cwnd: u64,
     /// What was being repaired after the last ACK.
@@ -155,7 +155,7 @@ impl Bbr3 {
             inflight_shortterm: None,
             inflight_longterm: None,
             extra_acked: WindowedMax::default(),
-            extra_acked_start: 0,
+            extra_acked_start: Time::ZERO,
             extra_acked_delivered: 0,
             prior_cwnd: 0,
             repair: Repair::None,
@@ -167,12 +167,12 @@ impl Bbr3 {
         }
     }
 
-    /// InitPacingRate: the window in one RTT (ps; 0: 1 ms), for segments of `mss` bytes. Kept per segment until that is known.
-    fn init_pacing(&mut self, w: &Window, rtt: u64) {
-        self.has_seen_rtt |= rtt > 0;
-        let rtt = if rtt > 0 { rtt } else { SECOND / 1000 };
+    /// InitPacingRate: the window in one RTT, or in 1 ms while that is not known, for segments of `mss` bytes. Kept per segment until that is known.
+    fn init_pacing(&mut self, w: &Window, rtt: Option<Time>) {
+        self.has_seen_rtt |= rtt.is_some();
+        let rtt = rtt.unwrap_or(Time::from_ms(1));
         let (gain, _) = State::Startup.gains();
-        self.pacing_rate = (u128::from(w.cwnd as u64 * self.mss * gain / 100) * u128::from(SECOND) / u128::from(rtt)) as u64;
+        self.pacing_rate = (u128::from(w.cwnd as u64 * self.mss * gain / 100) * u128::from(SECOND.0) / u128::from(rtt.0)) as u64;
     }
 
     /// SetPacingRateWithGain, percent.
@@ -235,7 +235,7 @@ impl Bbr3 {
         debug_assert_eq!(before, self.rate.delivered());
         let delivery_rate = sample.and_then(|s| {
             let interval = s.interval?;
-            Some((u128::from(s.delivered) * u128::from(SECOND) / u128::from(interval)) as u64)
+            Some((u128::from(s.delivered) * u128::from(SECOND.0) / u128::from(interval.0)) as u64)
         });
         let rs = Rs {
             now: ack.now,
@@ -250,8 +250,8 @@ impl Bbr3 {
         };
         self.update_model(&rs);
         self.repair = o.repair;
-        if !self.has_seen_rtt && ack.srtt > 0 {
-            self.init_pacing(w, ack.srtt);
+        if !self.has_seen_rtt && !ack.srtt.is_never() {
+            self.init_pacing(w, ack.srtt.get());
         }
         let (gain, _) = self.state.gains();
         self.set_pacing(gain);
@@ -324,11 +324,11 @@ impl CongestionControl for Bbr3 {
                 if let Some(rtt) = rtt {
                     self.min_rtt.set(rtt);
                 }
-                self.init_pacing(w, rtt.unwrap_or(0));
+                self.init_pacing(w, rtt);
             }
             Event::Write { starved, .. } => {
                 if self.pacing_rate == 0 {
-                    self.init_pacing(w, 0);
+                    self.init_pacing(w, None);
                 }
                 if let Some(in_flight) = starved {
                     self.rate.limit(in_flight);

@@ -55,7 +55,7 @@ impl Bbr3 {
             return;
         }
         let interval = rs.now - self.extra_acked_start;
-        let mut expected = (u128::from(self.bw()) * u128::from(interval) / u128::from(SECOND)) as u64;
+        let mut expected = (u128::from(self.bw()) * u128::from(interval.0) / u128::from(SECOND.0)) as u64;
         if self.extra_acked_delivered <= expected {
             (self.extra_acked_delivered, self.extra_acked_start, expected) = (0, rs.now, 0);
         }
@@ -69,7 +69,7 @@ impl Bbr3 {
     pub(super) fn bdp_multiple(&self, bw: u64, gain: u64) -> u64 {
         match self.min_rtt.get() {
             None => self.initial_cwnd * self.mss,
-            Some(rtt) => (u128::from(bw) * u128::from(rtt) * u128::from(gain) / u128::from(100 * SECOND)) as u64,
+            Some(rtt) => (u128::from(bw) * u128::from(rtt.0) * u128::from(gain) / u128::from(100 * SECOND.0)) as u64,
         }
     }
 

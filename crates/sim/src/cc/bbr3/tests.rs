@@ -20,7 +20,7 @@ fn until(state: State) -> Line<Bbr3> {
 }
 
 fn go(l: &mut Line<Bbr3>, state: State) {
-    let limit = l.now + 6 * SECOND;
+    let limit = l.now + SECOND * 6;
     while l.law.state != state {
         l.step();
         assert!(l.now < limit, "still in {:?}", l.law.state);
@@ -62,7 +62,7 @@ fn startup_ends_after_three_rounds_without_growth() {
 fn the_cycle_probes_every_two_to_three_seconds() {
     let mut l = until(State::Down);
     let mut states = vec![(l.law.state, l.now)];
-    l.run(14 * SECOND, |l| {
+    l.run(SECOND * 14, |l| {
         if states.last().unwrap().0 != l.law.state {
             states.push((l.law.state, l.now));
         }
@@ -78,17 +78,17 @@ fn the_cycle_probes_every_two_to_three_seconds() {
             State::Startup | State::Drain => vec![],
         };
         assert!(next.contains(to), "{from:?} to {to:?}");
-        let rtts = (end - start) as f64 / LINE_RTT as f64;
+        let rtts = (*end - *start).as_secs_f64() / LINE_RTT.as_secs_f64();
         match from {
             State::Refill => assert!((0.95..1.5).contains(&rtts), "REFILL lasted {rtts} RTTs"),
             State::Up => assert!((1.0..8.0).contains(&rtts), "UP lasted {rtts} RTTs"),
             _ => {}
         }
     }
-    let ups: Vec<u64> = states.iter().filter(|s| s.0 == State::Up).map(|s| s.1).collect();
+    let ups: Vec<Time> = states.iter().filter(|s| s.0 == State::Up).map(|s| s.1).collect();
     assert!(ups.len() >= 4, "{states:?}");
     for w in ups.windows(2) {
-        let s = (w[1] - w[0]) as f64 / SECOND as f64;
+        let s = (w[1] - w[0]).as_secs_f64();
         assert!((2.0..3.6).contains(&s), "{s} s between probes");
     }
 }
@@ -99,9 +99,9 @@ fn probes_for_the_rtt_every_five_seconds() {
     let mut l = until(State::Cruise);
     l.drift = 1e-3;
     let (mut probes, mut last) = (Vec::new(), l.law.state);
-    l.run(17 * SECOND, |l| {
+    l.run(SECOND * 17, |l| {
         match (last == State::ProbeRtt, l.law.state == State::ProbeRtt) {
-            (false, true) => probes.push((l.now, 0)),
+            (false, true) => probes.push((l.now, Time::ZERO)),
             (true, false) => probes.last_mut().unwrap().1 = l.now,
             (true, true) => assert!(l.w.cwnd * 1000.0 <= l.law.probe_rtt_cwnd() as f64 + 1.0, "{}", l.w.cwnd),
             (false, false) => {}
@@ -110,11 +110,11 @@ fn probes_for_the_rtt_every_five_seconds() {
     });
     assert_eq!(probes.len(), 3, "{probes:?}");
     for w in probes.windows(2) {
-        let apart = (w[1].0 - w[0].1) as f64 / SECOND as f64;
+        let apart = (w[1].0 - w[0].1).as_secs_f64();
         assert!((4.9..5.2).contains(&apart), "{apart} s");
     }
     for &(start, end) in &probes {
-        let ms = (end - start) / 1_000_000_000;
+        let ms = (end - start).as_ms();
         assert!((200..330).contains(&ms), "{ms} ms");
     }
 }
@@ -140,7 +140,7 @@ fn a_probe_that_loses_bounds_what_is_in_flight() {
     assert!((BDP * 7 / 10..BDP * 3 / 2).contains(&bound), "{bound}");
     l.loses = |_| false;
     go(&mut l, State::Cruise);
-    l.run(2 * LINE_RTT, |_| {});
+    l.run(LINE_RTT * 2, |_| {});
     // Segments of the probe that arrived without losses may have raised it meanwhile.
     let bound = l.law.inflight_longterm.unwrap();
     assert!(l.w.cwnd * 1000.0 <= bound as f64 * 0.85 + 1000.0, "{} of {bound}", l.w.cwnd);
@@ -151,7 +151,7 @@ fn a_probe_that_loses_bounds_what_is_in_flight() {
 fn losses_while_cruising_bound_the_short_term() {
     let mut l = until(State::Cruise);
     l.loses = |n| n % 50 == 0;
-    l.run(3 * LINE_RTT, |_| {});
+    l.run(LINE_RTT * 3, |_| {});
     let (bw, volume) = (l.law.bw_shortterm.expect("a bound"), l.law.inflight_shortterm.expect("a bound"));
     assert!((LINE_BW * 85 / 100..=LINE_BW).contains(&bw), "{bw}: never below what is delivered");
     assert!(volume >= BDP * 7 / 10, "{volume}");
@@ -177,8 +177,8 @@ fn keeps_the_path_full_with_a_short_queue() {
     let mut l = until(State::Cruise);
     let (before, start) = (l.delivered, l.now);
     let mut most = 0;
-    l.run(4 * SECOND, |l| most = most.max(l.in_flight()));
-    let rate = (l.delivered - before) as f64 * 80e6 / (l.now - start) as f64;
+    l.run(SECOND * 4, |l| most = most.max(l.in_flight()));
+    let rate = (l.delivered - before) as f64 * 80e6 / (l.now - start).0 as f64;
     assert!(rate > 0.97, "{rate}");
     assert!(most < BDP * 2, "{most}");
 }

@@ -3,9 +3,10 @@
 use super::Config;
 use crate::cc::{Ack, Event, Window};
 use forebay_sampling::math::cbrt;
+use forebay_units::Time;
 
 /// ps in a tick.
-const TICK: u64 = 1_000_000_000;
+const TICK: Time = Time::from_ms(1);
 /// Without a change of the window, the growth is looked at again after this many ticks (HZ / 32).
 const LOOK_AGAIN: u64 = 31;
 
@@ -89,7 +90,7 @@ impl Cubic {
                 None => self.begin(cwnd, acked, now),
             };
             // The smallest delay in ticks, rounded up (usecs_to_jiffies).
-            let delay = if ack.min_rtt == u64::MAX { 0 } else { ack.min_rtt.div_ceil(TICK) };
+            let delay = ack.min_rtt.get().map_or(0, |rtt| rtt.round_up(TICK) / TICK);
             let t = (((now - epoch + delay) << 10) / 1000) as f64;
             let target = self.target(t);
             self.per_step = if target > cwnd { (cwnd / (target - cwnd)).floor() } else { 100.0 * cwnd };

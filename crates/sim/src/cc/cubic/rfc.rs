@@ -3,6 +3,7 @@
 use super::Config;
 use crate::cc::{Ack, Event, Reduction, Window};
 use forebay_sampling::math::cbrt;
+use forebay_units::Time;
 
 /// State of one connection. Windows in segments, times in seconds unless named otherwise.
 #[derive(Debug, Clone)]
@@ -21,18 +22,18 @@ struct Curve {
     cwnd_prior: f64,
     k: f64,
     w_est: f64,
-    /// Start of the current congestion avoidance, ps; `u64::MAX` before its first ACK.
-    epoch: u64,
+    /// Start of the current congestion avoidance, from its first ACK on.
+    epoch: Option<Time>,
 }
 
 impl Cubic {
     pub(super) fn new(c: &Config) -> Cubic {
-        Cubic { c: *c, curve: Curve { w_max: 0.0, cwnd_prior: 0.0, k: 0.0, w_est: 0.0, epoch: u64::MAX }, before: None }
+        Cubic { c: *c, curve: Curve { w_max: 0.0, cwnd_prior: 0.0, k: 0.0, w_est: 0.0, epoch: None }, before: None }
     }
 
-    fn start_epoch(&mut self, w: &Window, now: u64) {
+    fn start_epoch(&mut self, w: &Window, now: Time) {
         let s = &mut self.curve;
-        s.epoch = now;
+        s.epoch = Some(now);
         s.w_est = w.cwnd;
         if w.cwnd < s.w_max {
             // Section 4.2, equation 2: time to climb back to W_max.
@@ -51,11 +52,15 @@ impl Cubic {
 
     /// Congestion avoidance by `grow` acknowledged segments.
     pub(super) fn grow(&mut self, w: &mut Window, ack: &Ack, grow: f64) {
-        if self.curve.epoch == u64::MAX {
-            self.start_epoch(w, ack.now);
-        }
-        let t = (ack.now - self.curve.epoch) as f64 * 1e-12;
-        let rtt = ack.srtt as f64 * 1e-12;
+        let epoch = match self.curve.epoch {
+            Some(epoch) => epoch,
+            None => {
+                self.start_epoch(w, ack.now);
+                ack.now
+            }
+        };
+        let t = (ack.now - epoch).as_secs_f64();
+        let rtt = ack.srtt.get().map_or(0.0, Time::as_secs_f64);
         if self.c.reno_friendly {
             // Section 4.3: grow as Reno would with this beta, and as Reno itself once the old window is regained.
             let beta = self.c.beta;
@@ -74,7 +79,7 @@ impl Cubic {
     pub(super) fn ssthresh(&mut self, w: &Window, cut: Reduction) -> f64 {
         let s = &mut self.curve;
         self.before = Some((w.cwnd, *s));
-        s.epoch = u64::MAX;
+        s.epoch = None;
         s.cwnd_prior = w.cwnd;
         // Section 4.7, fast convergence: a window that shrinks from event to event gives way further.
         s.w_max = if self.c.fast_convergence && w.cwnd < s.w_max { w.cwnd * (1.0 + self.c.beta) / 2.0 } else { w.cwnd };
@@ -86,14 +91,14 @@ impl Cubic {
         let s = &mut self.curve;
         match event {
             // Section 5.8: the curve must not run on while the application is idle.
-            Event::TxStart { now, idle } if s.epoch != u64::MAX => s.epoch = (s.epoch + idle).min(now),
+            Event::TxStart { now, idle } => s.epoch = s.epoch.map(|epoch| (epoch + idle).min(now)),
             // Section 4.8: after a timeout the first congestion avoidance has its plateau at the window where it starts.
             Event::Timeout { .. } => {
-                s.epoch = u64::MAX;
+                s.epoch = None;
                 s.w_max = 0.0;
             }
-            Event::Restart => s.epoch = u64::MAX,
-            Event::Write { .. } | Event::Established { .. } | Event::Recovery | Event::TxStart { .. } | Event::Complete => {}
+            Event::Restart => s.epoch = None,
+            Event::Write { .. } | Event::Established { .. } | Event::Recovery | Event::Complete => {}
         }
     }
 
@@ -120,11 +125,11 @@ mod tests {
         w.ssthresh = cubic.ssthresh(&w, Reduction { trigger: Trigger::Loss, from: 1000.0 });
         w.cwnd = w.ssthresh;
         assert_eq!(w.cwnd, 700.0);
-        let rtt: u64 = 1_000_000_000; // 1 ms
+        let rtt = Time::from_ms(1);
         let k = (300.0f64 / 0.4).cbrt();
-        let mut now = 0;
+        let mut now = Time::ZERO;
         let mut una = 0;
-        while (now as f64) * 1e-12 < k {
+        while now.as_secs_f64() < k {
             let segments = w.cwnd as u64;
             for _ in 0..segments {
                 una += 1460;
@@ -138,8 +143,8 @@ mod tests {
                     grow: 1.0,
                     rtt: Some(rtt),
                     newest_rtt: Some(rtt),
-                    srtt: rtt,
-                    min_rtt: rtt,
+                    srtt: rtt.into(),
+                    min_rtt: rtt.into(),
                     mss: 1460,
                 };
                 cubic.grow(&mut w, &ack, 1.0);

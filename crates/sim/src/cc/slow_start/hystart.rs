@@ -1,6 +1,7 @@
 //! HyStart (Ha and Rhee, Computer Networks 55(9), 2011) as Linux has it in tcp_cubic.c, in whole microseconds as there.
 
 use crate::cc::{Ack, Window};
+use forebay_units::{Time, TimeOrNever};
 
 /// No detection below this window, segments (`hystart_low_window`).
 const LOW_WINDOW: f64 = 16.0;
@@ -12,9 +13,8 @@ const MIN_SAMPLES: u32 = 8;
 const DELAY: (u64, u64) = (4_000, 16_000);
 /// The largest TSO packet, bytes (`sk_gso_max_size`, the same whether or not the interface has TSO).
 const GSO_MAX_SIZE: f64 = 65_536.0;
-const PS_PER_US: u64 = 1_000_000;
 
-/// State of one connection. Times in us.
+/// State of one connection. Times in whole microseconds, as the kernel has them.
 #[derive(Debug, Clone, Default)]
 pub struct Hystart {
     /// Slow start has been ended; no more until a timeout.
@@ -28,16 +28,16 @@ pub struct Hystart {
     /// Smallest delay of the round, `None` before its first, and how many it had.
     current: Option<u64>,
     samples: u32,
-    /// Smoothed RTT that the pacing rate was computed from, ps: the one before this ACK's sample (tcp_cong_control sets the rate after
-    /// pkts_acked has looked at it). 0 before the first ACK.
-    srtt: u64,
+    /// Smoothed RTT that the pacing rate was computed from: the one before this ACK's sample (tcp_cong_control sets the rate after
+    /// pkts_acked has looked at it). Never before the first ACK.
+    srtt: TimeOrNever,
 }
 
 impl Hystart {
     pub(super) fn pkts_acked(&mut self, w: &mut Window, ack: &Ack) {
         // cubictcp_acked: an ACK of retransmitted data is no sample.
         if let Some(rtt) = ack.newest_rtt {
-            let delay = (rtt / PS_PER_US).max(1);
+            let delay = rtt.as_us().max(1);
             self.delay_min = if self.delay_min == 0 { delay } else { self.delay_min.min(delay) };
             if !self.found && w.in_slow_start() {
                 self.update(w, ack, delay);
@@ -48,7 +48,7 @@ impl Hystart {
 
     /// `hystart_update`.
     fn update(&mut self, w: &mut Window, ack: &Ack, delay: u64) {
-        let now = ack.now / PS_PER_US;
+        let now = ack.now.as_us();
         // Rounds are counted below the low window, too (Linux 6.14, "fix incorrect HyStart round start detection").
         if ack.snd_una > self.end {
             self.begin_round(now, ack.snd_nxt);
@@ -84,17 +84,15 @@ impl Hystart {
 
     /// What TSO and GRO may add to a train, us (`hystart_ack_delay`): four of their largest packets at the pacing rate, at most 1 ms.
     fn ack_delay(&self, w: &Window, ack: &Ack) -> u64 {
-        if self.srtt == 0 {
-            // Nothing has been acknowledged yet, and so there is no rate.
-            return 0;
-        }
-        let rate = w.pacing_rate(0.0, ack.mss, self.srtt);
-        ((4.0 * GSO_MAX_SIZE * 1e6 / rate) as u64).min(1_000)
+        // Before anything has been acknowledged there is no rate.
+        let Some(srtt) = self.srtt.get() else { return 0 };
+        let rate = w.pacing_rate(0.0, ack.mss, Some(srtt));
+        ((4.0 * GSO_MAX_SIZE * 8e6 / rate.0 as f64) as u64).min(1_000)
     }
 
     /// Linux `cubictcp_state`: everything is forgotten.
-    pub(super) fn timeout(&mut self, now: u64, snd_nxt: u64) {
+    pub(super) fn timeout(&mut self, now: Time, snd_nxt: u64) {
         *self = Hystart { srtt: self.srtt, ..Hystart::default() };
-        self.begin_round(now / PS_PER_US, snd_nxt);
+        self.begin_round(now.as_us(), snd_nxt);
     }
 }

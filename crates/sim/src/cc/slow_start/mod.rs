@@ -8,6 +8,7 @@ pub use hystart::Hystart;
 pub use plus_plus::HystartPlusPlus;
 
 use super::{Ack, Window};
+use forebay_units::Time;
 
 pub use forebay_experiment::transport::SlowStart as Kind;
 
@@ -47,8 +48,8 @@ impl SlowStart {
         }
     }
 
-    /// A retransmission timeout at `now`, ps, with `snd_nxt` the next new stream offset.
-    pub fn timeout(&mut self, now: u64, snd_nxt: u64) {
+    /// A retransmission timeout at `now`, with `snd_nxt` the next new stream offset.
+    pub fn timeout(&mut self, now: Time, snd_nxt: u64) {
         if let SlowStart::Hystart(s) = self {
             s.timeout(now, snd_nxt);
         }

@@ -2,9 +2,10 @@
 //! alone may be jitter.
 
 use crate::cc::{Ack, Window};
+use forebay_units::{Time, TimeOrNever};
 
-/// Section 4.3: bounds of the increase, ps, and the part of the last round's RTT it is in between.
-const RTT_THRESH: (u64, u64) = (4_000_000_000, 16_000_000_000);
+/// Section 4.3: bounds of the increase, and the part of the last round's RTT it is in between.
+const RTT_THRESH: (Time, Time) = (Time::from_ms(4), Time::from_ms(16));
 const MIN_RTT_DIVISOR: u64 = 8;
 /// Section 4.3: a round with fewer samples tells nothing.
 const N_RTT_SAMPLE: u32 = 8;
@@ -14,26 +15,32 @@ const CSS_GROWTH_DIVISOR: f64 = 4.0;
 const CSS_ROUNDS: u32 = 5;
 /// Section 4.3: most segments that one ACK lets an unpaced sender grow by (L).
 const L: f64 = 8.0;
-const NONE: u64 = u64::MAX;
 
-/// State of one connection. RTTs in ps.
+/// State of one connection.
 #[derive(Debug, Clone)]
 pub struct HystartPlusPlus {
     /// Slow start has ended, for good (section 4.3: only the initial one is looked after).
     over: bool,
     /// The round ends when this stream offset is acknowledged (section 4.2: `windowEnd`).
     window_end: u64,
-    /// Smallest RTT of the last round and of this one, [`NONE`] without a sample.
-    last: u64,
-    current: u64,
+    /// Smallest RTT of the last round and of this one.
+    last: TimeOrNever,
+    current: TimeOrNever,
     samples: u32,
     /// In CSS: its rounds so far, the partial one it began in included, and the RTT at its start (`cssBaselineMinRtt`).
-    css: Option<(u32, u64)>,
+    css: Option<(u32, Time)>,
 }
 
 impl Default for HystartPlusPlus {
     fn default() -> HystartPlusPlus {
-        HystartPlusPlus { over: false, window_end: 0, last: NONE, current: NONE, samples: 0, css: None }
+        HystartPlusPlus {
+            over: false,
+            window_end: 0,
+            last: TimeOrNever::NEVER,
+            current: TimeOrNever::NEVER,
+            samples: 0,
+            css: None,
+        }
     }
 }
 
@@ -45,7 +52,7 @@ impl HystartPlusPlus {
             return;
         }
         if let Some(rtt) = ack.newest_rtt {
-            self.current = self.current.min(rtt);
+            self.current = self.current.min(rtt.into());
             self.samples += 1;
         }
         self.look();
@@ -56,19 +63,17 @@ impl HystartPlusPlus {
 
     /// Whether the delay says something new.
     fn look(&mut self) {
-        if self.samples < N_RTT_SAMPLE || self.current == NONE {
-            return;
-        }
-        match self.css {
+        let Some(current) = self.current.get().filter(|_| self.samples >= N_RTT_SAMPLE) else { return };
+        match (self.css, self.last.get()) {
             // Section 4.2: the increase was none.
-            Some((_, baseline)) if self.current < baseline => self.css = None,
-            None if self.last != NONE => {
-                let thresh = (self.last / MIN_RTT_DIVISOR).clamp(RTT_THRESH.0, RTT_THRESH.1);
-                if self.current >= self.last + thresh {
-                    self.css = Some((0, self.current));
+            (Some((_, baseline)), _) if current < baseline => self.css = None,
+            (None, Some(last)) => {
+                let thresh = (last / MIN_RTT_DIVISOR).clamp(RTT_THRESH.0, RTT_THRESH.1);
+                if current >= last + thresh {
+                    self.css = Some((0, current));
                 }
             }
-            Some(_) | None => {}
+            (Some(_), _) | (None, None) => {}
         }
     }
 
@@ -82,7 +87,7 @@ impl HystartPlusPlus {
             }
         }
         self.window_end = snd_nxt;
-        (self.last, self.current, self.samples) = (self.current, NONE, 0);
+        (self.last, self.current, self.samples) = (self.current, TimeOrNever::NEVER, 0);
     }
 
     /// Section 4.2: min(N, L * SMSS) of N bytes newly acknowledged, and in CSS a quarter of that.

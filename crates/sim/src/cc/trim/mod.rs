@@ -13,11 +13,11 @@ pub(super) use entry::ENTRY;
 use super::newreno::halve;
 use super::{Ack, CongestionControl, Event, Gate, Path, Reduction, Trigger, Window};
 use entry::{Cut, Seed, Ssthresh};
-use forebay_units::QueueLen;
+use forebay_units::{QueueLen, Time, TimeOrNever};
 use probe::Episode;
 use threshold::threshold;
 
-/// State of one connection. Times in ps, windows in segments.
+/// State of one connection. Windows in segments, averages of RTTs in ps.
 #[derive(Debug, Clone)]
 pub struct Trim {
     c: Config,
@@ -25,8 +25,8 @@ pub struct Trim {
     /// `smooth_RTT`, unset before the first sample.
     smooth: Option<f64>,
     /// `min_RTT`: estimate of D.
-    min_rtt: u64,
-    rtt_max: u64,
+    min_rtt: TimeOrNever,
+    rtt_max: Time,
     k: f64,
     episode: Episode,
     /// In fast recovery.
@@ -44,8 +44,8 @@ impl Trim {
             c: *c,
             path: None,
             smooth: None,
-            min_rtt: u64::MAX,
-            rtt_max: 0,
+            min_rtt: TimeOrNever::NEVER,
+            rtt_max: Time::ZERO,
             // TRIM 2.2: infinite before the first sample.
             k: f64::INFINITY,
             episode: Episode::default(),
@@ -79,18 +79,18 @@ impl Trim {
     }
 
     /// Lowers the estimate of the RTT without queueing, and K with it (TRIM row 16: it never rises).
-    fn learn_min(&mut self, rtt: u64) {
-        if rtt < self.min_rtt {
-            self.min_rtt = rtt;
+    fn learn_min(&mut self, rtt: Time) {
+        if TimeOrNever::at(rtt) < self.min_rtt {
+            self.min_rtt = rtt.into();
             if let Some(p) = &self.path {
-                self.k = threshold(self.c.policy, p.rate * 1e-12, rtt as f64, p.buffer, self.c.guard);
+                self.k = threshold(self.c.policy, p.rate * 1e-12, rtt.0 as f64, p.buffer, self.c.guard);
             }
         }
     }
 
     /// Forgets the estimate, for a new route (TRIM row 16); the next sample starts it anew.
     pub fn forget_min(&mut self) {
-        self.min_rtt = u64::MAX;
+        self.min_rtt = TimeOrNever::NEVER;
         self.k = f64::INFINITY;
     }
 
@@ -103,8 +103,8 @@ impl Trim {
     pub fn summary(&self) -> String {
         let Some(p) = &self.path else { return "path unknown".into() };
         let us = |ps: f64| format!("{:.1} us", ps / 1e6);
-        let known = self.min_rtt != u64::MAX;
-        let d = if known { self.min_rtt } else { p.idle_rtt } as f64;
+        let known = !self.min_rtt.is_never();
+        let d = self.min_rtt.get().unwrap_or(p.idle_rtt).0 as f64;
         let (low, high) = threshold::interval(p.rate * 1e-12, d, p.buffer);
         let k = if known { us(self.k) } else { "unknown before the first sample".into() };
         let rate = p.rate * p.packet * 8.0 / 1e9;
@@ -145,8 +145,8 @@ impl CongestionControl for Trim {
         if let Some(rtt) = ack.rtt {
             // TRIM 2.4 (a), A6: the first sample starts it; updated first, compared later.
             self.smooth = Some(match self.smooth {
-                None => rtt as f64,
-                Some(old) => (1.0 - self.c.alpha) * old + self.c.alpha * rtt as f64,
+                None => rtt.0 as f64,
+                Some(old) => (1.0 - self.c.alpha) * old + self.c.alpha * rtt.0 as f64,
             });
             self.rtt_max = self.rtt_max.max(rtt);
             self.learn_min(rtt);
@@ -168,7 +168,7 @@ impl CongestionControl for Trim {
             return;
         }
         match ack.rtt {
-            Some(rtt) if rtt as f64 > self.k => self.cut(w, rtt as f64, ack),
+            Some(rtt) if rtt.0 as f64 > self.k => self.cut(w, rtt.0 as f64, ack),
             _ => self.may_grow = true,
         }
     }
@@ -200,7 +200,7 @@ impl CongestionControl for Trim {
             Event::Established { rtt: Some(rtt) } => {
                 self.rtt_max = self.rtt_max.max(rtt);
                 // TRIM A13: SYNs are small; the difference is their serialisation against that of data.
-                let lacks = self.path.as_ref().map_or(0, |p| p.handshake_lacks);
+                let lacks = self.path.as_ref().map_or(Time::ZERO, |p| p.handshake_lacks);
                 match self.c.seed {
                     Seed::Handshake => self.learn_min(rtt + lacks),
                     Seed::HandshakeRaw => self.learn_min(rtt),

@@ -3,6 +3,7 @@
 use super::Trim;
 use super::entry::Ssthresh;
 use crate::cc::{Ack, Opportunity, Window};
+use forebay_units::{Time, TimeOrNever};
 
 /// Probes of an episode (TRIM 2.3).
 const PROBES: usize = 2;
@@ -27,16 +28,16 @@ pub(super) struct Episode {
     pub(super) state: State,
     /// Window when the gap was found (`s_cwnd`); 0 for the wait before the first segment of a connection, which no probes follow.
     saved: f64,
-    /// Probes sent: (stream offset that acknowledges it, time sent in ps).
-    probes: [(u64, u64); PROBES],
+    /// Probes sent: (stream offset that acknowledges it, time sent).
+    probes: [(u64, Time); PROBES],
     count: usize,
     acked: usize,
-    /// Sum of the RTTs of acknowledged probes, ps.
-    rtts: u64,
-    /// When the timer of the state fires, ps.
-    pub(super) due: u64,
-    /// When the last episode ended, ps: counts as a transmission (TRIM A8).
-    resumed: u64,
+    /// Sum of the RTTs of acknowledged probes.
+    rtts: Time,
+    /// When the timer of the state fires.
+    pub(super) due: TimeOrNever,
+    /// When the last episode ended: counts as a transmission (TRIM A8).
+    resumed: Time,
     /// The wait at the start of the connection is over, or was not wanted.
     started: bool,
 }
@@ -46,12 +47,12 @@ impl Default for Episode {
         Episode {
             state: State::Normal,
             saved: 0.0,
-            probes: [(0, 0); PROBES],
+            probes: [(0, Time::ZERO); PROBES],
             count: 0,
             acked: 0,
-            rtts: 0,
-            due: u64::MAX,
-            resumed: 0,
+            rtts: Time::ZERO,
+            due: TimeOrNever::NEVER,
+            resumed: Time::ZERO,
             started: false,
         }
     }
@@ -81,18 +82,18 @@ impl Trim {
                 State::Normal if !e.started => self.start(at),
                 State::Normal if !self.gap(at) => return u64::MAX,
                 State::Normal => self.begin(w, at),
-                State::AdWait | State::AsWait if at.now < e.due => return 0,
+                State::AdWait | State::AsWait if !e.due.has_come(at.now) => return 0,
                 State::AdWait if e.saved > 0.0 => {
                     // No second gap test (TRIM 2.6).
                     self.episode.state = State::Probing;
-                    self.episode.due = u64::MAX;
+                    self.episode.due = TimeOrNever::NEVER;
                 }
                 State::AdWait | State::AsWait => self.resume(at.now),
                 // TRIM A3, row 8: both probes are acknowledged, or the only one of a short train.
                 State::Probing if e.count > 0 && e.acked == e.count && (e.count == PROBES || at.unsent == 0) => {
                     self.tune(w, at, false);
                 }
-                State::Probing if at.now >= e.due => self.tune(w, at, true),
+                State::Probing if e.due.has_come(at.now) => self.tune(w, at, true),
                 State::Probing => return (PROBES - e.count) as u64,
             }
         }
@@ -110,7 +111,7 @@ impl Trim {
     fn gap(&self, at: &Opportunity) -> bool {
         let (Some(smooth), Some(last_tx)) = (self.smooth, at.last_tx) else { return false };
         let pause = at.now - last_tx.max(self.episode.resumed);
-        pause as f64 > smooth && (self.c.gap_in_flight || at.flight == 0)
+        pause.0 as f64 > smooth && (self.c.gap_in_flight || at.flight == 0)
     }
 
     fn begin(&mut self, w: &mut Window, at: &Opportunity) {
@@ -124,14 +125,14 @@ impl Trim {
     }
 
     /// TRIM 2.4 (g): uniform in [0, RTT_max].
-    fn wait_before(&mut self, now: u64) {
+    fn wait_before(&mut self, now: Time) {
         self.episode.state = State::AdWait;
-        self.episode.due = now + self.random(self.rtt_max as f64);
+        self.episode.due = (now + self.random(self.rtt_max.0 as f64)).into();
     }
 
-    /// Uniform in [0, `most`], ps.
-    fn random(&mut self, most: f64) -> u64 {
-        self.path.as_mut().map_or(0, |p| p.rng.below(most as u64 + 1))
+    /// Uniform in [0, `most` ps].
+    fn random(&mut self, most: f64) -> Time {
+        self.path.as_mut().map_or(Time::ZERO, |p| Time(p.rng.below(most as u64 + 1)))
     }
 
     /// Segments that left while probing are probes.
@@ -147,7 +148,7 @@ impl Trim {
             e.count += 1;
         }
         // TRIM A4, A9: a timer from the real time of sending, with smooth_RTT as it is now; the second probe sets it again.
-        e.due = at.now + self.smooth.unwrap_or(0.0) as u64;
+        e.due = (at.now + Time(self.smooth.unwrap_or(0.0) as u64)).into();
     }
 
     /// An ACK advanced during an episode. What follows from it is decided at the opportunity to send that it makes.
@@ -161,7 +162,7 @@ impl Trim {
             e.acked += 1;
         }
         if e.count > 0 && e.acked == e.count {
-            e.due = u64::MAX;
+            e.due = TimeOrNever::NEVER;
         }
     }
 
@@ -169,10 +170,11 @@ impl Trim {
     fn tune(&mut self, w: &mut Window, at: &Opportunity, late: bool) {
         let e = self.episode;
         let floor = self.c.min_cwnd;
-        let mean = (e.acked > 0).then(|| e.rtts as f64 / e.acked as f64);
+        let mean = (e.acked > 0).then(|| e.rtts.0 as f64 / e.acked as f64);
         if let (Some(rtt), false) = (mean, late) {
             // TRIM Eq. 1. The saved window of 1 after a timeout is raised to the floor like any other.
-            let reuse = 2.0 - rtt.max(self.min_rtt as f64) / self.min_rtt as f64;
+            let least = self.min_rtt.or_never().0 as f64;
+            let reuse = 2.0 - rtt.max(least) / least;
             w.cwnd = (e.saved * reuse).max(floor);
             if w.cwnd < e.saved && self.c.ssthresh >= Ssthresh::All {
                 w.ssthresh = w.cwnd.max(2.0);
@@ -196,12 +198,12 @@ impl Trim {
         let n = (rtt * c / 2.0).max(1.0);
         let left = at.unsent.div_ceil(u64::from(at.mss)) as f64;
         let most = (n - 1.0) * w.cwnd.min(left) / c;
-        self.episode.due = at.now + self.random(most);
+        self.episode.due = (at.now + self.random(most)).into();
         self.episode.state = State::AsWait;
     }
 
     /// Back to normal. TRIM row 15: without counting this as a transmission the next segment would find a gap again.
-    fn resume(&mut self, now: u64) {
+    fn resume(&mut self, now: Time) {
         self.episode = Episode { resumed: now, started: true, ..Episode::default() };
     }
 }

@@ -8,7 +8,7 @@ use crate::cc::Opportunity;
 use crate::cc::testing::ACK;
 use forebay_sampling::Rng;
 
-const US: u64 = 1_000_000;
+const US: Time = Time::from_us(1);
 const C: f64 = 1e9 / 8.0 / 1460.0 * 1e-12;
 
 fn config() -> Config {
@@ -36,7 +36,7 @@ struct Bench {
     w: Window,
     nxt: u64,
     una: u64,
-    last_tx: Option<u64>,
+    last_tx: Option<Time>,
     recovering: bool,
 }
 
@@ -45,7 +45,7 @@ impl Bench {
         let mut l = Trim::new(&c);
         let rate = C * 1e12;
         let path =
-            Path { idle_rtt: 200 * US, handshake_lacks: 23 * US, packet: 1460.0, rate, buffer: 100.0, rng: Rng::stream(9, &[1]) };
+            Path { idle_rtt: US * 200, handshake_lacks: US * 23, packet: 1460.0, rate, buffer: 100.0, rng: Rng::stream(9, &[1]) };
         l.take_path(path);
         let w = Window { cwnd: 2.0, ssthresh: f64::INFINITY };
         Bench { l, w, nxt: 0, una: 0, last_tx: None, recovering: false }
@@ -57,14 +57,14 @@ impl Bench {
         b.offer(0, 1);
         b.ack(260, 1, 260);
         b.w.cwnd = 20.0;
-        b.last_tx = Some(0);
+        b.last_tx = Some(Time::ZERO);
         b
     }
 
     /// `unsent` segments are there; how many leave.
     fn offer(&mut self, now: u64, unsent: u64) -> u64 {
         let at = Opportunity {
-            now: now * US,
+            now: US * now,
             last_tx: self.last_tx,
             flight: (self.nxt - self.una) * 1460,
             unsent: unsent * 1460,
@@ -77,7 +77,7 @@ impl Bench {
         if sent > 0 {
             self.l.note_probes(self.nxt * 1460, (self.nxt + sent) * 1460, &at);
             self.nxt += sent;
-            self.last_tx = Some(now * US);
+            self.last_tx = Some(US * now);
         }
         sent
     }
@@ -85,7 +85,7 @@ impl Bench {
     /// An ACK for everything before segment `una`, with a sample of `rtt`, and the opportunity that follows with `unsent` segments.
     fn ack_then(&mut self, now: u64, una: u64, rtt: u64, unsent: u64) -> u64 {
         self.una = una;
-        let ack = Ack { now: now * US, snd_una: una * 1460, snd_nxt: self.nxt * 1460, rtt: Some(rtt * US), ..ACK };
+        let ack = Ack { now: US * now, snd_una: una * 1460, snd_nxt: self.nxt * 1460, rtt: Some(US * rtt), ..ACK };
         self.l.in_ack_event(&mut self.w, &ack);
         self.l.pkts_acked(&mut self.w, &ack);
         self.l.cong_avoid(&mut self.w, &ack);
@@ -112,15 +112,15 @@ fn smoothing_and_minimum() {
     for (rtt, smooth, min) in [(240, 240.0, 200), (280, 250.0, 200), (190, 235.0, 190), (400, 276.25, 190)] {
         b.ack(1, 1, rtt);
         close(b.l.smooth.unwrap(), smooth * 1e6);
-        assert_eq!(b.l.min_rtt, min * US);
+        assert_eq!(b.l.min_rtt, (US * min).into());
         close(b.l.k(), threshold(Policy::Lower, C, min as f64 * 1e6, 100.0, 3.0));
     }
-    assert_eq!(b.l.rtt_max, 400 * US);
+    assert_eq!(b.l.rtt_max, US * 400);
     // Row 16: only a reset lets it rise.
     b.l.forget_min();
     assert!(b.l.k().is_infinite());
     b.ack(1, 2, 300);
-    assert_eq!(b.l.min_rtt, 300 * US);
+    assert_eq!(b.l.min_rtt, (US * 300).into());
 }
 
 /// Eq. 1: window 20, RTT of the empty path 200 us. Row 7: a result below 2 is 2; row 6.
@@ -150,7 +150,7 @@ fn late_probes() {
     for answered in [0, 1] {
         let mut b = Bench::idle(config());
         assert_eq!(b.offer(5000, 9), 2);
-        assert_eq!(b.l.episode.due, 5260 * US);
+        assert_eq!(b.l.episode.due, (US * 5260).into());
         if answered == 1 {
             b.ack_then(5200, 2, 200, 7);
         }
@@ -184,7 +184,7 @@ fn short_trains() {
     let mut b = Bench::idle(config());
     assert_eq!(b.offer(5000, 1), 1);
     assert_eq!(b.offer(5100, 9), 1);
-    assert_eq!(b.l.episode.due, 5360 * US, "set again for the second");
+    assert_eq!(b.l.episode.due, (US * 5360).into(), "set again for the second");
     assert_eq!(b.offer(5150, 8), 0);
     b.ack_then(5220, 2, 220, 8);
     assert_eq!(b.state(), State::Probing);
@@ -203,7 +203,7 @@ fn short_trains() {
 fn gap_in_flight() {
     let in_flight = |gap_in_flight| {
         let mut b = Bench::idle(Config { gap_in_flight, ..config() });
-        (b.nxt, b.una, b.last_tx) = (7, 4, Some(5000 * US));
+        (b.nxt, b.una, b.last_tx) = (7, 4, Some(US * 5000));
         let sent = b.offer(5300, 40);
         (b, sent)
     };
@@ -246,7 +246,7 @@ fn resumes_without_probing_again() {
     let mut b = Bench::idle(config());
     b.offer(5000, 1);
     b.una = 2;
-    b.l.episode.due = 5300 * US;
+    b.l.episode.due = (US * 5300).into();
     assert_eq!(b.offer(5300, 8), 2);
     assert_eq!(b.state(), State::Normal);
     // An idle connection probes again at its next train.
@@ -292,7 +292,7 @@ fn cuts_above_k() {
 fn cut_modes() {
     for (cut, after) in [(Cut::EveryAck, 2.0), (Cut::EachRtt, 15.0), (Cut::Capped, 10.0)] {
         let mut b = Bench::idle(Config { cut, ..config() });
-        (b.l.k, b.l.min_rtt) = (275e6, 1);
+        (b.l.k, b.l.min_rtt) = (275e6, Time(1).into());
         b.nxt = 21;
         for una in 2..12 {
             b.ack_then(1, una, 550, 0);
@@ -336,11 +336,11 @@ fn seeds_of_the_minimum() {
     for (seed, min) in [(Seed::IdleData, 200), (Seed::Handshake, 203), (Seed::HandshakeRaw, 180), (Seed::FirstSample, 240)] {
         let mut b = Bench::new(Config { seed, ..config() });
         let mut w = b.w;
-        b.l.cwnd_event(&mut w, Event::Established { rtt: Some(180 * US) });
+        b.l.cwnd_event(&mut w, Event::Established { rtt: Some(US * 180) });
         assert_eq!(b.l.smooth, None, "A6: samples of data only");
         b.nxt = 1;
         b.ack(1, 1, 240);
-        assert_eq!(b.l.min_rtt, min * US);
+        assert_eq!(b.l.min_rtt, (US * min).into());
     }
 }
 
@@ -357,7 +357,7 @@ fn rate_and_buffer() {
     // Nobody said: no cuts, and probes work all the same.
     let mut l = Trim::new(&config());
     let mut w = Window { cwnd: 9.0, ssthresh: 9.0 };
-    let ack = Ack { rtt: Some(900 * US), ..ACK };
+    let ack = Ack { rtt: Some(US * 900), ..ACK };
     l.in_ack_event(&mut w, &ack);
     l.pkts_acked(&mut w, &ack);
     assert!(l.k().is_infinite() && w.cwnd == 9.0);
@@ -366,32 +366,32 @@ fn rate_and_buffer() {
 /// 2.4 (g) and (h), A8 to A10: waits before and after, nothing new meanwhile.
 #[test]
 fn asynchronous_timer() {
-    let mut seen = [u64::MAX, 0, u64::MAX, 0];
+    let mut seen = [Time::NEVER, Time::ZERO, Time::NEVER, Time::ZERO];
     let mut b = Bench::idle(Config { ad: true, wait_after: true, ..config() });
     let mut now = 10_000;
     for _ in 0..200 {
         b.w.cwnd = 20.0;
         assert_eq!(b.offer(now, 90), 0);
         assert_eq!((b.state(), b.w.cwnd), (State::AdWait, 2.0));
-        let wait = b.l.episode.due - now * US;
+        let wait = b.l.episode.due.or_never() - US * now;
         (seen[0], seen[1]) = (seen[0].min(wait), seen[1].max(wait));
-        now += wait.div_ceil(US);
+        now += wait.round_up(US) / US;
         assert_eq!(b.offer(now, 90), 2, "the probes");
         now += 220;
         let una = b.nxt;
         assert_eq!(b.ack_then(now, una, 220, 88), 0);
         close(b.w.cwnd, 18.0);
         assert_eq!(b.state(), State::AsWait);
-        let wait = b.l.episode.due - now * US;
+        let wait = b.l.episode.due.or_never() - US * now;
         (seen[2], seen[3]) = (seen[2].min(wait), seen[3].max(wait));
-        now += wait.div_ceil(US);
+        now += wait.round_up(US) / US;
         assert_eq!(b.offer(now, 88), 18, "no gap test after the wait");
         b.una = b.nxt;
         now += 10_000;
     }
     // Uniform in [0, RTT_max] and in [0, (N - 1) W / C] with N = 220 us C / 2.
-    let most = ((220e6 * C / 2.0 - 1.0) * 18.0 / C) as u64;
-    assert!(seen[0] < 10 * US && (250 * US..=260 * US).contains(&seen[1]), "{seen:?}");
+    let most = Time(((220e6 * C / 2.0 - 1.0) * 18.0 / C) as u64);
+    assert!(seen[0] < US * 10 && (US * 250..=US * 260).contains(&seen[1]), "{seen:?}");
     assert!(seen[2] < most / 20 && (most / 20 * 19..=most).contains(&seen[3]), "{seen:?} {most}");
 }
 
@@ -401,11 +401,11 @@ fn wait_after_late_probes() {
     let mut b = Bench::idle(Config { wait_after: true, ..config() });
     b.offer(5000, 9);
     assert_eq!((b.offer(5260, 7), b.state()), (0, State::AsWait));
-    assert!(b.l.episode.due <= 5260 * US + ((260e6 * C / 2.0 - 1.0) * 2.0 / C) as u64);
+    assert!(b.l.episode.due.has_come(US * 5260 + Time(((260e6 * C / 2.0 - 1.0) * 2.0 / C) as u64)));
     let mut b = Bench::idle(Config { wait_after: true, ..config() });
     b.offer(5000, 2);
     b.ack(5220, 3, 220);
-    assert_eq!((b.state(), b.l.episode.due), (State::Normal, u64::MAX));
+    assert_eq!((b.state(), b.l.episode.due), (State::Normal, TimeOrNever::NEVER));
 }
 
 /// A20: with AD the first segment of a connection waits, for at most the handshake's RTT; it is no probe.
@@ -414,10 +414,10 @@ fn wait_at_the_start() {
     for at_start in [true, false] {
         let mut b = Bench::new(Config { ad: true, at_start, ..config() });
         let mut w = b.w;
-        b.l.cwnd_event(&mut w, Event::Established { rtt: Some(180 * US) });
+        b.l.cwnd_event(&mut w, Event::Established { rtt: Some(US * 180) });
         assert_eq!(b.offer(1000, 9), if at_start { 0 } else { 2 });
         if at_start {
-            assert!(b.l.episode.due <= 1180 * US);
+            assert!(b.l.episode.due.has_come(US * 1180));
             assert_eq!(b.offer(1180, 9), 2);
         }
         assert_eq!((b.state(), b.w.cwnd), (State::Normal, 2.0));
@@ -441,7 +441,7 @@ fn losses_discard_episodes() {
             let mut w = b.w;
             assert_eq!(b.l.ssthresh(&w, Reduction { trigger: Trigger::Timeout, from: 12.0 }), 6.0);
             b.l.cwnd_event(&mut w, event);
-            assert_eq!((b.state(), b.l.episode.due), (State::Normal, u64::MAX));
+            assert_eq!((b.state(), b.l.episode.due), (State::Normal, TimeOrNever::NEVER));
         }
     }
 }

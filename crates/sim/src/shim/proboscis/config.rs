@@ -4,6 +4,7 @@ use super::super::{Place, ShimConfig, ShimEntry, endpoint};
 use crate::config::TcpConfig;
 use crate::topology::BuildError;
 use forebay_param::{Entry, Kind, Values, optional};
+use forebay_units::Time;
 
 /// Which SYN-ACKs wait for a better train.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +44,7 @@ pub enum Ends {
     Acceptor,
 }
 
-/// Parameters, from the registry entry. Times are in ps.
+/// Parameters, from the registry entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// Probes in a first train.
@@ -61,23 +62,23 @@ pub struct Config {
     /// First alpha.
     pub alpha_init: f64,
     /// Period of the timer.
-    pub tick: u64,
+    pub tick: Time,
     /// Probe timeout.
-    pub beta1: u64,
+    pub beta1: Time,
     /// SYN timeout of the shim.
-    pub beta2: u64,
+    pub beta2: Time,
     /// Longest time a SYN-ACK is held.
-    pub beta3: u64,
+    pub beta3: Time,
     /// The shim gives a SYN up after this.
-    pub max_time: u64,
+    pub max_time: Time,
     /// Largest train in first trains.
     pub probe_retry_cap: u32,
     /// Share of the host's link that repeated probes may take.
     pub probe_budget: f64,
     /// Repeated probes that may leave at once.
     pub probe_burst: u32,
-    /// Flows beyond this are not throttled any more; `u64::MAX`: all are.
-    pub elephant_bytes: u64,
+    /// Flows beyond this are not throttled any more; `None`: all are.
+    pub elephant_bytes: Option<u64>,
     /// Bytes of a probe on the wire; `None`: as the stack's packets without payload.
     pub probe_size: Option<u16>,
     /// Which SYN-ACKs are held.
@@ -197,8 +198,8 @@ pub(crate) const ENTRY: ShimEntry = ShimEntry {
 };
 
 fn build(v: &Values) -> Result<Config, BuildError> {
-    let time = |key: &'static str| match v.time(key).0 {
-        0 => Err(BuildError::new(key, "must be above zero")),
+    let time = |key: &'static str| match v.time(key) {
+        Time::ZERO => Err(BuildError::new(key, "must be above zero")),
         t => Ok(t),
     };
     let c = Config {
@@ -212,12 +213,12 @@ fn build(v: &Values) -> Result<Config, BuildError> {
         tick: time("tick")?,
         beta1: time("beta1")?,
         beta2: time("beta2")?,
-        beta3: v.time("beta3").0,
-        max_time: v.time("max-time").0,
+        beta3: v.time("beta3"),
+        max_time: v.time("max-time"),
         probe_retry_cap: v.int("probe-retry-cap") as u32,
         probe_budget: v.float("probe-budget"),
         probe_burst: v.int("probe-burst") as u32,
-        elephant_bytes: v.opt_bytes("elephant-bytes").map_or(u64::MAX, |b| b.0),
+        elephant_bytes: v.opt_bytes("elephant-bytes").map(|b| b.0),
         probe_size: v.opt_bytes("probe-size").map(|b| probe_size(b.0)).transpose()?,
         hold_on: if v.text("hold-on") == "any" { HoldOn::Any } else { HoldOn::Insufficient },
         release: if v.text("release-window") == "original" { Release::Original } else { Release::Newest },
@@ -290,7 +291,7 @@ mod tests {
         assert!(with("gamma", Value::Int(64)).is_err(), "64 * 4 probes");
         assert!(with("gamma", Value::Int(63)).is_ok());
         assert!(with("probe-burst", Value::Int(9)).is_err());
-        assert!(with("tick", Value::Time(forebay_units::Time(0))).is_err());
+        assert!(with("tick", Value::Time(Time::ZERO)).is_err());
         assert!(with("probe-size", Value::Bytes(forebay_units::Bytes(39))).is_err());
         assert_eq!(with("probe-size", Value::Bytes(forebay_units::Bytes(64))).unwrap().probe_size, Some(64));
     }

@@ -34,7 +34,7 @@ pub use window::Verdict;
 use super::endpoint::EndpointShim;
 use crate::config::TcpConfig;
 use forebay_experiment::shim_row::ShimRow;
-use forebay_units::Rate;
+use forebay_units::{Rate, Time};
 
 /// The shim as `shim/endpoint.rs` knows it.
 #[derive(Debug)]
@@ -52,10 +52,10 @@ impl EndpointShim for Proboscis {
     }
 
     fn host(rules: &Rules, rate: Option<Rate>) -> Budget {
-        Budget::new(rules, rate.map_or(0, |r| r.tx_time(u64::from(rules.probe_size)).0))
+        Budget::new(rules, rate.map_or(Time::ZERO, |r| r.tx_time(u64::from(rules.probe_size))))
     }
 
-    fn period(rules: &Rules) -> u64 {
+    fn period(rules: &Rules) -> Time {
         rules.c.tick
     }
 

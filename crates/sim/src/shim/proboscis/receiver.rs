@@ -8,9 +8,10 @@ use super::window::{Train, limited};
 use super::{Proboscis, Verdict};
 use crate::net::packet::{Codepoint, Packet, SackBlocks, Wire, flag};
 use crate::shim::endpoint::{Balance, End};
+use forebay_units::Time;
 
-/// Without probes for so long after the SYN, the peer has no shim, ps (3.4).
-const UNPROBED_AFTER: u64 = 1_000_000_000;
+/// Without probes for so long after the SYN, the peer has no shim (3.4).
+const UNPROBED_AFTER: Time = Time::from_ms(1);
 
 /// What the shim did on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,15 +24,15 @@ pub struct ReceiverStats {
     pub verdict: Verdict,
     /// Window of the first SYN-ACK that left, bytes; `None` before.
     pub window: Option<u64>,
-    /// How long that SYN-ACK was held, ps.
-    pub held: u64,
+    /// How long that SYN-ACK was held.
+    pub held: Time,
 }
 
 /// A SYN-ACK that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Held {
     packet: Packet,
-    since: u64,
+    since: Time,
 }
 
 /// Entry of the flow table in its receiving role.
@@ -40,8 +41,8 @@ pub struct ReceiverShim {
     known: bool,
     isn: u32,
     train: Train,
-    t_syn_rx: u64,
-    seen: u64,
+    t_syn_rx: Time,
+    seen: Time,
     held: Option<Held>,
     guest_ecn: bool,
     ce_bytes: u64,
@@ -56,7 +57,7 @@ impl End<Proboscis> for ReceiverShim {
     }
 
     /// A packet of the data direction on its way to the guest. False: it is not for the guest.
-    fn ingress(&mut self, r: &Rules, now: u64, p: &mut Packet) -> bool {
+    fn ingress(&mut self, r: &Rules, now: Time, p: &mut Packet) -> bool {
         if p.has(flag::DATAGRAM) {
             // Not TCP.
             return true;
@@ -94,7 +95,7 @@ impl End<Proboscis> for ReceiverShim {
     }
 
     /// A packet of the guest on its way to the network: SYN-ACK or ACK.
-    fn egress(&mut self, r: &Rules, now: u64, mut p: Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
+    fn egress(&mut self, r: &Rules, now: Time, mut p: Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
         if !self.known {
             // 4, item 34: only SYNs and probes create entries.
         } else if p.has(flag::SYN) {
@@ -110,7 +111,7 @@ impl End<Proboscis> for ReceiverShim {
     }
 
     /// The timer, for entries that hold a SYN-ACK.
-    fn tick(&mut self, r: &Rules, now: u64, _budget: &mut Budget, out: &mut impl Wire) {
+    fn tick(&mut self, r: &Rules, now: Time, _budget: &mut Budget, out: &mut impl Wire) {
         let Some(held) = self.held else { return };
         let verdict = self.verdict(r, now);
         let unprobed = verdict == Verdict::Unprobed;
@@ -125,10 +126,10 @@ impl End<Proboscis> for ReceiverShim {
         }
         // 4, item 12: computed once, from the newest train, and then left alone.
         let window = match r.c.release {
-            _ if unprobed => u64::MAX,
-            Release::Original => u64::MAX,
-            Release::Newest if released => self.train.window(&r.c, r.mss),
-            Release::Newest => u64::from(r.mss),
+            Release::Newest if unprobed => None,
+            Release::Original => None,
+            Release::Newest if released => Some(self.train.window(&r.c, r.mss)),
+            Release::Newest => Some(u64::from(r.mss)),
         };
         self.send(held.packet, window, now - held.since, out);
     }
@@ -167,7 +168,7 @@ impl ReceiverShim {
         }
     }
 
-    fn on_syn_ack(&mut self, r: &Rules, now: u64, p: Packet, out: &mut impl Wire) {
+    fn on_syn_ack(&mut self, r: &Rules, now: Time, p: Packet, out: &mut impl Wire) {
         let verdict = self.verdict(r, now);
         if self.stats.verdict == Verdict::None {
             self.stats.verdict = verdict;
@@ -175,7 +176,7 @@ impl ReceiverShim {
         let hold = match verdict {
             Verdict::Severe => r.c.hold_on == HoldOn::Any,
             Verdict::Insufficient => true,
-            _ => false,
+            Verdict::None | Verdict::Proportional | Verdict::Unprobed => false,
         };
         let waiting = self.held.take();
         self.stats.superseded += u64::from(waiting.is_some());
@@ -185,21 +186,22 @@ impl ReceiverShim {
             return;
         }
         let window = match verdict {
-            Verdict::Proportional => self.train.window(&r.c, r.mss),
-            Verdict::Severe => u64::from(r.mss),
-            _ => u64::MAX,
+            Verdict::Proportional => Some(self.train.window(&r.c, r.mss)),
+            Verdict::Severe => Some(u64::from(r.mss)),
+            Verdict::None | Verdict::Insufficient | Verdict::Unprobed => None,
         };
-        self.send(p, window, waiting.map_or(0, |h| now - h.since), out);
+        self.send(p, window, waiting.map_or(Time::ZERO, |h| now - h.since), out);
     }
 
-    fn verdict(&self, r: &Rules, now: u64) -> Verdict {
+    fn verdict(&self, r: &Rules, now: Time) -> Verdict {
         let unprobed = self.train.size == 0 && !r.c.peer_has_shim && now - self.t_syn_rx >= UNPROBED_AFTER;
         if unprobed { Verdict::Unprobed } else { self.train.verdict(&r.c) }
     }
 
-    fn send(&mut self, mut p: Packet, window: u64, held: u64, out: &mut impl Wire) {
+    /// Sends a SYN-ACK that was `held` so long, with a `window` of so many bytes at most; `None`: as the guest wrote it.
+    fn send(&mut self, mut p: Packet, window: Option<u64>, held: Time, out: &mut impl Wire) {
         // RFC 7323 section 2.2: the window of a SYN-ACK is not scaled (4, item 20).
-        p.win = limited(p.window(), window, 0);
+        p.win = window.map_or(p.window(), |w| limited(p.window(), w, 0));
         if self.stats.window.is_none() {
             (self.stats.window, self.stats.held) = (Some(u64::from(p.window())), held);
         }

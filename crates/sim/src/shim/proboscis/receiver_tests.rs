@@ -7,26 +7,27 @@ use super::testing::Tape;
 use crate::net::packet::{Codepoint, Meta, Packet, flag};
 use crate::shim::endpoint::End;
 use crate::shim::proboscis::Verdict;
+use forebay_units::Time;
 
-const MS: u64 = 1_000_000_000;
+const MS: Time = Time::from_ms(1);
 const MSS: u16 = 1460;
 const ISN: u32 = 7_000;
 
 struct Script {
     r: Rules,
     s: ReceiverShim,
-    now: u64,
+    now: Time,
     tape: Tape,
 }
 
 impl Script {
     fn new(c: Config) -> Script {
         let r = Rules { c, mss: u32::from(MSS), probe_size: 64 };
-        Script { s: ReceiverShim::default(), r, now: 0, tape: Tape::default() }
+        Script { s: ReceiverShim::default(), r, now: Time::ZERO, tape: Tape::default() }
     }
 
     fn at(&mut self, ms: u64) -> &mut Script {
-        self.now = ms * MS;
+        self.now = MS * ms;
         self
     }
 
@@ -50,7 +51,7 @@ impl Script {
     }
 
     fn tick(&mut self) -> Option<u16> {
-        let mut budget = Budget::new(&self.r, 1);
+        let mut budget = Budget::new(&self.r, Time(1));
         self.s.tick(&self.r, self.now, &mut budget, &mut self.tape);
         self.left()
     }
@@ -68,7 +69,7 @@ fn windows_of_syn_acks() {
         let mut t = Script::new(Config::default());
         assert_eq!(t.probes(0, 10, 10, marked).syn(), Some(segments * MSS), "{marked} marked");
         let verdict = if marked == 10 { Verdict::Severe } else { Verdict::Proportional };
-        assert_eq!((t.s.stats.verdict, t.s.stats.held, t.s.stats.swallowed), (verdict, 0, 10));
+        assert_eq!((t.s.stats.verdict, t.s.stats.held, t.s.stats.swallowed), (verdict, Time::ZERO, 10));
     }
 }
 
@@ -81,7 +82,7 @@ fn held_until_beta3() {
         assert_eq!(t.at(ms).tick(), None);
     }
     assert_eq!(t.at(8).tick(), Some(MSS));
-    assert_eq!((t.s.stats.verdict, t.s.stats.window, t.s.stats.held), (Verdict::Insufficient, Some(1460), 8 * MS));
+    assert_eq!((t.s.stats.verdict, t.s.stats.window, t.s.stats.held), (Verdict::Insufficient, Some(1460), MS * 8));
     assert!(!t.s.waiting());
 }
 
@@ -93,7 +94,7 @@ fn released_by_the_next_train() {
     assert_eq!(t.at(4).probes(1, 10, 4, 0).tick(), None);
     t.probes(0, 10, 6, 6);
     assert_eq!(t.probes(1, 10, 6, 5).tick(), Some(5 * MSS));
-    assert_eq!(t.s.stats.held, 4 * MS);
+    assert_eq!(t.s.stats.held, MS * 4);
     // Trains are counted modulo 256.
     let mut t = Script::new(Config::default());
     assert_eq!(t.probes(255, 10, 4, 0).syn(), None);
@@ -137,7 +138,7 @@ fn repeated_syns() {
     assert_eq!(t.at(17).probes(4, 40, 40, 20).syn(), Some(5 * MSS));
     assert_eq!((t.s.stats.superseded, t.s.waiting()), (2, false));
     // On record is the first one that left.
-    assert_eq!((t.s.stats.window, t.s.stats.held), (Some(1460), 8 * MS));
+    assert_eq!((t.s.stats.window, t.s.stats.held), (Some(1460), MS * 8));
 }
 
 /// 3.4: no probe within 1 ms of the SYN, so that the peer has no shim.
@@ -163,9 +164,9 @@ fn reuse_with_a_new_isn() {
     let mut t = Script::new(Config::default());
     assert_eq!(t.probes(7, 10, 10, 0).syn(), Some(14_600));
     let mut p = Packet { seq: ISN + 99, flags: flag::SYN, ..Packet::default() };
-    assert!(t.s.ingress(&t.r, 0, &mut p));
+    assert!(t.s.ingress(&t.r, Time(0), &mut p));
     let answer = Packet { seq: ISN + 100, win: 65_535, flags: flag::SYN | flag::ACK, ..Packet::default() };
-    t.s.egress(&t.r, 0, answer, None, &mut t.tape);
+    t.s.egress(&t.r, Time(0), answer, None, &mut t.tape);
     assert!(t.tape.0.is_empty() && t.s.waiting());
 }
 
@@ -177,9 +178,9 @@ fn echo_for_a_guest_without_ecn() {
     let mut flags = Vec::new();
     for (field, expected) in [(Codepoint::Ce, true), (Codepoint::Ect0, false), (Codepoint::Ce, true)] {
         let mut p = Packet { seq: ISN + 1, len: MSS, meta: Meta::default().with_ecn(field), ..Packet::default() };
-        assert!(t.s.ingress(&t.r, 0, &mut p));
+        assert!(t.s.ingress(&t.r, Time(0), &mut p));
         assert_eq!(p.ecn(), Codepoint::NotEct);
-        t.s.egress(&t.r, 0, Packet { flags: flag::ACK, ..Packet::default() }, None, &mut t.tape);
+        t.s.egress(&t.r, Time(0), Packet { flags: flag::ACK, ..Packet::default() }, None, &mut t.tape);
         flags.push((t.tape.0.pop().unwrap().has(flag::ECE), expected));
     }
     assert!(flags.iter().all(|f| f.0 == f.1));
@@ -192,18 +193,18 @@ fn echo_for_a_guest_with_ecn() {
         let mut t = Script::new(Config::default());
         t.probes(0, 10, 10, 0);
         let mut p = Packet { seq: ISN, flags: flag::SYN | flag::ECE | flag::CWR, ..Packet::default() };
-        t.s.ingress(&t.r, 0, &mut p);
+        t.s.ingress(&t.r, Time(0), &mut p);
         let flags = flag::SYN | flag::ACK | if agrees { flag::ECE } else { 0 };
-        t.s.egress(&t.r, 0, Packet { seq: ISN + 1, win: 9, flags, ..Packet::default() }, None, &mut t.tape);
+        t.s.egress(&t.r, Time(0), Packet { seq: ISN + 1, win: 9, flags, ..Packet::default() }, None, &mut t.tape);
         assert_eq!(t.tape.0.pop().unwrap().flags, flags);
         let mut p = Packet { seq: ISN + 1, len: MSS, meta: Meta::default().with_ecn(Codepoint::Ce), ..Packet::default() };
-        t.s.ingress(&t.r, 0, &mut p);
+        t.s.ingress(&t.r, Time(0), &mut p);
         assert_eq!(p.ecn(), field);
     }
     let mut t = Script::new(Config { ecn_mode: EcnMode::Guest, ..Config::default() });
     t.probes(0, 10, 10, 0).syn();
     let mut p = Packet { seq: ISN + 1, len: MSS, meta: Meta::default().with_ecn(Codepoint::Ce), ..Packet::default() };
-    t.s.ingress(&t.r, 0, &mut p);
+    t.s.ingress(&t.r, Time(0), &mut p);
     assert_eq!(p.ecn(), Codepoint::Ce);
 }
 

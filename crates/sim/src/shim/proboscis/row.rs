@@ -14,7 +14,7 @@ pub(super) fn of(sender: &mut SenderShim, receiver: &ReceiverShim, first: bool) 
         row.set("probes", int(u64::from(s.probes)));
         row.set("syn_ack_verdict", ShimValue::Text(r.verdict.name()));
         row.set("syn_ack_window_bytes", r.window.map_or(NULL, int));
-        row.set("syn_ack_held_ns", int(r.held / 1_000));
+        row.set("syn_ack_held_ns", int(r.held.as_ns()));
     }
     row.set("acks_throttled", int(std::mem::take(&mut s.throttled)));
     row

@@ -7,9 +7,10 @@ use super::config::{EcnMode, Ends, Rules};
 use super::window::{after, later, limited};
 use crate::net::packet::{Codepoint, Packet, SackBlocks, Wire, flag};
 use crate::shim::endpoint::{Balance, End};
+use forebay_units::Time;
 
-/// An entry without packets for so long is removed, ps (ProBoSCIS 2.2).
-pub(super) const FORGET: u64 = 60_000_000_000_000;
+/// An entry without packets for so long is removed (ProBoSCIS 2.2).
+pub(super) const FORGET: Time = Time::from_secs(60);
 
 /// What the entry of a connection knows of its life. (CLOSING needs no state here: the end of the connection removes the entry.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,10 +43,10 @@ pub struct SenderShim {
     /// Life of the entry.
     pub state: State,
     isn: u32,
-    t_first_syn: u64,
-    t_last_syn: u64,
-    t_last_probe: u64,
-    seen: u64,
+    t_first_syn: Time,
+    t_last_syn: Time,
+    t_last_probe: Time,
+    seen: Time,
     batch: u8,
     probe_retry: u32,
     syn_copy: Packet,
@@ -74,7 +75,7 @@ impl End<Proboscis> for SenderShim {
     }
 
     /// A packet of the guest on its way to the network.
-    fn egress(&mut self, r: &Rules, now: u64, mut p: Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
+    fn egress(&mut self, r: &Rules, now: Time, mut p: Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
         self.touch(now);
         if p.has(flag::SYN) {
             if r.c.ends != Ends::Acceptor {
@@ -91,7 +92,7 @@ impl End<Proboscis> for SenderShim {
     }
 
     /// A packet on its way to the guest: SYN-ACK or ACK.
-    fn ingress(&mut self, r: &Rules, now: u64, p: &mut Packet) -> bool {
+    fn ingress(&mut self, r: &Rules, now: Time, p: &mut Packet) -> bool {
         self.touch(now);
         match self.state {
             // 4, item 34: only a SYN creates entries.
@@ -106,14 +107,14 @@ impl End<Proboscis> for SenderShim {
                 self.edge = p.seq.wrapping_add(u32::from(p.window()));
             }
             State::Open if !p.has(flag::SYN) => self.on_ack(r, p),
-            // A repeated SYN-ACK brings nothing new.
-            _ => {}
+            // A repeated SYN-ACK brings nothing new, and only that opens.
+            State::SynSent | State::Open => {}
         }
         true
     }
 
     /// The timer, for entries that are waiting (3.3).
-    fn tick(&mut self, r: &Rules, now: u64, budget: &mut Budget, out: &mut impl Wire) {
+    fn tick(&mut self, r: &Rules, now: Time, budget: &mut Budget, out: &mut impl Wire) {
         if self.state != State::SynSent {
             return;
         }
@@ -145,7 +146,7 @@ impl SenderShim {
         *self = SenderShim { stats: self.stats, ..SenderShim::default() };
     }
 
-    fn on_syn(&mut self, r: &Rules, now: u64, p: Packet, out: &mut impl Wire) {
+    fn on_syn(&mut self, r: &Rules, now: Time, p: Packet, out: &mut impl Wire) {
         // A different ISN is another connection with the same addresses (2.2); the same one is the guest's own repetition: a new train.
         let again = self.isn == p.seq && self.stats.probes > 0;
         // Our choice: trains stay numbered across a hard reset, or the peer would take the next ones for old.
@@ -184,7 +185,7 @@ impl SenderShim {
 
     /// A new train that grows linearly to a cap (4, item 8). False if the budget had not even a first train's worth left: a smaller train
     /// would measure nothing, so that our choice is to try again at the next tick.
-    fn repeat_probes(&mut self, r: &Rules, now: u64, budget: &mut Budget, out: &mut impl Wire) -> bool {
+    fn repeat_probes(&mut self, r: &Rules, now: Time, budget: &mut Budget, out: &mut impl Wire) -> bool {
         let wanted = r.c.gamma * self.probe_retry.min(r.c.probe_retry_cap);
         let n = budget.take(now, wanted, r.c.gamma);
         if n == 0 {
@@ -210,7 +211,7 @@ impl SenderShim {
             p.flags &= !flag::ECE;
         }
         // 4, item 17.
-        if self.flow_bytes > r.c.elephant_bytes {
+        if r.c.elephant_bytes.is_some_and(|most| self.flow_bytes > most) {
             self.vwnd = None;
             return;
         }
@@ -249,7 +250,7 @@ impl SenderShim {
     }
 
     #[inline]
-    fn touch(&mut self, now: u64) {
+    fn touch(&mut self, now: Time) {
         if now - self.seen > FORGET && self.state == State::Open {
             self.reset();
         }

@@ -6,9 +6,9 @@ use super::sender::{FORGET, SenderShim, State};
 use super::testing::Tape;
 use crate::net::packet::{Codepoint, Meta, Packet, flag};
 use crate::shim::endpoint::End;
-use forebay_units::ConnSlot;
+use forebay_units::{ConnSlot, Time};
 
-const MS: u64 = 1_000_000_000;
+const MS: Time = Time::from_ms(1);
 const MSS: u32 = 1460;
 const ISN: u32 = u32::MAX - 20_000;
 
@@ -16,7 +16,7 @@ struct Script {
     r: Rules,
     s: SenderShim,
     budget: Budget,
-    now: u64,
+    now: Time,
     tape: Tape,
 }
 
@@ -24,7 +24,7 @@ impl Script {
     fn new(c: Config) -> Script {
         let r = Rules { c, mss: MSS, probe_size: 64 };
         // A link so fast that the budget does not matter unless the test says so.
-        Script { budget: Budget::new(&r, 1), s: SenderShim::default(), r, now: 0, tape: Tape::default() }
+        Script { budget: Budget::new(&r, Time(1)), s: SenderShim::default(), r, now: Time::ZERO, tape: Tape::default() }
     }
 
     /// Open, with the scale `shift` from the SYN-ACK.
@@ -33,7 +33,7 @@ impl Script {
         t.syn(ISN);
         let mut p =
             Packet { seq: ISN.wrapping_add(1), win: 14_600, flags: flag::SYN | flag::ACK, len: shift, ..Packet::default() };
-        t.s.ingress(&t.r, 0, &mut p);
+        t.s.ingress(&t.r, Time(0), &mut p);
         assert_eq!((p.win, t.s.state), (14_600, State::Open));
         t.tape.0.clear();
         t
@@ -73,7 +73,7 @@ impl Script {
     }
 
     fn tick_at(&mut self, ms: u64) -> String {
-        self.now = ms * MS;
+        self.now = MS * ms;
         self.s.tick(&self.r, self.now, &mut self.budget, &mut self.tape);
         self.sent()
     }
@@ -128,9 +128,9 @@ fn timer_schedule() {
 /// A SYN that the guest repeats itself is preceded by a new train; the clock of the first one runs on.
 #[test]
 fn guest_repeats_the_syn() {
-    let mut t = Script::new(Config { max_time: 2000 * MS, ..Config::default() });
+    let mut t = Script::new(Config { max_time: MS * 2000, ..Config::default() });
     t.syn(ISN);
-    t.now = 3 * MS;
+    t.now = MS * 3;
     t.sent();
     t.syn(ISN);
     assert_eq!(t.sent(), "1:10/10 S");
@@ -145,7 +145,7 @@ fn reuse_with_a_new_isn() {
     t.ack(1, 65_535, flag::ECE);
     assert!(t.s.vwnd.is_some());
     let p = Packet { seq: 5, flags: flag::SYN, ..Packet::default() };
-    t.s.egress(&t.r, 9, p, None, &mut t.tape);
+    t.s.egress(&t.r, Time(9), p, None, &mut t.tape);
     assert_eq!((t.s.state, t.s.vwnd, t.tape.0.len()), (State::SynSent, None, 11));
     assert!(t.tape.0.iter().all(|p| p.seq == 5) && t.tape.0[0].len >> 8 == 0);
 }
@@ -232,7 +232,7 @@ fn small_alpha_does_not_throttle() {
 /// Elephants: above the limit the throttle goes, the echo stays hidden.
 #[test]
 fn elephants_are_left_alone() {
-    let mut t = Script::open(Config { elephant_bytes: 100_000, ..Config::default() }, 0);
+    let mut t = Script::open(Config { elephant_bytes: Some(100_000), ..Config::default() }, 0);
     t.data(0, 80);
     assert!(t.ack(10, 65_535, flag::ECE).win < 65_535);
     let p = t.ack(70, 65_535, flag::ECE);
@@ -263,11 +263,11 @@ fn edge_stays_without_shrinking() {
 fn unknown_flows_pass() {
     let mut t = Script::new(Config::default());
     let p = Packet { seq: 5, len: 1000, ..Packet::default() };
-    t.s.egress(&t.r, 0, p, None, &mut t.tape);
+    t.s.egress(&t.r, Time(0), p, None, &mut t.tape);
     assert_eq!(t.tape.0, [p]);
     assert_eq!(t.ack(7, 65_535, flag::ECE).flags, flag::ACK | flag::ECE);
     let mut t = Script::open(Config::default(), 0);
-    t.now = FORGET + 1;
+    t.now = FORGET + Time(1);
     assert_eq!(t.ack(7, 65_535, flag::ECE).flags, flag::ACK | flag::ECE);
 }
 

@@ -6,13 +6,14 @@
 //! queue.
 
 use super::{EVER_RETX, LOST, SACKED, Scoreboard};
+use forebay_units::Time;
 use std::collections::VecDeque;
 
 /// One transmission of a segment, ordered as RFC 8985's RACK_sent_after has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Sent {
-    /// When, ps.
-    xmit: u64,
+    /// When.
+    time: Time,
     /// Absolute number of the segment.
     number: u64,
 }
@@ -42,12 +43,12 @@ impl Scoreboard {
     /// Whether this is the last transmission of its segment, and may still arrive.
     fn under_way(&self, sent: &Sent) -> bool {
         let seg = || self.segs[(sent.number - self.base) as usize];
-        sent.number >= self.base && !seg().is(SACKED) && !seg().waits() && seg().xmit == sent.xmit
+        sent.number >= self.base && !seg().is(SACKED) && !seg().waits() && seg().sent() == sent.time
     }
 
     /// The segment at `index` was retransmitted.
     pub(super) fn note_retransmission(&mut self, index: usize) {
-        let sent = Sent { xmit: self.segs[index].xmit, number: self.base + index as u64 };
+        let sent = Sent { time: self.segs[index].sent(), number: self.base + index as u64 };
         // Not every recovery asks for the order: what has been delivered leaves here too.
         while self.search.order.again.front().is_some_and(|s| !self.under_way(s)) {
             self.search.order.again.pop_front();
@@ -65,7 +66,7 @@ impl Scoreboard {
             index += 1;
         }
         self.search.order.first = self.base + index as u64;
-        self.segs.get(index).map(|s| Sent { xmit: s.xmit, number: self.search.order.first })
+        self.segs.get(index).map(|s| Sent { time: s.sent(), number: self.search.order.first })
     }
 
     /// The retransmission that is next to be passed.
@@ -79,12 +80,12 @@ impl Scoreboard {
         None
     }
 
-    /// The newest transmission known to be delivered is that of the segment that ends at `end`, at time `xmit`: passes all before it.
-    pub fn pass(&mut self, xmit: u64, end: u64) {
+    /// The newest transmission known to be delivered is that of the segment that ends at `end`, at `time`: passes all before it.
+    pub fn pass(&mut self, time: Time, end: u64) {
         loop {
             let (first, again) = (self.next_first(), self.next_again());
             let Some(sent) = first.into_iter().chain(again).min() else { return };
-            if (sent.xmit, self.segs[self.index(sent.number)].end()) >= (xmit, end) {
+            if (sent.time, self.segs[self.index(sent.number)].end()) >= (time, end) {
                 return;
             }
             if first == Some(sent) {
@@ -124,7 +125,7 @@ impl Scoreboard {
         self.search.order.passed.clear();
         self.search.order.again.clear();
         let again = (self.base..).zip(&self.segs).filter(|(_, s)| s.is(EVER_RETX) && !s.is(SACKED));
-        self.search.order.again.extend(again.map(|(number, s)| Sent { xmit: s.xmit, number }));
+        self.search.order.again.extend(again.map(|(number, s)| Sent { time: s.sent(), number }));
         self.search.order.again.make_contiguous().sort_unstable();
     }
 }

@@ -4,12 +4,13 @@ mod plain;
 
 use super::*;
 use forebay_sampling::Rng;
+use forebay_units::Time;
 use plain::Plain;
 
 fn board(n: u64) -> Scoreboard {
     let mut b = Scoreboard::default();
     for i in 0..n {
-        b.push(i * 100, 100, i);
+        b.push(i * 100, 100, Time(i));
     }
     b
 }
@@ -26,7 +27,7 @@ fn three_sacked_above_make_a_loss() {
     assert_eq!(b.lost, 200, "segments 0 and 1; 3 has only two SACKed above it");
     assert_eq!(b.pipe(1000), 1000 - 300 - 200);
     assert_eq!(b.next_lost(), Some(0));
-    b.retransmitted(0, 50);
+    b.retransmitted(0, Time(50));
     assert_eq!((b.pipe(1000), b.next_lost()), (600, Some(1)));
     b.acknowledge(300, |_, _| {});
     assert_eq!((b.lost, b.retx, b.sacked, b.len()), (0, 0, 200, 7));
@@ -46,25 +47,25 @@ fn partial_acknowledgement_trims() {
 
 /// What RACK takes for the newest delivery: time and end of the segment.
 #[derive(Default)]
-struct Newest(u64, u64);
+struct Newest(Time, u64);
 
 impl Newest {
     fn note(&mut self, seg: &Seg) {
-        if (seg.xmit, seg.end()) > (self.0, self.1) {
-            *self = Newest(seg.xmit, seg.end());
+        if (seg.sent(), seg.end()) > (self.0, self.1) {
+            *self = Newest(seg.sent(), seg.end());
         }
     }
 }
 
 /// RACK's detection as `rack.rs` does it.
-fn detect(b: &mut Scoreboard, newest: &Newest, patience: u64, now: u64) -> u64 {
+fn detect(b: &mut Scoreboard, newest: &Newest, patience: Time, now: Time) -> Option<Time> {
     b.pass(newest.0, newest.1);
     while let Some(index) = b.oldest_passed()
-        && b.get(index).xmit + patience <= now
+        && b.get(index).sent() + patience <= now
     {
         b.mark_lost(index);
     }
-    b.youngest_passed().map_or(0, |index| b.get(index).xmit + patience - now)
+    b.youngest_passed().map(|index| b.get(index).sent() + patience - now)
 }
 
 /// What happens to the scoreboard in one random history, both ways.
@@ -73,7 +74,7 @@ struct Both {
     fast: Scoreboard,
     plain: Plain,
     newest: Newest,
-    now: u64,
+    now: Time,
     una: u64,
     nxt: u64,
     /// Ends of recent blocks, to extend them as receivers do.
@@ -87,7 +88,7 @@ impl Both {
             fast: Scoreboard::default(),
             plain: Plain::default(),
             newest: Newest::default(),
-            now: 0,
+            now: Time::ZERO,
             una: 0,
             nxt: 0,
             recent: Vec::new(),
@@ -166,7 +167,7 @@ impl Both {
     }
 
     fn step(&mut self) {
-        self.now += self.rng.below(3) * self.rng.below(20);
+        self.now += Time(self.rng.below(3) * self.rng.below(20));
         match self.rng.below(14) {
             0..=2 => self.send(),
             3..=6 => self.sack(),
@@ -176,7 +177,7 @@ impl Both {
                 self.plain.mark_by_count(3, 100);
             }
             9 | 10 => {
-                let patience = self.rng.below(150);
+                let patience = Time(self.rng.below(150));
                 let wait = detect(&mut self.fast, &self.newest, patience, self.now);
                 assert_eq!(wait, self.plain.detect((self.newest.0, self.newest.1), patience, self.now), "time left");
             }
@@ -201,9 +202,9 @@ impl Both {
                 }
             }
             13 if self.chance(10) => {
-                let before = self.now.saturating_sub(30);
-                self.fast.mark_after_timeout(|i, s| i == 0 || s.xmit <= before);
-                self.plain.mark_after_timeout(|i, s| i == 0 || s.xmit <= before);
+                let before = self.now.saturating_sub(Time(30));
+                self.fast.mark_after_timeout(|i, s| i == 0 || s.sent() <= before);
+                self.plain.mark_after_timeout(|i, s| i == 0 || s.sent() <= before);
             }
             13 if self.chance(10) => {
                 self.fast.unmark_lost();
@@ -222,7 +223,7 @@ impl Both {
 
     fn compare(&mut self) {
         self.fast.audit();
-        let facts = |s: &Seg| (s.start, s.len, s.flags, if s.is(SACKED) { 0 } else { s.xmit });
+        let facts = |s: &Seg| (s.start, s.len, s.flags, (!s.is(SACKED)).then(|| s.sent()));
         assert!(self.fast.iter().map(facts).eq(self.plain.segs.iter().map(facts)), "{:?}\n{:?}", self.fast, self.plain);
         assert_eq!(self.fast.next_lost(), self.plain.next_lost(), "first to retransmit");
         assert_eq!(self.fast.next_hole(), self.plain.next_hole(), "first hole");

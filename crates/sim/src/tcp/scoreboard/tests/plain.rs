@@ -1,6 +1,7 @@
 //! The scoreboard's rules with nothing remembered: every question looks at all segments.
 
 use super::super::{EVER_RETX, LOST, RETX, SACKED, Seg};
+use forebay_units::Time;
 
 #[derive(Debug, Default)]
 pub(super) struct Plain {
@@ -10,8 +11,8 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    pub(super) fn push(&mut self, start: u64, len: u32, now: u64) {
-        self.segs.push(Seg { start, xmit: now, len, flags: 0 });
+    pub(super) fn push(&mut self, start: u64, len: u32, now: Time) {
+        self.segs.push(Seg::new(start, len, now));
     }
 
     pub(super) fn acknowledge(&mut self, una: u64, mut newly: impl FnMut(&Seg)) {
@@ -62,17 +63,17 @@ impl Plain {
         }
     }
 
-    pub(super) fn detect(&mut self, newest: (u64, u64), patience: u64, now: u64) -> u64 {
-        let mut timeout = 0;
+    pub(super) fn detect(&mut self, newest: (Time, u64), patience: Time, now: Time) -> Option<Time> {
+        let mut timeout = None;
         for index in 0..self.segs.len() {
             let seg = self.segs[index];
-            if seg.is(SACKED) || seg.waits() || (seg.xmit, seg.end()) >= newest {
+            if seg.is(SACKED) || seg.waits() || (seg.sent(), seg.end()) >= newest {
                 continue;
             }
-            if seg.xmit + patience <= now {
+            if seg.sent() + patience <= now {
                 self.mark_lost(index);
             } else {
-                timeout = timeout.max(seg.xmit + patience - now);
+                timeout = timeout.max(Some(seg.sent() + patience - now));
             }
         }
         timeout
@@ -87,9 +88,9 @@ impl Plain {
         self.segs[..top].iter().position(|s| !s.is(SACKED | LOST | RETX | EVER_RETX))
     }
 
-    pub(super) fn retransmitted(&mut self, index: usize, now: u64) {
+    pub(super) fn retransmitted(&mut self, index: usize, now: Time) {
         self.segs[index].flags |= RETX | EVER_RETX;
-        self.segs[index].xmit = now;
+        self.segs[index].send_again(now);
     }
 
     pub(super) fn mark_after_timeout(&mut self, lost: impl Fn(usize, &Seg) -> bool) {
