@@ -33,33 +33,11 @@ const fn may(path: &'static str, name: &'static str, why: &'static str) -> Excep
 
 const FEEDBACK: &str = "an ECN mode: the feedback of RFC 8257 section 3.2, with any law";
 const RECOVERY: &str = "a recovery: that of RFC 6582 or the one before it, with any law";
-const APPLICATION: &str = "applications and workloads are one to one as long as the engine holds the generators of traffic";
-const LOOKAHEAD: &str =
-    "the window asks the workloads for their smallest packet and shortest request; to become a hook of theirs";
 
 const EXCEPTIONS: &[Exception] = &[
     may("sim/src/tcp/sender.rs", "dctcp", FEEDBACK),
     may("sim/src/tcp/receiver.rs", "dctcp", FEEDBACK),
     may("sim/src/tcp/cumulative.rs", "reno", RECOVERY),
-    may("sim/src/engine/apps/arrivals.rs", "poisson", APPLICATION),
-    may("sim/src/engine/apps/arrivals.rs", "replay", APPLICATION),
-    may("sim/src/engine/apps/incast.rs", "incast", APPLICATION),
-    may("sim/src/engine/apps/long.rs", "long", APPLICATION),
-    may("sim/src/engine/apps/on_off.rs", "on-off", APPLICATION),
-    may("sim/src/engine/apps/queries.rs", "queries", APPLICATION),
-    may("sim/src/engine/apps/requests.rs", "requests", APPLICATION),
-    may("sim/src/engine/apps/udp.rs", "udp", APPLICATION),
-    may("sim/src/engine/apps/mod.rs", "incast", APPLICATION),
-    may("sim/src/engine/apps/mod.rs", "long", APPLICATION),
-    may("sim/src/engine/apps/mod.rs", "on-off", APPLICATION),
-    may("sim/src/engine/apps/mod.rs", "poisson", APPLICATION),
-    may("sim/src/engine/apps/mod.rs", "queries", APPLICATION),
-    may("sim/src/engine/apps/mod.rs", "replay", APPLICATION),
-    may("sim/src/engine/apps/mod.rs", "requests", APPLICATION),
-    may("sim/src/engine/apps/mod.rs", "udp", APPLICATION),
-    may("sim/src/engine/simulation.rs", "incast", LOOKAHEAD),
-    may("sim/src/engine/simulation.rs", "queries", LOOKAHEAD),
-    may("sim/src/engine/simulation.rs", "udp", LOOKAHEAD),
 ];
 
 /// What is read, as paths below `crates`, and which names must not be in it.

@@ -181,6 +181,24 @@ pub enum WorkloadKind {
     },
 }
 
+impl WorkloadKind {
+    /// Bytes on the wire of the smallest packet that it sends without TCP, if it sends any.
+    pub fn smallest_datagram(&self) -> Option<u32> {
+        match self {
+            WorkloadKind::Udp { datagram, .. } => Some(u32::from(datagram.wire)),
+            _ => None,
+        }
+    }
+
+    /// The latency that it sets for requests which travel outside of the network, if it does.
+    pub fn request_latency(&self) -> Option<Time> {
+        match self {
+            WorkloadKind::Incast { request_latency, .. } | WorkloadKind::Queries { request_latency, .. } => *request_latency,
+            _ => None,
+        }
+    }
+}
+
 /// What all datagrams of a source have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagram {
@@ -231,9 +249,9 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// The deadline of a message of `bytes` whose time began to count at `start`, both in ps; `u64::MAX` for none.
-    pub fn due(deadline: Option<Deadline>, start: u64, bytes: u64) -> u64 {
-        deadline.filter(|d| bytes <= d.up_to).map_or(u64::MAX, |d| start.saturating_add(d.after.0))
+    /// The deadline of a message of `bytes` whose time began to count at `start`; [`Time::NEVER`] for none.
+    pub fn due(deadline: Option<Deadline>, start: Time, bytes: u64) -> Time {
+        deadline.filter(|d| bytes <= d.up_to).map_or(Time::NEVER, |d| start.saturating_add(d.after))
     }
 }
 

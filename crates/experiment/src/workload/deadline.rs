@@ -48,8 +48,8 @@ mod tests {
     #[test]
     fn only_small_messages_have_one() {
         let d = Some(Deadline { after: Time(200), up_to: 1_000 });
-        assert_eq!(Deadline::due(d, 50, 1_000), 250);
-        assert_eq!(Deadline::due(d, 50, 1_001), u64::MAX);
-        assert_eq!(Deadline::due(None, 50, 1), u64::MAX);
+        assert_eq!(Deadline::due(d, Time(50), 1_000), Time(250));
+        assert_eq!(Deadline::due(d, Time(50), 1_001), Time::NEVER);
+        assert_eq!(Deadline::due(None, Time(50), 1), Time::NEVER);
     }
 }

@@ -7,11 +7,11 @@ use super::lane::Handover;
 use super::nic::Nic;
 use super::shims::{Direct, Shimmed, Way, rarely};
 use super::stream::Message;
-use super::traffic::{First, Job};
 use crate::config::TcpConfig;
 use crate::net::packet::Wire;
 use crate::shim::endpoint::Side;
 use crate::tcp::sender::Sender;
+use forebay_traffic::{First, Job};
 use forebay_units::{ConnSlot, NodeId, Time, TimeOrNever};
 
 /// What a sender is called for, beside packets.
@@ -45,14 +45,22 @@ impl Call {
 
 impl Core {
     /// The application hands a message to connection `conn` at `now`. Call it at the sending host.
-    pub(crate) fn write(&mut self, conn: ConnSlot, now: u64, job: Job) {
+    pub(crate) fn write_message(&mut self, conn: ConnSlot, now: u64, job: Job) {
         let Job { bytes, query, deadline } = job;
         let (out, sender) = (&mut self.outgoing[conn], &mut self.senders[conn]);
         let begin = sender.written;
         let length = bytes.unwrap_or(u64::MAX / 4);
         let end = bytes.map_or(u64::MAX, |b| begin + b);
         let first_window = (sender.w.cwnd * f64::from(self.tcp[sender.group()].mss)) as u64;
-        out.messages.push_back(Message { begin, end, start: now, delivered: u64::MAX, query, deadline, first_window });
+        out.messages.push_back(Message {
+            begin,
+            end,
+            start: now,
+            delivered: u64::MAX,
+            query,
+            deadline: deadline.0,
+            first_window,
+        });
         if out.messages.len() == 1 {
             sender.message = (begin, begin.saturating_add(first_window), end);
         }
@@ -63,11 +71,11 @@ impl Core {
             self.lane.hand_over(s.src, Handover::Expect { conn, end, query });
         }
         let last = matches!(s.first, First::Only(_));
-        self.with_sender(conn, now, Call::Write { bytes: length, deadline: TimeOrNever::at(Time(deadline)).get(), last });
+        self.with_sender(conn, now, Call::Write { bytes: length, deadline: TimeOrNever::at(deadline).get(), last });
     }
 
     /// The application of an endless flow stops writing.
-    pub(crate) fn stop(&mut self, conn: ConnSlot, now: u64) {
+    pub(crate) fn stop_writing(&mut self, conn: ConnSlot, now: u64) {
         self.with_sender(conn, now, Call::Stop);
         // Its row is due when what it has written is acknowledged, which may be now.
         let sender = &mut self.senders[conn];
@@ -108,7 +116,7 @@ impl Core {
         if sender.timer_due < sender.armed {
             sender.armed = sender.timer_due;
             let (due, generation) = (sender.timer_due, sender.generation());
-            self.wake(host, host, due.or_never().0, Wake::Sender { conn, generation });
+            self.set_timer(host, host, due.or_never().0, Wake::Sender { conn, generation });
         }
     }
 }

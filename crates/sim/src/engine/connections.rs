@@ -3,11 +3,11 @@
 use super::core::Core;
 use super::hosts::Wake;
 use super::stream::{Incoming, Outgoing, Stream};
-use super::traffic::OpenSpec;
 use crate::streams::Draws;
 use crate::tcp::Address;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
+use forebay_traffic::OpenSpec;
 use forebay_units::{ConnSlot, NodeId};
 
 impl Core {
@@ -23,7 +23,7 @@ impl Core {
     /// Prepares a connection that opens at `time`. Only called between windows: slots are shared by all hosts.
     pub(crate) fn connect(&mut self, time: u64, spec: OpenSpec) -> ConnSlot {
         let slot = self.allot(spec);
-        self.wake(spec.src, spec.src, time, Wake::Open { conn: slot });
+        self.set_timer(spec.src, spec.src, time, Wake::Open { conn: slot });
         slot
     }
 

@@ -17,8 +17,6 @@ use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use forebay_units::{ConnSlot, GroupId, NodeId, PortId};
 
-pub(super) use super::traffic::{First, Job, Notice, OpenSpec, QueryStart};
-
 /// The simulation without its applications: its parts, and what needs several of them.
 pub(crate) struct Core {
     /// Network in motion.
@@ -101,7 +99,7 @@ impl Core {
 
     /// Sets a timer at `host` for `time`, on behalf of `origin` (the host where the cause lies). If that is another one, it is set at the end
     /// of the window.
-    pub(crate) fn wake(&mut self, origin: NodeId, host: NodeId, time: u64, wake: Wake) {
+    pub(crate) fn set_timer(&mut self, origin: NodeId, host: NodeId, time: u64, wake: Wake) {
         let order = self.hosts[origin].next_order(time);
         if origin != host {
             return self.lane.hand_over(origin, Handover::Timer { host, time, order, wake });
@@ -123,11 +121,6 @@ impl Core {
             self.incoming.run_by(node);
         }
         let _ = node;
-    }
-
-    /// An application has begun a query.
-    pub(crate) fn begin_query(&mut self, start: QueryStart) {
-        self.recorder.query(start);
     }
 
     /// Time that an ACK-sized packet takes from host `from` to host `to` on the empty path, ps.

@@ -3,8 +3,8 @@
 use super::core::Core;
 use super::nic::Nic;
 use super::stream::Message;
-use super::traffic::OpenSpec;
 use crate::tcp::datagram::Datagram;
+use forebay_traffic::OpenSpec;
 use forebay_units::{ConnSlot, Time};
 
 impl Core {

@@ -6,10 +6,10 @@ use super::endpoint_shim::Endpoint;
 use super::hosts::Wake;
 use super::nic::Nic;
 use super::shims::{Direct, Shimmed, Way, rarely};
-use super::traffic::{First, Job};
 use crate::net::packet::{Packet, SackBlocks};
 use crate::shim::endpoint::Side;
 use crate::tcp::sender::Phase;
+use forebay_traffic::{First, Job};
 use forebay_units::{ConnSlot, NodeId, Time, TimeOrNever};
 
 impl Core {
@@ -137,7 +137,7 @@ impl Core {
         let r = &mut self.receivers[conn];
         r.armed = r.timer_due;
         let (due, generation) = (r.timer_due, r.generation());
-        self.wake(host, host, due.or_never().0, Wake::Receiver { conn, generation });
+        self.set_timer(host, host, due.or_never().0, Wake::Receiver { conn, generation });
     }
 
     /// A timer entry at `node` came due. Application timers are the caller's.
@@ -148,8 +148,8 @@ impl Core {
                 self.with_sender(conn, now, Call::Open);
                 match self.streams[conn].first {
                     First::Nothing => {}
-                    First::Only(job) => self.write(conn, now, job),
-                    First::Endless => self.write(conn, now, Job::ENDLESS),
+                    First::Only(job) => self.write_message(conn, now, job),
+                    First::Endless => self.write_message(conn, now, Job::ENDLESS),
                 }
             }
             Wake::Sender { conn, generation } => {

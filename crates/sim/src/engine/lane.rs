@@ -1,8 +1,8 @@
 //! What hosts produce while a window runs and what others may see of it at its end only. There is one lane now; threads will have one each.
 
 use super::hosts::Wake;
-use super::traffic::{Notice, OpenSpec};
-use forebay_units::{ConnSlot, NodeId, QueryId};
+use forebay_traffic::{Notice, OpenSpec};
+use forebay_units::{AppId, ConnSlot, NodeId, QueryId};
 
 /// Something that a host does to another one. It takes effect at the end of the window: nothing that it causes happens before.
 #[derive(Debug, Clone, Copy)]
@@ -20,8 +20,8 @@ pub(super) enum Handover {
 /// What the hosts of one thread have produced in the current window.
 #[derive(Default)]
 pub(super) struct Lane {
-    /// What applications are to be told after the current packet or timer.
-    pub notices: Vec<Notice>,
+    /// What has happened to applications, which are notified after the current packet or timer.
+    pub notices: Vec<(AppId, Notice)>,
     /// By the host that it comes from.
     handovers: Vec<(NodeId, Handover)>,
     /// Connections that applications asked for, and when they open.

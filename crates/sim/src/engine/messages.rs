@@ -3,8 +3,8 @@
 use super::core::Core;
 use super::lane::Handover;
 use super::stream::Held;
-use super::traffic::Notice;
 use crate::observe::{FlowRow, TcpRow};
+use forebay_traffic::Notice;
 use forebay_units::{ConnSlot, GroupId, NodeId, WorkloadId};
 
 impl Core {
@@ -12,8 +12,9 @@ impl Core {
     pub(super) fn message_delivered(&mut self, conn: ConnSlot, now: u64) {
         let r = &mut self.receivers[conn];
         while let Some(query) = self.incoming[conn].complete(&mut r.deliver_at, r.delivered) {
-            self.lane.hand_over(self.streams[conn].dst, Handover::Delivered { conn, time: now });
-            self.lane.notices.push(Notice::Delivered { conn, query });
+            let s = &self.streams[conn];
+            self.lane.hand_over(s.dst, Handover::Delivered { conn, time: now });
+            self.lane.notices.push((s.app, Notice::Delivered { tag: s.tag, query }));
         }
     }
 
@@ -30,7 +31,8 @@ impl Core {
             let sender = &mut self.senders[conn];
             sender.next_message(out.messages.front().map(|m| (m.begin, m.begin.saturating_add(m.first_window), m.end)));
             if finite {
-                self.lane.notices.push(Notice::Acked { conn });
+                let s = &self.streams[conn];
+                self.lane.notices.push((s.app, Notice::Acked { tag: s.tag }));
             }
         }
     }

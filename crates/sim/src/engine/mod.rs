@@ -2,7 +2,6 @@
 //!
 //! Nothing outside this crate reaches its parts: inside they index without checks, with numbers that come from a checked configuration.
 
-mod apps;
 mod core;
 mod fabric;
 mod hosts;
@@ -24,7 +23,6 @@ mod handoff;
 mod messages;
 mod nic;
 mod paths;
-mod query_ids;
 mod recorder;
 mod report;
 mod shims;

@@ -1,8 +1,8 @@
 //! What a run leaves behind beside the statistics of its ports: rows of the result tables, in the order in which they come up. The report
 //! sorts them, so that nothing depends on that order. Recording only reads.
 
-use super::traffic::QueryStart;
 use crate::observe::{FlowRow, TcpRow, TimeoutRow};
+use forebay_traffic::QueryStart;
 
 /// The rows so far, and which of them are wanted.
 #[derive(Default)]

@@ -2,9 +2,9 @@
 
 use super::simulation::Simulation;
 use super::timeouts::attribute;
-use super::traffic::QueryStart;
 use crate::observe::{FlowRow, PortRow, QueryRow};
 use crate::run::Report;
+use forebay_traffic::QueryStart;
 use forebay_units::{QueryId, Time, WorkloadId};
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ impl Simulation {
         let row = |(i, s): (usize, &QueryStart)| QueryRow {
             query_id: QueryId::new(i as u64),
             workload: WorkloadId::new(s.app.get()),
-            start_ps: s.start,
+            start_ps: s.start.0,
             end_ps: 0,
             fan_in: 0,
             bytes: 0,

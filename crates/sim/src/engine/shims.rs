@@ -82,7 +82,7 @@ pub(super) fn rarely<T>(f: impl FnOnce() -> T) -> T {
 impl Core {
     fn set_shim_timer(&mut self, node: NodeId, group: GroupId, time: Option<Time>) {
         if let Some(time) = time {
-            self.wake(node, node, time.0, Wake::Shim { group });
+            self.set_timer(node, node, time.0, Wake::Shim { group });
         }
     }
 

@@ -1,18 +1,17 @@
 //! The main loop: window by window, node by node.
 
-use super::apps::App;
-use super::core::{Core, Notice};
+use super::core::Core;
 use super::fabric::Fabric;
 use super::hosts::Wake;
-use super::query_ids::QueryIds;
 use super::recorder::Recorder;
-use crate::config::{SimConfig, TcpConfig, WorkloadKind};
+use crate::config::{SimConfig, TcpConfig};
 use crate::net::packet::flag;
 use crate::net::ring::Ring;
 use crate::shim::endpoint::smallest_packet;
 use crate::topology::Fib;
 use forebay_experiment::checked::Checked;
 use forebay_experiment::report::{Progress, RunError};
+use forebay_traffic::{App, QueryIds};
 use forebay_units::{AppId, IndexVec, NodeId, Time};
 use std::ops::ControlFlow;
 
@@ -60,7 +59,7 @@ impl Simulation {
         let mut query_ids = QueryIds::default();
         for workload in 0..config.workloads.len() {
             let mut app = App::new(&config, seed, workload, &mut query_ids);
-            app.start(&mut core, AppId::from_index(workload));
+            app.start(&mut core);
             apps.push(app);
         }
         // Rows that are sure to come have their place from the start: growing by doubling leaves holes that the allocator keeps. Memory
@@ -87,7 +86,7 @@ impl Simulation {
     pub(crate) fn run(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> bool {
         let mut looked = 0;
         loop {
-            let injection = self.apps.iter().map(App::next_arrival).min().unwrap_or(u64::MAX);
+            let injection = self.apps.iter().filter_map(App::next_arrival).min().map_or(u64::MAX, |t| t.0);
             if !self.core.fabric.wheel.advance(injection) {
                 break;
             }
@@ -110,7 +109,7 @@ impl Simulation {
             }
             if injection < end {
                 for app in &mut self.apps {
-                    app.inject(&mut self.core, end);
+                    app.inject(&mut self.core, Time(end));
                 }
             }
             self.window();
@@ -231,7 +230,7 @@ impl Simulation {
                 Self::run_timer(core, &mut self.apps, node);
             }
             if !core.lane.notices.is_empty() {
-                Self::tell_apps(core, &mut self.apps, next);
+                Self::notify(core, &mut self.apps, next);
             }
         }
     }
@@ -240,23 +239,19 @@ impl Simulation {
     #[inline(never)]
     fn run_timer(core: &mut Core, apps: &mut IndexVec<AppId, App>, node: NodeId) {
         match core.hosts[node].pop() {
-            Some((now, Wake::App { app, tag })) => apps[app].on_wake(core, app, now, tag),
+            Some((now, Wake::App { app, tag })) => apps[app].on_wake(core, Time(now), tag),
             Some((now, wake)) => core.on_wake(node, now, wake),
             None => {}
         }
     }
 
     #[inline(never)]
-    fn tell_apps(core: &mut Core, apps: &mut IndexVec<AppId, App>, now: u64) {
+    fn notify(core: &mut Core, apps: &mut IndexVec<AppId, App>, now: u64) {
         // An application's reaction may raise further notices.
         let mut next = 0;
-        while let Some(&notice) = core.lane.notices.get(next) {
+        while let Some(&(app, notice)) = core.lane.notices.get(next) {
             next += 1;
-            let conn = match notice {
-                Notice::Delivered { conn, .. } | Notice::Acked { conn, .. } => conn,
-            };
-            let app = core.streams[conn].app;
-            apps[app].on_notice(core, app, now, notice);
+            apps[app].on_notice(core, Time(now), notice);
         }
         core.lane.notices.clear();
     }
@@ -267,20 +262,12 @@ impl Simulation {
 fn lookahead(config: &SimConfig, tcp: &[TcpConfig]) -> u64 {
     let shim = |c: &TcpConfig| smallest_packet(c).unwrap_or(u32::MAX);
     let segments = tcp.iter().map(|c| c.ack_size.min(c.header + 1).min(shim(c)));
-    let datagrams = config.workloads.iter().filter_map(|w| match &w.kind {
-        WorkloadKind::Udp { datagram, .. } => Some(u32::from(datagram.wire)),
-        _ => None,
-    });
+    let datagrams = config.workloads.iter().filter_map(|w| w.kind.smallest_datagram());
     let smallest = segments.chain(datagrams).min().unwrap_or(40);
     let link =
         |p: &crate::config::PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)).0 } else { p.delay.0 };
     let links = config.network.ports.iter().map(link).min().unwrap_or(1);
-    let requests = config.workloads.iter().filter_map(|w| match &w.kind {
-        WorkloadKind::Incast { request_latency, .. } | WorkloadKind::Queries { request_latency, .. } => {
-            request_latency.map(|l| l.0)
-        }
-        _ => None,
-    });
+    let requests = config.workloads.iter().filter_map(|w| w.kind.request_latency().map(|l| l.0));
     // Keys of gathered packets hold 40 bits of time inside a window.
     requests.min().unwrap_or(u64::MAX).min(links).clamp(1, 1 << 39)
 }

@@ -1,6 +1,6 @@
 //! The messages on a connection: what the application wrote, from the first byte of each to its delivery and acknowledgement.
 
-use super::traffic::First;
+use forebay_traffic::First;
 use forebay_units::{AppId, NodeId, QueryId};
 use std::collections::VecDeque;
 

@@ -1,83 +1,58 @@
-//! What applications and connections say to each other.
+//! The simulation as the host of applications ([`forebay_traffic::Host`]).
 
-use forebay_units::{AppId, ConnSlot, GroupId, NodeId, QueryId};
+use super::core::Core;
+use super::hosts;
+use crate::tcp::datagram::Datagram;
+use forebay_traffic::{Host, Job, OpenSpec, QueryStart, Wake};
+use forebay_units::{ConnSlot, GroupId, NodeId, Time};
 
-/// Something an application may want to know.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Notice {
-    /// The receiver has a message completely.
-    Delivered {
-        /// Connection slot.
-        conn: ConnSlot,
-        /// Barrier round or request that the message belongs to.
-        query: Option<QueryId>,
-    },
-    /// The sender knows that a message was delivered.
-    Acked {
-        /// Connection slot.
-        conn: ConnSlot,
-    },
-}
-
-/// Where the next connection goes to and what carries it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct OpenSpec {
-    /// Sending host.
-    pub src: NodeId,
-    /// Receiving host.
-    pub dst: NodeId,
-    /// Index of the transport.
-    pub group: GroupId,
-    /// Application that owns it.
-    pub app: AppId,
-    /// The application's own name for it.
-    pub tag: u64,
-    /// What is written when it opens.
-    pub first: First,
-}
-
-/// What an application hands over at once: one message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Job {
-    /// Payload; `None`: data without end.
-    pub bytes: Option<u64>,
-    /// Barrier round or request it belongs to.
-    pub query: Option<QueryId>,
-    /// When it should have arrived, ps since the start of the run; `u64::MAX` for no deadline.
-    pub deadline: u64,
-}
-
-impl Job {
-    /// A message that belongs to nothing and has no deadline.
-    pub(crate) fn of(bytes: u64) -> Job {
-        Job { bytes: Some(bytes), query: None, deadline: u64::MAX }
+impl Host for Core {
+    /// Growing by doubling leaves holes that the allocator keeps.
+    fn reserve(&mut self, connections: usize) {
+        self.make_room(connections);
     }
 
-    /// Data without end.
-    pub(crate) const ENDLESS: Job = Job { bytes: None, query: None, deadline: u64::MAX };
-}
+    fn open(&mut self, time: Time, spec: OpenSpec) -> ConnSlot {
+        self.connect(time.0, spec)
+    }
 
-/// A barrier round or a request that an application has begun.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct QueryStart {
-    /// The number its messages carry.
-    pub query: QueryId,
-    /// When it began, ps.
-    pub start: u64,
-    /// Application.
-    pub app: AppId,
-    /// Messages that belong to it.
-    pub parts: u32,
-}
+    fn earliest_open(&self) -> Time {
+        Time(self.soonest())
+    }
 
-/// What a connection's application writes when it opens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum First {
-    /// Nothing yet.
-    #[default]
-    Nothing,
-    /// One message; the connection closes behind it.
-    Only(Job),
-    /// Data without end.
-    Endless,
+    fn open_later(&mut self, time: Time, spec: OpenSpec) {
+        self.ask(time.0, spec);
+    }
+
+    fn open_datagrams(&mut self, spec: OpenSpec, datagram: Datagram) -> ConnSlot {
+        self.source(spec, datagram)
+    }
+
+    #[inline]
+    fn write(&mut self, conn: ConnSlot, now: Time, job: Job) {
+        self.write_message(conn, now.0, job);
+    }
+
+    fn stop(&mut self, conn: ConnSlot, now: Time) {
+        self.stop_writing(conn, now.0);
+    }
+
+    #[inline]
+    fn send_datagram(&mut self, conn: ConnSlot, now: Time) {
+        self.datagram(conn, now.0);
+    }
+
+    #[inline]
+    fn wake(&mut self, wake: Wake) {
+        let Wake { app, tag, origin, host, time } = wake;
+        self.set_timer(origin, host, time.0, hosts::Wake::App { app, tag });
+    }
+
+    fn begin_query(&mut self, start: QueryStart) {
+        self.recorder.query(start);
+    }
+
+    fn request_latency(&self, from: NodeId, to: NodeId, group: GroupId) -> Time {
+        Time(self.small_packet_latency(from, to, group))
+    }
 }

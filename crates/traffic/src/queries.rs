@@ -4,12 +4,12 @@
 //! Requests are messages of the simulator, not packets: they take a fixed latency (by default that of a small packet on the empty
 //! path) and are never lost, as in the incast literature. Answers travel on persistent connections.
 
-use super::super::core::{Core, First, Job, Notice, OpenSpec, QueryStart};
-use super::super::hosts::Wake;
-use super::super::query_ids::{QueryIds, QuerySource};
-use crate::config::{Arrival, Assign, Deadline, ResponseSize, Workload, WorkloadKind};
+use crate::query_ids::{QueryIds, QuerySource};
+use crate::{First, Host, Job, Notice, OpenSpec, QueryStart, Wake};
+use forebay_experiment::assign::Assign;
+use forebay_experiment::traffic::{Arrival, Deadline, ResponseSize, Workload, WorkloadKind};
 use forebay_sampling::Rng;
-use forebay_units::{AppId, ConnSlot, NodeId, QueryId};
+use forebay_units::{AppId, ConnSlot, NodeId, QueryId, Time};
 
 /// Bit of a tag that stands for an aggregator's own timer.
 const ASK: u64 = 1 << 63;
@@ -18,7 +18,7 @@ const ASK: u64 = 1 << 63;
 struct Link {
     worker: NodeId,
     conn: ConnSlot,
-    latency: u64,
+    latency: Time,
 }
 
 struct Aggregator {
@@ -46,10 +46,10 @@ pub(crate) struct Queries {
     fan_out: u32,
     response: ResponseSize,
     arrival: Arrival,
-    start: u64,
-    stop: u64,
-    latency: Option<u64>,
-    jitter: u64,
+    start: Time,
+    stop: Time,
+    latency: Option<Time>,
+    jitter: Time,
     deadline: Option<Deadline>,
     transport: Assign,
     /// Answers asked for and not yet begun, by tag; free places are in `free`.
@@ -61,7 +61,7 @@ pub(crate) struct Queries {
 }
 
 impl Queries {
-    pub(super) fn new(w: &Workload, rng: &dyn Fn(u64) -> Rng, ids: &mut QueryIds) -> Queries {
+    pub(crate) fn new(w: &Workload, rng: &dyn Fn(u64) -> Rng, ids: &mut QueryIds) -> Queries {
         let WorkloadKind::Queries {
             aggregators,
             workers,
@@ -79,7 +79,11 @@ impl Queries {
             unreachable!("kind checked by the caller")
         };
         let aggregator = |(i, &host): (usize, &NodeId)| {
-            let links = workers.iter().filter(|&&w| w != host).map(|&worker| Link { worker, conn: ConnSlot::new(0), latency: 0 });
+            let links = workers.iter().filter(|&&w| w != host).map(|&worker| Link {
+                worker,
+                conn: ConnSlot::new(0),
+                latency: Time::ZERO,
+            });
             let links: Vec<Link> = links.collect();
             let order = (0..links.len() as u32).collect();
             let left = count.unwrap_or(u32::MAX);
@@ -90,10 +94,10 @@ impl Queries {
             fan_out: *fan_out,
             response: response.clone(),
             arrival: arrival.clone(),
-            start: start.0,
-            stop: stop.map_or(u64::MAX, |t| t.0),
-            latency: request_latency.map(|l| l.0),
-            jitter: jitter.0,
+            start: *start,
+            stop: stop.unwrap_or(Time::NEVER),
+            latency: *request_latency,
+            jitter: *jitter,
             deadline: *deadline,
             transport: w.transport.clone(),
             answers: Vec::new(),
@@ -103,51 +107,51 @@ impl Queries {
         }
     }
 
-    pub(super) fn start(&mut self, core: &mut Core, id: AppId) {
+    pub(crate) fn start(&mut self, host: &mut impl Host, id: AppId) {
         for i in 0..self.aggregators.len() {
             let a = &mut self.aggregators[i];
             for link in &mut a.links {
                 let first = First::Nothing;
                 let group = self.transport.pick(link.worker);
                 let spec = OpenSpec { src: link.worker, dst: a.host, group, app: id, tag: i as u64, first };
-                link.conn = core.connect(0, spec);
-                link.latency = self.latency.unwrap_or_else(|| core.small_packet_latency(a.host, link.worker, group));
+                link.conn = host.open(Time::ZERO, spec);
+                link.latency = self.latency.unwrap_or_else(|| host.request_latency(a.host, link.worker, group));
             }
             let first = match &self.arrival {
-                Arrival::Rate(per_sec) => self.start.saturating_add((a.rng.exponential() * 1e12 / per_sec) as u64),
+                Arrival::Rate(per_sec) => self.start.saturating_add(Time((a.rng.exponential() * 1e12 / per_sec) as u64)),
                 Arrival::Gap(_) => self.start,
             };
-            self.schedule(core, id, i, first);
+            self.schedule(host, id, i, first);
         }
     }
 
     /// The next query of aggregator `i` begins at `time`, unless there is none.
-    fn schedule(&mut self, core: &mut Core, id: AppId, i: usize, time: u64) {
+    fn schedule(&mut self, host: &mut impl Host, id: AppId, i: usize, time: Time) {
         let a = &self.aggregators[i];
         if a.left > 0 && time < self.stop {
             self.pending += 1;
-            core.wake(a.host, a.host, time, Wake::App { app: id, tag: ASK | i as u64 });
+            host.wake(Wake { app: id, tag: ASK | i as u64, origin: a.host, host: a.host, time });
         }
     }
 
-    pub(super) fn on_wake(&mut self, core: &mut Core, id: AppId, now: u64, tag: u64) {
+    pub(crate) fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
         if tag & ASK != 0 {
-            return self.ask(core, id, now, (tag & !ASK) as usize);
+            return self.ask(host, id, now, (tag & !ASK) as usize);
         }
         let Answer { conn, job } = self.answers[tag as usize];
         self.free.push(tag as u32);
-        core.write(conn, now, job);
+        host.write(conn, now, job);
     }
 
     /// Aggregator `i` asks its workers.
-    fn ask(&mut self, core: &mut Core, id: AppId, now: u64, i: usize) {
+    fn ask(&mut self, host: &mut impl Host, id: AppId, now: Time, i: usize) {
         let a = &mut self.aggregators[i];
         if a.left != u32::MAX {
             a.left -= 1;
         }
         let query = a.ids.next();
         a.open.push((query, self.fan_out));
-        core.begin_query(QueryStart { query, start: now, app: id, parts: self.fan_out });
+        host.begin_query(QueryStart { query, start: now, app: id, parts: self.fan_out });
         for k in 0..self.fan_out as usize {
             // The first steps of a Fisher-Yates shuffle draw a set without repetition, whatever order the last query left.
             let rest = (a.order.len() - k) as u64;
@@ -160,7 +164,7 @@ impl Queries {
                 ResponseSize::Each(sizes) => sizes.sample(&mut a.rng),
                 ResponseSize::Shared(total) => total.div_ceil(u64::from(self.fan_out)),
             };
-            let late = if self.jitter > 0 { a.rng.below(self.jitter + 1) } else { 0 };
+            let late = Time(if self.jitter > Time::ZERO { a.rng.below(self.jitter.0 + 1) } else { 0 });
             let deadline = Deadline::due(self.deadline, now, bytes);
             let answer = Answer { conn: link.conn, job: Job { query: Some(query), deadline, ..Job::of(bytes) } };
             let place = match self.free.pop() {
@@ -173,17 +177,23 @@ impl Queries {
                     self.answers.len() as u32 - 1
                 }
             };
-            core.wake(a.host, link.worker, now + link.latency + late, Wake::App { app: id, tag: u64::from(place) });
+            host.wake(Wake {
+                app: id,
+                tag: u64::from(place),
+                origin: a.host,
+                host: link.worker,
+                time: now + link.latency + late,
+            });
         }
         if let Arrival::Rate(per_sec) = self.arrival {
-            let next = now.saturating_add((a.rng.exponential() * 1e12 / per_sec) as u64);
-            self.schedule(core, id, i, next);
+            let next = now.saturating_add(Time((a.rng.exponential() * 1e12 / per_sec) as u64));
+            self.schedule(host, id, i, next);
         }
     }
 
-    pub(super) fn on_notice(&mut self, core: &mut Core, id: AppId, now: u64, notice: Notice) {
-        let Notice::Delivered { conn, query } = notice else { return };
-        let i = core.streams[conn].tag as usize;
+    pub(crate) fn on_notice(&mut self, host: &mut impl Host, id: AppId, now: Time, notice: Notice) {
+        let Notice::Delivered { tag, query } = notice else { return };
+        let i = tag as usize;
         let a = &mut self.aggregators[i];
         let Some(at) = a.open.iter().position(|q| Some(q.0) == query) else { return };
         a.open[at].1 -= 1;
@@ -193,16 +203,16 @@ impl Queries {
         a.open.swap_remove(at);
         self.pending -= 1;
         if let Arrival::Gap(gap) = &self.arrival {
-            let next = now.saturating_add(gap.sample(&mut a.rng).0);
-            self.schedule(core, id, i, next);
+            let next = now.saturating_add(gap.sample(&mut a.rng));
+            self.schedule(host, id, i, next);
         }
     }
 
-    pub(super) fn finished(&self) -> bool {
+    pub(crate) fn finished(&self) -> bool {
         self.pending == 0
     }
 
-    pub(super) fn expected(&self) -> u64 {
+    pub(crate) fn expected(&self) -> u64 {
         self.total
     }
 }

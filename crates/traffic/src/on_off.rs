@@ -1,11 +1,11 @@
 //! Trains of data with pauses between them: write a train, pause, write the next; optionally one last train at a given time. All on one
 //! persistent connection, or each on a new one.
 
-use super::super::core::{Core, First, Job, Notice, OpenSpec};
-use super::super::hosts::Wake;
-use crate::config::{Assign, Deadline, LastTrain, Workload, WorkloadKind};
+use crate::{First, Host, Job, Notice, OpenSpec, Wake};
+use forebay_experiment::assign::Assign;
+use forebay_experiment::traffic::{Deadline, LastTrain, Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist, TimeDist, split};
-use forebay_units::{AppId, ConnSlot, GroupId, NodeId};
+use forebay_units::{AppId, ConnSlot, GroupId, NodeId, Time};
 
 /// Bit of a tag that stands for the last train.
 const LAST: u64 = 1 << 63;
@@ -30,9 +30,9 @@ pub(crate) struct OnOff {
     gaps: TimeDist,
     after_completion: bool,
     fresh: bool,
-    start: u64,
-    jitter: u64,
-    last: Option<(u64, LastTrain)>,
+    start: Time,
+    jitter: Time,
+    last: Option<(Time, LastTrain)>,
     deadline: Option<Deadline>,
     transport: Assign,
     /// Trains still to be written, where their number is known: `u64::MAX` when there is no end.
@@ -41,7 +41,7 @@ pub(crate) struct OnOff {
 }
 
 impl OnOff {
-    pub(super) fn new(w: &Workload, rng: &dyn Fn(u64) -> Rng) -> OnOff {
+    pub(crate) fn new(w: &Workload, rng: &dyn Fn(u64) -> Rng) -> OnOff {
         let WorkloadKind::OnOff { pairs, sizes, gaps, after_completion, trains, start, last, total, fresh, jitter, deadline } =
             &w.kind
         else {
@@ -66,9 +66,9 @@ impl OnOff {
             gaps: gaps.clone(),
             after_completion: *after_completion,
             fresh: *fresh,
-            start: start.0,
-            jitter: jitter.0,
-            last: last.map(|(t, b)| (t.0, b)),
+            start: *start,
+            jitter: *jitter,
+            last: *last,
             deadline: *deadline,
             transport: w.transport.clone(),
             left: if total > 0 { total } else { u64::MAX },
@@ -76,24 +76,24 @@ impl OnOff {
         }
     }
 
-    pub(super) fn start(&mut self, core: &mut Core, id: AppId) {
+    pub(crate) fn start(&mut self, host: &mut impl Host, id: AppId) {
         if !self.fresh {
-            core.make_room(self.sources.len());
+            host.reserve(self.sources.len());
         }
         for i in 0..self.sources.len() {
             // All trains of a source have the same transport, also on new connections.
             self.sources[i].group = self.transport.pick(self.sources[i].src);
             let spec = self.spec(id, i, First::Nothing);
-            let late = if self.jitter > 0 { self.sources[i].rng.below(self.jitter + 1) } else { 0 };
+            let late = Time(if self.jitter > Time::ZERO { self.sources[i].rng.below(self.jitter.0 + 1) } else { 0 });
             if !self.fresh {
                 // Handshakes are spread as well: those of a thousand connections at once would overflow a switch.
-                self.sources[i].conn = core.connect(late, spec);
+                self.sources[i].conn = host.open(late, spec);
             }
-            self.pause(core, id, self.start + late, i);
+            self.pause(host, id, self.start + late, i);
             if let Some((at, last)) = self.last {
-                core.wake(spec.src, spec.src, at, Wake::App { app: id, tag: LAST | i as u64 });
+                host.wake(Wake { app: id, tag: LAST | i as u64, origin: spec.src, host: spec.src, time: at });
                 if let (true, LastTrain::Bytes(bytes)) = (self.fresh, last) {
-                    core.connect(at, OpenSpec { first: First::Only(self.job(at, bytes)), ..spec });
+                    host.open(at, OpenSpec { first: First::Only(self.job(at, bytes)), ..spec });
                 }
             }
         }
@@ -104,30 +104,30 @@ impl OnOff {
         OpenSpec { src, dst, group, app, tag: i as u64, first }
     }
 
-    fn job(&self, now: u64, bytes: u64) -> Job {
+    fn job(&self, now: Time, bytes: u64) -> Job {
         Job { deadline: Deadline::due(self.deadline, now, bytes), ..Job::of(bytes) }
     }
 
     /// Waits for the next train of source `i`.
-    fn pause(&mut self, core: &mut Core, id: AppId, now: u64, i: usize) {
+    fn pause(&mut self, host: &mut impl Host, id: AppId, now: Time, i: usize) {
         let s = &mut self.sources[i];
         if s.left == 0 {
             return;
         }
-        let mut at = now.saturating_add(self.gaps.sample(&mut s.rng).0);
+        let mut at = now.saturating_add(self.gaps.sample(&mut s.rng));
         let src = s.src;
         if self.fresh {
             // The connection is prepared now: none can be inside a window. A pause shorter than a link's delay may grow to that.
-            at = at.max(core.soonest());
+            at = at.max(host.earliest_open());
         }
         if self.last.is_some_and(|(last, _)| at >= last) {
             return;
         }
         if self.fresh {
             let bytes = self.draw(i);
-            core.ask(at, self.spec(id, i, First::Only(self.job(at, bytes))));
+            host.open_later(at, self.spec(id, i, First::Only(self.job(at, bytes))));
         }
-        core.wake(src, src, at, Wake::App { app: id, tag: i as u64 });
+        host.wake(Wake { app: id, tag: i as u64, origin: src, host: src, time: at });
     }
 
     /// Size of the next train of source `i`.
@@ -137,10 +137,10 @@ impl OnOff {
     }
 
     /// A train begins.
-    pub(super) fn on_wake(&mut self, core: &mut Core, id: AppId, now: u64, tag: u64) {
+    pub(crate) fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
         let i = (tag & !LAST) as usize;
         if tag & LAST != 0 {
-            return self.write_last(core, now, i);
+            return self.write_last(host, now, i);
         }
         let s = &mut self.sources[i];
         if s.left != u32::MAX {
@@ -151,15 +151,15 @@ impl OnOff {
         let bytes = if self.fresh { 0 } else { self.draw(i) };
         self.sources[i].written += bytes;
         if !self.after_completion {
-            self.pause(core, id, now, i);
+            self.pause(host, id, now, i);
         }
         if !self.fresh {
-            core.write(conn, now, self.job(now, bytes));
+            host.write(conn, now, self.job(now, bytes));
         }
     }
 
     /// The last train of source `i`: trains that have not begun are given up.
-    fn write_last(&mut self, core: &mut Core, now: u64, i: usize) {
+    fn write_last(&mut self, host: &mut impl Host, now: Time, i: usize) {
         let s = &mut self.sources[i];
         self.left -= 1 + if s.left == u32::MAX { 0 } else { u64::from(s.left) };
         s.left = 0;
@@ -169,24 +169,23 @@ impl OnOff {
             None => return,
         };
         if !self.fresh {
-            core.write(s.conn, now, self.job(now, bytes));
+            host.write(s.conn, now, self.job(now, bytes));
         }
     }
 
-    pub(super) fn on_notice(&mut self, core: &mut Core, id: AppId, now: u64, notice: Notice) {
-        if let Notice::Acked { conn, .. } = notice
+    pub(crate) fn on_notice(&mut self, host: &mut impl Host, id: AppId, now: Time, notice: Notice) {
+        if let Notice::Acked { tag } = notice
             && self.after_completion
         {
-            let i = core.streams[conn].tag as usize;
-            self.pause(core, id, now, i);
+            self.pause(host, id, now, tag as usize);
         }
     }
 
-    pub(super) fn finished(&self) -> bool {
+    pub(crate) fn finished(&self) -> bool {
         self.left == 0
     }
 
-    pub(super) fn expected(&self) -> u64 {
+    pub(crate) fn expected(&self) -> u64 {
         self.total
     }
 }

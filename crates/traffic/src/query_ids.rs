@@ -7,13 +7,13 @@ use forebay_units::QueryId;
 
 /// Makes the sources of a run.
 #[derive(Debug, Default)]
-pub(super) struct QueryIds {
+pub struct QueryIds {
     sources: u32,
 }
 
 impl QueryIds {
     /// The next source.
-    pub(super) fn source(&mut self) -> QuerySource {
+    pub(crate) fn source(&mut self) -> QuerySource {
         let source = self.sources;
         self.sources = source.checked_add(1).expect("fewer than 2^32 sources of queries");
         QuerySource { source, begun: 0 }
@@ -22,14 +22,14 @@ impl QueryIds {
 
 /// Numbers the queries of one client, aggregator or incast.
 #[derive(Debug)]
-pub(super) struct QuerySource {
+pub(crate) struct QuerySource {
     source: u32,
     begun: u32,
 }
 
 impl QuerySource {
     /// The number of the query that begins now. Those of one source grow, and all of a source made earlier are smaller.
-    pub(super) fn next(&mut self) -> QueryId {
+    pub(crate) fn next(&mut self) -> QueryId {
         let id = QueryId::new(u64::from(self.source) << 32 | u64::from(self.begun));
         self.begun = self.begun.checked_add(1).expect("fewer than 2^32 queries of one source");
         id
@@ -42,7 +42,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn no_number_comes_twice_in_whatever_order_the_sources_are_asked() {
+    fn no_number_comes_twice_in_whatever_order_the_sources_count() {
         let mut ids = QueryIds::default();
         let mut sources: Vec<QuerySource> = (0..1_000).map(|_| ids.source()).collect();
         let mut seen = BTreeSet::new();

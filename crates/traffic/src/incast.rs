@@ -3,12 +3,12 @@
 //! Requests are messages of the simulator, not packets: they take a fixed latency (by default that of a small packet on the empty
 //! path) and are never lost, as in the incast literature.
 
-use super::super::core::{Core, First, Job, Notice, OpenSpec, QueryStart};
-use super::super::hosts::Wake;
-use super::super::query_ids::QuerySource;
-use crate::config::{Assign, Deadline, Workload, WorkloadKind};
+use crate::query_ids::QuerySource;
+use crate::{First, Host, Job, Notice, OpenSpec, QueryStart, Wake};
+use forebay_experiment::assign::Assign;
+use forebay_experiment::traffic::{Deadline, Workload, WorkloadKind};
 use forebay_sampling::Rng;
-use forebay_units::{AppId, ConnSlot, NodeId, QueryId};
+use forebay_units::{AppId, ConnSlot, NodeId, QueryId, Time};
 
 /// Tag of the receiver's own timer.
 const REQUEST: u64 = u64::MAX;
@@ -19,15 +19,15 @@ pub(crate) struct Incast {
     receiver: NodeId,
     block: u64,
     rounds: u32,
-    start: u64,
-    gap: u64,
-    latency: Option<u64>,
-    jitter: u64,
+    start: Time,
+    gap: Time,
+    latency: Option<Time>,
+    jitter: Time,
     deadline: Option<Deadline>,
     transport: Assign,
     rng: Rng,
     conns: Vec<ConnSlot>,
-    latencies: Vec<u64>,
+    latencies: Vec<Time>,
     /// Rounds begun.
     round: u32,
     missing: u32,
@@ -35,11 +35,11 @@ pub(crate) struct Incast {
     /// The current round.
     query: Option<QueryId>,
     /// When its blocks should have arrived.
-    due: u64,
+    due: Time,
 }
 
 impl Incast {
-    pub(super) fn new(w: &Workload, rng: Rng, ids: QuerySource) -> Incast {
+    pub(crate) fn new(w: &Workload, rng: Rng, ids: QuerySource) -> Incast {
         let WorkloadKind::Incast { senders, receiver, block, rounds, start, gap, request_latency, jitter, deadline } = &w.kind
         else {
             unreachable!("kind checked by the caller")
@@ -49,10 +49,10 @@ impl Incast {
             receiver: *receiver,
             block: *block,
             rounds: rounds.unwrap_or(u32::MAX),
-            start: start.0,
-            gap: gap.0,
-            latency: request_latency.map(|l| l.0),
-            jitter: jitter.0,
+            start: *start,
+            gap: *gap,
+            latency: *request_latency,
+            jitter: *jitter,
             deadline: *deadline,
             transport: w.transport.clone(),
             rng,
@@ -62,42 +62,42 @@ impl Incast {
             missing: 0,
             ids,
             query: None,
-            due: u64::MAX,
+            due: Time::NEVER,
         }
     }
 
-    pub(super) fn start(&mut self, core: &mut Core, id: AppId) {
+    pub(crate) fn start(&mut self, host: &mut impl Host, id: AppId) {
         for (i, &src) in self.senders.iter().enumerate() {
             let group = self.transport.pick(src);
             let spec = OpenSpec { src, dst: self.receiver, group, app: id, tag: i as u64, first: First::Nothing };
-            self.conns.push(core.connect(0, spec));
-            let latency = self.latency.unwrap_or_else(|| core.small_packet_latency(self.receiver, src, group));
+            self.conns.push(host.open(Time::ZERO, spec));
+            let latency = self.latency.unwrap_or_else(|| host.request_latency(self.receiver, src, group));
             self.latencies.push(latency);
         }
-        core.wake(self.receiver, self.receiver, self.start, Wake::App { app: id, tag: REQUEST });
+        host.wake(Wake { app: id, tag: REQUEST, origin: self.receiver, host: self.receiver, time: self.start });
     }
 
-    pub(super) fn on_wake(&mut self, core: &mut Core, id: AppId, now: u64, tag: u64) {
+    pub(crate) fn on_wake(&mut self, host: &mut impl Host, id: AppId, now: Time, tag: u64) {
         if tag == REQUEST {
-            return self.request(core, id, now);
+            return self.request(host, id, now);
         }
-        core.write(self.conns[tag as usize], now, Job { query: self.query, deadline: self.due, ..Job::of(self.block) });
+        host.write(self.conns[tag as usize], now, Job { query: self.query, deadline: self.due, ..Job::of(self.block) });
     }
 
-    fn request(&mut self, core: &mut Core, id: AppId, now: u64) {
+    fn request(&mut self, host: &mut impl Host, id: AppId, now: Time) {
         let query = self.ids.next();
         self.query = Some(query);
         self.due = Deadline::due(self.deadline, now, self.block);
         self.missing = self.senders.len() as u32;
-        core.begin_query(QueryStart { query, start: now, app: id, parts: self.missing });
+        host.begin_query(QueryStart { query, start: now, app: id, parts: self.missing });
         self.round += 1;
         for (i, &src) in self.senders.iter().enumerate() {
-            let at = now + self.latencies[i] + self.rng.below(self.jitter + 1);
-            core.wake(self.receiver, src, at, Wake::App { app: id, tag: i as u64 });
+            let at = now + self.latencies[i] + Time(self.rng.below(self.jitter.0 + 1));
+            host.wake(Wake { app: id, tag: i as u64, origin: self.receiver, host: src, time: at });
         }
     }
 
-    pub(super) fn on_notice(&mut self, core: &mut Core, id: AppId, now: u64, notice: Notice) {
+    pub(crate) fn on_notice(&mut self, host: &mut impl Host, id: AppId, now: Time, notice: Notice) {
         if !matches!(notice, Notice::Delivered { .. }) {
             return;
         }
@@ -105,18 +105,18 @@ impl Incast {
         if self.missing > 0 || self.round >= self.rounds {
             return;
         }
-        if self.gap == 0 {
-            self.request(core, id, now);
+        if self.gap == Time::ZERO {
+            self.request(host, id, now);
         } else {
-            core.wake(self.receiver, self.receiver, now + self.gap, Wake::App { app: id, tag: REQUEST });
+            host.wake(Wake { app: id, tag: REQUEST, origin: self.receiver, host: self.receiver, time: now + self.gap });
         }
     }
 
-    pub(super) fn finished(&self) -> bool {
+    pub(crate) fn finished(&self) -> bool {
         self.round >= self.rounds && self.missing == 0
     }
 
-    pub(super) fn expected(&self) -> u64 {
+    pub(crate) fn expected(&self) -> u64 {
         if self.rounds == u32::MAX { 0 } else { u64::from(self.rounds) * self.senders.len() as u64 }
     }
 }

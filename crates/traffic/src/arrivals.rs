@@ -1,7 +1,8 @@
 //! Open loop: flows arrive as a Poisson process or from a list, each on a connection of its own.
 
-use super::super::core::{Core, First, Job, Notice, OpenSpec};
-use crate::config::{Assign, Deadline, ReplayFlow, Workload, WorkloadKind};
+use crate::{First, Host, Job, Notice, OpenSpec};
+use forebay_experiment::assign::Assign;
+use forebay_experiment::traffic::{Deadline, ReplayFlow, Workload, WorkloadKind};
 use forebay_sampling::{Rng, SizeDist};
 use forebay_units::{AppId, IndexVec, NodeId, Time};
 
@@ -17,7 +18,7 @@ struct Poisson {
     to: Vec<NodeId>,
     sizes: SizeDist,
     mean_gap: f64,
-    stop: u64,
+    stop: Time,
     left: u64,
     /// Flows that each source may still start; empty for no limit.
     quota: Vec<u64>,
@@ -28,10 +29,10 @@ struct Poisson {
 
 impl Poisson {
     /// The flow behind one that arrived at `previous`.
-    fn draw(&mut self, previous: u64) -> Option<ReplayFlow> {
+    fn draw(&mut self, previous: Time) -> Option<ReplayFlow> {
         let mut start = previous;
         loop {
-            start = start.saturating_add((self.rng.exponential() * self.mean_gap) as u64);
+            start = start.saturating_add(Time((self.rng.exponential() * self.mean_gap) as u64));
             if self.left == 0 || start >= self.stop {
                 return None;
             }
@@ -45,8 +46,8 @@ impl Poisson {
             }
             self.left -= 1;
             let bytes = self.sizes.sample(&mut self.rng);
-            let deadline = Time(Deadline::due(self.deadline, start, bytes));
-            return Some(ReplayFlow { start: Time(start), src, dst, bytes, deadline });
+            let deadline = Deadline::due(self.deadline, start, bytes);
+            return Some(ReplayFlow { start, src, dst, bytes, deadline });
         }
     }
 
@@ -68,12 +69,11 @@ pub(crate) struct Arrivals {
     source: Source,
     next: Option<ReplayFlow>,
     transport: Assign,
-    id: AppId,
     total: u64,
 }
 
 impl Arrivals {
-    pub(super) fn new(w: &Workload, duration: Option<u64>, rng: Rng) -> Arrivals {
+    pub(crate) fn new(w: &Workload, duration: Option<Time>, rng: Rng) -> Arrivals {
         let (source, first, total) = match &w.kind {
             WorkloadKind::Poisson { from, to, sizes, flows_per_sec, start, stop, flows, per_source, racks, deadline } => {
                 // A source that has no destination (all are in its own rack) has no flows either.
@@ -87,25 +87,25 @@ impl Arrivals {
                     to: to.clone(),
                     sizes: sizes.clone(),
                     mean_gap: 1e12 / flows_per_sec,
-                    stop: stop.map_or(u64::MAX, |t| t.0).min(duration.unwrap_or(u64::MAX)),
+                    stop: stop.unwrap_or(Time::NEVER).min(duration.unwrap_or(Time::NEVER)),
                     left: limit,
                     quota,
                     racks: racks.clone(),
                     deadline: *deadline,
                     rng,
                 };
-                (Source::Poisson(source), start.0, if limit == u64::MAX { 0 } else { limit })
+                (Source::Poisson(source), *start, if limit == u64::MAX { 0 } else { limit })
             }
-            WorkloadKind::Replay { flows } => (Source::List { flows: flows.clone(), next: 0 }, 0, flows.len() as u64),
+            WorkloadKind::Replay { flows } => (Source::List { flows: flows.clone(), next: 0 }, Time::ZERO, flows.len() as u64),
             _ => unreachable!("kind checked by the caller"),
         };
-        let mut a = Arrivals { source, next: None, transport: w.transport.clone(), id: AppId::new(0), total };
+        let mut a = Arrivals { source, next: None, transport: w.transport.clone(), total };
         a.next = a.draw(first);
         a
     }
 
     /// The flow behind one that arrived at `previous`.
-    fn draw(&mut self, previous: u64) -> Option<ReplayFlow> {
+    fn draw(&mut self, previous: Time) -> Option<ReplayFlow> {
         match &mut self.source {
             Source::List { flows, next } => {
                 *next += 1;
@@ -115,33 +115,31 @@ impl Arrivals {
         }
     }
 
-    pub(super) fn start(&mut self, _core: &mut Core, id: AppId) {
-        self.id = id;
+    pub(crate) fn start(&mut self, _host: &mut impl Host, _id: AppId) {}
+
+    pub(crate) fn next_arrival(&self) -> Option<Time> {
+        self.next.map(|f| f.start)
     }
 
-    pub(super) fn next_arrival(&self) -> u64 {
-        self.next.map_or(u64::MAX, |f| f.start.0)
-    }
-
-    pub(super) fn inject(&mut self, core: &mut Core, until: u64) {
-        while let Some(f) = self.next.filter(|f| f.start.0 < until) {
-            let first = First::Only(Job { deadline: f.deadline.0, ..Job::of(f.bytes) });
+    pub(crate) fn inject(&mut self, host: &mut impl Host, id: AppId, until: Time) {
+        while let Some(f) = self.next.filter(|f| f.start < until) {
+            let first = First::Only(Job { deadline: f.deadline, ..Job::of(f.bytes) });
             let group = self.transport.pick(f.src);
-            core.connect(f.start.0, OpenSpec { src: f.src, dst: f.dst, group, app: self.id, tag: 0, first });
+            host.open(f.start, OpenSpec { src: f.src, dst: f.dst, group, app: id, tag: 0, first });
             // It counts as open work from here on, though its message is written when it opens.
-            self.next = self.draw(f.start.0);
+            self.next = self.draw(f.start);
         }
     }
 
-    pub(super) fn on_wake(&mut self, _core: &mut Core, _id: AppId, _now: u64, _tag: u64) {}
+    pub(crate) fn on_wake(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _tag: u64) {}
 
-    pub(super) fn on_notice(&mut self, _core: &mut Core, _id: AppId, _now: u64, _notice: Notice) {}
+    pub(crate) fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _notice: Notice) {}
 
-    pub(super) fn finished(&self) -> bool {
+    pub(crate) fn finished(&self) -> bool {
         self.next.is_none()
     }
 
-    pub(super) fn expected(&self) -> u64 {
+    pub(crate) fn expected(&self) -> u64 {
         self.total
     }
 }

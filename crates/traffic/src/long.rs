@@ -1,68 +1,68 @@
 //! One flow per pair, finite or endless.
 
-use super::super::core::{Core, First, Job, Notice, OpenSpec};
-use super::super::hosts::Wake;
-use crate::config::{Assign, Workload, WorkloadKind};
+use crate::{First, Host, Job, Notice, OpenSpec, Wake};
+use forebay_experiment::assign::Assign;
+use forebay_experiment::traffic::{Workload, WorkloadKind};
 use forebay_sampling::Rng;
-use forebay_units::{AppId, ConnSlot, NodeId};
+use forebay_units::{AppId, ConnSlot, NodeId, Time};
 
 /// Runtime of a `long` workload.
 pub(crate) struct Long {
-    flows: Vec<(u64, NodeId, NodeId)>,
+    flows: Vec<(Time, NodeId, NodeId)>,
     first: First,
-    stop_after: Option<u64>,
+    stop_after: Option<Time>,
     transport: Assign,
     unstarted: usize,
     unstopped: usize,
 }
 
 impl Long {
-    pub(super) fn new(w: &Workload, mut rng: Rng) -> Long {
+    pub(crate) fn new(w: &Workload, mut rng: Rng) -> Long {
         let WorkloadKind::Long { pairs, size, start, stagger, jitter, stop_after } = &w.kind else {
             unreachable!("kind checked by the caller")
         };
         let flow = |(i, &(src, dst)): (usize, &(NodeId, NodeId))| {
-            let time = start.0 + stagger.0 * i as u64 + rng.below(jitter.0 + 1);
+            let time = *start + *stagger * i as u64 + Time(rng.below(jitter.0 + 1));
             (time, src, dst)
         };
         Long {
             flows: pairs.iter().enumerate().map(flow).collect(),
             first: size.map_or(First::Endless, |b| First::Only(Job::of(b))),
-            stop_after: stop_after.map(|t| t.0),
+            stop_after: *stop_after,
             transport: w.transport.clone(),
             unstarted: pairs.len(),
             unstopped: if stop_after.is_some() { pairs.len() } else { 0 },
         }
     }
 
-    pub(super) fn start(&mut self, core: &mut Core, id: AppId) {
+    pub(crate) fn start(&mut self, host: &mut impl Host, id: AppId) {
         for &(time, src, dst) in &self.flows {
             let group = self.transport.pick(src);
-            let conn = core.connect(time, OpenSpec { src, dst, group, app: id, tag: 0, first: self.first });
-            // The application is told when the flow starts, and stops it if it is to stop.
-            core.wake(src, src, time, Wake::App { app: id, tag: u64::MAX });
+            let conn = host.open(time, OpenSpec { src, dst, group, app: id, tag: 0, first: self.first });
+            // The application is called when the flow starts, and stops it if it is to stop.
+            host.wake(Wake { app: id, tag: u64::MAX, origin: src, host: src, time });
             if let (Some(after), First::Endless) = (self.stop_after, self.first) {
-                core.wake(src, src, time.saturating_add(after), Wake::App { app: id, tag: u64::from(conn.get()) });
+                host.wake(Wake { app: id, tag: u64::from(conn.get()), origin: src, host: src, time: time.saturating_add(after) });
             }
         }
     }
 
-    pub(super) fn on_wake(&mut self, core: &mut Core, _id: AppId, now: u64, tag: u64) {
+    pub(crate) fn on_wake(&mut self, host: &mut impl Host, _id: AppId, now: Time, tag: u64) {
         if tag == u64::MAX {
             self.unstarted -= 1;
         } else {
             self.unstopped -= 1;
-            core.stop(ConnSlot::new(tag as u32), now);
+            host.stop(ConnSlot::new(tag as u32), now);
         }
     }
 
-    pub(super) fn on_notice(&mut self, _core: &mut Core, _id: AppId, _now: u64, _notice: Notice) {}
+    pub(crate) fn on_notice(&mut self, _host: &mut impl Host, _id: AppId, _now: Time, _notice: Notice) {}
 
-    pub(super) fn finished(&self) -> bool {
+    pub(crate) fn finished(&self) -> bool {
         self.unstarted == 0 && self.unstopped == 0
     }
 
-    pub(super) fn expected(&self) -> u64 {
+    pub(crate) fn expected(&self) -> u64 {
         if self.first == First::Endless { 0 } else { self.flows.len() as u64 }
     }
 }

@@ -1,0 +1,19 @@
+//! What generates traffic: applications that open connections, write messages and wait, without a clock, a network or a socket of their
+//! own. Whatever has those, a simulator or a machine with sockets, is their [`Host`].
+
+mod app;
+mod arrivals;
+mod host;
+mod incast;
+mod long;
+mod message;
+mod on_off;
+mod queries;
+mod query_ids;
+mod requests;
+mod udp;
+
+pub use app::App;
+pub use host::{Host, Wake};
+pub use message::{First, Job, Notice, OpenSpec, QueryStart};
+pub use query_ids::QueryIds;
