@@ -30,10 +30,9 @@ def main(argv: list[str] | None = None) -> int:
     except (FileNotFoundError, ValueError) as e:
         print(f"error: {e}", file=sys.stderr)
         return 2
-    unknown = [c for c in args.claim or [] if not any(c in p.claims for p in papers)]
-    unknown += [f"figure {f}" for f in args.figure or [] if not any(f in p.figures for p in papers)]
+    unknown = _unknown(papers, args.claim or [], args.figure or [])
     if unknown:
-        print(f"error: no {', '.join(unknown)}", file=sys.stderr)
+        print(f"error: {unknown}", file=sys.stderr)
         return 2
     out = Path(args.out)
     simulator = _simulate.Package(Path(args.cache) if args.cache else out / "units", args.threads)
@@ -41,8 +40,11 @@ def main(argv: list[str] | None = None) -> int:
         threading.Thread(target=_bar, args=[simulator], daemon=True).start()
     scale: Scale = "quick" if args.quick else args.scale
     session = Session(simulator, scale=scale)
-    # What is asked for by name is all that is wanted.
-    claims = args.claim or ([] if args.figure else None)
+    # What is asked for by name is all that is wanted, and with a figure the claims that it illustrates.
+    claims = None
+    if args.claim or args.figure:
+        illustrated = [c for p in papers for f in args.figure or [] if f in p.figures for c in p.figures[f].claims]
+        claims = list(dict.fromkeys([*(args.claim or []), *illustrated]))
     figures = args.figure or ([] if args.claim else None)
     outcomes = []
     # While a paper is judged and drawn, by one core, the runs of the next keep the others busy.
@@ -71,17 +73,39 @@ def main(argv: list[str] | None = None) -> int:
         simulator.close()
         ahead.shutdown(cancel_futures=True)
     how = {"quick": ["--quick"], "full": [], "document": ["--scale", "document"]}[scale]
-    command = " ".join(["forebay repro", *args.paper, *how])
+    parts = [w for name, values in (("--claim", args.claim), ("--figure", args.figure)) for v in values or [] for w in (name, v)]
+    command = " ".join(["forebay repro", *args.paper, *how, *parts])
+    _gallery.write(outcomes, out, command, scale=scale)
+    # A part of the claims is no scorecard.
     if claims is None and figures is None:
-        _gallery.write(outcomes, out, command, scale=scale)
         for card in [out / "SCORECARD.md", *([Path(args.scorecard)] if args.scorecard else [])]:
             card.write_text(_scorecard.markdown(outcomes, command, simulator.version, scale=scale))
         (out / "verdicts.csv").write_text(_scorecard.table(outcomes))
-        print(f"pages: {out / 'index.html'}")
+    print(f"pages: {out / 'index.html'}")
     if len(outcomes) > 1:
         print("all: " + _scorecard.summary([v for o in outcomes for v in o.verdicts]))
     broken = any(o.broken_figures for o in outcomes) or any(v.error for o in outcomes for v in o.verdicts)
     return 1 if broken else 0
+
+
+def _unknown(papers: list[_paper.Paper], claims: list[str], figures: list[str]) -> str:
+    """Say which of the names no paper has, and which there are; empty if every one is known."""
+    known_claims, known_figures = ({n: None for p in papers for n in names(p)} for names in (_claims_of, _figures_of))
+    no_claims, no_figures = [c for c in claims if c not in known_claims], [f for f in figures if f not in known_figures]
+    told = [f"no claim {', '.join(no_claims)}; there are {', '.join(known_claims)}"] if no_claims else []
+    if no_figures:
+        where = "; ".join(f"{p.slug}: {', '.join(_figures_of(p)) or 'none'}" for p in papers)
+        told.append(f"no figure {', '.join(no_figures)}; there are {where}")
+    return "\n".join(told)
+
+
+def _claims_of(paper: _paper.Paper) -> list[str]:
+    return list(paper.claims)
+
+
+def _figures_of(paper: _paper.Paper) -> list[str]:
+    """In the order of the document."""
+    return sorted(paper.figures, key=_gallery.place)
 
 
 def _arguments() -> argparse.ArgumentParser:

@@ -87,7 +87,7 @@ def _paper(o: Outcome, command: str, *, scale: Scale) -> str:
         f'<p class=quiet>{_made(command, scale=scale)} <a href="../index.html">All papers</a></p>'
     ]
     seen: set[str] = set()
-    for number, figure in sorted(o.paper.figures.items(), key=lambda item: _place(item[0])):
+    for number, figure in sorted(o.paper.figures.items(), key=lambda item: place(item[0])):
         claims = [by[c] for c in figure.claims if c in by]
         if number not in o.figures and number not in o.broken_figures:
             continue
@@ -144,7 +144,7 @@ def _value(m: Measured) -> str:
     return escape(full) if short == full else f"<details><summary>{escape(short)}</summary>{escape(full)}</details>"
 
 
-def _place(number: str) -> tuple[float, str]:
+def place(number: str) -> tuple[float, str]:
     """Sort figures as the document does, `11` before `11-more`, and what it does not count behind them."""
     digits = re.match(r"\d*", number)
     return (float(digits[0]) if digits and digits[0] else math.inf, number)

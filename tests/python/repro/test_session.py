@@ -180,8 +180,32 @@ def test_the_command(
     assert "c-number" not in printed
     assert (out / "SCORECARD.md").stat().st_mtime_ns == before, "a part is no scorecard"
     assert command.main(["some-paper", "--figure", "9"]) == 2
+    assert "no figure 9; there are some-paper: 1, extra" in capsys.readouterr().err
+    assert command.main(["some-paper", "--claim", "c-odd"]) == 2
+    assert "no claim c-odd; there are c-number, c-reading" in capsys.readouterr().err
     assert command.main(["no-paper"]) == 2
     assert "no paper 'no-paper'" in capsys.readouterr().err
+
+
+def test_a_figure_is_judged_by_its_claims(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fake: some_paper.Fake
+) -> None:
+    monkeypatch.setattr(_simulate, "Package", lambda _root, _threads: fake)
+    out = tmp_path / "out"
+    assert command.main([str(folder), "--figure", "1", "-v", "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "1 of 2 claims" in printed
+    assert "c-number" in printed
+    assert "c-wrong" in printed
+    assert "c-reading" not in printed
+    assert f"pages: {out / 'index.html'}" in printed
+    assert "--figure 1" in (out / "index.html").read_text()
+    page = (out / "some-paper" / "index.html").read_text()
+    assert "c-wrong" in page
+    assert "fig01.svg" in page
+    assert not (out / "SCORECARD.md").exists()
+    assert command.main([str(folder), "--figure", "1", "--claim", "c-reading", "--out", str(out)]) == 0
+    assert "of 3 claims" in capsys.readouterr().out
 
 
 def test_a_command_of_other_sources_is_refused(
