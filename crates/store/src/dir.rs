@@ -1,8 +1,10 @@
 //! Where results go, and how a directory appears there all at once.
 
 use crate::error::StoreError;
+use crate::file::what;
+use crate::leftovers;
 use crate::manifest::Manifest;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,6 +41,7 @@ impl Target {
                 Occupant::Run if *force => Ok(()),
                 Occupant::Run => Err(StoreError::Exists(path.clone())),
                 Occupant::Other => Err(StoreError::NotARun(path.clone())),
+                Occupant::NotPlain(is) => Err(StoreError::NotPlain { path: path.clone(), is }),
             },
         }
     }
@@ -54,8 +57,7 @@ impl Target {
                 (parent, path.file_name().map_or_else(|| OsString::from("forebay"), OsString::from))
             }
         };
-        let mut name = name;
-        name.push(format!(".tmp-{}", std::process::id()));
+        let mut name = leftovers::temporary_name(&name);
         if attempt > 0 {
             name.push(format!("-{attempt}"));
         }
@@ -75,14 +77,17 @@ enum Occupant {
     Nothing,
     Run,
     Other,
+    /// A link, a pipe or a device: this one.
+    NotPlain(&'static str),
 }
 
 /// What is at `path`. An empty directory counts as nothing: renaming onto it is allowed and loses nothing.
 fn occupant(path: &Path) -> Result<Occupant, StoreError> {
-    match fs::metadata(path) {
+    match fs::symlink_metadata(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Occupant::Nothing),
         Err(e) => return Err(StoreError::io("look at", path)(e)),
-        Ok(m) if !m.is_dir() => return Ok(Occupant::Other),
+        Ok(m) if m.is_file() => return Ok(Occupant::Other),
+        Ok(m) if !m.is_dir() => return Ok(Occupant::NotPlain(what(m.file_type()))),
         Ok(_) => {}
     }
     if fs::read_dir(path).map_err(StoreError::io("read", path))?.next().is_none() {
@@ -99,12 +104,18 @@ pub(crate) struct Staging {
     path: PathBuf,
     target: Target,
     published: bool,
+    /// Tells other processes that somebody is at work here.
+    _lock: Option<File>,
 }
 
 impl Staging {
     /// Creates an empty sibling of the target.
     pub(crate) fn create(target: Target) -> Result<Staging, StoreError> {
         target.check()?;
+        if let Some(parent) = target.staging(0).parent() {
+            // No files are written here, only directories.
+            leftovers::remove(parent, OsStr::new(Manifest::FILE));
+        }
         let mut attempt = 0;
         loop {
             let path = target.staging(attempt);
@@ -112,7 +123,10 @@ impl Staging {
                 fs::create_dir_all(parent).map_err(StoreError::io("create", parent))?;
             }
             match fs::create_dir(&path) {
-                Ok(()) => return Ok(Staging { path, target, published: false }),
+                Ok(()) => {
+                    let lock = leftovers::lock(&path);
+                    return Ok(Staging { path, target, published: false, _lock: lock });
+                }
                 // Process ids repeat, after a crash or on another machine that shares the disk.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 1_000 => attempt += 1,
                 Err(e) => return Err(StoreError::io("create", &path)(e)),
@@ -125,26 +139,38 @@ impl Staging {
         &self.path
     }
 
-    /// Gives the directory its final name, which is returned. All files must have been synced.
+    /// Gives the directory its final name, which is returned. All files must have been synced. Where the name was taken meanwhile, or the
+    /// system refuses it, that is `name-1` beside it, or the next number that is free: complete results are never thrown away.
+    ///
+    /// # Errors
+    /// When the system refuses all names; the directory stays where it was filled.
     pub(crate) fn publish(mut self) -> Result<PathBuf, StoreError> {
         sync_dir(&self.path)?;
-        let path = match &self.target {
-            Target::Numbered { parent, name } => self.take_next_number(parent, name)?,
-            Target::Exact { path, force } => {
-                self.target.check()?;
-                if *force && matches!(occupant(path)?, Occupant::Run) {
-                    self.replace(path)?
-                } else {
-                    self.rename_to(path)?
-                }
-                path.clone()
-            }
+        let named = match &self.target {
+            Target::Numbered { parent, name } => self.take_next_number(parent, name),
+            Target::Exact { path, force } => self.take(path, *force).or_else(|e| {
+                let (parent, name) = (self.path.parent().unwrap_or(Path::new("")), path.file_name());
+                let name = name.map_or_else(|| "forebay".into(), |n| n.to_string_lossy());
+                self.take_next_number(parent, &name).map_err(|_| e)
+            }),
         };
         self.published = true;
+        let path = named.map_err(|e| StoreError::Unnamed { kept: self.path.clone(), cause: Box::new(e) })?;
         if let Some(parent) = self.path.parent().filter(|p| !p.as_os_str().is_empty()) {
             sync_dir(parent)?;
         }
         Ok(path)
+    }
+
+    /// Takes the name `path`, if it is free or may be replaced.
+    fn take(&self, path: &Path, force: bool) -> Result<PathBuf, StoreError> {
+        self.target.check()?;
+        if force && matches!(occupant(path)?, Occupant::Run) {
+            self.replace(path)?;
+        } else {
+            self.rename_to(path)?;
+        }
+        Ok(path.to_owned())
     }
 
     fn rename_to(&self, path: &Path) -> Result<(), StoreError> {

@@ -11,6 +11,20 @@ pub enum StoreError {
     Exists(PathBuf),
     /// The path is taken by something that is not a run directory, which is never replaced.
     NotARun(PathBuf),
+    /// The path is taken by what is neither a plain file nor a directory of ours, which is never replaced.
+    NotPlain {
+        /// The path.
+        path: PathBuf,
+        /// What is there.
+        is: &'static str,
+    },
+    /// The results are complete, but could not be given any of the names that they should have.
+    Unnamed {
+        /// Where they are.
+        kept: PathBuf,
+        /// Why.
+        cause: Box<StoreError>,
+    },
     /// The path holds no results to read.
     NoResults(PathBuf),
     /// The results of a sweep of which runs are missing.
@@ -52,6 +66,10 @@ impl StoreError {
         match self {
             StoreError::Exists(_) => "add --force to replace it, or choose another directory with --out".into(),
             StoreError::NotARun(_) => "choose another directory with --out; --force replaces only forebay's own results".into(),
+            StoreError::NotPlain { .. } => {
+                "choose another path with --out; only plain files and forebay's own directories are replaced".into()
+            }
+            StoreError::Unnamed { .. } => "move the directory to where you want it".into(),
             StoreError::NoResults(_) => {
                 "results are in the directories that `forebay run` names at its end, such as out/quickstart-1".into()
             }
@@ -81,6 +99,8 @@ impl fmt::Display for StoreError {
         match self {
             StoreError::Exists(path) => write!(f, "`{}` already holds results", path.display()),
             StoreError::NotARun(path) => write!(f, "`{}` exists and is not a forebay run directory", path.display()),
+            StoreError::NotPlain { path, is } => write!(f, "`{}` is {is}", path.display()),
+            StoreError::Unnamed { kept, cause } => write!(f, "the results are complete in `{}`, but {cause}", kept.display()),
             StoreError::NoResults(path) => write!(f, "`{}` holds no results of forebay", path.display()),
             StoreError::Unfinished(path) => write!(f, "the sweep in `{}` is not finished", path.display()),
             StoreError::Damaged { path, message } => write!(f, "`{}` cannot be read: {message}", path.display()),

@@ -1,21 +1,52 @@
 //! Files that appear when they are complete.
 
 use crate::error::StoreError;
+use crate::leftovers;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes a file that replaces what is at `path` when it is complete and on disk; a failure leaves that as it was.
+/// Refuses a path at which there is something that a file may not take the place of: a directory, a pipe, a device or a link.
 ///
 /// # Errors
-/// When the system refuses.
+/// What is there.
+pub fn replaceable(path: &Path) -> Result<(), StoreError> {
+    let kind = match fs::symlink_metadata(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(StoreError::io("look at", path)(e)),
+        Ok(meta) => meta.file_type(),
+    };
+    if kind.is_file() {
+        return Ok(());
+    }
+    Err(StoreError::NotPlain { path: path.to_owned(), is: what(kind) })
+}
+
+/// What something is that is not a plain file.
+pub(crate) fn what(kind: fs::FileType) -> &'static str {
+    if kind.is_symlink() {
+        "a symbolic link"
+    } else if kind.is_dir() {
+        "a directory"
+    } else {
+        "a pipe, a socket or a device"
+    }
+}
+
+/// Writes a file that replaces the plain file at `path`, if there is one, when it is complete and on disk; a failure leaves that as it was.
+///
+/// # Errors
+/// When there is something else than a file, and when the system refuses.
 pub fn write_whole(path: &Path, contents: &[u8]) -> Result<(), StoreError> {
-    let mut name = path.file_name().map_or_else(OsString::new, OsString::from);
-    name.push(format!(".tmp-{}", std::process::id()));
-    let temporary: PathBuf = path.with_file_name(name);
+    replaceable(path)?;
+    let name = path.file_name().map_or_else(OsString::new, OsString::from);
+    leftovers::remove(path.parent().unwrap_or(Path::new("")), &name);
+    let temporary: PathBuf = path.with_file_name(leftovers::temporary_name(&name));
     let write = || -> io::Result<()> {
         let mut file = File::create(&temporary)?;
+        // Released with the file.
+        let _ = file.try_lock();
         file.write_all(contents)?;
         file.sync_all()?;
         fs::rename(&temporary, path)

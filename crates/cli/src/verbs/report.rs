@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::output::print;
 use crate::report;
 use forebay_store::sweep::SweepDir;
-use forebay_store::{RunDir, StoreError};
+use forebay_store::{RunDir, StoreError, replaceable};
 use std::path::{Path, PathBuf};
 
 /// Write the report of finished results, or one that compares several
@@ -50,6 +50,8 @@ fn target(args: &Args) -> Result<PathBuf, Failure> {
         (None, [one]) => one.join(report::FILE),
         (None, _) => PathBuf::from(report::FILE),
     };
+    // Said before the tables are read; said again by whoever writes.
+    replaceable(&path)?;
     if path.exists() && !args.force {
         return Err(Failure::Taken(path));
     }

@@ -133,7 +133,22 @@ fn simulate(args: &Args, kind: Kind, scenario: &Scenario, mut overrides: Vec<Str
             "packet_hops_per_s": manifest.packet_hops_per_s, "wall_s": manifest.wall_s, "report": report,
         }));
     }
-    conclude(args, &collector.variants, &manifest, &dir, report.as_deref())
+    conclude(args, &collector.variants, &manifest, &dir, report.as_deref())?;
+    match &args.out {
+        Some(wanted) if *wanted != dir => elsewhere(wanted, &dir, kind),
+        _ => Ok(()),
+    }
+}
+
+/// The name that was asked for was taken while the runs went on: says where the results are instead, and fails.
+fn elsewhere(wanted: &Path, dir: &Path, kind: Kind) -> Result<(), Failure> {
+    let text = format!("`{}` was taken while the runs went on; the results are in `{}`", wanted.display(), dir.display());
+    if kind == Kind::Json {
+        event(&json!({"event": "warning", "text": text}));
+    } else {
+        warn(&text);
+    }
+    Err(Failure::Reported(1))
 }
 
 /// Writes the report of finished results. That it could not be written is said, and is no failure of the run.

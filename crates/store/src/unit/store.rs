@@ -5,19 +5,18 @@ use super::kept::Kept;
 use super::key::{KeyHasher, UnitKey};
 use super::record::UnitRecord;
 use crate::error::StoreError;
+use crate::leftovers;
 use crate::parquet_file::ParquetFile;
 use crate::read::parquet_of;
 use arrow_array::RecordBatch;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, SystemTime};
 
 /// Folder of files that are being written.
 const TEMPORARY: &str = "tmp";
-/// A temporary file of this age has nobody who still writes it: writing one takes far less than a second.
-const ABANDONED: Duration = Duration::from_secs(3_600);
 
 /// Results of units, by key. Safe to share among threads, and among processes: every file appears under its name only when it is whole.
 ///
@@ -40,16 +39,7 @@ impl UnitStore {
     /// The store in the folder `root`, which is created when the first result is put there. Removes what killed processes left half
     /// written.
     pub fn open(root: &Path) -> UnitStore {
-        let old = |path: &Path| {
-            let age = fs::metadata(path).and_then(|m| m.modified()).ok().and_then(|t| SystemTime::now().duration_since(t).ok());
-            age.is_some_and(|a| a > ABANDONED)
-        };
-        for entry in fs::read_dir(root.join(TEMPORARY)).into_iter().flatten().flatten() {
-            if old(&entry.path()) {
-                // Tidiness, not correctness: nobody reads these files.
-                let _ = fs::remove_file(entry.path());
-            }
-        }
+        leftovers::remove(&root.join(TEMPORARY), OsStr::new("unit"));
         UnitStore { root: root.to_owned() }
     }
 
@@ -135,10 +125,13 @@ impl UnitStore {
 
     /// A file appears under its name when it is whole.
     fn write(&self, path: &Path, bytes: &[u8], sync: bool) -> Result<(), StoreError> {
-        let name = format!("{}-{}", std::process::id(), COUNTER.fetch_add(1, Relaxed));
+        let mut name = leftovers::temporary_name(OsStr::new("unit"));
+        name.push(format!("-{}", COUNTER.fetch_add(1, Relaxed)));
         let temporary = self.root.join(TEMPORARY).join(name);
         let write = || -> io::Result<()> {
             let mut file = create(&temporary)?;
+            // Released with the file.
+            let _ = file.try_lock();
             file.write_all(bytes)?;
             if sync { file.sync_all() } else { Ok(()) }
         };

@@ -1,0 +1,168 @@
+//! Where results and reports go: what may be replaced, what is kept, and what is tidied up.
+#![cfg(unix)]
+
+mod scratch;
+
+use scratch::{Scratch, command, forebay, text};
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::process::{Command, Stdio};
+
+const SMALL: &str = r#"
+name = "small"
+duration = "20ms"
+[topology]
+kind = "many-to-one"
+senders = 4
+access = { rate = "1Gbps", delay = "10us" }
+bottleneck = { rate = "1Gbps", delay = "10us", buffer = "100pkt" }
+[transport]
+stack = "ns2"
+cc = "newreno"
+[[workload]]
+kind = "long"
+from = "senders"
+to = "receiver"
+"#;
+
+fn scratch(name: &str) -> Scratch {
+    let scratch = Scratch::new(name);
+    scratch.file("small.toml", SMALL);
+    scratch
+}
+
+/// A number of a process that runs no more.
+fn dead() -> u32 {
+    let mut child = Command::new("true").spawn().unwrap();
+    child.wait().unwrap();
+    child.id()
+}
+
+#[test]
+fn a_report_replaces_plain_files_only() {
+    let s = scratch("report-targets");
+    assert!(forebay(&s.0, &["run", "small.toml", "--quiet", "--out", "r", "--no-report"]).status.success());
+    assert!(Command::new("mkfifo").arg(s.0.join("pipe")).status().unwrap().success());
+    s.file("precious.txt", "mine");
+    symlink("precious.txt", s.0.join("link")).unwrap();
+    symlink("nowhere", s.0.join("dangling")).unwrap();
+    fs::create_dir(s.0.join("folder")).unwrap();
+    for (target, is) in [
+        ("pipe", "a pipe"),
+        ("/dev/null", "a pipe, a socket or a device"),
+        ("link", "a symbolic link"),
+        ("dangling", "a symbolic link"),
+        ("folder", "a directory"),
+    ] {
+        for force in [&[][..], &["--force"]] {
+            let out = forebay(&s.0, &[&["report", "r", "--out", target][..], force].concat());
+            let err = text(&out.stderr);
+            assert_eq!(out.status.code(), Some(2), "{target} {force:?}: {err}");
+            assert!(err.contains(target) && err.contains(is) && err.contains("--out"), "{err}");
+        }
+    }
+    assert!(fs::symlink_metadata(s.0.join("pipe")).unwrap().file_type().is_fifo());
+    assert!(fs::symlink_metadata("/dev/null").unwrap().file_type().is_char_device());
+    assert_eq!(fs::read_to_string(s.0.join("precious.txt")).unwrap(), "mine");
+    assert!(fs::symlink_metadata(s.0.join("link")).unwrap().is_symlink());
+    assert!(forebay(&s.0, &["report", "r", "--out", "precious.txt", "--force"]).status.success());
+    assert!(fs::read_to_string(s.0.join("precious.txt")).unwrap().starts_with("<!doctype html>"));
+}
+
+#[test]
+fn a_run_replaces_its_own_directories_only() {
+    let s = scratch("run-targets");
+    assert!(forebay(&s.0, &["run", "small.toml", "--quiet", "--out", "r", "--no-report"]).status.success());
+    assert!(Command::new("mkfifo").arg(s.0.join("pipe")).status().unwrap().success());
+    symlink("r", s.0.join("link")).unwrap();
+    symlink("nowhere", s.0.join("dangling")).unwrap();
+    fs::create_dir_all(s.0.join("other/inside")).unwrap();
+    for target in ["pipe", "link", "dangling", "other", "small.toml"] {
+        for force in [&[][..], &["--force"]] {
+            let out = forebay(&s.0, &[&["run", "small.toml", "--quiet", "--out", target][..], force].concat());
+            let err = text(&out.stderr);
+            assert_eq!(out.status.code(), Some(2), "{target} {force:?}: {err}");
+            assert!(err.contains(target) && err.contains("--out"), "{err}");
+        }
+    }
+    assert_eq!(s.entries(""), ["dangling", "link", "other", "pipe", "r", "small.toml"]);
+    assert_eq!(fs::read_to_string(s.0.join("small.toml")).unwrap(), SMALL);
+}
+
+#[test]
+fn results_whose_name_was_taken_meanwhile_are_kept_beside_it() {
+    let s = scratch("taken");
+    s.file("long.toml", &SMALL.replace("20ms", "2s"));
+    let mut child = command(&s.0, &["run", "long.toml", "--progress", "json", "--quiet", "--out", "r"])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut events = BufReader::new(child.stderr.take().unwrap());
+    let mut first = String::new();
+    events.read_line(&mut first).unwrap();
+    assert!(first.contains("\"start\""), "{first}");
+    fs::create_dir(s.0.join("r")).unwrap();
+    s.file("r/precious.txt", "mine");
+    let mut rest = String::new();
+    events.read_to_string(&mut rest).unwrap();
+    let mut said = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{rest}");
+    assert!(rest.contains("`r` was taken") && rest.contains("`r-1`") && said == "results: r-1\n", "{rest}{said}");
+    assert_eq!(s.entries("r"), ["precious.txt"]);
+    assert!(forebay(&s.0, &["report", "r-1", "--force"]).status.success(), "they are complete");
+}
+
+#[test]
+fn leftovers_of_dead_processes_go_and_everything_else_stays() {
+    let s = scratch("leftovers");
+    let (dead, alive) = (dead(), std::process::id());
+    let folder = |name: String, files: &[&str]| {
+        fs::create_dir_all(s.0.join("out").join(&name)).unwrap();
+        files.iter().for_each(|f| s.file(&format!("out/{name}/{f}"), "x"));
+    };
+    folder(format!("small.tmp-{dead}"), &["flows.parquet", "ports.parquet"]);
+    folder(format!("small.tmp-{dead}-1"), &[]);
+    folder(format!("other.tmp-{dead}"), &["summary.csv"]);
+    folder(format!("small.tmp-{alive}"), &["flows.parquet"]);
+    folder(format!("photos.tmp-{dead}"), &["holiday.jpg"]);
+    folder(format!("complete.tmp-{dead}"), &["flows.parquet", "manifest.json"]);
+    s.file(&format!("out/notes.tmp-{dead}"), "mine");
+    assert!(forebay(&s.0, &["run", "small.toml", "--quiet"]).status.success());
+    let mut left = [
+        format!("complete.tmp-{dead}"),
+        format!("notes.tmp-{dead}"),
+        format!("photos.tmp-{dead}"),
+        "small-1".to_owned(),
+        format!("small.tmp-{alive}"),
+    ];
+    left.sort();
+    assert_eq!(s.entries("out"), left);
+
+    // A report that a killed process was writing.
+    s.file(&format!("out/small-1/report.html.tmp-{dead}"), "<!doc");
+    s.file(&format!("out/small-1/report.html.tmp-{alive}"), "<!doc");
+    assert!(forebay(&s.0, &["report", "out/small-1", "--force"]).status.success());
+    let entries = s.entries("out/small-1");
+    assert!(!entries.contains(&format!("report.html.tmp-{dead}")) && entries.contains(&format!("report.html.tmp-{alive}")));
+}
+
+#[test]
+fn a_killed_run_is_tidied_up_by_the_next() {
+    let s = scratch("killed");
+    s.file("long.toml", &SMALL.replace("20ms", "1h"));
+    let mut child =
+        command(&s.0, &["run", "long.toml", "--progress", "json", "--quiet"]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut first).unwrap();
+    assert_eq!(s.entries("out").len(), 1, "{first}");
+    // Another run leaves alone what is being written.
+    assert!(forebay(&s.0, &["run", "small.toml", "--quiet"]).status.success());
+    assert_eq!(s.entries("out").len(), 2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(forebay(&s.0, &["run", "small.toml", "--quiet"]).status.success());
+    assert_eq!(s.entries("out"), ["small-1", "small-2"]);
+}

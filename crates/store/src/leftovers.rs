@@ -1,0 +1,102 @@
+//! What processes that were killed left half written, beside what the next one writes: `NAME.tmp-PID`, with more behind it.
+//!
+//! Whoever writes such a file or directory holds a lock on it, so that it is left alone on a disk that several machines share, too.
+
+use crate::manifest::Manifest;
+use crate::run_table::RunTable;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::Path;
+
+/// Stands between a name and the number of the process.
+const MARK: &str = ".tmp-";
+
+/// The name under which this process writes what is to be called `name`.
+pub(crate) fn temporary_name(name: &OsStr) -> OsString {
+    let mut name = name.to_owned();
+    name.push(format!("{MARK}{}", std::process::id()));
+    name
+}
+
+/// A lock on a file or a directory, as long as it is kept; `None` where the file system has no locks.
+pub(crate) fn lock(path: &Path) -> Option<File> {
+    let file = File::open(path).ok()?;
+    file.try_lock().ok()?;
+    Some(file)
+}
+
+/// Removes from `folder` what processes that run no more left half written: files that were to be called `file`, and directories of
+/// results. Complete results stay, whatever they are called, and so does all that does not look like our own.
+pub(crate) fn remove(folder: &Path, file: &OsStr) {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some((last, pid)) = name.to_str().and_then(parts) else { continue };
+        let Ok(kind) = entry.file_type() else { continue };
+        let path = entry.path();
+        if runs(pid) || kind.is_symlink() || !free(&path) {
+            continue;
+        }
+        // Tidiness, not correctness: nobody reads these, so that a failure to remove them is not told.
+        if kind.is_file() && name.as_encoded_bytes().strip_prefix(file.as_encoded_bytes()).is_some_and(|r| r.starts_with(b".tmp-")) {
+            let _ = fs::remove_file(&path);
+        } else if kind.is_dir() && ours(&path) && (!path.join(Manifest::FILE).exists() || folder.join(last).exists()) {
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+/// Whether a directory holds nothing but what belongs into one of results.
+fn ours(path: &Path) -> bool {
+    let known = |name: &str| {
+        let table = name.strip_suffix(".parquet").or_else(|| name.strip_suffix(".csv"));
+        table.is_some_and(|t| RunTable::of(t).is_some()) || name.starts_with(Manifest::FILE) || name.starts_with("report.html")
+    };
+    fs::read_dir(path).is_ok_and(|mut all| all.all(|e| e.is_ok_and(|e| e.file_name().to_str().is_some_and(known))))
+}
+
+/// Of `NAME.tmp-12` and `NAME.tmp-12-3` what a complete one would be called (nothing, unless it is the replaced `NAME.tmp-12-old`), and the
+/// number of the process.
+fn parts(name: &str) -> Option<(&str, u32)> {
+    let (stem, rest) = name.rsplit_once(MARK)?;
+    let (pid, more) = rest.split_once('-').unwrap_or((rest, ""));
+    let old = more == "old" || more.ends_with("-old");
+    let plain = more.is_empty() || old || more.bytes().all(|b| b.is_ascii_digit());
+    let pid = pid.parse().ok().filter(|_| plain && !stem.is_empty())?;
+    // A name with a zero byte is that of no file.
+    Some((if old { stem } else { "\0" }, pid))
+}
+
+/// Whether a process of this number runs here. Where that cannot be known, it does.
+fn runs(pid: u32) -> bool {
+    let processes = Path::new("/proc");
+    !processes.join("self").exists() || processes.join(pid.to_string()).exists()
+}
+
+/// Whether nobody holds a lock on `path`.
+fn free(path: &Path) -> bool {
+    match File::open(path).map(|f| f.try_lock()) {
+        Ok(Ok(())) => true,
+        Ok(Err(TryLockError::WouldBlock)) => false,
+        // Without locks, the number of the process is all there is to go by.
+        Ok(Err(TryLockError::Error(e))) => e.kind() == io::ErrorKind::Unsupported,
+        Err(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_our_own_making() {
+        assert_eq!(parts("a.tmp-12"), Some(("\0", 12)));
+        assert_eq!(parts("a.tmp-12-3"), Some(("\0", 12)));
+        assert_eq!(parts("a.tmp-12-old"), Some(("a", 12)));
+        assert_eq!(parts("a.tmp-12-3-old"), Some(("a", 12)));
+        for other in ["a.tmp", "a.tmp-", "a.tmp-x", ".tmp-12", "a.tmp-12x", "a.tmp-12-x", "tmp-12"] {
+            assert_eq!(parts(other), None, "{other}");
+        }
+    }
+}
