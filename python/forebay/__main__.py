@@ -5,11 +5,12 @@ from __future__ import annotations
 import signal
 import sys
 
-from forebay import _native
+from forebay import _native, _share
 
 
 def main() -> int:
     """Run the command with the process's arguments and return its exit code."""
+    _share.tell_command()
     if sys.argv[1:2] == ["repro"]:  # in this process, with this package's simulator
         return _repro(sys.argv[2:])
     # The command listens to Ctrl-C itself; where it does not, Ctrl-C ends it at once, as it does the program of the same name.

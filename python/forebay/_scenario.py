@@ -11,7 +11,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from . import _native, _toml
+from . import _native, _share, _toml
 from ._errors import ScenarioError
 from ._progress import Progress, native
 from ._result import Result, beside
@@ -46,14 +46,15 @@ class Scenario:
         Parameters
         ----------
         path : path
-            A TOML file; the files it names are relative to it.
+            A TOML file; the files it names are relative to it. The examples of the package are found by their names in the
+            repository, such as ``scenarios/quickstart.toml``, from every folder.
 
         Raises
         ------
         ScenarioError
             If it cannot be read or is not TOML.
         """
-        return cls(_native.Scenario.load(Path(path)))
+        return cls(_native.Scenario.load(_share.found(path)))
 
     @classmethod
     def from_toml(cls, text: str, *, base: str | os.PathLike[str] = ".", name: str = "scenario") -> Scenario:

@@ -40,13 +40,34 @@ def test_what_is_installed() -> None:
     kept = (ROOT / "python" / "forebay").rglob("*")
     source = {str(p.relative_to(ROOT / "python")) for p in kept if p.suffix in (".py", ".pyi", ".typed", ".css")}
     source.add("forebay/py.typed")
-    package = {f for f in files if f.startswith("forebay/")}
+    shared = {f for f in files if f.startswith("forebay/share/")}
+    folders = (ROOT / "scenarios", ROOT / "papers")
+    assert shared == {f"forebay/share/{p.relative_to(ROOT)}" for d in folders for p in d.rglob("*") if wanted(p)}
+    package = {f for f in files if f.startswith("forebay/")} - shared
     assert package - source == {"forebay/_native.abi3.so"}
     assert source - package == set()
     rest = {f for f in files - package if ".dist-info/" not in f}
     assert rest == {"../../../bin/forebay"}
     names = {Path(f).name for f in files if ".dist-info/" in f}
     assert {"LICENSE-APACHE", "LICENSE-MIT", "METADATA", "RECORD", "WHEEL"} <= names
+
+
+def wanted(path: Path) -> bool:
+    return path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
+
+
+def test_examples_and_papers_are_found_from_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert fb.Scenario.load("scenarios/two-flows.toml").name == "two-flows"
+    with pytest.raises(fb.ScenarioError, match="no such"):
+        fb.Scenario.load("scenarios/nonsense.toml")
+    command = [sys.executable, "-m", "forebay"]
+    out = subprocess.run([*command, "check", "scenarios/quickstart.toml"], capture_output=True, text=True, check=False)
+    assert out.returncode == 0, out.stderr
+    assert "quickstart" in out.stdout
+    out = subprocess.run([*command, "repro", "trim", "--figure", "99"], capture_output=True, text=True, check=False)
+    assert out.returncode == 2
+    assert "no figure 99; there are trim: " in out.stderr
 
 
 def test_the_command(cli: Cli) -> None:

@@ -24,3 +24,33 @@ fn every_example_runs() {
     }
     assert!(seen >= 6, "{seen} examples");
 }
+
+/// What a scenario can name, somebody will want to see in a file.
+#[test]
+fn everything_that_can_be_named_has_an_example() {
+    let mut texts = String::new();
+    for entry in std::fs::read_dir(repository().join("scenarios")).unwrap() {
+        texts.push_str(&std::fs::read_to_string(entry.unwrap().path()).unwrap());
+    }
+    for section in forebay_scenario::describe() {
+        let wanted = ["laws", "shims", "queues", "topologies", "workloads"].iter().any(|w| section.title.ends_with(w));
+        for item in section.items.iter().filter(|_| wanted) {
+            let named = format!("\"{}\"", item.name);
+            // Reno is NewReno without the better half, and BBR 3 has the file of BBR.
+            assert!(texts.contains(&named) || item.name == "reno", "no file in scenarios/ has {named} ({})", section.title);
+        }
+    }
+}
+
+/// `scenarios/tenants.toml`: responses cross the link on which the bulk transfers are, and give way to them.
+#[test]
+fn tenants_share_a_link() {
+    let resolved = forebay_scenario::load(&repository().join("scenarios/tenants.toml"), &[], None).unwrap().resolve().unwrap();
+    let r = execute(&resolved.variants[0].config);
+    let bytes = |group: u32| -> u64 {
+        let of = |f: &&forebay_experiment::rows::FlowRow| f.group.index() as u32 == group;
+        r.flows.iter().filter(of).map(|f| f.bytes_acked).sum()
+    };
+    let (services, bulk) = (bytes(0), bytes(1));
+    assert!(services * 4 < bulk, "DCTCP {services} B beside CUBIC's {bulk} B");
+}

@@ -1,5 +1,6 @@
 //! Why a verb failed: what to say and with which exit code.
 
+use crate::plain::plain;
 use crate::style;
 use forebay_exec::sweep::SweepError;
 use forebay_scenario::Errors;
@@ -113,7 +114,7 @@ impl Failure {
     /// Tells the user, on standard error.
     pub(crate) fn report(&self) {
         // Nobody is left to tell when standard error is closed.
-        let _ = io::stderr().write_all(self.text(style::stderr()).as_bytes());
+        let _ = io::stderr().write_all(plain(&self.text(style::stderr())).as_bytes());
     }
 }
 

@@ -2,7 +2,19 @@
 
 use crate::failure::Failure;
 use forebay_scenario::Scenario;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// Names the folder with the examples that an installed package brings along.
+const SHARE: &str = "FOREBAY_SHARE";
+
+/// The file itself, or where there is none, and its name begins as that of an example, the example of the installed package.
+pub(crate) fn found(file: &Path) -> PathBuf {
+    let example = || {
+        let share = std::env::var_os(SHARE).filter(|_| file.starts_with("scenarios") && !file.exists())?;
+        Some(Path::new(&share).join(file)).filter(|path| path.is_file())
+    };
+    example().unwrap_or_else(|| file.to_owned())
+}
 
 /// What `run` and `model` have in common.
 #[derive(Debug, clap::Args)]
@@ -32,6 +44,6 @@ impl Input {
         let mut overrides = self.set.clone();
         overrides.extend(self.world.as_ref().map(|name| format!("world={name}")));
         overrides.extend(self.runs.map(|n| format!("runs={n}")));
-        Ok((forebay_scenario::load(&self.file, &overrides, self.seed)?, overrides))
+        Ok((forebay_scenario::load(&found(&self.file), &overrides, self.seed)?, overrides))
     }
 }

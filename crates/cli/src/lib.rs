@@ -6,6 +6,7 @@ mod input;
 mod interrupt;
 mod model_table;
 mod output;
+mod plain;
 mod progress;
 pub mod report;
 mod style;
@@ -16,6 +17,7 @@ mod verbs;
 
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
+use std::io::{self, Write};
 
 /// Predicts, simulates and explains TCP in data centres.
 #[derive(Debug, Parser)]
@@ -48,7 +50,10 @@ where
         Ok(cli) => cli,
         // Help and version end up here too: they go to standard output, with code 0. A closed pipe is nobody's fault.
         Err(e) => {
-            let _ = e.print();
+            let (text, helps) = (e.render(), !e.use_stderr());
+            let fancy = if helps { style::stdout() } else { style::stderr() };
+            let text = plain::plain(&if fancy { text.ansi().to_string() } else { text.to_string() });
+            let _ = if helps { io::stdout().write_all(text.as_bytes()) } else { io::stderr().write_all(text.as_bytes()) };
             return u8::try_from(e.exit_code()).unwrap_or(2);
         }
     };

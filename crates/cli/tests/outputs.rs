@@ -153,8 +153,7 @@ fn leftovers_of_dead_processes_go_and_everything_else_stays() {
 fn a_killed_run_is_tidied_up_by_the_next() {
     let s = scratch("killed");
     s.file("long.toml", &SMALL.replace("20ms", "1h"));
-    let mut child =
-        command(&s.0, &["run", "long.toml", "--progress", "json", "--quiet"]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command(&s.0, &["run", "long.toml", "--progress", "json", "--quiet"]).stderr(Stdio::piped()).spawn().unwrap();
     let mut first = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut first).unwrap();
     assert_eq!(s.entries("out").len(), 1, "{first}");

@@ -2,7 +2,9 @@
 //! help texts and generated documentation all come from that list.
 
 mod entry;
+mod text;
 mod value;
 
 pub use entry::{Entry, Kind, Param, nearest, optional, required};
+pub use text::is_hidden;
 pub use value::{CustomLink, LinkValue, QueueValue, Value, Values};

@@ -386,3 +386,74 @@ fn a_diagnostic_for_miette() {
     assert_eq!((contents.data(), contents.line(), contents.column()), (&b"0"[..], 6, 10));
     assert_eq!(contents.name(), Some("test.toml"));
 }
+
+#[test]
+fn a_line_that_an_override_changed_is_shown_with_it() {
+    let told = resolve_with(VALID, &["topology.bottleneck.buffer=10pkt"]).unwrap_err().render();
+    assert!(told.contains("`k` = 20pkt is above the buffer") && told.contains("`\"100pkt\"` in this line is not read"), "{told}");
+    assert!(told.contains("--set topology.bottleneck.buffer=10pkt"), "{told}");
+    // What was set is itself what an error about it shows.
+    let told = resolve_with(VALID, &["topology.bottleneck.buffer=0pkt"]).unwrap_err().render();
+    assert!(told.contains("--> --set:1:28") && told.contains("0pkt") && !told.contains("not read"), "{told}");
+    let told = resolve(&VALID.replace("\"100pkt\"", "\"10pkt\"")).unwrap_err().render();
+    assert!(!told.contains("not read"), "{told}");
+}
+
+#[test]
+fn limits_are_told_in_units_that_fit() {
+    for (set, says) in [
+        ("topology.access.delay=2h", "legal: at most 60s"),
+        ("transport.rto-min=60h", "legal: at most 2 days"),
+        ("duration=5000h", "legal: at most 200 days"),
+    ] {
+        let told = resolve_with(VALID, &[set]).unwrap_err().render();
+        assert!(told.contains(says), "{set}: {told}");
+    }
+}
+
+#[test]
+fn the_threshold_that_is_suggested_goes_with_the_rate() {
+    let queue = format!(", queue = {STEP}");
+    for (rate, k) in [("100Mbps", "20pkt"), ("1Gbps", "20pkt"), ("10Gbps", "65pkt"), ("100Gbps", "650pkt")] {
+        let text = VALID.replace(&queue, "").replace("rate = \"1Gbps\"", &format!("rate = \"{rate}\""));
+        let told = resolve_with(&text, &["transport.cc=dctcp"]).unwrap_err().render();
+        assert!(told.contains(&format!("k = \"{k}\" }}, usual at {rate}")), "{rate}: {told}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_and_devices_are_refused_without_waiting() {
+    let dir = std::env::temp_dir().join(format!("forebay-pipes-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let pipe = dir.join("pipe.cdf");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for file in ["pipe.cdf", "/dev/zero", "/dev/null"] {
+        let sizes = format!("workload.0={{ kind = \"poisson\", sizes = {{ cdf = \"{file}\" }}, load = 0.1 }}");
+        let list = format!("workload.0={{ kind = \"replay\", file = \"{file}\" }}");
+        for set in [sizes, list] {
+            let scenario = forebay_scenario::Scenario::from_text(VALID, "test.toml", &dir, std::slice::from_ref(&set), None);
+            let told = scenario.and_then(|s| s.resolve()).unwrap_err().render();
+            assert!(told.contains("a pipe") && told.contains(file) && told.contains("copy it to a file"), "{set}: {told}");
+        }
+        let told = load(&dir.join(file), &[], None).unwrap_err().render();
+        assert!(told.contains("a pipe") && told.contains("not a scenario file"), "{told}");
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
+fn nothing_hidden_reaches_a_message() {
+    for hidden in ['\u{1b}', '\u{7f}', '\u{9b}', '\u{202e}', '\u{2066}', '\u{200b}', '\u{feff}', '\u{2028}'] {
+        for text in [
+            VALID.replace("\"newreno\"", &format!("\"new{hidden}reno\"")),
+            VALID.replace("\"100pkt\"", &format!("\"100{hidden}pkt\"")),
+            format!("# {hidden}\nname = {hidden}3\n"),
+        ] {
+            let name = format!("te{hidden}st.toml");
+            let scenario = forebay_scenario::Scenario::from_text(&text, &name, std::path::Path::new("."), &[], None);
+            let Err(errors) = scenario.and_then(|s| s.resolve()) else { continue };
+            assert!(!errors.render().contains(hidden), "{hidden:?}: {:?}", errors.render());
+        }
+    }
+}

@@ -39,7 +39,9 @@ pub(crate) fn remove(folder: &Path, file: &OsStr) {
             continue;
         }
         // Tidiness, not correctness: nobody reads these, so that a failure to remove them is not told.
-        if kind.is_file() && name.as_encoded_bytes().strip_prefix(file.as_encoded_bytes()).is_some_and(|r| r.starts_with(b".tmp-")) {
+        if kind.is_file()
+            && name.as_encoded_bytes().strip_prefix(file.as_encoded_bytes()).is_some_and(|r| r.starts_with(b".tmp-"))
+        {
             let _ = fs::remove_file(&path);
         } else if kind.is_dir() && ours(&path) && (!path.join(Manifest::FILE).exists() || folder.join(last).exists()) {
             let _ = fs::remove_dir_all(&path);

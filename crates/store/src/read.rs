@@ -2,6 +2,7 @@
 
 use crate::batch::schema_of;
 use crate::error::StoreError;
+use crate::file::what;
 use crate::manifest::{Manifest, TableRecord};
 use crate::old_names;
 use crate::run_table::RunTable;
@@ -14,7 +15,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::ChunkReader;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -32,10 +33,7 @@ impl RunDir {
     /// A path that is no such directory, and one written by a newer version in a layout this one does not know.
     pub fn open(path: &Path) -> Result<RunDir, StoreError> {
         let file = path.join(Manifest::FILE);
-        let text = fs::read_to_string(&file).map_err(|e| match e.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => StoreError::NoResults(path.to_owned()),
-            _ => StoreError::io("read", &file)(e),
-        })?;
+        let text = manifest_text(path)?;
         let fail = |message: String| StoreError::Damaged { path: file.clone(), message };
         let value: serde_json::Value = serde_json::from_str(&text).map_err(|e| fail(e.to_string()))?;
         if value["kind"] != Manifest::KIND {
@@ -80,8 +78,56 @@ impl RunDir {
     fn read(&self, name: &str, columns: Option<&[&str]>) -> Result<Vec<RecordBatch>, StoreError> {
         let Some(record) = self.manifest.tables.iter().find(|t| t.name == name) else { return Ok(Vec::new()) };
         let path = self.path.join(&record.file);
-        if record.file.ends_with(".csv") { csv(&path, record, columns) } else { parquet(&path, columns) }
+        let damaged = |message: String| StoreError::Damaged { path: path.clone(), message };
+        // Results may come from anybody: nothing outside their directory is read, and nothing that could be waited for without end.
+        let mut parts = Path::new(&record.file).components();
+        if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
+            return Err(damaged("the manifest names a file outside of the directory".into()));
+        }
+        let meta = fs::symlink_metadata(&path).map_err(StoreError::io("open", &path))?;
+        if !meta.is_file() {
+            return Err(damaged(format!("it is {}, not a table", what(meta.file_type()))));
+        }
+        let known = RunTable::of(name).map(|t| schema_version(&schema_of(t)));
+        if let Some(known) = known.filter(|known| record.schema_version > *known) {
+            let version = record.schema_version;
+            return Err(damaged(format!("version {version} of its columns is newer than this program, which knows {known}")));
+        }
+        let batches = if record.file.ends_with(".csv") { csv(&path, record, columns) } else { parquet(&path, columns) }?;
+        let rows: u64 = batches.iter().map(|b| b.num_rows() as u64).sum();
+        // A file of which no columns were read has rows that are not counted.
+        let counted = batches.iter().any(|b| b.num_columns() > 0);
+        if counted && rows != record.rows {
+            return Err(damaged(format!("it has {rows} rows, and the manifest says {}", record.rows)));
+        }
+        Ok(batches)
     }
+}
+
+/// Largest manifest that is read: a scenario's text is limited, and a run takes a few hundred bytes.
+const MAX_MANIFEST: u64 = 256_000_000;
+
+/// The text of the manifest in a directory, if that is a plain file.
+pub(crate) fn manifest_text(dir: &Path) -> Result<String, StoreError> {
+    let file = dir.join(Manifest::FILE);
+    let fail = |e: io::Error| match e.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => StoreError::NoResults(dir.to_owned()),
+        _ => StoreError::io("read", &file)(e),
+    };
+    let meta = fs::metadata(&file).map_err(fail)?;
+    let damaged = |message: String| StoreError::Damaged { path: file.clone(), message };
+    if !meta.is_file() {
+        return Err(damaged(format!("it is {}, not a manifest", what(meta.file_type()))));
+    }
+    if meta.len() > MAX_MANIFEST {
+        return Err(damaged(format!("it has {} bytes; a manifest has at most {MAX_MANIFEST}", meta.len())));
+    }
+    fs::read_to_string(&file).map_err(fail)
+}
+
+/// The version of a table's columns that this program writes.
+fn schema_version(schema: &arrow_schema::Schema) -> u32 {
+    schema.metadata().get("forebay.schema_version").and_then(|v| v.parse().ok()).unwrap_or(0)
 }
 
 /// All rows of a file; of the columns called `columns` only, if they are given.

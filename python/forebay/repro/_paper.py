@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from forebay import _share
+
 from . import _claims, _toml
 
 if TYPE_CHECKING:
@@ -210,6 +212,8 @@ def load(folder: Path) -> Paper:
 def find(where: str) -> list[Path]:
     """Return the folders that an argument means: a folder, a name under `papers/`, or `all`.
 
+    Papers under the working directory, or a folder above it, come before those that are installed with the package.
+
     Raises
     ------
     FileNotFoundError
@@ -217,7 +221,8 @@ def find(where: str) -> list[Path]:
     """
     if Path(where, "paper.py").is_file():
         return [Path(where)]
-    for base in [Path.cwd(), *Path.cwd().parents]:
+    share = _share.folder()
+    for base in [Path.cwd(), *Path.cwd().parents, *([share] if share else [])]:
         papers = base / "papers"
         if where == "all":
             found = sorted(p.parent for p in papers.glob("*/paper.py"))

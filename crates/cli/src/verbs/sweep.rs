@@ -3,6 +3,7 @@
 
 use super::run::{self, FormatArg, scenario, told, written};
 use crate::failure::Failure;
+use crate::input::found;
 use crate::output::print;
 use crate::progress::{Kind, event};
 use crate::sweep_progress::Display;
@@ -57,7 +58,7 @@ fn with_seeds(args: &run::Args, scenario: Scenario, sweep: &Sweep) -> Result<(Sc
     let text = format!("sweep.seeds={runs}");
     let mut sets = args.input.set.clone();
     sets.push(text.clone());
-    let mut scenario = forebay_scenario::load(&args.input.file, &sets, args.input.seed)?;
+    let mut scenario = forebay_scenario::load(&found(&args.input.file), &sets, args.input.seed)?;
     args.sweep.iter().try_for_each(|text| scenario.add_axis(text))?;
     Ok((scenario, Some(text)))
 }

@@ -39,6 +39,13 @@ fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildEr
         "csv" => Format::Csv,
         _ => Format::Auto,
     };
+    // A pipe would be waited for without end, and is not there any more when the file is read again.
+    if std::fs::metadata(&path).is_ok_and(|m| !m.is_file()) {
+        return Err(BuildError::new(
+            "file",
+            format!("{shown} is a directory, a pipe or a device, not a list: copy it to a file"),
+        ));
+    }
     let file = File::open(&path).map_err(|e| BuildError::new("file", format!("{shown}: {e}")))?;
     let flows = read(BufReader::with_capacity(1 << 16, file), format, context.network, MAX_FLOWS)
         .map_err(|e| BuildError::new("file", format!("{shown}:{e}")))?;

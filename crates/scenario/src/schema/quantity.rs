@@ -55,8 +55,11 @@ pub(crate) fn time(cx: &mut Cx, what: &str, node: &Node, max: Time) -> Option<Ti
     let unit = if max > MAX_TIME { "s" } else { "us" };
     let t: Time = quantity(cx, what, node, Kind::Time, unit)?;
     if t > max {
-        let days = max.0 / Time::from_secs(86_400).0;
-        cx.sink.error(node.at, format!("{what} is {}", node.describe()), format!("legal: at most {days} days"), None);
+        let limit = match max.0 / Time::from_secs(86_400).0 {
+            0 => time_text(max),
+            days => format!("{days} days"),
+        };
+        cx.sink.error(node.at, format!("{what} is {}", node.describe()), format!("legal: at most {limit}"), None);
         return None;
     }
     Some(t)

@@ -1,6 +1,7 @@
 //! Errors that point at the line: all that a file has, not just the first.
 
 use crate::text::source::{At, Source};
+use crate::text::words::{plain, plain_lines, short};
 use miette::{Diagnostic, LabeledSpan, SourceCode};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
@@ -23,7 +24,12 @@ pub struct ScenarioError {
 impl ScenarioError {
     /// An error about a file as a whole.
     pub(crate) fn whole(message: impl Into<String>, help: Option<String>) -> ScenarioError {
-        ScenarioError { message: message.into(), label: String::new(), help, place: None }
+        ScenarioError {
+            message: plain_lines(&message.into()),
+            label: String::new(),
+            help: help.map(|h| plain_lines(&h)),
+            place: None,
+        }
     }
 
     /// What is wrong.
@@ -53,10 +59,10 @@ impl ScenarioError {
             let number = line.to_string();
             gutter = number.len();
             let (text, dots) = (&source.text()[from..to], |cut| if cut { "..." } else { "" });
-            let shown = |s: &str| s.replace('\t', " ").chars().map(|c| if c.is_control() { '?' } else { c }).collect::<String>();
+            let shown = |s: &str| plain(&s.replace('\t', " "));
             let indent = source.text()[from..(*start).max(from)].chars().count() + dots(left).len();
             let width = source.text()[*start..(*end).max(*start)].chars().count().max(1);
-            let _ = writeln!(out, "{:gutter$}--> {}:{line}:{column}", "", source.name());
+            let _ = writeln!(out, "{:gutter$}--> {}:{line}:{column}", "", plain(source.name()));
             let _ = writeln!(out, "{:gutter$} |", "");
             let _ = writeln!(out, "{number} | {}{}{}", dots(left), shown(text), dots(right));
             let _ = writeln!(out, "{:gutter$} | {:indent$}{} {}", "", "", "^".repeat(width), self.label);
@@ -87,6 +93,12 @@ impl Diagnostic for ScenarioError {
         let (_, start, end) = self.place.as_ref()?;
         Some(Box::new(std::iter::once(LabeledSpan::new(Some(self.label.clone()), *start, end - start))))
     }
+}
+
+/// Help, and a line for each override that the text shown with an error does not have.
+fn with_replaced(help: Option<String>, replaced: Vec<String>) -> Option<String> {
+    let lines: Vec<String> = help.into_iter().chain(replaced).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 /// Everything that is wrong with a scenario, in the order of the file.
@@ -182,16 +194,37 @@ impl Sink {
         label: impl Into<String>,
         help: impl Into<Option<String>>,
     ) {
-        let (message, label) = (message.into(), label.into());
+        let (message, label) = (plain_lines(&message.into()), plain_lines(&label.into()));
         // The same mistake is met once per variant of the scenario.
         if self.list.len() >= MAX_KEPT || self.list.iter().any(|(a, e)| *a == at && e.message == message) {
             return;
         }
+        let help = with_replaced(help.into(), self.replaced_beside(at)).map(|h| plain_lines(&h));
         let place = self.sources.get(at.source as usize).map(|s| {
             let (start, end) = s.label(at.start as usize, at.end as usize);
             (s.clone(), start, end)
         });
-        self.list.push((at, ScenarioError { message, label, help: help.into(), place }));
+        self.list.push((at, ScenarioError { message, label, help, place }));
+    }
+
+    /// Notes that `--set` number `by` takes the place of what stands at `at`.
+    pub(crate) fn replaced(&mut self, by: u32, at: At) {
+        if let Some(source) = self.sources.get_mut(by as usize).filter(|_| by != at.source) {
+            Arc::make_mut(source).add_replaced(at);
+        }
+    }
+
+    /// The `--set`s that changed something of the line that is shown with an error at `at`: the line is as it was.
+    fn replaced_beside(&self, at: At) -> Vec<String> {
+        let Some(shown) = self.sources.get(at.source as usize) else { return Vec::new() };
+        let line = |place: u32| shown.line_column(place as usize).0;
+        let beside = |old: &&At| old.source == at.source && line(old.start) <= line(at.start) && line(at.start) <= line(old.end);
+        let told = |set: &Arc<Source>| {
+            let old = set.replaced().iter().find(beside)?;
+            let text = shown.text().get(old.start as usize..old.end as usize)?;
+            Some(format!("`{}` in this line is not read: --set {}", short(text), short(set.text())))
+        };
+        self.sources.iter().filter_map(told).collect()
     }
 
     pub(crate) fn is_empty(&self) -> bool {

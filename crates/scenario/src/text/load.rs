@@ -115,6 +115,11 @@ pub(crate) fn read(path: &Path, what: &str) -> Result<String, String> {
     if meta.is_dir() {
         return Err(format!("{shown} is a directory, not a {what}"));
     }
+    // A shell's `<(command)` and standard input have a writer; a pipe with a name may have none, and would be waited for without end.
+    let open = ["/dev/stdin", "/dev/fd", "/proc/self/fd"].iter().any(|p| path.starts_with(p));
+    if !meta.is_file() && !open {
+        return Err(format!("{shown} is a pipe, a socket or a device, not a {what}: copy it to a file"));
+    }
     let too_large = || format!("{shown}: the {what} has more than {MAX_FILE} bytes");
     if meta.len() > MAX_FILE {
         return Err(too_large());

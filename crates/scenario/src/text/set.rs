@@ -52,6 +52,7 @@ pub(crate) fn insert(table: &mut Table, path: &[&str], value: Node, key_at: At, 
     });
     let item = &mut table.items[position];
     if rest.is_empty() {
+        sink.replaced(key_at.source, item.node.at);
         *item = Item { key: (*key).to_owned(), key_at, node: value };
         return;
     }
@@ -68,7 +69,10 @@ fn descend(node: &mut Node, name: &str, path: &[&str], value: Node, key_at: At, 
                 n => format!("legal: 0 to {}", n - 1),
             };
             match index.parse::<usize>().ok().and_then(|i| list.get_mut(i)) {
-                Some(element) if rest.is_empty() => *element = value,
+                Some(element) if rest.is_empty() => {
+                    sink.replaced(key_at.source, element.at);
+                    *element = value;
+                }
                 Some(element) => descend(element, index, rest, value, key_at, sink),
                 None => {
                     let message = format!("`{}` is not the number of an entry of `{}`", short(index), short(name));

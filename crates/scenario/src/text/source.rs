@@ -14,6 +14,8 @@ const MARGIN: usize = 60;
 pub struct Source {
     name: String,
     text: String,
+    /// What this source, a `--set`, took the place of.
+    replaces: Vec<At>,
 }
 
 /// A place in one of the sources of a scenario.
@@ -30,7 +32,17 @@ pub(crate) struct At {
 impl Source {
     /// A source called `name` in errors.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
-        Source { name: name.into(), text: text.into() }
+        Source { name: name.into(), text: text.into(), replaces: Vec::new() }
+    }
+
+    /// Notes that what is written at a place is no longer read, because of this source.
+    pub(crate) fn add_replaced(&mut self, at: At) {
+        self.replaces.push(at);
+    }
+
+    /// The places whose text this source took the place of.
+    pub(crate) fn replaced(&self) -> &[At] {
+        &self.replaces
     }
 
     /// Name in errors: the path as the user gave it, or `--set`.

@@ -1,10 +1,21 @@
 //! Words and numbers as messages show them.
 
-use forebay_param::nearest;
+use forebay_param::{is_hidden, nearest};
+
+/// User text with a question mark for every character that would move the cursor, or change the order of what is shown.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().map(|c| if is_hidden(c) { '?' } else { c }).collect()
+}
+
+/// As [`plain`], for a text of several lines.
+pub(crate) fn plain_lines(text: &str) -> String {
+    text.chars().map(|c| if is_hidden(c) && c != '\n' { '?' } else { c }).collect()
+}
 
 /// User text for a message: never longer than a line.
 pub(crate) fn short(text: &str) -> String {
-    let mut chars = text.chars().map(|c| if c.is_control() { '?' } else { c });
+    let text = plain(text);
+    let mut chars = text.chars();
     let head: String = chars.by_ref().take(60).collect();
     if chars.next().is_some() { format!("{head}...") } else { head }
 }
@@ -43,7 +54,12 @@ pub(crate) fn grouped(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::grouped;
+    use super::{grouped, short};
+
+    #[test]
+    fn nothing_hidden_is_shown() {
+        assert_eq!(short("a\u{1b}[31mb\u{202e}c\u{9b}d"), "a?[31mb?c?d");
+    }
 
     #[test]
     fn means_are_readable() {

@@ -4,7 +4,7 @@ use super::manifest::SweepManifest;
 use crate::error::StoreError;
 use crate::file::write_whole;
 use crate::manifest::Manifest;
-use crate::read::parquet;
+use crate::read::{manifest_text, parquet};
 use crate::unit::UnitStore;
 use arrow_array::RecordBatch;
 use std::fs;
@@ -63,10 +63,7 @@ impl SweepDir {
     /// A file that is missing, damaged, or of a newer layout.
     pub fn manifest(&self) -> Result<SweepManifest, StoreError> {
         let file = self.path.join(Manifest::FILE);
-        let text = fs::read_to_string(&file).map_err(|e| match e.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => StoreError::NoResults(self.path.clone()),
-            _ => StoreError::io("read", &file)(e),
-        })?;
+        let text = manifest_text(&self.path)?;
         let fail = |message: String| StoreError::Damaged { path: file.clone(), message };
         let value: serde_json::Value = serde_json::from_str(&text).map_err(|e| fail(e.to_string()))?;
         if value["kind"] != SweepManifest::KIND {

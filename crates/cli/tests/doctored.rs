@@ -1,0 +1,116 @@
+//! Results that somebody has changed, or that another program wrote: refused with a reason, and nothing outside of them is read.
+#![cfg(unix)]
+
+mod scratch;
+
+use scratch::{Scratch, forebay, text};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const SMALL: &str = r#"
+name = "small"
+duration = "20ms"
+[topology]
+kind = "many-to-one"
+senders = 4
+access = { rate = "1Gbps", delay = "10us" }
+bottleneck = { rate = "1Gbps", delay = "10us", buffer = "100pkt" }
+[transport]
+stack = "ns2"
+cc = "newreno"
+[[workload]]
+kind = "long"
+from = "senders"
+to = "receiver"
+"#;
+
+/// Finished results in `r`, of which `manifest` and `table` (a file, replaced by a command) are changed; what `forebay report` says then.
+fn doctored(name: &str, manifest: impl Fn(&mut serde_json::Value), files: impl Fn(&Scratch)) -> String {
+    let s = Scratch::new(name);
+    s.file("small.toml", SMALL);
+    let out = forebay(&s.0, &["run", "small.toml", "--quiet", "--no-report", "--out", "r", "--format", "csv"]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let path = s.0.join("r/manifest.json");
+    let mut value: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    manifest(&mut value);
+    fs::write(&path, value.to_string()).unwrap();
+    files(&s);
+    let mut child = scratch::command(&s.0, &["report", "r"]).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > Duration::from_secs(20) {
+            child.kill().unwrap();
+            panic!("{name}: it hangs");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let out = child.wait_with_output().unwrap();
+    let err = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(1), "{name}: {err}");
+    assert!(!s.0.join("r/report.html").exists(), "{name}");
+    err
+}
+
+/// The entry of a table in the manifest.
+fn table<'a>(manifest: &'a mut serde_json::Value, name: &str) -> &'a mut serde_json::Value {
+    let tables = manifest["tables"].as_array_mut().unwrap();
+    tables.iter_mut().find(|t| t["name"] == name).unwrap()
+}
+
+#[test]
+fn what_the_manifest_says_must_be_true() {
+    for (name, change, says) in [
+        ("rows", (|t| t["rows"] = 7_000.into()) as fn(&mut serde_json::Value), "7000"),
+        ("no-rows", |t| t["rows"] = 0.into(), "the manifest says 0"),
+        ("newer", |t| t["schema_version"] = 99.into(), "newer than this program"),
+        ("parent", |t| t["file"] = "../small.toml".into(), "outside of the directory"),
+        ("absolute", |t| t["file"] = "/etc/passwd".into(), "outside of the directory"),
+        ("through", |t| t["file"] = "a/../../flows.csv".into(), "outside of the directory"),
+        ("empty", |t| t["file"] = "".into(), "outside of the directory"),
+        ("dot", |t| t["file"] = ".".into(), "outside of the directory"),
+        ("gone", |t| t["file"] = "nothing.csv".into(), "nothing.csv"),
+        ("a-table-too-many", |t| t["file"] = "ports.csv".into(), "rows"),
+    ] {
+        let err = doctored(&format!("doctored-{name}"), |m| change(table(m, "summary")), |_| ());
+        assert!(err.contains(says), "{name}: {err}");
+    }
+    for (name, change, says) in [
+        ("layout", (|m| m["manifest_version"] = 99.into()) as fn(&mut serde_json::Value), "newer than this program"),
+        ("kind", |m| m["kind"] = "other".into(), "no results"),
+        ("type", |m| m["runs"] = "many".into(), "cannot be read"),
+        ("negative", |m| m["wall_s"] = "x".into(), "cannot be read"),
+    ] {
+        let err = doctored(&format!("doctored-{name}"), change, |_| ());
+        assert!(err.contains(says), "{name}: {err}");
+    }
+}
+
+#[test]
+fn files_must_be_what_they_say() {
+    let replace = |s: &Scratch, name: &str, how: &dyn Fn(&std::path::Path)| {
+        let path = s.0.join("r").join(name);
+        let _ = fs::remove_file(&path);
+        how(&path);
+    };
+    let fifo = |p: &std::path::Path| assert!(Command::new("mkfifo").arg(p).status().unwrap().success());
+    let err = doctored("doctored-fifo", |_| (), |s| replace(s, "summary.csv", &fifo));
+    assert!(err.contains("a pipe"), "{err}");
+    let err = doctored("doctored-manifest-fifo", |_| (), |s| replace(s, "manifest.json", &fifo));
+    assert!(err.contains("a pipe") && err.contains("manifest.json"), "{err}");
+    let err = doctored("doctored-link", |_| (), |s| replace(s, "summary.csv", &|p| symlink("/etc/passwd", p).unwrap()));
+    assert!(err.contains("a symbolic link"), "{err}");
+    let err = doctored("doctored-folder", |_| (), |s| replace(s, "summary.csv", &|p| fs::create_dir(p).unwrap()));
+    assert!(err.contains("a directory"), "{err}");
+    let err = doctored("doctored-binary", |_| (), |s| replace(s, "summary.csv", &|p| fs::write(p, [0xff; 999]).unwrap()));
+    assert!(err.contains("summary.csv"), "{err}");
+    let cut = |p: &std::path::Path| fs::write(p, "variant,run\nnewreno").unwrap();
+    let err = doctored("doctored-cut", |_| (), |s| replace(s, "summary.csv", &cut));
+    assert!(err.contains("summary.csv"), "{err}");
+    let err = doctored("doctored-json", |_| (), |s| replace(s, "manifest.json", &|p| fs::write(p, "{\"kind\": ").unwrap()));
+    assert!(err.contains("manifest.json"), "{err}");
+    let deep = "[".repeat(1_000_000);
+    let err = doctored("doctored-deep", |_| (), |s| replace(s, "manifest.json", &|p| fs::write(p, &deep).unwrap()));
+    assert!(err.contains("manifest.json"), "{err}");
+}

@@ -1,0 +1,37 @@
+"""What comes with the package beside its code: the example scenarios and the papers of the repository."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+#: Where it is in an installed package; a checkout of the repository has the folders at its root.
+INSTALLED = Path(__file__).parent / "share"
+
+#: How the command knows of it.
+VARIABLE = "FOREBAY_SHARE"
+
+
+def folder() -> Path | None:
+    """The folder with `scenarios` and `papers`; None where the package was installed without."""
+    for place in (INSTALLED, Path(__file__).parents[2]):
+        if (place / "scenarios").is_dir() and (place / "papers").is_dir():
+            return place
+    return None
+
+
+def tell_command() -> None:
+    """Let the command find the examples, unless the user said where they are."""
+    place = folder()
+    if place is not None:
+        os.environ.setdefault(VARIABLE, str(place))
+
+
+def found(path: str | os.PathLike[str]) -> Path:
+    """The path itself, or where there is no such file, and its name begins as that of an example, the example in the package."""
+    path = Path(path)
+    place = folder()
+    if place is None or path.exists() or path.is_absolute() or path.parts[:1] not in (("scenarios",), ("papers",)):
+        return path
+    example = place / path
+    return example if example.is_file() else path
