@@ -3,7 +3,7 @@
 //! Inside one node, packets are taken in order of arrival, and at the same instant as `Lots` has it. Nodes of one window do not see each
 //! other, so any order of nodes, on any number of threads, gives the same trajectory.
 
-use super::handoff::{Handoff, Lots, NO_HANDOFF, PORT_BITS, doubled, sort, sort_across_ports};
+use super::handoff::{Handoff, Lots, NO_HANDOFF, PORT_BITS, Sorter, doubled, sort_across_ports};
 use super::wheel::Wheel;
 use crate::config::{Network, PortConfig};
 use crate::net::arena::Arena;
@@ -63,6 +63,7 @@ pub(crate) struct Fabric {
     pub wheel: Wheel,
     fib: Fib,
     handoffs: Box<[Handoff]>,
+    sorter: Sorter,
     lots: Lots,
     /// Drops since the last look.
     pub dropped: Vec<Dropped>,
@@ -117,6 +118,7 @@ impl Fabric {
             wheel: Wheel::new(count, length),
             fib,
             handoffs: Box::new([NO_HANDOFF; 64]),
+            sorter: Sorter::default(),
             lots: Lots::new(seed),
             dropped: Vec::new(),
         }
@@ -231,7 +233,7 @@ impl Fabric {
         if self.nodes[node].special {
             self.forward_special(node, handoffs);
         } else {
-            sort(handoffs, self.lots);
+            self.sorter.sort(handoffs, self.lots);
             for m in &*handoffs {
                 self.hop(m, start);
             }
@@ -250,7 +252,7 @@ impl Fabric {
             // What goes to different ports competes for the same memory.
             sort_across_ports(handoffs, self.lots);
         } else {
-            sort(handoffs, self.lots);
+            self.sorter.sort(handoffs, self.lots);
         }
         for m in &*handoffs {
             if self.pool_admits(node, m.packet, m.to(), start + m.after()) {

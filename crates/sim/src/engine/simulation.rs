@@ -84,7 +84,7 @@ impl Simulation {
 
     /// Runs to the end. Returns false if `progress` stopped it.
     pub(crate) fn run(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> bool {
-        let mut looked = 0;
+        let mut next_look = self.activations + ACTIVATIONS_PER_LOOK;
         loop {
             let injection = self.apps.iter().filter_map(App::next_arrival).min().map_or(u64::MAX, |t| t.0);
             if !self.core.fabric.wheel.advance(injection) {
@@ -113,8 +113,8 @@ impl Simulation {
                 }
             }
             self.window();
-            if self.activations >= looked + ACTIVATIONS_PER_LOOK {
-                looked = self.activations;
+            if self.activations >= next_look {
+                next_look = self.activations + ACTIVATIONS_PER_LOOK;
                 if progress(self.progress()).is_break() {
                     return false;
                 }
