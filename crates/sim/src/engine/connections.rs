@@ -13,6 +13,7 @@ use forebay_units::{ConnSlot, NodeId};
 impl Core {
     /// Makes room for `more` connections that are sure to come: growing by doubling leaves holes that the allocator keeps.
     pub(crate) fn make_room(&mut self, more: usize) {
+        self.generations.reserve_exact(more);
         self.streams.reserve_exact(more);
         self.senders.reserve_exact(more);
         self.outgoing.reserve_exact(more);
@@ -54,6 +55,7 @@ impl Core {
         // Memory of the connection before.
         let (lent, mut outgoing) = if fresh {
             self.streams.push(Stream::default());
+            self.generations.push(own);
             (None, Outgoing::default())
         } else {
             (self.senders[slot].lend(), std::mem::take(&mut self.outgoing[slot]))
@@ -65,6 +67,7 @@ impl Core {
         self.incoming.put(slot, spec.dst, Incoming::default());
         self.senders[slot].join(spec.group);
         self.receivers[slot].join(spec.group);
+        self.generations[slot] = own;
         self.streams[slot] = Stream {
             conn_id,
             src: spec.src,

@@ -13,6 +13,7 @@ use super::stream::{Held, Incoming, Outgoing, Stream};
 use super::window_shim::WindowShims;
 use crate::config::{Network, TcpConfig};
 use crate::net::arena::Arena;
+use crate::net::generation::Generation;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use forebay_units::{ConnSlot, GroupId, NodeId, PortId};
@@ -25,7 +26,9 @@ pub(crate) struct Core {
     pub(super) hosts: Owned<NodeId, Host>,
     /// Transports.
     pub tcp: Arena<GroupId, TcpConfig>,
-    /// Connections by slot: who they are,
+    /// Connections by slot: which one has it, for all hosts to read; changed between windows only. Those of free slots are retired.
+    pub(super) generations: Arena<ConnSlot, Generation>,
+    /// Who they are,
     pub(super) streams: Arena<ConnSlot, Stream>,
     /// what belongs to their sending hosts,
     pub(super) senders: Owned<ConnSlot, Sender>,
@@ -69,6 +72,7 @@ impl Core {
             window_shims: WindowShims::new(&tcp),
             hosts,
             tcp: Arena::new(tcp),
+            generations: Arena::new(Vec::new()),
             streams: Arena::new(Vec::new()),
             senders: Owned::new(),
             outgoing: Owned::new(),

@@ -6,6 +6,7 @@ use super::endpoint_shim::Endpoint;
 use super::hosts::Wake;
 use super::nic::Nic;
 use super::shims::{Direct, Shimmed, Way, rarely};
+use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks};
 use crate::shim::endpoint::Side;
 use crate::tcp::sender::Phase;
@@ -16,12 +17,12 @@ impl Core {
     /// An ACK reached host `node`.
     #[inline(always)]
     pub(super) fn deliver_ack(&mut self, node: NodeId, p: &Packet, sack: Option<&SackBlocks>) {
-        let generation = self.senders.whosever(p.conn).generation();
+        let generation = self.generations[p.conn];
         if generation.receives(p.generation()) {
             return self.take_ack::<Direct>(node, p, sack);
         }
         rarely(move || {
-            if generation.receives_through_shim(p.generation()) {
+            if generation.receives_through_shim(p.generation()) && self.senders[p.conn].generation() == generation {
                 return self.take_ack::<Shimmed>(node, p, sack);
             }
             self.drop_stale(node, p);
@@ -67,7 +68,7 @@ impl Core {
         if self.recorder.samples() {
             self.sample(conn, now);
         }
-        if done {
+        if done && self.senders[conn].generation() != Generation::RETIRED {
             self.end_sender(conn, node);
         }
     }
@@ -78,7 +79,7 @@ impl Core {
         if self.window_shims.any() {
             self.show_window_shim(node, p);
         }
-        let generation = self.receivers.whosever(p.conn).generation();
+        let generation = self.generations[p.conn];
         if generation.receives(p.generation()) {
             return self.take_data::<Direct>(node, p);
         }
@@ -140,6 +141,18 @@ impl Core {
         self.set_timer(host, host, due.or_never().0, Wake::Receiver { conn, generation });
     }
 
+    /// Whether a timer at host `node` is one of the sender that `conn` has now. Generations repeat after so many connections in a slot, so
+    /// that a late timer can meet its own again at another host.
+    pub(super) fn is_of_sender(&self, node: NodeId, conn: ConnSlot, generation: Generation) -> bool {
+        let own = self.generations[conn] == generation && self.streams[conn].src == node;
+        own && self.senders[conn].generation() == generation
+    }
+
+    /// As [`Core::is_of_sender`]. A receiver ends with the window, so that the slot's generation says it all.
+    pub(super) fn is_of_receiver(&self, node: NodeId, conn: ConnSlot, generation: Generation) -> bool {
+        self.generations[conn] == generation && self.streams[conn].dst == node
+    }
+
     /// A timer entry at `node` came due. Application timers are the caller's.
     pub(super) fn on_wake(&mut self, node: NodeId, now: u64, wake: Wake) {
         match wake {
@@ -153,9 +166,7 @@ impl Core {
                 }
             }
             Wake::Sender { conn, generation } => {
-                // Generations repeat after so many connections in a slot, so that a late timer can meet its own again at another host.
-                let half = self.senders.whosever(conn);
-                if half.generation() != generation || half.armed != Time(now).into() || self.streams[conn].src != node {
+                if !self.is_of_sender(node, conn, generation) || self.senders[conn].armed != Time(now).into() {
                     return;
                 }
                 let s = &mut self.senders[conn];
@@ -168,9 +179,7 @@ impl Core {
                 }
             }
             Wake::Receiver { conn, generation } => {
-                // Generations repeat after so many connections in a slot, so that a late timer can meet its own again at another host.
-                let half = self.receivers.whosever(conn);
-                if half.generation() != generation || half.armed != Time(now).into() || self.streams[conn].dst != node {
+                if !self.is_of_receiver(node, conn, generation) || self.receivers[conn].armed != Time(now).into() {
                     return;
                 }
                 let r = &mut self.receivers[conn];
@@ -184,7 +193,7 @@ impl Core {
                 }
             }
             Wake::Law { conn, generation } => {
-                if self.senders.whosever(conn).generation() == generation && self.streams[conn].src == node {
+                if self.is_of_sender(node, conn, generation) {
                     self.hosts[node].mix(now, 2 << 40);
                     self.with_sender(conn, now, Call::Alarm);
                 }

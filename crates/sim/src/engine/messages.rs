@@ -3,6 +3,7 @@
 use super::core::Core;
 use super::lane::Handover;
 use super::stream::Held;
+use crate::net::generation::Generation;
 use crate::observe::{FlowRow, TcpRow};
 use forebay_traffic::Notice;
 use forebay_units::{ConnSlot, GroupId, NodeId, WorkloadId};
@@ -129,6 +130,9 @@ impl Core {
     }
 
     pub(super) fn sample(&mut self, conn: ConnSlot, now: u64) {
+        if self.senders[conn].generation() == Generation::RETIRED {
+            return;
+        }
         let (s, out) = (&self.streams[conn], &mut self.outgoing[conn]);
         let Some(every) = s.sample_every.filter(|_| now >= out.next_sample) else { return };
         if every > 0 {

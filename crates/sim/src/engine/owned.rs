@@ -57,18 +57,6 @@ impl<I: Id, T> Owned<I, T> {
         self.items.iter()
     }
 
-    /// An item that may be another host's, for the question whether it still is what a packet or a timer was meant for: a slot may have been
-    /// given to other hosts since.
-    #[inline(always)]
-    pub(super) fn whosever(&self, id: I) -> &T {
-        &self.items[id]
-    }
-
-    /// An item that may be another host's, to change it all the same. Each use says why.
-    pub(super) fn whosever_mut(&mut self, id: I) -> &mut T {
-        &mut self.items[id]
-    }
-
     /// From now on host `node` is run; `None`: the window is over.
     #[cfg(debug_assertions)]
     pub(super) fn run_by(&mut self, node: Option<NodeId>) {

@@ -90,10 +90,13 @@ impl Core {
     pub(super) fn shim_tick(&mut self, node: NodeId, group: GroupId, now: u64) {
         let Some(layers) = self.endpoint_shims.of(group) else { return };
         let host = &mut self.hosts[node];
+        // As `is_of_sender` and `is_of_receiver`.
+        let (generations, streams, senders) = (&self.generations, &self.streams, &self.senders);
+        let of_sender = |conn, g| generations[conn] == g && streams[conn].src == node && senders[conn].generation() == g;
         let mut nic = Nic::of_sender(&mut self.fabric, host, now, &self.tcp[group]);
-        layers.tick(Side::Sender, node, Time(now), |conn, g| self.senders.whosever(conn).generation() == g, &mut nic);
+        layers.tick(Side::Sender, node, Time(now), of_sender, &mut nic);
         let mut nic = Nic::at_once(&mut self.fabric, host, now);
-        layers.tick(Side::Receiver, node, Time(now), |conn, g| self.receivers.whosever(conn).generation() == g, &mut nic);
+        layers.tick(Side::Receiver, node, Time(now), |conn, g| generations[conn] == g && streams[conn].dst == node, &mut nic);
         let next = layers.rearm(node, Time(now));
         self.set_shim_timer(node, group, next);
     }
@@ -116,7 +119,7 @@ impl Core {
         }
         let host = self.streams[conn].dst;
         let hosts = self.window_shims.of(host);
-        if let (Some(hosts), Some(window)) = (hosts, self.receivers.whosever_mut(conn).window_shim.take()) {
+        if let (Some(hosts), Some(window)) = (hosts, self.receivers[conn].window_shim.take()) {
             hosts.leave(&window);
         }
     }
@@ -128,7 +131,7 @@ impl Core {
         let Some(hosts) = self.window_shims.of(node) else { return };
         let now = Time(p.arrival);
         hosts.packet_arrived(now, u64::from(p.wire));
-        let generation = self.receivers.whosever(p.conn).generation();
+        let generation = self.generations[p.conn];
         let current = generation.receives(p.generation()) || generation.receives_through_shim(p.generation());
         if current
             && let Some(window) = &mut self.receivers[p.conn].window_shim

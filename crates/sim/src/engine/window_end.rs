@@ -2,6 +2,7 @@
 
 use super::core::Core;
 use super::lane::Handover;
+use crate::net::generation::Generation;
 use forebay_units::{ConnSlot, NodeId};
 
 impl Core {
@@ -75,7 +76,7 @@ impl Core {
         let received = sender.received + receiver.packets + shim.taken + shim.held;
         self.ended.book(sender.group(), sender.written, (sent, received, stream.dropped));
         stream.live = false;
-        self.receivers[conn].retire();
+        self.generations[conn] = Generation::RETIRED;
         self.slots.give_back(conn);
     }
 

@@ -154,12 +154,6 @@ impl Receiver {
         self.addr.generation
     }
 
-    /// The connection has ended: no packet or timer belongs to this endpoint any more.
-    pub fn retire(&mut self) {
-        self.addr.generation = Generation::RETIRED;
-        self.timer_due = TimeOrNever::NEVER;
-    }
-
     /// Whether the stream has ended with a FIN.
     pub fn finished(&self) -> bool {
         self.rcv_nxt > self.fin
