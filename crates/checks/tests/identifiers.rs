@@ -1,4 +1,5 @@
-//! Nodes, ports, connections, transports, workloads and queries are named by types of their own (`forebay_units`), not by bare integers.
+//! Nodes, ports, connections, transports, workloads and queries are named by types of their own (`forebay_units`), not by bare numbers. The
+//! same holds for times and rates where TCP, laws and shims speak of them.
 
 use forebay_checks::repository;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,39 @@ use std::path::{Path, PathBuf};
 const NAMES: [&str; 9] = ["node", "port", "conn", "slot", "group", "app", "workload", "query", "host"];
 /// Types that say nothing about what they number.
 const BARE: [&str; 4] = ["u16", "u32", "u64", "usize"];
+
+/// Names of arguments and fields that stand for a time or a rate.
+const QUANTITIES: [&str; 25] = [
+    "now",
+    "time",
+    "deadline",
+    "rtt",
+    "srtt",
+    "min_rtt",
+    "newest_rtt",
+    "idle_rtt",
+    "rto",
+    "due",
+    "idle",
+    "wait",
+    "delay",
+    "timeout",
+    "interval",
+    "period",
+    "since",
+    "left",
+    "forward",
+    "back",
+    "departure",
+    "alarm",
+    "last_tx",
+    "rate",
+    "pacing_rate",
+];
+/// Types that say nothing about their unit.
+const NUMBERS: [&str; 4] = ["u64", "f64", "Option<u64>", "Option<f64>"];
+/// Folders of `crates/sim/src` in which times and rates have types.
+const TYPED: [&str; 3] = ["tcp", "cc", "shim"];
 
 fn sources(dir: &Path, list: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).unwrap() {
@@ -50,4 +84,44 @@ fn public_signatures_name_no_identifier_by_a_bare_integer() {
         }
     }
     assert!(found.is_empty(), "bare integers name identifiers:\n{}", found.join("\n"));
+}
+
+/// Times and rates in `line` that are bare numbers: arguments, fields, and results of functions named like them.
+fn unitless(line: &str) -> Vec<String> {
+    let code = line.split("//").next().unwrap_or("");
+    let pairs = code.split(['(', ',', ')', '{', '|', ';']).filter_map(|p| p.split_once(':'));
+    let named = pairs.map(|(name, of)| (name.rsplit(' ').next().unwrap_or("").trim(), of.trim()));
+    let mut found: Vec<String> =
+        named.filter(|p| QUANTITIES.contains(&p.0) && NUMBERS.contains(&p.1)).map(|(n, t)| format!("{n}: {t}")).collect();
+    if let Some((name, result)) = code.split_once("fn ").and_then(|(_, f)| Some((f.split('(').next()?, f.split("-> ").nth(1)?)))
+        && QUANTITIES.contains(&name)
+        && NUMBERS.contains(&result.trim_end_matches([' ', '{', ';']))
+    {
+        found.push(format!("fn {name}"));
+    }
+    found
+}
+
+#[test]
+fn the_search_finds_times_and_rates() {
+    assert_eq!(unitless("    fn update(&mut self, now: u64, rate: f64) -> bool {"), ["now: u64", "rate: f64"]);
+    assert_eq!(unitless("    pub(super) deadline: Option<u64>,"), ["deadline: Option<u64>"]);
+    assert_eq!(unitless("    pub fn rto(&self, c: &TcpConfig) -> u64 {"), ["fn rto"]);
+    assert!(unitless("    fn update(&mut self, now: Time, rate: Rate) -> u64 {").is_empty());
+}
+
+#[test]
+fn times_and_rates_of_endpoints_laws_and_shims_have_types() {
+    let (mut files, mut found) = (Vec::new(), Vec::new());
+    for folder in TYPED {
+        sources(&repository().join("crates/sim/src").join(folder), &mut files);
+    }
+    assert!(files.len() > 60, "sources are looked for in the wrong place");
+    for path in files.iter().filter(|p| !p.to_string_lossy().ends_with("tests.rs")) {
+        let text = std::fs::read_to_string(path).unwrap();
+        for (number, line) in text.lines().enumerate().take_while(|(_, l)| *l != "mod tests {") {
+            found.extend(unitless(line).into_iter().map(|what| format!("{}:{}: {what}", path.display(), number + 1)));
+        }
+    }
+    assert!(found.is_empty(), "write `Time` or `Rate`, or name the unit (`us`, `bytes_per_s`):\n{}", found.join("\n"));
 }

@@ -97,7 +97,7 @@ pub struct Path {
     /// Bytes of a full packet on the wire.
     pub packet: f64,
     /// Rate of the narrowest link in packets of full size per second.
-    pub rate: f64,
+    pub packets_per_s: f64,
     /// Buffer before that link in packets of full size, the smallest where several are as narrow; infinite if unlimited.
     pub buffer: f64,
     /// Random numbers of this connection's law.

@@ -3,7 +3,7 @@
 /// A value and when it came, in whatever unit the window is in.
 #[derive(Debug, Clone, Copy, Default)]
 struct Point {
-    time: u64,
+    at: u64,
     value: u64,
 }
 
@@ -20,10 +20,10 @@ impl WindowedMax {
     }
 
     /// Takes `value` at `time` into a window that is `window` long; returns the largest.
-    pub(super) fn update(&mut self, window: u64, time: u64, value: u64) -> u64 {
-        let new = Point { time, value };
+    pub(super) fn update(&mut self, window: u64, at: u64, value: u64) -> u64 {
+        let new = Point { at, value };
         let [first, second, third] = self.best;
-        if value >= first.value || time - third.time > window {
+        if value >= first.value || at - third.at > window {
             self.best = [new; 3];
             return value;
         }
@@ -38,15 +38,15 @@ impl WindowedMax {
 
     /// The best leave with the window; as long as none is better, parts of the window have a best of their own.
     fn grow_old(&mut self, window: u64, new: Point) {
-        let age = new.time - self.best[0].time;
+        let age = new.at - self.best[0].at;
         if age > window {
             self.best = [self.best[1], self.best[2], new];
-            if new.time - self.best[0].time > window {
+            if new.at - self.best[0].at > window {
                 self.best = [self.best[1], self.best[2], new];
             }
-        } else if self.best[1].time == self.best[0].time && age > window / 4 {
+        } else if self.best[1].at == self.best[0].at && age > window / 4 {
             (self.best[1], self.best[2]) = (new, new);
-        } else if self.best[2].time == self.best[1].time && age > window / 2 {
+        } else if self.best[2].at == self.best[1].at && age > window / 2 {
             self.best[2] = new;
         }
     }
@@ -60,8 +60,8 @@ mod tests {
     fn keeps_the_largest_of_ten() {
         let mut max = WindowedMax::default();
         assert_eq!(max.update(10, 0, 100), 100);
-        for time in 1..=10 {
-            assert_eq!(max.update(10, time, 50), 100, "{time}");
+        for at in 1..=10 {
+            assert_eq!(max.update(10, at, 50), 100, "{at}");
         }
         assert_eq!(max.update(10, 11, 50), 50);
         assert_eq!(max.update(10, 12, 70), 70);
@@ -71,10 +71,10 @@ mod tests {
     #[test]
     fn follows_a_decline() {
         let mut max = WindowedMax::default();
-        for time in 0..1000 {
-            let value = 2000 - time;
-            let got = max.update(10, time, value);
-            assert!((value..=value + 10).contains(&got), "{time}: {got}");
+        for at in 0..1000 {
+            let value = 2000 - at;
+            let got = max.update(10, at, value);
+            assert!((value..=value + 10).contains(&got), "{at}: {got}");
         }
     }
 

@@ -46,7 +46,7 @@ pub fn empty_path(
         idle_rtt: Time(data + ack),
         handshake_lacks: Time(handshake_lacks),
         packet: full as f64,
-        rate: narrowest as f64 / (8 * full) as f64,
+        packets_per_s: narrowest as f64 / (8 * full) as f64,
         buffer,
         rng,
     }

@@ -30,8 +30,8 @@ pub struct Config {
 #[derive(Debug, Clone)]
 pub struct Link {
     c: Config,
-    /// Bytes per second.
-    rate: f64,
+    /// What the link carries.
+    bytes_per_s: f64,
     /// Length of half a slot.
     half: Time,
     start: Time,
@@ -54,7 +54,7 @@ impl Link {
     fn new(c: &Config, rate: Rate, rtt: Time) -> Link {
         Link {
             c: *c,
-            rate: rate.0 as f64 / 8.0,
+            bytes_per_s: rate.0 as f64 / 8.0,
             half: rtt.max(Time(1)),
             start: Time::ZERO,
             second: false,
@@ -86,7 +86,7 @@ impl Link {
             (self.weighted, self.weight) = (0, 0);
         } else {
             let used = self.bytes as f64 / (now - self.start).as_secs_f64();
-            self.free = (self.c.alpha * self.rate - used).max(0.0);
+            self.free = (self.c.alpha * self.bytes_per_s - used).max(0.0);
             self.quota = self.free;
         }
         self.second = !self.second;
@@ -95,7 +95,7 @@ impl Link {
     }
 
     fn scarce(&self) -> bool {
-        self.free < self.c.scarce * self.rate
+        self.free < self.c.scarce * self.bytes_per_s
     }
 }
 

@@ -110,7 +110,7 @@ pub(crate) fn path() -> Path {
         idle_rtt: Time(100 * US),
         handshake_lacks: Time::ZERO,
         packet: 1040.0,
-        rate: 1e9 / 8.0 / 1040.0,
+        packets_per_s: 1e9 / 8.0 / 1040.0,
         buffer: 100.0,
         rng: Rng::stream(1, &[2]),
     }

@@ -62,8 +62,8 @@ pub struct Bbr {
     rng: Rng,
     mode: Mode,
     mss: u64,
-    /// Smallest RTT of the last 10 s, us, and when it was found.
-    min_rtt: Option<u64>,
+    /// Smallest RTT of the last 10 s, and when it was found.
+    min_rtt_us: Option<u64>,
     min_rtt_stamp: Option<Time>,
     probe_rtt_done: Option<u64>,
     probe_rtt_round_done: bool,
@@ -105,7 +105,7 @@ impl Bbr {
             rng: Rng::stream(0, &[]),
             mode: Mode::Startup,
             mss: 1,
-            min_rtt: None,
+            min_rtt_us: None,
             min_rtt_stamp: None,
             probe_rtt_done: None,
             probe_rtt_round_done: false,
@@ -137,7 +137,7 @@ impl Bbr {
 
     /// `bbr_bw`.
     fn bandwidth(&self) -> u64 {
-        self.policer.rate().unwrap_or(self.bw.get())
+        self.policer.bandwidth().unwrap_or(self.bw.get())
     }
 
     /// `bbr_rate_bytes_per_sec` of a bandwidth times a gain, for segments of `mss` bytes.
@@ -173,7 +173,7 @@ impl Bbr {
 
     /// `bbr_bdp`.
     fn bdp(&self, bw: u64, gain: u64) -> u64 {
-        let Some(min_rtt) = self.min_rtt else { return INIT_CWND };
+        let Some(min_rtt) = self.min_rtt_us else { return INIT_CWND };
         ((bw * min_rtt * gain) >> 8).div_ceil(BW_UNIT)
     }
 
@@ -280,7 +280,7 @@ impl CongestionControl for Bbr {
     fn cwnd_event(&mut self, w: &mut Window, event: Event) {
         match event {
             Event::Established { rtt } => {
-                self.min_rtt = rtt.map(Time::as_us);
+                self.min_rtt_us = rtt.map(Time::as_us);
                 self.init_pacing(w, rtt);
             }
             Event::Write { starved, .. } => {

@@ -101,7 +101,7 @@ impl Bbr {
     /// `bbr_is_next_cycle_phase`.
     fn is_next_phase(&self, ack: &Ack, o: &Outcome) -> bool {
         let elapsed = self.rate.delivered_time().saturating_sub(self.cycle_stamp).as_us();
-        let full_length = self.min_rtt.is_some_and(|rtt| elapsed > rtt);
+        let full_length = self.min_rtt_us.is_some_and(|rtt| elapsed > rtt);
         if self.pacing_gain == UNIT {
             return full_length;
         }
@@ -171,9 +171,9 @@ impl Bbr {
         let now = ack.now.as_ms();
         let expired = self.min_rtt_stamp.is_some_and(|stamp| now > stamp.as_ms() + MIN_RTT_WINDOW);
         if let Some(rtt) = ack.newest_rtt.map(Time::as_us)
-            && (self.min_rtt.is_none_or(|min| rtt <= min) || (expired && !self.maybe_delayed(ack, o, sample)))
+            && (self.min_rtt_us.is_none_or(|min| rtt <= min) || (expired && !self.maybe_delayed(ack, o, sample)))
         {
-            self.min_rtt = Some(rtt);
+            self.min_rtt_us = Some(rtt);
             self.min_rtt_stamp = Some(ack.now);
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
@@ -211,7 +211,7 @@ impl Bbr {
         (self.pacing_gain, self.cwnd_gain) = match self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
             Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
-            Mode::ProbeBw if self.policer.rate().is_some() => (UNIT, CWND_GAIN),
+            Mode::ProbeBw if self.policer.bandwidth().is_some() => (UNIT, CWND_GAIN),
             Mode::ProbeBw => (CYCLE[self.cycle_index], CWND_GAIN),
             Mode::ProbeRtt => (UNIT, UNIT),
         };

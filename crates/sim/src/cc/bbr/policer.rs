@@ -26,18 +26,18 @@ pub(super) struct Policer {
     /// Start of the interval: segments delivered and lost, and time in ms.
     delivered: u64,
     lost: u64,
-    since: u64,
+    since_ms: u64,
 }
 
 impl Policer {
     /// The policed rate, if the path seems to have one.
-    pub(super) fn rate(&self) -> Option<u64> {
+    pub(super) fn bandwidth(&self) -> Option<u64> {
         self.used.then_some(self.bw)
     }
 
     /// `bbr_reset_lt_bw_sampling_interval`.
     fn begin(&mut self, rate: &DeliveryRate) {
-        self.since = rate.delivered_time().as_ms();
+        self.since_ms = rate.delivered_time().as_ms();
         (self.delivered, self.lost, self.rounds) = (rate.delivered(), rate.lost(), 0);
     }
 
@@ -88,7 +88,7 @@ impl Bbr {
         if delivered == 0 || lost << 8 < LOSS_THRESH * delivered {
             return;
         }
-        let ms = self.rate.delivered_time().as_ms() - self.policer.since;
+        let ms = self.rate.delivered_time().as_ms() - self.policer.since_ms;
         if ms < 1 {
             return;
         }

@@ -152,14 +152,14 @@ fn a_policed_path_is_paced_at_its_rate() {
     l.loses = |n| n > 20_000 && n % 4 == 0;
     let mut used = 0;
     l.run(Time::from_ms(12_000), |l| {
-        if l.law.policer.rate().is_some() && l.law.mode == Mode::ProbeBw {
+        if l.law.policer.bandwidth().is_some() && l.law.mode == Mode::ProbeBw {
             used += 1;
         }
     });
     assert!(used > 0, "never took it for policed");
     let mut without = line();
     without.loses = |n| n > 20_000 && n % 10 == 0;
-    without.run(Time::from_ms(12_000), |l| assert!(l.law.policer.rate().is_none(), "10 % are no policer"));
+    without.run(Time::from_ms(12_000), |l| assert!(l.law.policer.bandwidth().is_none(), "10 % are no policer"));
 }
 
 /// The steady state: the path is full, and what queues is what the gains and bursts ask for.

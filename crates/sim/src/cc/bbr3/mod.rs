@@ -110,7 +110,8 @@ pub struct Bbr3 {
     /// C.cwnd of the last ACK, and C.InitialCwnd in segments.
     cwnd: u64,
     initial_cwnd: u64,
-    pacing_rate: u64,
+    /// BBR.pacing_rate.
+    pacing: u64,
     /// The pacing rate comes from an RTT.
     has_seen_rtt: bool,
     round_count: u64,
@@ -144,7 +145,7 @@ impl Bbr3 {
             mss: 1,
             cwnd: 0,
             initial_cwnd: 10,
-            pacing_rate: 0,
+            pacing: 0,
             has_seen_rtt: false,
             round_count: 0,
             round_start: false,
@@ -172,20 +173,20 @@ impl Bbr3 {
         self.has_seen_rtt |= rtt.is_some();
         let rtt = rtt.unwrap_or(Time::from_ms(1));
         let (gain, _) = State::Startup.gains();
-        self.pacing_rate = (u128::from(w.cwnd as u64 * self.mss * gain / 100) * u128::from(SECOND.0) / u128::from(rtt.0)) as u64;
+        self.pacing = (u128::from(w.cwnd as u64 * self.mss * gain / 100) * u128::from(SECOND.0) / u128::from(rtt.0)) as u64;
     }
 
     /// SetPacingRateWithGain, percent.
     fn set_pacing(&mut self, gain: u64) {
         let rate = (u128::from(self.bw()) * u128::from(gain * (100 - MARGIN_PERCENT)) / 10_000) as u64;
-        if self.pipe.reached || rate > self.pacing_rate {
-            self.pacing_rate = rate;
+        if self.pipe.reached || rate > self.pacing {
+            self.pacing = rate;
         }
     }
 
     /// SetSendQuantum.
     fn send_quantum(&self) -> u64 {
-        (self.pacing_rate / 1000).min(MOST_QUANTUM).max(2 * self.mss)
+        (self.pacing / 1000).min(MOST_QUANTUM).max(2 * self.mss)
     }
 
     /// SaveCwnd.
@@ -276,7 +277,7 @@ impl Bbr3 {
     /// The payload of a full segment is known from the first ACK on; what was computed without it is in segments.
     fn take_mss(&mut self, mss: u64) {
         if self.mss == 1 {
-            self.pacing_rate *= mss;
+            self.pacing *= mss;
             self.mss = mss;
         }
     }
@@ -291,7 +292,7 @@ impl CongestionControl for Bbr3 {
     const CONTROL: Option<fn(&mut Bbr3, &mut Window, &Ack, &Outcome)> = Some(Bbr3::control);
     const PACING_RATE: Option<fn(&Bbr3, u32) -> Rate> = Some(|law, mss| {
         let segment = if law.mss == 1 { u64::from(mss) } else { 1 };
-        Rate(8 * law.pacing_rate * segment)
+        Rate(8 * law.pacing * segment)
     });
 
     fn segment_sent(&mut self, at: &Departure) -> Sent {
@@ -327,7 +328,7 @@ impl CongestionControl for Bbr3 {
                 self.init_pacing(w, rtt);
             }
             Event::Write { starved, .. } => {
-                if self.pacing_rate == 0 {
+                if self.pacing == 0 {
                     self.init_pacing(w, None);
                 }
                 if let Some(in_flight) = starved {

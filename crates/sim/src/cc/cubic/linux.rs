@@ -113,15 +113,15 @@ impl Cubic {
         self.per_step = self.per_step.max(2.0);
     }
 
-    fn begin(&mut self, cwnd: f64, acked: f64, now: u64) -> u64 {
-        self.epoch = Some(now);
+    fn begin(&mut self, cwnd: f64, acked: f64, tick: u64) -> u64 {
+        self.epoch = Some(tick);
         (self.acks, self.reno) = (acked, cwnd);
         (self.k, self.origin) = if self.w_max <= cwnd {
             (0.0, cwnd)
         } else {
             ((1024.0 * cbrt((self.w_max - cwnd) * 1024.0 / self.c)).floor(), self.w_max)
         };
-        now
+        tick
     }
 
     /// The curve at `t`, 1/1024 s after the epoch's start.

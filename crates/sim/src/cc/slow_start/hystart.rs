@@ -47,7 +47,7 @@ impl Hystart {
     }
 
     /// `hystart_update`.
-    fn update(&mut self, w: &mut Window, ack: &Ack, delay: u64) {
+    fn update(&mut self, w: &mut Window, ack: &Ack, delay_us: u64) {
         let now = ack.now.as_us();
         // Rounds are counted below the low window, too (Linux 6.14, "fix incorrect HyStart round start detection").
         if ack.snd_una > self.end {
@@ -63,7 +63,7 @@ impl Hystart {
                 self.end_slow_start(w);
             }
         }
-        let current = self.current.map_or(delay, |c| c.min(delay));
+        let current = self.current.map_or(delay_us, |c| c.min(delay_us));
         self.current = Some(current);
         if self.samples < MIN_SAMPLES {
             self.samples += 1;
@@ -77,8 +77,8 @@ impl Hystart {
         w.ssthresh = w.cwnd;
     }
 
-    fn begin_round(&mut self, now: u64, snd_nxt: u64) {
-        (self.round_start, self.last_ack, self.end) = (now, now, snd_nxt);
+    fn begin_round(&mut self, us: u64, snd_nxt: u64) {
+        (self.round_start, self.last_ack, self.end) = (us, us, snd_nxt);
         (self.current, self.samples) = (None, 0);
     }
 

@@ -59,7 +59,7 @@ impl Trim {
     /// The path of the connection; parameters of the scenario have precedence.
     fn take_path(&mut self, mut path: Path) {
         if let Some(rate) = self.c.rate {
-            path.rate = rate.0 as f64 / (8.0 * path.packet);
+            path.packets_per_s = rate.0 as f64 / (8.0 * path.packet);
         }
         path.buffer = match self.c.buffer {
             None => path.buffer,
@@ -75,7 +75,7 @@ impl Trim {
 
     /// C, packets per ps; `None` if nobody said (TRIM A11: an end host cannot learn it).
     fn capacity(&self) -> Option<f64> {
-        self.path.as_ref().map(|p| p.rate * 1e-12)
+        self.path.as_ref().map(|p| p.packets_per_s * 1e-12)
     }
 
     /// Lowers the estimate of the RTT without queueing, and K with it (TRIM row 16: it never rises).
@@ -83,7 +83,7 @@ impl Trim {
         if TimeOrNever::at(rtt) < self.min_rtt {
             self.min_rtt = rtt.into();
             if let Some(p) = &self.path {
-                self.k = threshold(self.c.policy, p.rate * 1e-12, rtt.0 as f64, p.buffer, self.c.guard);
+                self.k = threshold(self.c.policy, p.packets_per_s * 1e-12, rtt.0 as f64, p.buffer, self.c.guard);
             }
         }
     }
@@ -105,20 +105,20 @@ impl Trim {
         let us = |ps: f64| format!("{:.1} us", ps / 1e6);
         let known = !self.min_rtt.is_never();
         let d = self.min_rtt.get().unwrap_or(p.idle_rtt).0 as f64;
-        let (low, high) = threshold::interval(p.rate * 1e-12, d, p.buffer);
+        let (low, high) = threshold::interval(p.packets_per_s * 1e-12, d, p.buffer);
         let k = if known { us(self.k) } else { "unknown before the first sample".into() };
-        let rate = p.rate * p.packet * 8.0 / 1e9;
+        let rate = p.packets_per_s * p.packet * 8.0 / 1e9;
         format!("C = {rate} Gbps, B = {} packets, D = {}, K = {k} (interval {} to {})", p.buffer, us(d), us(low), us(high))
     }
 
-    /// The reaction to an RTT above K (TRIM Eq. 2 and 3).
-    fn cut(&mut self, w: &mut Window, rtt: f64, ack: &Ack) {
+    /// The reaction to a sample above K (TRIM Eq. 2 and 3), ps.
+    fn cut(&mut self, w: &mut Window, sample: f64, ack: &Ack) {
         let new_round = ack.snd_una > self.round_end;
         if new_round {
             self.round_end = ack.snd_nxt;
             self.round_cwnd = w.cwnd;
         }
-        let ep = (rtt - self.k) / rtt;
+        let ep = (sample - self.k) / sample;
         // TRIM A1: nothing in the printed algorithm limits cuts to one per round trip; parts of the prose do.
         let floor = match self.c.cut {
             Cut::EveryAck => self.c.min_cwnd,

@@ -192,10 +192,10 @@ impl Trim {
         }
     }
 
-    /// TRIM 2.4 (h), A10: uniform in [0, (N - 1) W / C], N estimated from the RTT of the probes; after late ones too.
-    fn wait_after(&mut self, w: &Window, at: &Opportunity, rtt: f64) {
+    /// TRIM 2.4 (h), A10: uniform in [0, (N - 1) W / C], N estimated from the RTT of the probes, `mean` in ps; after late ones too.
+    fn wait_after(&mut self, w: &Window, at: &Opportunity, mean: f64) {
         let Some(c) = self.capacity() else { return };
-        let n = (rtt * c / 2.0).max(1.0);
+        let n = (mean * c / 2.0).max(1.0);
         let left = at.unsent.div_ceil(u64::from(at.mss)) as f64;
         let most = (n - 1.0) * w.cwnd.min(left) / c;
         self.episode.due = (at.now + self.random(most)).into();

@@ -44,8 +44,14 @@ impl Bench {
     fn new(c: Config) -> Bench {
         let mut l = Trim::new(&c);
         let rate = C * 1e12;
-        let path =
-            Path { idle_rtt: US * 200, handshake_lacks: US * 23, packet: 1460.0, rate, buffer: 100.0, rng: Rng::stream(9, &[1]) };
+        let path = Path {
+            idle_rtt: US * 200,
+            handshake_lacks: US * 23,
+            packet: 1460.0,
+            packets_per_s: rate,
+            buffer: 100.0,
+            rng: Rng::stream(9, &[1]),
+        };
         l.take_path(path);
         let w = Window { cwnd: 2.0, ssthresh: f64::INFINITY };
         Bench { l, w, nxt: 0, una: 0, last_tx: None, recovering: false }
