@@ -3,6 +3,7 @@
 use crate::script::Options;
 use forebay_param::{Kind, Param, Value, Values, nearest};
 use forebay_sim::cc::{self, LawEntry};
+use forebay_sim::config::Profile;
 use forebay_sim::config::{Ecn, Idle, Recovery, TcpConfig};
 use forebay_sim::tcp::profile::{PARAMS, PROFILES, resolve};
 
@@ -222,7 +223,8 @@ fn resolve_with(stack: &str, law: &str, transport: &[(String, String)]) -> Resul
     for p in PARAMS {
         of_stack.push((p.key, value(p, given(p.key).or(p.default).unwrap_or_default())?));
     }
-    TcpConfig::of(&resolve(stack, entry, Values(of_law), &Values(of_stack))).map_err(|e| e.message)
+    let profile = Profile::of(stack).ok_or_else(|| format!("no stack {stack}: expected one of {}", PROFILES.join(", ")))?;
+    TcpConfig::of(&resolve(profile, entry, Values(of_law), &Values(of_stack))).map_err(|e| e.message)
 }
 
 /// A parameter's value from text.

@@ -2,11 +2,11 @@
 
 use crate::registry::LawEntry;
 use crate::transport::{Chosen, Ecn, Growth, Idle, Metrics, Profile, Recovery, Reduce, RtoRule, SlowStart, Stack, Transport};
-use forebay_param::{Kind, Param, Values};
+use forebay_param::{Kind, Param, Values, choices};
 use forebay_units::Time;
 
 /// Names of the profiles, the default first.
-pub const PROFILES: &[&str] = &names::<3, _>(PROFILE);
+pub const PROFILES: &[&str] = &choices::<3, _>(PROFILE);
 
 /// One line about each profile, in the order of [`PROFILES`].
 pub const SUMMARIES: &[&str] = &[
@@ -29,29 +29,8 @@ const GROWTH: &[(&str, Growth)] = &[
 const IDLE: &[(&str, Idle)] = &[("off", Idle::Keep), ("rfc5681", Idle::Restart), ("linux", Idle::Halve)];
 const METRICS: &[(&str, Metrics)] = &[("off", Metrics::Off), ("rtt", Metrics::Rtt), ("all", Metrics::All)];
 const ECN: &[(&str, Ecn)] = &[("off", Ecn::Off), ("classic", Ecn::Classic), ("dctcp", Ecn::Dctcp)];
+const LATCHED_ECHO: &[(&str, bool)] = &[("exact", false), ("latched", true)];
 const PROFILE: &[(&str, Profile)] = &[("ns2", Profile::Ns2), ("linux", Profile::Linux), ("rfc", Profile::Rfc)];
-
-/// The names in a list.
-const fn names<const N: usize, T>(list: &[(&'static str, T)]) -> [&'static str; N] {
-    assert!(list.len() == N, "a name for every value");
-    let mut names = [""; N];
-    let mut i = 0;
-    while i < N {
-        names[i] = list[i].0;
-        i += 1;
-    }
-    names
-}
-
-/// What the list calls `name`.
-fn named<T: Copy>(name: &str, list: &[(&str, T)]) -> Option<T> {
-    list.iter().find(|v| v.0 == name).map(|v| v.1)
-}
-
-/// The value of `key`, whose names are in the list; `None` where it is not set.
-fn chosen<T: Copy>(values: &Values, key: &str, list: &[(&str, T)]) -> Option<T> {
-    values.opt_text(key).and_then(|name| named(&name, list))
-}
 
 /// Keys of `[transport]` beside `stack`, `cc` and `name`. Every default is the empty text: "as the profile says".
 pub const PARAMS: &[Param] = &[
@@ -77,10 +56,10 @@ pub const PARAMS: &[Param] = &[
         Kind::Int(0, 1_000),
         "segments acknowledged at once at the start of a connection (Linux), and with `adaptive-acks` after pauses",
     ),
-    p("recovery", Kind::Choice(&names::<4, _>(RECOVERY)), "loss recovery: RFC 5681, RFC 6582, RFC 6675 or RFC 8985"),
+    p("recovery", Kind::Choice(&choices::<4, _>(RECOVERY)), "loss recovery: RFC 5681, RFC 6582, RFC 6675 or RFC 8985"),
     p(
         "reduce",
-        Kind::Choice(&names::<3, _>(REDUCE)),
+        Kind::Choice(&choices::<3, _>(REDUCE)),
         "what a reduction starts from: min(window, receive window) (ns-2), what is outstanding within the window (RFC 5681 equation 4), or the window, once per episode (Linux)",
     ),
     p("limited-transmit", Kind::Bool, "limited transmit (RFC 3042)"),
@@ -92,7 +71,7 @@ pub const PARAMS: &[Param] = &[
     ),
     p(
         "rto-rule",
-        Kind::Choice(&names::<3, _>(RTO_RULE)),
+        Kind::Choice(&choices::<3, _>(RTO_RULE)),
         "max(minimum, SRTT + 4 RTTVAR), SRTT + max(minimum, 4 RTTVAR), or always the minimum, without back-off",
     ),
     p("rto-min", Kind::Time, "smallest retransmission timeout"),
@@ -114,12 +93,12 @@ pub const PARAMS: &[Param] = &[
     ),
     p(
         "ecn",
-        Kind::Choice(&names::<3, _>(ECN)),
+        Kind::Choice(&choices::<3, _>(ECN)),
         "ECN: none, RFC 3168 (with newreno on a red queue: RED-ECN TCP), or RFC 8257; default: as the law needs",
     ),
     p(
         "echo",
-        Kind::Choice(&["exact", "latched"]),
+        Kind::Choice(&choices::<2, _>(LATCHED_ECHO)),
         "how receivers echo marks with ecn = \"dctcp\": each as it is (RFC 8257), or from a mark until CWR, as with ecn = \"classic\"",
     ),
     p("cwr-on-any", Kind::Bool, "CWR also on retransmissions (ns-2), not on new data only (RFC 3168 section 6.1.2)"),
@@ -130,7 +109,7 @@ pub const PARAMS: &[Param] = &[
     ),
     p(
         "growth",
-        Kind::Choice(&names::<4, _>(GROWTH)),
+        Kind::Choice(&choices::<4, _>(GROWTH)),
         "window growth per ACK: one step, acknowledged bytes up to 1 or 2 full segments, or (Linux) acknowledged segments of any size and number",
     ),
     p(
@@ -140,7 +119,7 @@ pub const PARAMS: &[Param] = &[
     ),
     p(
         "slow-start-after-idle",
-        Kind::Choice(&names::<3, _>(IDLE)),
+        Kind::Choice(&choices::<3, _>(IDLE)),
         "after an idle RTO: keep the window, restart from the initial one (RFC 5681 section 4.1), or halve it per idle RTO (Linux)",
     ),
     p("cwnd-validation", Kind::Bool, "no window growth while the application limits sending (RFC 7661)"),
@@ -161,7 +140,7 @@ pub const PARAMS: &[Param] = &[
     ),
     p(
         "tcp-metrics",
-        Kind::Choice(&names::<3, _>(METRICS)),
+        Kind::Choice(&choices::<3, _>(METRICS)),
         "what a host remembers of connections that have closed, for the next one to the same peer (Linux tcp_metrics): nothing, the RTT, which makes the first timeout of data, or also the threshold of slow start (tcp_no_ssthresh_metrics_save = 0); default: off",
     ),
     p("handshake", Kind::Bool, "open with SYN, SYN-ACK, ACK; off: endpoints start established"),
@@ -181,9 +160,21 @@ const fn p(key: &'static str, kind: Kind, doc: &'static str) -> Param {
     Param { key, kind, default: Some(""), doc }
 }
 
-/// The transport of `stack` with the law `entry` and values of its parameters, overridden by whatever `values` (of [`PARAMS`]) sets.
-pub fn resolve<C>(stack: &str, entry: &LawEntry<C>, law: Values, values: &Values) -> Transport {
-    let mut c = Transport { stack: defaults(stack), law: Chosen { name: entry.entry.name, values: law }, shims: Vec::new() };
+impl Profile {
+    /// The one that scenarios call `name`.
+    pub fn of(name: &str) -> Option<Profile> {
+        PROFILE.iter().find(|p| p.0 == name).map(|p| p.1)
+    }
+
+    /// Its name in scenarios.
+    pub fn name(self) -> &'static str {
+        PROFILES[self as usize]
+    }
+}
+
+/// The transport of stack `profile` with the law `entry` and values of its parameters, overridden by whatever `values` (of [`PARAMS`]) sets.
+pub fn resolve<C>(profile: Profile, entry: &LawEntry<C>, law: Values, values: &Values) -> Transport {
+    let mut c = Transport { stack: defaults(profile), law: Chosen { name: entry.entry.name, values: law }, shims: Vec::new() };
     if c.recovery == Recovery::NewReno
         && let Some(recovery) = entry.recovery
     {
@@ -206,14 +197,14 @@ pub fn resolve<C>(stack: &str, entry: &LawEntry<C>, law: Values, values: &Values
     c.ack_every = int("ack-every", c.ack_every);
     c.ack_delay = time("ack-delay", c.ack_delay);
     c.quick_acks = int("quick-acks", c.quick_acks);
-    c.recovery = chosen(values, "recovery", RECOVERY).unwrap_or(c.recovery);
-    c.reduce = chosen(values, "reduce", REDUCE).unwrap_or(c.reduce);
+    c.recovery = values.opt_choice("recovery", RECOVERY).unwrap_or(c.recovery);
+    c.reduce = values.opt_choice("reduce", REDUCE).unwrap_or(c.reduce);
     c.cwr_on_any = flag("cwr-on-any", c.cwr_on_any);
     c.ect_on_any = flag("ect-on-any", c.ect_on_any);
     c.limited_transmit = flag("limited-transmit", c.limited_transmit);
     c.prr = flag("prr", c.prr);
     c.dup_thresh = int("dup-thresh", c.dup_thresh);
-    c.rto_rule = chosen(values, "rto-rule", RTO_RULE).unwrap_or(c.rto_rule);
+    c.rto_rule = values.opt_choice("rto-rule", RTO_RULE).unwrap_or(c.rto_rule);
     c.rto_min = time("rto-min", c.rto_min);
     c.rto_max = time("rto-max", c.rto_max);
     c.rto_initial = time("rto-initial", c.rto_initial);
@@ -223,16 +214,16 @@ pub fn resolve<C>(stack: &str, entry: &LawEntry<C>, law: Values, values: &Values
     c.timestamp_clock = time("timestamp-clock", c.timestamp_clock);
     c.frto = flag("frto", c.frto);
     c.eifel = flag("eifel", c.eifel);
-    c.ecn = chosen(values, "ecn", ECN).unwrap_or(entry.ecn);
-    c.latched_echo = values.opt_text("echo").map_or(c.latched_echo, |e| e == "latched");
-    c.growth = chosen(values, "growth", GROWTH).unwrap_or(c.growth);
+    c.ecn = values.opt_choice("ecn", ECN).unwrap_or(entry.ecn);
+    c.latched_echo = values.opt_choice("echo", LATCHED_ECHO).unwrap_or(c.latched_echo);
+    c.growth = values.opt_choice("growth", GROWTH).unwrap_or(c.growth);
     c.slow_start = values.opt_text("slow-start").and_then(|name| SlowStart::of(&name)).unwrap_or(c.slow_start);
-    c.idle = chosen(values, "slow-start-after-idle", IDLE).unwrap_or(c.idle);
+    c.idle = values.opt_choice("slow-start-after-idle", IDLE).unwrap_or(c.idle);
     c.cwnd_validation = flag("cwnd-validation", c.cwnd_validation);
     c.tsq = flag("tsq", c.tsq);
     c.tso = values.opt_bytes("tso").map_or(c.tso, |b| Some(b.0.min(LARGEST_BURST) as u32));
     c.gro = values.opt_time("gro").map_or(c.gro, |t| (t > Time::ZERO).then_some(t));
-    c.metrics = chosen(values, "tcp-metrics", METRICS).unwrap_or(c.metrics);
+    c.metrics = values.opt_choice("tcp-metrics", METRICS).unwrap_or(c.metrics);
     c.handshake = flag("handshake", c.handshake);
     c.fin = flag("fin", c.fin);
     c.send_jitter = values.opt_time("send-jitter").unwrap_or(c.send_jitter);
@@ -240,8 +231,8 @@ pub fn resolve<C>(stack: &str, entry: &LawEntry<C>, law: Values, values: &Values
     c
 }
 
-/// The stack of a profile; that of ns-2 for a name that is none.
-pub fn defaults(profile: &str) -> Stack {
+/// The stack of a profile.
+pub fn defaults(profile: Profile) -> Stack {
     let ns2 = Stack {
         profile: Profile::Ns2,
         mss: 1460,
@@ -287,7 +278,7 @@ pub fn defaults(profile: &str) -> Stack {
         send_jitter: Time::ZERO,
         isn: None,
     };
-    match named(profile, PROFILE).unwrap_or(Profile::Ns2) {
+    match profile {
         Profile::Linux => Stack {
             profile: Profile::Linux,
             mss: 1448,

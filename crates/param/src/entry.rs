@@ -34,6 +34,18 @@ pub const fn optional(key: &'static str, kind: Kind, default: &'static str, doc:
     Param { key, kind, default: Some(default), doc }
 }
 
+/// The words of a list of what each stands for, as the choices of a parameter: [`Values::choice`](crate::Values::choice) reads the same list.
+pub const fn choices<const N: usize, T>(list: &[(&'static str, T)]) -> [&'static str; N] {
+    assert!(list.len() == N, "a word for every value");
+    let mut words = [""; N];
+    let mut i = 0;
+    while i < N {
+        words[i] = list[i].0;
+        i += 1;
+    }
+    words
+}
+
 /// Type and legal range of a parameter.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {

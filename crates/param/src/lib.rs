@@ -5,6 +5,6 @@ mod entry;
 mod text;
 mod value;
 
-pub use entry::{Entry, Kind, Param, nearest, optional, required};
+pub use entry::{Entry, Kind, Param, choices, nearest, optional, required};
 pub use text::is_hidden;
 pub use value::{CustomLink, LinkValue, QueueValue, Value, Values};

@@ -116,6 +116,23 @@ impl Values {
         }
     }
 
+    /// What the word of `key` stands for; the parameter's choices are [`choices`](crate::choices) of the same list.
+    ///
+    /// # Panics
+    /// When the key is not in the entry, or its word not in the list: a mistake in the registry, not in the input.
+    pub fn choice<T: Copy>(&self, key: &str, list: &[(&str, T)]) -> T {
+        self.opt_choice(key, list).unwrap_or_else(|| panic!("registry: parameter `{key}` is required but unset"))
+    }
+
+    /// As above, `None` when the optional parameter was left out.
+    pub fn opt_choice<T: Copy>(&self, key: &str, list: &[(&str, T)]) -> Option<T> {
+        let word = self.opt_text(key)?;
+        match list.iter().find(|v| v.0 == word) {
+            Some(v) => Some(v.1),
+            None => panic!("registry: parameter `{key}` may be `{word}`, which stands for nothing"),
+        }
+    }
+
     getters! {
         /// A duration.
         time, opt_time, Time, Time;

@@ -3,9 +3,11 @@
 use super::flow_list::{Format, MAX_FLOWS, read};
 use super::{BuildError, Context, WorkloadEntry};
 use crate::traffic::WorkloadKind;
-use forebay_param::{Entry, Kind, Values, optional, required};
+use forebay_param::{Entry, Kind, Values, choices, optional, required};
 use std::fs::File;
 use std::io::BufReader;
+
+const FORMAT: &[(&str, Format)] = &[("auto", Format::Auto), ("hpcc", Format::Hpcc), ("csv", Format::Csv)];
 
 pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
     entry: Entry {
@@ -20,7 +22,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
             ),
             optional(
                 "format",
-                Kind::Choice(&["auto", "hpcc", "csv"]),
+                Kind::Choice(&choices::<3, _>(FORMAT)),
                 "auto",
                 "hpcc: a line with the number of flows, then `src dst priority dport bytes start`, start in seconds; csv: a header and \
                  any order of columns; auto: hpcc if the first line is a single number",
@@ -34,11 +36,7 @@ pub(crate) const ENTRY: WorkloadEntry = WorkloadEntry {
 fn build(values: &Values, context: &Context<'_>) -> Result<WorkloadKind, BuildError> {
     let path = values.path("file");
     let shown = path.display();
-    let format = match values.text("format").as_str() {
-        "hpcc" => Format::Hpcc,
-        "csv" => Format::Csv,
-        _ => Format::Auto,
-    };
+    let format = values.choice("format", FORMAT);
     // A pipe would be waited for without end, and is not there any more when the file is read again.
     if std::fs::metadata(&path).is_ok_and(|m| !m.is_file()) {
         return Err(BuildError::new(

@@ -5,6 +5,7 @@ use crate::network::Network;
 use crate::profile;
 use crate::topology::testing::{build, values};
 use crate::traffic::WorkloadKind;
+use crate::transport::Profile;
 use crate::transport::Stack;
 use forebay_param::Value;
 use forebay_units::Time;
@@ -17,7 +18,11 @@ pub(super) struct World {
 
 impl World {
     fn new(topology: &str, given: &[(&'static str, Value)]) -> World {
-        World { network: build(topology, given).unwrap(), tcp: profile::defaults("ns2"), duration: Some(Time::from_secs(1)) }
+        World {
+            network: build(topology, given).unwrap(),
+            tcp: profile::defaults(Profile::Ns2),
+            duration: Some(Time::from_secs(1)),
+        }
     }
 
     /// 3 racks of 4 hosts, 1 Gbps.

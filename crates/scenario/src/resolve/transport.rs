@@ -12,6 +12,7 @@ use crate::text::source::At;
 use crate::text::words::short;
 use forebay_experiment::profile::{self, PARAMS, PROFILES};
 use forebay_experiment::registry::LawEntry;
+use forebay_experiment::transport::Profile;
 use forebay_experiment::transport::{Group, Recovery, Transport};
 use forebay_param::{Entry, Values};
 use serde_json::{Map, Value as Json};
@@ -39,7 +40,7 @@ struct Law {
 /// One group as written, its law still open when the file compares several.
 struct Draft {
     name: Option<String>,
-    stack: &'static str,
+    stack: Profile,
     law: Option<Law>,
     values: Values,
     shims: Option<Vec<Shim>>,
@@ -69,7 +70,7 @@ pub(crate) fn transports(cx: &mut Cx, section: Option<(At, &Table)>) -> Option<V
     let empty = Table::default();
     let (at, table) = section.unwrap_or((At::default(), &empty));
     let mut fields = Fields::new("[transport]", at, table);
-    let stack = stack(cx, &mut fields, PROFILES[0]);
+    let stack = stack(cx, &mut fields, Profile::Ns2);
     let cc = fields.get("cc");
     let laws = match cc {
         None => default_law(cx, at).map(|l| vec![l]),
@@ -115,12 +116,12 @@ fn places(table: &Table) -> Vec<(String, At)> {
     table.items.iter().map(|i| (i.key.clone(), i.node.at)).collect()
 }
 
-fn stack(cx: &mut Cx, fields: &mut Fields<'_>, default: &'static str) -> Option<&'static str> {
+fn stack(cx: &mut Cx, fields: &mut Fields<'_>, default: Profile) -> Option<Profile> {
     match fields.get("stack") {
         None => Some(default),
         Some(item) => {
             let name = word(&item.node, "`stack`", PROFILES, &mut cx.sink)?;
-            PROFILES.iter().find(|p| **p == name).copied()
+            Profile::of(&name)
         }
     }
 }
@@ -182,7 +183,7 @@ fn groups(cx: &mut Cx, node: &Node, base: Option<Draft>) -> Option<Vec<Draft>> {
         {
             cx.sink.error(i.node.at, format!("two transport groups are called `{}`", short(name)), "used before", None);
         }
-        let stack = stack(cx, &mut fields, base.as_ref().map_or(PROFILES[0], |b| b.stack));
+        let stack = stack(cx, &mut fields, base.as_ref().map_or(Profile::Ns2, |b| b.stack));
         let law = match fields.get("cc") {
             None => Some(None),
             Some(i) if matches!(i.node.raw, Raw::Array(_)) => {
@@ -231,7 +232,7 @@ fn variant(cx: &mut Cx, drafts: &[Draft], open: &Law, label: String, rule: &Rule
             echo.insert("name".into(), name.as_str().into());
         }
         d.member.echo(&mut echo);
-        echo.insert("stack".into(), d.stack.into());
+        echo.insert("stack".into(), d.stack.name().into());
         echo.insert("cc".into(), law.json.clone());
         tcp_echo(&tcp, &mut echo);
         if let Some(list) = shims {

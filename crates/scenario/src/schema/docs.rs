@@ -9,6 +9,7 @@ use crate::text::doc::Table;
 use crate::text::error::Sink;
 use crate::text::source::At;
 use forebay_experiment::profile::{self, PARAMS, PROFILES};
+use forebay_experiment::transport::Profile;
 use serde_json::{Map, Value as Json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -29,7 +30,7 @@ pub fn docs() -> String {
     }
     let _ =
         writeln!(out, "\n### Keys of `[transport]`\n\n| key | legal | ns2 | linux | rfc | meaning |\n|---|---|---|---|---|---|");
-    let profiles: Vec<Map<String, Json>> = PROFILES.iter().map(|p| profile_echo(p)).collect();
+    let profiles: Vec<Map<String, Json>> = PROFILES.iter().filter_map(|p| Profile::of(p)).map(profile_echo).collect();
     for p in transport_params() {
         let defaults: Vec<String> = profiles.iter().map(|m| m.get(p.key).map_or(String::new(), plain)).collect();
         let ecn = p.key == "ecn" || p.key == "isn";
@@ -66,7 +67,7 @@ fn row(out: &mut String, p: &ParamDoc) {
     let _ = writeln!(out, "| `{}` | {} | {default} | {} |", p.key, cell(&p.legal), cell(p.doc));
 }
 
-fn profile_echo(stack: &str) -> Map<String, Json> {
+fn profile_echo(stack: Profile) -> Map<String, Json> {
     let mut echo = Map::new();
     let unset = forebay_param::Values(PARAMS.iter().map(|p| (p.key, forebay_param::Value::Unset)).collect());
     if let Some(law) = forebay_worlds::law(DEFAULT_LAW) {

@@ -3,7 +3,7 @@
 
 use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Reduction, Window, dctcp};
 use crate::config::Ecn;
-use forebay_param::{Entry, Kind, optional};
+use forebay_param::{Entry, Kind, choices, optional};
 use forebay_units::{Time, TimeOrNever};
 use std::collections::VecDeque;
 
@@ -98,6 +98,15 @@ impl CongestionControl for D2tcp {
     }
 }
 
+/// How urgent a message is whose deadline has passed.
+#[derive(Debug, Clone, Copy)]
+enum Missed {
+    Near,
+    Neutral,
+}
+
+const MISSED: &[(&str, Missed)] = &[("near", Missed::Near), ("neutral", Missed::Neutral)];
+
 pub(super) const ENTRY: LawEntry = LawEntry {
     entry: Entry {
         name: "d2tcp",
@@ -110,7 +119,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
             optional("d-max", Kind::Float(1.0, 100.0), "2.0", "largest exponent d of alpha: deadline near"),
             optional(
                 "missed",
-                Kind::Choice(&["near", "neutral"]),
+                Kind::Choice(&choices::<2, _>(MISSED)),
                 "near",
                 "d once the deadline has passed, where the text is silent: `d-max`, its limit before; or 1, as without a deadline",
             ),
@@ -128,7 +137,10 @@ pub(super) const ENTRY: LawEntry = LawEntry {
             min_cwnd: v.float("min-cwnd"),
             d_min: v.float("d-min"),
             d_max,
-            missed: if v.text("missed") == "near" { d_max } else { 1.0 },
+            missed: match v.choice("missed", MISSED) {
+                Missed::Near => d_max,
+                Missed::Neutral => 1.0,
+            },
         })
     },
 };

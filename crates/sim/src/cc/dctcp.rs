@@ -3,7 +3,7 @@
 use super::newreno::halve;
 use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Trigger, Window};
 use crate::config::Ecn;
-use forebay_param::{Entry, Kind, Param, optional};
+use forebay_param::{Entry, Kind, Param, choices, optional};
 use forebay_sampling::math;
 
 /// Parameters, from the registry entry.
@@ -158,6 +158,8 @@ impl CongestionControl for Dctcp {
     }
 }
 
+const FIXED_POINT: &[(&str, bool)] = &[("paper", false), ("linux", true)];
+
 pub(super) const ENTRY: LawEntry = LawEntry {
     entry: Entry {
         name: "dctcp",
@@ -189,7 +191,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
             },
             Param {
                 key: "arithmetic",
-                kind: Kind::Choice(&["paper", "linux"]),
+                kind: Kind::Choice(&choices::<2, _>(FIXED_POINT)),
                 default: Some("paper"),
                 doc: "real numbers, or the kernel's fixed point with alpha in 1/1024",
             },
@@ -205,7 +207,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
             g: v.float("g"),
             min_cwnd: v.float("min-cwnd"),
             no_growth_on_ece: v.bool("no-growth-on-ece"),
-            fixed_point: v.text("arithmetic") == "linux",
+            fixed_point: v.choice("arithmetic", FIXED_POINT),
         };
         LawConfig::Dctcp(Config { rules, alpha: v.float("alpha") })
     },

@@ -5,7 +5,7 @@ use super::{Ack, CongestionControl, LawConfig, LawEntry, Reduction, Window};
 use crate::config::Ecn;
 use crate::config::{Chosen, Idle, Recovery, RtoRule, Transport};
 use crate::shim::srpt;
-use forebay_param::{Entry, Kind, Param, Values};
+use forebay_param::{Entry, Kind, Param, Values, choices};
 
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,13 +55,15 @@ fn adjust(c: &mut Transport) {
     c.shims = vec![Chosen { name: srpt::ENTRY.entry.name, values: Values(Vec::new()) }];
 }
 
+const REMEMBER: &[(&str, bool)] = &[("slow-start", false), ("threshold", true)];
+
 pub(super) const ENTRY: LawEntry = LawEntry {
     entry: Entry {
         name: "pfabric",
         summary: "pFabric's rate control: slow start from a large first window, reacting to timeouts only; brings shim = \"srpt\", recovery = \"sack\", dup-thresh = 0, rto-rule = \"fixed\", probe-after = 5, init-cwnd = 10; for pfabric queues",
         params: &[Param {
             key: "after-timeout",
-            kind: Kind::Choice(&["slow-start", "threshold"]),
+            kind: Kind::Choice(&choices::<2, _>(REMEMBER)),
             default: Some("slow-start"),
             doc: "growth once a timeout has set the window to 1: slow start throughout, or only up to half the window there was",
         }],
@@ -71,7 +73,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     ecn: Ecn::Off,
     recovery: Some(Recovery::Sack),
     adjust: Some(adjust),
-    build: |v| LawConfig::Pfabric(Config { remember: v.text("after-timeout") == "threshold" }),
+    build: |v| LawConfig::Pfabric(Config { remember: v.choice("after-timeout", REMEMBER) }),
 };
 
 #[cfg(test)]

@@ -104,11 +104,13 @@ impl Core {
     /// Connection `conn` is new: the shim of its receiver's host, if it has one, counts it.
     #[cold]
     pub(super) fn join_window_shim(&mut self, conn: ConnSlot, src: NodeId, dst: NodeId, group: GroupId) {
-        let Some(c) = window::configured(&self.tcp[group].shims) else { return };
+        if window::configured(&self.tcp[group].shims).is_none() {
+            return;
+        }
         let back = Time(self.small_packet_latency(dst, src, group));
         let rate = self.network.ports[self.hosts[dst].input].rate;
         if let Some(window) = &mut self.receivers[conn].window_shim {
-            self.window_shims.of_new(dst, self.network.nodes.len()).join(c, window, rate, back);
+            self.window_shims.of_new(dst, self.network.nodes.len()).join(window, rate, back);
         }
     }
 

@@ -157,8 +157,8 @@ impl WindowShim for Share {
         }
     }
 
-    fn host(c: &Config, rate: Rate, rtt: Time) -> Link {
-        Link::new(c, rate, rtt)
+    fn host(&self, rate: Rate, rtt: Time) -> Link {
+        Link::new(&self.c, rate, rtt)
     }
 
     fn join(&mut self, link: &mut Link, back: Time) {

@@ -4,7 +4,7 @@ use super::tag::{self, Message, Segment, TagShim};
 use super::{Place, ShimConfig, ShimEntry};
 use crate::net::packet::service;
 use crate::topology::BuildError;
-use forebay_param::{Entry, Kind, Param, Values};
+use forebay_param::{Entry, Kind, Param, Values, choices};
 
 /// Parameters, from the registry entry.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,15 +48,21 @@ impl Pias {
     }
 }
 
+/// Rows by load.
+type Table = [[u64; 7]; 5];
+
+const TABLES: &[(&str, &Table)] = &[("websearch", &WEBSEARCH), ("datamining", &DATAMINING)];
+const PER_MESSAGE: &[(&str, bool)] = &[("message", true), ("connection", false)];
+
 /// Thresholds by load 0.5, 0.6, ... 0.9 in segments of 1460 B, from the publication's scripts (`proboscis.md` 6).
-const WEBSEARCH: [[u64; 7]; 5] = [
+const WEBSEARCH: Table = [
     [1059, 1412, 1643, 1869, 2008, 2115, 2184],
     [956, 1381, 1718, 2028, 2297, 2551, 2660],
     [999, 1305, 1564, 1763, 1956, 2149, 2309],
     [909, 1329, 1648, 1960, 2143, 2337, 2484],
     [759, 1132, 1456, 1737, 2010, 2199, 2325],
 ];
-const DATAMINING: [[u64; 7]; 5] = [
+const DATAMINING: Table = [
     [805, 1106, 1401, 10693, 11970, 21162, 22272],
     [840, 1232, 1617, 11950, 12238, 21494, 25720],
     [907, 1301, 1619, 12166, 12915, 21313, 26374],
@@ -77,7 +83,7 @@ pub(super) const ENTRY: ShimEntry = ShimEntry {
             },
             Param {
                 key: "table",
-                kind: Kind::Choice(&["websearch", "datamining"]),
+                kind: Kind::Choice(&choices::<2, _>(TABLES)),
                 default: Some(""),
                 doc: "instead of `demote`: the seven sizes that the publication found best for these flow sizes at `load`",
             },
@@ -89,7 +95,7 @@ pub(super) const ENTRY: ShimEntry = ShimEntry {
             },
             Param {
                 key: "per",
-                kind: Kind::Choice(&["message", "connection"]),
+                kind: Kind::Choice(&choices::<2, _>(PER_MESSAGE)),
                 default: Some("message"),
                 doc: "what a flow is: each message starts anew in class 7, or the whole connection counts",
             },
@@ -103,10 +109,10 @@ pub(super) const ENTRY: ShimEntry = ShimEntry {
 
 fn build(values: &Values) -> Result<ShimConfig, BuildError> {
     // Our choice: a message is a flow. The publication has one flow a connection, and its kernel module takes idle connections as new flows.
-    let per_message = values.text("per") == "message";
-    let demote = match (values.opt_names("demote"), values.opt_text("table")) {
+    let per_message = values.choice("per", PER_MESSAGE);
+    let demote = match (values.opt_names("demote"), values.opt_choice("table", TABLES)) {
         (Some(sizes), None) => given(&sizes)?,
-        (None, Some(name)) => published(&name, values.opt_float("load").unwrap_or(0.5)),
+        (None, Some(table)) => published(table, values.opt_float("load").unwrap_or(0.5)),
         (None, None) => return Err(BuildError::new("demote", "one of `demote` and `table` must be given")),
         (Some(_), Some(_)) => return Err(BuildError::new("table", "`demote` gives the sizes already: remove one of them")),
     };
@@ -126,8 +132,7 @@ fn given(sizes: &[String]) -> Result<Vec<u64>, BuildError> {
 }
 
 /// The row of the nearest load; below 0.5 that of 0.5 (`proboscis.md` 6).
-fn published(table: &str, load: f64) -> Vec<u64> {
-    let rows = if table == "websearch" { &WEBSEARCH } else { &DATAMINING };
+fn published(rows: &Table, load: f64) -> Vec<u64> {
     let row = ((load - 0.5) * 10.0).round().clamp(0.0, 4.0) as usize;
     rows[row].iter().map(|segments| segments * 1460).collect()
 }
@@ -162,10 +167,10 @@ mod tests {
 
     #[test]
     fn published_rows() {
-        assert_eq!(published("websearch", 0.3)[0], 1059 * 1460);
-        assert_eq!(published("websearch", 0.6)[6], 2660 * 1460);
-        assert_eq!(published("datamining", 0.8)[3], 13689 * 1460);
-        assert_eq!(published("datamining", 1.0)[6], 28253 * 1460);
+        assert_eq!(published(&WEBSEARCH, 0.3)[0], 1059 * 1460);
+        assert_eq!(published(&WEBSEARCH, 0.6)[6], 2660 * 1460);
+        assert_eq!(published(&DATAMINING, 0.8)[3], 13689 * 1460);
+        assert_eq!(published(&DATAMINING, 1.0)[6], 28253 * 1460);
         for row in WEBSEARCH.iter().chain(&DATAMINING) {
             assert!(row.windows(2).all(|w| w[0] < w[1]));
         }

@@ -4,7 +4,7 @@
 use super::tag::{self, Message, MessageStart, Messages, Restart, Segment, TagShim};
 use super::{Place, ShimConfig, ShimEntry};
 use crate::net::packet::service;
-use forebay_param::{Entry, Kind, Param, Values};
+use forebay_param::{Entry, Kind, Param, Values, choices};
 use forebay_units::Time;
 
 /// Parameters, from the registry entry.
@@ -121,6 +121,8 @@ impl Prin {
     }
 }
 
+const CAP: &[(&str, bool)] = &[("keep", false), ("cap", true)];
+
 pub(super) const ENTRY: ShimEntry = ShimEntry {
     entry: Entry {
         name: "prin",
@@ -152,7 +154,7 @@ pub(super) const ENTRY: ShimEntry = ShimEntry {
             },
             Param {
                 key: "ssthresh",
-                kind: Kind::Choice(&["keep", "cap"]),
+                kind: Kind::Choice(&choices::<2, _>(CAP)),
                 default: Some("keep"),
                 doc: "slow start threshold at halving: as it was, or at most the halved window",
             },
@@ -184,7 +186,7 @@ pub(super) const ENTRY: ShimEntry = ShimEntry {
             halve: v.bool("halve"),
             priority: v.bool("priority"),
             floor: v.opt_int("floor").map(|f| f as u32),
-            cap: v.text("ssthresh") == "cap",
+            cap: v.choice("ssthresh", CAP),
             split_short: v.bool("split-short"),
             class: v.int("class") as u8,
             prio_retransmit: v.bool("prio-retransmit"),

@@ -18,8 +18,8 @@ pub trait WindowShim: std::fmt::Debug + Clone {
     /// The state of a new connection; `most` is the receive window that the stack would have, bytes.
     fn new(c: &Self::Config, mss: u32, most: u64) -> Self;
 
-    /// The state of a host with an idle link of `rate`; `rtt` is that of its first connection on the empty path.
-    fn host(c: &Self::Config, rate: Rate, rtt: Time) -> Self::Host;
+    /// The state of the host, which has an idle link of `rate` and this connection as its first; `rtt` is that of the empty path.
+    fn host(&self, rate: Rate, rtt: Time) -> Self::Host;
 
     /// The connection begins; its ACKs take `back` to the sender on the empty path.
     fn join(&mut self, host: &mut Self::Host, back: Time);
@@ -81,14 +81,12 @@ macro_rules! window_shims {
         impl Hosts {
             /// The connection with this window begins at this host, whose link has `rate`; its ACKs take `back` to the sender on the
             /// empty path. Our choice: a host that receives by several transports has the parameters of the first.
-            pub fn join(&mut self, c: &Config, window: &mut Window, rate: Rate, back: Time) {
-                match (c, window) {
-                    $((Config::$name(c), Window::$name(w)) => {
-                        let new = || Box::new(<super::$module::$shim as WindowShim>::host(c, rate, back * 2));
-                        w.join(self.$module.get_or_insert_with(new), back);
+            pub fn join(&mut self, window: &mut Window, rate: Rate, back: Time) {
+                match window {
+                    $(Window::$name(w) => {
+                        let host = self.$module.get_or_insert_with(|| Box::new(w.host(rate, back * 2)));
+                        w.join(host, back);
                     })+
-                    #[allow(unreachable_patterns, reason = "there may be only one shim in the list")]
-                    _ => {}
                 }
             }
 

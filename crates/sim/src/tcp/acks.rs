@@ -14,7 +14,7 @@ impl Sender {
             Phase::Established if !p.has(flag::SYN) => {}
             // RFC 9293 section 3.10.7.4: a repeated SYN-ACK is answered, but acknowledges nothing and its window is not scaled.
             Phase::Established => return self.send_ack(c, now, out),
-            _ => return,
+            Phase::Closed | Phase::SynSent | Phase::Done => return,
         }
         let offset = self.addr.offset(p.ack_number(), self.una);
         // An ACK for data never sent is ignored (RFC 9293 section 3.10.7.4).
@@ -127,13 +127,7 @@ impl Sender {
             // Nanosecond clock, 32 bits: wraps after 4.3 s, longer than any RTT that a data centre makes.
             Some(now.since(echo))
         } else {
-            match self.timed {
-                Some((end, sent)) if ack >= end.get() => {
-                    self.timed = None;
-                    Some(now - sent)
-                }
-                _ => None,
-            }
+            self.timed.take_if(|(end, _)| ack >= end.get()).map(|(_, sent)| now - sent)
         };
         if let Some(rtt) = rtt {
             self.take_rtt(c, rtt);

@@ -17,7 +17,7 @@ impl Sender {
                     self.ca = CaState::Open;
                 }
             }
-            _ => self.ca = CaState::Open,
+            CaState::Open | CaState::Disorder | CaState::Cwr => self.ca = CaState::Open,
         }
         let counted = std::mem::take(&mut self.dupacks);
         self.limited = 0;
@@ -83,7 +83,7 @@ impl Sender {
                 return;
             }
             CaState::Loss => return,
-            _ => {}
+            CaState::Open | CaState::Disorder | CaState::Cwr => {}
         }
         //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
         //# If not, the TCP does not enter fast retransmit and does not reset ssthresh.

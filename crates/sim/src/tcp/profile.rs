@@ -6,7 +6,7 @@ pub use forebay_experiment::profile::*;
 pub(crate) mod tests {
     use super::*;
     use crate::cc;
-    use crate::config::{Ecn, Recovery, TcpConfig};
+    use crate::config::{Ecn, Profile, Recovery, TcpConfig};
     use forebay_param::{Kind, Value, Values};
 
     /// The configuration of a profile with a law's defaults.
@@ -27,7 +27,7 @@ pub(crate) mod tests {
             (p.key, value)
         });
         let unset = Values(PARAMS.iter().map(|p| (p.key, Value::Unset)).collect());
-        TcpConfig::of(&resolve(stack, entry, Values(defaults.collect()), &unset)).unwrap()
+        TcpConfig::of(&resolve(Profile::of(stack).unwrap(), entry, Values(defaults.collect()), &unset)).unwrap()
     }
 
     #[test]

@@ -231,7 +231,7 @@ impl Sender {
         let done = match self.ca {
             CaState::Cwr => self.una >= self.cwr_end,
             CaState::Recovery | CaState::Loss => self.una >= self.recover,
-            _ => false,
+            CaState::Open | CaState::Disorder => false,
         };
         if !done {
             return;
@@ -254,7 +254,7 @@ impl Sender {
     fn start_of_reduction(&self, c: &TcpConfig) -> Prr {
         match c.reduce {
             Reduce::Cwnd => Prr::begin_linux((self.w.cwnd * f64::from(c.mss)) as u64),
-            _ => Prr::begin(self.flight()),
+            Reduce::Window | Reduce::Flight => Prr::begin(self.flight()),
         }
     }
 

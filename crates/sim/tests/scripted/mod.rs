@@ -10,7 +10,7 @@ pub(crate) mod sender;
 use forebay_param::{Kind, Param, Value, Values};
 use forebay_sampling::Rng;
 use forebay_sim::cc::{self, Path};
-use forebay_sim::config::TcpConfig;
+use forebay_sim::config::{Profile, TcpConfig};
 use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{Packet, SackBlocks, Wire};
 use forebay_sim::shim::{self, ShimConfig};
@@ -46,12 +46,12 @@ pub(crate) fn config_with(
     transport: &[(&'static str, Value)],
     law_params: &[(&'static str, Value)],
 ) -> TcpConfig {
-    assert!(PROFILES.contains(&stack), "no profile {stack}");
+    let profile = Profile::of(stack).unwrap_or_else(|| panic!("no profile {stack}"));
     let entry = cc::find(law).expect("a law of the registry");
     let defaults = entry.entry.params.iter().map(|p| (p.key, overridden(p.key, law_params).unwrap_or_else(|| default(p))));
     let law = Values(defaults.collect());
     let values = PARAMS.iter().map(|p| (p.key, overridden(p.key, transport).unwrap_or(Value::Unset)));
-    let mut c = TcpConfig::of(&resolve(stack, entry, law, &Values(values.collect()))).expect("a law of the registry");
+    let mut c = TcpConfig::of(&resolve(profile, entry, law, &Values(values.collect()))).expect("a law of the registry");
     // Scripts count in round numbers.
     c.mss = 1000;
     c

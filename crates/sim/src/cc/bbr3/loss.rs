@@ -151,7 +151,10 @@ impl Bbr3 {
                 }
             }
             Some(State::Up) if self.state != State::Up && self.state != State::ProbeRtt => self.start_refill(),
-            _ => {}
+            Some(State::Startup | State::Up) | None => {}
+            Some(State::Drain | State::Down | State::Cruise | State::Refill | State::ProbeRtt) => {
+                debug_assert!(false, "a loss ends STARTUP or UP only");
+            }
         }
     }
 }

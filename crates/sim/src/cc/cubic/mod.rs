@@ -6,7 +6,7 @@ mod rfc;
 use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Window, slow_start};
 use crate::config::Transport;
 use crate::config::{Ecn, Profile};
-use forebay_param::{Entry, Kind, Param, Value, optional};
+use forebay_param::{Entry, Kind, Param, Value, choices, optional};
 
 /// Whose rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +91,8 @@ fn adjust(c: &mut Transport) {
     c.law.fill("rules", Value::Text("linux".into()));
 }
 
+const RULES: &[(&str, Rules)] = &[("rfc9438", Rules::Rfc9438), ("linux", Rules::Linux)];
+
 pub(super) const ENTRY: LawEntry = LawEntry {
     entry: Entry {
         name: "cubic",
@@ -98,7 +100,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
         params: &[
             optional(
                 "rules",
-                Kind::Choice(&["rfc9438", "linux"]),
+                Kind::Choice(&choices::<2, _>(RULES)),
                 "",
                 "those of RFC 9438, or those of Linux tcp_cubic.c in its whole numbers; default: linux with stack = \"linux\", else rfc9438",
             ),
@@ -130,7 +132,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     adjust: Some(adjust),
     build: |v| {
         LawConfig::Cubic(Config {
-            rules: v.opt_text("rules").map(|r| if r == "linux" { Rules::Linux } else { Rules::Rfc9438 }),
+            rules: v.opt_choice("rules", RULES),
             c: v.float("c"),
             beta: v.float("beta"),
             fast_convergence: v.bool("fast-convergence"),

@@ -3,7 +3,7 @@
 use super::threshold::Policy;
 use crate::cc::{LawConfig, LawEntry};
 use crate::config::Ecn;
-use forebay_param::{Entry, Kind, Values, optional};
+use forebay_param::{Entry, Kind, Values, choices, optional};
 use forebay_units::{QueueLen, Rate};
 
 /// Parameters, from the registry entry.
@@ -59,6 +59,22 @@ pub(super) enum Seed {
     FirstSample,
 }
 
+// What the words of the parameters stand for.
+const POLICY: &[(&str, Policy)] = &[("lower", Policy::Lower), ("mid", Policy::Mid), ("upper", Policy::Upper)];
+const CUT: &[(&str, Cut)] = &[("per-ack", Cut::EveryAck), ("per-rtt", Cut::EachRtt), ("per-ack-capped", Cut::Capped)];
+const GAP_IN_FLIGHT: &[(&str, bool)] = &[("any", true), ("idle", false)];
+const SSTHRESH: &[(&str, Ssthresh)] =
+    &[("all", Ssthresh::All), ("late", Ssthresh::Late), ("cut", Ssthresh::Cut), ("none", Ssthresh::None)];
+const SEED: &[(&str, Seed)] = &[
+    ("idle-data", Seed::IdleData),
+    ("handshake", Seed::Handshake),
+    ("handshake-raw", Seed::HandshakeRaw),
+    ("first-sample", Seed::FirstSample),
+];
+/// Whether there are waits before probing, and after it.
+const WAITS: &[(&str, (bool, bool))] =
+    &[("off", (false, false)), ("on", (true, true)), ("ad", (true, false)), ("as", (false, true))];
+
 pub(in crate::cc) const ENTRY: LawEntry = LawEntry {
     entry: Entry {
         name: "trim",
@@ -83,7 +99,7 @@ pub(in crate::cc) const ENTRY: LawEntry = LawEntry {
                 "C: rate of the bottleneck. Default: of the narrowest switch port on the connection's path",
             ),
             optional("buffer", Kind::QueueLen, "", "B: buffer of the bottleneck. Default: of that port"),
-            optional("k-policy", Kind::Choice(&["lower", "mid", "upper"]), "lower", "where K lies in its interval (Eq. 26)"),
+            optional("k-policy", Kind::Choice(&choices::<3, _>(POLICY)), "lower", "where K lies in its interval (Eq. 26)"),
             optional("k", Kind::Time, "", "K itself, instead of `k-policy`"),
             optional(
                 "k-guard",
@@ -93,33 +109,33 @@ pub(in crate::cc) const ENTRY: LawEntry = LawEntry {
             ),
             optional(
                 "cut-mode",
-                Kind::Choice(&["per-ack", "per-rtt", "per-ack-capped"]),
+                Kind::Choice(&choices::<3, _>(CUT)),
                 "per-ack",
                 "an RTT above K cuts on every ACK, once per round trip, or on every ACK but by no more than a half per round trip",
             ),
             optional(
                 "gap-scope",
-                Kind::Choice(&["any", "idle"]),
+                Kind::Choice(&choices::<2, _>(GAP_IN_FLIGHT)),
                 "any",
                 "a gap before any new segment starts an episode, or only one with nothing unacknowledged",
             ),
             optional(
                 "ssthresh-on-trim",
-                Kind::Choice(&["all", "late", "cut", "none"]),
+                Kind::Choice(&choices::<4, _>(SSTHRESH)),
                 "all",
                 "reductions that set ssthresh: all; cuts above K and late probes; cuts above K; none",
             ),
             optional("additive-only", Kind::Bool, "false", "additive growth below ssthresh too, instead of slow start"),
             optional(
                 "min-rtt-seed",
-                Kind::Choice(&["idle-data", "handshake", "handshake-raw", "first-sample"]),
+                Kind::Choice(&choices::<4, _>(SEED)),
                 "idle-data",
                 "where the smallest RTT starts: a full data packet and its ACK on the empty path; the handshake's RTT plus what it \
                  lacks against that; the handshake's RTT; the first sample of data",
             ),
             optional(
                 "at",
-                Kind::Choice(&["off", "on", "ad", "as"]),
+                Kind::Choice(&choices::<4, _>(WAITS)),
                 "off",
                 "asynchronous timer: random waits before probing (AD) and after (AS), both, or one of them",
             ),
@@ -136,40 +152,21 @@ pub(in crate::cc) const ENTRY: LawEntry = LawEntry {
 };
 
 fn build(v: &Values) -> Config {
-    let at = v.text("at");
+    let (ad, wait_after) = v.choice("at", WAITS);
     Config {
         alpha: v.float("alpha"),
         min_cwnd: v.float("min-cwnd"),
         rate: v.opt_rate("rate"),
         buffer: v.opt_queue_len("buffer"),
-        policy: match (v.opt_time("k"), v.text("k-policy").as_str()) {
-            (Some(k), _) => Policy::Explicit(k.0 as f64),
-            (None, "mid") => Policy::Mid,
-            (None, "upper") => Policy::Upper,
-            _ => Policy::Lower,
-        },
+        policy: v.opt_time("k").map_or_else(|| v.choice("k-policy", POLICY), |k| Policy::Explicit(k.0 as f64)),
         guard: v.float("k-guard"),
-        cut: match v.text("cut-mode").as_str() {
-            "per-rtt" => Cut::EachRtt,
-            "per-ack-capped" => Cut::Capped,
-            _ => Cut::EveryAck,
-        },
-        gap_in_flight: v.text("gap-scope") == "any",
-        ssthresh: match v.text("ssthresh-on-trim").as_str() {
-            "none" => Ssthresh::None,
-            "cut" => Ssthresh::Cut,
-            "late" => Ssthresh::Late,
-            _ => Ssthresh::All,
-        },
+        cut: v.choice("cut-mode", CUT),
+        gap_in_flight: v.choice("gap-scope", GAP_IN_FLIGHT),
+        ssthresh: v.choice("ssthresh-on-trim", SSTHRESH),
         additive_only: v.bool("additive-only"),
-        seed: match v.text("min-rtt-seed").as_str() {
-            "handshake" => Seed::Handshake,
-            "handshake-raw" => Seed::HandshakeRaw,
-            "first-sample" => Seed::FirstSample,
-            _ => Seed::IdleData,
-        },
-        ad: matches!(at.as_str(), "on" | "ad"),
-        wait_after: matches!(at.as_str(), "on" | "as"),
+        seed: v.choice("min-rtt-seed", SEED),
+        ad,
+        wait_after,
         at_start: v.bool("at-start"),
     }
 }

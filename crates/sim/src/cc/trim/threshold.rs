@@ -28,7 +28,7 @@ pub(super) fn threshold(policy: Policy, c: f64, d: f64, b: f64, guard: f64) -> f
     let (lower, upper) = interval(c, d, b);
     let k = match policy {
         Policy::Explicit(k) => k,
-        _ if lower >= upper => upper,
+        Policy::Lower | Policy::Mid | Policy::Upper if lower >= upper => upper,
         Policy::Lower => lower,
         // Our choice: an unlimited buffer gives no upper end; the lower one holds all the same.
         Policy::Mid | Policy::Upper if upper.is_infinite() => lower,

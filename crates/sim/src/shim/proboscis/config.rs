@@ -3,7 +3,7 @@
 use super::super::{Place, ShimConfig, ShimEntry, endpoint};
 use crate::config::TcpConfig;
 use crate::topology::BuildError;
-use forebay_param::{Entry, Kind, Values, optional};
+use forebay_param::{Entry, Kind, Values, choices, optional};
 use forebay_units::Time;
 
 /// Which SYN-ACKs wait for a better train.
@@ -115,6 +115,12 @@ impl Rules {
     }
 }
 
+// What the words of the parameters stand for.
+const HOLD_ON: &[(&str, HoldOn)] = &[("insufficient", HoldOn::Insufficient), ("any", HoldOn::Any)];
+const RELEASE: &[(&str, Release)] = &[("newest", Release::Newest), ("original", Release::Original)];
+const ECN_MODE: &[(&str, EcnMode)] = &[("shim", EcnMode::Shim), ("guest", EcnMode::Guest)];
+const ENDS: &[(&str, Ends)] = &[("both", Ends::Both), ("opener", Ends::Opener), ("acceptor", Ends::Acceptor)];
+
 pub(crate) const ENTRY: ShimEntry = ShimEntry {
     entry: Entry {
         name: "proboscis",
@@ -154,13 +160,13 @@ pub(crate) const ENTRY: ShimEntry = ShimEntry {
             optional("probe-size", Kind::Bytes, "", "a probe on the wire; default: as the stack's packets without payload"),
             optional(
                 "hold-on",
-                Kind::Choice(&["insufficient", "any"]),
+                Kind::Choice(&choices::<2, _>(HOLD_ON)),
                 "insufficient",
                 "SYN-ACKs that wait for another train: those whose train lost too many probes, or also severely marked ones (4, item 9)",
             ),
             optional(
                 "release-window",
-                Kind::Choice(&["newest", "original"]),
+                Kind::Choice(&choices::<2, _>(RELEASE)),
                 "newest",
                 "window of a SYN-ACK that was held: after the newest train (one segment when beta3 is over), or the guest's own (4, item 12)",
             ),
@@ -173,7 +179,7 @@ pub(crate) const ENTRY: ShimEntry = ShimEntry {
             ),
             optional(
                 "ecn-mode",
-                Kind::Choice(&["shim", "guest"]),
+                Kind::Choice(&choices::<2, _>(ECN_MODE)),
                 "shim",
                 "who provides ECN on data: the shims, hidden from the guests, or the guests themselves (2.4)",
             ),
@@ -183,12 +189,7 @@ pub(crate) const ENTRY: ShimEntry = ShimEntry {
                 "true",
                 "a SYN-ACK without probes is held as if all were lost; false: it passes unchanged 1 ms after the SYN (3.4)",
             ),
-            optional(
-                "ends",
-                Kind::Choice(&["both", "opener", "acceptor"]),
-                "both",
-                "which ends have the shim: for partial deployment",
-            ),
+            optional("ends", Kind::Choice(&choices::<3, _>(ENDS)), "both", "which ends have the shim: for partial deployment"),
         ],
     },
     place: Place::Endpoint,
@@ -220,17 +221,13 @@ fn build(v: &Values) -> Result<Config, BuildError> {
         probe_burst: v.int("probe-burst") as u32,
         elephant_bytes: v.opt_bytes("elephant-bytes").map(|b| b.0),
         probe_size: v.opt_bytes("probe-size").map(|b| probe_size(b.0)).transpose()?,
-        hold_on: if v.text("hold-on") == "any" { HoldOn::Any } else { HoldOn::Insufficient },
-        release: if v.text("release-window") == "original" { Release::Original } else { Release::Newest },
+        hold_on: v.choice("hold-on", HOLD_ON),
+        release: v.choice("release-window", RELEASE),
         lost_as_marked: v.bool("lost-as-marked"),
         no_shrink: v.bool("no-shrink"),
-        ecn_mode: if v.text("ecn-mode") == "guest" { EcnMode::Guest } else { EcnMode::Shim },
+        ecn_mode: v.choice("ecn-mode", ECN_MODE),
         peer_has_shim: v.bool("peer-has-shim"),
-        ends: match v.text("ends").as_str() {
-            "opener" => Ends::Opener,
-            "acceptor" => Ends::Acceptor,
-            _ => Ends::Both,
-        },
+        ends: v.choice("ends", ENDS),
     };
     if c.gamma * c.probe_retry_cap > 255 {
         return Err(BuildError::new(
