@@ -121,7 +121,7 @@ fn stack(cx: &mut Cx, fields: &mut Fields<'_>, default: Profile) -> Option<Profi
         None => Some(default),
         Some(item) => {
             let name = word(&item.node, "`stack`", PROFILES, &mut cx.sink)?;
-            Profile::of(&name)
+            Profile::of(name)
         }
     }
 }
