@@ -197,6 +197,7 @@ class Scenario:
         axes: Mapping[str, Iterable[Any]] | None = None,
         /,
         *,
+        world: str | None = None,
         out: str | os.PathLike[str] | None = None,
         seeds: int | Sequence[int] | None = None,
         threads: int | None = None,
@@ -213,6 +214,8 @@ class Scenario:
         axes : dict
             Values by the path of their key, as in :meth:`with_`: all combinations are run, with those of the scenario's
             ``[sweep]``, which may also have values that change together and points of its own.
+        world : str, optional
+            As for :meth:`run`. To compare worlds, make it an axis: ``{"world": ["sim", "model"]}``.
         out : path, optional
             The directory; ``out/NAME-sweep`` by default.
         seeds : int or list of int, optional
@@ -238,7 +241,7 @@ class Scenario:
         >>> len(sweep.points), len(sweep.table), sweep.table.columns[1:4]
         (4, 12, ['topology.senders', 'transport.rto-min', 'transport.rto-min_s'])
         """
-        native_scenario = self._native
+        native_scenario = (self if world is None else self.with_({"world": world}))._native
         if seeds is not None:
             native_scenario = native_scenario.changed([f"sweep.seeds={_toml.value(seeds, 'sweep.seeds')}"], None)
         texts = [f"{key}={_toml.value(list(values), key)}" for key, values in (axes or {}).items()]

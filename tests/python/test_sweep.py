@@ -40,6 +40,17 @@ def test_a_sweep_is_that_of_the_command(tmp_path: Path, cli: Cli) -> None:
     assert (ours.path, theirs.path) == (tmp_path / "ours", tmp_path / "theirs")
 
 
+def test_a_sweep_runs_in_any_world(tmp_path: Path) -> None:
+    long = {**SMALL, "duration": "5ms", "workload": [{"kind": "long"}], "observe": {}}
+    dctcp = fb.Scenario.from_dict(long).with_({"transport.cc": "dctcp"}, runs=1)
+    both = dctcp.sweep({"world": ["sim", "model"]}, out=tmp_path / "both", report=False)
+    assert list(both.table["world"]) == ["sim", "model"] == both.manifest["worlds"]
+    model = dctcp.sweep({"topology.senders": [2, 4]}, world="model", out=tmp_path / "model", report=False)
+    assert list(model.table["world"]) == ["model"] * 2
+    # K + N.
+    assert list(model.table["queue_max_pkts"]) == [22, 24]
+
+
 def test_a_point_is_the_scenario_with_its_values(tmp_path: Path) -> None:
     s = fb.Scenario.from_dict(SMALL)
     sweep = s.sweep(AXES, out=tmp_path / "out", threads=2, report=False)

@@ -16,7 +16,7 @@ pub(crate) fn found(file: &Path) -> PathBuf {
     example().unwrap_or_else(|| file.to_owned())
 }
 
-/// What `run` and `model` have in common.
+/// What `run`, `sweep` and `model` have in common.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Input {
     /// The scenario file
@@ -36,13 +36,18 @@ pub(crate) struct Input {
 }
 
 impl Input {
+    /// What the command line changes in the file, but for the seeds.
+    pub(crate) fn overrides(&self) -> Vec<String> {
+        let world = self.world.as_ref().map(|name| format!("world={name}"));
+        self.set.iter().cloned().chain(world).collect()
+    }
+
     /// The scenario, and the overrides it was read with: `--runs` is one, so that a stored scenario says what was run.
     ///
     /// # Errors
     /// When the file cannot be read or an override is none.
     pub(crate) fn load(&self) -> Result<(Scenario, Vec<String>), Failure> {
-        let mut overrides = self.set.clone();
-        overrides.extend(self.world.as_ref().map(|name| format!("world={name}")));
+        let mut overrides = self.overrides();
         overrides.extend(self.runs.map(|n| format!("runs={n}")));
         Ok((forebay_scenario::load(&found(&self.file), &overrides, self.seed)?, overrides))
     }

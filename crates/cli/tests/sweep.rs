@@ -1,6 +1,6 @@
 //! Sweeps from outside: interrupted, killed, extended, torn, and on any number of threads they end with the same bytes.
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -109,15 +109,15 @@ fn threads_change_nothing_and_results_are_found() {
     let csv = text(&s.bytes("a/summary.csv"));
     let lines: Vec<&str> = csv.lines().collect();
     let head = "point,topology.senders,transport.rto-min,transport.rto-min_s,topology.bottleneck.buffer,topology.bottleneck.buffer_pkts,\
-                transport.mss,unit,variant,run,seed,transport,port,goodput_bps,";
+                transport.mss,unit,variant,run,seed,world,transport,port,goodput_bps,";
     assert!(lines[0].starts_with(head), "{}", lines[0]);
     assert_eq!(lines.len(), 49);
     assert!(
-        lines[1].starts_with("0,1,10ms,0.01,20pkt,20,500,") && lines[1].contains(",newreno,0,1,newreno,bottleneck,"),
+        lines[1].starts_with("0,1,10ms,0.01,20pkt,20,500,") && lines[1].contains(",newreno,0,1,sim,newreno,bottleneck,"),
         "{}",
         lines[1]
     );
-    assert!(lines[4].starts_with("0,1,") && lines[4].contains(",reno,1,2,reno,bottleneck,"), "{}", lines[4]);
+    assert!(lines[4].starts_with("0,1,") && lines[4].contains(",reno,1,2,sim,reno,bottleneck,"), "{}", lines[4]);
     assert!(lines[48].starts_with("11,3,200ms,0.2,100pkt,100,1460,"), "{}", lines[48]);
 
     // Again: everything is found, nothing runs, the bytes are the same; the explicit verb is the same command.
@@ -136,8 +136,8 @@ fn threads_change_nothing_and_results_are_found() {
     let sets: Vec<&str> = sets.iter().flat_map(|s| ["--set", s]).collect();
     s.ok(&[&["run", "plain.toml", "--runs", "2", "--out", "single", "--format", "csv"][..], &sets].concat());
     let single = text(&s.bytes("single/summary.csv"));
-    let of = |line: &str| line.split_once(",newreno,0,1,newreno,").map(|p| p.1.to_owned());
-    let wanted = single.lines().find_map(|l| l.strip_prefix("newreno,0,1,newreno,").map(str::to_owned));
+    let of = |line: &str| line.split_once(",newreno,0,1,sim,newreno,").map(|p| p.1.to_owned());
+    let wanted = single.lines().find_map(|l| l.strip_prefix("newreno,0,1,sim,newreno,").map(str::to_owned));
     assert!(wanted.is_some() && of(lines[1]) == wanted, "{single}\n{}", lines[1]);
 }
 
@@ -326,4 +326,36 @@ fn checked_before_anything_runs() {
     );
     assert!(s.ok(&["sweep", "s.toml", "--dry-run"]).ends_with("48 runs, 40 to run into out/small-sweep\n"));
     assert!(s.ok(&["sweep", "s.toml", "--dry-run"]).contains("2 of 4 runs missing"));
+}
+
+/// The same points in each world, in one table; and all of them in the world that the command line names, with more seeds, too.
+#[test]
+fn a_sweep_runs_in_any_world_and_says_so() {
+    let scratch = Scratch::new("worlds");
+    let (base, _) = SWEEP.split_once("[sweep]").unwrap();
+    let base = base.replace("[\"newreno\", \"reno\"]", "\"dctcp\"");
+    let base = base.replace("buffer = \"100pkt\" }", "buffer = \"100pkt\", queue = { kind = \"dctcp-step\", k = \"20pkt\" } }");
+    fs::write(scratch.0.join("w.toml"), &base).unwrap();
+    let csv = |dir: &str| {
+        let text = fs::read_to_string(scratch.0.join(dir).join("summary.csv")).unwrap();
+        let rows: Vec<Vec<String>> = text.lines().map(|l| l.split(',').map(str::to_owned).collect()).collect();
+        let columns: Vec<_> = rows[0].iter().enumerate().filter(|(_, c)| *c == "world").map(|(i, _)| i).collect();
+        assert_eq!(columns.len(), 1, "{:?}", rows[0]);
+        rows[1..].iter().map(|r| r[columns[0]].clone()).collect::<Vec<_>>()
+    };
+    let worlds = |dir: &str| {
+        let manifest = fs::read_to_string(scratch.0.join(dir).join("manifest.json")).unwrap();
+        serde_json::from_str::<Json>(&manifest).unwrap()["worlds"].clone()
+    };
+    let sweep = |more: &[&str]| {
+        let out = scratch.run(&[&["sweep", "w.toml", "--format", "csv", "--quiet"], more].concat());
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    };
+    sweep(&["--sweep", "topology.senders=[2,3]", "--sweep", "world=[\"sim\",\"model\"]", "--out", "both"]);
+    assert_eq!(
+        (csv("both"), worlds("both")),
+        (["sim", "model", "sim", "model"].map(str::to_owned).to_vec(), json!(["sim", "model"]))
+    );
+    sweep(&["--sweep", "topology.senders=[2,3]", "--world", "model", "--runs", "2", "--out", "model"]);
+    assert_eq!((csv("model"), worlds("model")), (vec!["model".to_owned(); 4], json!(["model"])));
 }

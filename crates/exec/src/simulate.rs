@@ -36,7 +36,7 @@ pub fn simulate(
         job.note(progress);
         if stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    let info = RunInfo::new(variant, repetition, config);
+    let info = RunInfo::new(world.name(), variant, repetition, config);
     let summary = summarise(&info, config, &report);
     Ok(Simulated { info, report, summary })
 }

@@ -5,7 +5,6 @@ use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use std::fs::File;
 use std::io;
@@ -33,11 +32,8 @@ impl ParquetFile {
         self.writer.write(batch)
     }
 
-    /// Writes the footer, with the `world` that all rows come from where it is one, and syncs.
-    pub(crate) fn finish(mut self, world: Option<&str>) -> Result<(), ParquetError> {
-        if let Some(world) = world {
-            self.writer.append_key_value_metadata(KeyValue::new("forebay.world".to_owned(), world.to_owned()));
-        }
+    /// Writes the footer and syncs.
+    pub(crate) fn finish(self) -> Result<(), ParquetError> {
         self.writer.into_inner()?.sync_all()?;
         Ok(())
     }

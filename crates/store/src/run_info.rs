@@ -1,4 +1,4 @@
-//! What the rows of one run share: names behind their indices, the variant and the seed.
+//! What the rows of one run share: names behind their indices, the variant, the seed and the world.
 
 use forebay_experiment::Experiment;
 use forebay_experiment::network::PortConfig;
@@ -7,6 +7,8 @@ use forebay_units::{GroupId, IndexVec, NodeId, PortId, WorkloadId};
 /// One run (a variant with a seed) and the names its rows refer to by index.
 #[derive(Debug, Clone, Default)]
 pub struct RunInfo {
+    /// Name of the world that ran it.
+    pub world: String,
     /// Name of the variant, such as the transport.
     pub variant: String,
     /// Zero-based number of the repetition within its variant.
@@ -24,8 +26,8 @@ pub struct RunInfo {
 }
 
 impl RunInfo {
-    /// Collects the names of `config`. A port is called by its short name where it has one, else `from->to`.
-    pub fn new(variant: &str, run: u32, config: &Experiment) -> RunInfo {
+    /// Collects the names of `config`, which `world` ran. A port is called by its short name where it has one, else `from->to`.
+    pub fn new(world: &str, variant: &str, run: u32, config: &Experiment) -> RunInfo {
         let nodes: IndexVec<NodeId, String> = config.network.nodes.iter().map(|n| n.name.clone()).collect();
         let node = |id: NodeId| nodes.get(id).map_or("?", String::as_str);
         let mut port_names: IndexVec<PortId, String> =
@@ -36,6 +38,7 @@ impl RunInfo {
             }
         }
         RunInfo {
+            world: world.to_owned(),
             variant: variant.to_owned(),
             run,
             seed: config.seed,

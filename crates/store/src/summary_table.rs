@@ -2,6 +2,7 @@
 
 use crate::RunInfo;
 use crate::arrow_parts::{field, text_type, texts, with_metadata};
+use crate::schema::WORLD;
 use crate::summary::{GROUP_METRICS, GroupSummary, NETWORK_METRICS, Summary, Unit};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
@@ -20,6 +21,7 @@ fn keys() -> Vec<(&'static str, DataType, &'static str, &'static str)> {
         ("variant", text_type(), "", "variant of the scenario the row belongs to, such as its transport"),
         ("run", DataType::Int64, "1", "repetition within the variant, from 0"),
         ("seed", DataType::UInt64, "1", "seed of the repetition"),
+        ("world", text_type(), "", WORLD),
         ("transport", text_type(), "", "name of the transport group"),
         ("port", text_type(), "", "port that the queue metrics are of"),
     ]
@@ -59,6 +61,7 @@ pub fn batch(runs: &[(&RunInfo, &Summary)]) -> Result<RecordBatch, ArrowError> {
         variant: &info.variant,
         run: info.run,
         seed: info.seed,
+        world: &info.world,
         transport: &g.name,
         port: &s.network.port,
         values,
@@ -71,6 +74,7 @@ pub(crate) struct Row<'a> {
     pub variant: &'a str,
     pub run: u32,
     pub seed: u64,
+    pub world: &'a str,
     pub transport: &'a str,
     pub port: &'a str,
     /// The metrics in the order of the columns.
@@ -83,6 +87,7 @@ pub(crate) fn arrays(rows: &[Row]) -> Result<Vec<ArrayRef>, ArrowError> {
         texts(rows.iter().map(|r| r.variant))?,
         Arc::new(rows.iter().map(|r| Some(i64::from(r.run))).collect::<Int64Array>()),
         Arc::new(rows.iter().map(|r| Some(r.seed)).collect::<UInt64Array>()),
+        texts(rows.iter().map(|r| r.world))?,
         texts(rows.iter().map(|r| r.transport))?,
         texts(rows.iter().map(|r| r.port))?,
     ];

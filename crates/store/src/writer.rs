@@ -91,7 +91,7 @@ impl RunWriter {
         manifest.manifest_version = Manifest::VERSION;
         manifest.tables.clear();
         for table in self.tables {
-            manifest.tables.push(table.finish(&manifest.world)?);
+            manifest.tables.push(table.finish()?);
         }
         let path = self.staging.path().join(Manifest::FILE);
         let text = serde_json::to_string_pretty(&manifest)
@@ -142,9 +142,9 @@ impl TableFile {
         }
     }
 
-    fn finish(self, world: &str) -> Result<TableRecord, StoreError> {
+    fn finish(self) -> Result<TableRecord, StoreError> {
         match self.encoder {
-            Encoder::Parquet(p) => p.finish(Some(world)).map_err(|e| encode_error(&self.path, e))?,
+            Encoder::Parquet(p) => p.finish().map_err(|e| encode_error(&self.path, e))?,
             Encoder::Csv(c) => c.finish().map_err(StoreError::io("write", &self.path))?,
         }
         let file = self.path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());

@@ -43,7 +43,7 @@ fn exact(path: PathBuf, force: bool) -> Target {
 
 fn add(writer: &mut RunWriter, run: u32, seed: u64, samples: u64) -> Result<(), StoreError> {
     let (config, report) = (common::config(seed), common::report(samples));
-    let info = RunInfo::new("v", run, &config);
+    let info = RunInfo::new("a world", "v", run, &config);
     writer.add(&info, &report, &summarise(&info, &config, &report))
 }
 
@@ -92,7 +92,9 @@ fn csv_is_quoted_and_manifest_lists_the_tables() {
     let dir = write(exact(scratch.0.join("deep/er/r"), false), Format::Csv).unwrap();
     let flows = fs::read_to_string(dir.join("flows.csv")).unwrap();
     let mut lines = flows.lines();
-    assert!(lines.next().unwrap().starts_with("variant,run,seed,flow_id,conn_id,class,transport,src,dst,size_bytes,start_ns"));
+    assert!(
+        lines.next().unwrap().starts_with("variant,run,seed,world,flow_id,conn_id,class,transport,src,dst,size_bytes,start_ns")
+    );
     assert!(lines.next().unwrap().starts_with("v,0,18446744073709551615,0,0,background,\"a \"\"b\"\", c\",h0,h1,50000,1000,"));
     let manifest: Manifest = serde_json::from_str(&fs::read_to_string(dir.join("manifest.json")).unwrap()).unwrap();
     let tables: Vec<(&str, u64)> = manifest.tables.iter().map(|t| (t.file.as_str(), t.rows)).collect();

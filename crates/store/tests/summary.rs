@@ -10,7 +10,7 @@ use forebay_store::summary::{GROUP_METRICS, NETWORK_METRICS, Summary, summarise}
 use forebay_units::{GroupId, QueryId, Time, WorkloadId};
 
 fn of(config: &SimConfig, report: &Report) -> Summary {
-    summarise(&RunInfo::new("v", 0, config), config, report)
+    summarise(&RunInfo::new("a world", "v", 0, config), config, report)
 }
 
 fn group(s: &Summary, index: usize, label: &str) -> Option<f64> {

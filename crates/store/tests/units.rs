@@ -30,7 +30,7 @@ impl Drop for Scratch {
 
 fn sample() -> UnitRecord {
     let (config, report) = (common::config(u64::MAX), common::report(100));
-    let info = RunInfo::new("a variant", 3, &config);
+    let info = RunInfo::new("a world", "a variant", 3, &config);
     let record = UnitRecord::new(&info, &report, &summarise(&info, &config, &report));
     assert!(record.values.iter().any(Option::is_none) && record.values.iter().any(Option::is_some), "both kinds of values");
     record
@@ -62,7 +62,7 @@ fn tables_are_kept() {
     let scratch = Scratch::new("kept");
     let store = UnitStore::open(&scratch.0);
     let (config, report) = (common::config(1), common::report(100));
-    let info = RunInfo::new("v", 0, &config);
+    let info = RunInfo::new("a world", "v", 0, &config);
     let flows = rows_of(RunTable::Flows, &report, &info).unwrap().unwrap();
     let (record, k, names) = (sample(), key("a"), ["flows".to_owned()]);
     store.put(&k, &record, &[], false).unwrap();
@@ -94,7 +94,7 @@ fn tables_are_kept() {
 #[test]
 fn rows_take_the_names_of_who_asks() {
     let (config, report) = (common::config(1), common::report(100));
-    let info = RunInfo::new("v", 0, &config);
+    let info = RunInfo::new("a world", "v", 0, &config);
     let flows = rows_of(RunTable::Flows, &report, &info).unwrap().unwrap();
     let text = |batch: &RecordBatch, column: &str| -> Vec<String> {
         let codes = batch.column_by_name(column).unwrap().as_dictionary::<Int32Type>();

@@ -114,7 +114,7 @@ def of_metric(subject: Subject, metric: str) -> Estimate:
     """
     table = subject.result.table("summary")
     if metric not in table.columns:
-        keys = ("variant", "run", "seed", "transport", "port")
+        keys = ("variant", "run", "seed", "world", "transport", "port")
         known = ", ".join(c for c in table.columns if c not in keys)
         raise ValueError(f"the summary has no column `{metric}`: {known}")
     return estimate(np.asarray(table[metric], dtype=float)[subject.rows(table)])

@@ -56,7 +56,7 @@ fn with_seeds(args: &run::Args, scenario: Scenario, sweep: &Sweep) -> Result<(Sc
     }
     let Some(runs) = args.input.runs else { return Ok((scenario, None)) };
     let text = format!("sweep.seeds={runs}");
-    let mut sets = args.input.set.clone();
+    let mut sets = args.input.overrides();
     sets.push(text.clone());
     let mut scenario = forebay_scenario::load(&found(&args.input.file), &sets, args.input.seed)?;
     args.sweep.iter().try_for_each(|text| scenario.add_axis(text))?;

@@ -99,6 +99,7 @@ fn begin(plan: &Plan, scenario: SweepScenario, threads: usize) -> SweepManifest 
         manifest_version: SweepManifest::VERSION,
         forebay: env!("CARGO_PKG_VERSION").into(),
         name: plan.name.clone(),
+        worlds: plan.worlds.iter().map(|&w| w.to_owned()).collect(),
         started: utc(SystemTime::now()),
         scenario,
         axes: axes::records(&plan.sweep),

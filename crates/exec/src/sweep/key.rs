@@ -26,7 +26,7 @@ pub fn program(keep: &[String]) -> KeyHasher {
 
 fn program_of(version: &str, sources: &str, table_sources: &str, keep: &[String]) -> KeyHasher {
     let mut h = KeyHasher::default();
-    h.part("unit", b"3").part("forebay", version.as_bytes()).part("sources", sources.as_bytes());
+    h.part("unit", b"4").part("forebay", version.as_bytes()).part("sources", sources.as_bytes());
     for (table, columns) in table_sources.split(' ').filter_map(|t| t.split_once('=')) {
         // In the order of the names, whatever the order in which the tables were asked for.
         if keep.iter().any(|k| k == table) {
@@ -36,14 +36,14 @@ fn program_of(version: &str, sources: &str, table_sources: &str, keep: &[String]
     h
 }
 
-/// Adds a variant, by its echo: the scenario with every default written out.
-pub fn add_variant(h: &mut KeyHasher, echo: &Json) {
+/// Adds a variant, by the world that runs it and its echo: the scenario with every default written out.
+pub fn add_variant(h: &mut KeyHasher, world: &str, echo: &Json) {
     let mut echo = echo.clone();
     if let Json::Object(t) = &mut echo {
-        // The seed comes by itself, and how many runs there are beside this one changes nothing.
-        ["name", "seed", "runs"].iter().for_each(|k| drop(t.remove(*k)));
+        // World and seed come by themselves, and how many runs there are beside this one changes nothing.
+        ["name", "seed", "runs", "world"].iter().for_each(|k| drop(t.remove(*k)));
     }
-    h.part("scenario", canonical(&echo).to_string().as_bytes());
+    h.part("world", world.as_bytes()).part("scenario", canonical(&echo).to_string().as_bytes());
 }
 
 /// Adds a file that the scenario names: as it is named, and what is in it.
@@ -76,9 +76,9 @@ mod tests {
 
     const TABLES: &str = "flows=aa ports=bb";
 
-    fn key(version: &str, echo: &Json, file: &[u8], seed: u64) -> String {
+    fn key(version: &str, world: &str, echo: &Json, file: &[u8], seed: u64) -> String {
         let mut h = program_of(version, "0123", TABLES, &["flows".to_owned()]);
-        add_variant(&mut h, echo);
+        add_variant(&mut h, world, echo);
         add_file(&mut h, "a.cdf", &KeyHasher::of(file));
         with_seed(&h, seed).to_string()
     }
@@ -86,17 +86,18 @@ mod tests {
     #[test]
     fn what_changes_a_key_and_what_does_not() {
         let echo = json!({"name": "a", "seed": 1, "runs": 2, "topology": {"senders": 4, "rate": 0.1}, "observe": []});
-        let base = key("1", &echo, b"x", 1);
+        let base = key("1", "w", &echo, b"x", 1);
         // On every machine; computed from the layout by other means.
-        assert_eq!(base, "c22ca5b42ed36846cccb28296b09f2b8");
+        assert_eq!(base, "e8c9d8c8b6c0681724bd96329e14a418");
         let same = json!({"observe": [], "name": "b", "seed": 3, "topology": {"rate": 0.1, "senders": 4}});
-        assert_eq!(key("1", &same, b"x", 1), base, "names, repetitions and order");
+        assert_eq!(key("1", "w", &same, b"x", 1), base, "names, repetitions and order");
         let other = json!({"topology": {"senders": 5, "rate": 0.1}, "observe": []});
         for (what, k) in [
-            ("a value", key("1", &other, b"x", 1)),
-            ("a file", key("1", &echo, b"y", 1)),
-            ("the seed", key("1", &echo, b"x", 2)),
-            ("the version", key("2", &echo, b"x", 1)),
+            ("a value", key("1", "w", &other, b"x", 1)),
+            ("a file", key("1", "w", &echo, b"y", 1)),
+            ("the seed", key("1", "w", &echo, b"x", 2)),
+            ("the world", key("1", "v", &echo, b"x", 1)),
+            ("the version", key("2", "w", &echo, b"x", 1)),
         ] {
             assert_ne!(k, base, "{what}");
         }

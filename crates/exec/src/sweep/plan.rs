@@ -38,6 +38,8 @@ pub struct Plan {
     pub units: Vec<Unit>,
     /// What a user should know about how the points were read, each remark once.
     pub notes: Vec<String>,
+    /// The worlds that the points run in, each once.
+    pub worlds: Vec<&'static str>,
     names: Vec<Names>,
     files: HashMap<PathBuf, FileState>,
     /// No other plan of the process has this one.
@@ -81,6 +83,7 @@ struct FileState {
 /// What checking a point left behind.
 struct Checked {
     name: String,
+    world: &'static str,
     seed: u64,
     runs: u32,
     variants: Vec<(Names, KeyHasher)>,
@@ -107,6 +110,7 @@ impl Plan {
             seeds: Vec::new(),
             units: Vec::new(),
             notes: Vec::new(),
+            worlds: Vec::new(),
             names: Vec::new(),
             files: HashMap::new(),
             id: PLANS.fetch_add(1, Relaxed),
@@ -148,6 +152,9 @@ impl Plan {
         if point == 0 {
             self.name = c.name;
             self.seeds = self.sweep.seeds(c.seed, c.runs);
+        }
+        if !self.worlds.contains(&c.world) {
+            self.worlds.push(c.world);
         }
         for note in c.notes {
             if self.notes.len() < MAX_NOTES && !self.notes.contains(&note) {
@@ -270,9 +277,9 @@ fn check(
 fn checked(r: Resolved, program: &KeyHasher) -> Checked {
     let variant = |v: &forebay_scenario::Variant| {
         let mut h = program.clone();
-        key::add_variant(&mut h, &v.echo);
+        key::add_variant(&mut h, r.world.name(), &v.echo);
         (Names { variant: v.label.clone(), groups: v.transports.clone() }, h)
     };
     let variants = r.variants.iter().map(variant).collect();
-    Checked { name: r.name, seed: r.seed, runs: r.runs, variants, files: r.files, notes: r.notes }
+    Checked { name: r.name, world: r.world.name(), seed: r.seed, runs: r.runs, variants, files: r.files, notes: r.notes }
 }

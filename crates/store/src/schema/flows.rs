@@ -1,6 +1,6 @@
 //! The table `flows`.
 
-use super::shared::{RUN, SEED, VARIANT, col, count, deadline_met, duration_ps, ns, slowdown};
+use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, deadline_met, duration_ps, ns, slowdown};
 use crate::column::Get::{Bool, Float, Int, Text, Unsigned};
 use crate::column::{Column, Get, Table};
 use forebay_experiment::rows::FlowRow;
@@ -24,6 +24,7 @@ fn own() -> Vec<Column<FlowRow>> {
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
         col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
         col("seed", "1", Unsigned(|_, i| i.seed), SEED),
+        col("world", "", Text(|_, i| &i.world), WORLD),
         col(
             "flow_id",
             "1",

@@ -15,6 +15,7 @@ pub use flows::FLOWS;
 pub use ports::PORTS;
 pub use queries::QUERIES;
 pub use queue::QUEUE;
+pub(crate) use shared::WORLD;
 pub use shared::{deadline_met, duration_ps, ns, slowdown};
 pub use tcp::TCP;
 pub use timeouts::TIMEOUTS;

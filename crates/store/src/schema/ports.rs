@@ -1,6 +1,6 @@
 //! The table `ports`.
 
-use super::shared::{RUN, SEED, VARIANT, col, count};
+use super::shared::{RUN, SEED, VARIANT, WORLD, col, count};
 use crate::column::Get::{Bool, Float, Int, Text, Unsigned};
 use crate::column::Table;
 use forebay_experiment::rows::PortRow;
@@ -14,6 +14,7 @@ pub const PORTS: Table<PortRow> = Table {
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
         col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
         col("seed", "1", Unsigned(|_, i| i.seed), SEED),
+        col("world", "", Text(|_, i| &i.world), WORLD),
         col("port_id", "1", Int(|r, _| Some(r.port.get().into())), "number of the port"),
         col("port", "", Text(|r, i| i.port(r.port)), "short name such as `bottleneck`, else `from->to`"),
         col("from", "", Text(|r, i| i.port_config(r.port).map_or("?", |p| i.node(p.from))), "node that transmits"),

@@ -1,6 +1,6 @@
 //! The table `queries`.
 
-use super::shared::{RUN, SEED, VARIANT, col, count, duration_ps, ns};
+use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, duration_ps, ns};
 use crate::column::Get::{Bool, Int, Text, Unsigned};
 use crate::column::Table;
 use forebay_experiment::rows::QueryRow;
@@ -14,6 +14,7 @@ pub const QUERIES: Table<QueryRow> = Table {
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
         col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
         col("seed", "1", Unsigned(|_, i| i.seed), SEED),
+        col("world", "", Text(|_, i| &i.world), WORLD),
         col("query_id", "1", Int(|r, _| Some(r.query_id.get() as i64)), "number of the query, unique within variant and run"),
         col("class", "", Text(|r, i| i.class(r.workload)), "name of the workload"),
         col("start_ns", "ns", Int(|r, _| ns(r.start_ps)), "when the request was sent"),

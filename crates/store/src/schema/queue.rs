@@ -1,6 +1,6 @@
 //! The table `queue`.
 
-use super::shared::{RUN, SEED, VARIANT, col, count, ns};
+use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, ns};
 use crate::column::Get::{Int, Text, Unsigned};
 use crate::column::Table;
 use forebay_experiment::rows::QueueRow;
@@ -14,6 +14,7 @@ pub const QUEUE: Table<QueueRow> = Table {
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
         col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
         col("seed", "1", Unsigned(|_, i| i.seed), SEED),
+        col("world", "", Text(|_, i| &i.world), WORLD),
         col("time_ns", "ns", Int(|r, _| ns(r.time_ps)), "sample time"),
         col("port", "", Text(|r, i| i.port(r.port)), "short name such as `bottleneck`, else `from->to`"),
         col("pkts", "packets", Int(|r, _| Some(r.pkts.into())), "packets waiting and in service"),

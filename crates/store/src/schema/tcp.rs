@@ -1,6 +1,6 @@
 //! The table `tcp`.
 
-use super::shared::{RUN, SEED, VARIANT, col, count, ns};
+use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, ns};
 use crate::column::Get::{Float, Int, Text, Unsigned};
 use crate::column::Table;
 use forebay_experiment::rows::TcpRow;
@@ -14,6 +14,7 @@ pub const TCP: Table<TcpRow> = Table {
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
         col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
         col("seed", "1", Unsigned(|_, i| i.seed), SEED),
+        col("world", "", Text(|_, i| &i.world), WORLD),
         col("time_ns", "ns", Int(|r, _| ns(r.time_ps)), "sample time"),
         col("conn_id", "1", Int(|r, _| count(r.conn_id)), "number of the connection, in order of creation"),
         col("cwnd", "segments", Float(|r, _| Some(r.cwnd)), "congestion window"),

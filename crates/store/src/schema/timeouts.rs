@@ -1,6 +1,6 @@
 //! The table `timeouts`.
 
-use super::shared::{RUN, SEED, VARIANT, col, count, ns};
+use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, ns};
 use crate::column::Get::{Int, Text, Unsigned};
 use crate::column::Table;
 use forebay_experiment::rows::TimeoutRow;
@@ -14,6 +14,7 @@ pub const TIMEOUTS: Table<TimeoutRow> = Table {
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
         col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
         col("seed", "1", Unsigned(|_, i| i.seed), SEED),
+        col("world", "", Text(|_, i| &i.world), WORLD),
         col("time_ns", "ns", Int(|r, _| ns(r.time_ps)), "when the timer ran out"),
         col("conn_id", "1", Int(|r, _| count(r.conn_id)), "number of the connection, in order of creation"),
         col(

@@ -14,6 +14,9 @@ pub struct SweepManifest {
     pub forebay: String,
     /// Name of the scenario.
     pub name: String,
+    /// The worlds that its points run in, each once; empty in results of versions that did not say.
+    #[serde(default)]
+    pub worlds: Vec<String>,
     /// When the sweep was last started, RFC 3339 in UTC.
     pub started: String,
     /// When all its runs were done; null as long as some are missing.

@@ -68,15 +68,18 @@ pub struct SweepRow<'a> {
 /// Writes the table; the same rows give the same bytes.
 #[derive(Debug)]
 pub struct SweepTable {
-    columns: Vec<KeyColumn>,
+    /// The columns in front, each with its place among those of the rows.
+    columns: Vec<(usize, KeyColumn)>,
     schema: SchemaRef,
 }
 
 impl SweepTable {
-    /// A table with these columns in front.
+    /// A table with these columns in front. A sweep over worlds needs none for them: `world` is a column of the summary.
     pub fn new(columns: Vec<KeyColumn>) -> SweepTable {
+        let summary = summary_table::arrow_schema();
         let mut fields = vec![field("point", DataType::Int64, false, "1", "number of the point, from 0")];
-        for c in &columns {
+        let columns: Vec<_> = columns.into_iter().enumerate().filter(|(_, c)| c.name != "world").collect();
+        for (_, c) in &columns {
             let data_type = match c.values {
                 KeyValues::Int(_) => DataType::Int64,
                 KeyValues::Float(_) => DataType::Float64,
@@ -86,7 +89,7 @@ impl SweepTable {
             fields.push(field(&c.name, data_type, true, &c.unit, &c.doc));
         }
         fields.push(field("unit", text_type(), false, "", "key of the run's results in the folder `units`"));
-        fields.extend(summary_table::arrow_schema().fields().iter().map(|f| Field::clone(f)));
+        fields.extend(summary.fields().iter().map(|f| Field::clone(f)));
         SweepTable { columns, schema: with_metadata(fields, "summary", VERSION, DOC) }
     }
 
@@ -140,8 +143,7 @@ impl SweepTable {
             }
         }
         match out {
-            // The points of a sweep may run in different worlds: `world` is an axis like any key.
-            Out::Parquet(p) => p.finish(None).map_err(|e| encode_error(path, e))?,
+            Out::Parquet(p) => p.finish().map_err(|e| encode_error(path, e))?,
             Out::Csv(c) => c.finish().map_err(StoreError::io("write", path))?,
         }
         Ok(written)
@@ -164,8 +166,8 @@ impl SweepTable {
             }
         }
         let mut arrays: Vec<ArrayRef> = vec![Arc::new(of.iter().map(|(u, _)| Some(u.point as i64)).collect::<Int64Array>())];
-        for (i, column) in self.columns.iter().enumerate() {
-            let picks = of.iter().map(|(u, _)| u.keys.get(i).copied().flatten());
+        for (i, column) in &self.columns {
+            let picks = of.iter().map(|(u, _)| u.keys.get(*i).copied().flatten());
             arrays.push(match &column.values {
                 KeyValues::Int(v) => Arc::new(picks.map(|p| v.get(p?).copied()).collect::<Int64Array>()),
                 KeyValues::Float(v) => Arc::new(picks.map(|p| v.get(p?).copied()).collect::<Float64Array>()),

@@ -19,7 +19,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use std::sync::Arc;
 
 /// Columns before the metrics.
-const NAMES: usize = 5;
+const NAMES: usize = 6;
 
 /// The file of a unit.
 ///
@@ -99,8 +99,9 @@ fn rows(batch: &RecordBatch) -> Option<UnitRecord> {
         variant: text(0, 0)?,
         run: u32::try_from(batch.column(1).as_primitive_opt::<Int64Type>()?.value(0)).ok()?,
         seed: batch.column(2).as_primitive_opt::<UInt64Type>()?.value(0),
-        groups: (0..n).map(|row| text(3, row)).collect::<Option<_>>()?,
-        port: text(4, 0)?,
+        world: text(3, 0)?,
+        groups: (0..n).map(|row| text(4, row)).collect::<Option<_>>()?,
+        port: text(5, 0)?,
         values: (0..n).flat_map(value).collect(),
         ..UnitRecord::default()
     })

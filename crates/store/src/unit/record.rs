@@ -17,6 +17,8 @@ pub struct UnitRecord {
     pub run: u32,
     /// Seed.
     pub seed: u64,
+    /// World that ran it.
+    pub world: String,
     /// Name of each transport group.
     pub groups: Vec<String>,
     /// Port that the queue metrics are of.
@@ -43,6 +45,7 @@ impl UnitRecord {
             variant: info.variant.clone(),
             run: info.run,
             seed: info.seed,
+            world: info.world.clone(),
             groups: summary.groups.iter().map(|g| g.name.clone()).collect(),
             port: summary.network.port.clone(),
             values: summary.groups.iter().flat_map(|g| of_group(g).chain(network.iter().copied())).collect(),
@@ -76,6 +79,7 @@ impl UnitRecord {
             variant: &self.variant,
             run: self.run,
             seed: self.seed,
+            world: &self.world,
             transport,
             port: &self.port,
             values,
