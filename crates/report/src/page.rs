@@ -4,6 +4,7 @@
 //! All values are in SI units (seconds, bits per second, bytes) or counts; whoever draws chooses the prefix from [`Unit`].
 //! In texts, help, notes and meanings backticks enclose code.
 
+pub use forebay_verdict::{Cell, Headline, HeadlineChart, Unit};
 use serde::Serialize;
 
 /// Everything a report shows, in the order in which it is read.
@@ -45,60 +46,6 @@ pub struct Fact {
 pub struct Subject {
     /// Name, unique in the page.
     pub name: String,
-}
-
-/// What matters most.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct Headline {
-    /// One to four sentences, most important first. Plain text; `**` encloses what is to be bold.
-    pub sentences: Vec<String>,
-    /// One to three metrics side by side, a bar for each subject.
-    pub charts: Vec<HeadlineChart>,
-}
-
-/// One metric of all subjects.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct HeadlineChart {
-    /// Name of the metric.
-    pub title: String,
-    /// Unit of the values.
-    pub unit: Unit,
-    /// "less is better" and the like; empty when neither is.
-    pub better: String,
-    /// A value for each subject; `None` where it has none.
-    pub values: Vec<Option<Cell>>,
-}
-
-/// Dimension of numbers, which decides prefix and decimals.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Unit {
-    /// Bits per second.
-    BitsPerSecond,
-    /// Seconds.
-    Seconds,
-    /// Bytes.
-    Bytes,
-    /// Packets.
-    Packets,
-    /// Segments.
-    Segments,
-    /// A part of 1, shown in percent.
-    Fraction,
-    /// A number of things.
-    Count,
-    /// A ratio, or no unit at all.
-    #[default]
-    Ratio,
-}
-
-/// A mean over seeds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Cell {
-    /// Mean.
-    pub mean: f64,
-    /// Half width of its 95 % confidence interval; `None` with fewer than two seeds.
-    pub half_width: Option<f64>,
 }
 
 /// All numbers of all subjects.

@@ -1,9 +1,9 @@
 //! Cumulative distributions: exact order statistics, fewer where the curve is steady and more toward the tail.
 
-use super::data::{Data, Flow};
 use super::reduce::short;
 use crate::page::{Axis, Chart, Figure, LineChart, Unit, View, XyLine};
 use forebay_store::stats::SizeBin;
+use forebay_verdict::{Data, Flow};
 
 /// Most points of a line.
 const POINTS: usize = 200;
@@ -185,9 +185,9 @@ fn queues(data: &Data) -> Vec<Option<View>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::data::{Query, QueueSeries};
     use super::super::sizes::tests::data;
     use super::*;
+    use forebay_verdict::{Query, QueueSeries};
 
     fn chart(figure: &Figure, view: usize) -> &LineChart {
         let Chart::Lines(c) = &figure.views[view].chart else { panic!("no lines") };

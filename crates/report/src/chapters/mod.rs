@@ -4,12 +4,6 @@
 //! its tables are. Equal tables give equal pages.
 
 mod cdf;
-mod contest;
-mod data;
-mod describe;
-mod headline;
-mod names;
-mod read;
 mod reduce;
 mod sizes;
 pub mod sweep;
@@ -18,20 +12,18 @@ mod table;
 mod text;
 mod time;
 mod topology;
-mod verdict;
-mod words;
 
 use crate::page::{Figure, Page, Section, Subject};
-use data::Data;
 use forebay_store::{RunDir, StoreError};
+use forebay_verdict::{Data, directories, headline, read};
 
 /// The page of a finished run, or of several that are compared.
 ///
 /// # Errors
 /// A directory without a summary, and tables that cannot be read; the text says which.
 pub fn page(dirs: &[RunDir]) -> Result<Page, StoreError> {
-    let data = read::read(dirs)?;
-    let labels = names::directories(dirs);
+    let data = read(dirs)?;
+    let labels = directories(dirs);
     let mut page = from_data(&data);
     page.title = text::title(dirs);
     page.summary = text::summary(&data, dirs);
@@ -46,7 +38,7 @@ fn from_data(data: &Data) -> Page {
     let mut page = Page {
         notes: data.notes.clone(),
         subjects: data.subjects.iter().map(|s| Subject { name: s.name.clone() }).collect(),
-        headline: headline::headline(data),
+        headline: headline(data),
         table: table::table(data),
         ..Page::default()
     };

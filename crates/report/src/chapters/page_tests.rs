@@ -1,11 +1,11 @@
 use super::*;
-use data::{Flow, Network, QueueSeries, Run, Subject};
+use forebay_verdict::{Flow, Network, QueueSeries, Run, Subject, metrics};
 
 /// `n` messages and `samples` samples of a queue for each of three transports with three seeds.
 fn large(n: u64, samples: i64) -> Data {
     let mut d = Data::default();
     for (s, name) in ["a", "b", "c"].into_iter().enumerate() {
-        let metrics = data::metrics().count();
+        let metrics = metrics().count();
         d.networks.push(Network { name: name.into(), variant: name.into(), first: s, groups: 1, ..Network::default() });
         d.subjects.push(Subject {
             name: name.into(),

@@ -1,10 +1,10 @@
 //! Completion times and slowdowns by message size.
 
-use super::data::{Data, Flow};
 use super::reduce::short;
 use crate::page::{Axis, BarChart, Bars, Chart, Figure, Unit, View};
 use forebay_store::bins::{Bins, Rule};
 use forebay_store::stats::quantile;
+use forebay_verdict::{Data, Flow};
 
 /// Which messages: those of queries wait for each other, and would hide the others.
 #[derive(Clone, Copy)]
@@ -120,8 +120,8 @@ impl Binned {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::data::{Network, Run, Subject};
     use super::*;
+    use forebay_verdict::{Network, Run, Subject};
 
     /// Two transports with `n` messages each: the i-th of i KB takes i ms (the second transport: twice as long).
     pub(crate) fn data(n: u64) -> Data {

@@ -1,13 +1,13 @@
 //! The page of a sweep: every metric against the first swept axis, a line for each combination of the others.
 
-use super::data::{Metric, metrics};
 use super::reduce::short;
-use super::table::{cell, unit};
-use super::words::{bold, count, list, quantity};
 use crate::page::{
     Axis, Cell, Chart, Figure, Headline, HeadlineChart, LineChart, MetricRow, MetricTable, Page, Section, Subject, Term, Unit,
     View, XyLine,
 };
+use forebay_verdict::{Metric, metrics};
+use forebay_verdict::{bold, count, list, quantity};
+use forebay_verdict::{cell, unit};
 use std::collections::BTreeMap;
 
 /// One value of a swept key.
@@ -25,7 +25,7 @@ impl Value {
     /// For names of lines.
     fn text(&self) -> String {
         match self {
-            Value::Number(v) => super::words::number(*v),
+            Value::Number(v) => forebay_verdict::number(*v),
             Value::Text(t) => t.clone(),
             Value::Unset => String::new(),
         }

@@ -1,12 +1,12 @@
 //! From the directory of a sweep to what its page is made of.
 
-use super::data::metrics;
 use super::sweep::{Point, Sweep, SweptAxis, Value};
-use super::words::count;
 use crate::page::{Fact, Page, ScenarioText, Unit};
 use forebay_store::StoreError;
 use forebay_store::columns::{Bools, Floats, Ints, Rows, Texts};
 use forebay_store::sweep::{AxisRecord, SweepDir, SweepManifest};
+use forebay_verdict::count;
+use forebay_verdict::metrics;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The page of a finished sweep.
@@ -118,7 +118,7 @@ impl<'a> Column<'a> {
     fn text(&self, row: usize) -> Option<String> {
         let text = self.texts.get(row).map(|t| (*t).to_owned());
         let truth = || self.bools.get(row).map(|b| b.to_string());
-        text.or_else(|| self.number(row).map(super::words::number)).or_else(truth)
+        text.or_else(|| self.number(row).map(forebay_verdict::number)).or_else(truth)
     }
 }
 

@@ -1,31 +1,7 @@
 //! The table of all metrics.
 
-use super::data::{Data, metrics};
-use crate::page::{Cell, MetricRow, MetricTable, Unit};
-use forebay_store::stats::estimate;
-use forebay_store::summary;
-
-/// The unit as the page knows it.
-pub(super) fn unit(unit: summary::Unit) -> Unit {
-    match unit {
-        summary::Unit::BitsPerSecond => Unit::BitsPerSecond,
-        summary::Unit::Seconds => Unit::Seconds,
-        summary::Unit::Count => Unit::Count,
-        summary::Unit::Packets => Unit::Packets,
-        summary::Unit::Fraction => Unit::Fraction,
-        summary::Unit::Ratio => Unit::Ratio,
-    }
-}
-
-/// Mean and interval over seeds; `None` without a value.
-pub(super) fn cell(values: &[f64]) -> Option<Cell> {
-    estimate(values).map(|e| Cell { mean: e.mean, half_width: e.half_width })
-}
-
-/// A metric of all subjects.
-pub(super) fn cells(data: &Data, metric: &str) -> Vec<Option<Cell>> {
-    (0..data.subjects.len()).map(|s| cell(data.values(s, metric))).collect()
-}
+use crate::page::{MetricRow, MetricTable};
+use forebay_verdict::{Data, Metric, cells, metrics, unit};
 
 /// Every metric that some subject has, as the printed table has them.
 pub(super) fn table(data: &Data) -> MetricTable {
@@ -33,7 +9,7 @@ pub(super) fn table(data: &Data) -> MetricTable {
     // Which port, unless networks differ in it.
     let port = data.networks.first().map_or("", |n| n.port.as_str());
     let port = if data.networks.iter().all(|n| n.port == port) { port } else { "" };
-    let row = |m: super::data::Metric| {
+    let row = |m: Metric| {
         let cells = cells(data, m.name);
         let largest = cells.iter().flatten().map(|c| c.mean.abs()).reduce(f64::max)?;
         if m.if_any && largest == 0.0 {
@@ -50,37 +26,24 @@ pub(super) fn table(data: &Data) -> MetricTable {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use super::super::data::{Network, Subject};
+mod tests {
     use super::*;
+    use crate::page::{Cell, Unit};
+    use forebay_verdict::{Network, Subject};
 
     /// Values over seeds by the name of the metric.
-    pub(crate) type Given<'a> = &'a [(&'a str, &'a [f64])];
+    type Given<'a> = &'a [(&'a str, &'a [f64])];
 
-    /// Networks with one group each, and metrics by name.
-    pub(crate) fn data(subjects: &[(&str, Given)]) -> Data {
+    /// Networks with one group each.
+    fn data(subjects: &[(&str, Given)]) -> Data {
         let mut d = Data::default();
-        for (i, (name, values)) in subjects.iter().enumerate() {
-            d.networks.push(Network {
-                name: (*name).into(),
-                variant: (*name).into(),
-                first: i,
-                groups: 1,
-                port: "bottleneck".into(),
-                ..Network::default()
-            });
-            d.subjects.push(subject(name, i, values));
+        for (network, (name, given)) in subjects.iter().enumerate() {
+            let port = "bottleneck".into();
+            d.networks.push(Network { name: (*name).into(), first: network, groups: 1, port, ..Network::default() });
+            let values = metrics().map(|m| given.iter().find(|g| g.0 == m.name).map_or(vec![], |g| g.1.to_vec())).collect();
+            d.subjects.push(Subject { name: (*name).into(), group: (*name).into(), network, values });
         }
         d
-    }
-
-    pub(crate) fn subject(name: &str, network: usize, given: Given) -> Subject {
-        let mut values = vec![Vec::new(); metrics().count()];
-        for (metric, of_seeds) in given {
-            let index = metrics().position(|m| m.name == *metric).unwrap_or_else(|| panic!("no metric {metric}"));
-            values[index] = of_seeds.to_vec();
-        }
-        Subject { name: name.into(), group: name.into(), network, values }
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! What of a page is text: title, facts, scenarios, and what the words mean.
 
-use super::data::{Data, metrics};
-use super::table::unit;
-use super::words::{count, list, number, quantity};
 use crate::page::{Fact, Page, ScenarioText, Term, Unit};
 use forebay_store::schema::{FLOWS, PORTS, QUERIES, QUEUE, TCP, TIMEOUTS};
 use forebay_store::{Manifest, RunDir, Table};
+use forebay_verdict::unit;
+use forebay_verdict::{Data, metrics};
+use forebay_verdict::{count, list, number, quantity};
 use std::collections::BTreeSet;
 
 /// Name of the scenario, or of all of them, once each.

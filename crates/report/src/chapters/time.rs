@@ -1,9 +1,9 @@
 //! Figures over time: queues, senders, timeouts. Drafts of all of them are made first, because they share one budget of numbers.
 
-use super::data::{Data, QueueSeries, Run, SenderSeries};
 use super::reduce::{self, Series, events};
-use super::words::count;
 use crate::page::{Chart, EventKind, Events, Figure, Panel, TimeChart, Unit, View};
+use forebay_verdict::count;
+use forebay_verdict::{Data, QueueSeries, Run, SenderSeries};
 use std::collections::BTreeSet;
 
 /// Most views of a figure over time. Our choice: a longer list of ports and seeds is not read.
@@ -253,9 +253,9 @@ fn timeouts(data: &Data) -> Option<Draft> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::data::{Network, Subject, Timeout};
     use super::*;
     use crate::page::Times;
+    use forebay_verdict::{Network, Subject, Timeout};
 
     /// Two transports, two seeds, one port, 1 ms samples.
     fn data(samples: i64) -> Data {

@@ -1,9 +1,9 @@
 //! The network with what its links did, from the table of ports: tiers of switches above the hosts that they serve.
 
-use super::data::{Data, Port};
 use super::reduce::short;
-use super::words::count;
 use crate::page::{Chart, Figure, Link, Node, Topology, View};
+use forebay_verdict::count;
+use forebay_verdict::{Data, Port};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most hosts that are drawn one by one.
@@ -258,8 +258,8 @@ fn links(data: &Data, ports: &[&Port], networks: &[usize], vertices: &[Vertex]) 
 
 #[cfg(test)]
 mod tests {
-    use super::super::data::{Network, Subject};
     use super::*;
+    use forebay_verdict::{Network, Subject};
 
     fn data(groups: usize) -> Data {
         let mut d = Data::default();

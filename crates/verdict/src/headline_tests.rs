@@ -1,6 +1,6 @@
-use super::super::data::{Network, Port, Query, Run, Timeout};
-use super::super::table::tests::{Given, data as networks, subject};
 use super::*;
+use crate::cells::tests::{Given, data as networks, subject};
+use crate::data::{Network, Port, Query, Run, Timeout};
 
 fn sentences(data: &Data) -> Vec<String> {
     headline(data).sentences

@@ -1,13 +1,13 @@
 //! The headline of a single subject: nobody is ahead of anybody, so it says what happened.
 
-use super::data::Data;
-use super::table::cell;
-use super::verdict::{link_time, median_wait};
-use super::words::{bold, number, quantity};
-use crate::page::Unit;
+use crate::cells::cell;
+use crate::data::Data;
+use crate::standing::{link_time, median_wait};
+use crate::unit::Unit;
+use crate::words::{bold, number, quantity};
 
 /// Up to four sentences about the only subject.
-pub(super) fn sentences(data: &Data) -> Vec<String> {
+pub(crate) fn sentences(data: &Data) -> Vec<String> {
     if data.subjects.is_empty() {
         return Vec::new();
     }
@@ -17,7 +17,7 @@ pub(super) fn sentences(data: &Data) -> Vec<String> {
 }
 
 /// Up to three sentences about the traffic of a subject.
-pub(super) fn traffic(data: &Data, subject: usize) -> Vec<String> {
+pub(crate) fn traffic(data: &Data, subject: usize) -> Vec<String> {
     let of = One { data, subject };
     let mut out: Vec<String> =
         [of.queries(), of.deadlines(), of.messages(), of.long_flows()].into_iter().flatten().take(3).collect();

@@ -4,7 +4,7 @@ use forebay_store::summary::{GROUP_METRICS, NETWORK_METRICS, Unit};
 
 /// Everything that was read.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Data {
+pub struct Data {
     /// What is compared.
     pub subjects: Vec<Subject>,
     /// Variants of directories; the subjects of one share its links.
@@ -31,7 +31,7 @@ pub(super) struct Data {
 
 /// A transport group of a network.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Subject {
+pub struct Subject {
     /// Name, unique.
     pub name: String,
     /// Name of the group alone.
@@ -44,7 +44,7 @@ pub(super) struct Subject {
 
 /// A variant of a directory.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Network {
+pub struct Network {
     /// Name, unique; empty when there is only one.
     pub name: String,
     /// Index of the directory.
@@ -61,7 +61,7 @@ pub(super) struct Network {
 
 /// One seed of a network.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Run {
+pub struct Run {
     /// Index of the network.
     pub network: usize,
     /// Repetition, from 0.
@@ -76,7 +76,7 @@ pub(super) struct Run {
 
 /// A message.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Flow {
+pub struct Flow {
     /// Index of the subject.
     pub subject: usize,
     /// Index of the run.
@@ -99,14 +99,14 @@ pub(super) struct Flow {
 
 impl Flow {
     /// Whether it is a finite message that arrived.
-    pub(super) fn complete(&self) -> bool {
+    pub fn complete(&self) -> bool {
         self.size > 0 && !self.fct.is_nan()
     }
 }
 
 /// A barrier round or an exchange.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Query {
+pub struct Query {
     /// Index of the run.
     pub run: usize,
     /// Completion time, s; NaN if unfinished.
@@ -121,7 +121,7 @@ pub(super) struct Query {
 
 /// A direction of a link, over all seeds of a network.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Port {
+pub struct Port {
     /// Index of the network.
     pub network: usize,
     /// Number of the port in its network.
@@ -152,7 +152,7 @@ pub(super) struct Port {
 
 /// The queue of a port in a run.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct QueueSeries {
+pub struct QueueSeries {
     /// Index of the run.
     pub run: usize,
     /// Name of the port.
@@ -169,7 +169,7 @@ pub(super) struct QueueSeries {
 
 /// The state of a sender in a run.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct SenderSeries {
+pub struct SenderSeries {
     /// Index of the run.
     pub run: usize,
     /// Index of the subject.
@@ -188,7 +188,7 @@ pub(super) struct SenderSeries {
 
 /// A retransmission timeout.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Timeout {
+pub struct Timeout {
     /// Index of the run.
     pub run: usize,
     /// Index of the subject.
@@ -203,7 +203,7 @@ pub(super) struct Timeout {
 
 /// A metric of the summary, whether of a group or of the network that groups share.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Metric {
+pub struct Metric {
     /// Name of its column.
     pub name: &'static str,
     /// Label; `{first}` stands for the name of the first group.
@@ -219,7 +219,7 @@ pub(super) struct Metric {
 }
 
 /// All metrics, in the order of the printed table.
-pub(super) fn metrics() -> impl Iterator<Item = Metric> {
+pub fn metrics() -> impl Iterator<Item = Metric> {
     let own = GROUP_METRICS.iter().map(|m| Metric {
         name: m.name,
         label: m.label,
@@ -241,28 +241,28 @@ pub(super) fn metrics() -> impl Iterator<Item = Metric> {
 
 impl Data {
     /// Values of a metric over the seeds of a subject; empty for a metric that does not exist.
-    pub(super) fn values(&self, subject: usize, metric: &str) -> &[f64] {
+    pub fn values(&self, subject: usize, metric: &str) -> &[f64] {
         let index = metrics().position(|m| m.name == metric);
         index.and_then(|i| self.subjects[subject].values.get(i)).map_or(&[], Vec::as_slice)
     }
 
     /// Most seeds that a network has.
-    pub(super) fn seeds(&self) -> usize {
+    pub fn seeds(&self) -> usize {
         (0..self.networks.len()).map(|n| self.runs.iter().filter(|r| r.network == n).count()).max().unwrap_or(0)
     }
 
     /// The network of a subject.
-    pub(super) fn network_of(&self, subject: usize) -> &Network {
+    pub fn network_of(&self, subject: usize) -> &Network {
         &self.networks[self.subjects[subject].network]
     }
 
     /// Whether some network has several subjects.
-    pub(super) fn shared(&self) -> bool {
+    pub fn shared(&self) -> bool {
         self.networks.iter().any(|n| n.groups > 1)
     }
 
     /// Label of what belongs to a whole network.
-    pub(super) fn network_label(&self, network: usize) -> String {
+    pub fn network_label(&self, network: usize) -> String {
         let n = &self.networks[network];
         match (n.groups, n.name.as_str()) {
             (1, _) => self.subjects[n.first].name.clone(),

@@ -1,7 +1,7 @@
 //! From the tables of run directories to [`Data`].
 
-use super::data::{Data, Flow, Network, Port, Query, QueueSeries, Run, SenderSeries, Subject, Timeout, metrics};
-use super::names;
+use crate::data::{Data, Flow, Network, Port, Query, QueueSeries, Run, SenderSeries, Subject, Timeout, metrics};
+use crate::names;
 use forebay_store::columns::{Rows, Texts};
 use forebay_store::{RunDir, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ const MAX_ROWS: u64 = 20_000_000;
 ///
 /// # Errors
 /// A directory without a `summary` table, and files that are missing or damaged.
-pub(super) fn read(dirs: &[RunDir]) -> Result<Data, StoreError> {
+pub fn read(dirs: &[RunDir]) -> Result<Data, StoreError> {
     let mut data = Data::default();
     let mut finders = Vec::new();
     for (i, dir) in dirs.iter().enumerate() {

@@ -1,9 +1,9 @@
 //! Numbers and lists within sentences.
 
-use crate::page::Unit;
+use crate::unit::Unit;
 
 /// A value with its unit, three significant digits: `21.4 ms`, `9.41 Gbit/s`, `22 packets`.
-pub(super) fn quantity(value: f64, unit: Unit) -> String {
+pub fn quantity(value: f64, unit: Unit) -> String {
     let prefixes: &[(f64, &str)] = match unit {
         Unit::BitsPerSecond => &[(1e12, " Tbit/s"), (1e9, " Gbit/s"), (1e6, " Mbit/s"), (1e3, " kbit/s"), (1.0, " bit/s")],
         Unit::Seconds => &[(1.0, " s"), (1e-3, " ms"), (1e-6, " µs"), (1e-9, " ns")],
@@ -26,7 +26,7 @@ pub(super) fn quantity(value: f64, unit: Unit) -> String {
 }
 
 /// Three significant digits, without zeros at the end; whole numbers stay whole.
-pub(super) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     if !value.is_finite() {
         return "unknown".into();
     }
@@ -39,7 +39,7 @@ pub(super) fn number(value: f64) -> String {
 }
 
 /// How much larger `large` is than `small`, with the word for it: `10 times` or `12 %`.
-pub(super) fn factor(large: f64, small: f64) -> String {
+pub fn factor(large: f64, small: f64) -> String {
     let ratio = large / small;
     if ratio >= 1.95 { format!("{} times", number(round(ratio))) } else { format!("{} %", number(round((ratio - 1.0) * 100.0))) }
 }
@@ -54,7 +54,7 @@ fn round(value: f64) -> f64 {
 }
 
 /// `a`, `a and b`, `a, b and c`.
-pub(super) fn list(items: &[String]) -> String {
+pub fn list(items: &[String]) -> String {
     match items {
         [] => String::new(),
         [one] => one.clone(),
@@ -63,12 +63,12 @@ pub(super) fn list(items: &[String]) -> String {
 }
 
 /// `1 seed`, `3 seeds`.
-pub(super) fn count(n: usize, what: &str) -> String {
+pub fn count(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 /// Text that is to be bold.
-pub(super) fn bold(text: &str) -> String {
+pub fn bold(text: &str) -> String {
     format!("**{text}**")
 }
 

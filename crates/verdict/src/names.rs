@@ -1,11 +1,11 @@
 //! Names of what is compared: as short as can be, and unique.
 
-use super::data::{Data, Network, Subject};
+use crate::data::{Data, Network, Subject};
 use forebay_store::RunDir;
 use std::path::Path;
 
 /// Names of the directories, as short as tells them apart: the last part of the path, else the whole path, else a number behind it.
-pub(super) fn directories(runs: &[RunDir]) -> Vec<String> {
+pub fn directories(runs: &[RunDir]) -> Vec<String> {
     let last = |p: &Path| p.file_name().map_or_else(|| p.display().to_string(), |n| n.to_string_lossy().into_owned());
     let short: Vec<String> = runs.iter().map(|r| last(r.path())).collect();
     let mut names: Vec<String> = runs
@@ -18,7 +18,7 @@ pub(super) fn directories(runs: &[RunDir]) -> Vec<String> {
 }
 
 /// Names networks and subjects: the directory where there are several, then the variant, then the group, each where it tells something.
-pub(super) fn assign(data: &mut Data, dirs: &[String]) {
+pub(crate) fn assign(data: &mut Data, dirs: &[String]) {
     let several_groups = data.shared();
     for i in 0..data.networks.len() {
         let Network { dir, variant, .. } = &data.networks[i];

@@ -1,16 +1,17 @@
 //! Standings in words.
 
-use super::contest::{Better, Standing, compare};
-use super::data::Data;
-use super::headline::Telling;
-use super::table::cells;
-use super::words::{bold, factor, list, number, quantity};
-use crate::page::{Cell, Unit};
+use crate::cells::Cell;
+use crate::cells::cells;
+use crate::contest::{Better, Standing, compare};
+use crate::data::Data;
+use crate::headline::Telling;
+use crate::unit::Unit;
+use crate::words::{bold, factor, list, number, quantity};
 use forebay_store::stats::quantile;
 
 /// Subjects that are compared with each other, and what a sentence about them begins with.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Contest {
+pub(crate) struct Contest {
     /// Beginning of the sentences; may be empty.
     pub prefix: String,
     /// Indices of subjects.
@@ -34,13 +35,13 @@ fn mean(cells: &[Option<Cell>], subject: usize) -> f64 {
 }
 
 /// `5.2 times` or `1.12 times`: a multiple, where a percentage would not fit the sentence.
-pub(super) fn times(large: f64, small: f64) -> String {
+pub(crate) fn times(large: f64, small: f64) -> String {
     let text = number(large / small);
     if text == "1" { "as much as".into() } else { format!("{} times", bold(&text)) }
 }
 
 /// Who has the best value, by how much, and against whom nothing is known.
-pub(super) fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Telling, unit: Unit, seeds: usize) -> String {
+pub(crate) fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Telling, unit: Unit, seeds: usize) -> String {
     let (less, best) = (t.better == Better::Less, mean(cells, s.best));
     let text = |i: usize| quantity(mean(cells, i), unit);
     if s.behind.is_empty() {
@@ -93,7 +94,7 @@ pub(super) fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Te
 }
 
 /// Whether somebody is behind by more than a small difference.
-pub(super) fn matters(s: &Standing, cells: &[Option<Cell>]) -> bool {
+pub(crate) fn matters(s: &Standing, cells: &[Option<Cell>]) -> bool {
     let best = mean(cells, s.best);
     s.behind.iter().any(|b| (mean(cells, *b) - best).abs() > SMALL * best.abs())
 }
@@ -105,7 +106,7 @@ fn capital(text: &str) -> String {
 
 /// Timeouts, where they can be the cause of a difference in the completion of queries: those behind have more of them beyond doubt, in
 /// one query of a hundred at least, and waiting for them is a good part of the difference between the means.
-pub(super) fn why(data: &Data, contest: &Contest, times: &Standing) -> Option<String> {
+pub(crate) fn why(data: &Data, contest: &Contest, times: &Standing) -> Option<String> {
     let rates = cells(data, "rtos_per_query");
     let standing = compare(&rates, &contest.members, Better::Less)?;
     let spared = standing.best == times.best || standing.level.contains(&times.best);
@@ -133,7 +134,7 @@ pub(super) fn why(data: &Data, contest: &Contest, times: &Standing) -> Option<St
 
 /// Mean completion time of the queries of a subject, or of its messages in them where groups meet in a query, s.
 fn mean_time(data: &Data, subject: usize) -> Option<f64> {
-    if let Some(own) = super::table::cell(data.values(subject, "query_part_mean_s")) {
+    if let Some(own) = crate::cells::cell(data.values(subject, "query_part_mean_s")) {
         return Some(own.mean);
     }
     let s = &data.subjects[subject];
@@ -144,7 +145,7 @@ fn mean_time(data: &Data, subject: usize) -> Option<f64> {
 }
 
 /// How long senders of some subjects waited for a timeout, in the median, s.
-pub(super) fn median_wait(data: &Data, subjects: &[usize]) -> Option<f64> {
+pub(crate) fn median_wait(data: &Data, subjects: &[usize]) -> Option<f64> {
     let mut waits: Vec<f64> = data.timeouts.iter().filter(|t| subjects.contains(&t.subject)).map(|t| t.rto).collect();
     waits.sort_unstable_by(f64::total_cmp);
     quantile(&waits, 0.5)
@@ -152,7 +153,7 @@ pub(super) fn median_wait(data: &Data, subjects: &[usize]) -> Option<f64> {
 
 /// Time that the link into the receiver of a query needs for its payload, averaged over the queries of a subject's network, s. `None` when
 /// no query has one receiver whose link is known.
-pub(super) fn link_time(data: &Data, subject: usize) -> Option<f64> {
+pub(crate) fn link_time(data: &Data, subject: usize) -> Option<f64> {
     let network = data.subjects[subject].network;
     let into = |host: u32| {
         let host = data.hosts.get(host as usize)?;

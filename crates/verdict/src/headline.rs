@@ -3,17 +3,42 @@
 //! Which transports there are is not known here: names come from the tables. A difference is only called one when the confidence
 //! intervals over seeds do not meet ([`compare`]).
 
-use super::contest::{Better, compare};
-use super::data::{Data, metrics};
-use super::describe;
-use super::table::{cells, unit};
-use super::verdict::{self, Contest};
-use super::words::{bold, list, quantity};
-use crate::page::{Cell, Headline, HeadlineChart};
+use crate::cells::Cell;
+use crate::cells::cells;
+use crate::contest::{Better, compare};
+use crate::data::{Data, metrics};
+use crate::describe;
+use crate::standing::{self, Contest};
+use crate::unit::Unit;
+use crate::unit::unit;
+use crate::words::{bold, list, quantity};
+use serde::Serialize;
+
+/// What matters most.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Headline {
+    /// One to four sentences, most important first. Plain text; `**` encloses what is to be bold.
+    pub sentences: Vec<String>,
+    /// One to three metrics side by side, a bar for each subject.
+    pub charts: Vec<HeadlineChart>,
+}
+
+/// One metric of all subjects.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct HeadlineChart {
+    /// Name of the metric.
+    pub title: String,
+    /// Unit of the values.
+    pub unit: Unit,
+    /// "less is better" and the like; empty when neither is.
+    pub better: String,
+    /// A value for each subject; `None` where it has none.
+    pub values: Vec<Option<Cell>>,
+}
 
 /// A metric that can stand in the headline.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Telling {
+pub(crate) struct Telling {
     /// Column of the summary.
     pub metric: &'static str,
     /// Which way it is better.
@@ -58,7 +83,7 @@ const MAX_SENTENCES: usize = 4;
 const MAX_CHARTS: usize = 3;
 
 /// Sentences and charts.
-pub(super) fn headline(data: &Data) -> Headline {
+pub fn headline(data: &Data) -> Headline {
     let judged: Vec<Telling> = JUDGED.iter().filter_map(|of| of.iter().copied().find(|t| present(data, t))).collect();
     let sentences = if data.subjects.len() > 1 { compared(data, &judged) } else { describe::sentences(data) };
     Headline { sentences, charts: charts(data, &judged) }
@@ -88,9 +113,9 @@ fn compared(data: &Data, judged: &[Telling]) -> Vec<String> {
             let cells = cells(data, t.metric);
             let unit = unit_of(t.metric);
             let Some(standing) = compare(&cells, &contest.members, t.better) else { continue };
-            out.push(contest.prefix.clone() + &verdict::sentence(data, &standing, &cells, t, unit, seeds));
+            out.push(contest.prefix.clone() + &standing::sentence(data, &standing, &cells, t, unit, seeds));
             if i == 0 {
-                out.extend(verdict::why(data, contest, &standing));
+                out.extend(standing::why(data, contest, &standing));
             }
         }
     }
@@ -114,7 +139,7 @@ fn compared(data: &Data, judged: &[Telling]) -> Vec<String> {
     out
 }
 
-fn unit_of(metric: &str) -> crate::page::Unit {
+fn unit_of(metric: &str) -> crate::unit::Unit {
     metrics().find(|m| m.name == metric).map(|m| unit(m.unit)).unwrap_or_default()
 }
 
@@ -164,7 +189,7 @@ fn share(data: &Data, network: usize) -> Option<String> {
         }
         (behind, least) if least > 0.0 => {
             let one =
-                |b: &usize| format!("{} that of one of {} ({})", verdict::times(value(&s.best), value(b)), name(b), text(b));
+                |b: &usize| format!("{} that of one of {} ({})", standing::times(value(&s.best), value(b)), name(b), text(b));
             let each: Vec<String> = behind.iter().take(3).map(one).collect();
             format!("{place} long flow of {} gets {}, {}", bold(&name(&s.best)), bold(&text(&s.best)), list(&each))
         }
@@ -173,8 +198,8 @@ fn share(data: &Data, network: usize) -> Option<String> {
             format!("{place} long flow of {} gets {}, one of {}", bold(&name(&s.best)), bold(&text(&s.best)), list(&names))
         }
     };
-    if let Some(jain) = super::table::cell(data.values(n.first, "fairness_all")) {
-        out += &format!("; Jain's index over all of them is {}", super::words::number(jain.mean));
+    if let Some(jain) = crate::cells::cell(data.values(n.first, "fairness_all")) {
+        out += &format!("; Jain's index over all of them is {}", crate::words::number(jain.mean));
     }
     Some(out + ".")
 }
@@ -183,13 +208,13 @@ fn share(data: &Data, network: usize) -> Option<String> {
 fn queue(data: &Data) -> Option<String> {
     let firsts: Vec<usize> = data.networks.iter().map(|n| n.first).collect();
     let cells = cells(data, QUEUE.metric);
-    let s = compare(&cells, &firsts, QUEUE.better).filter(|s| verdict::matters(s, &cells))?;
+    let s = compare(&cells, &firsts, QUEUE.better).filter(|s| standing::matters(s, &cells))?;
     let value = |i: usize| cells[i].map_or(f64::NAN, |c: Cell| c.mean);
     let name = |i: usize| data.network_label(data.subjects[i].network);
     let port = &data.network_of(s.best).port;
     let at = if port.is_empty() || data.networks.iter().any(|n| n.port != *port) { String::new() } else { format!(" at {port}") };
     let others: Vec<String> =
-        s.behind.iter().take(3).map(|&b| format!("{} with {}", super::words::number(value(b)), name(b))).collect();
+        s.behind.iter().take(3).map(|&b| format!("{} with {}", crate::words::number(value(b)), name(b))).collect();
     Some(format!(
         "The queue{at} is shortest with {}: {} at its 99th percentile, against {}.",
         bold(&name(s.best)),

@@ -1,10 +1,10 @@
 //! Who is ahead, as far as the seeds can tell.
 
-use crate::page::Cell;
+use crate::cells::Cell;
 
 /// Which way a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Better {
+pub(crate) enum Better {
     /// Less is better.
     Less,
     /// More is better.
@@ -15,7 +15,7 @@ pub(super) enum Better {
 
 /// The standing of several subjects in one metric.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Standing {
+pub(crate) struct Standing {
     /// The one with the best mean.
     pub best: usize,
     /// Those whose interval meets the best one's, best first.
@@ -29,7 +29,7 @@ pub(super) struct Standing {
 /// Compares the means of `members` (indices into `cells`) in a metric. `None` when fewer than two have a value.
 ///
 /// Two differ when their 95 % intervals do not meet: stricter than a test of the difference, which errs on the side of saying nothing.
-pub(super) fn compare(cells: &[Option<Cell>], members: &[usize], better: Better) -> Option<Standing> {
+pub(crate) fn compare(cells: &[Option<Cell>], members: &[usize], better: Better) -> Option<Standing> {
     let mut ranked: Vec<(usize, Cell)> = members.iter().filter_map(|&m| Some((m, cells[m]?))).collect();
     if ranked.len() < 2 {
         return None;

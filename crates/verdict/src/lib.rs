@@ -1,0 +1,23 @@
+//! What results say, in words and a few numbers: what did not finish, who starved beside whom, who is ahead and by how much.
+//!
+//! Everything comes from the tables and the manifest of run directories ([`read`]), as plain data ([`Data`]), so the terminal, the page, a
+//! comparison and Python say the same. Which transports there are is not known here: names come from the tables.
+
+mod cells;
+mod contest;
+mod data;
+mod describe;
+mod headline;
+mod names;
+mod read;
+mod standing;
+mod unit;
+mod words;
+
+pub use cells::{Cell, cell, cells};
+pub use data::{Data, Flow, Metric, Network, Port, Query, QueueSeries, Run, SenderSeries, Subject, Timeout, metrics};
+pub use headline::{Headline, HeadlineChart, headline};
+pub use names::directories;
+pub use read::read;
+pub use unit::{Unit, unit};
+pub use words::{bold, count, factor, list, number, quantity};
