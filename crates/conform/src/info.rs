@@ -10,7 +10,7 @@ impl Connection {
         let Some(s) = &self.sender else { return vec![("tcpi_state", self.state())] };
         let n = s.counts(&self.c);
         let us = |time: Time| time.as_us() as f64;
-        let threshold = if s.w.ssthresh.is_finite() { s.w.ssthresh.floor() } else { f64::from(0x7fff_ffff) };
+        let threshold = s.w.ssthresh.get().map_or(f64::from(0x7fff_ffff), f64::floor);
         let ca = match s.ca {
             CaState::Open => 0.0,
             CaState::Disorder => 1.0,
@@ -37,8 +37,8 @@ impl Connection {
             ("tcpi_snd_mss", f64::from(self.c.mss)),
             ("tcpi_advmss", f64::from(self.settings.mss)),
             ("exact_cwnd", s.w.cwnd),
-            ("exact_ssthresh", if s.w.ssthresh.is_finite() { s.w.ssthresh } else { f64::from(0x7fff_ffff) }),
-            ("dctcp_alpha", (s.law.alpha() * 1024.0).round()),
+            ("exact_ssthresh", s.w.ssthresh.get().unwrap_or(f64::from(0x7fff_ffff))),
+            ("dctcp_alpha", (s.law.alpha().unwrap_or(f64::NAN) * 1024.0).round()),
         ]
     }
 

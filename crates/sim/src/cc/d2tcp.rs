@@ -1,7 +1,7 @@
 //! D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose cut depends on how near the deadline of the message is. Without
 //! deadlines it is DCTCP.
 
-use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Reduction, Window, dctcp};
+use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Reduction, Threshold, Window, dctcp};
 use crate::config::Ecn;
 use forebay_param::{Entry, Kind, choices, optional};
 use forebay_units::{Time, TimeOrNever};
@@ -74,9 +74,9 @@ impl CongestionControl for D2tcp {
         self.marks.cong_avoid(w, ack);
     }
 
-    fn ssthresh(&mut self, w: &Window, cut: Reduction) -> f64 {
+    fn ssthresh(&mut self, w: &Window, cut: Reduction) -> Threshold {
         // Section 3.1: p = alpha^d, W <- W (1 - p / 2).
-        dctcp::weighted(w, cut, self.marks.alpha(), || self.imminence(w.cwnd), self.c.min_cwnd)
+        dctcp::weighted(w, cut, &self.marks, || self.imminence(w.cwnd), self.c.min_cwnd).into()
     }
 
     fn loss_outweighs_marks(&self) -> bool {
@@ -93,7 +93,7 @@ impl CongestionControl for D2tcp {
         self.marks.cwnd_event(w, event);
     }
 
-    fn alpha(&self) -> f64 {
+    fn alpha(&self) -> Option<f64> {
         self.marks.alpha()
     }
 }
@@ -152,7 +152,7 @@ mod tests {
     use crate::cc::Trigger;
     use crate::cc::testing::cut as reduction;
 
-    const W: Window = Window { cwnd: 40.0, ssthresh: 30.0 };
+    const W: Window = Window { cwnd: 40.0, ssthresh: Threshold::at(30.0) };
     const US: Time = Time::from_us(1);
 
     fn law(missed: f64) -> D2tcp {
@@ -179,7 +179,7 @@ mod tests {
             );
             l.in_ack_event(&mut w, &Ack { snd_una: 0, acked: 0, srtt: (US * 100).into(), ..ACK });
             assert!((l.imminence(40.0) - d).abs() < 1e-12, "{deadline:?}: {}", l.imminence(40.0));
-            let cut = 1.0 - l.ssthresh(&W, reduction(Trigger::Ecn)) / 40.0;
+            let cut = 1.0 - l.ssthresh(&W, reduction(Trigger::Ecn)).or_infinite() / 40.0;
             assert!((cut - 0.25f64.powf(d) / 2.0).abs() < 1e-12, "{deadline:?}: {cut}");
             assert_eq!(l.ssthresh(&W, reduction(Trigger::Loss)), 20.0);
         }
@@ -216,6 +216,10 @@ mod tests {
             d.cong_avoid(&mut b, &ack);
         }
         assert_eq!((a, l.alpha()), (b, d.alpha()));
-        assert!((l.ssthresh(&a, reduction(Trigger::Ecn)) / d.ssthresh(&b, reduction(Trigger::Ecn)) - 1.0).abs() < 1e-12);
+        assert!(
+            (l.ssthresh(&a, reduction(Trigger::Ecn)).or_infinite() / d.ssthresh(&b, reduction(Trigger::Ecn)).or_infinite() - 1.0)
+                .abs()
+                < 1e-12
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! DCTCP (RFC 8257): reduce in proportion to the fraction of marked bytes, once per window; losses halve as in TCP.
 
 use super::newreno::halve;
-use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Trigger, Window};
+use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Threshold, Trigger, Window};
 use crate::config::Ecn;
 use forebay_param::{Entry, Kind, Param, choices, optional};
 use forebay_sampling::math;
@@ -37,10 +37,10 @@ pub(super) const G: Param =
 pub(super) const ALPHA: Param = optional("alpha", Kind::Float(0.0, 1.0), "1.0", "initial alpha, as in dctcp");
 pub(super) const MIN_CWND: Param = optional("min-cwnd", Kind::Float(1.0, 1000.0), "2.0", "floor of a reduction in segments");
 
-/// The threshold of a law that weights DCTCP's cut by an exponent of alpha: cwnd (1 - alpha^exponent / 2) on marks, half on losses.
-pub(super) fn weighted(w: &Window, cut: Reduction, alpha: f64, exponent: impl FnOnce() -> f64, floor: f64) -> f64 {
+/// The threshold of a law that weights the cut of DCTCP, which counts `marks` for it, by an exponent of alpha: cwnd (1 - alpha^exponent / 2) on marks, half on losses.
+pub(super) fn weighted(w: &Window, cut: Reduction, marks: &Dctcp, exponent: impl FnOnce() -> f64, floor: f64) -> f64 {
     match cut.trigger {
-        Trigger::Ecn => w.cwnd * (1.0 - penalty(alpha, exponent()) / 2.0),
+        Trigger::Ecn => w.cwnd * (1.0 - penalty(marks.alpha, exponent()) / 2.0),
         Trigger::Loss | Trigger::Timeout => halve(cut),
     }
     .max(floor)
@@ -123,7 +123,7 @@ impl CongestionControl for Dctcp {
         }
     }
 
-    fn ssthresh(&mut self, w: &Window, cut: Reduction) -> f64 {
+    fn ssthresh(&mut self, w: &Window, cut: Reduction) -> Threshold {
         match cut.trigger {
             // RFC 8257 section 3.3, step 9; alpha was updated by this very ACK if it closed a window.
             Trigger::Ecn if self.c.fixed_point => {
@@ -137,6 +137,7 @@ impl CongestionControl for Dctcp {
             Trigger::Loss | Trigger::Timeout => halve(cut),
         }
         .max(self.c.min_cwnd)
+        .into()
     }
 
     fn loss_outweighs_marks(&self) -> bool {
@@ -153,8 +154,8 @@ impl CongestionControl for Dctcp {
         }
     }
 
-    fn alpha(&self) -> f64 {
-        self.alpha
+    fn alpha(&self) -> Option<f64> {
+        Some(self.alpha)
     }
 }
 
@@ -229,7 +230,7 @@ mod tests {
         for fixed_point in [false, true] {
             for marked in [1, 8, 10, 0] {
                 let mut d = law(fixed_point);
-                let mut w = Window { cwnd: 10.0, ssthresh: 10.0 };
+                let mut w = Window { cwnd: 10.0, ssthresh: Threshold::at(10.0) };
                 for packet in 1..=20_000u64 {
                     let (una, ece) = (packet * 1460, packet % 10 < marked);
                     let ack = Ack {
@@ -248,8 +249,8 @@ mod tests {
                     };
                     d.in_ack_event(&mut w, &ack);
                 }
-                let w = Window { cwnd: 1000.0, ssthresh: 10.0 };
-                let cut = 1.0 - d.ssthresh(&w, Reduction { trigger: Trigger::Ecn, from: w.cwnd }) / w.cwnd;
+                let w = Window { cwnd: 1000.0, ssthresh: Threshold::at(10.0) };
+                let cut = 1.0 - d.ssthresh(&w, Reduction { trigger: Trigger::Ecn, from: w.cwnd }).or_infinite() / w.cwnd;
                 assert!((cut - marked as f64 / 20.0).abs() < 0.01, "{marked} of 10, fixed {fixed_point}: cut {cut}");
                 assert_eq!(d.ssthresh(&w, Reduction { trigger: Trigger::Loss, from: w.cwnd }), 500.0);
             }
@@ -262,7 +263,7 @@ mod tests {
     fn the_marked_fraction_is_one_of_bytes() {
         use crate::cc::testing::ACK;
         let mut d = law(false);
-        let mut w = Window { cwnd: 10.0, ssthresh: 10.0 };
+        let mut w = Window { cwnd: 10.0, ssthresh: Threshold::at(10.0) };
         let mut una = 0;
         for n in 0..4000 {
             let ece = n % 2 == 0;
@@ -270,6 +271,6 @@ mod tests {
             una += acked;
             d.in_ack_event(&mut w, &Ack { snd_una: una, snd_nxt: una + 29_200, acked, delivered: acked, ece, ..ACK });
         }
-        assert!((d.alpha() - 0.75).abs() < 0.02, "{}", d.alpha());
+        assert!((d.alpha - 0.75).abs() < 0.02, "{}", d.alpha);
     }
 }

@@ -7,6 +7,7 @@
 //! that own their window, [`CONTROL`](CongestionControl::CONTROL); (6) for
 //! laws with a [`GATE`](CongestionControl::GATE), its `may_send`, and its `sent` if new data left.
 
+use super::threshold::Threshold;
 use forebay_sampling::Rng;
 use forebay_units::{Rate, Time, TimeOrNever};
 use std::fmt::Debug;
@@ -16,35 +17,44 @@ use std::fmt::Debug;
 pub struct Window {
     /// Congestion window.
     pub cwnd: f64,
-    /// Slow start threshold; infinite until the first reduction.
-    pub ssthresh: f64,
+    /// Slow start threshold.
+    pub ssthresh: Threshold,
 }
 
 impl Window {
     /// Whether the window is below the slow start threshold.
     #[inline]
     pub fn in_slow_start(&self) -> bool {
-        self.cwnd < self.ssthresh
+        self.cwnd < self.ssthresh.or_infinite()
     }
 
     /// Slow start by `grow` segments; returns what is left for congestion avoidance after reaching the threshold.
     #[inline]
     pub fn slow_start(&mut self, grow: f64) -> f64 {
         let target = self.cwnd + grow;
-        if target <= self.ssthresh {
+        let threshold = self.ssthresh.or_infinite();
+        if target <= threshold {
             self.cwnd = target;
             return 0.0;
         }
-        self.cwnd = self.ssthresh;
-        target - self.ssthresh
+        self.cwnd = threshold;
+        target - threshold
     }
 
     /// Linux `tcp_update_pacing_rate`: the window, or what is outstanding (`flight`, segments) if that is more, in one smoothed RTT;
     /// twice that in slow start, 1.2 times that from half the threshold on. Without an RTT it is as good as without limit.
     pub fn pacing_rate(&self, flight: f64, mss: u32, srtt: Option<Time>) -> Rate {
-        let ratio = if self.cwnd < self.ssthresh / 2.0 { 2.0 } else { 1.2 };
+        let ratio = if self.cwnd < self.ssthresh.or_infinite() / 2.0 { 2.0 } else { 1.2 };
         let srtt = srtt.map_or(1.0, |srtt| srtt.0.max(1) as f64);
         Rate((8.0 * ratio * self.cwnd.max(flight) * f64::from(mss) * 1e12 / srtt) as u64)
+    }
+
+    /// The window falls to the threshold, if there is one: a reduction is over.
+    #[inline]
+    pub fn fall(&mut self) {
+        if let Some(threshold) = self.ssthresh.get() {
+            self.cwnd = threshold;
+        }
     }
 
     /// Standard growth: slow start below the threshold, one segment per window above (RFC 5681 section 3.1).
@@ -311,7 +321,7 @@ pub trait CongestionControl: Sized {
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack);
 
     /// The threshold for a reduction that starts now, segments; at least 2. The caller sets window and threshold.
-    fn ssthresh(&mut self, w: &Window, reduction: Reduction) -> f64;
+    fn ssthresh(&mut self, w: &Window, reduction: Reduction) -> Threshold;
 
     /// Whether a loss asks for a new threshold although the window it belongs to has been reduced on ECE already. Not for laws that
     /// answer both alike (RFC 3168 section 6.1.2: once per window); for those whose answer to a loss is the stronger one.
@@ -327,8 +337,8 @@ pub trait CongestionControl: Sized {
         w.cwnd.max(prior)
     }
 
-    /// The law's estimate of the marked fraction; NaN if it has none.
-    fn alpha(&self) -> f64 {
-        f64::NAN
+    /// The law's estimate of the marked fraction, if it has one.
+    fn alpha(&self) -> Option<f64> {
+        None
     }
 }

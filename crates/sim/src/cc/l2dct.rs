@@ -1,6 +1,6 @@
 //! L2DCT (Munir et al., INFOCOM 2013): DCTCP that favours connections which have sent little, by a weight that falls with the bytes sent.
 
-use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Reduction, Window, dctcp};
+use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Reduction, Threshold, Window, dctcp};
 use crate::config::Ecn;
 use forebay_param::{Entry, Kind, optional};
 use forebay_units::QueueLen;
@@ -67,9 +67,9 @@ impl CongestionControl for L2dct {
         }
     }
 
-    fn ssthresh(&mut self, w: &Window, cut: Reduction) -> f64 {
+    fn ssthresh(&mut self, w: &Window, cut: Reduction) -> Threshold {
         // TRIM section 4: b = alpha^w, cwnd <- cwnd (1 - b / 2); loss reaction as TCP.
-        dctcp::weighted(w, cut, self.marks.alpha(), || self.weight(), self.c.min_cwnd)
+        dctcp::weighted(w, cut, &self.marks, || self.weight(), self.c.min_cwnd).into()
     }
 
     fn loss_outweighs_marks(&self) -> bool {
@@ -81,7 +81,7 @@ impl CongestionControl for L2dct {
         self.marks.cwnd_event(w, event);
     }
 
-    fn alpha(&self) -> f64 {
+    fn alpha(&self) -> Option<f64> {
         self.marks.alpha()
     }
 }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     fn sent(l: &mut L2dct, bytes: u64) -> Window {
-        let mut w = Window { cwnd: 40.0, ssthresh: 30.0 };
+        let mut w = Window { cwnd: 40.0, ssthresh: Threshold::at(30.0) };
         let ack = Ack { snd_una: 0, snd_nxt: bytes, acked: 0, ..super::super::testing::ACK };
         l.in_ack_event(&mut w, &ack);
         l.cong_avoid(&mut w, &ack);
@@ -159,7 +159,7 @@ mod tests {
             let mut l = law("200KB", "1MB");
             let w = sent(&mut l, bytes);
             assert!((w.cwnd - (40.0 + weight / 2.5 / 40.0)).abs() < 1e-12, "{bytes}: {w:?}");
-            let cut = 1.0 - l.ssthresh(&Window { cwnd: 100.0, ..w }, reduction(Trigger::Ecn)) / 100.0;
+            let cut = 1.0 - l.ssthresh(&Window { cwnd: 100.0, ..w }, reduction(Trigger::Ecn)).or_infinite() / 100.0;
             assert!((cut - 0.3f64.powf(weight) / 2.0).abs() < 1e-9, "{bytes}: {cut}");
             assert_eq!(l.ssthresh(&w, reduction(Trigger::Loss)), 20.0);
         }
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn slow_start_is_not_weighted() {
         let mut l = law("0KB", "1B");
-        let mut w = Window { cwnd: 10.0, ssthresh: 10.5 };
+        let mut w = Window { cwnd: 10.0, ssthresh: Threshold::at(10.5) };
         let ack = Ack { snd_nxt: 5_000_000, ..super::super::testing::ACK };
         l.in_ack_event(&mut w, &ack);
         l.cong_avoid(&mut w, &ack);
@@ -189,6 +189,6 @@ mod tests {
     fn floor() {
         let mut l = law("200KB", "1MB");
         l.marks = Dctcp::new(&dctcp::Config::paper(0.0625, 1.0));
-        assert_eq!(l.ssthresh(&Window { cwnd: 3.0, ssthresh: 3.0 }, reduction(Trigger::Ecn)), 2.0);
+        assert_eq!(l.ssthresh(&Window { cwnd: 3.0, ssthresh: Threshold::at(3.0) }, reduction(Trigger::Ecn)), 2.0);
     }
 }

@@ -20,6 +20,7 @@ mod reno;
 pub mod slow_start;
 #[cfg(test)]
 mod testing;
+mod threshold;
 mod trim;
 mod windowed_max;
 
@@ -27,6 +28,7 @@ pub use hooks::{
     Ack, Arrival, CongestionControl, Departure, Event, Gate, Loss, Opportunity, Outcome, Path, Reduction, Repair, Trigger, Window,
 };
 pub use law::Hooks;
+pub use threshold::Threshold;
 
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Chosen;
@@ -91,7 +93,7 @@ impl Law {
         each!(self, l => l.cong_avoid(w, ack));
     }
     #[inline]
-    pub fn ssthresh(&mut self, w: &Window, reduction: Reduction) -> f64 {
+    pub fn ssthresh(&mut self, w: &Window, reduction: Reduction) -> Threshold {
         each!(self, l => l.ssthresh(w, reduction))
     }
     #[inline]
@@ -104,7 +106,7 @@ impl Law {
     pub fn loss_outweighs_marks(&self) -> bool {
         each!(self, l => l.loss_outweighs_marks())
     }
-    pub fn alpha(&self) -> f64 {
+    pub fn alpha(&self) -> Option<f64> {
         each!(self, l => l.alpha())
     }
     pub fn path(&mut self, path: Path) {

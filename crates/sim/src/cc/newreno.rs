@@ -1,6 +1,6 @@
 //! The AIMD window of RFC 5681, with classic ECN (RFC 3168). Recovery (RFC 6582) is the stack's.
 
-use super::{Ack, CongestionControl, LawConfig, LawEntry, Reduction, Window};
+use super::{Ack, CongestionControl, LawConfig, LawEntry, Reduction, Threshold, Window};
 use crate::config::Ecn;
 use forebay_param::Entry;
 
@@ -28,8 +28,8 @@ impl CongestionControl for NewReno {
         w.reno(ack.grow);
     }
 
-    fn ssthresh(&mut self, _w: &Window, cut: Reduction) -> f64 {
-        halve(cut)
+    fn ssthresh(&mut self, _w: &Window, cut: Reduction) -> Threshold {
+        halve(cut).into()
     }
 }
 

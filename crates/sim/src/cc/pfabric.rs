@@ -1,7 +1,7 @@
 //! pFabric's minimal rate control (Alizadeh et al., SIGCOMM 2013, section 4.3; `proboscis.md` 6): start with a window of one
 //! bandwidth-delay product, grow by a segment per ACK, and let nothing but timeouts interfere. Priorities at the ports do the rest.
 
-use super::{Ack, CongestionControl, LawConfig, LawEntry, Reduction, Window};
+use super::{Ack, CongestionControl, LawConfig, LawEntry, Reduction, Threshold, Window};
 use crate::config::Ecn;
 use crate::config::{Chosen, Idle, Recovery, RtoRule, Transport};
 use crate::shim::srpt;
@@ -36,8 +36,8 @@ impl CongestionControl for Pfabric {
         if self.remember { w.reno(ack.grow) } else { w.cwnd += ack.grow }
     }
 
-    fn ssthresh(&mut self, w: &Window, _cut: Reduction) -> f64 {
-        (w.cwnd / 2.0).max(2.0)
+    fn ssthresh(&mut self, w: &Window, _cut: Reduction) -> Threshold {
+        (w.cwnd / 2.0).max(2.0).into()
     }
 }
 
@@ -100,7 +100,7 @@ mod tests {
         };
         for (remember, expected) in [(false, 11.0), (true, 10.1)] {
             let mut law = Pfabric::new(&Config { remember });
-            let mut w = Window { cwnd: 10.0, ssthresh: 5.0 };
+            let mut w = Window { cwnd: 10.0, ssthresh: Threshold::at(5.0) };
             law.cong_avoid(&mut w, &ack);
             assert_eq!(w.cwnd, expected);
             assert_eq!(law.ssthresh(&w, Reduction { trigger: Trigger::Timeout, from: 10.0 }), expected / 2.0);

@@ -1,7 +1,7 @@
 //! What the tests of several laws share.
 
 use super::delivery::Sent;
-use super::{Ack, Arrival, CongestionControl, Departure, Event, Loss, Outcome, Reduction, Repair, Trigger, Window};
+use super::{Ack, Arrival, CongestionControl, Departure, Event, Loss, Outcome, Reduction, Repair, Threshold, Trigger, Window};
 use forebay_units::{Time, TimeOrNever};
 use std::collections::VecDeque;
 
@@ -62,7 +62,7 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
     pub(super) fn new(law: L) -> Line<L> {
         let mut line = Line {
             law,
-            w: Window { cwnd: 10.0, ssthresh: f64::INFINITY },
+            w: Window { cwnd: 10.0, ssthresh: Threshold::UNLIMITED },
             now: Time::ZERO,
             loses: |_| false,
             drift: 0.0,

@@ -230,13 +230,15 @@ impl Sender {
         let before = (self.reducible(c) + delivered).min(self.w.cwnd);
         self.w.ssthresh = self.new_threshold(c, Trigger::Ecn, before);
         self.stats.ecn_cuts += 1;
-        self.stats.cut_alpha += self.law.alpha();
+        if let Some(alpha) = self.law.alpha() {
+            *self.stats.cut_alpha.get_or_insert(0.0) += alpha;
+        }
         self.begin_reduction(self.nxt);
         self.cut_by_marks = true;
         if c.prr {
             self.begin_cwr(c);
         } else {
-            self.w.cwnd = self.w.ssthresh.min(self.w.cwnd);
+            self.w.cwnd = self.w.ssthresh.cap(self.w.cwnd);
             self.law.cwnd_event(&mut self.w, Event::Complete);
         }
     }

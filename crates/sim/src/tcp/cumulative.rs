@@ -42,7 +42,7 @@ impl Sender {
             // RFC 6582 section 3.2 step 3, full acknowledgement, option 2 (as ns-2): the window is ssthresh.
             self.ca = CaState::Open;
             self.dupacks = 0;
-            self.w.cwnd = self.w.ssthresh;
+            self.w.fall();
             self.law.cwnd_event(&mut self.w, Event::Complete);
             return;
         }
@@ -125,7 +125,8 @@ impl Sender {
         // The retransmission has all of its timeout before it (ns-2 `reset_rtx_timer`, BSD, Linux): RFC 6298 (5.1) would leave the timer to
         // the last ACK that advanced, and with a timeout near the RTT it expires before the retransmission could be acknowledged.
         self.arm_rto(c, now);
-        self.w.cwnd = self.w.ssthresh + f64::from(c.dup_thresh);
+        self.w.fall();
+        self.w.cwnd += f64::from(c.dup_thresh);
     }
 
     fn retransmit_first(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {

@@ -3,6 +3,7 @@
 //! its degree of reordering has no counterpart here. Entries do not age: a run is shorter than the hour after which the kernel drops them.
 
 use super::sender::{CaState, Sender};
+use crate::cc::Threshold;
 use crate::config::{Metrics, RtoRule, TcpConfig};
 use forebay_units::Time;
 
@@ -11,8 +12,8 @@ use forebay_units::Time;
 pub struct Remembered {
     /// Smoothed RTT, if known.
     rtt: Option<Time>,
-    /// Threshold of slow start, segments; 0: unknown.
-    ssthresh: u64,
+    /// Threshold of slow start in whole segments, if known.
+    ssthresh: Option<u64>,
 }
 
 impl Remembered {
@@ -28,15 +29,11 @@ impl Remembered {
             return;
         }
         let half = (s.w.cwnd as u64) / 2;
-        if s.w.ssthresh.is_infinite() {
-            if self.ssthresh > 0 {
-                self.ssthresh = self.ssthresh.max(half);
-            }
-        } else if !s.w.in_slow_start() && s.ca == CaState::Open {
-            self.ssthresh = half.max(s.w.ssthresh as u64);
-        } else if self.ssthresh > 0 {
-            self.ssthresh = self.ssthresh.max(s.w.ssthresh as u64);
-        }
+        let threshold = s.w.ssthresh.get().map(|segments| segments as u64);
+        self.ssthresh = match threshold {
+            Some(threshold) if !s.w.in_slow_start() && s.ca == CaState::Open => Some(half.max(threshold)),
+            Some(_) | None => self.ssthresh.map(|old| old.max(threshold.unwrap_or(half))),
+        };
     }
 }
 
@@ -44,8 +41,8 @@ impl Sender {
     /// Before it opens, a connection takes over what its host remembers of the path (tcp_init_metrics): the threshold, and an RTT that is
     /// used when the handshake shows a shorter one.
     pub fn remember(&mut self, c: &TcpConfig, path: &Remembered) {
-        if c.metrics == Metrics::All && path.ssthresh > 0 {
-            self.w.ssthresh = path.ssthresh as f64;
+        if let Some(threshold) = path.ssthresh.filter(|_| c.metrics == Metrics::All) {
+            self.w.ssthresh = Threshold::at(threshold as f64);
         }
         self.rtt.remembered = path.rtt;
         if !c.handshake {

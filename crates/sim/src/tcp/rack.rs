@@ -198,7 +198,7 @@ impl Sender {
         self.w.ssthresh = self.new_threshold(c, Trigger::Loss, before);
         self.stats.loss_cuts += 1;
         if !self.hooks.control {
-            self.w.cwnd = self.w.cwnd.min(self.w.ssthresh);
+            self.w.cwnd = self.w.ssthresh.cap(self.w.cwnd);
         }
         self.begin_reduction(self.nxt);
         self.ca = CaState::Open;

@@ -211,7 +211,7 @@ impl Sender {
             self.arm_rto(c, now);
         }
         if !c.prr && !self.hooks.control {
-            self.w.cwnd = self.w.ssthresh;
+            self.w.fall();
         }
         //= https://www.rfc-editor.org/rfc/rfc6675#section-5
         //# Retransmit the first data segment presumed dropped -- the segment starting with sequence number HighACK + 1.
@@ -243,7 +243,7 @@ impl Sender {
         self.ca = CaState::Open;
         if reduction {
             if !self.hooks.control {
-                self.w.cwnd = self.w.ssthresh;
+                self.w.fall();
             }
             self.law.cwnd_event(&mut self.w, Event::Complete);
         }
@@ -269,14 +269,14 @@ impl Sender {
                 s.rack.probe_end = None;
                 self.ca = CaState::Cwr;
             }
-            None => self.w.cwnd = self.w.ssthresh.min(self.w.cwnd),
+            None => self.w.cwnd = self.w.ssthresh.cap(self.w.cwnd),
         }
     }
 
     /// The window of a reduction in progress (RFC 6937), after `delivered` bytes more have left the network.
     pub(super) fn proportional_window(&mut self, c: &TcpConfig, delivered: u64, progress: bool) {
         let mss = u64::from(c.mss);
-        let (pipe, threshold) = (self.pipe(), (self.w.ssthresh * c.mss as f64) as u64);
+        let (pipe, threshold) = (self.pipe(), self.w.ssthresh.bytes(c.mss));
         let Some(s) = &mut self.sack else { return };
         if delivered == 0 {
             return;

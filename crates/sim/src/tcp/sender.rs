@@ -10,7 +10,7 @@ use super::rtt::Rtt;
 use super::sack_state::SackState;
 use super::seq::Address;
 use crate::cc::slow_start::{self, SlowStart};
-use crate::cc::{Event, Hooks, Law, Window};
+use crate::cc::{Event, Hooks, Law, Threshold, Window};
 use crate::config::{Ecn, Recovery, TcpConfig};
 use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet, Wire, flag};
@@ -83,8 +83,8 @@ pub struct SendStats {
     pub ecn_cuts: u32,
     /// New thresholds asked of the law on a loss: in fast recovery, after a tail loss probe, and at the first timeout of a series.
     pub loss_cuts: u32,
-    /// Sum of the law's alpha over `ecn_cuts`; NaN for laws without one.
-    pub cut_alpha: f64,
+    /// Sum of the law's alpha over `ecn_cuts`, if it has one.
+    pub cut_alpha: Option<f64>,
     /// Bytes acknowledged with ECE.
     pub ce_bytes: u64,
     /// Largest window, segments.
@@ -110,7 +110,7 @@ impl Default for SendStats {
             fast_retx: 0,
             ecn_cuts: 0,
             loss_cuts: 0,
-            cut_alpha: 0.0,
+            cut_alpha: None,
             ce_bytes: 0,
             cwnd_max: 0.0,
             rtt_min: TimeOrNever::NEVER,
@@ -271,7 +271,7 @@ impl Sender {
             high: 0,
             written: 0,
             edge: window::first_window(&c.shims, c.mss, c.rcv_wnd).unwrap_or_else(|| first_window(c)),
-            w: Window { cwnd: f64::from(c.init_cwnd), ssthresh: f64::INFINITY },
+            w: Window { cwnd: f64::from(c.init_cwnd), ssthresh: Threshold::UNLIMITED },
             recover: 0,
             cwr_end: 0,
             limited: 0,

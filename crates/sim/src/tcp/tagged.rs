@@ -15,7 +15,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn restart_for_message(&mut self, c: &TcpConfig) -> bool {
         let Some(tag) = &mut self.tag else { return false };
-        let cwnd = if self.ca == CaState::Recovery { self.w.cwnd.min(self.w.ssthresh) } else { self.w.cwnd };
+        let cwnd = if self.ca == CaState::Recovery { self.w.ssthresh.cap(self.w.cwnd) } else { self.w.cwnd };
         let initial = self.nxt == 0 && self.w.cwnd == f64::from(c.init_cwnd);
         let Some(restart) = tag.message_start(&MessageStart { offset: self.nxt, cwnd, initial }) else { return false };
         self.w.cwnd = restart.cwnd;
@@ -24,7 +24,7 @@ impl Sender {
             self.message.1 = self.nxt + (self.w.cwnd * f64::from(c.mss)) as u64;
         }
         if let Some(limit) = restart.ssthresh_limit {
-            self.w.ssthresh = self.w.ssthresh.min(limit);
+            self.w.ssthresh = self.w.ssthresh.lowered_to(limit);
         }
         // Our choice: to the law it is what a restart after an idle period is, a smaller window for no fault of the path.
         self.law.cwnd_event(&mut self.w, Event::Restart);

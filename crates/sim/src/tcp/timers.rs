@@ -1,7 +1,7 @@
 //! The sender's one timer: retransmission timeout (RFC 6298 section 5), tail loss probe and RACK's reordering timer.
 
 use super::sender::{CaState, Phase, Sender, Timer};
-use crate::cc::{Event, Reduction, Trigger};
+use crate::cc::{Event, Reduction, Threshold, Trigger};
 use crate::config::{Recovery, Reduce, RtoRule, TcpConfig};
 use crate::net::packet::{Wire, flag};
 use forebay_units::{Time, TimeOrNever};
@@ -67,7 +67,7 @@ impl Sender {
         self.timed_out = self.una;
         if self.ca == CaState::Recovery && self.sack.is_none() {
             // Without SACK, fast recovery inflates the window by what has left the network (RFC 5681 section 3.2 step 4).
-            self.w.cwnd = self.w.cwnd.min(self.w.ssthresh);
+            self.w.cwnd = self.w.ssthresh.cap(self.w.cwnd);
         }
         self.watch_timeout(c, !repeated && !reduced, repeated);
         if !repeated && !reduced {
@@ -186,7 +186,7 @@ impl Sender {
     }
 
     /// Asks the law for the threshold of a reduction from `before` segments.
-    pub(super) fn new_threshold(&mut self, c: &TcpConfig, trigger: Trigger, before: f64) -> f64 {
+    pub(super) fn new_threshold(&mut self, c: &TcpConfig, trigger: Trigger, before: f64) -> Threshold {
         if c.reduce == Reduce::Window {
             // The window of such a sender is what it may use (ns-2 `window()`), for laws that reduce the window as well.
             self.w.cwnd = self.w.cwnd.min(before.max(1.0));

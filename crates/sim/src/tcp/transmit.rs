@@ -408,7 +408,7 @@ impl Sender {
             Idle::Restart => self.w.cwnd = restart,
             Idle::Halve => {
                 // Linux tcp_cwnd_restart; the threshold remembers three quarters of the old window (tcp_current_ssthresh).
-                self.w.ssthresh = self.w.ssthresh.max(self.w.cwnd * 0.75);
+                self.w.ssthresh = self.w.ssthresh.raised_to(self.w.cwnd * 0.75);
                 let mut left = idle - rto;
                 while self.w.cwnd > restart {
                     self.w.cwnd /= 2.0;

@@ -3,7 +3,7 @@
 //! tcp_packet_delayed), or F-RTO sees data arrive that was sent only once (RFC 5682 section 3.1, Linux tcp_process_loss).
 
 use super::sender::{CaState, Sender};
-use crate::cc::{Ack, Window};
+use crate::cc::{Ack, Threshold, Window};
 use crate::config::TcpConfig;
 use forebay_units::Time;
 
@@ -11,7 +11,7 @@ use forebay_units::Time;
 #[derive(Debug, Clone, Copy)]
 pub struct Undo {
     /// Window and threshold before the episode; `None`: there is nothing to take back.
-    prior: Option<(f64, f64)>,
+    prior: Option<(f64, Threshold)>,
     /// `una` at its start: duplicates reported below it are not of its retransmissions.
     from: u64,
     /// Its retransmissions not yet reported as duplicates.

@@ -324,7 +324,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         s.audit();
         let end = s.written + 1;
         assert!(s.una <= s.nxt && s.nxt <= s.high && s.high <= end, "{s:?}");
-        assert!(s.w.cwnd >= 1.0 && s.w.cwnd.is_finite() && s.w.ssthresh >= 2.0, "{s:?}");
+        assert!(s.w.cwnd >= 1.0 && s.w.cwnd.is_finite() && s.w.ssthresh.or_infinite() >= 2.0, "{s:?}");
         let waiting = s.phase == Phase::SynSent || (s.phase == Phase::Established && s.una < s.nxt);
         assert!(!waiting || !s.timer_due.is_never(), "stalled: data outstanding, no timer: {s:?}");
         let idle = s.phase == Phase::Established && s.una == s.nxt;
@@ -333,8 +333,8 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let point = Point {
             now: self.now,
             cwnd: s.w.cwnd,
-            ssthresh: s.w.ssthresh,
-            alpha: s.law.alpha(),
+            ssthresh: s.w.ssthresh.or_infinite(),
+            alpha: s.law.alpha().unwrap_or(f64::NAN),
             una: s.una,
             nxt: self.nxt,
             ca: s.ca,

@@ -182,7 +182,7 @@ impl Script {
     }
 
     pub(crate) fn ssthresh(&self) -> f64 {
-        self.s.w.ssthresh
+        self.s.w.ssthresh.or_infinite()
     }
 
     /// Outstanding segments.

@@ -2,7 +2,7 @@
 
 use crate::scripted::config_with;
 use forebay_param::Value;
-use forebay_sim::cc::{Ack, Event, Law, Reduction, Trigger, Window};
+use forebay_sim::cc::{Ack, Event, Law, Reduction, Threshold, Trigger, Window};
 use forebay_units::Time;
 
 const RTT: u64 = 100_000_000;
@@ -23,7 +23,7 @@ impl Flow {
     /// The same with the rules of `stack`.
     fn of(stack: &str, cwnd: f64, rtt: u64, friendly: bool) -> Flow {
         let c = config_with(stack, "cubic", &[], &[("reno-friendly", Value::Bool(friendly))]);
-        Flow { law: c.law.start(), w: Window { cwnd, ssthresh: cwnd }, now: 0, rtt }
+        Flow { law: c.law.start(), w: Window { cwnd, ssthresh: Threshold::at(cwnd) }, now: 0, rtt }
     }
 
     /// One round trip: every segment of the window acknowledged.
@@ -52,7 +52,7 @@ impl Flow {
 
     fn reduce(&mut self, trigger: Trigger) {
         self.w.ssthresh = self.law.ssthresh(&self.w, Reduction { trigger, from: self.w.cwnd });
-        self.w.cwnd = self.w.ssthresh;
+        self.w.cwnd = self.w.ssthresh.or_infinite();
     }
 
     /// Seconds until the window is `cwnd` again.
@@ -71,7 +71,7 @@ fn multiplicative_decrease() {
     for (trigger, cwnd, after) in [(Trigger::Loss, 100.0, 70.0), (Trigger::Ecn, 100.0, 70.0), (Trigger::Timeout, 2.0, 2.0)] {
         let mut f = Flow::new(cwnd, RTT, true);
         f.reduce(trigger);
-        assert_eq!(f.w.ssthresh, after);
+        assert_eq!(f.w.ssthresh.or_infinite(), after);
     }
 }
 
@@ -124,7 +124,7 @@ fn after_a_timeout() {
     let mut f = Flow::new(1000.0, 100 * RTT, false);
     f.reduce(Trigger::Timeout);
     f.law.cwnd_event(&mut f.w, Event::Timeout { snd_max: 0 });
-    assert_eq!(f.w.ssthresh, 700.0);
+    assert_eq!(f.w.ssthresh.or_infinite(), 700.0);
     f.now = 50_000_000_000_000;
     // W_cubic = 0.4 t^3 + 700: 750 after 5 s.
     let t = f.time_to(750.0);
@@ -148,7 +148,7 @@ fn growth_is_bounded() {
 #[test]
 fn slow_start() {
     let mut f = Flow::new(8.0, RTT, true);
-    f.w.ssthresh = f64::INFINITY;
+    f.w.ssthresh = (f64::INFINITY).into();
     f.round();
     assert_eq!(f.w.cwnd, 16.0);
 }
@@ -194,7 +194,7 @@ fn linux_looks_for_an_unknown_capacity() {
                 f.reduce(Trigger::Timeout);
                 f.law.cwnd_event(&mut f.w, Event::Timeout { snd_max: 0 });
                 f.w.cwnd = 100.0;
-                f.w.ssthresh = 100.0;
+                f.w.ssthresh = (100.0).into();
             }
             for _ in 0..10 {
                 let before = f.w.cwnd;

@@ -18,7 +18,7 @@ fn l2dct() -> TcpConfig {
 /// A connection in congestion avoidance that has sent at least `bytes`, without a mark or a loss; the next segment to acknowledge.
 fn after(bytes: u64) -> (Script, u64) {
     let mut t = Script::new(l2dct(), 5000);
-    t.s.w.ssthresh = 10.0;
+    t.s.w.ssthresh = (10.0).into();
     let mut next = 0;
     while t.s.high < bytes {
         next += 1;
@@ -40,7 +40,7 @@ fn the_cut_grows_with_the_bytes_sent() {
         let (mut t, next) = after(bytes);
         let before = t.cwnd();
         t.ece(next + 1);
-        let alpha = t.s.law.alpha();
+        let alpha = t.s.law.alpha().unwrap();
         close(t.cwnd(), before * (1.0 - alpha.powf(weight) / 2.0));
         close(t.ssthresh(), t.cwnd());
         // One cut a window of data, however many marks follow.
@@ -82,7 +82,7 @@ fn losses_are_not_weighted() {
         t.timer();
     }
     t.settle();
-    t.s.w.ssthresh = t.cwnd();
+    t.s.w.ssthresh = (t.cwnd()).into();
     let (before, next) = (t.cwnd(), next.max(t.s.una / 1000));
     t.ack(next + 1);
     close(t.cwnd(), before + 0.05 / before);

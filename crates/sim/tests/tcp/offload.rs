@@ -175,13 +175,13 @@ fn waits_for_a_third_of_the_window() {
     // Slow start: an ACK for two lets four out, of a window of 12; four is a third.
     assert_eq!(h.ack(100, 2, 0), 4);
     // Congestion avoidance from here on: an ACK for one segment makes room for one.
-    h.s.w.ssthresh = 12.0;
+    h.s.w.ssthresh = (12.0).into();
     let sent: Vec<usize> = (3..=10).map(|n| h.ack(101, n, 0)).collect();
     assert_eq!(sent, [0, 0, 0, 4, 0, 0, 0, 4], "four of twelve at a time");
     // One by one without.
     let mut h = Host::new(None);
     h.ack(100, 2, 0);
-    h.s.w.ssthresh = 12.0;
+    h.s.w.ssthresh = (12.0).into();
     let sent: Vec<usize> = (3..=10).map(|n| h.ack(101, n, 0)).collect();
     assert_eq!(sent, [1; 8]);
 }
@@ -193,7 +193,7 @@ fn waits_for_a_third_of_the_window() {
 fn small_bursts_at_low_rates() {
     let mut h = Host::new(Some(65_536));
     h.s.w.cwnd = 30.0;
-    h.s.w.ssthresh = 20.0;
+    h.s.w.ssthresh = (20.0).into();
     assert_eq!(h.ack(20_000, 1, 0), 21, "the window was raised: more than a third of it");
     let sent: Vec<usize> = (2..=9).map(|n| h.ack(20_001, n, 0)).collect();
     assert_eq!(sent, [0, 2, 0, 2, 0, 2, 0, 2]);
@@ -203,7 +203,7 @@ fn small_bursts_at_low_rates() {
 #[test]
 fn does_not_wait_for_a_late_ack() {
     let mut h = Host::new(Some(65_536));
-    h.s.w.ssthresh = 10.0;
+    h.s.w.ssthresh = (10.0).into();
     // The ACK of the first ten; the next ten are sent now, and their ACKs come in 100 us.
     assert_eq!(h.ack(100, 10, 0), 11);
     assert_eq!(h.ack(110, 11, 100), 1, "90 us until the next ACK: used at once");
@@ -218,7 +218,7 @@ fn does_not_wait_for_a_late_ack() {
 fn waiting_is_no_reason_not_to_grow() {
     let grown = |tso| {
         let mut h = Host::new(tso);
-        h.s.w.ssthresh = 10.0;
+        h.s.w.ssthresh = (10.0).into();
         for round in 1..=20_u32 {
             let now = u64::from(round) * 100;
             (1..=5_u64).for_each(|i| {

@@ -159,7 +159,7 @@ fn hystart_plus_plus_bounds_an_ack() {
 fn hystart_plus_plus_ends_with_a_loss() {
     let mut t = script("hystart++");
     round(&mut t, 200, None);
-    t.s.w.ssthresh = 1000.0;
+    t.s.w.ssthresh = (1000.0).into();
     round(&mut t, 200 + 4_150, None);
     assert_eq!((t.cwnd(), t.ssthresh()), (40.0, 1000.0), "standard slow start below a known threshold");
 }

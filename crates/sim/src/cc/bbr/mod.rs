@@ -11,7 +11,8 @@ mod tests;
 use super::delivery::{DeliveryRate, Sent};
 use super::windowed_max::WindowedMax;
 use super::{
-    Ack, Arrival, CongestionControl, Departure, Event, LawConfig, LawEntry, Loss, Outcome, Path, Reduction, Repair, Window,
+    Ack, Arrival, CongestionControl, Departure, Event, LawConfig, LawEntry, Loss, Outcome, Path, Reduction, Repair, Threshold,
+    Window,
 };
 use crate::config::Ecn;
 use crate::config::Recovery;
@@ -272,7 +273,7 @@ impl CongestionControl for Bbr {
     fn cong_avoid(&mut self, _w: &mut Window, _ack: &Ack) {}
 
     /// `bbr_ssthresh`.
-    fn ssthresh(&mut self, w: &Window, _cut: Reduction) -> f64 {
+    fn ssthresh(&mut self, w: &Window, _cut: Reduction) -> Threshold {
         self.save_cwnd(w);
         w.ssthresh
     }

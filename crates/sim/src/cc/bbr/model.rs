@@ -145,7 +145,7 @@ impl Bbr {
         let target = self.inflight(self.bw.get(), UNIT);
         if self.mode == Mode::Startup && self.full_bw_reached {
             self.mode = Mode::Drain;
-            w.ssthresh = target as f64;
+            w.ssthresh = (target as f64).into();
         }
         if self.mode == Mode::Drain && self.in_network_then(ack, o, o.in_flight) <= target {
             self.enter_probe_bw();

@@ -47,7 +47,7 @@ fn startup_ends_after_three_rounds_without_growth() {
     assert_eq!(by_round.len() - 1 - grown, 3, "{by_round:?}");
     assert!((LINE_BW * 95 / 100..=LINE_BW * 101 / 100).contains(&l.law.bw.get()), "{} and {LINE_BW}", l.law.bw.get());
     assert_eq!(l.law.mode, Mode::Drain);
-    assert!(l.w.ssthresh.is_finite());
+    assert!(!l.w.ssthresh.is_unlimited());
     // From 10 to 500 segments are six doublings.
     assert!((7..=12).contains(&by_round.len()), "{by_round:?}");
 }

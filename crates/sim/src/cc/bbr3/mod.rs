@@ -14,7 +14,8 @@ mod tests;
 use super::delivery::{DeliveryRate, Sample, Sent};
 use super::windowed_max::WindowedMax;
 use super::{
-    Ack, Arrival, CongestionControl, Departure, Event, LawConfig, LawEntry, Loss, Outcome, Path, Reduction, Repair, Window,
+    Ack, Arrival, CongestionControl, Departure, Event, LawConfig, LawEntry, Loss, Outcome, Path, Reduction, Repair, Threshold,
+    Window,
 };
 use crate::config::Ecn;
 use crate::config::Recovery;
@@ -312,7 +313,7 @@ impl CongestionControl for Bbr3 {
     fn cong_avoid(&mut self, _w: &mut Window, _ack: &Ack) {}
 
     /// OnEnterRTO, OnEnterFastRecovery.
-    fn ssthresh(&mut self, w: &Window, _cut: Reduction) -> f64 {
+    fn ssthresh(&mut self, w: &Window, _cut: Reduction) -> Threshold {
         self.cwnd = (w.cwnd * self.mss as f64) as u64;
         self.save_state();
         w.ssthresh

@@ -3,7 +3,7 @@
 mod linux;
 mod rfc;
 
-use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Window, slow_start};
+use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Threshold, Window, slow_start};
 use crate::config::Transport;
 use crate::config::{Ecn, Profile};
 use forebay_param::{Entry, Kind, Param, Value, choices, optional};
@@ -60,10 +60,10 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn ssthresh(&mut self, w: &Window, cut: Reduction) -> f64 {
+    fn ssthresh(&mut self, w: &Window, cut: Reduction) -> Threshold {
         match self {
-            Cubic::Rfc(law) => law.ssthresh(w, cut),
-            Cubic::Linux(law) => law.ssthresh(w),
+            Cubic::Rfc(law) => law.ssthresh(w, cut).into(),
+            Cubic::Linux(law) => law.ssthresh(w).into(),
         }
     }
 

@@ -115,15 +115,15 @@ impl Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::Trigger;
+    use crate::cc::{Threshold, Trigger};
 
     /// After a loss at 1000 segments the window is back at 1000 after K = cbrt(W_max (1 - beta) / C) seconds (section 4.2).
     #[test]
     fn regains_the_old_window_after_k() {
         let mut cubic = Cubic::new(&Config { rules: None, c: 0.4, beta: 0.7, fast_convergence: true, reno_friendly: false });
-        let mut w = Window { cwnd: 1000.0, ssthresh: f64::INFINITY };
-        w.ssthresh = cubic.ssthresh(&w, Reduction { trigger: Trigger::Loss, from: 1000.0 });
-        w.cwnd = w.ssthresh;
+        let mut w = Window { cwnd: 1000.0, ssthresh: Threshold::UNLIMITED };
+        w.ssthresh = cubic.ssthresh(&w, Reduction { trigger: Trigger::Loss, from: 1000.0 }).into();
+        w.fall();
         assert_eq!(w.cwnd, 700.0);
         let rtt = Time::from_ms(1);
         let k = (300.0f64 / 0.4).cbrt();

@@ -74,7 +74,7 @@ impl Hystart {
 
     fn end_slow_start(&mut self, w: &mut Window) {
         self.found = true;
-        w.ssthresh = w.cwnd;
+        w.ssthresh = w.cwnd.into();
     }
 
     fn begin_round(&mut self, us: u64, snd_nxt: u64) {

@@ -47,7 +47,7 @@ impl Default for HystartPlusPlus {
 impl HystartPlusPlus {
     pub(super) fn pkts_acked(&mut self, w: &mut Window, ack: &Ack) {
         // Section 4.3: the threshold has been set, by a loss, a mark or this.
-        self.over |= w.ssthresh.is_finite();
+        self.over |= !w.ssthresh.is_unlimited();
         if self.over {
             return;
         }
@@ -83,7 +83,7 @@ impl HystartPlusPlus {
             if *rounds >= CSS_ROUNDS {
                 // Section 4.2: congestion avoidance begins.
                 self.over = true;
-                w.ssthresh = w.cwnd;
+                w.ssthresh = w.cwnd.into();
             }
         }
         self.window_end = snd_nxt;

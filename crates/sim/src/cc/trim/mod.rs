@@ -11,7 +11,7 @@ pub(super) use entry::Config;
 pub(super) use entry::ENTRY;
 
 use super::newreno::halve;
-use super::{Ack, CongestionControl, Event, Gate, Path, Reduction, Trigger, Window};
+use super::{Ack, CongestionControl, Event, Gate, Path, Reduction, Threshold, Trigger, Window};
 use entry::{Cut, Seed, Ssthresh};
 use forebay_units::{QueueLen, Time, TimeOrNever};
 use probe::Episode;
@@ -129,7 +129,7 @@ impl Trim {
         // The window of 1 after a timeout stays 1 (TRIM row 6): no reduction enlarges.
         w.cwnd = (w.cwnd * (1.0 - ep / 2.0)).max(floor).min(w.cwnd);
         if self.c.ssthresh >= Ssthresh::Cut {
-            w.ssthresh = w.cwnd.max(2.0);
+            w.ssthresh = w.cwnd.max(2.0).into();
         }
     }
 }
@@ -183,11 +183,11 @@ impl CongestionControl for Trim {
         }
     }
 
-    fn ssthresh(&mut self, _w: &Window, cut: Reduction) -> f64 {
+    fn ssthresh(&mut self, _w: &Window, cut: Reduction) -> Threshold {
         if cut.trigger != Trigger::Ecn {
             self.discard();
         }
-        halve(cut)
+        halve(cut).into()
     }
 
     fn loss_outweighs_marks(&self) -> bool {

@@ -177,12 +177,12 @@ impl Trim {
             let reuse = 2.0 - rtt.max(least) / least;
             w.cwnd = (e.saved * reuse).max(floor);
             if w.cwnd < e.saved && self.c.ssthresh >= Ssthresh::All {
-                w.ssthresh = w.cwnd.max(2.0);
+                w.ssthresh = w.cwnd.max(2.0).into();
             }
         } else {
             w.cwnd = floor;
             if self.c.ssthresh >= Ssthresh::Late {
-                w.ssthresh = (e.saved / 2.0).max(2.0);
+                w.ssthresh = (e.saved / 2.0).max(2.0).into();
             }
         }
         self.round_end = 0;

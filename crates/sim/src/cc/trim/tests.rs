@@ -53,7 +53,7 @@ impl Bench {
             rng: Rng::stream(9, &[1]),
         };
         l.take_path(path);
-        let w = Window { cwnd: 2.0, ssthresh: f64::INFINITY };
+        let w = Window { cwnd: 2.0, ssthresh: Threshold::UNLIMITED };
         Bench { l, w, nxt: 0, una: 0, last_tx: None, recovering: false }
     }
 
@@ -146,7 +146,7 @@ fn window_after_probes() {
         close(b.w.cwnd, cwnd);
         assert_eq!((sent, b.state()), (cwnd as u64, State::Normal));
         // A2: only a reduction sets the threshold.
-        if cwnd < 20.0 { close(b.w.ssthresh, cwnd) } else { assert!(b.w.ssthresh.is_infinite()) }
+        if cwnd < 20.0 { close(b.w.ssthresh.or_infinite(), cwnd) } else { assert!(b.w.ssthresh.is_unlimited()) }
     }
 }
 
@@ -163,7 +163,7 @@ fn late_probes() {
         assert_eq!(b.offer(5259, 7), 0);
         // The window of 2 lets as many out as probes were answered.
         assert_eq!(b.offer(5260, 7), answered);
-        assert_eq!((b.w.cwnd, b.w.ssthresh, b.state()), (2.0, 10.0, State::Normal));
+        assert_eq!((b.w.cwnd, b.w.ssthresh.or_infinite(), b.state()), (2.0, 10.0, State::Normal));
         // Row 20: a probe's ACK after that is an ordinary one: it grows the window, as slow start does.
         b.ack_then(5270, 3, 270, 0);
         assert_eq!(b.w.cwnd, 3.0);
@@ -277,14 +277,14 @@ fn cuts_above_k() {
         b.nxt = 30;
         b.ack_then(1, 2, rtt, 0);
         close(b.w.cwnd, after);
-        close(b.w.ssthresh, after.max(2.0));
+        close(b.w.ssthresh.or_infinite(), after.max(2.0));
     }
     // At K and below it grows: slow start, then a segment a window.
     let mut b = Bench::idle(config());
     b.nxt = 30;
     b.ack_then(1, 2, k as u64, 0);
     assert_eq!(b.w.cwnd, 21.0);
-    b.w.ssthresh = 5.0;
+    b.w.ssthresh = Threshold::at(5.0);
     b.ack_then(1, 3, 200, 0);
     close(b.w.cwnd, 21.0 + 1.0 / 21.0);
     let mut b = Bench::idle(Config { additive_only: true, ..config() });
@@ -324,15 +324,15 @@ fn threshold_modes() {
         let mut b = Bench::idle(c);
         b.nxt = 30;
         b.ack_then(1, 2, 400, 0);
-        assert_eq!(b.w.ssthresh.is_finite(), cut);
+        assert_eq!(!b.w.ssthresh.is_unlimited(), cut);
         let mut b = Bench::idle(c);
         b.offer(5000, 9);
         b.offer(5260, 7);
-        assert_eq!((b.w.cwnd, b.w.ssthresh.is_finite()), (2.0, late));
+        assert_eq!((b.w.cwnd, !b.w.ssthresh.is_unlimited()), (2.0, late));
         let mut b = Bench::idle(c);
         b.offer(5000, 9);
         b.ack_then(5250, 3, 250, 7);
-        assert_eq!((b.w.cwnd < 20.0, b.w.ssthresh.is_finite()), (true, tuned));
+        assert_eq!((b.w.cwnd < 20.0, !b.w.ssthresh.is_unlimited()), (true, tuned));
     }
 }
 
@@ -362,7 +362,7 @@ fn rate_and_buffer() {
     close(Bench::new(c).l.k(), threshold(Policy::Upper, 10.0 * C, 200e6, 239.0, 3.0));
     // Nobody said: no cuts, and probes work all the same.
     let mut l = Trim::new(&config());
-    let mut w = Window { cwnd: 9.0, ssthresh: 9.0 };
+    let mut w = Window { cwnd: 9.0, ssthresh: Threshold::at(9.0) };
     let ack = Ack { rtt: Some(US * 900), ..ACK };
     l.in_ack_event(&mut w, &ack);
     l.pkts_acked(&mut w, &ack);
