@@ -9,7 +9,8 @@ use std::path::Path;
 fn main() -> std::io::Result<()> {
     // Everything is where it is in the repository, in a packed source tree too.
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let sources = sources::Sources::of(&root, "exec")?;
+    // This crate is given its worlds by the program; the sources of all of them count.
+    let sources = sources::Sources::of(&root, &["exec", "worlds"])?;
     let places = sources.roots.iter().map(|r| &r.1).chain(&sources.manifests);
     for place in places {
         println!("cargo::rerun-if-changed={}", place.display());

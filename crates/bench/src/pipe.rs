@@ -57,7 +57,8 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
     let [stack, segments, times] = args else { return Err("window: STACK SEGMENTS TIMES".into()) };
     let number = |text: &String| text.parse::<u32>().map_err(|_| format!("window: {text} is no number"));
     let (segments, times) = (number(segments)?, number(times)?);
-    let scenario = forebay_scenario::load(Path::new(SCENARIO), &[format!("transport.stack={stack:?}")], None);
+    let scenario =
+        forebay_scenario::load(forebay_worlds::all(), Path::new(SCENARIO), &[format!("transport.stack={stack:?}")], None);
     let resolved = scenario.and_then(|s| s.resolve()).map_err(|e| e.to_string())?;
     let config = resolved.variants.into_iter().next().map(|v| v.config).ok_or("no variant")?;
     let mut c = TcpConfig::of(&config.groups[0].tcp).map_err(|e| e.message)?;

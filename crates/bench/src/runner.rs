@@ -7,7 +7,7 @@ use std::path::Path;
 /// Runs FILE with the overrides and prints a JSON line per variant.
 pub(crate) fn execute(args: &[String]) -> Result<(), String> {
     let (file, sets) = args.split_first().ok_or("run: which scenario file?")?;
-    let scenario = forebay_scenario::load(Path::new(file), sets, None).map_err(|e| e.to_string())?;
+    let scenario = forebay_scenario::load(forebay_worlds::all(), Path::new(file), sets, None).map_err(|e| e.to_string())?;
     let resolved = scenario.resolve().map_err(|e| e.to_string())?;
     for variant in &resolved.variants {
         // Building the network counts as well: it is part of what a user waits for, and small.

@@ -58,7 +58,7 @@ pub fn repository() -> PathBuf {
 /// With the rendered errors, when the text is not a valid scenario.
 pub fn resolve(text: &str, sets: &[&str], seed: Option<u64>) -> Vec<Variant> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
-    Scenario::from_text(text, "check.toml", &repository().join("scenarios"), &sets, seed)
+    Scenario::from_text(forebay_worlds::all(), text, "check.toml", &repository().join("scenarios"), &sets, seed)
         .and_then(|s| s.resolve())
         .unwrap_or_else(|e| panic!("{}\n{text}\n{sets:?}", e.render()))
         .variants

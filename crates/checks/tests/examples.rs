@@ -11,7 +11,7 @@ fn every_example_runs() {
         if path.extension().is_none_or(|e| e != "toml") {
             continue;
         }
-        let resolved = forebay_scenario::load(&path, &[], None)
+        let resolved = forebay_scenario::load(forebay_worlds::all(), &path, &[], None)
             .and_then(|s| s.example()?.resolve())
             .unwrap_or_else(|e| panic!("{}", e.render()));
         for mut v in resolved.variants {
@@ -32,7 +32,7 @@ fn everything_that_can_be_named_has_an_example() {
     for entry in std::fs::read_dir(repository().join("scenarios")).unwrap() {
         texts.push_str(&std::fs::read_to_string(entry.unwrap().path()).unwrap());
     }
-    for section in forebay_scenario::describe() {
+    for section in forebay_scenario::describe(forebay_worlds::all()) {
         let wanted = ["laws", "shims", "queues", "topologies", "workloads"].iter().any(|w| section.title.ends_with(w));
         for item in section.items.iter().filter(|_| wanted) {
             let named = format!("\"{}\"", item.name);
@@ -49,7 +49,10 @@ fn everything_that_can_be_named_has_an_example() {
 /// `scenarios/tenants.toml`: responses cross the link on which the bulk transfers are, and give way to them.
 #[test]
 fn tenants_share_a_link() {
-    let resolved = forebay_scenario::load(&repository().join("scenarios/tenants.toml"), &[], None).unwrap().resolve().unwrap();
+    let resolved = forebay_scenario::load(forebay_worlds::all(), &repository().join("scenarios/tenants.toml"), &[], None)
+        .unwrap()
+        .resolve()
+        .unwrap();
     let r = execute(&resolved.variants[0].config);
     let bytes = |group: usize| r.flows.iter().filter(|f| f.group.index() == group).map(|f| f.bytes_acked).sum::<u64>();
     let (services, bulk) = (bytes(0), bytes(1));

@@ -49,6 +49,6 @@ impl Input {
     pub(crate) fn load(&self) -> Result<(Scenario, Vec<String>), Failure> {
         let mut overrides = self.overrides();
         overrides.extend(self.runs.map(|n| format!("runs={n}")));
-        Ok((forebay_scenario::load(&found(&self.file), &overrides, self.seed)?, overrides))
+        Ok((forebay_scenario::load(forebay_worlds::all(), &found(&self.file), &overrides, self.seed)?, overrides))
     }
 }

@@ -22,9 +22,9 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// Of `crates/NAME` and whatever it depends on in the workspace at `root`, and of the data that is built in.
-    pub(crate) fn of(root: &Path, name: &str) -> io::Result<Sources> {
-        let (mut found, mut left) = (BTreeSet::new(), vec![name.to_owned()]);
+    /// Of each `crates/NAME` and whatever it depends on in the workspace at `root`, and of the data that is built in.
+    pub(crate) fn of(root: &Path, names: &[&str]) -> io::Result<Sources> {
+        let (mut found, mut left) = (BTreeSet::new(), names.iter().map(|&n| n.to_owned()).collect::<Vec<_>>());
         let mut manifests = Vec::new();
         while let Some(name) = left.pop() {
             if found.insert(name.clone()) {

@@ -183,7 +183,10 @@ mod tests {
                     access = { rate = \"1Gbps\", delay = \"25us\" }\n\
                     bottleneck = { rate = \"1Gbps\", delay = \"25us\", buffer = \"100pkt\" }\n\
                     [transport]\ncc = \"newreno\"\n[[workload]]\nkind = \"long\"\n";
-        let resolved = forebay_scenario::Scenario::from_text(text, "test", "".as_ref(), &[], None).unwrap().resolve().unwrap();
+        let resolved = forebay_scenario::Scenario::from_text(forebay_worlds::all(), text, "test", "".as_ref(), &[], None)
+            .unwrap()
+            .resolve()
+            .unwrap();
         let jobs = jobs(&resolved);
         let run = || run_all(&Defective(resolved), &jobs, 2, &AtomicBool::new(false), &mut Nobody);
         assert!(catch_unwind(AssertUnwindSafe(run)).is_err());

@@ -36,7 +36,7 @@ impl Tree {
     }
 
     fn digest(&self) -> String {
-        Sources::of(&self.0, "top").unwrap().digest().unwrap()
+        Sources::of(&self.0, &["top"]).unwrap().digest().unwrap()
     }
 }
 
@@ -79,7 +79,7 @@ fn columns_of_tables_are_apart() {
     for (file, text) in [("mod", "mod flows; mod ports;"), ("shared", "fn ns() {}"), ("flows", "a, b"), ("ports", "c")] {
         tree.write(&format!("crates/store/src/schema/{file}.rs"), text);
     }
-    let tables = || Sources::of(&tree.0, "top").unwrap().table_digests().unwrap();
+    let tables = || Sources::of(&tree.0, &["top"]).unwrap().table_digests().unwrap();
     let hash =
         |all: &str, table: &str| all.split(' ').find_map(|t| t.strip_prefix(&format!("{table}=")).map(str::to_owned)).unwrap();
     let (base, before) = (tree.digest(), tables());
@@ -128,9 +128,9 @@ fn built_from(root: &Path, name: &str) -> BTreeSet<String> {
 #[test]
 fn the_program_knows_its_own_sources() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let sources = Sources::of(&root, "exec").unwrap();
+    let sources = Sources::of(&root, &["exec", "worlds"]).unwrap();
     let names: Vec<&str> = sources.roots.iter().map(|r| r.0.as_str()).collect();
-    let trajectory = built_from(&root, "forebay-sim");
+    let trajectory = built_from(&root, "forebay-worlds");
     assert!(trajectory.len() > 4, "{trajectory:?}");
     for package in trajectory.union(&built_from(&root, "forebay-exec")) {
         let folder = format!("crates/{}/src", package.trim_start_matches("forebay-"));

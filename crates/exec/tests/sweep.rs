@@ -38,7 +38,7 @@ impl Scratch {
     }
 
     fn plan_of(&self, text: &str, threads: usize) -> Result<Plan, SweepError> {
-        let scenario = Scenario::from_text(text, "s.toml", &self.0, &[], None)?;
+        let scenario = Scenario::from_text(forebay_worlds::all(), text, "s.toml", &self.0, &[], None)?;
         let sweep = scenario.sweep()?.unwrap();
         Plan::new(&scenario, sweep, threads, &AtomicBool::new(false), &mut |_| {})
     }

@@ -16,6 +16,7 @@ pub mod transport;
 pub mod unit;
 pub mod workload;
 pub mod world;
+pub mod worlds;
 
 use forebay_units::Time;
 use network::Network;

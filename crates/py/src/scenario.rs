@@ -35,14 +35,15 @@ impl Scenario {
     /// A scenario from a text; files it names are relative to `base`, and `name` stands in errors.
     #[staticmethod]
     fn from_text(text: &str, name: String, base: PathBuf, sets: Vec<String>, seed: Option<u64>) -> PyResult<Scenario> {
-        let inner = forebay_scenario::Scenario::from_text(text, &name, &base, &sets, seed).map_err(|e| errors::scenario(&e))?;
+        let inner = forebay_scenario::Scenario::from_text(forebay_worlds::all(), text, &name, &base, &sets, seed)
+            .map_err(|e| errors::scenario(&e))?;
         Ok(Scenario { inner, name, base, sets, seed, resolved: OnceLock::new() })
     }
 
     /// A scenario from a file.
     #[staticmethod]
     fn load(path: PathBuf) -> PyResult<Scenario> {
-        let inner = forebay_scenario::load(&path, &[], None).map_err(|e| errors::scenario(&e))?;
+        let inner = forebay_scenario::load(forebay_worlds::all(), &path, &[], None).map_err(|e| errors::scenario(&e))?;
         let name = path.display().to_string();
         Ok(Scenario { inner, name, base: PathBuf::new(), sets: Vec::new(), seed: None, resolved: OnceLock::new() })
     }

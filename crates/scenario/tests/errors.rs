@@ -341,7 +341,7 @@ fn files_that_are_not_scenarios() {
         (file("nul.toml", b"\0\0\0"), "not valid TOML"),
     ];
     for (path, says) in cases {
-        let errors = load(&path, &[], None).expect_err(says);
+        let errors = load(forebay_worlds::all(), &path, &[], None).expect_err(says);
         assert!(errors.render().contains(says), "wanted {says}, got\n{}", errors.render());
     }
     std::fs::remove_dir_all(&dir).unwrap();
@@ -432,11 +432,18 @@ fn pipes_and_devices_are_refused_without_waiting() {
         let sizes = format!("workload.0={{ kind = \"poisson\", sizes = {{ cdf = \"{file}\" }}, load = 0.1 }}");
         let list = format!("workload.0={{ kind = \"replay\", file = \"{file}\" }}");
         for set in [sizes, list] {
-            let scenario = forebay_scenario::Scenario::from_text(VALID, "test.toml", &dir, std::slice::from_ref(&set), None);
+            let scenario = forebay_scenario::Scenario::from_text(
+                forebay_worlds::all(),
+                VALID,
+                "test.toml",
+                &dir,
+                std::slice::from_ref(&set),
+                None,
+            );
             let told = scenario.and_then(|s| s.resolve()).unwrap_err().render();
             assert!(told.contains("a pipe") && told.contains(file) && told.contains("copy it to a file"), "{set}: {told}");
         }
-        let told = load(&dir.join(file), &[], None).unwrap_err().render();
+        let told = load(forebay_worlds::all(), &dir.join(file), &[], None).unwrap_err().render();
         assert!(told.contains("a pipe") && told.contains("not a scenario file"), "{told}");
     }
     std::fs::remove_dir_all(&dir).unwrap();
@@ -451,7 +458,8 @@ fn nothing_hidden_reaches_a_message() {
             format!("# {hidden}\nname = {hidden}3\n"),
         ] {
             let name = format!("te{hidden}st.toml");
-            let scenario = forebay_scenario::Scenario::from_text(&text, &name, std::path::Path::new("."), &[], None);
+            let scenario =
+                forebay_scenario::Scenario::from_text(forebay_worlds::all(), &text, &name, std::path::Path::new("."), &[], None);
             let Err(errors) = scenario.and_then(|s| s.resolve()) else { continue };
             assert!(!errors.render().contains(hidden), "{hidden:?}: {:?}", errors.render());
         }

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{VALID, resolve};
+use forebay_experiment::traffic::WorkloadKind;
 use forebay_sampling::{Rng, SizeDist, TimeDist};
-use forebay_sim::config::WorkloadKind;
 
 const KIB: f64 = 1024.0;
 const DRAWS: usize = 100_000;

@@ -3,8 +3,11 @@
 mod common;
 
 use common::{VALID, marking_law, resolve, resolve_with};
+use forebay_experiment::assign::Assign;
+use forebay_experiment::profile::PARAMS;
+use forebay_experiment::traffic::WorkloadKind;
+use forebay_experiment::transport::{Profile, Recovery};
 use forebay_scenario::{Scenario, load};
-use forebay_sim::config::{Assign, Profile, Recovery, WorkloadKind};
 use forebay_units::{NodeId, PortId, Time};
 use std::path::Path;
 
@@ -118,7 +121,8 @@ fn datagrams_are_a_group_of_their_own() {
 
 #[test]
 fn a_list_of_laws_makes_variants() {
-    let laws: Vec<String> = forebay_sim::cc::REGISTRY
+    let laws: Vec<String> = forebay_worlds::all()
+        .laws()
         .iter()
         .filter(|l| l.entry.params.iter().all(|p| p.default.is_some()))
         .map(|l| format!("\"{}\"", l.entry.name))
@@ -166,7 +170,9 @@ fn overrides_reach_everything() {
 
 #[test]
 fn the_seed_of_the_command_line_wins() {
-    let s = Scenario::from_text(VALID, "test.toml", Path::new("."), &["seed=4".to_owned()], Some(u64::MAX)).unwrap();
+    let s =
+        Scenario::from_text(forebay_worlds::all(), VALID, "test.toml", Path::new("."), &["seed=4".to_owned()], Some(u64::MAX))
+            .unwrap();
     let r = s.resolve().unwrap();
     assert_eq!((r.seed, r.run_seed(1)), (u64::MAX, 0));
 }
@@ -185,7 +191,7 @@ fn names_without_a_name() {
 #[test]
 fn every_topology_and_workload_of_the_registry_is_reachable() {
     let link = "{ rate = \"10Gbps\", delay = \"1us\", buffer = \"100pkt\" }";
-    for t in forebay_sim::topology::REGISTRY.iter().filter(|t| t.entry.name != "custom") {
+    for t in forebay_experiment::topology::REGISTRY.iter().filter(|t| t.entry.name != "custom") {
         let mut text = format!("duration = \"1ms\"\n[topology]\nkind = \"{}\"\n", t.entry.name);
         for p in t.entry.params.iter().filter(|p| p.default.is_none()) {
             match p.kind {
@@ -267,7 +273,9 @@ fn examples_resolve() {
         if path.extension().is_none_or(|e| e != "toml") {
             continue;
         }
-        let r = load(&path, &[], None).and_then(|s| s.example()?.resolve()).unwrap_or_else(|e| panic!("{}", e.render()));
+        let r = load(forebay_worlds::all(), &path, &[], None)
+            .and_then(|s| s.example()?.resolve())
+            .unwrap_or_else(|e| panic!("{}", e.render()));
         assert!(!r.explain().is_empty());
         seen += 1;
     }
@@ -295,10 +303,10 @@ fn registry_defaults_are_legal() {
             assert!(ok, "{owner}: default of `{}`: {default}", p.key);
         }
     }
-    forebay_sim::cc::REGISTRY.iter().for_each(|e| check(e.entry.name, e.entry.params));
+    forebay_worlds::all().laws().iter().for_each(|e| check(e.entry.name, e.entry.params));
     forebay_queues::REGISTRY.iter().for_each(|e| check(e.entry.name, e.entry.params));
-    forebay_sim::topology::REGISTRY.iter().for_each(|e| check(e.entry.name, e.entry.params));
-    forebay_sim::workload::REGISTRY.iter().for_each(|e| check(e.entry.name, e.entry.params));
+    forebay_experiment::topology::REGISTRY.iter().for_each(|e| check(e.entry.name, e.entry.params));
+    forebay_experiment::workload::REGISTRY.iter().for_each(|e| check(e.entry.name, e.entry.params));
 }
 
 /// Keys of `[transport]` and shims can be set for one law of a comparison.
@@ -339,8 +347,7 @@ fn shims_are_named_and_echoed() {
 /// A key would be ambiguous in a law's table if the law had a parameter of the same name.
 #[test]
 fn no_law_parameter_is_called_like_a_key_of_transport() {
-    use forebay_sim::{cc, tcp::profile::PARAMS};
-    for law in cc::REGISTRY {
+    for law in forebay_worlds::all().laws() {
         for p in law.entry.params {
             assert!(
                 PARAMS.iter().all(|k| k.key != p.key) && p.key != "shim" && p.key != "stack",

@@ -20,7 +20,7 @@ impl Run {
     /// Runs a set-up in this process.
     pub(super) fn new(setup: &Setup, seed: u32) -> Result<Run, String> {
         let text = setup.scenario(seed);
-        let scenario = Scenario::from_text(&text, "agree.toml", Path::new("."), &[], None);
+        let scenario = Scenario::from_text(forebay_worlds::all(), &text, "agree.toml", Path::new("."), &[], None);
         let resolved = scenario.and_then(|s| s.resolve()).map_err(|e| format!("{}\n{text}", e.render()))?;
         let variant = resolved.variants.into_iter().next().ok_or("a scenario without a variant")?;
         let checked = variant.config.check().map_err(|e| e.to_string())?;

@@ -31,7 +31,7 @@ pub(crate) struct Args {
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let mut overrides = args.set.clone();
     overrides.extend(args.world.as_ref().map(|name| format!("world={name}")));
-    let mut scenario = forebay_scenario::load(&found(&args.file), &overrides, None)?;
+    let mut scenario = forebay_scenario::load(forebay_worlds::all(), &found(&args.file), &overrides, None)?;
     args.sweep.iter().try_for_each(|text| scenario.add_axis(text))?;
     let (resolved, text) = explain(&scenario, Host::here().cpus, interrupt::flag())?;
     if !args.resolved {

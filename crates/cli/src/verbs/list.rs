@@ -11,7 +11,7 @@ use std::fmt::Write;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Only this kind
-    #[arg(value_parser = PossibleValuesParser::new(describe().iter().map(word)))]
+    #[arg(value_parser = PossibleValuesParser::new(describe(forebay_worlds::all()).iter().map(word)))]
     what: Option<String>,
 }
 
@@ -23,7 +23,7 @@ fn word(section: &Section) -> &'static str {
 /// Prints the lists.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let colour = style::stdout();
-    let mut sections = describe();
+    let mut sections = describe(forebay_worlds::all());
     sections.retain(|s| args.what.as_ref().is_none_or(|w| w == word(s)));
     let width = sections.iter().flat_map(|s| &s.items).map(|i| i.name.len()).max().unwrap_or(0);
     // One kind alone needs no title: the output is a list for scripts too.

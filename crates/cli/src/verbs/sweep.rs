@@ -58,7 +58,7 @@ fn with_seeds(args: &run::Args, scenario: Scenario, sweep: &Sweep) -> Result<(Sc
     let text = format!("sweep.seeds={runs}");
     let mut sets = args.input.overrides();
     sets.push(text.clone());
-    let mut scenario = forebay_scenario::load(&found(&args.input.file), &sets, args.input.seed)?;
+    let mut scenario = forebay_scenario::load(forebay_worlds::all(), &found(&args.input.file), &sets, args.input.seed)?;
     args.sweep.iter().try_for_each(|text| scenario.add_axis(text))?;
     Ok((scenario, Some(text)))
 }

@@ -17,7 +17,7 @@ impl Resolved {
         let seeds = if self.runs == 1 { format!("seed {}", self.seed) } else { format!("seeds {} to {last}", self.seed) };
         let _ = writeln!(out, "{}: {} x {} ({seeds})", self.name, labels.join(", "), count(self.runs as usize, "run"));
         let Some(v) = self.variants.first() else { return out };
-        if self.world.name() != forebay_worlds::default().name() {
+        if !self.usual_world {
             let _ = writeln!(out, "in the world `{}`: {}", self.world.name(), self.world.summary());
         }
         let end = v.config.duration.map_or("until all work is done".to_owned(), |d| format!("for {d}"));

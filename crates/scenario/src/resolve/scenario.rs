@@ -34,6 +34,8 @@ pub struct Resolved {
     pub runs: u32,
     /// What runs it; it supports all variants.
     pub world: &'static dyn World,
+    /// Whether that is the world of scenarios that name none.
+    pub(crate) usual_world: bool,
     /// One configuration for each transport to compare; at least one.
     pub variants: Vec<Variant>,
     /// What a user should know about how the file was read.
@@ -75,7 +77,7 @@ impl Scenario {
     /// # Errors
     /// All mistakes of the file, in its order.
     pub fn resolve(&self) -> Result<Resolved, Errors> {
-        let mut cx = Cx::new(Sink::new(self.sources.clone()), self.base.clone());
+        let mut cx = Cx::new(self.worlds, Sink::new(self.sources.clone()), self.base.clone());
         let resolved = resolve(self, &mut cx);
         let result = cx.sink.finish(resolved);
         match &self.point {
@@ -191,6 +193,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         seed: seed?,
         runs,
         world,
+        usual_world: world.name() == cx.worlds.default().name(),
         variants,
         notes: std::mem::take(&mut cx.notes),
         files: std::mem::take(&mut cx.files),
@@ -275,7 +278,7 @@ fn usual_threshold(rate: Rate) -> u64 {
 /// A shim that learns of congestion from marks is of little use without.
 fn shims_see_marks(cx: &mut Cx, built: &Built, transports: &Transports) {
     for g in transports.groups.iter().filter(|_| !built.marks()) {
-        if let Some(shim) = g.tcp.shims.iter().find(|s| shim::entry(s).is_some_and(|e| e.wants_marks)) {
+        if let Some(shim) = g.tcp.shims.iter().find(|s| shim::entry(cx.worlds, s).is_some_and(|e| e.wants_marks)) {
             let (shim, name) = (shim.name, &g.name);
             cx.note(format!("`{name}`: no switch port marks, so that `{shim}` learns of congestion from lost probes only"));
         }
@@ -287,7 +290,7 @@ fn doubts(cx: &mut Cx, built: &Built, transports: &Transports) {
     let read = built.network.ports.iter().any(|p| p.queue.reads_tags());
     for g in &transports.groups {
         let t = &g.tcp;
-        let tags = |s: &&Chosen| shim::entry(s).is_some_and(|e| e.place == Place::Tag);
+        let tags = |s: &&Chosen| shim::entry(cx.worlds, s).is_some_and(|e| e.place == Place::Tag);
         if let (Some(s), false) = (t.shims.iter().find(tags), read) {
             cx.note(format!(
                 "`{}`: the shim `{}` tags packets, and no queue looks at tags: strict-priority, protect, pushout and pfabric do",

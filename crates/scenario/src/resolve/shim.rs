@@ -7,6 +7,7 @@ use crate::schema::fields::Fields;
 use crate::text::doc::{Node, Raw};
 use forebay_experiment::registry::ShimEntry;
 use forebay_experiment::transport::Chosen;
+use forebay_experiment::worlds::Worlds;
 use forebay_param::{Entry, Values};
 use serde_json::Value as Json;
 
@@ -26,8 +27,8 @@ impl Shim {
 }
 
 /// The entry of a chosen shim.
-pub(crate) fn entry(shim: &Chosen) -> Option<&'static ShimEntry<()>> {
-    forebay_worlds::shim(shim.name)
+pub(crate) fn entry(worlds: &'static Worlds, shim: &Chosen) -> Option<&'static ShimEntry<()>> {
+    worlds.shim(shim.name)
 }
 
 /// Reads the key `shim`: one shim, a list of them, or "none". `Some(None)` when the key is not there.
@@ -52,11 +53,11 @@ pub(crate) fn shims(cx: &mut Cx, fields: &mut Fields<'_>) -> Option<Option<Vec<S
 }
 
 fn one(cx: &mut Cx, node: &Node) -> Option<Shim> {
-    let entries: Vec<&'static Entry> = forebay_worlds::shims().iter().map(|e| &e.entry).collect();
+    let entries: Vec<&'static Entry> = cx.worlds.shims().iter().map(|e| &e.entry).collect();
     let (entry, values, json) = choice(cx, "shim", node, &entries)?;
-    let entry = forebay_worlds::shim(entry.name)?;
+    let entry = cx.worlds.shim(entry.name)?;
     let shim = Shim { entry, values, json };
-    match forebay_worlds::with_shim(&shim.chosen()).check_shim(&shim.chosen()) {
+    match cx.worlds.with_shim(&shim.chosen()).check_shim(&shim.chosen()) {
         Ok(()) => Some(shim),
         Err(e) => {
             let empty = crate::text::doc::Table::default();

@@ -150,13 +150,13 @@ fn laws(cx: &mut Cx, node: &Node) -> Option<Vec<Law>> {
 }
 
 fn law(cx: &mut Cx, node: &Node) -> Option<Law> {
-    let entries: Vec<&'static Entry> = forebay_worlds::laws().iter().map(|e| &e.entry).collect();
+    let entries: Vec<&'static Entry> = cx.worlds.laws().iter().map(|e| &e.entry).collect();
     let (entry, params, json, (own, shims)) = choice_with(cx, "congestion control", node, &entries, |cx, fields| {
         let own = choice::params(cx, fields, PARAMS, "the congestion control", node.at);
         own.zip(shim::shims(cx, fields))
     })?;
     let places = if let Raw::Table(t) = &node.raw { places(t) } else { Vec::new() };
-    Some(Law { entry: forebay_worlds::law(entry.name)?, params, json, own: own.0, own_json: own.1, places, shims, at: node.at })
+    Some(Law { entry: cx.worlds.law(entry.name)?, params, json, own: own.0, own_json: own.1, places, shims, at: node.at })
 }
 
 /// `[[transport.group]]`: transports side by side, each with the settings of `[transport]` unless it has its own.
@@ -294,7 +294,7 @@ fn check(cx: &mut Cx, tcp: &Transport, places: &[(String, At)], at: At) {
             error(&[key], format!("`{key}` needs `recovery` \"sack\" or \"rack\"{also}"), "has no effect here");
         }
     }
-    let on_syn = tcp.shims.iter().find(|s| shim::entry(s).is_some_and(|e| e.needs_handshake));
+    let on_syn = tcp.shims.iter().find(|s| shim::entry(cx.worlds, s).is_some_and(|e| e.needs_handshake));
     if let (Some(shim), false) = (on_syn, tcp.handshake) {
         let message = format!("`{}` acts on SYN and SYN-ACK, and `handshake` is false", shim.name);
         error(&["handshake", "shim"], message, "must be true with this shim");

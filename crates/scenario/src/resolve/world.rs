@@ -9,9 +9,10 @@ use forebay_experiment::world::{Unsupported, World};
 
 /// Reads the key `world`.
 pub(crate) fn world(cx: &mut Cx, fields: &mut Fields<'_>) -> Option<&'static dyn World> {
-    let Some(item) = fields.get("world") else { return Some(forebay_worlds::default()) };
-    let names: Vec<&str> = forebay_worlds::REGISTRY.iter().map(|w| w.name()).collect();
-    forebay_worlds::find(word(&item.node, "`world`", &names, &mut cx.sink)?)
+    let Some(item) = fields.get("world") else { return Some(cx.worlds.default()) };
+    let names: Vec<&str> = cx.worlds.list().iter().map(|w| w.name()).collect();
+    let worlds = cx.worlds;
+    worlds.find(word(&item.node, "`world`", &names, &mut cx.sink)?)
 }
 
 /// Says for each key of the scenario what `world` cannot do about it.

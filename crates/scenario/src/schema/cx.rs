@@ -3,6 +3,7 @@
 use crate::schema::host_index::HostIndex;
 use crate::text::error::Sink;
 use crate::text::source::At;
+use forebay_experiment::worlds::Worlds;
 use forebay_sampling::SizeTable;
 use forebay_units::QueueLen;
 use std::collections::HashMap;
@@ -30,6 +31,8 @@ pub struct FileRead {
 
 /// State of one resolution.
 pub(crate) struct Cx {
+    /// The worlds, laws and shims that may be named.
+    pub worlds: &'static Worlds,
     pub sink: Sink,
     /// Folder of the scenario.
     pub base: PathBuf,
@@ -46,8 +49,8 @@ pub(crate) struct Cx {
 }
 
 impl Cx {
-    pub(crate) fn new(sink: Sink, base: PathBuf) -> Cx {
-        Cx { sink, base, notes: Vec::new(), hosts: None, buffers: Vec::new(), tables: HashMap::new(), files: Vec::new() }
+    pub(crate) fn new(worlds: &'static Worlds, sink: Sink, base: PathBuf) -> Cx {
+        Cx { worlds, sink, base, notes: Vec::new(), hosts: None, buffers: Vec::new(), tables: HashMap::new(), files: Vec::new() }
     }
 
     /// Notes that the scenario depends on a file, and returns its path.

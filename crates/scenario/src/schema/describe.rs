@@ -5,6 +5,7 @@ use crate::schema::kind::kind_text;
 use crate::schema::mixture;
 use forebay_experiment::profile::{PARAMS, PROFILES, SUMMARIES};
 use forebay_experiment::world::World;
+use forebay_experiment::worlds::Worlds;
 use forebay_experiment::{topology, workload};
 use forebay_param::{Entry, Param};
 
@@ -46,23 +47,22 @@ pub struct ParamDoc {
     pub doc: &'static str,
 }
 
-/// All registries, in the order `forebay list` shows them.
-pub fn describe() -> Vec<Section> {
+/// All registries, those of `worlds` among them, in the order `forebay list` shows them.
+pub fn describe(worlds: &Worlds) -> Vec<Section> {
     let stacks = PROFILES.iter().zip(SUMMARIES).map(|(name, summary)| Item { name, summary, params: Vec::new() }).collect();
     let world = |w: &&dyn World| Item { name: w.name(), summary: w.summary(), params: Vec::new() };
-    let worlds = forebay_worlds::REGISTRY.iter().map(world).collect();
     let tables = BUILT_IN.iter().map(|(name, _, origin)| Item { name, summary: origin, params: Vec::new() }).collect();
     let mixtures = mixture::BUILT_IN.iter().map(|b| Item { name: b.name, summary: b.origin, params: Vec::new() }).collect();
     vec![
         Section {
             title: "laws",
             usage: "[transport] cc = \"...\"",
-            items: forebay_worlds::laws().iter().map(|e| item(&e.entry)).collect(),
+            items: worlds.laws().iter().map(|e| item(&e.entry)).collect(),
         },
         Section {
             title: "shims",
             usage: "[transport] shim = \"...\"",
-            items: forebay_worlds::shims().iter().map(|e| item(&e.entry)).collect(),
+            items: worlds.shims().iter().map(|e| item(&e.entry)).collect(),
         },
         Section { title: "stacks", usage: "[transport] stack = \"...\"", items: stacks },
         Section {
@@ -80,7 +80,7 @@ pub fn describe() -> Vec<Section> {
             usage: "[[workload]] kind = \"...\"",
             items: workload::REGISTRY.iter().map(|e| item(&e.entry)).collect(),
         },
-        Section { title: "worlds", usage: "world = \"...\"", items: worlds },
+        Section { title: "worlds", usage: "world = \"...\"", items: worlds.list().iter().map(world).collect() },
         Section { title: "size tables", usage: "{ cdf = \"...\" }", items: tables },
         Section { title: "mixtures", usage: "{ mixture = \"...\" }", items: mixtures },
     ]

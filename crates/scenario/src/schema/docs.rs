@@ -10,14 +10,15 @@ use crate::text::error::Sink;
 use crate::text::source::At;
 use forebay_experiment::profile::{self, PARAMS, PROFILES};
 use forebay_experiment::transport::Profile;
+use forebay_experiment::worlds::Worlds;
 use serde_json::{Map, Value as Json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// The generated part of the reference, in Markdown.
-pub fn docs() -> String {
+pub fn docs(worlds: &'static Worlds) -> String {
     let mut out = String::new();
-    for section in describe() {
+    for section in describe(worlds) {
         let _ = writeln!(out, "\n### {}\n\n`{}`\n", capital(section.title), section.usage);
         for item in &section.items {
             let _ = writeln!(out, "* **`{}`**: {}", item.name, cell(item.summary));
@@ -30,7 +31,8 @@ pub fn docs() -> String {
     }
     let _ =
         writeln!(out, "\n### Keys of `[transport]`\n\n| key | legal | ns2 | linux | rfc | meaning |\n|---|---|---|---|---|---|");
-    let profiles: Vec<Map<String, Json>> = PROFILES.iter().filter_map(|p| Profile::of(p)).map(profile_echo).collect();
+    let profiles: Vec<Map<String, Json>> =
+        PROFILES.iter().filter_map(|p| Profile::of(p)).map(|p| profile_echo(worlds, p)).collect();
     for p in transport_params() {
         let defaults: Vec<String> = profiles.iter().map(|m| m.get(p.key).map_or(String::new(), plain)).collect();
         let ecn = p.key == "ecn" || p.key == "isn";
@@ -67,11 +69,11 @@ fn row(out: &mut String, p: &ParamDoc) {
     let _ = writeln!(out, "| `{}` | {} | {default} | {} |", p.key, cell(&p.legal), cell(p.doc));
 }
 
-fn profile_echo(stack: Profile) -> Map<String, Json> {
+fn profile_echo(worlds: &'static Worlds, stack: Profile) -> Map<String, Json> {
     let mut echo = Map::new();
     let unset = forebay_param::Values(PARAMS.iter().map(|p| (p.key, forebay_param::Value::Unset)).collect());
-    if let Some(law) = forebay_worlds::law(DEFAULT_LAW) {
-        let (mut cx, empty) = (Cx::new(Sink::new(Vec::new()), PathBuf::new()), Table::default());
+    if let Some(law) = worlds.law(DEFAULT_LAW) {
+        let (mut cx, empty) = (Cx::new(worlds, Sink::new(Vec::new()), PathBuf::new()), Table::default());
         let mut fields = Fields::new("", At::default(), &empty);
         if let Some((values, _)) = choice::params(&mut cx, &mut fields, law.entry.params, "", At::default()) {
             tcp_echo(&profile::resolve(stack, law, values, &unset), &mut echo);

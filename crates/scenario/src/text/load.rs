@@ -5,6 +5,7 @@ use crate::text::error::{Errors, Sink};
 use crate::text::keys::Leaf;
 use crate::text::set;
 use crate::text::source::Source;
+use forebay_experiment::worlds::Worlds;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,8 @@ pub(crate) const MAX_FILE: u64 = 16_000_000;
 /// A scenario as written: syntax is right, meaning is not yet checked.
 #[derive(Debug, Clone)]
 pub struct Scenario {
+    /// The worlds, laws and shims that it may name.
+    pub(crate) worlds: &'static Worlds,
     pub(crate) root: Table,
     pub(crate) sources: Vec<Arc<Source>>,
     /// Folder that file names in the scenario are relative to.
@@ -30,17 +33,17 @@ pub struct Scenario {
     pub(crate) point: Option<String>,
 }
 
-/// Reads a scenario file and applies `--set` and `--seed`.
+/// Reads a scenario file, which may name what `worlds` have, and applies `--set` and `--seed`.
 ///
 /// # Errors
 /// A file that cannot be read (missing, a directory, above 16 MB, not UTF-8), TOML syntax, and overrides that lead nowhere.
-pub fn load(path: &Path, sets: &[String], seed: Option<u64>) -> Result<Scenario, Errors> {
+pub fn load(worlds: &'static Worlds, path: &Path, sets: &[String], seed: Option<u64>) -> Result<Scenario, Errors> {
     let text = read(path, "scenario file").map_err(|message| {
         let help =
             path.extension().is_none().then(|| "a scenario is a TOML file; scenarios/quickstart.toml is an example".to_owned());
         Errors::whole(message, help)
     })?;
-    parse(text, &path.display().to_string(), path, sets, seed)
+    parse(worlds, text, &path.display().to_string(), path, sets, seed)
 }
 
 impl Scenario {
@@ -54,12 +57,19 @@ impl Scenario {
         self.root.json()
     }
 
-    /// Reads a scenario from a text, with `name` for errors; files it names are relative to `base`.
+    /// Reads a scenario, which may name what `worlds` have, from a text, with `name` for errors; files it names are relative to `base`.
     ///
     /// # Errors
     /// As [`load`], without the file system.
-    pub fn from_text(text: &str, name: &str, base: &Path, sets: &[String], seed: Option<u64>) -> Result<Scenario, Errors> {
-        parse(text.to_owned(), name, &base.join(name), sets, seed)
+    pub fn from_text(
+        worlds: &'static Worlds,
+        text: &str,
+        name: &str,
+        base: &Path,
+        sets: &[String],
+        seed: Option<u64>,
+    ) -> Result<Scenario, Errors> {
+        parse(worlds, text.to_owned(), name, &base.join(name), sets, seed)
     }
 
     /// Adds an axis to the scenario's sweep: `topology.senders=[8, 16]`. It replaces the axis of the same key in the grid.
@@ -77,7 +87,14 @@ impl Scenario {
     }
 }
 
-fn parse(text: String, name: &str, path: &Path, sets: &[String], seed: Option<u64>) -> Result<Scenario, Errors> {
+fn parse(
+    worlds: &'static Worlds,
+    text: String,
+    name: &str,
+    path: &Path,
+    sets: &[String],
+    seed: Option<u64>,
+) -> Result<Scenario, Errors> {
     if text.len() as u64 > MAX_FILE {
         return Err(Errors::whole(format!("{name}: {} bytes; a scenario file has at most {MAX_FILE}", text.len()), None));
     }
@@ -93,6 +110,7 @@ fn parse(text: String, name: &str, path: &Path, sets: &[String], seed: Option<u6
     }
     let sources = sink.sources().to_vec();
     let scenario = Scenario {
+        worlds,
         root,
         sources,
         base: path.parent().map(Path::to_path_buf).unwrap_or_default(),

@@ -41,7 +41,7 @@ warmup = "100ms"
 /// Reads and resolves a text with overrides.
 pub(crate) fn resolve_with(text: &str, sets: &[&str]) -> Result<Resolved, Errors> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
-    Scenario::from_text(text, "test.toml", Path::new(env!("CARGO_MANIFEST_DIR")), &sets, None)?.resolve()
+    Scenario::from_text(forebay_worlds::all(), text, "test.toml", Path::new(env!("CARGO_MANIFEST_DIR")), &sets, None)?.resolve()
 }
 
 /// Reads and resolves a text.
@@ -51,5 +51,5 @@ pub(crate) fn resolve(text: &str) -> Result<Resolved, Errors> {
 
 /// A law that cannot live without marks, when the registry has one.
 pub(crate) fn marking_law() -> Option<&'static str> {
-    forebay_sim::cc::REGISTRY.iter().find(|l| l.needs_marks).map(|l| l.entry.name)
+    forebay_worlds::all().laws().iter().find(|l| l.needs_marks).map(|l| l.entry.name)
 }

@@ -16,7 +16,8 @@ workload = [{ kind = "long", from = "h0", to = "h1" }]
 
 /// Two hosts, one link each way, of which one is called `bottleneck`; a transport called `a "b", c` to try the quoting.
 pub(crate) fn config(seed: u64) -> SimConfig {
-    let resolved = Scenario::from_text(SCENARIO, "test", Path::new("."), &[], None).and_then(|s| s.resolve());
+    let resolved =
+        Scenario::from_text(forebay_worlds::all(), SCENARIO, "test", Path::new("."), &[], None).and_then(|s| s.resolve());
     let mut config = resolved.unwrap_or_else(|e| panic!("{}", e.render())).variants.remove(0).config;
     config.seed = seed;
     config.network.named_ports = vec![("bottleneck".into(), PortId::new(0))];

@@ -70,6 +70,7 @@ impl Scenario {
             label => format!("in point {} of the sweep: {label}", point.index),
         });
         let scenario = Scenario {
+            worlds: self.worlds,
             root,
             sources: self.sources.clone(),
             base: self.base.clone(),
