@@ -112,8 +112,8 @@ pub struct PortState {
     pub queue: QueueState,
     /// The port's own buffer.
     pub limit: QueueState,
-    /// Most bytes the port may hold because others hold the rest of a shared memory; `u64::MAX` while there is enough.
-    pub memory: u64,
+    /// Most bytes the port may hold because others hold the rest of a shared memory; `None` while there is enough.
+    pub memory: Option<u64>,
     /// Wire bytes of the packet in service, 0 when the port is idle.
     pub serving: u32,
     /// When the port became idle; of interest while it is.
@@ -124,7 +124,7 @@ impl PortState {
     /// Whether a packet of `wire` bytes would fit if `freed` were not there.
     pub fn fits_without(&self, freed: QueueState, wire: u32) -> bool {
         let left = QueueState { packets: self.queue.packets - freed.packets, bytes: self.queue.bytes - freed.bytes };
-        left.fits(wire, self.limit) && left.bytes + u64::from(wire) <= self.memory
+        left.fits(wire, self.limit) && self.memory.is_none_or(|most| left.bytes + u64::from(wire) <= most)
     }
 
     /// Whether a packet of `wire` bytes fits.

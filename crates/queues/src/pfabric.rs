@@ -302,7 +302,7 @@ mod tests {
                     let queued = Queued { handle, since: Time(step), packet: arrival };
                     let mut queue = QueueState::default();
                     list.0.iter().for_each(|q| queue.add(q.packet.wire));
-                    let memory = if rng.below(8) == 0 { rng.below(20_000) } else { u64::MAX };
+                    let memory = (rng.below(8) == 0).then(|| rng.below(20_000));
                     let port = PortState { now: Time(step), queue, limit, memory, serving: 0, idle_since: Time(0) };
                     let (mut by_tree, mut by_list) = (Vec::new(), Vec::new());
                     tree.push(&port, queued, &mut by_tree);

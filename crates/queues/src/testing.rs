@@ -30,7 +30,7 @@ pub(crate) fn built(entry: &QueueEntry, sets: &[(&'static str, Value)]) -> Queue
 pub(crate) fn busy(queue: QueueState, buffer: u32) -> PortState {
     let limit = QueueState { packets: buffer, bytes: u64::MAX };
     let (now, idle_since) = (Time(0), Time(0));
-    PortState { now, queue, limit, memory: u64::MAX, serving: 1500 * u32::from(queue.packets > 0), idle_since }
+    PortState { now, queue, limit, memory: None, serving: 1500 * u32::from(queue.packets > 0), idle_since }
 }
 
 /// One call of [`Effects`], written down.
@@ -76,7 +76,7 @@ impl Port {
         let mut queue = QueueState::default();
         self.backlog.iter().chain(&self.serving).for_each(|q| queue.add(q.packet.wire));
         let serving = self.serving.map_or(0, |q| q.packet.wire);
-        PortState { now: self.now, queue, limit: self.buffer, memory: u64::MAX, serving, idle_since: Time(0) }
+        PortState { now: self.now, queue, limit: self.buffer, memory: None, serving, idle_since: Time(0) }
     }
 
     /// A packet arrives; its handle is the number of the arrival. Returns what became of it.

@@ -227,17 +227,17 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
         };
         while window + delay <= now {
             window += delay;
-            port.serve(window, |p| model.not_served.push(p.seq));
+            port.serve(Time(window), |p| model.not_served.push(p.seq));
             model.run(window, rate);
             // The other end takes what arrives in the window.
-            while !port.ring.is_empty() && port.ring.packet(port.ring.head()).arrival < window {
+            while !port.ring.is_empty() && port.ring.packet(port.ring.head()).arrival.0 < window {
                 let p = *port.ring.packet(port.ring.head());
                 assert_eq!(
                     port.ring.sack(port.ring.head()).and_then(|s| s.iter().next()),
                     p.has(flag::EXT).then_some((p.seq, p.seq + 9))
                 );
                 marked += u64::from(measured_from > 0 && p.ecn() == Codepoint::Ce);
-                out.push((p.arrival - delay, p.seq));
+                out.push((p.arrival.0 - delay, p.seq));
                 port.ring.advance(port.ring.next(port.ring.head()));
             }
             port.audit();
@@ -245,26 +245,26 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
                 // The end of the warm-up, while packets wait: some of them are thrown out later.
                 measured_from = window;
                 lost_before = lost.len() + model.not_served.len();
-                port.restart_stats(window);
+                port.restart_stats(Time(window));
                 model.most = model.held(window).0;
             }
         }
         let (packet, sack) = arrival(&mut rng, seq);
-        port.serve(now, |p| model.not_served.push(p.seq));
+        port.serve(Time(now), |p| model.not_served.push(p.seq));
         model.run(now, rate);
         let before = lost.len();
-        port.admit(now, &packet, sack.as_ref(), u64::MAX, |p| lost.push(p.seq));
+        port.admit(Time(now), &packet, sack.as_ref(), None, |p| lost.push(p.seq));
         model.arrived.push(now);
         model.arrive(now, &packet, rate, &lost[before..]);
         assert!(model.held(now).0 <= limit.packets && model.held(now).1 <= limit.bytes);
     }
-    port.serve(u64::MAX / 4, |p| model.not_served.push(p.seq));
+    port.serve(Time(u64::MAX / 4), |p| model.not_served.push(p.seq));
     model.run(u64::MAX / 4, rate);
     let mut position = port.ring.head();
     while position != port.ring.tail() {
         let p = port.ring.packet(position);
         marked += u64::from(p.ecn() == Codepoint::Ce);
-        out.push((p.arrival - delay, p.seq));
+        out.push((p.arrival.0 - delay, p.seq));
         position = port.ring.next(position);
     }
     lost.extend(&model.not_served);

@@ -45,37 +45,30 @@ impl Call {
 
 impl Core {
     /// The application hands a message to connection `conn` at `now`. Call it at the sending host.
-    pub(crate) fn write_message(&mut self, conn: ConnSlot, now: u64, job: Job) {
+    pub(crate) fn write_message(&mut self, conn: ConnSlot, now: Time, job: Job) {
         let Job { bytes, query, deadline } = job;
         let (out, sender) = (&mut self.outgoing[conn], &mut self.senders[conn]);
         let begin = sender.written;
         let length = bytes.unwrap_or(u64::MAX / 4);
-        let end = bytes.map_or(u64::MAX, |b| begin + b);
+        let end = bytes.map(|b| begin + b);
+        let deadline = TimeOrNever::at(deadline);
         let first_window = (sender.w.cwnd * f64::from(self.tcp[sender.group()].mss)) as u64;
-        out.messages.push_back(Message {
-            begin,
-            end,
-            start: now,
-            delivered: u64::MAX,
-            query,
-            deadline: deadline.0,
-            first_window,
-        });
+        out.messages.push_back(Message { begin, end, start: now, delivered: TimeOrNever::NEVER, query, deadline, first_window });
         if out.messages.len() == 1 {
-            sender.message = (begin, begin.saturating_add(first_window), end);
+            sender.message = (begin, begin.saturating_add(first_window), end.unwrap_or(u64::MAX));
         }
         let s = &self.streams[conn];
-        if bytes.is_some() {
+        if let Some(end) = end {
             self.lane.open += 1;
             // No byte of it arrives in this window.
             self.lane.hand_over(s.src, Handover::Expect { conn, end, query });
         }
         let last = matches!(s.first, First::Only(_));
-        self.with_sender(conn, now, Call::Write { bytes: length, deadline: TimeOrNever::at(deadline).get(), last });
+        self.with_sender(conn, now, Call::Write { bytes: length, deadline: deadline.get(), last });
     }
 
     /// The application of an endless flow stops writing.
-    pub(crate) fn stop_writing(&mut self, conn: ConnSlot, now: u64) {
+    pub(crate) fn stop_writing(&mut self, conn: ConnSlot, now: Time) {
         self.with_sender(conn, now, Call::Stop);
         // Its row is due when what it has written is acknowledged, which may be now.
         let sender = &mut self.senders[conn];
@@ -88,7 +81,7 @@ impl Core {
 
     /// Calls the sender with its configuration and its way to the network, then sees to its timer.
     #[inline]
-    pub(super) fn with_sender(&mut self, conn: ConnSlot, now: u64, call: Call) {
+    pub(super) fn with_sender(&mut self, conn: ConnSlot, now: Time, call: Call) {
         if self.senders[conn].generation().has_shim() {
             return rarely(move || self.call_sender::<Shimmed>(conn, now, call));
         }
@@ -96,14 +89,16 @@ impl Core {
     }
 
     #[inline(always)]
-    fn call_sender<W: Way>(&mut self, conn: ConnSlot, now: u64, call: Call) {
+    fn call_sender<W: Way>(&mut self, conn: ConnSlot, now: Time, call: Call) {
         let node = self.streams[conn].src;
         let sender = &mut self.senders[conn];
         let group = sender.group();
         let at = Endpoint { conn, side: Side::Sender, group, node };
         let c = &self.tcp[group];
-        let mut out = W::wire(&mut self.endpoint_shims, at, || Nic::of_sender(&mut self.fabric, &mut self.hosts[node], now, c));
-        call.make(sender, c, Time(now), &mut out);
+        let mut out = W::wire(&mut self.endpoint_shims, at, || {
+            Nic::of_sender((&mut self.fabric, &mut self.lane), &mut self.hosts[node], now, c)
+        });
+        call.make(sender, c, now, &mut out);
         drop(out);
         W::settle(self, at, now);
         self.arm_sender(conn, node);
@@ -116,7 +111,7 @@ impl Core {
         if sender.timer_due < sender.armed {
             sender.armed = sender.timer_due;
             let (due, generation) = (sender.timer_due, sender.generation());
-            self.set_timer(host, host, due.or_never().0, Wake::Sender { conn, generation });
+            self.set_timer(host, host, due.or_never(), Wake::Sender { conn, generation });
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::tcp::Address;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use forebay_traffic::OpenSpec;
-use forebay_units::{ConnSlot, NodeId};
+use forebay_units::{ConnSlot, NodeId, Time};
 
 impl Core {
     /// Makes room for `more` connections that are sure to come: growing by doubling leaves holes that the allocator keeps.
@@ -22,19 +22,19 @@ impl Core {
     }
 
     /// Prepares a connection that opens at `time`. Only called between windows: slots are shared by all hosts.
-    pub(crate) fn connect(&mut self, time: u64, spec: OpenSpec) -> ConnSlot {
+    pub(crate) fn connect(&mut self, time: Time, spec: OpenSpec) -> ConnSlot {
         let slot = self.allot(spec);
         self.set_timer(spec.src, spec.src, time, Wake::Open { conn: slot });
         slot
     }
 
     /// The earliest time at which a connection that is asked for now can open: the start of the next window.
-    pub(crate) fn soonest(&self) -> u64 {
-        self.fabric.wheel.end
+    pub(crate) fn soonest(&self) -> Time {
+        self.lane.wheel.end
     }
 
     /// Asks for a connection that opens at `time`, not before [`Core::soonest`]. For applications inside a window.
-    pub(crate) fn ask(&mut self, time: u64, spec: OpenSpec) {
+    pub(crate) fn ask(&mut self, time: Time, spec: OpenSpec) {
         debug_assert!(time >= self.soonest(), "slots are handed out between windows");
         self.lane.ask(time, spec);
     }

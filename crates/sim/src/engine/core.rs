@@ -16,7 +16,7 @@ use crate::net::arena::Arena;
 use crate::net::generation::Generation;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
-use forebay_units::{ConnSlot, GroupId, NodeId, PortId};
+use forebay_units::{ConnSlot, GroupId, NodeId, PortId, Time};
 
 /// The simulation without its applications: its parts, and what needs several of them.
 pub(crate) struct Core {
@@ -52,7 +52,7 @@ pub(crate) struct Core {
 
 impl Core {
     /// Idle hosts on an idle network.
-    pub(super) fn new(fabric: Fabric, network: &Network, tcp: Vec<TcpConfig>, seed: u64, recorder: Recorder) -> Core {
+    pub(super) fn new(fabric: Fabric, lane: Lane, network: &Network, tcp: Vec<TcpConfig>, seed: u64, recorder: Recorder) -> Core {
         let mut hosts = Owned::new();
         for n in network.nodes.ids() {
             hosts.put(n, n, Host::new(n, seed));
@@ -79,7 +79,7 @@ impl Core {
             receivers: Owned::new(),
             incoming: Owned::new(),
             slots: Slots::new(seed),
-            lane: Lane::default(),
+            lane,
             paths: Paths::default(),
             recorder,
             seed,
@@ -103,13 +103,13 @@ impl Core {
 
     /// Sets a timer at `host` for `time`, on behalf of `origin` (the host where the cause lies). If that is another one, it is set at the end
     /// of the window.
-    pub(crate) fn set_timer(&mut self, origin: NodeId, host: NodeId, time: u64, wake: Wake) {
+    pub(crate) fn set_timer(&mut self, origin: NodeId, host: NodeId, time: Time, wake: Wake) {
         let order = self.hosts[origin].next_order(time);
         if origin != host {
             return self.lane.hand_over(origin, Handover::Timer { host, time, order, wake });
         }
         self.hosts[host].add(time, order, wake);
-        self.fabric.wheel.mark(host, time);
+        self.lane.wheel.mark(host, time);
     }
 
     /// Whose packets and timers are worked off from now on; `None`: nobody's, the window is over. Debug builds check that a host touches
@@ -127,18 +127,18 @@ impl Core {
         let _ = node;
     }
 
-    /// Time that an ACK-sized packet takes from host `from` to host `to` on the empty path, ps.
-    pub(crate) fn small_packet_latency(&self, from: NodeId, to: NodeId, group: GroupId) -> u64 {
+    /// Time that an ACK-sized packet takes from host `from` to host `to` on the empty path.
+    pub(crate) fn small_packet_latency(&self, from: NodeId, to: NodeId, group: GroupId) -> Time {
         let path = self.fabric.fib().path(&self.network, from, to, 0);
         let size = u64::from(self.tcp[group].ack_size);
-        path.iter().map(|&p| &self.network.ports[p]).map(|p| p.delay.0 + p.rate.tx_time(size).0).sum()
+        path.iter().map(|&p| &self.network.ports[p]).map(|p| p.delay + p.rate.tx_time(size)).fold(Time::ZERO, |a, b| a + b)
     }
 
     /// Payload that has reached receivers so far, in order or not, per transport.
     pub(crate) fn arrived_by_group(&self) -> Vec<u64> {
         let mut arrived = self.ended.arrived().clone();
         for conn in self.streams.ids().filter(|c| self.streams[*c].live) {
-            arrived[self.senders[conn].group()] += self.held(conn).within(0, u64::MAX);
+            arrived[self.senders[conn].group()] += self.held(conn).within(0, None);
         }
         arrived.into_vec()
     }

@@ -5,7 +5,7 @@ use super::nic::Nic;
 use super::stream::Message;
 use crate::tcp::datagram::Datagram;
 use forebay_traffic::OpenSpec;
-use forebay_units::{ConnSlot, Time};
+use forebay_units::{ConnSlot, Time, TimeOrNever};
 
 impl Core {
     /// Prepares a source of datagrams. Only called between windows, as [`Core::connect`].
@@ -17,24 +17,23 @@ impl Core {
     }
 
     /// Source `conn` sends a datagram at `now`. Call it at the sending host.
-    pub(crate) fn datagram(&mut self, conn: ConnSlot, now: u64) {
+    pub(crate) fn datagram(&mut self, conn: ConnSlot, now: Time) {
         let out = &mut self.outgoing[conn];
         if out.messages.is_empty() {
             // The one row of this source: without end, from its first packet on.
-            let none = u64::MAX;
             out.messages.push_back(Message {
                 begin: 0,
-                end: none,
+                end: None,
                 start: now,
-                delivered: none,
+                delivered: TimeOrNever::NEVER,
                 query: None,
-                deadline: none,
+                deadline: TimeOrNever::NEVER,
                 first_window: 0,
             });
         }
         // The processing jitter of hosts is that of TCP; a source has its own.
-        let mut nic = Nic::at_once(&mut self.fabric, &mut self.hosts[self.streams[conn].src], now);
-        self.senders[conn].datagram(Time(now), &mut nic);
+        let mut nic = Nic::at_once((&mut self.fabric, &mut self.lane), &mut self.hosts[self.streams[conn].src], now);
+        self.senders[conn].datagram(now, &mut nic);
     }
 
     /// Payload of `conn` that is known to have arrived: acknowledged, or, where nobody acknowledges, received.

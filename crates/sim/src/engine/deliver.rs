@@ -41,8 +41,8 @@ impl Core {
         let mut copy = Packet::default();
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
         let c = &self.tcp[group];
-        let mut out = W::wire(&mut self.endpoint_shims, at, || Nic::of_sender(&mut self.fabric, host, now, c));
-        sender.on_packet(c, Time(now), p, sack, &mut out);
+        let mut out = W::wire(&mut self.endpoint_shims, at, || Nic::of_sender((&mut self.fabric, &mut self.lane), host, now, c));
+        sender.on_packet(c, now, p, sack, &mut out);
         drop(out);
         W::settle(self, at, now);
         self.ack_done(node, conn, now);
@@ -56,7 +56,7 @@ impl Core {
 
     /// Sees to what an ACK has changed, behind the sender.
     #[inline(always)]
-    fn ack_done(&mut self, node: NodeId, conn: ConnSlot, now: u64) {
+    fn ack_done(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let sender = &self.senders[conn];
         let (una, done) = (sender.una, sender.phase == Phase::Done);
         if sender.timer_due < sender.armed {
@@ -101,8 +101,8 @@ impl Core {
         let at = Endpoint { conn, side: Side::Receiver, group, node };
         let mut copy = Packet::default();
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
-        let mut out = W::wire(&mut self.endpoint_shims, at, || Nic::at_once(&mut self.fabric, host, now));
-        receiver.on_packet(&self.tcp[group], Time(now), p, &mut out);
+        let mut out = W::wire(&mut self.endpoint_shims, at, || Nic::at_once((&mut self.fabric, &mut self.lane), host, now));
+        receiver.on_packet(&self.tcp[group], now, p, &mut out);
         drop(out);
         W::settle(self, at, now);
         self.data_done(node, conn, now);
@@ -110,19 +110,21 @@ impl Core {
 
     /// The receiver's delayed-ACK timer came due.
     #[inline(always)]
-    fn receiver_timer<W: Way>(&mut self, node: NodeId, conn: ConnSlot, now: u64) {
+    fn receiver_timer<W: Way>(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let receiver = &mut self.receivers[conn];
         let group = receiver.group();
         let at = Endpoint { conn, side: Side::Receiver, group, node };
-        let mut out = W::wire(&mut self.endpoint_shims, at, || Nic::at_once(&mut self.fabric, &mut self.hosts[node], now));
-        receiver.on_timer(&self.tcp[group], Time(now), &mut out);
+        let mut out = W::wire(&mut self.endpoint_shims, at, || {
+            Nic::at_once((&mut self.fabric, &mut self.lane), &mut self.hosts[node], now)
+        });
+        receiver.on_timer(&self.tcp[group], now, &mut out);
         drop(out);
         W::settle(self, at, now);
     }
 
     /// Sees to what a packet of the data direction has changed, behind the receiver.
     #[inline(always)]
-    fn data_done(&mut self, node: NodeId, conn: ConnSlot, now: u64) {
+    fn data_done(&mut self, node: NodeId, conn: ConnSlot, now: Time) {
         let receiver = &self.receivers[conn];
         let delivered = receiver.delivered >= receiver.deliver_at;
         if receiver.timer_due < receiver.armed {
@@ -138,7 +140,7 @@ impl Core {
         let r = &mut self.receivers[conn];
         r.armed = r.timer_due;
         let (due, generation) = (r.timer_due, r.generation());
-        self.set_timer(host, host, due.or_never().0, Wake::Receiver { conn, generation });
+        self.set_timer(host, host, due.or_never(), Wake::Receiver { conn, generation });
     }
 
     /// Whether a timer at host `node` is one of the sender that `conn` has now. Generations repeat after so many connections in a slot, so
@@ -154,7 +156,7 @@ impl Core {
     }
 
     /// A timer entry at `node` came due. Application timers are the caller's.
-    pub(super) fn on_wake(&mut self, node: NodeId, now: u64, wake: Wake) {
+    pub(super) fn on_wake(&mut self, node: NodeId, now: Time, wake: Wake) {
         match wake {
             Wake::Open { conn } => {
                 self.recall_path(conn);
@@ -166,12 +168,12 @@ impl Core {
                 }
             }
             Wake::Sender { conn, generation } => {
-                if !self.is_of_sender(node, conn, generation) || self.senders[conn].armed != Time(now).into() {
+                if !self.is_of_sender(node, conn, generation) || self.senders[conn].armed != now.into() {
                     return;
                 }
                 let s = &mut self.senders[conn];
                 s.armed = TimeOrNever::NEVER;
-                if s.timer_due.has_come(Time(now)) {
+                if s.timer_due.has_come(now) {
                     self.hosts[node].mix(now, 1 << 40);
                     self.sender_timer(conn, now);
                 } else {
@@ -179,14 +181,14 @@ impl Core {
                 }
             }
             Wake::Receiver { conn, generation } => {
-                if !self.is_of_receiver(node, conn, generation) || self.receivers[conn].armed != Time(now).into() {
+                if !self.is_of_receiver(node, conn, generation) || self.receivers[conn].armed != now.into() {
                     return;
                 }
                 let r = &mut self.receivers[conn];
                 r.armed = TimeOrNever::NEVER;
-                if r.timer_due.has_come(Time(now)) && generation.has_shim() {
+                if r.timer_due.has_come(now) && generation.has_shim() {
                     rarely(move || self.receiver_timer::<Shimmed>(node, conn, now));
-                } else if r.timer_due.has_come(Time(now)) {
+                } else if r.timer_due.has_come(now) {
                     self.receiver_timer::<Direct>(node, conn, now);
                 } else if !r.timer_due.is_never() {
                     self.arm_receiver(conn, node);

@@ -37,7 +37,7 @@ impl<'a> Through<'a> {
 impl Wire for Through<'_> {
     fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
         match &mut self.layers {
-            Some(l) => l.egress((self.at.side, self.at.conn), Time(self.nic.now), packet, sack, &mut self.nic),
+            Some(l) => l.egress((self.at.side, self.at.conn), self.nic.now, packet, sack, &mut self.nic),
             None => self.nic.emit(packet, sack),
         }
     }

@@ -3,8 +3,8 @@
 //! Inside one node, packets are taken in order of arrival, and at the same instant as `Lots` has it. Nodes of one window do not see each
 //! other, so any order of nodes, on any number of threads, gives the same trajectory.
 
-use super::handoff::{Handoff, Lots, NO_HANDOFF, PORT_BITS, Sorter, doubled, sort_across_ports};
-use super::wheel::Wheel;
+use super::handoff::{Handoff, Lots, PORT_BITS, doubled, sort_across_ports};
+use super::lane::Lane;
 use crate::config::{Network, PortConfig};
 use crate::net::arena::Arena;
 use crate::net::packet::{Packet, SackBlocks, flag};
@@ -13,7 +13,7 @@ use crate::net::ring::Ring;
 use crate::streams::Draws;
 use crate::topology::Fib;
 use forebay_queues::{Queue, SharedBuffer};
-use forebay_units::{ConnSlot, IndexVec, NodeId, PortId};
+use forebay_units::{IndexVec, NodeId, PortId, Time, TimeOrNever};
 
 /// Ports per 64-bit word of the bitmap of busy inputs.
 const WORD: u32 = 64;
@@ -35,22 +35,7 @@ pub(super) struct NodePorts {
     special: bool,
 }
 
-/// A drop that endpoints' bookkeeping must know of.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Dropped {
-    /// Connection slot.
-    pub conn: ConnSlot,
-    /// Generation of the slot.
-    pub generation: u8,
-}
-
-impl Dropped {
-    fn of(packet: &Packet) -> Dropped {
-        Dropped { conn: packet.conn, generation: packet.generation() }
-    }
-}
-
-/// All ports and the calendar.
+/// All ports, and who feeds whom. What a thread produces while it works on them is in its [`Lane`].
 pub(crate) struct Fabric {
     /// Egress ports.
     pub ports: Arena<PortId, Port>,
@@ -59,14 +44,8 @@ pub(crate) struct Fabric {
     feeder: Arena<u32, PortId>,
     /// Busy inputs of all nodes.
     busy: Arena<u32, u64>,
-    /// Calendar of activations.
-    pub wheel: Wheel,
     fib: Fib,
-    handoffs: Box<[Handoff]>,
-    sorter: Sorter,
     lots: Lots,
-    /// Drops since the last look.
-    pub dropped: Vec<Dropped>,
 }
 
 #[inline]
@@ -79,8 +58,8 @@ fn prefetch<T>(_place: &T) {
 }
 
 impl Fabric {
-    /// The idle network; `length` is the window length in ps, `seed` is for the disciplines of the ports and for ties.
-    pub(crate) fn new(network: &Network, fib: Fib, length: u64, seed: u64) -> Fabric {
+    /// The idle network; `seed` is for the disciplines of the ports and for ties.
+    pub(crate) fn new(network: &Network, fib: Fib, seed: u64) -> Fabric {
         let count = network.nodes.len();
         let mut nodes: IndexVec<NodeId, NodePorts> = IndexVec::repeat(NodePorts::default(), count);
         let mut inputs: IndexVec<NodeId, Vec<PortId>> = IndexVec::repeat(Vec::new(), count);
@@ -115,12 +94,8 @@ impl Fabric {
             nodes: Arena::new(nodes.into_vec()),
             feeder: Arena::new(feeder),
             busy: Arena::new(vec![0; words as usize]),
-            wheel: Wheel::new(count, length),
             fib,
-            handoffs: Box::new([NO_HANDOFF; 64]),
-            sorter: Sorter::default(),
             lots: Lots::new(seed),
-            dropped: Vec::new(),
         }
     }
 
@@ -134,28 +109,28 @@ impl Fabric {
         self.ports.iter().map(Port::total_sent).sum()
     }
 
-    /// Hands a packet, completed by `fill`, to a host's port at `now`; it leaves `late` ps after its turn.
+    /// Hands a packet, completed by `fill`, to a host's port at `now`; it leaves `late` after its turn.
     #[inline(always)]
-    pub(crate) fn send(
+    pub(super) fn send(
         &mut self,
+        lane: &mut Lane,
         port: PortId,
-        now: u64,
-        late: u64,
+        (now, late): (Time, Time),
         packet: &Packet,
         sack: Option<&SackBlocks>,
         fill: impl FnOnce(&mut Packet),
     ) {
-        if self.enqueue::<true>(port, now, late, packet, sack, fill).is_err() {
-            self.lose(packet);
+        if self.enqueue::<true>(lane, port, (now, late), packet, sack, fill).is_err() {
+            lane.lose(packet);
         }
     }
 
     #[inline(always)]
     fn enqueue<const HOST: bool>(
         &mut self,
+        lane: &mut Lane,
         port: PortId,
-        now: u64,
-        late: u64,
+        (now, late): (Time, Time),
         packet: &Packet,
         sack: Option<&SackBlocks>,
         fill: impl FnOnce(&mut Packet),
@@ -168,104 +143,104 @@ impl Fabric {
         }
         if idle {
             let (node, input) = (p.to, p.input);
-            self.announce(node, input, arrival);
+            self.announce(lane, node, input, arrival);
         }
         Ok(())
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn lose(&mut self, packet: &Packet) {
-        self.dropped.push(Dropped::of(packet));
     }
 
     /// The egress port did not queue a packet as a FIFO does.
     #[cold]
     #[inline(never)]
-    fn not_queued(&mut self, m: &Handoff, why: Refusal) {
-        let (to, now) = (m.to(), self.wheel.start + m.after());
+    fn not_queued(&mut self, lane: &mut Lane, m: &Handoff, why: Refusal) {
+        let (to, now) = (m.to(), lane.wheel.start + m.after());
         // SAFETY: as in `hop`.
         let (packet, sack) = unsafe { (&*m.packet, Ring::sack_behind(m.packet)) };
         match why {
-            Refusal::Dropped => self.lose(packet),
+            Refusal::Dropped => lane.lose(packet),
             Refusal::Buffered => {
-                self.serve(to, now);
-                self.admit(to, now, packet, sack, u64::MAX);
+                self.serve(lane, to, now);
+                self.admit(lane, to, now, packet, sack, None);
             }
         }
     }
 
     /// Makes the transmissions of a port with a buffered discipline that start before `until`.
-    fn serve(&mut self, port: PortId, until: u64) {
+    fn serve(&mut self, lane: &mut Lane, port: PortId, until: Time) {
         let p = &mut self.ports[port];
-        let dropped = &mut self.dropped;
-        if let Some(arrival) = p.serve(until, |lost| dropped.push(Dropped::of(lost))) {
+        if let Some(arrival) = p.serve(until, |lost| lane.lose(lost)) {
             let (node, input) = (p.to, p.input);
-            self.announce(node, input, arrival);
+            self.announce(lane, node, input, arrival);
         }
     }
 
     /// Hands a packet to a port with a buffered discipline that has been served up to `now`.
-    fn admit(&mut self, port: PortId, now: u64, packet: &Packet, sack: Option<&SackBlocks>, memory: u64) {
+    fn admit(
+        &mut self,
+        lane: &mut Lane,
+        port: PortId,
+        now: Time,
+        packet: &Packet,
+        sack: Option<&SackBlocks>,
+        memory: Option<u64>,
+    ) {
         let p = &mut self.ports[port];
-        let dropped = &mut self.dropped;
-        if let Some(arrival) = p.admit(now, packet, sack, memory, |lost| dropped.push(Dropped::of(lost))) {
+        if let Some(arrival) = p.admit(now, packet, sack, memory, |lost| lane.lose(lost)) {
             let (node, input) = (p.to, p.input);
-            self.announce(node, input, arrival);
+            self.announce(lane, node, input, arrival);
         }
     }
 
     /// `input` of `node`, idle so far, will bring a packet at `arrival`.
     #[inline(always)]
-    fn announce(&mut self, node: NodeId, input: u32, arrival: u64) {
+    fn announce(&mut self, lane: &mut Lane, node: NodeId, input: u32, arrival: Time) {
         self.busy[input / WORD] |= 1 << (input % WORD);
-        self.wheel.mark(node, arrival);
+        lane.wheel.mark(node, arrival);
     }
 
     /// Forwards all packets that reach switch `node` in the current window, and marks it for the next one that waits.
     #[inline(never)]
-    pub(crate) fn forward(&mut self, node: NodeId) {
+    pub(super) fn forward(&mut self, lane: &mut Lane, node: NodeId) {
         // Owned here for the time being, so that the compiler knows that nothing else reaches it.
-        let list = std::mem::take(&mut self.handoffs);
-        let (mut list, count, next) = self.gather(node, list);
-        let start = self.wheel.start;
+        let list = std::mem::take(&mut lane.handoffs);
+        let (mut list, count, next) = self.gather(lane, node, list);
+        let start = lane.wheel.start;
         let handoffs = &mut list[..count];
         if self.nodes[node].special {
-            self.forward_special(node, handoffs);
+            self.forward_special(lane, node, handoffs);
         } else {
-            self.sorter.sort(handoffs, self.lots);
+            lane.sorter.sort(handoffs, self.lots);
             for m in &*handoffs {
-                self.hop(m, start);
+                self.hop(lane, m, start);
             }
         }
-        if next != u64::MAX {
-            self.wheel.mark(node, next);
+        if let Some(next) = next.get() {
+            lane.wheel.mark(node, next);
         }
-        self.handoffs = list;
+        lane.handoffs = list;
     }
 
     /// As the loop in `forward`, at a switch with shared memory or with ports that are not FIFOs.
     #[inline(never)]
-    fn forward_special(&mut self, node: NodeId, handoffs: &mut [Handoff]) {
-        let (start, end) = (self.wheel.start, self.wheel.end);
+    fn forward_special(&mut self, lane: &mut Lane, node: NodeId, handoffs: &mut [Handoff]) {
+        let (start, end) = (lane.wheel.start, lane.wheel.end);
         if self.nodes[node].shared.is_some() {
             // What goes to different ports competes for the same memory.
             sort_across_ports(handoffs, self.lots);
         } else {
-            self.sorter.sort(handoffs, self.lots);
+            lane.sorter.sort(handoffs, self.lots);
         }
         for m in &*handoffs {
-            if self.pool_admits(node, m.packet, m.to(), start + m.after()) {
-                self.hop(m, start);
+            if self.pool_admits(lane, node, m.packet, m.to(), start + m.after()) {
+                self.hop(lane, m, start);
             } else {
-                self.refuse(m);
+                self.refuse(lane, m);
             }
         }
         for i in 0..self.nodes[node].buffered.len() {
             let port = self.nodes[node].buffered[i];
-            self.serve(port, end);
+            self.serve(lane, port, end);
             if let Some(start) = self.ports[port].next_start() {
-                self.wheel.mark(node, start);
+                lane.wheel.mark(node, start);
             }
         }
     }
@@ -273,12 +248,12 @@ impl Fabric {
     /// Takes the packets that reach `node` in the current window out of their rings, those of one input in order. Returns
     /// the list, their number and the time of the first packet behind the window.
     #[inline(always)]
-    fn gather(&mut self, node: NodeId, mut list: Box<[Handoff]>) -> (Box<[Handoff]>, usize, u64) {
-        let (start, end) = (self.wheel.start, self.wheel.end);
+    fn gather(&mut self, lane: &Lane, node: NodeId, mut list: Box<[Handoff]>) -> (Box<[Handoff]>, usize, TimeOrNever) {
+        let (start, end) = (lane.wheel.start, lane.wheel.end);
         let n = &self.nodes[node];
         let (first, busy_first, busy_words) = (n.in_first, n.busy_first, n.busy_words);
         let route = self.fib.at(node);
-        let mut next = u64::MAX;
+        let mut next = TimeOrNever::NEVER;
         let mut places = list.as_mut_ptr_range();
         let mut word = 0;
         while word < busy_words {
@@ -294,7 +269,7 @@ impl Fabric {
                     // SAFETY: a position between head and tail.
                     let p = unsafe { &*packet };
                     if p.arrival >= end {
-                        next = next.min(p.arrival);
+                        next = next.min(p.arrival.into());
                         break;
                     }
                     // SAFETY: packets are addressed to hosts of this network, and switches forward them.
@@ -305,7 +280,7 @@ impl Fabric {
                         list = doubled(list);
                         places = list[full..].as_mut_ptr_range();
                     }
-                    let found = Handoff { key: (p.arrival - start) << PORT_BITS | u64::from(to.get()), packet, served };
+                    let found = Handoff { key: (p.arrival - start).0 << PORT_BITS | u64::from(to.get()), packet, served };
                     // SAFETY: a place of the list, which is the caller's alone.
                     unsafe {
                         places.start.write(found);
@@ -333,38 +308,38 @@ impl Fabric {
 
     /// Copies a packet, gathered in this window, to its egress port.
     #[inline(always)]
-    fn hop(&mut self, m: &Handoff, start: u64) {
+    fn hop(&mut self, lane: &mut Lane, m: &Handoff, start: Time) {
         // SAFETY: see `Handoff::packet`; the egress port leads away from this node, so its ring is not the one that holds the packet.
         let (p, sack) = unsafe { (&*m.packet, Ring::sack_behind(m.packet)) };
-        if let Err(why) = self.enqueue::<false>(m.to(), start + m.after(), 0, p, sack, |_| {}) {
-            self.not_queued(m, why);
+        if let Err(why) = self.enqueue::<false>(lane, m.to(), (start + m.after(), Time::ZERO), p, sack, |_| {}) {
+            self.not_queued(lane, m, why);
         }
     }
 
     /// The shared memory has no room for a packet: it is dropped, unless its port throws out something less urgent.
-    fn refuse(&mut self, m: &Handoff) {
-        let (to, now) = (m.to(), self.wheel.start + m.after());
+    fn refuse(&mut self, lane: &mut Lane, m: &Handoff) {
+        let (to, now) = (m.to(), lane.wheel.start + m.after());
         // SAFETY: as in `hop`.
         let (packet, sack) = unsafe { (&*m.packet, Ring::sack_behind(m.packet)) };
         let p = &mut self.ports[to];
         if p.backlog().is_some() {
-            let memory = p.queued_bytes();
-            self.admit(to, now, packet, sack, memory);
+            let memory = Some(p.queued_bytes());
+            self.admit(lane, to, now, packet, sack, memory);
         } else {
             p.refuse(now, packet);
-            self.lose(packet);
+            lane.lose(packet);
         }
     }
 
     /// Asks the switch's shared memory about a gathered packet. Only switches that have one pay for bringing all their queues up
     /// to date.
     #[inline(never)]
-    fn pool_admits(&mut self, node: NodeId, packet: *const Packet, to: PortId, now: u64) -> bool {
+    fn pool_admits(&mut self, lane: &mut Lane, node: NodeId, packet: *const Packet, to: PortId, now: Time) -> bool {
         // SAFETY: see `Handoff::packet`.
         let wire = u64::from(unsafe { &*packet }.wire);
         let Some(pool) = self.nodes[node].shared else { return true };
         for i in 0..self.nodes[node].buffered.len() {
-            self.serve(self.nodes[node].buffered[i], now);
+            self.serve(lane, self.nodes[node].buffered[i], now);
         }
         let mut used = 0;
         for &p in &self.nodes[node].shared_ports {

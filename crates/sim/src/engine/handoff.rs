@@ -3,7 +3,7 @@
 use crate::net::packet::{Packet, flag};
 use crate::streams::Draws;
 use forebay_sampling::mix;
-use forebay_units::PortId;
+use forebay_units::{PortId, Time};
 use std::cmp::Ordering;
 
 /// Bits of [`Handoff::key`] below the time.
@@ -20,8 +20,8 @@ pub(super) struct Handoff {
     /// Its slot in the ring of the port that brought it. The ring has let it go, but keeps it until packets are added to that
     /// port, which only the node at its other end does.
     pub packet: *const Packet,
-    /// When the same port brought the packet before this one, ps.
-    pub served: u64,
+    /// When the same port brought the packet before this one.
+    pub served: Time,
 }
 
 impl Handoff {
@@ -32,12 +32,12 @@ impl Handoff {
 
     /// Time since the start of the window.
     #[inline(always)]
-    pub(super) fn after(&self) -> u64 {
-        self.key >> PORT_BITS
+    pub(super) fn after(&self) -> Time {
+        Time(self.key >> PORT_BITS)
     }
 }
 
-pub(super) const NO_HANDOFF: Handoff = Handoff { key: 0, packet: std::ptr::null(), served: 0 };
+pub(super) const NO_HANDOFF: Handoff = Handoff { key: 0, packet: std::ptr::null(), served: Time::ZERO };
 
 /// Decides who is first of packets that reach a switch at the same instant. Equal rates and exact times make that the rule, and a standing
 /// order (of ports, say) would give one sender every place that becomes free in a full queue (phase effects, Floyd and Jacobson 1992).
@@ -67,7 +67,7 @@ impl Lots {
         let p = unsafe { &*m.packet };
         // What a connection sends in one direction comes through one port, so it names the port as well as a number would.
         let flow = u64::from(p.conn.get()) << 7 | u64::from(p.generation()) << 1 | u64::from(p.has(flag::ACK));
-        mix(mix(flow ^ self.0) ^ (p.arrival >> COHERENT))
+        mix(mix(flow ^ self.0) ^ (p.arrival.0 >> COHERENT))
     }
 
     /// The order of two packets of the same time.
@@ -203,7 +203,7 @@ mod tests {
             for _ in 0..count {
                 after += rng.below(3);
                 let key = after << PORT_BITS | rng.below(3);
-                all.push(Handoff { key, packet: &raw const packets[all.len()], served });
+                all.push(Handoff { key, packet: &raw const packets[all.len()], served: Time(served) });
                 served = 100 + after;
             }
         }

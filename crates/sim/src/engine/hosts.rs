@@ -4,7 +4,7 @@ use crate::net::generation::Generation;
 use crate::net::packet::Packet;
 use crate::streams::Draws;
 use forebay_sampling::{Rng, mix};
-use forebay_units::{AppId, ConnSlot, GroupId, NodeId, PortId};
+use forebay_units::{AppId, ConnSlot, GroupId, NodeId, PortId, Time, TimeOrNever};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -60,9 +60,9 @@ pub(super) struct Host {
     pub nic: PortId,
     /// The port that feeds it.
     pub input: PortId,
-    timers: BinaryHeap<Reverse<(u64, u64, Wake)>>,
-    /// Time of the earliest timer, `u64::MAX` for none.
-    next: u64,
+    timers: BinaryHeap<Reverse<(Time, u64, Wake)>>,
+    /// Time of the earliest timer.
+    next: TimeOrNever,
     /// Timers this host has set anywhere, which orders timers of the same time.
     pub issued: u64,
     /// Source of the jitter.
@@ -83,7 +83,7 @@ impl Host {
             nic: PortId::new(0),
             input: PortId::new(0),
             timers: BinaryHeap::new(),
-            next: u64::MAX,
+            next: TimeOrNever::NEVER,
             issued: 0,
             rng,
             lot,
@@ -91,41 +91,41 @@ impl Host {
         }
     }
 
-    /// Time of the earliest timer, `u64::MAX` for none.
+    /// Time of the earliest timer.
     #[inline]
-    pub(super) fn next_timer(&self) -> u64 {
+    pub(super) fn next_timer(&self) -> TimeOrNever {
         self.next
     }
 
     /// The place of the next timer set on behalf of this host for `time` among timers of the same time: those of one host in the order
     /// in which it set them, the hosts in an order as good as drawn for each instant.
-    pub(super) fn next_order(&mut self, time: u64) -> u64 {
+    pub(super) fn next_order(&mut self, time: Time) -> u64 {
         self.issued += 1;
-        mix(self.lot ^ time) << 40 | self.issued
+        mix(self.lot ^ time.0) << 40 | self.issued
     }
 
     /// Adds a timer. `order` is the same for every number of threads.
-    pub(super) fn add(&mut self, time: u64, order: u64, wake: Wake) {
+    pub(super) fn add(&mut self, time: Time, order: u64, wake: Wake) {
         self.timers.push(Reverse((time, order, wake)));
-        self.next = self.next.min(time);
+        self.next = self.next.min(time.into());
     }
 
     /// Takes the earliest timer.
-    pub(super) fn pop(&mut self) -> Option<(u64, Wake)> {
+    pub(super) fn pop(&mut self) -> Option<(Time, Wake)> {
         let Reverse((time, _, wake)) = self.timers.pop()?;
-        self.next = self.timers.peek().map_or(u64::MAX, |Reverse((t, _, _))| *t);
+        self.next = self.timers.peek().map(|Reverse((t, _, _))| *t).into();
         Some((time, wake))
     }
 
     /// Mixes a packet's arrival into the fingerprint.
     #[inline]
-    pub(super) fn note(&mut self, time: u64, p: &Packet) {
+    pub(super) fn note(&mut self, time: Time, p: &Packet) {
         self.mix(time, u64::from(p.seq) << 8 | u64::from(p.flags) << 2 | p.ecn() as u64);
     }
 
     /// Mixes an event into the fingerprint.
     #[inline]
-    pub(super) fn mix(&mut self, time: u64, what: u64) {
-        self.fingerprint = (self.fingerprint.rotate_left(5) ^ time ^ (what << 20)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    pub(super) fn mix(&mut self, time: Time, what: u64) {
+        self.fingerprint = (self.fingerprint.rotate_left(5) ^ time.0 ^ (what << 20)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
 }

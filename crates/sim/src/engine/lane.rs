@@ -1,31 +1,49 @@
 //! What hosts produce while a window runs and what others may see of it at its end only. There is one lane now; threads will have one each.
 
+use super::handoff::{Handoff, NO_HANDOFF, Sorter};
 use super::hosts::Wake;
+use super::wheel::Wheel;
+use crate::net::packet::Packet;
 use forebay_traffic::{Notice, OpenSpec};
-use forebay_units::{AppId, ConnSlot, NodeId, QueryId};
+use forebay_units::{AppId, ConnSlot, NodeId, QueryId, Time};
 
 /// Something that a host does to another one. It takes effect at the end of the window: nothing that it causes happens before.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Handover {
     /// A timer of `host`.
-    Timer { host: NodeId, time: u64, order: u64, wake: Wake },
+    Timer { host: NodeId, time: Time, order: u64, wake: Wake },
     /// The sender of `conn` has a message, which its receiver is to look out for.
     Expect { conn: ConnSlot, end: u64, query: Option<QueryId> },
     /// The receiver of `conn` had its next message completely at `time`.
-    Delivered { conn: ConnSlot, time: u64 },
+    Delivered { conn: ConnSlot, time: Time },
     /// The sender of `conn` has ended.
     Closed { conn: ConnSlot },
 }
 
-/// What the hosts of one thread have produced in the current window.
-#[derive(Default)]
+/// A packet dropped in the network, which the books of its connection must know of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Dropped {
+    /// Connection slot.
+    pub conn: ConnSlot,
+    /// Generation of the slot.
+    pub generation: u8,
+}
+
+/// What the nodes of one thread have produced in the current window.
 pub(super) struct Lane {
+    /// When which node, of this thread or another, is to be looked at because of what happened here.
+    pub wheel: Wheel,
+    /// Drops since the last look.
+    pub dropped: Vec<Dropped>,
+    /// Memory for what the switch that is being run forwards, and for its order.
+    pub handoffs: Box<[Handoff]>,
+    pub sorter: Sorter,
     /// What has happened to applications, which are notified after the current packet or timer.
     pub notices: Vec<(AppId, Notice)>,
     /// By the host that it comes from.
     handovers: Vec<(NodeId, Handover)>,
     /// Connections that applications asked for, and when they open.
-    asked: Vec<(u64, OpenSpec)>,
+    asked: Vec<(Time, OpenSpec)>,
     /// Messages begun, the stopped ones of endless flows among them, less those that are acknowledged.
     pub open: u64,
     /// Messages finished.
@@ -35,16 +53,39 @@ pub(super) struct Lane {
 }
 
 impl Lane {
+    /// Nothing yet in a network of `nodes` nodes, whose windows have this length.
+    pub(super) fn new(nodes: usize, length: Time) -> Lane {
+        Lane {
+            wheel: Wheel::new(nodes, length),
+            dropped: Vec::new(),
+            handoffs: Box::new([NO_HANDOFF; 64]),
+            sorter: Sorter::default(),
+            notices: Vec::new(),
+            handovers: Vec::new(),
+            asked: Vec::new(),
+            open: 0,
+            done: 0,
+            stale: 0,
+        }
+    }
+
+    /// The network has dropped a packet.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn lose(&mut self, packet: &Packet) {
+        self.dropped.push(Dropped { conn: packet.conn, generation: packet.generation() });
+    }
+
     /// Host `from` does this at the end of the window.
     #[inline]
     pub(super) fn hand_over(&mut self, from: NodeId, what: Handover) {
         self.handovers.push((from, what));
     }
 
-    /// How much waits for the end of the window.
+    /// Whether anything waits for the end of the window. Mostly nothing does.
     #[inline]
-    pub(super) fn waiting(&self) -> usize {
-        self.handovers.len() | self.asked.len()
+    pub(super) fn waits(&self) -> bool {
+        self.dropped.len() | self.handovers.len() | self.asked.len() > 0
     }
 
     /// Gives away what is to take effect now.
@@ -53,7 +94,7 @@ impl Lane {
     }
 
     /// Gives away what has been asked for.
-    pub(super) fn take_asked(&mut self) -> Vec<(u64, OpenSpec)> {
+    pub(super) fn take_asked(&mut self) -> Vec<(Time, OpenSpec)> {
         std::mem::take(&mut self.asked)
     }
 
@@ -63,7 +104,7 @@ impl Lane {
     }
 
     /// An application asks for a connection that opens at `time`.
-    pub(super) fn ask(&mut self, time: u64, spec: OpenSpec) {
+    pub(super) fn ask(&mut self, time: Time, spec: OpenSpec) {
         self.asked.push((time, spec));
     }
 }

@@ -6,11 +6,11 @@ use super::stream::Held;
 use crate::net::generation::Generation;
 use crate::observe::{FlowRow, TcpRow};
 use forebay_traffic::Notice;
-use forebay_units::{ConnSlot, GroupId, NodeId, WorkloadId};
+use forebay_units::{ConnSlot, GroupId, NodeId, Time, WorkloadId};
 
 impl Core {
     #[inline(never)]
-    pub(super) fn message_delivered(&mut self, conn: ConnSlot, now: u64) {
+    pub(super) fn message_delivered(&mut self, conn: ConnSlot, now: Time) {
         let r = &mut self.receivers[conn];
         while let Some(query) = self.incoming[conn].complete(&mut r.deliver_at, r.delivered) {
             let s = &self.streams[conn];
@@ -20,17 +20,22 @@ impl Core {
     }
 
     #[inline(never)]
-    pub(super) fn message_acked(&mut self, conn: ConnSlot, now: u64) {
+    pub(super) fn message_acked(&mut self, conn: ConnSlot, now: Time) {
         while self.senders[conn].una >= self.senders[conn].message.2 {
             self.emit_acked(conn, now);
             let out = &mut self.outgoing[conn];
             let Some(message) = out.pop() else { return };
-            let finite = message.end != u64::MAX;
-            assert!(!finite || message.delivered <= now, "conservation: a message was acknowledged before it was delivered");
+            let finite = message.end.is_some();
+            assert!(
+                !finite || message.delivered.has_come(now),
+                "conservation: a message was acknowledged before it was delivered"
+            );
             self.lane.open -= 1;
             self.lane.done += u64::from(finite);
             let sender = &mut self.senders[conn];
-            sender.next_message(out.messages.front().map(|m| (m.begin, m.begin.saturating_add(m.first_window), m.end)));
+            sender.next_message(
+                out.messages.front().map(|m| (m.begin, m.begin.saturating_add(m.first_window), m.end.unwrap_or(u64::MAX))),
+            );
             if finite {
                 let s = &self.streams[conn];
                 self.lane.notices.push((s.app, Notice::Acked { tag: s.tag }));
@@ -40,7 +45,7 @@ impl Core {
 
     /// Records the oldest message of `conn`, which is acknowledged at `now`: so all that was written so far, or this message at the least,
     /// has arrived.
-    fn emit_acked(&mut self, conn: ConnSlot, now: u64) {
+    fn emit_acked(&mut self, conn: ConnSlot, now: Time) {
         let sender = &self.senders[conn];
         let (known, arrived) = (sender.una.min(sender.written), sender.written);
         let held = Held { in_order: if self.measuring { arrived } else { 0 }, beyond: Vec::new() };
@@ -56,12 +61,12 @@ impl Core {
 
     /// Records the oldest message of `conn`. `acked` is when it was acknowledged, if it was, `known` how far the stream is known to have
     /// arrived, `held` what the receiver has of it.
-    fn emit_row(&mut self, conn: ConnSlot, acked: Option<u64>, known: u64, held: &Held) {
+    fn emit_row(&mut self, conn: ConnSlot, acked: Option<Time>, known: u64, held: &Held) {
         let (s, sender) = (&self.streams[conn], &self.senders[conn]);
         let Some(&m) = self.outgoing[conn].messages.front() else { return };
         let measured = held.within(m.begin, m.end).saturating_sub(s.before.within(m.begin, m.end));
         let stats = &sender.stats;
-        let size = if m.end == u64::MAX { 0 } else { m.end - m.begin };
+        let size = m.end.map_or(0, |end| end - m.begin);
         let (src, dst, hash) = (s.src, s.dst, s.hash);
         let mut row = FlowRow {
             // Numbered by the report, in order of start.
@@ -72,11 +77,11 @@ impl Core {
             src,
             dst,
             size_bytes: size,
-            start_ps: m.start,
-            end_ps: m.delivered,
-            acked_ps: acked.unwrap_or(u64::MAX),
-            ideal_ps: if size == 0 { 0 } else { self.ideal(src, dst, hash, size, sender.group()) },
-            bytes_acked: known.min(m.end).saturating_sub(m.begin),
+            start_ps: m.start.0,
+            end_ps: m.delivered.or_never().0,
+            acked_ps: acked.unwrap_or(Time::NEVER).0,
+            ideal_ps: if size == 0 { 0 } else { self.ideal(src, dst, hash, size, sender.group()).0 },
+            bytes_acked: m.end.map_or(known, |end| known.min(end)).saturating_sub(m.begin),
             bytes_measured: measured,
             segs_sent: stats.segs_sent,
             segs_retx: stats.segs_retx,
@@ -94,33 +99,33 @@ impl Core {
             rtt_min_ps: stats.rtt_min.or_never().0,
             rtt_mean_ps: stats.rtt_sum.0.checked_div(stats.rtt_count).unwrap_or(u64::MAX),
             query_id: m.query,
-            deadline_ps: m.deadline,
+            deadline_ps: m.deadline.or_never().0,
             ..FlowRow::default()
         };
         row.shim = self.endpoint_shims.row(row.group, conn, m.begin == 0);
         self.recorder.message(row);
     }
 
-    /// Transfer time of `size` bytes as back-to-back segments over the empty path, ps: store and forward at every hop, no handshake,
+    /// Transfer time of `size` bytes as back-to-back segments over the empty path: store and forward at every hop, no handshake,
     /// no window. D(n, h), when segment n leaves hop h, is max(D(n-1, h), D(n, h-1)) + tx; all segments but the last are equal.
-    fn ideal(&self, src: NodeId, dst: NodeId, hash: u16, size: u64, group: GroupId) -> u64 {
+    fn ideal(&self, src: NodeId, dst: NodeId, hash: u16, size: u64, group: GroupId) -> Time {
         let c = &self.tcp[group];
         let (mss, header) = (u64::from(c.mss), u64::from(c.header));
         let full = (size - 1) / mss;
         let last = size - full * mss + header;
-        let (mut first, mut slowest, mut last_out, mut delay) = (0, 0, 0, 0);
+        let (mut first, mut slowest, mut last_out, mut delay) = (Time::ZERO, Time::ZERO, Time::ZERO, Time::ZERO);
         let mut node = src;
         let mut port = self.hosts[src].nic;
         loop {
             let p = &self.network.ports[port];
             if full > 0 {
-                let tx = p.rate.tx_time(mss + header).0;
+                let tx = p.rate.tx_time(mss + header);
                 first += tx;
                 slowest = slowest.max(tx);
-                last_out = (first + (full - 1) * slowest).max(last_out);
+                last_out = (first + slowest * (full - 1)).max(last_out);
             }
-            last_out += p.rate.tx_time(last).0;
-            delay += p.delay.0;
+            last_out += p.rate.tx_time(last);
+            delay += p.delay;
             node = if node == dst { node } else { p.to };
             if node == dst {
                 return last_out + delay;
@@ -129,18 +134,18 @@ impl Core {
         }
     }
 
-    pub(super) fn sample(&mut self, conn: ConnSlot, now: u64) {
+    pub(super) fn sample(&mut self, conn: ConnSlot, now: Time) {
         if self.senders[conn].generation() == Generation::RETIRED {
             return;
         }
         let (s, out) = (&self.streams[conn], &mut self.outgoing[conn]);
         let Some(every) = s.sample_every.filter(|_| now >= out.next_sample) else { return };
-        if every > 0 {
-            out.next_sample = now - now % every + every;
+        if every > Time::ZERO {
+            out.next_sample = Time(now.0 - now.0 % every.0) + every;
         }
         let sender = &self.senders[conn];
         self.recorder.sample(TcpRow {
-            time_ps: now,
+            time_ps: now.0,
             conn_id: s.conn_id,
             cwnd: sender.w.cwnd,
             ssthresh: sender.w.ssthresh.or_infinite(),

@@ -3,6 +3,7 @@
 
 use crate::observe::{FlowRow, TcpRow, TimeoutRow};
 use forebay_traffic::QueryStart;
+use forebay_units::Time;
 
 /// The rows so far, and which of them are wanted.
 #[derive(Default)]
@@ -11,14 +12,14 @@ pub(super) struct Recorder {
     queries: Vec<QueryStart>,
     samples: Vec<TcpRow>,
     timeouts: Vec<TimeoutRow>,
-    /// Connections with a series of samples, by number, and its interval in ps.
-    series: Vec<(u64, u64)>,
+    /// Connections with a series of samples, by number, and its interval.
+    series: Vec<(u64, Time)>,
     wants_timeouts: bool,
 }
 
 impl Recorder {
-    /// Records samples of the connections in `series` (number, and interval in ps), and timeouts if they are wanted.
-    pub(super) fn new(series: Vec<(u64, u64)>, wants_timeouts: bool) -> Recorder {
+    /// Records samples of the connections in `series` (number, and interval), and timeouts if they are wanted.
+    pub(super) fn new(series: Vec<(u64, Time)>, wants_timeouts: bool) -> Recorder {
         Recorder { series, wants_timeouts, ..Recorder::default() }
     }
 
@@ -33,8 +34,8 @@ impl Recorder {
         !self.series.is_empty()
     }
 
-    /// Interval of the series of connection number `conn_id`, ps.
-    pub(super) fn interval(&self, conn_id: u64) -> Option<u64> {
+    /// Interval of the series of connection number `conn_id`.
+    pub(super) fn interval(&self, conn_id: u64) -> Option<Time> {
         self.series.iter().find(|s| s.0 == conn_id).map(|s| s.1)
     }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 impl Simulation {
     /// Ends the simulation: conservation is checked, unfinished messages get their rows, everything is numbered by time.
     pub(crate) fn into_report(mut self) -> Report {
-        let end = self.core.fabric.wheel.end;
+        let end = self.core.lane.wheel.end;
         self.core.audit();
         let mut flows = self.flows();
         // Order of completion depends on nothing but the trajectory, but order of start is what a reader expects.
@@ -26,7 +26,7 @@ impl Simulation {
         let queries = self.queries(&mut flows);
         let mut timeouts = self.core.recorder.take_timeouts();
         attribute(&mut timeouts, &flows);
-        let measured = end.saturating_sub(self.measured_from).max(1);
+        let measured = end.saturating_sub(self.measured_from).max(Time(1));
         let ports = self.ports(end, measured);
         let mut queue: Vec<_> =
             self.core.fabric.ports.iter().filter_map(|p| p.observer()).flat_map(|o| o.samples.iter().copied()).collect();
@@ -37,7 +37,7 @@ impl Simulation {
         let fingerprint = self.core.hosts.iter().fold(self.core.fabric.hops(), fold);
         let arrived = self.core.arrived_by_group().iter().zip(&self.arrived_before).map(|(now, before)| now - before).collect();
         Report {
-            measured_from: Time(self.measured_from),
+            measured_from: self.measured_from,
             acked: arrived,
             flows,
             ports,
@@ -45,7 +45,7 @@ impl Simulation {
             tcp,
             queries,
             timeouts,
-            end: Time(end),
+            end,
             packet_hops: self.core.fabric.hops(),
             fingerprint,
             peak_connections: self.core.slots.peak(),
@@ -103,7 +103,7 @@ impl Simulation {
         rows
     }
 
-    fn ports(&mut self, end: u64, measured: u64) -> Vec<PortRow> {
+    fn ports(&mut self, end: Time, measured: Time) -> Vec<PortRow> {
         let network = self.core.network().clone();
         let mut rows = Vec::with_capacity(network.ports.len());
         for (id, port) in network.ports.ids().zip(self.core.fabric.ports.iter_mut()) {
@@ -121,10 +121,10 @@ impl Simulation {
                 dropped_shared: e.dropped[1],
                 dropped_early: e.dropped[2],
                 marked: e.marked,
-                queue_mean_pkts: s.sojourn.saturating_sub(future) as f64 / measured as f64,
+                queue_mean_pkts: s.sojourn.saturating_sub(future) as f64 / measured.0 as f64,
                 queue_max_pkts: e.max_pkts,
                 queue_percentiles: port.observer().map(|o| [0.5, 0.95, 0.99].map(|p| o.percentile(p))),
-                busy: (busy_ps as f64 / measured as f64).min(1.0),
+                busy: (busy_ps as f64 / measured.0 as f64).min(1.0),
             });
         }
         rows

@@ -23,7 +23,7 @@ pub(super) trait Way {
     fn wire<'a>(shims: &'a mut EndpointShims, at: Endpoint, nic: impl FnOnce() -> Nic<'a>) -> Self::Wire<'a>;
 
     /// Sees to what is on the way when a packet or timer of the endpoint has been dealt with.
-    fn settle(core: &mut Core, at: Endpoint, now: u64);
+    fn settle(core: &mut Core, at: Endpoint, now: Time);
 }
 
 /// Straight to the interface.
@@ -46,7 +46,7 @@ impl Way for Direct {
     }
 
     #[inline(always)]
-    fn settle(_core: &mut Core, _at: Endpoint, _now: u64) {}
+    fn settle(_core: &mut Core, _at: Endpoint, _now: Time) {}
 }
 
 impl Way for Shimmed {
@@ -54,7 +54,7 @@ impl Way for Shimmed {
 
     fn ingress<'p>(shims: &mut EndpointShims, at: Endpoint, p: &'p Packet, copy: &'p mut Packet) -> Option<&'p Packet> {
         *copy = *p;
-        let passes = shims.of(at.group).is_none_or(|l| l.ingress((at.side, at.conn), Time(p.arrival), copy));
+        let passes = shims.of(at.group).is_none_or(|l| l.ingress((at.side, at.conn), p.arrival, copy));
         passes.then_some(copy)
     }
 
@@ -62,12 +62,12 @@ impl Way for Shimmed {
         Through::new(shims, at, nic())
     }
 
-    fn settle(core: &mut Core, at: Endpoint, now: u64) {
+    fn settle(core: &mut Core, at: Endpoint, now: Time) {
         let generation = match at.side {
             Side::Sender => core.senders[at.conn].generation(),
             Side::Receiver => core.receivers[at.conn].generation(),
         };
-        let tick = core.endpoint_shims.of(at.group).and_then(|l| l.watch((at.side, at.conn), generation, at.node, Time(now)));
+        let tick = core.endpoint_shims.of(at.group).and_then(|l| l.watch((at.side, at.conn), generation, at.node, now));
         core.set_shim_timer(at.node, at.group, tick);
     }
 }
@@ -82,22 +82,22 @@ pub(super) fn rarely<T>(f: impl FnOnce() -> T) -> T {
 impl Core {
     fn set_shim_timer(&mut self, node: NodeId, group: GroupId, time: Option<Time>) {
         if let Some(time) = time {
-            self.set_timer(node, node, time.0, Wake::Shim { group });
+            self.set_timer(node, node, time, Wake::Shim { group });
         }
     }
 
     /// The timer of a host's shim came due.
-    pub(super) fn shim_tick(&mut self, node: NodeId, group: GroupId, now: u64) {
+    pub(super) fn shim_tick(&mut self, node: NodeId, group: GroupId, now: Time) {
         let Some(layers) = self.endpoint_shims.of(group) else { return };
         let host = &mut self.hosts[node];
         // As `is_of_sender` and `is_of_receiver`.
         let (generations, streams, senders) = (&self.generations, &self.streams, &self.senders);
         let of_sender = |conn, g| generations[conn] == g && streams[conn].src == node && senders[conn].generation() == g;
-        let mut nic = Nic::of_sender(&mut self.fabric, host, now, &self.tcp[group]);
-        layers.tick(Side::Sender, node, Time(now), of_sender, &mut nic);
-        let mut nic = Nic::at_once(&mut self.fabric, host, now);
-        layers.tick(Side::Receiver, node, Time(now), |conn, g| generations[conn] == g && streams[conn].dst == node, &mut nic);
-        let next = layers.rearm(node, Time(now));
+        let mut nic = Nic::of_sender((&mut self.fabric, &mut self.lane), host, now, &self.tcp[group]);
+        layers.tick(Side::Sender, node, now, of_sender, &mut nic);
+        let mut nic = Nic::at_once((&mut self.fabric, &mut self.lane), host, now);
+        layers.tick(Side::Receiver, node, now, |conn, g| generations[conn] == g && streams[conn].dst == node, &mut nic);
+        let next = layers.rearm(node, now);
         self.set_shim_timer(node, group, next);
     }
 
@@ -107,7 +107,7 @@ impl Core {
         if window::configured(&self.tcp[group].shims).is_none() {
             return;
         }
-        let back = Time(self.small_packet_latency(dst, src, group));
+        let back = self.small_packet_latency(dst, src, group);
         let rate = self.network.ports[self.hosts[dst].input].rate;
         if let Some(window) = &mut self.receivers[conn].window_shim {
             self.window_shims.of_new(dst, self.network.nodes.len()).join(window, rate, back);
@@ -131,7 +131,7 @@ impl Core {
     #[inline(never)]
     pub(super) fn show_window_shim(&mut self, node: NodeId, p: &Packet) {
         let Some(hosts) = self.window_shims.of(node) else { return };
-        let now = Time(p.arrival);
+        let now = p.arrival;
         hosts.packet_arrived(now, u64::from(p.wire));
         let generation = self.generations[p.conn];
         let current = generation.receives(p.generation()) || generation.receives_through_shim(p.generation());

@@ -3,8 +3,9 @@
 use super::core::Core;
 use super::fabric::Fabric;
 use super::hosts::Wake;
+use super::lane::Lane;
 use super::recorder::Recorder;
-use crate::config::{SimConfig, TcpConfig};
+use crate::config::{PortConfig, SimConfig, TcpConfig};
 use crate::net::packet::flag;
 use crate::net::ring::Ring;
 use crate::shim::endpoint::smallest_packet;
@@ -12,7 +13,7 @@ use crate::topology::Fib;
 use forebay_experiment::checked::Checked;
 use forebay_experiment::report::{Progress, RunError};
 use forebay_traffic::{App, QueryIds};
-use forebay_units::{AppId, IndexVec, NodeId, Time};
+use forebay_units::{AppId, IndexVec, NodeId, Time, TimeOrNever};
 use std::ops::ControlFlow;
 
 /// Node activations between two looks at the progress callback: some ten milliseconds.
@@ -23,14 +24,14 @@ pub(crate) struct Simulation {
     /// Everything but the applications.
     pub core: Core,
     apps: IndexVec<AppId, App>,
-    duration: Option<u64>,
-    warmup: u64,
+    duration: Option<Time>,
+    warmup: Time,
     warm: bool,
     activations: u64,
     #[cfg(debug_assertions)]
     backwards: bool,
-    /// Statistics count from here, ps.
-    pub measured_from: u64,
+    /// Statistics count from here.
+    pub measured_from: Time,
     /// Payload that had arrived before that, per transport.
     pub arrived_before: Vec<u64>,
 }
@@ -45,16 +46,17 @@ impl Simulation {
         let fib = Fib::new(network).map_err(|e| RunError::Unroutable(e.to_string()))?;
         let tcp: Result<Vec<_>, _> = config.groups.iter().map(|g| TcpConfig::of(&g.tcp)).collect();
         let tcp = tcp.map_err(|e| RunError::Unknown(e.message))?;
-        let mut fabric = Fabric::new(network, fib, lookahead(&config, &tcp), seed);
+        let mut fabric = Fabric::new(network, fib, seed);
         for &port in &config.observe.occupancy {
-            fabric.ports[port].observe(port, u64::MAX);
+            fabric.ports[port].observe(port, None);
         }
         for &(port, every) in &config.observe.queue_series {
-            fabric.ports[port].observe(port, every.0.max(1));
+            fabric.ports[port].observe(port, Some(every.max(Time(1))));
         }
-        let series = config.observe.tcp_series.iter().map(|&(flow, every)| (flow, every.0)).collect();
+        let series = config.observe.tcp_series.clone();
         let recorder = Recorder::new(series, config.observe.timeouts);
-        let mut core = Core::new(fabric, network, tcp, seed, recorder);
+        let lane = Lane::new(network.nodes.len(), lookahead(&config, &tcp));
+        let mut core = Core::new(fabric, lane, network, tcp, seed, recorder);
         let mut apps = IndexVec::new();
         let mut query_ids = QueryIds::default();
         for workload in 0..config.workloads.len() {
@@ -66,17 +68,17 @@ impl Simulation {
         // that a run does not reach is never touched.
         let expected: u64 = apps.iter().map(App::expected).sum();
         core.recorder.reserve(expected.min(MAX_RESERVED) as usize);
-        let (duration, groups) = (config.duration.map(|d| d.0), config.groups.len());
+        let (duration, groups) = (config.duration, config.groups.len());
         core.measuring = config.observe.warmup == Time::ZERO;
         Ok(Simulation {
             apps,
             duration,
-            warmup: config.observe.warmup.0,
+            warmup: config.observe.warmup,
             warm: core.measuring,
             activations: 0,
             #[cfg(debug_assertions)]
             backwards: false,
-            measured_from: 0,
+            measured_from: Time::ZERO,
             arrived_before: vec![0; groups],
             core,
         })
@@ -84,13 +86,13 @@ impl Simulation {
 
     /// Runs to the end. Returns false if `progress` stopped it.
     pub(crate) fn run(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> bool {
+        let mut injection = self.next_injection();
         let mut next_look = self.activations + ACTIVATIONS_PER_LOOK;
         loop {
-            let injection = self.apps.iter().filter_map(App::next_arrival).min().map_or(u64::MAX, |t| t.0);
-            if !self.core.fabric.wheel.advance(injection) {
+            if !self.core.lane.wheel.advance(injection) {
                 break;
             }
-            let wheel = &mut self.core.fabric.wheel;
+            let wheel = &mut self.core.lane.wheel;
             if let Some(d) = self.duration {
                 if wheel.start >= d {
                     wheel.start = d;
@@ -107,10 +109,11 @@ impl Simulation {
                 self.arrived_before = self.core.arrived_by_group();
                 self.core.begin_measuring();
             }
-            if injection < end {
+            if injection < end.into() {
                 for app in &mut self.apps {
-                    app.inject(&mut self.core, Time(end));
+                    app.inject(&mut self.core, end);
                 }
+                injection = self.next_injection();
             }
             self.window();
             if self.activations >= next_look {
@@ -124,16 +127,21 @@ impl Simulation {
             }
         }
         if let Some(d) = self.duration {
-            self.core.fabric.wheel.end = d;
+            self.core.lane.wheel.end = d;
         }
         true
+    }
+
+    /// When the next flows arrive that come from outside; only [`App::inject`] changes it.
+    fn next_injection(&self) -> TimeOrNever {
+        self.apps.iter().filter_map(App::next_arrival).min().into()
     }
 
     /// How far the run is.
     pub(crate) fn progress(&self) -> Progress {
         Progress {
-            now: Time(self.core.fabric.wheel.start),
-            end: self.duration.map(Time),
+            now: self.core.lane.wheel.start,
+            end: self.duration,
             packet_hops: self.core.fabric.hops(),
             done: self.core.lane.done,
             total: self.apps.iter().map(App::expected).sum(),
@@ -146,7 +154,7 @@ impl Simulation {
             return self.window_backwards();
         }
         let mut word = 0;
-        while let Some(mut bits) = self.core.fabric.wheel.take(word) {
+        while let Some(mut bits) = self.core.lane.wheel.take(word) {
             if bits == 0 {
                 word += 1;
                 continue;
@@ -167,13 +175,13 @@ impl Simulation {
         if self.core.is_host(node) {
             self.run_host(node);
         } else {
-            self.core.fabric.forward(node);
+            self.core.fabric.forward(&mut self.core.lane, node);
         }
     }
 
     #[inline(always)]
     fn end_window(&mut self) {
-        self.core.fabric.wheel.finish();
+        self.core.lane.wheel.finish();
         // A connection that was asked for before the first window may open in the one that ends here, which is then run again.
         self.core.end_window();
     }
@@ -187,7 +195,7 @@ impl Simulation {
     #[cfg(debug_assertions)]
     fn window_backwards(&mut self) {
         loop {
-            let words = (0..).map_while(|word| self.core.fabric.wheel.take(word).map(|bits| (word as u32, bits)));
+            let words = (0..).map_while(|word| self.core.lane.wheel.take(word).map(|bits| (word as u32, bits)));
             let nodes =
                 words.flat_map(|(word, bits)| (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| word << 6 | bit));
             let nodes: Vec<u32> = nodes.collect();
@@ -203,19 +211,20 @@ impl Simulation {
     fn run_host(&mut self, node: NodeId) {
         let core = &mut self.core;
         core.run_by(Some(node));
-        let end = core.fabric.wheel.end;
+        let end = core.lane.wheel.end;
         let input = core.hosts[node].input;
         loop {
             let timer = core.hosts[node].next_timer();
             let ring = &mut core.fabric.ports[input].ring;
-            let packet = if ring.is_empty() { u64::MAX } else { ring.packet(ring.head()).arrival };
+            let packet = if ring.is_empty() { TimeOrNever::NEVER } else { ring.packet(ring.head()).arrival.into() };
             let next = packet.min(timer);
-            if next >= end {
-                if next != u64::MAX {
-                    core.fabric.wheel.mark(node, next);
+            if next >= end.into() {
+                if let Some(next) = next.get() {
+                    core.lane.wheel.mark(node, next);
                 }
                 return;
             }
+            let now = next.or_never();
             if packet <= timer {
                 let packet = ring.place(ring.head());
                 // SAFETY: the ring lets the packet go but keeps it until packets are added to it, which only the node at its other end does.
@@ -230,7 +239,7 @@ impl Simulation {
                 Self::run_timer(core, &mut self.apps, node);
             }
             if !core.lane.notices.is_empty() {
-                Self::notify(core, &mut self.apps, next);
+                Self::notify(core, &mut self.apps, now);
             }
         }
     }
@@ -239,19 +248,19 @@ impl Simulation {
     #[inline(never)]
     fn run_timer(core: &mut Core, apps: &mut IndexVec<AppId, App>, node: NodeId) {
         match core.hosts[node].pop() {
-            Some((now, Wake::App { app, tag })) => apps[app].on_wake(core, Time(now), tag),
+            Some((now, Wake::App { app, tag })) => apps[app].on_wake(core, now, tag),
             Some((now, wake)) => core.on_wake(node, now, wake),
             None => {}
         }
     }
 
     #[inline(never)]
-    fn notify(core: &mut Core, apps: &mut IndexVec<AppId, App>, now: u64) {
+    fn notify(core: &mut Core, apps: &mut IndexVec<AppId, App>, now: Time) {
         // An application's reaction may raise further notices.
         let mut next = 0;
         while let Some(&(app, notice)) = core.lane.notices.get(next) {
             next += 1;
-            apps[app].on_notice(core, Time(now), notice);
+            apps[app].on_notice(core, now, notice);
         }
         core.lane.notices.clear();
     }
@@ -259,15 +268,14 @@ impl Simulation {
 
 /// The shortest time in which one node can affect another: the smallest link delay (where a link has none, the time to send the
 /// smallest packet), or a shorter request latency.
-fn lookahead(config: &SimConfig, tcp: &[TcpConfig]) -> u64 {
+fn lookahead(config: &SimConfig, tcp: &[TcpConfig]) -> Time {
     let shim = |c: &TcpConfig| smallest_packet(c).unwrap_or(u32::MAX);
     let segments = tcp.iter().map(|c| c.ack_size.min(c.header + 1).min(shim(c)));
     let datagrams = config.workloads.iter().filter_map(|w| w.kind.smallest_datagram());
     let smallest = segments.chain(datagrams).min().unwrap_or(40);
-    let link =
-        |p: &crate::config::PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)).0 } else { p.delay.0 };
-    let links = config.network.ports.iter().map(link).min().unwrap_or(1);
-    let requests = config.workloads.iter().filter_map(|w| w.kind.request_latency().map(|l| l.0));
+    let link = |p: &PortConfig| if p.delay == Time::ZERO { p.rate.tx_time(u64::from(smallest)) } else { p.delay };
+    let links = config.network.ports.iter().map(link).min();
+    let requests = config.workloads.iter().filter_map(|w| w.kind.request_latency()).min();
     // Keys of gathered packets hold 40 bits of time inside a window.
-    requests.min().unwrap_or(u64::MAX).min(links).clamp(1, 1 << 39)
+    links.into_iter().chain(requests).min().unwrap_or(Time(1)).clamp(Time(1), Time(1 << 39))
 }

@@ -1,7 +1,7 @@
 //! The messages on a connection: what the application wrote, from the first byte of each to its delivery and acknowledgement.
 
 use forebay_traffic::First;
-use forebay_units::{AppId, NodeId, QueryId};
+use forebay_units::{AppId, NodeId, QueryId, Time, TimeOrNever};
 use std::collections::VecDeque;
 
 /// One message.
@@ -9,16 +9,16 @@ use std::collections::VecDeque;
 pub(super) struct Message {
     /// Stream offset of its first byte.
     pub begin: u64,
-    /// Stream offset behind its last byte; `u64::MAX` for an endless one.
-    pub end: u64,
-    /// When the application handed it over, ps.
-    pub start: u64,
-    /// When the receiver had all of it, ps; `u64::MAX` before.
-    pub delivered: u64,
+    /// Stream offset behind its last byte; `None` for an endless one.
+    pub end: Option<u64>,
+    /// When the application handed it over.
+    pub start: Time,
+    /// When the receiver had all of it, if it has.
+    pub delivered: TimeOrNever,
     /// Barrier round or request it belongs to.
     pub query: Option<QueryId>,
-    /// When it should have arrived, ps; `u64::MAX` for no deadline.
-    pub deadline: u64,
+    /// When it should have arrived, if it has a deadline.
+    pub deadline: TimeOrNever,
     /// Bytes of the congestion window when it was written.
     pub first_window: u64,
 }
@@ -33,8 +33,9 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Bytes of [begin, end) among it.
-    pub(super) fn within(&self, begin: u64, end: u64) -> u64 {
+    /// Bytes of [begin, end) among it; all from `begin` on without an end.
+    pub(super) fn within(&self, begin: u64, end: Option<u64>) -> u64 {
+        let end = end.unwrap_or(u64::MAX);
         let common = |a: u64, b: u64| b.min(end).saturating_sub(a.max(begin));
         common(0, self.in_order) + self.beyond.iter().map(|&(a, b)| common(a, b)).sum::<u64>()
     }
@@ -65,8 +66,8 @@ pub(super) struct Stream {
     pub datagrams: bool,
     /// Packets of this connection dropped in the network.
     pub dropped: u64,
-    /// Interval of its rows in the `tcp` series, ps; 0: every ACK; `None`: it has none.
-    pub sample_every: Option<u64>,
+    /// Interval of its rows in the `tcp` series; zero: every ACK; `None`: it has none.
+    pub sample_every: Option<Time>,
     /// What its receiver had when the warm-up ended.
     pub before: Held,
 }
@@ -78,8 +79,8 @@ pub(super) struct Outgoing {
     pub messages: VecDeque<Message>,
     /// How many of them are delivered, as far as the receiving host has said.
     delivered: usize,
-    /// Next time of a `tcp` series row, ps.
-    pub next_sample: u64,
+    /// Next time of a `tcp` series row.
+    pub next_sample: Time,
 }
 
 impl Outgoing {
@@ -88,13 +89,13 @@ impl Outgoing {
         self.messages.clear();
         // Most connections have one message at a time; growing from nothing would make room for four.
         self.messages.reserve_exact(1);
-        (self.delivered, self.next_sample) = (0, 0);
+        (self.delivered, self.next_sample) = (0, Time::ZERO);
     }
 
-    /// The receiving host had the next message completely at `time`, ps.
-    pub(super) fn note_delivered(&mut self, time: u64) {
+    /// The receiving host had the next message completely at `time`.
+    pub(super) fn note_delivered(&mut self, time: Time) {
         if let Some(m) = self.messages.get_mut(self.delivered) {
-            m.delivered = time;
+            m.delivered = time.into();
             self.delivered += 1;
         }
     }
@@ -103,7 +104,7 @@ impl Outgoing {
     pub(super) fn pop(&mut self) -> Option<Message> {
         let message = self.messages.pop_front()?;
         // An endless flow that was stopped has no last byte that its receiver could have noticed.
-        self.delivered -= usize::from(message.end != u64::MAX);
+        self.delivered -= usize::from(message.end.is_some());
         Some(message)
     }
 }

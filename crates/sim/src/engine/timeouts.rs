@@ -3,14 +3,14 @@
 use super::calls::Call;
 use super::core::Core;
 use crate::observe::{FlowRow, TimeoutKind, TimeoutRow};
-use forebay_units::{ConnSlot, WorkloadId};
+use forebay_units::{ConnSlot, Time, WorkloadId};
 
 impl Core {
     /// The timer of connection `conn` has come due. Whether it was a retransmission timeout or a tail loss probe, rather than RACK's
     /// reordering timer, the sender's own counters tell: a row for each that they count.
     #[cold]
     #[inline(never)]
-    pub(super) fn sender_timer(&mut self, conn: ConnSlot, now: u64) {
+    pub(super) fn sender_timer(&mut self, conn: ConnSlot, now: Time) {
         if !self.recorder.wants_timeouts() {
             return self.with_sender(conn, now, Call::Timer);
         }
@@ -35,7 +35,7 @@ impl Core {
         };
         let s = &self.streams[conn];
         self.recorder.timeout(TimeoutRow {
-            time_ps: now,
+            time_ps: now.0,
             conn_id: s.conn_id,
             // Numbered with the messages, at the end.
             flow_id: u64::MAX,

@@ -13,15 +13,15 @@ impl Host for Core {
     }
 
     fn open(&mut self, time: Time, spec: OpenSpec) -> ConnSlot {
-        self.connect(time.0, spec)
+        self.connect(time, spec)
     }
 
     fn earliest_open(&self) -> Time {
-        Time(self.soonest())
+        self.soonest()
     }
 
     fn open_later(&mut self, time: Time, spec: OpenSpec) {
-        self.ask(time.0, spec);
+        self.ask(time, spec);
     }
 
     fn open_datagrams(&mut self, spec: OpenSpec, datagram: Datagram) -> ConnSlot {
@@ -30,22 +30,22 @@ impl Host for Core {
 
     #[inline]
     fn write(&mut self, conn: ConnSlot, now: Time, job: Job) {
-        self.write_message(conn, now.0, job);
+        self.write_message(conn, now, job);
     }
 
     fn stop(&mut self, conn: ConnSlot, now: Time) {
-        self.stop_writing(conn, now.0);
+        self.stop_writing(conn, now);
     }
 
     #[inline]
     fn send_datagram(&mut self, conn: ConnSlot, now: Time) {
-        self.datagram(conn, now.0);
+        self.datagram(conn, now);
     }
 
     #[inline]
     fn wake(&mut self, wake: Wake) {
         let Wake { app, tag, origin, host, time } = wake;
-        self.set_timer(origin, host, time.0, hosts::Wake::App { app, tag });
+        self.set_timer(origin, host, time, hosts::Wake::App { app, tag });
     }
 
     fn begin_query(&mut self, start: QueryStart) {
@@ -53,6 +53,6 @@ impl Host for Core {
     }
 
     fn request_latency(&self, from: NodeId, to: NodeId, group: GroupId) -> Time {
-        Time(self.small_packet_latency(from, to, group))
+        self.small_packet_latency(from, to, group)
     }
 }

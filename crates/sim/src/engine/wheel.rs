@@ -5,7 +5,7 @@
 //! to do in it; what lies further ahead waits in a heap. Marks may be early (the node finds nothing and marks again), never late.
 
 use crate::net::arena::Arena;
-use forebay_units::NodeId;
+use forebay_units::{NodeId, Time, TimeOrNever};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -20,45 +20,45 @@ pub(crate) struct Wheel {
     occupied: [u64; 4],
     /// Number of the current window.
     window: u64,
-    /// Start of the current window, ps.
-    pub start: u64,
-    /// End of the current window, ps.
-    pub end: u64,
-    length: u64,
+    /// Start of the current window.
+    pub start: Time,
+    /// End of the current window.
+    pub end: Time,
+    length: Time,
     /// 2^64 / length, for dividing by multiplication.
     inverse: u64,
-    far: BinaryHeap<Reverse<(u64, NodeId)>>,
-    far_next: u64,
+    far: BinaryHeap<Reverse<(Time, NodeId)>>,
+    far_next: TimeOrNever,
     /// Per node: its earliest mark in `far`; a later one adds nothing, for the node marks itself again when it has been looked at.
-    far_of: Arena<NodeId, u64>,
+    far_of: Arena<NodeId, TimeOrNever>,
 }
 
 impl Wheel {
-    /// A calendar for `nodes` nodes with windows of `length` ps, standing in the window that starts at 0.
-    pub(crate) fn new(nodes: usize, length: u64) -> Wheel {
+    /// A calendar for `nodes` nodes with windows of this length, standing in the window that starts at 0.
+    pub(crate) fn new(nodes: usize, length: Time) -> Wheel {
         let words = nodes.div_ceil(64).max(1);
         Wheel {
             bits: Arena::new(vec![0; words * SPAN as usize]),
             words,
             occupied: [0; 4],
             window: 0,
-            start: 0,
+            start: Time::ZERO,
             end: length,
             length,
-            inverse: u64::MAX / length,
+            inverse: u64::MAX / length.0,
             far: BinaryHeap::new(),
-            far_next: u64::MAX,
-            far_of: Arena::new(vec![u64::MAX; nodes]),
+            far_next: TimeOrNever::NEVER,
+            far_of: Arena::new(vec![TimeOrNever::NEVER; nodes]),
         }
     }
 
     /// The node must be looked at in the window that contains `time`, which is not before the current window.
     #[inline]
-    pub(crate) fn mark(&mut self, node: NodeId, time: u64) {
+    pub(crate) fn mark(&mut self, node: NodeId, time: Time) {
         debug_assert!(time >= self.start);
         // Rounding of the inverse can only make the quotient too small by one: early, which is allowed, except back into the
         // current window, where the node would find nothing again and again.
-        let quotient = ((u128::from(time - self.start) * u128::from(self.inverse)) >> 64) as u64;
+        let quotient = ((u128::from((time - self.start).0) * u128::from(self.inverse)) >> 64) as u64;
         let ahead = quotient.max(u64::from(time >= self.end));
         if ahead < SPAN {
             let bucket = ((self.window + ahead) % SPAN) as usize;
@@ -70,48 +70,43 @@ impl Wheel {
     }
 
     #[inline(never)]
-    fn mark_far(&mut self, node: NodeId, time: u64) {
-        if time >= self.far_of[node] {
+    fn mark_far(&mut self, node: NodeId, time: Time) {
+        if self.far_of[node].has_come(time) {
             return;
         }
-        self.far_of[node] = time;
+        self.far_of[node] = time.into();
         self.far.push(Reverse((time, node)));
-        self.far_next = self.far_next.min(time);
+        self.far_next = self.far_next.min(time.into());
     }
 
     /// Moves to the next window that has a node marked or contains `other` (an event outside the calendar). False when there is
     /// neither. The current window must have been emptied by [`Wheel::take`].
-    pub(crate) fn advance(&mut self, other: u64) -> bool {
-        let near = self.next_occupied();
+    pub(crate) fn advance(&mut self, other: TimeOrNever) -> bool {
         let far = self.far_next.min(other);
+        let until_far = (far.or_never() - self.start).0;
         // Mostly the calendar's own next window comes first, and the division is not needed.
-        let ahead = if near != u64::MAX && far - self.start >= near * self.length {
-            near
-        } else if far == u64::MAX {
-            u64::MAX
-        } else {
-            (far - self.start) / self.length
+        let ahead = match self.next_occupied() {
+            Some(near) if until_far >= near * self.length.0 => near,
+            _ if far.is_never() => return false,
+            _ => until_far / self.length.0,
         };
-        if ahead == u64::MAX {
-            return false;
-        }
         self.window += ahead;
-        self.start += ahead * self.length;
+        self.start += self.length * ahead;
         self.end = self.start + self.length;
-        while self.far_next < self.end {
+        while self.far_next < self.end.into() {
             if let Some(Reverse((time, node))) = self.far.pop() {
-                if self.far_of[node] == time {
-                    self.far_of[node] = u64::MAX;
+                if self.far_of[node] == time.into() {
+                    self.far_of[node] = TimeOrNever::NEVER;
                 }
                 self.mark(node, self.start);
             }
-            self.far_next = self.far.peek().map_or(u64::MAX, |Reverse((t, _))| *t);
+            self.far_next = self.far.peek().map(|Reverse((t, _))| *t).into();
         }
         true
     }
 
-    /// Windows from the current one to the next occupied one; `u64::MAX` for none.
-    fn next_occupied(&self) -> u64 {
+    /// Windows from the current one to the next occupied one.
+    fn next_occupied(&self) -> Option<u64> {
         let first = (self.window % SPAN) as usize;
         let mut offset = 0;
         while offset < SPAN as usize + 64 {
@@ -119,11 +114,11 @@ impl Wheel {
             let word = self.occupied[bucket >> 6] >> (bucket & 63);
             if word != 0 {
                 let ahead = offset as u64 + u64::from(word.trailing_zeros());
-                return if ahead < SPAN { ahead } else { u64::MAX };
+                return (ahead < SPAN).then_some(ahead);
             }
             offset += 64 - (bucket & 63);
         }
-        u64::MAX
+        None
     }
 
     /// Takes one word of the current window's bitmap: nodes `64 * word..`. `None` past the end. Marks made for the current window
@@ -153,14 +148,14 @@ mod tests {
     #[test]
     fn nothing_is_late() {
         for length in [1, 3, 1000, 1_032_000, 50_000_000] {
-            let mut wheel = Wheel::new(130, length);
-            let mut pending: Vec<(u32, u64)> = Vec::new();
+            let mut wheel = Wheel::new(130, Time(length));
+            let mut pending: Vec<(u32, Time)> = Vec::new();
             for i in 0..130u32 {
-                let time = (u64::from(i) * 7_919 * length) / (1 + u64::from(i % 5) * 40);
+                let time = Time((u64::from(i) * 7_919 * length) / (1 + u64::from(i % 5) * 40));
                 wheel.mark(NodeId::new(i), time);
                 pending.push((i, time));
             }
-            while wheel.advance(u64::MAX) {
+            while wheel.advance(TimeOrNever::NEVER) {
                 let mut word = 0;
                 while let Some(mut bits) = wheel.take(word) {
                     while bits != 0 {

@@ -11,8 +11,7 @@ impl Core {
     #[inline]
     pub(super) fn end_window(&mut self) {
         self.run_by(None);
-        // Mostly there is nothing.
-        if self.fabric.dropped.len() | self.lane.waiting() > 0 {
+        if self.lane.waits() {
             self.settle_window();
         }
     }
@@ -30,9 +29,9 @@ impl Core {
         for (_, what) in list.drain(..) {
             match what {
                 Handover::Timer { host, time, order, wake } => {
-                    debug_assert!(time >= self.fabric.wheel.end, "a host affects another one in the next window at the earliest");
+                    debug_assert!(time >= self.lane.wheel.end, "a host affects another one in the next window at the earliest");
                     self.hosts[host].add(time, order, wake);
-                    self.fabric.wheel.mark(host, time);
+                    self.lane.wheel.mark(host, time);
                 }
                 Handover::Expect { conn, end, query } => {
                     self.incoming[conn].expect(&mut self.receivers[conn].deliver_at, end, query);
@@ -83,7 +82,7 @@ impl Core {
     /// Books drops to their connections.
     #[inline]
     pub(super) fn settle_drops(&mut self) {
-        while let Some(d) = self.fabric.dropped.pop() {
+        while let Some(d) = self.lane.dropped.pop() {
             let s = &mut self.streams[d.conn];
             if s.live && s.generation == d.generation {
                 s.dropped += 1;

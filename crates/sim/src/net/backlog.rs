@@ -2,6 +2,7 @@
 
 use super::packet::{Packet, SackBlocks, flag};
 use forebay_queues::{Arrival, BufferedDiscipline, Handle};
+use forebay_units::Time;
 
 /// The backlog of a port.
 pub struct Backlog {
@@ -34,8 +35,8 @@ pub(super) fn facts(p: &Packet) -> Arrival {
 }
 
 impl Slab {
-    /// Takes in a packet that entered at `entered`, ps.
-    pub(super) fn insert(&mut self, packet: &Packet, sack: Option<&SackBlocks>, entered: u64) -> Handle {
+    /// Takes in a packet that entered at `entered`.
+    pub(super) fn insert(&mut self, packet: &Packet, sack: Option<&SackBlocks>, entered: Time) -> Handle {
         let packet = Packet { arrival: entered, ..*packet };
         let held = Held { packet, sack: sack.copied().unwrap_or_default(), live: true, before: false };
         let handle = self.unused.pop().unwrap_or_else(|| {

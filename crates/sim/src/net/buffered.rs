@@ -16,7 +16,7 @@ use forebay_units::Time;
 struct Sink<'a, L> {
     port: &'a mut Port,
     slab: &'a mut Slab,
-    now: u64,
+    now: Time,
     /// The packet that is being pushed; it does not count as queued yet.
     arriving: Option<Handle>,
     /// It was dropped.
@@ -66,7 +66,7 @@ impl Port {
 
     /// Makes the transmissions that start before `until`; `lost` receives every packet that is dropped when it could have started. Returns
     /// when the first of them arrives at the other end, if nothing was on the way there.
-    pub fn serve(&mut self, until: u64, mut lost: impl FnMut(&Packet)) -> Option<u64> {
+    pub fn serve(&mut self, until: Time, mut lost: impl FnMut(&Packet)) -> Option<Time> {
         let mut backlog = self.take_backlog()?;
         let mut news = None;
         while self.busy_until < until && !backlog.is_empty() {
@@ -76,23 +76,23 @@ impl Port {
         news
     }
 
-    /// When the next transmission starts, ps; `None` while the backlog is empty.
-    pub fn next_start(&self) -> Option<u64> {
+    /// When the next transmission starts; `None` while the backlog is empty.
+    pub fn next_start(&self) -> Option<Time> {
         self.backlog().filter(|b| !b.is_empty()).map(|_| self.busy_until)
     }
 
     /// Starts the transmission at `start` of the packet that the discipline chooses, if it leaves one. Returns its arrival if nothing was
     /// on the way.
-    fn start_next(&mut self, start: u64, backlog: &mut Backlog, lost: impl FnMut(&Packet)) -> Option<u64> {
+    fn start_next(&mut self, start: Time, backlog: &mut Backlog, lost: impl FnMut(&Packet)) -> Option<Time> {
         let Backlog { discipline, slab } = backlog;
         let mut sink = Sink { port: self, slab, now: start, arriving: None, refused: false, shared: false, lost };
-        let next = discipline.pop(Time(start), &mut sink)?;
+        let next = discipline.pop(start, &mut sink)?;
         let held = slab.remove(next.handle);
         self.transmit(start, &held)
     }
 
     /// Puts a packet on the wire at `start`. Returns its arrival if nothing was on the way.
-    fn transmit(&mut self, start: u64, held: &Held) -> Option<u64> {
+    fn transmit(&mut self, start: Time, held: &Held) -> Option<Time> {
         if !self.ring.has_room() {
             self.make_room(start);
         }
@@ -104,7 +104,7 @@ impl Port {
         if held.packet.has(flag::EXT) {
             self.ring.push_sack(&held.sack);
         }
-        self.stats.sojourn += u128::from(departure - held.packet.arrival);
+        self.stats.sojourn += u128::from((departure - held.packet.arrival).0);
         idle.then_some(arrival)
     }
 
@@ -113,20 +113,20 @@ impl Port {
     /// other end, if it is sent at once and nothing was on the way.
     pub fn admit(
         &mut self,
-        now: u64,
+        now: Time,
         packet: &Packet,
         sack: Option<&SackBlocks>,
-        memory: u64,
+        memory: Option<u64>,
         mut lost: impl FnMut(&Packet),
-    ) -> Option<u64> {
+    ) -> Option<Time> {
         self.settle(now);
         self.record(now);
         let mut backlog = self.take_backlog()?;
         let state = self.state(now, memory);
         let Backlog { discipline, slab } = &mut *backlog;
         let handle = slab.insert(packet, sack, now);
-        let queued = Queued { handle, since: Time(now), packet: facts(packet) };
-        let shared = memory != u64::MAX;
+        let queued = Queued { handle, since: now, packet: facts(packet) };
+        let shared = memory.is_some();
         let mut sink = Sink { port: self, slab, now, arriving: Some(handle), refused: false, shared, lost: &mut lost };
         discipline.push(&state, queued, &mut sink);
         let mut news = None;
@@ -150,14 +150,14 @@ impl Port {
     }
 
     /// Counts a packet that was queued and will not be sent.
-    fn evict(&mut self, now: u64, held: &Held, reason: DropReason) {
+    fn evict(&mut self, now: Time, held: &Held, reason: DropReason) {
         // What has left before is counted, and recorded, first.
         self.settle(now);
         self.record(now);
         let wire = u64::from(held.packet.wire);
         self.queue.packets -= 1;
         self.queue.bytes -= wire;
-        self.stats.sojourn += u128::from(now - held.packet.arrival);
+        self.stats.sojourn += u128::from((now - held.packet.arrival).0);
         if held.before {
             self.before -= 1;
         } else {
@@ -168,10 +168,10 @@ impl Port {
     }
 
     /// Books the waiting time up to `now`, from where it counts on.
-    pub(super) fn close_backlog(&mut self, now: u64) {
+    pub(super) fn close_backlog(&mut self, now: Time) {
         if let Order::Buffered(backlog) = &mut self.order {
             for held in backlog.slab.live() {
-                self.stats.sojourn += u128::from(now - held.packet.arrival);
+                self.stats.sojourn += u128::from((now - held.packet.arrival).0);
                 held.packet.arrival = now;
             }
         }

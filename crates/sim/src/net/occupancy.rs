@@ -2,7 +2,7 @@
 //! It is fed by the port at every change, so it needs no events of its own and cannot disturb the trajectory.
 
 use crate::observe::QueueRow;
-use forebay_units::PortId;
+use forebay_units::{PortId, Time};
 
 /// Lengths from here on share the last bin.
 const MAX_BIN: usize = 1 << 16;
@@ -11,10 +11,11 @@ const MAX_BIN: usize = 1 << 16;
 #[derive(Debug, Clone)]
 pub struct Occupancy {
     port: PortId,
-    last: u64,
+    last: Time,
+    /// By length: how long it was that, ps.
     time_at: Vec<u64>,
-    every: u64,
-    next_sample: u64,
+    /// Interval of the series, and the time of its next sample, if there is one.
+    series: Option<(Time, Time)>,
     /// Samples taken so far.
     pub samples: Vec<QueueRow>,
 }
@@ -33,37 +34,31 @@ pub struct Counters {
 }
 
 impl Occupancy {
-    /// Records `port`; `every` is the sampling interval in ps, `u64::MAX` for no series.
-    pub fn new(port: PortId, every: u64) -> Occupancy {
-        Occupancy {
-            port,
-            last: 0,
-            time_at: Vec::new(),
-            every,
-            next_sample: if every == u64::MAX { u64::MAX } else { 0 },
-            samples: Vec::new(),
-        }
+    /// Records `port`, with a series of samples every so often or without one.
+    pub fn new(port: PortId, every: Option<Time>) -> Occupancy {
+        let series = every.map(|every| (every, Time::ZERO));
+        Occupancy { port, last: Time::ZERO, time_at: Vec::new(), series, samples: Vec::new() }
     }
 
     /// The state was `c` since the last call and changes at `now`. A host's processing jitter can have handed a packet over in the
     /// future of the end of a run; a time before the last call adds nothing.
-    pub fn until(&mut self, now: u64, c: Counters) {
+    pub fn until(&mut self, now: Time, c: Counters) {
         let now = now.max(self.last);
         let bin = (c.packets as usize).min(MAX_BIN);
         if self.time_at.len() <= bin {
             self.time_at.resize(bin + 1, 0);
         }
-        self.time_at[bin] += now - self.last;
+        self.time_at[bin] += (now - self.last).0;
         self.last = now;
-        while self.next_sample <= now {
+        while let Some((every, next)) = self.series.as_mut().filter(|s| s.1 <= now) {
             let Counters { packets: pkts, bytes, drops, marks } = c;
-            self.samples.push(QueueRow { time_ps: self.next_sample, port: self.port, pkts, bytes, drops, marks });
-            self.next_sample += self.every;
+            self.samples.push(QueueRow { time_ps: next.0, port: self.port, pkts, bytes, drops, marks });
+            *next += *every;
         }
     }
 
     /// Forgets the distribution up to now (end of the warm-up), keeps the series.
-    pub fn restart(&mut self, now: u64) {
+    pub fn restart(&mut self, now: Time) {
         self.time_at.clear();
         self.last = self.last.max(now);
     }
@@ -93,16 +88,16 @@ mod tests {
 
     #[test]
     fn percentiles_weigh_by_time_and_samples_are_exact() {
-        let mut o = Occupancy::new(PortId::new(3), 100);
-        o.until(90, counters(0));
-        o.until(95, counters(10));
-        o.until(250, counters(2));
+        let mut o = Occupancy::new(PortId::new(3), Some(Time(100)));
+        o.until(Time(90), counters(0));
+        o.until(Time(95), counters(10));
+        o.until(Time(250), counters(2));
         assert_eq!(o.percentile(0.5), 2);
         assert_eq!(o.percentile(0.99), 10);
         let series: Vec<_> = o.samples.iter().map(|s| (s.time_ps, s.pkts)).collect();
         assert_eq!(series, [(0, 0), (100, 2), (200, 2)]);
-        o.restart(250);
-        o.until(300, counters(7));
+        o.restart(Time(250));
+        o.until(Time(300), counters(7));
         assert_eq!(o.percentile(0.01), 7);
     }
 }

@@ -77,8 +77,8 @@ impl Meta {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C, align(32))]
 pub struct Packet {
-    /// When its last bit reaches the end of the current link, ps. Written by the port.
-    pub arrival: u64,
+    /// When its last bit reaches the end of the current link. Written by the port.
+    pub arrival: Time,
     /// Connection slot, the same at both ends.
     pub conn: ConnSlot,
     /// Sequence number of the first byte; of ACKs the acknowledgement number.

@@ -49,8 +49,8 @@ pub struct Port {
     departed: u32,
     /// The receiving node.
     pub to: NodeId,
-    pub(super) busy_until: u64,
-    pub(super) delay: u64,
+    pub(super) busy_until: Time,
+    pub(super) delay: Time,
     ps_per_byte: u64,
     /// Upper bound of the queue; exact after `settle`.
     pub(super) queue: QueueState,
@@ -58,8 +58,8 @@ pub struct Port {
     alert: QueueState,
     /// Place among the inputs of all nodes.
     pub input: u32,
-    /// When the last packet that the other end has taken arrived there, ps. The other end's.
-    pub served: u64,
+    /// When the last packet that the other end has taken arrived there. The other end's.
+    pub served: Time,
     /// Counters.
     pub stats: PortStats,
     /// In which order packets leave, and who decides.
@@ -74,7 +74,7 @@ pub struct Port {
     /// Packets queued before the end of the warm-up.
     pub(super) before: u64,
     /// Of a host's port: the latest arrival time so far.
-    latest: u64,
+    latest: Time,
     observer: Option<Box<Occupancy>>,
 }
 
@@ -108,9 +108,9 @@ impl Port {
         Port {
             ring: Ring::new(8),
             departed: 0,
-            busy_until: 0,
+            busy_until: Time::ZERO,
             ps_per_byte: c.rate.ps_per_byte_q16(),
-            delay: c.delay.0,
+            delay: c.delay,
             queue: QueueState::default(),
             alert: QueueState::default(),
             stats: PortStats::default(),
@@ -122,14 +122,14 @@ impl Port {
             limit: c.buffer.map_or(QueueState::UNLIMITED, QueueState::limit),
             events: PortEvents::default(),
             before: 0,
-            latest: 0,
-            served: 0,
+            latest: Time::ZERO,
+            served: Time::ZERO,
             observer: None,
         }
     }
 
-    /// Starts recording the queue; `every` in ps, `u64::MAX` for the distribution only.
-    pub fn observe(&mut self, port: PortId, every: u64) {
+    /// Starts recording the queue, with a sample every so often or the distribution only.
+    pub fn observe(&mut self, port: PortId, every: Option<Time>) {
         self.observer = Some(Box::new(Occupancy::new(port, every)));
         self.alert = QueueState::default();
     }
@@ -157,8 +157,8 @@ impl Port {
         self.queue.bytes
     }
 
-    /// When the last packet queued so far will have left, ps.
-    pub fn busy_until(&self) -> u64 {
+    /// When the last packet queued so far will have left.
+    pub fn busy_until(&self) -> Time {
         self.busy_until
     }
 
@@ -168,7 +168,7 @@ impl Port {
     /// the arriving packet has been taking memory since its first bit. The other reading lets one sender at exactly the bottleneck's
     /// rate capture a full queue for good, since every one of its packets arrives as a place becomes free.
     #[inline]
-    pub fn settle(&mut self, now: u64) {
+    pub fn settle(&mut self, now: Time) {
         if self.observer.is_some() {
             return self.settle_recorded(now);
         }
@@ -188,7 +188,7 @@ impl Port {
     /// As `settle`, for a port with a recorder.
     #[cold]
     #[inline(never)]
-    fn settle_recorded(&mut self, now: u64) {
+    fn settle_recorded(&mut self, now: Time) {
         while self.departed != self.ring.tail() && self.ring.packet(self.departed).arrival < now + self.delay {
             self.record(self.ring.packet(self.departed).arrival - self.delay);
             self.depart();
@@ -197,7 +197,7 @@ impl Port {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn record(&mut self, now: u64) {
+    pub(super) fn record(&mut self, now: Time) {
         if let Some(o) = &mut self.observer {
             let c = Counters {
                 packets: self.queue.packets,
@@ -215,11 +215,11 @@ impl Port {
     #[inline(always)]
     pub fn enqueue<const HOST: bool>(
         &mut self,
-        now: u64,
-        late: u64,
+        now: Time,
+        late: Time,
         packet: &Packet,
         fill: impl FnOnce(&mut Packet),
-    ) -> Result<u64, Refusal> {
+    ) -> Result<Time, Refusal> {
         let wire = u64::from(packet.wire);
         let mut mark = Codepoint::NotEct;
         if self.busy_until < now && self.alert.packets > 0 {
@@ -242,34 +242,34 @@ impl Port {
         let mut arrival = departure + self.delay;
         if HOST {
             // Lateness does not reorder: what was sent later arrives later.
-            arrival = (arrival + late).max(self.latest + 1);
+            arrival = (arrival + late).max(self.latest + Time(1));
             self.latest = arrival;
         }
         self.ring.push(packet, arrival, mark, fill);
         self.stats.sent_pkts += 1;
         self.stats.sent_bytes += wire;
-        self.stats.sojourn += u128::from(departure - now);
+        self.stats.sojourn += u128::from((departure - now).0);
         Ok(arrival)
     }
 
     /// Gives up the slots of packets that have left the queue and arrived.
     #[inline(never)]
-    pub(super) fn make_room(&mut self, now: u64) {
+    pub(super) fn make_room(&mut self, now: Time) {
         self.settle(now);
         let head = self.ring.head();
         let lags = (self.departed.wrapping_sub(head) as i32) < 0;
         self.ring.make_room(if lags { self.departed } else { head });
     }
 
-    /// Time to put `wire` bytes on the wire, ps.
+    /// Time to put `wire` bytes on the wire.
     #[inline(always)]
-    pub(super) fn tx(&self, wire: u64) -> u64 {
-        (wire * self.ps_per_byte) >> 16
+    pub(super) fn tx(&self, wire: u64) -> Time {
+        Time((wire * self.ps_per_byte) >> 16)
     }
 
     /// Looks closely at an arrival: what does the discipline say? Returns the ECN field to set, `NotEct` to leave it.
     #[inline(never)]
-    fn examine(&mut self, now: u64, packet: &Packet) -> Result<Codepoint, Refusal> {
+    fn examine(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
         if let Order::Buffered(_) = self.order {
             return Err(Refusal::Buffered);
         }
@@ -299,8 +299,8 @@ impl Port {
 
     /// Puts the question to the discipline. Returns the ECN field to set, `NotEct` to leave it.
     #[inline(never)]
-    fn ask(&mut self, now: u64, packet: &Packet) -> Result<Codepoint, Refusal> {
-        let state = self.state(now, u64::MAX);
+    fn ask(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
+        let state = self.state(now, None);
         let Order::Fifo(discipline) = &mut self.order else { return Err(Refusal::Buffered) };
         match discipline.on_arrival(&state, &facts(packet)) {
             Verdict::Accept => Ok(Codepoint::NotEct),
@@ -317,14 +317,14 @@ impl Port {
 
     /// The state that a packet meets that arrives at `now`; the queue is settled.
     #[inline]
-    pub(super) fn state(&self, now: u64, memory: u64) -> PortState {
+    pub(super) fn state(&self, now: Time, memory: Option<u64>) -> PortState {
         let serving = if self.departed == self.ring.tail() { 0 } else { u32::from(self.ring.packet(self.departed).wire) };
-        PortState { now: Time(now), queue: self.queue, limit: self.limit, memory, serving, idle_since: Time(self.busy_until) }
+        PortState { now, queue: self.queue, limit: self.limit, memory, serving, idle_since: self.busy_until }
     }
 
     /// Drops a packet for which the shared memory has no space. The discipline of a settled FIFO is notified, as of a full buffer.
-    pub fn refuse(&mut self, now: u64, packet: &Packet) {
-        let state = self.state(now, self.queue.bytes);
+    pub fn refuse(&mut self, now: Time, packet: &Packet) {
+        let state = self.state(now, Some(self.queue.bytes));
         if let Order::Fifo(discipline) = &mut self.order {
             let _ = discipline.on_arrival(&state, &facts(packet));
         }
@@ -357,14 +357,14 @@ impl Port {
 
     /// Brings the counters to `now`, which is not before any event at this port: queue settled, recorder up to date. Returns the
     /// part of the sojourn that lies in the future.
-    pub fn close(&mut self, now: u64) -> u128 {
+    pub fn close(&mut self, now: Time) -> u128 {
         self.settle(now);
         self.record(now);
         self.close_backlog(now);
         let mut future = 0;
         let mut position = self.departed;
         while position != self.ring.tail() {
-            future += u128::from(self.ring.packet(position).arrival - self.delay - now);
+            future += u128::from((self.ring.packet(position).arrival - self.delay - now).0);
             position = self.ring.next(position);
         }
         future
@@ -393,7 +393,7 @@ impl Port {
     }
 
     /// Forgets all counters: the end of the warm-up. What is queued now keeps counting from here.
-    pub fn restart_stats(&mut self, now: u64) {
+    pub fn restart_stats(&mut self, now: Time) {
         let future = self.close(now);
         self.restart_backlog();
         self.before += self.stats.sent_pkts;

@@ -3,6 +3,7 @@
 //! This is the innermost data structure of the packet path, so it indexes without bounds checks; the mask keeps every index legal.
 
 use super::packet::{Codepoint, Packet, SackBlocks, flag};
+use forebay_units::Time;
 
 /// Either a packet or the SACK blocks of the packet before it. Both are plain integers of the same size, so any bytes are valid
 /// for both.
@@ -113,7 +114,7 @@ impl Ring {
     /// Appends a packet, for which there is room, with another arrival time, marked or not (`Ce` or `NotEct`) and with what `fill` changes.
     /// If [`flag::EXT`] is set, [`Ring::push_sack`] must follow.
     #[inline(always)]
-    pub fn push(&mut self, packet: &Packet, arrival: u64, mark: Codepoint, fill: impl FnOnce(&mut Packet)) {
+    pub fn push(&mut self, packet: &Packet, arrival: Time, mark: Codepoint, fill: impl FnOnce(&mut Packet)) {
         debug_assert!(self.has_room());
         let index = (self.tail & self.mask) as usize;
         // SAFETY: masked index, as in `slot`; any bytes are a valid packet.
@@ -181,7 +182,7 @@ mod tests {
                 if !ring.has_room() {
                     ring.make_room(ring.head());
                 }
-                ring.push(&Packet { seq: next, flags, ..Packet::default() }, 0, Codepoint::NotEct, |_| {});
+                ring.push(&Packet { seq: next, flags, ..Packet::default() }, Time::ZERO, Codepoint::NotEct, |_| {});
                 if ext {
                     ring.push_sack(&sack);
                 }
