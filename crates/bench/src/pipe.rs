@@ -2,9 +2,9 @@
 //! wire, no network: what is counted is TCP.
 
 use crate::json::Object;
-use forebay_sim::config::TcpConfig;
 use forebay_sim::net::packet::{Packet, SackBlocks, Wire, flag};
 use forebay_sim::tcp::Address;
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::{Phase, Sender};
 use forebay_units::Time;

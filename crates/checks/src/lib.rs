@@ -6,9 +6,9 @@
 pub mod band;
 pub mod theory;
 
+use forebay_experiment::Experiment;
+use forebay_experiment::rows::{FlowRow, PortRow, QueryRow};
 use forebay_scenario::{Scenario, Variant};
-use forebay_sim::config::SimConfig;
-use forebay_sim::observe::{FlowRow, PortRow, QueryRow};
 use forebay_sim::run::{Report, run as simulate};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,7 @@ pub fn resolve(text: &str, sets: &[&str], seed: Option<u64>) -> Vec<Variant> {
 ///
 /// # Panics
 /// When it cannot run, and when the simulator's own conservation checks fail.
-pub fn execute(config: &SimConfig) -> Report {
+pub fn execute(config: &Experiment) -> Report {
     let checked = config.check().unwrap_or_else(|e| panic!("{e}"));
     simulate(checked, &mut |_| ControlFlow::Continue(())).unwrap_or_else(|e| panic!("{e}"))
 }

@@ -2,7 +2,9 @@
 //! work with; the field is named.
 
 use forebay_checks::resolve;
-use forebay_sim::config::{Assign, SimConfig as Experiment, WorkloadKind};
+use forebay_experiment::Experiment;
+use forebay_experiment::assign::Assign;
+use forebay_experiment::traffic::WorkloadKind;
 use forebay_units::{NodeId, PortId, Rate, Time};
 
 /// Hosts 0 to 3, their switches 4 and 5; ports of all kinds; one workload of each kind.

@@ -1,7 +1,7 @@
 //! The same scenario and seed give the same trajectory: again, on any number of threads, watched or not.
 
 use forebay_checks::{execute, resolve};
-use forebay_sim::config::SimConfig;
+use forebay_experiment::Experiment;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Lossy traffic of three kinds with shared links, random sizes, jitter and several laws.
@@ -33,12 +33,12 @@ sizes = { exponential = "20KB" }
 gaps = { exponential = "200us" }
 "#;
 
-fn configs() -> Vec<SimConfig> {
+fn configs() -> Vec<Experiment> {
     let stacks = ["ns2", "linux", "rfc"].map(|s| format!("transport.stack={s}"));
     stacks.iter().flat_map(|s| resolve(BUSY, &[s, "transport.rto-min=5ms"], None)).map(|v| v.config).collect()
 }
 
-fn on_threads(configs: &[SimConfig], threads: usize) -> Vec<u64> {
+fn on_threads(configs: &[Experiment], threads: usize) -> Vec<u64> {
     let next = AtomicUsize::new(0);
     let mut results: Vec<(usize, u64)> = std::thread::scope(|s| {
         let work = || {

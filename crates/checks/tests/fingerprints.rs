@@ -3,7 +3,7 @@
 //! `FOREBAY_UPDATE=1 cargo test -p forebay-checks --test fingerprints` writes the file anew.
 
 use forebay_checks::{execute, repository, resolve};
-use forebay_sim::config::SimConfig;
+use forebay_experiment::Experiment;
 use forebay_sim::run::Report;
 use std::fmt::Write;
 
@@ -199,7 +199,7 @@ const TRAFFIC: &[(&str, &str)] = &[
     ),
 ];
 
-fn all(run: fn(&SimConfig) -> Report) -> String {
+fn all(run: fn(&Experiment) -> Report) -> String {
     let mut out = HEADER.to_owned();
     let mut line = |name: &str, text: &str, sets: &[&str]| {
         for v in resolve(text, sets, None) {
@@ -249,7 +249,7 @@ fn trajectories_are_as_recorded() {
 #[test]
 #[cfg(debug_assertions)]
 fn the_order_of_nodes_within_a_window_changes_nothing() {
-    fn backwards(config: &SimConfig) -> Report {
+    fn backwards(config: &Experiment) -> Report {
         forebay_sim::run::run_backwards(config.check().unwrap_or_else(|e| panic!("{e}"))).unwrap_or_else(|e| panic!("{e}"))
     }
     let (forth, back) = (all(execute), all(backwards));

@@ -119,7 +119,7 @@ fn timeouts_of_syns_stand_apart() {
             "topology.bottleneck.rate=1Mbps",
         ],
     );
-    let sum = |get: fn(&forebay_sim::observe::FlowRow) -> u32| o.report.flows.iter().map(get).sum::<u32>();
+    let sum = |get: fn(&forebay_experiment::rows::FlowRow) -> u32| o.report.flows.iter().map(get).sum::<u32>();
     let (data, syn) = (sum(|f| f.rtos), sum(|f| f.syn_rtos));
     println!("{data} data, {syn} SYN");
     assert!(syn >= 8 && u64::from(data + syn) == o.rtos(), "{data} {syn}");

@@ -2,7 +2,9 @@
 //! finite work is done, and none of it is lost.
 
 use forebay_checks::{execute, resolve};
-use forebay_sim::{cc, tcp::profile, topology, workload};
+use forebay_experiment::topology;
+use forebay_experiment::workload;
+use forebay_sim::{cc, tcp::profile};
 
 /// Parameters of every topology, small enough for a test. A new kind needs a line here.
 fn topology_text(kind: &str, queue: &str) -> String {

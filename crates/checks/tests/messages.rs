@@ -1,7 +1,7 @@
 //! What is counted of a message is what happened to it, also while another one before it is unacknowledged.
 
 use forebay_checks::{one, repository, run};
-use forebay_sim::observe::{FlowRow, TimeoutKind};
+use forebay_experiment::rows::{FlowRow, TimeoutKind};
 use std::collections::BTreeMap;
 
 /// Segments that a message needs by itself.

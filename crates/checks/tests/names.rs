@@ -51,7 +51,7 @@ fn registries() -> Vec<(Kind, &'static str)> {
     let laws = forebay_sim::cc::REGISTRY.iter().map(|e| (Law, e.entry.name));
     let shims = forebay_sim::shim::REGISTRY.iter().map(|e| (Shim, e.entry.name));
     let queues = forebay_queues::REGISTRY.iter().map(|e| (Queue, e.entry.name));
-    let workloads = forebay_sim::workload::REGISTRY.iter().map(|e| (Workload, e.entry.name));
+    let workloads = forebay_experiment::workload::REGISTRY.iter().map(|e| (Workload, e.entry.name));
     laws.chain(shims).chain(queues).chain(workloads).collect()
 }
 

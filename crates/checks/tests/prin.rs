@@ -3,7 +3,7 @@
 #![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
 
 use forebay_checks::{Outcome, one};
-use forebay_sim::observe::FlowRow;
+use forebay_experiment::rows::FlowRow;
 
 /// The simulation behind the specification's numbers (its appendix A): packets of 1000 B without headers, ACKs without size, no limited
 /// transmit, requests of 50 us and processing up to 100 us.

@@ -3,7 +3,7 @@
 #![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
 
 use forebay_checks::{Outcome, execute, repository, resolve, run};
-use forebay_sim::observe::FlowRow;
+use forebay_experiment::rows::FlowRow;
 use forebay_sim::{cc, tcp::profile};
 
 fn int(f: &FlowRow, column: &str) -> Option<i64> {

@@ -1,7 +1,7 @@
 //! The table of timeouts: the same ones that messages count, at the times at which they happened.
 
 use forebay_checks::one;
-use forebay_sim::observe::{FlowRow, TimeoutKind, TimeoutRow};
+use forebay_experiment::rows::{FlowRow, TimeoutKind, TimeoutRow};
 
 /// Collapsing barrier rounds; a buffer so small that SYNs are lost too.
 const INCAST: &str = r#"

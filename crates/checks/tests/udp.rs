@@ -1,7 +1,7 @@
 //! Unresponsive sources send what they are asked to, whatever happens to it; what arrives and what does not adds up.
 
 use forebay_checks::{Outcome, one};
-use forebay_sim::observe::FlowRow;
+use forebay_experiment::rows::FlowRow;
 use forebay_units::{GroupId, NodeId};
 
 const US: u64 = 1_000_000;

@@ -1,7 +1,7 @@
 //! What each kind of traffic promises: when trains, requests, rounds and listed flows start, and how large they are.
 
 use forebay_checks::{Outcome, one};
-use forebay_sim::observe::FlowRow;
+use forebay_experiment::rows::FlowRow;
 use forebay_units::{NodeId, QueryId, WorkloadId};
 use std::path::PathBuf;
 

@@ -3,8 +3,8 @@
 use crate::plain::plain;
 use crate::style;
 use forebay_exec::sweep::SweepError;
+use forebay_experiment::report::RunError;
 use forebay_scenario::Errors;
-use forebay_sim::run::RunError;
 use forebay_store::StoreError;
 use miette::GraphicalReportHandler;
 use std::fmt::Write as _;

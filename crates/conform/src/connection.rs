@@ -9,10 +9,10 @@ mod handshake;
 
 use crate::script::{EcnField, Options, Segment, flag};
 use crate::settings::Settings;
-use forebay_sim::config::TcpConfig;
 use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{self, Codepoint, Meta, Packet, SackBlocks, Wire};
 use forebay_sim::tcp::Address;
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::{Phase, Sender};
 use forebay_units::{ConnSlot, Time};

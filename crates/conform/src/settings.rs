@@ -1,10 +1,11 @@
 //! What a script sets, and the configuration of the endpoint that follows: options of the script, parameters of the kernel.
 
 use crate::script::Options;
+use forebay_experiment::transport::Profile;
+use forebay_experiment::transport::{Ecn, Idle, Recovery};
 use forebay_param::{Kind, Param, Value, Values, nearest};
 use forebay_sim::cc::{self, LawEntry};
-use forebay_sim::config::Profile;
-use forebay_sim::config::{Ecn, Idle, Recovery, TcpConfig};
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::profile::{PARAMS, PROFILES, resolve};
 
 /// What setting something comes to.

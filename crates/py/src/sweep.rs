@@ -9,7 +9,7 @@ use crate::table::Table;
 use arrow_array::RecordBatch;
 use forebay_cli::report;
 use forebay_exec::sweep::{Done, Plan, Request, Status, SweepError, UnitRecord, Watcher, execute, read};
-use forebay_sim::run::RunError;
+use forebay_experiment::report::RunError;
 use forebay_store::sweep::{SweepDir, SweepManifest, SweepScenario};
 use forebay_store::{Host, StoreError};
 use pyo3::prelude::*;

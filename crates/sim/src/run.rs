@@ -6,7 +6,7 @@ pub use forebay_experiment::report::{Progress, Report, RunError};
 use crate::engine::simulation::Simulation;
 use std::ops::ControlFlow;
 
-/// Runs a simulation of a checked experiment, [`SimConfig::check`](forebay_experiment::Experiment::check); another one does not compile:
+/// Runs a simulation of a checked experiment, [`Experiment::check`](forebay_experiment::Experiment::check); another one does not compile:
 ///
 /// ```compile_fail,E0308
 /// use forebay_experiment::Experiment;

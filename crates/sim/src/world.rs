@@ -1,13 +1,14 @@
 //! The simulator as a world.
 
 use crate::cc::{self, Law};
-use crate::config::{SimConfig, TcpConfig};
 use crate::engine::path::empty_path;
 use crate::shim;
-use crate::topology::{BuildError, Fib, hosts};
+use crate::tcp::config::TcpConfig;
+use forebay_experiment::Experiment;
 use forebay_experiment::checked::Checked;
 use forebay_experiment::registry::{LawEntry, ShimEntry};
 use forebay_experiment::report::{Progress, Report, RunError};
+use forebay_experiment::topology::{BuildError, Fib, hosts};
 use forebay_experiment::transport::{Chosen, Recovery, SlowStart};
 use forebay_experiment::world::{Unsupported, World};
 use forebay_sampling::Rng;
@@ -39,7 +40,7 @@ impl World for Simulator {
         shim::build(shim).map(|_| ())
     }
 
-    fn supports(&self, experiment: &SimConfig) -> Vec<Unsupported> {
+    fn supports(&self, experiment: &Experiment) -> Vec<Unsupported> {
         let mut cannot = Vec::new();
         for group in &experiment.groups {
             match TcpConfig::of(&group.tcp) {
@@ -70,7 +71,7 @@ impl World for Simulator {
     }
 
     /// What laws that are told of their paths make of the one between the first host and the last.
-    fn explain(&self, experiment: &SimConfig) -> Vec<String> {
+    fn explain(&self, experiment: &Experiment) -> Vec<String> {
         let network = &experiment.network;
         let hosts = hosts(network);
         let (Some(&from), Some(&to), Ok(fib)) = (hosts.first(), hosts.last(), Fib::new(network)) else { return Vec::new() };

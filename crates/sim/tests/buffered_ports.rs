@@ -1,10 +1,10 @@
 //! Random arrivals at ports with buffered disciplines, against a slow model: the same packets leave, at the same times, in the same order, and
 //! the same ones are dropped.
 
+use forebay_experiment::network::PortConfig;
 use forebay_param::{Kind, QueueValue, Value, Values};
 use forebay_queues::{QueueState, build, find};
 use forebay_sampling::Rng;
-use forebay_sim::config::PortConfig;
 use forebay_sim::net::packet::{Codepoint, Meta, Packet, SackBlocks, flag, service};
 use forebay_sim::net::port::Port;
 use forebay_units::{ConnSlot, NodeId, QueueLen, Rate, Time};

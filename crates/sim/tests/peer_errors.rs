@@ -4,8 +4,8 @@
 mod scripted;
 
 use forebay_param::Value;
-use forebay_sim::config::TcpConfig;
 use forebay_sim::net::packet::flag;
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::profile::PROFILES;
 use forebay_sim::tcp::sender::CaState;
 use scripted::pipe::{Fate, LOSE, MARK, PASS, Pipe, Point, Seen};

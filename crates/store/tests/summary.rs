@@ -2,14 +2,15 @@
 
 mod common;
 
-use forebay_sim::config::{Assign, SimConfig};
-use forebay_sim::observe::{FlowRow, QueryRow};
-use forebay_sim::run::Report;
+use forebay_experiment::Experiment;
+use forebay_experiment::assign::Assign;
+use forebay_experiment::report::Report;
+use forebay_experiment::rows::{FlowRow, QueryRow};
 use forebay_store::RunInfo;
 use forebay_store::summary::{GROUP_METRICS, NETWORK_METRICS, Summary, summarise};
 use forebay_units::{GroupId, QueryId, Time, WorkloadId};
 
-fn of(config: &SimConfig, report: &Report) -> Summary {
+fn of(config: &Experiment, report: &Report) -> Summary {
     summarise(&RunInfo::new("a world", "v", 0, config), config, report)
 }
 

@@ -30,7 +30,7 @@ impl Run {
 
     /// Connection, start in seconds and full packets of every message, in the order of their starts.
     pub(super) fn messages(&self) -> Vec<(u64, f64, u64)> {
-        let row = |f: &forebay_sim::observe::FlowRow| (f.conn_id, f.start_ps as f64 * 1e-12, f.size_bytes.div_ceil(MSS));
+        let row = |f: &forebay_experiment::rows::FlowRow| (f.conn_id, f.start_ps as f64 * 1e-12, f.size_bytes.div_ceil(MSS));
         self.report.flows.iter().map(row).collect()
     }
 

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output::print;
 use forebay_conform::{Outcome, RunOptions, run_file, scripts};
-use forebay_sim::tcp::profile::PROFILES;
+use forebay_experiment::profile::PROFILES;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;

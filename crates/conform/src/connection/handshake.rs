@@ -2,7 +2,7 @@
 
 use super::{Connection, OURS, Stage, Tape, clock, field};
 use crate::script::{Options, Segment, flag};
-use forebay_sim::config::Ecn;
+use forebay_experiment::transport::Ecn;
 use forebay_sim::net::packet::{self, Packet};
 use forebay_sim::tcp::Address;
 use forebay_sim::tcp::receiver::Receiver;

@@ -2,7 +2,7 @@
 //! deadlines it is DCTCP.
 
 use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Reduction, Threshold, Window, dctcp};
-use crate::config::Ecn;
+use forebay_experiment::transport::Ecn;
 use forebay_param::{Entry, Kind, choices, optional};
 use forebay_units::{Time, TimeOrNever};
 use std::collections::VecDeque;

@@ -2,7 +2,7 @@
 
 use super::newreno::halve;
 use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Threshold, Trigger, Window};
-use crate::config::Ecn;
+use forebay_experiment::transport::Ecn;
 use forebay_param::{Entry, Kind, Param, choices, optional};
 use forebay_sampling::math;
 

@@ -147,7 +147,7 @@ pub enum Trigger {
 pub struct Reduction {
     /// What it answers.
     pub trigger: Trigger,
-    /// What the stack reduces from, segments; see [`Reduce`](crate::config::Reduce).
+    /// What the stack reduces from, segments; see [`Reduce`](forebay_experiment::transport::Reduce).
     pub from: f64,
 }
 

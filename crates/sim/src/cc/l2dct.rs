@@ -1,7 +1,7 @@
 //! L2DCT (Munir et al., INFOCOM 2013): DCTCP that favours connections which have sent little, by a weight that falls with the bytes sent.
 
 use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Reduction, Threshold, Window, dctcp};
-use crate::config::Ecn;
+use forebay_experiment::transport::Ecn;
 use forebay_param::{Entry, Kind, optional};
 use forebay_units::QueueLen;
 

@@ -1,7 +1,7 @@
 //! The AIMD window of RFC 5681, with classic ECN (RFC 3168). Recovery (RFC 6582) is the stack's.
 
 use super::{Ack, CongestionControl, LawConfig, LawEntry, Reduction, Threshold, Window};
-use crate::config::Ecn;
+use forebay_experiment::transport::Ecn;
 use forebay_param::Entry;
 
 /// No parameters.

@@ -2,9 +2,9 @@
 //! bandwidth-delay product, grow by a segment per ACK, and let nothing but timeouts interfere. Priorities at the ports do the rest.
 
 use super::{Ack, CongestionControl, LawConfig, LawEntry, Reduction, Threshold, Window};
-use crate::config::Ecn;
-use crate::config::{Chosen, Idle, Recovery, RtoRule, Transport};
 use crate::shim::srpt;
+use forebay_experiment::transport::Ecn;
+use forebay_experiment::transport::{Chosen, Idle, Recovery, RtoRule, Transport};
 use forebay_param::{Entry, Kind, Param, Values, choices};
 
 /// Parameters, from the registry entry.

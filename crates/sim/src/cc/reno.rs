@@ -1,8 +1,8 @@
 //! Reno: NewReno's window rule; without SACK, its recovery ends with the first new ACK (RFC 5681 section 3.2).
 
 use super::{LawConfig, LawEntry, newreno};
-use crate::config::Ecn;
-use crate::config::Recovery;
+use forebay_experiment::transport::Ecn;
+use forebay_experiment::transport::Recovery;
 use forebay_param::Entry;
 
 pub(super) const ENTRY: LawEntry = LawEntry {

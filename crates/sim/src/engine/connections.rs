@@ -3,10 +3,10 @@
 use super::core::Core;
 use super::hosts::Wake;
 use super::stream::{Incoming, Outgoing, Stream};
-use crate::streams::Draws;
 use crate::tcp::Address;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
+use forebay_experiment::streams::Draws;
 use forebay_traffic::OpenSpec;
 use forebay_units::{ConnSlot, NodeId, Time};
 

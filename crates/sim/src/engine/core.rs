@@ -11,11 +11,12 @@ use super::recorder::Recorder;
 use super::slots::Slots;
 use super::stream::{Held, Incoming, Outgoing, Stream};
 use super::window_shim::WindowShims;
-use crate::config::{Network, TcpConfig};
 use crate::net::arena::Arena;
 use crate::net::generation::Generation;
+use crate::tcp::config::TcpConfig;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
+use forebay_experiment::network::Network;
 use forebay_units::{ConnSlot, GroupId, NodeId, PortId, Time};
 
 /// The simulation without its applications: its parts, and what needs several of them.

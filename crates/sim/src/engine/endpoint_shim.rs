@@ -1,12 +1,13 @@
 //! Shims between the endpoints and the interfaces of their hosts (`shim/endpoint.rs`): those of all transports, and the way out through one.
 
 use super::nic::Nic;
-use crate::config::{Network, TcpConfig};
 use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks, Wire};
 use crate::shim::endpoint::{Balance, Layers, Side};
-use crate::streams::Draws;
+use crate::tcp::config::TcpConfig;
+use forebay_experiment::network::Network;
 use forebay_experiment::shim_row::ShimRow;
+use forebay_experiment::streams::Draws;
 use forebay_units::{ConnSlot, GroupId, IndexVec, NodeId, Time};
 
 /// An endpoint whose packets and timers are at work.

@@ -5,13 +5,13 @@
 
 use super::handoff::{Handoff, Lots, PORT_BITS, doubled, sort_across_ports};
 use super::lane::Lane;
-use crate::config::{Network, PortConfig};
 use crate::net::arena::Arena;
 use crate::net::packet::{Packet, SackBlocks, flag};
 use crate::net::port::{Port, Refusal};
 use crate::net::ring::Ring;
-use crate::streams::Draws;
-use crate::topology::Fib;
+use forebay_experiment::network::{Network, PortConfig};
+use forebay_experiment::streams::Draws;
+use forebay_experiment::topology::Fib;
 use forebay_queues::{Queue, SharedBuffer};
 use forebay_units::{IndexVec, NodeId, PortId, Time, TimeOrNever};
 

@@ -1,7 +1,7 @@
 //! The packets that a switch forwards in one window: where each lies, where it goes, and their order.
 
 use crate::net::packet::{Packet, flag};
-use crate::streams::Draws;
+use forebay_experiment::streams::Draws;
 use forebay_sampling::mix;
 use forebay_units::{PortId, Time};
 use std::cmp::Ordering;

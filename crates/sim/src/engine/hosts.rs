@@ -2,7 +2,7 @@
 
 use crate::net::generation::Generation;
 use crate::net::packet::Packet;
-use crate::streams::Draws;
+use forebay_experiment::streams::Draws;
 use forebay_sampling::{Rng, mix};
 use forebay_units::{AppId, ConnSlot, GroupId, NodeId, PortId, Time, TimeOrNever};
 use std::cmp::Reverse;

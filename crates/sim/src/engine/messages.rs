@@ -4,7 +4,7 @@ use super::core::Core;
 use super::lane::Handover;
 use super::stream::Held;
 use crate::net::generation::Generation;
-use crate::observe::{FlowRow, TcpRow};
+use forebay_experiment::rows::{FlowRow, TcpRow};
 use forebay_traffic::Notice;
 use forebay_units::{ConnSlot, GroupId, NodeId, Time, WorkloadId};
 

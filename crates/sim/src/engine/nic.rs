@@ -3,9 +3,9 @@
 use super::fabric::Fabric;
 use super::hosts::{Host, Wake};
 use super::lane::Lane;
-use crate::config::TcpConfig;
 use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks, Wire};
+use crate::tcp::config::TcpConfig;
 use forebay_units::{ConnSlot, Time};
 
 /// The way from an endpoint to the network.

@@ -2,9 +2,10 @@
 
 use super::core::Core;
 use crate::cc::Path;
-use crate::config::{Network, PortConfig, TcpConfig};
-use crate::streams::Draws;
-use crate::topology::Fib;
+use crate::tcp::config::TcpConfig;
+use forebay_experiment::network::{Network, PortConfig};
+use forebay_experiment::streams::Draws;
+use forebay_experiment::topology::Fib;
 use forebay_sampling::Rng;
 use forebay_units::{ConnSlot, NodeId, QueueLen, Time};
 

@@ -2,8 +2,8 @@
 //! read when one opens.
 
 use super::core::Core;
-use crate::config::Metrics;
 use crate::tcp::metrics::Remembered;
+use forebay_experiment::transport::Metrics;
 use forebay_units::{ConnSlot, NodeId};
 use std::collections::BTreeMap;
 

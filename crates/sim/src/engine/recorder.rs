@@ -1,7 +1,7 @@
 //! What a run leaves behind beside the statistics of its ports: rows of the result tables, in the order in which they come up. The report
 //! sorts them, so that nothing depends on that order. Recording only reads.
 
-use crate::observe::{FlowRow, TcpRow, TimeoutRow};
+use forebay_experiment::rows::{FlowRow, TcpRow, TimeoutRow};
 use forebay_traffic::QueryStart;
 use forebay_units::Time;
 

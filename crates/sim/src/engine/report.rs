@@ -2,8 +2,8 @@
 
 use super::simulation::Simulation;
 use super::timeouts::attribute;
-use crate::observe::{FlowRow, PortRow, QueryRow};
 use crate::run::Report;
+use forebay_experiment::rows::{FlowRow, PortRow, QueryRow};
 use forebay_traffic::QueryStart;
 use forebay_units::{QueryId, Time, WorkloadId};
 use std::collections::BTreeMap;

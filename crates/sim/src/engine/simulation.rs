@@ -5,13 +5,15 @@ use super::fabric::Fabric;
 use super::hosts::Wake;
 use super::lane::Lane;
 use super::recorder::Recorder;
-use crate::config::{PortConfig, SimConfig, TcpConfig};
 use crate::net::packet::flag;
 use crate::net::ring::Ring;
 use crate::shim::endpoint::smallest_packet;
-use crate::topology::Fib;
+use crate::tcp::config::TcpConfig;
+use forebay_experiment::Experiment;
 use forebay_experiment::checked::Checked;
+use forebay_experiment::network::PortConfig;
 use forebay_experiment::report::{Progress, RunError};
+use forebay_experiment::topology::Fib;
 use forebay_traffic::{App, QueryIds};
 use forebay_units::{AppId, IndexVec, NodeId, Time, TimeOrNever};
 use std::ops::ControlFlow;
@@ -268,7 +270,7 @@ impl Simulation {
 
 /// The shortest time in which one node can affect another: the smallest link delay (where a link has none, the time to send the
 /// smallest packet), or a shorter request latency.
-fn lookahead(config: &SimConfig, tcp: &[TcpConfig]) -> Time {
+fn lookahead(config: &Experiment, tcp: &[TcpConfig]) -> Time {
     let shim = |c: &TcpConfig| smallest_packet(c).unwrap_or(u32::MAX);
     let segments = tcp.iter().map(|c| c.ack_size.min(c.header + 1).min(shim(c)));
     let datagrams = config.workloads.iter().filter_map(|w| w.kind.smallest_datagram());

@@ -1,6 +1,6 @@
 //! Connection slots: which are free, and how many connections there are and were.
 
-use crate::streams::Draws;
+use forebay_experiment::streams::Draws;
 use forebay_sampling::Rng;
 use forebay_units::ConnSlot;
 

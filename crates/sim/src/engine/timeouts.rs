@@ -2,7 +2,7 @@
 
 use super::calls::Call;
 use super::core::Core;
-use crate::observe::{FlowRow, TimeoutKind, TimeoutRow};
+use forebay_experiment::rows::{FlowRow, TimeoutKind, TimeoutRow};
 use forebay_units::{ConnSlot, Time, WorkloadId};
 
 impl Core {

@@ -1,8 +1,8 @@
 //! Receive windows that a shim sets (`shim/window.rs`): what the receiving hosts know. A run in which no transport has such a shim pays for one
 //! flag.
 
-use crate::config::TcpConfig;
 use crate::shim::window::{self, Hosts};
+use crate::tcp::config::TcpConfig;
 use forebay_units::NodeId;
 
 /// The window shims of all hosts.

@@ -1,7 +1,7 @@
 //! Observation of one port's queue: the exact time-weighted distribution of its length, and an optional time series.
 //! It is fed by the port at every change, so it needs no events of its own and cannot disturb the trajectory.
 
-use crate::observe::QueueRow;
+use forebay_experiment::rows::QueueRow;
 use forebay_units::{PortId, Time};
 
 /// Lengths from here on share the last bin.

@@ -12,7 +12,7 @@ use super::backlog::{Backlog, facts};
 use super::occupancy::{Counters, Occupancy};
 use super::packet::{Codepoint, Packet};
 use super::ring::Ring;
-use crate::config::PortConfig;
+use forebay_experiment::network::PortConfig;
 use forebay_queues::{DropReason, FifoDiscipline, PortState, Queue, QueueState, Verdict};
 use forebay_sampling::Rng;
 use forebay_units::{NodeId, PortId, Time};

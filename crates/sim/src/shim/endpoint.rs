@@ -3,9 +3,10 @@
 
 use super::layer::Layer;
 use super::{ShimConfig, ShimEntry};
-use crate::config::{Network, TcpConfig};
 use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks, Wire};
+use crate::tcp::config::TcpConfig;
+use forebay_experiment::network::Network;
 use forebay_experiment::shim_row::ShimRow;
 use forebay_units::{ConnSlot, NodeId, Rate, Time};
 

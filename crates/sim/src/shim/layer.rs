@@ -3,10 +3,10 @@
 //! can run side by side.
 
 use super::endpoint::{Balance, End, EndpointShim, Side};
-use crate::config::Network;
 use crate::net::arena::Arena;
 use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks, Wire};
+use forebay_experiment::network::Network;
 use forebay_experiment::shim_row::ShimRow;
 use forebay_units::{ConnSlot, NodeId, Time};
 

@@ -3,7 +3,7 @@
 use super::tag::{self, Message, Segment, TagShim};
 use super::{Place, ShimConfig, ShimEntry};
 use crate::net::packet::service;
-use crate::topology::BuildError;
+use forebay_experiment::topology::BuildError;
 use forebay_param::{Entry, Kind, Param, Values, choices};
 
 /// Parameters, from the registry entry.

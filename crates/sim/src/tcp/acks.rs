@@ -2,8 +2,9 @@
 
 use super::sender::{CaState, Phase, Sender, Timer};
 use crate::cc::{Ack, Event, Trigger};
-use crate::config::{Ecn, Growth, Reduce, RtoRule, TcpConfig};
 use crate::net::packet::{Codepoint, Packet, SackBlocks, Wire, flag};
+use crate::tcp::config::TcpConfig;
+use forebay_experiment::transport::{Ecn, Growth, Reduce, RtoRule};
 use forebay_units::{Time, TimeOrNever};
 
 impl Sender {
@@ -134,7 +135,7 @@ impl Sender {
         }
         // RFC 6298 section 5 keeps the back-off until a new sample; Linux ends it with any progress, and so do senders that count
         // consecutive timeouts. With timestamps every advance is a sample.
-        if rtt.is_some() || c.recovery == crate::config::Recovery::Rack || c.probe_after > 0 {
+        if rtt.is_some() || c.recovery == forebay_experiment::transport::Recovery::Rack || c.probe_after > 0 {
             self.rtt.backoff = 0;
         }
         self.limited = self.limited.min(self.nxt - ack);

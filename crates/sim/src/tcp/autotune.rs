@@ -1,7 +1,7 @@
 //! Receive-window autotuning as Linux does it (tcp_rcv_space_adjust, tcp_grow_window, tcp_rcv_rtt_measure): the window starts at 64 KB,
 //! and follows twice of what the application read in an RTT, at once when the sender still speeds up.
 
-use crate::config::TcpConfig;
+use crate::tcp::config::TcpConfig;
 use forebay_units::Time;
 
 /// The window of a connection that is tuned before anything has arrived: what fits into 16 bits, in full segments

@@ -2,8 +2,9 @@
 
 use super::sender::{CaState, Sender};
 use crate::cc::{Ack, Event, Trigger};
-use crate::config::{Growth, Recovery, TcpConfig};
 use crate::net::packet::Wire;
+use crate::tcp::config::TcpConfig;
+use forebay_experiment::transport::{Growth, Recovery};
 use forebay_units::Time;
 
 impl Sender {

@@ -5,8 +5,8 @@
 use super::autotune::{Autotune, ns};
 use super::receiver::{Echo, Receiver};
 use super::rtt::Rtt;
-use crate::config::TcpConfig;
 use crate::net::packet::{Packet, Wire};
+use crate::tcp::config::TcpConfig;
 use forebay_units::Time;
 use std::num::NonZeroU32;
 

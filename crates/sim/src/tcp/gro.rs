@@ -6,8 +6,8 @@
 //! handed over at once when the next segment cannot join it, or when the last one that joined is short, has the FIN, or ends a write.
 
 use super::receiver::Receiver;
-use crate::config::TcpConfig;
 use crate::net::packet::{Packet, Wire, flag};
+use crate::tcp::config::TcpConfig;
 use forebay_units::{Time, TimeOrNever};
 
 /// The longest IP packet that a super-segment can be (GRO_LEGACY_MAX_SIZE is one more, and is not reached: skb_gro_receive).

@@ -2,7 +2,7 @@
 //! host's link is the bottleneck, the whole window would wait there.
 
 use super::sender::Sender;
-use crate::config::TcpConfig;
+use crate::tcp::config::TcpConfig;
 use forebay_units::{Rate, Time, TimeOrNever};
 use std::collections::VecDeque;
 

@@ -3,8 +3,8 @@
 use super::receiver::Receiver;
 use super::scoreboard::{LOST, RETX, SACKED};
 use super::sender::Sender;
-use crate::config::TcpConfig;
 use crate::net::packet::Wire;
+use crate::tcp::config::TcpConfig;
 
 /// Outstanding segments of a sender, counted as Linux counts them for `tcp_info`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -4,7 +4,8 @@
 
 use super::sender::{CaState, Sender};
 use crate::cc::Threshold;
-use crate::config::{Metrics, RtoRule, TcpConfig};
+use crate::tcp::config::TcpConfig;
+use forebay_experiment::transport::{Metrics, RtoRule};
 use forebay_units::Time;
 
 /// What is remembered of one path.

@@ -1,7 +1,7 @@
 //! Departure times for laws that give a rate, as the pacing inside Linux TCP (tcp_pacing_check, tcp_update_skb_after_send).
 
 use super::sender::Sender;
-use crate::config::TcpConfig;
+use crate::tcp::config::TcpConfig;
 use forebay_units::{Rate, Time, TimeOrNever};
 
 /// The first segments of a connection leave as the window allows ("sch_fq does not pace first 10 MSS").

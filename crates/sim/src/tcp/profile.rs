@@ -6,7 +6,8 @@ pub use forebay_experiment::profile::*;
 pub(crate) mod tests {
     use super::*;
     use crate::cc;
-    use crate::config::{Ecn, Profile, Recovery, TcpConfig};
+    use crate::tcp::config::TcpConfig;
+    use forebay_experiment::transport::{Ecn, Profile, Recovery};
     use forebay_param::{Kind, Value, Values};
 
     /// The configuration of a profile with a law's defaults.

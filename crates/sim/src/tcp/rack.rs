@@ -4,8 +4,8 @@ use super::rtt::Rtt;
 use super::scoreboard::{EVER_RETX, Scoreboard, Seg};
 use super::sender::{CaState, Sender, Timer};
 use crate::cc::{Event, Trigger};
-use crate::config::TcpConfig;
 use crate::net::packet::Wire;
+use crate::tcp::config::TcpConfig;
 use forebay_units::Time;
 
 /// RACK's and TLP's variables (RFC 8985 sections 5.2 and 7.1). Positions are stream offsets.

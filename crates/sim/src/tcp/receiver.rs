@@ -7,11 +7,12 @@ use super::gro::Gro;
 use super::reassembly::Reassembly;
 use super::sender::control_ecn;
 use super::seq::Address;
-use crate::config::{Ecn, Recovery, TcpConfig};
 use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet, SackBlocks, Wire, flag};
 use crate::shim::tag::urgent_acks;
 use crate::shim::window;
+use crate::tcp::config::TcpConfig;
+use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_units::{GroupId, Time, TimeOrNever};
 
 /// State of the echo.

@@ -2,7 +2,7 @@
 
 use super::sender::{CaState, Sender};
 use crate::cc::{Ack, Departure, Loss, Outcome, Repair};
-use crate::config::TcpConfig;
+use crate::tcp::config::TcpConfig;
 use forebay_units::Time;
 
 impl Sender {

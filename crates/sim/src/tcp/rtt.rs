@@ -1,6 +1,7 @@
 //! RTT filter and retransmission timeout (RFC 6298).
 
-use crate::config::{RtoRule, TcpConfig};
+use crate::tcp::config::TcpConfig;
+use forebay_experiment::transport::RtoRule;
 use forebay_units::{Time, TimeOrNever};
 
 /// Smoothed RTT and its variation, and the back-off.

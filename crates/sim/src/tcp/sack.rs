@@ -7,8 +7,9 @@ use super::sender::{CaState, Sender, Timer};
 use super::timers::segments;
 use super::undo::older;
 use crate::cc::{Ack, Arrival, Event, Trigger};
-use crate::config::{Growth, Recovery, Reduce, TcpConfig};
 use crate::net::packet::{SackBlocks, Wire};
+use crate::tcp::config::TcpConfig;
+use forebay_experiment::transport::{Growth, Recovery, Reduce};
 use forebay_units::{Time, TimeOrNever};
 
 /// What the SACK option of one ACK said.

@@ -11,11 +11,12 @@ use super::sack_state::SackState;
 use super::seq::Address;
 use crate::cc::slow_start::{self, SlowStart};
 use crate::cc::{Event, Hooks, Law, Threshold, Window};
-use crate::config::{Ecn, Recovery, TcpConfig};
 use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet, Wire, flag};
 use crate::shim::tag::Tagger;
 use crate::shim::window;
+use crate::tcp::config::TcpConfig;
+use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_units::{GroupId, Time, TimeOrNever};
 use std::num::NonZeroU64;
 

@@ -3,9 +3,9 @@
 
 use super::sender::{CaState, Sender, Timer};
 use crate::cc::Event;
-use crate::config::TcpConfig;
 use crate::net::packet::Wire;
 use crate::shim::tag::MessageStart;
+use crate::tcp::config::TcpConfig;
 use forebay_units::{Time, TimeOrNever};
 
 impl Sender {

@@ -2,8 +2,9 @@
 
 use super::sender::{CaState, Phase, Sender, Timer};
 use crate::cc::{Event, Reduction, Threshold, Trigger};
-use crate::config::{Recovery, Reduce, RtoRule, TcpConfig};
 use crate::net::packet::{Wire, flag};
+use crate::tcp::config::TcpConfig;
+use forebay_experiment::transport::{Recovery, Reduce, RtoRule};
 use forebay_units::{Time, TimeOrNever};
 
 /// `bytes` as a window in segments that does not come out a byte short when it is multiplied by `mss` again.

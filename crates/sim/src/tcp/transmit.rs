@@ -4,9 +4,10 @@ use super::scoreboard::{LOST, RETX, SACKED};
 use super::sender::{CaState, Phase, Sender, Timer};
 use super::tso::Burst;
 use crate::cc::{Event, Opportunity};
-use crate::config::{Idle, Recovery, TcpConfig};
 use crate::net::packet::{Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
+use crate::tcp::config::TcpConfig;
+use forebay_experiment::transport::{Idle, Recovery};
 use forebay_units::{Time, TimeOrNever};
 use std::num::NonZeroU64;
 

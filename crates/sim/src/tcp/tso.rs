@@ -3,7 +3,7 @@
 //! than use every ACK (tcp_tso_should_defer), and that its interface holds whole bursts (tcp_small_queue_check).
 
 use super::sender::{CaState, Sender};
-use crate::config::TcpConfig;
+use crate::tcp::config::TcpConfig;
 use forebay_units::Time;
 
 /// `tcp_min_tso_segs`.

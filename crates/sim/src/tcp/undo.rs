@@ -4,7 +4,7 @@
 
 use super::sender::{CaState, Sender};
 use crate::cc::{Ack, Threshold, Window};
-use crate::config::TcpConfig;
+use crate::tcp::config::TcpConfig;
 use forebay_units::Time;
 
 /// What is remembered of the episode for taking it back.

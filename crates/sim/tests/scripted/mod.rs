@@ -7,14 +7,15 @@ pub(crate) mod pipe;
 pub(crate) mod receiver;
 pub(crate) mod sender;
 
+use forebay_experiment::transport::Profile;
 use forebay_param::{Kind, Param, Value, Values};
 use forebay_sampling::Rng;
 use forebay_sim::cc::{self, Path};
-use forebay_sim::config::{Profile, TcpConfig};
 use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{Packet, SackBlocks, Wire};
 use forebay_sim::shim::{self, ShimConfig};
 use forebay_sim::tcp::Address;
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::profile::{PARAMS, PROFILES, resolve};
 use forebay_units::{ConnSlot, Time};
 use std::collections::BTreeSet;

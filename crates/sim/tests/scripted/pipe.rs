@@ -2,11 +2,11 @@
 //! connection is held against an independent model of the byte stream, and checked for stalls.
 
 use super::{Alarms, Tape, addresses};
-use forebay_sim::config::TcpConfig;
 use forebay_sim::net::packet::{Codepoint, Packet, SackBlocks, flag};
 use forebay_sim::shim::ShimConfig;
 use forebay_sim::shim::endpoint::{self, End};
 use forebay_sim::shim::proboscis::{Budget, ReceiverShim, Rules, SenderShim};
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::{CaState, Phase, Sender};
 use forebay_units::Time;

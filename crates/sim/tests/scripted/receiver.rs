@@ -1,8 +1,8 @@
 //! A receiver against a scripted peer. What it sent reads like `"3 3[5-7,9-10] 4E"`: acknowledged segments, SACK blocks, ECE.
 
 use super::{Tape, US, addresses};
-use forebay_sim::config::TcpConfig;
 use forebay_sim::net::packet::{Codepoint, Meta, Packet, flag};
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_units::Time;
 
@@ -19,7 +19,7 @@ pub(crate) struct Script {
 impl Script {
     /// Established, by the ECN that the configuration wants.
     pub(crate) fn new(c: TcpConfig) -> Script {
-        let asks = c.ecn != forebay_sim::config::Ecn::Off;
+        let asks = c.ecn != forebay_experiment::transport::Ecn::Off;
         let mut t = Script::closed(c);
         t.syn(if asks { flag::ECE | flag::CWR } else { 0 });
         t

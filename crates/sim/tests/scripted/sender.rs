@@ -3,8 +3,9 @@
 //! `^n` with class of service n, `#n` with rank n, `P` for a probe.
 
 use super::{Tape, US, addresses};
-use forebay_sim::config::{Ecn, TcpConfig};
+use forebay_experiment::transport::Ecn;
 use forebay_sim::net::packet::{Codepoint, Packet, SackBlocks, flag};
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::{Sender, Timer};
 use forebay_units::Time;
 

@@ -2,7 +2,8 @@
 
 use crate::scripted::config;
 use crate::scripted::receiver::Script;
-use forebay_sim::config::{Ecn, TcpConfig};
+use forebay_experiment::transport::Ecn;
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_units::Time;
 
 /// Without quick mode, which hides everything else in the first 16 segments.

@@ -2,8 +2,8 @@
 
 use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with};
+use forebay_experiment::transport::Growth;
 use forebay_param::Value;
-use forebay_sim::config::Growth;
 
 #[test]
 fn slow_start_then_avoidance() {

@@ -2,9 +2,10 @@
 
 use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with};
+use forebay_experiment::transport::Ecn;
 use forebay_param::Value;
-use forebay_sim::config::{Ecn, TcpConfig};
 use forebay_sim::net::packet::flag;
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::CaState;
 
 fn classic(stack: &str, window: u32) -> TcpConfig {

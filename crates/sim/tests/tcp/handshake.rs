@@ -2,8 +2,8 @@
 
 use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with, receiver};
+use forebay_experiment::transport::Ecn;
 use forebay_param::Value;
-use forebay_sim::config::Ecn;
 use forebay_sim::net::packet::flag;
 use forebay_sim::tcp::sender::{CaState, Phase, Timer};
 use forebay_units::Time;

@@ -3,8 +3,8 @@
 use crate::scripted::receiver::Script;
 use crate::scripted::sender;
 use crate::scripted::{config, shim};
-use forebay_sim::config::TcpConfig;
 use forebay_sim::shim::window::Window;
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_units::Time;
 
 fn ictcp() -> TcpConfig {

@@ -1,8 +1,9 @@
 //! What is left of closed connections (Linux net/ipv4/tcp_metrics.c): exact values after the kernel's formulas.
 
 use crate::scripted::{Tape, US, addresses, config};
-use forebay_sim::config::{Metrics, TcpConfig};
+use forebay_experiment::transport::Metrics;
 use forebay_sim::net::packet::{Packet, flag};
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::metrics::Remembered;
 use forebay_sim::tcp::sender::Sender;
 use forebay_units::Time;

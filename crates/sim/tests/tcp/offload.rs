@@ -2,8 +2,9 @@
 
 use crate::scripted::receiver::Script;
 use crate::scripted::{MS, Tape, US, addresses, config};
-use forebay_sim::config::{Ecn, TcpConfig};
+use forebay_experiment::transport::Ecn;
 use forebay_sim::net::packet::{Packet, flag};
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::Sender;
 use forebay_units::Time;
 

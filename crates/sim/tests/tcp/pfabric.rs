@@ -2,8 +2,8 @@
 
 use crate::scripted::sender::Script;
 use crate::scripted::{config, receiver};
-use forebay_sim::config::TcpConfig;
 use forebay_sim::net::packet::flag;
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_units::Time;
 
 fn pfabric(window: u32) -> TcpConfig {

@@ -3,8 +3,8 @@
 use crate::scripted::sender::Script;
 use crate::scripted::{Tape, addresses, config, receiver, shim};
 use forebay_param::Value;
-use forebay_sim::config::TcpConfig;
 use forebay_sim::net::packet::flag;
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::Sender;
 use forebay_units::Time;
 

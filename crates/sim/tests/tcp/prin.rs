@@ -4,7 +4,7 @@ use crate::scripted::pipe::{PASS, Pipe};
 use crate::scripted::sender::Script;
 use crate::scripted::{config, shim};
 use forebay_param::Value;
-use forebay_sim::config::TcpConfig;
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::{CaState, Timer};
 use forebay_units::Time;
 

@@ -3,10 +3,10 @@
 use crate::scripted::pipe::{Fate, LOSE, MARK, PASS, Pipe, Seen};
 use crate::scripted::{MS, US, config_with};
 use forebay_param::{Kind, Value, Values};
-use forebay_sim::config::TcpConfig;
 use forebay_sim::net::packet::flag;
 use forebay_sim::shim;
 use forebay_sim::shim::proboscis::{State, Verdict};
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_units::Time;
 
 /// A stack with this law, an initial window of ten segments of 1000 B, and the shim with its defaults but for `own`.
@@ -175,7 +175,11 @@ fn guests_with_ecn() {
     for (mode, seen) in [("shim", false), ("guest", true)] {
         for (stack, ecn, law) in [("ns2", "classic", "newreno"), ("linux", "classic", "cubic"), ("linux", "dctcp", "dctcp")] {
             let mut c = shimmed(stack, law, &[("ecn-mode", Value::Text(mode.into()))]);
-            c.ecn = if ecn == "classic" { forebay_sim::config::Ecn::Classic } else { forebay_sim::config::Ecn::Dctcp };
+            c.ecn = if ecn == "classic" {
+                forebay_experiment::transport::Ecn::Classic
+            } else {
+                forebay_experiment::transport::Ecn::Dctcp
+            };
             let mut n = 0;
             let p = transfer(c, 300, |s| {
                 n += u32::from(s.len > 0);

@@ -2,8 +2,9 @@
 
 use crate::scripted::config;
 use crate::scripted::receiver::Script;
-use forebay_sim::config::{Ecn, TcpConfig};
+use forebay_experiment::transport::Ecn;
 use forebay_sim::net::packet::flag;
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_units::TimeOrNever;
 
 fn rfc() -> TcpConfig {

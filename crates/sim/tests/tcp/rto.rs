@@ -3,7 +3,7 @@
 use crate::scripted::sender::Script;
 use crate::scripted::{US, config, config_with};
 use forebay_param::Value;
-use forebay_sim::config::TcpConfig;
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::{CaState, Timer};
 use forebay_units::{Time, TimeOrNever};
 

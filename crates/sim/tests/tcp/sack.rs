@@ -2,7 +2,7 @@
 
 use crate::scripted::config;
 use crate::scripted::sender::Script;
-use forebay_sim::config::TcpConfig;
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::CaState;
 
 fn rfc(window: u32) -> TcpConfig {

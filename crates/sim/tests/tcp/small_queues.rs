@@ -1,9 +1,9 @@
 //! TCP small queues (Linux tcp_small_queue_check): a sender and its host's interface, a FIFO of 100 Mbit/s.
 
 use crate::scripted::{US, addresses, config};
-use forebay_sim::config::TcpConfig;
 use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{Packet, SackBlocks, Wire, flag};
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::Sender;
 use forebay_units::{ConnSlot, Time};
 

@@ -3,7 +3,7 @@
 
 use crate::scripted::config;
 use crate::scripted::sender::Script;
-use forebay_sim::config::TcpConfig;
+use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::CaState;
 use forebay_units::Time;
 
@@ -199,7 +199,7 @@ fn the_clock_of_timestamps_has_a_tick() {
 #[test]
 fn marks_are_not_undone() {
     let mut c = config("linux", "newreno");
-    (c.init_cwnd, c.ecn) = (10, forebay_sim::config::Ecn::Classic);
+    (c.init_cwnd, c.ecn) = (10, forebay_experiment::transport::Ecn::Classic);
     let mut t = Script::new(c, 100);
     t.at(200).ece(1);
     assert_eq!((t.s.ca, t.ssthresh()), (CaState::Cwr, 5.0));

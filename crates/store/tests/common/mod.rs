@@ -1,9 +1,9 @@
 //! A small configuration and a report with known numbers.
 
+use forebay_experiment::Experiment;
+use forebay_experiment::report::Report;
+use forebay_experiment::rows::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutKind, TimeoutRow};
 use forebay_scenario::Scenario;
-use forebay_sim::config::SimConfig;
-use forebay_sim::observe::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutKind, TimeoutRow};
-use forebay_sim::run::Report;
 use forebay_units::{NodeId, PortId, QueryId, Time, WorkloadId};
 use std::path::Path;
 
@@ -15,7 +15,7 @@ workload = [{ kind = "long", from = "h0", to = "h1" }]
 "#;
 
 /// Two hosts, one link each way, of which one is called `bottleneck`; a transport called `a "b", c` to try the quoting.
-pub(crate) fn config(seed: u64) -> SimConfig {
+pub(crate) fn config(seed: u64) -> Experiment {
     let resolved =
         Scenario::from_text(forebay_worlds::all(), SCENARIO, "test", Path::new("."), &[], None).and_then(|s| s.resolve());
     let mut config = resolved.unwrap_or_else(|e| panic!("{}", e.render())).variants.remove(0).config;

@@ -14,8 +14,8 @@ use super::{
     Ack, Arrival, CongestionControl, Departure, Event, LawConfig, LawEntry, Loss, Outcome, Path, Reduction, Repair, Threshold,
     Window,
 };
-use crate::config::Ecn;
-use crate::config::Recovery;
+use forebay_experiment::transport::Ecn;
+use forebay_experiment::transport::Recovery;
 use forebay_param::Entry;
 use forebay_sampling::Rng;
 use forebay_units::{Rate, Time};

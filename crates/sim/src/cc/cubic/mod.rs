@@ -4,8 +4,8 @@ mod linux;
 mod rfc;
 
 use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Threshold, Window, slow_start};
-use crate::config::Transport;
-use crate::config::{Ecn, Profile};
+use forebay_experiment::transport::Transport;
+use forebay_experiment::transport::{Ecn, Profile};
 use forebay_param::{Entry, Kind, Param, Value, choices, optional};
 
 /// Whose rules.

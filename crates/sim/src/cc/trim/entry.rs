@@ -2,7 +2,7 @@
 
 use super::threshold::Policy;
 use crate::cc::{LawConfig, LawEntry};
-use crate::config::Ecn;
+use forebay_experiment::transport::Ecn;
 use forebay_param::{Entry, Kind, Values, choices, optional};
 use forebay_units::{QueueLen, Rate};
 

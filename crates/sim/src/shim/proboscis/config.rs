@@ -1,8 +1,8 @@
 //! Parameters of ProBoSCIS (section 2.1 of the specification), and the alternatives to its readings.
 
 use super::super::{Place, ShimConfig, ShimEntry, endpoint};
-use crate::config::TcpConfig;
-use crate::topology::BuildError;
+use crate::tcp::config::TcpConfig;
+use forebay_experiment::topology::BuildError;
 use forebay_param::{Entry, Kind, Values, choices, optional};
 use forebay_units::Time;
 

@@ -32,7 +32,7 @@ pub use sender::{SenderShim, SenderStats, State};
 pub use window::Verdict;
 
 use super::endpoint::EndpointShim;
-use crate::config::TcpConfig;
+use crate::tcp::config::TcpConfig;
 use forebay_experiment::shim_row::ShimRow;
 use forebay_units::{Rate, Time};
 
