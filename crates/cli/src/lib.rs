@@ -29,6 +29,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    New(verbs::new::Args),
     Check(verbs::check::Args),
     Run(verbs::run::Args),
     Report(verbs::report::Args),
@@ -58,6 +59,7 @@ where
         }
     };
     let result = match cli.verb {
+        Verb::New(args) => verbs::new::execute(&args),
         Verb::Check(args) => verbs::check::execute(&args),
         Verb::Run(args) => verbs::run::execute(&args),
         Verb::Report(args) => verbs::report::execute(&args),

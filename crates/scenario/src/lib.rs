@@ -12,6 +12,7 @@ mod resolve;
 mod schema;
 mod text;
 
+pub use resolve::advise::{Goal, Objective};
 pub use resolve::scenario::{Resolved, Variant};
 pub use resolve::sweep::{Axis, AxisValue, KEEPABLE, MAX_POINTS, Point, Setting, Source as AxisSource, Sweep};
 pub use schema::cx::FileRead;

@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod conform;
 pub(crate) mod list;
 pub(crate) mod model;
+pub(crate) mod new;
 pub(crate) mod report;
 pub(crate) mod repro;
 pub(crate) mod run;

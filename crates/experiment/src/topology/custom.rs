@@ -27,6 +27,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
                 "link `from->to` that results, observers and load definitions call `bottleneck`",
             ),
             shared::TOTAL,
+            shared::SWITCH,
             shared::ALPHA,
             shared::PER_PORT,
         ],

@@ -19,6 +19,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
             ),
             required("bottleneck", Kind::Link, "link between the switches; its buffer and queue are those of both directions"),
             shared::TOTAL,
+            shared::SWITCH,
             shared::ALPHA,
             shared::PER_PORT,
         ],

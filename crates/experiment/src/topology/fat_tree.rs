@@ -19,6 +19,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
             required("host", Kind::Link, "link of each host; its buffer and queue are those of the edge ports towards the hosts"),
             optional("fabric", Kind::Link, "", "link between switches. Default: as `host`"),
             shared::TOTAL,
+            shared::SWITCH,
             shared::ALPHA,
             shared::PER_PORT,
         ],

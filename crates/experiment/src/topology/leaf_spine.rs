@@ -29,6 +29,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
                  non-blocking); with `fabric` it must agree with the rate given there",
             ),
             shared::TOTAL,
+            shared::SWITCH,
             shared::ALPHA,
             shared::PER_PORT,
         ],

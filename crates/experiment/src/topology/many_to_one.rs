@@ -22,6 +22,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
                 "link between switch and receiver, the same rate and delay both ways; buffer and queue of the switch port",
             ),
             shared::TOTAL,
+            shared::SWITCH,
             shared::ALPHA,
             shared::PER_PORT,
         ],

@@ -15,11 +15,13 @@ mod many_to_one;
 mod multi_hop;
 mod routing;
 mod shared;
+mod switches;
 #[cfg(test)]
 pub(crate) mod testing;
 
 pub use lookup::{attached_port, find_port, host_rate, hosts, port_label, racks, uplink_rate};
 pub use routing::{Fib, RouteError, ecmp_choice};
+pub use switches::{SPEEDS, SWITCHES, Speed, Switch, speed, switch};
 
 use crate::network::Network;
 use forebay_param::{Entry, Values};
@@ -51,6 +53,25 @@ pub struct TopologyEntry {
     /// Builds the network from checked parameters.
     pub build: fn(&Values) -> Result<Network, BuildError>,
 }
+
+/// What people call networks, and the kind that is meant.
+pub const ALSO_CALLED: &[(&str, &str)] = &[
+    ("star", "many-to-one"),
+    ("incast", "many-to-one"),
+    ("single-switch", "many-to-one"),
+    ("rack", "leaf-spine"),
+    ("tor", "leaf-spine"),
+    ("clos", "leaf-spine"),
+    ("spine-leaf", "leaf-spine"),
+    ("fabric", "leaf-spine"),
+    ("two-tier", "leaf-spine"),
+    ("three-tier", "fat-tree"),
+    ("bottleneck", "dumbbell"),
+    ("two-switches", "dumbbell"),
+    ("chain", "multi-hop"),
+    ("parking-lot", "multi-hop"),
+    ("graph", "custom"),
+];
 
 /// All topologies, in the order `forebay list` shows them.
 pub const REGISTRY: &[TopologyEntry] =

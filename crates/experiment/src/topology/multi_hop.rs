@@ -30,6 +30,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
             required("link1", Kind::Link, "link between the two switches"),
             required("link2", Kind::Link, "link between the second switch and the front-end"),
             shared::TOTAL,
+            shared::SWITCH,
             shared::ALPHA,
             shared::PER_PORT,
         ],

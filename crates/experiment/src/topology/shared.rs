@@ -1,6 +1,6 @@
 //! Shared packet memory of switches: the parameters that every topology offers.
 
-use super::BuildError;
+use super::{BuildError, switches};
 use forebay_param::{Kind, Param, Values, optional};
 use forebay_queues::{SharedBuffer, SharedPolicy};
 
@@ -10,6 +10,13 @@ pub(crate) const TOTAL: Param = optional(
     Kind::Bytes,
     "",
     "packet memory that all ports of a switch share, in wire bytes; a port's own `buffer` still applies. Default: no shared limit",
+);
+/// A switch by name, instead of the size.
+pub(crate) const SWITCH: Param = optional(
+    "shared-switch",
+    Kind::Choice(switches::NAMES),
+    "",
+    "the switches of `forebay list switches`: sets `shared-buffer`, and `shared-alpha` where one was published",
 );
 /// Dynamic threshold.
 pub(crate) const ALPHA: Param = optional(
@@ -28,13 +35,21 @@ pub(crate) const PER_PORT: Param = optional(
 
 /// The shared memory of each switch, `None` when the scenario sets none.
 pub(crate) fn from_values(values: &Values) -> Result<Option<SharedBuffer>, BuildError> {
-    let (total, alpha, per_port) =
+    let named = values.opt_text(SWITCH.key).and_then(|name| switches::switch(&name));
+    let (total, mut alpha, per_port) =
         (values.opt_bytes(TOTAL.key), values.opt_float(ALPHA.key), values.opt_bytes(PER_PORT.key).map(|b| b.0));
-    let Some(total) = total.map(|b| b.0) else {
+    if let (Some(_), Some(switch)) = (total, named) {
+        let text = format!("`{}` is a size, and `{}` = \"{}\" another: leave one out", TOTAL.key, SWITCH.key, switch.name);
+        return Err(BuildError::new(SWITCH.key, text));
+    }
+    if alpha.is_none() && per_port.is_none() {
+        alpha = named.and_then(|s| s.alpha);
+    }
+    let Some(total) = total.map(|b| b.0).or(named.map(|s| s.memory)) else {
         let lonely = if alpha.is_some() { ALPHA.key } else { PER_PORT.key };
         return match (alpha, per_port) {
             (None, None) => Ok(None),
-            _ => Err(BuildError::new(lonely, format!("has no meaning without `{}`", TOTAL.key))),
+            _ => Err(BuildError::new(lonely, format!("has no meaning without `{}` or `{}`", TOTAL.key, SWITCH.key))),
         };
     };
     if total == 0 {
@@ -63,8 +78,18 @@ mod tests {
     use forebay_units::Bytes;
 
     fn build(total: Option<u64>, alpha: Option<f64>, per_port: Option<u64>) -> Result<Option<SharedBuffer>, BuildError> {
+        with_switch(None, total, alpha, per_port)
+    }
+
+    fn with_switch(
+        switch: Option<&str>,
+        total: Option<u64>,
+        alpha: Option<f64>,
+        per_port: Option<u64>,
+    ) -> Result<Option<SharedBuffer>, BuildError> {
         let bytes = |v: Option<u64>| v.map_or(Value::Unset, |n| Value::Bytes(Bytes(n)));
         from_values(&Values(vec![
+            (SWITCH.key, switch.map_or(Value::Unset, |s| Value::Text(s.into()))),
             (TOTAL.key, bytes(total)),
             (ALPHA.key, alpha.map_or(Value::Unset, Value::Float)),
             (PER_PORT.key, bytes(per_port)),
@@ -79,6 +104,17 @@ mod tests {
         assert_eq!(build(Some(9_000), Some(0.2), None), dynamic(0.2));
         let fixed = SharedBuffer { total: 9_000, policy: SharedPolicy::Static { per_port: 3_000 } };
         assert_eq!(build(Some(9_000), None, Some(3_000)), Ok(Some(fixed)));
+    }
+
+    #[test]
+    fn a_switch_by_name() {
+        let dynamic = |total, alpha| Ok(Some(SharedBuffer { total, policy: SharedPolicy::Dynamic { alpha } }));
+        assert_eq!(with_switch(Some("trident2"), None, None, None), dynamic(12_000_000, 1.26));
+        assert_eq!(with_switch(Some("trident2"), None, Some(4.0), None), dynamic(12_000_000, 4.0));
+        assert_eq!(with_switch(Some("scorpion"), None, None, None), dynamic(4_000_000, 1.0));
+        let fixed = SharedBuffer { total: 12_000_000, policy: SharedPolicy::Static { per_port: 500_000 } };
+        assert_eq!(with_switch(Some("trident2"), None, None, Some(500_000)), Ok(Some(fixed)));
+        assert_eq!(with_switch(Some("trident2"), Some(9), None, None).unwrap_err().key, "shared-switch");
     }
 
     #[test]

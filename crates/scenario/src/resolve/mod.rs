@@ -1,6 +1,7 @@
 //! The highest floor: a scenario becomes experiments. Each section is checked and built, and what comes out is one variant for each
 //! transport to compare, its echo with every default, an explanation in words, and the points of a sweep.
 
+pub(crate) mod advise;
 pub(crate) mod explain;
 pub(crate) mod members;
 pub(crate) mod observe;

@@ -1,5 +1,6 @@
 //! From the document to configurations the engine runs: everything checked, every default filled in.
 
+use crate::resolve::advise::{Objective, advise};
 use crate::resolve::observe::{Ports, observe};
 use crate::resolve::shim;
 use crate::resolve::topology::{Built, port_names, topology};
@@ -38,6 +39,8 @@ pub struct Resolved {
     pub(crate) usual_world: bool,
     /// One configuration for each transport to compare; at least one.
     pub variants: Vec<Variant>,
+    /// What `[advise]` is to improve.
+    pub objective: Option<Objective>,
     /// What a user should know about how the file was read.
     pub notes: Vec<String>,
     /// Every file that the scenario names, such as size tables and lists of flows: with the echo of a variant and a seed, all that a
@@ -109,6 +112,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     };
     let sections = ["topology", "transport", "observe"].map(|key| section(cx, &mut fields, key));
     let [topology_section, transport_section, observe_section] = sections;
+    let advise_section = section(cx, &mut fields, "advise");
     let workloads = fields.get("workload");
     if let Some(sweep) = scenario.root.get("sweep") {
         let help = Some("`forebay run` runs a sweep, `forebay check` explains it; the rest needs one scenario".to_owned());
@@ -129,6 +133,8 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     cx.hosts = built.as_ref().map(|b| HostIndex::new(&b.network));
     let transports = transports(cx, transport_section);
     let drafts = workload::drafts(cx, workloads);
+    let classes: Vec<&str> = drafts.iter().flatten().map(workload::Draft::class).collect();
+    let objective = advise(cx, advise_section, &classes);
     let limit = duration.flatten();
     let observed = built.as_ref().and_then(|b| {
         let ports = port_names(&b.network);
@@ -195,6 +201,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         world,
         usual_world: world.name() == cx.worlds.default().name(),
         variants,
+        objective,
         notes: std::mem::take(&mut cx.notes),
         files: std::mem::take(&mut cx.files),
     })

@@ -13,7 +13,8 @@ use forebay_units::{NodeId, PortId, QueueLen};
 use serde_json::{Map, Value as Json};
 
 /// Keys of `[topology.shared-buffer]` and the parameters they stand for.
-const SHARED: &[(&str, &str)] = &[("total", "shared-buffer"), ("alpha", "shared-alpha"), ("per-port", "shared-per-port")];
+const SHARED: &[(&str, &str)] =
+    &[("total", "shared-buffer"), ("switch", "shared-switch"), ("alpha", "shared-alpha"), ("per-port", "shared-per-port")];
 
 /// The built network.
 pub(crate) struct Built {
@@ -35,6 +36,14 @@ pub(crate) fn topology(cx: &mut Cx, at: At, table: &Table) -> Option<Built> {
     let table = flattened(cx, table)?;
     let mut fields = Fields::new("[topology]", at, &table);
     let entries: Vec<&'static Entry> = topology::REGISTRY.iter().map(|e| &e.entry).collect();
+    if let Some(item) = table.get("kind")
+        && let Some((word, meant)) = topology::ALSO_CALLED.iter().find(|(word, _)| item.node.text() == Some(word))
+    {
+        let summary = topology::find(meant).map_or("", |e| e.entry.summary);
+        let help = Some(format!("{meant}: {summary}"));
+        cx.sink.error(item.node.at, format!("the topology `{word}` is called `{meant}`"), format!("write \"{meant}\""), help);
+        return None;
+    }
     let (entry, kind_at) = choice::kind(cx, &mut fields, "topology", &entries)?;
     fields.what = format!("the topology `{}`", entry.name);
     let checked =
@@ -84,10 +93,11 @@ fn flattened(cx: &mut Cx, table: &Table) -> Option<Table> {
         let mut fields = Fields::new("[topology.shared-buffer]", item.node.at, shared);
         let found: Vec<(&str, Option<&Item>)> = SHARED.iter().map(|(short, long)| (*long, fields.get(short))).collect();
         fields.finish(&mut cx.sink);
-        if found[0].1.is_none() {
+        if found[..2].iter().all(|f| f.1.is_none()) {
             let help =
-                Some("write [topology.shared-buffer] with total = \"4MB\" and alpha = 0.2 or per-port = \"500KB\"".to_owned());
-            cx.sink.error(item.node.at, "[topology.shared-buffer] needs the key `total`", "`total` is missing", help);
+                Some("write [topology.shared-buffer] with total = \"4MB\" or a switch of `forebay list switches`, and alpha = 0.2 or per-port = \"500KB\"".to_owned());
+            let text = "[topology.shared-buffer] needs the key `total` or `switch`";
+            cx.sink.error(item.node.at, text, "`total` is missing", help);
             return None;
         }
         for (long, part) in found {

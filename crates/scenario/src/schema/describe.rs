@@ -49,10 +49,10 @@ pub struct ParamDoc {
 
 /// All registries, those of `worlds` among them, in the order `forebay list` shows them.
 pub fn describe(worlds: &Worlds) -> Vec<Section> {
-    let stacks = PROFILES.iter().zip(SUMMARIES).map(|(name, summary)| Item { name, summary, params: Vec::new() }).collect();
-    let world = |w: &&dyn World| Item { name: w.name(), summary: w.summary(), params: Vec::new() };
-    let tables = BUILT_IN.iter().map(|(name, _, origin)| Item { name, summary: origin, params: Vec::new() }).collect();
-    let mixtures = mixture::BUILT_IN.iter().map(|b| Item { name: b.name, summary: b.origin, params: Vec::new() }).collect();
+    let stacks = PROFILES.iter().zip(SUMMARIES).map(|(name, summary)| plain(name, summary)).collect();
+    let world = |w: &&dyn World| plain(w.name(), w.summary());
+    let tables = BUILT_IN.iter().map(|(name, _, origin)| plain(name, origin)).collect();
+    let mixtures = mixture::BUILT_IN.iter().map(|b| plain(b.name, b.origin)).collect();
     vec![
         Section {
             title: "laws",
@@ -80,6 +80,16 @@ pub fn describe(worlds: &Worlds) -> Vec<Section> {
             usage: "[[workload]] kind = \"...\"",
             items: workload::REGISTRY.iter().map(|e| item(&e.entry)).collect(),
         },
+        Section {
+            title: "switches",
+            usage: "[topology.shared-buffer] switch = \"...\"",
+            items: topology::SWITCHES.iter().map(|s| plain(s.name, s.about)).collect(),
+        },
+        Section {
+            title: "speeds",
+            usage: "rate = \"...\" of a link; `forebay new --rate` takes K from here",
+            items: topology::SPEEDS.iter().map(|s| plain(s.name, s.about)).collect(),
+        },
         Section { title: "worlds", usage: "world = \"...\"", items: worlds.list().iter().map(world).collect() },
         Section { title: "size tables", usage: "{ cdf = \"...\" }", items: tables },
         Section { title: "mixtures", usage: "{ mixture = \"...\" }", items: mixtures },
@@ -89,6 +99,11 @@ pub fn describe(worlds: &Worlds) -> Vec<Section> {
 /// The keys of `[transport]` beside `stack`, `cc` and `group`.
 pub(crate) fn transport_params() -> Vec<ParamDoc> {
     PARAMS.iter().map(param).collect()
+}
+
+/// A choice without parameters.
+fn plain(name: &'static str, summary: &'static str) -> Item {
+    Item { name, summary, params: Vec::new() }
 }
 
 fn item(e: &Entry) -> Item {
