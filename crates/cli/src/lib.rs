@@ -30,6 +30,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     New(verbs::new::Args),
+    Advise(verbs::advise::Args),
     Check(verbs::check::Args),
     Run(verbs::run::Args),
     Report(verbs::report::Args),
@@ -60,6 +61,7 @@ where
     };
     let result = match cli.verb {
         Verb::New(args) => verbs::new::execute(&args),
+        Verb::Advise(args) => verbs::advise::execute(&args),
         Verb::Check(args) => verbs::check::execute(&args),
         Verb::Run(args) => verbs::run::execute(&args),
         Verb::Report(args) => verbs::report::execute(&args),

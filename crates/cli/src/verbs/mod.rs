@@ -1,5 +1,6 @@
 //! One file a verb: its arguments and what it does.
 
+pub(crate) mod advise;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod conform;

@@ -113,7 +113,7 @@ mod tests {
                 assert!(!text.contains("{rate}") && !text.contains("{k}") && !text.contains("{switch}"), "{}", t.name);
                 let file = dir.join("x.toml");
                 std::fs::write(&file, text).unwrap();
-                let resolved = forebay_scenario::load(&file, &[], None).unwrap().resolve();
+                let resolved = forebay_scenario::load(forebay_worlds::all(), &file, &[], None).unwrap().resolve();
                 let resolved = resolved.unwrap_or_else(|e| panic!("{} {} {w}: {}", t.name, s.name, e.render()));
                 // What a size table amounts to is no complaint.
                 let doubts: Vec<_> = resolved.notes.iter().filter(|n| !n.starts_with("websearch: mean")).collect();

@@ -1,0 +1,222 @@
+//! What an operator can change: each option says which keys of the scenario it sets, and what installs it in a real network.
+
+use forebay_experiment::topology::{SPEEDS, speed};
+use forebay_scenario::{Resolved, Scenario};
+use forebay_units::Rate;
+use serde_json::Value as Json;
+
+/// What options are alternatives to each other: of each kind a plan takes at most one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Matter {
+    /// The law of some transports, with the marking that it needs.
+    Law,
+    /// The smallest retransmission timeout.
+    Timeout,
+    /// The share of the switch's memory that one port may take.
+    Buffer,
+}
+
+/// One change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    /// What it is an alternative in.
+    pub matter: Matter,
+    /// A few words: `dctcp for storage, K = 65 packets`.
+    pub name: String,
+    /// What it sets in the scenario, as `--set` takes it.
+    pub sets: Vec<String>,
+    /// What installs it, one step a line.
+    pub install: Vec<String>,
+    /// The marking threshold in packets, if it sets one.
+    pub k: Option<u32>,
+}
+
+/// A transport of the file.
+#[derive(Debug, Clone)]
+struct Transport {
+    /// The key of its table.
+    key: String,
+    name: String,
+    /// It has a `cc` of its own.
+    law: bool,
+}
+
+/// What the scenario has to be varied.
+struct Subject<'a> {
+    echo: &'a Json,
+    /// The transport that the objective's class uses.
+    group: Option<Transport>,
+    all: Vec<Transport>,
+    /// `[transport]` has a `cc`, which must stay in use.
+    common_law: bool,
+    links: Vec<String>,
+    rate: Rate,
+}
+
+/// All single changes of a scenario that could help the class.
+pub(crate) fn choices(scenario: &Scenario, resolved: &Resolved, class: usize) -> Vec<Choice> {
+    let Some(subject) = Subject::new(scenario, resolved, class) else { return Vec::new() };
+    let mut out = Vec::new();
+    laws(&subject, &mut out);
+    timeouts(&subject, &mut out);
+    buffers(&subject, &mut out);
+    out
+}
+
+impl<'a> Subject<'a> {
+    fn new(scenario: &Scenario, resolved: &'a Resolved, class: usize) -> Option<Subject<'a>> {
+        let variant = resolved.variants.first()?;
+        let (echo, config) = (&variant.echo, &variant.config);
+        let own = config.workloads.get(class)?;
+        let tcp = variant.transports.iter().take_while(|n| *n != forebay_experiment::transport::Group::DATAGRAMS).count();
+        let document = scenario.document();
+        let groups = document["transport"]["group"].as_array();
+        let one = |(g, name): (usize, &String)| Transport {
+            key: groups.map_or_else(|| "transport".into(), |_| format!("transport.group.{g}")),
+            name: name.clone(),
+            law: groups.and_then(|list| list.get(g)).is_some_and(|t| !t["cc"].is_null()),
+        };
+        let all: Vec<Transport> = variant.transports.iter().take(tcp).enumerate().map(one).collect();
+        let common_law = groups.is_some() && !document["transport"]["cc"].is_null();
+        let used = (0..tcp).find(|g| own.transport.uses(forebay_units::GroupId::from_index(*g), &own.kind));
+        let links = links(&echo["topology"]);
+        let rate = config.network.ports.iter().map(|p| p.rate).min()?;
+        Some(Subject { echo, group: used.and_then(|g| all.get(g).cloned()), all, common_law, links, rate })
+    }
+
+    /// Sets that give a law to one transport, or to all. The law of `[transport]` cannot be taken back, only changed: it stays the law of
+    /// some group.
+    fn law(&self, whose: Option<&Transport>, law: &str) -> Vec<String> {
+        let (changed, kept): (Vec<&Transport>, Vec<&Transport>) =
+            self.all.iter().partition(|t| whose.is_none_or(|w| w.key == t.key));
+        if self.common_law && kept.iter().all(|t| t.law) {
+            let own = changed.iter().filter(|t| t.law).map(|t| format!("{}.cc={law}", t.key));
+            return std::iter::once(format!("transport.cc={law}")).chain(own).collect();
+        }
+        changed.iter().map(|t| format!("{}.cc={law}", t.key)).collect()
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        self.echo["transport"][key].as_str()
+    }
+
+    /// Sets that put this queue on every link of the file.
+    fn queues(&self, queue: &str) -> Vec<String> {
+        self.links.iter().map(|l| format!("{l}.queue={queue}")).collect()
+    }
+
+    /// DCTCP's usual threshold for the slowest link: that of the nearest speed from above.
+    fn k(&self) -> u32 {
+        let of = |name: &str| name.parse::<Rate>().map_or(0, |r| r.0);
+        let above = SPEEDS.iter().find(|s| of(s.name) >= self.rate.0).or(SPEEDS.last());
+        above.and_then(|s| speed(s.name)).map_or(65, |s| s.k)
+    }
+}
+
+/// The keys of all links of a topology's echo: tables with a rate, and lists of those.
+fn links(topology: &Json) -> Vec<String> {
+    let Some(table) = topology.as_object() else { return Vec::new() };
+    let mut out = Vec::new();
+    for (key, value) in table {
+        if value["rate"].is_string() {
+            out.push(format!("topology.{key}"));
+        }
+        for (i, _) in value.as_array().into_iter().flatten().enumerate().filter(|(_, l)| l["rate"].is_string()) {
+            out.push(format!("topology.{key}.{i}"));
+        }
+    }
+    out
+}
+
+/// How to switch a law on at hosts.
+fn install_law(law: &str, whose: &str) -> Vec<String> {
+    let ecn = law == "dctcp";
+    let mut out = vec![format!("hosts of {whose}, both ends: modprobe tcp_{law}")];
+    out.push(format!("for all their connections: sysctl -w net.ipv4.tcp_congestion_control={law}"));
+    out.push(format!("or for one destination: ip route change SUBNET dev DEVICE congctl {law}"));
+    if ecn {
+        out.push("sysctl -w net.ipv4.tcp_ecn=1".into());
+    }
+    out
+}
+
+fn install_k(k: u32) -> String {
+    let bytes = u64::from(k) * 1500;
+    format!(
+        "switch, ports towards the hosts and between switches: ECN marking with minimum = maximum = {bytes} B ({k} packets), probability 100 %"
+    )
+}
+
+fn laws(s: &Subject, out: &mut Vec<Choice>) {
+    let Some(own) = &s.group else { return };
+    let Transport { key, name, .. } = own;
+    let usual = s.k();
+    let whose = if s.all.len() > 1 { format!(" for {name}") } else { String::new() };
+    let marked = |k: u32| s.queues(&format!("{{kind=\"dctcp-step\",k=\"{k}pkt\"}}"));
+    for k in [usual, usual / 3] {
+        let sets = [marked(k), s.law(Some(own), "dctcp")].concat();
+        let install = [install_law("dctcp", name), vec![install_k(k)]].concat();
+        out.push(Choice { matter: Matter::Law, name: format!("dctcp{whose}, K = {k}"), sets, install, k: Some(k) });
+        if s.all.len() > 1 {
+            let sets = [marked(k), s.law(None, "dctcp")].concat();
+            let install = [install_law("dctcp", "all transports"), vec![install_k(k)]].concat();
+            out.push(Choice { matter: Matter::Law, name: format!("dctcp for all, K = {k}"), sets, install, k: Some(k) });
+        }
+    }
+    let (min, max) = (usual / 2, usual * 3 / 2);
+    let red = s.queues(&format!("{{kind=\"red\",min=\"{min}pkt\",max=\"{max}pkt\",p-max=0.1,gentle=true}}"));
+    let ecn = s.all.iter().map(|t| format!("{}.ecn=classic", t.key)).collect();
+    let sets = [red, s.law(None, "cubic"), ecn].concat();
+    let (low, high) = (u64::from(min) * 1500, u64::from(max) * 1500);
+    let install = vec![
+        "all hosts: sysctl -w net.ipv4.tcp_ecn=1; sysctl -w net.ipv4.tcp_congestion_control=cubic".into(),
+        format!("switch: WRED with ECN on every port, minimum {low} B, maximum {high} B, probability 10 %"),
+    ];
+    out.push(Choice { matter: Matter::Law, name: format!("cubic with ECN for all, RED {min} to {max}"), sets, install, k: None });
+    if s.text("recovery").is_none_or(|r| r == "rack" || r == "sack") {
+        let install = install_law("bbr", name);
+        out.push(Choice { matter: Matter::Law, name: format!("bbr{whose}"), sets: s.law(Some(own), "bbr"), install, k: None });
+    }
+    let sets = [marked(usual), vec![format!("{key}.shim=proboscis")]].concat();
+    let install = vec![
+        format!("below the guests of {name}, at both ends: the ProBoSCIS shim in the virtual switch; guests stay as they are"),
+        install_k(usual),
+    ];
+    let name = format!("ProBoSCIS below {name}, K = {usual}");
+    out.push(Choice { matter: Matter::Law, name, sets, install, k: Some(usual) });
+}
+
+fn timeouts(s: &Subject, out: &mut Vec<Choice>) {
+    let Some(Transport { key, name, .. }) = &s.group else { return };
+    for min in ["10ms", "5ms"] {
+        out.push(Choice {
+            matter: Matter::Timeout,
+            name: format!("minimum RTO {min}"),
+            sets: vec![format!("{key}.rto-min={min}")],
+            install: vec![format!("hosts that send for {name}: ip route change SUBNET dev DEVICE rto_min {min}")],
+            k: None,
+        });
+    }
+}
+
+fn buffers(s: &Subject, out: &mut Vec<Choice>) {
+    let topology = &s.echo["topology"];
+    if !(topology["shared-buffer"].is_string() || topology["shared-switch"].is_string())
+        || topology["shared-per-port"].is_string()
+    {
+        return;
+    }
+    let now = topology["shared-alpha"].as_f64();
+    for alpha in [0.25, 1.0, 4.0, 8.0].into_iter().filter(|a| Some(*a) != now) {
+        out.push(Choice {
+            matter: Matter::Buffer,
+            name: format!("buffer alpha {alpha}"),
+            sets: vec![format!("topology.shared-alpha={alpha}")],
+            install: vec![format!(
+                "switch: dynamic threshold factor (alpha) {alpha} for the ports' queues: one busy port may take {:.0} % of the memory",
+                100.0 * alpha / (1.0 + alpha)
+            )],
+            k: None,
+        });
+    }
+}

@@ -1,0 +1,223 @@
+//! In which order changes are recommended: by what they bring, with their prices, and with starvation last.
+
+use crate::measure::ClassNumbers;
+use forebay_sampling::{Estimate, estimate};
+use forebay_scenario::{Goal, Objective};
+
+/// How a number of a class compares with today's, seed by seed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Change {
+    /// Mean of today's values.
+    pub before: f64,
+    /// Mean of the values with the change.
+    pub after: f64,
+    /// Mean of the differences' logarithms: below 0 it became smaller.
+    pub log: Estimate,
+}
+
+impl Change {
+    /// Pairs of values, before and after, of the same seeds. `None` without any, or where a value is not above 0.
+    pub fn of(pairs: &[(f64, f64)]) -> Option<Change> {
+        if pairs.iter().any(|(a, b)| *a <= 0.0 || *b <= 0.0) {
+            return None;
+        }
+        let logs: Vec<f64> = pairs.iter().map(|(before, after)| (after / before).ln()).collect();
+        let mean = |part: fn(&(f64, f64)) -> f64| pairs.iter().map(part).sum::<f64>() / pairs.len() as f64;
+        Some(Change { before: mean(|p| p.0), after: mean(|p| p.1), log: estimate(&logs)? })
+    }
+
+    /// How many times as large it is.
+    pub fn factor(&self) -> f64 {
+        self.log.mean.exp()
+    }
+
+    /// The interval of the factor; `None` with a single seed.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        self.log.half_width.map(|h| ((self.log.mean - h).exp(), (self.log.mean + h).exp()))
+    }
+
+    /// Whether chance could be all of it: the interval contains no change, or one seed tells nothing.
+    pub fn is_noise(&self) -> bool {
+        self.interval().is_none_or(|(low, high)| low <= 1.0 && high >= 1.0)
+    }
+}
+
+/// What a change does to a class that is not the one to improve.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Others {
+    /// Name of the class.
+    pub class: String,
+    /// What was compared: the 99th percentile of completion times, or the goodput of endless flows.
+    pub goal: Goal,
+    /// How it changed; `None`: nothing to compare, see `starved`.
+    pub change: Option<Change>,
+    /// It had work and got nothing done in some run.
+    pub starved: bool,
+}
+
+/// Whether a change can be recommended at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// Everybody gets something done.
+    Sound,
+    /// The class to improve, or another, got nothing done, or a tenth of its goodput of today.
+    Starves,
+    /// It could not be measured.
+    Unknown,
+}
+
+/// A change with its results.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// What it is called.
+    pub name: String,
+    /// Overrides of the scenario.
+    pub sets: Vec<String>,
+    /// What installs it.
+    pub install: Vec<String>,
+    /// Whether it can be recommended.
+    pub standing: Standing,
+    /// What became of the objective.
+    pub objective: Option<Change>,
+    /// What became of the others.
+    pub others: Vec<Others>,
+    /// Of the class to improve, completed and started messages or queries of all seeds.
+    pub done: (usize, usize),
+    /// Seeds that were compared.
+    pub seeds: usize,
+}
+
+impl Entry {
+    /// How much better the objective is, as a factor: above 1 is better.
+    pub fn gain(&self, goal: Goal) -> f64 {
+        self.objective.map_or(0.0, |c| if goal == Goal::Goodput { c.factor() } else { 1.0 / c.factor() })
+    }
+
+    /// The gain that is left at the unfavourable end of the interval: what can be counted on. With a single seed the gain itself.
+    pub fn sure(&self, goal: Goal) -> f64 {
+        match self.objective.and_then(|c| c.interval()) {
+            Some((low, _)) if goal == Goal::Goodput => low,
+            Some((_, high)) => 1.0 / high,
+            None => self.gain(goal),
+        }
+    }
+}
+
+/// The number by which a class is judged that is not the one to improve.
+fn usual(runs: &[Vec<ClassNumbers>], class: usize) -> Goal {
+    if runs.iter().any(|r| r[class].started > 0) { Goal::P99 } else { Goal::Goodput }
+}
+
+/// Compares a change with today, by the runs of the same seeds of both.
+pub(crate) fn compare(
+    objective: &Objective,
+    classes: &[String],
+    before: &[Vec<ClassNumbers>],
+    after: &[Vec<ClassNumbers>],
+    about: (&str, &[String], &[String]),
+) -> Entry {
+    let seeds = before.len().min(after.len());
+    let pairs = |class: usize, goal: Goal| -> Vec<(f64, f64)> {
+        let both = |(b, a): (&Vec<ClassNumbers>, &Vec<ClassNumbers>)| Some((b[class].value(goal)?, a[class].value(goal)?));
+        before.iter().zip(after).filter_map(both).collect()
+    };
+    let starves = |class: usize| {
+        let total = |runs: &[Vec<ClassNumbers>]| runs.iter().map(|r| r[class].goodput_bps).sum::<f64>();
+        // A tenth of today's goodput: our choice of where "slower" ends and "starved" begins.
+        let nothing = before.iter().zip(after).any(|(b, a)| a[class].starved() && !b[class].starved());
+        nothing || total(&after[..seeds]) < 0.1 * total(&before[..seeds])
+    };
+    let own = classes.iter().position(|c| *c == objective.class).unwrap_or(0);
+    let others: Vec<Others> = (0..classes.len())
+        .filter(|c| *c != own)
+        .map(|c| {
+            let goal = usual(before, c);
+            Others { class: classes[c].clone(), goal, change: Change::of(&pairs(c, goal)), starved: starves(c) }
+        })
+        .collect();
+    let change = Change::of(&pairs(own, objective.goal));
+    let never = after.iter().all(|r| r[own].starved());
+    let standing = match change {
+        _ if never || starves(own) || others.iter().any(|o| o.starved) => Standing::Starves,
+        None => Standing::Unknown,
+        Some(_) => Standing::Sound,
+    };
+    let count = |part: fn(&ClassNumbers) -> usize| after.iter().map(|r| part(&r[own])).sum();
+    let (name, sets, install) = about;
+    Entry {
+        name: name.to_owned(),
+        sets: sets.to_vec(),
+        install: install.to_vec(),
+        standing,
+        objective: change,
+        others,
+        done: (count(|c| c.completed), count(|c| c.started)),
+        seeds,
+    }
+}
+
+/// Best first: sound before starving, then by the gain that can be counted on.
+pub(crate) fn sort(entries: &mut [Entry], goal: Goal) {
+    entries.sort_by(|a, b| a.standing.cmp(&b.standing).then(b.sure(goal).total_cmp(&a.sure(goal))).then(a.name.cmp(&b.name)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn objective() -> Objective {
+        Objective { goal: Goal::P99, class: "a".into() }
+    }
+
+    fn classes() -> Vec<String> {
+        vec!["a".into(), "b".into()]
+    }
+
+    fn run(a_ms: f64, b_bps: f64) -> Vec<ClassNumbers> {
+        vec![ClassNumbers::finished(&[a_ms * 1e-3], 1e9), ClassNumbers::finished(&[], b_bps)]
+    }
+
+    fn entry(name: &str, after: &[Vec<ClassNumbers>]) -> Entry {
+        let before = vec![run(200.0, 5e9), run(210.0, 5e9), run(190.0, 5e9)];
+        compare(&objective(), &classes(), &before, after, (name, &[], &[]))
+    }
+
+    #[test]
+    fn differences_are_taken_seed_by_seed() {
+        let half = entry("half", &[run(100.0, 4e9), run(105.0, 4e9), run(95.0, 4e9)]);
+        assert_eq!(half.standing, Standing::Sound);
+        let c = half.objective.unwrap();
+        // Every seed halves, so that the interval is narrow though the seeds differ.
+        assert!((c.factor() - 0.5).abs() < 1e-12 && !c.is_noise());
+        let price = half.others[0].change.unwrap();
+        assert!((price.factor() - 0.8).abs() < 1e-12 && half.others[0].goal == Goal::Goodput);
+        let noise = entry("noise", &[run(180.0, 5e9), run(230.0, 5e9), run(190.0, 5e9)]);
+        assert!(noise.objective.unwrap().is_noise());
+    }
+
+    /// A change that helps a lot in one seed and not in the others is behind one that always helps.
+    #[test]
+    fn what_can_be_counted_on_comes_first() {
+        let mut all = [
+            entry("lucky", &[run(2.0, 5e9), run(2.0, 5e9), run(150.0, 5e9)]),
+            entry("steady", &[run(50.0, 5e9), run(52.0, 5e9), run(48.0, 5e9)]),
+        ];
+        assert!(all[0].gain(Goal::P99) > all[1].gain(Goal::P99));
+        sort(&mut all, Goal::P99);
+        assert_eq!(all[0].name, "steady");
+    }
+
+    #[test]
+    fn what_starves_somebody_comes_last_whatever_it_wins() {
+        let mut all = [
+            entry("starves b", &[run(10.0, 0.0), run(10.0, 0.0), run(10.0, 0.0)]),
+            entry("half", &[run(100.0, 4e9), run(105.0, 4e9), run(95.0, 4e9)]),
+            entry("crumbs for b", &[run(20.0, 1e8), run(20.0, 1e8), run(20.0, 1e8)]),
+            entry("third", &[run(66.0, 4e9), run(70.0, 4e9), run(63.0, 4e9)]),
+        ];
+        sort(&mut all, Goal::P99);
+        let names: Vec<&str> = all.iter().map(|e| e.name.as_str()).collect();
+        assert_eq!(names, ["third", "half", "starves b", "crumbs for b"]);
+        assert_eq!(all[2].standing, Standing::Starves);
+    }
+}

@@ -1,0 +1,317 @@
+//! From a scenario to results of its variations, on the pool and in the store of sweeps: what was run before is found again.
+
+use crate::measure::{self, ClassNumbers, TABLES};
+use crate::options::{Choice, Matter, choices};
+use crate::rank::{Entry, Standing, compare, sort};
+use crate::screen;
+use forebay_exec::sweep::{Counts, Session, SweepError, Ticket, UnitStore};
+use forebay_experiment::worlds::Worlds;
+use forebay_scenario::{Errors, Goal, Objective, Resolved, Scenario};
+use forebay_store::StoreError;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Seeds of the first look at every change; those that look best get all of them.
+const FIRST_LOOK: u32 = 3;
+/// How many changes get all seeds.
+const FINALISTS: usize = 6;
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// What can run a scenario.
+    pub worlds: &'static Worlds,
+    /// The scenario file.
+    pub file: PathBuf,
+    /// Its overrides.
+    pub sets: Vec<String>,
+    /// The objective, instead of that of the file.
+    pub objective: Option<String>,
+    /// Seeds of the changes that look best; at least one.
+    pub seeds: u32,
+    /// Where results are kept; `None`: `out/NAME-advise`.
+    pub dir: Option<PathBuf>,
+    /// Runs at the same time; at least one.
+    pub threads: usize,
+}
+
+/// The answer.
+#[derive(Debug, Clone)]
+pub struct Advice {
+    /// Name of the scenario.
+    pub name: String,
+    /// What is to become better.
+    pub objective: Objective,
+    /// The network as it is: the objective today, and what is done of it.
+    pub today: Entry,
+    /// Changes, best first. The first is what to do, if it is sound and no noise.
+    pub entries: Vec<Entry>,
+    /// The change that is recommended, as an index into `entries`: of those about as good as the best, the one that changes least.
+    pub recommended: Option<usize>,
+    /// What was not simulated, and why.
+    pub dropped: Vec<(String, String)>,
+    /// The stack of the first transport.
+    pub stack: String,
+    /// Directory of the results.
+    pub dir: PathBuf,
+    /// Runs that were asked for, and of those the ones that were there before.
+    pub runs: (usize, usize),
+}
+
+/// Why there is no advice.
+#[derive(Debug)]
+pub enum AdviseError {
+    /// The scenario is wrong.
+    Scenario(Errors),
+    /// What was asked does not go together.
+    Usage(String),
+    /// A run failed, or results could not be read or written.
+    Sweep(Arc<SweepError>),
+    /// Results could not be read.
+    Store(StoreError),
+    /// It was asked to stop.
+    Interrupted,
+}
+
+impl From<Errors> for AdviseError {
+    fn from(e: Errors) -> AdviseError {
+        AdviseError::Scenario(e)
+    }
+}
+
+/// Who is told how far it is.
+pub trait Watcher {
+    /// `what` goes on: so many runs are done.
+    fn tick(&mut self, what: &str, counts: Counts);
+}
+
+/// A change that is tried: one choice, or several together.
+#[derive(Debug, Clone)]
+struct Plan {
+    parts: Vec<Choice>,
+}
+
+impl Plan {
+    fn name(&self) -> String {
+        self.parts.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(" + ")
+    }
+
+    fn sets(&self) -> Vec<String> {
+        self.parts.iter().flat_map(|c| c.sets.iter().cloned()).collect()
+    }
+
+    fn install(&self) -> Vec<String> {
+        self.parts.iter().flat_map(|c| c.install.iter().cloned()).collect()
+    }
+}
+
+/// Tries what can be changed, and says what is best.
+///
+/// # Errors
+/// A wrong scenario or objective, runs that fail, and being stopped; what was finished is kept.
+pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -> Result<Advice, AdviseError> {
+    let base = forebay_scenario::load(request.worlds, &request.file, &request.sets, None)?;
+    let resolved = base.resolve()?;
+    let (objective, class) = objective(request, &resolved)?;
+    if let [first, second, ..] = resolved.variants.as_slice() {
+        let text = format!(
+            "the file compares `{}` with `{}`; `forebay advise` needs the network as it is today: --set transport.cc=cubic",
+            first.label, second.label
+        );
+        return Err(AdviseError::Usage(text));
+    }
+    let variant = &resolved.variants[0];
+    let dir = request.dir.clone().unwrap_or_else(|| PathBuf::from("out").join(format!("{}-advise", resolved.name)));
+    let session = Session::new(UnitStore::open(&dir.join("units")), request.threads);
+    let mut trial = Trial {
+        request,
+        session,
+        stop,
+        watcher,
+        classes: variant.class_names.clone(),
+        objective: objective.clone(),
+        dropped: Vec::new(),
+    };
+
+    let singles: Vec<Plan> = choices(&base, &resolved, class).into_iter().map(|c| Plan { parts: vec![c] }).collect();
+    let few = FIRST_LOOK.min(request.seeds);
+    let now = trial.submit(&base, few)?;
+    let tried = trial.try_all(&singles, few)?;
+    let before = trial.wait(&now, "today")?;
+    let mut looked = trial.look(tried, &before, "each change by itself")?;
+    let together = combinations(&looked, objective.goal);
+    let tried = trial.try_all(&together, few)?;
+    looked.extend(trial.look(tried, &before, "the best changes together")?);
+    looked.sort_by(|a, b| a.1.standing.cmp(&b.1.standing).then(b.1.gain(objective.goal).total_cmp(&a.1.gain(objective.goal))));
+
+    let finalists: Vec<Plan> = looked.iter().take(FINALISTS).map(|(p, _)| p.clone()).collect();
+    let now = trial.submit(&base, request.seeds)?;
+    let tried = trial.try_all(&finalists, request.seeds)?;
+    let before = trial.wait(&now, "today, all seeds")?;
+    let best = trial.look(tried, &before, "the best with all seeds")?;
+    let mut entries: Vec<Entry> = best.iter().map(|(_, e)| e.clone()).collect();
+    sort(&mut entries, objective.goal);
+    let mut rest: Vec<Entry> = looked.into_iter().skip(FINALISTS).map(|(_, e)| e).collect();
+    sort(&mut rest, objective.goal);
+    // What starves somebody is behind everything else, however many seeds it had.
+    let (sound, starving): (Vec<Entry>, Vec<Entry>) =
+        entries.into_iter().chain(rest).partition(|e| e.standing == Standing::Sound);
+    let entries: Vec<Entry> = sound.into_iter().chain(starving).collect();
+    let today = compare(&objective, &trial.classes, &before, &before, ("as it is", &[], &[]));
+    let counts = trial.session.counts();
+    Ok(Advice {
+        name: resolved.name.clone(),
+        recommended: recommended(&entries, &best, objective.goal),
+        objective,
+        today,
+        entries,
+        dropped: trial.dropped,
+        stack: stack(&variant.echo["transport"]),
+        dir,
+        runs: (counts.total, counts.found),
+    })
+}
+
+/// The objective: that of the command line, of the file, or the completion times of the first class; and the number of its class.
+fn objective(request: &Request, resolved: &Resolved) -> Result<(Objective, usize), AdviseError> {
+    let Some(variant) = resolved.variants.first() else { return Err(AdviseError::Usage("the scenario runs nothing".into())) };
+    let classes: Vec<&str> = variant.class_names.iter().map(String::as_str).collect();
+    let objective = match (&request.objective, &resolved.objective) {
+        (Some(text), _) => {
+            Objective::parse(text, &classes).map_err(|(message, help)| AdviseError::Usage(format!("{message}; {help}")))?
+        }
+        (None, Some(objective)) => objective.clone(),
+        (None, None) => Objective { goal: Goal::P99, class: variant.class_names[0].clone() },
+    };
+    let class = classes.iter().position(|c| *c == objective.class).unwrap_or(0);
+    Ok((objective, class))
+}
+
+/// The stack of the first transport.
+fn stack(transport: &serde_json::Value) -> String {
+    let of = |t: &serde_json::Value| t["stack"].as_str().map(str::to_owned);
+    of(transport).or_else(|| of(&transport["group"][0])).unwrap_or_default()
+}
+
+/// The best choice of each matter together with those of other matters.
+fn combinations(looked: &[(Plan, Entry)], goal: Goal) -> Vec<Plan> {
+    let best = |matter: Matter, skip: usize| {
+        let mut own: Vec<&(Plan, Entry)> = looked
+            .iter()
+            .filter(|(p, e)| p.parts[0].matter == matter && e.standing == Standing::Sound && e.gain(goal) > 1.0)
+            .collect();
+        own.sort_by(|a, b| b.1.sure(goal).total_cmp(&a.1.sure(goal)));
+        own.get(skip).map(|(p, _)| p.parts[0].clone())
+    };
+    let (timeout, buffer) = (best(Matter::Timeout, 0), best(Matter::Buffer, 0));
+    let mut out = Vec::new();
+    for law in [best(Matter::Law, 0), best(Matter::Law, 1), None] {
+        for (t, b) in [(true, false), (false, true), (true, true)] {
+            let parts: Vec<Choice> =
+                [law.clone(), timeout.clone().filter(|_| t), buffer.clone().filter(|_| b)].into_iter().flatten().collect();
+            let wanted = usize::from(law.is_some()) + usize::from(t) + usize::from(b);
+            if parts.len() == wanted && parts.len() > 1 {
+                out.push(Plan { parts });
+            }
+        }
+    }
+    out
+}
+
+/// Of the sound changes that are more than noise and nearly as good as the best, the one with the fewest parts.
+fn recommended(entries: &[Entry], finalists: &[(Plan, Entry)], goal: Goal) -> Option<usize> {
+    let parts = |e: &Entry| finalists.iter().find(|(p, _)| p.name() == e.name).map(|(p, _)| p.parts.len());
+    let good = |e: &Entry| {
+        e.standing == Standing::Sound && e.gain(goal) > 1.0 && e.objective.is_some_and(|c| !c.is_noise()) && parts(e).is_some()
+    };
+    let best = entries.iter().filter(|e| good(e)).map(|e| e.sure(goal)).fold(0.0, f64::max);
+    // Nearly as good: three quarters of the best. Our choice.
+    let near = entries.iter().enumerate().filter(|(_, e)| good(e) && e.sure(goal) >= 0.75 * best);
+    near.min_by(|a, b| parts(a.1).cmp(&parts(b.1)).then(b.1.sure(goal).total_cmp(&a.1.sure(goal)))).map(|(i, _)| i)
+}
+
+/// A search under way.
+struct Trial<'a> {
+    request: &'a Request,
+    session: Session,
+    stop: &'a AtomicBool,
+    watcher: &'a mut dyn Watcher,
+    classes: Vec<String>,
+    objective: Objective,
+    dropped: Vec<(String, String)>,
+}
+
+impl Trial<'_> {
+    fn submit(&self, scenario: &Scenario, seeds: u32) -> Result<Ticket, AdviseError> {
+        self.session.submit(scenario, seeds, TABLES.map(str::to_owned).to_vec()).map_err(|e| AdviseError::Sweep(Arc::new(e)))
+    }
+
+    /// Submits the scenario with each of these changes; what cannot be, or need not, is noted with the reason.
+    fn try_all(&mut self, plans: &[Plan], seeds: u32) -> Result<Vec<(Plan, Ticket)>, AdviseError> {
+        let mut out = Vec::new();
+        for plan in plans {
+            match self.scenario(plan) {
+                Ok(scenario) => out.push((plan.clone(), self.submit(&scenario, seeds)?)),
+                Err(why) => self.dropped.push((plan.name(), why)),
+            }
+        }
+        Ok(out)
+    }
+
+    fn scenario(&self, plan: &Plan) -> Result<Scenario, String> {
+        let sets = [self.request.sets.clone(), plan.sets()].concat();
+        let first = |e: Errors| e.list().first().map_or_else(String::new, ToString::to_string);
+        let scenario = forebay_scenario::load(self.request.worlds, &self.request.file, &sets, None).map_err(first)?;
+        let resolved = scenario.resolve().map_err(first)?;
+        match plan.parts.iter().find_map(|choice| screen::objection(choice, &resolved)) {
+            Some(why) => Err(why),
+            None => Ok(scenario),
+        }
+    }
+
+    fn look(
+        &mut self,
+        tried: Vec<(Plan, Ticket)>,
+        before: &[Vec<ClassNumbers>],
+        what: &str,
+    ) -> Result<Vec<(Plan, Entry)>, AdviseError> {
+        let mut out = Vec::new();
+        for (plan, ticket) in tried {
+            let after = self.wait(&ticket, what)?;
+            let (name, sets, install) = (plan.name(), plan.sets(), plan.install());
+            let entry = compare(&self.objective, &self.classes, before, &after, (&name, &sets, &install));
+            out.push((plan, entry));
+        }
+        Ok(out)
+    }
+
+    /// The numbers of all classes in each run of a ticket, by seed.
+    fn wait(&mut self, ticket: &Ticket, what: &str) -> Result<Vec<Vec<ClassNumbers>>, AdviseError> {
+        let records = loop {
+            if self.stop.load(Relaxed) {
+                return Err(AdviseError::Interrupted);
+            }
+            self.watcher.tick(what, self.session.counts());
+            if let Some(result) = self.session.wait(ticket, Duration::from_millis(100)) {
+                break result.map_err(AdviseError::Sweep)?;
+            }
+        };
+        let table = |key, name| self.session.store().table(key, name, None).map_err(AdviseError::Store);
+        let mut out = Vec::with_capacity(records.len());
+        for (unit, record) in ticket.plan().units.iter().zip(&records) {
+            let [flows, queries] = [table(&unit.key, TABLES[0])?, table(&unit.key, TABLES[1])?];
+            out.push(measure::classes(&self.classes, record, &flows, &queries));
+        }
+        Ok(out)
+    }
+}
+
+/// The directory of the results of a scenario file's advice.
+impl Advice {
+    /// Where its page is.
+    pub fn page_path(&self) -> PathBuf {
+        Path::new(&self.dir).join("report.html")
+    }
+}

@@ -1,0 +1,88 @@
+//! `forebay advise` from outside: the recommendation in the first line, its price, and that it goes on where it stopped.
+
+mod scratch;
+
+use scratch::{Scratch, forebay, text};
+
+/// Twenty servers answer one client through a port of 60 packets, over and over: without help they wait for retransmission timeouts.
+const INCAST: &str = r#"
+name = "small"
+duration = "150ms"
+
+[advise]
+objective = "p99 of reads"
+
+[topology]
+kind = "many-to-one"
+senders = 24
+access = { rate = "1Gbps", delay = "10us" }
+bottleneck = { rate = "1Gbps", delay = "10us", buffer = "60pkt" }
+
+[transport]
+stack = "linux"
+cc = "cubic"
+
+[[transport.group]]
+name = "storage"
+
+[[transport.group]]
+name = "others"
+
+[[workload]]
+kind = "incast"
+class = "reads"
+transport = "storage"
+senders = "s0..s19"
+block = "16KB"
+
+[[workload]]
+kind = "poisson"
+class = "copies"
+transport = "others"
+from = "s20..s23"
+to = "receiver"
+sizes = "50KB"
+load = 0.05
+"#;
+
+#[test]
+fn the_answer_comes_first_and_nothing_runs_twice() {
+    let scratch = Scratch::new("advise");
+    scratch.file("small.toml", INCAST);
+    let ask = || forebay(&scratch.0, &["advise", "small.toml", "--seeds", "3"]);
+    let out = ask();
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    let said = text(&out.stdout);
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(lines[0].starts_with("Do this: "), "{said}");
+    assert!(lines[1].starts_with("The p99 of reads falls from ") && lines[1].contains("95 % interval"), "{said}");
+    assert!(lines[2].starts_with("The price for copies: "), "{said}");
+    assert!(said.contains("\nHow:\n  ") && said.contains("as it is"), "{said}");
+    let page = std::fs::read_to_string(scratch.0.join("out/small-advise/report.html")).unwrap();
+    let winner = lines[0].trim_start_matches("Do this: ").trim_end_matches('.');
+    assert!(page.contains(winner), "{winner}");
+    assert!(said.contains(" runs, 0 of them found finished"), "{said}");
+
+    let again = text(&ask().stdout);
+    let last = again.lines().find(|l| l.starts_with("results: ")).unwrap();
+    let numbers: Vec<u32> = last.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect();
+    assert_eq!(numbers[0], numbers[1], "{last}");
+    assert_eq!(again.lines().next(), said.lines().next());
+}
+
+#[test]
+fn what_cannot_be_asked_is_said() {
+    let scratch = Scratch::new("advise-usage");
+    scratch.file("small.toml", INCAST);
+    let fails = |args: &[&str], word: &str| {
+        let out = forebay(&scratch.0, &[&["advise", "small.toml"], args].concat());
+        let err = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{err}");
+        assert!(err.contains(word), "{word}: {err}");
+    };
+    fails(&["--objective", "p99 of raeds"], "did you mean `reads`?");
+    fails(&["--objective", "fast"], "p99 of CLASS");
+    fails(&["--set", "transport.cc=[\"cubic\",\"newreno\"]"], "as it is today");
+    fails(&["--seeds", "0"], "--seeds");
+    assert_eq!(scratch.entries(""), ["small.toml"]);
+}
