@@ -1,7 +1,7 @@
 //! DCTCP (RFC 8257): reduce in proportion to the fraction of marked bytes, once per window; losses halve as in TCP.
 
 use super::newreno::halve;
-use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Threshold, Trigger, Window};
+use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Round, Threshold, Trigger, Window};
 use forebay_experiment::transport::Ecn;
 use forebay_param::{Entry, Kind, Param, choices, optional};
 use forebay_sampling::math;
@@ -63,13 +63,13 @@ pub struct Dctcp {
     alpha: f64,
     bytes_acked: u64,
     bytes_marked: u64,
-    /// End of the observation window, as a stream offset (DCTCP.WindowEnd).
-    window_end: u64,
+    /// The observation window (which ends at DCTCP.WindowEnd).
+    window: Round,
 }
 
 impl Dctcp {
     pub(super) fn new(c: &Config) -> Dctcp {
-        Dctcp { c: c.rules, alpha: c.alpha, bytes_acked: 0, bytes_marked: 0, window_end: 0 }
+        Dctcp { c: c.rules, alpha: c.alpha, bytes_acked: 0, bytes_marked: 0, window: Round::default() }
     }
 
     //= https://www.rfc-editor.org/rfc/rfc8257#section-3.3
@@ -104,12 +104,11 @@ impl CongestionControl for Dctcp {
         if ack.ece {
             self.bytes_marked += ack.acked;
         }
-        if ack.snd_una > self.window_end {
+        if self.window.ends(ack) {
             // A window in which nothing was acknowledged says nothing about marks.
             if self.bytes_acked > 0 {
                 self.update_alpha();
             }
-            self.window_end = ack.snd_nxt;
             self.bytes_acked = 0;
             self.bytes_marked = 0;
         }
@@ -148,7 +147,7 @@ impl CongestionControl for Dctcp {
     fn cwnd_event(&mut self, _w: &mut Window, event: Event) {
         if let Event::Timeout { snd_max } = event {
             // Marks counted before the timeout belong to a window that no longer exists; alpha itself is kept.
-            self.window_end = snd_max;
+            self.window.begin(snd_max);
             self.bytes_acked = 0;
             self.bytes_marked = 0;
         }
@@ -239,6 +238,9 @@ mod tests {
                         snd_nxt: una + 14_600,
                         acked: 1460,
                         delivered: 1460,
+                        lost: 0,
+                        in_flight: 0,
+                        window_limited: None,
                         ece,
                         grow: 1.0,
                         rtt: None,
@@ -250,9 +252,10 @@ mod tests {
                     d.in_ack_event(&mut w, &ack);
                 }
                 let w = Window { cwnd: 1000.0, ssthresh: Threshold::at(10.0) };
-                let cut = 1.0 - d.ssthresh(&w, Reduction { trigger: Trigger::Ecn, from: w.cwnd }).or_infinite() / w.cwnd;
+                let cut =
+                    1.0 - d.ssthresh(&w, Reduction { trigger: Trigger::Ecn, from: w.cwnd, in_flight: 0 }).or_infinite() / w.cwnd;
                 assert!((cut - marked as f64 / 20.0).abs() < 0.01, "{marked} of 10, fixed {fixed_point}: cut {cut}");
-                assert_eq!(d.ssthresh(&w, Reduction { trigger: Trigger::Loss, from: w.cwnd }), 500.0);
+                assert_eq!(d.ssthresh(&w, Reduction { trigger: Trigger::Loss, from: w.cwnd, in_flight: 0 }), 500.0);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The hooks of a law, named and timed as Linux's `tcp_congestion_ops`.
 //!
-//! Order on an ACK: (1) `snd_una` advances and the RTT filter takes its sample; (2) [`in_ack_event`](CongestionControl::in_ack_event),
-//! on every ACK, duplicates included; (3) loss recovery decides: if the ACK starts a reduction, the trigger is known and the
+//! Order on an ACK: (1) `snd_una` advances, the RTT filter takes its sample and the scoreboard, if there is one, what is delivered;
+//! (2) [`in_ack_event`](CongestionControl::in_ack_event), on every ACK, duplicates included; (3) loss recovery decides: if the ACK starts a reduction, the trigger is known and the
 //! connection's state says so before [`ssthresh`](CongestionControl::ssthresh) is asked; (4) otherwise, when the ACK advanced,
 //! [`pkts_acked`](CongestionControl::pkts_acked) and, if growth is allowed, [`cong_avoid`](CongestionControl::cong_avoid); (5) for laws
 //! that own their window, [`CONTROL`](CongestionControl::CONTROL); (6) for
@@ -67,7 +67,8 @@ impl Window {
     }
 }
 
-/// Facts about one ACK.
+/// Facts about one ACK, each as it is when the hook is called. (How many round trips have passed is a part of its own that a law may have:
+/// [`Round`](super::Round).)
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ack {
     /// Time.
@@ -80,6 +81,14 @@ pub struct Ack {
     pub acked: u64,
     /// Bytes newly known to be delivered, SACKed ones included.
     pub delivered: u64,
+    /// Segments newly deemed lost; none before loss detection has looked at the ACK. Without a scoreboard none ever: a duplicate says how
+    /// many, not which.
+    pub lost: u32,
+    /// Bytes in the network: the pipe of RFC 6675 section 3 with a scoreboard, the flight size without.
+    pub in_flight: u64,
+    /// Whether the window, not the application, the receiver or the pacer, has limited sending in the last round trip (Linux
+    /// `is_cwnd_limited`); `None` where the stack does not look (`cwnd-validation`).
+    pub window_limited: Option<bool>,
     /// Whether the ACK carries ECE.
     pub ece: bool,
     /// Segments to grow by, by the stack's counting rule.
@@ -123,6 +132,8 @@ pub struct Opportunity {
     pub last_tx: Option<Time>,
     /// Bytes sent and not cumulatively acknowledged.
     pub flight: u64,
+    /// Bytes in the network, as [`Ack::in_flight`].
+    pub in_flight: u64,
     /// Bytes written and never sent, a FIN included.
     pub unsent: u64,
     /// Whether fast recovery or the repair after a timeout is at work.
@@ -149,6 +160,8 @@ pub struct Reduction {
     pub trigger: Trigger,
     /// What the stack reduces from, segments; see [`Reduce`](forebay_experiment::transport::Reduce).
     pub from: f64,
+    /// Bytes in the network, as [`Ack::in_flight`].
+    pub in_flight: u64,
 }
 
 /// Things that happen to a window beside ACKs.
@@ -248,16 +261,10 @@ pub enum Repair {
 pub struct Outcome {
     /// Segments newly known to be delivered.
     pub segments: u32,
-    /// Segments newly deemed lost.
-    pub lost: u32,
-    /// Bytes in the network before the ACK and after it.
+    /// Bytes in the network before the ACK.
     pub in_flight_before: u64,
-    /// See `in_flight_before`.
-    pub in_flight: u64,
     /// What is being repaired after it.
     pub repair: Repair,
-    /// The window, not the application or the pacer, has limited sending in the last round trip.
-    pub window_limited: bool,
     /// Earliest departure of the next segment that the pacer allows; may have passed.
     pub next_departure: Time,
 }

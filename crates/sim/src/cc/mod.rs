@@ -17,6 +17,7 @@ mod newreno;
 mod pfabric;
 mod records;
 mod reno;
+mod round;
 pub mod slow_start;
 #[cfg(test)]
 mod testing;
@@ -28,6 +29,7 @@ pub use hooks::{
     Ack, Arrival, CongestionControl, Departure, Event, Gate, Loss, Opportunity, Outcome, Path, Reduction, Repair, Trigger, Window,
 };
 pub use law::Hooks;
+pub use round::Round;
 pub use threshold::Threshold;
 
 use forebay_experiment::topology::BuildError;

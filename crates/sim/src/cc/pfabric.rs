@@ -90,6 +90,9 @@ mod tests {
             snd_nxt: 0,
             acked: 1_460,
             delivered: 1_460,
+            lost: 0,
+            in_flight: 0,
+            window_limited: None,
             ece: false,
             grow: 1.0,
             rtt: None,
@@ -103,7 +106,7 @@ mod tests {
             let mut w = Window { cwnd: 10.0, ssthresh: Threshold::at(5.0) };
             law.cong_avoid(&mut w, &ack);
             assert_eq!(w.cwnd, expected);
-            assert_eq!(law.ssthresh(&w, Reduction { trigger: Trigger::Timeout, from: 10.0 }), expected / 2.0);
+            assert_eq!(law.ssthresh(&w, Reduction { trigger: Trigger::Timeout, from: 10.0, in_flight: 0 }), expected / 2.0);
         }
     }
 }

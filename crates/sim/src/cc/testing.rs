@@ -12,6 +12,9 @@ pub(super) const ACK: Ack = Ack {
     snd_nxt: 14_600,
     acked: 1460,
     delivered: 1460,
+    lost: 0,
+    in_flight: 0,
+    window_limited: None,
     ece: false,
     grow: 1.0,
     rtt: None,
@@ -23,7 +26,7 @@ pub(super) const ACK: Ack = Ack {
 
 /// A reduction from a window of 40 segments.
 pub(super) const fn cut(trigger: Trigger) -> Reduction {
-    Reduction { trigger, from: 40.0 }
+    Reduction { trigger, from: 40.0, in_flight: 0 }
 }
 
 /// Segments of 1000 bytes over a path that lets one through every 80 us (100 Mbps of payload), with an RTT of 40 ms, an unlimited buffer and
@@ -110,6 +113,9 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
             snd_nxt: self.sent * 1000,
             acked: 1000,
             delivered: 1000,
+            lost: std::mem::take(&mut self.lost),
+            in_flight: self.in_flight(),
+            window_limited: Some(self.flying.len() as f64 + 1.0 >= self.w.cwnd.floor()),
             rtt: Some(rtt),
             newest_rtt: Some(rtt),
             srtt: rtt.into(),
@@ -117,15 +123,7 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
             mss: 1000,
             ..ACK
         };
-        let outcome = Outcome {
-            segments: 1,
-            lost: std::mem::take(&mut self.lost),
-            in_flight_before: before,
-            in_flight: self.in_flight(),
-            repair: self.repair,
-            window_limited: self.flying.len() as f64 + 1.0 >= self.w.cwnd.floor(),
-            next_departure: self.next_departure,
-        };
+        let outcome = Outcome { segments: 1, in_flight_before: before, repair: self.repair, next_departure: self.next_departure };
         (L::CONTROL.unwrap())(&mut self.law, &mut self.w, &facts, &outcome);
     }
 

@@ -52,6 +52,9 @@ impl Sender {
             snd_nxt: self.nxt,
             acked,
             delivered: acked,
+            lost: 0,
+            in_flight: self.nxt - self.una,
+            window_limited: c.cwnd_validation.then_some(self.cwnd_limited),
             ece,
             grow: match c.growth {
                 Growth::PerAck => 1.0,
@@ -68,16 +71,18 @@ impl Sender {
         if ece {
             if self.una <= self.message.2 { self.stats.ce_bytes += acked } else { self.count_marked(acked) }
         }
-        if self.hears.0 {
-            self.law.in_ack_event(&mut self.w, &facts);
-        }
         if self.sack.is_some() {
             // Copies for the rare branches keep the facts of the usual one in registers.
-            self.on_ack_sack(c, &mut { facts }, sack, out);
-        } else if acked > 0 {
-            self.on_new_ack(c, &facts, out);
-        } else if self.flight() > 0 && !window_update {
-            self.on_duplicate(c, &{ facts }, out);
+            self.on_ack_sack(c, &mut { facts }, sack, false, out);
+        } else {
+            if self.hears.0 {
+                self.law.in_ack_event(&mut self.w, &facts);
+            }
+            if acked > 0 {
+                self.on_new_ack(c, &facts, out);
+            } else if self.flight() > 0 && !window_update {
+                self.on_duplicate(c, &{ facts }, out);
+            }
         }
         if self.w.cwnd > self.stats.cwnd_max {
             self.stats.cwnd_max = self.w.cwnd;
@@ -104,6 +109,9 @@ impl Sender {
             snd_nxt: self.nxt,
             acked: 0,
             delivered: 0,
+            lost: 0,
+            in_flight: 0,
+            window_limited: c.cwnd_validation.then_some(self.cwnd_limited),
             ece: false,
             grow: 0.0,
             rtt: None,
@@ -112,7 +120,7 @@ impl Sender {
             min_rtt: self.rtt.min(),
             mss: c.mss,
         };
-        self.on_ack_sack(c, &mut facts, sack, out);
+        self.on_ack_sack(c, &mut facts, sack, true, out);
         self.transmit(c, now, out);
     }
 

@@ -37,22 +37,20 @@ impl Sender {
         s.board.losses = Some(losses);
     }
 
-    /// A law that owns its window sets it: `segments` were delivered by this ACK, since when the scoreboard had marked `marked` losses and
-    /// `before` bytes were in the network.
+    /// A law that owns its window sets it: `segments` were delivered by this ACK, before which `before` bytes were in the network.
     #[cold]
     #[inline(never)]
-    pub(super) fn control(&mut self, ack: &Ack, segments: u32, marked: u32, before: u64) {
+    pub(super) fn control(&mut self, ack: &mut Ack, segments: u32, before: u64) {
+        // Something may have been sent again since the losses were found.
+        ack.in_flight = self.pipe();
         let outcome = Outcome {
             segments,
-            lost: self.sack.as_ref().map_or(0, |s| s.board.marked.wrapping_sub(marked)),
             in_flight_before: before,
-            in_flight: self.pipe(),
             repair: match self.ca {
                 CaState::Open | CaState::Disorder | CaState::Cwr => Repair::None,
                 CaState::Recovery => Repair::Recovery,
                 CaState::Loss => Repair::Timeout,
             },
-            window_limited: self.cwnd_limited,
             next_departure: self.pacer.as_ref().map_or(Time::ZERO, |p| p.next()),
         };
         self.law.control(&mut self.w, ack, &outcome);

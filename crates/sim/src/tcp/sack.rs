@@ -27,8 +27,15 @@ struct News {
 }
 
 impl Sender {
-    /// ACK processing of a SACK stack. Fills in `ack.delivered`.
-    pub(super) fn on_ack_sack(&mut self, c: &TcpConfig, ack: &mut Ack, blocks: Option<&SackBlocks>, out: &mut impl Wire) {
+    /// ACK processing of a SACK stack, which fills in what `ack` does not say by itself; `overtaken`: a later ACK has come before.
+    pub(super) fn on_ack_sack(
+        &mut self,
+        c: &TcpConfig,
+        ack: &mut Ack,
+        blocks: Option<&SackBlocks>,
+        overtaken: bool,
+        out: &mut impl Wire,
+    ) {
         let Some(mut s) = self.sack.take() else { return };
         let (marked, before) = (s.board.marked, s.board.pipe(self.nxt + ack.acked - self.una));
         let news = self.update_scoreboard(c, &mut s, ack, blocks);
@@ -49,6 +56,10 @@ impl Sender {
             }
             Growth::PerSegment { .. } | Growth::PerAck => {}
         }
+        ack.in_flight = self.pipe();
+        if self.hears.0 && !overtaken {
+            self.law.in_ack_event(&mut self.w, ack);
+        }
         let mistaken = (spurious && self.undo()) || self.judge_reduction(c, ack, news.original, news.sacked);
         if !mistaken {
             self.leave_episode();
@@ -64,7 +75,9 @@ impl Sender {
         }
         let in_network = self.pipe();
         let lost = !(self.ca == CaState::Recovery && self.holds_back()) && self.find_losses(c, ack.now);
-        let progress = ack.acked > 0 && self.pipe() == in_network;
+        ack.in_flight = self.pipe();
+        ack.lost = self.sack.as_ref().map_or(0, |s| s.board.marked.wrapping_sub(marked));
+        let progress = ack.acked > 0 && ack.in_flight == in_network;
         let plain = self.sack.as_ref().is_none_or(|s| s.board.is_plain());
         if lost && self.ca < CaState::Recovery {
             self.enter_recovery(c, ack.now, out);
@@ -81,7 +94,7 @@ impl Sender {
             self.pkts_acked(ack);
         }
         if self.hooks.control {
-            self.control(ack, news.segments, marked, before);
+            self.control(ack, news.segments, before);
         } else if c.prr && matches!(self.ca, CaState::Recovery | CaState::Cwr) {
             self.proportional_window(c, ack.delivered, progress);
         }

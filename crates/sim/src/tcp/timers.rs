@@ -192,6 +192,7 @@ impl Sender {
             // The window of such a sender is what it may use (ns-2 `window()`), for laws that reduce the window as well.
             self.w.cwnd = self.w.cwnd.min(before.max(1.0));
         }
-        self.law.ssthresh(&self.w, Reduction { trigger, from: before })
+        let reduction = Reduction { trigger, from: before, in_flight: self.pipe() };
+        self.law.ssthresh(&self.w, reduction)
     }
 }

@@ -76,6 +76,7 @@ impl Sender {
             now,
             last_tx: self.last_tx.get().filter(|_| high > 0),
             flight: self.flight(),
+            in_flight: self.pipe(),
             unsent: self.stream_end().saturating_sub(high),
             recovering: self.ca >= CaState::Recovery,
             mss: c.mss,

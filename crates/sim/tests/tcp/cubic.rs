@@ -37,6 +37,9 @@ impl Flow {
                 snd_nxt: 0,
                 acked: 1000,
                 delivered: 1000,
+                lost: 0,
+                in_flight: 0,
+                window_limited: None,
                 ece: false,
                 grow: 1.0,
                 rtt: None,
@@ -51,7 +54,7 @@ impl Flow {
     }
 
     fn reduce(&mut self, trigger: Trigger) {
-        self.w.ssthresh = self.law.ssthresh(&self.w, Reduction { trigger, from: self.w.cwnd });
+        self.w.ssthresh = self.law.ssthresh(&self.w, Reduction { trigger, from: self.w.cwnd, in_flight: 0 });
         self.w.cwnd = self.w.ssthresh.or_infinite();
     }
 
@@ -159,7 +162,7 @@ fn what_is_reduced() {
     for (stack, after) in [("rfc", 35.0), ("linux", (100.0f64 * 717.0 / 1024.0).floor())] {
         for trigger in [Trigger::Loss, Trigger::Ecn] {
             let mut f = Flow::of(stack, 100.0, RTT, true);
-            assert_eq!(f.law.ssthresh(&f.w, Reduction { trigger, from: 50.0 }), after, "{stack}");
+            assert_eq!(f.law.ssthresh(&f.w, Reduction { trigger, from: 50.0, in_flight: 0 }), after, "{stack}");
         }
     }
 }

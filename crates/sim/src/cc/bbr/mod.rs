@@ -197,9 +197,9 @@ impl Bbr {
     }
 
     /// `bbr_set_cwnd_to_recover_or_restore`: the window, and whether it is one of packet conservation.
-    fn recover_or_restore(&mut self, cwnd: u64, o: &Outcome, in_flight: u64) -> (u64, bool) {
+    fn recover_or_restore(&mut self, cwnd: u64, ack: &Ack, o: &Outcome, in_flight: u64) -> (u64, bool) {
         let acked = u64::from(o.segments);
-        let mut cwnd = cwnd.saturating_sub(u64::from(o.lost)).max(1);
+        let mut cwnd = cwnd.saturating_sub(u64::from(ack.lost)).max(1);
         if o.repair == Repair::Recovery && self.before != Repair::Recovery {
             self.packet_conservation = true;
             self.round_end = self.rate.delivered();
@@ -213,12 +213,12 @@ impl Bbr {
     }
 
     /// `bbr_set_cwnd`.
-    fn set_cwnd(&mut self, w: &mut Window, o: &Outcome, bw: u64) {
+    fn set_cwnd(&mut self, w: &mut Window, ack: &Ack, o: &Outcome, bw: u64) {
         let mut cwnd = w.cwnd as u64;
         let acked = u64::from(o.segments);
         if acked > 0 {
             let conserving;
-            (cwnd, conserving) = self.recover_or_restore(cwnd, o, o.in_flight.div_ceil(self.mss));
+            (cwnd, conserving) = self.recover_or_restore(cwnd, ack, o, ack.in_flight.div_ceil(self.mss));
             if !conserving {
                 let target = self.quantized(self.bdp(bw, self.cwnd_gain) + self.aggregation_cwnd());
                 if self.full_bw_reached {
@@ -242,7 +242,7 @@ impl Bbr {
         self.update_model(w, ack, o, sample);
         let bw = self.bandwidth();
         self.set_pacing(w, bw, self.pacing_gain, ack.srtt.get());
-        self.set_cwnd(w, o, bw);
+        self.set_cwnd(w, ack, o, bw);
     }
 }
 

@@ -28,7 +28,7 @@ impl Bbr {
     /// `bbr_update_model`.
     pub(super) fn update_model(&mut self, w: &mut Window, ack: &Ack, o: &Outcome, sample: Option<Sample>) {
         let app_limited = sample.is_some_and(|s| s.app_limited);
-        self.update_bw(o, sample);
+        self.update_bw(ack, sample);
         self.update_aggregation(w, o, sample);
         if self.mode == Mode::ProbeBw && self.is_next_phase(ack, o) {
             self.advance_phase();
@@ -40,7 +40,7 @@ impl Bbr {
     }
 
     /// `bbr_update_bw`.
-    fn update_bw(&mut self, o: &Outcome, sample: Option<Sample>) {
+    fn update_bw(&mut self, ack: &Ack, sample: Option<Sample>) {
         self.round_start = false;
         let Some(Sample { delivered, interval: Some(interval), prior_delivered, app_limited, .. }) = sample else { return };
         if prior_delivered >= self.round_end {
@@ -49,7 +49,7 @@ impl Bbr {
             self.round_start = true;
             self.packet_conservation = false;
         }
-        self.sample_policer(o.lost, app_limited);
+        self.sample_policer(ack.lost, app_limited);
         let bw = delivered * BW_UNIT / (interval.as_us()).max(1);
         if !app_limited || bw >= self.bw.get() {
             self.bw.update(BW_ROUNDS, self.rounds, bw);
@@ -108,7 +108,7 @@ impl Bbr {
         let in_flight = self.in_network_then(ack, o, o.in_flight_before);
         let bw = self.bw.get();
         if self.pacing_gain > UNIT {
-            return full_length && (o.lost > 0 || in_flight >= self.inflight(bw, self.pacing_gain));
+            return full_length && (ack.lost > 0 || in_flight >= self.inflight(bw, self.pacing_gain));
         }
         full_length || in_flight <= self.inflight(bw, UNIT)
     }
@@ -147,7 +147,7 @@ impl Bbr {
             self.mode = Mode::Drain;
             w.ssthresh = (target as f64).into();
         }
-        if self.mode == Mode::Drain && self.in_network_then(ack, o, o.in_flight) <= target {
+        if self.mode == Mode::Drain && self.in_network_then(ack, o, ack.in_flight) <= target {
             self.enter_probe_bw();
         }
     }
@@ -183,7 +183,7 @@ impl Bbr {
         }
         if self.mode == Mode::ProbeRtt {
             // Samples of so small a window say nothing about the bandwidth.
-            let in_flight = o.in_flight.div_ceil(self.mss);
+            let in_flight = ack.in_flight.div_ceil(self.mss);
             self.rate.limit(in_flight);
             if self.probe_rtt_done.is_some() {
                 self.probe_rtt_round_done |= self.round_start;

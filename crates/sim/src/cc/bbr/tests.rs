@@ -128,7 +128,7 @@ fn recovery_conserves_packets_and_restores_the_window() {
     let mut l = cruising();
     l.run(LINE_RTT * 20, |_| {});
     let cwnd = l.w.cwnd;
-    l.law.ssthresh(&l.w, Reduction { trigger: Trigger::Loss, from: cwnd });
+    l.law.ssthresh(&l.w, Reduction { trigger: Trigger::Loss, from: cwnd, in_flight: 0 });
     l.repair = Repair::Recovery;
     let in_flight = l.in_flight() / 1000;
     while l.law.before == Repair::None {

@@ -122,7 +122,7 @@ mod tests {
     fn regains_the_old_window_after_k() {
         let mut cubic = Cubic::new(&Config { rules: None, c: 0.4, beta: 0.7, fast_convergence: true, reno_friendly: false });
         let mut w = Window { cwnd: 1000.0, ssthresh: Threshold::UNLIMITED };
-        w.ssthresh = cubic.ssthresh(&w, Reduction { trigger: Trigger::Loss, from: 1000.0 }).into();
+        w.ssthresh = cubic.ssthresh(&w, Reduction { trigger: Trigger::Loss, from: 1000.0, in_flight: 0 }).into();
         w.fall();
         assert_eq!(w.cwnd, 700.0);
         let rtt = Time::from_ms(1);
@@ -139,6 +139,9 @@ mod tests {
                     snd_nxt: una + 1_460_000,
                     acked: 1460,
                     delivered: 1460,
+                    lost: 0,
+                    in_flight: 0,
+                    window_limited: None,
                     ece: false,
                     grow: 1.0,
                     rtt: Some(rtt),

@@ -1,6 +1,6 @@
 //! HyStart (Ha and Rhee, Computer Networks 55(9), 2011) as Linux has it in tcp_cubic.c, in whole microseconds as there.
 
-use crate::cc::{Ack, Window};
+use crate::cc::{Ack, Round, Window};
 use forebay_units::{Time, TimeOrNever};
 
 /// No detection below this window, segments (`hystart_low_window`).
@@ -21,8 +21,7 @@ pub struct Hystart {
     found: bool,
     /// Smallest delay so far; 0 before the first.
     delay_min: u64,
-    /// The round ends when more than this stream offset is acknowledged: the next new byte when it began.
-    end: u64,
+    round: Round,
     round_start: u64,
     last_ack: u64,
     /// Smallest delay of the round, `None` before its first, and how many it had.
@@ -50,8 +49,8 @@ impl Hystart {
     fn update(&mut self, w: &mut Window, ack: &Ack, delay_us: u64) {
         let now = ack.now.as_us();
         // Rounds are counted below the low window, too (Linux 6.14, "fix incorrect HyStart round start detection").
-        if ack.snd_una > self.end {
-            self.begin_round(now, ack.snd_nxt);
+        if self.round.ends(ack) {
+            self.begin_round(now);
         }
         if w.cwnd < LOW_WINDOW {
             return;
@@ -77,8 +76,8 @@ impl Hystart {
         w.ssthresh = w.cwnd.into();
     }
 
-    fn begin_round(&mut self, us: u64, snd_nxt: u64) {
-        (self.round_start, self.last_ack, self.end) = (us, us, snd_nxt);
+    fn begin_round(&mut self, us: u64) {
+        (self.round_start, self.last_ack) = (us, us);
         (self.current, self.samples) = (None, 0);
     }
 
@@ -93,6 +92,7 @@ impl Hystart {
     /// Linux `cubictcp_state`: everything is forgotten.
     pub(super) fn timeout(&mut self, now: Time, snd_nxt: u64) {
         *self = Hystart { srtt: self.srtt, ..Hystart::default() };
-        self.begin_round(now.as_us(), snd_nxt);
+        self.round.begin(snd_nxt);
+        self.begin_round(now.as_us());
     }
 }

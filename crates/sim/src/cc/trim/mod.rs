@@ -11,7 +11,7 @@ pub(super) use entry::Config;
 pub(super) use entry::ENTRY;
 
 use super::newreno::halve;
-use super::{Ack, CongestionControl, Event, Gate, Path, Reduction, Threshold, Trigger, Window};
+use super::{Ack, CongestionControl, Event, Gate, Path, Reduction, Round, Threshold, Trigger, Window};
 use entry::{Cut, Seed, Ssthresh};
 use forebay_units::{QueueLen, Time, TimeOrNever};
 use probe::Episode;
@@ -33,8 +33,8 @@ pub struct Trim {
     recovering: bool,
     /// The ACK being worked on may enlarge the window.
     may_grow: bool,
-    /// Stream offset at which a new round trip begins, and the window when the present one began.
-    round_end: u64,
+    /// The round trip, and the window when it began.
+    round: Round,
     round_cwnd: f64,
 }
 
@@ -51,7 +51,7 @@ impl Trim {
             episode: Episode::default(),
             recovering: false,
             may_grow: false,
-            round_end: 0,
+            round: Round::default(),
             round_cwnd: 0.0,
         }
     }
@@ -113,9 +113,8 @@ impl Trim {
 
     /// The reaction to a sample above K (TRIM Eq. 2 and 3), ps.
     fn cut(&mut self, w: &mut Window, sample: f64, ack: &Ack) {
-        let new_round = ack.snd_una > self.round_end;
+        let new_round = self.round.ends(ack);
         if new_round {
-            self.round_end = ack.snd_nxt;
             self.round_cwnd = w.cwnd;
         }
         let ep = (sample - self.k) / sample;

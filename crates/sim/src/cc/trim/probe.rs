@@ -185,7 +185,8 @@ impl Trim {
                 w.ssthresh = (e.saved / 2.0).max(2.0).into();
             }
         }
-        self.round_end = 0;
+        // The next ACK begins a new round trip.
+        self.round.begin(0);
         self.resume(at.now);
         if self.c.wait_after {
             self.wait_after(w, at, mean.or(self.smooth).unwrap_or(0.0));

@@ -73,6 +73,7 @@ impl Bench {
             now: US * now,
             last_tx: self.last_tx,
             flight: (self.nxt - self.una) * 1460,
+            in_flight: (self.nxt - self.una) * 1460,
             unsent: unsent * 1460,
             recovering: self.recovering,
             mss: 1460,
@@ -445,7 +446,7 @@ fn losses_discard_episodes() {
             }
             assert_ne!(b.state(), State::Normal);
             let mut w = b.w;
-            assert_eq!(b.l.ssthresh(&w, Reduction { trigger: Trigger::Timeout, from: 12.0 }), 6.0);
+            assert_eq!(b.l.ssthresh(&w, Reduction { trigger: Trigger::Timeout, from: 12.0, in_flight: 0 }), 6.0);
             b.l.cwnd_event(&mut w, event);
             assert_eq!((b.state(), b.l.episode.due), (State::Normal, TimeOrNever::NEVER));
         }
