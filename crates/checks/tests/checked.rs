@@ -5,7 +5,7 @@ use forebay_checks::resolve;
 use forebay_experiment::Experiment;
 use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::WorkloadKind;
-use forebay_units::{NodeId, PortId, Rate, Time};
+use forebay_units::{GroupId, NodeId, PortId, Rate, Time};
 
 /// Hosts 0 to 3, their switches 4 and 5; ports of all kinds; one workload of each kind.
 fn experiment() -> Experiment {
@@ -96,15 +96,43 @@ fn networks_that_do_not_hang_together_are_refused() {
 #[test]
 fn transports_that_do_not_exist_are_refused() {
     assert_eq!(refused(|e| e.groups.clear()), "groups");
-    assert_eq!(refused(|e| e.workloads[2].transport = Assign::One(9)), "workloads[2].transport");
+    assert_eq!(refused(|e| e.workloads[2].transport = Assign::One(GroupId::new(9))), "workloads[2].transport");
     assert_eq!(refused(|e| e.workloads[0].transport = Assign::by_host(2, [])), "workloads[0].transport");
     let nodes = experiment().network.nodes.len();
-    assert_eq!(refused(|e| e.workloads[0].transport = Assign::by_host(nodes, [(NodeId::new(0), 0)])), "workloads[0].transport");
-    let all = |group: usize| (0..4).map(NodeId::new).map(move |h| (h, group));
+    assert_eq!(
+        refused(|e| e.workloads[0].transport = Assign::by_host(nodes, [(NodeId::new(0), GroupId::new(0))])),
+        "workloads[0].transport"
+    );
+    let all = |group: u32| (0..4).map(NodeId::new).map(move |h| (h, GroupId::new(group)));
     assert_eq!(refused(|e| e.workloads[0].transport = Assign::by_host(nodes, all(9))), "workloads[0].transport");
     assert_eq!(refused(|e| e.workloads[0].transport = Assign::by_host(nodes, all(0))), "nothing");
-    assert_eq!(refused(|e| e.workloads[0].transport = Assign::share([(0, 0.5), (9, 0.5)])), "workloads[0].transport");
+    assert_eq!(
+        refused(|e| e.workloads[0].transport = Assign::share([0, 9].map(|group| (GroupId::new(group), 0.5)))),
+        "workloads[0].transport"
+    );
     assert_eq!(refused(|e| e.workloads[0].transport = Assign::share([])), "workloads[0].transport");
+}
+
+/// Without a duration it would run for ever.
+#[test]
+fn work_without_end_needs_a_duration() {
+    let only = |w: usize| move |e: &mut Experiment| (e.duration, e.workloads) = (None, vec![e.workloads[w].clone()]);
+    // Of these none is limited; datagrams go on beside other work, and not alone.
+    for w in 0..7 {
+        assert_eq!(refused(only(w)), "duration", "workload {w}");
+    }
+    let limited = |e: &mut Experiment| {
+        only(0)(e);
+        e.workloads.push(experiment().workloads[6].clone());
+        if let WorkloadKind::Long { size, .. } = &mut e.workloads[0].kind {
+            *size = Some(1_000);
+        }
+    };
+    assert_eq!(refused(limited), "nothing");
+    let mut e = experiment();
+    e.duration = None;
+    let reason = e.check().expect_err("endless work").to_string();
+    assert!(reason.contains("(`long`) never ends") && reason.contains("set a duration"), "{reason}");
 }
 
 #[test]

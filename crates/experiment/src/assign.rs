@@ -1,16 +1,16 @@
 //! Which transport a connection uses: every workload has one rule.
 
 use crate::traffic::WorkloadKind;
-use forebay_units::{GroupId, NodeId};
+use forebay_units::{GroupId, IndexVec, NodeId};
 use std::sync::Arc;
 
 /// The rule of one workload. Its state, where it has any, is counted per workload: other traffic does not shift it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Assign {
     /// All connections use this transport.
-    One(usize),
-    /// By the sending host of the connection.
-    ByHost(Arc<[u16]>),
+    One(GroupId),
+    /// By the sending host of the connection; `None`: no group names the host.
+    ByHost(Arc<IndexVec<NodeId, Option<GroupId>>>),
     /// By share of the connections, in the order in which they are made.
     Share(Shares),
 }
@@ -19,34 +19,31 @@ pub enum Assign {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shares {
     /// (transport, share above 0, connections it has so far).
-    parts: Vec<(usize, f64, u64)>,
+    parts: Vec<(GroupId, f64, u64)>,
 }
-
-/// What a host that no group names has in [`Assign::ByHost`].
-const NOBODY: u16 = u16::MAX;
 
 impl Assign {
     /// Hosts of each transport, as (host, transport), on a network of `nodes` nodes.
-    pub fn by_host(nodes: usize, members: impl IntoIterator<Item = (NodeId, usize)>) -> Assign {
-        let mut table = vec![NOBODY; nodes];
+    pub fn by_host(nodes: usize, members: impl IntoIterator<Item = (NodeId, GroupId)>) -> Assign {
+        let mut table = IndexVec::repeat(None, nodes);
         for (host, group) in members {
-            table[host.index()] = group as u16;
+            table[host] = Some(group);
         }
-        Assign::ByHost(table.into())
+        Assign::ByHost(Arc::new(table))
     }
 
     /// Transports with their shares, which need not add up to 1 exactly.
-    pub fn share(parts: impl IntoIterator<Item = (usize, f64)>) -> Assign {
+    pub fn share(parts: impl IntoIterator<Item = (GroupId, f64)>) -> Assign {
         Assign::Share(Shares { parts: parts.into_iter().map(|(group, share)| (group, share, 0)).collect() })
     }
 
-    /// Transport of the next connection, which host `src` sends on.
+    /// Transport of the next connection, which host `src` sends on. Panics for a host without one, which no checked experiment has.
     #[inline]
     pub fn pick(&mut self, src: NodeId) -> GroupId {
         match self {
-            Assign::One(group) => GroupId::from_index(*group),
-            Assign::ByHost(table) => GroupId::new(u32::from(table[src.index()])),
-            Assign::Share(shares) => GroupId::from_index(shares.next()),
+            Assign::One(group) => *group,
+            Assign::ByHost(table) => table[src].unwrap_or_else(|| panic!("host {src} has no transport")),
+            Assign::Share(shares) => shares.next(),
         }
     }
 
@@ -60,14 +57,14 @@ impl Assign {
 
     /// Whether host `src` has a transport.
     pub fn covers(&self, src: NodeId) -> bool {
-        !matches!(self, Assign::ByHost(table) if table[src.index()] == NOBODY)
+        !matches!(self, Assign::ByHost(table) if table[src].is_none())
     }
 
     /// Whether every host that sends on a connection of `kind` gets one of `groups` transports, on a network of `nodes` nodes whose hosts
     /// `kind` names. The reason why not.
     pub(crate) fn check(&self, nodes: usize, groups: usize, kind: &WorkloadKind) -> Result<(), String> {
-        let exists = |group: usize| {
-            if group < groups { Ok(()) } else { Err(format!("there is no transport {group}; there are {groups}")) }
+        let exists = |group: GroupId| {
+            if group.index() < groups { Ok(()) } else { Err(format!("there is no transport {group}; there are {groups}")) }
         };
         match self {
             Assign::One(group) => exists(*group),
@@ -77,9 +74,7 @@ impl Assign {
                 }
                 let mut result = Ok(());
                 kind.each_sender(|host| {
-                    let group = table[host.index()];
-                    let own =
-                        if group == NOBODY { Err(format!("host {host} has no transport")) } else { exists(usize::from(group)) };
+                    let own = table[host].map_or_else(|| Err(format!("host {host} has no transport")), exists);
                     if result.is_ok() {
                         result = own;
                     }
@@ -97,12 +92,11 @@ impl Assign {
 
     /// Whether connections of `kind` can get transport `group`.
     pub fn uses(&self, group: GroupId, kind: &WorkloadKind) -> bool {
-        let group = group.index();
         match self {
             Assign::One(one) => *one == group,
             Assign::ByHost(table) => {
                 let mut any = false;
-                kind.each_sender(|host| any |= usize::from(table[host.index()]) == group);
+                kind.each_sender(|host| any |= table[host] == Some(group));
                 any
             }
             Assign::Share(shares) => shares.parts.iter().any(|p| p.0 == group),
@@ -112,7 +106,7 @@ impl Assign {
     /// Share of transport `group`, where shares decide.
     pub fn share_of(&self, group: GroupId) -> Option<f64> {
         let Assign::Share(shares) = self else { return None };
-        shares.parts.iter().find(|p| p.0 == group.index()).map(|p| p.1)
+        shares.parts.iter().find(|p| p.0 == group).map(|p| p.1)
     }
 }
 
@@ -120,8 +114,8 @@ impl Shares {
     /// The method of Webster and Sainte-Lague: the next connection goes to the smallest (2 n + 1) / share. After any number of connections
     /// each transport has its share rounded, up to rare cases of three and more, and exactly its share where that is whole; equal shares
     /// take turns. No random numbers: the same for every seed.
-    fn next(&mut self) -> usize {
-        let claim = |p: &(usize, f64, u64)| (2 * p.2 + 1) as f64 / p.1;
+    fn next(&mut self) -> GroupId {
+        let claim = |p: &(GroupId, f64, u64)| (2 * p.2 + 1) as f64 / p.1;
         let mut first = 0;
         for i in 1..self.parts.len() {
             if claim(&self.parts[i]) < claim(&self.parts[first]) {
@@ -158,7 +152,7 @@ mod tests {
     use forebay_sampling::Rng;
 
     fn picks(shares: &[f64], n: usize) -> Vec<usize> {
-        let mut a = Assign::share(shares.iter().copied().enumerate());
+        let mut a = Assign::share(shares.iter().enumerate().map(|(group, &share)| (GroupId::from_index(group), share)));
         (0..n).map(|_| a.pick(NodeId::new(0)).index()).collect()
     }
 
@@ -206,8 +200,8 @@ mod tests {
 
     #[test]
     fn hosts_decide() {
-        let mut a = Assign::by_host(4, [(NodeId::new(0), 1), (NodeId::new(2), 0)]);
         let (first, second) = (GroupId::new(0), GroupId::new(1));
+        let mut a = Assign::by_host(4, [(NodeId::new(0), second), (NodeId::new(2), first)]);
         assert_eq!((a.pick(NodeId::new(0)), a.pick(NodeId::new(2)), a.pick(NodeId::new(0))), (second, first, second));
         assert_eq!((a.covers(NodeId::new(0)), a.covers(NodeId::new(1)), a.covers(NodeId::new(3))), (true, false, false));
         assert_eq!(a.pick_pair(NodeId::new(0), NodeId::new(2)), (second, first));
@@ -224,7 +218,7 @@ mod tests {
 
     #[test]
     fn both_directions_of_a_client_are_one_choice() {
-        let mut a = Assign::share([(0, 0.5), (1, 0.5)]);
+        let mut a = Assign::share([0, 1].map(|group| (GroupId::new(group), 0.5)));
         assert_eq!(
             [
                 a.pick_pair(NodeId::new(0), NodeId::new(1)),

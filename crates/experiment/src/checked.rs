@@ -6,7 +6,7 @@
 use crate::Experiment;
 use crate::network::Network;
 use crate::observe::Observe;
-use crate::traffic::{Arrival, ResponseSize, Workload, WorkloadKind};
+use crate::traffic::{Arrival, End, ResponseSize, Workload, WorkloadKind};
 use crate::transport::Stack;
 use forebay_queues::Queue;
 use forebay_units::{NodeId, PortId, Rate, Time};
@@ -63,7 +63,24 @@ impl Experiment {
             scope.workload(w)?;
         }
         observe(&self.observe, &self.network)?;
+        ends(self)?;
         Ok(Checked(self))
+    }
+}
+
+/// Without a duration an experiment runs until all work is done, so that there must be such a time.
+fn ends(e: &Experiment) -> Result<(), Mistake> {
+    if e.duration.is_some() {
+        return Ok(());
+    }
+    let never = e.workloads.iter().position(|w| w.kind.end() == End::Never);
+    let refuse = |what: String| demand(false, || ("duration".into(), format!("{what}; set a duration, or limit the workload")));
+    match never {
+        Some(i) => refuse(format!("there is none, and workloads[{i}] (`{}`) never ends", e.workloads[i].class)),
+        None if !e.workloads.is_empty() && e.workloads.iter().all(|w| w.kind.end() == End::WithTheRest) => {
+            refuse("there is none, and all traffic is datagrams without an end".into())
+        }
+        None => Ok(()),
     }
 }
 

@@ -29,7 +29,7 @@ use transport::Group;
 pub struct Experiment {
     /// Seed of every random stream.
     pub seed: u64,
-    /// End of the experiment's time. `None`: run until all finite work is done (refused by the scenario crate when there is endless work).
+    /// End of the experiment's time. `None`: run until all work is done, refused by [`Experiment::check`] where it never is.
     pub duration: Option<Time>,
     /// Nodes and links.
     pub network: Network,

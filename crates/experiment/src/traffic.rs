@@ -181,7 +181,33 @@ pub enum WorkloadKind {
     },
 }
 
+/// When a workload has nothing left to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// After the work that it lists.
+    Finite,
+    /// Never: an experiment with it needs a duration.
+    Never,
+    /// It is the background of the others and goes on until they have ended.
+    WithTheRest,
+}
+
 impl WorkloadKind {
+    /// When it has nothing left to send.
+    pub fn end(&self) -> End {
+        let limited = match self {
+            WorkloadKind::Long { size, stop_after, .. } => size.is_some() || stop_after.is_some(),
+            WorkloadKind::Incast { rounds, .. } => rounds.is_some(),
+            WorkloadKind::Poisson { stop, flows, per_source, .. } => stop.is_some() || flows.is_some() || per_source.is_some(),
+            WorkloadKind::OnOff { trains, last, .. } => trains.is_some() || last.is_some(),
+            WorkloadKind::Requests { count, .. } => count.is_some(),
+            WorkloadKind::Queries { count, stop, .. } => count.is_some() || stop.is_some(),
+            WorkloadKind::Udp { stop: None, .. } => return End::WithTheRest,
+            WorkloadKind::Udp { .. } | WorkloadKind::Replay { .. } => true,
+        };
+        if limited { End::Finite } else { End::Never }
+    }
+
     /// Bytes on the wire of the smallest packet that it sends without TCP, if it sends any.
     pub fn smallest_datagram(&self) -> Option<u32> {
         match self {

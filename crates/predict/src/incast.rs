@@ -26,6 +26,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let workload = &v.workloads[w];
     let WorkloadKind::Incast { block, jitter, .. } = workload.kind else { return Err("there is no incast workload".into()) };
     let Assign::One(group) = workload.transport else { return Err("its senders have different transports".into()) };
+    let group = group.index();
     let tcp = &v.groups[group].tcp;
     let first = assumptions(tcp)?;
     let senders = pairs(&workload.kind).unwrap_or_default();

@@ -8,7 +8,7 @@ use forebay_experiment::traffic::WorkloadKind;
 use forebay_experiment::transport::{Ecn, Transport};
 use forebay_model::Pipe;
 use forebay_queues::{BufferedDiscipline, FifoDiscipline, Queue};
-use forebay_units::{NodeId, PortId, QueueLen, Time};
+use forebay_units::{GroupId, NodeId, PortId, QueueLen, Time};
 
 /// Round trips that differ by more than this part are not "equal", which all models assume. Our choice.
 const EQUAL: f64 = 0.05;
@@ -68,7 +68,7 @@ pub(crate) fn subject(v: &Experiment, name: &str) -> Result<Subject, String> {
         return Err(format!("no transport runs {name}"));
     };
     let long = endless(v, group);
-    let of_group = v.workloads.iter().filter(|w| w.transport == Assign::One(group));
+    let of_group = v.workloads.iter().filter(|w| w.transport == Assign::One(GroupId::from_index(group)));
     let all = if long.is_empty() { of_group.filter_map(|w| pairs(&w.kind)).flatten().collect() } else { long.clone() };
     if all.is_empty() {
         return Err("its workloads draw their pairs of hosts at random".into());
@@ -80,7 +80,7 @@ pub(crate) fn subject(v: &Experiment, name: &str) -> Result<Subject, String> {
 pub(crate) fn beside_endless(v: &Experiment, group: usize) -> Vec<String> {
     others(v, |i| {
         let w = &v.workloads[i];
-        w.transport == Assign::One(group) && matches!(w.kind, WorkloadKind::Long { size: None, .. })
+        w.transport == Assign::One(GroupId::from_index(group)) && matches!(w.kind, WorkloadKind::Long { size: None, .. })
     })
 }
 

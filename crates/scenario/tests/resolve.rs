@@ -8,7 +8,7 @@ use forebay_experiment::profile::PARAMS;
 use forebay_experiment::traffic::WorkloadKind;
 use forebay_experiment::transport::{Profile, Recovery};
 use forebay_scenario::{Scenario, load};
-use forebay_units::{NodeId, PortId, Time};
+use forebay_units::{GroupId, NodeId, PortId, Time};
 use std::path::Path;
 
 #[test]
@@ -66,7 +66,7 @@ fn groups_inherit_and_override() {
     assert_eq!((groups[0].tcp.rto_min, groups[0].tcp.recovery), (Time::from_ms(10), Recovery::NewReno));
     // `[transport]` sets rto-min and mss for all groups, the profile of the group everything else.
     assert_eq!((groups[1].tcp.rto_min, groups[1].tcp.mss, groups[1].tcp.recovery), (Time::from_ms(200), 1460, Recovery::Rack));
-    assert_eq!(r.variants[0].config.workloads[0].transport, Assign::One(1));
+    assert_eq!(r.variants[0].config.workloads[0].transport, Assign::One(GroupId::new(1)));
     assert!(r.notes.iter().any(|n| n.contains("`a` is not used")), "{:?}", r.notes);
 }
 
@@ -99,7 +99,7 @@ fn groups_divide_the_traffic() {
     // The rule is for workloads that name no group, and a group without a share for those that do.
     let named = r(&two_groups("share = 1", "").replace("class = \"web\"", "class = \"web\"\ntransport = \"b\""));
     let w = &named.variants[0].config.workloads;
-    assert_eq!((w[0].transport.clone().pick(NodeId::new(0)).get(), &w[1].transport), (0, &Assign::One(1)));
+    assert_eq!((w[0].transport.clone().pick(NodeId::new(0)).get(), &w[1].transport), (0, &Assign::One(GroupId::new(1))));
     // Thirds are written with three decimals.
     let third = "share = 0.333\n[[transport.group]]\nname = \"c\"\ncc = \"reno\"\nshare = 0.333";
     assert_eq!(r(&two_groups("share = 0.333", third)).variants[0].config.groups.len(), 3);

@@ -52,7 +52,7 @@ fn two(flows: Vec<FlowRow>, queries: Vec<QueryRow>) -> Summary {
     let mut config = common::config(1);
     config.groups.push(config.groups[0].clone());
     config.groups[1].name = "new".into();
-    config.workloads[0].transport = Assign::share([(0, 0.5), (1, 0.5)]);
+    config.workloads[0].transport = Assign::share([0, 1].map(|group| (GroupId::new(group), 0.5)));
     config.duration = Some(Time::from_ms(110));
     let report = Report {
         flows,

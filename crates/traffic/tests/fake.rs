@@ -58,7 +58,7 @@ impl Fake {
 
     /// Runs one workload until nothing is left to do, or to `end`.
     fn run(kind: WorkloadKind, end: Time) -> Vec<String> {
-        let workload = Workload { class: "test".into(), transport: Assign::One(0), kind };
+        let workload = Workload { class: "test".into(), transport: Assign::One(GroupId::new(0)), kind };
         let experiment = Experiment {
             seed: 1,
             duration: None,

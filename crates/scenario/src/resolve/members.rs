@@ -9,7 +9,7 @@ use crate::text::words::{either, short};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::network::Network;
 use forebay_experiment::traffic::WorkloadKind;
-use forebay_units::NodeId;
+use forebay_units::{GroupId, NodeId};
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 
@@ -29,9 +29,9 @@ pub(crate) enum Rule {
     /// They do not.
     Unsaid,
     /// By the sending host of a connection: (host, group).
-    Hosts(Vec<(NodeId, usize)>),
+    Hosts(Vec<(NodeId, GroupId)>),
     /// By share: (group, share).
-    Share(Vec<(usize, f64)>),
+    Share(Vec<(GroupId, f64)>),
 }
 
 /// Reads `hosts` and `share` of a group.
@@ -76,17 +76,17 @@ pub(crate) fn rule<'a>(cx: &mut Cx, groups: impl Iterator<Item = (&'a str, &'a M
                 cx.sink.error(at, message, "together they must be 1", None);
                 return None;
             }
-            Some(Rule::Share(shares.iter().map(|s| (s.0, s.1)).collect()))
+            Some(Rule::Share(shares.iter().map(|s| (GroupId::from_index(s.0), s.1)).collect()))
         }
         (Some(_), None) => members(cx, groups).map(Rule::Hosts),
     }
 }
 
 /// All (host, group); a host in two groups is an error.
-fn members<'a>(cx: &mut Cx, groups: impl Iterator<Item = (&'a str, &'a Member)>) -> Option<Vec<(NodeId, usize)>> {
-    let mut of: HashMap<NodeId, (usize, &str)> = HashMap::new();
+fn members<'a>(cx: &mut Cx, groups: impl Iterator<Item = (&'a str, &'a Member)>) -> Option<Vec<(NodeId, GroupId)>> {
+    let mut of: HashMap<NodeId, (GroupId, &str)> = HashMap::new();
     let mut list = Vec::new();
-    for (group, (name, member)) in groups.enumerate() {
+    for (group, (name, member)) in groups.enumerate().map(|(i, g)| (GroupId::from_index(i), g)) {
         let Some((hosts, _, at)) = &member.hosts else { continue };
         for &host in hosts {
             match of.insert(host, (group, name)) {
@@ -132,8 +132,8 @@ impl Rule {
     pub(crate) fn first(&self) -> usize {
         match self {
             Rule::Unsaid => 0,
-            Rule::Hosts(list) => list.first().map_or(0, |m| m.1),
-            Rule::Share(parts) => parts.first().map_or(0, |p| p.0),
+            Rule::Hosts(list) => list.first().map_or(0, |m| m.1.index()),
+            Rule::Share(parts) => parts.first().map_or(0, |p| p.0.index()),
         }
     }
 }

@@ -12,11 +12,11 @@ use crate::text::source::At;
 use crate::text::words::{did_you_mean, either, grouped, short};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::network::Network;
-use forebay_experiment::traffic::{Workload, WorkloadKind};
+use forebay_experiment::traffic::{End, Workload, WorkloadKind};
 use forebay_experiment::transport::Group;
 use forebay_experiment::workload::{self, Context, WorkloadEntry};
 use forebay_param::{Entry, Values};
-use forebay_units::{QueueLen, Time};
+use forebay_units::{GroupId, QueueLen, Time};
 use serde_json::{Map, Value as Json};
 
 /// Most `[[workload]]` tables of one file.
@@ -92,8 +92,7 @@ fn draft<'a>(cx: &mut Cx, node: &'a Node, before: &[Draft<'_>]) -> Option<Draft<
 
 /// A scenario without `duration` has some work that ends, beside endless background.
 pub(crate) fn something_ends(cx: &mut Cx, drafts: &[Draft<'_>], traffic: &[Workload], duration: Option<Time>) -> Option<()> {
-    let background = |w: &Workload| matches!(w.kind, WorkloadKind::Udp { stop: None, .. });
-    if duration.is_some() || !traffic.iter().all(background) {
+    if duration.is_some() || !traffic.iter().all(|w| w.kind.end() == End::WithTheRest) {
         return Some(());
     }
     let at = drafts.first().map_or(At::default(), |d| d.kind_at);
@@ -176,7 +175,7 @@ impl Draft<'_> {
                 found
             }
         }?;
-        Some((group, Assign::One(group)))
+        Some((group, Assign::One(GroupId::from_index(group))))
     }
 
     /// For traffic that uses none: it gets a group behind those of the scenario. The first stands for what a workload may ask of a
@@ -193,23 +192,17 @@ impl Draft<'_> {
             cx.sink.error(self.kind_at, message, "the results would mix both", help);
             return None;
         }
-        Some((0, Assign::One(transports.groups.len())))
+        Some((0, Assign::One(GroupId::from_index(transports.groups.len()))))
     }
 
     /// What holds for traffic of every kind, whoever built it.
     fn check(&self, cx: &mut Cx, kind: &WorkloadKind, duration: Option<Time>) -> Option<()> {
-        let (endless, to_itself) = match kind {
-            WorkloadKind::Long { pairs, size, stop_after, .. } => {
-                (size.is_none() && stop_after.is_none(), pairs.iter().any(|p| p.0 == p.1))
+        let to_itself = match kind {
+            WorkloadKind::Long { pairs, .. } | WorkloadKind::OnOff { pairs, .. } | WorkloadKind::Requests { pairs, .. } => {
+                pairs.iter().any(|p| p.0 == p.1)
             }
-            WorkloadKind::Incast { senders, receiver, rounds, .. } => (rounds.is_none(), senders.contains(receiver)),
-            WorkloadKind::Poisson { from, to, stop, flows, per_source, .. } => {
-                (stop.is_none() && flows.is_none() && per_source.is_none(), to.len() == 1 && from.contains(&to[0]))
-            }
-            WorkloadKind::OnOff { pairs, trains, last, .. } => {
-                (trains.is_none() && last.is_none(), pairs.iter().any(|p| p.0 == p.1))
-            }
-            WorkloadKind::Requests { pairs, count, .. } => (count.is_none(), pairs.iter().any(|p| p.0 == p.1)),
+            WorkloadKind::Incast { senders, receiver, .. } => senders.contains(receiver),
+            WorkloadKind::Poisson { from, to, .. } => to.len() == 1 && from.contains(&to[0]),
             WorkloadKind::Udp { pairs, datagram, .. } => {
                 let wire = u64::from(datagram.wire);
                 if cx.buffers.iter().any(|site| matches!(site.len, QueueLen::Bytes(n) if n < wire)) {
@@ -218,17 +211,16 @@ impl Draft<'_> {
                     cx.sink.error(self.kind_at, message, "does not fit", None);
                     return None;
                 }
-                // Without end it runs beside other work: see `something_ends`.
-                (false, pairs.iter().any(|p| p.0 == p.1))
+                pairs.iter().any(|p| p.0 == p.1)
             }
-            WorkloadKind::Queries { count, stop, .. } => (count.is_none() && stop.is_none(), false),
+            WorkloadKind::Queries { .. } => false,
             WorkloadKind::Replay { flows } => {
                 let mean = flows.iter().map(|f| f.bytes as f64).sum::<f64>() / (flows.len() as f64).max(1.0);
                 cx.note(format!("{}: {} flows, mean {} B", self.class, flows.len(), grouped(mean)));
-                (false, flows.iter().any(|f| f.src == f.dst))
+                flows.iter().any(|f| f.src == f.dst)
             }
         };
-        if endless && duration.is_none() {
+        if duration.is_none() && kind.end() == End::Never {
             let help = Some("set `duration` at the top of the file, or limit the workload".to_owned());
             cx.sink.error(
                 self.kind_at,
