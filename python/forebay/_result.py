@@ -116,12 +116,34 @@ class Result(Tables[Table]):
         """
         return report([self], path)
 
+    def __len__(self) -> int:
+        """Count the runs: one for each variant and seed."""
+        return len(self.manifest["runs"])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of :attr:`summary`."""
+        return self.summary.shape
+
+    def head(self, rows: int = 10) -> Table:
+        """Return the first rows of :attr:`summary`."""
+        return self.summary.head(rows)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the results themselves, wherever they are: they can be read where their directory is not."""
+        manifest, tables = self._native.dump()
+        return _restored, (manifest, [(name, bytes(data)) for name, data in tables])
+
     def __repr__(self) -> str:
         runs = len(self.manifest["runs"])
         return f"<Result {self.name}: {', '.join(self.variants)}; {runs} run{'s' * (runs != 1)}; {self.fingerprint}>"
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{self.summary._repr_html_()}"
+
+
+def _restored(manifest: str, tables: list[tuple[str, bytes]]) -> Result:
+    return Result(_native.Results.restore(manifest, tables))
 
 
 def beside(folder: Path, write: Callable[[Path], Path]) -> None:

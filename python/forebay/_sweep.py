@@ -82,12 +82,34 @@ class Sweep:
         self._native.report(Path(path))
         return Path(path)
 
+    def __len__(self) -> int:
+        """Count the points."""
+        return len(self.points)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of :attr:`table`."""
+        return self.table.shape
+
+    def head(self, rows: int = 10) -> Table:
+        """Return the first rows of :attr:`table`."""
+        return self.table.head(rows)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the numbers themselves; only the report needs the directory."""
+        manifest, path, data = self._native.dump()
+        return _restored, (manifest, path, bytes(data))
+
     def __repr__(self) -> str:
         axes = ", ".join(f"{len(a.values)} {a.name}" for a in self.axes)
         return f"<Sweep {self.name}: {len(self.points)} points ({axes}); {self.fingerprint}>"
 
     def _repr_html_(self) -> str:
         return self.table._repr_html_()
+
+
+def _restored(manifest: str, path: Path, data: bytes) -> Sweep:
+    return Sweep(_native.Sweep.restore(manifest, path, data))
 
 
 def open_sweep(path: str | os.PathLike[str]) -> Sweep:

@@ -159,6 +159,15 @@ class Table:
             raise TypeError(f"a mask is a one-dimensional array of bool, not of {mask.dtype} with {mask.ndim} dimensions")
         return Table(self._native.filter(mask.tobytes()), self.name)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows, and of columns."""
+        return len(self), len(self._columns)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the rows themselves."""
+        return _restored, (bytes(self._native.dump()), self.name)
+
     def head(self, rows: int = 10) -> Table:
         """Return the first rows, without a copy."""
         return Table(self._native.slice(0, max(rows, 0)), self.name)
@@ -225,6 +234,12 @@ class Table:
         )
         caption = f"{self.name}: {len(self)} rows" + (f", the first {_SHOWN}" if len(self) > _SHOWN else "")
         return f"<table><caption>{html.escape(caption)}</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _restored(data: bytes, name: str) -> Table:
+    from ._native import Table as Native
+
+    return Table(Native.restore(data), name)
 
 
 def _any_of(values: Values, options: list[Any]) -> Values:

@@ -74,7 +74,9 @@ def test_the_command(cli: Cli) -> None:
     script = Path(sys.executable).parent / "forebay"
     for command in ([str(script)], [sys.executable, "-m", "forebay"]):
         out = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
-        assert (out.stdout, out.stderr) == (f"forebay {fb.__version__}\nsources {_native.__sources__}\n", "")
+        version, sources, commit = out.stdout.splitlines()
+        assert (version, sources, out.stderr) == (f"forebay {fb.__version__}", f"sources {_native.__sources__}", "")
+        assert commit.startswith("commit ")
         assert subprocess.run([*command], capture_output=True, check=False).returncode == 2
     usage = cli("run", "--nonsense")
     assert usage.returncode == 2

@@ -4,6 +4,7 @@
 mod failure;
 mod input;
 mod interrupt;
+mod limits;
 mod model_table;
 mod output;
 mod plain;
@@ -18,10 +19,20 @@ mod verbs;
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::sync::OnceLock;
+
+/// The version, the sources, and which commit they are of, as `forebay --version` says them.
+fn long_version() -> &'static str {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    TEXT.get_or_init(|| format!("{}\ncommit {BUILT}", forebay_exec::sweep::key::VERSION))
+}
+
+/// Which commit the program was built from, and its date; `unknown` where git did not say.
+pub const BUILT: &str = env!("FOREBAY_BUILT");
 
 /// Predicts, simulates and explains TCP in data centres.
 #[derive(Debug, Parser)]
-#[command(name = "forebay", version, long_version = forebay_exec::sweep::key::VERSION, arg_required_else_help = true)]
+#[command(name = "forebay", version, long_version = long_version(), arg_required_else_help = true)]
 pub struct Cli {
     #[command(subcommand)]
     verb: Verb,
@@ -39,7 +50,9 @@ enum Verb {
     Conform(verbs::conform::Args),
     Repro(verbs::repro::Args),
     List(verbs::list::Args),
+    Explain(verbs::explain::Args),
     Completions(verbs::completions::Args),
+    Man(verbs::man::Args),
 }
 
 /// Runs the command with its arguments, the program's name first, and returns the exit code.
@@ -48,6 +61,7 @@ where
     I: IntoIterator<Item = T>,
     T: Into<OsString> + Clone,
 {
+    forebay_store::set_built(BUILT);
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         // Help and version end up here too: they go to standard output, with code 0. A closed pipe is nobody's fault.
@@ -70,6 +84,8 @@ where
         Verb::Conform(args) => verbs::conform::execute(&args),
         Verb::Repro(args) => verbs::repro::execute(&args),
         Verb::List(args) => verbs::list::execute(&args),
+        Verb::Explain(args) => verbs::explain::execute(&args),
+        Verb::Man(args) => verbs::man::execute(&args),
         Verb::Completions(args) => verbs::completions::execute(&args),
     };
     match result {

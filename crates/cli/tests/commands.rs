@@ -56,8 +56,73 @@ fn lists_come_from_the_registries() {
     assert_eq!(one.lines().count(), forebay_queues::REGISTRY.len(), "{one}");
     // The reproductions of papers know their results by the second line.
     let version = text(&forebay(&scratch.0, &["--version"]).stdout);
-    assert_eq!(version, format!("forebay {}\n", forebay_exec::sweep::key::VERSION));
+    let commit = version.strip_prefix(&format!("forebay {}\ncommit ", forebay_exec::sweep::key::VERSION)).unwrap().trim_end();
+    let (hash, date) = commit.split_once(", ").unwrap_or((commit, ""));
+    assert!(hash == "unknown" || (hash.len() == 12 && date.len() == 10 && date.starts_with("20")), "{version}");
     assert!(text(&forebay(&scratch.0, &["completions", "bash"]).stdout).contains("_forebay"));
+}
+
+#[test]
+fn one_thing_and_one_key_are_explained() {
+    let scratch = Scratch::new("explain");
+    let said = |args: &[&str]| {
+        let out = forebay(&scratch.0, args);
+        assert!(out.status.success(), "{args:?}: {}", text(&out.stderr));
+        text(&out.stdout)
+    };
+    let dctcp = said(&["list", "dctcp"]);
+    assert!(
+        dctcp.starts_with("dctcp  [transport] cc") && dctcp.contains("RFC 8257") && dctcp.contains("default 0.0625"),
+        "{dctcp}"
+    );
+    // The same name as a law and as a queue.
+    assert_eq!(said(&["list", "pfabric"]).lines().filter(|l| l.starts_with("pfabric")).count(), 2);
+    let json: serde_json::Value = serde_json::from_str(&said(&["list", "--format", "json"])).unwrap();
+    assert!(json.as_array().unwrap().iter().any(|s| s["kind"] == "queues" && s["items"][0]["name"] == "drop-tail"), "{json}");
+    let rto = said(&["explain", "transport.rto-min"]);
+    assert!(rto.contains("smallest retransmission timeout") && rto.contains("200ms (ns2)") && rto.contains("1s (rfc)"), "{rto}");
+    assert!(said(&["explain", "dctcp-step.k"]).lines().filter(|l| l.starts_with("k  ")).count() == 1, "one of many keys `k`");
+    assert!(said(&["explain", "k"]).lines().filter(|l| l.starts_with("k  ")).count() > 3);
+    assert!(said(&["explain", "duration"]).contains("end of simulated time"));
+    let json: serde_json::Value = serde_json::from_str(&said(&["explain", "workload.0.rounds", "--format", "json"])).unwrap();
+    assert_eq!(json[0]["key"], "rounds");
+    for (args, says) in [
+        (["explain", "rto-mni"], "did you mean `rto-min`?"),
+        (["explain", ""], "has a key"),
+        (["list", "dctpc"], "did you mean `dctcp`?"),
+    ] {
+        let out = forebay(&scratch.0, &args);
+        assert!(out.status.code() == Some(2) && text(&out.stderr).contains(says), "{args:?}: {}", text(&out.stderr));
+    }
+    let pages = said(&["man", "pages"]);
+    let entries = scratch.entries("pages");
+    assert!(
+        pages.starts_with(&format!("{} manual pages", entries.len())) && entries.contains(&"forebay-run.1".to_owned()),
+        "{pages}"
+    );
+    assert!(fs::read_to_string(scratch.0.join("pages/forebay.1")).unwrap().contains(".TH forebay 1"));
+}
+
+#[test]
+fn documents_are_json() {
+    let scratch = Scratch::new("documents");
+    scratch.file("small.toml", SMALL);
+    let json = |args: &[&str]| -> serde_json::Value {
+        let out = forebay(&scratch.0, args);
+        assert!(out.status.success(), "{args:?}: {}", text(&out.stderr));
+        serde_json::from_str(&text(&out.stdout)).unwrap()
+    };
+    let check = json(&["check", "small.toml", "--format", "json"]);
+    assert_eq!((&check["name"], &check["variants"][0]["resolved"]["topology"]["senders"]), (&"small".into(), &4.into()));
+    assert!(check["forecast"]["packet_transmissions"].as_f64().unwrap() > 1_000.0, "{check}");
+    let run = json(&["run", "small.toml", "--format", "json", "--runs", "2", "--out", "r"]);
+    assert_eq!((&run["dir"], run["variants"][0]["runs"].as_array().unwrap().len()), (&"r".into(), 2));
+    let group = &run["variants"][0]["runs"][0]["groups"][0];
+    assert!(group["transport"] == "newreno" && group["numbers"]["goodput_bps"].as_f64().unwrap() > 1e8, "{run}");
+    let manifest: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(scratch.0.join("r/manifest.json")).unwrap()).unwrap();
+    assert!(manifest["built"].as_str().is_some_and(|b| !b.is_empty()), "{manifest}");
+    assert_eq!(check["forecast"]["runs"], 1);
 }
 
 #[test]

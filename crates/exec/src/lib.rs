@@ -6,7 +6,9 @@
 //! (`pool.rs`), which an executor on many machines would replace.
 
 mod defect;
+mod forecast;
 mod job;
+pub mod memory;
 mod pool;
 mod record;
 mod runs;
@@ -14,7 +16,8 @@ mod simulate;
 pub mod sweep;
 
 pub use defect::caught;
+pub use forecast::{Forecast, forecast, surely_small};
 pub use job::{Job, State};
 pub use record::Record;
-pub use runs::{Jobs, Outcome, Prepared, Watcher, jobs, run_all};
+pub use runs::{Jobs, Outcome, Prepared, Watcher, jobs, run_all, run_until};
 pub use simulate::{Simulated, simulate};

@@ -3,7 +3,7 @@
 use crate::job::Job;
 use crate::runs::Outcome;
 use forebay_scenario::Resolved;
-use forebay_store::{Host, Manifest, RunRecord, ScenarioRecord, VariantRecord, combined_fingerprint, utc};
+use forebay_store::{Host, Manifest, RunRecord, ScenarioRecord, VariantRecord, built, combined_fingerprint, utc};
 use std::time::{Duration, SystemTime};
 
 /// One scenario and the runs of it that are done.
@@ -15,6 +15,7 @@ pub struct Record {
     scenario: ScenarioRecord,
     runs: Vec<RunRecord>,
     fingerprints: Vec<u64>,
+    partial: String,
 }
 
 impl Record {
@@ -35,6 +36,7 @@ impl Record {
             scenario,
             runs: Vec::new(),
             fingerprints: Vec::new(),
+            partial: String::new(),
         }
     }
 
@@ -51,6 +53,7 @@ impl Record {
             packet_hops: report.packet_hops,
             peak_connections: report.peak_connections,
             wall_s: outcome.wall.as_secs_f64(),
+            cut: report.cut,
         });
         self.fingerprints.push(report.fingerprint);
     }
@@ -63,6 +66,11 @@ impl Record {
     /// Whether no job was added yet.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
+    }
+
+    /// Says why the results are not those of the whole scenario.
+    pub fn set_partial(&mut self, why: String) {
+        self.partial = why;
     }
 
     /// The manifest, but for the list of tables: up to `threads` runs at the same time took `wall` together.
@@ -85,6 +93,8 @@ impl Record {
             packet_hops,
             packet_hops_per_s: packet_hops as f64 / wall_s.max(1e-9),
             tables: Vec::new(),
+            partial: self.partial,
+            built: built().into(),
         }
     }
 }

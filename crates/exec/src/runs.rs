@@ -4,13 +4,13 @@ use crate::job::Job;
 use crate::pool::{Event, Stop, Work, run};
 use crate::simulate::{Simulated, simulate};
 use forebay_experiment::Experiment;
-use forebay_experiment::report::Report;
-use forebay_experiment::report::RunError;
+use forebay_experiment::report::{Cut, Report, RunError};
 use forebay_experiment::world::World;
 use forebay_scenario::Resolved;
 use forebay_store::RunInfo;
 use forebay_store::summary::Summary;
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -90,10 +90,29 @@ pub fn run_all<S: Jobs + ?Sized, W: Watcher>(
     stop: &AtomicBool,
     watcher: &mut W,
 ) -> Result<(), W::Error> {
+    run_until(source, jobs, threads, stop, &AtomicBool::new(false), watcher)
+}
+
+/// As [`run_all`]. Once `cut` is true, the jobs that run end with what they have by then, and no others start.
+///
+/// # Errors
+/// As there.
+///
+/// # Panics
+/// As there.
+pub fn run_until<S: Jobs + ?Sized, W: Watcher>(
+    source: &S,
+    jobs: &[Job],
+    threads: usize,
+    stop: &AtomicBool,
+    cut: &AtomicBool,
+    watcher: &mut W,
+) -> Result<(), W::Error> {
     let threads = threads.clamp(1, jobs.len().max(1));
     let ordered = Ordered {
         source,
         jobs,
+        cut,
         next: AtomicUsize::new(0),
         delivered: AtomicUsize::new(0),
         clock: Instant::now(),
@@ -120,6 +139,8 @@ pub fn run_all<S: Jobs + ?Sized, W: Watcher>(
 struct Ordered<'a, S: ?Sized> {
     source: &'a S,
     jobs: &'a [Job],
+    /// What runs is to end, and nothing else to start.
+    cut: &'a AtomicBool,
     next: AtomicUsize,
     /// Outcomes that were handed over.
     delivered: AtomicUsize,
@@ -135,10 +156,12 @@ impl<S: Jobs + ?Sized> Work for Ordered<'_, S> {
 
     fn next(&self, stop: &Stop) -> Option<usize> {
         let number = Some(self.next.fetch_add(1, Relaxed)).filter(|n| *n < self.jobs.len())?;
-        while number >= self.delivered.load(Relaxed) + self.window && !stop.is_set() {
+        let waits = || number >= self.delivered.load(Relaxed) + self.window && !stop.is_set() && !self.cut.load(Relaxed);
+        while waits() {
             thread::sleep(PAUSE);
         }
-        Some(number)
+        // Numbers are handed out in order, so that those that still run are before this one.
+        (!self.cut.load(Relaxed)).then_some(number)
     }
 
     fn run(&self, number: usize, _: usize, stop: &Stop) -> Result<Outcome, RunError> {
@@ -146,7 +169,12 @@ impl<S: Jobs + ?Sized> Work for Ordered<'_, S> {
         job.start(self.clock.elapsed());
         let Prepared { variant, world, config } = self.source.prepare(number, job);
         let begin = Instant::now();
-        let Simulated { info, report, summary } = simulate(world, &variant, job.run, &config, job, &|| stop.is_set())?;
+        let Simulated { info, report, summary } = simulate(world, &variant, job.run, &config, job, &|| {
+            if stop.is_set() {
+                return ControlFlow::Break(Cut::Abandon);
+            }
+            if self.cut.load(Relaxed) { ControlFlow::Break(Cut::Keep) } else { ControlFlow::Continue(()) }
+        })?;
         job.finish(report.packet_hops);
         Ok(Outcome { job: number, info, report, summary, wall: begin.elapsed() })
     }

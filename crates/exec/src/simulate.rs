@@ -2,7 +2,7 @@
 
 use crate::job::Job;
 use forebay_experiment::Experiment;
-use forebay_experiment::report::{Report, RunError};
+use forebay_experiment::report::{Cut, Report, RunError};
 use forebay_experiment::world::World;
 use forebay_store::RunInfo;
 use forebay_store::summary::{Summary, summarise};
@@ -20,7 +20,7 @@ pub struct Simulated {
 }
 
 /// Runs an experiment, which has its seed, in a world: a pure function. `variant` and `repetition` are what it is called. `job` is notified of how
-/// far it is; `stopped` ends it early.
+/// far it is; `watch` is asked whether it is to end early.
 ///
 /// # Errors
 /// As [`World::run`].
@@ -30,11 +30,11 @@ pub fn simulate(
     repetition: u32,
     config: &Experiment,
     job: &Job,
-    stopped: &dyn Fn() -> bool,
+    watch: &dyn Fn() -> ControlFlow<Cut>,
 ) -> Result<Simulated, RunError> {
     let report = world.run(config.check()?, config.seed, &mut |progress| {
         job.note(progress);
-        if stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        watch()
     })?;
     let info = RunInfo::new(world.name(), variant, repetition, config);
     let summary = summarise(&info, config, &report);

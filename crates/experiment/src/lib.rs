@@ -8,6 +8,7 @@ pub mod profile;
 pub mod registry;
 pub mod report;
 pub mod rows;
+pub mod series;
 pub mod shim_row;
 pub mod streams;
 pub mod topology;

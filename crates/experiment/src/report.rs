@@ -2,6 +2,7 @@
 
 use crate::checked::Mistake;
 use crate::rows::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutRow};
+use crate::series::Series;
 use forebay_units::{PortId, Time};
 use std::fmt;
 
@@ -20,6 +21,15 @@ pub struct Progress {
     pub total: u64,
 }
 
+/// How whoever watches a run ends it before its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// There is no report.
+    Abandon,
+    /// The report is of what has run by now.
+    Keep,
+}
+
 /// Everything a run produced.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
@@ -28,9 +38,9 @@ pub struct Report {
     /// One row per port.
     pub ports: Vec<PortRow>,
     /// Queue samples.
-    pub queue: Vec<QueueRow>,
+    pub queue: Series<QueueRow>,
     /// TCP samples.
-    pub tcp: Vec<TcpRow>,
+    pub tcp: Series<TcpRow>,
     /// Barrier rounds and requests.
     pub queries: Vec<QueryRow>,
     /// Retransmission timeouts in order of time, where `[observe]` asks for them.
@@ -41,6 +51,8 @@ pub struct Report {
     pub acked: Vec<u64>,
     /// Simulated time at the end.
     pub end: Time,
+    /// Whether the run was ended before its end, with what it had by then: [`Cut::Keep`].
+    pub cut: bool,
     /// Packet transmissions: every packet, data or ACK, on every link.
     pub packet_hops: u64,
     /// Hash of the trajectory: equal for equal runs, whatever the machine or the number of threads.

@@ -1,5 +1,6 @@
 //! One struct a table. Names, units and meanings are the schema of the Parquet files (crate `store`).
 
+use crate::series::SeriesRow;
 use crate::shim_row::ShimRow;
 use forebay_units::{GroupId, NodeId, PortId, QueryId, WorkloadId};
 
@@ -143,6 +144,64 @@ pub struct TcpRow {
     pub retrans: u64,
     /// Recovery state: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss (Linux numbering).
     pub ca_state: u8,
+}
+
+impl SeriesRow for QueueRow {
+    const WORDS: usize = 5;
+
+    fn key(&self) -> (u64, u64) {
+        (self.time_ps, self.port.index() as u64)
+    }
+
+    fn store(&self, words: &mut [u64]) {
+        let place = (self.port.index() as u64) << 32 | u64::from(self.pkts);
+        words.copy_from_slice(&[self.time_ps, place, self.bytes, self.drops, self.marks]);
+    }
+
+    fn load(words: &[u64]) -> QueueRow {
+        let (port, pkts) = (PortId::new((words[1] >> 32) as u32), words[1] as u32);
+        QueueRow { time_ps: words[0], port, pkts, bytes: words[2], drops: words[3], marks: words[4] }
+    }
+}
+
+impl SeriesRow for TcpRow {
+    const WORDS: usize = 11;
+
+    fn key(&self) -> (u64, u64) {
+        (self.time_ps, self.conn_id)
+    }
+
+    fn store(&self, words: &mut [u64]) {
+        words.copy_from_slice(&[
+            self.time_ps,
+            self.conn_id,
+            self.cwnd.to_bits(),
+            self.ssthresh.to_bits(),
+            self.unacked_bytes,
+            self.srtt_ps,
+            self.rto_ps,
+            self.alpha.to_bits(),
+            self.bytes_acked,
+            self.retrans,
+            u64::from(self.ca_state),
+        ]);
+    }
+
+    fn load(words: &[u64]) -> TcpRow {
+        TcpRow {
+            time_ps: words[0],
+            conn_id: words[1],
+            cwnd: f64::from_bits(words[2]),
+            ssthresh: f64::from_bits(words[3]),
+            unacked_bytes: words[4],
+            srtt_ps: words[5],
+            rto_ps: words[6],
+            alpha: f64::from_bits(words[7]),
+            bytes_acked: words[8],
+            retrans: words[9],
+            ca_state: words[10] as u8,
+        }
+    }
 }
 
 /// One barrier round or one request/response exchange.

@@ -3,7 +3,7 @@
 use crate::Experiment;
 use crate::checked::Checked;
 use crate::registry::{LawEntry, ShimEntry};
-use crate::report::{Progress, Report, RunError};
+use crate::report::{Cut, Progress, Report, RunError};
 use crate::topology::BuildError;
 use crate::transport::Chosen;
 use std::fmt;
@@ -35,7 +35,7 @@ pub trait World: fmt::Debug + Send + Sync {
     /// What it makes of an experiment before it runs, one line each, for whoever checks a scenario.
     fn explain(&self, experiment: &Experiment) -> Vec<String>;
 
-    /// Runs `experiment` with `seed`. `progress` is called now and then and may stop the run; it cannot change it.
+    /// Runs `experiment` with `seed`. `progress` is called now and then and may end the run, with a report or without; it cannot change it.
     ///
     /// # Errors
     /// Being stopped, and what [`World::supports`] would have said.
@@ -43,7 +43,7 @@ pub trait World: fmt::Debug + Send + Sync {
         &self,
         experiment: Checked<'_>,
         seed: u64,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> Result<Report, RunError>;
 }
 

@@ -4,7 +4,7 @@ use crate::{Fills, Theory, Verdict, verdicts};
 use forebay_experiment::Experiment;
 use forebay_experiment::checked::Checked;
 use forebay_experiment::registry::{LawEntry, ShimEntry};
-use forebay_experiment::report::{Predicted, Progress, Report, RunError};
+use forebay_experiment::report::{Cut, Predicted, Progress, Report, RunError};
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::Chosen;
 use forebay_experiment::world::{Unsupported, World};
@@ -64,7 +64,7 @@ impl World for Models {
         &self,
         experiment: Checked<'_>,
         _seed: u64,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> Result<Report, RunError> {
         let cannot = self.supports(&experiment);
         if !cannot.is_empty() {

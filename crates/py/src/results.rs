@@ -5,7 +5,7 @@ use crate::errors;
 use crate::guard::detached;
 use crate::table::Table;
 use arrow_array::RecordBatch;
-use forebay_store::{Format, Manifest, RunDir, RunTable, RunWriter, Target, schema_of};
+use forebay_store::{Format, Manifest, RunDir, RunTable, RunWriter, Target, pack, schema_of, unpack};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -13,6 +13,9 @@ use std::sync::{Mutex, PoisonError};
 
 /// Rows turned into arrays at a time, as `forebay run` writes them: equal runs then give equal files.
 const BATCH: usize = 1 << 16;
+
+/// Tables as bytes, by name.
+type PackedTables = Vec<(&'static str, Vec<u8>)>;
 
 /// What one scenario gave.
 #[pyclass(frozen)]
@@ -103,6 +106,29 @@ impl Results {
     #[getter]
     fn path(&self) -> Option<PathBuf> {
         self.dir.as_ref().map(|d| d.path().to_owned())
+    }
+
+    /// The manifest as JSON and all tables as bytes, for another process.
+    fn dump(&self, py: Python<'_>) -> PyResult<(String, PackedTables)> {
+        let tables = detached(py, || {
+            let one = |t: RunTable| Ok((t.name(), pack(&self.whole(t)?).map_err(|e| errors::store(&e))?));
+            RunTable::ALL.into_iter().map(one).collect::<PyResult<Vec<_>>>()
+        })??;
+        Ok((self.manifest_json()?, tables))
+    }
+
+    /// What [`Results::dump`] made bytes of.
+    #[staticmethod]
+    fn restore(py: Python<'_>, manifest: &str, tables: Vec<(String, Vec<u8>)>) -> PyResult<Results> {
+        let manifest: Manifest = serde_json::from_str(manifest).map_err(errors::internal)?;
+        let parts = detached(py, || {
+            let of = |t: RunTable| {
+                let bytes = tables.iter().find(|(name, _)| name == t.name()).map_or_else(Vec::new, |(_, bytes)| bytes.clone());
+                if bytes.is_empty() { Ok(Vec::new()) } else { unpack(bytes).map_err(|e| errors::store(&e)) }
+            };
+            RunTable::ALL.into_iter().map(of).collect::<PyResult<Vec<_>>>()
+        })??;
+        Ok(Results::new(manifest, parts))
     }
 
     /// A table by its name.

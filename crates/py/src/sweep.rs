@@ -11,7 +11,7 @@ use forebay_cli::report;
 use forebay_exec::sweep::{Done, Plan, Request, Status, SweepError, UnitRecord, Watcher, execute, read};
 use forebay_experiment::report::RunError;
 use forebay_store::sweep::{SweepDir, SweepManifest, SweepScenario};
-use forebay_store::{Host, StoreError};
+use forebay_store::{Host, StoreError, pack, unpack};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -42,6 +42,20 @@ impl Sweep {
     fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let written = detached(py, || SweepDir::open(&self.path).and_then(|dir| report::write_sweep(&dir, &path)))?;
         written.map(|_| ()).map_err(|e| errors::store(&e))
+    }
+
+    /// The manifest as JSON, the directory, and the table as bytes, for another process.
+    fn dump(&self) -> PyResult<(String, PathBuf, Vec<u8>)> {
+        Ok((self.manifest()?, self.path.clone(), pack(&self.batch).map_err(|e| errors::store(&e))?))
+    }
+
+    /// What [`Sweep::dump`] made bytes of.
+    #[staticmethod]
+    fn restore(manifest: &str, path: PathBuf, bytes: Vec<u8>) -> PyResult<Sweep> {
+        let parts = unpack(bytes).map_err(|e| errors::store(&e))?;
+        let schema = parts.first().map(RecordBatch::schema).ok_or_else(|| errors::engine("a sweep without rows"))?;
+        let batch = concat_batches(&schema, &parts).map_err(errors::internal)?;
+        Ok(Sweep { manifest: serde_json::from_str(manifest).map_err(errors::internal)?, path, batch })
     }
 
     /// All numbers.

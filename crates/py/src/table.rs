@@ -1,6 +1,7 @@
 //! A result table: Arrow to those who understand it, memory for NumPy to the others.
 
 use crate::buffer::Buffer;
+use crate::concat::concat_batches;
 use crate::errors;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -9,6 +10,7 @@ use arrow_array::{Array, BooleanArray, RecordBatch, RecordBatchIterator};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{DataType, Field};
 use arrow_select::filter::filter_record_batch;
+use forebay_store::{pack, unpack};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -51,6 +53,20 @@ impl Table {
             (f.name().clone(), type_name(f.data_type()), f.is_nullable(), text("unit"), text("description"))
         };
         self.batch.schema().fields().iter().map(|f| info(f)).collect()
+    }
+
+    /// The table as bytes, for another process.
+    fn dump(&self) -> PyResult<Vec<u8>> {
+        pack(&self.batch).map_err(|e| errors::store(&e))
+    }
+
+    /// What [`Table::dump`] made bytes of.
+    #[staticmethod]
+    fn restore(bytes: Vec<u8>) -> PyResult<Table> {
+        let parts = unpack(bytes).map_err(|e| errors::store(&e))?;
+        let schema = parts.first().map(RecordBatch::schema);
+        let schema = schema.ok_or_else(|| PyValueError::new_err("a table without rows"))?;
+        Ok(Table { batch: concat_batches(&schema, &parts).map_err(errors::internal)? })
     }
 
     /// Values of a column of numbers or truth values: the table's own memory, if it can be; else a converted copy, in which null is NaN.

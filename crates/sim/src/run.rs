@@ -1,7 +1,7 @@
 //! The one entry point: a checked experiment in, a report out.
 
 pub use forebay_experiment::checked::{Checked, Mistake};
-pub use forebay_experiment::report::{Progress, Report, RunError};
+pub use forebay_experiment::report::{Cut, Progress, Report, RunError};
 
 use crate::engine::simulation::Simulation;
 use std::ops::ControlFlow;
@@ -26,8 +26,8 @@ use std::ops::ControlFlow;
 /// }
 /// ```
 ///
-/// `progress` is called now and then and may stop the run; it cannot change it.
-pub fn run(config: Checked<'_>, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Report, RunError> {
+/// `progress` is called now and then and may end the run, with a report or without; it cannot change it.
+pub fn run(config: Checked<'_>, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> Result<Report, RunError> {
     run_seeded(config, config.seed, progress)
 }
 
@@ -35,7 +35,7 @@ pub fn run(config: Checked<'_>, progress: &mut dyn FnMut(Progress) -> ControlFlo
 pub fn run_seeded(
     config: Checked<'_>,
     seed: u64,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
 ) -> Result<Report, RunError> {
     finish(Simulation::new(config, seed)?, progress)
 }
@@ -49,12 +49,14 @@ pub fn run_backwards(config: Checked<'_>) -> Result<Report, RunError> {
     finish(simulation, &mut |_| ControlFlow::Continue(()))
 }
 
-fn finish(mut simulation: Simulation, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Report, RunError> {
-    if !simulation.run(progress) {
-        return Err(RunError::Interrupted);
-    }
+fn finish(mut simulation: Simulation, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> Result<Report, RunError> {
+    let cut = match simulation.run(progress) {
+        ControlFlow::Break(Cut::Abandon) => return Err(RunError::Interrupted),
+        ControlFlow::Break(Cut::Keep) => true,
+        ControlFlow::Continue(()) => false,
+    };
     let last = simulation.progress();
-    let report = simulation.into_report();
+    let report = Report { cut, ..simulation.into_report() };
     let _ = progress(Progress { now: report.end, ..last });
     Ok(report)
 }

@@ -7,7 +7,7 @@ use crate::tcp::config::TcpConfig;
 use forebay_experiment::Experiment;
 use forebay_experiment::checked::Checked;
 use forebay_experiment::registry::{LawEntry, ShimEntry};
-use forebay_experiment::report::{Progress, Report, RunError};
+use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::{BuildError, Fib, hosts};
 use forebay_experiment::transport::{Chosen, Recovery, SlowStart};
 use forebay_experiment::world::{Unsupported, World};
@@ -95,7 +95,7 @@ impl World for Simulator {
         &self,
         experiment: Checked<'_>,
         seed: u64,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
     ) -> Result<Report, RunError> {
         crate::run::run_seeded(experiment, seed, progress)
     }

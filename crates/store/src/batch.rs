@@ -10,6 +10,7 @@ use crate::{schema, summary_table};
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
 use forebay_experiment::report::Report;
+use forebay_experiment::series::{Series, SeriesRow};
 use forebay_experiment::shim_row::{ShimRow, ShimValue};
 use std::sync::Arc;
 
@@ -67,8 +68,8 @@ fn visit<E>(
     Some(match table {
         RunTable::Flows => all.of(&schema::FLOWS, &report.flows),
         RunTable::Ports => all.of(&schema::PORTS, &report.ports),
-        RunTable::Queue => all.of(&schema::QUEUE, &report.queue),
-        RunTable::Tcp => all.of(&schema::TCP, &report.tcp),
+        RunTable::Queue => all.of_series(&schema::QUEUE, &report.queue),
+        RunTable::Tcp => all.of_series(&schema::TCP, &report.tcp),
         RunTable::Queries => all.of(&schema::QUERIES, &report.queries),
         RunTable::Timeouts => all.of(&schema::TIMEOUTS, &report.timeouts),
         RunTable::Summary => return None,
@@ -85,6 +86,31 @@ impl<E> Pieces<'_, E> {
     fn of<R>(&mut self, table: &Table<R>, rows: &[R]) -> Result<(), E> {
         let schema = arrow_schema(table);
         rows.chunks(self.piece).try_for_each(|rows| (self.f)(batch(table, &schema, rows, self.info)))
+    }
+
+    /// As [`Pieces::of`], of rows that need not be in memory.
+    fn of_series<R: SeriesRow>(&mut self, table: &Table<R>, rows: &Series<R>) -> Result<(), E> {
+        let schema = arrow_schema(table);
+        let read =
+            rows.pieces(self.piece, &mut |rows| (self.f)(batch(table, &schema, rows, self.info)).map_err(Failed::Receiver));
+        match read {
+            Ok(()) => Ok(()),
+            Err(Failed::Receiver(e)) => Err(e),
+            Err(Failed::Reading(e)) => (self.f)(Err(ArrowError::IoError(format!("a series cannot be read back: {e}"), e))),
+        }
+    }
+}
+
+/// Why a series was not walked to its end.
+enum Failed<E> {
+    /// Whoever receives the rows has a reason.
+    Receiver(E),
+    Reading(std::io::Error),
+}
+
+impl<E> From<std::io::Error> for Failed<E> {
+    fn from(e: std::io::Error) -> Failed<E> {
+        Failed::Reading(e)
     }
 }
 

@@ -24,6 +24,7 @@ mod file;
 mod leftovers;
 mod manifest;
 mod old_names;
+mod packed;
 mod parquet_file;
 mod read;
 mod run_info;
@@ -36,6 +37,9 @@ pub mod sweep;
 pub mod unit;
 mod writer;
 
+/// Samples of queues, or of senders, that a page draws at the most: it holds them in memory, as the run that took them need not.
+pub const LONGEST_SERIES: u64 = 2_000_000;
+
 pub use arrow_array::RecordBatch;
 pub use batch::{arrow_schema, batch, each_batch, rows_of, schema_of};
 pub use column::{Column, Get, Table};
@@ -43,7 +47,10 @@ pub use dir::{Target, file_name};
 pub use docs::{markdown, replace_generated};
 pub use error::StoreError;
 pub use file::{replaceable, write_whole};
-pub use manifest::{Host, Manifest, RunRecord, ScenarioRecord, TableRecord, VariantRecord, combined_fingerprint, utc};
+pub use manifest::{
+    Host, Manifest, RunRecord, ScenarioRecord, TableRecord, VariantRecord, built, combined_fingerprint, set_built, utc,
+};
+pub use packed::{pack, unpack};
 pub use read::RunDir;
 pub use run_info::RunInfo;
 pub use run_table::RunTable;

@@ -1,6 +1,7 @@
 //! `manifest.json`: what was run, where, with which result. It is written last, so a directory that has one is complete.
 
 use serde::{Deserialize, Serialize};
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Contents of `manifest.json`.
@@ -37,6 +38,13 @@ pub struct Manifest {
     pub packet_hops_per_s: f64,
     /// The tables beside this file.
     pub tables: Vec<TableRecord>,
+    /// Why these are not all results of the scenario; empty when they are. Runs that were ended before their end say so, others may be
+    /// missing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub partial: String,
+    /// Which sources the program was built from, and when they were committed; empty in results of versions that did not say.
+    #[serde(default)]
+    pub built: String,
 }
 
 impl Manifest {
@@ -46,6 +54,19 @@ impl Manifest {
     pub const VERSION: u32 = 1;
     /// Name of the file.
     pub const FILE: &'static str = "manifest.json";
+}
+
+/// What the program says of itself; it cannot change while it runs.
+static BUILT: OnceLock<&'static str> = OnceLock::new();
+
+/// Which sources this program was built from and when they were committed, for the manifests that it writes. Only the first call counts.
+pub fn set_built(text: &'static str) {
+    let _ = BUILT.set(text);
+}
+
+/// What [`set_built`] was told; empty if nothing.
+pub fn built() -> &'static str {
+    BUILT.get().copied().unwrap_or("")
 }
 
 /// The scenario a run came from.
@@ -94,6 +115,14 @@ pub struct RunRecord {
     pub peak_connections: u64,
     /// Wall time, seconds.
     pub wall_s: f64,
+    /// Whether it was ended before its end; `end_ns` is what it reached.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cut: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// The machine a run was made on.

@@ -3,7 +3,7 @@
 use crate::data::{Data, Flow, Network, Port, Query, QueueSeries, Run, SenderSeries, Subject, Timeout, metrics};
 use crate::names;
 use forebay_store::columns::{Rows, Texts};
-use forebay_store::{RunDir, StoreError};
+use forebay_store::{LONGEST_SERIES, RunDir, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most rows of a table that are read. Our choice: a page has no use for more, and a report must not run out of memory where the run
@@ -367,8 +367,9 @@ fn timeouts(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -> Result<
 /// Whether a table is left out, which is noted then.
 fn too_long(data: &mut Data, dir: &RunDir, table: &str, of: &str) -> bool {
     let rows = dir.manifest().tables.iter().find(|t| t.name == table).map_or(0, |t| t.rows);
-    if rows > MAX_ROWS {
+    let most = if matches!(table, "queue" | "tcp") { LONGEST_SERIES } else { MAX_ROWS };
+    if rows > most {
         data.notes.push(format!("The table `{table}`{of} has {rows} rows, too many for this page: its figures are left out."));
     }
-    rows > MAX_ROWS
+    rows > most
 }

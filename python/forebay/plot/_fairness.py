@@ -87,7 +87,7 @@ def fairness(source: Source, *, ax: Axes | None = None) -> Axes:
         ax.set_ylim(bottom=0)
         ax.grid(False, axis="x")
         ax.tick_params(axis="x", length=0)
-        ax.set_ylabel(s.title("Goodput per flow"))
+        _frame.ylabel(ax, s.title("Goodput per flow"))
         several = any(len(of) > 1 for _, of in found)
         _frame.note(ax, seeds([subject for subject, _ in found]) + (", mean and 95 % CI" if several else ""))
     return ax

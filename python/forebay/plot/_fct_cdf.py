@@ -82,10 +82,10 @@ def fct_cdf(
         ax.set_xlabel(s.title(f"{title}, {NAMED[sizes].label}" if isinstance(sizes, str) else title))
         if tail:
             _frame.log(ax, "y", 1 / max(len(m.value) for m in found), 1)
-            ax.set_ylabel("Fraction of messages above")
+            _frame.ylabel(ax, "Fraction of messages above")
         else:
             ax.set_ylim(0, 1.005)
-            ax.set_ylabel("Fraction of messages")
+            _frame.ylabel(ax, "Fraction of messages")
         _frame.legend(ax)
         _frame.note(ax, f"{len(everything)} messages, {seeds([m.subject for m in found])}")
     return ax

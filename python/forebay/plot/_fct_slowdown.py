@@ -107,7 +107,7 @@ def fct_slowdown(
             ax.tick_params(axis="x", labelrotation=45)
         ax.grid(False, axis="x")
         ax.set_xlabel("Message size")
-        ax.set_ylabel(s.title(title))
+        _frame.ylabel(ax, s.title(title))
         _frame.legend(ax, _handles(found, quantiles, joined=not apart), lines=not apart)
         n = sum(len(m.value) for m in found)
         interval = ", 95 % CI" if any(np.isfinite(e.half_width) for row in heights.values() for e in row) else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -103,6 +104,15 @@ def dress(ax: Axes) -> None:
         spine.set_visible(side in ("left", "bottom"))
         spine.set_color(theme.ink)
         spine.set_linewidth(0.6)
+
+
+def ylabel(ax: Axes, text: str) -> None:
+    """Label the axis upward, in as many lines as it takes to stay within the axes: a figure cuts off what is longer than it is high."""
+    theme = style.current()
+    figure = ax.figure
+    points = figure.get_figheight() * ax.get_position().height * 72
+    # The mean width of a letter is 0.55 of the size.
+    ax.set_ylabel("\n".join(textwrap.wrap(text, max(8, int(points / (0.55 * theme.size))))))
 
 
 def log(ax: Axes, which: str, lowest: float, highest: float) -> None:

@@ -120,7 +120,7 @@ def incast_curve(
             curves.draw(ax, list(rows), right.factor, s.factor)
         ax.set_ylim(bottom=0)
         ax.set_xlabel(right.title(_AXES.get(name) or name.rpartition(".")[2] or name))
-        ax.set_ylabel(s.title(title(metric)))
+        _frame.ylabel(ax, s.title(title(metric)))
         _frame.legend(ax)
         counts = sorted({e.n for row in rows.values() for _, e in row if e.n})
         n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"

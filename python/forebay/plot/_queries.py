@@ -120,7 +120,7 @@ def _times(ax: Axes, found: list[_Queries], *, tail: bool) -> None:
     else:
         ax.set_ylim(0, 1.005)
     ax.set_xlabel(s.title("Query completion time"))
-    ax.set_ylabel("Fraction of queries above" if tail else "Fraction of queries")
+    _frame.ylabel(ax, "Fraction of queries above" if tail else "Fraction of queries")
 
 
 def _timeouts(ax: Axes, found: list[_Queries]) -> None:
@@ -162,4 +162,4 @@ def _timeouts(ax: Axes, found: list[_Queries]) -> None:
     ax.grid(False, axis="x")
     ax.set_ylim(bottom=0)
     ax.set_xlabel("Most timeouts of one sender during a query")
-    ax.set_ylabel("Fraction of queries")
+    _frame.ylabel(ax, "Fraction of queries")

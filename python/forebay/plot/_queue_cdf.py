@@ -70,9 +70,9 @@ def queue_cdf(
         ax.set_xlabel(f"Queue ({'packets' if unit == 'packets' else 'bytes'})")
         if tail:
             _frame.log(ax, "y", 1e-3, 1)
-            ax.set_ylabel("Fraction of time above")
+            _frame.ylabel(ax, "Fraction of time above")
         else:
-            ax.set_ylabel("Fraction of time")
+            _frame.ylabel(ax, "Fraction of time")
             ax.set_ylim(0, 1.005)
         ax.set_xlim(left=0)
         _frame.legend(ax)

@@ -68,8 +68,8 @@ def time_series(
 
     Returns
     -------
-    The panels, from top to bottom; with several columns an array of rows of them. Below them that of the ticks, if
-    there is one.
+    The panels as an array of rows and columns, whatever was asked for: ``panels[0, 0]`` is at the top left. The last row is that of
+    the ticks, if there is one.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def time_series(
             with _frame.canvas(ax):
                 pass
         _draw(made, columns, names, data, ticks, kinds, span)
-        return made[:, 0]
+        return made
     lanes = len(kinds) * (1 + 0.6 * (len(columns[0]) - 1))
     heights = [1.0] * len(names) + [0.13 * lanes] * bool(kinds)
     wide = "page" if len(columns) > 1 else "column"
@@ -123,7 +123,7 @@ def time_series(
     with _frame.panels(len(heights), len(columns), width=wide, aspect=aspect, heights=heights, sharey=sharey) as grid:
         made = np.array(grid, dtype=object)
         _draw(made, columns, names, data, ticks, kinds, span)
-    return made if len(columns) > 1 else made[:, 0]
+    return made
 
 
 def _draw(

@@ -171,11 +171,13 @@ def test_without_samples_it_says_how_to_get_some() -> None:
 
 def test_time_series_has_a_panel_for_each_thing_sampled_and_one_of_ticks() -> None:
     made = plot.time_series(series())
+    assert made.shape == (3, 1)
+    made = made[:, 0]
     assert [ax.get_ylabel() for ax in made] == ["Queue\n(packets)", "cwnd\n(segments)", ""]
     assert [t.get_text() for t in made[-1].get_yticklabels()] == ["marks", "drops", "timeouts"]
     assert made[-1].get_xlabel() == "Time (ms)"
     made = plot.time_series(series(), ["srtt", "rate"], rug=False, connections=[3])
-    assert [ax.get_ylabel() for ax in made] == ["Smoothed RTT\n(µs)", "Goodput\n(Gbps)"]
+    assert [ax.get_ylabel() for ax in made[:, 0]] == ["Smoothed RTT\n(µs)", "Goodput\n(Gbps)"]
     with pytest.raises(ValueError, match="`alpha` was not sampled"):
         plot.time_series(series(), ["alpha"])
     with pytest.raises(ValueError, match="srtt"):
@@ -185,7 +187,7 @@ def test_time_series_has_a_panel_for_each_thing_sampled_and_one_of_ticks() -> No
 def test_time_series_into_own_axes() -> None:
     _, own = plt.subplots(3)
     made = plot.time_series(series(), axes=list(own))
-    assert list(made) == list(own)
+    assert list(made[:, 0]) == list(own)
     with pytest.raises(ValueError, match="3 axes"):
         plot.time_series(series(), axes=list(own[:2]))
 
@@ -193,7 +195,9 @@ def test_time_series_into_own_axes() -> None:
 def test_variants_stand_beside_or_over_each_other() -> None:
     both = {"one": series(), "two": series()}
     assert plot.time_series(both, ["queue"]).shape == (2, 2)
-    assert len(plot.time_series(both, ["queue"], overlay=True)[0].lines) == 2
+    over = plot.time_series(both, ["queue"], overlay=True)
+    assert over.shape == (2, 1)
+    assert len(over[0, 0].lines) == 2
 
 
 def test_events_are_counted_up() -> None:
@@ -331,6 +335,17 @@ def test_a_curve_for_each_combination() -> None:
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("Number of senders", "Goodput (Gbps)")
     band = ax.collections[0].get_paths()[0].vertices
     assert np.asarray(band)[:, 1].max() == pytest.approx(1.0005 + 12.706 * 0.0005, rel=1e-3)
+
+
+def test_labels_stay_within_the_figure() -> None:
+    names = {"goodput_bps", "rtos_per_query", "qct_p99_s", "fct_small_p99_s", "fct_large_mean_s", "deadline_miss_pct", "rtos"}
+    table = dict(grid().table.items())
+    for metric in names:
+        ax = plot.incast_curve(Sweep(table | {metric: table["goodput_bps"]}, ["topology.senders"]), metric)
+        ax.figure.canvas.draw()
+        label = ax.yaxis.label.get_window_extent()
+        assert ax.figure.bbox.y0 <= label.y0 < label.y1 <= ax.figure.bbox.y1, (metric, ax.get_ylabel())
+        plt.close(ax.figure)
 
 
 def test_an_axis_that_the_variant_says_is_not_said_twice() -> None:

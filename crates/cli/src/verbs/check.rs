@@ -2,10 +2,14 @@
 
 use crate::failure::Failure;
 use crate::input::found;
-use crate::interrupt;
+use crate::limits;
 use crate::output::print;
+use crate::{interrupt, style};
 use forebay_exec::sweep::explain;
+use forebay_exec::{Forecast, forecast};
+use forebay_scenario::{Resolved, Scenario};
 use forebay_store::Host;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// Check a scenario file and explain what it would run
@@ -25,6 +29,67 @@ pub(crate) struct Args {
     /// Print the scenario of every variant with all defaults written out, as TOML; of a sweep that of its first point
     #[arg(long)]
     resolved: bool,
+    /// How to print what it means
+    #[arg(long, value_enum, default_value_t = Printed::Text, conflicts_with = "resolved")]
+    format: Printed,
+    /// Say nothing of what it would cost to run: no part of it is run then
+    #[arg(long)]
+    no_forecast: bool,
+}
+
+/// How a verb prints what it has to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Printed {
+    /// For a person
+    Text,
+    /// One JSON document
+    Json,
+}
+
+/// What it would cost to run; of a sweep as its first, middle and last points are.
+fn cost(scenario: &Scenario, resolved: &Resolved, threads: usize) -> Result<Forecast, Failure> {
+    let Some(sweep) = scenario.sweep()? else { return Ok(forecast(resolved, threads)?) };
+    let last = sweep.len().saturating_sub(1);
+    let mut sum = Forecast::default();
+    let mut seen = 0.0;
+    for index in [0, last / 2, last] {
+        let Some(point) = sweep.point(index) else { continue };
+        let mut one = scenario.at(&point)?.resolve()?;
+        one.runs = sweep.seeds(one.seed, one.runs).len() as u32;
+        let f = forecast(&one, threads)?;
+        seen += 1.0;
+        // Memory is that of the largest, everything else that of all.
+        if f.memory > sum.memory {
+            (sum.memory, sum.costliest) = (f.memory, f.costliest);
+        }
+        (sum.runs, sum.messages, sum.samples) = (f.runs, sum.messages + f.messages, sum.samples + f.samples);
+        (sum.transmissions, sum.seconds) = (sum.transmissions + f.transmissions, sum.seconds + f.seconds);
+    }
+    let points = sweep.len() as f64 / f64::max(seen, 1.0);
+    // Of each run its numbers are kept, and a line of the table.
+    let runs = sum.runs * sweep.len() as u64;
+    Ok(Forecast {
+        runs,
+        messages: sum.messages * points,
+        samples: sum.samples * points,
+        transmissions: sum.transmissions * points,
+        memory: sum.memory + runs * 1_000,
+        disk: runs as f64 * 6_000.0,
+        seconds: sum.seconds * points,
+        exact: false,
+        ..sum
+    })
+}
+
+/// What the scenario means, for programs.
+fn document(scenario: &Scenario, resolved: &Resolved, cost: Option<&Forecast>) -> Result<Value, Failure> {
+    let variant = |v: &forebay_scenario::Variant| json!({"variant": v.label, "resolved": v.echo});
+    let points = scenario.sweep()?.map(|s| s.len());
+    Ok(json!({
+        "name": resolved.name, "world": resolved.world.name(), "seed": resolved.seed, "runs": resolved.runs, "points": points,
+        "variants": resolved.variants.iter().map(variant).collect::<Vec<_>>(), "notes": resolved.notes,
+        "forecast": cost.map(limits::fields),
+    }))
 }
 
 /// Prints the explanation.
@@ -33,9 +98,15 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     overrides.extend(args.world.as_ref().map(|name| format!("world={name}")));
     let mut scenario = forebay_scenario::load(forebay_worlds::all(), &found(&args.file), &overrides, None)?;
     args.sweep.iter().try_for_each(|text| scenario.add_axis(text))?;
-    let (resolved, text) = explain(&scenario, Host::here().cpus, interrupt::flag())?;
+    let threads = Host::here().cpus;
+    let (resolved, text) = explain(&scenario, threads, interrupt::flag())?;
     if !args.resolved {
-        return print(&text);
+        let cost = if args.no_forecast { None } else { Some(cost(&scenario, &resolved, threads)?) };
+        if args.format == Printed::Json {
+            return print(&format!("{:#}\n", document(&scenario, &resolved, cost.as_ref())?));
+        }
+        let cost = cost.map_or(String::new(), |f| limits::text(&f, threads, style::stdout()));
+        return print(&format!("{text}{cost}"));
     }
     let texts: Vec<String> = resolved.variants.iter().map(|v| format!("# variant: {}\n{}", v.label, v.toml())).collect();
     print(&texts.join("\n"))

@@ -1,18 +1,22 @@
 //! `forebay list`: what a scenario can name, from the registries.
 
+use super::check::Printed;
 use crate::failure::Failure;
 use crate::output::print;
 use crate::style::{self, BOLD, DIM, NAME, paint};
-use clap::builder::PossibleValuesParser;
+use forebay_param::nearest;
 use forebay_scenario::{Section, describe};
+use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// List what a scenario can name, one line each
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only this kind
-    #[arg(value_parser = PossibleValuesParser::new(describe(forebay_worlds::all()).iter().map(word)))]
+    /// Only this kind, such as queues, or everything about one thing, such as dctcp
     what: Option<String>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Printed::Text)]
+    format: Printed,
 }
 
 /// A section's title as one word of the command line: its last.
@@ -20,11 +24,64 @@ fn word(section: &Section) -> &'static str {
     section.title.rsplit(' ').next().unwrap_or(section.title)
 }
 
+/// Everything about what is called `what`, in all kinds that have it.
+fn one(what: &str, sections: &[Section], format: Printed) -> Result<(), Failure> {
+    if sections.is_empty() {
+        let all = describe(forebay_worlds::all());
+        let names = all.iter().flat_map(|s| s.items.iter().map(|i| i.name).chain([word(s)]));
+        let guess = nearest(what, names).map_or(String::new(), |g| format!("; did you mean `{g}`?"));
+        let kinds: Vec<&str> = all.iter().map(word).collect();
+        return Err(Failure::Usage(format!("nothing is called `{what}`{guess} Kinds: {}", kinds.join(", "))));
+    }
+    if format == Printed::Json {
+        return print(&format!("{:#}\n", Value::from(sections.iter().map(json_of).collect::<Vec<_>>())));
+    }
+    let (colour, mut out) = (style::stdout(), String::new());
+    for section in sections {
+        for item in &section.items {
+            let _ = writeln!(out, "{}  {}", paint(colour, NAME, item.name), paint(colour, DIM, section.usage));
+            let _ = writeln!(out, "  {}", item.summary);
+            for p in &item.params {
+                let default = match p.default {
+                    None => "required".to_owned(),
+                    Some("") => "not set".to_owned(),
+                    Some(text) => format!("default {text}"),
+                };
+                let _ = writeln!(out, "  {}  {}; {}, {default}", paint(colour, BOLD, p.key), p.doc, p.legal);
+            }
+        }
+    }
+    print(&out)
+}
+
+/// A kind and what there is of it, for programs.
+fn json_of(section: &Section) -> Value {
+    let items: Vec<Value> = (section.items.iter())
+        .map(|i| {
+            let param =
+                |p: &forebay_scenario::ParamDoc| json!({"key": p.key, "legal": p.legal, "default": p.default, "meaning": p.doc});
+            json!({"name": i.name, "summary": i.summary, "parameters": i.params.iter().map(param).collect::<Vec<_>>()})
+        })
+        .collect();
+    json!({"kind": word(section), "usage": section.usage, "items": items})
+}
+
 /// Prints the lists.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let colour = style::stdout();
     let mut sections = describe(forebay_worlds::all());
-    sections.retain(|s| args.what.as_ref().is_none_or(|w| w == word(s)));
+    if let Some(what) = &args.what {
+        if sections.iter().any(|s| word(s) == what) {
+            sections.retain(|s| word(s) == what);
+        } else {
+            sections.iter_mut().for_each(|s| s.items.retain(|i| i.name == *what));
+            sections.retain(|s| !s.items.is_empty());
+            return one(what, &sections, args.format);
+        }
+    }
+    if args.format == Printed::Json {
+        return print(&format!("{:#}\n", Value::from(sections.iter().map(json_of).collect::<Vec<_>>())));
+    }
     let width = sections.iter().flat_map(|s| &s.items).map(|i| i.name.len()).max().unwrap_or(0);
     // One kind alone needs no title: the output is a list for scripts too.
     let titles = sections.len() > 1;

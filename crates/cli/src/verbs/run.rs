@@ -2,18 +2,23 @@
 
 use crate::failure::Failure;
 use crate::input::Input;
+use crate::limits::{Limits, Watch};
 use crate::output::{print, warn};
 use crate::progress::{Display, Kind, event};
 use crate::table::{self, scaled};
 use crate::{interrupt, report, style};
 use clap::builder::PossibleValuesParser;
-use forebay_exec::{Job, Outcome, Record, Watcher, jobs, run_all};
+use forebay_exec::{Job, Outcome, Record, Watcher, jobs, run_until};
 use forebay_scenario::{Resolved, Scenario};
+use forebay_store::summary::{GROUP_METRICS, GroupSummary, NETWORK_METRICS, Summary};
 use forebay_store::summary_table::metric_columns;
 use forebay_store::{Format, Host, Manifest, RunDir, RunWriter, StoreError, Target, file_name};
-use serde_json::json;
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 /// Run a scenario, write its results and print a summary
@@ -42,6 +47,8 @@ pub(crate) struct Args {
     /// Runs at the same time [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     pub(super) threads: Option<u16>,
+    #[command(flatten)]
+    pub(super) limits: Limits,
     /// Do not write a report beside the results
     #[arg(long)]
     pub(super) no_report: bool,
@@ -52,8 +59,12 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum FormatArg {
+    /// Columns, for pandas and the like
     Parquet,
+    /// Text
     Csv,
+    /// Parquet, and instead of the printed table one JSON document with every number of every run
+    Json,
 }
 
 /// Runs it. With `--progress json` a failure is told as an event too, so that standard error stays a stream of JSON.
@@ -100,6 +111,7 @@ fn simulate(args: &Args, kind: Kind, scenario: &Scenario, mut overrides: Vec<Str
     let jobs = jobs(&resolved);
     let threads = args.threads.map_or(Host::here().cpus, usize::from);
 
+    args.limits.admit(&resolved, threads)?;
     interrupt::listen()?;
     let format = if args.format == FormatArg::Csv { Format::Csv } else { Format::Parquet };
     let writer = RunWriter::create(target(args, &resolved), format)?;
@@ -109,17 +121,25 @@ fn simulate(args: &Args, kind: Kind, scenario: &Scenario, mut overrides: Vec<Str
     let labels: Vec<String> = resolved.variants.iter().map(|v| v.label.clone()).collect();
     let (record, clock) =
         (Record::new(args.input.file.display().to_string(), scenario.text(), overrides, &resolved), Instant::now());
+    let cut = AtomicBool::new(false);
     let mut collector = Collector {
         writer,
         display: Display::new(kind, &labels),
         record,
         variants: labels.into_iter().map(|label| table::Variant { label, seeds: Vec::new() }).collect(),
+        watch: args.limits.watch(),
+        cut: &cut,
+        ended: 0,
     };
-    let result = run_all(&resolved, &jobs, threads, interrupt::flag(), &mut collector);
+    let result = run_until(&resolved, &jobs, threads, interrupt::flag(), &cut, &mut collector);
     collector.display.clear();
     result?;
-    if interrupt::asked() || collector.record.len() < jobs.len() {
-        return Err(Failure::Interrupted);
+    let partial = collector.partial(jobs.len());
+    if interrupt::asked() || (collector.record.len() < jobs.len() && partial.is_none()) || collector.record.is_empty() {
+        return Err(partial.map_or(Failure::Interrupted, |why| Failure::Machine(format!("{why}; there are no results"))));
+    }
+    if let Some(why) = &partial {
+        collector.record.set_partial(why.clone());
     }
 
     let manifest = collector.record.manifest(threads.min(jobs.len()), clock.elapsed());
@@ -130,7 +150,7 @@ fn simulate(args: &Args, kind: Kind, scenario: &Scenario, mut overrides: Vec<Str
     if kind == Kind::Json {
         event(&json!({
             "event": "done", "dir": dir, "world": manifest.world, "fingerprint": manifest.fingerprint, "packet_hops": manifest.packet_hops,
-            "packet_hops_per_s": manifest.packet_hops_per_s, "wall_s": manifest.wall_s, "report": report,
+            "packet_hops_per_s": manifest.packet_hops_per_s, "wall_s": manifest.wall_s, "report": report, "partial": manifest.partial,
         }));
     }
     conclude(args, &collector.variants, &manifest, &dir, report.as_deref())?;
@@ -193,6 +213,27 @@ fn announce(args: &Args, kind: Kind, resolved: &Resolved, runs: usize, threads: 
     print(&format!("{}\n\n", resolved.notes.join("\n")))
 }
 
+/// The results for programs: the numbers of the table `summary`, by variant, run and transport group.
+fn document(variants: &[table::Variant], manifest: &Manifest, dir: &Path, report: Option<&Path>) -> Value {
+    let number = |v: Option<f64>| v.filter(|v| v.is_finite());
+    let summary = |s: &Summary| {
+        let group = |g: &GroupSummary| {
+            let numbers: Map<String, Value> =
+                GROUP_METRICS.iter().map(|m| (m.name.to_owned(), number((m.get)(g)).into())).collect();
+            json!({"transport": g.name, "numbers": numbers})
+        };
+        let network: Map<String, Value> =
+            NETWORK_METRICS.iter().map(|m| (m.name.to_owned(), number((m.get)(&s.network)).into())).collect();
+        json!({"groups": s.groups.iter().map(group).collect::<Vec<_>>(), "network": network})
+    };
+    let variant = |v: &table::Variant| json!({"variant": v.label, "runs": v.seeds.iter().map(summary).collect::<Vec<_>>()});
+    json!({
+        "name": manifest.name, "world": manifest.world, "dir": dir, "report": report, "fingerprint": manifest.fingerprint,
+        "partial": manifest.partial, "packet_transmissions": manifest.packet_hops, "wall_s": manifest.wall_s,
+        "variants": variants.iter().map(variant).collect::<Vec<_>>(),
+    })
+}
+
 /// The last words: the table, where the results are, and how fast it went.
 fn conclude(
     args: &Args,
@@ -201,7 +242,13 @@ fn conclude(
     dir: &Path,
     report: Option<&Path>,
 ) -> Result<(), Failure> {
+    if args.format == FormatArg::Json {
+        return print(&format!("{:#}\n", document(variants, manifest, dir, report)));
+    }
     let mut out = String::new();
+    if !manifest.partial.is_empty() {
+        let _ = writeln!(out, "{}", style::paint(style::stdout(), style::WARNING, &manifest.partial));
+    }
     if !args.quiet {
         out.push_str(&table::render(variants, style::stdout()));
         out.push('\n');
@@ -221,18 +268,35 @@ fn conclude(
 }
 
 /// Writes results as they come and keeps what the end needs.
-struct Collector {
+struct Collector<'a> {
     writer: RunWriter,
     display: Display,
     record: Record,
     variants: Vec<table::Variant>,
+    watch: Watch,
+    /// Tells the runs to end.
+    cut: &'a AtomicBool,
+    /// Runs that ended before their end.
+    ended: usize,
 }
 
-impl Watcher for Collector {
+impl Collector<'_> {
+    /// Why the results are not those of all `runs`, if they are not.
+    fn partial(&self, runs: usize) -> Option<String> {
+        let (there, ended) = (self.record.len(), self.ended);
+        let why = self.watch.why().filter(|_| there < runs || ended > 0)?;
+        Some(format!("partial results: {why}; {} of {runs} runs are complete, {ended} ended early", there - ended))
+    }
+}
+
+impl Watcher for Collector<'_> {
     type Error = Failure;
 
     fn tick(&mut self, jobs: &[Job], elapsed: Duration) {
         self.display.tick(jobs, elapsed);
+        if self.watch.over(elapsed) {
+            self.cut.store(true, Relaxed);
+        }
     }
 
     fn finished(&mut self, jobs: &[Job], outcome: Outcome) -> Result<(), Failure> {
@@ -240,6 +304,7 @@ impl Watcher for Collector {
         self.writer.add(&outcome.info, report, &outcome.summary)?;
         self.display.run_done(job, &outcome);
         self.record.add(job, &outcome);
+        self.ended += usize::from(outcome.report.cut);
         self.variants[job.variant].seeds.push(outcome.summary);
         Ok(())
     }

@@ -109,6 +109,7 @@ fn begin(plan: &Plan, scenario: SweepScenario, threads: usize) -> SweepManifest 
         points,
         host: Host::here(),
         threads,
+        built: forebay_store::built().into(),
         ..SweepManifest::default()
     }
 }

@@ -2,10 +2,17 @@
 
 use super::error::SweepError;
 use super::plan::Plan;
-use forebay_scenario::{Resolved, Scenario};
+use forebay_scenario::{Errors, Resolved, Scenario, Sweep};
 use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
-/// Checks a scenario, of a sweep every point on `threads` threads. Returns the scenario, or that of the first point, and what it means.
+/// Sweeps of more points are checked at so many of them. Our choice: a second or two.
+const CHECKED: usize = 500;
+/// Points whose errors are reported.
+const MAX_WRONG: usize = 3;
+
+/// Checks a scenario, of a sweep every point on `threads` threads, or if it has very many, some hundred that are spread evenly. Returns
+/// the scenario, or that of the first point, and what it means.
 ///
 /// # Errors
 /// All that is wrong, and being stopped.
@@ -15,8 +22,38 @@ pub fn explain(scenario: &Scenario, threads: usize, stop: &AtomicBool) -> Result
         let text = resolved.explain();
         return Ok((resolved, text));
     };
-    let plan = Plan::new(scenario, sweep, threads, stop, &mut |_| {})?;
     let first = scenario.example()?.resolve()?;
-    let text = format!("{}\npoint 0:\n{}", plan.sweep.explain(first.variants.len(), plan.seeds.len()), first.explain());
+    let (seeds, sweep, checked) = if sweep.len() > CHECKED {
+        let text = spread(scenario, &sweep, stop)?;
+        (sweep.seeds(first.seed, first.runs).len(), sweep, text)
+    } else {
+        let plan = Plan::new(scenario, sweep, threads, stop, &mut |_| {})?;
+        (plan.seeds.len(), plan.sweep, String::new())
+    };
+    let text = format!("{}{checked}\npoint 0:\n{}", sweep.explain(first.variants.len(), seeds), first.explain());
     Ok((first, text))
+}
+
+/// Checks points from the first to the last, and says which.
+fn spread(scenario: &Scenario, sweep: &Sweep, stop: &AtomicBool) -> Result<String, SweepError> {
+    let last = sweep.len() - 1;
+    let mut wrong: Vec<Errors> = Vec::new();
+    for i in 0..CHECKED {
+        if stop.load(Relaxed) {
+            return Err(SweepError::Interrupted { done: 0, total: 0 });
+        }
+        let index = (last as u128 * i as u128 / (CHECKED as u128 - 1)) as usize;
+        let Some(point) = sweep.point(index) else { continue };
+        wrong.extend(scenario.at(&point).and_then(|s| s.resolve()).err());
+        if wrong.len() >= MAX_WRONG {
+            break;
+        }
+    }
+    if wrong.is_empty() {
+        let of = sweep.len();
+        return Ok(format!(
+            "checked: {CHECKED} of the {of} points, spread evenly from the first to the last; `forebay sweep --dry-run` checks all\n"
+        ));
+    }
+    Err(Errors::merged(wrong).into())
 }

@@ -5,10 +5,12 @@ use super::plan::{Plan, Unit};
 use crate::job::{Job, State};
 use crate::pool::Stop;
 use crate::simulate::simulate;
+use forebay_experiment::report::Cut;
 use forebay_scenario::{Resolved, Scenario};
 use forebay_store::unit::{UnitRecord, UnitStore};
 use forebay_store::{RunTable, rows_of};
 use std::cell::Cell;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -112,7 +114,9 @@ impl Finder {
         job.start(self.clock.elapsed());
         self.at(thread).job = Some(job.clone());
         let begin = Instant::now();
-        let simulated = simulate(world, &variant.label, unit.run, &variant.config, &job, &|| stop.is_set());
+        let simulated = simulate(world, &variant.label, unit.run, &variant.config, &job, &|| {
+            if stop.is_set() { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) }
+        });
         let s = simulated.map_err(|error| SweepError::Run { point: plan.label(unit), error })?;
         let wall = begin.elapsed();
         let record = UnitRecord::new(&s.info, &s.report, &s.summary);

@@ -91,6 +91,11 @@ fn speed(m: &Manifest) -> String {
 /// Remarks of the scenario reader, each once.
 pub(super) fn notes(dirs: &[RunDir], labels: &[String]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
+    // First of all, what is not there.
+    for (dir, label) in dirs.iter().zip(labels).filter(|(d, _)| !d.manifest().partial.is_empty()) {
+        let of = if dirs.len() > 1 { format!("{label}: ") } else { String::new() };
+        out.push(format!("{of}{}", dir.manifest().partial));
+    }
     for (dir, label) in dirs.iter().zip(labels) {
         for note in &dir.manifest().scenario.notes {
             let everywhere = dirs.iter().all(|d| d.manifest().scenario.notes.contains(note));

@@ -2,6 +2,7 @@
 //! sorts them, so that nothing depends on that order. Recording only reads.
 
 use forebay_experiment::rows::{FlowRow, TcpRow, TimeoutRow};
+use forebay_experiment::series::Series;
 use forebay_traffic::QueryStart;
 use forebay_units::Time;
 
@@ -10,7 +11,7 @@ use forebay_units::Time;
 pub(super) struct Recorder {
     flows: Vec<FlowRow>,
     queries: Vec<QueryStart>,
-    samples: Vec<TcpRow>,
+    samples: Series<TcpRow>,
     timeouts: Vec<TimeoutRow>,
     /// Connections with a series of samples, by number, and its interval.
     series: Vec<(u64, Time)>,
@@ -25,7 +26,8 @@ impl Recorder {
 
     /// Makes room for exactly `more` messages.
     pub(super) fn reserve(&mut self, more: usize) {
-        self.flows.reserve_exact(more);
+        // Under a limit on address space there may be no such room at once: then the list grows as it needs.
+        let _ = self.flows.try_reserve_exact(more);
     }
 
     /// Whether any connection is sampled.
@@ -75,7 +77,7 @@ impl Recorder {
     }
 
     /// Gives the samples away.
-    pub(super) fn take_samples(&mut self) -> Vec<TcpRow> {
+    pub(super) fn take_samples(&mut self) -> Series<TcpRow> {
         std::mem::take(&mut self.samples)
     }
 

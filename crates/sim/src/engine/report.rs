@@ -4,6 +4,7 @@ use super::simulation::Simulation;
 use super::timeouts::attribute;
 use crate::run::Report;
 use forebay_experiment::rows::{FlowRow, PortRow, QueryRow};
+use forebay_experiment::series::Series;
 use forebay_traffic::QueryStart;
 use forebay_units::{QueryId, Time, WorkloadId};
 use std::collections::BTreeMap;
@@ -28,11 +29,11 @@ impl Simulation {
         attribute(&mut timeouts, &flows);
         let measured = end.saturating_sub(self.measured_from).max(Time(1));
         let ports = self.ports(end, measured);
-        let mut queue: Vec<_> =
-            self.core.fabric.ports.iter().filter_map(|p| p.observer()).flat_map(|o| o.samples.iter().copied()).collect();
-        queue.sort_by_key(|r| (r.time_ps, r.port));
+        let mut queue = Series::default();
+        self.core.fabric.ports.iter_mut().filter_map(|p| p.observer_mut()).for_each(|o| queue.append(o.take_samples()));
+        queue.sort();
         let mut tcp = self.core.recorder.take_samples();
-        tcp.sort_by_key(|r| (r.time_ps, r.conn_id));
+        tcp.sort();
         let fold = |h: u64, host: &super::hosts::Host| (h.rotate_left(7) ^ host.fingerprint).wrapping_mul(0xD6E8_FEB8_6659_FD93);
         let fingerprint = self.core.hosts.iter().fold(self.core.fabric.hops(), fold);
         let arrived = self.core.arrived_by_group().iter().zip(&self.arrived_before).map(|(now, before)| now - before).collect();
@@ -46,6 +47,7 @@ impl Simulation {
             queries,
             timeouts,
             end,
+            cut: false,
             packet_hops: self.core.fabric.hops(),
             fingerprint,
             peak_connections: self.core.slots.peak(),

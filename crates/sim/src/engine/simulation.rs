@@ -12,7 +12,7 @@ use crate::tcp::config::TcpConfig;
 use forebay_experiment::Experiment;
 use forebay_experiment::checked::Checked;
 use forebay_experiment::network::PortConfig;
-use forebay_experiment::report::{Progress, RunError};
+use forebay_experiment::report::{Cut, Progress, RunError};
 use forebay_experiment::topology::Fib;
 use forebay_traffic::{App, QueryIds};
 use forebay_units::{AppId, IndexVec, NodeId, Time, TimeOrNever};
@@ -86,8 +86,8 @@ impl Simulation {
         })
     }
 
-    /// Runs to the end. Returns false if `progress` stopped it.
-    pub(crate) fn run(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> bool {
+    /// Runs to the end, or to that of the window in which `progress` ends it.
+    pub(crate) fn run(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
         let mut injection = self.next_injection();
         let mut next_look = self.activations + ACTIVATIONS_PER_LOOK;
         loop {
@@ -120,9 +120,7 @@ impl Simulation {
             self.window();
             if self.activations >= next_look {
                 next_look = self.activations + ACTIVATIONS_PER_LOOK;
-                if progress(self.progress()).is_break() {
-                    return false;
-                }
+                progress(self.progress())?;
             }
             if self.core.lane.open == 0 && self.duration.is_none() && self.apps.iter().all(App::finished) {
                 break;
@@ -131,7 +129,7 @@ impl Simulation {
         if let Some(d) = self.duration {
             self.core.lane.wheel.end = d;
         }
-        true
+        ControlFlow::Continue(())
     }
 
     /// When the next flows arrive that come from outside; only [`App::inject`] changes it.

@@ -2,6 +2,7 @@
 //! It is fed by the port at every change, so it needs no events of its own and cannot disturb the trajectory.
 
 use forebay_experiment::rows::QueueRow;
+use forebay_experiment::series::Series;
 use forebay_units::{PortId, Time};
 
 /// Lengths from here on share the last bin.
@@ -16,8 +17,7 @@ pub struct Occupancy {
     time_at: Vec<u64>,
     /// Interval of the series, and the time of its next sample, if there is one.
     series: Option<(Time, Time)>,
-    /// Samples taken so far.
-    pub samples: Vec<QueueRow>,
+    samples: Series<QueueRow>,
 }
 
 /// The port's counters that go into a sample.
@@ -37,7 +37,7 @@ impl Occupancy {
     /// Records `port`, with a series of samples every so often or without one.
     pub fn new(port: PortId, every: Option<Time>) -> Occupancy {
         let series = every.map(|every| (every, Time::ZERO));
-        Occupancy { port, last: Time::ZERO, time_at: Vec::new(), series, samples: Vec::new() }
+        Occupancy { port, last: Time::ZERO, time_at: Vec::new(), series, samples: Series::default() }
     }
 
     /// The state was `c` since the last call and changes at `now`. A host's processing jitter can have handed a packet over in the
@@ -61,6 +61,11 @@ impl Occupancy {
     pub fn restart(&mut self, now: Time) {
         self.time_at.clear();
         self.last = self.last.max(now);
+    }
+
+    /// Gives the samples away.
+    pub fn take_samples(&mut self) -> Series<QueueRow> {
+        std::mem::take(&mut self.samples)
     }
 
     /// The queue length below or at which the queue was for at least the fraction `p` of the time.

@@ -139,6 +139,11 @@ impl Port {
         self.observer.as_deref()
     }
 
+    /// The recorder of the queue, to take its samples from.
+    pub fn observer_mut(&mut self) -> Option<&mut Occupancy> {
+        self.observer.as_deref_mut()
+    }
+
     /// The backlog, if this is not a FIFO.
     pub fn backlog(&self) -> Option<&Backlog> {
         match &self.order {

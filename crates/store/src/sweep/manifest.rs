@@ -47,6 +47,9 @@ pub struct SweepManifest {
     pub threads: usize,
     /// The tables beside this file.
     pub tables: Vec<TableRecord>,
+    /// Which sources the program was built from, and when they were committed; empty in results of versions that did not say.
+    #[serde(default)]
+    pub built: String,
 }
 
 impl SweepManifest {

@@ -94,7 +94,8 @@ pub(crate) fn report(n: u64) -> Report {
             bytes_acked: 0,
             retrans: 0,
             ca_state: 0,
-        }],
+        }]
+        .into(),
         queries: vec![query, QueryRow { query_id: QueryId::new(1), end_ps: u64::MAX, ..query }],
         timeouts: vec![TimeoutRow {
             time_ps: 2_000_000_000,
@@ -105,6 +106,7 @@ pub(crate) fn report(n: u64) -> Report {
             ..TimeoutRow::default()
         }],
         end: Time::from_ms(10),
+        cut: false,
         packet_hops: 1_000,
         fingerprint: 0xabcd,
         peak_connections: 2,

@@ -1,0 +1,205 @@
+//! What runs cost: said before they start, and held while they run.
+#![cfg(target_os = "linux")]
+
+mod scratch;
+
+use scratch::{Scratch, command, forebay, text};
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// Two hosts that each send to one: as long, and with as many messages, as the overrides say.
+const BASE: &str = r#"
+name = "base"
+duration = "100ms"
+[topology]
+kind = "many-to-one"
+senders = 8
+access     = { rate = "10Gbps", delay = "10us" }
+bottleneck = { rate = "10Gbps", delay = "10us", buffer = "300pkt", queue = { kind = "dctcp-step", k = "65pkt" } }
+[transport]
+stack = "ns2"
+rto-min = "10ms"
+cc = "dctcp"
+[[workload]]
+kind = "poisson"
+sizes = "20KB"
+load = 0.5
+load-at = "bottleneck"
+"#;
+
+fn json(scratch: &Scratch, args: &[&str]) -> serde_json::Value {
+    let out = forebay(&scratch.0, args);
+    assert!(out.status.success(), "{args:?}: {}", text(&out.stderr));
+    serde_json::from_str(&text(&out.stdout)).unwrap()
+}
+
+/// Runs a scenario; its largest memory, and its manifest.
+fn measured(scratch: &Scratch, args: &[&str]) -> (u64, serde_json::Value) {
+    let mut child = command(&scratch.0, &[&["run"], args, &["--quiet", "--out", "r"]].concat())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let kb = text.lines().find_map(|l| l.strip_prefix("VmHWM:")).and_then(|l| l.split_whitespace().next()?.parse().ok());
+        peak = peak.max(kb.unwrap_or(0) * 1024);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let out = child.wait_with_output().unwrap();
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let manifest = serde_json::from_str(&fs::read_to_string(scratch.0.join("r/manifest.json")).unwrap()).unwrap();
+    fs::remove_dir_all(scratch.0.join("r")).unwrap();
+    (peak, manifest)
+}
+
+/// Ten scenarios: memory within a factor of 1.5, messages and transmissions within 1.5.
+#[test]
+fn forecasts_come_true() {
+    let s = Scratch::new("forecasts");
+    s.file("base.toml", BASE);
+    let observed = "observe={ queue = { port = \"bottleneck\", every = \"500ns\" }, tcp = { flows = [0, 1], every = \"ack\" } }";
+    let long = "workload=[{ kind = \"long\" }]";
+    let incast = "workload=[{ kind = \"incast\", block = \"64KB\", rounds = 30 }]";
+    let trains = "workload=[{ kind = \"on-off\", from = \"senders\", to = \"recv\", per-pair = 500, sizes = \"3KB\", \
+                  gaps = { uniform = [\"1us\", \"40ms\"] }, trains = 3 }]";
+    let requests =
+        "workload=[{ kind = \"requests\", clients = \"s0..s3\", servers = \"s4..s7\", response = \"50KB\", think = \"1ms\" }]";
+    let cases: [&[&str]; 10] = [
+        &[],
+        &["duration=300ms", "workload.0.sizes=2KB"],
+        &["duration=400ms", "runs=2", "workload.0.sizes=1KB"],
+        &["duration=400ms", long],
+        &["duration=400ms", long, observed],
+        &["duration=10s", incast],
+        &["duration=1s", trains],
+        &["duration=300ms", requests],
+        &["topology.senders=400", "runs=3", "duration=200ms"],
+        &["transport.cc=[newreno, cubic, dctcp]", "runs=2", "duration=200ms", "observe={ timeouts = true }"],
+    ];
+    for sets in cases {
+        // Lists without quotes are for --sweep alone.
+        let sets: Vec<String> =
+            sets.iter().map(|t| t.replace("[newreno, cubic, dctcp]", "[\"newreno\", \"cubic\", \"dctcp\"]")).collect();
+        let args: Vec<&str> = ["base.toml"].into_iter().chain(sets.iter().flat_map(|t| ["--set", t.as_str()])).collect();
+        let f = json(&s, &[&["check"], &args[..], &["--format", "json"]].concat())["forecast"].clone();
+        let (peak, manifest) = measured(&s, &args);
+        let rows = |name: &str| {
+            let tables = manifest["tables"].as_array().unwrap();
+            tables.iter().find(|t| t["name"] == name).unwrap()["rows"].as_f64().unwrap()
+        };
+        for (what, said, was) in [
+            ("memory", &f["memory_bytes"], peak as f64),
+            ("transmissions", &f["packet_transmissions"], manifest["packet_hops"].as_f64().unwrap()),
+            ("messages", &f["messages"], rows("flows")),
+            ("samples", &f["samples"], rows("queue") + rows("tcp")),
+        ] {
+            let ratio = (said.as_f64().unwrap() + 1.0) / (was + 1.0);
+            assert!((1.0 / 1.5..1.5).contains(&ratio), "{what} of {sets:?}: {said} said, {was} found");
+        }
+    }
+}
+
+#[test]
+fn check_says_what_a_run_costs() {
+    let s = Scratch::new("costs");
+    s.file("base.toml", BASE);
+    let said = text(&forebay(&s.0, &["check", "base.toml"]).stdout);
+    let line = said.lines().last().unwrap();
+    for part in ["forecast: 1 run,", "messages", "packet transmissions", "memory", "results", "thread"] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+    assert!(!text(&forebay(&s.0, &["check", "base.toml", "--no-forecast"]).stdout).contains("forecast"));
+}
+
+/// Under a limit on address space, which is how batch systems set one: refused, with the key; allowed, it ends early and keeps what it has.
+#[test]
+fn what_does_not_fit_is_refused_or_cut() {
+    let s = Scratch::new("fits");
+    s.file("base.toml", BASE);
+    let limited = |kb: u64, more: &[&str]| {
+        let program = env!("CARGO_BIN_EXE_forebay");
+        let words: Vec<String> = more.iter().map(|w| format!("'{w}'")).collect();
+        let line = format!("ulimit -v {kb}; exec {program} run base.toml --quiet --threads 1 --no-report {}", words.join(" "));
+        std::process::Command::new("sh").current_dir(&s.0).args(["-c", &line]).output().unwrap()
+    };
+    let huge = ["--set", "duration=1h", "--set", "workload.0.sizes=1KB"];
+    let out = limited(600_000, &huge);
+    let err = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(2), "{err}");
+    assert!(err.contains("ulimit -v") && err.contains("`workload.0`") && err.contains("--yes"), "{err}");
+    let out = limited(600_000, &[&huge[..], &["--yes", "--out", "r"]].concat());
+    let (said, err) = (text(&out.stdout), text(&out.stderr));
+    assert!(out.status.success(), "{said}{err}");
+    assert!(said.contains("partial results: ended for lack of memory") && said.contains("1 ended early"), "{said}");
+    let manifest = fs::read_to_string(s.0.join("r/manifest.json")).unwrap();
+    assert!(manifest.contains("\"partial\": \"partial results") && manifest.contains("\"cut\": true"), "{manifest}");
+    assert!(forebay(&s.0, &["report", "r"]).status.success(), "what is there is whole");
+}
+
+#[test]
+fn time_ends_runs_with_what_they_have() {
+    let s = Scratch::new("time");
+    s.file("base.toml", &BASE.replace("\"dctcp\"\n", "[\"dctcp\", \"cubic\"]\n"));
+    let began = Instant::now();
+    let args = [
+        "run",
+        "base.toml",
+        "--set",
+        "duration=1h",
+        "--yes",
+        "--max-time",
+        "700ms",
+        "--threads",
+        "1",
+        "--out",
+        "r",
+        "--progress",
+        "json",
+    ];
+    let out = forebay(&s.0, &args);
+    let said = text(&out.stdout);
+    assert!(out.status.success() && began.elapsed() < Duration::from_secs(60), "{}", text(&out.stderr));
+    let first = said.lines().next().unwrap();
+    assert!(first.contains("ended after 0.7 s by --max-time; 0 of 2 runs are complete, 1 ended early"), "{said}");
+    assert!(text(&out.stderr).lines().last().unwrap().contains("\"partial\":\"partial results"), "{}", text(&out.stderr));
+    let manifest: serde_json::Value = serde_json::from_str(&fs::read_to_string(s.0.join("r/manifest.json")).unwrap()).unwrap();
+    let run = &manifest["runs"][0];
+    assert!(manifest["runs"].as_array().unwrap().len() == 1 && run["cut"] == true, "{manifest}");
+    assert!(run["end_ns"].as_u64().unwrap() < 3_600_000_000_000 && run["packet_hops"].as_u64().unwrap() > 1_000, "{run}");
+    assert!(
+        fs::read_to_string(s.0.join("r/report.html")).unwrap().contains("ended after 0.7 s by --max-time"),
+        "the page says so"
+    );
+
+    // Time enough: nothing is said.
+    let out = forebay(&s.0, &["run", "base.toml", "--max-time", "1h", "--max-memory", "4GB", "--out", "w"]);
+    let manifest = fs::read_to_string(s.0.join("w/manifest.json")).unwrap();
+    assert!(out.status.success() && !text(&out.stdout).contains("partial") && !manifest.contains("\"partial\""), "{manifest}");
+    for bad in [["--max-time", "soon"], ["--max-memory", "1KB"], ["--max-memory", "-1GB"]] {
+        assert_eq!(forebay(&s.0, &[&["run", "base.toml"], &bad[..]].concat()).status.code(), Some(2), "{bad:?}");
+    }
+}
+
+/// The largest legal sweep ends in seconds, and says what was looked at.
+#[test]
+fn a_million_points_are_checked_in_seconds() {
+    let s = Scratch::new("million");
+    s.file("base.toml", BASE);
+    let loads = (1..=1_000).map(|i| format!("0.{:04}", i + 1_000)).collect::<Vec<_>>().join(", ");
+    let buffers = (300..1_300).map(|i| format!("\"{i}pkt\"")).collect::<Vec<_>>().join(", ");
+    let axes = [format!("workload.0.load=[{loads}]"), format!("topology.bottleneck.buffer=[{buffers}]")];
+    let began = Instant::now();
+    let out = forebay(&s.0, &["check", "base.toml", "--sweep", &axes[0], "--sweep", &axes[1]]);
+    let (said, err) = (text(&out.stdout), text(&out.stderr));
+    assert!(out.status.success(), "{err}");
+    assert!(said.contains("1000000 points") && said.contains("checked: 500 of the 1000000 points"), "{said}");
+    assert!(said.contains("forecast: 1.00 M runs") && began.elapsed() < Duration::from_secs(60), "{said} {:?}", began.elapsed());
+    // A mistake at the far end is found.
+    let loads = (1..=900).map(|i| format!("0.{i:03}")).collect::<Vec<_>>().join(", ");
+    let out = forebay(&s.0, &["check", "base.toml", "--sweep", &format!("workload.0.load=[{loads}, -1]")]);
+    assert!(out.status.code() == Some(2) && text(&out.stderr).contains("`load` is -1"), "{}", text(&out.stderr));
+}

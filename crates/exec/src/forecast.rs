@@ -1,0 +1,264 @@
+//! What a scenario will cost, before it runs: its first moments are run, and what they leave is scaled to its whole length.
+
+use crate::memory;
+use forebay_experiment::Experiment;
+use forebay_experiment::report::{Cut, Report, RunError};
+use forebay_experiment::rows::{FlowRow, QueryRow, TimeoutRow};
+use forebay_experiment::traffic::{Arrival, ResponseSize, WorkloadKind};
+use forebay_scenario::{Resolved, Variant};
+use std::mem::size_of;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// Variants whose first moments are run; the others are taken to be as these on average.
+const VARIANTS: usize = 8;
+/// Packet transmissions of such a run: enough for windows to have opened.
+const TRANSMISSIONS: u64 = 400_000;
+/// Wall time after which it ends all the same.
+const PATIENCE: Duration = Duration::from_millis(400);
+/// What the program and the libraries take beside any run.
+const PROGRAM: u64 = 12 << 20;
+/// What writing tables takes: rows as columns, and the pages of the files. Measured.
+const WRITING: u64 = 24 << 20;
+/// What the report takes for each message, as it reads the tables again. Measured.
+const PAGE_MESSAGE: f64 = 230.0;
+/// Likewise for each sample of a queue, and of a sender; it leaves out series of more rows than the limit.
+const PAGE_SAMPLE: [f64; 2] = [80.0, 130.0];
+const PAGE_SAMPLES: f64 = forebay_store::LONGEST_SERIES as f64;
+/// Bytes on disk of a row of messages, of a sample of a queue, and of one of a sender. Measured; it depends on how well they compress.
+const DISK: [f64; 3] = [50.0, 6.0, 22.0];
+/// Size of the page and the manifest.
+const PAGE: f64 = 600e3;
+
+/// What runs are expected to cost.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Forecast {
+    /// Runs.
+    pub runs: u64,
+    /// Messages of all runs.
+    pub messages: f64,
+    /// Queue and sender samples of all runs.
+    pub samples: f64,
+    /// Packet transmissions of all runs.
+    pub transmissions: f64,
+    /// Most memory at a time, bytes.
+    pub memory: u64,
+    /// Results on disk, bytes.
+    pub disk: f64,
+    /// Wall time, seconds.
+    pub seconds: f64,
+    /// What takes most of the memory: a key of the scenario, or an option, and bytes.
+    pub costliest: (String, u64),
+    /// Whether all of it was run to know this.
+    pub exact: bool,
+}
+
+/// One variant, seen for a moment.
+struct Pilot {
+    /// By how much its whole run is longer.
+    messages: f64,
+    queries: f64,
+    timeouts: f64,
+    queue: f64,
+    tcp: f64,
+    transmissions: f64,
+    /// Packet transmissions per second of wall time.
+    speed: f64,
+    /// Memory beside rows.
+    state: u64,
+    /// The workload with the most messages.
+    busiest: usize,
+    whole: bool,
+}
+
+/// What the runs of `resolved` will cost, on `threads` threads. Takes at most a few seconds.
+///
+/// # Errors
+/// What a run fails with, such as a host that cannot be reached.
+pub fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, RunError> {
+    let seen = resolved.variants.iter().take(VARIANTS).map(|v| pilot(resolved, v)).collect::<Result<Vec<_>, _>>()?;
+    let runs = resolved.variants.len() as u64 * u64::from(resolved.runs);
+    let each = runs as f64 / seen.len().max(1) as f64;
+    let sum = |f: &dyn Fn(&Pilot) -> f64| seen.iter().map(f).sum::<f64>() * each;
+    let (messages, queue, tcp) = (sum(&|p| p.messages), sum(&|p| p.queue), sum(&|p| p.tcp));
+    let transmissions = sum(&|p| p.transmissions);
+    let busy = sum(&|p| p.transmissions / p.speed.max(1.0));
+    let together = threads.clamp(1, runs.max(1) as usize) as u64;
+    let rows = |p: &Pilot| {
+        // A list grows by doubling, and is sorted by keys beside it.
+        let messages = p.messages * (size_of::<FlowRow>() as f64 * 1.5 + 24.0);
+        let queries = p.queries * size_of::<QueryRow>() as f64 * 2.0;
+        (messages + queries + p.timeouts * size_of::<TimeoutRow>() as f64 * 2.0) as u64
+    };
+    let state = seen.iter().map(|p| p.state).max().unwrap_or(0) * together;
+    let list = seen.iter().map(rows).max().unwrap_or(0) * together;
+    let drawn = |rows: f64, each: f64| if rows > PAGE_SAMPLES { 0.0 } else { rows * each };
+    let series = (drawn(queue, PAGE_SAMPLE[0]) + drawn(tcp, PAGE_SAMPLE[1])) as u64;
+    let page = (messages * PAGE_MESSAGE) as u64 + series;
+    // The page is made when the runs are over.
+    let memory = PROGRAM + (state + list + WRITING.min(list / 2 + (4 << 20))).max(page + WRITING);
+    let busiest = seen.first().map_or(0, |p| p.busiest);
+    let costs = [
+        (format!("workload.{busiest}"), list),
+        ("topology".to_owned(), state),
+        ("observe".to_owned(), series),
+        ("runs".to_owned(), page),
+    ];
+    let costliest = costs.into_iter().max_by_key(|c| c.1).unwrap_or_default();
+    Ok(Forecast {
+        runs,
+        messages,
+        samples: queue + tcp,
+        transmissions,
+        memory,
+        disk: messages * DISK[0] + queue * DISK[1] + tcp * DISK[2] + PAGE,
+        seconds: busy / together as f64 + 0.05,
+        costliest,
+        exact: seen.iter().all(|p| p.whole) && seen.len() == resolved.variants.len(),
+    })
+}
+
+/// Runs the first moments of a variant.
+fn pilot(resolved: &Resolved, variant: &Variant) -> Result<Pilot, RunError> {
+    let config = &variant.config;
+    let before = memory::resident();
+    let begin = Instant::now();
+    let report = resolved.world.run(config.check()?, resolved.seed, &mut |p| {
+        if p.packet_hops < TRANSMISSIONS && begin.elapsed() < PATIENCE {
+            return ControlFlow::Continue(());
+        }
+        ControlFlow::Break(Cut::Keep)
+    })?;
+    let wall = begin.elapsed().as_secs_f64();
+    let state = memory::peak().saturating_sub(before).max(1 << 20);
+    Ok(scaled(config, &report, wall, state))
+}
+
+/// What a part of a run says of the whole.
+fn scaled(config: &Experiment, report: &Report, wall: f64, state: u64) -> Pilot {
+    let whole = !report.cut;
+    let now = report.end.as_secs_f64().max(1e-9);
+    let duration = config.duration.map(|d| d.as_secs_f64());
+    let mut acked = vec![0.0; config.workloads.len()];
+    let mut messages = vec![0.0; config.workloads.len()];
+    for f in &report.flows {
+        acked[f.workload.index()] += f.bytes_acked as f64;
+        messages[f.workload.index()] += 1.0;
+    }
+    let time = duration.map(|d| (d / now).max(1.0));
+    // Of each workload: how much more of it is to come.
+    let factor = |i: usize| -> f64 {
+        if whole {
+            return 1.0;
+        }
+        let planned = planned_bytes(&config.workloads[i].kind, duration).map(|bytes| (bytes / acked[i].max(1.0)).max(1.0));
+        match (planned, time) {
+            (Some(work), Some(time)) if matches!(config.workloads[i].kind, WorkloadKind::Poisson { .. }) => work.min(time * 20.0),
+            (Some(work), Some(time)) => work.min(time),
+            (Some(work), None) => work,
+            (None, time) => time.unwrap_or(1.0),
+        }
+    };
+    let factors: Vec<f64> = (0..config.workloads.len()).map(factor).collect();
+    let total_acked: f64 = acked.iter().sum();
+    let all = factors.iter().zip(&acked).map(|(f, a)| f * a).sum::<f64>();
+    // Transmissions go with the bytes; where none has arrived yet, with time.
+    let growth = if whole {
+        1.0
+    } else if total_acked > 0.0 {
+        all / total_acked
+    } else {
+        factors.iter().copied().fold(1.0, f64::max)
+    };
+    let length = time.unwrap_or(growth);
+    let of = |i: usize| match &config.workloads[i].kind {
+        WorkloadKind::Poisson { flows_per_sec, flows, .. } if !whole => {
+            let by_rate = duration.map_or(f64::INFINITY, |d| flows_per_sec * d);
+            by_rate.min(flows.map_or(f64::INFINITY, |n| n as f64)).min(1e12)
+        }
+        WorkloadKind::Long { pairs, .. } => pairs.len() as f64,
+        WorkloadKind::Replay { flows } => flows.len() as f64,
+        _ => messages[i] * factors[i],
+    };
+    let counted: Vec<f64> = (0..config.workloads.len()).map(of).collect();
+    let busiest = (0..counted.len()).max_by(|a, b| counted[*a].total_cmp(&counted[*b])).unwrap_or(0);
+    Pilot {
+        messages: counted.iter().sum(),
+        queries: report.queries.len() as f64 * growth,
+        timeouts: report.timeouts.len() as f64 * length,
+        queue: config
+            .observe
+            .queue_series
+            .iter()
+            .map(|(_, every)| samples(duration.unwrap_or(now * length), every.as_secs_f64()))
+            .sum(),
+        tcp: report.tcp.len() as f64 * length,
+        transmissions: report.packet_hops as f64 * growth,
+        speed: report.packet_hops as f64 / wall.max(1e-6),
+        state,
+        busiest,
+        whole,
+    }
+}
+
+/// Samples of a series.
+fn samples(length: f64, every: f64) -> f64 {
+    if every > 0.0 { length / every } else { 0.0 }
+}
+
+/// Bytes that a workload means to send; `None` for one without an end.
+fn planned_bytes(kind: &WorkloadKind, duration: Option<f64>) -> Option<f64> {
+    Some(match kind {
+        WorkloadKind::Long { pairs, size, .. } => pairs.len() as f64 * (*size)? as f64,
+        WorkloadKind::Incast { senders, block, rounds, .. } => senders.len() as f64 * *block as f64 * f64::from((*rounds)?),
+        WorkloadKind::Poisson { sizes, flows_per_sec, flows, .. } => {
+            let by_rate = duration.map_or(f64::INFINITY, |d| flows_per_sec * d);
+            let n = by_rate.min(flows.map_or(f64::INFINITY, |n| n as f64));
+            n.is_finite().then_some(n * sizes.mean())?
+        }
+        WorkloadKind::OnOff { pairs, total: Some((total, _)), .. } => pairs.len() as f64 * *total as f64,
+        WorkloadKind::OnOff { pairs, sizes, trains, .. } => pairs.len() as f64 * sizes.mean() * f64::from((*trains)?),
+        WorkloadKind::Requests { pairs, request, response, count, .. } => {
+            pairs.len() as f64 * (request.mean() + response.mean()) * f64::from((*count)?)
+        }
+        WorkloadKind::Queries { aggregators, fan_out, response, arrival, count, .. } => {
+            let each = match response {
+                ResponseSize::Each(sizes) => sizes.mean() * f64::from(*fan_out),
+                ResponseSize::Shared(total) => *total as f64,
+            };
+            let by_rate = match (arrival, duration) {
+                (Arrival::Rate(rate), Some(d)) => rate * d,
+                _ => f64::INFINITY,
+            };
+            let n = by_rate.min(count.map_or(f64::INFINITY, f64::from));
+            n.is_finite().then_some(n * each * aggregators.len() as f64)?
+        }
+        WorkloadKind::Udp { .. } => return None,
+        WorkloadKind::Replay { flows } => flows.iter().map(|f| f.bytes as f64).sum(),
+    })
+}
+
+/// Whether a scenario is so small that nobody needs a forecast: its links could not carry enough to fill any memory.
+pub fn surely_small(resolved: &Resolved) -> bool {
+    resolved.variants.iter().all(|v| {
+        let network = &v.config.network;
+        let rate: f64 = network.ports.iter().filter(|p| network.nodes[p.from].host).map(|p| p.rate.0 as f64).sum();
+        let bytes = v.config.duration.map_or(f64::INFINITY, |d| rate / 8.0 * d.as_secs_f64());
+        let planned: Option<f64> = v.config.workloads.iter().map(|w| planned_bytes(&w.kind, None)).sum();
+        let connections: usize = v.config.workloads.iter().map(|w| connections(&w.kind)).sum();
+        let runs = f64::from(resolved.runs) * resolved.variants.len() as f64;
+        bytes.min(planned.unwrap_or(f64::INFINITY)) * runs < 20e9 && connections < 20_000 && network.ports.len() < 20_000
+    })
+}
+
+/// Connections that a workload has from the start.
+fn connections(kind: &WorkloadKind) -> usize {
+    match kind {
+        WorkloadKind::Long { pairs, .. } | WorkloadKind::OnOff { pairs, .. } => pairs.len(),
+        WorkloadKind::Requests { pairs, .. } => 2 * pairs.len(),
+        WorkloadKind::Incast { senders, .. } => senders.len(),
+        WorkloadKind::Queries { aggregators, workers, .. } => aggregators.len() * workers.len(),
+        WorkloadKind::Replay { flows } => flows.len(),
+        WorkloadKind::Poisson { .. } | WorkloadKind::Udp { .. } => 0,
+    }
+}

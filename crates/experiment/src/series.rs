@@ -1,0 +1,369 @@
+//! Time series that may be longer than memory: rows that were pushed are kept in a file, but for the last ones.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+
+/// Rows that are kept in memory before half of them are written, in one series of many. Our choice: a megabyte or two at the most.
+const LIMIT: usize = 1 << 14;
+/// Rows of a run that are read at a time.
+const READ: usize = 1 << 10;
+/// Most numbers of a row.
+const MOST: usize = 16;
+
+/// Where files go; that of the system for temporary files, unless it was set.
+static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+/// Makes names of files unique within the process.
+static FILES: AtomicU64 = AtomicU64::new(0);
+
+/// Keeps the rows of long series in files under `folder`, which have no names and go away with the process. Only the first call counts.
+pub fn keep_series_in(folder: PathBuf) {
+    let _ = FOLDER.set(folder);
+}
+
+/// A row of a series, as numbers.
+pub trait SeriesRow: Copy {
+    /// How many numbers it takes, at most 16.
+    const WORDS: usize;
+
+    /// What rows are ordered by: the time, then whom they are of.
+    fn key(&self) -> (u64, u64);
+
+    /// Writes the row; `words` has room for [`SeriesRow::WORDS`].
+    fn store(&self, words: &mut [u64]);
+
+    /// Reads what [`SeriesRow::store`] wrote.
+    fn load(words: &[u64]) -> Self;
+}
+
+/// Rows in the order of their keys; rows with the same key in the order in which they were pushed.
+#[derive(Debug, Clone)]
+pub struct Series<T> {
+    /// The last rows, not in order until [`Series::sort`].
+    rows: Vec<T>,
+    /// Sorted rows in files.
+    runs: Vec<Run>,
+    file: Option<Arc<File>>,
+    /// Nothing more is written: the disk is full, or refuses for another reason.
+    refused: bool,
+}
+
+/// Rows one behind the other in a file, in order.
+#[derive(Debug, Clone)]
+struct Run {
+    file: Arc<File>,
+    /// Where they begin, in bytes.
+    at: u64,
+    rows: u64,
+    last: (u64, u64),
+}
+
+impl<T> Default for Series<T> {
+    fn default() -> Series<T> {
+        Series { rows: Vec::new(), runs: Vec::new(), file: None, refused: false }
+    }
+}
+
+impl<T: SeriesRow> Series<T> {
+    /// Adds a row, which comes behind those before it, or nearly so.
+    #[inline]
+    pub fn push(&mut self, row: T) {
+        self.rows.push(row);
+        if self.rows.len() >= LIMIT && !self.refused {
+            self.spill();
+        }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.runs.iter().map(|r| r.rows as usize).sum::<usize>() + self.rows.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Takes over the rows of another series.
+    pub fn append(&mut self, mut other: Series<T>) {
+        self.runs.append(&mut other.runs);
+        self.rows.append(&mut other.rows);
+    }
+
+    /// Puts the last rows in order. Call once all have been pushed, and before any are read.
+    pub fn sort(&mut self) {
+        self.rows.sort_by_key(T::key);
+    }
+
+    /// All rows, in memory.
+    ///
+    /// # Panics
+    /// When rows that were written cannot be read.
+    pub fn to_vec(&self) -> Vec<T> {
+        let mut all = Vec::with_capacity(self.len());
+        let read: io::Result<()> = self.pieces(LIMIT, &mut |rows| {
+            all.extend_from_slice(rows);
+            Ok(())
+        });
+        assert!(read.is_ok(), "rows of a series cannot be read: {read:?}");
+        all
+    }
+
+    /// Walks over all rows, which are brought into memory for it.
+    ///
+    /// # Panics
+    /// As [`Series::to_vec`].
+    pub fn iter(&self) -> std::vec::IntoIter<T> {
+        self.to_vec().into_iter()
+    }
+
+    /// The last row.
+    pub fn last(&self) -> Option<T> {
+        self.iter().next_back()
+    }
+
+    /// Calls `f` with all rows in order, at most `size` at a time.
+    ///
+    /// # Errors
+    /// What `f` returns, and rows that cannot be read.
+    pub fn pieces<E: From<io::Error>>(&self, size: usize, f: &mut dyn FnMut(&[T]) -> Result<(), E>) -> Result<(), E> {
+        if self.runs.is_empty() {
+            return self.rows.chunks(size).try_for_each(f);
+        }
+        let mut piece = Vec::with_capacity(size.min(LIMIT));
+        let mut readers: Vec<Reader<T>> = self.runs.iter().map(|r| Reader::new(r.clone())).collect();
+        let mut heap = BinaryHeap::new();
+        for (number, reader) in readers.iter_mut().enumerate() {
+            heap.extend(reader.next()?.map(|row| Reverse(Entry { key: row.key(), number, row })));
+        }
+        // What is in memory came last.
+        let (memory, mut next) = (readers.len(), 0);
+        heap.extend(self.rows.first().map(|row| Reverse(Entry { key: row.key(), number: memory, row: *row })));
+        while let Some(Reverse(Entry { number, row, .. })) = heap.pop() {
+            let following = if number == memory {
+                next += 1;
+                self.rows.get(next).copied()
+            } else {
+                readers[number].next()?
+            };
+            heap.extend(following.map(|row| Reverse(Entry { key: row.key(), number, row })));
+            piece.push(row);
+            if piece.len() == size {
+                f(&piece)?;
+                piece.clear();
+            }
+        }
+        if piece.is_empty() { Ok(()) } else { f(&piece) }
+    }
+
+    /// Writes the first half of the rows in memory: rows that come now are hardly ever before those, so that one run follows the other.
+    #[cold]
+    fn spill(&mut self) {
+        self.sort();
+        let half = self.rows.len() / 2;
+        if self.write(half).is_ok() {
+            self.rows.drain(..half);
+        } else {
+            // Nothing is lost: the rows stay in memory, as all do from here on.
+            self.refused = true;
+        }
+    }
+
+    fn write(&mut self, rows: usize) -> io::Result<()> {
+        let file = match &self.file {
+            Some(file) => file.clone(),
+            None => self.file.insert(Arc::new(unnamed()?)).clone(),
+        };
+        let at = file.metadata()?.len();
+        let mut bytes = Vec::with_capacity(rows * T::WORDS * 8);
+        for row in &self.rows[..rows] {
+            let mut words = [0; MOST];
+            row.store(&mut words[..T::WORDS]);
+            words[..T::WORDS].iter().for_each(|w| bytes.extend_from_slice(&w.to_le_bytes()));
+        }
+        write_at(&file, &bytes, at)?;
+        let (first, last) = (self.rows[0].key(), self.rows[rows - 1].key());
+        match self.runs.last_mut().filter(|r| r.last <= first && r.at + r.rows * (T::WORDS as u64) * 8 == at) {
+            Some(run) => (run.rows, run.last) = (run.rows + rows as u64, last),
+            None => self.runs.push(Run { file, at, rows: rows as u64, last }),
+        }
+        Ok(())
+    }
+}
+
+impl<T: SeriesRow> FromIterator<T> for Series<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(rows: I) -> Series<T> {
+        let mut series = Series::default();
+        rows.into_iter().for_each(|row| series.push(row));
+        series.sort();
+        series
+    }
+}
+
+impl<T: SeriesRow> From<Vec<T>> for Series<T> {
+    fn from(rows: Vec<T>) -> Series<T> {
+        rows.into_iter().collect()
+    }
+}
+
+impl<T: SeriesRow + PartialEq> PartialEq for Series<T> {
+    fn eq(&self, other: &Series<T>) -> bool {
+        self.to_vec() == other.to_vec()
+    }
+}
+
+/// The next row of a run.
+struct Entry<T> {
+    key: (u64, u64),
+    number: usize,
+    row: T,
+}
+
+impl<T> Entry<T> {
+    fn order(&self) -> ((u64, u64), usize) {
+        (self.key, self.number)
+    }
+}
+
+impl<T> PartialEq for Entry<T> {
+    fn eq(&self, other: &Entry<T>) -> bool {
+        self.order() == other.order()
+    }
+}
+
+impl<T> Eq for Entry<T> {}
+
+impl<T> PartialOrd for Entry<T> {
+    fn partial_cmp(&self, other: &Entry<T>) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for Entry<T> {
+    fn cmp(&self, other: &Entry<T>) -> std::cmp::Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+/// Reads a run.
+struct Reader<T> {
+    run: Run,
+    ready: std::vec::IntoIter<T>,
+}
+
+impl<T: SeriesRow> Reader<T> {
+    fn new(run: Run) -> Reader<T> {
+        Reader { run, ready: Vec::new().into_iter() }
+    }
+
+    fn next(&mut self) -> io::Result<Option<T>> {
+        if let Some(row) = self.ready.next() {
+            return Ok(Some(row));
+        }
+        let rows = self.run.rows.min(READ as u64);
+        let mut bytes = vec![0; rows as usize * T::WORDS * 8];
+        read_at(&self.run.file, &mut bytes, self.run.at)?;
+        (self.run.at, self.run.rows) = (self.run.at + bytes.len() as u64, self.run.rows - rows);
+        let row = |bytes: &[u8]| {
+            let mut words = [0; MOST];
+            for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+                *word = u64::from_le_bytes(*bytes);
+            }
+            T::load(&words[..T::WORDS])
+        };
+        self.ready = bytes.chunks_exact(T::WORDS * 8).map(row).collect::<Vec<_>>().into_iter();
+        Ok(self.ready.next())
+    }
+}
+
+/// A file without a name, which goes away with the last who has it open.
+fn unnamed() -> io::Result<File> {
+    let folder = FOLDER.get().cloned().unwrap_or_else(std::env::temp_dir);
+    let path = folder.join(format!("forebay-series-{}-{}", std::process::id(), FILES.fetch_add(1, Relaxed)));
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
+    if cfg!(unix) {
+        fs::remove_file(&path)?;
+        return Ok(file);
+    }
+    // Elsewhere a file that is open cannot be removed: rows stay in memory.
+    drop(file);
+    fs::remove_file(&path)?;
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}
+
+#[cfg(unix)]
+fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, at)
+}
+
+#[cfg(not(unix))]
+fn write_at(_: &File, _: &[u8], _: u64) -> io::Result<()> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}
+
+#[cfg(not(unix))]
+fn read_at(_: &File, _: &mut [u8], _: u64) -> io::Result<()> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::QueueRow;
+    use forebay_units::PortId;
+
+    fn row(time_ps: u64, port: u32) -> QueueRow {
+        QueueRow { time_ps, port: PortId::new(port), pkts: time_ps as u32 ^ port, bytes: time_ps * 3, drops: 7, marks: u64::MAX }
+    }
+
+    /// What a series must give: all rows, sorted stably.
+    fn sorted(mut rows: Vec<QueueRow>) -> Vec<QueueRow> {
+        rows.sort_by_key(SeriesRow::key);
+        rows
+    }
+
+    #[test]
+    fn long_series_are_what_short_ones_are() {
+        let n = 5 * LIMIT as u64;
+        // In order; nearly so, as within a window of the engine; and backwards, so that no run follows another.
+        let orders: [fn(u64, u64) -> u64; 3] = [|i, _| i, |i, _| i ^ 31, |i, n| n - i];
+        for order in orders {
+            let rows: Vec<QueueRow> = (0..n).map(|i| row(order(i, n), (i % 3) as u32)).collect();
+            let mut series = Series::default();
+            rows.iter().for_each(|r| series.push(*r));
+            series.sort();
+            assert!(series.rows.len() < LIMIT && !series.runs.is_empty() && series.len() == rows.len());
+            assert_eq!(series.to_vec(), sorted(rows));
+        }
+    }
+
+    #[test]
+    fn rows_in_order_are_one_run() {
+        let series: Series<QueueRow> = (0..9 * LIMIT as u64).map(|i| row(i, 0)).collect();
+        assert_eq!(series.runs.len(), 1);
+    }
+
+    #[test]
+    fn series_of_several_are_merged() {
+        let of = |port: u32| (0..2 * LIMIT as u64).map(move |i| row(i, port));
+        let mut all: Series<QueueRow> = of(1).collect();
+        all.append(of(0).collect());
+        all.sort();
+        assert_eq!(all.to_vec(), sorted(of(1).chain(of(0)).collect()));
+        let mut sizes = Vec::new();
+        let walked = all.pieces(10_000, &mut |rows: &[QueueRow]| {
+            sizes.push(rows.len());
+            Ok::<(), io::Error>(())
+        });
+        assert!(walked.is_ok() && sizes[..6] == [10_000; 6] && sizes.iter().sum::<usize>() == 4 * LIMIT, "{sizes:?}");
+    }
+}
