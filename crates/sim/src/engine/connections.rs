@@ -49,7 +49,7 @@ impl Core {
         // The five-tuple: hosts and a port number that differs from connection to connection.
         let hash =
             |a: NodeId, b: NodeId| Draws::FlowHash.stream(conn_id, &[u64::from(a.get()), u64::from(b.get())]).next_u64() as u16;
-        let own = self.endpoint_shims.connect(spec.group, slot, generation);
+        let own = self.endpoint_shims.connect(spec.group, slot, (spec.src, spec.dst), generation);
         let forward = Address { conn: slot, isn, dst: spec.dst.get() as u16, hash: hash(spec.src, spec.dst), generation: own };
         let back = Address { dst: spec.src.get() as u16, hash: hash(spec.dst, spec.src), ..forward };
         // Memory of the connection before.

@@ -5,7 +5,6 @@ use super::endpoint_shim::EndpointShims;
 use super::fabric::Fabric;
 use super::hosts::{Host, Wake};
 use super::lane::{Handover, Lane};
-use super::owned::Owned;
 use super::paths::Paths;
 use super::recorder::Recorder;
 use super::slots::Slots;
@@ -13,6 +12,7 @@ use super::stream::{Held, Incoming, Outgoing, Stream};
 use super::window_shim::WindowShims;
 use crate::net::arena::Arena;
 use crate::net::generation::Generation;
+use crate::net::owned::Owned;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
@@ -124,6 +124,8 @@ impl Core {
             self.outgoing.run_by(node);
             self.receivers.run_by(node);
             self.incoming.run_by(node);
+            self.endpoint_shims.run_by(node);
+            self.window_shims.run_by(node);
         }
         let _ = node;
     }

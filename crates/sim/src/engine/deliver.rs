@@ -159,7 +159,8 @@ impl Core {
     pub(super) fn on_wake(&mut self, node: NodeId, now: Time, wake: Wake) {
         match wake {
             Wake::Open { conn } => {
-                self.recall_path(conn);
+                let (s, sender) = (&self.streams[conn], &mut self.senders[conn]);
+                self.paths.recall((s.src, s.dst), &self.tcp[sender.group()], sender);
                 self.with_sender(conn, now, Call::Open);
                 match self.streams[conn].first {
                     First::Nothing => {}

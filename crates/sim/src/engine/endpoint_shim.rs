@@ -71,13 +71,14 @@ impl EndpointShims {
         self.0[group].as_mut()
     }
 
-    /// A new connection of transport `group` in `slot`: the generation of its endpoints, whose number is `number`.
-    pub(super) fn connect(&mut self, group: GroupId, slot: ConnSlot, number: u8) -> Generation {
+    /// A new connection of transport `group` in `slot` between hosts `src` and `dst`: the generation of its endpoints, whose number is
+    /// `number`.
+    pub(super) fn connect(&mut self, group: GroupId, slot: ConnSlot, (src, dst): (NodeId, NodeId), number: u8) -> Generation {
         let generation = Generation::new(number);
         match self.of(group) {
             None => generation,
             Some(layers) => {
-                layers.connect(slot);
+                layers.connect(slot, src, dst);
                 generation.with_shim()
             }
         }
@@ -88,8 +89,22 @@ impl EndpointShims {
         self.0[group].as_ref().map_or(Balance::default(), |l| l.balance(slot))
     }
 
-    /// What the row of a message of the connection of transport `group` in `slot` says; `first`: it is the connection's first.
-    pub(super) fn row(&mut self, group: GroupId, slot: ConnSlot, first: bool) -> Option<Box<ShimRow>> {
-        self.of(group).map(|l| Box::new(l.row(slot, first)))
+    /// What the sending host says in the row of a message of the connection of transport `group` in `slot`; `first`: it is the connection's
+    /// first.
+    pub(super) fn sender_row(&mut self, group: GroupId, slot: ConnSlot, first: bool) -> Option<Box<ShimRow>> {
+        self.of(group).map(|l| Box::new(l.sender_row(slot, first)))
+    }
+
+    /// What the receiving host adds to it. Between windows.
+    pub(super) fn receiver_row(&self, group: GroupId, slot: ConnSlot, first: bool, row: &mut ShimRow) {
+        if let Some(layers) = &self.0[group] {
+            layers.receiver_row(slot, first, row);
+        }
+    }
+
+    /// From now on host `node` is run; `None`: the window is over.
+    #[cfg(debug_assertions)]
+    pub(super) fn run_by(&mut self, node: Option<NodeId>) {
+        self.0.iter_mut().flatten().for_each(|l| l.run_by(node));
     }
 }

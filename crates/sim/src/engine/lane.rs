@@ -16,6 +16,8 @@ pub(super) enum Handover {
     Expect { conn: ConnSlot, end: u64, query: Option<QueryId> },
     /// The receiver of `conn` had its next message completely at `time`.
     Delivered { conn: ConnSlot, time: Time },
+    /// The place of a row about a message of `conn`, which the shim of the receiving host is to complete; `first`: the connection's first.
+    Row { conn: ConnSlot, row: usize, first: bool },
     /// The sender of `conn` has ended.
     Closed { conn: ConnSlot },
 }

@@ -49,21 +49,28 @@ impl Core {
         let sender = &self.senders[conn];
         let (known, arrived) = (sender.una.min(sender.written), sender.written);
         let held = Held { in_order: if self.measuring { arrived } else { 0 }, beyond: Vec::new() };
-        self.emit_row(conn, Some(now), known, &held);
+        let Some((row, shim)) = self.emit_row(conn, Some(now), known, &held) else { return };
+        if let Some(first) = shim {
+            // The rest of the row is the receiving host's.
+            self.lane.hand_over(self.streams[conn].src, Handover::Row { conn, row, first });
+        }
     }
 
     /// Records the oldest message of `conn`, which is not acknowledged at the end of the run.
     pub(super) fn emit_unfinished(&mut self, conn: ConnSlot) {
         let known = self.known_to_arrive(conn);
         let held = if self.measuring { self.held(conn) } else { Held::default() };
-        self.emit_row(conn, None, known, &held);
+        if let Some((row, Some(first))) = self.emit_row(conn, None, known, &held) {
+            self.complete_row(conn, row, first);
+        }
     }
 
     /// Records the oldest message of `conn`. `acked` is when it was acknowledged, if it was, `known` how far the stream is known to have
-    /// arrived, `held` what the receiver has of it.
-    fn emit_row(&mut self, conn: ConnSlot, acked: Option<Time>, known: u64, held: &Held) {
+    /// arrived, `held` what the receiver has of it. Returns the place of the row; and where a shim is to complete it, whether it is about the
+    /// connection's first message.
+    fn emit_row(&mut self, conn: ConnSlot, acked: Option<Time>, known: u64, held: &Held) -> Option<(usize, Option<bool>)> {
         let (s, sender) = (&self.streams[conn], &self.senders[conn]);
-        let Some(&m) = self.outgoing[conn].messages.front() else { return };
+        let &m = self.outgoing[conn].messages.front()?;
         let measured = held.within(m.begin, m.end).saturating_sub(s.before.within(m.begin, m.end));
         let stats = &sender.stats;
         let size = m.end.map_or(0, |end| end - m.begin);
@@ -102,8 +109,18 @@ impl Core {
             deadline_ps: m.deadline.or_never().0,
             ..FlowRow::default()
         };
-        row.shim = self.endpoint_shims.row(row.group, conn, m.begin == 0);
-        self.recorder.message(row);
+        let first = m.begin == 0;
+        row.shim = self.endpoint_shims.sender_row(row.group, conn, first);
+        let shim = row.shim.is_some().then_some(first);
+        Some((self.recorder.message(row), shim))
+    }
+
+    /// Adds to a row what the shim of the receiving host says. Between windows.
+    pub(super) fn complete_row(&mut self, conn: ConnSlot, row: usize, first: bool) {
+        let row = self.recorder.recorded(row);
+        if let Some(shim) = &mut row.shim {
+            self.endpoint_shims.receiver_row(row.group, conn, first, shim);
+        }
     }
 
     /// Transfer time of `size` bytes as back-to-back segments over the empty path: store and forward at every hop, no handshake,

@@ -6,7 +6,6 @@ mod core;
 mod fabric;
 mod hosts;
 mod lane;
-mod owned;
 pub mod path;
 pub(crate) mod simulation;
 mod stream;

@@ -46,9 +46,15 @@ impl Recorder {
         self.wants_timeouts
     }
 
-    /// A message has ended, or the run has.
-    pub(super) fn message(&mut self, row: FlowRow) {
+    /// A message has ended, or the run has. Returns the place of its row.
+    pub(super) fn message(&mut self, row: FlowRow) -> usize {
         self.flows.push(row);
+        self.flows.len() - 1
+    }
+
+    /// The row at a place.
+    pub(super) fn recorded(&mut self, row: usize) -> &mut FlowRow {
+        &mut self.flows[row]
     }
 
     /// A query has begun.

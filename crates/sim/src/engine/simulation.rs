@@ -153,12 +153,8 @@ impl Simulation {
         if self.backwards {
             return self.window_backwards();
         }
-        let mut word = 0;
-        while let Some(mut bits) = self.core.lane.wheel.take(word) {
-            if bits == 0 {
-                word += 1;
-                continue;
-            }
+        for word in 0..self.core.lane.wheel.words() {
+            let mut bits = self.core.lane.wheel.take(word);
             while bits != 0 {
                 let node = NodeId::new((word as u32) << 6 | bits.trailing_zeros());
                 bits &= bits - 1;
@@ -194,16 +190,13 @@ impl Simulation {
 
     #[cfg(debug_assertions)]
     fn window_backwards(&mut self) {
-        loop {
-            let words = (0..).map_while(|word| self.core.lane.wheel.take(word).map(|bits| (word as u32, bits)));
-            let nodes =
-                words.flat_map(|(word, bits)| (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| word << 6 | bit));
-            let nodes: Vec<u32> = nodes.collect();
-            if nodes.is_empty() {
-                return self.end_window();
+        for word in (0..self.core.lane.wheel.words()).rev() {
+            let bits = self.core.lane.wheel.take(word);
+            for bit in (0..64).rev().filter(|bit| bits >> bit & 1 == 1) {
+                self.run_node(NodeId::new((word as u32) << 6 | bit));
             }
-            nodes.into_iter().rev().for_each(|node| self.run_node(NodeId::new(node)));
         }
+        self.end_window();
     }
 
     /// Works off a host's packets and timers of the current window, in order of time; at the same time packets come first.

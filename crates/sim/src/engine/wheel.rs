@@ -121,15 +121,18 @@ impl Wheel {
         None
     }
 
-    /// Takes one word of the current window's bitmap: nodes `64 * word..`. `None` past the end. Marks made for the current window
-    /// while it is being worked on appear when the word is taken again.
+    /// Words of a bitmap.
     #[inline]
-    pub(crate) fn take(&mut self, word: usize) -> Option<u64> {
-        if word >= self.words {
-            return None;
-        }
+    pub(crate) fn words(&self) -> usize {
+        self.words
+    }
+
+    /// Takes one word of the current window's bitmap: nodes `64 * word..`. A mark that a node sets for the current window, in which it is
+    /// being worked on, is one too many: it comes up when the same place of the calendar does again.
+    #[inline]
+    pub(crate) fn take(&mut self, word: usize) -> u64 {
         let index = (self.window % SPAN) as usize * self.words + word;
-        Some(std::mem::take(&mut self.bits[index as u32]))
+        std::mem::take(&mut self.bits[index as u32])
     }
 
     /// The current window has been worked off.
@@ -156,8 +159,8 @@ mod tests {
                 pending.push((i, time));
             }
             while wheel.advance(TimeOrNever::NEVER) {
-                let mut word = 0;
-                while let Some(mut bits) = wheel.take(word) {
+                for word in 0..wheel.words() {
+                    let mut bits = wheel.take(word);
                     while bits != 0 {
                         let node = word as u32 * 64 + bits.trailing_zeros();
                         bits &= bits - 1;
@@ -169,7 +172,6 @@ mod tests {
                             wheel.mark(NodeId::new(node), time.max(wheel.end));
                         }
                     }
-                    word += 1;
                 }
                 wheel.finish();
             }

@@ -37,6 +37,7 @@ impl Core {
                     self.incoming[conn].expect(&mut self.receivers[conn].deliver_at, end, query);
                 }
                 Handover::Delivered { conn, time } => self.outgoing[conn].note_delivered(time),
+                Handover::Row { conn, row, first } => self.complete_row(conn, row, first),
                 Handover::Closed { conn } => self.close(conn),
             }
         }
@@ -63,8 +64,8 @@ impl Core {
     /// The connection has ended; its slot can be used again. What is still under way for it will be recognised by its generation.
     pub(super) fn close(&mut self, conn: ConnSlot) {
         self.leave_window_shim(conn);
-        self.remember_path(conn);
         let (sender, receiver, stream) = (&self.senders[conn], &self.receivers[conn], &mut self.streams[conn]);
+        self.paths.remember((stream.src, stream.dst), &self.tcp[sender.group()], sender);
         assert!(
             sender.all_acked() && receiver.delivered == sender.written,
             "conservation: a connection closed before its bytes arrived"

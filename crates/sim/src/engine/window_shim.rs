@@ -1,6 +1,7 @@
 //! Receive windows that a shim sets (`shim/window.rs`): what the receiving hosts know. A run in which no transport has such a shim pays for one
 //! flag.
 
+use crate::net::owned::Owned;
 use crate::shim::window::{self, Hosts};
 use crate::tcp::config::TcpConfig;
 use forebay_units::NodeId;
@@ -9,13 +10,13 @@ use forebay_units::NodeId;
 pub(super) struct WindowShims {
     any: bool,
     /// By node; empty until the first connection that has one.
-    hosts: Vec<Hosts>,
+    hosts: Owned<NodeId, Hosts>,
 }
 
 impl WindowShims {
     /// None has seen a connection yet.
     pub(super) fn new(tcp: &[TcpConfig]) -> WindowShims {
-        WindowShims { any: tcp.iter().any(|c| window::configured(&c.shims).is_some()), hosts: Vec::new() }
+        WindowShims { any: tcp.iter().any(|c| window::configured(&c.shims).is_some()), hosts: Owned::new() }
     }
 
     /// Whether some transport has such a shim.
@@ -26,14 +27,20 @@ impl WindowShims {
 
     /// What host `node` knows; `None` before the first connection that has such a shim.
     pub(super) fn of(&mut self, node: NodeId) -> Option<&mut Hosts> {
-        self.hosts.get_mut(node.index())
+        (self.hosts.len() > 0).then(|| &mut self.hosts[node])
     }
 
     /// What host `node` knows, one of `nodes`, now that it gets a connection that has such a shim.
     pub(super) fn of_new(&mut self, node: NodeId, nodes: usize) -> &mut Hosts {
-        if self.hosts.is_empty() {
-            self.hosts.resize_with(nodes, Hosts::default);
+        for n in (self.hosts.len()..nodes).map(NodeId::from_index) {
+            self.hosts.put(n, n, Hosts::default());
         }
-        &mut self.hosts[node.index()]
+        &mut self.hosts[node]
+    }
+
+    /// See [`Owned::run_by`].
+    #[cfg(debug_assertions)]
+    pub(super) fn run_by(&mut self, node: Option<NodeId>) {
+        self.hosts.run_by(node);
     }
 }

@@ -5,6 +5,7 @@ pub mod backlog;
 pub mod buffered;
 pub mod generation;
 pub(crate) mod occupancy;
+pub(crate) mod owned;
 pub mod packet;
 pub mod port;
 pub(crate) mod ring;

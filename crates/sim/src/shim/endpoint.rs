@@ -39,9 +39,12 @@ pub trait EndpointShim: std::fmt::Debug {
     /// Bytes on the wire of the smallest packet that it adds.
     fn smallest_packet(rules: &Self::Rules) -> u32;
 
-    /// What the row of a message says about the shim, when the message is complete; `first`: it is the first of its connection, which the
-    /// handshake was made for.
-    fn row(sender: &mut Self::Sender, receiver: &Self::Receiver, first: bool) -> ShimRow;
+    /// What the sending host says in the row of a message, when the message is complete; `first`: it is the first of its connection, which
+    /// the handshake was made for.
+    fn sender_row(sender: &mut Self::Sender, first: bool) -> ShimRow;
+
+    /// What the receiving host adds to that row.
+    fn receiver_row(receiver: &Self::Receiver, first: bool, row: &mut ShimRow);
 }
 
 /// One end of a connection, in the hands of its shim. A fresh one is the default.
@@ -149,8 +152,8 @@ impl Layers {
     }
 
     /// See `Layer::connect`.
-    pub fn connect(&mut self, slot: ConnSlot) {
-        each!(self, l => l.connect(slot));
+    pub fn connect(&mut self, slot: ConnSlot, src: NodeId, dst: NodeId) {
+        each!(self, l => l.connect(slot, src, dst));
     }
 
     /// See [`End::egress`].
@@ -197,8 +200,19 @@ impl Layers {
         each!(self, l => l.balance(slot))
     }
 
-    /// See [`EndpointShim::row`].
-    pub fn row(&mut self, slot: ConnSlot, first: bool) -> ShimRow {
-        each!(self, l => l.row(slot, first))
+    /// See [`EndpointShim::sender_row`].
+    pub fn sender_row(&mut self, slot: ConnSlot, first: bool) -> ShimRow {
+        each!(self, l => l.sender_row(slot, first))
+    }
+
+    /// See [`EndpointShim::receiver_row`].
+    pub fn receiver_row(&self, slot: ConnSlot, first: bool, row: &mut ShimRow) {
+        each!(self, l => l.receiver_row(slot, first, row));
+    }
+
+    /// See `Owned::run_by`.
+    #[cfg(debug_assertions)]
+    pub(crate) fn run_by(&mut self, node: Option<NodeId>) {
+        each!(self, l => l.run_by(node));
     }
 }

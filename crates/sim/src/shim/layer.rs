@@ -3,8 +3,8 @@
 //! can run side by side.
 
 use super::endpoint::{Balance, End, EndpointShim, Side};
-use crate::net::arena::Arena;
 use crate::net::generation::Generation;
+use crate::net::owned::Owned;
 use crate::net::packet::{Packet, SackBlocks, Wire};
 use forebay_experiment::network::Network;
 use forebay_experiment::shim_row::ShimRow;
@@ -35,10 +35,10 @@ struct Host<T> {
 pub struct Layer<S: EndpointShim> {
     rules: S::Rules,
     /// By node.
-    hosts: Arena<NodeId, Host<S::Host>>,
+    hosts: Owned<NodeId, Host<S::Host>>,
     /// By slot, as far as slots were used by this transport.
-    senders: Arena<ConnSlot, Entry<S::Sender>>,
-    receivers: Arena<ConnSlot, Entry<S::Receiver>>,
+    senders: Owned<ConnSlot, Entry<S::Sender>>,
+    receivers: Owned<ConnSlot, Entry<S::Receiver>>,
 }
 
 /// Runs `$call` with `$end`, the end of a connection that `$side` and `$slot` name.
@@ -66,24 +66,23 @@ impl<S: EndpointShim> Layer<S> {
         for p in &network.ports {
             rates[p.from.index()].get_or_insert(p.rate);
         }
-        let host = |(node, rate)| Host {
-            state: S::host(&rules, rate),
-            senders: Vec::new(),
-            receivers: Vec::new(),
-            phase: phase(NodeId::from_index(node), S::period(&rules)),
-            armed: false,
-        };
-        let hosts = Arena::new(rates.into_iter().enumerate().map(host).collect());
-        Layer { rules, hosts, senders: Arena::new(Vec::new()), receivers: Arena::new(Vec::new()) }
+        let mut hosts = Owned::new();
+        for (node, rate) in network.nodes.ids().zip(rates) {
+            let (state, phase) = (S::host(&rules, rate), phase(node, S::period(&rules)));
+            hosts.put(node, node, Host { state, senders: Vec::new(), receivers: Vec::new(), phase, armed: false });
+        }
+        Layer { rules, hosts, senders: Owned::new(), receivers: Owned::new() }
     }
 
-    /// A new connection of this transport in `slot`.
-    pub fn connect(&mut self, slot: ConnSlot) {
-        while self.senders.len() <= slot.index() {
-            self.senders.push(Entry::default());
-            self.receivers.push(Entry::default());
+    /// A new connection of this transport in `slot`, from host `src` to host `dst`.
+    pub fn connect(&mut self, slot: ConnSlot, src: NodeId, dst: NodeId) {
+        // Slots before it that other transports have.
+        for unused in (self.senders.len()..slot.index()).map(ConnSlot::from_index) {
+            self.senders.put(unused, NodeId::default(), Entry::default());
+            self.receivers.put(unused, NodeId::default(), Entry::default());
         }
-        (self.senders[slot], self.receivers[slot]) = (Entry::default(), Entry::default());
+        self.senders.put(slot, src, Entry::default());
+        self.receivers.put(slot, dst, Entry::default());
     }
 
     /// See [`End::egress`].
@@ -173,8 +172,21 @@ impl<S: EndpointShim> Layer<S> {
         Balance { sent: a.sent + b.sent, taken: a.taken + b.taken, held: a.held + b.held }
     }
 
-    /// See [`EndpointShim::row`].
-    pub fn row(&mut self, slot: ConnSlot, first: bool) -> ShimRow {
-        S::row(&mut self.senders[slot].end, &self.receivers[slot].end, first)
+    /// See [`EndpointShim::sender_row`].
+    pub fn sender_row(&mut self, slot: ConnSlot, first: bool) -> ShimRow {
+        S::sender_row(&mut self.senders[slot].end, first)
+    }
+
+    /// See [`EndpointShim::receiver_row`].
+    pub fn receiver_row(&self, slot: ConnSlot, first: bool, row: &mut ShimRow) {
+        S::receiver_row(&self.receivers[slot].end, first, row);
+    }
+
+    /// See [`Owned::run_by`].
+    #[cfg(debug_assertions)]
+    pub(crate) fn run_by(&mut self, node: Option<NodeId>) {
+        self.hosts.run_by(node);
+        self.senders.run_by(node);
+        self.receivers.run_by(node);
     }
 }

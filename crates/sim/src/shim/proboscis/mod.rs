@@ -63,7 +63,11 @@ impl EndpointShim for Proboscis {
         u32::from(rules.probe_size)
     }
 
-    fn row(sender: &mut SenderShim, receiver: &ReceiverShim, first: bool) -> ShimRow {
-        row::of(sender, receiver, first)
+    fn sender_row(sender: &mut SenderShim, first: bool) -> ShimRow {
+        row::of_sender(sender, first)
+    }
+
+    fn receiver_row(receiver: &ReceiverShim, first: bool, row: &mut ShimRow) {
+        row::add_receiver(receiver, first, row);
     }
 }

@@ -1,13 +1,14 @@
 //! What belongs to one host and is touched by it alone while a window runs: the two ends of a connection lie in different lists, and reach each
-//! other by packets, or by what is handed over at the end of the window ([`lane`](super::lane)). Debug builds check it at every access; the
-//! others pay nothing.
+//! other by packets, or by what is handed over at the end of the window (`engine/lane.rs`). Debug builds check it at every access; the others
+//! pay nothing.
 
-use crate::net::arena::Arena;
+use super::arena::Arena;
 use forebay_units::{Id, NodeId};
 use std::ops::{Index, IndexMut};
 
 /// Items by identifiers of kind `I`, each with the host that owns it.
-pub(super) struct Owned<I, T> {
+#[derive(Debug)]
+pub(crate) struct Owned<I, T> {
     items: Arena<I, T>,
     #[cfg(debug_assertions)]
     owners: Vec<NodeId>,
@@ -18,7 +19,7 @@ pub(super) struct Owned<I, T> {
 
 impl<I: Id, T> Owned<I, T> {
     /// No items.
-    pub(super) fn new() -> Owned<I, T> {
+    pub(crate) fn new() -> Owned<I, T> {
         Owned {
             items: Arena::new(Vec::new()),
             #[cfg(debug_assertions)]
@@ -29,7 +30,7 @@ impl<I: Id, T> Owned<I, T> {
     }
 
     /// Puts `item` at place `id`, which may be the first free one; it belongs to host `owner`.
-    pub(super) fn put(&mut self, id: I, owner: NodeId, item: T) {
+    pub(crate) fn put(&mut self, id: I, owner: NodeId, item: T) {
         if id.index() == self.items.len() {
             self.items.push(item);
             #[cfg(debug_assertions)]
@@ -45,13 +46,18 @@ impl<I: Id, T> Owned<I, T> {
         let _ = owner;
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
     /// Makes room for exactly `more` items.
-    pub(super) fn reserve_exact(&mut self, more: usize) {
+    pub(crate) fn reserve_exact(&mut self, more: usize) {
         self.items.reserve_exact(more);
     }
 
     /// All items in order of their numbers. Between windows only.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         #[cfg(debug_assertions)]
         assert!(self.running.is_none(), "all items are looked at between windows only");
         self.items.iter()
@@ -59,7 +65,7 @@ impl<I: Id, T> Owned<I, T> {
 
     /// From now on host `node` is run; `None`: the window is over.
     #[cfg(debug_assertions)]
-    pub(super) fn run_by(&mut self, node: Option<NodeId>) {
+    pub(crate) fn run_by(&mut self, node: Option<NodeId>) {
         self.running = node;
     }
 
