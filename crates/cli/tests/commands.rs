@@ -225,6 +225,11 @@ fn a_scenario_runs_in_the_world_of_the_models() {
         assert!(text(&out.stdout).contains(&format!("world: {world}\n")), "{}", text(&out.stdout));
         assert!(manifest(world).contains(&format!("\"world\": \"{world}\"")), "{}", manifest(world));
     }
+    // However many are asked for, one run: an exact number has no interval.
+    let out = forebay(&scratch.0, &["run", "dctcp.toml", "--world", "model", "--runs", "3", "--out", "once"]);
+    let said = text(&out.stdout);
+    assert!(said.contains("queue max") && !said.contains('±'), "{said}");
+    assert!(manifest("once").contains("one run stands for all 3"), "{}", manifest("once"));
     // K + N, and nothing counted.
     assert_eq!(summary("model"), ["24", "", "bottleneck"]);
     assert_ne!(summary("sim")[1], "");

@@ -72,7 +72,7 @@ pub trait Watcher {
 /// The jobs of a scenario, numbered by variant, then repetition.
 pub fn jobs(resolved: &Resolved) -> Vec<Job> {
     let one = |variant, run| Job::new(variant, run, resolved.run_seed(run));
-    (0..resolved.variants.len()).flat_map(|v| (0..resolved.runs).map(move |r| one(v, r))).collect()
+    (0..resolved.variants.len()).flat_map(|v| (0..resolved.repetitions()).map(move |r| one(v, r))).collect()
 }
 
 /// Runs all jobs on `threads` threads (at least one). Returns early, without having finished all of them, once `stop` is true: whoever

@@ -17,6 +17,12 @@ pub trait World: fmt::Debug + Send + Sync {
     /// One line about it.
     fn summary(&self) -> &'static str;
 
+    /// Whether runs with different seeds differ. Where they do not, one is made: nothing is to be averaged, and no interval stands behind an
+    /// exact number.
+    fn uses_seeds(&self) -> bool {
+        true
+    }
+
     /// The laws that it has, without what it builds of them.
     fn laws(&self) -> Vec<LawEntry<()>>;
 

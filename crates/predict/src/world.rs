@@ -11,7 +11,7 @@ use forebay_experiment::world::{Unsupported, World};
 use forebay_units::Time;
 use std::ops::ControlFlow;
 
-/// The models of this crate. They know no seed: all repetitions are equal.
+/// The models of this crate.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Models;
 
@@ -22,6 +22,10 @@ impl World for Models {
 
     fn summary(&self) -> &'static str {
         "closed forms, in no time, for what they cover: see `forebay model`; only predicted numbers have a value"
+    }
+
+    fn uses_seeds(&self) -> bool {
+        false
     }
 
     /// The models know laws and shims of other worlds by name, and have none of their own.

@@ -32,7 +32,7 @@ pub struct Plan {
     pub name: String,
     /// The sweep.
     pub sweep: Sweep,
-    /// The seeds that every variant of every point runs with.
+    /// The seeds that every variant of every point runs with, of which a world that uses none has the first.
     pub seeds: Vec<u64>,
     /// The units in order: by point, then variant, then seed.
     pub units: Vec<Unit>,
@@ -84,6 +84,8 @@ struct FileState {
 struct Checked {
     name: String,
     world: &'static str,
+    /// Whether its units with different seeds differ.
+    uses_seeds: bool,
     seed: u64,
     runs: u32,
     variants: Vec<(Names, KeyHasher)>,
@@ -170,7 +172,8 @@ impl Plan {
                 self.names.push(name);
                 known
             });
-            for (run, &seed) in (0..).zip(&self.seeds) {
+            let seeds = if c.uses_seeds { &self.seeds[..] } else { &self.seeds[..1] };
+            for (run, &seed) in (0..).zip(seeds) {
                 let (key, index) = (key::with_seed(&h, seed), self.units.len() as u32);
                 let before = *first.entry(key).or_insert(index);
                 let same_as = (before < index).then_some(before);
@@ -281,5 +284,14 @@ fn checked(r: Resolved, program: &KeyHasher) -> Checked {
         (Names { variant: v.label.clone(), groups: v.transports.clone() }, h)
     };
     let variants = r.variants.iter().map(variant).collect();
-    Checked { name: r.name, world: r.world.name(), seed: r.seed, runs: r.runs, variants, files: r.files, notes: r.notes }
+    Checked {
+        name: r.name,
+        world: r.world.name(),
+        uses_seeds: r.world.uses_seeds(),
+        seed: r.seed,
+        runs: r.runs,
+        variants,
+        files: r.files,
+        notes: r.notes,
+    }
 }

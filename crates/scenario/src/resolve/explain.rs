@@ -13,9 +13,10 @@ impl Resolved {
     pub fn explain(&self) -> String {
         let mut out = String::new();
         let labels: Vec<&str> = self.variants.iter().map(|v| v.label.as_str()).collect();
-        let last = self.run_seed(self.runs - 1);
-        let seeds = if self.runs == 1 { format!("seed {}", self.seed) } else { format!("seeds {} to {last}", self.seed) };
-        let _ = writeln!(out, "{}: {} x {} ({seeds})", self.name, labels.join(", "), count(self.runs as usize, "run"));
+        let runs = self.repetitions();
+        let last = self.run_seed(runs - 1);
+        let seeds = if runs == 1 { format!("seed {}", self.seed) } else { format!("seeds {} to {last}", self.seed) };
+        let _ = writeln!(out, "{}: {} x {} ({seeds})", self.name, labels.join(", "), count(runs as usize, "run"));
         let Some(v) = self.variants.first() else { return out };
         if !self.usual_world {
             let _ = writeln!(out, "in the world `{}`: {}", self.world.name(), self.world.summary());

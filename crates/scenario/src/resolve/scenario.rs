@@ -31,7 +31,7 @@ pub struct Resolved {
     pub name: String,
     /// Seed of the first run.
     pub seed: u64,
-    /// Number of runs with independent seeds, 1 to 10 000.
+    /// Number of runs with independent seeds that the scenario asks for, 1 to 10 000.
     pub runs: u32,
     /// What runs it; it supports all variants.
     pub world: &'static dyn World,
@@ -52,6 +52,11 @@ impl Resolved {
     /// Seed of run `run` (from 0): consecutive numbers, so that each run can be repeated alone with `--seed`.
     pub fn run_seed(&self, run: u32) -> u64 {
         self.seed.wrapping_add(u64::from(run))
+    }
+
+    /// How many runs of each variant are made: [`Resolved::runs`], or one where they would all be equal.
+    pub fn repetitions(&self) -> u32 {
+        if self.world.uses_seeds() { self.runs } else { 1 }
     }
 }
 
@@ -193,6 +198,9 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         });
     }
     let (runs, world) = (u32::try_from(runs?).ok()?, world?);
+    if runs > 1 && !world.uses_seeds() {
+        cx.note(format!("the world `{}` draws no random numbers: one run stands for all {runs}", world.name()));
+    }
     crate::resolve::world::supported(cx, &scenario.root, world, variants.iter().map(|v| &v.config));
     Some(Resolved {
         name: name?,
