@@ -5,10 +5,13 @@ use forebay_scenario::{Resolved, Scenario};
 use forebay_units::Rate;
 use serde_json::Value as Json;
 
+/// Class of service of a queue of its own.
+const OWN_CLASS: u8 = 5;
+
 /// What options are alternatives to each other: of each kind a plan takes at most one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Matter {
-    /// The law of some transports, with the marking that it needs.
+    /// The law of some transports, with the marking that it needs, or a queue of its own.
     Law,
     /// The smallest retransmission timeout.
     Timeout,
@@ -39,6 +42,8 @@ struct Transport {
     name: String,
     /// It has a `cc` of its own.
     law: bool,
+    /// It has shims.
+    shim: bool,
 }
 
 /// What the scenario has to be varied.
@@ -58,6 +63,7 @@ pub(crate) fn choices(scenario: &Scenario, resolved: &Resolved, class: usize) ->
     let Some(subject) = Subject::new(scenario, resolved, class) else { return Vec::new() };
     let mut out = Vec::new();
     laws(&subject, &mut out);
+    own_queues(&subject, &mut out);
     timeouts(&subject, &mut out);
     buffers(&subject, &mut out);
     out
@@ -74,6 +80,7 @@ impl<'a> Subject<'a> {
         let one = |(g, name): (usize, &String)| Transport {
             key: groups.map_or_else(|| "transport".into(), |_| format!("transport.group.{g}")),
             name: name.clone(),
+            shim: !config.groups[g].tcp.shims.is_empty(),
             law: groups.and_then(|list| list.get(g)).is_some_and(|t| !t["cc"].is_null()),
         };
         let all: Vec<Transport> = variant.transports.iter().take(tcp).enumerate().map(one).collect();
@@ -184,6 +191,33 @@ fn laws(s: &Subject, out: &mut Vec<Choice>) {
     ];
     let name = format!("ProBoSCIS below {name}, K = {usual}");
     out.push(Choice { matter: Matter::Law, name, sets, install, k: Some(usual) });
+}
+
+/// A queue of its own for the class's transport, where others share the ports: by weight with DCTCP or with the law that it has, or first.
+fn own_queues(s: &Subject, out: &mut Vec<Choice>) {
+    let Some(own) = s.group.as_ref().filter(|t| s.all.len() > 1 && !t.shim) else { return };
+    let (k, name) = (s.k(), &own.name);
+    let mut add = |words: &str, queue: &str, law: Option<&str>, switch: String, k: Option<u32>| {
+        let tag = format!("{}.shim={{kind=\"service\",class={OWN_CLASS}}}", own.key);
+        let law_sets = law.map_or_else(Vec::new, |law| s.law(Some(own), law));
+        let mut install = vec![format!(
+            "hosts of {name}: iptables -t mangle -A POSTROUTING -p tcp --sport PORT -j DSCP --set-dscp-class CS{OWN_CLASS}"
+        )];
+        install.extend(law.map_or_else(Vec::new, |law| install_law(law, name)));
+        install.push(format!("switch, all ports: DSCP CS{OWN_CLASS} to a queue of its own; {switch}"));
+        let sets = [s.queues(queue), law_sets, vec![tag]].concat();
+        out.push(Choice { matter: Matter::Law, name: format!("own queue for {name}, {words}"), sets, install, k });
+    };
+    let bytes = u64::from(k) * 1500;
+    add(
+        &format!("half of each port (dwrr), dctcp, K = {k}"),
+        &format!("{{kind=\"dwrr\",weights=[1,1],ks=[\"{k}pkt\"]}}"),
+        Some("dctcp"),
+        format!("DWRR with equal weights; on that queue ECN marking with minimum = maximum = {bytes} B ({k} packets)"),
+        Some(k),
+    );
+    add("half of each port (dwrr)", "{kind=\"dwrr\",weights=[1,1]}", None, "DWRR with equal weights".into(), None);
+    add("served first", "{kind=\"strict-priority\",queues=2}", None, "strict priority over the others".into(), None);
 }
 
 fn timeouts(s: &Subject, out: &mut Vec<Choice>) {

@@ -1,8 +1,8 @@
 //! The page of an advice: the recommendation first, then bars and the table.
 
-use crate::rank::{Change, Entry};
+use crate::rank::{Change, Entry, Standing};
 use crate::search::Advice;
-use crate::words::{cells, recommendation, titles};
+use crate::words::recommendation;
 use forebay_report::page::{Cell, Fact, Headline, HeadlineChart, MetricRow, MetricTable, Page, Subject, Unit};
 use forebay_scenario::Goal;
 
@@ -16,10 +16,16 @@ pub fn page(a: &Advice) -> Page {
     if let Some(first) = sentences.first_mut() {
         *first = format!("**{first}**");
     }
-    let subjects = std::iter::once("as it is").chain(shown.iter().map(|e| e.name.as_str()));
-    let facts = std::iter::once(("objective".to_owned(), a.objective.to_string()))
-        .chain([("stack".to_owned(), a.stack.clone())])
-        .chain(steps.iter().enumerate().map(|(i, s)| (format!("install, step {}", i + 1), s.clone())));
+    if !steps.is_empty() {
+        sentences.push(format!("**How:** {}.", steps.join("; then ")));
+    }
+    let numbered = shown.iter().enumerate().map(|(i, e)| format!("{}. {}", i + 1, e.name));
+    let subjects = std::iter::once("as it is".to_owned()).chain(numbered);
+    let facts = [
+        ("objective", a.objective.to_string()),
+        ("stack", a.stack.clone()),
+        ("order", "by the gain that the 95 % interval leaves sure; what starves somebody is last".to_owned()),
+    ];
     let today = |c: Option<Change>| c.map(|c| Cell { mean: c.before, half_width: None });
     let after = |c: Option<Change>| c.map(|c| Cell { mean: c.after, half_width: None });
     let row = |title: String, goal: Goal, change: &dyn Fn(&Entry) -> Option<Change>| HeadlineChart {
@@ -32,24 +38,37 @@ pub fn page(a: &Advice) -> Page {
     for (i, o) in a.today.others.iter().enumerate().take(2) {
         charts.push(row(format!("{} of {}", o.goal, o.class), o.goal, &move |e| e.others.get(i).and_then(|o| o.change)));
     }
-    let rows = charts
+    let mut rows: Vec<MetricRow> = charts
         .iter()
         .map(|c| MetricRow { label: c.title.clone(), unit: c.unit, help: "mean over the seeds".into(), cells: c.values.clone() })
         .collect();
-    let heads = titles(a);
-    let notes = shown
-        .iter()
-        .map(|e| {
-            let parts: Vec<String> = heads.iter().zip(cells(e, a.objective.goal)).map(|(t, c)| format!("{t}: {c}")).collect();
-            format!("{}: {}", e.name, parts.join("; "))
-        })
-        .chain(a.dropped.iter().map(|(name, why)| format!("{name} was not simulated: {why}")));
+    let mut more = |label: &str, unit: Unit, help: &str, value: &dyn Fn(&Entry) -> Option<f64>| {
+        let cell = |e: &Entry| value(e).map(|mean| Cell { mean, half_width: None });
+        let cells = std::iter::once(None).chain(shown.iter().map(|e| cell(e))).collect();
+        rows.push(MetricRow { label: label.into(), unit, help: help.into(), cells });
+    };
+    let interval = |e: &Entry| e.objective.and_then(|c| c.interval());
+    more(
+        "factor against today",
+        Unit::Ratio,
+        "of the objective, geometric mean over the seeds, each against today with the same seed",
+        &|e| e.objective.map(|c| c.factor()),
+    );
+    more("its interval from", Unit::Ratio, "lower end of the 95 % interval of that factor", &|e| interval(e).map(|i| i.0));
+    more("to", Unit::Ratio, "upper end; an interval that contains 1 is inside the noise", &|e| interval(e).map(|i| i.1));
+    more("done", Unit::Fraction, "completed of the messages or queries that started", &|e| {
+        (e.done.1 > 0).then(|| e.done.0 as f64 / e.done.1 as f64)
+    });
+    more("seeds", Unit::Count, "seeds that were compared", &|e| Some(e.seeds as f64));
+    let starving = a.entries.iter().filter(|e| e.standing == Standing::Starves);
+    let starving = starving.map(|e| format!("{} starves somebody: it cannot be recommended", e.name));
+    let dropped = a.dropped.iter().map(|(name, why)| format!("{name} was not simulated: {why}"));
     Page {
         title: format!("{}: what to change", a.name),
         summary: format!("{} changes tried for the {}, best first", a.entries.len(), a.objective),
-        facts: facts.map(|(label, value)| Fact { label, value }).collect(),
-        notes: notes.collect(),
-        subjects: subjects.map(|name| Subject { name: name.to_owned() }).collect(),
+        facts: facts.into_iter().map(|(label, value)| Fact { label: label.into(), value }).collect(),
+        notes: starving.chain(dropped).collect(),
+        subjects: subjects.map(|name| Subject { name }).collect(),
         headline: Headline { sentences, charts },
         table: MetricTable { rows },
         ..Page::default()

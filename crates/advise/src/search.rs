@@ -143,7 +143,13 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
     let mut looked = trial.look(tried, &before, "each change by itself")?;
     let together = combinations(&looked, objective.goal);
     let tried = trial.try_all(&together, few)?;
-    looked.extend(trial.look(tried, &before, "the best changes together")?);
+    for (plan, entry) in trial.look(tried, &before, "the best changes together")? {
+        // A part that changes nothing beside the others is not worth a line.
+        let same = |e: &Entry| e.objective == entry.objective && e.others == entry.others;
+        if !looked.iter().any(|(p, e)| p.parts.len() < plan.parts.len() && same(e)) {
+            looked.push((plan, entry));
+        }
+    }
     looked.sort_by(|a, b| a.1.standing.cmp(&b.1.standing).then(b.1.gain(objective.goal).total_cmp(&a.1.gain(objective.goal))));
 
     let finalists: Vec<Plan> = looked.iter().take(FINALISTS).map(|(p, _)| p.clone()).collect();
