@@ -61,6 +61,14 @@ fn one_class_of_strict_priority_is_drop_tail() {
 }
 
 #[test]
+fn one_class_of_fair_queueing_is_drop_tail_or_a_step() {
+    for kind in ["dwrr", "wfq"] {
+        same("drop-tail", &format!("{{ kind = \"{kind}\", weights = [1, 3] }}"));
+        same("{ kind = \"dctcp-step\", k = \"2pkt\" }", &format!("{{ kind = \"{kind}\", k = \"2pkt\" }}"));
+    }
+}
+
+#[test]
 fn a_comparison_that_never_takes_place_leaves_red() {
     let red = "min = \"6pkt\", max = \"20pkt\", p-max = 0.1, weight = 0.05";
     // In bytes, as a buffer of fewer packets than samples is refused.

@@ -141,6 +141,7 @@ disciplines! {
     drop_tail::DropTail, "Tail drop only.";
     dctcp_step::DctcpStep, "DCTCP's step.";
     red::Red in Box, "Random early detection.";
+    lossy::Lossy in Box, "A FIFO on a link that loses packets.";
     protect::Protect, "Drop precedence: a reserve for high classes.";
 }
 
@@ -148,6 +149,8 @@ disciplines! {
     /// A buffered discipline and its backlog.
     BufferedDiscipline:
     strict_priority::StrictPriority, "Several FIFOs, the most urgent served first.";
+    dwrr::Dwrr in Box, "Several FIFOs, which take turns by weight.";
+    wfq::Wfq in Box, "Several FIFOs, served by weight packet by packet.";
     choke::Choke, "CHOKe, with one or more samples.";
     pushout::Pushout, "A FIFO in which a high class evicts ordinary packets.";
     pfabric::Pfabric, "By remaining size.";

@@ -4,14 +4,17 @@
 //! To add a discipline: one file, its `mod` and its line in [`REGISTRY`] here, and its line in the list of [`FifoDiscipline`] or
 //! [`BufferedDiscipline`] in `discipline.rs`.
 
+mod by_class;
 mod choke;
 mod codel;
 mod dctcp_step;
 mod discipline;
 mod drop_tail;
+mod dwrr;
 mod facts;
 mod fq_codel;
 mod heap;
+mod lossy;
 mod pfabric;
 mod pie;
 mod protect;
@@ -21,6 +24,7 @@ mod shared_buffer;
 mod strict_priority;
 #[cfg(test)]
 mod testing;
+mod wfq;
 
 pub use discipline::*;
 pub use facts::{Arrival, Codepoint, DropReason, Effects, Handle, PortState, QueueState, Queued, Verdict};
@@ -81,12 +85,15 @@ pub const REGISTRY: &[QueueEntry] = &[
     choke::ENTRY,
     choke::MULTI,
     strict_priority::ENTRY,
+    dwrr::ENTRY,
+    wfq::ENTRY,
     protect::ENTRY,
     pushout::ENTRY,
     pfabric::ENTRY,
     codel::ENTRY,
     fq_codel::ENTRY,
     pie::ENTRY,
+    lossy::ENTRY,
 ];
 
 /// The entry called `name`.

@@ -3,6 +3,7 @@
 //! The defaults are PIAS's port (`proboscis.md` 6): eight queues, one buffer for all, drops from the lowest, and, with `k`, marking on the
 //! sum of all queues. `queues = 2` with `buffer-of = "queue"` is PRIN's `strict` (`incast-prin.md` 3.3).
 
+use crate::by_class::{CLASSES, map};
 use crate::{
     Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, K, Marking, PortState, Queue, QueueEntry, QueueError,
     QueueState, Queued, Verdict,
@@ -10,9 +11,6 @@ use crate::{
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_units::{QueueLen, Time};
 use std::collections::VecDeque;
-
-/// Classes of service that packets can have.
-const CLASSES: usize = 8;
 
 /// One queue, without the packet in service.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -116,26 +114,9 @@ impl Buffered for StrictPriority {
     }
 }
 
-/// Classes divided evenly among `queues`, class 7 first. With 2, 4 and 8 queues as in IEEE 802.1Q table 8-5, except that class 0 stays
-/// below class 1: here a class is an order of urgency, and there 1 is for background traffic.
-fn even_map(queues: usize) -> [u8; CLASSES] {
-    std::array::from_fn(|class| ((CLASSES - 1 - class) * queues / CLASSES) as u8)
-}
-
 fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
     let count = v.int("queues") as usize;
-    let mut map = even_map(count);
-    if let Some(list) = v.opt_ints("map") {
-        if list.len() != CLASSES {
-            return Err(QueueError::new("map", format!("has {} entries; legal: 8, the queues of classes 0 to 7", list.len())));
-        }
-        for (slot, &q) in map.iter_mut().zip(&list) {
-            if q as usize >= count {
-                return Err(QueueError::new("map", format!("names queue {q}; legal: 0 (served first) to {}", count - 1)));
-            }
-            *slot = q as u8;
-        }
-    }
+    let map = map(v, count)?;
     let buffer_of_queue = v.text("buffer-of") == "queue";
     let mut levels = vec![Level::default(); count];
     let limits = v.opt_queue_lens("limits").unwrap_or_default();
@@ -217,6 +198,7 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
 mod tests {
     use super::*;
     use crate::Handle;
+    use crate::by_class::even_map;
     use crate::testing::{Effect, Port, packet};
 
     fn strict(queues: usize) -> StrictPriority {

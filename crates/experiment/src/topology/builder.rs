@@ -1,24 +1,27 @@
 //! Assembles a [`Network`] node by node and link by link.
 
-use super::{BuildError, MAX_NODES, shared};
+use super::{BuildError, MAX_NODES, far, shared};
 use crate::network::{Network, Node, PortConfig};
 use forebay_param::{LinkValue, Values};
 use forebay_queues::SharedBuffer;
 use forebay_units::{NodeId, PortId, Time};
 
 /// Longest propagation delay: 10 s is beyond every terrestrial path and far from overflowing simulated time.
-const MAX_DELAY: Time = Time::from_secs(10);
+pub(super) const MAX_DELAY: Time = Time::from_secs(10);
 
 /// A network under construction. Add all hosts before the first switch.
 pub(crate) struct Builder {
     network: Network,
     shared: Option<SharedBuffer>,
+    /// Hosts that are further away than their links say.
+    far: String,
 }
 
 impl Builder {
     /// An empty network whose switches have the shared memory that `values` asks for.
     pub(super) fn new(values: &Values) -> Result<Builder, BuildError> {
-        Ok(Builder { network: Network::default(), shared: shared::from_values(values)? })
+        let far = values.opt_text(far::FAR.key).unwrap_or_default();
+        Ok(Builder { network: Network::default(), shared: shared::from_values(values)?, far })
     }
 
     /// Adds a host.
@@ -78,8 +81,9 @@ impl Builder {
     }
 
     /// The finished network.
-    pub(super) fn finish(self) -> Network {
-        self.network
+    pub(super) fn finish(mut self) -> Result<Network, BuildError> {
+        far::apply(&mut self.network, &self.far)?;
+        Ok(self.network)
     }
 }
 
@@ -131,7 +135,7 @@ mod tests {
         let mut l = plain("1Gbps", "1us");
         l.buffer = Some(QueueLen::Packets(5));
         let (up, down) = b.link(h, s, &l);
-        let n = b.finish();
+        let n = b.finish().unwrap();
         assert_eq!(n.ports[PortId::from_index(up.index())].buffer, None);
         assert_eq!(n.ports[PortId::from_index(down.index())].buffer, Some(QueueLen::Packets(5)));
     }

@@ -1,7 +1,7 @@
 //! Any network, written out node by node and link by link.
 
 use super::builder::{Builder, check_link, check_size};
-use super::{BuildError, Fib, TopologyEntry, find_port, shared};
+use super::{BuildError, Fib, TopologyEntry, far, find_port, shared};
 use crate::network::Network;
 use forebay_param::{Entry, Kind, Values, nearest, optional, required};
 use forebay_units::NodeId;
@@ -28,6 +28,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
             ),
             shared::TOTAL,
             shared::SWITCH,
+            far::FAR,
             shared::ALPHA,
             shared::PER_PORT,
         ],
@@ -66,7 +67,7 @@ fn build(values: &Values) -> Result<Network, BuildError> {
             b.port(from, to, &link.link);
         }
     }
-    let mut network = b.finish();
+    let mut network = b.finish()?;
     check_hosts(&network)?;
     Fib::new(&network).map_err(|e| BuildError::new("links", e.to_string()))?;
     if let Some(name) = values.opt_text("bottleneck") {

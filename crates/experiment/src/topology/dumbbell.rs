@@ -1,7 +1,7 @@
 //! Hosts left and right of one link between two switches.
 
 use super::builder::{Builder, check_size, link};
-use super::{BuildError, TopologyEntry, shared};
+use super::{BuildError, TopologyEntry, far, shared};
 use crate::network::Network;
 use forebay_param::{Entry, Kind, Values, optional, required};
 
@@ -20,6 +20,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
             required("bottleneck", Kind::Link, "link between the switches; its buffer and queue are those of both directions"),
             shared::TOTAL,
             shared::SWITCH,
+            far::FAR,
             shared::ALPHA,
             shared::PER_PORT,
         ],
@@ -45,7 +46,7 @@ fn build(values: &Values) -> Result<Network, BuildError> {
     b.name_port("bottleneck-back", back);
     b.group("left", left);
     b.group("right", right);
-    Ok(b.finish())
+    b.finish()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! (k/2)^2 core switches, k^3/4 hosts, full bisection bandwidth when all links are equal.
 
 use super::builder::{Builder, check_link, check_size, link};
-use super::{BuildError, TopologyEntry, shared};
+use super::{BuildError, TopologyEntry, far, shared};
 use crate::network::Network;
 use forebay_param::{Entry, Kind, Values, optional, required};
 
@@ -20,6 +20,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
             optional("fabric", Kind::Link, "", "link between switches. Default: as `host`"),
             shared::TOTAL,
             shared::SWITCH,
+            far::FAR,
             shared::ALPHA,
             shared::PER_PORT,
         ],
@@ -65,7 +66,7 @@ fn build(values: &Values) -> Result<Network, BuildError> {
     for (p, hosts) in pods.into_iter().enumerate() {
         b.group(format!("pod{p}"), hosts);
     }
-    Ok(b.finish())
+    b.finish()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Two tiers: every leaf (top-of-rack) switch is linked to every spine.
 
 use super::builder::{Builder, check_link, check_size, link};
-use super::{BuildError, TopologyEntry, shared};
+use super::{BuildError, TopologyEntry, far, shared};
 use crate::network::Network;
 use forebay_param::{Entry, Kind, LinkValue, Values, optional, required};
 use forebay_units::Rate;
@@ -30,6 +30,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
             ),
             shared::TOTAL,
             shared::SWITCH,
+            far::FAR,
             shared::ALPHA,
             shared::PER_PORT,
         ],
@@ -57,7 +58,7 @@ fn build(values: &Values) -> Result<Network, BuildError> {
     for (i, rack) in hosts.chunks(per_leaf).enumerate() {
         b.group(format!("rack{i}"), rack.to_vec());
     }
-    Ok(b.finish())
+    b.finish()
 }
 
 fn fabric_link(values: &Values, host: &LinkValue, per_leaf: usize, spines: usize) -> Result<LinkValue, BuildError> {

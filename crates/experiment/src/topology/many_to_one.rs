@@ -1,7 +1,7 @@
 //! Many senders, one switch, one receiver: the incast topology.
 
 use super::builder::{Builder, check_size, link};
-use super::{BuildError, TopologyEntry, shared};
+use super::{BuildError, TopologyEntry, far, shared};
 use crate::network::Network;
 use forebay_param::{Entry, Kind, Values, required};
 
@@ -23,6 +23,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
             ),
             shared::TOTAL,
             shared::SWITCH,
+            far::FAR,
             shared::ALPHA,
             shared::PER_PORT,
         ],
@@ -45,7 +46,7 @@ fn build(values: &Values) -> Result<Network, BuildError> {
     b.name_port("bottleneck", to_receiver);
     b.group("senders", senders);
     b.group("receiver", vec![receiver]);
-    Ok(b.finish())
+    b.finish()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 mod builder;
 mod custom;
 mod dumbbell;
+mod far;
 mod fat_tree;
 mod leaf_spine;
 mod lookup;

@@ -9,7 +9,7 @@
 //! b only the second.
 
 use super::builder::{Builder, check_size, link};
-use super::{BuildError, TopologyEntry, shared};
+use super::{BuildError, TopologyEntry, far, shared};
 use crate::network::Network;
 use forebay_param::{Entry, Kind, Values, optional, required};
 
@@ -31,6 +31,7 @@ pub(crate) const ENTRY: TopologyEntry = TopologyEntry {
             required("link2", Kind::Link, "link between the second switch and the front-end"),
             shared::TOTAL,
             shared::SWITCH,
+            far::FAR,
             shared::ALPHA,
             shared::PER_PORT,
         ],
@@ -65,7 +66,7 @@ fn build(values: &Values) -> Result<Network, BuildError> {
             net.group(name, hosts);
         }
     }
-    Ok(net.finish())
+    net.finish()
 }
 
 #[cfg(test)]

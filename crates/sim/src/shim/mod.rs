@@ -17,6 +17,7 @@ pub mod window;
 
 pub mod pias;
 pub mod prin;
+pub mod service;
 pub mod srpt;
 
 pub use forebay_experiment::registry::Place;
@@ -39,7 +40,7 @@ pub enum ShimConfig {
 pub type ShimEntry = forebay_experiment::registry::ShimEntry<ShimConfig>;
 
 /// All shims, in the order `forebay list` shows them.
-pub const REGISTRY: &[ShimEntry] = &[ictcp::ENTRY, pias::ENTRY, prin::ENTRY, proboscis::ENTRY, srpt::ENTRY];
+pub const REGISTRY: &[ShimEntry] = &[ictcp::ENTRY, pias::ENTRY, prin::ENTRY, proboscis::ENTRY, service::ENTRY, srpt::ENTRY];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static ShimEntry> {

@@ -61,6 +61,11 @@ pub trait TagShim: std::fmt::Debug + Clone {
     /// The state of a new connection; `delayed_acks` says whether the peer delays ACKs.
     fn new(c: &Self::Config, delayed_acks: bool) -> Self;
 
+    /// Class of the sender's own packets without data: SYN, FIN, and ACKs in the data direction.
+    fn control(&self) -> u8 {
+        if Self::URGENT_CONTROL { URGENT } else { 0 }
+    }
+
     /// Tag of a data segment of message `m`; see [`service`].
     fn tag(&self, m: &Message, s: &Segment) -> u16;
 
@@ -130,6 +135,7 @@ macro_rules! tag_shims {
 tag_shims! {
     Pias: pias::Pias,
     Prin: prin::Prin,
+    Service: service::Service,
     Srpt: srpt::Srpt,
 }
 
@@ -173,8 +179,9 @@ impl Tagger {
     /// peer delays ACKs.
     pub fn new(shims: &[ShimConfig], delayed_acks: bool) -> Option<Box<Tagger>> {
         let c = configured(shims)?;
-        let control = if c.urgent_control() { service(URGENT, 0) } else { 0 };
-        Some(Box::new(Tagger { state: c.start(delayed_acks), control, messages: Messages::default() }))
+        let state = c.start(delayed_acks);
+        let control = service(each!(&state, t => t.control()), 0);
+        Some(Box::new(Tagger { state, control, messages: Messages::default() }))
     }
 
     /// The application wrote the message `begin..end`; everything before `una` is acknowledged.

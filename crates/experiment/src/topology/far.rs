@@ -1,0 +1,92 @@
+//! Hosts that are further away: longer round trips for some of them, in one line for any topology.
+
+use super::BuildError;
+use super::builder::MAX_DELAY;
+use crate::network::Network;
+use forebay_param::{Kind, Param, optional};
+use forebay_units::{NodeId, Time};
+
+/// The parameter that every topology has.
+pub(super) const FAR: Param = optional(
+    "far",
+    Kind::Text,
+    "",
+    "hosts whose links are longer, such as \"s0..s7: 100us, recv: 1ms\": a host, a range or a group of the topology, and what each direction's delay grows by, so that round trips differ",
+);
+
+/// Lengthens the links of hosts, as `far` says.
+pub(super) fn apply(network: &mut Network, far: &str) -> Result<(), BuildError> {
+    for text in far.split(',').map(str::trim).filter(|t| !t.is_empty()) {
+        let fail = |message: String| BuildError::new(FAR.key, format!("\"{text}\": {message}"));
+        let form = "legal: hosts and a time, such as \"s0..s7: 100us\"";
+        let (hosts, time) = text.split_once(':').ok_or_else(|| fail(form.to_owned()))?;
+        let more: Time = time.trim().parse().map_err(|e| fail(format!("{e}; {form}")))?;
+        let hosts = named(network, hosts.trim()).ok_or_else(|| fail(format!("no such host, range or group of hosts; {form}")))?;
+        for port in &mut network.ports {
+            if hosts.contains(&port.from) || hosts.contains(&port.to) {
+                // Two sums of legal delays are far from overflowing.
+                port.delay += more;
+                if more > MAX_DELAY || port.delay > MAX_DELAY {
+                    return Err(fail(format!("the longest legal delay of a link is {MAX_DELAY}")));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Hosts by a group, a name, or a range `s0..s7`, both ends included.
+fn named(network: &Network, text: &str) -> Option<Vec<NodeId>> {
+    if let Some((_, hosts)) = network.host_groups.iter().find(|(name, _)| name == text) {
+        return Some(hosts.clone());
+    }
+    let find = |name: &str| network.nodes.enumerate().find(|(_, n)| n.host && n.name == name).map(|(id, _)| id);
+    match text.split_once("..") {
+        None => Some(vec![find(text)?]),
+        Some((from, to)) => {
+            let (from, to) = (find(from.trim())?, find(to.trim())?);
+            (from <= to).then(|| (from.index()..=to.index()).map(NodeId::from_index).collect())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::topology::testing::build;
+    use forebay_param::Value;
+    use forebay_units::Time;
+
+    fn delays(far: &str) -> Result<Vec<u64>, String> {
+        let far = Value::Text(far.to_owned());
+        let network =
+            build("many-to-one", &[("senders", Value::Int(4)), ("far", far)]).map_err(|e| format!("{} {}", e.key, e.message))?;
+        let of = |name: &str| {
+            let id = network.nodes.enumerate().find(|(_, n)| n.name == name).unwrap().0;
+            let both: Vec<Time> = network.ports.iter().filter(|p| p.from == id || p.to == id).map(|p| p.delay).collect();
+            assert_eq!(both[0], both[1], "both directions of {name}");
+            both[0].as_ns() / 1000
+        };
+        Ok(["s0", "s1", "s2", "s3", "recv"].map(of).to_vec())
+    }
+
+    #[test]
+    fn hosts_ranges_and_groups() {
+        assert_eq!(delays("").unwrap(), [10, 10, 10, 10, 10]);
+        assert_eq!(delays("s0..s1: 100us, s3: 1ms").unwrap(), [110, 110, 10, 1010, 10]);
+        assert_eq!(delays("senders:5us,receiver: 7us").unwrap(), [15, 15, 15, 15, 17]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, word) in [
+            ("s0", "such as"),
+            ("s9: 1ms", "no such host"),
+            ("s1..s0: 1ms", "no such host"),
+            ("s0: fast", "such as"),
+            ("s0: 11s", "longest"),
+        ] {
+            let e = delays(text).unwrap_err();
+            assert!(e.starts_with("far ") && e.contains(word) && e.contains(text), "{e}");
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What schedulers of several queues by class of service share: which queue a packet belongs to, whether it fits there, its marking, and whom
+//! to drop from a full buffer. Which queue is served next is the scheduler's business.
+
+use crate::{DropReason, Effects, PortState, QueueError, QueueState, Queued, Verdict};
+use forebay_param::{Kind, Param, Values};
+use forebay_units::QueueLen;
+use std::collections::VecDeque;
+
+/// Classes of service that packets can have.
+pub(crate) const CLASSES: usize = 8;
+
+/// One queue, without the packet in service.
+#[derive(Debug, Clone, PartialEq)]
+struct ClassQueue {
+    packets: VecDeque<Queued>,
+    state: QueueState,
+    /// Its own limit, its packet in service included.
+    limit: QueueState,
+    /// Its own marking threshold.
+    k: QueueState,
+    weight: u32,
+}
+
+/// Queues by class, each with a weight, a limit and a marking threshold.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ByClass {
+    /// Queue of each class.
+    map: [u8; CLASSES],
+    queues: Vec<ClassQueue>,
+    /// Queue of the packet in service.
+    serving: usize,
+    tail_drop: bool,
+}
+
+/// Classes divided evenly among `queues`, class 7 first. With 2, 4 and 8 queues as in IEEE 802.1Q table 8-5, except that class 0 stays
+/// below class 1: here a class is an order of urgency, and there 1 is for background traffic.
+pub(crate) fn even_map(queues: usize) -> [u8; CLASSES] {
+    std::array::from_fn(|class| ((CLASSES - 1 - class) * queues / CLASSES) as u8)
+}
+
+/// The map from classes to `count` queues that a scenario gives, or the even one.
+pub(crate) fn map(v: &Values, count: usize) -> Result<[u8; CLASSES], QueueError> {
+    let Some(list) = v.opt_ints("map") else { return Ok(even_map(count)) };
+    if list.len() != CLASSES {
+        return Err(QueueError::new("map", format!("has {} entries; legal: 8, the queues of classes 0 to 7", list.len())));
+    }
+    let mut map = [0; CLASSES];
+    for (slot, &q) in map.iter_mut().zip(&list) {
+        if q as usize >= count {
+            return Err(QueueError::new("map", format!("names queue {q}; legal: 0 to {}", count - 1)));
+        }
+        *slot = q as u8;
+    }
+    Ok(map)
+}
+
+impl ByClass {
+    /// The queues that a scenario describes.
+    pub(crate) fn new(v: &Values) -> Result<ByClass, QueueError> {
+        let count = v.int("queues") as usize;
+        let common = v.opt_queue_len("k");
+        let empty = ClassQueue {
+            packets: VecDeque::new(),
+            state: QueueState::default(),
+            limit: QueueState::UNLIMITED,
+            k: QueueState::threshold(common),
+            weight: 1,
+        };
+        let mut queues = vec![empty; count];
+        let few = |key: &'static str, n: usize| match n > count {
+            true => Err(QueueError::new(key, format!("has {n} entries for {count} queues"))),
+            false => Ok(()),
+        };
+        let weights = v.opt_ints("weights").unwrap_or_default();
+        let (limits, thresholds) = (v.opt_queue_lens("limits").unwrap_or_default(), v.opt_queue_lens("ks").unwrap_or_default());
+        few("weights", weights.len())?;
+        few("limits", limits.len())?;
+        few("ks", thresholds.len())?;
+        let zero = |list: &[QueueLen]| list.iter().any(|l| l.amount() == 0);
+        if zero(&limits) {
+            return Err(QueueError::new("limits", "a limit of zero drops every packet of its queue; the least is \"1pkt\""));
+        }
+        queues.iter_mut().zip(weights).for_each(|(q, w)| q.weight = w as u32);
+        queues.iter_mut().zip(limits).for_each(|(q, l)| q.limit = QueueState::limit(l));
+        queues.iter_mut().zip(thresholds).for_each(|(q, k)| q.k = QueueState::limit(k));
+        Ok(ByClass { map: map(v, count)?, queues, serving: 0, tail_drop: v.text("overflow") == "tail" })
+    }
+
+    /// The queue that the packet joined; `None`: it was dropped.
+    pub(crate) fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) -> Option<usize> {
+        let (wire, q) = (packet.packet.wire, usize::from(self.map[usize::from(packet.packet.class) % CLASSES]));
+        let mut own = self.queues[q].state;
+        if port.serving > 0 && self.serving == q {
+            own.add(port.serving);
+        }
+        let fits = own.fits(wire, self.queues[q].limit) && (port.fits(wire) || self.steal(port, wire, q, effects));
+        let verdict = match fits {
+            true => Verdict::step(own, self.queues[q].k, packet.packet.ecn),
+            false => Verdict::Drop(DropReason::Overflow),
+        };
+        packet.admit(verdict, effects).then(|| {
+            self.queues[q].state.add(wire);
+            self.queues[q].packets.push_back(packet);
+            q
+        })
+    }
+
+    /// Buffer stealing (McKenney 1991; Shreedhar and Varghese 1995, section 3): the newest packets of the longest queue by bytes go, if it is
+    /// longer than the arriving packet's own with that packet. Nothing goes where that is not enough.
+    fn steal(&mut self, port: &PortState, wire: u32, q: usize, effects: &mut impl Effects) -> bool {
+        let own = self.queues[q].state.bytes + u64::from(wire);
+        let longest = (0..self.queues.len()).rev().max_by_key(|i| self.queues[*i].state.bytes);
+        let Some(from) = longest.filter(|i| !self.tail_drop && *i != q && self.queues[*i].state.bytes > own) else {
+            return false;
+        };
+        let mut freed = QueueState::default();
+        let enough = self.queues[from].packets.iter().rev().any(|w| {
+            freed.add(w.packet.wire);
+            port.fits_without(freed, wire)
+        });
+        while enough && freed.packets > 0 {
+            let Some(w) = self.queues[from].packets.pop_back() else { break };
+            self.queues[from].state.remove(w.packet.wire);
+            freed.remove(w.packet.wire);
+            w.evict(effects);
+        }
+        enough
+    }
+
+    /// The oldest packet of queue `q`, which is in service from now on.
+    pub(crate) fn take(&mut self, q: usize) -> Option<Queued> {
+        let packet = self.queues[q].packets.pop_front()?;
+        self.queues[q].state.remove(packet.packet.wire);
+        self.serving = q;
+        Some(packet)
+    }
+
+    /// Wire bytes of the oldest packet of queue `q`.
+    pub(crate) fn head(&self, q: usize) -> Option<u32> {
+        self.queues[q].packets.front().map(|w| w.packet.wire)
+    }
+
+    /// Packets of queue `q`, without the one in service.
+    pub(crate) fn packets(&self, q: usize) -> usize {
+        self.queues[q].packets.len()
+    }
+
+    pub(crate) fn weight(&self, q: usize) -> u32 {
+        self.queues[q].weight
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.queues.len()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.queues.iter().map(|q| q.packets.len()).sum()
+    }
+
+    pub(crate) fn marks(&self) -> bool {
+        self.queues.iter().any(|q| q.k != QueueState::UNLIMITED)
+    }
+}
+
+/// The parameters that such schedulers share.
+pub(crate) const PARAMS: [Param; 7] = [
+    Param { key: "queues", kind: Kind::Int(2, 8), default: Some("2"), doc: "number of queues" },
+    Param {
+        key: "map",
+        kind: Kind::Ints(0, 7),
+        default: Some(""),
+        doc: "eight entries, the queues of classes 0 to 7 (PCP, or class selectors of DSCP). Default: evenly, class 7 to queue 0",
+    },
+    Param {
+        key: "weights",
+        kind: Kind::Ints(1, 1000),
+        default: Some(""),
+        doc: "shares of queues 0, 1, ... in the link while they have packets; queues without an entry have 1",
+    },
+    Param {
+        key: "limits",
+        kind: Kind::QueueLens,
+        default: Some(""),
+        doc: "limits of queues 0, 1, ... by themselves, in service included; queues without an entry have the whole buffer",
+    },
+    Param {
+        key: "overflow",
+        kind: Kind::Choice(&["longest", "tail"]),
+        default: Some("longest"),
+        doc: "when the common buffer is full: drop the newest packet of the longest queue, if that is longer than the arriving packet's (buffer stealing, McKenney 1991), or the arriving packet",
+    },
+    Param {
+        key: "k",
+        kind: Kind::QueueLen,
+        default: Some(""),
+        doc: "marks CE from this length of the packet's own queue on, in service included. Default: no marking",
+    },
+    Param {
+        key: "ks",
+        kind: Kind::QueueLens,
+        default: Some(""),
+        doc: "thresholds of queues 0, 1, ... instead of `k`, such as in proportion to their shares (MQ-ECN, Bai et al. 2016, for fixed shares)",
+    },
+];

@@ -1,0 +1,237 @@
+//! Deficit weighted round robin (Shreedhar and Varghese, SIGCOMM 1995): queues by class take turns; in each turn a queue may send its quantum
+//! and what it had left over.
+
+use crate::by_class::{ByClass, PARAMS};
+use crate::{Buffered, BufferedDiscipline, Discipline, Effects, Marking, PortState, Queue, QueueEntry, QueueError, Queued};
+use forebay_param::{Entry, Kind, Param, Values};
+use forebay_units::Time;
+use std::collections::VecDeque;
+
+/// The queues and whose turn it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dwrr {
+    queues: ByClass,
+    /// Queues with packets in the order of their turns (the active list of section 3).
+    active: VecDeque<u8>,
+    /// What each queue may still send in its turn, bytes.
+    deficit: Vec<u64>,
+    /// Whether the first of the active queues has had its quantum for this turn.
+    begun: bool,
+    /// A turn of weight 1, bytes; 0: not set.
+    quantum: u64,
+}
+
+impl Dwrr {
+    fn quantum_of(&self, q: usize) -> u64 {
+        self.quantum.max(1) * u64::from(self.queues.weight(q))
+    }
+}
+
+impl Discipline for Dwrr {
+    /// A quantum of a full packet or more makes every turn send something, and so the work for a packet constant (section 3, theorem 4.2
+    /// there needs it).
+    fn fit(&mut self, _senders: u64, packet: u64) {
+        if self.quantum == 0 {
+            self.quantum = packet;
+        }
+    }
+
+    fn marks(&self) -> bool {
+        self.queues.marks()
+    }
+
+    fn reads_tags(&self) -> bool {
+        true
+    }
+}
+
+impl Buffered for Dwrr {
+    fn push(&mut self, port: &PortState, packet: Queued, effects: &mut impl Effects) {
+        // A queue that was emptied by others' arrivals leaves the list when its turn comes.
+        if let Some(q) = self.queues.push(port, packet, effects)
+            && !self.active.contains(&(q as u8))
+        {
+            self.active.push_back(q as u8);
+            self.deficit[q] = 0;
+        }
+    }
+
+    fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Queued> {
+        loop {
+            let q = usize::from(*self.active.front()?);
+            let head = self.queues.head(q);
+            if head.is_some() && !self.begun {
+                self.deficit[q] += self.quantum_of(q);
+                self.begun = true;
+            }
+            match head {
+                Some(wire) if u64::from(wire) <= self.deficit[q] => {
+                    let packet = self.queues.take(q);
+                    self.deficit[q] -= u64::from(wire);
+                    if self.queues.head(q).is_none() {
+                        self.leave(q);
+                    }
+                    return packet;
+                }
+                Some(_) => {
+                    self.active.rotate_left(1);
+                    self.begun = false;
+                }
+                None => self.leave(q),
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.queues.len()
+    }
+}
+
+impl Dwrr {
+    /// The first of the active queues is empty: what it had left over is lost.
+    fn leave(&mut self, q: usize) {
+        self.active.pop_front();
+        self.deficit[q] = 0;
+        self.begun = false;
+    }
+}
+
+fn build(v: &Values) -> Result<Queue, QueueError> {
+    let queues = ByClass::new(v)?;
+    let quantum = v.opt_bytes("quantum").map_or(0, |b| b.0);
+    if v.opt_bytes("quantum").is_some_and(|b| b.0 == 0) {
+        return Err(QueueError::new("quantum", "is zero; a queue must be able to send"));
+    }
+    let deficit = vec![0; queues.count()];
+    Ok(Queue::Buffered(BufferedDiscipline::Dwrr(Box::new(Dwrr {
+        queues,
+        active: VecDeque::with_capacity(deficit.len()),
+        deficit,
+        begun: false,
+        quantum,
+    }))))
+}
+
+/// Those of all such schedulers, and the quantum.
+const fn all_params() -> [Param; 8] {
+    let quantum = Param {
+        key: "quantum",
+        kind: Kind::Bytes,
+        default: Some(""),
+        doc: "what a queue of weight 1 may send in its turn. Default: a full packet of the network on the wire",
+    };
+    let mut all = [quantum; 8];
+    let mut i = 0;
+    while i < PARAMS.len() {
+        all[i] = PARAMS[i];
+        i += 1;
+    }
+    all
+}
+
+pub(crate) const ENTRY: QueueEntry = QueueEntry {
+    entry: Entry {
+        name: "dwrr",
+        summary: "several queues by class of service, which take turns by weight (deficit round robin, Shreedhar and Varghese 1995)",
+        params: &all_params(),
+    },
+    marking: Marking::IfSet,
+    thresholds: &["k"],
+    example: "{ kind = \"dwrr\", weights = [3, 1], k = \"8pkt\" }",
+    build: |v, _| build(v),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Effect, Port, built, packet};
+    use crate::{DropReason, Handle, QueueState, Verdict};
+    use forebay_param::Value;
+    use forebay_units::{Bytes, QueueLen};
+
+    fn port(sets: &[(&'static str, Value)], buffer: u64) -> Port {
+        let Queue::Buffered(d) = built(&ENTRY, sets) else { panic!("it is buffered") };
+        Port::new(d, QueueState::limit(QueueLen::Packets(buffer)))
+    }
+
+    fn weights(list: &[i64]) -> (&'static str, Value) {
+        ("weights", Value::Ints(list.to_vec()))
+    }
+
+    fn quantum(bytes: u64) -> (&'static str, Value) {
+        ("quantum", Value::Bytes(Bytes(bytes)))
+    }
+
+    /// The example of the publication, figures 2 and 3: quantum 500; the first queue's heads are 200, 750, 20; the second's 500, 500; the
+    /// third's 200, 600, 100; the fourth's 50, 700, 180. In the first round the first sends 200 (300 left over), the second 500, the
+    /// third 200 (300 left over), the fourth 50 (450 left over); in the second round the first has 800 and sends 750 and 20.
+    #[test]
+    fn the_example_of_the_publication() {
+        let mut p = port(&[("queues", Value::Int(4)), quantum(500)], 100);
+        let sizes: [&[u32]; 4] = [&[200, 750, 20], &[500, 500], &[200, 600, 100], &[50, 700, 180]];
+        // Classes 7, 5, 3, 1 are queues 0, 1, 2, 3.
+        for (class, sizes) in [7, 5, 3, 1].into_iter().zip(sizes) {
+            for &wire in sizes {
+                assert_eq!(p.arrive(packet(wire, class, 0, 0)), Verdict::Accept);
+            }
+        }
+        let order: Vec<u32> = std::iter::from_fn(|| p.serve()).collect();
+        // By number of arrival: 0 1 2 of the first queue, 3 4 of the second, 5 6 7, 8 9 10.
+        assert_eq!(order, [0, 3, 5, 8, 1, 2, 4, 6, 7, 9, 10]);
+    }
+
+    /// Lemma 1 and theorem 4.1 there: after any number of whole turns a queue has sent its share but for less than a full packet.
+    #[test]
+    fn shares_are_those_of_the_weights_whatever_the_sizes() {
+        let mut p = port(&[weights(&[3, 1]), quantum(1500)], 100_000);
+        for _ in 0..4000 {
+            p.arrive(packet(1500, 7, 0, 0));
+            p.arrive(packet(300, 0, 0, 1));
+        }
+        let mut bytes = [0u64; 2];
+        while p.backlog.iter().any(|q| q.packet.class == 7) && p.backlog.iter().any(|q| q.packet.class == 0) {
+            p.serve();
+            let s = p.serving.unwrap().packet;
+            bytes[usize::from(s.class == 0)] += u64::from(s.wire);
+        }
+        let (a, b) = (bytes[0] as f64 / 3.0, bytes[1] as f64);
+        // The bound of theorem 4.1: quanta and two full packets, over the weights.
+        assert!((a - b).abs() <= 1500.0 + 1500.0 + 1500.0, "{bytes:?}");
+        assert!(bytes[1] > 300 * 900, "{bytes:?}");
+    }
+
+    #[test]
+    fn a_queue_alone_has_the_link_and_keeps_no_credit() {
+        let mut p = port(&[quantum(1500)], 100);
+        (0..10).for_each(|_| _ = p.arrive(packet(1500, 0, 0, 0)));
+        (0..10).for_each(|i| assert_eq!(p.serve(), Some(i)));
+        assert_eq!(p.serve(), None);
+        // Both begin anew: turns alternate.
+        (0..4).for_each(|i| _ = p.arrive(packet(1500, if i < 2 { 0 } else { 7 }, 0, 0)));
+        let order: Vec<u32> = std::iter::from_fn(|| p.serve()).collect();
+        assert_eq!(order, [10, 12, 11, 13]);
+    }
+
+    #[test]
+    fn a_full_buffer_takes_from_the_longest_queue() {
+        let mut p = port(&[quantum(1500)], 4);
+        (0..4).for_each(|_| assert_eq!(p.arrive(packet(1500, 0, 0, 0)), Verdict::Accept));
+        assert_eq!(p.arrive(packet(1500, 7, 0, 0)), Verdict::Accept);
+        assert_eq!(p.effects, [Effect::Drop(Handle(3), DropReason::Overflow)]);
+        assert_eq!(p.arrive(packet(1500, 0, 0, 0)), Verdict::Drop(DropReason::Overflow), "its own is the longest");
+        let mut p = port(&[quantum(1500), ("overflow", Value::Text("tail".into()))], 1);
+        p.arrive(packet(1500, 0, 0, 0));
+        assert_eq!(p.arrive(packet(1500, 7, 0, 0)), Verdict::Drop(DropReason::Overflow));
+    }
+
+    #[test]
+    fn each_queue_marks_by_its_own_length_and_threshold() {
+        let k = |n| QueueLen::Packets(n);
+        let mut p = port(&[("k", Value::QueueLen(k(2))), ("ks", Value::QueueLens(vec![k(1)]))], 100);
+        for expected in [Verdict::Accept, Verdict::Accept, Verdict::Mark] {
+            assert_eq!(p.arrive(packet(1500, 0, 0, 0)), expected);
+        }
+        assert_eq!(p.arrive(packet(1500, 7, 0, 0)), Verdict::Accept);
+        assert_eq!(p.arrive(packet(1500, 7, 0, 0)), Verdict::Mark);
+    }
+}
