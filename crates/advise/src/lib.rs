@@ -1,11 +1,11 @@
 //! Advice: from a scenario with an objective to a ranked list of changes, what each brings, what it costs the others, and what installs it.
 //!
-//! * [`options`] says what an operator can change in a scenario, as overrides of its file and as steps in a real network.
+//! * `options` says what an operator can change in a scenario, as overrides of its file and as steps in a real network.
 //! * `screen` drops what the closed forms rule out, before anything is simulated.
-//! * [`search`] simulates the rest on the pool of sweeps: every change by itself, the best ones together, and the best of all with enough
+//! * `search` simulates the rest on the pool of sweeps: every change by itself, the best ones together, and the best of all with enough
 //!   seeds. All variants meet the same seeds, so that differences are taken pair by pair.
-//! * [`rank`] puts them in order, with intervals and prices; what starves somebody comes last, whatever it wins.
-//! * [`words`] and [`page`] say it to a person.
+//! * `rank` puts them in order, with intervals and prices; what starves somebody comes last, whatever it wins.
+//! * `words` and `page` say it to a person.
 
 mod measure;
 mod options;
