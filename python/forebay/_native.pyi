@@ -35,6 +35,10 @@ class Results:
     """
     What one scenario gave.
     """
+    def dump(self, /) -> tuple[str, list[tuple[str, bytes]]]:
+        """
+        The manifest as JSON and all tables as bytes, for another process.
+        """
     def manifest_json(self, /) -> str:
         """
         The manifest as JSON.
@@ -43,6 +47,11 @@ class Results:
     def path(self, /) -> Path | None:
         """
         Where the results were read from.
+        """
+    @staticmethod
+    def restore(manifest: str, tables: SupportsGetItem[int, tuple[str, SupportsGetItem[int, SupportsIndex]]]) -> Results:
+        """
+        What [`Results::dump`] made bytes of.
         """
     def save(self, /, path: str | PathLike[str], format: str, force: bool) -> Path:
         """
@@ -192,6 +201,10 @@ class Sweep:
     """
     A finished sweep.
     """
+    def dump(self, /) -> tuple[str, Path, bytes]:
+        """
+        The manifest as JSON, the directory, and the table as bytes, for another process.
+        """
     def manifest(self, /) -> str:
         """
         The manifest as JSON.
@@ -204,6 +217,11 @@ class Sweep:
     def report(self, /, path: str | PathLike[str]) -> None:
         """
         Writes its report.
+        """
+    @staticmethod
+    def restore(manifest: str, path: str | PathLike[str], bytes: SupportsGetItem[int, SupportsIndex]) -> Sweep:
+        """
+        What [`Sweep::dump`] made bytes of.
         """
     def table(self, /) -> Table:
         """
@@ -233,6 +251,10 @@ class Table:
         """
         What a row is.
         """
+    def dump(self, /) -> bytes:
+        """
+        The table as bytes, for another process.
+        """
     def filter(self, /, mask: bytes) -> Table:
         """
         The rows for which `mask` has a byte that is not 0.
@@ -240,6 +262,11 @@ class Table:
     def names(self, /, name: str) -> tuple[Buffer, list[str]]:
         """
         A column of names: for each row an index (-1: no name), and the names. Without gaps, indices are the table's own memory.
+        """
+    @staticmethod
+    def restore(bytes: SupportsGetItem[int, SupportsIndex]) -> Table:
+        """
+        What [`Table::dump`] made bytes of.
         """
     def slice(self, /, offset: SupportsIndex, length: SupportsIndex) -> Table:
         """

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Result(Tables[Table]):
     """What a scenario gave: tables with a row per message, port, sample, ... of all its variants and seeds.
 
-    ``variant``, ``run``, ``seed`` and ``world`` are the first columns of every table. ``result.flows.describe("fct_ns")`` says what a column
-    means.
+    ``variant``, ``run``, ``seed`` and ``world`` are the first columns of every table. ``result.flows.describe("fct_ns")`` says
+    what a column means.
 
     Examples
     --------

@@ -13,8 +13,9 @@ VARIABLE = "FOREBAY_SHARE"
 
 
 def folder() -> Path | None:
-    """The folder with `scenarios` and `papers`; None where the package was installed without."""
-    for place in (INSTALLED, Path(__file__).parents[2]):
+    """Find the folder with `scenarios` and `papers`; None where the package was installed without."""
+    # A checkout comes first: an editable installation leaves a copy behind that grows old.
+    for place in (Path(__file__).parents[2], INSTALLED):
         if (place / "scenarios").is_dir() and (place / "papers").is_dir():
             return place
     return None
@@ -28,7 +29,7 @@ def tell_command() -> None:
 
 
 def found(path: str | os.PathLike[str]) -> Path:
-    """The path itself, or where there is no such file, and its name begins as that of an example, the example in the package."""
+    """Return the path itself, or if there is no such file, the example of that name in the package."""
     path = Path(path)
     place = folder()
     if place is None or path.exists() or path.is_absolute() or path.parts[:1] not in (("scenarios",), ("papers",)):

@@ -140,7 +140,9 @@ def test_with_leaves_the_old_one(small: dict[str, Any]) -> None:
 
 
 def test_check_says_what_the_command_says(cli: Cli) -> None:
-    assert fb.Scenario.load("scenarios/quickstart.toml").check() == cli("check", "scenarios/quickstart.toml", "--no-forecast").stdout
+    assert (
+        fb.Scenario.load("scenarios/quickstart.toml").check() == cli("check", "scenarios/quickstart.toml", "--no-forecast").stdout
+    )
 
 
 def test_gaps_may_be_filled_later(small: dict[str, Any]) -> None:

@@ -114,7 +114,7 @@ impl Failure {
     /// Tells the user, on standard error.
     pub(crate) fn report(&self) {
         // Nobody is left to tell when standard error is closed.
-        let _ = io::stderr().write_all(plain(&self.text(style::stderr())).as_bytes());
+        let _ = io::stderr().write_all(plain(&self.text(style::stderr()), style::stderr()).as_bytes());
     }
 }
 

@@ -68,7 +68,7 @@ where
         Err(e) => {
             let (text, helps) = (e.render(), !e.use_stderr());
             let fancy = if helps { style::stdout() } else { style::stderr() };
-            let text = plain::plain(&if fancy { text.ansi().to_string() } else { text.to_string() });
+            let text = plain::plain(&if fancy { text.ansi().to_string() } else { text.to_string() }, fancy);
             let _ = if helps { io::stdout().write_all(text.as_bytes()) } else { io::stderr().write_all(text.as_bytes()) };
             return u8::try_from(e.exit_code()).unwrap_or(2);
         }

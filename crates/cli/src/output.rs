@@ -8,7 +8,7 @@ use std::io::{self, Write};
 /// Prints `text`. A reader that has seen enough, as in `forebay list | head -1`, is no failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    match out.write_all(plain(text).as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(plain(text, style::stdout()).as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Machine(format!("cannot write to standard output: {e}"))),
         _ => Ok(()),
     }
@@ -17,6 +17,10 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 /// Says on standard error what went wrong without being a failure.
 pub(crate) fn warn(text: &str) {
     // Nobody is left to tell when standard error is closed.
-    let _ =
-        writeln!(io::stderr().lock(), "{} {text}", style::paint(style::stderr(), style::WARNING, "warning:"), text = plain(text));
+    let _ = writeln!(
+        io::stderr().lock(),
+        "{} {text}",
+        style::paint(style::stderr(), style::WARNING, "warning:"),
+        text = plain(text, false)
+    );
 }

@@ -40,7 +40,7 @@ pub(crate) enum Display {
 /// Writes one event.
 pub(crate) fn event(value: &Value) {
     // A closed standard error is no reason to lose the results.
-    let _ = writeln!(io::stderr().lock(), "{}", plain(&value.to_string()));
+    let _ = writeln!(io::stderr().lock(), "{}", plain(&value.to_string(), false));
 }
 
 impl Display {
@@ -56,7 +56,8 @@ impl Display {
                 let template = format!("{{prefix:{width}!}} {{bar:32{colour}}} {{percent:>3}}%  {{msg}}");
                 // The template is a constant but for numbers; a default bar is still a bar.
                 let look = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
-                let bar = |name: &str| multi.add(ProgressBar::new(STEPS).with_style(look.clone()).with_prefix(plain(name)));
+                let bar =
+                    |name: &str| multi.add(ProgressBar::new(STEPS).with_style(look.clone()).with_prefix(plain(name, false)));
                 let mut bars = Vec::new();
                 if variants.len() <= MAX_BARS {
                     bars.extend(variants.iter().enumerate().map(|(i, name)| (Some(i), bar(name))));

@@ -2,7 +2,8 @@
 
 use crate::error::StoreError;
 use crate::parquet_file::ParquetFile;
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 /// What stands in errors in the place of a file.
@@ -22,11 +23,15 @@ pub fn pack(batch: &RecordBatch) -> Result<Vec<u8>, StoreError> {
 /// Bytes that are no such table.
 pub fn unpack(bytes: Vec<u8>) -> Result<Vec<RecordBatch>, StoreError> {
     let damaged = |message: String| StoreError::Damaged { path: NAME.into(), message };
-    let reader =
-        ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)).and_then(|b| b.with_batch_size(1 << 16).build());
-    let reader = reader.map_err(|e| damaged(e.to_string()))?;
-    let schema = reader.schema();
-    let mut pieces = reader.map(|batch| batch.map_err(|e| damaged(e.to_string()))).collect::<Result<Vec<_>, _>>()?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)).map_err(|e| damaged(e.to_string()))?;
+    // What the reader says of its batches leaves out what is known of the table as a whole.
+    let schema = builder.schema().clone();
+    let reader = builder.with_batch_size(1 << 16).build().map_err(|e| damaged(e.to_string()))?;
+    let piece = |batch: Result<RecordBatch, ArrowError>| {
+        let whole = batch.and_then(|b| RecordBatch::try_new(schema.clone(), b.columns().to_vec()));
+        whole.map_err(|e| damaged(e.to_string()))
+    };
+    let mut pieces = reader.map(piece).collect::<Result<Vec<_>, _>>()?;
     if pieces.is_empty() {
         pieces.push(RecordBatch::new_empty(schema));
     }

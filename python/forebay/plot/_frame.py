@@ -107,10 +107,9 @@ def dress(ax: Axes) -> None:
 
 
 def ylabel(ax: Axes, text: str) -> None:
-    """Label the axis upward, in as many lines as it takes to stay within the axes: a figure cuts off what is longer than it is high."""
+    """Label the axis upward, in as many lines as it takes: a figure cuts off what is longer than it is high."""
     theme = style.current()
-    figure = ax.figure
-    points = figure.get_figheight() * ax.get_position().height * 72
+    points = ax.get_window_extent().height * 72 / ax.figure.dpi
     # The mean width of a letter is 0.55 of the size.
     ax.set_ylabel("\n".join(textwrap.wrap(text, max(8, int(points / (0.55 * theme.size))))))
 

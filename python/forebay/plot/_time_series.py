@@ -68,8 +68,8 @@ def time_series(
 
     Returns
     -------
-    The panels as an array of rows and columns, whatever was asked for: ``panels[0, 0]`` is at the top left. The last row is that of
-    the ticks, if there is one.
+    The panels as an array of rows and columns, whatever was asked for: ``panels[0, 0]`` is at the top left. The last row
+    is that of the ticks, if there is one.
 
     Raises
     ------

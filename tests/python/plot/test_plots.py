@@ -345,7 +345,7 @@ def test_labels_stay_within_the_figure() -> None:
         ax.figure.canvas.draw()
         label = ax.yaxis.label.get_window_extent()
         assert ax.figure.bbox.y0 <= label.y0 < label.y1 <= ax.figure.bbox.y1, (metric, ax.get_ylabel())
-        plt.close(ax.figure)
+        plt.close("all")
 
 
 def test_an_axis_that_the_variant_says_is_not_said_twice() -> None:

@@ -1,0 +1,424 @@
+//! Everything that a command can be given: it ends, by itself and soon, says what is wrong, and leaves what it found as it was.
+#![cfg(unix)]
+
+mod scratch;
+
+use scratch::{Scratch, command, text};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const SMALL: &str = r#"name = "small"
+seed = 1
+runs = 1
+duration = "2ms"
+[topology]
+kind = "many-to-one"
+senders = 4
+access = { rate = "1Gbps", delay = "10us" }
+bottleneck = { rate = "1Gbps", delay = "10us", buffer = "100pkt" }
+[transport]
+stack = "ns2"
+cc = "newreno"
+[[workload]]
+kind = "long"
+from = "senders"
+to = "receiver"
+"#;
+
+/// Longest time that anything here may take: far above what it does, also on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs a command to its end. It must not be ended by a signal, panic, hang, or send control characters to a terminal.
+fn ends(scratch: &Scratch, args: &[&OsStr]) -> Output {
+    let mut c = command(&scratch.0, &[]);
+    let mut child = c.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Read while it runs: a full pipe would stop it.
+    fn read(mut from: impl std::io::Read + Send + 'static) -> std::thread::JoinHandle<Vec<u8>> {
+        std::thread::spawn(move || {
+            let mut all = Vec::new();
+            let _ = from.read_to_end(&mut all);
+            all
+        })
+    }
+    let (out, err) = (read(child.stdout.take().unwrap()), read(child.stderr.take().unwrap()));
+    let began = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if began.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            panic!("{args:?} hangs");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    let out = Output { status, stdout: out.join().unwrap(), stderr: err.join().unwrap() };
+    let told = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(matches!(out.status.code(), Some(0..=2)), "{args:?}: {:?}: {told}", out.status);
+    assert!(!told.contains("panicked") && !told.contains("a defect"), "{args:?}: {told}");
+    assert!(out.status.success() || !told.is_empty(), "{args:?} fails without a word");
+    for c in told.chars().chain(String::from_utf8_lossy(&out.stdout).chars()) {
+        assert!(
+            c == '\n' || c == '\t' || !c.is_control() && !('\u{202a}'..='\u{202e}').contains(&c),
+            "{args:?}: {c:?} in {told:?}"
+        );
+    }
+    out
+}
+
+fn words<'a>(args: &[&'a str]) -> Vec<&'a OsStr> {
+    args.iter().copied().map(OsStr::new).collect()
+}
+
+/// What may stand where a value is expected.
+const VALUES: &[&str] = &[
+    "\"\"",
+    "\"x\"",
+    "0",
+    "-1",
+    "-0",
+    "1e400",
+    "nan",
+    "inf",
+    "-inf",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "99999999999999999999",
+    "true",
+    "[]",
+    "[[]]",
+    "{}",
+    "[0]",
+    "[\"a\", 1]",
+    "1979-05-27",
+    "0x7fffffff",
+    "\"\\u0000\"",
+    "\"\\u001b[2J\"",
+    "\"\\u202edrow\"",
+    "\"0us\"",
+    "\"1ps\"",
+    "\"18446744073709551615s\"",
+    "\"-1us\"",
+    "\"0Gbps\"",
+    "\"999999999Gbps\"",
+    "\"0pkt\"",
+    "\"1000000000pkt\"",
+    "\"1B\"",
+    "\"999999999GB\"",
+    "\"../../../etc/passwd\"",
+    "\"/dev/zero\"",
+    "{ kind = \"x\" }",
+    "{ cdf = \"/dev/zero\" }",
+    "{ exponential = \"0B\" }",
+    "\"s0..s999999999\"",
+    "\"s3..s0\"",
+];
+
+/// Keys of the small scenario, and some that are not there.
+const KEYS: &[&str] = &[
+    "name",
+    "seed",
+    "runs",
+    "duration",
+    "world",
+    "topology",
+    "topology.kind",
+    "topology.senders",
+    "topology.access",
+    "topology.access.rate",
+    "topology.bottleneck.delay",
+    "topology.bottleneck.buffer",
+    "topology.bottleneck.queue",
+    "transport",
+    "transport.cc",
+    "transport.stack",
+    "transport.mss",
+    "transport.rto-min",
+    "transport.shim",
+    "transport.group",
+    "workload",
+    "workload.0.kind",
+    "workload.0.from",
+    "workload.0.size",
+    "workload.7",
+    "observe",
+    "observe.queue",
+    "observe.tcp",
+    "observe.warmup",
+    "sweep",
+    "sweep.seeds",
+    "nothing.at.all",
+];
+
+/// 1280 values in places where they do not belong.
+#[test]
+fn every_value_in_every_place() {
+    let s = Scratch::new("hostile-values");
+    s.file("small.toml", SMALL);
+    // One process checks one key with one value; four at a time, as most of the time goes to starting them.
+    let all: Vec<String> = KEYS.iter().flat_map(|k| VALUES.iter().map(move |v| format!("{k}={v}"))).collect();
+    assert!(all.len() >= 1_280);
+    std::thread::scope(|scope| {
+        for part in all.chunks(all.len().div_ceil(4)) {
+            let s = &s;
+            scope.spawn(move || {
+                for set in part {
+                    ends(s, &words(&["check", "small.toml", "--no-forecast", "--set", set]));
+                }
+            });
+        }
+    });
+    assert_eq!(s.entries(""), ["small.toml"]);
+}
+
+/// Files that are no scenarios.
+#[test]
+fn broken_huge_and_binary_files() {
+    let s = Scratch::new("hostile-files");
+    let mut files: Vec<(String, Vec<u8>)> = vec![
+        ("empty".into(), vec![]),
+        ("zeros".into(), vec![0; 4_096]),
+        ("ones".into(), vec![0xff; 4_096]),
+        ("all-bytes".into(), (0..=255).collect()),
+        ("utf16".into(), SMALL.encode_utf16().flat_map(u16::to_le_bytes).collect()),
+        ("bom".into(), [b"\xef\xbb\xbf", SMALL.as_bytes()].concat()),
+        ("crlf".into(), SMALL.replace('\n', "\r\n").into_bytes()),
+        ("cr".into(), SMALL.replace('\n', "\r").into_bytes()),
+        ("elf".into(), b"\x7fELF\x02\x01\x01\0\0\0\0".to_vec()),
+        ("parquet".into(), b"PAR1\0\0PAR1".to_vec()),
+        ("html".into(), b"<!doctype html><html></html>".to_vec()),
+        ("json".into(), b"{\"name\": \"x\"}".to_vec()),
+        ("yaml".into(), b"name: x\ntopology:\n  kind: y\n".to_vec()),
+        ("limit".into(), vec![b'#'; 16_000_000]),
+        ("above-limit".into(), vec![b'#'; 16_000_001]),
+        ("deep-list".into(), [b"a = ".to_vec(), vec![b'['; 200_000]].concat()),
+        ("deep-table".into(), format!("a = {}", "{ b = ".repeat(100_000)).into_bytes()),
+        ("deep-key".into(), format!("[{}a]", "a.".repeat(200_000)).into_bytes()),
+        ("long-line".into(), format!("name = \"{}\"", "x".repeat(5_000_000)).into_bytes()),
+        ("many-keys".into(), (0..200_000).map(|i| format!("k{i} = 1\n")).collect::<String>().into_bytes()),
+        ("many-workloads".into(), [SMALL, &"[[workload]]\nkind = \"long\"\n".repeat(20_000)].concat().into_bytes()),
+        ("many-groups".into(), [SMALL, &"[[transport.group]]\ncc = \"cubic\"\n".repeat(20_000)].concat().into_bytes()),
+        ("twice".into(), [SMALL, SMALL].concat().into_bytes()),
+        ("escape".into(), SMALL.replace("small", "\u{1b}]0;title\u{7}").into_bytes()),
+        ("direction".into(), SMALL.replace("small", "a\u{202e}b").into_bytes()),
+    ];
+    // Every line cut in the middle, and every line missing.
+    for (n, line) in SMALL.lines().enumerate() {
+        let without: String = SMALL.lines().enumerate().filter(|l| l.0 != n).map(|l| format!("{}\n", l.1)).collect();
+        files.push((format!("without-{n}"), without.into_bytes()));
+        let end = SMALL.find(line).unwrap() + line.len() / 2;
+        files.push((format!("cut-{n}"), SMALL[..end].into()));
+    }
+    // Single bytes changed, all over the file.
+    for (i, byte) in [0u8, b'"', b'[', b'=', 0xff, b'\n', b'9'].iter().cycle().enumerate().take(60) {
+        let mut bytes = SMALL.as_bytes().to_vec();
+        let at = i * bytes.len() / 60;
+        bytes[at] = *byte;
+        files.push((format!("byte-{i}"), bytes));
+    }
+    assert!(files.len() >= 110, "{}", files.len());
+    for (name, bytes) in &files {
+        let file = format!("{name}.toml");
+        fs::write(s.0.join(&file), bytes).unwrap();
+        for verb in [&["check", "--no-forecast"][..], &["run", "--quiet", "--out", "r"]] {
+            let args = [&verb[..1], &[file.as_str()], &verb[1..]].concat();
+            let out = ends(&s, &words(&args));
+            assert!(out.stderr.len() < 200_000, "{name}: {} bytes of errors", out.stderr.len());
+            let _ = fs::remove_dir_all(s.0.join("r"));
+        }
+        fs::remove_file(s.0.join(&file)).unwrap();
+    }
+    assert_eq!(s.entries(""), [""; 0]);
+}
+
+/// Arguments that make no sense, of every verb.
+#[test]
+fn arguments() {
+    let s = Scratch::new("hostile-arguments");
+    s.file("small.toml", SMALL);
+    fs::create_dir(s.0.join("folder")).unwrap();
+    let verbs = [
+        "check",
+        "run",
+        "sweep",
+        "model",
+        "report",
+        "list",
+        "explain",
+        "repro",
+        "conform",
+        "completions",
+        "man",
+        "new",
+        "advise",
+    ];
+    let junk = [
+        "",
+        "-",
+        "--",
+        "--out",
+        "--set",
+        "--nonsense",
+        "\u{1b}[31m",
+        "\u{202e}x",
+        "folder",
+        "nowhere/x.toml",
+        "/",
+        "/dev/null",
+        "a\nb",
+    ];
+    for verb in verbs.iter().filter(|v| **v != "man") {
+        for word in junk {
+            ends(&s, &words(&[verb, word]));
+        }
+        ends(&s, &words(&[verb, "--threads", "-1"]));
+        ends(&s, &[OsStr::new(verb), OsStr::from_bytes(b"\xff\xfe")]);
+    }
+    for flags in [
+        &["--threads", "0"][..],
+        &["--threads", "99999"],
+        &["--runs", "0"],
+        &["--runs", "99999999999"],
+        &["--seed", "-1"],
+        &["--seed", "x"],
+        &["--set"],
+        &["--set", "="],
+        &["--set", "=1"],
+        &["--set", "a"],
+        &["--set", "a="],
+        &["--set", "a.b.c.d=1"],
+        &["--set", ".=1"],
+        &["--sweep", "x"],
+        &["--sweep", "seed=[1]"],
+        &["--sweep", "topology.senders=[]"],
+        &["--sweep", "topology.senders=[1"],
+        &["--format", "xml"],
+        &["--progress", "loud"],
+        &["--metrics", "speed"],
+        &["--force"],
+        &["--out"],
+        &["--max-time", "-1s"],
+        &["--max-memory", "0"],
+        &["--world", "moon"],
+        &["--world", ""],
+    ] {
+        let out = ends(&s, &words(&[&["run", "small.toml"], flags].concat()));
+        assert_eq!(out.status.code(), Some(2), "{flags:?}: {}", text(&out.stderr));
+    }
+}
+
+/// Names that lead round in circles, and files that cannot be read or written.
+#[test]
+fn loops_and_rights() {
+    let s = Scratch::new("hostile-loops");
+    s.file("small.toml", SMALL);
+    symlink("b.toml", s.0.join("a.toml")).unwrap();
+    symlink("a.toml", s.0.join("b.toml")).unwrap();
+    symlink("loop", s.0.join("loop")).unwrap();
+    symlink(".", s.0.join("here")).unwrap();
+    for args in [
+        &["check", "a.toml"][..],
+        &["run", "a.toml"],
+        &["report", "loop"],
+        &["report", "here"],
+        &["run", "small.toml", "--out", "loop/r"],
+        &["run", "small.toml", "--out", "loop"],
+        &["run", "small.toml", "--out", "/proc/r"],
+        &["run", "small.toml", "--out", "/dev/full/r"],
+        &["run", "small.toml", "--out", "small.toml/r"],
+        &["run", "small.toml", "--out", "/"],
+        &["run", "small.toml", "--out", ""],
+        &["man", "/proc/pages"],
+        &["man", "small.toml"],
+        &["check", "small.toml", "--set", "workload.0={ kind = \"poisson\", load = 0.1, sizes = { cdf = \"a.toml\" } }"],
+        &["check", "small.toml", "--set", "workload.0={ kind = \"poisson\", load = 0.1, sizes = { cdf = \"here\" } }"],
+        &["check", "small.toml", "--set", "workload.0={ kind = \"replay\", file = \"loop\" }"],
+    ] {
+        let out = ends(&s, &words(args));
+        assert!(!out.status.success(), "{args:?}");
+    }
+    assert_eq!(s.entries(""), ["a.toml", "b.toml", "here", "loop", "small.toml"]);
+    // Through a link to its own folder, results are where they were asked for.
+    assert!(ends(&s, &words(&["run", "small.toml", "--quiet", "--out", "here/r"])).status.success());
+    assert!(s.0.join("r/manifest.json").is_file());
+    let odd: OsString = OsStr::from_bytes(b"odd-\xff\x1b.toml").to_owned();
+    fs::write(s.0.join(&odd), SMALL.replace("senders = 4", "sendrs = 4")).unwrap();
+    assert_eq!(ends(&s, &[OsStr::new("check"), &odd]).status.code(), Some(2));
+}
+
+/// A disk that is full, as a limit on the size of files: an error and nothing left behind.
+#[test]
+fn a_full_disk() {
+    let s = Scratch::new("hostile-full");
+    s.file("small.toml", SMALL);
+    for target in
+        ["list > /dev/full", "check small.toml > /dev/full", "run small.toml --out r > /dev/full", "completions bash > /dev/full"]
+    {
+        let line = format!("exec {} {target}", env!("CARGO_BIN_EXE_forebay"));
+        let out = Command::new("sh").current_dir(&s.0).args(["-c", &line]).output().unwrap();
+        let err = text(&out.stderr);
+        assert!(
+            out.status.code() == Some(1) && err.contains("cannot write to standard output"),
+            "{target}: {:?} {err}",
+            out.status
+        );
+    }
+    assert!(s.0.join("r/manifest.json").is_file(), "the results are there all the same");
+}
+
+/// Signals: each ends a run within a moment, with nothing left behind, or with what the next command removes.
+#[test]
+fn signals() {
+    let s = Scratch::new("hostile-signals");
+    s.file("long.toml", &SMALL.replace("2ms", "1h"));
+    for (signal, code) in [("INT", Some(130)), ("TERM", Some(130)), ("HUP", Some(130)), ("QUIT", None), ("KILL", None)] {
+        let mut child = command(&s.0, &["run", "long.toml", "--yes", "--progress", "json", "--quiet", "--out", "r"])
+            .stderr(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut events = BufReader::new(child.stderr.take().unwrap());
+        let mut first = String::new();
+        events.read_line(&mut first).unwrap();
+        assert!(first.contains("\"start\""), "{first}");
+        assert!(Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap().success());
+        let began = Instant::now();
+        assert_eq!(child.wait().unwrap().code(), code, "{signal}");
+        assert!(began.elapsed() < PATIENCE, "{signal}");
+        assert!(!s.0.join("r").exists(), "{signal}");
+    }
+    s.file("small.toml", SMALL);
+    assert!(ends(&s, &words(&["run", "small.toml", "--quiet", "--out", "q"])).status.success());
+    assert_eq!(s.entries(""), ["long.toml", "q", "small.toml"]);
+}
+
+/// Ten at once into one place: all results are kept, each under a name of its own.
+#[test]
+fn races() {
+    let s = Scratch::new("hostile-races");
+    s.file("small.toml", &SMALL.replace("2ms", "100ms"));
+    let start = |args: &[&str]| command(&s.0, args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let all: Vec<_> = (0..10).map(|_| start(&["run", "small.toml", "--quiet"])).collect();
+    for child in all {
+        assert!(child.wait_with_output().unwrap().status.success());
+    }
+    assert_eq!(s.entries("out").len(), 10);
+    // One gets the name, the others that come too late are told so, before or after their runs.
+    let all: Vec<_> = (0..10).map(|_| start(&["run", "small.toml", "--quiet", "--out", "r"])).collect();
+    let codes: Vec<i32> = all.into_iter().map(|c| c.wait_with_output().unwrap().status.code().unwrap()).collect();
+    assert_eq!(codes.iter().filter(|c| **c == 0).count(), 1, "{codes:?}");
+    let late = codes.iter().filter(|c| **c == 1).count();
+    assert_eq!(s.entries("").len(), 2 + 1 + late, "{codes:?} {:?}", s.entries(""));
+    // Ten pages of the same results: the last one stays, whole.
+    let all: Vec<_> = (0..10).map(|_| start(&["report", "r", "--force"])).collect();
+    for child in all {
+        assert!(child.wait_with_output().unwrap().status.success());
+    }
+    assert!(fs::read_to_string(s.0.join("r/report.html")).unwrap().trim_end().ends_with("</html>"));
+    assert!(!s.entries("r").iter().any(|f| f.contains(".tmp-")));
+}
