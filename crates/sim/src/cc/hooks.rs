@@ -84,8 +84,8 @@ pub struct Ack {
     /// Segments newly deemed lost; none before loss detection has looked at the ACK. Without a scoreboard none ever: a duplicate says how
     /// many, not which.
     pub lost: u32,
-    /// Bytes in the network: the pipe of RFC 6675 section 3 with a scoreboard, the flight size without.
-    pub in_flight: u64,
+    /// By how much what is in the network is less than what is outstanding, bytes; see [`Ack::in_flight`].
+    pub absent: i64,
     /// Whether the window, not the application, the receiver or the pacer, has limited sending in the last round trip (Linux
     /// `is_cwnd_limited`); `None` where the stack does not look (`cwnd-validation`).
     pub window_limited: Option<bool>,
@@ -104,6 +104,15 @@ pub struct Ack {
     pub min_rtt: TimeOrNever,
     /// Payload bytes of a full segment.
     pub mss: u32,
+}
+
+impl Ack {
+    /// Bytes in the network: the pipe of RFC 6675 section 3 with a scoreboard, which takes off what is SACKed or lost and adds what was sent
+    /// again; the flight size without.
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        (self.snd_nxt - self.snd_una).wrapping_sub(self.absent as u64)
+    }
 }
 
 /// What a law may be told of the path of its connection when that opens; packets on the empty path.

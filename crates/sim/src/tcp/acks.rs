@@ -53,8 +53,8 @@ impl Sender {
             acked,
             delivered: acked,
             lost: 0,
-            in_flight: self.nxt - self.una,
-            window_limited: c.cwnd_validation.then_some(self.cwnd_limited),
+            absent: 0,
+            window_limited: self.window_limited,
             ece,
             grow: match c.growth {
                 Growth::PerAck => 1.0,
@@ -110,8 +110,8 @@ impl Sender {
             acked: 0,
             delivered: 0,
             lost: 0,
-            in_flight: 0,
-            window_limited: c.cwnd_validation.then_some(self.cwnd_limited),
+            absent: 0,
+            window_limited: self.window_limited,
             ece: false,
             grow: 0.0,
             rtt: None,
@@ -279,8 +279,10 @@ impl Sender {
         // can carry CWR; that must not hold up the repair (Linux tcp_may_raise_cwnd). Where retransmissions carry it, it ends by itself.
         let held = ack.ece && c.ecn == Ecn::Classic && (self.ca != CaState::Loss || c.cwr_on_any);
         // Linux tcp_is_cwnd_limited: in slow start a window more than half used counts.
-        let used =
-            || self.cwnd_limited || (self.w.in_slow_start() && self.w.cwnd * f64::from(c.mss) < 2.0 * self.max_flight as f64);
+        let used = || {
+            self.window_limited == Some(true)
+                || (self.w.in_slow_start() && self.w.cwnd * f64::from(c.mss) < 2.0 * self.max_flight as f64)
+        };
         if !held && (!c.cwnd_validation || used()) {
             match &self.slow_start {
                 None => self.law.cong_avoid(&mut self.w, ack),

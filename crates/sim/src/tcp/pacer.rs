@@ -1,6 +1,6 @@
 //! Departure times for laws that give a rate, as the pacing inside Linux TCP (tcp_pacing_check, tcp_update_skb_after_send).
 
-use super::sender::Sender;
+use super::sender::{Sender, Timer};
 use crate::tcp::config::TcpConfig;
 use forebay_units::{Rate, Time, TimeOrNever};
 
@@ -22,6 +22,13 @@ impl Pacer {
     /// Earliest departure of the next segment; may have passed.
     pub(super) fn next(&self) -> Time {
         self.next
+    }
+
+    /// What a timer that is set at `now` is put off by, in whole ticks of its clock (Linux `tcp_pacing_delay`): what is timed may still have
+    /// to wait here.
+    fn delay(&self, now: Time, tick: Time) -> Time {
+        let wait = self.next.saturating_sub(now);
+        wait - wait % tick.max(Time(1))
     }
 
     /// When the sender is to be woken; never while nothing waits.
@@ -60,6 +67,21 @@ impl Sender {
         self.pacer.as_mut().is_some_and(|p| p.holds_back(now))
     }
 
+    /// How much later than by itself a timer expires that is set now.
+    #[inline]
+    pub(super) fn pacing_delay(&self, c: &TcpConfig, now: Time) -> Time {
+        self.pacer.as_ref().map_or(Time::ZERO, |p| p.delay(now, c.rto_granularity))
+    }
+
+    /// The retransmission timer, if it was set at this very instant, allows for the pacer (tcp_rearm_rto and tcp_xmit_retransmit_queue by
+    /// way of tcp_reset_xmit_timer). Here and not where it is set, so that senders without a pacer are not asked.
+    pub(super) fn extend_timer(&mut self, c: &TcpConfig, now: Time) {
+        if self.timer == Timer::Rto && self.timer_due == now.saturating_add(self.rtt.rto(c)).into() {
+            let delay = self.pacing_delay(c, now);
+            self.timer_due = now.saturating_add(self.rtt.rto(c)).saturating_add(delay).into();
+        }
+    }
+
     /// A data segment of `bytes` left.
     #[inline]
     pub(super) fn note_departure(&mut self, c: &TcpConfig, now: Time, bytes: u64) {
@@ -92,6 +114,9 @@ mod tests {
         assert_eq!(p.due(), TimeOrNever::NEVER);
         // 4 us late: the next pause is so much shorter. After a long silence it is half as long.
         p.sent(US * 15, 1250, rate);
+        // A timer that is set now allows for it, in whole ticks.
+        assert_eq!([Time(1), US * 4].map(|tick| p.delay(US * 15, tick)), [US * 6, US * 4]);
+        assert_eq!(p.delay(US * 30, US), Time::ZERO);
         assert_eq!(p.next(), US * 21);
         p.sent(US * 100, 1250, rate);
         assert_eq!(p.next(), US * 105);

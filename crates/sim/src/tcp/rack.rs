@@ -129,8 +129,10 @@ impl Sender {
         timeout += if s.board.len() == 1 { c.rto_min } else { c.rto_granularity * 2 };
         // Section 7.2: where the retransmission timeout is due first, the probe takes its place.
         let rto_due = if self.timer == Timer::Rto { self.timer_due } else { self.head_due(c, now).into() };
+        // tcp_schedule_loss_probe by way of tcp_reset_xmit_timer: what is probed for may still wait for its departure.
+        let delay = self.pacing_delay(c, now);
         self.timer = Timer::Probe;
-        self.timer_due = rto_due.min(now.saturating_add(timeout).into());
+        self.timer_due = rto_due.min(now.saturating_add(timeout).saturating_add(delay).into());
     }
 
     /// When the oldest outstanding segment times out, counted from its transmission; not before now (Linux tcp_rto_delta_us).
@@ -148,11 +150,18 @@ impl Sender {
             // Holes showed up since; recovery is at work.
             return self.arm_rto(c, now);
         }
-        self.stats.tlps += 1;
-        self.timer = Timer::Idle;
         let len = if self.nxt < self.stream_end() { self.segment_len(c, self.nxt) } else { 0 };
         // Our choice: where the law has a say about new data, the probe is a retransmission, about which it has none.
         let fresh = len > 0 && self.nxt + len <= self.edge && !self.hooks.gate;
+        if fresh && self.paced(now) {
+            // tcp_send_loss_probe: new data leaves by tcp_write_xmit, where the pacer holds it back (tcp_pacing_check), and what could not be
+            // probed has its timeout. A segment that is sent again is not held back.
+            self.arm_rto(c, now);
+            self.extend_timer(c, now);
+            return self.set_alarm(out);
+        }
+        self.stats.tlps += 1;
+        self.timer = Timer::Idle;
         if fresh {
             if self.tag.is_some() {
                 self.restart_for_message(c);

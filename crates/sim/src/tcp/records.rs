@@ -42,7 +42,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn control(&mut self, ack: &mut Ack, segments: u32, before: u64) {
         // Something may have been sent again since the losses were found.
-        ack.in_flight = self.pipe();
+        ack.absent = self.absent();
         let outcome = Outcome {
             segments,
             in_flight_before: before,

@@ -56,7 +56,7 @@ impl Sender {
             }
             Growth::PerSegment { .. } | Growth::PerAck => {}
         }
-        ack.in_flight = self.pipe();
+        ack.absent = self.absent();
         if self.hears.0 && !overtaken {
             self.law.in_ack_event(&mut self.w, ack);
         }
@@ -75,9 +75,9 @@ impl Sender {
         }
         let in_network = self.pipe();
         let lost = !(self.ca == CaState::Recovery && self.holds_back()) && self.find_losses(c, ack.now);
-        ack.in_flight = self.pipe();
+        ack.absent = self.absent();
         ack.lost = self.sack.as_ref().map_or(0, |s| s.board.marked.wrapping_sub(marked));
-        let progress = ack.acked > 0 && ack.in_flight == in_network;
+        let progress = ack.acked > 0 && self.pipe() == in_network;
         let plain = self.sack.as_ref().is_none_or(|s| s.board.is_plain());
         if lost && self.ca < CaState::Recovery {
             self.enter_recovery(c, ack.now, out);

@@ -149,7 +149,8 @@ pub struct Sender {
     /// The last reduction answered ECE.
     pub(super) cut_by_marks: bool,
     pub(super) first_partial: bool,
-    pub(super) cwnd_limited: bool,
+    /// Whether the window limits sending; `None` where the stack does not look.
+    pub(super) window_limited: Option<bool>,
     pub(super) syn_retx: bool,
     pub(super) shift: u8,
     pub(super) dupacks: u32,
@@ -263,7 +264,7 @@ impl Sender {
             cwr_pending: false,
             cut_by_marks: false,
             first_partial: false,
-            cwnd_limited: false,
+            window_limited: c.cwnd_validation.then_some(false),
             syn_retx: false,
             shift: window_shift(c.rcv_wnd),
             dupacks: 0,

@@ -70,7 +70,9 @@ impl Sender {
     fn transmit_gated(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if let Some(p) = &mut self.pacer {
             p.settle();
+            self.extend_timer(c, now);
         }
+        let idle = self.timer == Timer::Idle;
         let (first, high) = (self.nxt, self.high);
         let at = Opportunity {
             now,
@@ -89,6 +91,9 @@ impl Sender {
         let end = self.stream_end().min(first.saturating_add(allowed));
         let burst = if c.tso.is_some() { self.bursts(c, now, self.window_bytes(c), end) } else { Burst { end, deferred: false } };
         self.transmit_until(c, now, burst.end, out);
+        if idle && self.pacer.is_some() {
+            self.extend_timer(c, now);
+        }
         if burst.deferred && c.cwnd_validation {
             // The window is in use, though not to its last byte (`is_cwnd_limited` of tcp_tso_should_defer).
             self.note_usage(true);
@@ -106,7 +111,7 @@ impl Sender {
     }
 
     /// Makes sure that the engine wakes the sender then.
-    fn set_alarm(&mut self, out: &mut impl Wire) {
+    pub(super) fn set_alarm(&mut self, out: &mut impl Wire) {
         let due = self.due();
         if due < self.alarm {
             self.alarm = due;
@@ -139,6 +144,12 @@ impl Sender {
             None => self.flight(),
             Some(s) => s.board.pipe(self.flight()),
         }
+    }
+
+    /// What of the flight size is not in the network, bytes.
+    #[inline]
+    pub(super) fn absent(&self) -> i64 {
+        self.flight().wrapping_sub(self.pipe()) as i64
     }
 
     /// True if something was sent. Once in each of its two callers, of which one is cold.
@@ -204,8 +215,8 @@ impl Sender {
     /// has nothing more to send.
     fn note_usage(&mut self, limited: bool) {
         let flight = self.flight();
-        if limited || self.una >= self.usage_end || (!self.cwnd_limited && flight > self.max_flight) {
-            self.cwnd_limited = limited;
+        if limited || self.una >= self.usage_end || (self.window_limited != Some(true) && flight > self.max_flight) {
+            self.window_limited = Some(limited);
             self.max_flight = flight;
             self.usage_end = self.nxt;
         }

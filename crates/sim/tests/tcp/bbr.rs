@@ -4,7 +4,7 @@ use crate::scripted::pipe::{LOSE, PASS, Pipe, Seen};
 use crate::scripted::sender::Script;
 use crate::scripted::{MS, config};
 use forebay_sampling::Rng;
-use forebay_sim::tcp::sender::Phase;
+use forebay_sim::tcp::sender::{Phase, Timer};
 
 /// The handshake took 100 us, so ten segments times 2.89 in it are 28.5 segments less 1 %: one in 3.5 us. The first ten leave at once.
 #[test]
@@ -45,4 +45,26 @@ fn one_percent_of_random_losses() {
     println!("bbr {bbr:.1} s, bbr3 {bbr3:.1} s, cubic {cubic:.1} s");
     assert!(cubic > 3.0 * bbr, "cubic took {cubic} s, bbr {bbr} s");
     assert!(bbr3 < cubic, "bbr3 took {bbr3} s, cubic {cubic} s");
+}
+
+/// tcp_reset_xmit_timer: what is timed may still have to wait for its departure, so that probe timer and retransmission timer are put off by
+/// the wait, in whole ticks of a millisecond. With 400 ms in the handshake segments leave some 7 ms apart.
+#[test]
+fn timers_allow_for_the_pacer() {
+    let mut t = Script::closed(config("linux", "bbr"));
+    t.at(400_000);
+    t.rtt = 400_000;
+    t.syn_ack();
+    t.write(60);
+    assert_eq!(t.sent(), "0 1 2 3 4 5 6 7 8 9");
+    t.at(800_000).ack(1);
+    assert_eq!(t.sent(), "10");
+    let plain = |t: &Script| 2 * t.s.rtt.smoothed().or_never().as_us() + 2_000;
+    let put_off = |t: &Script| t.left(Timer::Probe).unwrap() - plain(t);
+    let first = put_off(&t);
+    assert!((5_000..=14_000).contains(&first) && first % 1_000 == 0, "{first} us");
+    t.at(803_500).ack(2);
+    assert_eq!(t.sent(), "", "the next one waits");
+    let second = put_off(&t);
+    assert!((first - 4_000..=first - 3_000).contains(&second) && second % 1_000 == 0, "3.5 ms later {second}, after {first}");
 }

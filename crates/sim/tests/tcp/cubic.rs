@@ -38,7 +38,7 @@ impl Flow {
                 acked: 1000,
                 delivered: 1000,
                 lost: 0,
-                in_flight: 0,
+                absent: 0,
                 window_limited: None,
                 ece: false,
                 grow: 1.0,

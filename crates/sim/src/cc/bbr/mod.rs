@@ -218,7 +218,7 @@ impl Bbr {
         let acked = u64::from(o.segments);
         if acked > 0 {
             let conserving;
-            (cwnd, conserving) = self.recover_or_restore(cwnd, ack, o, ack.in_flight.div_ceil(self.mss));
+            (cwnd, conserving) = self.recover_or_restore(cwnd, ack, o, ack.in_flight().div_ceil(self.mss));
             if !conserving {
                 let target = self.quantized(self.bdp(bw, self.cwnd_gain) + self.aggregation_cwnd());
                 if self.full_bw_reached {

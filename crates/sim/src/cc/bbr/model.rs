@@ -147,7 +147,7 @@ impl Bbr {
             self.mode = Mode::Drain;
             w.ssthresh = (target as f64).into();
         }
-        if self.mode == Mode::Drain && self.in_network_then(ack, o, ack.in_flight) <= target {
+        if self.mode == Mode::Drain && self.in_network_then(ack, o, ack.in_flight()) <= target {
             self.enter_probe_bw();
         }
     }
@@ -183,7 +183,7 @@ impl Bbr {
         }
         if self.mode == Mode::ProbeRtt {
             // Samples of so small a window say nothing about the bandwidth.
-            let in_flight = ack.in_flight.div_ceil(self.mss);
+            let in_flight = ack.in_flight().div_ceil(self.mss);
             self.rate.limit(in_flight);
             if self.probe_rtt_done.is_some() {
                 self.probe_rtt_round_done |= self.round_start;

@@ -245,7 +245,7 @@ impl Bbr3 {
             sample,
             delivery_rate: delivery_rate.unwrap_or(0),
             newly_acked: ack.delivered,
-            in_flight: ack.in_flight,
+            in_flight: ack.in_flight(),
             window_limited: ack.window_limited == Some(true),
             repair: o.repair,
             rtt: ack.newest_rtt,

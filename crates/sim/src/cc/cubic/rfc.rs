@@ -140,7 +140,7 @@ mod tests {
                     acked: 1460,
                     delivered: 1460,
                     lost: 0,
-                    in_flight: 0,
+                    absent: 0,
                     window_limited: None,
                     ece: false,
                     grow: 1.0,
