@@ -72,7 +72,12 @@ pub enum AdviseError {
     /// Results could not be read.
     Store(StoreError),
     /// It was asked to stop.
-    Interrupted,
+    Interrupted {
+        /// Runs whose results are there.
+        done: usize,
+        /// Runs that were asked for so far.
+        total: usize,
+    },
 }
 
 impl From<Errors> for AdviseError {
@@ -297,7 +302,8 @@ impl Trial<'_> {
     fn wait(&mut self, ticket: &Ticket, what: &str) -> Result<Vec<Vec<ClassNumbers>>, AdviseError> {
         let records = loop {
             if self.stop.load(Relaxed) {
-                return Err(AdviseError::Interrupted);
+                let Counts { done, total, .. } = self.session.counts();
+                return Err(AdviseError::Interrupted { done, total });
             }
             self.watcher.tick(what, self.session.counts());
             if let Some(result) = self.session.wait(ticket, Duration::from_millis(100)) {

@@ -2,7 +2,10 @@
 
 mod scratch;
 
-use scratch::{Scratch, forebay, text};
+use scratch::{Scratch, command, forebay, text};
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Twenty servers answer one client through a port of 60 packets, over and over: without help they wait for retransmission timeouts.
 const INCAST: &str = r#"
@@ -68,6 +71,29 @@ fn the_answer_comes_first_and_nothing_runs_twice() {
     let numbers: Vec<u32> = last.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect();
     assert_eq!(numbers[0], numbers[1], "{last}");
     assert_eq!(again.lines().next(), said.lines().next());
+}
+
+/// Interrupted once something is there, it says so, and the same command goes on to the answer.
+#[test]
+fn interrupted_it_goes_on_where_it_stopped() {
+    let scratch = Scratch::new("advise-stop");
+    scratch.file("small.toml", INCAST);
+    let ask = ["advise", "small.toml", "--seeds", "3", "--set", "duration=1s"];
+    let mut child = command(&scratch.0, &ask).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let units = scratch.0.join("out/small-advise/units");
+    let begin = Instant::now();
+    while !units.is_dir() && begin.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let mut err = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{err}");
+    assert!(err.contains("again to go on"), "{err}");
+    let out = forebay(&scratch.0, &ask);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    let said = text(&out.stdout);
+    assert!(!said.contains(" runs, 0 of them found finished"), "{said}");
 }
 
 #[test]

@@ -67,11 +67,10 @@ fn failure(e: AdviseError) -> Failure {
         AdviseError::Scenario(e) => Failure::Scenario(e),
         AdviseError::Usage(text) => Failure::Usage(text),
         AdviseError::Store(e) => Failure::Store(e),
-        AdviseError::Interrupted => {
-            Failure::Machine("interrupted; finished runs are kept. Run the same command again to go on".into())
-        }
+        AdviseError::Interrupted { done, total } => Failure::Stopped { done, total },
         AdviseError::Sweep(e) => match &*e {
             SweepError::Scenario(e) => Failure::Scenario(e.clone()),
+            SweepError::Interrupted { done, total } => Failure::Stopped { done: *done, total: *total },
             other => Failure::Engine(other.to_string()),
         },
     }
