@@ -1,5 +1,5 @@
 //! Nodes, ports, connections, transports, workloads and queries are named by types of their own (`forebay_units`), not by bare numbers. The
-//! same holds for times and rates where TCP, laws and shims speak of them.
+//! same holds for times and rates in the simulator.
 
 use forebay_checks::repository;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ const QUANTITIES: [&str; 25] = [
 /// Types that say nothing about their unit.
 const NUMBERS: [&str; 4] = ["u64", "f64", "Option<u64>", "Option<f64>"];
 /// Folders of `crates/sim/src` in which times and rates have types.
-const TYPED: [&str; 3] = ["tcp", "cc", "shim"];
+const TYPED: [&str; 5] = ["tcp", "cc", "shim", "engine", "net"];
 
 fn sources(dir: &Path, list: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).unwrap() {
@@ -111,7 +111,7 @@ fn the_search_finds_times_and_rates() {
 }
 
 #[test]
-fn times_and_rates_of_endpoints_laws_and_shims_have_types() {
+fn times_and_rates_of_the_simulator_have_types() {
     let (mut files, mut found) = (Vec::new(), Vec::new());
     for folder in TYPED {
         sources(&repository().join("crates/sim/src").join(folder), &mut files);

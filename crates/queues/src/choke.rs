@@ -6,7 +6,7 @@ use crate::{
     Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, PortState, Queue, QueueEntry, QueueError,
     Queued, Verdict, red,
 };
-use forebay_param::{Entry, Kind, Param, Values};
+use forebay_param::{Entry, Kind, Param, Values, choices};
 use forebay_sampling::Rng;
 use forebay_units::{QueueLen, Rate, Time};
 use std::collections::VecDeque;
@@ -18,6 +18,9 @@ enum Match {
     Majority,
     Any,
 }
+
+const MATCHES: &[(&str, Match)] = &[("all", Match::All), ("majority", Match::Majority), ("any", Match::Any)];
+const MATCH_WORDS: [&str; 3] = choices(MATCHES);
 
 /// RED, asked only about packets that met no (or not enough) packets of their flow.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,11 +127,7 @@ fn build_multi(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError
         let message = format!("{m} samples need {m} waiting packets beside the one in service, and the buffer holds {b}");
         return Err(QueueError::new("m", format!("{message}; legal: below {b}")));
     }
-    let rule = match v.text("match").as_str() {
-        "majority" => Match::Majority,
-        "any" => Match::Any,
-        _ => Match::All,
-    };
+    let rule = v.choice("match", MATCHES);
     let mark_samples = v.text("victims") == "samples";
     red::law(v).map(|law| Queue::Buffered(BufferedDiscipline::Choke(Choke::new(law, m as usize, rule, mark_samples))))
 }
@@ -139,7 +138,7 @@ const fn multi_params() -> [Param; 12] {
         Param { key: "m", kind: Kind::Int(1, 1000), default: Some("7"), doc: "packets that are drawn, all different" },
         Param {
             key: "match",
-            kind: Kind::Choice(&["all", "majority", "any"]),
+            kind: Kind::Choice(&MATCH_WORDS),
             default: Some("all"),
             doc: "how many of them must be of the arriving packet's flow",
         },

@@ -4,7 +4,7 @@ use crate::{
     Arrival, Codepoint, Discipline, DropReason, Fifo, FifoDiscipline, Marking, PortState, Queue, QueueEntry, QueueError,
     QueueState, Verdict,
 };
-use forebay_param::{Entry, Kind, Param, Values};
+use forebay_param::{Entry, Kind, Param, Values, choices};
 use forebay_sampling::{Rng, math};
 use forebay_units::{QueueLen, Rate};
 
@@ -18,6 +18,9 @@ enum Count {
     /// ns-2's `wait`: none before 1 / p packets, then uniform.
     Wait,
 }
+
+const COUNTS: &[(&str, Count)] = &[("on", Count::On), ("off", Count::Off), ("wait", Count::Wait)];
+const COUNT_WORDS: [&str; 3] = choices(COUNTS);
 
 /// The average queue and the probability that follows from it: RED without a queue, which CHOKe has too.
 #[derive(Debug, Clone, PartialEq)]
@@ -166,11 +169,7 @@ pub(crate) fn law(v: &Values) -> Result<Law, QueueError> {
         weight: v.float("weight"),
         gentle: v.bool("gentle"),
         drop_above: v.text("above-max") == "drop",
-        count_rule: match v.text("count").as_str() {
-            "off" => Count::Off,
-            "wait" => Count::Wait,
-            _ => Count::On,
-        },
+        count_rule: v.choice("count", COUNTS),
         in_service: v.bool("in-service"),
         mean_packet: v.bytes("mean-packet").0,
         avg: 0.0,
@@ -210,7 +209,7 @@ pub(crate) const PARAMS: [Param; 9] = [
     },
     Param {
         key: "count",
-        kind: Kind::Choice(&["on", "off", "wait"]),
+        kind: Kind::Choice(&COUNT_WORDS),
         default: Some("on"),
         doc: "packets since the last mark raise the probability: \"on\" as published, \"wait\" as ns-2 with `wait_`",
     },

@@ -38,6 +38,16 @@ impl<I: Id, T> IndexVec<I, T> {
         self.items.is_empty()
     }
 
+    /// Makes room for exactly `more` elements.
+    pub fn reserve_exact(&mut self, more: usize) {
+        self.items.reserve_exact(more);
+    }
+
+    /// The name that the next appended element gets.
+    pub fn next_id(&self) -> I {
+        I::from_index(self.items.len())
+    }
+
     /// Appends an element and names it.
     pub fn push(&mut self, item: T) -> I {
         let id = I::from_index(self.items.len());

@@ -32,7 +32,7 @@ impl Core {
             }
             port.backlog().into_iter().flat_map(|b| b.packets()).for_each(&mut count);
         }
-        for (conn, stream) in self.streams.ids().zip(self.streams.iter()).filter(|(_, s)| s.live) {
+        for (conn, stream) in self.streams.enumerate().filter(|(_, s)| s.live) {
             let (sender, receiver) = (&self.senders[conn], &self.receivers[conn]);
             let shim = self.endpoint_shims.balance(sender.group(), conn);
             let sent = sender.packets + receiver.sent + shim.sent;

@@ -17,7 +17,7 @@ use crate::tcp::config::TcpConfig;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use forebay_experiment::network::Network;
-use forebay_units::{ConnSlot, GroupId, NodeId, PortId, Time};
+use forebay_units::{ConnSlot, GroupId, IndexVec, NodeId, PortId, Time};
 
 /// The simulation without its applications: its parts, and what needs several of them.
 pub(crate) struct Core {
@@ -30,7 +30,7 @@ pub(crate) struct Core {
     /// Connections by slot: which one has it, for all hosts to read; changed between windows only. Those of free slots are retired.
     pub(super) generations: Arena<ConnSlot, Generation>,
     /// Who they are,
-    pub(super) streams: Arena<ConnSlot, Stream>,
+    pub(super) streams: IndexVec<ConnSlot, Stream>,
     /// what belongs to their sending hosts,
     pub(super) senders: Owned<ConnSlot, Sender>,
     pub(super) outgoing: Owned<ConnSlot, Outgoing>,
@@ -74,7 +74,7 @@ impl Core {
             hosts,
             tcp: Arena::new(tcp),
             generations: Arena::new(Vec::new()),
-            streams: Arena::new(Vec::new()),
+            streams: IndexVec::new(),
             senders: Owned::new(),
             outgoing: Owned::new(),
             receivers: Owned::new(),

@@ -281,6 +281,7 @@ impl Fabric {
                         places = list[full..].as_mut_ptr_range();
                     }
                     let found = Handoff { key: (p.arrival - start).0 << PORT_BITS | u64::from(to.get()), packet, served };
+                    // Not `Vec::push`, which takes 2.3 to 4.9 instructions a transmission more (`net/arena.rs` names the cases).
                     // SAFETY: a place of the list, which is the caller's alone.
                     unsafe {
                         places.start.write(found);

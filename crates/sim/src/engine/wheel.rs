@@ -5,7 +5,7 @@
 //! to do in it; what lies further ahead waits in a heap. Marks may be early (the node finds nothing and marks again), never late.
 
 use crate::net::arena::Arena;
-use forebay_units::{NodeId, Time, TimeOrNever};
+use forebay_units::{IndexVec, NodeId, Time, TimeOrNever};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -30,7 +30,7 @@ pub(crate) struct Wheel {
     far: BinaryHeap<Reverse<(Time, NodeId)>>,
     far_next: TimeOrNever,
     /// Per node: its earliest mark in `far`; a later one adds nothing, for the node marks itself again when it has been looked at.
-    far_of: Arena<NodeId, TimeOrNever>,
+    far_of: IndexVec<NodeId, TimeOrNever>,
 }
 
 impl Wheel {
@@ -48,7 +48,7 @@ impl Wheel {
             inverse: u64::MAX / length.0,
             far: BinaryHeap::new(),
             far_next: TimeOrNever::NEVER,
-            far_of: Arena::new(vec![TimeOrNever::NEVER; nodes]),
+            far_of: IndexVec::repeat(TimeOrNever::NEVER, nodes),
         }
     }
 
