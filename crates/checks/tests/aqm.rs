@@ -12,6 +12,7 @@ senders = 2
 access     = { rate = "10Gbps", delay = "54us" }
 bottleneck = { rate = "1Gbps", delay = "64us", buffer = "251pkt" }
 [transport]
+stack = "ns2"
 recovery = "sack"
 header = 40
 [[transport.group]]

@@ -14,6 +14,7 @@ spines = 2
 hosts-per-leaf = 4
 host = { rate = "1Gbps", delay = "5us", buffer = "40pkt", queue = { kind = "dctcp-step", k = "15pkt" } }
 [transport]
+stack = "ns2"
 rto-min = "5ms"
 cc = ["newreno", "cubic", "dctcp"]
 [[workload]]

@@ -143,6 +143,7 @@ senders = 7
 access     = { rate = "1Gbps", delay = "25us" }
 bottleneck = { rate = "1Gbps", delay = "25us", buffer = "30pkt", queue = { kind = "dctcp-step", k = "10pkt" } }
 [transport]
+stack = "ns2"
 rto-min = "4ms"
 rto-initial = "4ms"
 [[workload]]
@@ -213,7 +214,7 @@ fn all(run: fn(&Experiment) -> Report) -> String {
     let link = "{ rate = \"1Gbps\", delay = \"10us\", buffer = \"30pkt\" }";
     for (kind, body) in TOPOLOGIES {
         let text = format!(
-            "duration = \"10ms\"\n[topology]\nkind = \"{kind}\"\n{}\n[transport]\nrto-min = \"2ms\"\n\
+            "duration = \"10ms\"\n[topology]\nkind = \"{kind}\"\n{}\n[transport]\nstack = \"ns2\"\nrto-min = \"2ms\"\n\
              [[workload]]\nkind = \"poisson\"\nfrom = \"all\"\nto = \"all\"\nsizes = {{ cdf = \"websearch\" }}\nload = 0.6\n\
              [[workload]]\nkind = \"requests\"\nclients = \"all\"\nservers = \"all\"\npattern = \"permutation\"\nresponse = \"12KB\"\n",
             body.replace("LINK", link)
@@ -223,7 +224,7 @@ fn all(run: fn(&Experiment) -> Report) -> String {
     for (name, workload) in TRAFFIC {
         let text = format!(
             "duration = \"20ms\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts-per-leaf = 4\nhost = {link}\noversubscription = 2\n\
-             [transport]\nrto-min = \"2ms\"\n[[workload]]\n{}\n",
+             [transport]\nstack = \"ns2\"\nrto-min = \"2ms\"\n[[workload]]\n{}\n",
             workload.replace("HTTP", "{ mixture = \"trim-http\" }")
         );
         line(name, &text, &[]);

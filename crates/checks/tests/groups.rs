@@ -9,7 +9,7 @@ fn text(groups: &str, workload: &str) -> String {
     format!(
         "duration = \"500ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 10\naccess = {{ rate = \"10Gbps\", delay = \"10us\" }}\n\
          bottleneck = {{ rate = \"1Gbps\", delay = \"10us\", buffer = \"100pkt\", queue = {{ kind = \"dctcp-step\", k = \"20pkt\" }} }}\n\
-         [transport]\n{groups}\n[[workload]]\n{workload}\n"
+         [transport]\nstack = \"ns2\"\n{groups}\n[[workload]]\n{workload}\n"
     )
 }
 

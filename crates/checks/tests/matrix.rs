@@ -95,7 +95,7 @@ fn every_workload_on_every_topology() {
             };
             let traffic = workload_text(w.entry.name).replace("FIRST", first).replace("SECOND", second).replace("LAST", last);
             let text = format!(
-                "{}[transport]\nrto-min = \"5ms\"\nrto-initial = \"10ms\"\n[[workload]]\nkind = \"{}\"\n{traffic}\n",
+                "{}[transport]\nstack = \"ns2\"\nrto-min = \"5ms\"\nrto-initial = \"10ms\"\n[[workload]]\nkind = \"{}\"\n{traffic}\n",
                 topology_text(t.entry.name, "\"drop-tail\""),
                 w.entry.name
             );
@@ -145,7 +145,7 @@ fn every_queue_on_every_topology() {
                     }
                 };
                 let text = format!(
-                    "{}{shared}[transport]\n{shim}ecn = \"classic\"\nrto-min = \"5ms\"\nrto-initial = \"10ms\"\n\
+                    "{}{shared}[transport]\nstack = \"ns2\"\n{shim}ecn = \"classic\"\nrto-min = \"5ms\"\nrto-initial = \"10ms\"\n\
                      [[workload]]\nkind = \"poisson\"\nfrom = \"all\"\nto = \"all\"\nsizes = {{ uniform = [\"1B\", \"200KB\"] }}\n\
                      load = 0.9\nflows = 60\n",
                     topology_text(t.entry.name, queue.example)

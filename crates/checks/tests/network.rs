@@ -10,7 +10,7 @@ fn a_hot_port_settles_at_alpha_over_one_plus_alpha() {
         let text = format!(
             "duration = \"150ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 4\nshared-buffer = \"1MB\"\nshared-alpha = {alpha}\n\
              access = {{ rate = \"10Gbps\", delay = \"5us\" }}\nbottleneck = {{ rate = \"1Gbps\", delay = \"5us\" }}\n\
-             [transport]\ninit-cwnd = 2000\nrcv-wnd = \"3MB\"\nhandshake = false\n[[workload]]\nkind = \"long\"\n\
+             [transport]\nstack = \"ns2\"\ninit-cwnd = 2000\nrcv-wnd = \"3MB\"\nhandshake = false\n[[workload]]\nkind = \"long\"\n\
              [observe]\nqueue = {{ port = \"bottleneck\", every = \"100us\" }}\n"
         );
         let o = one(&text, &[]);

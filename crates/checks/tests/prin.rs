@@ -14,6 +14,7 @@ senders = 8
 access = { rate = "1Gbps", delay = "25us" }
 bottleneck = { rate = "1Gbps", delay = "25us", buffer = "64pkt", queue = "protect" }
 [transport]
+stack = "ns2"
 mss = 1000
 header = 0
 ack-size = 1

@@ -13,6 +13,7 @@ senders = 20
 access = { rate = "10Gbps", delay = "25us" }
 bottleneck = { rate = "10Gbps", delay = "25us", buffer = "100pkt", queue = { kind = "strict-priority", k = "20pkt" } }
 [transport]
+stack = "ns2"
 init-cwnd = 10
 rto-min = "10ms"
 [[workload]]

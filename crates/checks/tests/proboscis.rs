@@ -205,7 +205,7 @@ fn beside_other_shims() {
         let text = format!(
             "duration = \"400ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 5\naccess = {{ rate = \"1Gbps\", delay = \"5us\" }}\n\
              bottleneck = {{ rate = \"1Gbps\", delay = \"5us\", buffer = \"20pkt\", queue = {{ kind = \"dctcp-step\", k = \"5pkt\" }} }}\n\
-             [transport]\ninit-cwnd = 10\nrto-min = \"5ms\"\nshim = [{shims}]\n\
+             [transport]\nstack = \"ns2\"\ninit-cwnd = 10\nrto-min = \"5ms\"\nshim = [{shims}]\n\
              [[workload]]\nkind = \"incast\"\nblock = \"30KB\"\n[[workload]]\nkind = \"udp\"\nfrom = \"s0\"\nto = \"recv\"\nrate = \"50Mbps\"\n"
         );
         for v in resolve(&text, &[], None) {

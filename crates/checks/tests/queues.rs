@@ -11,6 +11,7 @@ senders = 9
 access     = { rate = "1Gbps", delay = "25us" }
 bottleneck = { rate = "1Gbps", delay = "25us", buffer = "40pkt" }
 [transport]
+stack = "ns2"
 recovery = "sack"
 rto-min = "3ms"
 rto-initial = "3ms"

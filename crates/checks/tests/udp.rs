@@ -12,7 +12,7 @@ const PAYLOAD: u64 = 1_472;
 fn text(senders: u32, queue: &str, workload: &str) -> String {
     format!(
         "duration = \"100ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = {senders}\naccess = {{ rate = \"1Gbps\", delay = \"10us\" }}\n\
-         bottleneck = {{ rate = \"1Gbps\", delay = \"10us\", buffer = \"20pkt\"{queue} }}\n[transport]\nrto-min = \"10ms\"\n[[workload]]\n{workload}\n"
+         bottleneck = {{ rate = \"1Gbps\", delay = \"10us\", buffer = \"20pkt\"{queue} }}\n[transport]\nstack = \"ns2\"\nrto-min = \"10ms\"\n[[workload]]\n{workload}\n"
     )
 }
 

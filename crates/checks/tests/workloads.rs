@@ -10,7 +10,7 @@ const US: u64 = 1_000_000;
 fn text(workload: &str) -> String {
     format!(
         "[topology]\nkind = \"dumbbell\"\nleft = 3\naccess = {{ rate = \"1Gbps\", delay = \"10us\" }}\n\
-         bottleneck = {{ rate = \"1Gbps\", delay = \"10us\" }}\n[transport]\nfin = false\n[[workload]]\n{workload}\n"
+         bottleneck = {{ rate = \"1Gbps\", delay = \"10us\" }}\n[transport]\nstack = \"ns2\"\nfin = false\n[[workload]]\n{workload}\n"
     )
 }
 
@@ -201,7 +201,7 @@ fn trains_without_a_pause_on_new_connections() {
 }
 
 const RACKS: &str = "[topology]\nkind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts-per-leaf = 4\n\
-                     host = { rate = \"1Gbps\", delay = \"5us\" }\noversubscription = 2\n[transport]\n[[workload]]\n";
+                     host = { rate = \"1Gbps\", delay = \"5us\" }\noversubscription = 2\n[transport]\nstack = \"ns2\"\n[[workload]]\n";
 
 /// proboscis.md 8.8: every host of a rack starts its number of flows, to random hosts of the other racks.
 #[test]
@@ -353,7 +353,7 @@ fn queries_as_a_poisson_process() {
 fn queries_of_all_senders_are_incast() {
     let text = |kind: &str| {
         let topology = "[topology]\nkind = \"many-to-one\"\nsenders = 9\naccess = { rate = \"1Gbps\", delay = \"20us\" }\n\
-                        bottleneck = { rate = \"1Gbps\", delay = \"20us\", buffer = \"20pkt\" }\n[transport]\nrto-min = \"10ms\"\n";
+                        bottleneck = { rate = \"1Gbps\", delay = \"20us\", buffer = \"20pkt\" }\n[transport]\nstack = \"ns2\"\nrto-min = \"10ms\"\n";
         format!(
             "{topology}[[workload]]\nkind = \"{kind}\"\ntotal = \"900KB\"\n{} = 5\n",
             if kind == "incast" { "rounds" } else { "count" }

@@ -18,6 +18,7 @@ senders = 30
 access     = { rate = "1Gbps", delay = "25us" }
 bottleneck = { rate = "1Gbps", delay = "25us", buffer = "60pkt", queue = { kind = "dctcp-step", k = "15pkt" } }
 [transport]
+stack = "ns2"
 cc = ["newreno", "dctcp"]
 rto-min = "20ms"
 [[workload]]

@@ -210,7 +210,7 @@ mod tests {
         let text = "runs = 20\nduration = \"1ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 2\n\
                     access = { rate = \"1Gbps\", delay = \"25us\" }\n\
                     bottleneck = { rate = \"1Gbps\", delay = \"25us\", buffer = \"100pkt\" }\n\
-                    [transport]\ncc = \"newreno\"\n[[workload]]\nkind = \"long\"\n";
+                    [transport]\nstack = \"ns2\"\ncc = \"newreno\"\n[[workload]]\nkind = \"long\"\n";
         let resolved = forebay_scenario::Scenario::from_text(forebay_worlds::all(), text, "test", "".as_ref(), &[], None)
             .unwrap()
             .resolve()

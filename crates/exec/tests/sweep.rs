@@ -16,6 +16,7 @@ senders = 2
 access = { rate = "1Gbps", delay = "10us" }
 bottleneck = { rate = "1Gbps", delay = "10us", buffer = "100pkt" }
 [transport]
+stack = "ns2"
 cc = "newreno"
 [[workload]]
 kind = "poisson"

@@ -5,7 +5,10 @@ use crate::transport::{Chosen, Ecn, Growth, Idle, Metrics, Profile, Recovery, Re
 use forebay_param::{Kind, Param, Values, choices};
 use forebay_units::Time;
 
-/// Names of the profiles, the default first.
+/// The profile of a transport that names none: what hosts run today. Published evaluations name theirs.
+pub const DEFAULT: Profile = Profile::Linux;
+
+/// Names of the profiles.
 pub const PROFILES: &[&str] = &choices::<3, _>(PROFILE);
 
 /// One line about each profile, in the order of [`PROFILES`].

@@ -26,6 +26,7 @@ senders = 4
 access = {{ rate = "1Gbps", delay = "25us" }}
 bottleneck = {{ rate = "1Gbps", delay = "25us", buffer = "64pkt", queue = {{ kind = "dctcp-step", k = "20pkt" }} }}
 [transport]
+stack = "ns2"
 cc = ["newreno", "dctcp"]
 [[workload]]
 kind = "poisson"

@@ -70,7 +70,7 @@ pub(crate) fn transports(cx: &mut Cx, section: Option<(At, &Table)>) -> Option<V
     let empty = Table::default();
     let (at, table) = section.unwrap_or((At::default(), &empty));
     let mut fields = Fields::new("[transport]", at, table);
-    let stack = stack(cx, &mut fields, Profile::Ns2);
+    let stack = stack(cx, &mut fields, profile::DEFAULT);
     let cc = fields.get("cc");
     let laws = match cc {
         None => default_law(cx, at).map(|l| vec![l]),
@@ -183,7 +183,7 @@ fn groups(cx: &mut Cx, node: &Node, base: Option<Draft>) -> Option<Vec<Draft>> {
         {
             cx.sink.error(i.node.at, format!("two transport groups are called `{}`", short(name)), "used before", None);
         }
-        let stack = stack(cx, &mut fields, base.as_ref().map_or(Profile::Ns2, |b| b.stack));
+        let stack = stack(cx, &mut fields, base.as_ref().map_or(profile::DEFAULT, |b| b.stack));
         let law = match fields.get("cc") {
             None => Some(None),
             Some(i) if matches!(i.node.raw, Raw::Array(_)) => {
