@@ -15,6 +15,7 @@ pub mod topology;
 pub mod traffic;
 pub mod transport;
 pub mod unit;
+pub mod waits;
 pub mod workload;
 pub mod world;
 pub mod worlds;

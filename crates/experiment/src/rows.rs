@@ -2,6 +2,7 @@
 
 use crate::series::SeriesRow;
 use crate::shim_row::ShimRow;
+use crate::waits::Waited;
 use forebay_units::{GroupId, NodeId, PortId, QueryId, WorkloadId};
 
 /// One message: a whole connection for one-shot flows, one train, block or response on a persistent connection.
@@ -67,6 +68,14 @@ pub struct FlowRow {
     pub query_id: Option<QueryId>,
     /// When it should have arrived, ps since the start of the run; `u64::MAX` without a deadline.
     pub deadline_ps: u64,
+    /// ECMP hash of its data, by which switches chose among equal ways.
+    pub ecmp: u16,
+    /// Its connection was opened for it.
+    pub opens: bool,
+    /// It fitted into the window when it was written.
+    pub fits: bool,
+    /// What it waited for longest; `None` for one that lost no time, and for endless flows.
+    pub waited: Option<Waited>,
     /// What the shim of its transport says about it; `None` without one that says anything.
     pub shim: Option<Box<ShimRow>>,
 }
@@ -227,6 +236,10 @@ pub struct QueryRow {
     pub rtos_max: u32,
     /// Timeouts of SYNs during the query.
     pub syn_rtos: u32,
+    /// Number of the message that ended last, or of the first of those that did not end; `None` without a message.
+    pub slowest: Option<u64>,
+    /// What that one waited for.
+    pub waited: Option<Waited>,
 }
 
 /// One retransmission timeout.

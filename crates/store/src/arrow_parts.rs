@@ -29,3 +29,17 @@ pub(crate) fn texts<'a>(values: impl Iterator<Item = &'a str>) -> Result<ArrayRe
     }
     Ok(Arc::new(names.finish()))
 }
+
+/// Names as a dictionary, where some are null.
+pub(crate) fn optional_texts<'a>(values: impl Iterator<Item = Option<&'a str>>) -> Result<ArrayRef, ArrowError> {
+    let mut names = StringDictionaryBuilder::<Int32Type>::new();
+    for value in values {
+        match value {
+            Some(v) => {
+                names.append(v)?;
+            }
+            None => names.append_null(),
+        }
+    }
+    Ok(Arc::new(names.finish()))
+}

@@ -1,7 +1,7 @@
 //! Rows as Arrow: the columns of a [`Table`] become arrays with their units and descriptions as metadata. Every file is written from
 //! here, and Python reads the same arrays without a copy.
 
-use crate::arrow_parts::{field, text_type, texts, with_metadata};
+use crate::arrow_parts::{field, optional_texts, text_type, texts, with_metadata};
 use crate::column::{Column, Get, Table};
 use crate::run_info::RunInfo;
 use crate::run_table::RunTable;
@@ -126,6 +126,7 @@ pub fn arrow_schema<R>(table: &Table<R>) -> SchemaRef {
                 Get::Float(_) => (DataType::Float64, true),
                 Get::Bool(_) => (DataType::Boolean, true),
                 Get::Text(_) | Get::Shim(_, ShimValue::Text(_)) => (text_type(), false),
+                Get::Name(_) => (text_type(), true),
             };
             field(c.name, data_type, nullable, c.unit, c.doc)
         })
@@ -149,6 +150,7 @@ fn array<R>(column: &Column<R>, rows: &[R], info: &RunInfo) -> Result<ArrayRef, 
         Get::Float(get) => Arc::new(rows.iter().map(|r| get(r, info)).collect::<Float64Array>()),
         Get::Bool(get) => Arc::new(rows.iter().map(|r| get(r, info)).collect::<BooleanArray>()),
         Get::Text(get) => texts(rows.iter().map(|r| get(r, info)))?,
+        Get::Name(get) => optional_texts(rows.iter().map(|r| get(r, info)))?,
         Get::Shim(of, ShimValue::Int(otherwise)) => {
             let value = |r| match of(r).and_then(|s: &ShimRow| s.get(column.name)) {
                 Some(ShimValue::Int(value)) => value,

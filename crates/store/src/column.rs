@@ -16,6 +16,8 @@ pub enum Get<R> {
     Bool(fn(&R, &RunInfo) -> Option<bool>),
     /// Text, stored with a dictionary: names repeat in every row.
     Text(for<'a> fn(&'a R, &'a RunInfo) -> &'a str),
+    /// Text as above; `None` is null.
+    Name(for<'a> fn(&'a R, &'a RunInfo) -> Option<&'a str>),
     /// What a shim says in the column of this name; the second is what rows have of which it says nothing, and gives the type.
     Shim(for<'a> fn(&'a R) -> Option<&'a ShimRow>, ShimValue),
 }
@@ -41,7 +43,7 @@ impl<R> Column<R> {
             Get::Unsigned(_) => "uint64",
             Get::Float(_) => "float64",
             Get::Bool(_) => "bool",
-            Get::Text(_) | Get::Shim(_, ShimValue::Text(_)) => "utf8",
+            Get::Text(_) | Get::Name(_) | Get::Shim(_, ShimValue::Text(_)) => "utf8",
         }
     }
 }

@@ -170,7 +170,7 @@ fn csv(path: &Path, record: &TableRecord, columns: Option<&[&str]>) -> Result<Ve
         .filter_map(|(i, name)| Some((i, schema.index_of(name).ok()?)))
         .collect();
     let fields: Vec<&Field> = known.iter().map(|&(_, f)| schema.field(f)).collect();
-    let mut builders: Vec<Builder> = fields.iter().map(|f| Builder::new(f.data_type())).collect();
+    let mut builders: Vec<Builder> = fields.iter().map(|f| Builder::new(f)).collect();
     for row in reader.records() {
         let row = row.map_err(|e| damaged(e.to_string()))?;
         for (&(index, _), (builder, field)) in known.iter().zip(builders.iter_mut().zip(&fields)) {
@@ -193,21 +193,21 @@ enum Builder {
     Unsigned(UInt64Builder),
     Float(Float64Builder),
     Bool(BooleanBuilder),
-    Text(Box<StringDictionaryBuilder<Int32Type>>),
+    Text(Box<StringDictionaryBuilder<Int32Type>>, bool),
 }
 
 impl Builder {
-    fn new(data_type: &DataType) -> Builder {
-        match data_type {
+    fn new(field: &Field) -> Builder {
+        match field.data_type() {
             DataType::Int64 => Builder::Int(Int64Builder::new()),
             DataType::UInt64 => Builder::Unsigned(UInt64Builder::new()),
             DataType::Float64 => Builder::Float(Float64Builder::new()),
             DataType::Boolean => Builder::Bool(BooleanBuilder::new()),
-            _ => Builder::Text(Box::new(StringDictionaryBuilder::new())),
+            _ => Builder::Text(Box::new(StringDictionaryBuilder::new()), field.is_nullable()),
         }
     }
 
-    /// Appends a field; an empty one is null, but for texts.
+    /// Appends a field; an empty one is null, but for texts that every row has.
     fn push(&mut self, text: &str) -> Result<(), ()> {
         fn parse<T: FromStr>(text: &str) -> Result<Option<T>, ()> {
             if text.is_empty() { Ok(None) } else { text.parse().map(Some).map_err(|_| ()) }
@@ -217,7 +217,8 @@ impl Builder {
             Builder::Unsigned(b) => b.append_option(parse(text)?),
             Builder::Float(b) => b.append_option(parse(text)?),
             Builder::Bool(b) => b.append_option(parse(text)?),
-            Builder::Text(b) => {
+            Builder::Text(b, true) if text.is_empty() => b.append_null(),
+            Builder::Text(b, _) => {
                 b.append(text).map_err(|_| ())?;
             }
         }
@@ -230,7 +231,7 @@ impl Builder {
             Builder::Unsigned(mut b) => Arc::new(b.finish()),
             Builder::Float(mut b) => Arc::new(b.finish()),
             Builder::Bool(mut b) => Arc::new(b.finish()),
-            Builder::Text(mut b) => Arc::new(b.finish()),
+            Builder::Text(mut b, _) => Arc::new(b.finish()),
         }
     }
 }

@@ -95,7 +95,9 @@ fn csv_is_quoted_and_manifest_lists_the_tables() {
     assert!(
         lines.next().unwrap().starts_with("variant,run,seed,world,flow_id,conn_id,class,transport,src,dst,size_bytes,start_ns")
     );
-    assert!(lines.next().unwrap().starts_with("v,0,18446744073709551615,0,0,background,\"a \"\"b\"\", c\",h0,h1,50000,1000,"));
+    assert!(
+        lines.next().unwrap().starts_with("v,0,18446744073709551615,a world,0,0,background,\"a \"\"b\"\", c\",h0,h1,50000,1000,")
+    );
     let manifest: Manifest = serde_json::from_str(&fs::read_to_string(dir.join("manifest.json")).unwrap()).unwrap();
     let tables: Vec<(&str, u64)> = manifest.tables.iter().map(|t| (t.file.as_str(), t.rows)).collect();
     assert_eq!(

@@ -124,6 +124,8 @@ fn groups_meet_in_a_query() {
         senders_with_rto: 0,
         rtos_max: 0,
         syn_rtos: 0,
+        slowest: None,
+        waited: None,
     };
     let flows = vec![
         message(0, 0, 1, 23),

@@ -153,6 +153,12 @@ impl Core {
         Held { in_order: receiver.delivered, beyond: beyond.filter(|(start, end)| start < end).collect() }
     }
 
+    /// The run is over and everything is known: gives the memory of the endpoints back.
+    pub(super) fn forget_endpoints(&mut self) {
+        (self.senders, self.receivers) = (Owned::new(), Owned::new());
+        (self.outgoing, self.incoming) = (Owned::new(), Owned::new());
+    }
+
     /// The warm-up ends: what arrives from here on is measured.
     pub(crate) fn begin_measuring(&mut self) {
         self.measuring = true;

@@ -4,6 +4,7 @@ use super::calls::Call;
 use super::core::Core;
 use super::endpoint_shim::Endpoint;
 use super::hosts::Wake;
+use super::lane::Handover;
 use super::nic::Nic;
 use super::shims::{Direct, Shimmed, Way, rarely};
 use crate::net::generation::Generation;
@@ -114,6 +115,12 @@ impl Core {
         let receiver = &mut self.receivers[conn];
         let group = receiver.group();
         let at = Endpoint { conn, side: Side::Receiver, group, node };
+        let reached = receiver.delivered;
+        if reached < receiver.deliver_at
+            && let Some(held) = receiver.held_back(&self.tcp[group], now)
+        {
+            self.lane.hand_over(node, Handover::LateAck { conn, time: now, held, reached });
+        }
         let mut out = W::wire(&mut self.endpoint_shims, at, || {
             Nic::at_once((&mut self.fabric, &mut self.lane), &mut self.hosts[node], now)
         });

@@ -107,11 +107,15 @@ impl Core {
             rtt_mean_ps: stats.rtt_sum.0.checked_div(stats.rtt_count).unwrap_or(u64::MAX),
             query_id: m.query,
             deadline_ps: m.deadline.or_never().0,
+            ecmp: hash,
+            opens: m.begin == 0,
+            fits: size <= m.first_window,
             ..FlowRow::default()
         };
         let first = m.begin == 0;
         row.shim = self.endpoint_shims.sender_row(row.group, conn, first);
         let shim = row.shim.is_some().then_some(first);
+        self.settle_stalls(conn, &m);
         Some((self.recorder.message(row), shim))
     }
 

@@ -28,5 +28,6 @@ mod shims;
 mod slots;
 mod timeouts;
 mod traffic;
+mod waits;
 mod window_end;
 mod window_shim;

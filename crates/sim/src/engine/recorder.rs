@@ -3,8 +3,10 @@
 
 use forebay_experiment::rows::{FlowRow, TcpRow, TimeoutRow};
 use forebay_experiment::series::Series;
+use forebay_experiment::waits::Stalls;
 use forebay_traffic::QueryStart;
-use forebay_units::Time;
+use forebay_units::{ConnSlot, Time};
+use std::collections::BTreeMap;
 
 /// The rows so far, and which of them are wanted.
 #[derive(Default)]
@@ -13,6 +15,11 @@ pub(super) struct Recorder {
     queries: Vec<QueryStart>,
     samples: Series<TcpRow>,
     timeouts: Vec<TimeoutRow>,
+    /// What messages on their way have waited for, by connection and first byte. Most have no entry.
+    stalls: BTreeMap<(ConnSlot, u64), Stalls>,
+    /// The same of messages that have ended, by their number in the order in which they did, with their mean round trip less what the
+    /// receiver held back.
+    stalled: Vec<(usize, Stalls, Option<u64>)>,
     /// Connections with a series of samples, by number, and its interval.
     series: Vec<(u64, Time)>,
     wants_timeouts: bool,
@@ -55,6 +62,27 @@ impl Recorder {
     /// The row at a place.
     pub(super) fn recorded(&mut self, row: usize) -> &mut FlowRow {
         &mut self.flows[row]
+    }
+
+    /// What the message of `conn` that begins at stream offset `begin` has waited for so far.
+    pub(super) fn stalls(&mut self, conn: ConnSlot, begin: u64) -> &mut Stalls {
+        self.stalls.entry((conn, begin)).or_default()
+    }
+
+    /// Takes what the message waited for, if anything.
+    pub(super) fn take_stalls(&mut self, conn: ConnSlot, begin: u64) -> Option<Stalls> {
+        // Mostly there is nothing.
+        if self.stalls.is_empty() { None } else { self.stalls.remove(&(conn, begin)) }
+    }
+
+    /// The message that is recorded next waited for this; its round trips took `rtt` ps on average without what the receiver held back.
+    pub(super) fn stalled(&mut self, stalls: Stalls, rtt: Option<u64>) {
+        self.stalled.push((self.flows.len(), stalls, rtt));
+    }
+
+    /// Gives away what messages waited for, in the order of the messages.
+    pub(super) fn take_stalled(&mut self) -> Vec<(usize, Stalls, Option<u64>)> {
+        std::mem::take(&mut self.stalled)
     }
 
     /// A query has begun.

@@ -15,6 +15,10 @@ impl Simulation {
         let end = self.core.lane.wheel.end;
         self.core.audit();
         let mut flows = self.flows();
+        self.core.attribute_waits(&mut flows);
+        let arrived = self.core.arrived_by_group().iter().zip(&self.arrived_before).map(|(now, before)| now - before).collect();
+        // Rows and numbers are all that is left to do: what follows needs the memory of the connections.
+        self.core.forget_endpoints();
         // Order of completion depends on nothing but the trajectory, but order of start is what a reader expects.
         flows.sort_by_cached_key(|f| (f.start_ps, f.conn_id));
         for (id, flow) in flows.iter_mut().enumerate() {
@@ -36,7 +40,6 @@ impl Simulation {
         tcp.sort();
         let fold = |h: u64, host: &super::hosts::Host| (h.rotate_left(7) ^ host.fingerprint).wrapping_mul(0xD6E8_FEB8_6659_FD93);
         let fingerprint = self.core.hosts.iter().fold(self.core.fabric.hops(), fold);
-        let arrived = self.core.arrived_by_group().iter().zip(&self.arrived_before).map(|(now, before)| now - before).collect();
         Report {
             measured_from: self.measured_from,
             acked: arrived,
@@ -83,6 +86,8 @@ impl Simulation {
             senders_with_rto: 0,
             rtos_max: 0,
             syn_rtos: 0,
+            slowest: None,
+            waited: None,
         };
         let mut rows: Vec<QueryRow> = starts.iter().enumerate().map(row).collect();
         for flow in flows.iter_mut() {
@@ -90,6 +95,9 @@ impl Simulation {
             let number = number[&query];
             flow.query_id = Some(number);
             let q = &mut rows[number.index()];
+            if q.slowest.is_none() || flow.end_ps > q.end_ps {
+                (q.slowest, q.waited) = (Some(flow.flow_id), flow.waited);
+            }
             q.end_ps = q.end_ps.max(flow.end_ps);
             q.fan_in += 1;
             q.bytes += flow.size_bytes;

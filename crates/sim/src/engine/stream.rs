@@ -100,6 +100,11 @@ impl Outgoing {
         }
     }
 
+    /// The oldest message that is not delivered, as far as the receiving host has said.
+    pub(super) fn awaited(&self) -> Option<&Message> {
+        self.messages.get(self.delivered)
+    }
+
     /// Takes out the oldest message, which is acknowledged.
     pub(super) fn pop(&mut self) -> Option<Message> {
         let message = self.messages.pop_front()?;

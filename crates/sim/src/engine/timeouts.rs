@@ -11,11 +11,9 @@ impl Core {
     #[cold]
     #[inline(never)]
     pub(super) fn sender_timer(&mut self, conn: ConnSlot, now: Time) {
-        if !self.recorder.wants_timeouts() {
-            return self.with_sender(conn, now, Call::Timer);
-        }
         let sender = &self.senders[conn];
         let group = sender.group();
+        let held = sender.held_up(&self.tcp[group], now);
         let (rto_ps, backoff) = (sender.rto(&self.tcp[group]).0, sender.rtt.backoff);
         let before = sender.stats;
         self.with_sender(conn, now, Call::Timer);
@@ -33,6 +31,14 @@ impl Core {
         } else {
             return;
         };
+        self.note_stall(conn, now, held, |s| match kind {
+            TimeoutKind::Head | TimeoutKind::Tail | TimeoutKind::Other => &mut s.timeout,
+            TimeoutKind::Syn => &mut s.syn,
+            TimeoutKind::Probe => &mut s.probe,
+        });
+        if !self.recorder.wants_timeouts() {
+            return;
+        }
         let s = &self.streams[conn];
         self.recorder.timeout(TimeoutRow {
             time_ps: now.0,

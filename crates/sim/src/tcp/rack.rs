@@ -124,15 +124,21 @@ impl Sender {
         if self.ca >= CaState::Recovery || s.board.sacked_segs > 0 || s.rack.probe_end.is_some() || self.timer == Timer::Idle {
             return;
         }
-        let mut timeout = self.rtt.smoothed().get().map_or(Time::from_secs(1), |srtt| srtt * 2);
-        // As Linux: a lone segment may meet a delayed ACK, so it waits for the minimum RTO more; others for two clock ticks.
-        timeout += if s.board.len() == 1 { c.rto_min } else { c.rto_granularity * 2 };
+        let timeout = self.probe_timeout(c);
         // Section 7.2: where the retransmission timeout is due first, the probe takes its place.
         let rto_due = if self.timer == Timer::Rto { self.timer_due } else { self.head_due(c, now).into() };
         // tcp_schedule_loss_probe by way of tcp_reset_xmit_timer: what is probed for may still wait for its departure.
         let delay = self.pacing_delay(c, now);
         self.timer = Timer::Probe;
         self.timer_due = rto_due.min(now.saturating_add(timeout).saturating_add(delay).into());
+    }
+
+    /// The time after which a probe is sent (RFC 8985 section 7.2), unless a retransmission timeout is due first.
+    pub(super) fn probe_timeout(&self, c: &TcpConfig) -> Time {
+        let alone = self.sack.as_ref().is_some_and(|s| s.board.len() == 1);
+        let timeout = self.rtt.smoothed().get().map_or(Time::from_secs(1), |srtt| srtt * 2);
+        // As Linux: a lone segment may meet a delayed ACK, so it waits for the minimum RTO more; others for two clock ticks.
+        timeout + if alone { c.rto_min } else { c.rto_granularity * 2 }
     }
 
     /// When the oldest outstanding segment times out, counted from its transmission; not before now (Linux tcp_rto_delta_us).

@@ -21,6 +21,19 @@ impl Sender {
         self.timer_due = now.saturating_add(self.rtt.rto(c)).into();
     }
 
+    /// How long the timer that is due now has held the sender up: as long as it ran, but not longer than nothing was sent. Statistics only.
+    pub fn held_up(&self, c: &TcpConfig, now: Time) -> Time {
+        let silent = self.last_tx.get().map_or(Time::ZERO, |last| now - last);
+        let ran = if self.timer == Timer::Probe { self.probe_timeout(c) } else { self.rtt.rto(c) };
+        silent.min(ran)
+    }
+
+    /// Whether all that was sent has arrived, up to stream offset `reached`, and there is more, for which the window has no room. Statistics
+    /// only.
+    pub fn lacks_window_at(&self, reached: u64) -> bool {
+        self.una < self.nxt && self.nxt <= reached && self.nxt < self.written
+    }
+
     /// The timer is due.
     pub fn on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         debug_assert!(self.timer_due.has_come(now));

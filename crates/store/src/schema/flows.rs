@@ -1,7 +1,7 @@
 //! The table `flows`.
 
 use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, deadline_met, duration_ps, ns, slowdown};
-use crate::column::Get::{Bool, Float, Int, Text, Unsigned};
+use crate::column::Get::{Bool, Float, Int, Name, Text, Unsigned};
 use crate::column::{Column, Get, Table};
 use forebay_experiment::rows::FlowRow;
 use forebay_experiment::shim_row;
@@ -123,6 +123,19 @@ fn own() -> Vec<Column<FlowRow>> {
             "whether it completed within the deadline; null: the message has none, or the run ended before both",
         ),
         col("completed", "", Bool(|r, _| Some(r.end_ps != u64::MAX)), "whether the receiver had every byte before the run ended"),
+        col(
+            "waited_for",
+            "",
+            Name(|r, _| r.waited.map(|w| w.cause.name())),
+            "what most of its time went to beyond the ideal: `rto`, `tlp`, `syn` (timers of the sender), `delayed-ack`, `host-queue` (its own interface), `switch-queue`, `share` (of the link), `window` (or pacing rate), `behind` (earlier messages of its connection); null if it lost none, and for an endless flow",
+        ),
+        col("waited_ns", "ns", Int(|r, _| r.waited.and_then(|w| ns(w.time_ps))), "how long it waited for that"),
+        col(
+            "waited_at",
+            "",
+            Name(|r, i| r.waited.and_then(|w| w.port()).map(|p| i.port(p))),
+            "for queues and shares the port: the one on its way in which packets were longest, on average over the run; else null",
+        ),
         col("query_id", "1", Int(|r, _| r.query_id.map(|q| q.get() as i64)), "row of `queries` it belongs to; null if none"),
     ]
 }

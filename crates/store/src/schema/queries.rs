@@ -1,7 +1,7 @@
 //! The table `queries`.
 
 use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, duration_ps, ns};
-use crate::column::Get::{Bool, Int, Text, Unsigned};
+use crate::column::Get::{Bool, Int, Name, Text, Unsigned};
 use crate::column::Table;
 use forebay_experiment::rows::QueryRow;
 
@@ -36,6 +36,15 @@ pub const QUERIES: Table<QueryRow> = Table {
         col("senders_with_rto", "1", Int(|r, _| Some(r.senders_with_rto.into())), "senders that had at least one"),
         col("rtos_max", "1", Int(|r, _| Some(r.rtos_max.into())), "most timeouts of one sender"),
         col("syn_rtos", "1", Int(|r, _| Some(r.syn_rtos.into())), "timeouts of SYNs during the query"),
+        col(
+            "slowest_flow_id",
+            "1",
+            Int(|r, _| r.slowest.and_then(count)),
+            "row of `flows` that ended last, or the first of those that did not; null without any",
+        ),
+        col("waited_for", "", Name(|r, _| r.waited.map(|w| w.cause.name())), "`waited_for` of that row"),
+        col("waited_ns", "ns", Int(|r, _| r.waited.and_then(|w| ns(w.time_ps))), "`waited_ns` of that row"),
+        col("waited_at", "", Name(|r, i| r.waited.and_then(|w| w.port()).map(|p| i.port(p))), "`waited_at` of that row"),
         col("completed", "", Bool(|r, _| Some(r.end_ps != u64::MAX)), "whether every response was complete before the run ended"),
     ],
 };

@@ -1,6 +1,6 @@
 //! All numbers of a sweep as one table: the `summary` of its runs, with the point, its values and the unit's key in front.
 
-use crate::arrow_parts::{field, text_type, texts, with_metadata};
+use crate::arrow_parts::{field, optional_texts, text_type, texts, with_metadata};
 use crate::csv_file::CsvFile;
 use crate::error::StoreError;
 use crate::manifest::TableRecord;
@@ -184,18 +184,4 @@ impl SweepTable {
 enum Out {
     Parquet(Box<ParquetFile>),
     Csv(CsvFile),
-}
-
-/// Names as a dictionary, where some are null.
-fn optional_texts<'a>(values: impl Iterator<Item = Option<&'a str>>) -> Result<ArrayRef, ArrowError> {
-    let mut names = arrow_array::builder::StringDictionaryBuilder::<arrow_array::types::Int32Type>::new();
-    for value in values {
-        match value {
-            Some(v) => {
-                names.append(v)?;
-            }
-            None => names.append_null(),
-        }
-    }
-    Ok(Arc::new(names.finish()))
 }

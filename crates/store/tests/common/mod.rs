@@ -63,6 +63,8 @@ pub(crate) fn report(n: u64) -> Report {
         senders_with_rto: 1,
         rtos_max: 1,
         syn_rtos: 0,
+        slowest: None,
+        waited: None,
     };
     Report {
         measured_from: Time::ZERO,

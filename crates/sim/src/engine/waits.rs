@@ -1,0 +1,111 @@
+//! What messages waited for: stalls are noted where a timer ends them, which is rare; the rest follows from what a message's row says
+//! anyway, when the run is over. `forebay_experiment::waits` says how the time is divided.
+
+use super::core::Core;
+use super::stream::Message;
+use crate::net::port::Port;
+use forebay_experiment::network::PortConfig;
+use forebay_experiment::rows::FlowRow;
+use forebay_experiment::waits::{Course, Stalls};
+use forebay_units::{ConnSlot, GroupId, NodeId, PortId, Time};
+
+impl Core {
+    /// A timer ended at `now` a silence of the sender of `conn` that had lasted `held`: its oldest undelivered message waited, and what it
+    /// waited for is what `of` says.
+    #[cold]
+    pub(super) fn note_stall(&mut self, conn: ConnSlot, now: Time, held: Time, of: impl Fn(&mut Stalls) -> &mut u64) {
+        let Some(m) = self.outgoing[conn].awaited() else { return };
+        let (begin, since) = (m.begin, now - m.start);
+        *of(self.recorder.stalls(conn, begin)) += held.min(since).0;
+    }
+
+    /// The receiver of `conn` acknowledged at `time` what it had held back for `held`. Whether its sender needed that, nothing has told the
+    /// sender yet: this is the end of the window in which the ACK left.
+    #[cold]
+    pub(super) fn note_late_ack(&mut self, conn: ConnSlot, time: Time, held: Time, reached: u64) {
+        if self.senders[conn].lacks_window_at(reached) {
+            self.note_stall(conn, time, held, |s| &mut s.delayed_ack);
+        }
+    }
+
+    /// Message `m` of `conn` is the next to be recorded. What it waited for goes with it, and what the one behind it waited for it to that.
+    pub(super) fn settle_stalls(&mut self, conn: ConnSlot, m: &Message) {
+        if let Some(next) = self.outgoing[conn].messages.get(1) {
+            let delivered = m.delivered.get().unwrap_or(self.lane.wheel.end);
+            let (begin, behind) = (next.begin, delivered.0.saturating_sub(next.start.0));
+            if behind > 0 {
+                self.recorder.stalls(conn, begin).behind = behind;
+            }
+        }
+        if let Some(stalls) = self.recorder.take_stalls(conn, m.begin) {
+            let stats = &self.senders[conn].stats;
+            let rtt = stats.rtt_sum.0.saturating_sub(stalls.delayed_ack).checked_div(stats.rtt_count);
+            self.recorder.stalled(stalls, rtt);
+        }
+    }
+
+    /// Round trips on the empty path, ps: of a full segment and its ACK, and of a SYN and its answer. What comes back takes links like those
+    /// of the way there.
+    fn empty_round_trips(&self, src: NodeId, dst: NodeId, hash: u16, group: GroupId) -> (u64, u64) {
+        let c = &self.tcp[group];
+        let (mut data, mut small) = (0, 0);
+        self.on_path(src, dst, hash, |port| {
+            let p = &self.network.ports[port];
+            data += p.delay.0 + p.rate.tx_time(u64::from(c.mss + c.header)).0;
+            small += p.delay.0 + p.rate.tx_time(u64::from(c.ack_size)).0;
+        });
+        (data + small, 2 * small)
+    }
+
+    /// Calls `see` with the ports that data with ECMP hash `hash` passes from host `src` to host `dst`.
+    fn on_path(&self, src: NodeId, dst: NodeId, hash: u16, mut see: impl FnMut(PortId)) {
+        let (mut node, mut port) = (src, self.hosts[src].nic);
+        while node != dst {
+            see(port);
+            node = self.network.ports[port].to;
+            if node != dst {
+                port = self.fabric.fib().next_port(node, dst, u32::from(hash));
+            }
+        }
+    }
+
+    /// The run is over: says of each message what it waited for. `flows` are in the order in which they were recorded.
+    pub(super) fn attribute_waits(&mut self, flows: &mut [FlowRow]) {
+        let mut stalled = self.recorder.take_stalled().into_iter().peekable();
+        // Mean time of a packet in each port, its own transmission not counted.
+        let wait = |(p, port): (&PortConfig, &Port)| {
+            let s = port.stats;
+            s.sojourn.saturating_sub(u128::from(p.rate.tx_time(s.sent_bytes).0)) / u128::from(s.sent_pkts.max(1))
+        };
+        let waits: Vec<u128> = self.network.ports.iter().zip(self.fabric.ports.iter()).map(wait).collect();
+        for (number, flow) in flows.iter_mut().enumerate() {
+            let known = stalled.next_if(|s| s.0 == number);
+            if flow.size_bytes == 0 {
+                continue;
+            }
+            let (stalls, rtt) = match known {
+                Some((_, stalls, rtt)) => (stalls, rtt),
+                None => (Stalls::default(), Some(flow.rtt_mean_ps).filter(|rtt| *rtt != u64::MAX)),
+            };
+            let mut longest: Option<PortId> = None;
+            self.on_path(flow.src, flow.dst, flow.ecmp, |port| {
+                if longest.is_none_or(|l| waits[port.index()] > waits[l.index()]) {
+                    longest = Some(port);
+                }
+            });
+            let Some(port) = longest else { continue };
+            let (empty_rtt, handshake) = self.empty_round_trips(flow.src, flow.dst, flow.ecmp, flow.group);
+            let first = flow.opens && self.tcp[flow.group].handshake;
+            let end = if flow.end_ps == u64::MAX { self.lane.wheel.end.0 } else { flow.end_ps };
+            let course = Course {
+                took: end.saturating_sub(flow.start_ps),
+                stalls,
+                ideal: flow.ideal_ps + if first { handshake } else { 0 },
+                empty_rtt,
+                rtt,
+                at_once: flow.fits && flow.segs_retx == 0,
+            };
+            flow.waited = course.parts().waited(port, self.is_host(self.network.ports[port].from));
+        }
+    }
+}
