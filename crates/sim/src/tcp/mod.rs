@@ -20,6 +20,7 @@ mod cumulative;
 mod delack;
 mod gro;
 mod info;
+mod negotiated;
 mod pacer;
 mod prr;
 mod rack;

@@ -4,8 +4,8 @@
 use super::autotune::first_window;
 use super::delack::{Adaptive, Taken};
 use super::gro::Gro;
+use super::negotiated::{control_ecn, window_shift};
 use super::reassembly::Reassembly;
-use super::sender::control_ecn;
 use super::seq::Address;
 use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet, SackBlocks, Wire, flag};
@@ -73,11 +73,6 @@ pub struct Receiver {
     pub(super) adaptive: Option<Box<Adaptive>>,
     /// Segments that its host joins before they come here, if it does.
     pub(super) gro: Option<Box<Gro>>,
-}
-
-/// Window-scale shift for a receive window: the smallest with which it fits 16 bits (RFC 7323 section 2.2, at most 14).
-pub(super) fn window_shift(window: u64) -> u8 {
-    (0..14).find(|s| window >> s <= 65_535).unwrap_or(14)
 }
 
 impl Receiver {

@@ -4,8 +4,8 @@
 use super::autotune::first_window;
 use super::booking::Behind;
 use super::host_queue::HostQueue;
+use super::negotiated::{control_ecn, window_shift};
 use super::pacer::Pacer;
-use super::receiver::window_shift;
 use super::rtt::Rtt;
 use super::sack_state::SackState;
 use super::seq::Address;
@@ -213,11 +213,6 @@ pub struct Sender {
     pub(super) tag: Option<Box<Tagger>>,
     /// Time of the alarm that the engine holds for the law or the host's interface.
     pub(super) alarm: TimeOrNever,
-}
-
-/// ECN field of packets without data.
-pub(super) fn control_ecn(c: &TcpConfig, negotiated: bool) -> Codepoint {
-    if negotiated && c.ecn == Ecn::Dctcp { Codepoint::Ect0 } else { Codepoint::NotEct }
 }
 
 /// A full segment of new data from `addr`, without sequence number, timestamp and tag.
