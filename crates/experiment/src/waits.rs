@@ -162,7 +162,7 @@ impl Course {
         let once = queued.min(left);
         let rest = left - once;
         let round = u128::from(queued) + u128::from(self.empty_rtt);
-        let share = if round == 0 { 0 } else { (u128::from(rest) * u128::from(queued) / round) as u64 };
+        let share = (u128::from(rest) * u128::from(queued)).checked_div(round).map_or(0, |share| share as u64);
         let window = rest - share;
         let of = [
             (Cause::Timeout, timeout),
