@@ -10,6 +10,7 @@ mod output;
 mod plain;
 mod progress;
 pub mod report;
+mod said;
 mod style;
 mod sweep_progress;
 mod sweep_table;

@@ -7,22 +7,39 @@ use std::path::{Path, PathBuf};
 /// Name of the file beside the tables.
 pub const FILE: &str = "report.html";
 
-/// Writes the report of some directories to `path`, which is returned.
+/// A report that was written.
+#[derive(Debug)]
+pub struct Written {
+    /// Where.
+    pub path: PathBuf,
+    /// What it says first, a sentence each; `**` encloses what is to be bold.
+    pub sentences: Vec<String>,
+}
+
+/// Writes the report of some directories to `path`.
 ///
 /// # Errors
 /// Tables that cannot be read, and a path that cannot be written.
-pub fn write(dirs: &[RunDir], path: &Path) -> Result<PathBuf, StoreError> {
+pub fn write(dirs: &[RunDir], path: &Path) -> Result<Written, StoreError> {
     let page = forebay_report::chapters::page(dirs)?;
     write_whole(path, forebay_report::render(&page).as_bytes())?;
-    Ok(path.to_owned())
+    Ok(Written { path: path.to_owned(), sentences: page.headline.sentences })
 }
 
-/// Writes the report of a sweep to `path`, which is returned.
+/// Writes the report of a sweep to `path`.
 ///
 /// # Errors
 /// As [`write`].
-pub fn write_sweep(dir: &SweepDir, path: &Path) -> Result<PathBuf, StoreError> {
+pub fn write_sweep(dir: &SweepDir, path: &Path) -> Result<Written, StoreError> {
     let page = forebay_report::chapters::sweep_read::page(dir)?;
     write_whole(path, forebay_report::render(&page).as_bytes())?;
-    Ok(path.to_owned())
+    Ok(Written { path: path.to_owned(), sentences: page.headline.sentences })
+}
+
+/// What the results of some directories say, without a report.
+///
+/// # Errors
+/// Tables that cannot be read.
+pub fn sentences(dirs: &[RunDir]) -> Result<Vec<String>, StoreError> {
+    Ok(forebay_verdict::headline(&forebay_verdict::read(dirs)?).sentences)
 }

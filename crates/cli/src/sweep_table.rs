@@ -1,10 +1,10 @@
 //! The table at the end of a sweep: one row a point and transport, a few numbers each, means with 95 % intervals over the seeds.
 
 use crate::style::{DIM, NAME, paint};
-use crate::table::{Line, finish_line, line, width};
+use crate::table::{Line, finish_line, legend, line, width};
 use forebay_exec::sweep::{Plan, Records, Unit, UnitRecord};
 use forebay_store::stats::{Estimate, estimate};
-use forebay_store::summary::{GROUP_METRICS, NETWORK_METRICS, Unit as Dimension};
+use forebay_store::summary::{Bound, GROUP_METRICS, NETWORK_METRICS, Unit as Dimension};
 use std::fmt::Write;
 
 /// More rows than this are counted.
@@ -70,7 +70,8 @@ pub(crate) fn render(plan: &Plan, records: &Records, metrics: &[String], colour:
         columns.push(shown.iter().map(name).collect());
     }
     let numbers: Vec<(&Metric, Option<Line>)> = metrics.iter().map(|m| (m, number(m, shown))).collect();
-    draw(&heads, &columns, &numbers, shown.len(), colour) + &more(all.len() - shown.len(), colour)
+    let legend = legend(numbers.iter().flat_map(|(_, l)| l).flat_map(|l| &l.cells), colour);
+    draw(&heads, &columns, &numbers, shown.len(), colour) + &legend + &more(all.len() - shown.len(), colour)
 }
 
 fn more(rows: usize, colour: bool) -> String {
@@ -107,7 +108,13 @@ fn choose(names: &[String], rows: &[Row]) -> Vec<Metric> {
 fn number(m: &Metric, rows: &[Row]) -> Option<Line> {
     let of = |r: &Row| r.seeds.iter().filter_map(|s| s.value(r.group, m.index)).collect::<Vec<f64>>();
     let estimates: Vec<Option<Estimate>> = rows.iter().map(|r| estimate(&of(r))).collect();
-    line(m.name.to_owned(), m.unit, false, &estimates)
+    let running = |b: &Bound| GROUP_METRICS.iter().position(|g| g.name == b.running);
+    let bounded = |r: &Row| {
+        let bound = GROUP_METRICS.get(m.index).and_then(|g| g.bound);
+        bound.zip(bound.as_ref().and_then(running)).is_some_and(|(b, at)| b.holds(r.seeds.iter().map(|s| s.value(r.group, at))))
+    };
+    let bounds: Vec<bool> = rows.iter().map(bounded).collect();
+    line(m.name.to_owned(), m.unit, false, &estimates, &bounds)
 }
 
 /// `goodput_bps` shown in Gbps is called `goodput`: the unit stands below.

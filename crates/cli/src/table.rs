@@ -2,7 +2,7 @@
 
 use crate::style::{BOLD, DIM, NAME, paint};
 use forebay_store::stats::{Estimate, estimate};
-use forebay_store::summary::{GROUP_METRICS, NETWORK_METRICS, Summary, Unit};
+use forebay_store::summary::{Bound, GROUP_METRICS, NETWORK_METRICS, Summary, Unit, group_value};
 use std::fmt::Write;
 
 /// Summaries of one variant, one for each seed.
@@ -74,24 +74,31 @@ pub(crate) fn render(variants: &[Variant], colour: bool) -> String {
         .collect();
     let mut lines = Vec::new();
     let first = variants.iter().flat_map(|v| &v.seeds).find_map(|s| s.groups.first()).map_or("", |g| &g.name);
-    for m in GROUP_METRICS {
+    for m in GROUP_METRICS.iter().filter(|m| !m.label.is_empty()) {
         let row: Vec<Option<Estimate>> =
             columns.iter().map(|&(v, g)| over_seeds(&variants[v], |s| s.groups.get(g).and_then(m.get))).collect();
-        lines.extend(line(m.label.replace("{first}", first), m.unit, m.if_any, &row));
+        let bounds: Vec<bool> = columns.iter().map(|&(v, g)| bounded(m.bound, &variants[v], g)).collect();
+        lines.extend(line(m.label.replace("{first}", first), m.unit, m.if_any, &row, &bounds));
     }
     let port = variants.iter().flat_map(|v| &v.seeds).map(|s| s.network.port.as_str()).find(|p| !p.is_empty());
     for m in NETWORK_METRICS {
         let row: Vec<Option<Estimate>> =
             columns.iter().map(|&(v, _)| over_seeds(&variants[v], |s| (m.get)(&s.network))).collect();
         let here = if m.label.contains(", all") { "" } else { port.unwrap_or("") };
-        let line = line([m.label, here].join(if here.is_empty() { "" } else { ", " }), m.unit, m.if_any, &row);
+        let line = line([m.label, here].join(if here.is_empty() { "" } else { ", " }), m.unit, m.if_any, &row, &[]);
         // The network is shared by the groups of a variant: its numbers stand in the first column only.
         lines.extend(line.map(|mut l| {
             l.cells.iter_mut().zip(&columns).filter(|(_, c)| c.1 > 0).for_each(|(cell, _)| *cell = Cell::Blank);
             l
         }));
     }
-    draw(&heads(variants, &columns), &lines, colour)
+    draw(&heads(variants, &columns), &lines, colour) + &legend(lines.iter().flat_map(|l| &l.cells), colour)
+}
+
+/// What the sign before numbers means, where there are some with it.
+pub(crate) fn legend<'a>(mut cells: impl Iterator<Item = &'a Cell>, colour: bool) -> String {
+    let text = "≥ at least: some were still running at the end and count with the time so far\n";
+    if cells.any(|c| c.mean().starts_with('≥')) { paint(colour, DIM, text) } else { String::new() }
 }
 
 /// Heads of the columns: the variant's name, and the group's below it where a variant has several. Groups of the only variant are not
@@ -111,8 +118,14 @@ fn over_seeds(variant: &Variant, get: impl Fn(&Summary) -> Option<f64>) -> Optio
     estimate(&variant.seeds.iter().filter_map(get).collect::<Vec<f64>>())
 }
 
+/// Whether what was still running makes a number of a group a lower bound.
+fn bounded(bound: Option<Bound>, variant: &Variant, group: usize) -> bool {
+    bound.is_some_and(|b| b.holds(variant.seeds.iter().map(|s| s.groups.get(group).and_then(|g| group_value(g, b.running)))))
+}
+
 /// A line, unless no column has a value, or with `if_any` none but 0. All cells share a unit and a number of decimals, so that they compare at a glance.
-pub(crate) fn line(label: String, unit: Unit, if_any: bool, row: &[Option<Estimate>]) -> Option<Line> {
+/// Cells whose place in `bounds` is true are at least as large as shown.
+pub(crate) fn line(label: String, unit: Unit, if_any: bool, row: &[Option<Estimate>], bounds: &[bool]) -> Option<Line> {
     let means = || row.iter().flatten().map(|e| e.mean.abs());
     let largest = means().reduce(f64::max).filter(|l| *l > 0.0 || !if_any)?;
     let (scale, unit_text) = scale(unit, largest);
@@ -123,14 +136,14 @@ pub(crate) fn line(label: String, unit: Unit, if_any: bool, row: &[Option<Estima
         Unit::Count => decimals(largest, 3).min(1),
         _ => decimals(largest / scale, 3).max(decimals(smallest / scale, 2)).min(4),
     };
-    let cell = |e: &Option<Estimate>| match e {
+    let cell = |(i, e): (usize, &Option<Estimate>)| match e {
         None => Cell::Missing,
         Some(e) => Cell::Value {
-            mean: format!("{:.digits$}", e.mean / scale),
+            mean: format!("{}{:.digits$}", if bounds.get(i) == Some(&true) { "≥ " } else { "" }, e.mean / scale),
             spread: e.half_width.map(|h| format!("{:.digits$}", h / scale)),
         },
     };
-    Some(Line { label, unit: unit_text, cells: row.iter().map(cell).collect() })
+    Some(Line { label, unit: unit_text, cells: row.iter().enumerate().map(cell).collect() })
 }
 
 /// Divisor and text of the unit in which a line with this largest value is shown.

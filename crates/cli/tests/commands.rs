@@ -222,7 +222,7 @@ fn a_scenario_runs_in_the_world_of_the_models() {
     for world in ["sim", "model"] {
         let out = forebay(&scratch.0, &["run", "dctcp.toml", "--world", world, "--format", "csv", "--out", world]);
         assert!(out.status.success(), "{world}: {}", text(&out.stderr));
-        assert!(text(&out.stdout).contains(&format!("world: {world}\n")), "{}", text(&out.stdout));
+        assert!(text(&out.stdout).contains(&format!("world: {world}, stack: ")), "{}", text(&out.stdout));
         assert!(manifest(world).contains(&format!("\"world\": \"{world}\"")), "{}", manifest(world));
     }
     // However many are asked for, one run: an exact number has no interval.

@@ -2,6 +2,7 @@
 
 use crate::job::Job;
 use crate::runs::Outcome;
+use forebay_experiment::transport::Group;
 use forebay_scenario::Resolved;
 use forebay_store::{Host, Manifest, RunRecord, ScenarioRecord, VariantRecord, built, combined_fingerprint, utc};
 use std::time::{Duration, SystemTime};
@@ -11,6 +12,7 @@ use std::time::{Duration, SystemTime};
 pub struct Record {
     name: String,
     world: &'static str,
+    stacks: Vec<String>,
     started: String,
     scenario: ScenarioRecord,
     runs: Vec<RunRecord>,
@@ -32,6 +34,7 @@ impl Record {
         Record {
             name: resolved.name.clone(),
             world: resolved.world.name(),
+            stacks: stacks(resolved),
             started: utc(SystemTime::now()),
             scenario,
             runs: Vec::new(),
@@ -83,6 +86,7 @@ impl Record {
             forebay: env!("CARGO_PKG_VERSION").into(),
             name: self.name,
             world: self.world.into(),
+            stacks: self.stacks,
             started: self.started,
             scenario: self.scenario,
             fingerprint: format!("{:016x}", combined_fingerprint(&self.fingerprints)),
@@ -97,4 +101,16 @@ impl Record {
             built: built().into(),
         }
     }
+}
+
+/// Names of the stacks that some transport has, each once. Datagrams have none.
+fn stacks(resolved: &Resolved) -> Vec<String> {
+    let groups = resolved.variants.iter().flat_map(|v| v.config.groups.iter()).filter(|g| g.name != Group::DATAGRAMS);
+    let mut out: Vec<String> = Vec::new();
+    for name in groups.map(|g| g.tcp.profile.name()) {
+        if !out.iter().any(|known| known == name) {
+            out.push(name.to_owned());
+        }
+    }
+    out
 }

@@ -18,6 +18,9 @@ pub struct Manifest {
     /// The world that ran it; empty in results of versions that had one only, the simulator.
     #[serde(default)]
     pub world: String,
+    /// The TCP stacks of its transports, each once, in the order of the scenario; empty in results of versions that did not say.
+    #[serde(default)]
+    pub stacks: Vec<String>,
     /// When the run started, RFC 3339 in UTC.
     pub started: String,
     /// The scenario, as written and as understood.

@@ -1,6 +1,6 @@
 //! Means over seeds.
 
-use crate::data::Data;
+use crate::data::{Data, metrics};
 use forebay_store::stats::estimate;
 use serde::Serialize;
 
@@ -11,16 +11,23 @@ pub struct Cell {
     pub mean: f64,
     /// Half width of its 95 % confidence interval; `None` with fewer than two seeds.
     pub half_width: Option<f64>,
+    /// The value is at least as large: a part of what it was made of was still running.
+    pub at_least: bool,
 }
 
 /// Mean and interval over seeds; `None` without a value.
 pub fn cell(values: &[f64]) -> Option<Cell> {
-    estimate(values).map(|e| Cell { mean: e.mean, half_width: e.half_width })
+    estimate(values).map(|e| Cell { mean: e.mean, half_width: e.half_width, at_least: false })
 }
 
 /// A metric of all subjects.
 pub fn cells(data: &Data, metric: &str) -> Vec<Option<Cell>> {
-    (0..data.subjects.len()).map(|s| cell(data.values(s, metric))).collect()
+    let bound = metrics().find(|m| m.name == metric).and_then(|m| m.bound);
+    let of = |s: usize| {
+        let at_least = bound.is_some_and(|b| b.holds(data.values(s, b.running).iter().copied().map(Some)));
+        cell(data.values(s, metric)).map(|c| Cell { at_least, ..c })
+    };
+    (0..data.subjects.len()).map(of).collect()
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     fn cells(values: &[(f64, Option<f64>)]) -> Vec<Option<Cell>> {
-        values.iter().map(|&(mean, half_width)| Some(Cell { mean, half_width })).collect()
+        values.iter().map(|&(mean, half_width)| Some(Cell { mean, half_width, ..Cell::default() })).collect()
     }
 
     #[test]

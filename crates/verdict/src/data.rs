@@ -1,6 +1,6 @@
 //! What the tables of all compared runs say, in the form that figures are made from: rows name subjects, runs and networks by index.
 
-use forebay_store::summary::{GROUP_METRICS, NETWORK_METRICS, Unit};
+use forebay_store::summary::{Bound, GROUP_METRICS, NETWORK_METRICS, Unit};
 
 /// Everything that was read.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,6 +25,8 @@ pub struct Data {
     pub timeouts: Vec<Timeout>,
     /// Names of hosts, to which flows refer.
     pub hosts: Vec<String>,
+    /// Names of workloads, to which flows and queries refer.
+    pub classes: Vec<String>,
     /// What was left out.
     pub notes: Vec<String>,
 }
@@ -95,6 +97,12 @@ pub struct Flow {
     pub measured: u64,
     /// Whether it belongs to a query.
     pub in_query: bool,
+    /// Index of its workload.
+    pub class: u32,
+    /// Index of the host that it goes to.
+    pub to: u32,
+    /// Bytes acknowledged in all.
+    pub acked: u64,
 }
 
 impl Flow {
@@ -109,6 +117,10 @@ impl Flow {
 pub struct Query {
     /// Index of the run.
     pub run: usize,
+    /// Index of its workload.
+    pub class: u32,
+    /// Start, ns.
+    pub start_ns: i64,
     /// Completion time, s; NaN if unfinished.
     pub qct: f64,
     /// Payload of all responses, bytes.
@@ -216,6 +228,8 @@ pub struct Metric {
     pub if_any: bool,
     /// Whether it is of the network.
     pub shared: bool,
+    /// When it is only a lower bound.
+    pub bound: Option<Bound>,
 }
 
 /// All metrics, in the order of the printed table.
@@ -227,6 +241,7 @@ pub fn metrics() -> impl Iterator<Item = Metric> {
         doc: m.doc,
         if_any: m.if_any,
         shared: false,
+        bound: m.bound,
     });
     let shared = NETWORK_METRICS.iter().map(|m| Metric {
         name: m.name,
@@ -235,6 +250,7 @@ pub fn metrics() -> impl Iterator<Item = Metric> {
         doc: m.doc,
         if_any: m.if_any,
         shared: true,
+        bound: m.bound,
     });
     own.chain(shared)
 }

@@ -1,6 +1,6 @@
 //! The headline of a single subject: nobody is ahead of anybody, so it says what happened.
 
-use crate::cells::cell;
+use crate::cells::{Cell, cell, cells};
 use crate::data::Data;
 use crate::standing::{link_time, median_wait};
 use crate::unit::Unit;
@@ -38,14 +38,26 @@ fn seconds(v: f64) -> String {
 }
 
 impl One<'_> {
+    fn cell(&self, metric: &str) -> Option<Cell> {
+        cells(self.data, metric)[self.subject]
+    }
+
     fn value(&self, metric: &str) -> Option<f64> {
-        cell(self.data.values(self.subject, metric)).map(|c| c.mean)
+        self.cell(metric).map(|c| c.mean)
+    }
+
+    /// A time in bold, and whether it is only known to be so long.
+    fn time(&self, metric: &str) -> Option<String> {
+        self.cell(metric).map(|c| if c.at_least { "at least " } else { "" }.to_owned() + &bold(&seconds(c.mean)))
     }
 
     fn queries(&self) -> Option<String> {
-        let (p50, p99) = (self.value("qct_p50_s")?, self.value("qct_p99_s")?);
-        let takes =
-            format!("a query takes {} in the median, {} at the 99th percentile", bold(&seconds(p50)), bold(&seconds(p99)));
+        // That nothing finished was said before.
+        if self.value("queries_completed") == Some(0.0) {
+            return None;
+        }
+        let (p50, p99) = (self.time("qct_p50_s")?, self.time("qct_p99_s")?);
+        let takes = format!("a query takes {p50} in the median, {p99} at the 99th percentile");
         let needs =
             link_time(self.data, self.subject).map_or_else(String::new, |s| format!(", where the link needs {}", seconds(s)));
         Some(match (self.value("rtos_per_query"), median_wait(self.data, &[self.subject])) {
@@ -63,7 +75,10 @@ impl One<'_> {
     }
 
     fn messages(&self) -> Option<String> {
-        let of = |class: &str| Some((self.value(&format!("fct_{class}_mean_s"))?, self.value(&format!("fct_{class}_p99_s"))?));
+        if self.value("flows_completed") == Some(0.0) {
+            return None;
+        }
+        let of = |class: &str| Some((self.time(&format!("fct_{class}_mean_s"))?, self.time(&format!("fct_{class}_p99_s"))?));
         let kinds = [
             ("small", "Messages up to 100 KB take"),
             ("medium", "Messages from 100 KB to 10 MB take"),
@@ -74,7 +89,7 @@ impl One<'_> {
             s if s < 1.05 => "; the median message takes as long as on an empty network".into(),
             s => format!("; the median message takes {} times as long as on an empty network", number(s)),
         });
-        Some(format!("{text} {} on average, {} at the 99th percentile{slow}.", bold(&seconds(mean)), bold(&seconds(p99))))
+        Some(format!("{text} {mean} on average, {p99} at the 99th percentile{slow}."))
     }
 
     fn long_flows(&self) -> Option<String> {

@@ -9,6 +9,7 @@ use crate::contest::{Better, compare};
 use crate::data::{Data, metrics};
 use crate::describe;
 use crate::standing::{self, Contest};
+use crate::unfinished;
 use crate::unit::Unit;
 use crate::unit::unit;
 use crate::words::{bold, list, quantity};
@@ -80,12 +81,17 @@ const GOODPUT: Telling = tell("goodput_bps", Better::More, "goodput");
 const QUEUE: Telling = tell("queue_p99_pkts", Better::Less, "99th percentile of the queue");
 /// The most sentences and charts.
 const MAX_SENTENCES: usize = 4;
+/// Of those, about what did not finish.
+const MAX_UNFINISHED: usize = 3;
 const MAX_CHARTS: usize = 3;
 
 /// Sentences and charts.
 pub fn headline(data: &Data) -> Headline {
     let judged: Vec<Telling> = JUDGED.iter().filter_map(|of| of.iter().copied().find(|t| present(data, t))).collect();
-    let sentences = if data.subjects.len() > 1 { compared(data, &judged) } else { describe::sentences(data) };
+    let mut sentences = unfinished::sentences(data);
+    sentences.truncate(MAX_UNFINISHED);
+    sentences.extend(if data.subjects.len() > 1 { compared(data, &judged) } else { describe::sentences(data) });
+    sentences.truncate(MAX_SENTENCES);
     Headline { sentences, charts: charts(data, &judged) }
 }
 

@@ -11,6 +11,7 @@ mod headline;
 mod names;
 mod read;
 mod standing;
+mod unfinished;
 mod unit;
 mod words;
 

@@ -256,9 +256,10 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
     // Per run and query: bits of groups, and the receiver.
     let mut parts: BTreeMap<usize, Vec<(u64, Option<u32>)>> = BTreeMap::new();
     let mut hosts: BTreeMap<String, u32> = data.hosts.iter().cloned().zip(0..).collect();
-    const COLUMNS: [&str; 12] = [
+    const COLUMNS: [&str; 14] = [
         "variant",
         "run",
+        "class",
         "transport",
         "conn_id",
         "dst",
@@ -268,18 +269,16 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         "fct_ns",
         "slowdown",
         "bytes_measured",
+        "bytes_acked",
         "query_id",
     ];
+    let mut classes: BTreeMap<String, u32> = data.classes.iter().cloned().zip(0..).collect();
     for batch in &dir.columns("flows", &COLUMNS)? {
         let rows = Rows::new(batch);
+        let class = rows.text("class", |name| numbered(name, &mut classes, &mut data.classes));
+        let sent = rows.int("bytes_acked");
         let groups = Groups::of(&rows, data, finder);
-        let dst = rows.text("dst", |name| {
-            let next = hosts.len() as u32;
-            *hosts.entry(name.to_owned()).or_insert_with(|| {
-                data.hosts.push(name.to_owned());
-                next
-            })
-        });
+        let dst = rows.text("dst", |name| numbered(name, &mut hosts, &mut data.hosts));
         let [conn, size, start, acked] = ["conn_id", "size_bytes", "start_ns", "acked_ns"].map(|c| rows.int(c));
         let [fct, measured, query] = ["fct_ns", "bytes_measured", "query_id"].map(|c| rows.int(c));
         let slowdown = rows.float("slowdown");
@@ -315,12 +314,16 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
                 slowdown: slowdown.get(row).unwrap_or(f64::NAN),
                 measured: measured.count(row),
                 in_query: query.is_some(),
+                class: class.get(row).copied().unwrap_or(u32::MAX),
+                to: dst.get(row).copied().unwrap_or(u32::MAX),
+                acked: sent.count(row),
             });
         }
     }
-    for batch in &dir.columns("queries", &["variant", "run", "query_id", "qct_ns", "bytes"])? {
+    for batch in &dir.columns("queries", &["variant", "run", "class", "query_id", "start_ns", "qct_ns", "bytes"])? {
         let rows = Rows::new(batch);
-        let [id, qct, bytes] = ["query_id", "qct_ns", "bytes"].map(|c| rows.int(c));
+        let class = rows.text("class", |name| numbered(name, &mut classes, &mut data.classes));
+        let [id, start, qct, bytes] = ["query_id", "start_ns", "qct_ns", "bytes"].map(|c| rows.int(c));
         let mut place = Place::of(&rows, finder);
         for row in 0..rows.len() {
             let Some(run) = place.run(row) else { continue };
@@ -328,6 +331,8 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
             let (groups, receiver) = part.copied().unwrap_or((0, None));
             data.queries.push(Query {
                 run,
+                class: class.get(row).copied().unwrap_or(u32::MAX),
+                start_ns: start.get(row).unwrap_or(0),
                 qct: qct.get(row).map_or(f64::NAN, |ns| ns as f64 * 1e-9),
                 bytes: bytes.count(row),
                 groups,
@@ -362,6 +367,15 @@ fn timeouts(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -> Result<
         }
     }
     Ok(())
+}
+
+/// The number of a name, a new one for one that is not known yet.
+fn numbered(name: &str, known: &mut BTreeMap<String, u32>, names: &mut Vec<String>) -> u32 {
+    let next = names.len() as u32;
+    *known.entry(name.to_owned()).or_insert_with(|| {
+        names.push(name.to_owned());
+        next
+    })
 }
 
 /// Whether a table is left out, which is noted then.

@@ -30,6 +30,11 @@ fn name(data: &Data, subject: usize) -> String {
     data.subjects[subject].name.clone()
 }
 
+/// What stands before a number that is only known to be so large.
+fn at_least(cell: Option<Cell>) -> String {
+    if cell.is_some_and(|c| c.at_least) { "at least ".into() } else { String::new() }
+}
+
 fn mean(cells: &[Option<Cell>], subject: usize) -> f64 {
     cells[subject].map_or(f64::NAN, |c| c.mean)
 }
@@ -43,7 +48,7 @@ pub(crate) fn times(large: f64, small: f64) -> String {
 /// Who has the best value, by how much, and against whom nothing is known.
 pub(crate) fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Telling, unit: Unit, seeds: usize) -> String {
     let (less, best) = (t.better == Better::Less, mean(cells, s.best));
-    let text = |i: usize| quantity(mean(cells, i), unit);
+    let text = |i: usize| at_least(cells[i]) + &quantity(mean(cells, i), unit);
     if s.behind.is_empty() {
         let names: Vec<String> = std::iter::once(&s.best).chain(&s.level).map(|i| name(data, *i)).collect();
         let (a, b) = (text(s.best), s.level.last().map_or_else(String::new, |l| text(*l)));

@@ -2,10 +2,11 @@
 
 use crate::failure::Failure;
 use crate::output::print;
-use crate::report;
+use crate::report::{self, Written};
+use crate::{said, style};
 use forebay_store::sweep::SweepDir;
 use forebay_store::{RunDir, StoreError, replaceable};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Write the report of finished results, or one that compares several
 #[derive(Debug, clap::Args)]
@@ -39,8 +40,9 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     done(&report::write(&dirs, &target(args)?)?)
 }
 
-fn done(path: &Path) -> Result<(), Failure> {
-    print(&format!("report: {}\n", path.display()))
+fn done(written: &Written) -> Result<(), Failure> {
+    let said = said::lines(&written.sentences, style::stdout());
+    print(&format!("{said}report: {}\n", written.path.display()))
 }
 
 /// Where the report goes, which must not be there yet.

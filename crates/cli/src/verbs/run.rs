@@ -5,8 +5,9 @@ use crate::input::Input;
 use crate::limits::{Limits, Watch};
 use crate::output::{print, warn};
 use crate::progress::{Display, Kind, event};
+use crate::report::{self, Written};
 use crate::table::{self, scaled};
-use crate::{interrupt, report, style};
+use crate::{interrupt, said, style};
 use clap::builder::PossibleValuesParser;
 use forebay_exec::{Job, Outcome, Record, Watcher, jobs, run_until};
 use forebay_scenario::{Resolved, Scenario};
@@ -147,13 +148,20 @@ fn simulate(args: &Args, kind: Kind, scenario: &Scenario, mut overrides: Vec<Str
     // From here on nothing takes the results away again, not even a defect of the report.
     interrupt::kept(&dir);
     let report = if args.no_report { None } else { beside_results(&dir, kind) };
+    let said = match &report {
+        Some(written) => written.sentences.clone(),
+        // What cannot be read back is said by nobody; the table of numbers does not depend on it.
+        None if !args.quiet => RunDir::open(&dir).and_then(|d| report::sentences(&[d])).unwrap_or_default(),
+        None => Vec::new(),
+    };
+    let report = report.map(|w| w.path);
     if kind == Kind::Json {
         event(&json!({
             "event": "done", "dir": dir, "world": manifest.world, "fingerprint": manifest.fingerprint, "packet_hops": manifest.packet_hops,
             "packet_hops_per_s": manifest.packet_hops_per_s, "wall_s": manifest.wall_s, "report": report, "partial": manifest.partial,
         }));
     }
-    conclude(args, &collector.variants, &manifest, &dir, report.as_deref())?;
+    conclude(args, &said, &collector.variants, &manifest, &dir, report.as_deref())?;
     match &args.out {
         Some(wanted) if *wanted != dir => elsewhere(wanted, &dir, kind),
         _ => Ok(()),
@@ -172,14 +180,14 @@ fn elsewhere(wanted: &Path, dir: &Path, kind: Kind) -> Result<(), Failure> {
 }
 
 /// Writes the report of finished results. That it could not be written is said, and is no failure of the run.
-fn beside_results(dir: &Path, kind: Kind) -> Option<PathBuf> {
+fn beside_results(dir: &Path, kind: Kind) -> Option<Written> {
     written(RunDir::open(dir).and_then(|results| report::write(&[results], &dir.join(report::FILE))), kind)
 }
 
-/// The path of a report, or words about why there is none.
-pub(super) fn written(report: Result<PathBuf, StoreError>, kind: Kind) -> Option<PathBuf> {
+/// A report, or words about why there is none.
+pub(super) fn written(report: Result<Written, StoreError>, kind: Kind) -> Option<Written> {
     match report {
-        Ok(path) => Some(path),
+        Ok(written) => Some(written),
         Err(e) => {
             let text = format!("no report was written: {e}");
             if kind == Kind::Json {
@@ -234,9 +242,10 @@ fn document(variants: &[table::Variant], manifest: &Manifest, dir: &Path, report
     })
 }
 
-/// The last words: the table, where the results are, and how fast it went.
+/// The last words: what the results say, the table, where the results are, and how fast it went.
 fn conclude(
     args: &Args,
+    said: &[String],
     variants: &[table::Variant],
     manifest: &Manifest,
     dir: &Path,
@@ -250,6 +259,10 @@ fn conclude(
         let _ = writeln!(out, "{}", style::paint(style::stdout(), style::WARNING, &manifest.partial));
     }
     if !args.quiet {
+        if !said.is_empty() {
+            out.push_str(&said::lines(said, style::stdout()));
+            out.push('\n');
+        }
         out.push_str(&table::render(variants, style::stdout()));
         out.push('\n');
     }
@@ -260,7 +273,7 @@ fn conclude(
         if let Some(path) = report {
             out.push_str(&format!("report: {}\n", path.display()));
         }
-        out.push_str(&format!("world: {}\n", manifest.world));
+        out.push_str(&format!("world: {}, stack: {}\n", manifest.world, manifest.stacks.join(", ")));
         out.push_str(&format!("fingerprint: {}\n", manifest.fingerprint));
         out.push_str(&format!("speed: {hops} in {:.2} s, {} per second on {threads}\n", manifest.wall_s, rate.trim_end()));
     }

@@ -6,9 +6,10 @@ use crate::failure::Failure;
 use crate::input::found;
 use crate::output::print;
 use crate::progress::{Kind, event};
+use crate::report::{self, Written};
 use crate::sweep_progress::Display;
 use crate::table::scaled;
-use crate::{interrupt, report, style, sweep_table};
+use crate::{interrupt, said, style, sweep_table};
 use forebay_exec::sweep::{Finished, Plan, Request, default_dir, execute as run_sweep};
 use forebay_scenario::{Scenario, Sweep};
 use forebay_store::Host;
@@ -16,7 +17,6 @@ use forebay_store::sweep::SweepScenario;
 use forebay_store::unit::UnitStore;
 use serde_json::json;
 use std::fmt::Write as _;
-use std::path::Path;
 
 /// Run a scenario for many values: those of its [sweep] and of --sweep
 #[derive(Debug, clap::Args)]
@@ -102,23 +102,27 @@ pub(super) fn run(
     if kind == Kind::Json {
         event(&json!({
             "event": "done", "dir": finished.dir.path(), "fingerprint": m.fingerprint, "packet_hops": m.packet_hops,
-            "runs": finished.plan.distinct().len(), "found": m.found, "wall_s": m.wall_s, "report": page,
+            "runs": finished.plan.distinct().len(), "found": m.found, "wall_s": m.wall_s, "report": page.as_ref().map(|w| &w.path),
         }));
     }
-    conclude(args, &finished, display.hops(), page.as_deref())
+    conclude(args, &finished, display.hops(), page.as_ref())
 }
 
 /// The last words: the table, where the results are, and how fast it went.
-fn conclude(args: &run::Args, f: &Finished, hops: u64, page: Option<&Path>) -> Result<(), Failure> {
+fn conclude(args: &run::Args, f: &Finished, hops: u64, page: Option<&Written>) -> Result<(), Failure> {
     let mut out = String::new();
     if !args.quiet {
+        if let Some(written) = page.filter(|w| !w.sentences.is_empty()) {
+            out.push_str(&said::lines(&written.sentences, style::stdout()));
+            out.push('\n');
+        }
         out.push_str(&sweep_table::render(&f.plan, &f.records, &args.metrics, style::stdout()));
         out.push('\n');
     }
     let _ = writeln!(out, "results: {}", f.dir.path().display());
     if !args.quiet {
-        if let Some(path) = page {
-            let _ = writeln!(out, "report: {}", path.display());
+        if let Some(written) = page {
+            let _ = writeln!(out, "report: {}", written.path.display());
         }
         let m = &f.manifest;
         let distinct = f.plan.distinct().len() as u64;

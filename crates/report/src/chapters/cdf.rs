@@ -242,8 +242,8 @@ mod tests {
     #[test]
     fn queries_goodputs_and_queues() {
         let mut d = data(1);
-        d.queries.push(Query { run: 1, qct: 0.5, bytes: 1, groups: 1, receiver: 0 });
-        d.queries.push(Query { run: 1, qct: f64::NAN, bytes: 1, groups: 1, receiver: 0 });
+        d.queries.push(Query { run: 1, class: 0, start_ns: 0, qct: 0.5, bytes: 1, groups: 1, receiver: 0 });
+        d.queries.push(Query { run: 1, class: 0, start_ns: 0, qct: f64::NAN, bytes: 1, groups: 1, receiver: 0 });
         d.runs[0].measured_from_ns = 2_000_000_000;
         // 1 Gbit in the 4 s from 2 s to 6 s.
         d.flows.push(Flow { size: 0, fct: f64::NAN, acked_ns: 6_000_000_000, measured: 125_000_000, ..d.flows[0] });

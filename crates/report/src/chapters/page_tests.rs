@@ -35,6 +35,9 @@ fn large(n: u64, samples: i64) -> Data {
                     slowdown: fct / (size as f64 * 8e-9),
                     measured: size,
                     in_query: false,
+                    class: 0,
+                    to: 0,
+                    acked: 0,
                 });
             }
             d.queues.push(QueueSeries {

@@ -140,6 +140,9 @@ pub(super) mod tests {
                 slowdown: (i + 1) as f64,
                 measured: 0,
                 in_query: false,
+                class: 0,
+                to: 0,
+                acked: 0,
             };
             d.flows.extend((1..=n).map(flow));
         }

@@ -172,7 +172,7 @@ fn figure(m: &Metric, x: &Axis, ticks: &str, lines: &[Line]) -> Option<Figure> {
     };
     let curves: Vec<XyLine> = lines.iter().enumerate().map(curve).filter(|l| l.y.iter().any(Option::is_some)).collect();
     let values = || curves.iter().flat_map(|l| &l.y).flatten().copied();
-    if curves.is_empty() || (m.if_any && values().all(|v| v == 0.0)) {
+    if m.label.is_empty() || curves.is_empty() || (m.if_any && values().all(|v| v == 0.0)) {
         return None;
     }
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));

@@ -12,7 +12,7 @@ pub(super) fn table(data: &Data) -> MetricTable {
     let row = |m: Metric| {
         let cells = cells(data, m.name);
         let largest = cells.iter().flatten().map(|c| c.mean.abs()).reduce(f64::max)?;
-        if m.if_any && largest == 0.0 {
+        if m.label.is_empty() || m.if_any && largest == 0.0 {
             return None;
         }
         let mut label = m.label.replace("{first}", first);
@@ -56,7 +56,7 @@ mod tests {
         let labels: Vec<&str> = t.rows.iter().map(|r| r.label.as_str()).collect();
         assert_eq!(labels, ["goodput", "query completion p99", "queue p99, bottleneck"]);
         let cells = &t.rows[0].cells;
-        assert_eq!((cells[0].unwrap().mean, cells[1]), (1e9, Some(Cell { mean: 1e9, half_width: None })));
+        assert_eq!((cells[0].unwrap().mean, cells[1]), (1e9, Some(Cell { mean: 1e9, half_width: None, ..Cell::default() })));
         assert!((cells[0].unwrap().half_width.unwrap() - 12.706e8).abs() < 1e5);
         assert_eq!((t.rows[1].cells[0], t.rows[0].unit), (None, Unit::BitsPerSecond));
     }

@@ -60,6 +60,9 @@ pub(super) fn facts(dirs: &[RunDir], labels: &[String]) -> Vec<Fact> {
         if !m.world.is_empty() {
             fact("world", m.world.clone());
         }
+        if !m.stacks.is_empty() {
+            fact("stack", m.stacks.join(", "));
+        }
         fact("fingerprint", m.fingerprint.clone());
         fact("forebay", m.forebay.clone());
         fact("started", m.started.replace('T', " ").replace('Z', " UTC"));

@@ -76,6 +76,7 @@ fn bar(cell: &Cell, top: f64) -> String {
 /// A mean and its half width, each in a box of its own, to be aligned by.
 pub(super) fn number(scale: &Scale, cell: &Cell) -> String {
     let (mean, half) = scale.show(cell);
+    let mean = if cell.at_least { format!("≥ {mean}") } else { mean };
     match half {
         Some(h) => format!("<span class=\"m\">{mean}</span><span class=\"h\"> ± {h}</span>"),
         None => format!("<span class=\"m\">{mean}</span>"),
@@ -88,20 +89,20 @@ mod tests {
 
     #[test]
     fn a_bar_is_as_long_as_its_value_and_its_interval_as_wide() {
-        let s = bar(&Cell { mean: 50.0, half_width: Some(10.0) }, 100.0);
+        let s = bar(&Cell { mean: 50.0, half_width: Some(10.0), ..Cell::default() }, 100.0);
         assert!(s.contains("width=\"49.00%\"") && s.contains("x1=\"39.20%\" x2=\"58.80%\""), "{s}");
     }
 
     #[test]
     fn an_interval_that_leaves_the_picture_has_no_cap_there() {
-        let s = bar(&Cell { mean: 50.0, half_width: Some(80.0) }, 100.0);
+        let s = bar(&Cell { mean: 50.0, half_width: Some(80.0), ..Cell::default() }, 100.0);
         assert_eq!(s.matches("<line").count(), 2, "{s}");
         assert!(s.contains("x1=\"0.00%\" x2=\"98.00%\""), "{s}");
     }
 
     #[test]
     fn nothing_is_drawn_of_what_is_no_number() {
-        assert_eq!(bar(&Cell { mean: f64::NAN, half_width: None }, 1.0), "");
-        assert_eq!(bar(&Cell { mean: 0.0, half_width: None }, 0.0), "");
+        assert_eq!(bar(&Cell { mean: f64::NAN, half_width: None, ..Cell::default() }, 1.0), "");
+        assert_eq!(bar(&Cell { mean: 0.0, half_width: None, ..Cell::default() }, 0.0), "");
     }
 }

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     fn shown(unit: Unit, values: &[f64]) -> (Vec<String>, &'static str) {
-        let cells: Vec<Cell> = values.iter().map(|&mean| Cell { mean, half_width: None }).collect();
+        let cells: Vec<Cell> = values.iter().map(|&mean| Cell { mean, half_width: None, ..Cell::default() }).collect();
         let scale = Scale::of(unit, cells.iter());
         (cells.iter().map(|c| scale.show(c).0).collect(), scale.name)
     }
@@ -117,12 +117,12 @@ mod tests {
 
     #[test]
     fn a_half_width_has_the_decimals_of_its_mean() {
-        let cell = Cell { mean: 9.4123e9, half_width: Some(0.02e9) };
+        let cell = Cell { mean: 9.4123e9, half_width: Some(0.02e9), ..Cell::default() };
         let scale = Scale::of(Unit::BitsPerSecond, std::iter::once(&cell));
         assert_eq!(scale.show(&cell), ("9.412".into(), Some("0.020".into())));
-        let rough = Cell { mean: 746.4e6, half_width: Some(382.2e6) };
+        let rough = Cell { mean: 746.4e6, half_width: Some(382.2e6), ..Cell::default() };
         assert_eq!(Scale::of(Unit::BitsPerSecond, std::iter::once(&rough)).show(&rough), ("746".into(), Some("382".into())));
-        let better = Cell { mean: 24.0e-3, half_width: Some(1.024e-3) };
+        let better = Cell { mean: 24.0e-3, half_width: Some(1.024e-3), ..Cell::default() };
         assert_eq!(Scale::of(Unit::Seconds, std::iter::once(&better)).show(&better), ("24.0".into(), Some("1.0".into())));
     }
 }

@@ -7,7 +7,7 @@ pub use forebay_experiment::unit::Unit;
 pub struct Metric<S> {
     /// Name of its column in the `summary` table; ends with the unit where there is one.
     pub name: &'static str,
-    /// Label of its line; `{first}` stands for the name of the first transport group.
+    /// Label of its line; `{first}` stands for the name of the first transport group. Empty for a column of the tables that has no line.
     pub label: &'static str,
     /// Dimension.
     pub unit: Unit,
@@ -17,9 +17,12 @@ pub struct Metric<S> {
     pub if_any: bool,
     /// One sentence: what it is.
     pub doc: &'static str,
+    /// When it is only a lower bound; `None` for what is always known.
+    pub bound: Option<Bound>,
 }
 
-/// Mean, median and 99th percentile.
+/// Mean, median and 99th percentile of completion times. What was still running at the end counts with the time that it had taken so far:
+/// its completion time is at least that long. A number that hangs on such times is at least as large as shown ([`Bound`]).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
     /// Mean.
@@ -28,6 +31,18 @@ pub struct Spread {
     pub p50: f64,
     /// 99th percentile.
     pub p99: f64,
+    /// Part of the values that was still running.
+    pub running: f64,
+}
+
+/// When a number is only known to be at least as large as shown: a part of what it was made of was still running.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bound {
+    /// Metric that gives the part still running.
+    pub running: &'static str,
+    /// The number is a bound when a larger part than this was running. 0.01 for a 99th percentile: if no more is running, it lies among
+    /// the completed whatever becomes of them. Means are called so from the same part on.
+    pub above: f64,
 }
 
 /// What the flows of one transport group achieved in one run.
@@ -70,13 +85,13 @@ pub struct GroupSummary {
     pub query_timeouts: Option<f64>,
     /// Retransmitted segments.
     pub segs_retx: u64,
-    /// Completion times in seconds, per size bin: completed finite messages outside queries.
+    /// Completion times in seconds, per size bin: finite messages outside queries.
     pub fct: [Option<Spread>; 3],
     /// Slowdowns of the same messages.
     pub slowdown: Option<Spread>,
     /// Completion times of its queries in seconds.
     pub qct: Option<Spread>,
-    /// Completion times of its completed messages in queries, in seconds, where groups meet in a query: the query ends with the last
+    /// Completion times of its messages in queries, in seconds, where groups meet in a query: the query ends with the last
     /// message of any group.
     pub part: Option<Spread>,
 }
@@ -121,8 +136,23 @@ const fn metric<S>(
     get: fn(&S) -> Option<f64>,
     doc: &'static str,
 ) -> Metric<S> {
-    Metric { name, label, unit, get, if_any: false, doc }
+    Metric { name, label, unit, get, if_any: false, doc, bound: None }
 }
+
+/// A number of completion times: at least as large as shown when more than `above` of `running` was still running.
+const fn time<S>(
+    name: &'static str,
+    label: &'static str,
+    get: fn(&S) -> Option<f64>,
+    doc: &'static str,
+    (running, above): (&'static str, f64),
+) -> Metric<S> {
+    Metric { name, label, unit: Unit::Seconds, get, if_any: false, doc, bound: Some(Bound { running, above }) }
+}
+
+/// Parts still running above which a 99th percentile or a mean, and a median, are bounds.
+const TAIL: f64 = 0.01;
+const HALF: f64 = 0.5;
 
 /// A line that is left out where it says nothing but 0.
 const fn if_any<S>(
@@ -132,7 +162,36 @@ const fn if_any<S>(
     get: fn(&S) -> Option<f64>,
     doc: &'static str,
 ) -> Metric<S> {
-    Metric { name, label, unit, get, if_any: true, doc }
+    Metric { name, label, unit, get, if_any: true, doc, bound: None }
+}
+
+impl Bound {
+    /// Whether the number is a bound, given the parts still running in its runs.
+    pub fn holds(self, running: impl IntoIterator<Item = Option<f64>>) -> bool {
+        running.into_iter().flatten().any(|part| part > self.above)
+    }
+}
+
+/// The value of a metric of groups by its name; `None` where the group has none, or there is no such metric.
+pub fn group_value(group: &GroupSummary, name: &str) -> Option<f64> {
+    GROUP_METRICS.iter().find(|m| m.name == name).and_then(|m| (m.get)(group))
+}
+
+impl<S> Metric<S> {
+    /// The same number, a bound when more than `above` of `running` was still running.
+    const fn at_least(mut self, running: &'static str, above: f64) -> Metric<S> {
+        self.bound = Some(Bound { running, above });
+        self
+    }
+}
+
+/// The part of messages or queries that was still running at the end: a column of the tables, without a line of its own in print.
+const fn running(name: &'static str, get: fn(&GroupSummary) -> Option<f64>) -> Metric<GroupSummary> {
+    if_any(name, "", Unit::Fraction, get, "part of them that was still running when the run ended")
+}
+
+fn part(n: u64, of: u64) -> f64 {
+    n as f64 / of.max(1) as f64
 }
 
 fn some(present: bool, value: f64) -> Option<f64> {
@@ -240,57 +299,96 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         |g| some(!g.uncounted, g.segs_retx as f64),
         "data segments sent again",
     ),
-    metric(
+    time(
         "fct_small_mean_s",
         "FCT small (<= 100 KB) mean",
-        Unit::Seconds,
         |g| g.fct[0].map(|f| f.mean),
-        "mean completion time of completed messages up to 100 KB",
+        "mean completion time of messages up to 100 KB; what was still running counts as at least the time so far",
+        ("fct_small_running", TAIL),
     ),
-    metric("fct_small_p50_s", "FCT small (<= 100 KB) p50", Unit::Seconds, |g| g.fct[0].map(|f| f.p50), "their median"),
-    metric("fct_small_p99_s", "FCT small (<= 100 KB) p99", Unit::Seconds, |g| g.fct[0].map(|f| f.p99), "their 99th percentile"),
-    metric(
+    time(
+        "fct_small_p50_s",
+        "FCT small (<= 100 KB) p50",
+        |g| g.fct[0].map(|f| f.p50),
+        "their median",
+        ("fct_small_running", HALF),
+    ),
+    time(
+        "fct_small_p99_s",
+        "FCT small (<= 100 KB) p99",
+        |g| g.fct[0].map(|f| f.p99),
+        "their 99th percentile",
+        ("fct_small_running", TAIL),
+    ),
+    running("fct_small_running", |g: &GroupSummary| g.fct[0].map(|f| f.running)),
+    time(
         "fct_medium_mean_s",
         "FCT medium mean",
-        Unit::Seconds,
         |g| g.fct[1].map(|f| f.mean),
-        "mean completion time of completed messages above 100 KB and below 10 MB",
+        "mean completion time of messages above 100 KB and below 10 MB, as of the small ones",
+        ("fct_medium_running", TAIL),
     ),
-    metric("fct_medium_p50_s", "FCT medium p50", Unit::Seconds, |g| g.fct[1].map(|f| f.p50), "their median"),
-    metric("fct_medium_p99_s", "FCT medium p99", Unit::Seconds, |g| g.fct[1].map(|f| f.p99), "their 99th percentile"),
-    metric(
+    time("fct_medium_p50_s", "FCT medium p50", |g| g.fct[1].map(|f| f.p50), "their median", ("fct_medium_running", HALF)),
+    time(
+        "fct_medium_p99_s",
+        "FCT medium p99",
+        |g| g.fct[1].map(|f| f.p99),
+        "their 99th percentile",
+        ("fct_medium_running", TAIL),
+    ),
+    running("fct_medium_running", |g| g.fct[1].map(|f| f.running)),
+    time(
         "fct_large_mean_s",
         "FCT large (>= 10 MB) mean",
-        Unit::Seconds,
         |g| g.fct[2].map(|f| f.mean),
-        "mean completion time of completed messages of 10 MB and more",
+        "mean completion time of messages of 10 MB and more, as of the small ones",
+        ("fct_large_running", TAIL),
     ),
-    metric("fct_large_p50_s", "FCT large (>= 10 MB) p50", Unit::Seconds, |g| g.fct[2].map(|f| f.p50), "their median"),
-    metric("fct_large_p99_s", "FCT large (>= 10 MB) p99", Unit::Seconds, |g| g.fct[2].map(|f| f.p99), "their 99th percentile"),
+    time("fct_large_p50_s", "FCT large (>= 10 MB) p50", |g| g.fct[2].map(|f| f.p50), "their median", ("fct_large_running", HALF)),
+    time(
+        "fct_large_p99_s",
+        "FCT large (>= 10 MB) p99",
+        |g| g.fct[2].map(|f| f.p99),
+        "their 99th percentile",
+        ("fct_large_running", TAIL),
+    ),
+    running("fct_large_running", |g| g.fct[2].map(|f| f.running)),
     metric(
         "slowdown_p50",
         "slowdown p50",
         Unit::Ratio,
-        |g| g.slowdown.map(|s| s.p50),
-        "median of completion time over that of the same bytes on an empty path",
-    ),
-    metric("slowdown_p99", "slowdown p99", Unit::Ratio, |g| g.slowdown.map(|s| s.p99), "its 99th percentile"),
-    metric(
+        |g: &GroupSummary| g.slowdown.map(|s| s.p50),
+        "median of completion time over that of the same bytes on an empty path, of messages outside queries",
+    )
+    .at_least("messages_running", HALF),
+    metric("slowdown_p99", "slowdown p99", Unit::Ratio, |g: &GroupSummary| g.slowdown.map(|s| s.p99), "its 99th percentile")
+        .at_least("messages_running", TAIL),
+    running("messages_running", |g| some(g.flows > 0, 1.0 - part(g.flows_completed, g.flows))),
+    time(
         "qct_p50_s",
         "query completion p50",
-        Unit::Seconds,
         |g| g.qct.map(|q| q.p50),
-        "median time from the first request to the last byte of the last response",
+        "median time from the first request to the last byte of the last response; what was still running counts as at least the time so \
+         far",
+        ("queries_running", HALF),
     ),
-    metric("qct_p99_s", "query completion p99", Unit::Seconds, |g| g.qct.map(|q| q.p99), "its 99th percentile"),
-    metric(
+    time("qct_p99_s", "query completion p99", |g| g.qct.map(|q| q.p99), "its 99th percentile", ("queries_running", TAIL)),
+    running("queries_running", |g| g.qct.map(|q| q.running)),
+    time(
         "query_part_mean_s",
         "message of a query, mean",
-        Unit::Seconds,
         |g| g.part.map(|p| p.mean),
-        "mean completion time of the group's own messages, where groups meet in a query",
+        "mean completion time of the group's own messages, where groups meet in a query, as of queries",
+        ("query_parts_running", TAIL),
     ),
-    metric("query_part_p99_s", "message of a query, p99", Unit::Seconds, |g| g.part.map(|p| p.p99), "their 99th percentile"),
+    time(
+        "query_part_p99_s",
+        "message of a query, p99",
+        |g| g.part.map(|p| p.p99),
+        "their 99th percentile",
+        ("query_parts_running", TAIL),
+    ),
+    running("query_parts_running", |g| g.part.map(|p| p.running)),
 ];
 
 /// The lines of the network, in order.

@@ -3,5 +3,7 @@
 mod metrics;
 mod reduce;
 
-pub use metrics::{GROUP_METRICS, GroupSummary, Metric, NETWORK_METRICS, NetworkSummary, Spread, Summary, Unit};
+pub use metrics::{
+    Bound, GROUP_METRICS, GroupSummary, Metric, NETWORK_METRICS, NetworkSummary, Spread, Summary, Unit, group_value,
+};
 pub use reduce::summarise;

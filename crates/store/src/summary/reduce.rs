@@ -2,7 +2,7 @@
 
 use super::metrics::{GroupSummary, NetworkSummary, Spread, Summary};
 use crate::run_info::RunInfo;
-use crate::schema::{deadline_met, duration_ps, slowdown};
+use crate::schema::{deadline_met, duration_ps};
 use crate::stats::{SizeBin, jain, quantile};
 use forebay_experiment::Experiment;
 use forebay_experiment::report::{Predicted, Report};
@@ -22,8 +22,7 @@ pub fn summarise(info: &RunInfo, config: &Experiment, report: &Report) -> Summar
     for (g, out) in groups.iter_mut().enumerate() {
         queries(g, out, config, report, &parts);
         if meet {
-            let times = in_queries(g, report).filter_map(|f| duration_ps(f.start_ps, f.end_ps)).map(seconds);
-            out.part = spread(times.collect());
+            out.part = spread(in_queries(g, report).map(|f| Taken::of(f.start_ps, f.end_ps, report).seconds()).collect());
         }
         let own: Vec<&Long> = long.iter().filter(|l| l.group == g).collect();
         out.long_flows = own.len() as u64;
@@ -46,7 +45,7 @@ fn of_predictions(info: &RunInfo, config: &Experiment, known: &Predicted) -> Sum
     let group = |(g, group): (usize, &Group)| GroupSummary {
         name: group.name.clone(),
         goodput_bps: known.goodput_bps.get(g).copied().flatten(),
-        qct: known.query_s.get(g).copied().flatten().map(|s| Spread { mean: s, p50: s, p99: s }),
+        qct: known.query_s.get(g).copied().flatten().map(|s| Spread { mean: s, p50: s, p99: s, running: 0.0 }),
         uncounted: true,
         ..GroupSummary::default()
     };
@@ -121,7 +120,7 @@ fn in_queries(group: usize, report: &Report) -> impl Iterator<Item = &FlowRow> {
 
 fn group(index: usize, info: &RunInfo, config: &Experiment, report: &Report) -> GroupSummary {
     let mut out = GroupSummary { name: config.groups[index].name.clone(), ..GroupSummary::default() };
-    let mut fct: [Vec<f64>; 3] = Default::default();
+    let mut fct: [Vec<Value>; 3] = Default::default();
     let mut slowdowns = Vec::new();
     for f in report.flows.iter().filter(|f| f.group.index() == index) {
         out.rtos += u64::from(f.rtos);
@@ -134,11 +133,10 @@ fn group(index: usize, info: &RunInfo, config: &Experiment, report: &Report) -> 
         }
         if f.size_bytes > 0 && f.query_id.is_none() {
             out.flows += 1;
-            if let Some(ps) = duration_ps(f.start_ps, f.end_ps) {
-                out.flows_completed += 1;
-                fct[SizeBin::of(f.size_bytes) as usize].push(seconds(ps));
-                slowdowns.extend(slowdown(f));
-            }
+            let taken = Taken::of(f.start_ps, f.end_ps, report);
+            out.flows_completed += u64::from(!taken.running);
+            fct[SizeBin::of(f.size_bytes) as usize].push(taken.seconds());
+            slowdowns.extend(taken.over_ideal(f));
         }
     }
     // Bytes acknowledged after the warm-up, as the ports count.
@@ -163,10 +161,9 @@ fn queries(index: usize, out: &mut GroupSummary, config: &Experiment, report: &R
         }
         out.queries += 1;
         timeouts.push(f64::from(of[index].rtos_max));
-        if let Some(ps) = duration_ps(q.start_ps, q.end_ps) {
-            out.queries_completed += 1;
-            qct.push(seconds(ps));
-        }
+        let taken = Taken::of(q.start_ps, q.end_ps, report);
+        out.queries_completed += u64::from(!taken.running);
+        qct.push(taken.seconds());
     }
     out.query_timeouts = mean(timeouts.into_iter());
     out.qct = spread(qct);
@@ -177,9 +174,41 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (n > 0).then(|| sum / n as f64)
 }
 
-fn spread(mut values: Vec<f64>) -> Option<Spread> {
+/// How long something took; of what the run ended in the midst of, how long until then.
+#[derive(Clone, Copy)]
+struct Taken {
+    ps: u64,
+    running: bool,
+}
+
+/// A number made of a [`Taken`].
+struct Value {
+    value: f64,
+    running: bool,
+}
+
+impl Taken {
+    fn of(start_ps: u64, end_ps: u64, report: &Report) -> Taken {
+        let whole = duration_ps(start_ps, end_ps);
+        Taken { ps: whole.unwrap_or_else(|| report.end.0.saturating_sub(start_ps)), running: whole.is_none() }
+    }
+
+    fn seconds(self) -> Value {
+        Value { value: seconds(self.ps), running: self.running }
+    }
+
+    /// Over the time of the same bytes on an empty path; `None` without one.
+    fn over_ideal(self, f: &FlowRow) -> Option<Value> {
+        let known = f.ideal_ps > 0 && f.ideal_ps != u64::MAX;
+        known.then(|| Value { value: self.ps as f64 / f.ideal_ps as f64, running: self.running })
+    }
+}
+
+fn spread(made: Vec<Value>) -> Option<Spread> {
+    let running = made.iter().filter(|v| v.running).count() as f64 / made.len().max(1) as f64;
+    let mut values: Vec<f64> = made.into_iter().map(|v| v.value).collect();
     values.sort_unstable_by(f64::total_cmp);
-    Some(Spread { mean: mean(values.iter().copied())?, p50: quantile(&values, 0.5)?, p99: quantile(&values, 0.99)? })
+    Some(Spread { mean: mean(values.iter().copied())?, p50: quantile(&values, 0.5)?, p99: quantile(&values, 0.99)?, running })
 }
 
 fn network(info: &RunInfo, config: &Experiment, report: &Report) -> NetworkSummary {

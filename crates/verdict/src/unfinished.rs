@@ -1,0 +1,142 @@
+//! What did not finish, and beside whom it starved. It comes before everything else: a transport that finished nothing has no times that
+//! could be worse than another's.
+//!
+//! Every run that ends at a given time ends in the midst of something. What had been running no longer than nearly all of its like took is
+//! nothing to speak of.
+
+use crate::data::{Data, Flow, Query, Run, Subject};
+use crate::unit::Unit;
+use crate::words::{bold, quantity};
+use forebay_store::stats::quantile;
+
+/// Part of the messages or queries of a workload from which on it matters that they were still running: then the 99th percentile hangs on
+/// them.
+const TAIL: f64 = 0.01;
+/// How many times the traffic of what starved the others have on the same link. Our choice.
+const STARVED: f64 = 4.0;
+/// What starved has waited this many times as long as the link alone needs for its bytes. Our choice.
+const WAITED: f64 = 4.0;
+/// It has bytes for so long a time of the link, s: less than that waits for timers or queues, not for its share. Our choice.
+const LEAST_WORK_S: f64 = 1e-3;
+
+/// A kind of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Queries,
+    /// Outside queries.
+    Messages,
+}
+
+/// A workload of a subject that the runs ended in the midst of.
+struct Unfinished {
+    subject: usize,
+    class: u32,
+    kind: Kind,
+    /// Completion times, s.
+    done: Vec<f64>,
+    /// Of those that were running at the end, the times until then, s.
+    running: Vec<f64>,
+}
+
+/// A sentence about each workload of which a telling part did not finish, those that finished least first.
+pub(crate) fn sentences(data: &Data) -> Vec<String> {
+    let mut found: Vec<Unfinished> = (0..data.subjects.len()).flat_map(|s| of_subject(data, s)).collect();
+    found.sort_by(|a, b| a.part_done().total_cmp(&b.part_done()));
+    found.iter().map(|u| u.sentence(data)).collect()
+}
+
+fn of_subject(data: &Data, subject: usize) -> Vec<Unfinished> {
+    let Subject { network, .. } = data.subjects[subject];
+    let bit = 1u64 << (subject - data.networks[network].first).min(63);
+    let mut out: Vec<Unfinished> = Vec::new();
+    let mut note = |class: u32, kind: Kind, took: f64, run: usize, start_ns: i64| {
+        let at = out.iter().position(|u| u.class == class && u.kind == kind).unwrap_or_else(|| {
+            out.push(Unfinished { subject, class, kind, done: Vec::new(), running: Vec::new() });
+            out.len() - 1
+        });
+        if took.is_nan() {
+            out[at].running.push((data.runs[run].end_ns - start_ns) as f64 * 1e-9);
+        } else {
+            out[at].done.push(took);
+        }
+    };
+    let own = |q: &&Query| data.runs[q.run].network == network && q.groups & bit != 0;
+    data.queries.iter().filter(own).for_each(|q| note(q.class, Kind::Queries, q.qct, q.run, q.start_ns));
+    let own = |f: &&Flow| f.subject == subject && f.size > 0 && !f.in_query;
+    data.flows.iter().filter(own).for_each(|f| note(f.class, Kind::Messages, f.fct, f.run, f.start_ns));
+    out.iter_mut().for_each(|u| u.done.sort_unstable_by(f64::total_cmp));
+    out.retain(Unfinished::telling);
+    out
+}
+
+impl Unfinished {
+    fn of(&self) -> usize {
+        self.done.len() + self.running.len()
+    }
+
+    fn part_done(&self) -> f64 {
+        self.done.len() as f64 / self.of() as f64
+    }
+
+    /// Whether a part that matters had been running for longer than nearly all of its like took.
+    fn telling(&self) -> bool {
+        let usual = quantile(&self.done, 1.0 - TAIL).unwrap_or(0.0);
+        self.running.iter().filter(|age| **age > usual).count() as f64 > TAIL * self.of() as f64
+    }
+
+    fn sentence(&self, data: &Data) -> String {
+        let class = data.classes.get(self.class as usize).map_or("?", String::as_str);
+        let name = &data.subjects[self.subject].name;
+        let what = if self.kind == Kind::Queries { "queries" } else { "messages" };
+        let finished = format!("{}: {class} finished {} of {} {what}", bold(name), bold(&self.done.len().to_string()), self.of());
+        match self.starved(data) {
+            Some((own, others, port)) => {
+                format!("{finished}; **starved** by others at {port} ({} against {}).", rate(own), rate(others))
+            }
+            None => format!("{finished} before the run ended."),
+        }
+    }
+
+    fn has(&self, f: &Flow) -> bool {
+        f.subject == self.subject && f.class == self.class && f.in_query == (self.kind == Kind::Queries)
+    }
+
+    /// Own goodput and that of all others on the link into the receiver on which others have most beside it, bit/s, and the port. `None`
+    /// where it had what it could use.
+    fn starved(&self, data: &Data) -> Option<(f64, f64, String)> {
+        let network = data.subjects[self.subject].network;
+        let mut receivers: Vec<u32> =
+            data.flows.iter().filter(|f| self.has(f) && f.size > 0 && !f.complete()).map(|f| f.to).collect();
+        receivers.sort_unstable();
+        receivers.dedup();
+        let at = |to: u32| {
+            let host = data.hosts.get(to as usize)?;
+            let port = data.ports.iter().find(|p| p.network == network && p.to == *host && !p.to_switch && p.rate_bps > 0.0)?;
+            let time: f64 = self.runs(data).map(|r| (r.end_ns - r.measured_from_ns) as f64 * 1e-9).sum();
+            let here = || data.flows.iter().filter(|f| f.to == to && data.runs[f.run].network == network);
+            let goodput = |own: bool| here().filter(|f| self.has(f) == own).map(|f| f.measured as f64 * 8.0).sum::<f64>() / time;
+            let (own, others) = (goodput(true), goodput(false));
+            // Of the oldest that is still running: how long, and how long the link needs for all of its kind that are.
+            let running = || here().filter(|f| self.has(f) && f.size > 0 && !f.complete());
+            let waited = running().map(|f| (data.runs[f.run].end_ns - f.start_ns) as f64 * 1e-9).fold(0.0, f64::max);
+            let seeds = self.runs(data).count().max(1) as f64;
+            let needs = running().map(|f| f.size as f64 * 8.0 / port.rate_bps).sum::<f64>() / seeds;
+            let starves = time > 0.0 && others > STARVED * own && waited > WAITED * needs && needs > LEAST_WORK_S;
+            starves.then(|| (own, others, port.name.clone()))
+        };
+        receivers.into_iter().filter_map(at).max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    fn runs<'a>(&self, data: &'a Data) -> impl Iterator<Item = &'a Run> {
+        let network = data.subjects[self.subject].network;
+        data.runs.iter().filter(move |r| r.network == network)
+    }
+}
+
+fn rate(bps: f64) -> String {
+    quantity(bps, Unit::BitsPerSecond)
+}
+
+#[cfg(test)]
+#[path = "unfinished_tests.rs"]
+mod tests;

@@ -1,0 +1,79 @@
+//! What is said first when something did not finish.
+
+use crate::cells::tests::subject;
+use crate::data::{Data, Flow, Network, Port, Query, Run};
+use crate::headline;
+
+/// A link of 10 Gbit/s into `r0` for 1 s: storage asks for 40 blocks of 1 MB at 0, tenants send without end.
+fn beside_tenants(storage_bits: u64, tenant_bits: u64, finished: bool) -> Data {
+    let mut d = Data {
+        networks: vec![Network { first: 0, groups: 2, ..Network::default() }],
+        subjects: vec![
+            subject("dctcp", 0, &[("queries_completed", &[f64::from(u8::from(finished))])]),
+            subject("cubic", 0, &[("long_flows", &[1.0]), ("goodput_bps", &[tenant_bits as f64])]),
+        ],
+        runs: vec![Run { network: 0, end_ns: 1_000_000_000, ..Run::default() }],
+        hosts: vec!["r0".into()],
+        classes: vec!["storage".into(), "tenants".into()],
+        ..Data::default()
+    };
+    d.ports.push(Port { name: "bottleneck".into(), to: "r0".into(), rate_bps: 1e10, seeds: 1, ..Port::default() });
+    let flow = |subject, size, measured: u64, fct: f64| Flow {
+        subject,
+        run: 0,
+        size,
+        start_ns: 0,
+        acked_ns: i64::MAX,
+        fct,
+        slowdown: f64::NAN,
+        measured,
+        in_query: size > 0,
+        class: subject as u32,
+        to: 0,
+        acked: measured,
+    };
+    let time = if finished { 0.9 } else { f64::NAN };
+    d.flows = (0..40).map(|_| flow(0, 1_000_000, storage_bits / 320, time)).collect();
+    d.flows.push(flow(1, 0, tenant_bits / 8, f64::NAN));
+    d.queries = vec![Query { run: 0, class: 0, start_ns: 0, qct: time, bytes: 40_000_000, groups: 1, receiver: 0 }];
+    d
+}
+
+fn first(d: &Data) -> String {
+    headline(d).sentences.into_iter().next().unwrap_or_default()
+}
+
+#[test]
+fn who_starved_beside_whom_comes_first() {
+    assert_eq!(
+        first(&beside_tenants(280_000_000, 9_120_000_000, false)),
+        "**dctcp**: storage finished **0** of 1 queries; **starved** by others at bottleneck (280 Mbit/s against 9.12 Gbit/s)."
+    );
+}
+
+#[test]
+fn what_had_its_share_is_not_called_starved() {
+    // A third of what the others have.
+    let said = first(&beside_tenants(2_400_000_000, 7_200_000_000, false));
+    assert_eq!(said, "**dctcp**: storage finished **0** of 1 queries before the run ended.");
+    // Asked a moment ago.
+    let mut young = beside_tenants(280_000_000, 9_120_000_000, false);
+    young.flows.iter_mut().for_each(|f| f.start_ns = 980_000_000);
+    assert_eq!(first(&young), "**dctcp**: storage finished **0** of 1 queries before the run ended.");
+}
+
+#[test]
+fn what_finished_is_not_spoken_of() {
+    assert!(!first(&beside_tenants(280_000_000, 9_120_000_000, true)).contains("finished"));
+}
+
+#[test]
+fn the_last_of_many_rounds_is_nothing_to_speak_of() {
+    let mut d = beside_tenants(280_000_000, 9_120_000_000, true);
+    let round = |start_ns: i64, qct| Query { run: 0, class: 0, start_ns, qct, bytes: 40_000_000, groups: 1, receiver: 0 };
+    d.queries = (0..9).map(|i| round(i * 100_000_000, 0.1)).collect();
+    d.queries.push(round(950_000_000, f64::NAN));
+    assert!(!first(&d).contains("finished"), "it ran for 50 ms, the others took 100");
+    d.queries[9] = round(500_000_000, f64::NAN);
+    assert_eq!(first(&d), "**dctcp**: storage finished **9** of 10 queries before the run ended.");
+}
