@@ -43,7 +43,7 @@ pub fn page(a: &Advice) -> Page {
         .map(|c| MetricRow { label: c.title.clone(), unit: c.unit, help: "mean over the seeds".into(), cells: c.values.clone() })
         .collect();
     let mut more = |label: &str, unit: Unit, help: &str, value: &dyn Fn(&Entry) -> Option<f64>| {
-        let cell = |e: &Entry| value(e).map(|mean| Cell { mean, half_width: None });
+        let cell = |e: &Entry| value(e).map(|mean| Cell { mean, half_width: None, at_least: false });
         let cells = std::iter::once(None).chain(shown.iter().map(|e| cell(e))).collect();
         rows.push(MetricRow { label: label.into(), unit, help: help.into(), cells });
     };
