@@ -85,7 +85,7 @@ impl<'a> Subject<'a> {
         };
         let all: Vec<Transport> = variant.transports.iter().take(tcp).enumerate().map(one).collect();
         let common_law = groups.is_some() && !document["transport"]["cc"].is_null();
-        let used = (0..tcp).find(|g| own.transport.uses(forebay_units::GroupId::from_index(*g), &own.kind));
+        let used = (0..tcp).find(|g| own.uses(forebay_units::GroupId::from_index(*g)));
         let links = links(&echo["topology"]);
         let rate = config.network.ports.iter().map(|p| p.rate).min()?;
         Some(Subject { echo, group: used.and_then(|g| all.get(g).cloned()), all, common_law, links, rate })

@@ -157,6 +157,37 @@ fn files_of_a_floor_form_no_circle() {
     assert!(left.is_empty(), "these files of resolve/sweep are in a circle, or depend on one: {left:?}");
 }
 
+/// Crates and folders whose modules depend on each other in one direction only, and how a module names its neighbours there.
+const IN_ORDER: &[(&str, &str)] = &[
+    ("experiment/src", "crate::"),
+    ("traffic/src", "crate::"),
+    ("predict/src", "crate::"),
+    ("store/src", "crate::"),
+    ("store/src/unit", "super::"),
+    ("store/src/sweep", "super::"),
+    ("store/src/summary", "super::"),
+    ("exec/src", "crate::"),
+    ("exec/src/sweep", "super::"),
+    ("report/src", "crate::"),
+    ("report/src/chapters", "super::"),
+    ("sim/src", "crate::"),
+];
+
+#[test]
+fn modules_form_no_circle() {
+    for (folder, prefix) in IN_ORDER {
+        let mut files = modules(&crates().join(folder));
+        files.retain(|(name, _)| name != "lib");
+        for (_, text) in &mut files {
+            // What stands in tests may look at anything.
+            text.truncate(text.find("#[cfg(test)]\nmod ").unwrap_or(text.len()));
+        }
+        assert!(files.len() > 1, "{folder} has no modules");
+        let left = circle(&files, prefix);
+        assert!(left.is_empty(), "these modules of {folder} are in a circle, or depend on one: {left:?}");
+    }
+}
+
 #[test]
 fn a_circle_is_found() {
     let module = |name: &str, text: &str| (name.to_owned(), text.to_owned());

@@ -1,6 +1,5 @@
 //! Which transport a connection uses: every workload has one rule.
 
-use crate::traffic::WorkloadKind;
 use forebay_units::{GroupId, IndexVec, NodeId};
 use std::sync::Arc;
 
@@ -21,6 +20,9 @@ pub struct Shares {
     /// (transport, share above 0, connections it has so far).
     parts: Vec<(GroupId, f64, u64)>,
 }
+
+/// Calls what it is given with every host that sends on a connection of a workload.
+pub(crate) type EachSender<'a> = &'a dyn Fn(&mut dyn FnMut(NodeId));
 
 impl Assign {
     /// Hosts of each transport, as (host, transport), on a network of `nodes` nodes.
@@ -60,9 +62,9 @@ impl Assign {
         !matches!(self, Assign::ByHost(table) if table[src].is_none())
     }
 
-    /// Whether every host that sends on a connection of `kind` gets one of `groups` transports, on a network of `nodes` nodes whose hosts
-    /// `kind` names. The reason why not.
-    pub(crate) fn check(&self, nodes: usize, groups: usize, kind: &WorkloadKind) -> Result<(), String> {
+    /// Whether every host that sends on a connection gets one of `groups` transports, on a network of `nodes` nodes which has these hosts.
+    /// The reason why not.
+    pub(crate) fn check(&self, nodes: usize, groups: usize, senders: EachSender<'_>) -> Result<(), String> {
         let exists = |group: GroupId| {
             if group.index() < groups { Ok(()) } else { Err(format!("there is no transport {group}; there are {groups}")) }
         };
@@ -73,7 +75,7 @@ impl Assign {
                     return Err(format!("the table has {} entries for {nodes} nodes", table.len()));
                 }
                 let mut result = Ok(());
-                kind.each_sender(|host| {
+                senders(&mut |host| {
                     let own = table[host].map_or_else(|| Err(format!("host {host} has no transport")), exists);
                     if result.is_ok() {
                         result = own;
@@ -90,13 +92,13 @@ impl Assign {
         }
     }
 
-    /// Whether connections of `kind` can get transport `group`.
-    pub fn uses(&self, group: GroupId, kind: &WorkloadKind) -> bool {
+    /// Whether a connection that one of the senders makes can get transport `group`.
+    pub(crate) fn uses(&self, group: GroupId, senders: EachSender<'_>) -> bool {
         match self {
             Assign::One(one) => *one == group,
             Assign::ByHost(table) => {
                 let mut any = false;
-                kind.each_sender(|host| any |= table[host] == Some(group));
+                senders(&mut |host| any |= table[host] == Some(group));
                 any
             }
             Assign::Share(shares) => shares.parts.iter().any(|p| p.0 == group),
@@ -124,25 +126,6 @@ impl Shares {
         }
         self.parts[first].2 += 1;
         self.parts[first].0
-    }
-}
-
-impl WorkloadKind {
-    /// Every host that sends on a connection of this workload; hosts can come several times.
-    pub fn each_sender(&self, mut see: impl FnMut(NodeId)) {
-        match self {
-            WorkloadKind::Long { pairs, .. } | WorkloadKind::OnOff { pairs, .. } | WorkloadKind::Udp { pairs, .. } => {
-                pairs.iter().for_each(|p| see(p.0))
-            }
-            WorkloadKind::Incast { senders: from, .. } | WorkloadKind::Poisson { from, .. } => from.iter().for_each(|&h| see(h)),
-            WorkloadKind::Queries { workers, .. } => workers.iter().for_each(|&h| see(h)),
-            // A request and its response are messages of two connections.
-            WorkloadKind::Requests { pairs, .. } => pairs.iter().for_each(|&(client, server)| {
-                see(client);
-                see(server);
-            }),
-            WorkloadKind::Replay { flows } => flows.iter().for_each(|f| see(f.src)),
-        }
     }
 }
 
@@ -205,15 +188,8 @@ mod tests {
         assert_eq!((a.pick(NodeId::new(0)), a.pick(NodeId::new(2)), a.pick(NodeId::new(0))), (second, first, second));
         assert_eq!((a.covers(NodeId::new(0)), a.covers(NodeId::new(1)), a.covers(NodeId::new(3))), (true, false, false));
         assert_eq!(a.pick_pair(NodeId::new(0), NodeId::new(2)), (second, first));
-        let kind = WorkloadKind::Long {
-            pairs: vec![(NodeId::new(0), NodeId::new(3))],
-            size: None,
-            start: Default::default(),
-            stagger: Default::default(),
-            jitter: Default::default(),
-            stop_after: None,
-        };
-        assert!(a.uses(second, &kind) && !a.uses(first, &kind));
+        let senders: EachSender<'_> = &|see| see(NodeId::new(0));
+        assert!(a.uses(second, senders) && !a.uses(first, senders));
     }
 
     #[test]

@@ -243,7 +243,7 @@ impl Scope<'_> {
                 self.demand("flows", flows.is_sorted_by_key(|f| f.start), "must be sorted by start")?;
             }
         }
-        let assigned = w.transport.check(self.network.nodes.len(), self.groups, &w.kind);
+        let assigned = w.check_transport(self.network.nodes.len(), self.groups);
         assigned.map_err(|reason| Mistake { field: format!("workloads[{}].transport", self.workload), reason })
     }
 }

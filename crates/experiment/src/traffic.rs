@@ -2,7 +2,7 @@
 
 use crate::assign::Assign;
 use forebay_sampling::{SizeDist, TimeDist};
-use forebay_units::{IndexVec, NodeId, Rate, Time};
+use forebay_units::{GroupId, IndexVec, NodeId, Rate, Time};
 
 /// Load definition of an open-loop workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,7 +26,19 @@ pub struct Workload {
     pub kind: WorkloadKind,
 }
 
-/// The kinds of traffic the engine can generate.
+impl Workload {
+    /// Whether one of its connections can get transport `group`.
+    pub fn uses(&self, group: GroupId) -> bool {
+        self.transport.uses(group, &|see| self.kind.each_sender(see))
+    }
+
+    /// Whether each of its connections gets one of `groups` transports, on a network of `nodes` nodes. The reason why not.
+    pub(crate) fn check_transport(&self, nodes: usize, groups: usize) -> Result<(), String> {
+        self.transport.check(nodes, groups, &|see| self.kind.each_sender(see))
+    }
+}
+
+/// The kinds of traffic that a workload can be.
 #[derive(Debug, Clone)]
 pub enum WorkloadKind {
     /// One flow per pair.
@@ -193,6 +205,23 @@ pub enum End {
 }
 
 impl WorkloadKind {
+    /// Every host that sends on a connection of this workload; hosts can come several times.
+    pub fn each_sender(&self, mut see: impl FnMut(NodeId)) {
+        match self {
+            WorkloadKind::Long { pairs, .. } | WorkloadKind::OnOff { pairs, .. } | WorkloadKind::Udp { pairs, .. } => {
+                pairs.iter().for_each(|p| see(p.0))
+            }
+            WorkloadKind::Incast { senders: from, .. } | WorkloadKind::Poisson { from, .. } => from.iter().for_each(|&h| see(h)),
+            WorkloadKind::Queries { workers, .. } => workers.iter().for_each(|&h| see(h)),
+            // A request and its response are messages of two connections.
+            WorkloadKind::Requests { pairs, .. } => pairs.iter().for_each(|&(client, server)| {
+                see(client);
+                see(server);
+            }),
+            WorkloadKind::Replay { flows } => flows.iter().for_each(|f| see(f.src)),
+        }
+    }
+
     /// When it has nothing left to send.
     pub fn end(&self) -> End {
         let limited = match self {

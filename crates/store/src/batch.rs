@@ -1,8 +1,8 @@
-//! Rows as Arrow: the columns of a [`Table`] become arrays with their units and descriptions as metadata. Every file is written from
+//! Rows as Arrow: the columns of a [`TableSchema`] become arrays with their units and descriptions as metadata. Every file is written from
 //! here, and Python reads the same arrays without a copy.
 
 use crate::arrow_parts::{field, optional_texts, text_type, texts, with_metadata};
-use crate::column::{Column, Get, Table};
+use crate::column::{Column, Get, TableSchema};
 use crate::run_info::RunInfo;
 use crate::run_table::RunTable;
 use crate::summary::Summary;
@@ -83,13 +83,13 @@ struct Pieces<'a, E> {
 }
 
 impl<E> Pieces<'_, E> {
-    fn of<R>(&mut self, table: &Table<R>, rows: &[R]) -> Result<(), E> {
+    fn of<R>(&mut self, table: &TableSchema<R>, rows: &[R]) -> Result<(), E> {
         let schema = arrow_schema(table);
         rows.chunks(self.piece).try_for_each(|rows| (self.f)(batch(table, &schema, rows, self.info)))
     }
 
     /// As [`Pieces::of`], of rows that need not be in memory.
-    fn of_series<R: SeriesRow>(&mut self, table: &Table<R>, rows: &Series<R>) -> Result<(), E> {
+    fn of_series<R: SeriesRow>(&mut self, table: &TableSchema<R>, rows: &Series<R>) -> Result<(), E> {
         let schema = arrow_schema(table);
         let read =
             rows.pieces(self.piece, &mut |rows| (self.f)(batch(table, &schema, rows, self.info)).map_err(Failed::Receiver));
@@ -115,7 +115,7 @@ impl<E> From<std::io::Error> for Failed<E> {
 }
 
 /// The columns of a table, with units and descriptions.
-pub fn arrow_schema<R>(table: &Table<R>) -> SchemaRef {
+pub fn arrow_schema<R>(table: &TableSchema<R>) -> SchemaRef {
     let fields: Vec<Field> = table
         .columns
         .iter()
@@ -138,7 +138,7 @@ pub fn arrow_schema<R>(table: &Table<R>) -> SchemaRef {
 ///
 /// # Errors
 /// None for a table's own schema, short of more than 2^31 different names.
-pub fn batch<R>(table: &Table<R>, schema: &SchemaRef, rows: &[R], info: &RunInfo) -> Result<RecordBatch, ArrowError> {
+pub fn batch<R>(table: &TableSchema<R>, schema: &SchemaRef, rows: &[R], info: &RunInfo) -> Result<RecordBatch, ArrowError> {
     let arrays = table.columns.iter().map(|c| array(c, rows, info)).collect::<Result<Vec<_>, _>>()?;
     RecordBatch::try_new(schema.clone(), arrays)
 }

@@ -1,4 +1,4 @@
-//! What a table is: named, typed, documented columns, each with the function that reads it from a row.
+//! What a result table is: named, typed, documented columns, each with the function that reads it from a row.
 
 use crate::run_info::RunInfo;
 use forebay_experiment::shim_row::{ShimRow, ShimValue};
@@ -48,9 +48,9 @@ impl<R> Column<R> {
     }
 }
 
-/// A result table.
+/// What a result table is: its columns, and what a row of it is.
 #[derive(Debug)]
-pub struct Table<R: 'static> {
+pub struct TableSchema<R: 'static> {
     /// Name, and stem of the file.
     pub name: &'static str,
     /// Raised whenever a column changes its meaning, type or name or goes away; new columns do not raise it.

@@ -1,6 +1,6 @@
 //! The tables of `docs/results.md`, written from the schema.
 
-use crate::column::Table;
+use crate::column::TableSchema;
 use crate::{schema, summary_table};
 use arrow_schema::DataType;
 use std::fmt::Write;
@@ -37,7 +37,7 @@ fn summary(out: &mut String) {
     out.push('\n');
 }
 
-fn table<R>(out: &mut String, table: &Table<R>) {
+fn table<R>(out: &mut String, table: &TableSchema<R>) {
     head(out, table.name, table.version, table.doc);
     for c in table.columns {
         line(out, c.name, c.type_name(), c.unit, c.doc);

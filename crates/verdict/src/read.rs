@@ -2,7 +2,7 @@
 
 use crate::data::{Data, Flow, Network, Port, Query, QueueSeries, Run, SenderSeries, Subject, Timeout, metrics};
 use crate::names;
-use forebay_store::columns::{Rows, Texts};
+use forebay_store::rows::{Rows, Texts};
 use forebay_store::{LONGEST_SERIES, RunDir, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +48,7 @@ struct Finder {
 /// The columns that say which run a row belongs to.
 struct Place<'a> {
     networks: Texts<'a, Option<usize>>,
-    number: forebay_store::columns::Ints<'a>,
+    number: forebay_store::rows::Ints<'a>,
     last: Option<((usize, i64), usize)>,
     finder: &'a Finder,
 }

@@ -3,7 +3,7 @@
 use super::sweep::{Point, Sweep, SweptAxis, Value};
 use crate::page::{Fact, Page, ScenarioText, Unit};
 use forebay_store::StoreError;
-use forebay_store::columns::{Bools, Floats, Ints, Rows, Texts};
+use forebay_store::rows::{Bools, Floats, Ints, Rows, Texts};
 use forebay_store::sweep::{AxisRecord, SweepDir, SweepManifest};
 use forebay_verdict::count;
 use forebay_verdict::metrics;

@@ -2,7 +2,7 @@
 
 use crate::page::{Fact, Page, ScenarioText, Term, Unit};
 use forebay_store::schema::{FLOWS, PORTS, QUERIES, QUEUE, TCP, TIMEOUTS};
-use forebay_store::{Manifest, RunDir, Table};
+use forebay_store::{Manifest, RunDir, TableSchema};
 use forebay_verdict::unit;
 use forebay_verdict::{Data, metrics};
 use forebay_verdict::{count, list, number, quantity};
@@ -156,7 +156,7 @@ pub(super) fn glossary(page: &Page) -> Vec<Term> {
 }
 
 /// A column of a table as a term of the page, which speaks of seconds where the table counts nanoseconds.
-fn column<R>(table: &Table<R>, name: &str, title: &str) -> Option<Term> {
+fn column<R>(table: &TableSchema<R>, name: &str, title: &str) -> Option<Term> {
     let c = table.columns.iter().find(|c| c.name == name)?;
     let unit = if c.unit == "ns" { "s".to_owned() } else { plain(c.unit) };
     Some(Term { name: title.into(), unit, text: format!("{} (column `{}` of `{}`)", c.doc, c.name, table.name) })

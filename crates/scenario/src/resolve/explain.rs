@@ -54,7 +54,7 @@ impl Resolved {
 /// Which transports carry a workload, where there is more than one.
 fn over(v: &Variant, w: &Workload) -> String {
     let names: Vec<String> = (v.transports.iter().enumerate())
-        .filter(|(i, _)| w.transport.uses(GroupId::from_index(*i), &w.kind))
+        .filter(|(i, _)| w.uses(GroupId::from_index(*i)))
         .map(|(i, name)| match w.transport.share_of(GroupId::from_index(i)) {
             Some(share) => format!("`{name}` ({share})"),
             None => format!("`{name}`"),

@@ -166,7 +166,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         }
         let tcp = drafts.iter().any(|d| d.uses_transport());
         for (i, g) in t.groups.iter().enumerate().filter(|_| tcp || t.named) {
-            if !traffic.iter().any(|w| w.transport.uses(GroupId::from_index(i), &w.kind)) {
+            if !traffic.iter().any(|w| w.uses(GroupId::from_index(i))) {
                 cx.note(format!("the transport group `{}` is not used by any workload", g.name));
             }
         }

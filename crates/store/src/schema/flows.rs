@@ -2,13 +2,13 @@
 
 use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, deadline_met, duration_ps, ns, slowdown};
 use crate::column::Get::{Bool, Float, Int, Name, Text, Unsigned};
-use crate::column::{Column, Get, Table};
+use crate::column::{Column, Get, TableSchema};
 use forebay_experiment::rows::FlowRow;
 use forebay_experiment::shim_row;
 use std::sync::LazyLock;
 
 /// One row per message: columns of its own, and behind them those that shims add.
-pub static FLOWS: LazyLock<Table<FlowRow>> = LazyLock::new(|| Table {
+pub static FLOWS: LazyLock<TableSchema<FlowRow>> = LazyLock::new(|| TableSchema {
     name: "flows",
     version: 2,
     doc: "One row per message: a whole connection for one-shot flows; one train, block, request or response on a persistent connection.",

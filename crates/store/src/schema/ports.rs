@@ -2,11 +2,11 @@
 
 use super::shared::{RUN, SEED, VARIANT, WORLD, col, count};
 use crate::column::Get::{Bool, Float, Int, Text, Unsigned};
-use crate::column::Table;
+use crate::column::TableSchema;
 use forebay_experiment::rows::PortRow;
 
 /// One row per egress port.
-pub const PORTS: Table<PortRow> = Table {
+pub const PORTS: TableSchema<PortRow> = TableSchema {
     name: "ports",
     version: 1,
     doc: "One row per egress port (one direction of a link): totals of the run after its warm-up.",

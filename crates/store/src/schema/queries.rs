@@ -2,11 +2,11 @@
 
 use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, duration_ps, ns};
 use crate::column::Get::{Bool, Int, Name, Text, Unsigned};
-use crate::column::Table;
+use crate::column::TableSchema;
 use forebay_experiment::rows::QueryRow;
 
 /// Barrier rounds and requests.
-pub const QUERIES: Table<QueryRow> = Table {
+pub const QUERIES: TableSchema<QueryRow> = TableSchema {
     name: "queries",
     version: 1,
     doc: "One row per barrier round of an incast and per exchange of request and response.",

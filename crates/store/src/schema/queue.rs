@@ -2,11 +2,11 @@
 
 use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, ns};
 use crate::column::Get::{Int, Text, Unsigned};
-use crate::column::Table;
+use crate::column::TableSchema;
 use forebay_experiment::rows::QueueRow;
 
 /// Queue samples.
-pub const QUEUE: Table<QueueRow> = Table {
+pub const QUEUE: TableSchema<QueueRow> = TableSchema {
     name: "queue",
     version: 1,
     doc: "Time series of the ports named in `[observe] queue`.",

@@ -2,11 +2,11 @@
 
 use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, ns};
 use crate::column::Get::{Float, Int, Text, Unsigned};
-use crate::column::Table;
+use crate::column::TableSchema;
 use forebay_experiment::rows::TcpRow;
 
 /// Sender samples.
-pub const TCP: Table<TcpRow> = Table {
+pub const TCP: TableSchema<TcpRow> = TableSchema {
     name: "tcp",
     version: 1,
     doc: "Time series of the senders named in `[observe] tcp`; columns are called as `ss -ti` calls them where it has them.",

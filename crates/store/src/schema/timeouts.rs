@@ -2,11 +2,11 @@
 
 use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, ns};
 use crate::column::Get::{Int, Text, Unsigned};
-use crate::column::Table;
+use crate::column::TableSchema;
 use forebay_experiment::rows::TimeoutRow;
 
 /// Retransmission timeouts.
-pub const TIMEOUTS: Table<TimeoutRow> = Table {
+pub const TIMEOUTS: TableSchema<TimeoutRow> = TableSchema {
     name: "timeouts",
     version: 2,
     doc: "One row per retransmission timeout, in order of time; none with `timeouts = false` in `[observe]`.",

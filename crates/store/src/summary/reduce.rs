@@ -154,7 +154,7 @@ fn queries(index: usize, out: &mut GroupSummary, config: &Experiment, report: &R
     let mut timeouts = Vec::new();
     for (q, of) in report.queries.iter().zip(parts) {
         let workload = config.workloads.get(q.workload.index());
-        let may_get = || workload.is_some_and(|w| w.transport.uses(GroupId::from_index(index), &w.kind));
+        let may_get = || workload.is_some_and(|w| w.uses(GroupId::from_index(index)));
         let nobody_yet = of.iter().all(|p| p.messages == 0);
         if of[index].messages == 0 && !(nobody_yet && may_get()) {
             continue;
