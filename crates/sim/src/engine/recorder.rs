@@ -75,9 +75,9 @@ impl Recorder {
         if self.stalls.is_empty() { None } else { self.stalls.remove(&(conn, begin)) }
     }
 
-    /// The message that is recorded next waited for this; its round trips took `rtt` ps on average without what the receiver held back.
-    pub(super) fn stalled(&mut self, stalls: Stalls, rtt: Option<u64>) {
-        self.stalled.push((self.flows.len(), stalls, rtt));
+    /// The message that is recorded next waited for this; its round trips took `rtt_ps` on average without what the receiver held back.
+    pub(super) fn stalled(&mut self, stalls: Stalls, rtt_ps: Option<u64>) {
+        self.stalled.push((self.flows.len(), stalls, rtt_ps));
     }
 
     /// Gives away what messages waited for, in the order of the messages.
