@@ -15,7 +15,7 @@
 //!    round trip, let no more leave: in the part in which the packets of a window stood in queues it is the link that had no more for it
 //!    (`share`), in the other part the window was too small for the empty path (`window`: congestion or receive window, or a pacing rate).
 //!    Queues in the host's own interface are the sender's own doing, so that all time in them is `host-queue`. The queue is that of the port
-//!    on the way at which a packet spends most time on average over the run.
+//!    on the way at which a packet spends most time, on average after the warm-up.
 //!
 //! The cause of a message is the largest of these parts; of equal ones the first in the order of [`Cause`].
 

@@ -134,7 +134,7 @@ fn own() -> Vec<Column<FlowRow>> {
             "waited_at",
             "",
             Name(|r, i| r.waited.and_then(|w| w.port()).map(|p| i.port(p))),
-            "for queues and shares the port: the one on its way in which packets were longest, on average over the run; else null",
+            "for queues and shares the port: the one on its way in which packets were longest, on average after the warm-up; else null",
         ),
         col("query_id", "1", Int(|r, _| r.query_id.map(|q| q.get() as i64)), "row of `queries` it belongs to; null if none"),
     ]
