@@ -17,7 +17,7 @@ enum Kind {
 use Kind::{Law, Queue, Shim, Workload};
 
 /// Names that are also ordinary words. They are looked for as a part of a type's or a variant's name and as a text, not in other names.
-const ORDINARY_WORDS: &[&str] = &["long", "protect", "queries", "red", "replay", "requests", "trim"];
+const ORDINARY_WORDS: &[&str] = &["long", "protect", "queries", "red", "replay", "requests", "service", "trim"];
 
 /// A name that a part of the core may contain, and why.
 struct Exception {
@@ -35,8 +35,8 @@ const FEEDBACK: &str = "an ECN mode: the feedback of RFC 8257 section 3.2, with 
 const RECOVERY: &str = "a recovery: that of RFC 6582 or the one before it, with any law";
 
 const EXCEPTIONS: &[Exception] = &[
-    may("sim/src/tcp/sender.rs", "dctcp", FEEDBACK),
     may("sim/src/tcp/receiver.rs", "dctcp", FEEDBACK),
+    may("sim/src/tcp/negotiated.rs", "dctcp", FEEDBACK),
     may("sim/src/tcp/cumulative.rs", "reno", RECOVERY),
 ];
 
