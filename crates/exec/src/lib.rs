@@ -6,6 +6,7 @@
 //! (`pool.rs`), which an executor on many machines would replace.
 
 mod defect;
+mod explain;
 mod forecast;
 mod job;
 pub mod memory;
@@ -16,6 +17,7 @@ mod simulate;
 pub mod sweep;
 
 pub use defect::caught;
+pub use explain::{ExplainError, Which, explain};
 pub use forecast::{Forecast, forecast, surely_small};
 pub use job::{Job, State};
 pub use record::Record;

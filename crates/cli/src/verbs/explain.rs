@@ -1,22 +1,37 @@
-//! `forebay explain`: what a key of a scenario means, from the reference (`docs/scenario.md`).
+//! `forebay explain`: what a key of a scenario means, from the reference (`docs/scenario.md`); and of results, why messages were late.
 
 use super::check::Printed;
 use crate::failure::Failure;
 use crate::output::print;
 use crate::style::{self, BOLD, DIM, NAME, paint};
+use forebay_exec::{ExplainError, Which, explain};
 use forebay_param::nearest;
+use forebay_store::RunDir;
 use serde_json::json;
 use std::fmt::Write;
+use std::path::Path;
 
 /// The reference; what it says of registries is generated from them.
 const REFERENCE: &str = include_str!("../../../../docs/scenario.md");
 
-/// Say what a key of a scenario means, what is legal there, and what it is by default
+/// Say what a key of a scenario means; or of results, why messages took as long as they did
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The key, such as rto-min, transport.rto-min or dctcp-step.k
-    #[arg(value_name = "KEY")]
+    /// The key, such as rto-min, transport.rto-min or dctcp-step.k; or a directory that `forebay run` wrote, for its slowest messages
+    #[arg(value_name = "KEY|DIR")]
     what: String,
+    /// This message of the results, by its flow_id
+    #[arg(long, value_name = "N", conflicts_with = "query")]
+    flow: Option<u64>,
+    /// The slowest message of this query of the results, by its query_id
+    #[arg(long, value_name = "N")]
+    query: Option<u64>,
+    /// Of this variant, instead of the first
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
+    /// Of this repetition
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    run: u32,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Printed::Text)]
     format: Printed,
@@ -34,6 +49,10 @@ struct Entry {
 
 /// Prints it.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    let dir = Path::new(&args.what);
+    if dir.is_dir() || args.flow.is_some() || args.query.is_some() {
+        return messages(args, dir);
+    }
     let all = everything();
     let parts: Vec<&str> = args.what.split('.').filter(|p| p.parse::<u32>().is_err()).collect();
     let key = parts.last().copied().unwrap_or_default();
@@ -59,6 +78,18 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let colour = style::stdout();
     let texts: Vec<String> = found.iter().map(|e| text(e, colour)).collect();
     print(&texts.join("\n"))
+}
+
+/// Why messages of the results in `dir` took as long as they did.
+fn messages(args: &Args, dir: &Path) -> Result<(), Failure> {
+    let which = Which { flow: args.flow, query: args.query, variant: args.variant.clone(), run: args.run };
+    let told = explain(forebay_worlds::all(), &RunDir::open(dir)?, &which).map_err(|e| match e {
+        ExplainError::Store(e) => e.into(),
+        ExplainError::Scenario(e) => e.into(),
+        ExplainError::Run(e) => e.into(),
+        ExplainError::Other(text) => Failure::Usage(text),
+    })?;
+    print(&told)
 }
 
 fn text(e: &Entry, colour: bool) -> String {
