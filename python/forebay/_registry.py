@@ -39,13 +39,14 @@ def registry() -> dict[str, dict[str, Entry]]:
     Returns
     -------
     dict
-        For each kind (laws, shims, stacks, queues, topologies, workloads, worlds, size tables, mixtures) its entries by name.
+        For each kind (laws, shims, stacks, queues, topologies, workloads, switches, speeds, worlds, size tables, mixtures) its entries by
+        name.
 
     Examples
     --------
     >>> import forebay as fb
     >>> list(fb.registry())
-    ['laws', 'shims', 'stacks', 'queues', 'topologies', 'workloads', 'worlds', 'size tables', 'mixtures']
+    ['laws', 'shims', 'stacks', 'queues', 'topologies', 'workloads', 'switches', 'speeds', 'worlds', 'size tables', 'mixtures']
     >>> fb.registry()["laws"]["dctcp"].parameters["g"].default
     '0.0625'
     """

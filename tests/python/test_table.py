@@ -77,7 +77,10 @@ def test_all_libraries_see_the_same_values(result: fb.Result) -> None:
             wanted = [row[c.name] for row in rows]
             ours = table[c.name].tolist()
             in_pandas = pandas[c.name].tolist()
-            if None in wanted:
+            if None in wanted and table[c.name].dtype == np.dtype(object):
+                # Names that are not there: pandas has its own sign for them.
+                assert ours == wanted == [None if isinstance(v, float) else v for v in in_pandas], (name, c.name)
+            elif None in wanted:
                 assert table[c.name].dtype == np.float64
                 wanted = [np.nan if w is None else float(w) for w in wanted]
                 np.testing.assert_array_equal(ours, wanted)
