@@ -39,8 +39,8 @@ def registry() -> dict[str, dict[str, Entry]]:
     Returns
     -------
     dict
-        For each kind (laws, shims, stacks, queues, topologies, workloads, switches, speeds, worlds, size tables, mixtures) its entries by
-        name.
+        For each kind (laws, shims, stacks, queues, topologies, workloads, switches, speeds, worlds, size tables, mixtures)
+        its entries by name.
 
     Examples
     --------
