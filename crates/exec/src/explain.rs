@@ -104,16 +104,21 @@ fn chosen(dir: &RunDir, which: &Which, variant: &str) -> Result<Vec<(u64, u64)>,
             return Err(ExplainError::Other(format!("`{variant}` has no query {query} in this run")));
         }
     }
+    let ours = dir.manifest().runs.iter().find(|r| r.variant == variant && r.run == which.run);
+    let end = ours.and_then(|r| i64::try_from(r.end_ns).ok()).unwrap_or(i64::MAX);
     let mut all: Vec<(i64, u64, u64)> = Vec::new();
-    for batch in &dir.columns("flows", &["variant", "run", "flow_id", "conn_id", "size_bytes", "fct_ns"])? {
+    const COLUMNS: [&str; 8] = ["variant", "run", "flow_id", "conn_id", "size_bytes", "start_ns", "fct_ns", "ideal_fct_ns"];
+    for batch in &dir.columns("flows", &COLUMNS)? {
         let rows = Rows::new(batch);
-        let [id, conn, size, fct] = ["flow_id", "conn_id", "size_bytes", "fct_ns"].map(|c| rows.int(c));
+        let [id, conn, size] = ["flow_id", "conn_id", "size_bytes"].map(|c| rows.int(c));
+        let [start, fct, ideal] = ["start_ns", "fct_ns", "ideal_fct_ns"].map(|c| rows.int(c));
         let names = rows.text("variant", |v| v == variant);
         let run = rows.int("run");
         for row in 0..rows.len() {
             let here = names.get(row) == Some(&true) && run.get(row) == Some(i64::from(which.run));
             if here && (flow.is_none_or(|f| id.count(row) == f)) && (flow.is_some() || size.get(row).is_some()) {
-                all.push((fct.get(row).unwrap_or(i64::MAX), id.count(row), conn.count(row)));
+                let took = fct.get(row).unwrap_or_else(|| end.saturating_sub(start.get(row).unwrap_or(0)));
+                all.push((took.saturating_sub(ideal.get(row).unwrap_or(0)), id.count(row), conn.count(row)));
             }
         }
     }
@@ -121,8 +126,8 @@ fn chosen(dir: &RunDir, which: &Which, variant: &str) -> Result<Vec<(u64, u64)>,
         let text = flow.map_or("it has no messages".to_owned(), |f| format!("`{variant}` has no flow {f} in this run"));
         return Err(ExplainError::Other(text));
     }
-    // The slowest first, and of those that never ended the first.
-    all.sort_by_key(|&(fct, id, _)| (std::cmp::Reverse(fct), id));
+    // What lost most against an empty path first; what did not end has lost at least the time so far.
+    all.sort_by_key(|&(lost, id, _)| (std::cmp::Reverse(lost), id));
     all.truncate(WORST);
     Ok(all.into_iter().map(|(_, id, conn)| (id, conn)).collect())
 }
