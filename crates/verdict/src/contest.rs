@@ -22,11 +22,15 @@ pub(crate) struct Standing {
     pub level: Vec<usize>,
     /// Those that are worse beyond doubt, best first. Without intervals, those with another mean.
     pub behind: Vec<usize>,
+    /// Those that were still running and are not behind yet: what they would have taken is not known.
+    pub unknown: Vec<usize>,
     /// Whether each had an interval, which takes two seeds.
     pub certain: bool,
 }
 
-/// Compares the means of `members` (indices into `cells`) in a metric. `None` when fewer than two have a value.
+/// Compares the means of `members` (indices into `cells`) in a metric. `None` when fewer than two have a value, or all were still running.
+///
+/// A time that is only known to be at least so long is never the best one. It is behind where it is already longer beyond doubt.
 ///
 /// Two differ when their 95 % intervals do not meet: stricter than a test of the difference, which errs on the side of saying nothing.
 pub(crate) fn compare(cells: &[Option<Cell>], members: &[usize], better: Better) -> Option<Standing> {
@@ -38,12 +42,19 @@ pub(crate) fn compare(cells: &[Option<Cell>], members: &[usize], better: Better)
         Better::Less => a.1.mean.total_cmp(&b.1.mean),
         _ => b.1.mean.total_cmp(&a.1.mean),
     });
-    let (best, first) = ranked[0];
+    let bound = |c: &Cell| c.at_least && better == Better::Less;
+    let (best, first) = *ranked.iter().find(|(_, c)| !bound(c))?;
     let certain = ranked.iter().all(|(_, c)| c.half_width.is_some());
     let meets = |c: &Cell| (c.mean - first.mean).abs() <= c.half_width.unwrap_or(0.0) + first.half_width.unwrap_or(0.0);
-    let (level, behind) = ranked[1..].iter().partition::<Vec<_>, _>(|(_, c)| meets(c));
-    let indices = |list: Vec<&(usize, Cell)>| list.into_iter().map(|r| r.0).collect();
-    Some(Standing { best, level: indices(level), behind: indices(behind), certain })
+    let open = |c: &Cell| bound(c) && (c.mean < first.mean || meets(c));
+    let those = |is: &dyn Fn(&Cell) -> bool| ranked.iter().filter(|(m, c)| *m != best && is(c)).map(|r| r.0).collect();
+    Some(Standing {
+        best,
+        level: those(&|c| !bound(c) && meets(c)),
+        behind: those(&|c| !open(c) && !meets(c)),
+        unknown: those(&open),
+        certain,
+    })
 }
 
 #[cfg(test)]
@@ -58,7 +69,7 @@ mod tests {
     fn intervals_that_meet_are_no_difference() {
         let c = cells(&[(10.0, Some(1.0)), (12.0, Some(1.0)), (12.1, Some(1.0)), (50.0, Some(9.0))]);
         let s = compare(&c, &[0, 1, 2, 3], Better::Less).unwrap();
-        assert_eq!(s, Standing { best: 0, level: vec![1], behind: vec![2, 3], certain: true });
+        assert_eq!(s, Standing { best: 0, level: vec![1], behind: vec![2, 3], unknown: vec![], certain: true });
         let s = compare(&c, &[0, 1, 2, 3], Better::More).unwrap();
         assert_eq!((s.best, s.level, s.behind), (3, vec![], vec![2, 1, 0]));
     }
@@ -67,8 +78,23 @@ mod tests {
     fn one_seed_is_not_certain_and_one_subject_no_contest() {
         let c = cells(&[(10.0, None), (10.0, None), (11.0, None)]);
         let s = compare(&c, &[0, 1, 2], Better::Less).unwrap();
-        assert_eq!(s, Standing { best: 0, level: vec![1], behind: vec![2], certain: false });
+        assert_eq!(s, Standing { best: 0, level: vec![1], behind: vec![2], unknown: vec![], certain: false });
         assert_eq!(compare(&c, &[1], Better::Less), None);
         assert_eq!(compare(&[None, None], &[0, 1], Better::Less), None);
+    }
+
+    #[test]
+    fn what_was_still_running_is_never_the_best() {
+        let mut c = cells(&[(20.0, None), (33.2, None), (50.0, None)]);
+        (c[0], c[2]) = (c[0].map(|c| Cell { at_least: true, ..c }), c[2].map(|c| Cell { at_least: true, ..c }));
+        // At least 20 may be more than 33.2; at least 50 is.
+        let s = compare(&c, &[0, 1, 2], Better::Less).unwrap();
+        assert_eq!(s, Standing { best: 1, level: vec![], behind: vec![2], unknown: vec![0], certain: false });
+        assert_eq!(compare(&c, &[0, 2], Better::Less), None, "both were still running");
+        // A bound whose interval meets that of the best one is no tie.
+        let mut c = cells(&[(10.0, Some(1.0)), (11.0, Some(1.0)), (20.0, Some(1.0))]);
+        (c[1], c[2]) = (c[1].map(|c| Cell { at_least: true, ..c }), c[2].map(|c| Cell { at_least: true, ..c }));
+        let s = compare(&c, &[0, 1, 2], Better::Less).unwrap();
+        assert_eq!(s, Standing { best: 0, level: vec![], behind: vec![2], unknown: vec![1], certain: true });
     }
 }

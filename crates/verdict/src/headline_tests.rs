@@ -197,6 +197,32 @@ fn charts_are_what_the_sentences_speak_of() {
 }
 
 #[test]
+fn what_was_still_running_is_not_ahead() {
+    let of = |p99: f64, running: f64| [("qct_p99_s", vec![p99]), ("queries_running", vec![running])];
+    let say = |a: f64, b: f64| {
+        let (a, b) = (of(a, 1.0), of(b, 0.0));
+        let given =
+            |of: &'_ [(&'static str, Vec<f64>)]| subject("", 0, &of.iter().map(|(m, v)| (*m, v.as_slice())).collect::<Vec<_>>());
+        let mut d = networks(&[("cut", &[]), ("whole", &[])]);
+        for (s, of) in [&a, &b].into_iter().enumerate() {
+            d.subjects[s].values = given(of).values;
+        }
+        sentences(&with_runs(d, 1))[0].clone()
+    };
+    assert_eq!(
+        say(0.02, 0.0332),
+        "The 99th percentile of query completion times of **whole** is **33.2 ms**; whether cut (at least 20 ms) would take less is \
+         unknown: still running at the end."
+    );
+    assert_eq!(
+        say(1.0, 0.0386),
+        "**whole** has the lowest 99th percentile of query completion times: **38.6 ms**, **at least 26 times** less than cut (at least 1 s)."
+    );
+    // However little it is longer by: it may be much.
+    assert!(say(0.0333, 0.0332).contains("less than cut (at least 33.3 ms)"));
+}
+
+#[test]
 fn small_differences_are_called_small() {
     let d = with_runs(networks(&[("a", &[("goodput_bps", &[979e6; 3])]), ("b", &[("goodput_bps", &[973e6; 3])])]), 3);
     assert_eq!(sentences(&d), ["The goodput hardly differs: 973 Mbit/s to 979 Mbit/s."]);

@@ -6,7 +6,7 @@ use crate::contest::{Better, Standing, compare};
 use crate::data::Data;
 use crate::headline::Telling;
 use crate::unit::Unit;
-use crate::words::{bold, factor, list, number, quantity};
+use crate::words::{self, bold, factor, list, number, quantity};
 use forebay_store::stats::quantile;
 
 /// Subjects that are compared with each other, and what a sentence about them begins with.
@@ -53,10 +53,15 @@ pub(crate) fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Te
         let names: Vec<String> = std::iter::once(&s.best).chain(&s.level).map(|i| name(data, *i)).collect();
         let (a, b) = (text(s.best), s.level.last().map_or_else(String::new, |l| text(*l)));
         let range = if a == b { a } else { format!("{a} to {b}") };
+        let open = unknown(data, s, &text);
+        if s.level.is_empty() {
+            // Nobody is behind or level: all others were still running.
+            return format!("The {} of {} is {}{open}.", t.what, bold(&name(data, s.best)), bold(&text(s.best)));
+        }
         return if s.certain {
-            format!("No difference in the {} that {seeds} seeds can show between {}: {range}.", t.what, list(&names))
+            format!("No difference in the {} that {seeds} seeds can show between {}: {range}{open}.", t.what, list(&names))
         } else {
-            format!("{} have the same {}: {range}.", capital(&list(&names)), t.what)
+            format!("{} have the same {}: {range}{open}.", capital(&list(&names)), t.what)
         };
     }
     let value = |i: &usize| mean(cells, *i);
@@ -79,7 +84,7 @@ pub(crate) fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Te
     } else if comparable {
         let one = |b: &usize| {
             let v = mean(cells, *b);
-            let by = if less { factor(v, best) } else { factor(best, v) };
+            let by = at_least(cells[*b]) + &if less { words::less(best, v) } else { factor(best, v) };
             format!("{} {} than {} ({})", bold(&by), if less { "less" } else { "more" }, name(data, *b), text(*b))
         };
         out += &format!(", {}", list(&s.behind.iter().map(one).collect::<Vec<_>>()));
@@ -95,13 +100,23 @@ pub(crate) fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Te
             format!("; {} the same", list(&names))
         };
     }
-    out + "."
+    out + &unknown(data, s, &text) + "."
 }
 
-/// Whether somebody is behind by more than a small difference.
+/// Of whom it is not known whether they are better, as they were still running.
+fn unknown(data: &Data, s: &Standing, text: &impl Fn(usize) -> String) -> String {
+    if s.unknown.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = s.unknown.iter().map(|u| format!("{} ({})", name(data, *u), text(*u))).collect();
+    format!("; whether {} would take less is unknown: still running at the end", list(&names))
+}
+
+/// Whether somebody is behind by more than a small difference, or by nobody knows how much.
 pub(crate) fn matters(s: &Standing, cells: &[Option<Cell>]) -> bool {
     let best = mean(cells, s.best);
-    s.behind.iter().any(|b| (mean(cells, *b) - best).abs() > SMALL * best.abs())
+    let open = |b: &usize| cells[*b].is_some_and(|c| c.at_least);
+    !s.unknown.is_empty() || s.behind.iter().any(|b| open(b) || (mean(cells, *b) - best).abs() > SMALL * best.abs())
 }
 
 fn capital(text: &str) -> String {

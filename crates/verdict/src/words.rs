@@ -44,6 +44,16 @@ pub fn factor(large: f64, small: f64) -> String {
     if ratio >= 1.95 { format!("{} times", number(round(ratio))) } else { format!("{} %", number(round((ratio - 1.0) * 100.0))) }
 }
 
+/// How much less `small` is than `large`, with the word for it: `10 times` or `40 %`.
+pub(crate) fn less(small: f64, large: f64) -> String {
+    let ratio = large / small;
+    if ratio >= 1.95 {
+        format!("{} times", number(round(ratio)))
+    } else {
+        format!("{} %", number(round((1.0 - small / large) * 100.0)))
+    }
+}
+
 /// To two significant digits: a factor in a sentence is never known better.
 fn round(value: f64) -> f64 {
     if value <= 0.0 || !value.is_finite() {
@@ -101,6 +111,9 @@ mod tests {
         assert_eq!(factor(112.0, 100.0), "12 %");
         assert_eq!(factor(234.56, 1.0), "230 times");
         assert_eq!(factor(1.951, 1.0), "2 times");
+        // 20 is 40 % less than 33.2, and 33.2 is 66 % more than 20.
+        assert_eq!((less(20.0, 33.2), factor(33.2, 20.0)), ("40 %".into(), "66 %".into()));
+        assert_eq!((less(21.4, 214.0), less(1.0, 1.9)), ("10 times".into(), "47 %".into()));
     }
 
     #[test]

@@ -69,7 +69,17 @@ pub struct Sweep {
 struct Line {
     name: String,
     /// Positions on the first axis, ascending; per metric the values of the seeds there.
-    at: Vec<(f64, BTreeMap<String, Vec<f64>>)>,
+    at: Vec<(f64, Seeds)>,
+}
+
+/// Values of the seeds by metric.
+type Seeds = BTreeMap<String, Vec<f64>>;
+
+/// A metric over the seeds; only known to be at least so large where a part of what it is made of was still running.
+fn value(m: &Metric, of: &Seeds) -> Option<Cell> {
+    let running = |b: &str| of.get(b).into_iter().flatten().copied().map(Some);
+    let at_least = m.bound.is_some_and(|b| b.holds(running(b.running)));
+    cell(of.get(m.name)?).map(|c| Cell { at_least, ..c })
 }
 
 /// The page of a sweep.
@@ -199,36 +209,36 @@ const TELLING: [&str; 4] = ["qct_p99_s", "fct_small_p99_s", "goodput_bps", "rtos
 /// From where to where each line goes, those that change most first; bars at the end.
 fn headline(lines: &[Line], axis: Option<&SweptAxis>) -> Headline {
     let (Some(axis), true) = (axis, lines.iter().any(|l| l.at.len() > 1)) else { return Headline::default() };
-    let value = |at: &(f64, BTreeMap<String, Vec<f64>>), metric: &str| cell(at.1.get(metric)?).map(|c| c.mean);
-    let telling = |name: &&&str| lines.iter().any(|l| l.at.iter().any(|a| value(a, name).is_some_and(|v| v > 0.0)));
-    let Some(m) = TELLING.iter().find(telling).and_then(|name| metrics().find(|m| m.name == *name)) else {
+    let telling = |m: &Metric| lines.iter().any(|l| l.at.iter().any(|a| value(m, &a.1).is_some_and(|c| c.mean > 0.0)));
+    let Some(m) = TELLING.iter().filter_map(|name| metrics().find(|m| m.name == *name)).find(telling) else {
         return Headline::default();
     };
     let mut changes: Vec<(f64, String)> = Vec::new();
     for l in lines {
         let Some(((x0, y0), (x1, y1))) =
-            l.at.first().zip(l.at.last()).and_then(|(a, b)| Some(((a.0, value(a, m.name)?), (b.0, value(b, m.name)?))))
+            l.at.first().zip(l.at.last()).and_then(|(a, b)| Some(((a.0, value(&m, &a.1)?), (b.0, value(&m, &b.1)?))))
         else {
             continue;
         };
-        let text = |v| quantity(v, unit(m.unit));
+        let text = |c: Cell| if c.at_least { "at least " } else { "" }.to_owned() + &bold(&quantity(c.mean, unit(m.unit)));
         let x = |v| quantity(v, axis.unit);
         let sentence = format!(
             "{}: {} is {} at {} {} and {} at {}.",
             bold(&l.name),
             m.label.replace("{first}", "the first group"),
-            bold(&text(y0)),
+            text(y0),
             axis.short,
             x(x0),
-            bold(&text(y1)),
+            text(y1),
             x(x1)
         );
         // How often one is contained in the other.
+        let (y0, y1) = (y0.mean, y1.mean);
         let change = if y0 > 0.0 && y1 > 0.0 { (y1 / y0).ln().abs() } else { f64::INFINITY };
         changes.push((change, sentence));
     }
     changes.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let values = lines.iter().map(|l| l.at.last().and_then(|(_, of)| cell(of.get(m.name)?))).collect();
+    let values = lines.iter().map(|l| l.at.last().and_then(|(_, of)| value(&m, of))).collect();
     let title = format!("{}, at the largest {}", m.label.replace("{first}", "the first group"), axis.short);
     Headline {
         sentences: changes.into_iter().map(|c| c.1).take(4).collect(),
@@ -239,7 +249,7 @@ fn headline(lines: &[Line], axis: Option<&SweptAxis>) -> Headline {
 /// All numbers at the last value of the first axis, where differences are usually largest.
 fn last(lines: &[Line]) -> MetricTable {
     let row = |m: Metric| {
-        let of = |l: &Line| l.at.last().and_then(|(_, values)| cell(values.get(m.name)?));
+        let of = |l: &Line| l.at.last().and_then(|(_, of)| value(&m, of));
         let cells: Vec<Option<Cell>> = lines.iter().map(of).collect();
         let label = format!("{}, at the last point", m.label.replace("{first}", "the first group"));
         cells.iter().any(Option::is_some).then(|| MetricRow { label, unit: unit(m.unit), help: m.doc.into(), cells })
@@ -290,6 +300,20 @@ mod tests {
         let begin = "**default, cc reno**: goodput is **1 Gbit/s** at senders 1 and **15.6 Mbit/s** at 64.";
         assert_eq!((h.sentences.len(), h.sentences[0].as_str()), (2, begin));
         assert_eq!(h.charts[0].title, "goodput, at the largest senders");
+    }
+
+    #[test]
+    fn what_was_still_running_took_at_least_so_long() {
+        let mut s = sweep();
+        for p in &mut s.points {
+            let part = if p.at[0] == Value::Number(64.0) { 1.0 } else { 0.0 };
+            p.metrics = vec![("qct_p99_s".into(), 0.2 + 0.8 * part), ("queries_running".into(), part)];
+        }
+        let p = page(&s);
+        let said = &p.headline.sentences;
+        assert!(said[0].ends_with("is **200 ms** at senders 1 and at least **1 s** at 64."), "{said:?}");
+        let bounds = |cells: &[Option<Cell>]| cells.iter().all(|c| c.is_some_and(|c| c.at_least));
+        assert!(bounds(&p.headline.charts[0].values) && bounds(&p.table.rows[0].cells));
     }
 
     #[test]

@@ -99,8 +99,9 @@ pub struct GroupSummary {
 /// What the groups of a run share: the switches, and how fairly.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NetworkSummary {
-    /// Name of the port the queue numbers are of: `bottleneck` if a port is called so, else the first one whose occupancy was
-    /// observed, else the one with the largest mean queue.
+    /// Name of the port the queue numbers are of: `bottleneck` if a port is called so, else the only one whose occupancy was observed,
+    /// else of those the one with the largest 99th percentile (then the most drops, the largest mean queue), else the one with the largest
+    /// mean queue.
     pub port: String,
     /// Time average of its queue in packets.
     pub queue_mean: Option<f64>,

@@ -227,9 +227,16 @@ fn network(info: &RunInfo, config: &Experiment, report: &Report) -> NetworkSumma
     }
 }
 
+/// The port that the queue numbers are of: see [`NetworkSummary::port`].
 fn bottleneck(config: &Experiment, report: &Report) -> Option<PortId> {
     let named = config.network.named_ports.iter().find(|(name, _)| name == "bottleneck").map(|(_, id)| *id);
-    let observed = config.observe.occupancy.first().copied();
+    let only = || (config.observe.occupancy.len() == 1).then(|| config.observe.occupancy[0]);
+    let p99 = |p: &PortRow| p.queue_percentiles.map(|q| q[2]);
+    let worse = |a: &&PortRow, b: &&PortRow| {
+        let harm = |p: &PortRow| (p99(p), p.dropped_overflow + p.dropped_shared + p.dropped_early);
+        harm(a).cmp(&harm(b)).then(a.queue_mean_pkts.total_cmp(&b.queue_mean_pkts)).then(b.port.cmp(&a.port))
+    };
+    let worst = || report.ports.iter().filter(|p| p99(p).is_some()).max_by(worse).map(|p| p.port);
     let fullest = || report.ports.iter().max_by(|a, b| a.queue_mean_pkts.total_cmp(&b.queue_mean_pkts)).map(|p| p.port);
-    named.or(observed).or_else(fullest)
+    named.or_else(only).or_else(worst).or_else(fullest)
 }
