@@ -122,7 +122,7 @@ pub struct Rounds<'a>(pub &'a [QueryRow]);
 impl Rounds<'_> {
     /// Payload bytes per second, from the first request to the last byte.
     pub fn goodput(&self) -> f64 {
-        let (first, last) = (self.0[0].start_ps, self.0[self.0.len() - 1].end_ps);
+        let (first, last) = (self.0[0].start.0, self.0[self.0.len() - 1].end.ps().expect("the last round has ended"));
         self.0.iter().map(|q| q.bytes).sum::<u64>() as f64 / ((last - first) as f64 * 1e-12)
     }
 

@@ -23,7 +23,7 @@ fn incast(sets: &[&str]) -> (f64, f64) {
     let runs = (1..4).map(|seed| {
         let seed = format!("seed={seed}");
         let o = one(INCAST, &[&[seed.as_str()], sets].concat());
-        let end = o.report.flows.iter().map(|f| f.end_ps).max().unwrap();
+        let end = o.report.flows.iter().map(|f| f.end.ps().expect("delivered")).max().unwrap();
         let bytes: u64 = o.report.flows.iter().map(|f| f.size_bytes).sum();
         (bytes as f64 * 8e6 / end as f64, o.rtos() as f64 / 50.0)
     });

@@ -6,7 +6,7 @@ use forebay_checks::{IMPAIRMENT, Outcome, one};
 /// Timeouts of each connection, and when the last train had arrived, in seconds after they started at 0.5 s.
 fn trains(o: &Outcome) -> (Vec<u32>, f64) {
     let rtos = |conn| o.report.flows.iter().filter(|f| f.conn_id == conn).map(|f| f.rtos).sum();
-    let end = o.report.flows.iter().map(|f| f.end_ps).max().unwrap_or(u64::MAX);
+    let end = o.report.flows.iter().map(|f| f.end.ps().expect("delivered")).max().unwrap();
     ((0..5).map(rtos).collect(), end as f64 * 1e-12 - 0.5)
 }
 

@@ -24,9 +24,9 @@ fn check(topology: &str, from: &str, to: &str, path: &[Hop]) {
             let o = one(&text, &[&size, &format!("transport.init-cwnd={window}"), &format!("transport.handshake={handshake}")]);
             let f = &o.report.flows[0];
             let what = format!("{topology} {bytes} B window {window} handshake {handshake}");
-            assert_eq!(f.start_ps, 3 * US, "{what}");
-            near(f.end_ps - f.start_ps, transfer.completion(), &what);
-            near(f.ideal_ps, transfer.ideal(), &what);
+            assert_eq!(f.start.0, 3 * US, "{what}");
+            near(f.end.ps().unwrap() - f.start.0, transfer.completion(), &what);
+            near(f.ideal.0, transfer.ideal(), &what);
             undisturbed(&o, &what);
         }
     }
@@ -101,7 +101,7 @@ fn in_plain_numbers() {
             format!("transport.handshake={handshake}"),
         ];
         let o = one(&text(&topology, "h0", "h1"), &[&sets[0], &sets[1], &sets[2]]);
-        o.report.flows[0].end_ps - o.report.flows[0].start_ps
+        o.report.flows[0].end.ps().unwrap() - o.report.flows[0].start.0
     };
     // One segment: two serialisations of 12 us, two delays of 25 us.
     assert_eq!(fct(1460, 2, false), 74 * US);

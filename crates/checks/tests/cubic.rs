@@ -21,7 +21,7 @@ tcp = { flows = [0], every = "1us" }
 
 /// The first threshold of the flow, in segments.
 fn first_threshold(o: &Outcome) -> f64 {
-    o.report.tcp.iter().map(|r| r.ssthresh).find(|s| s.is_finite()).unwrap_or(f64::INFINITY)
+    o.report.tcp.iter().find_map(|r| r.ssthresh).unwrap_or(f64::INFINITY)
 }
 
 /// HyStart leaves slow start before it overshoots: the kernel does at a window of 31 and has 10 drops in all. Slow start to the first loss

@@ -98,8 +98,8 @@ proptest! {
         for v in resolve(&text, &[], Some(seed)) {
             let r = execute(&v.config);
             for f in &r.flows {
-                prop_assert!(f.end_ps != u64::MAX && f.bytes_acked == f.size_bytes, "not done: {f:?}\n{text}");
-                prop_assert!(f.end_ps >= f.start_ps + f.ideal_ps, "faster than light: {f:?}\n{text}");
+                prop_assert!(!f.end.is_never() && f.bytes_acked == f.size_bytes, "not done: {f:?}\n{text}");
+                prop_assert!(f.end.ps() >= Some(f.start.0 + f.ideal.0), "faster than light: {f:?}\n{text}");
             }
             let counted: u32 = r.flows.iter().map(|f| f.rtos + f.syn_rtos + f.tlps).sum();
             prop_assert!(r.timeouts.len() == counted as usize, "{} timeouts and probes, {counted} counted\n{text}", r.timeouts.len());

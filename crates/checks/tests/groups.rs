@@ -83,7 +83,7 @@ fn goodput_is_measured_after_the_warmup() {
     // 400 ms of a full link, which carries 1460 of 1500 bytes.
     assert!((total as f64 / (50e6 * 1460.0 / 1500.0) - 1.0).abs() < 0.01, "{total}");
     // A flow that began after the warm-up is measured from its first byte.
-    assert!(o.report.flows.iter().filter(|f| f.start_ps > 100 * MS).all(|f| f.bytes_measured == f.bytes_acked));
+    assert!(o.report.flows.iter().filter(|f| f.start.0 > 100 * MS).all(|f| f.bytes_measured == f.bytes_acked));
     let o = one(&text(&both, "kind = \"long\"\nsize = \"10KB\"\n[observe]\nwarmup = \"100ms\""), &[]);
     assert!(o.report.flows.iter().all(|f| (f.bytes_acked, f.bytes_measured) == (10_000, 0)));
 }
@@ -97,8 +97,8 @@ fn stopped_flows_end() {
         assert_eq!(o.report.flows.len(), 3);
         for (i, f) in o.report.flows.iter().enumerate() {
             let stop = (20 * i as u64 + 50) * MS;
-            assert_eq!((f.start_ps, f.size_bytes, f.end_ps), (stop - 50 * MS, 0, u64::MAX));
-            assert!(f.acked_ps >= stop && f.acked_ps < stop + 50 * MS, "{f:?}");
+            assert_eq!((f.start.0, f.size_bytes, f.end.ps()), (stop - 50 * MS, 0, None));
+            assert!(f.acked.ps().is_some_and(|acked| acked >= stop && acked < stop + 50 * MS), "{f:?}");
             assert!(f.bytes_acked > 100_000, "{f:?}");
         }
         let total: u64 = o.report.flows.iter().map(|f| f.bytes_acked).sum();
@@ -125,7 +125,7 @@ fn timeouts_of_syns_stand_apart() {
     assert!(syn >= 8 && u64::from(data + syn) == o.rtos(), "{data} {syn}");
     // A SYN that was lost waited for its timer.
     let initial = o.variant.config.groups[0].tcp.rto_initial.0;
-    assert!(o.report.flows.iter().filter(|f| f.syn_rtos > 0).all(|f| f.end_ps > initial));
+    assert!(o.report.flows.iter().filter(|f| f.syn_rtos > 0).all(|f| f.end.ps().is_none_or(|end| end > initial)));
 }
 
 /// DCTCP beside NewReno with classic ECN (`scenarios/coexistence.toml`): equal where both live on losses, far apart on a step, the more

@@ -12,7 +12,7 @@ fn trains(o: &Outcome) -> Vec<(u32, f64, f64)> {
             let own = || o.report.flows.iter().filter(|f| f.conn_id == conn);
             let rtos = own().map(|f| f.rtos).sum();
             let before = o.report.tcp.iter().rfind(|r| r.conn_id == conn && r.time_ps < AT);
-            let segments: u64 = own().filter(|f| f.start_ps < AT).map(|f| f.segs_sent).sum();
+            let segments: u64 = own().filter(|f| f.start.0 < AT).map(|f| f.segs_sent).sum();
             (rtos, before.map_or(0.0, |r| r.cwnd), segments as f64)
         })
         .collect()

@@ -171,6 +171,8 @@ const IN_ORDER: &[(&str, &str)] = &[
     ("report/src", "crate::"),
     ("report/src/chapters", "super::"),
     ("sim/src", "crate::"),
+    ("sim/src/engine", "super::"),
+    ("sim/src/engine/core", "super::"),
 ];
 
 #[test]

@@ -69,11 +69,11 @@ fn finish(text: &str) {
                 continue;
             }
             assert!(
-                f.end_ps != u64::MAX && f.acked_ps >= f.end_ps && f.bytes_acked == f.size_bytes,
+                !f.end.is_never() && f.acked.ps() >= f.end.ps() && f.bytes_acked == f.size_bytes,
                 "{}: {f:?}\n{text}",
                 v.label
             );
-            assert!(f.end_ps - f.start_ps >= f.ideal_ps, "faster than light: {f:?}\n{text}");
+            assert!(f.end.ps() >= Some(f.start.0 + f.ideal.0), "faster than light: {f:?}\n{text}");
         }
         for p in &r.ports {
             assert_eq!(p.arrived_pkts, p.sent_pkts + p.dropped_overflow + p.dropped_shared + p.dropped_early, "{text}");

@@ -58,6 +58,7 @@ occupancy = "none"
     assert_eq!(r.peak_connections, 100_000);
     if let (Some(before), Some(after)) = (before, peak()) {
         println!("peak {:.1} MB, {} B a connection", after as f64 / 1e6, (after - before) / 100_000);
-        assert!(after < 200_000_000, "{after} B");
+        // Without the pages of this program itself, which grow with everything that is linked into it.
+        assert!(after - before < 195_000_000, "{after} B, {before} B of them before the run");
     }
 }

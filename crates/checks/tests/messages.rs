@@ -24,17 +24,17 @@ fn segments_count_for_the_message_whose_bytes_they_carry() {
             }
             let mut pipelined = 0;
             for flows in by_connection.values_mut() {
-                flows.sort_by_key(|f| f.start_ps);
+                flows.sort_by_key(|f| f.start.0);
                 for pair in flows.windows(2) {
-                    pipelined += usize::from(pair[0].acked_ps > pair[1].start_ps);
+                    pipelined += usize::from(pair[0].acked.ps().is_none_or(|acked| acked > pair[1].start.0));
                 }
                 // A message that begins inside a segment of the one before has one less; that one carries bytes of both.
-                for f in flows.iter().filter(|f| f.acked_ps != u64::MAX) {
+                for f in flows.iter().filter(|f| !f.acked.is_never()) {
                     let first_time = f.segs_sent - f.segs_retx;
                     assert!(first_time + 1 >= needs(f, mss), "{stack}: {first_time} segments for {} bytes", f.size_bytes);
                 }
                 // All bytes were sent once, in segments of at most mss.
-                if flows.iter().all(|f| f.acked_ps != u64::MAX) {
+                if flows.iter().all(|f| !f.acked.is_never()) {
                     let sent: u64 = flows.iter().map(|f| f.segs_sent - f.segs_retx).sum();
                     let bytes: u64 = flows.iter().map(|f| f.size_bytes).sum();
                     // A FIN may leave in a segment of its own.
@@ -75,7 +75,7 @@ rounds = 10
     assert!(tlps > 0, "a buffer of 40 packets loses tails");
     assert_eq!((rows(true), rows(false)), (tlps as usize, rtos as usize));
     for t in o.report.timeouts.iter().filter(|t| t.kind == TimeoutKind::Probe) {
-        let f = o.report.flows.iter().find(|f| f.flow_id == t.flow_id).expect("a probe belongs to a message");
-        assert!(f.tlps > 0 && (f.start_ps..=f.acked_ps).contains(&t.time_ps), "{t:?} is not of {f:?}");
+        let f = o.report.flows.iter().find(|f| Some(f.flow_id) == t.flow_id).expect("a probe belongs to a message");
+        assert!(f.tlps > 0 && (f.start.0..=f.acked.ps().unwrap_or(u64::MAX)).contains(&t.time_ps), "{t:?} is not of {f:?}");
     }
 }

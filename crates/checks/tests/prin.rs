@@ -50,10 +50,10 @@ fn measure_seeds(name: &str, sets: &[&str], seeds: u32) -> Measured {
         let seed = format!("seed={seed}");
         let o: Outcome = one(INCAST, &[sets, &[seed.as_str()]].concat());
         let r = o.rounds(WARMUP);
-        let from = r.0[0].start_ps;
+        let from = r.0[0].start.0;
         let blocks = r.0.len() as f64;
         let per_block = |f: &dyn Fn(&FlowRow) -> u32| {
-            let rows = o.report.flows.iter().filter(|row| row.start_ps >= from);
+            let rows = o.report.flows.iter().filter(|row| row.start.0 >= from);
             rows.map(|row| f64::from(f(row))).sum::<f64>() / blocks
         };
         sum.goodput += r.goodput() / 125e6 / f64::from(seeds);

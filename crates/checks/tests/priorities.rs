@@ -36,8 +36,9 @@ fn slowdown(name: &str, sets: &[&str]) -> Slowdown {
     let (mut small, mut all) = (Vec::new(), Vec::new());
     for seed in ["seed=1", "seed=2"] {
         let o: Outcome = one(FLOWS, &[sets, &[seed]].concat());
-        for f in o.report.flows.iter().filter(|f| f.end_ps != u64::MAX) {
-            let slow = (f.end_ps - f.start_ps) as f64 / f.ideal_ps as f64;
+        for f in &o.report.flows {
+            let Some(end) = f.end.ps() else { continue };
+            let slow = (end - f.start.0) as f64 / f.ideal.0 as f64;
             all.push(slow);
             if f.size_bytes <= 100_000 {
                 small.push(slow);

@@ -43,7 +43,8 @@ impl Trace {
     fn of(o: &Outcome) -> Trace {
         let short = o.class("short");
         let n = short.len() as f64;
-        let fct: Vec<f64> = short.iter().map(|f| (f.end_ps - f.start_ps) as f64 * 1e-9).collect();
+        let fct: Vec<f64> =
+            short.iter().map(|f| f.end.ps().map_or(f64::INFINITY, |end| (end - f.start.0) as f64 * 1e-9)).collect();
         let drops = |ms: u64| o.report.queue.iter().rfind(|r| r.time_ps <= ms * 1_000_000_000).map_or(0, |r| r.drops);
         let count = |v: &str| short.iter().filter(|f| verdict(f) == v).count();
         let plain = |f: &&FlowRow| verdict(f).is_empty();
@@ -181,7 +182,7 @@ fn below_every_law_and_stack() {
             );
             for v in resolve(&text, &[], None) {
                 let r = execute(&v.config);
-                assert!(r.flows.iter().all(|f| f.acked_ps != u64::MAX && f.bytes_acked == f.size_bytes), "{} {text}", v.label);
+                assert!(r.flows.iter().all(|f| !f.acked.is_never() && f.bytes_acked == f.size_bytes), "{} {text}", v.label);
                 let probed = r.flows.iter().any(|f| probes(f) > 0);
                 assert_eq!(probed, !own.contains("acceptor"), "{} {text}", v.label);
             }
@@ -210,7 +211,7 @@ fn beside_other_shims() {
         );
         for v in resolve(&text, &[], None) {
             let r = execute(&v.config);
-            let done = r.flows.iter().filter(|f| f.acked_ps != u64::MAX).count();
+            let done = r.flows.iter().filter(|f| !f.acked.is_never()).count();
             assert!(done >= 25 && r.flows.iter().map(probes).sum::<u32>() >= 50, "{done} {text}");
         }
     }

@@ -21,7 +21,7 @@ warmup = "500ms"
 
 /// Largest mean RTT of a flow, ms. The start, with its short queues, is a small part of it.
 fn rtt(o: &Outcome) -> f64 {
-    o.report.flows.iter().map(|f| f.rtt_mean_ps as f64 * 1e-9).fold(0.0, f64::max)
+    o.report.flows.iter().filter_map(|f| f.rtt_mean.ps()).map(|rtt| rtt as f64 * 1e-9).fold(0.0, f64::max)
 }
 
 /// Payload a second of the whole run behind the warm-up, bit/s.

@@ -28,12 +28,12 @@ fn each_timeout_of_a_message_has_its_row() {
         assert!(rows.is_sorted_by_key(|t| (t.time_ps, t.conn_id)), "{sets:?}");
         let mut counted = 0;
         for f in &o.report.flows {
-            let own: Vec<&TimeoutRow> = rows.iter().filter(|t| t.flow_id == f.flow_id).collect();
+            let own: Vec<&TimeoutRow> = rows.iter().filter(|t| t.flow_id == Some(f.flow_id)).collect();
             let of = |kind| own.iter().filter(|t| t.kind == kind).count() as u32;
             let (head, tail, other, syn) =
                 (of(TimeoutKind::Head), of(TimeoutKind::Tail), of(TimeoutKind::Other), of(TimeoutKind::Syn));
             assert_eq!((head, tail, head + tail + other, syn), (f.rtos_head, f.rtos_tail, f.rtos, f.syn_rtos), "{sets:?} {f:?}");
-            let within = |t: &&TimeoutRow| t.time_ps >= f.start_ps && t.time_ps <= f.acked_ps;
+            let within = |t: &&TimeoutRow| t.time_ps >= f.start.0 && f.acked.ps().is_none_or(|acked| t.time_ps <= acked);
             let same = |t: &&TimeoutRow| {
                 (t.conn_id, t.src, t.dst, t.group, t.workload) == (f.conn_id, f.src, f.dst, f.group, f.workload)
             };
@@ -54,7 +54,7 @@ fn a_row_says_how_long_the_sender_waited() {
         let o = one(INCAST, &[&format!("transport.timestamps={timestamps}"), &all]);
         let mut backed_off = 0;
         for f in o.report.flows.iter().filter(|f: &&FlowRow| f.rtos > 1) {
-            let own: Vec<&TimeoutRow> = o.report.timeouts.iter().filter(|t| t.flow_id == f.flow_id).collect();
+            let own: Vec<&TimeoutRow> = o.report.timeouts.iter().filter(|t| t.flow_id == Some(f.flow_id)).collect();
             for pair in own.windows(2).filter(|p| p[1].backoff == p[0].backoff + 1 && p[0].kind != TimeoutKind::Syn) {
                 assert_eq!(pair[1].rto_ps, 2 * pair[0].rto_ps, "{pair:?}");
                 // What was acknowledged at each time; the last time between the two at which it grew.

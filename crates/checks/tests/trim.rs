@@ -17,7 +17,7 @@ fn window(o: &Outcome, from: u64, to: u64) -> f64 {
 
 /// When everything was acknowledged, s.
 fn end(o: &Outcome) -> f64 {
-    o.report.flows.iter().map(|f| f.acked_ps).max().unwrap_or(u64::MAX) as f64 * 1e-12
+    o.report.flows.iter().map(|f| f.acked.ps().expect("acknowledged")).max().unwrap() as f64 * 1e-12
 }
 
 /// Fig. 7 (a) and (b): windows at most 20 before the long train, queue at most 20 of 100, no timeout, done by 0.6 s.

@@ -27,7 +27,7 @@ fn the_rate_is_that_on_the_wire() {
     let o = one(&text(2, "", "kind = \"udp\"\nfrom = \"s0\"\nrate = \"100Mbps\"\nstart = \"2ms\"\nstop = \"50ms\""), &[]);
     // A packet every 120 us in 48 ms.
     let [f] = &o.report.flows[..] else { panic!("{:?}", o.report.flows) };
-    assert_eq!((f.segs_sent, f.bytes_acked, f.start_ps, f.size_bytes, f.end_ps), (400, 400 * PAYLOAD, 2_000 * US, 0, u64::MAX));
+    assert_eq!((f.segs_sent, f.bytes_acked, f.start.0, f.size_bytes, f.end.ps()), (400, 400 * PAYLOAD, 2_000 * US, 0, None));
     let p = o.port("bottleneck");
     assert_eq!((p.sent_pkts, p.sent_bytes, p.queue_max_pkts), (400, 600_000, 1));
     // No packet goes back.

@@ -36,7 +36,7 @@ fn a_lost_tail_waits_for_the_timer() {
     }
     for q in &o.report.queries {
         let slowest = &o.report.flows[q.slowest.unwrap() as usize];
-        assert_eq!((slowest.end_ps, slowest.waited, slowest.query_id), (q.end_ps, q.waited, Some(q.query_id)));
+        assert_eq!((slowest.end.ps(), slowest.waited, slowest.query_id), (q.end.ps(), q.waited, Some(q.query_id)));
     }
 }
 
@@ -55,7 +55,7 @@ fn a_lost_syn_waits_a_second() {
     let few = SMALL.replace("8pkt", "2pkt");
     let list = "[[workload]]\nkind = \"poisson\"\nfrom = \"senders\"\nto = \"receiver\"\nsizes = \"20KB\"\nload = 0.9\nload-at = \"bottleneck\"\nflows = 300";
     let o = one(&scenario(&few, "stack = \"linux\"", list), &[]);
-    let lost: Vec<&FlowRow> = o.report.flows.iter().filter(|f| f.syn_rtos == 1 && f.rtos == 0 && f.end_ps != u64::MAX).collect();
+    let lost: Vec<&FlowRow> = o.report.flows.iter().filter(|f| f.syn_rtos == 1 && f.rtos == 0 && !f.end.is_never()).collect();
     assert!(!lost.is_empty());
     for f in lost {
         assert_eq!(cause(f), (Cause::Syn, 1000.0));

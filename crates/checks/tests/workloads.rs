@@ -24,11 +24,11 @@ fn a_closed_loop_pauses_after_completion() {
     assert_eq!(o.report.flows.len(), 15);
     for conn in 0..3 {
         let trains = by_connection(&o, conn);
-        assert_eq!(trains[0].start_ps, 1_100 * US);
+        assert_eq!(trains[0].start.0, 1_100 * US);
         for pair in trains.windows(2) {
-            assert_eq!(pair[1].start_ps, pair[0].acked_ps + 100 * US);
+            assert_eq!(pair[1].start.0, pair[0].acked.ps().unwrap() + 100 * US);
         }
-        assert!(trains.iter().all(|t| t.size_bytes == 20_000 && t.bytes_acked == 20_000 && t.end_ps < t.acked_ps));
+        assert!(trains.iter().all(|t| t.size_bytes == 20_000 && t.bytes_acked == 20_000 && t.end.ps() < t.acked.ps()));
     }
 }
 
@@ -42,11 +42,11 @@ fn an_open_loop_pauses_after_the_start_and_queues() {
     );
     for conn in 0..3 {
         let trains = by_connection(&o, conn);
-        let starts: Vec<u64> = trains.iter().map(|t| t.start_ps / US).collect();
+        let starts: Vec<u64> = trains.iter().map(|t| t.start.0 / US).collect();
         assert_eq!(starts, [100, 200, 300, 400, 2000]);
         assert_eq!(trains.iter().map(|t| t.size_bytes).collect::<Vec<_>>(), [200_000, 200_000, 200_000, 200_000, 1_000]);
         // One after the other on the connection, although written at once.
-        assert!(trains.windows(2).all(|w| w[0].end_ps < w[1].end_ps));
+        assert!(trains.windows(2).all(|w| w[0].end.ps() < w[1].end.ps()));
     }
 }
 
@@ -63,10 +63,11 @@ fn a_client_asks_again_after_the_answer_and_its_thoughts() {
         assert_eq!((request.size_bytes, response.size_bytes), (100, 5_000));
         assert_eq!((request.src, request.dst), (response.dst, response.src));
         // The server answers when it has the request.
-        assert_eq!(response.start_ps, request.end_ps);
-        assert_eq!((query.start_ps, query.end_ps), (request.start_ps, response.end_ps));
-        let next = o.report.queries.iter().filter(|q| q.start_ps == query.end_ps + 250 * US).count();
-        let last = o.report.queries.iter().all(|q| q.start_ps <= query.end_ps + 250 * US);
+        assert_eq!(Some(response.start.0), request.end.ps());
+        assert_eq!((query.start.0, query.end.ps()), (request.start.0, response.end.ps()));
+        let after = query.end.ps().unwrap() + 250 * US;
+        let next = o.report.queries.iter().filter(|q| q.start.0 == after).count();
+        let last = o.report.queries.iter().all(|q| q.start.0 <= after);
         assert!(next >= 1 || last, "{query:?}");
     }
 }
@@ -83,10 +84,10 @@ fn rounds_wait_for_all_blocks() {
     for (i, q) in o.report.queries.iter().enumerate() {
         let blocks: Vec<_> = o.report.flows.iter().filter(|f| f.query_id == Some(QueryId::new(i as u64))).collect();
         assert_eq!((blocks.len(), q.fan_in, q.bytes), (3, 3, 192_000));
-        assert!(blocks.iter().all(|b| b.start_ps == q.start_ps + 40 * US));
-        assert_eq!(q.end_ps, blocks.iter().map(|b| b.end_ps).max().unwrap());
+        assert!(blocks.iter().all(|b| b.start.0 == q.start.0 + 40 * US));
+        assert_eq!(q.end.ps(), blocks.iter().map(|b| b.end.ps()).max().unwrap());
         if let Some(next) = o.report.queries.get(i + 1) {
-            assert_eq!(next.start_ps, q.end_ps + 1000 * US);
+            assert_eq!(next.start.0, q.end.ps().unwrap() + 1000 * US);
         }
     }
 }
@@ -118,7 +119,7 @@ fn lists_of_flows_are_replayed_as_written() {
         "start_us,dst,src,bytes,note\n50,r2,l2,1460000,a\n100,r0,l0,5000,b\n100.0005,4,1,1,c\n2000,l0,r0,777,d\n",
     );
     let facts =
-        |o: &Outcome| o.report.flows.iter().map(|f| (f.start_ps, f.src.get(), f.dst.get(), f.size_bytes)).collect::<Vec<_>>();
+        |o: &Outcome| o.report.flows.iter().map(|f| (f.start.0, f.src.get(), f.dst.get(), f.size_bytes)).collect::<Vec<_>>();
     let expected = [(50 * US, 2, 5, 1_460_000), (100 * US, 0, 3, 5_000), (100 * US + 500, 1, 4, 1), (2_000 * US, 3, 0, 777)];
     assert_eq!(facts(&hpcc), expected);
     assert_eq!(facts(&csv), expected);
@@ -151,8 +152,8 @@ fn responses_add_up_on_one_connection_or_on_many() {
     for o in [&normal, &base] {
         for src in 0..3 {
             let trains: Vec<_> = o.report.flows.iter().filter(|f| f.src == NodeId::new(src)).collect();
-            assert!(trains[0].start_ps >= 200 * US && trains[0].start_ps <= 10_000 * US);
-            let gaps = trains.windows(2).map(|w| w[1].start_ps - w[0].acked_ps);
+            assert!(trains[0].start.0 >= 200 * US && trains[0].start.0 <= 10_000 * US);
+            let gaps = trains.windows(2).map(|w| w[1].start.0 - w[0].acked.ps().unwrap());
             assert!(gaps.clone().all(|g| (200 * US..=5_000 * US).contains(&g)), "{:?}", gaps.collect::<Vec<_>>());
         }
     }
@@ -169,15 +170,15 @@ fn the_last_object_is_the_remainder() {
             let objects = by_connection(&o, conn);
             let last = objects[objects.len() - 1];
             assert_eq!(objects.iter().map(|f| f.size_bytes).sum::<u64>(), 2 << 20);
-            assert_eq!(last.start_ps, 500_000 * US);
-            assert!(objects[0].start_ps > 100_000 * US && objects.len() == trains + 1);
+            assert_eq!(last.start.0, 500_000 * US);
+            assert!(objects[0].start.0 > 100_000 * US && objects.len() == trains + 1);
             assert!(objects[..objects.len() - 1].iter().all(|f| (2_048..=6_144).contains(&f.size_bytes)));
         }
     }
     // With 100 ms between objects only a few come before the last one; the others are given up.
     let o = one(&text(fat_tree), &["workload.0.gaps=100ms"]);
     for conn in 0..3 {
-        let starts: Vec<u64> = by_connection(&o, conn).iter().map(|f| f.start_ps / US / 1000).collect();
+        let starts: Vec<u64> = by_connection(&o, conn).iter().map(|f| f.start.0 / US / 1000).collect();
         assert_eq!(starts, [200, 300, 400, 500]);
         assert_eq!(by_connection(&o, conn).iter().map(|f| f.size_bytes).sum::<u64>(), 1 << 20);
     }
@@ -195,8 +196,12 @@ fn trains_without_a_pause_on_new_connections() {
     assert_eq!(o.report.flows.len(), 18);
     for src in 0..3 {
         let trains: Vec<_> = o.report.flows.iter().filter(|f| f.src == NodeId::new(src)).collect();
-        assert!(trains[..5].windows(2).all(|w| w[1].start_ps > w[0].acked_ps && w[1].start_ps <= w[0].acked_ps + 10 * US));
-        assert_eq!((trains[5].start_ps, trains[5].size_bytes), (50_000 * US, 1_000));
+        assert!(
+            trains[..5]
+                .windows(2)
+                .all(|w| w[0].acked.ps().is_some_and(|acked| w[1].start.0 > acked && w[1].start.0 <= acked + 10 * US))
+        );
+        assert_eq!((trains[5].start.0, trains[5].size_bytes), (50_000 * US, 1_000));
     }
 }
 
@@ -224,13 +229,13 @@ fn one_rack_to_all_others() {
     }
     assert!(o.report.flows.iter().all(|f| f.dst.get() / 4 != 1));
     for f in &o.report.flows {
-        let expected = if f.size_bytes <= 100_000 { f.start_ps + 200_000 * US } else { u64::MAX };
-        assert_eq!(f.deadline_ps, expected);
+        let expected = (f.size_bytes <= 100_000).then_some(f.start.0 + 200_000 * US);
+        assert_eq!(f.deadline.ps(), expected);
     }
     // 2 Gbps of uplinks at 0.7; all sources are active until the first has started all its flows.
     let of = |src: u32| o.report.flows.iter().filter(move |f| f.src == NodeId::new(src));
-    let first_done = (4..8).map(|s| of(s).map(|f| f.start_ps).max().unwrap()).min().unwrap();
-    let bytes: u64 = o.report.flows.iter().filter(|f| f.start_ps <= first_done).map(|f| f.size_bytes).sum();
+    let first_done = (4..8).map(|s| of(s).map(|f| f.start.0).max().unwrap()).min().unwrap();
+    let bytes: u64 = o.report.flows.iter().filter(|f| f.start.0 <= first_done).map(|f| f.size_bytes).sum();
     let load = bytes as f64 * 8.0 / (first_done as f64 * 1e-12) / 2e9;
     assert!((load / 0.7 - 1.0).abs() < 0.1, "{load}");
 }
@@ -256,13 +261,13 @@ fn deadlines_of_queries_count_from_the_request() {
         ),
         &[],
     );
-    let start = |f: &FlowRow| o.report.queries[f.query_id.expect("a message of a query").index()].start_ps;
+    let start = |f: &FlowRow| o.report.queries[f.query_id.expect("a message of a query").index()].start.0;
     let blocks = o.class("incast");
-    assert!(blocks.len() == 12 && blocks.iter().all(|b| b.deadline_ps == start(b) + 3_000 * US));
+    assert!(blocks.len() == 12 && blocks.iter().all(|b| b.deadline.ps() == Some(start(b) + 3_000 * US)));
     for f in o.class("requests") {
         let answer = f.src > NodeId::new(2);
-        let expected = if answer && f.size_bytes <= 3_000 { start(f) + 900 * US } else { u64::MAX };
-        assert_eq!(f.deadline_ps, expected);
+        let expected = (answer && f.size_bytes <= 3_000).then(|| start(f) + 900 * US);
+        assert_eq!(f.deadline.ps(), expected);
     }
 }
 
@@ -277,7 +282,7 @@ fn a_round_that_the_end_cuts_off_is_unfinished() {
         &["seed=3"],
     );
     let q = &o.report.queries[o.report.queries.len() - 1];
-    assert!(q.fan_in < 3 && q.end_ps == u64::MAX, "{q:?}");
+    assert!(q.fan_in < 3 && q.end.is_never(), "{q:?}");
 }
 
 /// Partition and aggregate in turn: all workers but the aggregator itself, each query after the one before.
@@ -298,19 +303,21 @@ fn aggregators_ask_everyone_and_wait() {
             .iter()
             .filter(|q| o.report.flows.iter().any(|f| f.query_id == Some(q.query_id) && f.dst == aggregator))
             .collect();
-        assert_eq!((queries.len(), queries[0].start_ps), (4, 1_000 * US));
-        assert!(queries.windows(2).all(|w| w[1].start_ps == w[0].end_ps + 300 * US));
+        assert_eq!((queries.len(), queries[0].start.0), (4, 1_000 * US));
+        assert!(queries.windows(2).all(|w| w[1].start.0 == w[0].end.ps().unwrap() + 300 * US));
         for q in queries {
             let answers: Vec<_> = o.report.flows.iter().filter(|f| f.query_id == Some(q.query_id)).collect();
             let workers: std::collections::BTreeSet<_> = answers.iter().map(|f| f.src).collect();
             assert_eq!(workers, (0..12).map(NodeId::new).filter(|h| *h != aggregator).collect());
             assert!(
-                answers.iter().all(|f| f.dst == aggregator && f.size_bytes == 90_910 && f.deadline_ps == q.start_ps + 9_000 * US)
+                answers
+                    .iter()
+                    .all(|f| f.dst == aggregator && f.size_bytes == 90_910 && f.deadline.ps() == Some(q.start.0 + 9_000 * US))
             );
-            let delays: Vec<u64> = answers.iter().map(|f| f.start_ps - q.start_ps).collect();
+            let delays: Vec<u64> = answers.iter().map(|f| f.start.0 - q.start.0).collect();
             assert!(delays.iter().all(|d| (25 * US..=125 * US).contains(d)));
             assert!(delays.iter().max().unwrap() - delays.iter().min().unwrap() > 30 * US);
-            assert_eq!((q.fan_in, q.bytes, q.end_ps), (11, 1_000_010, answers.iter().map(|f| f.end_ps).max().unwrap()));
+            assert_eq!((q.fan_in, q.bytes, q.end.ps()), (11, 1_000_010, answers.iter().map(|f| f.end.ps()).max().unwrap()));
         }
     }
 }
@@ -327,7 +334,7 @@ fn queries_as_a_poisson_process() {
     // 12 hosts, 400 queries a second each, 0.2 s: five standard deviations.
     let n = o.report.queries.len() as f64;
     assert!((n - 960.0).abs() < 5.0 * 960_f64.sqrt(), "{n}");
-    assert!(o.report.queries.iter().all(|q| q.fan_in == 3 && q.end_ps != u64::MAX && q.start_ps < 200_000 * US));
+    assert!(o.report.queries.iter().all(|q| q.fan_in == 3 && !q.end.is_never() && q.start.0 < 200_000 * US));
     let mut pairs = std::collections::BTreeMap::new();
     for q in &o.report.queries {
         let answers: Vec<_> = o.report.flows.iter().filter(|f| f.query_id == Some(q.query_id)).collect();
@@ -343,7 +350,10 @@ fn queries_as_a_poisson_process() {
     let overlap = (0..12).flat_map(of).any(|id| {
         let q = &o.report.queries[id.index()];
         let dst = |id: QueryId| o.report.flows.iter().find(|f| f.query_id == Some(id)).map(|f| f.dst);
-        o.report.queries.iter().any(|p| p.start_ps > q.start_ps && p.start_ps < q.end_ps && dst(p.query_id) == dst(q.query_id))
+        o.report
+            .queries
+            .iter()
+            .any(|p| p.start.0 > q.start.0 && q.end.ps().is_some_and(|end| p.start.0 < end) && dst(p.query_id) == dst(q.query_id))
     });
     assert!(overlap);
 }
@@ -409,7 +419,7 @@ last-size = "20KB"
 "#;
     for last in ["10020us", "10025us"] {
         let o = forebay_checks::one(text, &[&format!("workload.0.last-at={last}")]);
-        let start = |bytes: u64| o.report.flows.iter().filter(move |f| f.size_bytes == bytes).map(|f| f.start_ps);
+        let start = |bytes: u64| o.report.flows.iter().filter(move |f| f.size_bytes == bytes).map(|f| f.start.0);
         assert_eq!(start(20_000).count(), 50);
         assert!(start(2_000).max().unwrap() <= start(20_000).min().unwrap(), "{last}");
     }

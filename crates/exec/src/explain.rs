@@ -162,8 +162,8 @@ fn rerun(
 /// What happened to one message, in order of time.
 fn story(f: &FlowRow, run: &Simulated) -> String {
     let info: &RunInfo = &run.info;
-    let end = if f.end_ps == u64::MAX { run.report.end.0 } else { f.end_ps };
-    let took = end.saturating_sub(f.start_ps);
+    let end = f.end.ps().unwrap_or(run.report.end.0);
+    let took = end.saturating_sub(f.start.0);
     let mut out = format!(
         "flow {}: {} ({}), {} to {}, {} B\n",
         f.flow_id,
@@ -173,13 +173,13 @@ fn story(f: &FlowRow, run: &Simulated) -> String {
         info.node(f.dst),
         f.size_bytes
     );
-    let done = if f.end_ps == u64::MAX { "not delivered within" } else { "delivered after" };
-    let _ = writeln!(out, "  written at {}, {done} {}; on an empty path {}", time(f.start_ps), time(took), time(f.ideal_ps));
+    let done = if f.end.is_never() { "not delivered within" } else { "delivered after" };
+    let _ = writeln!(out, "  written at {}, {done} {}; on an empty path {}", time(f.start.0), time(took), time(f.ideal.0));
     let mut events = events(f, run, took);
     events.sort_by_key(|e| e.0);
     let more = events.len().saturating_sub(MAX_EVENTS);
     for (at, what) in events.iter().take(MAX_EVENTS) {
-        let _ = writeln!(out, "  {:>10}  {what}", format!("+{}", time(at.saturating_sub(f.start_ps))));
+        let _ = writeln!(out, "  {:>10}  {what}", format!("+{}", time(at.saturating_sub(f.start.0))));
     }
     if more > 0 {
         let _ = writeln!(out, "  and {more} more events");
@@ -192,10 +192,10 @@ fn story(f: &FlowRow, run: &Simulated) -> String {
 }
 
 fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<(u64, String)> {
-    let last = if f.acked_ps == u64::MAX { run.report.end.0 } else { f.acked_ps };
-    let own = |time: u64| (f.start_ps..=last).contains(&time);
+    let last = f.acked.ps().unwrap_or(run.report.end.0);
+    let own = |time: u64| (f.start.0..=last).contains(&time);
     let mut events = Vec::new();
-    for t in run.report.timeouts.iter().filter(|t| t.flow_id == f.flow_id && t.conn_id == f.conn_id) {
+    for t in run.report.timeouts.iter().filter(|t| t.flow_id == Some(f.flow_id) && t.conn_id == f.conn_id) {
         let after = time(t.rto_ps);
         events.push((
             t.time_ps,
@@ -212,7 +212,7 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<(u64, String)> {
             },
         ));
     }
-    let (mut before, mut seen) = (f.start_ps, None);
+    let (mut before, mut seen) = (f.start.0, None);
     // Segments sent again: from when to when, and how many.
     let mut resent: Vec<(u64, u64, u64)> = Vec::new();
     let mut state = 0;
@@ -224,9 +224,9 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<(u64, String)> {
         let pause = s.time_ps - before;
         if pause > took / 10 && pause > 1_000_000_000 {
             events.push((s.time_ps, format!("an ACK, after {} without any; window {:.1} segments", time(pause), s.cwnd)));
-        } else if before == f.start_ps {
-            events
-                .push((s.time_ps, format!("first ACK; window {:.1} segments, smoothed round trip {}", s.cwnd, time(s.srtt_ps))));
+        } else if before == f.start.0 {
+            let rtt = s.srtt_ps.map_or(String::new(), |rtt| format!(", smoothed round trip {}", time(rtt)));
+            events.push((s.time_ps, format!("first ACK; window {:.1} segments{rtt}", s.cwnd)));
         }
         let again = s.retrans.saturating_sub(seen.unwrap_or(0));
         // ACK after ACK lets more of them leave: one event.
@@ -245,12 +245,8 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<(u64, String)> {
         let within = if until > from { format!(", within {}", time(until - from)) } else { String::new() };
         events.push((from, format!("{segments} segment{s} sent again{within}")));
     }
-    if f.end_ps != u64::MAX {
-        events.push((f.end_ps, "the last byte is delivered".to_owned()));
-    }
-    if f.acked_ps != u64::MAX {
-        events.push((f.acked_ps, "the sender knows".to_owned()));
-    }
+    events.extend(f.end.ps().map(|end| (end, "the last byte is delivered".to_owned())));
+    events.extend(f.acked.ps().map(|acked| (acked, "the sender knows".to_owned())));
     events
 }
 

@@ -5,6 +5,7 @@
 //! numbers. [`sweep`] runs many scenarios, and keeps their results by what they are results of. Both do their work on one pool
 //! (`pool.rs`), which an executor on many machines would replace.
 
+pub mod align;
 mod defect;
 mod explain;
 mod forecast;

@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 pub struct Record {
     name: String,
     world: &'static str,
+    world_version: String,
     stacks: Vec<String>,
     started: String,
     scenario: ScenarioRecord,
@@ -34,6 +35,7 @@ impl Record {
         Record {
             name: resolved.name.clone(),
             world: resolved.world.name(),
+            world_version: resolved.world.version(),
             stacks: stacks(resolved),
             started: utc(SystemTime::now()),
             scenario,
@@ -86,6 +88,7 @@ impl Record {
             forebay: env!("CARGO_PKG_VERSION").into(),
             name: self.name,
             world: self.world.into(),
+            world_version: self.world_version,
             stacks: self.stacks,
             started: self.started,
             scenario: self.scenario,
@@ -104,7 +107,7 @@ impl Record {
 }
 
 /// Names of the stacks that some transport has, each once. Datagrams have none.
-fn stacks(resolved: &Resolved) -> Vec<String> {
+pub(crate) fn stacks(resolved: &Resolved) -> Vec<String> {
     let groups = resolved.variants.iter().flat_map(|v| v.config.groups.iter()).filter(|g| g.name != Group::DATAGRAMS);
     let mut out: Vec<String> = Vec::new();
     for name in groups.map(|g| g.tcp.profile.name()) {

@@ -2,8 +2,11 @@
 
 pub mod assign;
 pub mod checked;
+pub mod ideal;
 pub mod network;
+pub mod numbering;
 pub mod observe;
+pub mod occupancy;
 pub mod profile;
 pub mod registry;
 pub mod report;
@@ -11,6 +14,7 @@ pub mod rows;
 pub mod series;
 pub mod shim_row;
 pub mod streams;
+pub mod timeouts;
 pub mod topology;
 pub mod traffic;
 pub mod transport;

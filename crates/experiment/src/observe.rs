@@ -13,6 +13,8 @@ pub struct Observe {
     pub tcp_series: Vec<(u64, Time)>,
     /// Whether each retransmission timeout is recorded.
     pub timeouts: bool,
+    /// Whether each packet that reaches its host is recorded.
+    pub packets: bool,
     /// Statistics (port means, percentiles, goodput) start here.
     pub warmup: Time,
 }

@@ -1,7 +1,7 @@
 //! What running an experiment leaves behind, and how far it is on the way.
 
 use crate::checked::Mistake;
-use crate::rows::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutRow};
+use crate::rows::{FlowRow, PacketRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutRow};
 use crate::series::Series;
 use forebay_units::{PortId, Time};
 use std::fmt;
@@ -45,6 +45,8 @@ pub struct Report {
     pub queries: Vec<QueryRow>,
     /// Retransmission timeouts in order of time, where `[observe]` asks for them.
     pub timeouts: Vec<TimeoutRow>,
+    /// Packets of TCP that reached their hosts, in order of time, where they are asked for.
+    pub packets: Series<PacketRow>,
     /// Statistics of ports, and `acked`, count from here to `end`: the end of the warm-up, rounded up to a window of the engine.
     pub measured_from: Time,
     /// Payload bytes that reached receivers from `measured_from` on, in order or not, per transport group.
@@ -99,6 +101,8 @@ pub enum RunError {
     Mistake(Mistake),
     /// The experiment names a law or a shim that the world does not have, or gives it parameters that it refuses.
     Unknown(String),
+    /// The world itself is not there, or broke down; in words, with what to do.
+    World(String),
 }
 
 impl fmt::Display for RunError {
@@ -106,7 +110,7 @@ impl fmt::Display for RunError {
         match self {
             RunError::Interrupted => f.write_str("interrupted"),
             RunError::Mistake(mistake) => mistake.fmt(f),
-            RunError::Unroutable(why) | RunError::Unknown(why) => f.write_str(why),
+            RunError::Unroutable(why) | RunError::Unknown(why) | RunError::World(why) => f.write_str(why),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::series::SeriesRow;
 use crate::shim_row::ShimRow;
 use crate::waits::Waited;
-use forebay_units::{GroupId, NodeId, PortId, QueryId, WorkloadId};
+use forebay_units::{GroupId, NodeId, PortId, QueryId, Time, TimeOrNever, WorkloadId};
 
 /// One message: a whole connection for one-shot flows, one train, block or response on a persistent connection.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -22,14 +22,14 @@ pub struct FlowRow {
     pub dst: NodeId,
     /// Payload bytes; 0 for an endless flow.
     pub size_bytes: u64,
-    /// When the application handed over the first byte (for one-shot flows before the handshake), ps.
-    pub start_ps: u64,
-    /// When the receiver had the last byte in order; `u64::MAX` if it never had. Picoseconds.
-    pub end_ps: u64,
-    /// When the sender knew (last byte acknowledged); `u64::MAX` if never. Picoseconds.
-    pub acked_ps: u64,
-    /// Transfer time of the same bytes as back-to-back segments over the empty path, without handshake or window limits. Picoseconds.
-    pub ideal_ps: u64,
+    /// When the application handed over the first byte (for one-shot flows before the handshake).
+    pub start: Time,
+    /// When the receiver had the last byte in order; if it ever had.
+    pub end: TimeOrNever,
+    /// When the sender knew (last byte acknowledged), if ever.
+    pub acked: TimeOrNever,
+    /// Transfer time of the same bytes as back-to-back segments over the empty path, without handshake or window limits; zero for an endless flow.
+    pub ideal: Time,
     /// Bytes cumulatively acknowledged (of an unfinished message: so far).
     pub bytes_acked: u64,
     /// Bytes of it that reached the receiver after the warm-up, in order or not.
@@ -60,14 +60,14 @@ pub struct FlowRow {
     pub ce_acked_bytes: u64,
     /// Largest congestion window, in segments.
     pub cwnd_max: f64,
-    /// Smallest RTT sample, ps; `u64::MAX` without a sample.
-    pub rtt_min_ps: u64,
-    /// Mean RTT sample, ps; `u64::MAX` without a sample.
-    pub rtt_mean_ps: u64,
+    /// Smallest RTT sample; never without a sample.
+    pub rtt_min: TimeOrNever,
+    /// Mean RTT sample; never without a sample.
+    pub rtt_mean: TimeOrNever,
     /// Barrier round or request the message belongs to.
     pub query_id: Option<QueryId>,
-    /// When it should have arrived, ps since the start of the run; `u64::MAX` without a deadline.
-    pub deadline_ps: u64,
+    /// When it should have arrived; never without a deadline.
+    pub deadline: TimeOrNever,
     /// ECMP hash of its data, by which switches chose among equal ways.
     pub ecmp: u16,
     /// Its connection was opened for it.
@@ -137,16 +137,16 @@ pub struct TcpRow {
     pub conn_id: u64,
     /// Congestion window, segments.
     pub cwnd: f64,
-    /// Slow start threshold, segments; infinite before the first reduction.
-    pub ssthresh: f64,
+    /// Slow start threshold, segments; `None` before the first reduction.
+    pub ssthresh: Option<f64>,
     /// Bytes sent and not yet cumulatively acknowledged.
     pub unacked_bytes: u64,
-    /// Smoothed RTT, ps; 0 before the first sample.
-    pub srtt_ps: u64,
+    /// Smoothed RTT, ps; `None` before the first sample.
+    pub srtt_ps: Option<u64>,
     /// RTO in force, ps.
     pub rto_ps: u64,
-    /// The law's marked fraction (alpha), NaN for laws without one.
-    pub alpha: f64,
+    /// The law's marked fraction (alpha); `None` for laws without one.
+    pub alpha: Option<f64>,
     /// Cumulatively acknowledged bytes.
     pub bytes_acked: u64,
     /// Retransmitted segments so far.
@@ -180,16 +180,17 @@ impl SeriesRow for TcpRow {
         (self.time_ps, self.conn_id)
     }
 
+    /// What is absent is stored as a value that it never has: an infinite threshold, a round trip of 0, an alpha that is no number.
     fn store(&self, words: &mut [u64]) {
         words.copy_from_slice(&[
             self.time_ps,
             self.conn_id,
             self.cwnd.to_bits(),
-            self.ssthresh.to_bits(),
+            self.ssthresh.unwrap_or(f64::INFINITY).to_bits(),
             self.unacked_bytes,
-            self.srtt_ps,
+            self.srtt_ps.unwrap_or(0),
             self.rto_ps,
-            self.alpha.to_bits(),
+            self.alpha.unwrap_or(f64::NAN).to_bits(),
             self.bytes_acked,
             self.retrans,
             u64::from(self.ca_state),
@@ -201,14 +202,69 @@ impl SeriesRow for TcpRow {
             time_ps: words[0],
             conn_id: words[1],
             cwnd: f64::from_bits(words[2]),
-            ssthresh: f64::from_bits(words[3]),
+            ssthresh: Some(f64::from_bits(words[3])).filter(|s| s.is_finite()),
             unacked_bytes: words[4],
-            srtt_ps: words[5],
+            srtt_ps: Some(words[5]).filter(|s| *s > 0),
             rto_ps: words[6],
-            alpha: f64::from_bits(words[7]),
+            alpha: Some(f64::from_bits(words[7])).filter(|a| !a.is_nan()),
             bytes_acked: words[8],
             retrans: words[9],
             ca_state: words[10] as u8,
+        }
+    }
+}
+
+/// A packet of TCP that reached its host. Numbers are counted from the sender's SYN, which has 0, so that they can be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketRow {
+    /// When its last bit did, ps.
+    pub time_ps: u64,
+    /// Connection.
+    pub conn_id: u64,
+    /// Whether it went from the receiver to the sender.
+    pub back: bool,
+    /// Sequence number of its first byte; on the way back the acknowledgement number.
+    pub number: u32,
+    /// Payload bytes.
+    pub payload: u32,
+    /// It opens the connection.
+    pub syn: bool,
+    /// It closes it.
+    pub fin: bool,
+    /// It echoes a mark (ECE).
+    pub ece: bool,
+    /// Its sender has reduced its window (CWR).
+    pub cwr: bool,
+    /// It was marked on its way (CE).
+    pub ce: bool,
+}
+
+impl SeriesRow for PacketRow {
+    const WORDS: usize = 4;
+
+    fn key(&self) -> (u64, u64) {
+        (self.time_ps, self.conn_id << 1 | u64::from(self.back))
+    }
+
+    fn store(&self, words: &mut [u64]) {
+        let flags = [self.back, self.syn, self.fin, self.ece, self.cwr, self.ce];
+        let flags = flags.iter().fold(0, |all, flag| all << 1 | u64::from(*flag));
+        words.copy_from_slice(&[self.time_ps, self.conn_id, u64::from(self.number) << 32 | u64::from(self.payload), flags]);
+    }
+
+    fn load(words: &[u64]) -> PacketRow {
+        let flag = |place: u32| words[3] >> place & 1 == 1;
+        PacketRow {
+            time_ps: words[0],
+            conn_id: words[1],
+            number: (words[2] >> 32) as u32,
+            payload: words[2] as u32,
+            back: flag(5),
+            syn: flag(4),
+            fin: flag(3),
+            ece: flag(2),
+            cwr: flag(1),
+            ce: flag(0),
         }
     }
 }
@@ -220,10 +276,10 @@ pub struct QueryRow {
     pub query_id: QueryId,
     /// Index of the workload.
     pub workload: WorkloadId,
-    /// Request sent, ps.
-    pub start_ps: u64,
-    /// Last byte of the last response received, ps; `u64::MAX` if unfinished.
-    pub end_ps: u64,
+    /// Request sent.
+    pub start: Time,
+    /// Last byte of the last response received; never if unfinished.
+    pub end: TimeOrNever,
     /// Number of responses.
     pub fan_in: u32,
     /// Bytes of all responses.
@@ -249,8 +305,8 @@ pub struct TimeoutRow {
     pub time_ps: u64,
     /// Connection.
     pub conn_id: u64,
-    /// The message that counts it; `u64::MAX` if the connection never had one.
-    pub flow_id: u64,
+    /// The message that counts it; `None` if the connection never had one.
+    pub flow_id: Option<u64>,
     /// Index of the workload.
     pub workload: WorkloadId,
     /// Index of the transport group.

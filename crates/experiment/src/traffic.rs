@@ -222,6 +222,22 @@ impl WorkloadKind {
         }
     }
 
+    /// Every host at an end of one of its connections; hosts can come several times.
+    pub fn each_host(&self, mut see: impl FnMut(NodeId)) {
+        self.each_sender(&mut see);
+        match self {
+            WorkloadKind::Long { pairs, .. } | WorkloadKind::OnOff { pairs, .. } | WorkloadKind::Udp { pairs, .. } => {
+                pairs.iter().for_each(|p| see(p.1))
+            }
+            WorkloadKind::Incast { receiver, .. } => see(*receiver),
+            WorkloadKind::Poisson { to, .. } => to.iter().for_each(|&h| see(h)),
+            WorkloadKind::Queries { aggregators, .. } => aggregators.iter().for_each(|&h| see(h)),
+            // Both ends are senders.
+            WorkloadKind::Requests { .. } => {}
+            WorkloadKind::Replay { flows } => flows.iter().for_each(|f| see(f.dst)),
+        }
+    }
+
     /// When it has nothing left to send.
     pub fn end(&self) -> End {
         let limited = match self {

@@ -8,7 +8,7 @@
 //!    the message: the retransmission timer (`rto`), the tail loss probe (`tlp`), the timer of the SYN (`syn`). And the delayed-ACK timer
 //!    of the receiver (`delayed-ack`), from the last segment's arrival, where everything sent had arrived and the sender had more to send,
 //!    but no window for it.
-//! 3. **What nothing can save**: the ideal time (`ideal_ps`), for the first message of a connection with its handshake.
+//! 3. **What nothing can save**: the ideal time (`ideal`), for the first message of a connection with its handshake.
 //! 4. **The rest** went by in round trips. Of one round trip the part beyond the empty path, its mean over the message, was spent in queues.
 //!    (A message that fitted into the window when it was written, and of which nothing was sent twice, took one round trip, all of whose
 //!    delay is queues.) Once this delays the message itself: `host-queue` or `switch-queue`. What is then left is time in which its window, round trip for

@@ -17,26 +17,49 @@ pub trait World: fmt::Debug + Send + Sync {
     /// One line about it.
     fn summary(&self) -> &'static str;
 
+    /// What its results depend on beside the experiment, the seed and this program, such as a kernel with its version; empty where nothing is.
+    /// Part of the keys of stored results, and named beside them.
+    fn version(&self) -> String {
+        String::new()
+    }
+
     /// Whether runs with different seeds differ. Where they do not, one is made: nothing is to be averaged, and no interval stands behind an
     /// exact number.
     fn uses_seeds(&self) -> bool {
         true
     }
 
-    /// The laws that it has, without what it builds of them.
-    fn laws(&self) -> Vec<LawEntry<()>>;
+    /// The laws that it has of its own, without what it builds of them. Most worlds know those of others by name.
+    fn laws(&self) -> Vec<LawEntry<()>> {
+        Vec::new()
+    }
 
-    /// The shims that it has, without what it builds of them.
-    fn shims(&self) -> Vec<ShimEntry<()>>;
+    /// The shims that it has of its own, without what it builds of them.
+    fn shims(&self) -> Vec<ShimEntry<()>> {
+        Vec::new()
+    }
 
     /// Whether the values of a shim's parameters fit together.
     ///
     /// # Errors
     /// The parameter to change, and what would be legal.
-    fn check_shim(&self, shim: &Chosen) -> Result<(), BuildError>;
+    fn check_shim(&self, _shim: &Chosen) -> Result<(), BuildError> {
+        Ok(())
+    }
 
     /// What of an experiment this world cannot do; nothing of it may run unless this is empty.
     fn supports(&self, experiment: &Experiment) -> Vec<Unsupported>;
+
+    /// Refuses an experiment that it cannot do, by the first of its reasons: for worlds that are asked to run one all the same.
+    ///
+    /// # Errors
+    /// The key, and the reason.
+    fn refuse(&self, experiment: &Experiment) -> Result<(), RunError> {
+        match self.supports(experiment).first() {
+            Some(first) => Err(RunError::Unknown(format!("`{}`: {}", first.key, first.reason))),
+            None => Ok(()),
+        }
+    }
 
     /// What it makes of an experiment before it runs, one line each, for whoever checks a scenario.
     fn explain(&self, experiment: &Experiment) -> Vec<String>;

@@ -4,10 +4,12 @@ use forebay_experiment::report::Report;
 use forebay_experiment::rows::{FlowRow, PortRow, QueryRow};
 use forebay_units::{PortId, QueryId};
 
-/// The completed rounds of workload `w` that count. The first sixth is left out, as the 20 of 120 rounds of the incast simulations:
+/// The completed rounds of workload `w` that count, and what each took, s. The first sixth is left out, as the 20 of 120 rounds of the incast simulations:
 /// the first slow start overshoots and costs timeouts of its own.
-fn rounds(run: &Report, w: usize) -> Vec<&QueryRow> {
-    let all: Vec<&QueryRow> = run.queries.iter().filter(|q| q.workload.index() == w && q.end_ps != u64::MAX).collect();
+fn rounds(run: &Report, w: usize) -> Vec<(&QueryRow, f64)> {
+    let took = |q: &QueryRow| q.end.ps().map(|end| (end - q.start.0) as f64 * 1e-12);
+    let all: Vec<(&QueryRow, f64)> =
+        run.queries.iter().filter(|q| q.workload.index() == w).filter_map(|q| Some((q, took(q)?))).collect();
     let skip = all.len().div_ceil(6);
     all[skip..].to_vec()
 }
@@ -23,25 +25,25 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 
 /// Mean duration of a round, s.
 pub(crate) fn round_time(run: &Report, w: usize) -> Option<f64> {
-    mean(rounds(run, w).iter().map(|q| (q.end_ps - q.start_ps) as f64 * 1e-12))
+    mean(rounds(run, w).iter().map(|(_, took)| *took))
 }
 
 /// Payload of rounds over the time they took, bit/s; pauses between rounds do not count.
 pub(crate) fn round_goodput(run: &Report, w: usize) -> Option<f64> {
     let rounds = rounds(run, w);
-    let bits: f64 = rounds.iter().map(|q| 8.0 * q.bytes as f64).sum();
-    let time: f64 = rounds.iter().map(|q| (q.end_ps - q.start_ps) as f64 * 1e-12).sum();
+    let bits: f64 = rounds.iter().map(|(q, _)| 8.0 * q.bytes as f64).sum();
+    let time: f64 = rounds.iter().map(|(_, took)| took).sum();
     (time > 0.0).then(|| bits / time)
 }
 
 /// For each round the largest number of timeouts of one sender, averaged.
 pub(crate) fn round_timeouts(run: &Report, w: usize) -> Option<f64> {
-    mean(rounds(run, w).iter().map(|q| f64::from(q.rtos_max)))
+    mean(rounds(run, w).iter().map(|(q, _)| f64::from(q.rtos_max)))
 }
 
 /// Blocks of a round that had a timeout before anything of their first window was acknowledged, averaged.
 pub(crate) fn head_timeouts(run: &Report, w: usize) -> Option<f64> {
-    let mut ids: Vec<QueryId> = rounds(run, w).iter().map(|q| q.query_id).collect();
+    let mut ids: Vec<QueryId> = rounds(run, w).iter().map(|(q, _)| q.query_id).collect();
     ids.sort_unstable();
     let hit = |f: &FlowRow| f.query_id.is_some_and(|id| ids.binary_search(&id).is_ok());
     let blocks = run.flows.iter().filter(|f| f.workload.index() == w && f.rtos_head > 0 && hit(f)).count();
@@ -71,6 +73,6 @@ pub(crate) fn alpha(run: &Report, group: usize) -> Option<f64> {
     let mut conns: Vec<u64> = run.flows.iter().filter(|f| f.group.index() == group).map(|f| f.conn_id).collect();
     conns.sort_unstable();
     let from = run.measured_from.0;
-    let samples = run.tcp.iter().filter(|r| r.time_ps >= from && r.alpha.is_finite());
-    mean(samples.filter(|r| conns.binary_search(&r.conn_id).is_ok()).map(|r| r.alpha))
+    let samples = run.tcp.iter().filter(|r| r.time_ps >= from && conns.binary_search(&r.conn_id).is_ok());
+    mean(samples.filter_map(|r| r.alpha))
 }

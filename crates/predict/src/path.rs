@@ -114,10 +114,14 @@ pub(crate) fn bottleneck(v: &Experiment, pairs: &[Pair], tcp: &Transport) -> Res
     }
     let named = |port: usize| network.named_ports.iter().any(|(n, p)| n == "bottleneck" && p.index() == port);
     let packet = u64::from(tcp.mss + tcp.header);
-    let buffer = |p: &PortConfig| match p.buffer {
-        None => None,
-        Some(QueueLen::Packets(n)) => Some(n),
-        Some(QueueLen::Bytes(b)) => Some(b / packet),
+    let buffer = |p: &PortConfig| {
+        let own = p.buffer.map(|b| match b {
+            QueueLen::Packets(n) => n,
+            QueueLen::Bytes(b) => b / packet,
+        });
+        // Of a shared buffer what one port can hold, as the models have one bottleneck.
+        let shared = network.nodes[p.from].shared_buffer.map(|s| s.alone() / packet);
+        own.into_iter().chain(shared).min()
     };
     // Of equally loaded ports the one that the topology calls so, then the smallest buffer, then the first.
     let shared = (0..flows.len()).filter(|&p| !pairs.is_empty() && flows[p] == pairs.len());

@@ -3,10 +3,7 @@
 use crate::{Fills, Theory, Verdict, verdicts};
 use forebay_experiment::Experiment;
 use forebay_experiment::checked::Checked;
-use forebay_experiment::registry::{LawEntry, ShimEntry};
 use forebay_experiment::report::{Cut, Predicted, Progress, Report, RunError};
-use forebay_experiment::topology::BuildError;
-use forebay_experiment::transport::Chosen;
 use forebay_experiment::world::{Unsupported, World};
 use forebay_units::Time;
 use std::ops::ControlFlow;
@@ -26,19 +23,6 @@ impl World for Models {
 
     fn uses_seeds(&self) -> bool {
         false
-    }
-
-    /// The models know laws and shims of other worlds by name, and have none of their own.
-    fn laws(&self) -> Vec<LawEntry<()>> {
-        Vec::new()
-    }
-
-    fn shims(&self) -> Vec<ShimEntry<()>> {
-        Vec::new()
-    }
-
-    fn check_shim(&self, _: &Chosen) -> Result<(), BuildError> {
-        Ok(())
     }
 
     fn supports(&self, experiment: &Experiment) -> Vec<Unsupported> {

@@ -1,7 +1,7 @@
 //! What schedulers of several queues by class of service share: which queue a packet belongs to, whether it fits there, its marking, and whom
 //! to drop from a full buffer. Which queue is served next is the scheduler's business.
 
-use crate::{DropReason, Effects, PortState, QueueError, QueueState, Queued, Verdict};
+use crate::{DropReason, Effects, PortState, QueueError, QueueState, Queued, Verdict, plain};
 use forebay_param::{Kind, Param, Values};
 use forebay_units::QueueLen;
 use std::collections::VecDeque;
@@ -155,6 +155,20 @@ impl ByClass {
 
     pub(crate) fn len(&self) -> usize {
         self.queues.iter().map(|q| q.packets.len()).sum()
+    }
+
+    /// Map, number of queues, whether the tail is dropped, weights (two numbers, 16 bits each, the lowest first), limits of eight queues and
+    /// thresholds of eight queues.
+    pub(crate) fn plain(&self) -> Vec<u64> {
+        let mut numbers = vec![plain::map(self.map), self.queues.len() as u64, u64::from(self.tail_drop), 0, 0];
+        for (q, queue) in self.queues.iter().enumerate() {
+            numbers[3 + q / 4] |= u64::from(queue.weight) << (16 * (q % 4));
+        }
+        let of_each = |of: fn(&ClassQueue) -> QueueState| (0..CLASSES).map(move |q| (q, of));
+        for (q, of) in of_each(|q| q.limit).chain(of_each(|q| q.k)) {
+            numbers.push(plain::length(self.queues.get(q).map_or(QueueState::UNLIMITED, of)));
+        }
+        numbers
     }
 
     pub(crate) fn marks(&self) -> bool {

@@ -3,8 +3,8 @@
 //! An arriving packet is compared with packets drawn at random from the queue. A flow that holds much of the queue meets itself.
 
 use crate::{
-    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, PortState, Queue, QueueEntry, QueueError,
-    Queued, Verdict, red,
+    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, Plain, PortState, Queue, QueueEntry,
+    QueueError, Queued, Verdict, red,
 };
 use forebay_param::{Entry, Kind, Param, Values, choices};
 use forebay_sampling::Rng;
@@ -101,6 +101,12 @@ impl Discipline for Choke {
 
     fn marks(&self) -> bool {
         true
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        let mut numbers = self.law.plain().to_vec();
+        numbers.extend([self.samples as u64, self.rule as u64, u64::from(self.mark_samples)]);
+        Plain::new("choke", numbers)
     }
 }
 

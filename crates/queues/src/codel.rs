@@ -2,7 +2,8 @@
 //! again and again, ever faster, until it falls below. ECN and `ce-threshold` are those of Linux (`include/net/codel_impl.h`).
 
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, PortState, Queue, QueueEntry, QueueError, Queued,
+    Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
+    Queued,
 };
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_units::Time;
@@ -42,6 +43,10 @@ impl Params {
     /// Full packets have `packet` bytes, unless the scenario says otherwise.
     pub(crate) fn fit(&mut self, packet: u64) {
         self.mtu = self.mtu.or(Some(packet));
+    }
+
+    pub(crate) fn plain(&self) -> [u64; 5] {
+        [self.target.0, self.interval.0, u64::from(self.ecn), self.ce_threshold.0, self.mtu.unwrap_or(ETHERNET)]
     }
 
     pub(crate) fn marks(&self) -> bool {
@@ -188,6 +193,10 @@ impl Discipline for Codel {
 
     fn marks(&self) -> bool {
         self.params.marks()
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        Plain::new("codel", self.params.plain())
     }
 }
 

@@ -1,6 +1,9 @@
 //! DCTCP's marking: one threshold on the instantaneous queue, no averaging, no randomness (DCTCP slides, "Two Key Ideas").
 
-use crate::{Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, PortState, Queue, QueueEntry, QueueState, Verdict};
+use crate::plain::length;
+use crate::{
+    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, Plain, PortState, Queue, QueueEntry, QueueState, Verdict,
+};
 use forebay_param::{Entry, Kind, Param};
 use forebay_units::QueueLen;
 
@@ -34,6 +37,10 @@ impl DctcpStep {
 impl Discipline for DctcpStep {
     fn marks(&self) -> bool {
         true
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        Plain::new("dctcp-step", [length(self.k), u64::from(self.drop_non_ect)])
     }
 }
 

@@ -2,7 +2,7 @@
 //! discipline the order, or what stays in the backlog, can change after the arrival, so the port takes the next packet from it
 //! whenever it has sent one.
 
-use crate::{Arrival, Effects, PortState, QueueState, Queued, Verdict};
+use crate::{Arrival, Effects, Plain, PortState, QueueState, Queued, Verdict};
 use forebay_sampling::Rng;
 use forebay_units::{Rate, Time};
 
@@ -21,6 +21,9 @@ pub(crate) trait Discipline {
     fn reads_tags(&self) -> bool {
         false
     }
+
+    /// See [`Queue::plain`].
+    fn plain(&self) -> Option<Plain>;
 }
 
 /// A discipline that decides about a packet when it arrives, once and for all, and serves in order of arrival.
@@ -73,6 +76,10 @@ macro_rules! disciplines {
 
             fn reads_tags(&self) -> bool {
                 each!($name, self, d => d.reads_tags(), $($variant)*)
+            }
+
+            fn plain(&self) -> Option<Plain> {
+                each!($name, self, d => d.plain(), $($variant)*)
             }
         }
 
@@ -198,6 +205,15 @@ impl Queue {
         match self {
             Queue::Fifo(d) => d.reads_tags(),
             Queue::Buffered(d) => d.reads_tags(),
+        }
+    }
+
+    /// Its kind and parameters as plain numbers; `None` for one that is written in Rust only. What depends on the network must have been set
+    /// with [`Queue::fit`].
+    pub fn plain(&self) -> Option<Plain> {
+        match self {
+            Queue::Fifo(d) => d.plain(),
+            Queue::Buffered(d) => d.plain(),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Drop-tail: accept whatever fits.
 
-use crate::{Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, PortState, Queue, QueueEntry, QueueState, Verdict};
+use crate::{
+    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, Marking, Plain, PortState, Queue, QueueEntry, QueueState, Verdict,
+};
 use forebay_param::Entry;
 
 /// First in, first out; a packet is lost only when the buffer is full.
@@ -10,6 +12,10 @@ pub struct DropTail;
 impl Discipline for DropTail {
     fn marks(&self) -> bool {
         false
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        Plain::new("drop-tail", [])
     }
 }
 

@@ -2,7 +2,9 @@
 //! and what it had left over.
 
 use crate::by_class::{ByClass, PARAMS};
-use crate::{Buffered, BufferedDiscipline, Discipline, Effects, Marking, PortState, Queue, QueueEntry, QueueError, Queued};
+use crate::{
+    Buffered, BufferedDiscipline, Discipline, Effects, Marking, Plain, PortState, Queue, QueueEntry, QueueError, Queued,
+};
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_units::Time;
 use std::collections::VecDeque;
@@ -42,6 +44,12 @@ impl Discipline for Dwrr {
 
     fn reads_tags(&self) -> bool {
         true
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        let mut numbers = self.queues.plain();
+        numbers.push(self.quantum.max(1));
+        Plain::new("dwrr", numbers)
     }
 }
 

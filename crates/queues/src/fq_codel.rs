@@ -4,7 +4,8 @@
 use crate::codel::{Law, Packets, Params, params};
 use crate::heap::Heap;
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, Effects, Marking, PortState, Queue, QueueEntry, QueueError, QueueState, Queued,
+    Buffered, BufferedDiscipline, Discipline, Effects, Marking, Plain, PortState, Queue, QueueEntry, QueueError, QueueState,
+    Queued,
 };
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_sampling::{Rng, mix};
@@ -175,6 +176,12 @@ impl Discipline for FqCodel {
 
     fn marks(&self) -> bool {
         self.params.marks()
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        let mut numbers = self.params.plain().to_vec();
+        numbers.extend([u64::from(self.limit), self.quantum as u64, u64::from(self.batch), self.flows.len() as u64]);
+        Plain::new("fq-codel", numbers)
     }
 }
 

@@ -17,6 +17,7 @@ mod heap;
 mod lossy;
 mod pfabric;
 mod pie;
+mod plain;
 mod protect;
 mod pushout;
 mod red;
@@ -28,6 +29,7 @@ mod wfq;
 
 pub use discipline::*;
 pub use facts::{Arrival, Codepoint, DropReason, Effects, Handle, PortState, QueueState, Queued, Verdict};
+pub use plain::Plain;
 pub use shared_buffer::{SharedBuffer, SharedPolicy};
 
 use discipline::{Buffered, Discipline, Fifo};

@@ -1,8 +1,9 @@
 //! A port that loses packets at random: a bad optic, a loose cable, a line card that drops silently. Otherwise a FIFO, with DCTCP's step if
 //! wanted.
 
+use crate::plain::length;
 use crate::{
-    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, K, Marking, PortState, Queue, QueueEntry, QueueState, Verdict,
+    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, K, Marking, Plain, PortState, Queue, QueueEntry, QueueState, Verdict,
 };
 use forebay_param::{Entry, Kind, Param};
 use forebay_sampling::Rng;
@@ -26,6 +27,12 @@ impl Discipline for Lossy {
 
     fn marks(&self) -> bool {
         self.k != QueueState::UNLIMITED
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        // A draw has 53 bits: how many of its values are below the probability is a whole number.
+        let lost_below = (self.p * (1u64 << 53) as f64).ceil() as u64;
+        Plain::new("lossy", [lost_below, length(self.k)])
     }
 }
 

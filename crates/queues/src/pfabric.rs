@@ -6,8 +6,8 @@
 
 use crate::heap::Heap;
 use crate::{
-    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, PortState, Queue, QueueEntry, QueueState,
-    Queued,
+    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, Plain, PortState, Queue, QueueEntry,
+    QueueState, Queued,
 };
 use forebay_param::Entry;
 use forebay_sampling::mix;
@@ -172,6 +172,10 @@ impl Discipline for Pfabric {
 
     fn reads_tags(&self) -> bool {
         true
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        None
     }
 }
 

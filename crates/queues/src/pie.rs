@@ -7,8 +7,8 @@
 //! optional) is left out.
 
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, PortState, Queue, QueueEntry, QueueError, Queued,
-    Verdict,
+    Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
+    Queued, Verdict,
 };
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_sampling::Rng;
@@ -27,6 +27,8 @@ const DECAY: f64 = 0.98;
 const DERANDOMIZE: (f64, f64) = (0.85, 8.5);
 /// RFC 8033 section 5.5: largest step of a probability from 0.1 on.
 const CAP: f64 = 0.02;
+/// A full packet on the wire, where nothing is known of the network.
+const FULL_PACKET: u64 = 1500;
 
 /// The parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -171,7 +173,7 @@ impl Pie {
         if self.burst_allowance > Time::ZERO {
             return false;
         }
-        if half(self.old_delay) && self.probability < SAFE_PROBABILITY || self.bytes <= 2 * p.mean_packet.unwrap_or(1500) {
+        if half(self.old_delay) && self.probability < SAFE_PROBABILITY || self.bytes <= 2 * p.mean_packet.unwrap_or(FULL_PACKET) {
             return false;
         }
         if p.derandomize {
@@ -230,6 +232,16 @@ impl Discipline for Pie {
 
     fn marks(&self) -> bool {
         self.params.ecn
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        let p = &self.params;
+        let flags = [p.derandomize, p.cap, p.from_rate].map(u64::from);
+        let mut numbers = vec![p.target.0, p.update.0, p.alpha.to_bits(), p.beta.to_bits(), p.burst.0];
+        numbers.extend([u64::from(p.ecn), p.mark_up_to.to_bits()]);
+        numbers.extend(flags);
+        numbers.push(p.mean_packet.unwrap_or(FULL_PACKET));
+        Plain::new("pie", numbers)
     }
 }
 

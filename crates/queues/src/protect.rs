@@ -1,7 +1,8 @@
 //! Drop precedence in one FIFO: high packets have a reserve of places beyond the buffer (`incast-prin.md` 3.3). No reordering.
 
+use crate::plain::length;
 use crate::{
-    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, HIGH, K, Marking, PortState, Queue, QueueEntry, QueueError,
+    Arrival, Discipline, DropReason, Fifo, FifoDiscipline, HIGH, K, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
     QueueState, Verdict,
 };
 use forebay_param::{Entry, Kind, Param, Values};
@@ -43,6 +44,10 @@ impl Discipline for Protect {
 
     fn reads_tags(&self) -> bool {
         true
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        Plain::new("protect", [u64::from(self.high), length(self.limit), length(self.k)])
     }
 }
 

@@ -1,8 +1,9 @@
 //! Push-out: one FIFO; a high packet that finds it full evicts the newest ordinary one (`incast-prin.md` 3.3). No reordering.
 
+use crate::plain::length;
 use crate::{
-    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, HIGH, K, Marking, PortState, Queue, QueueEntry,
-    QueueState, Queued, Verdict,
+    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, HIGH, K, Marking, Plain, PortState, Queue,
+    QueueEntry, QueueState, Queued, Verdict,
 };
 use forebay_param::Entry;
 use forebay_units::Time;
@@ -51,6 +52,10 @@ impl Discipline for Pushout {
 
     fn reads_tags(&self) -> bool {
         true
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        Plain::new("pushout", [u64::from(self.high), length(self.k)])
     }
 }
 

@@ -1,7 +1,7 @@
 //! Random early detection (Floyd and Jacobson, 1993), complete: `coexistence.md` 1.3.
 
 use crate::{
-    Arrival, Codepoint, Discipline, DropReason, Fifo, FifoDiscipline, Marking, PortState, Queue, QueueEntry, QueueError,
+    Arrival, Codepoint, Discipline, DropReason, Fifo, FifoDiscipline, Marking, Plain, PortState, Queue, QueueEntry, QueueError,
     QueueState, Verdict,
 };
 use forebay_param::{Entry, Kind, Param, Values, choices};
@@ -46,6 +46,13 @@ pub(crate) struct Law {
 }
 
 impl Law {
+    /// Thresholds (real numbers) and whether they are in bytes, probability, weight, and the options.
+    pub(crate) fn plain(&self) -> [u64; 10] {
+        let [bytes, gentle, drop_above, in_service] = [self.bytes, self.gentle, self.drop_above, self.in_service].map(u64::from);
+        let [min, max, p_max, weight] = [self.min, self.max, self.p_max, self.weight].map(f64::to_bits);
+        [min, max, bytes, p_max, weight, gentle, drop_above, self.count_rule as u64, in_service, self.mean_packet]
+    }
+
     pub(crate) fn start(&mut self, rate: Rate, rng: Rng) {
         self.service = rate.tx_time(self.mean_packet).0 as f64;
         self.rng = rng;
@@ -125,6 +132,10 @@ impl Discipline for Red {
 
     fn marks(&self) -> bool {
         true
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        Plain::new("red", self.0.plain())
     }
 }
 

@@ -4,9 +4,10 @@
 //! sum of all queues. `queues = 2` with `buffer-of = "queue"` is PRIN's `strict` (`incast-prin.md` 3.3).
 
 use crate::by_class::{CLASSES, map};
+use crate::plain::{length, map as map_of};
 use crate::{
-    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, K, Marking, PortState, Queue, QueueEntry, QueueError,
-    QueueState, Queued, Verdict,
+    Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, K, Marking, Plain, PortState, Queue, QueueEntry,
+    QueueError, QueueState, Queued, Verdict,
 };
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_units::{QueueLen, Time};
@@ -88,6 +89,14 @@ impl Discipline for StrictPriority {
 
     fn reads_tags(&self) -> bool {
         true
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        let mut numbers = vec![map_of(self.map), self.levels.len() as u64, u64::from(self.tail_drop)];
+        numbers.extend([length(self.k), u64::from(self.k_of_queue), u64::from(self.buffer_of_queue)]);
+        // A limit of zero is none: nothing else could be meant.
+        numbers.extend((0..CLASSES).map(|q| self.levels.get(q).and_then(|l| l.limit).map_or(0, length)));
+        Plain::new("strict-priority", numbers)
     }
 }
 

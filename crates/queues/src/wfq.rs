@@ -2,7 +2,9 @@
 //! packet before it, or after the tag in service if its queue was empty; the smallest tag is served first.
 
 use crate::by_class::{ByClass, PARAMS};
-use crate::{Buffered, BufferedDiscipline, Discipline, Effects, Marking, PortState, Queue, QueueEntry, QueueError, Queued};
+use crate::{
+    Buffered, BufferedDiscipline, Discipline, Effects, Marking, Plain, PortState, Queue, QueueEntry, QueueError, Queued,
+};
 use forebay_param::{Entry, Values};
 use forebay_units::Time;
 
@@ -36,6 +38,10 @@ impl Discipline for Wfq {
 
     fn reads_tags(&self) -> bool {
         true
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        Plain::new("wfq", self.queues.plain())
     }
 }
 

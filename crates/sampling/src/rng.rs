@@ -30,6 +30,11 @@ impl Rng {
         Rng { s: std::array::from_fn(|_| split_mix(&mut state)) }
     }
 
+    /// The state of the generator, from which a program in another language continues the stream.
+    pub fn state(&self) -> [u64; 4] {
+        self.s
+    }
+
     /// 64 uniform bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {

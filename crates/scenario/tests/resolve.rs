@@ -407,3 +407,35 @@ fn tags_that_no_queue_reads_are_noted() {
     };
     assert_eq!((notes("drop-tail"), notes("protect"), notes("strict-priority")), (1, 0, 0));
 }
+
+#[test]
+fn a_shared_buffer_is_shown_with_what_one_port_can_get() {
+    let text = r#"
+[topology]
+kind = "many-to-one"
+senders = 4
+access = { rate = "10Gbps", delay = "5us" }
+bottleneck = { rate = "10Gbps", delay = "5us" }
+shared-buffer = { total = "12MB", alpha = 1 }
+[transport]
+cc = "cubic"
+[[workload]]
+kind = "long"
+size = "1MB"
+"#;
+    let said = resolve_with(text, &[]).unwrap_or_else(|e| panic!("{}", e.render())).explain();
+    assert!(said.contains("buffer at most 6MB of the shared one"), "{said}");
+    assert!(
+        said.contains("shared buffer of 1 switch: 12MB, dynamic threshold with alpha 1; one port alone can hold 6MB"),
+        "{said}"
+    );
+    let own = resolve_with(text, &["topology.bottleneck.buffer=100pkt"]).unwrap_or_else(|e| panic!("{}", e.render())).explain();
+    assert!(own.contains("buffer 100pkt, at most 6MB of the shared one"), "{own}");
+}
+
+#[test]
+fn a_law_that_counts_marks_over_a_stack_that_repeats_them_is_a_contradiction() {
+    let said = |sets: &[&str]| resolve_with(VALID, sets).unwrap_or_else(|e| panic!("{}", e.render())).explain();
+    assert!(said(&["transport.cc=dctcp", "transport.ecn=classic"]).contains("it takes a single mark for a window of them"));
+    assert!(!said(&["transport.cc=dctcp"]).contains("it takes a single mark"));
+}

@@ -18,6 +18,9 @@ pub struct Manifest {
     /// The world that ran it; empty in results of versions that had one only, the simulator.
     #[serde(default)]
     pub world: String,
+    /// What that world runs beside this program, such as a kernel with its version; empty where there is nothing of the kind.
+    #[serde(default)]
+    pub world_version: String,
     /// The TCP stacks of its transports, each once, in the order of the scenario; empty in results of versions that did not say.
     #[serde(default)]
     pub stacks: Vec<String>,

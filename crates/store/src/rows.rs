@@ -122,10 +122,11 @@ mod tests {
     use super::*;
     use crate::{RunInfo, arrow_schema, batch, schema};
     use forebay_experiment::rows::FlowRow;
+    use forebay_units::Time;
 
     #[test]
     fn values_nulls_and_columns_that_are_not_there() {
-        let rows = [FlowRow { end_ps: u64::MAX, ..FlowRow::default() }, FlowRow { end_ps: 2_000, rtos: 3, ..FlowRow::default() }];
+        let rows = [FlowRow::default(), FlowRow { end: Time(2_000).into(), rtos: 3, ..FlowRow::default() }];
         let mut info = RunInfo::default();
         (info.variant, info.seed) = ("v".into(), 7);
         let batch = batch(&schema::FLOWS, &arrow_schema(&schema::FLOWS), &rows, &info).unwrap();

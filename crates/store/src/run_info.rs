@@ -15,8 +15,8 @@ pub struct RunInfo {
     pub run: u32,
     /// Seed of the repetition.
     pub seed: u64,
-    /// When the run ended at the latest, ps; `u64::MAX` for one that ran until all work was done.
-    pub end_ps: u64,
+    /// When the run ended at the latest, ps; `None` for one that ran until all work was done.
+    pub end_ps: Option<u64>,
     classes: IndexVec<WorkloadId, String>,
     groups: IndexVec<GroupId, String>,
     nodes: IndexVec<NodeId, String>,
@@ -42,7 +42,7 @@ impl RunInfo {
             variant: variant.to_owned(),
             run,
             seed: config.seed,
-            end_ps: config.duration.map_or(u64::MAX, |d| d.0),
+            end_ps: config.duration.map(|d| d.0),
             classes: config.workloads.iter().map(|w| w.class.clone()).collect(),
             groups: config.groups.iter().map(|g| g.name.clone()).collect(),
             nodes,

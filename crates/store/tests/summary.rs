@@ -8,7 +8,7 @@ use forebay_experiment::report::Report;
 use forebay_experiment::rows::{FlowRow, QueryRow};
 use forebay_store::RunInfo;
 use forebay_store::summary::{GROUP_METRICS, NETWORK_METRICS, Summary, group_value, summarise};
-use forebay_units::{GroupId, QueryId, Time, WorkloadId};
+use forebay_units::{GroupId, QueryId, Time, TimeOrNever, WorkloadId};
 
 fn of(config: &Experiment, report: &Report) -> Summary {
     summarise(&RunInfo::new("a world", "v", 0, config), config, report)
@@ -41,6 +41,7 @@ fn numbers_of_a_run() {
     let running = |name: &str| group_value(&s.groups[0], name);
     assert_eq!((running("fct_small_running"), running("fct_medium_running")), (Some(0.0), Some(1.0)));
     assert_eq!((running("queries_running"), running("messages_running")), (Some(0.5), Some(0.5)));
+    assert_eq!((running("fct_small_known"), running("queries_known")), (Some(1.0), Some(0.0)));
     for absent in ["deadlines missed", "goodput per long flow", "goodput per long flow / {first}", "message of a query, mean"] {
         assert_eq!(group(absent), None, "{absent}");
     }
@@ -70,22 +71,13 @@ fn two(flows: Vec<FlowRow>, queries: Vec<QueryRow>) -> Summary {
     of(&config, &report)
 }
 
-const MS: u64 = 1_000_000_000;
+/// A time, never for 0 ms.
+fn at(ms: u64) -> TimeOrNever {
+    (ms > 0).then(|| Time::from_ms(ms)).into()
+}
 
 fn long(group: u32, from: u64, to: u64, bytes_measured: u64) -> FlowRow {
-    let never = u64::MAX;
-    let acked_ps = if to == 0 { never } else { to * MS };
-    let deadline_ps = never;
-    FlowRow {
-        group: GroupId::new(group),
-        start_ps: from * MS,
-        end_ps: never,
-        acked_ps,
-        bytes_measured,
-        query_id: None,
-        deadline_ps,
-        ..FlowRow::default()
-    }
+    FlowRow { group: GroupId::new(group), start: Time::from_ms(from), acked: at(to), bytes_measured, ..FlowRow::default() }
 }
 
 #[test]
@@ -111,8 +103,14 @@ fn flows_that_never_met_have_no_fairness() {
 }
 
 fn message(group: u32, query: u64, rtos: u32, end_ms: u64) -> FlowRow {
-    let end_ps = if end_ms == 0 { u64::MAX } else { end_ms * MS };
-    FlowRow { size_bytes: 1_000, rtos, syn_rtos: 1, end_ps, query_id: Some(QueryId::new(query)), ..long(group, 20, 0, 1_000) }
+    FlowRow {
+        size_bytes: 1_000,
+        rtos,
+        syn_rtos: 1,
+        end: at(end_ms),
+        query_id: Some(QueryId::new(query)),
+        ..long(group, 20, 0, 1_000)
+    }
 }
 
 /// Timeouts per query are the largest number of one sender, averaged over the queries (PRIN, section 4).
@@ -121,8 +119,8 @@ fn groups_meet_in_a_query() {
     let query = |number, end_ms: u64| QueryRow {
         query_id: QueryId::new(number),
         workload: WorkloadId::new(0),
-        start_ps: 20 * MS,
-        end_ps: if end_ms == 0 { u64::MAX } else { end_ms * MS },
+        start: Time::from_ms(20),
+        end: at(end_ms),
         fan_in: 3,
         bytes: 3_000,
         rtos: 0,
@@ -156,8 +154,43 @@ fn groups_meet_in_a_query() {
 
 #[test]
 fn late_messages_are_counted_where_it_is_known() {
-    let due = |group, end_ms, deadline_ms: u64| FlowRow { deadline_ps: deadline_ms * MS, ..message(group, u64::MAX, 0, end_ms) };
+    let due = |group, end_ms, deadline_ms: u64| FlowRow { deadline: at(deadline_ms), ..message(group, u64::MAX, 0, end_ms) };
     let flows = vec![due(0, 30, 30), due(0, 31, 30), due(0, 0, 109), due(0, 0, 111), message(1, u64::MAX, 0, 30)];
     let s = two(flows, Vec::new());
     assert_eq!((group(&s, 0, "deadlines missed"), group(&s, 1, "deadlines missed")), (Some(2.0 / 3.0), None));
+}
+
+#[test]
+fn a_quantile_is_a_bound_when_it_would_change_if_nothing_more_ended() {
+    // Of 200 queries the last `n` were still running, for 1 ms or for 50 ms; the others took 10 ms to 11 ms.
+    let known = |n: u64, age_ms: u64| {
+        let query = |i: u64| {
+            let start = Time::from_ms(110 - age_ms);
+            let took = Time::from_ms(10) + Time::from_us(5) * i;
+            let end = if i < n { TimeOrNever::NEVER } else { (start + took).into() };
+            QueryRow {
+                query_id: QueryId::new(i),
+                workload: WorkloadId::new(0),
+                start,
+                end,
+                fan_in: 1,
+                bytes: 1_000,
+                rtos: 0,
+                senders_with_rto: 0,
+                rtos_max: 0,
+                syn_rtos: 0,
+                slowest: None,
+                waited: None,
+            }
+        };
+        let s = two(Vec::new(), (0..200).map(query).collect());
+        group_value(&s.groups[0], "queries_known")
+    };
+    assert_eq!(known(0, 50), Some(1.0));
+    // One of 200 is beyond the 99th percentile whatever becomes of it, and moves the others by a place.
+    assert_eq!(known(1, 50), Some(0.99));
+    assert_eq!(known(1, 1), Some(0.99));
+    // Three of them are the 99th percentile; a hundred the median as well.
+    assert_eq!(known(3, 50), Some(0.5));
+    assert_eq!(known(100, 50), Some(0.0));
 }

@@ -10,6 +10,7 @@ mod message;
 mod on_off;
 mod queries;
 mod query_ids;
+mod query_rows;
 mod requests;
 mod udp;
 
@@ -17,3 +18,4 @@ pub use app::App;
 pub use host::{Host, Wake};
 pub use message::{First, Job, Notice, OpenSpec, QueryStart};
 pub use query_ids::QueryIds;
+pub use query_rows::query_rows;

@@ -24,6 +24,11 @@ impl TimeOrNever {
         if self.is_never() { None } else { Some(Time(self.0)) }
     }
 
+    /// The time in picoseconds, if there is one.
+    pub const fn ps(self) -> Option<u64> {
+        if self.is_never() { None } else { Some(self.0) }
+    }
+
     /// The time, or [`Time::NEVER`].
     #[inline(always)]
     pub const fn or_never(self) -> Time {

@@ -30,7 +30,7 @@ impl Run {
 
     /// Connection, start in seconds and full packets of every message, in the order of their starts.
     pub(super) fn messages(&self) -> Vec<(u64, f64, u64)> {
-        let row = |f: &forebay_experiment::rows::FlowRow| (f.conn_id, f.start_ps as f64 * 1e-12, f.size_bytes.div_ceil(MSS));
+        let row = |f: &forebay_experiment::rows::FlowRow| (f.conn_id, f.start.0 as f64 * 1e-12, f.size_bytes.div_ceil(MSS));
         self.report.flows.iter().map(row).collect()
     }
 
@@ -46,9 +46,9 @@ impl Run {
         match figure {
             Figure::Goodput if matches!(setup.work, Work::Incast(..)) => {
                 let (first, last) = (self.report.queries.first(), self.report.queries.last());
-                let ps = last.map_or(0, |q| q.end_ps) - first.map_or(0, |q| q.start_ps);
+                let ps = last.and_then(|q| q.end.ps()).map_or(f64::NAN, |end| (end - first.map_or(0, |q| q.start.0)) as f64);
                 let bytes: u64 = self.report.queries.iter().map(|q| q.bytes).sum();
-                bytes as f64 * 8.0 / (ps as f64 * 1e-12) / (setup.rates.0 * 1e9)
+                bytes as f64 * 8.0 / (ps * 1e-12) / (setup.rates.0 * 1e9)
             }
             Figure::Goodput => shares().sum::<f64>() / (setup.rates.0 * 1e9),
             Figure::Jain => shares().sum::<f64>().powi(2) / (f64::from(setup.n) * shares().map(|s| s * s).sum::<f64>()),
@@ -56,7 +56,11 @@ impl Run {
             Figure::Queue => port().map_or(f64::NAN, |p| p.queue_mean_pkts),
             Figure::Drops => port().map_or(f64::NAN, |p| (p.dropped_overflow + p.dropped_shared + p.dropped_early) as f64),
             Figure::Timeouts => flows().map(|f| f64::from(f.rtos)).sum(),
-            Figure::End => flows().map(|f| f.end_ps).max().unwrap_or(0) as f64 * 1e-12,
+            Figure::End => {
+                // Some may not have arrived: then there is no such time.
+                let ends: Option<Vec<u64>> = flows().map(|f| f.end.ps()).collect();
+                ends.map_or(f64::NAN, |ends| ends.into_iter().max().unwrap_or(0) as f64 * 1e-12)
+            }
             Figure::Window => {
                 let before = (setup.time.1 * 1e12) as u64;
                 let last = |conn: u64| self.report.tcp.iter().rfind(|r| r.conn_id == conn && r.time_ps < before);

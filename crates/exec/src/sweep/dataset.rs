@@ -100,6 +100,7 @@ fn begin(plan: &Plan, scenario: SweepScenario, threads: usize) -> SweepManifest 
         forebay: env!("CARGO_PKG_VERSION").into(),
         name: plan.name.clone(),
         worlds: plan.worlds.iter().map(|&w| w.to_owned()).collect(),
+        stacks: plan.stacks.clone(),
         started: utc(SystemTime::now()),
         scenario,
         axes: axes::records(&plan.sweep),

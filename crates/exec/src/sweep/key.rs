@@ -46,6 +46,13 @@ pub fn add_variant(h: &mut KeyHasher, world: &str, echo: &Json) {
     h.part("world", world.as_bytes()).part("scenario", canonical(&echo).to_string().as_bytes());
 }
 
+/// Adds the version of the world, where it has one of its own.
+pub fn add_version(h: &mut KeyHasher, version: &str) {
+    if !version.is_empty() {
+        h.part("version of the world", version.as_bytes());
+    }
+}
+
 /// Adds a file that the scenario names: as it is named, and what is in it.
 pub fn add_file(h: &mut KeyHasher, name: &str, contents: &UnitKey) {
     h.part("file", name.as_bytes()).part("contents", contents.to_string().as_bytes());

@@ -40,6 +40,8 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// The worlds that the points run in, each once.
     pub worlds: Vec<&'static str>,
+    /// The TCP stacks of the transports of all points, each once.
+    pub stacks: Vec<String>,
     names: Vec<Names>,
     files: HashMap<PathBuf, FileState>,
     /// No other plan of the process has this one.
@@ -84,6 +86,7 @@ struct FileState {
 struct Checked {
     name: String,
     world: &'static str,
+    stacks: Vec<String>,
     /// Whether its units with different seeds differ.
     uses_seeds: bool,
     seed: u64,
@@ -113,6 +116,7 @@ impl Plan {
             units: Vec::new(),
             notes: Vec::new(),
             worlds: Vec::new(),
+            stacks: Vec::new(),
             names: Vec::new(),
             files: HashMap::new(),
             id: PLANS.fetch_add(1, Relaxed),
@@ -157,6 +161,11 @@ impl Plan {
         }
         if !self.worlds.contains(&c.world) {
             self.worlds.push(c.world);
+        }
+        for stack in c.stacks {
+            if !self.stacks.contains(&stack) {
+                self.stacks.push(stack);
+            }
         }
         for note in c.notes {
             if self.notes.len() < MAX_NOTES && !self.notes.contains(&note) {
@@ -278,13 +287,16 @@ fn check(
 }
 
 fn checked(r: Resolved, program: &KeyHasher) -> Checked {
+    let version = r.world.version();
     let variant = |v: &forebay_scenario::Variant| {
         let mut h = program.clone();
         key::add_variant(&mut h, r.world.name(), &v.echo);
+        key::add_version(&mut h, &version);
         (Names { variant: v.label.clone(), groups: v.transports.clone() }, h)
     };
     let variants = r.variants.iter().map(variant).collect();
     Checked {
+        stacks: crate::record::stacks(&r),
         name: r.name,
         world: r.world.name(),
         uses_seeds: r.world.uses_seeds(),

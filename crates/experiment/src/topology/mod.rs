@@ -14,6 +14,7 @@ mod leaf_spine;
 mod lookup;
 mod many_to_one;
 mod multi_hop;
+mod route;
 mod routing;
 mod shared;
 mod switches;
@@ -21,7 +22,8 @@ mod switches;
 pub(crate) mod testing;
 
 pub use lookup::{attached_port, find_port, host_rate, hosts, port_label, racks, uplink_rate};
-pub use routing::{Fib, RouteError, ecmp_choice};
+pub use route::Route;
+pub use routing::{Fib, RouteError, ecmp_choice, flow_hash};
 pub use switches::{SPEEDS, SWITCHES, Speed, Switch, speed, switch};
 
 use crate::network::Network;

@@ -4,6 +4,7 @@
 //! per host: 164 KB instead of 1.3 MB for 1024 hosts in a 16-ary fat tree. The packet path is bound by cache misses; this is why.
 
 use crate::network::Network;
+use crate::streams::Draws;
 use forebay_units::{IndexVec, NodeId, PortId};
 use std::collections::HashMap;
 use std::fmt;
@@ -92,6 +93,12 @@ pub const fn ecmp_choice(hash: u32, salt: u32, count: u32) -> u32 {
     let x = (x ^ (x >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
     // Multiply-shift instead of a remainder: no division on the packet path.
     (((x >> 32) * count as u64) >> 32) as u32
+}
+
+/// What switches hash of the packets that host `from` sends to host `to` on the connection of this number, in order of creation: stands for
+/// the five-tuple of hosts and a port number that differs from connection to connection.
+pub fn flow_hash(connection: u64, from: NodeId, to: NodeId) -> u16 {
+    Draws::FlowHash.stream(connection, &[u64::from(from.get()), u64::from(to.get())]).next_u64() as u16
 }
 
 /// The forwarding tables seen from one switch, for many packets in a row.

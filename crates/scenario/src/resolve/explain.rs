@@ -4,7 +4,9 @@ use crate::resolve::scenario::{Resolved, Variant};
 use crate::text::words::grouped;
 use crate::text::write::toml;
 use forebay_experiment::assign::Assign;
+use forebay_experiment::network::{Network, PortConfig};
 use forebay_experiment::traffic::{Arrival, ResponseSize, Workload, WorkloadKind};
+use forebay_queues::{SharedBuffer, SharedPolicy};
 use forebay_units::{Bytes, GroupId, NodeId};
 use std::fmt::Write as _;
 
@@ -30,8 +32,11 @@ impl Resolved {
         for (name, port) in &network.named_ports {
             let Some(p) = network.ports.get(*port) else { continue };
             let node = |id: NodeId| v.node_names.get(id.index()).map_or("?", String::as_str);
-            let buffer = p.buffer.map_or("unlimited".to_owned(), |b| b.to_string());
+            let buffer = buffer(p, network.nodes.get(p.from).and_then(|n| n.shared_buffer));
             let _ = writeln!(out, "  {name} ({} -> {}): {}, {}, buffer {buffer}", node(p.from), node(p.to), p.rate, p.delay);
+        }
+        for (shared, switches) in shared_buffers(network) {
+            let _ = writeln!(out, "  shared buffer of {switches}: {}", shared_buffer(shared));
         }
         for (name, ids) in &network.host_groups {
             let _ = writeln!(out, "  hosts `{name}`: {}", ids.len());
@@ -49,6 +54,39 @@ impl Resolved {
         }
         out
     }
+}
+
+/// What a port can hold: its own buffer, and what the switch's shared one leaves it.
+fn buffer(p: &PortConfig, shared: Option<SharedBuffer>) -> String {
+    let own = p.buffer.map(|b| b.to_string());
+    let shared = shared.map(|s| format!("at most {} of the shared one", Bytes(s.alone())));
+    match (own, shared) {
+        (None, None) => "unlimited".to_owned(),
+        (own, shared) => own.into_iter().chain(shared).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// The shared buffers, each with the switches that have one like it.
+fn shared_buffers(network: &Network) -> Vec<(SharedBuffer, String)> {
+    let mut found: Vec<(SharedBuffer, usize)> = Vec::new();
+    for shared in network.nodes.iter().filter_map(|n| n.shared_buffer) {
+        match found.iter_mut().find(|(known, _)| *known == shared) {
+            Some((_, n)) => *n += 1,
+            None => found.push((shared, 1)),
+        }
+    }
+    found
+        .into_iter()
+        .map(|(shared, n)| (shared, if n == 1 { "1 switch".into() } else { format!("each of {n} switches") }))
+        .collect()
+}
+
+fn shared_buffer(s: SharedBuffer) -> String {
+    let how = match s.policy {
+        SharedPolicy::Static { per_port } => format!("{} for each port", Bytes(per_port)),
+        SharedPolicy::Dynamic { alpha } => format!("dynamic threshold with alpha {alpha}"),
+    };
+    format!("{}, {how}; one port alone can hold {}", Bytes(s.total), Bytes(s.alone()))
 }
 
 /// Which transports carry a workload, where there is more than one.

@@ -144,6 +144,7 @@ pub(crate) fn observe(
         queue_series: queue_series?,
         tcp_series: tcp_series?,
         timeouts: timeouts?,
+        packets: false,
         warmup: warmup?,
     };
     Some((observe, Json::Object(echo)))

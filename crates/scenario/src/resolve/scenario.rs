@@ -199,7 +199,10 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     }
     let (runs, world) = (u32::try_from(runs?).ok()?, world?);
     if runs > 1 && !world.uses_seeds() {
-        cx.note(format!("the world `{}` draws no random numbers: one run stands for all {runs}", world.name()));
+        cx.note(format!(
+            "a prediction, not a simulation: the world `{}` draws no random numbers, and one run stands for all {runs}",
+            world.name()
+        ));
     }
     crate::resolve::world::supported(cx, &scenario.root, world, variants.iter().map(|v| &v.config));
     Some(Resolved {
@@ -310,6 +313,13 @@ fn doubts(cx: &mut Cx, built: &Built, transports: &Transports) {
             cx.note(format!(
                 "`{}`: the shim `{}` tags packets, and no queue looks at tags: strict-priority, protect, pushout and pfabric do",
                 g.name, s.name
+            ));
+        }
+        if let Some(law) = cx.worlds.law(t.law.name).filter(|l| l.ecn == Ecn::Dctcp && t.ecn == Ecn::Classic) {
+            cx.note(format!(
+                "`{}`: `{}` reads how many packets were marked (RFC 8257), and `ecn = \"classic\"` repeats the first mark until the sender \
+                 has answered (RFC 3168): it takes a single mark for a window of them",
+                g.name, law.entry.name
             ));
         }
         if t.ack_every > 1 && t.ack_delay >= t.rto_min {

@@ -1,6 +1,7 @@
 //! D2TCP (Vamanan, Hasan, Vijaykumar, SIGCOMM 2012): DCTCP whose cut depends on how near the deadline of the message is. Without
 //! deadlines it is DCTCP.
 
+use super::whole;
 use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Reduction, Threshold, Window, dctcp};
 use forebay_experiment::transport::Ecn;
 use forebay_param::{Entry, Kind, choices, optional};
@@ -16,6 +17,10 @@ pub struct Config {
     d_max: f64,
     missed: f64,
 }
+
+/// Messages that the kernel's law tells apart: it has no memory to allocate. One that is written while so many are not acknowledged becomes
+/// part of the newest of them.
+const MESSAGES: usize = 4;
 
 /// State of one connection.
 #[derive(Debug, Clone)]
@@ -59,6 +64,39 @@ impl D2tcp {
     }
 }
 
+impl D2tcp {
+    /// The imminence in fixed point, times in whole microseconds.
+    fn imminence_whole(&self, cwnd: f64) -> u32 {
+        let Some(&(end, Some(deadline))) = self.messages.front() else { return whole::ONE };
+        let (now, deadline) = (self.now.as_us(), deadline.as_us());
+        if deadline <= now {
+            return whole::fixed(self.c.missed);
+        }
+        let per_trip = 3 * u64::from(whole::segments(cwnd).max(1)) * u64::from(self.mss.max(1));
+        let left = u64::from((end - self.una) as u32);
+        let trips = ((left << 18) / per_trip).min((1 << 36) - 1);
+        let needed = trips * self.srtt.get().map_or(0, Time::as_us).min((1 << 27) - 1);
+        let least_and_most = (u64::from(whole::fixed(self.c.d_min)), u64::from(whole::fixed(self.c.d_max)));
+        (needed / (deadline - now)).clamp(least_and_most.0, least_and_most.1) as u32
+    }
+
+    /// A message ends at `end`; of two that become one the earlier deadline counts.
+    fn write(&mut self, end: u64, deadline: Option<Time>) {
+        if self.marks.is_whole()
+            && self.messages.len() >= MESSAGES
+            && let Some(newest) = self.messages.back_mut()
+        {
+            let deadline = match (newest.1, deadline) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            };
+            *newest = (end, deadline);
+            return;
+        }
+        self.messages.push_back((end, deadline));
+    }
+}
+
 impl CongestionControl for D2tcp {
     type Sent = ();
     fn in_ack_event(&mut self, w: &mut Window, ack: &Ack) {
@@ -75,6 +113,10 @@ impl CongestionControl for D2tcp {
     }
 
     fn ssthresh(&mut self, w: &Window, cut: Reduction) -> Threshold {
+        if self.marks.is_whole() {
+            let imminence = self.imminence_whole(w.cwnd);
+            return dctcp::weighted_whole(w, cut, &mut self.marks, imminence, self.c.min_cwnd).into();
+        }
         // Section 3.1: p = alpha^d, W <- W (1 - p / 2).
         dctcp::weighted(w, cut, &self.marks, || self.imminence(w.cwnd), self.c.min_cwnd).into()
     }
@@ -88,7 +130,7 @@ impl CongestionControl for D2tcp {
         if let Event::Write { begin, end, deadline, .. } = event
             && end > begin
         {
-            self.messages.push_back((end, deadline));
+            self.write(end, deadline);
         }
         self.marks.cwnd_event(w, event);
     }
@@ -115,6 +157,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
             dctcp::G,
             dctcp::ALPHA,
             dctcp::MIN_CWND,
+            whole::ARITHMETIC,
             optional("d-min", Kind::Float(0.01, 1.0), "0.5", "smallest exponent d of alpha: deadline far away"),
             optional("d-max", Kind::Float(1.0, 100.0), "2.0", "largest exponent d of alpha: deadline near"),
             optional(
@@ -133,7 +176,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     build: |v| {
         let d_max = v.float("d-max");
         LawConfig::D2tcp(Config {
-            marks: dctcp::Config::paper(v.float("g"), v.float("alpha")),
+            marks: dctcp::Config::of(v),
             min_cwnd: v.float("min-cwnd"),
             d_min: v.float("d-min"),
             d_max,
@@ -151,12 +194,19 @@ mod tests {
     use super::*;
     use crate::cc::Trigger;
     use crate::cc::testing::cut as reduction;
+    use crate::cc::whole::Arithmetic;
 
     const W: Window = Window { cwnd: 40.0, ssthresh: Threshold::at(30.0) };
     const US: Time = Time::from_us(1);
 
     fn law(missed: f64) -> D2tcp {
-        D2tcp::new(&Config { marks: dctcp::Config::paper(1.0 / 16.0, 0.25), min_cwnd: 2.0, d_min: 0.5, d_max: 2.0, missed })
+        D2tcp::new(&Config {
+            marks: dctcp::Config::estimate(1.0 / 16.0, 0.25, Arithmetic::Paper),
+            min_cwnd: 2.0,
+            d_min: 0.5,
+            d_max: 2.0,
+            missed,
+        })
     }
 
     /// 300 segments left and a window of 40 need 10 round trips of 100 us.
@@ -206,7 +256,7 @@ mod tests {
 
     #[test]
     fn grows_and_counts_as_dctcp() {
-        let (mut l, mut d) = (law(2.0), Dctcp::new(&dctcp::Config::paper(1.0 / 16.0, 0.25)));
+        let (mut l, mut d) = (law(2.0), Dctcp::new(&dctcp::Config::estimate(1.0 / 16.0, 0.25, Arithmetic::Paper)));
         let (mut a, mut b) = (W, W);
         for i in 1..500 {
             let ack = Ack { snd_una: i * 1460, snd_nxt: (i + 20) * 1460, ece: i % 3 == 0, ..ACK };

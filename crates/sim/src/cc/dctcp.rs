@@ -1,9 +1,10 @@
 //! DCTCP (RFC 8257): reduce in proportion to the fraction of marked bytes, once per window; losses halve as in TCP.
 
 use super::newreno::halve;
+use super::whole::{self, Arithmetic, Steps};
 use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Round, Threshold, Trigger, Window};
-use forebay_experiment::transport::Ecn;
-use forebay_param::{Entry, Kind, Param, choices, optional};
+use forebay_experiment::transport::{Ecn, Profile, Transport};
+use forebay_param::{Entry, Kind, Param, Value, Values, optional};
 use forebay_sampling::math;
 
 /// Parameters, from the registry entry.
@@ -22,12 +23,20 @@ struct Rules {
     no_growth_on_ece: bool,
     /// Kernel arithmetic: alpha in 1/1024, shift by g.
     fixed_point: bool,
+    /// The rest of the kernel, too: whole windows; what SACK reports counts as delivered; a window ends when all of it is acknowledged.
+    whole: bool,
 }
 
 impl Config {
     /// For the laws that build on DCTCP's estimate of the marked fraction.
-    pub(super) fn paper(g: f64, alpha: f64) -> Config {
-        Config { rules: Rules { g, min_cwnd: 2.0, no_growth_on_ece: false, fixed_point: false }, alpha }
+    pub(super) fn estimate(g: f64, alpha: f64, arithmetic: Arithmetic) -> Config {
+        let linux = arithmetic == Arithmetic::Linux;
+        Config { rules: Rules { g, min_cwnd: 2.0, no_growth_on_ece: false, fixed_point: linux, whole: linux }, alpha }
+    }
+
+    /// Of the parameters [`G`], [`ALPHA`] and [`whole::ARITHMETIC`].
+    pub(super) fn of(v: &Values) -> Config {
+        Config::estimate(v.float("g"), v.float("alpha"), v.choice("arithmetic", whole::WORDS))
     }
 }
 
@@ -46,6 +55,22 @@ pub(super) fn weighted(w: &Window, cut: Reduction, marks: &Dctcp, exponent: impl
     .max(floor)
 }
 
+/// The same in whole numbers, with the exponent in fixed point.
+pub(super) fn weighted_whole(w: &Window, cut: Reduction, marks: &mut Dctcp, exponent: u32, floor: f64) -> f64 {
+    marks.steps.reduced();
+    match cut.trigger {
+        Trigger::Ecn => cut_whole(w, whole::power((marks.alpha * 65_536.0) as u32, exponent)),
+        Trigger::Loss | Trigger::Timeout => whole::halve(cut.from),
+    }
+    .max(floor.floor())
+}
+
+/// Half of the window times `penalty`, in fixed point, is cut away.
+fn cut_whole(w: &Window, penalty: u32) -> f64 {
+    let cwnd = whole::segments(w.cwnd);
+    f64::from(cwnd - ((u64::from(cwnd) * u64::from(penalty)) >> 17) as u32)
+}
+
 /// `alpha` to the power `exponent`.
 fn penalty(alpha: f64, exponent: f64) -> f64 {
     if exponent == 1.0 {
@@ -59,25 +84,54 @@ fn penalty(alpha: f64, exponent: f64) -> f64 {
 /// State of one connection.
 #[derive(Debug, Clone)]
 pub struct Dctcp {
-    c: Rules,
+    g: f64,
+    min_cwnd: f64,
+    no_growth_on_ece: bool,
+    fixed_point: bool,
     alpha: f64,
     bytes_acked: u64,
     bytes_marked: u64,
     /// The observation window (which ends at DCTCP.WindowEnd).
     window: Round,
+    pub(super) steps: Steps,
 }
 
 impl Dctcp {
     pub(super) fn new(c: &Config) -> Dctcp {
-        Dctcp { c: c.rules, alpha: c.alpha, bytes_acked: 0, bytes_marked: 0, window: Round::default() }
+        let arithmetic = if c.rules.whole { Arithmetic::Linux } else { Arithmetic::Paper };
+        // Linux dctcp_alpha_on_init.
+        let alpha = if c.rules.whole { (c.alpha * 1024.0).floor() / 1024.0 } else { c.alpha };
+        let Rules { g, min_cwnd, no_growth_on_ece, fixed_point, .. } = c.rules;
+        let (window, steps) = (Round::default(), Steps::new(arithmetic));
+        Dctcp { g, min_cwnd, no_growth_on_ece, fixed_point, alpha, bytes_acked: 0, bytes_marked: 0, window, steps }
+    }
+
+    /// Whether it computes in whole numbers altogether.
+    pub(super) fn is_whole(&self) -> bool {
+        self.steps != Steps::Fractions
+    }
+
+    /// Linux dctcp_update_alpha, on every ACK. Out of line, so that the hook stays short.
+    #[inline(never)]
+    fn count_whole(&mut self, ack: &Ack) {
+        self.bytes_acked += ack.delivered;
+        if ack.ece {
+            self.bytes_marked += ack.delivered;
+        }
+        if self.window.is_covered(ack) {
+            self.bytes_acked = self.bytes_acked.max(1);
+            self.update_alpha();
+            (self.bytes_acked, self.bytes_marked) = (0, 0);
+        }
     }
 
     //= https://www.rfc-editor.org/rfc/rfc8257#section-3.3
     //# DCTCP.Alpha = DCTCP.Alpha * (1 - g) + g * M
     /// alpha <- (1 - g) alpha + g F (RFC 8257 section 3.3, step 7).
+    #[inline(never)]
     fn update_alpha(&mut self) {
-        let g = self.c.g;
-        if self.c.fixed_point {
+        let g = self.g;
+        if self.fixed_point {
             // Linux dctcp_update_alpha: alpha is an integer of 1/1024. Where the shift leaves nothing, all of it goes
             // (min_not_zero), so that it can reach 0.
             let old = (self.alpha * 1024.0) as u64;
@@ -99,6 +153,9 @@ impl CongestionControl for Dctcp {
 
     #[inline]
     fn in_ack_event(&mut self, _w: &mut Window, ack: &Ack) {
+        if self.is_whole() {
+            return self.count_whole(ack);
+        }
         // RFC 8257 section 3.3: SACK information is ignored, duplicates add nothing.
         self.bytes_acked += ack.acked;
         if ack.ece {
@@ -117,15 +174,19 @@ impl CongestionControl for Dctcp {
     #[inline]
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
         // DCTCP spec 2.3: growth continues on ECE ACKs of a window that has been cut, unless the scenario forbids it.
-        if !(ack.ece && self.c.no_growth_on_ece) {
-            w.reno(ack.grow);
+        if !(ack.ece && self.no_growth_on_ece) {
+            self.steps.reno(w, ack.grow);
         }
     }
 
     fn ssthresh(&mut self, w: &Window, cut: Reduction) -> Threshold {
+        if self.is_whole() {
+            let floor = self.min_cwnd;
+            return weighted_whole(w, cut, self, whole::ONE, floor).into();
+        }
         match cut.trigger {
             // RFC 8257 section 3.3, step 9; alpha was updated by this very ACK if it closed a window.
-            Trigger::Ecn if self.c.fixed_point => {
+            Trigger::Ecn if self.fixed_point => {
                 let (cwnd, alpha) = (w.cwnd as u64, (self.alpha * 1024.0) as u64);
                 (cwnd - ((cwnd * alpha) >> 11)) as f64
             }
@@ -135,7 +196,7 @@ impl CongestionControl for Dctcp {
             // RFC 8257 section 3.5: losses are handled as in conventional TCP.
             Trigger::Loss | Trigger::Timeout => halve(cut),
         }
-        .max(self.c.min_cwnd)
+        .max(self.min_cwnd)
         .into()
     }
 
@@ -146,6 +207,11 @@ impl CongestionControl for Dctcp {
 
     fn cwnd_event(&mut self, _w: &mut Window, event: Event) {
         if let Event::Timeout { snd_max } = event {
+            self.steps.reduced();
+            if self.is_whole() {
+                // As Linux, where nothing else happens (dctcp_react_to_loss).
+                return;
+            }
             // Marks counted before the timeout belong to a window that no longer exists; alpha itself is kept.
             self.window.begin(snd_max);
             self.bytes_acked = 0;
@@ -158,7 +224,11 @@ impl CongestionControl for Dctcp {
     }
 }
 
-const FIXED_POINT: &[(&str, bool)] = &[("paper", false), ("linux", true)];
+/// The stack of Linux has whole windows.
+fn adjust(c: &mut Transport) {
+    let linux = c.profile == Profile::Linux && c.law.values.choice("arithmetic", whole::WORDS) == Arithmetic::Linux;
+    c.law.fill("whole-windows", Value::Bool(linux));
+}
 
 pub(super) const ENTRY: LawEntry = LawEntry {
     entry: Entry {
@@ -191,23 +261,31 @@ pub(super) const ENTRY: LawEntry = LawEntry {
             },
             Param {
                 key: "arithmetic",
-                kind: Kind::Choice(&choices::<2, _>(FIXED_POINT)),
+                kind: whole::ARITHMETIC.kind,
                 default: Some("paper"),
                 doc: "real numbers, or the kernel's fixed point with alpha in 1/1024",
             },
+            optional(
+                "whole-windows",
+                Kind::Bool,
+                "",
+                "with `arithmetic = \"linux\"`, windows and the counting of windows of data are the kernel's as well; default: with stack = \"linux\"",
+            ),
         ],
     },
     needs_marks: true,
     needs_sack: false,
     ecn: Ecn::Dctcp,
     recovery: None,
-    adjust: None,
+    adjust: Some(adjust),
     build: |v| {
+        let fixed_point = v.choice("arithmetic", whole::WORDS) == Arithmetic::Linux;
         let rules = Rules {
             g: v.float("g"),
             min_cwnd: v.float("min-cwnd"),
             no_growth_on_ece: v.bool("no-growth-on-ece"),
-            fixed_point: v.choice("arithmetic", FIXED_POINT),
+            fixed_point,
+            whole: fixed_point && v.opt_bool("whole-windows").unwrap_or(false),
         };
         LawConfig::Dctcp(Config { rules, alpha: v.float("alpha") })
     },
@@ -219,7 +297,7 @@ mod tests {
     use forebay_units::{Time, TimeOrNever};
 
     fn law(fixed_point: bool) -> Dctcp {
-        let rules = Rules { g: 1.0 / 16.0, min_cwnd: 2.0, no_growth_on_ece: false, fixed_point };
+        let rules = Rules { g: 1.0 / 16.0, min_cwnd: 2.0, no_growth_on_ece: false, fixed_point, whole: false };
         Dctcp::new(&Config { rules, alpha: 1.0 })
     }
 

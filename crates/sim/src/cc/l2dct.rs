@@ -1,5 +1,6 @@
 //! L2DCT (Munir et al., INFOCOM 2013): DCTCP that favours connections which have sent little, by a weight that falls with the bytes sent.
 
+use super::whole::{self, Steps};
 use super::{Ack, CongestionControl, Dctcp, Event, LawConfig, LawEntry, Reduction, Threshold, Window, dctcp};
 use forebay_experiment::transport::Ecn;
 use forebay_param::{Entry, Kind, optional};
@@ -32,6 +33,29 @@ impl L2dct {
         L2dct { c: *c, marks: Dctcp::new(&c.marks), sent: 0, mss: 1 }
     }
 
+    /// `light` and `heavy` in bytes.
+    fn bounds(&self) -> (u64, u64) {
+        let bytes = |q: QueueLen| match q {
+            QueueLen::Bytes(b) => b,
+            QueueLen::Packets(n) => n * u64::from(self.mss),
+        };
+        (bytes(self.c.light), bytes(self.c.heavy))
+    }
+
+    /// The weight in fixed point.
+    fn weight_whole(&self) -> u32 {
+        let ((light, heavy), (most, least)) = (self.bounds(), (whole::fixed(self.c.w_max), whole::fixed(self.c.w_min)));
+        if self.sent <= light {
+            return most;
+        }
+        if self.sent >= heavy {
+            return least;
+        }
+        let share = ((self.sent - light) << 16) / (heavy - light);
+        let change = ((u64::from(most.abs_diff(least)) * share) >> 16) as u32;
+        if most >= least { most - change } else { most + change }
+    }
+
     /// w(bytes): `w_max` up to `light`, `w_min` from `heavy` on, linear between (TRIM section 4).
     fn weight(&self) -> f64 {
         let bytes = |q: QueueLen| match q {
@@ -60,6 +84,12 @@ impl CongestionControl for L2dct {
     }
 
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
+        if self.marks.is_whole() {
+            let left = Steps::slow_start(w, ack.grow);
+            let per_step =
+                whole::segments(w.cwnd) as u64 * u64::from(whole::fixed(self.c.w_max)) / u64::from(self.weight_whole().max(1));
+            return self.marks.steps.step(w, per_step.min(u64::from(u32::MAX)) as u32, left);
+        }
         // TRIM section 4: slow start as TCP; then cwnd += k / cwnd for each ACK, k = w / w_max.
         let rest = if w.in_slow_start() { w.slow_start(ack.grow) } else { ack.grow };
         if rest > 0.0 {
@@ -68,6 +98,10 @@ impl CongestionControl for L2dct {
     }
 
     fn ssthresh(&mut self, w: &Window, cut: Reduction) -> Threshold {
+        if self.marks.is_whole() {
+            let weight = self.weight_whole();
+            return dctcp::weighted_whole(w, cut, &mut self.marks, weight, self.c.min_cwnd).into();
+        }
         // TRIM section 4: b = alpha^w, cwnd <- cwnd (1 - b / 2); loss reaction as TCP.
         dctcp::weighted(w, cut, &self.marks, || self.weight(), self.c.min_cwnd).into()
     }
@@ -94,6 +128,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
             dctcp::G,
             dctcp::ALPHA,
             dctcp::MIN_CWND,
+            whole::ARITHMETIC,
             optional("w-max", Kind::Float(1e-3, 1000.0), "2.5", "weight of a connection that has sent at most `light`"),
             optional("w-min", Kind::Float(1e-3, 1000.0), "0.125", "weight of a connection that has sent `heavy` or more"),
             optional(
@@ -117,7 +152,7 @@ pub(super) const ENTRY: LawEntry = LawEntry {
     adjust: None,
     build: |v| {
         LawConfig::L2dct(Config {
-            marks: dctcp::Config::paper(v.float("g"), v.float("alpha")),
+            marks: dctcp::Config::of(v),
             min_cwnd: v.float("min-cwnd"),
             w_max: v.float("w-max"),
             w_min: v.float("w-min"),
@@ -132,10 +167,11 @@ mod tests {
     use super::*;
     use crate::cc::Trigger;
     use crate::cc::testing::cut as reduction;
+    use crate::cc::whole::Arithmetic;
 
     fn law(light: &str, heavy: &str) -> L2dct {
         L2dct::new(&Config {
-            marks: dctcp::Config::paper(1.0 / 16.0, 0.3),
+            marks: dctcp::Config::estimate(1.0 / 16.0, 0.3, Arithmetic::Paper),
             min_cwnd: 2.0,
             w_max: 2.5,
             w_min: 0.125,
@@ -188,7 +224,7 @@ mod tests {
     #[test]
     fn floor() {
         let mut l = law("200KB", "1MB");
-        l.marks = Dctcp::new(&dctcp::Config::paper(0.0625, 1.0));
+        l.marks = Dctcp::new(&dctcp::Config::estimate(0.0625, 1.0, Arithmetic::Paper));
         assert_eq!(l.ssthresh(&Window { cwnd: 3.0, ssthresh: Threshold::at(3.0) }, reduction(Trigger::Ecn)), 2.0);
     }
 }

@@ -23,6 +23,7 @@ pub mod slow_start;
 mod testing;
 mod threshold;
 mod trim;
+mod whole;
 mod windowed_max;
 
 pub use hooks::{

@@ -1,20 +1,25 @@
 //! The AIMD window of RFC 5681, with classic ECN (RFC 3168). Recovery (RFC 6582) is the stack's.
 
-use super::{Ack, CongestionControl, LawConfig, LawEntry, Reduction, Threshold, Window};
+use super::whole::{self, Arithmetic, Steps};
+use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Threshold, Window};
 use forebay_experiment::transport::Ecn;
-use forebay_param::Entry;
+use forebay_param::{Entry, Values};
 
-/// No parameters.
+/// Parameters, from the registry entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Config;
+pub struct Config {
+    arithmetic: Arithmetic,
+}
 
 /// Additive increase, halving.
 #[derive(Debug, Clone, Copy)]
-pub struct NewReno;
+pub struct NewReno {
+    steps: Steps,
+}
 
 impl NewReno {
-    pub(super) fn new(_: &Config) -> NewReno {
-        NewReno
+    pub(super) fn new(c: &Config) -> NewReno {
+        NewReno { steps: Steps::new(c.arithmetic) }
     }
 }
 
@@ -25,11 +30,22 @@ impl CongestionControl for NewReno {
 
     #[inline]
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
-        w.reno(ack.grow);
+        self.steps.reno(w, ack.grow);
     }
 
     fn ssthresh(&mut self, _w: &Window, cut: Reduction) -> Threshold {
-        halve(cut).into()
+        self.steps.reduced();
+        match self.steps {
+            Steps::Fractions => halve(cut),
+            Steps::Whole { .. } => whole::halve(cut.from),
+        }
+        .into()
+    }
+
+    fn cwnd_event(&mut self, _w: &mut Window, event: Event) {
+        if let Event::Timeout { .. } = event {
+            self.steps.reduced();
+        }
     }
 }
 
@@ -39,12 +55,17 @@ pub(super) fn halve(cut: Reduction) -> f64 {
     (cut.from / 2.0).max(2.0)
 }
 
+/// The law of an entry with the parameter [`whole::ARITHMETIC`] alone.
+pub(super) fn build(v: &Values) -> LawConfig {
+    LawConfig::NewReno(Config { arithmetic: v.choice("arithmetic", whole::WORDS) })
+}
+
 pub(super) const ENTRY: LawEntry = LawEntry {
-    entry: Entry { name: "newreno", summary: "AIMD with NewReno recovery (RFC 5681, RFC 6582)", params: &[] },
+    entry: Entry { name: "newreno", summary: "AIMD with NewReno recovery (RFC 5681, RFC 6582)", params: &[whole::ARITHMETIC] },
     needs_marks: false,
     needs_sack: false,
     ecn: Ecn::Off,
     recovery: None,
     adjust: None,
-    build: |_| LawConfig::NewReno(Config),
+    build,
 };

@@ -1,16 +1,20 @@
 //! Reno: NewReno's window rule; without SACK, its recovery ends with the first new ACK (RFC 5681 section 3.2).
 
-use super::{LawConfig, LawEntry, newreno};
+use super::{LawEntry, newreno, whole};
 use forebay_experiment::transport::Ecn;
 use forebay_experiment::transport::Recovery;
 use forebay_param::Entry;
 
 pub(super) const ENTRY: LawEntry = LawEntry {
-    entry: Entry { name: "reno", summary: "AIMD with Reno recovery (RFC 5681): one loss per window repaired", params: &[] },
+    entry: Entry {
+        name: "reno",
+        summary: "AIMD with Reno recovery (RFC 5681): one loss per window repaired",
+        params: &[whole::ARITHMETIC],
+    },
     needs_marks: false,
     needs_sack: false,
     ecn: Ecn::Off,
     recovery: Some(Recovery::Reno),
     adjust: None,
-    build: |_| LawConfig::NewReno(newreno::Config),
+    build: newreno::build,
 };

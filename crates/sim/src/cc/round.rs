@@ -26,6 +26,16 @@ impl Round {
         ends
     }
 
+    /// The same as Linux's laws count: it ends when all is acknowledged that had been sent when it began.
+    #[inline]
+    pub fn is_covered(&mut self, ack: &Ack) -> bool {
+        let ends = ack.snd_una >= self.end;
+        if ends {
+            self.begin(ack.snd_nxt);
+        }
+        ends
+    }
+
     /// Another begins, when the next new byte is at stream offset `snd_nxt`.
     #[inline]
     pub fn begin(&mut self, snd_nxt: u64) {

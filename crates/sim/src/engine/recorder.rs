@@ -1,7 +1,9 @@
 //! What a run leaves behind beside the statistics of its ports: rows of the result tables, in the order in which they come up. The report
 //! sorts them, so that nothing depends on that order. Recording only reads.
 
-use forebay_experiment::rows::{FlowRow, TcpRow, TimeoutRow};
+use crate::net::packet::{Codepoint, Packet, flag};
+use forebay_experiment::observe::Observe;
+use forebay_experiment::rows::{FlowRow, PacketRow, TcpRow, TimeoutRow};
 use forebay_experiment::series::Series;
 use forebay_experiment::waits::Stalls;
 use forebay_traffic::QueryStart;
@@ -23,12 +25,54 @@ pub(super) struct Recorder {
     /// Connections with a series of samples, by number, and its interval.
     series: Vec<(u64, Time)>,
     wants_timeouts: bool,
+    /// Packets that reached their hosts, if they are wanted; and the number of each connection's SYN, from which numbers count.
+    packets: Option<Series<PacketRow>>,
+    begins: BTreeMap<u64, u32>,
 }
 
 impl Recorder {
-    /// Records samples of the connections in `series` (number, and interval), and timeouts if they are wanted.
-    pub(super) fn new(series: Vec<(u64, Time)>, wants_timeouts: bool) -> Recorder {
-        Recorder { series, wants_timeouts, ..Recorder::default() }
+    /// Records what is to be observed.
+    pub(super) fn new(observe: &Observe) -> Recorder {
+        let packets = observe.packets.then(Series::default);
+        Recorder { series: observe.tcp_series.clone(), wants_timeouts: observe.timeouts, packets, ..Recorder::default() }
+    }
+
+    /// Whether packets are recorded.
+    pub(super) fn wants_packets(&self) -> bool {
+        self.packets.is_some()
+    }
+
+    /// A packet of connection number `conn_id` reached its host.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn packet(&mut self, p: &Packet, conn_id: u64) {
+        if p.has(flag::DATAGRAM) {
+            return;
+        }
+        let (back, syn) = (p.has(flag::ACK), p.has(flag::SYN));
+        // Of a connection without handshake the first byte is the first to be seen.
+        let first = if syn && !back { p.seq } else { p.seq.wrapping_sub(1) };
+        let begin = *self.begins.entry(conn_id).or_insert(first);
+        if let Some(packets) = &mut self.packets {
+            packets.push(PacketRow {
+                time_ps: p.arrival.0,
+                conn_id,
+                back,
+                number: p.seq.wrapping_sub(begin),
+                // SYNs have an option in its place.
+                payload: if syn { 0 } else { u32::from(p.len) },
+                syn,
+                fin: p.has(flag::FIN),
+                ece: p.has(flag::ECE),
+                cwr: p.has(flag::CWR),
+                ce: p.ecn() == Codepoint::Ce,
+            });
+        }
+    }
+
+    /// Gives the packets away.
+    pub(super) fn take_packets(&mut self) -> Series<PacketRow> {
+        self.packets.take().unwrap_or_default()
     }
 
     /// Makes room for exactly `more` messages.

@@ -1,21 +1,18 @@
 //! The main loop: window by window, node by node.
 
-use super::core::Core;
+use super::core::{Apps, Core};
 use super::fabric::Fabric;
-use super::hosts::Wake;
 use super::lane::Lane;
 use super::recorder::Recorder;
-use crate::net::packet::flag;
-use crate::net::ring::Ring;
 use crate::shim::endpoint::smallest_packet;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::Experiment;
 use forebay_experiment::checked::Checked;
 use forebay_experiment::network::PortConfig;
-use forebay_experiment::report::{Cut, Progress, RunError};
+use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::Fib;
 use forebay_traffic::{App, QueryIds};
-use forebay_units::{AppId, IndexVec, NodeId, Time, TimeOrNever};
+use forebay_units::{IndexVec, NodeId, Time, TimeOrNever};
 use std::ops::ControlFlow;
 
 /// Node activations between two looks at the progress callback: some ten milliseconds.
@@ -24,18 +21,14 @@ const ACTIVATIONS_PER_LOOK: u64 = 100_000;
 /// A simulation ready to run.
 pub(crate) struct Simulation {
     /// Everything but the applications.
-    pub core: Core,
-    apps: IndexVec<AppId, App>,
+    core: Core,
+    apps: Apps,
     duration: Option<Time>,
     warmup: Time,
     warm: bool,
     activations: u64,
     #[cfg(debug_assertions)]
     backwards: bool,
-    /// Statistics count from here.
-    pub measured_from: Time,
-    /// Payload that had arrived before that, per transport.
-    pub arrived_before: Vec<u64>,
 }
 
 /// Most rows of messages to reserve at the start.
@@ -55,8 +48,7 @@ impl Simulation {
         for &(port, every) in &config.observe.queue_series {
             fabric.ports[port].observe(port, Some(every.max(Time(1))));
         }
-        let series = config.observe.tcp_series.clone();
-        let recorder = Recorder::new(series, config.observe.timeouts);
+        let recorder = Recorder::new(&config.observe);
         let lane = Lane::new(network.nodes.len(), lookahead(&config, &tcp));
         let mut core = Core::new(fabric, lane, network, tcp, seed, recorder);
         let mut apps = IndexVec::new();
@@ -69,19 +61,19 @@ impl Simulation {
         // Rows that are sure to come have their place from the start: growing by doubling leaves holes that the allocator keeps. Memory
         // that a run does not reach is never touched.
         let expected: u64 = apps.iter().map(App::expected).sum();
-        core.recorder.reserve(expected.min(MAX_RESERVED) as usize);
-        let (duration, groups) = (config.duration, config.groups.len());
-        core.measuring = config.observe.warmup == Time::ZERO;
+        core.reserve_rows(expected.min(MAX_RESERVED) as usize);
+        let duration = config.duration;
+        if config.observe.warmup == Time::ZERO {
+            core.begin_measuring(Time::ZERO);
+        }
         Ok(Simulation {
             apps,
             duration,
             warmup: config.observe.warmup,
-            warm: core.measuring,
+            warm: config.observe.warmup == Time::ZERO,
             activations: 0,
             #[cfg(debug_assertions)]
             backwards: false,
-            measured_from: Time::ZERO,
-            arrived_before: vec![0; groups],
             core,
         })
     }
@@ -91,10 +83,10 @@ impl Simulation {
         let mut injection = self.next_injection();
         let mut next_look = self.activations + ACTIVATIONS_PER_LOOK;
         loop {
-            if !self.core.lane.wheel.advance(injection) {
+            if !self.core.calendar().advance(injection) {
                 break;
             }
-            let wheel = &mut self.core.lane.wheel;
+            let wheel = self.core.calendar();
             if let Some(d) = self.duration {
                 if wheel.start >= d {
                     wheel.start = d;
@@ -106,10 +98,7 @@ impl Simulation {
             let (start, end) = (wheel.start, wheel.end);
             if !self.warm && start >= self.warmup {
                 self.warm = true;
-                self.measured_from = start;
-                self.core.fabric.ports.iter_mut().for_each(|p| p.restart_stats(start));
-                self.arrived_before = self.core.arrived_by_group();
-                self.core.begin_measuring();
+                self.core.begin_measuring(start);
             }
             if injection < end.into() {
                 for app in &mut self.apps {
@@ -122,12 +111,12 @@ impl Simulation {
                 next_look = self.activations + ACTIVATIONS_PER_LOOK;
                 progress(self.progress())?;
             }
-            if self.core.lane.open == 0 && self.duration.is_none() && self.apps.iter().all(App::finished) {
+            if self.core.all_acknowledged() && self.duration.is_none() && self.apps.iter().all(App::finished) {
                 break;
             }
         }
         if let Some(d) = self.duration {
-            self.core.lane.wheel.end = d;
+            self.core.calendar().end = d;
         }
         ControlFlow::Continue(())
     }
@@ -137,13 +126,21 @@ impl Simulation {
         self.apps.iter().filter_map(App::next_arrival).min().into()
     }
 
+    /// What the run leaves behind.
+    ///
+    /// # Panics
+    /// When packets or bytes do not add up: a bug in the simulator, whose results must not be used.
+    pub(crate) fn into_report(self) -> Report {
+        self.core.into_report()
+    }
+
     /// How far the run is.
     pub(crate) fn progress(&self) -> Progress {
         Progress {
-            now: self.core.lane.wheel.start,
+            now: self.core.now(),
             end: self.duration,
-            packet_hops: self.core.fabric.hops(),
-            done: self.core.lane.done,
+            packet_hops: self.core.hops(),
+            done: self.core.messages_done(),
             total: self.apps.iter().map(App::expected).sum(),
         }
     }
@@ -153,8 +150,8 @@ impl Simulation {
         if self.backwards {
             return self.window_backwards();
         }
-        for word in 0..self.core.lane.wheel.words() {
-            let mut bits = self.core.lane.wheel.take(word);
+        for word in 0..self.core.calendar().words() {
+            let mut bits = self.core.calendar().take(word);
             while bits != 0 {
                 let node = NodeId::new((word as u32) << 6 | bits.trailing_zeros());
                 bits &= bits - 1;
@@ -169,15 +166,15 @@ impl Simulation {
     fn run_node(&mut self, node: NodeId) {
         self.activations += 1;
         if self.core.is_host(node) {
-            self.run_host(node);
+            self.core.run_host(&mut self.apps, node);
         } else {
-            self.core.fabric.forward(&mut self.core.lane, node);
+            self.core.forward(node);
         }
     }
 
     #[inline(always)]
     fn end_window(&mut self) {
-        self.core.lane.wheel.finish();
+        self.core.calendar().finish();
         // A connection that was asked for before the first window may open in the one that ends here, which is then run again.
         self.core.end_window();
     }
@@ -190,72 +187,13 @@ impl Simulation {
 
     #[cfg(debug_assertions)]
     fn window_backwards(&mut self) {
-        for word in (0..self.core.lane.wheel.words()).rev() {
-            let bits = self.core.lane.wheel.take(word);
+        for word in (0..self.core.calendar().words()).rev() {
+            let bits = self.core.calendar().take(word);
             for bit in (0..64).rev().filter(|bit| bits >> bit & 1 == 1) {
                 self.run_node(NodeId::new((word as u32) << 6 | bit));
             }
         }
         self.end_window();
-    }
-
-    /// Works off a host's packets and timers of the current window, in order of time; at the same time packets come first.
-    #[inline(never)]
-    fn run_host(&mut self, node: NodeId) {
-        let core = &mut self.core;
-        core.run_by(Some(node));
-        let end = core.lane.wheel.end;
-        let input = core.hosts[node].input;
-        loop {
-            let timer = core.hosts[node].next_timer();
-            let ring = &mut core.fabric.ports[input].ring;
-            let packet = if ring.is_empty() { TimeOrNever::NEVER } else { ring.packet(ring.head()).arrival.into() };
-            let next = packet.min(timer);
-            if next >= end.into() {
-                if let Some(next) = next.get() {
-                    core.lane.wheel.mark(node, next);
-                }
-                return;
-            }
-            let now = next.or_never();
-            if packet <= timer {
-                let packet = ring.place(ring.head());
-                // SAFETY: the ring lets the packet go but keeps it until packets are added to it, which only the node at its other end does.
-                let (p, blocks) = unsafe { (&*packet, Ring::sack_behind(packet)) };
-                ring.advance(ring.next(ring.head()));
-                if p.has(flag::ACK) {
-                    core.deliver_ack(node, p, blocks);
-                } else {
-                    core.deliver_data(node, p);
-                }
-            } else {
-                Self::run_timer(core, &mut self.apps, node);
-            }
-            if !core.lane.notices.is_empty() {
-                Self::notify(core, &mut self.apps, now);
-            }
-        }
-    }
-
-    /// Works off the host's earliest timer.
-    #[inline(never)]
-    fn run_timer(core: &mut Core, apps: &mut IndexVec<AppId, App>, node: NodeId) {
-        match core.hosts[node].pop() {
-            Some((now, Wake::App { app, tag })) => apps[app].on_wake(core, now, tag),
-            Some((now, wake)) => core.on_wake(node, now, wake),
-            None => {}
-        }
-    }
-
-    #[inline(never)]
-    fn notify(core: &mut Core, apps: &mut IndexVec<AppId, App>, now: Time) {
-        // An application's reaction may raise further notices.
-        let mut next = 0;
-        while let Some(&(app, notice)) = core.lane.notices.get(next) {
-            next += 1;
-            apps[app].on_notice(core, now, notice);
-        }
-        core.lane.notices.clear();
     }
 }
 

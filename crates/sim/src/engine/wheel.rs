@@ -64,16 +64,13 @@ impl Wheel {
             let bucket = ((self.window + ahead) % SPAN) as usize;
             self.bits[(bucket * self.words) as u32 + (node.get() >> 6)] |= 1 << (node.get() & 63);
             self.occupied[bucket >> 6] |= 1 << (bucket & 63);
-        } else {
+        } else if !self.far_of[node].has_come(time) {
             self.mark_far(node, time);
         }
     }
 
     #[inline(never)]
     fn mark_far(&mut self, node: NodeId, time: Time) {
-        if self.far_of[node].has_come(time) {
-            return;
-        }
         self.far_of[node] = time.into();
         self.far.push(Reverse((time, node)));
         self.far_next = self.far_next.min(time.into());

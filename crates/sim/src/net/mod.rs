@@ -4,7 +4,6 @@ pub(crate) mod arena;
 pub mod backlog;
 pub mod buffered;
 pub mod generation;
-pub(crate) mod occupancy;
 pub(crate) mod owned;
 pub mod packet;
 pub mod port;

@@ -9,10 +9,10 @@
 //! even lag behind the ring's head, and taking an arrived packet out costs nothing but moving the head.
 
 use super::backlog::{Backlog, facts};
-use super::occupancy::{Counters, Occupancy};
 use super::packet::{Codepoint, Packet};
 use super::ring::Ring;
 use forebay_experiment::network::PortConfig;
+use forebay_experiment::occupancy::{Counters, Occupancy};
 use forebay_queues::{DropReason, FifoDiscipline, PortState, Queue, QueueState, Verdict};
 use forebay_sampling::Rng;
 use forebay_units::{NodeId, PortId, Time};

@@ -17,8 +17,9 @@ pub(crate) mod tests {
             let text = p.default.unwrap();
             let value = match p.kind {
                 Kind::Float(..) => Value::Float(text.parse().unwrap()),
-                Kind::Bool => Value::Bool(text == "true"),
                 _ if text.is_empty() => Value::Unset,
+                Kind::Bool => Value::Bool(text == "true"),
+                Kind::Int(..) => Value::Int(text.parse().unwrap()),
                 Kind::QueueLen => Value::QueueLen(text.parse().unwrap()),
                 Kind::Time => Value::Time(text.parse().unwrap()),
                 Kind::Rate => Value::Rate(text.parse().unwrap()),

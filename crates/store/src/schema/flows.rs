@@ -45,21 +45,21 @@ fn own() -> Vec<Column<FlowRow>> {
         col(
             "start_ns",
             "ns",
-            Int(|r, _| ns(r.start_ps)),
+            Int(|r, _| Some(ns(r.start.0))),
             "when the application handed over the first byte (one-shot flows: before the handshake)",
         ),
-        col("end_ns", "ns", Int(|r, _| ns(r.end_ps)), "when the receiver had the last byte in order; null if it never had"),
-        col("acked_ns", "ns", Int(|r, _| ns(r.acked_ps)), "when the sender had the last byte acknowledged; null if never"),
+        col("end_ns", "ns", Int(|r, _| r.end.ps().map(ns)), "when the receiver had the last byte in order; null if it never had"),
+        col("acked_ns", "ns", Int(|r, _| r.acked.ps().map(ns)), "when the sender had the last byte acknowledged; null if never"),
         col(
             "fct_ns",
             "ns",
-            Int(|r, _| duration_ps(r.start_ps, r.end_ps).and_then(ns)),
+            Int(|r, _| duration_ps(r.start.0, r.end.ps()).map(ns)),
             "flow completion time, end minus start, exact to the nanosecond; null if unfinished",
         ),
         col(
             "ideal_fct_ns",
             "ns",
-            Int(|r, _| (r.size_bytes > 0).then_some(r.ideal_ps).and_then(ns)),
+            Int(|r, _| (r.size_bytes > 0).then_some(r.ideal.0).map(ns)),
             "the same bytes as back-to-back segments over the empty path, without handshake or window limits; null for an endless flow",
         ),
         col("slowdown", "1", Float(|r, _| slowdown(r)), "completion time over the ideal, from picoseconds; null if unfinished"),
@@ -113,8 +113,8 @@ fn own() -> Vec<Column<FlowRow>> {
         ),
         col("ce_acked_bytes", "B", Int(|r, _| count(r.ce_acked_bytes)), "bytes acknowledged by ACKs that carried ECN echo"),
         col("cwnd_max", "segments", Float(|r, _| Some(r.cwnd_max)), "largest congestion window"),
-        col("rtt_min_ns", "ns", Int(|r, _| ns(r.rtt_min_ps)), "smallest RTT sample; null without a sample"),
-        col("rtt_mean_ns", "ns", Int(|r, _| ns(r.rtt_mean_ps)), "mean RTT sample; null without a sample"),
+        col("rtt_min_ns", "ns", Int(|r, _| r.rtt_min.ps().map(ns)), "smallest RTT sample; null without a sample"),
+        col("rtt_mean_ns", "ns", Int(|r, _| r.rtt_mean.ps().map(ns)), "mean RTT sample; null without a sample"),
         col("deadline_ns", "ns", Int(|r, _| deadline(r)), "deadline, counted from the start; null: the message has none"),
         col(
             "deadline_met",
@@ -122,14 +122,14 @@ fn own() -> Vec<Column<FlowRow>> {
             Bool(|r, i| deadline_met(r, i.end_ps)),
             "whether it completed within the deadline; null: the message has none, or the run ended before both",
         ),
-        col("completed", "", Bool(|r, _| Some(r.end_ps != u64::MAX)), "whether the receiver had every byte before the run ended"),
+        col("completed", "", Bool(|r, _| Some(!r.end.is_never())), "whether the receiver had every byte before the run ended"),
         col(
             "waited_for",
             "",
             Name(|r, _| r.waited.map(|w| w.cause.name())),
             "what most of its time went to beyond the ideal: `rto`, `tlp`, `syn` (timers of the sender), `delayed-ack`, `host-queue` (its own interface), `switch-queue`, `share` (of the link), `window` (or pacing rate), `behind` (earlier messages of its connection); null if it lost none, and for an endless flow",
         ),
-        col("waited_ns", "ns", Int(|r, _| r.waited.and_then(|w| ns(w.time_ps))), "how long it waited for that"),
+        col("waited_ns", "ns", Int(|r, _| r.waited.map(|w| ns(w.time_ps))), "how long it waited for that"),
         col(
             "waited_at",
             "",
@@ -142,22 +142,26 @@ fn own() -> Vec<Column<FlowRow>> {
 
 /// Time from the start of a message to its deadline, ns.
 fn deadline(f: &FlowRow) -> Option<i64> {
-    duration_ps(f.start_ps, f.deadline_ps).and_then(ns)
+    duration_ps(f.start.0, f.deadline.ps()).map(ns)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_units::Time;
 
     #[test]
     fn deadlines() {
-        let row = |end_ps, deadline_ps| FlowRow { start_ps: 1_000_500, end_ps, deadline_ps, ..FlowRow::default() };
-        let met = |end_ps, deadline_ps| deadline_met(&row(end_ps, deadline_ps), 9_000_000);
-        assert_eq!(deadline(&row(2_000_000, 3_001_000)), Some(2_000));
-        assert_eq!(deadline(&row(2_000_000, u64::MAX)), None);
-        assert_eq!((met(3_000_000, 3_000_000), met(3_000_001, 3_000_000)), (Some(true), Some(false)));
-        assert_eq!((met(u64::MAX, u64::MAX), met(3_000_000, u64::MAX)), (None, None));
+        let time = |ps: Option<u64>| ps.map(Time).into();
+        let row =
+            |end, deadline| FlowRow { start: Time(1_000_500), end: time(end), deadline: time(deadline), ..FlowRow::default() };
+        let met = |end_ps, deadline_ps| deadline_met(&row(end_ps, deadline_ps), Some(9_000_000));
+        assert_eq!(deadline(&row(Some(2_000_000), Some(3_001_000))), Some(2_000));
+        assert_eq!(deadline(&row(Some(2_000_000), None)), None);
+        assert_eq!((met(Some(3_000_000), Some(3_000_000)), met(Some(3_000_001), Some(3_000_000))), (Some(true), Some(false)));
+        assert_eq!((met(None, None), met(Some(3_000_000), None)), (None, None));
         // Unfinished at the end: missed if the deadline had passed, else nobody knows.
-        assert_eq!((met(u64::MAX, 8_999_999), met(u64::MAX, 9_000_000)), (Some(false), None));
+        assert_eq!((met(None, Some(8_999_999)), met(None, Some(9_000_000))), (Some(false), None));
+        assert_eq!(deadline_met(&row(None, Some(9_000_000)), None), Some(false), "a run until all work is done has no later");
     }
 }

@@ -15,7 +15,7 @@ pub const QUEUE: TableSchema<QueueRow> = TableSchema {
         col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
         col("seed", "1", Unsigned(|_, i| i.seed), SEED),
         col("world", "", Text(|_, i| &i.world), WORLD),
-        col("time_ns", "ns", Int(|r, _| ns(r.time_ps)), "sample time"),
+        col("time_ns", "ns", Int(|r, _| Some(ns(r.time_ps))), "sample time"),
         col("port", "", Text(|r, i| i.port(r.port)), "short name such as `bottleneck`, else `from->to`"),
         col("pkts", "packets", Int(|r, _| Some(r.pkts.into())), "packets waiting and in service"),
         col("bytes", "B", Int(|r, _| count(r.bytes)), "their wire bytes"),

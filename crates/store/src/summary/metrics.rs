@@ -22,7 +22,7 @@ pub struct Metric<S> {
 }
 
 /// Mean, median and 99th percentile of completion times. What was still running at the end counts with the time that it had taken so far:
-/// its completion time is at least that long. A number that hangs on such times is at least as large as shown ([`Bound`]).
+/// its completion time is at least that long. A number that would be larger if it had never ended is at least as large as shown ([`Bound`]).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
     /// Mean.
@@ -33,17 +33,31 @@ pub struct Spread {
     pub p99: f64,
     /// Part of the values that was still running.
     pub running: f64,
+    /// Up to which of the quantiles 0.5 and 0.99 they stay as they are if what was still running never ends: 0 for neither, 1 when nothing
+    /// was running.
+    pub known: f64,
 }
 
-/// When a number is only known to be at least as large as shown: a part of what it was made of was still running.
+/// When a number is only known to be at least as large as shown, because a part of what it was made of was still running.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bound {
-    /// Metric that gives the part still running.
-    pub running: &'static str,
-    /// The number is a bound when a larger part than this was running. 0.01 for a 99th percentile: if no more is running, it lies among
-    /// the completed whatever becomes of them. Means are called so from the same part on.
-    pub above: f64,
+pub enum Bound {
+    /// A quantile: it would change if what was running never ended.
+    Quantile {
+        /// Metric that says up to which quantile they would not ([`Spread::known`]).
+        known: &'static str,
+        /// The quantile that the number is.
+        quantile: f64,
+    },
+    /// A mean: what was running is a part of its values that matters, more than `TELLING`.
+    Mean {
+        /// Metric that gives the part.
+        running: &'static str,
+    },
 }
+
+/// The part of its values that must have been running for a mean to be called a bound. Any part is one, strictly; but every run that ends at
+/// a given time ends in the midst of something. Our choice.
+const TELLING: f64 = 0.01;
 
 /// What the flows of one transport group achieved in one run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -140,20 +154,28 @@ const fn metric<S>(
     Metric { name, label, unit, get, if_any: false, doc, bound: None }
 }
 
-/// A number of completion times: at least as large as shown when more than `above` of `running` was still running.
+/// A number of completion times.
 const fn time<S>(
     name: &'static str,
     label: &'static str,
     get: fn(&S) -> Option<f64>,
     doc: &'static str,
-    (running, above): (&'static str, f64),
+    bound: Bound,
 ) -> Metric<S> {
-    Metric { name, label, unit: Unit::Seconds, get, if_any: false, doc, bound: Some(Bound { running, above }) }
+    Metric { name, label, unit: Unit::Seconds, get, if_any: false, doc, bound: Some(bound) }
 }
 
-/// Parts still running above which a 99th percentile or a mean, and a median, are bounds.
-const TAIL: f64 = 0.01;
-const HALF: f64 = 0.5;
+const fn mean(running: &'static str) -> Bound {
+    Bound::Mean { running }
+}
+
+const fn median(known: &'static str) -> Bound {
+    Bound::Quantile { known, quantile: 0.5 }
+}
+
+const fn tail(known: &'static str) -> Bound {
+    Bound::Quantile { known, quantile: 0.99 }
+}
 
 /// A line that is left out where it says nothing but 0.
 const fn if_any<S>(
@@ -167,9 +189,20 @@ const fn if_any<S>(
 }
 
 impl Bound {
-    /// Whether the number is a bound, given the parts still running in its runs.
-    pub fn holds(self, running: impl IntoIterator<Item = Option<f64>>) -> bool {
-        running.into_iter().flatten().any(|part| part > self.above)
+    /// The metric that decides.
+    pub fn metric(self) -> &'static str {
+        match self {
+            Bound::Quantile { known, .. } => known,
+            Bound::Mean { running } => running,
+        }
+    }
+
+    /// Whether the number is a bound, given the values of that metric in its runs.
+    pub fn holds(self, of_runs: impl IntoIterator<Item = Option<f64>>) -> bool {
+        of_runs.into_iter().flatten().any(|v| match self {
+            Bound::Quantile { quantile, .. } => v < quantile,
+            Bound::Mean { .. } => v > TELLING,
+        })
     }
 }
 
@@ -179,9 +212,9 @@ pub fn group_value(group: &GroupSummary, name: &str) -> Option<f64> {
 }
 
 impl<S> Metric<S> {
-    /// The same number, a bound when more than `above` of `running` was still running.
-    const fn at_least(mut self, running: &'static str, above: f64) -> Metric<S> {
-        self.bound = Some(Bound { running, above });
+    /// The same number, which may be a bound.
+    const fn at_least(mut self, bound: Bound) -> Metric<S> {
+        self.bound = Some(bound);
         self
     }
 }
@@ -189,6 +222,13 @@ impl<S> Metric<S> {
 /// The part of messages or queries that was still running at the end: a column of the tables, without a line of its own in print.
 const fn running(name: &'static str, get: fn(&GroupSummary) -> Option<f64>) -> Metric<GroupSummary> {
     if_any(name, "", Unit::Fraction, get, "part of them that was still running when the run ended")
+}
+
+/// How far their distribution is known: a column of the tables, without a line of its own in print.
+const fn known(name: &'static str, get: fn(&GroupSummary) -> Option<f64>) -> Metric<GroupSummary> {
+    let doc = "up to which of the quantiles 0.5 and 0.99 they stay as they are if what was still running never ends (0: neither, 1: nothing \
+               was running); what is above it is a lower bound";
+    metric(name, "", Unit::Ratio, get, doc)
 }
 
 fn part(n: u64, of: u64) -> f64 {
@@ -305,55 +345,46 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "FCT small (<= 100 KB) mean",
         |g| g.fct[0].map(|f| f.mean),
         "mean completion time of messages up to 100 KB; what was still running counts as at least the time so far",
-        ("fct_small_running", TAIL),
+        mean("fct_small_running"),
     ),
-    time(
-        "fct_small_p50_s",
-        "FCT small (<= 100 KB) p50",
-        |g| g.fct[0].map(|f| f.p50),
-        "their median",
-        ("fct_small_running", HALF),
-    ),
+    time("fct_small_p50_s", "FCT small (<= 100 KB) p50", |g| g.fct[0].map(|f| f.p50), "their median", median("fct_small_known")),
     time(
         "fct_small_p99_s",
         "FCT small (<= 100 KB) p99",
         |g| g.fct[0].map(|f| f.p99),
         "their 99th percentile",
-        ("fct_small_running", TAIL),
+        tail("fct_small_known"),
     ),
     running("fct_small_running", |g: &GroupSummary| g.fct[0].map(|f| f.running)),
+    known("fct_small_known", |g: &GroupSummary| g.fct[0].map(|f| f.known)),
     time(
         "fct_medium_mean_s",
         "FCT medium mean",
         |g| g.fct[1].map(|f| f.mean),
         "mean completion time of messages above 100 KB and below 10 MB, as of the small ones",
-        ("fct_medium_running", TAIL),
+        mean("fct_medium_running"),
     ),
-    time("fct_medium_p50_s", "FCT medium p50", |g| g.fct[1].map(|f| f.p50), "their median", ("fct_medium_running", HALF)),
-    time(
-        "fct_medium_p99_s",
-        "FCT medium p99",
-        |g| g.fct[1].map(|f| f.p99),
-        "their 99th percentile",
-        ("fct_medium_running", TAIL),
-    ),
+    time("fct_medium_p50_s", "FCT medium p50", |g| g.fct[1].map(|f| f.p50), "their median", median("fct_medium_known")),
+    time("fct_medium_p99_s", "FCT medium p99", |g| g.fct[1].map(|f| f.p99), "their 99th percentile", tail("fct_medium_known")),
     running("fct_medium_running", |g| g.fct[1].map(|f| f.running)),
+    known("fct_medium_known", |g| g.fct[1].map(|f| f.known)),
     time(
         "fct_large_mean_s",
         "FCT large (>= 10 MB) mean",
         |g| g.fct[2].map(|f| f.mean),
         "mean completion time of messages of 10 MB and more, as of the small ones",
-        ("fct_large_running", TAIL),
+        mean("fct_large_running"),
     ),
-    time("fct_large_p50_s", "FCT large (>= 10 MB) p50", |g| g.fct[2].map(|f| f.p50), "their median", ("fct_large_running", HALF)),
+    time("fct_large_p50_s", "FCT large (>= 10 MB) p50", |g| g.fct[2].map(|f| f.p50), "their median", median("fct_large_known")),
     time(
         "fct_large_p99_s",
         "FCT large (>= 10 MB) p99",
         |g| g.fct[2].map(|f| f.p99),
         "their 99th percentile",
-        ("fct_large_running", TAIL),
+        tail("fct_large_known"),
     ),
     running("fct_large_running", |g| g.fct[2].map(|f| f.running)),
+    known("fct_large_known", |g| g.fct[2].map(|f| f.known)),
     metric(
         "slowdown_p50",
         "slowdown p50",
@@ -361,35 +392,38 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         |g: &GroupSummary| g.slowdown.map(|s| s.p50),
         "median of completion time over that of the same bytes on an empty path, of messages outside queries",
     )
-    .at_least("messages_running", HALF),
+    .at_least(median("messages_known")),
     metric("slowdown_p99", "slowdown p99", Unit::Ratio, |g: &GroupSummary| g.slowdown.map(|s| s.p99), "its 99th percentile")
-        .at_least("messages_running", TAIL),
+        .at_least(tail("messages_known")),
     running("messages_running", |g| some(g.flows > 0, 1.0 - part(g.flows_completed, g.flows))),
+    known("messages_known", |g| g.slowdown.map(|s| s.known)),
     time(
         "qct_p50_s",
         "query completion p50",
         |g| g.qct.map(|q| q.p50),
         "median time from the first request to the last byte of the last response; what was still running counts as at least the time so \
          far",
-        ("queries_running", HALF),
+        median("queries_known"),
     ),
-    time("qct_p99_s", "query completion p99", |g| g.qct.map(|q| q.p99), "its 99th percentile", ("queries_running", TAIL)),
+    time("qct_p99_s", "query completion p99", |g| g.qct.map(|q| q.p99), "its 99th percentile", tail("queries_known")),
     running("queries_running", |g| g.qct.map(|q| q.running)),
+    known("queries_known", |g| g.qct.map(|q| q.known)),
     time(
         "query_part_mean_s",
         "message of a query, mean",
         |g| g.part.map(|p| p.mean),
         "mean completion time of the group's own messages, where groups meet in a query, as of queries",
-        ("query_parts_running", TAIL),
+        mean("query_parts_running"),
     ),
     time(
         "query_part_p99_s",
         "message of a query, p99",
         |g| g.part.map(|p| p.p99),
         "their 99th percentile",
-        ("query_parts_running", TAIL),
+        tail("query_parts_known"),
     ),
     running("query_parts_running", |g| g.part.map(|p| p.running)),
+    known("query_parts_known", |g| g.part.map(|p| p.known)),
 ];
 
 /// The lines of the network, in order.

@@ -22,7 +22,7 @@ pub fn summarise(info: &RunInfo, config: &Experiment, report: &Report) -> Summar
     for (g, out) in groups.iter_mut().enumerate() {
         queries(g, out, config, report, &parts);
         if meet {
-            out.part = spread(in_queries(g, report).map(|f| Taken::of(f.start_ps, f.end_ps, report).seconds()).collect());
+            out.part = spread(in_queries(g, report).map(|f| Taken::of(f.start.0, f.end.ps(), report).seconds()).collect());
         }
         let own: Vec<&Long> = long.iter().filter(|l| l.group == g).collect();
         out.long_flows = own.len() as u64;
@@ -45,7 +45,7 @@ fn of_predictions(info: &RunInfo, config: &Experiment, known: &Predicted) -> Sum
     let group = |(g, group): (usize, &Group)| GroupSummary {
         name: group.name.clone(),
         goodput_bps: known.goodput_bps.get(g).copied().flatten(),
-        qct: known.query_s.get(g).copied().flatten().map(|s| Spread { mean: s, p50: s, p99: s, running: 0.0 }),
+        qct: known.query_s.get(g).copied().flatten().map(|s| Spread { mean: s, p50: s, p99: s, running: 0.0, known: 1.0 }),
         uncounted: true,
         ..GroupSummary::default()
     };
@@ -74,9 +74,9 @@ struct Long {
 impl Long {
     /// `None` for finite messages and for flows that were not active in the measured time.
     fn new(f: &FlowRow, report: &Report) -> Option<Long> {
-        let from_ps = f.start_ps.max(report.measured_from.0);
+        let from_ps = f.start.0.max(report.measured_from.0);
         // A flow that was stopped ended with its last acknowledgement.
-        let to_ps = f.acked_ps.min(report.end.0);
+        let to_ps = f.acked.ps().map_or(report.end.0, |acked| acked.min(report.end.0));
         (f.size_bytes == 0 && from_ps < to_ps).then(|| Long {
             group: f.group.index(),
             from_ps,
@@ -133,7 +133,7 @@ fn group(index: usize, info: &RunInfo, config: &Experiment, report: &Report) -> 
         }
         if f.size_bytes > 0 && f.query_id.is_none() {
             out.flows += 1;
-            let taken = Taken::of(f.start_ps, f.end_ps, report);
+            let taken = Taken::of(f.start.0, f.end.ps(), report);
             out.flows_completed += u64::from(!taken.running);
             fct[SizeBin::of(f.size_bytes) as usize].push(taken.seconds());
             slowdowns.extend(taken.over_ideal(f));
@@ -161,7 +161,7 @@ fn queries(index: usize, out: &mut GroupSummary, config: &Experiment, report: &R
         }
         out.queries += 1;
         timeouts.push(f64::from(of[index].rtos_max));
-        let taken = Taken::of(q.start_ps, q.end_ps, report);
+        let taken = Taken::of(q.start.0, q.end.ps(), report);
         out.queries_completed += u64::from(!taken.running);
         qct.push(taken.seconds());
     }
@@ -188,7 +188,7 @@ struct Value {
 }
 
 impl Taken {
-    fn of(start_ps: u64, end_ps: u64, report: &Report) -> Taken {
+    fn of(start_ps: u64, end_ps: Option<u64>, report: &Report) -> Taken {
         let whole = duration_ps(start_ps, end_ps);
         Taken { ps: whole.unwrap_or_else(|| report.end.0.saturating_sub(start_ps)), running: whole.is_none() }
     }
@@ -199,16 +199,41 @@ impl Taken {
 
     /// Over the time of the same bytes on an empty path; `None` without one.
     fn over_ideal(self, f: &FlowRow) -> Option<Value> {
-        let known = f.ideal_ps > 0 && f.ideal_ps != u64::MAX;
-        known.then(|| Value { value: self.ps as f64 / f.ideal_ps as f64, running: self.running })
+        (f.ideal.0 > 0).then(|| Value { value: self.ps as f64 / f.ideal.0 as f64, running: self.running })
     }
 }
 
 fn spread(made: Vec<Value>) -> Option<Spread> {
     let running = made.iter().filter(|v| v.running).count() as f64 / made.len().max(1) as f64;
+    let known = known(&made);
     let mut values: Vec<f64> = made.into_iter().map(|v| v.value).collect();
     values.sort_unstable_by(f64::total_cmp);
-    Some(Spread { mean: mean(values.iter().copied())?, p50: quantile(&values, 0.5)?, p99: quantile(&values, 0.99)?, running })
+    Some(Spread {
+        mean: mean(values.iter().copied())?,
+        p50: quantile(&values, 0.5)?,
+        p99: quantile(&values, 0.99)?,
+        running,
+        known,
+    })
+}
+
+/// A quantile stays as it is when it changes by no more than this part of it: nothing that three digits show. Our choice.
+const SAME: f64 = 0.005;
+
+/// See [`Spread::known`]: the quantiles of the values beside those with everything that was running at infinity.
+fn known(made: &[Value]) -> f64 {
+    if made.iter().all(|v| !v.running) {
+        return 1.0;
+    }
+    let sorted = |value: fn(&Value) -> f64| {
+        let mut values: Vec<f64> = made.iter().map(value).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values
+    };
+    // The largest number, as the difference of infinities is none.
+    let (shown, never) = (sorted(|v| v.value), sorted(|v| if v.running { f64::MAX } else { v.value }));
+    let stays = |p: &f64| matches!((quantile(&shown, *p), quantile(&never, *p)), (Some(a), Some(b)) if b - a <= SAME * a);
+    [0.5, 0.99].into_iter().take_while(stays).last().unwrap_or(0.0)
 }
 
 fn network(info: &RunInfo, config: &Experiment, report: &Report) -> NetworkSummary {

@@ -17,6 +17,9 @@ pub struct SweepManifest {
     /// The worlds that its points run in, each once; empty in results of versions that did not say.
     #[serde(default)]
     pub worlds: Vec<String>,
+    /// The TCP stacks of the transports of its points, each once; empty in results of versions that did not say.
+    #[serde(default)]
+    pub stacks: Vec<String>,
     /// When the sweep was last started, RFC 3339 in UTC.
     pub started: String,
     /// When all its runs were done; null as long as some are missing.

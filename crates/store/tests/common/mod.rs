@@ -4,7 +4,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutKind, TimeoutRow};
 use forebay_scenario::Scenario;
-use forebay_units::{NodeId, PortId, QueryId, Time, WorkloadId};
+use forebay_units::{NodeId, PortId, QueryId, Time, TimeOrNever, WorkloadId};
 use std::path::Path;
 
 const SCENARIO: &str = r#"
@@ -32,22 +32,18 @@ pub(crate) fn report(n: u64) -> Report {
         flow_id: 0,
         dst: NodeId::new(1),
         size_bytes: 50_000,
-        start_ps: 1_000_900,
-        end_ps: 1_235_000_901,
-        acked_ps: 1_300_000_000,
-        ideal_ps: 617_000_000,
+        start: Time(1_000_900),
+        end: Time(1_235_000_901).into(),
+        acked: Time(1_300_000_000).into(),
+        ideal: Time(617_000_000),
         bytes_acked: 50_000,
-        rtt_min_ps: u64::MAX,
-        rtt_mean_ps: u64::MAX,
-        query_id: None,
-        deadline_ps: u64::MAX,
         ..FlowRow::default()
     };
     let open = FlowRow {
         flow_id: 1,
         size_bytes: 1_000_000,
-        end_ps: u64::MAX,
-        acked_ps: u64::MAX,
+        end: TimeOrNever::NEVER,
+        acked: TimeOrNever::NEVER,
         rtos: 2,
         bytes_acked: 75_000,
         ..done.clone()
@@ -55,8 +51,8 @@ pub(crate) fn report(n: u64) -> Report {
     let query = QueryRow {
         query_id: QueryId::new(0),
         workload: WorkloadId::new(0),
-        start_ps: 0,
-        end_ps: 2_000_000_000,
+        start: Time::ZERO,
+        end: Time(2_000_000_000).into(),
         fan_in: 4,
         bytes: 1_000,
         rtos: 1,
@@ -88,20 +84,20 @@ pub(crate) fn report(n: u64) -> Report {
             time_ps: 5_000,
             conn_id: 0,
             cwnd: 2.0,
-            ssthresh: f64::INFINITY,
+            ssthresh: None,
             unacked_bytes: 2_920,
-            srtt_ps: 0,
+            srtt_ps: None,
             rto_ps: 1_000_000_000_000,
-            alpha: f64::NAN,
+            alpha: None,
             bytes_acked: 0,
             retrans: 0,
             ca_state: 0,
         }]
         .into(),
-        queries: vec![query, QueryRow { query_id: QueryId::new(1), end_ps: u64::MAX, ..query }],
+        queries: vec![query, QueryRow { query_id: QueryId::new(1), end: TimeOrNever::NEVER, ..query }],
         timeouts: vec![TimeoutRow {
             time_ps: 2_000_000_000,
-            flow_id: 1,
+            flow_id: Some(1),
             dst: NodeId::new(1),
             kind: TimeoutKind::Tail,
             rto_ps: 1_000_000_000,
@@ -112,6 +108,7 @@ pub(crate) fn report(n: u64) -> Report {
         packet_hops: 1_000,
         fingerprint: 0xabcd,
         peak_connections: 2,
+        packets: Default::default(),
         predicted: None,
     }
 }

@@ -1,85 +1,99 @@
-//! The rules of Linux tcp_cubic.c: times in ticks of 1 ms (HZ = 1000) and 1/1024 s, whole windows.
+//! The rules of Linux tcp_cubic.c: times in ticks and 1/1024 s, whole windows.
 
 use super::Config;
+use crate::cc::whole::{Arithmetic, Steps, cube_root, segments};
 use crate::cc::{Ack, Event, Window};
 use forebay_sampling::math::cbrt;
 use forebay_units::Time;
-
-/// ps in a tick.
-const TICK: Time = Time::from_ms(1);
-/// Without a change of the window, the growth is looked at again after this many ticks (HZ / 32).
-const LOOK_AGAIN: u64 = 31;
 
 /// State of one connection. Windows in segments.
 #[derive(Debug, Clone)]
 pub struct Cubic {
     /// C and beta in 1/1024, as `bic_scale * 10` and `beta` are.
-    c: f64,
-    beta: f64,
+    c: u64,
+    beta: u32,
     /// Acknowledged segments, in eighths of a window, after which the friendly window grows by one (`beta_scale`).
-    friendly: Option<f64>,
+    friendly: Option<u32>,
     fast_convergence: bool,
+    arithmetic: Arithmetic,
+    /// Ticks in a second (HZ).
+    hz: u64,
     /// `last_max_cwnd`; 0: not known.
-    w_max: f64,
-    origin: f64,
+    w_max: u32,
+    origin: u32,
     /// Time to the plateau, 1/1024 s.
-    k: f64,
+    k: u64,
     /// Start of the epoch in ticks.
     epoch: Option<u64>,
     /// Window and time when the growth was last looked at.
-    looked: (f64, u64),
+    looked: (u32, u64),
     /// Acknowledged segments that the friendly window has not used yet, and that window (`ack_cnt`, `tcp_cwnd`).
-    acks: f64,
-    reno: f64,
+    acks: u32,
+    reno: u32,
     /// The window grows by one for so many acknowledged segments (`cnt`).
-    per_step: f64,
-    /// Acknowledged segments since its last step (`snd_cwnd_cnt`).
-    counted: f64,
+    per_step: u32,
+    steps: Steps,
+    /// Smallest delay since the last timeout, us; 0 before the first (`delay_min`).
+    delay_us: u64,
 }
 
 impl Cubic {
     pub(super) fn new(c: &Config) -> Cubic {
-        let beta = (c.beta * 1024.0).round();
+        let beta = (c.beta * 1024.0).round() as u32;
         // cubictcp_register, integer divisions.
-        let scale = ((8.0 * (1024.0 + beta) / 3.0).floor() / (1024.0 - beta)).floor();
+        let scale = 8 * (1024 + beta) / 3 / (1024 - beta);
         Cubic {
-            c: (c.c * 102.4).round() * 10.0,
+            c: (c.c * 102.4).round() as u64 * 10,
             beta,
             friendly: c.reno_friendly.then_some(scale),
             fast_convergence: c.fast_convergence,
-            w_max: 0.0,
-            origin: 0.0,
-            k: 0.0,
+            arithmetic: c.arithmetic,
+            hz: u64::from(c.hz),
+            w_max: 0,
+            origin: 0,
+            k: 0,
             epoch: None,
-            looked: (0.0, 0),
-            acks: 0.0,
-            reno: 0.0,
-            per_step: 2.0,
-            counted: 0.0,
+            looked: (0, 0),
+            acks: 0,
+            reno: 0,
+            per_step: 2,
+            steps: Steps::new(Arithmetic::Linux),
+            delay_us: 0,
         }
     }
 
-    /// Congestion avoidance by `acked` segments.
-    pub(super) fn grow(&mut self, w: &mut Window, ack: &Ack, acked: f64) {
-        self.update(w.cwnd.floor(), acked, ack);
-        // tcp_cong_avoid_ai: acknowledged segments are counted, so that a step that has become smaller is taken at once.
-        if self.counted >= self.per_step {
-            self.counted = 0.0;
-            w.cwnd += 1.0;
+    /// A tick of the clock.
+    fn ticks(&self, t: Time) -> u64 {
+        (u128::from(t.0) * u128::from(self.hz) / u128::from(Time::from_secs(1).0)) as u64
+    }
+
+    /// `cubictcp_acked`: the delay that the curve is ahead by. Not in the first second of an epoch, where queues may still be full.
+    pub(super) fn pkts_acked(&mut self, ack: &Ack) {
+        let Some(rtt) = ack.newest_rtt else { return };
+        let now = self.ticks(ack.now);
+        if self.epoch.is_some_and(|epoch| now.saturating_sub(epoch) < self.hz) {
+            return;
         }
-        self.counted += acked;
-        if self.counted >= self.per_step {
-            let steps = (self.counted / self.per_step).floor();
-            self.counted -= steps * self.per_step;
-            w.cwnd += steps;
+        let delay = rtt.as_us().max(1);
+        self.delay_us = if self.delay_us == 0 { delay } else { self.delay_us.min(delay) };
+    }
+
+    /// Growth by acknowledged segments.
+    pub(super) fn grow(&mut self, w: &mut Window, ack: &Ack, grow: f64) {
+        let acked = Steps::slow_start(w, grow);
+        if acked == 0 {
+            return;
         }
+        self.update(segments(w.cwnd), acked, ack);
+        self.steps.step(w, self.per_step, acked);
     }
 
     /// `bictcp_update`.
-    fn update(&mut self, cwnd: f64, acked: f64, ack: &Ack) {
-        let now = ack.now / TICK;
-        self.acks += acked;
-        if self.looked.0 == cwnd && now - self.looked.1 <= LOOK_AGAIN {
+    fn update(&mut self, cwnd: u32, acked: u32, ack: &Ack) {
+        let now = self.ticks(ack.now);
+        self.acks = self.acks.saturating_add(acked);
+        // Without a change of the window, the growth is looked at again after HZ / 32.
+        if self.looked.0 == cwnd && now - self.looked.1 <= self.hz / 32 {
             return;
         }
         // The curve once a tick, the friendly window with every step.
@@ -89,69 +103,89 @@ impl Cubic {
                 Some(epoch) => epoch,
                 None => self.begin(cwnd, acked, now),
             };
-            // The smallest delay in ticks, rounded up (usecs_to_jiffies).
-            let delay = ack.min_rtt.get().map_or(0, |rtt| rtt.round_up(TICK) / TICK);
-            let t = (((now - epoch + delay) << 10) / 1000) as f64;
+            let t = ((now - epoch + self.delay_ticks(ack)) << 10) / self.hz;
             let target = self.target(t);
-            self.per_step = if target > cwnd { (cwnd / (target - cwnd)).floor() } else { 100.0 * cwnd };
-            if self.w_max == 0.0 {
+            self.per_step = if target > u64::from(cwnd) {
+                (u64::from(cwnd) / (target - u64::from(cwnd))) as u32
+            } else {
+                cwnd.saturating_mul(100)
+            };
+            if self.w_max == 0 {
                 // Where the path's capacity is still unknown, 5 % a round trip at least.
-                self.per_step = self.per_step.min(20.0);
+                self.per_step = self.per_step.min(20);
             }
         }
         if let Some(scale) = self.friendly {
-            let step = (cwnd * scale / 8.0).floor().max(1.0);
-            while self.acks > step {
-                self.acks -= step;
-                self.reno += 1.0;
-            }
+            let step = ((u64::from(cwnd) * u64::from(scale)) >> 3).max(1) as u32;
+            // As many whole steps as fit while more than one is left.
+            let steps = self.acks.saturating_sub(1) / step;
+            self.acks -= steps * step;
+            self.reno = self.reno.saturating_add(steps);
             if self.reno > cwnd {
-                self.per_step = self.per_step.min((cwnd / (self.reno - cwnd)).floor());
+                self.per_step = self.per_step.min(cwnd / (self.reno - cwnd));
             }
         }
         // At most half a window a round trip.
-        self.per_step = self.per_step.max(2.0);
+        self.per_step = self.per_step.max(2);
     }
 
-    fn begin(&mut self, cwnd: f64, acked: f64, tick: u64) -> u64 {
+    /// The smallest delay in ticks, rounded up (`usecs_to_jiffies`).
+    fn delay_ticks(&self, ack: &Ack) -> u64 {
+        let us = match self.arithmetic {
+            Arithmetic::Linux => self.delay_us,
+            Arithmetic::Paper => {
+                let tick = Time(Time::from_secs(1).0 / self.hz);
+                return ack.min_rtt.get().map_or(0, |rtt| rtt.round_up(tick) / tick);
+            }
+        };
+        (us * self.hz).div_ceil(1_000_000)
+    }
+
+    fn begin(&mut self, cwnd: u32, acked: u32, tick: u64) -> u64 {
         self.epoch = Some(tick);
         (self.acks, self.reno) = (acked, cwnd);
-        (self.k, self.origin) = if self.w_max <= cwnd {
-            (0.0, cwnd)
-        } else {
-            ((1024.0 * cbrt((self.w_max - cwnd) * 1024.0 / self.c)).floor(), self.w_max)
-        };
+        (self.k, self.origin) = if self.w_max <= cwnd { (0, cwnd) } else { (self.time_to(self.w_max - cwnd), self.w_max) };
         tick
     }
 
+    /// Time that the curve takes for the last `segments` below the plateau, 1/1024 s.
+    fn time_to(&self, segments: u32) -> u64 {
+        match self.arithmetic {
+            // `cube_factor` is 2^40 over the scale, in whole numbers.
+            Arithmetic::Linux => u64::from(cube_root((1u64 << 40) / self.c * u64::from(segments))),
+            Arithmetic::Paper => (1024.0 * cbrt(f64::from(segments) * 1024.0 / self.c as f64)).floor() as u64,
+        }
+    }
+
     /// The curve at `t`, 1/1024 s after the epoch's start.
-    fn target(&self, t: f64) -> f64 {
-        let off = (t - self.k).abs() / 1024.0;
-        let delta = (self.c / 1024.0 * off * off * off).floor();
-        if t < self.k { self.origin - delta } else { self.origin + delta }
+    fn target(&self, t: u64) -> u64 {
+        let off = u128::from(t.abs_diff(self.k));
+        let delta = ((u128::from(self.c) * off * off * off) >> 40) as u64;
+        if t < self.k { u64::from(self.origin).saturating_sub(delta) } else { u64::from(self.origin) + delta }
     }
 
     /// `cubictcp_recalc_ssthresh`: of the window, whatever is outstanding.
     pub(super) fn ssthresh(&mut self, w: &Window) -> f64 {
-        let cwnd = w.cwnd.floor();
+        let cwnd = segments(w.cwnd);
         self.epoch = None;
-        // tcp_init_cwnd_reduction, tcp_enter_loss.
-        self.counted = 0.0;
+        self.steps.reduced();
         let shrinks = cwnd < self.w_max && self.fast_convergence;
-        self.w_max = if shrinks { (cwnd * (1024.0 + self.beta) / 2048.0).floor() } else { cwnd };
-        (cwnd * self.beta / 1024.0).floor().max(2.0)
+        let part = |of: u32| u64::from(cwnd) * u64::from(of);
+        self.w_max = if shrinks { (part(1024 + self.beta) / 2048) as u32 } else { cwnd };
+        ((part(self.beta) / 1024) as f64).max(2.0)
     }
 
     pub(super) fn event(&mut self, event: Event) {
         match event {
             // cubictcp_cwnd_event: idle time is not the epoch's.
             Event::TxStart { now, idle } => {
-                let idle = now / TICK - (now - idle) / TICK;
-                self.epoch = self.epoch.map(|epoch| (epoch + idle).min(now / TICK));
+                let (now, idle) = (self.ticks(now), self.ticks(now) - self.ticks(now.saturating_sub(idle)));
+                self.epoch = self.epoch.map(|epoch| (epoch + idle).min(now));
             }
             // bictcp_reset: nothing is known any more.
             Event::Timeout { .. } => {
-                (self.w_max, self.epoch, self.looked) = (0.0, None, (0.0, 0));
+                (self.w_max, self.epoch, self.looked, self.delay_us) = (0, None, (0, 0), 0);
+                self.steps.reduced();
             }
             Event::Write { .. } | Event::Established { .. } | Event::Recovery | Event::Restart | Event::Complete => {}
         }

@@ -3,6 +3,7 @@
 mod linux;
 mod rfc;
 
+use super::whole::{self, Arithmetic};
 use super::{Ack, CongestionControl, Event, LawConfig, LawEntry, Reduction, Threshold, Window, slow_start};
 use forebay_experiment::transport::Transport;
 use forebay_experiment::transport::{Ecn, Profile};
@@ -24,6 +25,10 @@ pub struct Config {
     beta: f64,
     fast_convergence: bool,
     reno_friendly: bool,
+    /// Of the rules of Linux: to the bit, or with exact roots and the connection's smallest RTT.
+    arithmetic: Arithmetic,
+    /// Their ticks in a second.
+    hz: u32,
 }
 
 /// State of one connection.
@@ -47,16 +52,23 @@ impl Cubic {
 impl CongestionControl for Cubic {
     type Sent = ();
     const IN_ACK_EVENT: bool = false;
-    const PKTS_ACKED: bool = false;
+
+    fn pkts_acked(&mut self, _w: &mut Window, ack: &Ack) {
+        if let Cubic::Linux(law) = self {
+            law.pkts_acked(ack);
+        }
+    }
 
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
+        if let Cubic::Linux(law) = self {
+            return law.grow(w, ack, ack.grow);
+        }
         let grow = if w.in_slow_start() { w.slow_start(ack.grow) } else { ack.grow };
         if grow <= 0.0 {
             return;
         }
-        match self {
-            Cubic::Rfc(law) => law.grow(w, ack, grow),
-            Cubic::Linux(law) => law.grow(w, ack, grow),
+        if let Cubic::Rfc(law) = self {
+            law.grow(w, ack, grow);
         }
     }
 
@@ -123,6 +135,19 @@ pub(super) const ENTRY: LawEntry = LawEntry {
                 default: Some("true"),
                 doc: "the Reno-friendly region of RFC 9438 section 4.3",
             },
+            optional(
+                "arithmetic",
+                whole::ARITHMETIC.kind,
+                "paper",
+                "with `rules = \"linux\"`: exact cube roots and the connection's smallest RTT, or the kernel's approximate roots and its \
+                 smallest delay",
+            ),
+            optional(
+                "hz",
+                Kind::Int(100, 1000),
+                "1000",
+                "with `rules = \"linux\"`: ticks in a second of the kernel's clock (CONFIG_HZ)",
+            ),
         ],
     },
     needs_marks: false,
@@ -137,6 +162,8 @@ pub(super) const ENTRY: LawEntry = LawEntry {
             beta: v.float("beta"),
             fast_convergence: v.bool("fast-convergence"),
             reno_friendly: v.bool("reno-friendly"),
+            arithmetic: v.choice("arithmetic", whole::WORDS),
+            hz: v.int("hz") as u32,
         })
     },
 };

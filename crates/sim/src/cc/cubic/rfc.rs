@@ -115,12 +115,21 @@ impl Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::whole::Arithmetic;
     use crate::cc::{Threshold, Trigger};
 
     /// After a loss at 1000 segments the window is back at 1000 after K = cbrt(W_max (1 - beta) / C) seconds (section 4.2).
     #[test]
     fn regains_the_old_window_after_k() {
-        let mut cubic = Cubic::new(&Config { rules: None, c: 0.4, beta: 0.7, fast_convergence: true, reno_friendly: false });
+        let mut cubic = Cubic::new(&Config {
+            rules: None,
+            c: 0.4,
+            beta: 0.7,
+            fast_convergence: true,
+            reno_friendly: false,
+            arithmetic: Arithmetic::Paper,
+            hz: 1000,
+        });
         let mut w = Window { cwnd: 1000.0, ssthresh: Threshold::UNLIMITED };
         w.ssthresh = cubic.ssthresh(&w, Reduction { trigger: Trigger::Loss, from: 1000.0, in_flight: 0 }).into();
         w.fall();

@@ -1,6 +1,7 @@
 //! Parameters of TCP-TRIM; every ambiguity of its text is one.
 
 use super::threshold::Policy;
+use crate::cc::whole::{self, Arithmetic};
 use crate::cc::{LawConfig, LawEntry};
 use forebay_experiment::transport::Ecn;
 use forebay_param::{Entry, Kind, Values, choices, optional};
@@ -25,6 +26,7 @@ pub struct Config {
     /// Wait after probing (AS).
     pub(super) wait_after: bool,
     pub(super) at_start: bool,
+    pub(super) arithmetic: Arithmetic,
 }
 
 /// How often an RTT above K cuts (TRIM A1).
@@ -140,6 +142,7 @@ pub(in crate::cc) const ENTRY: LawEntry = LawEntry {
                 "asynchronous timer: random waits before probing (AD) and after (AS), both, or one of them",
             ),
             optional("at-start", Kind::Bool, "true", "with AD, also wait before the first segment of a connection"),
+            whole::ARITHMETIC,
         ],
     },
     needs_marks: false,
@@ -168,5 +171,6 @@ fn build(v: &Values) -> Config {
         ad,
         wait_after,
         at_start: v.bool("at-start"),
+        arithmetic: v.choice("arithmetic", whole::WORDS),
     }
 }

@@ -6,24 +6,30 @@ mod probe;
 #[cfg(test)]
 mod tests;
 mod threshold;
+mod whole;
 
 pub(super) use entry::Config;
 pub(super) use entry::ENTRY;
 
 use super::newreno::halve;
+use super::whole::{Arithmetic, Steps};
 use super::{Ack, CongestionControl, Event, Gate, Path, Reduction, Round, Threshold, Trigger, Window};
 use entry::{Cut, Seed, Ssthresh};
 use forebay_units::{QueueLen, Time, TimeOrNever};
 use probe::Episode;
 use threshold::threshold;
+use whole::Whole;
 
 /// State of one connection. Windows in segments, averages of RTTs in ps.
 #[derive(Debug, Clone)]
 pub struct Trim {
     c: Config,
     path: Option<Path>,
-    /// `smooth_RTT`, unset before the first sample.
+    /// `smooth_RTT`, unset before the first sample; in real numbers.
     smooth: Option<f64>,
+    /// What is otherwise in whole numbers.
+    whole: Option<Whole>,
+    steps: Steps,
     /// `min_RTT`: estimate of D.
     min_rtt: TimeOrNever,
     rtt_max: Time,
@@ -40,10 +46,16 @@ pub struct Trim {
 
 impl Trim {
     pub(super) fn new(c: &Config) -> Trim {
+        let mut c = *c;
+        if c.arithmetic == Arithmetic::Linux {
+            c.min_cwnd = c.min_cwnd.floor();
+        }
         Trim {
-            c: *c,
+            c,
             path: None,
             smooth: None,
+            whole: (c.arithmetic == Arithmetic::Linux).then(Whole::default),
+            steps: Steps::new(c.arithmetic),
             min_rtt: TimeOrNever::NEVER,
             rtt_max: Time::ZERO,
             // TRIM 2.2: infinite before the first sample.
@@ -67,6 +79,9 @@ impl Trim {
             Some(QueueLen::Bytes(b)) => (b as f64 / path.packet).floor(),
         };
         let idle = path.idle_rtt;
+        if let Some(whole) = &mut self.whole {
+            whole.take_path(&path, self.c.guard);
+        }
         self.path = Some(path);
         if self.c.seed == Seed::IdleData {
             self.learn_min(idle);
@@ -80,12 +95,24 @@ impl Trim {
 
     /// Lowers the estimate of the RTT without queueing, and K with it (TRIM row 16: it never rises).
     fn learn_min(&mut self, rtt: Time) {
+        let rtt = if self.whole.is_some() { whole::microseconds(rtt) } else { rtt };
         if TimeOrNever::at(rtt) < self.min_rtt {
+            if let Some(whole) = &self.whole {
+                let least = rtt.max(Time::from_us(1));
+                self.min_rtt = least.into();
+                self.k = whole.threshold(self.c.policy, least);
+                return;
+            }
             self.min_rtt = rtt.into();
             if let Some(p) = &self.path {
                 self.k = threshold(self.c.policy, p.packets_per_s * 1e-12, rtt.0 as f64, p.buffer, self.c.guard);
             }
         }
+    }
+
+    /// The RTT sample of an ACK.
+    fn sample(&self, ack: &Ack) -> Option<Time> {
+        if self.whole.is_some() { ack.rtt.map(whole::sample) } else { ack.rtt }
     }
 
     /// Forgets the estimate, for a new route (TRIM row 16); the next sample starts it anew.
@@ -112,12 +139,11 @@ impl Trim {
     }
 
     /// The reaction to a sample above K (TRIM Eq. 2 and 3), ps.
-    fn cut(&mut self, w: &mut Window, sample: f64, ack: &Ack) {
+    fn cut(&mut self, w: &mut Window, sample: Time, ack: &Ack) {
         let new_round = self.round.ends(ack);
         if new_round {
             self.round_cwnd = w.cwnd;
         }
-        let ep = (sample - self.k) / sample;
         // TRIM A1: nothing in the printed algorithm limits cuts to one per round trip; parts of the prose do.
         let floor = match self.c.cut {
             Cut::EveryAck => self.c.min_cwnd,
@@ -126,7 +152,14 @@ impl Trim {
             Cut::Capped => self.c.min_cwnd.max(self.round_cwnd / 2.0),
         };
         // The window of 1 after a timeout stays 1 (TRIM row 6): no reduction enlarges.
-        w.cwnd = (w.cwnd * (1.0 - ep / 2.0)).max(floor).min(w.cwnd);
+        w.cwnd = match &mut self.whole {
+            Some(whole) => whole.cut(w.cwnd, sample, self.k, floor),
+            None => {
+                let sample = sample.0 as f64;
+                let ep = (sample - self.k) / sample;
+                (w.cwnd * (1.0 - ep / 2.0)).max(floor).min(w.cwnd)
+            }
+        };
         if self.c.ssthresh >= Ssthresh::Cut {
             w.ssthresh = w.cwnd.max(2.0).into();
         }
@@ -141,12 +174,17 @@ impl CongestionControl for Trim {
     fn in_ack_event(&mut self, _w: &mut Window, ack: &Ack) {
         // TRIM row 5 has no sample of retransmitted segments, as Karn; the timestamps of RFC 7323 tell which transmission was
         // acknowledged, and stacks without them take no such sample.
-        if let Some(rtt) = ack.rtt {
+        if let Some(rtt) = self.sample(ack) {
             // TRIM 2.4 (a), A6: the first sample starts it; updated first, compared later.
-            self.smooth = Some(match self.smooth {
-                None => rtt.0 as f64,
-                Some(old) => (1.0 - self.c.alpha) * old + self.c.alpha * rtt.0 as f64,
-            });
+            match &mut self.whole {
+                Some(whole) => whole.take_sample(self.c.alpha, rtt),
+                None => {
+                    self.smooth = Some(match self.smooth {
+                        None => rtt.0 as f64,
+                        Some(old) => (1.0 - self.c.alpha) * old + self.c.alpha * rtt.0 as f64,
+                    });
+                }
+            }
             self.rtt_max = self.rtt_max.max(rtt);
             self.learn_min(rtt);
         }
@@ -166,8 +204,8 @@ impl CongestionControl for Trim {
             // TRIM A14: no growth on ACKs of probes, nor on older ones meanwhile.
             return;
         }
-        match ack.rtt {
-            Some(rtt) if rtt.0 as f64 > self.k => self.cut(w, rtt.0 as f64, ack),
+        match self.sample(ack) {
+            Some(rtt) if rtt.0 as f64 > self.k => self.cut(w, rtt, ack),
             _ => self.may_grow = true,
         }
     }
@@ -175,10 +213,10 @@ impl CongestionControl for Trim {
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
         if !self.may_grow {
         } else if self.c.additive_only {
-            w.cwnd += ack.grow / w.cwnd;
+            self.steps.additive(w, ack.grow);
         } else {
             // TRIM 2.4 (e): slow start is retained.
-            w.reno(ack.grow);
+            self.steps.reno(w, ack.grow);
         }
     }
 
@@ -186,7 +224,15 @@ impl CongestionControl for Trim {
         if cut.trigger != Trigger::Ecn {
             self.discard();
         }
-        halve(cut).into()
+        self.steps.reduced();
+        match &mut self.whole {
+            Some(whole) => {
+                whole.forget_fraction();
+                super::whole::halve(cut.from)
+            }
+            None => halve(cut),
+        }
+        .into()
     }
 
     fn loss_outweighs_marks(&self) -> bool {
@@ -197,6 +243,7 @@ impl CongestionControl for Trim {
     fn cwnd_event(&mut self, _w: &mut Window, event: Event) {
         match event {
             Event::Established { rtt: Some(rtt) } => {
+                let rtt = if self.whole.is_some() { whole::sample(rtt) } else { rtt };
                 self.rtt_max = self.rtt_max.max(rtt);
                 // TRIM A13: SYNs are small; the difference is their serialisation against that of data.
                 let lacks = self.path.as_ref().map_or(Time::ZERO, |p| p.handshake_lacks);
@@ -211,6 +258,7 @@ impl CongestionControl for Trim {
                 self.discard();
             }
             Event::Timeout { .. } => {
+                self.steps.reduced();
                 self.recovering = false;
                 self.discard();
             }

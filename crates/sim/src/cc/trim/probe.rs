@@ -2,6 +2,7 @@
 
 use super::Trim;
 use super::entry::Ssthresh;
+use super::whole::{self, Whole};
 use crate::cc::{Ack, Opportunity, Window};
 use forebay_units::{Time, TimeOrNever};
 
@@ -71,6 +72,7 @@ impl Trim {
 
     /// How many new segments may leave now. Begins, continues and ends episodes.
     pub(super) fn gate(&mut self, w: &mut Window, at: &Opportunity) -> u64 {
+        let at = &self.seen(at);
         // TRIM row 19: no gap test during recovery.
         if at.recovering {
             return u64::MAX;
@@ -99,6 +101,14 @@ impl Trim {
         }
     }
 
+    /// The opportunity with the times that the law computes with.
+    fn seen(&self, at: &Opportunity) -> Opportunity {
+        match self.whole {
+            Some(_) => Opportunity { now: whole::microseconds(at.now), last_tx: at.last_tx.map(whole::microseconds), ..*at },
+            None => *at,
+        }
+    }
+
     /// The first segment of the connection: no history, so no probes (TRIM row 11), but with AD a wait (A20).
     fn start(&mut self, at: &Opportunity) {
         self.episode.started = true;
@@ -109,15 +119,23 @@ impl Trim {
 
     /// TRIM A5, A27: too long since anything was sent on this connection?
     fn gap(&self, at: &Opportunity) -> bool {
-        let (Some(smooth), Some(last_tx)) = (self.smooth, at.last_tx) else { return false };
-        let pause = at.now - last_tx.max(self.episode.resumed);
-        pause.0 as f64 > smooth && (self.c.gap_in_flight || at.flight == 0)
+        let Some(last_tx) = at.last_tx else { return false };
+        let pause = at.now.saturating_sub(last_tx.max(self.episode.resumed));
+        let long = match &self.whole {
+            Some(whole) => whole.is_outlasted_by(pause),
+            None => self.smooth.is_some_and(|smooth| pause.0 as f64 > smooth),
+        };
+        long && (self.c.gap_in_flight || at.flight == 0)
     }
 
     fn begin(&mut self, w: &mut Window, at: &Opportunity) {
         self.discard();
-        self.episode.saved = w.cwnd;
         self.episode.state = State::Probing;
+        self.episode.saved = w.cwnd;
+        if let Some(whole) = &mut self.whole {
+            whole.forget_fraction();
+            self.episode.saved = w.cwnd.floor();
+        }
         w.cwnd = self.c.min_cwnd;
         if self.c.ad {
             self.wait_before(at.now);
@@ -127,16 +145,22 @@ impl Trim {
     /// TRIM 2.4 (g): uniform in [0, RTT_max].
     fn wait_before(&mut self, now: Time) {
         self.episode.state = State::AdWait;
-        self.episode.due = (now + self.random(self.rtt_max.0 as f64)).into();
+        self.episode.due = (now + self.random(self.rtt_max)).into();
     }
 
-    /// Uniform in [0, `most` ps].
-    fn random(&mut self, most: f64) -> Time {
-        self.path.as_mut().map_or(Time::ZERO, |p| Time(p.rng.below(most as u64 + 1)))
+    /// Uniform in [0, `most`].
+    fn random(&mut self, most: Time) -> Time {
+        match &mut self.path {
+            Some(p) if self.whole.is_some() => Whole::random(&mut p.rng, most),
+            Some(p) => Time(p.rng.below(most.0 + 1)),
+            None => Time::ZERO,
+        }
     }
 
     /// Segments that left while probing are probes.
     pub(super) fn note_probes(&mut self, from: u64, to: u64, at: &Opportunity) {
+        let at = &self.seen(at);
+        let smooth = self.whole.map_or_else(|| Time(self.smooth.unwrap_or(0.0) as u64), |whole| whole.smooth());
         let e = &mut self.episode;
         if e.state != State::Probing {
             return;
@@ -148,17 +172,19 @@ impl Trim {
             e.count += 1;
         }
         // TRIM A4, A9: a timer from the real time of sending, with smooth_RTT as it is now; the second probe sets it again.
-        e.due = (at.now + Time(self.smooth.unwrap_or(0.0) as u64)).into();
+        e.due = (at.now + smooth).into();
     }
 
     /// An ACK advanced during an episode. What follows from it is decided at the opportunity to send that it makes.
     pub(super) fn take_probes(&mut self, ack: &Ack) {
+        let now = if self.whole.is_some() { whole::microseconds(ack.now) } else { ack.now };
         let e = &mut self.episode;
         while let Some(&(end, sent)) = e.probes[..e.count].get(e.acked)
             && ack.snd_una >= end
         {
             // Times of handing over (TRIM row 13): the second probe's include its wait in the host's own card.
-            e.rtts += ack.now - sent;
+            let rtt = now - sent;
+            e.rtts += if self.whole.is_some() { whole::sample(rtt) } else { rtt };
             e.acked += 1;
         }
         if e.count > 0 && e.acked == e.count {
@@ -173,23 +199,40 @@ impl Trim {
         let mean = (e.acked > 0).then(|| e.rtts.0 as f64 / e.acked as f64);
         if let (Some(rtt), false) = (mean, late) {
             // TRIM Eq. 1. The saved window of 1 after a timeout is raised to the floor like any other.
-            let least = self.min_rtt.or_never().0 as f64;
-            let reuse = 2.0 - rtt.max(least) / least;
-            w.cwnd = (e.saved * reuse).max(floor);
+            let least = self.min_rtt.or_never();
+            w.cwnd = if self.whole.is_some() {
+                Whole::reuse(e.saved, e.rtts / e.acked as u64, least, floor)
+            } else {
+                let least = least.0 as f64;
+                (e.saved * (2.0 - rtt.max(least) / least)).max(floor)
+            };
             if w.cwnd < e.saved && self.c.ssthresh >= Ssthresh::All {
                 w.ssthresh = w.cwnd.max(2.0).into();
             }
         } else {
             w.cwnd = floor;
             if self.c.ssthresh >= Ssthresh::Late {
-                w.ssthresh = (e.saved / 2.0).max(2.0).into();
+                let half = if self.whole.is_some() { (e.saved / 2.0).floor() } else { e.saved / 2.0 };
+                w.ssthresh = half.max(2.0).into();
             }
         }
         // The next ACK begins a new round trip.
         self.round.begin(0);
         self.resume(at.now);
+        if let Some(whole) = &mut self.whole {
+            whole.forget_fraction();
+        }
         if self.c.wait_after {
-            self.wait_after(w, at, mean.or(self.smooth).unwrap_or(0.0));
+            let mean = mean.or(self.smooth).unwrap_or(0.0);
+            let probes = if e.acked > 0 { Some(e.rtts / e.acked as u64) } else { None };
+            match self.whole {
+                Some(whole) => {
+                    let left = at.unsent.div_ceil(u64::from(at.mss));
+                    let most = whole.longest_wait(w, probes.unwrap_or(whole.smooth()), left);
+                    self.wait_up_to(at.now, most);
+                }
+                None => self.wait_after(w, at, mean),
+            }
         }
     }
 
@@ -199,7 +242,12 @@ impl Trim {
         let n = (mean * c / 2.0).max(1.0);
         let left = at.unsent.div_ceil(u64::from(at.mss)) as f64;
         let most = (n - 1.0) * w.cwnd.min(left) / c;
-        self.episode.due = (at.now + self.random(most)).into();
+        self.wait_up_to(at.now, Some(Time(most as u64)));
+    }
+
+    fn wait_up_to(&mut self, now: Time, most: Option<Time>) {
+        let Some(most) = most else { return };
+        self.episode.due = (now + self.random(most)).into();
         self.episode.state = State::AsWait;
     }
 

@@ -27,6 +27,7 @@ fn config() -> Config {
         ad: false,
         wait_after: false,
         at_start: true,
+        arithmetic: Arithmetic::Paper,
     }
 }
 

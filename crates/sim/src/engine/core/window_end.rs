@@ -1,7 +1,7 @@
 //! The end of a window: what hosts did to others takes effect, and slots are given back and handed out.
 
-use super::core::Core;
-use super::lane::Handover;
+use super::Core;
+use crate::engine::lane::Handover;
 use crate::net::generation::Generation;
 use forebay_units::{ConnSlot, NodeId};
 
@@ -9,7 +9,7 @@ impl Core {
     /// The window is over: what hosts did to others takes effect, in the order of the hosts that did it, which does not depend on who ran
     /// first. Then the connections that were asked for are prepared.
     #[inline]
-    pub(super) fn end_window(&mut self) {
+    pub(in crate::engine) fn end_window(&mut self) {
         self.run_by(None);
         if self.lane.waits() {
             self.settle_window();

@@ -1,12 +1,12 @@
 //! A packet or a timer meets an endpoint: the host side of the packet path.
 
+use super::Core;
 use super::calls::Call;
-use super::core::Core;
-use super::endpoint_shim::Endpoint;
-use super::hosts::Wake;
-use super::lane::Handover;
-use super::nic::Nic;
 use super::shims::{Direct, Shimmed, Way, rarely};
+use crate::engine::endpoint_shim::Endpoint;
+use crate::engine::hosts::Wake;
+use crate::engine::lane::Handover;
+use crate::engine::nic::Nic;
 use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks};
 use crate::shim::endpoint::Side;

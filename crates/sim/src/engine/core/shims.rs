@@ -2,10 +2,10 @@
 //! transport. What happens on the way is written once, generic over [`Way`]. Which one it is says the check of a packet's generation, which
 //! every packet goes through anyway ([`Generation`](crate::net::generation::Generation)): connections without shim pay nothing.
 
-use super::core::Core;
-use super::endpoint_shim::{Endpoint, EndpointShims, Through};
-use super::hosts::Wake;
-use super::nic::Nic;
+use super::Core;
+use crate::engine::endpoint_shim::{Endpoint, EndpointShims, Through};
+use crate::engine::hosts::Wake;
+use crate::engine::nic::Nic;
 use crate::net::packet::{Packet, Wire, flag};
 use crate::shim::endpoint::Side;
 use crate::shim::window;

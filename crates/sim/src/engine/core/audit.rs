@@ -1,6 +1,6 @@
 //! Conservation, asserted in every run: nothing is lost but what was dropped, and nothing appears from nowhere.
 
-use super::core::Core;
+use super::Core;
 use crate::net::packet::Packet;
 use forebay_units::ConnSlot;
 use std::collections::BTreeMap;

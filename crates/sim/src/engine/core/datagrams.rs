@@ -1,8 +1,8 @@
 //! Sources that send at their own rate whatever happens: connections without TCP. Their packets are counted like all others.
 
-use super::core::Core;
-use super::nic::Nic;
-use super::stream::Message;
+use super::Core;
+use crate::engine::nic::Nic;
+use crate::engine::stream::Message;
 use crate::tcp::datagram::Datagram;
 use forebay_traffic::OpenSpec;
 use forebay_units::{ConnSlot, Time, TimeOrNever};

@@ -1,4 +1,21 @@
-//! The parts of a simulation side by side. What needs several of them is in the files that import this one.
+//! The parts of a simulation side by side, known to this folder alone: what needs several of them is in its files, and the main loop asks
+//! for it by methods.
+
+mod audit;
+mod calls;
+mod connections;
+mod datagrams;
+mod deliver;
+mod messages;
+mod report;
+mod run_host;
+mod shims;
+mod timeouts;
+mod traffic;
+mod waits;
+mod window_end;
+
+pub(super) use run_host::Apps;
 
 use super::ended::Ended;
 use super::endpoint_shim::EndpointShims;
@@ -9,6 +26,7 @@ use super::paths::Paths;
 use super::recorder::Recorder;
 use super::slots::Slots;
 use super::stream::{Held, Incoming, Outgoing, Stream};
+use super::wheel::Wheel;
 use super::window_shim::WindowShims;
 use crate::net::arena::Arena;
 use crate::net::generation::Generation;
@@ -22,33 +40,37 @@ use forebay_units::{ConnSlot, GroupId, IndexVec, NodeId, PortId, Time};
 /// The simulation without its applications: its parts, and what needs several of them.
 pub(crate) struct Core {
     /// Network in motion.
-    pub fabric: Fabric,
+    fabric: Fabric,
     /// Hosts by node number; switches have an unused entry.
-    pub(super) hosts: Owned<NodeId, Host>,
+    hosts: Owned<NodeId, Host>,
     /// Transports.
-    pub tcp: Arena<GroupId, TcpConfig>,
+    tcp: Arena<GroupId, TcpConfig>,
     /// Connections by slot: which one has it, for all hosts to read; changed between windows only. Those of free slots are retired.
-    pub(super) generations: Arena<ConnSlot, Generation>,
+    generations: Arena<ConnSlot, Generation>,
     /// Who they are,
-    pub(super) streams: IndexVec<ConnSlot, Stream>,
+    streams: IndexVec<ConnSlot, Stream>,
     /// what belongs to their sending hosts,
-    pub(super) senders: Owned<ConnSlot, Sender>,
-    pub(super) outgoing: Owned<ConnSlot, Outgoing>,
+    senders: Owned<ConnSlot, Sender>,
+    outgoing: Owned<ConnSlot, Outgoing>,
     /// and what to their receiving hosts.
-    pub(super) receivers: Owned<ConnSlot, Receiver>,
-    pub(super) incoming: Owned<ConnSlot, Incoming>,
-    pub(super) slots: Slots,
-    pub(super) lane: Lane,
-    pub(super) recorder: Recorder,
-    pub(super) seed: u64,
+    receivers: Owned<ConnSlot, Receiver>,
+    incoming: Owned<ConnSlot, Incoming>,
+    slots: Slots,
+    lane: Lane,
+    recorder: Recorder,
+    seed: u64,
     is_host: Arena<NodeId, bool>,
-    pub(super) network: Network,
-    pub(super) ended: Ended,
-    pub(super) endpoint_shims: EndpointShims,
-    pub(super) paths: Paths,
+    network: Network,
+    ended: Ended,
+    endpoint_shims: EndpointShims,
+    paths: Paths,
     /// The warm-up is over.
-    pub(super) measuring: bool,
-    pub(super) window_shims: WindowShims,
+    measuring: bool,
+    /// Statistics count from here.
+    measured_from: Time,
+    /// Payload that had arrived before that, per transport.
+    arrived_before: Vec<u64>,
+    window_shims: WindowShims,
 }
 
 impl Core {
@@ -87,24 +109,59 @@ impl Core {
             is_host: Arena::new(network.nodes.iter().map(|n| n.host).collect()),
             ended: Ended::new(groups),
             measuring: false,
+            measured_from: Time::ZERO,
+            arrived_before: vec![0; groups],
             network: network.clone(),
         }
     }
 
     /// Whether `node` is a host.
     #[inline]
-    pub(crate) fn is_host(&self, node: NodeId) -> bool {
+    pub(super) fn is_host(&self, node: NodeId) -> bool {
         self.is_host[node]
     }
 
-    /// The static network.
-    pub(crate) fn network(&self) -> &Network {
-        &self.network
+    /// When which node has to be looked at.
+    #[inline(always)]
+    pub(super) fn calendar(&mut self) -> &mut Wheel {
+        &mut self.lane.wheel
+    }
+
+    /// Start of the current window.
+    pub(super) fn now(&self) -> Time {
+        self.lane.wheel.start
+    }
+
+    /// Packet transmissions so far.
+    pub(super) fn hops(&self) -> u64 {
+        self.fabric.hops()
+    }
+
+    /// Finite messages that have been acknowledged.
+    pub(super) fn messages_done(&self) -> u64 {
+        self.lane.done
+    }
+
+    /// Whether nothing that was written lacks its acknowledgement.
+    #[inline(always)]
+    pub(super) fn all_acknowledged(&self) -> bool {
+        self.lane.open == 0
+    }
+
+    /// Makes room for exactly `more` rows of messages.
+    pub(super) fn reserve_rows(&mut self, more: usize) {
+        self.recorder.reserve(more);
+    }
+
+    /// Forwards what reaches switch `node` in the current window.
+    #[inline(always)]
+    pub(super) fn forward(&mut self, node: NodeId) {
+        self.fabric.forward(&mut self.lane, node);
     }
 
     /// Sets a timer at `host` for `time`, on behalf of `origin` (the host where the cause lies). If that is another one, it is set at the end
     /// of the window.
-    pub(crate) fn set_timer(&mut self, origin: NodeId, host: NodeId, time: Time, wake: Wake) {
+    fn set_timer(&mut self, origin: NodeId, host: NodeId, time: Time, wake: Wake) {
         let order = self.hosts[origin].next_order(time);
         if origin != host {
             return self.lane.hand_over(origin, Handover::Timer { host, time, order, wake });
@@ -116,7 +173,7 @@ impl Core {
     /// Whose packets and timers are worked off from now on; `None`: nobody's, the window is over. Debug builds check that a host touches
     /// nothing that belongs to another one.
     #[inline(always)]
-    pub(super) fn run_by(&mut self, node: Option<NodeId>) {
+    fn run_by(&mut self, node: Option<NodeId>) {
         #[cfg(debug_assertions)]
         {
             self.hosts.run_by(node);
@@ -131,14 +188,14 @@ impl Core {
     }
 
     /// Time that an ACK-sized packet takes from host `from` to host `to` on the empty path.
-    pub(crate) fn small_packet_latency(&self, from: NodeId, to: NodeId, group: GroupId) -> Time {
+    fn small_packet_latency(&self, from: NodeId, to: NodeId, group: GroupId) -> Time {
         let path = self.fabric.fib().path(&self.network, from, to, 0);
         let size = u64::from(self.tcp[group].ack_size);
         path.iter().map(|&p| &self.network.ports[p]).map(|p| p.delay + p.rate.tx_time(size)).fold(Time::ZERO, |a, b| a + b)
     }
 
     /// Payload that has reached receivers so far, in order or not, per transport.
-    pub(crate) fn arrived_by_group(&self) -> Vec<u64> {
+    fn arrived_by_group(&self) -> Vec<u64> {
         let mut arrived = self.ended.arrived().clone();
         for conn in self.streams.ids().filter(|c| self.streams[*c].live) {
             arrived[self.senders[conn].group()] += self.held(conn).within(0, None);
@@ -147,21 +204,23 @@ impl Core {
     }
 
     /// What the receiver of `conn` has of its payload. A FIN that came early is none.
-    pub(super) fn held(&self, conn: ConnSlot) -> Held {
+    fn held(&self, conn: ConnSlot) -> Held {
         let (receiver, written) = (&self.receivers[conn], self.senders[conn].written);
         let beyond = receiver.beyond().map(|(start, end)| (start, end.min(written)));
         Held { in_order: receiver.delivered, beyond: beyond.filter(|(start, end)| start < end).collect() }
     }
 
     /// The run is over and everything is known: gives the memory of the endpoints back.
-    pub(super) fn forget_endpoints(&mut self) {
+    fn forget_endpoints(&mut self) {
         (self.senders, self.receivers) = (Owned::new(), Owned::new());
         (self.outgoing, self.incoming) = (Owned::new(), Owned::new());
     }
 
-    /// The warm-up ends: what arrives from here on is measured.
-    pub(crate) fn begin_measuring(&mut self) {
-        self.measuring = true;
+    /// The warm-up ends at `start`: what arrives from here on is measured.
+    pub(super) fn begin_measuring(&mut self, start: Time) {
+        (self.measuring, self.measured_from) = (true, start);
+        self.fabric.ports.iter_mut().for_each(|p| p.restart_stats(start));
+        self.arrived_before = self.arrived_by_group();
         for conn in self.streams.ids() {
             self.streams[conn].before = self.held(conn);
         }

@@ -1,8 +1,8 @@
 //! Observation of one port's queue: the exact time-weighted distribution of its length, and an optional time series.
-//! It is fed by the port at every change, so it needs no events of its own and cannot disturb the trajectory.
+//! It is fed at every change of the queue, so that it needs no events of its own and cannot disturb a trajectory.
 
-use forebay_experiment::rows::QueueRow;
-use forebay_experiment::series::Series;
+use crate::rows::QueueRow;
+use crate::series::Series;
 use forebay_units::{PortId, Time};
 
 /// Lengths from here on share the last bin.

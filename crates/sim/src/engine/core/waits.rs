@@ -1,8 +1,8 @@
 //! What messages waited for: stalls are noted where a timer ends them, which is rare; the rest follows from what a message's row says
 //! anyway, when the run is over. `forebay_experiment::waits` says how the time is divided.
 
-use super::core::Core;
-use super::stream::Message;
+use super::Core;
+use crate::engine::stream::Message;
 use crate::net::port::Port;
 use forebay_experiment::network::PortConfig;
 use forebay_experiment::rows::FlowRow;
@@ -58,7 +58,7 @@ impl Core {
     }
 
     /// Calls `see` with the ports that data with ECMP hash `hash` passes from host `src` to host `dst`.
-    fn on_path(&self, src: NodeId, dst: NodeId, hash: u16, mut see: impl FnMut(PortId)) {
+    pub(super) fn on_path(&self, src: NodeId, dst: NodeId, hash: u16, mut see: impl FnMut(PortId)) {
         let (mut node, mut port) = (src, self.hosts[src].nic);
         while node != dst {
             see(port);
@@ -85,7 +85,7 @@ impl Core {
             }
             let (stalls, rtt) = match known {
                 Some((_, stalls, rtt)) => (stalls, rtt),
-                None => (Stalls::default(), Some(flow.rtt_mean_ps).filter(|rtt| *rtt != u64::MAX)),
+                None => (Stalls::default(), flow.rtt_mean.ps()),
             };
             let mut longest: Option<PortId> = None;
             self.on_path(flow.src, flow.dst, flow.ecmp, |port| {
@@ -96,11 +96,11 @@ impl Core {
             let Some(port) = longest else { continue };
             let (empty_rtt, handshake) = self.empty_round_trips(flow.src, flow.dst, flow.ecmp, flow.group);
             let first = flow.opens && self.tcp[flow.group].handshake;
-            let end = if flow.end_ps == u64::MAX { self.lane.wheel.end.0 } else { flow.end_ps };
+            let end = flow.end.ps().unwrap_or(self.lane.wheel.end.0);
             let course = Course {
-                took: end.saturating_sub(flow.start_ps),
+                took: end.saturating_sub(flow.start.0),
                 stalls,
-                ideal: flow.ideal_ps + if first { handshake } else { 0 },
+                ideal: flow.ideal.0 + if first { handshake } else { 0 },
                 empty_rtt,
                 rtt,
                 at_once: flow.fits && flow.segs_retx == 0,

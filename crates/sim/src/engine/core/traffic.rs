@@ -1,7 +1,7 @@
 //! The simulation as the host of applications ([`forebay_traffic::Host`]).
 
-use super::core::Core;
-use super::hosts;
+use super::Core;
+use crate::engine::hosts;
 use crate::tcp::datagram::Datagram;
 use forebay_traffic::{Host, Job, OpenSpec, QueryStart, Wake};
 use forebay_units::{ConnSlot, GroupId, NodeId, Time};

@@ -1,9 +1,10 @@
 //! Messages: delivered, acknowledged, and the rows that are left of them.
 
-use super::core::Core;
-use super::lane::Handover;
-use super::stream::Held;
+use super::Core;
+use crate::engine::lane::Handover;
+use crate::engine::stream::Held;
 use crate::net::generation::Generation;
+use forebay_experiment::ideal::Ideal;
 use forebay_experiment::rows::{FlowRow, TcpRow};
 use forebay_traffic::Notice;
 use forebay_units::{ConnSlot, GroupId, NodeId, Time, WorkloadId};
@@ -84,10 +85,10 @@ impl Core {
             src,
             dst,
             size_bytes: size,
-            start_ps: m.start.0,
-            end_ps: m.delivered.or_never().0,
-            acked_ps: acked.unwrap_or(Time::NEVER).0,
-            ideal_ps: if size == 0 { 0 } else { self.ideal(src, dst, hash, size, sender.group()).0 },
+            start: m.start,
+            end: m.delivered,
+            acked: acked.into(),
+            ideal: if size == 0 { Time::ZERO } else { self.ideal(src, dst, hash, size, sender.group()) },
             bytes_acked: m.end.map_or(known, |end| known.min(end)).saturating_sub(m.begin),
             bytes_measured: measured,
             segs_sent: stats.segs_sent,
@@ -103,10 +104,10 @@ impl Core {
             cut_alpha: stats.cut_alpha.map(|sum| sum / f64::from(stats.ecn_cuts)),
             ce_acked_bytes: stats.ce_bytes,
             cwnd_max: stats.cwnd_max,
-            rtt_min_ps: stats.rtt_min.or_never().0,
-            rtt_mean_ps: stats.rtt_sum.0.checked_div(stats.rtt_count).unwrap_or(u64::MAX),
+            rtt_min: stats.rtt_min,
+            rtt_mean: stats.rtt_sum.0.checked_div(stats.rtt_count).map(Time).into(),
             query_id: m.query,
-            deadline_ps: m.deadline.or_never().0,
+            deadline: m.deadline,
             ecmp: hash,
             opens: m.begin == 0,
             fits: size <= m.first_window,
@@ -127,32 +128,12 @@ impl Core {
         }
     }
 
-    /// Transfer time of `size` bytes as back-to-back segments over the empty path: store and forward at every hop, no handshake,
-    /// no window. D(n, h), when segment n leaves hop h, is max(D(n-1, h), D(n, h-1)) + tx; all segments but the last are equal.
+    /// Transfer time of `size` bytes that meet nobody.
     fn ideal(&self, src: NodeId, dst: NodeId, hash: u16, size: u64, group: GroupId) -> Time {
         let c = &self.tcp[group];
-        let (mss, header) = (u64::from(c.mss), u64::from(c.header));
-        let full = (size - 1) / mss;
-        let last = size - full * mss + header;
-        let (mut first, mut slowest, mut last_out, mut delay) = (Time::ZERO, Time::ZERO, Time::ZERO, Time::ZERO);
-        let mut node = src;
-        let mut port = self.hosts[src].nic;
-        loop {
-            let p = &self.network.ports[port];
-            if full > 0 {
-                let tx = p.rate.tx_time(mss + header);
-                first += tx;
-                slowest = slowest.max(tx);
-                last_out = (first + slowest * (full - 1)).max(last_out);
-            }
-            last_out += p.rate.tx_time(last);
-            delay += p.delay;
-            node = if node == dst { node } else { p.to };
-            if node == dst {
-                return last_out + delay;
-            }
-            port = self.fabric.fib().next_port(node, dst, u32::from(hash));
-        }
+        let mut ideal = Ideal::new(size, c.mss, c.header);
+        self.on_path(src, dst, hash, |port| ideal.pass(&self.network.ports[port]));
+        ideal.time()
     }
 
     pub(super) fn sample(&mut self, conn: ConnSlot, now: Time) {
@@ -169,11 +150,11 @@ impl Core {
             time_ps: now.0,
             conn_id: s.conn_id,
             cwnd: sender.w.cwnd,
-            ssthresh: sender.w.ssthresh.or_infinite(),
+            ssthresh: sender.w.ssthresh.get(),
             unacked_bytes: sender.flight(),
-            srtt_ps: sender.rtt.smoothed().get().map_or(0, |srtt| srtt.0),
+            srtt_ps: sender.rtt.smoothed().get().map(|srtt| srtt.0),
             rto_ps: sender.rto(&self.tcp[sender.group()]).0,
-            alpha: sender.law.alpha().unwrap_or(f64::NAN),
+            alpha: sender.law.alpha(),
             bytes_acked: sender.una.min(sender.written),
             retrans: sender.retransmitted,
             ca_state: sender.ca as u8,

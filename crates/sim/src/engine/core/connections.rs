@@ -1,14 +1,16 @@
 //! Connection slots: handed out between windows only, because all hosts share them. An application inside a window asks for one.
 
-use super::core::Core;
-use super::hosts::Wake;
-use super::stream::{Incoming, Outgoing, Stream};
+use super::Core;
+use crate::engine::hosts::Wake;
+use crate::engine::path::empty_path;
+use crate::engine::stream::{Incoming, Outgoing, Stream};
 use crate::tcp::Address;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use forebay_experiment::streams::Draws;
+use forebay_experiment::topology::flow_hash;
 use forebay_traffic::OpenSpec;
-use forebay_units::{ConnSlot, NodeId, Time};
+use forebay_units::{ConnSlot, Time};
 
 impl Core {
     /// Makes room for `more` connections that are sure to come: growing by doubling leaves holes that the allocator keeps.
@@ -46,12 +48,15 @@ impl Core {
         let isn = c.isn.unwrap_or_else(|| self.slots.sequence_number());
         let fresh = slot == self.streams.next_id();
         let generation = if fresh { 0 } else { (self.streams[slot].generation + 1) & 0x3F };
-        // The five-tuple: hosts and a port number that differs from connection to connection.
-        let hash =
-            |a: NodeId, b: NodeId| Draws::FlowHash.stream(conn_id, &[u64::from(a.get()), u64::from(b.get())]).next_u64() as u16;
         let own = self.endpoint_shims.connect(spec.group, slot, (spec.src, spec.dst), generation);
-        let forward = Address { conn: slot, isn, dst: spec.dst.get() as u16, hash: hash(spec.src, spec.dst), generation: own };
-        let back = Address { dst: spec.src.get() as u16, hash: hash(spec.dst, spec.src), ..forward };
+        let forward = Address {
+            conn: slot,
+            isn,
+            dst: spec.dst.get() as u16,
+            hash: flow_hash(conn_id, spec.src, spec.dst),
+            generation: own,
+        };
+        let back = Address { dst: spec.src.get() as u16, hash: flow_hash(conn_id, spec.dst, spec.src), ..forward };
         // Memory of the connection before.
         let (lent, mut outgoing) = if fresh {
             self.streams.push(Stream::default());
@@ -88,5 +93,14 @@ impl Core {
             self.describe_path(slot, back.hash);
         }
         slot
+    }
+
+    /// Tells the law of connection `slot` about its path; `back` is the ECMP hash of its ACKs.
+    fn describe_path(&mut self, slot: ConnSlot, back: u16) {
+        let s = &self.streams[slot];
+        let sender = &mut self.senders[slot];
+        let c = &self.tcp[sender.group()];
+        let rng = Draws::Law.stream(self.seed, &[s.conn_id]);
+        sender.law.path(empty_path(&self.network, self.fabric.fib(), s.src, s.dst, (s.hash, back), c, rng));
     }
 }

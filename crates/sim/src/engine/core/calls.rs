@@ -1,12 +1,12 @@
 //! What senders are called for beside packets: applications that write and stop, and their own timers.
 
-use super::core::Core;
-use super::endpoint_shim::Endpoint;
-use super::hosts::Wake;
-use super::lane::Handover;
-use super::nic::Nic;
+use super::Core;
 use super::shims::{Direct, Shimmed, Way, rarely};
-use super::stream::Message;
+use crate::engine::endpoint_shim::Endpoint;
+use crate::engine::hosts::Wake;
+use crate::engine::lane::Handover;
+use crate::engine::nic::Nic;
+use crate::engine::stream::Message;
 use crate::net::packet::Wire;
 use crate::shim::endpoint::Side;
 use crate::tcp::config::TcpConfig;

@@ -1,0 +1,55 @@
+//! How long a message takes that meets nobody.
+
+use crate::network::PortConfig;
+use forebay_units::Time;
+
+/// Transfer time of a message as back-to-back segments over an empty path: store and forward at every hop, no handshake, no window. D(n, h),
+/// when segment n leaves hop h, is max(D(n-1, h), D(n, h-1)) + tx; all segments but the last are equal.
+#[derive(Debug, Clone)]
+pub struct Ideal {
+    /// Full segments before the last one, and the wire bytes of one.
+    full: u64,
+    segment: u64,
+    /// Wire bytes of the last segment.
+    last: u64,
+    /// When the first segment has left the hops so far, and the longest time that one of them takes for a segment.
+    first: Time,
+    slowest: Time,
+    last_out: Time,
+    delay: Time,
+}
+
+impl Ideal {
+    /// Of `size` bytes, at least 1, in segments of `mss` bytes with `header` bytes more on the wire, before the first hop.
+    pub fn new(size: u64, mss: u32, header: u32) -> Ideal {
+        let (mss, header) = (u64::from(mss), u64::from(header));
+        let full = (size - 1) / mss;
+        let last = size - full * mss + header;
+        Ideal {
+            full,
+            segment: mss + header,
+            last,
+            first: Time::ZERO,
+            slowest: Time::ZERO,
+            last_out: Time::ZERO,
+            delay: Time::ZERO,
+        }
+    }
+
+    /// It passes `port` and the link behind it.
+    pub fn pass(&mut self, port: &PortConfig) {
+        if self.full > 0 {
+            let tx = port.rate.tx_time(self.segment);
+            self.first += tx;
+            self.slowest = self.slowest.max(tx);
+            self.last_out = (self.first + self.slowest * (self.full - 1)).max(self.last_out);
+        }
+        self.last_out += port.rate.tx_time(self.last);
+        self.delay += port.delay;
+    }
+
+    /// From the first byte's start to the last byte's arrival.
+    pub fn time(&self) -> Time {
+        self.last_out + self.delay
+    }
+}

@@ -1,0 +1,77 @@
+//! What a host does in a window: its packets and timers in order of time, and what applications do when they are told.
+
+use super::Core;
+use crate::engine::hosts::Wake;
+use crate::net::packet::flag;
+use crate::net::ring::Ring;
+use forebay_traffic::App;
+use forebay_units::{AppId, IndexVec, NodeId, Time, TimeOrNever};
+
+/// The applications of a run.
+pub(in crate::engine) type Apps = IndexVec<AppId, App>;
+
+impl Core {
+    /// Works off a host's packets and timers of the current window, in order of time; at the same time packets come first. Where
+    /// packets are recorded it calls a function that nobody else needs: a second copy of this one would keep the endpoints' work from being part
+    /// of it.
+    #[inline(never)]
+    pub(in crate::engine) fn run_host(&mut self, apps: &mut Apps, node: NodeId) {
+        self.run_by(Some(node));
+        let end = self.lane.wheel.end;
+        let input = self.hosts[node].input;
+        let recorded = self.recorder.wants_packets();
+        loop {
+            let timer = self.hosts[node].next_timer();
+            let ring = &mut self.fabric.ports[input].ring;
+            let packet = if ring.is_empty() { TimeOrNever::NEVER } else { ring.packet(ring.head()).arrival.into() };
+            let next = packet.min(timer);
+            if next >= end.into() {
+                if let Some(next) = next.get() {
+                    self.lane.wheel.mark(node, next);
+                }
+                return;
+            }
+            let now = next.or_never();
+            if packet <= timer {
+                let packet = ring.place(ring.head());
+                // SAFETY: the ring lets the packet go but keeps it until packets are added to it, which only the node at its other end does.
+                let (p, blocks) = unsafe { (&*packet, Ring::sack_behind(packet)) };
+                ring.advance(ring.next(ring.head()));
+                if recorded {
+                    self.recorder.packet(p, self.streams[p.conn].conn_id);
+                }
+                if p.has(flag::ACK) {
+                    self.deliver_ack(node, p, blocks);
+                } else {
+                    self.deliver_data(node, p);
+                }
+            } else {
+                self.run_timer(apps, node);
+            }
+            if !self.lane.notices.is_empty() {
+                self.notify(apps, now);
+            }
+        }
+    }
+
+    /// Works off the host's earliest timer.
+    #[inline(never)]
+    fn run_timer(&mut self, apps: &mut Apps, node: NodeId) {
+        match self.hosts[node].pop() {
+            Some((now, Wake::App { app, tag })) => apps[app].on_wake(self, now, tag),
+            Some((now, wake)) => self.on_wake(node, now, wake),
+            None => {}
+        }
+    }
+
+    #[inline(never)]
+    fn notify(&mut self, apps: &mut Apps, now: Time) {
+        // An application's reaction may raise further notices.
+        let mut next = 0;
+        while let Some(&(app, notice)) = self.lane.notices.get(next) {
+            next += 1;
+            apps[app].on_notice(self, now, notice);
+        }
+        self.lane.notices.clear();
+    }
+}
