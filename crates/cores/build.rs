@@ -1,0 +1,25 @@
+//! Compiles the parts of the kernel's driver that know no kernel.
+
+use std::{fs, io};
+
+const DRIVER: &str = "../kernel/driver";
+
+fn main() -> io::Result<()> {
+    println!("cargo::rerun-if-changed={DRIVER}");
+    let mut build = cc::Build::new();
+    // The kernel's dialect. Contraction would join a product and a sum in one rounding, which Rust never does.
+    build
+        .std("gnu11")
+        .flag("-ffp-contract=off")
+        .flag_if_supported("-Wno-unused-parameter")
+        .flag_if_supported("-Wno-sign-compare");
+    build.opt_level(2).include(DRIVER);
+    for entry in fs::read_dir(DRIVER)? {
+        let name = entry?.file_name().into_string().unwrap_or_default();
+        if name.ends_with(".c") && (name.starts_with("queue") || name == "shared.c" || name == "network_test.c") {
+            build.file(format!("{DRIVER}/{name}"));
+        }
+    }
+    build.compile("forebay_cores");
+    Ok(())
+}

@@ -1,0 +1,9 @@
+//! The C cores of the kernel's driver as a test sees them: compiled for this machine, under the types of the crates that they follow.
+//!
+//! Nothing but tests depends on this crate, so that whoever installs the program needs no C compiler.
+
+mod network;
+mod queue;
+
+pub use network::{Delivery, Left, Link, Network, Record, Switch, What};
+pub use queue::{Core, Effect, Seen};

@@ -1,0 +1,334 @@
+//! The driver's network, run by a test instead of a kernel. There is one at a time in a process, as there is one in a kernel.
+
+use forebay_kernel::queue::{Discipline, PARAMS};
+use std::ffi::c_void;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// `FB_HOPS`.
+const HOPS: usize = 24;
+/// `FB_RECORD_PACKETS`.
+const RECORD_PACKETS: u64 = 1;
+
+#[repr(C)]
+struct World {
+    protocol: u32,
+    nodes: u32,
+    ports: u32,
+    interfaces: u32,
+    groups: u32,
+    profiles: u32,
+    ties: u64,
+    ties_shift: u64,
+    records: u64,
+}
+
+/// `struct fb_port`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Link {
+    /// Node that sends.
+    pub from: u32,
+    /// Node that receives.
+    pub to: u32,
+    /// bit/s.
+    pub rate: u64,
+    /// ps.
+    pub delay: u64,
+    /// `u64::MAX`: none.
+    pub limit_bytes: u64,
+    /// `u32::MAX`: none.
+    pub limit_packets: u32,
+    discipline: u32,
+    random: [u64; 4],
+    param: [u64; PARAMS],
+}
+
+impl Link {
+    /// An egress port without limit under this discipline, with its random stream.
+    pub fn new(from: u32, to: u32, discipline: Discipline, random: [u64; 4]) -> Link {
+        let (limit_bytes, limit_packets) = (u64::MAX, u32::MAX);
+        let Discipline { number, param } = discipline;
+        Link { from, to, rate: 0, delay: 0, limit_bytes, limit_packets, discipline: number, random, param }
+    }
+}
+
+/// `struct fb_switch`: a switch with shared memory.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Switch {
+    /// Its number.
+    pub node: u32,
+    /// Zero.
+    pub pad: u32,
+    /// The shared memory.
+    pub param: [u64; 6],
+}
+
+#[repr(C)]
+struct Open {
+    conn: u32,
+    group: u32,
+    src: u32,
+    dst: u32,
+    forth_len: u32,
+    back_len: u32,
+    forth: [u32; HOPS],
+    back: [u32; HOPS],
+    ties_forth: u64,
+    ties_back: u64,
+    class_of_service: u32,
+    flags: u32,
+    deadline: u64,
+}
+
+/// `struct fb_packet`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct PacketRecord {
+    time: u64,
+    id: u64,
+    conn: u32,
+    port: u32,
+    seq: u32,
+    ack: u32,
+    payload: u32,
+    wire: u32,
+    window: u16,
+    tcp_flags: u8,
+    ecn: u8,
+    what: u8,
+    reason: u8,
+    class: u8,
+    back: u8,
+    queue_packets: u32,
+    pad: u32,
+    queue_bytes: u64,
+}
+
+#[repr(C)]
+struct LeaveRecord {
+    time: u64,
+    id: u64,
+    port: u32,
+    wire: u32,
+}
+
+#[repr(C)]
+struct Listener {
+    itself: *mut c_void,
+    packet: extern "C" fn(*mut c_void, *const PacketRecord),
+    leave: extern "C" fn(*mut c_void, *const LeaveRecord),
+    delivery: extern "C" fn(*mut c_void, u64, u32, u32, u32),
+}
+
+unsafe extern "C" {
+    fn fb_test_begin(listener: *const Listener);
+    fn fb_test_send(conn: u32, wire: u32, ecn: u32, seq: u32, now: u64, late: u64) -> i32;
+    fn fb_net_setup(world: *const World, ports: *const Link, switches: *const Switch, nswitches: u32) -> i32;
+    fn fb_net_open(open: *const Open) -> i32;
+    fn fb_net_next() -> u64;
+    fn fb_net_run(until: u64, deliver: bool);
+}
+
+/// What happened to a packet at a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// It joined the queue.
+    Arrived,
+    /// It joined the queue with CE set there.
+    Marked,
+    /// It was dropped, as it arrived or later: overflow, shared memory, early.
+    Dropped(usize),
+    /// It reached its host.
+    Delivered,
+    /// It got CE in the queue.
+    MarkedLater,
+}
+
+/// A line of the driver's record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// ps.
+    pub time: u64,
+    /// The same at every port.
+    pub id: u64,
+    /// The port.
+    pub port: u32,
+    /// Bytes on the wire.
+    pub wire: u32,
+    /// What happened.
+    pub what: What,
+    /// Packets that it found there.
+    pub found: u32,
+}
+
+/// A packet's last bit left a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Left {
+    /// ps.
+    pub time: u64,
+    /// The packet.
+    pub id: u64,
+    /// The port.
+    pub port: u32,
+}
+
+/// A packet that reached its host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delivery {
+    /// ps, exact.
+    pub time: u64,
+    /// Its connection.
+    pub conn: u32,
+    /// Its sequence number.
+    pub seq: u32,
+    /// Its codepoint, as it arrived.
+    pub ecn: u32,
+}
+
+/// What the network has said.
+#[derive(Debug, Default)]
+struct Said {
+    records: Vec<Record>,
+    left: Vec<Left>,
+    deliveries: Vec<Delivery>,
+    /// The time of the last record: they are in order.
+    last: u64,
+}
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// The network, until it is dropped.
+pub struct Network {
+    said: Box<Said>,
+    /// C keeps their addresses.
+    links: Box<[Link]>,
+    switches: Box<[Switch]>,
+    connections: u32,
+    _alone: MutexGuard<'static, ()>,
+}
+
+extern "C" fn on_packet(said: *mut c_void, r: *const PacketRecord) {
+    // SAFETY: the listener is that of a living `Network`, and the record lives during the call.
+    let (said, r) = unsafe { (&mut *said.cast::<Said>(), *r) };
+    assert!(r.time >= said.last, "records are in order of time: {r:?} after {}", said.last);
+    said.last = r.time;
+    let what = match r.what {
+        0 => What::Arrived,
+        1 => What::Marked,
+        2 => What::Dropped(usize::from(r.reason)),
+        3 => What::Delivered,
+        _ => What::MarkedLater,
+    };
+    said.records.push(Record { time: r.time, id: r.id, port: r.port, wire: r.wire, what, found: r.queue_packets });
+}
+
+extern "C" fn on_leave(said: *mut c_void, r: *const LeaveRecord) {
+    // SAFETY: as above.
+    let (said, r) = unsafe { (&mut *said.cast::<Said>(), &*r) };
+    assert!(r.time >= said.last, "records are in order of time");
+    said.last = r.time;
+    said.left.push(Left { time: r.time, id: r.id, port: r.port });
+}
+
+extern "C" fn on_delivery(said: *mut c_void, time: u64, conn: u32, seq: u32, ecn: u32) {
+    // SAFETY: as above.
+    let said = unsafe { &mut *said.cast::<Said>() };
+    said.deliveries.push(Delivery { time, conn, seq, ecn });
+}
+
+impl Network {
+    /// An idle network.
+    ///
+    /// # Panics
+    /// When the driver refuses it.
+    pub fn new(nodes: u32, links: Vec<Link>, switches: Vec<Switch>, (ties, ties_shift): (u64, u64)) -> Network {
+        let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let said: Box<Said> = Box::default();
+        let (links, switches) = (links.into_boxed_slice(), switches.into_boxed_slice());
+        let mut network = Network { said, links, switches, connections: 0, _alone: alone };
+        let itself = (&raw mut *network.said).cast();
+        let listener = Listener { itself, packet: on_packet, leave: on_leave, delivery: on_delivery };
+        let ports = network.links.len() as u32;
+        let records = RECORD_PACKETS;
+        let world = World { protocol: 1, nodes, ports, interfaces: 0, groups: 0, profiles: 0, ties, ties_shift, records };
+        // SAFETY: links, switches and what was said live as long as the network does, and nobody else has one.
+        let error = unsafe {
+            fb_test_begin(&listener);
+            fb_net_setup(&world, network.links.as_ptr(), network.switches.as_ptr(), network.switches.len() as u32)
+        };
+        assert_eq!(error, 0, "the network is refused");
+        network
+    }
+
+    /// A connection from the path of its data and that of its ACKs; `flow` names the direction of data.
+    ///
+    /// # Panics
+    /// When the driver refuses it.
+    pub fn open(&mut self, conn: u32, forth: &[u32], back: &[u32], flow: u64, class: u8) {
+        let path = |ports: &[u32]| std::array::from_fn(|i| ports.get(i).copied().unwrap_or(0));
+        let open = Open {
+            conn,
+            group: 0,
+            src: 0,
+            dst: 0,
+            forth_len: forth.len() as u32,
+            back_len: back.len() as u32,
+            forth: path(forth),
+            back: path(back),
+            ties_forth: flow,
+            ties_back: flow | 1,
+            class_of_service: u32::from(class),
+            flags: 0,
+            deadline: u64::MAX,
+        };
+        // SAFETY: the driver copies what it needs.
+        assert_eq!(unsafe { fb_net_open(&open) }, 0, "the connection is refused");
+        self.connections += 1;
+    }
+
+    /// The host of `conn` sends a packet.
+    ///
+    /// # Panics
+    /// When there is no memory, or the connection has not been opened.
+    pub fn send(&mut self, conn: u32, wire: u32, ecn: u32, seq: u32, now: u64) {
+        self.send_late(conn, wire, ecn, seq, now, 0);
+    }
+
+    /// As [`Network::send`], and the packet leaves `late` ps after its turn.
+    ///
+    /// # Panics
+    /// When there is no memory, or the connection has not been opened.
+    pub fn send_late(&mut self, conn: u32, wire: u32, ecn: u32, seq: u32, now: u64, late: u64) {
+        assert!(conn < self.connections, "connection {conn} is not open");
+        // SAFETY: the connection is in the driver's table.
+        assert_eq!(unsafe { fb_test_send(conn, wire, ecn, seq, now, late) }, 0);
+    }
+
+    /// Runs up to `until`, that moment included.
+    pub fn run(&mut self, until: u64) {
+        // SAFETY: the network is set up, and what it says goes to `said`.
+        unsafe { fb_net_run(until, true) }
+    }
+
+    /// When the driver wants to be run again at the latest.
+    pub fn next(&self) -> u64 {
+        // SAFETY: it only reads.
+        unsafe { fb_net_next() }
+    }
+
+    /// What happened to packets at ports.
+    pub fn records(&self) -> &[Record] {
+        &self.said.records
+    }
+
+    /// Departures.
+    pub fn left(&self) -> &[Left] {
+        &self.said.left
+    }
+
+    /// Arrivals at hosts.
+    pub fn deliveries(&self) -> &[Delivery] {
+        &self.said.deliveries
+    }
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the laws on DCTCP's estimate share: the receiver's echo (RFC 8257, section 3.2), and what a loss does. */
+#ifndef FOREBAY_DCTCP_BPF_H
+#define FOREBAY_DCTCP_BPF_H
+
+#include "law.bpf.h"
+#include "../dctcp/dctcp_core.h"
+
+/* Counters, the same for all of them. */
+struct counters {
+	u64 sockets_opened;
+	u64 sockets_closed;
+	/* Connections whose peer or path did not negotiate ECN: nothing is marked, and losses halve. */
+	u64 sockets_without_ecn;
+	u64 acks;
+	/* Observation windows that ended, how many had marks, and the sum of alpha after each, in 1/1024. */
+	u64 windows;
+	u64 windows_marked;
+	u64 alpha_sum;
+	/* Reductions, and of those the ones for losses and for timeouts. */
+	u64 cuts;
+	u64 cuts_by_loss;
+	u64 timeouts;
+	/* The receiver's half: changes of the CE state, and ACKs sent at once because of them. */
+	u64 ce_changes;
+	u64 acks_at_once;
+};
+COUNTERS_MAP
+
+struct dctcp_echo {
+	u32 prior_rcv_nxt;
+	u32 ce_state;
+	u32 loss_cwnd;
+};
+
+static __always_inline void dctcp_echo_init(const struct tcp_sock *tp, struct dctcp_echo *echo)
+{
+	*echo = (struct dctcp_echo){ .prior_rcv_nxt = tp->rcv_nxt };
+	COUNT(sockets_opened, 1);
+	if (!ecn_negotiated(tp))
+		COUNT(sockets_without_ecn, 1);
+}
+
+/* Counts an ACK up to `una`, and an observation window if the ACK ended one. */
+static __always_inline void dctcp_count(const struct dctcp *before, const struct dctcp *now, u32 una)
+{
+	COUNT(acks, 1);
+	if (law_before(una, before->window_end))
+		return;
+	COUNT(windows, 1);
+	COUNT(alpha_sum, now->alpha);
+	if (before->delivered_ce != now->delivered_ce)
+		COUNT(windows_marked, 1);
+}
+
+static __always_inline void demand_cwr(struct tcp_sock *tp, bool ce)
+{
+	if (ce)
+		tp->ecn_flags |= TCP_ECN_DEMAND_CWR;
+	else
+		tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
+}
+
+/* At every change of CE an ACK says what came before it, then those with the new state follow. */
+static __always_inline void dctcp_ce(struct sock *sk, struct dctcp_echo *echo, u32 ce)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	if (echo->ce_state != ce) {
+		COUNT(ce_changes, 1);
+		/* A delayed ACK that is waiting covers segments of the old state only. */
+		if (inet_csk(sk)->icsk_ack.pending & ICSK_ACK_TIMER) {
+			demand_cwr(tp, echo->ce_state);
+			bpf_tcp_send_ack(tp, echo->prior_rcv_nxt);
+			COUNT(acks_at_once, 1);
+		}
+		inet_csk(sk)->icsk_ack.pending |= ICSK_ACK_NOW;
+	}
+	echo->prior_rcv_nxt = tp->rcv_nxt;
+	echo->ce_state = ce;
+	demand_cwr(tp, ce);
+}
+
+/* A loss halves, whatever marks have cut before (RFC 8257, section 3.5). */
+static __always_inline void dctcp_react_to_loss(struct sock *sk, struct dctcp_echo *echo, const struct dctcp_params *p)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	echo->loss_cwnd = tp->snd_cwnd;
+	tp->snd_ssthresh = dctcp_loss(p, tp->snd_cwnd);
+	COUNT(cuts_by_loss, 1);
+}
+
+static __always_inline void dctcp_event(struct sock *sk, struct dctcp_echo *echo, const struct dctcp_params *p, enum tcp_ca_event ev)
+{
+	if (ev == CA_EVENT_ECN_IS_CE) {
+		dctcp_ce(sk, echo, 1);
+	} else if (ev == CA_EVENT_ECN_NO_CE) {
+		dctcp_ce(sk, echo, 0);
+	} else if (ev == CA_EVENT_LOSS) {
+		COUNT(timeouts, 1);
+		dctcp_react_to_loss(sk, echo, p);
+	}
+}
+
+static __always_inline u32 dctcp_undo(const struct tcp_sock *tp, const struct dctcp_echo *echo)
+{
+	return law_max(tp->snd_cwnd, echo->loss_cwnd);
+}
+
+/* The hooks of such a law, which has `struct state { struct dctcp_echo echo; ... }`, law_params(p) and its own MARKS(params), STATE_MARKS(state). */
+#define DCTCP_HOOKS(NAME)                                                                                                      \
+	SEC("struct_ops")                                                                                                      \
+	void BPF_PROG(NAME##_release, struct sock *sk)                                                                         \
+	{                                                                                                                      \
+		COUNT(sockets_closed, 1);                                                                                      \
+	}                                                                                                                      \
+	SEC("struct_ops")                                                                                                      \
+	void BPF_PROG(NAME##_set_state, struct sock *sk, u8 new_state)                                                         \
+	{                                                                                                                      \
+		struct state *s = inet_csk_ca(sk);                                                                             \
+		struct dctcp_params p = marks_of(parameters());                                                                \
+		if (new_state == TCP_CA_Recovery && new_state != inet_csk(sk)->icsk_ca_state)                                  \
+			dctcp_react_to_loss(sk, &s->echo, &p);                                                                 \
+	}                                                                                                                      \
+	SEC("struct_ops")                                                                                                      \
+	void BPF_PROG(NAME##_cwnd_event, struct sock *sk, enum tcp_ca_event ev)                                                \
+	{                                                                                                                      \
+		struct state *s = inet_csk_ca(sk);                                                                             \
+		struct dctcp_params p = marks_of(parameters());                                                                \
+		dctcp_event(sk, &s->echo, &p, ev);                                                                             \
+	}                                                                                                                      \
+	SEC("struct_ops")                                                                                                      \
+	u32 BPF_PROG(NAME##_undo_cwnd, struct sock *sk)                                                                        \
+	{                                                                                                                      \
+		struct state *s = inet_csk_ca(sk);                                                                             \
+		return dctcp_undo(tcp_sk(sk), &s->echo);                                                                       \
+	}                                                                                                                      \
+	SEC(".struct_ops.link")                                                                                                \
+	struct tcp_congestion_ops law = {                                                                                      \
+		.init = (void *)NAME##_init_sock,                                                                              \
+		.release = (void *)NAME##_release,                                                                             \
+		.in_ack_event = (void *)NAME##_in_ack_event,                                                                   \
+		.ssthresh = (void *)NAME##_recalc_ssthresh,                                                                    \
+		.cong_avoid = (void *)NAME##_cong_avoid,                                                                       \
+		.set_state = (void *)NAME##_set_state,                                                                         \
+		.cwnd_event = (void *)NAME##_cwnd_event,                                                                       \
+		.undo_cwnd = (void *)NAME##_undo_cwnd,                                                                         \
+		.flags = TCP_CONG_NEEDS_ECN,                                                                                   \
+		.name = "fb_" #NAME,                                                                                           \
+	};
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Between the cores of the laws and the running kernel: facts and windows out of a tcp_sock. */
+#ifndef FOREBAY_LAW_BPF_H
+#define FOREBAY_LAW_BPF_H
+
+#include "tcp.h"
+#include "../law.h"
+
+static __always_inline struct law_window law_window_of(const struct tcp_sock *tp)
+{
+	return (struct law_window){ .cwnd = tp->snd_cwnd, .ssthresh = tp->snd_ssthresh, .counted = tp->snd_cwnd_cnt };
+}
+
+static __always_inline void law_window_set(struct tcp_sock *tp, const struct law_window *w)
+{
+	u32 clamp = tp->snd_cwnd_clamp;
+	tp->snd_cwnd = law_max(law_min(w->cwnd, clamp), 1);
+	tp->snd_ssthresh = w->ssthresh;
+	tp->snd_cwnd_cnt = w->counted;
+}
+
+static __always_inline struct law_ack law_ack_of(const struct tcp_sock *tp)
+{
+	return (struct law_ack){
+		.now = tp->tcp_mstamp,
+		.una = tp->snd_una,
+		.nxt = tp->snd_nxt,
+		.delivered = tp->delivered,
+		.delivered_ce = tp->delivered_ce,
+		.rtt = LAW_NONE,
+		.srtt = tp->srtt_us >> 3,
+		.mss = tp->mss_cache,
+	};
+}
+
+/* Whether the window, and not the application, was the limit (tcp_is_cwnd_limited; RFC 7661, section 4.1). */
+static __always_inline bool law_may_grow(struct tcp_sock *tp)
+{
+	if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
+		return true;
+	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
+}
+
+#endif

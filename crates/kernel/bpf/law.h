@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the cores of all laws share. A core is the arithmetic of one congestion control law: plain C on whole numbers, without types or
+ * functions of the kernel. The same text is compiled into a BPF program, into a congestion control of the guest kernel, and into a test that
+ * holds it against the law of the simulator (arithmetic = "linux").
+ *
+ * Windows are whole segments, times microseconds, sequence numbers the low 32 bits of stream offsets. No function leaves a window below 1.
+ */
+#ifndef FOREBAY_LAW_H
+#define FOREBAY_LAW_H
+
+typedef unsigned char law_u8;
+typedef unsigned short law_u16;
+typedef unsigned int law_u32;
+typedef unsigned long long law_u64;
+typedef int law_s32;
+typedef long long law_s64;
+
+/* Inlined everywhere, because a BPF program passes pointers to the kernel's objects only to functions that it was verified with. */
+#define LAW_FN static inline __attribute__((always_inline, unused))
+
+/* A fact that is not known. */
+#define LAW_NONE (~(law_u32)0)
+/* ssthresh of a connection that has not had a reduction yet (TCP_INFINITE_SSTHRESH). */
+#define LAW_NO_THRESHOLD 0x7fffffffU
+/* Alpha, the marked fraction, counts in 1/1024 (DCTCP_MAX_ALPHA). */
+#define LAW_ALPHA_ONE 1024U
+/* Fixed point with 16 bits behind the point. */
+#define LAW_ONE (1U << 16)
+
+/* The window of a connection: snd_cwnd, snd_ssthresh and snd_cwnd_cnt of tcp_sock. */
+struct law_window {
+	law_u32 cwnd;
+	law_u32 ssthresh;
+	law_u32 counted; /* acknowledged segments since cwnd last grew by one in congestion avoidance */
+};
+
+/* What a reduction answers. */
+enum law_trigger {
+	LAW_MARK,
+	LAW_LOSS,
+	LAW_TIMEOUT,
+};
+
+/* Facts about an ACK. */
+struct law_ack {
+	law_u64 now;
+	law_u32 una;	      /* sequence number after the ACK */
+	law_u32 nxt;	      /* of the next new byte */
+	law_u32 acked;	      /* segments to grow by */
+	law_u32 delivered;    /* all that has been delivered so far, SACKed or acknowledged, in any unit */
+	law_u32 delivered_ce; /* as much of it as was acknowledged with ECE */
+	law_u32 rtt;	      /* sample, or LAW_NONE */
+	law_u32 srtt;	      /* smoothed RTT, 0 before the first sample */
+	law_u32 mss;	      /* bytes */
+	law_u32 ece;	      /* whether the ACK carries ECE */
+};
+
+LAW_FN int law_before(law_u32 a, law_u32 b)
+{
+	return (law_s32)(a - b) < 0;
+}
+
+LAW_FN law_u32 law_max(law_u32 a, law_u32 b)
+{
+	return a > b ? a : b;
+}
+
+LAW_FN law_u32 law_min(law_u32 a, law_u32 b)
+{
+	return a < b ? a : b;
+}
+
+/* a + b, or the largest number if that is more. */
+LAW_FN law_u32 law_add(law_u32 a, law_u32 b)
+{
+	return a + b < a ? LAW_NONE : a + b;
+}
+
+/* Slow start by `acked` segments; returns those that are left above the threshold (tcp_slow_start). */
+LAW_FN law_u32 law_slow_start(struct law_window *w, law_u32 acked)
+{
+	law_u32 cwnd = law_min(law_add(w->cwnd, acked), w->ssthresh);
+
+	acked -= law_min(acked, cwnd - w->cwnd);
+	w->cwnd = cwnd;
+	return acked;
+}
+
+/* Congestion avoidance: one segment more for every `per_step` acknowledged ones (tcp_cong_avoid_ai). */
+LAW_FN void law_step(struct law_window *w, law_u32 per_step, law_u32 acked)
+{
+	law_u32 steps;
+
+	per_step = law_max(per_step, 1);
+	if (w->counted >= per_step) {
+		/* Credit of a time when steps were larger counts once. */
+		w->counted = 0;
+		w->cwnd = law_add(w->cwnd, 1);
+	}
+	w->counted = law_add(w->counted, acked);
+	steps = w->counted / per_step;
+	w->counted -= steps * per_step;
+	w->cwnd = law_add(w->cwnd, steps);
+}
+
+/* Growth of Reno (RFC 5681 section 3.1, tcp_reno_cong_avoid). */
+LAW_FN void law_reno(struct law_window *w, law_u32 acked)
+{
+	if (w->cwnd < w->ssthresh)
+		acked = law_slow_start(w, acked);
+	if (acked)
+		law_step(w, w->cwnd, acked);
+}
+
+/* The threshold of Reno (RFC 5681 equation 4, tcp_reno_ssthresh). */
+LAW_FN law_u32 law_halve(law_u32 cwnd)
+{
+	return law_max(cwnd >> 1, 2);
+}
+
+/*
+ * The largest whole number whose square is at most `x`: Newton's method from above, a fixed number of steps without branches between them,
+ * because the verifier of BPF programs follows both sides of each.
+ */
+LAW_FN law_u32 law_sqrt(law_u64 x)
+{
+	law_u64 root = 1ULL << 32;
+	int i;
+
+	if (!x)
+		return 0;
+	/* At first each step halves, for 32 steps at most; then the error is squared in each. The end is the root, or one above it. */
+	for (i = 0; i < 40; i++)
+		root = (root + x / root) >> 1;
+	return (law_u32)(root - (root > x / root));
+}
+
+/* -log2(x) of `x` in (0, LAW_ONE], both with 16 bits behind the point: the bits of the logarithm by repeated squaring. */
+LAW_FN law_u32 law_minus_log2(law_u32 x)
+{
+	law_u64 mantissa = x;
+	law_u32 whole = 0;
+	law_u32 fraction = 0;
+	int i;
+
+	/* To [1, 2) with 30 bits behind the point. */
+	for (i = 0; i < 17; i++) {
+		if (mantissa < LAW_ONE) {
+			mantissa <<= 1;
+			whole++;
+		}
+	}
+	mantissa <<= 14;
+	for (i = 15; i >= 0; i--) {
+		mantissa = (mantissa * mantissa) >> 30;
+		if (mantissa >> 31) {
+			mantissa >>= 1;
+			fraction |= 1U << i;
+		}
+	}
+	return (whole << 16) - fraction;
+}
+
+/* 2^-x, both with 16 bits behind the point. */
+LAW_FN law_u32 law_exp2_minus(law_u32 x)
+{
+	/* 2^-(2^-i) for i from 1 on, with 30 bits behind the point. */
+	static const law_u32 factor[16] = {
+		759250125, 902905651, 984625594, 1028218693, 1050733751, 1062175491, 1067942999, 1070838486,
+		1072289173, 1073015252, 1073378477, 1073560135, 1073650976, 1073696399, 1073719111, 1073730468,
+	};
+	law_u64 power = 1ULL << 30;
+	law_u32 whole = x >> 16;
+	int i;
+
+	if (whole > 16)
+		return 0;
+	for (i = 0; i < 16; i++) {
+		if (x & (1U << (15 - i)))
+			power = (power * factor[i]) >> 30;
+	}
+	return (law_u32)(power >> (14 + whole));
+}
+
+/* x^y of `x` in [0, LAW_ONE] and `y` above 0, with 16 bits behind the points. Exact for y = 1. */
+LAW_FN law_u32 law_power(law_u32 x, law_u32 y)
+{
+	law_u64 log;
+
+	if (!x || y == LAW_ONE)
+		return x;
+	log = ((law_u64)law_minus_log2(x) * y) >> 16;
+	return log >> 16 > 16 ? 0 : law_exp2_minus((law_u32)log);
+}
+
+/* x as it is, but in [low, high]. */
+LAW_FN law_u32 law_clamp(law_u64 x, law_u32 low, law_u32 high)
+{
+	return x < low ? low : x > high ? high : (law_u32)x;
+}
+
+#endif

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0
+/* ProBoSCIS: a shim below any TCP, at the interface of both ends (of a host, or of a bridge with guests behind it). A train of small probes
+ * goes ahead of the SYN, and the window in the SYN-ACK follows from how many of them were marked. Later the shim keeps DCTCP's window for the
+ * connection and writes it into the ACKs. The guest sees no ECN: its data is made ECN-capable on the way out, marks are taken off on the way
+ * in, and the echo travels in the ECE bit of ACKs from shim to shim. All state is in tables of least recently used flows: a flow that was
+ * forgotten, or never seen (its SYN came before the shim), is left alone.
+ *
+ * Without the timers of the publication: a SYN that is sent again has fresh probes, and a SYN-ACK is never held, because probes are ahead of the
+ * SYN in every FIFO and have been counted when it arrives. */
+#include "../include/packet.h"
+#include "../dctcp/dctcp_core.h"
+
+/* The protocol number of probes: for experimentation (RFC 3692). The rest of a probe is the SYN. */
+#define PROBE 253
+
+struct params {
+	/* Probes ahead of a SYN. */
+	u32 probes;
+	/* What the SYN-ACK allows if no probe was marked, and the least that any window allows, in segments. Linux' receiver delays the ACK of a
+	 * single segment by 40 ms, so that the least is two. */
+	u32 initial;
+	u32 floor;
+	/* Bytes of a full segment. */
+	u32 mss;
+	/* DCTCP's weight of the newest marked fraction, 2^-shift_g. */
+	u32 shift_g;
+};
+PARAMS_MAP
+
+struct counters {
+	u64 probes_sent;
+	u64 probes_received;
+	u64 probes_marked;
+	u64 syn_acks;
+	u64 syn_acks_limited;
+	u64 data_made_capable;
+	u64 marks_hidden;
+	u64 echoes_sent;
+	u64 echoes_received;
+	u64 windows;
+	u64 alpha_sum;
+	u64 cuts;
+	u64 acks_limited;
+};
+COUNTERS_MAP
+PREFIXES_MAP
+
+/* At the sender of data: its window as DCTCP has it. */
+struct sending {
+	struct dctcp marks;
+	/* In segments. */
+	struct law_window window;
+	/* Behind the last byte sent; acknowledged up to; and up to here a cut has been answered. */
+	u32 high, una, cut_end;
+	/* Bytes acknowledged, of those the ones with an echo, and the rest of a segment that growth has not seen yet. */
+	u32 acked, acked_marked, rest;
+	u8 scale, known, unused[2];
+};
+FLOWS_MAP(sending, struct sending)
+
+/* At the receiver: what became of the probes, and whether a mark is to be echoed. */
+struct receiving {
+	u32 probes, marked;
+	u32 echo;
+};
+FLOWS_MAP(receiving, struct receiving)
+
+/* A train of copies of the SYN under another protocol number, as small as it is. */
+static __always_inline void send_probes(struct __sk_buff *skb, const struct ipv4 *ip, u32 probes)
+{
+	__be16 tos = *(__be16 *)ip, protocol = *(__be16 *)&ip->ttl;
+	__be16 capable = tos, probe = protocol;
+
+	((u8 *)&capable)[1] = (((u8 *)&tos)[1] & ~CE) | ECT0;
+	((u8 *)&probe)[1] = PROBE;
+	bpf_l3_csum_replace(skb, ETHERNET + 10, tos, capable, 2);
+	bpf_l3_csum_replace(skb, ETHERNET + 10, protocol, probe, 2);
+	bpf_skb_store_bytes(skb, ETHERNET, &capable, 2, 0);
+	bpf_skb_store_bytes(skb, ETHERNET + 8, &probe, 2, 0);
+	for (u32 i = 0; i < 32 && i < probes; i++) {
+		if (!bpf_clone_redirect(skb, skb->ifindex, 0))
+			COUNT(probes_sent, 1);
+	}
+	bpf_l3_csum_replace(skb, ETHERNET + 10, capable, tos, 2);
+	bpf_l3_csum_replace(skb, ETHERNET + 10, probe, protocol, 2);
+	bpf_skb_store_bytes(skb, ETHERNET, &tos, 2, 0);
+	bpf_skb_store_bytes(skb, ETHERNET + 8, &protocol, 2, 0);
+}
+
+static __always_inline __be16 with_flags(const struct tcp_header *tcp, u8 set, u8 clear)
+{
+	__be16 word = *(__be16 *)&tcp->offset;
+	((u8 *)&word)[1] = (tcp->flags | set) & ~clear;
+	return word;
+}
+enum { AT_FLAGS = 12, AT_WINDOW = 14 };
+
+/* The first window of the other end: the unmarked share of the initial one. The window of a SYN-ACK is never scaled (RFC 7323, section 2.2). */
+static __always_inline void limit_syn_ack(struct __sk_buff *skb, const struct packet *packet, const struct params *p)
+{
+	struct flow flow = flow_acked(packet);
+	struct receiving *r = bpf_map_lookup_elem(&receiving, &flow);
+	__be16 old = packet->tcp->window;
+	u32 window = bpf_ntohs(old), allowed;
+
+	COUNT(syn_acks, 1);
+	if (!r || !r->probes)
+		return;
+	allowed = p->initial * (r->probes - r->marked) / law_max(r->probes, p->probes);
+	allowed = law_max(allowed, p->floor) * p->mss;
+	if (allowed < window) {
+		COUNT(syn_acks_limited, 1);
+		set_tcp16(skb, AT_WINDOW, old, bpf_htons(allowed));
+	}
+}
+
+SEC("tc")
+int egress(struct __sk_buff *skb)
+{
+	const struct params *p = parameters();
+	struct packet packet;
+	struct flow flow;
+	u8 flags;
+
+	if (!p || !parse(skb, &packet) || packet.ip->protocol != IPPROTO_TCP || !is_inside(packet.ip->destination))
+		return TC_ACT_UNSPEC;
+	flags = packet.tcp->flags;
+	flow = flow_of(&packet);
+	if (flags & SYN) {
+		__be16 word = *(__be16 *)&packet.tcp->offset;
+		/* The guests do not negotiate ECN: it is the shims'. */
+		__be16 plain = with_flags(packet.tcp, 0, ECE | CWR);
+		if (flags & ACK) {
+			limit_syn_ack(skb, &packet, p);
+		} else {
+			struct sending s = { .high = bpf_ntohl(packet.tcp->seq) + 1 };
+			bpf_map_update_elem(&sending, &flow, &s, BPF_ANY);
+			send_probes(skb, packet.ip, p->probes);
+		}
+		set_tcp16(skb, AT_FLAGS, word, plain);
+		return TC_ACT_UNSPEC;
+	}
+	if (packet.payload) {
+		struct sending *s = bpf_map_lookup_elem(&sending, &flow);
+		if (s) {
+			u32 end = bpf_ntohl(packet.tcp->seq) + packet.payload;
+			if (law_before(s->high, end))
+				s->high = end;
+			COUNT(data_made_capable, 1);
+			set_tos(skb, packet.ip, (packet.ip->tos & ~CE) | ECT0);
+			if (!parse(skb, &packet))
+				return TC_ACT_UNSPEC;
+		}
+	}
+	if (flags & ACK) {
+		struct flow acked = flow_acked(&packet);
+		struct receiving *r = bpf_map_lookup_elem(&receiving, &acked);
+		if (r && r->echo) {
+			r->echo = 0;
+			COUNT(echoes_sent, 1);
+			set_tcp16(skb, AT_FLAGS, *(__be16 *)&packet.tcp->offset, with_flags(packet.tcp, ECE, 0));
+		}
+	}
+	return TC_ACT_UNSPEC;
+}
+
+/* The scale of windows that the receiver announced (RFC 7323, section 2.2). */
+static __always_inline u8 scale_of(struct __sk_buff *skb, const struct tcp_header *tcp)
+{
+	u32 at = ETHERNET + IPV4 + TCP, end = ETHERNET + IPV4 + (tcp->offset >> 4) * 4;
+	for (int i = 0; i < 40 && at + 2 < end; i++) {
+		u8 option[3] = {};
+		if (bpf_skb_load_bytes(skb, at, option, 3) || option[0] == 0)
+			return 0;
+		if (option[0] == 1) {
+			at++;
+			continue;
+		}
+		if (option[0] == 3)
+			return law_min(option[2], 14);
+		if (option[1] < 2)
+			return 0;
+		at += option[1];
+	}
+	return 0;
+}
+
+static __always_inline struct dctcp_params marks_of(const struct params *p)
+{
+	return (struct dctcp_params){ .shift_g = p->shift_g, .alpha = LAW_ALPHA_ONE, .min_cwnd = p->floor };
+}
+
+/* An ACK of ours: DCTCP's window moves on, in whole segments. */
+static __always_inline void acknowledged(struct sending *s, const struct params *p, u32 ack, bool echo)
+{
+	struct dctcp_params marks = marks_of(p);
+	u32 mss = law_max(p->mss, 1), bytes = ack - s->una, flight = s->high - s->una, end = s->marks.window_end;
+	struct law_ack a = { .una = ack, .nxt = s->high };
+
+	if ((s32)bytes < 0 || law_before(s->high, ack))
+		return;
+	s->una = ack;
+	s->acked += bytes;
+	if (echo) {
+		COUNT(echoes_received, 1);
+		/* A duplicate says that something marked arrived, too. */
+		s->acked_marked += law_max(bytes, 1);
+	}
+	a.delivered = s->acked;
+	a.delivered_ce = s->acked_marked;
+	dctcp_ack(&s->marks, &marks, &a);
+	if (!law_before(ack, end)) {
+		COUNT(windows, 1);
+		COUNT(alpha_sum, s->marks.alpha);
+	}
+	if (echo && !law_before(ack, s->cut_end)) {
+		/* Once per window (RFC 8257, section 3.3, step 9). A guest that uses less than its window is cut from what it uses. */
+		u32 used = law_max((flight + mss - 1) / mss, p->floor);
+		s->window.ssthresh = dctcp_ssthresh(&s->marks, &marks, law_min(s->window.cwnd, used), LAW_MARK);
+		s->window.cwnd = s->window.ssthresh;
+		s->cut_end = s->high;
+		COUNT(cuts, 1);
+	} else if (!echo && flight + 2 * mss >= s->window.cwnd * mss) {
+		/* Only a window that is in use grows. */
+		s->rest += bytes;
+		a.acked = s->rest / mss;
+		s->rest -= a.acked * mss;
+		dctcp_grow(&marks, &s->window, &a);
+	}
+}
+
+SEC("tc")
+int ingress(struct __sk_buff *skb)
+{
+	const struct params *p = parameters();
+	struct packet packet;
+	struct flow flow, acked;
+	struct sending *s;
+	u8 flags, tos;
+
+	if (!p || !parse(skb, &packet) || !is_inside(packet.ip->source))
+		return TC_ACT_UNSPEC;
+	flow = flow_of(&packet);
+	flags = packet.tcp->flags;
+	tos = packet.ip->tos;
+	if (packet.ip->protocol == PROBE) {
+		struct receiving *r = bpf_map_lookup_elem(&receiving, &flow), fresh = {};
+		if (!r) {
+			bpf_map_update_elem(&receiving, &flow, &fresh, BPF_NOEXIST);
+			r = bpf_map_lookup_elem(&receiving, &flow);
+		}
+		if (r) {
+			r->probes++;
+			COUNT(probes_received, 1);
+			if ((tos & CE) == CE) {
+				r->marked++;
+				COUNT(probes_marked, 1);
+			}
+		}
+		return TC_ACT_SHOT;
+	}
+	if (packet.ip->protocol != IPPROTO_TCP)
+		return TC_ACT_UNSPEC;
+	if (packet.payload && (tos & CE)) {
+		struct receiving *r = bpf_map_lookup_elem(&receiving, &flow);
+		if (r) {
+			if ((tos & CE) == CE) {
+				r->echo = 1;
+				COUNT(marks_hidden, 1);
+			}
+			set_tos(skb, packet.ip, tos & ~CE);
+			if (!parse(skb, &packet))
+				return TC_ACT_UNSPEC;
+		}
+	}
+	acked = flow_acked(&packet);
+	s = bpf_map_lookup_elem(&sending, &acked);
+	if (!s || !(flags & ACK))
+		return TC_ACT_UNSPEC;
+	if (flags & SYN) {
+		struct dctcp_params marks = marks_of(p);
+		s->scale = scale_of(skb, packet.tcp);
+		s->una = bpf_ntohl(packet.tcp->ack);
+		s->cut_end = s->una;
+		s->window.cwnd = law_max(p->initial, 1);
+		s->window.ssthresh = LAW_NO_THRESHOLD;
+		dctcp_init(&s->marks, &marks, s->una, 0, 0);
+		s->known = 1;
+		return TC_ACT_UNSPEC;
+	}
+	if (!s->known || (flags & RST))
+		return TC_ACT_UNSPEC;
+	acknowledged(s, p, bpf_ntohl(packet.tcp->ack), flags & ECE);
+	if (flags & ECE) {
+		set_tcp16(skb, AT_FLAGS, *(__be16 *)&packet.tcp->offset, with_flags(packet.tcp, 0, ECE));
+		if (!parse(skb, &packet))
+			return TC_ACT_UNSPEC;
+	}
+	__be16 old = packet.tcp->window;
+	u64 allowed = (u64)law_max(s->window.cwnd, p->floor) * p->mss;
+	u64 units = (allowed + (1U << (s->scale & 15)) - 1) >> (s->scale & 15);
+	if (units < bpf_ntohs(old)) {
+		COUNT(acks_limited, 1);
+		set_tcp16(skb, AT_WINDOW, old, bpf_htons((u16)units));
+	}
+	return TC_ACT_UNSPEC;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Reno whose window also grows while the application, not the window, is the limit, as in ns-2. The kernel's own Reno does
+ * not grow then (tcp_is_cwnd_limited in tcp_reno_cong_avoid, after RFC 7661's concern), and the evaluations that begin from an
+ * inherited large window need a sender that does. Everything else is the kernel's. */
+#include "../include/law.bpf.h"
+#include "rns_core.h"
+
+struct counters {
+	u64 sockets_opened;
+	u64 sockets_closed;
+	u64 acks;
+	u64 cuts;
+	u64 timeouts;
+};
+COUNTERS_MAP
+
+SEC("struct_ops")
+void BPF_PROG(rns_init, struct sock *sk)
+{
+	COUNT(sockets_opened, 1);
+}
+
+SEC("struct_ops")
+void BPF_PROG(rns_release, struct sock *sk)
+{
+	COUNT(sockets_closed, 1);
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(rns_recalc_ssthresh, struct sock *sk)
+{
+	COUNT(cuts, 1);
+	return rns_ssthresh(tcp_sk(sk)->snd_cwnd);
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(rns_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+SEC("struct_ops")
+void BPF_PROG(rns_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	COUNT(acks, 1);
+	struct law_window w = law_window_of(tp);
+	rns_grow(&w, acked);
+	law_window_set(tp, &w);
+}
+
+SEC("struct_ops")
+void BPF_PROG(rns_cwnd_event, struct sock *sk, enum tcp_ca_event ev)
+{
+	if (ev == CA_EVENT_LOSS)
+		COUNT(timeouts, 1);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops law = {
+	.init = (void *)rns_init,
+	.release = (void *)rns_release,
+	.ssthresh = (void *)rns_recalc_ssthresh,
+	.cong_avoid = (void *)rns_cong_avoid,
+	.undo_cwnd = (void *)rns_undo_cwnd,
+	.cwnd_event = (void *)rns_cwnd_event,
+	.name = "fb_rns",
+};

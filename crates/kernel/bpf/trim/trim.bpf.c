@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/* TCP-TRIM as a BPF program; the arithmetic is trim_core.h and trim_probe.h. Gaps are found where new data is about to leave:
+ * tcp_write_xmit asks for min_tso_segs before it looks at the window. A program cannot hold a packet back, so the random waits AD and AS
+ * do not exist here, and that a probe is late is seen when the next ACK comes: until then the window lets nothing leave anyway. */
+#include "../include/law.bpf.h"
+#include "trim_probe.h"
+
+struct params {
+	/* Time of a full packet at the bottleneck in ps, for K by Eq. 26; 0: unknown, then only an explicit K cuts. */
+	u64 packet_ps;
+	/* K in us; 0: by Eq. 26. */
+	u32 k;
+	/* K is at least this much above the shortest RTT, us. */
+	u32 guard;
+	u32 min_cwnd;
+	/* Time that the bottleneck's full buffer takes to drain, us; 0: without limit. */
+	u32 buffer;
+};
+PARAMS_MAP
+
+struct counters {
+	u64 sockets_opened;
+	u64 sockets_closed;
+	u64 acks;
+	/* Episodes of probing, probes sent, and episodes in which one was late. */
+	u64 episodes;
+	u64 probes;
+	u64 late;
+	/* Cuts because an RTT was above K, reductions for losses, timeouts. */
+	u64 cuts_by_rtt;
+	u64 cuts_by_loss;
+	u64 timeouts;
+	/* The sum of K, us, over ACKs that knew it, and their number. */
+	u64 k_sum;
+	u64 k_known;
+};
+COUNTERS_MAP
+
+struct state {
+	struct trim law;
+	u64 asked; /* when data could be sent last, us */
+	u32 from;  /* snd_nxt then */
+};
+_Static_assert(sizeof(struct state) <= 104, "what the kernel keeps for a congestion control (ICSK_CA_PRIV_SIZE)");
+
+static __always_inline struct trim_params law_of(const struct params *p)
+{
+	return (struct trim_params){
+		.packet_ps = p ? p->packet_ps : 0,
+		.weight = LAW_ONE / 4,
+		.min_cwnd = p ? p->min_cwnd : 2,
+		.buffer = p && p->buffer ? p->buffer : LAW_NONE,
+		.policy = p && p->k ? TRIM_K_EXPLICIT : TRIM_K_LOWER,
+		.k = p ? p->k : 0,
+		.guard = p ? p->guard : 0,
+		.cuts = TRIM_EVERY_ACK,
+		.gap_in_flight = 1,
+		.sets = TRIM_SETS_ALL,
+		.handshake = 0,
+	};
+}
+
+SEC("struct_ops")
+void BPF_PROG(trim_init_sock, struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct state *s = inet_csk_ca(sk);
+	struct trim_params p = law_of(parameters());
+	u32 srtt = tp->srtt_us >> 3;
+	trim_init(&s->law, &p);
+	trim_established(&s->law, &p, srtt ? srtt : LAW_NONE);
+	s->asked = 0;
+	s->from = tp->snd_nxt;
+	COUNT(sockets_opened, 1);
+}
+
+SEC("struct_ops")
+void BPF_PROG(trim_release, struct sock *sk)
+{
+	COUNT(sockets_closed, 1);
+}
+
+/* What has left since data could be sent last. */
+static __always_inline void note_sent(const struct tcp_sock *tp, struct state *s)
+{
+	u32 nxt = tp->snd_nxt;
+	u8 probes = s->law.count;
+	if (nxt != s->from) {
+		struct trim_opportunity at = { .now = s->asked, .mss = tp->mss_cache };
+		trim_sent(&s->law, s->from, nxt, &at);
+		if (s->law.count > probes)
+			COUNT(probes, s->law.count - probes);
+	}
+	s->from = nxt;
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(trim_min_tso_segs, struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct state *s = inet_csk_ca(sk);
+	struct trim_params p = law_of(parameters());
+	struct law_window w;
+	struct trim_opportunity at;
+	u32 allowed;
+	u8 was = s->law.state;
+
+	note_sent(tp, s);
+	w = law_window_of(tp);
+	at = (struct trim_opportunity){
+		.now = tp->tcp_mstamp,
+		.last_tx = tp->data_segs_out ? tp->tcp_wstamp_ns / 1000 : TRIM_NEVER,
+		.flight = tp->snd_nxt - tp->snd_una,
+		.unsent = tp->write_seq - tp->snd_nxt,
+		.recovering = inet_csk(sk)->icsk_ca_state >= TCP_CA_Recovery,
+		.mss = tp->mss_cache,
+	};
+	if (was == TRIM_PROBING && s->law.acked < s->law.count && at.now >= s->law.due)
+		COUNT(late, 1);
+	allowed = trim_gate(&s->law, &p, &w, &at);
+	if (s->law.state == TRIM_PROBING) {
+		if (was != TRIM_PROBING)
+			COUNT(episodes, 1);
+		/* A window that has no room keeps further probes back. */
+		u32 flight = tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
+		w.cwnd = law_min(w.cwnd, law_max(flight + allowed, 1));
+	}
+	law_window_set(tp, &w);
+	s->asked = at.now;
+	/* The kernel's default (net.ipv4.tcp_min_tso_segs); while probing a packet is one segment. */
+	return s->law.state == TRIM_PROBING ? 1 : 2;
+}
+
+SEC("struct_ops")
+void BPF_PROG(trim_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct state *s = inet_csk_ca(sk);
+	struct trim_params p = law_of(parameters());
+	struct law_window w = law_window_of(tp);
+	struct law_ack a = law_ack_of(tp);
+	u32 cwnd = w.cwnd;
+
+	note_sent(tp, s);
+	if (sample->rtt_us >= 0)
+		a.rtt = sample->rtt_us;
+	trim_sample(&s->law, &p, &a, 1);
+	COUNT(acks, 1);
+	if (s->law.k != LAW_NONE) {
+		COUNT(k_sum, s->law.k);
+		COUNT(k_known, 1);
+	}
+	if (!sample->pkts_acked)
+		return;
+	trim_acked(&s->law, &p, &w, &a);
+	if (w.cwnd < cwnd)
+		COUNT(cuts_by_rtt, 1);
+	law_window_set(tp, &w);
+}
+
+SEC("struct_ops")
+void BPF_PROG(trim_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct state *s = inet_csk_ca(sk);
+	struct trim_params p = law_of(parameters());
+	struct law_window w = law_window_of(tp);
+	if (!law_may_grow(tp))
+		return;
+	trim_grow(&s->law, &p, &w, acked);
+	law_window_set(tp, &w);
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(trim_recalc_ssthresh, struct sock *sk)
+{
+	struct state *s = inet_csk_ca(sk);
+	COUNT(cuts_by_loss, 1);
+	return trim_ssthresh(&s->law, tcp_sk(sk)->snd_cwnd, LAW_MARK);
+}
+
+SEC("struct_ops")
+void BPF_PROG(trim_set_state, struct sock *sk, u8 new_state)
+{
+	struct state *s = inet_csk_ca(sk);
+	if (new_state == TCP_CA_Recovery) {
+		trim_recovery(&s->law);
+	} else if (new_state == TCP_CA_Loss) {
+		COUNT(timeouts, 1);
+		trim_timeout(&s->law);
+	} else {
+		trim_recovered(&s->law);
+	}
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(trim_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops law = {
+	.init = (void *)trim_init_sock,
+	.release = (void *)trim_release,
+	.min_tso_segs = (void *)trim_min_tso_segs,
+	.pkts_acked = (void *)trim_pkts_acked,
+	.cong_avoid = (void *)trim_cong_avoid,
+	.ssthresh = (void *)trim_recalc_ssthresh,
+	.set_state = (void *)trim_set_state,
+	.undo_cwnd = (void *)trim_undo_cwnd,
+	.name = "fb_trim",
+};

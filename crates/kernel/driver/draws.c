@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What laws of the kernel draw by chance (bbr: the phase of its gain cycle; cdg: whether it backs off). The kernel's own generator depends on
+ * its command line and on the size of its memory, whatever it is seeded with; here a stream of the scenario's seed stands in for it: where
+ * the kernel is compiled, the names that these two laws call are made to mean these functions (src/compile.rs).
+ */
+#include "ends.h"
+#include "random.h"
+
+u8 forebay_random_u8(void);
+u32 forebay_random_u32(void);
+u32 forebay_random_u32_below(u32 bound);
+
+static u64 drawn; /* numbers so far */
+
+u32 forebay_random_u32(void)
+{
+	return fb_mix(fb_setup.world.ties + ++drawn * 0x9E3779B97F4A7C15u) >> 32;
+}
+
+u8 forebay_random_u8(void)
+{
+	return forebay_random_u32() >> 24;
+}
+
+/* By multiplication; which of the numbers come up once more than others is of no account for so small bounds. */
+u32 forebay_random_u32_below(u32 bound)
+{
+	return (u64)forebay_random_u32() * bound >> 32;
+}

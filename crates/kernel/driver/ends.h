@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the parts of the end points (ends*.c), the set-up (setup.c) and the pipes (control.c) offer to each other. */
+#ifndef FOREBAY_ENDS_H
+#define FOREBAY_ENDS_H
+
+#include <linux/list.h>
+#include <linux/net.h>
+#include <net/sock.h>
+#include "forebay.h"
+
+/* setup.c: what the program outside has said about the network. Not changed after the driver has started. */
+
+struct fb_setup {
+	struct fb_world world;
+	struct fb_port *ports;
+	struct fb_switch *switches;
+	u32 nswitches;
+	struct fb_profile *profiles;
+	struct fb_group *groups;
+	struct fb_interface *interfaces;
+};
+extern struct fb_setup fb_setup;
+
+/* control.c */
+
+/* Reads all of `buffer`; ends the guest when the program outside is gone. */
+void fb_read(void *buffer, size_t size);
+/* Sends the records kept so far. */
+void fb_flush(void);
+/* A line for people. */
+__printf(1, 2) void fb_log(const char *format, ...);
+/* Says why and powers the guest off at once. */
+__printf(1, 2) void __noreturn fb_die(const char *format, ...);
+/* Powers the guest off at once; `code` is the exit status of its process. */
+void __noreturn fb_power_off(int code);
+
+/* ends.c */
+
+/* A connection, or a flow of datagrams. */
+struct fb_conn {
+	struct list_head todo; /* in the list of those for which a process has something to do */
+	u32 number;
+	u32 group;
+	u32 src; /* interfaces */
+	u32 dst;
+	u8 work; /* FB_TODO_* */
+	bool datagrams;
+	bool established;
+	bool endless; /* writes until FB_STOP */
+	bool last;    /* nothing follows what is written */
+	bool fin;     /* the sender has said that it is finished */
+	bool gone;    /* CLOSED or FAILED has been told */
+	bool received_all; /* the receiver's socket has been destroyed */
+	u64 goal;      /* bytes that the application has handed over so far */
+	u64 written;   /* of it: taken by the socket */
+	u64 delivered; /* read by the receiver in order */
+	u64 received;  /* arrived at the receiver, in order or not; only once its socket is closed */
+	u64 acked;     /* acknowledged; only once the sender's socket is closed */
+	struct list_head messages; /* not acknowledged yet, oldest first */
+	struct fb_message *unread;    /* the oldest that the receiver has not read; NULL: none */
+	struct fb_message *unwritten; /* the oldest that the socket has not taken whole; NULL: none */
+	struct socket *sender;
+	struct socket *receiver;
+};
+#define FB_TODO_READ 1
+#define FB_TODO_WRITE 2
+#define FB_TODO_SENDER 4 /* the state of the sender's socket has changed */
+
+/* A message ends where `end` bytes of its connection have been written. */
+struct fb_message {
+	struct list_head list;
+	u64 end;
+};
+
+/* A socket that waits for connections or datagrams: one for every interface and group that is a destination. */
+struct fb_listener {
+	struct list_head todo;
+	struct socket *socket;
+	bool waiting; /* is in the list */
+};
+
+struct fb_conn *fb_conn(u32 number);
+/* A process will be asked to do `work` at this instant. From softirq or process context. */
+void fb_todo(struct fb_conn *conn, u8 work);
+void fb_todo_listener(struct fb_listener *listener);
+void fb_event(u32 conn, enum fb_event_kind kind, u64 bytes);
+/* The run: returns never, since the guest ends with it. In process context. */
+void __noreturn fb_run(void);
+
+/* ends_device.c: interfaces. */
+
+/* A netdev for interface `number` in the namespace of the caller. */
+int fb_attach(u32 number);
+struct net *fb_net(u32 interface);
+struct net_device *fb_device(u32 interface);
+
+/* ends_tcp.c: sockets and connections. All in process context, but for fb_tcp_tell and fb_tcp_acked. */
+
+void fb_tcp_init(void);
+/* Room for datagrams or connections to arrive at. */
+struct fb_listener *fb_listener(u32 interface, u32 group);
+/* Makes the sender's socket and connects it; NULL when that fails, which has then been told. */
+struct socket *fb_connect(struct fb_conn *conn);
+/* sendmsg of so many bytes, without waiting. */
+int fb_send_bytes(struct socket *socket, size_t size);
+void fb_tcp_accept(struct fb_listener *listener);
+/* A message has been handed over. */
+void fb_tcp_message(struct fb_conn *conn, const struct fb_write *write);
+/* Does what `work` says. */
+void fb_tcp_work(struct fb_conn *conn, u8 work);
+/* Tells of messages that the receiver has read, and of those of which the sender knows it. */
+void fb_tcp_tell(struct fb_conn *conn);
+/* Bytes of the application that have been acknowledged. */
+u64 fb_tcp_acked(const struct fb_conn *conn);
+
+/* ends_datagram.c */
+
+void fb_datagram_open(struct fb_conn *conn);
+void fb_datagram_send(struct fb_conn *conn, const struct fb_datagram *datagram);
+void fb_datagram_read(struct fb_listener *listener);
+
+/* ends_watch.c: what the sender's TCP thinks. */
+
+/* Of the sender before an ACK is handed to it. */
+struct fb_before {
+	u32 srtt_us;
+	u32 mdev_us;
+	u32 delivered;
+};
+void fb_watch_before(const struct fb_conn *conn, struct fb_before *before);
+void fb_watch_ack(const struct fb_conn *conn, const struct fb_before *before, bool ece);
+/* From now on the expiry of the sender's retransmission timer leaves an FB_TIMER. */
+void fb_watch_timer(struct sock *sk);
+/* A SYN-ACK leaves that answers no packet. */
+void fb_watch_synack(u32 conn, const struct sk_buff *skb);
+/* The sender as it is now. */
+void fb_watch_end(const struct fb_conn *conn);
+void fb_watch_final(const struct fb_conn *conn);
+/* Bytes of the receiver's socket that have arrived, in order or not. */
+u64 fb_watch_received(const struct sock *sk);
+
+#endif

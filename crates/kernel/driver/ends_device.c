@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Interfaces: one netdev in a network namespace of its own for every interface of a host. */
+#include <linux/if_arp.h>
+#include <linux/netdevice.h>
+#include <linux/nsproxy.h>
+#include <linux/slab.h>
+#include <linux/tcp.h>
+#include <linux/version.h>
+#include <net/ip.h>
+#include <net/net_namespace.h>
+#include <net/tcp.h>
+#include "ends.h"
+
+/* Of a netdev. */
+struct private {
+	const struct fb_interface *interface;
+	struct napi_struct napi; /* that joins segments (GRO), if the profile has it */
+	bool joins;
+};
+
+static struct net_device **devices;
+/* A packet is being handed to the stack: what leaves now answers it. */
+static bool delivering;
+
+struct net_device *fb_device(u32 interface)
+{
+	return devices ? devices[interface] : NULL;
+}
+
+struct net *fb_net(u32 interface)
+{
+	return dev_net(devices[interface]);
+}
+
+static struct private *private_of(struct net_device *dev)
+{
+	return netdev_priv(dev);
+}
+
+static netdev_tx_t start_xmit(struct sk_buff *skb, struct net_device *dev)
+{
+	const struct tcphdr *tcp;
+
+	if (!skb->mark || !fb_conn(skb->mark - 1)) {
+		fb_log("interface %s: a packet of no connection was dropped", dev->name);
+		kfree_skb(skb);
+		return NETDEV_TX_OK;
+	}
+	if (!delivering && ip_hdr(skb)->protocol == IPPROTO_TCP) {
+		tcp = tcp_hdr(skb);
+		if (tcp->syn && tcp->ack)
+			fb_watch_synack(skb->mark - 1, skb);
+	}
+	fb_wire_send(private_of(dev)->interface->node, skb);
+	return NETDEV_TX_OK;
+}
+
+/*
+ * Memory that a packet occupies at its receiver, which decides how much of a receive buffer becomes window (tcp_input.c,
+ * tcp_measure_rcv_mss): what drivers with one power-of-two buffer a packet allot (build_skb; igb, ixgbe, mlx5), with 64 bytes of headroom.
+ */
+static u32 memory_at_receiver(u32 len)
+{
+	u32 buffer = roundup_pow_of_two(SKB_DATA_ALIGN(NET_SKB_PAD + len) + SKB_DATA_ALIGN(sizeof(struct skb_shared_info)));
+
+	return max(buffer, 2048u) + SKB_DATA_ALIGN(sizeof(struct sk_buff));
+}
+
+/* The time that the card waits for more is over (napi_watchdog): what it holds is handed over. */
+static int flush(struct napi_struct *napi, int budget)
+{
+	napi_complete_done(napi, 0);
+	return 0;
+}
+
+/* As a driver's poll that finds one packet. A packet that is joined to others is handed over with them, when the card waits no longer. */
+static void join(struct napi_struct *napi, struct sk_buff *skb)
+{
+	/* The sender still has the data and the list of its pieces, which are about to be added to. */
+	if (skb_unclone(skb, GFP_ATOMIC) || !napi_schedule_prep(napi)) {
+		kfree_skb(skb);
+		return;
+	}
+	skb->truesize = memory_at_receiver(skb->len);
+	napi_gro_receive(napi, skb);
+	napi_complete_done(napi, 1);
+}
+
+void fb_ends_deliver(u32 number, bool back, struct sk_buff *skb, u64 time)
+{
+	struct fb_conn *conn = fb_conn(number);
+	struct net_device *dev = devices[back ? conn->src : conn->dst];
+	struct fb_before before;
+	bool tcp = ip_hdr(skb)->protocol == IPPROTO_TCP;
+	bool ece = tcp && ((const struct tcphdr *)(skb->data + ip_hdrlen(skb)))->ece;
+
+	skb_orphan(skb);
+	skb_dst_drop(skb);
+	skb->dev = dev;
+	skb->protocol = htons(ETH_P_IP);
+	skb->pkt_type = PACKET_HOST;
+	skb->tstamp = 0;
+	skb->truesize = memory_at_receiver(skb->len);
+	skb_reset_mac_header(skb);
+	skb_reset_network_header(skb);
+	if (tcp && back)
+		fb_watch_before(conn, &before);
+	delivering = true;
+	if (private_of(dev)->joins)
+		join(&private_of(dev)->napi, skb);
+	else
+		netif_receive_skb(skb);
+	delivering = false;
+	if (tcp && back) {
+		fb_watch_ack(conn, &before, ece);
+		fb_tcp_tell(conn);
+	}
+	if (!tcp)
+		fb_event(number, FB_DATAGRAM_IN, 0);
+}
+
+static const struct net_device_ops device_ops = { .ndo_start_xmit = start_xmit };
+
+static void setup(struct net_device *dev)
+{
+	dev->netdev_ops = &device_ops;
+	dev->type = ARPHRD_NONE;
+	dev->flags = IFF_NOARP | IFF_POINTOPOINT;
+	dev->priv_flags |= IFF_NO_QUEUE;
+	dev->priv_flags &= ~IFF_TX_SKB_SHARING;
+	dev->features = NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_HIGHDMA;
+	dev->hw_features = dev->features;
+	dev->max_mtu = 65535;
+}
+
+/* Segmentation and receive offload, as far as the profile has them. */
+static void set_offloads(struct net_device *dev, const struct fb_profile *profile)
+{
+	if (!profile->burst) {
+		dev->gso_max_segs = 1;
+	} else { /* sockets leave so much of it for headers (sk_dst_gso_max_size) */
+		dev->gso_max_size = clamp(profile->burst, dev->mtu, GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1) + MAX_TCP_HEADER + 1;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+		dev->gso_ipv4_max_size = dev->gso_max_size;
+#endif
+	}
+	if (!profile->hold_ns)
+		return;
+	dev->features |= NETIF_F_GRO;
+	dev->gro_flush_timeout = profile->hold_ns;
+	netif_napi_add(dev, &private_of(dev)->napi, flush);
+	napi_enable(&private_of(dev)->napi);
+	private_of(dev)->joins = true;
+}
+
+int fb_attach(u32 number)
+{
+	const struct fb_interface *interface = &fb_setup.interfaces[number];
+	struct net *net = current->nsproxy->net_ns;
+	struct net_device *dev;
+	char name[IFNAMSIZ];
+	int error;
+
+	if (!devices)
+		devices = kvcalloc(fb_setup.world.interfaces, sizeof(*devices), GFP_KERNEL);
+	if (!devices)
+		return -ENOMEM;
+	if (devices[number] || net_eq(net, &init_net))
+		return -EBUSY;
+	snprintf(name, sizeof(name), "fb%u", number);
+	dev = alloc_netdev(sizeof(struct private), name, NET_NAME_PREDICTABLE, setup);
+	if (!dev)
+		return -ENOMEM;
+	private_of(dev)->interface = interface;
+	dev->mtu = interface->mtu;
+	dev_net_set(dev, net);
+	set_offloads(dev, &fb_setup.profiles[interface->profile]);
+	error = register_netdev(dev);
+	if (error) {
+		free_netdev(dev);
+		return error;
+	}
+	devices[number] = dev;
+	get_net(net); /* for as long as the guest lives */
+	/* The connection of a packet is its mark, also where no socket stands behind it. */
+	net->ipv4.sysctl_fwmark_reflect = 1;
+	net->ipv4.sysctl_tcp_fwmark_accept = 1;
+	net->core.sysctl_somaxconn = 65535;
+	/* Derived from the size of memory otherwise (tcp_ipv4.c, tcp_sk_init). */
+	net->ipv4.sysctl_max_syn_backlog = 65535;
+	net->ipv4.tcp_death_row.sysctl_max_tw_buckets = 1 << 18;
+	return 0;
+}

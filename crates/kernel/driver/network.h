@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The network in motion: packets, queues, links, and the order in which things happen to them, in picoseconds. It knows no kernel: time comes
+ * in, and what hosts should notice goes out through the functions named fb_net_on_..., so that a test can run it next to the simulator.
+ */
+#ifndef FOREBAY_NETWORK_H
+#define FOREBAY_NETWORK_H
+
+#include "queue.h"
+
+/* A packet on its way. */
+struct fb_pkt {
+	struct fb_queued queued; /* in the queue where it is */
+	fb_u64 arrival;		 /* at the other end of the link that it is on */
+	fb_u64 late;		 /* time that its host takes for it behind the turn at its port */
+	fb_u64 id;
+	void *body; /* the caller's */
+	fb_u32 conn;
+	/* For records, as struct fb_packet has them. */
+	fb_u32 seq, ack, payload;
+	fb_u16 window;
+	fb_u8 tcp_flags;
+	fb_u8 back;
+	fb_u8 hop; /* place in its path */
+};
+
+/* Makes the network. 0, or -errno: a value is outside its range (-EINVAL, and the reason has been logged), or memory is short (-ENOMEM). */
+int fb_net_setup(const struct fb_world *world, const struct fb_port *ports, const struct fb_switch *switches, fb_u32 nswitches);
+/* The paths of a connection. Errors as above. */
+int fb_net_open(const struct fb_open *open);
+/* Connections opened so far. */
+fb_u32 fb_net_connections(void);
+/* Whether packets of `conn` that `node` sends are on the way back. */
+bool fb_net_is_back(fb_u32 conn, fb_u32 node);
+/* A new packet without content; NULL: memory is short. */
+struct fb_pkt *fb_net_packet(void);
+/* Uniform below `bound`, from the stream of the host that sends `conn`'s data. */
+fb_u64 fb_net_jitter(fb_u32 conn, fb_u64 bound);
+/* The packet leaves its host now; of `queued`, wire and ecn are set, and all from `late` on but id and hop. */
+void fb_net_send(struct fb_pkt *packet, fb_u64 now);
+/* When fb_net_run() must be called at the latest. */
+fb_u64 fb_net_next(void);
+/* Does all that happens up to `until`, that moment included; stops before the first delivery if `deliver` is false. */
+void fb_net_run(fb_u64 until, bool deliver);
+/* Things that have happened so far, and packets sent. */
+fb_u64 fb_net_events(void);
+fb_u64 fb_net_packets(void);
+
+/* The packet's last bit has left its host. */
+void fb_net_on_sent(struct fb_pkt *packet, fb_u64 time);
+/* The packet's IP header gets CE. */
+void fb_net_on_mark(struct fb_pkt *packet);
+/* The packet was dropped; its body has no other owner. */
+void fb_net_on_drop(struct fb_pkt *packet);
+/* The packet has reached its host, at a whole nanosecond; its body has no other owner. May call fb_net_send(). */
+void fb_net_on_delivery(struct fb_pkt *packet, fb_u64 time);
+/* Memory that is zero and never given back; NULL: none. */
+void *fb_net_memory(size_t size);
+/* For people: why a value was refused. */
+void fb_net_refused(const char *what, fb_u64 value);
+/* As in forebay.h. */
+void fb_record(enum fb_kind kind, const void *record, size_t size);
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The network as a test drives it, next to the simulator: what it tells a kernel goes to the functions of a test. Not part of a kernel. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "network.c"
+
+/* What the test wants to know. */
+struct fb_listener {
+	void *self;
+	void (*packet)(void *self, const struct fb_packet *record);
+	void (*leave)(void *self, const struct fb_leave *record);
+	/* At the exact time of the arrival, and with the codepoint that it has then. */
+	void (*delivery)(void *self, fb_u64 time, fb_u32 conn, fb_u32 seq, fb_u32 ecn);
+};
+
+static struct fb_listener listener;
+/* Each piece begins with the address of the piece before. */
+static void **pieces;
+
+/* Forgets the network, so that the next one can be set up. */
+void fb_test_begin(const struct fb_listener *new)
+{
+	while (pieces) {
+		void **before = *pieces;
+
+		free(pieces);
+		pieces = before;
+	}
+	listener = *new;
+	memset(connections, 0, sizeof(connections));
+	memset(&visible, 0, sizeof(visible));
+	memset(&inside, 0, sizeof(inside));
+	memset(&unused, 0, sizeof(unused));
+	nconnections = 0;
+	happened = sent = 0;
+}
+
+int fb_test_send(fb_u32 conn, fb_u32 wire, fb_u32 ecn, fb_u32 seq, fb_u64 now, fb_u64 late)
+{
+	struct fb_pkt *p = fb_net_packet();
+
+	if (!p)
+		return -ENOMEM;
+	p->conn = conn;
+	p->back = 0;
+	p->late = late;
+	p->seq = seq;
+	p->queued.wire = wire;
+	p->queued.ecn = ecn;
+	fb_net_send(p, now);
+	return 0;
+}
+
+void fb_net_on_sent(struct fb_pkt *packet, fb_u64 time)
+{
+}
+
+void fb_net_on_mark(struct fb_pkt *packet)
+{
+}
+
+void fb_net_on_drop(struct fb_pkt *packet)
+{
+}
+
+void fb_net_on_delivery(struct fb_pkt *packet, fb_u64 time)
+{
+	listener.delivery(listener.self, packet->arrival, packet->conn, packet->seq, packet->queued.ecn);
+}
+
+void *fb_net_memory(size_t size)
+{
+	void **piece = calloc(1, size + 16);
+
+	if (!piece)
+		return NULL;
+	*piece = pieces;
+	pieces = piece;
+	return piece + 2;
+}
+
+void fb_net_refused(const char *what, fb_u64 value)
+{
+	fprintf(stderr, "%s: %llu\n", what, (unsigned long long)value);
+}
+
+void fb_record(enum fb_kind kind, const void *record, size_t size)
+{
+	if (kind == FB_PACKET)
+		listener.packet(listener.self, record);
+	if (kind == FB_LEAVE)
+		listener.leave(listener.self, record);
+}

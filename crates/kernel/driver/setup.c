@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reads what the program outside says about the network, and offers init three files:
+ *   /proc/forebay/setup   read: the frames that init needs (FB_PROFILE, FB_SYSCTL, FB_INTERFACE) as they came
+ *   /proc/forebay/attach  write "N": makes interface N in the writer's network namespace
+ *   /proc/forebay/fail    write why init cannot go on: the guest ends
+ *   /proc/forebay/run     write anything: the run; the guest is powered off when it is over
+ */
+#include <linux/init.h>
+#include <linux/kernel.h>
+#include <linux/proc_fs.h>
+#include <linux/uaccess.h>
+#include <linux/utsname.h>
+#include <linux/vmalloc.h>
+#include <net/tcp.h>
+#include <net/udp.h>
+#include "ends.h"
+
+struct fb_setup fb_setup;
+
+/* The frames for init. */
+static u8 *frames;
+static size_t frames_len;
+
+/* A growing array; `data` may move while frames are read, and stays where it is afterwards. */
+struct table {
+	void *data;
+	u32 count;
+	u32 room;
+};
+
+static void table_add(struct table *table, const void *record, size_t size)
+{
+	if (table->count == table->room) {
+		u32 room = table->room ? 2 * table->room : 64;
+		void *data = vzalloc(room * size);
+
+		if (!data)
+			fb_die("no memory for the set-up: give the guest more (mem=)");
+		if (table->data)
+			memcpy(data, table->data, table->count * size);
+		vfree(table->data);
+		table->data = data;
+		table->room = room;
+	}
+	memcpy(table->data + table->count++ * size, record, size);
+}
+
+static void keep_for_init(const void *bytes, size_t size)
+{
+	static size_t room;
+
+	if (frames_len + size > room) {
+		size_t more = 2 * (frames_len + size);
+		u8 *new = vmalloc(more);
+
+		if (!new)
+			fb_die("no memory for the set-up: give the guest more (mem=)");
+		if (frames_len)
+			memcpy(new, frames, frames_len);
+		vfree(frames);
+		frames = new;
+		room = more;
+	}
+	memcpy(frames + frames_len, bytes, size);
+	frames_len += size;
+}
+
+/* The numbers in the records must be those of things that exist: from here on nothing checks them again. */
+static void check(u32 profiles)
+{
+	const struct fb_world *world = &fb_setup.world;
+	u32 i;
+
+	for (i = 0; i < world->ports; i++) {
+		const struct fb_port *port = &fb_setup.ports[i];
+
+		if (port->from >= world->nodes || port->to >= world->nodes || !port->rate || port->discipline >= FB_DISCIPLINES)
+			fb_die("port %u of the set-up has a node, rate or discipline that does not exist", i);
+	}
+	for (i = 0; i < fb_setup.nswitches; i++)
+		if (fb_setup.switches[i].node >= world->nodes)
+			fb_die("switch %u of the set-up is at a node that does not exist", i);
+	for (i = 0; i < world->groups; i++) {
+		const struct fb_group *group = &fb_setup.groups[i];
+
+		if (group->profile >= profiles || strnlen(group->law, sizeof(group->law)) == sizeof(group->law))
+			fb_die("group %u of the set-up has a profile that does not exist, or a law whose name does not end", i);
+	}
+	for (i = 0; i < world->interfaces; i++) {
+		const struct fb_interface *interface = &fb_setup.interfaces[i];
+
+		if (interface->node >= world->nodes || interface->profile >= profiles || interface->mtu < 68 || interface->mtu > 65535)
+			fb_die("interface %u of the set-up has a node, profile or MTU that does not exist", i);
+	}
+}
+
+union setup_record {
+	struct fb_world world;
+	struct fb_port port;
+	struct fb_switch switch_;
+	struct fb_profile profile;
+	struct fb_sysctl sysctl;
+	struct fb_group group;
+	struct fb_interface interface;
+};
+
+static size_t setup_size(u32 kind)
+{
+	switch (kind) {
+	case FB_WORLD: return sizeof(struct fb_world);
+	case FB_PORT: return sizeof(struct fb_port);
+	case FB_SWITCH: return sizeof(struct fb_switch);
+	case FB_PROFILE: return sizeof(struct fb_profile);
+	case FB_SYSCTL: return sizeof(struct fb_sysctl);
+	case FB_GROUP: return sizeof(struct fb_group);
+	case FB_INTERFACE: return sizeof(struct fb_interface);
+	default: return 0;
+	}
+}
+
+static void read_setup(void)
+{
+	struct table tables[FB_SETUP_END] = {};
+	union setup_record record;
+	struct fb_frame frame;
+	u32 kind;
+
+	for (;;) {
+		size_t size;
+		bool for_init;
+
+		fb_read(&frame, sizeof(frame));
+		if (frame.kind == FB_SETUP_END && !frame.count)
+			break;
+		size = setup_size(frame.kind);
+		if (!size)
+			fb_die("frame of kind %u with %u records in the set-up", frame.kind, frame.count);
+		for_init = frame.kind == FB_PROFILE || frame.kind == FB_SYSCTL || frame.kind == FB_INTERFACE;
+		if (for_init)
+			keep_for_init(&frame, sizeof(frame));
+		while (frame.count--) {
+			fb_read(&record, size);
+			table_add(&tables[frame.kind], &record, size);
+			if (for_init)
+				keep_for_init(&record, size);
+		}
+	}
+	if (tables[FB_WORLD].count != 1)
+		fb_die("%u worlds in the set-up, must be 1", tables[FB_WORLD].count);
+	fb_setup.world = *(struct fb_world *)tables[FB_WORLD].data;
+	if (fb_setup.world.protocol != FB_PROTOCOL)
+		fb_die("the program outside speaks protocol %u, this kernel %u: build the kernel again", fb_setup.world.protocol, FB_PROTOCOL);
+	for (kind = FB_PORT; kind < FB_SETUP_END; kind++) {
+		u32 said = kind == FB_PORT ? fb_setup.world.ports : kind == FB_PROFILE ? fb_setup.world.profiles :
+			   kind == FB_GROUP ? fb_setup.world.groups : kind == FB_INTERFACE ? fb_setup.world.interfaces : FB_NONE;
+
+		if (said != FB_NONE && said != tables[kind].count)
+			fb_die("%u records of kind %u in the set-up, %u were promised", tables[kind].count, kind, said);
+	}
+	fb_setup.ports = tables[FB_PORT].data;
+	fb_setup.switches = tables[FB_SWITCH].data;
+	fb_setup.nswitches = tables[FB_SWITCH].count;
+	fb_setup.profiles = tables[FB_PROFILE].data;
+	fb_setup.groups = tables[FB_GROUP].data;
+	fb_setup.interfaces = tables[FB_INTERFACE].data;
+	check(tables[FB_PROFILE].count);
+}
+
+static ssize_t setup_read(struct file *file, char __user *to, size_t size, loff_t *at)
+{
+	return simple_read_from_buffer(to, size, at, frames, frames_len);
+}
+
+static ssize_t attach_write(struct file *file, const char __user *from, size_t size, loff_t *at)
+{
+	u32 number;
+	int error = kstrtou32_from_user(from, size, 10, &number);
+
+	if (!error)
+		error = number < fb_setup.world.interfaces ? fb_attach(number) : -EINVAL;
+	return error ? error : size;
+}
+
+static ssize_t fail_write(struct file *file, const char __user *from, size_t size, loff_t *at)
+{
+	char why[200];
+	size_t len = min(size, sizeof(why));
+
+	if (copy_from_user(why, from, len))
+		len = 0;
+	fb_die("init: %.*s", (int)len, why);
+}
+
+static ssize_t run_write(struct file *file, const char __user *from, size_t size, loff_t *at)
+{
+	fb_run();
+}
+
+static const struct proc_ops setup_ops = { .proc_read = setup_read, .proc_lseek = default_llseek };
+static const struct proc_ops attach_ops = { .proc_write = attach_write };
+static const struct proc_ops fail_ops = { .proc_write = fail_write };
+static const struct proc_ops run_ops = { .proc_write = run_write };
+
+/*
+ * What the kernel derives from the size of its memory (net/ipv4/tcp.c: tcp_init, tcp_init_mem) is what it is on a machine with plenty, so
+ * that a run does not depend on the guest's. Namespaces copy their buffer limits from the first one.
+ */
+static void independent_of_memory(void)
+{
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		sysctl_tcp_mem[i] = 1 << 24;
+		sysctl_udp_mem[i] = 1 << 24;
+	}
+	sysctl_tcp_max_orphans = 1 << 18;
+	init_net.ipv4.sysctl_tcp_rmem[2] = 6 << 20;
+	init_net.ipv4.sysctl_tcp_wmem[2] = 4 << 20;
+}
+
+static int __init forebay_init(void)
+{
+	struct fb_hello hello = { .protocol = FB_PROTOCOL, .record_sizes = FB_RECORD_SIZES };
+	struct proc_dir_entry *folder;
+	int error;
+
+	read_setup();
+	independent_of_memory();
+	error = fb_wire_setup(&fb_setup.world, fb_setup.ports, fb_setup.switches, fb_setup.nswitches);
+	if (error)
+		fb_die("the network cannot be made: error %d", -error);
+	folder = proc_mkdir("forebay", NULL);
+	if (!folder || !proc_create("setup", 0400, folder, &setup_ops) || !proc_create("attach", 0200, folder, &attach_ops) ||
+	    !proc_create("fail", 0200, folder, &fail_ops) || !proc_create("run", 0200, folder, &run_ops))
+		fb_die("no /proc/forebay");
+	strscpy(hello.version, init_utsname()->release, sizeof(hello.version));
+	fb_record(FB_HELLO, &hello, sizeof(hello));
+	fb_flush();
+	return 0;
+}
+late_initcall(forebay_init);

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The network in the kernel: a timer that follows what happens in it, the clock of the run, and socket buffers as packets. The timer goes off
+ * at the nanosecond that follows on the picosecond of an event; nothing is ever early.
+ */
+#include <linux/hrtimer.h>
+#include <linux/ip.h>
+#include <linux/ktime.h>
+#include <linux/slab.h>
+#include <linux/tcp.h>
+#include <linux/udp.h>
+#include <linux/version.h>
+#include <linux/vmalloc.h>
+#include <net/inet_ecn.h>
+
+#include "forebay.h"
+#include "network.h"
+
+static struct hrtimer timer;
+static u64 start_ns; /* CLOCK_MONOTONIC at the run's time 0 */
+static u64 wake = FB_NEVER;
+static u64 armed = FB_NEVER; /* when the timer will go off */
+static bool running; /* the network is being run: what is sent meanwhile needs no timer yet */
+static u64 late_events, late_max;
+
+u64 fb_now(void)
+{
+	return (ktime_get_ns() - start_ns) * 1000;
+}
+
+/* Sets the timer to what comes next. */
+static void arm(void)
+{
+	u64 next = min(fb_net_next(), wake);
+
+	if (running || next >= armed)
+		return;
+	armed = next;
+	hrtimer_start(&timer, ns_to_ktime(start_ns + (next + 999) / 1000), HRTIMER_MODE_ABS_SOFT);
+}
+
+static void note_lateness(u64 due)
+{
+	u64 now = fb_now();
+
+	if (now < due + 1000)
+		return;
+	late_events++;
+	late_max = max(late_max, now - due);
+}
+
+static void run(u64 until, bool deliver)
+{
+	running = true;
+	fb_net_run(until, deliver);
+	running = false;
+}
+
+static enum hrtimer_restart on_timer(struct hrtimer *unused)
+{
+	u64 now = fb_now();
+
+	armed = FB_NEVER;
+	run(now, true);
+	if (wake <= now) {
+		note_lateness(wake);
+		wake = FB_NEVER;
+		fb_ends_wake();
+	}
+	arm();
+	return HRTIMER_NORESTART;
+}
+
+int fb_wire_setup(const struct fb_world *world, const struct fb_port *ports, const struct fb_switch *switches, fb_u32 nswitches)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(&timer, on_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+#else
+	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	timer.function = on_timer;
+#endif
+	return fb_net_setup(world, ports, switches, nswitches);
+}
+
+void fb_wire_start(u64 start)
+{
+	start_ns = start;
+}
+
+void fb_wake_at(u64 time)
+{
+	local_bh_disable();
+	wake = time;
+	arm();
+	local_bh_enable();
+}
+
+int fb_wire_open(const struct fb_open *open)
+{
+	return fb_net_open(open);
+}
+
+void fb_wire_settle(void)
+{
+	u64 now = fb_now();
+
+	local_bh_disable();
+	if (!running && now) {
+		run(now - 1, false);
+		arm();
+	}
+	local_bh_enable();
+}
+
+/* What records and queues want to know of a packet. */
+static void describe(struct fb_pkt *p, struct sk_buff *skb, const struct fb_group *group)
+{
+	const struct iphdr *ip = ip_hdr(skb);
+	u32 ip_bytes = ntohs(ip->tot_len), headers = 4 * ip->ihl;
+
+	p->seq = p->ack = p->window = p->tcp_flags = 0;
+	if (ip->protocol == IPPROTO_TCP) {
+		const struct tcphdr *tcp = (const void *)ip + headers;
+
+		headers += 4 * tcp->doff;
+		p->seq = ntohl(tcp->seq);
+		p->ack = ntohl(tcp->ack_seq);
+		p->window = ntohs(tcp->window);
+		p->tcp_flags = ((const u8 *)tcp)[13];
+	} else {
+		headers += sizeof(struct udphdr);
+	}
+	p->payload = ip_bytes > headers ? ip_bytes - headers : 0;
+	p->queued.wire = fb_datagram_leaving() ? fb_datagram_leaving()->wire : p->payload ? p->payload + group->header : group->ack_size;
+	p->queued.ecn = ip->tos & INET_ECN_MASK;
+}
+
+void fb_wire_send(u32 node, struct sk_buff *skb)
+{
+	u32 conn = skb->mark - 1;
+	const struct fb_group *group;
+	struct fb_pkt *p = NULL;
+
+	/* What belongs to no connection of ours has nowhere to go. */
+	if (conn < fb_net_connections())
+		p = fb_net_packet();
+	if (!p) {
+		kfree_skb(skb);
+		return;
+	}
+	fb_wire_settle();
+	group = fb_group_of(conn);
+	p->body = skb;
+	p->conn = conn;
+	p->back = fb_net_is_back(conn, node);
+	p->late = group->send_jitter && !p->back ? fb_net_jitter(conn, group->send_jitter) : 0;
+	describe(p, skb, group);
+	fb_net_send(p, fb_now());
+	arm();
+}
+
+void fb_wire_done(struct fb_done *done)
+{
+	done->now = fb_now();
+	done->events = fb_net_events();
+	done->late_events = late_events;
+	done->late_max = late_max;
+	done->packets = fb_net_packets();
+}
+
+/* What the network says. */
+
+void fb_net_on_sent(struct fb_pkt *p, u64 time)
+{
+	note_lateness(time);
+	/* The card is done with it: TCP small queues let the connection's next packets in. */
+	skb_orphan(p->body);
+}
+
+void fb_net_on_mark(struct fb_pkt *p)
+{
+	INET_ECN_set_ce(p->body);
+}
+
+void fb_net_on_drop(struct fb_pkt *p)
+{
+	kfree_skb(p->body);
+}
+
+void fb_net_on_delivery(struct fb_pkt *p, u64 time)
+{
+	note_lateness(time);
+	fb_ends_deliver(p->conn, p->back, p->body, time);
+}
+
+void *fb_net_memory(size_t size)
+{
+	/* Large pieces are asked for before the run only, where one may wait. */
+	return size <= 8 * PAGE_SIZE ? kzalloc(size, GFP_ATOMIC) : vzalloc(size);
+}
+
+void fb_net_refused(const char *what, u64 value)
+{
+	pr_err("forebay: %s: %llu\n", what, value);
+}

@@ -1,0 +1,105 @@
+//! From sources to a kernel in the cache. Nothing is done that was done before.
+
+use crate::cache::{Cache, Kernel, Manifest, seconds};
+use crate::compile::{compile, configure};
+use crate::embedded::SOURCES;
+use crate::error::{At, Error};
+use crate::recipe::{self, Recipe};
+use crate::source::Source;
+use crate::tree::Tree;
+use std::fs;
+
+/// How to build.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// From what.
+    pub source: &'a Source,
+    /// How many programs compile at a time.
+    pub jobs: usize,
+    /// Whether the tree stays for the next build.
+    pub keep_tree: bool,
+}
+
+/// What is being done, for who waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// The sources were read; this is their SHA-256.
+    Sources(&'a str),
+    /// Another process builds.
+    Waiting,
+    /// Unpacks the sources.
+    Unpacking,
+    /// Writes the configuration.
+    Configuring,
+    /// Compiles; so many files are done.
+    Compiling(usize),
+}
+
+/// A kernel, and whether it had to be built.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// False if it was there already.
+    pub new: bool,
+}
+
+/// Builds a kernel from the request's sources, our files and the machine's compiler, unless one of exactly these is there.
+///
+/// # Errors
+/// If a tool is missing, the sources are not those of a kernel that we know, or it does not compile: with what to do.
+pub fn build(cache: &Cache, request: &Request<'_>, progress: &mut dyn FnMut(Step<'_>)) -> Result<Outcome, Error> {
+    let (recipe, compiler) = (Recipe::new(SOURCES), recipe::compiler()?);
+    let sha256 = request.source.digest()?;
+    progress(Step::Sources(&sha256));
+    let name = recipe.kernel(&sha256, &compiler);
+    if let Some(kernel) = cache.get(&name) {
+        return Ok(Outcome { kernel, new: false });
+    }
+    let _lock = match cache.try_lock()? {
+        Some(lock) => lock,
+        None => {
+            progress(Step::Waiting);
+            cache.lock()?
+        }
+    };
+    // Who had the lock may have built this one.
+    if let Some(kernel) = cache.get(&name) {
+        return Ok(Outcome { kernel, new: false });
+    }
+    let root = cache.trees().join(recipe.tree(&sha256, &compiler));
+    let tree = match Tree::left(&root) {
+        Some(tree) => tree,
+        None => {
+            progress(Step::Unpacking);
+            Tree::unpack(&root, request.source, recipe)?
+        }
+    };
+    tree.bring(recipe)?;
+    progress(Step::Configuring);
+    configure(&tree, recipe.text("um/config")?)?;
+    let program = compile(&tree, request.jobs, &mut |files| progress(Step::Compiling(files)))?;
+    let manifest = Manifest {
+        version: tree.version.to_string(),
+        recipe: recipe.name(),
+        source: request.source.path().display().to_string(),
+        sha256,
+        compiler,
+        built: seconds(),
+    };
+    let kernel = cache.put(&name, &program, &manifest)?;
+    tidy(cache, &tree, request.keep_tree)?;
+    Ok(Outcome { kernel, new: true })
+}
+
+/// Removes the tree if it is not to stay, and those of the same series that no build of this program would use.
+fn tidy(cache: &Cache, tree: &Tree, keep: bool) -> Result<(), Error> {
+    for entry in fs::read_dir(cache.trees()).at(&cache.trees())?.flatten() {
+        let path = entry.path();
+        let old = Tree::left(&path).is_some_and(|t| t.version.same_series(tree.version));
+        if if path == tree.root { !keep } else { old } {
+            fs::remove_dir_all(&path).at(&path)?;
+        }
+    }
+    Ok(())
+}

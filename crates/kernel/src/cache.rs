@@ -1,0 +1,263 @@
+//! Kernels on disk, in the user's cache: `kernels/NAME/linux` with a small manifest beside it, and `kernel-trees/NAME`, where they are built.
+
+use crate::error::{At, Error};
+use crate::version::Version;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+use std::{env, process};
+
+/// What is written beside a kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Of Linux, such as `6.12.117`.
+    pub version: String,
+    /// Names the drivers, laws, configuration and changes that are in it.
+    pub recipe: String,
+    /// Where its sources were.
+    pub source: String,
+    /// SHA-256 of the sources.
+    pub sha256: String,
+    /// What compiled it.
+    pub compiler: String,
+    /// When, in seconds since 1970.
+    pub built: u64,
+}
+
+/// A kernel that was built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kernel {
+    name: String,
+    folder: PathBuf,
+    version: Version,
+    manifest: Manifest,
+}
+
+impl Kernel {
+    /// The kernel in `folder`, if a whole one is there.
+    fn read(folder: &Path) -> Option<Kernel> {
+        let manifest: Manifest = serde_json::from_slice(&fs::read(folder.join("manifest.json")).ok()?).ok()?;
+        let version = manifest.version.parse().ok()?;
+        let name = folder.file_name()?.to_str()?.to_owned();
+        folder.join("linux").is_file().then(|| Kernel { name, folder: folder.to_owned(), version, manifest })
+    }
+
+    /// Its name: a hash of all that went into it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Of Linux.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// What was written beside it.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The program.
+    pub fn program(&self) -> PathBuf {
+        self.folder.join("linux")
+    }
+
+    /// Size of the program, bytes.
+    pub fn bytes(&self) -> u64 {
+        fs::metadata(self.program()).map_or(0, |m| m.len())
+    }
+}
+
+/// The folder with all kernels and trees.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    root: PathBuf,
+}
+
+impl Cache {
+    /// The user's: `forebay` in `$XDG_CACHE_HOME`, or in `~/.cache`.
+    ///
+    /// # Errors
+    /// If neither variable is set.
+    pub fn of_user() -> Result<Cache, Error> {
+        // XDG Base Directory Specification: a path that is not absolute is to be ignored.
+        let absolute = |key: &str| env::var_os(key).map(PathBuf::from).filter(|p| p.is_absolute());
+        let base = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|h| h.join(".cache")));
+        let base = base.ok_or_else(|| Error::new("no place for kernels: neither XDG_CACHE_HOME nor HOME names a folder"))?;
+        Ok(Cache { root: base.join("forebay") })
+    }
+
+    /// Another folder.
+    pub fn at(root: impl Into<PathBuf>) -> Cache {
+        Cache { root: root.into() }
+    }
+
+    /// Where kernels are.
+    pub fn kernels(&self) -> PathBuf {
+        self.root.join("kernels")
+    }
+
+    /// Where kernels are built.
+    pub fn trees(&self) -> PathBuf {
+        self.root.join("kernel-trees")
+    }
+
+    /// All kernels, the newest version first, and of equal ones the one that was built last.
+    pub fn list(&self) -> Vec<Kernel> {
+        let mut found: Vec<Kernel> =
+            fs::read_dir(self.kernels()).into_iter().flatten().flatten().filter_map(|e| Kernel::read(&e.path())).collect();
+        found.sort_by(|a, b| (b.version, b.manifest.built, &b.name).cmp(&(a.version, a.manifest.built, &a.name)));
+        found
+    }
+
+    /// The kernel of that name.
+    pub fn get(&self, name: &str) -> Option<Kernel> {
+        Kernel::read(&self.kernels().join(name))
+    }
+
+    /// Keeps the program at `file` under that name. Whoever looks finds all of it or nothing.
+    pub(crate) fn put(&self, name: &str, file: &Path, manifest: &Manifest) -> Result<Kernel, Error> {
+        let (folder, new) = (self.kernels().join(name), self.kernels().join(format!(".{name}.{}", process::id())));
+        fs::create_dir_all(&new).at(&new)?;
+        fs::copy(file, new.join("linux")).at(file)?;
+        let text = serde_json::to_string_pretty(manifest).map_err(|e| Error::new(e.to_string()))?;
+        fs::write(new.join("manifest.json"), text + "\n").at(&new)?;
+        if folder.exists() {
+            fs::remove_dir_all(&folder).at(&folder)?;
+        }
+        fs::rename(&new, &folder).at(&folder)?;
+        self.get(name).ok_or_else(|| Error::new(format!("{}: what was just written there cannot be read", folder.display())))
+    }
+
+    /// Removes a kernel.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn remove(&self, kernel: &Kernel) -> Result<(), Error> {
+        // First out of sight, so that nobody starts half of one.
+        let away = self.kernels().join(format!(".{}.{}", kernel.name, process::id()));
+        fs::rename(&kernel.folder, &away).at(&kernel.folder)?;
+        fs::remove_dir_all(&away).at(&away)
+    }
+
+    /// Size of the trees, bytes; 0 if there are none.
+    pub fn tree_bytes(&self) -> u64 {
+        size(&self.trees())
+    }
+
+    /// Removes the trees. The next build begins from the sources.
+    ///
+    /// # Errors
+    /// If a build is under way, or the machine refuses.
+    pub fn remove_trees(&self) -> Result<(), Error> {
+        if !self.trees().exists() {
+            return Ok(());
+        }
+        let Some(_lock) = self.try_lock()? else {
+            return Err(Error::new("a kernel is being built just now: the trees stay until it is done"));
+        };
+        fs::remove_dir_all(self.trees()).at(&self.trees())
+    }
+
+    /// One build at a time: the lock, or `None` if another process has it.
+    pub(crate) fn try_lock(&self) -> Result<Option<File>, Error> {
+        let file = self.lock_file()?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(e)) => Err(Error::file(&self.root, &e)),
+        }
+    }
+
+    /// The lock, once the process that has it is done.
+    pub(crate) fn lock(&self) -> Result<File, Error> {
+        let file = self.lock_file()?;
+        file.lock().at(&self.root)?;
+        Ok(file)
+    }
+
+    fn lock_file(&self) -> Result<File, Error> {
+        fs::create_dir_all(&self.root).at(&self.root)?;
+        let path = self.root.join("kernels.lock");
+        File::options().create(true).truncate(false).write(true).open(&path).at(&path)
+    }
+}
+
+/// Seconds since 1970.
+pub(crate) fn seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())
+}
+
+/// Bytes of all files below a folder.
+fn size(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let one = |e: fs::DirEntry| match e.file_type() {
+        Ok(kind) if kind.is_dir() => size(&e.path()),
+        Ok(kind) if kind.is_file() => e.metadata().map_or(0, |m| m.len()),
+        _ => 0,
+    };
+    entries.map(one).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cache, Manifest};
+    use crate::scratch::Scratch;
+    use std::fs;
+
+    fn manifest(version: &str, built: u64) -> Manifest {
+        let word = |w: &str| w.to_owned();
+        Manifest { version: word(version), recipe: word("r"), source: word("s"), sha256: word("h"), compiler: word("gcc"), built }
+    }
+
+    #[test]
+    fn kernels_are_kept_listed_and_removed() {
+        let place = Scratch::new();
+        let cache = Cache::at(place.path().join("forebay"));
+        assert!(cache.list().is_empty() && cache.tree_bytes() == 0, "an empty cache is no error");
+        let program = place.path().join("program");
+        fs::write(&program, "ELF").unwrap();
+        for (name, version, built) in [("aaa", "6.1.192", 30), ("bbb", "6.12.117", 10), ("ccc", "6.12.117", 20)] {
+            let kernel = cache.put(name, &program, &manifest(version, built)).unwrap();
+            assert_eq!((kernel.name(), kernel.bytes()), (name, 3));
+        }
+        // What was left by a build that was killed is none.
+        fs::create_dir_all(cache.kernels().join(".ddd.1")).unwrap();
+        fs::create_dir_all(cache.kernels().join("ddd")).unwrap();
+        let names = || cache.list().iter().map(|k| k.name().to_owned()).collect::<Vec<_>>();
+        assert_eq!(names(), ["ccc", "bbb", "aaa"]);
+        cache.remove(&cache.get("ccc").unwrap()).unwrap();
+        assert_eq!(names(), ["bbb", "aaa"]);
+        assert!(cache.get("ccc").is_none() && !cache.kernels().join("ccc").exists());
+    }
+
+    #[test]
+    fn a_kernel_that_is_there_is_replaced() {
+        let place = Scratch::new();
+        let cache = Cache::at(place.path());
+        let program = place.path().join("program");
+        for (text, built) in [("one", 1), ("three", 2)] {
+            fs::write(&program, text).unwrap();
+            cache.put("aaa", &program, &manifest("6.12.1", built)).unwrap();
+        }
+        assert_eq!(fs::read_to_string(cache.get("aaa").unwrap().program()).unwrap(), "three");
+        assert_eq!(cache.list().len(), 1);
+    }
+
+    #[test]
+    fn one_build_at_a_time_and_its_tree_stays() {
+        let place = Scratch::new();
+        let cache = Cache::at(place.path());
+        fs::create_dir_all(cache.trees().join("t")).unwrap();
+        fs::write(cache.trees().join("t/a.o"), "12345").unwrap();
+        assert_eq!(cache.tree_bytes(), 5);
+        let lock = cache.try_lock().unwrap();
+        assert!(lock.is_some() && cache.try_lock().unwrap().is_none());
+        assert!(cache.remove_trees().unwrap_err().to_string().contains("being built"));
+        drop(lock);
+        cache.remove_trees().unwrap();
+        assert_eq!(cache.tree_bytes(), 0);
+        cache.remove_trees().unwrap();
+    }
+}

@@ -1,0 +1,113 @@
+//! Which kernel a run uses.
+
+use crate::cache::{Cache, Kernel};
+use crate::embedded::SOURCES;
+use crate::error::Error;
+use crate::recipe::Recipe;
+use crate::version::Version;
+
+/// Whether the kernel has the drivers and laws that this program carries; another one would not understand it.
+pub fn is_current(kernel: &Kernel) -> bool {
+    kernel.manifest().recipe == Recipe::new(SOURCES).name()
+}
+
+/// The kernel to use: that of the default series, or else of the newest one; or what is named, by a version (`6.1`, `6.1.192`) or by the first
+/// letters of its name.
+///
+/// # Errors
+/// If there is none, with the command that builds it.
+pub fn kernel(cache: &Cache, named: Option<&str>) -> Result<Kernel, Error> {
+    choose(cache.list(), named, &is_current)
+}
+
+/// `all` is in the order of the cache: newest first.
+fn choose(all: Vec<Kernel>, named: Option<&str>, current: &dyn Fn(&Kernel) -> bool) -> Result<Kernel, Error> {
+    let meant = |k: &Kernel| match named {
+        None => true,
+        Some(word) => {
+            let version = word.parse::<Version>();
+            let series = version.is_ok_and(|v| word.matches('.').count() == 1 && v.same_series(k.version()));
+            series || version.is_ok_and(|v| v == k.version()) || (!word.is_empty() && k.name().starts_with(word))
+        }
+    };
+    let mut found: Vec<Kernel> = all.into_iter().filter(meant).collect();
+    let any = !found.is_empty();
+    found.retain(current);
+    let at = found.iter().position(|k| k.version().same_series(Version::DEFAULT)).unwrap_or(0);
+    if !found.is_empty() {
+        return Ok(found.swap_remove(at));
+    }
+    Err(Error::new(match (any, named) {
+        (true, None) => {
+            "the kernels of the world linux were built by another version of forebay; build one: forebay kernel build".to_owned()
+        }
+        (true, Some(word)) => format!(
+            "the kernel `{word}` was built by another version of forebay; build it again: forebay kernel build --source DIR|TARBALL"
+        ),
+        (false, None) => {
+            "the world linux needs a kernel, and none has been built yet; build one: forebay kernel build (some minutes)"
+                .to_owned()
+        }
+        (false, Some(word)) => format!(
+            "no kernel is called `{word}`: `forebay kernel list` lists those that are there, and `forebay kernel build --source DIR|TARBALL` \
+             builds others"
+        ),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::choose;
+    use crate::cache::{Cache, Kernel, Manifest};
+    use crate::scratch::Scratch;
+    use std::fs;
+
+    fn some(place: &Scratch, kernels: &[(&str, &str, &str)]) -> Vec<Kernel> {
+        let (cache, program) = (Cache::at(place.path()), place.path().join("program"));
+        fs::write(&program, "ELF").unwrap();
+        for (at, (name, version, recipe)) in kernels.iter().enumerate() {
+            let word = |w: &str| w.to_owned();
+            let (version, recipe, built) = (word(version), word(recipe), at as u64);
+            let manifest = Manifest { version, recipe, source: word("s"), sha256: word("h"), compiler: word("gcc"), built };
+            cache.put(name, &program, &manifest).unwrap();
+        }
+        cache.list()
+    }
+
+    #[test]
+    fn the_default_series_is_used_unless_another_kernel_is_named() {
+        let place = Scratch::new();
+        let all = some(
+            &place,
+            &[
+                ("a1", "6.12.117", "old"),
+                ("b2", "6.12.117", "now"),
+                ("c3", "6.12.117", "now"),
+                ("d4", "6.16.2", "now"),
+                ("e5", "6.1.192", "now"),
+            ],
+        );
+        let pick = |named: Option<&str>| {
+            choose(all.clone(), named, &|k| k.manifest().recipe == "now").map(|k| k.name().to_owned()).map_err(|e| e.to_string())
+        };
+        assert_eq!(pick(None).unwrap(), "c3", "the one that was built last");
+        for (named, name) in [("6.1", "e5"), ("6.1.192", "e5"), ("6.16", "d4"), ("b", "b2"), ("6.12", "c3")] {
+            assert_eq!(pick(Some(named)).unwrap(), name, "{named}");
+        }
+        assert!(pick(Some("a1")).unwrap_err().contains("another version of forebay"));
+        for named in ["6.2", "6.1.1", "z", ""] {
+            assert!(pick(Some(named)).unwrap_err().contains("forebay kernel list"), "{named}");
+        }
+    }
+
+    #[test]
+    fn without_a_kernel_the_command_is_named() {
+        let place = Scratch::new();
+        let none = choose(Vec::new(), None, &|_| true).unwrap_err().to_string();
+        assert!(none.contains("forebay kernel build"), "{none}");
+        let old = choose(some(&place, &[("a1", "6.12.117", "old")]), None, &|_| false).unwrap_err().to_string();
+        assert!(old.contains("another version") && old.contains("forebay kernel build"), "{old}");
+        let newest = choose(some(&place, &[("f6", "6.16.2", "now")]), None, &|k| k.manifest().recipe == "now").unwrap();
+        assert_eq!(newest.name(), "f6", "not of the default series, and the only one");
+    }
+}

@@ -1,0 +1,33 @@
+//! The kernels of the world `linux`: Linux itself as an ordinary program (User-mode Linux) in virtual time, built on the user's machine from a
+//! source package of a distribution, with the network and the laws of this crate as built-in drivers.
+//!
+//! A build: [`Source::find`] says from what, [`build()`] unpacks what is needed (`selection`), makes the changes of `um/edits.toml` (`edits`), adds
+//! our files, compiles, and keeps the program by the hash of all that went into it ([`Cache`]). A run asks for [`kernel`].
+
+pub mod embedded;
+pub mod laws;
+pub mod queue;
+
+mod build;
+mod cache;
+mod choose;
+mod compile;
+pub mod doctor;
+mod edits;
+mod error;
+mod recipe;
+mod selection;
+mod source;
+mod tree;
+mod unpack;
+mod version;
+
+#[cfg(test)]
+mod scratch;
+
+pub use build::{Outcome, Request, Step, build};
+pub use cache::{Cache, Kernel, Manifest};
+pub use choose::{is_current, kernel};
+pub use error::Error;
+pub use source::Source;
+pub use version::Version;

@@ -1,0 +1,67 @@
+//! The C cores of the laws (`bpf/`) against the laws of the simulator with `arithmetic = "linux"`: the same random sequences of ACKs, marks,
+//! losses, timeouts, gaps and messages, and after every one of them windows, thresholds, timers and estimates equal to the bit.
+//!
+//! `FOREBAY_SEQUENCES=1000000 cargo test -p forebay-kernel --release --test laws` takes so many sequences of each law; a few thousand otherwise.
+
+#[path = "laws/pipe.rs"]
+mod pipe;
+#[path = "laws/sequence.rs"]
+mod sequence;
+
+use forebay_sampling::Rng;
+use pipe::Cores;
+use sequence::Sequence;
+
+/// Sequences of each law.
+fn sequences() -> u64 {
+    match std::env::var("FOREBAY_SEQUENCES") {
+        Ok(text) => text.parse().expect("FOREBAY_SEQUENCES is a number"),
+        Err(_) => 4_000,
+    }
+}
+
+/// Runs sequences of `law` through both, in batches.
+fn hold(law: &'static str) {
+    let mut cores = Cores::start();
+    let total = sequences();
+    let mut done = 0;
+    let mut events = 0;
+    while done < total {
+        let batch: Vec<Sequence> =
+            (done..total.min(done + 256)).map(|number| Sequence::run(law, &mut Rng::stream(7, &[number]), number)).collect();
+        done += batch.len() as u64;
+        events += cores.compare(&batch);
+    }
+    // Something has happened.
+    assert!(events > 20 * total, "{law}: {events} events");
+}
+
+#[test]
+fn rns_is_its_core() {
+    hold("newreno");
+}
+
+#[test]
+fn dctcp_is_its_core() {
+    hold("dctcp");
+}
+
+#[test]
+fn l2dct_is_its_core() {
+    hold("l2dct");
+}
+
+#[test]
+fn d2tcp_is_its_core() {
+    hold("d2tcp");
+}
+
+#[test]
+fn trim_is_its_core() {
+    hold("trim");
+}
+
+#[test]
+fn prin_is_its_core() {
+    hold("prin");
+}
