@@ -1,0 +1,230 @@
+//! The host of the applications (`forebay_traffic::Host`): their connections, their timers, and the commands for the guest that follow from what
+//! they do.
+
+use crate::connection::Connection;
+use crate::link::Frames;
+use crate::plan::Plan;
+use crate::protocol::{self, HOPS, NEVER, number};
+use crate::ways::Ways;
+use forebay_experiment::Experiment;
+use forebay_experiment::topology::Fib;
+use forebay_experiment::traffic::Datagram;
+use forebay_traffic::{First, Host, Job, Notice, OpenSpec, QueryStart, Wake};
+use forebay_units::{AppId, ConnSlot, GroupId, IndexVec, NodeId, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What comes due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Due {
+    /// A connection opens.
+    Open(ConnSlot),
+    /// A timer of an application.
+    App(AppId, u64),
+}
+
+/// Everything that applications have asked for.
+pub(crate) struct Hosts<'a> {
+    experiment: &'a Experiment,
+    fib: &'a Fib,
+    plan: &'a Plan,
+    /// In the order in which they were made, which is their number; none is used twice.
+    pub connections: IndexVec<ConnSlot, Connection>,
+    /// By the guest's number: in the order in which they opened.
+    opened: Vec<ConnSlot>,
+    /// By time, then in the order in which they were set.
+    timers: BinaryHeap<Reverse<(Time, u64, Due)>>,
+    set: u64,
+    /// For the guest.
+    pub frames: Frames,
+    /// For applications.
+    pub notices: Vec<(AppId, Notice)>,
+    /// Queries that have begun.
+    pub queries: Vec<QueryStart>,
+    /// Connections that were to write without end, and were stopped before they were open.
+    pub stopped_early: Vec<ConnSlot>,
+    /// The current time.
+    pub now: Time,
+    /// Messages begun and not acknowledged, those without end not counted until they are stopped.
+    pub unfinished: u64,
+    /// Messages finished.
+    pub done: u64,
+    /// Connections now, and the most there were.
+    live: u64,
+    peak: u64,
+}
+
+impl<'a> Hosts<'a> {
+    /// Without connections.
+    pub(crate) fn new(experiment: &'a Experiment, fib: &'a Fib, plan: &'a Plan) -> Hosts<'a> {
+        Hosts {
+            experiment,
+            fib,
+            plan,
+            connections: IndexVec::new(),
+            opened: Vec::new(),
+            timers: BinaryHeap::new(),
+            set: 0,
+            frames: Frames::default(),
+            notices: Vec::new(),
+            queries: Vec::new(),
+            stopped_early: Vec::new(),
+            now: Time::ZERO,
+            unfinished: 0,
+            done: 0,
+            live: 0,
+            peak: 0,
+        }
+    }
+
+    /// The connection with this number of the guest.
+    pub(crate) fn slot(&self, guest: u32) -> Option<ConnSlot> {
+        self.opened.get(guest as usize).copied()
+    }
+
+    /// The most connections that there were at the same time.
+    pub(crate) fn peak(&self) -> u64 {
+        self.peak
+    }
+
+    /// The guest has forgotten a connection.
+    pub(crate) fn close(&mut self, slot: ConnSlot) {
+        let c = &mut self.connections[slot];
+        self.live -= u64::from(!c.closed);
+        c.closed = true;
+    }
+
+    /// When the next timer comes due.
+    pub(crate) fn next_due(&self) -> Option<Time> {
+        self.timers.peek().map(|t| t.0.0)
+    }
+
+    /// What comes due first, if that is by `now`, with the time for which it was set.
+    pub(crate) fn take_due(&mut self, now: Time) -> Option<(Time, Due)> {
+        let first = self.timers.peek_mut().filter(|t| t.0.0 <= now)?;
+        let Reverse((time, _, due)) = std::collections::binary_heap::PeekMut::pop(first);
+        Some((time, due))
+    }
+
+    fn at(&mut self, time: Time, due: Due) {
+        self.set += 1;
+        self.timers.push(Reverse((time, self.set, due)));
+    }
+
+    /// Payload bytes of a full segment of `slot`.
+    pub(crate) fn mss(&self, slot: ConnSlot) -> u32 {
+        self.experiment.groups[self.connections[slot].spec.group.index()].tcp.mss
+    }
+
+    fn allot(&mut self, spec: OpenSpec) -> ConnSlot {
+        let number = self.connections.len() as u64;
+        let ways = Ways::new(&self.experiment.network, self.fib, number, spec.src, spec.dst);
+        let cwnd = self.experiment.groups[spec.group.index()].tcp.init_cwnd;
+        self.live += 1;
+        self.peak = self.peak.max(self.live);
+        self.connections.push(Connection::new(spec, ways, cwnd))
+    }
+
+    /// Opens `slot` and writes what was to be written on it, at `time`.
+    pub(crate) fn open_now(&mut self, slot: ConnSlot, time: Time) {
+        let c = &mut self.connections[slot];
+        let guest = self.opened.len() as u32;
+        c.guest = Some(guest);
+        let group = self.plan.group(c.spec.app, c.spec.group);
+        let mut open = protocol::Open {
+            conn: guest,
+            group,
+            src: self.plan.interface(c.spec.src, group),
+            dst: self.plan.interface(c.spec.dst, group),
+            forth_len: 0,
+            back_len: 0,
+            forth: [0; HOPS],
+            back: [0; HOPS],
+            ties_forth: 0,
+            ties_back: 0,
+            class_of_service: c.datagram.map_or(0, |d| d.class.into()),
+            flags: if c.datagram.is_some() { number::OPEN_DATAGRAMS } else { 0 },
+            deadline: NEVER,
+        };
+        c.ways.fill(&mut open, u64::from(slot.get()));
+        self.frames.put(open);
+        self.opened.push(slot);
+        match c.spec.first {
+            First::Nothing => {}
+            First::Only(job) => self.write(slot, time, job),
+            First::Endless => self.write(slot, time, Job::ENDLESS),
+        }
+        for (written, job) in std::mem::take(&mut self.connections[slot].early) {
+            self.write(slot, written, job);
+        }
+    }
+}
+
+impl Host for Hosts<'_> {
+    fn open(&mut self, time: Time, spec: OpenSpec) -> ConnSlot {
+        let slot = self.allot(spec);
+        self.at(time, Due::Open(slot));
+        slot
+    }
+
+    fn earliest_open(&self) -> Time {
+        self.now
+    }
+
+    fn open_later(&mut self, time: Time, spec: OpenSpec) {
+        self.open(time, spec);
+    }
+
+    fn open_datagrams(&mut self, spec: OpenSpec, datagram: Datagram) -> ConnSlot {
+        let slot = self.allot(spec);
+        self.connections[slot].datagram = Some(datagram);
+        self.at(Time::ZERO, Due::Open(slot));
+        slot
+    }
+
+    fn write(&mut self, slot: ConnSlot, now: Time, job: Job) {
+        let mss = self.mss(slot);
+        let c = &mut self.connections[slot];
+        let Some(conn) = c.guest else { return c.early.push((now, job)) };
+        c.write(now, job, mss);
+        self.unfinished += u64::from(job.bytes.is_some());
+        let last = matches!(c.spec.first, First::Only(_));
+        let (flags, deadline) = (if last { number::WRITE_LAST } else { 0 }, job.deadline.0);
+        self.frames.put(protocol::Write { conn, flags, bytes: job.bytes.unwrap_or(0), deadline });
+    }
+
+    fn stop(&mut self, slot: ConnSlot, _now: Time) {
+        let c = &mut self.connections[slot];
+        let Some(conn) = c.guest else { return };
+        c.stopped = true;
+        if !c.established {
+            self.stopped_early.push(slot);
+        }
+        self.unfinished += 1;
+        self.frames.put(protocol::Stop { conn, pad: 0 });
+    }
+
+    fn send_datagram(&mut self, slot: ConnSlot, now: Time) {
+        let c = &mut self.connections[slot];
+        let (Some(conn), Some(d)) = (c.guest, c.datagram) else { return };
+        if c.messages.first().is_none() {
+            // The one row of this source: without end, from its first packet on.
+            c.write(now, Job::ENDLESS, 0);
+        }
+        let (payload, wire, class_of_service) = (d.payload.into(), d.wire.into(), d.class.into());
+        self.frames.put(protocol::Datagram { conn, payload, wire, class_of_service });
+    }
+
+    fn wake(&mut self, wake: Wake) {
+        self.at(wake.time, Due::App(wake.app, wake.tag));
+    }
+
+    fn begin_query(&mut self, start: QueryStart) {
+        self.queries.push(start);
+    }
+
+    fn request_latency(&self, from: NodeId, to: NodeId, group: GroupId) -> Time {
+        let bytes = u64::from(self.experiment.groups[group.index()].tcp.ack_size);
+        Time(self.fib.travel(&self.experiment.network, (from, to), 0, bytes))
+    }
+}

@@ -1,0 +1,216 @@
+//! A guest: a kernel that runs as a child process, in a process group of its own, with a folder of its own for what it must keep in files. Both
+//! are gone when the guest is dropped, however that comes.
+
+use crate::link::Link;
+use rustix::fs::{StatVfsMountFlags, statvfs};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// Where the guest reads and writes: `FB_FD_IN` and `FB_FD_OUT`.
+const GUEST_READS: i32 = 3;
+const GUEST_WRITES: i32 = 4;
+
+/// The clock of every guest begins here, ns: a date, so that nothing in it is younger than its own start. Our choice: 2023-11-14.
+const START_NS: u64 = 1_700_000_000_000_000_000;
+
+/// Lines of the guest's console that errors quote.
+const QUOTED: usize = 8;
+
+/// Makes names of folders unique within the process.
+static FOLDERS: AtomicU64 = AtomicU64::new(0);
+
+/// How a guest is started.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Options {
+    /// Memory that it may use at most, MiB. It takes what it touches.
+    pub memory_mib: u64,
+    /// Seed of its kernel's random numbers.
+    pub seed: u64,
+}
+
+/// A running guest.
+#[derive(Debug)]
+pub(crate) struct Guest {
+    child: Child,
+    folder: PathBuf,
+    /// The conversation with it.
+    pub link: Link,
+}
+
+impl Guest {
+    /// Starts `kernel`.
+    pub(crate) fn start(kernel: &Path, options: Options) -> io::Result<Guest> {
+        let folder = private_folder()?;
+        Guest::start_in(kernel, options, &folder).inspect_err(|_| drop(fs::remove_dir_all(&folder)))
+    }
+
+    fn start_in(kernel: &Path, options: Options, folder: &Path) -> io::Result<Guest> {
+        let (guest_reads, to_guest) = io::pipe()?;
+        let (from_guest, guest_writes) = io::pipe()?;
+        let (reads, writes) = (above(guest_reads.into())?, above(guest_writes.into())?);
+        let mut command = Command::new(kernel);
+        command
+            .arg(format!("mem={}M", options.memory_mib))
+            .args(["time-travel=inf-cpu", &format!("time-travel-start={START_NS}")])
+            .arg(format!("rng-seed={}", options.seed))
+            .args(["con=null", "con0=null,fd:2", "panic=-1", "norandmaps", "quiet"])
+            .arg(format!("uml_dir={}/", folder.display()));
+        command
+            .env_clear()
+            // Else the stub process of the guest dies at once: the host writes into the area that glibc has registered (rseq(2)) and the guest
+            // has unmapped.
+            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
+            .env("TMPDIR", folder)
+            .env("HOME", folder)
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::create(folder.join("console"))?)
+            .process_group(0);
+        let (reads_fd, writes_fd) = (reads.as_raw_fd(), writes.as_raw_fd());
+        // SAFETY: between fork and exec this only makes system calls, on descriptors that are open until `spawn` returns.
+        unsafe {
+            command.pre_exec(move || {
+                place(reads_fd, GUEST_READS)?;
+                place(writes_fd, GUEST_WRITES)?;
+                // Nothing is left of a program that is killed.
+                rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+                Ok(())
+            });
+        }
+        let child = command.spawn()?;
+        Ok(Guest { child, folder: folder.to_owned(), link: Link::new(to_guest, from_guest) })
+    }
+
+    /// The last lines of its console, for messages.
+    pub(crate) fn console(&self) -> String {
+        let text = fs::read(self.folder.join("console")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<&str> = text
+            .lines()
+            .map(str::trim_end)
+            .filter(|l| !l.is_empty() && !l.contains("unable to open an initial console"))
+            .collect();
+        lines[lines.len().saturating_sub(QUOTED)..].join("\n")
+    }
+
+    /// Waits at most `limit` for its end, which it has announced.
+    pub(crate) fn wait(&mut self, limit: Duration) {
+        let begin = Instant::now();
+        while begin.elapsed() < limit && matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        // The whole group: a guest's own processes are processes of the host.
+        if let Some(group) = Pid::from_raw(self.child.id().cast_signed()) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A copy of `fd` that is not in the way when descriptors get the numbers that the guest expects.
+fn above(fd: OwnedFd) -> io::Result<OwnedFd> {
+    Ok(rustix::io::fcntl_dupfd_cloexec(&fd, 10)?)
+}
+
+/// Makes `fd` the descriptor `number`, which lives through exec.
+fn place(fd: i32, number: i32) -> io::Result<()> {
+    // SAFETY: `fd` is open, and `number` is nobody's in this process, which is about to become another one; it is not closed here.
+    unsafe {
+        let from = std::os::fd::BorrowedFd::borrow_raw(fd);
+        let mut to = std::mem::ManuallyDrop::new(<OwnedFd as std::os::fd::FromRawFd>::from_raw_fd(number));
+        rustix::io::dup2(from, &mut to)?;
+    }
+    Ok(())
+}
+
+/// A new folder that nobody else may look into, where files may be executed: the guest's memory is one.
+fn private_folder() -> io::Result<PathBuf> {
+    // In memory if possible: the guest's memory is a file.
+    let executable = |p: &PathBuf| statvfs(p).is_ok_and(|s| !s.f_flag.contains(StatVfsMountFlags::NOEXEC));
+    let mut last = io::Error::other("no folder for temporary files in which files may be executed: set TMPDIR to one");
+    for parent in [PathBuf::from("/dev/shm"), std::env::temp_dir()].into_iter().filter(executable) {
+        let folder = parent.join(format!("forebay-guest-{}-{}", std::process::id(), FOLDERS.fetch_add(1, Relaxed)));
+        match DirBuilder::new().mode(0o700).create(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(e) => last = io::Error::new(e.kind(), format!("`{}`: {e}", folder.display())),
+        }
+    }
+    Err(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::Incoming;
+    use crate::protocol::{Ask, Record};
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A script in the place of a kernel.
+    fn script(text: &str) -> (PathBuf, PathBuf) {
+        let folder = private_folder().unwrap();
+        let path = folder.join("kernel");
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        (folder, path)
+    }
+
+    const OPTIONS: Options = Options { memory_mib: 64, seed: 1 };
+
+    #[test]
+    fn it_talks_over_its_descriptors_and_its_console_is_kept() {
+        // The 8 bytes of the header and those of the record come back as they went.
+        let (folder, kernel) = script("echo \"$1\" >&2; head -c 16 <&3 >&4; read nothing <&3");
+        let mut guest = Guest::start(&kernel, OPTIONS).unwrap();
+        let mut frames = crate::link::Frames::default();
+        frames.put(Ask { now: 77 });
+        guest.link.send(&mut frames).unwrap();
+        let Incoming::Frame(frame) = guest.link.next(Duration::from_secs(20)).unwrap() else { panic!("it answers") };
+        assert_eq!((frame.kind, frame.only::<Ask>()), (Ask::KIND, Some(Ask { now: 77 })));
+        assert_eq!(guest.console(), "mem=64M");
+        drop(guest);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_guest_that_hangs_with_its_children() {
+        let (folder, kernel) = script("sleep 1000 & echo $! >child; echo here >&2; wait");
+        let guest = Guest::start(&kernel, OPTIONS).unwrap();
+        let (own, begin) = (guest.folder.clone(), Instant::now());
+        while guest.console() != "here" && begin.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let child = fs::read_to_string(own.join("child")).unwrap().trim().to_owned();
+        let runs = || fs::read_to_string(format!("/proc/{child}/stat")).is_ok_and(|s| !s.contains(") Z "));
+        assert!(runs());
+        drop(guest);
+        while runs() && begin.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(!runs() && !own.exists());
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_program_is_an_error_without_traces() {
+        let before = FOLDERS.load(Relaxed);
+        assert!(Guest::start(Path::new("/nowhere/linux"), OPTIONS).is_err());
+        let left = |n| Path::new("/dev/shm").join(format!("forebay-guest-{}-{n}", std::process::id()));
+        assert!((before..FOLDERS.load(Relaxed)).all(|n| !left(n).join("console").exists()));
+    }
+}

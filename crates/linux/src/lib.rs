@@ -1,0 +1,28 @@
+//! The world `linux`: experiments in the TCP of a Linux kernel, in virtual time.
+//!
+//! The kernel runs as an ordinary program (User-mode Linux; crate `forebay-kernel` builds it). It holds the network, as a driver, and the end
+//! points; the applications of `forebay-traffic` run here and decide who writes what and when, as they do over the simulator. The guest's time
+//! stands still while it waits for an answer, so that the conversation costs none.
+
+mod apps;
+mod connection;
+#[cfg(test)]
+mod fake;
+mod guest;
+pub mod kernel;
+mod laws;
+pub mod link;
+mod message;
+pub mod plan;
+mod ports;
+pub mod protocol;
+mod queue;
+mod received;
+pub mod run;
+mod sender;
+mod stack;
+#[cfg(test)]
+mod testing;
+mod trace;
+mod ways;
+pub mod world;

@@ -1,0 +1,225 @@
+//! From an experiment to what a guest is told before the run: ports, namespaces with their settings and interfaces, transports.
+
+use crate::link::Frames;
+use crate::protocol::{self, NEVER, NONE, number, text};
+use crate::stack::{Settings, datagram_settings, settings, sockets};
+use forebay_experiment::Experiment;
+use forebay_experiment::streams::Draws;
+use forebay_experiment::topology::{Fib, Route};
+use forebay_experiment::traffic::{Workload, WorkloadKind};
+use forebay_experiment::transport::Chosen;
+use forebay_kernel::queue::{self, Discipline};
+use forebay_units::{AppId, GroupId, NodeId, QueueLen};
+use std::collections::BTreeMap;
+
+/// The path of a connection of transport `id`, which TRIM computes its threshold of: all its connections in the guest have one threshold, that
+/// of its first sender, to the last host that it sends to.
+fn route(experiment: &Experiment, id: usize) -> Option<Route> {
+    let tcp = &experiment.groups[id].tcp;
+    if tcp.law.name != "trim" {
+        return None;
+    }
+    let mut hosts = Vec::new();
+    for workload in experiment.workloads.iter().filter(|w| w.uses(GroupId::from_index(id))) {
+        workload.kind.each_host(|host| hosts.push(host));
+    }
+    let (src, dst) = (*hosts.first()?, *hosts.last()?);
+    let fib = Fib::new(&experiment.network).ok()?;
+    (src != dst).then(|| Route::of(&experiment.network, &fib, (src, dst), (0, 0), tcp))
+}
+
+/// Low bits of a time that the draw among packets of the same instant does not see: as the simulator's (`engine/handoff.rs`).
+const TIES_SHIFT: u64 = 33;
+/// 10.0.0.1 is the address of the first interface.
+const FIRST_ADDRESS: u32 = 0x0A00_0001;
+
+/// Namespaces and transports of a guest, by the guest's numbers.
+#[derive(Debug)]
+pub struct Plan {
+    profiles: Vec<Settings>,
+    /// Host and profile of each interface.
+    interfaces: Vec<(NodeId, usize)>,
+    by_place: BTreeMap<(NodeId, usize), u32>,
+    groups: Vec<protocol::Group>,
+    /// The guest's transport of each workload of datagrams.
+    datagrams: BTreeMap<usize, u32>,
+}
+
+impl Plan {
+    /// What `experiment` needs, which [`supports`](forebay_experiment::world::World::supports) has found possible.
+    pub fn new(experiment: &Experiment) -> Plan {
+        let mut plan = Plan {
+            profiles: Vec::new(),
+            interfaces: Vec::new(),
+            by_place: BTreeMap::new(),
+            groups: Vec::new(),
+            datagrams: BTreeMap::new(),
+        };
+        // Transports keep their numbers; that of datagrams is not used, as each workload of them has its own.
+        for (id, group) in experiment.groups.iter().enumerate() {
+            let told = sockets(&group.tcp, route(experiment, id).as_ref());
+            let profile = plan.profile(settings(&group.tcp)) as u32;
+            plan.groups.push(protocol::Group {
+                law: text(told.law),
+                profile,
+                flags: told.flags,
+                rcvbuf: told.rcvbuf,
+                sndbuf: 0,
+                header: group.tcp.header,
+                ack_size: group.tcp.ack_size,
+                send_jitter: group.tcp.send_jitter.0,
+                param: told.param,
+            });
+        }
+        for (index, workload) in experiment.workloads.iter().enumerate() {
+            if let WorkloadKind::Udp { datagram, .. } = &workload.kind {
+                let profile = plan.profile(datagram_settings(u32::from(datagram.payload)));
+                plan.datagrams.insert(index, plan.groups.len() as u32);
+                let like = plan.groups[0];
+                let flags = if datagram.ect { number::GROUP_ECN } else { 0 };
+                plan.groups.push(protocol::Group { law: [0; 16], profile: profile as u32, flags, send_jitter: 0, ..like });
+                plan.join(workload, profile);
+                continue;
+            }
+            for (id, group) in experiment.groups.iter().enumerate() {
+                if group.tcp.law != Chosen::NONE && workload.uses(GroupId::from_index(id)) {
+                    let profile = plan.groups[id].profile as usize;
+                    plan.join(workload, profile);
+                }
+            }
+        }
+        plan
+    }
+
+    /// The profile with these settings.
+    fn profile(&mut self, settings: Settings) -> usize {
+        self.profiles.iter().position(|p| *p == settings).unwrap_or_else(|| {
+            self.profiles.push(settings);
+            self.profiles.len() - 1
+        })
+    }
+
+    /// Every host of `workload` gets an interface with `profile`.
+    fn join(&mut self, workload: &Workload, profile: usize) {
+        workload.kind.each_host(|host| {
+            self.by_place.entry((host, profile)).or_insert_with(|| {
+                self.interfaces.push((host, profile));
+                self.interfaces.len() as u32 - 1
+            });
+        });
+    }
+
+    /// The guest's transport of `group`, on behalf of the application `app`.
+    pub(crate) fn group(&self, app: AppId, group: GroupId) -> u32 {
+        self.datagrams.get(&app.index()).copied().unwrap_or(group.get())
+    }
+
+    /// The interface of `host` for the guest's transport `group`.
+    pub(crate) fn interface(&self, host: NodeId, group: u32) -> u32 {
+        let profile = self.groups[group as usize].profile as usize;
+        self.by_place
+            .get(&(host, profile))
+            .copied()
+            .unwrap_or_else(|| panic!("host {host} has no interface for transport {group}"))
+    }
+
+    /// Number of interfaces.
+    pub(crate) fn interfaces(&self) -> usize {
+        self.interfaces.len()
+    }
+
+    /// The frames that a guest reads first.
+    pub(crate) fn frames(&self, experiment: &Experiment, seed: u64, frames: &mut Frames) {
+        let network = &experiment.network;
+        frames.put(protocol::World {
+            protocol: protocol::PROTOCOL,
+            nodes: network.nodes.len() as u32,
+            ports: network.ports.len() as u32,
+            interfaces: self.interfaces.len() as u32,
+            groups: self.groups.len() as u32,
+            profiles: self.profiles.len() as u32,
+            ties: Draws::Ties.stream(seed, &[]).next_u64(),
+            ties_shift: TIES_SHIFT,
+            records: number::RECORD_PACKETS | number::RECORD_TCP,
+        });
+        for (id, port) in network.ports.enumerate() {
+            let host = network.nodes[port.from].host;
+            let Some(queue) = Discipline::of(&port.queue) else { panic!("the queue of port {id} has been found supported") };
+            let random = if host {
+                Draws::SendJitter.stream(seed, &[u64::from(port.from.get())])
+            } else {
+                Draws::Queue.stream(seed, &[u64::from(id.get())])
+            };
+            // A host's own interface is a FIFO without limit.
+            let limit = if host { None } else { port.buffer };
+            frames.put(protocol::Port {
+                from: port.from.get(),
+                to: port.to.get(),
+                rate: port.rate.0,
+                delay: port.delay.0,
+                limit_bytes: if let Some(QueueLen::Bytes(bytes)) = limit { bytes } else { NEVER },
+                limit_packets: if let Some(QueueLen::Packets(n)) = limit { u32::try_from(n).unwrap_or(NONE) } else { NONE },
+                discipline: queue.number,
+                random: random.state(),
+                param: queue.param,
+            });
+        }
+        for (id, node) in network.nodes.enumerate() {
+            if let Some(shared) = &node.shared_buffer {
+                frames.put(protocol::Switch { node: id.get(), pad: 0, param: queue::shared(shared) });
+            }
+        }
+        for p in &self.profiles {
+            // The receive window is the socket's affair.
+            let (rto_min_ms, quickack) = (p.rto_min_ms, u32::from(p.quickack));
+            let (burst, hold_ns) = (p.burst, p.hold_ns);
+            frames.put(protocol::Profile { init_cwnd: p.init_cwnd, init_rwnd: 0, rto_min_ms, quickack, burst, hold_ns });
+        }
+        for (profile, p) in self.profiles.iter().enumerate() {
+            for (key, value) in &p.sysctls {
+                frames.put(protocol::Sysctl { profile: profile as u32, key: text(key), value: text(value) });
+            }
+        }
+        self.groups.iter().for_each(|g| frames.put(*g));
+        for (i, &(host, profile)) in self.interfaces.iter().enumerate() {
+            let (address, mtu) = (FIRST_ADDRESS + i as u32, self.profiles[profile].mtu);
+            frames.put(protocol::Interface { node: host.get(), profile: profile as u32, address, mtu });
+        }
+        frames.put_bare(protocol::SETUP_END);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{experiment, group};
+    use forebay_experiment::assign::Assign;
+    use forebay_experiment::transport::Profile;
+    use forebay_units::Time;
+
+    fn long(pairs: &[(u32, u32)], transport: Assign) -> Workload {
+        let pairs = pairs.iter().map(|&(a, b)| (NodeId::new(a), NodeId::new(b))).collect();
+        let (start, stagger, jitter) = (Time::ZERO, Time::ZERO, Time::ZERO);
+        Workload {
+            class: "long".into(),
+            transport,
+            kind: WorkloadKind::Long { pairs, size: None, start, stagger, jitter, stop_after: None },
+        }
+    }
+
+    #[test]
+    fn hosts_have_an_interface_for_each_stack_that_they_use() {
+        let mut e = experiment(3);
+        e.groups = vec![group(Profile::Ns2, "reno"), group(Profile::Ns2, "cubic"), group(Profile::Linux, "reno")];
+        e.workloads = vec![
+            long(&[(0, 3), (1, 3)], Assign::share([(GroupId::new(0), 0.5), (GroupId::new(1), 0.5)])),
+            long(&[(1, 2)], Assign::One(GroupId::new(2))),
+        ];
+        let plan = Plan::new(&e);
+        // The first two have equal stacks: their laws are a matter of sockets.
+        let places: Vec<(u32, usize)> = plan.interfaces.iter().map(|p| (p.0.get(), p.1)).collect();
+        assert_eq!(places, [(0, 0), (1, 0), (3, 0), (1, 1), (2, 1)]);
+        assert_eq!(plan.interface(NodeId::new(1), 1), 1);
+        assert_eq!(plan.interface(NodeId::new(1), 2), 3);
+    }
+}

@@ -1,0 +1,41 @@
+//! What of a network the guest's links and queues cannot do.
+
+use forebay_experiment::network::Network;
+use forebay_experiment::topology::port_label;
+use forebay_experiment::world::Unsupported;
+use forebay_kernel::queue::Discipline;
+use forebay_units::Time;
+
+/// All of that, by the first port that asks for it.
+pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
+    let mut all = Vec::new();
+    if let Some((id, _)) = network.ports.enumerate().find(|(_, p)| Discipline::of(&p.queue).is_none()) {
+        let reason = format!("the queue of port `{}` has no C core; legal: any but `pfabric`", port_label(network, id));
+        all.push(Unsupported { key: "topology", reason });
+    }
+    if let Some((id, _)) = network.ports.enumerate().find(|(_, p)| p.delay == Time::ZERO) {
+        let reason = format!("the link of port `{}` has no delay; legal: above zero", port_label(network, id));
+        all.push(Unsupported { key: "topology", reason });
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::experiment;
+    use forebay_units::PortId;
+    use forebay_units::QueueLen;
+
+    #[test]
+    fn a_queue_without_a_core_and_a_link_without_delay_are_named() {
+        let mut network = experiment(2).network;
+        assert_eq!(refused(&network), []);
+        let entry = forebay_queues::find("pfabric").unwrap();
+        let params = forebay_param::Values(Vec::new());
+        network.ports[PortId::new(0)].queue = (entry.build)(&params, Some(QueueLen::Packets(30))).unwrap();
+        network.ports[PortId::new(3)].delay = Time::ZERO;
+        let reasons: Vec<String> = refused(&network).into_iter().map(|u| u.reason).collect();
+        assert!(reasons[0].contains("`sw->recv`") && reasons[1].contains("`sw->s0`"), "{reasons:?}");
+    }
+}

@@ -1,0 +1,477 @@
+//! A run: what the guest says goes into the books and to the applications, and what they decide goes back to the guest.
+
+use crate::apps::{Due, Hosts};
+use crate::link::{Frame, Frames, Incoming, Link};
+use crate::plan::Plan;
+use crate::ports::Ports;
+use crate::protocol::{
+    self, Ask, Done, Event, Final, Hello, LOG, Leave, NEVER, Packet, Record, Tcp, Timer, event, flag, text_in, what,
+};
+use crate::sender;
+use crate::trace::Trace;
+use forebay_experiment::Experiment;
+use forebay_experiment::numbering::number_by_start;
+use forebay_experiment::report::{Cut, Progress, Report};
+use forebay_experiment::rows::{FlowRow, PacketRow, TcpRow, TimeoutRow};
+use forebay_experiment::series::Series;
+use forebay_experiment::timeouts::attribute;
+use forebay_experiment::topology::Fib;
+use forebay_traffic::{App, Notice, QueryIds, query_rows};
+use forebay_units::{AppId, ConnSlot, IndexVec, Time, WorkloadId};
+use std::io;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// How long to wait for the guest before looking whether the run is to stop.
+const LOOK: Duration = Duration::from_millis(100);
+/// Frames between two looks at the progress callback while the guest talks.
+const FRAMES_PER_LOOK: u32 = 64;
+
+/// How a run ended that has no report.
+#[derive(Debug)]
+pub enum Failed {
+    /// The progress callback asked for it.
+    Interrupted,
+    /// The guest, or the conversation with it; in words.
+    Guest(String),
+}
+
+impl From<io::Error> for Failed {
+    fn from(e: io::Error) -> Failed {
+        Failed::Guest(format!("the conversation with the guest broke off: {e}"))
+    }
+}
+
+/// Whoever watches: called with how far the run is, and may end it.
+pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<Cut>;
+
+/// A run on its way.
+pub(crate) struct Run<'a> {
+    experiment: &'a Experiment,
+    hosts: Hosts<'a>,
+    apps: IndexVec<AppId, App>,
+    ports: Ports,
+    trace: Trace,
+    flows: Vec<FlowRow>,
+    timeouts: Vec<TimeoutRow>,
+    samples: Series<TcpRow>,
+    packets: Series<PacketRow>,
+    /// The warm-up is over; when it ended, and what had arrived by then for each transport.
+    measuring: bool,
+    measured_from: Time,
+    arrived_before: Vec<u64>,
+    cut: bool,
+    /// What the guest says to people.
+    log: String,
+}
+
+impl<'a> Run<'a> {
+    /// A run of `experiment` whose applications have been started.
+    pub(crate) fn new(experiment: &'a Experiment, seed: u64, fib: &'a Fib, plan: &'a Plan) -> Run<'a> {
+        let mut hosts = Hosts::new(experiment, fib, plan);
+        let mut ids = QueryIds::default();
+        let mut apps = IndexVec::new();
+        for workload in 0..experiment.workloads.len() {
+            let mut app = App::new(experiment, seed, workload, &mut ids);
+            app.start(&mut hosts);
+            apps.push(app);
+        }
+        Run {
+            experiment,
+            hosts,
+            apps,
+            ports: Ports::new(experiment),
+            trace: Trace::default(),
+            flows: Vec::new(),
+            timeouts: Vec::new(),
+            samples: Series::default(),
+            packets: Series::default(),
+            measuring: experiment.observe.warmup == Time::ZERO,
+            measured_from: Time::ZERO,
+            arrived_before: vec![0; experiment.groups.len()],
+            cut: false,
+            log: String::new(),
+        }
+    }
+
+    /// Talks to a guest that has been told the plan, until the run is over. `patience`: how long it may be silent.
+    pub(crate) fn talk(mut self, link: &mut Link, patience: Duration, watch: Watch<'_>) -> Result<Report, Failed> {
+        let (mut heard, mut frames) = (Instant::now(), 0);
+        loop {
+            let mut look = false;
+            let mut out = None;
+            match link.next(LOOK)? {
+                Incoming::End => return Err(Failed::Guest(format!("the guest ended before the run did{}", self.said()))),
+                Incoming::Silence if heard.elapsed() > patience => {
+                    return Err(Failed::Guest(format!("the guest has said nothing for {} s", patience.as_secs())));
+                }
+                Incoming::Silence => look = true,
+                Incoming::Frame(frame) => {
+                    heard = Instant::now();
+                    frames += 1;
+                    match frame.kind {
+                        Ask::KIND => {
+                            let Some(ask) = frame.only::<Ask>() else { continue };
+                            self.answer(Time(ask.now));
+                            out = Some(&mut self.hosts.frames);
+                        }
+                        Done::KIND => break,
+                        _ => self.note(frame)?,
+                    }
+                }
+            }
+            if let Some(out) = out
+                && let Err(e) = link.send(out)
+            {
+                // It has ended in the middle of the answer: what it said before that stands in the pipe.
+                while let Ok(Incoming::Frame(frame)) = link.next(LOOK) {
+                    if frame.kind == LOG {
+                        self.log.push_str(&frame.text());
+                    }
+                }
+                return Err(Failed::Guest(format!("the conversation with the guest broke off: {e}{}", self.said())));
+            }
+            if look || frames >= FRAMES_PER_LOOK {
+                frames = 0;
+                match watch(self.progress()) {
+                    ControlFlow::Continue(()) => {}
+                    ControlFlow::Break(Cut::Abandon) => return Err(Failed::Interrupted),
+                    ControlFlow::Break(Cut::Keep) => {
+                        self.cut = true;
+                        break;
+                    }
+                }
+            }
+        }
+        let last = self.progress();
+        let report = self.report();
+        let _ = watch(Progress { now: report.end, ..last });
+        Ok(report)
+    }
+
+    /// What the guest has said to people, for messages.
+    fn said(&self) -> String {
+        if self.log.is_empty() { String::new() } else { format!("; it said: {}", self.log.trim_end()) }
+    }
+
+    /// How far it is.
+    fn progress(&self) -> Progress {
+        Progress {
+            now: self.hosts.now,
+            end: self.experiment.duration,
+            packet_hops: self.ports.hops(),
+            done: self.hosts.done,
+            total: self.apps.iter().map(App::expected).sum(),
+        }
+    }
+
+    /// Records, in the order of their times.
+    fn note(&mut self, frame: Frame<'_>) -> Result<(), Failed> {
+        match frame.kind {
+            Packet::KIND => frame.records().for_each(|r| self.packet(&r)),
+            Leave::KIND => frame.records().for_each(|r: Leave| {
+                self.pass(r.time);
+                self.ports.leave(&r);
+            }),
+            Tcp::KIND => frame.records().for_each(|r| self.tcp(&r)),
+            Timer::KIND => frame.records().for_each(|r| self.timer(&r)),
+            Event::KIND => return frame.records().try_for_each(|r| self.event(&r)),
+            // What connections came to is known from their packets.
+            Final::KIND => {}
+            LOG => self.log.push_str(&frame.text()),
+            kind => return Err(Failed::Guest(format!("the guest sent a frame of kind {kind}, which only it reads"))),
+        }
+        Ok(())
+    }
+
+    /// Time has come to `now`.
+    fn pass(&mut self, now: u64) {
+        let now = Time(now);
+        if !self.measuring && now >= self.experiment.observe.warmup {
+            let warmup = self.experiment.observe.warmup;
+            (self.measuring, self.measured_from) = (true, warmup);
+            self.ports.restart(warmup);
+            self.arrived_before = self.arrived();
+            for (_, c) in self.hosts.connections.enumerate_mut() {
+                c.before = c.received.clone();
+                c.datagrams_in.1 = c.datagrams_in.0;
+            }
+        }
+        self.hosts.now = self.hosts.now.max(now);
+    }
+
+    /// Payload that has reached receivers, per transport.
+    fn arrived(&self) -> Vec<u64> {
+        let mut arrived = vec![0; self.experiment.groups.len()];
+        for c in self.hosts.connections.iter() {
+            arrived[c.spec.group.index()] += c.received.within(0, None) + c.datagrams_in.0;
+        }
+        arrived
+    }
+
+    fn packet(&mut self, p: &Packet) {
+        self.pass(p.time);
+        self.trace.packet(p);
+        self.ports.packet(p);
+        let Some(slot) = self.hosts.slot(p.conn) else { return };
+        let mss = self.hosts.mss(slot);
+        let c = &mut self.hosts.connections[slot];
+        if self.experiment.observe.packets && p.what == what::DELIVERED && c.datagram.is_none() {
+            self.packets.push(self.trace.row(p, u64::from(slot.get())));
+        }
+        if p.back != 0 {
+            return;
+        }
+        let leaves_host = c.ways.forth.first().is_some_and(|first| first.get() == p.port);
+        match p.what {
+            what::ARRIVED | what::MARKED if leaves_host && c.datagram.is_some() => c.messages.oldest_stats().segs_sent += 1,
+            what::ARRIVED | what::MARKED if leaves_host => c.sender.sent(p, mss, &mut c.messages),
+            what::DELIVERED if c.datagram.is_some() => c.datagrams_in.0 += u64::from(p.payload),
+            what::DELIVERED if p.payload > 0 && p.tcp_flags & flag::SYN == 0 => {
+                let begin = c.sender.offset(p.seq);
+                c.received.add(begin, begin + u64::from(p.payload));
+            }
+            _ => {}
+        }
+    }
+
+    fn tcp(&mut self, t: &Tcp) {
+        self.pass(t.time);
+        let Some(slot) = self.hosts.slot(t.conn) else { return };
+        let c = &mut self.hosts.connections[slot];
+        c.sender.acked(t, &mut c.messages);
+        let number = u64::from(slot.get());
+        let series = self.experiment.observe.tcp_series.iter().find(|s| s.0 == number);
+        if let Some(&(_, every)) = series.filter(|_| t.time >= c.next_sample) {
+            if every > Time::ZERO {
+                c.next_sample = t.time - t.time % every.0 + every.0;
+            }
+            self.samples.push(sender::row(t, number));
+        }
+    }
+
+    fn timer(&mut self, t: &Timer) {
+        self.pass(t.time);
+        self.trace.timer(t);
+        let Some(slot) = self.hosts.slot(t.conn) else { return };
+        let mss = self.hosts.mss(slot);
+        let c = &mut self.hosts.connections[slot];
+        let Some(kind) = c.sender.timer(t, mss, &mut c.messages) else { return };
+        if self.experiment.observe.timeouts {
+            self.timeouts.push(TimeoutRow {
+                time_ps: t.time,
+                conn_id: u64::from(slot.get()),
+                // Numbered with the messages, at the end.
+                flow_id: None,
+                workload: WorkloadId::new(c.spec.app.get()),
+                group: c.spec.group,
+                src: c.spec.src,
+                dst: c.spec.dst,
+                kind,
+                rto_ps: u64::from(t.rto_us) * crate::message::US,
+                backoff: t.backoff,
+            });
+        }
+    }
+
+    fn event(&mut self, e: &Event) -> Result<(), Failed> {
+        self.pass(e.time);
+        let Some(slot) = self.hosts.slot(e.conn) else { return Ok(()) };
+        match e.kind {
+            event::DELIVERED => self.delivered(slot, e.bytes),
+            event::ACKED if self.hosts.connections[slot].stopped => self.stopped(slot),
+            event::ACKED => self.acked(slot, e.bytes),
+            event::CLOSED => self.hosts.close(slot),
+            event::ESTABLISHED => self.hosts.connections[slot].established = true,
+            event::FAILED => {
+                let c = &self.hosts.connections[slot];
+                let name = |n| self.experiment.network.nodes[n].name.as_str();
+                let (src, dst) = (name(c.spec.src), name(c.spec.dst));
+                let why = io::Error::from_raw_os_error(e.bytes as i32);
+                return Err(Failed::Guest(format!("connection {slot} from `{src}` to `{dst}` broke: {why}")));
+            }
+            // Wakes are answered when the guest asks, and datagrams counted as packets.
+            event::WAKE | event::DATAGRAM_IN => {}
+            kind => return Err(Failed::Guest(format!("the guest told of an event of kind {kind}, which there is not"))),
+        }
+        self.notify();
+        Ok(())
+    }
+
+    /// The receiver has read so many bytes of a connection.
+    fn delivered(&mut self, slot: ConnSlot, bytes: u64) {
+        let now = self.hosts.now;
+        let c = &mut self.hosts.connections[slot];
+        let (app, tag) = (c.spec.app, c.spec.tag);
+        for query in c.messages.deliver(bytes, now) {
+            self.hosts.notices.push((app, Notice::Delivered { tag, query }));
+        }
+    }
+
+    /// The sender knows that so many bytes have arrived.
+    fn acked(&mut self, slot: ConnSlot, bytes: u64) {
+        // What is acknowledged has been read: at the same instant, so that the event may come behind.
+        self.delivered(slot, bytes);
+        let now = self.hosts.now;
+        loop {
+            let c = &mut self.hosts.connections[slot];
+            let cwnd = c.sender.cwnd();
+            let Some(message) = c.messages.acknowledge(bytes, cwnd) else { return };
+            let (app, tag) = (c.spec.app, c.spec.tag);
+            self.flows.push(c.row(&message, Some(now), u64::from(slot.get()), self.experiment, self.measuring));
+            self.hosts.unfinished -= 1;
+            self.hosts.done += 1;
+            self.hosts.notices.push((app, Notice::Acked { tag }));
+        }
+    }
+
+    /// All that an application wrote on a connection before it stopped writing without end is acknowledged.
+    fn stopped(&mut self, slot: ConnSlot) {
+        let c = &mut self.hosts.connections[slot];
+        if let Some(message) = c.messages.take_first() {
+            self.flows.push(c.row(&message, Some(self.hosts.now), u64::from(slot.get()), self.experiment, self.measuring));
+            self.hosts.unfinished -= 1;
+        }
+    }
+
+    /// Notifies applications; their reactions may raise further notices.
+    fn notify(&mut self) {
+        let mut next = 0;
+        while let Some(&(app, notice)) = self.hosts.notices.get(next) {
+            next += 1;
+            let now = self.hosts.now;
+            self.apps[app].on_notice(&mut self.hosts, now, notice);
+        }
+        self.hosts.notices.clear();
+    }
+
+    /// The guest waits: does what is due, and says when to ask again.
+    fn answer(&mut self, now: Time) {
+        self.pass(now.0);
+        loop {
+            let arrival = self.apps.iter().filter_map(App::next_arrival).min();
+            if arrival.is_some_and(|t| t <= now) {
+                for app in self.apps.iter_mut() {
+                    app.inject(&mut self.hosts, now.saturating_add(Time(1)));
+                }
+            }
+            match self.hosts.take_due(now) {
+                Some((time, Due::Open(slot))) => self.hosts.open_now(slot, time),
+                Some((time, Due::App(app, tag))) => {
+                    self.apps[app].on_wake(&mut self.hosts, time, tag);
+                    self.notify();
+                }
+                None => break,
+            }
+        }
+        // Whoever stops before the connection is open has written nothing, of which there will be no word.
+        for slot in std::mem::take(&mut self.hosts.stopped_early) {
+            self.stopped(slot);
+        }
+        let over = self.experiment.duration.map_or_else(|| self.finished(), |d| now >= d);
+        let arrival = self.apps.iter().filter_map(App::next_arrival).min();
+        let next = self.hosts.next_due().into_iter().chain(arrival).chain(self.experiment.duration).min();
+        let wake = if over { NEVER } else { next.map_or(NEVER, |t| t.0) };
+        self.hosts.frames.put(protocol::Next { wake, quit: u32::from(over), pad: 0 });
+    }
+
+    /// Whether nothing is left to do.
+    fn finished(&self) -> bool {
+        self.hosts.unfinished == 0 && self.apps.iter().all(App::finished)
+    }
+
+    /// The rows, numbered and in order.
+    fn report(mut self) -> Report {
+        let end = self.experiment.duration.filter(|_| !self.cut).unwrap_or(self.hosts.now);
+        for (id, c) in self.hosts.connections.enumerate_mut() {
+            while let Some(message) = c.messages.take_first() {
+                self.flows.push(c.row(&message, None, u64::from(id.get()), self.experiment, self.measuring));
+            }
+        }
+        let acked = self.arrived().iter().zip(&self.arrived_before).map(|(now, before)| now - before).collect();
+        let (mut flows, mut timeouts, mut samples) = (self.flows, self.timeouts, self.samples);
+        number_by_start(&mut flows);
+        if !self.measuring {
+            // A run that ends before its warm-up is measured as a whole.
+            flows.iter_mut().for_each(|flow| flow.bytes_measured = flow.bytes_acked);
+        }
+        let queries = query_rows(std::mem::take(&mut self.hosts.queries), &mut flows);
+        attribute(&mut timeouts, &flows);
+        samples.sort();
+        self.packets.sort();
+        let packet_hops = self.ports.hops();
+        let (ports, queue) = self.ports.rows(end, end.saturating_sub(self.measured_from).max(Time(1)));
+        Report {
+            flows,
+            ports,
+            queue,
+            tcp: samples,
+            queries,
+            timeouts,
+            measured_from: self.measured_from,
+            acked,
+            end,
+            cut: self.cut,
+            packet_hops,
+            fingerprint: self.trace.fingerprint(),
+            peak_connections: self.hosts.peak(),
+            packets: self.packets,
+            predicted: None,
+        }
+    }
+}
+
+/// Runs `experiment` under `seed` as planned, with the guest at the other end of `link`, whatever that is. `patience`: how long it may be
+/// silent.
+///
+/// # Errors
+/// Being stopped, and what the guest fails at.
+pub fn converse(
+    experiment: &Experiment,
+    seed: u64,
+    fib: &Fib,
+    plan: &Plan,
+    link: &mut Link,
+    patience: Duration,
+    watch: Watch<'_>,
+) -> Result<Report, Failed> {
+    greet(link, plan, experiment, seed, patience)?;
+    Run::new(experiment, seed, fib, plan).talk(link, patience, watch)
+}
+
+/// Tells the guest what there is, and hears which kernel it is.
+pub(crate) fn greet(
+    link: &mut Link,
+    plan: &Plan,
+    experiment: &Experiment,
+    seed: u64,
+    patience: Duration,
+) -> Result<String, Failed> {
+    let mut frames = Frames::default();
+    plan.frames(experiment, seed, &mut frames);
+    link.send(&mut frames)?;
+    let begin = Instant::now();
+    let mut said = String::new();
+    while begin.elapsed() < patience {
+        match link.next(LOOK)? {
+            Incoming::Silence => {}
+            Incoming::End if said.is_empty() => return Err(Failed::Guest("the guest ended before it was ready".into())),
+            Incoming::End => {
+                return Err(Failed::Guest(format!("the guest ended before it was ready; it said: {}", said.trim_end())));
+            }
+            Incoming::Frame(frame) if frame.kind == LOG => said.push_str(&frame.text()),
+            Incoming::Frame(frame) => {
+                let Some(hello) = frame.only::<Hello>() else { continue };
+                if (hello.protocol, hello.record_sizes) != (protocol::PROTOCOL, protocol::RECORD_SIZES) {
+                    return Err(Failed::Guest("the kernel was built by another version of this program: build it anew".into()));
+                }
+                return Ok(text_in(&hello.version));
+            }
+        }
+    }
+    Err(Failed::Guest(format!("the guest did not get ready in {} s", patience.as_secs())))
+}
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

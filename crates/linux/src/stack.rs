@@ -1,0 +1,269 @@
+//! What a stack of a scenario is in a kernel: what it can be told (settings of a namespace, of its routes and of its sockets), what it does in
+//! its own way whatever the scenario says, and what would be another experiment.
+
+use crate::laws::{is_ours, law};
+use crate::protocol::number::{GROUP_ECN, GROUP_FIN};
+use forebay_experiment::topology::Route;
+use forebay_experiment::transport::{Ecn, Group, Idle, Metrics, Recovery, Reduce, RtoRule, SlowStart, Transport};
+use forebay_experiment::world::Unsupported;
+use forebay_kernel::laws::PARAMS;
+use forebay_units::Time;
+
+/// Bytes of the headers that the kernel counts in an interface's MTU: IPv4 and TCP without options.
+const IP_AND_TCP: u32 = 40;
+/// Of the timestamps option with its padding (RFC 7323 section 3.2).
+const TIMESTAMPS: u32 = 12;
+/// IPv4 and UDP.
+const IP_AND_UDP: u32 = 28;
+/// A tick of the kernel's clock (HZ is 1000): retransmission timeouts are whole ticks.
+const TICK: Time = Time::from_ms(1);
+/// `TCP_TIMEOUT_INIT`.
+const RTO_INITIAL: Time = Time::from_secs(1);
+/// Longest text of a setting's name and value.
+type Setting = (&'static str, String);
+
+/// The settings of a namespace and its interface. Transports with equal ones share namespaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// Initial window of its routes, segments.
+    pub init_cwnd: u32,
+    /// Smallest retransmission timeout of its routes, ms.
+    pub rto_min_ms: u32,
+    /// Whether its routes have every segment acknowledged at once.
+    pub quickack: bool,
+    /// Of the interface.
+    pub mtu: u32,
+    /// Longest packet that the interface cuts into segments, bytes; 0: it cuts none.
+    pub burst: u32,
+    /// How long the interface holds a segment for the next one to join it, ns; 0: it joins none.
+    pub hold_ns: u32,
+    /// Below `/proc/sys`.
+    pub sysctls: Vec<Setting>,
+}
+
+/// What sockets of a transport are told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sockets {
+    /// Congestion control; empty for datagrams.
+    pub law: &'static str,
+    /// Its numbers, if it is one of ours.
+    pub param: [u64; PARAMS],
+    /// `FB_GROUP_*`.
+    pub flags: u32,
+    /// `SO_RCVBUF`; 0 for a buffer that the kernel tunes.
+    pub rcvbuf: u64,
+}
+
+/// The settings of namespaces for a TCP transport.
+pub(crate) fn settings(t: &Transport) -> Settings {
+    let sack = matches!(t.recovery, Recovery::Sack | Recovery::Rack);
+    let rack = t.recovery == Recovery::Rack;
+    let on = |b: bool| u32::from(b).to_string();
+    let mut sysctls: Vec<Setting> = vec![
+        ("net/ipv4/tcp_sack", on(sack)),
+        ("net/ipv4/tcp_dsack", on(sack)),
+        // TCP_RACK_LOSS_DETECTION alone; without it recovery counts duplicate ACKs.
+        ("net/ipv4/tcp_recovery", on(rack)),
+        // 3: tail loss probes.
+        ("net/ipv4/tcp_early_retrans", if rack { "3" } else { "0" }.into()),
+        ("net/ipv4/tcp_frto", if t.frto { "2" } else { "0" }.into()),
+        ("net/ipv4/tcp_timestamps", on(t.timestamps)),
+        ("net/ipv4/tcp_window_scaling", "1".into()),
+        ("net/ipv4/tcp_slow_start_after_idle", on(t.idle != Idle::Keep)),
+        ("net/ipv4/tcp_no_metrics_save", on(t.metrics == Metrics::Off)),
+        ("net/ipv4/tcp_no_ssthresh_metrics_save", on(t.metrics != Metrics::All)),
+        // A law that needs ECN asks for it by itself, at both ends.
+        ("net/ipv4/tcp_ecn", on(t.ecn == Ecn::Classic)),
+        ("net/ipv4/tcp_reordering", t.dup_thresh.to_string()),
+        ("net/ipv4/tcp_moderate_rcvbuf", on(t.rcv_autotune)),
+        // The first is the least; the second what a connection begins with; half of the third is the largest window (tcp_win_from_space).
+        ("net/ipv4/tcp_rmem", format!("4096 131072 {}", (2 * t.rcv_wnd).clamp(131_072, i32::MAX as u64))),
+        // As the kernel has it on a machine with memory enough, so that the guest's memory changes nothing.
+        ("net/ipv4/tcp_wmem", "4096 16384 4194304".into()),
+    ];
+    sysctls.extend(common());
+    Settings {
+        init_cwnd: t.init_cwnd,
+        rto_min_ms: u32::try_from(t.rto_min.as_ms()).unwrap_or(u32::MAX),
+        quickack: t.ack_every == 1,
+        mtu: t.mss + IP_AND_TCP + if t.timestamps { TIMESTAMPS } else { 0 },
+        burst: t.tso.unwrap_or(0),
+        hold_ns: t.gro.map_or(0, |hold| u32::try_from(hold.as_ns()).unwrap_or(u32::MAX)),
+        sysctls,
+    }
+}
+
+/// The settings of namespaces for datagrams of at most `payload` bytes.
+pub(crate) fn datagram_settings(payload: u32) -> Settings {
+    let mtu = (payload + IP_AND_UDP).max(576);
+    Settings { init_cwnd: 0, rto_min_ms: 0, quickack: false, mtu, burst: 0, hold_ns: 0, sysctls: common().into() }
+}
+
+/// What every namespace gets.
+fn common() -> [Setting; 6] {
+    [
+        // The number of a connection is the mark of its packets, in both directions.
+        ("net/ipv4/fwmark_reflect", "1".into()),
+        ("net/ipv4/tcp_fwmark_accept", "1".into()),
+        // Connections that open together are not taken for an attack.
+        ("net/ipv4/tcp_syncookies", "0".into()),
+        ("net/ipv4/tcp_max_syn_backlog", "65536".into()),
+        // A connection is not given up while the run lasts.
+        ("net/ipv4/tcp_retries2", "255".into()),
+        ("net/ipv4/tcp_syn_retries", "127".into()),
+    ]
+}
+
+/// What the sockets of a TCP transport are told; its law is one of the guest's. `route` is that of any of its connections.
+pub(crate) fn sockets(t: &Transport, route: Option<&Route>) -> Sockets {
+    let (law, param) = law(t, route).unwrap_or(("", [0; PARAMS]));
+    Sockets {
+        law,
+        param,
+        flags: if t.ecn == Ecn::Off { 0 } else { GROUP_ECN } | if t.fin { GROUP_FIN } else { 0 },
+        // The kernel doubles it, and gives half of that to the window.
+        rcvbuf: if t.rcv_autotune { 0 } else { t.rcv_wnd },
+    }
+}
+
+/// What of a transport no kernel does, where its own way would be another experiment.
+pub(crate) fn refused(group: &Group) -> Vec<Unsupported> {
+    let t = &group.tcp;
+    let mut all = Vec::new();
+    let mut refuse = |key: &'static str, holds: bool, reason: String| {
+        if holds {
+            all.push(Unsupported { key, reason });
+        }
+    };
+    if let Err(why) = law(t, None) {
+        refuse("transport.cc", true, why);
+    }
+    // PRIN without its marks is a law of the guest.
+    if let Some(shim) = t.shims.iter().find(|s| s.name != "prin") {
+        refuse("transport.shim", true, format!("the kernel has no shim `{}`; legal: none", shim.name));
+    }
+    let dctcp = matches!(t.law.name, "dctcp" | "l2dct" | "d2tcp");
+    refuse("transport.handshake", !t.handshake, "the kernel opens every connection with a handshake; legal: true".into());
+    refuse("transport.isn", t.isn.is_some(), "the kernel draws initial sequence numbers; leave it out".into());
+    refuse(
+        "transport.recovery",
+        t.recovery == Recovery::Reno,
+        "Linux without SACK recovers as RFC 6582; legal: newreno, sack, rack".into(),
+    );
+    refuse("transport.dup-thresh", !(1..=127).contains(&t.dup_thresh), "legal: 1 to 127 (tcp_reordering)".into());
+    refuse(
+        "transport.limited-transmit",
+        !t.limited_transmit,
+        "Linux always does limited transmit (RFC 3042); legal: true".into(),
+    );
+    refuse("transport.probe-after", t.probe_after > 0, "Linux retransmits at every timeout; legal: 0".into());
+    refuse("transport.rto-rule", t.rto_rule == RtoRule::Fixed, "Linux measures its timeout; legal: rfc6298, linux".into());
+    let whole = t.rto_min >= TICK && t.rto_min.0.is_multiple_of(TICK.0) && t.rto_min <= Time::from_secs(120);
+    refuse("transport.rto-min", !whole, "timeouts are whole ticks of 1 ms; legal: 1ms to 120s".into());
+    refuse("transport.rto-initial", t.rto_initial != RTO_INITIAL, "legal: 1s (TCP_TIMEOUT_INIT)".into());
+    refuse("transport.ack-every", t.ack_every > 2, "Linux acknowledges every segment or delays ACKs; legal: 1, 2".into());
+    refuse("transport.mss", t.mss < 88, "legal: 88 to 65000 (TCP_MIN_MSS)".into());
+    let ecn_differs = (t.ecn == Ecn::Dctcp) != dctcp;
+    refuse("transport.ecn", ecn_differs, "in Linux the exact echo of marks and the law `dctcp` go together; leave it out".into());
+    refuse("transport.echo", t.latched_echo, "Linux echoes each mark as it is with `dctcp`; legal: exact".into());
+    let own_start = match t.slow_start {
+        SlowStart::Standard => false,
+        SlowStart::Hystart => t.law.name != "cubic",
+        SlowStart::HystartPlusPlus => true,
+    };
+    refuse("transport.slow-start", own_start, "Linux has HyStart, with cubic; legal: standard, with cubic hystart".into());
+    all
+}
+
+/// What the kernel does in its own way where the transport says something else, in one line each.
+pub(crate) fn own_ways(group: &Group) -> Vec<String> {
+    let t = &group.tcp;
+    let mut all = Vec::new();
+    let mut say = |differs: bool, text: &str| {
+        if differs {
+            all.push(format!("`{}`: {text}", group.name));
+        }
+    };
+    say(t.reduce != Reduce::Cwnd, "`reduce`: Linux reduces its window, once per episode");
+    say(!t.prr, "`prr`: Linux reduces in proportion to what arrives (RFC 6937), with SACK and without");
+    say(t.rto_rule != RtoRule::Linux, "`rto-rule`: Linux takes SRTT + max(minimum, 4 RTTVAR)");
+    say(t.rto_max != Time::from_secs(120), "`rto-max`: 120 s in Linux (TCP_RTO_MAX)");
+    say(t.rto_granularity != TICK, "`rto-granularity`: 1 ms in Linux (HZ is 1000)");
+    say(t.cwr_on_any || t.ect_on_any, "`cwr-on-any`, `ect-on-any`: Linux sets CWR and ECT on new data only (RFC 3168)");
+    let linux_growth = t.growth == forebay_experiment::transport::Growth::PerSegment { limit: u32::MAX };
+    say(!linux_growth, "`growth`: Linux grows by the segments that an ACK acknowledges, of whatever size and number");
+    say(t.idle == Idle::Restart, "`slow-start-after-idle`: Linux halves the window for every idle timeout");
+    say(!t.cwnd_validation && !is_ours(t), "`cwnd-validation`: Linux does not grow a window that the application does not use");
+    say(!t.tsq, "`tsq`: Linux limits what a connection has waiting in its host's interface");
+    say(
+        t.ack_every == 2 && !t.adaptive_acks,
+        "`ack-delay`, `quick-acks`: Linux delays ACKs by 40 ms at least, and not at the start",
+    );
+    say(
+        !t.rcv_autotune,
+        "`rcv-wnd`: fixed as by SO_RCVBUF; Linux opens it from 64 KB on as segments come, up to what it reckons the buffer can hold",
+    );
+    say(t.timestamps && !t.eifel, "`eifel`: Linux takes reductions back by timestamps where it has them");
+    say(
+        t.law.name == "cubic" && t.slow_start == SlowStart::Standard,
+        "`slow-start`: cubic in Linux leaves slow start by HyStart",
+    );
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_experiment::profile::{PARAMS, defaults};
+    use forebay_experiment::transport::{Chosen, Profile};
+    use forebay_param::Values;
+
+    fn group(profile: Profile, law: &'static str) -> Group {
+        let tcp =
+            Transport { stack: defaults(profile), law: Chosen { name: law, values: Values(Vec::new()) }, shims: Vec::new() };
+        Group { name: "t".into(), tcp }
+    }
+
+    #[test]
+    fn every_profile_runs_and_linux_needs_no_excuse() {
+        for profile in [Profile::Ns2, Profile::Linux, Profile::Rfc] {
+            assert_eq!(refused(&group(profile, "newreno")), [], "{profile:?}");
+        }
+        assert_eq!(own_ways(&group(Profile::Linux, "newreno")), [] as [String; 0]);
+        assert!(own_ways(&group(Profile::Ns2, "newreno")).iter().any(|l| l.contains("`prr`")));
+    }
+
+    #[test]
+    fn what_is_refused_names_a_key_of_the_transport() {
+        let mut g = group(Profile::Ns2, "pfabric");
+        let t = &mut g.tcp;
+        (t.handshake, t.isn, t.dup_thresh, t.probe_after, t.rto_rule) = (false, Some(1), 0, 5, RtoRule::Fixed);
+        (t.rto_min, t.ack_every, t.ecn, t.latched_echo) = (Time::from_us(250), 4, Ecn::Dctcp, true);
+        (t.slow_start, t.limited_transmit, t.recovery, t.rto_initial) =
+            (SlowStart::Hystart, false, Recovery::Reno, Time::from_secs(3));
+        let all = refused(&g);
+        assert_eq!(all.len(), 14, "{all:#?}");
+        for u in all {
+            let key = u.key.strip_prefix("transport.").unwrap();
+            assert!(key == "cc" || PARAMS.iter().any(|p| p.key == key), "{key}");
+        }
+    }
+
+    #[test]
+    fn the_interface_carries_a_full_segment_of_the_scenario() {
+        let (ns2, linux) = (settings(&group(Profile::Ns2, "reno").tcp), settings(&group(Profile::Linux, "reno").tcp));
+        assert_eq!((ns2.mtu, linux.mtu), (1500, 1500));
+        let value = |s: &Settings, key: &str| s.sysctls.iter().find(|k| k.0.ends_with(key)).unwrap().1.clone();
+        assert_eq!((value(&ns2, "tcp_sack"), value(&linux, "tcp_sack")), ("0".into(), "1".into()));
+        // The largest window of the profile, 3 MiB, is half of the buffer of 6 MiB that the kernel allows.
+        assert_eq!(value(&linux, "tcp_rmem"), "4096 131072 6291456");
+        assert_eq!((ns2.quickack, linux.quickack, ns2.init_cwnd, linux.rto_min_ms), (true, false, 2, 200));
+    }
+
+    #[test]
+    fn names_and_values_fit_into_their_records() {
+        for s in [settings(&group(Profile::Linux, "dctcp").tcp), datagram_settings(1_000)] {
+            assert!(s.sysctls.iter().all(|(key, value)| key.len() < 60 && value.len() < 64));
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The way of a connection through the network: the ports that its packets pass, by the simulator's routes and the simulator's hash, so that flows
+//! share links as they do there.
+
+use crate::protocol::{HOPS, Open};
+use forebay_experiment::ideal::Ideal;
+use forebay_experiment::network::Network;
+use forebay_experiment::topology::{Fib, flow_hash};
+use forebay_units::{NodeId, PortId, Time};
+
+/// Both ways of a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ways {
+    /// ECMP hash of its data.
+    pub hash: u16,
+    /// Ports of its data, the sending host's first.
+    pub forth: Vec<PortId>,
+    /// Ports of its ACKs.
+    pub back: Vec<PortId>,
+}
+
+impl Ways {
+    /// Of connection `number` from host `src` to host `dst`.
+    pub(crate) fn new(network: &Network, fib: &Fib, number: u64, src: NodeId, dst: NodeId) -> Ways {
+        let (hash, back) = (flow_hash(number, src, dst), flow_hash(number, dst, src));
+        Ways { hash, forth: fib.path(network, src, dst, hash.into()), back: fib.path(network, dst, src, back.into()) }
+    }
+
+    /// Writes them into the guest's record, with what names both directions of connection `number` in draws among packets of the same instant.
+    pub(crate) fn fill(&self, open: &mut Open, number: u64) {
+        for (list, length, ports) in
+            [(&mut open.forth, &mut open.forth_len, &self.forth), (&mut open.back, &mut open.back_len, &self.back)]
+        {
+            *length = ports.len() as u32;
+            list.iter_mut().zip(ports).for_each(|(slot, port)| *slot = port.get());
+        }
+        // As the simulator names a connection of the first generation in its slot.
+        (open.ties_forth, open.ties_back) = (number << 7, number << 7 | 1);
+    }
+
+    /// Transfer time of `size` bytes that meet nobody.
+    pub(crate) fn ideal(&self, network: &Network, size: u64, mss: u32, header: u32) -> Time {
+        let mut ideal = Ideal::new(size, mss, header);
+        self.forth.iter().for_each(|&port| ideal.pass(&network.ports[port]));
+        ideal.time()
+    }
+}
+
+/// Names of two hosts whose way is longer than the guest can carry, if there are such.
+pub(crate) fn too_long(network: &Network, fib: &Fib) -> Option<(String, String)> {
+    let racks = forebay_experiment::topology::racks(network);
+    let hosts = forebay_experiment::topology::hosts(network);
+    // Hosts of a rack are equally far from all others.
+    let mut seen = std::collections::BTreeSet::new();
+    let first: Vec<NodeId> = hosts.into_iter().filter(|&h| seen.insert(racks[h])).collect();
+    let long = |a: NodeId, b: NodeId| fib.path(network, a, b, 0).len() > HOPS;
+    let name = |n: NodeId| network.nodes[n].name.clone();
+    first.iter().flat_map(|&a| first.iter().map(move |&b| (a, b))).find(|&(a, b)| long(a, b)).map(|(a, b)| (name(a), name(b)))
+}

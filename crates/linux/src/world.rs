@@ -1,0 +1,82 @@
+//! Linux as a world.
+
+use crate::guest::{Guest, Options};
+use crate::plan::Plan;
+use crate::protocol::HOPS;
+use crate::run::{Failed, converse};
+use crate::{kernel, queue, stack, ways};
+use forebay_experiment::Experiment;
+use forebay_experiment::checked::Checked;
+use forebay_experiment::report::{Cut, Progress, Report, RunError};
+use forebay_experiment::topology::Fib;
+use forebay_experiment::transport::Chosen;
+use forebay_experiment::world::{Unsupported, World};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// Memory of a guest without interfaces; each one makes it more by 1. It takes what it touches, some 40.
+const MEMORY_MIB: u64 = 512;
+/// How long a guest may say nothing. Our choice: a hundred times what the busiest needs between two frames.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How long it may take over its last words.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+
+/// The TCP of a Linux kernel, over links, queues and switches in its virtual time.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Linux;
+
+impl World for Linux {
+    fn name(&self) -> &'static str {
+        "linux"
+    }
+
+    fn summary(&self) -> &'static str {
+        "the TCP of a real Linux kernel in virtual time, deterministic; a kernel is built by `forebay kernel build`"
+    }
+
+    /// The kernel; empty where there is none yet.
+    fn version(&self) -> String {
+        kernel::find().map_or_else(|_| String::new(), |k| k.identity)
+    }
+
+    fn supports(&self, experiment: &Experiment) -> Vec<Unsupported> {
+        let tcp = experiment.groups.iter().filter(|g| g.tcp.law != Chosen::NONE);
+        let mut cannot: Vec<Unsupported> = tcp.flat_map(stack::refused).collect();
+        cannot.extend(queue::refused(&experiment.network));
+        if let Ok(fib) = Fib::new(&experiment.network)
+            && let Some((from, to)) = ways::too_long(&experiment.network, &fib)
+        {
+            let reason = format!("the way from `{from}` to `{to}` has more ports than a guest can carry; legal: at most {HOPS}");
+            cannot.push(Unsupported { key: "topology", reason });
+        }
+        cannot
+    }
+
+    fn explain(&self, experiment: &Experiment) -> Vec<String> {
+        let tcp = experiment.groups.iter().filter(|g| g.tcp.law != Chosen::NONE);
+        tcp.flat_map(stack::own_ways).collect()
+    }
+
+    fn run(
+        &self,
+        experiment: Checked<'_>,
+        seed: u64,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+    ) -> Result<Report, RunError> {
+        self.refuse(&experiment)?;
+        let kernel = kernel::find().map_err(RunError::World)?;
+        let fib = Fib::new(&experiment.network).map_err(|e| RunError::Unroutable(e.to_string()))?;
+        let plan = Plan::new(&experiment);
+        let memory_mib = MEMORY_MIB + plan.interfaces() as u64;
+        let start = Guest::start(&kernel.program, Options { memory_mib, seed });
+        let mut guest = start.map_err(|e| RunError::World(format!("`{}` does not start: {e}", kernel.program.display())))?;
+        converse(&experiment, seed, &fib, &plan, &mut guest.link, PATIENCE, progress).map_err(|failed| match failed {
+            Failed::Interrupted => RunError::Interrupted,
+            Failed::Guest(why) => {
+                guest.wait(LAST_WORDS);
+                let console = guest.console();
+                RunError::World(if console.is_empty() { why } else { format!("{why}; its last words:\n{console}") })
+            }
+        })
+    }
+}
