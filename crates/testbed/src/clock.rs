@@ -1,0 +1,50 @@
+//! The clock of a run, and how punctual a thread may be.
+
+use forebay_units::Time;
+use nix::libc;
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
+use std::io;
+
+/// Counts from the agreed start of a run, by the kernel's monotonic clock.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    start: u64,
+}
+
+fn monotonic() -> u64 {
+    // The clock exists on every Linux, and the pointer is nix's own.
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).unwrap_or(TimeSpec::new(0, 0));
+    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
+}
+
+impl Clock {
+    /// A clock that shows zero `after` from now on.
+    pub fn starting(after: Time) -> Clock {
+        Clock { start: monotonic() + after.as_ns() }
+    }
+
+    /// The time of the run; zero before its start.
+    pub fn now(self) -> Time {
+        Time::from_ns(monotonic().saturating_sub(self.start))
+    }
+
+    /// How long it is until `time`; nothing when it has passed. Counted from before the start of the run too.
+    pub fn until(self, time: Time) -> TimeSpec {
+        let ns = (self.start + time.0.div_ceil(1_000)).saturating_sub(monotonic());
+        TimeSpec::new((ns / 1_000_000_000) as i64, (ns % 1_000_000_000) as i64)
+    }
+}
+
+/// The calling thread goes before all ordinary ones (SCHED_FIFO, sched(7)): without that a busy machine delivers milliseconds late.
+///
+/// # Errors
+/// No right to: it takes CAP_SYS_NICE.
+pub fn real_time(priority: i32) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: 0 is the calling thread, and the kernel reads one struct that lives until the call returns.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

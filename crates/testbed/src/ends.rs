@@ -1,0 +1,377 @@
+//! The TCP of the running kernel: sockets in the namespaces of the hosts, and the messages that go through them.
+
+use crate::namespace::Namespace;
+use crate::tcp_info::TcpInfo;
+use forebay_linux::protocol::{Event, Group, Tcp, Timer, event, number, timer};
+use forebay_units::Time;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::socket::{MsgFlags, recv};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+/// Listening sockets of transport `g` have this port plus `g`.
+const FIRST_LISTENING: u16 = 5_000;
+/// Ports of senders begin here, and then go round.
+const FIRST_SENDING: u16 = 10_000;
+const SENDING: u32 = 50_000;
+/// What a writer offers the kernel at once, and a reader takes at once, bytes.
+const AT_ONCE: usize = 256 << 10;
+/// `TCP_SYN_SENT` (net/tcp_states.h).
+const SYN_SENT: u8 = 2;
+
+/// A host's place on the network.
+#[derive(Debug)]
+pub struct Interface {
+    /// Where its sockets are.
+    pub namespace: Namespace,
+    /// Its address.
+    pub address: Ipv4Addr,
+}
+
+/// One connection.
+#[derive(Debug, Default)]
+struct Conn {
+    group: u32,
+    sender: Option<Socket>,
+    receiver: Option<Socket>,
+    established: bool,
+    /// Nothing more can be sent.
+    broken: bool,
+    /// Bytes handed to the kernel, and bytes to hand over; `None`: without end.
+    written: u64,
+    target: Option<u64>,
+    last: bool,
+    closed: bool,
+    /// Where messages end that have not been delivered yet, and that the sender does not know of.
+    undelivered: VecDeque<u64>,
+    unacked: VecDeque<u64>,
+    delivered: u64,
+    acked: u64,
+    /// Timeouts that have been told.
+    timeouts: u16,
+}
+
+/// Which socket of a connection woke us.
+#[derive(Debug, Clone, Copy)]
+enum Side {
+    Sender,
+    Receiver,
+    Listener,
+}
+
+fn mark(number: usize, side: Side) -> u64 {
+    (number as u64) << 2 | side as u64
+}
+
+/// All sockets of a run.
+pub struct Ends {
+    interfaces: Vec<Interface>,
+    groups: Vec<Group>,
+    conns: Vec<Conn>,
+    listeners: Vec<Socket>,
+    /// By interface and group.
+    listening: BTreeSet<(u32, u32)>,
+    /// Connections whose receiving end has not been accepted, by the address of the sending end.
+    awaited: HashMap<SocketAddrV4, u32>,
+    epoll: Epoll,
+    page: Vec<u8>,
+    events: Vec<Event>,
+    samples: Vec<Tcp>,
+    timers: Vec<Timer>,
+}
+
+/// What has happened since the last time.
+#[derive(Debug, Default)]
+pub struct News {
+    /// Events.
+    pub events: Vec<Event>,
+    /// States of senders.
+    pub samples: Vec<Tcp>,
+    /// Retransmission timeouts.
+    pub timers: Vec<Timer>,
+}
+
+fn io_error(what: &str, e: impl Into<io::Error>) -> io::Error {
+    let e = e.into();
+    io::Error::new(e.kind(), format!("{what}: {e}"))
+}
+
+/// A text that ends with a zero, or with its field.
+fn text(field: &[u8]) -> &[u8] {
+    field.split(|&b| b == 0).next().unwrap_or_default()
+}
+
+impl Ends {
+    /// Without connections.
+    ///
+    /// # Errors
+    /// Those of epoll(7).
+    pub fn new(interfaces: Vec<Interface>, groups: Vec<Group>) -> io::Result<Ends> {
+        Ok(Ends {
+            interfaces,
+            groups,
+            conns: Vec::new(),
+            listeners: Vec::new(),
+            listening: BTreeSet::new(),
+            awaited: HashMap::new(),
+            epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
+            page: vec![0; AT_ONCE],
+            events: Vec::new(),
+            samples: Vec::new(),
+            timers: Vec::new(),
+        })
+    }
+
+    /// The descriptor that is readable when something has happened.
+    pub fn watched(&self) -> BorrowedFd<'_> {
+        self.epoll.0.as_fd()
+    }
+
+    /// Address and port of the two ends that connection `conn` of `group` has between interfaces `src` and `dst`.
+    pub fn addresses(&self, conn: u32, group: u32, src: u32, dst: u32) -> (SocketAddrV4, SocketAddrV4) {
+        let from = SocketAddrV4::new(self.interfaces[src as usize].address, FIRST_SENDING + (conn % SENDING) as u16);
+        (from, SocketAddrV4::new(self.interfaces[dst as usize].address, FIRST_LISTENING + group as u16))
+    }
+
+    /// Wire bytes of a packet of `group`: beside its payload, and without any.
+    pub fn sizes(&self, group: u32) -> (u32, u32) {
+        let g = &self.groups[group as usize];
+        (g.header, g.ack_size)
+    }
+
+    /// A socket in the namespace of `interface` with the properties of `group`.
+    fn socket(&self, interface: u32, group: u32) -> io::Result<Socket> {
+        let g = &self.groups[group as usize];
+        self.interfaces[interface as usize].namespace.inside(|| {
+            let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
+            socket.set_reuse_address(true)?;
+            let law = text(&g.law);
+            socket.set_tcp_congestion(law).map_err(|e| {
+                let name = String::from_utf8_lossy(law);
+                io_error(&format!("this kernel has no congestion control `{name}` (forebay attach, or modprobe tcp_{name})"), e)
+            })?;
+            if g.rcvbuf > 0 {
+                socket.set_recv_buffer_size(g.rcvbuf as usize)?;
+            }
+            if g.sndbuf > 0 {
+                socket.set_send_buffer_size(g.sndbuf as usize)?;
+            }
+            socket.set_tcp_nodelay(true)?;
+            Ok(socket)
+        })
+    }
+
+    fn listen(&mut self, interface: u32, group: u32, at: SocketAddrV4) -> io::Result<()> {
+        if !self.listening.insert((interface, group)) {
+            return Ok(());
+        }
+        let socket = self.socket(interface, group)?;
+        socket.bind(&at.into()).map_err(|e| io_error(&format!("bind {at}"), e))?;
+        socket.listen(4_096)?;
+        let number = self.listeners.len();
+        self.epoll.add(&socket, EpollEvent::new(EpollFlags::EPOLLIN, mark(number, Side::Listener)))?;
+        self.listeners.push(socket);
+        Ok(())
+    }
+
+    /// Opens connection `conn`, the next one.
+    ///
+    /// # Errors
+    /// The kernel refuses a socket, its law or its address.
+    pub fn open(&mut self, conn: u32, group: u32, src: u32, dst: u32) -> io::Result<()> {
+        let (from, to) = self.addresses(conn, group, src, dst);
+        self.listen(dst, group, to)?;
+        let socket = self.socket(src, group)?;
+        socket.bind(&from.into()).map_err(|e| io_error(&format!("bind {from}"), e))?;
+        self.awaited.insert(from, conn);
+        match socket.connect(&to.into()) {
+            Ok(()) => {}
+            Err(e) if e.raw_os_error() == Some(nix::libc::EINPROGRESS) => {}
+            Err(e) => return Err(io_error(&format!("connect {from} to {to}"), e)),
+        }
+        let flags = EpollFlags::EPOLLOUT | EpollFlags::EPOLLET;
+        self.epoll.add(&socket, EpollEvent::new(flags, mark(conn as usize, Side::Sender)))?;
+        debug_assert_eq!(conn as usize, self.conns.len());
+        self.conns.push(Conn { group, sender: Some(socket), target: Some(0), ..Conn::default() });
+        Ok(())
+    }
+
+    /// Connection `conn` gets a message of `bytes` to write, 0 for one without end; nothing follows a `last` one.
+    pub fn write(&mut self, now: Time, conn: u32, bytes: u64, last: bool) {
+        let c = &mut self.conns[conn as usize];
+        c.last |= last;
+        match (bytes, c.target) {
+            (0, _) => c.target = None,
+            (_, Some(before)) => {
+                c.target = Some(before + bytes);
+                c.undelivered.push_back(before + bytes);
+                c.unacked.push_back(before + bytes);
+            }
+            (_, None) => {}
+        }
+        self.push(now, conn);
+    }
+
+    /// Connection `conn` writes no more.
+    pub fn stop(&mut self, now: Time, conn: u32) {
+        let c = &mut self.conns[conn as usize];
+        c.target = Some(c.written);
+        c.last = true;
+        self.push(now, conn);
+    }
+
+    /// Hands the kernel as much as it takes.
+    fn push(&mut self, now: Time, conn: u32) {
+        let Ends { conns, page, groups, events, .. } = self;
+        let c = &mut conns[conn as usize];
+        let Some(socket) = &c.sender else { return };
+        if !c.established || c.broken {
+            return;
+        }
+        loop {
+            let left = c.target.map_or(AT_ONCE as u64, |t| t - c.written).min(AT_ONCE as u64);
+            if left == 0 {
+                break;
+            }
+            match (&*socket).write(&page[..left as usize]) {
+                Ok(n) => c.written += n as u64,
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+                Err(e) => {
+                    c.broken = true;
+                    events.push(failed(now, conn, &e));
+                    return;
+                }
+            }
+        }
+        let fin = groups[c.group as usize].flags & number::GROUP_FIN != 0;
+        if fin && c.last && !c.closed && c.target == Some(c.written) {
+            c.closed = socket.shutdown(std::net::Shutdown::Write).is_ok();
+        }
+    }
+
+    /// Handles everything that has happened at the sockets by `now`.
+    ///
+    /// # Errors
+    /// Those of epoll(7) and of accepting.
+    pub fn poll(&mut self, now: Time) -> io::Result<()> {
+        let mut ready = [EpollEvent::empty(); 256];
+        loop {
+            let n = match self.epoll.wait(&mut ready, EpollTimeout::ZERO) {
+                Err(nix::errno::Errno::EINTR) => continue,
+                n => n?,
+            };
+            for e in &ready[..n] {
+                let (number, side) = ((e.data() >> 2) as usize, e.data() & 3);
+                match side {
+                    0 => self.sender_ready(now, number as u32),
+                    1 => self.receiver_ready(now, number as u32),
+                    _ => self.accept(number)?,
+                }
+            }
+            if n < ready.len() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn sender_ready(&mut self, now: Time, conn: u32) {
+        let c = &mut self.conns[conn as usize];
+        let Some(socket) = &c.sender else { return };
+        if let Ok(Some(e)) = socket.take_error()
+            && !c.broken
+        {
+            c.broken = true;
+            self.events.push(failed(now, conn, &e));
+            return;
+        }
+        if !c.established && socket.peer_addr().is_ok() {
+            c.established = true;
+            self.events.push(Event { time: now.0, conn, kind: event::ESTABLISHED, bytes: 0 });
+        }
+        self.push(now, conn);
+    }
+
+    fn accept(&mut self, listener: usize) -> io::Result<()> {
+        loop {
+            let (socket, peer) = match self.listeners[listener].accept() {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                accepted => accepted?,
+            };
+            socket.set_nonblocking(true)?;
+            let Some(SocketAddr::V4(peer)) = peer.as_socket() else { continue };
+            let Some(conn) = self.awaited.remove(&peer) else { continue };
+            let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLET;
+            self.epoll.add(&socket, EpollEvent::new(flags, mark(conn as usize, Side::Receiver)))?;
+            self.conns[conn as usize].receiver = Some(socket);
+        }
+    }
+
+    /// Reads all that has arrived; the kernel throws it away without copying (`MSG_TRUNC`, tcp(7)).
+    fn receiver_ready(&mut self, now: Time, conn: u32) {
+        let c = &mut self.conns[conn as usize];
+        let Some(socket) = &c.receiver else { return };
+        while let Ok(n) = recv(socket.as_raw_fd(), &mut self.page, MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT)
+            && n > 0
+        {
+            c.delivered += n as u64;
+        }
+        while c.undelivered.front().is_some_and(|end| *end <= c.delivered) {
+            c.undelivered.pop_front();
+            self.events.push(Event { time: now.0, conn, kind: event::DELIVERED, bytes: c.delivered });
+        }
+    }
+
+    /// Looks at the sender of `conn`: its state, what it knows to be delivered, and whether its timer has run out.
+    pub fn look(&mut self, now: Time, conn: u32) {
+        let Some(c) = self.conns.get_mut(conn as usize) else { return };
+        let Some(Ok(info)) = c.sender.as_ref().map(|s| TcpInfo::of(s.as_fd())) else { return };
+        c.acked = info.bytes_acked().min(c.written);
+        while c.unacked.front().is_some_and(|end| *end <= c.acked) {
+            c.unacked.pop_front();
+            self.events.push(Event { time: now.0, conn, kind: event::ACKED, bytes: c.acked });
+        }
+        let mut sample = info.record(now, conn);
+        sample.acked = c.acked;
+        self.samples.push(sample);
+        for i in c.timeouts..info.timeouts() {
+            let kind = if info.state() == SYN_SENT || !c.established { timer::SYN } else { timer::RTO };
+            let backoff = u32::from(info.backoff()).saturating_sub(u32::from(info.timeouts() - i));
+            let packets_out = info.packets_out();
+            self.timers.push(Timer { time: now.0, conn, kind, rto_us: info.rto_us(), backoff, packets_out, pad: 0 });
+        }
+        c.timeouts = info.timeouts();
+    }
+
+    /// Connections that have something under way.
+    pub fn busy(&self) -> Vec<u32> {
+        let busy = |c: &Conn| !c.broken && (c.target.is_none() || !c.unacked.is_empty() || !c.established);
+        (0..).zip(&self.conns).filter(|(_, c)| busy(c)).map(|(i, _)| i).collect()
+    }
+
+    /// Takes what there is to tell.
+    pub fn news(&mut self) -> News {
+        let take = std::mem::take::<Vec<Event>>;
+        News {
+            events: take(&mut self.events),
+            samples: std::mem::take(&mut self.samples),
+            timers: std::mem::take(&mut self.timers),
+        }
+    }
+
+    /// Whether there is something to tell at once.
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    /// Bytes read and acknowledged of each connection.
+    pub fn totals(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.conns.iter().map(|c| (c.delivered, c.acked))
+    }
+}
+
+fn failed(now: Time, conn: u32, e: &io::Error) -> Event {
+    Event { time: now.0, conn, kind: event::FAILED, bytes: e.raw_os_error().unwrap_or(0) as u64 }
+}

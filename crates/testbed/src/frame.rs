@@ -1,0 +1,148 @@
+//! What the switch reads in a packet, and the one field it writes. IPv4 (RFC 791) with TCP (RFC 9293) or UDP (RFC 768) in it.
+
+use forebay_queues::Codepoint;
+use std::net::Ipv4Addr;
+
+/// Number of TCP in an IP header.
+const TCP: u8 = 6;
+/// Number of UDP.
+const UDP: u8 = 17;
+
+/// One end of a flow.
+pub type End = (Ipv4Addr, u16);
+
+/// The headers of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Headers {
+    /// Sending end.
+    pub from: End,
+    /// Receiving end.
+    pub to: End,
+    /// Congestion field.
+    pub ecn: Codepoint,
+    /// Bytes behind the headers.
+    pub payload: u32,
+    /// The header of TCP, for TCP.
+    pub tcp: Option<Tcp>,
+}
+
+/// The header of TCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tcp {
+    /// Sequence number.
+    pub seq: u32,
+    /// Acknowledgement number.
+    pub ack: u32,
+    /// The eight low control bits: CWR, ECE, URG, ACK, PSH, RST, SYN, FIN.
+    pub flags: u8,
+    /// Window field, not scaled.
+    pub window: u16,
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+fn long(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+/// The headers of an IP packet; `None` for anything but whole TCP and UDP over IPv4.
+pub fn headers(packet: &[u8]) -> Option<Headers> {
+    let first = *packet.first()?;
+    let ip = usize::from(first & 0xF) * 4;
+    let total = usize::from(word(packet, 2)?);
+    // More fragments, or not the first one.
+    let fragment = word(packet, 6)? & 0x3FFF != 0;
+    if first >> 4 != 4 || ip < 20 || total > packet.len() || fragment {
+        return None;
+    }
+    let ecn = Codepoint::from_bits(*packet.get(1)?);
+    let (from, to) = (Ipv4Addr::from(long(packet, 12)?), Ipv4Addr::from(long(packet, 16)?));
+    let inner = packet.get(ip..total)?;
+    let (from, to) = ((from, word(inner, 0)?), (to, word(inner, 2)?));
+    let (header, tcp) = match packet[9] {
+        TCP => {
+            let offset = usize::from(*inner.get(12)? >> 4) * 4;
+            let tcp = Tcp { seq: long(inner, 4)?, ack: long(inner, 8)?, flags: *inner.get(13)?, window: word(inner, 14)? };
+            (offset, Some(tcp))
+        }
+        UDP => (8, None),
+        _ => return None,
+    };
+    let payload = inner.len().checked_sub(header)? as u32;
+    Some(Headers { from, to, ecn, payload, tcp })
+}
+
+/// Sets CE in an IPv4 packet and mends its checksum (RFC 1624 equation 3).
+///
+/// # Panics
+/// When the packet is shorter than its header.
+pub fn set_ce(packet: &mut [u8]) {
+    let before = u16::from_be_bytes([packet[0], packet[1]]);
+    packet[1] |= Codepoint::Ce as u8;
+    let after = u16::from_be_bytes([packet[0], packet[1]]);
+    let sum = u16::from_be_bytes([packet[10], packet[11]]);
+    let mut mended = u32::from(!sum) + u32::from(!before) + u32::from(after);
+    while mended > 0xFFFF {
+        mended = (mended & 0xFFFF) + (mended >> 16);
+    }
+    packet[10..12].copy_from_slice(&(!(mended as u16)).to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A SYN of ten options' bytes, ECT(0), from 10.0.0.1:10000 to 10.0.0.2:5000, with a right checksum.
+    fn syn() -> Vec<u8> {
+        let mut p = vec![0x45, 0x02, 0, 60, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        let sum = !checksum(&p);
+        p[10..12].copy_from_slice(&sum.to_be_bytes());
+        p.extend([0x27, 0x10, 0x13, 0x88, 0, 0, 0, 9, 0, 0, 0, 0, 0xA0, 0x02, 0xFF, 0xFF, 0, 0, 0, 0]);
+        p.extend([0; 20]);
+        p
+    }
+
+    /// RFC 1071: the one's complement sum.
+    fn checksum(bytes: &[u8]) -> u16 {
+        let mut sum: u32 = bytes.chunks(2).map(|c| u32::from(u16::from_be_bytes([c[0], c[1]]))).sum();
+        while sum > 0xFFFF {
+            sum = (sum & 0xFFFF) + (sum >> 16);
+        }
+        sum as u16
+    }
+
+    #[test]
+    fn headers_are_read() {
+        let h = headers(&syn()).expect("a whole packet");
+        assert_eq!((h.from, h.to), ((Ipv4Addr::new(10, 0, 0, 1), 10_000), (Ipv4Addr::new(10, 0, 0, 2), 5_000)));
+        assert_eq!((h.payload, h.ecn), (0, Codepoint::Ect0));
+        assert_eq!(h.tcp, Some(Tcp { seq: 9, ack: 0, flags: 2, window: 0xFFFF }));
+    }
+
+    #[test]
+    fn a_mark_keeps_the_checksum_right() {
+        let mut p = syn();
+        assert_eq!(checksum(&p[..20]), 0xFFFF);
+        set_ce(&mut p);
+        assert_eq!(checksum(&p[..20]), 0xFFFF);
+        assert_eq!(headers(&p).expect("still whole").ecn, Codepoint::Ce);
+    }
+
+    /// Whatever is cut off or scrambled: no panic, and nothing is read beyond the end.
+    #[test]
+    fn what_is_no_packet_is_none() {
+        let whole = syn();
+        for n in 0..whole.len() {
+            assert_eq!(headers(&whole[..n]), None, "{n} bytes");
+        }
+        for i in 0..whole.len() {
+            for byte in [0, 0x0F, 0xF0, 0xFF] {
+                let mut p = whole.clone();
+                p[i] = byte;
+                let _ = headers(&p);
+            }
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The end of the conversation that is the guest kernel's in the world `linux` (`protocol.h` of the crate `forebay-kernel`): here it is this
+//! machine's own kernel, and time does not wait.
+
+use crate::clock::{Clock, real_time};
+use crate::ends::{Ends, Interface};
+use crate::lateness::Lateness;
+use crate::ledger::{Book, Entry, Published};
+use crate::namespace::{Namespace, sysctl};
+use crate::netlink::{Netlink, RouteMetrics};
+use crate::switch::Switch;
+use crate::tun;
+use crate::wire::{Carried, Flow, Wire};
+use forebay_experiment::network::Network;
+use forebay_linux::link::{Frame, Frames, Incoming, Link};
+use forebay_linux::protocol::{self, Record, SETUP_END, number};
+use forebay_units::{PortId, Time};
+use nix::poll::{PollFd, PollFlags, ppoll};
+use std::fs::File;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+use std::time::Duration;
+
+/// Priority of the thread of the applications' sockets: below that of the switch.
+const PRIORITY: i32 = 5;
+/// From the end of the set-up to the start of the run: longer than the threads take to begin.
+const BEFORE_START: Time = Time::from_ms(50);
+/// How often senders are looked at that nothing else calls attention to.
+const LOOK_EVERY: Time = Time::from_ms(5);
+/// How long the outside may take for an answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How the machine did.
+#[derive(Debug, Clone)]
+pub struct Punctuality {
+    /// How late packets were handed over.
+    pub lateness: Lateness,
+    /// The switch had the priority over ordinary threads that it needs.
+    pub real_time: bool,
+    /// Packets of no known connection.
+    pub strays: u64,
+}
+
+#[derive(Default)]
+struct Setup {
+    profiles: Vec<protocol::Profile>,
+    sysctls: Vec<protocol::Sysctl>,
+    groups: Vec<protocol::Group>,
+    interfaces: Vec<protocol::Interface>,
+}
+
+impl Setup {
+    /// Takes a frame; whether it was the last one.
+    fn take(&mut self, frame: Frame<'_>) -> bool {
+        match frame.kind {
+            protocol::Profile::KIND => self.profiles.extend(frame.records::<protocol::Profile>()),
+            protocol::Sysctl::KIND => self.sysctls.extend(frame.records::<protocol::Sysctl>()),
+            protocol::Group::KIND => self.groups.extend(frame.records::<protocol::Group>()),
+            protocol::Interface::KIND => self.interfaces.extend(frame.records::<protocol::Interface>()),
+            // The network is at hand as it is.
+            _ => {}
+        }
+        frame.kind == SETUP_END
+    }
+}
+
+fn gone() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the program that asked for this run is gone")
+}
+
+fn read(field: &[u8]) -> String {
+    String::from_utf8_lossy(field.split(|&b| b == 0).next().unwrap_or_default()).into_owned()
+}
+
+/// Serves one run on `network`, under `seed`, to whoever is at the other end of `link`.
+///
+/// # Errors
+/// What the kernel refuses, in words; also sent to the other end, for people.
+pub fn serve(mut link: Link, network: &Network, seed: u64) -> io::Result<Punctuality> {
+    let done = run(&mut link, network, seed);
+    if let Err(e) = &done {
+        let mut frames = Frames::default();
+        frames.put_text(&e.to_string());
+        // If the other end is gone, nobody wants to know.
+        let _ = link.send(&mut frames);
+    }
+    done
+}
+
+fn run(link: &mut Link, network: &Network, seed: u64) -> io::Result<Punctuality> {
+    let mut setup = Setup::default();
+    while !match link.next(PATIENCE)? {
+        Incoming::Frame(frame) => setup.take(frame),
+        Incoming::Silence | Incoming::End => return Err(gone()),
+    } {}
+    let (mut interfaces, mut devices) = (Vec::new(), Vec::new());
+    for i in 0..setup.interfaces.len() {
+        let (interface, device) = interface(&setup, i)?;
+        devices.push((interface.address, device));
+        interfaces.push(interface);
+    }
+    let mut frames = Frames::default();
+    let version = nix::sys::utsname::uname()?;
+    let version: String = version.release().to_string_lossy().chars().take(55).collect();
+    frames.put(protocol::Hello {
+        protocol: protocol::PROTOCOL,
+        record_sizes: protocol::RECORD_SIZES,
+        version: protocol::text(&version),
+    });
+    link.send(&mut frames)?;
+
+    let (announce, news) = mpsc::channel();
+    let (book, stop, clock) = (Published::default(), AtomicBool::new(false), Clock::starting(BEFORE_START));
+    let wire = Wire::new(Switch::new(network, seed), devices, news, clock, Book::new(book.clone()));
+    let groups = setup.groups.clone();
+    thread::scope(|scope| {
+        let carrier = thread::Builder::new().name("switch".into()).spawn_scoped(scope, || wire.run(&stop))?;
+        let talk = Talk { link, frames, ends: Ends::new(interfaces, groups)?, book, announce, clock };
+        let talked = talk.run();
+        stop.store(true, Ordering::Relaxed);
+        let carried = carrier.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let (link, mut frames) = talked?;
+        farewell(&mut frames, &carried, clock.now());
+        link.send(&mut frames)?;
+        Ok(Punctuality { lateness: carried.lateness, real_time: carried.punctual, strays: carried.strays })
+    })
+}
+
+/// Makes interface number `i`.
+fn interface(setup: &Setup, i: usize) -> io::Result<(Interface, File)> {
+    let of = setup.interfaces[i];
+    let profile = setup.profiles[of.profile as usize];
+    let (namespace, address) = (Namespace::create()?, Ipv4Addr::from(of.address));
+    let device = namespace.inside(|| {
+        let device = tun::create()?;
+        sysctl("net/ipv6/conf/all/disable_ipv6", "1")?;
+        for s in setup.sysctls.iter().filter(|s| s.profile == of.profile) {
+            sysctl(&read(&s.key), &read(&s.value))?;
+        }
+        let mut netlink = Netlink::open()?;
+        netlink.loopback_up()?;
+        let index = netlink.up(tun::NAME, of.mtu)?;
+        let given = |value: u32| (value > 0).then_some(value);
+        let metrics = RouteMetrics {
+            init_cwnd: given(profile.init_cwnd),
+            rto_min_ms: given(profile.rto_min_ms),
+            quickack: profile.quickack > 0,
+        };
+        netlink.address(index, address, metrics)?;
+        Ok(device)
+    })?;
+    Ok((Interface { namespace, address }, device))
+}
+
+fn farewell(frames: &mut Frames, carried: &Carried<Book>, now: Time) {
+    let lateness = &carried.lateness;
+    frames.put(protocol::Done {
+        now: now.0,
+        events: lateness.total(),
+        late_events: lateness.total(),
+        late_max: lateness.largest().0,
+        packets: carried.sent,
+    });
+}
+
+/// The conversation during the run.
+struct Talk<'a> {
+    link: &'a mut Link,
+    frames: Frames,
+    ends: Ends,
+    book: Published,
+    announce: Sender<Flow>,
+    clock: Clock,
+}
+
+impl<'a> Talk<'a> {
+    fn run(mut self) -> io::Result<(&'a mut Link, Frames)> {
+        // Without the right to it the run goes on, and its lateness shows what that costs.
+        let _ = real_time(PRIORITY);
+        let (mut wake, mut look) = (Time::ZERO, LOOK_EVERY);
+        self.sleep(Time::ZERO)?;
+        loop {
+            let now = self.clock.now();
+            self.ends.poll(now)?;
+            let touched = std::mem::take(&mut self.book.open().touched);
+            let looked = if now >= look { self.ends.busy() } else { Vec::new() };
+            touched.into_iter().chain(looked).for_each(|conn| self.ends.look(now, conn));
+            if now >= look {
+                look = now + LOOK_EVERY;
+            }
+            if now < wake && !self.ends.has_events() {
+                self.sleep(wake.min(look))?;
+                continue;
+            }
+            match self.ask(now)? {
+                Some(next) => wake = next,
+                None => break,
+            }
+        }
+        self.flush();
+        for (conn, (delivered, acked)) in (0..).zip(self.ends.totals()) {
+            self.frames.put(protocol::Final { conn, pad: 0, delivered, received: delivered, acked });
+        }
+        Ok((self.link, self.frames))
+    }
+
+    /// Waits until `until`, or until something happens at a socket.
+    fn sleep(&self, until: Time) -> io::Result<()> {
+        let mut watched = [PollFd::new(self.ends.watched(), PollFlags::POLLIN)];
+        match ppoll(&mut watched, Some(self.clock.until(until)), None) {
+            Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Puts everything that has happened into frames, in the order of time.
+    fn flush(&mut self) {
+        let entries = std::mem::take(&mut self.book.open().entries);
+        for entry in entries {
+            match entry {
+                Entry::Packet(p) => self.frames.put(p),
+                Entry::Leave(l) => self.frames.put(l),
+            }
+        }
+        let news = self.ends.news();
+        news.samples.into_iter().for_each(|s| self.frames.put(s));
+        news.timers.into_iter().for_each(|t| self.frames.put(t));
+        news.events.into_iter().for_each(|e| self.frames.put(e));
+    }
+
+    /// Tells the outside what has happened, and does what it answers. When it wants to be asked again; `None`: the run is over.
+    fn ask(&mut self, now: Time) -> io::Result<Option<Time>> {
+        self.flush();
+        self.frames.put(protocol::Ask { now: now.0 });
+        self.link.send(&mut self.frames)?;
+        let Talk { link, ends, announce, clock, .. } = self;
+        loop {
+            let frame = match link.next(PATIENCE)? {
+                Incoming::Frame(frame) => frame,
+                Incoming::Silence | Incoming::End => return Err(gone()),
+            };
+            match frame.kind {
+                protocol::Open::KIND => {
+                    for open in frame.records::<protocol::Open>() {
+                        announce_flow(announce, ends, &open);
+                        ends.open(open.conn, open.group, open.src, open.dst)?;
+                    }
+                }
+                protocol::Write::KIND => {
+                    for w in frame.records::<protocol::Write>() {
+                        ends.write(clock.now(), w.conn, w.bytes, w.flags & number::WRITE_LAST != 0);
+                    }
+                }
+                protocol::Stop::KIND => frame.records::<protocol::Stop>().for_each(|s| ends.stop(clock.now(), s.conn)),
+                protocol::Next::KIND => {
+                    let Some(next) = frame.only::<protocol::Next>() else { continue };
+                    return Ok((next.quit == 0).then_some(Time(next.wake)));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn announce_flow(announce: &Sender<Flow>, ends: &Ends, open: &protocol::Open) {
+    let (from, to) = ends.addresses(open.conn, open.group, open.src, open.dst);
+    let (header, ack_size) = ends.sizes(open.group);
+    let end = |a: SocketAddrV4| (*a.ip(), a.port());
+    let ports = |list: &[u32], len: u32| list.iter().take(len as usize).map(|&p| PortId::new(p)).collect();
+    let flow = Flow {
+        conn: open.conn,
+        from: end(from),
+        to: end(to),
+        forth: ports(&open.forth, open.forth_len),
+        back: ports(&open.back, open.back_len),
+        class: open.class_of_service as u8,
+        header,
+        ack_size,
+    };
+    // The switch ends before its news only when it has failed, which ends the run.
+    let _ = announce.send(flow);
+}

@@ -1,0 +1,124 @@
+//! What the switch writes down, for the thread that talks to the outside.
+
+use crate::port::Parcel;
+use crate::switch::{Delivery, Packet, Records};
+use crate::wire::{Ledger, owner};
+use forebay_linux::protocol::{self, reason, what};
+use forebay_queues::{DropReason, QueueState};
+use forebay_units::{PortId, Time};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// A record of the switch.
+#[derive(Debug, Clone, Copy)]
+pub enum Entry {
+    /// Of a packet.
+    Packet(protocol::Packet),
+    /// Of a departure.
+    Leave(protocol::Leave),
+}
+
+/// What the two threads share.
+#[derive(Debug, Default)]
+pub struct Shared {
+    /// Records in the order of time.
+    pub entries: Vec<Entry>,
+    /// Connections whose senders got an ACK.
+    pub touched: Vec<u32>,
+}
+
+/// What has been published: both threads hold it.
+#[derive(Debug, Clone, Default)]
+pub struct Published(Arc<Mutex<Shared>>);
+
+impl Published {
+    /// What is in it.
+    pub fn open(&self) -> MutexGuard<'_, Shared> {
+        // A thread that panics with the book open ends the run anyway.
+        self.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+/// The switch's own.
+#[derive(Debug, Default)]
+pub struct Book {
+    own: Shared,
+    published: Published,
+}
+
+impl Book {
+    /// An empty one, from which others read what is published.
+    pub fn new(published: Published) -> Book {
+        Book { own: Shared::default(), published }
+    }
+
+    fn packet(&mut self, time: Time, port: PortId, parcel: &Parcel<Packet>, what: u8, rest: (u8, QueueState)) {
+        let (headers, of) = (&parcel.frame.headers, owner(&parcel.facts));
+        let (reason, queue) = rest;
+        let tcp = headers.tcp;
+        self.own.entries.push(Entry::Packet(protocol::Packet {
+            time: time.0,
+            id: parcel.frame.id,
+            conn: of.conn,
+            port: port.get(),
+            seq: tcp.map_or(0, |t| t.seq),
+            ack: tcp.map_or(0, |t| t.ack),
+            payload: headers.payload,
+            wire: parcel.facts.wire,
+            window: tcp.map_or(0, |t| t.window),
+            tcp_flags: tcp.map_or(0, |t| t.flags),
+            // Of a packet that is marked at its arrival the field before, which its headers have kept.
+            ecn: if what == what::MARKED { headers.ecn } else { parcel.facts.ecn } as u8,
+            what,
+            reason,
+            class_of_service: parcel.facts.class,
+            back: u8::from(of.back),
+            queue_packets: queue.packets,
+            pad: 0,
+            queue_bytes: queue.bytes,
+        }));
+    }
+}
+
+impl Records for Book {
+    fn joined(&mut self, time: Time, port: PortId, parcel: &Parcel<Packet>, found: QueueState, marked: bool) {
+        self.packet(time, port, parcel, if marked { what::MARKED } else { what::ARRIVED }, (0, found));
+    }
+
+    fn marked(&mut self, time: Time, port: PortId, parcel: &Parcel<Packet>) {
+        self.packet(time, port, parcel, what::MARKED_LATER, (0, QueueState::default()));
+    }
+
+    fn dropped(&mut self, time: Time, port: PortId, parcel: &Parcel<Packet>, found: QueueState, reason: DropReason) {
+        let reason = match reason {
+            DropReason::Overflow => reason::OVERFLOW,
+            DropReason::SharedBuffer => reason::SHARED,
+            DropReason::Early => reason::EARLY,
+        };
+        self.packet(time, port, parcel, what::DROPPED, (reason, found));
+    }
+
+    fn left(&mut self, time: Time, port: PortId, parcel: &Parcel<Packet>) {
+        let leave = protocol::Leave { time: time.0, id: parcel.frame.id, port: port.get(), wire: parcel.facts.wire };
+        self.own.entries.push(Entry::Leave(leave));
+    }
+}
+
+impl Ledger for Book {
+    fn delivered(&mut self, now: Time, delivery: &Delivery) {
+        let last = delivery.parcel.frame.path.last().copied().unwrap_or(PortId::new(0));
+        self.packet(now, last, &delivery.parcel, what::DELIVERED, (0, QueueState::default()));
+        let of = owner(&delivery.parcel.facts);
+        if of.back {
+            self.own.touched.push(of.conn);
+        }
+    }
+
+    fn publish(&mut self) {
+        if self.own.entries.is_empty() {
+            return;
+        }
+        let mut shared = self.published.open();
+        shared.entries.append(&mut self.own.entries);
+        shared.touched.append(&mut self.own.touched);
+    }
+}

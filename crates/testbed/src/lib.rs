@@ -1,0 +1,18 @@
+//! The world `testbed`: experiments in real time, on the TCP of the kernel that is running. Hosts are network namespaces of this process;
+//! what joins them is a software switch with the disciplines of the crate `queues`, which decides in exact virtual time, so that rates and
+//! queues are right even where a delivery is late. How late deliveries were is measured, and a run in which they were too late is invalid.
+
+pub mod clock;
+pub mod ends;
+pub mod frame;
+pub mod guest;
+pub mod lateness;
+pub mod ledger;
+pub mod namespace;
+pub mod netlink;
+pub mod port;
+pub mod switch;
+pub mod tcp_info;
+pub mod tun;
+pub mod wire;
+pub mod world;

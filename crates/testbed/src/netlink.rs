@@ -1,0 +1,128 @@
+//! Interfaces, addresses and routes of the namespace that the calling thread is in, by rtnetlink(7).
+
+use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use netlink_packet_route::address::{AddressAttribute, AddressMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use nix::net::if_::if_nametoindex;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+
+/// All hosts are in this network, at the same link, whatever the experiment's network looks like.
+pub const NETWORK: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 0, 0, 0), 8);
+
+/// What the routes of a host say to its TCP; `None`: the kernel's own values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RouteMetrics {
+    /// Initial window, segments.
+    pub init_cwnd: Option<u32>,
+    /// Smallest retransmission timeout, ms.
+    pub rto_min_ms: Option<u32>,
+    /// Acknowledge every segment at once.
+    pub quickack: bool,
+}
+
+/// A connection to the kernel's routing.
+pub struct Netlink {
+    socket: Socket,
+    sequence: u32,
+}
+
+impl Netlink {
+    /// To the namespace of the calling thread.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn open() -> io::Result<Netlink> {
+        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        socket.bind_auto()?;
+        socket.connect(&SocketAddr::new(0, 0))?;
+        Ok(Netlink { socket, sequence: 0 })
+    }
+
+    /// Sends a request and waits until the kernel has carried it out.
+    fn request(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        self.sequence += 1;
+        let mut request = NetlinkMessage::from(message);
+        request.header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+        request.header.sequence_number = self.sequence;
+        request.finalize();
+        let mut bytes = vec![0; request.buffer_len()];
+        request.serialize(&mut bytes);
+        self.socket.send(&bytes, 0)?;
+        let (answer, _) = self.socket.recv_from_full()?;
+        let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer).map_err(io::Error::other)?;
+        match answer.payload {
+            NetlinkPayload::Error(e) if e.code.is_some() => Err(e.to_io()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Brings interface `name` up. Segments of TCP are made one at a time, as they are to be on the wire.
+    ///
+    /// # Errors
+    /// There is no such interface, or no right to change it.
+    pub fn up(&mut self, name: &str, mtu: u32) -> io::Result<u32> {
+        let index = if_nametoindex(name)?;
+        let mut link = LinkMessage::default();
+        link.header.index = index;
+        link.header.flags = LinkFlags::Up;
+        link.header.change_mask = LinkFlags::Up;
+        link.attributes = vec![LinkAttribute::Mtu(mtu), LinkAttribute::GsoMaxSegs(1)];
+        self.request(RouteNetlinkMessage::SetLink(link), 0)?;
+        Ok(index)
+    }
+
+    /// Brings the loopback device up.
+    ///
+    /// # Errors
+    /// No right to.
+    pub fn loopback_up(&mut self) -> io::Result<()> {
+        let mut link = LinkMessage::default();
+        link.header.index = if_nametoindex("lo")?;
+        link.header.flags = LinkFlags::Up;
+        link.header.change_mask = LinkFlags::Up;
+        self.request(RouteNetlinkMessage::SetLink(link), 0)
+    }
+
+    /// Gives interface `index` an address, and the way to all other hosts.
+    ///
+    /// # Errors
+    /// No right to, or the address is taken.
+    pub fn address(&mut self, index: u32, address: Ipv4Addr, metrics: RouteMetrics) -> io::Result<()> {
+        let mut message = AddressMessage::default();
+        message.header.family = AddressFamily::Inet;
+        message.header.prefix_len = 32;
+        message.header.index = index;
+        message.attributes = vec![AddressAttribute::Local(IpAddr::V4(address)), AddressAttribute::Address(IpAddr::V4(address))];
+        self.request(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_REPLACE)?;
+        let mut told = Vec::new();
+        told.extend(metrics.init_cwnd.map(RouteMetric::InitCwnd));
+        // In jiffies of USER_HZ? No: tcp_rto_min reads RTAX_RTO_MIN as milliseconds.
+        told.extend(metrics.rto_min_ms.map(RouteMetric::RtoMin));
+        told.extend(metrics.quickack.then_some(RouteMetric::QuickAck(1)));
+        let mut route = RouteMessage::default();
+        route.header = RouteHeader {
+            address_family: AddressFamily::Inet,
+            destination_prefix_length: NETWORK.1,
+            table: RouteHeader::RT_TABLE_MAIN,
+            protocol: RouteProtocol::Static,
+            scope: RouteScope::Link,
+            kind: RouteType::Unicast,
+            ..RouteHeader::default()
+        };
+        route.attributes = vec![
+            RouteAttribute::Destination(RouteAddress::Inet(NETWORK.0)),
+            RouteAttribute::Oif(index),
+            RouteAttribute::PrefSource(RouteAddress::Inet(address)),
+        ];
+        if !told.is_empty() {
+            route.attributes.push(RouteAttribute::Metrics(told));
+        }
+        self.request(RouteNetlinkMessage::NewRoute(route), NLM_F_CREATE | NLM_F_REPLACE)
+    }
+}

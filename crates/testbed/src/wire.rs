@@ -1,0 +1,214 @@
+//! The thread of the switch: it reads what hosts send, and hands over what is due, as punctually as the machine allows.
+
+use crate::clock::{Clock, real_time};
+use crate::frame::{self, End};
+use crate::lateness::Lateness;
+use crate::switch::{Delivery, Packet, Records, Switch};
+use forebay_queues::{Arrival, Codepoint};
+use forebay_units::{PortId, Time};
+use nix::libc;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
+use nix::sys::time::TimeSpec;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::Ipv4Addr;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+
+/// Priority of the switch's thread; that of the applications is below it.
+pub const PRIORITY: i32 = 10;
+
+/// A connection, or a stream of datagrams, as the switch knows it.
+#[derive(Debug, Clone)]
+pub struct Flow {
+    /// Its number.
+    pub conn: u32,
+    /// The sending end.
+    pub from: End,
+    /// The receiving end.
+    pub to: End,
+    /// The ports that its data passes, the sending host's own first.
+    pub forth: Arc<[PortId]>,
+    /// The ports that its ACKs pass.
+    pub back: Arc<[PortId]>,
+    /// Class of service of its data.
+    pub class: u8,
+    /// Wire bytes of a packet with payload, beside the payload.
+    pub header: u32,
+    /// Wire bytes of a packet without.
+    pub ack_size: u32,
+}
+
+/// A packet that the switch is asked to note: whose it is, beside what its headers say.
+#[derive(Debug, Clone, Copy)]
+pub struct Owner {
+    /// Number of the connection.
+    pub conn: u32,
+    /// It goes in the direction of ACKs.
+    pub back: bool,
+}
+
+/// What is written down of a run.
+pub trait Ledger: Records {
+    /// A packet of a connection was handed to its host at `now`. If it went back, the sender of the connection is there.
+    fn delivered(&mut self, now: Time, delivery: &Delivery);
+
+    /// Nothing more happens for a while: others may read what has been written.
+    fn publish(&mut self);
+}
+
+/// The owner of a packet, from what disciplines know of it.
+pub fn owner(facts: &Arrival) -> Owner {
+    Owner { conn: (facts.flow >> 1) as u32, back: facts.flow & 1 == 1 }
+}
+
+/// The hosts' devices, and the network between them.
+pub struct Wire<L> {
+    switch: Switch,
+    /// Of each interface its address and its device.
+    devices: Vec<(Ipv4Addr, File)>,
+    /// Places in `devices`.
+    by_address: HashMap<Ipv4Addr, usize>,
+    flows: HashMap<(End, End), (Flow, bool)>,
+    news: Receiver<Flow>,
+    clock: Clock,
+    lateness: Lateness,
+    ledger: L,
+    sent: u64,
+    strays: u64,
+}
+
+/// What the thread leaves.
+pub struct Carried<L> {
+    /// What was written down.
+    pub ledger: L,
+    /// How late packets were handed over.
+    pub lateness: Lateness,
+    /// Packets that hosts sent.
+    pub sent: u64,
+    /// Packets of no known flow; they were thrown away.
+    pub strays: u64,
+    /// The thread had the priority that it needs.
+    pub punctual: bool,
+}
+
+/// The largest packet that a device hands over, and more than the largest MTU.
+const LARGEST: usize = 65_536;
+
+/// The longest sleep, after which the end of the run is noticed.
+const LONGEST: TimeSpec = TimeSpec::new(0, 20_000_000);
+
+/// As epoll_wait(2), with a limit in nanoseconds: a thread of real-time priority has no timer slack, and wakes up when it is time.
+fn wait(epoll: &Epoll, events: &mut [EpollEvent], limit: TimeSpec) -> io::Result<usize> {
+    // SAFETY: `EpollEvent` is the kernel's struct, of which there are as many as said; all that is passed lives until the call returns.
+    let ready = unsafe {
+        let into = events.as_mut_ptr().cast();
+        libc::epoll_pwait2(epoll.0.as_raw_fd(), into, events.len() as i32, limit.as_ref(), std::ptr::null())
+    };
+    match usize::try_from(ready) {
+        Ok(n) => Ok(n),
+        Err(_) => match io::Error::last_os_error() {
+            e if e.kind() == io::ErrorKind::Interrupted => Ok(0),
+            e => Err(e),
+        },
+    }
+}
+
+impl<L: Ledger> Wire<L> {
+    /// The network of `switch` between `devices`. New flows are announced on `news` before their first packet is sent.
+    pub fn new(switch: Switch, devices: Vec<(Ipv4Addr, File)>, news: Receiver<Flow>, clock: Clock, ledger: L) -> Wire<L> {
+        let (flows, lateness) = (HashMap::new(), Lateness::default());
+        let by_address = devices.iter().enumerate().map(|(i, (address, _))| (*address, i)).collect();
+        Wire { switch, devices, by_address, flows, news, clock, lateness, ledger, sent: 0, strays: 0 }
+    }
+
+    /// Carries packets until `stop`.
+    ///
+    /// # Errors
+    /// Those of timers and devices.
+    pub fn run(mut self, stop: &AtomicBool) -> io::Result<Carried<L>> {
+        let punctual = real_time(PRIORITY).is_ok();
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        for (i, (_, device)) in self.devices.iter().enumerate() {
+            epoll.add(device, EpollEvent::new(EpollFlags::EPOLLIN, i as u64))?;
+        }
+        let (mut events, mut buffer) = ([EpollEvent::empty(); 64], vec![0; LARGEST]);
+        while !stop.load(Ordering::Relaxed) {
+            self.hand_over();
+            self.ledger.publish();
+            let next = self.switch.next().map_or(LONGEST, |t| self.clock.until(t)).min(LONGEST);
+            let ready = wait(&epoll, &mut events, next)?;
+            for event in &events[..ready] {
+                self.take_from(event.data() as usize, &mut buffer)?;
+            }
+        }
+        self.ledger.publish();
+        Ok(Carried { ledger: self.ledger, lateness: self.lateness, sent: self.sent, strays: self.strays, punctual })
+    }
+
+    /// Lets happen what is due, and gives hosts what has reached them.
+    fn hand_over(&mut self) {
+        let clock = self.clock;
+        let mut arrived = Vec::new();
+        self.switch.advance(clock.now(), &mut self.ledger, |delivery| arrived.push(delivery));
+        for mut delivery in arrived {
+            let bytes = &mut delivery.parcel.frame.bytes;
+            if delivery.parcel.facts.ecn == Codepoint::Ce {
+                frame::set_ce(bytes);
+            }
+            let Some(&device) = self.by_address.get(&delivery.parcel.frame.headers.to.0) else { continue };
+            // The write runs the receiving stack; the packet is late by what has passed until then.
+            let now = clock.now();
+            let written = (&self.devices[device].1).write(bytes);
+            self.lateness.add(delivery.due, now);
+            if written.is_ok() {
+                self.ledger.delivered(now, &delivery);
+            }
+        }
+    }
+
+    /// Takes all packets that a host has sent.
+    fn take_from(&mut self, device: usize, buffer: &mut [u8]) -> io::Result<()> {
+        loop {
+            let n = match (&self.devices[device].1).read(buffer) {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                n => n?,
+            };
+            // What is due earlier goes first, or it would meet a packet that came after it.
+            self.hand_over();
+            match frame::headers(&buffer[..n]).and_then(|h| Some((h, self.flow(h.from, h.to)?))) {
+                Some((headers, (path, facts))) => {
+                    let facts = Arrival { ecn: headers.ecn, ..facts(headers.payload) };
+                    let packet = Packet::new(buffer[..n].to_vec(), headers, path, self.sent);
+                    self.sent += 1;
+                    self.switch.send(self.clock.now(), packet, facts, &mut self.ledger);
+                }
+                None => self.strays += 1,
+            }
+        }
+    }
+
+    /// The way of a packet between these ends, and what disciplines know of one with so much payload.
+    fn flow(&mut self, from: End, to: End) -> Option<(Arc<[PortId]>, impl Fn(u32) -> Arrival + use<L>)> {
+        if !self.flows.contains_key(&(from, to)) {
+            for flow in self.news.try_iter() {
+                self.flows.insert((flow.to, flow.from), (flow.clone(), true));
+                self.flows.insert((flow.from, flow.to), (flow, false));
+            }
+        }
+        let (flow, back) = self.flows.get(&(from, to))?;
+        let (header, ack_size, class) = (flow.header, flow.ack_size, if *back { 0 } else { flow.class });
+        let name = u64::from(flow.conn) << 1 | u64::from(*back);
+        let facts = move |payload: u32| Arrival {
+            wire: if payload > 0 { payload + header } else { ack_size },
+            ecn: Codepoint::NotEct,
+            class,
+            rank: 0,
+            flow: name,
+        };
+        Some((if *back { flow.back.clone() } else { flow.forth.clone() }, facts))
+    }
+}

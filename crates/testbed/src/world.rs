@@ -1,0 +1,138 @@
+//! The running kernel as a world.
+
+use crate::guest::{self, Punctuality};
+use crate::namespace::Namespace;
+use forebay_experiment::Experiment;
+use forebay_experiment::checked::Checked;
+use forebay_experiment::report::{Cut, Progress, Report, RunError};
+use forebay_experiment::topology::{Fib, hosts};
+use forebay_experiment::traffic::WorkloadKind;
+use forebay_experiment::world::{Unsupported, World};
+use forebay_linux::link::Link;
+use forebay_linux::plan::Plan;
+use forebay_linux::run::{Failed, converse};
+use forebay_linux::world::Linux;
+use forebay_units::{Rate, Time};
+use std::io;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// Beyond this one thread cannot carry the packets in time.
+const FASTEST: Rate = Rate(1_000_000_000);
+/// Hosts, each with a namespace and a device.
+const MOST_HOSTS: usize = 64;
+/// How long the switch may say nothing.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Of a round trip on the empty path, what one packet in a hundred may be late. Our choice: what a queue of a few packets would add.
+const TOLERANCE: u64 = 4;
+/// Paths shorter than this are not asked for more: no machine without a real-time kernel gives it.
+const LEAST_TOLERANCE: Time = Time::from_us(250);
+
+/// The TCP of the kernel that is running, in real time.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Testbed;
+
+/// Lateness beyond which a run says nothing about the experiment.
+fn tolerance(experiment: &Experiment, fib: &Fib) -> Time {
+    let network = &experiment.network;
+    let all = hosts(network);
+    let (Some(&from), Some(&to)) = (all.first(), all.last()) else { return LEAST_TOLERANCE };
+    let bytes = experiment.groups.first().map_or(1_500, |g| u64::from(g.tcp.mss + g.tcp.header));
+    let there = fib.travel(network, (from, to), 0, bytes);
+    let back = fib.travel(network, (to, from), 0, bytes);
+    Time((there + back) / TOLERANCE).max(LEAST_TOLERANCE)
+}
+
+/// Why a run is invalid, if it is.
+fn judge(how: &Punctuality, tolerance: Time) -> Result<(), String> {
+    let late = how.lateness.quantile(0.99);
+    if late <= tolerance {
+        return Ok(());
+    }
+    let right =
+        if how.real_time { "" } else { "; without the right to real-time priority (CAP_SYS_NICE) this is to be expected" };
+    Err(format!(
+        "this run is invalid: one packet in a hundred was handed over more than {late} late, and this network tolerates {tolerance} ({}){right}. \
+         Run it on an idle machine, at a lower rate or with longer delays",
+        how.lateness
+    ))
+}
+
+impl World for Testbed {
+    fn name(&self) -> &'static str {
+        "testbed"
+    }
+
+    fn summary(&self) -> &'static str {
+        "the TCP of the running kernel in real time, up to 1 Gbps; as root, and no two runs are equal"
+    }
+
+    fn supports(&self, experiment: &Experiment) -> Vec<Unsupported> {
+        let mut cannot = Linux.supports(experiment);
+        let network = &experiment.network;
+        let mut refuse = |key, reason| cannot.push(Unsupported { key, reason });
+        if let Some(port) = network.ports.iter().find(|p| p.rate > FASTEST) {
+            refuse("topology", format!("a link has {}; legal in real time: at most {FASTEST}", port.rate));
+        }
+        let count = hosts(network).len();
+        if count > MOST_HOSTS {
+            refuse("topology", format!("there are {count} hosts; legal in real time: at most {MOST_HOSTS}"));
+        }
+        if experiment.workloads.iter().any(|w| matches!(w.kind, WorkloadKind::Udp { .. })) {
+            refuse("workload.kind", "the testbed sends no datagrams; legal: workloads over TCP".into());
+        }
+        cannot
+    }
+
+    fn explain(&self, experiment: &Experiment) -> Vec<String> {
+        Linux.explain(experiment)
+    }
+
+    fn run(
+        &self,
+        experiment: Checked<'_>,
+        seed: u64,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+    ) -> Result<Report, RunError> {
+        self.refuse(&experiment)?;
+        let fib = Fib::new(&experiment.network).map_err(|e| RunError::Unroutable(e.to_string()))?;
+        permitted().map_err(RunError::World)?;
+        let (report, how) = in_real_time(&experiment, seed, &fib, progress)?;
+        judge(&how, tolerance(&experiment, &fib)).map_err(RunError::World)?;
+        Ok(report)
+    }
+}
+
+/// Whether namespaces can be made; what to do if not.
+fn permitted() -> Result<(), String> {
+    let Err(e) = Namespace::create() else { return Ok(()) };
+    Err(format!("no right to make network namespaces ({e}): run it as root, or behind `unshare --user --map-root-user`"))
+}
+
+fn in_real_time(
+    experiment: &Experiment,
+    seed: u64,
+    fib: &Fib,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+) -> Result<(Report, Punctuality), RunError> {
+    let broken = |e: io::Error| RunError::World(format!("the testbed broke off: {e}"));
+    let (from_guest, to_us) = io::pipe().map_err(broken)?;
+    let (from_us, to_guest) = io::pipe().map_err(broken)?;
+    std::thread::scope(|scope| {
+        let there = Link::new(to_us, from_us);
+        let guest = scope.spawn(|| guest::serve(there, &experiment.network, seed));
+        let mut link = Link::new(to_guest, from_guest);
+        let ran = converse(experiment, seed, fib, &Plan::new(experiment), &mut link, PATIENCE, progress);
+        // The other end notices that this one is gone, if it has not ended.
+        drop(link);
+        let served = guest.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        match (ran, served) {
+            (Err(Failed::Interrupted), _) => Err(RunError::Interrupted),
+            // What the kernel refused says more than that the conversation ended.
+            (Err(Failed::Guest(_)), Err(e)) => Err(broken(e)),
+            (Err(Failed::Guest(why)), Ok(_)) => Err(RunError::World(why)),
+            (Ok(_), Err(e)) => Err(broken(e)),
+            (Ok(report), Ok(how)) => Ok((report, how)),
+        }
+    })
+}

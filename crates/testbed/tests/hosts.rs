@@ -1,0 +1,85 @@
+//! Hosts on the running kernel. Where no namespaces may be made these tests say so and pass: there is nothing to test.
+
+use forebay_testbed::frame::headers;
+use forebay_testbed::namespace::{Namespace, sysctl};
+use forebay_testbed::netlink::{Netlink, RouteMetrics};
+use forebay_testbed::tun;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+fn host(n: u8) -> io::Result<(Namespace, File, Ipv4Addr)> {
+    let space = Namespace::create()?;
+    let address = Ipv4Addr::new(10, 0, 0, n);
+    let device = space.inside(|| {
+        let device = tun::create()?;
+        sysctl("net/ipv6/conf/all/disable_ipv6", "1")?;
+        let mut netlink = Netlink::open()?;
+        netlink.loopback_up()?;
+        let index = netlink.up(tun::NAME, 1500)?;
+        netlink.address(index, address, RouteMetrics { init_cwnd: Some(4), rto_min_ms: Some(10), quickack: true })?;
+        Ok(device)
+    })?;
+    Ok((space, device, address))
+}
+
+/// Whatever has arrived at one device goes to the other. The payloads that passed.
+fn carry(mut from: &File, mut to: &File, buffer: &mut [u8]) -> Vec<u32> {
+    let mut payloads = Vec::new();
+    while let Ok(n) = from.read(buffer) {
+        payloads.extend(headers(&buffer[..n]).map(|h| h.payload));
+        to.write_all(&buffer[..n]).expect("the other device takes a packet");
+    }
+    payloads
+}
+
+fn wait_for(what: &AtomicBool) {
+    while !what.load(Ordering::Acquire) {
+        std::thread::yield_now();
+    }
+}
+
+/// The initial window is the route's, and a segment is a packet: no larger ones are made and cut up later.
+#[test]
+fn a_transfer_begins_with_the_window_of_its_route_in_single_segments() {
+    if let Err(e) = Namespace::create() {
+        return eprintln!("not tested: no network namespaces here ({e})");
+    }
+    let ((a, at_a, _), (b, at_b, to)) = (host(1).expect("a host"), host(2).expect("a host"));
+    let listener = b.inside(|| TcpListener::bind((to, 5000))).expect("bound");
+    let [established, paused, written] = [const { AtomicBool::new(false) }; 3];
+    std::thread::scope(|scope| {
+        let carrier = scope.spawn(|| {
+            let mut buffer = vec![0; 65_536];
+            while !established.load(Ordering::Acquire) {
+                carry(&at_a, &at_b, &mut buffer);
+                carry(&at_b, &at_a, &mut buffer);
+            }
+            paused.store(true, Ordering::Release);
+            wait_for(&written);
+            // Of the first flight nothing has arrived, so that nothing is acknowledged before it is complete.
+            let first = carry(&at_a, &at_b, &mut buffer);
+            let begin = std::time::Instant::now();
+            let mut rest = 0;
+            let sum: u32 = first.iter().sum();
+            while sum + rest < 20_000 && begin.elapsed().as_secs() < 20 {
+                carry(&at_b, &at_a, &mut buffer);
+                rest += carry(&at_a, &at_b, &mut buffer).iter().sum::<u32>();
+            }
+            first
+        });
+        let mut sender = a.inside(|| TcpStream::connect((to, 5000))).expect("connected");
+        let (mut receiver, _) = listener.accept().expect("accepted");
+        established.store(true, Ordering::Release);
+        wait_for(&paused);
+        sender.write_all(&[7; 20_000]).expect("written");
+        written.store(true, Ordering::Release);
+        let mut got = vec![0; 20_000];
+        receiver.read_exact(&mut got).expect("read");
+        assert_eq!(got, vec![7; 20_000]);
+        let first: Vec<u32> = carrier.join().expect("carried").into_iter().filter(|&p| p > 0).collect();
+        // 1500 bytes less 20 of IP, 20 of TCP, and 12 of timestamps.
+        assert_eq!(first, [1_448; 4]);
+    });
+}
