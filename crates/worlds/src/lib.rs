@@ -5,12 +5,22 @@ use forebay_experiment::worlds::Worlds;
 use std::sync::OnceLock;
 
 /// All worlds, the default first.
-const REGISTRY: &[&dyn World] = &[&forebay_sim::world::Simulator, &forebay_predict::world::Models];
+const REGISTRY: &[&dyn World] = &[
+    &forebay_sim::world::Simulator,
+    &forebay_predict::world::Models,
+    &forebay_linux::world::Linux,
+    &forebay_testbed::world::Testbed,
+];
 
 /// What scenarios are read against.
 pub fn all() -> &'static Worlds {
     static ALL: OnceLock<Worlds> = OnceLock::new();
     ALL.get_or_init(|| Worlds::new(REGISTRY))
+}
+
+/// The kernel that the world `linux` runs from now on, by its name in `forebay kernel list`; `None`: the one that it takes by itself.
+pub fn choose_kernel(name: Option<String>) {
+    forebay_linux::kernel::choose(name);
 }
 
 #[cfg(test)]
