@@ -1,0 +1,299 @@
+//! `forebay attach`: from what is wanted to a list of steps, then the steps.
+
+use crate::catalog::{Kind, Program, assignment};
+use crate::route::Plan;
+use crate::sample::{Look, Of};
+use crate::sockets::Whom;
+use crate::state::{self, Attachment, Lock};
+use crate::step::Step;
+use crate::tc::Filter;
+use crate::{Error, Health, NetNs, Prefix, Result, cgroup, loader, pins, route, sockets, sysctl, tc};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+const DEFAULT_LAW: &str = "net.ipv4.tcp_congestion_control";
+
+/// What is to be attached, and for whom.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The name of a law or shim of the catalogue.
+    pub program: String,
+    /// The name under which it is registered; `fb_` and the program's unless given.
+    pub name: Option<String>,
+    /// Connections to these prefixes.
+    pub prefixes: Vec<Prefix>,
+    /// Connections of the processes of this cgroup (version 2).
+    pub cgroup: Option<PathBuf>,
+    /// All new connections of this network namespace.
+    pub default: bool,
+    /// Also connections that are open already.
+    pub live: bool,
+    /// Where a shim sits; the interfaces of the routes to the prefixes unless given.
+    pub devices: Vec<String>,
+    /// Parameters, as `name=value`.
+    pub params: Vec<String>,
+    /// How long to measure first what the connections do without it; without that, what each has counted since it was opened is taken.
+    pub measure: Option<Duration>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Attached {
+    /// The name under which it is registered.
+    pub name: String,
+    /// What was done, a line each.
+    pub done: Vec<String>,
+}
+
+/// A request that was checked, and what it takes.
+struct Ready {
+    program: &'static Program,
+    params: Vec<(&'static str, u64)>,
+    routes: Vec<Plan>,
+    attachment: Attachment,
+}
+
+fn ready(request: &Request) -> Result<Ready> {
+    let program = Program::named(&request.program)?;
+    let params = request.params.iter().map(|text| {
+        let (name, value) = assignment(text)?;
+        program.param(name, value).map(|(p, v)| (p.name, v))
+    });
+    let params = params.collect::<Result<Vec<_>>>()?;
+    let name = request.name.clone().unwrap_or_else(|| format!("fb_{}", program.name));
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if name.is_empty() || name.len() > loader::NAME_MAX || !name.chars().all(plain) {
+        return Err(Error::new(format!("`{name}` is no name for a congestion control"))
+            .fix(format!("use 1 to {} letters, digits, `_` and `-`", loader::NAME_MAX)));
+    }
+    let shim = program.kind == Kind::Shim;
+    if shim && (request.cgroup.is_some() || request.live) {
+        return Err(Error::new(format!("`{}` is a shim: it sees packets, not processes and sockets", program.name))
+            .fix("leave out --cgroup and --live; say with whom by --dst or --default"));
+    }
+    if !shim && !request.devices.is_empty() {
+        return Err(Error::new(format!("`{}` is a congestion control: it belongs to sockets, not to interfaces", program.name))
+            .fix("leave out --dev"));
+    }
+    if request.prefixes.is_empty() && request.cgroup.is_none() && !request.default {
+        return Err(Error::new(format!("nobody would use `{}`", program.name))
+            .fix("say who: --dst PREFIX for connections to a prefix, --cgroup PATH for processes, or --default for all"));
+    }
+    if request.default && !(request.prefixes.is_empty() && request.cgroup.is_none()) {
+        return Err(Error::new("--default means all connections; --dst and --cgroup mean some").fix("leave one of them out"));
+    }
+    if let Some(other) = state::all()?.iter().find(|a| a.name == name && a.complete) {
+        return Err(Error::new(format!("{name} is attached already ({})", other.program)).fix(
+            "`forebay tune` changes its parameters, `forebay detach` takes it off, and --name attaches a second one beside it",
+        ));
+    }
+    if loader::registered()?.contains(&name) {
+        return Err(loader::taken(&name));
+    }
+    let folder = pins::folder()?.join(&name);
+    let mut steps = vec![Step::Pins { folder: folder.clone() }];
+    if shim {
+        let whom = if request.default { vec!["0.0.0.0/0".parse()?] } else { request.prefixes.clone() };
+        steps.extend(filters(program, &request.devices, &whom)?.into_iter().map(Step::Filter));
+        let attachment = Attachment { prefixes: whom, ..attachment(request, program, name, steps)? };
+        return Ok(Ready { program, params, routes: Vec::new(), attachment });
+    }
+    steps.push(Step::Sockets { law: name.clone(), memory: folder.join("earlier") });
+    let cgroup = request.cgroup.as_deref().map(cgroup::folder).transpose()?;
+    if let Some(cgroup) = &cgroup {
+        steps.push(Step::Cgroup { cgroup: cgroup.clone(), link: folder.join("cgroup") });
+    }
+    // With a cgroup the prefixes restrict its processes; routes would concern everybody.
+    let routed = if cgroup.is_some() { &[] } else { request.prefixes.as_slice() };
+    let routes = routed.iter().map(|p| Plan::all(*p, &name)).collect::<Result<Vec<_>>>()?;
+    let routes: Vec<Plan> = routes.into_iter().flatten().collect();
+    steps.extend(routes.iter().map(|r| Step::Route(r.route.clone())));
+    if request.default {
+        steps.push(Step::Sysctl { key: DEFAULT_LAW.into(), before: sysctl::get(DEFAULT_LAW)?, after: name.clone() });
+    }
+    let attachment = Attachment { cgroup, ..attachment(request, program, name, steps)? };
+    Ok(Ready { program, params, routes, attachment })
+}
+
+fn attachment(request: &Request, program: &Program, name: String, steps: Vec<Step>) -> Result<Attachment> {
+    Ok(Attachment {
+        name,
+        program: program.name.into(),
+        namespace: NetNs::current()?,
+        prefixes: request.prefixes.clone(),
+        cgroup: None,
+        default: request.default,
+        before: Health::default(),
+        steps,
+        complete: false,
+    })
+}
+
+/// Both sides of the interfaces of a shim, as far as it has programs for them.
+fn filters(program: &Program, devices: &[String], prefixes: &[Prefix]) -> Result<Vec<Filter>> {
+    let mut devices = devices.to_vec();
+    if devices.is_empty() {
+        for prefix in prefixes {
+            devices.extend(route::devices(*prefix)?);
+        }
+    }
+    devices.sort();
+    devices.dedup();
+    let attached = state::all()?;
+    let of_others: Vec<&Filter> =
+        attached.iter().flat_map(|a| &a.steps).filter_map(|s| if let Step::Filter(f) = s { Some(f) } else { None }).collect();
+    let mut all = Vec::new();
+    for device in &devices {
+        // A qdisc that an earlier attachment of ours made is ours as well: the last one removes it.
+        let ours = !tc::has_clsact(device)? || of_others.iter().any(|f| f.ours && f.device == *device);
+        for egress in [true, false] {
+            if program.sides.contains(&egress) {
+                all.push(Filter::new(program.name, device, egress, ours)?);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The commands that do the same by hand, as far as there are any.
+pub fn dry_run(request: &Request) -> Result<Vec<String>> {
+    let ready = ready(request)?;
+    let mut lines = Vec::new();
+    let name = &ready.attachment.name;
+    for step in &ready.attachment.steps {
+        match step {
+            Step::Filter(f) => {
+                let side = if f.egress { "egress" } else { "ingress" };
+                if f.ours {
+                    lines.push(format!("tc qdisc add dev {} clsact", f.device));
+                }
+                lines.push(format!(
+                    "tc filter add dev {} {side} bpf direct-action object {}.bpf.o program {side}",
+                    f.device, ready.program.name
+                ));
+            }
+            Step::Pins { folder } if ready.program.kind == Kind::Shim => {
+                lines.push(format!("# the maps of `{}` are pinned in {}", ready.program.name, folder.display()));
+            }
+            Step::Pins { folder } => {
+                lines.extend(pins::missing_mount(folder)?.map(|m| format!("mount -t bpf bpf {}", m.display())));
+                lines.push(format!("# the object of `{}` is inside forebay; with a file of it:", ready.program.name));
+                lines.push(format!(
+                    "bpftool struct_ops register {}.bpf.o {}   # as {name}",
+                    ready.program.name,
+                    folder.display()
+                ));
+            }
+            Step::Sockets { .. } if request.live => {
+                lines.push(format!("# sockets that are open are given {name} by a BPF iterator; no command of `ip` or `ss` does"))
+            }
+            Step::Sockets { .. } => {}
+            Step::Cgroup { cgroup, link } => {
+                lines.push(format!(
+                    "bpftool cgroup attach {} cgroup_sock_ops pinned {}   # sets TCP_CONGESTION to {name}",
+                    cgroup.display(),
+                    link.display()
+                ));
+            }
+            Step::Route(route) => lines.extend(ready.routes.iter().find(|r| r.route == *route).map(|r| r.command(name))),
+            Step::Sysctl { key, after, .. } => lines.push(format!("sysctl -w {key}={after}")),
+        }
+    }
+    Ok(lines)
+}
+
+/// Does it, or leaves everything as it was.
+pub fn attach(request: &Request) -> Result<Attached> {
+    let lock = Lock::take()?;
+    let mut done: Vec<String> =
+        lock.tidy()?.into_iter().map(|n| format!("undid what an interrupted attach of {n} had left")).collect();
+    let Ready { program, params, routes, mut attachment } = ready(request)?;
+    attachment.before = before(&attachment, request.measure)?;
+    attachment.save()?;
+    let worked = carry_out(program, &params, routes, &attachment, request.live, &mut done).and_then(|()| {
+        attachment.complete = true;
+        attachment.save()
+    });
+    if let Err(e) = worked {
+        // The first error says what is wrong; one while undoing would hide it.
+        let _ = attachment.undo();
+        return Err(e);
+    }
+    Ok(Attached { name: attachment.name, done })
+}
+
+/// How connections do without it.
+fn before(attachment: &Attachment, measure: Option<Duration>) -> Result<Health> {
+    let of = Of::new(attachment);
+    let first = Look::take(&of)?;
+    let Some(time) = measure else { return Ok(first.so_far()) };
+    std::thread::sleep(time);
+    Ok(Look::take(&of)?.since(&first))
+}
+
+fn carry_out(
+    program: &Program,
+    params: &[(&str, u64)],
+    routes: Vec<Plan>,
+    attachment: &Attachment,
+    live: bool,
+    done: &mut Vec<String>,
+) -> Result<()> {
+    let name = &attachment.name;
+    let mut object = loader::load(program, name, attachment.default, params)?;
+    let mut routes = routes.into_iter();
+    let whom = Whom {
+        law: name,
+        needs_ecn: program.needs_ecn,
+        prefixes: &attachment.prefixes,
+        cgroup: attachment.cgroup.as_deref(),
+        ..Whom::default()
+    };
+    for step in &attachment.steps {
+        match step {
+            Step::Pins { folder } => {
+                if let Some(place) = pins::missing_mount(folder)? {
+                    pins::mount(&place)?;
+                    done.push(format!("mounted a BPF file system at {}", place.display()));
+                }
+                loader::pin_maps(&mut object, folder)?;
+                if program.kind == Kind::Shim {
+                    loader::set_prefixes(&object, &attachment.prefixes)?;
+                    done.push(format!("loaded {name}, maps pinned in {}", folder.display()));
+                } else {
+                    loader::register(&mut object, name, folder)?;
+                    done.push(format!("registered {name}, pinned in {}", folder.display()));
+                }
+            }
+            // At the end, when new connections use it already.
+            Step::Sockets { .. } => {}
+            Step::Cgroup { cgroup, link } => {
+                sockets::choose(&whom, cgroup, link)?;
+                done.push(format!("new connections of processes in {} use it", cgroup.display()));
+            }
+            Step::Filter(filter) => {
+                loader::attach_filter(&object, filter)?;
+                done.push(format!("{} {} passes through it", filter.device, if filter.egress { "egress" } else { "ingress" }));
+            }
+            Step::Route(route) => {
+                if let Some(plan) = routes.next() {
+                    plan.add()?;
+                }
+                done.push(format!("new connections to {} use it", route.prefix));
+            }
+            Step::Sysctl { key, before, after } => {
+                sysctl::set(key, after)?;
+                done.push(format!("{key} = {after} (was {before}): all new connections use it"));
+            }
+        }
+    }
+    if let Some(Step::Sockets { memory, .. }) = attachment.steps.iter().find(|s| live && matches!(s, Step::Sockets { .. })) {
+        let begin = Instant::now();
+        let swapped = sockets::swap(&whom, memory)?;
+        done.push(format!("{} open sockets use it now ({} ms)", swapped.sockets, begin.elapsed().as_millis()));
+        if swapped.refused > 0 {
+            done.push(format!("{} open sockets kept what they had: the kernel refused", swapped.refused));
+        }
+    }
+    Ok(())
+}

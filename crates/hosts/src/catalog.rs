@@ -1,0 +1,221 @@
+//! The programs that this build carries: name, what it is, parameters with their legal ranges, and the compiled object.
+
+use crate::{Error, Result};
+use forebay_param::nearest;
+
+/// Bytes that are aligned as an ELF file wants to be.
+#[repr(C, align(16))]
+struct Aligned<T: ?Sized>(T);
+
+/// Name and object of every program in `crates/kernel/bpf`, made by build.rs.
+static OBJECTS: &[(&str, &Aligned<[u8]>)] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
+
+/// Where a program takes effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A congestion control: sockets use it.
+    Law,
+    /// On the packets of an interface.
+    Shim,
+}
+
+/// A number that changes what a program does, also while it runs.
+#[derive(Debug, Clone, Copy)]
+pub struct Param {
+    /// As `--param` and `tune` name it, and as the field of `struct params` in the program is called.
+    pub name: &'static str,
+    /// The least legal value.
+    pub min: u64,
+    /// The greatest legal value.
+    pub max: u64,
+    /// What it is unless it is set.
+    pub default: u64,
+    /// What it means, with its unit.
+    pub doc: &'static str,
+}
+
+/// A program.
+#[derive(Debug, Clone, Copy)]
+pub struct Program {
+    /// As `forebay attach` takes it.
+    pub name: &'static str,
+    /// Where it takes effect.
+    pub kind: Kind,
+    /// One line.
+    pub summary: &'static str,
+    /// Whether its connections ask for ECN when they are opened.
+    pub needs_ecn: bool,
+    /// What can be tuned.
+    pub params: &'static [Param],
+    /// Of a shim, the sides of an interface at which it has a program: true for egress.
+    pub sides: &'static [bool],
+}
+
+const SHIFT_G: Param =
+    Param { name: "shift_g", min: 0, max: 10, default: 4, doc: "the newest marked fraction weighs 2^-shift_g in alpha" };
+const ALPHA_ON_INIT: Param = Param { name: "alpha_on_init", min: 0, max: 1024, default: 1024, doc: "first alpha, in 1/1024" };
+const MIN_CWND: Param =
+    Param { name: "min_cwnd", min: 1, max: 1000, default: 2, doc: "least window after a reduction, in segments" };
+
+/// What `forebay attach` knows.
+pub const PROGRAMS: &[Program] = &[
+    Program {
+        name: "dctcp",
+        kind: Kind::Law,
+        summary: "cuts in proportion to the fraction of marked packets (RFC 8257)",
+        needs_ecn: true,
+        params: &[SHIFT_G, ALPHA_ON_INIT, MIN_CWND],
+        sides: &[],
+    },
+    Program {
+        name: "l2dct",
+        kind: Kind::Law,
+        summary: "DCTCP that lets connections that have sent little grow faster and give way less (Munir et al., 2013)",
+        needs_ecn: true,
+        params: &[
+            SHIFT_G,
+            ALPHA_ON_INIT,
+            MIN_CWND,
+            Param {
+                name: "w_max",
+                min: 1,
+                max: 100_000,
+                default: 2500,
+                doc: "weight of a connection that has sent little, in 1/1000",
+            },
+            Param { name: "w_min", min: 1, max: 100_000, default: 125, doc: "weight of one that has sent much, in 1/1000" },
+            Param { name: "light", min: 0, max: 4_000_000_000, default: 200_000, doc: "little is up to so many bytes" },
+            Param { name: "heavy", min: 1, max: 4_000_000_000, default: 1_000_000, doc: "much is from so many bytes on" },
+        ],
+        sides: &[],
+    },
+    Program {
+        name: "trim",
+        kind: Kind::Law,
+        summary: "TCP-TRIM: keeps the RTT near K, and probes before it uses an old window again; without random waits",
+        needs_ecn: false,
+        params: &[
+            Param {
+                name: "packet_ps",
+                min: 0,
+                max: 1_000_000_000_000,
+                default: 0,
+                doc: "time of a full packet at the bottleneck in ps (12304000 at 1 Gbit/s), for K by Eq. 26; 0: unknown, only k cuts",
+            },
+            Param { name: "k", min: 0, max: 67_000_000, default: 0, doc: "K in us; 0: by Eq. 26" },
+            Param { name: "guard", min: 0, max: 67_000_000, default: 0, doc: "K is at least so many us above the shortest RTT" },
+            MIN_CWND,
+            Param {
+                name: "buffer",
+                min: 0,
+                max: 67_000_000,
+                default: 0,
+                doc: "time that the full buffer of the bottleneck takes to drain, in us; 0: without limit",
+            },
+        ],
+        sides: &[],
+    },
+    Program {
+        name: "rns",
+        kind: Kind::Law,
+        summary: "Reno whose window also grows while the application is the limit, as in ns-2",
+        needs_ecn: false,
+        params: &[],
+        sides: &[],
+    },
+    Program {
+        name: "pias",
+        kind: Kind::Shim,
+        summary: "tags packets with a class (DSCP) that sinks as a message sends more (Bai et al., 2015)",
+        needs_ecn: false,
+        params: &[
+            Param { name: "threshold1", min: 0, max: 1 << 30, default: 100_000, doc: "the second class begins at so many bytes" },
+            Param {
+                name: "threshold2",
+                min: 0,
+                max: 1 << 30,
+                default: 1_000_000,
+                doc: "the third class begins at so many bytes",
+            },
+            Param {
+                name: "threshold3",
+                min: 0,
+                max: 1 << 30,
+                default: 10_000_000,
+                doc: "the fourth class begins at so many bytes",
+            },
+            Param { name: "dscp0", min: 0, max: 63, default: 32, doc: "DSCP of the first class" },
+            Param { name: "dscp1", min: 0, max: 63, default: 24, doc: "DSCP of the second class" },
+            Param { name: "dscp2", min: 0, max: 63, default: 16, doc: "DSCP of the third class" },
+            Param { name: "dscp3", min: 0, max: 63, default: 8, doc: "DSCP of the fourth class" },
+            Param {
+                name: "silence",
+                min: 0,
+                max: 1_000_000_000,
+                default: 10_000,
+                doc: "a silence of so many us ends a message; 0: never",
+            },
+        ],
+        sides: &[true],
+    },
+    Program {
+        name: "proboscis",
+        kind: Kind::Shim,
+        summary: "ProBoSCIS: probes ahead of the SYN set its first window, DCTCP below any guest the others; both ends need it",
+        needs_ecn: false,
+        params: &[
+            Param { name: "probes", min: 0, max: 32, default: 8, doc: "probes ahead of a SYN" },
+            Param { name: "initial", min: 1, max: 40, default: 10, doc: "first window in segments if no probe was marked" },
+            Param {
+                name: "floor",
+                min: 1,
+                max: 10,
+                default: 2,
+                doc: "least window in segments; with 1 the receiver's delayed ACK costs 40 ms",
+            },
+            Param { name: "mss", min: 536, max: 8960, default: 1448, doc: "bytes of a full segment" },
+            Param { name: "shift_g", min: 0, max: 10, default: 4, doc: "the newest marked fraction weighs 2^-shift_g in alpha" },
+        ],
+        sides: &[true, false],
+    },
+];
+
+impl Program {
+    /// The program of that name.
+    pub fn named(name: &str) -> Result<&'static Program> {
+        PROGRAMS.iter().find(|p| p.name == name).ok_or_else(|| {
+            let names: Vec<&str> = PROGRAMS.iter().map(|p| p.name).collect();
+            let guess = nearest(name, names.iter().copied()).map_or(String::new(), |g| format!("; did you mean `{g}`?"));
+            Error::new(format!("no program is called `{name}`{guess}")).fix(format!("there are: {}", names.join(", ")))
+        })
+    }
+
+    /// The compiled object.
+    pub(crate) fn object(&self) -> Result<&'static [u8]> {
+        OBJECTS.iter().find(|(name, _)| *name == self.name).map(|(_, bytes)| &bytes.0).ok_or_else(|| {
+            Error::new(format!("this build lacks the object of `{}`", self.name)).fix("build it again with the feature `bpf`")
+        })
+    }
+
+    /// The parameter of that name, and the value if it is legal.
+    pub(crate) fn param(&self, name: &str, value: &str) -> Result<(&'static Param, u64)> {
+        let Some(param) = self.params.iter().find(|p| p.name == name) else {
+            let names: Vec<&str> = self.params.iter().map(|p| p.name).collect();
+            let guess = nearest(name, names.iter().copied()).map_or(String::new(), |g| format!("; did you mean `{g}`?"));
+            let fix = if names.is_empty() { "it has none".into() } else { format!("it has: {}", names.join(", ")) };
+            return Err(Error::new(format!("`{}` has no parameter `{name}`{guess}", self.name)).fix(fix));
+        };
+        match value.parse::<u64>() {
+            Ok(v) if (param.min..=param.max).contains(&v) => Ok((param, v)),
+            _ => Err(Error::new(format!("`{value}` is no legal value of {name}"))
+                .fix(format!("give a whole number from {} to {} ({})", param.min, param.max, param.doc))),
+        }
+    }
+}
+
+/// A parameter as it is written on the command line, `name=value`.
+pub fn assignment(text: &str) -> Result<(&str, &str)> {
+    text.split_once('=')
+        .map(|(k, v)| (k.trim(), v.trim()))
+        .ok_or_else(|| Error::new(format!("`{text}` sets nothing")).fix("write it as name=value, such as shift_g=4"))
+}

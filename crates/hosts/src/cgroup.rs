@@ -1,0 +1,28 @@
+//! The cgroup file system of version 2, wherever it is mounted.
+
+use crate::{Error, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where it is mounted: `/sys/fs/cgroup`, or `/sys/fs/cgroup/unified` beside version 1.
+pub(crate) fn mount() -> Result<PathBuf> {
+    let path = "/proc/self/mounts";
+    let mounts = fs::read_to_string(path).map_err(|e| Error::io(path, &e))?;
+    let found = mounts.lines().find_map(|line| {
+        let mut words = line.split(' ');
+        let (_, place, kind) = (words.next()?, words.next()?, words.next()?);
+        (kind == "cgroup2").then(|| PathBuf::from(place.replace("\\040", " ")))
+    });
+    found.ok_or_else(|| Error::new("no cgroup file system of version 2 is mounted").fix("mount -t cgroup2 none /sys/fs/cgroup"))
+}
+
+/// The folder of a cgroup, given as a path or relative to where the file system is mounted.
+pub(crate) fn folder(name: &Path) -> Result<PathBuf> {
+    let mount = mount()?;
+    let path = if name.starts_with(&mount) { name.to_owned() } else { mount.join(name.strip_prefix("/").unwrap_or(name)) };
+    if path.join("cgroup.procs").exists() {
+        return Ok(path);
+    }
+    Err(Error::new(format!("{} is no cgroup", path.display()))
+        .fix(format!("name a folder below {}, as in `systemd-cgls`", mount.display())))
+}

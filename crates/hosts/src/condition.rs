@@ -1,0 +1,116 @@
+//! When to roll back: `retransmissions>2`, `rtt-p99>1.5`, `throughput<0.5`, each a factor of what was before attaching.
+
+use crate::sample::Health;
+use crate::{Error, Result};
+use std::fmt;
+use std::str::FromStr;
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Measure {
+    Retransmissions,
+    RttP99,
+    Throughput,
+}
+
+/// A bound that must not be crossed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Condition {
+    measure: Measure,
+    factor: f64,
+}
+
+/// A share of retransmissions that is taken for the one before if it was less: a factor of nothing is nothing.
+const LEAST_RETRANSMITTED: f64 = 0.001;
+
+impl Condition {
+    /// Whether the bound is crossed, and if so by what.
+    pub fn crossed(&self, before: &Health, now: &Health) -> Option<String> {
+        let times = |now: f64, before: f64| if before > 0.0 { now / before } else { 0.0 };
+        let share = |v: f64| format!("{:.2} %", v * 100.0);
+        match self.measure {
+            Measure::Retransmissions => {
+                let base = before.retransmitted.max(LEAST_RETRANSMITTED);
+                (now.retransmitted > base * self.factor).then(|| {
+                    format!("{} of the segments are sent again, {} were", share(now.retransmitted), share(before.retransmitted))
+                })
+            }
+            Measure::RttP99 => (times(f64::from(now.rtt_p99_us), f64::from(before.rtt_p99_us)) > self.factor)
+                .then(|| format!("the 99th percentile of the RTT is {} us, it was {} us", now.rtt_p99_us, before.rtt_p99_us)),
+            Measure::Throughput => (before.mbit > 0.0 && now.mbit < before.mbit * self.factor)
+                .then(|| format!("throughput is {:.1} Mbit/s, it was {:.1}", now.mbit, before.mbit)),
+        }
+    }
+}
+
+impl FromStr for Condition {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Condition> {
+        let wrong = || {
+            Error::new(format!("`{text}` is no condition"))
+                .fix("write retransmissions>FACTOR, rtt-p99>FACTOR or throughput<FACTOR, as in rtt-p99>1.5: a factor of what was before attaching")
+        };
+        let at = text.find(['<', '>']).ok_or_else(wrong)?;
+        let (name, rest) = text.split_at(at);
+        let factor: f64 = rest[1..].trim().trim_end_matches('x').parse().map_err(|_| wrong())?;
+        let measure = match (name.trim(), &rest[..1]) {
+            ("retransmissions", ">") => Measure::Retransmissions,
+            ("rtt-p99", ">") => Measure::RttP99,
+            ("throughput", "<") => Measure::Throughput,
+            _ => return Err(wrong()),
+        };
+        if !(factor.is_finite() && factor > 0.0) {
+            return Err(wrong());
+        }
+        Ok(Condition { measure, factor })
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.measure {
+            Measure::Retransmissions => write!(f, "retransmissions>{}", self.factor),
+            Measure::RttP99 => write!(f, "rtt-p99>{}", self.factor),
+            Measure::Throughput => write!(f, "throughput<{}", self.factor),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_read_and_crossed_where_they_say() {
+        let before = Health { sockets: 2, mbit: 100.0, retransmitted: 0.01, rtt_p50_us: 100, rtt_p99_us: 200, cwnd_p50: 10 };
+        let worse = Health { mbit: 40.0, retransmitted: 0.03, rtt_p99_us: 500, ..before };
+        for (text, holds) in [
+            ("retransmissions>2", true),
+            ("retransmissions > 4x", false),
+            ("rtt-p99>2", true),
+            ("rtt-p99>2.5", false),
+            ("throughput<0.5", true),
+            ("throughput<0.4", false),
+        ] {
+            let c: Condition = text.parse().unwrap();
+            assert_eq!(c.crossed(&before, &worse).is_some(), holds, "{text}");
+            assert_eq!(c.crossed(&before, &before), None, "{text}");
+            assert_eq!(c.to_string().parse::<Condition>().unwrap(), c);
+        }
+        // Where nothing was sent again before, little is no reason.
+        let clean = Health { retransmitted: 0.0, ..before };
+        let c: Condition = "retransmissions>2".parse().unwrap();
+        assert!(c.crossed(&clean, &Health { retransmitted: 0.001, ..clean }).is_none());
+        assert!(c.crossed(&clean, &Health { retransmitted: 0.003, ..clean }).is_some());
+    }
+
+    #[test]
+    fn what_is_no_condition_is_refused() {
+        for text in
+            ["", "rtt-p99", "rtt-p99<2", "throughput>2", "loss>2", "rtt-p99>", "rtt-p99>-1", "rtt-p99>nan", "throughput<0"]
+        {
+            assert!(text.parse::<Condition>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What went wrong and what to do about it.
+
+use std::fmt;
+use std::io;
+
+/// An error that a person at a terminal can act on.
+#[derive(Debug)]
+pub struct Error {
+    what: String,
+    fix: Option<String>,
+}
+
+/// What everything here returns.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// With nothing to advise.
+    pub fn new(what: impl Into<String>) -> Error {
+        Error { what: what.into(), fix: None }
+    }
+
+    /// With what to do about it.
+    #[must_use]
+    pub fn fix(mut self, fix: impl Into<String>) -> Error {
+        self.fix = Some(fix.into());
+        self
+    }
+
+    /// What went wrong, without what to do about it.
+    pub(crate) fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// Of a call of the operating system, about `subject`.
+    pub fn io(subject: impl fmt::Display, e: &io::Error) -> Error {
+        let error = Error::new(format!("{subject}: {e}"));
+        match e.kind() {
+            io::ErrorKind::PermissionDenied => error.fix("run it as root (SECURITY.md lists the capabilities that it needs)"),
+            _ => error,
+        }
+    }
+
+    /// Of libbpf, about `subject`.
+    pub(crate) fn bpf(subject: impl fmt::Display, e: &libbpf_rs::Error) -> Error {
+        let error = Error::new(format!("{subject}: {e}"));
+        match e.kind() {
+            libbpf_rs::ErrorKind::PermissionDenied => {
+                error.fix("run it as root (SECURITY.md lists the capabilities that it needs)")
+            }
+            _ => error,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.what)?;
+        match &self.fix {
+            Some(fix) => write!(f, "\n  fix: {fix}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

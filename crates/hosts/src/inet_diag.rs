@@ -1,0 +1,132 @@
+//! TCP sockets of this network namespace as the kernel describes them (sock_diag, as `ss` reads it). Needs no privileges.
+
+use crate::netlink::Netlink;
+use crate::{Error, Result};
+use netlink_packet_core::{NLM_F_DUMP, Nla as _};
+use netlink_packet_sock_diag::SockDiagMessage;
+use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
+use netlink_packet_sock_diag::inet::nlas::Nla;
+use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, SocketId, StateFlags};
+use netlink_sys::protocols::NETLINK_SOCK_DIAG;
+use std::io;
+use std::net::SocketAddr;
+
+/// INET_DIAG_CGROUP_ID (include/uapi/linux/inet_diag.h).
+const CGROUP_ID: u16 = 21;
+
+/// A connection.
+#[derive(Debug, Clone)]
+pub struct Socket {
+    /// This end.
+    pub local: SocketAddr,
+    /// The other end.
+    pub remote: SocketAddr,
+    /// The congestion control.
+    pub law: String,
+    /// What the kernel counts of it.
+    pub info: Info,
+    /// The number of the cgroup of the process that opened it; 0 where the kernel does not say.
+    pub cgroup: u64,
+}
+
+/// The part of the kernel's `struct tcp_info` (include/uapi/linux/tcp.h) that is used here; a field that the kernel lacks is 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Info {
+    /// Smoothed round trip in microseconds.
+    pub rtt_us: u32,
+    /// Its mean deviation in microseconds.
+    pub rttvar_us: u32,
+    /// Shortest round trip in microseconds.
+    pub min_rtt_us: u32,
+    /// Congestion window in segments.
+    pub cwnd: u32,
+    /// Slow-start threshold in segments.
+    pub ssthresh: u32,
+    /// Segments sent again.
+    pub retransmissions: u32,
+    /// Segments sent.
+    pub segments_out: u32,
+    /// Segments delivered, and of those the ones that were marked.
+    pub delivered: u32,
+    /// Of the delivered ones those whose ACK said that they were marked.
+    pub delivered_ce: u32,
+    /// Bytes that the other end acknowledged.
+    pub bytes_acked: u64,
+    /// Bytes received.
+    pub bytes_received: u64,
+    /// Whether ECN was negotiated.
+    pub ecn: bool,
+    /// Largest segment in bytes.
+    pub mss: u32,
+}
+
+impl Info {
+    /// Reads what the kernel wrote; the offsets are those of `struct tcp_info`, which only ever grows at its end.
+    fn parse(bytes: &[u8]) -> Info {
+        let u32_at = |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_ne_bytes);
+        let u64_at = |at: usize| bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_ne_bytes);
+        Info {
+            // tcpi_options & TCPI_OPT_ECN.
+            ecn: bytes.get(5).is_some_and(|o| o & 8 != 0),
+            mss: u32_at(16),
+            rtt_us: u32_at(68),
+            rttvar_us: u32_at(72),
+            ssthresh: u32_at(76),
+            cwnd: u32_at(80),
+            retransmissions: u32_at(100),
+            bytes_acked: u64_at(120),
+            bytes_received: u64_at(128),
+            segments_out: u32_at(136),
+            min_rtt_us: u32_at(148),
+            delivered: u32_at(192),
+            delivered_ce: u32_at(196),
+        }
+    }
+}
+
+/// All connections, listening sockets and those that only wait for stray packets left out.
+pub fn sockets() -> Result<Vec<Socket>> {
+    let mut found = Vec::new();
+    for (family, id) in [(AF_INET, SocketId::new_v4()), (AF_INET6, SocketId::new_v6())] {
+        let states = StateFlags::ESTABLISHED
+            | StateFlags::SYN_SENT
+            | StateFlags::FIN_WAIT1
+            | StateFlags::FIN_WAIT2
+            | StateFlags::CLOSE_WAIT
+            | StateFlags::LAST_ACK
+            | StateFlags::CLOSING;
+        let extensions = ExtensionFlags::INFO | ExtensionFlags::CONG;
+        let request = InetRequest { family, protocol: IPPROTO_TCP, extensions, states, socket_id: id };
+        let mut netlink = Netlink::open(NETLINK_SOCK_DIAG, "sock_diag")?;
+        let answers = netlink
+            .ask(SockDiagMessage::InetRequest(request), NLM_F_DUMP)?
+            .map_err(|e| Error::io("listing sockets", &io::Error::from_raw_os_error(e.errno)))?;
+        for answer in answers {
+            let SockDiagMessage::InetResponse(r) = answer else { continue };
+            let id = &r.header.socket_id;
+            let mut socket = Socket {
+                local: (id.source_address.to_canonical(), id.source_port).into(),
+                remote: (id.destination_address.to_canonical(), id.destination_port).into(),
+                law: String::new(),
+                info: Info::default(),
+                cgroup: 0,
+            };
+            for nla in &r.nlas {
+                match nla {
+                    Nla::Congestion(name) => socket.law.clone_from(name),
+                    Nla::TcpInfo(bytes) => socket.info = Info::parse(bytes),
+                    Nla::Other(other) if other.kind() == CGROUP_ID => {
+                        let mut bytes = [0; 8];
+                        if other.value_len() == bytes.len() {
+                            other.emit_value(&mut bytes);
+                        }
+                        socket.cgroup = u64::from_ne_bytes(bytes);
+                    }
+                    _ => {}
+                }
+            }
+            found.push(socket);
+        }
+    }
+    Ok(found)
+}

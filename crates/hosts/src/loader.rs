@@ -1,0 +1,153 @@
+//! From the object of a program to links and maps in the kernel.
+
+use crate::catalog::{Kind, Program};
+use crate::counters::set_params;
+use crate::tc::Filter;
+use crate::{Error, Prefix, Result};
+use libbpf_rs::{MapCore, MapFlags, MapMut, Object, ObjectBuilder, PrintLevel};
+use std::fs;
+use std::net::IpAddr;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::Mutex;
+
+/// What libbpf and the verifier say while a program is loaded.
+static SAID: Mutex<String> = Mutex::new(String::new());
+
+fn listen(_: PrintLevel, text: String) {
+    if let Ok(mut said) = SAID.lock() {
+        said.push_str(&text);
+    }
+}
+
+/// What libbpf has to say is kept and not printed.
+pub(crate) fn keep_quiet() {
+    libbpf_rs::set_print(Some((PrintLevel::Warn, listen)));
+}
+
+/// The congestion controls that the kernel knows.
+pub(crate) fn registered() -> Result<Vec<String>> {
+    crate::sysctl::get("net.ipv4.tcp_available_congestion_control").map(|t| t.split_whitespace().map(str::to_owned).collect())
+}
+
+/// Loads a program under a name, with parameters; nothing of it outlives the value.
+pub(crate) fn load(program: &Program, name: &str, open_to_all: bool, params: &[(&str, u64)]) -> Result<Object> {
+    if let Ok(mut said) = SAID.lock() {
+        said.clear();
+    }
+    keep_quiet();
+    let failed = |e: libbpf_rs::Error| refused(program, &e);
+    let mut open = ObjectBuilder::default().open_memory(program.object()?).map_err(failed)?;
+    if program.kind == Kind::Law {
+        let mut law = open
+            .maps_mut()
+            .find(|m| m.name() == "law")
+            .ok_or_else(|| Error::new(format!("`{}` has no map `law`", program.name)))?;
+        rename(law.initial_value_mut().unwrap_or_default(), program, name, open_to_all)?;
+    }
+    let object = open.load().map_err(failed)?;
+    if !params.is_empty() || !program.params.is_empty() {
+        let all: Vec<(&str, u64)> = program.params.iter().map(|p| (p.name, p.default)).chain(params.iter().copied()).collect();
+        let map = object
+            .maps()
+            .find(|m| m.name() == "params")
+            .ok_or_else(|| Error::new(format!("`{}` has no map `params`", program.name)))?;
+        set_params(program, &map, &all)?;
+    }
+    Ok(object)
+}
+
+/// Longest name of a congestion control (TCP_CA_NAME_MAX less the zero at its end).
+pub(crate) const NAME_MAX: usize = 15;
+/// The flag of a congestion control that processes without privileges may choose, and without which it cannot be the default.
+const NON_RESTRICTED: u32 = 1;
+
+/// Puts the name, and the flag, into `struct tcp_congestion_ops` as the program was compiled with it: the flags come behind the name.
+fn rename(value: &mut [u8], program: &Program, name: &str, open_to_all: bool) -> Result<()> {
+    let old = format!("fb_{}", program.name);
+    let at = value.windows(old.len()).position(|w| w == old.as_bytes()).filter(|at| at + 20 <= value.len());
+    let at = at.ok_or_else(|| Error::new(format!("`{}` is not called {old} in its object", program.name)))?;
+    value[at..at + 16].fill(0);
+    value[at..at + name.len()].copy_from_slice(name.as_bytes());
+    if open_to_all {
+        let flags = &mut value[at + 16..at + 20];
+        let set = u32::from_ne_bytes([flags[0], flags[1], flags[2], flags[3]]) | NON_RESTRICTED;
+        flags.copy_from_slice(&set.to_ne_bytes());
+    }
+    Ok(())
+}
+
+/// Why the kernel did not take a program: the last lines that the verifier or libbpf said.
+fn refused(program: &Program, e: &libbpf_rs::Error) -> Error {
+    let said = SAID.lock().map(|s| s.clone()).unwrap_or_default();
+    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        return Error::new(format!(
+            "`{}` cannot be loaded: the kernel has no type information (/sys/kernel/btf/vmlinux)",
+            program.name
+        ))
+        .fix("boot a kernel that was built with CONFIG_DEBUG_INFO_BTF=y");
+    }
+    let lines: Vec<&str> = said.lines().filter(|l| !l.trim().is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(6)..].join("\n    ");
+    Error::bpf(format!("the kernel did not take `{}`", program.name), e)
+        .fix(format!("`forebay doctor` says what is missing; the kernel said last:\n    {last}"))
+}
+
+/// Pins the maps that are read while the program runs.
+pub(crate) fn pin_maps(object: &mut Object, folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).map_err(|e| Error::io(folder.display(), &e))?;
+    for mut map in object.maps_mut() {
+        let name = map.name().to_string_lossy().into_owned();
+        // Not `law` itself, and not the sections of variables (.rodata, .bss).
+        if name != "law" && !name.contains('.') {
+            let path = folder.join(&name);
+            map.pin(&path).map_err(|e| Error::bpf(path.display(), &e))?;
+        }
+    }
+    Ok(())
+}
+
+/// Tells a shim with whom its connections are.
+pub(crate) fn set_prefixes(object: &Object, prefixes: &[Prefix]) -> Result<()> {
+    let failed = |e: libbpf_rs::Error| Error::bpf("prefixes of a shim", &e);
+    let map = object.maps().find(|m| m.name() == "prefixes").ok_or_else(|| Error::new("the object has no map `prefixes`"))?;
+    for prefix in prefixes {
+        let IpAddr::V4(address) = prefix.address() else {
+            return Err(Error::new(format!("shims look at IPv4 only, {prefix} is not")).fix("name an IPv4 prefix"));
+        };
+        // struct prefix_key of packet.h.
+        let mut key = [0; 8];
+        key[..4].copy_from_slice(&u32::from(prefix.length()).to_ne_bytes());
+        key[4..].copy_from_slice(&address.octets());
+        map.update(&key, &1u32.to_ne_bytes(), MapFlags::ANY).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Attaches the program of one side of an interface.
+pub(crate) fn attach_filter(object: &Object, filter: &Filter) -> Result<()> {
+    let side = if filter.egress { "egress" } else { "ingress" };
+    let program =
+        object.progs_mut().find(|p| p.name() == side).ok_or_else(|| Error::new(format!("the object has no program `{side}`")))?;
+    filter.attach(program.as_fd())
+}
+
+/// Registers the congestion control and pins the link, which from then on is what keeps it.
+pub(crate) fn register(object: &mut Object, name: &str, folder: &Path) -> Result<()> {
+    let mut law: MapMut<'_> = object
+        .maps_mut()
+        .find(|m| m.name() == "law")
+        .ok_or_else(|| Error::new(format!("{name}: the object has no map `law`")))?;
+    let mut link = law.attach_struct_ops().map_err(|e| match e.kind() {
+        libbpf_rs::ErrorKind::AlreadyExists => taken(name),
+        _ => Error::bpf(format!("registering {name}"), &e),
+    })?;
+    let path = folder.join("link");
+    link.pin(&path).map_err(|e| Error::bpf(path.display(), &e))
+}
+
+/// A congestion control of that name exists.
+pub(crate) fn taken(name: &str) -> Error {
+    Error::new(format!("a congestion control called {name} is registered in this kernel already"))
+        .fix("choose another name with --name, or detach the other one (`forebay status`)")
+}

@@ -1,0 +1,36 @@
+//! Capabilities: a process that changes the kernel keeps those that it needs and drops all others (SECURITY.md).
+
+use crate::{Error, Result};
+use caps::{CapSet, Capability, CapsHashSet};
+
+/// What attaching and detaching need.
+const NEEDED: [Capability; 5] = [
+    Capability::CAP_BPF,
+    Capability::CAP_NET_ADMIN,
+    Capability::CAP_PERFMON,
+    Capability::CAP_SYS_ADMIN,
+    Capability::CAP_SYS_PTRACE,
+];
+
+/// What the process lacks of it.
+pub(crate) fn missing() -> Result<Vec<String>> {
+    let has = caps::read(None, CapSet::Permitted).map_err(|e| Error::new(format!("reading capabilities: {e}")))?;
+    Ok(NEEDED.iter().filter(|c| !has.contains(c)).map(ToString::to_string).collect())
+}
+
+/// Drops every capability but those, for the calling thread and what it starts; dropped ones do not come back.
+pub fn keep_needed() -> Result<()> {
+    let refused = |e: caps::errors::CapsError| Error::new(format!("dropping capabilities: {e}"));
+    let missing = missing()?;
+    if !missing.is_empty() {
+        return Err(Error::new(format!("this needs the capabilities {}", missing.join(", ")))
+            .fix("run it as root, or give the program these"));
+    }
+    let keep: CapsHashSet = NEEDED.into_iter().collect();
+    // The bounding set cannot be reduced without CAP_SETPCAP; it only limits programs that are started, and none is.
+    for set in [CapSet::Ambient, CapSet::Effective, CapSet::Permitted, CapSet::Inheritable] {
+        let to = if matches!(set, CapSet::Effective | CapSet::Permitted) { keep.clone() } else { CapsHashSet::new() };
+        caps::set(None, set, &to).map_err(refused)?;
+    }
+    Ok(())
+}

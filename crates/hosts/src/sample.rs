@@ -1,0 +1,118 @@
+//! How the connections that an attachment is for are doing: one look at the sockets, and the difference between two.
+
+use crate::inet_diag::{self, Socket};
+use crate::state::Attachment;
+use crate::{NetNs, Prefix, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt;
+use std::time::Instant;
+
+/// Which sockets count: the same before and after attaching, so that both can be compared.
+#[derive(Debug, Clone)]
+pub(crate) struct Of {
+    namespace: NetNs,
+    prefixes: Vec<Prefix>,
+    cgroup: Option<u64>,
+}
+
+impl Of {
+    pub(crate) fn new(attachment: &Attachment) -> Of {
+        let cgroup = attachment.cgroup.as_ref().and_then(|c| std::fs::metadata(c).ok()).map(|m| m.ino());
+        Of { namespace: attachment.namespace, prefixes: attachment.prefixes.clone(), cgroup }
+    }
+
+    fn counts(&self, s: &Socket) -> bool {
+        // Connections of a host with itself never meet a network.
+        !s.remote.ip().is_loopback()
+            && (self.prefixes.is_empty() || self.prefixes.iter().any(|p| p.contains(s.remote.ip())))
+            && self.cgroup.is_none_or(|c| s.cgroup == c)
+    }
+}
+
+/// One look.
+#[derive(Debug)]
+pub(crate) struct Look {
+    at: Instant,
+    sockets: BTreeMap<(SocketAddr, SocketAddr), Socket>,
+}
+
+impl Look {
+    pub(crate) fn take(of: &Of) -> Result<Look> {
+        let all = of.namespace.run(inet_diag::sockets)?.unwrap_or_default();
+        let sockets = all.into_iter().filter(|s| of.counts(s)).map(|s| ((s.local, s.remote), s)).collect();
+        Ok(Look { at: Instant::now(), sockets })
+    }
+
+    /// How they did between an earlier look and this one. Connections that ended in between are not seen any more.
+    pub(crate) fn since(&self, earlier: &Look) -> Health {
+        let seconds = (self.at - earlier.at).as_secs_f64().max(1e-3);
+        let (mut sent, mut again, mut acked) = (0_u64, 0_u64, 0_u64);
+        for (ends, now) in &self.sockets {
+            let before = earlier.sockets.get(ends).map(|s| s.info).unwrap_or_default();
+            sent += u64::from(now.info.segments_out.wrapping_sub(before.segments_out));
+            again += u64::from(now.info.retransmissions.wrapping_sub(before.retransmissions));
+            acked += now.info.bytes_acked.saturating_sub(before.bytes_acked);
+        }
+        self.health(sent, again, acked as f64 * 8.0 / seconds / 1e6)
+    }
+
+    /// How they did since each was opened; the throughput is not known.
+    pub(crate) fn so_far(&self) -> Health {
+        let sum = |f: fn(&Socket) -> u32| self.sockets.values().map(|s| u64::from(f(s))).sum();
+        self.health(sum(|s| s.info.segments_out), sum(|s| s.info.retransmissions), 0.0)
+    }
+
+    fn health(&self, sent: u64, again: u64, mbit: f64) -> Health {
+        let sorted = |f: fn(&Socket) -> u32| {
+            let mut all: Vec<u32> = self.sockets.values().map(f).filter(|v| *v > 0).collect();
+            all.sort_unstable();
+            all
+        };
+        let (rtt, cwnd) = (sorted(|s| s.info.rtt_us), sorted(|s| s.info.cwnd));
+        Health {
+            sockets: self.sockets.len(),
+            mbit,
+            retransmitted: if sent == 0 { 0.0 } else { again as f64 / sent as f64 },
+            rtt_p50_us: quantile(&rtt, 0.5),
+            rtt_p99_us: quantile(&rtt, 0.99),
+            cwnd_p50: quantile(&cwnd, 0.5),
+        }
+    }
+}
+
+/// The value below which a share of the sorted ones lies; 0 of none.
+pub(crate) fn quantile(sorted: &[u32], share: f64) -> u32 {
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.max(1) - 1).copied().unwrap_or(0)
+}
+
+/// How connections are doing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Health {
+    /// How many there are.
+    pub sockets: usize,
+    /// Acknowledged payload in Mbit/s.
+    pub mbit: f64,
+    /// Segments sent again as a share of those sent.
+    pub retransmitted: f64,
+    /// Median of the smoothed round trips in microseconds.
+    pub rtt_p50_us: u32,
+    /// Their 99th percentile.
+    pub rtt_p99_us: u32,
+    /// Median congestion window in segments.
+    pub cwnd_p50: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_values_that_occur() {
+        assert_eq!((quantile(&[], 0.5), quantile(&[7], 0.99)), (0, 7));
+        let hundred: Vec<u32> = (1..=100).collect();
+        assert_eq!((quantile(&hundred, 0.5), quantile(&hundred, 0.99), quantile(&hundred, 1.0)), (50, 99, 100));
+    }
+}

@@ -1,0 +1,65 @@
+//! `forebay status`: what is attached, where, who uses it, and what it has counted.
+
+use crate::catalog::Program;
+use crate::inet_diag::{self, Socket};
+use crate::{Prefix, Result, counters, state};
+use libbpf_rs::MapHandle;
+use std::path::PathBuf;
+
+/// One attachment as it is now.
+#[derive(Debug)]
+pub struct Status {
+    /// The name under which it is registered.
+    pub name: String,
+    /// The program.
+    pub program: String,
+    /// Whether `attach` came to its end.
+    pub complete: bool,
+    /// For connections to these prefixes.
+    pub prefixes: Vec<Prefix>,
+    /// For processes of this cgroup.
+    pub cgroup: Option<PathBuf>,
+    /// For all new connections.
+    pub default: bool,
+    /// The connections that use it now.
+    pub sockets: Vec<Socket>,
+    /// The parameters, or why they cannot be read.
+    pub params: Result<Vec<(String, u64)>>,
+    /// The counters, or why they cannot be read.
+    pub counters: Result<Vec<(String, u64)>>,
+}
+
+/// All attachments. Whoever may not read the maps still learns the rest.
+pub fn status() -> Result<Vec<Status>> {
+    let mut found = Vec::new();
+    for a in state::all()? {
+        let sockets = a.namespace.run(inet_diag::sockets).ok().flatten().unwrap_or_default();
+        let sockets = sockets.into_iter().filter(|s| s.law == a.name).collect();
+        let program = Program::named(&a.program);
+        let map = |name: &str| {
+            let path = a.pins().map(|p| p.join(name)).unwrap_or_default();
+            MapHandle::from_pinned_path(&path).map_err(|e| crate::Error::bpf(path.display(), &e))
+        };
+        let params = match &program {
+            Ok(p) if p.params.is_empty() => Ok(Vec::new()),
+            Ok(p) => map("params").and_then(|m| counters::params(p, &m)),
+            Err(e) => Err(crate::Error::new(e.to_string())),
+        };
+        let counters = match &program {
+            Ok(p) => map("counters").and_then(|m| counters::counters(p, &m)),
+            Err(e) => Err(crate::Error::new(e.to_string())),
+        };
+        found.push(Status {
+            name: a.name,
+            program: a.program,
+            complete: a.complete,
+            prefixes: a.prefixes,
+            cgroup: a.cgroup,
+            default: a.default,
+            sockets,
+            params,
+            counters,
+        });
+    }
+    Ok(found)
+}

@@ -1,0 +1,165 @@
+//! Programs at an interface: filters of its `clsact` qdisc, which is made where it is missing and removed again with the last filter. Ours are
+//! known by their handle and priority, so that they are found even when nobody remembers them.
+
+use crate::catalog::PROGRAMS;
+use crate::loader::keep_quiet;
+use crate::netlink::Netlink;
+use crate::{Error, Result};
+use libbpf_rs::{TC_EGRESS, TC_INGRESS, TcHook};
+use netlink_packet_core::NLM_F_DUMP;
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
+use netlink_sys::protocols::NETLINK_ROUTE;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// The handle of a filter of ours; the next one where the qdisc is ours, too.
+const HANDLE: u32 = 0xfb;
+/// The priority of the first program of the catalogue.
+const PRIORITY: u32 = 0xfb00;
+
+/// One filter of ours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Filter {
+    interface: u32,
+    pub(crate) device: String,
+    pub(crate) egress: bool,
+    priority: u32,
+    /// The qdisc was not there before.
+    pub(crate) ours: bool,
+}
+
+impl Filter {
+    /// For a program of the catalogue at an interface.
+    pub(crate) fn new(program: &str, device: &str, egress: bool, ours: bool) -> Result<Filter> {
+        let number = PROGRAMS.iter().position(|p| p.name == program).unwrap_or_default() as u32;
+        Ok(Filter { interface: index(device)?, device: device.to_owned(), egress, priority: PRIORITY + number, ours })
+    }
+
+    fn hook(&self, program: Option<BorrowedFd<'_>>) -> TcHook {
+        // SAFETY: never used as a file: querying and removing go by handle and priority, and the kernel is given 0 instead.
+        let none = unsafe { BorrowedFd::borrow_raw(libc::c_int::MAX) };
+        let mut hook = TcHook::new(program.unwrap_or(none));
+        hook.ifindex(self.interface as i32)
+            .handle(HANDLE + u32::from(self.ours))
+            .priority(self.priority)
+            .attach_point(if self.egress { TC_EGRESS } else { TC_INGRESS });
+        hook
+    }
+
+    /// Attaches the program there.
+    pub(crate) fn attach(&self, program: BorrowedFd<'_>) -> Result<()> {
+        let mut hook = self.hook(Some(program));
+        let failed = |e: libbpf_rs::Error| {
+            let what = format!("a filter at {} ({})", self.device, if self.egress { "egress" } else { "ingress" });
+            match e.kind() {
+                libbpf_rs::ErrorKind::AlreadyExists => Error::new(format!("{what}: there is one of forebay already"))
+                    .fix("`forebay status` says of which attachment; detach that first"),
+                libbpf_rs::ErrorKind::NotFound => Error::bpf(what, &e)
+                    .fix("the kernel lacks the qdisc clsact or its BPF classifier: CONFIG_NET_CLS_ACT, CONFIG_NET_CLS_BPF"),
+                _ => Error::bpf(what, &e),
+            }
+        };
+        hook.create().map_err(failed)?;
+        hook.attach().map_err(failed)?;
+        Ok(())
+    }
+
+    /// Removes it, and the qdisc if it is ours and empty; that it is no longer there, or its interface is not, is no error.
+    pub(crate) fn remove(&self) -> Result<()> {
+        if index(&self.device).ok() != Some(self.interface) {
+            return Ok(());
+        }
+        keep_quiet();
+        let mut hook = self.hook(None);
+        if hook.query().is_ok() {
+            hook.detach().map_err(|e| Error::bpf(format!("removing the filter at {}", self.device), &e))?;
+        }
+        if self.ours && clsact(self.interface)? && filters(self.interface)? == 0 {
+            hook.attach_point(TC_EGRESS | TC_INGRESS).handle(0).priority(0);
+            hook.destroy().map_err(|e| Error::bpf(format!("removing the qdisc clsact of {}", self.device), &e))?;
+        }
+        Ok(())
+    }
+}
+
+/// The number of an interface.
+fn index(device: &str) -> Result<u32> {
+    let none = || Error::new(format!("this host has no interface `{device}`")).fix("`ip link show` lists them");
+    let name = std::ffi::CString::new(device).map_err(|_| none())?;
+    // SAFETY: the name ends in zero and lives through the call.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(none()),
+        index => Ok(index),
+    }
+}
+
+/// Whether the interface has the qdisc already.
+pub(crate) fn has_clsact(device: &str) -> Result<bool> {
+    clsact(index(device)?)
+}
+
+fn ask(message: RouteNetlinkMessage) -> Result<Vec<TcMessage>> {
+    let answers = Netlink::open(NETLINK_ROUTE, "route")?
+        .ask(message, NLM_F_DUMP)?
+        .map_err(|e| Error::io("listing qdiscs and filters", &io::Error::from_raw_os_error(e.errno)))?;
+    let parts = answers.into_iter().filter_map(|m| match m {
+        RouteNetlinkMessage::NewQueueDiscipline(m) | RouteNetlinkMessage::NewTrafficFilter(m) => Some(m),
+        _ => None,
+    });
+    Ok(parts.collect())
+}
+
+fn clsact(interface: u32) -> Result<bool> {
+    let all = ask(RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default()))?;
+    let is = |m: &TcMessage| m.attributes.iter().any(|a| matches!(a, TcAttribute::Kind(k) if k == "clsact"));
+    Ok(all.iter().any(|m| m.header.index == interface as i32 && is(m)))
+}
+
+/// How many filters hang at the qdisc, whoever made them.
+fn filters(interface: u32) -> Result<usize> {
+    let mut count = 0;
+    // Ingress and egress of clsact (include/uapi/linux/pkt_sched.h: TC_H_MIN_INGRESS, TC_H_MIN_EGRESS).
+    for minor in [0xfff2, 0xfff3] {
+        let mut request = TcMessage::default();
+        request.header.index = interface as i32;
+        request.header.parent = TcHandle { major: 0xffff, minor };
+        count += ask(RouteNetlinkMessage::GetTrafficFilter(request))?.len();
+    }
+    Ok(count)
+}
+
+/// Filters of ours in this namespace, whoever made them.
+pub(crate) fn ours() -> Result<Vec<Filter>> {
+    keep_quiet();
+    let mut found = Vec::new();
+    for device in devices() {
+        for program in PROGRAMS {
+            for (egress, made) in [(true, true), (true, false), (false, true), (false, false)] {
+                let Ok(filter) = Filter::new(program.name, &device, egress, made) else { continue };
+                if filter.hook(None).query().is_ok() {
+                    found.push(filter);
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn devices() -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    // SAFETY: the list ends in an entry without a name, and is given back once, after its last use.
+    unsafe {
+        let list = libc::if_nameindex();
+        let mut at = list;
+        while !at.is_null() && !(*at).if_name.is_null() {
+            all.push(std::ffi::CStr::from_ptr((*at).if_name).to_string_lossy().into_owned());
+            at = at.add(1);
+        }
+        if !list.is_null() {
+            libc::if_freenameindex(list);
+        }
+    }
+    all
+}

@@ -1,0 +1,162 @@
+//! What passes an interface: TCP segments and probes, in order, as a packet socket sees them (behind filters on the way out, before those on
+//! the way in). And the scripted link.
+
+use crate::lab::Host;
+use libbpf_rs::{MapCore, MapFlags, ObjectBuilder, TC_EGRESS, TcHook};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+/// A packet of IPv4.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packet {
+    pub(crate) protocol: u8,
+    pub(crate) tos: u8,
+    pub(crate) seq: u32,
+    pub(crate) ack: u32,
+    pub(crate) flags: u8,
+    pub(crate) window: u16,
+    pub(crate) payload: u32,
+    /// From the host whose interface it is.
+    pub(crate) outgoing: bool,
+}
+
+pub(crate) const SYN: u8 = 2;
+pub(crate) const ACK: u8 = 16;
+pub(crate) const ECE: u8 = 64;
+
+impl Packet {
+    pub(crate) fn dscp(&self) -> u8 {
+        self.tos >> 2
+    }
+
+    pub(crate) fn ecn(&self) -> u8 {
+        self.tos & 3
+    }
+
+    fn parse(frame: &[u8], outgoing: bool) -> Option<Packet> {
+        let ip = frame.get(14..).filter(|_| frame.get(12..14) == Some(&[8, 0]))?;
+        let u16_at = |b: &[u8], at: usize| b.get(at..at + 2).map(|b| u16::from_be_bytes([b[0], b[1]]));
+        let u32_at = |b: &[u8], at: usize| b.get(at..at + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]));
+        let header = usize::from(ip[0] & 15) * 4;
+        let tcp = ip.get(header..)?;
+        let offset = usize::from(*tcp.get(12)? >> 4) * 4;
+        Some(Packet {
+            protocol: ip[9],
+            tos: ip[1],
+            seq: u32_at(tcp, 4)?,
+            ack: u32_at(tcp, 8)?,
+            flags: *tcp.get(13)?,
+            window: u16_at(tcp, 14)?,
+            payload: u32::from(u16_at(ip, 2)?).saturating_sub((header + offset) as u32),
+            outgoing,
+        })
+    }
+}
+
+/// Runs until it is finished.
+pub(crate) struct Capture {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Vec<Packet>>,
+}
+
+impl Capture {
+    pub(crate) fn start(host: &Host) -> Capture {
+        let all = u16::to_be(libc::ETH_P_ALL as u16);
+        let socket = host.run(|| {
+            // SAFETY: a new socket, owned from here on.
+            let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW, i32::from(all)) };
+            assert!(fd >= 0, "a packet socket: {}", std::io::Error::last_os_error());
+            // SAFETY: the descriptor was just made and belongs to nobody else.
+            unsafe { OwnedFd::from_raw_fd(fd) }
+        });
+        for (option, value) in [(libc::SO_RCVBUFFORCE, 64 << 20), (libc::SO_RCVTIMEO, 0)] {
+            let number: libc::c_int = value;
+            let time = libc::timeval { tv_sec: 0, tv_usec: 20_000 };
+            // SAFETY: the values live through the calls and have the sizes that are given.
+            unsafe {
+                if option == libc::SO_RCVTIMEO {
+                    libc::setsockopt(
+                        socket.as_raw_fd(),
+                        libc::SOL_SOCKET,
+                        option,
+                        (&raw const time).cast(),
+                        size_of_val(&time) as u32,
+                    );
+                } else {
+                    libc::setsockopt(
+                        socket.as_raw_fd(),
+                        libc::SOL_SOCKET,
+                        option,
+                        (&raw const number).cast(),
+                        size_of_val(&number) as u32,
+                    );
+                }
+            }
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let (mut packets, mut buffer) = (Vec::new(), vec![0_u8; 70_000]);
+            loop {
+                // SAFETY: zero is a legal address; buffer and address live through the call and have the sizes that are given.
+                let (n, from) = unsafe {
+                    let mut from: libc::sockaddr_ll = std::mem::zeroed();
+                    let mut size = size_of_val(&from) as u32;
+                    let n = libc::recvfrom(
+                        socket.as_raw_fd(),
+                        buffer.as_mut_ptr().cast(),
+                        buffer.len(),
+                        0,
+                        (&raw mut from).cast(),
+                        &raw mut size,
+                    );
+                    (n, from)
+                };
+                if n > 0 {
+                    packets.extend(Packet::parse(&buffer[..n as usize], u32::from(from.sll_pkttype) == 4));
+                } else if stopped.load(Ordering::Relaxed) {
+                    return packets;
+                }
+            }
+        });
+        Capture { stop, thread }
+    }
+
+    /// All packets, in order.
+    pub(crate) fn finish(self) -> Vec<Packet> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().expect("the capture runs to its end")
+    }
+}
+
+/// What the link of a host does with what it sends; it goes with the namespace.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Script {
+    pub(crate) mark_every: u32,
+    pub(crate) lose_every: u32,
+    pub(crate) mark_probes: u32,
+}
+
+pub(crate) fn script(host: &Host, script: Script) {
+    let mut params = [0_u8; 16];
+    for (i, v) in [script.mark_every, script.lose_every, script.mark_probes].into_iter().enumerate() {
+        params[i * 4..i * 4 + 4].copy_from_slice(&v.to_ne_bytes());
+    }
+    host.run(|| {
+        let object = std::fs::read(env!("FOREBAY_TEST_LINK")).expect("the object of the scripted link");
+        let object = ObjectBuilder::default().open_memory(&object).expect("an object").load().expect("the kernel takes it");
+        let map = object.maps().find(|m| m.name() == "params").expect("its parameters");
+        map.update(&0u32.to_ne_bytes(), &params, MapFlags::ANY).expect("parameters are set");
+        let program = object.progs_mut().find(|p| p.name() == "egress").expect("its program");
+        let name = c"eth0";
+        // SAFETY: the name ends in zero.
+        let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
+        // Behind all filters of ours.
+        let mut hook = TcHook::new(program.as_fd());
+        hook.ifindex(index as i32).handle(1).priority(0xff00).attach_point(TC_EGRESS);
+        hook.create().expect("a qdisc clsact");
+        hook.attach().expect("a filter");
+    });
+}

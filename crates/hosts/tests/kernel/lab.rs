@@ -1,0 +1,120 @@
+//! Two hosts: network namespaces `left` and `right` with a virtual link between them.
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::process::Command;
+
+/// Why this machine cannot run these tests, or nothing.
+pub(crate) fn lacks() -> Option<String> {
+    // SAFETY: no arguments, no effects.
+    if unsafe { libc::geteuid() } != 0 {
+        return Some("these tests need root (they make network namespaces and load BPF programs)".into());
+    }
+    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        return Some("this kernel has no type information (/sys/kernel/btf/vmlinux)".into());
+    }
+    let btf = std::fs::read("/sys/kernel/btf/vmlinux").unwrap_or_default();
+    let word = b"bpf_struct_ops_tcp_congestion_ops\0";
+    if !btf.windows(word.len()).any(|w| w == word) {
+        return Some("this kernel has no BPF congestion controls (struct_ops)".into());
+    }
+    None
+}
+
+/// A namespace that `ip netns` made.
+pub(crate) struct Host {
+    pub(crate) name: String,
+    pub(crate) address: &'static str,
+}
+
+impl Host {
+    /// Runs something inside, on a thread of its own.
+    pub(crate) fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| {
+            let inside = scope.spawn(|| {
+                enter(&self.name);
+                work()
+            });
+            match inside.join() {
+                Ok(value) => value,
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        })
+    }
+
+    pub(crate) fn ip(&self, args: &str) {
+        command("ip", &format!("-n {} {args}", self.name));
+    }
+
+    pub(crate) fn sysctl(&self, key: &str, value: &str) {
+        let path = format!("/proc/sys/{}", key.replace('.', "/"));
+        self.run(|| std::fs::write(&path, value).unwrap_or_else(|e| panic!("{path} = {value}: {e}")));
+    }
+
+    pub(crate) fn read_sysctl(&self, key: &str) -> String {
+        let path = format!("/proc/sys/{}", key.replace('.', "/"));
+        self.run(|| std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}")).trim().to_owned())
+    }
+}
+
+/// Moves the calling thread into the namespace.
+pub(crate) fn enter(name: &str) {
+    let file = File::open(format!("/run/netns/{name}")).unwrap_or_else(|e| panic!("namespace {name}: {e}"));
+    // SAFETY: an open file of a namespace; only this thread is concerned.
+    let done = unsafe { libc::setns(file.as_raw_fd(), libc::CLONE_NEWNET) };
+    assert_eq!(done, 0, "entering {name}: {}", std::io::Error::last_os_error());
+}
+
+/// Runs a program to its end and returns what it printed.
+pub(crate) fn command(program: &str, args: &str) -> String {
+    let out = Command::new(program).args(args.split_whitespace()).output().unwrap_or_else(|e| panic!("{program}: {e}"));
+    assert!(out.status.success(), "{program} {args}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8_lossy(&out.stdout).into_owned()
+}
+
+/// Both hosts.
+pub(crate) struct Lab {
+    pub(crate) left: Host,
+    pub(crate) right: Host,
+}
+
+impl Lab {
+    /// A fresh pair; Reno is the congestion control of both, because namespaces inherit the machine's.
+    pub(crate) fn new() -> Lab {
+        let id = std::process::id();
+        let lab = Lab {
+            left: Host { name: format!("fbt{id}l"), address: "10.77.0.1" },
+            right: Host { name: format!("fbt{id}r"), address: "10.77.0.2" },
+        };
+        for host in [&lab.left, &lab.right] {
+            command("ip", &format!("netns add {}", host.name));
+        }
+        lab.left.ip(&format!("link add eth0 type veth peer name eth0 netns {}", lab.right.name));
+        for host in [&lab.left, &lab.right] {
+            host.ip(&format!("address add {}/24 dev eth0", host.address));
+            // No addresses that appear by themselves a little later.
+            host.ip("link set eth0 addrgenmode none");
+            host.ip("link set lo up");
+            host.ip("link set eth0 up");
+            host.sysctl("net.ipv4.tcp_congestion_control", "reno");
+            host.sysctl("net.ipv4.tcp_no_metrics_save", "1");
+        }
+        lab
+    }
+
+    /// A bottleneck from left to right, and with it a round trip that is long against what the machine takes: a rate in Mbit/s, and a queue.
+    pub(crate) fn bottleneck(&self, mbit: u32, packets: u32) {
+        let n = &self.left.name;
+        command("tc", &format!("-n {n} qdisc replace dev eth0 root handle 1: tbf rate {mbit}mbit burst 3200 limit 100000000"));
+        command("tc", &format!("-n {n} qdisc replace dev eth0 parent 1:1 handle 10: pfifo limit {packets}"));
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        for host in [&self.left, &self.right] {
+            let _ = Command::new("ip").args(["netns", "del", &host.name]).status();
+        }
+    }
+}

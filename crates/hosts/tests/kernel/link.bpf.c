@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A link that marks and loses packets by a script: of the packets with payload every so-manieth is marked CE if it is ECN-capable, or lost; and
+ * probes of ProBoSCIS are marked from the first on, as many as wanted. */
+#include "../../../kernel/bpf/include/packet.h"
+
+struct params {
+	u32 mark_every;
+	u32 lose_every;
+	u32 mark_probes;
+	u32 packets;
+};
+PARAMS_MAP
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, u32);
+	__type(value, u32);
+} seen SEC(".maps");
+
+static __always_inline u32 number(u32 which)
+{
+	u32 *n = bpf_map_lookup_elem(&seen, &which);
+	return n ? __sync_fetch_and_add(n, 1) : 0;
+}
+
+SEC("tc")
+int egress(struct __sk_buff *skb)
+{
+	const struct params *p = parameters();
+	struct packet packet;
+	u32 n;
+
+	if (!p || !parse(skb, &packet))
+		return TC_ACT_UNSPEC;
+	if (packet.ip->protocol == 253) {
+		if (number(1) < p->mark_probes)
+			bpf_skb_ecn_set_ce(skb);
+		return TC_ACT_UNSPEC;
+	}
+	if (packet.ip->protocol != IPPROTO_TCP || !packet.payload)
+		return TC_ACT_UNSPEC;
+	n = number(0);
+	if (p->lose_every && n % p->lose_every == p->lose_every - 1)
+		return TC_ACT_SHOT;
+	if (p->mark_every && n % p->mark_every == p->mark_every - 1)
+		bpf_skb_ecn_set_ce(skb);
+	return TC_ACT_UNSPEC;
+}

@@ -1,0 +1,60 @@
+//! Recording what a host's connections carry.
+
+use crate::check::{check, equal};
+use crate::lab::Lab;
+use crate::traffic::connect;
+use forebay_hosts::record::{Request, record};
+use std::io::{Read, Write};
+use std::time::Duration;
+
+/// Three messages on one connection, both ways, with silences between them: all bytes are there, in the right direction.
+pub(crate) fn messages() {
+    let lab = Lab::new();
+    lab.bottleneck(100, 500);
+    let request = Request {
+        duration: Duration::from_secs(3),
+        every: Duration::from_millis(10),
+        prefixes: vec!["10.77.0.0/24".parse().expect("a prefix")],
+        anonymous: true,
+        rate: "100Mbps".into(),
+    };
+    let sizes = [(true, 400_000_usize), (false, 150_000), (true, 700_000)];
+    let recording = std::thread::scope(|scope| {
+        let recording = scope.spawn(|| lab.left.run(|| record(&request, || false)));
+        std::thread::sleep(Duration::from_millis(300));
+        let (mut near, mut far) = connect(&lab);
+        for (outgoing, size) in sizes {
+            let (from, to) = if outgoing { (&mut near, &mut far) } else { (&mut far, &mut near) };
+            let (bytes, mut got) = (vec![7; size], vec![0; size]);
+            let sent = scope.spawn({
+                let mut from = from.try_clone().expect("a second handle");
+                move || from.write_all(&bytes)
+            });
+            to.read_exact(&mut got).expect("the message arrives");
+            sent.join().expect("the sender ends").expect("the message leaves");
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        recording.join().expect("the recorder ends").unwrap_or_else(|e| panic!("{e}"))
+    });
+    let csv = recording.csv();
+    let rows: Vec<Vec<&str>> = csv.lines().skip(1).map(|l| l.split(',').collect()).collect();
+    let sum = |from: &str| rows.iter().filter(|r| r[0] == from).map(|r| r[2].parse::<usize>().unwrap_or(0)).sum::<usize>();
+    equal(sum("this"), 1_100_000, "all bytes that were sent are recorded");
+    equal(sum("peer0"), 150_000, "and all that were received");
+    check((3..=30).contains(&rows.len()), &format!("silences part them: {} messages", rows.len()));
+    let starts: Vec<u64> = rows.iter().map(|r| r[3].parse().unwrap_or(0)).collect();
+    check(
+        starts.is_sorted() && starts.first().is_some_and(|s| *s > 200_000),
+        "times are in order and from the beginning of the recording",
+    );
+    let text = recording.scenario(&request, "list.csv");
+    check(!text.contains("10.77.0.2"), "no address is in an anonymous scenario");
+    check(
+        recording.scenario(&Request { anonymous: false, ..request }, "list.csv").contains("peer0 is 10.77.0.2"),
+        "it is in the other",
+    );
+    check(
+        recording.lines().iter().any(|l| l.contains("2 connections were opened") || l.contains("1 connections were opened")),
+        "opened connections are counted",
+    );
+}

@@ -1,0 +1,176 @@
+//! Shims, packet by packet.
+
+use crate::capture::{ACK, Capture, ECE, Packet, SYN, Script, script};
+use crate::check::{check, equal, refuses};
+use crate::lab::{Host, Lab};
+use crate::snapshot;
+use crate::traffic::Transfer;
+use forebay_hosts::attach::{Request, attach, dry_run};
+use forebay_hosts::detach::{detach, detach_all};
+use forebay_hosts::status::status;
+use forebay_hosts::tune::tune;
+
+fn request(program: &str, name: &str, params: &[&str]) -> Request {
+    Request {
+        program: program.into(),
+        name: Some(name.into()),
+        prefixes: vec!["10.77.0.0/24".parse().expect("a prefix")],
+        params: params.iter().map(|p| (*p).to_owned()).collect(),
+        ..Request::default()
+    }
+}
+
+fn on(host: &Host, request: &Request) {
+    host.run(|| attach(request)).unwrap_or_else(|e| panic!("{e}"));
+}
+
+fn counter(host: &Host, name: &str, what: &str) -> u64 {
+    let all = host.run(status).unwrap_or_else(|e| panic!("{e}"));
+    let one = all.iter().find(|s| s.name == name).expect("it is attached");
+    one.counters.as_ref().expect("root reads counters").iter().find(|(n, _)| n == what).map_or(0, |(_, v)| *v)
+}
+
+fn small_packets(lab: &Lab) {
+    for host in [&lab.left, &lab.right] {
+        host.ip("link set eth0 gso_max_segs 1");
+    }
+}
+
+/// The class of each packet follows from the bytes sent before it.
+pub(crate) fn pias() {
+    let lab = Lab::new();
+    small_packets(&lab);
+    let before = snapshot::take(&[&lab]);
+    let r = request("pias", "fbt_pias", &["threshold1=20000", "threshold2=60000", "threshold3=200000", "silence=0"]);
+    let commands = lab.left.run(|| dry_run(&r)).unwrap_or_else(|e| panic!("{e}"));
+    check(commands.iter().any(|c| c == "tc qdisc add dev eth0 clsact"), "a dry run shows the qdisc");
+    check(commands.iter().any(|c| c.starts_with("tc filter add dev eth0 egress")), "and the filter");
+    on(&lab.left, &r);
+    let capture = Capture::start(&lab.left);
+    let outcome = Transfer::start(&lab, 400_000).wait();
+    check(outcome.intact, "bytes arrive as they were sent");
+    let data: Vec<Packet> = capture.finish().into_iter().filter(|p| p.outgoing && p.payload > 0).collect();
+    let (mut high, mut wrong, mut classes) = (None, 0, [0_u32; 4]);
+    let first = data.first().map_or(0, |p| p.seq);
+    for p in &data {
+        // Bytes of the message that were sent before this packet.
+        let sent: u32 = high.map_or(0, |h: u32| h.wrapping_sub(first));
+        let class = [20_000, 60_000, 200_000].iter().filter(|t| sent >= **t).count();
+        classes[class] += 1;
+        wrong += u32::from(p.dscp() != [32, 24, 16, 8][class]);
+        let end = p.seq.wrapping_add(p.payload);
+        high = Some(high.map_or(end, |h: u32| if end.wrapping_sub(h) < 1 << 31 { end } else { h }));
+    }
+    equal(wrong, 0, &format!("the class of each of {} packets is that of the bytes sent before it", data.len()));
+    check(classes.iter().all(|c| *c > 0), &format!("all four classes occur: {classes:?}"));
+    equal(counter(&lab.left, "fbt_pias", "class1"), u64::from(classes[1]), "status counts the packets of a class");
+    lab.left.run(|| tune("fbt_pias", &["dscp0=46".into()])).unwrap_or_else(|e| panic!("{e}"));
+    let capture = Capture::start(&lab.left);
+    check(Transfer::start(&lab, 5_000).wait().intact, "bytes arrive after tuning");
+    let tuned = capture.finish().into_iter().filter(|p| p.outgoing && p.payload > 0).all(|p| p.dscp() == 46);
+    check(tuned, "a tuned class has effect on the next connection");
+    refuses(
+        lab.left.run(|| attach(&Request { live: true, ..request("pias", "fbt_p2", &[]) })),
+        &["shim", "--live"],
+        "--live of a shim",
+    );
+    refuses(
+        lab.left.run(|| attach(&Request { devices: vec!["nodev0".into()], ..request("pias", "fbt_p2", &[]) })),
+        &["nodev0", "ip link"],
+        "an interface that does not exist",
+    );
+    refuses(lab.left.run(|| attach(&request("pias", "fbt_p2", &[]))), &["eth0", "already"], "a second one at the interface");
+    lab.left.run(|| detach("fbt_pias")).unwrap_or_else(|e| panic!("{e}"));
+    snapshot::unchanged(&before, &[&lab], "a shim at an interface");
+    // Without its file.
+    on(&lab.left, &r);
+    std::fs::remove_file("/run/forebay/fbt_pias.json").expect("the file of the attachment");
+    lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
+    snapshot::unchanged(&before, &[&lab], "`detach --all` of a shim with the file lost");
+}
+
+/// Probes, the window of the SYN-ACK, and what the guest does not see.
+pub(crate) fn proboscis() {
+    for marked in [0, 4, 8] {
+        let lab = Lab::new();
+        small_packets(&lab);
+        let before = snapshot::take(&[&lab]);
+        on(&lab.left, &request("proboscis", "fbt_near", &[]));
+        on(&lab.right, &request("proboscis", "fbt_far", &[]));
+        script(&lab.left, Script { mark_probes: marked, ..Script::default() });
+        let (near, far) = (Capture::start(&lab.left), Capture::start(&lab.right));
+        let transfer = Transfer::start(&lab, 300_000);
+        check(transfer.wait().intact, &format!("{marked} of 8 probes marked: bytes arrive as they were sent"));
+        let (near, far) = (near.finish(), far.finish());
+        let probes: Vec<&Packet> = near.iter().filter(|p| p.outgoing && p.protocol == 253).collect();
+        equal(probes.len(), 8, "eight probes leave");
+        equal(probes.iter().filter(|p| p.ecn() == 3).count(), marked as usize, "as many are marked as the link says");
+        let syn = near.iter().position(|p| p.outgoing && p.protocol == 6 && p.flags & SYN != 0);
+        let last = near.iter().rposition(|p| p.outgoing && p.protocol == 253);
+        check(last < syn, "all of them are ahead of the SYN");
+        let syn_ack = near.iter().find(|p| !p.outgoing && p.flags & (SYN | ACK) == SYN | ACK).copied();
+        let segments = (10 * (8 - marked) / 8).max(2);
+        equal(syn_ack.map(|p| u32::from(p.window)), Some(segments * 1448), &format!("the SYN-ACK allows {segments} segments"));
+        // What leaves before the first ACK of data arrives.
+        let first = near.iter().position(|p| p.outgoing && p.protocol == 6 && p.payload > 0).unwrap_or(0);
+        let begin = near.get(first).map_or(0, |p| p.seq);
+        let answer = near
+            .iter()
+            .position(|p| !p.outgoing && p.flags & SYN == 0 && p.ack.wrapping_sub(begin) as i32 > 0)
+            .unwrap_or(near.len());
+        let flight: u32 = near[first..answer].iter().filter(|p| p.outgoing).map(|p| p.payload).sum();
+        check(flight > 0 && flight <= segments * 1448, &format!("the first flight obeys it: {flight} bytes"));
+        check(
+            near.iter().filter(|p| p.outgoing && p.protocol == 6 && p.payload > 0).all(|p| p.ecn() == 2),
+            "data leaves ECN-capable",
+        );
+        check(near.iter().filter(|p| p.flags & SYN != 0 && p.protocol == 6).all(|p| p.flags & ECE == 0), "no SYN negotiates ECN");
+        equal(counter(&lab.right, "fbt_far", "probes_received"), 8, "the other end counts the probes");
+        equal(counter(&lab.right, "fbt_far", "probes_marked"), u64::from(marked), "and their marks");
+        check(!far.is_empty(), "the far end was watched");
+        for (host, name) in [(&lab.left, "fbt_near"), (&lab.right, "fbt_far")] {
+            host.run(|| detach(name)).unwrap_or_else(|e| panic!("{e}"));
+        }
+        // The scripted link keeps its own filter, and with it the qdisc that the shim made.
+        crate::lab::command("tc", &format!("-n {} qdisc del dev eth0 clsact", lab.left.name));
+        snapshot::unchanged(&before, &[&lab], "ProBoSCIS at both ends");
+    }
+}
+
+/// Marks on the way: the shim cuts, and the guest's window follows; the guest knows nothing of ECN.
+pub(crate) fn proboscis_window() {
+    let lab = Lab::new();
+    small_packets(&lab);
+    on(&lab.left, &request("proboscis", "fbt_near", &[]));
+    on(&lab.right, &request("proboscis", "fbt_far", &[]));
+    script(&lab.left, Script { mark_every: 2, ..Script::default() });
+    let capture = Capture::start(&lab.left);
+    check(Transfer::start(&lab, 2_000_000).wait().intact, "every second packet marked: bytes arrive as they were sent");
+    let packets = capture.finish();
+    let marked = packets.iter().filter(|p| p.outgoing && p.payload > 0 && p.ecn() == 3).count();
+    let echoes = packets.iter().filter(|p| !p.outgoing && p.flags & ECE != 0).count();
+    check(marked > 100, &format!("{marked} packets were marked"));
+    check(echoes > 50, &format!("{echoes} ACKs carry the echo"));
+    check(counter(&lab.right, "fbt_far", "marks_hidden") == marked as u64, "every mark was taken off before the guest");
+    check(counter(&lab.left, "fbt_near", "cuts") > 10, "the shim cut its window many times");
+    // In the end about half is marked: the window hovers near its floor.
+    let tail = &packets[packets.len() / 2..];
+    let (mut high, mut una, mut most) = (0_u32, 0_u32, 0_u32);
+    for p in tail.iter().filter(|p| p.protocol == 6) {
+        if p.outgoing && p.payload > 0 {
+            high = p.seq.wrapping_add(p.payload);
+            if una != 0 {
+                most = most.max(high.wrapping_sub(una));
+            }
+        } else if !p.outgoing {
+            una = p.ack;
+        }
+    }
+    check(
+        most > 0 && most <= 20 * 1448,
+        &format!("never more than 20 segments are under way in the second half ({} bytes, {high})", most),
+    );
+    let guest = lab.left.run(forebay_hosts::inet_diag::sockets).unwrap_or_default();
+    check(guest.iter().all(|s| !s.info.ecn), "the guest has no ECN");
+    lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
+}
