@@ -27,6 +27,9 @@ pub(crate) struct Input {
     /// World that runs it, instead of the file's: see `forebay list worlds`
     #[arg(long, value_name = "NAME")]
     pub world: Option<String>,
+    /// Kernel of the world linux, by version or name: see `forebay kernel list`
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Option<String>,
     /// Seed of the first run, instead of the file's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -47,6 +50,7 @@ impl Input {
     /// # Errors
     /// When the file cannot be read or an override is none.
     pub(crate) fn load(&self) -> Result<(Scenario, Vec<String>), Failure> {
+        forebay_worlds::choose_kernel(self.kernel.clone());
         let mut overrides = self.overrides();
         overrides.extend(self.runs.map(|n| format!("runs={n}")));
         Ok((forebay_scenario::load(forebay_worlds::all(), &found(&self.file), &overrides, self.seed)?, overrides))

@@ -27,6 +27,11 @@ pub(crate) fn flag() -> &'static AtomicBool {
     &ASKED
 }
 
+/// Stops as if the user had asked to.
+pub(crate) fn stop() {
+    ASKED.store(true, Relaxed);
+}
+
 /// Whether the user asked to stop.
 pub(crate) fn asked() -> bool {
     ASKED.load(Relaxed)

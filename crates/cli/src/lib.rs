@@ -2,6 +2,7 @@
 //! parses, dispatches and turns outcomes into exit codes: 0 done, 1 the run failed, 2 bad input or usage, 130 interrupted.
 
 mod failure;
+mod grid;
 mod input;
 mod interrupt;
 mod limits;
@@ -48,10 +49,19 @@ enum Verb {
     Report(verbs::report::Args),
     Sweep(verbs::sweep::Args),
     Model(verbs::model::Args),
+    Compare(verbs::compare::Args),
     Conform(verbs::conform::Args),
     Repro(verbs::repro::Args),
+    Kernel(verbs::kernel::Args),
+    Doctor(verbs::doctor::Args),
     List(verbs::list::Args),
     Explain(verbs::explain::Args),
+    Attach(verbs::attach::Args),
+    Status(verbs::status::Args),
+    Tune(verbs::tune::Args),
+    Watch(verbs::watch::Args),
+    Detach(verbs::detach::Args),
+    Record(verbs::record::Args),
     Completions(verbs::completions::Args),
     Man(verbs::man::Args),
 }
@@ -82,10 +92,19 @@ where
         Verb::Report(args) => verbs::report::execute(&args),
         Verb::Sweep(args) => verbs::sweep::execute(&args),
         Verb::Model(args) => verbs::model::execute(&args),
+        Verb::Compare(args) => verbs::compare::execute(&args),
         Verb::Conform(args) => verbs::conform::execute(&args),
         Verb::Repro(args) => verbs::repro::execute(&args),
+        Verb::Kernel(args) => verbs::kernel::execute(&args),
+        Verb::Doctor(args) => verbs::doctor::execute(&args),
         Verb::List(args) => verbs::list::execute(&args),
         Verb::Explain(args) => verbs::explain::execute(&args),
+        Verb::Attach(args) => verbs::attach::execute(&args),
+        Verb::Status(args) => verbs::status::execute(&args),
+        Verb::Tune(args) => verbs::tune::execute(&args),
+        Verb::Watch(args) => verbs::watch::execute(&args),
+        Verb::Detach(args) => verbs::detach::execute(&args),
+        Verb::Record(args) => verbs::record::execute(&args),
         Verb::Man(args) => verbs::man::execute(&args),
         Verb::Completions(args) => verbs::completions::execute(&args),
     };

@@ -5,6 +5,15 @@ use crate::plain::plain;
 use crate::style;
 use std::io::{self, Write};
 
+/// How a verb prints the numbers that it has found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// For a person
+    Table,
+    /// One JSON object, in SI units
+    Json,
+}
+
 /// Prints `text`. A reader that has seen enough, as in `forebay list | head -1`, is no failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();

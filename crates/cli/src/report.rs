@@ -2,6 +2,7 @@
 
 use forebay_store::sweep::SweepDir;
 use forebay_store::{RunDir, StoreError, write_whole};
+use forebay_verdict::Grid;
 use std::path::{Path, PathBuf};
 
 /// Name of the file beside the tables.
@@ -14,6 +15,8 @@ pub struct Written {
     pub path: PathBuf,
     /// What it says first, a sentence each; `**` encloses what is to be bold.
     pub sentences: Vec<String>,
+    /// Who gets what, where there are several workloads.
+    pub workloads: Option<Grid>,
 }
 
 /// Writes the report of some directories to `path`.
@@ -23,7 +26,9 @@ pub struct Written {
 pub fn write(dirs: &[RunDir], path: &Path) -> Result<Written, StoreError> {
     let page = forebay_report::chapters::page(dirs)?;
     write_whole(path, forebay_report::render(&page).as_bytes())?;
-    Ok(Written { path: path.to_owned(), sentences: page.headline.sentences })
+    let workloads =
+        page.sections.into_iter().find(|s| s.id == "workloads").and_then(|s| s.grids.into_iter().next()).map(|t| t.grid);
+    Ok(Written { path: path.to_owned(), sentences: page.headline.sentences, workloads })
 }
 
 /// Writes the report of a sweep to `path`.
@@ -33,13 +38,14 @@ pub fn write(dirs: &[RunDir], path: &Path) -> Result<Written, StoreError> {
 pub fn write_sweep(dir: &SweepDir, path: &Path) -> Result<Written, StoreError> {
     let page = forebay_report::chapters::sweep_read::page(dir)?;
     write_whole(path, forebay_report::render(&page).as_bytes())?;
-    Ok(Written { path: path.to_owned(), sentences: page.headline.sentences })
+    Ok(Written { path: path.to_owned(), sentences: page.headline.sentences, workloads: None })
 }
 
-/// What the results of some directories say, without a report.
+/// What the results of some directories say, without a report: sentences, and who gets what.
 ///
 /// # Errors
 /// Tables that cannot be read.
-pub fn sentences(dirs: &[RunDir]) -> Result<Vec<String>, StoreError> {
-    Ok(forebay_verdict::headline(&forebay_verdict::read(dirs)?).sentences)
+pub fn answer(dirs: &[RunDir]) -> Result<(Vec<String>, Option<Grid>), StoreError> {
+    let data = forebay_verdict::read(dirs)?;
+    Ok((forebay_verdict::headline(&data).sentences, forebay_verdict::workloads(&data)))
 }

@@ -1,6 +1,7 @@
 //! How far a sweep is: one bar, or events.
 
 use crate::interrupt;
+use crate::limits::Watch;
 use crate::output::print;
 use crate::progress::{JSON_EVERY, Kind, STEPS, clock, event};
 use crate::style;
@@ -17,11 +18,12 @@ pub(crate) struct Display {
     bar: Option<ProgressBar>,
     told: Instant,
     hops: u64,
+    watch: Watch,
 }
 
 impl Display {
-    /// Starts to show; with `quiet` remarks are left out.
-    pub(crate) fn new(kind: Kind, quiet: bool) -> Display {
+    /// Starts to show; with `quiet` remarks are left out. Ends the runs when `watch` says so.
+    pub(crate) fn new(kind: Kind, quiet: bool, watch: Watch) -> Display {
         let bar = (kind == Kind::Bar).then(|| {
             let colour = if style::stderr() { ".cyan" } else { "" };
             let template = format!("{{bar:32{colour}}} {{percent:>3}}%  {{msg}}");
@@ -29,12 +31,17 @@ impl Display {
             let look = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
             ProgressBar::new(STEPS).with_style(look)
         });
-        Display { kind, quiet, bar, told: Instant::now(), hops: 0 }
+        Display { kind, quiet, bar, told: Instant::now(), hops: 0, watch }
     }
 
     /// Packet transmissions of the units that ran.
     pub(crate) fn hops(&self) -> u64 {
         self.hops
+    }
+
+    /// Why the runs were ended, if a limit was.
+    pub(crate) fn why(&self) -> Option<&str> {
+        self.watch.why()
     }
 
     /// Takes the bar away.
@@ -73,6 +80,9 @@ impl Watcher for Display {
     }
 
     fn tick(&mut self, s: &Status) {
+        if self.watch.over(s.elapsed) {
+            interrupt::stop();
+        }
         if let Some(bar) = &self.bar {
             bar.set_position((s.fraction() * STEPS as f64) as u64);
             let found = if s.found > 0 { format!(" ({} found finished)", s.found) } else { String::new() };

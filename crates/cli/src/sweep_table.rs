@@ -108,7 +108,7 @@ fn choose(names: &[String], rows: &[Row]) -> Vec<Metric> {
 fn number(m: &Metric, rows: &[Row]) -> Option<Line> {
     let of = |r: &Row| r.seeds.iter().filter_map(|s| s.value(r.group, m.index)).collect::<Vec<f64>>();
     let estimates: Vec<Option<Estimate>> = rows.iter().map(|r| estimate(&of(r))).collect();
-    let running = |b: &Bound| GROUP_METRICS.iter().position(|g| g.name == b.running);
+    let running = |b: &Bound| GROUP_METRICS.iter().position(|g| g.name == b.metric());
     let bounded = |r: &Row| {
         let bound = GROUP_METRICS.get(m.index).and_then(|g| g.bound);
         bound.zip(bound.as_ref().and_then(running)).is_some_and(|(b, at)| b.holds(r.seeds.iter().map(|s| s.value(r.group, at))))

@@ -67,11 +67,13 @@ pub(crate) fn scaled(value: f64, unit: &str) -> String {
 
 /// Draws the table.
 pub(crate) fn render(variants: &[Variant], colour: bool) -> String {
-    let columns: Vec<(usize, usize)> = variants
-        .iter()
-        .enumerate()
-        .flat_map(|(v, variant)| (0..variant.seeds.first().map_or(0, |s| s.groups.len())).map(move |g| (v, g)))
-        .collect();
+    render_under(variants, |columns| heads(variants, columns), colour)
+}
+
+/// Draws the table under heads of one's own: for each line of them, a text for each column.
+pub(crate) fn render_under(variants: &[Variant], heads: impl FnOnce(&[Column]) -> Vec<Vec<String>>, colour: bool) -> String {
+    let columns = columns(variants);
+    let heads = heads(&columns);
     let mut lines = Vec::new();
     let first = variants.iter().flat_map(|v| &v.seeds).find_map(|s| s.groups.first()).map_or("", |g| &g.name);
     for m in GROUP_METRICS.iter().filter(|m| !m.label.is_empty()) {
@@ -92,7 +94,15 @@ pub(crate) fn render(variants: &[Variant], colour: bool) -> String {
             l
         }));
     }
-    draw(&heads(variants, &columns), &lines, colour) + &legend(lines.iter().flat_map(|l| &l.cells), colour)
+    draw(&heads, &lines, colour) + &legend(lines.iter().flat_map(|l| &l.cells), colour)
+}
+
+/// A column: number of the variant, and of its transport group.
+pub(crate) type Column = (usize, usize);
+
+fn columns(variants: &[Variant]) -> Vec<Column> {
+    let groups = |variant: &Variant| variant.seeds.first().map_or(0, |s| s.groups.len());
+    variants.iter().enumerate().flat_map(|(v, variant)| (0..groups(variant)).map(move |g| (v, g))).collect()
 }
 
 /// What the sign before numbers means, where there are some with it.
@@ -120,7 +130,7 @@ fn over_seeds(variant: &Variant, get: impl Fn(&Summary) -> Option<f64>) -> Optio
 
 /// Whether what was still running makes a number of a group a lower bound.
 fn bounded(bound: Option<Bound>, variant: &Variant, group: usize) -> bool {
-    bound.is_some_and(|b| b.holds(variant.seeds.iter().map(|s| s.groups.get(group).and_then(|g| group_value(g, b.running)))))
+    bound.is_some_and(|b| b.holds(variant.seeds.iter().map(|s| s.groups.get(group).and_then(|g| group_value(g, b.metric())))))
 }
 
 /// A line, unless no column has a value, or with `if_any` none but 0. All cells share a unit and a number of decimals, so that they compare at a glance.

@@ -10,7 +10,7 @@ fn summary(name: &str, goodput: f64, fct: f64, rtos: u64) -> Summary {
         flows: 100,
         flows_completed: 98,
         rtos,
-        fct: [Some(Spread { mean: 1.5 * fct, p50: fct, p99: 7.0 * fct, running: 0.02 }), None, None],
+        fct: [Some(Spread { mean: 1.5 * fct, p50: fct, p99: 7.0 * fct, running: 0.02, known: 0.98 }), None, None],
         ..GroupSummary::default()
     };
     let network = NetworkSummary {

@@ -54,3 +54,134 @@ fn one_seed_is_called_so() {
     let said = answer("one-seed", "starved", &[]);
     assert!(said.iter().any(|l| l == "There is one seed only: how much of this is chance is unknown."), "{said:#?}");
 }
+
+/// What the first line of a scenario's run says, and what any of its lines does.
+fn says(name: &str, first: &[&str], anywhere: &[&str]) {
+    let said = answer(name, name, &["--no-report"]);
+    first.iter().for_each(|part| assert!(said[0].contains(part), "{name}: `{part}` is not in the first line: {said:#?}"));
+    let all = said.join("\n");
+    anywhere.iter().for_each(|part| assert!(all.contains(part), "{name}: `{part}` is nowhere: {said:#?}"));
+}
+
+#[test]
+fn where_nothing_is_wrong_it_says_so() {
+    says("fine", &["A query takes", "where the link needs 8 µs"], &["None of 40 queries lost more time", "nothing is dropped"]);
+}
+
+#[test]
+fn what_the_run_cut_off_is_not_called_starved() {
+    says("cut", &["backup finished 0 of 1 queries before the run ended"], &["≥ 100"]);
+    assert!(!answer("cut-alone", "cut", &[]).join(" ").contains("starved"), "it had the whole link");
+}
+
+#[test]
+fn a_run_without_traffic_has_no_other_answer() {
+    says("idle", &["Nothing was measured: no message started before the runs ended."], &[]);
+}
+
+#[test]
+fn deadlines_come_first_where_there_are_some() {
+    says("deadlines", &["% of the messages with a deadline are late"], &["waited longest for their share of bottleneck"]);
+}
+
+#[test]
+fn a_tail_of_timeouts_is_told_with_the_timer() {
+    let first = ["timeouts per query", "the link needs 3.07 ms", "Each timeout is a wait of 200 ms in the median"];
+    says("tail-rto", &first, &["of these 100 % waited longest for the retransmission timer"]);
+}
+
+#[test]
+fn lost_syns_are_told_from_lost_segments() {
+    says("syn-loss", &["cubic: Messages up to 100 KB take"], &["waited longest for the timer of a lost SYN"]);
+}
+
+#[test]
+fn acks_that_are_held_back_are_told_from_queues() {
+    says("delayed-ack", &["A query takes"], &["waited longest for a delayed ACK", "nothing is dropped"]);
+}
+
+#[test]
+fn queues_that_no_switch_sees_are_the_hosts() {
+    says(
+        "own-elephant",
+        &["Messages up to 100 KB take"],
+        &["of these 100 % waited longest for the queue of their own host's interface"],
+    );
+}
+
+#[test]
+fn datagrams_that_leave_tcp_nothing_are_named() {
+    says("datagrams", &["cubic: upload finished 0 of 1 queries; starved by others at bottleneck ("], &["video     udp"]);
+}
+
+#[test]
+fn a_link_upstream_of_different_receivers_is_where_they_meet() {
+    let first = ["dctcp: storage finished 0 of 1 queries; starved by others at bottleneck ("];
+    says("upstream", &first, &["storage   dctcp      0 of 1 queries"]);
+    // No workload has more of a port than the port can carry.
+    let said = answer("upstream-shares", "upstream", &["--no-report"]);
+    let share = |class: &str| {
+        let line = said.iter().find(|l| l.starts_with(class)).unwrap_or_else(|| panic!("no {class}: {said:#?}"));
+        let before = line.split(" %").next().and_then(|l| l.split_whitespace().last());
+        before.and_then(|n| n.parse::<f64>().ok()).unwrap_or_else(|| panic!("{line}"))
+    };
+    let (storage, tenants) = (share("storage"), share("tenants"));
+    assert!(storage < 5.0 && tenants > 90.0 && storage + tenants <= 100.0, "{storage} {tenants}");
+}
+
+#[test]
+fn who_is_ahead_by_how_much_and_why() {
+    let first = ["dctcp has the lowest 99th percentile of query completion times", "times less than newreno (201 ms)"];
+    let why = [
+        "The reason is timeouts per query",
+        "newreno: 21 of 30 queries lost more time to one cause",
+        "the retransmission timer.",
+    ];
+    says("better", &first, &why);
+}
+
+#[test]
+fn equal_results_are_no_victory() {
+    says(
+        "ties",
+        &["No difference in the 99th percentile of query completion times that 2 seeds can show between cubic and newreno"],
+        &[],
+    );
+}
+
+#[test]
+fn of_several_bottlenecks_the_worst_is_named() {
+    says("fabric", &["timeouts per query: a query takes"], &["The queue at leaf0->h0 holds", "big       cubic", "leaf0->h1"]);
+}
+
+#[test]
+fn results_that_a_limit_cut_short_say_so_before_anything_else() {
+    let more = ["--no-report", "--max-time", "1s", "--set", "duration=10h"];
+    let said = answer("partial", "datagrams", &more);
+    assert!(said[0].starts_with("partial results: "), "{said:#?}");
+}
+
+#[test]
+fn a_prediction_is_called_one_first() {
+    let said = answer("prediction", "model", &["--world", "model", "--no-report"]);
+    assert!(said[0].starts_with("a prediction, not a simulation: "), "{said:#?}");
+    let said = answer("prediction-once", "model", &["--world", "model", "--no-report", "--set", "runs=1"]);
+    assert_eq!(said[0], "These numbers are a prediction of closed forms (world model): nothing was simulated.");
+}
+
+#[test]
+fn a_sweep_says_what_is_best_and_what_it_costs() {
+    let scratch = Scratch::new("answer-sweep");
+    let file = format!("{}/tests/answers/starved.toml", env!("CARGO_MANIFEST_DIR"));
+    let sweep = ["--sweep", "transport.group.0.cc=[\"dctcp\", \"cubic\"]", "--sweep", "workload.0.block=[\"10KB\", \"1MB\"]"];
+    let out = forebay(&scratch.0, &[&["run", &file, "--out", "out"], &sweep[..]].concat());
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let said = text(&out.stdout);
+    // What finished nothing is named, and is not the best because it has no time.
+    assert!(said.starts_with("Nothing finished at 1 of 8 results: "), "{said}");
+    assert!(
+        said.lines().nth(1).is_some_and(|l| l.starts_with("Best: query completion p99") && l.contains("worst: at least 1 s")),
+        "{said}"
+    );
+    assert!(said.contains("world: sim, stack: linux"), "{said}");
+}

@@ -257,6 +257,12 @@ fn arguments() {
         "man",
         "new",
         "advise",
+        "attach",
+        "status",
+        "tune",
+        "watch",
+        "detach",
+        "record",
     ];
     let junk = [
         "",

@@ -320,8 +320,13 @@ fn checked_before_anything_runs() {
     assert!(list.starts_with("0\tsenders=1 rto-min=10ms buffer=20pkt mss=500\t\n"), "{list}");
     assert!(list.ends_with("12 points, 48 runs, 48 to run into out/small-sweep\n") && !s.0.join("out").exists(), "{list}");
     let said = s.ok(&["run", "s.toml", "--runs", "1", "--sweep", "topology.senders=[2]", "--metrics", "drops,busy"]);
+    // What is best and worst is said by goodput, whatever the columns are.
+    let table = said.split_once("\nsenders ").map_or("", |(_, table)| table);
     assert!(
-        said.contains("results: out/small-sweep") && said.contains("drops") && said.contains("busy") && !said.contains("goodput"),
+        said.contains("results: out/small-sweep")
+            && table.contains("drops")
+            && table.contains("busy")
+            && !table.contains("goodput"),
         "{said}"
     );
     assert!(s.ok(&["sweep", "s.toml", "--dry-run"]).ends_with("48 runs, 40 to run into out/small-sweep\n"));
@@ -358,4 +363,29 @@ fn a_sweep_runs_in_any_world_and_says_so() {
     );
     sweep(&["--sweep", "topology.senders=[2,3]", "--world", "model", "--runs", "2", "--out", "model"]);
     assert_eq!((csv("model"), worlds("model")), (vec!["model".to_owned(); 2], json!(["model"])));
+}
+
+#[test]
+fn a_limit_ends_a_sweep_and_keeps_what_is_done() {
+    let s = Scratch::new("limit");
+    let args = ["sweep", "s.toml", "--quiet", "--no-report", "--max-time", "1s", "--out", "o", "--set", "duration=1000s"];
+    let out = s.run(&args);
+    let said = text(&out.stderr);
+    assert!(out.status.code() == Some(1) && said.contains("ended after 1.0 s by --max-time; 0 of 48 runs are done"), "{said}");
+    // 0.3 M messages a second for 1000 s.
+    let many = SWEEP
+        .replace("duration = \"20ms\"", "duration = \"1000s\"")
+        .replace("kind = \"long\"", "kind = \"poisson\"\nsizes = \"200B\"\nload = 0.5\nload-at = \"bottleneck\"");
+    fs::write(s.0.join("many.toml"), many).unwrap();
+    let out = s.run(&["sweep", "many.toml", "--max-memory", "200MB"]);
+    let said = text(&out.stderr);
+    assert!(out.status.code() == Some(2) && said.contains("--max-memory allows"), "{said}");
+}
+
+#[test]
+fn the_stack_is_named() {
+    let s = Scratch::new("stack");
+    let said = s.ok(&["sweep", "s.toml", "--out", "o", "--no-report", "--set", "sweep.transport.stack=[\"ns2\", \"linux\"]"]);
+    assert!(said.contains("\nworld: sim, stack: ns2, linux\n"), "{said}");
+    assert_eq!(s.manifest("o")["stacks"], json!(["ns2", "linux"]));
 }

@@ -172,8 +172,13 @@ fn figure(id: &str, title: &str, text: &str, choice: &str, views: Vec<(&str, Cha
 }
 
 fn sections(names: &[String], long: usize) -> Vec<Section> {
-    let section =
-        |id: &str, title: &str, text: &str, figures| Section { id: id.into(), title: title.into(), text: text.into(), figures };
+    let section = |id: &str, title: &str, text: &str, figures| Section {
+        id: id.into(),
+        title: title.into(),
+        text: text.into(),
+        figures,
+        ..Section::default()
+    };
     // One long view; the others are there to be chosen.
     let seeds = |names: &[String]| {
         [("seed 3", 3, long), ("seed 5", 5, 1_000), ("seed 10", 10, 1_000)]

@@ -4,7 +4,7 @@
 //! All values are in SI units (seconds, bits per second, bytes) or counts; whoever draws chooses the prefix from [`Unit`].
 //! In texts, help, notes and meanings backticks enclose code.
 
-pub use forebay_verdict::{Cell, Headline, HeadlineChart, Unit};
+pub use forebay_verdict::{Cell, Grid, Headline, HeadlineChart, Unit};
 use serde::Serialize;
 
 /// Everything a report shows, in the order in which it is read.
@@ -68,6 +68,15 @@ pub struct MetricRow {
     pub cells: Vec<Option<Cell>>,
 }
 
+/// A table of texts.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct TitledGrid {
+    /// Heading; may be empty.
+    pub title: String,
+    /// The table.
+    pub grid: Grid,
+}
+
 /// Figures about one matter.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Section {
@@ -77,6 +86,8 @@ pub struct Section {
     pub title: String,
     /// What there is to see; may be empty.
     pub text: String,
+    /// Tables before the figures.
+    pub grids: Vec<TitledGrid>,
     /// The figures.
     pub figures: Vec<Figure>,
 }

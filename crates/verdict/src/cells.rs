@@ -24,7 +24,7 @@ pub fn cell(values: &[f64]) -> Option<Cell> {
 pub fn cells(data: &Data, metric: &str) -> Vec<Option<Cell>> {
     let bound = metrics().find(|m| m.name == metric).and_then(|m| m.bound);
     let of = |s: usize| {
-        let at_least = bound.is_some_and(|b| b.holds(data.values(s, b.running).iter().copied().map(Some)));
+        let at_least = bound.is_some_and(|b| b.holds(data.values(s, b.metric()).iter().copied().map(Some)));
         cell(data.values(s, metric)).map(|c| Cell { at_least, ..c })
     };
     (0..data.subjects.len()).map(of).collect()

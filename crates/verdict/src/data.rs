@@ -1,5 +1,6 @@
 //! What the tables of all compared runs say, in the form that figures are made from: rows name subjects, runs and networks by index.
 
+use forebay_experiment::waits::Cause;
 use forebay_store::summary::{Bound, GROUP_METRICS, NETWORK_METRICS, Unit};
 
 /// Everything that was read.
@@ -25,8 +26,12 @@ pub struct Data {
     pub timeouts: Vec<Timeout>,
     /// Names of hosts, to which flows refer.
     pub hosts: Vec<String>,
+    /// Names of ports at which messages waited, to which flows refer.
+    pub places: Vec<String>,
     /// Names of workloads, to which flows and queries refer.
     pub classes: Vec<String>,
+    /// Whether the results say what messages waited for: those of older versions do not.
+    pub waits: bool,
     /// What was left out.
     pub notes: Vec<String>,
 }
@@ -59,6 +64,8 @@ pub struct Network {
     pub groups: usize,
     /// Port that its queue metrics are of.
     pub port: String,
+    /// What ran it, such as `sim`; empty in results of versions that had one world.
+    pub world: String,
 }
 
 /// One seed of a network.
@@ -77,7 +84,7 @@ pub struct Run {
 }
 
 /// A message.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Flow {
     /// Index of the subject.
     pub subject: usize,
@@ -99,10 +106,18 @@ pub struct Flow {
     pub in_query: bool,
     /// Index of its workload.
     pub class: u32,
+    /// Index of the host that it comes from.
+    pub from: u32,
     /// Index of the host that it goes to.
     pub to: u32,
     /// Bytes acknowledged in all.
     pub acked: u64,
+    /// It missed its deadline, or has none and lost more time to one cause than an empty path needs for it.
+    pub late: bool,
+    /// What it waited for longest.
+    pub waited: Option<Cause>,
+    /// Index of the port at which it did; `u32::MAX` for what is not waited for at a port.
+    pub waited_at: u32,
 }
 
 impl Flow {
@@ -113,7 +128,7 @@ impl Flow {
 }
 
 /// A barrier round or an exchange.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Query {
     /// Index of the run.
     pub run: usize,
@@ -129,6 +144,14 @@ pub struct Query {
     pub groups: u64,
     /// Index of the host that receives its messages; `u32::MAX` if they go to several, or there are none.
     pub receiver: u32,
+    /// What its slowest message waited for longest.
+    pub waited: Option<Cause>,
+    /// Index of the port at which it did; `u32::MAX` for what is not waited for at a port.
+    pub waited_at: u32,
+    /// How long, s.
+    pub waited_s: f64,
+    /// Time that the largest of its messages needs over an empty path, s.
+    pub ideal_s: f64,
 }
 
 /// A direction of a link, over all seeds of a network.

@@ -2,16 +2,18 @@
 
 use crate::cells::{Cell, cell, cells};
 use crate::data::Data;
+use crate::late;
 use crate::standing::{link_time, median_wait};
 use crate::unit::Unit;
 use crate::words::{bold, number, quantity};
 
-/// Up to four sentences about the only subject.
+/// Sentences about the only subject.
 pub(crate) fn sentences(data: &Data) -> Vec<String> {
     if data.subjects.is_empty() {
         return Vec::new();
     }
     let mut out = traffic(data, 0);
+    out.extend(late::sentence(data).or_else(|| late::nothing_late(data)));
     out.extend(queue(data));
     out
 }
@@ -103,7 +105,7 @@ impl One<'_> {
 
     fn goodput(&self) -> Option<String> {
         let bps = self.value("goodput_bps")?;
-        Some(format!("The goodput of all traffic is {}.", bold(&quantity(bps, Unit::BitsPerSecond))))
+        Some(format!("The goodput is {}.", bold(&quantity(bps, Unit::BitsPerSecond))))
     }
 }
 

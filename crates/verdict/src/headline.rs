@@ -6,8 +6,10 @@
 use crate::cells::Cell;
 use crate::cells::cells;
 use crate::contest::{Better, compare};
-use crate::data::{Data, metrics};
+use crate::data::{Data, Network, metrics};
 use crate::describe;
+use crate::late;
+use crate::loads::loads;
 use crate::standing::{self, Contest};
 use crate::unfinished;
 use crate::unit::Unit;
@@ -18,7 +20,7 @@ use serde::Serialize;
 /// What matters most.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Headline {
-    /// One to four sentences, most important first. Plain text; `**` encloses what is to be bold.
+    /// One to five sentences, most important first. Plain text; `**` encloses what is to be bold.
     pub sentences: Vec<String>,
     /// One to three metrics side by side, a bar for each subject.
     pub charts: Vec<HeadlineChart>,
@@ -67,6 +69,11 @@ const JUDGED: &[&[Telling]] = &[
         tell("fct_large_mean_s", Better::Less, "mean completion time of messages from 10 MB"),
     ],
 ];
+/// Metrics that results are judged by, most important first, and whether less is better.
+pub fn judged() -> impl Iterator<Item = (&'static str, bool)> {
+    JUDGED.iter().copied().flatten().chain([&GOODPUT]).map(|t| (t.metric, t.better == Better::Less))
+}
+
 /// Shown beside the time of queries.
 const TIMEOUTS: Telling = tell("rtos_per_query", Better::Less, "timeouts per query");
 /// Beside the tail of small messages.
@@ -80,7 +87,7 @@ const GOODPUT: Telling = tell("goodput_bps", Better::More, "goodput");
 /// The queue.
 const QUEUE: Telling = tell("queue_p99_pkts", Better::Less, "99th percentile of the queue");
 /// The most sentences and charts.
-const MAX_SENTENCES: usize = 4;
+const MAX_SENTENCES: usize = 5;
 /// Of those, about what did not finish.
 const MAX_UNFINISHED: usize = 3;
 const MAX_CHARTS: usize = 3;
@@ -88,11 +95,40 @@ const MAX_CHARTS: usize = 3;
 /// Sentences and charts.
 pub fn headline(data: &Data) -> Headline {
     let judged: Vec<Telling> = JUDGED.iter().filter_map(|of| of.iter().copied().find(|t| present(data, t))).collect();
-    let mut sentences = unfinished::sentences(data);
-    sentences.truncate(MAX_UNFINISHED);
+    if let Some(nothing) = nothing(data) {
+        return Headline { sentences: vec![nothing], charts: Vec::new() };
+    }
+    let mut sentences: Vec<String> = predicted(data).into_iter().collect();
+    sentences.extend(unfinished::sentences(data, &loads(data)).into_iter().take(MAX_UNFINISHED));
     sentences.extend(if data.subjects.len() > 1 { compared(data, &judged) } else { describe::sentences(data) });
     sentences.truncate(MAX_SENTENCES);
+    if data.seeds() == 1 && data.subjects.len() > 1 && predicted(data).is_none() {
+        sentences.truncate(MAX_SENTENCES - 1);
+        sentences.push("There is one seed only: how much of this is chance is unknown.".into());
+    }
     Headline { sentences, charts: charts(data, &judged) }
+}
+
+/// Says of numbers that closed forms gave that they are no measurement: such runs leave no packets that could be counted.
+fn predicted(data: &Data) -> Option<String> {
+    let computed = |n: &&Network| n.groups > 0 && data.values(n.first, "drops").is_empty() && !n.world.is_empty();
+    let all: Vec<&Network> = data.networks.iter().filter(computed).collect();
+    let world = &all.first()?.world;
+    let whose = if all.len() == data.networks.len() {
+        "These numbers are".to_owned()
+    } else {
+        format!("Those of {} are", list(&all.iter().map(|n| n.name.clone()).collect::<Vec<_>>()))
+    };
+    Some(format!("{whose} a {} of closed forms (world {world}): nothing was simulated.", bold("prediction")))
+}
+
+/// Says of results without any traffic that they have none.
+fn nothing(data: &Data) -> Option<String> {
+    let own: Vec<bool> = metrics().map(|m| !m.shared).collect();
+    let numbers = || data.subjects.iter().flat_map(|s| s.values.iter().zip(&own)).filter(|(_, own)| **own).flat_map(|(v, _)| v);
+    let silent =
+        present(data, &GOODPUT) && numbers().all(|v| *v == 0.0) && data.flows.iter().all(|f| f.acked == 0 && f.size == 0);
+    silent.then(|| format!("{}: no message started before the runs ended.", bold("Nothing was measured")))
 }
 
 fn present(data: &Data, t: &Telling) -> bool {
@@ -136,12 +172,10 @@ fn compared(data: &Data, judged: &[Telling]) -> Vec<String> {
         let of = |s: usize| Some(format!("{}: {}", bold(&data.subjects[s].name), describe::traffic(data, s).into_iter().next()?));
         out.extend((0..data.subjects.len()).filter_map(of).take(MAX_SENTENCES - 1));
     }
-    out.extend(queue(data));
-    out.truncate(MAX_SENTENCES);
-    if seeds == 1 && !out.is_empty() {
-        out.truncate(MAX_SENTENCES - 1);
-        out.push("There is one seed only: how much of this is chance is unknown.".into());
+    if let Some(late) = late::sentence(data) {
+        out.insert(out.len().min(contests.len() + 1), late);
     }
+    out.extend(queue(data));
     out
 }
 

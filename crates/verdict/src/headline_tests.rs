@@ -26,7 +26,8 @@ fn incast() -> Data {
         3,
     );
     d.timeouts = vec![Timeout { run: 0, subject: 0, conn: 0, time_ns: 0, rto: 0.2 }; 5];
-    let query = |run, qct| Query { run, class: 0, start_ns: 0, qct, bytes: 2_560_000, groups: 1, receiver: u32::MAX };
+    let query =
+        |run, qct| Query { run, class: 0, start_ns: 0, qct, bytes: 2_560_000, groups: 1, receiver: u32::MAX, ..Query::default() };
     d.queries = vec![query(0, 0.25), query(3, 0.25), query(6, 0.02), query(6, f64::NAN)];
     d
 }
@@ -165,7 +166,8 @@ fn a_single_subject_is_described() {
     let mut d = with_runs(networks(&[("newreno", metrics)]), 1);
     d.hosts.push("recv".into());
     d.ports.push(Port { to: "recv".into(), from_switch: true, rate_bps: 1e9, ..Port::default() });
-    d.queries = vec![Query { run: 0, class: 0, start_ns: 0, qct: 0.214, bytes: 2_625_000, groups: 1, receiver: 0 }];
+    d.queries =
+        vec![Query { run: 0, class: 0, start_ns: 0, qct: 0.214, bytes: 2_625_000, groups: 1, receiver: 0, ..Query::default() }];
     d.timeouts.push(Timeout { run: 0, subject: 0, conn: 0, time_ns: 0, rto: 0.2 });
     assert_eq!(
         sentences(&d),
@@ -179,7 +181,7 @@ fn a_single_subject_is_described() {
     d.subjects[0].values[metrics_index("rtos_per_query")] = vec![0.0];
     assert!(sentences(&d)[0].starts_with("A query takes **214 ms**"), "{:?}", sentences(&d));
     let plain = networks(&[("udp", &[("goodput_bps", &[1e9])])]);
-    assert_eq!(sentences(&plain), ["The goodput of all traffic is **1 Gbit/s**."]);
+    assert_eq!(sentences(&plain), ["The goodput is **1 Gbit/s**."]);
 }
 
 fn metrics_index(name: &str) -> usize {
@@ -198,9 +200,9 @@ fn charts_are_what_the_sentences_speak_of() {
 
 #[test]
 fn what_was_still_running_is_not_ahead() {
-    let of = |p99: f64, running: f64| [("qct_p99_s", vec![p99]), ("queries_running", vec![running])];
+    let of = |p99: f64, known: f64| [("qct_p99_s", vec![p99]), ("queries_known", vec![known])];
     let say = |a: f64, b: f64| {
-        let (a, b) = (of(a, 1.0), of(b, 0.0));
+        let (a, b) = (of(a, 0.5), of(b, 1.0));
         let given =
             |of: &'_ [(&'static str, Vec<f64>)]| subject("", 0, &of.iter().map(|(m, v)| (*m, v.as_slice())).collect::<Vec<_>>());
         let mut d = networks(&[("cut", &[]), ("whole", &[])]);

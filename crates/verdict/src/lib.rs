@@ -4,11 +4,16 @@
 //! comparison and Python say the same. Which transports there are is not known here: names come from the tables.
 
 mod cells;
+mod classes;
 mod contest;
 mod data;
 mod describe;
+mod grid;
 mod headline;
+mod late;
+mod loads;
 mod names;
+mod paths;
 mod read;
 mod standing;
 mod unfinished;
@@ -16,8 +21,10 @@ mod unit;
 mod words;
 
 pub use cells::{Cell, cell, cells};
+pub use classes::{Class, Count, classes};
 pub use data::{Data, Flow, Metric, Network, Port, Query, QueueSeries, Run, SenderSeries, Subject, Timeout, metrics};
-pub use headline::{Headline, HeadlineChart, headline};
+pub use grid::{Grid, GridCell, workloads};
+pub use headline::{Headline, HeadlineChart, headline, judged};
 pub use names::directories;
 pub use read::read;
 pub use unit::{Unit, unit};

@@ -2,6 +2,7 @@
 
 use crate::data::{Data, Flow, Network, Port, Query, QueueSeries, Run, SenderSeries, Subject, Timeout, metrics};
 use crate::names;
+use forebay_experiment::waits::Cause;
 use forebay_store::rows::{Rows, Texts};
 use forebay_store::{LONGEST_SERIES, RunDir, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
@@ -96,7 +97,8 @@ fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<Finder, StoreE
     let manifest = dir.manifest();
     for r in &manifest.runs {
         let network = *finder.networks.entry(r.variant.clone()).or_insert_with(|| {
-            data.networks.push(Network { dir: index, variant: r.variant.clone(), ..Network::default() });
+            let (variant, world) = (r.variant.clone(), manifest.world.clone());
+            data.networks.push(Network { dir: index, variant, world, ..Network::default() });
             data.networks.len() - 1
         });
         finder.runs.insert((network, i64::from(r.run)), data.runs.len());
@@ -253,15 +255,16 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
     let observed: BTreeMap<(usize, i64), usize> =
         data.senders.iter().enumerate().skip(first_sender).map(|(i, s)| ((s.run, s.conn), i)).collect();
     let observed_runs: BTreeSet<usize> = observed.keys().map(|k| k.0).collect();
-    // Per run and query: bits of groups, and the receiver.
-    let mut parts: BTreeMap<usize, Vec<(u64, Option<u32>)>> = BTreeMap::new();
+    // Per run and query: bits of groups, the receiver, and the longest of the ideal times, ns.
+    let mut parts: BTreeMap<usize, Vec<(u64, Option<u32>, i64)>> = BTreeMap::new();
     let mut hosts: BTreeMap<String, u32> = data.hosts.iter().cloned().zip(0..).collect();
-    const COLUMNS: [&str; 14] = [
+    const COLUMNS: [&str; 20] = [
         "variant",
         "run",
         "class",
         "transport",
         "conn_id",
+        "src",
         "dst",
         "size_bytes",
         "start_ns",
@@ -271,17 +274,27 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         "bytes_measured",
         "bytes_acked",
         "query_id",
+        "ideal_fct_ns",
+        "deadline_met",
+        "waited_for",
+        "waited_at",
+        "waited_ns",
     ];
+    let mut places: BTreeMap<String, u32> = data.places.iter().cloned().zip(0..).collect();
     let mut classes: BTreeMap<String, u32> = data.classes.iter().cloned().zip(0..).collect();
     for batch in &dir.columns("flows", &COLUMNS)? {
         let rows = Rows::new(batch);
         let class = rows.text("class", |name| numbered(name, &mut classes, &mut data.classes));
         let sent = rows.int("bytes_acked");
         let groups = Groups::of(&rows, data, finder);
+        let src = rows.text("src", |name| numbered(name, &mut hosts, &mut data.hosts));
         let dst = rows.text("dst", |name| numbered(name, &mut hosts, &mut data.hosts));
         let [conn, size, start, acked] = ["conn_id", "size_bytes", "start_ns", "acked_ns"].map(|c| rows.int(c));
         let [fct, measured, query] = ["fct_ns", "bytes_measured", "query_id"].map(|c| rows.int(c));
-        let slowdown = rows.float("slowdown");
+        let (slowdown, ideal, met) = (rows.float("slowdown"), rows.int("ideal_fct_ns"), rows.bool("deadline_met"));
+        let (waited, waited_ns) = (rows.text("waited_for", Cause::of), rows.int("waited_ns"));
+        data.waits |= batch.column_by_name("waited_for").is_some();
+        let waited_at = rows.text("waited_at", |name| numbered(name, &mut places, &mut data.places));
         let mut place = Place::of(&rows, finder);
         data.flows.reserve(rows.len());
         for row in 0..rows.len() {
@@ -297,18 +310,21 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
             if let Some(query) = query {
                 let of_run = parts.entry(run).or_default();
                 if of_run.len() <= query {
-                    of_run.resize(query + 1, (0, None));
+                    of_run.resize(query + 1, (0, None, 0));
                 }
-                let (bits, receiver) = &mut of_run[query];
+                let (bits, receiver, longest) = &mut of_run[query];
+                *longest = (*longest).max(ideal.get(row).unwrap_or(0));
                 *bits |= 1 << (subject - data.networks[network].first).min(63);
                 let to = dst.get(row).copied().unwrap_or(u32::MAX);
                 *receiver = Some(if receiver.is_none_or(|r| r == to) { to } else { u32::MAX });
             }
+            let start_ns = start.get(row).unwrap_or(0);
+            let slow = ideal.get(row).is_some_and(|i| i > 0 && waited_ns.get(row).is_some_and(|w| w > i));
             data.flows.push(Flow {
                 subject,
                 run,
                 size: size.count(row),
-                start_ns: start.get(row).unwrap_or(0),
+                start_ns,
                 acked_ns: acked.get(row).unwrap_or(i64::MAX),
                 fct: fct.get(row).map_or(f64::NAN, |ns| ns as f64 * 1e-9),
                 slowdown: slowdown.get(row).unwrap_or(f64::NAN),
@@ -317,18 +333,26 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
                 class: class.get(row).copied().unwrap_or(u32::MAX),
                 to: dst.get(row).copied().unwrap_or(u32::MAX),
                 acked: sent.count(row),
+                from: src.get(row).copied().unwrap_or(u32::MAX),
+                late: met.get(row).map_or(slow, |met| !met),
+                waited: waited.get(row).copied().flatten(),
+                waited_at: waited_at.get(row).copied().unwrap_or(u32::MAX),
             });
         }
     }
-    for batch in &dir.columns("queries", &["variant", "run", "class", "query_id", "start_ns", "qct_ns", "bytes"])? {
+    const OF_QUERIES: [&str; 10] =
+        ["variant", "run", "class", "query_id", "start_ns", "qct_ns", "bytes", "waited_for", "waited_at", "waited_ns"];
+    for batch in &dir.columns("queries", &OF_QUERIES)? {
         let rows = Rows::new(batch);
         let class = rows.text("class", |name| numbered(name, &mut classes, &mut data.classes));
         let [id, start, qct, bytes] = ["query_id", "start_ns", "qct_ns", "bytes"].map(|c| rows.int(c));
+        let (waited, waited_ns) = (rows.text("waited_for", Cause::of), rows.int("waited_ns"));
+        let waited_at = rows.text("waited_at", |name| numbered(name, &mut places, &mut data.places));
         let mut place = Place::of(&rows, finder);
         for row in 0..rows.len() {
             let Some(run) = place.run(row) else { continue };
             let part = parts.get(&run).and_then(|p| p.get(id.count(row) as usize));
-            let (groups, receiver) = part.copied().unwrap_or((0, None));
+            let (groups, receiver, ideal) = part.copied().unwrap_or((0, None, 0));
             data.queries.push(Query {
                 run,
                 class: class.get(row).copied().unwrap_or(u32::MAX),
@@ -337,6 +361,10 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
                 bytes: bytes.count(row),
                 groups,
                 receiver: receiver.unwrap_or(u32::MAX),
+                waited: waited.get(row).copied().flatten(),
+                waited_at: waited_at.get(row).copied().unwrap_or(u32::MAX),
+                waited_s: waited_ns.count(row) as f64 * 1e-9,
+                ideal_s: ideal as f64 * 1e-9,
             });
         }
     }

@@ -171,15 +171,17 @@ pub(crate) fn median_wait(data: &Data, subjects: &[usize]) -> Option<f64> {
     quantile(&waits, 0.5)
 }
 
+/// Rate of the link into a host, bit/s.
+pub(crate) fn link_rate(data: &Data, network: usize, host: u32) -> Option<f64> {
+    let host = data.hosts.get(host as usize)?;
+    let mut ports = data.ports.iter().filter(|p| p.network == network && p.to == *host && !p.to_switch);
+    ports.next().map(|p| p.rate_bps).filter(|r| *r > 0.0)
+}
+
 /// Time that the link into the receiver of a query needs for its payload, averaged over the queries of a subject's network, s. `None` when
 /// no query has one receiver whose link is known.
 pub(crate) fn link_time(data: &Data, subject: usize) -> Option<f64> {
     let network = data.subjects[subject].network;
-    let into = |host: u32| {
-        let host = data.hosts.get(host as usize)?;
-        let mut ports = data.ports.iter().filter(|p| p.network == network && p.to == *host && !p.to_switch);
-        ports.next().map(|p| p.rate_bps).filter(|r| *r > 0.0)
-    };
     let mut rates: Vec<(u32, Option<f64>)> = Vec::new();
     let (mut sum, mut n) = (0.0, 0u64);
     // Of a query that did not end, not all messages are known.
@@ -188,7 +190,7 @@ pub(crate) fn link_time(data: &Data, subject: usize) -> Option<f64> {
         let rate = match rates.iter().find(|r| r.0 == q.receiver) {
             Some(r) => r.1,
             None => {
-                rates.push((q.receiver, into(q.receiver)));
+                rates.push((q.receiver, link_rate(data, network, q.receiver)));
                 rates.last().and_then(|r| r.1)
             }
         };

@@ -4,18 +4,23 @@
 //! Every run that ends at a given time ends in the midst of something. What had been running no longer than nearly all of its like took is
 //! nothing to speak of.
 
-use crate::data::{Data, Flow, Query, Run, Subject};
+use crate::data::{Data, Flow, Query, Subject};
+use crate::loads::Load;
+use crate::paths::Paths;
 use crate::unit::Unit;
 use crate::words::{bold, quantity};
 use forebay_store::stats::quantile;
+use std::collections::BTreeMap;
 
 /// Part of the messages or queries of a workload from which on it matters that they were still running: then the 99th percentile hangs on
 /// them.
 const TAIL: f64 = 0.01;
 /// How many times the traffic of what starved the others have on the same link. Our choice.
 const STARVED: f64 = 4.0;
-/// What starved has waited this many times as long as the link alone needs for its bytes. Our choice.
-const WAITED: f64 = 4.0;
+/// They have at least this part of the link's rate: else it is not they that keep it from more. Our choice.
+const TAKEN: f64 = 0.5;
+/// What starved has waited this many times as long as the link alone needs for its bytes: with half of it, it would have been done. Our choice.
+const WAITED: f64 = 2.0;
 /// It has bytes for so long a time of the link, s: less than that waits for timers or queues, not for its share. Our choice.
 const LEAST_WORK_S: f64 = 1e-3;
 
@@ -39,10 +44,10 @@ struct Unfinished {
 }
 
 /// A sentence about each workload of which a telling part did not finish, those that finished least first.
-pub(crate) fn sentences(data: &Data) -> Vec<String> {
+pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     let mut found: Vec<Unfinished> = (0..data.subjects.len()).flat_map(|s| of_subject(data, s)).collect();
     found.sort_by(|a, b| a.part_done().total_cmp(&b.part_done()));
-    found.iter().map(|u| u.sentence(data)).collect()
+    found.iter().map(|u| u.sentence(data, loads)).collect()
 }
 
 fn of_subject(data: &Data, subject: usize) -> Vec<Unfinished> {
@@ -84,12 +89,12 @@ impl Unfinished {
         self.running.iter().filter(|age| **age > usual).count() as f64 > TAIL * self.of() as f64
     }
 
-    fn sentence(&self, data: &Data) -> String {
+    fn sentence(&self, data: &Data, loads: &[Load]) -> String {
         let class = data.classes.get(self.class as usize).map_or("?", String::as_str);
         let name = &data.subjects[self.subject].name;
         let what = if self.kind == Kind::Queries { "queries" } else { "messages" };
         let finished = format!("{}: {class} finished {} of {} {what}", bold(name), bold(&self.done.len().to_string()), self.of());
-        match self.starved(data) {
+        match self.starved(data, loads) {
             Some((own, others, port)) => {
                 format!("{finished}; **starved** by others at {port} ({} against {}).", rate(own), rate(others))
             }
@@ -101,35 +106,33 @@ impl Unfinished {
         f.subject == self.subject && f.class == self.class && f.in_query == (self.kind == Kind::Queries)
     }
 
-    /// Own goodput and that of all others on the link into the receiver on which others have most beside it, bit/s, and the port. `None`
-    /// where it had what it could use.
-    fn starved(&self, data: &Data) -> Option<(f64, f64, String)> {
+    /// Own goodput and that of all others on the port of its ways at which others have most beside it, bit/s, and the port. `None` where it
+    /// had what it could use.
+    fn starved(&self, data: &Data, loads: &[Load]) -> Option<(f64, f64, String)> {
         let network = data.subjects[self.subject].network;
-        let mut receivers: Vec<u32> =
-            data.flows.iter().filter(|f| self.has(f) && f.size > 0 && !f.complete()).map(|f| f.to).collect();
-        receivers.sort_unstable();
-        receivers.dedup();
-        let at = |to: u32| {
-            let host = data.hosts.get(to as usize)?;
-            let port = data.ports.iter().find(|p| p.network == network && p.to == *host && !p.to_switch && p.rate_bps > 0.0)?;
-            let time: f64 = self.runs(data).map(|r| (r.end_ns - r.measured_from_ns) as f64 * 1e-9).sum();
-            let here = || data.flows.iter().filter(|f| f.to == to && data.runs[f.run].network == network);
-            let goodput = |own: bool| here().filter(|f| self.has(f) == own).map(|f| f.measured as f64 * 8.0).sum::<f64>() / time;
-            let (own, others) = (goodput(true), goodput(false));
+        let mut paths = Paths::of(data, network);
+        let mut by_port: BTreeMap<usize, Vec<&Flow>> = BTreeMap::new();
+        let host = |h: u32| data.hosts.get(h as usize).map_or("", String::as_str);
+        for f in data.flows.iter().filter(|f| self.has(f) && f.size > 0 && !f.complete()) {
+            paths.ports(host(f.from), host(f.to)).into_iter().for_each(|p| by_port.entry(p).or_default().push(f));
+        }
+        let seeds = data.runs.iter().filter(|r| r.network == network).count().max(1) as f64;
+        let at = |(port, running): (usize, Vec<&Flow>)| {
+            let port = (port, &data.ports[port]);
+            let of = |own: bool| {
+                let whose = |l: &&Load| l.port == port.0 && (l.subject == self.subject && l.class == self.class) == own;
+                loads.iter().filter(whose).map(|l| l.bps).sum::<f64>() / seeds
+            };
+            let (own, others, rate) = (of(true), of(false), port.1.rate_bps);
             // Of the oldest that is still running: how long, and how long the link needs for all of its kind that are.
-            let running = || here().filter(|f| self.has(f) && f.size > 0 && !f.complete());
-            let waited = running().map(|f| (data.runs[f.run].end_ns - f.start_ns) as f64 * 1e-9).fold(0.0, f64::max);
-            let seeds = self.runs(data).count().max(1) as f64;
-            let needs = running().map(|f| f.size as f64 * 8.0 / port.rate_bps).sum::<f64>() / seeds;
-            let starves = time > 0.0 && others > STARVED * own && waited > WAITED * needs && needs > LEAST_WORK_S;
-            starves.then(|| (own, others, port.name.clone()))
+            let waited = running.iter().map(|f| (data.runs[f.run].end_ns - f.start_ns) as f64 * 1e-9).fold(0.0, f64::max);
+            let needs = running.iter().map(|f| f.size as f64 * 8.0).sum::<f64>() / rate / seeds;
+            let taken = rate > 0.0 && others > TAKEN * rate && others > STARVED * own;
+            (taken && waited > WAITED * needs && needs > LEAST_WORK_S).then(|| (own, others, port.1.name.clone()))
         };
-        receivers.into_iter().filter_map(at).max_by(|a, b| a.1.total_cmp(&b.1))
-    }
-
-    fn runs<'a>(&self, data: &'a Data) -> impl Iterator<Item = &'a Run> {
-        let network = data.subjects[self.subject].network;
-        data.runs.iter().filter(move |r| r.network == network)
+        // Of equal ones the first in the order of ports, as that is where they first met.
+        let more = |a: &(f64, f64, String), b: &(f64, f64, String)| a.1.total_cmp(&b.1);
+        by_port.into_iter().filter_map(at).rev().max_by(more)
     }
 }
 
@@ -139,4 +142,4 @@ fn rate(bps: f64) -> String {
 
 #[cfg(test)]
 #[path = "unfinished_tests.rs"]
-mod tests;
+pub(crate) mod tests;

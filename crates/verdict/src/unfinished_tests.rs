@@ -5,7 +5,7 @@ use crate::data::{Data, Flow, Network, Port, Query, Run};
 use crate::headline;
 
 /// A link of 10 Gbit/s into `r0` for 1 s: storage asks for 40 blocks of 1 MB at 0, tenants send without end.
-fn beside_tenants(storage_bits: u64, tenant_bits: u64, finished: bool) -> Data {
+pub(crate) fn beside_tenants(storage_bits: u64, tenant_bits: u64, finished: bool) -> Data {
     let mut d = Data {
         networks: vec![Network { first: 0, groups: 2, ..Network::default() }],
         subjects: vec![
@@ -13,29 +13,40 @@ fn beside_tenants(storage_bits: u64, tenant_bits: u64, finished: bool) -> Data {
             subject("cubic", 0, &[("long_flows", &[1.0]), ("goodput_bps", &[tenant_bits as f64])]),
         ],
         runs: vec![Run { network: 0, end_ns: 1_000_000_000, ..Run::default() }],
-        hosts: vec!["r0".into()],
+        hosts: ["r0", "s0"].map(String::from).into_iter().chain((1..41).map(|i| format!("s{i}"))).collect(),
         classes: vec!["storage".into(), "tenants".into()],
         ..Data::default()
     };
-    d.ports.push(Port { name: "bottleneck".into(), to: "r0".into(), rate_bps: 1e10, seeds: 1, ..Port::default() });
-    let flow = |subject, size, measured: u64, fct: f64| Flow {
+    let port = |name: &str, from: &str, to: &str| Port {
+        name: name.into(),
+        from: from.into(),
+        to: to.into(),
+        rate_bps: 1e10,
+        seeds: 1,
+        ..Port::default()
+    };
+    d.ports.push(port("bottleneck", "sw", "r0"));
+    d.ports.extend((0..41).map(|i| port("access", &format!("s{i}"), "sw")));
+    let flow = |subject, from, size, measured: u64, fct: f64| Flow {
         subject,
         run: 0,
         size,
-        start_ns: 0,
         acked_ns: i64::MAX,
         fct,
         slowdown: f64::NAN,
         measured,
         in_query: size > 0,
         class: subject as u32,
+        from,
         to: 0,
         acked: measured,
+        ..Flow::default()
     };
     let time = if finished { 0.9 } else { f64::NAN };
-    d.flows = (0..40).map(|_| flow(0, 1_000_000, storage_bits / 320, time)).collect();
-    d.flows.push(flow(1, 0, tenant_bits / 8, f64::NAN));
-    d.queries = vec![Query { run: 0, class: 0, start_ns: 0, qct: time, bytes: 40_000_000, groups: 1, receiver: 0 }];
+    d.flows = (1..41).map(|i| flow(0, i, 1_000_000, storage_bits / 320, time)).collect();
+    d.flows.push(flow(1, 41, 0, tenant_bits / 8, f64::NAN));
+    d.queries =
+        vec![Query { run: 0, class: 0, start_ns: 0, qct: time, bytes: 40_000_000, groups: 1, receiver: 0, ..Query::default() }];
     d
 }
 
@@ -70,7 +81,16 @@ fn what_finished_is_not_spoken_of() {
 #[test]
 fn the_last_of_many_rounds_is_nothing_to_speak_of() {
     let mut d = beside_tenants(280_000_000, 9_120_000_000, true);
-    let round = |start_ns: i64, qct| Query { run: 0, class: 0, start_ns, qct, bytes: 40_000_000, groups: 1, receiver: 0 };
+    let round = |start_ns: i64, qct| Query {
+        run: 0,
+        class: 0,
+        start_ns,
+        qct,
+        bytes: 40_000_000,
+        groups: 1,
+        receiver: 0,
+        ..Query::default()
+    };
     d.queries = (0..9).map(|i| round(i * 100_000_000, 0.1)).collect();
     d.queries.push(round(950_000_000, f64::NAN));
     assert!(!first(&d).contains("finished"), "it ran for 50 ms, the others took 100");

@@ -39,7 +39,7 @@ pub(crate) struct Args {
 
 /// How a verb prints what it has to say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Printed {
+pub(crate) enum Printed {
     /// For a person
     Text,
     /// One JSON document

@@ -1,15 +1,25 @@
 //! One file a verb: its arguments and what it does.
 
 pub(crate) mod advise;
+pub(crate) mod attach;
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod conform;
+pub(crate) mod detach;
+pub(crate) mod doctor;
 pub(crate) mod explain;
+mod hosts;
+pub(crate) mod kernel;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod model;
 pub(crate) mod new;
+pub(crate) mod record;
 pub(crate) mod report;
 pub(crate) mod repro;
 pub(crate) mod run;
+pub(crate) mod status;
 pub(crate) mod sweep;
+pub(crate) mod tune;
+pub(crate) mod watch;

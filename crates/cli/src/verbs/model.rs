@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::model_table;
-use crate::output::print;
+use crate::output::{Format, print};
 use crate::progress::{Display, Kind};
 use crate::{interrupt, style};
 use forebay_exec::{Job, Outcome, Watcher, jobs, run_all};
@@ -27,14 +27,6 @@ pub(crate) struct Args {
     /// Runs at the same time [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     threads: Option<u16>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// For a person
-    Table,
-    /// One JSON object, in SI units
-    Json,
 }
 
 /// Asks the models, simulates, and prints both.

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output::print;
 use crate::report::{self, Written};
-use crate::{said, style};
+use crate::{grid, said, style};
 use forebay_store::sweep::SweepDir;
 use forebay_store::{RunDir, StoreError, replaceable};
 use std::path::PathBuf;
@@ -42,7 +42,8 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 
 fn done(written: &Written) -> Result<(), Failure> {
     let said = said::lines(&written.sentences, style::stdout());
-    print(&format!("{said}report: {}\n", written.path.display()))
+    let workloads = written.workloads.as_ref().map_or_else(String::new, |g| format!("\n{}\n", grid::draw(g, style::stdout())));
+    print(&format!("{said}{workloads}report: {}\n", written.path.display()))
 }
 
 /// Where the report goes, which must not be there yet.

@@ -7,13 +7,14 @@ use crate::output::{print, warn};
 use crate::progress::{Display, Kind, event};
 use crate::report::{self, Written};
 use crate::table::{self, scaled};
-use crate::{interrupt, said, style};
+use crate::{grid, interrupt, said, style};
 use clap::builder::PossibleValuesParser;
 use forebay_exec::{Job, Outcome, Record, Watcher, jobs, run_until};
 use forebay_scenario::{Resolved, Scenario};
 use forebay_store::summary::{GROUP_METRICS, GroupSummary, NETWORK_METRICS, Summary};
 use forebay_store::summary_table::metric_columns;
 use forebay_store::{Format, Host, Manifest, RunDir, RunWriter, StoreError, Target, file_name};
+use forebay_verdict::Grid;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::io::IsTerminal;
@@ -148,11 +149,11 @@ fn simulate(args: &Args, kind: Kind, scenario: &Scenario, mut overrides: Vec<Str
     // From here on nothing takes the results away again, not even a defect of the report.
     interrupt::kept(&dir);
     let report = if args.no_report { None } else { beside_results(&dir, kind) };
-    let said = match &report {
-        Some(written) => written.sentences.clone(),
+    let answer = match &report {
+        Some(written) => (written.sentences.clone(), written.workloads.clone()),
         // What cannot be read back is said by nobody; the table of numbers does not depend on it.
-        None if !args.quiet => RunDir::open(&dir).and_then(|d| report::sentences(&[d])).unwrap_or_default(),
-        None => Vec::new(),
+        None if !args.quiet => RunDir::open(&dir).and_then(|d| report::answer(&[d])).unwrap_or_default(),
+        None => Default::default(),
     };
     let report = report.map(|w| w.path);
     if kind == Kind::Json {
@@ -161,7 +162,7 @@ fn simulate(args: &Args, kind: Kind, scenario: &Scenario, mut overrides: Vec<Str
             "packet_hops_per_s": manifest.packet_hops_per_s, "wall_s": manifest.wall_s, "report": report, "partial": manifest.partial,
         }));
     }
-    conclude(args, &said, &collector.variants, &manifest, &dir, report.as_deref())?;
+    conclude(args, &answer, &collector.variants, &manifest, &dir, report.as_deref())?;
     match &args.out {
         Some(wanted) if *wanted != dir => elsewhere(wanted, &dir, kind),
         _ => Ok(()),
@@ -222,7 +223,7 @@ fn announce(args: &Args, kind: Kind, resolved: &Resolved, runs: usize, threads: 
 }
 
 /// The results for programs: the numbers of the table `summary`, by variant, run and transport group.
-fn document(variants: &[table::Variant], manifest: &Manifest, dir: &Path, report: Option<&Path>) -> Value {
+fn document(said: &[String], variants: &[table::Variant], manifest: &Manifest, dir: &Path, report: Option<&Path>) -> Value {
     let number = |v: Option<f64>| v.filter(|v| v.is_finite());
     let summary = |s: &Summary| {
         let group = |g: &GroupSummary| {
@@ -237,7 +238,7 @@ fn document(variants: &[table::Variant], manifest: &Manifest, dir: &Path, report
     let variant = |v: &table::Variant| json!({"variant": v.label, "runs": v.seeds.iter().map(summary).collect::<Vec<_>>()});
     json!({
         "name": manifest.name, "world": manifest.world, "dir": dir, "report": report, "fingerprint": manifest.fingerprint,
-        "partial": manifest.partial, "packet_transmissions": manifest.packet_hops, "wall_s": manifest.wall_s,
+        "partial": manifest.partial, "answer": said.iter().map(|s| s.replace("**", "")).collect::<Vec<_>>(), "packet_transmissions": manifest.packet_hops, "wall_s": manifest.wall_s,
         "variants": variants.iter().map(variant).collect::<Vec<_>>(),
     })
 }
@@ -245,14 +246,14 @@ fn document(variants: &[table::Variant], manifest: &Manifest, dir: &Path, report
 /// The last words: what the results say, the table, where the results are, and how fast it went.
 fn conclude(
     args: &Args,
-    said: &[String],
+    (said, workloads): &(Vec<String>, Option<Grid>),
     variants: &[table::Variant],
     manifest: &Manifest,
     dir: &Path,
     report: Option<&Path>,
 ) -> Result<(), Failure> {
     if args.format == FormatArg::Json {
-        return print(&format!("{:#}\n", document(variants, manifest, dir, report)));
+        return print(&format!("{:#}\n", document(said, variants, manifest, dir, report)));
     }
     let mut out = String::new();
     if !manifest.partial.is_empty() {
@@ -265,6 +266,10 @@ fn conclude(
         }
         out.push_str(&table::render(variants, style::stdout()));
         out.push('\n');
+        if let Some(workloads) = workloads {
+            out.push_str(&grid::draw(workloads, style::stdout()));
+            out.push('\n');
+        }
     }
     out.push_str(&format!("results: {}\n", dir.display()));
     if !args.quiet {
@@ -273,7 +278,8 @@ fn conclude(
         if let Some(path) = report {
             out.push_str(&format!("report: {}\n", path.display()));
         }
-        out.push_str(&format!("world: {}, stack: {}\n", manifest.world, manifest.stacks.join(", ")));
+        let version = if manifest.world_version.is_empty() { String::new() } else { format!(" ({})", manifest.world_version) };
+        out.push_str(&format!("world: {}{version}, stack: {}\n", manifest.world, manifest.stacks.join(", ")));
         out.push_str(&format!("fingerprint: {}\n", manifest.fingerprint));
         out.push_str(&format!("speed: {hops} in {:.2} s, {} per second on {threads}\n", manifest.wall_s, rate.trim_end()));
     }

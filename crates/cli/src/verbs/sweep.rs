@@ -10,7 +10,7 @@ use crate::report::{self, Written};
 use crate::sweep_progress::Display;
 use crate::table::scaled;
 use crate::{interrupt, said, style, sweep_table};
-use forebay_exec::sweep::{Finished, Plan, Request, default_dir, execute as run_sweep};
+use forebay_exec::sweep::{Finished, Plan, Request, SweepError, default_dir, execute as run_sweep};
 use forebay_scenario::{Scenario, Sweep};
 use forebay_store::Host;
 use forebay_store::sweep::SweepScenario;
@@ -78,6 +78,7 @@ pub(super) fn run(
     let (scenario, seeds) = with_seeds(args, scenario, sweep)?;
     overrides.extend(seeds);
     overrides.extend(args.input.seed.map(|n| format!("seed={n}")));
+    admit(args, &scenario)?;
     interrupt::listen()?;
     let request = Request {
         scenario: &scenario,
@@ -91,11 +92,19 @@ pub(super) fn run(
         threads: args.threads.map_or(Host::here().cpus, usize::from),
         csv: args.format == FormatArg::Csv,
     };
-    let mut display = Display::new(kind, args.quiet);
+    let mut display = Display::new(kind, args.quiet, args.limits.watch());
     let result = run_sweep(request, interrupt::flag(), &mut display);
     display.clear();
+    let finished = match (result, display.why()) {
+        (Ok(finished), _) => finished,
+        (Err(SweepError::Interrupted { done, total }), Some(why)) => {
+            let text = format!("{why}; {done} of {total} runs are done and kept: run the same command again to go on");
+            return Err(Failure::Machine(text));
+        }
+        (Err(e), _) => return Err(e.into()),
+    };
     // There is a sweep, or nobody would be here.
-    let Some(finished) = result? else { return Ok(()) };
+    let Some(finished) = finished else { return Ok(()) };
     let page = || report::write_sweep(&finished.dir, &finished.dir.path().join(report::FILE));
     let page = if args.no_report { None } else { written(page(), kind) };
     let m = &finished.manifest;
@@ -106,6 +115,20 @@ pub(super) fn run(
         }));
     }
     conclude(args, &finished, display.hops(), page.as_ref())
+}
+
+/// Refuses a sweep that would not fit into memory, by its first and its last point: what is swept grows or shrinks on the way.
+fn admit(args: &run::Args, scenario: &Scenario) -> Result<(), Failure> {
+    let Some(sweep) = scenario.sweep()? else { return Ok(()) };
+    let threads = args.threads.map_or(Host::here().cpus, usize::from);
+    let ends = [0, sweep.len().saturating_sub(1)];
+    for point in ends.iter().take(sweep.len().min(2)).filter_map(|i| sweep.point(*i)) {
+        // What is wrong with a point is told with the others, when all are checked.
+        if let Ok(resolved) = scenario.at(&point).and_then(|s| s.resolve()) {
+            args.limits.admit(&resolved, threads)?;
+        }
+    }
+    Ok(())
 }
 
 /// The last words: the table, where the results are, and how fast it went.
@@ -126,6 +149,7 @@ fn conclude(args: &run::Args, f: &Finished, hops: u64, page: Option<&Written>) -
         }
         let m = &f.manifest;
         let distinct = f.plan.distinct().len() as u64;
+        let _ = writeln!(out, "world: {}, stack: {}", m.worlds.join(", "), m.stacks.join(", "));
         let _ = writeln!(out, "fingerprint: {}", m.fingerprint);
         let found = if m.found > 0 { format!(", {} of them found finished", m.found) } else { String::new() };
         let _ = write!(out, "sweep: {} points, {} runs{found}", f.plan.sweep.len(), distinct);

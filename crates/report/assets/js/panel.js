@@ -152,7 +152,7 @@ function panel(spec, zoom) {
     },
   });
   const xAxis = axis(2, x, 78, rugSize + (last ? 24 : 6), scale => zoom.unit(scale));
-  const yAxis = axis(3, y, 30, 52, scale => {
+  const yAxis = axis(3, y, 30, y.log ? 76 : 52, scale => {
     prefix = scale;
     unitName.textContent = scale.name;
   });

@@ -45,7 +45,35 @@ pub(super) fn figures(data: &Data) -> Vec<Figure> {
         figure("cdf-queue", "Queue, all samples", "port", queues(data)),
     ];
     out.retain(|f| !f.views.is_empty());
+    out.iter_mut().filter(|f| f.id != "cdf-goodput" && f.id != "cdf-queue").for_each(add_tail);
     out
+}
+
+/// A line of fewer points has no tail to speak of.
+const LEAST_TAIL: usize = 20;
+
+/// Adds the first view again as the part of all that is larger, on a logarithmic scale: a hundredth and a thousandth are as far apart as a
+/// tenth and a hundredth.
+fn add_tail(figure: &mut Figure) {
+    let Some(View { name, chart: Chart::Lines(whole) }) = figure.views.first() else { return };
+    if whole.lines.iter().all(|l| l.x.len() < LEAST_TAIL) {
+        return;
+    }
+    let beyond = |l: &XyLine| {
+        // Nothing is beyond the largest value, and 0 has no place on a logarithmic scale.
+        let kept = l.x.iter().zip(&l.y).filter_map(|(x, y)| Some((*x, 1.0 - (*y)?))).filter(|(_, y)| *y > 1e-9);
+        let (x, y): (Vec<f64>, Vec<Option<f64>>) = kept.map(|(x, y)| (x, Some(short(y)))).unzip();
+        XyLine { x, y, ..l.clone() }
+    };
+    let y = Axis { title: "part that is larger".into(), unit: Unit::Fraction, log: true };
+    let chart = Chart::Lines(LineChart { y, lines: whole.lines.iter().map(beyond).collect(), ..whole.clone() });
+    let of = if name.is_empty() { String::new() } else { format!(", {name}") };
+    let view = View { name: format!("tail{of}"), chart };
+    if figure.choice.is_empty() {
+        figure.choice = "part".into();
+        figure.views[0].name = "all".into();
+    }
+    figure.views.push(view);
 }
 
 fn figure(id: &str, title: &str, choice: &str, views: Vec<Option<View>>) -> Figure {
@@ -230,7 +258,12 @@ mod tests {
         let ids: Vec<&str> = all.iter().map(|f| f.id.as_str()).collect();
         assert_eq!(ids, ["cdf-fct", "cdf-slowdown"]);
         let names: Vec<&str> = all[0].views.iter().map(|v| v.name.as_str()).collect();
-        assert_eq!(names, ["all sizes", "small <= 100 KB", "medium"]);
+        assert_eq!(names, ["all sizes", "small <= 100 KB", "medium", "tail, all sizes"]);
+        // 150 times each: 149 of 150 are above the smallest, 1 of 150 above the last but one.
+        let tail = chart(&all[0], 3);
+        let line = &tail.lines[0];
+        assert!(tail.y.log && line.x.len() == 149, "{}", line.x.len());
+        assert_eq!((line.y[0], line.y[148]), (Some(short(149.0 / 150.0)), Some(short(1.0 - short(149.0 / 150.0)))));
         let c = chart(&all[0], 1);
         assert_eq!((c.lines.len(), c.lines[1].label.as_str(), c.lines[1].x.len()), (2, "dctcp", 100));
         assert!(c.x.log, "1 to 200 ms");
@@ -242,8 +275,17 @@ mod tests {
     #[test]
     fn queries_goodputs_and_queues() {
         let mut d = data(1);
-        d.queries.push(Query { run: 1, class: 0, start_ns: 0, qct: 0.5, bytes: 1, groups: 1, receiver: 0 });
-        d.queries.push(Query { run: 1, class: 0, start_ns: 0, qct: f64::NAN, bytes: 1, groups: 1, receiver: 0 });
+        d.queries.push(Query { run: 1, class: 0, start_ns: 0, qct: 0.5, bytes: 1, groups: 1, receiver: 0, ..Query::default() });
+        d.queries.push(Query {
+            run: 1,
+            class: 0,
+            start_ns: 0,
+            qct: f64::NAN,
+            bytes: 1,
+            groups: 1,
+            receiver: 0,
+            ..Query::default()
+        });
         d.runs[0].measured_from_ns = 2_000_000_000;
         // 1 Gbit in the 4 s from 2 s to 6 s.
         d.flows.push(Flow { size: 0, fct: f64::NAN, acked_ns: 6_000_000_000, measured: 125_000_000, ..d.flows[0] });

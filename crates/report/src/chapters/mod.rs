@@ -7,15 +7,17 @@ mod cdf;
 mod reduce;
 mod sizes;
 pub mod sweep;
+mod sweep_answer;
 pub mod sweep_read;
+mod swept;
 mod table;
 mod text;
 mod time;
 mod topology;
 
-use crate::page::{Figure, Page, Section, Subject};
+use crate::page::{Figure, Page, Section, Subject, TitledGrid};
 use forebay_store::{RunDir, StoreError};
-use forebay_verdict::{Data, directories, headline, read};
+use forebay_verdict::{Data, directories, headline, read, workloads};
 
 /// The page of a finished run, or of several that are compared.
 ///
@@ -59,6 +61,18 @@ fn from_data(data: &Data) -> Page {
     waits.extend(of_queries);
     waits.extend(timeouts);
     of_flows.extend(cdfs);
+    if let Some(grid) = workloads(data) {
+        let text = "Each workload at the port that limits it most, of all that its messages are known to pass. Fairness is Jain's index over its \
+                    endless flows, else over its senders.";
+        let section = Section {
+            id: "workloads".into(),
+            title: "Who gets what".into(),
+            text: text.into(),
+            grids: vec![TitledGrid { title: String::new(), grid }],
+            figures: Vec::new(),
+        };
+        page.sections.push(section);
+    }
     section(&mut page, "queries", "Queries and timeouts", waits);
     section(&mut page, "sizes", "Completion times by size", of_flows);
     section(&mut page, "queue", "The queue", queue);
@@ -70,7 +84,7 @@ fn from_data(data: &Data) -> Page {
 
 fn section(page: &mut Page, id: &str, title: &str, figures: Vec<Figure>) {
     if !figures.is_empty() {
-        page.sections.push(Section { id: id.into(), title: title.into(), text: String::new(), figures });
+        page.sections.push(Section { id: id.into(), title: title.into(), figures, ..Section::default() });
     }
 }
 

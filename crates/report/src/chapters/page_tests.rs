@@ -29,15 +29,11 @@ fn large(n: u64, samples: i64) -> Data {
                     subject: s,
                     run,
                     size,
-                    start_ns: 0,
                     acked_ns: i64::MAX,
                     fct,
                     slowdown: fct / (size as f64 * 8e-9),
                     measured: size,
-                    in_query: false,
-                    class: 0,
-                    to: 0,
-                    acked: 0,
+                    ..Flow::default()
                 });
             }
             d.queues.push(QueueSeries {

@@ -134,15 +134,11 @@ pub(super) mod tests {
                 subject: i,
                 run: i,
                 size: k * 1_000,
-                start_ns: 0,
                 acked_ns: 5,
                 fct: k as f64 * 1e-3 * (i + 1) as f64,
                 slowdown: (i + 1) as f64,
                 measured: 0,
-                in_query: false,
-                class: 0,
-                to: 0,
-                acked: 0,
+                ..Flow::default()
             };
             d.flows.extend((1..=n).map(flow));
         }

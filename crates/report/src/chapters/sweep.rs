@@ -1,6 +1,9 @@
 //! The page of a sweep: every metric against the first swept axis, a line for each combination of the others.
 
 use super::reduce::short;
+use super::sweep_answer as answer;
+pub use super::swept::{Point, Sweep, SweptAxis, Value};
+use super::swept::{Seeds, value};
 use crate::page::{
     Axis, Cell, Chart, Figure, Headline, HeadlineChart, LineChart, MetricRow, MetricTable, Page, Section, Subject, Term, Unit,
     View, XyLine,
@@ -10,76 +13,11 @@ use forebay_verdict::{bold, count, list, quantity};
 use forebay_verdict::{cell, unit};
 use std::collections::BTreeMap;
 
-/// One value of a swept key.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Value {
-    /// A number, in `unit` of its axis.
-    Number(f64),
-    /// Anything else, such as the name of a transport.
-    Text(String),
-    /// The point leaves the key as it is in the scenario.
-    Unset,
-}
-
-impl Value {
-    /// For names of lines.
-    fn text(&self) -> String {
-        match self {
-            Value::Number(v) => forebay_verdict::number(*v),
-            Value::Text(t) => t.clone(),
-            Value::Unset => String::new(),
-        }
-    }
-}
-
-/// A swept key.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SweptAxis {
-    /// Its name, such as `topology.senders`.
-    pub key: String,
-    /// The shortest name that tells it from the others, such as `senders`; empty where the values name it.
-    pub short: String,
-    /// Unit of its numbers.
-    pub unit: Unit,
-}
-
-/// A transport group at one point of the sweep, with one seed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Point {
-    /// Values of the axes, as many as there are axes.
-    pub at: Vec<Value>,
-    /// Name of variant and group; the same at all points.
-    pub subject: String,
-    /// Values of the metrics of the `summary` table by name of column; those that are missing have no value.
-    pub metrics: Vec<(String, f64)>,
-}
-
-/// All points of a sweep.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Sweep {
-    /// Name of the scenario.
-    pub title: String,
-    /// What was swept, the axis to draw against first.
-    pub axes: Vec<SweptAxis>,
-    /// A row for each point, subject and seed, in the order of the sweep.
-    pub points: Vec<Point>,
-}
-
 /// A line of every figure: one subject at one combination of the axes but the first.
 struct Line {
     name: String,
     /// Positions on the first axis, ascending; per metric the values of the seeds there.
     at: Vec<(f64, Seeds)>,
-}
-
-/// Values of the seeds by metric.
-type Seeds = BTreeMap<String, Vec<f64>>;
-
-/// A metric over the seeds; only known to be at least so large where a part of what it is made of was still running.
-fn value(m: &Metric, of: &Seeds) -> Option<Cell> {
-    let running = |b: &str| of.get(b).into_iter().flatten().copied().map(Some);
-    let at_least = m.bound.is_some_and(|b| b.holds(running(b.running)));
-    cell(of.get(m.name)?).map(|c| Cell { at_least, ..c })
 }
 
 /// The page of a sweep.
@@ -97,10 +35,21 @@ pub fn page(sweep: &Sweep) -> Page {
         .filter(|m| figures.iter().any(|f| f.id == id(m)))
         .map(|m| Term { name: m.label.replace("{first}", "the first group"), unit: String::new(), text: m.doc.into() })
         .collect();
+    let choices = answer::choices(sweep);
     page.headline = headline(&lines, axis);
+    page.headline.sentences = [answer::sentences(&choices), page.headline.sentences].concat();
+    page.headline.sentences.truncate(MAX_SENTENCES);
     page.table = last(&lines);
     let text = format!("Means over seeds against {key}; a band is the 95 % confidence interval where there are several.{ticks}");
-    page.sections = vec![Section { id: "sweep".into(), title: format!("Against {key}"), text, figures }];
+    page.sections = vec![Section { id: "sweep".into(), title: format!("Against {key}"), text, figures, ..Section::default() }];
+    let maps = answer::maps(sweep, &choices);
+    if !maps.is_empty() {
+        let text = "The metric that the headline judges by: the stronger the colour, the better.".into();
+        page.sections
+            .insert(0, Section { id: "maps".into(), title: "Where it is best".into(), text, grids: maps, figures: Vec::new() });
+    }
+    let (id, title, text) = ("points".into(), "All points".into(), "A click on a head sorts by it.".into());
+    page.sections.push(Section { id, title, text, grids: vec![answer::table(sweep, &choices)], figures: Vec::new() });
     page
 }
 
@@ -110,6 +59,7 @@ fn lines(sweep: &Sweep) -> (Vec<Line>, String) {
     let unset = Value::Text("unset".into());
     let named = sweep.points.iter().any(|p| matches!(p.at.first(), Some(Value::Text(_))));
     let mut names: Vec<&str> = Vec::new();
+    let said = sweep.axes_name_subjects();
     for p in &sweep.points {
         let at = p.at.first().map(|v| if named && *v == Value::Unset { &unset } else { v });
         let x = match at {
@@ -127,7 +77,8 @@ fn lines(sweep: &Sweep) -> (Vec<Line>, String) {
             None => 0.0,
         };
         // What the point leaves as it is, and what the name of the subject says, goes without saying.
-        let others = p.at.iter().zip(&sweep.axes).skip(1).filter(|(v, _)| **v != Value::Unset && v.text() != p.subject);
+        let others =
+            p.at.iter().zip(&sweep.axes).skip(1).filter(|(v, _)| **v != Value::Unset && !(said && v.text() == p.subject));
         let rest: Vec<String> = others.map(|(v, a)| format!("{} {}", a.short, v.text()).trim_start().to_owned()).collect();
         let name = [&[p.subject.clone()][..], &rest].concat().join(", ");
         let line = match lines.iter().position(|l| l.name == name) {
@@ -167,7 +118,7 @@ fn figure(m: &Metric, x: &Axis, ticks: &str, lines: &[Line]) -> Option<Figure> {
         let cells: Vec<(f64, Option<Cell>)> =
             line.at.iter().map(|(x, of)| (*x, of.get(m.name).and_then(|values| cell(values)))).collect();
         let edge = |sign: f64| -> Vec<Option<f64>> {
-            cells.iter().map(|(_, c)| c.and_then(|c| Some(short(c.mean + sign * c.half_width?)))).collect()
+            cells.iter().map(|(_, c)| c.and_then(|c| Some(short(possible(m, c.mean + sign * c.half_width?))))).collect()
         };
         let banded = cells.iter().any(|(_, c)| c.is_some_and(|c| c.half_width.is_some()));
         XyLine {
@@ -182,10 +133,12 @@ fn figure(m: &Metric, x: &Axis, ticks: &str, lines: &[Line]) -> Option<Figure> {
     };
     let curves: Vec<XyLine> = lines.iter().enumerate().map(curve).filter(|l| l.y.iter().any(Option::is_some)).collect();
     let values = || curves.iter().flat_map(|l| &l.y).flatten().copied();
-    if m.label.is_empty() || curves.is_empty() || (m.if_any && values().all(|v| v == 0.0)) {
+    let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+    // What does not change along the axis needs no picture: the table has it.
+    let flat = |l: &XyLine| l.y.iter().flatten().all(|y| Some(y) == l.y.iter().flatten().next());
+    if m.label.is_empty() || curves.is_empty() || curves.iter().all(flat) {
         return None;
     }
-    let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
     let label = m.label.replace("{first}", "the first group");
     let y = Axis { title: label.clone(), unit: unit(m.unit), log: low > 0.0 && high > 100.0 * low };
     let chart = Chart::Lines(LineChart { x: x.clone(), y, points: true, lines: curves });
@@ -198,10 +151,19 @@ fn figure(m: &Metric, x: &Axis, ticks: &str, lines: &[Line]) -> Option<Figure> {
     })
 }
 
+/// No band leaves what the metric can be: nothing is below 0, and neither parts nor Jain's index are above 1.
+fn possible(m: &Metric, v: f64) -> f64 {
+    let most = if unit(m.unit) == Unit::Fraction || m.name.contains("fairness") { 1.0 } else { f64::INFINITY };
+    v.clamp(0.0, most)
+}
+
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
 }
+
+/// The most sentences of the headline.
+const MAX_SENTENCES: usize = 5;
 
 /// What lines are told apart by in words: of these, the first that some line has.
 const TELLING: [&str; 4] = ["qct_p99_s", "fct_small_p99_s", "goodput_bps", "rtos"];
@@ -270,6 +232,7 @@ mod tests {
                 for seed in 0..2 {
                     s.points.push(Point {
                         at: vec![Value::Number(n), Value::Text(cc.into())],
+                        variant: String::new(),
                         subject: "default".into(),
                         metrics: vec![("goodput_bps".into(), 1e9 / n + f64::from(seed)), ("syn_rtos".into(), 0.0)],
                     });
@@ -284,7 +247,7 @@ mod tests {
         let p = page(&sweep());
         let names: Vec<&str> = p.subjects.iter().map(|s| s.name.as_str()).collect();
         assert_eq!(names, ["default, cc reno", "default, cc dctcp"]);
-        let figures = &p.sections[0].figures;
+        let figures = &p.sections.iter().find(|s| s.id == "sweep").unwrap().figures;
         assert_eq!(figures.iter().map(|f| f.id.as_str()).collect::<Vec<_>>(), ["sweep-goodput-bps"], "no curve of nothing but 0");
         let Chart::Lines(c) = &figures[0].views[0].chart else { panic!() };
         assert_eq!((c.x.log, c.points, c.lines.len()), (true, true, 2));
@@ -297,8 +260,9 @@ mod tests {
     #[test]
     fn the_headline_says_from_where_to_where() {
         let h = page(&sweep()).headline;
+        let ends = "**Best**: goodput **1 Gbit/s** at senders 1, cc reno; **worst**: **15.6 Mbit/s** at senders 64, cc dctcp.";
         let begin = "**default, cc reno**: goodput is **1 Gbit/s** at senders 1 and **15.6 Mbit/s** at 64.";
-        assert_eq!((h.sentences.len(), h.sentences[0].as_str()), (2, begin));
+        assert_eq!((h.sentences.len(), h.sentences[0].as_str(), h.sentences[1].as_str()), (3, ends, begin));
         assert_eq!(h.charts[0].title, "goodput, at the largest senders");
     }
 
@@ -307,11 +271,12 @@ mod tests {
         let mut s = sweep();
         for p in &mut s.points {
             let part = if p.at[0] == Value::Number(64.0) { 1.0 } else { 0.0 };
-            p.metrics = vec![("qct_p99_s".into(), 0.2 + 0.8 * part), ("queries_running".into(), part)];
+            p.metrics = vec![("qct_p99_s".into(), 0.2 + 0.8 * part), ("queries_known".into(), 1.0 - part)];
         }
         let p = page(&s);
         let said = &p.headline.sentences;
-        assert!(said[0].ends_with("is **200 ms** at senders 1 and at least **1 s** at 64."), "{said:?}");
+        assert!(said[0].ends_with("worst**: **at least 1 s** at senders 64, cc dctcp."), "{said:?}");
+        assert!(said[1].ends_with("is **200 ms** at senders 1 and at least **1 s** at 64."), "{said:?}");
         let bounds = |cells: &[Option<Cell>]| cells.iter().all(|c| c.is_some_and(|c| c.at_least));
         assert!(bounds(&p.headline.charts[0].values) && bounds(&p.table.rows[0].cells));
     }
@@ -336,7 +301,8 @@ mod tests {
         s.points.iter_mut().for_each(|p| p.at.swap(0, 1));
         let p = page(&s);
         assert_eq!(p.subjects.len(), 3);
-        assert!(p.sections[0].text.contains("0 is reno and 1 is dctcp"), "{}", p.sections[0].text);
+        let text = &p.sections.iter().find(|s| s.id == "sweep").unwrap().text;
+        assert!(text.contains("0 is reno and 1 is dctcp"), "{text}");
     }
 
     #[test]

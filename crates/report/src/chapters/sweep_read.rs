@@ -1,6 +1,6 @@
 //! From the directory of a sweep to what its page is made of.
 
-use super::sweep::{Point, Sweep, SweptAxis, Value};
+use super::swept::{Point, Sweep, SweptAxis, Value};
 use crate::page::{Fact, Page, ScenarioText, Unit};
 use forebay_store::StoreError;
 use forebay_store::rows::{Bools, Floats, Ints, Rows, Texts};
@@ -31,13 +31,16 @@ fn facts(m: &SweepManifest) -> Vec<Fact> {
     let fact = |label: &str, value: String| Fact { label: label.into(), value };
     let time = |t: &str| t.replace('T', " ").replace('Z', " UTC");
     let runs = m.points.iter().map(|p| p.units.len()).sum();
-    vec![
+    let all = vec![
         fact("fingerprint", m.fingerprint.clone()),
         fact("forebay", m.forebay.clone()),
+        fact("world", m.worlds.join(", ")),
+        fact("stack", m.stacks.join(", ")),
         fact("runs", format!("{} of {}", count(runs, "run"), count(m.points.len(), "point"))),
         fact("finished", time(m.finished.as_deref().unwrap_or(""))),
         fact("machine", format!("{} {}, {}", m.host.os, m.host.arch, count(m.host.cpus, "processor"))),
-    ]
+    ];
+    all.into_iter().filter(|f| !f.value.is_empty()).collect()
 }
 
 /// Axes as the page has them: what changes together is one.
@@ -152,7 +155,7 @@ fn read(dir: &SweepDir, m: &SweepManifest) -> Result<Sweep, StoreError> {
                 None => names.subject(variant, group),
             };
             let numbers = metrics.iter().filter_map(|(name, column)| Some(((*name).to_owned(), column.get(row)?)));
-            sweep.points.push(Point { at, subject, metrics: numbers.collect() });
+            sweep.points.push(Point { at, variant: variant.to_owned(), subject, metrics: numbers.collect() });
         }
     }
     Ok(sweep)

@@ -58,7 +58,8 @@ pub(super) fn facts(dirs: &[RunDir], labels: &[String]) -> Vec<Fact> {
             out.push(Fact { label, value });
         };
         if !m.world.is_empty() {
-            fact("world", m.world.clone());
+            let version = if m.world_version.is_empty() { String::new() } else { format!(": {}", m.world_version) };
+            fact("world", format!("{}{version}", m.world));
         }
         if !m.stacks.is_empty() {
             fact("stack", m.stacks.join(", "));

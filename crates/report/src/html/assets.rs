@@ -29,6 +29,7 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("../../assets/js/topology.js"),
     include_str!("../../assets/js/csv.js"),
     include_str!("../../assets/js/figure.js"),
+    include_str!("../../assets/js/sort.js"),
     include_str!("../../assets/js/main.js"),
     "})();"
 );

@@ -10,11 +10,16 @@ pub(super) fn section(s: &Section) -> String {
     if !s.text.is_empty() {
         write!(out, "<p class=\"lead\">{}</p>", code(&s.text)).unwrap_or_default();
     }
-    out += "<div class=\"figures\">";
-    for f in &s.figures {
-        out += &figure(f);
+    if !s.grids.is_empty() {
+        let tables: String = s.grids.iter().map(|g| super::grid::render(g, &s.title)).collect();
+        write!(out, "<div class=\"grids\">{tables}</div>").unwrap_or_default();
     }
-    out + "</div></section>"
+    if !s.figures.is_empty() {
+        out += "<div class=\"figures\">";
+        s.figures.iter().for_each(|f| out += &figure(f));
+        out += "</div>";
+    }
+    out + "</section>"
 }
 
 /// Whether a section shows the network, which is read after the numbers.

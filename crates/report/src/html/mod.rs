@@ -3,6 +3,7 @@
 mod assets;
 mod escape;
 mod figures;
+mod grid;
 mod headline;
 mod number;
 mod symbols;

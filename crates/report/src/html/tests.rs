@@ -13,7 +13,7 @@ fn page(name: &str) -> Page {
     };
     let figure =
         |id: &str, chart| Figure { id: id.into(), title: s(), text: s(), choice: s(), views: vec![View { name: s(), chart }] };
-    let section = |id: &str, figures| Section { id: id.into(), title: s(), text: s(), figures };
+    let section = |id: &str, figures| Section { id: id.into(), title: s(), text: s(), figures, ..Section::default() };
     Page {
         title: s(),
         summary: s(),

@@ -1,0 +1,52 @@
+//! `forebay attach`: a transport in the running kernel.
+
+use super::hosts;
+use crate::failure::Failure;
+use std::path::PathBuf;
+
+/// Give connections of this host a congestion control, as a BPF program in the running kernel
+///
+/// New connections use it at once, open ones with --live. What is changed stays until `forebay detach`, also when this process ends.
+/// Needs root (SECURITY.md lists the capabilities). `forebay doctor` says what this host lacks.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The program; `forebay attach list` names them with their parameters
+    #[arg(value_name = "LAW|SHIM")]
+    pub(crate) program: String,
+    /// For connections to this prefix, such as 10.1.0.0/16 (with --cgroup: only these of its processes); can be given more than once
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) dst: Vec<String>,
+    /// For processes of this cgroup (version 2)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) cgroup: Option<PathBuf>,
+    /// For all new connections of this network namespace
+    #[arg(long)]
+    pub(crate) default: bool,
+    /// Also for connections that are open already
+    #[arg(long)]
+    pub(crate) live: bool,
+    /// Of a shim: at this interface, such as a bridge's uplink, instead of those of the routes to --dst; can be given more than once
+    #[arg(long, value_name = "INTERFACE")]
+    pub(crate) dev: Vec<String>,
+    /// Set a parameter; can be given more than once
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) param: Vec<String>,
+    /// The name under which the kernel knows it, at most 15 characters [default: fb_ and the program's]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Change nothing; print the commands that do the same by hand
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Stay, and detach by itself when this holds for three seconds: retransmissions>FACTOR, rtt-p99>FACTOR or throughput<FACTOR of what was
+    /// measured in five seconds before attaching. Exit code 1 if it did
+    #[arg(long, value_name = "CONDITION", conflicts_with = "dry_run")]
+    pub(crate) rollback_on: Vec<String>,
+    /// With --rollback-on: leave it attached and end after so many seconds
+    #[arg(long, value_name = "SECONDS", requires = "rollback_on")]
+    pub(crate) watch_for: Option<u64>,
+}
+
+/// Attaches.
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    hosts::attach(args)
+}

@@ -1,0 +1,236 @@
+//! The verbs for real hosts, in words.
+
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::output::{print, warn};
+use crate::verbs::check::Printed;
+use crate::verbs::{attach, detach, record, status, tune, watch};
+use forebay_hosts::catalog::PROGRAMS;
+use forebay_hosts::condition::Condition;
+pub(crate) use forebay_hosts::doctor::PART;
+use forebay_hosts::status::Status;
+use forebay_hosts::watch::Watch;
+use forebay_hosts::{
+    Error, Health, attach as on, detach as off, privileges, prometheus, record as recorder, status as what, tune as knobs,
+};
+use serde_json::json;
+use std::fmt::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long throughput, RTT and retransmissions are measured before attaching with conditions.
+const MEASURED: Duration = Duration::from_secs(5);
+
+impl From<Error> for Failure {
+    fn from(e: Error) -> Failure {
+        Failure::Machine(e.to_string())
+    }
+}
+
+pub(crate) fn attach(args: &attach::Args) -> Result<(), Failure> {
+    if args.program == "list" {
+        return list();
+    }
+    let conditions = conditions(&args.rollback_on)?;
+    let request = on::Request {
+        program: args.program.clone(),
+        name: args.name.clone(),
+        prefixes: args.dst.iter().map(|d| d.parse()).collect::<Result<Vec<_>, Error>>()?,
+        cgroup: args.cgroup.clone(),
+        default: args.default,
+        live: args.live,
+        devices: args.dev.clone(),
+        params: args.param.clone(),
+        measure: (!conditions.is_empty()).then_some(MEASURED),
+    };
+    if args.dry_run {
+        return print(&lines(&on::dry_run(&request)?));
+    }
+    if !conditions.is_empty() {
+        print(&format!("measuring for {} s what connections do without it\n", MEASURED.as_secs()))?;
+    }
+    privileges::keep_needed()?;
+    let attached = on::attach(&request)?;
+    print(&lines(&attached.done))?;
+    if conditions.is_empty() {
+        return print(&format!("`forebay status` shows it, `forebay detach {}` takes it off\n", attached.name));
+    }
+    follow(&attached.name, &conditions, args.watch_for, None)
+}
+
+fn conditions(texts: &[String]) -> Result<Vec<Condition>, Failure> {
+    Ok(texts.iter().map(|t| t.parse()).collect::<Result<Vec<_>, Error>>()?)
+}
+
+fn lines(all: &[String]) -> String {
+    all.iter().map(|l| format!("{l}\n")).collect()
+}
+
+/// The programs and their parameters.
+fn list() -> Result<(), Failure> {
+    let mut out = String::new();
+    for p in PROGRAMS {
+        let _ = writeln!(out, "{:<12} {}", p.name, p.summary);
+        for q in p.params {
+            let _ = writeln!(out, "    {:<20} {} to {}, default {}: {}", q.name, q.min, q.max, q.default, q.doc);
+        }
+    }
+    print(&out)
+}
+
+pub(crate) fn detach(args: &detach::Args) -> Result<(), Failure> {
+    privileges::keep_needed()?;
+    let done = match &args.name {
+        Some(name) => off::detach(name)?,
+        None => off::detach_all()?,
+    };
+    print(&if done.is_empty() { "nothing was attached\n".into() } else { lines(&done) })
+}
+
+pub(crate) fn tune(args: &tune::Args) -> Result<(), Failure> {
+    let now = knobs::tune(&args.name, &args.values)?;
+    print(&now.iter().map(|(n, v)| format!("{n} = {v}\n")).collect::<String>())
+}
+
+pub(crate) fn status(args: &status::Args) -> Result<(), Failure> {
+    let all = what::status()?;
+    if let Some(path) = &args.prometheus {
+        return Ok(prometheus::write(path, &all)?);
+    }
+    if args.format == Printed::Json {
+        return print(&format!("{:#}\n", serde_json::Value::from(all.iter().map(as_json).collect::<Vec<_>>())));
+    }
+    if all.is_empty() {
+        return print("nothing is attached\n");
+    }
+    print(&all.iter().map(as_text).collect::<Vec<_>>().join("\n"))
+}
+
+fn as_json(s: &Status) -> serde_json::Value {
+    let numbers = |r: &Result<Vec<(String, u64)>, Error>| match r {
+        Ok(all) => all.iter().map(|(n, v)| (n.clone(), json!(v))).collect::<serde_json::Map<_, _>>().into(),
+        Err(_) => serde_json::Value::Null,
+    };
+    let sockets = s.sockets.iter().map(|k| {
+        json!({
+            "local": k.local.to_string(), "remote": k.remote.to_string(), "cwnd": k.info.cwnd, "rtt_us": k.info.rtt_us,
+            "retransmissions": k.info.retransmissions, "delivered": k.info.delivered, "delivered_ce": k.info.delivered_ce, "ecn": k.info.ecn,
+        })
+    });
+    json!({
+        "name": s.name, "program": s.program, "complete": s.complete, "default": s.default, "cgroup": s.cgroup,
+        "prefixes": s.prefixes.iter().map(ToString::to_string).collect::<Vec<_>>(), "sockets": sockets.collect::<Vec<_>>(),
+        "parameters": numbers(&s.params), "counters": numbers(&s.counters),
+    })
+}
+
+fn as_text(s: &Status) -> String {
+    let mut out = String::new();
+    let mut whom: Vec<String> = s.prefixes.iter().map(|p| format!("connections to {p}")).collect();
+    whom.extend(s.cgroup.as_ref().map(|c| format!("processes in {}", c.display())));
+    whom.extend(s.default.then(|| "all new connections".to_owned()));
+    let state = if s.complete { "" } else { " (interrupted: the next attach or detach cleans it up)" };
+    let _ = writeln!(out, "{} ({}), for {}{state}", s.name, s.program, whom.join(", "));
+    let _ = writeln!(out, "  connections using it: {}", s.sockets.len());
+    if !s.sockets.is_empty() {
+        let _ = writeln!(out, "  windows: {}", distribution(s.sockets.iter().map(|k| k.info.cwnd)));
+    }
+    for (what, numbers) in [("parameters", &s.params), ("counters", &s.counters)] {
+        match numbers {
+            Ok(all) if all.is_empty() => {}
+            Ok(all) => {
+                let all: Vec<String> = all.iter().map(|(n, v)| format!("{n} {v}")).collect();
+                let _ = writeln!(out, "  {what}: {}", all.join(", "));
+            }
+            Err(e) => {
+                let _ = writeln!(out, "  {what}: {}", e.to_string().replace('\n', " "));
+            }
+        }
+    }
+    if let Ok(counters) = &s.counters {
+        let of = |name: &str| counters.iter().find(|(n, _)| n == name).map(|(_, v)| *v);
+        if let (Some(sum), Some(windows @ 1..)) = (of("alpha_sum"), of("windows")) {
+            let _ = writeln!(out, "  mean alpha: {:.3}", sum as f64 / windows as f64 / 1024.0);
+        }
+    }
+    out
+}
+
+/// How many windows are of which size, in powers of two.
+fn distribution(windows: impl Iterator<Item = u32>) -> String {
+    let mut bins = [0_usize; 33];
+    windows.for_each(|w| bins[(32 - w.leading_zeros()) as usize] += 1);
+    let name = |i: usize| match i {
+        0 => "0".into(),
+        1 => "1".into(),
+        i => format!("{}-{}", 1_u64 << (i - 1), (1_u64 << i) - 1),
+    };
+    let full = bins.iter().enumerate().filter(|(_, n)| **n > 0);
+    full.map(|(i, n)| format!("{n} of {} segments", name(i))).collect::<Vec<_>>().join(", ")
+}
+
+pub(crate) fn watch(args: &watch::Args) -> Result<(), Failure> {
+    let conditions = conditions(&args.rollback_on)?;
+    if !conditions.is_empty() {
+        privileges::keep_needed()?;
+    }
+    follow(&args.name, &conditions, args.seconds, args.prometheus.as_deref())
+}
+
+/// A line a second, until it is taken off, the time is over or somebody interrupts; what is attached stays.
+fn follow(name: &str, conditions: &[Condition], seconds: Option<u64>, metrics: Option<&Path>) -> Result<(), Failure> {
+    interrupt::listen()?;
+    let mut watch = Watch::new(name, conditions)?;
+    print(&format!("before   {}\n", line(watch.before())))?;
+    let begin = Instant::now();
+    for second in 1.. {
+        let until = begin + Duration::from_secs(second);
+        while let Some(rest) = until.checked_duration_since(Instant::now()) {
+            if interrupt::asked() {
+                return print(&format!("{name} stays attached\n"));
+            }
+            std::thread::sleep(rest.min(Duration::from_millis(50)));
+        }
+        let now = watch.second()?;
+        let alarms: String = now.alarms.iter().map(|a| format!("  ALARM {a}")).collect();
+        print(&format!("{second:>4} s   {}{alarms}\n", line(&now.health)))?;
+        if let Some(path) = metrics {
+            prometheus::write(path, &what::status()?)?;
+        }
+        if let Some(why) = now.rolled_back {
+            warn(&format!("detached {name} by itself: {why}"));
+            return Err(Failure::Reported(1));
+        }
+        if seconds.is_some_and(|s| second >= s) {
+            break;
+        }
+    }
+    print(&format!("{name} stays attached\n"))
+}
+
+fn line(h: &Health) -> String {
+    format!(
+        "{:>5} connections  {:>8.1} Mbit/s  {:>6.2} % sent again  RTT {:>6} us, p99 {:>6} us  cwnd {:>4}",
+        h.sockets,
+        h.mbit,
+        h.retransmitted * 100.0,
+        h.rtt_p50_us,
+        h.rtt_p99_us,
+        h.cwnd_p50
+    )
+}
+
+pub(crate) fn record(args: &record::Args) -> Result<(), Failure> {
+    let request = recorder::Request {
+        duration: Duration::from_secs(args.seconds),
+        every: Duration::from_millis(args.every),
+        prefixes: args.dst.iter().map(|d| d.parse()).collect::<Result<Vec<_>, Error>>()?,
+        anonymous: args.anonymous,
+        rate: args.rate.clone(),
+    };
+    interrupt::listen()?;
+    let recording = recorder::record(&request, interrupt::asked)?;
+    recording.write(&request, &args.out)?;
+    print(&lines(&recording.lines()))?;
+    print(&format!("`forebay run {}` runs it\n", args.out.display()))
+}

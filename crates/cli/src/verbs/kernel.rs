@@ -1,0 +1,242 @@
+//! `forebay kernel`: builds, lists and removes the kernels of the world `linux`.
+
+use crate::failure::Failure;
+use crate::output::print;
+use crate::plain::plain;
+use crate::style;
+use forebay_kernel::{Cache, Error, Kernel, Request, Source, Step, build, is_current, kernel};
+use indicatif::ProgressBar;
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write as _};
+use std::path::PathBuf;
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
+
+/// Files of a kernel that are compiled from scratch: 6.12 has 540.
+const FILES: usize = 540;
+
+/// Build, list and remove the kernels of the world `linux`
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Build a kernel from sources of Linux, some minutes the first time
+    Build(Build),
+    /// What a run would use, and how much space kernels take
+    Status,
+    /// All kernels that were built, the newest version first
+    List,
+    /// Remove kernels or what builds have left
+    Remove(Remove),
+}
+
+#[derive(Debug, clap::Args)]
+struct Build {
+    /// Archive (.tar.xz, .tar.gz, .tar.bz2, .tar.zst) or folder with the sources [default: the distribution's package in /usr/src, 6.12 first]
+    #[arg(long, value_name = "DIR|TARBALL")]
+    source: Option<PathBuf>,
+    /// How many files are compiled at a time [default: the machine's cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+    /// Remove sources and objects after the build; the next one, after a change of drivers or laws, then takes minutes again instead of seconds
+    #[arg(long)]
+    no_tree: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = true)]
+struct Remove {
+    /// Names of kernels, as `forebay kernel list` says them
+    names: Vec<String>,
+    /// The kernels that another version of forebay has built
+    #[arg(long)]
+    old: bool,
+    /// All kernels
+    #[arg(long)]
+    all: bool,
+    /// The sources and objects that were kept for the next build
+    #[arg(long)]
+    trees: bool,
+}
+
+impl From<Error> for Failure {
+    fn from(e: Error) -> Failure {
+        Failure::Machine(e.to_string())
+    }
+}
+
+/// Does what is asked.
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    let cache = Cache::of_user()?;
+    match &args.action {
+        Action::Build(args) => execute_build(&cache, args),
+        Action::Status => print(&status(&cache)),
+        Action::List => print(&list(&cache)),
+        Action::Remove(args) => remove(&cache, args),
+    }
+}
+
+fn execute_build(cache: &Cache, args: &Build) -> Result<(), Failure> {
+    let source = Source::find(args.source.as_deref())?;
+    let jobs = args.jobs.map_or_else(|| available_parallelism().map_or(1, Into::into), usize::from);
+    let (start, mut display) = (Instant::now(), Display::new());
+    display.line(&format!("sources: {}", source.path().display()));
+    let built = build(cache, &Request { source: &source, jobs, keep_tree: !args.no_tree }, &mut |step| display.step(step));
+    display.end();
+    let built = built?;
+    let mut out = if built.new {
+        format!("Linux {} is built ({:.0} s): {}\n", built.kernel.version(), start.elapsed().as_secs_f64(), about(&built.kernel))
+    } else {
+        format!(
+            "Linux {} is there already, from these sources and with these drivers: {}\n",
+            built.kernel.version(),
+            about(&built.kernel)
+        )
+    };
+    if built.new && !args.no_tree {
+        let _ = writeln!(out, "{}", trees(cache));
+    }
+    print(&out)
+}
+
+/// Name and size of a kernel.
+fn about(kernel: &Kernel) -> String {
+    format!("{}, {}", kernel.name(), megabytes(kernel.bytes()))
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
+}
+
+fn trees(cache: &Cache) -> String {
+    format!(
+        "Kept for the next build: {} in {} (`forebay kernel remove --trees` removes it)",
+        megabytes(cache.tree_bytes()),
+        cache.trees().display()
+    )
+}
+
+fn status(cache: &Cache) -> String {
+    let mut out = String::new();
+    match kernel(cache, None) {
+        Ok(k) => {
+            let _ = writeln!(out, "A run in the world linux uses Linux {}: {}", k.version(), about(&k));
+            let m = k.manifest();
+            let _ = writeln!(
+                out,
+                "  program   {}\n  sources   {}\n  SHA-256   {}\n  compiler  {}",
+                k.program().display(),
+                m.source,
+                m.sha256,
+                m.compiler
+            );
+        }
+        Err(e) => {
+            let _ = writeln!(out, "{e}");
+        }
+    }
+    let (all, old) = (cache.list(), cache.list().into_iter().filter(|k| !is_current(k)).count());
+    let size: u64 = all.iter().map(Kernel::bytes).sum();
+    let _ = writeln!(out, "{} kernels in {}: {}", all.len(), cache.kernels().display(), megabytes(size));
+    if old > 0 {
+        let _ = writeln!(out, "{old} of them built by another version of forebay (`forebay kernel remove --old` removes them)");
+    }
+    if cache.tree_bytes() > 0 {
+        let _ = writeln!(out, "{}", trees(cache));
+    }
+    out
+}
+
+/// One line a kernel, for people and for `cut`.
+fn list(cache: &Cache) -> String {
+    let (all, mut out) = (cache.list(), String::new());
+    let width = all.iter().map(|k| k.version().to_string().len()).max().unwrap_or(0);
+    for k in &all {
+        let note = if is_current(k) { "" } else { "  (of another version of forebay)" };
+        let _ = writeln!(
+            out,
+            "{}  {:width$}  {:>8}  {}{note}",
+            k.name(),
+            k.version().to_string(),
+            megabytes(k.bytes()),
+            k.manifest().source
+        );
+    }
+    out
+}
+
+fn remove(cache: &Cache, args: &Remove) -> Result<(), Failure> {
+    let all = cache.list();
+    if let Some(name) = args.names.iter().find(|n| all.iter().all(|k| k.name() != *n)) {
+        return Err(Failure::Usage(format!("no kernel is called `{name}`: `forebay kernel list` lists those that are there")));
+    }
+    let (mut out, mut gone) = (String::new(), 0);
+    for k in all.iter().filter(|k| args.all || (args.old && !is_current(k)) || args.names.iter().any(|n| n == k.name())) {
+        cache.remove(k)?;
+        gone += 1;
+        let _ = writeln!(out, "removed Linux {}: {}", k.version(), k.name());
+    }
+    if args.trees && cache.tree_bytes() > 0 {
+        let size = cache.tree_bytes();
+        cache.remove_trees()?;
+        gone += 1;
+        let _ = writeln!(out, "removed sources and objects: {}", megabytes(size));
+    }
+    if gone == 0 {
+        out.push_str("nothing to remove\n");
+    }
+    print(&out)
+}
+
+/// How far a build is, on standard error: a line that changes for a person, a line a step otherwise.
+struct Display {
+    spinner: Option<ProgressBar>,
+    unpacked: bool,
+}
+
+impl Display {
+    fn new() -> Display {
+        let spinner = io::stderr().is_terminal().then(ProgressBar::new_spinner);
+        if let Some(s) = &spinner {
+            s.enable_steady_tick(Duration::from_millis(200));
+        }
+        Display { spinner, unpacked: false }
+    }
+
+    fn line(&self, text: &str) {
+        match &self.spinner {
+            Some(s) => s.println(plain(text, style::stderr())),
+            // A closed standard error is no reason to stop.
+            None => drop(writeln!(io::stderr().lock(), "{}", plain(text, false))),
+        }
+    }
+
+    fn step(&mut self, step: Step<'_>) {
+        let text = match step {
+            Step::Sources(sha256) => return self.line(&format!("SHA-256: {sha256}")),
+            Step::Waiting => "another forebay builds a kernel; waiting for it".to_owned(),
+            Step::Unpacking => {
+                self.unpacked = true;
+                "unpacking what is needed".to_owned()
+            }
+            Step::Configuring => "configuring".to_owned(),
+            Step::Compiling(files) if self.unpacked => format!("compiling: {files} of about {FILES} files"),
+            Step::Compiling(files) => format!("compiling: {files} files"),
+        };
+        match (&self.spinner, step) {
+            (Some(s), _) => s.set_message(text),
+            (None, Step::Compiling(files)) if files % 100 != 0 => {}
+            (None, _) => self.line(&text),
+        }
+    }
+
+    fn end(&self) {
+        if let Some(s) = &self.spinner {
+            s.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! `forebay record`: the traffic of this host as a scenario.
+
+use super::hosts;
+use crate::failure::Failure;
+use std::path::PathBuf;
+
+/// Record what the connections of this host carry, as a scenario that `forebay run` takes
+///
+/// Sizes, times, round trips and retransmissions from the kernel's counters of each connection; no payload, no BPF, no privileges.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The scenario to write; the list of messages is written beside it, with the ending csv
+    #[arg(value_name = "FILE.toml")]
+    pub(crate) out: PathBuf,
+    /// How long to record
+    #[arg(long, value_name = "S", default_value_t = 10)]
+    pub(crate) seconds: u64,
+    /// Time between two looks at the connections
+    #[arg(long, value_name = "MS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub(crate) every: u64,
+    /// Only connections to this prefix; can be given more than once
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) dst: Vec<String>,
+    /// Leave addresses out
+    #[arg(long)]
+    pub(crate) anonymous: bool,
+    /// The rate of the links of the scenario: a host cannot see it
+    #[arg(long, default_value = "10Gbps")]
+    pub(crate) rate: String,
+}
+
+/// Records.
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    hosts::record(args)
+}

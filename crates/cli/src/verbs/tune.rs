@@ -1,0 +1,19 @@
+//! `forebay tune`: parameters of what is attached.
+
+use super::hosts;
+use crate::failure::Failure;
+
+/// Show the parameters of what is attached, or change them while it runs
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The name of an attachment (`forebay status`), or of its program
+    pub(crate) name: String,
+    /// What to change
+    #[arg(value_name = "NAME=VALUE")]
+    pub(crate) values: Vec<String>,
+}
+
+/// Changes and prints them.
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    hosts::tune(args)
+}

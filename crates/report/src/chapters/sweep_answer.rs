@@ -1,0 +1,336 @@
+//! What a sweep says in words: where nothing finished, the best point and the worst, and what the best one costs.
+
+use super::swept::{Sweep, Value, value};
+use crate::page::{Cell, Grid, TitledGrid, Unit};
+use forebay_verdict::{GridCell, Metric, bold, judged, list, metrics, quantity, unit};
+use std::collections::BTreeMap;
+
+/// Differences up to this part of the better value are not spoken of. Our choice, as in comparisons of runs.
+const SMALL: f64 = 0.05;
+/// Most places that a sentence names, and most heat maps of a page.
+const MAX_NAMED: usize = 3;
+const MAX_MAPS: usize = 12;
+
+/// A subject at a point, with the values of its seeds.
+pub(super) struct Choice<'a> {
+    at: &'a [Value],
+    variant: &'a str,
+    subject: &'a str,
+    /// The point in words.
+    place: String,
+    seeds: BTreeMap<String, Vec<f64>>,
+}
+
+/// All of them, in the order of the sweep.
+pub(super) fn choices(sweep: &Sweep) -> Vec<Choice<'_>> {
+    let mut out: Vec<Choice> = Vec::new();
+    let several = sweep.points.iter().any(|p| p.subject != sweep.points[0].subject) && !sweep.axes_name_subjects();
+    for p in &sweep.points {
+        // The seeds of a choice follow each other, but for those of other groups of its network between them.
+        let known =
+            out.iter().rev().take(64).position(|c| c.at == p.at && c.subject == p.subject).map(|back| out.len() - 1 - back);
+        let at = known.unwrap_or_else(|| {
+            let named = sweep.axes.iter().zip(&p.at).filter(|(_, v)| **v != Value::Unset);
+            let value = |(axis, v): (&super::swept::SweptAxis, &Value)| match v {
+                Value::Number(n) => format!("{} {}", axis.short, quantity(*n, axis.unit)).trim().to_owned(),
+                _ => format!("{} {}", axis.short, v.text()).trim().to_owned(),
+            };
+            let mut parts: Vec<String> = named.map(value).collect();
+            if several {
+                parts.push(p.subject.clone());
+            }
+            out.push(Choice {
+                at: &p.at,
+                variant: &p.variant,
+                subject: &p.subject,
+                place: parts.join(", "),
+                seeds: BTreeMap::new(),
+            });
+            out.len() - 1
+        });
+        for (metric, v) in &p.metrics {
+            out[at].seeds.entry(metric.clone()).or_default().push(*v);
+        }
+    }
+    out
+}
+
+impl Choice<'_> {
+    fn cell(&self, m: &Metric) -> Option<Cell> {
+        value(m, &self.seeds)
+    }
+
+    /// Whether it started something finite in every run and finished none of it.
+    fn finished_nothing(&self) -> bool {
+        let none = |started: &str, done: &str| {
+            let all = |name: &str| self.seeds.get(name).map_or(0.0, |v| v.iter().sum::<f64>());
+            (all(started), all(done))
+        };
+        let (queries, messages) = (none("queries", "queries_completed"), none("flows", "flows_completed"));
+        queries.0 + messages.0 > 0.0 && queries.1 + messages.1 == 0.0
+    }
+}
+
+fn metric(name: &str) -> Option<Metric> {
+    metrics().find(|m| m.name == name)
+}
+
+/// Which metric tells the choices apart, and whether less of it is better: of those that runs are judged by, the first that several have.
+pub(super) fn telling(all: &[Choice]) -> Option<(Metric, bool)> {
+    let several = |m: &Metric| all.iter().filter(|c| c.cell(m).is_some()).nth(1).is_some();
+    judged().filter_map(|(name, less)| Some((metric(name)?, less))).find(|(m, _)| several(m))
+}
+
+/// Up to three sentences.
+pub(super) fn sentences(all: &[Choice]) -> Vec<String> {
+    let mut out: Vec<String> = stopped(all).into_iter().collect();
+    let Some((m, less)) = telling(all) else { return out };
+    let Some((best, worst)) = ends(all, &m, less) else { return out };
+    let (b, w) = (&all[best.0], &all[worst.0]);
+    if same(best.1, worst.1) {
+        out.push(format!(
+            "The {} hardly differs between the points: {} to {}.",
+            label(&m),
+            shown(best.1, &m),
+            shown(worst.1, &m)
+        ));
+        return out;
+    }
+    out.push(format!(
+        "{}: {} {} at {}; {}: {} at {}.",
+        bold("Best"),
+        label(&m),
+        bold(&shown(best.1, &m)),
+        b.place,
+        bold("worst"),
+        bold(&shown(worst.1, &m)),
+        w.place
+    ));
+    out.extend(price(all, best.0, &m));
+    out
+}
+
+fn stopped(all: &[Choice]) -> Option<String> {
+    let places: Vec<&str> = all.iter().filter(|c| c.finished_nothing()).map(|c| c.place.as_str()).collect();
+    let mut named: Vec<String> = places.iter().take(MAX_NAMED).map(|p| (*p).to_owned()).collect();
+    if places.len() > MAX_NAMED {
+        named.push(format!("{} more", places.len() - MAX_NAMED));
+    }
+    (!places.is_empty())
+        .then(|| format!("{} at {} of {} results: {}.", bold("Nothing finished"), places.len(), all.len(), list(&named)))
+}
+
+/// The best and the worst of those with a value. What was still running is never the best, and of equal ones the worst.
+fn ends(all: &[Choice], m: &Metric, less: bool) -> Option<((usize, Cell), (usize, Cell))> {
+    let mut cells: Vec<(usize, Cell)> = all.iter().enumerate().filter_map(|(i, c)| Some((i, c.cell(m)?))).collect();
+    cells.sort_by(|a, b| {
+        let order = if less { a.1.mean.total_cmp(&b.1.mean) } else { b.1.mean.total_cmp(&a.1.mean) };
+        order.then(a.1.at_least.cmp(&b.1.at_least)).then(a.0.cmp(&b.0))
+    });
+    let best = *cells.iter().find(|c| !(less && c.1.at_least))?;
+    let worst = *cells.last().filter(|w| w.0 != best.0)?;
+    Some((best, worst))
+}
+
+fn same(a: Cell, b: Cell) -> bool {
+    !b.at_least && (a.mean - b.mean).abs() <= SMALL * a.mean.abs().max(b.mean.abs())
+}
+
+/// What the best choice costs: the others of its network, or where there are none its own goodput, else the queue.
+fn price(all: &[Choice], best: usize, judged_by: &Metric) -> Option<String> {
+    let at = all[best].at;
+    // Variants run beside each other, in networks of their own, and cost each other nothing.
+    let others: Vec<usize> = (0..all.len())
+        .filter(|&i| all[i].at == at && all[i].variant == all[best].variant && all[i].subject != all[best].subject)
+        .collect();
+    if !others.is_empty() {
+        let costs: Vec<String> =
+            others.iter().take(MAX_NAMED).filter_map(|&o| cost(all, o, "goodput_bps", false, true)).collect();
+        return Some(if costs.is_empty() { "It costs the others no goodput.".into() } else { costs.join(" ") });
+    }
+    let second = [("goodput_bps", false), ("queue_p99_pkts", true)].into_iter().find(|(name, _)| *name != judged_by.name)?;
+    cost(all, best, second.0, second.1, false)
+}
+
+/// A metric of a choice against the best value that its subject has anywhere; `None` where it is as good.
+fn cost(all: &[Choice], choice: usize, name: &str, less: bool, other: bool) -> Option<String> {
+    let m = metric(name)?;
+    let here = all[choice].cell(&m)?;
+    let own = all.iter().filter(|c| c.subject == all[choice].subject);
+    let better = |a: &(f64, &str), b: &(f64, &str)| if less { a.0.total_cmp(&b.0) } else { b.0.total_cmp(&a.0) };
+    let (most, place) = own.filter_map(|c| Some((c.cell(&m)?.mean, c.place.as_str()))).min_by(better)?;
+    let worse = (most - here.mean).abs() > SMALL * most.abs().max(here.mean.abs());
+    let whose = if other { format!("It costs {}: the", bold(all[choice].subject)) } else { "The price: the".to_owned() };
+    worse.then(|| {
+        let (here, most) = (quantity(here.mean, unit(m.unit)), quantity(most, unit(m.unit)));
+        format!("{whose} {} is {} there, {} at best ({place}).", label(&m), bold(&here), bold(&most))
+    })
+}
+
+fn label(m: &Metric) -> String {
+    m.label.replace("{first}", "the first group")
+}
+
+fn shown(c: Cell, m: &Metric) -> String {
+    if c.at_least { "at least " } else { "" }.to_owned() + &quantity(c.mean, unit(m.unit))
+}
+
+/// Every choice with what tells them apart, to be sorted.
+pub(super) fn table(sweep: &Sweep, all: &[Choice]) -> TitledGrid {
+    let shown: Vec<Metric> = [
+        "qct_p99_s",
+        "fct_small_p99_s",
+        "deadlines_missed",
+        "goodput_bps",
+        "long_fairness",
+        "rtos_per_query",
+        "rtos",
+        "queue_p99_pkts",
+        "drops",
+    ]
+    .iter()
+    .filter_map(|name| metric(name))
+    .filter(|m| all.iter().any(|c| c.cell(m).is_some_and(|c| c.mean != 0.0)))
+    .collect();
+    let mut heads: Vec<String> =
+        sweep.axes.iter().map(|a| if a.short.is_empty() { a.key.clone() } else { a.short.clone() }).collect();
+    heads.push("transport".into());
+    heads.extend(shown.iter().map(label));
+    let row = |c: &Choice| {
+        let keys = c.at.iter().zip(&sweep.axes).map(|(v, axis)| key(v, axis.unit));
+        let numbers = shown.iter().map(|m| GridCell::quantity(c.cell(m), unit(m.unit)));
+        keys.chain([GridCell::text(c.subject)]).chain(numbers).collect()
+    };
+    TitledGrid { title: String::new(), grid: Grid { heads, rows: all.iter().map(row).collect() } }
+}
+
+fn key(v: &Value, unit: Unit) -> GridCell {
+    match v {
+        Value::Number(n) => GridCell { text: quantity(*n, unit), value: Some(*n), ..GridCell::default() },
+        other => GridCell::text(other.text()),
+    }
+}
+
+/// With two keys or more: the telling metric over the first two, a map for each combination of the rest. The stronger the colour, the better.
+pub(super) fn maps(sweep: &Sweep, all: &[Choice]) -> Vec<TitledGrid> {
+    let (Some((m, less)), [x, y, ..]) = (telling(all), sweep.axes.as_slice()) else { return Vec::new() };
+    let means: Vec<f64> = all.iter().filter_map(|c| c.cell(&m)).map(|c| c.mean).collect();
+    let (low, high) =
+        (means.iter().copied().fold(f64::INFINITY, f64::min), means.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+    if high - low <= SMALL * high.abs() {
+        return Vec::new();
+    }
+    let log = low > 0.0 && high > 20.0 * low;
+    let place = |v: f64| if log { (v / low).ln() / (high / low).ln() } else { (v - low) / (high - low) };
+    let mut maps: Vec<(String, Vec<&Choice>)> = Vec::new();
+    let named = sweep.axes_name_subjects();
+    for c in all {
+        let rest = c.at.iter().zip(&sweep.axes).skip(2).filter(|(v, _)| **v != Value::Unset);
+        let mut parts: Vec<String> =
+            rest.map(|(v, a)| format!("{} {}", a.short, key(v, a.unit).text).trim().to_owned()).collect();
+        if !named {
+            parts.insert(0, c.subject.to_owned());
+        }
+        let title = parts.join(", ");
+        match maps.iter_mut().find(|(t, _)| *t == title) {
+            Some((_, of)) => of.push(c),
+            None => maps.push((title, vec![c])),
+        }
+    }
+    maps.retain(|(_, of)| of.iter().any(|c| c.cell(&m).is_some()));
+    maps.truncate(MAX_MAPS);
+    let map = |(title, of): (String, Vec<&Choice>)| {
+        let (xs, ys) = (distinct(&of, 0), distinct(&of, 1));
+        let mut heads = vec![format!("{} \\ {}", y.short, x.short)];
+        heads.extend(xs.iter().map(|v| key(v, x.unit).text));
+        let cell = |xv: &Value, yv: &Value| {
+            let c = of.iter().find(|c| c.at.first() == Some(xv) && c.at.get(1) == Some(yv)).and_then(|c| c.cell(&m));
+            let good = c.map(|c| if less { 1.0 - place(c.mean) } else { place(c.mean) });
+            GridCell { shade: good, ..GridCell::quantity(c.map(|c| Cell { half_width: None, ..c }), unit(m.unit)) }
+        };
+        let row = |yv: &&Value| [key(yv, y.unit)].into_iter().chain(xs.iter().map(|xv| cell(xv, yv))).collect();
+        let title = if title.is_empty() { label(&m) } else { format!("{}: {title}", label(&m)) };
+        TitledGrid { title, grid: Grid { heads, rows: ys.iter().map(row).collect() } }
+    };
+    maps.into_iter().map(map).collect()
+}
+
+/// Values of an axis, numbers in order, names in that of the sweep.
+fn distinct<'a>(of: &[&Choice<'a>], axis: usize) -> Vec<&'a Value> {
+    let mut values: Vec<&Value> = Vec::new();
+    for v in of.iter().filter_map(|c| c.at.get(axis)) {
+        if !values.contains(&v) {
+            values.push(v);
+        }
+    }
+    if values.iter().all(|v| matches!(v, Value::Number(_))) {
+        let number = |v: &Value| if let Value::Number(n) = v { *n } else { f64::NAN };
+        values.sort_by(|a, b| number(a).total_cmp(&number(b)));
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::swept::{Point, SweptAxis};
+    use super::*;
+
+    /// K against the number of servers, for a group of services beside one of bulk traffic.
+    fn sweep(shared: bool) -> Sweep {
+        let axis = |short: &str, unit| SweptAxis { key: format!("topology.{short}"), short: short.into(), unit };
+        let mut s =
+            Sweep { title: "k".into(), axes: vec![axis("k", Unit::Packets), axis("senders", Unit::Count)], points: Vec::new() };
+        for k in [20.0, 200.0] {
+            for n in [8.0, 64.0] {
+                for seed in 0..2 {
+                    let at = vec![Value::Number(k), Value::Number(n)];
+                    let wait = (k * n * 1e-5, f64::from(seed) * 1e-9);
+                    let own = vec![("qct_p99_s".into(), wait.0 + wait.1), ("goodput_bps".into(), 1e8)];
+                    let bulk = vec![("goodput_bps".into(), k * 4e7)];
+                    if shared {
+                        s.points.push(Point { at: at.clone(), subject: "bulk".into(), metrics: bulk, variant: String::new() });
+                    }
+                    s.points.push(Point { at, subject: "services".into(), metrics: own, variant: String::new() });
+                }
+            }
+        }
+        s
+    }
+
+    #[test]
+    fn best_and_worst_and_what_the_best_costs_the_others() {
+        let s = sweep(true);
+        let said = sentences(&choices(&s));
+        assert_eq!(
+            said,
+            [
+                "**Best**: query completion p99 **1.6 ms** at k 20 packets, senders 8, services; **worst**: **128 ms** at k 200 packets, \
+                 senders 64, services.",
+                "It costs **bulk**: the goodput is **800 Mbit/s** there, **8 Gbit/s** at best (k 200 packets, senders 8, bulk).",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_finished_nothing_comes_first_and_is_never_the_best() {
+        let mut s = sweep(false);
+        for p in s.points.iter_mut().filter(|p| p.at[0] == Value::Number(20.0)) {
+            p.metrics.extend([("queries".into(), 1.0), ("queries_completed".into(), 0.0), ("queries_known".into(), 0.0)]);
+        }
+        let said = sentences(&choices(&s));
+        assert_eq!(said[0], "**Nothing finished** at 2 of 4 results: k 20 packets, senders 8 and k 20 packets, senders 64.");
+        assert!(said[1].starts_with("**Best**: query completion p99 **16 ms** at k 200 packets, senders 8;"), "{said:?}");
+    }
+
+    #[test]
+    fn a_map_over_the_first_two_keys() {
+        let s = sweep(false);
+        let maps = maps(&s, &choices(&s));
+        assert_eq!((maps.len(), maps[0].title.as_str()), (1, "query completion p99: services"));
+        let texts: Vec<Vec<&str>> = maps[0].grid.rows.iter().map(|r| r.iter().map(|c| c.text.as_str()).collect()).collect();
+        assert_eq!(maps[0].grid.heads, ["senders \\ k", "20 packets", "200 packets"]);
+        assert_eq!(texts, [["8", "1.6 ms", "16 ms"], ["64", "12.8 ms", "128 ms"]]);
+        assert_eq!((maps[0].grid.rows[0][1].shade, maps[0].grid.rows[1][2].shade), (Some(1.0), Some(0.0)));
+        assert_eq!(table(&s, &choices(&s)).grid.rows.len(), 4);
+    }
+}

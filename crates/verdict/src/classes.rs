@@ -1,0 +1,144 @@
+//! Who pays: each workload at the port that limits it. Never a sum over ports: that could be more than any link carries.
+
+use crate::cells::{Cell, cell};
+use crate::data::Data;
+use crate::loads::Load;
+use forebay_store::stats::jain;
+use std::collections::BTreeMap;
+
+/// What a workload got of its transport's network.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Class {
+    /// Index of the subject that carries it.
+    pub subject: usize,
+    /// Name of the workload.
+    pub name: String,
+    /// The port of those on its ways that carries most for its rate, of all workloads together; index. `None` where no way is known.
+    pub port: Option<usize>,
+    /// How many ports it uses beside that one.
+    pub more_ports: usize,
+    /// Its payload over that port after the warm-up, over simulated time, bit/s: a mean over the seeds.
+    pub goodput: Option<Cell>,
+    /// That over the rate of the port. Headers are not payload, so that all shares together stay below 1.
+    pub share: Option<f64>,
+    /// Jain's index of what each of its endless flows got over that port, of finite messages what each sending host did; at least two.
+    pub fairness: Option<Cell>,
+    /// Finite messages or queries, over all seeds.
+    pub count: Count,
+}
+
+/// How much of a workload was done, over all seeds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Whether these are queries, instead of messages.
+    pub queries: bool,
+    /// Completed.
+    pub done: usize,
+    /// Started.
+    pub of: usize,
+}
+
+/// Every workload of every subject, in the order of subjects and workloads.
+pub fn classes(data: &Data) -> Vec<Class> {
+    of_loads(data, &crate::loads::loads(data))
+}
+
+pub(crate) fn of_loads(data: &Data, loads: &[Load]) -> Vec<Class> {
+    let counts = counts(data);
+    // Of all traffic, per port.
+    let mut total: BTreeMap<usize, f64> = BTreeMap::new();
+    loads.iter().for_each(|l| *total.entry(l.port).or_default() += l.bps);
+    let used = |port: usize| total[&port] / data.ports[port].rate_bps.max(1.0);
+    counts
+        .into_iter()
+        .map(|((subject, class), count)| {
+            let own = || loads.iter().filter(move |l| (l.subject, l.class) == (subject, class));
+            let mut ports: Vec<usize> = own().map(|l| l.port).collect();
+            ports.dedup();
+            // Of equally used ones the last, which is nearer to the receiver in the order of ports of all topologies with names.
+            let port = ports.iter().copied().max_by(|a, b| used(*a).total_cmp(&used(*b)).then(fuller(data, *a, *b)));
+            let here: Vec<f64> = own().filter(|l| Some(l.port) == port).map(|l| l.bps).collect();
+            let goodput = cell(&here);
+            let rate = port.map_or(0.0, |p| data.ports[p].rate_bps);
+            Class {
+                subject,
+                name: data.classes.get(class as usize).cloned().unwrap_or_default(),
+                port,
+                more_ports: ports.len().saturating_sub(1),
+                goodput,
+                share: goodput.filter(|_| rate > 0.0).map(|g| g.mean / rate),
+                fairness: fairness(data, subject, class),
+                count,
+            }
+        })
+        .collect()
+}
+
+fn fuller(data: &Data, a: usize, b: usize) -> std::cmp::Ordering {
+    let full = |p: usize| data.ports[p].queue_max;
+    full(a).total_cmp(&full(b))
+}
+
+/// What was started and done, by subject and workload.
+fn counts(data: &Data) -> BTreeMap<(usize, u32), Count> {
+    let mut counts: BTreeMap<(usize, u32), Count> = BTreeMap::new();
+    for f in &data.flows {
+        let count = counts.entry((f.subject, f.class)).or_default();
+        if f.size > 0 && !f.in_query {
+            count.of += 1;
+            count.done += usize::from(f.complete());
+        }
+    }
+    for q in &data.queries {
+        let n = &data.networks[data.runs[q.run].network];
+        for i in (0..n.groups.min(64)).filter(|i| q.groups >> i & 1 == 1) {
+            let count = counts.entry((n.first + i, q.class)).or_default();
+            // Messages outside queries are none of such a workload's own: every one of its messages is in some.
+            if !count.queries {
+                *count = Count { queries: true, ..Count::default() };
+            }
+            count.of += 1;
+            count.done += usize::from(!q.qct.is_nan());
+        }
+    }
+    counts
+}
+
+/// Jain's index over the seeds.
+fn fairness(data: &Data, subject: usize, class: u32) -> Option<Cell> {
+    let mut by_run: BTreeMap<usize, BTreeMap<(u32, usize), u64>> = BTreeMap::new();
+    for (i, f) in data.flows.iter().enumerate().filter(|(_, f)| (f.subject, f.class) == (subject, class)) {
+        // An endless flow by itself, everything else by its host.
+        let whose = if f.size == 0 { (f.from, i) } else { (f.from, usize::MAX) };
+        *by_run.entry(f.run).or_default().entry(whose).or_default() += f.measured;
+    }
+    let of_run = |got: BTreeMap<(u32, usize), u64>| {
+        let got: Vec<f64> = got.into_values().map(|b| b as f64).collect();
+        jain(&got).filter(|_| got.len() > 1)
+    };
+    cell(&by_run.into_values().filter_map(of_run).collect::<Vec<f64>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unfinished::tests::beside_tenants;
+
+    #[test]
+    fn each_workload_at_the_link_that_they_share() {
+        let d = beside_tenants(280_000_000, 9_120_000_000, false);
+        let c = classes(&d);
+        let got: Vec<_> = c.iter().map(|c| (c.name.as_str(), c.port, c.share.map(|s| (s * 1e4).round()))).collect();
+        assert_eq!(got, [("storage", Some(0), Some(280.0)), ("tenants", Some(0), Some(9120.0))]);
+        assert_eq!(c[0].count, Count { queries: true, done: 0, of: 1 });
+        assert_eq!((c[1].count, c[1].fairness), (Count::default(), None));
+        assert_eq!(c[0].fairness.map(|f| f.mean), Some(1.0), "all 40 servers got the same");
+    }
+
+    #[test]
+    fn shares_of_a_port_never_exceed_it() {
+        let d = beside_tenants(5_000_000_000, 5_000_000_000, true);
+        let sum: f64 = classes(&d).iter().filter_map(|c| c.share).sum();
+        assert!(sum <= 1.0, "{sum}");
+    }
+}

@@ -1,0 +1,222 @@
+//! What the late queries and messages waited for, summed up.
+//!
+//! Late is what lost more time to one cause than an empty network needs for it: a message than its bytes need over an empty path, a query
+//! than the link into its receiver needs for all of its answers. And what missed a deadline.
+
+use crate::data::{Data, Flow};
+use crate::standing::link_rate;
+use crate::unit::Unit;
+use crate::words::{bold, list, quantity};
+use forebay_experiment::waits::Cause;
+use std::collections::BTreeMap;
+
+/// Part of the queries and messages of a subject from which on it matters that they are late: then the 99th percentile hangs on them.
+const TELLING: f64 = 0.01;
+/// Part of the late ones that a cause must have to be named.
+const NAMED: f64 = 0.1;
+/// Most subjects that a sentence speaks of.
+const MAX_SUBJECTS: usize = 3;
+
+/// The late queries of a subject, and its late messages outside queries.
+#[derive(Default)]
+struct Late {
+    subject: usize,
+    queries: usize,
+    messages: usize,
+    late: usize,
+    causes: Causes,
+}
+
+/// How many waited for what, at which port.
+type Causes = BTreeMap<Cause, BTreeMap<u32, usize>>;
+
+/// A sentence about them; `None` where nothing is late, or too little to speak of.
+pub(crate) fn sentence(data: &Data) -> Option<String> {
+    let all = by_subject(data);
+    let telling: Vec<&Late> = all.iter().filter(|l| l.late as f64 > TELLING * l.of() as f64 && !l.causes.is_empty()).collect();
+    match telling.as_slice() {
+        [] => None,
+        [one] => Some(one.alone(data, data.subjects.len() > 1)),
+        several => {
+            let each: Vec<String> = several.iter().take(MAX_SUBJECTS).map(|l| l.beside_others(data)).collect();
+            Some(format!("What was late waited longest for {}.", each.join("; ")))
+        }
+    }
+}
+
+/// Says that nothing was late, where there was something that could have been.
+pub(crate) fn nothing_late(data: &Data) -> Option<String> {
+    let all = by_subject(data);
+    let sum = |part: fn(&Late) -> usize| all.iter().map(part).sum::<usize>();
+    let whole = Late { queries: sum(|l| l.queries), messages: sum(|l| l.messages), ..Late::default() };
+    let unfinished = data.queries.iter().any(|q| q.qct.is_nan()) || data.flows.iter().any(|f| f.size > 0 && !f.complete());
+    (data.waits && whole.of() > 0 && sum(|l| l.late) == 0 && !unfinished)
+        .then(|| format!("None of {} lost more time to one cause than an empty network needs for it.", whole.things()))
+}
+
+fn by_subject(data: &Data) -> Vec<Late> {
+    let mut all: Vec<Late> = (0..data.subjects.len()).map(|subject| Late { subject, ..Late::default() }).collect();
+    for f in data.flows.iter().filter(|f: &&Flow| f.size > 0 && !f.in_query) {
+        all[f.subject].messages += 1;
+        all[f.subject].note(f.late, f.waited, f.waited_at);
+    }
+    let mut rates: BTreeMap<(usize, u32), Option<f64>> = BTreeMap::new();
+    for q in &data.queries {
+        let network = data.runs[q.run].network;
+        let n = &data.networks[network];
+        let rate = *rates.entry((network, q.receiver)).or_insert_with(|| link_rate(data, network, q.receiver));
+        // What the link into the receiver needs for all of it, but no less than its largest message needs alone.
+        let late = q.waited_s > rate.map_or(0.0, |rate| q.bytes as f64 * 8.0 / rate).max(q.ideal_s);
+        // A query that several subjects answer is slow for all of them.
+        for i in (0..n.groups.min(64)).filter(|i| q.groups >> i & 1 == 1) {
+            all[n.first + i].queries += 1;
+            all[n.first + i].note(late, q.waited, q.waited_at);
+        }
+    }
+    all
+}
+
+impl Late {
+    fn of(&self) -> usize {
+        self.queries + self.messages
+    }
+
+    fn note(&mut self, late: bool, cause: Option<Cause>, at: u32) {
+        self.late += usize::from(late);
+        if let Some(cause) = cause.filter(|_| late) {
+            *self.causes.entry(cause).or_default().entry(at).or_default() += 1;
+        }
+    }
+
+    fn things(&self) -> String {
+        let all = [
+            (self.queries, if self.queries == 1 { "query" } else { "queries" }),
+            (self.messages, if self.messages == 1 { "message" } else { "messages" }),
+        ];
+        list(&all.iter().filter(|t| t.0 > 0).map(|(n, what)| format!("{n} {what}")).collect::<Vec<_>>())
+    }
+
+    fn alone(&self, data: &Data, named: bool) -> String {
+        let prefix = if named { format!("{}: ", bold(&data.subjects[self.subject].name)) } else { String::new() };
+        let part = |(i, (cause, n)): (usize, &(String, usize))| {
+            let part = self.part(*n);
+            if i == 0 { format!("{} waited longest for {cause}", bold(&part)) } else { format!("{part} for {cause}") }
+        };
+        let parts: Vec<String> = self.named(data).iter().enumerate().map(part).collect();
+        let (late, things) = (bold(&self.late.to_string()), self.things());
+        format!("{prefix}{late} of {things} lost more time to one cause than an empty network needs; of these {}.", list(&parts))
+    }
+
+    fn beside_others(&self, data: &Data) -> String {
+        let name = &data.subjects[self.subject].name;
+        let most = &self.named(data)[0];
+        format!("{} with {name} ({} of {})", bold(&most.0), self.part(most.1), self.late)
+    }
+
+    /// Causes that matter in words, and how many waited for each: most frequent first. At least one, where something is late and its cause known.
+    fn named(&self, data: &Data) -> Vec<(String, usize)> {
+        let mut causes: Vec<(Cause, usize, &BTreeMap<u32, usize>)> =
+            self.causes.iter().map(|(c, ports)| (*c, ports.values().sum(), ports)).collect();
+        causes.sort_by_key(|c| (std::cmp::Reverse(c.1), c.0));
+        let least = NAMED * self.late as f64;
+        let matters = causes.iter().enumerate().filter(|(i, c)| *i == 0 || c.1 as f64 >= least).take(3);
+        matters.map(|(_, (cause, n, ports))| (words(*cause, place(data, ports)), *n)).collect()
+    }
+
+    fn part(&self, n: usize) -> String {
+        quantity(n as f64 / self.late.max(1) as f64, Unit::Fraction)
+    }
+}
+
+/// The port at which most waited.
+fn place<'a>(data: &'a Data, ports: &BTreeMap<u32, usize>) -> Option<&'a str> {
+    let most = ports.iter().max_by_key(|(port, n)| (**n, std::cmp::Reverse(**port)))?.0;
+    data.places.get(*most as usize).map(String::as_str)
+}
+
+/// The cause, and the port where it is one's.
+fn words(cause: Cause, at: Option<&str>) -> String {
+    match (cause, at) {
+        (Cause::SwitchQueue, Some(port)) => format!("the queue of {port}"),
+        (Cause::Share, Some(port)) => format!("their share of {port}"),
+        _ => cause.words().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cells::tests::{Given, data as networks};
+    use crate::data::{Port, Query, Run};
+
+    /// A message of subject `s`.
+    fn message(s: usize, late: bool, waited: Option<Cause>) -> Flow {
+        Flow { subject: s, size: 1_000, late, waited, waited_at: 0, ..Flow::default() }
+    }
+
+    fn with(flows: Vec<Flow>, subjects: usize) -> Data {
+        let named: [(&str, Given); 2] = [("a", &[]), ("b", &[])];
+        let mut d = networks(&named[..subjects]);
+        d.places.push("bottleneck".into());
+        d.waits = true;
+        d.flows = flows;
+        d
+    }
+
+    #[test]
+    fn what_most_waited_for_comes_first() {
+        let mut flows = vec![message(0, true, Some(Cause::Timeout)); 9];
+        flows.extend(vec![message(0, true, Some(Cause::Share)); 3]);
+        flows.extend(vec![message(0, false, None); 8]);
+        assert_eq!(
+            sentence(&with(flows, 1)).unwrap(),
+            "**12** of 20 messages lost more time to one cause than an empty network needs; of these **75 %** waited longest for the \
+             retransmission timer and 25 % for their share of bottleneck."
+        );
+    }
+
+    #[test]
+    fn each_transport_has_its_own_cause() {
+        let mut flows = vec![message(0, true, Some(Cause::Timeout)); 2];
+        flows.extend(vec![message(1, true, Some(Cause::SwitchQueue)); 4]);
+        assert_eq!(
+            sentence(&with(flows, 2)).unwrap(),
+            "What was late waited longest for **the retransmission timer** with a (100 % of 2); **the queue of bottleneck** with b \
+             (100 % of 4)."
+        );
+    }
+
+    #[test]
+    fn a_query_is_late_when_its_slowest_message_lost_more_than_the_link_needs_for_all() {
+        let mut d = with(vec![Flow { in_query: true, ..message(0, true, Some(Cause::Share)) }; 40], 1);
+        d.runs.push(Run::default());
+        d.hosts.push("r0".into());
+        d.ports.push(Port { to: "r0".into(), rate_bps: 1e9, ..Port::default() });
+        // 32 ms on the link.
+        let query = |cause, waited_s| Query { groups: 1, bytes: 4_000_000, waited: Some(cause), waited_s, ..Query::default() };
+        d.queries = vec![query(Cause::Share, 0.031)];
+        assert_eq!(sentence(&d), None, "its answers took turns on the link");
+        assert!(nothing_late(&d).unwrap().starts_with("None of 1 query lost"));
+        d.queries.push(query(Cause::Timeout, 0.2));
+        let said = sentence(&d).unwrap();
+        assert!(
+            said.starts_with("**1** of 2 queries lost")
+                && said.ends_with("**100 %** waited longest for the retransmission timer."),
+            "{said}"
+        );
+        assert_eq!(nothing_late(&d), None);
+    }
+
+    #[test]
+    fn where_nothing_is_late_it_says_so() {
+        let d = with(vec![message(0, false, Some(Cause::Window)); 3], 1);
+        assert_eq!(sentence(&d), None);
+        assert_eq!(
+            nothing_late(&d).unwrap(),
+            "None of 3 messages lost more time to one cause than an empty network needs for it."
+        );
+        assert_eq!(nothing_late(&with(Vec::new(), 1)), None, "nothing that could have been late");
+        let running = Flow { fct: f64::NAN, ..message(0, false, None) };
+        assert_eq!(nothing_late(&with(vec![running], 1)), None, "nobody knows");
+    }
+}

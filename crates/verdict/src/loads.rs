@@ -1,0 +1,50 @@
+//! Who sends how much over which port.
+
+use crate::data::Data;
+use crate::paths::Paths;
+use std::collections::BTreeMap;
+
+/// What a workload's messages of one transport brought over a port in a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Load {
+    /// Index of the port.
+    pub port: usize,
+    /// Index of the subject.
+    pub subject: usize,
+    /// Index of the workload.
+    pub class: u32,
+    /// Index of the run.
+    pub run: usize,
+    /// Payload after the warm-up, bit/s.
+    pub bps: f64,
+}
+
+/// Who sends: subject, workload, run.
+type Sender = (usize, u32, usize);
+
+/// Everything, in the order of ports, subjects, workloads and runs. Ports between which the network chose are left out: see [`Paths`].
+pub(crate) fn loads(data: &Data) -> Vec<Load> {
+    let mut pairs: BTreeMap<(usize, u32, u32), BTreeMap<Sender, u64>> = BTreeMap::new();
+    for f in &data.flows {
+        let network = data.subjects[f.subject].network;
+        *pairs.entry((network, f.from, f.to)).or_default().entry((f.subject, f.class, f.run)).or_default() += f.measured;
+    }
+    let mut bytes: BTreeMap<(usize, Sender), u64> = BTreeMap::new();
+    let mut paths: Option<(usize, Paths)> = None;
+    for ((network, from, to), senders) in pairs {
+        let host = |h: u32| data.hosts.get(h as usize).map_or("", String::as_str);
+        let paths = match &mut paths {
+            Some((n, paths)) if *n == network => paths,
+            other => &mut other.insert((network, Paths::of(data, network))).1,
+        };
+        for port in paths.ports(host(from), host(to)) {
+            senders.iter().for_each(|(sender, sum)| *bytes.entry((port, *sender)).or_default() += sum);
+        }
+    }
+    let rate = |run: usize, bytes: u64| {
+        let r = &data.runs[run];
+        let time = (r.end_ns - r.measured_from_ns) as f64 * 1e-9;
+        if time > 0.0 { bytes as f64 * 8.0 / time } else { 0.0 }
+    };
+    bytes.into_iter().map(|((port, (subject, class, run)), b)| Load { port, subject, class, run, bps: rate(run, b) }).collect()
+}

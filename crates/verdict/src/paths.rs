@@ -1,0 +1,114 @@
+//! Which ports lie on the way between two hosts, from the table of ports.
+//!
+//! Packets take shortest paths by hops (`experiment/src/topology/routing.rs`). Where several are equally short, a connection's hash chooses, which
+//! results do not keep: of such a way only the ports before it first divides are known, and the one into the receiver.
+
+use crate::data::Data;
+use std::collections::{BTreeMap, VecDeque};
+
+/// The links of a network.
+pub(crate) struct Paths<'a> {
+    /// Number of a node by its name.
+    nodes: BTreeMap<&'a str, usize>,
+    /// Per node the ports that lead away: index into [`Data::ports`], and the node at the other end.
+    out: Vec<Vec<(usize, usize)>>,
+    /// Per node the ports that lead to it, likewise.
+    into: Vec<Vec<(usize, usize)>>,
+    /// Per receiver, once asked for: hops to it from each node, [`FAR`] where there is no way.
+    hops: BTreeMap<usize, Vec<u32>>,
+}
+
+const FAR: u32 = u32::MAX;
+
+impl<'a> Paths<'a> {
+    /// Those of a network.
+    pub(crate) fn of(data: &'a Data, network: usize) -> Paths<'a> {
+        let mut paths = Paths { nodes: BTreeMap::new(), out: Vec::new(), into: Vec::new(), hops: BTreeMap::new() };
+        for (i, p) in data.ports.iter().enumerate().filter(|(_, p)| p.network == network) {
+            let (from, to) = (paths.node(&p.from), paths.node(&p.to));
+            paths.out[from].push((i, to));
+            paths.into[to].push((i, from));
+        }
+        paths
+    }
+
+    fn node(&mut self, name: &'a str) -> usize {
+        let next = self.out.len();
+        let node = *self.nodes.entry(name).or_insert(next);
+        if node == next {
+            self.out.push(Vec::new());
+            self.into.push(Vec::new());
+        }
+        node
+    }
+
+    /// Ports that all traffic from one host to another passes, as far as they are known, in the order of the way.
+    pub(crate) fn ports(&mut self, from: &str, to: &str) -> Vec<usize> {
+        let (Some(&start), Some(&end)) = (self.nodes.get(from), self.nodes.get(to)) else { return Vec::new() };
+        let (out, into) = (&self.out, &self.into);
+        let hops = self.hops.entry(end).or_insert_with(|| hops_to(into, end));
+        let (mut at, mut ports) = (start, Vec::new());
+        while at != end && hops[at] != FAR {
+            let mut closer = out[at].iter().filter(|(_, next)| hops[*next] < hops[at]);
+            let (Some(&(port, next)), None) = (closer.next(), closer.next()) else { break };
+            ports.push(port);
+            at = next;
+        }
+        if let [(last, _)] = into[end].as_slice()
+            && at != end
+            && hops[start] != FAR
+        {
+            ports.push(*last);
+        }
+        ports
+    }
+}
+
+/// Hops from each node to `end`, breadth first.
+fn hops_to(into: &[Vec<(usize, usize)>], end: usize) -> Vec<u32> {
+    let mut hops = vec![FAR; into.len()];
+    let mut next = VecDeque::from([end]);
+    hops[end] = 0;
+    while let Some(node) = next.pop_front() {
+        for &(_, before) in &into[node] {
+            if hops[before] == FAR {
+                hops[before] = hops[node] + 1;
+                next.push_back(before);
+            }
+        }
+    }
+    hops
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Port;
+
+    fn named(links: &[(&str, &str)], from: &str, to: &str) -> Vec<String> {
+        let port = |(from, to): &(&str, &str)| Port {
+            name: format!("{from}{to}"),
+            from: (*from).into(),
+            to: (*to).into(),
+            ..Port::default()
+        };
+        let both = links.iter().flat_map(|(a, b)| [(*a, *b), (*b, *a)]);
+        let data = Data { ports: both.map(|l| port(&l)).collect(), ..Data::default() };
+        Paths::of(&data, 0).ports(from, to).into_iter().map(|p| data.ports[p].name.clone()).collect()
+    }
+
+    #[test]
+    fn the_only_way_is_known_whole() {
+        let dumbbell = [("a", "x"), ("b", "x"), ("x", "y"), ("y", "c"), ("y", "d")];
+        assert_eq!(named(&dumbbell, "a", "d"), ["ax", "xy", "yd"]);
+        assert_eq!(named(&dumbbell, "d", "a"), ["dy", "yx", "xa"]);
+        assert!(named(&dumbbell, "a", "nobody").is_empty() && named(&dumbbell, "a", "a").is_empty());
+    }
+
+    #[test]
+    fn of_equally_short_ways_both_ends_are_known() {
+        let leaf_spine = [("a", "l"), ("l", "s"), ("l", "t"), ("s", "m"), ("t", "m"), ("m", "b")];
+        assert_eq!(named(&leaf_spine, "a", "b"), ["al", "mb"]);
+        assert!(named(&[("a", "x"), ("y", "b")], "a", "b").is_empty(), "no way");
+    }
+}
