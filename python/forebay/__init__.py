@@ -22,6 +22,7 @@ from ._run import run_many
 from ._scenario import Scenario
 from ._sweep import Axis, Sweep, open_sweep
 from ._table import Column, Table
+from ._verdict import Verdict, verdict
 
 # `open` is not in `__all__`: `from forebay import *` must not hide Python's own.
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "StoreError",
     "Sweep",
     "Table",
+    "Verdict",
     "__version__",
     "model",
     "open_sweep",
@@ -47,4 +49,5 @@ __all__ = [
     "registry",
     "report",
     "run_many",
+    "verdict",
 ]

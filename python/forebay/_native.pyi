@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["__sources__", "__version__", "Buffer", "Results", "Runs", "Scenario", "Session", "Sweep", "Table", "cli", "model_ceilings", "model_dctcp", "model_first_round", "model_incast", "model_nstar", "model_random_marks", "model_remaining", "model_shares", "model_trim", "model_trim_flows", "model_trim_queue", "model_trim_wait", "model_weight", "open_run", "open_sweep", "registry", "report", "run_all", "run_sweep", "table_names"]
+__all__ = ["__sources__", "__version__", "Buffer", "Results", "Runs", "Scenario", "Session", "Sweep", "Table", "answer", "cli", "explain", "model_ceilings", "model_dctcp", "model_first_round", "model_incast", "model_nstar", "model_random_marks", "model_remaining", "model_shares", "model_trim", "model_trim_flows", "model_trim_queue", "model_trim_wait", "model_weight", "open_run", "open_sweep", "registry", "report", "run_all", "run_sweep", "table_names"]
 
 __sources__: Final[str]
 __version__: Final[str]
@@ -277,9 +277,19 @@ class Table:
         Values of a column of numbers or truth values: the table's own memory, if it can be; else a converted copy, in which null is NaN.
         """
 
+def answer(results: SupportsGetItem[int, Results]) -> str:
+    """
+    What some results say, as JSON: sentences, and who gets what.
+    """
+
 def cli(args: SupportsGetItem[int, str]) -> int:
     """
     The `forebay` command: prints, and returns the exit code.
+    """
+
+def explain(results: Results, flow: SupportsIndex | None, query: SupportsIndex | None, variant: str | None, run: SupportsIndex) -> str:
+    """
+    Why messages of a result took as long as they did.
     """
 
 def model_ceilings(rate: SupportsFloat | SupportsIndex, payload: SupportsIndex, header: SupportsIndex, window: SupportsIndex | None, rtt: SupportsFloat | SupportsIndex | None) -> tuple[float, float, float | None, int | None]:

@@ -14,6 +14,7 @@ from . import _native
 from ._errors import StoreError
 from ._table import Table
 from ._tables import Tables
+from ._verdict import Verdict, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -108,6 +109,39 @@ class Result(Tables[Table]):
         if report:
             beside(saved, open(saved).report)
         return saved
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What the result says in words, as ``forebay run`` does first.
+
+        :func:`verdict` compares several results.
+        """
+        return verdict([self])
+
+    def explain(self, *, flow: int | None = None, query: int | None = None, variant: str | None = None, run: int = 0) -> str:
+        """Say why messages took as long as they did, with times: a text, as ``forebay explain`` prints.
+
+        The run is repeated with the connections of these messages observed; observing changes nothing.
+
+        Parameters
+        ----------
+        flow : int, optional
+            This message, by its ``flow_id``.
+        query : int, optional
+            The slowest message of this query, by its ``query_id``. Without either: the messages that lost most time.
+        variant : str, optional
+            Of this variant. Default: the first.
+        run : int
+            Of this repetition.
+
+        Raises
+        ------
+        ValueError
+            If there is no such message, or the run takes another course now.
+        StoreError
+            If results cannot be read.
+        """
+        return _native.explain(self._native, flow, query, variant, run)
 
     def report(self, path: str | os.PathLike[str] = "report.html") -> Path:
         """Write the report: one HTML file, without a server, a network or a second file. It replaces what is there.

@@ -31,7 +31,7 @@ mod _native {
     #[pymodule_export]
     use crate::registry::registry;
     #[pymodule_export]
-    use crate::report::report;
+    use crate::report::{answer, explain, report};
     #[pymodule_export]
     use crate::results::{Results, open_run, table_names};
     #[pymodule_export]

@@ -3,8 +3,11 @@
 use crate::errors;
 use crate::guard::detached;
 use crate::results::Results;
+use forebay_exec::{ExplainError, Which};
 use forebay_store::{Format, RunDir, Target, file_name};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::{env, fs, process};
@@ -17,6 +20,44 @@ pub(crate) fn report(py: Python<'_>, results: Vec<Py<Results>>, path: PathBuf) -
         let scratch = Scratch::new();
         let dirs = results.iter().map(|r| dir_of(r, &scratch.0)).collect::<PyResult<Vec<_>>>()?;
         forebay_cli::report::write(&dirs, &path).map(|_| ()).map_err(|e| errors::store(&e))
+    })?
+}
+
+/// What some results say, as JSON: sentences, and who gets what.
+#[pyfunction]
+pub(crate) fn answer(py: Python<'_>, results: Vec<Py<Results>>) -> PyResult<String> {
+    let results: Vec<&Results> = results.iter().map(Py::get).collect();
+    detached(py, || {
+        let scratch = Scratch::new();
+        let dirs = results.iter().map(|r| dir_of(r, &scratch.0)).collect::<PyResult<Vec<_>>>()?;
+        let data = forebay_verdict::read(&dirs).map_err(|e| errors::store(&e))?;
+        let headline = forebay_verdict::headline(&data);
+        let workloads = forebay_verdict::workloads(&data).unwrap_or_default();
+        Ok(json!({"sentences": headline.sentences, "workloads": workloads}).to_string())
+    })?
+}
+
+/// Why messages of a result took as long as they did.
+#[pyfunction]
+pub(crate) fn explain(
+    py: Python<'_>,
+    results: Py<Results>,
+    flow: Option<u64>,
+    query: Option<u64>,
+    variant: Option<String>,
+    run: u32,
+) -> PyResult<String> {
+    let results = results.get();
+    detached(py, || {
+        let scratch = Scratch::new();
+        let dir = dir_of(results, &scratch.0)?;
+        let which = Which { flow, query, variant, run };
+        forebay_exec::explain(forebay_worlds::all(), &dir, &which).map_err(|e| match e {
+            ExplainError::Store(e) => errors::store(&e),
+            ExplainError::Scenario(e) => errors::scenario(&e),
+            ExplainError::Run(e) => errors::engine(&e.to_string()),
+            ExplainError::Other(text) => PyValueError::new_err(text),
+        })
     })?
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn run_all(
     let outcome = detached(py, || forebay_exec::run_all(&many, &jobs, threads, &stop, &mut watch))?;
     watch.listener.end(py)?;
     outcome.map_err(|e| match e {
-        Failed::Run(RunError::Unroutable(why) | RunError::Unknown(why)) => errors::engine(&why),
+        Failed::Run(RunError::Unroutable(why) | RunError::Unknown(why) | RunError::World(why)) => errors::engine(&why),
         Failed::Run(RunError::Mistake(mistake)) => errors::engine(&mistake.to_string()),
         Failed::Run(RunError::Interrupted) => errors::internal("runs were interrupted by nobody"),
         Failed::Arrow(e) => errors::internal(e),
