@@ -13,14 +13,19 @@ DEMO_ARGS ?=
 MUTANTS ?=
 MUTANTS_ARGS ?=
 
+# BPF programs for real hosts, where their compiler and the headers of libelf and zlib are (tools/setup.sh --with-bpf).
+BPF := $(shell [ "$$(uname)" = Linux ] && command -v $(or $(CLANG),clang) >/dev/null && pkg-config --exists libelf zlib 2>/dev/null && echo bpf)
+FEATURES := $(if $(BPF),--features forebay/bpf)
+ALL_FEATURES := $(if $(BPF),--features forebay/bpf --features forebay-hosts/bpf)
+
 RELEASE := $(CARGO) build --release --locked --quiet
 PYTHON ?= python3
 VENV := $(TARGET)/venv
 PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
-.PHONY: help setup build demo test fmt lint unit doc scenarios readme style python repro report guard bench peers bench-baseline mutants readme-refresh \
-	repro-full repro-document repro-refresh evidence docs wheel installed stubs clean
+.PHONY: help setup build demo test fmt lint kernel unit doc scenarios readme style python repro report guard bench peers bench-baseline mutants \
+	readme-refresh repro-full repro-document repro-refresh evidence docs wheel installed stubs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -29,7 +34,7 @@ setup:
 	@tools/setup.sh
 
 build: setup ## build the release binary, target/release/forebay
-	$(CARGO) build --release --locked -p forebay
+	$(CARGO) build --release --locked -p forebay $(FEATURES)
 
 demo: build ## run scenarios/quickstart.toml: incast over web-search traffic under three congestion controls
 	$(TARGET)/release/forebay run scenarios/quickstart.toml $(DEMO_ARGS)
@@ -44,13 +49,19 @@ fmt: setup
 	$(CARGO) fmt --all --check
 
 lint: setup
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --workspace --all-targets --locked $(ALL_FEATURES) -- -D warnings
 
 unit: setup
-	$(CARGO) test --workspace --locked
+	$(CARGO) test --workspace --locked $(ALL_FEATURES)
+
+# Before the tests that run guests. A kernel that is there is left alone.
+kernel: setup ## build the kernel of the world linux (minutes, once), unless it is there
+	@tools/setup.sh --with-kernel
+	@if [ "$$(uname -s) $$(uname -m)" = "Linux x86_64" ]; then $(CARGO) run --quiet --locked -p forebay $(FEATURES) -- kernel build; \
+	else echo "No kernel: the world linux needs Linux on x86-64."; fi
 
 doc: setup
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked $(ALL_FEATURES)
 
 scenarios: build ## check every file in scenarios/ and run it for a short time
 	tools/check-scenarios.sh $(TARGET)/release/forebay
@@ -140,7 +151,7 @@ readme-refresh: build $(VENV)/report.installed ## renew the output and the pictu
 	$(VENV)/bin/python tools/report-picture.py $(TARGET)/readme/report.html docs/report.png
 
 docs: setup ## build the API documentation, target/doc/forebay_sim/index.html
-	$(CARGO) doc --workspace --no-deps --locked
+	$(CARGO) doc --workspace --no-deps --locked $(ALL_FEATURES)
 
 clean: ## remove everything that was built
 	$(CARGO) clean

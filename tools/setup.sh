@@ -2,7 +2,7 @@
 # Checks that this machine can build forebay: cargo and a C linker. Installs the linker where it may; says what to do
 # where it may not. "make" calls it before every target that builds. Some targets need more:
 #
-#   tools/setup.sh [--with-valgrind] [--with-python] [--with-browser]
+#   tools/setup.sh [--with-valgrind] [--with-python] [--with-browser] [--with-bpf]
 set -euo pipefail
 
 # A fresh shell has not read rustup's environment file.
@@ -67,11 +67,44 @@ with_browser() {
     fi
 }
 
+# What the feature `bpf` is built with, and iproute2 for its tests. The Makefile builds without it where one is missing.
+with_bpf() {
+    [ "$(uname)" = Linux ] || return 0
+    { command -v clang && command -v ip && pkg-config --exists libelf zlib; } >/dev/null 2>&1 && return
+    apt_install clang libelf-dev zlib1g-dev pkg-config iproute2 ||
+        echo "No clang, libelf or zlib headers here and no way to install them: forebay will be built without BPF programs."
+}
+
+# What a build of the guest kernel needs; "forebay doctor" looks more closely and knows other distributions.
+kernel_tools() {
+    local tool
+    for tool in gcc ld make flex bison bc xz; do
+        command -v "$tool" >/dev/null 2>&1 || return 1
+    done
+}
+
+kernel_sources() {
+    compgen -G '/usr/src/linux-source-[6-9]*' >/dev/null
+}
+
+with_kernel() {
+    [ "$(uname -s) $(uname -m)" = "Linux x86_64" ] || return 0
+    kernel_tools || apt_install gcc binutils libc6-dev make flex bison bc xz-utils || true
+    kernel_sources || apt_install linux-source-6.12 || apt_install linux-source || true
+    if ! kernel_tools || ! kernel_sources; then
+        echo "The tests of the world linux need a kernel, and what builds it could not be installed (Debian: apt install gcc make flex bison" >&2
+        echo "bc xz-utils linux-source-6.12). \"forebay doctor linux\" says what is missing." >&2
+        exit 1
+    fi
+}
+
 for option in "$@"; do
     case $option in
     --with-valgrind) with_valgrind ;;
     --with-python) with_python ;;
     --with-browser) with_browser ;;
+    --with-kernel) with_kernel ;;
+    --with-bpf) with_bpf ;;
     *) echo "tools/setup.sh: no option $option" >&2 && exit 2 ;;
     esac
 done

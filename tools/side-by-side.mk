@@ -10,7 +10,8 @@ unexport MAKEFLAGS MFLAGS
 every-step: doc guard
 
 lint: | fmt
-unit: | lint
+kernel: | lint
+unit: | kernel
 doc: | unit
 
 # Both fill one folder.
