@@ -52,7 +52,7 @@ lint: setup
 	$(CARGO) clippy --workspace --all-targets --locked $(ALL_FEATURES) -- -D warnings
 
 unit: setup
-	$(CARGO) test --workspace --locked $(ALL_FEATURES)
+	$(CARGO) test --workspace --locked --no-fail-fast $(ALL_FEATURES)
 
 # Before the tests that run guests. A kernel that is there is left alone.
 kernel: setup ## build the kernel of the world linux (minutes, once), unless it is there

@@ -56,6 +56,16 @@ impl Host {
         let path = format!("/proc/sys/{}", key.replace('.', "/"));
         self.run(|| std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}")).trim().to_owned())
     }
+
+    /// A counter of the host's protocols, as `/proc/net/snmp` has it.
+    pub(crate) fn snmp(&self, protocol: &str, counter: &str) -> u64 {
+        // Of the thread: `/proc/net` is the main thread's.
+        let text = self.run(|| std::fs::read_to_string("/proc/thread-self/net/snmp").expect("counters of the protocols"));
+        let mut lines = text.lines().filter(|l| l.split(':').next() == Some(protocol));
+        let (names, values) = (lines.next().expect("its names"), lines.next().expect("its values"));
+        let found = names.split_whitespace().zip(values.split_whitespace()).find(|(n, _)| *n == counter);
+        found.and_then(|(_, v)| v.parse().ok()).unwrap_or_else(|| panic!("no {protocol} {counter} in {text}"))
+    }
 }
 
 /// Moves the calling thread into the namespace.
