@@ -10,6 +10,7 @@ mod compare;
 mod extra;
 mod guard;
 mod json;
+mod linux;
 mod measure;
 mod peers;
 mod pipe;
@@ -28,6 +29,7 @@ forebay-bench: how fast the simulator is
   forebay-bench compare [--runs N] [--out FILE] [--no-instructions] [CASE ...]
                                                 beside ns-2 and ns-3, interleaved; results as a table and as JSON
   forebay-bench agree [--out FILE] [WORD]       figures beside those of ns-2 and ns-3 on the same starts; WORD picks set-ups
+  forebay-bench linux [--out FILE] [WORD]       the simulator's stack `linux` and a Linux kernel, packet by packet; WORD picks scenarios
   forebay-bench guard [--update]                instructions per packet-hop against benches/instructions.csv
   forebay-bench cases                           the cases of `compare`";
 
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
             "window" => pipe::execute(rest),
             "agree" => agree::execute(rest),
             "compare" => compare::execute(rest),
+            "linux" => linux::execute(rest),
             "guard" => guard::execute(rest),
             "cases" => {
                 cases::CASES.iter().for_each(|c| println!("{:<11}{}", c.name, c.what));
