@@ -104,6 +104,7 @@ pub fn sockets() -> Result<Vec<Socket>> {
         for answer in answers {
             let SockDiagMessage::InetResponse(r) = answer else { continue };
             let id = &r.header.socket_id;
+            let mut described = false;
             let mut socket = Socket {
                 local: (id.source_address.to_canonical(), id.source_port).into(),
                 remote: (id.destination_address.to_canonical(), id.destination_port).into(),
@@ -114,7 +115,10 @@ pub fn sockets() -> Result<Vec<Socket>> {
             for nla in &r.nlas {
                 match nla {
                     Nla::Congestion(name) => socket.law.clone_from(name),
-                    Nla::TcpInfo(bytes) => socket.info = Info::parse(bytes),
+                    Nla::TcpInfo(bytes) => {
+                        socket.info = Info::parse(bytes);
+                        described = true;
+                    }
                     Nla::Other(other) if other.kind() == CGROUP_ID => {
                         let mut bytes = [0; 8];
                         if other.value_len() == bytes.len() {
@@ -125,7 +129,10 @@ pub fn sockets() -> Result<Vec<Socket>> {
                     _ => {}
                 }
             }
-            found.push(socket);
+            // What is left of a socket in FIN_WAIT2 (tcp_time_wait) is listed under that state and has neither a law nor a window.
+            if described {
+                found.push(socket);
+            }
         }
     }
     Ok(found)
