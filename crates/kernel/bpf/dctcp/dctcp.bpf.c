@@ -40,6 +40,8 @@ void BPF_PROG(dctcp_in_ack_event, struct sock *sk, u32 flags)
 	struct dctcp_params p = marks_of(parameters());
 	struct law_ack a = law_ack_of(tcp_sk(sk));
 	struct dctcp before = s->marks;
+	if (!law_begun(tcp_sk(sk)))
+		return;
 	dctcp_ack(&s->marks, &p, &a);
 	dctcp_count(&before, &s->marks, a.una);
 }

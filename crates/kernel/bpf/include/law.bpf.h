@@ -6,6 +6,13 @@
 #include "tcp.h"
 #include "../law.h"
 
+/* The ACK of a handshake is processed before the law's init (tcp_rcv_synsent_state_process, tcp_rcv_state_process): its state is all zeros. */
+static __always_inline bool law_begun(struct tcp_sock *tp)
+{
+	struct inet_connection_sock *icsk = &tp->inet_conn;
+	return BPF_CORE_READ_BITFIELD(icsk, icsk_ca_initialized);
+}
+
 static __always_inline struct law_window law_window_of(const struct tcp_sock *tp)
 {
 	return (struct law_window){ .cwnd = tp->snd_cwnd, .ssthresh = tp->snd_ssthresh, .counted = tp->snd_cwnd_cnt };

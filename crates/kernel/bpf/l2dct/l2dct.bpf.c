@@ -57,6 +57,8 @@ void BPF_PROG(l2dct_in_ack_event, struct sock *sk, u32 flags)
 	struct l2dct_params p = law_of(parameters());
 	struct law_ack a = law_ack_of(tcp_sk(sk));
 	struct dctcp before = s->law.marks;
+	if (!law_begun(tcp_sk(sk)))
+		return;
 	l2dct_ack(&s->law, &p, &a);
 	dctcp_count(&before, &s->law.marks, a.una);
 }
