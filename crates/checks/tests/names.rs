@@ -35,9 +35,9 @@ const FEEDBACK: &str = "an ECN mode: the feedback of RFC 8257 section 3.2, with 
 const RECOVERY: &str = "a recovery: that of RFC 6582 or the one before it, with any law";
 
 const EXCEPTIONS: &[Exception] = &[
-    may("sim/src/tcp/receiver.rs", "dctcp", FEEDBACK),
+    may("sim/src/tcp/receiver/mod.rs", "dctcp", FEEDBACK),
     may("sim/src/tcp/negotiated.rs", "dctcp", FEEDBACK),
-    may("sim/src/tcp/cumulative.rs", "reno", RECOVERY),
+    may("sim/src/tcp/sender/cumulative.rs", "reno", RECOVERY),
 ];
 
 /// What is read, as paths below `crates`, and which names must not be in it.

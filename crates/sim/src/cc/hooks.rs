@@ -22,6 +22,12 @@ pub struct Window {
 }
 
 impl Window {
+    /// `bytes` as a window in segments that does not come out a byte short when it is multiplied by `mss` again.
+    pub(crate) fn of_bytes(bytes: u64, mss: u32) -> f64 {
+        let window = bytes as f64 / f64::from(mss);
+        if ((window * f64::from(mss)) as u64) < bytes { window.next_up() } else { window }
+    }
+
     /// Whether the window is below the slow start threshold.
     #[inline]
     pub fn in_slow_start(&self) -> bool {

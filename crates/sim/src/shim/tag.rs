@@ -1,5 +1,5 @@
 //! Shims that tag packets at the sender: the hooks they have, the list of them, and what they share: which message a byte belongs to, and
-//! the `win` field of its packet. `tcp/tagged.rs` is where the sender calls the hooks that are about more than a tag.
+//! the `win` field of its packet. `tcp/sender/tagged.rs` is where the sender calls the hooks that are about more than a tag.
 
 use super::{ShimConfig, ShimEntry};
 use crate::net::packet::service;

@@ -1,5 +1,5 @@
 //! Shims that set receive windows: the hooks they have and the list of them. They work at the receiving host, whose connections share its
-//! link; senders know nothing of them. `engine/window_shim.rs` calls what is about a host, `tcp/receiver.rs` what is about one connection.
+//! link; senders know nothing of them. `engine/window_shim.rs` calls what is about a host, `tcp/receiver/mod.rs` what is about one connection.
 
 use super::{ShimConfig, ShimEntry};
 use forebay_units::{Rate, Time};

@@ -1,89 +1,29 @@
-//! Which message a counter belongs to: the one that the stream offset lies in. A connection may carry several at once, of which the oldest
-//! unacknowledged one is at hand (`Sender::message`, `Sender::stats`); the others wait here.
+//! The messages of a connection behind the oldest unacknowledged one, with what has been counted of them (`sender/booking.rs`).
 //!
 //! A segment belongs to the message of its first byte. So a message that begins inside a segment of the one before it has one segment less
 //! than its bytes would need by themselves.
 
-use super::sender::{SendStats, Sender};
+use super::send_stats::SendStats;
 use std::collections::VecDeque;
 
 /// A message behind the oldest unacknowledged one, and what has happened to it so far.
 #[derive(Debug, Clone)]
-struct Waiting {
-    end: u64,
-    stats: SendStats,
+pub(super) struct Waiting {
+    pub(super) end: u64,
+    pub(super) stats: SendStats,
 }
 
 /// The messages behind the oldest unacknowledged one, in order. Most connections have none.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::box_collection, reason = "a connection that has none carries 8 bytes instead of 32")]
-pub(super) struct Behind(Option<Box<VecDeque<Waiting>>>);
+pub(super) struct Behind(pub(super) Option<Box<VecDeque<Waiting>>>);
 
 impl Behind {
-    fn at(&mut self, offset: u64) -> Option<&mut Waiting> {
+    /// The one that `offset` lies in.
+    pub(super) fn at(&mut self, offset: u64) -> Option<&mut Waiting> {
         let list = self.0.as_mut()?;
         // A FIN behind the last byte belongs to the last message.
         let place = list.partition_point(|m| m.end <= offset).min(list.len().checked_sub(1)?);
         list.get_mut(place)
-    }
-}
-
-impl Sender {
-    /// A message that ends at stream offset `end` is written while another is unacknowledged.
-    pub(super) fn expect_message(&mut self, end: u64) {
-        let stats = SendStats { cwnd_max: self.w.cwnd, ..SendStats::default() };
-        self.behind.0.get_or_insert_default().push_back(Waiting { end, stats });
-    }
-
-    /// The oldest message is done with: `next` is the one behind it, as [`Sender::message`]; `None`: there is none.
-    pub fn next_message(&mut self, next: Option<(u64, u64, u64)>) {
-        self.message = next.unwrap_or((0, 0, u64::MAX));
-        let waiting = self.behind.0.as_mut().and_then(|list| list.pop_front());
-        self.stats = waiting.map_or_else(SendStats::default, |m| m.stats);
-        self.stats.cwnd_max = self.w.cwnd;
-    }
-
-    /// The counters of the message that `offset` lies in.
-    #[inline]
-    pub(super) fn stats_at(&mut self, offset: u64) -> &mut SendStats {
-        if offset < self.message.2 {
-            return &mut self.stats;
-        }
-        match self.behind.at(offset) {
-            Some(m) => &mut m.stats,
-            None => &mut self.stats,
-        }
-    }
-
-    /// Full segments of `mss` bytes were sent for the first time, from stream offset `first` to `end`.
-    #[inline]
-    pub(super) fn count_sent(&mut self, first: u64, end: u64, segments: u64, mss: u64) {
-        if end <= self.message.2 {
-            self.stats.segs_sent += segments;
-        } else {
-            self.count_sent_across(first, end, mss);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn count_sent_across(&mut self, mut first: u64, end: u64, mss: u64) {
-        while first < end {
-            self.stats_at(first).segs_sent += 1;
-            first += mss;
-        }
-    }
-
-    /// `bytes` up to `una` were acknowledged with ECE.
-    #[cold]
-    pub(super) fn count_marked(&mut self, bytes: u64) {
-        let (mut from, to) = (self.una - bytes, self.una);
-        while from < to {
-            let end = if from < self.message.2 { self.message.2 } else { self.behind.at(from).map_or(to, |m| m.end) };
-            // Behind the last message there is only its FIN.
-            let end = if end > from { end.min(to) } else { to };
-            self.stats_at(from).ce_bytes += end - from;
-            from = end;
-        }
     }
 }

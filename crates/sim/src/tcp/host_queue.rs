@@ -1,8 +1,6 @@
 //! TCP small queues (Linux `tcp_small_queue_check`): how much of a connection may wait in its own host's interface. Otherwise, where the
 //! host's link is the bottleneck, the whole window would wait there.
 
-use super::sender::Sender;
-use crate::tcp::config::TcpConfig;
 use forebay_units::{Rate, Time, TimeOrNever};
 use std::collections::VecDeque;
 
@@ -17,13 +15,13 @@ pub(super) struct HostQueue {
     /// (departure, bytes on the wire), in the order in which they leave.
     waiting: VecDeque<(Time, u32)>,
     /// Their sum.
-    bytes: u64,
+    pub(super) bytes: u64,
     /// The limit at the current opportunity to send, bytes; `None` while nobody has asked.
-    limit: Option<u64>,
+    pub(super) limit: Option<u64>,
     /// When so much will have left that sending may go on; never while nothing is held back.
     resume: TimeOrNever,
     /// The burst that the interface has accepted goes to this stream offset; only senders with segmentation offload have bursts.
-    burst: u64,
+    pub(super) burst: u64,
 }
 
 impl Default for HostQueue {
@@ -65,7 +63,7 @@ impl HostQueue {
     }
 
     /// Notes when no more than `limit` bytes will be left.
-    fn wait_for(&mut self, limit: u64) {
+    pub(super) fn wait_for(&mut self, limit: u64) {
         let mut bytes = self.bytes;
         for &(departure, size) in &self.waiting {
             bytes -= u64::from(size);
@@ -78,52 +76,6 @@ impl HostQueue {
 }
 
 /// Bytes that may wait: about 1 ms of the pacing rate, at least `pair` (two segments, or bursts), at most [`MOST`].
-fn limit(rate: Rate, pair: u64) -> u64 {
+pub(super) fn limit(rate: Rate, pair: u64) -> u64 {
     (rate.0 / 8 / PER_SECOND).max(pair).min(MOST)
-}
-
-impl Sender {
-    /// Whether the next segment must wait until others have left the interface; retransmissions may have `factor` 2 times as much there
-    /// (tcp_xmit_retransmit_queue). If so, an alarm will tell.
-    #[inline]
-    pub(super) fn held_back(&mut self, c: &TcpConfig, factor: u64) -> bool {
-        match &self.host_queue {
-            Some(q) if q.bytes > 2 * u64::from(c.mss + c.header) => self.exceeds(c, factor),
-            _ => false,
-        }
-    }
-
-    #[inline(never)]
-    fn exceeds(&mut self, c: &TcpConfig, factor: u64) -> bool {
-        let flight = self.flight();
-        // An estimate of the segments outstanding where there is no list of them.
-        let segments = self.sack.as_ref().map_or(flight.div_ceil(u64::from(c.mss)), |s| s.board.len() as u64);
-        let new = factor == 1;
-        let burst = self.burst_size(c);
-        let Some(q) = &mut self.host_queue else { return false };
-        if new && (self.nxt + 1..=self.nxt + burst).contains(&q.burst) {
-            // The rest of a burst goes with its beginning.
-            return false;
-        }
-        // Before the first ACK of data there is no pacing rate; and at most one segment outstanding never waits.
-        if self.una == 0 || segments <= 1 {
-            return false;
-        }
-        let pair = 2 * burst / u64::from(c.mss) * u64::from(c.mss + c.header);
-        let limit = *q.limit.get_or_insert_with(|| {
-            let rate = match self.hooks.paces {
-                true => self.law.pacing_rate(c.mss),
-                false => self.w.pacing_rate(segments as f64, c.mss, self.rtt.smoothed().get()),
-            };
-            limit(rate, pair)
-        });
-        if q.bytes <= limit * factor {
-            if new && c.tso.is_some() {
-                q.burst = self.nxt + burst;
-            }
-            return false;
-        }
-        q.wait_for(limit * factor);
-        true
-    }
 }

@@ -1,7 +1,5 @@
-//! Departure times for laws that give a rate, as the pacing inside Linux TCP (tcp_pacing_check, tcp_update_skb_after_send).
+//! The state behind departure times of laws that give a rate, as the pacing inside Linux TCP (tcp_pacing_check, tcp_update_skb_after_send).
 
-use super::sender::{Sender, Timer};
-use crate::tcp::config::TcpConfig;
 use forebay_units::{Rate, Time, TimeOrNever};
 
 /// The first segments of a connection leave as the window allows ("sch_fq does not pace first 10 MSS").
@@ -26,7 +24,7 @@ impl Pacer {
 
     /// What a timer that is set at `now` is put off by, in whole ticks of its clock (Linux `tcp_pacing_delay`): what is timed may still have
     /// to wait here.
-    fn delay(&self, now: Time, tick: Time) -> Time {
+    pub(super) fn delay(&self, now: Time, tick: Time) -> Time {
         let wait = self.next.saturating_sub(now);
         wait - wait % tick.max(Time(1))
     }
@@ -42,13 +40,13 @@ impl Pacer {
     }
 
     /// Whether the next segment must wait; if so it is waited for.
-    fn holds_back(&mut self, now: Time) -> bool {
+    pub(super) fn holds_back(&mut self, now: Time) -> bool {
         self.waits = self.next > now;
         self.waits
     }
 
     /// `bytes` of payload left at `now`; the segment behind it leaves when these have passed at `rate` (payload).
-    fn sent(&mut self, now: Time, bytes: u64, rate: Rate) {
+    pub(super) fn sent(&mut self, now: Time, bytes: u64, rate: Rate) {
         self.sent += 1;
         let late = now.saturating_sub(self.next);
         self.next = self.next.max(now);
@@ -56,37 +54,6 @@ impl Pacer {
             let time = rate.tx_time(bytes);
             // A segment that left late shortens the next pause, by half of it at most.
             self.next += time - late.min(time / 2);
-        }
-    }
-}
-
-impl Sender {
-    /// Whether the pacer makes the next segment wait. If so, an alarm will come.
-    #[inline]
-    pub(super) fn paced(&mut self, now: Time) -> bool {
-        self.pacer.as_mut().is_some_and(|p| p.holds_back(now))
-    }
-
-    /// How much later than by itself a timer expires that is set now.
-    #[inline]
-    pub(super) fn pacing_delay(&self, c: &TcpConfig, now: Time) -> Time {
-        self.pacer.as_ref().map_or(Time::ZERO, |p| p.delay(now, c.rto_granularity))
-    }
-
-    /// The retransmission timer, if it was set at this very instant, allows for the pacer (tcp_rearm_rto and tcp_xmit_retransmit_queue by
-    /// way of tcp_reset_xmit_timer). Here and not where it is set, so that senders without a pacer are not asked.
-    pub(super) fn extend_timer(&mut self, c: &TcpConfig, now: Time) {
-        if self.timer == Timer::Rto && self.timer_due == now.saturating_add(self.rtt.rto(c)).into() {
-            let delay = self.pacing_delay(c, now);
-            self.timer_due = now.saturating_add(self.rtt.rto(c)).saturating_add(delay).into();
-        }
-    }
-
-    /// A data segment of `bytes` left.
-    #[inline]
-    pub(super) fn note_departure(&mut self, c: &TcpConfig, now: Time, bytes: u64) {
-        if let Some(p) = &mut self.pacer {
-            p.sent(now, bytes, self.law.pacing_rate(c.mss));
         }
     }
 }

@@ -1,10 +1,7 @@
-//! Time-based loss detection and tail loss probes (RFC 8985).
+//! The state of time-based loss detection and tail loss probes (RFC 8985), and the rules that need nothing else.
 
 use super::rtt::Rtt;
 use super::scoreboard::{EVER_RETX, Scoreboard, Seg};
-use super::sender::{CaState, Sender, Timer};
-use crate::cc::{Event, Trigger};
-use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
 use forebay_units::Time;
 
@@ -27,7 +24,8 @@ pub struct Rack {
     dsack_round: u64,
     /// `nxt` when the outstanding probe was sent.
     pub probe_end: Option<u64>,
-    probe_is_retx: bool,
+    /// It was a retransmission.
+    pub probe_is_retx: bool,
 }
 
 impl Rack {
@@ -109,114 +107,5 @@ impl Rack {
             self.probe_end = None;
         }
         repaired
-    }
-}
-
-impl Sender {
-    //= https://www.rfc-editor.org/rfc/rfc8985#section-7.2
-    //# The sender SHOULD start or restart a loss probe PTO timer after transmitting new data (that was not itself a loss
-    //# probe) or upon receiving an ACK that cumulatively acknowledges new data unless it is already in fast recovery, RTO
-    //# recovery,
-    /// After data was sent or acknowledged: a probe instead of a timeout, where RFC 8985 section 7.2 wants one.
-    pub(super) fn arm_probe(&mut self, c: &TcpConfig, now: Time) {
-        let Some(s) = &self.sack else { return };
-        // Not in fast or RTO recovery, nor with holes to look after, nor twice (section 7.2); reducing after ECE does not matter.
-        if self.ca >= CaState::Recovery || s.board.sacked_segs > 0 || s.rack.probe_end.is_some() || self.timer == Timer::Idle {
-            return;
-        }
-        let timeout = self.probe_timeout(c);
-        // Section 7.2: where the retransmission timeout is due first, the probe takes its place.
-        let rto_due = if self.timer == Timer::Rto { self.timer_due } else { self.head_due(c, now).into() };
-        // tcp_schedule_loss_probe by way of tcp_reset_xmit_timer: what is probed for may still wait for its departure.
-        let delay = self.pacing_delay(c, now);
-        self.timer = Timer::Probe;
-        self.timer_due = rto_due.min(now.saturating_add(timeout).saturating_add(delay).into());
-    }
-
-    /// The time after which a probe is sent (RFC 8985 section 7.2), unless a retransmission timeout is due first.
-    pub(super) fn probe_timeout(&self, c: &TcpConfig) -> Time {
-        let alone = self.sack.as_ref().is_some_and(|s| s.board.len() == 1);
-        let timeout = self.rtt.smoothed().get().map_or(Time::from_secs(1), |srtt| srtt * 2);
-        // As Linux: a lone segment may meet a delayed ACK, so it waits for the minimum RTO more; others for two clock ticks.
-        timeout + if alone { c.rto_min } else { c.rto_granularity * 2 }
-    }
-
-    /// When the oldest outstanding segment times out, counted from its transmission; not before now (Linux tcp_rto_delta_us).
-    fn head_due(&self, c: &TcpConfig, now: Time) -> Time {
-        let sent = self.sack.as_ref().and_then(|s| (s.board.len() > 0).then(|| s.board.get(0).sent())).unwrap_or(now);
-        sent.saturating_add(self.rtt.rto(c)).max(now)
-    }
-
-    //= https://www.rfc-editor.org/rfc/rfc8985#section-7.3
-    //# If both conditions are met, then the sender SHOULD transmit a previously unsent data segment, if one exists and
-    //# the receive window allows, and increment the FlightSize accordingly.
-    /// The probe timer expired (section 7.3): new data if there is any, else the last segment again.
-    pub(super) fn on_probe_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.ca >= CaState::Recovery || self.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0) {
-            // Holes showed up since; recovery is at work.
-            return self.arm_rto(c, now);
-        }
-        let len = if self.nxt < self.stream_end() { self.segment_len(c, self.nxt) } else { 0 };
-        // Our choice: where the law has a say about new data, the probe is a retransmission, about which it has none.
-        let fresh = len > 0 && self.nxt + len <= self.edge && !self.hooks.gate;
-        if fresh && self.paced(now) {
-            // tcp_send_loss_probe: new data leaves by tcp_write_xmit, where the pacer holds it back (tcp_pacing_check), and what could not be
-            // probed has its timeout. A segment that is sent again is not held back.
-            self.arm_rto(c, now);
-            self.extend_timer(c, now);
-            return self.set_alarm(out);
-        }
-        self.stats.tlps += 1;
-        self.timer = Timer::Idle;
-        if fresh {
-            if self.tag.is_some() {
-                self.restart_for_message(c);
-            }
-            let offset = self.nxt;
-            self.nxt += len;
-            self.send_segment(c, now, offset, len, out);
-        } else if let Some(last) = self.sack.as_ref().and_then(|s| s.board.len().checked_sub(1)) {
-            self.retransmit_index(c, now, last, out);
-        }
-        if let Some(s) = &mut self.sack {
-            s.rack.probe_end = Some(self.nxt);
-            s.rack.probe_is_retx = !fresh;
-        }
-        self.arm_rto(c, now);
-    }
-
-    /// The reordering timer expired: what is still missing is lost.
-    pub(super) fn on_reorder_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        // The wait for reordered segments is part of the timeout (Linux tcp_rearm_rto).
-        self.timer = Timer::Rto;
-        self.timer_due = self.head_due(c, now).into();
-        if self.find_losses(c, now) && self.ca < CaState::Recovery {
-            self.enter_recovery(c, now, out);
-            if c.prr && !self.hooks.control {
-                // No ACK brought us here; Linux tcp_rack_reo_timeout counts one segment as delivered.
-                self.proportional_window(c, u64::from(c.mss), false);
-            }
-        }
-        self.transmit(c, now, out);
-    }
-
-    //= https://www.rfc-editor.org/rfc/rfc8985#section-7.4.2
-    //# (Invoke congestion control to react to the loss event the probe has repaired)
-    /// A probe repaired the loss of the tail: reduce as for any loss (section 7.4.2).
-    pub(super) fn react_to_probe(&mut self, c: &TcpConfig) {
-        let before = self.reducible(c);
-        if let Some(s) = &mut self.sack {
-            s.episode.undo.forbid();
-        }
-        // The reduction is over as soon as it has begun (Linux tcp_process_tlp_ack).
-        self.ca = CaState::Recovery;
-        self.w.ssthresh = self.new_threshold(c, Trigger::Loss, before);
-        self.stats.loss_cuts += 1;
-        if !self.hooks.control {
-            self.w.cwnd = self.w.ssthresh.cap(self.w.cwnd);
-        }
-        self.begin_reduction(self.nxt);
-        self.ca = CaState::Open;
-        self.law.cwnd_event(&mut self.w, Event::Complete);
     }
 }

@@ -353,7 +353,7 @@ impl Scoreboard {
         self.find_order();
     }
 
-    /// Recounts; see [`Sender::audit`](super::sender::Sender::audit).
+    /// Recounts; see `Sender::audit`.
     pub fn audit(&self) {
         let bytes = |flag: u8| self.segs.iter().filter(|s| s.is(flag)).map(|s| u64::from(s.len)).sum::<u64>();
         assert_eq!((self.sacked, self.lost, self.retx), (bytes(SACKED), bytes(LOST), bytes(RETX)), "scoreboard bytes");

@@ -258,7 +258,7 @@ impl Bbr3 {
         let (gain, _) = self.state.gains();
         self.set_pacing(gain);
         self.set_cwnd(&rs);
-        w.cwnd = crate::tcp::segments(self.cwnd, ack.mss);
+        w.cwnd = Window::of_bytes(self.cwnd, ack.mss);
     }
 
     /// UpdateModelAndState.

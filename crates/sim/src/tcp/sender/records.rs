@@ -1,6 +1,6 @@
 //! What a law hears of single segments: those that record each of them, and those that own their window.
 
-use super::sender::{CaState, Sender};
+use super::{CaState, Sender};
 use crate::cc::{Ack, Departure, Loss, Outcome, Repair};
 use crate::tcp::config::TcpConfig;
 use forebay_units::Time;

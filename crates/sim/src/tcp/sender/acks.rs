@@ -1,6 +1,6 @@
 //! What every ACK does, whatever the recovery: window update, RTT sample, ECN, growth.
 
-use super::sender::{CaState, Phase, Sender, Timer};
+use super::{CaState, Phase, Sender, Timer};
 use crate::cc::{Ack, Event, Trigger};
 use crate::net::packet::{Codepoint, Packet, SackBlocks, Wire, flag};
 use crate::tcp::config::TcpConfig;

@@ -1,6 +1,6 @@
 //! A recount of what the sender keeps in counters, for tests.
 
-use super::sender::Sender;
+use super::Sender;
 
 impl Sender {
     /// Counts the scoreboard anew.

@@ -1,12 +1,12 @@
 //! What may be sent now, and sending it.
 
-use super::scoreboard::{LOST, RETX, SACKED};
-use super::sender::{CaState, Phase, Sender, Timer};
 use super::tso::Burst;
+use super::{CaState, Phase, Sender, Timer};
 use crate::cc::{Event, Opportunity};
 use crate::net::packet::{Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::scoreboard::{LOST, RETX, SACKED};
 use forebay_experiment::transport::{Idle, Recovery};
 use forebay_units::{Time, TimeOrNever};
 use std::num::NonZeroU64;

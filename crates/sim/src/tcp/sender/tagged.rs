@@ -1,7 +1,7 @@
 //! What a shim that tags a sender's packets may change beside the tags (`shim/tag.rs`): the window at the start of a message, and how long
 //! a fast retransmission waits.
 
-use super::sender::{CaState, Sender, Timer};
+use super::{CaState, Sender, Timer};
 use crate::cc::Event;
 use crate::net::packet::Wire;
 use crate::shim::tag::MessageStart;

@@ -1,6 +1,6 @@
 //! Recovery without SACK: Reno (RFC 5681 section 3.2) and NewReno (RFC 6582).
 
-use super::sender::{CaState, Sender};
+use super::{CaState, Sender};
 use crate::cc::{Ack, Event, Trigger};
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;

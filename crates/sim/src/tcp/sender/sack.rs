@@ -1,14 +1,13 @@
 //! Recovery with a SACK scoreboard: RFC 6675, and the parts that RACK (RFC 8985) shares with it.
 
-use super::prr::Prr;
-use super::sack_state::SackState;
-use super::scoreboard::{EVER_RETX, Seg};
-use super::sender::{CaState, Sender, Timer};
-use super::timers::segments;
-use super::undo::older;
-use crate::cc::{Ack, Arrival, Event, Trigger};
+use super::{CaState, Sender, Timer};
+use crate::cc::{Ack, Arrival, Event, Trigger, Window};
 use crate::net::packet::{SackBlocks, Wire};
 use crate::tcp::config::TcpConfig;
+use crate::tcp::prr::Prr;
+use crate::tcp::sack_state::SackState;
+use crate::tcp::scoreboard::{EVER_RETX, Seg};
+use crate::tcp::undo::older;
 use forebay_experiment::transport::{Growth, Recovery, Reduce};
 use forebay_units::{Time, TimeOrNever};
 
@@ -297,6 +296,6 @@ impl Sender {
         }
         let allowance = s.episode.prr.on_ack(delivered, pipe, threshold, mss, progress);
         // Never below a segment, as windows that count segments: of short ones, fewer bytes than that may be all that is under way.
-        self.w.cwnd = segments(pipe + allowance, c.mss).max(1.0);
+        self.w.cwnd = Window::of_bytes(pipe + allowance, c.mss).max(1.0);
     }
 }

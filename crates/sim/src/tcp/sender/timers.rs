@@ -1,17 +1,11 @@
 //! The sender's one timer: retransmission timeout (RFC 6298 section 5), tail loss probe and RACK's reordering timer.
 
-use super::sender::{CaState, Phase, Sender, Timer};
-use crate::cc::{Event, Reduction, Threshold, Trigger};
+use super::{CaState, Phase, Sender, Timer};
+use crate::cc::{Event, Reduction, Threshold, Trigger, Window};
 use crate::net::packet::{Wire, flag};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Recovery, Reduce, RtoRule};
 use forebay_units::{Time, TimeOrNever};
-
-/// `bytes` as a window in segments that does not come out a byte short when it is multiplied by `mss` again.
-pub(crate) fn segments(bytes: u64, mss: u32) -> f64 {
-    let window = bytes as f64 / f64::from(mss);
-    if ((window * f64::from(mss)) as u64) < bytes { window.next_up() } else { window }
-}
 
 impl Sender {
     /// (Re)starts the retransmission timer.
@@ -129,7 +123,7 @@ impl Sender {
                 // The first segment leaves whatever RACK takes to be still under way (as Linux tcp_enter_loss; 1 after RFC 6675, which
                 // takes everything to be lost).
                 let pipe = s.board.pipe(self.nxt - self.una);
-                self.w.cwnd = segments(pipe + u64::from(c.mss), c.mss);
+                self.w.cwnd = Window::of_bytes(pipe + u64::from(c.mss), c.mss);
             }
         }
         self.transmit(c, now, out);

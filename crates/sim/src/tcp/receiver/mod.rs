@@ -1,17 +1,21 @@
 //! The receiving endpoint: reassembly, acknowledgements (RFC 5681 section 4.2, RFC 2018, RFC 2883) and the ECN echo
 //! (RFC 3168 section 6.1.3, RFC 8257 section 3.2).
 
-use super::autotune::first_window;
-use super::delack::{Adaptive, Taken};
-use super::gro::Gro;
-use super::negotiated::{control_ecn, window_shift};
-use super::reassembly::Reassembly;
-use super::seq::Address;
+mod delack;
+mod gro;
+
+use self::delack::Taken;
 use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet, SackBlocks, Wire, flag};
 use crate::shim::tag::urgent_acks;
 use crate::shim::window;
+use crate::tcp::adaptive::Adaptive;
+use crate::tcp::autotune::first_window;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::gro::Gro;
+use crate::tcp::negotiated::{control_ecn, window_shift};
+use crate::tcp::reassembly::Reassembly;
+use crate::tcp::seq::Address;
 use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_units::{GroupId, Time, TimeOrNever};
 

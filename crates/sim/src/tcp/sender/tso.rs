@@ -2,7 +2,7 @@
 //! rate. All that the window allows leaves at one instant here anyway; what offload adds is that a sender waits for a larger burst rather
 //! than use every ACK (tcp_tso_should_defer), and that its interface holds whole bursts (tcp_small_queue_check).
 
-use super::sender::{CaState, Sender};
+use super::{CaState, Sender};
 use crate::tcp::config::TcpConfig;
 use forebay_units::Time;
 

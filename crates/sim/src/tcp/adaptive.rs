@@ -1,0 +1,127 @@
+//! What a receiver of a stack that acknowledges as Linux does knows of its arrivals (tcp_measure_rcv_mss, tcp_event_data_recv,
+//! tcp_send_delayed_ack); `receiver/delack.rs` decides with it.
+
+use super::autotune::{Autotune, ns};
+use super::rtt::Rtt;
+use crate::net::packet::Packet;
+use crate::tcp::config::TcpConfig;
+use forebay_units::Time;
+use std::num::NonZeroU32;
+
+/// TCP_DELACK_MAX.
+const LONGEST: Time = Time::from_ms(200);
+
+/// State of one receiver; every connection has one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Adaptive {
+    /// When the last segment came; before the first, when the SYN-ACK left.
+    pub(super) last: Time,
+    /// Interval of arrivals as the timer sees it (`icsk_ack.ato`), from the first segment on.
+    pub(super) ato: Option<Time>,
+    /// The receiver's own RTT and RTO, from the handshake, ns; 0 without one.
+    srtt: u32,
+    rto: u32,
+    /// Size of segments as far as seen (`rcv_mss`), and the size of the last shorter one.
+    pub(super) rcv_mss: u16,
+    last_short: u16,
+    /// How long the SYN took to arrive, ns, until the ACK of the handshake comes.
+    syn: Option<NonZeroU32>,
+    /// A classic echo is latched.
+    pub(super) latched: bool,
+    pub(super) tune: Option<Autotune>,
+}
+
+impl Adaptive {
+    /// For stacks that acknowledge so; `tuned`: the receive window is the connection's own.
+    pub(super) fn of(c: &TcpConfig, tuned: bool) -> Option<Box<Adaptive>> {
+        (c.adaptive_acks || tuned).then(|| {
+            Box::new(Adaptive {
+                last: Time::ZERO,
+                ato: None,
+                srtt: 0,
+                rto: ns(Rtt::new(c).base_rto),
+                // tcp_initialize_rcv_mss.
+                rcv_mss: c.mss.min(536) as u16,
+                last_short: 0,
+                syn: None,
+                latched: false,
+                tune: tuned.then(|| Autotune::new(c)),
+            })
+        })
+    }
+
+    /// A SYN arrived and is answered.
+    pub(super) fn on_syn(&mut self, now: Time, p: &Packet) {
+        self.last = now;
+        self.syn = NonZeroU32::new(ns(now.since(p.ts)).max(1));
+    }
+
+    /// The first packet after the handshake.
+    pub(super) fn on_established(&mut self, c: &TcpConfig, now: Time) {
+        let Some(way) = self.syn.take() else { return };
+        let took = now - self.last;
+        let mut rtt = Rtt::new(c);
+        rtt.sample(c, took);
+        (self.srtt, self.rto) = (rtt.smoothed().get().map_or(0, ns), ns(rtt.base_rto));
+        if let Some(tune) = &mut self.tune {
+            tune.handshake(now, took, Time::from_ns(way.get().into()));
+        }
+    }
+
+    /// tcp_measure_rcv_mss. True for a segment that looks like the end of a write.
+    pub(super) fn measure(&mut self, mss: u32, len: u16, end_of_write: bool) -> bool {
+        let last = std::mem::take(&mut self.last_short);
+        if len >= self.rcv_mss {
+            self.rcv_mss = u32::from(len).min(mss) as u16;
+            return end_of_write;
+        }
+        // Shorter ones of the same size, one after the other, are full ones of a sender with a smaller segment size.
+        if len >= 556 - 32 {
+            self.last_short = len;
+            if len == last {
+                self.rcv_mss = len;
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The timer's interval and quick mode after a segment in order (tcp_event_data_recv). True when quick mode is (re)entered.
+    pub(super) fn note_arrival(&mut self, c: &TcpConfig, now: Time) -> bool {
+        let pause = now - self.last;
+        self.last = now;
+        let floor = c.ack_delay;
+        let Some(ato) = self.ato else {
+            self.ato = Some(floor);
+            return true;
+        };
+        let rto = self.rto();
+        if pause <= floor / 2 {
+            self.ato = Some(ato / 2 + floor / 2);
+        } else if pause < ato {
+            self.ato = Some((ato / 2 + pause).min(rto));
+        } else {
+            // Longer than a retransmission timeout: the sender may have started over with a small window.
+            return pause > rto;
+        }
+        false
+    }
+
+    /// Delay of the timer (tcp_send_delayed_ack). At data-centre RTTs it is the 40 ms of TCP_ATO_MIN, as the interval never falls below it
+    /// and is cut to max(SRTT, TCP_DELACK_MIN); only a minimum RTO below 41 ms makes it shorter (tcp_delack_max).
+    pub(super) fn delay(&self, c: &TcpConfig) -> Time {
+        let floor = c.ack_delay;
+        let mut ato = self.ato.map_or(floor, |ato| ato.max(floor));
+        if ato > floor {
+            // HZ / 2.
+            let most = Time::from_ms(500);
+            ato = ato.min(if self.srtt > 0 { Time::from_ns(self.srtt.into()).max(floor).min(most) } else { most });
+        }
+        let tick = c.rto_granularity;
+        ato.min(LONGEST).min(c.rto_min.max(tick * 2) - tick)
+    }
+
+    pub(super) fn rto(&self) -> Time {
+        Time::from_ns(self.rto.into())
+    }
+}

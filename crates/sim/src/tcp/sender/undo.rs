@@ -1,0 +1,121 @@
+//! Reductions of the window that prove to be mistakes are taken back: every retransmission is reported as a duplicate (RFC 3708, Linux
+//! tcp_try_undo_dsack), an ACK echoes a timestamp from before the first retransmission (Eifel, RFC 3522 and 4015; Linux
+//! tcp_packet_delayed), or F-RTO sees data arrive that was sent only once (RFC 5682 section 3.1, Linux tcp_process_loss).
+
+use super::{CaState, Sender};
+use crate::cc::{Ack, Window};
+use crate::tcp::config::TcpConfig;
+use crate::tcp::undo::Undo;
+
+impl Sender {
+    /// Remembers the window at the start of an episode. One that interrupts another keeps the first one's memory, but for a timeout
+    /// after progress since the last (Linux tcp_enter_loss).
+    pub(super) fn remember_prior(&mut self) {
+        let Window { cwnd, ssthresh } = self.w;
+        let Some(s) = &mut self.sack else { return };
+        if self.ca < CaState::Cwr || self.ca == CaState::Loss {
+            // A tail loss probe may be under way.
+            let probes = s.board.retx_segs;
+            let first = if self.ca == CaState::Loss { s.episode.undo.first } else { None };
+            let Undo { frto, hold, .. } = s.episode.undo;
+            s.episode.undo = Undo { prior: Some((cwnd, ssthresh)), from: self.una, retransmissions: probes, first, frto, hold };
+        }
+    }
+
+    /// Before the state changes on a timeout: F-RTO looks at it unless it ends another recovery, or follows a timeout after which there
+    /// was progress (RFC 5682 section 3.1 step 1, Linux tcp_enter_loss). `fresh`: the window is to be reduced now; `repeated`: the same data
+    /// has timed out before.
+    pub(super) fn watch_timeout(&mut self, c: &TcpConfig, fresh: bool, repeated: bool) {
+        let first_or_repeated = self.ca < CaState::Recovery || repeated;
+        if !fresh && self.ca < CaState::Recovery {
+            // Marks have reduced the window already. That is not to be taken back, what the timeout does to it is; but in the middle of a
+            // reduction the kernel forgets all (tcp_enter_cwr).
+            self.remember_prior();
+        }
+        let in_cwr = self.ca == CaState::Cwr;
+        let Some(s) = &mut self.sack else { return };
+        if in_cwr {
+            s.episode.undo.forbid();
+        }
+        s.episode.undo.frto = c.frto && first_or_repeated;
+        s.episode.undo.hold = false;
+    }
+
+    /// Whether the ACK proves the reduction under way a mistake; then it is taken back. `original`: it newly covers data outstanding at
+    /// the start of the episode that was sent once; `sacked`: its SACK blocks tell something new.
+    pub(super) fn judge_reduction(&mut self, c: &TcpConfig, ack: &Ack, original: bool, sacked: bool) -> bool {
+        let Some(s) = &mut self.sack else { return false };
+        if let Some(episode) = s.episode.made() {
+            episode.undo.hold = false;
+        }
+        if self.ca < CaState::Recovery {
+            return false;
+        }
+        let recovered = self.una >= self.recover;
+        let undo = &s.episode.undo;
+        if c.eifel && ack.acked > 0 && undo.prior.is_some() && undo.original_echoed(ack, c.timestamp_clock) {
+            if self.ca == CaState::Loss || recovered || s.board.retx == 0 {
+                return self.undo();
+            }
+            // Linux tcp_try_undo_partial: until the fate of the retransmissions under way is known, only new data leaves.
+            s.episode.undo.hold = true;
+        }
+        if self.ca != CaState::Loss || !s.episode.undo.frto {
+            return false;
+        }
+        if original {
+            // RFC 5682 section 3.1 step 3.b. The window may have been reduced for a good reason before: then only the timeout is forgotten.
+            return self.undo() || self.forget_timeout();
+        }
+        if self.nxt > self.recover {
+            // Step 3.a: new data arrived, what is before it did not.
+            s.episode.undo.frto = ack.acked > 0 && !sacked;
+        } else if ack.acked > 0 && !recovered {
+            // Step 2.b: new data instead of retransmissions, if there is any and the receiver has room; see `transmit_until`.
+            s.episode.undo.hold = true;
+        }
+        false
+    }
+
+    /// Whether what is lost is to be left alone for now.
+    #[inline]
+    pub(super) fn holds_back(&self) -> bool {
+        self.sack.as_ref().is_some_and(|s| s.episode.undo.hold)
+    }
+
+    /// After an attempt to send new data in F-RTO's step 2.b: true if there was none, so that recovery goes on as usual.
+    pub(super) fn frto_falls_back(&mut self) -> bool {
+        let fresh = self.nxt > self.recover;
+        let Some(s) = &mut self.sack else { return false };
+        let back = s.episode.undo.hold && s.episode.undo.frto && self.ca == CaState::Loss && !fresh;
+        if back {
+            (s.episode.undo.hold, s.episode.undo.frto) = (false, false);
+        }
+        back
+    }
+
+    /// Takes the reduction back (Linux tcp_undo_cwnd_reduction). True if there was one.
+    pub(super) fn undo(&mut self) -> bool {
+        let Some(s) = &mut self.sack else { return false };
+        let Some((cwnd, ssthresh)) = s.episode.undo.prior.take() else { return false };
+        self.w.cwnd = self.law.undo_cwnd(&self.w, cwnd);
+        if ssthresh > self.w.ssthresh {
+            self.w.ssthresh = ssthresh;
+            self.cwr_pending = false;
+        }
+        self.forget_timeout()
+    }
+
+    /// Nothing is lost after all, and no episode is running.
+    fn forget_timeout(&mut self) -> bool {
+        if let Some(s) = &mut self.sack {
+            s.board.unmark_lost();
+            (s.episode.undo.frto, s.episode.undo.hold) = (false, false);
+        }
+        self.ca = CaState::Open;
+        self.dupacks = 0;
+        self.recover = self.una;
+        self.cwr_end = self.una;
+        true
+    }
+}
