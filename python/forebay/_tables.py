@@ -45,6 +45,11 @@ class Tables(Generic[T]):
         return self.table("timeouts")
 
     @property
+    def goodput(self) -> T:
+        """Goodput over time: one row per interval of the run, workload and transport."""
+        return self.table("goodput")
+
+    @property
     def summary(self) -> T:
         """One row per run and transport group: the numbers that ``forebay run`` prints."""
         return self.table("summary")

@@ -171,6 +171,7 @@ fn a_run_leaves_a_complete_directory() {
     assert!(out.stderr.is_empty() && !said.contains('\x1b'), "{said}{}", text(&out.stderr));
     let files = [
         "flows.csv",
+        "goodput.csv",
         "manifest.json",
         "ports.csv",
         "queries.csv",
@@ -199,7 +200,7 @@ fn threads_change_nothing() {
         let out = forebay(&scratch.0, &["run", "small.toml", "--runs", "5", "--threads", threads, "--out", dir]);
         assert!(out.status.success(), "{}", text(&out.stderr));
     }
-    for table in ["flows", "ports", "queue", "tcp", "queries", "timeouts", "summary"] {
+    for table in ["flows", "ports", "queue", "tcp", "queries", "timeouts", "goodput", "summary"] {
         let read = |dir: &str| fs::read(scratch.0.join(dir).join(format!("{table}.parquet"))).unwrap();
         assert!(read("a") == read("b"), "{table}");
     }

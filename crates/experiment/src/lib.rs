@@ -2,6 +2,7 @@
 
 pub mod assign;
 pub mod checked;
+pub mod deliveries;
 pub mod ideal;
 pub mod network;
 pub mod numbering;

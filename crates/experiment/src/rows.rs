@@ -323,6 +323,21 @@ pub struct TimeoutRow {
     pub backoff: u32,
 }
 
+/// What was delivered of a workload by a transport in an interval of time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeliveryRow {
+    /// Its start,
+    pub from: Time,
+    /// and its end.
+    pub to: Time,
+    /// Index of the workload.
+    pub workload: WorkloadId,
+    /// Index of the transport group.
+    pub group: GroupId,
+    /// Payload that reached receivers for the first time, in order or not, bytes.
+    pub bytes: u64,
+}
+
 /// Where in a message a retransmission timer ran out: the counters of [`FlowRow`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TimeoutKind {

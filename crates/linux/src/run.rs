@@ -10,6 +10,7 @@ use crate::protocol::{
 use crate::sender;
 use crate::trace::Trace;
 use forebay_experiment::Experiment;
+use forebay_experiment::deliveries::Deliveries;
 use forebay_experiment::numbering::number_by_start;
 use forebay_experiment::report::{Cut, Progress, Report};
 use forebay_experiment::rows::{FlowRow, PacketRow, TcpRow, TimeoutRow};
@@ -55,6 +56,7 @@ pub(crate) struct Run<'a> {
     flows: Vec<FlowRow>,
     timeouts: Vec<TimeoutRow>,
     samples: Series<TcpRow>,
+    deliveries: Deliveries,
     packets: Series<PacketRow>,
     /// The warm-up is over; when it ended, and what had arrived by then for each transport.
     measuring: bool,
@@ -84,6 +86,7 @@ impl<'a> Run<'a> {
             trace: Trace::default(),
             flows: Vec::new(),
             timeouts: Vec::new(),
+            deliveries: Deliveries::new(&experiment.workloads, experiment.groups.len(), experiment.duration),
             samples: Series::default(),
             packets: Series::default(),
             measuring: experiment.observe.warmup == Time::ZERO,
@@ -197,7 +200,21 @@ impl<'a> Run<'a> {
                 c.datagrams_in.1 = c.datagrams_in.0;
             }
         }
+        if now >= self.deliveries.due() && self.deliveries.worth(now, self.hosts.connections.len(), self.ports.hops()) {
+            let totals = self.delivered_by_class();
+            self.deliveries.note(self.hosts.now, now, &totals);
+        }
         self.hosts.now = self.hosts.now.max(now);
+    }
+
+    /// Payload that has reached receivers, of each workload per transport.
+    fn delivered_by_class(&self) -> Vec<u64> {
+        let mut totals = vec![0; self.experiment.workloads.len() * self.experiment.groups.len()];
+        for c in self.hosts.connections.iter() {
+            let place = self.deliveries.place(WorkloadId::new(c.spec.app.get()), c.spec.group);
+            totals[place] += c.received.within(0, None) + c.datagrams_in.0;
+        }
+        totals
     }
 
     /// Payload that has reached receivers, per transport.
@@ -388,6 +405,8 @@ impl<'a> Run<'a> {
                 self.flows.push(c.row(&message, None, u64::from(id.get()), self.experiment, self.measuring));
             }
         }
+        let delivered = self.delivered_by_class();
+        let deliveries = std::mem::take(&mut self.deliveries).rows(end, &delivered);
         let acked = self.arrived().iter().zip(&self.arrived_before).map(|(now, before)| now - before).collect();
         let (mut flows, mut timeouts, mut samples) = (self.flows, self.timeouts, self.samples);
         number_by_start(&mut flows);
@@ -408,6 +427,7 @@ impl<'a> Run<'a> {
             tcp: samples,
             queries,
             timeouts,
+            deliveries,
             measured_from: self.measured_from,
             acked,
             end,

@@ -39,6 +39,10 @@ impl Discipline for DctcpStep {
         true
     }
 
+    fn marks_from(&self) -> Option<QueueState> {
+        Some(self.k)
+    }
+
     fn plain(&self) -> Option<Plain> {
         Plain::new("dctcp-step", [length(self.k), u64::from(self.drop_non_ect)])
     }

@@ -22,6 +22,11 @@ pub(crate) trait Discipline {
         false
     }
 
+    /// See [`Queue::marks_from`].
+    fn marks_from(&self) -> Option<QueueState> {
+        None
+    }
+
     /// See [`Queue::plain`].
     fn plain(&self) -> Option<Plain>;
 }
@@ -76,6 +81,10 @@ macro_rules! disciplines {
 
             fn reads_tags(&self) -> bool {
                 each!($name, self, d => d.reads_tags(), $($variant)*)
+            }
+
+            fn marks_from(&self) -> Option<QueueState> {
+                each!($name, self, d => d.marks_from(), $($variant)*)
             }
 
             fn plain(&self) -> Option<Plain> {
@@ -206,6 +215,16 @@ impl Queue {
             Queue::Fifo(d) => d.reads_tags(),
             Queue::Buffered(d) => d.reads_tags(),
         }
+    }
+
+    /// The length of the whole queue from which on it marks, where it marks by a step of that: DCTCP's K. The unit that it does not count is
+    /// unlimited.
+    pub fn marks_from(&self) -> Option<QueueState> {
+        match self {
+            Queue::Fifo(d) => d.marks_from(),
+            Queue::Buffered(d) => d.marks_from(),
+        }
+        .filter(|k| *k != QueueState::UNLIMITED)
     }
 
     /// Its kind and parameters as plain numbers; `None` for one that is written in Rust only. What depends on the network must have been set

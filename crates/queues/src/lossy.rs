@@ -29,6 +29,10 @@ impl Discipline for Lossy {
         self.k != QueueState::UNLIMITED
     }
 
+    fn marks_from(&self) -> Option<QueueState> {
+        Some(self.k)
+    }
+
     fn plain(&self) -> Option<Plain> {
         // A draw has 53 bits: how many of its values are below the probability is a whole number.
         let lost_below = (self.p * (1u64 << 53) as f64).ceil() as u64;

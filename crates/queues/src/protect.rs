@@ -46,6 +46,10 @@ impl Discipline for Protect {
         true
     }
 
+    fn marks_from(&self) -> Option<QueueState> {
+        Some(self.k)
+    }
+
     fn plain(&self) -> Option<Plain> {
         Plain::new("protect", [u64::from(self.high), length(self.limit), length(self.k)])
     }

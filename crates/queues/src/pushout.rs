@@ -54,6 +54,10 @@ impl Discipline for Pushout {
         true
     }
 
+    fn marks_from(&self) -> Option<QueueState> {
+        Some(self.k)
+    }
+
     fn plain(&self) -> Option<Plain> {
         Plain::new("pushout", [u64::from(self.high), length(self.k)])
     }

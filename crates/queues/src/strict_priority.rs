@@ -91,6 +91,11 @@ impl Discipline for StrictPriority {
         true
     }
 
+    fn marks_from(&self) -> Option<QueueState> {
+        // A threshold of each level is none of the whole queue.
+        (!self.k_of_queue).then_some(self.k)
+    }
+
     fn plain(&self) -> Option<Plain> {
         let mut numbers = vec![map_of(self.map), self.levels.len() as u64, u64::from(self.tail_drop)];
         numbers.extend([length(self.k), u64::from(self.k_of_queue), u64::from(self.buffer_of_queue)]);

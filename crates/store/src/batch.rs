@@ -23,6 +23,7 @@ pub fn schema_of(table: RunTable) -> SchemaRef {
         RunTable::Tcp => arrow_schema(&schema::TCP),
         RunTable::Queries => arrow_schema(&schema::QUERIES),
         RunTable::Timeouts => arrow_schema(&schema::TIMEOUTS),
+        RunTable::Goodput => arrow_schema(&schema::GOODPUT),
         RunTable::Summary => summary_table::arrow_schema(),
     }
 }
@@ -72,6 +73,7 @@ fn visit<E>(
         RunTable::Tcp => all.of_series(&schema::TCP, &report.tcp),
         RunTable::Queries => all.of(&schema::QUERIES, &report.queries),
         RunTable::Timeouts => all.of(&schema::TIMEOUTS, &report.timeouts),
+        RunTable::Goodput => all.of(&schema::GOODPUT, &report.deliveries),
         RunTable::Summary => return None,
     })
 }

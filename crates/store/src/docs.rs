@@ -18,6 +18,7 @@ pub fn markdown() -> String {
     table(&mut out, &schema::TCP);
     table(&mut out, &schema::QUERIES);
     table(&mut out, &schema::TIMEOUTS);
+    table(&mut out, &schema::GOODPUT);
     summary(&mut out);
     out
 }

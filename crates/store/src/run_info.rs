@@ -21,6 +21,8 @@ pub struct RunInfo {
     groups: IndexVec<GroupId, String>,
     nodes: IndexVec<NodeId, String>,
     switches: IndexVec<NodeId, bool>,
+    /// What one port can hold of a switch's shared buffer, bytes.
+    shared_buffers: IndexVec<NodeId, Option<u64>>,
     port_names: IndexVec<PortId, String>,
     ports: IndexVec<PortId, PortConfig>,
 }
@@ -45,6 +47,7 @@ impl RunInfo {
             end_ps: config.duration.map(|d| d.0),
             classes: config.workloads.iter().map(|w| w.class.clone()).collect(),
             groups: config.groups.iter().map(|g| g.name.clone()).collect(),
+            shared_buffers: config.network.nodes.iter().map(|n| n.shared_buffer.map(|s| s.alone())).collect(),
             nodes,
             switches: config.network.nodes.iter().map(|n| !n.host).collect(),
             port_names,
@@ -70,6 +73,12 @@ impl RunInfo {
     /// Whether a node is a switch.
     pub fn switch(&self, node: NodeId) -> bool {
         self.switches.get(node).copied().unwrap_or(false)
+    }
+
+    /// Bytes that a port can hold of its switch's shared buffer while all others are empty; `None` without one.
+    pub fn shared(&self, port: PortId) -> Option<u64> {
+        let from = self.ports.get(port)?.from;
+        self.shared_buffers.get(from).copied().flatten()
     }
 
     /// Name of a port.

@@ -15,19 +15,22 @@ pub enum RunTable {
     Queries,
     /// One row per retransmission timeout.
     Timeouts,
+    /// Payload delivered over time.
+    Goodput,
     /// One row per transport and run, made of all the others.
     Summary,
 }
 
 impl RunTable {
     /// All tables, in the order in which they are written.
-    pub const ALL: [RunTable; 7] = [
+    pub const ALL: [RunTable; 8] = [
         RunTable::Flows,
         RunTable::Ports,
         RunTable::Queue,
         RunTable::Tcp,
         RunTable::Queries,
         RunTable::Timeouts,
+        RunTable::Goodput,
         RunTable::Summary,
     ];
 
@@ -40,6 +43,7 @@ impl RunTable {
             RunTable::Tcp => "tcp",
             RunTable::Queries => "queries",
             RunTable::Timeouts => "timeouts",
+            RunTable::Goodput => "goodput",
             RunTable::Summary => "summary",
         }
     }

@@ -109,6 +109,7 @@ fn csv_is_quoted_and_manifest_lists_the_tables() {
             ("tcp.csv", 2),
             ("queries.csv", 4),
             ("timeouts.csv", 2),
+            ("goodput.csv", 2),
             ("summary.csv", 2)
         ]
     );

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-#: Tables that are kept of every run, beside its summary: claims and figures may look at all of them.
-KEPT = tuple(name for name in _native.table_names() if name != "summary")
+#: Tables that are kept of every run, beside its summary: claims and figures may look at all of them. No figure of a paper is
+#: goodput over time.
+KEPT = tuple(name for name in _native.table_names() if name not in ("summary", "goodput"))
 
 
 class RunError(RuntimeError):

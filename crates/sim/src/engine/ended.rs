@@ -1,6 +1,6 @@
 //! What is kept of connections that have ended, whose slots others have now.
 
-use forebay_units::{GroupId, IndexVec};
+use forebay_units::{AppId, GroupId};
 
 /// Sums over them.
 #[derive(Debug, Default)]
@@ -11,19 +11,21 @@ pub(super) struct Ended {
     received: u64,
     /// Packets lost in the network.
     dropped: u64,
-    /// Payload that arrived, per transport.
-    arrived: IndexVec<GroupId, u64>,
+    groups: usize,
+    /// Payload that arrived, of each workload per transport.
+    arrived: Vec<u64>,
 }
 
 impl Ended {
-    /// None yet, of `groups` transports.
-    pub(super) fn new(groups: usize) -> Ended {
-        Ended { arrived: IndexVec::repeat(0, groups), ..Ended::default() }
+    /// None yet, of so many workloads and transports.
+    pub(super) fn new(workloads: usize, groups: usize) -> Ended {
+        Ended { groups, arrived: vec![0; workloads * groups], ..Ended::default() }
     }
 
-    /// A connection of transport `group` has ended, on which `payload` bytes arrived. Its packets are in the order of the fields.
-    pub(super) fn book(&mut self, group: GroupId, payload: u64, (sent, received, dropped): (u64, u64, u64)) {
-        self.arrived[group] += payload;
+    /// A connection of application `app` with transport `group` has ended, on which `payload` bytes arrived. Its packets are in the order of
+    /// the fields.
+    pub(super) fn book(&mut self, (app, group): (AppId, GroupId), payload: u64, (sent, received, dropped): (u64, u64, u64)) {
+        self.arrived[app.index() * self.groups + group.index()] += payload;
         self.sent += sent;
         self.received += received;
         self.dropped += dropped;
@@ -34,9 +36,16 @@ impl Ended {
         self.dropped += 1;
     }
 
-    /// Payload that arrived, per transport.
-    pub(super) fn arrived(&self) -> &IndexVec<GroupId, u64> {
+    /// Payload that arrived, of each workload per transport: all transports of the first workload, then those of the second.
+    pub(super) fn arrived(&self) -> &[u64] {
         &self.arrived
+    }
+
+    /// Payload that arrived, per transport.
+    pub(super) fn arrived_by_group(&self) -> Vec<u64> {
+        let mut sums = vec![0; self.groups];
+        self.arrived.iter().enumerate().for_each(|(i, bytes)| sums[i % self.groups] += bytes);
+        sums
     }
 
     /// Whether their packets add up, with `late` ones that reached a host or are still on the way.

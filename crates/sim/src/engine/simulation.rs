@@ -26,6 +26,8 @@ pub(crate) struct Simulation {
     duration: Option<Time>,
     warmup: Time,
     warm: bool,
+    /// When the warm-up ends, or deliveries are to be noted, whichever is first.
+    due: Time,
     activations: u64,
     #[cfg(debug_assertions)]
     backwards: bool,
@@ -50,7 +52,7 @@ impl Simulation {
         }
         let recorder = Recorder::new(&config.observe);
         let lane = Lane::new(network.nodes.len(), lookahead(&config, &tcp));
-        let mut core = Core::new(fabric, lane, network, tcp, seed, recorder);
+        let mut core = Core::new(fabric, lane, &config, tcp, seed, recorder);
         let mut apps = IndexVec::new();
         let mut query_ids = QueryIds::default();
         for workload in 0..config.workloads.len() {
@@ -71,6 +73,7 @@ impl Simulation {
             duration,
             warmup: config.observe.warmup,
             warm: config.observe.warmup == Time::ZERO,
+            due: Time::ZERO,
             activations: 0,
             #[cfg(debug_assertions)]
             backwards: false,
@@ -82,6 +85,8 @@ impl Simulation {
     pub(crate) fn run(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
         let mut injection = self.next_injection();
         let mut next_look = self.activations + ACTIVATIONS_PER_LOOK;
+        // End of the window before.
+        let mut passed = Time::ZERO;
         loop {
             if !self.core.calendar().advance(injection) {
                 break;
@@ -96,10 +101,10 @@ impl Simulation {
                 wheel.end = wheel.end.min(d);
             }
             let (start, end) = (wheel.start, wheel.end);
-            if !self.warm && start >= self.warmup {
-                self.warm = true;
-                self.core.begin_measuring(start);
+            if start >= self.due {
+                self.on_due(passed, start);
             }
+            passed = end;
             if injection < end.into() {
                 for app in &mut self.apps {
                     app.inject(&mut self.core, end);
@@ -119,6 +124,18 @@ impl Simulation {
             self.core.calendar().end = d;
         }
         ControlFlow::Continue(())
+    }
+
+    /// Time comes to `start`, the start of a window, after one that ended at `passed`: ends the warm-up and notes deliveries.
+    #[cold]
+    #[inline(never)]
+    fn on_due(&mut self, passed: Time, start: Time) {
+        if !self.warm && start >= self.warmup {
+            self.warm = true;
+            self.core.begin_measuring(start);
+        }
+        let next = self.core.note_deliveries(passed, start);
+        self.due = if self.warm { next } else { next.min(self.warmup) };
     }
 
     /// When the next flows arrive that come from outside; only [`App::inject`] changes it.

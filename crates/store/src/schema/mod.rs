@@ -4,6 +4,7 @@
 //! To add a column: one line in the file of its table; then `UPDATE_DOCS=1 cargo test -p forebay-store` refreshes the documentation.
 
 mod flows;
+mod goodput;
 mod ports;
 mod queries;
 mod queue;
@@ -12,6 +13,7 @@ mod tcp;
 mod timeouts;
 
 pub use flows::FLOWS;
+pub use goodput::GOODPUT;
 pub use ports::PORTS;
 pub use queries::QUERIES;
 pub use queue::QUEUE;

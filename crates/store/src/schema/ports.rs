@@ -3,12 +3,14 @@
 use super::shared::{RUN, SEED, VARIANT, WORLD, col, count};
 use crate::column::Get::{Bool, Float, Int, Text, Unsigned};
 use crate::column::TableSchema;
+use crate::run_info::RunInfo;
 use forebay_experiment::rows::PortRow;
+use forebay_units::QueueLen;
 
 /// One row per egress port.
 pub const PORTS: TableSchema<PortRow> = TableSchema {
     name: "ports",
-    version: 1,
+    version: 2,
     doc: "One row per egress port (one direction of a link): totals of the run after its warm-up.",
     columns: &[
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
@@ -27,6 +29,36 @@ pub const PORTS: TableSchema<PortRow> = TableSchema {
             "whether the receiving node is a switch",
         ),
         col("rate_bps", "bit/s", Int(|r, i| i.port_config(r.port).and_then(|p| count(p.rate.0))), "rate of the link"),
+        col(
+            "buffer_pkts",
+            "packets",
+            Int(|r, i| buffer(r, i).filter(|b| matches!(b, QueueLen::Packets(_))).and_then(|b| count(b.amount()))),
+            "buffer of the queue, where it is given in packets",
+        ),
+        col(
+            "buffer_bytes",
+            "B",
+            Int(|r, i| buffer(r, i).filter(|b| matches!(b, QueueLen::Bytes(_))).and_then(|b| count(b.amount()))),
+            "buffer of the queue, where it is given in bytes; null for both: unlimited",
+        ),
+        col(
+            "shared_bytes",
+            "B",
+            Int(|r, i| i.shared(r.port).and_then(count)),
+            "what the port can hold of its switch's shared buffer while all others are empty; null without one",
+        ),
+        col(
+            "mark_pkts",
+            "packets",
+            Int(|r, i| i.port_config(r.port)?.queue.marks_from().filter(|k| k.packets < u32::MAX).map(|k| k.packets.into())),
+            "threshold K of a queue that marks by a step, where it is given in packets",
+        ),
+        col(
+            "mark_bytes",
+            "B",
+            Int(|r, i| i.port_config(r.port)?.queue.marks_from().filter(|k| k.bytes < u64::MAX).and_then(|k| count(k.bytes))),
+            "threshold K, where it is given in bytes; null for both: no such step",
+        ),
         col("arrived_pkts", "packets", Int(|r, _| count(r.arrived_pkts)), "packets that asked to be queued"),
         col("arrived_bytes", "B", Int(|r, _| count(r.arrived_bytes)), "wire bytes of those"),
         col(
@@ -71,4 +103,8 @@ pub const PORTS: TableSchema<PortRow> = TableSchema {
 
 fn percentile(r: &PortRow, index: usize) -> Option<i64> {
     r.queue_percentiles.map(|p| p[index].into())
+}
+
+fn buffer(r: &PortRow, info: &RunInfo) -> Option<QueueLen> {
+    info.port_config(r.port)?.buffer
 }

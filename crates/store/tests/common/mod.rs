@@ -2,7 +2,7 @@
 
 use forebay_experiment::Experiment;
 use forebay_experiment::report::Report;
-use forebay_experiment::rows::{FlowRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutKind, TimeoutRow};
+use forebay_experiment::rows::{DeliveryRow, FlowRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutKind, TimeoutRow};
 use forebay_scenario::Scenario;
 use forebay_units::{NodeId, PortId, QueryId, Time, TimeOrNever, WorkloadId};
 use std::path::Path;
@@ -103,6 +103,7 @@ pub(crate) fn report(n: u64) -> Report {
             rto_ps: 1_000_000_000,
             ..TimeoutRow::default()
         }],
+        deliveries: vec![DeliveryRow { to: Time::from_ms(10), bytes: 125_000, ..DeliveryRow::default() }],
         end: Time::from_ms(10),
         cut: false,
         packet_hops: 1_000,

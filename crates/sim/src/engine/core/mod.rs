@@ -6,6 +6,7 @@ mod calls;
 mod connections;
 mod datagrams;
 mod deliver;
+mod deliveries;
 mod messages;
 mod report;
 mod run_host;
@@ -34,6 +35,8 @@ use crate::net::owned::Owned;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
+use forebay_experiment::Experiment;
+use forebay_experiment::deliveries::Deliveries;
 use forebay_experiment::network::Network;
 use forebay_units::{ConnSlot, GroupId, IndexVec, NodeId, PortId, Time};
 
@@ -62,6 +65,7 @@ pub(crate) struct Core {
     is_host: Arena<NodeId, bool>,
     network: Network,
     ended: Ended,
+    deliveries: Deliveries,
     endpoint_shims: EndpointShims,
     paths: Paths,
     /// The warm-up is over.
@@ -75,7 +79,15 @@ pub(crate) struct Core {
 
 impl Core {
     /// Idle hosts on an idle network.
-    pub(super) fn new(fabric: Fabric, lane: Lane, network: &Network, tcp: Vec<TcpConfig>, seed: u64, recorder: Recorder) -> Core {
+    pub(super) fn new(
+        fabric: Fabric,
+        lane: Lane,
+        config: &Experiment,
+        tcp: Vec<TcpConfig>,
+        seed: u64,
+        recorder: Recorder,
+    ) -> Core {
+        let network = &config.network;
         let mut hosts = Owned::new();
         for n in network.nodes.ids() {
             hosts.put(n, n, Host::new(n, seed));
@@ -107,7 +119,8 @@ impl Core {
             recorder,
             seed,
             is_host: Arena::new(network.nodes.iter().map(|n| n.host).collect()),
-            ended: Ended::new(groups),
+            ended: Ended::new(config.workloads.len(), groups),
+            deliveries: Deliveries::new(&config.workloads, groups, config.duration),
             measuring: false,
             measured_from: Time::ZERO,
             arrived_before: vec![0; groups],
@@ -196,11 +209,11 @@ impl Core {
 
     /// Payload that has reached receivers so far, in order or not, per transport.
     fn arrived_by_group(&self) -> Vec<u64> {
-        let mut arrived = self.ended.arrived().clone();
+        let mut arrived = self.ended.arrived_by_group();
         for conn in self.streams.ids().filter(|c| self.streams[*c].live) {
-            arrived[self.senders[conn].group()] += self.held(conn).within(0, None);
+            arrived[self.senders[conn].group().index()] += self.held(conn).within(0, None);
         }
-        arrived.into_vec()
+        arrived
     }
 
     /// What the receiver of `conn` has of its payload. A FIN that came early is none.

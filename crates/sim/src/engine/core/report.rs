@@ -18,6 +18,8 @@ impl Core {
         let mut flows = self.flows();
         self.attribute_waits(&mut flows);
         let arrived = self.arrived_by_group().iter().zip(&self.arrived_before).map(|(now, before)| now - before).collect();
+        let delivered = self.delivered();
+        let deliveries = std::mem::take(&mut self.deliveries).rows(end, &delivered);
         // Rows and numbers are all that is left to do: what follows needs the memory of the connections.
         self.forget_endpoints();
         number_by_start(&mut flows);
@@ -48,6 +50,7 @@ impl Core {
             tcp,
             queries,
             timeouts,
+            deliveries,
             end,
             cut: false,
             packet_hops: self.fabric.hops(),

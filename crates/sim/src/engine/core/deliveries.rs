@@ -1,0 +1,27 @@
+//! What receivers have of each workload over time: looked at between windows, now and then.
+
+use super::Core;
+use forebay_units::{Time, WorkloadId};
+
+impl Core {
+    /// Time comes to `start`, the start of a window, after one that ended at `passed`. Returns when deliveries are to be noted next.
+    pub(in crate::engine) fn note_deliveries(&mut self, passed: Time, start: Time) -> Time {
+        if start >= self.deliveries.due() && self.deliveries.worth(start, self.streams.len(), self.fabric.hops()) {
+            let totals = self.delivered();
+            self.deliveries.note(passed, start, &totals);
+        }
+        self.deliveries.due()
+    }
+
+    /// Payload that receivers have, in order or not, of each workload per transport.
+    pub(super) fn delivered(&self) -> Vec<u64> {
+        let mut totals = self.ended.arrived().to_vec();
+        for (conn, stream) in self.streams.enumerate().filter(|(_, s)| s.live) {
+            let (receiver, written) = (&self.receivers[conn], self.senders[conn].written);
+            // A FIN that came early is no payload.
+            let beyond: u64 = receiver.beyond().map(|(from, to)| to.min(written).saturating_sub(from)).sum();
+            totals[self.deliveries.place(WorkloadId::new(stream.app.get()), receiver.group())] += receiver.delivered + beyond;
+        }
+        totals
+    }
+}

@@ -1,0 +1,37 @@
+//! The table `goodput`.
+
+use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, ns};
+use crate::column::Get::{Float, Int, Text, Unsigned};
+use crate::column::TableSchema;
+use forebay_experiment::rows::DeliveryRow;
+
+/// Payload delivered over time.
+pub const GOODPUT: TableSchema<DeliveryRow> = TableSchema {
+    name: "goodput",
+    version: 1,
+    doc: "Goodput over time: one row for each workload and transport and interval of the run, warm-up included. The intervals follow each \
+          other without gaps and are the shorter the shorter the run is, 256 of them at the most; all receivers of a workload together.",
+    columns: &[
+        col("variant", "", Text(|_, i| &i.variant), VARIANT),
+        col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
+        col("seed", "1", Unsigned(|_, i| i.seed), SEED),
+        col("world", "", Text(|_, i| &i.world), WORLD),
+        col("start_ns", "ns", Int(|r, _| Some(ns(r.from.0))), "start of the interval"),
+        col("end_ns", "ns", Int(|r, _| Some(ns(r.to.0))), "end of the interval"),
+        col("class", "", Text(|r, i| i.class(r.workload)), "name of the workload"),
+        col("transport", "", Text(|r, i| i.group(r.group)), "name of the transport group"),
+        col(
+            "bytes",
+            "B",
+            Int(|r, _| count(r.bytes)),
+            "payload that reached receivers for the first time in the interval, in order or not",
+        ),
+        col("goodput_bps", "bit/s", Float(|r, _| bps(r)), "that over the length of the interval"),
+    ],
+};
+
+/// Goodput of a row, bit/s.
+fn bps(r: &DeliveryRow) -> Option<f64> {
+    let time = r.to.saturating_sub(r.from).as_secs_f64();
+    (time > 0.0).then(|| r.bytes as f64 * 8.0 / time)
+}
