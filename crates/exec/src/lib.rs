@@ -15,6 +15,7 @@ mod pool;
 mod record;
 mod runs;
 mod simulate;
+mod story;
 pub mod sweep;
 
 pub use defect::caught;
