@@ -174,6 +174,7 @@ const IN_ORDER: &[&str] = &[
     "store/src/summary",
     "exec/src",
     "exec/src/sweep",
+    "verdict/src",
     "report/src",
     "report/src/chapters",
     "sim/src/engine",

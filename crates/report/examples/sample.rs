@@ -266,12 +266,18 @@ fn queue(names: &[String], seed: u64, points: usize) -> Chart {
             y.push((!gap).then(|| (base + 12.0 * noise.next()).round()));
             low.push((!gap).then(|| (base * 0.8 - 8.0 * noise.next()).max(0.0).round()));
         }
-        lines.push(TimeLine { subject: i, label: name.clone(), at: Times::Even { from: 0.0, step }, y, low });
+        lines.push(TimeLine { subject: Some(i), label: name.clone(), at: Times::Even { from: 0.0, step }, y, low });
         let mut times = |n: usize, kind| {
             let mut at: Vec<f64> = (0..n).map(|_| (noise.next().powi(2) * 20.0 * 1e4).round() / 1e4).collect();
             at.sort_by(f64::total_cmp);
             let n = at.iter().map(|_| 1 + (noise.next() * 30.0) as u64).collect();
-            events.push(Events { subject: i, kind, at, n });
+            events.push(Events {
+                subject: Some(i),
+                label: format!("{name} {}", if kind == EventKind::Mark { "marks" } else { "drops" }),
+                kind,
+                at,
+                n,
+            });
         };
         if (2..4).contains(&i) {
             times(2500, EventKind::Mark);
@@ -282,7 +288,13 @@ fn queue(names: &[String], seed: u64, points: usize) -> Chart {
         }
     }
     Chart::Time(TimeChart {
-        panels: vec![Panel { title: "Queue of leaf0 to host0".into(), unit: Unit::Packets, lines, events }],
+        panels: vec![Panel {
+            title: "Queue of leaf0 to host0".into(),
+            unit: Unit::Packets,
+            lines,
+            events,
+            levels: vec![Level { name: "K".into(), value: 65.0 }],
+        }],
         note: format!("Each point stands for {} ms: the least and the most within it.", step * 1e3),
     })
 }
@@ -309,7 +321,7 @@ fn windows(names: &[String], points: usize) -> Chart {
             }
             for (panel, y) in panels.iter_mut().zip([cwnd, alpha, rtt]) {
                 panel.lines.push(TimeLine {
-                    subject: i,
+                    subject: Some(i),
                     label: format!("{name}, connection {}", 3 + 4 * c),
                     at: Times::List(at.clone()),
                     y,
@@ -317,7 +329,13 @@ fn windows(names: &[String], points: usize) -> Chart {
                 });
             }
         }
-        panels[0].events.push(Events { subject: i, kind: EventKind::Timeout, at: vec![3.0 + i as f64, 9.5], n: vec![1, 2] });
+        panels[0].events.push(Events {
+            subject: Some(i),
+            label: format!("{name} timeouts"),
+            kind: EventKind::Timeout,
+            at: vec![3.0 + i as f64, 9.5],
+            n: vec![1, 2],
+        });
     }
     Chart::Time(TimeChart { panels, note: String::new() })
 }
@@ -326,7 +344,7 @@ fn queue_cdf(names: &[String]) -> Chart {
     let line = |(i, name): (usize, &String)| {
         let x: Vec<f64> = (0..160).map(f64::from).collect();
         let y = x.iter().map(|q| Some(1.0 / (1.0 + (-(q - 140.0 / (1.0 + i as f64)) / 7.0).exp()))).collect();
-        XyLine { subject: i, label: name.clone(), x, y, step: true, ..XyLine::default() }
+        XyLine { subject: Some(i), label: name.clone(), x, y, step: true, ..XyLine::default() }
     };
     Chart::Lines(LineChart {
         x: Axis { title: "queue".into(), unit: Unit::Packets, log: false },
@@ -340,7 +358,7 @@ fn fct_cdf(names: &[String]) -> Chart {
     let line = |(i, name): (usize, &String)| {
         let x: Vec<f64> = (0..400).map(|k| 50e-6 * 10f64.powf(k as f64 / 90.0)).collect();
         let y = x.iter().map(|t| Some(1.0 / (1.0 + (-(t.log10() + 3.4 - 0.15 * i as f64) * 3.0).exp()))).collect();
-        XyLine { subject: i, label: name.clone(), x, y, step: true, dash: i == 1, ..XyLine::default() }
+        XyLine { subject: Some(i), label: name.clone(), x, y, step: true, dash: i == 1, ..XyLine::default() }
     };
     Chart::Lines(LineChart {
         x: Axis { title: "completion time".into(), unit: Unit::Seconds, log: true },
@@ -355,7 +373,15 @@ fn sweep(names: &[String]) -> Chart {
     let line = |(i, name): (usize, &String)| {
         let value = |n: f64| 9.4e9 / (1.0 + (n / (12.0 + 14.0 * i as f64)).powi(4) * 0.2);
         let of = |f: f64| x.iter().map(|n| (*n != 24.0 || i != 0).then(|| value(*n) * f)).collect();
-        XyLine { subject: i, label: name.clone(), x: x.clone(), y: of(1.0), low: of(0.9), high: of(1.08), ..XyLine::default() }
+        XyLine {
+            subject: Some(i),
+            label: name.clone(),
+            x: x.clone(),
+            y: of(1.0),
+            low: of(0.9),
+            high: of(1.08),
+            ..XyLine::default()
+        }
     };
     Chart::Lines(LineChart {
         x: Axis { title: "senders".into(), unit: Unit::Count, log: true },
@@ -433,7 +459,8 @@ fn network(names: &[String]) -> Chart {
     Chart::Topology(Topology {
         nodes,
         links,
-        subjects: Vec::new(),
+        subjects: (0..names.len()).collect(),
+        labels: names.to_vec(),
         note: "Hosts of one leaf are drawn together, five at a time.".into(),
     })
 }

@@ -150,13 +150,24 @@ pub struct Panel {
     pub lines: Vec<TimeLine>,
     /// Things that happened, drawn along the panel's lower edge.
     pub events: Vec<Events>,
+    /// Values to compare with, drawn across the panel.
+    pub levels: Vec<Level>,
+}
+
+/// A value that a quantity is compared with.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Level {
+    /// What it is, such as "K".
+    pub name: String,
+    /// In the unit of the panel.
+    pub value: f64,
 }
 
 /// A quantity over time.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct TimeLine {
-    /// Index of the subject.
-    pub subject: usize,
+    /// Index of the subject; `None` for what belongs to no single one.
+    pub subject: Option<usize>,
     /// Name in legend and hover, such as "dctcp, connection 3".
     pub label: String,
     /// When each value was read.
@@ -191,8 +202,10 @@ impl Default for Times {
 /// Things that happened, counted in short intervals.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Events {
-    /// Index of the subject.
-    pub subject: usize,
+    /// Index of the subject; `None` for what belongs to no single one.
+    pub subject: Option<usize>,
+    /// Name in legend and hover, such as "dctcp timeouts".
+    pub label: String,
     /// `mark`, `drop` or `timeout`: each has a symbol of its own.
     pub kind: EventKind,
     /// Middle of each interval in which something happened, seconds.
@@ -241,8 +254,8 @@ pub struct LineChart {
 /// One line.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct XyLine {
-    /// Index of the subject.
-    pub subject: usize,
+    /// Index of the subject; `None` for what belongs to no single one.
+    pub subject: Option<usize>,
     /// Name in legend and hover.
     pub label: String,
     /// Ascending.
@@ -294,8 +307,10 @@ pub struct Topology {
     pub nodes: Vec<Node>,
     /// Directed links.
     pub links: Vec<Link>,
-    /// Indices of the subjects that ran on this network; empty: all.
+    /// Of each run the index of its first subject, whose numbers are those of all that share its links;
     pub subjects: Vec<usize>,
+    /// and its name.
+    pub labels: Vec<String>,
     /// What was left out or drawn together, such as "40 hosts are drawn as one"; may be empty.
     pub note: String,
 }

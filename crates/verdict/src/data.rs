@@ -22,6 +22,8 @@ pub struct Data {
     pub queues: Vec<QueueSeries>,
     /// Time series of senders.
     pub senders: Vec<SenderSeries>,
+    /// Goodput over time, of each workload by transport.
+    pub goodput: Vec<GoodputSeries>,
     /// Timeouts, by run and time.
     pub timeouts: Vec<Timeout>,
     /// Names of hosts, to which flows refer.
@@ -179,10 +181,42 @@ pub struct Port {
     pub drops: f64,
     /// Mean over the seeds of the marks set.
     pub marks: f64,
+    /// Mean over the seeds of the mean queue, packets.
+    pub queue_mean: f64,
+    /// Mean over the seeds of the queue's 99th percentile, packets; `None` where its occupancy was not observed.
+    pub queue_p99: Option<f64>,
     /// Mean over the seeds of the largest queue, packets.
     pub queue_max: f64,
     /// Number of seeds.
     pub seeds: u32,
+    /// Lengths of the queue at which something begins to happen, in packets; of one that counts bytes as many as are in them on average.
+    pub limits: Limits,
+}
+
+/// Lengths of a queue, packets; `None` where there is none, or results do not say.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Limits {
+    /// It marks from here on: K.
+    pub mark: Option<f64>,
+    /// The port's own buffer.
+    pub buffer: Option<f64>,
+    /// What the port can hold of its switch's shared buffer while all others are empty.
+    pub shared: Option<f64>,
+}
+
+/// Goodput of a workload by a transport over the time of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GoodputSeries {
+    /// Index of the run.
+    pub run: usize,
+    /// Index of the subject.
+    pub subject: usize,
+    /// Index of the workload.
+    pub class: u32,
+    /// Starts and ends of the intervals, ns.
+    pub intervals: Vec<(i64, i64)>,
+    /// Goodput in each, bit/s.
+    pub bps: Vec<f64>,
 }
 
 /// The queue of a port in a run.

@@ -2,7 +2,7 @@
 
 use crate::cells::Cell;
 use crate::classes::{Class, classes};
-use crate::data::Data;
+use crate::data::{Data, Port};
 use crate::unit::Unit;
 use crate::words::{number, quantity};
 use serde::Serialize;
@@ -54,6 +54,67 @@ pub fn workloads(data: &Data) -> Option<Grid> {
     }
     let heads = ["workload", "transport", "done", "goodput", "at port", "share of port", "fairness"].map(String::from).to_vec();
     Some(Grid { heads, rows: all.iter().map(|c| row(data, c)).collect() })
+}
+
+/// Most ports that are listed.
+const MAX_PORTS: usize = 16;
+/// Ports that did no harm are listed from this part of the time on in which they were busy. Our choice.
+const BUSY: f64 = 0.05;
+
+/// The ports that dropped, marked or were busy, those that did most harm first: by drops, then by queue, then by marks. They belong to all
+/// transports of their network. `None` without any.
+pub fn ports(data: &Data) -> Option<Grid> {
+    let mut list: Vec<&Port> = data.ports.iter().filter(|p| p.busy >= BUSY || p.drops + p.marks > 0.0).collect();
+    let queue = |p: &Port| p.queue_p99.unwrap_or(p.queue_mean);
+    let harm = |a: &&Port, b: &&Port| {
+        let by = |get: fn(&Port) -> f64| get(b).total_cmp(&get(a));
+        by(|p| p.drops).then(queue(b).total_cmp(&queue(a))).then(by(|p| p.marks)).then(by(|p| p.busy))
+    };
+    // The worst of each network, so that none is left out.
+    let each = (MAX_PORTS / data.networks.len().max(1)).max(1);
+    list.sort_by(|a, b| a.network.cmp(&b.network).then(harm(a, b)));
+    let mut taken = vec![0; data.networks.len()];
+    list.retain(|p| {
+        taken[p.network] += 1;
+        taken[p.network] <= each
+    });
+    list.sort_by(harm);
+    list.truncate(MAX_PORTS.max(data.networks.len()));
+    let several = data.networks.len() > 1;
+    let mut heads: Vec<&str> = if several { vec!["run"] } else { Vec::new() };
+    heads.extend([
+        "port",
+        "rate",
+        "busy",
+        "drops",
+        "marks",
+        "queue mean",
+        "queue p99",
+        "queue max",
+        "K",
+        "buffer",
+        "of the shared buffer",
+    ]);
+    let lengths = |p: &Port| [p.limits.mark, p.limits.buffer, p.limits.shared];
+    let known: Vec<bool> = (0..3).map(|i| list.iter().any(|p| lengths(p)[i].is_some())).collect();
+    heads.retain(|h| !["K", "buffer", "of the shared buffer"].iter().zip(&known).any(|(name, known)| name == h && !known));
+    let row = |p: &&Port| {
+        let number = |v: f64, unit: Unit| GridCell { text: quantity(rounded(v), unit), value: Some(v), shade: None };
+        let maybe = |v: Option<f64>| v.map_or_else(|| GridCell::text("–"), |v| number(v, Unit::Packets));
+        let mut cells = if several { vec![GridCell::text(data.network_label(p.network))] } else { Vec::new() };
+        cells.extend([GridCell::text(&p.name), number(p.rate_bps, Unit::BitsPerSecond), number(p.busy, Unit::Fraction)]);
+        cells.extend([p.drops, p.marks].map(|v| number(v, Unit::Count)));
+        cells.extend([maybe(Some(p.queue_mean)), maybe(p.queue_p99), maybe(Some(p.queue_max))]);
+        cells.extend(lengths(p).into_iter().zip(&known).filter(|(_, known)| **known).map(|(v, _)| maybe(v)));
+        cells
+    };
+    (!list.is_empty())
+        .then(|| Grid { heads: heads.into_iter().map(String::from).collect(), rows: list.iter().map(row).collect() })
+}
+
+/// Three digits, without more than whole numbers have.
+fn rounded(v: f64) -> f64 {
+    if v.abs() >= 100.0 { v.round() } else { v }
 }
 
 fn row(data: &Data, c: &Class) -> Vec<GridCell> {

@@ -11,6 +11,7 @@ use crate::describe;
 use crate::late;
 use crate::loads::loads;
 use crate::standing::{self, Contest};
+use crate::telling::{FAIRNESS, GOODPUT, JUDGED, QUEUE, SHARE, SMALL_MEAN, TIMEOUTS, Telling};
 use crate::unfinished;
 use crate::unit::Unit;
 use crate::unit::unit;
@@ -39,53 +40,6 @@ pub struct HeadlineChart {
     pub values: Vec<Option<Cell>>,
 }
 
-/// A metric that can stand in the headline.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Telling {
-    /// Column of the summary.
-    pub metric: &'static str,
-    /// Which way it is better.
-    pub better: Better,
-    /// What it is, within a sentence.
-    pub what: &'static str,
-}
-
-const fn tell(metric: &'static str, better: Better, what: &'static str) -> Telling {
-    Telling { metric, better, what }
-}
-
-/// What each kind of traffic is judged by. Of each list the first metric that some subject has counts; the lists are in the order of
-/// importance.
-const JUDGED: &[&[Telling]] = &[
-    // Where groups meet in a query it ends for all at once: their own messages tell more.
-    &[
-        tell("query_part_p99_s", Better::Less, "99th percentile of the completion times of messages in queries"),
-        tell("qct_p99_s", Better::Less, "99th percentile of query completion times"),
-    ],
-    &[tell("deadlines_missed", Better::Less, "part of late messages")],
-    &[
-        tell("fct_small_p99_s", Better::Less, "99th percentile of completion times of messages up to 100 KB"),
-        tell("fct_medium_p99_s", Better::Less, "99th percentile of completion times of messages from 100 KB to 10 MB"),
-        tell("fct_large_mean_s", Better::Less, "mean completion time of messages from 10 MB"),
-    ],
-];
-/// Metrics that results are judged by, most important first, and whether less is better.
-pub fn judged() -> impl Iterator<Item = (&'static str, bool)> {
-    JUDGED.iter().copied().flatten().chain([&GOODPUT]).map(|t| (t.metric, t.better == Better::Less))
-}
-
-/// Shown beside the time of queries.
-const TIMEOUTS: Telling = tell("rtos_per_query", Better::Less, "timeouts per query");
-/// Beside the tail of small messages.
-const SMALL_MEAN: Telling = tell("fct_small_mean_s", Better::Less, "mean completion time of messages up to 100 KB");
-/// Goodput of long flows that share a network with others.
-const SHARE: Telling = tell("long_goodput_bps", Better::Neither, "goodput of a long flow");
-/// Fairness among long flows.
-const FAIRNESS: Telling = tell("long_fairness", Better::More, "fairness among long flows");
-/// Goodput of everything, where nothing else tells.
-const GOODPUT: Telling = tell("goodput_bps", Better::More, "goodput");
-/// The queue.
-const QUEUE: Telling = tell("queue_p99_pkts", Better::Less, "99th percentile of the queue");
 /// The most sentences and charts.
 const MAX_SENTENCES: usize = 5;
 /// Of those, about what did not finish.

@@ -14,18 +14,24 @@ mod late;
 mod loads;
 mod names;
 mod paths;
+mod place;
 mod read;
+mod series;
 mod standing;
+mod telling;
 mod unfinished;
 mod unit;
 mod words;
 
 pub use cells::{Cell, cell, cells};
 pub use classes::{Class, Count, classes};
-pub use data::{Data, Flow, Metric, Network, Port, Query, QueueSeries, Run, SenderSeries, Subject, Timeout, metrics};
-pub use grid::{Grid, GridCell, workloads};
-pub use headline::{Headline, HeadlineChart, headline, judged};
+pub use data::{
+    Data, Flow, GoodputSeries, Limits, Metric, Network, Port, Query, QueueSeries, Run, SenderSeries, Subject, Timeout, metrics,
+};
+pub use grid::{Grid, GridCell, ports, workloads};
+pub use headline::{Headline, HeadlineChart, headline};
 pub use names::directories;
 pub use read::read;
+pub use telling::judged;
 pub use unit::{Unit, unit};
 pub use words::{bold, count, factor, list, number, quantity};

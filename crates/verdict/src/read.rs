@@ -1,15 +1,13 @@
 //! From the tables of run directories to [`Data`].
 
-use crate::data::{Data, Flow, Network, Port, Query, QueueSeries, Run, SenderSeries, Subject, Timeout, metrics};
+use crate::data::{Data, Flow, Limits, Network, Port, Query, Run, Subject, metrics};
 use crate::names;
+use crate::place::{Finder, Groups, Place, numbered, too_long};
+use crate::series::{goodput, queues, senders, timeouts};
 use forebay_experiment::waits::Cause;
-use forebay_store::rows::{Rows, Texts};
-use forebay_store::{LONGEST_SERIES, RunDir, StoreError};
+use forebay_store::rows::{Ints, Rows, Texts};
+use forebay_store::{RunDir, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Most rows of a table that are read. Our choice: a page has no use for more, and a report must not run out of memory where the run
-/// itself did not.
-const MAX_ROWS: u64 = 20_000_000;
 
 /// Reads everything.
 ///
@@ -31,64 +29,10 @@ pub fn read(dirs: &[RunDir]) -> Result<Data, StoreError> {
         senders(&mut data, dir, finder, &of)?;
         flows(&mut data, dir, finder, first, &of)?;
         timeouts(&mut data, dir, finder, &of)?;
+        goodput(&mut data, dir, finder, &of)?;
     }
     data.timeouts.sort_by_key(|t| (t.run, t.time_ns));
     Ok(data)
-}
-
-/// Finds indices by the names that rows of a directory carry.
-struct Finder {
-    /// Variant to network.
-    networks: BTreeMap<String, usize>,
-    /// Network and repetition to run.
-    runs: BTreeMap<(usize, i64), usize>,
-    /// Network and group to subject.
-    subjects: BTreeMap<(usize, String), usize>,
-}
-
-/// The columns that say which run a row belongs to.
-struct Place<'a> {
-    networks: Texts<'a, Option<usize>>,
-    number: forebay_store::rows::Ints<'a>,
-    last: Option<((usize, i64), usize)>,
-    finder: &'a Finder,
-}
-
-impl<'a> Place<'a> {
-    fn of(rows: &Rows<'a>, finder: &'a Finder) -> Place<'a> {
-        let networks = rows.text("variant", |v| finder.networks.get(v).copied());
-        Place { networks, number: rows.int("run"), last: None, finder }
-    }
-
-    /// Index of the run of a row; rows of one run follow each other, so it is rarely searched for.
-    fn run(&mut self, row: usize) -> Option<usize> {
-        let key = ((*self.networks.get(row)?)?, self.number.get(row)?);
-        match self.last {
-            Some((last, run)) if last == key => Some(run),
-            _ => {
-                let run = *self.finder.runs.get(&key)?;
-                self.last = Some((key, run));
-                Some(run)
-            }
-        }
-    }
-}
-
-/// The groups that rows name: by the network and the name's place in the dictionary.
-struct Groups<'a>(Texts<'a, BTreeMap<usize, usize>>);
-
-impl<'a> Groups<'a> {
-    fn of(rows: &Rows<'a>, data: &Data, finder: &Finder) -> Groups<'a> {
-        let subjects = |name: &str| {
-            let find = |n: usize| Some((n, *finder.subjects.get(&(n, name.to_owned()))?));
-            (0..data.networks.len()).filter_map(find).collect()
-        };
-        Groups(rows.text("transport", subjects))
-    }
-
-    fn subject(&self, network: usize, row: usize) -> Option<usize> {
-        self.0.get(row)?.get(&network).copied()
-    }
 }
 
 /// Subjects, networks and runs: the `summary` table and the manifest.
@@ -151,6 +95,10 @@ fn ports(data: &mut Data, dir: &RunDir, finder: &Finder) -> Result<(), StoreErro
         let (id, rate, busy) = (rows.int("port_id"), rows.int("rate_bps"), rows.float("busy"));
         let dropped = ["dropped_overflow", "dropped_shared", "dropped_early"].map(|c| rows.int(c));
         let (marked, max) = (rows.int("marked"), rows.int("queue_max_pkts"));
+        let (mean, p99) = (rows.float("queue_mean_pkts"), rows.int("queue_p99_pkts"));
+        let lengths = [("mark_pkts", "mark_bytes"), ("buffer_pkts", "buffer_bytes"), ("", "shared_bytes")];
+        let lengths = lengths.map(|(pkts, bytes)| (rows.int(pkts), rows.int(bytes)));
+        let arrived = [rows.int("arrived_pkts"), rows.int("arrived_bytes")];
         let mut place = Place::of(&rows, finder);
         for row in 0..rows.len() {
             let Some(run) = place.run(row) else { continue };
@@ -172,76 +120,29 @@ fn ports(data: &mut Data, dir: &RunDir, finder: &Finder) -> Result<(), StoreErro
             });
             let port = &mut data.ports[at];
             port.seeds += 1;
+            let [pkts, bytes] = [&arrived[0], &arrived[1]].map(|c| c.count(row) as f64);
+            let length = |(in_pkts, in_bytes): &(Ints, Ints)| {
+                let of_bytes = in_bytes.get(row).filter(|_| pkts > 0.0).map(|b| b as f64 * pkts / bytes);
+                in_pkts.get(row).map(|p| p as f64).or(of_bytes)
+            };
+            let [mark, buffer, shared] = lengths.each_ref().map(length);
+            port.limits = Limits { mark, buffer, shared };
             port.busy += busy.get(row).unwrap_or(0.0);
             port.drops += dropped.iter().map(|c| c.count(row) as f64).sum::<f64>();
             port.marks += marked.count(row) as f64;
             port.queue_max += max.count(row) as f64;
+            port.queue_mean += mean.get(row).unwrap_or(0.0);
+            if p99.get(row).is_some() {
+                *port.queue_p99.get_or_insert_default() += p99.count(row) as f64;
+            }
         }
     }
     for &at in index.values() {
         let port = &mut data.ports[at];
         let n = f64::from(port.seeds);
-        for sum in [&mut port.busy, &mut port.drops, &mut port.marks, &mut port.queue_max] {
+        let Port { busy, drops, marks, queue_max, queue_mean, queue_p99, .. } = port;
+        for sum in [busy, drops, marks, queue_max, queue_mean].into_iter().chain(queue_p99) {
             *sum /= n;
-        }
-    }
-    Ok(())
-}
-
-fn queues(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -> Result<(), StoreError> {
-    if too_long(data, dir, "queue", of) {
-        return Ok(());
-    }
-    let mut index: BTreeMap<(usize, String), usize> = BTreeMap::new();
-    for batch in &dir.columns("queue", &["variant", "run", "time_ns", "port", "pkts", "drops", "marks"])? {
-        let rows = Rows::new(batch);
-        let port = rows.text("port", str::to_owned);
-        let [time, pkts, drops, marks] = ["time_ns", "pkts", "drops", "marks"].map(|c| rows.int(c));
-        let mut place = Place::of(&rows, finder);
-        let mut last: Option<(usize, &String, usize)> = None;
-        for row in 0..rows.len() {
-            let (Some(run), Some(name)) = (place.run(row), port.get(row)) else { continue };
-            let at = match last {
-                Some((r, n, at)) if r == run && n == name => at,
-                _ => *index.entry((run, name.clone())).or_insert_with(|| {
-                    data.queues.push(QueueSeries { run, port: name.clone(), ..QueueSeries::default() });
-                    data.queues.len() - 1
-                }),
-            };
-            last = Some((run, name, at));
-            let s = &mut data.queues[at];
-            s.times.push(time.get(row).unwrap_or(0));
-            s.pkts.push(pkts.count(row) as f64);
-            s.drops.push(drops.count(row));
-            s.marks.push(marks.count(row));
-        }
-    }
-    Ok(())
-}
-
-fn senders(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -> Result<(), StoreError> {
-    if too_long(data, dir, "tcp", of) {
-        return Ok(());
-    }
-    let mut index: BTreeMap<(usize, i64), usize> = BTreeMap::new();
-    for batch in &dir.columns("tcp", &["variant", "run", "time_ns", "conn_id", "cwnd", "srtt_ns", "alpha"])? {
-        let rows = Rows::new(batch);
-        let [time, conn, srtt] = ["time_ns", "conn_id", "srtt_ns"].map(|c| rows.int(c));
-        let (cwnd, alpha) = (rows.float("cwnd"), rows.float("alpha"));
-        let mut place = Place::of(&rows, finder);
-        for row in 0..rows.len() {
-            let (Some(run), Some(conn)) = (place.run(row), conn.get(row)) else { continue };
-            let at = *index.entry((run, conn)).or_insert_with(|| {
-                // Until a message of it is found: the first subject of its network.
-                let subject = data.networks[data.runs[run].network].first;
-                data.senders.push(SenderSeries { run, conn, subject, ..SenderSeries::default() });
-                data.senders.len() - 1
-            });
-            let s = &mut data.senders[at];
-            s.times.push(time.get(row).unwrap_or(0));
-            s.cwnd.push(cwnd.get(row));
-            s.alpha.push(alpha.get(row));
-            s.srtt.push(srtt.get(row).map(|ns| ns as f64 * 1e-9));
         }
     }
     Ok(())
@@ -369,49 +270,4 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         }
     }
     Ok(())
-}
-
-fn timeouts(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) -> Result<(), StoreError> {
-    if too_long(data, dir, "timeouts", of) {
-        return Ok(());
-    }
-    for batch in &dir.columns("timeouts", &["variant", "run", "transport", "kind", "time_ns", "conn_id", "rto_ns"])? {
-        let rows = Rows::new(batch);
-        let groups = Groups::of(&rows, data, finder);
-        let [time, conn, rto] = ["time_ns", "conn_id", "rto_ns"].map(|c| rows.int(c));
-        // What is drawn and told of as a timeout is one; a probe comes in its place.
-        let probe = rows.text("kind", |kind| kind == "probe");
-        let mut place = Place::of(&rows, finder);
-        for row in 0..rows.len() {
-            let Some(run) = place.run(row).filter(|_| probe.get(row) != Some(&true)) else { continue };
-            let Some(subject) = groups.subject(data.runs[run].network, row) else { continue };
-            data.timeouts.push(Timeout {
-                run,
-                subject,
-                conn: conn.get(row).unwrap_or(-1),
-                time_ns: time.get(row).unwrap_or(0),
-                rto: rto.count(row) as f64 * 1e-9,
-            });
-        }
-    }
-    Ok(())
-}
-
-/// The number of a name, a new one for one that is not known yet.
-fn numbered(name: &str, known: &mut BTreeMap<String, u32>, names: &mut Vec<String>) -> u32 {
-    let next = names.len() as u32;
-    *known.entry(name.to_owned()).or_insert_with(|| {
-        names.push(name.to_owned());
-        next
-    })
-}
-
-/// Whether a table is left out, which is noted then.
-fn too_long(data: &mut Data, dir: &RunDir, table: &str, of: &str) -> bool {
-    let rows = dir.manifest().tables.iter().find(|t| t.name == table).map_or(0, |t| t.rows);
-    let most = if matches!(table, "queue" | "tcp") { LONGEST_SERIES } else { MAX_ROWS };
-    if rows > most {
-        data.notes.push(format!("The table `{table}`{of} has {rows} rows, too many for this page: its figures are left out."));
-    }
-    rows > most
 }

@@ -4,7 +4,7 @@ use crate::cells::Cell;
 use crate::cells::cells;
 use crate::contest::{Better, Standing, compare};
 use crate::data::Data;
-use crate::headline::Telling;
+use crate::telling::Telling;
 use crate::unit::Unit;
 use crate::words::{self, bold, factor, list, number, quantity};
 use forebay_store::stats::quantile;

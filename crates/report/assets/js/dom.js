@@ -17,8 +17,10 @@ const svg = (tag, attrs, ...kids) => build(document.createElementNS(SVG, tag), a
 // Colours and symbols repeat; see src/html/symbols.rs.
 const COLOURS = 8,
   SHAPES = 7;
-const colourClass = subject => "s" + (subject % COLOURS);
-const shapeId = subject => "mk-" + (subject % SHAPES);
+// What belongs to no subject alone has the colour of text.
+const colourClass = subject => "s" + (subject == null ? "x" : subject % COLOURS);
+const shapeId = subject => "mk-" + (subject == null ? SHAPES - 1 : subject % SHAPES);
+const colourOf = subject => (subject == null ? colours().fg : colours().series[subject % COLOURS]);
 
 function marker(subject, id) {
   return svg(

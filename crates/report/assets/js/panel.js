@@ -39,12 +39,21 @@ function readout(line, i, factor) {
   return Math.abs(up - down) < 1e-6 * Math.abs(up) ? y + " ±\u2009" + digits(up / factor) : y + " (" + band + ")";
 }
 
+// All levels of a panel in words, those out of sight too.
+function levelNames(levels, unit) {
+  return levels.length ? h("span", { class: "levels" }, levels.map(l => l.name + " " + show(unit, l.value)).join(" · ")) : null;
+}
+
+// How many times the largest value a level may be to be drawn.
+const LEVEL_REACH = 1.8;
+
 function panel(spec, zoom) {
-  const { lines, events, x, y, height, last, points, hidden } = spec;
+  const { lines, events, x, y, height, last, points, hidden } = spec,
+    levels = spec.levels || [];
   const { columns, data } = align(lines);
   const unitName = h("span"),
     c = colours();
-  const colour = subject => c.series[subject % COLOURS];
+  const colour = colourOf;
   const rugSize = events.length ? events.length * LANE + 6 : 0;
   let prefix = { factor: 1, name: "" },
     faded = null;
@@ -119,7 +128,41 @@ function panel(spec, zoom) {
     });
   }
 
+  // Values to compare with, where they are in sight: a dashed line with its name at the right end.
+  function drawLevels(u) {
+    const { ctx, bbox } = u,
+      k = uPlot.pxRatio;
+    ctx.save();
+    ctx.font = 11 * k + "px " + getComputedStyle(document.body).fontFamily;
+    ctx.textAlign = "right";
+    ctx.textBaseline = "bottom";
+    ctx.lineWidth = k;
+    ctx.setLineDash([4 * k, 3 * k]);
+    for (const l of levels) {
+      if (!(l.value >= u.scales.y.min && l.value <= u.scales.y.max)) continue;
+      const at = Math.round(u.valToPos(l.value, "y", true)) + 0.5;
+      ctx.strokeStyle = ctx.fillStyle = c.dim;
+      ctx.beginPath();
+      ctx.moveTo(bbox.left, at);
+      ctx.lineTo(bbox.left + bbox.width, at);
+      ctx.stroke();
+      // A halo, so that the name is read on lines and bands.
+      ctx.save();
+      ctx.setLineDash([]);
+      ctx.strokeStyle = c.bg;
+      ctx.lineWidth = 3 * k;
+      ctx.strokeText(l.name, bbox.left + bbox.width - 4 * k, at - k);
+      ctx.restore();
+      ctx.fillText(l.name, bbox.left + bbox.width - 4 * k, at - k);
+    }
+    ctx.restore();
+  }
+
   function upward(u, min, max) {
+    // Panels of one quantity have one scale, so that they can be compared.
+    if (spec.peers) [min, max] = spec.peers() || [min, max];
+    // A level that the values come near is in sight; one far above would press them flat.
+    for (const l of levels) if (max != null && l.value > max && l.value <= LEVEL_REACH * max) max = l.value;
     const inner = u.series.filter(
       (s, k) => k && s.show && columns[k - 1].part === "y" && s.min != null && Number.isFinite(s.min),
     );
@@ -157,7 +200,7 @@ function panel(spec, zoom) {
     unitName.textContent = scale.name;
   });
 
-  const el = h("div", { class: "panel" }, h("p", { class: "head" }, spec.title, unitName), names.el);
+  const el = h("div", { class: "panel" }, h("p", { class: "head" }, spec.title, unitName, levelNames(levels, y.unit)), names.el);
   const room = h("div");
   el.append(room);
   spec.host.append(el);
@@ -190,6 +233,7 @@ function panel(spec, zoom) {
         setSelect: [u => zoom.select(u)],
         draw: [
           u => {
+            drawLevels(u);
             drawMarkers(u);
             drawRug(u, lanes(), zoom.range());
           },
@@ -229,7 +273,8 @@ function panel(spec, zoom) {
           if (u.series[k + 1].show !== show) u.setSeries(k + 1, { show });
         }),
       );
-      u.redraw(false);
+      // With one scale for several panels, what another one hides changes this one's, too.
+      u.redraw(!!spec.peers);
     },
     // The others fade while one is pointed at.
     pointed(key) {

@@ -1,6 +1,5 @@
 // Events along the lower edge of a panel: a lane for each kind of each subject, symbols merged where they would touch.
 const LANE = 11;
-const EVENT_NAMES = { mark: "marks", drop: "drops", timeout: "timeouts" };
 const SYMBOL_WIDTH = { mark: 3, drop: 8, timeout: 8 };
 
 // Events between two times in bins of `width` pixels: [{ px, n }], by a function from time to pixel.
@@ -32,7 +31,7 @@ function drawRug(u, lanes, range) {
     const bins = binEvents(events, range[0], range[1], t => u.valToPos(t, "x", true), width);
     // Faint where little happened, full where much did; a symbol is never fainter than 3:1 allows.
     const top = Math.log1p(bins.reduce((a, b) => Math.max(a, b.n), 1));
-    ctx.fillStyle = colours().series[events.subject % COLOURS];
+    ctx.fillStyle = colourOf(events.subject);
     for (const { px, n } of bins) {
       ctx.save();
       ctx.globalAlpha = 0.7 + (0.3 * Math.log1p(n)) / top;

@@ -23,7 +23,7 @@ function extent(lists) {
 }
 
 function timeChart(ctx, chart) {
-  const { host, tools, state, subjects, title } = ctx;
+  const { host, tools, state, title } = ctx;
   // What has the same name in several panels is shown and hidden in all of them, and named in the first.
   const told = new Set();
   const name = item => {
@@ -47,7 +47,7 @@ function timeChart(ctx, chart) {
       });
     });
     const events = p.events.map(e =>
-      name({ ...e, key: e.subject + ":" + e.kind, label: subjects[e.subject] + " " + EVENT_NAMES[e.kind] }),
+      name({ ...e, key: e.subject + ":" + e.kind + ":" + e.label }),
     );
     return { ...p, lines, events };
   });
@@ -56,6 +56,26 @@ function timeChart(ctx, chart) {
   const zoom = zooming({ full, log: false, state, title, xTitle: "time", tools });
   host.append(zoom.box);
   const height = panels.length > 1 ? 168 : 240;
+  // Smallest and largest value in sight of all panels of a unit.
+  const extremes = unit => {
+    const [from, to] = zoom.range();
+    let min = Infinity,
+      max = -Infinity;
+    for (const p of panels.filter(p => p.unit === unit)) {
+      for (const l of p.lines.filter(l => !state.hidden.has(l.key)))
+        for (let i = lowerBound(l.x, from); i < l.x.length && l.x[i] <= to; i++)
+          for (const list of [l.y, l.lo, l.hi]) {
+            if (!list || list[i] == null) continue;
+            min = Math.min(min, list[i]);
+            max = Math.max(max, list[i]);
+          }
+    }
+    if (!(min <= max)) return null;
+    for (const p of panels.filter(p => p.unit === unit))
+      for (const l of p.levels) if (l.value > max && l.value <= LEVEL_REACH * max) max = l.value;
+    return [min, max];
+  };
+  const several = unit => panels.filter(p => p.unit === unit).length > 1;
   const drawn = panels.map((p, k) =>
     panel(
       {
@@ -63,6 +83,8 @@ function timeChart(ctx, chart) {
         title: p.title,
         lines: p.lines,
         events: p.events,
+        levels: p.levels,
+        peers: several(p.unit) ? () => extremes(p.unit) : null,
         x: { unit: "seconds" },
         y: { unit: p.unit },
         height,

@@ -3,12 +3,12 @@
 const linkWidth = busy => 1.5 + 5.5 * clamp(busy || 0, 0, 1);
 
 function topologyChart(ctx, chart) {
-  const { host, tools, state, subjects, title } = ctx;
+  const { host, tools, state, title } = ctx;
   const about = h("div", { class: "about" }),
     room = h("div", { class: "over" });
-  const runs = chart.subjects.length ? chart.subjects : subjects.map((_, i) => i);
+  const runs = chart.subjects;
   state.subject = state.subject == null ? runs[0] : state.subject;
-  const pick = l => about.replaceChildren(linkTable(l, subjects, runs, state.subject));
+  const pick = l => about.replaceChildren(linkTable(l, chart.labels, runs, state.subject));
   const worst = l => runs.reduce((a, i) => Math.max(a, l.busy[i] || 0), 0);
   const busiest = chart.links.reduce((a, l) => (a && worst(a) >= worst(l) ? a : l), null);
   const draw = () => {
@@ -23,8 +23,8 @@ function topologyChart(ctx, chart) {
   if (runs.length > 1)
     tools.prepend(
       chooser(
-        "transport",
-        runs.map(i => subjects[i]),
+        "run",
+        chart.labels,
         runs.indexOf(state.subject),
         i => {
           state.subject = runs[i];
@@ -41,17 +41,17 @@ function topologyChart(ctx, chart) {
     destroy() {},
     csv() {
       const rows = [
-        ["link", "from", "to", "links", "rate (bit/s)", "subject", "busy", "drops", "marks", "largest queue (packets)"],
+        ["link", "from", "to", "links", "rate (bit/s)", "run", "busy", "drops", "marks", "largest queue (packets)"],
       ];
       for (const l of chart.links)
-        runs.forEach(i =>
+        runs.forEach((i, k) =>
           rows.push([
             l.name,
             chart.nodes[l.from].name,
             chart.nodes[l.to].name,
             l.count,
             l.rate_bps,
-            subjects[i],
+            chart.labels[k],
             l.busy[i],
             l.drops[i],
             l.marks[i],
@@ -88,13 +88,13 @@ function heatScale() {
 }
 
 // One link in all runs.
-function linkTable(l, subjects, runs, now) {
+function linkTable(l, labels, runs, now) {
   const head = ["", "busy", "drops", "marks", "largest queue"];
-  const rows = runs.map(i =>
+  const rows = runs.map((i, k) =>
     h(
       "tr",
       { class: i === now ? "now" : null },
-      h("th", { scope: "row" }, subjects[i]),
+      h("th", { scope: "row" }, labels[k]),
       ...[show("fraction", l.busy[i]), show("count", l.drops[i]), show("count", l.marks[i]), show("packets", l.queue_max[i])].map(
         t => h("td", null, t),
       ),

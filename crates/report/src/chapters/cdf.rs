@@ -1,5 +1,6 @@
 //! Cumulative distributions: exact order statistics, fewer where the curve is steady and more toward the tail.
 
+use super::owner::colour;
 use super::reduce::short;
 use crate::page::{Axis, Chart, Figure, LineChart, Unit, View, XyLine};
 use forebay_store::stats::SizeBin;
@@ -99,11 +100,11 @@ impl Samples {
 }
 
 fn view(name: &str, samples: Samples, x: &Axis, data: &Data) -> Option<View> {
-    let label = |subject: usize| data.subjects[subject].name.clone();
-    lines(name, samples, x, &label)
+    lines(name, samples, x, &|subject| (Some(subject), data.subjects[subject].name.clone()))
 }
 
-fn lines(name: &str, mut samples: Samples, x: &Axis, label: &dyn Fn(usize) -> String) -> Option<View> {
+/// `whose` says of what belongs to a subject how its line is named, and whether it is the subject's own.
+fn lines(name: &str, mut samples: Samples, x: &Axis, whose: &dyn Fn(usize) -> (Option<usize>, String)) -> Option<View> {
     samples.0.iter_mut().for_each(|v| v.sort_unstable_by(f64::total_cmp));
     let lowest = samples.0.iter().filter_map(|v| v.first()).copied().fold(f64::INFINITY, f64::min);
     let highest = samples.0.iter().filter_map(|v| v.last()).copied().fold(0.0, f64::max);
@@ -112,7 +113,10 @@ fn lines(name: &str, mut samples: Samples, x: &Axis, label: &dyn Fn(usize) -> St
         .iter()
         .enumerate()
         .filter(|(_, v)| !v.is_empty())
-        .map(|(subject, v)| XyLine { subject, label: label(subject), ..distribution(v) })
+        .map(|(subject, v)| {
+            let (subject, label) = whose(subject);
+            XyLine { subject, label, ..distribution(v) }
+        })
         .collect();
     let log = lowest > 0.0 && highest > 100.0 * lowest;
     let chart = LineChart {
@@ -199,14 +203,18 @@ fn queues(data: &Data) -> Vec<Option<View>> {
     });
     let axis = Axis { title: "packets waiting and in service".into(), unit: Unit::Packets, log: false };
     let of = |port: &str| {
-        // The queue belongs to all groups of a network: its line has the colour of the first.
+        // The queue belongs to all groups of a network; here they are counted as the first's.
         let mut samples = Samples::new(data);
         for q in data.queues.iter().filter(|q| q.port == port) {
             let run = &data.runs[q.run];
             let warm = q.times.partition_point(|t| *t < run.measured_from_ns);
             samples.0[data.networks[run.network].first].extend(&q.pkts[warm..]);
         }
-        lines(port, samples, &axis, &|s| data.network_label(data.subjects[s].network))
+        let whose = |s: usize| {
+            let network = data.subjects[s].network;
+            (colour(data, network), data.network_label(network))
+        };
+        lines(port, samples, &axis, &whose)
     };
     ports.iter().take(MAX_PORTS).map(|p| of(p)).collect()
 }
@@ -293,7 +301,7 @@ mod tests {
         d.queues.push(QueueSeries { run: 0, port: "p".into(), times, pkts: vec![50.0, 1.0, 2.0], ..QueueSeries::default() });
         let all = figures(&d);
         let of = |id: &str| chart(all.iter().find(|f| f.id == id).unwrap(), 0).lines.clone();
-        assert_eq!((of("cdf-queries")[0].subject, &of("cdf-queries")[0].x), (1, &vec![0.5]));
+        assert_eq!((of("cdf-queries")[0].subject, &of("cdf-queries")[0].x), (Some(1), &vec![0.5]));
         assert_eq!(of("cdf-goodput")[0].x, [2.5e8]);
         assert_eq!(of("cdf-queue")[0].x, [1.0, 2.0], "without what was sampled in the warm-up");
     }

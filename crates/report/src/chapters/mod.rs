@@ -4,6 +4,9 @@
 //! its tables are. Equal tables give equal pages.
 
 mod cdf;
+mod draft;
+mod goodput;
+mod owner;
 mod reduce;
 mod sizes;
 pub mod sweep;
@@ -17,7 +20,7 @@ mod topology;
 
 use crate::page::{Figure, Page, Section, Subject, TitledGrid};
 use forebay_store::{RunDir, StoreError};
-use forebay_verdict::{Data, directories, headline, read, workloads};
+use forebay_verdict::{Data, directories, headline, ports, read, workloads};
 
 /// The page of a finished run, or of several that are compared.
 ///
@@ -61,20 +64,29 @@ fn from_data(data: &Data) -> Page {
     waits.extend(of_queries);
     waits.extend(timeouts);
     of_flows.extend(cdfs);
-    if let Some(grid) = workloads(data) {
+    let over_time = take(&mut time, &|id| id == "goodput-over-time");
+    let who = workloads(data);
+    if who.is_some() || !over_time.is_empty() {
         let text = "Each workload at the port that limits it most, of all that its messages are known to pass. Fairness is Jain's index over its \
                     endless flows, else over its senders.";
         let section = Section {
             id: "workloads".into(),
             title: "Who gets what".into(),
-            text: text.into(),
-            grids: vec![TitledGrid { title: String::new(), grid }],
-            figures: Vec::new(),
+            text: if who.is_some() { text.into() } else { String::new() },
+            grids: who.into_iter().map(|grid| TitledGrid { title: String::new(), grid }).collect(),
+            figures: over_time,
         };
         page.sections.push(section);
     }
     section(&mut page, "queries", "Queries and timeouts", waits);
     section(&mut page, "sizes", "Completion times by size", of_flows);
+    if let Some(grid) = ports(data) {
+        let text = "Those that did most harm first; means over the seeds. Drops and marks are a port's, and met the packets of all transports \
+                    that share it. Ports that did neither and were idle for more than 95 % of the time are left out.";
+        let (id, title) = ("ports".into(), "Ports".into());
+        let grids = vec![TitledGrid { title: String::new(), grid }];
+        page.sections.push(Section { id, title, text: text.into(), grids, figures: Vec::new() });
+    }
     section(&mut page, "queue", "The queue", queue);
     section(&mut page, "connections", "Connections", [time, goodput].concat());
     section(&mut page, "network", "The network", topology::figure(data).into_iter().collect());

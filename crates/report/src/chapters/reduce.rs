@@ -5,8 +5,8 @@ use crate::page::{EventKind, Events, TimeLine, Times};
 /// A series before it is drawn.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Series {
-    /// Index of the subject.
-    pub subject: usize,
+    /// Index of the subject; `None` for what belongs to no single one.
+    pub subject: Option<usize>,
     /// Name in the legend.
     pub label: String,
     /// Sample times, ns, ascending.
@@ -125,9 +125,14 @@ fn round(value: f64, decimals: i32) -> f64 {
 }
 
 /// Events of a kind: when, ns, and how many. Few are shown each at its time; many are counted in equal intervals from 0 to `end_ns`.
-pub(super) fn events(subject: usize, kind: EventKind, happened: &[(i64, u64)], end_ns: i64) -> Option<Events> {
+pub(super) fn events(
+    (subject, label): (Option<usize>, String),
+    kind: EventKind,
+    happened: &[(i64, u64)],
+    end_ns: i64,
+) -> Option<Events> {
     let happened = || happened.iter().filter(|(_, n)| *n > 0);
-    let mut out = Events { subject, kind, ..Events::default() };
+    let mut out = Events { subject, label, kind, ..Events::default() };
     let width = (end_ns.max(1) as f64 / EVENT_BINS as f64).max(1.0);
     let few = happened().count() as i64 <= EVENT_BINS;
     let mut last = None;
@@ -213,11 +218,12 @@ mod tests {
 
     #[test]
     fn events_are_exact_when_few_and_counted_when_many() {
-        let few = events(1, EventKind::Mark, &[(1_000, 2), (2_000, 0), (3_000, 1), (3_000, 4)], 10_000).unwrap();
+        let few =
+            events((Some(1), String::new()), EventKind::Mark, &[(1_000, 2), (2_000, 0), (3_000, 1), (3_000, 4)], 10_000).unwrap();
         assert_eq!((few.at, few.n), (vec![1e-6, 3e-6], vec![2, 5]));
         let many: Vec<(i64, u64)> = (0..5_000).map(|i| (i * 1_000, 1)).collect();
-        let many = events(0, EventKind::Drop, &many, 5_000_000).unwrap();
+        let many = events((Some(0), String::new()), EventKind::Drop, &many, 5_000_000).unwrap();
         assert_eq!((many.at.len(), many.n.iter().sum::<u64>(), many.at[0]), (500, 5_000, 5e-6));
-        assert!(events(0, EventKind::Drop, &[(5, 0)], 10).is_none());
+        assert!(events((Some(0), String::new()), EventKind::Drop, &[(5, 0)], 10).is_none());
     }
 }

@@ -122,7 +122,7 @@ fn figure(m: &Metric, x: &Axis, ticks: &str, lines: &[Line]) -> Option<Figure> {
         };
         let banded = cells.iter().any(|(_, c)| c.is_some_and(|c| c.half_width.is_some()));
         XyLine {
-            subject,
+            subject: Some(subject),
             label: line.name.clone(),
             x: cells.iter().map(|c| c.0).collect(),
             y: cells.iter().map(|(_, c)| c.map(|c| short(c.mean))).collect(),
@@ -252,7 +252,7 @@ mod tests {
         let Chart::Lines(c) = &figures[0].views[0].chart else { panic!() };
         assert_eq!((c.x.log, c.points, c.lines.len()), (true, true, 2));
         let line = &c.lines[1];
-        assert_eq!((line.subject, line.x.clone()), (1, vec![1.0, 8.0, 64.0]));
+        assert_eq!((line.subject, line.x.clone()), (Some(1), vec![1.0, 8.0, 64.0]));
         let (low, y, high) = (line.low[0].unwrap(), line.y[0].unwrap(), line.high[0].unwrap());
         assert!(low <= y && y <= high && y == 1e9, "{low} {y} {high}");
     }

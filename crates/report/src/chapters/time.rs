@@ -1,82 +1,22 @@
 //! Figures over time: queues, senders, timeouts. Drafts of all of them are made first, because they share one budget of numbers.
 
+use super::draft::{Draft, DraftPanel, MAX_PANELS, MAX_VIEWS, finish, repetitions};
+use super::goodput;
+use super::owner::colour;
 use super::reduce::{self, Series, events};
-use crate::page::{Chart, EventKind, Events, Figure, Panel, TimeChart, Unit, View};
+use crate::page::{EventKind, Events, Figure, Level, Unit};
 use forebay_verdict::count;
-use forebay_verdict::{Data, QueueSeries, Run, SenderSeries};
+use forebay_verdict::{Data, Port, QueueSeries, Run, SenderSeries};
 use std::collections::BTreeSet;
 
-/// Most views of a figure over time. Our choice: a longer list of ports and seeds is not read.
-const MAX_VIEWS: usize = 24;
-/// Most networks that get a panel each; lines of more share one.
-const MAX_PANELS: usize = 4;
 /// Most lines of a view.
 const MAX_LINES: usize = 6;
 /// Points of a cumulated count.
 const STEPS: i64 = 500;
 
-/// A figure whose series are not reduced yet.
-#[derive(Debug)]
-pub(super) struct Draft {
-    id: &'static str,
-    title: &'static str,
-    text: String,
-    choice: &'static str,
-    views: Vec<(String, Vec<DraftPanel>)>,
-}
-
-#[derive(Debug)]
-struct DraftPanel {
-    title: String,
-    unit: Unit,
-    series: Vec<Series>,
-    events: Vec<Events>,
-}
-
 /// All figures over time that the data has something for, with at most about `budget` numbers together.
 pub(super) fn figures(data: &Data, budget: usize) -> Vec<Figure> {
-    finish([queues(data), senders(data), timeouts(data)].into_iter().flatten().collect(), budget)
-}
-
-fn finish(drafts: Vec<Draft>, budget: usize) -> Vec<Figure> {
-    let panels = || drafts.iter().flat_map(|d| &d.views).flat_map(|v| &v.1);
-    let in_events: usize = panels().flat_map(|p| &p.events).map(|e| 2 * e.at.len()).sum();
-    let wants: Vec<usize> = panels().flat_map(|p| &p.series).map(Series::wants).collect();
-    let mut shares = reduce::share(&wants, budget.saturating_sub(in_events)).into_iter();
-    let mut chart = |panels: Vec<DraftPanel>| {
-        let mut widths = Vec::new();
-        let mut panel = |p: DraftPanel| {
-            let lines = p.series.iter().zip(&mut shares).map(|(s, share)| {
-                let (line, width) = s.line(share);
-                widths.push(width);
-                line
-            });
-            Panel { title: p.title, unit: p.unit, lines: lines.collect(), events: p.events }
-        };
-        let panels = panels.into_iter().map(&mut panel).collect();
-        Chart::Time(TimeChart { panels, note: reduce::note(widths.into_iter()) })
-    };
-    let mut figure = |d: Draft| Figure {
-        id: d.id.into(),
-        title: d.title.into(),
-        text: d.text,
-        choice: if d.views.len() > 1 { d.choice.into() } else { String::new() },
-        views: d.views.into_iter().map(|(name, panels)| View { name, chart: chart(panels) }).collect(),
-    };
-    drafts.into_iter().map(&mut figure).collect()
-}
-
-/// Repetitions that can be shown, and what to call each: by its seed where all networks agree about it.
-fn repetitions(data: &Data) -> Vec<(u32, String)> {
-    let numbers: BTreeSet<u32> = data.runs.iter().map(|r| r.number).collect();
-    let name = |number: u32| {
-        let seeds: BTreeSet<u64> = data.runs.iter().filter(|r| r.number == number).map(|r| r.seed).collect();
-        match seeds.first() {
-            Some(seed) if seeds.len() == 1 => format!("seed {seed}"),
-            _ => format!("run {}", number + 1),
-        }
-    };
-    numbers.into_iter().map(|n| (n, name(n))).collect()
+    finish([goodput::draft(data), queues(data), senders(data), timeouts(data)].into_iter().flatten().collect(), budget)
 }
 
 /// Timeouts of a run, per subject; of all connections or of one.
@@ -86,7 +26,12 @@ fn timeout_events(data: &Data, run: usize, conn: Option<i64>) -> Vec<Events> {
     let of = |subject| {
         let own = data.timeouts.iter().filter(|t| t.run == run && t.subject == subject && conn.is_none_or(|c| c == t.conn));
         let own: Vec<(i64, u64)> = own.map(|t| (t.time_ns, 1)).collect();
-        events(subject, EventKind::Timeout, &own, data.runs[run].end_ns)
+        events(
+            (Some(subject), format!("{} timeouts", data.subjects[subject].name)),
+            EventKind::Timeout,
+            &own,
+            data.runs[run].end_ns,
+        )
     };
     subjects.filter_map(of).collect()
 }
@@ -142,12 +87,12 @@ fn queues(data: &Data) -> Option<Draft> {
 }
 
 fn queue_panel(data: &Data, title: String, series: &[&QueueSeries]) -> DraftPanel {
-    let mut panel = DraftPanel { title, unit: Unit::Packets, series: Vec::new(), events: Vec::new() };
+    let mut panel = DraftPanel { title, unit: Unit::Packets, levels: levels(data, series), ..DraftPanel::default() };
     for q in series {
         let (network, end) = (data.runs[q.run].network, data.runs[q.run].end_ns);
-        let first = data.networks[network].first;
+        let subject = colour(data, network);
         let values = q.pkts.iter().map(|&p| Some(p)).collect();
-        panel.series.push(Series { subject: first, label: data.network_label(network), times: q.times.clone(), values });
+        panel.series.push(Series { subject, label: data.network_label(network), times: q.times.clone(), values });
         for (kind, so_far) in [(EventKind::Mark, &q.marks), (EventKind::Drop, &q.drops)] {
             let before = std::iter::once(&0).chain(so_far);
             let happened: Vec<(i64, u64)> = q
@@ -156,11 +101,29 @@ fn queue_panel(data: &Data, title: String, series: &[&QueueSeries]) -> DraftPane
                 .zip(so_far.iter().zip(before))
                 .map(|(&t, (now, before))| (t, now.saturating_sub(*before)))
                 .collect();
-            panel.events.extend(events(first, kind, &happened, end));
+            // They are the port's, whoever's packets they met.
+            let what = if kind == EventKind::Mark { "marks" } else { "drops" };
+            let label = if series.len() > 1 { format!("{what} with {}", data.network_label(network)) } else { what.to_owned() };
+            panel.events.extend(events((subject, label), kind, &happened, end));
         }
         panel.events.extend(timeout_events(data, q.run, None));
     }
     panel
+}
+
+/// Where the queues of a panel are marked and full, as far as all agree.
+fn levels(data: &Data, series: &[&QueueSeries]) -> Vec<Level> {
+    let port = |q: &&QueueSeries| data.ports.iter().find(|p| p.network == data.runs[q.run].network && p.name == q.port);
+    let ports: Vec<&Port> = series.iter().filter_map(port).collect();
+    let names: [(&str, fn(&Port) -> Option<f64>); 3] =
+        [("K", |p| p.limits.mark), ("buffer", |p| p.limits.buffer), ("of the shared buffer", |p| p.limits.shared)];
+    let level = |(name, get): (&str, fn(&Port) -> Option<f64>)| {
+        let first = get(ports.first()?)?;
+        // Of queues that count bytes, packets are known on average only.
+        let same = ports.iter().all(|p| get(p).is_some_and(|v| (v - first).abs() <= 0.05 * first));
+        same.then(|| Level { name: name.into(), value: reduce::significant(first, 4) })
+    };
+    names.into_iter().filter_map(level).collect()
 }
 
 /// Windows and round-trip times of the observed connections.
@@ -205,10 +168,10 @@ fn sender_panels(data: &Data, senders: &[&SenderSeries]) -> Vec<DraftPanel> {
         let line = |s: &&&SenderSeries| {
             let name = &data.subjects[s.subject].name;
             let label = if conns.len() > 1 { format!("{name}, connection {}", s.conn) } else { name.clone() };
-            Series { subject: s.subject, label, times: s.times.clone(), values: get(s).clone() }
+            Series { subject: Some(s.subject), label, times: s.times.clone(), values: get(s).clone() }
         };
         let series = senders.iter().filter(|s| get(s).iter().any(Option::is_some)).map(|s| line(&s)).collect();
-        DraftPanel { title: title.into(), unit, series, events: Vec::new() }
+        DraftPanel { title: title.into(), unit, series, ..DraftPanel::default() }
     };
     let mut panels = vec![
         panel("congestion window", Unit::Segments, |s| &s.cwnd),
@@ -236,11 +199,14 @@ fn timeouts(data: &Data) -> Option<Draft> {
             let last = times.partition_point(|t| *t < r.end_ns);
             let values = times.iter().take(last + 1).map(|t| Some(own.partition_point(|o| o <= t) as f64)).collect();
             let times = times[..(last + 1).min(times.len())].to_vec();
-            Series { subject, label: data.subjects[subject].name.clone(), times, values }
+            Series { subject: Some(subject), label: data.subjects[subject].name.clone(), times, values }
         };
         let subjects = |n: usize| data.networks[n].first..data.networks[n].first + data.networks[n].groups;
         let series = runs().flat_map(|r| subjects(r.1.network).map(move |s| (r, s))).map(|(r, s)| line(r, s)).collect();
-        views.push((name, vec![DraftPanel { title: "timeouts so far".into(), unit: Unit::Count, series, events: Vec::new() }]));
+        views.push((
+            name,
+            vec![DraftPanel { title: "timeouts so far".into(), unit: Unit::Count, series, ..DraftPanel::default() }],
+        ));
     }
     Some(Draft {
         id: "timeouts-over-time",
@@ -254,7 +220,7 @@ fn timeouts(data: &Data) -> Option<Draft> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::Times;
+    use crate::page::{Chart, TimeChart, Times};
     use forebay_verdict::{Network, Subject, Timeout};
 
     /// Two transports, two seeds, one port, 1 ms samples.
@@ -296,7 +262,7 @@ mod tests {
         let c = chart(&all[0], 0);
         assert_eq!((c.panels.len(), c.panels[1].title.as_str(), c.note.as_str()), (2, "dctcp", ""));
         let p = &c.panels[1];
-        assert_eq!((p.lines[0].subject, p.lines[0].y.len(), p.lines[0].y[3]), (1, 10, Some(3.0)));
+        assert_eq!((p.lines[0].subject, p.lines[0].y.len(), p.lines[0].y[3]), (Some(1), 10, Some(3.0)));
         let seen: Vec<(EventKind, &[f64], &[u64])> = p.events.iter().map(|e| (e.kind, &e.at[..], &e.n[..])).collect();
         assert_eq!(seen, [(EventKind::Drop, &[0.004][..], &[2][..]), (EventKind::Timeout, &[0.0025][..], &[1][..])]);
     }

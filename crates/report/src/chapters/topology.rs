@@ -62,9 +62,10 @@ fn draw(data: &Data, ports: &[&Port], networks: &[usize]) -> Topology {
     let mut out = Topology::default();
     let mut notes = Vec::new();
     let hosts = vertices.iter().filter(|v| !v.switch).count();
-    let groups = group(&vertices, ports, hosts > MAX_HOSTS);
+    let parts = parts(data, networks[0]);
+    let groups = group(&vertices, ports, &parts, hosts > MAX_HOSTS);
     if groups.len() < vertices.len() {
-        notes.push("Hosts of one switch with equal links are drawn as one.".to_owned());
+        notes.push("Hosts of one switch with equal links and the same part in the traffic are drawn as one.".to_owned());
     }
     for members in &groups {
         members.iter().for_each(|m| vertices[*m].drawn = out.nodes.len());
@@ -78,6 +79,8 @@ fn draw(data: &Data, ports: &[&Port], networks: &[usize]) -> Topology {
         });
     }
     place(&mut out.nodes, &groups, &vertices, &tiers);
+    out.subjects = networks.iter().map(|n| data.networks[*n].first).collect();
+    out.labels = networks.iter().map(|n| data.network_label(*n)).collect();
     out.links = links(data, ports, networks, &vertices);
     if out.links.len() > MAX_LINKS {
         let left = out.links.len() - MAX_LINKS;
@@ -129,8 +132,30 @@ fn tiers(vertices: &[Vertex]) -> Vec<usize> {
     tier.iter().map(|&t| if t == usize::MAX { level } else { t }).collect()
 }
 
-/// Which nodes are drawn as one: with `together`, hosts of the same switch whose links have the same rates and no name of their own.
-fn group(vertices: &[Vertex], ports: &[&Port], together: bool) -> Vec<Vec<usize>> {
+/// The part that a host has in the traffic: as sender or receiver of which workload, by which transport.
+type Part = BTreeSet<(bool, u32, usize)>;
+
+/// Most different parts for which hosts are told apart: where more have one of their own, chance gave it to them.
+const MAX_PARTS: usize = 8;
+
+/// Of each host of a network its part; empty where they are too many.
+fn parts(data: &Data, network: usize) -> BTreeMap<&str, Part> {
+    let n = &data.networks[network];
+    let mut parts: BTreeMap<&str, Part> = BTreeMap::new();
+    for f in data.flows.iter().filter(|f| (n.first..n.first + n.groups).contains(&f.subject)) {
+        for (sends, host) in [(true, f.from), (false, f.to)] {
+            if let Some(host) = data.hosts.get(host as usize) {
+                parts.entry(host).or_default().insert((sends, f.class, f.subject));
+            }
+        }
+    }
+    let distinct: BTreeSet<&Part> = parts.values().collect();
+    if distinct.len() > MAX_PARTS { BTreeMap::new() } else { parts }
+}
+
+/// Which nodes are drawn as one: with `together`, hosts of the same switch with the same part whose links have the same rates and no name
+/// of their own.
+fn group(vertices: &[Vertex], ports: &[&Port], parts: &BTreeMap<&str, Part>, together: bool) -> Vec<Vec<usize>> {
     // Rates of a host's links, and whether one of them is called something, such as `bottleneck`.
     let mut links: BTreeMap<&str, (Vec<u64>, bool)> = BTreeMap::new();
     for p in ports {
@@ -144,13 +169,13 @@ fn group(vertices: &[Vertex], ports: &[&Port], together: bool) -> Vec<Vec<usize>
         }
     }
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    let mut known: BTreeMap<(Vec<usize>, &[u64]), usize> = BTreeMap::new();
+    let mut known: BTreeMap<(Vec<usize>, &[u64], Option<&Part>), usize> = BTreeMap::new();
     for (i, v) in vertices.iter().enumerate() {
         let Some((rates, false)) = links.get(v.name).filter(|_| together && !v.switch) else {
             groups.push(vec![i]);
             continue;
         };
-        let at = *known.entry((v.peers.clone(), rates)).or_insert_with(|| {
+        let at = *known.entry((v.peers.clone(), rates, parts.get(v.name))).or_insert_with(|| {
             groups.push(Vec::new());
             groups.len() - 1
         });
@@ -259,7 +284,7 @@ fn links(data: &Data, ports: &[&Port], networks: &[usize], vertices: &[Vertex]) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_verdict::{Network, Subject};
+    use forebay_verdict::{Flow, Network, Subject};
 
     fn data(groups: usize) -> Data {
         let mut d = Data::default();
@@ -308,6 +333,21 @@ mod tests {
         assert_eq!((up.count, up.drops.clone(), up.busy.clone()), (40, vec![40.0; 2], vec![0.078; 2]));
         assert!(t.links.iter().any(|l| l.name == "bottleneck" && l.count == 1));
         assert!(t.note.contains("drawn as one"), "{}", t.note);
+    }
+
+    #[test]
+    fn hosts_with_different_parts_stay_apart() {
+        let mut d = data(2);
+        (0..44).for_each(|i| cable(&mut d, &format!("s{i}"), "sw"));
+        cable(&mut d, "recv", "sw");
+        d.hosts = (0..44).map(|i| format!("s{i}")).chain(["recv".to_owned()]).collect();
+        let flow = |i: u32| Flow { from: i, to: 44, class: u32::from(i >= 40), subject: usize::from(i >= 40), ..Flow::default() };
+        d.flows = (0..44).map(flow).collect();
+        let names: Vec<String> = drawn(&d).nodes.into_iter().map(|n| n.name).collect();
+        assert_eq!(names, ["s0 to s39", "sw", "s40 to s43", "recv"]);
+        // Where everybody has a part of its own, it says nothing.
+        (0..44).for_each(|i| d.flows[i].class = i as u32);
+        assert_eq!(drawn(&d).nodes.len(), 2, "one of 45 hosts, and the switch");
     }
 
     #[test]

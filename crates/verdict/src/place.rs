@@ -1,0 +1,84 @@
+//! Which run, network and transport a row of a table is about.
+
+use crate::data::Data;
+use forebay_store::rows::{Ints, Rows, Texts};
+use forebay_store::{LONGEST_SERIES, RunDir};
+use std::collections::BTreeMap;
+
+/// Most rows of a table that are read. Our choice: a page has no use for more, and a report must not run out of memory where the run
+/// itself did not.
+const MAX_ROWS: u64 = 20_000_000;
+
+/// Finds indices by the names that rows of a directory carry.
+pub(crate) struct Finder {
+    /// Variant to network.
+    pub networks: BTreeMap<String, usize>,
+    /// Network and repetition to run.
+    pub runs: BTreeMap<(usize, i64), usize>,
+    /// Network and group to subject.
+    pub subjects: BTreeMap<(usize, String), usize>,
+}
+
+/// The columns that say which run a row belongs to.
+pub(crate) struct Place<'a> {
+    networks: Texts<'a, Option<usize>>,
+    number: Ints<'a>,
+    last: Option<((usize, i64), usize)>,
+    finder: &'a Finder,
+}
+
+impl<'a> Place<'a> {
+    pub(crate) fn of(rows: &Rows<'a>, finder: &'a Finder) -> Place<'a> {
+        let networks = rows.text("variant", |v| finder.networks.get(v).copied());
+        Place { networks, number: rows.int("run"), last: None, finder }
+    }
+
+    /// Index of the run of a row; rows of one run follow each other, so it is rarely searched for.
+    pub(crate) fn run(&mut self, row: usize) -> Option<usize> {
+        let key = ((*self.networks.get(row)?)?, self.number.get(row)?);
+        match self.last {
+            Some((last, run)) if last == key => Some(run),
+            _ => {
+                let run = *self.finder.runs.get(&key)?;
+                self.last = Some((key, run));
+                Some(run)
+            }
+        }
+    }
+}
+
+/// The groups that rows name: by the network and the name's place in the dictionary.
+pub(crate) struct Groups<'a>(Texts<'a, BTreeMap<usize, usize>>);
+
+impl<'a> Groups<'a> {
+    pub(crate) fn of(rows: &Rows<'a>, data: &Data, finder: &Finder) -> Groups<'a> {
+        let subjects = |name: &str| {
+            let find = |n: usize| Some((n, *finder.subjects.get(&(n, name.to_owned()))?));
+            (0..data.networks.len()).filter_map(find).collect()
+        };
+        Groups(rows.text("transport", subjects))
+    }
+
+    pub(crate) fn subject(&self, network: usize, row: usize) -> Option<usize> {
+        self.0.get(row)?.get(&network).copied()
+    }
+}
+
+/// The number of a name, a new one for one that is not known yet.
+pub(crate) fn numbered(name: &str, known: &mut BTreeMap<String, u32>, names: &mut Vec<String>) -> u32 {
+    let next = names.len() as u32;
+    *known.entry(name.to_owned()).or_insert_with(|| {
+        names.push(name.to_owned());
+        next
+    })
+}
+
+/// Whether a table is left out, which is noted then.
+pub(crate) fn too_long(data: &mut Data, dir: &RunDir, table: &str, of: &str) -> bool {
+    let rows = dir.manifest().tables.iter().find(|t| t.name == table).map_or(0, |t| t.rows);
+    let most = if matches!(table, "queue" | "tcp") { LONGEST_SERIES } else { MAX_ROWS };
+    if rows > most {
+        data.notes.push(format!("The table `{table}`{of} has {rows} rows, too many for this page: its figures are left out."));
+    }
+    rows > most
+}
