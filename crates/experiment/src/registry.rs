@@ -71,7 +71,12 @@ pub struct ShimEntry<C> {
 impl<C> ShimEntry<C> {
     /// The entry without what the world builds of it.
     pub fn facts(&self) -> ShimEntry<()> {
+        self.building(|_| Ok(()))
+    }
+
+    /// The same entry of a shim that is built in another way.
+    pub const fn building<D>(&self, build: fn(&Values) -> Result<D, BuildError>) -> ShimEntry<D> {
         let ShimEntry { entry, place, needs_handshake, wants_marks, build: _ } = *self;
-        ShimEntry { entry, place, needs_handshake, wants_marks, build: |_| Ok(()) }
+        ShimEntry { entry, place, needs_handshake, wants_marks, build }
     }
 }

@@ -7,8 +7,9 @@ use forebay_kernel::laws::guest_law;
 use forebay_param::{Kind, Param, Value, Values};
 use forebay_sampling::Rng;
 use forebay_sim::cc::{self, Ack, Event, Law, Opportunity, Path, Reduction, Threshold, Trigger, Window};
-use forebay_sim::shim;
-use forebay_sim::shim::tag::{MessageStart, Tagger};
+use forebay_sim::shim::tag::MessageStart;
+use forebay_sim::shim::tagger::Tagger;
+use forebay_sim::shim::{self, Shims};
 use forebay_units::{Bytes, QueueLen, Rate, Time, TimeOrNever};
 
 /// TCP_INFINITE_SSTHRESH.
@@ -477,8 +478,8 @@ impl Sequence {
             rng: Rng::stream(number, &[0]),
         };
         law.path(path);
-        let shims: Vec<_> = t.shims.iter().map(|s| shim::build(s).expect("the shim exists")).collect();
-        let tagger = Tagger::new(&shims, t.ack_every > 1);
+        let shims: Shims = t.shims.iter().map(|s| shim::build(s).expect("the shim exists")).collect();
+        let tagger = Tagger::new(shims.tag.as_ref(), t.ack_every > 1);
         // Near the end of the sequence numbers often, so that they wrap.
         let isn = if chance(rng, 50) { (rng.below(1 << 20) as u32).wrapping_neg() } else { rng.next_u64() as u32 };
         let is_trim = name == "trim";

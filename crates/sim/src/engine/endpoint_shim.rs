@@ -3,7 +3,8 @@
 use super::nic::Nic;
 use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks, Wire};
-use crate::shim::endpoint::{Balance, Layers, Side};
+use crate::shim::endpoint::{Balance, Side};
+use crate::shim::layers::Layers;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::network::Network;
 use forebay_experiment::shim_row::ShimRow;
@@ -59,9 +60,10 @@ impl EndpointShims {
     /// No connection yet.
     pub(super) fn new(network: &Network, tcp: &[TcpConfig], seed: u64) -> EndpointShims {
         let of = |(group, c): (usize, &TcpConfig)| {
-            Layers::new(c, network, |node, period| {
+            let phase = |node: NodeId, period: Time| {
                 Time(Draws::ShimPhase.stream(seed, &[group as u64, u64::from(node.get())]).below(period.0))
-            })
+            };
+            c.shims.endpoint.as_ref().map(|shim| shim.layers(c, network, phase))
         };
         EndpointShims(tcp.iter().enumerate().map(of).collect())
     }

@@ -4,7 +4,6 @@ use super::core::{Apps, Core};
 use super::fabric::Fabric;
 use super::lane::Lane;
 use super::recorder::Recorder;
-use crate::shim::endpoint::smallest_packet;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::Experiment;
 use forebay_experiment::checked::Checked;
@@ -217,7 +216,7 @@ impl Simulation {
 /// The shortest time in which one node can affect another: the smallest link delay (where a link has none, the time to send the
 /// smallest packet), or a shorter request latency.
 fn lookahead(config: &Experiment, tcp: &[TcpConfig]) -> Time {
-    let shim = |c: &TcpConfig| smallest_packet(c).unwrap_or(u32::MAX);
+    let shim = |c: &TcpConfig| c.shims.endpoint.as_ref().map_or(u32::MAX, |s| s.smallest_packet(c));
     let segments = tcp.iter().map(|c| c.ack_size.min(c.header + 1).min(shim(c)));
     let datagrams = config.workloads.iter().filter_map(|w| w.kind.smallest_datagram());
     let smallest = segments.chain(datagrams).min().unwrap_or(40);

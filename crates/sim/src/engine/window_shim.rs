@@ -2,7 +2,7 @@
 //! flag.
 
 use crate::net::owned::Owned;
-use crate::shim::window::{self, Hosts};
+use crate::shim::windows::Hosts;
 use crate::tcp::config::TcpConfig;
 use forebay_units::NodeId;
 
@@ -16,7 +16,7 @@ pub(super) struct WindowShims {
 impl WindowShims {
     /// None has seen a connection yet.
     pub(super) fn new(tcp: &[TcpConfig]) -> WindowShims {
-        WindowShims { any: tcp.iter().any(|c| window::configured(&c.shims).is_some()), hosts: Owned::new() }
+        WindowShims { any: tcp.iter().any(|c| c.shims.window.is_some()), hosts: Owned::new() }
     }
 
     /// Whether some transport has such a shim.

@@ -210,7 +210,7 @@ pub trait Wire {
     /// Transmits `packet` at the endpoint's current time, with SACK blocks if it has any.
     fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>);
 
-    /// Asks to be woken at `time`: [`Sender::on_alarm`](crate::tcp::sender::Sender::on_alarm) of slot `conn`, if it still has `generation`.
+    /// Asks to be woken at `time`: `Sender::on_alarm` of slot `conn`, if it still has `generation`.
     fn alarm(&mut self, _conn: ConnSlot, _generation: Generation, _time: Time) {}
 
     /// When the last packet handed over will have left the host's interface. Asked by stacks that limit what waits there; the past

@@ -4,8 +4,8 @@
 //! A host's slot has two halves, each a mean RTT of its connections: in the first it measures what comes in, in the second the rest of
 //! the link is a quota for windows to grow by. Each connection looks at itself every two of its RTTs.
 
-use super::window::{self, WindowShim};
-use super::{Place, ShimConfig, ShimEntry};
+use super::window::WindowShim;
+use forebay_experiment::registry::{Place, ShimEntry};
 use forebay_param::{Entry, Kind, Param};
 use forebay_units::{Rate, Time};
 
@@ -265,7 +265,7 @@ impl Share {
     }
 }
 
-pub(super) const ENTRY: ShimEntry = ShimEntry {
+pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
     entry: Entry {
         name: "ictcp",
         summary: "the receiving host divides its link among its connections by their receive windows (ICTCP)",
@@ -312,14 +312,14 @@ pub(super) const ENTRY: ShimEntry = ShimEntry {
     needs_handshake: false,
     wants_marks: false,
     build: |v| {
-        Ok(ShimConfig::Window(window::Config::Ictcp(Config {
+        Ok(Config {
             alpha: v.float("alpha"),
             gamma1: v.float("gamma1"),
             gamma2: v.float("gamma2"),
             beta: v.float("beta"),
             scarce: v.float("scarce"),
             min_window: v.int("min-window") as u32,
-        })))
+        })
     },
 };
 

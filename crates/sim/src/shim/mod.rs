@@ -5,20 +5,25 @@
 //! * [`endpoint`]: between TCP and the network at both ends, where every packet passes and may be changed;
 //! * [`window`]: at the receiver, whose window is set.
 //!
-//! To add one: one file here, which implements the trait of its place; then three lines: its `mod` below, its entry in [`REGISTRY`], and its
-//! name in the list of its place.
+//! The hooks of a place know none of its shims, and a shim knows none of the lists: [`tagger`], [`layers`] and [`windows`] name the shims of
+//! their place and forward the calls of endpoints and hosts to them. To add one: one file here, which implements the trait of its place; then
+//! three lines: its `mod` below, its entry in [`REGISTRY`], and its name in the list of its place.
 
 pub mod endpoint;
-pub mod ictcp;
 mod layer;
-pub mod proboscis;
 pub mod tag;
 pub mod window;
 
+pub mod ictcp;
 pub mod pias;
 pub mod prin;
+pub mod proboscis;
 pub mod service;
 pub mod srpt;
+
+pub mod layers;
+pub mod tagger;
+pub mod windows;
 
 pub use forebay_experiment::registry::Place;
 
@@ -29,18 +34,43 @@ use forebay_experiment::transport::Chosen;
 #[derive(Debug, Clone, PartialEq)]
 pub enum ShimConfig {
     /// Tags data packets at the sender.
-    Tag(tag::Config),
+    Tag(tagger::Config),
     /// Sits between TCP and the network at both ends.
-    Endpoint(endpoint::Config),
+    Endpoint(layers::Config),
     /// Sets the receive window.
-    Window(window::Config),
+    Window(windows::Config),
+}
+
+/// The shims of a transport: at most one in each place.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Shims {
+    /// Tags data packets at the sender.
+    pub tag: Option<tagger::Config>,
+    /// Sits between TCP and the network at both ends.
+    pub endpoint: Option<layers::Config>,
+    /// Sets the receive window.
+    pub window: Option<windows::Config>,
 }
 
 /// A shim in the registry.
 pub type ShimEntry = forebay_experiment::registry::ShimEntry<ShimConfig>;
 
+/// The entry of a shim, which is built as the list of its place has it.
+macro_rules! entry {
+    ($place:ident, $module:ident) => {
+        $module::ENTRY.building(|v| ($module::ENTRY.build)(v).map(|c| ShimConfig::$place(c.into())))
+    };
+}
+
 /// All shims, in the order `forebay list` shows them.
-pub const REGISTRY: &[ShimEntry] = &[ictcp::ENTRY, pias::ENTRY, prin::ENTRY, proboscis::ENTRY, service::ENTRY, srpt::ENTRY];
+pub const REGISTRY: &[ShimEntry] = &[
+    entry!(Window, ictcp),
+    entry!(Tag, pias),
+    entry!(Tag, prin),
+    entry!(Endpoint, proboscis),
+    entry!(Tag, service),
+    entry!(Tag, srpt),
+];
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static ShimEntry> {
@@ -57,17 +87,33 @@ pub fn build(shim: &Chosen) -> Result<ShimConfig, BuildError> {
 }
 
 impl ShimConfig {
-    /// Its entry in the registry.
-    pub fn entry(&self) -> &'static ShimEntry {
-        match self {
-            ShimConfig::Tag(c) => c.entry(),
-            ShimConfig::Endpoint(c) => c.entry(),
-            ShimConfig::Window(c) => c.entry(),
-        }
-    }
-
     /// Its name in the registry.
     pub fn name(&self) -> &'static str {
-        self.entry().entry.name
+        match self {
+            ShimConfig::Tag(c) => c.name(),
+            ShimConfig::Endpoint(c) => c.name(),
+            ShimConfig::Window(c) => c.name(),
+        }
+    }
+}
+
+/// Scenarios refuse two in the same place; here the first of them stays.
+impl FromIterator<ShimConfig> for Shims {
+    fn from_iter<I: IntoIterator<Item = ShimConfig>>(shims: I) -> Shims {
+        let mut all = Shims::default();
+        for shim in shims {
+            match shim {
+                ShimConfig::Tag(c) => all.tag = all.tag.or(Some(c)),
+                ShimConfig::Endpoint(c) => all.endpoint = all.endpoint.or(Some(c)),
+                ShimConfig::Window(c) => all.window = all.window.or(Some(c)),
+            }
+        }
+        all
+    }
+}
+
+impl From<ShimConfig> for Shims {
+    fn from(shim: ShimConfig) -> Shims {
+        [shim].into_iter().collect()
     }
 }

@@ -1,8 +1,8 @@
 //! PIAS (Bai et al., NSDI 2015): a flow starts in the most urgent class and is demoted as it sends. Meant for DCTCP end hosts.
 
-use super::tag::{self, Message, Segment, TagShim};
-use super::{Place, ShimConfig, ShimEntry};
+use super::tag::{Message, Segment, TagShim};
 use crate::net::packet::service;
+use forebay_experiment::registry::{Place, ShimEntry};
 use forebay_experiment::topology::BuildError;
 use forebay_param::{Entry, Kind, Param, Values, choices};
 
@@ -70,7 +70,7 @@ const DATAMINING: Table = [
     [750, 1083, 1416, 13705, 14952, 21125, 28253],
 ];
 
-pub(super) const ENTRY: ShimEntry = ShimEntry {
+pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
     entry: Entry {
         name: "pias",
         summary: "tags a flow's packets with classes 7, 6, ... as it sends more, ACKs with 7 (PIAS); for strict-priority queues and DCTCP",
@@ -107,7 +107,7 @@ pub(super) const ENTRY: ShimEntry = ShimEntry {
     build,
 };
 
-fn build(values: &Values) -> Result<ShimConfig, BuildError> {
+fn build(values: &Values) -> Result<Config, BuildError> {
     // Our choice: a message is a flow. The publication has one flow a connection, and its kernel module takes idle connections as new flows.
     let per_message = values.choice("per", PER_MESSAGE);
     let demote = match (values.opt_names("demote"), values.opt_choice("table", TABLES)) {
@@ -119,7 +119,7 @@ fn build(values: &Values) -> Result<ShimConfig, BuildError> {
     if values.opt_float("load").is_some() && values.opt_text("table").is_none() {
         return Err(BuildError::new("load", "has no effect without `table`"));
     }
-    Ok(ShimConfig::Tag(tag::Config::Pias(Config { demote, per_message })))
+    Ok(Config { demote, per_message })
 }
 
 fn given(sizes: &[String]) -> Result<Vec<u64>, BuildError> {

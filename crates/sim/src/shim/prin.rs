@@ -1,9 +1,9 @@
 //! PRIN (`incast-prin.md` 3): the window is halved at the start of each block, and the last three segments of a block have priority. A
 //! block is a message of the application. As an extension, fast retransmit can be made to wait at the end of a block.
 
-use super::tag::{self, Message, MessageStart, Messages, Restart, Segment, TagShim};
-use super::{Place, ShimConfig, ShimEntry};
+use super::tag::{Message, MessageStart, Messages, Restart, Segment, TagShim};
 use crate::net::packet::service;
+use forebay_experiment::registry::{Place, ShimEntry};
 use forebay_param::{Entry, Kind, Param, Values, choices};
 use forebay_units::Time;
 
@@ -123,7 +123,7 @@ impl Prin {
 
 const CAP: &[(&str, bool)] = &[("keep", false), ("cap", true)];
 
-pub(super) const ENTRY: ShimEntry = ShimEntry {
+pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
     entry: Entry {
         name: "prin",
         summary: "halves the window at the start of each message and tags its last three segments (PRIN); for queues with priorities",
@@ -182,7 +182,7 @@ pub(super) const ENTRY: ShimEntry = ShimEntry {
     needs_handshake: false,
     wants_marks: false,
     build: |v: &Values| {
-        Ok(ShimConfig::Tag(tag::Config::Prin(Config {
+        Ok(Config {
             halve: v.bool("halve"),
             priority: v.bool("priority"),
             floor: v.opt_int("floor").map(|f| f as u32),
@@ -191,7 +191,7 @@ pub(super) const ENTRY: ShimEntry = ShimEntry {
             class: v.int("class") as u8,
             prio_retransmit: v.bool("prio-retransmit"),
             tail_reorder_wait: v.opt_time("tail-reorder-wait"),
-        })))
+        })
     },
 };
 

@@ -1,9 +1,9 @@
 //! A class of service for all that a transport's senders send, as an operator sets a DSCP for an application: the queue of its own that a
 //! new transport gets beside old ones.
 
-use super::tag::{self, Message, Segment, TagShim};
-use super::{Place, ShimConfig, ShimEntry};
+use super::tag::{Message, Segment, TagShim};
 use crate::net::packet::service;
+use forebay_experiment::registry::{Place, ShimEntry};
 use forebay_param::{Entry, Kind, Param};
 
 /// Parameters, from the registry entry.
@@ -37,7 +37,7 @@ impl TagShim for Service {
     }
 }
 
-pub(super) const ENTRY: ShimEntry = ShimEntry {
+pub(super) const ENTRY: ShimEntry<Config> = ShimEntry {
     entry: Entry {
         name: "service",
         summary: "sends all packets in one class of service, as by a DSCP: a queue of its own under strict-priority, dwrr or wfq",
@@ -51,23 +51,23 @@ pub(super) const ENTRY: ShimEntry = ShimEntry {
     place: Place::Tag,
     needs_handshake: false,
     wants_marks: false,
-    build: |v| Ok(ShimConfig::Tag(tag::Config::Service(Config { class: v.int("class") as u8 }))),
+    build: |v| Ok(Config { class: v.int("class") as u8 }),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::net::packet::service;
-    use crate::shim::tag::Tagger;
+    use crate::shim::tagger::{self, Tagger};
 
     #[test]
     fn data_syn_and_fin_have_the_class() {
-        let shims = [ShimConfig::Tag(tag::Config::Service(Config { class: 5 }))];
-        let mut t = Tagger::new(&shims, false).unwrap();
+        let config = tagger::Config::Service(Config { class: 5 });
+        let mut t = Tagger::new(Some(&config), false).unwrap();
         t.write(0, 3_000, 0);
         let mut at = |offset, una| t.data(&Segment { offset, una, high: offset, mss: 1_000, again: false });
         assert_eq!([at(0, 0), at(2_000, 0), at(3_000, 3_000)], [service(5, 0); 3]);
         assert_eq!(t.control(), service(5, 0));
-        assert!(!tag::urgent_acks(&shims));
+        assert!(!config.urgent_acks());
     }
 }

@@ -1,8 +1,8 @@
 //! Tags of pFabric (Alizadeh et al., SIGCOMM 2013): each packet says how much of its message is left. The law `pfabric` brings it along.
 
-use super::tag::{self, Message, Segment, TagShim};
-use super::{Place, ShimConfig, ShimEntry};
+use super::tag::{Message, Segment, TagShim};
 use crate::net::packet::{rank_of, service};
+use forebay_experiment::registry::{Place, ShimEntry};
 use forebay_param::Entry;
 
 /// It has no parameters.
@@ -29,7 +29,7 @@ impl TagShim for Srpt {
     }
 }
 
-pub(crate) const ENTRY: ShimEntry = ShimEntry {
+pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
     entry: Entry {
         name: "srpt",
         summary: "tags packets with what their message has left, ACKs as most urgent (pFabric); for pfabric queues",
@@ -38,5 +38,5 @@ pub(crate) const ENTRY: ShimEntry = ShimEntry {
     place: Place::Tag,
     needs_handshake: false,
     wants_marks: false,
-    build: |_| Ok(ShimConfig::Tag(tag::Config::Srpt(Config))),
+    build: |_| Ok(Config),
 };

@@ -1,7 +1,7 @@
 //! A transport as the endpoints use it.
 
 use crate::cc::{self, LawConfig};
-use crate::shim::{self, ShimConfig};
+use crate::shim::{self, Shims};
 use forebay_experiment::topology::BuildError;
 use forebay_experiment::transport::{Stack, Transport};
 use std::ops::{Deref, DerefMut};
@@ -14,7 +14,7 @@ pub struct TcpConfig {
     /// Congestion control law.
     pub law: LawConfig,
     /// At most one shim in each place.
-    pub shims: Vec<ShimConfig>,
+    pub shims: Shims,
 }
 
 impl TcpConfig {

@@ -13,7 +13,7 @@ use forebay_sampling::Rng;
 use forebay_sim::cc::{self, Path};
 use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{Packet, SackBlocks, Wire};
-use forebay_sim::shim::{self, ShimConfig};
+use forebay_sim::shim::{self, ShimConfig, Shims};
 use forebay_sim::tcp::Address;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::profile::{PARAMS, PROFILES, resolve};
@@ -66,16 +66,16 @@ pub(crate) fn shim(name: &str, params: &[(&'static str, Value)]) -> ShimConfig {
 }
 
 /// Shims that a connection must survive, beside none.
-pub(crate) fn shim_lists() -> Vec<Vec<ShimConfig>> {
+pub(crate) fn shim_lists() -> Vec<Shims> {
     let demote = Value::Names(vec!["3KB".into(), "20KB".into()]);
     let wait = Value::Time(forebay_units::Time::from_us(300));
     vec![
-        vec![],
-        vec![shim("pias", &[("demote", demote)])],
-        vec![shim("srpt", &[])],
-        vec![shim("prin", &[])],
-        vec![shim("prin", &[("tail-reorder-wait", wait), ("ssthresh", Value::Text("cap".into())), ("floor", Value::Int(2))])],
-        vec![shim("ictcp", &[]), shim("prin", &[("split-short", Value::Bool(false))])],
+        Shims::default(),
+        shim("pias", &[("demote", demote)]).into(),
+        shim("srpt", &[]).into(),
+        shim("prin", &[]).into(),
+        shim("prin", &[("tail-reorder-wait", wait), ("ssthresh", Value::Text("cap".into())), ("floor", Value::Int(2))]).into(),
+        [shim("ictcp", &[]), shim("prin", &[("split-short", Value::Bool(false))])].into_iter().collect(),
     ]
 }
 

@@ -3,8 +3,8 @@
 
 use super::{Alarms, Tape, addresses};
 use forebay_sim::net::packet::{Codepoint, Packet, SackBlocks, flag};
-use forebay_sim::shim::ShimConfig;
-use forebay_sim::shim::endpoint::{self, End};
+use forebay_sim::shim::endpoint::End;
+use forebay_sim::shim::layers;
 use forebay_sim::shim::proboscis::{Budget, ReceiverShim, Rules, SenderShim};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::receiver::Receiver;
@@ -105,10 +105,8 @@ pub(crate) struct Pipe<J> {
 
 impl Shims {
     fn of(c: &TcpConfig) -> Option<Shims> {
-        let rules = c.shims.iter().find_map(|s| match s {
-            ShimConfig::Endpoint(endpoint::Config::Proboscis(p)) => Some(Rules::new(p, c)),
-            _ => None,
-        })?;
+        let layers::Config::Proboscis(p) = c.shims.endpoint.as_ref()?;
+        let rules = Rules::new(p, c);
         // A link so fast that the budget never matters.
         let budget = Budget::new(&rules, Time(1));
         Some(Shims { rules, sender: SenderShim::default(), receiver: ReceiverShim::default(), budget, tick: 0 })

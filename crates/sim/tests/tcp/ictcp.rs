@@ -3,13 +3,13 @@
 use crate::scripted::receiver::Script;
 use crate::scripted::sender;
 use crate::scripted::{config, shim};
-use forebay_sim::shim::window::Window;
+use forebay_sim::shim::windows::Window;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_units::Time;
 
 fn ictcp() -> TcpConfig {
     let mut c = config("ns2", "newreno");
-    c.shims = vec![shim("ictcp", &[])];
+    c.shims = shim("ictcp", &[]).into();
     c
 }
 

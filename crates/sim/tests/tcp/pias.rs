@@ -12,7 +12,7 @@ fn pias(window: u32, per: &str) -> TcpConfig {
     let mut c = config("ns2", "dctcp");
     c.init_cwnd = window;
     let demote = Value::Names(vec!["2KB".into(), "4KB".into()]);
-    c.shims = vec![shim("pias", &[("demote", demote), ("per", Value::Text(per.into()))])];
+    c.shims = shim("pias", &[("demote", demote), ("per", Value::Text(per.into()))]).into();
     c
 }
 
@@ -54,7 +54,7 @@ fn control_packets_are_urgent() {
         classes
     };
     let mut prin = config("ns2", "newreno");
-    prin.shims = vec![shim("prin", &[])];
+    prin.shims = shim("prin", &[]).into();
     for (c, class) in [(pias(2, "message"), 7), (config("ns2", "pfabric"), 7), (config("ns2", "dctcp"), 0), (prin, 0)] {
         assert_eq!(class_of_syn(&c), class);
         assert_eq!(class_of_acks(c), vec![class; 3]);

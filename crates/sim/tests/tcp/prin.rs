@@ -12,7 +12,7 @@ use forebay_units::Time;
 fn prin(window: u32, params: &[(&'static str, Value)]) -> TcpConfig {
     let mut c = config("ns2", "newreno");
     c.init_cwnd = window;
-    c.shims = vec![shim("prin", params)];
+    c.shims = shim("prin", params).into();
     c
 }
 
@@ -176,7 +176,7 @@ fn switched_off() {
         let run = |shims: &[(&'static str, Value)]| {
             let mut c = config(stack, "newreno");
             if !shims.is_empty() {
-                c.shims = vec![shim("prin", shims)];
+                c.shims = shim("prin", shims).into();
             }
             let mut pipe = Pipe::new(c, |p| if p.data && p.number % 13 == 7 { crate::scripted::pipe::LOSE } else { PASS });
             pipe.open();
@@ -201,7 +201,7 @@ fn switched_off() {
 #[test]
 fn pipelined_blocks_are_halved_without_priorities() {
     let mut c = config("ns2", "newreno");
-    c.shims = vec![shim("prin", &[("priority", Value::Bool(false)), ("ssthresh", Value::Text("cap".into()))])];
+    c.shims = shim("prin", &[("priority", Value::Bool(false)), ("ssthresh", Value::Text("cap".into()))]).into();
     let mut pipe = Pipe::new(c, |_| PASS);
     pipe.open();
     let mut begins = Vec::new();

@@ -26,7 +26,7 @@ fn shimmed(stack: &str, law: &str, own: &[(&'static str, Value)]) -> TcpConfig {
     });
     let mut c =
         config_with(stack, law, &[("init-cwnd", Value::Int(10)), ("rto-initial", Value::Time("1s".parse().unwrap()))], &[]);
-    c.shims = vec![(entry.build)(&Values(values.collect())).unwrap()];
+    c.shims = (entry.build)(&Values(values.collect())).unwrap().into();
     c
 }
 

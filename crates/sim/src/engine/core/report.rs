@@ -2,8 +2,8 @@
 
 use super::Core;
 use crate::engine::hosts::Host;
-use crate::run::Report;
 use forebay_experiment::numbering::number_by_start;
+use forebay_experiment::report::Report;
 use forebay_experiment::rows::{FlowRow, PortRow};
 use forebay_experiment::series::Series;
 use forebay_experiment::timeouts::attribute;

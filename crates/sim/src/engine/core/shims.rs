@@ -8,7 +8,6 @@ use crate::engine::hosts::Wake;
 use crate::engine::nic::Nic;
 use crate::net::packet::{Packet, Wire, flag};
 use crate::shim::endpoint::Side;
-use crate::shim::window;
 use forebay_units::{ConnSlot, GroupId, NodeId, Time};
 
 /// A way between endpoints and the interfaces of their hosts.
@@ -104,7 +103,7 @@ impl Core {
     /// Connection `conn` is new: the shim of its receiver's host, if it has one, counts it.
     #[cold]
     pub(super) fn join_window_shim(&mut self, conn: ConnSlot, src: NodeId, dst: NodeId, group: GroupId) {
-        if window::configured(&self.tcp[group].shims).is_none() {
+        if self.tcp[group].shims.window.is_none() {
             return;
         }
         let back = self.small_packet_latency(dst, src, group);

@@ -1,8 +1,8 @@
 //! Parameters of ProBoSCIS (section 2.1 of the specification), and the alternatives to its readings.
 
-use super::super::{Place, ShimConfig, ShimEntry, endpoint};
-use crate::tcp::config::TcpConfig;
+use forebay_experiment::registry::{Place, ShimEntry};
 use forebay_experiment::topology::BuildError;
+use forebay_experiment::transport::Stack;
 use forebay_param::{Entry, Kind, Values, choices, optional};
 use forebay_units::Time;
 
@@ -110,8 +110,8 @@ pub struct Rules {
 
 impl Rules {
     /// The rules with these parameters under this transport.
-    pub fn new(c: &Config, tcp: &TcpConfig) -> Rules {
-        Rules { c: c.clone(), mss: tcp.mss, probe_size: c.probe_size.unwrap_or(tcp.ack_size as u16) }
+    pub fn new(c: &Config, stack: &Stack) -> Rules {
+        Rules { c: c.clone(), mss: stack.mss, probe_size: c.probe_size.unwrap_or(stack.ack_size as u16) }
     }
 }
 
@@ -121,7 +121,7 @@ const RELEASE: &[(&str, Release)] = &[("newest", Release::Newest), ("original", 
 const ECN_MODE: &[(&str, EcnMode)] = &[("shim", EcnMode::Shim), ("guest", EcnMode::Guest)];
 const ENDS: &[(&str, Ends)] = &[("both", Ends::Both), ("opener", Ends::Opener), ("acceptor", Ends::Acceptor)];
 
-pub(crate) const ENTRY: ShimEntry = ShimEntry {
+pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
     entry: Entry {
         name: "proboscis",
         summary: "probes ahead of the SYN set the first window, ACK windows follow DCTCP: below any TCP, unseen by it (ProBoSCIS)",
@@ -195,7 +195,7 @@ pub(crate) const ENTRY: ShimEntry = ShimEntry {
     place: Place::Endpoint,
     needs_handshake: true,
     wants_marks: true,
-    build: |v| build(v).map(|c| ShimConfig::Endpoint(endpoint::Config::Proboscis(c))),
+    build,
 };
 
 fn build(v: &Values) -> Result<Config, BuildError> {

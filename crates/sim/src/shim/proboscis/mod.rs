@@ -32,8 +32,8 @@ pub use sender::{SenderShim, SenderStats, State};
 pub use window::Verdict;
 
 use super::endpoint::EndpointShim;
-use crate::tcp::config::TcpConfig;
 use forebay_experiment::shim_row::ShimRow;
+use forebay_experiment::transport::Stack;
 use forebay_units::{Rate, Time};
 
 /// The shim as `shim/endpoint.rs` knows it.
@@ -47,8 +47,8 @@ impl EndpointShim for Proboscis {
     type Sender = SenderShim;
     type Receiver = ReceiverShim;
 
-    fn rules(c: &Config, tcp: &TcpConfig) -> Rules {
-        Rules::new(c, tcp)
+    fn rules(c: &Config, stack: &Stack) -> Rules {
+        Rules::new(c, stack)
     }
 
     fn host(rules: &Rules, rate: Option<Rate>) -> Budget {

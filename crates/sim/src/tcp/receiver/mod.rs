@@ -7,8 +7,7 @@ mod gro;
 use self::delack::Taken;
 use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet, SackBlocks, Wire, flag};
-use crate::shim::tag::urgent_acks;
-use crate::shim::window;
+use crate::shim::windows;
 use crate::tcp::adaptive::Adaptive;
 use crate::tcp::autotune::first_window;
 use crate::tcp::config::TcpConfig;
@@ -72,7 +71,7 @@ pub struct Receiver {
     /// Packets it sent.
     pub sent: u64,
     /// The shim that sets its window, if there is one.
-    pub window_shim: Option<Box<window::Window>>,
+    pub window_shim: Option<Box<windows::Window>>,
     /// What Linux knows about arrivals, if it acknowledges like that or tunes its window.
     pub(super) adaptive: Option<Box<Adaptive>>,
     /// Segments that its host joins before they come here, if it does.
@@ -94,7 +93,7 @@ impl Receiver {
             Ecn::Dctcp => Echo::Exact { ce: false },
         };
         let sack = matches!(c.recovery, Recovery::Sack | Recovery::Rack);
-        let window_shim = window::Window::new(&c.shims, c.mss, c.rcv_wnd);
+        let window_shim = windows::Window::new(c.shims.window.as_ref(), c.mss, c.rcv_wnd);
         let tuned = c.rcv_autotune && window_shim.is_none();
         let window = if tuned { first_window(c) } else { c.rcv_wnd };
         let template = Packet {
@@ -103,7 +102,7 @@ impl Receiver {
             hash: addr.hash,
             wire: c.ack_size as u16,
             win: (window >> window_shift(c.rcv_wnd)).min(65_535) as u16,
-            flags: flag::ACK | if urgent_acks(&c.shims) { flag::URGENT } else { 0 },
+            flags: flag::ACK | if c.shims.tag.as_ref().is_some_and(|t| t.urgent_acks()) { flag::URGENT } else { 0 },
             meta: Meta::new(addr.generation, control_ecn(c, true)),
             ..Packet::default()
         };

@@ -21,8 +21,7 @@ use crate::cc::slow_start::{self, SlowStart};
 use crate::cc::{Event, Hooks, Law, Threshold, Window};
 use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet, Wire, flag};
-use crate::shim::tag::Tagger;
-use crate::shim::window;
+use crate::shim::tagger::Tagger;
 use crate::tcp::autotune::first_window;
 use crate::tcp::booking::Behind;
 use crate::tcp::config::TcpConfig;
@@ -197,7 +196,7 @@ impl Sender {
         });
         let law = c.law.start();
         let slow_start = slow_start::start(c.slow_start);
-        let tag = Tagger::new(&c.shims, c.ack_every > 1);
+        let tag = Tagger::new(c.shims.tag.as_ref(), c.ack_every > 1);
         let mut template = full_segment(c, addr);
         template.win = tag.as_ref().map_or(0, |t| t.control());
         Sender {
@@ -224,7 +223,7 @@ impl Sender {
             nxt: 0,
             high: 0,
             written: 0,
-            edge: window::first_window(&c.shims, c.mss, c.rcv_wnd).unwrap_or_else(|| first_window(c)),
+            edge: c.shims.window.as_ref().map_or_else(|| first_window(c), |w| w.first_window(c.mss, c.rcv_wnd)),
             w: Window { cwnd: f64::from(c.init_cwnd), ssthresh: Threshold::UNLIMITED },
             recover: 0,
             cwr_end: 0,

@@ -1,0 +1,136 @@
+//! The endpoint shims (`shim/endpoint.rs`): the list of them, and what all hosts keep for one transport that has one.
+
+use super::endpoint::{Balance, EndpointShim, Side};
+use super::layer::Layer;
+use crate::net::generation::Generation;
+use crate::net::packet::{Packet, SackBlocks, Wire};
+use forebay_experiment::network::Network;
+use forebay_experiment::shim_row::ShimRow;
+use forebay_experiment::transport::Stack;
+use forebay_units::{ConnSlot, NodeId, Time};
+
+/// The one list of the shims of this place: what a transport is configured with, and what the hosts keep for one transport.
+macro_rules! endpoint_shims {
+    ($($name:ident: $module:ident::$shim:ident),+ $(,)?) => {
+        /// An endpoint shim and its parameters, as configured.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Config {
+            $(#[doc = concat!("See `shim/", stringify!($module), "`.")] $name(<super::$module::$shim as EndpointShim>::Config)),+
+        }
+
+        /// What all hosts keep for the connections of one transport.
+        #[derive(Debug)]
+        pub enum Layers {
+            $(#[doc = concat!("See `shim/", stringify!($module), "`.")] $name(Layer<super::$module::$shim>)),+
+        }
+
+        $(impl From<<super::$module::$shim as EndpointShim>::Config> for Config {
+            fn from(c: <super::$module::$shim as EndpointShim>::Config) -> Config {
+                Config::$name(c)
+            }
+        })+
+
+        impl Config {
+            /// Name in the registry.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Config::$name(_) => super::$module::ENTRY.entry.name),+
+                }
+            }
+
+            /// Bytes on the wire of the smallest packet that it adds.
+            pub fn smallest_packet(&self, stack: &Stack) -> u32 {
+                match self {
+                    $(Config::$name(c) => super::$module::$shim::smallest_packet(&super::$module::$shim::rules(c, stack))),+
+                }
+            }
+
+            /// What the hosts keep for a transport of this stack. `phase` draws when the timer of a node ticks, below the period it is given.
+            pub fn layers(&self, stack: &Stack, network: &Network, phase: impl FnMut(NodeId, Time) -> Time) -> Layers {
+                match self {
+                    $(Config::$name(c) => Layers::$name(Layer::new(super::$module::$shim::rules(c, stack), network, phase))),+
+                }
+            }
+        }
+
+        /// Forwards a call to the layer in the enum.
+        macro_rules! each {
+            ($layers:expr, $l:ident => $call:expr) => {
+                match $layers {
+                    $(Layers::$name($l) => $call),+
+                }
+            };
+        }
+    };
+}
+
+endpoint_shims! {
+    Proboscis: proboscis::Proboscis,
+}
+
+impl Layers {
+    /// See `Layer::connect`.
+    pub fn connect(&mut self, slot: ConnSlot, src: NodeId, dst: NodeId) {
+        each!(self, l => l.connect(slot, src, dst));
+    }
+
+    /// See [`End::egress`].
+    pub fn egress(
+        &mut self,
+        (side, slot): (Side, ConnSlot),
+        now: Time,
+        p: Packet,
+        sack: Option<&SackBlocks>,
+        out: &mut impl Wire,
+    ) {
+        each!(self, l => l.egress((side, slot), now, p, sack, out));
+    }
+
+    /// See [`End::ingress`].
+    pub fn ingress(&mut self, (side, slot): (Side, ConnSlot), now: Time, p: &mut Packet) -> bool {
+        each!(self, l => l.ingress((side, slot), now, p))
+    }
+
+    /// See `Layer::watch`.
+    pub fn watch(&mut self, (side, slot): (Side, ConnSlot), generation: Generation, node: NodeId, now: Time) -> Option<Time> {
+        each!(self, l => l.watch((side, slot), generation, node, now))
+    }
+
+    /// See `Layer::tick`.
+    pub fn tick(
+        &mut self,
+        side: Side,
+        node: NodeId,
+        now: Time,
+        current: impl FnMut(ConnSlot, Generation) -> bool,
+        out: &mut impl Wire,
+    ) {
+        each!(self, l => l.tick(side, node, now, current, out));
+    }
+
+    /// See `Layer::rearm`.
+    pub fn rearm(&mut self, node: NodeId, now: Time) -> Option<Time> {
+        each!(self, l => l.rearm(node, now))
+    }
+
+    /// See `Layer::balance`.
+    pub fn balance(&self, slot: ConnSlot) -> Balance {
+        each!(self, l => l.balance(slot))
+    }
+
+    /// See [`EndpointShim::sender_row`].
+    pub fn sender_row(&mut self, slot: ConnSlot, first: bool) -> ShimRow {
+        each!(self, l => l.sender_row(slot, first))
+    }
+
+    /// See [`EndpointShim::receiver_row`].
+    pub fn receiver_row(&self, slot: ConnSlot, first: bool, row: &mut ShimRow) {
+        each!(self, l => l.receiver_row(slot, first, row));
+    }
+
+    /// See `Owned::run_by`.
+    #[cfg(debug_assertions)]
+    pub(crate) fn run_by(&mut self, node: Option<NodeId>) {
+        each!(self, l => l.run_by(node));
+    }
+}
