@@ -50,6 +50,11 @@ class Tables(Generic[T]):
         return self.table("goodput")
 
     @property
+    def events(self) -> T:
+        """What happened to the network: links that failed and came back, what that cost; spraying, links that damage packets."""
+        return self.table("events")
+
+    @property
     def summary(self) -> T:
         """One row per run and transport group: the numbers that ``forebay run`` prints."""
         return self.table("summary")

@@ -200,6 +200,16 @@ const TRAFFIC: &[(&str, &str)] = &[
     ),
 ];
 
+/// Files of `scenarios/` in which something happens to the network, and overrides of them.
+const FAULTS: &[(&str, &[&str])] = &[
+    ("link-failure", &["duration=25ms"]),
+    ("link-failure", &["duration=25ms", "topology.failure.0.link=h3->leaf0", "topology.failure.0.reroute=0s"]),
+    ("spraying", &["duration=10ms"]),
+    ("bad-optic", &["duration=15ms"]),
+    ("bad-optic", &["duration=15ms", "topology.corruption.0.port=leaf1->h9", "topology.corruption.0.bit-errors=1e-6"]),
+    ("host-queue", &["duration=120ms"]),
+];
+
 fn all(run: fn(&Experiment) -> Report) -> String {
     let mut out = HEADER.to_owned();
     let mut line = |name: &str, text: &str, sets: &[&str]| {
@@ -228,6 +238,10 @@ fn all(run: fn(&Experiment) -> Report) -> String {
             workload.replace("HTTP", "{ mixture = \"trim-http\" }")
         );
         line(name, &text, &[]);
+    }
+    for (name, sets) in FAULTS {
+        let text = std::fs::read_to_string(repository().join(format!("scenarios/{name}.toml"))).unwrap();
+        line(name, &text, sets);
     }
     out
 }

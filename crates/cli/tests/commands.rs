@@ -170,6 +170,7 @@ fn a_run_leaves_a_complete_directory() {
     assert!(said.contains("results: out/small-1") && said.contains("fingerprint: ") && said.contains("goodput"), "{said}");
     assert!(out.stderr.is_empty() && !said.contains('\x1b'), "{said}{}", text(&out.stderr));
     let files = [
+        "events.csv",
         "flows.csv",
         "goodput.csv",
         "manifest.json",
@@ -200,7 +201,7 @@ fn threads_change_nothing() {
         let out = forebay(&scratch.0, &["run", "small.toml", "--runs", "5", "--threads", threads, "--out", dir]);
         assert!(out.status.success(), "{}", text(&out.stderr));
     }
-    for table in ["flows", "ports", "queue", "tcp", "queries", "timeouts", "goodput", "summary"] {
+    for table in ["flows", "ports", "queue", "tcp", "queries", "timeouts", "goodput", "events", "summary"] {
         let read = |dir: &str| fs::read(scratch.0.join(dir).join(format!("{table}.parquet"))).unwrap();
         assert!(read("a") == read("b"), "{table}");
     }

@@ -13,7 +13,7 @@ use forebay_experiment::world::World;
 use forebay_experiment::worlds::Worlds;
 use forebay_scenario::{Errors, Scenario};
 use forebay_store::rows::{Rows, Texts};
-use forebay_store::{Manifest, RunDir, RunRecord, StoreError};
+use forebay_store::{Manifest, RunDir, RunRecord, StoreError, event_lines};
 use forebay_units::{PortId, Time};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -88,6 +88,9 @@ pub fn explain(worlds: &'static Worlds, dir: &RunDir, which: &Which) -> Result<S
     }
     let mut out =
         format!("variant {variant}, seed {}; the run was repeated, with the same course ({fingerprint})\n", record.seed);
+    for line in event_lines(dir, Some((&variant, which.run)))? {
+        out += &format!("{line}\n");
+    }
     for (wanted, way) in wanted.iter().zip(&ways) {
         let row = usize::try_from(wanted.flow).ok().and_then(|i| again.report.flows.get(i));
         out += "\n";

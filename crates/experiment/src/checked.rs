@@ -6,9 +6,9 @@
 use crate::Experiment;
 use crate::network::Network;
 use crate::observe::Observe;
+use crate::topology;
 use crate::traffic::{Arrival, End, ResponseSize, Workload, WorkloadKind};
 use crate::transport::Stack;
-use forebay_queues::Queue;
 use forebay_units::{NodeId, PortId, Rate, Time};
 use std::fmt;
 use std::ops::Deref;
@@ -123,8 +123,6 @@ fn network(n: &Network) -> Result<(), Mistake> {
             (field("rate"), format!("{} bit/s is outside {} to {}", p.rate.0, Rate::MIN, Rate::MAX))
         })?;
         demand(p.delay <= MAX_TIME, || (field("delay"), format!("above {MAX_TIME}")))?;
-        let fifo = matches!(p.queue, Queue::Fifo(_));
-        demand(fifo || !n.nodes[p.from].host, || (field("queue"), "a host's own port is a FIFO".into()))?;
         links[p.from.index()].0 += 1;
         links[p.to.index()].1 += 1;
     }
@@ -141,7 +139,7 @@ fn network(n: &Network) -> Result<(), Mistake> {
     for (i, (_, port)) in n.named_ports.iter().enumerate() {
         port_exists(n, *port, || format!("network.named_ports[{i}]"))?;
     }
-    Ok(())
+    topology::check_faults(n).map_err(|(field, reason)| Mistake { field, reason })
 }
 
 /// A day. Longer delays and time constants could overflow sums of times.

@@ -3,6 +3,7 @@
 pub mod assign;
 pub mod checked;
 pub mod deliveries;
+pub mod faults;
 pub mod ideal;
 pub mod network;
 pub mod numbering;

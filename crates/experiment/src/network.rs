@@ -1,5 +1,6 @@
 //! The network of an experiment: hosts, switches and the directed links between them.
 
+use crate::faults::Faults;
 use forebay_queues::{Queue, SharedBuffer};
 use forebay_units::{IndexVec, NodeId, PortId, QueueLen, Rate, Time};
 
@@ -14,6 +15,8 @@ pub struct Network {
     pub host_groups: Vec<(String, Vec<NodeId>)>,
     /// Ports that carry a short name, such as `bottleneck`; reports and `[observe]` use it.
     pub named_ports: Vec<(String, PortId)>,
+    /// What goes wrong, and how flows are spread.
+    pub faults: Faults,
 }
 
 /// A host or a switch.

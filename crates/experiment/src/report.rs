@@ -1,7 +1,7 @@
 //! What running an experiment leaves behind, and how far it is on the way.
 
 use crate::checked::Mistake;
-use crate::rows::{DeliveryRow, FlowRow, PacketRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutRow};
+use crate::rows::{DeliveryRow, EventRow, FlowRow, PacketRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutRow};
 use crate::series::Series;
 use forebay_units::{PortId, Time};
 use std::fmt;
@@ -47,6 +47,8 @@ pub struct Report {
     pub timeouts: Vec<TimeoutRow>,
     /// Payload delivered over time, per workload and transport that it can use, in order of time; some hundred intervals at the most.
     pub deliveries: Vec<DeliveryRow>,
+    /// What happened to the network, in order of time.
+    pub events: Vec<EventRow>,
     /// Packets of TCP that reached their hosts, in order of time, where they are asked for.
     pub packets: Series<PacketRow>,
     /// Statistics of ports, and `acked`, count from here to `end`: the end of the warm-up, rounded up to a window of the engine.

@@ -101,6 +101,12 @@ pub struct PortRow {
     pub dropped_early: u64,
     /// CE marks set here.
     pub marked: u64,
+    /// Not sent, because the link was down or went down while they waited.
+    pub cut_waiting: u64,
+    /// Sent, and lost on the wire when the link went down.
+    pub cut_flying: u64,
+    /// Sent, and damaged on the link: the other end dropped them.
+    pub corrupted: u64,
     /// Time average of the queue, waiting and in service, in packets.
     pub queue_mean_pkts: f64,
     /// Largest queue found by an arrival plus that arrival, packets.
@@ -336,6 +342,53 @@ pub struct DeliveryRow {
     pub group: GroupId,
     /// Payload that reached receivers for the first time, in order or not, bytes.
     pub bytes: u64,
+}
+
+/// Something that happened to the network, or that is so from the start.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EventRow {
+    /// When it began, ps.
+    pub time_ps: u64,
+    /// What it is.
+    pub kind: EventKind,
+    /// The port that names the link; `None` for what concerns all.
+    pub port: Option<PortId>,
+    /// When it ended, ps; `None` if it did not, or is of no duration.
+    pub until_ps: Option<u64>,
+    /// Packets that it cost.
+    pub packets: Option<u64>,
+    /// Connections whose data or acknowledgements take another way since.
+    pub flows: Option<u64>,
+    /// Pairs of a sending and a receiving host that no way was left between.
+    pub pairs: Option<u64>,
+}
+
+/// Kinds of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EventKind {
+    /// Each packet takes a way of its own.
+    Spraying,
+    /// A link loses packets at random.
+    RandomLoss,
+    /// A link damages packets.
+    Corruption,
+    /// A link went down.
+    LinkDown,
+    /// It came back.
+    LinkUp,
+}
+
+impl EventKind {
+    /// Name in the results.
+    pub fn name(self) -> &'static str {
+        match self {
+            EventKind::Spraying => "spraying",
+            EventKind::RandomLoss => "random-loss",
+            EventKind::Corruption => "corruption",
+            EventKind::LinkDown => "link-down",
+            EventKind::LinkUp => "link-up",
+        }
+    }
 }
 
 /// Where in a message a retransmission timer ran out: the counters of [`FlowRow`].

@@ -24,6 +24,10 @@ pub enum Draws {
     Pattern,
     /// Order of what happens at the same instant.
     Ties,
+    /// Ways of the packets of a host, where each packet takes its own; by node.
+    Spraying,
+    /// Bit errors of a link; by port.
+    BitErrors,
 }
 
 impl Draws {

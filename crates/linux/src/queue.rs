@@ -1,9 +1,11 @@
 //! What of a network the guest's links and queues cannot do.
 
+use forebay_experiment::faults::Balance;
 use forebay_experiment::network::Network;
 use forebay_experiment::topology::port_label;
 use forebay_experiment::world::Unsupported;
 use forebay_kernel::queue::Discipline;
+use forebay_queues::Queue;
 use forebay_units::Time;
 
 /// All of that, by the first port that asks for it.
@@ -12,6 +14,22 @@ pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
     if let Some((id, _)) = network.ports.enumerate().find(|(_, p)| Discipline::of(&p.queue).is_none()) {
         let reason = format!("the queue of port `{}` has no C core; legal: any but `pfabric`", port_label(network, id));
         all.push(Unsupported { key: "topology", reason });
+    }
+    let cannot = |key, what: &str| Unsupported {
+        key,
+        reason: format!("the guest's network {what}; legal: {key} left out, or `world = \"sim\"`"),
+    };
+    if !network.faults.failures.is_empty() {
+        all.push(cannot("topology.failure", "has no links that fail"));
+    }
+    if !network.faults.corruption.is_empty() {
+        all.push(cannot("topology.corruption", "damages no packets"));
+    }
+    if network.faults.balance == Balance::Packet {
+        all.push(cannot("topology.balance", "sends a connection's packets one way"));
+    }
+    if network.ports.iter().any(|p| network.nodes[p.from].host && matches!(p.queue, Queue::Buffered(_))) {
+        all.push(cannot("topology.host-queue", "has hosts whose interfaces are plain queues"));
     }
     if let Some((id, _)) = network.ports.enumerate().find(|(_, p)| p.delay == Time::ZERO) {
         let reason = format!("the link of port `{}` has no delay; legal: above zero", port_label(network, id));
@@ -24,8 +42,9 @@ pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
 mod tests {
     use super::*;
     use crate::testing::experiment;
-    use forebay_units::PortId;
+    use forebay_experiment::faults::{Corruption, Failure};
     use forebay_units::QueueLen;
+    use forebay_units::{PortId, TimeOrNever};
 
     #[test]
     fn a_queue_without_a_core_and_a_link_without_delay_are_named() {
@@ -37,5 +56,20 @@ mod tests {
         network.ports[PortId::new(3)].delay = Time::ZERO;
         let reasons: Vec<String> = refused(&network).into_iter().map(|u| u.reason).collect();
         assert!(reasons[0].contains("`sw->recv`") && reasons[1].contains("`sw->s0`"), "{reasons:?}");
+    }
+
+    #[test]
+    fn what_goes_wrong_in_a_network_is_named_by_its_key() {
+        let mut network = experiment(2).network;
+        let port = PortId::new(0);
+        let failure = Failure { port, down: Time::from_ms(1), up: TimeOrNever::NEVER, reroute: Time::ZERO };
+        network.faults.failures.push(failure);
+        network.faults.corruption.push(Corruption { port, bit_errors: 1e-7 });
+        network.faults.balance = Balance::Packet;
+        let entry = forebay_queues::find("pfabric").unwrap();
+        let host = network.ports.position(|p| network.nodes[p.from].host).unwrap();
+        network.ports[host].queue = (entry.build)(&forebay_param::Values(Vec::new()), Some(QueueLen::Packets(30))).unwrap();
+        let keys: Vec<&str> = refused(&network).iter().map(|u| u.key).collect();
+        assert_eq!(keys, ["topology", "topology.failure", "topology.corruption", "topology.balance", "topology.host-queue"]);
     }
 }

@@ -436,6 +436,7 @@ impl<'a> Run<'a> {
             fingerprint: self.trace.fingerprint(),
             peak_connections: self.hosts.peak(),
             packets: self.packets,
+            events: Vec::new(),
             predicted: None,
         }
     }

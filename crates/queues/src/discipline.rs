@@ -209,6 +209,11 @@ impl Queue {
         }
     }
 
+    /// Whether it loses packets whatever happens: what it drops early is not meant as a signal.
+    pub fn loses(&self) -> bool {
+        matches!(self, Queue::Fifo(FifoDiscipline::Lossy(_)))
+    }
+
     /// Whether it looks at classes of service or ranks.
     pub fn reads_tags(&self) -> bool {
         match self {

@@ -20,6 +20,8 @@ struct Level {
     state: QueueState,
     /// Its own limit, if it has one, on its packets in service too.
     limit: Option<QueueState>,
+    /// Its own marking threshold instead of the common one, on its own packets.
+    k: Option<QueueState>,
 }
 
 /// Queues in order of service, the first one first.
@@ -52,7 +54,10 @@ impl StrictPriority {
         if !shared.fits(packet.wire) && !self.make_space(&shared, packet.wire, q, effects) {
             return Verdict::Drop(DropReason::Overflow);
         }
-        Verdict::step(if self.k_of_queue { own } else { port.queue }, self.k, packet.ecn)
+        match self.levels[q].k {
+            Some(k) => Verdict::step(own, k, packet.ecn),
+            None => Verdict::step(if self.k_of_queue { own } else { port.queue }, self.k, packet.ecn),
+        }
     }
 
     fn queue_of(&self, class: u8) -> usize {
@@ -84,7 +89,7 @@ impl StrictPriority {
 
 impl Discipline for StrictPriority {
     fn marks(&self) -> bool {
-        self.k != QueueState::UNLIMITED
+        self.k != QueueState::UNLIMITED || self.levels.iter().any(|l| l.k.is_some())
     }
 
     fn reads_tags(&self) -> bool {
@@ -97,6 +102,9 @@ impl Discipline for StrictPriority {
     }
 
     fn plain(&self) -> Option<Plain> {
+        if self.levels.iter().any(|l| l.k.is_some()) {
+            return None;
+        }
         let mut numbers = vec![map_of(self.map), self.levels.len() as u64, u64::from(self.tail_drop)];
         numbers.extend([length(self.k), u64::from(self.k_of_queue), u64::from(self.buffer_of_queue)]);
         // A limit of zero is none: nothing else could be meant.
@@ -147,6 +155,13 @@ fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
             return Err(QueueError::new("limits", message + ", or buffer-of = \"queue\""));
         }
         level.limit = Some(QueueState::limit(limit));
+    }
+    let thresholds = v.opt_queue_lens("ks").unwrap_or_default();
+    if thresholds.len() > count {
+        return Err(QueueError::new("ks", format!("has {} entries for {count} queues", thresholds.len())));
+    }
+    for (level, &k) in levels.iter_mut().zip(&thresholds) {
+        level.k = Some(QueueState::limit(k));
     }
     let k = QueueState::threshold(v.opt_queue_len("k"));
     if k == QueueState::UNLIMITED && v.text("k-of") == "queue" {
@@ -200,6 +215,12 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
                 default: Some("port"),
                 doc: "whether `k` is compared with the sum of all queues or with the packet's own",
             },
+            Param {
+                key: "ks",
+                kind: Kind::QueueLens,
+                default: Some(""),
+                doc: "thresholds of queues 0, 1, ... instead of `k`, each compared with its own queue; queues without an entry go by `k`",
+            },
         ],
     },
     marking: Marking::IfSet,
@@ -213,7 +234,8 @@ mod tests {
     use super::*;
     use crate::Handle;
     use crate::by_class::even_map;
-    use crate::testing::{Effect, Port, packet};
+    use crate::testing::{Effect, Port, built, packet};
+    use forebay_param::Value;
 
     fn strict(queues: usize) -> StrictPriority {
         StrictPriority {
@@ -324,5 +346,20 @@ mod tests {
             assert_eq!(arrive(&mut p, 0), expected);
         }
         assert_eq!(arrive(&mut p, 7), Verdict::Accept);
+    }
+
+    #[test]
+    fn thresholds_of_single_queues_go_before_the_common_one() {
+        let lens = |list: &[u64]| Value::QueueLens(list.iter().map(|n| QueueLen::Packets(*n)).collect());
+        let given = [("queues", Value::Int(3)), ("k", Value::QueueLen(QueueLen::Packets(4))), ("ks", lens(&[1, 3]))];
+        let queue = built(&ENTRY, &given);
+        assert!(queue.marks() && queue.plain().is_none());
+        let Queue::Buffered(d) = queue else { panic!("it is buffered") };
+        let mut p = Port::new(d, QueueState::limit(QueueLen::Packets(100)));
+        // Queue 0 marks from its second packet on, queue 1 from its fourth, and queue 2 by the sum of all.
+        let verdicts = [7, 7, 4, 4, 4, 4, 0].map(|class| arrive(&mut p, class));
+        use Verdict::{Accept, Mark};
+        assert_eq!(verdicts, [Accept, Mark, Accept, Accept, Accept, Mark, Mark]);
+        assert!(!built(&ENTRY, &[]).marks() && built(&ENTRY, &[("ks", lens(&[1]))]).marks());
     }
 }

@@ -11,8 +11,9 @@ use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::{BuildError, Fib, hosts};
 use forebay_experiment::transport::{Chosen, Recovery, SlowStart};
 use forebay_experiment::world::{Unsupported, World};
+use forebay_queues::Queue;
 use forebay_sampling::Rng;
-use forebay_units::NodeId;
+use forebay_units::{NodeId, Time};
 use std::ops::ControlFlow;
 
 /// Packets over links, queues and switches, in simulated time.
@@ -42,6 +43,13 @@ impl World for Simulator {
 
     fn supports(&self, experiment: &Experiment) -> Vec<Unsupported> {
         let mut cannot = Vec::new();
+        let network = &experiment.network;
+        let ordered = network.ports.iter().any(|p| network.nodes[p.from].host && matches!(p.queue, Queue::Buffered(_)));
+        if ordered && experiment.groups.iter().any(|g| g.tcp.send_jitter > Time::ZERO) {
+            let reason = "a host's packets take their time behind a plain queue only; legal with `send-jitter`: no `host-queue`, or one \
+                          that serves in order of arrival, such as \"drop-tail\"";
+            cannot.push(Unsupported { key: "topology.host-queue", reason: reason.to_owned() });
+        }
         for group in &experiment.groups {
             match TcpConfig::of(&group.tcp) {
                 Ok(tcp) if tcp.law.hooks().records && !matches!(tcp.recovery, Recovery::Sack | Recovery::Rack) => {

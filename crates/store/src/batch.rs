@@ -24,6 +24,7 @@ pub fn schema_of(table: RunTable) -> SchemaRef {
         RunTable::Queries => arrow_schema(&schema::QUERIES),
         RunTable::Timeouts => arrow_schema(&schema::TIMEOUTS),
         RunTable::Goodput => arrow_schema(&schema::GOODPUT),
+        RunTable::Events => arrow_schema(&schema::EVENTS),
         RunTable::Summary => summary_table::arrow_schema(),
     }
 }
@@ -74,6 +75,7 @@ fn visit<E>(
         RunTable::Queries => all.of(&schema::QUERIES, &report.queries),
         RunTable::Timeouts => all.of(&schema::TIMEOUTS, &report.timeouts),
         RunTable::Goodput => all.of(&schema::GOODPUT, &report.deliveries),
+        RunTable::Events => all.of(&schema::EVENTS, &report.events),
         RunTable::Summary => return None,
     })
 }

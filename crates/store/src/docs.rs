@@ -19,6 +19,7 @@ pub fn markdown() -> String {
     table(&mut out, &schema::QUERIES);
     table(&mut out, &schema::TIMEOUTS);
     table(&mut out, &schema::GOODPUT);
+    table(&mut out, &schema::EVENTS);
     summary(&mut out);
     out
 }

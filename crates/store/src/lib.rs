@@ -19,6 +19,7 @@ mod csv_file;
 mod dir;
 mod docs;
 mod error;
+mod events;
 mod file;
 mod leftovers;
 mod manifest;
@@ -46,6 +47,7 @@ pub use column::{Column, Get, TableSchema};
 pub use dir::{Target, file_name};
 pub use docs::{markdown, replace_generated};
 pub use error::StoreError;
+pub use events::event_lines;
 pub use file::{replaceable, write_whole};
 pub use manifest::{
     Host, Manifest, RunRecord, ScenarioRecord, TableRecord, VariantRecord, built, combined_fingerprint, set_built, utc,

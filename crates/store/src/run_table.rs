@@ -17,13 +17,15 @@ pub enum RunTable {
     Timeouts,
     /// Payload delivered over time.
     Goodput,
+    /// What happened to the network.
+    Events,
     /// One row per transport and run, made of all the others.
     Summary,
 }
 
 impl RunTable {
     /// All tables, in the order in which they are written.
-    pub const ALL: [RunTable; 8] = [
+    pub const ALL: [RunTable; 9] = [
         RunTable::Flows,
         RunTable::Ports,
         RunTable::Queue,
@@ -31,6 +33,7 @@ impl RunTable {
         RunTable::Queries,
         RunTable::Timeouts,
         RunTable::Goodput,
+        RunTable::Events,
         RunTable::Summary,
     ];
 
@@ -44,6 +47,7 @@ impl RunTable {
             RunTable::Queries => "queries",
             RunTable::Timeouts => "timeouts",
             RunTable::Goodput => "goodput",
+            RunTable::Events => "events",
             RunTable::Summary => "summary",
         }
     }

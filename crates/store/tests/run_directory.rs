@@ -110,6 +110,7 @@ fn csv_is_quoted_and_manifest_lists_the_tables() {
             ("queries.csv", 4),
             ("timeouts.csv", 2),
             ("goodput.csv", 2),
+            ("events.csv", 4),
             ("summary.csv", 2)
         ]
     );

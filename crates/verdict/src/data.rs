@@ -34,6 +34,8 @@ pub struct Data {
     pub classes: Vec<String>,
     /// Whether the results say what messages waited for: those of older versions do not.
     pub waits: bool,
+    /// What happened to the networks, a line each.
+    pub events: Vec<String>,
     /// What was left out.
     pub notes: Vec<String>,
 }

@@ -45,6 +45,8 @@ const MAX_SENTENCES: usize = 5;
 /// Of those, about what did not finish.
 const MAX_UNFINISHED: usize = 3;
 const MAX_CHARTS: usize = 3;
+/// Beside them, about what happened to the network.
+const MAX_EVENTS: usize = 3;
 
 /// Sentences and charts.
 pub fn headline(data: &Data) -> Headline {
@@ -60,7 +62,21 @@ pub fn headline(data: &Data) -> Headline {
         sentences.truncate(MAX_SENTENCES - 1);
         sentences.push("There is one seed only: how much of this is chance is unknown.".into());
     }
+    // What happened to the network stands beside what came of it.
+    sentences.extend(events(data));
     Headline { sentences, charts: charts(data, &judged) }
+}
+
+/// What happened to the network, a sentence each as long as there are few.
+fn events(data: &Data) -> Vec<String> {
+    let mut lines = data.events.clone();
+    let more = lines.len().saturating_sub(MAX_EVENTS);
+    lines.truncate(MAX_EVENTS);
+    if more > 0 {
+        lines.push(format!("and {} more in the table `events`", crate::words::count(more, "event")));
+    }
+    let sentence = |line: &String| format!("{}{}.", line[..1].to_uppercase(), &line[1..]);
+    lines.iter().map(sentence).collect()
 }
 
 /// Says of numbers that closed forms gave that they are no measurement: such runs leave no packets that could be counted.

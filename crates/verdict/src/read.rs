@@ -6,7 +6,7 @@ use crate::place::{Finder, Groups, Place, numbered, too_long};
 use crate::series::{goodput, queues, senders, timeouts};
 use forebay_experiment::waits::Cause;
 use forebay_store::rows::{Ints, Rows, Texts};
-use forebay_store::{RunDir, StoreError};
+use forebay_store::{RunDir, StoreError, event_lines};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads everything.
@@ -30,6 +30,11 @@ pub fn read(dirs: &[RunDir]) -> Result<Data, StoreError> {
         flows(&mut data, dir, finder, first, &of)?;
         timeouts(&mut data, dir, finder, &of)?;
         goodput(&mut data, dir, finder, &of)?;
+        for line in event_lines(dir, None)? {
+            if !data.events.contains(&line) {
+                data.events.push(line);
+            }
+        }
     }
     data.timeouts.sort_by_key(|t| (t.run, t.time_ns));
     Ok(data)

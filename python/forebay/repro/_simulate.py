@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Tables that are kept of every run, beside its summary: claims and figures may look at all of them. No figure of a paper is
 #: goodput over time.
-KEPT = tuple(name for name in _native.table_names() if name not in ("summary", "goodput"))
+KEPT = tuple(name for name in _native.table_names() if name not in ("summary", "goodput", "events"))
 
 
 class RunError(RuntimeError):

@@ -20,6 +20,15 @@ pub fn find_port(network: &Network, name: &str) -> Option<PortId> {
     network.ports.position(|p| p.from == from && p.to == to)
 }
 
+/// The port of the other direction of the same link: of several in parallel between two nodes the one with the same number. `None` for a
+/// link of one direction.
+pub fn reverse(network: &Network, port: PortId) -> Option<PortId> {
+    let (from, to) = (network.ports[port].from, network.ports[port].to);
+    let between = |a, b| network.ports.enumerate().filter(move |(_, p)| p.from == a && p.to == b).map(|(id, _)| id);
+    let number = between(from, to).position(|id| id == port)?;
+    between(to, from).nth(number)
+}
+
 /// The short name of `port` if the topology gave it one, else `from->to`.
 pub fn port_label(network: &Network, port: PortId) -> String {
     if let Some((name, _)) = network.named_ports.iter().find(|(_, p)| *p == port) {

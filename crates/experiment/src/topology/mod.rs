@@ -10,6 +10,7 @@ mod custom;
 mod dumbbell;
 mod far;
 mod fat_tree;
+mod faulty;
 mod leaf_spine;
 mod lookup;
 mod many_to_one;
@@ -21,7 +22,8 @@ mod switches;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use lookup::{attached_port, find_port, host_rate, hosts, port_label, racks, uplink_rate};
+pub(crate) use faulty::check as check_faults;
+pub use lookup::{attached_port, find_port, host_rate, hosts, port_label, racks, reverse, uplink_rate};
 pub use route::Route;
 pub use routing::{Fib, RouteError, ecmp_choice, flow_hash};
 pub use switches::{SPEEDS, SWITCHES, Speed, Switch, speed, switch};

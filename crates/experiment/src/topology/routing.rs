@@ -36,6 +36,8 @@ pub struct Fib {
     /// Per node: how to reach a host.
     target: Vec<Target>,
     columns: usize,
+    /// The switches that hosts hang on, by column.
+    destinations: Vec<NodeId>,
     /// `row * columns + column`: where the equal-cost ports start in `choices` (upper 24 bits) and how many they are (lower 8).
     entries: Vec<u32>,
     /// Sets of ports, each in the order of port numbers; equal sets are stored once.
@@ -154,6 +156,7 @@ impl Fib {
             host_port: super::attached_port(network),
             target: vec![Target { last_hop: NOWHERE, last_entry: 0, column: NONE }; nodes],
             columns: 0,
+            destinations: Vec::new(),
             entries: Vec::new(),
             choices: Vec::new(),
         };
@@ -183,7 +186,25 @@ impl Fib {
         fib.columns = destinations.len();
         fib.entries = vec![0; switches.len() * destinations.len()];
 
-        let (outgoing, incoming) = (Adjacency::new(network, true), Adjacency::new(network, false));
+        fib.fill(network, &destinations, &mut sets, &|_| true, &mut |_, _| {})?;
+        fib.check_all_reachable(network)?;
+        fib.destinations = destinations;
+        Ok(fib)
+    }
+
+    /// Fills in the entries of all switches from which a way over the `usable` ports leads to the destinations, which are in the order of
+    /// columns; the others keep theirs. `found` receives for each column the switches from which one does.
+    fn fill(
+        &mut self,
+        network: &Network,
+        destinations: &[NodeId],
+        sets: &mut Sets,
+        usable: &dyn Fn(PortId) -> bool,
+        found: &mut dyn FnMut(usize, &[NodeId]),
+    ) -> Result<(), RouteError> {
+        let fib = self;
+        let (outgoing, incoming) = (Adjacency::new(network, true, usable), Adjacency::new(network, false, usable));
+        let nodes = network.nodes.len();
         let mut distance = vec![NONE; nodes];
         let (mut reached, mut set) = (Vec::new(), Vec::new());
         // A switch uses the same ports towards most destinations: remember its last set, to hash few of them.
@@ -211,15 +232,51 @@ impl Fib {
                 if set.len() > MAX_CHOICES {
                     return Err(RouteError::TooManyChoices(network.nodes[switch].name.clone(), set.len()));
                 }
+                let place = fib.row[switch.index()] as usize * fib.columns + column;
+                let stays = spread(fib.ports_of(fib.entries[place]), &set);
+                let set = stays.as_deref().unwrap_or(&set);
                 let entry = &mut last_entry[switch.index()];
                 if fib.ports_of(*entry) != set {
-                    *entry = sets.entry(&mut fib.choices, &set)?;
+                    *entry = sets.entry(&mut fib.choices, set)?;
                 }
-                fib.entries[fib.row[switch.index()] as usize * fib.columns + column] = *entry;
+                fib.entries[place] = *entry;
             }
+            found(column, &reached);
         }
-        fib.check_all_reachable(network)?;
-        Ok(fib)
+        Ok(())
+    }
+
+    /// These tables, which are those of the intact network, without the ports that are not `usable`: shortest ways over what is left. A flow
+    /// moves only if its way went over such a port (`spread`). Where no way is left, packets go the way they went, up to where it ends.
+    /// Also returns how many pairs of a sender and a receiver have no way.
+    ///
+    /// # Errors
+    /// More sets of ports than tables hold.
+    pub fn around(&self, network: &Network, usable: &dyn Fn(PortId) -> bool) -> Result<(Fib, u64), RouteError> {
+        let mut fib = self.clone();
+        let destinations = std::mem::take(&mut fib.destinations);
+        // Hosts behind each node that can still send, and those that can still receive.
+        let (mut senders, mut receivers) = (vec![0u64; network.nodes.len()], vec![0u64; network.nodes.len()]);
+        let (mut hosts, mut connected) = (0i64, 0i64);
+        for host in super::hosts(network) {
+            hosts += 1;
+            let Some(out) = self.host_port[host] else { continue };
+            let into = self.ports_of(self.target[host.index()].last_entry).first().copied();
+            let (sends, receives) = (usable(out), into.is_some_and(usable));
+            let near = network.ports[out].to;
+            senders[near.index()] += u64::from(sends);
+            receivers[self.target[host.index()].last_hop.index()] += u64::from(receives);
+            // Two hosts back to back; and the pair of a host with itself, which is counted below and is none.
+            connected += i64::from(network.nodes[near].host && sends && into.is_some());
+            connected -= i64::from(!network.nodes[near].host && sends && receives && self.reaches(near, host));
+        }
+        let mut sets = Sets { single: vec![0; network.ports.len()], several: HashMap::new() };
+        fib.fill(network, &destinations, &mut sets, usable, &mut |column, reached| {
+            let sending: u64 = reached.iter().map(|n| senders[n.index()]).sum();
+            connected += (sending * receivers[destinations[column].index()]) as i64;
+        })?;
+        fib.destinations = destinations;
+        Ok((fib, (hosts * (hosts - 1) - connected).cast_unsigned()))
     }
 
     /// The equal-cost ports of `switch` towards the host `dst`: index of the first in [`Fib::choices`] << 8 | their number.
@@ -321,6 +378,27 @@ impl Fib {
     }
 }
 
+/// What is stored instead of the ports `left`, where they are a part of the ports `before`: each of those has an equal share of the hash
+/// values, and only the shares of the ports that are gone are dealt out among what is left, so that no other flow moves (resilient hashing,
+/// as switches have it). `None`: nothing is to be kept.
+///
+/// Our choice: a share is cut into as many pieces as there are ports left, where an entry has the places for it, else into fewer.
+fn spread(before: &[PortId], left: &[PortId]) -> Option<Vec<PortId>> {
+    if left.len() >= before.len() || !left.iter().all(|port| before.contains(port)) {
+        return None;
+    }
+    let pieces = left.len().min(MAX_CHOICES / before.len());
+    let mut others = left.iter().cycle();
+    let mut slots = Vec::with_capacity(pieces * before.len());
+    for port in before {
+        match left.contains(port) {
+            true => slots.extend(std::iter::repeat_n(port, pieces)),
+            false => slots.extend(others.by_ref().take(pieces)),
+        }
+    }
+    Some(slots)
+}
+
 /// For each switch its neighbours among the switches and the ports between them, in order of port numbers.
 struct Adjacency {
     start: Vec<u32>,
@@ -329,10 +407,10 @@ struct Adjacency {
 
 impl Adjacency {
     /// By sender (`outgoing`) or by receiver. Links with hosts are left out: hosts do not forward.
-    fn new(network: &Network, outgoing: bool) -> Adjacency {
+    fn new(network: &Network, outgoing: bool, usable: &dyn Fn(PortId) -> bool) -> Adjacency {
         let is_host = |n: NodeId| network.nodes[n].host;
         let inner = || {
-            let ports = network.ports.enumerate().filter(|(_, p)| !is_host(p.from) && !is_host(p.to));
+            let ports = network.ports.enumerate().filter(|&(id, p)| !is_host(p.from) && !is_host(p.to) && usable(id));
             ports.map(|(id, p)| if outgoing { (p.from, p.to, id) } else { (p.to, p.from, id) })
         };
         let mut start = vec![0u32; network.nodes.len() + 1];

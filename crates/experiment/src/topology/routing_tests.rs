@@ -45,6 +45,62 @@ fn every_pair_of_every_topology_is_connected() {
     }
 }
 
+/// Links die one after the other: paths avoid them, a flow moves only if its path went over one, and those that move are spread.
+#[test]
+fn around_dead_links_only_their_flows_move() {
+    let racks = [("leaves", Value::Int(4)), ("hosts-per-leaf", Value::Int(3)), ("spines", Value::Int(5))];
+    let n = build("leaf-spine", &racks).unwrap();
+    let fib = Fib::new(&n).unwrap();
+    let port = |name: &str| crate::topology::find_port(&n, name).unwrap();
+    let mut dead: HashSet<PortId> = HashSet::new();
+    for (link, back) in
+        [("leaf0->spine1", "spine1->leaf0"), ("leaf1->spine1", "spine1->leaf1"), ("leaf0->spine3", "spine3->leaf0")]
+    {
+        dead.extend([port(link), port(back)]);
+        let (around, cut) = fib.around(&n, &|p| !dead.contains(&p)).unwrap();
+        assert_eq!(cut, 0);
+        let mut moved: BTreeMap<PortId, u32> = BTreeMap::new();
+        for (src, dst) in [(0, 3), (0, 8), (4, 1), (7, 2), (7, 10), (3, 11)].map(|(a, b)| (NodeId::new(a), NodeId::new(b))) {
+            for hash in 0..40_000 {
+                let (old, new) = (fib.path(&n, src, dst, hash), around.path(&n, src, dst, hash));
+                check_path(&n, &new, src, dst);
+                assert!(new.iter().all(|p| !dead.contains(p)));
+                assert_eq!(old != new, old.iter().any(|p| dead.contains(p)), "{link} {hash}");
+                if old != new && (src, dst) == (NodeId::new(0), NodeId::new(8)) {
+                    *moved.entry(new[1]).or_default() += 1;
+                }
+            }
+        }
+        // Over all that is left, each its share.
+        let (least, most) = (moved.values().min().unwrap(), moved.values().max().unwrap());
+        assert!(moved.len() >= 3 && f64::from(*most) < 1.1 * f64::from(*least), "{link}: {moved:?}");
+    }
+}
+
+/// Where no way is left the pairs are counted, and a path still ends: where the dead link begins.
+#[test]
+fn pairs_without_a_way_are_counted() {
+    let racks = [("leaves", Value::Int(3)), ("hosts-per-leaf", Value::Int(2)), ("spines", Value::Int(1))];
+    let n = build("leaf-spine", &racks).unwrap();
+    let fib = Fib::new(&n).unwrap();
+    let port = |name: &str| crate::topology::find_port(&n, name).unwrap();
+    let cut = |dead: &[&str]| {
+        let dead: Vec<PortId> = dead.iter().map(|name| port(name)).collect();
+        let (around, cut) = fib.around(&n, &|p| !dead.contains(&p)).unwrap();
+        for (src, dst) in [(0, 5), (5, 0), (2, 1)].map(|(a, b)| (NodeId::new(a), NodeId::new(b))) {
+            check_path(&n, &around.path(&n, src, dst, 7), src, dst);
+        }
+        cut
+    };
+    assert_eq!(cut(&[]), 0);
+    // The two hosts of a leaf and the four others, either way; one way; a host and all others.
+    assert_eq!(cut(&["leaf0->spine0", "spine0->leaf0"]), 16);
+    assert_eq!(cut(&["leaf0->spine0"]), 8);
+    assert_eq!(cut(&["h0->leaf0", "leaf0->h0"]), 10);
+    assert_eq!(cut(&["leaf0->h0"]), 5);
+    assert_eq!(cut(&["leaf0->spine0", "spine0->leaf0", "h0->leaf0", "leaf0->h0"]), 18);
+}
+
 #[test]
 fn fat_tree_paths_have_two_four_or_six_hops() {
     let (n, fib) = fat_tree(8);

@@ -21,7 +21,7 @@ const MAX_SERIES: usize = 10_000;
 
 /// The ports of the network by name.
 pub(crate) struct Ports<'a> {
-    network: &'a Network,
+    pub(crate) network: &'a Network,
     names: HashMap<String, PortId>,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Ports<'a> {
         }
     }
 
-    fn one(&self, cx: &mut Cx, what: &str, node: &Node, name: &str) -> Option<PortId> {
+    pub(crate) fn one(&self, cx: &mut Cx, what: &str, node: &Node, name: &str) -> Option<PortId> {
         let found = self.names.get(name).copied();
         if found.is_none() {
             let short_names = self.network.named_ports.iter().map(|p| p.0.as_str());

@@ -1,6 +1,7 @@
 //! From the document to configurations the engine runs: everything checked, every default filled in.
 
 use crate::resolve::advise::{Objective, advise};
+use crate::resolve::faults::faults;
 use crate::resolve::observe::{Ports, observe};
 use crate::resolve::shim;
 use crate::resolve::topology::{Built, port_names, topology};
@@ -126,7 +127,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
     }
     fields.finish(&mut cx.sink);
 
-    let built = match topology_section {
+    let mut built = match topology_section {
         Some((at, table)) => topology(cx, at, table),
         None if scenario.root.get("topology").is_some() => None,
         None => {
@@ -134,6 +135,10 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
             cx.sink.error(At::default(), "the scenario has no [topology]", "no network", help);
             None
         }
+    };
+    let faulty = match (&mut built, topology_section) {
+        (Some(built), Some((_, table))) => faults(cx, table, built, duration.flatten()),
+        _ => None,
     };
     cx.hosts = built.as_ref().map(|b| HostIndex::new(&b.network));
     let transports = transports(cx, transport_section);
@@ -145,7 +150,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         let ports = port_names(&b.network);
         observe(cx, observe_section, &Ports::new(&b.network, &ports), limit)
     });
-    let (built, transports, drafts, duration) = (built?, transports?, drafts?, duration?);
+    let (built, (), transports, drafts, duration) = (built?, faulty?, transports?, drafts?, duration?);
     packet_fits(cx, &transports);
 
     let mut variants = Vec::new();

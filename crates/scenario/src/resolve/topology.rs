@@ -16,6 +16,9 @@ use serde_json::{Map, Value as Json};
 const SHARED: &[(&str, &str)] =
     &[("total", "shared-buffer"), ("switch", "shared-switch"), ("alpha", "shared-alpha"), ("per-port", "shared-per-port")];
 
+/// Keys of `[topology]` that every kind has and that say what happens to its links and hosts.
+const FAULTS: [&str; 4] = ["balance", "host-queue", "failure", "corruption"];
+
 /// The built network.
 pub(crate) struct Built {
     pub network: Network,
@@ -48,6 +51,10 @@ pub(crate) fn topology(cx: &mut Cx, at: At, table: &Table) -> Option<Built> {
     fields.what = format!("the topology `{}`", entry.name);
     let checked =
         choice::params_with(cx, &mut fields, entry.params, parameter::read, &format!("the topology `{}`", entry.name), kind_at);
+    // They need the ports: `resolve/faults.rs`.
+    for key in FAULTS {
+        fields.get(key);
+    }
     fields.finish(&mut cx.sink);
     let (values, params) = checked?;
     let built = topology::find(entry.name).map(|e| (e.build)(&values));

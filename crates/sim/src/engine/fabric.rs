@@ -6,6 +6,7 @@
 use super::handoff::{Handoff, Lots, PORT_BITS, doubled, sort_across_ports};
 use super::lane::Lane;
 use crate::net::arena::Arena;
+use crate::net::bit_errors::BitErrors;
 use crate::net::packet::{Packet, SackBlocks, flag};
 use crate::net::port::{Port, Refusal};
 use crate::net::ring::Ring;
@@ -31,7 +32,9 @@ pub(super) struct NodePorts {
     shared: Option<SharedBuffer>,
     /// Egress ports that are not FIFOs.
     buffered: Vec<PortId>,
-    /// Whether it has shared memory or such ports.
+    /// Ports whose links damage packets on their way to it.
+    erring: Vec<PortId>,
+    /// Whether any of that is so.
     special: bool,
 }
 
@@ -69,9 +72,11 @@ impl Fabric {
                 nodes[port.from].shared_ports.push(id);
             }
             if matches!(port.queue, Queue::Buffered(_)) {
-                assert!(!network.nodes[port.from].host, "a host's own port is a FIFO");
                 nodes[port.from].buffered.push(id);
             }
+        }
+        for c in &network.faults.corruption {
+            nodes[network.ports[c.port].to].erring.push(c.port);
         }
         let (mut feeder, mut words) = (Vec::new(), 0);
         let mut input_of = vec![0; network.ports.len()];
@@ -80,7 +85,7 @@ impl Fabric {
             nodes[n].busy_first = words;
             nodes[n].busy_words = (list.len() as u32).div_ceil(WORD);
             nodes[n].shared = network.nodes[n].shared_buffer;
-            nodes[n].special = nodes[n].shared.is_some() || !nodes[n].buffered.is_empty();
+            nodes[n].special = nodes[n].shared.is_some() || !nodes[n].buffered.is_empty() || !nodes[n].erring.is_empty();
             for (slot, &port) in list.iter().enumerate() {
                 input_of[port.index()] = words * WORD + slot as u32;
             }
@@ -89,14 +94,55 @@ impl Fabric {
         }
         assert!(network.ports.len() < 1 << PORT_BITS, "keys of packets hold {PORT_BITS} bits of the port");
         let make = |(id, c): (usize, &PortConfig)| Port::new(c, input_of[id], Draws::Queue.stream(seed, &[id as u64]));
+        let mut ports: Vec<Port> = network.ports.iter().enumerate().map(make).collect();
+        for c in &network.faults.corruption {
+            let draws = Draws::BitErrors.stream(seed, &[c.port.index() as u64]);
+            ports[c.port.index()].err(BitErrors::new(c.bit_errors, draws));
+        }
         Fabric {
-            ports: Arena::new(network.ports.iter().enumerate().map(make).collect()),
+            ports: Arena::new(ports),
             nodes: Arena::new(nodes.into_vec()),
             feeder: Arena::new(feeder),
             busy: Arena::new(vec![0; words as usize]),
             fib,
             lots: Lots::new(seed),
         }
+    }
+
+    /// From now on packets go by these tables.
+    pub(super) fn reroute(&mut self, fib: Fib) {
+        self.fib = fib;
+    }
+
+    /// The link behind `port` goes down at `at`, in this direction.
+    pub(super) fn cut(&mut self, lane: &mut Lane, port: PortId, at: Time) {
+        let p = &mut self.ports[port];
+        p.cut(at, |lost| lane.lose(lost));
+        if p.ring.is_empty() {
+            self.busy[p.input / WORD] &= !(1 << (p.input % WORD));
+        }
+    }
+
+    /// As [`Fabric::send`], of a complete packet that leaves `late` after its turn, to a port that asked to be treated so.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn send_closely(
+        &mut self,
+        lane: &mut Lane,
+        port: PortId,
+        (now, late): (Time, Time),
+        packet: &Packet,
+        sack: Option<&SackBlocks>,
+    ) {
+        if self.ports[port].backlog().is_some() {
+            self.serve(lane, port, now);
+            return self.admit(lane, port, now, packet, sack, None);
+        }
+        self.ports[port].unwatch();
+        if self.enqueue::<true>(lane, port, (now, late), packet, sack, |_| {}).is_err() {
+            lane.lose(packet);
+        }
+        self.ports[port].watch();
     }
 
     /// The forwarding tables.
@@ -109,20 +155,18 @@ impl Fabric {
         self.ports.iter().map(Port::total_sent).sum()
     }
 
-    /// Hands a packet, completed by `fill`, to a host's port at `now`; it leaves `late` after its turn.
+    /// Hands a packet, completed by `fill`, to a host's port at `now`, or says why not.
     #[inline(always)]
     pub(super) fn send(
         &mut self,
         lane: &mut Lane,
         port: PortId,
-        (now, late): (Time, Time),
+        now: Time,
         packet: &Packet,
         sack: Option<&SackBlocks>,
-        fill: impl FnOnce(&mut Packet),
-    ) {
-        if self.enqueue::<true>(lane, port, (now, late), packet, sack, fill).is_err() {
-            lane.lose(packet);
-        }
+        fill: impl Fn(&mut Packet),
+    ) -> Result<(), Refusal> {
+        self.enqueue::<true>(lane, port, (now, Time::ZERO), packet, sack, fill)
     }
 
     #[inline(always)]
@@ -157,7 +201,7 @@ impl Fabric {
         let (packet, sack) = unsafe { (&*m.packet, Ring::sack_behind(m.packet)) };
         match why {
             Refusal::Dropped => lane.lose(packet),
-            Refusal::Buffered => {
+            Refusal::Closely => {
                 self.serve(lane, to, now);
                 self.admit(lane, to, now, packet, sack, None);
             }
@@ -165,7 +209,7 @@ impl Fabric {
     }
 
     /// Makes the transmissions of a port with a buffered discipline that start before `until`.
-    fn serve(&mut self, lane: &mut Lane, port: PortId, until: Time) {
+    pub(super) fn serve(&mut self, lane: &mut Lane, port: PortId, until: Time) {
         let p = &mut self.ports[port];
         if let Some(arrival) = p.serve(until, |lost| lane.lose(lost)) {
             let (node, input) = (p.to, p.input);
@@ -229,7 +273,11 @@ impl Fabric {
         } else {
             lane.sorter.sort(handoffs, self.lots);
         }
+        let checks = !self.nodes[node].erring.is_empty();
         for m in &*handoffs {
+            if checks && self.is_damaged(lane, node, m) {
+                continue;
+            }
             if self.pool_admits(lane, node, m.packet, m.to(), start + m.after()) {
                 self.hop(lane, m, start);
             } else {
@@ -243,6 +291,22 @@ impl Fabric {
                 lane.wheel.mark(node, start);
             }
         }
+    }
+
+    /// Whether a gathered packet was damaged on the link that brought it to `node`. If so, it ends here: a switch that stores and forwards
+    /// checks every frame (IEEE 802.3 section 3.2.9, the frame check sequence).
+    #[cold]
+    #[inline(never)]
+    fn is_damaged(&mut self, lane: &mut Lane, node: NodeId, m: &Handoff) -> bool {
+        for i in 0..self.nodes[node].erring.len() {
+            let port = self.nodes[node].erring[i];
+            if self.ports[port].is_damaged(m.packet) {
+                // SAFETY: as in `hop`.
+                lane.lose(unsafe { &*m.packet });
+                return true;
+            }
+        }
+        false
     }
 
     /// Takes the packets that reach `node` in the current window out of their rings, those of one input in order. Returns

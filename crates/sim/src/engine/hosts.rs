@@ -49,6 +49,8 @@ pub(crate) enum Wake {
         /// What the application asked to be reminded of.
         tag: u64,
     },
+    /// The interface: what waits there can go on, where it is no FIFO.
+    Interface,
 }
 
 /// One host.
@@ -65,6 +67,14 @@ pub(super) struct Host {
     next: TimeOrNever,
     /// Timers this host has set anywhere, which orders timers of the same time.
     pub issued: u64,
+    /// Whether somebody looks at packets before its endpoints do.
+    pub looks: bool,
+    /// Whether each packet takes a way of its own,
+    pub sprays: bool,
+    /// and what draws it.
+    pub ways: Rng,
+    /// Whether a timer of the interface is set.
+    pub interface_armed: bool,
     /// Source of the jitter.
     pub rng: Rng,
     /// Decides between its timers and those of others at the same instant.
@@ -85,6 +95,10 @@ impl Host {
             timers: BinaryHeap::new(),
             next: TimeOrNever::NEVER,
             issued: 0,
+            looks: false,
+            sprays: false,
+            ways: stream(Draws::Spraying),
+            interface_armed: false,
             rng,
             lot,
             fingerprint: 0,

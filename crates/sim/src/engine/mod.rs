@@ -13,6 +13,7 @@ mod wheel;
 
 mod ended;
 mod endpoint_shim;
+mod failures;
 mod handoff;
 mod nic;
 mod paths;

@@ -5,6 +5,7 @@ use super::hosts::{Host, Wake};
 use super::lane::Lane;
 use crate::net::generation::Generation;
 use crate::net::packet::{Packet, SackBlocks, Wire};
+use crate::net::port::Refusal;
 use crate::tcp::config::TcpConfig;
 use forebay_units::{ConnSlot, Time};
 
@@ -14,8 +15,8 @@ pub(super) struct Nic<'a> {
     lane: &'a mut Lane,
     host: &'a mut Host,
     pub now: Time,
-    /// Bound of the random processing time; zero for none.
-    jitter: Time,
+    /// Of a sender its configuration: hosts may take some time for its packets.
+    sender: Option<&'a TcpConfig>,
 }
 
 impl<'a> Nic<'a> {
@@ -25,30 +26,60 @@ impl<'a> Nic<'a> {
         (fabric, lane): (&'a mut Fabric, &'a mut Lane),
         host: &'a mut Host,
         now: Time,
-        c: &TcpConfig,
+        c: &'a TcpConfig,
     ) -> Nic<'a> {
-        Nic { fabric, lane, host, now, jitter: c.send_jitter }
+        Nic { fabric, lane, host, now, sender: Some(c) }
     }
 
     /// The way of packets that are handed over at once: those of receivers and of sources of datagrams.
     #[inline(always)]
     pub(super) fn at_once((fabric, lane): (&'a mut Fabric, &'a mut Lane), host: &'a mut Host, now: Time) -> Nic<'a> {
-        Nic { fabric, lane, host, now, jitter: Time::ZERO }
+        Nic { fabric, lane, host, now, sender: None }
     }
 
-    /// How much later than its turn the next packet leaves. The delay lies behind the network card's queue: before it, it would
-    /// change nothing for a sender that keeps its card busy.
+    /// As `emit_from`, at an interface that packets are not simply put into (`Port::watch`).
+    #[cold]
+    #[inline(never)]
+    fn emit_closely(&mut self, template: &Packet, sack: Option<&SackBlocks>, fill: impl Fn(&mut Packet)) {
+        let mut packet = *template;
+        fill(&mut packet);
+        // How much later than its turn it leaves. The delay lies behind the network card's queue: before it, it would change nothing for a
+        // sender that keeps its card busy.
+        let jitter = self.sender.map_or(Time::ZERO, |c| c.send_jitter);
+        let late = if jitter > Time::ZERO { Time(self.host.rng.below(jitter.0)) } else { Time::ZERO };
+        if self.host.sprays {
+            packet.hash = self.host.ways.next_u64() as u16;
+        }
+        self.fabric.send_closely(self.lane, self.host.nic, (self.now, late), &packet, sack);
+        self.host.arm_interface(self.fabric.ports[self.host.nic].next_start(), self.lane);
+    }
+
     #[inline(always)]
-    fn late(&mut self) -> Time {
-        if self.jitter > Time::ZERO { Time(self.host.rng.below(self.jitter.0)) } else { Time::ZERO }
+    fn send(&mut self, template: &Packet, sack: Option<&SackBlocks>, fill: impl Fn(&mut Packet)) {
+        match self.fabric.send(self.lane, self.host.nic, self.now, template, sack, &fill) {
+            Ok(()) => {}
+            Err(Refusal::Dropped) => self.lane.lose(template),
+            Err(Refusal::Closely) => self.emit_closely(template, sack, fill),
+        }
+    }
+}
+
+impl Host {
+    /// The next transmission starts at `start`: a timer is set for it, unless there is one.
+    pub(super) fn arm_interface(&mut self, start: Option<Time>, lane: &mut Lane) {
+        if let Some(time) = start.filter(|_| !self.interface_armed) {
+            self.interface_armed = true;
+            let order = self.next_order(time);
+            self.add(time, order, Wake::Interface);
+            lane.wheel.mark(self.node, time);
+        }
     }
 }
 
 impl Wire for Nic<'_> {
     #[inline(never)]
     fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
-        let late = self.late();
-        self.fabric.send(self.lane, self.host.nic, (self.now, late), &packet, sack, |_| {});
+        self.send(&packet, sack, |_| {});
     }
 
     fn alarm(&mut self, conn: ConnSlot, generation: Generation, time: Time) {
@@ -58,12 +89,11 @@ impl Wire for Nic<'_> {
     }
 
     fn departure(&self) -> Time {
-        self.fabric.ports[self.host.nic].busy_until()
+        self.fabric.ports[self.host.nic].drained()
     }
 
     #[inline(always)]
-    fn emit_from(&mut self, template: &Packet, fill: impl FnOnce(&mut Packet)) {
-        let late = self.late();
-        self.fabric.send(self.lane, self.host.nic, (self.now, late), template, None, fill);
+    fn emit_from(&mut self, template: &Packet, fill: impl Fn(&mut Packet)) {
+        self.send(template, None, fill);
     }
 }

@@ -23,9 +23,11 @@ pub(crate) struct Simulation {
     core: Core,
     apps: Apps,
     duration: Option<Time>,
-    warmup: Time,
-    warm: bool,
-    /// When the warm-up ends, or deliveries are to be noted, whichever is first.
+    /// When measuring begins, unless it has,
+    warmup: TimeOrNever,
+    /// and when deliveries are to be noted.
+    noting: Time,
+    /// When something other than packets and timers is to be done next, in the window that this is in: one of those, or a link fails.
     due: Time,
     activations: u64,
     #[cfg(debug_assertions)]
@@ -64,14 +66,16 @@ impl Simulation {
         let expected: u64 = apps.iter().map(App::expected).sum();
         core.reserve_rows(expected.min(MAX_RESERVED) as usize);
         let duration = config.duration;
+        let mut warmup = TimeOrNever::at(config.observe.warmup);
         if config.observe.warmup == Time::ZERO {
             core.begin_measuring(Time::ZERO);
+            warmup = TimeOrNever::NEVER;
         }
         Ok(Simulation {
             apps,
             duration,
-            warmup: config.observe.warmup,
-            warm: config.observe.warmup == Time::ZERO,
+            warmup,
+            noting: Time::ZERO,
             due: Time::ZERO,
             activations: 0,
             #[cfg(debug_assertions)]
@@ -100,8 +104,8 @@ impl Simulation {
                 wheel.end = wheel.end.min(d);
             }
             let (start, end) = (wheel.start, wheel.end);
-            if start >= self.due {
-                self.on_due(passed, start);
+            if end > self.due {
+                self.on_due(passed, (start, end));
             }
             passed = end;
             if injection < end.into() {
@@ -125,16 +129,20 @@ impl Simulation {
         ControlFlow::Continue(())
     }
 
-    /// Time comes to `start`, the start of a window, after one that ended at `passed`: ends the warm-up and notes deliveries.
+    /// Time comes to a window from `start` to `end`, after one that ended at `passed`: ends the warm-up, notes deliveries, and lets links fail
+    /// and come back.
     #[cold]
     #[inline(never)]
-    fn on_due(&mut self, passed: Time, start: Time) {
-        if !self.warm && start >= self.warmup {
-            self.warm = true;
+    fn on_due(&mut self, passed: Time, (start, end): (Time, Time)) {
+        if self.warmup.has_come(start) {
+            self.warmup = TimeOrNever::NEVER;
             self.core.begin_measuring(start);
         }
-        let next = self.core.note_deliveries(passed, start);
-        self.due = if self.warm { next } else { next.min(self.warmup) };
+        if start >= self.noting {
+            self.noting = self.core.note_deliveries(passed, start);
+        }
+        self.core.fail((start, end));
+        self.due = self.noting.min(self.warmup.min(self.core.next_failure()).or_never());
     }
 
     /// When the next flows arrive that come from outside; only [`App::inject`] changes it.

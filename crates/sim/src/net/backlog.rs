@@ -15,6 +15,8 @@ pub struct Backlog {
 pub(super) struct Slab {
     held: Vec<Held>,
     unused: Vec<Handle>,
+    /// Wire bytes of those that are held.
+    bytes: u64,
 }
 
 /// A packet of the backlog; its `arrival` is the time since when it counts in the statistics.
@@ -39,6 +41,7 @@ impl Slab {
     pub(super) fn insert(&mut self, packet: &Packet, sack: Option<&SackBlocks>, entered: Time) -> Handle {
         let packet = Packet { arrival: entered, ..*packet };
         let held = Held { packet, sack: sack.copied().unwrap_or_default(), live: true, before: false };
+        self.bytes += u64::from(packet.wire);
         let handle = self.unused.pop().unwrap_or_else(|| {
             self.held.push(held);
             Handle(self.held.len() as u32 - 1)
@@ -53,6 +56,7 @@ impl Slab {
         let held = &mut self.held[handle.0 as usize];
         debug_assert!(held.live);
         held.live = false;
+        self.bytes -= u64::from(held.packet.wire);
         *held
     }
 
@@ -75,6 +79,26 @@ impl Backlog {
     /// Its packets, in no particular order.
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         self.slab.held.iter().filter(|h| h.live).map(|h| &h.packet)
+    }
+
+    /// Their wire bytes.
+    pub fn bytes(&self) -> u64 {
+        self.slab.bytes
+    }
+
+    /// Time that they have waited up to `now`, from where it counts on, ps; from here on it counts from `now`.
+    pub(super) fn settle(&mut self, now: Time) -> u128 {
+        let mut waited = 0;
+        for held in self.slab.live() {
+            waited += u128::from((now - held.packet.arrival).0);
+            held.packet.arrival = now;
+        }
+        waited
+    }
+
+    /// From here on, what is there counts as sent before.
+    pub(super) fn restart(&mut self) {
+        self.slab.live().for_each(|h| h.before = true);
     }
 
     /// Whether there are none.

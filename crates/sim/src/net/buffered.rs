@@ -49,12 +49,12 @@ impl<L: FnMut(&Packet)> Effects for Sink<'_, L> {
 
 impl Port {
     /// The backlog, taken out of the port while its discipline runs, so that the port itself can carry out what the discipline does.
-    /// [`Port::put_back`] must follow. `None`, and nothing changed, for a FIFO.
+    /// [`Port::put_back`] must follow. `None`, and nothing changed, for others.
     fn take_backlog(&mut self) -> Option<Box<Backlog>> {
         match std::mem::replace(&mut self.order, Order::Fifo(FifoDiscipline::default())) {
             Order::Buffered(backlog) => Some(backlog),
-            fifo @ Order::Fifo(_) => {
-                self.order = fifo;
+            other => {
+                self.order = other;
                 None
             }
         }
@@ -100,6 +100,7 @@ impl Port {
         let departure = start + self.tx(u64::from(held.packet.wire));
         self.busy_until = departure;
         let arrival = departure + self.delay;
+        self.damage(u64::from(held.packet.wire));
         self.ring.push(&held.packet, arrival, Codepoint::NotEct, |_| {});
         if held.packet.has(flag::EXT) {
             self.ring.push_sack(&held.sack);
@@ -165,22 +166,5 @@ impl Port {
             self.stats.sent_bytes -= wire;
         }
         self.drop(reason, wire);
-    }
-
-    /// Books the waiting time up to `now`, from where it counts on.
-    pub(super) fn close_backlog(&mut self, now: Time) {
-        if let Order::Buffered(backlog) = &mut self.order {
-            for held in backlog.slab.live() {
-                self.stats.sojourn += u128::from((now - held.packet.arrival).0);
-                held.packet.arrival = now;
-            }
-        }
-    }
-
-    /// From here on, the backlog counts as sent before.
-    pub(super) fn restart_backlog(&mut self) {
-        if let Order::Buffered(backlog) = &mut self.order {
-            backlog.slab.live().for_each(|h| h.before = true);
-        }
     }
 }

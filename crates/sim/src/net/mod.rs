@@ -2,6 +2,7 @@
 
 pub(crate) mod arena;
 pub mod backlog;
+pub mod bit_errors;
 pub mod buffered;
 pub mod generation;
 pub(crate) mod owned;

@@ -222,7 +222,7 @@ pub trait Wire {
     /// As `emit`, for the two kinds of packet that most traffic consists of: a copy of `template` in which `fill` writes what differs
     /// from packet to packet: sequence number, timestamp and flags.
     #[inline(always)]
-    fn emit_from(&mut self, template: &Packet, fill: impl FnOnce(&mut Packet)) {
+    fn emit_from(&mut self, template: &Packet, fill: impl Fn(&mut Packet)) {
         let mut packet = *template;
         fill(&mut packet);
         self.emit(packet, None);

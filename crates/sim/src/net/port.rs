@@ -1,6 +1,6 @@
 //! An egress port: a queue, a transmitter and the link behind it.
 //!
-//! Most queues are FIFOs; for the others see [`buffered`](super::buffered). A FIFO port knows at enqueue when a packet will have left and
+//! Most queues are FIFOs; those of the others (`buffered.rs`) hold a backlog. A FIFO port knows at enqueue when a packet will have left and
 //! when it will arrive, so a hop costs one event, its arrival.
 //! Packets that have left the queue stay in the same ring until they arrive; `departed` separates the two.
 //!
@@ -9,6 +9,7 @@
 //! even lag behind the ring's head, and taking an arrived packet out costs nothing but moving the head.
 
 use super::backlog::{Backlog, facts};
+use super::bit_errors::BitErrors;
 use super::packet::{Codepoint, Packet};
 use super::ring::Ring;
 use forebay_experiment::network::PortConfig;
@@ -37,6 +38,14 @@ pub struct PortEvents {
     pub dropped_bytes: u64,
     /// CE marks set.
     pub marked: u64,
+    /// Packets that were not sent because the link was down, or went down while they waited.
+    pub cut_waiting: u64,
+    /// Wire bytes of those.
+    pub cut_bytes: u64,
+    /// Packets that were on the wire when the link went down.
+    pub cut_flying: u64,
+    /// Packets damaged on the link.
+    pub damaged: u64,
     /// Largest queue after an arrival, packets.
     pub max_pkts: u32,
 }
@@ -76,14 +85,30 @@ pub struct Port {
     /// Of a host's port: the latest arrival time so far.
     latest: Time,
     observer: Option<Box<Occupancy>>,
+    errors: Option<Box<BitErrors>>,
+    /// Whether [`Port::watch`] is in force.
+    watched: bool,
 }
 
-/// The two kinds of ports.
+/// The two kinds of ports, and those whose link is down.
 pub(super) enum Order {
     /// Packets leave in order of arrival: they go to the ring at once.
     Fifo(FifoDiscipline),
     /// Packets wait in a backlog until their transmission starts.
     Buffered(Box<Backlog>),
+    /// A FIFO that refuses packets at first, so that whoever sends them does something with them.
+    Watched(FifoDiscipline),
+    /// The link is down, and has cost so many packets.
+    Down(u64),
+}
+
+/// `quiet_below` and `is_step` of a FIFO's discipline, and the order of packets. Of the others the first two are of no interest: their `alert`
+/// stays zero, so that every packet takes the way to `examine`.
+fn order_of(queue: Queue) -> (QueueState, bool, Order) {
+    match queue {
+        Queue::Fifo(discipline) => (discipline.quiet_below(), discipline.is_step(), Order::Fifo(discipline)),
+        Queue::Buffered(discipline) => (QueueState::default(), false, Order::Buffered(Box::new(Backlog::new(discipline)))),
+    }
 }
 
 /// Why [`Port::enqueue`] did not queue a packet.
@@ -91,8 +116,8 @@ pub(super) enum Order {
 pub enum Refusal {
     /// It was dropped, and counted.
     Dropped,
-    /// This port's discipline is buffered: [`Port::admit`] decides.
-    Buffered,
+    /// It is for others to decide: this port's discipline is buffered ([`Port::admit`]), or the port is watched ([`Port::watch`]).
+    Closely,
 }
 
 impl Port {
@@ -100,11 +125,7 @@ impl Port {
     pub fn new(c: &PortConfig, input: u32, rng: Rng) -> Port {
         let mut queue = c.queue.clone();
         queue.start(c.rate, rng);
-        let (quiet, step, order) = match queue {
-            Queue::Fifo(discipline) => (discipline.quiet_below(), discipline.is_step(), Order::Fifo(discipline)),
-            // Of no interest: its `alert` stays zero, so that every packet takes the way to `admit`.
-            Queue::Buffered(discipline) => (QueueState::default(), false, Order::Buffered(Box::new(Backlog::new(discipline)))),
-        };
+        let (quiet, step, order) = order_of(queue);
         Port {
             ring: Ring::new(8),
             departed: 0,
@@ -125,7 +146,37 @@ impl Port {
             latest: Time::ZERO,
             served: Time::ZERO,
             observer: None,
+            errors: None,
+            watched: false,
         }
+    }
+
+    /// From now on packets are refused with [`Refusal::Closely`] until [`Port::unwatch`], unless the port is down.
+    pub fn watch(&mut self) {
+        self.watched = true;
+        self.alert = QueueState::default();
+        if let Order::Fifo(discipline) = &mut self.order {
+            self.order = Order::Watched(std::mem::take(discipline));
+        }
+    }
+
+    /// Packets are taken in until [`Port::watch`].
+    pub fn unwatch(&mut self) {
+        if let Order::Watched(discipline) = &mut self.order {
+            self.order = Order::Fifo(std::mem::take(discipline));
+        }
+    }
+
+    /// From now on the link damages packets.
+    pub fn err(&mut self, errors: BitErrors) {
+        self.errors = Some(Box::new(errors));
+        // Every packet is looked at.
+        (self.quiet, self.step, self.alert) = (QueueState::default(), false, QueueState::default());
+    }
+
+    /// What damages packets, if anything.
+    pub fn errors(&self) -> Option<&BitErrors> {
+        self.errors.as_deref()
     }
 
     /// Starts recording the queue, with a sample every so often or the distribution only.
@@ -147,8 +198,8 @@ impl Port {
     /// The backlog, if this is not a FIFO.
     pub fn backlog(&self) -> Option<&Backlog> {
         match &self.order {
-            Order::Fifo(_) => None,
             Order::Buffered(backlog) => Some(backlog),
+            Order::Fifo(_) | Order::Watched(_) | Order::Down(_) => None,
         }
     }
 
@@ -162,9 +213,9 @@ impl Port {
         self.queue.bytes
     }
 
-    /// When the last packet queued so far will have left.
-    pub fn busy_until(&self) -> Time {
-        self.busy_until
+    /// When the last packet queued so far will have left, if no other comes in the meantime that is served before it.
+    pub fn drained(&self) -> Time {
+        self.busy_until + self.backlog().map_or(Time::ZERO, |b| self.tx(b.bytes()))
     }
 
     /// Takes departures before `now` out of the queue.
@@ -275,8 +326,15 @@ impl Port {
     /// Looks closely at an arrival: what does the discipline say? Returns the ECN field to set, `NotEct` to leave it.
     #[inline(never)]
     fn examine(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
-        if let Order::Buffered(_) = self.order {
-            return Err(Refusal::Buffered);
+        match &mut self.order {
+            Order::Fifo(_) => {}
+            Order::Buffered(_) | Order::Watched(_) => return Err(Refusal::Closely),
+            Order::Down(lost) => {
+                *lost += 1;
+                self.events.cut_waiting += 1;
+                self.events.cut_bytes += u64::from(packet.wire);
+                return Err(Refusal::Dropped);
+            }
         }
         self.settle(now);
         if self.observer.is_some() {
@@ -306,18 +364,36 @@ impl Port {
     #[inline(never)]
     fn ask(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
         let state = self.state(now, None);
-        let Order::Fifo(discipline) = &mut self.order else { return Err(Refusal::Buffered) };
-        match discipline.on_arrival(&state, &facts(packet)) {
-            Verdict::Accept => Ok(Codepoint::NotEct),
+        let Order::Fifo(discipline) = &mut self.order else { return Err(Refusal::Closely) };
+        let mark = match discipline.on_arrival(&state, &facts(packet)) {
+            Verdict::Accept => Codepoint::NotEct,
             Verdict::Mark => {
                 self.events.marked += u64::from(packet.ecn() != Codepoint::Ce);
-                Ok(Codepoint::Ce)
+                Codepoint::Ce
             }
             Verdict::Drop(reason) => {
                 self.drop(reason, u64::from(packet.wire));
-                Err(Refusal::Dropped)
+                return Err(Refusal::Dropped);
             }
+        };
+        self.damage(u64::from(packet.wire));
+        Ok(mark)
+    }
+
+    /// What the link does to a packet of `wire` bytes that is about to go into the ring.
+    #[inline]
+    pub(super) fn damage(&mut self, wire: u64) {
+        if let Some(errors) = &mut self.errors
+            && errors.damage(wire, self.ring.tail())
+        {
+            self.events.damaged += 1;
         }
+    }
+
+    /// Whether `packet`, which the other end has just taken out of the ring, was damaged on the link. Asked once for each of them, in order.
+    pub fn is_damaged(&mut self, packet: *const Packet) -> bool {
+        let ring = &self.ring;
+        self.errors.as_mut().is_some_and(|errors| errors.take(|position| ring.place(position) == packet))
     }
 
     /// The state that a packet meets that arrives at `now`; the queue is settled.
@@ -365,7 +441,9 @@ impl Port {
     pub fn close(&mut self, now: Time) -> u128 {
         self.settle(now);
         self.record(now);
-        self.close_backlog(now);
+        if let Order::Buffered(backlog) = &mut self.order {
+            self.stats.sojourn += backlog.settle(now);
+        }
         let mut future = 0;
         let mut position = self.departed;
         while position != self.ring.tail() {
@@ -373,6 +451,87 @@ impl Port {
             position = self.ring.next(position);
         }
         future
+    }
+
+    /// The link goes down at `at`, which is not before any event at this port: what waits and what is on the wire goes to `lost`, and what
+    /// comes until [`Port::join`] is refused.
+    pub fn cut(&mut self, at: Time, mut lost: impl FnMut(&Packet)) {
+        self.settle(at);
+        self.record(at);
+        let mut count = 0;
+        let take = |port: &mut Port, p: &Packet, before: bool| {
+            let wire = u64::from(p.wire);
+            port.queue.packets -= 1;
+            port.queue.bytes -= wire;
+            port.events.cut_waiting += 1;
+            port.events.cut_bytes += wire;
+            if before || port.stats.sent_pkts == 0 {
+                port.before -= 1;
+            } else {
+                port.stats.sent_pkts -= 1;
+                port.stats.sent_bytes -= wire;
+            }
+        };
+        // The first that has not arrived by then. Those before `departed` are on the wire, the others wait, the newest of them since the end of
+        // the warm-up.
+        let (mut first, tail) = (self.ring.head(), self.ring.tail());
+        while first != tail && self.ring.packet(first).arrival < at {
+            first = self.ring.next(first);
+        }
+        let in_backlog = self.backlog().map_or(0, |b| b.packets().count() as u64);
+        let mut before = (u64::from(self.queue.packets) - in_backlog).saturating_sub(self.stats.sent_pkts);
+        let (mut position, mut waits) = (first, false);
+        while position != tail {
+            let p = *self.ring.packet(position);
+            waits |= position == self.departed;
+            if waits {
+                let future = u128::from((p.arrival - self.delay).saturating_sub(at).0);
+                self.stats.sojourn = self.stats.sojourn.saturating_sub(future);
+                take(self, &p, before > 0);
+                before = before.saturating_sub(1);
+            } else {
+                self.events.cut_flying += 1;
+            }
+            count += 1;
+            lost(&p);
+            position = self.ring.next(position);
+        }
+        self.ring.cut(first);
+        if let Some(errors) = &mut self.errors {
+            errors.forget(first);
+        }
+        self.departed = first;
+        if let Order::Buffered(mut backlog) = std::mem::replace(&mut self.order, Order::Down(0)) {
+            self.stats.sojourn += backlog.settle(at);
+            for held in backlog.slab.live() {
+                take(self, &held.packet, held.before);
+                count += 1;
+                lost(&held.packet);
+            }
+        }
+        self.order = Order::Down(count);
+        (self.busy_until, self.latest) = (self.busy_until.min(at), self.latest.min(at));
+        self.alert = QueueState::default();
+        self.record(at);
+    }
+
+    /// The link is up again, with `queue`, which has been started, in its initial state. Returns how many packets the failure has cost.
+    pub fn join(&mut self, queue: Queue) -> u64 {
+        let lost = self.lost();
+        (self.quiet, self.step, self.order) = order_of(queue);
+        if self.errors.is_some() {
+            (self.quiet, self.step) = (QueueState::default(), false);
+        }
+        self.set_alert();
+        if self.watched {
+            self.watch();
+        }
+        lost
+    }
+
+    /// Packets that the failure has cost so far that the link is down for.
+    pub fn lost(&self) -> u64 {
+        if let Order::Down(lost) = self.order { lost } else { 0 }
     }
 
     /// Checks that the queue's counts are those of its packets.
@@ -400,7 +559,9 @@ impl Port {
     /// Forgets all counters: the end of the warm-up. What is queued now keeps counting from here.
     pub fn restart_stats(&mut self, now: Time) {
         let future = self.close(now);
-        self.restart_backlog();
+        if let Order::Buffered(backlog) = &mut self.order {
+            backlog.restart();
+        }
         self.before += self.stats.sent_pkts;
         self.stats = PortStats { sojourn: future, ..PortStats::default() };
         self.events = PortEvents { max_pkts: self.queue.packets, ..PortEvents::default() };

@@ -96,6 +96,12 @@ impl Ring {
         self.head = position;
     }
 
+    /// Removes the packets from `position` on.
+    pub fn cut(&mut self, position: u32) {
+        debug_assert!(position.wrapping_sub(self.head) <= self.tail.wrapping_sub(self.head));
+        self.tail = position;
+    }
+
     /// Whether a packet fits, with its blocks if it has any. If not, call [`Ring::make_room`].
     #[inline(always)]
     pub fn has_room(&self) -> bool {

@@ -3,6 +3,7 @@
 //!
 //! To add a column: one line in the file of its table; then `UPDATE_DOCS=1 cargo test -p forebay-store` refreshes the documentation.
 
+mod events;
 mod flows;
 mod goodput;
 mod ports;
@@ -12,6 +13,7 @@ mod shared;
 mod tcp;
 mod timeouts;
 
+pub use events::EVENTS;
 pub use flows::FLOWS;
 pub use goodput::GOODPUT;
 pub use ports::PORTS;

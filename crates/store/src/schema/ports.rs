@@ -76,6 +76,19 @@ pub const PORTS: TableSchema<PortRow> = TableSchema {
             "dropped because the switch's shared memory refused",
         ),
         col("dropped_early", "packets", Int(|r, _| count(r.dropped_early)), "dropped by the discipline as a congestion signal"),
+        col(
+            "lost_down",
+            "packets",
+            Int(|r, _| count(r.cut_waiting + r.cut_flying)),
+            "lost because the link was down: on the wire when it went down, waiting then, or sent into it later; those on the wire are among \
+             `sent_pkts`, the others are not",
+        ),
+        col(
+            "corrupted",
+            "packets",
+            Int(|r, _| count(r.corrupted)),
+            "sent, damaged on the link, and dropped by the checksum at its other end",
+        ),
         col("marked", "packets", Int(|r, _| count(r.marked)), "congestion marks (CE) set here"),
         col(
             "queue_mean_pkts",

@@ -2,7 +2,9 @@
 
 use forebay_experiment::Experiment;
 use forebay_experiment::report::Report;
-use forebay_experiment::rows::{DeliveryRow, FlowRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutKind, TimeoutRow};
+use forebay_experiment::rows::{
+    DeliveryRow, EventKind, EventRow, FlowRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutKind, TimeoutRow,
+};
 use forebay_scenario::Scenario;
 use forebay_units::{NodeId, PortId, QueryId, Time, TimeOrNever, WorkloadId};
 use std::path::Path;
@@ -103,6 +105,26 @@ pub(crate) fn report(n: u64) -> Report {
             rto_ps: 1_000_000_000,
             ..TimeoutRow::default()
         }],
+        events: vec![
+            EventRow {
+                time_ps: 0,
+                kind: EventKind::Spraying,
+                port: None,
+                until_ps: None,
+                packets: None,
+                flows: None,
+                pairs: None,
+            },
+            EventRow {
+                time_ps: 5_000_000,
+                kind: EventKind::LinkDown,
+                port: Some(PortId::new(0)),
+                until_ps: Some(9_000_000),
+                packets: Some(312),
+                flows: Some(41),
+                pairs: Some(0),
+            },
+        ],
         deliveries: vec![DeliveryRow { to: Time::from_ms(10), bytes: 125_000, ..DeliveryRow::default() }],
         end: Time::from_ms(10),
         cut: false,

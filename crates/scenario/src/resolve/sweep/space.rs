@@ -8,7 +8,7 @@ pub const MAX_POINTS: usize = 1_000_000;
 /// Most seeds of a sweep, as of `runs`.
 pub(super) const MAX_SEEDS: usize = 10_000;
 /// The tables of a run that a sweep can keep for each of its runs.
-pub const KEEPABLE: &[&str] = &["flows", "ports", "queue", "tcp", "queries", "timeouts", "goodput"];
+pub const KEEPABLE: &[&str] = &["flows", "ports", "queue", "tcp", "queries", "timeouts", "goodput", "events"];
 
 /// A checked `[sweep]`: its axes and points. Whether the values are legal is known only when a point is resolved.
 #[derive(Debug, Clone)]

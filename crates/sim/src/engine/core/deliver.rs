@@ -209,6 +209,13 @@ impl Core {
                 }
             }
             Wake::Shim { group } => self.shim_tick(node, group, now),
+            Wake::Interface => {
+                let host = &mut self.hosts[node];
+                host.interface_armed = false;
+                // Arrivals at this instant came first; what starts at it starts now.
+                self.fabric.serve(&mut self.lane, host.nic, now + Time(1));
+                host.arm_interface(self.fabric.ports[host.nic].next_start(), &mut self.lane);
+            }
             Wake::App { .. } => {}
         }
     }

@@ -7,6 +7,7 @@ mod connections;
 mod datagrams;
 mod deliver;
 mod deliveries;
+mod faults;
 mod messages;
 mod report;
 mod run_host;
@@ -21,6 +22,7 @@ pub(super) use run_host::Apps;
 use super::ended::Ended;
 use super::endpoint_shim::EndpointShims;
 use super::fabric::Fabric;
+use super::failures::Failures;
 use super::hosts::{Host, Wake};
 use super::lane::{Handover, Lane};
 use super::paths::Paths;
@@ -37,8 +39,9 @@ use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use forebay_experiment::Experiment;
 use forebay_experiment::deliveries::Deliveries;
+use forebay_experiment::faults::Balance;
 use forebay_experiment::network::Network;
-use forebay_units::{ConnSlot, GroupId, IndexVec, NodeId, PortId, Time};
+use forebay_units::{ConnSlot, GroupId, IndexVec, NodeId, Time};
 
 /// The simulation without its applications: its parts, and what needs several of them.
 pub(crate) struct Core {
@@ -75,12 +78,13 @@ pub(crate) struct Core {
     /// Payload that had arrived before that, per transport.
     arrived_before: Vec<u64>,
     window_shims: WindowShims,
+    failures: Option<Box<Failures>>,
 }
 
 impl Core {
     /// Idle hosts on an idle network.
     pub(super) fn new(
-        fabric: Fabric,
+        mut fabric: Fabric,
         lane: Lane,
         config: &Experiment,
         tcp: Vec<TcpConfig>,
@@ -92,16 +96,22 @@ impl Core {
         for n in network.nodes.ids() {
             hosts.put(n, n, Host::new(n, seed));
         }
-        for (id, port) in network.ports.iter().enumerate() {
-            if network.nodes[port.from].host {
-                hosts[port.from].nic = PortId::new(id as u32);
+        let sprays = network.faults.balance == Balance::Packet;
+        let jitter = tcp.iter().any(|c| c.send_jitter > Time::ZERO);
+        for (id, port) in network.ports.enumerate().filter(|(_, p)| network.nodes[p.from].host) {
+            let host: &mut Host = &mut hosts[port.from];
+            (host.nic, host.sprays) = (id, sprays);
+            if sprays || jitter {
+                fabric.ports[id].watch();
             }
         }
-        for (id, port) in network.ports.iter().enumerate().filter(|(_, p)| network.nodes[p.to].host) {
-            hosts[port.to].input = PortId::new(id as u32);
+        for (id, port) in network.ports.enumerate().filter(|(_, p)| network.nodes[p.to].host) {
+            hosts[port.to].input = id;
+            hosts[port.to].looks = recorder.wants_packets() || fabric.ports[id].errors().is_some();
         }
         let groups = tcp.len();
         Core {
+            failures: Failures::new(network, fabric.fib(), seed),
             fabric,
             endpoint_shims: EndpointShims::new(network, &tcp, seed),
             window_shims: WindowShims::new(&tcp),

@@ -39,6 +39,7 @@ impl Core {
         tcp.sort();
         let mut packets = self.recorder.take_packets();
         packets.sort();
+        let events = self.events(end, self.measured_from);
         let fold = |h: u64, host: &Host| (h.rotate_left(7) ^ host.fingerprint).wrapping_mul(0xD6E8_FEB8_6659_FD93);
         let fingerprint = self.hosts.iter().fold(self.fabric.hops(), fold);
         Report {
@@ -57,6 +58,7 @@ impl Core {
             fingerprint,
             peak_connections: self.slots.peak(),
             packets,
+            events,
             predicted: None,
         }
     }
@@ -82,14 +84,17 @@ impl Core {
             let busy_ps = network.ports[id].rate.tx_time(s.sent_bytes).0;
             rows.push(PortRow {
                 port: id,
-                arrived_pkts: s.sent_pkts + dropped,
-                arrived_bytes: s.sent_bytes + e.dropped_bytes,
+                arrived_pkts: s.sent_pkts + dropped + e.cut_waiting,
+                arrived_bytes: s.sent_bytes + e.dropped_bytes + e.cut_bytes,
                 sent_pkts: s.sent_pkts,
                 sent_bytes: s.sent_bytes,
                 dropped_overflow: e.dropped[0],
                 dropped_shared: e.dropped[1],
                 dropped_early: e.dropped[2],
                 marked: e.marked,
+                cut_waiting: e.cut_waiting,
+                cut_flying: e.cut_flying,
+                corrupted: e.damaged,
                 queue_mean_pkts: s.sojourn.saturating_sub(future) as f64 / measured.0 as f64,
                 queue_max_pkts: e.max_pkts,
                 queue_percentiles: port.observer().map(|o| [0.5, 0.95, 0.99].map(|p| o.percentile(p))),

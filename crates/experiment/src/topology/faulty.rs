@@ -1,0 +1,81 @@
+//! Whether the faults of a network are possible ones.
+
+use super::reverse;
+use crate::faults::{BIT_ERRORS, Failure, LATEST};
+use crate::network::Network;
+
+/// The first mistake in them: the field, and why it cannot be so.
+pub(crate) fn check(network: &Network) -> Result<(), (String, String)> {
+    let mistake = |field: String, reason: String| Err((field, reason));
+    let ports = network.ports.len();
+    for (i, f) in network.faults.failures.iter().enumerate() {
+        let field = |key: &str| format!("network.faults.failures[{i}].{key}");
+        if !network.ports.contains(f.port) {
+            return mistake(field("port"), format!("there is no port {}; the network has {ports}", f.port));
+        }
+        if f.down > LATEST || f.reroute > LATEST || f.up.get().is_some_and(|up| up > LATEST) {
+            return mistake(field("down"), "legal: at most 200 days".into());
+        }
+        if f.up.has_come(f.down) {
+            return mistake(field("up"), "legal: after `down`".into());
+        }
+        let link = |f: &Failure| [Some(f.port), reverse(network, f.port)];
+        let overlaps = |g: &Failure| link(g).contains(&Some(f.port)) && !g.up.has_come(f.down) && !f.up.has_come(g.down);
+        if network.faults.failures[..i].iter().any(overlaps) {
+            return mistake(field("down"), "the link is down already, by an earlier failure".into());
+        }
+    }
+    for (i, c) in network.faults.corruption.iter().enumerate() {
+        let field = |key: &str| format!("network.faults.corruption[{i}].{key}");
+        if !network.ports.contains(c.port) {
+            return mistake(field("port"), format!("there is no port {}; the network has {ports}", c.port));
+        }
+        if !(BIT_ERRORS.0..=BIT_ERRORS.1).contains(&c.bit_errors) {
+            return mistake(field("bit_errors"), format!("legal: {} to {}", BIT_ERRORS.0, BIT_ERRORS.1));
+        }
+        if network.faults.corruption[..i].iter().any(|d| d.port == c.port) {
+            return mistake(field("port"), "the port is in the list already".into());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::faults::Corruption;
+    use crate::topology::find_port;
+    use crate::topology::testing::build;
+    use forebay_param::Value;
+    use forebay_units::{PortId, Time, TimeOrNever};
+
+    #[test]
+    fn what_cannot_be_is_named() {
+        let mut n = build("many-to-one", &[("senders", Value::Int(2))]).unwrap();
+        let port = |name| find_port(&n, name).unwrap();
+        let (there, back, other) = (port("s0->sw"), port("sw->s0"), port("s1->sw"));
+        let at = |port, down, up: Option<u64>| Failure {
+            port,
+            down: Time::from_ms(down),
+            up: up.map_or(TimeOrNever::NEVER, |t| Time::from_ms(t).into()),
+            reroute: Time::ZERO,
+        };
+        let mut checked = |failures: &[Failure], corruption: &[(PortId, f64)]| {
+            n.faults.failures = failures.to_vec();
+            n.faults.corruption = corruption.iter().map(|&(port, bit_errors)| Corruption { port, bit_errors }).collect();
+            check(&n).map_err(|(field, _)| field.rsplit("faults.").next().unwrap_or("").to_owned())
+        };
+        let field = |text: &str| Err(text.to_owned());
+        // One after the other, the next at the very moment, and two links at a time.
+        assert_eq!(
+            checked(&[at(there, 1, Some(2)), at(back, 2, None), at(other, 1, None)], &[(there, 1e-6), (back, 1e-6)]),
+            Ok(())
+        );
+        assert_eq!(checked(&[at(there, 1, Some(3)), at(back, 2, Some(5))], &[]), field("failures[1].down"));
+        assert_eq!(checked(&[at(there, 5, None), at(there, 2, Some(6))], &[]), field("failures[1].down"));
+        assert_eq!(checked(&[at(there, 5, Some(5))], &[]), field("failures[0].up"));
+        assert_eq!(checked(&[at(PortId::new(99), 5, None)], &[]), field("failures[0].port"));
+        assert_eq!(checked(&[], &[(there, 0.5)]), field("corruption[0].bit_errors"));
+        assert_eq!(checked(&[], &[(there, 1e-6), (there, 1e-6)]), field("corruption[1].port"));
+    }
+}

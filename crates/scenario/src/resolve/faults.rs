@@ -1,0 +1,181 @@
+//! What `[topology]` says beside its kind: how flows are balanced, the queue of hosts, links that fail and links that damage packets.
+
+use crate::resolve::observe::Ports;
+use crate::resolve::topology::{Built, port_names};
+use crate::schema::cx::Cx;
+use crate::schema::fields::{Fields, word};
+use crate::schema::limits::{MAX_DURATION, MAX_TIME};
+use crate::schema::link;
+use crate::schema::quantity;
+use crate::text::doc::{Item, Node, Raw, Table};
+use forebay_experiment::faults::{BIT_ERRORS, Balance, Corruption, Failure};
+use forebay_experiment::topology::reverse;
+use forebay_units::{PortId, Time, TimeOrNever};
+use serde_json::Value as Json;
+
+/// Most failures of one file. Our choice: a link that flaps every millisecond for a minute and a half.
+const MAX_FAILURES: usize = 100_000;
+
+/// Reads them into the network. What was written becomes part of its echo.
+pub(crate) fn faults(cx: &mut Cx, table: &Table, built: &mut Built, duration: Option<Time>) -> Option<()> {
+    let names = port_names(&built.network);
+    let ports = Ports::new(&built.network, &names);
+    let mut ok = true;
+    let mut faults = built.network.faults.clone();
+    if let Some(item) = table.get("balance") {
+        match word(&item.node, "`balance`", &["flow", "packet"], &mut cx.sink) {
+            Some(text) => faults.balance = if text == "packet" { Balance::Packet } else { Balance::Flow },
+            None => ok = false,
+        }
+    }
+    if let Some(item) = table.get("failure") {
+        match list(cx, item, MAX_FAILURES, |cx, node| failure(cx, node, &ports, duration)) {
+            Some(list) => {
+                ok &= apart(cx, &ports, &list);
+                faults.failures = list.into_iter().map(|(f, _)| f).collect();
+            }
+            None => ok = false,
+        }
+    }
+    if let Some(item) = table.get("corruption") {
+        match list(cx, item, MAX_FAILURES, |cx, node| corruption(cx, node, &ports)) {
+            Some(list) => {
+                for (i, (c, node)) in list.iter().enumerate() {
+                    if list[..i].iter().any(|(d, _)| d.port == c.port) {
+                        cx.sink.error(node.at, "`corruption` names a port more than once", "one rate a port", None);
+                        ok = false;
+                    }
+                }
+                faults.corruption = list.into_iter().map(|(c, _)| c).collect();
+            }
+            None => ok = false,
+        }
+    }
+    let queue = match table.get("host-queue") {
+        None => None,
+        Some(item) => {
+            let queue = link::queue(cx, &item.node, None);
+            ok &= queue.is_some();
+            queue.and_then(|(value, json)| Some((forebay_queues::build(Some(&value), None).ok()?, json)))
+        }
+    };
+    built.network.faults = faults;
+    if let Json::Object(echo) = &mut built.echo {
+        for key in ["balance", "failure", "corruption"] {
+            if let Some(item) = table.get(key) {
+                echo.insert(key.to_owned(), item.node.json());
+            }
+        }
+        if let Some((_, json)) = &queue {
+            echo.insert("host-queue".to_owned(), json.clone());
+        }
+    }
+    if let Some((queue, _)) = queue {
+        let nodes = &built.network.nodes;
+        built.network.ports.iter_mut().filter(|p| nodes[p.from].host).for_each(|p| p.queue = queue.clone());
+    }
+    ok.then_some(())
+}
+
+/// A table, or a list of tables, each with what stands in it.
+fn list<'n, T>(
+    cx: &mut Cx,
+    item: &'n Item,
+    most: usize,
+    mut read: impl FnMut(&mut Cx, &'n Node) -> Option<T>,
+) -> Option<Vec<(T, &'n Node)>> {
+    let single = std::slice::from_ref(&item.node);
+    let nodes = if let Raw::Array(list) = &item.node.raw { list.as_slice() } else { single };
+    if nodes.len() > most {
+        cx.sink.error(
+            item.node.at,
+            format!("`{}` has {} entries", item.key, nodes.len()),
+            format!("legal: at most {most}"),
+            None,
+        );
+        return None;
+    }
+    let found: Vec<_> = nodes.iter().filter_map(|n| Some((read(cx, n)?, n))).collect();
+    (found.len() == nodes.len()).then_some(found)
+}
+
+/// The port that the item called `key` names; without one an error that shows how it is written.
+fn port(cx: &mut Cx, fields: &mut Fields<'_>, key: &str, ports: &Ports<'_>) -> Option<PortId> {
+    let Some(item) = required(cx, fields, key, "write {} = \"leaf0->spine1\", the name of a port in the results") else {
+        return None;
+    };
+    match item.node.text() {
+        Some(name) => ports.one(cx, &format!("`{key}`"), &item.node, name),
+        None => {
+            cx.sink.error(
+                item.node.at,
+                format!("`{key}` must name a port, not {}", item.node.describe()),
+                "expected a name",
+                None,
+            );
+            None
+        }
+    }
+}
+
+fn required<'a>(cx: &mut Cx, fields: &mut Fields<'a>, key: &str, help: &str) -> Option<&'a Item> {
+    let item = fields.get(key);
+    if item.is_none() {
+        let message = format!("{} needs the key `{key}`", fields.what);
+        cx.sink.error(fields.at, message, format!("`{key}` is missing"), Some(help.replace("{}", key)));
+    }
+    item
+}
+
+fn failure(cx: &mut Cx, node: &Node, ports: &Ports<'_>, duration: Option<Time>) -> Option<Failure> {
+    let mut fields = Fields::of_node("[[topology.failure]]", node, &mut cx.sink)?;
+    let port = port(cx, &mut fields, "link", ports);
+    let down_item = required(cx, &mut fields, "down", "write {} = \"5ms\"");
+    let down = down_item.and_then(|i| quantity::time(cx, "`down`", &i.node, MAX_DURATION));
+    let up = match fields.get("up") {
+        None => Some(TimeOrNever::NEVER),
+        Some(i) => quantity::time(cx, "`up`", &i.node, MAX_DURATION).and_then(|up| {
+            let legal = down.is_none_or(|down| down < up);
+            if !legal {
+                let label = format!("legal: after `down`, {}", quantity::time_text(down.unwrap_or_default()));
+                cx.sink.error(i.node.at, "the link is up before it is down", label, None);
+            }
+            legal.then_some(up.into())
+        }),
+    };
+    let reroute = match fields.get("reroute") {
+        None => Some(Time::ZERO),
+        Some(i) => quantity::time(cx, "`reroute`", &i.node, MAX_TIME),
+    };
+    fields.finish(&mut cx.sink);
+    if let (Some(down), Some(end)) = (down, duration)
+        && down >= end
+    {
+        cx.note(format!("a link fails at {}, when the run has ended", quantity::time_text(down)));
+    }
+    Some(Failure { port: port?, down: down?, up: up?, reroute: reroute? })
+}
+
+/// A link that is down cannot go down.
+fn apart(cx: &mut Cx, ports: &Ports<'_>, list: &[(Failure, &Node)]) -> bool {
+    let link = |f: &Failure| reverse(ports.network, f.port).map_or(f.port, |back| f.port.min(back));
+    let mut sorted: Vec<(PortId, Time, TimeOrNever, &Node)> = list.iter().map(|(f, n)| (link(f), f.down, f.up, *n)).collect();
+    sorted.sort_by_key(|s| (s.0, s.1));
+    let mut ok = true;
+    for pair in sorted.windows(2).filter(|pair| pair[0].0 == pair[1].0 && !pair[0].2.has_come(pair[1].1)) {
+        let message = format!("the link is down already at {}", quantity::time_text(pair[1].1));
+        let help = Some("give the earlier failure an `up` that is not later than that".to_owned());
+        cx.sink.error(pair[1].3.at, message, "one failure at a time", help);
+        ok = false;
+    }
+    ok
+}
+
+fn corruption(cx: &mut Cx, node: &Node, ports: &Ports<'_>) -> Option<Corruption> {
+    let mut fields = Fields::of_node("[[topology.corruption]]", node, &mut cx.sink)?;
+    let port = port(cx, &mut fields, "port", ports);
+    let rate = required(cx, &mut fields, "bit-errors", "write {} = 1e-8, the probability of each bit")
+        .and_then(|i| quantity::float(cx, "`bit-errors`", &i.node, BIT_ERRORS.0, BIT_ERRORS.1));
+    fields.finish(&mut cx.sink);
+    Some(Corruption { port: port?, bit_errors: rate? })
+}

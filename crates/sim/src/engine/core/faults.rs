@@ -1,0 +1,74 @@
+//! What goes wrong in the network: done at the beginning of windows, and told at the end.
+
+use super::Core;
+use crate::engine::failures::Rerouted;
+use forebay_experiment::faults::Balance;
+use forebay_experiment::rows::{EventKind, EventRow};
+use forebay_experiment::topology::flow_hash;
+use forebay_units::{Time, TimeOrNever};
+
+impl Core {
+    /// When a link fails or comes back next.
+    pub(in crate::engine) fn next_failure(&self) -> TimeOrNever {
+        self.failures.as_ref().map_or(TimeOrNever::NEVER, |f| f.next())
+    }
+
+    /// Lets links fail and come back that do so in the window from `start` to `end`, which begins.
+    pub(in crate::engine) fn fail(&mut self, (start, end): (Time, Time)) {
+        let Some(failures) = &mut self.failures else { return };
+        if let Some(change) = failures.advance(&self.network, &mut self.fabric, &mut self.lane, (start, end)) {
+            self.count_moved(&change);
+        }
+    }
+
+    /// Books the connections that take another way since the tables have changed. Where each packet takes its own there is nothing to count.
+    fn count_moved(&mut self, change: &Rerouted) {
+        if self.network.faults.balance == Balance::Packet {
+            return;
+        }
+        let (network, fib) = (&self.network, self.fabric.fib());
+        let live = self.streams.iter().filter(|s| s.live);
+        let ways = live.map(|s| {
+            let back = u32::from(flow_hash(s.conn_id, s.dst, s.src));
+            let both = |fib: &forebay_experiment::topology::Fib| {
+                let mut way = fib.path(network, s.src, s.dst, u32::from(s.hash));
+                way.extend(fib.path(network, s.dst, s.src, back));
+                way
+            };
+            (both(&change.old), both(fib))
+        });
+        if let Some(failures) = &mut self.failures {
+            failures.moved(change, ways);
+        }
+    }
+
+    /// What happened to the network, in order of time. Statistics count from `measured` on.
+    pub(super) fn events(&mut self, end: Time, measured: Time) -> Vec<EventRow> {
+        let row = |time: Time, kind, port, packets| EventRow {
+            time_ps: time.0,
+            kind,
+            port,
+            until_ps: None,
+            packets,
+            flows: None,
+            pairs: None,
+        };
+        let mut rows = Vec::new();
+        if self.network.faults.balance == Balance::Packet {
+            rows.push(row(Time::ZERO, EventKind::Spraying, None, None));
+        }
+        for (id, port) in self.network.ports.ids().zip(self.fabric.ports.iter()) {
+            if let Some(errors) = port.errors() {
+                rows.push(row(Time::ZERO, EventKind::Corruption, Some(id), Some(errors.damaged())));
+            }
+            if self.network.ports[id].queue.loses() && port.events.dropped[2] > 0 {
+                rows.push(row(measured, EventKind::RandomLoss, Some(id), Some(port.events.dropped[2])));
+            }
+        }
+        if let Some(failures) = &mut self.failures {
+            rows.extend(failures.rows(&self.fabric, end));
+        }
+        rows.sort_by_key(|r| (r.time_ps, r.kind, r.port));
+        rows
+    }
+}

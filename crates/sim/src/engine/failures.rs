@@ -1,0 +1,234 @@
+//! Links that go down and come back: which ports are dead, which the forwarding tables avoid, and what it cost.
+//!
+//! A packet is lost if its last bit had not arrived when the link went down. As nothing crosses a link in less than a window, that is known at
+//! the beginning of the window in which it does: what arrives later in it is taken away then, and what is sent from then on would arrive
+//! behind it. What comes back, and what switches know, begins with a window.
+
+use super::fabric::Fabric;
+use super::lane::Lane;
+use forebay_experiment::faults::Failure;
+use forebay_experiment::network::Network;
+use forebay_experiment::rows::{EventKind, EventRow};
+use forebay_experiment::streams::Draws;
+use forebay_experiment::topology::{Fib, reverse};
+use forebay_units::{IndexVec, PortId, Time, TimeOrNever};
+use std::collections::VecDeque;
+
+/// One failure.
+struct Failing {
+    /// Both directions, where there are two.
+    ports: Vec<PortId>,
+    plan: Failure,
+    /// What its ports had lost, by earlier failures, when it began.
+    before: u64,
+    /// It has ended.
+    over: bool,
+    /// Rows of its beginning and its end, once they have come.
+    down: Option<EventRow>,
+    up: Option<EventRow>,
+}
+
+/// What is to be done at the beginning of a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    /// The link works.
+    Up,
+    /// The tables avoid it from now on,
+    Avoid,
+    /// and not any more.
+    Use,
+}
+
+/// All failures of a run.
+pub(super) struct Failures {
+    list: Vec<Failing>,
+    /// When links go down.
+    downs: VecDeque<(Time, usize)>,
+    /// What comes later than that.
+    steps: VecDeque<(Time, Step, usize)>,
+    /// By how many failures a port is dead, and by how many the tables avoid it.
+    dead: IndexVec<PortId, u32>,
+    avoided: IndexVec<PortId, u32>,
+    /// How often a port has come back.
+    returns: IndexVec<PortId, u64>,
+    /// The tables of the intact network.
+    intact: Fib,
+    seed: u64,
+}
+
+/// A change of the forwarding tables.
+pub(super) struct Rerouted {
+    /// The tables before.
+    pub old: Fib,
+    /// Failures that the tables avoid now, or do not avoid any more, by number.
+    of: Vec<usize>,
+}
+
+impl Failures {
+    /// Those of `network`; `None` where there are none.
+    pub(super) fn new(network: &Network, fib: &Fib, seed: u64) -> Option<Box<Failures>> {
+        let plans = &network.faults.failures;
+        if plans.is_empty() {
+            return None;
+        }
+        let ports = |f: &Failure| std::iter::once(f.port).chain(reverse(network, f.port)).collect();
+        let failing = |f: &Failure| Failing { ports: ports(f), plan: *f, before: 0, over: false, down: None, up: None };
+        let mut downs: Vec<_> = plans.iter().enumerate().map(|(i, f)| (f.down, i)).collect();
+        let mut steps = Vec::new();
+        for (i, f) in plans.iter().enumerate() {
+            steps.push((f.down + f.reroute, Step::Avoid, i));
+            if let Some(up) = f.up.get() {
+                steps.extend([(up, Step::Up, i), (up + f.reroute, Step::Use, i)]);
+            }
+        }
+        downs.sort_unstable();
+        steps.sort_unstable();
+        let count = network.ports.len();
+        Some(Box::new(Failures {
+            list: plans.iter().map(failing).collect(),
+            downs: downs.into(),
+            steps: steps.into(),
+            dead: IndexVec::repeat(0, count),
+            avoided: IndexVec::repeat(0, count),
+            returns: IndexVec::repeat(0, count),
+            intact: fib.clone(),
+            seed,
+        }))
+    }
+
+    /// When something is to be done next: in the window that this is in.
+    pub(super) fn next(&self) -> TimeOrNever {
+        let times = self.downs.front().map(|d| d.0).into_iter().chain(self.steps.front().map(|s| s.0));
+        times.min().into()
+    }
+
+    /// Does what is to be done at the beginning of the window from `start` to `end`. If the tables have changed, returns how.
+    pub(super) fn advance(
+        &mut self,
+        network: &Network,
+        fabric: &mut Fabric,
+        lane: &mut Lane,
+        (start, end): (Time, Time),
+    ) -> Option<Rerouted> {
+        while let Some((time, i)) = self.downs.pop_front_if(|d| d.0 < end) {
+            self.go_down(fabric, lane, time, i);
+        }
+        let mut of = Vec::new();
+        while let Some((_, step, i)) = self.steps.pop_front_if(|s| s.0 <= start) {
+            match step {
+                Step::Up => self.come_up(network, fabric, i),
+                Step::Avoid | Step::Use => {
+                    for &port in &self.list[i].ports {
+                        let avoided = &mut self.avoided[port];
+                        *avoided = if step == Step::Avoid { *avoided + 1 } else { *avoided - 1 };
+                    }
+                    of.push(i);
+                }
+            }
+        }
+        if of.is_empty() {
+            return None;
+        }
+        let old = fabric.fib().clone();
+        // The intact network has so many sets of ports that no more fit into its tables: packets go on going into the dead link.
+        let (fib, pairs) = self.intact.around(network, &|port| self.avoided[port] == 0).ok()?;
+        fabric.reroute(fib);
+        for &i in &of {
+            let failing = &mut self.list[i];
+            if let Some(row) = failing.down.as_mut().filter(|_| !failing.over) {
+                row.pairs = Some(pairs);
+            }
+        }
+        Some(Rerouted { old, of })
+    }
+
+    fn go_down(&mut self, fabric: &mut Fabric, lane: &mut Lane, time: Time, i: usize) {
+        let failing = &mut self.list[i];
+        failing.before = failing.ports.iter().map(|p| fabric.ports[*p].lost()).sum();
+        for &port in &failing.ports {
+            if self.dead[port] == 0 {
+                fabric.cut(lane, port, time);
+            }
+            self.dead[port] += 1;
+        }
+        let (port, until_ps) = (Some(failing.plan.port), failing.plan.up.ps());
+        let row =
+            EventRow { time_ps: time.0, kind: EventKind::LinkDown, port, until_ps, packets: None, flows: None, pairs: None };
+        failing.down = Some(row);
+    }
+
+    fn come_up(&mut self, network: &Network, fabric: &mut Fabric, i: usize) {
+        self.count(fabric, i);
+        let ports = self.list[i].ports.clone();
+        for &port in &ports {
+            self.dead[port] -= 1;
+            if self.dead[port] == 0 {
+                self.returns[port] += 1;
+                let config = &network.ports[port];
+                let mut queue = config.queue.clone();
+                // An interface that comes up begins with an empty queue (Linux dev_activate).
+                queue.start(config.rate, Draws::Queue.stream(self.seed, &[port.index() as u64, self.returns[port]]));
+                fabric.ports[port].join(queue);
+            }
+        }
+        // The next failure of the link may have begun in the same window; what was lost up to here is not its own.
+        for other in self.list.iter_mut().filter(|o| !o.over && o.down.is_some() && o.ports.contains(&ports[0])) {
+            other.before = other.ports.iter().map(|p| fabric.ports[*p].lost()).sum();
+        }
+    }
+
+    /// Books what failure `i` has cost; it is over.
+    fn count(&mut self, fabric: &Fabric, i: usize) {
+        let failing = &mut self.list[i];
+        let lost: u64 = failing.ports.iter().map(|p| fabric.ports[*p].lost()).sum();
+        failing.over = true;
+        if let Some(row) = &mut failing.down {
+            row.packets = Some(lost - failing.before);
+        }
+        if let Some(up) = failing.plan.up.get() {
+            let port = Some(failing.plan.port);
+            failing.up = Some(EventRow {
+                time_ps: up.0,
+                kind: EventKind::LinkUp,
+                port,
+                until_ps: None,
+                packets: None,
+                flows: None,
+                pairs: None,
+            });
+        }
+    }
+
+    /// Books the connections that a change of the tables has moved: each has its ways before and after.
+    pub(super) fn moved(&mut self, change: &Rerouted, ways: impl Iterator<Item = (Vec<PortId>, Vec<PortId>)>) {
+        for &i in &change.of {
+            let failing = &mut self.list[i];
+            let row = if failing.over { &mut failing.up } else { &mut failing.down };
+            row.iter_mut().for_each(|row| row.flows = Some(0));
+        }
+        for (before, after) in ways.filter(|(before, after)| before != after) {
+            for &i in &change.of {
+                let failing = &mut self.list[i];
+                let (row, way) = if failing.over { (&mut failing.up, &after) } else { (&mut failing.down, &before) };
+                if let Some(flows) = row.as_mut().and_then(|r| r.flows.as_mut())
+                    && failing.ports.iter().any(|p| way.contains(p))
+                {
+                    *flows += 1;
+                }
+            }
+        }
+    }
+
+    /// The run ends at `end`: the rows of what has happened.
+    pub(super) fn rows(&mut self, fabric: &Fabric, end: Time) -> Vec<EventRow> {
+        for i in 0..self.list.len() {
+            if self.list[i].down.is_some() && !self.list[i].over {
+                self.count(fabric, i);
+            }
+        }
+        let rows = self.list.iter().flat_map(|f| f.down.into_iter().chain(f.up));
+        let mut rows: Vec<EventRow> = rows.filter(|r| r.time_ps < end.0).collect();
+        rows.iter_mut().for_each(|r| r.until_ps = r.until_ps.filter(|t| *t < end.0));
+        rows
+    }
+}
