@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 
@@ -13,6 +14,8 @@ def main() -> int:
     _share.tell_command()
     if sys.argv[1:2] == ["repro"]:  # in this process, with this package's simulator
         return _repro(sys.argv[2:])
+    # What the command has done in Python is done with this one.
+    os.environ.setdefault("FOREBAY_PYTHON", sys.executable)
     # The command listens to Ctrl-C itself; where it does not, Ctrl-C ends it at once, as it does the program of the same name.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _native.cli(["forebay", *sys.argv[1:]])

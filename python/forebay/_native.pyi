@@ -7,10 +7,37 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["__sources__", "__version__", "Buffer", "Results", "Runs", "Scenario", "Session", "Sweep", "Table", "answer", "cli", "explain", "model_ceilings", "model_dctcp", "model_first_round", "model_incast", "model_nstar", "model_random_marks", "model_remaining", "model_shares", "model_trim", "model_trim_flows", "model_trim_queue", "model_trim_wait", "model_weight", "open_run", "open_sweep", "registry", "report", "run_all", "run_sweep", "table_names"]
+__all__ = ["__sources__", "__version__", "BegunSweep", "Buffer", "Results", "Runs", "Scenario", "Session", "Sweep", "Table", "answer", "cli", "explain", "model_ceilings", "model_dctcp", "model_first_round", "model_incast", "model_nstar", "model_random_marks", "model_remaining", "model_shares", "model_trim", "model_trim_flows", "model_trim_queue", "model_trim_wait", "model_weight", "open_run", "open_sweep", "registry", "report", "run_all", "run_batch", "run_sweep", "table_names"]
 
 __sources__: Final[str]
 __version__: Final[str]
+
+@final
+class BegunSweep:
+    """
+    A sweep that is begun: its points are checked, and its directory is there.
+    """
+    def __new__(cls, /, scenario: Scenario, axes: SupportsGetItem[int, str], out: str | PathLike[str] | None) -> BegunSweep:
+        """
+        Checks the points of a scenario's sweep with further axes (`key=[..]`), and begins the directory.
+        """
+    def missing(self, /) -> list[tuple[int, str]]:
+        """
+        The units whose results are not there, in their order: the number of the point, and the key.
+        """
+    @property
+    def path(self, /) -> Path:
+        """
+        Its directory.
+        """
+    def put(self, /, key: str, tables: SupportsGetItem[int, tuple[str, bytes | bytearray]], numbers: bytes | bytearray) -> None:
+        """
+        Keeps the result of a unit that ran elsewhere: its tables by name, and its numbers.
+        """
+    def total(self, /) -> int:
+        """
+        Different units of the sweep.
+        """
 
 @final
 class Buffer:
@@ -381,6 +408,11 @@ def run_all(scenarios: SupportsGetItem[int, Scenario], threads: SupportsIndex | 
     """
     Runs all scenarios. `progress` is called about ten times a second with the number of finished runs, that of all runs, the part of
     the work that is done (if known), the seconds since the start and the packet transmissions so far.
+    """
+
+def run_batch(scenario: Scenario, axes: SupportsGetItem[int, str], points: SupportsGetItem[int, SupportsIndex], keys: SupportsGetItem[int, str]) -> list[tuple[list[tuple[str, bytes]], bytes]]:
+    """
+    Runs the units with these keys, which are of these points, one after the other; of each its tables by name, and its numbers.
     """
 
 def run_sweep(scenario: Scenario, axes: SupportsGetItem[int, str], out: str | PathLike[str] | None, threads: SupportsIndex | None, progress: "object | None") -> Sweep:

@@ -11,7 +11,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from . import _native, _share, _toml
+from . import _dask, _native, _share, _toml
 from ._errors import ScenarioError
 from ._progress import Progress, native
 from ._result import Result, beside
@@ -203,6 +203,7 @@ class Scenario:
         threads: int | None = None,
         progress: Progress = None,
         report: bool = True,
+        client: Any = None,
     ) -> Sweep:
         """Simulate the scenario for many values, on all cores, into a directory that can be continued.
 
@@ -224,6 +225,9 @@ class Scenario:
             As for :meth:`run`; what an earlier call left counts as done.
         report : bool
             Write ``report.html`` into the directory.
+        client : distributed.Client, optional
+            Runs are made by the workers of this Dask client, which have this package and the files that the scenario names;
+            results come into the directory here, and are the same to the byte. A worker that is lost loses nothing.
 
         Raises
         ------
@@ -246,6 +250,9 @@ class Scenario:
             native_scenario = native_scenario.changed([f"sweep.seeds={_toml.value(seeds, 'sweep.seeds')}"], None)
         texts = [f"{key}={_toml.value(list(values), key)}" for key, values in (axes or {}).items()]
         threads = checked(threads)
+        if client is not None:
+            _dask.fill(native_scenario, texts, None if out is None else Path(out), client, progress)
+            progress = None
         callback, close = native(progress)
         try:
             sweep = Sweep(_native.run_sweep(native_scenario, texts, None if out is None else Path(out), threads, callback))

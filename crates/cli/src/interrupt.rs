@@ -11,9 +11,13 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 static KEPT: OnceLock<PathBuf> = OnceLock::new();
+static LISTENS: AtomicBool = AtomicBool::new(false);
 
-/// Listens from now on.
+/// Listens from now on; to be called once or more.
 pub(crate) fn listen() -> Result<(), Failure> {
+    if LISTENS.swap(true, Relaxed) {
+        return Ok(());
+    }
     let handler = || {
         if ASKED.swap(true, Relaxed) {
             process::exit(130);

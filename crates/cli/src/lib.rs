@@ -10,6 +10,7 @@ mod model_table;
 mod output;
 mod plain;
 mod progress;
+mod python;
 pub mod report;
 mod said;
 mod style;
@@ -48,6 +49,7 @@ enum Verb {
     Run(verbs::run::Args),
     Report(verbs::report::Args),
     Sweep(verbs::sweep::Args),
+    Merge(verbs::merge::Args),
     Model(verbs::model::Args),
     Compare(verbs::compare::Args),
     Conform(verbs::conform::Args),
@@ -91,6 +93,7 @@ where
         Verb::Run(args) => verbs::run::execute(&args),
         Verb::Report(args) => verbs::report::execute(&args),
         Verb::Sweep(args) => verbs::sweep::execute(&args),
+        Verb::Merge(args) => verbs::merge::execute(&args),
         Verb::Model(args) => verbs::model::execute(&args),
         Verb::Compare(args) => verbs::compare::execute(&args),
         Verb::Conform(args) => verbs::conform::execute(&args),

@@ -5,6 +5,7 @@
 
 mod buffer;
 mod concat;
+mod elsewhere;
 mod errors;
 mod guard;
 mod listen;
@@ -23,6 +24,8 @@ mod table;
 mod _native {
     #[pymodule_export]
     use crate::buffer::Buffer;
+    #[pymodule_export]
+    use crate::elsewhere::{BegunSweep, run_batch};
     #[pymodule_export]
     use crate::model::{
         model_ceilings, model_dctcp, model_first_round, model_incast, model_nstar, model_random_marks, model_remaining,

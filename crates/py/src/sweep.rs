@@ -75,20 +75,8 @@ pub(crate) fn run_sweep(
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Sweep> {
-    let mut swept = scenario.inner.clone();
-    axes.iter().try_for_each(|axis| swept.add_axis(axis)).map_err(|e| errors::scenario(&e))?;
-    let request = Request {
-        scenario: &swept,
-        source: SweepScenario {
-            file: scenario.file(),
-            text: swept.text().to_owned(),
-            overrides: scenario.overrides(),
-            sweeps: axes,
-        },
-        dir: out,
-        threads: threads.unwrap_or_else(|| Host::here().cpus),
-        csv: false,
-    };
+    let swept = with_axes(scenario, &axes)?;
+    let request = request(scenario, &swept, axes, out, threads);
     let stop = AtomicBool::new(false);
     let mut watch = Watch { listener: Listener::new(progress, &stop), last: (0, 0) };
     let outcome = detached(py, || execute(request, &stop, &mut watch))?;
@@ -99,6 +87,35 @@ pub(crate) fn run_sweep(
     };
     watch.listener.tell(py, done, total, Some(1.0), finished.manifest.wall_s, finished.manifest.packet_hops)?;
     open_sweep(py, finished.dir.path().to_owned())
+}
+
+/// The scenario with further axes.
+pub(crate) fn with_axes(scenario: &Scenario, axes: &[String]) -> PyResult<forebay_scenario::Scenario> {
+    let mut swept = scenario.inner.clone();
+    axes.iter().try_for_each(|axis| swept.add_axis(axis)).map_err(|e| errors::scenario(&e))?;
+    Ok(swept)
+}
+
+/// What to run, and where to; `swept` is the scenario with the axes.
+pub(crate) fn request<'a>(
+    scenario: &Scenario,
+    swept: &'a forebay_scenario::Scenario,
+    axes: Vec<String>,
+    out: Option<PathBuf>,
+    threads: Option<usize>,
+) -> Request<'a> {
+    Request {
+        scenario: swept,
+        source: SweepScenario {
+            file: scenario.file(),
+            text: swept.text().to_owned(),
+            overrides: scenario.overrides(),
+            sweeps: axes,
+        },
+        dir: out,
+        threads: threads.unwrap_or_else(|| Host::here().cpus),
+        csv: false,
+    }
 }
 
 /// Opens the directory of a finished sweep.
@@ -120,7 +137,11 @@ pub(crate) fn failed(e: &SweepError) -> PyErr {
     match e {
         SweepError::Scenario(e) => errors::scenario(e),
         SweepError::Store(e) => errors::store(e),
-        SweepError::Run { error: RunError::Unroutable(_), .. } | SweepError::File(..) => errors::engine(&e.to_string()),
+        SweepError::Run { error: RunError::Unroutable(_), .. }
+        | SweepError::File(..)
+        | SweepError::Foreign
+        | SweepError::Missing { .. }
+        | SweepError::Different(..) => errors::engine(&e.to_string()),
         SweepError::Run { .. } | SweepError::Interrupted { .. } => errors::internal(e),
     }
 }

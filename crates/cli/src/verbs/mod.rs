@@ -13,6 +13,7 @@ mod hosts;
 pub(crate) mod kernel;
 pub(crate) mod list;
 pub(crate) mod man;
+pub(crate) mod merge;
 pub(crate) mod model;
 pub(crate) mod new;
 pub(crate) mod record;

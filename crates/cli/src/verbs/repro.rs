@@ -5,19 +5,9 @@
 //! to if that was not built from the sources of this program.
 
 use crate::failure::Failure;
-use crate::interrupt;
+use crate::python::Python;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::Command;
-
-/// Which Python is asked: an interpreter that has the package `forebay`, by name or path.
-const PYTHON: &str = "FOREBAY_PYTHON";
-/// Tells the package which sources this program was built from.
-const SOURCES: &str = "FOREBAY_SOURCES";
-/// How the interpreter says that a package is not there; no other step ends with it.
-const NOT_INSTALLED: i32 = 69;
-/// Looks for the packages without importing them: that takes a second, and the reproduction does it anyway.
-const PROBE: &str = "import sys\nfrom importlib.util import find_spec\nlacks = [m for m in ('forebay', 'matplotlib', 'pyarrow') if not find_spec(m)]\nif lacks:\n    print('no module', *lacks, file=sys.stderr)\n    sys.exit(69)";
 
 /// Reproduce published evaluations: run them, draw their figures, judge their claims
 #[derive(Debug, clap::Args)]
@@ -77,26 +67,8 @@ impl Args {
 
 /// Runs it, and ends as it ends.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    let python = std::env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
-    let name = python.to_string_lossy().into_owned();
-    let start = |e: std::io::Error| Failure::Machine(format!("`{name}` cannot be started: {e}; {PYTHON} names another Python"));
-    let probe = Command::new(&python).args(["-c", PROBE]).output().map_err(start)?;
-    if probe.status.code() == Some(NOT_INSTALLED) {
-        let why = String::from_utf8_lossy(&probe.stderr);
-        return Err(Failure::Machine(format!(
-            "`{name}` lacks what reproductions need ({}); `pip install '.[repro]'` in the repository installs it, and {PYTHON} names another Python",
-            why.trim()
-        )));
-    }
-    let mut command = Command::new(&python);
-    command.args(["-m", "forebay.repro"]).args(args.words());
-    command.env(SOURCES, forebay_exec::sweep::key::SOURCES);
-    // Ctrl-C reaches both; this one waits for what the other says of it.
-    interrupt::listen()?;
-    let status = command.status().map_err(start)?;
-    match status.code() {
-        Some(0) => Ok(()),
-        // It has said why. One that a signal ended has no code.
-        code => Err(Failure::Reported(code.and_then(|c| u8::try_from(c).ok()).unwrap_or(130))),
-    }
+    let python = Python::with("reproductions", &["forebay", "matplotlib", "pyarrow"], "repro")?;
+    let mut command = python.module("forebay.repro");
+    command.args(args.words());
+    python.wait(&mut command, None)
 }

@@ -6,11 +6,12 @@ use crate::failure::Failure;
 use crate::input::found;
 use crate::output::print;
 use crate::progress::{Kind, event};
+use crate::python::Python;
 use crate::report::{self, Written};
 use crate::sweep_progress::Display;
 use crate::table::scaled;
 use crate::{interrupt, said, style, sweep_table};
-use forebay_exec::sweep::{Finished, Plan, Request, SweepError, default_dir, execute as run_sweep};
+use forebay_exec::sweep::{Finished, Plan, Request, Shard, SweepError, default_dir, execute as run_sweep, execute_shard};
 use forebay_scenario::{Scenario, Sweep};
 use forebay_store::Host;
 use forebay_store::sweep::SweepScenario;
@@ -27,6 +28,12 @@ pub(crate) struct Args {
     /// Check all points, list them, and say what is left to run
     #[arg(long)]
     dry_run: bool,
+    /// Run only this part of the sweep, such as 3/8, the third of eight; `forebay merge` puts the parts together
+    #[arg(long, value_name = "I/N", conflicts_with = "dry_run")]
+    shard: Option<Shard>,
+    /// Run on the workers of this Dask scheduler, such as tcp://head:8786, which have the Python package installed
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["dry_run", "shard"])]
+    dask: Option<String>,
 }
 
 /// Runs it.
@@ -41,8 +48,51 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
             let scenario = with_seeds(&args.run, scenario, &sweep)?.0;
             return list(&args.run, &scenario);
         }
-        run(&args.run, kind, scenario, &sweep, overrides)
+        if let Some(address) = &args.dask {
+            on_workers(address, &args.run, &scenario, &sweep, kind)?;
+        }
+        match args.shard {
+            Some(shard) => run_shard(&args.run, kind, scenario, &sweep, overrides, shard),
+            None => run(&args.run, kind, scenario, &sweep, overrides),
+        }
     })
+}
+
+/// Has the runs of a sweep made by the workers of a Dask scheduler; their results are in the sweep's directory afterwards.
+fn on_workers(address: &str, args: &run::Args, scenario: &Scenario, sweep: &Sweep, kind: Kind) -> Result<(), Failure> {
+    let python = Python::with("sweeps on Dask", &["forebay", "distributed"], "dask")?;
+    let (_, seeds) = with_seeds(args, scenario.clone(), sweep)?;
+    let file = found(&args.input.file);
+    let mut sets = args.input.overrides();
+    sets.extend(args.input.runs.filter(|_| seeds.is_none()).map(|n| format!("runs={n}")));
+    sets.extend(seeds);
+    let job = json!({
+        "address": address, "file": file, "text": scenario.text(), "sets": sets, "seed": args.input.seed, "axes": args.sweep,
+        "out": args.out, "progress": kind == Kind::Bar,
+    });
+    python.wait(&mut python.module("forebay._dask_command"), Some(&job.to_string()))
+}
+
+/// Runs a part of a sweep.
+fn run_shard(
+    args: &run::Args,
+    kind: Kind,
+    scenario: Scenario,
+    sweep: &Sweep,
+    overrides: Vec<String>,
+    shard: Shard,
+) -> Result<(), Failure> {
+    let (scenario, overrides) = ready(args, scenario, sweep, overrides)?;
+    let mut display = Display::new(kind, args.quiet, args.limits.watch());
+    let result = execute_shard(request(args, &scenario, overrides), shard, interrupt::flag(), &mut display);
+    display.clear();
+    let Some(done) = ended(result, &display)? else { return Ok(()) };
+    let mut out = format!("results: {}\n", done.dir.display());
+    if !args.quiet {
+        let _ =
+            writeln!(out, "shard {shard}: {} of {} runs are done; forebay merge puts shards together", done.units, done.total);
+    }
+    print(&out)
 }
 
 /// `--runs` holds for the seeds of a sweep, too: the scenario, and what that adds to the overrides.
@@ -69,8 +119,24 @@ pub(super) fn run(
     kind: Kind,
     scenario: Scenario,
     sweep: &Sweep,
-    mut overrides: Vec<String>,
+    overrides: Vec<String>,
 ) -> Result<(), Failure> {
+    let (scenario, overrides) = ready(args, scenario, sweep, overrides)?;
+    let mut display = Display::new(kind, args.quiet, args.limits.watch());
+    let result = run_sweep(request(args, &scenario, overrides), interrupt::flag(), &mut display);
+    display.clear();
+    // There is a sweep, or nobody would be here.
+    let Some(finished) = ended(result, &display)? else { return Ok(()) };
+    tell(&finished, display.hops(), &Telling { kind, quiet: args.quiet, report: !args.no_report, metrics: &args.metrics })
+}
+
+/// The scenario with the seeds of the command line, once it is known that nothing forbids to run it.
+fn ready(
+    args: &run::Args,
+    scenario: Scenario,
+    sweep: &Sweep,
+    mut overrides: Vec<String>,
+) -> Result<(Scenario, Vec<String>), Failure> {
     if args.force {
         let text = "--force is for single runs: a sweep goes on where it stopped; remove its directory to begin anew";
         return Err(Failure::Usage(text.into()));
@@ -80,8 +146,12 @@ pub(super) fn run(
     overrides.extend(args.input.seed.map(|n| format!("seed={n}")));
     admit(args, &scenario)?;
     interrupt::listen()?;
-    let request = Request {
-        scenario: &scenario,
+    Ok((scenario, overrides))
+}
+
+fn request<'a>(args: &run::Args, scenario: &'a Scenario, overrides: Vec<String>) -> Request<'a> {
+    Request {
+        scenario,
         source: SweepScenario {
             file: args.input.file.display().to_string(),
             text: scenario.text().to_owned(),
@@ -91,30 +161,43 @@ pub(super) fn run(
         dir: args.out.clone(),
         threads: args.threads.map_or(Host::here().cpus, usize::from),
         csv: args.format == FormatArg::Csv,
-    };
-    let mut display = Display::new(kind, args.quiet, args.limits.watch());
-    let result = run_sweep(request, interrupt::flag(), &mut display);
-    display.clear();
-    let finished = match (result, display.why()) {
-        (Ok(finished), _) => finished,
+    }
+}
+
+/// What came of it; a limit that ended it is told with what to do next.
+fn ended<T>(result: Result<T, SweepError>, display: &Display) -> Result<T, Failure> {
+    match (result, display.why()) {
+        (Ok(finished), _) => Ok(finished),
         (Err(SweepError::Interrupted { done, total }), Some(why)) => {
             let text = format!("{why}; {done} of {total} runs are done and kept: run the same command again to go on");
-            return Err(Failure::Machine(text));
+            Err(Failure::Machine(text))
         }
-        (Err(e), _) => return Err(e.into()),
-    };
-    // There is a sweep, or nobody would be here.
-    let Some(finished) = finished else { return Ok(()) };
+        (Err(e), _) => Err(e.into()),
+    }
+}
+
+/// What is told of a finished sweep.
+pub(super) struct Telling<'a> {
+    pub(super) kind: Kind,
+    pub(super) quiet: bool,
+    /// Write the page.
+    pub(super) report: bool,
+    /// Columns of the printed table; the most telling ones if there are none.
+    pub(super) metrics: &'a [String],
+}
+
+/// Writes the page of a finished sweep, and says what it gave.
+pub(super) fn tell(finished: &Finished, hops: u64, telling: &Telling<'_>) -> Result<(), Failure> {
     let page = || report::write_sweep(&finished.dir, &finished.dir.path().join(report::FILE));
-    let page = if args.no_report { None } else { written(page(), kind) };
+    let page = if telling.report { written(page(), telling.kind) } else { None };
     let m = &finished.manifest;
-    if kind == Kind::Json {
+    if telling.kind == Kind::Json {
         event(&json!({
             "event": "done", "dir": finished.dir.path(), "fingerprint": m.fingerprint, "packet_hops": m.packet_hops,
             "runs": finished.plan.distinct().len(), "found": m.found, "wall_s": m.wall_s, "report": page.as_ref().map(|w| &w.path),
         }));
     }
-    conclude(args, &finished, display.hops(), page.as_ref())
+    conclude(telling, finished, hops, page.as_ref())
 }
 
 /// Refuses a sweep that would not fit into memory, by its first and its last point: what is swept grows or shrinks on the way.
@@ -132,18 +215,18 @@ fn admit(args: &run::Args, scenario: &Scenario) -> Result<(), Failure> {
 }
 
 /// The last words: the table, where the results are, and how fast it went.
-fn conclude(args: &run::Args, f: &Finished, hops: u64, page: Option<&Written>) -> Result<(), Failure> {
+fn conclude(telling: &Telling<'_>, f: &Finished, hops: u64, page: Option<&Written>) -> Result<(), Failure> {
     let mut out = String::new();
-    if !args.quiet {
+    if !telling.quiet {
         if let Some(written) = page.filter(|w| !w.sentences.is_empty()) {
             out.push_str(&said::lines(&written.sentences, style::stdout()));
             out.push('\n');
         }
-        out.push_str(&sweep_table::render(&f.plan, &f.records, &args.metrics, style::stdout()));
+        out.push_str(&sweep_table::render(&f.plan, &f.records, telling.metrics, style::stdout()));
         out.push('\n');
     }
     let _ = writeln!(out, "results: {}", f.dir.path().display());
-    if !args.quiet {
+    if !telling.quiet {
         if let Some(written) = page {
             let _ = writeln!(out, "report: {}", written.path.display());
         }

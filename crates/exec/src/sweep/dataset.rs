@@ -46,26 +46,17 @@ pub struct Finished {
 /// # Errors
 /// See [`SweepError`]. What was finished is kept, and the same call goes on from there.
 pub fn execute(request: Request<'_>, stop: &AtomicBool, watcher: &mut dyn Watcher) -> Result<Option<Finished>, SweepError> {
-    let Some(sweep) = request.scenario.sweep()? else { return Ok(None) };
-    let (threads, points) = (request.threads.max(1), sweep.len());
-    let plan = Plan::new(request.scenario, sweep, threads, stop, &mut |n| watcher.checked(n, points))?;
-    let path = request.dir.unwrap_or_else(|| default_dir(&plan.name));
-    let dir = SweepDir::create(&path)?;
+    let (scenario, threads, csv) = (request.scenario, request.threads.max(1), request.csv);
     let clock = Instant::now();
-    let mut manifest = begin(&plan, request.source, threads);
-    // Results of the very same sweep stay published until the new ones replace them, which are the same.
-    let before = dir.manifest().ok();
-    if !before.is_some_and(|b| b.finished.is_some() && same(&b, &manifest)) {
-        dir.set_manifest(&manifest)?;
-    }
+    let Some(Begun { plan, dir, mut manifest }) = begin(request, stop, watcher)? else { return Ok(None) };
     watcher.begins(&plan);
     let mut counter = Counter { inner: watcher, found: 0 };
-    let records = run_units(request.scenario, &plan, &dir.units(), threads, stop, &mut counter)?;
+    let records = run_units(scenario, &plan, &plan.distinct(), &dir.units(), threads, stop, &mut counter)?;
     manifest.found = counter.found;
     let all = || (0..plan.units.len()).filter_map(|i| records.get(&plan, i));
     manifest.fingerprint = format!("{:016x}", combined_fingerprint(&all().map(|r| r.fingerprint).collect::<Vec<_>>()));
     manifest.packet_hops = all().map(|r| r.packet_hops).sum();
-    let formats: &[Format] = if request.csv { &[Format::Parquet, Format::Csv] } else { &[Format::Parquet] };
+    let formats: &[Format] = if csv { &[Format::Parquet, Format::Csv] } else { &[Format::Parquet] };
     for format in formats {
         manifest.tables.push(table(&plan, &records, |t, rows| t.write(dir.path(), *format, rows))?);
     }
@@ -73,6 +64,35 @@ pub fn execute(request: Request<'_>, stop: &AtomicBool, watcher: &mut dyn Watche
     manifest.finished = Some(utc(SystemTime::now()));
     dir.set_manifest(&manifest)?;
     Ok(Some(Finished { plan, records, dir, manifest }))
+}
+
+/// A sweep whose points are checked, and its directory, whose manifest says what will be there.
+#[derive(Debug)]
+pub struct Begun {
+    /// What there is to run.
+    pub plan: Plan,
+    /// Its directory.
+    pub dir: SweepDir,
+    pub(super) manifest: SweepManifest,
+}
+
+/// Checks the points of a sweep and begins its directory. `None` for a scenario without one.
+///
+/// # Errors
+/// See [`SweepError`].
+pub fn begin(request: Request<'_>, stop: &AtomicBool, watcher: &mut dyn Watcher) -> Result<Option<Begun>, SweepError> {
+    let Some(sweep) = request.scenario.sweep()? else { return Ok(None) };
+    let (threads, points) = (request.threads.max(1), sweep.len());
+    let plan = Plan::new(request.scenario, sweep, threads, stop, &mut |n| watcher.checked(n, points))?;
+    let path = request.dir.unwrap_or_else(|| default_dir(&plan.name));
+    let dir = SweepDir::create(&path)?;
+    let manifest = manifest(&plan, request.source, threads);
+    // Results of the very same sweep stay published until the new ones replace them, which are the same.
+    let before = dir.manifest().ok();
+    if !before.is_some_and(|b| b.finished.is_some() && same(&b, &manifest)) {
+        dir.set_manifest(&manifest)?;
+    }
+    Ok(Some(Begun { plan, dir, manifest }))
 }
 
 /// A finished sweep: its manifest, which has the axes, and all its numbers, in the order of the points.
@@ -89,7 +109,7 @@ pub fn default_dir(name: &str) -> PathBuf {
     Path::new("out").join(format!("{}-sweep", forebay_store::file_name(name)))
 }
 
-fn begin(plan: &Plan, scenario: SweepScenario, threads: usize) -> SweepManifest {
+fn manifest(plan: &Plan, scenario: SweepScenario, threads: usize) -> SweepManifest {
     let mut points: Vec<PointRecord> = plan.sweep.points().map(|p| PointRecord { label: p.label, units: Vec::new() }).collect();
     for unit in &plan.units {
         points[unit.point as usize].units.push(unit.key.to_string());
@@ -116,7 +136,7 @@ fn begin(plan: &Plan, scenario: SweepScenario, threads: usize) -> SweepManifest 
 }
 
 /// Whether two sweeps have the same results.
-fn same(a: &SweepManifest, b: &SweepManifest) -> bool {
+pub(super) fn same(a: &SweepManifest, b: &SweepManifest) -> bool {
     (&a.axes, &a.points, &a.seeds, &a.keep, &a.name) == (&b.axes, &b.points, &b.seeds, &b.keep, &b.name)
 }
 

@@ -22,6 +22,19 @@ pub enum SweepError {
     Store(StoreError),
     /// A file that the scenario names cannot be read, or changed while the sweep ran.
     File(PathBuf, String),
+    /// A unit that is not one of the sweep here.
+    Foreign,
+    /// Shards that were not run, or not to their end.
+    Missing {
+        /// Where results were looked for.
+        dir: PathBuf,
+        /// Runs whose results are not there.
+        missing: usize,
+        /// Runs of the sweep.
+        total: usize,
+    },
+    /// Directories that are to be one have different sweeps in them.
+    Different(PathBuf, PathBuf),
     /// It was asked to stop.
     Interrupted {
         /// Runs whose results are there.
@@ -58,6 +71,17 @@ impl fmt::Display for SweepError {
             SweepError::Run { point, error } => write!(f, "{point}: {error}"),
             SweepError::Store(e) => write!(f, "{e}"),
             SweepError::File(path, why) => write!(f, "{}: {why}", path.display()),
+            SweepError::Foreign => f.write_str(
+                "a run that this sweep does not have: another version of forebay, or of a file that the scenario names, is installed there",
+            ),
+            SweepError::Missing { dir, missing, total } => write!(
+                f,
+                "{missing} of {total} runs are missing; run their shards with --out {}, or forebay sweep there, which runs what is missing",
+                dir.display()
+            ),
+            SweepError::Different(a, b) => {
+                write!(f, "{} and {} have different sweeps, or different versions of one: the runs of their points differ", a.display(), b.display())
+            }
             SweepError::Interrupted { done, total } => write!(f, "interrupted: {done} of {total} runs done"),
         }
     }

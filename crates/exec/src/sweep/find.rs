@@ -8,7 +8,7 @@ use crate::simulate::simulate;
 use forebay_experiment::report::Cut;
 use forebay_scenario::{Resolved, Scenario};
 use forebay_store::unit::{UnitRecord, UnitStore};
-use forebay_store::{RunTable, rows_of};
+use forebay_store::{RecordBatch, RunTable, rows_of};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -106,33 +106,48 @@ impl Finder {
             Some(resolved) => resolved,
             None => (point, resolve(scenario, plan, unit)?),
         };
-        plan.unchanged(&resolved.files)?;
-        let world = resolved.world;
-        let variant = &mut resolved.variants[unit.variant as usize];
-        variant.config.seed = unit.seed;
         let job = Arc::new(Job::new(unit.variant as usize, unit.run, unit.seed));
         job.start(self.clock.elapsed());
         self.at(thread).job = Some(job.clone());
         let begin = Instant::now();
-        let simulated = simulate(world, &variant.label, unit.run, &variant.config, &job, &|| {
-            if stop.is_set() { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) }
-        });
-        let s = simulated.map_err(|error| SweepError::Run { point: plan.label(unit), error })?;
+        let (record, tables) = run_unit(plan, unit, &mut resolved, &job, &|| stop.is_set())?;
         let wall = begin.elapsed();
-        let record = UnitRecord::new(&s.info, &s.report, &s.summary);
         self.hops.fetch_add(record.packet_hops, Relaxed);
-        let mut tables = Vec::new();
-        for name in plan.sweep.keep() {
-            let rows = RunTable::of(name).and_then(|table| rows_of(table, &s.report, &s.info));
-            tables.extend(rows.transpose().map_err(SweepError::encode(name))?.map(|rows| (name.as_str(), rows)));
-        }
         self.store.put(&unit.key, &record, &tables, wall >= EXPENSIVE)?;
         self.at(thread).resolved = Some((point, resolved));
         Ok((record, Done::Ran(wall)))
     }
 }
 
-fn resolve(scenario: &Scenario, plan: &Plan, unit: &Unit) -> Result<Resolved, SweepError> {
+/// The tables of a unit that are kept, by name.
+pub(super) type Tables<'a> = Vec<(&'a str, RecordBatch)>;
+
+/// Runs a unit, whose point is `resolved`, and returns its numbers and the tables that the plan keeps. `stopped` ends it.
+pub(super) fn run_unit<'a>(
+    plan: &'a Plan,
+    unit: &Unit,
+    resolved: &mut Resolved,
+    job: &Job,
+    stopped: &dyn Fn() -> bool,
+) -> Result<(UnitRecord, Tables<'a>), SweepError> {
+    plan.unchanged(&resolved.files)?;
+    let world = resolved.world;
+    let variant = &mut resolved.variants[unit.variant as usize];
+    variant.config.seed = unit.seed;
+    let simulated = simulate(world, &variant.label, unit.run, &variant.config, job, &|| {
+        if stopped() { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) }
+    });
+    let s = simulated.map_err(|error| SweepError::Run { point: plan.label(unit), error })?;
+    let mut tables = Vec::new();
+    for name in plan.sweep.keep() {
+        let rows = RunTable::of(name).and_then(|table| rows_of(table, &s.report, &s.info));
+        tables.extend(rows.transpose().map_err(SweepError::encode(name))?.map(|rows| (name.as_str(), rows)));
+    }
+    Ok((UnitRecord::new(&s.info, &s.report, &s.summary), tables))
+}
+
+/// The scenario of a unit's point, checked.
+pub(super) fn resolve(scenario: &Scenario, plan: &Plan, unit: &Unit) -> Result<Resolved, SweepError> {
     let point = plan.sweep.point(unit.point as usize);
     // The plan has checked every point; a file may have changed since.
     let point = point.ok_or_else(|| SweepError::File("the sweep".into(), "has fewer points than planned".into()))?;

@@ -3,12 +3,14 @@
 //! * A [`Plan`] is the list of units to run, and nothing but that: made once, from a scenario alone, with every point checked.
 //! * A *unit* is one variant of one point with one seed: a pure function from a configuration to a [`UnitRecord`]
 //!   ([`crate::simulate`]), whose result is kept in a [`UnitStore`] under a hash of all that it depends on ([`key`]).
-//! * [`run_units`] is the loop: it takes units out of the plan, finds their results or makes them. It says nothing about order or place,
-//!   so another executor, such as one on many machines with a common store, replaces only this function.
+//! * [`run_units`] is the loop: it takes units out of the plan, finds their results or makes them.
+//! * Units that run elsewhere come back as files: [`run_batch`] makes them where they run, [`UnitStore::put_packed`] takes them in. A
+//!   [`Shard`] is a part of a sweep that somebody else runs to its end, and [`merge`] puts such parts together.
 //! * [`Session`] is the loop for those who ask for one plan after another, such as the reproduction of a paper.
 //! * [`execute`] is all of it for one machine and one directory: manifest, units, and all numbers as one table at the end.
 
 mod axes;
+mod batch;
 mod dataset;
 mod error;
 mod explain;
@@ -17,12 +19,15 @@ pub mod key;
 mod plan;
 mod run;
 mod session;
+mod shards;
 
-pub use dataset::{Finished, Request, default_dir, execute, read};
+pub use batch::run_batch;
+pub use dataset::{Begun, Finished, Request, begin, default_dir, execute, read};
 pub use error::SweepError;
 pub use explain::explain;
 pub use find::{Done, running};
-pub use forebay_store::unit::{UnitRecord, UnitStore};
+pub use forebay_store::unit::{Packed, UnitKey, UnitRecord, UnitStore};
 pub use plan::{Names, Plan, Unit};
 pub use run::{Records, Status, Watcher, run_units};
 pub use session::{Counts, Session, Ticket};
+pub use shards::{Shard, ShardDone, execute_shard, merge};

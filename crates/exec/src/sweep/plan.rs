@@ -108,7 +108,31 @@ impl Plan {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(usize),
     ) -> Result<Plan, SweepError> {
-        let points = sweep.len();
+        let all = Points::All(sweep.len());
+        Plan::of(scenario, sweep, all, threads, stop, progress)
+    }
+
+    /// The plan of some points only, by their numbers, for a process that runs units for another. The first point is always part of it,
+    /// because it decides about the seeds.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn of_points(scenario: &Scenario, sweep: Sweep, points: &[u32], stop: &AtomicBool) -> Result<Plan, SweepError> {
+        let mut these: Vec<u32> = points.iter().copied().filter(|p| *p > 0).collect();
+        these.sort_unstable();
+        these.dedup();
+        these.insert(0, 0);
+        Plan::of(scenario, sweep, Points::These(&these), 1, stop, &mut |_| {})
+    }
+
+    fn of(
+        scenario: &Scenario,
+        sweep: Sweep,
+        points: Points<'_>,
+        threads: usize,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<Plan, SweepError> {
         let mut plan = Plan {
             name: String::new(),
             sweep,
@@ -123,9 +147,9 @@ impl Plan {
         };
         // For lookups alone, never walked.
         let (mut names, mut first) = (HashMap::new(), HashMap::new());
-        for start in (0..points).step_by(PORTION) {
-            let portion = start..(start + PORTION).min(points);
-            let checked = check(scenario, &plan.sweep, portion.clone(), threads, stop);
+        for start in (0..points.len()).step_by(PORTION) {
+            let portion = start..(start + PORTION).min(points.len());
+            let checked = check(scenario, &plan.sweep, &points, portion.clone(), threads, stop);
             if stop.load(Relaxed) {
                 return Err(SweepError::Interrupted { done: 0, total: 0 });
             }
@@ -140,8 +164,8 @@ impl Plan {
             if !wrong.is_empty() {
                 return Err(Errors::merged(wrong.into_iter().take(MAX_WRONG)).into());
             }
-            for (point, c) in portion.clone().zip(good) {
-                plan.add(point, c, &mut names, &mut first)?;
+            for (i, c) in portion.clone().zip(good) {
+                plan.add(points.get(i), c, &mut names, &mut first)?;
             }
             progress(portion.end);
         }
@@ -245,6 +269,31 @@ impl Plan {
     }
 }
 
+/// Numbers of points.
+#[derive(Clone, Copy)]
+enum Points<'a> {
+    All(usize),
+    /// Ascending.
+    These(&'a [u32]),
+}
+
+impl Points<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Points::All(n) => *n,
+            Points::These(list) => list.len(),
+        }
+    }
+
+    /// The number of the `i`th.
+    fn get(&self, i: usize) -> usize {
+        match self {
+            Points::All(_) => i,
+            Points::These(list) => list[i] as usize,
+        }
+    }
+}
+
 /// When a file was written, and how long it is.
 fn stamp(path: &Path) -> std::io::Result<(u64, Option<SystemTime>)> {
     let meta = fs::metadata(path)?;
@@ -255,6 +304,7 @@ fn stamp(path: &Path) -> std::io::Result<(u64, Option<SystemTime>)> {
 fn check(
     scenario: &Scenario,
     sweep: &Sweep,
+    points: &Points<'_>,
     portion: Range<usize>,
     threads: usize,
     stop: &AtomicBool,
@@ -269,7 +319,7 @@ fn check(
             if index >= portion.end {
                 break;
             }
-            let Some(point) = sweep.point(index) else { break };
+            let Some(point) = sweep.point(points.get(index)) else { break };
             let resolved = scenario.at(&point).and_then(|s| s.resolve());
             own.push((index, resolved.map(|r| checked(r, &program))));
         }

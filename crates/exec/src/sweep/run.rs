@@ -71,7 +71,7 @@ pub trait Watcher {
     fn done(&mut self, plan: &Plan, unit: usize, record: &UnitRecord, how: Done);
 }
 
-/// Brings the results of all units of `plan` together, on `threads` threads (at least one): those that `store` has, and those that run
+/// Brings the results of the units `todo` of `plan` together (all of them: [`Plan::distinct`]), on `threads` threads (at least one): those that `store` has, and those that run
 /// now and are put there. `stop` ends it early.
 ///
 /// # Errors
@@ -82,14 +82,14 @@ pub trait Watcher {
 pub fn run_units(
     scenario: &Scenario,
     plan: &Plan,
+    todo: &[u32],
     store: &UnitStore,
     threads: usize,
     stop: &AtomicBool,
     watcher: &mut dyn Watcher,
 ) -> Result<Records, SweepError> {
-    let todo = plan.distinct();
     let threads = threads.clamp(1, todo.len().max(1));
-    let units = Units { finder: Finder::new(store.clone(), threads), scenario, plan, todo: &todo, next: AtomicUsize::new(0) };
+    let units = Units { finder: Finder::new(store.clone(), threads), scenario, plan, todo, next: AtomicUsize::new(0) };
     let mut records = Records { all: vec![None; plan.units.len()] };
     let (mut done, mut found) = (0, 0);
     run(&units, threads, stop, &mut |event| {

@@ -40,6 +40,15 @@ impl SweepDir {
         Ok(dir)
     }
 
+    /// A directory with a sweep in it, which may be unfinished.
+    ///
+    /// # Errors
+    /// A path that is no such directory.
+    pub fn begun(path: &Path) -> Result<SweepDir, StoreError> {
+        let dir = SweepDir { path: path.to_owned() };
+        dir.manifest().map(|_| dir)
+    }
+
     /// A directory that holds all results of a sweep.
     ///
     /// # Errors

@@ -6,11 +6,13 @@ mod codec;
 mod kept;
 mod key;
 mod named;
+mod packed;
 mod record;
 mod store;
 
 pub use kept::Kept;
 pub use key::{KeyHasher, UnitKey};
 pub use named::{RunNames, summary};
+pub use packed::Packed;
 pub use record::UnitRecord;
 pub use store::UnitStore;

@@ -1,12 +1,12 @@
 //! A folder of results by key: `units/ab/<key>.parquet`, and beside it the tables that were kept, `<key>.flows.parquet`.
 
-use super::codec::{decode, encode};
+use super::codec::decode;
 use super::kept::Kept;
 use super::key::{KeyHasher, UnitKey};
+use super::packed::Packed;
 use super::record::UnitRecord;
 use crate::error::StoreError;
 use crate::leftovers;
-use crate::parquet_file::ParquetFile;
 use crate::read::parquet_of;
 use arrow_array::RecordBatch;
 use std::ffi::OsStr;
@@ -100,27 +100,35 @@ impl UnitStore {
     /// # Errors
     /// When the system refuses.
     pub fn put(&self, key: &UnitKey, record: &UnitRecord, tables: &[(&str, RecordBatch)], sync: bool) -> Result<(), StoreError> {
-        let mut kept = Vec::new();
-        for (name, batch) in tables {
-            if batch.num_rows() == 0 {
-                kept.push(Kept::empty(name));
-                continue;
-            }
-            let path = self.table_path(key, name);
-            let bytes =
-                ParquetFile::in_memory(batch).map_err(|e| StoreError::Encode { path: path.clone(), message: e.to_string() })?;
-            self.write(&path, &bytes, sync)?;
-            kept.push(Kept {
-                table: (*name).to_owned(),
-                bytes: bytes.len() as u64,
-                sum: KeyHasher::of(&bytes),
-                rows: batch.num_rows() as u64,
-            });
+        self.write_all(key, &Packed::new(key, record, tables)?, sync)
+    }
+
+    /// Keeps what another process made.
+    ///
+    /// # Errors
+    /// Files that are not those of this unit, or not whole; and when the system refuses.
+    pub fn put_packed(&self, key: &UnitKey, packed: &Packed, sync: bool) -> Result<(), StoreError> {
+        if !packed.is_whole(key) {
+            return Err(StoreError::Damaged { path: self.path(key), message: "what another process sent is not whole".into() });
+        }
+        self.write_all(key, packed, sync)
+    }
+
+    /// The files of a unit as they are in this store; `None` when it is not there or not whole.
+    pub fn packed(&self, key: &UnitKey) -> Option<Packed> {
+        let numbers = fs::read(self.path(key)).ok()?;
+        let (_, kept) = decode(key, numbers.clone())?;
+        let file = |k: &Kept| Some((k.table.clone(), fs::read(self.table_path(key, &k.table)).ok()?));
+        let tables = kept.iter().filter(|k| !k.is_empty()).map(file).collect::<Option<_>>()?;
+        Some(Packed { tables, numbers }).filter(|p| p.is_whole(key))
+    }
+
+    fn write_all(&self, key: &UnitKey, packed: &Packed, sync: bool) -> Result<(), StoreError> {
+        for (table, bytes) in &packed.tables {
+            self.write(&self.table_path(key, table), bytes, sync)?;
         }
         // Last: a unit whose numbers are there is complete.
-        let path = self.path(key);
-        let bytes = encode(key, record, &kept).map_err(|e| StoreError::Encode { path: path.clone(), message: e.to_string() })?;
-        self.write(&path, &bytes, sync)
+        self.write(&self.path(key), &packed.numbers, sync)
     }
 
     /// A file appears under its name when it is whole.

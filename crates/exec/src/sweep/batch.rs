@@ -1,0 +1,36 @@
+//! Units that one process runs for another: which ones, and the files of their results. Where they run is the caller's affair.
+
+use super::error::SweepError;
+use super::find::{resolve, run_unit};
+use super::plan::{Plan, Unit};
+use crate::job::Job;
+use forebay_scenario::Scenario;
+use forebay_store::unit::{Packed, UnitKey};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Runs the units with these keys, which are of these points of the scenario's sweep, one after the other. The results are in the order of the
+/// keys.
+///
+/// # Errors
+/// What [`super::run_units`] fails for; and a key that no unit of these points has, because this program, or a file that the scenario
+/// names, is not the one that the caller has.
+pub fn run_batch(scenario: &Scenario, points: &[u32], keys: &[UnitKey], stop: &AtomicBool) -> Result<Vec<Packed>, SweepError> {
+    let Some(sweep) = scenario.sweep()? else { return Err(SweepError::Foreign) };
+    let plan = Plan::of_points(scenario, sweep, points, stop)?;
+    let mut packed = Vec::with_capacity(keys.len());
+    let mut last: Option<(u32, _)> = None;
+    for key in keys {
+        let unit: &Unit = plan.units.iter().find(|u| u.key == *key).ok_or(SweepError::Foreign)?;
+        let mut resolved = match last.take().filter(|l| l.0 == unit.point) {
+            Some(same) => same.1,
+            None => resolve(scenario, &plan, unit)?,
+        };
+        let job = Job::new(unit.variant as usize, unit.run, unit.seed);
+        job.start(Duration::ZERO);
+        let (record, tables) = run_unit(&plan, unit, &mut resolved, &job, &|| stop.load(Relaxed))?;
+        packed.push(Packed::new(key, &record, &tables)?);
+        last = Some((unit.point, resolved));
+    }
+    Ok(packed)
+}

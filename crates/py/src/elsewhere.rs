@@ -1,0 +1,99 @@
+//! Sweeps whose units run in other processes: which are missing, and their results as they come; and the other side, which runs some.
+
+use crate::errors;
+use crate::guard::detached;
+use crate::listen::Listener;
+use crate::scenario::Scenario;
+use crate::sweep::{failed, request, with_axes};
+use forebay_exec::sweep::{Begun, Packed, Plan, Status, UnitKey, UnitRecord, UnitStore, Watcher, begin, run_batch as run_keys};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+/// A sweep that is begun: its points are checked, and its directory is there.
+#[pyclass(frozen)]
+pub(crate) struct BegunSweep {
+    plan: Plan,
+    store: UnitStore,
+    path: PathBuf,
+}
+
+#[pymethods]
+impl BegunSweep {
+    /// Checks the points of a scenario's sweep with further axes (`key=[..]`), and begins the directory.
+    #[new]
+    fn new(py: Python<'_>, scenario: &Scenario, axes: Vec<String>, out: Option<PathBuf>) -> PyResult<BegunSweep> {
+        let swept = with_axes(scenario, &axes)?;
+        let request = request(scenario, &swept, axes, out, None);
+        let stop = AtomicBool::new(false);
+        let mut watch = Checking(Listener::new(None, &stop));
+        let begun = detached(py, || begin(request, &stop, &mut watch))?;
+        watch.0.end(py)?;
+        match begun.map_err(|e| failed(&e))? {
+            Some(Begun { plan, dir, .. }) => Ok(BegunSweep { plan, store: dir.units(), path: dir.path().to_owned() }),
+            None => Err(errors::engine("the scenario has no [sweep], and no axes were given")),
+        }
+    }
+
+    /// Its directory.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    /// Different units of the sweep.
+    fn total(&self) -> usize {
+        self.plan.distinct().len()
+    }
+
+    /// The units whose results are not there, in their order: the number of the point, and the key.
+    fn missing(&self, py: Python<'_>) -> PyResult<Vec<(u32, String)>> {
+        let keep = self.plan.sweep.keep();
+        let units = || self.plan.units.iter().filter(|u| u.same_as.is_none() && self.store.get(&u.key, keep).is_none());
+        detached(py, || units().map(|u| (u.point, u.key.to_string())).collect())
+    }
+
+    /// Keeps the result of a unit that ran elsewhere: its tables by name, and its numbers.
+    fn put(&self, py: Python<'_>, key: &str, tables: Vec<(String, PyBackedBytes)>, numbers: PyBackedBytes) -> PyResult<()> {
+        let key = parsed(key)?;
+        let tables = tables.into_iter().map(|(name, bytes)| (name, bytes.to_vec())).collect();
+        let packed = Packed { tables, numbers: numbers.to_vec() };
+        detached(py, || self.store.put_packed(&key, &packed, false))?.map_err(|e| errors::store(&e))
+    }
+}
+
+/// Runs the units with these keys, which are of these points, one after the other; of each its tables by name, and its numbers.
+#[pyfunction]
+pub(crate) fn run_batch<'py>(
+    py: Python<'py>,
+    scenario: &Scenario,
+    axes: Vec<String>,
+    points: Vec<u32>,
+    keys: Vec<String>,
+) -> PyResult<Vec<(Vec<(String, Bound<'py, PyBytes>)>, Bound<'py, PyBytes>)>> {
+    let swept = with_axes(scenario, &axes)?;
+    let keys: Vec<UnitKey> = keys.iter().map(|k| parsed(k)).collect::<PyResult<_>>()?;
+    let stop = AtomicBool::new(false);
+    let made = detached(py, || run_keys(&swept, &points, &keys, &stop))?.map_err(|e| failed(&e))?;
+    let bytes = |b: &[u8]| PyBytes::new(py, b);
+    Ok(made.iter().map(|p| (p.tables.iter().map(|(n, b)| (n.clone(), bytes(b))).collect(), bytes(&p.numbers))).collect())
+}
+
+fn parsed(key: &str) -> PyResult<UnitKey> {
+    key.parse().map_err(|()| errors::engine("a key of a run has 32 hexadecimal digits"))
+}
+
+/// Listens to Ctrl-C while points are checked.
+struct Checking<'a>(Listener<'a>);
+
+impl Watcher for Checking<'_> {
+    fn checked(&mut self, _points: usize, _of: usize) {
+        self.0.signals();
+    }
+
+    fn tick(&mut self, _: &Status) {}
+
+    fn done(&mut self, _: &Plan, _: usize, _: &UnitRecord, _: forebay_exec::sweep::Done) {}
+}

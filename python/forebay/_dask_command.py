@@ -1,0 +1,40 @@
+"""``forebay sweep --dask``: reads what is to be run, and fills the sweep's directory; the command goes on from there."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from forebay import _dask, _native
+
+
+def main() -> int:
+    """Read a sweep as JSON from standard input, as ``forebay sweep --dask`` writes it, and make its runs."""
+    job = json.load(sys.stdin)
+    if os.environ.get("FOREBAY_SOURCES") != _native.__sources__:
+        print("error: the Python package was not built from the sources of this program; install both anew", file=sys.stderr)
+        return 1
+    try:
+        from distributed import Client
+
+        client = Client(job["address"], timeout="10s")
+    except (OSError, ValueError, TypeError) as e:
+        print(f"error: no Dask scheduler at {job['address']}: {e}", file=sys.stderr)
+        return 1
+    scenario = _native.Scenario.from_text(job["text"], job["file"], "", job["sets"], job["seed"])
+    out = job["out"]
+    try:
+        with client:
+            _dask.fill(scenario, job["axes"], None if out is None else Path(out), client, progress=job["progress"])
+    except KeyboardInterrupt:
+        return 130
+    except Exception as e:  # whatever a worker or the scheduler says
+        print(f"error: {e or type(e).__name__}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
