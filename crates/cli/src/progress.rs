@@ -1,4 +1,5 @@
-//! How far the runs are: bars for a person, one JSON object a line for a program (fields in `docs/results.md`), or nothing.
+//! How far the runs are: bars for a person, a line a minute for a log, one JSON object a line for a program (fields in `docs/results.md`), or
+//! nothing.
 
 use crate::plain::plain;
 use crate::style;
@@ -15,12 +16,16 @@ const MAX_BARS: usize = 12;
 pub(crate) const STEPS: u64 = 1_000;
 /// Time between two JSON events of a run.
 pub(crate) const JSON_EVERY: Duration = Duration::from_millis(500);
+/// Time between two lines in a log, and before the first: what takes less needs none.
+const LINE_EVERY: Duration = Duration::from_secs(60);
 
 /// How to show progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Kind {
     /// A bar for each variant
     Bar,
+    /// A line a minute
+    Lines,
     /// One JSON object a line
     Json,
     /// Nothing
@@ -31,10 +36,35 @@ pub(crate) enum Kind {
 pub(crate) enum Display {
     /// Bars, each with the variant it is of (`None`: all together).
     Bars(MultiProgress, Vec<(Option<usize>, ProgressBar)>),
+    /// Lines.
+    Lines(Minutes),
     /// Events, the variants' names, and when the last progress was told.
     Json(Vec<String>, Instant),
     /// Nothing.
     Silent,
+}
+
+/// When a line is due, by the time since the start.
+#[derive(Debug, Default)]
+pub(crate) struct Minutes {
+    told: u32,
+}
+
+impl Minutes {
+    /// Whether one is due now; the next is a minute later.
+    pub(crate) fn due(&mut self, elapsed: Duration) -> bool {
+        let due = elapsed >= LINE_EVERY * (self.told + 1);
+        if due {
+            self.told = (elapsed.as_secs() / LINE_EVERY.as_secs()) as u32;
+        }
+        due
+    }
+}
+
+/// Writes one line for a log.
+pub(crate) fn log_line(position: u64, message: &str) {
+    // A closed standard error is no reason to lose the results.
+    let _ = writeln!(io::stderr().lock(), "{:>3} %: {}", position * 100 / STEPS, plain(message, false));
 }
 
 /// Writes one event.
@@ -48,6 +78,7 @@ impl Display {
     pub(crate) fn new(kind: Kind, variants: &[String]) -> Display {
         match kind {
             Kind::None => Display::Silent,
+            Kind::Lines => Display::Lines(Minutes::default()),
             Kind::Json => Display::Json(variants.to_vec(), Instant::now()),
             Kind::Bar => {
                 let multi = MultiProgress::new();
@@ -74,6 +105,13 @@ impl Display {
     pub(crate) fn tick(&mut self, jobs: &[Job], elapsed: Duration) {
         match self {
             Display::Silent => {}
+            Display::Lines(minutes) => {
+                if minutes.due(elapsed) {
+                    let states: Vec<State> = jobs.iter().map(Job::state).collect();
+                    let (position, message) = line(&states, elapsed);
+                    log_line(position, &message);
+                }
+            }
             Display::Bars(_, bars) => {
                 for (variant, bar) in bars {
                     let states: Vec<State> =
@@ -173,6 +211,13 @@ fn progress_event(variant: &str, job: &Job, s: &State, elapsed: Duration) -> Val
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_a_minute() {
+        let mut minutes = Minutes::default();
+        let due = [0, 59, 60, 61, 119, 120, 300, 301, 360].map(|s| minutes.due(Duration::from_secs(s)));
+        assert_eq!(due, [false, false, true, false, false, true, true, false, true]);
+    }
 
     #[test]
     fn time_left() {

@@ -3,7 +3,7 @@
 use crate::interrupt;
 use crate::limits::Watch;
 use crate::output::print;
-use crate::progress::{JSON_EVERY, Kind, STEPS, clock, event};
+use crate::progress::{JSON_EVERY, Kind, Minutes, STEPS, clock, event, log_line};
 use crate::style;
 use crate::table::scaled;
 use forebay_exec::sweep::{Done, Plan, Status, UnitRecord, Watcher, running};
@@ -16,6 +16,7 @@ pub(crate) struct Display {
     kind: Kind,
     quiet: bool,
     bar: Option<ProgressBar>,
+    minutes: Minutes,
     told: Instant,
     hops: u64,
     watch: Watch,
@@ -31,7 +32,7 @@ impl Display {
             let look = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
             ProgressBar::new(STEPS).with_style(look)
         });
-        Display { kind, quiet, bar, told: Instant::now(), hops: 0, watch }
+        Display { kind, quiet, bar, minutes: Minutes::default(), told: Instant::now(), hops: 0, watch }
     }
 
     /// Packet transmissions of the units that ran.
@@ -83,12 +84,20 @@ impl Watcher for Display {
         if self.watch.over(s.elapsed) {
             interrupt::stop();
         }
-        if let Some(bar) = &self.bar {
-            bar.set_position((s.fraction() * STEPS as f64) as u64);
+        let line = self.kind == Kind::Lines && self.minutes.due(s.elapsed);
+        if self.bar.is_some() || line {
+            let position = (s.fraction() * STEPS as f64) as u64;
             let found = if s.found > 0 { format!(" ({} found finished)", s.found) } else { String::new() };
             let rate = scaled(s.hops as f64 / s.elapsed.as_secs_f64().max(0.001), "pkt/s");
             let left = s.left_s().map_or(String::new(), |l| format!(", {} left", clock(l)));
-            bar.set_message(format!("{} of {} runs{found}, {rate}{left}", s.done, s.total));
+            let message = format!("{} of {} runs{found}, {rate}{left}", s.done, s.total);
+            if line {
+                log_line(position, &message);
+            }
+            if let Some(bar) = &self.bar {
+                bar.set_position(position);
+                bar.set_message(message);
+            }
         }
         if self.kind == Kind::Json && self.told.elapsed() >= JSON_EVERY {
             self.told = Instant::now();

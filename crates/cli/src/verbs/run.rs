@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// Replace results that are already in --out
     #[arg(long, requires = "out")]
     pub(super) force: bool,
-    /// How to show progress on standard error [default: bar on a terminal, else none]
+    /// How to show progress on standard error [default: bar on a terminal, else lines]
     #[arg(long, value_enum)]
     pub(super) progress: Option<Kind>,
     /// File format of the result tables
@@ -92,8 +92,11 @@ pub(super) fn scenario(args: &Args) -> Result<(Scenario, Vec<String>), Failure> 
 
 /// Does `work` with the kind of progress that is wanted, and tells of its failure in that form.
 pub(super) fn told(args: &Args, work: impl FnOnce(Kind) -> Result<(), Failure>) -> Result<(), Failure> {
-    let kind =
-        args.progress.unwrap_or_else(|| if std::io::stderr().is_terminal() && !args.quiet { Kind::Bar } else { Kind::None });
+    let kind = args.progress.unwrap_or_else(|| match (args.quiet, std::io::stderr().is_terminal()) {
+        (true, _) => Kind::None,
+        (false, true) => Kind::Bar,
+        (false, false) => Kind::Lines,
+    });
     work(kind).map_err(|failure| {
         if kind != Kind::Json {
             return failure;
