@@ -180,6 +180,7 @@ const IN_ORDER: &[&str] = &[
     "sim/src",
     "sim/src/engine",
     "sim/src/engine/core",
+    "sim/src/net",
     "sim/src/shim",
     "sim/src/shim/proboscis",
     "sim/src/tcp",

@@ -1,0 +1,69 @@
+//! The source archive (`make archive`) holds what the sources include: a file outside of its crate is named in `pyproject.toml`.
+
+use forebay_checks::repository;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+/// Files that the text of a source file at `file` includes, as paths from the repository's root.
+fn included(file: &Path, text: &str) -> Vec<PathBuf> {
+    let calls = ["include_str!(\"", "include_bytes!(\""]
+        .into_iter()
+        .flat_map(|call| text.match_indices(call).map(move |m| m.0 + call.len()));
+    let paths = calls.filter_map(|at| text[at..].split('"').next());
+    paths.map(|path| plain(&file.parent().expect("a folder").join(path))).collect()
+}
+
+/// Without `..` in it.
+fn plain(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        if part == Component::ParentDir {
+            out.pop();
+        } else {
+            out.push(part);
+        }
+    }
+    out
+}
+
+fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            sources(&path, out);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            out.push(path);
+        }
+    }
+}
+
+#[test]
+fn what_sources_include_is_in_the_archive() {
+    let root = fs::canonicalize(repository()).expect("the repository");
+    let listed = fs::read_to_string(root.join("pyproject.toml")).expect("pyproject.toml");
+    let patterns: Vec<&str> = listed
+        .lines()
+        .filter(|l| l.contains("format = \"sdist\""))
+        .filter_map(|l| l.split("path = \"").nth(1)?.split('"').next())
+        .collect();
+    assert!(patterns.contains(&"data/cdf/*"), "{patterns:?}");
+    let mut files = Vec::new();
+    sources(&root.join("crates"), &mut files);
+    let mut outside = 0;
+    for file in files {
+        for path in included(&file, &fs::read_to_string(&file).expect("a source file")) {
+            let path = path.strip_prefix(&root).expect("inside of the repository");
+            if path.starts_with("crates") {
+                continue;
+            }
+            outside += 1;
+            let name = path.to_string_lossy();
+            let known = patterns
+                .iter()
+                .any(|p| name == *p || p.strip_suffix('*').is_some_and(|p| name.starts_with(p.trim_end_matches('*'))));
+            assert!(known, "{}: {name} is not in the source archive: name it in pyproject.toml, [tool.maturin]", file.display());
+            assert!(root.join(path).is_file(), "{name}");
+        }
+    }
+    assert!(outside > 5, "{outside} files");
+}
