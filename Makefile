@@ -25,7 +25,7 @@ PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
 .PHONY: help setup build demo test fmt lint kernel unit doc scenarios readme style python repro report guard bench peers bench-baseline mutants \
-	readme-refresh repro-full repro-document repro-refresh evidence docs wheel installed stubs clean
+	readme-refresh repro-full repro-document repro-refresh evidence docs wheel wheels installed stubs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -77,10 +77,21 @@ $(VENV)/%.installed:
 	@touch $@
 $(VENV)/python.installed: python/requirements-dev.txt
 $(VENV)/report.installed: tests/report/requirements.txt
+$(VENV)/wheels.installed: python/requirements-wheels.txt
 
 wheel: setup $(VENV)/python.installed ## build the Python wheel, target/wheels/forebay-*.whl
 	rm -f $(TARGET)/wheels/*.whl
 	$(MATURIN) build --quiet --out $(TARGET)/wheels
+
+# Older systems than this one: zig links against the symbol versions of glibc 2.28 (Debian 10, RHEL 8), whatever is here; auditwheel says so.
+wheels: setup $(VENV)/python.installed $(VENV)/wheels.installed ## the source archive, and from it a wheel for manylinux_2_28 and later, tried in a fresh environment
+	rm -rf $(TARGET)/archive && mkdir -p $(TARGET)/archive
+	$(MATURIN) sdist --quiet --out $(TARGET)/archive
+	tar -xzf $(TARGET)/archive/forebay-*.tar.gz -C $(TARGET)/archive
+	cd $(TARGET)/archive/forebay-*/ && PATH=$(abspath $(VENV))/bin:$$PATH CARGO_TARGET_DIR=$(abspath $(TARGET))/zig \
+	  $(abspath $(VENV))/bin/maturin build --quiet --zig --compatibility manylinux_2_28 --out $(abspath $(TARGET))/archive
+	$(VENV)/bin/python -m auditwheel show $(TARGET)/archive/forebay-*.whl
+	PYTHON=$(abspath $(VENV))/bin/python tools/check-wheel.sh $(TARGET)/archive/forebay-*.whl
 
 installed: wheel # the package in the environment that tests it
 	$(PIP) install --force-reinstall --no-deps $(TARGET)/wheels/forebay-*.whl

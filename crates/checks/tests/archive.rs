@@ -67,3 +67,32 @@ fn what_sources_include_is_in_the_archive() {
     }
     assert!(outside > 5, "{outside} files");
 }
+
+/// Names of the crates that the manifest of `name` names, optional ones too: cargo reads them all.
+fn named_by(root: &Path, name: &str) -> Vec<String> {
+    let manifest = fs::read_to_string(root.join("crates").join(name).join("Cargo.toml")).expect("a manifest");
+    let dependencies = manifest.split("\n[").filter(|s| s.starts_with("dependencies]") || s.starts_with("dev-dependencies]"));
+    let lines = dependencies.flat_map(str::lines).filter_map(|l| l.strip_prefix("forebay-")?.split(['.', ' ']).next());
+    lines.map(str::to_owned).collect()
+}
+
+/// Whether a crate is an optional part of another, which maturin leaves out.
+fn optional(root: &Path, by: &str, name: &str) -> bool {
+    let manifest = fs::read_to_string(root.join("crates").join(by).join("Cargo.toml")).expect("a manifest");
+    manifest.lines().any(|l| l.starts_with(&format!("forebay-{name} ")) && l.contains("optional = true"))
+}
+
+#[test]
+fn optional_crates_are_in_the_archive() {
+    let root = fs::canonicalize(repository()).expect("the repository");
+    let listed = fs::read_to_string(root.join("pyproject.toml")).expect("pyproject.toml");
+    let found: Vec<String> = named_by(&root, "cli").into_iter().filter(|name| optional(&root, "cli", name)).collect();
+    assert!(!found.is_empty(), "no part of the command is optional any more: this test and a line of pyproject.toml can go");
+    for name in found {
+        let line = format!("{{ path = \"crates/{name}/**/*\", format = \"sdist\" }}");
+        assert!(
+            listed.contains(&line),
+            "cargo cannot read the workspace of the source archive without crates/{name}: {line} in pyproject.toml"
+        );
+    }
+}
