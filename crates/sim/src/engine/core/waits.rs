@@ -15,7 +15,11 @@ impl Core {
     #[cold]
     pub(super) fn note_stall(&mut self, conn: ConnSlot, now: Time, held: Time, of: impl Fn(&mut Stalls) -> &mut u64) {
         let Some(m) = self.outgoing[conn].awaited() else { return };
-        let (begin, since) = (m.begin, now - m.start);
+        // A message that was written later in the same window has not waited for this.
+        let (begin, since) = (m.begin, now.saturating_sub(m.start));
+        if since == Time::ZERO {
+            return;
+        }
         *of(self.recorder.stalls(conn, begin)) += held.min(since).0;
     }
 
