@@ -13,13 +13,13 @@ pub(crate) const TABLES: [&str; 2] = ["flows", "queries"];
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ClassNumbers {
     /// Messages or queries that started; endless flows are not among them.
-    pub started: usize,
+    pub(crate) started: usize,
     /// Of those, completed.
-    pub completed: usize,
+    pub(crate) completed: usize,
     /// Completion times in seconds, ascending; what was still running counts as the time that it had run.
     times: Vec<f64>,
     /// Payload that reached the receivers after the warm-up, bits per second.
-    pub goodput_bps: f64,
+    pub(crate) goodput_bps: f64,
 }
 
 impl ClassNumbers {

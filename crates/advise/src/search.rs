@@ -312,8 +312,8 @@ impl Trial<'_> {
         };
         let table = |key, name| self.session.store().table(key, name, None).map_err(AdviseError::Store);
         let mut out = Vec::with_capacity(records.len());
-        for (unit, record) in ticket.plan().units.iter().zip(&records) {
-            let [flows, queries] = [table(&unit.key, TABLES[0])?, table(&unit.key, TABLES[1])?];
+        for (unit, record) in ticket.plan().units().iter().zip(&records) {
+            let [flows, queries] = [table(unit.key(), TABLES[0])?, table(unit.key(), TABLES[1])?];
             out.push(measure::classes(&self.classes, record, &flows, &queries));
         }
         Ok(out)

@@ -83,10 +83,10 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
 fn transfer(c: &TcpConfig, sender: &mut Sender, mut receiver: Receiver, segments: u64, pipe: &mut Pipe) -> Result<(), String> {
     sender.open(c, Time::ZERO, pipe);
     sender.write(c, Time::ZERO, segments * u64::from(c.mss), None, true, pipe);
-    while sender.phase != Phase::Done {
+    while sender.phase() != Phase::Done {
         let at = |lane: &VecDeque<Flying>| lane.front().map_or(u64::MAX, |f| f.0);
         let (data, acks) = (at(&pipe.data), at(&pipe.acks));
-        pipe.now = data.min(acks).min(sender.timer_due.or_never().0).min(receiver.timer_due.or_never().0);
+        pipe.now = data.min(acks).min(sender.timer_due().or_never().0).min(receiver.timer_due().or_never().0);
         let now = pipe.now;
         if now == u64::MAX {
             return Err("window: a connection has stalled".into());
@@ -97,7 +97,7 @@ fn transfer(c: &TcpConfig, sender: &mut Sender, mut receiver: Receiver, segments
         } else if acks == now {
             let Some((_, p, sack)) = pipe.acks.pop_front() else { continue };
             sender.on_packet(c, Time(now), &p, sack.as_ref(), pipe);
-        } else if sender.timer_due == Time(now).into() {
+        } else if sender.timer_due() == Time(now).into() {
             sender.on_timer(c, Time(now), pipe);
         } else {
             receiver.on_timer(c, Time(now), pipe);

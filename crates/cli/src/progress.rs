@@ -115,7 +115,7 @@ impl Display {
             Display::Bars(_, bars) => {
                 for (variant, bar) in bars {
                     let states: Vec<State> =
-                        jobs.iter().filter(|j| variant.is_none_or(|v| v == j.variant)).map(Job::state).collect();
+                        jobs.iter().filter(|j| variant.is_none_or(|v| v == j.variant())).map(Job::state).collect();
                     let (position, message) = line(&states, elapsed);
                     bar.set_position(position);
                     bar.set_message(message);
@@ -125,7 +125,7 @@ impl Display {
                 if last.elapsed() >= JSON_EVERY {
                     *last = Instant::now();
                     for (job, s) in jobs.iter().map(|j| (j, j.state())).filter(|(_, s)| s.running) {
-                        event(&progress_event(&names[job.variant], job, &s, elapsed));
+                        event(&progress_event(&names[job.variant()], job, &s, elapsed));
                     }
                 }
             }
@@ -136,7 +136,7 @@ impl Display {
     pub(crate) fn run_done(&mut self, job: &Job, outcome: &Outcome) {
         if let Display::Json(names, _) = self {
             event(&json!({
-                "event": "run_done", "variant": names[job.variant], "run": job.run, "seed": job.seed,
+                "event": "run_done", "variant": names[job.variant()], "run": job.run(), "seed": job.seed(),
                 "fingerprint": format!("{:016x}", outcome.report.fingerprint), "end_ns": outcome.report.end.as_ns(),
                 "packet_hops": outcome.report.packet_hops, "wall_s": outcome.wall.as_secs_f64(),
             }));
@@ -201,7 +201,7 @@ pub(crate) fn clock(seconds: f64) -> String {
 fn progress_event(variant: &str, job: &Job, s: &State, elapsed: Duration) -> Value {
     let seconds = elapsed.saturating_sub(s.started.unwrap_or_default()).as_secs_f64();
     json!({
-        "event": "progress", "variant": variant, "run": job.run, "seed": job.seed,
+        "event": "progress", "variant": variant, "run": job.run(), "seed": job.seed(),
         "sim_ns": s.now_ps / 1_000, "end_ns": s.end_ps.map(|e| e / 1_000), "fraction": s.fraction,
         "packet_hops": s.hops, "packet_hops_per_s": s.hops as f64 / seconds.max(0.001),
         "done": s.done, "total": s.total, "eta_s": s.fraction.and_then(|f| left(seconds, f)),

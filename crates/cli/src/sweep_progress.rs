@@ -61,22 +61,22 @@ impl Watcher for Display {
     }
 
     fn begins(&mut self, plan: &Plan) {
-        let (sweep, units) = (plan.sweep.clone(), plan.units.clone());
+        let (sweep, units) = (plan.sweep().clone(), plan.units().to_vec());
         interrupt::blame_on_panic(move || {
             let unit = units.get(running()?)?;
-            let label = sweep.point(unit.point as usize)?.label;
-            Some(format!("point {} ({label}), variant {}, seed {}", unit.point, unit.variant, unit.seed))
+            let label = sweep.point(unit.point() as usize)?.label;
+            Some(format!("point {} ({label}), variant {}, seed {}", unit.point(), unit.variant(), unit.seed()))
         });
         if self.kind == Kind::Json {
             let runs = plan.distinct().len();
-            event(&json!({"event": "start", "name": plan.name, "points": plan.sweep.len(), "runs": runs}));
-            for text in &plan.notes {
+            event(&json!({"event": "start", "name": plan.name(), "points": plan.sweep().len(), "runs": runs}));
+            for text in plan.notes() {
                 event(&json!({"event": "note", "text": text}));
             }
         }
-        if !self.quiet && !plan.notes.is_empty() {
+        if !self.quiet && !plan.notes().is_empty() {
             // Standard output that went away is noticed at the end.
-            let _ = print(&format!("{}\n\n", plan.notes.join("\n")));
+            let _ = print(&format!("{}\n\n", plan.notes().join("\n")));
         }
     }
 
@@ -113,10 +113,10 @@ impl Watcher for Display {
         let Done::Ran(wall) = how else { return };
         self.hops += record.packet_hops;
         if self.kind == Kind::Json {
-            let unit = &plan.units[index];
+            let unit = &plan.units()[index];
             event(&json!({
-                "event": "run_done", "point": unit.point, "variant": plan.names(unit).variant, "run": unit.run, "seed": unit.seed,
-                "unit": unit.key.to_string(), "fingerprint": format!("{:016x}", record.fingerprint), "end_ns": record.end_ns,
+                "event": "run_done", "point": unit.point(), "variant": plan.names(unit).variant, "run": unit.run(), "seed": unit.seed(),
+                "unit": unit.key().to_string(), "fingerprint": format!("{:016x}", record.fingerprint), "end_ns": record.end_ns,
                 "packet_hops": record.packet_hops, "wall_s": wall.as_secs_f64(),
             }));
         }

@@ -47,11 +47,11 @@ pub(crate) fn render(plan: &Plan, records: &Records, metrics: &[String], colour:
     let all = rows(plan, records);
     let metrics = choose(metrics, &all);
     let shown = &all[..all.len().min(MAX_ROWS)];
-    let mut heads: Vec<String> = plan.sweep.axes().iter().map(|a| a.short.clone()).collect();
+    let mut heads: Vec<String> = plan.sweep().axes().iter().map(|a| a.short.clone()).collect();
     let mut columns: Vec<Vec<String>> = vec![Vec::new(); heads.len()];
     for row in shown {
-        let point = plan.sweep.point(row.unit.point as usize);
-        for (i, axis) in plan.sweep.axes().iter().enumerate() {
+        let point = plan.sweep().point(row.unit.point() as usize);
+        for (i, axis) in plan.sweep().axes().iter().enumerate() {
             let value = point.as_ref().and_then(|p| axis.values.get(p.values[i]?));
             columns[i].push(value.map_or(String::new(), |v| v.text.clone()));
         }
@@ -64,7 +64,7 @@ pub(crate) fn render(plan: &Plan, records: &Records, metrics: &[String], colour:
             _ => names.variant.clone(),
         }
     };
-    let several = shown.iter().any(|r| r.unit.variant > 0 || r.group > 0);
+    let several = shown.iter().any(|r| r.unit.variant() > 0 || r.group > 0);
     if several {
         heads.push("transport".into());
         columns.push(shown.iter().map(name).collect());
@@ -81,9 +81,9 @@ fn more(rows: usize, colour: bool) -> String {
 /// All rows in the order of the plan: seeds of one point and variant together.
 fn rows<'a>(plan: &'a Plan, records: &'a Records) -> Vec<Row<'a>> {
     let mut out: Vec<Row<'a>> = Vec::new();
-    for (i, unit) in plan.units.iter().enumerate() {
+    for (i, unit) in plan.units().iter().enumerate() {
         let Some(record) = records.get(plan, i) else { continue };
-        if unit.run == 0 {
+        if unit.run() == 0 {
             out.extend((0..record.groups.len()).map(|group| Row { unit, group, seeds: Vec::new() }));
         }
         let groups = record.groups.len();

@@ -18,9 +18,9 @@ pub(crate) struct Variant {
 pub(crate) struct Line {
     label: String,
     /// Unit that all cells are in.
-    pub unit: &'static str,
+    pub(crate) unit: &'static str,
     /// One for each column.
-    pub cells: Vec<Cell>,
+    pub(crate) cells: Vec<Cell>,
 }
 
 /// One place of the table.

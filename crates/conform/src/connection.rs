@@ -60,11 +60,11 @@ pub(crate) enum Stage {
 /// One end of a connection.
 pub(crate) struct Connection {
     /// What the script wants; it may change until the connection opens.
-    pub settings: Settings,
+    pub(crate) settings: Settings,
     /// Configuration of the endpoints.
-    pub c: TcpConfig,
+    pub(crate) c: TcpConfig,
     /// Where it is.
-    pub stage: Stage,
+    pub(crate) stage: Stage,
     pub(crate) sender: Option<Sender>,
     receiver: Option<Receiver>,
     theirs: Options,
@@ -81,9 +81,9 @@ pub(crate) struct Connection {
     /// When the ACK of the peer's FIN is due, ps, while it waits for data to travel on.
     fin_ack: Option<u64>,
     /// What was sent and nobody has looked at.
-    pub sent: std::collections::VecDeque<Sent>,
+    pub(crate) sent: std::collections::VecDeque<Sent>,
     /// The application will write nothing more.
-    pub closed: bool,
+    pub(crate) closed: bool,
 }
 
 const OURS: Address = Address { conn: ConnSlot::new(0), isn: 0, dst: 1, hash: 17, generation: Generation::new(5) };
@@ -126,8 +126,8 @@ impl Connection {
 
     /// When the next timer is due, ps; `u64::MAX` for none.
     pub(crate) fn next_timer(&self) -> u64 {
-        let sender = self.sender.as_ref().map_or(u64::MAX, |s| s.timer_due.or_never().0);
-        let receiver = self.receiver.as_ref().map_or(u64::MAX, |r| r.timer_due.or_never().0);
+        let sender = self.sender.as_ref().map_or(u64::MAX, |s| s.timer_due().or_never().0);
+        let receiver = self.receiver.as_ref().map_or(u64::MAX, |r| r.timer_due().or_never().0);
         let alarm = self.alarms.first().copied().unwrap_or(u64::MAX);
         sender.min(receiver).min(alarm).min(self.fin_ack.unwrap_or(u64::MAX))
     }
@@ -142,8 +142,8 @@ impl Connection {
             if let Some(s) = &mut self.sender {
                 s.on_alarm(&self.c, Time(now), &mut tape);
             }
-        } else if let Some(s) = self.sender.as_mut().filter(|s| s.timer_due == Time(now).into()) {
-            if s.phase == Phase::SynSent {
+        } else if let Some(s) = self.sender.as_mut().filter(|s| s.timer_due() == Time(now).into()) {
+            if s.phase() == Phase::SynSent {
                 self.syns.push(now);
             }
             s.on_timer(&self.c, Time(now), &mut tape);
@@ -168,7 +168,7 @@ impl Connection {
 
     /// Bytes that the peer has delivered in order, and whether it has closed its direction.
     pub(crate) fn delivered(&self) -> (u64, bool) {
-        self.receiver.as_ref().map_or((0, false), |r| (r.delivered, r.finished()))
+        self.receiver.as_ref().map_or((0, false), |r| (r.delivered(), r.finished()))
     }
 
     /// A segment arrives. An error if it is one that no endpoint of the simulator could answer.
@@ -239,7 +239,7 @@ impl Connection {
             && segment.flags & flag::ACK != 0
         {
             // A segment with data is no duplicate ACK (RFC 5681 section 2), so one that acknowledges nothing is not shown.
-            let news = !data || i64::from(segment.ack.wrapping_sub(1) as i32) > s.una as i64 || !options.sack.is_empty();
+            let news = !data || i64::from(segment.ack.wrapping_sub(1) as i32) > s.una() as i64 || !options.sack.is_empty();
             if news {
                 let p = Packet {
                     seq: segment.ack,
@@ -276,14 +276,14 @@ impl Connection {
                 let options = Some(self.handshake_options(now, false));
                 self.push(now, Segment { ecn: field(&p), flags, seq: 0, len: 0, ack: 0, win: None, options });
             } else if p.has(packet::flag::ACK) {
-                let seq = self.sender.as_ref().map_or(1, |s| (s.high as u32).wrapping_add(1));
+                let seq = self.sender.as_ref().map_or(1, |s| (s.high() as u32).wrapping_add(1));
                 self.push_acking(now, (flag::ACK, seq, 0), &p, (&p, sack));
             } else {
                 let (info, blocks) = ack.take().unwrap_or_else(|| self.due_ack());
                 let fin = if p.has(packet::flag::FIN) { flag::FIN } else { 0 };
                 let cwr = if p.has(packet::flag::CWR) { flag::CWR } else { 0 };
                 let seq = if p.len == 0 && fin == 0 {
-                    self.sender.as_ref().map_or(1, |s| (s.high as u32).wrapping_add(1))
+                    self.sender.as_ref().map_or(1, |s| (s.high() as u32).wrapping_add(1))
                 } else {
                     p.seq
                 };

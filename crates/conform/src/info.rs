@@ -10,35 +10,35 @@ impl Connection {
         let Some(s) = &self.sender else { return vec![("tcpi_state", self.state())] };
         let n = s.counts(&self.c);
         let us = |time: Time| time.as_us() as f64;
-        let threshold = s.w.ssthresh.get().map_or(f64::from(0x7fff_ffff), f64::floor);
-        let ca = match s.ca {
+        let threshold = s.w().ssthresh.get().map_or(f64::from(0x7fff_ffff), f64::floor);
+        let ca = match s.ca() {
             CaState::Open => 0.0,
             CaState::Disorder => 1.0,
             CaState::Cwr => 2.0,
             CaState::Recovery => 3.0,
             CaState::Loss => 4.0,
         };
-        let min_rtt = s.rtt.min().get().map_or(f64::from(u32::MAX), us);
+        let min_rtt = s.rtt().min().get().map_or(f64::from(u32::MAX), us);
         vec![
             ("tcpi_state", self.state()),
             ("tcpi_ca_state", ca),
-            ("tcpi_snd_cwnd", s.w.cwnd.floor()),
+            ("tcpi_snd_cwnd", s.w().cwnd.floor()),
             ("tcpi_snd_ssthresh", threshold),
             ("tcpi_unacked", f64::from(n.unacked)),
             ("tcpi_sacked", f64::from(n.sacked)),
             ("tcpi_lost", f64::from(n.lost)),
             ("tcpi_retrans", f64::from(n.retrans)),
-            ("tcpi_total_retrans", s.stats.segs_retx as f64),
-            ("tcpi_backoff", f64::from(s.rtt.backoff)),
+            ("tcpi_total_retrans", s.stats().segs_retx as f64),
+            ("tcpi_backoff", f64::from(s.rtt().backoff())),
             ("tcpi_rto", us(s.rto(&self.c))),
-            ("tcpi_rtt", s.rtt.smoothed().get().map_or(0.0, us)),
-            ("tcpi_rttvar", us(s.rtt.rttvar)),
+            ("tcpi_rtt", s.rtt().smoothed().get().map_or(0.0, us)),
+            ("tcpi_rttvar", us(s.rtt().rttvar())),
             ("tcpi_min_rtt", min_rtt),
             ("tcpi_snd_mss", f64::from(self.c.mss)),
             ("tcpi_advmss", f64::from(self.settings.mss)),
-            ("exact_cwnd", s.w.cwnd),
-            ("exact_ssthresh", s.w.ssthresh.get().unwrap_or(f64::from(0x7fff_ffff))),
-            ("dctcp_alpha", (s.law.alpha().unwrap_or(f64::NAN) * 1024.0).round()),
+            ("exact_cwnd", s.w().cwnd),
+            ("exact_ssthresh", s.w().ssthresh.get().unwrap_or(f64::from(0x7fff_ffff))),
+            ("dctcp_alpha", (s.law().alpha().unwrap_or(f64::NAN) * 1024.0).round()),
         ]
     }
 

@@ -21,32 +21,32 @@ pub(crate) enum Support {
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     /// `linux`, `rfc` or `ns2`.
-    pub stack: String,
+    pub(crate) stack: String,
     /// Congestion control by the simulator's name.
-    pub law: String,
+    pub(crate) law: String,
     /// Keys of `[transport]`, as in a scenario.
     transport: Vec<(String, String)>,
     /// SACK is offered and accepted.
-    pub sack: bool,
+    pub(crate) sack: bool,
     /// Timestamps are.
-    pub timestamps: bool,
+    pub(crate) timestamps: bool,
     /// Window scaling is.
-    pub scaling: bool,
+    pub(crate) scaling: bool,
     /// ECN: 0 off, 1 asked for and agreed to, 2 agreed to.
-    pub ecn: u8,
+    pub(crate) ecn: u8,
     /// Explicit time-based recovery (`tcp_recovery`).
     rack: bool,
     idle_restart: Option<bool>,
     dup_thresh: Option<u32>,
     rcv_wnd: Option<u64>,
     /// MSS that our endpoint announces.
-    pub mss: u16,
+    pub(crate) mss: u16,
     /// A tick of the timestamps, ns.
-    pub tick: i64,
+    pub(crate) tick: i64,
     /// By how much a packet may miss its time, ns.
-    pub tolerance: i64,
+    pub(crate) tolerance: i64,
     /// Every packet that is sent must be in the script.
-    pub strict: bool,
+    pub(crate) strict: bool,
 }
 
 /// Default of the original tool.

@@ -40,9 +40,9 @@ pub(crate) const CALLS: &[&str] = &[
 /// The sockets of a script.
 pub(crate) struct Sockets {
     /// What the script has set so far.
-    pub settings: Settings,
+    pub(crate) settings: Settings,
     /// The connection, from `listen` or `connect` on.
-    pub connection: Option<Connection>,
+    pub(crate) connection: Option<Connection>,
     /// Sockets that have been made.
     open: Vec<i64>,
     listener: Option<i64>,

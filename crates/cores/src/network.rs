@@ -38,9 +38,12 @@ pub struct Link {
     pub limit_bytes: u64,
     /// `u32::MAX`: none.
     pub limit_packets: u32,
-    discipline: u32,
-    random: [u64; 4],
-    param: [u64; PARAMS],
+    /// Number of the discipline.
+    pub discipline: u32,
+    /// State of its random stream.
+    pub random: [u64; 4],
+    /// Its parameters.
+    pub param: [u64; PARAMS],
 }
 
 impl Link {

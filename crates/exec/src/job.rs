@@ -8,11 +8,11 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub struct Job {
     /// Index of the variant, or of whatever else progress is shown for.
-    pub variant: usize,
+    pub(crate) variant: usize,
     /// Repetition, from 0.
-    pub run: u32,
+    pub(crate) run: u32,
     /// Its seed.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// Milliseconds from the start of everything to the job's own, plus 1; 0: it waits.
     started: AtomicU64,
     finished: AtomicBool,
@@ -45,6 +45,21 @@ pub struct State {
 }
 
 impl Job {
+    /// Number of its variant.
+    pub fn variant(&self) -> usize {
+        self.variant
+    }
+
+    /// Number of the repetition within its variant, from 0.
+    pub fn run(&self) -> u32 {
+        self.run
+    }
+
+    /// Its seed.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// A job that waits.
     pub fn new(variant: usize, run: u32, seed: u64) -> Job {
         Job { variant, run, seed, ..Job::default() }

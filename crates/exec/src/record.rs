@@ -49,7 +49,7 @@ impl Record {
     pub fn add(&mut self, job: &Job, outcome: &Outcome) {
         let report = &outcome.report;
         self.runs.push(RunRecord {
-            variant: outcome.info.variant.clone(),
+            variant: outcome.info.variant().to_owned(),
             run: job.run,
             seed: job.seed,
             fingerprint: format!("{:016x}", report.fingerprint),

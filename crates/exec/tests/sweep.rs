@@ -46,7 +46,7 @@ impl Scratch {
 
     fn keys(&self, text: &str) -> Vec<String> {
         let plan = self.plan_of(text, 2).unwrap_or_else(|e| panic!("{e}: {e:?}"));
-        plan.units.iter().map(|u| u.key.to_string()).collect()
+        plan.units().iter().map(|u| u.key().to_string()).collect()
     }
 }
 
@@ -71,11 +71,11 @@ fn units_in_order_on_any_number_of_threads() {
         (1..=700).map(|i| i.to_string()).collect::<Vec<_>>().join(",")
     );
     let plan = s.plan_of(&text, 3).unwrap_or_else(|e| panic!("{e:?}"));
-    assert_eq!(plan.units.len(), 2800);
-    let u = &plan.units[5];
-    assert_eq!((u.point, u.variant, u.run, u.seed, plan.names(u).variant.as_str()), (1, 0, 1, 2, "newreno"));
-    assert_eq!(plan.label(&plan.units[7]), "point 1 (senders=2), reno, seed 2");
-    let keys = |p: &Plan| p.units.iter().map(|u| u.key).collect::<Vec<_>>();
+    assert_eq!(plan.units().len(), 2800);
+    let u = &plan.units()[5];
+    assert_eq!((u.point(), u.variant(), u.run(), u.seed(), plan.names(u).variant.as_str()), (1, 0, 1, 2, "newreno"));
+    assert_eq!(plan.label(&plan.units()[7]), "point 1 (senders=2), reno, seed 2");
+    let keys = |p: &Plan| p.units().iter().map(|u| *u.key()).collect::<Vec<_>>();
     assert_eq!(keys(&plan), keys(&s.plan_of(&text, 1).unwrap_or_else(|e| panic!("{e:?}"))));
     let mut distinct = keys(&plan);
     distinct.sort();
@@ -88,7 +88,7 @@ fn what_means_the_same_runs_once() {
     let s = Scratch::new("same");
     let plan = s.plan_of(&format!("{BASE}[sweep]\ntopology.bottleneck.rate = [\"1Gbps\", \"2Gbps\", \"1000Mbps\"]\n"), 1);
     let plan = plan.unwrap_or_else(|e| panic!("{e:?}"));
-    assert_eq!(plan.units.iter().map(|u| u.same_as).collect::<Vec<_>>(), [None, None, Some(0)]);
+    assert_eq!(plan.units().iter().map(|u| u.same_as()).collect::<Vec<_>>(), [None, None, Some(0)]);
     assert_eq!(plan.distinct(), [0, 1]);
 }
 

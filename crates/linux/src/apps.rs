@@ -29,26 +29,26 @@ pub(crate) struct Hosts<'a> {
     fib: &'a Fib,
     plan: &'a Plan,
     /// In the order in which they were made, which is their number; none is used twice.
-    pub connections: IndexVec<ConnSlot, Connection>,
+    pub(crate) connections: IndexVec<ConnSlot, Connection>,
     /// By the guest's number: in the order in which they opened.
     opened: Vec<ConnSlot>,
     /// By time, then in the order in which they were set.
     timers: BinaryHeap<Reverse<(Time, u64, Due)>>,
     set: u64,
     /// For the guest.
-    pub frames: Frames,
+    pub(crate) frames: Frames,
     /// For applications.
-    pub notices: Vec<(AppId, Notice)>,
+    pub(crate) notices: Vec<(AppId, Notice)>,
     /// Queries that have begun.
-    pub queries: Vec<QueryStart>,
+    pub(crate) queries: Vec<QueryStart>,
     /// Connections that were to write without end, and were stopped before they were open.
-    pub stopped_early: Vec<ConnSlot>,
+    pub(crate) stopped_early: Vec<ConnSlot>,
     /// The current time.
-    pub now: Time,
+    pub(crate) now: Time,
     /// Messages begun and not acknowledged, those without end not counted until they are stopped.
-    pub unfinished: u64,
+    pub(crate) unfinished: u64,
     /// Messages finished.
-    pub done: u64,
+    pub(crate) done: u64,
     /// Connections now, and the most there were.
     live: u64,
     peak: u64,

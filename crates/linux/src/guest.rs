@@ -42,7 +42,7 @@ pub(crate) struct Guest {
     child: Child,
     folder: PathBuf,
     /// The conversation with it.
-    pub link: Link,
+    pub(crate) link: Link,
 }
 
 impl Guest {

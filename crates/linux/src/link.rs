@@ -81,11 +81,16 @@ impl Frames {
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
     /// Kind of its records.
-    pub kind: u32,
+    pub(crate) kind: u32,
     bytes: &'a [u8],
 }
 
 impl<'a> Frame<'a> {
+    /// Kind of its records.
+    pub fn kind(&self) -> u32 {
+        self.kind
+    }
+
     /// Its records, if they are of kind `R`.
     pub fn records<R: Record + 'a>(self) -> impl Iterator<Item = R> + 'a {
         debug_assert_eq!(self.kind, R::KIND);

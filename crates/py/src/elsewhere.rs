@@ -50,9 +50,9 @@ impl BegunSweep {
 
     /// The units whose results are not there, in their order: the number of the point, and the key.
     fn missing(&self, py: Python<'_>) -> PyResult<Vec<(u32, String)>> {
-        let keep = self.plan.sweep.keep();
-        let units = || self.plan.units.iter().filter(|u| u.same_as.is_none() && self.store.get(&u.key, keep).is_none());
-        detached(py, || units().map(|u| (u.point, u.key.to_string())).collect())
+        let keep = self.plan.sweep().keep();
+        let units = || self.plan.units().iter().filter(|u| u.same_as().is_none() && self.store.get(u.key(), keep).is_none());
+        detached(py, || units().map(|u| (u.point(), u.key().to_string())).collect())
     }
 
     /// Keeps the result of a unit that ran elsewhere: its tables by name, and its numbers.

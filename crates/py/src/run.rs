@@ -81,7 +81,7 @@ impl Many {
         let mut all = Vec::new();
         let mut first = 0;
         for r in &self.resolved {
-            all.extend(jobs(r).into_iter().map(|j| Job::new(first + j.variant, j.run, j.seed)));
+            all.extend(jobs(r).into_iter().map(|j| Job::new(first + j.variant(), j.run(), j.seed())));
             first += r.variants.len();
         }
         all
@@ -90,8 +90,8 @@ impl Many {
 
 impl Jobs for Many {
     fn prepare(&self, number: usize, job: &Job) -> Prepared {
-        let (scenario, variant) = self.variants[job.variant];
-        self.resolved[scenario].prepare(number, &Job::new(variant, job.run, job.seed))
+        let (scenario, variant) = self.variants[job.variant()];
+        self.resolved[scenario].prepare(number, &Job::new(variant, job.run(), job.seed()))
     }
 }
 
@@ -157,7 +157,7 @@ impl Watcher for Watch<'_> {
 
     fn finished(&mut self, jobs: &[Job], outcome: Outcome) -> Result<(), Failed> {
         let job = &jobs[outcome.job];
-        let scenario = &mut self.scenarios[self.many.variants[job.variant].0];
+        let scenario = &mut self.scenarios[self.many.variants[job.variant()].0];
         let from = *scenario.from.get_or_insert(job.state().started.unwrap_or_default());
         scenario.wall = self.clock.elapsed().saturating_sub(from);
         scenario.threads = self.threads;

@@ -67,7 +67,7 @@ impl Runs {
     /// Names of the variants, in their order. Waits for nothing.
     fn variants(&self) -> Vec<String> {
         let plan = self.ticket.plan();
-        plan.units.iter().filter(|u| u.run == 0).map(|u| plan.names(u).variant.clone()).collect()
+        plan.units().iter().filter(|u| u.run() == 0).map(|u| plan.names(u).variant.clone()).collect()
     }
 
     /// Waits until every run has ended. The exception is that of the first that failed.
@@ -83,7 +83,7 @@ impl Runs {
             serde_json::json!({
                 "variant": self.ticket.plan().names(unit).variant,
                 "run": 0,
-                "seed": unit.seed,
+                "seed": unit.seed(),
                 "fingerprint": format!("{:016x}", r.fingerprint),
                 "end_ns": r.end_ns,
                 "measured_from_ns": r.measured_from_ns,
@@ -106,7 +106,7 @@ impl Runs {
         let records = self.get(py)?;
         let plan = self.ticket.plan();
         let one = |(i, unit): (usize, &Unit)| {
-            let kept = self.session.store().kept(&unit.key);
+            let kept = self.session.store().kept(unit.key());
             let flows = kept.iter().find(|k| k.table == RunTable::Flows.name()).map_or(0, |k| k.rows);
             (plan.names(unit).variant.clone(), flows, records[i].timeouts())
         };
@@ -126,7 +126,7 @@ impl Runs {
 
 impl Runs {
     fn of_run(&self, run: u32) -> impl Iterator<Item = (usize, &Unit)> {
-        self.ticket.plan().units.iter().enumerate().filter(move |(_, u)| u.run == run)
+        self.ticket.plan().units().iter().enumerate().filter(move |(_, u)| u.run() == run)
     }
 
     fn get(&self, py: Python<'_>) -> PyResult<&Vec<Arc<UnitRecord>>> {
@@ -145,11 +145,11 @@ impl Runs {
     fn read(&self, table: RunTable, columns: Option<&[&str]>, records: &[Arc<UnitRecord>]) -> Result<RecordBatch, StoreError> {
         let plan = self.ticket.plan();
         let fail = |e: arrow_schema::ArrowError| StoreError::Encode { path: table.name().into(), message: e.to_string() };
-        let mut order: Vec<(usize, &Unit)> = plan.units.iter().enumerate().collect();
-        order.sort_by_key(|(i, u)| (u.run, *i));
+        let mut order: Vec<(usize, &Unit)> = plan.units().iter().enumerate().collect();
+        order.sort_by_key(|(i, u)| (u.run(), *i));
         let named = |&(i, unit): &(usize, &'_ Unit)| RunNames {
             variant: &plan.names(unit).variant,
-            run: unit.run,
+            run: unit.run(),
             groups: (&records[i].groups, &plan.names(unit).groups),
         };
         if table == RunTable::Summary {
@@ -159,7 +159,7 @@ impl Runs {
         }
         let mut batches = Vec::new();
         for of in &order {
-            for batch in self.session.store().table(&of.1.key, table.name(), columns)? {
+            for batch in self.session.store().table(of.1.key(), table.name(), columns)? {
                 batches.push(named(of).apply(&batch).map_err(fail)?);
             }
         }

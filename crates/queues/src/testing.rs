@@ -52,18 +52,18 @@ impl Effects for Vec<Effect> {
 
 /// A port around a buffered discipline that transmits only when the test says so.
 pub(crate) struct Port {
-    pub discipline: BufferedDiscipline,
-    pub buffer: QueueState,
+    pub(crate) discipline: BufferedDiscipline,
+    pub(crate) buffer: QueueState,
     /// The time of what happens next.
-    pub now: Time,
+    pub(crate) now: Time,
     /// What the discipline should hold.
-    pub backlog: Vec<Queued>,
-    pub serving: Option<Queued>,
+    pub(crate) backlog: Vec<Queued>,
+    pub(crate) serving: Option<Queued>,
     next: u32,
     /// What the last arrival, or the last start of a transmission, did to other packets.
-    pub effects: Vec<Effect>,
+    pub(crate) effects: Vec<Effect>,
     /// ECN field of the packets of `run_at_overload` by their number.
-    pub ecn: fn(u32) -> Codepoint,
+    pub(crate) ecn: fn(u32) -> Codepoint,
 }
 
 impl Port {

@@ -230,15 +230,16 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
             port.serve(Time(window), |p| model.not_served.push(p.seq));
             model.run(window, rate);
             // The other end takes what arrives in the window.
-            while !port.ring.is_empty() && port.ring.packet(port.ring.head()).arrival.0 < window {
-                let p = *port.ring.packet(port.ring.head());
+            while !port.ring().is_empty() && port.ring().packet(port.ring().head()).arrival.0 < window {
+                let p = *port.ring().packet(port.ring().head());
                 assert_eq!(
-                    port.ring.sack(port.ring.head()).and_then(|s| s.iter().next()),
+                    port.ring().sack(port.ring().head()).and_then(|s| s.iter().next()),
                     p.has(flag::EXT).then_some((p.seq, p.seq + 9))
                 );
                 marked += u64::from(measured_from > 0 && p.ecn() == Codepoint::Ce);
                 out.push((p.arrival.0 - delay, p.seq));
-                port.ring.advance(port.ring.next(port.ring.head()));
+                let next = port.ring().next(port.ring().head());
+                port.ring_mut().advance(next);
             }
             port.audit();
             if measured_from == 0 && seq > 700 && port.backlog().is_some_and(|r| !r.is_empty()) {
@@ -260,12 +261,12 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
     }
     port.serve(Time(u64::MAX / 4), |p| model.not_served.push(p.seq));
     model.run(u64::MAX / 4, rate);
-    let mut position = port.ring.head();
-    while position != port.ring.tail() {
-        let p = port.ring.packet(position);
+    let mut position = port.ring().head();
+    while position != port.ring().tail() {
+        let p = port.ring().packet(position);
         marked += u64::from(p.ecn() == Codepoint::Ce);
         out.push((p.arrival.0 - delay, p.seq));
-        position = port.ring.next(position);
+        position = port.ring().next(position);
     }
     lost.extend(&model.not_served);
     lost.sort_unstable();
@@ -275,16 +276,16 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
     assert_eq!(out.len() + lost.len(), 4_000);
     // Marked packets may have waited at the end of the warm-up, or have been thrown out.
     assert!(
-        port.events.marked + 60 >= marked && (rule == Rule::Pfabric || marked > 100),
+        port.events().marked + 60 >= marked && (rule == Rule::Pfabric || marked > 100),
         "{marked}, {:?}: {queue:?}",
-        port.events
+        port.events()
     );
     let since = |&(from, to): &(u64, u64)| u128::from(to.saturating_sub(from.max(measured_from)));
     let sojourn: u128 = model.stays.iter().map(since).sum();
     assert!(measured_from > 0);
-    assert_eq!((port.stats.sojourn, port.events.max_pkts), (sojourn, model.most), "{queue:?}");
+    assert_eq!((port.stats().sojourn, port.events().max_pkts), (sojourn, model.most), "{queue:?}");
     assert_eq!(port.total_sent(), out.len() as u64);
-    assert_eq!(port.events.dropped.iter().sum::<u64>(), (lost.len() - lost_before) as u64);
+    assert_eq!(port.events().dropped.iter().sum::<u64>(), (lost.len() - lost_before) as u64);
     assert!(lost.len() > 100 && out.len() > 1_000, "{} lost, {} sent: {queue:?}", lost.len(), out.len());
 }
 

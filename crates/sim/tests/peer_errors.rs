@@ -68,7 +68,7 @@ fn ns3_a_timeout_halves_although_alpha_is_small() {
         let lost =
             |p: &Seen| p.data && p.again < 1 + usize::from(p.offset == 2_039_000) && (2_000_000..2_060_000).contains(&p.offset);
         let (trace, pipe) = run(dctcp(stack), 3000, |p| if lost(p) { LOSE } else { PASS });
-        assert!(pipe.sender.stats.rtos > 0, "{stack}");
+        assert!(pipe.sender.stats().rtos > 0, "{stack}");
         let (before, after) = cuts(&trace)[0];
         assert!(before.alpha < 0.05, "{stack}: {}", before.alpha);
         let base = base(stack, &before);
@@ -132,7 +132,7 @@ fn spec_no_bytes_acknowledged() {
         // No ACK returns for three seconds.
         let (trace, pipe) =
             run(dctcp(stack), 500, |p| if !p.data && (1000 * US..3 * SECONDS).contains(&p.now) { LOSE } else { PASS });
-        assert!(pipe.sender.stats.rtos > 0, "{stack}");
+        assert!(pipe.sender.stats().rtos > 0, "{stack}");
         assert!(trace.iter().all(|p| p.alpha.is_finite() && p.alpha <= 1.0), "{stack}");
         let silent: Vec<&Point> = trace.iter().filter(|p| (1200 * US..3 * SECONDS).contains(&p.now)).collect();
         assert!(silent.windows(2).all(|w| w[0].alpha == w[1].alpha), "{stack}");
@@ -170,7 +170,7 @@ fn spec_floor_of_two() {
         let (trace, pipe) = run(c, 500, mark(|_| true));
         assert!(trace.iter().all(|p| p.cwnd >= 2.0), "{stack}");
         assert!(trace.last().unwrap().cwnd < 3.1, "{stack}: {}", trace.last().unwrap().cwnd);
-        assert_eq!(pipe.sender.stats.rtos, 0, "{stack}");
+        assert_eq!(pipe.sender.stats().rtos, 0, "{stack}");
         // 100 us a round trip, of two or (after growth between cuts) three segments.
         let rounds = pipe.done / (100 * US);
         assert!((500 / 3..=500 / 2 + 10).contains(&rounds), "{stack}: {rounds} round trips");
@@ -186,12 +186,12 @@ fn spec_ack_loss() {
         c.ack_every = 1;
         let marked = |n: u64| (20..30).contains(&n);
         let (_, exact) = run(c.clone(), 200, mark(marked));
-        assert_eq!(exact.sender.stats.ce_bytes, 10_000, "{stack}");
+        assert_eq!(exact.sender.stats().ce_bytes, 10_000, "{stack}");
         let mut judge = mark(marked);
         let drop = |p: &Seen| !p.data && p.offset % 2000 == 1000;
         let (trace, lossy) = run(c, 200, move |p| if drop(p) { LOSE } else { judge(p) });
         // ACKs up to 22, 24, .. 30 carry ECE: the same ten segments, as 20 is the end of a pair.
-        assert_eq!(lossy.sender.stats.ce_bytes, 10_000, "{stack}");
+        assert_eq!(lossy.sender.stats().ce_bytes, 10_000, "{stack}");
         assert!(trace.iter().all(|p| p.alpha.is_finite()), "{stack}");
     }
 }
@@ -205,8 +205,8 @@ fn spec_reordering_across_a_change() {
         let late = |p: &Seen| p.data && p.number % 10 == 5;
         let marked = |p: &Seen| p.data && (p.number / 7) % 2 == 1;
         let (_, pipe) = run(c, 1000, |p| Fate { late: if late(p) { 1000 } else { 0 }, marked: marked(p), ..PASS });
-        assert!(pipe.receiver.sent < 2 * pipe.receiver.packets, "{stack}: more than two ACKs a packet");
-        assert_eq!(pipe.sender.stats.rtos, 0, "{stack}");
+        assert!(pipe.receiver.sent() < 2 * pipe.receiver.packets(), "{stack}: more than two ACKs a packet");
+        assert_eq!(pipe.sender.stats().rtos, 0, "{stack}");
     }
 }
 
@@ -218,7 +218,7 @@ fn spec_timeout() {
         // A whole window is marked, and no ACK of it returns before the timeout.
         let blackout = |p: &Seen| !p.data && p.flags & flag::SYN == 0 && p.now < SECONDS / 2;
         let (trace, pipe) = run(dctcp(stack), 200, |p| if blackout(p) { LOSE } else { mark(|n| n < 10)(p) });
-        assert!(pipe.sender.stats.rtos > 0 && pipe.sender.stats.ce_bytes > 0, "{stack}");
+        assert!(pipe.sender.stats().rtos > 0 && pipe.sender.stats().ce_bytes > 0, "{stack}");
         let first = trace.iter().position(|p| p.ca == CaState::Loss).unwrap();
         assert_eq!(trace[first].cwnd, 1.0, "{stack}");
         let cuts = cuts(&trace).into_iter().filter(|c| c.0.ssthresh.is_finite() && c.1.ssthresh < c.0.ssthresh).count();
@@ -269,10 +269,10 @@ fn spec_not_negotiated() {
         let packets = |log: &[Seen]| log.iter().map(|p| (p.now, p.offset, p.flags)).collect::<Vec<_>>();
         assert_eq!(packets(&dctcp.log), packets(&newreno.log), "{stack}");
         assert_eq!(
-            dctcp.sender.law.alpha().unwrap(),
+            dctcp.sender.law().alpha().unwrap(),
             alpha_without_marks(&dctcp),
             "{stack}: {}",
-            dctcp.sender.law.alpha().unwrap()
+            dctcp.sender.law().alpha().unwrap()
         );
     }
 }

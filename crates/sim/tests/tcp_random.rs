@@ -118,6 +118,6 @@ proptest! {
             pipe.run(pause);
         }
         pipe.run(u64::MAX);
-        prop_assert!(pipe.receiver.finished() && pipe.receiver.delivered == total && pipe.sender.all_acked());
+        prop_assert!(pipe.receiver.finished() && pipe.receiver.delivered() == total && pipe.sender.all_acked());
     }
 }

@@ -8,15 +8,15 @@ use forebay_units::{GroupId, IndexVec, NodeId, PortId, WorkloadId};
 #[derive(Debug, Clone, Default)]
 pub struct RunInfo {
     /// Name of the world that ran it.
-    pub world: String,
+    pub(crate) world: String,
     /// Name of the variant, such as the transport.
-    pub variant: String,
+    pub(crate) variant: String,
     /// Zero-based number of the repetition within its variant.
-    pub run: u32,
+    pub(crate) run: u32,
     /// Seed of the repetition.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// When the run ended at the latest, ps; `None` for one that ran until all work was done.
-    pub end_ps: Option<u64>,
+    pub(crate) end_ps: Option<u64>,
     classes: IndexVec<WorkloadId, String>,
     groups: IndexVec<GroupId, String>,
     nodes: IndexVec<NodeId, String>,
@@ -28,6 +28,11 @@ pub struct RunInfo {
 }
 
 impl RunInfo {
+    /// Name of the variant, such as the transport.
+    pub fn variant(&self) -> &str {
+        &self.variant
+    }
+
     /// Collects the names of `config`, which `world` ran. A port is called by its short name where it has one, else `from->to`.
     pub fn new(world: &str, variant: &str, run: u32, config: &Experiment) -> RunInfo {
         let nodes: IndexVec<NodeId, String> = config.network.nodes.iter().map(|n| n.name.clone()).collect();

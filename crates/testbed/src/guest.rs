@@ -54,7 +54,7 @@ struct Setup {
 impl Setup {
     /// Takes a frame; whether it was the last one.
     fn take(&mut self, frame: Frame<'_>) -> bool {
-        match frame.kind {
+        match frame.kind() {
             protocol::Profile::KIND => self.profiles.extend(frame.records::<protocol::Profile>()),
             protocol::Sysctl::KIND => self.sysctls.extend(frame.records::<protocol::Sysctl>()),
             protocol::Group::KIND => self.groups.extend(frame.records::<protocol::Group>()),
@@ -62,7 +62,7 @@ impl Setup {
             // The network is at hand as it is.
             _ => {}
         }
-        frame.kind == SETUP_END
+        frame.kind() == SETUP_END
     }
 }
 
@@ -241,7 +241,7 @@ impl<'a> Talk<'a> {
                 Incoming::Frame(frame) => frame,
                 Incoming::Silence | Incoming::End => return Err(gone()),
             };
-            match frame.kind {
+            match frame.kind() {
                 protocol::Open::KIND => {
                     for open in frame.records::<protocol::Open>() {
                         announce_flow(announce, ends, &open);

@@ -17,13 +17,13 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
     /// The packet as the kernel made it.
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// What its headers say.
-    pub headers: Headers,
+    pub(crate) headers: Headers,
     /// The ports that it passes, the host's own first.
-    pub path: Arc<[PortId]>,
+    pub(crate) path: Arc<[PortId]>,
     /// Number of the packet, in the order in which hosts sent them.
-    pub id: u64,
+    pub(crate) id: u64,
     /// Ports that it has passed.
     hop: usize,
 }

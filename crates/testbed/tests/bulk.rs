@@ -89,7 +89,7 @@ fn outside(link: &mut Link) -> (u64, u32) {
     let (mut payload, mut drops, mut begun) = (0, 0, false);
     loop {
         let Incoming::Frame(frame) = link.next(Duration::from_secs(10)).expect("a conversation") else { panic!("silence") };
-        match frame.kind {
+        match frame.kind() {
             p::LOG => panic!("{}", frame.text()),
             p::Packet::KIND => {
                 for r in frame.records::<p::Packet>().filter(|r| r.time <= END.0) {

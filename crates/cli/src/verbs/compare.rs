@@ -196,7 +196,7 @@ impl Watcher for Collector {
     fn finished(&mut self, jobs: &[Job], outcome: Outcome) -> Result<(), Failure> {
         let job = &jobs[outcome.job];
         self.display.run_done(job, &outcome);
-        self.variants[job.variant].seeds.push(outcome.summary);
+        self.variants[job.variant()].seeds.push(outcome.summary);
         Ok(())
     }
 }

@@ -95,7 +95,7 @@ impl Watcher for Comparison<'_> {
     fn finished(&mut self, jobs: &[Job], outcome: Outcome) -> Result<(), Failure> {
         let job = &jobs[outcome.job];
         self.display.run_done(job, &outcome);
-        for (verdict, columns) in self.verdicts[job.variant].iter().zip(&mut self.told[job.variant]) {
+        for (verdict, columns) in self.verdicts[job.variant()].iter().zip(&mut self.told[job.variant()]) {
             verdict.lines().iter().zip(columns).for_each(|(line, c)| c.add(line, &outcome.report));
         }
         Ok(())

@@ -327,7 +327,7 @@ impl Watcher for Collector<'_> {
         self.display.run_done(job, &outcome);
         self.record.add(job, &outcome);
         self.ended += usize::from(outcome.report.cut);
-        self.variants[job.variant].seeds.push(outcome.summary);
+        self.variants[job.variant()].seeds.push(outcome.summary);
         Ok(())
     }
 }

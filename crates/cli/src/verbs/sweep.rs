@@ -235,7 +235,7 @@ fn conclude(telling: &Telling<'_>, f: &Finished, hops: u64, page: Option<&Writte
         let _ = writeln!(out, "world: {}, stack: {}", m.worlds.join(", "), m.stacks.join(", "));
         let _ = writeln!(out, "fingerprint: {}", m.fingerprint);
         let found = if m.found > 0 { format!(", {} of them found finished", m.found) } else { String::new() };
-        let _ = write!(out, "sweep: {} points, {} runs{found}", f.plan.sweep.len(), distinct);
+        let _ = write!(out, "sweep: {} points, {} runs{found}", f.plan.sweep().len(), distinct);
         if hops > 0 {
             let (hops_text, rate) = (scaled(hops as f64, "packet transmissions"), scaled(hops as f64 / m.wall_s.max(1e-9), ""));
             let _ = write!(out, "; {hops_text} in {:.2} s, {} per second", m.wall_s, rate.trim_end());
@@ -249,15 +249,15 @@ fn conclude(telling: &Telling<'_>, f: &Finished, hops: u64, page: Option<&Writte
 fn list(args: &run::Args, scenario: &Scenario) -> Result<(), Failure> {
     let Some(sweep) = scenario.sweep()? else { return Ok(()) };
     let plan = Plan::new(scenario, sweep, Host::here().cpus, interrupt::flag(), &mut |_| {})?;
-    let dir = args.out.clone().unwrap_or_else(|| default_dir(&plan.name));
+    let dir = args.out.clone().unwrap_or_else(|| default_dir(plan.name()));
     let store = UnitStore::open(&dir.join("units"));
-    let mut missing = vec![0usize; plan.sweep.len()];
-    for unit in plan.units.iter().filter(|u| u.same_as.is_none() && store.get(&u.key, plan.sweep.keep()).is_none()) {
-        missing[unit.point as usize] += 1;
+    let mut missing = vec![0usize; plan.sweep().len()];
+    for unit in plan.units().iter().filter(|u| u.same_as().is_none() && store.get(u.key(), plan.sweep().keep()).is_none()) {
+        missing[unit.point() as usize] += 1;
     }
-    let each = plan.units.len() / missing.len().max(1);
+    let each = plan.units().len() / missing.len().max(1);
     let mut out = String::new();
-    for (point, missing) in plan.sweep.points().zip(&missing) {
+    for (point, missing) in plan.sweep().points().zip(&missing) {
         let state = match missing {
             0 => "done".to_owned(),
             n if *n == each => String::new(),

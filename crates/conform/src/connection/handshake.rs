@@ -78,14 +78,14 @@ impl Connection {
     pub(super) fn accept_syn_ack(&mut self, now: u64, segment: &Segment, options: Options) -> Result<(), String> {
         let agreed = segment.flags & flag::ECE != 0 && segment.flags & flag::CWR == 0 && self.settings.wants_ecn(true);
         self.c = self.settings.config(&options, agreed)?;
-        let written = self.sender.as_ref().map_or(0, |s| s.written);
+        let written = self.sender.as_ref().map_or(0, |s| s.written());
         let mut sender = Sender::new(&self.c, OURS, None);
         let mut scratch = Tape::default();
         for (i, &time) in self.syns.iter().enumerate() {
             if i == 0 {
                 sender.open(&self.c, Time(time), &mut scratch);
             } else {
-                sender.on_timer(&self.c, sender.timer_due.or_never(), &mut scratch);
+                sender.on_timer(&self.c, sender.timer_due().or_never(), &mut scratch);
             }
         }
         sender.write(&self.c, Time(now), written, None, self.closed, &mut scratch);

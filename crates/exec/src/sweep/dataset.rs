@@ -73,7 +73,8 @@ pub struct Begun {
     pub plan: Plan,
     /// Its directory.
     pub dir: SweepDir,
-    pub(super) manifest: SweepManifest,
+    /// What it was begun with.
+    pub manifest: SweepManifest,
 }
 
 /// Checks the points of a sweep and begins its directory. `None` for a scenario without one.

@@ -29,19 +29,19 @@ static PLANS: AtomicU64 = AtomicU64::new(0);
 #[derive(Debug)]
 pub struct Plan {
     /// Name of the scenario; legal as the name of a folder.
-    pub name: String,
+    pub(crate) name: String,
     /// The sweep.
-    pub sweep: Sweep,
+    pub(crate) sweep: Sweep,
     /// The seeds that every variant of every point runs with, of which a world that uses none has the first.
-    pub seeds: Vec<u64>,
+    pub(crate) seeds: Vec<u64>,
     /// The units in order: by point, then variant, then seed.
-    pub units: Vec<Unit>,
+    pub(crate) units: Vec<Unit>,
     /// What a user should know about how the points were read, each remark once.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
     /// The worlds that the points run in, each once.
-    pub worlds: Vec<&'static str>,
+    pub(crate) worlds: Vec<&'static str>,
     /// The TCP stacks of the transports of all points, each once.
-    pub stacks: Vec<String>,
+    pub(crate) stacks: Vec<String>,
     names: Vec<Names>,
     files: HashMap<PathBuf, FileState>,
     /// No other plan of the process has this one.
@@ -52,17 +52,17 @@ pub struct Plan {
 #[derive(Debug, Clone, Copy)]
 pub struct Unit {
     /// The name of its result.
-    pub key: UnitKey,
+    pub(crate) key: UnitKey,
     /// Number of the point.
-    pub point: u32,
+    pub(crate) point: u32,
     /// Number of the variant within the point.
-    pub variant: u32,
+    pub(crate) variant: u32,
     /// Number of the repetition.
-    pub run: u32,
+    pub(crate) run: u32,
     /// Its seed.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// An earlier unit with the same key, if there is one: the same configuration written in two ways. It runs once.
-    pub same_as: Option<u32>,
+    pub(crate) same_as: Option<u32>,
     names: u32,
 }
 
@@ -96,7 +96,74 @@ struct Checked {
     notes: Vec<String>,
 }
 
+impl Unit {
+    /// The name of its result.
+    pub fn key(&self) -> &UnitKey {
+        &self.key
+    }
+
+    /// Number of the point.
+    pub fn point(&self) -> u32 {
+        self.point
+    }
+
+    /// Number of the variant within the point.
+    pub fn variant(&self) -> u32 {
+        self.variant
+    }
+
+    /// Number of the repetition, from 0.
+    pub fn run(&self) -> u32 {
+        self.run
+    }
+
+    /// Its seed.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// An earlier unit with the same key, if there is one.
+    pub fn same_as(&self) -> Option<u32> {
+        self.same_as
+    }
+}
+
 impl Plan {
+    /// Name of the sweep.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is swept.
+    pub fn sweep(&self) -> &Sweep {
+        &self.sweep
+    }
+
+    /// The seeds of the runs of a variant.
+    pub fn seeds(&self) -> &[u64] {
+        &self.seeds
+    }
+
+    /// What a user should know about how the file was read.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The worlds that the points run in, each once.
+    pub fn worlds(&self) -> &[&'static str] {
+        &self.worlds
+    }
+
+    /// The TCP stacks of the transports of all points, each once.
+    pub fn stacks(&self) -> &[String] {
+        &self.stacks
+    }
+
+    /// All units, point by point.
+    pub fn units(&self) -> &[Unit] {
+        &self.units
+    }
+
     /// Checks every point on `threads` threads. `progress` is told how many are checked.
     ///
     /// # Errors

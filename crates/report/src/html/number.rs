@@ -7,7 +7,7 @@ use crate::page::{Cell, Unit};
 pub(super) struct Scale {
     factor: f64,
     /// Name of the unit with its prefix; empty for plain numbers.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Whether all values are whole in this unit, and are written without decimals.
     whole: bool,
 }

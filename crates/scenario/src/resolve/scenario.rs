@@ -37,7 +37,7 @@ pub struct Resolved {
     /// What runs it; it supports all variants.
     pub world: &'static dyn World,
     /// Whether that is the world of scenarios that name none.
-    pub(crate) usual_world: bool,
+    pub usual_world: bool,
     /// One configuration for each transport to compare; at least one.
     pub variants: Vec<Variant>,
     /// What `[advise]` is to improve.

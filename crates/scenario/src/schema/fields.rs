@@ -11,9 +11,9 @@ const MAX_UNKNOWN: usize = 20;
 /// A table that is being read.
 pub(crate) struct Fields<'a> {
     /// How the table is called in messages, such as `[topology]`.
-    pub what: String,
+    pub(crate) what: String,
     /// Where the table stands.
-    pub at: At,
+    pub(crate) at: At,
     table: &'a Table,
     asked: Vec<String>,
 }

@@ -8,11 +8,11 @@ use forebay_sampling::Mixture;
 
 /// A mixture that has a name: of sizes, of times, or of both.
 pub(crate) struct BuiltIn {
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     sizes: Option<&'static str>,
     times: Option<&'static str>,
     /// Where it comes from, for the reference.
-    pub origin: &'static str,
+    pub(crate) origin: &'static str,
 }
 
 /// Mixtures that a scenario can name.

@@ -15,9 +15,9 @@ pub struct Sent {
     /// Whether the application held the sender back.
     app_limited: bool,
     /// Volume in the network, this segment included (P.tx_in_flight).
-    pub in_flight: u64,
+    pub(crate) in_flight: u64,
     /// Volume lost so far (P.lost).
-    pub lost: u64,
+    pub(crate) lost: u64,
 }
 
 impl Sent {

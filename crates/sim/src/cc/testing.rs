@@ -33,19 +33,19 @@ pub(super) const fn cut(trigger: Trigger) -> Reduction {
 /// an ACK for each: 500 fill it.
 pub(super) struct Line<L> {
     /// The law.
-    pub law: L,
+    pub(crate) law: L,
     /// Its window.
-    pub w: Window,
+    pub(crate) w: Window,
     /// The clock.
-    pub now: Time,
+    pub(crate) now: Time,
     /// Whether segment `n` is lost.
-    pub loses: fn(u64) -> bool,
+    pub(crate) loses: fn(u64) -> bool,
     /// By how much the delay of the path grows in a ps.
-    pub drift: f64,
+    pub(crate) drift: f64,
     /// What is being repaired.
-    pub repair: Repair,
+    pub(crate) repair: Repair,
     /// Rounds of RTTs: segments delivered.
-    pub delivered: u64,
+    pub(crate) delivered: u64,
     next_departure: Time,
     sent: u64,
     /// When the path is free again.

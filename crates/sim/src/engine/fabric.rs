@@ -41,7 +41,7 @@ pub(super) struct NodePorts {
 /// All ports, and who feeds whom. What a thread produces while it works on them is in its [`Lane`].
 pub(crate) struct Fabric {
     /// Egress ports.
-    pub ports: Arena<PortId, Port>,
+    pub(crate) ports: Arena<PortId, Port>,
     nodes: Arena<NodeId, NodePorts>,
     /// Per input slot: the port that feeds it.
     feeder: Arena<u32, PortId>,

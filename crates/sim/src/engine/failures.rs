@@ -59,7 +59,7 @@ pub(super) struct Failures {
 /// A change of the forwarding tables.
 pub(super) struct Rerouted {
     /// The tables before.
-    pub old: Fib,
+    pub(crate) old: Fib,
     /// Failures that the tables avoid now, or do not avoid any more, by number.
     of: Vec<usize>,
 }

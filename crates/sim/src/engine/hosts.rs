@@ -57,30 +57,30 @@ pub(crate) enum Wake {
 #[derive(Debug, Clone)]
 pub(super) struct Host {
     /// Its node number.
-    pub node: NodeId,
+    pub(crate) node: NodeId,
     /// Egress port.
-    pub nic: PortId,
+    pub(crate) nic: PortId,
     /// The port that feeds it.
-    pub input: PortId,
+    pub(crate) input: PortId,
     timers: BinaryHeap<Reverse<(Time, u64, Wake)>>,
     /// Time of the earliest timer.
     next: TimeOrNever,
     /// Timers this host has set anywhere, which orders timers of the same time.
-    pub issued: u64,
+    pub(crate) issued: u64,
     /// Whether somebody looks at packets before its endpoints do.
-    pub looks: bool,
+    pub(crate) looks: bool,
     /// Whether each packet takes a way of its own,
-    pub sprays: bool,
+    pub(crate) sprays: bool,
     /// and what draws it.
-    pub ways: Rng,
+    pub(crate) ways: Rng,
     /// Whether a timer of the interface is set.
-    pub interface_armed: bool,
+    pub(crate) interface_armed: bool,
     /// Source of the jitter.
-    pub rng: Rng,
+    pub(crate) rng: Rng,
     /// Decides between its timers and those of others at the same instant.
     lot: u64,
     /// Running hash of the packets that reached this host.
-    pub fingerprint: u64,
+    pub(crate) fingerprint: u64,
 }
 
 impl Host {

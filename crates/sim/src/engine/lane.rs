@@ -36,24 +36,24 @@ pub(super) struct Dropped {
 /// What the nodes of one thread have produced in the current window.
 pub(super) struct Lane {
     /// When which node, of this thread or another, is to be looked at because of what happened here.
-    pub wheel: Wheel,
+    pub(crate) wheel: Wheel,
     /// Drops since the last look.
-    pub dropped: Vec<Dropped>,
+    pub(crate) dropped: Vec<Dropped>,
     /// Memory for what the switch that is being run forwards, and for its order.
-    pub handoffs: Box<[Handoff]>,
-    pub sorter: Sorter,
+    pub(crate) handoffs: Box<[Handoff]>,
+    pub(crate) sorter: Sorter,
     /// What has happened to applications, which are notified after the current packet or timer.
-    pub notices: Vec<(AppId, Notice)>,
+    pub(crate) notices: Vec<(AppId, Notice)>,
     /// By the host that it comes from.
     handovers: Vec<(NodeId, Handover)>,
     /// Connections that applications asked for, and when they open.
     asked: Vec<(Time, OpenSpec)>,
     /// Messages begun, the stopped ones of endless flows among them, less those that are acknowledged.
-    pub open: u64,
+    pub(crate) open: u64,
     /// Messages finished.
-    pub done: u64,
+    pub(crate) done: u64,
     /// Packets that reached a host after their connection had ended.
-    pub stale: u64,
+    pub(crate) stale: u64,
 }
 
 impl Lane {

@@ -14,7 +14,7 @@ pub(super) struct Nic<'a> {
     fabric: &'a mut Fabric,
     lane: &'a mut Lane,
     host: &'a mut Host,
-    pub now: Time,
+    pub(crate) now: Time,
     /// Of a sender its configuration: hosts may take some time for its packets.
     sender: Option<&'a TcpConfig>,
 }

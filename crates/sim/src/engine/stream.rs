@@ -76,11 +76,11 @@ pub(super) struct Stream {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outgoing {
     /// Not yet acknowledged, oldest first.
-    pub messages: VecDeque<Message>,
+    pub(crate) messages: VecDeque<Message>,
     /// How many of them are delivered, as far as the receiving host has said.
     delivered: usize,
     /// Next time of a `tcp` series row.
-    pub next_sample: Time,
+    pub(crate) next_sample: Time,
 }
 
 impl Outgoing {

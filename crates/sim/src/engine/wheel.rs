@@ -21,9 +21,9 @@ pub(crate) struct Wheel {
     /// Number of the current window.
     window: u64,
     /// Start of the current window.
-    pub start: Time,
+    pub(crate) start: Time,
     /// End of the current window.
-    pub end: Time,
+    pub(crate) end: Time,
     length: Time,
     /// 2^64 / length, for dividing by multiplication.
     inverse: u64,

@@ -22,11 +22,11 @@ pub(super) struct Slab {
 /// A packet of the backlog; its `arrival` is the time since when it counts in the statistics.
 #[derive(Clone, Copy)]
 pub(super) struct Held {
-    pub packet: Packet,
-    pub sack: SackBlocks,
+    pub(crate) packet: Packet,
+    pub(crate) sack: SackBlocks,
     live: bool,
     /// It was counted as sent before the end of the warm-up.
-    pub before: bool,
+    pub(crate) before: bool,
 }
 
 /// What disciplines may know of a packet.

@@ -9,7 +9,7 @@ pub struct BitErrors {
     /// Mean number of bits between two errors.
     mean: f64,
     /// Right bits before the next wrong one.
-    left: f64,
+    gap_bits: f64,
     rng: Rng,
     /// Packets damaged so far.
     damaged: u64,
@@ -20,8 +20,8 @@ pub struct BitErrors {
 impl BitErrors {
     /// Each bit is wrong with this probability.
     pub fn new(probability: f64, rng: Rng) -> BitErrors {
-        let mut errors = BitErrors { mean: 1.0 / probability, left: 0.0, rng, damaged: 0, places: VecDeque::new() };
-        errors.left = errors.gap();
+        let mut errors = BitErrors { mean: 1.0 / probability, gap_bits: 0.0, rng, damaged: 0, places: VecDeque::new() };
+        errors.gap_bits = errors.gap();
         errors
     }
 
@@ -35,13 +35,13 @@ impl BitErrors {
     pub fn damage(&mut self, wire: u64, position: u32) -> bool {
         let mut bits = (8 * wire) as f64;
         let mut damaged = false;
-        while self.left < bits {
+        while self.gap_bits < bits {
             // A packet may have several errors; they count once.
-            bits -= self.left;
-            self.left = self.gap();
+            bits -= self.gap_bits;
+            self.gap_bits = self.gap();
             damaged = true;
         }
-        self.left -= bits;
+        self.gap_bits -= bits;
         if damaged {
             self.damaged += 1;
             self.places.push_back(position);

@@ -54,10 +54,10 @@ pub struct PortEvents {
 #[repr(C, align(64))]
 pub struct Port {
     /// Waiting and flying packets.
-    pub ring: Ring,
+    pub(crate) ring: Ring,
     departed: u32,
     /// The receiving node.
-    pub to: NodeId,
+    pub(crate) to: NodeId,
     pub(super) busy_until: Time,
     pub(super) delay: Time,
     ps_per_byte: u64,
@@ -66,11 +66,11 @@ pub struct Port {
     /// An arrival that finds less than this in `queue` is accepted without a closer look.
     alert: QueueState,
     /// Place among the inputs of all nodes.
-    pub input: u32,
+    pub(crate) input: u32,
     /// When the last packet that the other end has taken arrived there. The other end's.
-    pub served: Time,
+    pub(crate) served: Time,
     /// Counters.
-    pub stats: PortStats,
+    pub(crate) stats: PortStats,
     /// In which order packets leave, and who decides.
     pub(super) order: Order,
     limit: QueueState,
@@ -79,7 +79,7 @@ pub struct Port {
     /// `is_step` of a FIFO's discipline.
     step: bool,
     /// Counters of rare events.
-    pub events: PortEvents,
+    pub(crate) events: PortEvents,
     /// Packets queued before the end of the warm-up.
     pub(super) before: u64,
     /// Of a host's port: the latest arrival time so far.
@@ -121,6 +121,26 @@ pub enum Refusal {
 }
 
 impl Port {
+    /// What waits at it and what flies on its link.
+    pub fn ring(&self) -> &Ring {
+        &self.ring
+    }
+
+    /// The same, to take packets that have arrived.
+    pub fn ring_mut(&mut self) -> &mut Ring {
+        &mut self.ring
+    }
+
+    /// Sums over packets.
+    pub fn stats(&self) -> &PortStats {
+        &self.stats
+    }
+
+    /// What happened at it.
+    pub fn events(&self) -> &PortEvents {
+        &self.events
+    }
+
     /// A port as configured; `input` is its place among the inputs of all nodes, `rng` is for its discipline.
     pub fn new(c: &PortConfig, input: u32, rng: Rng) -> Port {
         let mut queue = c.queue.clone();

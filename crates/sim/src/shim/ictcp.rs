@@ -110,7 +110,7 @@ pub struct Share {
     /// Smoothed RTT, from the first data on.
     srtt: Option<Time>,
     /// Receive window, bytes.
-    pub window: u64,
+    pub(crate) window: u64,
     /// Right edge of what was advertised.
     edge: u64,
     slow_start: bool,
@@ -208,6 +208,11 @@ impl WindowShim for Share {
 }
 
 impl Share {
+    /// Sets the window of the connection, bytes.
+    pub fn set_window(&mut self, bytes: u64) {
+        self.window = bytes;
+    }
+
     /// Looks at itself, the last time at `since`.
     fn look(&mut self, link: &mut Link, now: Time, since: Time, srtt: Time) {
         let sample = self.bytes as f64 / (now - since).as_secs_f64();

@@ -13,7 +13,7 @@ pub struct Rack {
     /// Its end.
     end: u64,
     /// RTT of that delivery.
-    pub rtt: Time,
+    pub(crate) rtt: Time,
     /// Highest offset delivered.
     fack: u64,
     reordering_seen: bool,
@@ -23,9 +23,9 @@ pub struct Rack {
     /// D-SACKs count again when this offset is acknowledged.
     dsack_round: u64,
     /// `nxt` when the outstanding probe was sent.
-    pub probe_end: Option<u64>,
+    pub(crate) probe_end: Option<u64>,
     /// It was a retransmission.
-    pub probe_is_retx: bool,
+    pub(crate) probe_is_retx: bool,
 }
 
 impl Rack {

@@ -9,17 +9,42 @@ use forebay_units::{Time, TimeOrNever};
 pub struct Rtt {
     srtt: TimeOrNever,
     /// RTT variation.
-    pub rttvar: Time,
+    pub(crate) rttvar: Time,
     min: TimeOrNever,
     /// RTO without back-off.
-    pub base_rto: Time,
+    pub(crate) base_rto: Time,
     /// What the host remembers of the path, if anything, and if it is asked for.
-    pub remembered: Option<Time>,
+    pub(crate) remembered: Option<Time>,
     /// Number of doublings in force.
-    pub backoff: u32,
+    pub(crate) backoff: u32,
 }
 
 impl Rtt {
+    /// RTT variation.
+    pub fn rttvar(&self) -> Time {
+        self.rttvar
+    }
+
+    /// RTO without back-off.
+    pub fn base_rto(&self) -> Time {
+        self.base_rto
+    }
+
+    /// What the host remembers of the path, if anything, and if it is asked for.
+    pub fn remembered(&self) -> Option<Time> {
+        self.remembered
+    }
+
+    /// Doubles the timeout.
+    pub fn back_off(&mut self) {
+        self.backoff += 1;
+    }
+
+    /// Number of doublings of the timeout in force.
+    pub fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
     /// Before any sample.
     pub fn new(c: &TcpConfig) -> Rtt {
         //= https://www.rfc-editor.org/rfc/rfc6298#section-2

@@ -30,13 +30,13 @@ pub(super) const EVER_RETX: u8 = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seg {
     /// Stream offset of its first byte.
-    pub start: u64,
+    pub(crate) start: u64,
     /// One field with two lives: read through [`Seg::sent`] and `Seg::sacked_up_to`.
     sent_or_number: u64,
     /// Sequence space it takes (FIN counts one).
-    pub len: u32,
+    pub(crate) len: u32,
     /// [`SACKED`], [`LOST`], [`RETX`], [`EVER_RETX`].
-    pub flags: u8,
+    pub(crate) flags: u8,
 }
 
 impl Seg {
@@ -81,24 +81,24 @@ impl Seg {
 pub struct Scoreboard {
     segs: VecDeque<Seg>,
     /// Absolute number of `segs[0]`: numbers stay valid while segments leave at the front.
-    pub base: u64,
+    pub(crate) base: u64,
     /// Bytes of SACKed segments.
-    pub sacked: u64,
+    pub(crate) sacked: u64,
     /// Number of SACKed segments.
-    pub sacked_segs: u32,
+    pub(crate) sacked_segs: u32,
     /// Number of outstanding retransmissions.
-    pub retx_segs: u32,
+    pub(crate) retx_segs: u32,
     /// Number of segments that are lost and not retransmitted.
     waiting: u32,
     /// Bytes of segments deemed lost.
-    pub lost: u64,
+    pub(crate) lost: u64,
     /// Bytes of outstanding retransmissions.
-    pub retx: u64,
+    pub(crate) retx: u64,
     /// Times that a segment was deemed lost.
-    pub marked: u32,
+    pub(crate) marked: u32,
     /// Numbers of segments deemed lost that the law has not been told of; `None` if it wants none.
     #[expect(clippy::box_collection, reason = "a scoreboard whose law wants none carries 8 bytes instead of 24")]
-    pub losses: Option<Box<Vec<u64>>>,
+    pub(crate) losses: Option<Box<Vec<u64>>>,
     /// What was found in it; most connections lose nothing, and search for nothing.
     search: Lazy<Search>,
 }

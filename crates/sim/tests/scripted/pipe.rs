@@ -67,10 +67,10 @@ pub(crate) struct Point {
 
 /// A ProBoSCIS shim below each endpoint, whose timers tick at whole milliseconds.
 pub(crate) struct Shims {
-    pub rules: Rules,
-    pub sender: SenderShim,
-    pub receiver: ReceiverShim,
-    pub budget: Budget,
+    pub(crate) rules: Rules,
+    pub(crate) sender: SenderShim,
+    pub(crate) receiver: ReceiverShim,
+    pub(crate) budget: Budget,
     tick: u64,
 }
 
@@ -78,17 +78,17 @@ type Flying = (u64, u64, bool, usize);
 
 /// The connection and the pipe.
 pub(crate) struct Pipe<J> {
-    pub c: TcpConfig,
-    pub sender: Sender,
-    pub receiver: Receiver,
-    pub now: u64,
+    pub(crate) c: TcpConfig,
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    pub(crate) now: u64,
     /// One way, ps.
-    pub delay: u64,
+    pub(crate) delay: u64,
     judge: J,
     isn: u32,
     nxt: u64,
     /// When the connection was closed, ps.
-    pub done: u64,
+    pub(crate) done: u64,
     flying: BinaryHeap<Reverse<Flying>>,
     alarms: Alarms,
     packets: Vec<(Packet, Option<SackBlocks>)>,
@@ -97,10 +97,10 @@ pub(crate) struct Pipe<J> {
     /// Intervals of the stream that reached the receiver: start -> end.
     reached: BTreeMap<u64, u64>,
     /// The sender after every step that changed its window, threshold or alpha.
-    pub trace: Vec<Point>,
+    pub(crate) trace: Vec<Point>,
     /// Every packet of the sender: (time, offset, flags, ECN field).
-    pub log: Vec<Seen>,
-    pub shims: Option<Shims>,
+    pub(crate) log: Vec<Seen>,
+    pub(crate) shims: Option<Shims>,
 }
 
 impl Shims {
@@ -130,7 +130,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         let (forward, back) = addresses(isn);
         let (mut sender, receiver) = (Sender::new(&c, forward, None), Receiver::new(&c, back));
         if c.law.hooks().path {
-            sender.law.path(super::path());
+            sender.enter_path(super::path());
         }
         Pipe {
             shims: Shims::of(&c),
@@ -159,8 +159,8 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         self.open();
         self.write(bytes, true);
         self.run(limit);
-        assert_eq!(self.sender.phase, Phase::Done, "not closed after {} ps: {:?}", self.now, self.sender);
-        assert_eq!(self.receiver.delivered, bytes);
+        assert_eq!(self.sender.phase(), Phase::Done, "not closed after {} ps: {:?}", self.now, self.sender);
+        assert_eq!(self.receiver.delivered(), bytes);
         assert!(self.receiver.finished());
     }
 
@@ -172,9 +172,9 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
 
     pub(crate) fn write(&mut self, bytes: u64, last: bool) {
         let mut tape = Tape::default();
-        let begin = self.sender.written;
-        let first = begin + (self.sender.w.cwnd * f64::from(self.c.mss)) as u64;
-        self.sender.message = (begin, first, begin + bytes);
+        let begin = self.sender.written();
+        let first = begin + (self.sender.w().cwnd * f64::from(self.c.mss)) as u64;
+        self.sender.measure((begin, first, begin + bytes));
         self.sender.write(&self.c, Time(self.now), bytes, None, last, &mut tape);
         self.launch(tape);
         self.check();
@@ -188,7 +188,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             let alarm = self.alarms.first().map_or(u64::MAX, |time| time.0);
             let tick = self.shims.as_ref().map_or(u64::MAX, |s| s.next(self.now));
             let next =
-                packet.min(self.sender.timer_due.or_never().0).min(self.receiver.timer_due.or_never().0).min(alarm).min(tick);
+                packet.min(self.sender.timer_due().or_never().0).min(self.receiver.timer_due().or_never().0).min(alarm).min(tick);
             if next == u64::MAX || next > end {
                 break;
             }
@@ -202,7 +202,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             } else if alarm == next {
                 self.alarms.remove(&Time(next));
                 self.sender.on_alarm(&self.c, Time(next), &mut tape);
-            } else if self.sender.timer_due == Time(next).into() {
+            } else if self.sender.timer_due() == Time(next).into() {
                 self.sender.on_timer(&self.c, Time(next), &mut tape);
             } else {
                 self.receiver.on_timer(&self.c, Time(next), &mut tape);
@@ -312,33 +312,33 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             Some((0, &end)) => end,
             _ => 0,
         };
-        assert_eq!(self.receiver.rcv_nxt, in_order, "the receiver's stream is not the one that arrived");
-        assert!(self.sender.una <= in_order, "acknowledged before it arrived");
+        assert_eq!(self.receiver.rcv_nxt(), in_order, "the receiver's stream is not the one that arrived");
+        assert!(self.sender.una() <= in_order, "acknowledged before it arrived");
     }
 
     /// Invariants of every state between two steps.
     fn check(&mut self) {
         let s = &self.sender;
         s.audit();
-        let end = s.written + 1;
-        assert!(s.una <= s.nxt && s.nxt <= s.high && s.high <= end, "{s:?}");
-        assert!(s.w.cwnd >= 1.0 && s.w.cwnd.is_finite() && s.w.ssthresh.or_infinite() >= 2.0, "{s:?}");
-        let waiting = s.phase == Phase::SynSent || (s.phase == Phase::Established && s.una < s.nxt);
-        assert!(!waiting || !s.timer_due.is_never(), "stalled: data outstanding, no timer: {s:?}");
-        let idle = s.phase == Phase::Established && s.una == s.nxt;
+        let end = s.written() + 1;
+        assert!(s.una() <= s.nxt() && s.nxt() <= s.high() && s.high() <= end, "{s:?}");
+        assert!(s.w().cwnd >= 1.0 && s.w().cwnd.is_finite() && s.w().ssthresh.or_infinite() >= 2.0, "{s:?}");
+        let waiting = s.phase() == Phase::SynSent || (s.phase() == Phase::Established && s.una() < s.nxt());
+        assert!(!waiting || !s.timer_due().is_never(), "stalled: data outstanding, no timer: {s:?}");
+        let idle = s.phase() == Phase::Established && s.una() == s.nxt();
         let suspended = !s.due().is_never() && self.alarms.iter().any(|&t| t <= s.due().or_never());
         assert!(!idle || s.all_acked() || suspended, "stalled: data to send, nothing outstanding: {s:?}");
         let point = Point {
             now: self.now,
-            cwnd: s.w.cwnd,
-            ssthresh: s.w.ssthresh.or_infinite(),
-            alpha: s.law.alpha().unwrap_or(f64::NAN),
-            una: s.una,
+            cwnd: s.w().cwnd,
+            ssthresh: s.w().ssthresh.or_infinite(),
+            alpha: s.law().alpha().unwrap_or(f64::NAN),
+            una: s.una(),
             nxt: self.nxt,
-            ca: s.ca,
+            ca: s.ca(),
         };
-        self.nxt = s.nxt;
-        if s.phase == Phase::Done && self.done == 0 {
+        self.nxt = s.nxt();
+        if s.phase() == Phase::Done && self.done == 0 {
             self.done = self.now;
         }
         let facts = |l: &Point| (l.cwnd.to_bits(), l.ssthresh.to_bits(), l.alpha.to_bits(), l.ca);

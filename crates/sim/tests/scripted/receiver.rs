@@ -9,10 +9,10 @@ use forebay_units::Time;
 const ISN: u32 = u32::MAX - 3000;
 
 pub(crate) struct Script {
-    pub c: TcpConfig,
-    pub r: Receiver,
+    pub(crate) c: TcpConfig,
+    pub(crate) r: Receiver,
     /// us.
-    pub now: u64,
+    pub(crate) now: u64,
     tape: Tape,
 }
 
@@ -40,8 +40,8 @@ impl Script {
 
     /// Goes to time `us`; the delayed-ACK timer fires on the way.
     pub(crate) fn at(&mut self, us: u64) -> &mut Script {
-        while self.r.timer_due.has_come(Time(us * US)) {
-            let now = self.r.timer_due.or_never();
+        while self.r.timer_due().has_come(Time(us * US)) {
+            let now = self.r.timer_due().or_never();
             self.r.on_timer(&self.c, now, &mut self.tape);
         }
         self.now = us;

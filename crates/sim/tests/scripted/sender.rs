@@ -15,17 +15,17 @@ const ISN: u32 = u32::MAX - 3000;
 pub(crate) const RTT: u64 = 100;
 
 pub(crate) struct Script {
-    pub c: TcpConfig,
-    pub s: Sender,
+    pub(crate) c: TcpConfig,
+    pub(crate) s: Sender,
     /// us.
-    pub now: u64,
+    pub(crate) now: u64,
     /// us.
-    pub rtt: u64,
+    pub(crate) rtt: u64,
     /// Window the peer advertises, bytes.
-    pub window: u64,
+    pub(crate) window: u64,
     tape: Tape,
     /// (time in us, token) of everything sent.
-    pub log: Vec<(u64, String)>,
+    pub(crate) log: Vec<(u64, String)>,
 }
 
 impl Script {
@@ -42,7 +42,7 @@ impl Script {
         let (forward, _) = addresses(ISN);
         let mut s = Sender::new(&c, forward, None);
         if c.law.hooks().path {
-            s.law.path(super::path());
+            s.enter_path(super::path());
         }
         let mut t = Script { window: c.rcv_wnd, c, s, now: 0, rtt: RTT, tape: Tape::default(), log: Vec::new() };
         t.s.open(&t.c, Time::ZERO, &mut t.tape);
@@ -102,7 +102,7 @@ impl Script {
 
     /// Time of the next timer or alarm.
     fn next(&self) -> Time {
-        self.s.timer_due.or_never().min(self.tape.1.first().copied().unwrap_or(Time::NEVER))
+        self.s.timer_due().or_never().min(self.tape.1.first().copied().unwrap_or(Time::NEVER))
     }
 
     fn fire(&mut self) {
@@ -119,7 +119,7 @@ impl Script {
 
     /// Time left until the timer fires, us, if it is of kind `timer`.
     pub(crate) fn left(&self, timer: Timer) -> Option<u64> {
-        self.s.timer_due.get().filter(|_| self.s.timer == timer).map(|due| due.as_us() - self.now)
+        self.s.timer_due().get().filter(|_| self.s.timer() == timer).map(|due| due.as_us() - self.now)
     }
 
     /// The peer has everything before segment `next`.
@@ -174,16 +174,16 @@ impl Script {
 
     /// Acknowledges every outstanding segment at once, so that the next words of the script start clean.
     pub(crate) fn settle(&mut self) -> &mut Script {
-        let high = self.s.high;
+        let high = self.s.high();
         self.reply_bytes(high, &[], 0)
     }
 
     pub(crate) fn cwnd(&self) -> f64 {
-        self.s.w.cwnd
+        self.s.w().cwnd
     }
 
     pub(crate) fn ssthresh(&self) -> f64 {
-        self.s.w.ssthresh.or_infinite()
+        self.s.w().ssthresh.or_infinite()
     }
 
     /// Outstanding segments.

@@ -97,12 +97,12 @@ fn bytes_count_not_segments() {
 #[test]
 fn the_end_of_a_write_is_acknowledged_at_once() {
     let mut r = Script::new(slow());
-    r.r.deliver_at = 3000;
+    r.r.notify_at(3000);
     r.data(0).data(1);
     assert_eq!(r.acks(), "2");
     r.data(2);
     assert_eq!(r.acks(), "3");
-    r.r.deliver_at = 9000;
+    r.r.notify_at(9000);
     r.data(3);
     assert_eq!(r.acks(), "");
 }
@@ -114,7 +114,7 @@ fn delay_of_the_timer() {
         c.rto_min = Time::from_ms(rto_min);
         let mut r = Script::new(c);
         r.at(rtt_us).data(0);
-        r.r.timer_due.or_never().as_us() - rtt_us
+        r.r.timer_due().or_never().as_us() - rtt_us
     };
     assert_eq!(delay(slow(), 200, 100), 40_000);
     assert_eq!(delay(slow(), 41, 100), 40_000);
@@ -125,12 +125,12 @@ fn delay_of_the_timer() {
     r.at(70_000).data(0).at(110_000);
     assert_eq!(r.acks(), "1");
     r.at(111_000).data(1);
-    assert_eq!(r.r.timer_due.or_never().as_us(), 181_000, "80 ms, cut to the RTT of 70 ms");
+    assert_eq!(r.r.timer_due().or_never().as_us(), 181_000, "80 ms, cut to the RTT of 70 ms");
     let mut r = Script::new(slow());
     r.at(100).data(0).at(40_100);
     assert_eq!(r.acks(), "1");
     r.at(41_000).data(1);
-    assert_eq!(r.r.timer_due.or_never().as_us(), 81_000, "80 ms, cut to 40 ms");
+    assert_eq!(r.r.timer_due().or_never().as_us(), 81_000, "80 ms, cut to 40 ms");
 }
 
 /// tcp_data_queue and __tcp_ecn_check_ce enter quick mode: on data that is there already, 16 segments; on a mark, two.

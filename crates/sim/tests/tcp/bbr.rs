@@ -37,7 +37,7 @@ fn one_percent_of_random_losses() {
         pipe.open();
         pipe.write(20_000_000, true);
         pipe.run(200_000 * MS);
-        assert_eq!(pipe.sender.phase, Phase::Done, "{law}");
+        assert_eq!(pipe.sender.phase(), Phase::Done, "{law}");
         pipe.done as f64 / 1e12
     };
     // 20 000 segments, 200 in 20 ms: two seconds without losses. The receive window, which ends 200 segments behind a hole, costs its share.
@@ -59,7 +59,7 @@ fn timers_allow_for_the_pacer() {
     assert_eq!(t.sent(), "0 1 2 3 4 5 6 7 8 9");
     t.at(800_000).ack(1);
     assert_eq!(t.sent(), "10");
-    let plain = |t: &Script| 2 * t.s.rtt.smoothed().or_never().as_us() + 2_000;
+    let plain = |t: &Script| 2 * t.s.rtt().smoothed().or_never().as_us() + 2_000;
     let put_off = |t: &Script| t.left(Timer::Probe).unwrap() - plain(t);
     let first = put_off(&t);
     assert!((5_000..=14_000).contains(&first) && first % 1_000 == 0, "{first} us");

@@ -21,7 +21,7 @@ fn cut(c: TcpConfig, deadline: u64) -> (f64, f64) {
         t.write_until(30, deadline)
     }
     t.at(200).ece(1);
-    (1.0 - t.cwnd() / 10.0, t.s.law.alpha().unwrap())
+    (1.0 - t.cwnd() / 10.0, t.s.law().alpha().unwrap())
 }
 
 /// Section 3.1: p = alpha^d, W <- W (1 - p / 2). Section 3.2: d is the time that the rest needs over the time that is left, between a
@@ -65,14 +65,14 @@ fn each_message_has_its_own_deadline() {
     t.write_until(10, 5000);
     t.write_until(30, 350);
     t.at(200).ece(1);
-    let (first, alpha) = (t.cwnd(), t.s.law.alpha().unwrap());
+    let (first, alpha) = (t.cwnd(), t.s.law().alpha().unwrap());
     assert!((first - 10.0 * (1.0 - alpha.powf(0.5) / 2.0)).abs() < 1e-9, "far away: {first}");
     for n in 2..=10 {
         t.ack(n);
     }
     let before = t.cwnd();
     t.at(300).ece(11);
-    let alpha = t.s.law.alpha().unwrap();
+    let alpha = t.s.law().alpha().unwrap();
     assert!((t.cwnd() - before * (1.0 - alpha.powi(2) / 2.0)).abs() < 1e-9, "due in 50 us: {} after {before}", t.cwnd());
 }
 

@@ -38,8 +38,8 @@ fn classic_halves_once_a_window() {
     // The window that was outstanding at the cut has been acknowledged: the next mark counts.
     t.ece(9);
     assert_eq!((t.cwnd(), t.ssthresh()), (2.0, 2.0));
-    assert_eq!((t.s.stats.ecn_cuts, t.s.stats.loss_cuts), (2, 0));
-    assert_eq!(t.s.stats.cut_alpha, None, "NewReno has no alpha");
+    assert_eq!((t.s.stats().ecn_cuts, t.s.stats().loss_cuts), (2, 0));
+    assert_eq!(t.s.stats().cut_alpha, None, "NewReno has no alpha");
 }
 
 /// Section 6.1.5: retransmitted segments are not ECN-capable, in ns-2 they are (tcp.cc: all but the SYN); section 6.1.2: CWR goes out after a reduction for any reason, on the first
@@ -57,7 +57,7 @@ fn retransmissions_and_cwr_after_a_loss() {
             t.sack(0, &[(1, 4)]);
             assert_eq!(t.sent(), "0r");
         }
-        let high = t.s.high / 1000;
+        let high = t.s.high() / 1000;
         t.ack(high);
         let sent = t.sent();
         let cwr = if ns2 { "" } else { "w" };
@@ -80,10 +80,10 @@ fn the_echo_does_not_hold_up_the_repair_after_a_timeout() {
     for stack in ["rfc", "linux"] {
         let mut t = Script::new(classic(stack, 8), 100);
         t.sent();
-        while t.s.stats.rtos == 0 {
+        while t.s.stats().rtos == 0 {
             t.timer();
         }
-        let high = t.s.high / 1000;
+        let high = t.s.high() / 1000;
         t.sent();
         let mut windows = vec![t.cwnd()];
         for n in 1..5 {
@@ -126,7 +126,7 @@ fn ece_on_duplicates() {
     t.ack(2).dup(2, 2);
     let (window, flight) = (t.cwnd(), t.flight() as f64);
     t.reply(2, &[], flag::ECE);
-    assert_eq!((t.s.ca, t.ssthresh(), t.cwnd()), (CaState::Recovery, flight / 2.0, flight / 2.0 + 3.0), "window was {window}");
+    assert_eq!((t.s.ca(), t.ssthresh(), t.cwnd()), (CaState::Recovery, flight / 2.0, flight / 2.0 + 3.0), "window was {window}");
 }
 
 /// A loss has been answered: marks of the same window are not answered again (RFC 8257 section 3.3).
@@ -149,7 +149,7 @@ fn marks_after_a_loss_in_the_same_window() {
             assert_eq!(threshold, 5.0);
             t.at(300).ece(10);
             assert_eq!(t.ssthresh(), threshold, "{stack} {law}");
-            assert_eq!((t.s.stats.ecn_cuts, t.s.stats.loss_cuts), (0, 1), "{stack} {law}");
+            assert_eq!((t.s.stats().ecn_cuts, t.s.stats().loss_cuts), (0, 1), "{stack} {law}");
         }
     }
 }
@@ -158,30 +158,30 @@ fn marks_after_a_loss_in_the_same_window() {
 #[test]
 fn dctcp_alpha_and_cut() {
     let mut t = Script::new(dctcp(10), 1000);
-    assert_eq!(t.s.law.alpha().unwrap(), 1.0);
+    assert_eq!(t.s.law().alpha().unwrap(), 1.0);
     t.ece(1);
     // The first ACK ends the first observation window, all of it marked.
-    assert_eq!((t.s.law.alpha().unwrap(), t.cwnd(), t.ssthresh()), (1.0, 5.0, 5.0));
+    assert_eq!((t.s.law().alpha().unwrap(), t.cwnd(), t.ssthresh()), (1.0, 5.0, 5.0));
     for n in 2..=10 {
         t.ack(n);
-        assert_eq!(t.s.law.alpha().unwrap(), 1.0, "ACK {n} is within the window that ends at 10");
+        assert_eq!(t.s.law().alpha().unwrap(), 1.0, "ACK {n} is within the window that ends at 10");
     }
     // Segment 10 was sent after the cut: its ACK ends the window of 9 unmarked segments and itself.
     t.ack(11);
-    assert_eq!(t.s.law.alpha().unwrap(), 15.0 / 16.0);
-    let (window, end) = (t.cwnd(), t.s.high / 1000);
+    assert_eq!(t.s.law().alpha().unwrap(), 15.0 / 16.0);
+    let (window, end) = (t.cwnd(), t.s.high() / 1000);
     // Another window, of which the last ACK is marked.
     for n in 12..end {
         t.ack(n);
     }
-    assert_eq!(t.s.law.alpha().unwrap(), 15.0 / 16.0);
+    assert_eq!(t.s.law().alpha().unwrap(), 15.0 / 16.0);
     let before = t.cwnd();
     assert!(before > window);
     t.ece(end);
     // It ends that window, with one of `end` - 11 segments marked: first alpha, then the cut.
     let alpha = 15.0 / 16.0 * 15.0 / 16.0 + 1.0 / 16.0 / (end - 11) as f64;
-    assert_eq!((t.s.law.alpha().unwrap(), t.cwnd()), (alpha, before * (1.0 - alpha / 2.0)));
-    assert_eq!((t.s.stats.ecn_cuts, t.s.stats.loss_cuts, t.s.stats.cut_alpha), (2, 0, Some(1.0 + alpha)));
+    assert_eq!((t.s.law().alpha().unwrap(), t.cwnd()), (alpha, before * (1.0 - alpha / 2.0)));
+    assert_eq!((t.s.stats().ecn_cuts, t.s.stats().loss_cuts, t.s.stats().cut_alpha), (2, 0, Some(1.0 + alpha)));
 }
 
 /// No cut in a window without marks, however large alpha is.
@@ -192,7 +192,7 @@ fn dctcp_without_marks_grows() {
     let mut last = t.cwnd();
     for n in 2..200 {
         t.ack(n);
-        assert!(t.cwnd() > last && t.s.law.alpha().unwrap() > 0.0);
+        assert!(t.cwnd() > last && t.s.law().alpha().unwrap() > 0.0);
         last = t.cwnd();
     }
 }
@@ -204,19 +204,19 @@ fn dctcp_and_losses() {
     for n in 1..=8 {
         t.ack(n);
     }
-    let (alpha, flight) = (t.s.law.alpha().unwrap(), t.flight() as f64);
+    let (alpha, flight) = (t.s.law().alpha().unwrap(), t.flight() as f64);
     assert!(alpha < 1.0);
     t.dup(8, 3);
-    assert_eq!((t.s.law.alpha().unwrap(), t.ssthresh()), (alpha, flight / 2.0));
+    assert_eq!((t.s.law().alpha().unwrap(), t.ssthresh()), (alpha, flight / 2.0));
     let mut t = Script::new(dctcp(8), 1000);
     t.ack(1);
-    let (alpha, flight) = (t.s.law.alpha().unwrap(), t.flight() as f64);
+    let (alpha, flight) = (t.s.law().alpha().unwrap(), t.flight() as f64);
     t.timer();
-    assert_eq!((t.s.law.alpha().unwrap(), t.ssthresh(), t.cwnd()), (alpha, flight / 2.0, 1.0));
+    assert_eq!((t.s.law().alpha().unwrap(), t.ssthresh(), t.cwnd()), (alpha, flight / 2.0, 1.0));
     // Marks on what was outstanding at the timeout neither cut nor change alpha.
-    let high = t.s.high / 1000;
+    let high = t.s.high() / 1000;
     t.ece(high);
-    assert_eq!((t.s.law.alpha().unwrap(), t.ssthresh()), (alpha, flight / 2.0));
+    assert_eq!((t.s.law().alpha().unwrap(), t.ssthresh()), (alpha, flight / 2.0));
 }
 
 /// DCTCP spec 2.5: at the floor of two segments the flow cannot react further, and still must not stall.
@@ -227,7 +227,7 @@ fn dctcp_floor() {
         t.ece(n);
         assert!(t.cwnd() >= 2.0 && t.flight() >= 2, "{n}: {}", t.cwnd());
     }
-    assert_eq!(t.s.law.alpha().unwrap(), 1.0);
+    assert_eq!(t.s.law().alpha().unwrap(), 1.0);
     let mut c = config_with("ns2", "dctcp", &[], &[("min-cwnd", Value::Float(1.0))]);
     c.init_cwnd = 2;
     let mut t = Script::new(c, 1000);
@@ -257,13 +257,13 @@ fn linux_reduces_gradually() {
     let mut t = Script::new(c, 100);
     t.sent();
     t.at(200).ece(1);
-    assert_eq!((t.s.ca, t.ssthresh()), (CaState::Cwr, 5.0));
+    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Cwr, 5.0));
     for n in 2..10 {
         t.ack(n);
         assert!(t.cwnd() > 4.0, "{n}: {}", t.cwnd());
     }
     t.ack(10);
-    assert_eq!(t.s.ca, CaState::Open);
+    assert_eq!(t.s.ca(), CaState::Open);
     assert!((5.0..5.3).contains(&t.cwnd()), "{}", t.cwnd());
 }
 
@@ -280,9 +280,9 @@ fn loss_during_the_reduction() {
         let window = t.cwnd();
         t.sack(1, &[(2, 6)]);
         let threshold = if law == "dctcp" { window / 2.0 } else { 10.0 };
-        assert_eq!((t.s.ca, t.ssthresh()), (CaState::Recovery, threshold), "{law}");
+        assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Recovery, threshold), "{law}");
         // Nor is it undone by a duplicate: the marks were real.
-        let end = t.s.high / 1000;
+        let end = t.s.high() / 1000;
         t.at(300).ack(end);
         t.sack(end, &[(1, 2)]);
         assert_eq!(t.ssthresh(), threshold, "{law}");

@@ -57,14 +57,14 @@ fn syn_timeouts() {
     assert_eq!(t.timer(), 4_000_000);
     t.syn_ack();
     t.write(1);
-    assert_eq!((t.s.stats.rtt_count, t.left(Timer::Rto)), (0, Some(3_000_000)));
+    assert_eq!((t.s.stats().rtt_count, t.left(Timer::Rto)), (0, Some(3_000_000)));
     // With timestamps the echo tells which SYN was answered.
     let mut t = Script::closed(config_with("ns2", "newreno", &[("timestamps", Value::Bool(true))], &[]));
     t.timer();
     t.now += 100;
     t.syn_ack();
     t.write(1);
-    assert_eq!((t.s.stats.rtt_count, t.s.rto(&t.c)), (1, Time::from_ms(200)));
+    assert_eq!((t.s.stats().rtt_count, t.s.rto(&t.c)), (1, Time::from_ms(200)));
 }
 
 /// A lost SYN is a timeout before anything was acknowledged.
@@ -72,7 +72,7 @@ fn syn_timeouts() {
 fn lost_syns_in_the_statistics() {
     let mut t = Script::closed(config("ns2", "newreno"));
     t.timer();
-    assert_eq!((t.s.stats.syn_rtos, t.s.stats.rtos, t.s.stats.rtos_head, t.s.stats.rtos_tail), (1, 0, 0, 0));
+    assert_eq!((t.s.stats().syn_rtos, t.s.stats().rtos, t.s.stats().rtos_head, t.s.stats().rtos_tail), (1, 0, 0, 0));
 }
 
 /// A SYN-ACK that comes twice neither moves the window nor counts as duplicate ACK; it is answered.
@@ -83,11 +83,11 @@ fn repeated_syn_ack() {
     let mut t = Script::new(c, 300);
     t.sent();
     for _ in 0..4 {
-        let before = (t.s.una, t.cwnd(), t.s.ca);
+        let before = (t.s.una(), t.cwnd(), t.s.ca());
         t.syn_ack();
-        assert_eq!((t.s.una, t.cwnd(), t.s.ca), before);
+        assert_eq!((t.s.una(), t.cwnd(), t.s.ca()), before);
     }
-    assert_eq!((t.sent().as_str(), t.s.ca), ("", CaState::Open));
+    assert_eq!((t.sent().as_str(), t.s.ca()), ("", CaState::Open));
 }
 
 #[test]
@@ -122,9 +122,9 @@ fn fin_closes() {
     t.write_bytes(2500, true);
     assert_eq!(t.sent(), "0 1 2(500)F");
     t.reply_bytes(2500, &[], 0);
-    assert_eq!(t.s.phase, Phase::Established, "the FIN is not acknowledged yet");
+    assert_eq!(t.s.phase(), Phase::Established, "the FIN is not acknowledged yet");
     t.reply_bytes(2501, &[], flag::FIN);
-    assert_eq!((t.sent().as_str(), t.s.phase, t.s.timer), ("ACK", Phase::Done, Timer::Idle));
+    assert_eq!((t.sent().as_str(), t.s.phase(), t.s.timer()), ("ACK", Phase::Done, Timer::Idle));
 }
 
 /// The FIN of a stream whose data was already sent goes alone.
@@ -142,13 +142,13 @@ fn fin_alone() {
 fn stop() {
     for stack in ["ns2", "rfc", "linux"] {
         let mut t = Script::new(config(stack, "newreno"), 1 << 40);
-        let last = t.s.high / 1000;
+        let last = t.s.high() / 1000;
         t.sent();
         let mut tape = crate::scripted::Tape::default();
         t.s.stop(&t.c, Time(t.now * crate::scripted::US), &mut tape);
-        assert_eq!((t.s.written, t.s.high), (last * 1000, last * 1000 + u64::from(tape.0.len() == 1)), "{stack}");
+        assert_eq!((t.s.written(), t.s.high()), (last * 1000, last * 1000 + u64::from(tape.0.len() == 1)), "{stack}");
         t.ack(last);
         t.reply_bytes(last * 1000 + 1, &[], flag::FIN);
-        assert_eq!(t.s.phase, Phase::Done, "{stack}");
+        assert_eq!(t.s.phase(), Phase::Done, "{stack}");
     }
 }

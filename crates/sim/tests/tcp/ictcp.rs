@@ -27,8 +27,8 @@ fn starts_with_two_segments() {
 }
 
 fn set_window(r: &mut Script, bytes: u64) {
-    let Window::Ictcp(share) = r.r.window_shim.as_deref_mut().unwrap();
-    share.window = bytes;
+    let Window::Ictcp(share) = r.r.window_shim().unwrap();
+    share.set_window(bytes);
 }
 
 /// A window that shrinks takes nothing back: what was allowed is accepted and acknowledged.
@@ -46,7 +46,7 @@ fn the_right_edge_stays() {
         r.data(n);
         edges.push(right_edge(n + 1, &mut r) / 1_000);
     }
-    assert_eq!((edges, r.r.delivered), (vec![9, 9, 9, 9, 9, 10, 11, 12], 9_000));
+    assert_eq!((edges, r.r.delivered()), (vec![9, 9, 9, 9, 9, 10, 11, 12], 9_000));
 }
 
 /// A sender that starts without a handshake knows the first window too.

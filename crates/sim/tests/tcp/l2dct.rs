@@ -18,9 +18,9 @@ fn l2dct() -> TcpConfig {
 /// A connection in congestion avoidance that has sent at least `bytes`, without a mark or a loss; the next segment to acknowledge.
 fn after(bytes: u64) -> (Script, u64) {
     let mut t = Script::new(l2dct(), 5000);
-    t.s.w.ssthresh = (10.0).into();
+    t.s.w_mut().ssthresh = (10.0).into();
     let mut next = 0;
-    while t.s.high < bytes {
+    while t.s.high() < bytes {
         next += 1;
         t.ack(next);
     }
@@ -40,13 +40,13 @@ fn the_cut_grows_with_the_bytes_sent() {
         let (mut t, next) = after(bytes);
         let before = t.cwnd();
         t.ece(next + 1);
-        let alpha = t.s.law.alpha().unwrap();
+        let alpha = t.s.law().alpha().unwrap();
         close(t.cwnd(), before * (1.0 - alpha.powf(weight) / 2.0));
         close(t.ssthresh(), t.cwnd());
         // One cut a window of data, however many marks follow.
         let cut = t.cwnd();
         t.ece(next + 2).ece(next + 3);
-        assert!(t.cwnd() <= cut + 1.0 && t.s.stats.ecn_cuts == 1, "{} after {cut}", t.cwnd());
+        assert!(t.cwnd() <= cut + 1.0 && t.s.stats().ecn_cuts == 1, "{} after {cut}", t.cwnd());
     }
 }
 
@@ -60,7 +60,7 @@ fn growth_falls_with_the_bytes_sent() {
         close(t.cwnd(), before + k / before);
     }
     let (mut t, next) = after(600_000);
-    let (before, sent) = (t.cwnd(), t.s.high as f64);
+    let (before, sent) = (t.cwnd(), t.s.high() as f64);
     t.ack(next + 1);
     let weight = LIGHT - (LIGHT - HEAVY) * (sent - 2e5) / 8e5;
     close(t.cwnd(), before + weight / LIGHT / before);
@@ -78,12 +78,12 @@ fn losses_are_not_weighted() {
         assert!((0.45..0.56).contains(&half), "{bytes}: {half}");
     }
     let (mut t, next) = after(1_500_000);
-    while t.s.stats.rtos == 0 {
+    while t.s.stats().rtos == 0 {
         t.timer();
     }
     t.settle();
-    t.s.w.ssthresh = (t.cwnd()).into();
-    let (before, next) = (t.cwnd(), next.max(t.s.una / 1000));
+    t.s.w_mut().ssthresh = (t.cwnd()).into();
+    let (before, next) = (t.cwnd(), next.max(t.s.una() / 1000));
     t.ack(next + 1);
     close(t.cwnd(), before + 0.05 / before);
 }

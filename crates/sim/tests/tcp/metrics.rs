@@ -28,8 +28,8 @@ fn opened(c: &TcpConfig, rtt: u64, path: &Remembered) -> (Sender, Tape) {
 /// A connection that has ended with this state.
 fn ended(c: &TcpConfig, srtt: u64, cwnd: f64, ssthresh: f64) -> Sender {
     let mut s = Sender::new(c, addresses(1).0, None);
-    s.rtt.sample(c, Time(srtt));
-    (s.w.cwnd, s.w.ssthresh) = (cwnd, ssthresh.into());
+    s.rtt_mut().sample(c, Time(srtt));
+    (s.w_mut().cwnd, s.w_mut().ssthresh) = (cwnd, ssthresh.into());
     s
 }
 
@@ -63,10 +63,10 @@ fn the_estimate_is_the_connections_own() {
     let c = linux();
     let path = after(&c, &[(150_000 * US, 10.0, f64::INFINITY)]);
     let (mut s, mut tape) = opened(&c, 100, &path);
-    assert_eq!(s.rtt.smoothed(), Time(100 * US).into());
+    assert_eq!(s.rtt().smoothed(), Time(100 * US).into());
     let p = Packet { seq: 2 + 1000, flags: flag::ACK, win: 500, ts: 100_000, ..Packet::default() };
     s.on_packet(&c, Time(200 * US), &p, None, &mut tape);
-    assert_eq!(s.rtt.base_rto, Time::from_ms(201));
+    assert_eq!(s.rtt().base_rto(), Time::from_ms(201));
 }
 
 /// tcp_update_metrics: a longer RTT replaces what is remembered, of a shorter one an eighth counts; a connection that ends backed off knows
@@ -77,7 +77,7 @@ fn rtts_are_averaged_downwards() {
     let us = |ends: &[u64]| {
         let ends: Vec<_> = ends.iter().map(|&us| (us * US, 10.0, f64::INFINITY)).collect();
         let (s, _) = opened(&c, 0, &after(&c, &ends));
-        s.rtt.remembered.unwrap().0 / US
+        s.rtt().remembered().unwrap().0 / US
     };
     assert_eq!(us(&[800]), 800);
     assert_eq!(us(&[800, 1600]), 1600);
@@ -85,7 +85,7 @@ fn rtts_are_averaged_downwards() {
     assert_eq!(us(&[1600, 800, 700]), 1400);
     let mut path = after(&c, &[(1600 * US, 10.0, f64::INFINITY)]);
     let mut backed_off = ended(&c, 800 * US, 10.0, f64::INFINITY);
-    backed_off.rtt.backoff = 1;
+    backed_off.rtt_mut().back_off();
     path.update(&c, &backed_off);
     assert_eq!(opened(&c, 100, &path).0.rto(&c), Time::from_ms(201));
 }
@@ -95,7 +95,7 @@ fn rtts_are_averaged_downwards() {
 #[test]
 fn thresholds() {
     let c = linux();
-    let of = |ends: &[(u64, f64, f64)]| opened(&c, 100, &after(&c, ends)).0.w.ssthresh.or_infinite();
+    let of = |ends: &[(u64, f64, f64)]| opened(&c, 100, &after(&c, ends)).0.w().ssthresh.or_infinite();
     let none = f64::INFINITY;
     assert_eq!(of(&[(US, 100.0, none)]), none, "the first slow start did not end");
     assert_eq!(of(&[(US, 30.0, 20.0)]), 20.0);
@@ -115,6 +115,6 @@ fn what_is_taken_over_is_an_option() {
     let mut c = linux();
     c.metrics = Metrics::Rtt;
     let (s, _) = opened(&c, 100, &path);
-    assert_eq!((s.rto(&c), s.w.ssthresh.or_infinite()), (Time::from_ms(450), f64::INFINITY));
+    assert_eq!((s.rto(&c), s.w().ssthresh.or_infinite()), (Time::from_ms(450), f64::INFINITY));
     assert_eq!(config("linux", "cubic").metrics, Metrics::Off);
 }

@@ -32,7 +32,7 @@ fn third_duplicate_retransmits() {
     assert_eq!((t.sent().as_str(), t.cwnd()), ("10 11 12", 13.0));
     // Full acknowledgement: the window is ssthresh; three are outstanding.
     t.ack(10);
-    assert_eq!((t.sent().as_str(), t.cwnd(), t.s.ca), ("13", 4.0, CaState::Open));
+    assert_eq!((t.sent().as_str(), t.cwnd(), t.s.ca()), ("13", 4.0, CaState::Open));
     t.ack(11);
     assert_eq!(t.cwnd(), 4.25);
 }
@@ -73,11 +73,11 @@ fn partial_acknowledgements_repair_one_hole_each() {
     assert_eq!(t.cwnd(), 12.0);
     // RFC 6582 section 3.2 step 3: deflate by what was acknowledged, add back one segment.
     t.ack(4);
-    assert_eq!((t.sent().as_str(), t.cwnd(), t.s.ca), ("4r", 9.0, CaState::Recovery));
+    assert_eq!((t.sent().as_str(), t.cwnd(), t.s.ca()), ("4r", 9.0, CaState::Recovery));
     t.ack(7);
     assert_eq!((t.sent().as_str(), t.cwnd()), ("7r", 7.0));
     t.ack(10);
-    assert_eq!((t.sent().as_str(), t.cwnd(), t.s.ca, t.s.stats.fast_retx), ("", 5.0, CaState::Open, 1));
+    assert_eq!((t.sent().as_str(), t.cwnd(), t.s.ca(), t.s.stats().fast_retx), ("", 5.0, CaState::Open, 1));
 }
 
 /// RFC 6582 section 4, "impatient": only the first partial acknowledgement restarts the retransmission timer.
@@ -87,14 +87,14 @@ fn impatient_timer() {
     t.at(200).dup(0, 7);
     let rto = t.s.rto(&t.c);
     t.at(300).ack(4);
-    let deadline = t.s.timer_due;
+    let deadline = t.s.timer_due();
     assert_eq!(deadline, (Time::from_us(300) + rto).into());
     t.at(400).ack(7);
-    assert_eq!(t.s.timer_due, deadline);
+    assert_eq!(t.s.timer_due(), deadline);
     // The full acknowledgement restarts it like any other.
     t.write(1);
     t.at(500).ack(10);
-    assert_eq!(t.s.timer_due, (Time::from_us(500) + t.s.rto(&t.c)).into());
+    assert_eq!(t.s.timer_due(), (Time::from_us(500) + t.s.rto(&t.c)).into());
 }
 
 /// Without NewReno's step the first new ACK ends recovery (RFC 5681 section 3.2 step 6).
@@ -103,7 +103,7 @@ fn reno_leaves_recovery_at_once() {
     let mut t = Script::new(window("reno", 10), 10);
     t.sent();
     t.dup(0, 7).ack(4);
-    assert_eq!((t.sent().as_str(), t.cwnd(), t.s.ca), ("0r", 5.0, CaState::Open));
+    assert_eq!((t.sent().as_str(), t.cwnd(), t.s.ca()), ("0r", 5.0, CaState::Open));
     // A second hole asks for another round of duplicates, which the old ones are not.
     t.dup(4, 2);
     assert_eq!(t.sent(), "");
@@ -120,10 +120,10 @@ fn reno_repairs_a_second_hole_by_a_second_fast_retransmit() {
     t.dup(4, 3);
     let sent = t.sent();
     assert!(sent.ends_with("4r"), "{sent}");
-    assert_eq!((t.ssthresh(), t.s.stats.fast_retx), (2.5, 2));
+    assert_eq!((t.ssthresh(), t.s.stats().fast_retx), (2.5, 2));
     t.ack(7).dup(7, 3);
     assert!(t.sent().ends_with("7r"));
-    assert_eq!((t.ssthresh(), t.s.stats.fast_retx), (2.0, 3));
+    assert_eq!((t.ssthresh(), t.s.stats().fast_retx), (2.0, 3));
 }
 
 /// After a timeout Reno too takes the duplicates that go-back-N makes for what they are.
@@ -135,7 +135,7 @@ fn reno_takes_no_duplicates_of_go_back_n_for_a_loss() {
     t.ack(1);
     t.sent();
     t.dup(1, 4);
-    assert_eq!(t.s.stats.fast_retx, 0);
+    assert_eq!(t.s.stats().fast_retx, 0);
     t.ack(10);
     t.sent();
     t.ack(11).dup(11, 3);
@@ -152,14 +152,14 @@ fn duplicates_of_go_back_n_start_nothing() {
     t.ack(1);
     assert_eq!(t.sent(), "1r 2r");
     t.ack(10);
-    assert_eq!(t.s.ca, CaState::Open, "everything sent before the timeout is acknowledged");
+    assert_eq!(t.s.ca(), CaState::Open, "everything sent before the timeout is acknowledged");
     t.sent();
     t.dup(10, 3);
     // Section 4.1: an ACK for exactly `recover` does not cover more than it.
-    assert_eq!((t.sent().matches('r').count(), t.s.stats.fast_retx), (0, 0));
+    assert_eq!((t.sent().matches('r').count(), t.s.stats().fast_retx), (0, 0));
     t.ack(11);
     t.dup(11, 3);
-    assert_eq!((t.sent().matches('r').count(), t.s.stats.fast_retx), (1, 1));
+    assert_eq!((t.sent().matches('r').count(), t.s.stats().fast_retx), (1, 1));
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn duplicates_in_loss_state_start_nothing() {
     t.ack(1);
     t.sent();
     t.dup(1, 8);
-    assert_eq!((t.sent().as_str(), t.s.stats.fast_retx, t.s.ca), ("", 0, CaState::Loss));
+    assert_eq!((t.sent().as_str(), t.s.stats().fast_retx, t.s.ca()), ("", 0, CaState::Loss));
 }
 
 /// The very first segment can be repaired as well, although no ACK covers anything yet.
@@ -200,13 +200,13 @@ fn what_is_no_duplicate() {
     t.sent();
     t.window += 6000;
     t.dup(4, 3);
-    assert_eq!(t.s.stats.fast_retx, 0, "the first of the three was a window update");
+    assert_eq!(t.s.stats().fast_retx, 0, "the first of the three was a window update");
     t.dup(4, 1);
-    assert_eq!(t.s.stats.fast_retx, 1);
+    assert_eq!(t.s.stats().fast_retx, 1);
     let mut t = Script::new(window("newreno", 8), 8);
     t.ack(8);
     t.dup(8, 10);
-    assert_eq!((t.s.stats.fast_retx, t.s.ca), (0, CaState::Open));
+    assert_eq!((t.s.stats().fast_retx, t.s.ca()), (0, CaState::Open));
 }
 
 /// ACKs for data never sent, and old ones, change nothing (RFC 9293 section 3.10.7.4).
@@ -215,8 +215,8 @@ fn impossible_acknowledgements() {
     let mut t = Script::new(window("newreno", 8), 100);
     t.ack(2);
     t.sent();
-    let before = (t.cwnd(), t.s.una, t.s.timer_due);
+    let before = (t.cwnd(), t.s.una(), t.s.timer_due());
     t.dup(1, 5);
     t.dup(90, 5);
-    assert_eq!((t.cwnd(), t.s.una, t.s.timer_due, t.sent().as_str()), (before.0, before.1, before.2, ""));
+    assert_eq!((t.cwnd(), t.s.una(), t.s.timer_due(), t.sent().as_str()), (before.0, before.1, before.2, ""));
 }

@@ -62,8 +62,8 @@ fn an_idle_path_gets_the_initial_window() {
     assert_eq!(p.log[..11].iter().map(|s| s.now).max(), Some(0));
     assert_eq!(first_flight(&p), 10);
     let s = p.shims.as_ref().unwrap();
-    assert_eq!((s.receiver.stats.verdict, s.receiver.stats.window), (Verdict::Proportional, Some(10_000)));
-    assert_eq!((s.sender.state, s.sender.stats.throttled, s.sender.vwnd), (State::Open, 0, None));
+    assert_eq!((s.receiver.stats().verdict, s.receiver.stats().window), (Verdict::Proportional, Some(10_000)));
+    assert_eq!((s.sender.state(), s.sender.stats().throttled, s.sender.vwnd()), (State::Open, 0, None));
 }
 
 /// The share of marked probes sets the first flight; the next flights are the guest's.
@@ -77,7 +77,7 @@ fn marks_on_probes_set_the_first_flight() {
         });
         assert_eq!(first_flight(&p), flight, "{marked} marked");
         let verdict = if marked == 10 { Verdict::Severe } else { Verdict::Proportional };
-        assert_eq!(p.shims.as_ref().unwrap().receiver.stats.verdict, verdict);
+        assert_eq!(p.shims.as_ref().unwrap().receiver.stats().verdict, verdict);
         // 3.4: the first ACK of data carries the real window, and slow start goes on from the guest's own ten.
         let second = p.log.iter().filter(|s| s.len > 0 && s.now == 200 * US).count();
         assert_eq!(second, 10 + flight, "{marked} marked");
@@ -98,10 +98,10 @@ fn a_held_syn_ack_is_released_by_the_next_train() {
         }
     });
     let s = p.shims.as_ref().unwrap();
-    assert_eq!((s.receiver.stats.verdict, s.receiver.stats.window), (Verdict::Insufficient, Some(7_000)));
+    assert_eq!((s.receiver.stats().verdict, s.receiver.stats().window), (Verdict::Insufficient, Some(7_000)));
     // Held from 50 us on; the train of 4 ms arrives 50 us later, the tick after that is at 5 ms.
-    assert_eq!(s.receiver.stats.held, Time(5 * MS - 50 * US));
-    assert_eq!((s.sender.stats.probes, s.sender.stats.syns), (20, 0));
+    assert_eq!(s.receiver.stats().held, Time(5 * MS - 50 * US));
+    assert_eq!((s.sender.stats().probes, s.sender.stats().syns), (20, 0));
     assert_eq!(first_flight(&p), 7);
     assert_eq!(p.log.iter().find(|s| s.len > 0 && !probe(s)).unwrap().now, 5 * MS + 50 * US);
 }
@@ -111,9 +111,9 @@ fn a_held_syn_ack_is_released_by_the_next_train() {
 fn a_held_syn_ack_is_released_in_the_end() {
     let p = transfer(newreno(), 10, |s| if probe(s) { LOSE } else { PASS });
     let s = p.shims.as_ref().unwrap();
-    assert_eq!((s.receiver.stats.verdict, s.receiver.stats.window), (Verdict::Insufficient, Some(1_000)));
+    assert_eq!((s.receiver.stats().verdict, s.receiver.stats().window), (Verdict::Insufficient, Some(1_000)));
     // 8 ms after it came at 50 us: the tick of 9 ms.
-    assert_eq!(s.receiver.stats.held, Time(9 * MS - 50 * US));
+    assert_eq!(s.receiver.stats().held, Time(9 * MS - 50 * US));
     assert_eq!(first_flight(&p), 1);
 }
 
@@ -131,8 +131,8 @@ fn lost_syns_and_syn_acks_are_repeated_by_the_shim() {
         let syns: Vec<u64> = p.log.iter().filter(|s| syn(s)).map(|s| s.now).collect();
         assert_eq!(syns, [0, 16 * MS]);
         let s = p.shims.as_ref().unwrap();
-        assert_eq!((s.sender.stats.syns, s.sender.stats.probes), (1, 10 + 10 + 20 + 30 + 40));
-        assert_eq!((p.sender.stats.syn_rtos, first_flight(&p)), (0, 10));
+        assert_eq!((s.sender.stats().syns, s.sender.stats().probes), (1, 10 + 10 + 20 + 30 + 40));
+        assert_eq!((p.sender.stats().syn_rtos, first_flight(&p)), (0, 10));
         assert!(p.done < 17 * MS);
     }
 }
@@ -146,7 +146,7 @@ fn after_giving_up_the_guest_starts_afresh() {
     // Every 16 ms until the entry goes at 1001 ms, the guest's own among them.
     assert_eq!(syns[..63], (0..63).map(|i| i * 16).collect::<Vec<_>>()[..]);
     assert_eq!(syns[63..], [1000, 3000]);
-    assert_eq!((p.sender.stats.syn_rtos, p.sender.stats.rtos), (2, 0));
+    assert_eq!((p.sender.stats().syn_rtos, p.sender.stats().rtos), (2, 0));
     // The last train is a first one again.
     let last = p.log.iter().filter(|s| probe(s) && s.now > 2500 * MS).count();
     assert_eq!((last, first_flight(&p)), (10, 1));
@@ -159,10 +159,10 @@ fn marked_data_throttles_the_guest() {
     for law in ["reno", "newreno", "cubic"] {
         let p = transfer(shimmed("ns2", law, &[]), 300, |s| if s.data { MARK } else { PASS });
         let s = p.shims.as_ref().unwrap();
-        assert_eq!(s.sender.vwnd, Some(1_000), "{law}");
-        assert!(s.sender.alpha > 0.99 && s.sender.stats.throttled > 250, "{law}: {:?}", s.sender);
-        assert_eq!(p.sender.stats.ce_bytes, 0);
-        assert!(p.sender.w.cwnd >= 10.0, "{law}: the guest's own window is not touched");
+        assert_eq!(s.sender.vwnd(), Some(1_000), "{law}");
+        assert!(s.sender.alpha() > 0.99 && s.sender.stats().throttled > 250, "{law}: {:?}", s.sender);
+        assert_eq!(p.sender.stats().ce_bytes, 0);
+        assert!(p.sender.w().cwnd >= 10.0, "{law}: the guest's own window is not touched");
         // At the end there is one segment in each round trip.
         let data: Vec<u64> = p.log.iter().filter(|s| s.len > 0).map(|s| s.now).collect();
         assert!(data.windows(2).skip(100).all(|w| w[1] - w[0] == 100 * US), "{law}");
@@ -185,8 +185,8 @@ fn guests_with_ecn() {
                 n += u32::from(s.len > 0);
                 if s.len > 0 && n % 40 == 0 { MARK } else { PASS }
             });
-            assert_eq!(p.sender.stats.ce_bytes > 0, seen, "{stack} {law} {mode}");
-            assert!(p.shims.as_ref().unwrap().sender.stats.throttled > 0, "{stack} {law} {mode}");
+            assert_eq!(p.sender.stats().ce_bytes > 0, seen, "{stack} {law} {mode}");
+            assert!(p.shims.as_ref().unwrap().sender.stats().throttled > 0, "{stack} {law} {mode}");
         }
     }
 }
@@ -197,14 +197,14 @@ fn one_end_only() {
     let c = shimmed("ns2", "newreno", &[("ends", Value::Text("acceptor".into())), ("peer-has-shim", Value::Bool(false))]);
     let p = transfer(c, 20, |_| PASS);
     let s = p.shims.as_ref().unwrap();
-    assert_eq!((s.receiver.stats.verdict, s.receiver.stats.window), (Verdict::Unprobed, Some(65_535)));
+    assert_eq!((s.receiver.stats().verdict, s.receiver.stats().window), (Verdict::Unprobed, Some(65_535)));
     // SYN at 50 us, the first tick a millisecond later is at 2 ms.
-    assert_eq!((s.receiver.stats.held, first_flight(&p), s.sender.stats.probes), (Time(2 * MS - 50 * US), 10, 0));
+    assert_eq!((s.receiver.stats().held, first_flight(&p), s.sender.stats().probes), (Time(2 * MS - 50 * US), 10, 0));
 
     let c = shimmed("ns2", "newreno", &[("ends", Value::Text("opener".into()))]);
     let p = transfer(c, 20, |s| if probe(s) { MARK } else { PASS });
     let s = p.shims.as_ref().unwrap();
-    assert_eq!((s.receiver.stats.verdict, first_flight(&p), s.sender.stats.probes), (Verdict::None, 10, 10));
+    assert_eq!((s.receiver.stats().verdict, first_flight(&p), s.sender.stats().probes), (Verdict::None, 10, 10));
 }
 
 /// Random loss, marks, duplicates and delays, on all stacks and under all options: every byte arrives, in every case.

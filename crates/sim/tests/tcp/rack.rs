@@ -17,7 +17,7 @@ fn three_sacked_segments_are_enough() {
     let mut t = Script::new(linux(10), 100);
     t.sent();
     t.at(200).sack(0, &[(1, 4)]);
-    assert_eq!((t.log[0].1.as_str(), t.s.ca, t.ssthresh()), ("0r", CaState::Recovery, 5.0));
+    assert_eq!((t.log[0].1.as_str(), t.s.ca(), t.ssthresh()), ("0r", CaState::Recovery, 5.0));
 }
 
 /// Before that: a quarter of the smallest RTT, measured from when the segment should have been acknowledged.
@@ -26,11 +26,11 @@ fn reordering_timer() {
     let mut t = Script::new(linux(10), 10);
     t.sent();
     t.at(200).sack(0, &[(1, 2)]);
-    assert_eq!((t.sent().as_str(), t.s.ca, t.left(Timer::Reorder)), ("", CaState::Disorder, Some(25)));
+    assert_eq!((t.sent().as_str(), t.s.ca(), t.left(Timer::Reorder)), ("", CaState::Disorder, Some(25)));
     t.at(224);
     assert_eq!(t.sent(), "");
     t.at(225);
-    assert_eq!((t.sent().as_str(), t.s.ca), ("0r", CaState::Recovery));
+    assert_eq!((t.sent().as_str(), t.s.ca()), ("0r", CaState::Recovery));
     assert_eq!(t.left(Timer::Rto), Some(201_000), "and the retransmission timer runs again");
 }
 
@@ -41,9 +41,9 @@ fn reordering_seen() {
     t.at(200).sack(0, &[(1, 2)]);
     t.at(210).ack(2);
     t.sent();
-    assert_eq!(t.s.ca, CaState::Open);
+    assert_eq!(t.s.ca(), CaState::Open);
     t.at(220).sack(2, &[(3, 8)]);
-    assert_eq!((t.s.ca, t.sent().contains('r')), (CaState::Disorder, false));
+    assert_eq!((t.s.ca(), t.sent().contains('r')), (CaState::Disorder, false));
     t.timer();
     assert!(t.sent().starts_with("2r"));
 }
@@ -54,7 +54,7 @@ fn lost_acks_are_no_reordering() {
     let mut t = Script::new(linux(10), 100);
     t.sent();
     t.at(200).sack(0, &[(8, 9), (4, 6)]);
-    assert!(t.sent().starts_with("0r"), "three segments are SACKed, so there is nothing to wait for: {:?}", t.s.timer);
+    assert!(t.sent().starts_with("0r"), "three segments are SACKed, so there is nothing to wait for: {:?}", t.s.timer());
 }
 
 /// Only what was sent before something that was delivered can be lost: the segments behind are younger.
@@ -66,15 +66,15 @@ fn loss_by_time_not_by_sequence() {
     let first = t.sent();
     assert!(first.starts_with("0r"), "{first}");
     // The retransmission of 0 is lost, new data sent after it is delivered: one more RTT and it is lost again.
-    let new = t.s.high / 1000;
+    let new = t.s.high() / 1000;
     t.at(205).sack(0, &[(1, 10)]);
     let more = t.sent();
     assert!(!more.contains('r') && !more.is_empty(), "{more}");
     t.at(300).sack(0, &[(1, new)]);
     assert!(!t.sent().contains('r'), "sent at the same time as the retransmission or before");
     t.at(305).sack(0, &[(1, new + 1)]);
-    assert!(t.sent().contains("0r"), "{:?}", t.s.ca);
-    assert_eq!(t.s.stats.rtos, 0);
+    assert!(t.sent().contains("0r"), "{:?}", t.s.ca());
+    assert_eq!(t.s.stats().rtos, 0);
 }
 
 /// Section 6.2 step 4: each round trip with a D-SACK widens the window by a quarter of the smallest RTT.
@@ -110,7 +110,7 @@ fn probe_with_new_data() {
     t.sent();
     assert_eq!((t.timer(), t.sent().as_str()), (2_200, "10"));
     // One probe per episode (section 7.3); then the retransmission timeout.
-    assert_eq!((t.timer(), t.s.stats.rtos), (201_000, 1));
+    assert_eq!((t.timer(), t.s.stats().rtos), (201_000, 1));
     assert_eq!(t.sent(), "0r");
 }
 
@@ -122,7 +122,7 @@ fn probe_with_the_last_segment() {
     assert_eq!((t.sent().as_str(), t.left(Timer::Rto), t.cwnd()), ("9r", Some(201_000), 10.0));
     // Everything was lost but the probe: RACK finds the rest without a timeout.
     t.at(2_400).sack(0, &[(9, 10)]);
-    assert_eq!((t.s.ca, t.s.stats.rtos), (CaState::Recovery, 0));
+    assert_eq!((t.s.ca(), t.s.stats().rtos), (CaState::Recovery, 0));
     assert!(t.sent().starts_with("0r"));
 }
 
@@ -164,10 +164,10 @@ fn probe_and_recovery_reduce_once() {
     let mut t = Script::new(linux(10), 10);
     t.timer();
     t.at(2_400).sack(0, &[(9, 10)]);
-    assert_eq!((t.s.ca, t.ssthresh()), (CaState::Recovery, 5.0));
+    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Recovery, 5.0));
     t.write(100);
     t.at(2_500).settle();
-    assert_eq!((t.s.ca, t.ssthresh()), (CaState::Open, 5.0));
+    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Open, 5.0));
     t.at(2_600).settle();
     assert_eq!((t.ssthresh(), t.cwnd() > 5.0), (5.0, true));
 }
@@ -180,13 +180,13 @@ fn when_probes_are_armed() {
     t.at(200).sack(0, &[(1, 2)]);
     assert!(t.left(Timer::Probe).is_none());
     t.sack(0, &[(1, 5)]);
-    assert_eq!(t.s.ca, CaState::Recovery);
+    assert_eq!(t.s.ca(), CaState::Recovery);
     assert!(t.left(Timer::Probe).is_none());
     let mut c = config("linux", "dctcp");
     c.init_cwnd = 10;
     let mut t = Script::new(c, 100);
     t.at(200).ece(1);
-    assert_eq!(t.s.ca, CaState::Cwr);
+    assert_eq!(t.s.ca(), CaState::Cwr);
     assert!(t.left(Timer::Probe).is_some());
 }
 
@@ -208,7 +208,7 @@ fn proportional_rate_reduction() {
     // 17 of the 22 outstanding were delivered in recovery and ssthresh is 10: ceil(17 * 10 / 22).
     assert_eq!(out, 8);
     t.at(300).ack(22);
-    assert_eq!((t.s.ca, t.ssthresh(), t.cwnd()), (CaState::Open, 10.0, 10.3), "0, 20 and 21 are news and count as growth");
+    assert_eq!((t.s.ca(), t.ssthresh(), t.cwnd()), (CaState::Open, 10.0, 10.3), "0, 20 and 21 are news and count as growth");
 }
 
 /// Heavy losses: below ssthresh the window builds up again by slow start (the reduction bound of section 3), not at once.
@@ -237,7 +237,7 @@ fn timeout_leaves_young_segments_alone() {
     t.at(timeout - 50).write(3);
     assert_eq!(t.sent(), "6 7 8");
     t.at(timeout);
-    assert_eq!((t.sent().as_str(), t.s.stats.rtos, t.cwnd()), ("1r", 1, 4.0));
+    assert_eq!((t.sent().as_str(), t.s.stats().rtos, t.cwnd()), ("1r", 1, 4.0));
     // They were lost too: when the retransmission arrives, they were sent 50 us before something delivered.
     t.at(timeout + 100).ack(2);
     assert_eq!((t.sent().as_str(), t.cwnd()), ("2r 3r 4r 5r 6r", 5.0));
@@ -249,8 +249,8 @@ fn timeout_in_recovery_keeps_the_threshold() {
     let mut t = Script::new(linux(20), 20);
     t.at(200).sack(0, &[(1, 4)]);
     assert_eq!(t.ssthresh(), 10.0);
-    while t.s.stats.rtos == 0 {
+    while t.s.stats().rtos == 0 {
         t.timer();
     }
-    assert_eq!((t.ssthresh(), t.s.ca), (10.0, CaState::Loss));
+    assert_eq!((t.ssthresh(), t.s.ca()), (10.0, CaState::Loss));
 }

@@ -28,7 +28,7 @@ fn delayed_acknowledgements() {
     r.at(100_999);
     assert_eq!(r.acks(), "");
     r.at(101_000);
-    assert_eq!((r.acks().as_str(), r.r.timer_due), ("3", TimeOrNever::NEVER));
+    assert_eq!((r.acks().as_str(), r.r.timer_due()), ("3", TimeOrNever::NEVER));
     // The papers' receivers acknowledge everything.
     let mut r = Script::new(config("ns2", "newreno"));
     r.data(0).data(1).data(2);
@@ -58,7 +58,7 @@ fn immediate_acknowledgements() {
 fn pending_and_out_of_order() {
     let mut r = Script::new(rfc());
     r.data(0).data(2);
-    assert_eq!((r.acks().as_str(), r.r.timer_due), ("1[2-3]", TimeOrNever::NEVER));
+    assert_eq!((r.acks().as_str(), r.r.timer_due()), ("1[2-3]", TimeOrNever::NEVER));
 }
 
 #[test]
@@ -139,22 +139,22 @@ fn overlaps() {
     r.bytes(500, 1000, 0, false);
     assert_eq!(r.acks(), "0[@500-@1500]");
     r.bytes(0, 700, 0, false);
-    assert_eq!((r.acks().as_str(), r.r.delivered), ("@1500", 1500));
+    assert_eq!((r.acks().as_str(), r.r.delivered()), ("@1500", 1500));
     r.bytes(1000, 1000, 0, false);
-    assert_eq!(r.r.delivered, 2000);
+    assert_eq!(r.r.delivered(), 2000);
 }
 
 #[test]
 fn fin_is_acknowledged_at_once_and_counts_one() {
     let mut r = Script::new(rfc());
     r.segment(0, flag::FIN, false);
-    assert_eq!((r.acks().as_str(), r.r.delivered, r.r.finished()), ("@1001F", 1000, true));
+    assert_eq!((r.acks().as_str(), r.r.delivered(), r.r.finished()), ("@1001F", 1000, true));
     // Out of order it waits for the data before it.
     let mut r = Script::new(rfc());
     r.segment(1, flag::FIN, false);
     assert_eq!((r.acks().as_str(), r.r.finished()), ("0[1-@2001]", false));
     r.data(0);
-    assert_eq!((r.acks().as_str(), r.r.delivered, r.r.finished()), ("@2001F", 2000, true));
+    assert_eq!((r.acks().as_str(), r.r.delivered(), r.r.finished()), ("@2001F", 2000, true));
     // Its retransmission, because the ACK was lost.
     r.segment(1, flag::FIN, false);
     assert_eq!(r.acks(), "@2001[1-@2001]F");
@@ -171,7 +171,7 @@ fn timestamp_echo() {
     r.at(40).data(2);
     let echoes: Vec<u32> = r.packets().iter().map(|p| p.ts / 1000).collect();
     assert_eq!(echoes, [10, 10, 40]);
-    assert!(r.r.timer_due.is_never());
+    assert!(r.r.timer_due().is_never());
 }
 
 /// The receive window of an ACK is scaled.

@@ -76,20 +76,20 @@ fn other_data_that_times_out_asks_for_a_threshold_of_its_own() {
         let mut t = Script::new(c, 16);
         t.sent();
         t.timer();
-        assert_eq!((t.ssthresh(), t.s.stats.loss_cuts), (8.0, 1), "{stack}");
+        assert_eq!((t.ssthresh(), t.s.stats().loss_cuts), (8.0, 1), "{stack}");
         // The repair gets as far as segment 4, all of it retransmitted, so that no sample ends the back-off.
         for n in 1..=4 {
             let now = t.now + 100;
             t.at(now).ack(n);
         }
-        assert!(t.s.rtt.backoff > 0, "{stack}");
+        assert!(t.s.rtt().backoff() > 0, "{stack}");
         let window = t.cwnd();
         t.timer();
-        assert_eq!((t.s.stats.rtos, t.s.stats.loss_cuts), (2, 2), "{stack}: segment 4 has not timed out before");
+        assert_eq!((t.s.stats().rtos, t.s.stats().loss_cuts), (2, 2), "{stack}: segment 4 has not timed out before");
         assert_eq!(t.ssthresh(), (window / 2.0).max(2.0), "{stack}");
         // The same again is no new loss.
         t.timer();
-        assert_eq!((t.s.stats.rtos, t.s.stats.loss_cuts), (3, 2), "{stack}");
+        assert_eq!((t.s.stats().rtos, t.s.stats().loss_cuts), (3, 2), "{stack}");
     }
 }
 
@@ -101,13 +101,13 @@ fn limited_transmit_is_not_in_the_flight() {
     c.init_cwnd = 20;
     let mut t = Script::new(c, 200);
     t.dup(0, 3).settle();
-    assert_eq!((t.cwnd(), t.s.ca), (10.0, CaState::Open));
+    assert_eq!((t.cwnd(), t.s.ca()), (10.0, CaState::Open));
     for _ in 0..3 {
-        let next = t.s.una / 1000 + 1;
+        let next = t.s.una() / 1000 + 1;
         t.ack(next);
     }
     assert!(t.cwnd() > 10.2 && t.flight() == 10, "{} {}", t.cwnd(), t.flight());
-    let next = t.s.una / 1000;
+    let next = t.s.una() / 1000;
     t.dup(next, 3);
     assert_eq!((t.flight(), t.ssthresh()), (12, 5.0));
 }

@@ -22,7 +22,7 @@ fn estimator() {
     for stack in ["ns2", "rfc"] {
         let mut t = Script::new(quick(stack), 100);
         assert_eq!(
-            (t.s.rtt.smoothed(), t.s.rtt.rttvar, t.s.rto(&t.c)),
+            (t.s.rtt().smoothed(), t.s.rtt().rttvar(), t.s.rto(&t.c)),
             (Time(100 * US).into(), Time(50 * US), Time(300 * US)),
             "{stack}"
         );
@@ -30,7 +30,7 @@ fn estimator() {
         t.at(280).ack(1);
         // RTTVAR = 3/4 50 + 1/4 |100 - 180| = 57.5, SRTT = 7/8 100 + 1/8 180 = 110.
         assert_eq!(
-            (t.s.rtt.smoothed(), t.s.rtt.rttvar, t.s.rto(&t.c)),
+            (t.s.rtt().smoothed(), t.s.rtt().rttvar(), t.s.rto(&t.c)),
             (Time(110 * US).into(), Time(57_500_000), Time(340 * US)),
             "{stack}"
         );
@@ -63,7 +63,7 @@ fn timer_rules() {
     t.at(250).dup(1, 2);
     assert_eq!(t.left(Timer::Rto), Some(RTO_US - 100), "duplicates do not restart it");
     t.at(300).ack(3);
-    assert_eq!((t.s.timer, t.s.timer_due), (Timer::Idle, TimeOrNever::NEVER));
+    assert_eq!((t.s.timer(), t.s.timer_due()), (Timer::Idle, TimeOrNever::NEVER));
     t.at(400).write(1);
     assert_eq!(t.left(Timer::Rto), Some(RTO_US));
 }
@@ -77,9 +77,9 @@ fn back_off() {
     t.sent();
     for wait in [1, 2, 4, 8, 10, 10] {
         assert_eq!((t.timer(), t.sent().as_str()), (wait * RTO_US, "0r"));
-        assert_eq!((t.cwnd(), t.s.ca), (1.0, CaState::Loss));
+        assert_eq!((t.cwnd(), t.s.ca()), (1.0, CaState::Loss));
     }
-    assert_eq!((t.s.stats.rtos, t.s.stats.syn_rtos), (6, 0));
+    assert_eq!((t.s.stats().rtos, t.s.stats().syn_rtos), (6, 0));
 }
 
 /// RFC 5681 section 3.1: half the flight at the first timeout, held constant at further ones of the same segment.
@@ -89,13 +89,13 @@ fn repeated_timeouts_keep_the_threshold() {
         let mut c = config(stack, "newreno");
         c.init_cwnd = 12;
         let mut t = Script::new(c, 12);
-        while t.s.stats.rtos < 5 {
+        while t.s.stats().rtos < 5 {
             t.timer();
-            if t.s.stats.rtos > 0 {
-                assert_eq!((t.ssthresh(), t.cwnd()), (6.0, 1.0), "{stack}, timeout {}", t.s.stats.rtos);
+            if t.s.stats().rtos > 0 {
+                assert_eq!((t.ssthresh(), t.cwnd()), (6.0, 1.0), "{stack}, timeout {}", t.s.stats().rtos);
             }
         }
-        assert_eq!(t.s.stats.loss_cuts, 1, "{stack}");
+        assert_eq!(t.s.stats().loss_cuts, 1, "{stack}");
     }
 }
 
@@ -103,28 +103,32 @@ fn repeated_timeouts_keep_the_threshold() {
 #[test]
 fn karn() {
     let mut t = Script::new(config("rfc", "newreno"), 2);
-    let (srtt, count) = (t.s.rtt.smoothed(), t.s.stats.rtt_count);
+    let (srtt, count) = (t.s.rtt().smoothed(), t.s.stats().rtt_count);
     t.timer();
     assert_eq!(t.s.rto(&t.c), Time::from_ms(2000));
     let now = t.now + 50_000;
     t.at(now).ack(1);
-    assert_eq!((t.s.rtt.smoothed(), t.s.stats.rtt_count, t.s.rto(&t.c)), (srtt, count, Time::from_ms(2000)));
+    assert_eq!((t.s.rtt().smoothed(), t.s.stats().rtt_count, t.s.rto(&t.c)), (srtt, count, Time::from_ms(2000)));
     t.at(now + 1).ack(2);
-    assert_eq!((t.s.stats.rtt_count, t.s.rto(&t.c)), (count, Time::from_ms(2000)), "segment 1 was retransmitted as well");
+    assert_eq!((t.s.stats().rtt_count, t.s.rto(&t.c)), (count, Time::from_ms(2000)), "segment 1 was retransmitted as well");
     t.write(1);
     t.at(now + 101).ack(3);
-    assert_eq!((t.s.stats.rtt_count, t.s.rto(&t.c)), (count + 1, Time::from_ms(1000)));
+    assert_eq!((t.s.stats().rtt_count, t.s.rto(&t.c)), (count + 1, Time::from_ms(1000)));
 }
 
 /// One segment at a time is measured without timestamps: its RTT is that of its own transmission.
 #[test]
 fn one_timed_segment() {
     let mut t = Script::new(quick("rfc"), 4);
-    let count = t.s.stats.rtt_count;
+    let count = t.s.stats().rtt_count;
     t.at(250).ack(1);
-    assert_eq!((t.s.stats.rtt_count, t.s.stats.rtt_sum), (count + 1, Time(250 * US)), "the handshake's 100 and 150 of segment 0");
+    assert_eq!(
+        (t.s.stats().rtt_count, t.s.stats().rtt_sum),
+        (count + 1, Time(250 * US)),
+        "the handshake's 100 and 150 of segment 0"
+    );
     t.at(270).ack(2);
-    assert_eq!(t.s.stats.rtt_count, count + 1, "segment 1 was not timed");
+    assert_eq!(t.s.stats().rtt_count, count + 1, "segment 1 was not timed");
 }
 
 /// With timestamps an ACK of a retransmission is a sample, of the transmission that its echo names (RFC 7323 section 4).
@@ -134,7 +138,7 @@ fn timestamps_sample_retransmissions() {
     t.timer();
     let now = t.now + 100;
     t.at(now).ack(1);
-    assert_eq!((t.s.rtt.smoothed(), t.s.rto(&t.c)), (Time(100 * US).into(), Time::from_ms(200)));
+    assert_eq!((t.s.rtt().smoothed(), t.s.rto(&t.c)), (Time(100 * US).into(), Time::from_ms(200)));
 }
 
 /// After a timeout everything outstanding is sent again as the window opens (go-back-N) without SACK.
@@ -157,7 +161,7 @@ fn go_back_n() {
     t.ack(7);
     assert_eq!((t.sent().as_str(), t.cwnd()), ("7r", 3.0));
     t.ack(8);
-    assert_eq!((t.s.ca, t.s.timer), (CaState::Open, Timer::Idle));
+    assert_eq!((t.s.ca(), t.s.timer()), (CaState::Open, Timer::Idle));
 }
 
 /// The FIN takes a sequence number, not a byte of window: a full last segment with FIN fits a window of one segment.
@@ -167,7 +171,7 @@ fn full_last_segment_with_fin_after_a_timeout() {
         let mut t = Script::new(config(stack, "newreno"), 0);
         t.write_bytes(1000, true);
         assert_eq!(t.sent(), "0F", "{stack}");
-        while t.s.stats.rtos < 3 {
+        while t.s.stats().rtos < 3 {
             t.timer();
         }
         assert!(t.sent().ends_with("0Fr 0Fr 0Fr"), "{stack}");
@@ -182,14 +186,14 @@ fn statistics_of_timeouts() {
         let mut c = config("ns2", "newreno");
         c.init_cwnd = 10;
         let mut t = Script::closed(c);
-        t.s.message = (0, 10_000, 20_000);
+        t.s.measure((0, 10_000, 20_000));
         t.syn_ack();
         t.write(20);
         for n in 1..=acked {
             t.ack(n);
         }
         t.timer();
-        let stats = t.s.stats;
+        let stats = t.s.stats();
         assert_eq!((stats.rtos, stats.rtos_head, stats.rtos_tail), (1, head, tail), "{acked} acknowledged");
     }
 }

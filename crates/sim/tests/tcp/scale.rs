@@ -63,10 +63,10 @@ fn cost(stack: &str, lost: Lost, segments: u32, times: u32) -> Option<f64> {
         let (mut s, mut r) = (Sender::new(&c, address, None), Receiver::new(&c, address));
         s.open(&c, Time::ZERO, &mut pipe);
         s.write(&c, Time::ZERO, u64::from(segments) * u64::from(c.mss), None, true, &mut pipe);
-        while s.phase != Phase::Done {
+        while s.phase() != Phase::Done {
             let data = pipe.data.front().map_or(u64::MAX, |f| f.0);
             let acks = pipe.acks.front().map_or(u64::MAX, |f| f.0);
-            pipe.now = data.min(acks).min(s.timer_due.or_never().0).min(r.timer_due.or_never().0);
+            pipe.now = data.min(acks).min(s.timer_due().or_never().0).min(r.timer_due().or_never().0);
             let now = pipe.now;
             assert_ne!(now, u64::MAX, "{stack}: a connection has stalled");
             if data == now {
@@ -75,7 +75,7 @@ fn cost(stack: &str, lost: Lost, segments: u32, times: u32) -> Option<f64> {
             } else if acks == now {
                 let (_, p, sack) = pipe.acks.pop_front().expect("looked at");
                 s.on_packet(&c, Time(now), &p, sack.as_ref(), &mut pipe);
-            } else if s.timer_due == Time(now).into() {
+            } else if s.timer_due() == Time(now).into() {
                 s.on_timer(&c, Time(now), &mut pipe);
             } else {
                 r.on_timer(&c, Time(now), &mut pipe);

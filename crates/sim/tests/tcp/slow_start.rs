@@ -15,7 +15,7 @@ fn script(slow_start: &str) -> Script {
 
 /// Every outstanding segment is acknowledged at `us`, each by its own ACK; with `up_to` only so many.
 fn round(t: &mut Script, us: u64, up_to: Option<u64>) {
-    let (una, end) = (t.s.una / 1000, t.s.high / 1000);
+    let (una, end) = (t.s.una() / 1000, t.s.high() / 1000);
     t.at(us);
     for next in una + 1..=up_to.map_or(end, |n| una + n) {
         t.ack(next);
@@ -104,10 +104,10 @@ fn hystart_plus_plus_slows_down_first() {
     let mut t = script("hystart++");
     let (mut window_end, mut late, mut rounds, mut now) = (0, 0, 0, 200);
     while t.ssthresh().is_infinite() {
-        let (una, end) = (t.s.una / 1000, t.s.high / 1000);
+        let (una, end) = (t.s.una() / 1000, t.s.high() / 1000);
         t.at(now);
         for next in una + 1..=end {
-            let (before, nxt) = (t.cwnd(), t.s.nxt);
+            let (before, nxt) = (t.cwnd(), t.s.nxt());
             t.ack(next);
             late += u32::from(now > 200);
             if next * 1000 >= window_end {
@@ -149,7 +149,7 @@ fn hystart_plus_plus_bounds_an_ack() {
     assert_eq!(t.cwnd(), 13.0);
     round(&mut t, 200, None);
     let before = t.cwnd();
-    let end = t.s.una / 1000 + 12;
+    let end = t.s.una() / 1000 + 12;
     t.at(300).ack(end);
     assert_eq!(t.cwnd(), before + 8.0);
 }
@@ -159,7 +159,7 @@ fn hystart_plus_plus_bounds_an_ack() {
 fn hystart_plus_plus_ends_with_a_loss() {
     let mut t = script("hystart++");
     round(&mut t, 200, None);
-    t.s.w.ssthresh = (1000.0).into();
+    t.s.w_mut().ssthresh = (1000.0).into();
     round(&mut t, 200 + 4_150, None);
     assert_eq!((t.cwnd(), t.ssthresh()), (40.0, 1000.0), "standard slow start below a known threshold");
 }

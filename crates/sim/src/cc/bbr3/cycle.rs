@@ -20,18 +20,18 @@ pub(super) enum AckPhase {
 /// State of the cycle.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cycle {
-    pub phase: AckPhase,
+    pub(crate) phase: AckPhase,
     /// BBR.is_bw_probe_sample.
-    pub probe_sample: bool,
+    pub(crate) probe_sample: bool,
     /// BBR.prev_probe_too_high.
-    pub too_high: bool,
+    pub(crate) too_high: bool,
     /// BBR.prev_probe_precautionary.
     precautionary: bool,
     /// BBR.cycle_stamp and BBR.bw_probe_wait.
     stamp: Time,
     wait: Time,
     /// BBR.rounds_since_probe_up.
-    pub rounds_since_probe: u64,
+    pub(crate) rounds_since_probe: u64,
     /// BBR.bw_probe_up_rounds.
     up_rounds: u32,
     /// BBR.bw_probe_up_acked, and BBR.probe_up_acked_per_inc, bytes; `None`: the bound is not raised.

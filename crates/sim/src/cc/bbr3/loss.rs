@@ -18,12 +18,12 @@ pub(super) struct LossRound {
     lossy: bool,
     /// BBR.loss_round_delivered and BBR.loss_round_start.
     delivered: u64,
-    pub round_start: bool,
+    pub(crate) round_start: bool,
     /// BBR.bw_latest, bytes per second, and BBR.inflight_latest, bytes.
     bw_latest: u64,
-    pub inflight_latest: u64,
+    pub(crate) inflight_latest: u64,
     /// Discontiguous ranges lost in the round, and the stream offset behind the last.
-    pub ranges: u32,
+    pub(crate) ranges: u32,
     end: u64,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct LossRound {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Undo {
     /// The state that a loss has ended.
-    pub state: Option<State>,
+    pub(crate) state: Option<State>,
     bw_shortterm: Option<u64>,
     inflight_shortterm: Option<u64>,
     inflight_longterm: Option<u64>,

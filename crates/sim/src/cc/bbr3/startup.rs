@@ -14,11 +14,11 @@ const DRAIN_ROUNDS: u64 = 3;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct FullPipe {
     /// BBR.full_bw_reached: it has been full once.
-    pub reached: bool,
+    pub(crate) reached: bool,
     /// BBR.full_bw_now.
-    pub now: bool,
+    pub(crate) now: bool,
     /// BBR.full_bw, bytes per second.
-    pub bw: u64,
+    pub(crate) bw: u64,
     rounds: u32,
     /// BBR.drain_start_round.
     drain_start: u64,

@@ -55,7 +55,7 @@ impl Core {
         let first_window = (sender.w.cwnd * f64::from(self.tcp[sender.group()].mss)) as u64;
         out.messages.push_back(Message { begin, end, start: now, delivered: TimeOrNever::NEVER, query, deadline, first_window });
         if out.messages.len() == 1 {
-            sender.message = (begin, begin.saturating_add(first_window), end.unwrap_or(u64::MAX));
+            sender.measure((begin, begin.saturating_add(first_window), end.unwrap_or(u64::MAX)));
         }
         let s = &self.streams[conn];
         if let Some(end) = end {

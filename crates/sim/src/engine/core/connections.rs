@@ -101,6 +101,6 @@ impl Core {
         let sender = &mut self.senders[slot];
         let c = &self.tcp[sender.group()];
         let rng = Draws::Law.stream(self.seed, &[s.conn_id]);
-        sender.law.path(empty_path(&self.network, self.fabric.fib(), s.src, s.dst, (s.hash, back), c, rng));
+        sender.enter_path(empty_path(&self.network, self.fabric.fib(), s.src, s.dst, (s.hash, back), c, rng));
     }
 }

@@ -47,7 +47,7 @@ pub struct ReceiverShim {
     guest_ecn: bool,
     ce_bytes: u64,
     /// What it did.
-    pub stats: ReceiverStats,
+    pub(crate) stats: ReceiverStats,
 }
 
 impl End<Proboscis> for ReceiverShim {
@@ -140,6 +140,11 @@ impl End<Proboscis> for ReceiverShim {
 }
 
 impl ReceiverShim {
+    /// Counters.
+    pub fn stats(&self) -> ReceiverStats {
+        self.stats
+    }
+
     /// The entry for the connection that starts at `isn`. Another ISN on the same addresses is another connection (2.2). Probes come before
     /// their SYN, which must not clear their count.
     fn meet(&mut self, isn: u32) {

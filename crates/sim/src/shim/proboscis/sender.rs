@@ -41,7 +41,7 @@ pub struct SenderStats {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SenderShim {
     /// Life of the entry.
-    pub state: State,
+    pub(crate) state: State,
     isn: u32,
     t_first_syn: Time,
     t_last_syn: Time,
@@ -54,18 +54,18 @@ pub struct SenderShim {
     snd_una: u32,
     snd_nxt: u32,
     /// Marked share of acknowledged bytes, as in RFC 8257.
-    pub alpha: f64,
+    pub(crate) alpha: f64,
     acked_b: u64,
     marked_b: u64,
     win_end: u32,
     cut_end: u32,
     /// Window in force, bytes; `None`: no throttle.
-    pub vwnd: Option<u64>,
+    pub(crate) vwnd: Option<u64>,
     /// Right edge of the last window that reached the guest, for `no-shrink`.
     edge: u32,
     flow_bytes: u64,
     /// What it did.
-    pub stats: SenderStats,
+    pub(crate) stats: SenderStats,
 }
 
 impl End<Proboscis> for SenderShim {
@@ -141,6 +141,26 @@ impl End<Proboscis> for SenderShim {
 }
 
 impl SenderShim {
+    /// Where it is in the handshake.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Marked share of what was acknowledged (RFC 8257).
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// Window that ACKs are cut to, if they are.
+    pub fn vwnd(&self) -> Option<u64> {
+        self.vwnd
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> SenderStats {
+        self.stats
+    }
+
     /// Removes the entry; what it did stays on the record.
     fn reset(&mut self) {
         *self = SenderShim { stats: self.stats, ..SenderShim::default() };

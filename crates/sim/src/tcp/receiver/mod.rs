@@ -36,9 +36,9 @@ pub struct Receiver {
     /// An ACK, but for its number, timestamp and flags.
     pub(super) template: Packet,
     /// Stream offset of the next byte expected in order; FIN counts one.
-    pub rcv_nxt: u64,
+    pub(crate) rcv_nxt: u64,
     /// Data bytes received in order, FIN not counted.
-    pub delivered: u64,
+    pub(crate) delivered: u64,
     /// Offset of the FIN, once seen.
     fin: u64,
     ooo: Reassembly,
@@ -59,19 +59,19 @@ pub struct Receiver {
     /// Duplicate segment to report as D-SACK in the next ACK, in sequence numbers.
     dsack: Option<(u32, u32)>,
     /// When a delayed ACK is due, or segments that wait for more are.
-    pub timer_due: TimeOrNever,
+    pub(crate) timer_due: TimeOrNever,
     /// Time of the earliest timer entry the engine holds for this endpoint.
-    pub armed: TimeOrNever,
+    pub(crate) armed: TimeOrNever,
     /// The application waits for the stream to reach this offset; `u64::MAX` when it waits for nothing.
-    pub deliver_at: u64,
+    pub(crate) deliver_at: u64,
     /// Number of the transport it belongs to, in 16 bits because every connection has it.
     group: u16,
     /// Packets that reached this endpoint.
-    pub packets: u64,
+    pub(crate) packets: u64,
     /// Packets it sent.
-    pub sent: u64,
+    pub(crate) sent: u64,
     /// The shim that sets its window, if there is one.
-    pub window_shim: Option<Box<windows::Window>>,
+    pub(crate) window_shim: Option<Box<windows::Window>>,
     /// What Linux knows about arrivals, if it acknowledges like that or tunes its window.
     pub(super) adaptive: Option<Box<Adaptive>>,
     /// Segments that its host joins before they come here, if it does.
@@ -79,6 +79,46 @@ pub struct Receiver {
 }
 
 impl Receiver {
+    /// Stream offset of the next byte expected in order; FIN counts one.
+    pub fn rcv_nxt(&self) -> u64 {
+        self.rcv_nxt
+    }
+
+    /// Data bytes received in order, FIN not counted.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// When a delayed ACK is due, or segments that wait for more are.
+    pub fn timer_due(&self) -> TimeOrNever {
+        self.timer_due
+    }
+
+    /// The application waits for the stream to reach this offset; `u64::MAX` when it waits for nothing.
+    pub fn deliver_at(&self) -> u64 {
+        self.deliver_at
+    }
+
+    /// The application waits for the stream to reach `offset`; `u64::MAX`: for nothing.
+    pub fn notify_at(&mut self, offset: u64) {
+        self.deliver_at = offset;
+    }
+
+    /// The shim that sets its window, if there is one.
+    pub fn window_shim(&mut self) -> Option<&mut windows::Window> {
+        self.window_shim.as_deref_mut()
+    }
+
+    /// Packets that reached this endpoint.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Packets it sent.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
     /// Sequence space that waits for something before it, as intervals of stream offsets.
     pub fn beyond(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.ooo.intervals()

@@ -12,6 +12,11 @@ impl Sender {
         self.behind.0.get_or_insert_default().push_back(Waiting { end, stats });
     }
 
+    /// Statistics are now those of this message: its first byte, the byte behind the first window, and the byte behind its last.
+    pub fn measure(&mut self, message: (u64, u64, u64)) {
+        self.message = message;
+    }
+
     /// The oldest message is done with: `next` is the one behind it, as [`Sender::message`]; `None`: there is none.
     pub fn next_message(&mut self, next: Option<(u64, u64, u64)>) {
         self.message = next.unwrap_or((0, 0, u64::MAX));

@@ -18,7 +18,7 @@ mod tso;
 mod undo;
 
 use crate::cc::slow_start::{self, SlowStart};
-use crate::cc::{Event, Hooks, Law, Threshold, Window};
+use crate::cc::{Event, Hooks, Law, Path, Threshold, Window};
 use crate::net::generation::Generation;
 use crate::net::packet::{Codepoint, Meta, Packet, Wire, flag};
 use crate::shim::tagger::Tagger;
@@ -94,11 +94,11 @@ pub struct Sender {
     /// Number of the transport it belongs to, in 16 bits because every connection has it.
     group: u16,
     /// Life phase.
-    pub phase: Phase,
+    pub(crate) phase: Phase,
     /// Recovery state.
-    pub ca: CaState,
+    pub(crate) ca: CaState,
     /// Running timer.
-    pub timer: Timer,
+    pub(crate) timer: Timer,
     pub(super) fin: bool,
     pub(super) ecn: bool,
     pub(super) cwr_pending: bool,
@@ -111,28 +111,28 @@ pub struct Sender {
     pub(super) shift: u8,
     pub(super) dupacks: u32,
     /// Oldest unacknowledged stream offset.
-    pub una: u64,
+    pub(crate) una: u64,
     /// Next offset to send.
-    pub nxt: u64,
+    pub(crate) nxt: u64,
     /// Highest offset sent so far.
-    pub high: u64,
+    pub(crate) high: u64,
     /// Bytes the application has written.
-    pub written: u64,
+    pub(crate) written: u64,
     /// Right edge of the receive window.
     pub(super) edge: u64,
     /// Congestion window.
-    pub w: Window,
+    pub(crate) w: Window,
     /// Recovery ends here; 0 when there was none yet.
     pub(super) recover: u64,
     pub(super) cwr_end: u64,
     /// Bytes sent by limited transmit that the flight size must not count.
     pub(super) limited: u64,
     /// RTT filter.
-    pub rtt: Rtt,
+    pub(crate) rtt: Rtt,
     /// When the running timer expires; never when idle.
-    pub timer_due: TimeOrNever,
+    pub(crate) timer_due: TimeOrNever,
     /// Time of the earliest timer entry the engine holds for this endpoint.
-    pub armed: TimeOrNever,
+    pub(crate) armed: TimeOrNever,
     /// Timed segment of a stack without timestamps: (offset that must be acknowledged, send time).
     pub(super) timed: Option<(NonZeroU64, Time)>,
     /// When the last segment left, a SYN included.
@@ -145,7 +145,7 @@ pub struct Sender {
     /// Deadline that partial acknowledgements after the first must not move (RFC 6582 section 4).
     pub(super) held_due: TimeOrNever,
     /// The law.
-    pub law: Law,
+    pub(crate) law: Law,
     /// Its slow start, unless that is the standard one.
     pub(super) slow_start: Option<Box<SlowStart>>,
     /// Departure times, for laws that give a rate.
@@ -153,17 +153,17 @@ pub struct Sender {
     /// What waits in the host's interface, of stacks that limit it, while anything is sent: idle connections do not carry it.
     pub(super) host_queue: Option<Box<HostQueue>>,
     /// First byte, byte behind the first window, and byte behind the last of the message now being acknowledged (for statistics).
-    pub message: (u64, u64, u64),
+    pub(crate) message: (u64, u64, u64),
     /// Statistics of that message.
-    pub stats: SendStats,
+    pub(crate) stats: SendStats,
     /// The messages behind it, with theirs.
     pub(super) behind: Behind,
     /// Retransmissions of the connection.
-    pub retransmitted: u64,
+    pub(crate) retransmitted: u64,
     /// Packets handed to the network, of any kind.
-    pub packets: u64,
+    pub(crate) packets: u64,
     /// Packets taken from the network. Counted by the engine.
-    pub received: u64,
+    pub(crate) received: u64,
     pub(super) sack: Option<Box<SackState>>,
     /// Tags the packets of transports with such a shim.
     pub(super) tag: Option<Box<Tagger>>,
@@ -185,6 +185,86 @@ fn full_segment(c: &TcpConfig, addr: Address) -> Packet {
 }
 
 impl Sender {
+    /// Where the connection is in its life.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Recovery state.
+    pub fn ca(&self) -> CaState {
+        self.ca
+    }
+
+    /// Which timer runs.
+    pub fn timer(&self) -> Timer {
+        self.timer
+    }
+
+    /// When that timer expires; never when idle.
+    pub fn timer_due(&self) -> TimeOrNever {
+        self.timer_due
+    }
+
+    /// Oldest unacknowledged stream offset.
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// Next offset to send.
+    pub fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// Highest offset sent so far.
+    pub fn high(&self) -> u64 {
+        self.high
+    }
+
+    /// Bytes the application has written.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Congestion window and threshold.
+    pub fn w(&self) -> Window {
+        self.w
+    }
+
+    /// RTT filter.
+    pub fn rtt(&self) -> Rtt {
+        self.rtt
+    }
+
+    /// The window, to set it.
+    pub fn w_mut(&mut self) -> &mut Window {
+        &mut self.w
+    }
+
+    /// The RTT filter, to give it samples.
+    pub fn rtt_mut(&mut self) -> &mut Rtt {
+        &mut self.rtt
+    }
+
+    /// The law learns what the path is that packets will take.
+    pub fn enter_path(&mut self, path: Path) {
+        self.law.path(path);
+    }
+
+    /// The law.
+    pub fn law(&self) -> &Law {
+        &self.law
+    }
+
+    /// First byte, byte behind the first window, and byte behind the last of the message now being acknowledged.
+    pub fn message(&self) -> (u64, u64, u64) {
+        self.message
+    }
+
+    /// Statistics of that message.
+    pub fn stats(&self) -> SendStats {
+        self.stats
+    }
+
     /// A closed endpoint. `lent` is the scoreboard of a connection that has ended, for its memory.
     pub fn new(c: &TcpConfig, addr: Address, lent: Option<Box<SackState>>) -> Sender {
         let hooks = c.law.hooks();

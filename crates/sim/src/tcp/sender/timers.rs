@@ -33,7 +33,7 @@ impl Sender {
         debug_assert!(self.timer_due.has_come(now));
         match (self.phase, self.timer) {
             (Phase::SynSent, _) => {
-                self.rtt.backoff += 1;
+                self.rtt.back_off();
                 self.syn_retx = true;
                 self.stats.syn_rtos += 1;
                 self.send_syn(c, now, out);
@@ -98,7 +98,7 @@ impl Sender {
         if let Some(s) = &mut self.slow_start {
             s.timeout(now, self.high);
         }
-        self.rtt.backoff += 1;
+        self.rtt.back_off();
         self.timed = None;
         self.timer = Timer::Idle;
         match &mut self.sack {
@@ -138,7 +138,7 @@ impl Sender {
     #[cold]
     fn probe_peer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.stats.rtos += u32::from(self.rtt.backoff + 1 == c.probe_after);
-        self.rtt.backoff += 1;
+        self.rtt.back_off();
         let mut probe = self.packet(c, now);
         probe.seq = self.addr.wire(self.una);
         probe.flags = flag::PROBE;

@@ -5,7 +5,7 @@ use forebay_units::Time;
 
 #[derive(Debug, Default)]
 pub(super) struct Plain {
-    pub segs: Vec<Seg>,
+    pub(crate) segs: Vec<Seg>,
     /// RFC 6675 marking has covered this many of the oldest segments.
     marked: usize,
 }
