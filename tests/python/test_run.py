@@ -29,6 +29,22 @@ def timed(seconds: float) -> dict[str, Any]:
     return {**SMALL, "runs": 1, "duration": f"{round(seconds * 1000)}ms", "workload": [{"kind": "long"}], "observe": {}}
 
 
+def test_what_happened_to_the_network_is_told() -> None:
+    """A link that fails and one that damages packets: the table and the sentences."""
+    spec = fb.Scenario.load(ROOT / "scenarios/link-failure.toml")
+    corruption = [{"port": "leaf0->spine2", "bit-errors": 1e-7}]
+    result = spec.with_({"transport.cc": "cubic", "topology.corruption": corruption, "duration": "25ms"}).run()
+    events = result.events
+    assert list(events["kind"]) == ["corruption", "link-down", "link-up"]
+    assert list(events["what"]) == ["leaf0->spine2", "leaf0->spine1", "leaf0->spine1"]
+    assert list(events["time_ns"]) == [0, 5_000_000, 20_000_000]
+    assert events["packets"][1] == result.ports["lost_down"].sum()
+    assert events["packets"][0] == result.ports["corrupted"].sum()
+    said = " ".join(result.verdict.sentences)
+    assert "Link leaf0->spine1 was down from 5 ms to 20 ms: " in said
+    assert fb.Scenario.from_dict(SMALL).run().events.to_arrow().num_rows == 0
+
+
 def test_a_scenario_runs_in_another_world() -> None:
     """The closed forms say what they can, and refuse the rest with reasons."""
     long = fb.Scenario.from_dict(LONG)
