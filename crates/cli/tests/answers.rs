@@ -104,8 +104,8 @@ fn acks_that_are_held_back_are_told_from_queues() {
 fn queues_that_no_switch_sees_are_the_hosts() {
     says(
         "own-elephant",
-        &["Messages up to 100 KB take"],
-        &["of these 100 % waited longest for the queue of their own host's interface"],
+        &["newreno: answers finished ", " messages before the run ended."],
+        &["Messages up to 100 KB take at least", "of these 100 % waited longest for the queue of their own host's interface"],
     );
 }
 
@@ -184,4 +184,67 @@ fn a_sweep_says_what_is_best_and_what_it_costs() {
         "{said}"
     );
     assert!(said.contains("world: sim, stack: linux"), "{said}");
+}
+
+#[test]
+fn both_directions_of_a_link_are_not_summed_up() {
+    says("both-ways", &["Long flows meet at different ports: download gets ", " at bottleneck, ", "; upload gets "], &[]);
+    assert!(!answer("both-ways-sum", "both-ways", &["--no-report"])[0].contains("1.89 Gbit/s"), "twice what a direction carries");
+}
+
+#[test]
+fn who_crosses_two_full_links_and_is_not_done_comes_first() {
+    says("two-links", &["backup finished 0 of 2 queries before the run ended."], &["their share of link"]);
+}
+
+#[test]
+fn a_median_that_hangs_on_what_still_runs_is_no_answer() {
+    let said = answer("half-running", "half-running", &["--no-report"]);
+    assert!(said[0].contains(": search finished ") && said[0].contains(" queries before the run ended."), "{said:#?}");
+    assert!(said.iter().any(|l| l.starts_with("query completion p50") && l.contains('≥')), "{said:#?}");
+}
+
+#[test]
+fn a_workload_that_never_began_is_named_first() {
+    says("late-start", &["backup never began: nothing of it was sent before the runs ended."], &["A query takes"]);
+}
+
+#[test]
+fn twins_are_equal() {
+    let first = ["A long flow gets the same goodput in ", "as far as 4 seeds can tell"];
+    says("twins", &first, &[]);
+}
+
+#[test]
+fn one_slow_host_is_named() {
+    let first = ["A query takes", "where an empty network needs ", "for the slowest answer: server7->sw has 100 Mbit/s only."];
+    says("slow-server", &first, &[]);
+}
+
+#[test]
+fn a_trickle_of_datagrams_starves_nobody() {
+    let said = answer("light-udp", "light-udp", &["--no-report"]);
+    assert!(said[0].starts_with("cubic: A query takes"), "{said:#?}");
+    assert!(!said.join(" ").contains("starved"), "{said:#?}");
+}
+
+#[test]
+fn missed_deadlines_come_before_times() {
+    says("all-late", &[" % of the messages with a deadline are late."], &["waited longest for the queue of bottleneck"]);
+}
+
+#[test]
+fn a_few_lost_syns_are_seen_in_the_tail() {
+    says("one-syn", &["Messages up to 100 KB take ", "1 s at the 99th percentile"], &["for the timer of a lost SYN"]);
+}
+
+#[test]
+fn a_warm_up_that_outlasts_the_traffic_is_said() {
+    says("warm", &["A query takes"], &["The warm-up of 400ms outlasted all traffic: the numbers are those of the whole run."]);
+}
+
+#[test]
+fn a_sweep_over_loads_tells_the_best_choice_from_the_easiest_load() {
+    let said = answer("loads", "loads", &[]);
+    assert!(said.iter().any(|l| l.starts_with("Load by load (senders and block: 6 of them)")), "{said:#?}");
 }

@@ -27,6 +27,11 @@ const PAGE_SAMPLE: [f64; 2] = [80.0, 130.0];
 const PAGE_SAMPLES: f64 = forebay_store::LONGEST_SERIES as f64;
 /// Bytes on disk of a row of messages, of a sample of a queue, and of one of a sender. Measured; it depends on how well they compress.
 const DISK: [f64; 3] = [50.0, 6.0, 22.0];
+/// Seconds that a row of messages takes to be written, a sample, and a row of messages to be read again for the page. Measured; one thread
+/// does it, whatever else runs.
+const WRITE_MESSAGE: f64 = 1.1e-6;
+const WRITE_SAMPLE: f64 = 0.15e-6;
+const READ_MESSAGE: f64 = 0.3e-6;
 /// Size of the page and the manifest.
 const PAGE: f64 = 600e3;
 
@@ -47,6 +52,8 @@ pub struct Forecast {
     pub disk: f64,
     /// Wall time, seconds.
     pub seconds: f64,
+    /// Of it, what tables and page take, which a sweep does not write.
+    pub writing: f64,
     /// What takes most of the memory: a key of the scenario, or an option, and bytes.
     pub costliest: (String, u64),
     /// Whether all of it was run to know this.
@@ -104,6 +111,7 @@ pub fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, RunErro
         ("observe".to_owned(), series),
         ("runs".to_owned(), page),
     ];
+    let writing = messages * (WRITE_MESSAGE + READ_MESSAGE) + (queue + tcp) * WRITE_SAMPLE;
     let costliest = costs.into_iter().max_by_key(|c| c.1).unwrap_or_default();
     Ok(Forecast {
         runs,
@@ -112,7 +120,8 @@ pub fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, RunErro
         transmissions,
         memory,
         disk: messages * DISK[0] + queue * DISK[1] + tcp * DISK[2] + PAGE,
-        seconds: busy / together as f64 + 0.05,
+        seconds: busy / together as f64 + 0.05 + writing,
+        writing,
         costliest,
         exact: seen.iter().all(|p| p.whole) && seen.len() == resolved.variants.len(),
     })

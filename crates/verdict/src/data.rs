@@ -70,6 +70,8 @@ pub struct Network {
     pub port: String,
     /// What ran it, such as `sim`; empty in results of versions that had one world.
     pub world: String,
+    /// Its warm-up as the scenario says it, such as `400ms`; empty without one.
+    pub warmup: String,
 }
 
 /// One seed of a network.
@@ -104,6 +106,8 @@ pub struct Flow {
     pub fct: f64,
     /// Completion time over the ideal one; NaN if unfinished.
     pub slowdown: f64,
+    /// Time that it needs over an empty path, s.
+    pub ideal_s: f64,
     /// Bytes acknowledged after the warm-up.
     pub measured: u64,
     /// Whether it belongs to a query.

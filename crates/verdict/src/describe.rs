@@ -1,11 +1,17 @@
 //! The headline of a single subject: nobody is ahead of anybody, so it says what happened.
 
 use crate::cells::{Cell, cell, cells};
+use crate::classes::{Class, classes};
 use crate::data::Data;
 use crate::late;
-use crate::standing::{link_time, median_wait};
+use crate::needs;
+use crate::standing::median_wait;
+use crate::telling::MISSED;
 use crate::unit::Unit;
 use crate::words::{bold, number, quantity};
+
+/// Part of missed deadlines from which on they are what matters most. Our choice: then the 99th percentile of what has one is late.
+pub(crate) const LATE: f64 = 0.01;
 
 /// Sentences about the only subject.
 pub(crate) fn sentences(data: &Data) -> Vec<String> {
@@ -21,8 +27,9 @@ pub(crate) fn sentences(data: &Data) -> Vec<String> {
 /// Up to three sentences about the traffic of a subject.
 pub(crate) fn traffic(data: &Data, subject: usize) -> Vec<String> {
     let of = One { data, subject };
-    let mut out: Vec<String> =
-        [of.queries(), of.deadlines(), of.messages(), of.long_flows()].into_iter().flatten().take(3).collect();
+    let missed = of.value(MISSED).is_some_and(|part| part > LATE);
+    let (first, second) = if missed { (of.deadlines(), of.queries()) } else { (of.queries(), of.deadlines()) };
+    let mut out: Vec<String> = [first, second, of.messages(), of.long_flows()].into_iter().flatten().take(3).collect();
     if out.is_empty() {
         out.extend(of.goodput());
     }
@@ -60,8 +67,7 @@ impl One<'_> {
         }
         let (p50, p99) = (self.time("qct_p50_s")?, self.time("qct_p99_s")?);
         let takes = format!("a query takes {p50} in the median, {p99} at the 99th percentile");
-        let needs =
-            link_time(self.data, self.subject).map_or_else(String::new, |s| format!(", where the link needs {}", seconds(s)));
+        let needs = needs::words(self.data, self.subject);
         Some(match (self.value("rtos_per_query"), median_wait(self.data, &[self.subject])) {
             (Some(rate), Some(wait)) if rate >= 0.01 => {
                 let each = format!("Each timeout is a wait of {} in the median.", seconds(wait));
@@ -96,11 +102,31 @@ impl One<'_> {
 
     fn long_flows(&self) -> Option<String> {
         let n = self.value("long_flows").filter(|n| *n > 0.0)?;
+        if let Some(apart) = self.by_port() {
+            return Some(apart);
+        }
         let goodput = quantity(self.value("goodput_bps")?, Unit::BitsPerSecond);
         let fair =
             self.value("long_fairness").map_or_else(String::new, |f| format!("; Jain's index of fairness is {}", number(f)));
         let flows = if n == 1.0 { "1 long flow".into() } else { format!("{} long flows", number(n)) };
         Some(format!("{flows}, and a goodput of {} in all{fair}.", bold(&goodput)))
+    }
+
+    /// Long flows of several workloads whose tightest ports differ, each with what it got there: a sum would be more than any link carries.
+    fn by_port(&self) -> Option<String> {
+        let endless = |c: &Class| c.subject == self.subject && c.count.of == 0 && c.port.is_some() && c.goodput.is_some();
+        let all: Vec<Class> = classes(self.data).into_iter().filter(endless).collect();
+        if all.iter().all(|c| c.port == all[0].port) {
+            return None;
+        }
+        let one = |c: &Class| {
+            let port = c.port.map(|p| self.data.ports[p].name.as_str()).unwrap_or_default();
+            let share = c.share.map_or_else(String::new, |s| format!(", {} of it", quantity(s, Unit::Fraction)));
+            let goodput = quantity(c.goodput.map_or(0.0, |g| g.mean), Unit::BitsPerSecond);
+            format!("{} gets {} at {port}{share}", c.name, bold(&goodput))
+        };
+        let each: Vec<String> = all.iter().take(4).map(one).collect();
+        Some(format!("Long flows meet at different ports: {}.", each.join("; ")))
     }
 
     fn goodput(&self) -> Option<String> {

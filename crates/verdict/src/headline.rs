@@ -10,8 +10,9 @@ use crate::data::{Data, Network, metrics};
 use crate::describe;
 use crate::late;
 use crate::loads::loads;
+use crate::never;
 use crate::standing::{self, Contest};
-use crate::telling::{FAIRNESS, GOODPUT, JUDGED, QUEUE, SHARE, SMALL_MEAN, TIMEOUTS, Telling};
+use crate::telling::{FAIRNESS, GOODPUT, JUDGED, MEDIANS, MISSED, QUEUE, SHARE, SMALL_MEAN, TIMEOUTS, Telling};
 use crate::unfinished;
 use crate::unit::Unit;
 use crate::unit::unit;
@@ -50,14 +51,22 @@ const MAX_EVENTS: usize = 3;
 
 /// Sentences and charts.
 pub fn headline(data: &Data) -> Headline {
-    let judged: Vec<Telling> = JUDGED.iter().filter_map(|of| of.iter().copied().find(|t| present(data, t))).collect();
+    let mut judged: Vec<Telling> = JUDGED.iter().filter_map(|of| of.iter().copied().find(|t| present(data, t))).collect();
+    // Whoever set a deadline wants to know about it first, where it was missed.
+    let missed = |t: &Telling| t.metric == MISSED && cells(data, MISSED).iter().flatten().any(|c| c.mean > describe::LATE);
+    judged.sort_by_key(|t| !missed(t));
     if let Some(nothing) = nothing(data) {
         return Headline { sentences: vec![nothing], charts: Vec::new() };
     }
     let mut sentences: Vec<String> = predicted(data).into_iter().collect();
+    sentences.extend(never::began(data));
     sentences.extend(unfinished::sentences(data, &loads(data)).into_iter().take(MAX_UNFINISHED));
     sentences.extend(if data.subjects.len() > 1 { compared(data, &judged) } else { describe::sentences(data) });
     sentences.truncate(MAX_SENTENCES);
+    if let Some(warm) = never::warm(data) {
+        sentences.truncate(MAX_SENTENCES - 1);
+        sentences.push(warm);
+    }
     if data.seeds() == 1 && data.subjects.len() > 1 && predicted(data).is_none() {
         sentences.truncate(MAX_SENTENCES - 1);
         sentences.push("There is one seed only: how much of this is chance is unknown.".into());
@@ -122,10 +131,10 @@ fn compared(data: &Data, judged: &[Telling]) -> Vec<String> {
     }
     for (i, t) in judged.iter().enumerate() {
         for contest in &contests {
-            let cells = cells(data, t.metric);
+            let (t, cells) = known(data, t, &contest.members);
             let unit = unit_of(t.metric);
             let Some(standing) = compare(&cells, &contest.members, t.better) else { continue };
-            out.push(contest.prefix.clone() + &standing::sentence(data, &standing, &cells, t, unit, seeds));
+            out.push(contest.prefix.clone() + &standing::sentence(data, &standing, &cells, &t, unit, seeds));
             if i == 0 {
                 out.extend(standing::why(data, contest, &standing));
             }
@@ -147,6 +156,17 @@ fn compared(data: &Data, judged: &[Telling]) -> Vec<String> {
     }
     out.extend(queue(data));
     out
+}
+
+/// The metric and its cells; the median in its place where all that have a value were still running at that percentile.
+fn known(data: &Data, t: &Telling, members: &[usize]) -> (Telling, Vec<Option<Cell>>) {
+    let own = cells(data, t.metric);
+    let open = |cells: &[Option<Cell>]| members.iter().filter_map(|m| cells[*m]).all(|c| c.at_least);
+    let median = MEDIANS.iter().find(|(of, _)| *of == t.metric).map(|(_, m)| (*m, cells(data, m.metric)));
+    match median.filter(|(_, of_median)| open(&own) && !open(of_median)) {
+        Some(median) => median,
+        None => (*t, own),
+    }
 }
 
 fn unit_of(metric: &str) -> crate::unit::Unit {

@@ -13,6 +13,8 @@ mod headline;
 mod late;
 mod loads;
 mod names;
+mod needs;
+mod never;
 mod paths;
 mod place;
 mod read;

@@ -47,7 +47,9 @@ fn summary(data: &mut Data, index: usize, dir: &RunDir) -> Result<Finder, StoreE
     for r in &manifest.runs {
         let network = *finder.networks.entry(r.variant.clone()).or_insert_with(|| {
             let (variant, world) = (r.variant.clone(), manifest.world.clone());
-            data.networks.push(Network { dir: index, variant, world, ..Network::default() });
+            let resolved = manifest.scenario.variants.iter().find(|v| v.variant == variant).map(|v| &v.resolved);
+            let warmup = resolved.and_then(|r| r["observe"]["warmup"].as_str()).filter(|w| *w != "0s").unwrap_or("").to_owned();
+            data.networks.push(Network { dir: index, variant, world, warmup, ..Network::default() });
             data.networks.len() - 1
         });
         finder.runs.insert((network, i64::from(r.run)), data.runs.len());
@@ -234,6 +236,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
                 acked_ns: acked.get(row).unwrap_or(i64::MAX),
                 fct: fct.get(row).map_or(f64::NAN, |ns| ns as f64 * 1e-9),
                 slowdown: slowdown.get(row).unwrap_or(f64::NAN),
+                ideal_s: ideal.count(row) as f64 * 1e-9,
                 measured: measured.count(row),
                 in_query: query.is_some(),
                 class: class.get(row).copied().unwrap_or(u32::MAX),

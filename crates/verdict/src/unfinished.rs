@@ -7,14 +7,21 @@
 use crate::data::{Data, Flow, Query, Subject};
 use crate::loads::Load;
 use crate::paths::Paths;
+use crate::standing::link_rate;
 use crate::unit::Unit;
-use crate::words::{bold, quantity};
+use crate::words::{bold, list, quantity};
 use forebay_store::stats::quantile;
 use std::collections::BTreeMap;
 
 /// Part of the messages or queries of a workload from which on it matters that they were still running: then the 99th percentile hangs on
 /// them.
 const TAIL: f64 = 0.01;
+/// Part of the messages or queries that were running, however young, from which on it matters, if it moves the median by the factor below.
+/// Our choice.
+const MANY: f64 = 0.2;
+const MOVED: f64 = 1.05;
+/// Most transports that have a sentence each about the same workload.
+const FEW: usize = 3;
 /// How many times the traffic of what starved the others have on the same link. Our choice.
 const STARVED: f64 = 4.0;
 /// They have at least this part of the link's rate: else it is not they that keep it from more. Our choice.
@@ -39,38 +46,57 @@ struct Unfinished {
     kind: Kind,
     /// Completion times, s.
     done: Vec<f64>,
-    /// Of those that were running at the end, the times until then, s.
-    running: Vec<f64>,
+    /// Of those that were running at the end, the times until then, s; and whether an empty network would have been done by then, or they
+    /// had half of the run.
+    running: Vec<(f64, bool)>,
 }
 
-/// A sentence about each workload of which a telling part did not finish, those that finished least first.
+/// A sentence about each workload of which a telling part did not finish, those that finished least first. What is said of more than a few
+/// transports is said of all of them at once.
 pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     let mut found: Vec<Unfinished> = (0..data.subjects.len()).flat_map(|s| of_subject(data, s)).collect();
     found.sort_by(|a, b| a.part_done().total_cmp(&b.part_done()));
-    found.iter().map(|u| u.sentence(data, loads)).collect()
+    let mut out: Vec<String> = Vec::new();
+    let mut together: Vec<(u32, Kind)> = Vec::new();
+    for u in &found {
+        let alike: Vec<&Unfinished> = found.iter().filter(|o| (o.class, o.kind) == (u.class, u.kind)).collect();
+        if alike.len() <= FEW {
+            out.push(u.sentence(data, loads));
+        } else if !together.contains(&(u.class, u.kind)) {
+            together.push((u.class, u.kind));
+            out.push(u.all(data, &alike, loads));
+        }
+    }
+    out
 }
 
 fn of_subject(data: &Data, subject: usize) -> Vec<Unfinished> {
     let Subject { network, .. } = data.subjects[subject];
     let bit = 1u64 << (subject - data.networks[network].first).min(63);
     let mut out: Vec<Unfinished> = Vec::new();
-    let mut note = |class: u32, kind: Kind, took: f64, run: usize, start_ns: i64| {
+    let mut note = |class: u32, kind: Kind, took: f64, run: usize, (start_ns, needs): (i64, f64)| {
         let at = out.iter().position(|u| u.class == class && u.kind == kind).unwrap_or_else(|| {
             out.push(Unfinished { subject, class, kind, done: Vec::new(), running: Vec::new() });
             out.len() - 1
         });
         if took.is_nan() {
-            out[at].running.push((data.runs[run].end_ns - start_ns) as f64 * 1e-9);
+            let (age, whole) = ((data.runs[run].end_ns - start_ns) as f64 * 1e-9, data.runs[run].end_ns as f64 * 1e-9);
+            out[at].running.push((age, age > needs || age >= whole / 2.0));
         } else {
             out[at].done.push(took);
         }
     };
     let own = |q: &&Query| data.runs[q.run].network == network && q.groups & bit != 0;
-    data.queries.iter().filter(own).for_each(|q| note(q.class, Kind::Queries, q.qct, q.run, q.start_ns));
+    data.queries.iter().filter(own).for_each(|q| {
+        let needs = link_rate(data, network, q.receiver).map_or(0.0, |rate| q.bytes as f64 * 8.0 / rate).max(q.ideal_s);
+        note(q.class, Kind::Queries, q.qct, q.run, (q.start_ns, needs));
+    });
     let own = |f: &&Flow| f.subject == subject && f.size > 0 && !f.in_query;
-    data.flows.iter().filter(own).for_each(|f| note(f.class, Kind::Messages, f.fct, f.run, f.start_ns));
+    data.flows.iter().filter(own).for_each(|f| note(f.class, Kind::Messages, f.fct, f.run, (f.start_ns, f.ideal_s)));
     out.iter_mut().for_each(|u| u.done.sort_unstable_by(f64::total_cmp));
-    out.retain(Unfinished::telling);
+    // One in each run is how a loop of rounds ends, wherever it does.
+    let runs = data.runs.iter().filter(|r| r.network == network).count();
+    out.retain(|u| u.telling(runs));
     out
 }
 
@@ -84,15 +110,52 @@ impl Unfinished {
     }
 
     /// Whether a part that matters had been running for longer than nearly all of its like took.
-    fn telling(&self) -> bool {
+    fn telling(&self, runs: usize) -> bool {
         let usual = quantile(&self.done, 1.0 - TAIL).unwrap_or(0.0);
-        self.running.iter().filter(|age| **age > usual).count() as f64 > TAIL * self.of() as f64
+        let old = self.running.iter().filter(|(age, due)| *age > usual && *due).count();
+        old as f64 > TAIL * self.of() as f64 || (self.running.len() > runs && self.many())
+    }
+
+    /// Whether so many were running that not even the median would stay if they never ended.
+    fn many(&self) -> bool {
+        let all = |running: f64| {
+            let mut all: Vec<f64> =
+                self.done.iter().copied().chain(self.running.iter().map(|(age, _)| age.max(running))).collect();
+            all.sort_unstable_by(f64::total_cmp);
+            quantile(&all, 0.5)
+        };
+        let moves = matches!((all(0.0), all(f64::MAX)), (Some(now), Some(never)) if never > MOVED * now);
+        moves && self.running.len() as f64 > MANY * self.of() as f64
+    }
+
+    fn things(&self) -> &'static str {
+        if self.kind == Kind::Queries { "queries" } else { "messages" }
+    }
+
+    /// What is said of `alike`, which did not finish the same workload.
+    fn all(&self, data: &Data, alike: &[&Unfinished], loads: &[Load]) -> String {
+        let class = data.classes.get(self.class as usize).map_or("?", String::as_str);
+        let range = |get: fn(&Unfinished) -> usize| {
+            let (low, high) = (alike.iter().map(|u| get(u)).min().unwrap_or(0), alike.iter().map(|u| get(u)).max().unwrap_or(0));
+            if low == high { low.to_string() } else { format!("{low} to {high}") }
+        };
+        let starved: Vec<String> =
+            alike.iter().filter(|u| u.starved(data, loads).is_some()).map(|u| data.subjects[u.subject].name.clone()).collect();
+        let starved = match starved.len() {
+            0 => String::new(),
+            n if n == alike.len() => "; all **starved** by others".to_owned(),
+            n if n > FEW => format!("; {n} of them **starved** by others"),
+            _ => format!("; {} **starved** by others", list(&starved)),
+        };
+        let (whose, done) = (bold(&format!("{} of {}", alike.len(), data.subjects.len())), bold(&range(|u| u.done.len())));
+        let (of, what) = (range(Unfinished::of), self.things());
+        format!("With {whose} transports {class} finished {done} of {of} {what} before the run ended{starved}.")
     }
 
     fn sentence(&self, data: &Data, loads: &[Load]) -> String {
         let class = data.classes.get(self.class as usize).map_or("?", String::as_str);
         let name = &data.subjects[self.subject].name;
-        let what = if self.kind == Kind::Queries { "queries" } else { "messages" };
+        let what = self.things();
         let finished = format!("{}: {class} finished {} of {} {what}", bold(name), bold(&self.done.len().to_string()), self.of());
         match self.starved(data, loads) {
             Some((own, others, port)) => {

@@ -63,7 +63,7 @@ fn cost(scenario: &Scenario, resolved: &Resolved, threads: usize) -> Result<Fore
             (sum.memory, sum.costliest) = (f.memory, f.costliest);
         }
         (sum.runs, sum.messages, sum.samples) = (f.runs, sum.messages + f.messages, sum.samples + f.samples);
-        (sum.transmissions, sum.seconds) = (sum.transmissions + f.transmissions, sum.seconds + f.seconds);
+        (sum.transmissions, sum.seconds) = (sum.transmissions + f.transmissions, sum.seconds + f.seconds - f.writing);
     }
     let points = sweep.len() as f64 / f64::max(seen, 1.0);
     // Of each run its numbers are kept, and a line of the table.

@@ -1,6 +1,9 @@
 // Names of lines, bars and events with their symbols; each a button that hides what it names; numbers under the cursor beside it.
 const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
 
+// So many names stand in columns, without room kept for numbers.
+const MANY = 8;
+
 // A piece of line as it is drawn, with the subject's symbol.
 function lineKey(subject, dash) {
   return svg(
@@ -19,10 +22,10 @@ function legend(items, hidden, toggled, pointed) {
     buttons = new Map();
   const el = h(
     "div",
-    { class: "legend", role: "group", "aria-label": "Show or hide" },
+    { class: items.length > MANY ? "legend many" : "legend", role: "group", "aria-label": "Show or hide" },
     ...items.map(item => {
       const value = h("span", { class: "val" });
-      if (item.room) value.style.minWidth = item.room + "em";
+      if (item.room && items.length <= MANY) value.style.minWidth = item.room + "em";
       values.set(item.key, value);
       const button = h(
         "button",

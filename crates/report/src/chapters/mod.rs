@@ -11,6 +11,7 @@ mod reduce;
 mod sizes;
 pub mod sweep;
 mod sweep_answer;
+mod sweep_load;
 pub mod sweep_read;
 mod swept;
 mod table;

@@ -2,6 +2,7 @@
 
 use super::reduce::short;
 use super::sweep_answer as answer;
+use super::sweep_load;
 pub use super::swept::{Point, Sweep, SweptAxis, Value};
 use super::swept::{Seeds, value};
 use crate::page::{
@@ -37,7 +38,11 @@ pub fn page(sweep: &Sweep) -> Page {
         .collect();
     let choices = answer::choices(sweep);
     page.headline = headline(&lines, axis);
-    page.headline.sentences = [answer::sentences(&choices), page.headline.sentences].concat();
+    let mut first = answer::sentences(&choices);
+    // Behind what did not finish, and the best and the worst point.
+    let at = first.iter().take_while(|s| ["**Nothing", "**Best"].iter().any(|begin| s.starts_with(begin))).count();
+    sweep_load::sentence(sweep, &choices).into_iter().for_each(|s| first.insert(at, s));
+    page.headline.sentences = [first, page.headline.sentences].concat();
     page.headline.sentences.truncate(MAX_SENTENCES);
     page.table = last(&lines);
     let text = format!("Means over seeds against {key}; a band is the 95 % confidence interval where there are several.{ticks}");

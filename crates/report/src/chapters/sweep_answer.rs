@@ -2,7 +2,7 @@
 
 use super::swept::{Sweep, Value, value};
 use crate::page::{Cell, Grid, TitledGrid, Unit};
-use forebay_verdict::{GridCell, Metric, bold, judged, list, metrics, quantity, unit};
+use forebay_verdict::{GridCell, Metric, bold, judged, metrics, quantity, unit};
 use std::collections::BTreeMap;
 
 /// Differences up to this part of the better value are not spoken of. Our choice, as in comparisons of runs.
@@ -13,9 +13,9 @@ const MAX_MAPS: usize = 12;
 
 /// A subject at a point, with the values of its seeds.
 pub(super) struct Choice<'a> {
-    at: &'a [Value],
+    pub at: &'a [Value],
     variant: &'a str,
-    subject: &'a str,
+    pub subject: &'a str,
     /// The point in words.
     place: String,
     seeds: BTreeMap<String, Vec<f64>>,
@@ -56,7 +56,7 @@ pub(super) fn choices(sweep: &Sweep) -> Vec<Choice<'_>> {
 }
 
 impl Choice<'_> {
-    fn cell(&self, m: &Metric) -> Option<Cell> {
+    pub(super) fn cell(&self, m: &Metric) -> Option<Cell> {
         value(m, &self.seeds)
     }
 
@@ -117,7 +117,7 @@ fn stopped(all: &[Choice]) -> Option<String> {
         named.push(format!("{} more", places.len() - MAX_NAMED));
     }
     (!places.is_empty())
-        .then(|| format!("{} at {} of {} results: {}.", bold("Nothing finished"), places.len(), all.len(), list(&named)))
+        .then(|| format!("{} at {} of {} results: {}.", bold("Nothing finished"), places.len(), all.len(), named.join("; ")))
 }
 
 /// The best and the worst of those with a value. What was still running is never the best, and of equal ones the worst.
@@ -318,7 +318,7 @@ mod tests {
             p.metrics.extend([("queries".into(), 1.0), ("queries_completed".into(), 0.0), ("queries_known".into(), 0.0)]);
         }
         let said = sentences(&choices(&s));
-        assert_eq!(said[0], "**Nothing finished** at 2 of 4 results: k 20 packets, senders 8 and k 20 packets, senders 64.");
+        assert_eq!(said[0], "**Nothing finished** at 2 of 4 results: k 20 packets, senders 8; k 20 packets, senders 64.");
         assert!(said[1].starts_with("**Best**: query completion p99 **16 ms** at k 200 packets, senders 8;"), "{said:?}");
     }
 

@@ -1,0 +1,107 @@
+//! Of a sweep over both what an operator chooses and what is asked of the network: which choice is best, load by load. The best point of all
+//! would be where least is asked.
+
+use super::sweep_answer::{Choice, telling};
+use super::swept::{Sweep, Value};
+use forebay_verdict::{bold, list, number};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most choices that the sentence names.
+const MAX_NAMED: usize = 3;
+
+/// Whether a key says what is asked of the network: traffic, and how many hosts there are.
+fn is_load(key: &str) -> bool {
+    let key = key.trim_start_matches("topology.");
+    key.starts_with("workload") || ["senders", "left", "right", "leaves", "hosts-per-leaf", "k", "a", "b", "c"].contains(&key)
+}
+
+/// Which choice has the best value of the telling metric at how many loads. `None` without loads, or without several choices at one.
+pub(super) fn sentence(sweep: &Sweep, all: &[Choice]) -> Option<String> {
+    let (m, less) = telling(all)?;
+    let loads: Vec<usize> = (0..sweep.axes.len()).filter(|i| is_load(&sweep.axes[*i].key)).collect();
+    if loads.is_empty() {
+        return None;
+    }
+    // Groups beside the judged ones have no such value.
+    let mut judged = all.iter().filter(|c| c.cell(&m).is_some()).map(|c| c.subject);
+    let first = judged.next();
+    let several = judged.any(|s| Some(s) != first) && !sweep.axes_name_subjects();
+    let name = |c: &Choice| {
+        let own = (0..sweep.axes.len()).filter(|i| !loads.contains(i) && c.at[*i] != Value::Unset);
+        let value = |i: usize| format!("{} {}", sweep.axes[i].short, c.at[i].text()).trim().to_owned();
+        own.map(value).chain(several.then(|| c.subject.to_owned())).collect::<Vec<String>>().join(", ")
+    };
+    // Loads in the order of the sweep, each with its choices and their values.
+    let mut by_load: Vec<(Vec<&Value>, Vec<(String, f64, bool)>)> = Vec::new();
+    for c in all {
+        let Some(cell) = c.cell(&m) else { continue };
+        let load: Vec<&Value> = loads.iter().map(|i| &c.at[*i]).collect();
+        let at = by_load.iter().position(|(l, _)| *l == load).unwrap_or_else(|| {
+            by_load.push((load, Vec::new()));
+            by_load.len() - 1
+        });
+        by_load[at].1.push((name(c), cell.mean, less && cell.at_least));
+    }
+    by_load.retain(|(_, of)| of.len() > 1);
+    let n = by_load.len();
+    let mut wins: BTreeMap<String, usize> = BTreeMap::new();
+    let mut open = 0;
+    for (_, of) in &by_load {
+        let better = |a: &f64, b: &f64| if less { a.total_cmp(b) } else { b.total_cmp(a) };
+        match of.iter().filter(|c| !c.2).min_by(|a, b| better(&a.1, &b.1)) {
+            Some(best) => {
+                // Equal ones share the place.
+                for (name, ..) in of.iter().filter(|c| !c.2 && (c.1 - best.1).abs() <= 0.01 * best.1.abs()) {
+                    *wins.entry(name.clone()).or_default() += 1;
+                }
+            }
+            None => open += 1,
+        }
+    }
+    let choices: BTreeSet<&str> = by_load.iter().flat_map(|(_, of)| of).map(|c| c.0.as_str()).collect();
+    let equal = wins.len() == choices.len() && wins.values().all(|w| Some(w) == wins.values().next());
+    if n < 2 || equal {
+        return None;
+    }
+    let keys: Vec<String> = loads.iter().map(|i| sweep.axes[*i].short.clone()).collect();
+    let mut order: Vec<(&String, &usize)> = wins.iter().collect();
+    order.sort_by_key(|(name, n)| (std::cmp::Reverse(**n), (*name).clone()));
+    let named: Vec<String> = order.iter().take(MAX_NAMED).map(|(name, n)| format!("{} at {n}", bold(name))).collect();
+    let word = if less { "lowest" } else { "highest" };
+    let open = if open == 0 { String::new() } else { format!("; at {open} everything was still running") };
+    let label = m.label.replace("{first}", "the first group");
+    let who = if named.is_empty() { "nobody".to_owned() } else { list(&named) };
+    let (keys, n) = (list(&keys), number(n as f64));
+    Some(format!("Load by load ({keys}: {n} of them), the {word} {label} is that of {who}, equal ones counted for each{open}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sweep_answer::choices;
+    use super::super::swept::{Point, SweptAxis};
+    use super::*;
+    use crate::page::Unit;
+
+    #[test]
+    fn the_best_choice_is_told_from_the_easiest_load() {
+        let axis = |key: &str, short: &str| SweptAxis { key: key.into(), short: short.into(), unit: Unit::Count };
+        let axes = vec![axis("topology.senders", "senders"), axis("topology.bottleneck.buffer", "buffer")];
+        let mut s = Sweep { title: String::new(), axes, points: Vec::new() };
+        for senders in [8.0, 16.0, 32.0] {
+            for buffer in [50.0, 100.0] {
+                // The large buffer is better, but for the smallest load.
+                let p99 = senders * 1e-3 * if (buffer > 60.0) == (senders > 8.0) { 1.0 } else { 2.0 };
+                let at = vec![Value::Number(senders), Value::Number(buffer)];
+                let metrics = vec![("qct_p99_s".into(), p99)];
+                s.points.push(Point { at, variant: String::new(), subject: "cubic".into(), metrics });
+            }
+        }
+        assert_eq!(
+            sentence(&s, &choices(&s)).unwrap(),
+            "Load by load (senders: 3 of them), the lowest query completion p99 is that of **buffer 100** at 2 and **buffer 50** at 1, \
+             equal ones counted for each."
+        );
+        s.axes[0].key = "topology.bottleneck.queue.k".into();
+        assert_eq!(sentence(&s, &choices(&s)), None, "nothing but choices");
+    }
+}

@@ -1,0 +1,65 @@
+//! What was not there to be measured: workloads that never began, and warm-ups that outlasted all traffic. The rest of an answer is true of a
+//! network without them.
+
+use crate::data::Data;
+use crate::words::{bold, list};
+
+/// A sentence about workloads of which nothing was sent in any run. Results of older versions do not name them.
+pub(crate) fn began(data: &Data) -> Option<String> {
+    let sent: Vec<bool> = {
+        let mut sent = vec![false; data.classes.len()];
+        let seen = data.flows.iter().map(|f| f.class).chain(data.queries.iter().map(|q| q.class));
+        let moved = data.goodput.iter().filter(|g| g.bps.iter().any(|b| *b > 0.0)).map(|g| g.class);
+        seen.chain(moved).filter_map(|c| usize::try_from(c).ok()).for_each(|c| {
+            if let Some(sent) = sent.get_mut(c) {
+                *sent = true;
+            }
+        });
+        sent
+    };
+    let known = |c: usize| data.goodput.iter().any(|g| g.class as usize == c);
+    let never: Vec<String> = (0..sent.len()).filter(|&c| !sent[c] && known(c)).map(|c| bold(&data.classes[c])).collect();
+    (!never.is_empty() && sent.contains(&true)).then(|| {
+        format!(
+            "{} never began: nothing of it was sent before the runs ended. The rest is what happened without it.",
+            list(&never)
+        )
+    })
+}
+
+/// A remark about runs in which nothing happened after the warm-up, so that all of them is measured.
+pub(crate) fn warm(data: &Data) -> Option<String> {
+    let network = |run: &crate::data::Run| &data.networks[run.network];
+    let outlasted = |run: &&crate::data::Run| run.measured_from_ns == 0 && !network(run).warmup.is_empty();
+    let run = data.runs.iter().find(outlasted)?;
+    Some(format!("The warm-up of {} outlasted all traffic: the numbers are those of the whole run.", network(run).warmup))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::GoodputSeries;
+    use crate::unfinished::tests::beside_tenants;
+
+    #[test]
+    fn a_workload_that_never_began_is_named() {
+        let mut d = beside_tenants(5_000_000_000, 4_000_000_000, true);
+        assert_eq!(began(&d), None, "older results do not know");
+        d.classes.push("backup".into());
+        let series = |class, bps: f64| GoodputSeries { class, bps: vec![bps], ..GoodputSeries::default() };
+        d.goodput = vec![series(0, 5e9), series(1, 4e9), series(2, 0.0)];
+        assert!(began(&d).unwrap().starts_with("**backup** never began"));
+        d.goodput[2].bps[0] = 1.0;
+        assert_eq!(began(&d), None);
+    }
+
+    #[test]
+    fn a_warm_up_that_outlasted_the_traffic_is_remarked() {
+        let mut d = beside_tenants(5_000_000_000, 4_000_000_000, true);
+        assert_eq!(warm(&d), None);
+        d.networks[0].warmup = "400ms".into();
+        assert!(warm(&d).unwrap().contains("400ms"));
+        d.runs[0].measured_from_ns = 400_000_000;
+        assert_eq!(warm(&d), None);
+    }
+}
