@@ -5,14 +5,17 @@ use forebay_experiment::network::Network;
 use forebay_experiment::topology::port_label;
 use forebay_experiment::world::Unsupported;
 use forebay_kernel::queue::Discipline;
-use forebay_queues::Queue;
+use forebay_queues::{FifoDiscipline, Queue};
 use forebay_units::Time;
 
 /// All of that, by the first port that asks for it.
 pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
     let mut all = Vec::new();
     if let Some((id, _)) = network.ports.enumerate().find(|(_, p)| Discipline::of(&p.queue).is_none()) {
-        let reason = format!("the queue of port `{}` has no C core; legal: any but `pfabric`", port_label(network, id));
+        let reason = format!(
+            "the queue of port `{}` has no C core; legal: any but `pfabric`, and `strict-priority` without `ks`",
+            port_label(network, id)
+        );
         all.push(Unsupported { key: "topology", reason });
     }
     let cannot = |key, what: &str| Unsupported {
@@ -28,7 +31,7 @@ pub(crate) fn refused(network: &Network) -> Vec<Unsupported> {
     if network.faults.balance == Balance::Packet {
         all.push(cannot("topology.balance", "sends a connection's packets one way"));
     }
-    if network.ports.iter().any(|p| network.nodes[p.from].host && matches!(p.queue, Queue::Buffered(_))) {
+    if network.ports.iter().any(|p| network.nodes[p.from].host && p.queue != Queue::Fifo(FifoDiscipline::default())) {
         all.push(cannot("topology.host-queue", "has hosts whose interfaces are plain queues"));
     }
     if let Some((id, _)) = network.ports.enumerate().find(|(_, p)| p.delay == Time::ZERO) {

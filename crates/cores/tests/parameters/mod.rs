@@ -80,6 +80,10 @@ pub(crate) fn built(entry: &QueueEntry, buffer: QueueLen, rate: Rate, rng: &mut 
             values[min].1 = Value::QueueLen(length(unit, rng));
             values[max].1 = Value::QueueLen(length(unit, rng));
         }
+        // Thresholds of single queues under strict priority have no C: the world `linux` refuses them.
+        if entry.entry.name == "strict-priority" {
+            values.iter_mut().filter(|v| v.0 == "ks").for_each(|v| v.1 = Value::Unset);
+        }
         if let Ok(queue) = (entry.build)(&Values(values), Some(buffer)) {
             return queue;
         }
