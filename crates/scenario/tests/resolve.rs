@@ -439,3 +439,28 @@ fn a_law_that_counts_marks_over_a_stack_that_repeats_them_is_a_contradiction() {
     assert!(said(&["transport.cc=dctcp", "transport.ecn=classic"]).contains("it takes a single mark for a window of them"));
     assert!(!said(&["transport.cc=dctcp"]).contains("it takes a single mark"));
 }
+
+#[test]
+fn what_goes_wrong_is_explained_and_echoed() {
+    let text = VALID.replace(
+        "senders = 8",
+        "senders = 8\nbalance = \"packet\"\nhost-queue = \"fq-codel\"\nfailure = { link = \"bottleneck\", down = \"5ms\", up = \"20ms\" }\n\
+         corruption = { port = \"s1->sw\", bit-errors = 1e-7 }",
+    );
+    let r = resolve(&text).unwrap_or_else(|e| panic!("{}", e.render()));
+    let said = r.explain();
+    for line in [
+        "  packets are sprayed over all shortest ways",
+        "  the link of bottleneck is down from 5ms to 20ms; switches know at once",
+        "  s1->sw damages one bit in 1.000e7",
+    ] {
+        assert!(said.lines().any(|l| l == line), "{said}");
+    }
+    // The echo is a file of the same network.
+    let again = resolve(&r.variants[0].toml()).unwrap_or_else(|e| panic!("{}", e.render()));
+    let network = |r: &forebay_scenario::Resolved| {
+        let n = r.variants[0].config.network.clone();
+        (n.faults, n.ports)
+    };
+    assert!(network(&again) == network(&r));
+}

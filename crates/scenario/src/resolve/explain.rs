@@ -4,10 +4,11 @@ use crate::resolve::scenario::{Resolved, Variant};
 use crate::text::words::grouped;
 use crate::text::write::toml;
 use forebay_experiment::assign::Assign;
+use forebay_experiment::faults::Balance;
 use forebay_experiment::network::{Network, PortConfig};
 use forebay_experiment::traffic::{Arrival, ResponseSize, Workload, WorkloadKind};
 use forebay_queues::{SharedBuffer, SharedPolicy};
-use forebay_units::{Bytes, GroupId, NodeId};
+use forebay_units::{Bytes, GroupId, NodeId, PortId, Time};
 use std::fmt::Write as _;
 
 impl Resolved {
@@ -41,6 +42,9 @@ impl Resolved {
         for (name, ids) in &network.host_groups {
             let _ = writeln!(out, "  hosts `{name}`: {}", ids.len());
         }
+        for line in faults(v) {
+            let _ = writeln!(out, "  {line}");
+        }
         for w in &v.config.workloads {
             let _ = writeln!(out, "traffic `{}`{}: {}", w.class, over(v, w), traffic(&w.kind));
         }
@@ -54,6 +58,31 @@ impl Resolved {
         }
         out
     }
+}
+
+/// Most failures and links with bit errors that are named one by one.
+const NAMED: usize = 5;
+
+/// What goes wrong in the network.
+fn faults(v: &Variant) -> Vec<String> {
+    let faults = &v.config.network.faults;
+    let port = |id: PortId| v.port_names.get(id.index()).map_or("?", String::as_str);
+    let mut lines = Vec::new();
+    if faults.balance == Balance::Packet {
+        lines.push("packets are sprayed over all shortest ways".to_owned());
+    }
+    let failures = faults.failures.iter().map(|f| {
+        let up = f.up.get().map_or_else(|| "to the end".to_owned(), |up| format!("to {up}"));
+        let known = if f.reroute == Time::ZERO { "at once".to_owned() } else { format!("{} later", f.reroute) };
+        format!("the link of {} is down from {} {up}; switches know {known}", port(f.port), f.down)
+    });
+    let errors = faults.corruption.iter().map(|c| format!("{} damages one bit in {:.3e}", port(c.port), 1.0 / c.bit_errors));
+    let all = faults.failures.len() + faults.corruption.len();
+    lines.extend(failures.chain(errors).take(NAMED));
+    if all > NAMED {
+        lines.push(format!("and {} more of these", all - NAMED));
+    }
+    lines
 }
 
 /// What a port can hold: its own buffer, and what the switch's shared one leaves it.
