@@ -63,7 +63,7 @@ fn a_link_fails_and_comes_back() {
     assert_eq!(elsewhere, lost);
     // Of 16 connections, data over one of four spines and ACKs over another: some moved, not all, and what moved came back or was done.
     let (there, back) = (down.flows.unwrap(), up.flows.unwrap());
-    assert!(there >= 2 && there < 14 && back <= there, "{there} {back}");
+    assert!((2..14).contains(&there) && back <= there, "{there} {back}");
     assert!(retransmitted(&o) >= lost / 2, "{}", retransmitted(&o));
     for p in &o.report.ports {
         assert_eq!(p.arrived_pkts, p.sent_pkts + p.dropped_overflow + p.dropped_shared + p.dropped_early + p.cut_waiting);

@@ -101,9 +101,7 @@ fn list<'n, T>(
 
 /// The port that the item called `key` names; without one an error that shows how it is written.
 fn port(cx: &mut Cx, fields: &mut Fields<'_>, key: &str, ports: &Ports<'_>) -> Option<PortId> {
-    let Some(item) = required(cx, fields, key, "write {} = \"leaf0->spine1\", the name of a port in the results") else {
-        return None;
-    };
+    let item = required(cx, fields, key, "write {} = \"leaf0->spine1\", the name of a port in the results")?;
     match item.node.text() {
         Some(name) => ports.one(cx, &format!("`{key}`"), &item.node, name),
         None => {

@@ -110,11 +110,13 @@ impl Failures {
         lane: &mut Lane,
         (start, end): (Time, Time),
     ) -> Option<Rerouted> {
-        while let Some((time, i)) = self.downs.pop_front_if(|d| d.0 < end) {
+        while let Some(&(time, i)) = self.downs.front().filter(|d| d.0 < end) {
+            self.downs.pop_front();
             self.go_down(fabric, lane, time, i);
         }
         let mut of = Vec::new();
-        while let Some((_, step, i)) = self.steps.pop_front_if(|s| s.0 <= start) {
+        while let Some(&(_, step, i)) = self.steps.front().filter(|s| s.0 <= start) {
+            self.steps.pop_front();
             match step {
                 Step::Up => self.come_up(network, fabric, i),
                 Step::Avoid | Step::Use => {
