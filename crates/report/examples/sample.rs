@@ -273,7 +273,14 @@ fn queue(names: &[String], seed: u64, points: usize) -> Chart {
             let n = at.iter().map(|_| 1 + (noise.next() * 30.0) as u64).collect();
             events.push(Events {
                 subject: Some(i),
-                label: format!("{name} {}", if kind == EventKind::Mark { "marks" } else { "drops" }),
+                label: format!(
+                    "{name} {}",
+                    match kind {
+                        EventKind::Mark => "marks",
+                        EventKind::Drop => "drops",
+                        EventKind::Timeout => "timeouts",
+                    }
+                ),
                 kind,
                 at,
                 n,
