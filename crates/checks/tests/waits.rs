@@ -62,6 +62,20 @@ fn a_lost_syn_waits_a_second() {
     }
 }
 
+/// The same, ended before any timer of a SYN could run out: whoever has heard nothing by then was not held by queues of two packets.
+#[test]
+fn a_lost_syn_whose_timer_has_not_run_out_is_no_queue() {
+    let few = SMALL.replace("8pkt", "2pkt");
+    let list = "[[workload]]\nkind = \"poisson\"\nfrom = \"senders\"\nto = \"receiver\"\nsizes = \"20KB\"\nload = 0.9\nload-at = \"bottleneck\"\nflows = 300";
+    let o = one(&scenario(&few, "stack = \"linux\"", list), &["duration=500ms"]);
+    let silent = |f: &&FlowRow| f.end.is_never() && f.syn_rtos == 0 && f.rtt_mean.is_never();
+    let lost: Vec<&FlowRow> = o.report.flows.iter().filter(silent).collect();
+    assert!(!lost.is_empty());
+    for f in lost {
+        assert_eq!(cause(f).0, Cause::Syn, "{f:?}");
+    }
+}
+
 /// A window of one segment: the receiver holds its ACK back, the sender has more to send. No timeout, and yet nothing moves.
 #[test]
 fn a_window_of_one_waits_for_delayed_acks() {

@@ -7,7 +7,8 @@ use crate::net::port::Port;
 use forebay_experiment::network::PortConfig;
 use forebay_experiment::rows::FlowRow;
 use forebay_experiment::waits::{Course, Stalls};
-use forebay_units::{ConnSlot, GroupId, NodeId, PortId, Time};
+use forebay_queues::Queue;
+use forebay_units::{ConnSlot, GroupId, NodeId, PortId, Rate, Time};
 
 impl Core {
     /// A timer ended at `now` a silence of the sender of `conn` that had lasted `held`: its oldest undelivered message waited, and what it
@@ -82,17 +83,24 @@ impl Core {
             s.sojourn.saturating_sub(u128::from(p.rate.tx_time(s.sent_bytes).0)) / u128::from(s.sent_pkts.max(1))
         };
         let waits: Vec<u128> = self.network.ports.iter().zip(self.fabric.ports.iter()).map(wait).collect();
+        // The longest that a packet can have been in each, had all in its longest queue been full ones.
+        let stood = |(p, port): (&PortConfig, &Port)| (p.rate, u64::from(port.events.max_pkts));
+        let stood: Vec<(Rate, u64)> = self.network.ports.iter().zip(self.fabric.ports.iter()).map(stood).collect();
         for (number, flow) in flows.iter_mut().enumerate() {
             let known = stalled.next_if(|s| s.0 == number);
             if flow.size_bytes == 0 {
                 continue;
             }
-            let (stalls, rtt) = match known {
+            let (mut stalls, rtt) = match known {
                 Some((_, stalls, rtt)) => (stalls, rtt),
                 None => (Stalls::default(), flow.rtt_mean.ps()),
             };
             let mut longest: Option<PortId> = None;
+            let (c, mut queues, mut in_order) = (&self.tcp[flow.group], 0, true);
             self.on_path(flow.src, flow.dst, flow.ecmp, |port| {
+                let (rate, packets) = stood[port.index()];
+                in_order &= matches!(self.network.ports[port].queue, Queue::Fifo(_));
+                queues += packets * rate.tx_time(u64::from(c.mss + c.header)).0;
                 if longest.is_none_or(|l| waits[port.index()] > waits[l.index()]) {
                     longest = Some(port);
                 }
@@ -101,8 +109,18 @@ impl Core {
             let (empty_rtt, handshake) = self.empty_round_trips(flow.src, flow.dst, flow.ecmp, flow.group);
             let first = flow.opens && self.tcp[flow.group].handshake;
             let end = flow.end.ps().unwrap_or(self.lane.wheel.end.0);
+            let took = end.saturating_sub(flow.start.0);
+            // Nothing came back for longer than any queue on its way can have held it: what it sent is lost, and the timer has not run out yet.
+            let silent = flow.end.is_never() && rtt.is_none() && stalls == Stalls::default();
+            if silent && in_order && took > flow.ideal.0 + handshake + 2 * queues {
+                if first {
+                    stalls.syn = took;
+                } else {
+                    stalls.timeout = took;
+                }
+            }
             let course = Course {
-                took: end.saturating_sub(flow.start.0),
+                took,
                 stalls,
                 ideal: flow.ideal.0 + if first { handshake } else { 0 },
                 empty_rtt,
