@@ -3,7 +3,7 @@
 use crate::rank::{Change, Entry, Standing};
 use crate::search::Advice;
 use crate::words::recommendation;
-use forebay_report::page::{Cell, Fact, Headline, HeadlineChart, MetricRow, MetricTable, Page, Subject, Unit};
+use forebay_report::page::{Cell, Dimension, Fact, Headline, HeadlineChart, MetricRow, MetricTable, Page, Subject};
 use forebay_scenario::Goal;
 
 /// Most changes that the page shows beside today.
@@ -42,7 +42,7 @@ pub fn page(a: &Advice) -> Page {
         .iter()
         .map(|c| MetricRow { label: c.title.clone(), unit: c.unit, help: "mean over the seeds".into(), cells: c.values.clone() })
         .collect();
-    let mut more = |label: &str, unit: Unit, help: &str, value: &dyn Fn(&Entry) -> Option<f64>| {
+    let mut more = |label: &str, unit: Dimension, help: &str, value: &dyn Fn(&Entry) -> Option<f64>| {
         let cell = |e: &Entry| value(e).map(|mean| Cell { mean, half_width: None, at_least: false });
         let cells = std::iter::once(None).chain(shown.iter().map(|e| cell(e))).collect();
         rows.push(MetricRow { label: label.into(), unit, help: help.into(), cells });
@@ -50,16 +50,16 @@ pub fn page(a: &Advice) -> Page {
     let interval = |e: &Entry| e.objective.and_then(|c| c.interval());
     more(
         "factor against today",
-        Unit::Ratio,
+        Dimension::Ratio,
         "of the objective, geometric mean over the seeds, each against today with the same seed",
         &|e| e.objective.map(|c| c.factor()),
     );
-    more("its interval from", Unit::Ratio, "lower end of the 95 % interval of that factor", &|e| interval(e).map(|i| i.0));
-    more("to", Unit::Ratio, "upper end; an interval that contains 1 is inside the noise", &|e| interval(e).map(|i| i.1));
-    more("done", Unit::Fraction, "completed of the messages or queries that started", &|e| {
+    more("its interval from", Dimension::Ratio, "lower end of the 95 % interval of that factor", &|e| interval(e).map(|i| i.0));
+    more("to", Dimension::Ratio, "upper end; an interval that contains 1 is inside the noise", &|e| interval(e).map(|i| i.1));
+    more("done", Dimension::Fraction, "completed of the messages or queries that started", &|e| {
         (e.done.1 > 0).then(|| e.done.0 as f64 / e.done.1 as f64)
     });
-    more("seeds", Unit::Count, "seeds that were compared", &|e| Some(e.seeds as f64));
+    more("seeds", Dimension::Count, "seeds that were compared", &|e| Some(e.seeds as f64));
     let starving = a.entries.iter().filter(|e| e.standing == Standing::Starves);
     let starving = starving.map(|e| format!("{} starves somebody: it cannot be recommended", e.name));
     let dropped = a.dropped.iter().map(|(name, why)| format!("{name} was not simulated: {why}"));
@@ -75,6 +75,6 @@ pub fn page(a: &Advice) -> Page {
     }
 }
 
-fn unit(goal: Goal) -> Unit {
-    if goal == Goal::Goodput { Unit::BitsPerSecond } else { Unit::Seconds }
+fn unit(goal: Goal) -> Dimension {
+    if goal == Goal::Goodput { Dimension::BitsPerSecond } else { Dimension::Seconds }
 }

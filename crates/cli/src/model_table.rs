@@ -3,7 +3,7 @@
 use crate::style::{BOLD, DIM, NAME, paint};
 use crate::table::{decimals, scale};
 use forebay_predict::{Collected, Line, Verdict};
-use forebay_store::summary::Unit;
+use forebay_store::summary::Dimension;
 use std::fmt::Write as _;
 
 /// Width of the labels.
@@ -46,7 +46,7 @@ fn row(out: &mut String, line: &Line, c: &Collected, simulated: bool) {
     let largest = shown().fold(0.0, f64::max);
     let smallest = shown().filter(|x| *x > 0.0).fold(largest, f64::min);
     let (divisor, unit) = scale(line.unit, largest);
-    let whole = matches!(line.unit, Unit::Count | Unit::Packets) && shown().all(|x| x.fract() == 0.0);
+    let whole = matches!(line.unit, Dimension::Count | Dimension::Packets) && shown().all(|x| x.fract() == 0.0);
     let digits = if whole { 0 } else { decimals(largest / divisor, 3).max(decimals(smallest / divisor, 2)).min(4) };
     let number = |x: f64| format!("{:.digits$}", x / divisor);
     let _ = write!(out, "  {:LABEL$}  {unit:4}  {:>16}", line.name, model.map_or("-".into(), number));

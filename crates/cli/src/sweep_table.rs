@@ -4,7 +4,7 @@ use crate::style::{DIM, NAME, paint};
 use crate::table::{Line, finish_line, legend, line, width};
 use forebay_exec::sweep::{Plan, Records, Unit, UnitRecord};
 use forebay_store::stats::{Estimate, estimate};
-use forebay_store::summary::{Bound, GROUP_METRICS, NETWORK_METRICS, Unit as Dimension};
+use forebay_store::summary::{Bound, Dimension, GROUP_METRICS, NETWORK_METRICS};
 use std::fmt::Write;
 
 /// More rows than this are counted.

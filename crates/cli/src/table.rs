@@ -2,7 +2,7 @@
 
 use crate::style::{BOLD, DIM, NAME, paint};
 use forebay_store::stats::{Estimate, estimate};
-use forebay_store::summary::{Bound, GROUP_METRICS, NETWORK_METRICS, Summary, Unit, group_value};
+use forebay_store::summary::{Bound, Dimension, GROUP_METRICS, NETWORK_METRICS, Summary, group_value};
 use std::fmt::Write;
 
 /// Summaries of one variant, one for each seed.
@@ -135,15 +135,15 @@ fn bounded(bound: Option<Bound>, variant: &Variant, group: usize) -> bool {
 
 /// A line, unless no column has a value, or with `if_any` none but 0. All cells share a unit and a number of decimals, so that they compare at a glance.
 /// Cells whose place in `bounds` is true are at least as large as shown.
-pub(crate) fn line(label: String, unit: Unit, if_any: bool, row: &[Option<Estimate>], bounds: &[bool]) -> Option<Line> {
+pub(crate) fn line(label: String, unit: Dimension, if_any: bool, row: &[Option<Estimate>], bounds: &[bool]) -> Option<Line> {
     let means = || row.iter().flatten().map(|e| e.mean.abs());
     let largest = means().reduce(f64::max).filter(|l| *l > 0.0 || !if_any)?;
     let (scale, unit_text) = scale(unit, largest);
     let smallest = means().filter(|m| *m > 0.0).reduce(f64::min).unwrap_or(0.0);
     let whole = row.iter().flatten().all(|e| e.mean.fract() == 0.0 && e.half_width.is_none_or(|h| h == 0.0));
     let digits = match unit {
-        Unit::Count | Unit::Packets if whole => 0,
-        Unit::Count => decimals(largest, 3).min(1),
+        Dimension::Count | Dimension::Packets if whole => 0,
+        Dimension::Count => decimals(largest, 3).min(1),
         _ => decimals(largest / scale, 3).max(decimals(smallest / scale, 2)).min(4),
     };
     let cell = |(i, e): (usize, &Option<Estimate>)| match e {
@@ -157,18 +157,18 @@ pub(crate) fn line(label: String, unit: Unit, if_any: bool, row: &[Option<Estima
 }
 
 /// Divisor and text of the unit in which a line with this largest value is shown.
-pub(crate) fn scale(unit: Unit, largest: f64) -> (f64, &'static str) {
+pub(crate) fn scale(unit: Dimension, largest: f64) -> (f64, &'static str) {
     match unit {
-        Unit::BitsPerSecond if largest >= 1e9 => (1e9, "Gbps"),
+        Dimension::BitsPerSecond if largest >= 1e9 => (1e9, "Gbps"),
         // Between 100 Mbps and 1 Gbps too: links are known by their Gbps.
-        Unit::BitsPerSecond if largest >= 1e8 => (1e9, "Gbps"),
-        Unit::BitsPerSecond => (1e6, "Mbps"),
-        Unit::Seconds if largest >= 1.0 => (1.0, "s"),
-        Unit::Seconds if largest >= 1e-3 => (1e-3, "ms"),
-        Unit::Seconds => (1e-6, "us"),
-        Unit::Fraction => (1e-2, "%"),
-        Unit::Packets => (1.0, "pkt"),
-        Unit::Count | Unit::Ratio => (1.0, ""),
+        Dimension::BitsPerSecond if largest >= 1e8 => (1e9, "Gbps"),
+        Dimension::BitsPerSecond => (1e6, "Mbps"),
+        Dimension::Seconds if largest >= 1.0 => (1.0, "s"),
+        Dimension::Seconds if largest >= 1e-3 => (1e-3, "ms"),
+        Dimension::Seconds => (1e-6, "us"),
+        Dimension::Fraction => (1e-2, "%"),
+        Dimension::Packets => (1.0, "pkt"),
+        Dimension::Count | Dimension::Ratio => (1.0, ""),
     }
 }
 

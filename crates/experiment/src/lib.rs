@@ -3,6 +3,7 @@
 pub mod assign;
 pub mod checked;
 pub mod deliveries;
+pub mod dimension;
 pub mod faults;
 pub mod ideal;
 pub mod network;
@@ -20,7 +21,6 @@ pub mod timeouts;
 pub mod topology;
 pub mod traffic;
 pub mod transport;
-pub mod unit;
 pub mod waits;
 pub mod workload;
 pub mod world;

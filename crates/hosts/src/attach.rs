@@ -7,7 +7,7 @@ use crate::sockets::Whom;
 use crate::state::{self, Attachment, Lock};
 use crate::step::Step;
 use crate::tc::Filter;
-use crate::{Error, Health, NetNs, Prefix, Result, cgroup, loader, pins, route, sockets, sysctl, tc};
+use crate::{Error, Health, NetNs, Prefix, cgroup, loader, pins, route, sockets, sysctl, tc};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -53,13 +53,13 @@ struct Ready {
     attachment: Attachment,
 }
 
-fn ready(request: &Request) -> Result<Ready> {
+fn ready(request: &Request) -> Result<Ready, Error> {
     let program = Program::named(&request.program)?;
     let params = request.params.iter().map(|text| {
         let (name, value) = assignment(text)?;
         program.param(name, value).map(|(p, v)| (p.name, v))
     });
-    let params = params.collect::<Result<Vec<_>>>()?;
+    let params = params.collect::<Result<Vec<_>, Error>>()?;
     let name = request.name.clone().unwrap_or_else(|| format!("fb_{}", program.name));
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if name.is_empty() || name.len() > loader::NAME_MAX || !name.chars().all(plain) {
@@ -105,7 +105,7 @@ fn ready(request: &Request) -> Result<Ready> {
     }
     // With a cgroup the prefixes restrict its processes; routes would concern everybody.
     let routed = if cgroup.is_some() { &[] } else { request.prefixes.as_slice() };
-    let routes = routed.iter().map(|p| Plan::all(*p, &name)).collect::<Result<Vec<_>>>()?;
+    let routes = routed.iter().map(|p| Plan::all(*p, &name)).collect::<Result<Vec<_>, Error>>()?;
     let routes: Vec<Plan> = routes.into_iter().flatten().collect();
     steps.extend(routes.iter().map(|r| Step::Route(r.route.clone())));
     if request.default {
@@ -115,7 +115,7 @@ fn ready(request: &Request) -> Result<Ready> {
     Ok(Ready { program, params, routes, attachment })
 }
 
-fn attachment(request: &Request, program: &Program, name: String, steps: Vec<Step>) -> Result<Attachment> {
+fn attachment(request: &Request, program: &Program, name: String, steps: Vec<Step>) -> Result<Attachment, Error> {
     Ok(Attachment {
         name,
         program: program.name.into(),
@@ -130,7 +130,7 @@ fn attachment(request: &Request, program: &Program, name: String, steps: Vec<Ste
 }
 
 /// Both sides of the interfaces of a shim, as far as it has programs for them.
-fn filters(program: &Program, devices: &[String], prefixes: &[Prefix]) -> Result<Vec<Filter>> {
+fn filters(program: &Program, devices: &[String], prefixes: &[Prefix]) -> Result<Vec<Filter>, Error> {
     let mut devices = devices.to_vec();
     if devices.is_empty() {
         for prefix in prefixes {
@@ -156,7 +156,7 @@ fn filters(program: &Program, devices: &[String], prefixes: &[Prefix]) -> Result
 }
 
 /// The commands that do the same by hand, as far as there are any.
-pub fn dry_run(request: &Request) -> Result<Vec<String>> {
+pub fn dry_run(request: &Request) -> Result<Vec<String>, Error> {
     let ready = ready(request)?;
     let mut lines = Vec::new();
     let name = &ready.attachment.name;
@@ -203,7 +203,7 @@ pub fn dry_run(request: &Request) -> Result<Vec<String>> {
 }
 
 /// Does it, or leaves everything as it was.
-pub fn attach(request: &Request) -> Result<Attached> {
+pub fn attach(request: &Request) -> Result<Attached, Error> {
     let lock = Lock::take()?;
     let mut done: Vec<String> =
         lock.tidy()?.into_iter().map(|n| format!("undid what an interrupted attach of {n} had left")).collect();
@@ -223,7 +223,7 @@ pub fn attach(request: &Request) -> Result<Attached> {
 }
 
 /// How connections do without it.
-fn before(attachment: &Attachment, measure: Option<Duration>) -> Result<Health> {
+fn before(attachment: &Attachment, measure: Option<Duration>) -> Result<Health, Error> {
     let of = Of::new(attachment);
     let first = Look::take(&of)?;
     let Some(time) = measure else { return Ok(first.so_far()) };
@@ -238,7 +238,7 @@ fn carry_out(
     attachment: &Attachment,
     live: bool,
     done: &mut Vec<String>,
-) -> Result<()> {
+) -> Result<(), Error> {
     let name = &attachment.name;
     let mut object = loader::load(program, name, attachment.default, params)?;
     let mut routes = routes.into_iter();

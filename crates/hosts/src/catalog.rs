@@ -1,6 +1,6 @@
 //! The programs that this build carries: name, what it is, parameters with their legal ranges, and the compiled object.
 
-use crate::{Error, Result};
+use crate::Error;
 use forebay_param::nearest;
 
 /// Bytes that are aligned as an ELF file wants to be.
@@ -182,7 +182,7 @@ pub const PROGRAMS: &[Program] = &[
 
 impl Program {
     /// The program of that name.
-    pub fn named(name: &str) -> Result<&'static Program> {
+    pub fn named(name: &str) -> Result<&'static Program, Error> {
         PROGRAMS.iter().find(|p| p.name == name).ok_or_else(|| {
             let names: Vec<&str> = PROGRAMS.iter().map(|p| p.name).collect();
             let guess = nearest(name, names.iter().copied()).map_or(String::new(), |g| format!("; did you mean `{g}`?"));
@@ -191,14 +191,14 @@ impl Program {
     }
 
     /// The compiled object.
-    pub(crate) fn object(&self) -> Result<&'static [u8]> {
+    pub(crate) fn object(&self) -> Result<&'static [u8], Error> {
         OBJECTS.iter().find(|(name, _)| *name == self.name).map(|(_, bytes)| &bytes.0).ok_or_else(|| {
             Error::new(format!("this build lacks the object of `{}`", self.name)).fix("build it again with the feature `bpf`")
         })
     }
 
     /// The parameter of that name, and the value if it is legal.
-    pub(crate) fn param(&self, name: &str, value: &str) -> Result<(&'static Param, u64)> {
+    pub(crate) fn param(&self, name: &str, value: &str) -> Result<(&'static Param, u64), Error> {
         let Some(param) = self.params.iter().find(|p| p.name == name) else {
             let names: Vec<&str> = self.params.iter().map(|p| p.name).collect();
             let guess = nearest(name, names.iter().copied()).map_or(String::new(), |g| format!("; did you mean `{g}`?"));
@@ -214,7 +214,7 @@ impl Program {
 }
 
 /// A parameter as it is written on the command line, `name=value`.
-pub fn assignment(text: &str) -> Result<(&str, &str)> {
+pub fn assignment(text: &str) -> Result<(&str, &str), Error> {
     text.split_once('=')
         .map(|(k, v)| (k.trim(), v.trim()))
         .ok_or_else(|| Error::new(format!("`{text}` sets nothing")).fix("write it as name=value, such as shift_g=4"))

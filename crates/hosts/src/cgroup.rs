@@ -1,11 +1,11 @@
 //! The cgroup file system of version 2, wherever it is mounted.
 
-use crate::{Error, Result};
+use crate::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where it is mounted: `/sys/fs/cgroup`, or `/sys/fs/cgroup/unified` beside version 1.
-pub(crate) fn mount() -> Result<PathBuf> {
+pub(crate) fn mount() -> Result<PathBuf, Error> {
     let path = "/proc/self/mounts";
     let mounts = fs::read_to_string(path).map_err(|e| Error::io(path, &e))?;
     let found = mounts.lines().find_map(|line| {
@@ -17,7 +17,7 @@ pub(crate) fn mount() -> Result<PathBuf> {
 }
 
 /// The folder of a cgroup, given as a path or relative to where the file system is mounted.
-pub(crate) fn folder(name: &Path) -> Result<PathBuf> {
+pub(crate) fn folder(name: &Path) -> Result<PathBuf, Error> {
     let mount = mount()?;
     let path = if name.starts_with(&mount) { name.to_owned() } else { mount.join(name.strip_prefix("/").unwrap_or(name)) };
     if path.join("cgroup.procs").exists() {

@@ -1,7 +1,7 @@
 //! When to roll back: `retransmissions>2`, `rtt-p99>1.5`, `throughput<0.5`, each a factor of what was before attaching.
 
+use crate::Error;
 use crate::sample::Health;
-use crate::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
 
@@ -46,7 +46,7 @@ impl Condition {
 impl FromStr for Condition {
     type Err = Error;
 
-    fn from_str(text: &str) -> Result<Condition> {
+    fn from_str(text: &str) -> Result<Condition, Error> {
         let wrong = || {
             Error::new(format!("`{text}` is no condition"))
                 .fix("write retransmissions>FACTOR, rtt-p99>FACTOR or throughput<FACTOR, as in rtt-p99>1.5: a factor of what was before attaching")

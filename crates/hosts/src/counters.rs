@@ -1,8 +1,8 @@
 //! Counters and parameters of a program as named numbers: the fields of `struct counters` and `struct params` in its source, found
 //! through the type information in its object.
 
+use crate::Error;
 use crate::catalog::Program;
-use crate::{Error, Result};
 use libbpf_rs::btf::types::{MemberAttr, Struct};
 use libbpf_rs::btf::{Btf, BtfKind};
 use libbpf_rs::{MapCore, MapFlags};
@@ -23,7 +23,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// Of `struct counters` or `struct params`; empty where the program has none.
-    pub(crate) fn of(program: &Program, structure: &str) -> Result<Layout> {
+    pub(crate) fn of(program: &Program, structure: &str) -> Result<Layout, Error> {
         let unreadable = |e: String| Error::new(format!("type information of `{}`: {e}", program.name));
         let btf = Btf::from_raw(program.name, program.object()?).map_err(|e| unreadable(e.to_string()))?;
         let mut fields = Vec::new();
@@ -75,7 +75,7 @@ impl Layout {
 }
 
 /// The counters, summed over the CPUs.
-pub(crate) fn counters(program: &Program, map: &impl MapCore) -> Result<Vec<(String, u64)>> {
+pub(crate) fn counters(program: &Program, map: &impl MapCore) -> Result<Vec<(String, u64)>, Error> {
     let layout = Layout::of(program, "counters")?;
     let failed = |e| Error::bpf(format!("counters of `{}`", program.name), &e);
     let cpus = map.lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(failed)?.unwrap_or_default();
@@ -89,14 +89,14 @@ pub(crate) fn counters(program: &Program, map: &impl MapCore) -> Result<Vec<(Str
 }
 
 /// The parameters as they are now.
-pub(crate) fn params(program: &Program, map: &impl MapCore) -> Result<Vec<(String, u64)>> {
+pub(crate) fn params(program: &Program, map: &impl MapCore) -> Result<Vec<(String, u64)>, Error> {
     let layout = Layout::of(program, "params")?;
     let bytes = value(program, map)?;
     Ok(layout.read(&bytes).map(|(n, v)| (n.to_owned(), v)).collect())
 }
 
 /// Sets parameters; those that are not named stay as they are.
-pub(crate) fn set_params(program: &Program, map: &impl MapCore, values: &[(&str, u64)]) -> Result<()> {
+pub(crate) fn set_params(program: &Program, map: &impl MapCore, values: &[(&str, u64)]) -> Result<(), Error> {
     let layout = Layout::of(program, "params")?;
     let mut bytes = value(program, map)?;
     for (name, v) in values {
@@ -106,7 +106,7 @@ pub(crate) fn set_params(program: &Program, map: &impl MapCore, values: &[(&str,
         .map_err(|e| Error::bpf(format!("parameters of `{}`", program.name), &e))
 }
 
-fn value(program: &Program, map: &impl MapCore) -> Result<Vec<u8>> {
+fn value(program: &Program, map: &impl MapCore) -> Result<Vec<u8>, Error> {
     let failed = |e| Error::bpf(format!("parameters of `{}`", program.name), &e);
     Ok(map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(failed)?.unwrap_or_default())
 }

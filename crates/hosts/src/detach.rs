@@ -3,11 +3,11 @@
 
 use crate::state::{self, Lock};
 use crate::tune::named;
-use crate::{Error, Result, pins, route, sysctl, tc};
+use crate::{Error, pins, route, sysctl, tc};
 use std::fs;
 
 /// Takes one attachment off; returns what was done.
-pub fn detach(name: &str) -> Result<Vec<String>> {
+pub fn detach(name: &str) -> Result<Vec<String>, Error> {
     let lock = Lock::take()?;
     lock.tidy()?;
     let attachment = named(name)?;
@@ -16,7 +16,7 @@ pub fn detach(name: &str) -> Result<Vec<String>> {
 }
 
 /// Takes everything off, also what no file remembers.
-pub fn detach_all() -> Result<Vec<String>> {
+pub fn detach_all() -> Result<Vec<String>, Error> {
     let _lock = Lock::take()?;
     let mut done = Vec::new();
     // A damaged file is no reason to leave something behind: what it stood for is found below.
@@ -55,7 +55,7 @@ pub fn detach_all() -> Result<Vec<String>> {
 }
 
 /// Changes a default whose predecessor no file remembers: to the first that everybody may use, cubic before others. Reno always is.
-fn leave_default(name: &str) -> Result<Option<String>> {
+fn leave_default(name: &str) -> Result<Option<String>, Error> {
     let key = "net.ipv4.tcp_congestion_control";
     if sysctl::get(key)? != name {
         return Ok(None);

@@ -10,9 +10,6 @@ pub struct Error {
     fix: Option<String>,
 }
 
-/// What everything here returns.
-pub type Result<T> = std::result::Result<T, Error>;
-
 impl Error {
     /// With nothing to advise.
     pub fn new(what: impl Into<String>) -> Error {

@@ -1,7 +1,7 @@
 //! TCP sockets of this network namespace as the kernel describes them (sock_diag, as `ss` reads it). Needs no privileges.
 
+use crate::Error;
 use crate::netlink::Netlink;
-use crate::{Error, Result};
 use netlink_packet_core::{NLM_F_DUMP, Nla as _};
 use netlink_packet_sock_diag::SockDiagMessage;
 use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
@@ -85,7 +85,7 @@ impl Info {
 }
 
 /// All connections, listening sockets and those that only wait for stray packets left out.
-pub fn sockets() -> Result<Vec<Socket>> {
+pub fn sockets() -> Result<Vec<Socket>, Error> {
     let mut found = Vec::new();
     for (family, id) in [(AF_INET, SocketId::new_v4()), (AF_INET6, SocketId::new_v6())] {
         let states = StateFlags::ESTABLISHED

@@ -31,7 +31,7 @@ mod tc;
 pub mod tune;
 pub mod watch;
 
-pub use error::{Error, Result};
+pub use error::Error;
 pub use namespace::NetNs;
 pub use prefix::Prefix;
 pub use sample::Health;

@@ -3,7 +3,7 @@
 use crate::catalog::{Kind, Program};
 use crate::counters::set_params;
 use crate::tc::Filter;
-use crate::{Error, Prefix, Result};
+use crate::{Error, Prefix};
 use libbpf_rs::{MapCore, MapFlags, MapMut, Object, ObjectBuilder, PrintLevel};
 use std::fs;
 use std::net::IpAddr;
@@ -26,12 +26,12 @@ pub(crate) fn keep_quiet() {
 }
 
 /// The congestion controls that the kernel knows.
-pub(crate) fn registered() -> Result<Vec<String>> {
+pub(crate) fn registered() -> Result<Vec<String>, Error> {
     crate::sysctl::get("net.ipv4.tcp_available_congestion_control").map(|t| t.split_whitespace().map(str::to_owned).collect())
 }
 
 /// Loads a program under a name, with parameters; nothing of it outlives the value.
-pub(crate) fn load(program: &Program, name: &str, open_to_all: bool, params: &[(&str, u64)]) -> Result<Object> {
+pub(crate) fn load(program: &Program, name: &str, open_to_all: bool, params: &[(&str, u64)]) -> Result<Object, Error> {
     if let Ok(mut said) = SAID.lock() {
         said.clear();
     }
@@ -63,7 +63,7 @@ pub(crate) const NAME_MAX: usize = 15;
 const NON_RESTRICTED: u32 = 1;
 
 /// Puts the name, and the flag, into `struct tcp_congestion_ops` as the program was compiled with it: the flags come behind the name.
-fn rename(value: &mut [u8], program: &Program, name: &str, open_to_all: bool) -> Result<()> {
+fn rename(value: &mut [u8], program: &Program, name: &str, open_to_all: bool) -> Result<(), Error> {
     let old = format!("fb_{}", program.name);
     let at = value.windows(old.len()).position(|w| w == old.as_bytes()).filter(|at| at + 20 <= value.len());
     let at = at.ok_or_else(|| Error::new(format!("`{}` is not called {old} in its object", program.name)))?;
@@ -94,7 +94,7 @@ fn refused(program: &Program, e: &libbpf_rs::Error) -> Error {
 }
 
 /// Pins the maps that are read while the program runs.
-pub(crate) fn pin_maps(object: &mut Object, folder: &Path) -> Result<()> {
+pub(crate) fn pin_maps(object: &mut Object, folder: &Path) -> Result<(), Error> {
     fs::create_dir_all(folder).map_err(|e| Error::io(folder.display(), &e))?;
     for mut map in object.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
@@ -108,7 +108,7 @@ pub(crate) fn pin_maps(object: &mut Object, folder: &Path) -> Result<()> {
 }
 
 /// Tells a shim with whom its connections are.
-pub(crate) fn set_prefixes(object: &Object, prefixes: &[Prefix]) -> Result<()> {
+pub(crate) fn set_prefixes(object: &Object, prefixes: &[Prefix]) -> Result<(), Error> {
     let failed = |e: libbpf_rs::Error| Error::bpf("prefixes of a shim", &e);
     let map = object.maps().find(|m| m.name() == "prefixes").ok_or_else(|| Error::new("the object has no map `prefixes`"))?;
     for prefix in prefixes {
@@ -125,7 +125,7 @@ pub(crate) fn set_prefixes(object: &Object, prefixes: &[Prefix]) -> Result<()> {
 }
 
 /// Attaches the program of one side of an interface.
-pub(crate) fn attach_filter(object: &Object, filter: &Filter) -> Result<()> {
+pub(crate) fn attach_filter(object: &Object, filter: &Filter) -> Result<(), Error> {
     let side = if filter.egress { "egress" } else { "ingress" };
     let program =
         object.progs_mut().find(|p| p.name() == side).ok_or_else(|| Error::new(format!("the object has no program `{side}`")))?;
@@ -133,7 +133,7 @@ pub(crate) fn attach_filter(object: &Object, filter: &Filter) -> Result<()> {
 }
 
 /// Registers the congestion control and pins the link, which from then on is what keeps it.
-pub(crate) fn register(object: &mut Object, name: &str, folder: &Path) -> Result<()> {
+pub(crate) fn register(object: &mut Object, name: &str, folder: &Path) -> Result<(), Error> {
     let mut law: MapMut<'_> = object
         .maps_mut()
         .find(|m| m.name() == "law")

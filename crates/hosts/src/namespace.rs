@@ -1,6 +1,6 @@
 //! Network namespaces: which one this thread is in, and how to enter the one that an attachment belongs to.
 
-use crate::{Error, Result};
+use crate::Error;
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
@@ -12,13 +12,13 @@ pub struct NetNs(u64);
 
 impl NetNs {
     /// That of the calling thread.
-    pub fn current() -> Result<NetNs> {
+    pub fn current() -> Result<NetNs, Error> {
         let path = "/proc/thread-self/ns/net";
         fs::metadata(path).map(|m| NetNs(m.ino())).map_err(|e| Error::io(path, &e))
     }
 
     /// Runs `work` in the namespace, on a thread of its own, so that the caller stays where it is. `None` where it no longer exists.
-    pub(crate) fn run<T: Send>(self, work: impl FnOnce() -> Result<T> + Send) -> Result<Option<T>> {
+    pub(crate) fn run<T: Send>(self, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<Option<T>, Error> {
         if NetNs::current()? == self {
             return work().map(Some);
         }

@@ -1,6 +1,6 @@
 //! Requests to the kernel over netlink, and their answers.
 
-use crate::{Error, Result};
+use crate::Error;
 use netlink_packet_core::{
     NLM_F_DUMP, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader, NetlinkMessage, NetlinkPayload, NetlinkSerializable,
 };
@@ -20,7 +20,7 @@ pub(crate) struct Refused {
 }
 
 impl Netlink {
-    pub(crate) fn open(protocol: isize, name: &'static str) -> Result<Netlink> {
+    pub(crate) fn open(protocol: isize, name: &'static str) -> Result<Netlink, Error> {
         let open = || -> std::io::Result<Socket> {
             let mut socket = Socket::new(protocol)?;
             socket.bind_auto()?;
@@ -32,7 +32,7 @@ impl Netlink {
     }
 
     /// Sends a request and collects what comes back until the kernel says that this was all.
-    pub(crate) fn ask<M>(&mut self, message: M, flags: u16) -> Result<std::result::Result<Vec<M>, Refused>>
+    pub(crate) fn ask<M>(&mut self, message: M, flags: u16) -> Result<std::result::Result<Vec<M>, Refused>, Error>
     where
         M: NetlinkSerializable + NetlinkDeserializable,
     {

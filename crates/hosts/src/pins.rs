@@ -1,6 +1,6 @@
 //! Where links and maps stay when the process that made them ends: files in a BPF file system, below a folder `forebay`.
 
-use crate::{Error, Result};
+use crate::Error;
 use std::ffi::{CString, OsStr};
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const OWN: &str = "/run/forebay/bpf";
 
 /// The BPF file systems of this mount namespace, in the order in which they were mounted.
-fn mounted() -> Result<Vec<PathBuf>> {
+fn mounted() -> Result<Vec<PathBuf>, Error> {
     let path = "/proc/self/mounts";
     let mounts = fs::read_to_string(path).map_err(|e| Error::io(path, &e))?;
     let is_bpf = |line: &str| -> Option<PathBuf> {
@@ -23,12 +23,12 @@ fn mounted() -> Result<Vec<PathBuf>> {
 }
 
 /// The folder of ours in each BPF file system that has one.
-pub(crate) fn folders() -> Result<Vec<PathBuf>> {
+pub(crate) fn folders() -> Result<Vec<PathBuf>, Error> {
     Ok(mounted()?.into_iter().map(|m| m.join("forebay")).filter(|d| d.is_dir()).collect())
 }
 
 /// Our folder in the first BPF file system, or in the one that has to be mounted.
-pub(crate) fn folder() -> Result<PathBuf> {
+pub(crate) fn folder() -> Result<PathBuf, Error> {
     if let Some(first) = mounted()?.into_iter().next() {
         return Ok(first.join("forebay"));
     }
@@ -44,12 +44,12 @@ pub(crate) fn folder() -> Result<PathBuf> {
 }
 
 /// What has to be mounted before something can be pinned in the folder.
-pub(crate) fn missing_mount(folder: &Path) -> Result<Option<PathBuf>> {
+pub(crate) fn missing_mount(folder: &Path) -> Result<Option<PathBuf>, Error> {
     Ok((folder.starts_with(OWN) && !mounted()?.iter().any(|m| m == Path::new(OWN))).then(|| OWN.into()))
 }
 
 /// Mounts a BPF file system there.
-pub(crate) fn mount(place: &Path) -> Result<()> {
+pub(crate) fn mount(place: &Path) -> Result<(), Error> {
     fs::create_dir_all(place).map_err(|e| Error::io(place.display(), &e))?;
     let target = CString::new(place.as_os_str().as_encoded_bytes()).map_err(|_| Error::new("a path with a zero byte"))?;
     // SAFETY: all arguments are strings that end in zero and live through the call.
@@ -62,7 +62,7 @@ pub(crate) fn mount(place: &Path) -> Result<()> {
 }
 
 /// Takes ours off again, unless something is still pinned there.
-fn unmount(place: &Path) -> Result<()> {
+fn unmount(place: &Path) -> Result<(), Error> {
     if !mounted()?.iter().any(|m| m == place) {
         return Ok(());
     }
@@ -81,7 +81,7 @@ fn unmount(place: &Path) -> Result<()> {
 }
 
 /// Removes a folder of pins, and with the last reference what was pinned.
-pub(crate) fn remove(dir: &Path) -> Result<()> {
+pub(crate) fn remove(dir: &Path) -> Result<(), Error> {
     match fs::remove_dir_all(dir) {
         Ok(()) => {}
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}

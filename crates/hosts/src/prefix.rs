@@ -1,6 +1,6 @@
 //! An address prefix, as in `10.1.0.0/16`.
 
-use crate::{Error, Result};
+use crate::Error;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -49,7 +49,7 @@ fn mask128(bits: u128, length: u8) -> u128 {
 impl FromStr for Prefix {
     type Err = Error;
 
-    fn from_str(text: &str) -> Result<Prefix> {
+    fn from_str(text: &str) -> Result<Prefix, Error> {
         let wrong = |why: &str| {
             Error::new(format!("`{text}` is no prefix of addresses: {why}")).fix("write it as 10.1.0.0/16, 10.1.2.3 or fd00::/8")
         };

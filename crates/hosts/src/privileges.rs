@@ -1,6 +1,6 @@
 //! Capabilities: a process that changes the kernel keeps those that it needs and drops all others (SECURITY.md).
 
-use crate::{Error, Result};
+use crate::Error;
 use caps::{CapSet, Capability, CapsHashSet};
 
 /// What attaching and detaching need.
@@ -13,13 +13,13 @@ const NEEDED: [Capability; 5] = [
 ];
 
 /// What the process lacks of it.
-pub(crate) fn missing() -> Result<Vec<String>> {
+pub(crate) fn missing() -> Result<Vec<String>, Error> {
     let has = caps::read(None, CapSet::Permitted).map_err(|e| Error::new(format!("reading capabilities: {e}")))?;
     Ok(NEEDED.iter().filter(|c| !has.contains(c)).map(ToString::to_string).collect())
 }
 
 /// Drops every capability but those, for the calling thread and what it starts; dropped ones do not come back.
-pub fn keep_needed() -> Result<()> {
+pub fn keep_needed() -> Result<(), Error> {
     let refused = |e: caps::errors::CapsError| Error::new(format!("dropping capabilities: {e}"));
     let missing = missing()?;
     if !missing.is_empty() {

@@ -1,8 +1,8 @@
 //! Metrics in the text format of Prometheus, for the textfile collector of its node exporter.
 
+use crate::Error;
 use crate::sample::quantile;
 use crate::status::Status;
-use crate::{Error, Result};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -43,7 +43,7 @@ pub fn text(all: &[Status]) -> String {
 }
 
 /// Writes it in one piece, so that a collector never reads half of it.
-pub fn write(path: &Path, all: &[Status]) -> Result<()> {
+pub fn write(path: &Path, all: &[Status]) -> Result<(), Error> {
     let new = path.with_extension("forebay-new");
     fs::write(&new, text(all)).and_then(|()| fs::rename(&new, path)).map_err(|e| Error::io(path.display(), &e))
 }

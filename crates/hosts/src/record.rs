@@ -4,7 +4,7 @@
 
 use crate::inet_diag::{self, Socket};
 use crate::sample::quantile;
-use crate::{Error, Prefix, Result};
+use crate::{Error, Prefix};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -141,7 +141,7 @@ impl Recording {
     }
 
     /// Writes both files: the scenario, and the list beside it with the ending `csv`.
-    pub fn write(&self, request: &Request, path: &Path) -> Result<()> {
+    pub fn write(&self, request: &Request, path: &Path) -> Result<(), Error> {
         if self.messages.is_empty() {
             return Err(Error::new("no connection carried anything meanwhile: there is nothing to record")
                 .fix("record longer, or for other prefixes"));
@@ -154,7 +154,7 @@ impl Recording {
 }
 
 /// Records; `stop` is asked now and then whether that is enough.
-pub fn record(request: &Request, stop: impl Fn() -> bool) -> Result<Recording> {
+pub fn record(request: &Request, stop: impl Fn() -> bool) -> Result<Recording, Error> {
     let mut out = Recording::default();
     let mut open: BTreeMap<(SocketAddr, SocketAddr), [Direction; 2]> = BTreeMap::new();
     let mut ends: BTreeMap<(SocketAddr, SocketAddr), Socket> = BTreeMap::new();
@@ -225,7 +225,7 @@ fn look(
 }
 
 /// Connections that were opened or accepted in this namespace since it exists.
-fn opened() -> Result<u64> {
+fn opened() -> Result<u64, Error> {
     let path = "/proc/thread-self/net/snmp";
     let text = fs::read_to_string(path).map_err(|e| Error::io(path, &e))?;
     let mut lines = text.lines().filter(|l| l.starts_with("Tcp:")).map(|l| l.split(' '));

@@ -3,7 +3,7 @@
 //! ours is gone. Ours are known by their protocol number, so that they are found even when nobody remembers them.
 
 use crate::netlink::Netlink;
-use crate::{Error, Prefix, Result};
+use crate::{Error, Prefix};
 use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
@@ -34,7 +34,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// What gives connections to the prefix the congestion control: a copy of the route to it, and of each route to a part of it.
-    pub(crate) fn all(prefix: Prefix, law: &str) -> Result<Vec<Plan>> {
+    pub(crate) fn all(prefix: Prefix, law: &str) -> Result<Vec<Plan>, Error> {
         let routes = unicast(family(prefix.address()))?;
         if let Some((taken, _)) = routes.iter().find(|(p, r)| of_ours(r) && (p.within(prefix) || prefix.within(*p))) {
             return Err(Error::new(format!("{taken} already has a route of forebay"))
@@ -121,7 +121,7 @@ impl Plan {
     }
 
     /// Makes it.
-    pub(crate) fn add(self) -> Result<()> {
+    pub(crate) fn add(self) -> Result<(), Error> {
         let what = format!("route to {}", self.route.prefix);
         match Netlink::open(NETLINK_ROUTE, "route")?.ask(RouteNetlinkMessage::NewRoute(self.message), NLM_F_CREATE | NLM_F_ACK)? {
             Ok(_) => Ok(()),
@@ -131,7 +131,7 @@ impl Plan {
 }
 
 /// The interfaces through which the host reaches the prefix and its parts.
-pub(crate) fn devices(prefix: Prefix) -> Result<Vec<String>> {
+pub(crate) fn devices(prefix: Prefix) -> Result<Vec<String>, Error> {
     let mut all = BTreeSet::new();
     for plan in Plan::all(prefix, "reno")? {
         for a in &plan.message.attributes {
@@ -147,7 +147,7 @@ pub(crate) fn devices(prefix: Prefix) -> Result<Vec<String>> {
 
 impl Route {
     /// Removes it; that it is no longer there is no error.
-    pub(crate) fn remove(&self) -> Result<()> {
+    pub(crate) fn remove(&self) -> Result<(), Error> {
         let mut message = RouteMessage::default();
         message.header.address_family = family(self.prefix.address());
         message.header.destination_prefix_length = self.prefix.length();
@@ -182,7 +182,7 @@ fn of_ours(route: &RouteMessage) -> bool {
 }
 
 /// The routes to other hosts in the main table, with their prefixes.
-fn unicast(family: AddressFamily) -> Result<Vec<(Prefix, RouteMessage)>> {
+fn unicast(family: AddressFamily) -> Result<Vec<(Prefix, RouteMessage)>, Error> {
     let mut request = RouteMessage::default();
     request.header.address_family = family;
     let Ok(all) = Netlink::open(NETLINK_ROUTE, "route")?.ask(RouteNetlinkMessage::GetRoute(request), NLM_F_DUMP)? else {
@@ -198,7 +198,7 @@ fn unicast(family: AddressFamily) -> Result<Vec<(Prefix, RouteMessage)>> {
 }
 
 /// All routes of ours in this namespace, whoever made them.
-pub(crate) fn ours() -> Result<Vec<Route>> {
+pub(crate) fn ours() -> Result<Vec<Route>, Error> {
     let mut found = Vec::new();
     for family in [AddressFamily::Inet, AddressFamily::Inet6] {
         let routes = unicast(family)?.into_iter().filter(|(_, r)| of_ours(r));

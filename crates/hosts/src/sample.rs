@@ -2,7 +2,7 @@
 
 use crate::inet_diag::{self, Socket};
 use crate::state::Attachment;
-use crate::{NetNs, Prefix, Result};
+use crate::{Error, NetNs, Prefix};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -39,7 +39,7 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    pub(crate) fn take(of: &Of) -> Result<Look> {
+    pub(crate) fn take(of: &Of) -> Result<Look, Error> {
         let all = of.namespace.run(inet_diag::sockets)?.unwrap_or_default();
         let sockets = all.into_iter().filter(|s| of.counts(s)).map(|s| ((s.local, s.remote), s)).collect();
         Ok(Look { at: Instant::now(), sockets })

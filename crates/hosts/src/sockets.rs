@@ -2,7 +2,7 @@
 //! (`crates/kernel/bpf/sockets`).
 
 use crate::catalog::Program;
-use crate::{Error, Prefix, Result, catalog, counters};
+use crate::{Error, Prefix, catalog, counters};
 use libbpf_rs::{Iter, MapCore, MapFlags, Object, ObjectBuilder, OpenObject};
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -38,7 +38,7 @@ pub(crate) struct Whom<'a> {
 }
 
 /// `struct config` of the program.
-fn config(whom: &Whom<'_>) -> Result<[u8; 56]> {
+fn config(whom: &Whom<'_>) -> Result<[u8; 56], Error> {
     let cgroup = match whom.cgroup {
         Some(path) => fs::metadata(path).map_err(|e| Error::io(path.display(), &e))?.ino(),
         None => 0,
@@ -71,7 +71,7 @@ fn failed(e: libbpf_rs::Error) -> Error {
     Error::bpf("giving sockets a congestion control", &e)
 }
 
-fn open(wanted: &str) -> Result<OpenObject> {
+fn open(wanted: &str) -> Result<OpenObject, Error> {
     let mut open = ObjectBuilder::default().open_memory(PROGRAM.object()?).map_err(failed)?;
     for mut p in open.progs_mut() {
         let load = p.name() == wanted;
@@ -80,7 +80,7 @@ fn open(wanted: &str) -> Result<OpenObject> {
     Ok(open)
 }
 
-fn configure(object: &Object, whom: &Whom<'_>) -> Result<()> {
+fn configure(object: &Object, whom: &Whom<'_>) -> Result<(), Error> {
     for map in object.maps() {
         match map.name().to_str() {
             Some("config") => map.update(&0u32.to_ne_bytes(), &config(whom)?, MapFlags::ANY).map_err(failed)?,
@@ -96,7 +96,7 @@ fn configure(object: &Object, whom: &Whom<'_>) -> Result<()> {
 }
 
 /// Gives the congestion control to connections that processes of the cgroup open or accept from now on; the link is pinned.
-pub(crate) fn choose(whom: &Whom<'_>, cgroup: &Path, pin: &Path) -> Result<()> {
+pub(crate) fn choose(whom: &Whom<'_>, cgroup: &Path, pin: &Path) -> Result<(), Error> {
     let object = open("choose")?.load().map_err(failed)?;
     configure(&object, whom)?;
     let folder = File::open(cgroup).map_err(|e| Error::io(cgroup.display(), &e))?;
@@ -116,7 +116,7 @@ pub(crate) struct Swapped {
 }
 
 /// Gives the congestion control to sockets of this network namespace that are open. What each used before is kept in the map at `memory`.
-pub(crate) fn swap(whom: &Whom<'_>, memory: &Path) -> Result<Swapped> {
+pub(crate) fn swap(whom: &Whom<'_>, memory: &Path) -> Result<Swapped, Error> {
     let mut open = open("swap")?;
     let known = memory.exists();
     if known {

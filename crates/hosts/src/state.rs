@@ -2,7 +2,7 @@
 //! changes anything (a lock), so that an attachment that is not complete while the lock is free was left by a process that was killed.
 
 use crate::step::Step;
-use crate::{Error, Health, NetNs, Prefix, Result};
+use crate::{Error, Health, NetNs, Prefix};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -40,7 +40,7 @@ impl Attachment {
     }
 
     /// Writes it down, in one piece.
-    pub(crate) fn save(&self) -> Result<()> {
+    pub(crate) fn save(&self) -> Result<(), Error> {
         let path = self.path();
         let new = path.with_extension("new");
         let text = serde_json::to_string_pretty(self).map_err(|e| Error::new(format!("{}: {e}", path.display())))?;
@@ -48,7 +48,7 @@ impl Attachment {
     }
 
     /// Forgets it.
-    pub(crate) fn forget(&self) -> Result<()> {
+    pub(crate) fn forget(&self) -> Result<(), Error> {
         match fs::remove_file(self.path()) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io(self.path().display(), &e)),
             _ => Ok(()),
@@ -64,7 +64,7 @@ impl Attachment {
     }
 
     /// Undoes all of it, in the opposite order, and forgets it. Goes on after an error and returns the first.
-    pub(crate) fn undo(&self) -> Result<()> {
+    pub(crate) fn undo(&self) -> Result<(), Error> {
         let undone = self.namespace.run(|| {
             let mut first = Ok(());
             for step in self.steps.iter().rev() {
@@ -83,7 +83,7 @@ impl Attachment {
 }
 
 /// What is attached, by name; files that cannot be read are named in the error.
-pub(crate) fn all() -> Result<Vec<Attachment>> {
+pub(crate) fn all() -> Result<Vec<Attachment>, Error> {
     let mut paths: Vec<PathBuf> = match fs::read_dir(FOLDER) {
         Ok(entries) => entries.flatten().map(|e| e.path()).filter(|p| p.extension().is_some_and(|e| e == "json")).collect(),
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -114,7 +114,7 @@ pub(crate) struct Lock {
 
 impl Lock {
     /// Waits for it for some seconds, and undoes what killed processes left half-done.
-    pub(crate) fn take() -> Result<Lock> {
+    pub(crate) fn take() -> Result<Lock, Error> {
         fs::create_dir_all(FOLDER).map_err(|e| Error::io(FOLDER, &e))?;
         let path = Path::new(FOLDER).join("lock");
         let file =
@@ -137,7 +137,7 @@ impl Lock {
     }
 
     /// Undoes what processes that were killed left half-done; returns the names.
-    pub(crate) fn tidy(&self) -> Result<Vec<String>> {
+    pub(crate) fn tidy(&self) -> Result<Vec<String>, Error> {
         let mut names = Vec::new();
         for left in all()?.into_iter().filter(|a| !a.complete) {
             left.undo()?;

@@ -2,7 +2,7 @@
 
 use crate::catalog::Program;
 use crate::inet_diag::{self, Socket};
-use crate::{Prefix, Result, counters, state};
+use crate::{Error, Prefix, counters, state};
 use libbpf_rs::MapHandle;
 use std::path::PathBuf;
 
@@ -24,13 +24,13 @@ pub struct Status {
     /// The connections that use it now.
     pub sockets: Vec<Socket>,
     /// The parameters, or why they cannot be read.
-    pub params: Result<Vec<(String, u64)>>,
+    pub params: Result<Vec<(String, u64)>, Error>,
     /// The counters, or why they cannot be read.
-    pub counters: Result<Vec<(String, u64)>>,
+    pub counters: Result<Vec<(String, u64)>, Error>,
 }
 
 /// All attachments. Whoever may not read the maps still learns the rest.
-pub fn status() -> Result<Vec<Status>> {
+pub fn status() -> Result<Vec<Status>, Error> {
     let mut found = Vec::new();
     for a in state::all()? {
         let sockets = a.namespace.run(inet_diag::sockets).ok().flatten().unwrap_or_default();

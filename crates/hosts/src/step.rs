@@ -3,7 +3,7 @@
 use crate::route::Route;
 use crate::sockets::{Whom, swap};
 use crate::tc::Filter;
-use crate::{Error, Result, loader, pins, sysctl};
+use crate::{Error, loader, pins, sysctl};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -29,7 +29,7 @@ pub(crate) enum Step {
 
 impl Step {
     /// Takes it back.
-    pub(crate) fn undo(&self) -> Result<()> {
+    pub(crate) fn undo(&self) -> Result<(), Error> {
         match self {
             Step::Pins { folder } => pins::remove(folder),
             Step::Sockets { law, memory } => leave(law, memory),
@@ -52,7 +52,7 @@ impl Step {
 }
 
 /// Gives the sockets that use the congestion control what they used before, or what new connections use.
-fn leave(law: &str, memory: &Path) -> Result<()> {
+fn leave(law: &str, memory: &Path) -> Result<(), Error> {
     // Without it nobody uses it; a folder without pins was never filled.
     if !loader::registered()?.iter().any(|n| n == law) || !memory.parent().is_some_and(Path::exists) {
         return Ok(());

@@ -1,10 +1,10 @@
 //! Programs at an interface: filters of its `clsact` qdisc, which is made where it is missing and removed again with the last filter. Ours are
 //! known by their handle and priority, so that they are found even when nobody remembers them.
 
+use crate::Error;
 use crate::catalog::PROGRAMS;
 use crate::loader::keep_quiet;
 use crate::netlink::Netlink;
-use crate::{Error, Result};
 use libbpf_rs::{TC_EGRESS, TC_INGRESS, TcHook};
 use netlink_packet_core::NLM_F_DUMP;
 use netlink_packet_route::RouteNetlinkMessage;
@@ -32,7 +32,7 @@ pub(crate) struct Filter {
 
 impl Filter {
     /// For a program of the catalogue at an interface.
-    pub(crate) fn new(program: &str, device: &str, egress: bool, ours: bool) -> Result<Filter> {
+    pub(crate) fn new(program: &str, device: &str, egress: bool, ours: bool) -> Result<Filter, Error> {
         let number = PROGRAMS.iter().position(|p| p.name == program).unwrap_or_default() as u32;
         Ok(Filter { interface: index(device)?, device: device.to_owned(), egress, priority: PRIORITY + number, ours })
     }
@@ -49,7 +49,7 @@ impl Filter {
     }
 
     /// Attaches the program there.
-    pub(crate) fn attach(&self, program: BorrowedFd<'_>) -> Result<()> {
+    pub(crate) fn attach(&self, program: BorrowedFd<'_>) -> Result<(), Error> {
         let mut hook = self.hook(Some(program));
         let failed = |e: libbpf_rs::Error| {
             let what = format!("a filter at {} ({})", self.device, if self.egress { "egress" } else { "ingress" });
@@ -67,7 +67,7 @@ impl Filter {
     }
 
     /// Removes it, and the qdisc if it is ours and empty; that it is no longer there, or its interface is not, is no error.
-    pub(crate) fn remove(&self) -> Result<()> {
+    pub(crate) fn remove(&self) -> Result<(), Error> {
         if index(&self.device).ok() != Some(self.interface) {
             return Ok(());
         }
@@ -85,7 +85,7 @@ impl Filter {
 }
 
 /// The number of an interface.
-fn index(device: &str) -> Result<u32> {
+fn index(device: &str) -> Result<u32, Error> {
     let none = || Error::new(format!("this host has no interface `{device}`")).fix("`ip link show` lists them");
     let name = std::ffi::CString::new(device).map_err(|_| none())?;
     // SAFETY: the name ends in zero and lives through the call.
@@ -96,11 +96,11 @@ fn index(device: &str) -> Result<u32> {
 }
 
 /// Whether the interface has the qdisc already.
-pub(crate) fn has_clsact(device: &str) -> Result<bool> {
+pub(crate) fn has_clsact(device: &str) -> Result<bool, Error> {
     clsact(index(device)?)
 }
 
-fn ask(message: RouteNetlinkMessage) -> Result<Vec<TcMessage>> {
+fn ask(message: RouteNetlinkMessage) -> Result<Vec<TcMessage>, Error> {
     let answers = Netlink::open(NETLINK_ROUTE, "route")?
         .ask(message, NLM_F_DUMP)?
         .map_err(|e| Error::io("listing qdiscs and filters", &io::Error::from_raw_os_error(e.errno)))?;
@@ -111,14 +111,14 @@ fn ask(message: RouteNetlinkMessage) -> Result<Vec<TcMessage>> {
     Ok(parts.collect())
 }
 
-fn clsact(interface: u32) -> Result<bool> {
+fn clsact(interface: u32) -> Result<bool, Error> {
     let all = ask(RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default()))?;
     let is = |m: &TcMessage| m.attributes.iter().any(|a| matches!(a, TcAttribute::Kind(k) if k == "clsact"));
     Ok(all.iter().any(|m| m.header.index == interface as i32 && is(m)))
 }
 
 /// How many filters hang at the qdisc, whoever made them.
-fn filters(interface: u32) -> Result<usize> {
+fn filters(interface: u32) -> Result<usize, Error> {
     let mut count = 0;
     // Ingress and egress of clsact (include/uapi/linux/pkt_sched.h: TC_H_MIN_INGRESS, TC_H_MIN_EGRESS).
     for minor in [0xfff2, 0xfff3] {
@@ -131,7 +131,7 @@ fn filters(interface: u32) -> Result<usize> {
 }
 
 /// Filters of ours in this namespace, whoever made them.
-pub(crate) fn ours() -> Result<Vec<Filter>> {
+pub(crate) fn ours() -> Result<Vec<Filter>, Error> {
     keep_quiet();
     let mut found = Vec::new();
     for device in devices() {

@@ -2,11 +2,11 @@
 
 use crate::catalog::{Program, assignment};
 use crate::state::{self, Attachment};
-use crate::{Error, Result, counters};
+use crate::{Error, counters};
 use libbpf_rs::MapHandle;
 
 /// The attachment of that name, or the only one of the program of that name.
-pub(crate) fn named(name: &str) -> Result<Attachment> {
+pub(crate) fn named(name: &str) -> Result<Attachment, Error> {
     let all = state::all()?;
     let of_program: Vec<&Attachment> = all.iter().filter(|a| a.program == name).collect();
     match (all.iter().find(|a| a.name == name), of_program.as_slice()) {
@@ -28,14 +28,14 @@ pub(crate) fn named(name: &str) -> Result<Attachment> {
 }
 
 /// Sets parameters (`name=value`) of an attachment, and returns all of them as they are then.
-pub fn tune(name: &str, values: &[String]) -> Result<Vec<(String, u64)>> {
+pub fn tune(name: &str, values: &[String]) -> Result<Vec<(String, u64)>, Error> {
     let attachment = named(name)?;
     let program = Program::named(&attachment.program)?;
     let values = values.iter().map(|text| {
         let (key, value) = assignment(text)?;
         program.param(key, value).map(|(p, v)| (p.name, v))
     });
-    let values = values.collect::<Result<Vec<_>>>()?;
+    let values = values.collect::<Result<Vec<_>, Error>>()?;
     if program.params.is_empty() {
         return Ok(Vec::new());
     }

@@ -4,7 +4,7 @@ use crate::condition::Condition;
 use crate::sample::{Health, Look, Of};
 use crate::state::Attachment;
 use crate::tune::named;
-use crate::{Result, detach};
+use crate::{Error, detach};
 
 /// How many seconds in a row a bound has to be crossed: one bad second happens to everybody.
 const IN_A_ROW: u32 = 3;
@@ -35,11 +35,11 @@ pub struct Second {
 
 impl Watch {
     /// Of the attachment of that name; with conditions, to take it off when one of them holds for three seconds.
-    pub fn new(name: &str, conditions: &[Condition]) -> Result<Watch> {
+    pub fn new(name: &str, conditions: &[Condition]) -> Result<Watch, Error> {
         let attachment: Attachment = named(name)?;
         let of = Of::new(&attachment);
         let last = Look::take(&of)?;
-        let alarms = ALARM.iter().map(|a| a.parse()).collect::<Result<Vec<_>>>()?;
+        let alarms = ALARM.iter().map(|a| a.parse()).collect::<Result<Vec<_>, Error>>()?;
         let conditions = conditions.iter().map(|c| (*c, 0)).collect();
         Ok(Watch { name: attachment.name, of, before: attachment.before, last, conditions, alarms })
     }
@@ -50,7 +50,7 @@ impl Watch {
     }
 
     /// What has happened since the last call, which the caller makes once a second.
-    pub fn second(&mut self) -> Result<Second> {
+    pub fn second(&mut self) -> Result<Second, Error> {
         let look = Look::take(&self.of)?;
         let health = look.since(&self.last);
         self.last = look;

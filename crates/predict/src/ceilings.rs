@@ -3,8 +3,8 @@
 use super::path::{Pair, bottleneck, endless};
 use super::{Fills, Line, Section, measure};
 use forebay_experiment::Experiment;
+use forebay_experiment::dimension::Dimension;
 use forebay_experiment::transport::Stack;
-use forebay_experiment::unit::Unit;
 use forebay_model::ceilings::{UNSCALED_WINDOW, bdp_bytes, payload_share, window_limited};
 
 /// Values and comparison. Never refuses: a part that does not apply is left out.
@@ -21,7 +21,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
         let of = if groups.len() > 1 { format!(", `{name}`") } else { String::new() };
         s.lines.push(Line::theory(
             format!("payload of a full packet{of}"),
-            Unit::Fraction,
+            Dimension::Fraction,
             payload_share(mss, header).map_err(error)?,
         ));
     }
@@ -56,7 +56,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let ids: Vec<usize> = long.iter().map(|(g, _)| *g).collect();
     let name = if windows < link { "goodput of the endless flows, by windows" } else { "goodput of the endless flows, at most" };
     let bound =
-        Line::pair(name, Unit::BitsPerSecond, windows.min(link), move |r| ids.iter().map(|&g| measure::goodput(r, g)).sum());
+        Line::pair(name, Dimension::BitsPerSecond, windows.min(link), move |r| ids.iter().map(|&g| measure::goodput(r, g)).sum());
     // What the link carries at most is no prediction; what the windows of one transport leave of it is.
     if let (true, [(group, _)]) = (windows < link, &long[..]) {
         s.group = Some(*group);
@@ -64,7 +64,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     } else {
         s.lines.push(bound);
     }
-    s.lines.push(Line::theory("pipe, C D", Unit::Packets, b.pipe.bdp()));
+    s.lines.push(Line::theory("pipe, C D", Dimension::Packets, b.pipe.bdp()));
     if bdp_bytes(rate, rtt).map_err(error)? > UNSCALED_WINDOW {
         s.notes.push(format!("the pipe holds more than the {UNSCALED_WINDOW} B that a window can advertise without scaling"));
     }

@@ -3,7 +3,7 @@
 use super::path::{Subject, beside_endless, bottleneck, subject};
 use super::{Fills, Line, Section, measure};
 use forebay_experiment::Experiment;
-use forebay_experiment::unit::Unit;
+use forebay_experiment::dimension::Dimension;
 use forebay_model::dctcp::{gain_bound, steady_state, threshold_guideline, worst_flows};
 use forebay_queues::{FifoDiscipline, Queue};
 
@@ -22,9 +22,9 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let mut inputs = b.inputs();
     inputs.push(("K", format!("{k} packets")));
     let mut lines = vec![
-        Line::theory("smallest K, C RTT / 7", Unit::Packets, guideline),
-        Line::theory("number of flows with the smallest queue", Unit::Count, worst_flows(&b.pipe, k).map_err(error)?),
-        Line::theory("largest gain g", Unit::Ratio, gain_bound(&b.pipe, k).map_err(error)?),
+        Line::theory("smallest K, C RTT / 7", Dimension::Packets, guideline),
+        Line::theory("number of flows with the smallest queue", Dimension::Count, worst_flows(&b.pipe, k).map_err(error)?),
+        Line::theory("largest gain g", Dimension::Ratio, gain_bound(&b.pipe, k).map_err(error)?),
     ];
     let mut notes = Vec::new();
     if k <= guideline {
@@ -39,21 +39,21 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
         let s = steady_state(&b.pipe, n, k).map_err(error)?;
         let port = b.port;
         lines.push(
-            Line::pair("largest queue, K + N", Unit::Packets, s.queue_max, move |r| {
+            Line::pair("largest queue, K + N", Dimension::Packets, s.queue_max, move |r| {
                 measure::port(r, port).map(|p| f64::from(p.queue_max_pkts))
             })
             .fills(Fills::QueueMax),
         );
-        lines.push(Line::pair("smallest queue", Unit::Packets, s.queue_min.max(0.0), move |r| measure::queue_min(r, port)));
+        lines.push(Line::pair("smallest queue", Dimension::Packets, s.queue_min.max(0.0), move |r| measure::queue_min(r, port)));
         let mid = (s.queue_max + s.queue_min.max(0.0)) / 2.0;
         lines.push(
-            Line::pair("middle of the sawtooth, mean queue", Unit::Packets, mid, move |r| {
+            Line::pair("middle of the sawtooth, mean queue", Dimension::Packets, mid, move |r| {
                 measure::port(r, port).map(|p| p.queue_mean_pkts)
             })
             .fills(Fills::QueueMean),
         );
-        lines.push(Line::pair("marked fraction alpha", Unit::Ratio, s.alpha_exact, move |r| measure::alpha(r, group)));
-        lines.push(Line::theory("window at K, W*", Unit::Packets, s.critical_window));
+        lines.push(Line::pair("marked fraction alpha", Dimension::Ratio, s.alpha_exact, move |r| measure::alpha(r, group)));
+        lines.push(Line::theory("window at K, W*", Dimension::Packets, s.critical_window));
         if s.queue_min < 0.0 {
             notes.push("the synchronised sawtooth would empty the queue: the link idles at its bottom".into());
         }

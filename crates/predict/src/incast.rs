@@ -4,10 +4,10 @@ use super::path::{bottleneck, others, pairs};
 use super::{Fills, Line, Section, measure};
 use forebay_experiment::Experiment;
 use forebay_experiment::assign::Assign;
+use forebay_experiment::dimension::Dimension;
 use forebay_experiment::report::Report;
 use forebay_experiment::traffic::WorkloadKind;
 use forebay_experiment::transport::{Idle, Recovery, RtoRule, Transport};
-use forebay_experiment::unit::Unit;
 use forebay_model::incast::{Branch, FirstWindow, Incast, NstarRule, Params, TailMode};
 use forebay_units::{Bytes, Time};
 
@@ -63,7 +63,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
         ("W_l", format!("{window} packets")),
     ]);
     let mut lines = head_lines(&m, n, first, w).map_err(|e| e.to_string())?;
-    lines.push(Line::theory("payload that the link carries", Unit::BitsPerSecond, 8.0 * m.ceiling()));
+    lines.push(Line::theory("payload that the link carries", Dimension::BitsPerSecond, 8.0 * m.ceiling()));
     let mut notes = notes(v, w, tcp, jitter, b.pipe.rtt());
     if first == FirstWindow::Inherited {
         lines.extend(goodput_lines(&m, n, window, w, &mut notes).map_err(|e| e.to_string())?);
@@ -114,11 +114,11 @@ fn protected_lines(m: &Incast, n: u64, first: FirstWindow, w: usize) -> Result<V
     let found = m.goodput_protected(n, first, NstarRule::First)?;
     let per_block = n as f64 * m.block() as f64 / (found.share * m.pipe().capacity());
     Ok(vec![
-        Line::pair("goodput", Unit::BitsPerSecond, 8.0 * found.bytes_per_s, move |run| measure::round_goodput(run, w))
+        Line::pair("goodput", Dimension::BitsPerSecond, 8.0 * found.bytes_per_s, move |run| measure::round_goodput(run, w))
             .fills(Fills::Goodput),
-        Line::pair("duration of a block", Unit::Seconds, per_block, move |run| measure::round_time(run, w))
+        Line::pair("duration of a block", Dimension::Seconds, per_block, move |run| measure::round_time(run, w))
             .fills(Fills::QueryTime),
-        Line::pair("timeouts per block", Unit::Ratio, found.timeouts_per_block(m.block()), move |run| {
+        Line::pair("timeouts per block", Dimension::Ratio, found.timeouts_per_block(m.block()), move |run| {
             measure::round_timeouts(run, w)
         }),
     ])
@@ -127,16 +127,18 @@ fn protected_lines(m: &Incast, n: u64, first: FirstWindow, w: usize) -> Result<V
 fn head_lines(m: &Incast, n: u64, first: FirstWindow, w: usize) -> Result<Vec<Line>, forebay_model::ModelError> {
     let mut lines = Vec::new();
     for (name, rule) in [("N*, collapse from", NstarRule::First), ("N*, first of three in a row", NstarRule::Run3)] {
-        lines.extend(m.nstar_with(first, rule)?.map(|found| Line::theory(name, Unit::Count, found as f64)));
+        lines.extend(m.nstar_with(first, rule)?.map(|found| Line::theory(name, Dimension::Count, found as f64)));
     }
     if first == FirstWindow::Inherited {
-        lines.extend(m.nstar_smooth().map(|found| Line::theory("N*, smoothed", Unit::Count, found)));
+        lines.extend(m.nstar_smooth().map(|found| Line::theory("N*, smoothed", Dimension::Count, found)));
     }
     let windows = m.windows(n)?;
-    lines.push(Line::theory("window at overflow, W_m", Unit::Packets, windows.overflow as f64));
-    lines.push(Line::theory("flows that lose a packet there, N_m", Unit::Count, windows.losers as f64));
+    lines.push(Line::theory("window at overflow, W_m", Dimension::Packets, windows.overflow as f64));
+    lines.push(Line::theory("flows that lose a packet there, N_m", Dimension::Count, windows.losers as f64));
     let lost = m.head(n, first)?.flows_in_timeout;
-    lines.push(Line::pair("flows losing their first window, N^O", Unit::Count, lost, move |run| measure::head_timeouts(run, w)));
+    lines.push(Line::pair("flows losing their first window, N^O", Dimension::Count, lost, move |run| {
+        measure::head_timeouts(run, w)
+    }));
     Ok(lines)
 }
 
@@ -153,14 +155,15 @@ fn goodput_lines(
     let limited = m.limited(n, window, TailMode::Literal, NstarRule::First)?;
     let measured = move |run: &Report| measure::round_goodput(run, w);
     let below = matches!(literal.branch, Branch::Below { .. });
-    let mut lines = vec![Line::pair("goodput", Unit::BitsPerSecond, bits(limited.bytes_per_s), measured).fills(Fills::Goodput)];
+    let mut lines =
+        vec![Line::pair("goodput", Dimension::BitsPerSecond, bits(limited.bytes_per_s), measured).fills(Fills::Goodput)];
     if limited.bytes_per_s != literal.bytes_per_s {
         notes.push(format!("the receive window limits: {:?} regime", limited.regime).to_lowercase());
         return Ok(lines);
     }
     if below {
         for (name, mode) in [("goodput, harmonic P^O", TailMode::Harmonic), ("goodput, uniform P^O", TailMode::Uniform)] {
-            lines.push(Line::pair(name, Unit::BitsPerSecond, bits(goodput(mode)?.bytes_per_s), measured));
+            lines.push(Line::pair(name, Dimension::BitsPerSecond, bits(goodput(mode)?.bytes_per_s), measured));
         }
         notes.push("below N* the model's timeouts are erratic in N; take single points for an order of magnitude".into());
     } else if m.windows(n)?.overflow <= 3 {
@@ -170,16 +173,17 @@ fn goodput_lines(
     }
     let per_block = n as f64 * m.block() as f64 / (literal.share * m.pipe().capacity());
     lines.push(
-        Line::pair("duration of a block", Unit::Seconds, per_block, move |run| measure::round_time(run, w))
+        Line::pair("duration of a block", Dimension::Seconds, per_block, move |run| measure::round_time(run, w))
             .fills(Fills::QueryTime),
     );
     if let Branch::Beyond { ca, .. } = &literal.branch {
         // The other count of the same flows, the one that the goodput is computed from.
         let flows = ca.windows.n as f64;
-        lines.push(Line::pair("flows in timeout, N - N* + 1", Unit::Count, flows, move |run| measure::head_timeouts(run, w)));
+        lines
+            .push(Line::pair("flows in timeout, N - N* + 1", Dimension::Count, flows, move |run| measure::head_timeouts(run, w)));
     }
     let timeouts = literal.timeouts_per_block(m.block());
-    lines.push(Line::pair("timeouts per block", Unit::Ratio, timeouts, move |run| measure::round_timeouts(run, w)));
+    lines.push(Line::pair("timeouts per block", Dimension::Ratio, timeouts, move |run| measure::round_timeouts(run, w)));
     Ok(lines)
 }
 

@@ -11,8 +11,8 @@ mod trim;
 pub mod world;
 
 use forebay_experiment::Experiment;
+use forebay_experiment::dimension::Dimension;
 use forebay_experiment::report::Report;
-use forebay_experiment::unit::Unit;
 use forebay_sampling::{Estimate, estimate};
 use forebay_units::PortId;
 use serde_json::{Map, Value as Json, json};
@@ -25,7 +25,7 @@ pub struct Line {
     /// What it is.
     pub name: String,
     /// Dimension.
-    pub unit: Unit,
+    pub unit: Dimension,
     /// The model's value.
     pub model: Theory,
     /// The same measured; `None`: nothing in a run corresponds to it.
@@ -117,12 +117,12 @@ impl Verdict {
 
 impl Line {
     /// A value of the scenario that no run has.
-    fn theory(name: impl Into<String>, unit: Unit, value: f64) -> Line {
+    fn theory(name: impl Into<String>, unit: Dimension, value: f64) -> Line {
         Line { name: name.into(), unit, model: Theory::Scenario(value), sim: None, fills: None }
     }
 
     /// A value and how to measure it.
-    fn pair(name: impl Into<String>, unit: Unit, value: f64, sim: impl Fn(&Report) -> Option<f64> + 'static) -> Line {
+    fn pair(name: impl Into<String>, unit: Dimension, value: f64, sim: impl Fn(&Report) -> Option<f64> + 'static) -> Line {
         Line { sim: Some(Box::new(sim)), ..Line::theory(name, unit, value) }
     }
 

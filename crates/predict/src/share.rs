@@ -3,8 +3,8 @@
 use super::path::{Pair, bottleneck, endless};
 use super::{Line, Measure, Section, Theory, measure};
 use forebay_experiment::Experiment;
+use forebay_experiment::dimension::Dimension;
 use forebay_experiment::report::Report;
-use forebay_experiment::unit::Unit;
 use forebay_model::aimd::{Aimd, throughput_ratio};
 
 /// Values and comparison, or why the model has none.
@@ -43,7 +43,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
         let (top, bottom) = (per_flow(a, n_a)?, per_flow(z, n_z)?);
         (bottom > 0.0).then(|| top / bottom)
     });
-    let lines = vec![Line { name, unit: Unit::Ratio, model: Theory::Run(ratio), sim: Some(sim), fills: None }];
+    let lines = vec![Line { name, unit: Dimension::Ratio, model: Theory::Run(ratio), sim: Some(sim), fills: None }];
     let about = "additive increase, multiplicative decrease (coexistence study, Eqs. 3 and 4)";
     Ok(Section { model: "share", about, group: None, port: None, inputs, lines, notes })
 }

@@ -3,9 +3,9 @@
 use super::path::{Pair, Subject, beside_endless, bottleneck, idle_rtt, subject};
 use super::{Fills, Line, Section, measure};
 use forebay_experiment::Experiment;
+use forebay_experiment::dimension::Dimension;
 use forebay_experiment::topology::Fib;
 use forebay_experiment::transport::Transport;
-use forebay_experiment::unit::Unit;
 use forebay_model::Pipe;
 use forebay_model::trim::{as_wait, k_interval, queue_after_cut, smallest_buffer};
 use forebay_units::{QueueLen, Time};
@@ -21,40 +21,42 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let flows = senders.len() as u64;
     let mut inputs = vec![("N", format!("{flows} connections"))];
     inputs.extend(b.inputs());
-    let mut lines = vec![Line::theory("K, lower bound", Unit::Seconds, interval.lower)];
+    let mut lines = vec![Line::theory("K, lower bound", Dimension::Seconds, interval.lower)];
     if buffer.is_finite() {
-        lines.push(Line::theory("K, upper bound", Unit::Seconds, interval.upper));
+        lines.push(Line::theory("K, upper bound", Dimension::Seconds, interval.upper));
     }
-    lines.push(Line::theory("smallest buffer for an interval", Unit::Packets, smallest_buffer(&b.pipe)));
-    lines.push(Line::theory("flows that need the lower bound", Unit::Count, interval.worst_flows));
+    lines.push(Line::theory("smallest buffer for an interval", Dimension::Packets, smallest_buffer(&b.pipe)));
+    lines.push(Line::theory("flows that need the lower bound", Dimension::Count, interval.worst_flows));
     let mut notes = Vec::new();
     if interval.is_empty() {
         notes.push("the buffer is too small for any K in the interval: the law falls back to the upper bound".into());
     }
     if let Some(k) = threshold(v, senders[0], tcp)? {
-        lines.push(Line::theory("K in use", Unit::Seconds, k));
+        lines.push(Line::theory("K in use", Dimension::Seconds, k));
         let target = b.pipe.capacity() * k - b.pipe.bdp();
         let most = target + flows as f64;
         let least = queue_after_cut(&b.pipe, flows, k).map_err(error)?;
         let wait = as_wait(&b.pipe, flows as f64, (target + b.pipe.bdp()) / flows as f64, buffer).map_err(error)?;
-        lines.push(Line::theory("longest wait after probing, K C / N packets each", Unit::Seconds, wait.upper));
+        lines.push(Line::theory("longest wait after probing, K C / N packets each", Dimension::Seconds, wait.upper));
         let port = b.port;
         if long.is_empty() {
-            lines.push(Line::theory("queue at K", Unit::Packets, target));
+            lines.push(Line::theory("queue at K", Dimension::Packets, target));
         } else {
             lines.push(
-                Line::pair("queue at K, mean queue", Unit::Packets, target, move |r| {
+                Line::pair("queue at K, mean queue", Dimension::Packets, target, move |r| {
                     measure::port(r, port).map(|p| p.queue_mean_pkts)
                 })
                 .fills(Fills::QueueMean),
             );
             lines.push(
-                Line::pair("largest queue, synchronised", Unit::Packets, most, move |r| {
+                Line::pair("largest queue, synchronised", Dimension::Packets, most, move |r| {
                     measure::port(r, port).map(|p| f64::from(p.queue_max_pkts))
                 })
                 .fills(Fills::QueueMax),
             );
-            lines.push(Line::pair("smallest queue, one cut each", Unit::Packets, least, move |r| measure::queue_min(r, port)));
+            lines.push(Line::pair("smallest queue, one cut each", Dimension::Packets, least, move |r| {
+                measure::queue_min(r, port)
+            }));
             notes.push("the model's flows cut once and together; by default the law cuts on every ACK above K".into());
         }
     } else {

@@ -46,7 +46,7 @@ mod _native {
     #[pymodule_export]
     use crate::sweep::{Sweep, open_sweep, run_sweep};
     #[pymodule_export]
-    use crate::table::Table;
+    use crate::table::ArrowTable;
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");

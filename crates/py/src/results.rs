@@ -3,7 +3,7 @@
 use crate::concat::concat_batches;
 use crate::errors;
 use crate::guard::detached;
-use crate::table::Table;
+use crate::table::ArrowTable;
 use arrow_array::RecordBatch;
 use forebay_store::{Format, Manifest, RunDir, RunTable, RunWriter, Target, pack, schema_of, unpack};
 use pyo3::exceptions::{PyKeyError, PyValueError};
@@ -132,9 +132,9 @@ impl Results {
     }
 
     /// A table by its name.
-    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<ArrowTable> {
         let table = RunTable::of(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
-        Ok(Table::new(detached(py, || self.whole(table))??))
+        Ok(ArrowTable::new(detached(py, || self.whole(table))??))
     }
 
     /// Writes a run directory and returns its path. `format` is `parquet` or `csv`.

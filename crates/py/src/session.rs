@@ -5,7 +5,7 @@ use crate::errors;
 use crate::guard::detached;
 use crate::scenario::Scenario;
 use crate::sweep::failed;
-use crate::table::Table;
+use crate::table::ArrowTable;
 use arrow_array::RecordBatch;
 use forebay_exec::sweep::{self, Unit, UnitRecord, UnitStore};
 use forebay_store::unit::{RunNames, summary};
@@ -114,13 +114,13 @@ impl Runs {
     }
 
     /// A table, the rows of all variants of the first seed, then of the next. `columns`: only these.
-    fn table(&self, py: Python<'_>, name: &str, columns: Option<Vec<String>>) -> PyResult<Table> {
+    fn table(&self, py: Python<'_>, name: &str, columns: Option<Vec<String>>) -> PyResult<ArrowTable> {
         let table = RunTable::of(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
         let records = self.get(py)?;
         let columns: Option<Vec<&str>> = columns.as_ref().map(|c| c.iter().map(String::as_str).collect());
         let read = || self.read(table, columns.as_deref(), records);
         let batch = detached(py, read)?.map_err(|e| errors::store(&e))?;
-        Ok(Table::new(batch))
+        Ok(ArrowTable::new(batch))
     }
 }
 

@@ -5,7 +5,7 @@ use crate::errors;
 use crate::guard::detached;
 use crate::listen::Listener;
 use crate::scenario::Scenario;
-use crate::table::Table;
+use crate::table::ArrowTable;
 use arrow_array::RecordBatch;
 use forebay_cli::report;
 use forebay_exec::sweep::{Done, Plan, Request, Status, SweepError, UnitRecord, Watcher, execute, read};
@@ -59,8 +59,8 @@ impl Sweep {
     }
 
     /// All numbers.
-    fn table(&self) -> Table {
-        Table::new(self.batch.clone())
+    fn table(&self) -> ArrowTable {
+        ArrowTable::new(self.batch.clone())
     }
 }
 

@@ -16,17 +16,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 /// A table in one piece.
-#[pyclass(frozen)]
-pub(crate) struct Table {
+#[pyclass(frozen, name = "Table")]
+pub(crate) struct ArrowTable {
     batch: RecordBatch,
 }
 
 /// One column: name, type, whether it may be null, unit, description.
 type ColumnInfo = (String, &'static str, bool, String, String);
 
-impl Table {
-    pub(crate) fn new(batch: RecordBatch) -> Table {
-        Table { batch }
+impl ArrowTable {
+    pub(crate) fn new(batch: RecordBatch) -> ArrowTable {
+        ArrowTable { batch }
     }
 
     fn column(&self, name: &str) -> PyResult<&arrow_array::ArrayRef> {
@@ -35,7 +35,7 @@ impl Table {
 }
 
 #[pymethods]
-impl Table {
+impl ArrowTable {
     fn __len__(&self) -> usize {
         self.batch.num_rows()
     }
@@ -60,13 +60,13 @@ impl Table {
         pack(&self.batch).map_err(|e| errors::store(&e))
     }
 
-    /// What [`Table::dump`] made bytes of.
+    /// What [`ArrowTable::dump`] made bytes of.
     #[staticmethod]
-    fn restore(bytes: Vec<u8>) -> PyResult<Table> {
+    fn restore(bytes: Vec<u8>) -> PyResult<ArrowTable> {
         let parts = unpack(bytes).map_err(|e| errors::store(&e))?;
         let schema = parts.first().map(RecordBatch::schema);
         let schema = schema.ok_or_else(|| PyValueError::new_err("a table without rows"))?;
-        Ok(Table { batch: concat_batches(&schema, &parts).map_err(errors::internal)? })
+        Ok(ArrowTable { batch: concat_batches(&schema, &parts).map_err(errors::internal)? })
     }
 
     /// Values of a column of numbers or truth values: the table's own memory, if it can be; else a converted copy, in which null is NaN.
@@ -128,20 +128,20 @@ impl Table {
     }
 
     /// Rows `offset` to `offset + length`, without a copy. Both are cut to what there is.
-    fn slice(&self, offset: usize, length: usize) -> Table {
+    fn slice(&self, offset: usize, length: usize) -> ArrowTable {
         let offset = offset.min(self.batch.num_rows());
-        Table { batch: self.batch.slice(offset, length.min(self.batch.num_rows() - offset)) }
+        ArrowTable { batch: self.batch.slice(offset, length.min(self.batch.num_rows() - offset)) }
     }
 
     /// The rows for which `mask` has a byte that is not 0.
-    fn filter(&self, py: Python<'_>, mask: &[u8]) -> PyResult<Table> {
+    fn filter(&self, py: Python<'_>, mask: &[u8]) -> PyResult<ArrowTable> {
         if mask.len() != self.batch.num_rows() {
             let rows = self.batch.num_rows();
             return Err(PyValueError::new_err(format!("the mask has {} values for {rows} rows", mask.len())));
         }
         let mask: BooleanArray = mask.iter().map(|&b| Some(b != 0)).collect();
         let batch = py.detach(|| filter_record_batch(&self.batch, &mask)).map_err(errors::internal)?;
-        Ok(Table { batch })
+        Ok(ArrowTable { batch })
     }
 
     /// Arrow's PyCapsule interface: <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.

@@ -74,19 +74,19 @@ fn page(title: &str, names: &[String], points: usize) -> Page {
             charts: vec![
                 HeadlineChart {
                     title: "Query completion, p99".into(),
-                    unit: Unit::Seconds,
+                    unit: Dimension::Seconds,
                     better: "less is better".into(),
                     values: each(n, |i| cell(203.4e-3 / (1.0 + 2.0 * i), 9.1e-3 / (1.0 + i))),
                 },
                 HeadlineChart {
                     title: "Goodput".into(),
-                    unit: Unit::BitsPerSecond,
+                    unit: Dimension::BitsPerSecond,
                     better: "more is better".into(),
                     values: each(n, |i| if i == 1.0 { None } else { cell(3.1e9 + 6e9 * (i / 12.0), 0.2e9) }),
                 },
                 HeadlineChart {
                     title: "Mean queue".into(),
-                    unit: Unit::Packets,
+                    unit: Dimension::Packets,
                     better: "less is better".into(),
                     values: each(n, |i| cell(143.0 - 11.0 * i, 3.0)),
                 },
@@ -115,50 +115,50 @@ fn table(n: usize) -> MetricTable {
         rows: vec![
             row(
                 "goodput",
-                Unit::BitsPerSecond,
+                Dimension::BitsPerSecond,
                 "Bytes delivered to applications, times 8, over the measured time.",
                 each(n, |i| cell(9.41e9 / (1.0 + i / 4.0), 0.02e9)),
             ),
             row(
                 "query completion, p50",
-                Unit::Seconds,
+                Dimension::Seconds,
                 "Half of the queries took no longer.",
                 each(n, |i| cell(812e-6 * (1.0 + i), 15e-6)),
             ),
             row(
                 "query completion, p99",
-                Unit::Seconds,
+                Dimension::Seconds,
                 "One of a hundred took longer.",
                 each(n, |i| cell(203e-3 / (1.0 + 60.0 * i), 1e-3 / (1.0 + i))),
             ),
             row(
                 "queue, mean",
-                Unit::Packets,
+                Dimension::Packets,
                 "Mean over time at the receiver's port.",
                 each(n, |i| cell(143.2 / (1.0 + i), 1.1)),
             ),
             row(
                 "marks",
-                Unit::Count,
+                Dimension::Count,
                 "Congestion marks set by queues.",
                 each(n, |i| if i < 2.0 { None } else { cell(1234567.0, 3201.0) }),
             ),
             row(
                 "timeouts",
-                Unit::Count,
+                Dimension::Count,
                 "Retransmission timers that ran out.",
                 each(n, |i| cell(f64::max(0.0, 412.0 - 206.0 * i), 4.0)),
             ),
-            row("link utilisation", Unit::Fraction, "", each(n, |i| cell(0.998 - 0.03 * i, 0.001))),
+            row("link utilisation", Dimension::Fraction, "", each(n, |i| cell(0.998 - 0.03 * i, 0.001))),
             row(
                 "Jain's index",
-                Unit::Ratio,
+                Dimension::Ratio,
                 "Fairness of goodput among flows: 1 is equal shares.",
                 each(n, |i| cell(0.71 + 0.02 * i, 0.01)),
             ),
             row(
                 "bytes retransmitted",
-                Unit::Bytes,
+                Dimension::Bytes,
                 "Payload sent more than once.",
                 each(n, |i| cell(5.2e6 / (1.0 + 900.0 * i), 2e4)),
             ),
@@ -297,7 +297,7 @@ fn queue(names: &[String], seed: u64, points: usize) -> Chart {
     Chart::Time(TimeChart {
         panels: vec![Panel {
             title: "Queue of leaf0 to host0".into(),
-            unit: Unit::Packets,
+            unit: Dimension::Packets,
             lines,
             events,
             levels: vec![Level { name: "K".into(), value: 65.0 }],
@@ -309,7 +309,7 @@ fn queue(names: &[String], seed: u64, points: usize) -> Chart {
 /// Three panels; two connections of each subject; times of their own.
 fn windows(names: &[String], points: usize) -> Chart {
     let mut panels: Vec<Panel> =
-        [("Congestion window", Unit::Segments), ("Alpha", Unit::Ratio), ("Round-trip time", Unit::Seconds)]
+        [("Congestion window", Dimension::Segments), ("Alpha", Dimension::Ratio), ("Round-trip time", Dimension::Seconds)]
             .map(|(title, unit)| Panel { title: title.into(), unit, ..Panel::default() })
             .into();
     for (i, name) in names.iter().enumerate().take(4) {
@@ -354,8 +354,8 @@ fn queue_cdf(names: &[String]) -> Chart {
         XyLine { subject: Some(i), label: name.clone(), x, y, step: true, ..XyLine::default() }
     };
     Chart::Lines(LineChart {
-        x: Axis { title: "queue".into(), unit: Unit::Packets, log: false },
-        y: Axis { title: "Part of the time".into(), unit: Unit::Fraction, log: false },
+        x: Axis { title: "queue".into(), unit: Dimension::Packets, log: false },
+        y: Axis { title: "Part of the time".into(), unit: Dimension::Fraction, log: false },
         points: false,
         lines: names.iter().enumerate().map(line).collect(),
     })
@@ -368,8 +368,8 @@ fn fct_cdf(names: &[String]) -> Chart {
         XyLine { subject: Some(i), label: name.clone(), x, y, step: true, dash: i == 1, ..XyLine::default() }
     };
     Chart::Lines(LineChart {
-        x: Axis { title: "completion time".into(), unit: Unit::Seconds, log: true },
-        y: Axis { title: "Part of the flows".into(), unit: Unit::Fraction, log: false },
+        x: Axis { title: "completion time".into(), unit: Dimension::Seconds, log: true },
+        y: Axis { title: "Part of the flows".into(), unit: Dimension::Fraction, log: false },
         points: false,
         lines: names.iter().enumerate().map(line).collect(),
     })
@@ -391,8 +391,8 @@ fn sweep(names: &[String]) -> Chart {
         }
     };
     Chart::Lines(LineChart {
-        x: Axis { title: "senders".into(), unit: Unit::Count, log: true },
-        y: Axis { title: "Goodput".into(), unit: Unit::BitsPerSecond, log: false },
+        x: Axis { title: "senders".into(), unit: Dimension::Count, log: true },
+        y: Axis { title: "Goodput".into(), unit: Dimension::BitsPerSecond, log: false },
         points: true,
         lines: names.iter().enumerate().map(line).collect(),
     })
@@ -413,7 +413,7 @@ fn bars(names: &[String], categories: &[&str], log: bool) -> Chart {
     };
     Chart::Bars(BarChart {
         x_title: "size of the message".into(),
-        y: Axis { title: "Completion time".into(), unit: Unit::Seconds, log },
+        y: Axis { title: "Completion time".into(), unit: Dimension::Seconds, log },
         categories: categories.iter().map(|c| (*c).to_owned()).collect(),
         series: (0..names.len()).map(series).collect(),
     })

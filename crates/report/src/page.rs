@@ -4,7 +4,7 @@
 //! All values are in SI units (seconds, bits per second, bytes) or counts; whoever draws chooses the prefix from [`Unit`].
 //! In texts, help, notes and meanings backticks enclose code.
 
-pub use forebay_verdict::{Cell, Grid, Headline, HeadlineChart, Unit};
+pub use forebay_verdict::{Cell, Dimension, Grid, Headline, HeadlineChart};
 use serde::Serialize;
 
 /// Everything a report shows, in the order in which it is read.
@@ -61,7 +61,7 @@ pub struct MetricRow {
     /// Name of the metric.
     pub label: String,
     /// Unit of the values.
-    pub unit: Unit,
+    pub unit: Dimension,
     /// What it is, one sentence.
     pub help: String,
     /// A value for each subject; `None` where it has none.
@@ -145,7 +145,7 @@ pub struct Panel {
     /// What is drawn upward.
     pub title: String,
     /// Its unit.
-    pub unit: Unit,
+    pub unit: Dimension,
     /// The lines.
     pub lines: Vec<TimeLine>,
     /// Things that happened, drawn along the panel's lower edge.
@@ -233,7 +233,7 @@ pub struct Axis {
     /// What it shows.
     pub title: String,
     /// Unit of its values.
-    pub unit: Unit,
+    pub unit: Dimension,
     /// Whether it is logarithmic; its values are above 0 then.
     pub log: bool,
 }

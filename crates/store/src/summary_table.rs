@@ -3,7 +3,7 @@
 use crate::RunInfo;
 use crate::arrow_parts::{field, text_type, texts, with_metadata};
 use crate::schema::WORLD;
-use crate::summary::{GROUP_METRICS, GroupSummary, NETWORK_METRICS, Summary, Unit};
+use crate::summary::{Dimension, GROUP_METRICS, GroupSummary, NETWORK_METRICS, Summary};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ fn keys() -> Vec<(&'static str, DataType, &'static str, &'static str)> {
 
 /// Name, unit and description of every metric column.
 pub fn metric_columns() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-    let of = |name, unit: Unit, doc| (name, unit.symbol(), doc);
+    let of = |name, unit: Dimension, doc| (name, unit.symbol(), doc);
     let groups = GROUP_METRICS.iter().map(move |m| of(m.name, m.unit, m.doc));
     groups.chain(NETWORK_METRICS.iter().map(move |m| of(m.name, m.unit, m.doc)))
 }

@@ -1,7 +1,7 @@
 //! What the tables of all compared runs say, in the form that figures are made from: rows name subjects, runs and networks by index.
 
 use forebay_experiment::waits::Cause;
-use forebay_store::summary::{Bound, GROUP_METRICS, NETWORK_METRICS, Unit};
+use forebay_store::summary::{Bound, Dimension, GROUP_METRICS, NETWORK_METRICS};
 
 /// Everything that was read.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -284,7 +284,7 @@ pub struct Metric {
     /// Label; `{first}` stands for the name of the first group.
     pub label: &'static str,
     /// Unit.
-    pub unit: Unit,
+    pub unit: Dimension,
     /// One sentence.
     pub doc: &'static str,
     /// Left out when all values are 0.

@@ -3,11 +3,11 @@
 use crate::cells::{Cell, cell, cells};
 use crate::classes::{Class, classes};
 use crate::data::Data;
+use crate::dimension::Dimension;
 use crate::late;
 use crate::needs;
 use crate::standing::median_wait;
 use crate::telling::MISSED;
-use crate::unit::Unit;
 use crate::words::{bold, number, quantity};
 
 /// Part of missed deadlines from which on they are what matters most. Our choice: then the 99th percentile of what has one is late.
@@ -43,7 +43,7 @@ struct One<'a> {
 }
 
 fn seconds(v: f64) -> String {
-    quantity(v, Unit::Seconds)
+    quantity(v, Dimension::Seconds)
 }
 
 impl One<'_> {
@@ -79,7 +79,7 @@ impl One<'_> {
 
     fn deadlines(&self) -> Option<String> {
         let late = self.value("deadlines_missed")?;
-        Some(format!("{} of the messages with a deadline are late.", bold(&quantity(late, Unit::Fraction))))
+        Some(format!("{} of the messages with a deadline are late.", bold(&quantity(late, Dimension::Fraction))))
     }
 
     fn messages(&self) -> Option<String> {
@@ -105,7 +105,7 @@ impl One<'_> {
         if let Some(apart) = self.by_port() {
             return Some(apart);
         }
-        let goodput = quantity(self.value("goodput_bps")?, Unit::BitsPerSecond);
+        let goodput = quantity(self.value("goodput_bps")?, Dimension::BitsPerSecond);
         let fair =
             self.value("long_fairness").map_or_else(String::new, |f| format!("; Jain's index of fairness is {}", number(f)));
         let flows = if n == 1.0 { "1 long flow".into() } else { format!("{} long flows", number(n)) };
@@ -121,8 +121,8 @@ impl One<'_> {
         }
         let one = |c: &Class| {
             let port = c.port.map(|p| self.data.ports[p].name.as_str()).unwrap_or_default();
-            let share = c.share.map_or_else(String::new, |s| format!(", {} of it", quantity(s, Unit::Fraction)));
-            let goodput = quantity(c.goodput.map_or(0.0, |g| g.mean), Unit::BitsPerSecond);
+            let share = c.share.map_or_else(String::new, |s| format!(", {} of it", quantity(s, Dimension::Fraction)));
+            let goodput = quantity(c.goodput.map_or(0.0, |g| g.mean), Dimension::BitsPerSecond);
             format!("{} gets {} at {port}{share}", c.name, bold(&goodput))
         };
         let each: Vec<String> = all.iter().take(4).map(one).collect();
@@ -131,7 +131,7 @@ impl One<'_> {
 
     fn goodput(&self) -> Option<String> {
         let bps = self.value("goodput_bps")?;
-        Some(format!("The goodput is {}.", bold(&quantity(bps, Unit::BitsPerSecond))))
+        Some(format!("The goodput is {}.", bold(&quantity(bps, Dimension::BitsPerSecond))))
     }
 }
 
@@ -145,5 +145,9 @@ fn queue(data: &Data) -> Option<String> {
     let drops = value("drops")
         .filter(|d| *d > 0.0)
         .map_or_else(|| "; nothing is dropped".to_owned(), |d| format!("; {} packets are dropped in a run", number(d)));
-    Some(format!("The queue{at} holds {} on average{p99}, {} at most{drops}.", bold(&quantity(mean, Unit::Packets)), number(max)))
+    Some(format!(
+        "The queue{at} holds {} on average{p99}, {} at most{drops}.",
+        bold(&quantity(mean, Dimension::Packets)),
+        number(max)
+    ))
 }

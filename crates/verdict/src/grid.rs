@@ -3,7 +3,7 @@
 use crate::cells::Cell;
 use crate::classes::{Class, classes};
 use crate::data::{Data, Port};
-use crate::unit::Unit;
+use crate::dimension::Dimension;
 use crate::words::{number, quantity};
 use serde::Serialize;
 
@@ -34,7 +34,7 @@ impl GridCell {
     }
 
     /// A number in its unit, with half the width of its interval; a dash without one.
-    pub fn quantity(cell: Option<Cell>, unit: Unit) -> GridCell {
+    pub fn quantity(cell: Option<Cell>, unit: Dimension) -> GridCell {
         let Some(c) = cell else { return GridCell::text("–") };
         let spread = c.half_width.map_or_else(String::new, |h| format!(" ± {}", quantity(h, unit)));
         GridCell {
@@ -99,11 +99,15 @@ pub fn ports(data: &Data) -> Option<Grid> {
     let known: Vec<bool> = (0..3).map(|i| list.iter().any(|p| lengths(p)[i].is_some())).collect();
     heads.retain(|h| !["K", "buffer", "of the shared buffer"].iter().zip(&known).any(|(name, known)| name == h && !known));
     let row = |p: &&Port| {
-        let number = |v: f64, unit: Unit| GridCell { text: quantity(rounded(v), unit), value: Some(v), shade: None };
-        let maybe = |v: Option<f64>| v.map_or_else(|| GridCell::text("–"), |v| number(v, Unit::Packets));
+        let number = |v: f64, unit: Dimension| GridCell { text: quantity(rounded(v), unit), value: Some(v), shade: None };
+        let maybe = |v: Option<f64>| v.map_or_else(|| GridCell::text("–"), |v| number(v, Dimension::Packets));
         let mut cells = if several { vec![GridCell::text(data.network_label(p.network))] } else { Vec::new() };
-        cells.extend([GridCell::text(&p.name), number(p.rate_bps, Unit::BitsPerSecond), number(p.busy, Unit::Fraction)]);
-        cells.extend([p.drops, p.marks].map(|v| number(v, Unit::Count)));
+        cells.extend([
+            GridCell::text(&p.name),
+            number(p.rate_bps, Dimension::BitsPerSecond),
+            number(p.busy, Dimension::Fraction),
+        ]);
+        cells.extend([p.drops, p.marks].map(|v| number(v, Dimension::Count)));
         cells.extend([maybe(Some(p.queue_mean)), maybe(p.queue_p99), maybe(Some(p.queue_max))]);
         cells.extend(lengths(p).into_iter().zip(&known).filter(|(_, known)| **known).map(|(v, _)| maybe(v)));
         cells
@@ -129,7 +133,9 @@ fn row(data: &Data, c: &Class) -> Vec<GridCell> {
     let port = c.port.map_or_else(|| "–".to_owned(), |p| data.ports[p].name.clone());
     let more = if c.more_ports > 0 { format!(" (of {})", c.more_ports + 1) } else { String::new() };
     let share =
-        GridCell { text: c.share.map_or_else(|| "–".into(), |s| quantity(s, Unit::Fraction)), value: c.share, shade: None };
+        GridCell {
+            text: c.share.map_or_else(|| "–".into(), |s| quantity(s, Dimension::Fraction)), value: c.share, shade: None
+        };
     let fairness = GridCell {
         text: c.fairness.map_or_else(|| "–".into(), |f| number(f.mean)),
         value: c.fairness.map(|f| f.mean),
@@ -139,7 +145,7 @@ fn row(data: &Data, c: &Class) -> Vec<GridCell> {
         GridCell::text(&c.name),
         GridCell::text(&data.subjects[c.subject].name),
         done,
-        GridCell::quantity(c.goodput, Unit::BitsPerSecond),
+        GridCell::quantity(c.goodput, Dimension::BitsPerSecond),
         GridCell::text(port + &more),
         share,
         fairness,

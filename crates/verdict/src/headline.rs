@@ -8,14 +8,14 @@ use crate::cells::cells;
 use crate::contest::{Better, compare};
 use crate::data::{Data, Network, metrics};
 use crate::describe;
+use crate::dimension::Dimension;
+use crate::dimension::dimension_of;
 use crate::late;
 use crate::loads::loads;
 use crate::never;
 use crate::standing::{self, Contest};
 use crate::telling::{FAIRNESS, GOODPUT, JUDGED, MEDIANS, MISSED, QUEUE, SHARE, SMALL_MEAN, TIMEOUTS, Telling};
 use crate::unfinished;
-use crate::unit::Unit;
-use crate::unit::unit;
 use crate::words::{bold, list, quantity};
 use serde::Serialize;
 
@@ -34,7 +34,7 @@ pub struct HeadlineChart {
     /// Name of the metric.
     pub title: String,
     /// Unit of the values.
-    pub unit: Unit,
+    pub unit: Dimension,
     /// "less is better" and the like; empty when neither is.
     pub better: String,
     /// A value for each subject; `None` where it has none.
@@ -169,8 +169,8 @@ fn known(data: &Data, t: &Telling, members: &[usize]) -> (Telling, Vec<Option<Ce
     }
 }
 
-fn unit_of(metric: &str) -> crate::unit::Unit {
-    metrics().find(|m| m.name == metric).map(|m| unit(m.unit)).unwrap_or_default()
+fn unit_of(metric: &str) -> crate::dimension::Dimension {
+    metrics().find(|m| m.name == metric).map(|m| dimension_of(m.unit)).unwrap_or_default()
 }
 
 /// Who is compared with whom: all with all where each network has one group, or where there is one network; else the same group in each
@@ -288,7 +288,7 @@ fn charts(data: &Data, judged: &[Telling]) -> Vec<HeadlineChart> {
             Better::Neither => "",
         };
         if out.iter().all(|c| c.title != title) {
-            out.push(HeadlineChart { title, unit: unit(m.unit), better: better.into(), values: cells(data, t.metric) });
+            out.push(HeadlineChart { title, unit: dimension_of(m.unit), better: better.into(), values: cells(data, t.metric) });
         }
     }
     out.truncate(MAX_CHARTS);

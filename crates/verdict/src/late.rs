@@ -4,8 +4,8 @@
 //! than the link into its receiver needs for all of its answers. And what missed a deadline.
 
 use crate::data::{Data, Flow};
+use crate::dimension::Dimension;
 use crate::standing::link_rate;
-use crate::unit::Unit;
 use crate::words::{bold, list, quantity};
 use forebay_experiment::waits::Cause;
 use std::collections::BTreeMap;
@@ -124,7 +124,7 @@ impl Late {
     }
 
     fn part(&self, n: usize) -> String {
-        quantity(n as f64 / self.late.max(1) as f64, Unit::Fraction)
+        quantity(n as f64 / self.late.max(1) as f64, Dimension::Fraction)
     }
 }
 

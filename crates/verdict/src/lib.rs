@@ -8,6 +8,7 @@ mod classes;
 mod contest;
 mod data;
 mod describe;
+mod dimension;
 mod grid;
 mod headline;
 mod late;
@@ -22,7 +23,6 @@ mod series;
 mod standing;
 mod telling;
 mod unfinished;
-mod unit;
 mod words;
 
 pub use cells::{Cell, cell, cells};
@@ -30,10 +30,10 @@ pub use classes::{Class, Count, classes};
 pub use data::{
     Data, Flow, GoodputSeries, Limits, Metric, Network, Port, Query, QueueSeries, Run, SenderSeries, Subject, Timeout, metrics,
 };
+pub use dimension::{Dimension, dimension_of};
 pub use grid::{Grid, GridCell, ports, workloads};
 pub use headline::{Headline, HeadlineChart, headline};
 pub use names::directories;
 pub use read::read;
 pub use telling::judged;
-pub use unit::{Unit, unit};
 pub use words::{bold, count, factor, list, number, quantity};

@@ -1,9 +1,9 @@
 //! What an empty network needs for a query, and which link it is that needs it.
 
 use crate::data::{Data, Flow};
+use crate::dimension::Dimension;
 use crate::paths::Paths;
 use crate::standing::link_time;
-use crate::unit::Unit;
 use crate::words::quantity;
 
 /// The slowest answer must need so many times as long as the link into the receiver to be what queries wait for. Our choice.
@@ -17,9 +17,9 @@ pub(crate) fn words(data: &Data, subject: usize) -> String {
     let (sum, n) = ended.fold((0.0, 0u64), |(sum, n), q| (sum + q.ideal_s, n + 1));
     let slowest = sum / n.max(1) as f64;
     match narrowest(data, subject).filter(|_| slowest > SLOWER * link) {
-        None => format!(", where the link needs {}", quantity(link, Unit::Seconds)),
+        None => format!(", where the link needs {}", quantity(link, Dimension::Seconds)),
         Some((port, rate)) => {
-            let (slowest, rate) = (quantity(slowest, Unit::Seconds), quantity(rate, Unit::BitsPerSecond));
+            let (slowest, rate) = (quantity(slowest, Dimension::Seconds), quantity(rate, Dimension::BitsPerSecond));
             format!(", where an empty network needs {slowest} for the slowest answer: {port} has {rate} only")
         }
     }

@@ -4,8 +4,8 @@ use crate::cells::Cell;
 use crate::cells::cells;
 use crate::contest::{Better, Standing, compare};
 use crate::data::Data;
+use crate::dimension::Dimension;
 use crate::telling::Telling;
-use crate::unit::Unit;
 use crate::words::{self, bold, factor, list, number, quantity};
 use forebay_store::stats::quantile;
 
@@ -46,7 +46,7 @@ pub(crate) fn times(large: f64, small: f64) -> String {
 }
 
 /// Who has the best value, by how much, and against whom nothing is known.
-pub(crate) fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Telling, unit: Unit, seeds: usize) -> String {
+pub(crate) fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Telling, unit: Dimension, seeds: usize) -> String {
     let (less, best) = (t.better == Better::Less, mean(cells, s.best));
     let text = |i: usize| at_least(cells[i]) + &quantity(mean(cells, i), unit);
     if s.behind.is_empty() {
@@ -76,7 +76,7 @@ pub(crate) fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Te
     let own = if s.level.is_empty() { String::new() } else { spread(s.best) };
     let mut out = format!("{} has the {word} {}: {}{own}", bold(&name(data, s.best)), t.what, bold(&text(s.best)));
     // An index between 0 and 1 has no multiples.
-    let index = unit == Unit::Ratio && !less;
+    let index = unit == Dimension::Ratio && !less;
     let comparable = best > 0.0 && !index && s.behind.iter().all(|b| value(b) > 0.0);
     if s.behind.len() > MAX_NAMED {
         let (first, last) = (s.behind[0], s.behind[s.behind.len() - 1]);
@@ -142,13 +142,13 @@ pub(crate) fn why(data: &Data, contest: &Contest, times: &Standing) -> Option<St
     let each: Vec<String> =
         guilty.iter().take(MAX_NAMED).map(|g| format!("{} with {}", number(mean(&rates, *g)), name(data, *g))).collect();
     let needs = link_time(data, times.best)
-        .map_or_else(String::new, |s| format!("; the link itself needs {} for a query", quantity(s, Unit::Seconds)));
+        .map_or_else(String::new, |s| format!("; the link itself needs {} for a query", quantity(s, Dimension::Seconds)));
     Some(format!(
         "The reason is timeouts per query: {}, {} with {}. Each is a wait of {} in the median{needs}.",
         bold(&list(&each)),
         number(mean(&rates, times.best)),
         name(data, times.best),
-        bold(&quantity(wait, Unit::Seconds)),
+        bold(&quantity(wait, Dimension::Seconds)),
     ))
 }
 

@@ -5,10 +5,10 @@
 //! nothing to speak of.
 
 use crate::data::{Data, Flow, Query, Subject};
+use crate::dimension::Dimension;
 use crate::loads::Load;
 use crate::paths::Paths;
 use crate::standing::link_rate;
-use crate::unit::Unit;
 use crate::words::{bold, list, quantity};
 use forebay_store::stats::quantile;
 use std::collections::BTreeMap;
@@ -200,7 +200,7 @@ impl Unfinished {
 }
 
 fn rate(bps: f64) -> String {
-    quantity(bps, Unit::BitsPerSecond)
+    quantity(bps, Dimension::BitsPerSecond)
 }
 
 #[cfg(test)]

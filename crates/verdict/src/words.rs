@@ -1,17 +1,17 @@
 //! Numbers and lists within sentences.
 
-use crate::unit::Unit;
+use crate::dimension::Dimension;
 
 /// A value with its unit, three significant digits: `21.4 ms`, `9.41 Gbit/s`, `22 packets`.
-pub fn quantity(value: f64, unit: Unit) -> String {
+pub fn quantity(value: f64, unit: Dimension) -> String {
     let prefixes: &[(f64, &str)] = match unit {
-        Unit::BitsPerSecond => &[(1e12, " Tbit/s"), (1e9, " Gbit/s"), (1e6, " Mbit/s"), (1e3, " kbit/s"), (1.0, " bit/s")],
-        Unit::Seconds => &[(1.0, " s"), (1e-3, " ms"), (1e-6, " µs"), (1e-9, " ns")],
-        Unit::Bytes => &[(1e12, " TB"), (1e9, " GB"), (1e6, " MB"), (1e3, " kB"), (1.0, " B")],
-        Unit::Packets => &[(1.0, " packets")],
-        Unit::Segments => &[(1.0, " segments")],
-        Unit::Fraction => &[(0.01, " %")],
-        Unit::Count | Unit::Ratio => &[(1.0, "")],
+        Dimension::BitsPerSecond => &[(1e12, " Tbit/s"), (1e9, " Gbit/s"), (1e6, " Mbit/s"), (1e3, " kbit/s"), (1.0, " bit/s")],
+        Dimension::Seconds => &[(1.0, " s"), (1e-3, " ms"), (1e-6, " µs"), (1e-9, " ns")],
+        Dimension::Bytes => &[(1e12, " TB"), (1e9, " GB"), (1e6, " MB"), (1e3, " kB"), (1.0, " B")],
+        Dimension::Packets => &[(1.0, " packets")],
+        Dimension::Segments => &[(1.0, " segments")],
+        Dimension::Fraction => &[(0.01, " %")],
+        Dimension::Count | Dimension::Ratio => &[(1.0, "")],
     };
     // What rounds to the next prefix gets it: 999.9 ms is 1 s.
     let fits = |p: &&(f64, &str)| value.abs() >= p.0 * 0.9995;
@@ -89,17 +89,17 @@ mod tests {
     #[test]
     fn quantities() {
         for (value, unit, text) in [
-            (0.021_44, Unit::Seconds, "21.4 ms"),
-            (0.999_9, Unit::Seconds, "1 s"),
-            (0.0, Unit::Seconds, "0 s"),
-            (214e-6, Unit::Seconds, "214 µs"),
-            (9.412e9, Unit::BitsPerSecond, "9.41 Gbit/s"),
-            (940e6, Unit::BitsPerSecond, "940 Mbit/s"),
-            (22.0, Unit::Packets, "22 packets"),
-            (0.123, Unit::Fraction, "12.3 %"),
-            (1.2, Unit::Ratio, "1.2"),
-            (1_234_567.0, Unit::Count, "1234567"),
-            (0.000_12, Unit::Ratio, "0.00012"),
+            (0.021_44, Dimension::Seconds, "21.4 ms"),
+            (0.999_9, Dimension::Seconds, "1 s"),
+            (0.0, Dimension::Seconds, "0 s"),
+            (214e-6, Dimension::Seconds, "214 µs"),
+            (9.412e9, Dimension::BitsPerSecond, "9.41 Gbit/s"),
+            (940e6, Dimension::BitsPerSecond, "940 Mbit/s"),
+            (22.0, Dimension::Packets, "22 packets"),
+            (0.123, Dimension::Fraction, "12.3 %"),
+            (1.2, Dimension::Ratio, "1.2"),
+            (1_234_567.0, Dimension::Count, "1234567"),
+            (0.000_12, Dimension::Ratio, "0.00012"),
         ] {
             assert_eq!(quantity(value, unit), text);
         }

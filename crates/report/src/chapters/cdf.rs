@@ -2,7 +2,7 @@
 
 use super::owner::colour;
 use super::reduce::short;
-use crate::page::{Axis, Chart, Figure, LineChart, Unit, View, XyLine};
+use crate::page::{Axis, Chart, Dimension, Figure, LineChart, View, XyLine};
 use forebay_store::stats::SizeBin;
 use forebay_verdict::{Data, Flow};
 
@@ -32,16 +32,16 @@ pub(super) fn figures(data: &Data) -> Vec<Figure> {
         views
     };
     let axis = |title: &str, unit| Axis { title: title.into(), unit, log: false };
-    let fct = axis("completion time", Unit::Seconds);
+    let fct = axis("completion time", Dimension::Seconds);
     let mut out = vec![
         figure("cdf-queries", "Query completion times", "", vec![view("", queries(data), &fct, data)]),
         figure("cdf-fct", "Completion times", "size", by_class(|f| f.fct, &fct)),
-        figure("cdf-slowdown", "Slowdowns", "size", by_class(|f| f.slowdown, &axis("slowdown", Unit::Ratio))),
+        figure("cdf-slowdown", "Slowdowns", "size", by_class(|f| f.slowdown, &axis("slowdown", Dimension::Ratio))),
         figure("cdf-query-messages", "Completion times of messages in queries", "", {
             vec![view("", flows(&|f| f.in_query, |f| f.fct), &fct, data)]
         }),
         figure("cdf-goodput", "Goodput of long flows", "", {
-            vec![view("", goodputs(data), &axis("goodput while active", Unit::BitsPerSecond), data)]
+            vec![view("", goodputs(data), &axis("goodput while active", Dimension::BitsPerSecond), data)]
         }),
         figure("cdf-queue", "Queue, all samples", "port", queues(data)),
     ];
@@ -66,7 +66,7 @@ fn add_tail(figure: &mut Figure) {
         let (x, y): (Vec<f64>, Vec<Option<f64>>) = kept.map(|(x, y)| (x, Some(short(y)))).unzip();
         XyLine { x, y, ..l.clone() }
     };
-    let y = Axis { title: "part that is larger".into(), unit: Unit::Fraction, log: true };
+    let y = Axis { title: "part that is larger".into(), unit: Dimension::Fraction, log: true };
     let chart = Chart::Lines(LineChart { y, lines: whole.lines.iter().map(beyond).collect(), ..whole.clone() });
     let of = if name.is_empty() { String::new() } else { format!(", {name}") };
     let view = View { name: format!("tail{of}"), chart };
@@ -121,7 +121,7 @@ fn lines(name: &str, mut samples: Samples, x: &Axis, whose: &dyn Fn(usize) -> (O
     let log = lowest > 0.0 && highest > 100.0 * lowest;
     let chart = LineChart {
         x: Axis { log, ..x.clone() },
-        y: Axis { title: "part of all".into(), unit: Unit::Fraction, log: false },
+        y: Axis { title: "part of all".into(), unit: Dimension::Fraction, log: false },
         points: false,
         lines,
     };
@@ -201,7 +201,7 @@ fn queues(data: &Data) -> Vec<Option<View>> {
             ports.push(&q.port)
         }
     });
-    let axis = Axis { title: "packets waiting and in service".into(), unit: Unit::Packets, log: false };
+    let axis = Axis { title: "packets waiting and in service".into(), unit: Dimension::Packets, log: false };
     let of = |port: &str| {
         // The queue belongs to all groups of a network; here they are counted as the first's.
         let mut samples = Samples::new(data);

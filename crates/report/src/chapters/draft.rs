@@ -1,7 +1,7 @@
 //! Figures over time before their series are reduced: all drafts of a page are made first, because they share one budget of numbers.
 
 use super::reduce::{self, Series};
-use crate::page::{Chart, Events, Figure, Level, Panel, TimeChart, Unit, View};
+use crate::page::{Chart, Dimension, Events, Figure, Level, Panel, TimeChart, View};
 use forebay_verdict::Data;
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub(super) struct Draft {
 #[derive(Debug, Default)]
 pub(super) struct DraftPanel {
     pub title: String,
-    pub unit: Unit,
+    pub unit: Dimension,
     pub series: Vec<Series>,
     pub events: Vec<Events>,
     pub levels: Vec<Level>,

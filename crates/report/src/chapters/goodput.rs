@@ -2,7 +2,7 @@
 
 use super::draft::{Draft, DraftPanel, MAX_PANELS, MAX_VIEWS, repetitions};
 use super::reduce::Series;
-use crate::page::{Level, Unit};
+use crate::page::{Dimension, Level};
 use forebay_verdict::{Data, GoodputSeries};
 
 /// Most lines of a panel: of more those with the most bytes are drawn.
@@ -65,7 +65,7 @@ fn panel(data: &Data, title: String, mut of: Vec<&GoodputSeries>, classes: bool)
     };
     DraftPanel {
         title,
-        unit: Unit::BitsPerSecond,
+        unit: Dimension::BitsPerSecond,
         series: of.iter().map(series).collect(),
         levels: rate(data, &of).into_iter().collect(),
         ..DraftPanel::default()

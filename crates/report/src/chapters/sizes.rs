@@ -1,7 +1,7 @@
 //! Completion times and slowdowns by message size.
 
 use super::reduce::short;
-use crate::page::{Axis, BarChart, Bars, Chart, Figure, Unit, View};
+use crate::page::{Axis, BarChart, Bars, Chart, Dimension, Figure, View};
 use forebay_store::bins::{Bins, Rule};
 use forebay_store::stats::quantile;
 use forebay_verdict::{Data, Flow};
@@ -25,13 +25,13 @@ struct Quantity {
     id: &'static str,
     title: &'static str,
     axis: &'static str,
-    unit: Unit,
+    unit: Dimension,
     get: fn(&Flow) -> f64,
 }
 
 const QUANTITIES: [Quantity; 2] = [
-    Quantity { id: "fct", title: "Completion time by size", axis: "completion time", unit: Unit::Seconds, get: |f| f.fct },
-    Quantity { id: "slowdown", title: "Slowdown by size", axis: "slowdown", unit: Unit::Ratio, get: |f| f.slowdown },
+    Quantity { id: "fct", title: "Completion time by size", axis: "completion time", unit: Dimension::Seconds, get: |f| f.fct },
+    Quantity { id: "slowdown", title: "Slowdown by size", axis: "slowdown", unit: Dimension::Ratio, get: |f| f.slowdown },
 ];
 
 /// Bar charts of both quantities, for both populations as far as there are some; a view for each rule.

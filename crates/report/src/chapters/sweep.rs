@@ -6,12 +6,12 @@ use super::sweep_load;
 pub use super::swept::{Point, Sweep, SweptAxis, Value};
 use super::swept::{Seeds, value};
 use crate::page::{
-    Axis, Cell, Chart, Figure, Headline, HeadlineChart, LineChart, MetricRow, MetricTable, Page, Section, Subject, Term, Unit,
-    View, XyLine,
+    Axis, Cell, Chart, Dimension, Figure, Headline, HeadlineChart, LineChart, MetricRow, MetricTable, Page, Section, Subject,
+    Term, View, XyLine,
 };
 use forebay_verdict::{Metric, metrics};
 use forebay_verdict::{bold, count, list, quantity};
-use forebay_verdict::{cell, unit};
+use forebay_verdict::{cell, dimension_of};
 use std::collections::BTreeMap;
 
 /// A line of every figure: one subject at one combination of the axes but the first.
@@ -30,7 +30,7 @@ pub fn page(sweep: &Sweep) -> Page {
     page.summary = format!("a sweep of {}, {}", list(&keys), count(sweep.points.len(), "result"));
     let axis = sweep.axes.first();
     let key = axis.map_or("", |a| a.key.as_str());
-    let x = Axis { title: key.into(), unit: axis.map_or(Unit::Ratio, |a| a.unit), log: log(&lines) };
+    let x = Axis { title: key.into(), unit: axis.map_or(Dimension::Ratio, |a| a.unit), log: log(&lines) };
     let figures: Vec<Figure> = metrics().filter_map(|m| figure(&m, &x, &ticks, &lines)).collect();
     page.glossary = metrics()
         .filter(|m| figures.iter().any(|f| f.id == id(m)))
@@ -145,7 +145,7 @@ fn figure(m: &Metric, x: &Axis, ticks: &str, lines: &[Line]) -> Option<Figure> {
         return None;
     }
     let label = m.label.replace("{first}", "the first group");
-    let y = Axis { title: label.clone(), unit: unit(m.unit), log: low > 0.0 && high > 100.0 * low };
+    let y = Axis { title: label.clone(), unit: dimension_of(m.unit), log: low > 0.0 && high > 100.0 * low };
     let chart = Chart::Lines(LineChart { x: x.clone(), y, points: true, lines: curves });
     Some(Figure {
         id: id(m),
@@ -158,7 +158,7 @@ fn figure(m: &Metric, x: &Axis, ticks: &str, lines: &[Line]) -> Option<Figure> {
 
 /// No band leaves what the metric can be: nothing is below 0, and neither parts nor Jain's index are above 1.
 fn possible(m: &Metric, v: f64) -> f64 {
-    let most = if unit(m.unit) == Unit::Fraction || m.name.contains("fairness") { 1.0 } else { f64::INFINITY };
+    let most = if dimension_of(m.unit) == Dimension::Fraction || m.name.contains("fairness") { 1.0 } else { f64::INFINITY };
     v.clamp(0.0, most)
 }
 
@@ -187,7 +187,8 @@ fn headline(lines: &[Line], axis: Option<&SweptAxis>) -> Headline {
         else {
             continue;
         };
-        let text = |c: Cell| if c.at_least { "at least " } else { "" }.to_owned() + &bold(&quantity(c.mean, unit(m.unit)));
+        let text =
+            |c: Cell| if c.at_least { "at least " } else { "" }.to_owned() + &bold(&quantity(c.mean, dimension_of(m.unit)));
         let x = |v| quantity(v, axis.unit);
         let sentence = format!(
             "{}: {} is {} at {} {} and {} at {}.",
@@ -209,7 +210,7 @@ fn headline(lines: &[Line], axis: Option<&SweptAxis>) -> Headline {
     let title = format!("{}, at the largest {}", m.label.replace("{first}", "the first group"), axis.short);
     Headline {
         sentences: changes.into_iter().map(|c| c.1).take(4).collect(),
-        charts: vec![HeadlineChart { title, unit: unit(m.unit), better: String::new(), values }],
+        charts: vec![HeadlineChart { title, unit: dimension_of(m.unit), better: String::new(), values }],
     }
 }
 
@@ -219,7 +220,7 @@ fn last(lines: &[Line]) -> MetricTable {
         let of = |l: &Line| l.at.last().and_then(|(_, of)| value(&m, of));
         let cells: Vec<Option<Cell>> = lines.iter().map(of).collect();
         let label = format!("{}, at the last point", m.label.replace("{first}", "the first group"));
-        cells.iter().any(Option::is_some).then(|| MetricRow { label, unit: unit(m.unit), help: m.doc.into(), cells })
+        cells.iter().any(Option::is_some).then(|| MetricRow { label, unit: dimension_of(m.unit), help: m.doc.into(), cells })
     };
     MetricTable { rows: metrics().filter_map(row).collect() }
 }
@@ -229,7 +230,7 @@ mod tests {
     use super::*;
 
     fn sweep() -> Sweep {
-        let axis = |key: &str, short: &str| SweptAxis { key: key.into(), short: short.into(), unit: Unit::Count };
+        let axis = |key: &str, short: &str| SweptAxis { key: key.into(), short: short.into(), unit: Dimension::Count };
         let axes = vec![axis("topology.senders", "senders"), axis("transport.cc", "cc")];
         let mut s = Sweep { title: "incast".into(), axes, points: Vec::new() };
         for cc in ["reno", "dctcp"] {

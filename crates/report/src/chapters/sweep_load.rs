@@ -80,11 +80,11 @@ mod tests {
     use super::super::sweep_answer::choices;
     use super::super::swept::{Point, SweptAxis};
     use super::*;
-    use crate::page::Unit;
+    use crate::page::Dimension;
 
     #[test]
     fn the_best_choice_is_told_from_the_easiest_load() {
-        let axis = |key: &str, short: &str| SweptAxis { key: key.into(), short: short.into(), unit: Unit::Count };
+        let axis = |key: &str, short: &str| SweptAxis { key: key.into(), short: short.into(), unit: Dimension::Count };
         let axes = vec![axis("topology.senders", "senders"), axis("topology.bottleneck.buffer", "buffer")];
         let mut s = Sweep { title: String::new(), axes, points: Vec::new() };
         for senders in [8.0, 16.0, 32.0] {

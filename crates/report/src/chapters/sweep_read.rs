@@ -1,7 +1,7 @@
 //! From the directory of a sweep to what its page is made of.
 
 use super::swept::{Point, Sweep, SweptAxis, Value};
-use crate::page::{Fact, Page, ScenarioText, Unit};
+use crate::page::{Dimension, Fact, Page, ScenarioText};
 use forebay_store::StoreError;
 use forebay_store::rows::{Bools, Floats, Ints, Rows, Texts};
 use forebay_store::sweep::{AxisRecord, SweepDir, SweepManifest};
@@ -44,7 +44,7 @@ fn facts(m: &SweepManifest) -> Vec<Fact> {
 }
 
 /// Axes as the page has them: what changes together is one.
-struct Dimension<'m> {
+struct AxisGroup<'m> {
     /// Key, or the keys of a list.
     key: String,
     axes: Vec<&'m AxisRecord>,
@@ -52,24 +52,24 @@ struct Dimension<'m> {
     numbers: bool,
 }
 
-/// The dimensions, first the one to draw against: the first whose values are numbers, if there is one.
-fn dimensions(m: &SweepManifest) -> Vec<Dimension<'_>> {
-    let mut out: Vec<Dimension> = Vec::new();
+/// The groups of axes, first the one to draw against: the first whose values are numbers, if there is one.
+fn axis_groups(m: &SweepManifest) -> Vec<AxisGroup<'_>> {
+    let mut out: Vec<AxisGroup> = Vec::new();
     let of = |source: &str| m.axes.iter().filter(|a| a.source == source).collect::<Vec<_>>();
     let numbers = |axes: &[&AxisRecord]| axes.first().is_some_and(|a| a.numbers.is_some());
     for axis in of("grid") {
-        out.push(Dimension { key: axis.key.clone(), numbers: numbers(&[axis]), axes: vec![axis] });
+        out.push(AxisGroup { key: axis.key.clone(), numbers: numbers(&[axis]), axes: vec![axis] });
     }
     let zip = of("zip");
     if let Some(first) = zip.first() {
         // The others follow from the first, unless it has a value twice.
         let distinct = m.points.len() > 1 && zip.iter().all(|a| a.values.len() <= first.values.len());
-        out.push(Dimension { key: first.key.clone(), numbers: distinct && numbers(&zip), axes: zip });
+        out.push(AxisGroup { key: first.key.clone(), numbers: distinct && numbers(&zip), axes: zip });
     }
     let list = of("list");
     if !list.is_empty() {
         let keys: Vec<&str> = list.iter().map(|a| a.key.as_str()).collect();
-        out.push(Dimension { key: keys.join(", "), axes: list, numbers: false });
+        out.push(AxisGroup { key: keys.join(", "), axes: list, numbers: false });
     }
     if let Some(i) = out.iter().position(|d| d.numbers) {
         let first = out.remove(i);
@@ -81,15 +81,15 @@ fn dimensions(m: &SweepManifest) -> Vec<Dimension<'_>> {
 }
 
 /// Unit of an axis, by the column of its numbers.
-fn unit(axis: &AxisRecord) -> Unit {
+fn unit(axis: &AxisRecord) -> Dimension {
     let column = axis.number_column.as_deref().and_then(|c| c.strip_prefix(axis.key.as_str()));
     match column {
-        Some("_s") => Unit::Seconds,
-        Some("_bps") => Unit::BitsPerSecond,
-        Some("_bytes") => Unit::Bytes,
-        Some("_pkts") => Unit::Packets,
-        _ if axis.values.iter().all(|v| v.is_i64()) => Unit::Count,
-        _ => Unit::Ratio,
+        Some("_s") => Dimension::Seconds,
+        Some("_bps") => Dimension::BitsPerSecond,
+        Some("_bytes") => Dimension::Bytes,
+        Some("_pkts") => Dimension::Packets,
+        _ if axis.values.iter().all(|v| v.is_i64()) => Dimension::Count,
+        _ => Dimension::Ratio,
     }
 }
 
@@ -127,17 +127,17 @@ impl<'a> Column<'a> {
 
 /// Reads the table.
 fn read(dir: &SweepDir, m: &SweepManifest) -> Result<Sweep, StoreError> {
-    let mut dimensions = dimensions(m);
+    let mut dimensions = axis_groups(m);
     let batches = dir.table()?;
     // A swept law is its own name, unless there is nothing else to draw against.
     let names = names(&batches.iter().map(Rows::new).collect::<Vec<_>>());
     let law = dimensions.iter().skip(1).position(|d| d.key == "transport.cc" && names.each == 1).map(|i| i + 1);
     let law = law.map(|i| dimensions.remove(i).axes[0]);
-    let swept = |d: &Dimension| SweptAxis {
+    let swept = |d: &AxisGroup| SweptAxis {
         key: d.key.clone(),
         // Values of several axes name them.
         short: if let [one] = d.axes[..] { one.short.clone() } else { String::new() },
-        unit: if d.numbers { unit(d.axes[0]) } else { Unit::Ratio },
+        unit: if d.numbers { unit(d.axes[0]) } else { Dimension::Ratio },
     };
     let mut sweep = Sweep { title: m.name.clone(), axes: dimensions.iter().map(swept).collect(), points: Vec::new() };
     for batch in &batches {

@@ -1,6 +1,6 @@
 //! A sweep as its page sees it: axes, points, and the values of the metrics there.
 
-use crate::page::{Cell, Unit};
+use crate::page::{Cell, Dimension};
 use forebay_verdict::{Metric, cell};
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub struct SweptAxis {
     /// The shortest name that tells it from the others, such as `senders`; empty where the values name it.
     pub short: String,
     /// Unit of its numbers.
-    pub unit: Unit,
+    pub unit: Dimension,
 }
 
 /// A transport group at one point of the sweep, with one seed.

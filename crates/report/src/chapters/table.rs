@@ -1,7 +1,7 @@
 //! The table of all metrics.
 
 use crate::page::{MetricRow, MetricTable};
-use forebay_verdict::{Data, Metric, cells, metrics, unit};
+use forebay_verdict::{Data, Metric, cells, dimension_of, metrics};
 
 /// Every metric that some subject has, as the printed table has them.
 pub(super) fn table(data: &Data) -> MetricTable {
@@ -20,7 +20,7 @@ pub(super) fn table(data: &Data) -> MetricTable {
             label = format!("{label}, {port}");
         }
         let shared = if m.shared && data.shared() { "; groups of one network share it" } else { "" };
-        Some(MetricRow { label, unit: unit(m.unit), help: format!("{}{shared}", m.doc), cells })
+        Some(MetricRow { label, unit: dimension_of(m.unit), help: format!("{}{shared}", m.doc), cells })
     };
     MetricTable { rows: metrics().filter_map(row).collect() }
 }
@@ -28,7 +28,7 @@ pub(super) fn table(data: &Data) -> MetricTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::{Cell, Unit};
+    use crate::page::{Cell, Dimension};
     use forebay_verdict::{Network, Subject};
 
     /// Values over seeds by the name of the metric.
@@ -58,6 +58,6 @@ mod tests {
         let cells = &t.rows[0].cells;
         assert_eq!((cells[0].unwrap().mean, cells[1]), (1e9, Some(Cell { mean: 1e9, half_width: None, ..Cell::default() })));
         assert!((cells[0].unwrap().half_width.unwrap() - 12.706e8).abs() < 1e5);
-        assert_eq!((t.rows[1].cells[0], t.rows[0].unit), (None, Unit::BitsPerSecond));
+        assert_eq!((t.rows[1].cells[0], t.rows[0].unit), (None, Dimension::BitsPerSecond));
     }
 }

@@ -1,9 +1,9 @@
 //! What of a page is text: title, facts, scenarios, and what the words mean.
 
-use crate::page::{Fact, Page, ScenarioText, Term, Unit};
+use crate::page::{Dimension, Fact, Page, ScenarioText, Term};
 use forebay_store::schema::{FLOWS, PORTS, QUERIES, QUEUE, TCP, TIMEOUTS};
 use forebay_store::{Manifest, RunDir, TableSchema};
-use forebay_verdict::unit;
+use forebay_verdict::dimension_of;
 use forebay_verdict::{Data, metrics};
 use forebay_verdict::{count, list, number, quantity};
 use std::collections::BTreeSet;
@@ -41,7 +41,7 @@ pub(super) fn summary(data: &Data, dirs: &[RunDir]) -> String {
     let ends = || data.runs.iter().map(|r| r.end_ns as f64 * 1e-9);
     let (low, high) = (ends().fold(f64::INFINITY, f64::min), ends().fold(0.0, f64::max));
     if high > 0.0 {
-        let (low, high) = (quantity(low, Unit::Seconds), quantity(high, Unit::Seconds));
+        let (low, high) = (quantity(low, Dimension::Seconds), quantity(high, Dimension::Seconds));
         parts.push(if low == high { format!("{high} of simulated time") } else { format!("{low} to {high} of simulated time") });
     }
     parts.retain(|p| !p.is_empty());
@@ -86,7 +86,7 @@ fn speed(m: &Manifest) -> String {
     format!(
         "{} packet transmissions in {}, {} per second on {}",
         scaled(m.packet_hops as f64),
-        quantity(m.wall_s, Unit::Seconds),
+        quantity(m.wall_s, Dimension::Seconds),
         scaled(m.packet_hops_per_s),
         count(m.threads, "thread")
     )
@@ -127,7 +127,7 @@ pub(super) fn glossary(page: &Page) -> Vec<Term> {
     let mut out: Vec<Term> = Vec::new();
     let first = |label: &str| label.split(", ").next().unwrap_or(label).to_owned();
     for row in &page.table.rows {
-        let metric = metrics().find(|m| row.help.starts_with(m.doc) && unit(m.unit) == row.unit);
+        let metric = metrics().find(|m| row.help.starts_with(m.doc) && dimension_of(m.unit) == row.unit);
         let symbol = metric.map_or("", |m| m.unit.symbol());
         out.push(Term { name: row.label.clone(), unit: plain(symbol), text: row.help.clone() });
     }

@@ -4,7 +4,7 @@ use super::draft::{Draft, DraftPanel, MAX_PANELS, MAX_VIEWS, finish, repetitions
 use super::goodput;
 use super::owner::colour;
 use super::reduce::{self, Series, events};
-use crate::page::{EventKind, Events, Figure, Level, Unit};
+use crate::page::{Dimension, EventKind, Events, Figure, Level};
 use forebay_verdict::count;
 use forebay_verdict::{Data, Port, QueueSeries, Run, SenderSeries};
 use std::collections::BTreeSet;
@@ -87,7 +87,7 @@ fn queues(data: &Data) -> Option<Draft> {
 }
 
 fn queue_panel(data: &Data, title: String, series: &[&QueueSeries]) -> DraftPanel {
-    let mut panel = DraftPanel { title, unit: Unit::Packets, levels: levels(data, series), ..DraftPanel::default() };
+    let mut panel = DraftPanel { title, unit: Dimension::Packets, levels: levels(data, series), ..DraftPanel::default() };
     for q in series {
         let (network, end) = (data.runs[q.run].network, data.runs[q.run].end_ns);
         let subject = colour(data, network);
@@ -174,9 +174,9 @@ fn sender_panels(data: &Data, senders: &[&SenderSeries]) -> Vec<DraftPanel> {
         DraftPanel { title: title.into(), unit, series, ..DraftPanel::default() }
     };
     let mut panels = vec![
-        panel("congestion window", Unit::Segments, |s| &s.cwnd),
-        panel("marked fraction (alpha)", Unit::Ratio, |s| &s.alpha),
-        panel("smoothed round-trip time", Unit::Seconds, |s| &s.srtt),
+        panel("congestion window", Dimension::Segments, |s| &s.cwnd),
+        panel("marked fraction (alpha)", Dimension::Ratio, |s| &s.alpha),
+        panel("smoothed round-trip time", Dimension::Seconds, |s| &s.srtt),
     ];
     panels[0].events = senders.iter().flat_map(|s| timeout_events(data, s.run, Some(s.conn))).collect();
     panels.retain(|p| !p.series.is_empty());
@@ -205,7 +205,7 @@ fn timeouts(data: &Data) -> Option<Draft> {
         let series = runs().flat_map(|r| subjects(r.1.network).map(move |s| (r, s))).map(|(r, s)| line(r, s)).collect();
         views.push((
             name,
-            vec![DraftPanel { title: "timeouts so far".into(), unit: Unit::Count, series, ..DraftPanel::default() }],
+            vec![DraftPanel { title: "timeouts so far".into(), unit: Dimension::Count, series, ..DraftPanel::default() }],
         ));
     }
     Some(Draft {

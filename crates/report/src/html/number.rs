@@ -1,6 +1,6 @@
 //! Numbers as people read them: a prefix for each row, significant digits, groups of three.
 
-use crate::page::{Cell, Unit};
+use crate::page::{Cell, Dimension};
 
 /// A unit with a prefix, and how many digits numbers in it get.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,21 +13,21 @@ pub(super) struct Scale {
 }
 
 /// Prefixes of a unit, largest first.
-fn prefixes(unit: Unit) -> &'static [(f64, &'static str)] {
+fn prefixes(unit: Dimension) -> &'static [(f64, &'static str)] {
     match unit {
-        Unit::BitsPerSecond => &[(1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")],
-        Unit::Seconds => &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")],
-        Unit::Bytes => &[(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")],
-        Unit::Packets => &[(1.0, "packets")],
-        Unit::Segments => &[(1.0, "segments")],
-        Unit::Fraction => &[(0.01, "%")],
-        Unit::Count | Unit::Ratio => &[(1.0, "")],
+        Dimension::BitsPerSecond => &[(1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")],
+        Dimension::Seconds => &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")],
+        Dimension::Bytes => &[(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")],
+        Dimension::Packets => &[(1.0, "packets")],
+        Dimension::Segments => &[(1.0, "segments")],
+        Dimension::Fraction => &[(0.01, "%")],
+        Dimension::Count | Dimension::Ratio => &[(1.0, "")],
     }
 }
 
 impl Scale {
     /// One scale for all cells of a row: the prefix that suits the middle, on a logarithmic scale, between the smallest and the largest.
-    pub(super) fn of<'a>(unit: Unit, cells: impl Iterator<Item = &'a Cell> + Clone) -> Scale {
+    pub(super) fn of<'a>(unit: Dimension, cells: impl Iterator<Item = &'a Cell> + Clone) -> Scale {
         let sizes = || cells.clone().map(|c| c.mean.abs()).filter(|v| *v > 0.0 && v.is_finite());
         let (low, high) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
         let middle = if high > 0.0 { (low * high).sqrt() } else { 1.0 };
@@ -88,7 +88,7 @@ fn fixed(v: f64, decimals: usize) -> String {
 mod tests {
     use super::*;
 
-    fn shown(unit: Unit, values: &[f64]) -> (Vec<String>, &'static str) {
+    fn shown(unit: Dimension, values: &[f64]) -> (Vec<String>, &'static str) {
         let cells: Vec<Cell> = values.iter().map(|&mean| Cell { mean, half_width: None, ..Cell::default() }).collect();
         let scale = Scale::of(unit, cells.iter());
         (cells.iter().map(|c| scale.show(c).0).collect(), scale.name)
@@ -96,21 +96,21 @@ mod tests {
 
     #[test]
     fn a_row_shares_the_prefix_of_its_middle() {
-        assert_eq!(shown(Unit::BitsPerSecond, &[9.41e9, 8.2e8]), (vec!["9.410".into(), "0.820".into()], "Gbit/s"));
-        assert_eq!(shown(Unit::Seconds, &[180e-6, 4.0]), (vec!["0.180".into(), "4000".into()], "ms"));
-        assert_eq!(shown(Unit::Seconds, &[250e-6]), (vec!["250".into()], "µs"));
-        assert_eq!(shown(Unit::Fraction, &[0.4321]), (vec!["43.21".into()], "%"));
+        assert_eq!(shown(Dimension::BitsPerSecond, &[9.41e9, 8.2e8]), (vec!["9.410".into(), "0.820".into()], "Gbit/s"));
+        assert_eq!(shown(Dimension::Seconds, &[180e-6, 4.0]), (vec!["0.180".into(), "4000".into()], "ms"));
+        assert_eq!(shown(Dimension::Seconds, &[250e-6]), (vec!["250".into()], "µs"));
+        assert_eq!(shown(Dimension::Fraction, &[0.4321]), (vec!["43.21".into()], "%"));
     }
 
     #[test]
     fn counts_are_whole_and_grouped() {
-        assert_eq!(shown(Unit::Count, &[1234567.0, 0.0]), (vec!["1\u{202f}234\u{202f}567".into(), "0".into()], ""));
-        assert_eq!(shown(Unit::Packets, &[12.5, 3.0]), (vec!["12.50".into(), "3.000".into()], "packets"));
+        assert_eq!(shown(Dimension::Count, &[1234567.0, 0.0]), (vec!["1\u{202f}234\u{202f}567".into(), "0".into()], ""));
+        assert_eq!(shown(Dimension::Packets, &[12.5, 3.0]), (vec!["12.50".into(), "3.000".into()], "packets"));
     }
 
     #[test]
     fn what_is_no_number_is_a_dash_and_zero_has_no_sign() {
-        assert_eq!(shown(Unit::Ratio, &[f64::NAN]).0, ["–"]);
+        assert_eq!(shown(Dimension::Ratio, &[f64::NAN]).0, ["–"]);
         assert_eq!(fixed(-0.0004, 2), "0.00");
         assert_eq!(fixed(-1.5, 1), "−1.5");
     }
@@ -118,11 +118,11 @@ mod tests {
     #[test]
     fn a_half_width_has_the_decimals_of_its_mean() {
         let cell = Cell { mean: 9.4123e9, half_width: Some(0.02e9), ..Cell::default() };
-        let scale = Scale::of(Unit::BitsPerSecond, std::iter::once(&cell));
+        let scale = Scale::of(Dimension::BitsPerSecond, std::iter::once(&cell));
         assert_eq!(scale.show(&cell), ("9.412".into(), Some("0.020".into())));
         let rough = Cell { mean: 746.4e6, half_width: Some(382.2e6), ..Cell::default() };
-        assert_eq!(Scale::of(Unit::BitsPerSecond, std::iter::once(&rough)).show(&rough), ("746".into(), Some("382".into())));
+        assert_eq!(Scale::of(Dimension::BitsPerSecond, std::iter::once(&rough)).show(&rough), ("746".into(), Some("382".into())));
         let better = Cell { mean: 24.0e-3, half_width: Some(1.024e-3), ..Cell::default() };
-        assert_eq!(Scale::of(Unit::Seconds, std::iter::once(&better)).show(&better), ("24.0".into(), Some("1.0".into())));
+        assert_eq!(Scale::of(Dimension::Seconds, std::iter::once(&better)).show(&better), ("24.0".into(), Some("1.0".into())));
     }
 }

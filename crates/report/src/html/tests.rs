@@ -22,9 +22,9 @@ fn page(name: &str) -> Page {
         subjects: vec![Subject { name: s() }],
         headline: Headline {
             sentences: vec![s()],
-            charts: vec![HeadlineChart { title: s(), unit: Unit::Seconds, better: s(), values: vec![cell] }],
+            charts: vec![HeadlineChart { title: s(), unit: Dimension::Seconds, better: s(), values: vec![cell] }],
         },
-        table: MetricTable { rows: vec![MetricRow { label: s(), unit: Unit::Ratio, help: s(), cells: vec![cell] }] },
+        table: MetricTable { rows: vec![MetricRow { label: s(), unit: Dimension::Ratio, help: s(), cells: vec![cell] }] },
         sections: vec![
             section("net", vec![figure("f-net", Chart::Topology(Topology::default()))]),
             section(

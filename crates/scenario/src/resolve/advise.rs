@@ -2,7 +2,7 @@
 
 use crate::schema::cx::Cx;
 use crate::schema::fields::Fields;
-use crate::text::doc::Table;
+use crate::text::doc::TomlTable;
 use crate::text::source::At;
 use crate::text::words::{did_you_mean, either};
 use std::fmt;
@@ -73,7 +73,7 @@ impl Objective {
 }
 
 /// Reads `[advise]` of a scenario with these classes.
-pub(crate) fn advise(cx: &mut Cx, section: Option<(At, &Table)>, classes: &[&str]) -> Option<Objective> {
+pub(crate) fn advise(cx: &mut Cx, section: Option<(At, &TomlTable)>, classes: &[&str]) -> Option<Objective> {
     let (at, table) = section?;
     let mut fields = Fields::new("[advise]", at, table);
     let item = fields.get("objective");

@@ -7,7 +7,7 @@ use crate::schema::fields::{Fields, word};
 use crate::schema::limits::{MAX_DURATION, MAX_TIME};
 use crate::schema::link;
 use crate::schema::quantity;
-use crate::text::doc::{Item, Node, Raw, Table};
+use crate::text::doc::{Item, Node, Raw, TomlTable};
 use forebay_experiment::faults::{BIT_ERRORS, Balance, Corruption, Failure};
 use forebay_experiment::topology::reverse;
 use forebay_units::{PortId, Time, TimeOrNever};
@@ -17,7 +17,7 @@ use serde_json::Value as Json;
 const MAX_FAILURES: usize = 100_000;
 
 /// Reads them into the network. What was written becomes part of its echo.
-pub(crate) fn faults(cx: &mut Cx, table: &Table, built: &mut Built, duration: Option<Time>) -> Option<()> {
+pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut Built, duration: Option<Time>) -> Option<()> {
     let names = port_names(&built.network);
     let ports = Ports::new(&built.network, &names);
     let mut ok = true;

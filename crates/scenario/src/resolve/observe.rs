@@ -5,7 +5,7 @@ use crate::schema::cx::Cx;
 use crate::schema::fields::Fields;
 use crate::schema::limits::{MAX_DURATION, MAX_TIME};
 use crate::schema::quantity;
-use crate::text::doc::{Node, Raw, Table};
+use crate::text::doc::{Node, Raw, TomlTable};
 use crate::text::source::At;
 use crate::text::words::{did_you_mean, either, short};
 use forebay_experiment::network::Network;
@@ -89,11 +89,11 @@ impl<'a> Ports<'a> {
 /// Reads `[observe]`.
 pub(crate) fn observe(
     cx: &mut Cx,
-    section: Option<(At, &Table)>,
+    section: Option<(At, &TomlTable)>,
     ports: &Ports<'_>,
     duration: Option<Time>,
 ) -> Option<(Observe, Json)> {
-    let empty = Table::default();
+    let empty = TomlTable::default();
     let (at, table) = section.unwrap_or((At::default(), &empty));
     let mut fields = Fields::new("[observe]", at, table);
     let mut echo = Map::new();

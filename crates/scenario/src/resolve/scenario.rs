@@ -13,7 +13,7 @@ use crate::schema::host_index::HostIndex;
 use crate::schema::limits::MAX_DURATION;
 use crate::schema::names;
 use crate::schema::quantity;
-use crate::text::doc::{Raw, Table};
+use crate::text::doc::{Raw, TomlTable};
 use crate::text::error::{Errors, Sink};
 use crate::text::load::Scenario;
 use crate::text::source::At;
@@ -224,7 +224,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
 }
 
 /// A table of the top level.
-fn section<'a>(cx: &mut Cx, fields: &mut Fields<'a>, key: &str) -> Option<(At, &'a Table)> {
+fn section<'a>(cx: &mut Cx, fields: &mut Fields<'a>, key: &str) -> Option<(At, &'a TomlTable)> {
     let item = fields.get(key)?;
     match &item.node.raw {
         Raw::Table(t) => Some((item.node.at, t)),

@@ -60,7 +60,7 @@ fn one(cx: &mut Cx, node: &Node) -> Option<Shim> {
     match cx.worlds.with_shim(&shim.chosen()).check_shim(&shim.chosen()) {
         Ok(()) => Some(shim),
         Err(e) => {
-            let empty = crate::text::doc::Table::default();
+            let empty = crate::text::doc::TomlTable::default();
             let table = if let Raw::Table(t) = &node.raw { t } else { &empty };
             build_error(cx, &e, table, node.at);
             None

@@ -4,7 +4,7 @@ use crate::schema::choice;
 use crate::schema::cx::{BufferSite, Cx, DEFAULTS};
 use crate::schema::fields::Fields;
 use crate::schema::parameter;
-use crate::text::doc::{Item, Raw, Table};
+use crate::text::doc::{Item, Raw, TomlTable};
 use crate::text::source::At;
 use forebay_experiment::network::{Network, PortConfig};
 use forebay_experiment::topology::{self, BuildError};
@@ -35,7 +35,7 @@ impl Built {
 }
 
 /// Reads and builds `[topology]`.
-pub(crate) fn topology(cx: &mut Cx, at: At, table: &Table) -> Option<Built> {
+pub(crate) fn topology(cx: &mut Cx, at: At, table: &TomlTable) -> Option<Built> {
     let table = flattened(cx, table)?;
     let mut fields = Fields::new("[topology]", at, &table);
     let entries: Vec<&'static Entry> = topology::REGISTRY.iter().map(|e| &e.entry).collect();
@@ -77,7 +77,7 @@ pub(crate) fn topology(cx: &mut Cx, at: At, table: &Table) -> Option<Built> {
 }
 
 /// Reports what a builder refused, at the key it names.
-pub(crate) fn build_error(cx: &mut Cx, e: &BuildError, table: &Table, kind_at: At) {
+pub(crate) fn build_error(cx: &mut Cx, e: &BuildError, table: &TomlTable, kind_at: At) {
     let item = table.get(e.key);
     let message =
         if e.message.contains(&format!("`{}`", e.key)) { e.message.clone() } else { format!("`{}`: {}", e.key, e.message) };
@@ -86,8 +86,8 @@ pub(crate) fn build_error(cx: &mut Cx, e: &BuildError, table: &Table, kind_at: A
 }
 
 /// The table form of the shared memory, written as the plain keys that topologies have.
-fn flattened(cx: &mut Cx, table: &Table) -> Option<Table> {
-    let mut out = Table::default();
+fn flattened(cx: &mut Cx, table: &TomlTable) -> Option<TomlTable> {
+    let mut out = TomlTable::default();
     for item in &table.items {
         let Raw::Table(shared) = &item.node.raw else {
             out.items.push(item.clone());
@@ -115,7 +115,7 @@ fn flattened(cx: &mut Cx, table: &Table) -> Option<Table> {
 }
 
 /// Shared memory must hold a packet too.
-fn shared_sites(cx: &mut Cx, values: &Values, table: &Table) {
+fn shared_sites(cx: &mut Cx, values: &Values, table: &TomlTable) {
     for (key, value) in &values.0 {
         if let (Value::Bytes(b), true) = (value, key.starts_with("shared-")) {
             let at = table.get(key).map_or(At { source: DEFAULTS, ..At::default() }, |i| i.node.at);

@@ -7,7 +7,7 @@ use crate::schema::cx::{Cx, DEFAULTS};
 use crate::schema::describe::DEFAULT_LAW;
 use crate::schema::fields::{Fields, word};
 use crate::schema::tcp_echo::tcp_echo;
-use crate::text::doc::{Node, Raw, Table};
+use crate::text::doc::{Node, Raw, TomlTable};
 use crate::text::source::At;
 use crate::text::words::short;
 use forebay_experiment::profile::{self, PARAMS, PROFILES};
@@ -66,8 +66,8 @@ pub(crate) struct Transports {
 }
 
 /// Reads `[transport]`; one result per law to compare.
-pub(crate) fn transports(cx: &mut Cx, section: Option<(At, &Table)>) -> Option<Vec<Transports>> {
-    let empty = Table::default();
+pub(crate) fn transports(cx: &mut Cx, section: Option<(At, &TomlTable)>) -> Option<Vec<Transports>> {
+    let empty = TomlTable::default();
     let (at, table) = section.unwrap_or((At::default(), &empty));
     let mut fields = Fields::new("[transport]", at, table);
     let stack = stack(cx, &mut fields, profile::DEFAULT);
@@ -112,7 +112,7 @@ pub(crate) fn transports(cx: &mut Cx, section: Option<(At, &Table)>) -> Option<V
     Some(variants)
 }
 
-fn places(table: &Table) -> Vec<(String, At)> {
+fn places(table: &TomlTable) -> Vec<(String, At)> {
     table.items.iter().map(|i| (i.key.clone(), i.node.at)).collect()
 }
 

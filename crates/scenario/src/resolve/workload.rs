@@ -7,7 +7,7 @@ use crate::schema::choice;
 use crate::schema::cx::Cx;
 use crate::schema::fields::Fields;
 use crate::schema::names;
-use crate::text::doc::{Item, Node, Raw, Table};
+use crate::text::doc::{Item, Node, Raw, TomlTable};
 use crate::text::source::At;
 use crate::text::words::{did_you_mean, either, grouped, short};
 use forebay_experiment::assign::Assign;
@@ -28,7 +28,7 @@ pub(crate) struct Draft<'a> {
     values: Values,
     class: String,
     transport: Option<&'a Item>,
-    table: &'a Table,
+    table: &'a TomlTable,
     kind_at: At,
     echo: Map<String, Json>,
 }

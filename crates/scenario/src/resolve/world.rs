@@ -2,7 +2,7 @@
 
 use crate::schema::cx::Cx;
 use crate::schema::fields::{Fields, word};
-use crate::text::doc::{Raw, Table};
+use crate::text::doc::{Raw, TomlTable};
 use crate::text::source::At;
 use forebay_experiment::Experiment;
 use forebay_experiment::world::{Unsupported, World};
@@ -16,7 +16,7 @@ pub(crate) fn world(cx: &mut Cx, fields: &mut Fields<'_>) -> Option<&'static dyn
 }
 
 /// Says for each key of the scenario what `world` cannot do about it.
-pub(crate) fn supported<'a>(cx: &mut Cx, root: &Table, world: &dyn World, experiments: impl Iterator<Item = &'a Experiment>) {
+pub(crate) fn supported<'a>(cx: &mut Cx, root: &TomlTable, world: &dyn World, experiments: impl Iterator<Item = &'a Experiment>) {
     let mut said: Vec<Unsupported> = Vec::new();
     for what in experiments.flat_map(|e| world.supports(e)) {
         if said.contains(&what) {
@@ -30,7 +30,7 @@ pub(crate) fn supported<'a>(cx: &mut Cx, root: &Table, world: &dyn World, experi
 }
 
 /// Where `path`, such as `transport.slow-start`, stands: the key itself, wherever below its section, or else the section.
-fn place(root: &Table, path: &str) -> At {
+fn place(root: &TomlTable, path: &str) -> At {
     let (section, key) = path.split_once('.').unwrap_or((path, ""));
     let Some(item) = root.get(section) else { return At::default() };
     below(&item.node.raw, key).unwrap_or(item.key_at)

@@ -103,7 +103,7 @@ pub(crate) fn choice_with<T>(
     entries: &[&'static Entry],
     more: impl FnOnce(&mut Cx, &mut Fields<'_>) -> Option<T>,
 ) -> Option<(&'static Entry, Values, Json, T)> {
-    let empty = crate::text::doc::Table::default();
+    let empty = crate::text::doc::TomlTable::default();
     let (entry, at, mut fields) = match &node.raw {
         Raw::Table(t) => {
             let mut fields = Fields::new(format!("the {what}"), node.at, t);

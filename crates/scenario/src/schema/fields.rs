@@ -1,6 +1,6 @@
 //! Reading a table key by key: what nobody asked for is an unknown key.
 
-use crate::text::doc::{Item, Node, Raw, Table};
+use crate::text::doc::{Item, Node, Raw, TomlTable};
 use crate::text::error::Sink;
 use crate::text::source::At;
 use crate::text::words::{did_you_mean, either, short};
@@ -14,13 +14,13 @@ pub(crate) struct Fields<'a> {
     pub(crate) what: String,
     /// Where the table stands.
     pub(crate) at: At,
-    table: &'a Table,
+    table: &'a TomlTable,
     asked: Vec<String>,
 }
 
 impl<'a> Fields<'a> {
     /// Reads `table`, called `what` in messages.
-    pub(crate) fn new(what: impl Into<String>, at: At, table: &'a Table) -> Fields<'a> {
+    pub(crate) fn new(what: impl Into<String>, at: At, table: &'a TomlTable) -> Fields<'a> {
         Fields { what: what.into(), at, table, asked: Vec::new() }
     }
 

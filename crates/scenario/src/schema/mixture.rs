@@ -2,7 +2,7 @@
 
 use crate::schema::cx::{Cx, DEFAULTS};
 use crate::schema::quantity;
-use crate::text::doc::{Node, Raw, Table, parse_loose};
+use crate::text::doc::{Node, Raw, TomlTable, parse_loose};
 use crate::text::words::{did_you_mean, either, grouped, short};
 use forebay_sampling::Mixture;
 
@@ -95,7 +95,7 @@ fn part<T>(cx: &mut Cx, what: &str, node: &Node, read: fn(&mut Cx, &str, &Node) 
     let rest: Vec<_> = table.items.iter().filter(|i| i.key != "share").cloned().collect();
     let dist = match rest.as_slice() {
         [only] if only.key == "value" => only.node.clone(),
-        _ => Node { at: node.at, raw: Raw::Table(Table { items: rest }) },
+        _ => Node { at: node.at, raw: Raw::Table(TomlTable { items: rest }) },
     };
     Some((share, read(cx, what, &dist)?))
 }

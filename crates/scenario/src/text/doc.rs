@@ -28,12 +28,12 @@ pub(crate) enum Raw {
     Bool(bool),
     Date(String),
     Array(Vec<Node>),
-    Table(Table),
+    Table(TomlTable),
 }
 
 /// Keys in the order of the file.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Table {
+pub(crate) struct TomlTable {
     pub items: Vec<Item>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Item {
     pub node: Node,
 }
 
-impl Table {
+impl TomlTable {
     pub(crate) fn get(&self, key: &str) -> Option<&Item> {
         self.items.iter().find(|i| i.key == key)
     }
@@ -89,14 +89,14 @@ impl Node {
 }
 
 /// Reads a document; syntax errors go to `sink`.
-pub(crate) fn parse(text: &str, source: u32, sink: &mut Sink) -> Table {
+pub(crate) fn parse(text: &str, source: u32, sink: &mut Sink) -> TomlTable {
     let (table, errors) = DeTable::parse_recoverable(text);
     for e in errors.iter().take(MAX_SYNTAX_ERRORS) {
         let span = e.span().unwrap_or(text.len()..text.len());
         let at = place(source, 0, &span);
         sink.error(at, format!("not valid TOML: {}", short(e.message().lines().next().unwrap_or(""))), "here", None);
     }
-    if errors.is_empty() { convert_table(table.get_ref(), source, 0) } else { Table::default() }
+    if errors.is_empty() { convert_table(table.get_ref(), source, 0) } else { TomlTable::default() }
 }
 
 /// Reads one value, such as the right side of a `--set`. `None`: it is not TOML.
@@ -134,7 +134,7 @@ fn convert(value: &Spanned<DeValue<'_>>, source: u32, offset: usize) -> Node {
 }
 
 /// Recursion is bounded: the TOML reader refuses more than 80 levels.
-fn convert_table(table: &DeTable<'_>, source: u32, offset: usize) -> Table {
+fn convert_table(table: &DeTable<'_>, source: u32, offset: usize) -> TomlTable {
     let mut items: Vec<Item> = table
         .iter()
         .map(|(k, v)| Item {
@@ -144,5 +144,5 @@ fn convert_table(table: &DeTable<'_>, source: u32, offset: usize) -> Table {
         })
         .collect();
     items.sort_by_key(|i| i.key_at);
-    Table { items }
+    TomlTable { items }
 }

@@ -1,6 +1,6 @@
 //! The keys of a sweep: paths into the scenario, written as one quoted key or as nested tables.
 
-use crate::text::doc::{Node, Raw, Table};
+use crate::text::doc::{Node, Raw, TomlTable};
 use crate::text::error::Sink;
 use crate::text::source::At;
 use crate::text::words::short;
@@ -19,7 +19,7 @@ pub(crate) struct Leaf {
 
 /// Everything below `table` that is a value. Tables are followed: `topology.senders = [..]` is a table `topology` with a key `senders`,
 /// and means what `"topology.senders" = [..]` does. With `braces` a table written `{ .. }` is a value itself, as in `--set`.
-pub(crate) fn leaves(table: &Table, braces: bool, sink: &mut Sink) -> Option<Vec<Leaf>> {
+pub(crate) fn leaves(table: &TomlTable, braces: bool, sink: &mut Sink) -> Option<Vec<Leaf>> {
     let mut list = Vec::new();
     let mut ok = true;
     collect(table, "", braces, &mut list, &mut ok, sink);
@@ -27,7 +27,7 @@ pub(crate) fn leaves(table: &Table, braces: bool, sink: &mut Sink) -> Option<Vec
 }
 
 /// Recursion is bounded as the document is: the TOML reader refuses more than 80 levels.
-fn collect(table: &Table, prefix: &str, braces: bool, list: &mut Vec<Leaf>, ok: &mut bool, sink: &mut Sink) {
+fn collect(table: &TomlTable, prefix: &str, braces: bool, list: &mut Vec<Leaf>, ok: &mut bool, sink: &mut Sink) {
     for item in &table.items {
         let key = if prefix.is_empty() { item.key.clone() } else { format!("{prefix}.{}", item.key) };
         match &item.node.raw {

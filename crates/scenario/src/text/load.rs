@@ -1,6 +1,6 @@
 //! From a path or a text to a [`Scenario`]: the document with its overrides, not yet checked.
 
-use crate::text::doc::{self, Table};
+use crate::text::doc::{self, TomlTable};
 use crate::text::error::{Errors, Sink};
 use crate::text::keys::Leaf;
 use crate::text::set;
@@ -19,7 +19,7 @@ pub(crate) const MAX_FILE: u64 = 16_000_000;
 pub struct Scenario {
     /// The worlds, laws and shims that it may name.
     pub(crate) worlds: &'static Worlds,
-    pub(crate) root: Table,
+    pub(crate) root: TomlTable,
     pub(crate) sources: Vec<Arc<Source>>,
     /// Folder that file names in the scenario are relative to.
     pub(crate) base: PathBuf,

@@ -1,13 +1,13 @@
 //! `--set path=value`: changes to the document before it is checked.
 
-use crate::text::doc::{Item, Node, Raw, Table, parse_loose, parse_value};
+use crate::text::doc::{Item, Node, Raw, TomlTable, parse_loose, parse_value};
 use crate::text::error::Sink;
 use crate::text::keys::{Leaf, MAX_DEPTH, legal};
 use crate::text::source::{At, Source};
 use crate::text::words::short;
 
 /// Applies one override, whose text becomes a source of its own so that later errors can point into it.
-pub(crate) fn apply(root: &mut Table, text: &str, sink: &mut Sink) {
+pub(crate) fn apply(root: &mut TomlTable, text: &str, sink: &mut Sink) {
     let source = sink.add_source(Source::new("--set", text));
     let at = |start: usize, end: usize| At { source, start: start as u32, end: end as u32 };
     let whole = at(0, text.len());
@@ -43,10 +43,10 @@ pub(crate) fn apply(root: &mut Table, text: &str, sink: &mut Sink) {
 }
 
 /// Sets the value at `path`, which errors point to at `key_at`.
-pub(crate) fn insert(table: &mut Table, path: &[&str], value: Node, key_at: At, sink: &mut Sink) {
+pub(crate) fn insert(table: &mut TomlTable, path: &[&str], value: Node, key_at: At, sink: &mut Sink) {
     let [key, rest @ ..] = path else { return };
     let position = table.items.iter().position(|i| i.key == *key).unwrap_or_else(|| {
-        let node = Node { at: key_at, raw: Raw::Table(Table::default()) };
+        let node = Node { at: key_at, raw: Raw::Table(TomlTable::default()) };
         table.items.push(Item { key: (*key).to_owned(), key_at, node });
         table.items.len() - 1
     });
@@ -89,7 +89,7 @@ fn descend(node: &mut Node, name: &str, path: &[&str], value: Node, key_at: At, 
         Raw::Text(kind) if path.len() == 1 => {
             let kind = Node { at: node.at, raw: Raw::Text(std::mem::take(kind)) };
             let items = vec![Item { key: "kind".into(), key_at: kind.at, node: kind }];
-            let mut t = Table { items };
+            let mut t = TomlTable { items };
             insert(&mut t, path, value, key_at, sink);
             node.raw = Raw::Table(t);
         }

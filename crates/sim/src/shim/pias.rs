@@ -49,20 +49,20 @@ impl Pias {
 }
 
 /// Rows by load.
-type Table = [[u64; 7]; 5];
+type ByLoad = [[u64; 7]; 5];
 
-const TABLES: &[(&str, &Table)] = &[("websearch", &WEBSEARCH), ("datamining", &DATAMINING)];
+const TABLES: &[(&str, &ByLoad)] = &[("websearch", &WEBSEARCH), ("datamining", &DATAMINING)];
 const PER_MESSAGE: &[(&str, bool)] = &[("message", true), ("connection", false)];
 
 /// Thresholds by load 0.5, 0.6, ... 0.9 in segments of 1460 B, from the publication's scripts (`proboscis.md` 6).
-const WEBSEARCH: Table = [
+const WEBSEARCH: ByLoad = [
     [1059, 1412, 1643, 1869, 2008, 2115, 2184],
     [956, 1381, 1718, 2028, 2297, 2551, 2660],
     [999, 1305, 1564, 1763, 1956, 2149, 2309],
     [909, 1329, 1648, 1960, 2143, 2337, 2484],
     [759, 1132, 1456, 1737, 2010, 2199, 2325],
 ];
-const DATAMINING: Table = [
+const DATAMINING: ByLoad = [
     [805, 1106, 1401, 10693, 11970, 21162, 22272],
     [840, 1232, 1617, 11950, 12238, 21494, 25720],
     [907, 1301, 1619, 12166, 12915, 21313, 26374],
@@ -132,7 +132,7 @@ fn given(sizes: &[String]) -> Result<Vec<u64>, BuildError> {
 }
 
 /// The row of the nearest load; below 0.5 that of 0.5 (`proboscis.md` 6).
-fn published(rows: &Table, load: f64) -> Vec<u64> {
+fn published(rows: &ByLoad, load: f64) -> Vec<u64> {
     let row = ((load - 0.5) * 10.0).round().clamp(0.0, 4.0) as usize;
     rows[row].iter().map(|segments| segments * 1460).collect()
 }

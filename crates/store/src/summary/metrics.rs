@@ -1,6 +1,6 @@
 //! What is compared: numbers of each transport group ([`GROUP_METRICS`]) and of the network ([`NETWORK_METRICS`]).
 
-pub use forebay_experiment::unit::Unit;
+pub use forebay_experiment::dimension::Dimension;
 
 /// One number of a summary `S`.
 #[derive(Debug)]
@@ -10,7 +10,7 @@ pub struct Metric<S> {
     /// Label of its line; `{first}` stands for the name of the first transport group. Empty for a column of the tables that has no line.
     pub label: &'static str,
     /// Dimension.
-    pub unit: Unit,
+    pub unit: Dimension,
     /// The value; `None` when the run has no such thing, such as queries.
     pub get: fn(&S) -> Option<f64>,
     /// The line is left out when every value is 0.
@@ -147,7 +147,7 @@ pub struct Summary {
 const fn metric<S>(
     name: &'static str,
     label: &'static str,
-    unit: Unit,
+    unit: Dimension,
     get: fn(&S) -> Option<f64>,
     doc: &'static str,
 ) -> Metric<S> {
@@ -162,7 +162,7 @@ const fn time<S>(
     doc: &'static str,
     bound: Bound,
 ) -> Metric<S> {
-    Metric { name, label, unit: Unit::Seconds, get, if_any: false, doc, bound: Some(bound) }
+    Metric { name, label, unit: Dimension::Seconds, get, if_any: false, doc, bound: Some(bound) }
 }
 
 const fn mean(running: &'static str) -> Bound {
@@ -181,7 +181,7 @@ const fn tail(known: &'static str) -> Bound {
 const fn if_any<S>(
     name: &'static str,
     label: &'static str,
-    unit: Unit,
+    unit: Dimension,
     get: fn(&S) -> Option<f64>,
     doc: &'static str,
 ) -> Metric<S> {
@@ -221,14 +221,14 @@ impl<S> Metric<S> {
 
 /// The part of messages or queries that was still running at the end: a column of the tables, without a line of its own in print.
 const fn running(name: &'static str, get: fn(&GroupSummary) -> Option<f64>) -> Metric<GroupSummary> {
-    if_any(name, "", Unit::Fraction, get, "part of them that was still running when the run ended")
+    if_any(name, "", Dimension::Fraction, get, "part of them that was still running when the run ended")
 }
 
 /// How far their distribution is known: a column of the tables, without a line of its own in print.
 const fn known(name: &'static str, get: fn(&GroupSummary) -> Option<f64>) -> Metric<GroupSummary> {
     let doc = "up to which of the quantiles 0.5 and 0.99 they stay as they are if what was still running never ends (0: neither, 1: nothing \
                was running); what is above it is a lower bound";
-    metric(name, "", Unit::Ratio, get, doc)
+    metric(name, "", Dimension::Ratio, get, doc)
 }
 
 fn part(n: u64, of: u64) -> f64 {
@@ -244,99 +244,105 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
     metric(
         "goodput_bps",
         "goodput",
-        Unit::BitsPerSecond,
+        Dimension::BitsPerSecond,
         |g| g.goodput_bps,
         "payload that reached the group's receivers after the warm-up, over simulated time",
     ),
     if_any(
         "long_flows",
         "long flows",
-        Unit::Count,
+        Dimension::Count,
         |g| some(!g.uncounted, g.long_flows as f64),
         "endless flows active after the warm-up",
     ),
     metric(
         "long_goodput_bps",
         "goodput per long flow",
-        Unit::BitsPerSecond,
+        Dimension::BitsPerSecond,
         |g| g.long_ratio.and(g.long_goodput_bps),
         "mean goodput of the group's endless flows while each was active, where several groups share the network",
     ),
     metric(
         "long_ratio",
         "goodput per long flow / {first}",
-        Unit::Ratio,
+        Dimension::Ratio,
         |g| g.long_ratio,
         "goodput per long flow over that of the first group (T_r of the coexistence literature)",
     ),
     metric(
         "long_fairness",
         "fairness of long flows (Jain)",
-        Unit::Ratio,
+        Dimension::Ratio,
         |g| g.fairness,
         "Jain's index of the goodputs of the group's endless flows: 1 when all are equal, 1/n when one has everything",
     ),
     metric(
         "flows",
         "flows started",
-        Unit::Count,
+        Dimension::Count,
         |g| some(g.flows > 0, g.flows as f64),
         "finite messages outside queries that started",
     ),
     metric(
         "flows_completed",
         "flows completed",
-        Unit::Count,
+        Dimension::Count,
         |g| some(g.flows > 0, g.flows_completed as f64),
         "of those, completed before the run ended",
     ),
     metric(
         "deadlines_missed",
         "deadlines missed",
-        Unit::Fraction,
+        Dimension::Fraction,
         |g| some(g.deadlines > 0, g.deadlines_missed as f64 / g.deadlines.max(1) as f64),
         "messages that were late, of those with a deadline whose outcome is known",
     ),
     metric(
         "queries",
         "queries started",
-        Unit::Count,
+        Dimension::Count,
         |g| some(g.queries > 0, g.queries as f64),
         "barrier rounds and exchanges of request and response",
     ),
     metric(
         "queries_completed",
         "queries completed",
-        Unit::Count,
+        Dimension::Count,
         |g| some(g.queries > 0, g.queries_completed as f64),
         "of those, completed before the run ended",
     ),
     metric(
         "rtos",
         "timeouts",
-        Unit::Count,
+        Dimension::Count,
         |g| some(!g.uncounted, g.rtos as f64),
         "retransmission timeouts of all messages, those of SYNs not counted",
     ),
     metric(
         "rtos_per_query",
         "timeouts per query",
-        Unit::Ratio,
+        Dimension::Ratio,
         |g| g.query_timeouts,
         "for each query the most timeouts of one message, averaged over the queries",
     ),
     if_any(
         "tlps",
         "tail loss probes",
-        Unit::Count,
+        Dimension::Count,
         |g| some(!g.uncounted, g.tlps as f64),
         "probes instead of timeouts (RFC 8985 section 7)",
     ),
-    if_any("syn_rtos", "SYN timeouts", Unit::Count, |g| some(!g.uncounted, g.syn_rtos as f64), "timeouts of connection requests"),
+    if_any(
+        "syn_rtos",
+        "SYN timeouts",
+        Dimension::Count,
+        |g| some(!g.uncounted, g.syn_rtos as f64),
+        "timeouts of connection requests",
+    ),
     metric(
         "segs_retx",
         "retransmitted segments",
-        Unit::Count,
+        Dimension::Count,
         |g| some(!g.uncounted, g.segs_retx as f64),
         "data segments sent again",
     ),
@@ -388,12 +394,12 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
     metric(
         "slowdown_p50",
         "slowdown p50",
-        Unit::Ratio,
+        Dimension::Ratio,
         |g: &GroupSummary| g.slowdown.map(|s| s.p50),
         "median of completion time over that of the same bytes on an empty path, of messages outside queries",
     )
     .at_least(median("messages_known")),
-    metric("slowdown_p99", "slowdown p99", Unit::Ratio, |g: &GroupSummary| g.slowdown.map(|s| s.p99), "its 99th percentile")
+    metric("slowdown_p99", "slowdown p99", Dimension::Ratio, |g: &GroupSummary| g.slowdown.map(|s| s.p99), "its 99th percentile")
         .at_least(tail("messages_known")),
     running("messages_running", |g| some(g.flows > 0, 1.0 - part(g.flows_completed, g.flows))),
     known("messages_known", |g| g.slowdown.map(|s| s.known)),
@@ -431,20 +437,26 @@ pub const NETWORK_METRICS: &[Metric<NetworkSummary>] = &[
     metric(
         "fairness_all",
         "fairness of long flows, all groups",
-        Unit::Ratio,
+        Dimension::Ratio,
         |n| n.fairness,
         "Jain's index of the goodputs of all endless flows",
     ),
     metric(
         "queue_mean_pkts",
         "queue mean",
-        Unit::Packets,
+        Dimension::Packets,
         |n| n.queue_mean,
         "time average of the packets waiting and in service",
     ),
-    metric("queue_p99_pkts", "queue p99", Unit::Packets, |n| n.queue_p99, "99th percentile of the queue, weighted by time"),
-    metric("queue_max_pkts", "queue max", Unit::Packets, |n| n.queue_max, "largest queue"),
-    metric("busy", "link busy", Unit::Fraction, |n| n.busy, "part of the measured time in which the port transmitted"),
-    metric("drops", "drops, all ports", Unit::Count, |n| some(!n.uncounted, n.drops as f64), "packets dropped anywhere"),
-    if_any("marks", "marks, all ports", Unit::Count, |n| some(!n.uncounted, n.marks as f64), "congestion marks set anywhere"),
+    metric("queue_p99_pkts", "queue p99", Dimension::Packets, |n| n.queue_p99, "99th percentile of the queue, weighted by time"),
+    metric("queue_max_pkts", "queue max", Dimension::Packets, |n| n.queue_max, "largest queue"),
+    metric("busy", "link busy", Dimension::Fraction, |n| n.busy, "part of the measured time in which the port transmitted"),
+    metric("drops", "drops, all ports", Dimension::Count, |n| some(!n.uncounted, n.drops as f64), "packets dropped anywhere"),
+    if_any(
+        "marks",
+        "marks, all ports",
+        Dimension::Count,
+        |n| some(!n.uncounted, n.marks as f64),
+        "congestion marks set anywhere",
+    ),
 ];

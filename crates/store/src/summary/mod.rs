@@ -4,6 +4,6 @@ mod metrics;
 mod reduce;
 
 pub use metrics::{
-    Bound, GROUP_METRICS, GroupSummary, Metric, NETWORK_METRICS, NetworkSummary, Spread, Summary, Unit, group_value,
+    Bound, Dimension, GROUP_METRICS, GroupSummary, Metric, NETWORK_METRICS, NetworkSummary, Spread, Summary, group_value,
 };
 pub use reduce::summarise;

@@ -1,6 +1,6 @@
 //! One point of a sweep, and the scenario it stands for.
 
-use crate::text::doc::{Node, Table};
+use crate::text::doc::{Node, TomlTable};
 use crate::text::error::{Errors, Sink};
 use crate::text::load::Scenario;
 use crate::text::set;
@@ -59,7 +59,7 @@ impl Scenario {
     /// Keys that lead nowhere.
     pub fn at(&self, point: &Point) -> Result<Scenario, Errors> {
         let mut sink = Sink::new(self.sources.clone());
-        let mut root = Table { items: self.root.items.iter().filter(|i| i.key != "sweep").cloned().collect() };
+        let mut root = TomlTable { items: self.root.items.iter().filter(|i| i.key != "sweep").cloned().collect() };
         for s in &point.settings {
             let path: Vec<&str> = s.key.split('.').collect();
             set::insert(&mut root, &path, (*s.node).clone(), s.key_at, &mut sink);

@@ -4,7 +4,7 @@ use super::axis::{Axis, Source, shorten};
 use super::point::{Choice, Setting};
 use super::space::{KEEPABLE, MAX_POINTS, MAX_SEEDS, Seeds, Sweep};
 use crate::schema::fields::word;
-use crate::text::doc::{Item, Node, Raw, Table};
+use crate::text::doc::{Item, Node, Raw, TomlTable};
 use crate::text::error::Sink;
 use crate::text::keys::{Leaf, leaves};
 use crate::text::source::At;
@@ -16,7 +16,7 @@ const OWN: [&str; 5] = ["grid", "zip", "list", "seeds", "keep"];
 
 /// Reads the section, and the axes that come from elsewhere: those replace an axis of the same key.
 pub(super) fn sweep(section: Option<&Item>, extra: &[Leaf], sink: &mut Sink) -> Option<Sweep> {
-    let empty = Table::default();
+    let empty = TomlTable::default();
     let (at, table) = match section {
         None => (extra.first().map_or(At::default(), |l| l.key_at), &empty),
         Some(Item { node: Node { raw: Raw::Table(t), .. }, key_at, .. }) => (*key_at, t),
@@ -33,7 +33,7 @@ pub(super) fn sweep(section: Option<&Item>, extra: &[Leaf], sink: &mut Sink) -> 
         Some(i) => seeds(&i.node, sink).map(Some),
     };
     let keep = get("keep").map_or(Some(Vec::new()), |i| keep(&i.node, sink));
-    let bare = leaves(&Table { items: bare }, false, sink);
+    let bare = leaves(&TomlTable { items: bare }, false, sink);
     let grid = section_leaves(get("grid"), sink);
     let zip = section_leaves(get("zip"), sink);
     let list = get("list").map_or(Some(Vec::new()), |i| points(i, sink));

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Dimension of numbers, which decides prefix and decimals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Unit {
+pub enum Dimension {
     /// Bits per second.
     BitsPerSecond,
     /// Seconds.
@@ -27,13 +27,13 @@ pub enum Unit {
 }
 
 /// The dimension of a metric.
-pub fn unit(unit: summary::Unit) -> Unit {
+pub fn dimension_of(unit: summary::Dimension) -> Dimension {
     match unit {
-        summary::Unit::BitsPerSecond => Unit::BitsPerSecond,
-        summary::Unit::Seconds => Unit::Seconds,
-        summary::Unit::Count => Unit::Count,
-        summary::Unit::Packets => Unit::Packets,
-        summary::Unit::Fraction => Unit::Fraction,
-        summary::Unit::Ratio => Unit::Ratio,
+        summary::Dimension::BitsPerSecond => Dimension::BitsPerSecond,
+        summary::Dimension::Seconds => Dimension::Seconds,
+        summary::Dimension::Count => Dimension::Count,
+        summary::Dimension::Packets => Dimension::Packets,
+        summary::Dimension::Fraction => Dimension::Fraction,
+        summary::Dimension::Ratio => Dimension::Ratio,
     }
 }

@@ -2,7 +2,7 @@
 
 /// Dimension of a metric, which decides how it is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum Dimension {
     /// Bits per second.
     BitsPerSecond,
     /// Seconds.
@@ -17,14 +17,14 @@ pub enum Unit {
     Ratio,
 }
 
-impl Unit {
+impl Dimension {
     /// The unit as the tables' metadata has it.
     pub fn symbol(self) -> &'static str {
         match self {
-            Unit::BitsPerSecond => "bit/s",
-            Unit::Seconds => "s",
-            Unit::Packets => "packets",
-            Unit::Count | Unit::Fraction | Unit::Ratio => "1",
+            Dimension::BitsPerSecond => "bit/s",
+            Dimension::Seconds => "s",
+            Dimension::Packets => "packets",
+            Dimension::Count | Dimension::Fraction | Dimension::Ratio => "1",
         }
     }
 }
