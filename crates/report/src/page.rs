@@ -1,7 +1,7 @@
 //! What a report says, as plain data: made from results on one side, drawn as HTML on the other.
 //!
 //! Charts travel into the page as JSON (`data.figures[id]`) and are drawn there; everything else is text that needs no script.
-//! All values are in SI units (seconds, bits per second, bytes) or counts; whoever draws chooses the prefix from [`Unit`].
+//! All values are in SI units (seconds, bits per second, bytes) or counts; whoever draws chooses the prefix from [`Dimension`].
 //! In texts, help, notes and meanings backticks enclose code.
 
 pub use forebay_verdict::{Cell, Dimension, Grid, Headline, HeadlineChart};

@@ -74,7 +74,7 @@ impl Layers {
         each!(self, l => l.connect(slot, src, dst));
     }
 
-    /// See [`End::egress`].
+    /// See `End::egress`.
     pub fn egress(
         &mut self,
         (side, slot): (Side, ConnSlot),
@@ -86,7 +86,7 @@ impl Layers {
         each!(self, l => l.egress((side, slot), now, p, sack, out));
     }
 
-    /// See [`End::ingress`].
+    /// See `End::ingress`.
     pub fn ingress(&mut self, (side, slot): (Side, ConnSlot), now: Time, p: &mut Packet) -> bool {
         each!(self, l => l.ingress((side, slot), now, p))
     }
