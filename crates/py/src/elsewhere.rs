@@ -64,6 +64,9 @@ impl BegunSweep {
     }
 }
 
+/// The files of a unit: its tables by name, and its numbers.
+type Files<'py> = (Vec<(String, Bound<'py, PyBytes>)>, Bound<'py, PyBytes>);
+
 /// Runs the units with these keys, which are of these points, one after the other; of each its tables by name, and its numbers.
 #[pyfunction]
 pub(crate) fn run_batch<'py>(
@@ -72,7 +75,7 @@ pub(crate) fn run_batch<'py>(
     axes: Vec<String>,
     points: Vec<u32>,
     keys: Vec<String>,
-) -> PyResult<Vec<(Vec<(String, Bound<'py, PyBytes>)>, Bound<'py, PyBytes>)>> {
+) -> PyResult<Vec<Files<'py>>> {
     let swept = with_axes(scenario, &axes)?;
     let keys: Vec<UnitKey> = keys.iter().map(|k| parsed(k)).collect::<PyResult<_>>()?;
     let stop = AtomicBool::new(false);

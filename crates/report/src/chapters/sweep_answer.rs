@@ -13,12 +13,12 @@ const MAX_MAPS: usize = 12;
 
 /// A subject at a point, with the values of its seeds.
 pub(super) struct Choice<'a> {
-    pub at: &'a [Value],
-    variant: &'a str,
-    pub subject: &'a str,
+    pub(super) at: &'a [Value],
+    pub(super) variant: &'a str,
+    pub(super) subject: &'a str,
     /// The point in words.
-    place: String,
-    seeds: BTreeMap<String, Vec<f64>>,
+    pub(super) place: String,
+    pub(super) seeds: BTreeMap<String, Vec<f64>>,
 }
 
 /// All of them, in the order of the sweep.

@@ -15,6 +15,9 @@ fn is_load(key: &str) -> bool {
     key.starts_with("workload") || ["senders", "left", "right", "leaves", "hosts-per-leaf", "k", "a", "b", "c"].contains(&key)
 }
 
+/// A choice at a load by name, its value, and whether that is a lower bound of what is better when it is less.
+type Named = (String, f64, bool);
+
 /// Which choice has the best value of the telling metric at how many loads. `None` without loads, or without several choices at one.
 pub(super) fn sentence(sweep: &Sweep, all: &[Choice]) -> Option<String> {
     let (m, less) = telling(all)?;
@@ -32,7 +35,7 @@ pub(super) fn sentence(sweep: &Sweep, all: &[Choice]) -> Option<String> {
         own.map(value).chain(several.then(|| c.subject.to_owned())).collect::<Vec<String>>().join(", ")
     };
     // Loads in the order of the sweep, each with its choices and their values.
-    let mut by_load: Vec<(Vec<&Value>, Vec<(String, f64, bool)>)> = Vec::new();
+    let mut by_load: Vec<(Vec<&Value>, Vec<Named>)> = Vec::new();
     for c in all {
         let Some(cell) = c.cell(&m) else { continue };
         let load: Vec<&Value> = loads.iter().map(|i| &c.at[*i]).collect();

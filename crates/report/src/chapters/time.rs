@@ -115,9 +115,10 @@ fn queue_panel(data: &Data, title: String, series: &[&QueueSeries]) -> DraftPane
 fn levels(data: &Data, series: &[&QueueSeries]) -> Vec<Level> {
     let port = |q: &&QueueSeries| data.ports.iter().find(|p| p.network == data.runs[q.run].network && p.name == q.port);
     let ports: Vec<&Port> = series.iter().filter_map(port).collect();
-    let names: [(&str, fn(&Port) -> Option<f64>); 3] =
+    type Limit = fn(&Port) -> Option<f64>;
+    let names: [(&str, Limit); 3] =
         [("K", |p| p.limits.mark), ("buffer", |p| p.limits.buffer), ("of the shared buffer", |p| p.limits.shared)];
-    let level = |(name, get): (&str, fn(&Port) -> Option<f64>)| {
+    let level = |(name, get): (&str, Limit)| {
         let first = get(ports.first()?)?;
         // Of queues that count bytes, packets are known on average only.
         let same = ports.iter().all(|p| get(p).is_some_and(|v| (v - first).abs() <= 0.05 * first));

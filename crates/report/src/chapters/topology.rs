@@ -169,7 +169,9 @@ fn group(vertices: &[Vertex], ports: &[&Port], parts: &BTreeMap<&str, Part>, tog
         }
     }
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    let mut known: BTreeMap<(Vec<usize>, &[u64], Option<&Part>), usize> = BTreeMap::new();
+    /// Neighbours, rates of the links, and part in the traffic: hosts that have these in common are drawn as one.
+    type Alike<'a> = (Vec<usize>, &'a [u64], Option<&'a Part>);
+    let mut known: BTreeMap<Alike<'_>, usize> = BTreeMap::new();
     for (i, v) in vertices.iter().enumerate() {
         let Some((rates, false)) = links.get(v.name).filter(|_| together && !v.switch) else {
             groups.push(vec![i]);
