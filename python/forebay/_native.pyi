@@ -293,7 +293,7 @@ class Table:
     @staticmethod
     def restore(bytes: SupportsGetItem[int, SupportsIndex]) -> Table:
         """
-        What [`Table::dump`] made bytes of.
+        What [`ArrowTable::dump`] made bytes of.
         """
     def slice(self, /, offset: SupportsIndex, length: SupportsIndex) -> Table:
         """
