@@ -18,14 +18,19 @@ pub(crate) struct Case {
 }
 
 impl Case {
+    /// Whether ns-2 and ns-3 have programs for it.
+    pub(crate) fn has_peers(&self) -> bool {
+        self.ns2 != NO_PEER
+    }
+
     /// Path of forebay's scenario.
     pub(crate) fn scenario(&self) -> String {
         format!("benches/scenarios/{}.toml", self.name)
     }
 }
 
-/// All cases that have peers.
-pub(crate) const CASES: [Case; 5] = [
+/// All cases, those that have peers first.
+pub(crate) const CASES: [Case; 10] = [
     Case {
         name: "s1",
         what: "40 NewReno flows into one 1 Gbps bottleneck, 100 packets of buffer, 50 us links",
@@ -67,18 +72,40 @@ pub(crate) const CASES: [Case; 5] = [
         ns2: (0.0015, 0.003),
         ns3: (0.0005, 0.001),
     },
+    alone(
+        "s3-10us",
+        "as s3 with links of 10 us: a window of time holds ten times as many packets",
+        "workload.0.rounds=100",
+        "workload.0.rounds=300",
+    ),
+    alone(
+        "k16",
+        "DCTCP permutation on a k=16 fat tree: as s2 with 1 024 hosts, more than a cache holds",
+        "duration=0.2ms",
+        "duration=0.3ms",
+    ),
+    alone("k32", "the same with k=32: 8 192 hosts", "duration=0.1ms", "duration=0.15ms"),
+    alone(
+        "defaults",
+        "as s2 with what users get who set nothing: the distribution of every queue",
+        "duration=1ms",
+        "duration=2ms",
+    ),
+    // SACK recovery is most of what it does.
+    alone(
+        "lossy",
+        "web-search flows, Linux CUBIC, at 90 % load on a drop-tail leaf-spine fabric of 16 hosts",
+        "duration=20ms",
+        "duration=60ms",
+    ),
 ];
 
-/// The guard's own, which no peer has: SACK recovery is most of what it does.
-pub(crate) const LOSSY: Case = Case {
-    name: "lossy",
-    what: "web-search flows, Linux CUBIC, at 90 % load on a drop-tail leaf-spine fabric of 16 hosts",
-    short: "duration=20ms",
-    long: "duration=60ms",
-    ns2: NO_PEER,
-    ns3: NO_PEER,
-};
 const NO_PEER: (f64, f64) = (0.0, 0.0);
+
+/// A case that no peer has.
+const fn alone(name: &'static str, what: &'static str, short: &'static str, long: &'static str) -> Case {
+    Case { name, what, short, long, ns2: NO_PEER, ns3: NO_PEER }
+}
 
 /// The cases with these names, all for none.
 pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Case>, String> {

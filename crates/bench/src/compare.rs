@@ -98,7 +98,7 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
     let mut samples: HashMap<(&str, Engine), Samples> = HashMap::new();
     for run in 1..=options.runs {
         for &case in &options.cases {
-            for &engine in &engines {
+            for &engine in engines.iter().filter(|&&e| e.has(case)) {
                 eprintln!("run {run} of {}: {}, {}", options.runs, case.name, engine.name());
                 if let Err(why) = samples.entry((case.name, engine)).or_default().add(engine, case) {
                     eprintln!("{}, {}: {why}", case.name, engine.name());
@@ -188,7 +188,7 @@ impl Samples {
 fn instructions(cases: &[&'static Case], engines: &[Engine]) -> HashMap<(&'static str, Engine), Count> {
     let mut counts = HashMap::new();
     for &case in cases {
-        for &engine in engines {
+        for &engine in engines.iter().filter(|&&e| e.has(case)) {
             eprintln!("instructions: {}, {}", case.name, engine.name());
             match callgrind::count(engine, case) {
                 Ok(count) => drop(counts.insert((case.name, engine), count)),

@@ -31,6 +31,11 @@ pub(crate) enum Engine {
 pub(crate) const ENGINES: [Engine; 4] = [Engine::Forebay, Engine::Ns2, Engine::Ns2Stock, Engine::Ns3];
 
 impl Engine {
+    /// Whether it can run the case.
+    pub(crate) fn has(self, case: &Case) -> bool {
+        self == Engine::Forebay || case.has_peers()
+    }
+
     /// Name in tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
