@@ -71,7 +71,7 @@ fn ready(request: &Request) -> Result<Ready, Error> {
         return Err(Error::new(format!("`{}` is a shim: it sees packets, not processes and sockets", program.name))
             .fix("leave out --cgroup and --live; say with whom by --dst or --default"));
     }
-    if !shim && !request.devices.is_empty() {
+    if program.sides.is_empty() && !request.devices.is_empty() {
         return Err(Error::new(format!("`{}` is a congestion control: it belongs to sockets, not to interfaces", program.name))
             .fix("leave out --dev"));
     }
@@ -102,6 +102,16 @@ fn ready(request: &Request) -> Result<Ready, Error> {
     let cgroup = request.cgroup.as_deref().map(cgroup::folder).transpose()?;
     if let Some(cgroup) = &cgroup {
         steps.push(Step::Cgroup { cgroup: cgroup.clone(), link: folder.join("cgroup") });
+    }
+    if program.messages {
+        let from = cgroup.clone().map_or_else(cgroup::mount, Ok).map_err(|e| {
+            Error::new(format!("`{}` takes messages by a socket option, for which it needs a cgroup: {e}", program.name))
+        })?;
+        steps.push(Step::Option { cgroup: from, link: folder.join("option") });
+    }
+    if !program.sides.is_empty() {
+        let to = if request.prefixes.is_empty() { vec!["0.0.0.0/0".parse()?] } else { request.prefixes.clone() };
+        steps.extend(filters(program, &request.devices, &to)?.into_iter().map(Step::Filter));
     }
     // With a cgroup the prefixes restrict its processes; routes would concern everybody.
     let routed = if cgroup.is_some() { &[] } else { request.prefixes.as_slice() };
@@ -195,6 +205,13 @@ pub fn dry_run(request: &Request) -> Result<Vec<String>, Error> {
                     link.display()
                 ));
             }
+            Step::Option { cgroup, link } => {
+                lines.push(format!(
+                    "bpftool cgroup attach {} cgroup_setsockopt pinned {}   # takes messages that applications announce",
+                    cgroup.display(),
+                    link.display()
+                ));
+            }
             Step::Route(route) => lines.extend(ready.routes.iter().find(|r| r.route == *route).map(|r| r.command(name))),
             Step::Sysctl { key, after, .. } => lines.push(format!("sysctl -w {key}={after}")),
         }
@@ -270,6 +287,10 @@ fn carry_out(
             Step::Cgroup { cgroup, link } => {
                 sockets::choose(&whom, cgroup, link)?;
                 done.push(format!("new connections of processes in {} use it", cgroup.display()));
+            }
+            Step::Option { cgroup, link } => {
+                loader::take_option(&object, cgroup, link)?;
+                done.push(format!("processes in {} announce messages to it (socket option)", cgroup.display()));
             }
             Step::Filter(filter) => {
                 loader::attach_filter(&object, filter)?;

@@ -47,8 +47,10 @@ pub struct Program {
     pub needs_ecn: bool,
     /// What can be tuned.
     pub params: &'static [Param],
-    /// Of a shim, the sides of an interface at which it has a program: true for egress.
+    /// The sides of an interface at which it has a program, of shims and of laws that mark packets: true for egress.
     pub sides: &'static [bool],
+    /// Whether applications announce messages to it, by a socket option that a program at a cgroup takes.
+    pub messages: bool,
 }
 
 const SHIFT_G: Param =
@@ -66,6 +68,7 @@ pub const PROGRAMS: &[Program] = &[
         needs_ecn: true,
         params: &[SHIFT_G, ALPHA_ON_INIT, MIN_CWND],
         sides: &[],
+        messages: false,
     },
     Program {
         name: "l2dct",
@@ -88,6 +91,7 @@ pub const PROGRAMS: &[Program] = &[
             Param { name: "heavy", min: 1, max: 4_000_000_000, default: 1_000_000, doc: "much is from so many bytes on" },
         ],
         sides: &[],
+        messages: false,
     },
     Program {
         name: "trim",
@@ -114,6 +118,7 @@ pub const PROGRAMS: &[Program] = &[
             },
         ],
         sides: &[],
+        messages: false,
     },
     Program {
         name: "rns",
@@ -122,6 +127,7 @@ pub const PROGRAMS: &[Program] = &[
         needs_ecn: false,
         params: &[],
         sides: &[],
+        messages: false,
     },
     Program {
         name: "pias",
@@ -157,6 +163,7 @@ pub const PROGRAMS: &[Program] = &[
             },
         ],
         sides: &[true],
+        messages: false,
     },
     Program {
         name: "proboscis",
@@ -177,6 +184,56 @@ pub const PROGRAMS: &[Program] = &[
             Param { name: "shift_g", min: 0, max: 10, default: 4, doc: "the newest marked fraction weighs 2^-shift_g in alpha" },
         ],
         sides: &[true, false],
+        messages: false,
+    },
+    Program {
+        name: "d2tcp",
+        kind: Kind::Law,
+        summary: "DCTCP that cuts less the nearer the deadline of a message is (Vamanan et al., 2012)",
+        needs_ecn: true,
+        params: &[
+            SHIFT_G,
+            ALPHA_ON_INIT,
+            MIN_CWND,
+            Param {
+                name: "d_min",
+                min: 1,
+                max: 1000,
+                default: 500,
+                doc: "least exponent of alpha, with a deadline far away, in 1/1000",
+            },
+            Param { name: "d_max", min: 1000, max: 100_000, default: 2000, doc: "greatest exponent, with a near one, in 1/1000" },
+            Param { name: "missed", min: 1, max: 100_000, default: 2000, doc: "the exponent after the deadline, in 1/1000" },
+        ],
+        sides: &[],
+        messages: true,
+    },
+    Program {
+        name: "prin",
+        kind: Kind::Law,
+        summary: "PRIN: halves the window before each block of the application and marks the last segments of blocks (DSCP)",
+        needs_ecn: false,
+        params: &[
+            Param {
+                name: "halve",
+                min: 0,
+                max: 1,
+                default: 1,
+                doc: "1: the window is halved before a block; 0: only tails are marked",
+            },
+            Param {
+                name: "floor",
+                min: 1,
+                max: 1000,
+                default: 2,
+                doc: "least window after halving, in segments; with 1 a delayed ACK costs 40 ms",
+            },
+            Param { name: "cap", min: 0, max: 1, default: 0, doc: "1: the slow start threshold follows the halved window" },
+            Param { name: "tail", min: 0, max: 100, default: 3, doc: "segments at the end of a block that are marked" },
+            Param { name: "dscp", min: 0, max: 63, default: 46, doc: "DSCP of those" },
+        ],
+        sides: &[true],
+        messages: true,
     },
 ];
 

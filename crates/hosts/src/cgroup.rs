@@ -1,7 +1,9 @@
 //! The cgroup file system of version 2, wherever it is mounted.
 
 use crate::Error;
-use std::fs;
+use libbpf_rs::ProgramMut;
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 /// Where it is mounted: `/sys/fs/cgroup`, or `/sys/fs/cgroup/unified` beside version 1.
@@ -25,4 +27,14 @@ pub(crate) fn folder(name: &Path) -> Result<PathBuf, Error> {
     }
     Err(Error::new(format!("{} is no cgroup", path.display()))
         .fix(format!("name a folder below {}, as in `systemd-cgls`", mount.display())))
+}
+
+/// Attaches a program to the cgroup beside those that are there; the link is pinned.
+pub(crate) fn attach(program: &ProgramMut<'_>, cgroup: &Path, pin: &Path) -> Result<(), Error> {
+    let folder = File::open(cgroup).map_err(|e| Error::io(cgroup.display(), &e))?;
+    let mut link = program.attach_cgroup(folder.as_raw_fd()).map_err(|e| {
+        Error::bpf(format!("attaching to the cgroup {}", cgroup.display()), &e)
+            .fix("name a folder of a cgroup file system of version 2")
+    })?;
+    link.pin(pin).map_err(|e| Error::bpf(pin.display(), &e))
 }

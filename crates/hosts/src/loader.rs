@@ -3,7 +3,7 @@
 use crate::catalog::{Kind, Program};
 use crate::counters::set_params;
 use crate::tc::Filter;
-use crate::{Error, Prefix};
+use crate::{Error, Prefix, cgroup};
 use libbpf_rs::{MapCore, MapFlags, MapMut, Object, ObjectBuilder, PrintLevel};
 use std::fs;
 use std::net::IpAddr;
@@ -130,6 +130,13 @@ pub(crate) fn attach_filter(object: &Object, filter: &Filter) -> Result<(), Erro
     let program =
         object.progs_mut().find(|p| p.name() == side).ok_or_else(|| Error::new(format!("the object has no program `{side}`")))?;
     filter.attach(program.as_fd())
+}
+
+/// Attaches the program that takes announcements of messages to a cgroup, and pins the link.
+pub(crate) fn take_option(object: &Object, cgroup: &Path, pin: &Path) -> Result<(), Error> {
+    let program =
+        object.progs_mut().find(|p| p.name() == "option").ok_or_else(|| Error::new("the object has no program `option`"))?;
+    cgroup::attach(&program, cgroup, pin)
 }
 
 /// Registers the congestion control and pins the link, which from then on is what keeps it.

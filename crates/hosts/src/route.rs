@@ -40,6 +40,11 @@ impl Plan {
             return Err(Error::new(format!("{taken} already has a route of forebay"))
                 .fix("`forebay status` says of which attachment; detach that first"));
         }
+        Plan::copies(&routes, prefix, law)
+    }
+
+    /// Copies of the route to the prefix and of those to parts of it.
+    fn copies(routes: &[(Prefix, RouteMessage)], prefix: Prefix, law: &str) -> Result<Vec<Plan>, Error> {
         // The longest prefix wins, and among equal ones the least priority, which the kernel lists first.
         let mut above: Vec<&(Prefix, RouteMessage)> = routes.iter().filter(|(p, _)| prefix.within(*p)).collect();
         above.sort_by_key(|(p, r)| (std::cmp::Reverse(p.length()), priority(r)));
@@ -133,7 +138,8 @@ impl Plan {
 /// The interfaces through which the host reaches the prefix and its parts.
 pub(crate) fn devices(prefix: Prefix) -> Result<Vec<String>, Error> {
     let mut all = BTreeSet::new();
-    for plan in Plan::all(prefix, "reno")? {
+    // Copies of ours lead where their originals do.
+    for plan in Plan::copies(&unicast(family(prefix.address()))?, prefix, "reno")? {
         for a in &plan.message.attributes {
             match a {
                 RouteAttribute::Oif(i) => all.extend([*i]),

@@ -2,12 +2,11 @@
 //! (`crates/kernel/bpf/sockets`).
 
 use crate::catalog::Program;
-use crate::{Error, Prefix, catalog, counters};
+use crate::{Error, Prefix, catalog, cgroup, counters};
 use libbpf_rs::{Iter, MapCore, MapFlags, Object, ObjectBuilder, OpenObject};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::net::IpAddr;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -19,6 +18,7 @@ const PROGRAM: Program = Program {
     needs_ecn: false,
     params: &[],
     sides: &[],
+    messages: false,
 };
 
 /// Whom a congestion control is for.
@@ -99,13 +99,8 @@ fn configure(object: &Object, whom: &Whom<'_>) -> Result<(), Error> {
 pub(crate) fn choose(whom: &Whom<'_>, cgroup: &Path, pin: &Path) -> Result<(), Error> {
     let object = open("choose")?.load().map_err(failed)?;
     configure(&object, whom)?;
-    let folder = File::open(cgroup).map_err(|e| Error::io(cgroup.display(), &e))?;
     let program = object.progs_mut().next().ok_or_else(|| Error::new("the object `sockets` has no program"))?;
-    let mut link = program.attach_cgroup(folder.as_raw_fd()).map_err(|e| {
-        Error::bpf(format!("attaching to the cgroup {}", cgroup.display()), &e)
-            .fix("name a folder of a cgroup file system of version 2")
-    })?;
-    link.pin(pin).map_err(|e| Error::bpf(pin.display(), &e))
+    cgroup::attach(&program, cgroup, pin)
 }
 
 /// What swapping did.

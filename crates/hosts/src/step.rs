@@ -19,6 +19,8 @@ pub(crate) enum Step {
     Sockets { law: String, memory: PathBuf },
     /// Processes of a cgroup use it when they open connections; the link is pinned at `link`.
     Cgroup { cgroup: PathBuf, link: PathBuf },
+    /// Processes of a cgroup announce messages to it by socket option; the link is pinned at `link`.
+    Option { cgroup: PathBuf, link: PathBuf },
     /// A route gives connections to a prefix the congestion control.
     Route(Route),
     /// A program is at an interface.
@@ -33,7 +35,7 @@ impl Step {
         match self {
             Step::Pins { folder } => pins::remove(folder),
             Step::Sockets { law, memory } => leave(law, memory),
-            Step::Cgroup { link, .. } => match fs::remove_file(link) {
+            Step::Cgroup { link, .. } | Step::Option { link, .. } => match fs::remove_file(link) {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io(link.display(), &e)),
                 _ => Ok(()),
             },

@@ -136,7 +136,10 @@ LAW_FN law_u32 law_sqrt(law_u64 x)
 	return (law_u32)(root - (root > x / root));
 }
 
-/* -log2(x) of `x` in (0, LAW_ONE], both with 16 bits behind the point: the bits of the logarithm by repeated squaring. */
+/*
+ * -log2(x) of `x` in (0, LAW_ONE], both with 16 bits behind the point: the bits of the logarithm by repeated squaring. Without branches in its
+ * loops, as the root above.
+ */
 LAW_FN law_u32 law_minus_log2(law_u32 x)
 {
 	law_u64 mantissa = x;
@@ -146,18 +149,19 @@ LAW_FN law_u32 law_minus_log2(law_u32 x)
 
 	/* To [1, 2) with 30 bits behind the point. */
 	for (i = 0; i < 17; i++) {
-		if (mantissa < LAW_ONE) {
-			mantissa <<= 1;
-			whole++;
-		}
+		law_u32 small = (law_u32)((mantissa - LAW_ONE) >> 63);
+
+		mantissa <<= small;
+		whole += small;
 	}
 	mantissa <<= 14;
 	for (i = 15; i >= 0; i--) {
+		law_u32 above;
+
 		mantissa = (mantissa * mantissa) >> 30;
-		if (mantissa >> 31) {
-			mantissa >>= 1;
-			fraction |= 1U << i;
-		}
+		above = (law_u32)(mantissa >> 31);
+		mantissa >>= above;
+		fraction |= above << i;
 	}
 	return (whole << 16) - fraction;
 }
@@ -176,10 +180,8 @@ LAW_FN law_u32 law_exp2_minus(law_u32 x)
 
 	if (whole > 16)
 		return 0;
-	for (i = 0; i < 16; i++) {
-		if (x & (1U << (15 - i)))
-			power = (power * factor[i]) >> 30;
-	}
+	for (i = 0; i < 16; i++)
+		power = (power * ((1U << 30) - (x >> (15 - i) & 1) * ((1U << 30) - factor[i]))) >> 30;
 	return (law_u32)(power >> (14 + whole));
 }
 

@@ -13,6 +13,7 @@ mod child;
 mod kill;
 mod lab;
 mod laws;
+mod messages;
 mod recording;
 mod refusals;
 mod shims;
@@ -41,6 +42,10 @@ const TOPICS: &[(&str, fn())] = &[
     ("law-without-ecn", laws::without_ecn),
     ("law-losses", laws::losses),
     ("law-trim-probes", laws::trim_probes),
+    ("message-option", messages::option),
+    ("message-deadlines", messages::deadlines),
+    ("message-tail", messages::tail),
+    ("message-halving", messages::halving),
     ("record", recording::messages),
     ("shim-pias", shims::pias),
     ("shim-proboscis", shims::proboscis),

@@ -62,14 +62,13 @@ LAW_FN void d2tcp_message(struct d2tcp *s, law_u32 end, law_u64 deadline)
 	s->end[last] = end;
 }
 
-/* Every ACK. */
-LAW_FN void d2tcp_ack(struct d2tcp *s, const struct d2tcp_params *p, const struct law_ack *a)
+/* Messages that end at or before `una` have arrived. */
+LAW_FN void d2tcp_retire(struct d2tcp *s, law_u32 una)
 {
 	int i, done;
 
-	dctcp_ack(&s->marks, &p->marks, a);
 	for (done = 0; done < D2TCP_MESSAGES; done++) {
-		if (!s->count || law_before(a->una, s->end[0]))
+		if (!s->count || law_before(una, s->end[0]))
 			break;
 		s->count--;
 		for (i = 0; i + 1 < D2TCP_MESSAGES; i++) {
@@ -77,6 +76,13 @@ LAW_FN void d2tcp_ack(struct d2tcp *s, const struct d2tcp_params *p, const struc
 			s->deadline[i] = s->deadline[i + 1];
 		}
 	}
+}
+
+/* Every ACK. Retiring may wait until somebody looks at the messages: nothing but `una` enters into it. */
+LAW_FN void d2tcp_ack(struct d2tcp *s, const struct d2tcp_params *p, const struct law_ack *a)
+{
+	dctcp_ack(&s->marks, &p->marks, a);
+	d2tcp_retire(s, a->una);
 }
 
 /*
@@ -99,13 +105,19 @@ LAW_FN law_u32 d2tcp_imminence(const struct d2tcp *s, const struct d2tcp_params 
 	return law_clamp(needed / (s->deadline[0] - a->now), p->d_min, p->d_max);
 }
 
-/* cwnd (1 - alpha^d / 2) on marks (section 3.1); `a` holds the facts of the last ACK. */
+/* cwnd (1 - alpha^d / 2) (section 3.1). */
+LAW_FN law_u32 d2tcp_cut(const struct dctcp *marks, const struct d2tcp_params *p, law_u32 cwnd, law_u32 imminence)
+{
+	return dctcp_cut(&p->marks, cwnd, law_power(marks->alpha << 6, imminence));
+}
+
+/* The threshold of a reduction; `a` holds the facts of the last ACK. */
 LAW_FN law_u32 d2tcp_ssthresh(const struct d2tcp *s, const struct d2tcp_params *p, law_u32 cwnd, enum law_trigger trigger,
 			      const struct law_ack *a)
 {
 	if (trigger != LAW_MARK)
 		return dctcp_loss(&p->marks, cwnd);
-	return dctcp_cut(&p->marks, cwnd, law_power(s->marks.alpha << 6, d2tcp_imminence(s, p, cwnd, a)));
+	return d2tcp_cut(&s->marks, p, cwnd, d2tcp_imminence(s, p, cwnd, a));
 }
 
 #endif

@@ -6,7 +6,16 @@
 #include "law.bpf.h"
 #include "../dctcp/dctcp_core.h"
 
-/* Counters, the same for all of them. */
+/* What a law counts beside the rest. */
+#ifndef OWN_COUNTERS
+#define OWN_COUNTERS
+#endif
+/* What a law does beside counting when a socket leaves it. */
+#ifndef OWN_RELEASE
+#define OWN_RELEASE(SK)
+#endif
+
+/* Counters, the same for all of them but OWN_COUNTERS. */
 struct counters {
 	u64 sockets_opened;
 	u64 sockets_closed;
@@ -24,6 +33,7 @@ struct counters {
 	/* The receiver's half: changes of the CE state, and ACKs sent at once because of them. */
 	u64 ce_changes;
 	u64 acks_at_once;
+	OWN_COUNTERS
 };
 COUNTERS_MAP
 
@@ -112,6 +122,7 @@ static __always_inline u32 dctcp_undo(const struct tcp_sock *tp, const struct dc
 	void BPF_PROG(NAME##_release, struct sock *sk)                                                                         \
 	{                                                                                                                      \
 		COUNT(sockets_closed, 1);                                                                                      \
+		OWN_RELEASE(sk);                                                                                               \
 	}                                                                                                                      \
 	SEC("struct_ops")                                                                                                      \
 	void BPF_PROG(NAME##_set_state, struct sock *sk, u8 new_state)                                                         \

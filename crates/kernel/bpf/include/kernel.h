@@ -73,4 +73,6 @@ struct pt_regs;
 		return bpf_map_lookup_elem(&params, &zero);                                                                    \
 	}
 
+char _license[] SEC("license") = "GPL";
+
 #endif

@@ -5,7 +5,8 @@
 
 #include "kernel.h"
 
-/* include/uapi/linux/bpf.h; the beginning is enough. */
+/* include/uapi/linux/bpf.h; the beginnings are enough. */
+struct bpf_sock;
 struct __sk_buff {
 	u32 len;
 	u32 pkt_type;
@@ -24,6 +25,16 @@ struct __sk_buff {
 	u32 tc_classid;
 	u32 data;
 	u32 data_end;
+	u32 napi_id;
+	u32 addresses[11];
+	u32 ports[2];
+	u32 data_meta;
+	u64 flow_keys;
+	u64 tstamp;
+	u32 wire_len;
+	u32 gso_segs;
+	/* Of the host that sends the packet. */
+	struct bpf_sock *sk;
 };
 /* On to the next filter, and in the end as if there were none; or dropped. */
 enum { TC_ACT_UNSPEC = -1, TC_ACT_SHOT = 2 };
@@ -149,7 +160,5 @@ static __always_inline void set_tcp16(struct __sk_buff *skb, u32 at, __be16 old,
 		__type(key, struct flow);                                                                                      \
 		__type(value, VALUE);                                                                                          \
 	} NAME SEC(".maps");
-
-char _license[] SEC("license") = "GPL";
 
 #endif

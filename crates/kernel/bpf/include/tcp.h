@@ -116,6 +116,4 @@ static __always_inline bool ecn_negotiated(const struct tcp_sock *tp)
 	return tp->ecn_flags & (TCP_ECN_OK | TCP_ECN_ACCURATE);
 }
 
-char _license[] SEC("license") = "GPL";
-
 #endif
