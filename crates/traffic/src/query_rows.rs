@@ -24,9 +24,15 @@ pub fn query_rows(mut starts: Vec<QueryStart>, flows: &mut [FlowRow]) -> Vec<Que
         waited: None,
     };
     let mut rows: Vec<QueryRow> = starts.iter().enumerate().map(row).collect();
+    // Messages of one query start at about the same time, so that most belong to that of the one before.
+    let mut last = None;
     for flow in flows.iter_mut() {
         let Some(query) = flow.query_id else { continue };
-        let number = number[&query];
+        let number = match last {
+            Some((known, number)) if known == query => number,
+            _ => number[&query],
+        };
+        last = Some((query, number));
         flow.query_id = Some(number);
         let q = &mut rows[number.index()];
         if q.slowest.is_none() || flow.end > q.end {

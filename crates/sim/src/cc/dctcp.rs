@@ -151,10 +151,10 @@ impl CongestionControl for Dctcp {
     type Sent = ();
     const PKTS_ACKED: bool = false;
 
-    #[inline]
+    #[inline(always)]
     fn in_ack_event(&mut self, _w: &mut Window, ack: &Ack) {
         if self.is_whole() {
-            return self.count_whole(ack);
+            return self.count_whole(&{ *ack });
         }
         // RFC 8257 section 3.3: SACK information is ignored, duplicates add nothing.
         self.bytes_acked += ack.acked;
@@ -171,7 +171,7 @@ impl CongestionControl for Dctcp {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn cong_avoid(&mut self, w: &mut Window, ack: &Ack) {
         // DCTCP spec 2.3: growth continues on ECE ACKs of a window that has been cut, unless the scenario forbids it.
         if !(ack.ece && self.no_growth_on_ece) {

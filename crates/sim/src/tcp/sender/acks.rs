@@ -227,7 +227,7 @@ impl Sender {
     pub(super) fn reduce_on_ece(&mut self, c: &TcpConfig, ack: &Ack) -> bool {
         let reduces = ack.ece && ack.snd_una > self.cwr_end && self.ca < CaState::Cwr;
         if reduces {
-            self.cut_on_ece(c, ack);
+            self.cut_on_ece(c, &{ *ack });
         }
         reduces
     }
@@ -270,7 +270,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn grow(&mut self, c: &TcpConfig, ack: &Ack) {
         if self.hears.1 {
-            self.pkts_acked(ack);
+            self.pkts_acked(&{ *ack });
         }
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2
         //# The sending TCP SHOULD NOT increase the congestion window in response to the receipt of an ECN-Echo ACK
@@ -287,7 +287,7 @@ impl Sender {
             match &self.slow_start {
                 None => self.law.cong_avoid(&mut self.w, ack),
                 Some(s) => {
-                    let grow = s.grow(&self.w, ack);
+                    let grow = s.grow(&self.w, &{ *ack });
                     self.law.cong_avoid(&mut self.w, &Ack { grow, ..*ack });
                 }
             }
