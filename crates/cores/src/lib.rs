@@ -4,6 +4,8 @@
 
 mod network;
 mod queue;
+mod tag;
 
 pub use network::{Delivery, Left, Link, Network, Record, Switch, What};
 pub use queue::{Core, Effect, Seen};
+pub use tag::{Segment, class};

@@ -72,7 +72,7 @@ fn by_direction(report: &Report) -> BTreeMap<(u64, bool), Vec<PacketRow>> {
 
 /// Whether a packet is the same, at the same nanosecond. Whoever closes may do so with the last byte or behind it, so that FIN is no difference.
 fn same(a: &PacketRow, b: &PacketRow) -> bool {
-    let what = |p: &PacketRow| (p.number, p.payload, p.syn, p.ece, p.ce, p.time_ps.div_ceil(NS));
+    let what = |p: &PacketRow| (p.number, p.payload, p.syn, p.ece, p.ce, p.class, p.time_ps.div_ceil(NS));
     what(a) == what(b)
 }
 
@@ -102,7 +102,7 @@ mod tests {
 
     fn packet(time_ps: u64, conn_id: u64, back: bool, number: u32) -> PacketRow {
         let payload = if back { 0 } else { 1_000 };
-        PacketRow { time_ps, conn_id, back, number, payload, syn: false, fin: false, ece: false, cwr: false, ce: false }
+        PacketRow { time_ps, conn_id, back, number, payload, syn: false, fin: false, ece: false, cwr: false, ce: false, class: 0 }
     }
 
     fn report(packets: &[PacketRow], cwnd: f64) -> Report {

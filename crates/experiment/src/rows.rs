@@ -243,6 +243,8 @@ pub struct PacketRow {
     pub cwr: bool,
     /// It was marked on its way (CE).
     pub ce: bool,
+    /// Class of service, 0 to 7.
+    pub class: u8,
 }
 
 impl SeriesRow for PacketRow {
@@ -255,6 +257,7 @@ impl SeriesRow for PacketRow {
     fn store(&self, words: &mut [u64]) {
         let flags = [self.back, self.syn, self.fin, self.ece, self.cwr, self.ce];
         let flags = flags.iter().fold(0, |all, flag| all << 1 | u64::from(*flag));
+        let flags = flags | u64::from(self.class) << 8;
         words.copy_from_slice(&[self.time_ps, self.conn_id, u64::from(self.number) << 32 | u64::from(self.payload), flags]);
     }
 
@@ -271,6 +274,7 @@ impl SeriesRow for PacketRow {
             ece: flag(2),
             cwr: flag(1),
             ce: flag(0),
+            class: (words[3] >> 8) as u8,
         }
     }
 }

@@ -148,13 +148,14 @@ static struct fb_conn *told(u32 number)
 	return conn;
 }
 
-/* A message, or what an endless writer has written when it stops, ends here. */
-static void add_message(struct fb_conn *conn)
+/* A message, or what an endless writer has written when it stops, begins at `begin` and ends here. */
+static void add_message(struct fb_conn *conn, u64 begin)
 {
 	struct fb_message *message = kmalloc(sizeof(*message), GFP_KERNEL);
 
 	if (!message)
 		fb_die("no memory for a message of connection %u: give the guest more (mem=)", conn->number);
+	message->begin = begin;
 	message->end = conn->goal;
 	local_bh_disable();
 	list_add_tail(&message->list, &conn->messages);
@@ -175,7 +176,7 @@ static void write_conn(const struct fb_write *write)
 	conn->endless = !write->bytes;
 	conn->goal += write->bytes;
 	if (write->bytes)
-		add_message(conn);
+		add_message(conn, conn->goal - write->bytes);
 	fb_tcp_message(conn, write);
 	fb_todo(conn, FB_TODO_WRITE);
 }
@@ -183,13 +184,15 @@ static void write_conn(const struct fb_write *write)
 static void stop_conn(const struct fb_stop *stop)
 {
 	struct fb_conn *conn = told(stop->conn);
+	u64 begin;
 
 	if (!conn->endless)
 		return;
 	conn->endless = false;
+	begin = conn->goal;
 	conn->goal = conn->written;
 	if (conn->goal)
-		add_message(conn);
+		add_message(conn, begin);
 	fb_tcp_tell(conn);
 	fb_todo(conn, FB_TODO_WRITE);
 }

@@ -66,9 +66,10 @@ struct fb_conn {
 #define FB_TODO_WRITE 2
 #define FB_TODO_SENDER 4 /* the state of the sender's socket has changed */
 
-/* A message ends where `end` bytes of its connection have been written. */
+/* A message: the bytes from `begin` to `end` of its connection's stream. */
 struct fb_message {
 	struct list_head list;
+	u64 begin;
 	u64 end;
 };
 

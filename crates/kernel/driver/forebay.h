@@ -31,6 +31,8 @@ void fb_wire_done(struct fb_done *done);
 void fb_ends_deliver(fb_u32 conn, bool back, struct sk_buff *skb, fb_u64 time);
 void fb_ends_wake(void);
 const struct fb_group *fb_group_of(fb_u32 conn);
+/* Class of service of a packet with `payload` bytes that leaves a host, by what its group tags packets with. */
+fb_u32 fb_class_of(fb_u32 conn, bool back, const struct sk_buff *skb, fb_u32 payload);
 /* The datagram that the packet just handed to fb_wire_send() carries; NULL: it is of a connection. */
 const struct fb_datagram *fb_datagram_leaving(void);
 

@@ -244,6 +244,7 @@ struct fb_pkt *fb_net_packet(void)
 			fb_append(&unused, &more[i].queued);
 		one = &more[0].queued;
 	}
+	one->class_of_service = 0;
 	return pkt(one);
 }
 
@@ -492,7 +493,8 @@ void fb_net_send(struct fb_pkt *p, fb_u64 now)
 	p->id = sent++;
 	p->hop = 0;
 	p->queued.flow = way->flow;
-	p->queued.class_of_service = way->class_of_service;
+	if (way->class_of_service)
+		p->queued.class_of_service = way->class_of_service;
 	enqueue(&links[way->ports[0]], p, now);
 }
 

@@ -36,7 +36,7 @@ bool fb_net_is_back(fb_u32 conn, fb_u32 node);
 struct fb_pkt *fb_net_packet(void);
 /* Uniform below `bound`, from the stream of the host that sends `conn`'s data. */
 fb_u64 fb_net_jitter(fb_u32 conn, fb_u64 bound);
-/* The packet leaves its host now; of `queued`, wire and ecn are set, and all from `late` on but id and hop. */
+/* The packet leaves its host now; of `queued`, wire and ecn are set, and its class unless its way has one; and all from `late` on but id and hop. */
 void fb_net_send(struct fb_pkt *packet, fb_u64 now);
 /* When fb_net_run() must be called at the latest. */
 fb_u64 fb_net_next(void);

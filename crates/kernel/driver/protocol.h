@@ -40,6 +40,8 @@ typedef uint8_t fb_u8; typedef uint16_t fb_u16; typedef uint32_t fb_u32; typedef
 #define FB_HOPS 24
 /* Numbers of a discipline or a law. */
 #define FB_PARAMS 24
+/* Numbers of what tags packets. */
+#define FB_TAGS 9
 
 enum fb_kind {
 	/* Outside to guest, before the run. */
@@ -144,6 +146,9 @@ struct fb_sysctl {
 	char value[64];
 };
 
+/* What gives a sender's packets classes of service. */
+enum fb_tagger { FB_TAG_NONE, FB_TAG_SERVICE, FB_TAG_PIAS, FB_TAG_PRIN };
+
 /* A transport. */
 struct fb_group {
 	char law[16];	    /* a congestion control of the kernel; empty: datagrams */
@@ -155,6 +160,7 @@ struct fb_group {
 	fb_u32 ack_size;    /* wire bytes of a packet without payload */
 	fb_u64 send_jitter; /* ps: random time that a sender's host takes for a packet, uniform below */
 	fb_u64 param[FB_PARAMS]; /* of the law, where it is one of ours */
+	fb_u64 tag[FB_TAGS];	 /* FB_TAG_*, and its numbers as tag.h has them */
 };
 #define FB_GROUP_ECN 1	/* packets are ECN-capable: asks for ECN when a connection opens */
 #define FB_GROUP_FIN 2	/* closes when the last byte has been written */

@@ -155,6 +155,8 @@ void fb_wire_send(u32 node, struct sk_buff *skb)
 	p->back = fb_net_is_back(conn, node);
 	p->late = group->send_jitter && !p->back ? fb_net_jitter(conn, group->send_jitter) : 0;
 	describe(p, skb, group);
+	if (group->tag[0] != FB_TAG_NONE)
+		p->queued.class_of_service = fb_class_of(conn, p->back, skb, p->payload);
 	fb_net_send(p, fb_now());
 	arm();
 }

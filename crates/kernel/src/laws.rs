@@ -127,9 +127,6 @@ fn prin_law(start: Numbers, shim: &Chosen, t: &Transport) -> Result<GuestLaw, St
     if let Some(wait) = v.opt_time("tail-reorder-wait") {
         return Err(format!("`tail-reorder-wait = {wait}`: the kernel's fast retransmit does not wait"));
     }
-    if v.bool("priority") {
-        return Err("`priority`: nothing in the guest marks the last segments of a message; legal: false".into());
-    }
     let floor = v.opt_int("floor").unwrap_or(1 + i64::from(t.ack_every > 1));
     let cap = v.text("ssthresh") == "cap";
     Ok(start.and(u64::from(v.bool("halve"))).and(floor as u64).and(u64::from(cap)).law("forebay_prin"))

@@ -9,6 +9,7 @@ use forebay_experiment::topology::{Fib, Route};
 use forebay_experiment::traffic::{Workload, WorkloadKind};
 use forebay_experiment::transport::Chosen;
 use forebay_kernel::queue::{self, Discipline};
+use forebay_kernel::tags::TAGS;
 use forebay_units::{AppId, GroupId, NodeId, QueueLen};
 use std::collections::BTreeMap;
 
@@ -69,6 +70,7 @@ impl Plan {
                 ack_size: group.tcp.ack_size,
                 send_jitter: group.tcp.send_jitter.0,
                 param: told.param,
+                tag: told.tag,
             });
         }
         for (index, workload) in experiment.workloads.iter().enumerate() {
@@ -77,7 +79,14 @@ impl Plan {
                 plan.datagrams.insert(index, plan.groups.len() as u32);
                 let like = plan.groups[0];
                 let flags = if datagram.ect { number::GROUP_ECN } else { 0 };
-                plan.groups.push(protocol::Group { law: [0; 16], profile: profile as u32, flags, send_jitter: 0, ..like });
+                plan.groups.push(protocol::Group {
+                    law: [0; 16],
+                    profile: profile as u32,
+                    flags,
+                    send_jitter: 0,
+                    tag: [0; TAGS],
+                    ..like
+                });
                 plan.join(workload, profile);
                 continue;
             }

@@ -100,6 +100,8 @@ pub const NONE: u32 = u32::MAX;
 pub const HOPS: usize = 24;
 /// `FB_PARAMS`.
 pub const PARAMS: usize = 24;
+/// `FB_TAGS`.
+pub const TAGS: usize = forebay_kernel::tags::TAGS;
 /// `FB_SETUP_END`, which carries no record.
 pub const SETUP_END: u32 = 8;
 /// `FB_LOG`, whose records are bytes of text.
@@ -124,7 +126,7 @@ records! {
     /// `struct fb_group`.
     Group = 6, "fb_group" {
         law: [u8; 16], profile: u32, flags: u32, rcvbuf: u64, sndbuf: u64, header: u32, ack_size: u32, send_jitter: u64,
-        param: [u64; PARAMS],
+        param: [u64; PARAMS], tag: [u64; TAGS],
     }
     /// `struct fb_interface`.
     Interface = 7, "fb_interface" { node: u32, profile: u32, address: u32, mtu: u32 }
@@ -273,6 +275,7 @@ pub fn text_in(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_kernel::tags;
     use std::fmt::Write as _;
     use std::process::Command;
 
@@ -308,6 +311,10 @@ mod tests {
             ("FB_NONE", NONE.into()),
             ("FB_HOPS", HOPS as u64),
             ("FB_PARAMS", PARAMS as u64),
+            ("FB_TAGS", TAGS as u64),
+            ("FB_TAG_SERVICE", tags::SERVICE),
+            ("FB_TAG_PIAS", tags::PIAS),
+            ("FB_TAG_PRIN", tags::PRIN),
             ("FB_SETUP_END", SETUP_END.into()),
             ("FB_RECORD_SIZES", RECORD_SIZES.into()),
             ("FB_LOG", LOG.into()),

@@ -7,6 +7,7 @@ use forebay_experiment::topology::Route;
 use forebay_experiment::transport::{Ecn, Group, Idle, Metrics, Recovery, Reduce, RtoRule, SlowStart, Transport};
 use forebay_experiment::world::Unsupported;
 use forebay_kernel::laws::PARAMS;
+use forebay_kernel::tags::{TAGS, tag};
 use forebay_units::Time;
 
 /// Bytes of the headers that the kernel counts in an interface's MTU: IPv4 and TCP without options.
@@ -48,6 +49,8 @@ pub(crate) struct Sockets {
     pub law: &'static str,
     /// Its numbers, if it is one of ours.
     pub param: [u64; PARAMS],
+    /// What gives their packets classes of service, and its numbers.
+    pub tag: [u64; TAGS],
     /// `FB_GROUP_*`.
     pub flags: u32,
     /// `SO_RCVBUF`; 0 for a buffer that the kernel tunes.
@@ -120,6 +123,7 @@ pub(crate) fn sockets(t: &Transport, route: Option<&Route>) -> Sockets {
     Sockets {
         law,
         param,
+        tag: tag(&t.shims).unwrap_or([0; TAGS]),
         flags: if t.ecn == Ecn::Off { 0 } else { GROUP_ECN } | if t.fin { GROUP_FIN } else { 0 },
         // The kernel doubles it, and gives half of that to the window.
         rcvbuf: if t.rcv_autotune { 0 } else { t.rcv_wnd },
@@ -138,9 +142,8 @@ pub(crate) fn refused(group: &Group) -> Vec<Unsupported> {
     if let Err(why) = law(t, None) {
         refuse("transport.cc", true, why);
     }
-    // PRIN without its marks is a law of the guest.
-    if let Some(shim) = t.shims.iter().find(|s| s.name != "prin") {
-        refuse("transport.shim", true, format!("the kernel has no shim `{}`; legal: none", shim.name));
+    if let Err(why) = tag(&t.shims) {
+        refuse("transport.shim", true, why);
     }
     let dctcp = matches!(t.law.name, "dctcp" | "l2dct" | "d2tcp");
     refuse("transport.handshake", !t.handshake, "the kernel opens every connection with a handshake; legal: true".into());
@@ -204,6 +207,11 @@ pub(crate) fn own_ways(group: &Group) -> Vec<String> {
         "`rcv-wnd`: fixed as by SO_RCVBUF; Linux opens it from 64 KB on as segments come, up to what it reckons the buffer can hold",
     );
     say(t.timestamps && !t.eifel, "`eifel`: Linux takes reductions back by timestamps where it has them");
+    let prin = t.shims.iter().find(|s| s.name == "prin" && s.values.bool("priority"));
+    say(
+        prin.is_some_and(|s| s.values.bool("split-short")),
+        "`split-short` of `prin`: Linux cuts messages into full segments, and may put the next message into the last one",
+    );
     say(
         t.law.name == "cubic" && t.slow_start == SlowStart::Standard,
         "`slow-start`: cubic in Linux leaves slow start by HyStart",

@@ -72,6 +72,7 @@ impl Trace {
             ece: has(flag::ECE),
             cwr: has(flag::CWR),
             ce: p.ecn == CE,
+            class: p.class_of_service,
         }
     }
 

@@ -3,18 +3,16 @@
 //!
 //! Without a kernel these tests fail, and say how to get one; on a machine that cannot build one they are skipped, and say so.
 
-use forebay_experiment::Experiment;
+mod guest;
+
 use forebay_experiment::report::Report;
 use forebay_experiment::world::World;
-use forebay_experiment::worlds::Worlds;
 use forebay_linux::world::Linux;
-use forebay_scenario::Scenario;
+use guest::{experiment, kernel, run_in};
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::{env, fs, thread};
 
@@ -56,36 +54,8 @@ fn cases() -> Vec<(&'static str, String)> {
     ]
 }
 
-fn worlds() -> &'static Worlds {
-    static ALL: OnceLock<Worlds> = OnceLock::new();
-    ALL.get_or_init(|| Worlds::new(&[&forebay_sim::world::Simulator, &Linux]))
-}
-
-fn experiment(text: &str) -> Experiment {
-    let scenario = Scenario::from_text(worlds(), text, "case", "".as_ref(), &["world=linux".to_owned()], None);
-    let resolved = scenario.and_then(|s| s.resolve()).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    resolved.variants[0].config.clone()
-}
-
 fn run(text: &str) -> Report {
-    let e = experiment(text);
-    let checked = e.check().unwrap_or_else(|e| panic!("{e}"));
-    Linux.run(checked, e.seed, &mut |_| ControlFlow::Continue(())).unwrap_or_else(|e| panic!("{e}\n{text}"))
-}
-
-/// Whether there is a kernel; fails where there should be one.
-fn kernel() -> bool {
-    if !Linux.version().is_empty() {
-        return true;
-    }
-    let failing = |c: &forebay_doctor::Check| match (c.look)() {
-        forebay_doctor::Finding::Fails { wrong, .. } if c.title != "kernel" => Some(format!("{}: {wrong}", c.title)),
-        _ => None,
-    };
-    let lacks: Vec<String> = forebay_kernel::doctor::PART.checks.iter().filter_map(failing).collect();
-    assert!(!lacks.is_empty(), "there is no kernel for the world linux, and this machine can build one: forebay kernel build");
-    eprintln!("skipped: there is no kernel, and this machine cannot build one ({})", lacks.join("; "));
-    false
+    run_in(&Linux, &experiment(text))
 }
 
 /// The release of the kernel that the file is of, and the fingerprints in it.

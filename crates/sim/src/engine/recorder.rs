@@ -66,6 +66,7 @@ impl Recorder {
                 ece: p.has(flag::ECE),
                 cwr: p.has(flag::CWR),
                 ce: p.ecn() == Codepoint::Ce,
+                class: p.class(),
             });
         }
     }

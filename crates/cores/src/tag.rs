@@ -1,0 +1,31 @@
+//! Classes of service of segments: the rules of `driver/tag.h`.
+
+use forebay_kernel::tags::TAGS;
+
+/// `struct fb_segment`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Segment {
+    /// Of its first byte, from the start of the stream, as all places.
+    pub offset: u64,
+    /// Highest sent so far, without it.
+    pub high: u64,
+    /// Of its message.
+    pub begin: u64,
+    /// Of its message.
+    pub end: u64,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    /// 1: it is a retransmission.
+    pub again: u32,
+}
+
+unsafe extern "C" {
+    fn fb_test_tag(tag: *const u64, segment: *const Segment) -> u32;
+}
+
+/// Class of a data segment by `tag`, as frames have it.
+pub fn class(tag: &[u64; TAGS], segment: &Segment) -> u32 {
+    // SAFETY: both point to what the function reads, and it keeps nothing.
+    unsafe { fb_test_tag(tag.as_ptr(), segment) }
+}

@@ -1,0 +1,52 @@
+//! What gives packets classes of service in a guest kernel (`driver/tag.h`): the shims of scenarios that are such, and their numbers as frames
+//! have them.
+
+use forebay_experiment::transport::Chosen;
+use forebay_param::Values;
+use forebay_units::Bytes;
+
+/// Numbers of a tagger (`FB_TAGS` in `driver/protocol.h`).
+pub const TAGS: usize = 9;
+/// `FB_TAG_SERVICE`.
+pub const SERVICE: u64 = 1;
+/// `FB_TAG_PIAS`.
+pub const PIAS: u64 = 2;
+/// `FB_TAG_PRIN`.
+pub const PRIN: u64 = 3;
+/// Names of the shims that a guest has.
+pub const SHIMS: [&str; 3] = ["pias", "prin", "service"];
+
+/// The numbers of what tags the packets of a transport with `shims`; all 0 where nothing does.
+///
+/// # Errors
+/// A shim that the guest does not have, or not as the scenario wants it: why, and what is legal.
+pub fn tag(shims: &[Chosen]) -> Result<[u64; TAGS], String> {
+    let mut tag = [0; TAGS];
+    for shim in shims {
+        let v = &shim.values;
+        match shim.name {
+            "service" => tag[..2].copy_from_slice(&[SERVICE, v.int("class").unsigned_abs()]),
+            "prin" if v.bool("priority") => {
+                tag[..3].copy_from_slice(&[PRIN, v.int("class").unsigned_abs(), u64::from(v.bool("prio-retransmit"))]);
+            }
+            // The rest of it is a law (`laws.rs`).
+            "prin" => {}
+            "pias" => tag = pias(v)?,
+            name => return Err(format!("the guest has no shim `{name}`; legal: {}", SHIMS.join(", "))),
+        }
+    }
+    Ok(tag)
+}
+
+fn pias(v: &Values) -> Result<[u64; TAGS], String> {
+    let Some(sizes) = v.opt_names("demote") else {
+        return Err("`table` of `pias` is known to the simulator alone; legal: `demote` with the sizes themselves".into());
+    };
+    let mut tag = [u64::MAX; TAGS];
+    tag[0] = PIAS;
+    tag[1] = u64::from(v.text("per") == "message");
+    for (place, size) in tag[2..].iter_mut().zip(&sizes) {
+        *place = size.parse::<Bytes>().map_err(|e| e.to_string())?.0;
+    }
+    Ok(tag)
+}
