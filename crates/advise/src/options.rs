@@ -2,7 +2,7 @@
 
 use forebay_experiment::topology::{SPEEDS, speed};
 use forebay_scenario::{Resolved, Scenario};
-use forebay_units::Rate;
+use forebay_units::{GroupId, Rate, WorkloadId};
 use serde_json::Value as Json;
 
 /// Class of service of a queue of its own.
@@ -73,19 +73,19 @@ impl<'a> Subject<'a> {
     fn new(scenario: &Scenario, resolved: &'a Resolved, class: usize) -> Option<Subject<'a>> {
         let variant = resolved.variants.first()?;
         let (echo, config) = (&variant.echo, &variant.config);
-        let own = config.workloads.get(class)?;
+        let own = config.workloads.get(WorkloadId::from_index(class))?;
         let tcp = variant.transports.iter().take_while(|n| *n != forebay_experiment::transport::Group::DATAGRAMS).count();
         let document = scenario.document();
         let groups = document["transport"]["group"].as_array();
         let one = |(g, name): (usize, &String)| Transport {
             key: groups.map_or_else(|| "transport".into(), |_| format!("transport.group.{g}")),
             name: name.clone(),
-            shim: !config.groups[g].tcp.shims.is_empty(),
+            shim: !config.groups[GroupId::from_index(g)].tcp.shims.is_empty(),
             law: groups.and_then(|list| list.get(g)).is_some_and(|t| !t["cc"].is_null()),
         };
         let all: Vec<Transport> = variant.transports.iter().take(tcp).enumerate().map(one).collect();
         let common_law = groups.is_some() && !document["transport"]["cc"].is_null();
-        let used = (0..tcp).find(|g| own.uses(forebay_units::GroupId::from_index(*g)));
+        let used = (0..tcp).find(|g| own.uses(GroupId::from_index(*g)));
         let links = links(&echo["topology"]);
         let rate = config.network.ports.iter().map(|p| p.rate).min()?;
         Some(Subject { echo, group: used.and_then(|g| all.get(g).cloned()), all, common_law, links, rate })

@@ -7,7 +7,7 @@ use forebay_sim::tcp::Address;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::{Phase, Sender};
-use forebay_units::Time;
+use forebay_units::{GroupId, Time};
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -61,7 +61,7 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
         forebay_scenario::load(forebay_worlds::all(), Path::new(SCENARIO), &[format!("transport.stack={stack:?}")], None);
     let resolved = scenario.and_then(|s| s.resolve()).map_err(|e| e.to_string())?;
     let config = resolved.variants.into_iter().next().map(|v| v.config).ok_or("no variant")?;
-    let mut c = TcpConfig::of(&config.groups[0].tcp).map_err(|e| e.message)?;
+    let mut c = TcpConfig::of(&config.groups[GroupId::new(0)].tcp).map_err(|e| e.message)?;
     c.init_cwnd = segments;
     c.rcv_wnd = 2 * u64::from(segments) * u64::from(c.mss);
     c.isn = Some(ISN);

@@ -3,6 +3,7 @@
 //! echo for both, 1 Gb/s, 250 us, a buffer of 250 packets beside the one in service.
 
 use forebay_checks::run;
+use forebay_units::GroupId;
 
 const TWO_FLOWS: &str = r#"
 duration = "4s"
@@ -44,8 +45,8 @@ fn share(queue: &str, more: &str) -> (f64, f64) {
     let queue = format!("topology.bottleneck.queue={{ kind = \"{queue}\", {more} }}");
     for seed in ["seed=1", "seed=2"] {
         let o = run(TWO_FLOWS, &[seed, &queue]).remove(0);
-        tcp += o.report.acked[0];
-        dctcp += o.report.acked[1];
+        tcp += o.report.acked[GroupId::new(0)];
+        dctcp += o.report.acked[GroupId::new(1)];
         mean += o.port("bottleneck").queue_mean_pkts / 2.0;
     }
     let utilisation = (tcp + dctcp) as f64 * 8.0 * 1500.0 / 1460.0 / 6e9;

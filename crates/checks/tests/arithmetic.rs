@@ -7,6 +7,7 @@
 
 use forebay_checks::{Outcome, one};
 use forebay_experiment::rows::TcpRow;
+use forebay_units::GroupId;
 
 /// A law, and the queue before the link.
 struct Case {
@@ -75,7 +76,7 @@ fn whole_numbers_do_what_real_ones_do() {
         assert_eq!((0..same).find(|&i| (a[i].time_ps, a[i].cwnd) != (b[i].time_ps, b[i].cwnd)), None, "{}: slow start", case.law);
         let from = paper.report.measured_from.0;
         let (x, y) = (mean(&a, from), mean(&b, from));
-        let (acked, as_many) = (paper.report.acked[0] as f64, linux.report.acked[0] as f64);
+        let (acked, as_many) = (paper.report.acked[GroupId::new(0)] as f64, linux.report.acked[GroupId::new(0)] as f64);
         println!("{}: mean window {x:.2} and {y:.2}, {acked} and {as_many} bytes", case.law);
         assert!((x - y).abs() < 2.0, "{}: mean windows of {x} and {y}: more than a step and the rounding of a cut", case.law);
         // A window that is smaller by less than a segment now and then leaves the link idle for less than that.

@@ -5,7 +5,7 @@ use forebay_checks::resolve;
 use forebay_experiment::Experiment;
 use forebay_experiment::assign::Assign;
 use forebay_experiment::traffic::WorkloadKind;
-use forebay_units::{GroupId, NodeId, PortId, Rate, Time};
+use forebay_units::{GroupId, IndexVec, NodeId, PortId, Rate, Time, WorkloadId};
 
 /// Hosts 0 to 3, their switches 4 and 5; ports of all kinds; one workload of each kind.
 fn experiment() -> Experiment {
@@ -95,36 +95,38 @@ fn networks_that_do_not_hang_together_are_refused() {
 
 #[test]
 fn transports_that_do_not_exist_are_refused() {
-    assert_eq!(refused(|e| e.groups.clear()), "groups");
-    assert_eq!(refused(|e| e.workloads[2].transport = Assign::One(GroupId::new(9))), "workloads[2].transport");
-    assert_eq!(refused(|e| e.workloads[0].transport = Assign::by_host(2, [])), "workloads[0].transport");
+    assert_eq!(refused(|e| e.groups = IndexVec::new()), "groups");
+    assert_eq!(refused(|e| e.workloads[WorkloadId::new(2)].transport = Assign::One(GroupId::new(9))), "workloads[2].transport");
+    assert_eq!(refused(|e| e.workloads[WorkloadId::new(0)].transport = Assign::by_host(2, [])), "workloads[0].transport");
     let nodes = experiment().network.nodes.len();
     assert_eq!(
-        refused(|e| e.workloads[0].transport = Assign::by_host(nodes, [(NodeId::new(0), GroupId::new(0))])),
+        refused(|e| e.workloads[WorkloadId::new(0)].transport = Assign::by_host(nodes, [(NodeId::new(0), GroupId::new(0))])),
         "workloads[0].transport"
     );
     let all = |group: u32| (0..4).map(NodeId::new).map(move |h| (h, GroupId::new(group)));
-    assert_eq!(refused(|e| e.workloads[0].transport = Assign::by_host(nodes, all(9))), "workloads[0].transport");
-    assert_eq!(refused(|e| e.workloads[0].transport = Assign::by_host(nodes, all(0))), "nothing");
+    assert_eq!(refused(|e| e.workloads[WorkloadId::new(0)].transport = Assign::by_host(nodes, all(9))), "workloads[0].transport");
+    assert_eq!(refused(|e| e.workloads[WorkloadId::new(0)].transport = Assign::by_host(nodes, all(0))), "nothing");
     assert_eq!(
-        refused(|e| e.workloads[0].transport = Assign::share([0, 9].map(|group| (GroupId::new(group), 0.5)))),
+        refused(|e| e.workloads[WorkloadId::new(0)].transport = Assign::share([0, 9].map(|group| (GroupId::new(group), 0.5)))),
         "workloads[0].transport"
     );
-    assert_eq!(refused(|e| e.workloads[0].transport = Assign::share([])), "workloads[0].transport");
+    assert_eq!(refused(|e| e.workloads[WorkloadId::new(0)].transport = Assign::share([])), "workloads[0].transport");
 }
 
 /// Without a duration it would run for ever.
 #[test]
 fn work_without_end_needs_a_duration() {
-    let only = |w: usize| move |e: &mut Experiment| (e.duration, e.workloads) = (None, vec![e.workloads[w].clone()]);
+    let only = |w: u32| {
+        move |e: &mut Experiment| (e.duration, e.workloads) = (None, vec![e.workloads[WorkloadId::new(w)].clone()].into())
+    };
     // Of these none is limited; datagrams go on beside other work, and not alone.
     for w in 0..7 {
         assert_eq!(refused(only(w)), "duration", "workload {w}");
     }
     let limited = |e: &mut Experiment| {
         only(0)(e);
-        e.workloads.push(experiment().workloads[6].clone());
-        if let WorkloadKind::Long { size, .. } = &mut e.workloads[0].kind {
+        e.workloads.push(experiment().workloads[WorkloadId::new(6)].clone());
+        if let WorkloadKind::Long { size, .. } = &mut e.workloads[WorkloadId::new(0)].kind {
             *size = Some(1_000);
         }
     };
@@ -138,7 +140,7 @@ fn work_without_end_needs_a_duration() {
 #[test]
 fn hosts_that_do_not_exist_are_refused() {
     for (bad, w) in [NO_NODE, SWITCH].into_iter().flat_map(|bad| (0..7).map(move |w| (bad, w))) {
-        let field = refused(|e| match &mut e.workloads[w].kind {
+        let field = refused(|e| match &mut e.workloads[WorkloadId::new(w)].kind {
             WorkloadKind::Long { pairs, .. }
             | WorkloadKind::OnOff { pairs, .. }
             | WorkloadKind::Requests { pairs, .. }
@@ -148,18 +150,18 @@ fn hosts_that_do_not_exist_are_refused() {
             WorkloadKind::Queries { workers, .. } => workers[0] = bad,
             WorkloadKind::Replay { flows } => flows[0].dst = bad,
         });
-        let expected = ["pairs[0]", "receiver[0]", "to[1]", "pairs[0]", "pairs[0]", "workers[0]", "pairs[0]"][w];
+        let expected = ["pairs[0]", "receiver[0]", "to[1]", "pairs[0]", "pairs[0]", "workers[0]", "pairs[0]"][w as usize];
         assert_eq!(field, format!("workloads[{w}].{expected}"), "{bad}");
     }
 }
 
 #[test]
 fn numbers_that_nothing_can_work_with_are_refused() {
-    assert_eq!(refused(|e| e.groups[0].tcp.mss = 0), "groups[0].tcp.mss");
-    assert_eq!(refused(|e| e.groups[0].tcp.header = 65_535), "groups[0].tcp.header");
-    assert_eq!(refused(|e| e.groups[0].tcp.rto_granularity = Time::ZERO), "groups[0].tcp.rto_granularity");
-    assert_eq!(refused(|e| e.groups[0].tcp.timestamp_clock = Time::ZERO), "groups[0].tcp.timestamp_clock");
-    let rate = |e: &mut Experiment, new: f64| match &mut e.workloads[2].kind {
+    assert_eq!(refused(|e| e.groups[GroupId::new(0)].tcp.mss = 0), "groups[0].tcp.mss");
+    assert_eq!(refused(|e| e.groups[GroupId::new(0)].tcp.header = 65_535), "groups[0].tcp.header");
+    assert_eq!(refused(|e| e.groups[GroupId::new(0)].tcp.rto_granularity = Time::ZERO), "groups[0].tcp.rto_granularity");
+    assert_eq!(refused(|e| e.groups[GroupId::new(0)].tcp.timestamp_clock = Time::ZERO), "groups[0].tcp.timestamp_clock");
+    let rate = |e: &mut Experiment, new: f64| match &mut e.workloads[WorkloadId::new(2)].kind {
         WorkloadKind::Poisson { flows_per_sec, .. } => *flows_per_sec = new,
         other => panic!("{other:?}"),
     };

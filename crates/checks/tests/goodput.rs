@@ -1,6 +1,7 @@
 //! Goodput is what arrives in the measured time, so it cannot exceed what the link carries.
 
 use forebay_checks::one;
+use forebay_units::GroupId;
 
 /// Five NewReno senders overrun a buffer of 100 packets in slow start and repair it one segment a round trip: for tens of milliseconds each
 /// receiver holds some hundred segments that wait for one. When goodput was what was acknowledged, a warm-up that ended there counted
@@ -33,7 +34,7 @@ kind = "long"
             println!("{stack}, warm-up {warmup} ms: {:.4} of the link's payload", measured as f64 / most);
             // A segment may be on its way from the link to the receiver at either end of the interval.
             assert!(measured as f64 <= most + 2.0 * 1448.0, "{stack}, warm-up {warmup} ms: {measured} against {most}");
-            assert_eq!(measured, o.report.acked[0], "rows and totals");
+            assert_eq!(measured, o.report.acked[GroupId::new(0)], "rows and totals");
             waited += u64::from(measured as f64 > 0.99 * most);
         }
         assert!(waited > 0, "{stack}: the link was never full, so that nothing could exceed it");

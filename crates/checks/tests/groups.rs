@@ -76,7 +76,7 @@ fn goodput_is_measured_after_the_warmup() {
     for group in 0..2 {
         let rows = || o.report.flows.iter().filter(move |f| f.group == GroupId::new(group));
         let (measured, all): (u64, u64) = (rows().map(|f| f.bytes_measured).sum(), rows().map(|f| f.bytes_acked).sum());
-        assert_eq!(measured, o.report.acked[group as usize]);
+        assert_eq!(measured, o.report.acked[GroupId::new(group)]);
         assert!(measured < all, "{measured} of {all}");
     }
     let total: u64 = o.report.flows.iter().map(|f| f.bytes_measured).sum();
@@ -102,7 +102,7 @@ fn stopped_flows_end() {
             assert!(f.bytes_acked > 100_000, "{f:?}");
         }
         let total: u64 = o.report.flows.iter().map(|f| f.bytes_acked).sum();
-        assert_eq!(total, o.report.acked[0]);
+        assert_eq!(total, o.report.acked[GroupId::new(0)]);
     }
 }
 
@@ -124,7 +124,7 @@ fn timeouts_of_syns_stand_apart() {
     println!("{data} data, {syn} SYN");
     assert!(syn >= 8 && u64::from(data + syn) == o.rtos(), "{data} {syn}");
     // A SYN that was lost waited for its timer.
-    let initial = o.variant.config.groups[0].tcp.rto_initial.0;
+    let initial = o.variant.config.groups[GroupId::new(0)].tcp.rto_initial.0;
     assert!(o.report.flows.iter().filter(|f| f.syn_rtos > 0).all(|f| f.end.ps().is_none_or(|end| end > initial)));
 }
 

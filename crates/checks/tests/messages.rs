@@ -2,6 +2,7 @@
 
 use forebay_checks::{one, repository, run};
 use forebay_experiment::rows::{FlowRow, TimeoutKind};
+use forebay_units::GroupId;
 use std::collections::BTreeMap;
 
 /// Segments that a message needs by itself.
@@ -17,7 +18,7 @@ fn segments_count_for_the_message_whose_bytes_they_carry() {
     for stack in ["ns2", "linux", "rfc"] {
         let outcomes = run(&text, &["runs=1", &format!("transport.stack={stack}")]);
         for o in &outcomes {
-            let mss = u64::from(o.variant.config.groups[0].tcp.mss);
+            let mss = u64::from(o.variant.config.groups[GroupId::new(0)].tcp.mss);
             let mut by_connection: BTreeMap<u64, Vec<&FlowRow>> = BTreeMap::new();
             for f in &o.report.flows {
                 by_connection.entry(f.conn_id).or_default().push(f);

@@ -2,7 +2,7 @@
 //! who gets the link. The numbers to meet are those of stock ns-2 (2.35, as Debian packs it) on the same starts.
 
 use forebay_checks::{Outcome, jain, one, repository};
-use forebay_units::Time;
+use forebay_units::{GroupId, Time};
 
 /// NewReno senders on access links as fast as `access`, into a link of 1 Gbps; every delay is `delay`.
 fn long(senders: u32, access: &str, delay: &str, bottleneck: &str, observe: &str) -> String {
@@ -94,7 +94,7 @@ fn trim_keeps_both_bottlenecks_busy_at_10_gbps() {
     for cc in ["transport.cc=\"trim\"", "transport.cc={ kind = \"trim\", rate = \"10Gbps\", buffer = \"245pkt\" }"] {
         for seed in 1..=2 {
             let o = one(&text, &[cc, "duration=800ms", "observe.warmup=300ms", &format!("seed={seed}")]);
-            assert_eq!(o.variant.config.groups[0].tcp.send_jitter, Time::ZERO, "nothing needs a jitter by default");
+            assert_eq!(o.variant.config.groups[GroupId::new(0)].tcp.send_jitter, Time::ZERO, "nothing needs a jitter by default");
             let busy = ["link1", "link2"].map(|l| o.port(l).busy);
             println!("{cc} seed {seed}: {busy:?}");
             assert!(busy.iter().all(|b| *b > 0.9), "{cc} seed {seed}: {busy:?}");

@@ -33,7 +33,7 @@ fn the_rate_is_that_on_the_wire() {
     // No packet goes back.
     assert_eq!((o.port("sw->s0").sent_pkts, o.port("recv->sw").sent_pkts), (0, 0));
     assert_eq!(o.variant.transports, ["newreno", "udp"]);
-    assert_eq!((f.group, o.report.acked.clone()), (GroupId::new(1), vec![0, 400 * PAYLOAD]));
+    assert_eq!((f.group, o.report.acked.clone()), (GroupId::new(1), vec![0, 400 * PAYLOAD].into()));
     // What is received after the warm-up: 26 ms to 50 ms; 22 to 23 us are spent on the way.
     let o = one(
         &text(
@@ -43,7 +43,7 @@ fn the_rate_is_that_on_the_wire() {
         ),
         &[],
     );
-    assert_eq!(o.report.acked, [0, 200 * PAYLOAD]);
+    assert_eq!(o.report.acked.as_slice(), [0, 200 * PAYLOAD]);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn tcp_gets_what_it_leaves() {
         ),
         &["duration=1s"],
     );
-    let wire = |group: usize, payload: f64| o.report.acked[group] as f64 * 8.0 / 0.98e9 * 1500.0 / payload;
+    let wire = |group: u32, payload: f64| o.report.acked[GroupId::new(group)] as f64 * 8.0 / 0.98e9 * 1500.0 / payload;
     let (tcp, udp, busy) = (wire(0, 1460.0), wire(1, PAYLOAD as f64), o.port("bottleneck").busy);
     let f = o.class("udp")[0];
     println!("tcp {tcp:.4} udp {udp:.4} busy {busy:.4} drops {} of udp {}", o.drops(), lost(f));

@@ -3,6 +3,7 @@
 use crate::style::{BOLD, DIM, NAME, paint};
 use forebay_store::stats::{Estimate, estimate};
 use forebay_store::summary::{Bound, Dimension, GROUP_METRICS, NETWORK_METRICS, Summary, group_value};
+use forebay_units::GroupId;
 use std::fmt::Write;
 
 /// Summaries of one variant, one for each seed.
@@ -90,19 +91,22 @@ pub(crate) fn render_under(variants: &[Variant], heads: impl FnOnce(&[Column]) -
         let line = line([m.label, here].join(if here.is_empty() { "" } else { ", " }), m.unit, m.if_any, &row, &[]);
         // The network is shared by the groups of a variant: its numbers stand in the first column only.
         lines.extend(line.map(|mut l| {
-            l.cells.iter_mut().zip(&columns).filter(|(_, c)| c.1 > 0).for_each(|(cell, _)| *cell = Cell::Blank);
+            l.cells.iter_mut().zip(&columns).filter(|(_, c)| c.1 > FIRST).for_each(|(cell, _)| *cell = Cell::Blank);
             l
         }));
     }
     draw(&heads, &lines, colour) + &legend(lines.iter().flat_map(|l| &l.cells), colour)
 }
 
-/// A column: number of the variant, and of its transport group.
-pub(crate) type Column = (usize, usize);
+/// The group in whose column the numbers of the network stand.
+pub(crate) const FIRST: GroupId = GroupId::new(0);
+
+/// A column: number of the variant, and its transport group.
+pub(crate) type Column = (usize, GroupId);
 
 fn columns(variants: &[Variant]) -> Vec<Column> {
-    let groups = |variant: &Variant| variant.seeds.first().map_or(0, |s| s.groups.len());
-    variants.iter().enumerate().flat_map(|(v, variant)| (0..groups(variant)).map(move |g| (v, g))).collect()
+    let groups = |variant: &Variant| variant.seeds.first().map(|s| s.groups.ids()).into_iter().flatten();
+    variants.iter().enumerate().flat_map(|(v, variant)| groups(variant).map(move |g| (v, g))).collect()
 }
 
 /// What the sign before numbers means, where there are some with it.
@@ -113,9 +117,9 @@ pub(crate) fn legend<'a>(mut cells: impl Iterator<Item = &'a Cell>, colour: bool
 
 /// Heads of the columns: the variant's name, and the group's below it where a variant has several. Groups of the only variant are not
 /// below its name, which says no more than theirs.
-fn heads(variants: &[Variant], columns: &[(usize, usize)]) -> Vec<Vec<String>> {
+fn heads(variants: &[Variant], columns: &[Column]) -> Vec<Vec<String>> {
     let several = variants.iter().any(|v| v.seeds.first().is_some_and(|s| s.groups.len() > 1));
-    let first = columns.iter().map(|&(v, g)| if g == 0 { variants[v].label.clone() } else { String::new() }).collect();
+    let first = columns.iter().map(|&(v, g)| if g == FIRST { variants[v].label.clone() } else { String::new() }).collect();
     let second = columns.iter().map(|&(v, g)| variants[v].seeds[0].groups[g].name.clone()).collect();
     match (several, variants.len()) {
         (false, _) => vec![first],
@@ -129,7 +133,7 @@ fn over_seeds(variant: &Variant, get: impl Fn(&Summary) -> Option<f64>) -> Optio
 }
 
 /// Whether what was still running makes a number of a group a lower bound.
-fn bounded(bound: Option<Bound>, variant: &Variant, group: usize) -> bool {
+fn bounded(bound: Option<Bound>, variant: &Variant, group: GroupId) -> bool {
     bound.is_some_and(|b| b.holds(variant.seeds.iter().map(|s| s.groups.get(group).and_then(|g| group_value(g, b.metric())))))
 }
 
@@ -167,7 +171,10 @@ pub(crate) fn scale(unit: Dimension, largest: f64) -> (f64, &'static str) {
         Dimension::Seconds if largest >= 1e-3 => (1e-3, "ms"),
         Dimension::Seconds => (1e-6, "us"),
         Dimension::Fraction => (1e-2, "%"),
+        Dimension::Bytes if largest >= 1e6 => (1e6, "MB"),
+        Dimension::Bytes => (1e3, "kB"),
         Dimension::Packets => (1.0, "pkt"),
+        Dimension::Segments => (1.0, "segments"),
         Dimension::Count | Dimension::Ratio => (1.0, ""),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use forebay_store::summary::{GroupSummary, NetworkSummary, Spread};
+use forebay_units::GroupId;
 
 fn summary(name: &str, goodput: f64, fct: f64, rtos: u64) -> Summary {
     let group = GroupSummary {
@@ -24,7 +25,7 @@ fn summary(name: &str, goodput: f64, fct: f64, rtos: u64) -> Summary {
         marks: 0,
         fairness: None,
     };
-    Summary { groups: vec![group], network }
+    Summary { groups: vec![group].into(), network }
 }
 
 #[test]
@@ -56,7 +57,7 @@ drops, all ports                       12      12
 fn several_seeds_and_groups() {
     let seed = |g: f64| {
         let mut s = summary("dctcp", g, 1e-4, 1);
-        s.groups[0].long_ratio = Some(1.0);
+        s.groups[GroupId::new(0)].long_ratio = Some(1.0);
         s.groups.push(GroupSummary {
             name: "cubic".into(),
             goodput_bps: Some(1e8),

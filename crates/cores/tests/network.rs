@@ -69,7 +69,7 @@ impl<'a> Driver<'a> {
     fn run(&mut self) {
         let mut ids = QueryIds::default();
         let new = |i| App::new(self.config, self.config.seed, i, &mut ids);
-        let mut apps: Vec<App> = (0..self.config.workloads.len()).map(new).collect();
+        let mut apps: Vec<App> = self.config.workloads.ids().map(new).collect();
         apps.iter_mut().for_each(|app| app.start(self));
         let end = self.config.duration.expect("it ends");
         while let Some(Reverse((now, _, app, tag))) = self.wakes.pop().filter(|w| w.0.0 < end) {

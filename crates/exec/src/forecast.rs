@@ -6,6 +6,7 @@ use forebay_experiment::report::{Cut, Report, RunError};
 use forebay_experiment::rows::{FlowRow, QueryRow, TimeoutRow};
 use forebay_experiment::traffic::{Arrival, ResponseSize, WorkloadKind};
 use forebay_scenario::{Resolved, Variant};
+use forebay_units::{IndexVec, WorkloadId};
 use std::mem::size_of;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -74,7 +75,7 @@ struct Pilot {
     /// Memory beside rows.
     state: u64,
     /// The workload with the most messages.
-    busiest: usize,
+    busiest: Option<WorkloadId>,
     whole: bool,
 }
 
@@ -104,7 +105,7 @@ pub fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, RunErro
     let page = (messages * PAGE_MESSAGE) as u64 + series;
     // The page is made when the runs are over.
     let memory = PROGRAM + (state + list + WRITING.min(list / 2 + (4 << 20))).max(page + WRITING);
-    let busiest = seen.first().map_or(0, |p| p.busiest);
+    let busiest = seen.first().and_then(|p| p.busiest).unwrap_or(WorkloadId::new(0));
     let costs = [
         (format!("workload.{busiest}"), list),
         ("topology".to_owned(), state),
@@ -148,27 +149,29 @@ fn scaled(config: &Experiment, report: &Report, wall: f64, state: u64) -> Pilot 
     let whole = !report.cut;
     let now = report.end.as_secs_f64().max(1e-9);
     let duration = config.duration.map(|d| d.as_secs_f64());
-    let mut acked = vec![0.0; config.workloads.len()];
-    let mut messages = vec![0.0; config.workloads.len()];
+    let mut acked: IndexVec<WorkloadId, f64> = IndexVec::repeat(0.0, config.workloads.len());
+    let mut messages = acked.clone();
     for f in &report.flows {
-        acked[f.workload.index()] += f.bytes_acked as f64;
-        messages[f.workload.index()] += 1.0;
+        acked[f.workload] += f.bytes_acked as f64;
+        messages[f.workload] += 1.0;
     }
     let time = duration.map(|d| (d / now).max(1.0));
     // Of each workload: how much more of it is to come.
-    let factor = |i: usize| -> f64 {
+    let factor = |id: WorkloadId| -> f64 {
         if whole {
             return 1.0;
         }
-        let planned = planned_bytes(&config.workloads[i].kind, duration).map(|bytes| (bytes / acked[i].max(1.0)).max(1.0));
+        let planned = planned_bytes(&config.workloads[id].kind, duration).map(|bytes| (bytes / acked[id].max(1.0)).max(1.0));
         match (planned, time) {
-            (Some(work), Some(time)) if matches!(config.workloads[i].kind, WorkloadKind::Poisson { .. }) => work.min(time * 20.0),
+            (Some(work), Some(time)) if matches!(config.workloads[id].kind, WorkloadKind::Poisson { .. }) => {
+                work.min(time * 20.0)
+            }
             (Some(work), Some(time)) => work.min(time),
             (Some(work), None) => work,
             (None, time) => time.unwrap_or(1.0),
         }
     };
-    let factors: Vec<f64> = (0..config.workloads.len()).map(factor).collect();
+    let factors: IndexVec<WorkloadId, f64> = config.workloads.ids().map(factor).collect();
     let total_acked: f64 = acked.iter().sum();
     let all = factors.iter().zip(&acked).map(|(f, a)| f * a).sum::<f64>();
     // Transmissions go with the bytes; where none has arrived yet, with time.
@@ -180,17 +183,17 @@ fn scaled(config: &Experiment, report: &Report, wall: f64, state: u64) -> Pilot 
         factors.iter().copied().fold(1.0, f64::max)
     };
     let length = time.unwrap_or(growth);
-    let of = |i: usize| match &config.workloads[i].kind {
+    let of = |id: WorkloadId| match &config.workloads[id].kind {
         WorkloadKind::Poisson { flows_per_sec, flows, .. } if !whole => {
             let by_rate = duration.map_or(f64::INFINITY, |d| flows_per_sec * d);
             by_rate.min(flows.map_or(f64::INFINITY, |n| n as f64)).min(1e12)
         }
         WorkloadKind::Long { pairs, .. } => pairs.len() as f64,
         WorkloadKind::Replay { flows } => flows.len() as f64,
-        _ => messages[i] * factors[i],
+        _ => messages[id] * factors[id],
     };
-    let counted: Vec<f64> = (0..config.workloads.len()).map(of).collect();
-    let busiest = (0..counted.len()).max_by(|a, b| counted[*a].total_cmp(&counted[*b])).unwrap_or(0);
+    let counted: IndexVec<WorkloadId, f64> = config.workloads.ids().map(of).collect();
+    let busiest = counted.ids().max_by(|a, b| counted[*a].total_cmp(&counted[*b]));
     Pilot {
         messages: counted.iter().sum(),
         queries: report.queries.len() as f64 * growth,

@@ -9,7 +9,7 @@ use crate::observe::Observe;
 use crate::topology;
 use crate::traffic::{Arrival, End, ResponseSize, Workload, WorkloadKind};
 use crate::transport::Stack;
-use forebay_units::{NodeId, PortId, Rate, Time};
+use forebay_units::{NodeId, PortId, Rate, Time, WorkloadId};
 use std::fmt;
 use std::ops::Deref;
 
@@ -55,11 +55,11 @@ impl Experiment {
         network(&self.network)?;
         demand(!self.groups.is_empty(), || ("groups".into(), "there is none; connections need a transport".into()))?;
         demand(self.groups.len() < usize::from(u16::MAX), || ("groups".into(), "there are more than 65 534".into()))?;
-        for (i, group) in self.groups.iter().enumerate() {
-            stack(&group.tcp).map_err(|(key, reason)| Mistake { field: format!("groups[{i}].tcp.{key}"), reason })?;
+        for (id, group) in self.groups.enumerate() {
+            stack(&group.tcp).map_err(|(key, reason)| Mistake { field: format!("groups[{id}].tcp.{key}"), reason })?;
         }
-        for (i, w) in self.workloads.iter().enumerate() {
-            let scope = Scope { network: &self.network, groups: self.groups.len(), workload: i };
+        for (id, w) in self.workloads.enumerate() {
+            let scope = Scope { network: &self.network, groups: self.groups.len(), workload: id };
             scope.workload(w)?;
         }
         observe(&self.observe, &self.network)?;
@@ -73,10 +73,10 @@ fn ends(e: &Experiment) -> Result<(), Mistake> {
     if e.duration.is_some() {
         return Ok(());
     }
-    let never = e.workloads.iter().position(|w| w.kind.end() == End::Never);
+    let never = e.workloads.position(|w| w.kind.end() == End::Never);
     let refuse = |what: String| demand(false, || ("duration".into(), format!("{what}; set a duration, or limit the workload")));
     match never {
-        Some(i) => refuse(format!("there is none, and workloads[{i}] (`{}`) never ends", e.workloads[i].class)),
+        Some(id) => refuse(format!("there is none, and workloads[{id}] (`{}`) never ends", e.workloads[id].class)),
         None if !e.workloads.is_empty() && e.workloads.iter().all(|w| w.kind.end() == End::WithTheRest) => {
             refuse("there is none, and all traffic is datagrams without an end".into())
         }
@@ -178,7 +178,7 @@ fn observe(o: &Observe, n: &Network) -> Result<(), Mistake> {
 struct Scope<'a> {
     network: &'a Network,
     groups: usize,
-    workload: usize,
+    workload: WorkloadId,
 }
 
 impl Scope<'_> {

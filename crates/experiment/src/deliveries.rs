@@ -3,7 +3,7 @@
 
 use crate::rows::DeliveryRow;
 use crate::traffic::Workload;
-use forebay_units::{GroupId, Time, WorkloadId};
+use forebay_units::{GroupId, IndexVec, Time, WorkloadId};
 
 /// Most points in time. Our choice: more than a chart is wide would not be seen.
 pub const MOST: usize = 256;
@@ -34,10 +34,10 @@ pub struct Deliveries {
 
 impl Deliveries {
     /// None yet, of so many transports in a run that ends at `duration`, where that is known.
-    pub fn new(workloads: &[Workload], groups: usize, duration: Option<Time>) -> Deliveries {
+    pub fn new(workloads: &IndexVec<WorkloadId, Workload>, groups: usize, duration: Option<Time>) -> Deliveries {
         let every = duration.map_or(FIRST, |d| Time(d.0.div_ceil(INTERVALS).max(1)));
-        let all = workloads.iter().zip(0..).flat_map(|(w, i)| (0..groups).map(move |g| (w, i, GroupId::new(g as u32))));
-        let used = all.filter(|(w, _, g)| w.uses(*g)).map(|(_, i, g)| (WorkloadId::new(i), g)).collect();
+        let all = workloads.enumerate().flat_map(|(id, w)| (0..groups).map(move |g| (w, id, GroupId::from_index(g))));
+        let used = all.filter(|(w, _, g)| w.uses(*g)).map(|(_, id, g)| (id, g)).collect();
         Deliveries { groups, used, every, due: every, at: Vec::new(), totals: Vec::new(), looks: 0 }
     }
 
@@ -133,9 +133,9 @@ mod tests {
 
     const MS: u64 = 1_000_000_000;
 
-    fn workload() -> Vec<Workload> {
+    fn workload() -> IndexVec<WorkloadId, Workload> {
         let kind = WorkloadKind::Replay { flows: Vec::new() };
-        vec![Workload { class: "w".into(), transport: Assign::One(GroupId::new(0)), kind }]
+        vec![Workload { class: "w".into(), transport: Assign::One(GroupId::new(0)), kind }].into()
     }
 
     /// Feeds sums that grow by 1 a millisecond into a run that ends after `ms`.

@@ -26,7 +26,7 @@ pub mod workload;
 pub mod world;
 pub mod worlds;
 
-use forebay_units::Time;
+use forebay_units::{GroupId, IndexVec, Time, WorkloadId};
 use network::Network;
 use observe::Observe;
 use traffic::Workload;
@@ -42,9 +42,9 @@ pub struct Experiment {
     /// Nodes and links.
     pub network: Network,
     /// Transports; workloads refer to them by index. At least one.
-    pub groups: Vec<Group>,
+    pub groups: IndexVec<GroupId, Group>,
     /// Traffic.
-    pub workloads: Vec<Workload>,
+    pub workloads: IndexVec<WorkloadId, Workload>,
     /// What to record.
     pub observe: Observe,
 }

@@ -3,7 +3,7 @@
 use crate::checked::Mistake;
 use crate::rows::{DeliveryRow, EventRow, FlowRow, PacketRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutRow};
 use crate::series::Series;
-use forebay_units::{PortId, Time};
+use forebay_units::{GroupId, IndexVec, PortId, Time};
 use std::fmt;
 
 /// How far a run is.
@@ -54,7 +54,7 @@ pub struct Report {
     /// Statistics of ports, and `acked`, count from here to `end`: the end of the warm-up, rounded up to a window of the engine.
     pub measured_from: Time,
     /// Payload bytes that reached receivers from `measured_from` on, in order or not, per transport group.
-    pub acked: Vec<u64>,
+    pub acked: IndexVec<GroupId, u64>,
     /// Simulated time at the end.
     pub end: Time,
     /// Whether the run was ended before its end, with what it had by then: [`Cut::Keep`].
@@ -73,9 +73,9 @@ pub struct Report {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Predicted {
     /// Goodput, bit/s, per transport group.
-    pub goodput_bps: Vec<Option<f64>>,
+    pub goodput_bps: IndexVec<GroupId, Option<f64>>,
     /// Duration of a query, s, per transport group.
-    pub query_s: Vec<Option<f64>>,
+    pub query_s: IndexVec<GroupId, Option<f64>>,
     /// The port that the queue is of.
     pub port: Option<PortId>,
     /// Its mean queue, packets.

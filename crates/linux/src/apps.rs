@@ -113,13 +113,13 @@ impl<'a> Hosts<'a> {
 
     /// Payload bytes of a full segment of `slot`.
     pub(crate) fn mss(&self, slot: ConnSlot) -> u32 {
-        self.experiment.groups[self.connections[slot].spec.group.index()].tcp.mss
+        self.experiment.groups[self.connections[slot].spec.group].tcp.mss
     }
 
     fn allot(&mut self, spec: OpenSpec) -> ConnSlot {
         let number = self.connections.len() as u64;
         let ways = Ways::new(&self.experiment.network, self.fib, number, spec.src, spec.dst);
-        let cwnd = self.experiment.groups[spec.group.index()].tcp.init_cwnd;
+        let cwnd = self.experiment.groups[spec.group].tcp.init_cwnd;
         self.live += 1;
         self.peak = self.peak.max(self.live);
         self.connections.push(Connection::new(spec, ways, cwnd))
@@ -224,7 +224,7 @@ impl Host for Hosts<'_> {
     }
 
     fn request_latency(&self, from: NodeId, to: NodeId, group: GroupId) -> Time {
-        let bytes = u64::from(self.experiment.groups[group.index()].tcp.ack_size);
+        let bytes = u64::from(self.experiment.groups[group].tcp.ack_size);
         Time(self.fib.travel(&self.experiment.network, (from, to), 0, bytes))
     }
 }

@@ -89,7 +89,7 @@ impl Connection {
     /// The row of `m`, one of its messages, which its sender knew to be delivered at `acked`, if it did. `measuring`: the warm-up is over.
     pub(crate) fn row(&self, m: &Message, acked: Option<Time>, number: u64, experiment: &Experiment, measuring: bool) -> FlowRow {
         let size = m.end.map_or(0, |end| end - m.begin);
-        let tcp = &experiment.groups[self.spec.group.index()].tcp;
+        let tcp = &experiment.groups[self.spec.group].tcp;
         let (known, measured) = if self.datagram.is_some() {
             (self.datagrams_in.0, self.datagrams_in.0 - self.datagrams_in.1)
         } else {

@@ -10,18 +10,18 @@ use forebay_experiment::traffic::{Workload, WorkloadKind};
 use forebay_experiment::transport::Chosen;
 use forebay_kernel::queue::{self, Discipline};
 use forebay_kernel::tags::TAGS;
-use forebay_units::{AppId, GroupId, NodeId, QueueLen};
+use forebay_units::{AppId, GroupId, NodeId, QueueLen, WorkloadId};
 use std::collections::BTreeMap;
 
 /// The path of a connection of transport `id`, which TRIM computes its threshold of: all its connections in the guest have one threshold, that
 /// of its first sender, to the last host that it sends to.
-fn route(experiment: &Experiment, id: usize) -> Option<Route> {
+fn route(experiment: &Experiment, id: GroupId) -> Option<Route> {
     let tcp = &experiment.groups[id].tcp;
     if tcp.law.name != "trim" {
         return None;
     }
     let mut hosts = Vec::new();
-    for workload in experiment.workloads.iter().filter(|w| w.uses(GroupId::from_index(id))) {
+    for workload in experiment.workloads.iter().filter(|w| w.uses(id)) {
         workload.kind.each_host(|host| hosts.push(host));
     }
     let (src, dst) = (*hosts.first()?, *hosts.last()?);
@@ -43,7 +43,7 @@ pub struct Plan {
     by_place: BTreeMap<(NodeId, usize), u32>,
     groups: Vec<protocol::Group>,
     /// The guest's transport of each workload of datagrams.
-    datagrams: BTreeMap<usize, u32>,
+    datagrams: BTreeMap<WorkloadId, u32>,
 }
 
 impl Plan {
@@ -57,7 +57,7 @@ impl Plan {
             datagrams: BTreeMap::new(),
         };
         // Transports keep their numbers; that of datagrams is not used, as each workload of them has its own.
-        for (id, group) in experiment.groups.iter().enumerate() {
+        for (id, group) in experiment.groups.enumerate() {
             let told = sockets(&group.tcp, route(experiment, id).as_ref());
             let profile = plan.profile(settings(&group.tcp)) as u32;
             plan.groups.push(protocol::Group {
@@ -73,10 +73,10 @@ impl Plan {
                 tag: told.tag,
             });
         }
-        for (index, workload) in experiment.workloads.iter().enumerate() {
+        for (id, workload) in experiment.workloads.enumerate() {
             if let WorkloadKind::Udp { datagram, .. } = &workload.kind {
                 let profile = plan.profile(datagram_settings(u32::from(datagram.payload)));
-                plan.datagrams.insert(index, plan.groups.len() as u32);
+                plan.datagrams.insert(id, plan.groups.len() as u32);
                 let like = plan.groups[0];
                 let flags = if datagram.ect { number::GROUP_ECN } else { 0 };
                 plan.groups.push(protocol::Group {
@@ -90,9 +90,9 @@ impl Plan {
                 plan.join(workload, profile);
                 continue;
             }
-            for (id, group) in experiment.groups.iter().enumerate() {
-                if group.tcp.law != Chosen::NONE && workload.uses(GroupId::from_index(id)) {
-                    let profile = plan.groups[id].profile as usize;
+            for (g, group) in experiment.groups.enumerate() {
+                if group.tcp.law != Chosen::NONE && workload.uses(g) {
+                    let profile = plan.groups[g.index()].profile as usize;
                     plan.join(workload, profile);
                 }
             }
@@ -120,7 +120,7 @@ impl Plan {
 
     /// The guest's transport of `group`, on behalf of the application `app`.
     pub(crate) fn group(&self, app: AppId, group: GroupId) -> u32 {
-        self.datagrams.get(&app.index()).copied().unwrap_or(group.get())
+        self.datagrams.get(&WorkloadId::new(app.get())).copied().unwrap_or(group.get())
     }
 
     /// The interface of `host` for the guest's transport `group`.
@@ -219,11 +219,12 @@ mod tests {
     #[test]
     fn hosts_have_an_interface_for_each_stack_that_they_use() {
         let mut e = experiment(3);
-        e.groups = vec![group(Profile::Ns2, "reno"), group(Profile::Ns2, "cubic"), group(Profile::Linux, "reno")];
+        e.groups = vec![group(Profile::Ns2, "reno"), group(Profile::Ns2, "cubic"), group(Profile::Linux, "reno")].into();
         e.workloads = vec![
             long(&[(0, 3), (1, 3)], Assign::share([(GroupId::new(0), 0.5), (GroupId::new(1), 0.5)])),
             long(&[(1, 2)], Assign::One(GroupId::new(2))),
-        ];
+        ]
+        .into();
         let plan = Plan::new(&e);
         // The first two have equal stacks: their laws are a matter of sockets.
         let places: Vec<(u32, usize)> = plan.interfaces.iter().map(|p| (p.0.get(), p.1)).collect();

@@ -18,7 +18,7 @@ use forebay_experiment::series::Series;
 use forebay_experiment::timeouts::attribute;
 use forebay_experiment::topology::Fib;
 use forebay_traffic::{App, Notice, QueryIds, query_rows};
-use forebay_units::{AppId, ConnSlot, IndexVec, Time, WorkloadId};
+use forebay_units::{AppId, ConnSlot, GroupId, IndexVec, Time, WorkloadId};
 use std::io;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -61,7 +61,7 @@ pub(crate) struct Run<'a> {
     /// The warm-up is over; when it ended, and what had arrived by then for each transport.
     measuring: bool,
     measured_from: Time,
-    arrived_before: Vec<u64>,
+    arrived_before: IndexVec<GroupId, u64>,
     cut: bool,
     /// What the guest says to people.
     log: String,
@@ -73,7 +73,7 @@ impl<'a> Run<'a> {
         let mut hosts = Hosts::new(experiment, fib, plan);
         let mut ids = QueryIds::default();
         let mut apps = IndexVec::new();
-        for workload in 0..experiment.workloads.len() {
+        for workload in experiment.workloads.ids() {
             let mut app = App::new(experiment, seed, workload, &mut ids);
             app.start(&mut hosts);
             apps.push(app);
@@ -91,7 +91,7 @@ impl<'a> Run<'a> {
             packets: Series::default(),
             measuring: experiment.observe.warmup == Time::ZERO,
             measured_from: Time::ZERO,
-            arrived_before: vec![0; experiment.groups.len()],
+            arrived_before: IndexVec::repeat(0, experiment.groups.len()),
             cut: false,
             log: String::new(),
         }
@@ -218,10 +218,10 @@ impl<'a> Run<'a> {
     }
 
     /// Payload that has reached receivers, per transport.
-    fn arrived(&self) -> Vec<u64> {
-        let mut arrived = vec![0; self.experiment.groups.len()];
+    fn arrived(&self) -> IndexVec<GroupId, u64> {
+        let mut arrived = IndexVec::repeat(0, self.experiment.groups.len());
         for c in self.hosts.connections.iter() {
-            arrived[c.spec.group.index()] += c.received.within(0, None) + c.datagrams_in.0;
+            arrived[c.spec.group] += c.received.within(0, None) + c.datagrams_in.0;
         }
         arrived
     }

@@ -12,8 +12,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 fn with(kind: WorkloadKind) -> Experiment {
     let mut e = experiment(3);
-    e.groups = vec![group(Profile::Ns2, "newreno")];
-    e.workloads = vec![Workload { class: "test".into(), transport: Assign::One(GroupId::new(0)), kind }];
+    e.groups = vec![group(Profile::Ns2, "newreno")].into();
+    e.workloads = vec![Workload { class: "test".into(), transport: Assign::One(GroupId::new(0)), kind }].into();
     e
 }
 
@@ -95,7 +95,7 @@ fn statistics_begin_behind_the_warm_up_and_the_run_ends_at_its_duration() {
     e.observe.warmup = Time::from_us(900);
     let (report, seen) = run(&e);
     assert_eq!((report.end, report.measured_from), (Time::from_ms(5), Time::from_us(900)));
-    assert_eq!(report.acked, [3_000]);
+    assert_eq!(report.acked.as_slice(), [3_000]);
     let measured: Vec<_> = report.flows.iter().map(|f| (f.bytes_acked, f.bytes_measured)).collect();
     // The row of the first was complete before the warm-up was over.
     assert_eq!(measured, [(3_000, 0), (3_000, 3_000)]);

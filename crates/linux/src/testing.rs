@@ -8,7 +8,7 @@ use forebay_experiment::profile::defaults;
 use forebay_experiment::transport::{Chosen, Group, Profile, Transport};
 use forebay_param::Values;
 use forebay_queues::{DropTail, FifoDiscipline, Queue};
-use forebay_units::{NodeId, QueueLen, Rate, Time};
+use forebay_units::{IndexVec, NodeId, QueueLen, Rate, Time};
 
 /// A data packet that joins an empty queue.
 pub(crate) fn data(seq: u32, payload: u32, time: u64) -> Packet {
@@ -91,5 +91,12 @@ pub(crate) fn experiment(senders: u32) -> Experiment {
         network.ports.push(port(NodeId::new(i), switch, None));
         network.ports.push(port(switch, NodeId::new(i), None));
     }
-    Experiment { seed: 1, duration: None, network, groups: Vec::new(), workloads: Vec::new(), observe: Observe::default() }
+    Experiment {
+        seed: 1,
+        duration: None,
+        network,
+        groups: IndexVec::new(),
+        workloads: IndexVec::new(),
+        observe: Observe::default(),
+    }
 }

@@ -6,6 +6,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::dimension::Dimension;
 use forebay_experiment::transport::Stack;
 use forebay_model::ceilings::{UNSCALED_WINDOW, bdp_bytes, payload_share, window_limited};
+use forebay_units::GroupId;
 
 /// Values and comparison. Never refuses: a part that does not apply is left out.
 pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
@@ -25,8 +26,8 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
             payload_share(mss, header).map_err(error)?,
         ));
     }
-    let long: Vec<(usize, Vec<Pair>)> =
-        (0..groups.len()).map(|g| (g, endless(v, g))).filter(|(_, pairs)| !pairs.is_empty()).collect();
+    let long: Vec<(GroupId, Vec<Pair>)> =
+        groups.ids().map(|g| (g, endless(v, g))).filter(|(_, pairs)| !pairs.is_empty()).collect();
     let Some((first, _)) = long.first() else {
         s.notes.push("no endless flows, whose goodput could reach the link's".into());
         return Ok(s);
@@ -48,12 +49,12 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let (mss, header) = sizes(tcp);
     let (rate, rtt) = (b.pipe.rate(), b.pipe.rtt());
     // Each flow's window, all together; no flow gets more than the link carries.
-    let one = |(g, pairs): &(usize, Vec<Pair>)| {
+    let one = |(g, pairs): &(GroupId, Vec<Pair>)| {
         window_limited(rate, mss, header, groups[*g].tcp.rcv_wnd.max(1), rtt).map(|x| x * pairs.len() as f64)
     };
     let windows = long.iter().map(one).sum::<Result<f64, _>>().map_err(error)?;
     let link = rate.0 as f64 * payload_share(mss, header).map_err(error)?;
-    let ids: Vec<usize> = long.iter().map(|(g, _)| *g).collect();
+    let ids: Vec<GroupId> = long.iter().map(|(g, _)| *g).collect();
     let name = if windows < link { "goodput of the endless flows, by windows" } else { "goodput of the endless flows, at most" };
     let bound =
         Line::pair(name, Dimension::BitsPerSecond, windows.min(link), move |r| ids.iter().map(|&g| measure::goodput(r, g)).sum());

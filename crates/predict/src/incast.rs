@@ -9,7 +9,7 @@ use forebay_experiment::report::Report;
 use forebay_experiment::traffic::WorkloadKind;
 use forebay_experiment::transport::{Idle, Recovery, RtoRule, Transport};
 use forebay_model::incast::{Branch, FirstWindow, Incast, NstarRule, Params, TailMode};
-use forebay_units::{Bytes, Time};
+use forebay_units::{Bytes, Time, WorkloadId};
 
 /// Laws with NewReno's sawtooth.
 pub(crate) const NEWRENO: [&str; 2] = ["newreno", "reno"];
@@ -17,7 +17,7 @@ pub(crate) const NEWRENO: [&str; 2] = ["newreno", "reno"];
 /// Values and comparison, or why the model has none.
 pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let rounds = |k: &WorkloadKind| matches!(k, WorkloadKind::Incast { .. });
-    let found: Vec<usize> = (0..v.workloads.len()).filter(|&i| rounds(&v.workloads[i].kind)).collect();
+    let found: Vec<WorkloadId> = v.workloads.ids().filter(|&id| rounds(&v.workloads[id].kind)).collect();
     let w = match found[..] {
         [one] => one,
         [] => return Err("there is no incast workload".into()),
@@ -26,7 +26,6 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let workload = &v.workloads[w];
     let WorkloadKind::Incast { block, jitter, .. } = workload.kind else { return Err("there is no incast workload".into()) };
     let Assign::One(group) = workload.transport else { return Err("its senders have different transports".into()) };
-    let group = group.index();
     let tcp = &v.groups[group].tcp;
     let first = assumptions(tcp)?;
     let senders = pairs(&workload.kind).unwrap_or_default();
@@ -110,7 +109,7 @@ fn protected(tcp: &Transport) -> bool {
     matches!(&tcp.shims[..], [s] if s.name == "prin" && s.values.bool("priority") && s.values.bool("halve"))
 }
 
-fn protected_lines(m: &Incast, n: u64, first: FirstWindow, w: usize) -> Result<Vec<Line>, forebay_model::ModelError> {
+fn protected_lines(m: &Incast, n: u64, first: FirstWindow, w: WorkloadId) -> Result<Vec<Line>, forebay_model::ModelError> {
     let found = m.goodput_protected(n, first, NstarRule::First)?;
     let per_block = n as f64 * m.block() as f64 / (found.share * m.pipe().capacity());
     Ok(vec![
@@ -124,7 +123,7 @@ fn protected_lines(m: &Incast, n: u64, first: FirstWindow, w: usize) -> Result<V
     ])
 }
 
-fn head_lines(m: &Incast, n: u64, first: FirstWindow, w: usize) -> Result<Vec<Line>, forebay_model::ModelError> {
+fn head_lines(m: &Incast, n: u64, first: FirstWindow, w: WorkloadId) -> Result<Vec<Line>, forebay_model::ModelError> {
     let mut lines = Vec::new();
     for (name, rule) in [("N*, collapse from", NstarRule::First), ("N*, first of three in a row", NstarRule::Run3)] {
         lines.extend(m.nstar_with(first, rule)?.map(|found| Line::theory(name, Dimension::Count, found as f64)));
@@ -146,7 +145,7 @@ fn goodput_lines(
     m: &Incast,
     n: u64,
     window: u64,
-    w: usize,
+    w: WorkloadId,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Line>, forebay_model::ModelError> {
     let goodput = |mode| m.goodput(n, mode, NstarRule::First);
@@ -188,9 +187,9 @@ fn goodput_lines(
 }
 
 /// What in the scenario is not in the model.
-fn notes(v: &Experiment, w: usize, tcp: &Transport, jitter: Time, rtt: Time) -> Vec<String> {
+fn notes(v: &Experiment, w: WorkloadId, tcp: &Transport, jitter: Time, rtt: Time) -> Vec<String> {
     let mut notes = Vec::new();
-    let rest = others(v, |i| i == w);
+    let rest = others(v, |id| id == w);
     if !rest.is_empty() {
         notes.push(format!("the model does not know the other traffic: {}", rest.join(", ")));
     }

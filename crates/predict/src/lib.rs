@@ -14,7 +14,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::dimension::Dimension;
 use forebay_experiment::report::Report;
 use forebay_sampling::{Estimate, estimate};
-use forebay_units::PortId;
+use forebay_units::{GroupId, PortId};
 use serde_json::{Map, Value as Json, json};
 
 /// How a number is read off a run; `None`: this run does not have it.
@@ -62,7 +62,7 @@ pub struct Section {
     /// What it is about, and whose it is.
     pub about: &'static str,
     /// The transport that it is about.
-    pub group: Option<usize>,
+    pub group: Option<GroupId>,
     /// The port that it is about.
     pub port: Option<PortId>,
     /// Its arguments, derived from the scenario: symbol and value.

@@ -8,7 +8,7 @@ use forebay_experiment::traffic::WorkloadKind;
 use forebay_experiment::transport::{Ecn, Transport};
 use forebay_model::Pipe;
 use forebay_queues::{BufferedDiscipline, FifoDiscipline, Queue};
-use forebay_units::{GroupId, NodeId, PortId, QueueLen, Time};
+use forebay_units::{GroupId, IndexVec, NodeId, PortId, QueueLen, Time, WorkloadId};
 
 /// Round trips that differ by more than this part are not "equal", which all models assume. Our choice.
 const EQUAL: f64 = 0.05;
@@ -42,12 +42,12 @@ pub(crate) fn pairs(kind: &WorkloadKind) -> Option<Vec<Pair>> {
 
 /// The pairs of the endless flows of transport `group`, in all workloads. Where a workload mixes transports, the connections get theirs
 /// in order, as in a run.
-pub(crate) fn endless(v: &Experiment, group: usize) -> Vec<Pair> {
+pub(crate) fn endless(v: &Experiment, group: GroupId) -> Vec<Pair> {
     let mut out = Vec::new();
     for w in &v.workloads {
         let WorkloadKind::Long { pairs, size: None, .. } = &w.kind else { continue };
         let mut assign = w.transport.clone();
-        out.extend(pairs.iter().filter(|pair| assign.pick(pair.0).index() == group));
+        out.extend(pairs.iter().filter(|pair| assign.pick(pair.0) == group));
     }
     out
 }
@@ -55,7 +55,7 @@ pub(crate) fn endless(v: &Experiment, group: usize) -> Vec<Pair> {
 /// What a model of one law is about.
 pub(crate) struct Subject {
     /// The first transport that runs the law.
-    pub group: usize,
+    pub group: GroupId,
     /// Pairs of its endless flows.
     pub long: Vec<Pair>,
     /// Those, or where it has none all of its pairs.
@@ -64,11 +64,11 @@ pub(crate) struct Subject {
 
 /// The transport that runs the law `name`; or why there is nothing to model.
 pub(crate) fn subject(v: &Experiment, name: &str) -> Result<Subject, String> {
-    let Some(group) = v.groups.iter().position(|g| g.tcp.law.name == name) else {
+    let Some(group) = v.groups.position(|g| g.tcp.law.name == name) else {
         return Err(format!("no transport runs {name}"));
     };
     let long = endless(v, group);
-    let of_group = v.workloads.iter().filter(|w| w.transport == Assign::One(GroupId::from_index(group)));
+    let of_group = v.workloads.iter().filter(|w| w.transport == Assign::One(group));
     let all = if long.is_empty() { of_group.filter_map(|w| pairs(&w.kind)).flatten().collect() } else { long.clone() };
     if all.is_empty() {
         return Err("its workloads draw their pairs of hosts at random".into());
@@ -77,10 +77,10 @@ pub(crate) fn subject(v: &Experiment, name: &str) -> Result<Subject, String> {
 }
 
 /// Names of the workloads that are not endless flows of transport `group`.
-pub(crate) fn beside_endless(v: &Experiment, group: usize) -> Vec<String> {
-    others(v, |i| {
-        let w = &v.workloads[i];
-        w.transport == Assign::One(GroupId::from_index(group)) && matches!(w.kind, WorkloadKind::Long { size: None, .. })
+pub(crate) fn beside_endless(v: &Experiment, group: GroupId) -> Vec<String> {
+    others(v, |id| {
+        let w = &v.workloads[id];
+        w.transport == Assign::One(group) && matches!(w.kind, WorkloadKind::Long { size: None, .. })
     })
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn idle_rtt(v: &Experiment, fib: &Fib, (src, dst): Pair, tcp: &Transp
 pub(crate) fn bottleneck(v: &Experiment, pairs: &[Pair], tcp: &Transport) -> Result<Bottleneck, String> {
     let network = &v.network;
     let fib = Fib::new(network).map_err(|e| e.to_string())?;
-    let mut flows = vec![0_usize; network.ports.len()];
+    let mut flows: IndexVec<PortId, usize> = IndexVec::repeat(0, network.ports.len());
     let (mut shortest, mut longest) = (u64::MAX, 0);
     for &(src, dst) in pairs {
         let path = fib.path(network, src, dst, 0);
@@ -104,7 +104,7 @@ pub(crate) fn bottleneck(v: &Experiment, pairs: &[Pair], tcp: &Transport) -> Res
             if !network.nodes[from].host && fib.entry(from, dst) & 0xFF > 1 {
                 return Err(format!("ECMP spreads its flows over several paths at {}", network.nodes[from].name));
             }
-            flows[port.index()] += 1;
+            flows[port] += 1;
         }
         let rtt = idle_rtt(v, &fib, (src, dst), tcp);
         (shortest, longest) = (shortest.min(rtt), longest.max(rtt));
@@ -112,7 +112,7 @@ pub(crate) fn bottleneck(v: &Experiment, pairs: &[Pair], tcp: &Transport) -> Res
     if longest as f64 > shortest as f64 * (1.0 + EQUAL) {
         return Err(format!("round trips differ, {} to {}; the models take them to be equal", Time(shortest), Time(longest)));
     }
-    let named = |port: usize| network.named_ports.iter().any(|(n, p)| n == "bottleneck" && p.index() == port);
+    let named = |port: PortId| network.named_ports.iter().any(|(n, p)| n == "bottleneck" && *p == port);
     let packet = u64::from(tcp.mss + tcp.header);
     let buffer = |p: &PortConfig| {
         let own = p.buffer.map(|b| match b {
@@ -124,28 +124,20 @@ pub(crate) fn bottleneck(v: &Experiment, pairs: &[Pair], tcp: &Transport) -> Res
         own.into_iter().chain(shared).min()
     };
     // Of equally loaded ports the one that the topology calls so, then the smallest buffer, then the first.
-    let shared = (0..flows.len()).filter(|&p| !pairs.is_empty() && flows[p] == pairs.len());
+    let shared = flows.ids().filter(|&p| !pairs.is_empty() && flows[p] == pairs.len());
     let best = shared.min_by_key(|&p| {
-        let port = &network.ports[PortId::from_index(p)];
+        let port = &network.ports[p];
         (port.rate, !named(p), buffer(port).unwrap_or(u64::MAX), p)
     });
     let Some(port) = best else { return Err("its flows do not share a port".into()) };
     // A port that only some flows share may be the tighter one.
-    let load = |p: usize| flows[p] as f64 / network.ports[PortId::from_index(p)].rate.0 as f64;
-    if let Some(tighter) = (0..flows.len()).find(|&p| load(p) > load(port)) {
-        return Err(format!(
-            "{} is a tighter bottleneck, and only some flows share it",
-            port_label(network, PortId::from_index(tighter))
-        ));
+    let load = |p: PortId| flows[p] as f64 / network.ports[p].rate.0 as f64;
+    if let Some(tighter) = flows.ids().find(|&p| load(p) > load(port)) {
+        return Err(format!("{} is a tighter bottleneck, and only some flows share it", port_label(network, tighter)));
     }
-    let p = &network.ports[PortId::from_index(port)];
+    let p = &network.ports[port];
     let pipe = Pipe::new(p.rate, packet, Time(longest)).map_err(|e| e.to_string())?;
-    Ok(Bottleneck {
-        port: PortId::from_index(port),
-        name: port_label(network, PortId::from_index(port)),
-        pipe,
-        buffer: buffer(p),
-    })
+    Ok(Bottleneck { port, name: port_label(network, port), pipe, buffer: buffer(p) })
 }
 
 impl Bottleneck {
@@ -180,6 +172,6 @@ impl Bottleneck {
 }
 
 /// Names of the workloads whose traffic is not that of workloads in `models`: it shares the network but is in no model.
-pub(crate) fn others(v: &Experiment, models: impl Fn(usize) -> bool) -> Vec<String> {
-    v.workloads.iter().enumerate().filter(|(i, _)| !models(*i)).map(|(_, w)| format!("`{}`", w.class)).collect()
+pub(crate) fn others(v: &Experiment, models: impl Fn(WorkloadId) -> bool) -> Vec<String> {
+    v.workloads.enumerate().filter(|(id, _)| !models(*id)).map(|(_, w)| format!("`{}`", w.class)).collect()
 }

@@ -6,11 +6,12 @@ use forebay_experiment::Experiment;
 use forebay_experiment::dimension::Dimension;
 use forebay_experiment::report::Report;
 use forebay_model::aimd::{Aimd, throughput_ratio};
+use forebay_units::GroupId;
 
 /// Values and comparison, or why the model has none.
 pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
-    let groups: Vec<(usize, Vec<Pair>)> =
-        (0..v.groups.len()).map(|g| (g, endless(v, g))).filter(|(_, pairs)| !pairs.is_empty()).collect();
+    let groups: Vec<(GroupId, Vec<Pair>)> =
+        v.groups.ids().map(|g| (g, endless(v, g))).filter(|(_, pairs)| !pairs.is_empty()).collect();
     let [(first, one), (second, two)] = &groups[..] else {
         return Err("it compares the endless flows of two transports".into());
     };
@@ -18,7 +19,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
     let all: Vec<Pair> = one.iter().chain(two).copied().collect();
     let b = bottleneck(v, &all, tcp)?;
     // DCTCP first: the ratio is as the coexistence study has it.
-    let dctcp = |g: usize| v.groups[g].tcp.law.name == "dctcp";
+    let dctcp = |g: GroupId| v.groups[g].tcp.law.name == "dctcp";
     let ((a, n_a), (z, n_z)) = if dctcp(*second) && !dctcp(*first) {
         ((*second, two.len()), (*first, one.len()))
     } else {
@@ -52,7 +53,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
 type Rule = Box<dyn Fn(&Report) -> Option<Aimd>>;
 
 /// The law of a group as such a rule.
-fn rule(v: &Experiment, group: usize) -> Result<Rule, String> {
+fn rule(v: &Experiment, group: GroupId) -> Result<Rule, String> {
     match v.groups[group].tcp.law.name {
         "newreno" | "reno" => Ok(Box::new(|_| Some(Aimd::TCP))),
         "dctcp" => Ok(Box::new(move |r| Aimd::dctcp(measure::alpha(r, group)?).ok())),

@@ -5,7 +5,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::checked::Checked;
 use forebay_experiment::report::{Cut, Predicted, Progress, Report, RunError};
 use forebay_experiment::world::{Unsupported, World};
-use forebay_units::Time;
+use forebay_units::{GroupId, IndexVec, Time};
 use std::ops::ControlFlow;
 
 /// The models of this crate.
@@ -79,12 +79,16 @@ fn key(model: &str) -> &'static str {
 /// What the models say; where two predict the same number, the first does.
 fn predict(experiment: &Experiment) -> Predicted {
     let groups = experiment.groups.len();
-    let mut out = Predicted { goodput_bps: vec![None; groups], query_s: vec![None; groups], ..Predicted::default() };
+    let mut out = Predicted {
+        goodput_bps: IndexVec::repeat(None, groups),
+        query_s: IndexVec::repeat(None, groups),
+        ..Predicted::default()
+    };
     for verdict in verdicts(experiment) {
         let Verdict::Applies(section) = verdict else { continue };
         for line in &section.lines {
             let (Some(what), Theory::Scenario(value)) = (line.fills, &line.model) else { continue };
-            let of_group = |list: &mut Vec<Option<f64>>| {
+            let of_group = |list: &mut IndexVec<GroupId, Option<f64>>| {
                 if let Some(slot) = section.group.and_then(|g| list.get_mut(g)) {
                     slot.get_or_insert(*value);
                 }
@@ -119,8 +123,8 @@ mod tests {
             seed: 1,
             duration: None,
             network: Network::default(),
-            groups: Vec::new(),
-            workloads: Vec::new(),
+            groups: IndexVec::new(),
+            workloads: IndexVec::new(),
             observe: Observe::default(),
         };
         let cannot = Models.supports(&empty);

@@ -14,7 +14,7 @@ fn on_off(sizes: &str, gaps: &str) -> (SizeDist, TimeDist, Vec<String>) {
     let begin = VALID.find("[[workload]]").unwrap();
     let text = format!("{}[[workload]]\nkind = \"on-off\"\nsizes = {sizes}\ngaps = {gaps}\n", &VALID[..begin]);
     let mut r = resolve(&text).unwrap_or_else(|e| panic!("{}", e.render()));
-    match r.variants.remove(0).config.workloads.remove(0).kind {
+    match r.variants.remove(0).config.workloads.into_vec().remove(0).kind {
         WorkloadKind::OnOff { sizes, gaps, .. } => (sizes, gaps, r.notes),
         other => panic!("{other:?}"),
     }

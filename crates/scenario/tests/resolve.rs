@@ -8,7 +8,7 @@ use forebay_experiment::profile::PARAMS;
 use forebay_experiment::traffic::WorkloadKind;
 use forebay_experiment::transport::{Profile, Recovery};
 use forebay_scenario::{Scenario, load};
-use forebay_units::{GroupId, NodeId, PortId, Time};
+use forebay_units::{GroupId, NodeId, PortId, Time, WorkloadId};
 use std::path::Path;
 
 #[test]
@@ -30,7 +30,7 @@ fn the_base_scenario() {
     // Eight ports towards the senders and one to the receiver.
     assert_eq!(observe.occupancy.len(), 9);
     assert_eq!(observe.warmup, Time::from_ms(100));
-    let WorkloadKind::Poisson { from, to, .. } = &v.config.workloads[1].kind else { panic!() };
+    let WorkloadKind::Poisson { from, to, .. } = &v.config.workloads[WorkloadId::new(1)].kind else { panic!() };
     assert_eq!((from.len(), to.len()), (4, 1));
 }
 
@@ -63,10 +63,16 @@ fn groups_inherit_and_override() {
     );
     let r = resolve_with(&text, &["workload.1.transport=b"]).unwrap_or_else(|e| panic!("{}", e.render()));
     let groups = &r.variants[0].config.groups;
-    assert_eq!((groups[0].tcp.rto_min, groups[0].tcp.recovery), (Time::from_ms(10), Recovery::NewReno));
+    assert_eq!(
+        (groups[GroupId::new(0)].tcp.rto_min, groups[GroupId::new(0)].tcp.recovery),
+        (Time::from_ms(10), Recovery::NewReno)
+    );
     // `[transport]` sets rto-min and mss for all groups, the profile of the group everything else.
-    assert_eq!((groups[1].tcp.rto_min, groups[1].tcp.mss, groups[1].tcp.recovery), (Time::from_ms(200), 1460, Recovery::Rack));
-    assert_eq!(r.variants[0].config.workloads[0].transport, Assign::One(GroupId::new(1)));
+    assert_eq!(
+        (groups[GroupId::new(1)].tcp.rto_min, groups[GroupId::new(1)].tcp.mss, groups[GroupId::new(1)].tcp.recovery),
+        (Time::from_ms(200), 1460, Recovery::Rack)
+    );
+    assert_eq!(r.variants[0].config.workloads[WorkloadId::new(0)].transport, Assign::One(GroupId::new(1)));
     assert!(r.notes.iter().any(|n| n.contains("`a` is not used")), "{:?}", r.notes);
 }
 
@@ -86,20 +92,23 @@ fn groups_divide_the_traffic() {
     assert_eq!((v.label.as_str(), hosts.notes.len()), ("a + b", 1));
     let pick = |host: &str| {
         let id = v.node_names.iter().position(|n| n == host).unwrap() as u32;
-        v.config.workloads[0].transport.clone().pick(NodeId::new(id)).get()
+        v.config.workloads[WorkloadId::new(0)].transport.clone().pick(NodeId::new(id)).get()
     };
     assert_eq!(["s0", "s2", "s3", "s7"].map(pick), [0, 0, 1, 1]);
     assert!(hosts.explain().contains("traffic `incast` over `a` and `b` by host"), "{}", hosts.explain());
     // By share: 8 senders at 1 : 3.
     let shares = r(&two_groups("share = 0.25", "share = 0.75"));
-    let mut rule = shares.variants[0].config.workloads[0].transport.clone();
+    let mut rule = shares.variants[0].config.workloads[WorkloadId::new(0)].transport.clone();
     let picks: Vec<usize> = (0..8).map(|_| rule.pick(NodeId::new(0)).index()).collect();
     assert_eq!(picks.iter().sum::<usize>(), 6, "{picks:?}");
     assert!(shares.explain().contains("over `a` (0.25) and `b` (0.75)"), "{}", shares.explain());
     // The rule is for workloads that name no group, and a group without a share for those that do.
     let named = r(&two_groups("share = 1", "").replace("class = \"web\"", "class = \"web\"\ntransport = \"b\""));
     let w = &named.variants[0].config.workloads;
-    assert_eq!((w[0].transport.clone().pick(NodeId::new(0)).get(), &w[1].transport), (0, &Assign::One(GroupId::new(1))));
+    assert_eq!(
+        (w[WorkloadId::new(0)].transport.clone().pick(NodeId::new(0)).get(), &w[WorkloadId::new(1)].transport),
+        (0, &Assign::One(GroupId::new(1)))
+    );
     // Thirds are written with three decimals.
     let third = "share = 0.333\n[[transport.group]]\nname = \"c\"\ncc = \"reno\"\nshare = 0.333";
     assert_eq!(r(&two_groups("share = 0.333", third)).variants[0].config.groups.len(), 3);
@@ -114,7 +123,7 @@ fn datagrams_are_a_group_of_their_own() {
     let r = resolve(&text).unwrap_or_else(|e| panic!("{}", e.render()));
     let v = &r.variants[0];
     assert_eq!(v.transports, ["newreno", "udp"]);
-    assert_eq!(v.config.groups[1].name, "udp");
+    assert_eq!(v.config.groups[GroupId::new(1)].name, "udp");
     assert_eq!((v.class_names.as_slice(), r.notes.len()), (["incast", "web", "udp"].map(str::to_owned).as_slice(), 1));
     assert!(r.explain().contains("traffic `udp` over `udp`: 8 sources of 10Mbps each"), "{}", r.explain());
 }
@@ -159,8 +168,8 @@ fn overrides_reach_everything() {
     let c = &r.variants[0].config;
     assert_eq!((r.name.as_str(), r.seed, c.network.nodes.len()), ("other", 3, 66));
     assert!(c.network.ports.iter().any(|p| p.rate.0 == 10_000_000_000));
-    let WorkloadKind::Incast { block, .. } = c.workloads[0].kind else { panic!() };
-    assert_eq!((block, c.groups[0].tcp.profile, c.observe.occupancy.len()), (1_000, Profile::Rfc, 0));
+    let WorkloadKind::Incast { block, .. } = c.workloads[WorkloadId::new(0)].kind else { panic!() };
+    assert_eq!((block, c.groups[GroupId::new(0)].tcp.profile, c.observe.occupancy.len()), (1_000, Profile::Rfc, 0));
     // A short form grows a parameter; a missing section is made.
     let text = VALID.replace("{ kind = \"dctcp-step\", k = \"20pkt\" }", "\"dctcp-step\"");
     assert!(resolve_with(&text, &["topology.bottleneck.queue.k=30pkt"]).is_ok());
@@ -320,7 +329,7 @@ fn laws_bring_their_own_stack_keys_and_shims() {
     let r = common::resolve(&text).unwrap();
     let labels: Vec<&str> = r.variants.iter().map(|v| v.label.as_str()).collect();
     assert_eq!(labels, ["newreno", "newreno rto-min=1ms", "cubic+pias", "dctcp g=0.5", "dctcp g=0.25"]);
-    let tcp = |i: usize| &r.variants[i].config.groups[0].tcp;
+    let tcp = |i: usize| &r.variants[i].config.groups[GroupId::new(0)].tcp;
     assert_eq!((tcp(0).rto_min.0, tcp(1).rto_min.0), (5_000_000_000, 1_000_000_000));
     assert_eq!((tcp(0).shims.len(), tcp(2).shims.len()), (0, 1));
     assert_eq!(r.variants[2].echo["transport"]["shim"]["kind"], "pias");

@@ -15,7 +15,9 @@ fn of(config: &Experiment, report: &Report) -> Summary {
 }
 
 fn group(s: &Summary, index: usize, label: &str) -> Option<f64> {
-    (GROUP_METRICS.iter().find(|m| m.label == label).unwrap_or_else(|| panic!("no {label}")).get)(&s.groups[index])
+    (GROUP_METRICS.iter().find(|m| m.label == label).unwrap_or_else(|| panic!("no {label}")).get)(
+        &s.groups[GroupId::from_index(index)],
+    )
 }
 
 fn network(s: &Summary, label: &str) -> Option<f64> {
@@ -38,7 +40,7 @@ fn numbers_of_a_run() {
     assert!((group("FCT medium p50").unwrap() - 9.998_999_1e-3).abs() < 1e-11);
     assert!((group("query completion p50").unwrap() - 6e-3).abs() < 1e-15);
     assert!((group("query completion p99").unwrap() - 9.92e-3).abs() < 1e-15);
-    let running = |name: &str| group_value(&s.groups[0], name);
+    let running = |name: &str| group_value(&s.groups[GroupId::new(0)], name);
     assert_eq!((running("fct_small_running"), running("fct_medium_running")), (Some(0.0), Some(1.0)));
     assert_eq!((running("queries_running"), running("messages_running")), (Some(0.5), Some(0.5)));
     assert_eq!((running("fct_small_known"), running("queries_known")), (Some(1.0), Some(0.0)));
@@ -56,16 +58,16 @@ fn numbers_of_a_run() {
 /// Two groups on one workload, measured from 10 ms to 110 ms.
 fn two(flows: Vec<FlowRow>, queries: Vec<QueryRow>) -> Summary {
     let mut config = common::config(1);
-    config.groups.push(config.groups[0].clone());
-    config.groups[1].name = "new".into();
-    config.workloads[0].transport = Assign::share([0, 1].map(|group| (GroupId::new(group), 0.5)));
+    config.groups.push(config.groups[GroupId::new(0)].clone());
+    config.groups[GroupId::new(1)].name = "new".into();
+    config.workloads[WorkloadId::new(0)].transport = Assign::share([0, 1].map(|group| (GroupId::new(group), 0.5)));
     config.duration = Some(Time::from_ms(110));
     let report = Report {
         flows,
         queries,
         measured_from: Time::from_ms(10),
         end: Time::from_ms(110),
-        acked: vec![0, 0],
+        acked: vec![0, 0].into(),
         ..Report::default()
     };
     of(&config, &report)
@@ -184,7 +186,7 @@ fn a_quantile_is_a_bound_when_it_would_change_if_nothing_more_ended() {
             }
         };
         let s = two(Vec::new(), (0..200).map(query).collect());
-        group_value(&s.groups[0], "queries_known")
+        group_value(&s.groups[GroupId::new(0)], "queries_known")
     };
     assert_eq!(known(0, 50), Some(1.0));
     // One of 200 is beyond the 99th percentile whatever becomes of it, and moves the others by a place.

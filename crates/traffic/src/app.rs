@@ -5,7 +5,7 @@ use crate::{arrivals, incast, long, on_off, queries, requests, udp};
 use forebay_experiment::Experiment;
 use forebay_experiment::streams::Draws;
 use forebay_experiment::traffic::WorkloadKind;
-use forebay_units::{AppId, Time};
+use forebay_units::{AppId, Time, WorkloadId};
 
 /// One workload at run time. Its calls, and when each is due, are described at [`Host`].
 pub struct App {
@@ -46,11 +46,11 @@ macro_rules! each {
 }
 
 impl App {
-    /// The application of workload number `index` of an experiment that has been [checked](Experiment::check), under `seed`. Its queries get
+    /// The application of `workload` of an experiment that has been [checked](Experiment::check), under `seed`. Its queries get
     /// their numbers from `ids`.
-    pub fn new(experiment: &Experiment, seed: u64, index: usize, ids: &mut QueryIds) -> App {
-        let w = &experiment.workloads[index];
-        let rng = |tag: u64| Draws::Workload.stream(seed, &[index as u64, tag]);
+    pub fn new(experiment: &Experiment, seed: u64, workload: WorkloadId, ids: &mut QueryIds) -> App {
+        let w = &experiment.workloads[workload];
+        let rng = |tag: u64| Draws::Workload.stream(seed, &[u64::from(workload.get()), tag]);
         let kind = match &w.kind {
             WorkloadKind::Long { .. } => Kind::Long(long::Long::new(w, rng(0))),
             WorkloadKind::Incast { .. } => Kind::Incast(incast::Incast::new(w, rng(0), ids.source())),
@@ -62,7 +62,7 @@ impl App {
             WorkloadKind::Udp { .. } => Kind::Udp(udp::Udp::new(w, &rng)),
             WorkloadKind::Queries { .. } => Kind::Queries(queries::Queries::new(w, &rng, ids)),
         };
-        App { id: AppId::from_index(index), kind }
+        App { id: AppId::new(workload.get()), kind }
     }
 
     /// Opens what exists from the beginning.

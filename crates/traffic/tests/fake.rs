@@ -8,7 +8,7 @@ use forebay_experiment::observe::Observe;
 use forebay_experiment::traffic::{Arrival, Datagram, Deadline, LastTrain, ReplayFlow, ResponseSize, Workload, WorkloadKind};
 use forebay_sampling::{SizeDist, TimeDist};
 use forebay_traffic::{App, First, Host, Job, Notice, OpenSpec, QueryIds, QueryStart, Wake};
-use forebay_units::{ConnSlot, GroupId, NodeId, QueryId, Rate, Time};
+use forebay_units::{ConnSlot, GroupId, IndexVec, NodeId, QueryId, Rate, Time, WorkloadId};
 use std::collections::BTreeMap;
 
 /// From one host to any other.
@@ -63,12 +63,12 @@ impl Fake {
             seed: 1,
             duration: None,
             network: Network::default(),
-            groups: Vec::new(),
-            workloads: vec![workload],
+            groups: IndexVec::new(),
+            workloads: vec![workload].into(),
             observe: Observe::default(),
         };
         let mut fake = Fake::default();
-        let mut app = App::new(&experiment, 1, 0, &mut QueryIds::default());
+        let mut app = App::new(&experiment, 1, WorkloadId::new(0), &mut QueryIds::default());
         app.start(&mut fake);
         loop {
             let due = fake.events.keys().next().map(|k| k.0);

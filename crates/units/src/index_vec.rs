@@ -55,6 +55,11 @@ impl<I: Id, T> IndexVec<I, T> {
         id
     }
 
+    /// The first element, if there is one.
+    pub fn first(&self) -> Option<&T> {
+        self.items.first()
+    }
+
     /// The element `id`, if there is one.
     #[inline]
     pub fn get(&self, id: I) -> Option<&T> {

@@ -154,7 +154,7 @@ fn side_by_side(args: &Args, plain: &Resolved) -> Result<(), Failure> {
         let heads = |list: &[table::Column]| {
             let line = |i: usize| -> Vec<String> { list.iter().map(|&(c, _)| columns[c].way.heads()[i].clone()).collect() };
             let groups: Vec<String> = list.iter().map(|&(c, g)| of[c].seeds[0].groups[g].name.clone()).collect();
-            let several = list.iter().any(|c| c.1 > 0);
+            let several = list.iter().any(|c| c.1 > table::FIRST);
             [line(0), line(1)].into_iter().chain(several.then_some(groups)).collect()
         };
         if plain.variants.len() > 1 {

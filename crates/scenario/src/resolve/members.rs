@@ -129,11 +129,11 @@ impl Rule {
     }
 
     /// The first group that can get a connection.
-    pub(crate) fn first(&self) -> usize {
+    pub(crate) fn first(&self) -> GroupId {
         match self {
-            Rule::Unsaid => 0,
-            Rule::Hosts(list) => list.first().map_or(0, |m| m.1.index()),
-            Rule::Share(parts) => parts.first().map_or(0, |p| p.0.index()),
+            Rule::Unsaid => GroupId::new(0),
+            Rule::Hosts(list) => list.first().map_or(GroupId::new(0), |m| m.1),
+            Rule::Share(parts) => parts.first().map_or(GroupId::new(0), |p| p.0),
         }
     }
 }

@@ -22,7 +22,7 @@ use forebay_experiment::registry::Place;
 use forebay_experiment::transport::{Chosen, Ecn, Group};
 use forebay_experiment::world::World;
 use forebay_queues::{Marking, QueueEntry};
-use forebay_units::{GroupId, QueueLen, Rate, Time};
+use forebay_units::{QueueLen, Rate, Time};
 use serde_json::{Map, Value as Json};
 
 /// A checked scenario.
@@ -170,8 +170,8 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
             groups.push(Group::datagrams(&groups.first()?.tcp));
         }
         let tcp = drafts.iter().any(|d| d.uses_transport());
-        for (i, g) in t.groups.iter().enumerate().filter(|_| tcp || t.named) {
-            if !traffic.iter().any(|w| w.uses(GroupId::from_index(i))) {
+        for (id, g) in t.groups.enumerate().filter(|_| tcp || t.named) {
+            if !traffic.iter().any(|w| w.uses(id)) {
                 cx.note(format!("the transport group `{}` is not used by any workload", g.name));
             }
         }
@@ -195,7 +195,7 @@ fn resolve(scenario: &Scenario, cx: &mut Cx) -> Option<Resolved> {
         variants.push(Variant {
             label: t.label.clone(),
             transports: groups.iter().map(|g| g.name.clone()).collect(),
-            config: Experiment { seed, duration, network, groups, workloads: traffic, observe },
+            config: Experiment { seed, duration, network, groups, workloads: traffic.into(), observe },
             echo: Json::Object(echo),
             port_names: port_names(&built.network),
             node_names: built.network.nodes.iter().map(|n| n.name.clone()).collect(),

@@ -15,6 +15,7 @@ use forebay_experiment::registry::LawEntry;
 use forebay_experiment::transport::Profile;
 use forebay_experiment::transport::{Group, Recovery, Transport};
 use forebay_param::{Entry, Values};
+use forebay_units::{GroupId, IndexVec};
 use serde_json::{Map, Value as Json};
 
 /// Most laws that one file compares, and most groups that run side by side.
@@ -54,7 +55,7 @@ struct Draft {
 pub(crate) struct Transports {
     /// Name of the variant: its law.
     pub label: String,
-    pub groups: Vec<Group>,
+    pub groups: IndexVec<GroupId, Group>,
     /// Whether group i needs marks, its law, and where the law was chosen.
     pub needs_marks: Vec<(bool, &'static str, At)>,
     /// Echo of `[transport]`.
@@ -216,7 +217,7 @@ fn merged(base: &Values, own: Values) -> Values {
 }
 
 fn variant(cx: &mut Cx, drafts: &[Draft], open: &Law, label: String, rule: &Rule) -> Transports {
-    let mut groups = Vec::new();
+    let mut groups = IndexVec::new();
     let mut needs_marks = Vec::new();
     let mut echoes = Vec::new();
     for d in drafts {

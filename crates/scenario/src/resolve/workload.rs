@@ -143,7 +143,7 @@ impl Draft<'_> {
     }
 
     /// Its transports: the first of them, and the rule.
-    fn transport(&self, cx: &mut Cx, network: &Network, transports: &Transports) -> Option<(usize, Assign)> {
+    fn transport(&self, cx: &mut Cx, network: &Network, transports: &Transports) -> Option<(GroupId, Assign)> {
         if !self.entry.transport {
             return self.no_transport(cx, transports);
         }
@@ -152,7 +152,7 @@ impl Draft<'_> {
             None if !matches!(transports.rule, Rule::Unsaid) => {
                 return Some((transports.rule.first(), transports.rule.assign(network)?));
             }
-            None if transports.groups.len() == 1 => Some(0),
+            None if transports.groups.len() == 1 => Some(GroupId::new(0)),
             None => {
                 let message = format!("the workload `{}` needs the key `transport`: there are several groups", self.class);
                 let help = format!("legal: {}; or give the groups `hosts` or a `share`", either(names()));
@@ -166,7 +166,7 @@ impl Draft<'_> {
             }
             Some(item) => {
                 let name = item.node.text().unwrap_or("");
-                let found = names().position(|n| n == name);
+                let found = transports.groups.position(|g| g.name == name);
                 if found.is_none() {
                     let label = did_you_mean(name, names()).unwrap_or_else(|| "unknown group".into());
                     let help = Some(format!("legal: {}", either(names())));
@@ -175,12 +175,12 @@ impl Draft<'_> {
                 found
             }
         }?;
-        Some((group, Assign::One(GroupId::from_index(group))))
+        Some((group, Assign::One(group)))
     }
 
     /// For traffic that uses none: it gets a group behind those of the scenario. The first stands for what a workload may ask of a
     /// transport.
-    fn no_transport(&self, cx: &mut Cx, transports: &Transports) -> Option<(usize, Assign)> {
+    fn no_transport(&self, cx: &mut Cx, transports: &Transports) -> Option<(GroupId, Assign)> {
         let (kind, name) = (self.entry.entry.name, Group::DATAGRAMS);
         if let Some(item) = self.transport {
             cx.sink.error(item.key_at, format!("the workload `{kind}` uses no transport"), "has no meaning", None);
@@ -192,7 +192,7 @@ impl Draft<'_> {
             cx.sink.error(self.kind_at, message, "the results would mix both", help);
             return None;
         }
-        Some((0, Assign::One(GroupId::from_index(transports.groups.len()))))
+        Some((GroupId::new(0), Assign::One(transports.groups.next_id())))
     }
 
     /// What holds for traffic of every kind, whoever built it.

@@ -1,6 +1,6 @@
 //! What is kept of connections that have ended, whose slots others have now.
 
-use forebay_units::{AppId, GroupId};
+use forebay_units::{AppId, GroupId, IndexVec};
 
 /// Sums over them.
 #[derive(Debug, Default)]
@@ -42,10 +42,9 @@ impl Ended {
     }
 
     /// Payload that arrived, per transport.
-    pub(super) fn arrived_by_group(&self) -> Vec<u64> {
-        let mut sums = vec![0; self.groups];
-        self.arrived.iter().enumerate().for_each(|(i, bytes)| sums[i % self.groups] += bytes);
-        sums
+    pub(super) fn arrived_by_group(&self) -> IndexVec<GroupId, u64> {
+        let of = |group| self.arrived.iter().skip(group).step_by(self.groups).sum();
+        (0..self.groups).map(of).collect()
     }
 
     /// Whether their packets add up, with `late` ones that reached a host or are still on the way.

@@ -56,7 +56,7 @@ impl Simulation {
         let mut core = Core::new(fabric, lane, &config, tcp, seed, recorder);
         let mut apps = IndexVec::new();
         let mut query_ids = QueryIds::default();
-        for workload in 0..config.workloads.len() {
+        for workload in config.workloads.ids() {
             let mut app = App::new(&config, seed, workload, &mut query_ids);
             app.start(&mut core);
             apps.push(app);

@@ -1,6 +1,7 @@
 //! What is compared: numbers of each transport group ([`GROUP_METRICS`]) and of the network ([`NETWORK_METRICS`]).
 
 pub use forebay_experiment::dimension::Dimension;
+use forebay_units::{GroupId, IndexVec};
 
 /// One number of a summary `S`.
 #[derive(Debug)]
@@ -139,7 +140,7 @@ pub struct NetworkSummary {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Summary {
     /// Per transport group, in the order of the configuration.
-    pub groups: Vec<GroupSummary>,
+    pub groups: IndexVec<GroupId, GroupSummary>,
     /// The switches.
     pub network: NetworkSummary,
 }

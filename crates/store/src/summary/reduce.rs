@@ -8,7 +8,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::report::{Predicted, Report};
 use forebay_experiment::rows::{FlowRow, PortRow};
 use forebay_experiment::transport::Group;
-use forebay_units::{GroupId, PortId};
+use forebay_units::{GroupId, IndexVec, PortId};
 
 /// Reduces a report to its summary.
 pub fn summarise(info: &RunInfo, config: &Experiment, report: &Report) -> Summary {
@@ -17,9 +17,9 @@ pub fn summarise(info: &RunInfo, config: &Experiment, report: &Report) -> Summar
     }
     let long: Vec<Long> = report.flows.iter().filter_map(|f| Long::new(f, report)).collect();
     let parts = parts(config, report);
-    let mut groups: Vec<GroupSummary> = (0..config.groups.len()).map(|g| group(g, info, config, report)).collect();
+    let mut groups: IndexVec<GroupId, GroupSummary> = config.groups.ids().map(|g| group(g, info, config, report)).collect();
     let meet = parts.iter().any(|of| of.iter().filter(|p| p.messages > 0).count() > 1);
-    for (g, out) in groups.iter_mut().enumerate() {
+    for (g, out) in groups.enumerate_mut() {
         queries(g, out, config, report, &parts);
         if meet {
             out.part = spread(in_queries(g, report).map(|f| Taken::of(f.start.0, f.end.ps(), report).seconds()).collect());
@@ -42,7 +42,7 @@ pub fn summarise(info: &RunInfo, config: &Experiment, report: &Report) -> Summar
 
 /// The summary of a run without rows: what was predicted, and nothing else.
 fn of_predictions(info: &RunInfo, config: &Experiment, known: &Predicted) -> Summary {
-    let group = |(g, group): (usize, &Group)| GroupSummary {
+    let group = |(g, group): (GroupId, &Group)| GroupSummary {
         name: group.name.clone(),
         goodput_bps: known.goodput_bps.get(g).copied().flatten(),
         qct: known.query_s.get(g).copied().flatten().map(|s| Spread { mean: s, p50: s, p99: s, running: 0.0, known: 1.0 }),
@@ -56,7 +56,7 @@ fn of_predictions(info: &RunInfo, config: &Experiment, known: &Predicted) -> Sum
         uncounted: true,
         ..NetworkSummary::default()
     };
-    Summary { groups: config.groups.iter().enumerate().map(group).collect(), network }
+    Summary { groups: config.groups.enumerate().map(group).collect(), network }
 }
 
 fn seconds(ps: u64) -> f64 {
@@ -65,7 +65,7 @@ fn seconds(ps: u64) -> f64 {
 
 /// What an endless flow achieved while it was active in the measured time.
 struct Long {
-    group: usize,
+    group: GroupId,
     from_ps: u64,
     to_ps: u64,
     bps: f64,
@@ -78,7 +78,7 @@ impl Long {
         // A flow that was stopped ended with its last acknowledgement.
         let to_ps = f.acked.ps().map_or(report.end.0, |acked| acked.min(report.end.0));
         (f.size_bytes == 0 && from_ps < to_ps).then(|| Long {
-            group: f.group.index(),
+            group: f.group,
             from_ps,
             to_ps,
             bps: f.bytes_measured as f64 * 8.0 / seconds(to_ps - from_ps),
@@ -103,10 +103,10 @@ struct Part {
 }
 
 /// Per query and group.
-fn parts(config: &Experiment, report: &Report) -> Vec<Vec<Part>> {
-    let mut parts = vec![vec![Part::default(); config.groups.len()]; report.queries.len()];
+fn parts(config: &Experiment, report: &Report) -> Vec<IndexVec<GroupId, Part>> {
+    let mut parts = vec![IndexVec::repeat(Part::default(), config.groups.len()); report.queries.len()];
     for f in &report.flows {
-        if let Some(p) = f.query_id.and_then(|q| parts.get_mut(q.index())).and_then(|of| of.get_mut(f.group.index())) {
+        if let Some(p) = f.query_id.and_then(|q| parts.get_mut(q.index())).and_then(|of| of.get_mut(f.group)) {
             p.messages += 1;
             p.rtos_max = p.rtos_max.max(f.rtos);
         }
@@ -114,15 +114,15 @@ fn parts(config: &Experiment, report: &Report) -> Vec<Vec<Part>> {
     parts
 }
 
-fn in_queries(group: usize, report: &Report) -> impl Iterator<Item = &FlowRow> {
-    report.flows.iter().filter(move |f| f.group.index() == group && f.query_id.is_some())
+fn in_queries(group: GroupId, report: &Report) -> impl Iterator<Item = &FlowRow> {
+    report.flows.iter().filter(move |f| f.group == group && f.query_id.is_some())
 }
 
-fn group(index: usize, info: &RunInfo, config: &Experiment, report: &Report) -> GroupSummary {
-    let mut out = GroupSummary { name: config.groups[index].name.clone(), ..GroupSummary::default() };
+fn group(id: GroupId, info: &RunInfo, config: &Experiment, report: &Report) -> GroupSummary {
+    let mut out = GroupSummary { name: config.groups[id].name.clone(), ..GroupSummary::default() };
     let mut fct: [Vec<Value>; 3] = Default::default();
     let mut slowdowns = Vec::new();
-    for f in report.flows.iter().filter(|f| f.group.index() == index) {
+    for f in report.flows.iter().filter(|f| f.group == id) {
         out.rtos += u64::from(f.rtos);
         out.tlps += u64::from(f.tlps);
         out.syn_rtos += u64::from(f.syn_rtos);
@@ -141,26 +141,26 @@ fn group(index: usize, info: &RunInfo, config: &Experiment, report: &Report) -> 
     }
     // Bytes acknowledged after the warm-up, as the ports count.
     let time = report.end.saturating_sub(report.measured_from).as_secs_f64();
-    let acked = report.acked.get(index).copied().unwrap_or(0);
+    let acked = report.acked.get(id).copied().unwrap_or(0);
     out.goodput_bps = Some(if time > 0.0 { acked as f64 * 8.0 / time } else { 0.0 });
     out.fct = fct.map(spread);
     out.slowdown = spread(slowdowns);
     out
 }
 
-/// The queries that group `index` has a part in.
-fn queries(index: usize, out: &mut GroupSummary, config: &Experiment, report: &Report, parts: &[Vec<Part>]) {
+/// The queries that group `id` has a part in.
+fn queries(id: GroupId, out: &mut GroupSummary, config: &Experiment, report: &Report, parts: &[IndexVec<GroupId, Part>]) {
     let mut qct = Vec::new();
     let mut timeouts = Vec::new();
     for (q, of) in report.queries.iter().zip(parts) {
-        let workload = config.workloads.get(q.workload.index());
-        let may_get = || workload.is_some_and(|w| w.uses(GroupId::from_index(index)));
+        let workload = config.workloads.get(q.workload);
+        let may_get = || workload.is_some_and(|w| w.uses(id));
         let nobody_yet = of.iter().all(|p| p.messages == 0);
-        if of[index].messages == 0 && !(nobody_yet && may_get()) {
+        if of[id].messages == 0 && !(nobody_yet && may_get()) {
             continue;
         }
         out.queries += 1;
-        timeouts.push(f64::from(of[index].rtos_max));
+        timeouts.push(f64::from(of[id].rtos_max));
         let taken = Taken::of(q.start.0, q.end.ps(), report);
         out.queries_completed += u64::from(!taken.running);
         qct.push(taken.seconds());

@@ -6,7 +6,7 @@ use forebay_experiment::rows::{
     DeliveryRow, EventKind, EventRow, FlowRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutKind, TimeoutRow,
 };
 use forebay_scenario::Scenario;
-use forebay_units::{NodeId, PortId, QueryId, Time, TimeOrNever, WorkloadId};
+use forebay_units::{GroupId, NodeId, PortId, QueryId, Time, TimeOrNever, WorkloadId};
 use std::path::Path;
 
 const SCENARIO: &str = r#"
@@ -23,8 +23,8 @@ pub(crate) fn config(seed: u64) -> Experiment {
     let mut config = resolved.unwrap_or_else(|e| panic!("{}", e.render())).variants.remove(0).config;
     config.seed = seed;
     config.network.named_ports = vec![("bottleneck".into(), PortId::new(0))];
-    config.groups[0].name = "a \"b\", c".into();
-    config.workloads[0].class = "background".into();
+    config.groups[GroupId::new(0)].name = "a \"b\", c".into();
+    config.workloads[WorkloadId::new(0)].class = "background".into();
     config
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn report(n: u64) -> Report {
     };
     Report {
         measured_from: Time::ZERO,
-        acked: vec![done.bytes_acked + open.bytes_acked],
+        acked: vec![done.bytes_acked + open.bytes_acked].into(),
         flows: vec![done, open],
         ports: vec![
             PortRow {

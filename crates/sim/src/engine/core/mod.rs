@@ -76,7 +76,7 @@ pub(crate) struct Core {
     /// Statistics count from here.
     measured_from: Time,
     /// Payload that had arrived before that, per transport.
-    arrived_before: Vec<u64>,
+    arrived_before: IndexVec<GroupId, u64>,
     window_shims: WindowShims,
     failures: Option<Box<Failures>>,
 }
@@ -133,7 +133,7 @@ impl Core {
             deliveries: Deliveries::new(&config.workloads, groups, config.duration),
             measuring: false,
             measured_from: Time::ZERO,
-            arrived_before: vec![0; groups],
+            arrived_before: IndexVec::repeat(0, groups),
             network: network.clone(),
         }
     }
@@ -218,10 +218,10 @@ impl Core {
     }
 
     /// Payload that has reached receivers so far, in order or not, per transport.
-    fn arrived_by_group(&self) -> Vec<u64> {
+    fn arrived_by_group(&self) -> IndexVec<GroupId, u64> {
         let mut arrived = self.ended.arrived_by_group();
         for conn in self.streams.ids().filter(|c| self.streams[*c].live) {
-            arrived[self.senders[conn].group().index()] += self.held(conn).within(0, None);
+            arrived[self.senders[conn].group()] += self.held(conn).within(0, None);
         }
         arrived
     }
