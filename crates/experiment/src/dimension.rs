@@ -1,7 +1,7 @@
-//! Dimensions of the numbers that results are reduced to.
+//! Dimensions of the numbers that results consist of and are reduced to.
 
-/// Dimension of a metric, which decides how it is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Dimension of a number, which decides how it is printed: prefix and decimals.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Dimension {
     /// Bits per second.
     BitsPerSecond,
@@ -9,11 +9,16 @@ pub enum Dimension {
     Seconds,
     /// A number of things.
     Count,
-    /// Packets in a queue.
+    /// Bytes.
+    Bytes,
+    /// Packets.
     Packets,
+    /// Segments.
+    Segments,
     /// A part of 1, printed in percent.
     Fraction,
-    /// A ratio without a unit.
+    /// A ratio, or no unit at all.
+    #[default]
     Ratio,
 }
 
@@ -23,8 +28,24 @@ impl Dimension {
         match self {
             Dimension::BitsPerSecond => "bit/s",
             Dimension::Seconds => "s",
+            Dimension::Bytes => "B",
             Dimension::Packets => "packets",
+            Dimension::Segments => "segments",
             Dimension::Count | Dimension::Fraction | Dimension::Ratio => "1",
+        }
+    }
+
+    /// Its name for programs, such as the script of a page.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dimension::BitsPerSecond => "bits-per-second",
+            Dimension::Seconds => "seconds",
+            Dimension::Count => "count",
+            Dimension::Bytes => "bytes",
+            Dimension::Packets => "packets",
+            Dimension::Segments => "segments",
+            Dimension::Fraction => "fraction",
+            Dimension::Ratio => "ratio",
         }
     }
 }

@@ -61,6 +61,7 @@ pub struct MetricRow {
     /// Name of the metric.
     pub label: String,
     /// Unit of the values.
+    #[serde(serialize_with = "forebay_verdict::by_name")]
     pub unit: Dimension,
     /// What it is, one sentence.
     pub help: String,
@@ -145,6 +146,7 @@ pub struct Panel {
     /// What is drawn upward.
     pub title: String,
     /// Its unit.
+    #[serde(serialize_with = "forebay_verdict::by_name")]
     pub unit: Dimension,
     /// The lines.
     pub lines: Vec<TimeLine>,
@@ -233,6 +235,7 @@ pub struct Axis {
     /// What it shows.
     pub title: String,
     /// Unit of its values.
+    #[serde(serialize_with = "forebay_verdict::by_name")]
     pub unit: Dimension,
     /// Whether it is logarithmic; its values are above 0 then.
     pub log: bool,

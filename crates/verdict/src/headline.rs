@@ -9,7 +9,6 @@ use crate::contest::{Better, compare};
 use crate::data::{Data, Network, metrics};
 use crate::describe;
 use crate::dimension::Dimension;
-use crate::dimension::dimension_of;
 use crate::late;
 use crate::loads::loads;
 use crate::never;
@@ -34,6 +33,7 @@ pub struct HeadlineChart {
     /// Name of the metric.
     pub title: String,
     /// Unit of the values.
+    #[serde(serialize_with = "crate::dimension::by_name")]
     pub unit: Dimension,
     /// "less is better" and the like; empty when neither is.
     pub better: String,
@@ -170,7 +170,7 @@ fn known(data: &Data, t: &Telling, members: &[usize]) -> (Telling, Vec<Option<Ce
 }
 
 fn unit_of(metric: &str) -> crate::dimension::Dimension {
-    metrics().find(|m| m.name == metric).map(|m| dimension_of(m.unit)).unwrap_or_default()
+    metrics().find(|m| m.name == metric).map(|m| m.unit).unwrap_or_default()
 }
 
 /// Who is compared with whom: all with all where each network has one group, or where there is one network; else the same group in each
@@ -288,7 +288,7 @@ fn charts(data: &Data, judged: &[Telling]) -> Vec<HeadlineChart> {
             Better::Neither => "",
         };
         if out.iter().all(|c| c.title != title) {
-            out.push(HeadlineChart { title, unit: dimension_of(m.unit), better: better.into(), values: cells(data, t.metric) });
+            out.push(HeadlineChart { title, unit: m.unit, better: better.into(), values: cells(data, t.metric) });
         }
     }
     out.truncate(MAX_CHARTS);

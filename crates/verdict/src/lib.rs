@@ -30,7 +30,7 @@ pub use classes::{Class, Count, classes};
 pub use data::{
     Data, Flow, GoodputSeries, Limits, Metric, Network, Port, Query, QueueSeries, Run, SenderSeries, Subject, Timeout, metrics,
 };
-pub use dimension::{Dimension, dimension_of};
+pub use dimension::{Dimension, by_name};
 pub use grid::{Grid, GridCell, ports, workloads};
 pub use headline::{Headline, HeadlineChart, headline};
 pub use names::directories;

@@ -9,9 +9,9 @@ use crate::page::{
     Axis, Cell, Chart, Dimension, Figure, Headline, HeadlineChart, LineChart, MetricRow, MetricTable, Page, Section, Subject,
     Term, View, XyLine,
 };
+use forebay_verdict::cell;
 use forebay_verdict::{Metric, metrics};
 use forebay_verdict::{bold, count, list, quantity};
-use forebay_verdict::{cell, dimension_of};
 use std::collections::BTreeMap;
 
 /// A line of every figure: one subject at one combination of the axes but the first.
@@ -145,7 +145,7 @@ fn figure(m: &Metric, x: &Axis, ticks: &str, lines: &[Line]) -> Option<Figure> {
         return None;
     }
     let label = m.label.replace("{first}", "the first group");
-    let y = Axis { title: label.clone(), unit: dimension_of(m.unit), log: low > 0.0 && high > 100.0 * low };
+    let y = Axis { title: label.clone(), unit: m.unit, log: low > 0.0 && high > 100.0 * low };
     let chart = Chart::Lines(LineChart { x: x.clone(), y, points: true, lines: curves });
     Some(Figure {
         id: id(m),
@@ -158,7 +158,7 @@ fn figure(m: &Metric, x: &Axis, ticks: &str, lines: &[Line]) -> Option<Figure> {
 
 /// No band leaves what the metric can be: nothing is below 0, and neither parts nor Jain's index are above 1.
 fn possible(m: &Metric, v: f64) -> f64 {
-    let most = if dimension_of(m.unit) == Dimension::Fraction || m.name.contains("fairness") { 1.0 } else { f64::INFINITY };
+    let most = if m.unit == Dimension::Fraction || m.name.contains("fairness") { 1.0 } else { f64::INFINITY };
     v.clamp(0.0, most)
 }
 
@@ -187,8 +187,7 @@ fn headline(lines: &[Line], axis: Option<&SweptAxis>) -> Headline {
         else {
             continue;
         };
-        let text =
-            |c: Cell| if c.at_least { "at least " } else { "" }.to_owned() + &bold(&quantity(c.mean, dimension_of(m.unit)));
+        let text = |c: Cell| if c.at_least { "at least " } else { "" }.to_owned() + &bold(&quantity(c.mean, m.unit));
         let x = |v| quantity(v, axis.unit);
         let sentence = format!(
             "{}: {} is {} at {} {} and {} at {}.",
@@ -210,7 +209,7 @@ fn headline(lines: &[Line], axis: Option<&SweptAxis>) -> Headline {
     let title = format!("{}, at the largest {}", m.label.replace("{first}", "the first group"), axis.short);
     Headline {
         sentences: changes.into_iter().map(|c| c.1).take(4).collect(),
-        charts: vec![HeadlineChart { title, unit: dimension_of(m.unit), better: String::new(), values }],
+        charts: vec![HeadlineChart { title, unit: m.unit, better: String::new(), values }],
     }
 }
 
@@ -220,7 +219,7 @@ fn last(lines: &[Line]) -> MetricTable {
         let of = |l: &Line| l.at.last().and_then(|(_, of)| value(&m, of));
         let cells: Vec<Option<Cell>> = lines.iter().map(of).collect();
         let label = format!("{}, at the last point", m.label.replace("{first}", "the first group"));
-        cells.iter().any(Option::is_some).then(|| MetricRow { label, unit: dimension_of(m.unit), help: m.doc.into(), cells })
+        cells.iter().any(Option::is_some).then(|| MetricRow { label, unit: m.unit, help: m.doc.into(), cells })
     };
     MetricTable { rows: metrics().filter_map(row).collect() }
 }

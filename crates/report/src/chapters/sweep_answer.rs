@@ -2,7 +2,7 @@
 
 use super::swept::{Sweep, Value, value};
 use crate::page::{Cell, Dimension, Grid, TitledGrid};
-use forebay_verdict::{GridCell, Metric, bold, dimension_of, judged, metrics, quantity};
+use forebay_verdict::{GridCell, Metric, bold, judged, metrics, quantity};
 use std::collections::BTreeMap;
 
 /// Differences up to this part of the better value are not spoken of. Our choice, as in comparisons of runs.
@@ -162,7 +162,7 @@ fn cost(all: &[Choice], choice: usize, name: &str, less: bool, other: bool) -> O
     let worse = (most - here.mean).abs() > SMALL * most.abs().max(here.mean.abs());
     let whose = if other { format!("It costs {}: the", bold(all[choice].subject)) } else { "The price: the".to_owned() };
     worse.then(|| {
-        let (here, most) = (quantity(here.mean, dimension_of(m.unit)), quantity(most, dimension_of(m.unit)));
+        let (here, most) = (quantity(here.mean, m.unit), quantity(most, m.unit));
         format!("{whose} {} is {} there, {} at best ({place}).", label(&m), bold(&here), bold(&most))
     })
 }
@@ -172,7 +172,7 @@ fn label(m: &Metric) -> String {
 }
 
 fn shown(c: Cell, m: &Metric) -> String {
-    if c.at_least { "at least " } else { "" }.to_owned() + &quantity(c.mean, dimension_of(m.unit))
+    if c.at_least { "at least " } else { "" }.to_owned() + &quantity(c.mean, m.unit)
 }
 
 /// Every choice with what tells them apart, to be sorted.
@@ -198,7 +198,7 @@ pub(super) fn table(sweep: &Sweep, all: &[Choice]) -> TitledGrid {
     heads.extend(shown.iter().map(label));
     let row = |c: &Choice| {
         let keys = c.at.iter().zip(&sweep.axes).map(|(v, axis)| key(v, axis.unit));
-        let numbers = shown.iter().map(|m| GridCell::quantity(c.cell(m), dimension_of(m.unit)));
+        let numbers = shown.iter().map(|m| GridCell::quantity(c.cell(m), m.unit));
         keys.chain([GridCell::text(c.subject)]).chain(numbers).collect()
     };
     TitledGrid { title: String::new(), grid: Grid { heads, rows: all.iter().map(row).collect() } }
@@ -246,7 +246,7 @@ pub(super) fn maps(sweep: &Sweep, all: &[Choice]) -> Vec<TitledGrid> {
         let cell = |xv: &Value, yv: &Value| {
             let c = of.iter().find(|c| c.at.first() == Some(xv) && c.at.get(1) == Some(yv)).and_then(|c| c.cell(&m));
             let good = c.map(|c| if less { 1.0 - place(c.mean) } else { place(c.mean) });
-            GridCell { shade: good, ..GridCell::quantity(c.map(|c| Cell { half_width: None, ..c }), dimension_of(m.unit)) }
+            GridCell { shade: good, ..GridCell::quantity(c.map(|c| Cell { half_width: None, ..c }), m.unit) }
         };
         let row = |yv: &&Value| [key(yv, y.unit)].into_iter().chain(xs.iter().map(|xv| cell(xv, yv))).collect();
         let title = if title.is_empty() { label(&m) } else { format!("{}: {title}", label(&m)) };

@@ -1,7 +1,7 @@
 //! The table of all metrics.
 
 use crate::page::{MetricRow, MetricTable};
-use forebay_verdict::{Data, Metric, cells, dimension_of, metrics};
+use forebay_verdict::{Data, Metric, cells, metrics};
 
 /// Every metric that some subject has, as the printed table has them.
 pub(super) fn table(data: &Data) -> MetricTable {
@@ -20,7 +20,7 @@ pub(super) fn table(data: &Data) -> MetricTable {
             label = format!("{label}, {port}");
         }
         let shared = if m.shared && data.shared() { "; groups of one network share it" } else { "" };
-        Some(MetricRow { label, unit: dimension_of(m.unit), help: format!("{}{shared}", m.doc), cells })
+        Some(MetricRow { label, unit: m.unit, help: format!("{}{shared}", m.doc), cells })
     };
     MetricTable { rows: metrics().filter_map(row).collect() }
 }

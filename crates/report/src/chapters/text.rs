@@ -3,7 +3,6 @@
 use crate::page::{Dimension, Fact, Page, ScenarioText, Term};
 use forebay_store::schema::{FLOWS, PORTS, QUERIES, QUEUE, TCP, TIMEOUTS};
 use forebay_store::{Manifest, RunDir, TableSchema};
-use forebay_verdict::dimension_of;
 use forebay_verdict::{Data, metrics};
 use forebay_verdict::{count, list, number, quantity};
 use std::collections::BTreeSet;
@@ -127,7 +126,7 @@ pub(super) fn glossary(page: &Page) -> Vec<Term> {
     let mut out: Vec<Term> = Vec::new();
     let first = |label: &str| label.split(", ").next().unwrap_or(label).to_owned();
     for row in &page.table.rows {
-        let metric = metrics().find(|m| row.help.starts_with(m.doc) && dimension_of(m.unit) == row.unit);
+        let metric = metrics().find(|m| row.help.starts_with(m.doc) && m.unit == row.unit);
         let symbol = metric.map_or("", |m| m.unit.symbol());
         out.push(Term { name: row.label.clone(), unit: plain(symbol), text: row.help.clone() });
     }
