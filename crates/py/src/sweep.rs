@@ -137,7 +137,9 @@ pub(crate) fn failed(e: &SweepError) -> PyErr {
     match e {
         SweepError::Scenario(e) => errors::scenario(e),
         SweepError::Store(e) => errors::store(e),
-        SweepError::Run { error: RunError::Unroutable(_), .. }
+        SweepError::Run {
+            error: RunError::Unroutable(_) | RunError::Unknown(_) | RunError::World(_) | RunError::Mistake(_), ..
+        }
         | SweepError::File(..)
         | SweepError::Foreign
         | SweepError::Missing { .. }

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from forebay import _native
 
-from . import _draw, _gallery, _paper, _scorecard, _simulate
+from . import _draw, _gallery, _paper, _scorecard, _simulate, _worlds
 from ._run import SCALES, Scale
 from ._session import Session
 
@@ -40,6 +40,10 @@ def main(argv: list[str] | None = None) -> int:
         threading.Thread(target=_bar, args=[simulator], daemon=True).start()
     scale: Scale = "quick" if args.quick else args.scale
     session = Session(simulator, scale=scale)
+    elsewhere = None
+    if args.world != _worlds.OWN:
+        root = Path(args.cache) if args.cache else out / "units"
+        elsewhere = Session(_simulate.Package(root, args.threads, args.world), scale=scale)
     # What is asked for by name is all that is wanted, and with a figure the claims that it illustrates.
     claims = None
     if args.claim or args.figure:
@@ -59,6 +63,10 @@ def main(argv: list[str] | None = None) -> int:
             drawn = session.drawn(paper, figures)
             if drawn:
                 _draw.draw(outcome, results, drawn, out / paper.slug, quick=session.quick)
+            if elsewhere is not None:
+                found = elsewhere.simulate(paper, claims, [])
+                outcome.world = args.world
+                outcome.elsewhere, _ = elsewhere.judge(paper, found, claims, [])
             # The next paper's time begins here; some of its runs are done already.
             outcome.wall_s, began = time.monotonic() - began, time.monotonic()
             outcomes.append(outcome)
@@ -71,10 +79,13 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     finally:
         simulator.close()
+        if elsewhere is not None:
+            elsewhere.simulator.close()
         ahead.shutdown(cancel_futures=True)
     how = {"quick": ["--quick"], "full": [], "document": ["--scale", "document"]}[scale]
     parts = [w for name, values in (("--claim", args.claim), ("--figure", args.figure)) for v in values or [] for w in (name, v)]
-    command = " ".join(["forebay repro", *args.paper, *how, *parts])
+    where = [] if args.world == _worlds.OWN else ["--world", args.world]
+    command = " ".join(["forebay repro", *args.paper, *how, *where, *parts])
     _gallery.write(outcomes, out, command, scale=scale)
     # A part of the claims is no scorecard.
     if claims is None and figures is None:
@@ -116,6 +127,8 @@ def _arguments() -> argparse.ArgumentParser:
     much = parser.add_mutually_exclusive_group()
     much.add_argument("--quick", action="store_true", help="few seeds and short runs, judged in wider bands")
     much.add_argument("--scale", choices=SCALES, default="full", help="how much is run; document: all that was asked for, hours")
+    worlds = [_worlds.OWN, *_worlds.OTHERS]
+    parser.add_argument("--world", choices=worlds, default=_worlds.OWN, help="judge the claims there as well [default: sim]")
     parser.add_argument("--claim", action="append", metavar="ID", help="only this claim (repeatable)")
     parser.add_argument("--figure", action="append", metavar="N", help="only this figure (repeatable)")
     parser.add_argument("--out", default="out/repro", metavar="DIR", help="figures and pages [default: out/repro]")

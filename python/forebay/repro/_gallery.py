@@ -8,8 +8,8 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from ._scorecard import SCALE, brief, measured, published, reason, rests_on, shown, summary, tally
-from ._session import AFTERWARDS, BROKEN, NAMED, NOT, STATED, UNDECIDED
+from ._scorecard import SCALE, brief, elsewhere, measured, published, reason, rests_on, shown, summary, summary_elsewhere, tally
+from ._session import AFTERWARDS, BROKEN, NAMED, NOT, REFUSED, STATED, UNDECIDED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._run import Scale
     from ._session import Outcome, Verdict
 
-_CLASS = {STATED: "yes", NAMED: "reading", AFTERWARDS: "no", NOT: "no", UNDECIDED: "no", BROKEN: "broken"}
+_CLASS = {STATED: "yes", NAMED: "reading", AFTERWARDS: "no", NOT: "no", UNDECIDED: "no", BROKEN: "broken", REFUSED: "broken"}
 
 _STYLE = files(__package__).joinpath("gallery.css").read_text()
 
@@ -86,6 +86,8 @@ def _paper(o: Outcome, command: str, *, scale: Scale) -> str:
         f"<p>{escape(summary(o.verdicts))}. {o.runs} runs, fingerprint <code>{o.fingerprint}</code>.</p>"
         f'<p class=quiet>{_made(command, scale=scale)} <a href="../index.html">All papers</a></p>'
     ]
+    if o.elsewhere is not None:
+        parts.append(f"<p>In the world {escape(o.world)}: {escape(summary_elsewhere(o))}.</p>")
     seen: set[str] = set()
     for number, figure in sorted(o.paper.figures.items(), key=lambda item: place(item[0])):
         claims = [by[c] for c in figure.claims if c in by]
@@ -102,16 +104,16 @@ def _paper(o: Outcome, command: str, *, scale: Scale) -> str:
         parts.append(
             f'<section id="{figure.name}"><h2>{escape(label)}</h2>'
             f"<figure>{picture}<figcaption>{escape(figure.caption)}</figcaption></figure>"
-            f"<div>{''.join(map(_claim, claims))}</div></section>"
+            f"<div>{''.join(_claim(o, v) for v in claims)}</div></section>"
         )
     rest = [v for v in o.verdicts if v.claim.id not in seen]
     if rest:
         title = "Further claims" if seen else "Claims"
-        parts.append(f"<section><h2>{title}</h2><div class=wide>{''.join(map(_claim, rest))}</div></section>")
+        parts.append(f"<section><h2>{title}</h2><div class=wide>{''.join(_claim(o, v) for v in rest)}</div></section>")
     return _page(f"{o.paper.slug} reproduced", "\n".join(parts))
 
 
-def _claim(v: Verdict) -> str:
+def _claim(o: Outcome, v: Verdict) -> str:
     c = v.claim
     rows = [("published", escape(published(c)) + (f" <span class=quiet>[{escape(c.unit)}]</span>" if c.unit else ""))]
     for column, m in shown(v):
@@ -121,6 +123,8 @@ def _claim(v: Verdict) -> str:
         small += [f"rests on {escape(basis)}"] if basis else []
         note = f"<br><span class=quiet>{'<br>'.join(small)}</span>" if small else ""
         rows.append((column, f"{_value(m)}{under}{note}"))
+    if there := elsewhere(o, c.id):
+        rows.append((f"in {o.world}", escape(there)))
     rows += [
         ("metric", escape(c.metric)),
         ("tolerance", f"{escape(_tolerance(c.tolerance))}. {escape(c.why)}"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 from typing import TYPE_CHECKING, Any
 
 from . import _basis
-from ._session import AFTERWARDS, BROKEN, NAMED, NOT, STATED, UNDECIDED
+from ._session import AFTERWARDS, BROKEN, NAMED, NOT, REFUSED, STATED, UNDECIDED
 
 if TYPE_CHECKING:
     from ._claims import Claim
@@ -17,8 +18,16 @@ if TYPE_CHECKING:
     from ._session import Outcome, Verdict
 
 #: As tables have it, and as programs do.
-_MARK = {STATED: "yes", NAMED: "named", AFTERWARDS: "NO, afterwards", NOT: "NO", UNDECIDED: "not decided", BROKEN: "BROKEN"}
-_COLOR = {STATED: "32", NAMED: "36", AFTERWARDS: "33", NOT: "31", UNDECIDED: "33", BROKEN: "35"}
+_MARK = {
+    STATED: "yes",
+    NAMED: "named",
+    AFTERWARDS: "NO, afterwards",
+    NOT: "NO",
+    UNDECIDED: "not decided",
+    BROKEN: "BROKEN",
+    REFUSED: "not run",
+}
+_COLOR = {STATED: "32", NAMED: "36", AFTERWARDS: "33", NOT: "31", UNDECIDED: "33", BROKEN: "35", REFUSED: "2"}
 #: What a scale is, for people.
 SCALE = {
     "quick": "A quick reproduction: few seeds and short runs, judged in wider bands (`python/forebay/repro/_verdict.py`).",
@@ -168,9 +177,14 @@ def terminal(outcome: Outcome, *, color: bool, details: bool) -> str:
             lines.append(f"{pad}because   {v.explanation}")
         elif v.status in (AFTERWARDS, NOT, UNDECIDED):
             lines.append(f"{pad}UNEXPLAINED")
+        if told := elsewhere(outcome, v.claim.id):
+            lines.append(f"{pad}in {outcome.world}: {told}")
     for number_, text in outcome.broken_figures.items():
         lines.append(f"  figure {number_} is not drawn: {text.strip().splitlines()[-1]}")
     lines.append("  " + summary(outcome.verdicts))
+    if outcome.elsewhere is not None:
+        lines.append(f"  in {outcome.world}: {summary_elsewhere(outcome)}")
+        lines += [f"  {line}" for line in _changes(outcome)]
     return "\n".join(lines)
 
 
@@ -192,6 +206,40 @@ def summary(verdicts: list[Verdict]) -> str:
         text += f"; headline {t['headline_good']} of {t['headline']}, {t['headline_good'] / t['headline']:.0%}"
         text += f" ({t['headline_stated']} as stated, {t['headline_named']} under a reading named beforehand)"
     return text
+
+
+def elsewhere(outcome: Outcome, claim: str) -> str:
+    """Tell in a line what became of a claim in the other world; empty where there is none, or nothing is run for the claim."""
+    if outcome.elsewhere is None or not outcome.paper.judges[claim].uses:
+        return ""
+    v = next(v for v in outcome.elsewhere.verdicts if v.claim.id == claim)
+    told = brief(v.measured[v.by]) if v.measured else v.error
+    return f"{_MARK[v.status]}{', wider band' if v.wide else ''}: {told}"
+
+
+def summary_elsewhere(outcome: Outcome) -> str:
+    """One line over the claims that something is run for, in the other world and in the simulator."""
+    if outcome.elsewhere is None:
+        return ""
+    own = {v.claim.id: v for v in outcome.verdicts}
+    there = [v for v in outcome.elsewhere.verdicts if outcome.paper.judges[v.claim.id].uses]
+    ran = [v for v in there if v.status not in (REFUSED, BROKEN)]
+    good = sum(v.good for v in ran)
+    differ = [v.claim.id for v in ran if v.good != own[v.claim.id].good]
+    text = f"{good} of {len(ran)} claims hold that could be run there"
+    refused, broken = (sum(v.status == s for v in there) for s in (REFUSED, BROKEN))
+    text += f", {refused} could not" if refused else ""
+    text += f", {broken} failed" if broken else ""
+    return text + (f"; other than in the simulator: {', '.join(differ)}" if differ else "")
+
+
+def _changes(outcome: Outcome) -> list[str]:
+    """List what the other world does its own way, where a document's file says otherwise."""
+    changed = outcome.elsewhere.changed if outcome.elsewhere is not None else {}
+    by: dict[str, list[str]] = {}
+    for name, keys in changed.items():
+        by.setdefault(", ".join(f"{k} = {json.dumps(v)}" for k, v in sorted(keys.items())), []).append(name)
+    return [f"its own way there: {keys} (experiment{'s' * (len(names) > 1)} {', '.join(names)})" for keys, names in by.items()]
 
 
 def rests_on(v: Verdict, m: Measured) -> str:
@@ -230,6 +278,9 @@ def markdown(outcomes: list[Outcome], command: str, version: str, *, scale: Scal
         if o.paper.title != o.paper.slug:
             lines += [f"{o.paper.title}. [What was set up]({o.paper.slug}/README.md).", ""]
         heads = ["claim", "document", "as stated", "under a reading named beforehand", "found afterwards", "rests on", "verdict"]
+        if o.elsewhere is not None:
+            heads.append(f"in {o.world}")
+            lines += [f"In the world `{o.world}`: {summary_elsewhere(o)}.", *(f"* {line}" for line in _changes(o)), ""]
         lines += ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
         for v in o.verdicts:
             name = f"**{v.claim.id}**" if v.claim.headline else v.claim.id
@@ -241,7 +292,8 @@ def markdown(outcomes: list[Outcome], command: str, version: str, *, scale: Scal
             )
             basis = _cell(rests_on(v, v.measured[v.by])) if v.measured else ""
             mark = _MARK[v.status] + (", wider band" if v.wide else "")
-            lines.append(f"| {' | '.join([name, _cell(published(v.claim) + unit), *columns, basis, mark])} |")
+            there = [] if o.elsewhere is None else [_cell(elsewhere(o, v.claim.id))]
+            lines.append(f"| {' | '.join([name, _cell(published(v.claim) + unit), *columns, basis, mark, *there])} |")
         told = [v for v in o.verdicts if v.status != STATED]
         if told:
             lines += ["", "What is not plainly reproduced, and why:", ""]

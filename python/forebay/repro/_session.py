@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import _basis
 from ._measured import Measured
 from ._run import Run, Scale
+from ._simulate import RefusedError
 from ._verdict import EXACT, QUICK, Judgement, UnjudgedError, judge
 
 if TYPE_CHECKING:
@@ -26,8 +27,9 @@ AFTERWARDS = "not reproduced, found afterwards"
 NOT = "not reproduced"
 UNDECIDED = "not decided"
 BROKEN = "not evaluated"
-#: All of them. The first two count as reproduced, the next two do not, and neither of the last two says anything of the claim.
-STATUSES = (STATED, NAMED, AFTERWARDS, NOT, UNDECIDED, BROKEN)
+REFUSED = "not in this world"
+#: All of them. The first two count as reproduced, the next two do not, and none of the others says anything of the claim.
+STATUSES = (STATED, NAMED, AFTERWARDS, NOT, UNDECIDED, BROKEN, REFUSED)
 
 
 @dataclass
@@ -91,6 +93,10 @@ class Outcome:
     #: Number of runs behind it.
     runs: int = 0
     wall_s: float = 0.0
+    #: The same claims in another world, and what was changed of the document's files there: experiments, then keys and values.
+    elsewhere: Outcome | None = None
+    changed: dict[str, dict[str, Any]] = field(default_factory=dict)
+    world: str = ""
 
 
 @dataclass
@@ -101,6 +107,8 @@ class Simulated:
     results: dict[str, Any]
     #: Why an experiment failed.
     failures: dict[str, str]
+    #: Of these: those that the world cannot run.
+    refused: set[str]
     #: The runs of those that did not fail.
     units: dict[str, list[Unit]]
     #: What of the specification's numbers each of them ran.
@@ -145,6 +153,7 @@ class Session:
         _one_reading_an_experiment(paper, verdicts)
         outcome = Outcome(paper, verdicts, runs=len(found.all_units))
         outcome.fingerprint = self._fingerprint(found.all_units)
+        outcome.changed = {n: changed for n, units in found.units.items() if (changed := _changed(units))}
         for number in self.drawn(paper, figures):
             missing = [found.failures[u] for u in paper.figures[number].uses if u in found.failures]
             if missing:
@@ -162,9 +171,10 @@ class Session:
         """All at once: they wait for simulations, not for each other."""
         results: dict[str, Any] = {}
         failures: dict[str, str] = {}
+        refused: set[str] = set()
         runs = {name: Run(paper.folder, self.simulator, scale=self.scale) for name in names}
         if not names:
-            return Simulated(results, failures, {}, {})
+            return Simulated(results, failures, refused, {}, {})
         with ThreadPoolExecutor(len(names), thread_name_prefix="experiment") as threads:
             futures: dict[str, Future[Any]] = {n: threads.submit(paper.experiments[n], runs[n]) for n in names}
             for name, future in futures.items():
@@ -172,10 +182,13 @@ class Session:
                     results[name] = future.result()
                     for unit in runs[name].units:
                         unit.runs.wait()
+                except RefusedError as e:
+                    failures[name] = str(e)
+                    refused.add(name)
                 except Exception as e:
                     failures[name] = f"experiment {name}: {_told(e)}"
         good = [n for n in names if n not in failures]
-        return Simulated(results, failures, {n: runs[n].units for n in good}, {n: list(runs[n].scales) for n in good})
+        return Simulated(results, failures, refused, {n: runs[n].units for n in good}, {n: list(runs[n].scales) for n in good})
 
     def _fingerprint(self, units: list[Unit]) -> str:
         """Of scenarios, overrides, seeds and trajectories: the same with every build of the program that computes the same."""
@@ -189,7 +202,8 @@ class Session:
             return Verdict(claim, BROKEN, error="paper.py has no function for it")
         missing = [simulated.failures[u] for u in found.uses if u in simulated.failures]
         if missing:
-            return Verdict(claim, BROKEN, explanation=found.explanation, error=missing[0])
+            status = REFUSED if any(u in simulated.refused for u in found.uses) else BROKEN
+            return Verdict(claim, status, explanation=found.explanation, error=missing[0])
         try:
             with _basis.watched():
                 returned = found.function({u: simulated.results[u] for u in found.uses})
@@ -221,6 +235,11 @@ class Session:
         for m in measured:
             if m.basis is not None and m.basis.flows is None:
                 m.basis = _basis.counted(m.basis.units or everything)
+
+
+def _changed(units: list[Unit]) -> dict[str, Any]:
+    """Gather what the world does its own way in these runs."""
+    return {key: value for unit in units for key, value in unit.runs.changed.items()}
 
 
 def _one_reading_an_experiment(paper: Paper, verdicts: list[Verdict]) -> None:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 import forebay as fb
-from forebay import _native
+from forebay import _native, _toml
 
+from . import _worlds
 from ._table import Table
 
 if TYPE_CHECKING:
@@ -30,11 +31,17 @@ class RunError(RuntimeError):
     """The simulator refused a scenario, or failed."""
 
 
+class RefusedError(RunError):
+    """The world cannot run the scenario; the message is its reasons."""
+
+
 class Runs(Protocol):
     """A scenario with some seeds. Simulations go on while this is held; whoever looks at results waits for them."""
 
     #: Names of the variants, in order.
     variants: list[str]
+    #: Keys of the scenario that the world does its own way, and how.
+    changed: dict[str, Any]
 
     def wait(self) -> None:
         """Wait until every run has ended.
@@ -116,20 +123,36 @@ class Package:
         The folder of finished runs.
     threads
         Runs at the same time.
+    world
+        Where scenarios run.
     """
 
-    def __init__(self, root: Path, threads: int) -> None:
+    def __init__(self, root: Path, threads: int, world: str = _worlds.OWN) -> None:
         self.version = f"forebay {fb.__version__}"
+        self.world = world
         self._session = _native.Session(root, threads)
 
     def submit(self, scenario: Path, sets: Sequence[str], seeds: int) -> Runs:
         """See :class:`Simulator`."""
         words = f"{scenario} with {' '.join(sets) or 'no changes'}"
-        try:
-            changed = _native.Scenario.load(scenario).changed(list(sets), None)
-            return _Submitted(self._session.submit(changed, seeds, list(KEPT)), changed, words)
-        except fb.ForebayError as e:
-            raise RunError(f"{words}\n{e}") from e
+        changed: dict[str, Any] = {}
+        while True:
+            ways = [f"{key}={_toml.value(value, key)}" for key, value in changed.items()]
+            if self.world != _worlds.OWN:
+                ways.append(f"world={self.world}")
+            try:
+                wanted = _native.Scenario.load(scenario).changed([*sets, *ways], None)
+                return _Submitted(self._session.submit(wanted, seeds, list(KEPT)), wanted, words, changed)
+            except fb.ScenarioError as e:
+                reasons = _worlds.refused(e, self.world)
+                more = _worlds.instead(list(reasons), self.world)
+                if reasons and (more is None or more.items() <= changed.items()):
+                    raise RefusedError("; ".join(dict.fromkeys(reasons.values()))) from e
+                if not reasons or more is None:
+                    raise RunError(f"{words}\n{e}") from e
+                changed |= more
+            except fb.ForebayError as e:
+                raise RunError(f"{words}\n{e}") from e
 
     def model(self, scenario: Path, sets: Sequence[str]) -> str:
         """See :class:`Simulator`."""
@@ -150,7 +173,8 @@ class Package:
 class _Submitted:
     """Runs in the native session."""
 
-    def __init__(self, native: _native.Runs, scenario: _native.Scenario, words: str) -> None:
+    def __init__(self, native: _native.Runs, scenario: _native.Scenario, words: str, changed: dict[str, Any]) -> None:
+        self.changed = changed
         self._native = native
         self._scenario = scenario
         self._words = words

@@ -17,6 +17,7 @@ class FakeRuns:
 
     def __init__(self, sets: Sequence[str], seeds: int) -> None:
         self.variants = ["v"]
+        self.changed: dict[str, Any] = {}
         self._sets = sets
         self._seeds = seeds
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,38 @@ def test_the_command(
     assert "no claim c-odd; there are c-number, c-reading" in capsys.readouterr().err
     assert command.main(["no-paper"]) == 2
     assert "no paper 'no-paper'" in capsys.readouterr().err
+
+
+def test_claims_in_another_world(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There the runs of one experiment take twice as long, those of another are refused, and a key has the world's own value."""
+
+    class Elsewhere(some_paper.Fake):
+        def submit(self, scenario: Path, sets: Sequence[str], seeds: int) -> some_paper.FakeRuns:
+            if "refuse=true" in sets:
+                raise _simulate.RefusedError("it has no such queue")
+            runs = super().submit(scenario, [s.replace("fct=10", "fct=20") for s in sets], seeds)
+            runs.changed = {"transport.handshake": True}
+            return runs
+
+    def package(_root: Path, _threads: int, world: str = "sim") -> some_paper.Fake:
+        return some_paper.Fake() if world == "sim" else Elsewhere()
+
+    monkeypatch.setattr(_simulate, "Package", package)
+    out = tmp_path / "out"
+    assert command.main([str(folder), "--world", "linux", "--out", str(out)]) == 1, "a claim was not evaluated in the simulator"
+    printed = capsys.readouterr().out
+    assert "in linux: NO: 22 ±2.5" in printed
+    assert "in linux: not run: it has no such queue" in printed
+    assert "in linux: 1 of 3 claims hold that could be run there, 1 could not; other than in the simulator: c-number" in printed
+    assert "its own way there: transport.handshake = true (experiments one, grid)" in printed
+    card = (out / "SCORECARD.md").read_text()
+    assert "| verdict | in linux |" in card
+    assert "| yes | NO: 22 ±2.5 |" in card
+    assert "--world linux" in card
+    assert "In the world linux: 1 of 3 claims" in (out / "some-paper" / "index.html").read_text()
+    assert "c-number,headline,as stated" in (out / "verdicts.csv").read_text(), "verdicts are those of the simulator"
 
 
 def test_a_figure_is_judged_by_its_claims(

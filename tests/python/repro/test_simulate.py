@@ -176,3 +176,20 @@ def test_a_killed_reproduction_goes_on_where_it_stopped(folder: Path, tmp_path: 
     assert whole.stdout.split("runs,")[0] == again.stdout.split("runs,")[0]
     assert (tmp_path / "whole" / "verdicts.csv").read_text() == (killed / "verdicts.csv").read_text()
     assert "12 runs" in again.stdout
+
+
+def test_another_world_does_some_keys_its_own_way_and_refuses_others(tmp_path: Path) -> None:
+    (tmp_path / "sizes.cdf").write_text("1000 0\n20000 1\n")
+    (tmp_path / "fig.toml").write_text(SCENARIO.format(duration="1ms"))
+    package = Package(tmp_path / "units", 1, "linux")
+    try:
+        runs = package.submit(tmp_path / "fig.toml", ["transport.handshake=false", "transport.limited-transmit=false"], 1)
+        assert runs.changed == {"transport.handshake": True, "transport.limited-transmit": True}
+        assert package.submit(tmp_path / "fig.toml", [], 1).changed == {}
+        with pytest.raises(_simulate.RefusedError, match="whole ticks of 1 ms"):
+            package.submit(tmp_path / "fig.toml", ["transport.handshake=false", 'transport.rto-min="250us"'], 1)
+        with pytest.raises(RunError, match="`senders` is 0") as wrong:
+            package.submit(tmp_path / "fig.toml", ["topology.senders=0"], 1)
+        assert not isinstance(wrong.value, _simulate.RefusedError)
+    finally:
+        package.close()

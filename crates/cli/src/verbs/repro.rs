@@ -21,6 +21,9 @@ pub(crate) struct Args {
     /// How much is run; document: all that the specifications ask for, which takes hours [default: full]
     #[arg(long, value_name = "SCALE", value_parser = ["quick", "full", "document"], conflicts_with = "quick")]
     scale: Option<String>,
+    /// Judge the claims in this world as well, in a column of its own: linux, the TCP of a real kernel [default: sim]
+    #[arg(long, value_name = "WORLD", value_parser = ["sim", "linux"])]
+    world: Option<String>,
     /// Only this claim (repeatable)
     #[arg(long, value_name = "ID")]
     claim: Vec<String>,
@@ -54,6 +57,7 @@ impl Args {
         for (name, path) in [("--out", &self.out), ("--scorecard", &self.scorecard), ("--cache", &self.cache)] {
             path.iter().for_each(|p| option(name, p.into()));
         }
+        self.world.iter().for_each(|w| option("--world", w.into()));
         self.scale.iter().for_each(|s| option("--scale", s.into()));
         self.threads.iter().for_each(|n| option("--threads", n.to_string().into()));
         words.extend([(self.quick, "--quick"), (self.verbose, "--verbose")].iter().filter(|(on, _)| *on).map(|(_, w)| w.into()));
