@@ -138,7 +138,8 @@ pub(crate) fn failed(e: &SweepError) -> PyErr {
         SweepError::Scenario(e) => errors::scenario(e),
         SweepError::Store(e) => errors::store(e),
         SweepError::Run {
-            error: RunError::Unroutable(_) | RunError::Unknown(_) | RunError::World(_) | RunError::Mistake(_), ..
+            error: RunError::Unroutable(_) | RunError::Unknown(_) | RunError::World(_) | RunError::Mistake(_),
+            ..
         }
         | SweepError::File(..)
         | SweepError::Foreign

@@ -8,6 +8,7 @@ use forebay_experiment::report::{Cut, Progress, Report, RunError};
 use forebay_experiment::topology::{Fib, hosts};
 use forebay_experiment::traffic::WorkloadKind;
 use forebay_experiment::world::{Unsupported, World};
+use forebay_kernel::tags::TAGS;
 use forebay_linux::link::Link;
 use forebay_linux::plan::Plan;
 use forebay_linux::run::{Failed, converse};
@@ -77,6 +78,13 @@ impl World for Testbed {
         let count = hosts(network).len();
         if count > MOST_HOSTS {
             refuse("topology", format!("there are {count} hosts; legal in real time: at most {MOST_HOSTS}"));
+        }
+        for group in &experiment.groups {
+            let tags = forebay_kernel::tags::tag(&group.tcp.shims).is_ok_and(|tag| tag != [0; TAGS]);
+            if tags {
+                let reason = format!("the testbed gives the packets of `{}` no classes of service; legal: no shim", group.name);
+                refuse("transport.shim", reason);
+            }
         }
         if experiment.workloads.iter().any(|w| matches!(w.kind, WorkloadKind::Udp { .. })) {
             refuse("workload.kind", "the testbed sends no datagrams; legal: workloads over TCP".into());
