@@ -121,4 +121,8 @@ impl Watcher for Display {
             }));
         }
     }
+
+    fn limit(&self) -> Option<String> {
+        self.why().map(str::to_owned)
+    }
 }

@@ -81,9 +81,11 @@ fn more(rows: usize, colour: bool) -> String {
 /// All rows in the order of the plan: seeds of one point and variant together.
 fn rows<'a>(plan: &'a Plan, records: &'a Records) -> Vec<Row<'a>> {
     let mut out: Vec<Row<'a>> = Vec::new();
+    let mut last = None;
     for (i, unit) in plan.units().iter().enumerate() {
         let Some(record) = records.get(plan, i) else { continue };
-        if unit.run() == 0 {
+        // Of a sweep that a limit ended, the first seed of a point may be missing.
+        if last.replace((unit.point(), unit.variant())) != Some((unit.point(), unit.variant())) {
             out.extend((0..record.groups.len()).map(|group| Row { unit, group, seeds: Vec::new() }));
         }
         let groups = record.groups.len();

@@ -382,6 +382,37 @@ fn a_limit_ends_a_sweep_and_keeps_what_is_done() {
     assert!(out.status.code() == Some(2) && said.contains("--max-memory allows"), "{said}");
 }
 
+/// Two transports, two seeds: the runs of 5 ms end, those of 1000 s do not.
+#[test]
+fn a_sweep_that_a_limit_ended_has_tables_and_a_page_of_what_is_done() {
+    let s = Scratch::new("partial");
+    fs::write(s.0.join("two.toml"), SWEEP.split("[sweep]").next().unwrap()).unwrap();
+    let durations = "duration=[\"5ms\", \"1000s\"]";
+    let more = ["--format", "csv", "--threads", "1", "--max-time", "1s", "--out", "o"];
+    let args = [&["sweep", "two.toml", "--sweep", durations, "--runs", "2"][..], &more].concat();
+    let first = "partial results: ended after 1.0 s by --max-time; 4 of 8 runs are done, the same command goes on from there";
+    let said = s.ok(&args);
+    let last = |of: &str, what: &str| of.lines().find(|l| l.starts_with(what)).map(str::to_owned);
+    assert_eq!(said.lines().next(), Some(first), "{said}");
+    assert!(last(&said, "sweep: ").unwrap().contains("of 8 runs done"), "{said}");
+    assert!(last(&said, "fingerprint").is_none(), "that of all runs: {said}");
+    let (manifest, table) = (s.manifest("o"), String::from_utf8(s.bytes("o/summary.csv")).unwrap());
+    assert_eq!((manifest["partial"].as_str(), &manifest["finished"]), (Some(first), &Json::Null));
+    assert_eq!(table.lines().count(), 1 + 4, "{table}");
+    let page = String::from_utf8(s.bytes("o/report.html")).unwrap();
+    assert!(page.contains(first), "the page says so");
+    s.ok(&["report", "o", "--force"]);
+    assert!(page == String::from_utf8(s.bytes("o/report.html")).unwrap());
+    // It goes on, and says again what is missing.
+    let again = s.ok(&args);
+    assert!(again.starts_with(first) && again.contains("4 of them found finished"), "{again}");
+    // Ended before anything is done, there is nothing to show.
+    let out = s.run(&["sweep", "two.toml", "--sweep", "duration=[\"900s\", \"1000s\"]", "--max-time", "300ms", "--out", "o"]);
+    let said = text(&out.stderr);
+    assert!(out.status.code() == Some(1) && said.contains("0 of 4 runs are done and kept"), "{said}");
+    assert!(!s.0.join("o/summary.parquet").exists() && !s.0.join("o/report.html").exists());
+}
+
 #[test]
 fn the_stack_is_named() {
     let s = Scratch::new("stack");

@@ -25,7 +25,7 @@ pub(crate) struct Args {
 /// Writes it and says where.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     for dir in &args.dirs {
-        match SweepDir::open(dir) {
+        match SweepDir::with_tables(dir) {
             Ok(sweep) if args.dirs.len() == 1 => return done(&report::write_sweep(&sweep, &target(args)?)?),
             Ok(_) => {
                 let text = format!("`{}` is a sweep, which is compared with nothing; report it alone", dir.display());

@@ -195,6 +195,7 @@ pub(super) fn tell(finished: &Finished, hops: u64, telling: &Telling<'_>) -> Res
         event(&json!({
             "event": "done", "dir": finished.dir.path(), "fingerprint": m.fingerprint, "packet_hops": m.packet_hops,
             "runs": finished.plan.distinct().len(), "found": m.found, "wall_s": m.wall_s, "report": page.as_ref().map(|w| &w.path),
+            "partial": m.partial,
         }));
     }
     conclude(telling, finished, hops, page.as_ref())
@@ -217,6 +218,10 @@ fn admit(args: &run::Args, scenario: &Scenario) -> Result<(), Failure> {
 /// The last words: the table, where the results are, and how fast it went.
 fn conclude(telling: &Telling<'_>, f: &Finished, hops: u64, page: Option<&Written>) -> Result<(), Failure> {
     let mut out = String::new();
+    let m = &f.manifest;
+    if !m.partial.is_empty() {
+        let _ = writeln!(out, "{}", style::paint(style::stdout(), style::WARNING, &m.partial));
+    }
     if !telling.quiet {
         if let Some(written) = page.filter(|w| !w.sentences.is_empty()) {
             out.push_str(&said::lines(&written.sentences, style::stdout()));
@@ -230,12 +235,15 @@ fn conclude(telling: &Telling<'_>, f: &Finished, hops: u64, page: Option<&Writte
         if let Some(written) = page {
             let _ = writeln!(out, "report: {}", written.path.display());
         }
-        let m = &f.manifest;
         let distinct = f.plan.distinct().len() as u64;
         let _ = writeln!(out, "world: {}, stack: {}", m.worlds.join(", "), m.stacks.join(", "));
-        let _ = writeln!(out, "fingerprint: {}", m.fingerprint);
+        if m.partial.is_empty() {
+            let _ = writeln!(out, "fingerprint: {}", m.fingerprint);
+        }
         let found = if m.found > 0 { format!(", {} of them found finished", m.found) } else { String::new() };
-        let _ = write!(out, "sweep: {} points, {} runs{found}", f.plan.sweep().len(), distinct);
+        let done = if m.partial.is_empty() { String::new() } else { format!("{} of ", f.records.done()) };
+        let runs = if m.partial.is_empty() { "runs" } else { "runs done" };
+        let _ = write!(out, "sweep: {} points, {done}{distinct} {runs}{found}", f.plan.sweep().len());
         if hops > 0 {
             let (hops_text, rate) = (scaled(hops as f64, "packet transmissions"), scaled(hops as f64 / m.wall_s.max(1e-9), ""));
             let _ = write!(out, "; {hops_text} in {:.2} s, {} per second", m.wall_s, rate.trim_end());

@@ -28,12 +28,12 @@ pub struct Request<'a> {
     pub csv: bool,
 }
 
-/// A finished sweep.
+/// A finished sweep, or what a limit left of one, of which its manifest says so.
 #[derive(Debug)]
 pub struct Finished {
     /// What was run.
     pub plan: Plan,
-    /// The numbers of all units.
+    /// The numbers of its units.
     pub records: Records,
     /// Its directory.
     pub dir: SweepDir,
@@ -41,7 +41,8 @@ pub struct Finished {
     pub manifest: SweepManifest,
 }
 
-/// Runs a sweep, or what is missing of it. `None` for a scenario without one.
+/// Runs a sweep, or what is missing of it. `None` for a scenario without one. When a limit of the watcher ends it, tables are written of what
+/// is done, and marked; the same call goes on from there all the same.
 ///
 /// # Errors
 /// See [`SweepError`]. What was finished is kept, and the same call goes on from there.
@@ -52,18 +53,29 @@ pub fn execute(request: Request<'_>, stop: &AtomicBool, watcher: &mut dyn Watche
     watcher.begins(&plan);
     let mut counter = Counter { inner: watcher, found: 0 };
     let records = run_units(scenario, &plan, &plan.distinct(), &dir.units(), threads, stop, &mut counter)?;
+    if let Err(stopped) = records.complete() {
+        manifest.partial = counter.limit().and_then(|limit| partial(&stopped, &limit)).ok_or(stopped)?;
+    }
     manifest.found = counter.found;
     let all = || (0..plan.units.len()).filter_map(|i| records.get(&plan, i));
-    manifest.fingerprint = format!("{:016x}", combined_fingerprint(&all().map(|r| r.fingerprint).collect::<Vec<_>>()));
+    if manifest.partial.is_empty() {
+        manifest.fingerprint = format!("{:016x}", combined_fingerprint(&all().map(|r| r.fingerprint).collect::<Vec<_>>()));
+    }
     manifest.packet_hops = all().map(|r| r.packet_hops).sum();
     let formats: &[Format] = if csv { &[Format::Parquet, Format::Csv] } else { &[Format::Parquet] };
     for format in formats {
         manifest.tables.push(table(&plan, &records, |t, rows| t.write(dir.path(), *format, rows))?);
     }
     manifest.wall_s = clock.elapsed().as_secs_f64();
-    manifest.finished = Some(utc(SystemTime::now()));
+    manifest.finished = manifest.partial.is_empty().then(|| utc(SystemTime::now()));
     dir.set_manifest(&manifest)?;
     Ok(Some(Finished { plan, records, dir, manifest }))
+}
+
+/// What is said of results that a limit cut short; `None` when there are none.
+fn partial(stopped: &SweepError, limit: &str) -> Option<String> {
+    let SweepError::Interrupted { done: done @ 1.., total } = stopped else { return None };
+    Some(format!("partial results: {limit}; {done} of {total} runs are done, the same command goes on from there"))
 }
 
 /// A sweep whose points are checked, and its directory, whose manifest says what will be there.
@@ -183,5 +195,9 @@ impl Watcher for Counter<'_> {
     fn done(&mut self, plan: &Plan, unit: usize, record: &UnitRecord, how: Done) {
         self.found += u64::from(how == Done::Found);
         self.inner.done(plan, unit, record, how);
+    }
+
+    fn limit(&self) -> Option<String> {
+        self.inner.limit()
     }
 }

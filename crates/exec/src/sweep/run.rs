@@ -10,10 +10,12 @@ use forebay_store::unit::{UnitRecord, UnitStore};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-/// The numbers of all units.
+/// The numbers of all units, as far as they are there.
 #[derive(Debug)]
 pub struct Records {
     all: Vec<Option<Box<UnitRecord>>>,
+    done: usize,
+    total: usize,
 }
 
 impl Records {
@@ -21,6 +23,20 @@ impl Records {
     pub fn get(&self, plan: &Plan, index: usize) -> Option<&UnitRecord> {
         let first = plan.units.get(index)?.same_as.map_or(index, |i| i as usize);
         self.all.get(first)?.as_deref()
+    }
+
+    /// How many different units are there.
+    pub fn done(&self) -> usize {
+        self.done
+    }
+
+    /// Whether all are there.
+    ///
+    /// # Errors
+    /// [`SweepError::Interrupted`] if not.
+    pub fn complete(&self) -> Result<(), SweepError> {
+        let (done, total) = (self.done, self.total);
+        if done < total { Err(SweepError::Interrupted { done, total }) } else { Ok(()) }
     }
 }
 
@@ -69,13 +85,17 @@ pub trait Watcher {
     fn tick(&mut self, status: &Status);
     /// Called once for each different unit, in any order.
     fn done(&mut self, plan: &Plan, unit: usize, record: &UnitRecord, how: Done);
+    /// The limit that ended the runs, if one did: what is done by then is worth tables. Asked when they have ended.
+    fn limit(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Brings the results of the units `todo` of `plan` together (all of them: [`Plan::distinct`]), on `threads` threads (at least one): those that `store` has, and those that run
-/// now and are put there. `stop` ends it early.
+/// now and are put there. `stop` ends it early, with what is there by then ([`Records::complete`]).
 ///
 /// # Errors
-/// The first failure, and being stopped. What was finished is in the store.
+/// The first failure. What was finished is in the store.
 ///
 /// # Panics
 /// When a unit does: its thread's panic becomes that of the caller, once the others have stopped.
@@ -90,16 +110,16 @@ pub fn run_units(
 ) -> Result<Records, SweepError> {
     let threads = threads.clamp(1, todo.len().max(1));
     let units = Units { finder: Finder::new(store.clone(), threads), scenario, plan, todo, next: AtomicUsize::new(0) };
-    let mut records = Records { all: vec![None; plan.units.len()] };
-    let (mut done, mut found) = (0, 0);
+    let mut records = Records { all: vec![None; plan.units.len()], done: 0, total: todo.len() };
+    let mut found = 0;
     run(&units, threads, stop, &mut |event| {
         match event {
             Event::Tick(elapsed) => {
                 let (running, hops) = units.finder.progress();
-                watcher.tick(&Status { total: todo.len(), done, found, hops, elapsed, running });
+                watcher.tick(&Status { total: todo.len(), done: records.done, found, hops, elapsed, running });
             }
             Event::Done((unit, record, how)) => {
-                done += 1;
+                records.done += 1;
                 found += usize::from(how == Done::Found);
                 watcher.done(plan, unit, &record, how);
                 records.all[unit] = Some(record);
@@ -107,7 +127,7 @@ pub fn run_units(
         }
         Ok::<(), SweepError>(())
     })?;
-    if done < todo.len() { Err(SweepError::Interrupted { done, total: todo.len() }) } else { Ok(records) }
+    Ok(records)
 }
 
 /// The different units of a plan, in its order.

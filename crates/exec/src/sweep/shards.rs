@@ -71,7 +71,7 @@ pub fn execute_shard(
     watcher.begins(&plan);
     let all = plan.distinct();
     let own = shard.of(&all);
-    run_units(scenario, &plan, &own, &dir.units(), threads, stop, watcher)?;
+    run_units(scenario, &plan, &own, &dir.units(), threads, stop, watcher)?.complete()?;
     Ok(Some(ShardDone { dir: dir.path().to_owned(), units: own.len(), total: all.len() }))
 }
 

@@ -9,14 +9,15 @@ use forebay_verdict::count;
 use forebay_verdict::metrics;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The page of a finished sweep.
+/// The page of a sweep that has tables; it says so if they are not those of all its runs.
 ///
 /// # Errors
-/// A sweep of which runs are missing, and files that cannot be read.
+/// Files that cannot be read.
 pub fn page(dir: &SweepDir) -> Result<Page, StoreError> {
     let m = dir.manifest()?;
     let mut page = super::sweep::page(&read(dir, &m)?);
-    page.notes = [m.notes.clone(), page.notes].concat();
+    let partial = Some(m.partial.clone()).filter(|p| !p.is_empty());
+    page.notes = [partial.into_iter().collect(), m.notes.clone(), page.notes].concat();
     page.facts = facts(&m);
     page.scenarios = vec![ScenarioText {
         file: m.scenario.file.clone(),

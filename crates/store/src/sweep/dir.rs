@@ -61,6 +61,15 @@ impl SweepDir {
         }
     }
 
+    /// A directory with tables of a sweep: of all its runs, or of those that were done when a limit ended it.
+    ///
+    /// # Errors
+    /// A path that is no such directory, and a sweep without tables.
+    pub fn with_tables(path: &Path) -> Result<SweepDir, StoreError> {
+        let dir = SweepDir::begun(path)?;
+        if dir.manifest()?.partial.is_empty() { SweepDir::open(path) } else { Ok(dir) }
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -85,7 +94,7 @@ impl SweepDir {
         serde_json::from_value(value).map_err(|e| fail(e.to_string()))
     }
 
-    /// Writes the manifest. As long as it says that the sweep is not finished, tables and report of an earlier one are removed.
+    /// Writes the manifest. When it speaks of no results, whole or partial, tables and report of an earlier one are removed.
     ///
     /// # Errors
     /// When the system refuses.
@@ -95,7 +104,7 @@ impl SweepDir {
             .map_err(|e| StoreError::Encode { path: path.clone(), message: e.to_string() })?;
         text.push('\n');
         self.add_file(Manifest::FILE, text.as_bytes())?;
-        if manifest.finished.is_none() {
+        if manifest.finished.is_none() && manifest.partial.is_empty() {
             for name in ["summary.parquet", "summary.csv", "report.html"] {
                 let path = self.path.join(name);
                 match fs::remove_file(&path) {

@@ -24,6 +24,9 @@ pub struct SweepManifest {
     pub started: String,
     /// When all its runs were done; null as long as some are missing.
     pub finished: Option<String>,
+    /// Why the tables are not those of all runs, and how many are done; empty if they are, or if there are no tables.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub partial: String,
     /// The scenario as written.
     pub scenario: SweepScenario,
     /// What is varied.
