@@ -174,6 +174,19 @@ impl ByClass {
     pub(crate) fn marks(&self) -> bool {
         self.queues.iter().any(|q| q.k != QueueState::UNLIMITED)
     }
+
+    pub(crate) fn levels(&self) -> Vec<(String, QueueState)> {
+        thresholds(self.queues.iter().map(|q| q.k))
+    }
+}
+
+/// Marking thresholds of queues by class, for [`crate::Queue::levels`].
+pub(crate) fn thresholds(of: impl Iterator<Item = QueueState> + Clone) -> Vec<(String, QueueState)> {
+    let (first, mut all) = (of.clone().next(), of.clone());
+    match first {
+        Some(k) if k != QueueState::UNLIMITED && all.all(|other| other == k) => vec![("K of each queue".into(), k)],
+        _ => of.enumerate().filter(|(_, k)| *k != QueueState::UNLIMITED).map(|(q, k)| (format!("K of queue {q}"), k)).collect(),
+    }
 }
 
 /// The parameters that such schedulers share.

@@ -4,7 +4,7 @@
 
 use crate::{
     Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, Marking, Plain, PortState, Queue, QueueEntry,
-    QueueError, Queued, Verdict, red,
+    QueueError, QueueState, Queued, Verdict, red,
 };
 use forebay_param::{Entry, Kind, Param, Values, choices};
 use forebay_sampling::Rng;
@@ -101,6 +101,10 @@ impl Discipline for Choke {
 
     fn marks(&self) -> bool {
         true
+    }
+
+    fn levels(&self) -> Vec<(String, QueueState)> {
+        self.law.levels()
     }
 
     fn plain(&self) -> Option<Plain> {

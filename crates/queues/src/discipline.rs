@@ -4,7 +4,7 @@
 
 use crate::{Arrival, Effects, Plain, PortState, QueueState, Queued, Verdict};
 use forebay_sampling::Rng;
-use forebay_units::{Rate, Time};
+use forebay_units::{QueueLen, Rate, Time};
 
 /// What every discipline receives, and says of itself, before the first packet.
 pub(crate) trait Discipline {
@@ -25,6 +25,11 @@ pub(crate) trait Discipline {
     /// See [`Queue::marks_from`].
     fn marks_from(&self) -> Option<QueueState> {
         None
+    }
+
+    /// See [`Queue::levels`].
+    fn levels(&self) -> Vec<(String, QueueState)> {
+        Vec::new()
     }
 
     /// See [`Queue::plain`].
@@ -85,6 +90,10 @@ macro_rules! disciplines {
 
             fn marks_from(&self) -> Option<QueueState> {
                 each!($name, self, d => d.marks_from(), $($variant)*)
+            }
+
+            fn levels(&self) -> Vec<(String, QueueState)> {
+                each!($name, self, d => d.levels(), $($variant)*)
             }
 
             fn plain(&self) -> Option<Plain> {
@@ -232,6 +241,18 @@ impl Queue {
         .filter(|k| *k != QueueState::UNLIMITED)
     }
 
+    /// Lengths other than K from which on it may mark or drop early, and of what: RED's thresholds on the average, K of single queues by class.
+    pub fn levels(&self) -> Vec<(String, QueueLen)> {
+        let levels = match self {
+            Queue::Fifo(d) => d.levels(),
+            Queue::Buffered(d) => d.levels(),
+        };
+        // The unit that a threshold does not count is unlimited.
+        let length =
+            |k: QueueState| if k.packets < u32::MAX { QueueLen::Packets(k.packets.into()) } else { QueueLen::Bytes(k.bytes) };
+        levels.into_iter().map(|(name, k)| (name, length(k))).collect()
+    }
+
     /// Its kind and parameters as plain numbers; `None` for one that is written in Rust only. What depends on the network must have been set
     /// with [`Queue::fit`].
     pub fn plain(&self) -> Option<Plain> {
@@ -253,8 +274,8 @@ impl Default for FifoDiscipline {
 mod tests {
     use super::*;
     use crate::Codepoint;
-    use crate::testing::{busy, packet};
-    use forebay_units::QueueLen;
+    use crate::testing::{built, busy, packet};
+    use forebay_param::Value;
 
     /// What ports rely on: they do not call where the two promises say what the decision is.
     #[test]
@@ -285,5 +306,25 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// What charts draw beside K: thresholds on an average, and those of single queues.
+    #[test]
+    fn levels_have_names() {
+        let lengths = |of: &[u64]| Value::QueueLens(of.iter().map(|n| QueueLen::Packets(*n)).collect());
+        let packets = |n| Value::QueueLen(QueueLen::Packets(n));
+        let of = |entry, sets: &[(&'static str, Value)]| -> Vec<(String, u64)> {
+            built(entry, sets).levels().into_iter().map(|(name, length)| (name, length.amount())).collect()
+        };
+        let named = |list: &[(&str, u64)]| list.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<Vec<_>>();
+        let red = of(&crate::red::ENTRY, &[("min", packets(30)), ("max", packets(90))]);
+        assert_eq!(red, named(&[("min of the average", 30), ("max of the average", 90)]));
+        let two = [("queues", Value::Int(2)), ("ks", lengths(&[65, 20]))];
+        for entry in [&crate::dwrr::ENTRY, &crate::wfq::ENTRY] {
+            assert_eq!(of(entry, &two), named(&[("K of queue 0", 65), ("K of queue 1", 20)]));
+            assert_eq!(of(entry, &[("queues", Value::Int(2)), ("k", packets(65))]), named(&[("K of each queue", 65)]));
+            assert_eq!(of(entry, &[]), []);
+        }
+        assert_eq!(of(&crate::dctcp_step::ENTRY, &[("k", packets(20))]), [], "K itself is no other length");
     }
 }

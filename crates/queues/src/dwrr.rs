@@ -3,7 +3,8 @@
 
 use crate::by_class::{ByClass, PARAMS};
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, Effects, Marking, Plain, PortState, Queue, QueueEntry, QueueError, Queued,
+    Buffered, BufferedDiscipline, Discipline, Effects, Marking, Plain, PortState, Queue, QueueEntry, QueueError, QueueState,
+    Queued,
 };
 use forebay_param::{Entry, Kind, Param, Values};
 use forebay_units::Time;
@@ -44,6 +45,10 @@ impl Discipline for Dwrr {
 
     fn reads_tags(&self) -> bool {
         true
+    }
+
+    fn levels(&self) -> Vec<(String, QueueState)> {
+        self.queues.levels()
     }
 
     fn plain(&self) -> Option<Plain> {

@@ -53,6 +53,13 @@ impl Law {
         [min, max, bytes, p_max, weight, gentle, drop_above, self.count_rule as u64, in_service, self.mean_packet]
     }
 
+    /// See [`Queue::levels`].
+    pub(crate) fn levels(&self) -> Vec<(String, QueueState)> {
+        // They were whole numbers in the scenario.
+        let length = |v: f64| QueueState::limit(if self.bytes { QueueLen::Bytes(v as u64) } else { QueueLen::Packets(v as u64) });
+        [("min", self.min), ("max", self.max)].map(|(name, v)| (format!("{name} of the average"), length(v))).into()
+    }
+
     pub(crate) fn start(&mut self, rate: Rate, rng: Rng) {
         self.service = rate.tx_time(self.mean_packet).0 as f64;
         self.rng = rng;
@@ -132,6 +139,10 @@ impl Discipline for Red {
 
     fn marks(&self) -> bool {
         true
+    }
+
+    fn levels(&self) -> Vec<(String, QueueState)> {
+        self.0.levels()
     }
 
     fn plain(&self) -> Option<Plain> {

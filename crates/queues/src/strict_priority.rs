@@ -3,7 +3,7 @@
 //! The defaults are PIAS's port (`proboscis.md` 6): eight queues, one buffer for all, drops from the lowest, and, with `k`, marking on the
 //! sum of all queues. `queues = 2` with `buffer-of = "queue"` is PRIN's `strict` (`incast-prin.md` 3.3).
 
-use crate::by_class::{CLASSES, map};
+use crate::by_class::{CLASSES, map, thresholds};
 use crate::plain::{length, map as map_of};
 use crate::{
     Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, K, Marking, Plain, PortState, Queue, QueueEntry,
@@ -99,6 +99,11 @@ impl Discipline for StrictPriority {
     fn marks_from(&self) -> Option<QueueState> {
         // A threshold of each level is none of the whole queue.
         (!self.k_of_queue).then_some(self.k)
+    }
+
+    fn levels(&self) -> Vec<(String, QueueState)> {
+        let common = if self.k_of_queue { self.k } else { QueueState::UNLIMITED };
+        thresholds(self.levels.iter().map(|l| l.k.unwrap_or(common)))
     }
 
     fn plain(&self) -> Option<Plain> {

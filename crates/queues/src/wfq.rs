@@ -3,7 +3,8 @@
 
 use crate::by_class::{ByClass, PARAMS};
 use crate::{
-    Buffered, BufferedDiscipline, Discipline, Effects, Marking, Plain, PortState, Queue, QueueEntry, QueueError, Queued,
+    Buffered, BufferedDiscipline, Discipline, Effects, Marking, Plain, PortState, Queue, QueueEntry, QueueError, QueueState,
+    Queued,
 };
 use forebay_param::{Entry, Values};
 use forebay_units::Time;
@@ -38,6 +39,10 @@ impl Discipline for Wfq {
 
     fn reads_tags(&self) -> bool {
         true
+    }
+
+    fn levels(&self) -> Vec<(String, QueueState)> {
+        self.queues.levels()
     }
 
     fn plain(&self) -> Option<Plain> {
@@ -94,7 +99,6 @@ pub(crate) const ENTRY: QueueEntry = QueueEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::QueueState;
     use crate::testing::{Port, built, packet};
     use forebay_param::Value;
     use forebay_units::QueueLen;

@@ -32,7 +32,7 @@ pub struct Data {
     pub places: Vec<String>,
     /// Names of workloads, to which flows and queries refer.
     pub classes: Vec<String>,
-    /// Whether the results say what messages waited for: those of older versions do not.
+    /// Whether the results say what messages waited for: those of older versions and of kernels do not.
     pub waits: bool,
     /// What happened to the networks, a line each.
     pub events: Vec<String>,
@@ -197,6 +197,8 @@ pub struct Port {
     pub seeds: u32,
     /// Lengths of the queue at which something begins to happen, in packets; of one that counts bytes as many as are in them on average.
     pub limits: Limits,
+    /// Names and lengths, as those, of what else the queue marks or drops by: thresholds on its average, or of single queues in it.
+    pub levels: Vec<(String, f64)>,
 }
 
 /// Lengths of a queue, packets; `None` where there is none, or results do not say.

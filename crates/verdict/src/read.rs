@@ -7,6 +7,7 @@ use crate::series::{goodput, queues, senders, timeouts};
 use forebay_experiment::waits::Cause;
 use forebay_store::rows::{Ints, Rows, Texts};
 use forebay_store::{RunDir, StoreError, event_lines};
+use forebay_units::QueueLen;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads everything.
@@ -105,6 +106,7 @@ fn ports(data: &mut Data, dir: &RunDir, finder: &Finder) -> Result<(), StoreErro
         let (mean, p99) = (rows.float("queue_mean_pkts"), rows.int("queue_p99_pkts"));
         let lengths = [("mark_pkts", "mark_bytes"), ("buffer_pkts", "buffer_bytes"), ("", "shared_bytes")];
         let lengths = lengths.map(|(pkts, bytes)| (rows.int(pkts), rows.int(bytes)));
+        let levels = rows.text("levels", str::to_owned);
         let arrived = [rows.int("arrived_pkts"), rows.int("arrived_bytes")];
         let mut place = Place::of(&rows, finder);
         for row in 0..rows.len() {
@@ -134,6 +136,7 @@ fn ports(data: &mut Data, dir: &RunDir, finder: &Finder) -> Result<(), StoreErro
             };
             let [mark, buffer, shared] = lengths.each_ref().map(length);
             port.limits = Limits { mark, buffer, shared };
+            port.levels = levels.get(row).map_or_else(Vec::new, |text| named_lengths(text, bytes / pkts));
             port.busy += busy.get(row).unwrap_or(0.0);
             port.drops += dropped.iter().map(|c| c.count(row) as f64).sum::<f64>();
             port.marks += marked.count(row) as f64;
@@ -153,6 +156,19 @@ fn ports(data: &mut Data, dir: &RunDir, finder: &Finder) -> Result<(), StoreErro
         }
     }
     Ok(())
+}
+
+/// `K of queue 0 65pkt, K of queue 1 30KB`, in packets of `each` bytes on average.
+fn named_lengths(text: &str, each: f64) -> Vec<(String, f64)> {
+    let one = |part: &str| {
+        let (name, length) = part.rsplit_once(' ')?;
+        let packets = match length.parse().ok()? {
+            QueueLen::Packets(n) => n as f64,
+            QueueLen::Bytes(n) => Some(n as f64 / each).filter(|n| n.is_finite())?,
+        };
+        Some((name.to_owned(), packets))
+    };
+    text.split(", ").filter_map(one).collect()
 }
 
 /// Messages and queries; and whose the connections of `data.senders[first_sender..]` are.
@@ -201,7 +217,8 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         let [fct, measured, query] = ["fct_ns", "bytes_measured", "query_id"].map(|c| rows.int(c));
         let (slowdown, ideal, met) = (rows.float("slowdown"), rows.int("ideal_fct_ns"), rows.bool("deadline_met"));
         let (waited, waited_ns) = (rows.text("waited_for", Cause::of), rows.int("waited_ns"));
-        data.waits |= batch.column_by_name("waited_for").is_some();
+        // Of the worlds the simulator alone sees what messages wait for; results of early versions name no world.
+        data.waits |= batch.column_by_name("waited_for").is_some() && ["sim", ""].contains(&dir.manifest().world.as_str());
         let waited_at = rows.text("waited_at", |name| numbered(name, &mut places, &mut data.places));
         let mut place = Place::of(&rows, finder);
         data.flows.reserve(rows.len());
@@ -278,4 +295,17 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_read_with_their_names() {
+        let two = named_lengths("K of queue 0 65pkt, K of queue 1 30KB", 1_500.0);
+        assert_eq!(two, [("K of queue 0".to_owned(), 65.0), ("K of queue 1".to_owned(), 20.0)]);
+        assert_eq!(named_lengths("min of the average 30KB", f64::NAN), [], "no packet says how long they are");
+        assert_eq!(named_lengths("", 1_500.0), []);
+    }
 }

@@ -124,7 +124,15 @@ fn levels(data: &Data, series: &[&QueueSeries]) -> Vec<Level> {
         let same = ports.iter().all(|p| get(p).is_some_and(|v| (v - first).abs() <= 0.05 * first));
         same.then(|| Level { name: name.into(), value: reduce::significant(first, 4) })
     };
-    names.into_iter().filter_map(level).collect()
+    // What queues of one discipline share; others have none of that name.
+    let named = |p: &Port, name: &str| p.levels.iter().find(|l| l.0 == name).map(|l| l.1);
+    let more = ports
+        .first()
+        .map_or(&[][..], |p| &p.levels)
+        .iter()
+        .filter(|(name, first)| ports.iter().all(|p| named(p, name).is_some_and(|v| (v - first).abs() <= 0.05 * first)));
+    let more = more.map(|(name, value)| Level { name: name.clone(), value: reduce::significant(*value, 4) });
+    names.into_iter().filter_map(level).chain(more).collect()
 }
 
 /// Windows and round-trip times of the observed connections.

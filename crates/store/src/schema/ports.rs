@@ -1,7 +1,7 @@
 //! The table `ports`.
 
 use super::shared::{RUN, SEED, VARIANT, WORLD, col, count};
-use crate::column::Get::{Bool, Float, Int, Text, Unsigned};
+use crate::column::Get::{Bool, Float, Int, Name, Text, Unsigned};
 use crate::column::TableSchema;
 use crate::run_info::RunInfo;
 use forebay_experiment::rows::PortRow;
@@ -58,6 +58,13 @@ pub const PORTS: TableSchema<PortRow> = TableSchema {
             "B",
             Int(|r, i| i.port_config(r.port)?.queue.marks_from().filter(|k| k.bytes < u64::MAX).and_then(|k| count(k.bytes))),
             "threshold K, where it is given in bytes; null for both: no such step",
+        ),
+        col(
+            "levels",
+            "",
+            Name(|r, i| i.levels(r.port)),
+            "other lengths from which on the queue may mark or drop early, such as `min of the average 30pkt, max of the average 90pkt` of RED, \
+             `K of queue 0 65pkt` of queues by class; null without",
         ),
         col("arrived_pkts", "packets", Int(|r, _| count(r.arrived_pkts)), "packets that asked to be queued"),
         col("arrived_bytes", "B", Int(|r, _| count(r.arrived_bytes)), "wire bytes of those"),
