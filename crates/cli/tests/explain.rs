@@ -27,13 +27,60 @@ fn a_late_message_is_told_with_times() {
     scratch.file("incast.toml", SCENARIO);
     assert!(forebay(&scratch.0, &["run", "incast.toml", "--quiet", "--out", "r"]).status.success());
     let worst = text(&forebay(&scratch.0, &["explain", "r"]).stdout);
-    for part in
-        ["with the same course", "the retransmission timer of 200 ms runs out", "waited for the retransmission timer: 600 ms of"]
-    {
+    for part in [
+        "with the same course",
+        "the retransmission timer of 200 ms runs out",
+        "waited most for the retransmission timer: 600 ms of",
+    ] {
         assert!(worst.contains(part), "{part}: {worst}");
     }
     let query = text(&forebay(&scratch.0, &["explain", "r", "--query", "0"]).stdout);
     assert_eq!(query.matches("flow ").count(), 1, "{query}");
     let none = forebay(&scratch.0, &["explain", "r", "--flow", "999"]);
     assert!(none.status.code() == Some(2) && text(&none.stderr).contains("no flow 999"), "{}", text(&none.stderr));
+}
+
+/// Four servers on one side of two spines, of which one loses its link at 2 ms; the switches learn of it 1 ms later.
+const FABRIC: &str = r#"
+duration = "100ms"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts-per-leaf = 4
+host   = { rate = "10Gbps", delay = "5us", buffer = "200pkt" }
+fabric = { rate = "10Gbps", delay = "5us", buffer = "200pkt" }
+[transport]
+stack = "linux"
+rto-min = "10ms"
+[[workload]]
+kind = "incast"
+senders = "h0..h3"
+receiver = "h4"
+block = "4MB"
+rounds = 1
+"#;
+
+#[test]
+fn a_message_that_changed_its_way_is_told_along_both() {
+    let scratch = Scratch::new("explain-ways");
+    let failure = "[[topology.failure]]\nlink = \"leaf0->spine0\"\ndown = \"2ms\"\nreroute = \"1ms\"\n[transport]";
+    scratch.file("failure.toml", &FABRIC.replacen("[transport]", failure, 1));
+    let said = |file: &str| {
+        assert!(forebay(&scratch.0, &["run", file, "--quiet", "--out", file.trim_end_matches(".toml")]).status.success());
+        text(&forebay(&scratch.0, &["explain", file.trim_end_matches(".toml")]).stdout)
+    };
+    let told = said("failure.toml");
+    let moved = told.split("\n\n").skip(1).find(|flow| flow.contains("leaf0->spine0")).unwrap_or_else(|| panic!("{told}"));
+    let (before, after) =
+        moved.split_once("by another way, because a link failed or came back:").unwrap_or_else(|| panic!("{moved}"));
+    let at = before.trim_end().rsplit_once("from ").unwrap().1;
+    assert!(
+        at.starts_with("+2.9") || at.starts_with("+3.0"),
+        "3 ms after the start of the run, the message a little later: {moved}"
+    );
+    assert!(before.contains("spine0->leaf1") && after.contains("spine1->leaf1"), "{moved}");
+    scratch.file("spray.toml", &FABRIC.replacen("[transport]", "balance = \"packet\"\n[transport]", 1));
+    let told = said("spray.toml");
+    assert!(told.contains("each packet takes one of the shortest ways at random; this is one of them"), "{told}");
 }

@@ -5,10 +5,10 @@
 
 use crate::job::Job;
 use crate::simulate::simulate;
-use crate::story::{Way, story};
+use crate::story::{Ways, story};
+use crate::ways::{Ends, ways};
 use forebay_experiment::Experiment;
 use forebay_experiment::report::RunError;
-use forebay_experiment::topology::{Fib, flow_hash};
 use forebay_experiment::world::World;
 use forebay_experiment::worlds::Worlds;
 use forebay_scenario::{Errors, Scenario};
@@ -105,6 +105,8 @@ struct Wanted {
     conn: u64,
     src: String,
     dst: String,
+    /// When it began, ns.
+    start: u64,
     /// How long it took, ns.
     took: i64,
     /// What it lost against the empty path, ns.
@@ -145,7 +147,8 @@ fn chosen(dir: &RunDir, which: &Which, variant: &str) -> Result<Vec<Wanted>, Exp
                 let took = fct.get(row).unwrap_or_else(|| end.saturating_sub(start.get(row).unwrap_or(0)));
                 let lost = took.saturating_sub(ideal.get(row).unwrap_or(0));
                 let host = |names: &Texts<String>| names.get(row).cloned().unwrap_or_default();
-                all.push(Wanted { flow: id.count(row), conn: conn.count(row), src: host(&src), dst: host(&dst), took, lost });
+                let (flow, conn, start) = (id.count(row), conn.count(row), start.count(row));
+                all.push(Wanted { flow, conn, src: host(&src), dst: host(&dst), start, took, lost });
             }
         }
     }
@@ -178,23 +181,22 @@ fn configured(
 }
 
 /// Has every ACK of the connections observed, every timeout, and the queues of the ports on their ways. Returns the ways.
-fn observe(config: &mut Experiment, record: &RunRecord, wanted: &[Wanted]) -> Vec<Way> {
+fn observe(config: &mut Experiment, record: &RunRecord, wanted: &[Wanted]) -> Vec<Ways> {
     config.seed = record.seed;
     config.observe.tcp_series = wanted.iter().map(|w| (w.conn, Time::ZERO)).collect();
     config.observe.timeouts = true;
     config.observe.queue_series.clear();
     let network = &config.network;
     let node = |name: &str| network.nodes.enumerate().find(|(_, n)| n.name == name).map(|(id, _)| id);
-    let fib = Fib::new(network);
-    let ports = |w: &Wanted| -> Vec<PortId> {
-        let (Ok(fib), Some(src), Some(dst)) = (&fib, node(&w.src), node(&w.dst)) else { return Vec::new() };
-        fib.path(network, src, dst, u32::from(flow_hash(w.conn, src, dst)))
+    let ends = |w: &Wanted| {
+        let (start, took) = (Time(w.start.saturating_mul(1_000)), (w.took.max(0) as u64).saturating_mul(1_000));
+        Some(Ends { conn: w.conn, src: node(&w.src)?, dst: node(&w.dst)?, start, end: Time(start.0.saturating_add(took)) })
     };
-    let ways: Vec<Way> = wanted.iter().map(|w| Way { ports: ports(w) }).collect();
+    let ways: Vec<Ways> = wanted.iter().map(|w| ends(w).map_or_else(Ways::default, |e| ways(network, &e))).collect();
     // Often enough for the shortest of them, but not more often than a run can keep.
     let shortest = wanted.iter().map(|w| w.took.max(0) as u64).min().unwrap_or(0).saturating_mul(1_000) / SAMPLES;
     let every = Time(shortest.max(record.end_ns.saturating_mul(1_000) / MAX_SAMPLES).max(1));
-    let mut all: Vec<PortId> = ways.iter().flat_map(|w| w.ports.iter().copied()).collect();
+    let mut all: Vec<PortId> = ways.iter().flat_map(|w| w.each.iter().flat_map(|way| way.ports.iter().copied())).collect();
     all.sort_unstable();
     all.dedup();
     config.observe.queue_series = all.into_iter().map(|p| (p, every)).collect();

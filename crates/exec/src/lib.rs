@@ -17,6 +17,7 @@ mod runs;
 mod simulate;
 mod story;
 pub mod sweep;
+mod ways;
 
 pub use defect::caught;
 pub use explain::{ExplainError, Which, explain};

@@ -14,11 +14,43 @@ const PIECE: usize = 1 << 16;
 
 /// The ports that the packets of a message passed, in order.
 pub(crate) struct Way {
+    /// When they began to take it, ps.
+    pub from: u64,
     pub ports: Vec<PortId>,
 }
 
+/// The ways of a message, one after the other: those of a network in which links fail change.
+#[derive(Default)]
+pub(crate) struct Ways {
+    pub each: Vec<Way>,
+    /// Each packet takes a way of its own, and these are an example.
+    pub sprayed: bool,
+}
+
+impl Ways {
+    /// A line for each hop of each way.
+    fn hops(&self, run: &Simulated, (start, end): (u64, u64)) -> String {
+        let mut out = String::new();
+        if self.sprayed {
+            out += "  each packet takes one of the shortest ways at random; this is one of them\n";
+        }
+        for (number, way) in self.each.iter().enumerate() {
+            let until = self.each.get(number + 1).map_or(end, |next| next.from);
+            if number > 0 {
+                let at = stamp(way.from.saturating_sub(start));
+                let _ = writeln!(out, "  from {at} on by another way, because a link failed or came back:");
+            }
+            if way.ports.is_empty() {
+                out += "  hop none: there is no way\n";
+            }
+            out += &way.hops(run, (way.from.max(start), until));
+        }
+        out
+    }
+}
+
 impl Way {
-    /// A line for each hop: how long its queue was while the message was on its way, and what that is in time.
+    /// A line for each hop: how long its queue was from `start` to `end`, and what that is in time.
     fn hops(&self, run: &Simulated, (start, end): (u64, u64)) -> String {
         let mut out = String::new();
         for port in &self.ports {
@@ -75,7 +107,7 @@ impl Seen {
 }
 
 /// What happened to one message, in order of time.
-pub(crate) fn story(f: &FlowRow, run: &Simulated, way: &Way) -> String {
+pub(crate) fn story(f: &FlowRow, run: &Simulated, ways: &Ways) -> String {
     let info: &RunInfo = &run.info;
     let end = f.end.ps().unwrap_or(run.report.end.0);
     let took = end.saturating_sub(f.start.0);
@@ -90,31 +122,60 @@ pub(crate) fn story(f: &FlowRow, run: &Simulated, way: &Way) -> String {
     );
     let done = if f.end.is_never() { "not delivered within" } else { "delivered after" };
     let _ = writeln!(out, "  written at {}, {done} {}; on an empty path {}", time(f.start.0), time(took), time(f.ideal.0));
-    out += &way.hops(run, (f.start.0, end));
-    let mut events = events(f, run, took);
-    events.sort_by_key(|e| e.0);
-    let more = events.len().saturating_sub(MAX_EVENTS);
-    for (at, what) in events.iter().take(MAX_EVENTS) {
-        let _ = writeln!(out, "  {:>10}  {what}", format!("+{}", time(at.saturating_sub(f.start.0))));
+    out += &ways.hops(run, (f.start.0, end));
+    let (events, more) = shortened(events(f, run, took));
+    for e in &events {
+        let _ = writeln!(out, "  {:>10}  {}", stamp(e.at.saturating_sub(f.start.0)), e.what);
     }
     if more > 0 {
-        let _ = writeln!(out, "  and {more} more events");
+        let _ = writeln!(out, "  and {more} more events, of recovery from losses");
     }
     if let Some(w) = f.waited {
-        let at = w.port().map_or(String::new(), |p| format!(" at {}", info.port(p)));
-        let _ = writeln!(out, "  waited for {}{at}: {} of {}", w.cause.words(), time(w.time_ps), time(took));
+        let at = w.port().map_or(String::new(), |p| format!(" ({})", info.port(p)));
+        let _ = writeln!(out, "  waited most for {}{at}: {} of {}", w.cause.of_one(), time(w.time_ps), time(took));
     }
     out
 }
 
-fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<(u64, String)> {
+/// Something that happened to a message.
+struct Event {
+    /// When, ps.
+    at: u64,
+    weight: Weight,
+    what: String,
+}
+
+/// What is left out first where there is too much to tell, the last one here.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    /// Timers, pauses, beginning and end.
+    Always,
+    /// A loss is noticed.
+    Loss,
+    /// Segments are sent again.
+    Resent,
+}
+
+/// The events in order of time, without the latest of the least telling ones where they are too many, and how many those are.
+fn shortened(mut events: Vec<Event>) -> (Vec<Event>, usize) {
+    let more = events.len().saturating_sub(MAX_EVENTS);
+    events.sort_by_key(|e| (e.weight, e.at));
+    events.truncate(MAX_EVENTS);
+    events.sort_by_key(|e| e.at);
+    (events, more)
+}
+
+fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<Event> {
     let last = f.acked.ps().unwrap_or(run.report.end.0);
-    let own = |time: u64| (f.start.0..=last).contains(&time);
-    let mut events = Vec::new();
+    // An ACK at the moment when it was written is of what came before.
+    let own = |time: u64| time > f.start.0 && time <= last;
+    let mut events: Vec<Event> = Vec::new();
+    let event = |at: u64, weight: Weight, what: String| Event { at, weight, what };
     for t in run.report.timeouts.iter().filter(|t| t.flow_id == Some(f.flow_id) && t.conn_id == f.conn_id) {
         let after = time(t.rto_ps);
-        events.push((
+        events.push(event(
             t.time_ps,
+            Weight::Always,
             match t.kind {
                 TimeoutKind::Syn => format!("no answer to the SYN for {after}: it is sent again"),
                 TimeoutKind::Probe => "tail loss probe".to_owned(),
@@ -139,10 +200,11 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<(u64, String)> {
         }
         let pause = s.time_ps - before;
         if pause > took / 10 && pause > 1_000_000_000 {
-            events.push((s.time_ps, format!("an ACK, after {} without any; window {:.1} segments", time(pause), s.cwnd)));
+            let what = format!("an ACK, after {} without any; window {:.1} segments", time(pause), s.cwnd);
+            events.push(event(s.time_ps, Weight::Always, what));
         } else if before == f.start.0 {
             let rtt = s.srtt_ps.map_or(String::new(), |rtt| format!(", smoothed round trip {}", time(rtt)));
-            events.push((s.time_ps, format!("first ACK; window {:.1} segments{rtt}", s.cwnd)));
+            events.push(event(s.time_ps, Weight::Always, format!("first ACK; window {:.1} segments{rtt}", s.cwnd)));
         }
         let again = s.retrans.saturating_sub(seen.unwrap_or(0));
         // ACK after ACK lets more of them leave: one event.
@@ -152,22 +214,42 @@ fn events(f: &FlowRow, run: &Simulated, took: u64) -> Vec<(u64, String)> {
             _ => {}
         }
         if s.ca_state == 3 && state != 3 {
-            events.push((s.time_ps, format!("a loss is noticed: fast recovery, window {:.1} segments", s.cwnd)));
+            let what = format!("a loss is noticed: fast recovery, window {:.1} segments", s.cwnd);
+            events.push(event(s.time_ps, Weight::Loss, what));
         }
         (before, seen, state) = (s.time_ps, Some(s.retrans), s.ca_state);
     }
+    // Those between which nothing else happens are one event, too.
+    let happened: Vec<u64> = events.iter().map(|e| e.at).collect();
+    resent.dedup_by(|next, kept| {
+        let one = !happened.iter().any(|at| (kept.1 + 1..=next.0).contains(at));
+        if one {
+            (kept.1, kept.2) = (next.1, kept.2 + next.2);
+        }
+        one
+    });
     for (from, until, segments) in resent {
         let s = if segments == 1 { "" } else { "s" };
         let within = if until > from { format!(", within {}", time(until - from)) } else { String::new() };
-        events.push((from, format!("{segments} segment{s} sent again{within}")));
+        events.push(event(from, Weight::Resent, format!("{segments} segment{s} sent again{within}")));
     }
-    events.extend(f.end.ps().map(|end| (end, "the last byte is delivered".to_owned())));
-    events.extend(f.acked.ps().map(|acked| (acked, "the sender knows".to_owned())));
+    events.extend(f.end.ps().map(|end| event(end, Weight::Always, "the last byte is delivered".to_owned())));
+    events.extend(f.acked.ps().map(|acked| event(acked, Weight::Always, "the sender learns that all has arrived".to_owned())));
     events
+}
+
+/// When something happened, after the message began: one digit more than a duration has, so that the order is seen.
+fn stamp(ps: u64) -> String {
+    format!("+{}", in_unit(ps, 1))
 }
 
 /// A time in the unit that suits it.
 fn time(ps: u64) -> String {
+    in_unit(ps, 0)
+}
+
+/// With so many digits more than three.
+fn in_unit(ps: u64, more: usize) -> String {
     let (value, unit) = match ps {
         0..1_000_000 => (ps as f64 * 1e-3, "ns"),
         1_000_000..1_000_000_000 => (ps as f64 * 1e-6, "us"),
@@ -181,5 +263,31 @@ fn time(ps: u64) -> String {
     } else {
         2
     };
+    let digits = digits + more;
     format!("{value:.digits$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However many segments were sent again, the timers are told, and the end.
+    #[test]
+    fn what_matters_is_not_crowded_out() {
+        let event = |at, weight| Event { at, weight, what: String::new() };
+        let mut all: Vec<Event> = (0..100).map(|at| event(at, Weight::Resent)).collect();
+        all.extend((0..10).map(|n| event(5 + 10 * n, Weight::Loss)));
+        all.extend([event(40, Weight::Always), event(1_000, Weight::Always)]);
+        let (told, more) = shortened(all);
+        assert_eq!((told.len(), more), (MAX_EVENTS, 112 - MAX_EVENTS));
+        assert!(told.is_sorted_by_key(|e| e.at));
+        let of = |weight| told.iter().filter(|e| e.weight == weight).count();
+        assert_eq!((of(Weight::Always), of(Weight::Loss), of(Weight::Resent)), (2, 10, MAX_EVENTS - 12));
+    }
+
+    #[test]
+    fn moments_have_a_digit_more_than_durations() {
+        assert_eq!((time(1_223_400_000_000), stamp(1_223_400_000_000)), ("1.22 s".to_owned(), "+1.223 s".to_owned()));
+        assert_eq!((time(207_400_000_000), stamp(207_400_000_000)), ("207 ms".to_owned(), "+207.4 ms".to_owned()));
+    }
 }

@@ -94,6 +94,17 @@ impl Cause {
             Cause::Behind => "earlier messages of their connection",
         }
     }
+
+    /// The same of a single message.
+    pub fn of_one(self) -> &'static str {
+        match self {
+            Cause::HostQueue => "the queue of its own host's interface",
+            Cause::Share => "its share of the link",
+            Cause::Window => "its congestion or receive window, or its pacing",
+            Cause::Behind => "earlier messages of its connection",
+            other => other.words(),
+        }
+    }
 }
 
 /// What held a message up until something rare happened, ps.
