@@ -1,9 +1,9 @@
-//! The page of an advice: the recommendation first, then bars and the table.
+//! The page of an advice: the recommendation first, with bars, then how to install it, then all that was tried.
 
-use crate::rank::{Change, Entry, Standing};
+use crate::rank::{Change, Entry};
 use crate::search::Advice;
-use crate::words::recommendation;
-use forebay_report::page::{Cell, Dimension, Fact, Headline, HeadlineChart, MetricRow, MetricTable, Page, Subject};
+use crate::words::{cells, recommendation, titles, today};
+use forebay_report::page::{Cell, Dimension, Fact, Grid, GridCell, Headline, HeadlineChart, Page, Section, Subject, TitledGrid};
 use forebay_scenario::Goal;
 
 /// Most changes that the page shows beside today.
@@ -16,9 +16,6 @@ pub fn page(a: &Advice) -> Page {
     if let Some(first) = sentences.first_mut() {
         *first = format!("**{first}**");
     }
-    if !steps.is_empty() {
-        sentences.push(format!("**How:** {}.", steps.join("; then ")));
-    }
     let numbered = shown.iter().enumerate().map(|(i, e)| format!("{}. {}", i + 1, e.name));
     let subjects = std::iter::once("as it is".to_owned()).chain(numbered);
     let facts = [
@@ -26,53 +23,74 @@ pub fn page(a: &Advice) -> Page {
         ("stack", a.stack.clone()),
         ("order", "by the gain that the 95 % interval leaves sure; what starves somebody is last".to_owned()),
     ];
-    let today = |c: Option<Change>| c.map(|c| Cell { mean: c.before, half_width: None, at_least: false });
+    let before = |c: Option<Change>| c.map(|c| Cell { mean: c.before, half_width: None, at_least: false });
     let after = |c: Option<Change>| c.map(|c| Cell { mean: c.after, half_width: None, at_least: false });
     let row = |title: String, goal: Goal, change: &dyn Fn(&Entry) -> Option<Change>| HeadlineChart {
         title,
         unit: unit(goal),
         better: if goal == Goal::Goodput { "more is better".into() } else { "less is better".into() },
-        values: std::iter::once(today(change(&a.today))).chain(shown.iter().map(|e| after(change(e)))).collect(),
+        values: std::iter::once(before(change(&a.today))).chain(shown.iter().map(|e| after(change(e)))).collect(),
     };
     let mut charts = vec![row(a.objective.to_string(), a.objective.goal, &|e| e.objective)];
     for (i, o) in a.today.others.iter().enumerate().take(2) {
         charts.push(row(format!("{} of {}", o.goal, o.class), o.goal, &move |e| e.others.get(i).and_then(|o| o.change)));
     }
-    let mut rows: Vec<MetricRow> = charts
-        .iter()
-        .map(|c| MetricRow { label: c.title.clone(), unit: c.unit, help: "mean over the seeds".into(), cells: c.values.clone() })
-        .collect();
-    let mut more = |label: &str, unit: Dimension, help: &str, value: &dyn Fn(&Entry) -> Option<f64>| {
-        let cell = |e: &Entry| value(e).map(|mean| Cell { mean, half_width: None, at_least: false });
-        let cells = std::iter::once(None).chain(shown.iter().map(|e| cell(e))).collect();
-        rows.push(MetricRow { label: label.into(), unit, help: help.into(), cells });
-    };
-    let interval = |e: &Entry| e.objective.and_then(|c| c.interval());
-    more(
-        "factor against today",
-        Dimension::Ratio,
-        "of the objective, geometric mean over the seeds, each against today with the same seed",
-        &|e| e.objective.map(|c| c.factor()),
-    );
-    more("its interval from", Dimension::Ratio, "lower end of the 95 % interval of that factor", &|e| interval(e).map(|i| i.0));
-    more("to", Dimension::Ratio, "upper end; an interval that contains 1 is inside the noise", &|e| interval(e).map(|i| i.1));
-    more("done", Dimension::Fraction, "completed of the messages or queries that started", &|e| {
-        (e.done.1 > 0).then(|| e.done.0 as f64 / e.done.1 as f64)
-    });
-    more("seeds", Dimension::Count, "seeds that were compared", &|e| Some(e.seeds as f64));
-    let starving = a.entries.iter().filter(|e| e.standing == Standing::Starves);
-    let starving = starving.map(|e| format!("{} starves somebody: it cannot be recommended", e.name));
     let dropped = a.dropped.iter().map(|(name, why)| format!("{name} was not simulated: {why}"));
     Page {
         title: format!("{}: what to change", a.name),
         summary: format!("{} changes tried for the {}, best first", a.entries.len(), a.objective),
         facts: facts.into_iter().map(|(label, value)| Fact { label: label.into(), value }).collect(),
-        notes: starving.chain(dropped).collect(),
+        notes: dropped.collect(),
         subjects: subjects.map(|name| Subject { name }).collect(),
         headline: Headline { sentences, charts },
-        table: MetricTable { rows },
+        sections: [how(&steps), Some(tried(a))].into_iter().flatten().collect(),
         ..Page::default()
     }
+}
+
+/// What installs the recommendation: on which machines, and the command or setting there.
+fn how(steps: &[String]) -> Option<Section> {
+    let row = |step: &String| {
+        let (place, what) = step.split_once(": ").unwrap_or(("", step));
+        vec![GridCell::text(place), GridCell::text(what)]
+    };
+    let grid = Grid { heads: ["where", "what"].map(String::from).to_vec(), rows: steps.iter().map(row).collect() };
+    (!steps.is_empty()).then(|| section("how", "How", "PORT, SUBNET and DEVICE stand for yours.", grid))
+}
+
+/// All that was tried, as the terminal shows it.
+fn tried(a: &Advice) -> Section {
+    let goal = a.objective.goal;
+    let numbers = |e: &Entry, change: &dyn Fn(Change) -> f64| -> Vec<Option<f64>> {
+        let own = [
+            e.objective.map(change),
+            e.objective.map(|c| c.factor()),
+            None,
+            (e.done.1 > 0).then(|| e.done.0 as f64 / e.done.1 as f64),
+            Some(e.seeds as f64),
+        ];
+        own.into_iter().chain(e.others.iter().map(|o| o.change.map(change))).collect()
+    };
+    let row = |name: String, texts: Vec<String>, values: Vec<Option<f64>>| {
+        let cells = texts.into_iter().zip(values).map(|(text, value)| GridCell { text, value, shade: None });
+        std::iter::once(GridCell::text(name)).chain(cells).collect::<Vec<_>>()
+    };
+    let mut rows = vec![row(a.today.name.clone(), today(a), numbers(&a.today, &|c| c.before))];
+    rows.extend(
+        a.entries
+            .iter()
+            .enumerate()
+            .map(|(i, e)| row(format!("{}. {}", i + 1, e.name), cells(e, goal), numbers(e, &|c| c.after))),
+    );
+    let text = "Best first, by the gain that the 95 % interval leaves sure. Each change is held against today with the same seeds: the factor is a \
+                geometric mean over them, and noise is what an interval around 1 cannot tell from chance. What starves somebody is last, whatever \
+                it wins.";
+    section("tried", "What was tried", text, Grid { heads: [vec!["change".to_owned()], titles(a)].concat(), rows })
+}
+
+fn section(id: &str, title: &str, text: &str, grid: Grid) -> Section {
+    let grids = vec![TitledGrid { title: String::new(), grid }];
+    Section { id: id.into(), title: title.into(), text: text.into(), grids, figures: Vec::new() }
 }
 
 fn unit(goal: Goal) -> Dimension {

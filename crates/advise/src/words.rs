@@ -117,16 +117,21 @@ pub(crate) fn titles(a: &Advice) -> Vec<String> {
     out
 }
 
-/// All that was tried, best first, under the network as it is.
-pub fn table(a: &Advice) -> String {
-    let goal = a.objective.goal;
-    let mut today = cells(&a.today, goal);
+/// The cells of the network as it is, which is compared with nothing.
+pub(crate) fn today(a: &Advice) -> Vec<String> {
+    let mut today = cells(&a.today, a.objective.goal);
     today[1] = String::new();
     today[2] = if a.today.standing == Standing::Starves { "starves".into() } else { String::new() };
     for (cell, o) in today[5..].iter_mut().zip(&a.today.others) {
         *cell = o.change.map_or_else(|| "-".into(), |c| quantity(c.before, o.goal));
     }
-    let mut rows = vec![("".to_owned(), titles(a)), (a.today.name.clone(), today)];
+    today
+}
+
+/// All that was tried, best first, under the network as it is.
+pub fn table(a: &Advice) -> String {
+    let goal = a.objective.goal;
+    let mut rows = vec![("".to_owned(), titles(a)), (a.today.name.clone(), today(a))];
     rows.extend(a.entries.iter().enumerate().map(|(i, e)| (format!("{}. {}", i + 1, e.name), cells(e, goal))));
     let first = rows.iter().map(|r| r.0.chars().count()).max().unwrap_or(0);
     let columns = rows[0].1.len();

@@ -246,5 +246,5 @@ fn a_warm_up_that_outlasts_the_traffic_is_said() {
 #[test]
 fn a_sweep_over_loads_tells_the_best_choice_from_the_easiest_load() {
     let said = answer("loads", "loads", &[]);
-    assert!(said.iter().any(|l| l.starts_with("Load by load (senders and block: 6 of them)")), "{said:#?}");
+    assert!(said.iter().any(|l| l.starts_with("Load by load (senders and block: 6 loads)")), "{said:#?}");
 }

@@ -328,6 +328,8 @@ fn loops_and_rights() {
     symlink("a.toml", s.0.join("b.toml")).unwrap();
     symlink("loop", s.0.join("loop")).unwrap();
     symlink(".", s.0.join("here")).unwrap();
+    // Whoever opens it waits for somebody who writes.
+    assert!(Command::new("mkfifo").arg(s.0.join("pipe")).status().unwrap().success());
     for args in [
         &["check", "a.toml"][..],
         &["run", "a.toml"],
@@ -345,11 +347,18 @@ fn loops_and_rights() {
         &["check", "small.toml", "--set", "workload.0={ kind = \"poisson\", load = 0.1, sizes = { cdf = \"a.toml\" } }"],
         &["check", "small.toml", "--set", "workload.0={ kind = \"poisson\", load = 0.1, sizes = { cdf = \"here\" } }"],
         &["check", "small.toml", "--set", "workload.0={ kind = \"replay\", file = \"loop\" }"],
+        &["check", "small.toml", "--set", "workload.0={ kind = \"poisson\", load = 0.1, sizes = { cdf = \"pipe\" } }"],
+        &["check", "small.toml", "--set", "workload.0={ kind = \"replay\", file = \"pipe\" }"],
+        &["check", "pipe"],
+        &["run", "pipe"],
+        &["advise", "pipe"],
+        &["report", "pipe"],
+        &["explain", "pipe", "--flow", "0"],
     ] {
         let out = ends(&s, &words(args));
         assert!(!out.status.success(), "{args:?}");
     }
-    assert_eq!(s.entries(""), ["a.toml", "b.toml", "here", "loop", "small.toml"]);
+    assert_eq!(s.entries(""), ["a.toml", "b.toml", "here", "loop", "pipe", "small.toml"]);
     // Through a link to its own folder, results are where they were asked for.
     assert!(ends(&s, &words(&["run", "small.toml", "--quiet", "--out", "here/r"])).status.success());
     assert!(s.0.join("r/manifest.json").is_file());

@@ -4,7 +4,7 @@
 //! All values are in SI units (seconds, bits per second, bytes) or counts; whoever draws chooses the prefix from [`Dimension`].
 //! In texts, help, notes and meanings backticks enclose code.
 
-pub use forebay_verdict::{Cell, Dimension, Grid, Headline, HeadlineChart};
+pub use forebay_verdict::{Cell, Dimension, Grid, GridCell, Headline, HeadlineChart};
 use serde::Serialize;
 
 /// Everything a report shows, in the order in which it is read.

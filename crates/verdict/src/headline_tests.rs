@@ -95,6 +95,17 @@ fn intervals_that_meet_are_no_difference() {
 }
 
 #[test]
+fn means_far_apart_are_not_called_alike_for_want_of_seeds() {
+    let wide = |values: &'static [f64]| [("qct_p99_s", values)];
+    let d = with_runs(networks(&[("a", &wide(&[0.06, 0.062])), ("b", &wide(&[0.4, 1.2]))]), 2);
+    assert_eq!(
+        sentences(&d)[0],
+        "2 seeds are too few to say who has the lowest 99th percentile of query completion times: a 61 ms and b 800 ms. More of them \
+         (--runs) may tell."
+    );
+}
+
+#[test]
 fn one_seed_is_not_taken_for_certain() {
     let d = with_runs(networks(&[("a", &[("deadlines_missed", &[0.1])]), ("b", &[("deadlines_missed", &[0.2])])]), 1);
     let said = sentences(&d);

@@ -20,6 +20,8 @@ pub(crate) struct Contest {
 
 /// Most subjects that a sentence names beside the best one.
 const MAX_NAMED: usize = 3;
+/// How many times the smallest mean the largest is from which on it is not called the same, whatever the seeds show. Our choice.
+const APART: f64 = 2.0;
 /// Differences up to this part of the best value are called small, however certain they are. Our choice.
 const SMALL: f64 = 0.05;
 /// Part of a difference that waiting for timeouts must be to count as its cause. Our choice: half, because what is waited for is estimated
@@ -58,7 +60,19 @@ pub(crate) fn sentence(data: &Data, s: &Standing, cells: &[Option<Cell>], t: &Te
             // Nobody is behind or level: all others were still running.
             return format!("The {} of {} is {}{open}.", t.what, bold(&name(data, s.best)), bold(&text(s.best)));
         }
-        return if s.certain {
+        let values = || std::iter::once(&s.best).chain(&s.level).map(|i| mean(cells, *i));
+        let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+        return if s.certain && high > APART * low {
+            // So far apart that nobody would believe that they are alike.
+            let each: Vec<String> =
+                std::iter::once(&s.best).chain(&s.level).map(|i| format!("{} {}", name(data, *i), text(*i))).collect();
+            let word = if less { "lowest" } else { "highest" };
+            format!(
+                "{seeds} seeds are too few to say who has the {word} {}: {}{open}. More of them (--runs) may tell.",
+                t.what,
+                list(&each)
+            )
+        } else if s.certain {
             format!("No difference in the {} that {seeds} seeds can show between {}: {range}{open}.", t.what, list(&names))
         } else {
             format!("{} have the same {}: {range}{open}.", capital(&list(&names)), t.what)

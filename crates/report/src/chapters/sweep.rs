@@ -219,7 +219,13 @@ fn last(lines: &[Line]) -> MetricTable {
         let of = |l: &Line| l.at.last().and_then(|(_, of)| value(&m, of));
         let cells: Vec<Option<Cell>> = lines.iter().map(of).collect();
         let label = format!("{}, at the last point", m.label.replace("{first}", "the first group"));
-        cells.iter().any(Option::is_some).then(|| MetricRow { label, unit: m.unit, help: m.doc.into(), cells })
+        // What has no name bounds the numbers before it.
+        (!m.label.is_empty() && cells.iter().any(Option::is_some)).then(|| MetricRow {
+            label,
+            unit: m.unit,
+            help: m.doc.into(),
+            cells,
+        })
     };
     MetricTable { rows: metrics().filter_map(row).collect() }
 }

@@ -69,13 +69,22 @@ pub(super) fn sentence(sweep: &Sweep, all: &[Choice]) -> Option<String> {
     let keys: Vec<String> = loads.iter().map(|i| sweep.axes[*i].short.clone()).collect();
     let mut order: Vec<(&String, &usize)> = wins.iter().collect();
     order.sort_by_key(|(name, n)| (std::cmp::Reverse(**n), (*name).clone()));
-    let named: Vec<String> = order.iter().take(MAX_NAMED).map(|(name, n)| format!("{} at {n}", bold(name))).collect();
     let word = if less { "lowest" } else { "highest" };
-    let open = if open == 0 { String::new() } else { format!("; at {open} everything was still running") };
+    let open = if open == 0 { String::new() } else { format!("; at {open} of them everything was still running") };
     let label = m.label.replace("{first}", "the first group");
-    let who = if named.is_empty() { "nobody".to_owned() } else { list(&named) };
+    let most = order.first().map_or(0, |(_, n)| **n);
+    let best: Vec<String> = order.iter().filter(|(_, n)| **n == most).map(|(name, _)| bold(name)).collect();
+    let more = best.len().saturating_sub(MAX_NAMED);
+    let shown = &best[..best.len() - more];
+    let who = if more == 0 { list(shown) } else { format!("{} and {more} more", shown.join("; ")) };
     let (keys, n) = (list(&keys), number(n as f64));
-    Some(format!("Load by load ({keys}: {n} of them), the {word} {label} is that of {who}, equal ones counted for each{open}."))
+    Some(match best.len() {
+        0 => format!("Load by load ({keys}: {n} loads) nobody has the {word} {label}: everything was still running."),
+        1 => format!(
+            "Load by load ({keys}: {n} loads), {who} has the {word} {label} at {most} of {n}, alone or with others{open}."
+        ),
+        _ => format!("Load by load ({keys}: {n} loads), these have the {word} {label} at {most} of {n} each: {who}{open}."),
+    })
 }
 
 #[cfg(test)]
@@ -101,8 +110,7 @@ mod tests {
         }
         assert_eq!(
             sentence(&s, &choices(&s)).unwrap(),
-            "Load by load (senders: 3 of them), the lowest query completion p99 is that of **buffer 100** at 2 and **buffer 50** at 1, \
-             equal ones counted for each."
+            "Load by load (senders: 3 loads), **buffer 100** has the lowest query completion p99 at 2 of 3, alone or with others."
         );
         s.axes[0].key = "topology.bottleneck.queue.k".into();
         assert_eq!(sentence(&s, &choices(&s)), None, "nothing but choices");

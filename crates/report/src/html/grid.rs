@@ -4,6 +4,8 @@ use super::escape::text;
 use crate::page::TitledGrid;
 use std::fmt::Write;
 
+/// Texts with more characters than this are broken into lines.
+const LONG: usize = 44;
 /// Steps of the scale of a heat map.
 const STEPS: f64 = 6.0;
 
@@ -32,7 +34,8 @@ pub(super) fn render(titled: &TitledGrid, section: &str) -> String {
             let value = cell.value.map_or_else(String::new, |v| format!(" data-value=\"{v}\""));
             // The page's policy forbids styles at elements: a class for each step.
             let shade = cell.shade.map(|s| format!("h{}", (s * STEPS).round()));
-            let classes: Vec<String> = numbers(c).then(|| "num".to_owned()).into_iter().chain(shade).collect();
+            let long = (cell.text.chars().count() > LONG).then(|| "long".to_owned());
+            let classes: Vec<String> = numbers(c).then(|| "num".to_owned()).into_iter().chain(shade).chain(long).collect();
             let classes = if classes.is_empty() { String::new() } else { format!(" class=\"{}\"", classes.join(" ")) };
             // Narrow windows show a row as a list, each cell behind its head.
             let head = grid.heads.get(c).map_or("", String::as_str);

@@ -31,7 +31,9 @@ pub(super) fn render(page: &Page) -> String {
                 Some(c) => number(&scale, &c),
                 None => "<span class=\"none\">–</span><span class=\"h\"></span>".to_owned(),
             };
-            write!(out, "<td class=\"num\">{cell}</td>").unwrap_or_default();
+            // Narrow windows show a row as a list, each number behind its subject.
+            let head = text(&page.subjects[i].name);
+            write!(out, "<td class=\"num\" data-head=\"{head}\"><span>{cell}</span></td>").unwrap_or_default();
         }
         out += "</tr>";
     }
