@@ -59,6 +59,7 @@ impl Record {
             peak_connections: report.peak_connections,
             wall_s: outcome.wall.as_secs_f64(),
             cut: report.cut,
+            remark: report.remark.clone(),
         });
         self.fingerprints.push(report.fingerprint);
     }

@@ -437,6 +437,7 @@ impl<'a> Run<'a> {
             peak_connections: self.hosts.peak(),
             packets: self.packets,
             events: Vec::new(),
+            remark: String::new(),
             predicted: None,
         }
     }

@@ -124,6 +124,9 @@ pub struct RunRecord {
     /// Whether it was ended before its end; `end_ns` is what it reached.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cut: bool,
+    /// How well the world could run it, in words, where that depends on the machine; empty otherwise.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub remark: String,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls")]

@@ -105,8 +105,10 @@ impl World for Testbed {
         self.refuse(&experiment)?;
         let fib = Fib::new(&experiment.network).map_err(|e| RunError::Unroutable(e.to_string()))?;
         permitted().map_err(RunError::World)?;
-        let (report, how) = in_real_time(&experiment, seed, &fib, progress)?;
-        judge(&how, tolerance(&experiment, &fib)).map_err(RunError::World)?;
+        let (mut report, how) = in_real_time(&experiment, seed, &fib, progress)?;
+        let tolerance = tolerance(&experiment, &fib);
+        judge(&how, tolerance).map_err(RunError::World)?;
+        report.remark = format!("{}; tolerated: {tolerance} (99 %)", how.lateness);
         Ok(report)
     }
 }

@@ -15,6 +15,7 @@ use forebay_scenario::{Errors, Resolved};
 use forebay_store::Host;
 use forebay_store::summary::{GROUP_METRICS, NETWORK_METRICS};
 use forebay_units::Time;
+use miette::Diagnostic as _;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::io::IsTerminal;
@@ -132,9 +133,12 @@ fn side_by_side(args: &Args, plain: &Resolved) -> Result<(), Failure> {
         let [world, stack] = way.heads();
         let name = [world, stack].join(" ").trim().to_owned();
         match way.scenario(args) {
-            Err(errors) => notes.push(format!("{name}: {}", first_line(&errors.to_string()))),
+            Err(errors) => notes.push(format!("{name}: {}", reasons(&errors, &way.world))),
             Ok(resolved) => match run(args, &way, &resolved) {
-                Ok(variants) => columns.push(Column { way, variants }),
+                Ok((variants, remarks)) => {
+                    notes.extend(remarks.into_iter().map(|r| format!("{name}: {r}")));
+                    columns.push(Column { way, variants });
+                }
                 Err(Failure::Engine(why)) => notes.push(format!("{name}: {why}")),
                 Err(other) => return Err(other),
             },
@@ -167,23 +171,25 @@ fn side_by_side(args: &Args, plain: &Resolved) -> Result<(), Failure> {
     print(&out)
 }
 
-/// Runs all variants of one way with all seeds.
-fn run(args: &Args, way: &Way, resolved: &Resolved) -> Result<Vec<table::Variant>, Failure> {
+/// Runs all variants of one way with all seeds; the results, and what the world says of how well it could run them.
+fn run(args: &Args, way: &Way, resolved: &Resolved) -> Result<(Vec<table::Variant>, Vec<String>), Failure> {
     forebay_worlds::choose_kernel(way.kernel.clone());
     let labels: Vec<String> = resolved.variants.iter().map(|v| v.label.clone()).collect();
     let kind = if std::io::stderr().is_terminal() && args.format == Format::Table { Kind::Bar } else { Kind::None };
     let variants = labels.iter().map(|l| table::Variant { label: l.clone(), seeds: Vec::new() }).collect();
-    let mut collector = Collector { display: Display::new(kind, &labels), variants };
+    let mut collector = Collector { display: Display::new(kind, &labels), variants, remarks: Vec::new() };
     let threads = args.threads.map_or(Host::here().cpus, usize::from);
     let result = run_all(resolved, &jobs(resolved), threads, interrupt::flag(), &mut collector);
     collector.display.clear();
     result?;
-    if interrupt::asked() { Err(Failure::Interrupted) } else { Ok(collector.variants) }
+    if interrupt::asked() { Err(Failure::Interrupted) } else { Ok((collector.variants, collector.remarks)) }
 }
 
 struct Collector {
     display: Display,
     variants: Vec<table::Variant>,
+    /// Of the runs of which their world says how well it could run them.
+    remarks: Vec<String>,
 }
 
 impl Watcher for Collector {
@@ -196,13 +202,19 @@ impl Watcher for Collector {
     fn finished(&mut self, jobs: &[Job], outcome: Outcome) -> Result<(), Failure> {
         let job = &jobs[outcome.job];
         self.display.run_done(job, &outcome);
+        if !outcome.report.remark.is_empty() {
+            self.remarks.push(format!("{}, seed {}: {}", outcome.info.variant(), job.seed(), outcome.report.remark));
+        }
         self.variants[job.variant()].seeds.push(outcome.summary);
         Ok(())
     }
 }
 
-fn first_line(text: &str) -> &str {
-    text.lines().map(str::trim).find(|l| !l.is_empty()).unwrap_or("refused")
+/// Why a world does not run the scenario.
+fn reasons(errors: &Errors, world: &str) -> String {
+    let refused = format!("the world `{world}` does not run this: ");
+    let all = errors.related().into_iter().flatten().map(|e| e.to_string().trim_start_matches(&refused).to_owned());
+    format!("does not run this: {}", all.collect::<Vec<_>>().join("; "))
 }
 
 /// The numbers for programs: by way, variant, run and transport group.
@@ -236,8 +248,8 @@ fn packets(args: &Args) -> Result<(), Failure> {
         for other in all.iter().filter(|w| w.stack == one.stack && !["sim", "model"].contains(&w.world.as_str())) {
             let scenarios = [one, other].map(|w| w.scenario(args));
             let [Ok(a), Ok(b)] = scenarios else {
-                let why = scenarios.into_iter().find_map(Result::err).map_or_else(String::new, |e| e.to_string());
-                let _ = writeln!(out, "{}: {}", other.heads().join(" ").trim(), first_line(&why));
+                let why = scenarios.into_iter().find_map(Result::err).map_or_else(String::new, |e| reasons(&e, &other.world));
+                let _ = writeln!(out, "{}: {why}", other.heads().join(" ").trim());
                 continue;
             };
             for v in 0..a.variants.len().min(b.variants.len()) {

@@ -283,6 +283,9 @@ fn conclude(
         }
         let version = if manifest.world_version.is_empty() { String::new() } else { format!(" ({})", manifest.world_version) };
         out.push_str(&format!("world: {}{version}, stack: {}\n", manifest.world, manifest.stacks.join(", ")));
+        for r in manifest.runs.iter().filter(|r| !r.remark.is_empty()) {
+            out.push_str(&format!("{}, seed {}: {}\n", r.variant, r.seed, r.remark));
+        }
         out.push_str(&format!("fingerprint: {}\n", manifest.fingerprint));
         out.push_str(&format!("speed: {hops} in {:.2} s, {} per second on {threads}\n", manifest.wall_s, rate.trim_end()));
     }

@@ -132,6 +132,7 @@ pub(crate) fn report(n: u64) -> Report {
         fingerprint: 0xabcd,
         peak_connections: 2,
         packets: Default::default(),
+        remark: String::new(),
         predicted: None,
     }
 }

@@ -59,6 +59,7 @@ impl Core {
             peak_connections: self.slots.peak(),
             packets,
             events,
+            remark: String::new(),
             predicted: None,
         }
     }
