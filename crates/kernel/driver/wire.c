@@ -12,6 +12,7 @@
 #include <linux/version.h>
 #include <linux/vmalloc.h>
 #include <net/inet_ecn.h>
+#include <net/tcp.h>
 
 #include "forebay.h"
 #include "network.h"
@@ -112,17 +113,27 @@ void fb_wire_settle(void)
 	local_bh_enable();
 }
 
+/* Bytes of the SACK option, which an ACK is longer by: all options but timestamps (tcp_options_write). */
+static u32 sack_bytes(const struct tcphdr *tcp)
+{
+	const u8 *options = (const u8 *)(tcp + 1);
+	u32 bytes = 4 * tcp->doff - sizeof(*tcp);
+
+	return bytes >= TCPOLEN_TSTAMP_ALIGNED && options[2] == TCPOPT_TIMESTAMP ? bytes - TCPOLEN_TSTAMP_ALIGNED : bytes;
+}
+
 /* What records and queues want to know of a packet. */
 static void describe(struct fb_pkt *p, struct sk_buff *skb, const struct fb_group *group)
 {
 	const struct iphdr *ip = ip_hdr(skb);
-	u32 ip_bytes = ntohs(ip->tot_len), headers = 4 * ip->ihl;
+	u32 ip_bytes = ntohs(ip->tot_len), headers = 4 * ip->ihl, sack = 0;
 
 	p->seq = p->ack = p->window = p->tcp_flags = 0;
 	if (ip->protocol == IPPROTO_TCP) {
 		const struct tcphdr *tcp = (const void *)ip + headers;
 
 		headers += 4 * tcp->doff;
+		sack = tcp->syn ? 0 : sack_bytes(tcp);
 		p->seq = ntohl(tcp->seq);
 		p->ack = ntohl(tcp->ack_seq);
 		p->window = ntohs(tcp->window);
@@ -131,7 +142,7 @@ static void describe(struct fb_pkt *p, struct sk_buff *skb, const struct fb_grou
 		headers += sizeof(struct udphdr);
 	}
 	p->payload = ip_bytes > headers ? ip_bytes - headers : 0;
-	p->queued.wire = fb_datagram_leaving() ? fb_datagram_leaving()->wire : p->payload ? p->payload + group->header : group->ack_size;
+	p->queued.wire = fb_datagram_leaving() ? fb_datagram_leaving()->wire : p->payload ? p->payload + group->header : group->ack_size + sack;
 	p->queued.ecn = ip->tos & INET_ECN_MASK;
 }
 
