@@ -2,6 +2,7 @@
 
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::{PacketRow, TcpRow};
+use forebay_units::Time;
 use std::collections::BTreeMap;
 
 /// One connection in two runs.
@@ -36,7 +37,9 @@ const NS: u64 = 1_000;
 /// Aligns the connections of two runs that recorded their packets. What acknowledges and carries nothing on the way of data, such as the last
 /// packet of a handshake, has no equal in every world and is left out.
 pub fn align(a: &Report, b: &Report) -> Vec<Alignment> {
-    let lists = [a, b].map(by_direction);
+    // A run without a duration ends when its work is done, which says nothing about what is still on its way.
+    let end = a.end.min(b.end);
+    let lists = [a, b].map(|r| by_direction(r, end));
     let states = [a, b].map(|r| {
         let mut all: BTreeMap<u64, Vec<TcpRow>> = BTreeMap::new();
         r.tcp.iter().for_each(|row| all.entry(row.conn_id).or_default().push(row));
@@ -62,9 +65,9 @@ pub fn align(a: &Report, b: &Report) -> Vec<Alignment> {
     ids.iter().map(one).collect()
 }
 
-fn by_direction(report: &Report) -> BTreeMap<(u64, bool), Vec<PacketRow>> {
+fn by_direction(report: &Report, end: Time) -> BTreeMap<(u64, bool), Vec<PacketRow>> {
     let mut all: BTreeMap<(u64, bool), Vec<PacketRow>> = BTreeMap::new();
-    for p in report.packets.iter().filter(|p| p.back || p.payload > 0 || p.syn || p.fin) {
+    for p in report.packets.iter().filter(|p| p.time_ps <= end.0).filter(|p| p.back || p.payload > 0 || p.syn || p.fin) {
         all.entry((p.conn_id, p.back)).or_default().push(p);
     }
     all
@@ -120,7 +123,7 @@ mod tests {
             ca_state: 0,
         };
         let tcp: Series<TcpRow> = [1_000, 6_000].map(state).into_iter().collect();
-        Report { packets: packets.iter().copied().collect(), tcp, ..Report::default() }
+        Report { packets: packets.iter().copied().collect(), tcp, end: Time(u64::MAX), ..Report::default() }
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! One scenario in both worlds.
 
-use forebay_exec::align::align;
+use forebay_exec::align::{Alignment, align};
 use forebay_experiment::Experiment;
 use forebay_experiment::report::Report;
+use forebay_experiment::rows::PacketRow;
 use forebay_scenario::Scenario;
 use forebay_store::RunInfo;
 use forebay_store::summary::summarise;
+use forebay_units::Time;
 use std::ops::ControlFlow;
 
 /// What a world made of a scenario.
@@ -59,10 +61,48 @@ fn ratio(a: f64, b: f64) -> f64 {
     if a == b { 1.0 } else { a / b }
 }
 
-/// Runs `text` in both worlds.
-pub(crate) fn both(name: &str, text: &str) -> Result<Row, String> {
+/// Packets around a divergence that are shown.
+const AROUND: usize = 4;
+
+/// Where the first connection diverges, with what comes before and behind in both worlds.
+fn show(found: &[Alignment], reports: [&Report; 2]) {
+    let when = |a: &&Alignment| a.first.iter().flat_map(|f| f.packet).flatten().map(|p| p.time_ps).min();
+    let Some(a) = found.iter().filter(|a| a.first.is_some()).min_by_key(when) else { return };
+    let Some(first) = &a.first else { return };
+    println!(
+        "connection {}: after {} packets, {} {}",
+        a.conn_id,
+        a.alike,
+        if first.back { "ACK" } else { "packet" },
+        first.place
+    );
+    for (report, state) in reports.into_iter().zip(&first.state) {
+        let ps = first.packet.iter().flatten().map(|p| p.time_ps).min().unwrap_or(0);
+        let all: Vec<_> = report.packets.iter().filter(|p| p.conn_id == a.conn_id).collect();
+        let at = all.partition_point(|p| p.time_ps < ps);
+        for p in &all[at.saturating_sub(AROUND)..(at + AROUND).min(all.len())] {
+            let what = if p.back { "ack" } else { "seq" };
+            println!("  {:>13.3} us {what} {} {} {}", p.time_ps as f64 / 1e6, p.number, p.payload, flags(p));
+        }
+        println!("  {state:?}");
+    }
+}
+
+fn flags(p: &PacketRow) -> String {
+    [(p.syn, "SYN "), (p.fin, "FIN "), (p.ece, "ECE "), (p.cwr, "CWR "), (p.ce, "CE ")]
+        .iter()
+        .filter(|f| f.0)
+        .map(|f| f.1)
+        .collect()
+}
+
+/// Runs `text` in both worlds; `shown`: and prints where they diverge.
+pub(crate) fn both(name: &str, text: &str, shown: bool) -> Result<Row, String> {
     let [(sim, report), (linux, other)] = [in_world("sim", name, text)?, in_world("linux", name, text)?];
     let found = align(&report, &other);
+    if shown {
+        show(&found, [&report, &other]);
+    }
     Ok(Row {
         figures: [sim, linux],
         connections: found.len(),
@@ -78,6 +118,8 @@ fn in_world(world: &str, name: &str, text: &str) -> Result<(Figures, Report), St
     let mut config: Experiment = resolved.variants[0].config.clone();
     config.seed = resolved.run_seed(0);
     config.observe.packets = true;
+    // Connections have numbers from 0; those beyond the last are not there.
+    config.observe.tcp_series = (0..1_000).map(|conn| (conn, Time::ZERO)).collect();
     let checked = config.check().map_err(|e| e.to_string())?;
     let report =
         resolved.world.run(checked, config.seed, &mut |_| ControlFlow::Continue(())).map_err(|e| format!("{world}: {e}"))?;

@@ -23,7 +23,7 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
         if show {
             println!("{}", case.text);
         }
-        match measure::both(&case.name, &case.text) {
+        match measure::both(&case.name, &case.text, show) {
             Ok(row) => {
                 println!("{}", table::line(case, &row));
                 rows.push((case, row));
@@ -36,4 +36,26 @@ pub(crate) fn execute(args: &[String]) -> Result<(), String> {
         std::fs::write(&out, table::csv(&rows)).map_err(|e| format!("{out}: {e}"))?;
     }
     if rows.len() < chosen.len() { Err(format!("{} scenarios did not run", chosen.len() - rows.len())) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whole connections, from the SYN to the last ACK: where the table says that both worlds are the same to the nanosecond, they are.
+    #[test]
+    fn what_the_table_calls_identical_is() {
+        if forebay_worlds::all().find("linux").is_none_or(|w| w.version().is_empty()) {
+            eprintln!("skipped: there is no kernel: forebay kernel build");
+            return;
+        }
+        let table = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/linux-agreement.csv")).unwrap();
+        let whole: Vec<&str> =
+            table.lines().filter(|l| l.split(',').nth(3) == Some("all")).filter_map(|l| l.split(',').next()).collect();
+        assert!(whole.len() >= 10, "{whole:?}");
+        for case in cases().iter().filter(|c| whole.contains(&c.name.as_str())) {
+            let row = measure::both(&case.name, &case.text, false).unwrap();
+            assert_eq!((row.common, row.identical), (None, row.connections), "{}", case.name);
+        }
+    }
 }
