@@ -130,7 +130,10 @@ proptest! {
                 prop_assert!(f.end.ps() >= Some(f.start.0 + bound.0), "faster than light: {f:?}\n{text}");
             }
             let counted: u32 = r.flows.iter().map(|f| f.rtos + f.syn_rtos + f.tlps).sum();
-            prop_assert!(r.timeouts.len() == counted as usize, "{} timeouts and probes, {counted} counted\n{text}", r.timeouts.len());
+            // A FIN that travels alone, as Linux's do, belongs to no message: all of it has been acknowledged.
+            let alone = v.config.groups.iter().any(|g| g.tcp.fin && g.tcp.adaptive_acks);
+            let (all, counted) = (r.timeouts.len(), counted as usize);
+            prop_assert!(all == counted || (alone && all > counted), "{all} timeouts and probes, {counted} counted\n{text}");
             let lost: u64 = r.ports.iter().map(|p| p.cut_waiting + p.cut_flying).sum();
             let told = r.events.iter().filter(|e| e.kind == EventKind::LinkDown).filter_map(|e| e.packets).sum::<u64>();
             prop_assert!(lost == told, "{lost} packets lost by failures, {told} in the timeline\n{text}");

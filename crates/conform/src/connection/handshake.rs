@@ -4,9 +4,9 @@ use super::{Connection, OURS, Stage, Tape, clock, field};
 use crate::script::{Options, Segment, flag};
 use forebay_experiment::transport::Ecn;
 use forebay_sim::net::packet::{self, Packet};
-use forebay_sim::tcp::Address;
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::Sender;
+use forebay_sim::tcp::{Address, offered_shift};
 use forebay_units::Time;
 
 impl Connection {
@@ -49,7 +49,7 @@ impl Connection {
 
     /// The scale of the windows that the receiver writes into its packets (RFC 7323 section 2.2).
     pub(super) fn shift(&self) -> u8 {
-        (0..14).find(|shift| self.c.rcv_wnd >> shift <= 65_535).unwrap_or(14)
+        offered_shift(&self.c)
     }
 
     /// What a SYN or SYN-ACK of ours announces.

@@ -63,7 +63,7 @@ impl Recorder {
                 payload: if syn { 0 } else { u32::from(p.len) },
                 syn,
                 fin: p.has(flag::FIN),
-                ece: p.has(flag::ECE),
+                ece: p.has(flag::ECE) && (p.has(flag::ACK) || p.has(flag::SYN)),
                 cwr: p.has(flag::CWR),
                 ce: p.ecn() == Codepoint::Ce,
                 class: p.class(),

@@ -14,6 +14,8 @@ pub mod flag {
     pub const ACK: u8 = 4;
     /// ECN echo (RFC 3168).
     pub const ECE: u8 = 8;
+    /// In the data direction, but for SYNs: the sender had no more to send (RFC 9293 section 3.9.1.2).
+    pub const PUSH: u8 = 8;
     /// Congestion window reduced (RFC 3168).
     pub const CWR: u8 = 16;
     /// A [`SackBlocks`](super::SackBlocks) slot follows.

@@ -1,33 +1,39 @@
 //! What a receiver of a stack that acknowledges as Linux does knows of its arrivals (tcp_measure_rcv_mss, tcp_event_data_recv,
 //! tcp_send_delayed_ack); `receiver/delack.rs` decides with it.
 
-use super::autotune::{Autotune, ns};
+use super::autotune::{Autotune, ns, us};
 use super::rtt::Rtt;
 use crate::net::packet::Packet;
 use crate::tcp::config::TcpConfig;
-use forebay_units::Time;
-use std::num::NonZeroU32;
+use forebay_units::{Time, TimeOrNever};
 
 /// TCP_DELACK_MAX.
-const LONGEST: Time = Time::from_ms(200);
+pub(super) const LONGEST: Time = Time::from_ms(200);
 
 /// State of one receiver; every connection has one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Adaptive {
     /// When the last segment came; before the first, when the SYN-ACK left.
     pub(super) last: Time,
-    /// Interval of arrivals as the timer sees it (`icsk_ack.ato`), from the first segment on.
-    pub(super) ato: Option<Time>,
+    /// Interval of arrivals as the timer sees it (`icsk_ack.ato`); never before the first segment.
+    pub(super) ato: TimeOrNever,
     /// The receiver's own RTT and RTO, from the handshake, ns; 0 without one.
-    srtt: u32,
+    pub(super) srtt: u32,
     rto: u32,
     /// Size of segments as far as seen (`rcv_mss`), and the size of the last shorter one.
     pub(super) rcv_mss: u16,
     last_short: u16,
-    /// How long the SYN took to arrive, ns, until the ACK of the handshake comes.
-    syn: Option<NonZeroU32>,
-    /// A classic echo is latched.
+    /// A SYN was answered, and nothing has come since.
+    answered: bool,
+    /// When the last ACK left, us, the low 32 bits.
+    pub(super) acked_us: u32,
+    /// A classic echo is latched, and an ECN-capable segment has come.
     pub(super) latched: bool,
+    pub(super) capable: bool,
+    /// ACKs of segments out of order that were sent since the stream stands at `stands_at` (low 32 bits), and those held back.
+    pub(super) duplicates: u8,
+    pub(super) compressed: u8,
+    pub(super) stands_at: u32,
     pub(super) tune: Option<Autotune>,
 }
 
@@ -37,34 +43,40 @@ impl Adaptive {
         (c.adaptive_acks || tuned).then(|| {
             Box::new(Adaptive {
                 last: Time::ZERO,
-                ato: None,
+                ato: TimeOrNever::NEVER,
                 srtt: 0,
                 rto: ns(Rtt::new(c).base_rto),
                 // tcp_initialize_rcv_mss.
                 rcv_mss: c.mss.min(536) as u16,
                 last_short: 0,
-                syn: None,
+                answered: false,
+                acked_us: 0,
                 latched: false,
+                capable: false,
+                duplicates: 0,
+                compressed: 0,
+                stands_at: 0,
                 tune: tuned.then(|| Autotune::new(c)),
             })
         })
     }
 
     /// A SYN arrived and is answered.
-    pub(super) fn on_syn(&mut self, now: Time, p: &Packet) {
-        self.last = now;
-        self.syn = NonZeroU32::new(ns(now.since(p.ts)).max(1));
+    pub(super) fn on_syn(&mut self, now: Time) {
+        (self.last, self.acked_us, self.answered) = (now, us(now), true);
     }
 
-    /// The first packet after the handshake.
-    pub(super) fn on_established(&mut self, c: &TcpConfig, now: Time) {
-        let Some(way) = self.syn.take() else { return };
-        let took = now - self.last;
+    /// The first packet after the handshake, which the peer sent when the answer to its SYN came.
+    pub(super) fn on_established(&mut self, c: &TcpConfig, now: Time, p: &Packet) {
+        if !std::mem::take(&mut self.answered) {
+            return;
+        }
+        let took = Time::from_us(now.as_us() - self.last.as_us());
         let mut rtt = Rtt::new(c);
         rtt.sample(c, took);
         (self.srtt, self.rto) = (rtt.smoothed().get().map_or(0, ns), ns(rtt.base_rto));
         if let Some(tune) = &mut self.tune {
-            tune.handshake(now, took, Time::from_ns(way.get().into()));
+            tune.handshake(now, took, now.since(p.ts));
         }
     }
 
@@ -88,18 +100,19 @@ impl Adaptive {
 
     /// The timer's interval and quick mode after a segment in order (tcp_event_data_recv). True when quick mode is (re)entered.
     pub(super) fn note_arrival(&mut self, c: &TcpConfig, now: Time) -> bool {
-        let pause = now - self.last;
+        let ticks = |time: Time| time - time % c.rto_granularity.max(Time(1));
+        let pause = ticks(now) - ticks(self.last);
         self.last = now;
         let floor = c.ack_delay;
-        let Some(ato) = self.ato else {
-            self.ato = Some(floor);
+        let Some(ato) = self.ato.get() else {
+            self.ato = floor.into();
             return true;
         };
         let rto = self.rto();
         if pause <= floor / 2 {
-            self.ato = Some(ato / 2 + floor / 2);
+            self.ato = (ato / 2 + floor / 2).into();
         } else if pause < ato {
-            self.ato = Some((ato / 2 + pause).min(rto));
+            self.ato = (ato / 2 + pause).min(rto).min(LONGEST).into();
         } else {
             // Longer than a retransmission timeout: the sender may have started over with a small window.
             return pause > rto;
@@ -111,7 +124,7 @@ impl Adaptive {
     /// and is cut to max(SRTT, TCP_DELACK_MIN); only a minimum RTO below 41 ms makes it shorter (tcp_delack_max).
     pub(super) fn delay(&self, c: &TcpConfig) -> Time {
         let floor = c.ack_delay;
-        let mut ato = self.ato.map_or(floor, |ato| ato.max(floor));
+        let mut ato = self.ato.get().map_or(floor, |ato| ato.max(floor));
         if ato > floor {
             // HZ / 2.
             let most = Time::from_ms(500);

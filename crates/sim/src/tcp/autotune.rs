@@ -1,99 +1,216 @@
-//! Receive-window autotuning as Linux does it (tcp_rcv_space_adjust, tcp_grow_window, tcp_rcv_rtt_measure): the window starts at 64 KB,
-//! and follows twice of what the application read in an RTT, at once when the sender still speeds up.
+//! The receive buffer of Linux and the window that follows from it (tcp_rcv_space_adjust, tcp_grow_window, tcp_rcv_rtt_measure,
+//! __tcp_select_window): the buffer starts at 128 KB and follows twice of what the application read in an RTT, at once when the sender still
+//! speeds up; the window opens from 64 KB towards the share of the buffer that the payload of packets has.
 
 use crate::tcp::config::TcpConfig;
 use forebay_units::Time;
 
-/// The window of a connection that is tuned before anything has arrived: what fits into 16 bits, in full segments
-/// (tcp_select_initial_window with half of the 128 KB of `tcp_rmem[1]`).
+/// `tcp_rmem[1]`.
+const FIRST_BUFFER: u32 = 131_072;
+/// What an `skb` and its shared info occupy, aligned, and the space before the packet (NET_SKB_PAD).
+const SKB: u32 = 256;
+const SHARED_INFO: u32 = 320;
+const PAD: u32 = 64;
+/// Of that, what is not counted where packets may be joined (truesize_adjust): the head that the sender's stack allots for headers, as
+/// drivers that split packets do.
+const HEAD: u32 = 832;
+/// Headers of a segment without timestamps, with the alignment of the option.
+const HEADERS: u32 = 40;
+const TIMESTAMPS: u32 = 12;
+
+/// The largest buffer, `tcp_rmem[2]`: `rcv-wnd` is half of it, as much as a connection reckons with at first. Our choice: the window stays below that
+/// also where payload turns out to have more of the buffer.
+fn largest(c: &TcpConfig) -> u32 {
+    (2 * c.rcv_wnd).clamp(u64::from(FIRST_BUFFER), u64::from(u32::MAX / 2)) as u32
+}
+
+/// The window of a connection that is tuned before anything has arrived: half of the first buffer, and what fits into 16 bits, in full
+/// segments (tcp_select_initial_window).
 pub(super) fn first_window(c: &TcpConfig) -> u64 {
     let mss = u64::from(c.mss);
     if c.rcv_autotune { c.rcv_wnd.min((65_535 / mss * mss).max(mss)) } else { c.rcv_wnd }
 }
 
-/// State of one receiver. Stream offsets are their low 32 bits and times of tens of milliseconds are in ns: every connection has one.
+/// The shift of a connection that is tuned: that of the largest buffer (tcp_select_initial_window).
+pub(super) fn tuned_shift(c: &TcpConfig) -> u8 {
+    (largest(c).ilog2() as u8).saturating_sub(15).min(14)
+}
+
+/// Memory of a segment with `len` bytes of payload: a buffer of a power of two a packet, as drivers have them.
+fn memory(c: &TcpConfig, len: u32) -> u32 {
+    let packet = len + HEADERS + if c.timestamps { TIMESTAMPS } else { 0 };
+    ((PAD + packet).next_multiple_of(64) + SHARED_INFO).next_power_of_two().max(2_048) + SKB
+}
+
+/// State of one receiver. Stream offsets are their low 32 bits, and clocks the low 32 bits of microseconds: every connection has one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Autotune {
     /// When the count of bytes read began, and a window of data.
-    since: Time,
-    window_began: Time,
-    /// The window may grow up to here by arriving segments (`window_clamp`).
+    since_us: u32,
+    window_began_us: u32,
+    /// The buffer (`sk_rcvbuf`), of which the window has `ratio` in 256.
+    buffer: u32,
+    ratio: u32,
+    /// The window may grow up to here (`window_clamp`), and has grown up to there (`rcv_ssthresh`).
     clamp: u32,
+    open: u32,
+    /// The window as last advertised (`rcv_wnd`).
+    advertised: u32,
     /// Bytes read in the last RTT (`rcvq_space.space`), and where the count began.
     space: u32,
     from: u32,
-    /// Estimate of the RTT, ns; 0 before the first sample.
-    rtt: u32,
-    /// Tick of the timestamp clock at the last sample.
-    tick: u32,
+    /// Estimate of the RTT, eighths of a microsecond; 0 before the first sample.
+    pub(super) rtt: u32,
+    /// Tick of the sender's echo at the last sample.
+    echo: u32,
     /// A window of data ends here.
     window_end: u32,
-    /// Way of an ACK to the sender, ns; `u32::MAX` before it is known.
+    /// Way of an ACK to the sender, us; `u32::MAX` before it is known.
     back: u32,
     /// There is a window of data to measure.
     windowed: bool,
+    /// Memory of a full segment.
+    full: u32,
+}
+
+/// A segment in order.
+pub(super) struct Arrived {
+    /// Offset of the next byte in order, this segment included.
+    pub rcv_nxt: u64,
+    /// How long it has been on its way; `None` without timestamps.
+    pub way: Option<Time>,
+    /// When the last ACK left, us, the low 32 bits.
+    pub acked_us: u32,
 }
 
 impl Autotune {
     pub(super) fn new(c: &TcpConfig) -> Autotune {
-        let first = first_window(c);
+        let first = first_window(c) as u32;
+        // tcp_init_buffer_space: half of the buffer is window, of which a segment is kept back.
+        let half = FIRST_BUFFER / 2;
+        let clamp = half.saturating_sub(c.mss).max(2 * c.mss);
+        let open = first.min(clamp);
         Autotune {
-            since: Time::ZERO,
-            window_began: Time::ZERO,
-            clamp: first as u32,
-            // tcp_init_buffer_space: ten segments at most.
-            space: first.min(10 * u64::from(c.mss)) as u32,
+            since_us: 0,
+            window_began_us: 0,
+            buffer: FIRST_BUFFER,
+            ratio: 128,
+            clamp,
+            open,
+            advertised: first,
+            // Ten segments at most (TCP_INIT_CWND).
+            space: open.min(first).min(10 * c.mss),
             from: 0,
             rtt: 0,
-            tick: u32::MAX,
+            echo: u32::MAX,
             window_end: 0,
             back: u32::MAX,
             windowed: false,
+            full: memory(c, c.mss),
         }
     }
 
-    /// The handshake took `rtt` from SYN-ACK to ACK, of which the way of a packet to here is `way`.
+    /// The handshake took `rtt` from SYN-ACK to ACK, of which the way of the latter is `way`.
     pub(super) fn handshake(&mut self, now: Time, rtt: Time, way: Time) {
-        self.back = ns(rtt.saturating_sub(way));
-        self.since = now;
+        self.back = us(rtt.saturating_sub(way));
+        self.since_us = us(now);
     }
 
-    /// A segment of `len` bytes has extended the stream to `rcv_nxt`, `way` after it was sent (`None` without timestamps), and the
-    /// application has read it. Returns the window to advertise, now `window`.
-    pub(super) fn on_data(&mut self, c: &TcpConfig, now: Time, rcv_nxt: u64, len: u64, way: Option<Time>, window: u64) -> u64 {
-        self.measure_rtt(c, now, rcv_nxt, len, way, window);
-        self.adjust(c, now, rcv_nxt);
-        // tcp_grow_window: two segments for each that is not tiny.
-        let clamp = u64::from(self.clamp);
-        if len >= 128 && window < clamp { (window + (2 * u64::from(c.mss)).max(2 * len)).min(clamp) } else { window }
+    /// The size of full segments is known, or another (tcp_measure_rcv_mss): so is how much of the buffer payload has.
+    pub(super) fn measured(&mut self, c: &TcpConfig, len: u32) {
+        let ratio = (len * 256 / memory(c, len)).max(1);
+        if ratio != self.ratio {
+            self.ratio = ratio;
+            self.clamp = self.window(self.buffer);
+            self.space = self.space.min(self.clamp);
+        }
     }
 
-    fn measure_rtt(&mut self, c: &TcpConfig, now: Time, rcv_nxt: u64, len: u64, way: Option<Time>, window: u64) {
-        // tcp_rcv_rtt_measure: a window of data takes at least an RTT, so the smallest such time counts.
-        if !self.windowed || rcv_nxt as u32 == self.window_end || (rcv_nxt as u32).wrapping_sub(self.window_end) < 1 << 31 {
-            if self.windowed {
-                let sample = ns(now - self.window_began).max(1);
-                self.rtt = if self.rtt == 0 { sample } else { self.rtt.min(sample) };
+    /// tcp_win_from_space.
+    fn window(&self, space: u32) -> u32 {
+        (u64::from(space) * u64::from(self.ratio) >> 8) as u32
+    }
+
+    /// A segment has extended the stream, and is not read yet (tcp_rcv_rtt_measure_ts, tcp_rcv_rtt_measure). `full`: it has at least the size
+    /// that segments are taken to have.
+    pub(super) fn measure_rtt(&mut self, c: &TcpConfig, now: Time, a: &Arrived, full: bool) {
+        // An echo a tick of the timestamp clock, where that has gone on since, smoothed by 1/8. Our choice: simulated packets have room for an
+        // echo in one direction only; as all clocks agree, it is known when the segment was sent, and the way of ACKs is taken to be that of the
+        // handshake: what had reached the sender then is the last ACK, or one that arrived at that instant.
+        if let Some(way) = a.way {
+            let way_us = us(way);
+            if self.back == u32::MAX {
+                self.back = way_us;
             }
-            (self.windowed, self.window_end, self.window_began) = (true, (rcv_nxt + window) as u32, now);
+            let clock = c.timestamp_clock.as_us().max(1);
+            let heard = now.as_us().saturating_sub(u64::from(way_us) + u64::from(self.back));
+            let acked = now.as_us().saturating_sub(us(now).wrapping_sub(a.acked_us).into());
+            let echo = (heard.min(acked) / clock) as u32;
+            if echo != self.echo {
+                self.echo = echo;
+                let ticks = ((now.as_us() / clock) as u32).wrapping_sub(echo);
+                if full && ticks > 0 {
+                    self.update_rtt(ticks.saturating_mul(clock as u32), false);
+                }
+            }
         }
-        // tcp_rcv_rtt_measure_ts: an echo a tick of the timestamp clock, smoothed by 1/8, and never below a tick. Our choice: simulated
-        // packets have room for an echo in one direction only; as all clocks agree, the way of the segment is known, and the way of ACKs is
-        // taken to be that of the handshake.
-        let clock = c.timestamp_clock.max(Time(1));
-        let tick = (now / clock) as u32;
-        let Some(way) = way.filter(|_| len >= u64::from(c.mss) && tick != self.tick) else { return };
-        self.tick = tick;
-        if self.back == u32::MAX {
-            self.back = ns(way);
+        // A window of data takes at least an RTT, so the smallest such time counts.
+        if self.windowed && (a.rcv_nxt as u32).wrapping_sub(self.window_end) >= 1 << 31 {
+            return;
         }
-        let sample = ns(way).saturating_add(self.back).max(ns(clock));
-        self.rtt = if self.rtt == 0 { sample } else { self.rtt - self.rtt / 8 + sample / 8 };
+        if self.windowed {
+            self.update_rtt(us(now).wrapping_sub(self.window_began_us).max(1), true);
+        }
+        (self.windowed, self.window_end, self.window_began_us) =
+            (true, (a.rcv_nxt as u32).wrapping_add(self.advertised), us(now));
     }
 
-    /// tcp_rcv_space_adjust, once an RTT.
-    fn adjust(&mut self, c: &TcpConfig, now: Time, rcv_nxt: u64) {
-        if self.rtt == 0 || now - self.since < Time::from_ns(self.rtt.into()) {
+    /// tcp_rcv_rtt_update.
+    fn update_rtt(&mut self, sample: u32, windowed: bool) {
+        let eighths = sample.saturating_mul(8);
+        if self.rtt == 0 || eighths < self.rtt {
+            self.rtt = eighths;
+        } else if !windowed {
+            self.rtt = self.rtt - self.rtt / 8 + sample;
+        }
+    }
+
+    /// tcp_grow_window for a segment of `len` bytes, when `held` bytes of the buffer are occupied, its own among them; `joins`: it continues
+    /// the stream. True if the window opens.
+    pub(super) fn grow(&mut self, c: &TcpConfig, len: u32, rcv_mss: u32, held: u32, joins: bool) -> bool {
+        if self.open >= self.clamp {
+            return false;
+        }
+        let free = self.window(self.buffer.saturating_sub(held));
+        let room = self.clamp.min(free).min(c.rcv_wnd as u32).saturating_sub(self.open);
+        if room == 0 {
+            return false;
+        }
+        let whole = if len == c.mss { self.full } else { memory(c, len) };
+        let size = if joins && whole - HEAD >= len { whole - HEAD } else { whole };
+        let by = if self.window(size) <= len {
+            2 * c.mss
+        } else {
+            // __tcp_grow_window: short segments waste buffer, which is no harm as long as the window is small.
+            let (mut size, mut window) = (self.window(size) / 2, self.window(largest(c)) / 2);
+            loop {
+                if self.open > window {
+                    return false;
+                }
+                if size <= len {
+                    break 2 * rcv_mss;
+                }
+                size /= 2;
+                window /= 2;
+            }
+        };
+        self.open += room.min(by.max(2 * len));
+        true
+    }
+
+    /// The application has read up to `rcv_nxt` (tcp_rcv_space_adjust): once an RTT the buffer follows what it read in that time.
+    pub(super) fn adjust(&mut self, c: &TcpConfig, now: Time, rcv_nxt: u64) {
+        if self.rtt == 0 || us(now).wrapping_sub(self.since_us) < self.rtt / 8 {
             return;
         }
         // Windows stay below 2^30, so that no more than that is read in an RTT.
@@ -102,11 +219,68 @@ impl Autotune {
             // Twice the bytes of an RTT for losses, and as much more as the sender speeds up.
             let steady = 2 * u64::from(copied) + 16 * u64::from(c.mss);
             let growth = steady * u64::from(copied - self.space) / u64::from(self.space.max(1));
-            self.clamp = self.clamp.max((steady + 2 * growth).min(c.rcv_wnd) as u32);
+            let window = steady + 2 * growth;
+            let buffer = (window * 256 / u64::from(self.ratio)).min(u64::from(largest(c))) as u32;
+            if buffer > self.buffer {
+                self.buffer = buffer;
+                self.clamp = self.window(buffer);
+            }
             self.space = copied;
         }
-        (self.from, self.since) = (rcv_nxt as u32, now);
+        (self.from, self.since_us) = (rcv_nxt as u32, us(now));
     }
+
+    /// The window that an ACK could advertise, when `held` bytes of the buffer are occupied (__tcp_select_window), and whether so little is
+    /// free that it ends quick mode.
+    pub(super) fn select(&self, shift: u8, rcv_mss: u32, held: u32) -> (u32, bool) {
+        let unit = 1 << shift;
+        let mut free = self.window(self.buffer.saturating_sub(held));
+        let all = self.window(self.buffer);
+        let scarce = free < self.clamp.min(all) / 2;
+        if scarce {
+            free = free / unit * unit;
+            if free < all / 16 || free < rcv_mss {
+                return (0, true);
+            }
+        }
+        (free.min(self.open).next_multiple_of(unit), scarce)
+    }
+
+    /// What is left of the window at `rcv_nxt`, which an ACK up to `acked` advertised (tcp_receive_window).
+    pub(super) fn left(&self, acked: u64, rcv_nxt: u64) -> u32 {
+        (acked + u64::from(self.advertised)).saturating_sub(rcv_nxt) as u32
+    }
+
+    /// The window of an ACK for everything up to `rcv_nxt` that follows one up to `acked` (tcp_select_window): an offered window does not shrink.
+    pub(super) fn advertise(&mut self, shift: u8, rcv_mss: u32, held: u32, acked: u64, rcv_nxt: u64) -> (u32, bool) {
+        let left = self.left(acked, rcv_nxt);
+        let (window, scarce) = self.select(shift, rcv_mss, held);
+        self.advertised = if window < left { left.next_multiple_of(1 << shift) } else { window }.min(65_535 << shift);
+        (self.advertised, scarce)
+    }
+
+    /// Whether an application that has read everything should say so (tcp_cleanup_rbuf): the window could be twice of what is left.
+    pub(super) fn opens(&self, shift: u8, rcv_mss: u32, held: u32, acked: u64, rcv_nxt: u64) -> bool {
+        let left = self.left(acked, rcv_nxt);
+        let window = || self.select(shift, rcv_mss, held).0;
+        2 * left <= self.clamp && window() > 0 && window() >= 2 * left
+    }
+
+    /// Memory of `bytes` in segments of `rcv_mss`.
+    #[inline]
+    pub(super) fn memory_of(&self, c: &TcpConfig, bytes: u64, rcv_mss: u32) -> u32 {
+        if bytes == u64::from(c.mss) { self.full } else { Autotune::memory_of_many(c, bytes, rcv_mss) }
+    }
+
+    #[cold]
+    fn memory_of_many(c: &TcpConfig, bytes: u64, rcv_mss: u32) -> u32 {
+        (bytes.div_ceil(u64::from(rcv_mss.max(1))) * u64::from(memory(c, rcv_mss))).min(u64::from(u32::MAX / 2)) as u32
+    }
+}
+
+/// A time in us, the low 32 bits.
+pub(super) fn us(time: Time) -> u32 {
+    time.as_us() as u32
 }
 
 /// A time in ns, as far as 32 bits go.

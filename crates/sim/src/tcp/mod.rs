@@ -25,9 +25,11 @@ mod reassembly;
 mod rtt;
 mod sack_state;
 mod scoreboard;
+mod send_buffer;
 mod send_stats;
 mod seq;
 mod undo;
 
 pub use info::Counts;
+pub use negotiated::offered_shift;
 pub use seq::Address;

@@ -1,5 +1,6 @@
 //! What both endpoints of a connection make of its configuration.
 
+use super::autotune::tuned_shift;
 use super::config::TcpConfig;
 use crate::net::packet::Codepoint;
 use forebay_experiment::transport::Ecn;
@@ -9,7 +10,11 @@ pub(super) fn control_ecn(c: &TcpConfig, negotiated: bool) -> Codepoint {
     if negotiated && c.ecn == Ecn::Dctcp { Codepoint::Ect0 } else { Codepoint::NotEct }
 }
 
-/// Window-scale shift for a receive window: the smallest with which it fits 16 bits (RFC 7323 section 2.2, at most 14).
-pub(super) fn window_shift(window: u64) -> u8 {
-    (0..14).find(|s| window >> s <= 65_535).unwrap_or(14)
+/// Window-scale shift that receivers offer: the smallest with which their window fits 16 bits (RFC 7323 section 2.2, at most 14); of a window that
+/// is tuned, that of the largest buffer.
+pub fn offered_shift(c: &TcpConfig) -> u8 {
+    if c.rcv_autotune && c.shims.window.is_none() {
+        return tuned_shift(c);
+    }
+    (0..14).find(|s| c.rcv_wnd >> s <= 65_535).unwrap_or(14)
 }

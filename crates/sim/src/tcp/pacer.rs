@@ -51,7 +51,9 @@ impl Pacer {
         let late = now.saturating_sub(self.next);
         self.next = self.next.max(now);
         if self.sent > UNPACED && rate.0 > 0 {
+            // In whole nanoseconds.
             let time = rate.tx_time(bytes);
+            let time = time - time % Time::from_ns(1);
             // A segment that left late shortens the next pause, by half of it at most.
             self.next += time - late.min(time / 2);
         }

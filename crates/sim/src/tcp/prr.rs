@@ -28,8 +28,8 @@ impl Prr {
     }
 
     /// `bytes` were sent during the reduction.
-    pub fn on_send(&mut self, bytes: u64) {
-        self.out += bytes;
+    pub fn on_send(&mut self, bytes: u64, mss: u64) {
+        self.out += if self.linux { mss } else { bytes };
     }
 
     //= https://www.rfc-editor.org/rfc/rfc6937#section-3
@@ -37,18 +37,29 @@ impl Prr {
     /// An ACK delivered `delivered` bytes; returns how many bytes may be sent now (section 3). `progress`: it advanced the cumulative
     /// acknowledgement and revealed no loss.
     pub fn on_ack(&mut self, delivered: u64, pipe: u64, ssthresh: u64, mss: u64, progress: bool) -> u64 {
+        if self.linux {
+            return self.in_segments(delivered.div_ceil(mss), pipe.div_ceil(mss), ssthresh / mss, mss, progress);
+        }
         self.delivered += delivered;
-        let allowance = if pipe > ssthresh {
+        if pipe > ssthresh {
             (self.delivered * ssthresh).div_ceil(self.start_flight).saturating_sub(self.out)
         } else {
-            // Slow-start reduction bound: one segment more than was delivered. Linux (tcp_cwnd_reduction) grants it only to ACKs that make
-            // progress, and is packet-conserving on the others, as RFC 9937 is.
-            let bound = if progress || !self.linux { mss } else { 0 };
-            let limit = self.delivered.saturating_sub(self.out).max(delivered) + bound;
-            (ssthresh - pipe).min(limit)
+            // Slow-start reduction bound: one segment more than was delivered.
+            (ssthresh - pipe).min(self.delivered.saturating_sub(self.out).max(delivered) + mss)
+        }
+    }
+
+    /// tcp_cwnd_reduction, which counts segments: below the threshold it grants one more than was delivered only to ACKs that make progress, and
+    /// is packet-conserving on the others, as RFC 9937 is. The fast retransmission leaves through this window too.
+    fn in_segments(&mut self, delivered: u64, pipe: u64, ssthresh: u64, mss: u64, progress: bool) -> u64 {
+        self.delivered += delivered * mss;
+        let (total, out, start) = (self.delivered / mss, self.out / mss, (self.start_flight / mss).max(1));
+        let segments = if pipe > ssthresh {
+            (total * ssthresh).div_ceil(start).saturating_sub(out)
+        } else {
+            (total.saturating_sub(out).max(delivered) + u64::from(progress)).min(ssthresh - pipe)
         };
-        // The kernel's fast retransmission leaves through this window too.
-        if self.linux && self.out == 0 { allowance.max(mss) } else { allowance }
+        segments.max(u64::from(out == 0)) * mss
     }
 }
 
@@ -66,7 +77,7 @@ mod tests {
         for _ in 0..19 {
             pipe -= mss;
             let n = prr.on_ack(mss, pipe, 10 * mss, mss, false) / mss;
-            prr.on_send(n * mss);
+            prr.on_send(n * mss, mss);
             pipe += n * mss;
             sent.push(n);
         }

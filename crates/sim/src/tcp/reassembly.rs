@@ -26,6 +26,12 @@ impl Reassembly {
         self.0.as_ref().is_none_or(|i| i.sorted.is_empty())
     }
 
+    /// Bytes in all intervals.
+    #[inline]
+    pub(super) fn bytes(&self) -> u64 {
+        self.0.as_ref().map_or(0, |i| i.bytes)
+    }
+
     /// Intervals, freshest first.
     pub(super) fn intervals(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.0.iter().flat_map(|i| i.freshest_first())
@@ -55,11 +61,13 @@ struct Intervals {
     sorted: VecDeque<u32>,
     freshest: u32,
     free: u32,
+    /// Length of all of them together.
+    bytes: u64,
 }
 
 impl Default for Intervals {
     fn default() -> Intervals {
-        Intervals { slots: Vec::new(), sorted: VecDeque::new(), freshest: NONE, free: NONE }
+        Intervals { slots: Vec::new(), sorted: VecDeque::new(), freshest: NONE, free: NONE, bytes: 0 }
     }
 }
 
@@ -93,8 +101,10 @@ impl Intervals {
             }
         }
         let interval = &mut self.slots[slot as usize];
+        let before = interval.end - interval.start;
         interval.start = interval.start.min(start);
         interval.end = last.max(end);
+        self.bytes += interval.end - interval.start - before;
         if slot != self.freshest {
             self.unlink(slot);
             self.link(slot);
@@ -130,6 +140,7 @@ impl Intervals {
 
     fn occupy(&mut self, start: u64, end: u64) -> u32 {
         let interval = Interval { start, end, fresher: NONE, staler: NONE };
+        self.bytes += end - start;
         let slot = self.free;
         if slot == NONE {
             self.slots.push(interval);
@@ -141,6 +152,7 @@ impl Intervals {
     }
 
     fn release(&mut self, slot: u32) {
+        self.bytes -= self.at(slot).end - self.at(slot).start;
         self.slots[slot as usize].staler = self.free;
         self.free = slot;
     }
@@ -236,6 +248,7 @@ mod tests {
                     assert_eq!(fast.insert(start, end), plain.insert(start, end));
                 }
                 assert_eq!(all(&fast), plain.0);
+                assert_eq!(fast.bytes(), plain.0.iter().map(|(start, end)| end - start).sum::<u64>());
                 assert_eq!(fast.is_empty(), plain.0.is_empty());
             }
             assert!(fast.0.is_none_or(|i| i.slots.len() <= spread as usize), "slots are used again");

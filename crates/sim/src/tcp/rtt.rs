@@ -91,7 +91,13 @@ impl Rtt {
                 //# assignment.
                 // RTTVAR first, with the old SRTT: beta = 1/4, alpha = 1/8.
                 self.rttvar = self.rttvar - self.rttvar / 4 + srtt.abs_diff(rtt) / 4;
-                srtt - srtt / 8 + rtt / 8
+                if c.rto_rule == RtoRule::Linux {
+                    // tcp_rtt_estimator counts in eighths of a microsecond.
+                    let eighth = Time::from_us(1) / 8;
+                    eighth * (srtt / eighth - srtt / eighth / 8 + rtt / (eighth * 8))
+                } else {
+                    srtt - srtt / 8 + rtt / 8
+                }
             }
         };
         self.srtt = srtt.into();

@@ -26,6 +26,8 @@ pub(crate) struct Script {
     tape: Tape,
     /// (time in us, token) of everything sent.
     pub(crate) log: Vec<(u64, String)>,
+    /// Segments that carried PSH.
+    pub(crate) pushed: Vec<u64>,
 }
 
 impl Script {
@@ -44,7 +46,8 @@ impl Script {
         if c.law.hooks().path {
             s.enter_path(super::path());
         }
-        let mut t = Script { window: c.rcv_wnd, c, s, now: 0, rtt: RTT, tape: Tape::default(), log: Vec::new() };
+        let mut t =
+            Script { window: c.rcv_wnd, c, s, now: 0, rtt: RTT, tape: Tape::default(), log: Vec::new(), pushed: Vec::new() };
         t.s.open(&t.c, Time::ZERO, &mut t.tape);
         assert!(t.tape.0[0].0.has(flag::SYN));
         t.tape.0.clear();
@@ -210,6 +213,9 @@ impl Script {
         for (p, _) in self.tape.0.drain(..) {
             let offset = i64::from(p.seq.wrapping_sub(ISN).wrapping_sub(1) as i32);
             let fin = p.has(flag::FIN);
+            if p.len > 0 && p.has(flag::PUSH) && !p.has(flag::SYN) {
+                self.pushed.push((offset / mss) as u64);
+            }
             let mut token = match (p.len, fin) {
                 _ if p.has(flag::SYN) => "SYN".into(),
                 (0, false) if p.has(flag::PROBE) => "P".into(),

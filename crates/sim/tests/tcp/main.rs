@@ -13,6 +13,7 @@ mod handshake;
 mod ictcp;
 mod idle;
 mod l2dct;
+mod linux;
 mod metrics;
 mod newreno;
 mod offload;

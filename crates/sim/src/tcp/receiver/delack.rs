@@ -3,9 +3,17 @@
 //! connection is ever interactive ("pingpong"), and applications read at once.
 
 use super::{Echo, Receiver};
-use crate::net::packet::{Packet, Wire};
+use crate::net::packet::{Codepoint, Packet, Wire, flag};
+use crate::tcp::adaptive::LONGEST;
+use crate::tcp::autotune::{Arrived, us};
 use crate::tcp::config::TcpConfig;
 use forebay_units::Time;
+
+/// Duplicate ACKs that are sent before they are compressed (TCP_FASTRETRANS_THRESH).
+const DUPLICATES: u8 = 3;
+/// `tcp_comp_sack_nr` and `tcp_comp_sack_delay_ns`: ACKs that may be held back, and for how long at most.
+const COMPRESSED: u8 = 44;
+const COMPRESSED_FOR: Time = Time::from_ms(1);
 
 /// What became of a data segment.
 pub(super) struct Taken {
@@ -15,67 +23,212 @@ pub(super) struct Taken {
     pub in_order: bool,
     /// It asks for an ACK at once by the rules that hold for all stacks.
     pub forced: bool,
+    /// The mark of the segment ended a run of equal ones.
+    pub closes_run: bool,
+    /// Bytes by which the stream has grown, with what had waited for this segment.
+    pub fresh: u64,
 }
 
 impl Receiver {
     /// After data segment `p` was taken in.
     #[inline(never)]
     pub(super) fn settle_adaptive(&mut self, c: &TcpConfig, now: Time, p: &Packet, taken: Taken, out: &mut impl Wire) {
-        let Taken { offset, in_order, forced } = taken;
+        let (len, waiting, sack) = (u32::from(p.len), self.waiting(c), self.is_sack());
         let Some(a) = &mut self.adaptive else { return };
-        let len = u64::from(p.len);
-        a.on_established(c, now);
-        let mut at_once = forced;
-        let cap = |window: u64, mss: u16| ((window / (2 * u64::from(mss.max(1)))) as u32).max(2);
-        if in_order {
-            let pushed = a.measure(c.mss, p.len, self.rcv_nxt >= self.deliver_at) && len > 0;
-            if c.adaptive_acks {
-                if a.note_arrival(c, now) && c.quick_acks > 0 {
-                    self.quick = self.quick.max(c.quick_acks.min(cap(self.window, a.rcv_mss)));
-                }
-                at_once |= pushed;
+        a.on_established(c, now, p);
+        let full = p.len >= a.rcv_mss;
+        let old_mss = a.rcv_mss;
+        let mut pushed = false;
+        if taken.in_order || c.adaptive_acks {
+            let end = p.has(flag::PUSH) || self.rcv_nxt >= self.deliver_at;
+            pushed = a.measure(c.mss, p.len, end) && len > 0 && taken.in_order && c.adaptive_acks;
+        }
+        let mut grows = false;
+        if let Some(tune) = &mut a.tune {
+            if full && p.len != old_mss {
+                tune.measured(c, len);
             }
-            if let Some(tune) = &mut a.tune {
+            if taken.in_order {
                 let way = c.timestamps.then(|| now.since(p.ts));
-                let window = tune.on_data(c, now, self.rcv_nxt, len, way, self.window);
-                if window != self.window {
-                    self.window = window;
-                    self.template.win = (window >> self.shift).min(65_535) as u16;
-                    if c.adaptive_acks && c.quick_acks > 0 {
-                        self.quick |= 1;
-                    }
-                }
+                tune.measure_rtt(c, now, &Arrived { rcv_nxt: self.rcv_nxt, way, acked_us: a.acked_us }, p.len >= old_mss);
             }
-        } else if c.adaptive_acks && offset + len as i64 <= self.rcv_nxt as i64 && c.quick_acks > 0 {
-            // tcp_data_queue: a retransmission of what is there (tcp_enter_quickack_mode).
-            self.quick = self.quick.max(c.quick_acks.min(cap(self.window, a.rcv_mss)));
-            a.ato = Some(c.ack_delay);
+            if len >= 128 && (taken.in_order || sack) {
+                let own = tune.memory_of(c, taken.fresh, u32::from(a.rcv_mss));
+                grows = tune.grow(c, len, a.rcv_mss.into(), waiting + own, taken.in_order);
+            }
         }
         if !c.adaptive_acks {
-            at_once |= self.pending >= c.ack_every || self.take_quick();
-            return if at_once {
-                self.acknowledge(out);
-            } else if self.timer_due.is_never() {
-                self.timer_due = (now + c.ack_delay).into();
-            };
+            return self.settle_plainly(c, now, taken, out);
         }
-        if let Echo::Classic { latched } = self.echo {
-            if latched && !a.latched && c.quick_acks > 0 {
-                // __tcp_ecn_check_ce: the sender may have a very small window.
-                self.quick = self.quick.max(2);
-                a.ato = Some(c.ack_delay);
-            }
-            a.latched = latched;
+        self.enter_quick_mode(c, now, p, &taken);
+        if grows && c.quick_acks > 0 {
+            self.quick |= 1;
         }
-        at_once |= self.rcv_nxt - self.last_ack > u64::from(c.ack_every - 1) * u64::from(a.rcv_mss) || self.quick > 0;
-        let delay = a.delay(c);
-        // A timer that is about to expire is not worth waiting for.
-        if at_once || self.timer_due.has_come(now + delay / 4) {
-            self.leave_quick_mode(c);
-            self.acknowledge(out);
+        let held = waiting + self.memory(c, taken.fresh);
+        if self.acknowledges_at_once(c, p, &taken) {
+            self.send_ack(c, now, held, out);
+        } else if !taken.in_order && self.is_sack() && self.out_of_order() > 0 {
+            self.compress(c, now, held, out);
         } else {
+            self.delay_ack(c, now, held, out);
+        }
+        if taken.in_order {
+            self.read(c, now, pushed, waiting, out);
+        }
+    }
+
+    /// Stacks whose windows are tuned, but which acknowledge by their own count.
+    fn settle_plainly(&mut self, c: &TcpConfig, now: Time, taken: Taken, out: &mut impl Wire) {
+        if taken.forced || self.pending >= c.ack_every || self.take_quick() {
+            self.send_ack(c, now, self.waiting(c), out);
+        } else if self.timer_due.is_never() {
+            self.timer_due = (now + c.ack_delay).into();
+        }
+        if let Some(tune) = self.adaptive.as_mut().and_then(|a| a.tune.as_mut()).filter(|_| taken.in_order) {
+            tune.adjust(c, now, self.rcv_nxt);
+        }
+    }
+
+    /// What makes the receiver acknowledge the next segments at once (tcp_event_data_recv, __tcp_ecn_check_ce, tcp_data_queue).
+    fn enter_quick_mode(&mut self, c: &TcpConfig, now: Time, p: &Packet, taken: &Taken) {
+        let window = self.window;
+        let Some(a) = &mut self.adaptive else { return };
+        if c.quick_acks == 0 {
+            if taken.in_order {
+                a.note_arrival(c, now);
+            }
+            return;
+        }
+        // tcp_incr_quickack.
+        let most = ((window / (2 * u64::from(a.rcv_mss.max(1)))) as u32).max(2);
+        let mut quick = 0;
+        if taken.in_order {
+            if a.note_arrival(c, now) {
+                quick = c.quick_acks.min(most);
+            }
+        } else if taken.offset + i64::from(p.len) <= self.rcv_nxt as i64 {
+            // A retransmission of what is there (tcp_enter_quickack_mode).
+            quick = c.quick_acks.min(most);
+            a.ato = c.ack_delay.into();
+        }
+        let latched = matches!(self.echo, Echo::Classic { latched: true });
+        // The sender may have a very small window, or repeats segments, of which those of classic ECN are not ECN-capable.
+        if (latched && !a.latched) || (a.capable && p.ecn() == Codepoint::NotEct && self.echo != Echo::Off) {
+            quick = quick.max(2);
+            a.ato = c.ack_delay.into();
+        }
+        a.latched = latched;
+        a.capable |= p.ecn() != Codepoint::NotEct;
+        self.quick = self.quick.max(quick);
+    }
+
+    /// Whether an ACK leaves at once (__tcp_ack_snd_check).
+    fn acknowledges_at_once(&self, c: &TcpConfig, p: &Packet, taken: &Taken) -> bool {
+        let Some(a) = &self.adaptive else { return true };
+        // tcp_ecn_accept_cwr: a sender that has reduced may have a very small window.
+        let reduced = p.has(flag::CWR) && self.echo != Echo::Off;
+        self.quick > 0
+            || taken.closes_run
+            || reduced
+            || (taken.in_order && taken.forced)
+            // Duplicate ACKs without SACK are counted.
+            || !(taken.in_order || self.is_sack())
+            || self.rcv_nxt - self.last_ack > u64::from(c.ack_every - 1) * u64::from(a.rcv_mss)
+    }
+
+    /// A segment out of order: after three duplicate ACKs the next ones are held back for a twentieth of the RTT (`tcp_comp_sack_delay_ns`),
+    /// and one says it all.
+    fn compress(&mut self, c: &TcpConfig, now: Time, held: u32, out: &mut impl Wire) {
+        let rcv_nxt = self.rcv_nxt as u32;
+        let Some(a) = &mut self.adaptive else { return };
+        if a.stands_at != rcv_nxt {
+            (a.stands_at, a.duplicates) = (rcv_nxt, 0);
+        }
+        if a.duplicates < DUPLICATES || a.compressed >= COMPRESSED {
+            a.duplicates = (a.duplicates + 1).min(DUPLICATES);
+            return self.send_ack(c, now, held, out);
+        }
+        a.compressed += 1;
+        if a.compressed == 1 {
+            let handshake = a.srtt / 1_000 * 8;
+            let measured = a.tune.as_ref().map_or(handshake, |t| t.rtt);
+            let rtt = if handshake > 0 { measured.min(handshake) } else { measured };
+            let delay = Time::from_ns(u64::from(rtt) * 125 / 20).min(COMPRESSED_FOR);
             self.timer_due = self.timer_due.min((now + delay).into());
         }
+    }
+
+    /// The ACK waits for more (tcp_send_delayed_ack).
+    fn delay_ack(&mut self, c: &TcpConfig, now: Time, held: u32, out: &mut impl Wire) {
+        let Some(a) = &mut self.adaptive else { return };
+        let delay = a.delay(c);
+        // A timer that is about to expire is not worth waiting for.
+        if self.timer_due.has_come(now + delay / 4) {
+            return self.send_ack(c, now, held, out);
+        }
+        self.timer_due = self.timer_due.min((now + delay).into());
+    }
+
+    /// The application reads what there is (tcp_recvmsg): the buffer follows, and an ACK leaves for the end of a write, or for a window that has
+    /// opened much (tcp_cleanup_rbuf). `waiting`: memory of what is out of order.
+    fn read(&mut self, c: &TcpConfig, now: Time, pushed: bool, waiting: u32, out: &mut impl Wire) {
+        let (shift, rcv_nxt, acked, complete) = (self.shift, self.rcv_nxt, self.last_ack, self.out_of_order() == 0);
+        let Some(a) = &mut self.adaptive else { return };
+        let mss = u32::from(a.rcv_mss);
+        let mut opens = false;
+        if let Some(tune) = &mut a.tune {
+            tune.adjust(c, now, rcv_nxt);
+            opens = tune.opens(shift, mss, waiting, acked, rcv_nxt);
+        }
+        if opens || (self.pending > 0 && pushed && complete) {
+            self.send_ack(c, now, waiting, out);
+        }
+    }
+
+    /// Sends an ACK with the window of a buffer of which `held` bytes are occupied: one less in quick mode (tcp_dec_quickack_mode).
+    fn send_ack(&mut self, c: &TcpConfig, now: Time, held: u32, out: &mut impl Wire) {
+        let (shift, rcv_nxt, acked) = (self.shift, self.rcv_nxt, self.last_ack);
+        if let Some(a) = &mut self.adaptive {
+            a.compressed = 0;
+            a.acked_us = us(now);
+            if let Some(tune) = &mut a.tune {
+                let (window, scarce) = tune.advertise(shift, a.rcv_mss.into(), held, acked, rcv_nxt);
+                if scarce {
+                    self.quick = 0;
+                }
+                if u64::from(window) != self.window {
+                    self.window = window.into();
+                    self.template.win = (window >> shift).min(65_535) as u16;
+                }
+            }
+        }
+        if c.adaptive_acks {
+            self.leave_quick_mode(c);
+        }
+        self.acknowledge(out);
+    }
+
+    /// Memory of `bytes` of payload.
+    fn memory(&self, c: &TcpConfig, bytes: u64) -> u32 {
+        let Some(a) = &self.adaptive else { return 0 };
+        a.tune.as_ref().map_or(0, |tune| tune.memory_of(c, bytes, a.rcv_mss.into()))
+    }
+
+    /// Memory of what is out of order.
+    fn waiting(&self, c: &TcpConfig) -> u32 {
+        match self.out_of_order() {
+            0 => 0,
+            bytes => self.memory(c, bytes),
+        }
+    }
+
+    /// The timer of such a receiver is due.
+    pub(super) fn on_adaptive_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        let compressed = self.adaptive.as_ref().is_some_and(|a| a.compressed > 0);
+        if !compressed {
+            self.inflate_ato(c);
+        }
+        self.send_ack(c, now, self.waiting(c), out);
     }
 
     /// How long the ACK whose timer expires now has been held back; `None` when no timer of an ACK expires. Statistics only.
@@ -92,16 +245,15 @@ impl Receiver {
             && self.quick == 0
             && let Some(a) = &mut self.adaptive
         {
-            a.ato = Some(c.ack_delay);
+            a.ato = c.ack_delay.into();
         }
     }
 
     /// The delayed-ACK timer of such a receiver expired: it waited in vain, so the next waits longer (tcp_delack_timer_handler).
-    pub(super) fn inflate_ato(&mut self, c: &TcpConfig) {
-        let Some(a) = &mut self.adaptive else { return };
-        if let Some(ato) = a.ato {
-            a.ato = Some((ato * 2).min(a.rto()));
-            self.leave_quick_mode(c);
+    fn inflate_ato(&mut self, c: &TcpConfig) {
+        let Some(a) = self.adaptive.as_mut().filter(|_| c.adaptive_acks) else { return };
+        if let Some(ato) = a.ato.get() {
+            a.ato = (ato * 2).min(a.rto()).min(LONGEST).into();
         }
     }
 }

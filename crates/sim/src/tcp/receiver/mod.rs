@@ -12,7 +12,7 @@ use crate::tcp::adaptive::Adaptive;
 use crate::tcp::autotune::first_window;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::gro::Gro;
-use crate::tcp::negotiated::{control_ecn, window_shift};
+use crate::tcp::negotiated::{control_ecn, offered_shift};
 use crate::tcp::reassembly::Reassembly;
 use crate::tcp::seq::Address;
 use forebay_experiment::transport::{Ecn, Recovery};
@@ -136,12 +136,13 @@ impl Receiver {
         let window_shim = windows::Window::new(c.shims.window.as_ref(), c.mss, c.rcv_wnd);
         let tuned = c.rcv_autotune && window_shim.is_none();
         let window = if tuned { first_window(c) } else { c.rcv_wnd };
+        let shift = offered_shift(c);
         let template = Packet {
             conn: addr.conn,
             dst: addr.dst,
             hash: addr.hash,
             wire: c.ack_size as u16,
-            win: (window >> window_shift(c.rcv_wnd)).min(65_535) as u16,
+            win: (window >> shift).min(65_535) as u16,
             flags: flag::ACK | if c.shims.tag.as_ref().is_some_and(|t| t.urgent_acks()) { flag::URGENT } else { 0 },
             meta: Meta::new(addr.generation, control_ecn(c, true)),
             ..Packet::default()
@@ -154,7 +155,7 @@ impl Receiver {
             fin: u64::MAX,
             ooo: Reassembly::default(),
             window,
-            shift: window_shift(c.rcv_wnd),
+            shift,
             echo,
             sack,
             blocks: if c.timestamps { SackBlocks::BESIDE_TIMESTAMPS } else { SackBlocks::MOST } as u8,
@@ -180,6 +181,16 @@ impl Receiver {
     #[inline(always)]
     pub fn group(&self) -> GroupId {
         GroupId::new(u32::from(self.group))
+    }
+
+    /// Whether ACKs carry SACK blocks, and whether nothing waits for something before it.
+    pub(super) fn is_sack(&self) -> bool {
+        self.sack
+    }
+
+    /// Bytes that wait for something before them.
+    pub(super) fn out_of_order(&self) -> u64 {
+        self.ooo.bytes()
     }
 
     /// Makes it one of `group`. Panics beyond the 65536th transport.
@@ -244,11 +255,18 @@ impl Receiver {
         if offset <= self.last_ack as i64 {
             self.ts_recent = p.ts;
         }
+        let before = self.rcv_nxt;
         let in_order = self.accept(offset, u64::from(p.len), fin);
         self.pending += segments;
         let forced = !in_order || gap_before || closes_run || fin;
         if self.adaptive.is_some() {
-            return self.settle_adaptive(c, now, p, Taken { offset, in_order, forced }, out);
+            return self.settle_adaptive(
+                c,
+                now,
+                p,
+                Taken { offset, in_order, forced, closes_run, fresh: self.rcv_nxt - before },
+                out,
+            );
         }
         if forced || self.pending >= c.ack_every || self.take_quick() {
             self.acknowledge(out);
@@ -274,7 +292,9 @@ impl Receiver {
     /// The delayed-ACK timer may have expired.
     pub(super) fn on_ack_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.timer_due.has_come(now) {
-            self.inflate_ato(c);
+            if self.adaptive.is_some() {
+                return self.on_adaptive_timer(c, now, out);
+            }
             self.acknowledge_early(out);
         }
     }
@@ -284,7 +304,7 @@ impl Receiver {
     #[inline(never)]
     fn on_empty(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         if let Some(a) = &mut self.adaptive {
-            a.on_established(c, now);
+            a.on_established(c, now, p);
         }
         if p.has(flag::PROBE) {
             self.ts_recent = p.ts;
@@ -299,7 +319,7 @@ impl Receiver {
             return self.on_datagram(p);
         }
         if let Some(a) = &mut self.adaptive {
-            a.on_syn(now, p);
+            a.on_syn(now);
         }
         let mut answer = Packet { seq: self.addr.wire(self.rcv_nxt), ts: p.ts, ..self.template };
         answer.flags |= flag::SYN;

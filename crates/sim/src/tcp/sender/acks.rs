@@ -7,6 +7,11 @@ use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Ecn, Growth, Reduce, RtoRule};
 use forebay_units::{Time, TimeOrNever};
 
+/// A time that has passed until `now`, by a clock that counts microseconds (Linux `tcp_mstamp`); at least one.
+fn microseconds(now: Time, time: Time) -> Time {
+    Time::from_us((now.as_us() - now.saturating_sub(time).as_us()).max(1))
+}
+
 impl Sender {
     /// A packet of the ACK direction arrived.
     pub fn on_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
@@ -91,6 +96,9 @@ impl Sender {
             // The FIN is acknowledged.
             self.finish(c, now, p, out);
         } else {
+            if self.buffer.as_ref().is_some_and(|b| b.wants(self.una)) {
+                self.fill_buffer(c);
+            }
             self.transmit(c, now, out);
         }
     }
@@ -138,6 +146,7 @@ impl Sender {
         } else {
             self.timed.take_if(|(end, _)| ack >= end.get()).map(|(_, sent)| now - sent)
         };
+        let rtt = if c.rto_rule == RtoRule::Linux { rtt.map(|rtt| microseconds(now, rtt)) } else { rtt };
         if let Some(rtt) = rtt {
             self.take_rtt(c, rtt);
         }
@@ -182,7 +191,7 @@ impl Sender {
         self.edge = u64::from(p.window());
         let sent = self.last_tx.get().filter(|_| !self.syn_retx);
         if let Some(rtt) = if c.timestamps { Some(now.since(p.echo())) } else { sent.map(|sent| now - sent) } {
-            self.take_rtt(c, rtt);
+            self.take_rtt(c, if c.rto_rule == RtoRule::Linux { microseconds(now, rtt) } else { rtt });
         }
         //= https://www.rfc-editor.org/rfc/rfc5681#section-3.1
         //# Further, if the SYN or SYN/ACK is lost, the initial window used by a sender after a correctly transmitted SYN
@@ -197,6 +206,9 @@ impl Sender {
         self.first_timeout(c);
         self.law.cwnd_event(&mut self.w, Event::Established { rtt: self.rtt.min().get() });
         self.send_ack(c, now, out);
+        if self.buffer.is_some() {
+            return self.take_and_transmit(c, now, out);
+        }
         self.transmit(c, now, out);
     }
 

@@ -26,10 +26,11 @@ use crate::tcp::autotune::first_window;
 use crate::tcp::booking::Behind;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::host_queue::HostQueue;
-use crate::tcp::negotiated::{control_ecn, window_shift};
+use crate::tcp::negotiated::{control_ecn, offered_shift};
 use crate::tcp::pacer::Pacer;
 use crate::tcp::rtt::Rtt;
 use crate::tcp::sack_state::SackState;
+use crate::tcp::send_buffer::{SendBuffer, Sending};
 use crate::tcp::send_stats::SendStats;
 use crate::tcp::seq::Address;
 use forebay_experiment::transport::{Ecn, Recovery};
@@ -100,6 +101,8 @@ pub struct Sender {
     /// Running timer.
     pub(crate) timer: Timer,
     pub(super) fin: bool,
+    /// The stream ends behind what has been written, and no FIN has been sent.
+    pub(super) closing: bool,
     pub(super) ecn: bool,
     pub(super) cwr_pending: bool,
     /// The last reduction answered ECE.
@@ -165,6 +168,8 @@ pub struct Sender {
     /// Packets taken from the network. Counted by the engine.
     pub(crate) received: u64,
     pub(super) sack: Option<Box<SackState>>,
+    /// What the application hands over at once, where receivers look at that, while anything is sent.
+    pub(super) buffer: Option<Box<SendBuffer>>,
     /// Tags the packets of transports with such a shim.
     pub(super) tag: Option<Box<Tagger>>,
     /// Time of the alarm that the engine holds for the law or the host's interface.
@@ -291,13 +296,14 @@ impl Sender {
             ca: CaState::Open,
             timer: Timer::Idle,
             fin: false,
+            closing: false,
             ecn: c.ecn != Ecn::Off,
             cwr_pending: false,
             cut_by_marks: false,
             first_partial: false,
             window_limited: c.cwnd_validation.then_some(false),
             syn_retx: false,
-            shift: window_shift(c.rcv_wnd),
+            shift: offered_shift(c),
             dupacks: 0,
             una: 0,
             nxt: 0,
@@ -328,6 +334,7 @@ impl Sender {
             packets: 0,
             received: 0,
             sack,
+            buffer: None,
             tag,
             alarm: TimeOrNever::NEVER,
         }
@@ -396,15 +403,65 @@ impl Sender {
             t.write(begin, self.written, self.una);
         }
         self.law.cwnd_event(&mut self.w, Event::Write { begin, end: self.written, deadline, starved });
+        if c.adaptive_acks {
+            self.buffer.get_or_insert_with(|| Box::new(SendBuffer::new(begin))).write(self.written);
+            self.closing = last && c.fin;
+            if self.phase == Phase::Established {
+                self.take_and_transmit(c, now, out);
+            }
+            return;
+        }
         self.fin |= last && c.fin;
         if self.phase == Phase::Established {
             self.transmit(c, now, out);
         }
     }
 
+    /// The application hands over what it has, and then closes if it has no more: a FIN travels alone, unless its segment has not left. That
+    /// is so where the window has no room, and a short last segment waits while others of the connection are in the interface
+    /// (tcp_should_autocork).
+    #[cold]
+    pub(super) fn take_and_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        self.fill_buffer(c);
+        if self.closing {
+            let (written, short) = (self.written, self.written.saturating_sub(self.nxt) % u64::from(c.mss));
+            self.written -= short;
+            self.transmit(c, now, out);
+            self.written = written;
+            if self.host_queue.as_ref().is_none_or(|q| q.is_empty()) {
+                self.transmit(c, now, out);
+            }
+            self.closing = false;
+            self.fin = true;
+        }
+        self.transmit(c, now, out);
+    }
+
+    /// The application hands over what there is space for.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn fill_buffer(&mut self, c: &TcpConfig) {
+        let window = (self.w.cwnd * f64::from(c.mss)) as u64;
+        let reach = self.nxt.saturating_add(window.saturating_sub(self.pipe())).min(self.edge);
+        let Some(b) = &mut self.buffer else { return };
+        b.fill(&Sending {
+            mss: c.mss.into(),
+            una: self.una,
+            nxt: self.nxt,
+            reach,
+            window: self.edge - self.una,
+            cwnd: self.w.cwnd as u64,
+            // BBR has three (bbr_sndbuf_expand).
+            windows: if self.hooks.paces { 3 } else { 2 },
+        });
+    }
+
     /// The application of an endless flow stops: the stream ends with what has been sent.
     pub fn stop(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         self.written = self.high.max(self.una);
+        if let Some(b) = &mut self.buffer {
+            b.stop(self.written);
+        }
         if let Some(t) = &mut self.tag {
             t.stop(self.written);
         }

@@ -36,6 +36,8 @@ impl Sender {
     fn after_small_queue(&mut self, out: &mut impl Wire) {
         if self.all_acked() && self.host_queue.as_ref().is_some_and(|q| q.is_empty()) {
             self.host_queue = None;
+            let window = self.edge - self.una;
+            self.buffer.take_if(|b| b.is_as_new(window));
         }
         self.set_alarm(out);
     }
@@ -361,6 +363,12 @@ impl Sender {
         p.len = data as u16;
         p.wire = if data == 0 { c.ack_size as u16 } else { (data as u32 + c.header) as u16 };
         p.flags = if fin { flag::FIN } else { 0 } | if again { flag::RETX } else { 0 };
+        if let Some(b) = &mut self.buffer
+            && !again
+            && b.pushes(offset + data)
+        {
+            p.flags |= flag::PUSH;
+        }
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.5
         //# This document specifies ECN-capable TCP implementations MUST NOT set either ECT codepoint (ECT(0) or ECT(1))
         //# in the IP header for retransmitted data packets
@@ -389,7 +397,7 @@ impl Sender {
         if let Some(s) = &mut self.sack
             && matches!(self.ca, CaState::Recovery | CaState::Cwr)
         {
-            s.episode.prr.on_send(len);
+            s.episode.prr.on_send(len, c.mss.into());
         }
         let wire = p.wire;
         out.emit(p, None);

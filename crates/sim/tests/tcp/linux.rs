@@ -1,0 +1,75 @@
+//! What the stack `linux` does as the kernel does and no RFC says: seen first in packets of Linux 6.12 beside ours (`docs/linux.md`).
+
+use crate::scripted::config;
+use crate::scripted::receiver::Script as Receiver;
+use crate::scripted::sender::Script;
+use forebay_experiment::transport::Ecn;
+use forebay_sim::net::packet::flag;
+use forebay_sim::tcp::config::TcpConfig;
+
+fn linux(window: u32) -> TcpConfig {
+    let mut c = config("linux", "newreno");
+    c.init_cwnd = window;
+    c
+}
+
+/// tcp_send_fin: what the application wrote has left when it closes, so that the FIN travels alone; it joins a segment that waits.
+#[test]
+fn a_fin_joins_the_last_segment_only_where_that_waits() {
+    let mut t = Script::new(linux(10), 0);
+    t.write_bytes(1000, true);
+    assert_eq!(t.sent(), "0 F");
+    let mut t = Script::new(linux(1), 0);
+    t.write_bytes(2000, true);
+    assert_eq!(t.sent(), "0");
+    t.ack(1);
+    assert_eq!(t.sent(), "1F");
+}
+
+/// tcp_sendmsg_locked, tcp_push: the last segment that the send buffer takes carries PSH, if it has not left by then, and so does the end of a
+/// message. In the first buffer there is space for 46 080 bytes of memory (tcp_sndbuf_expand), of which each segment of 1000 takes 1832.
+#[test]
+fn segments_at_the_end_of_a_buffer_and_of_a_message_are_pushed() {
+    let mut t = Script::new(linux(10), 0);
+    t.write_bytes(5_000, false);
+    assert_eq!(t.pushed, [4]);
+    let mut t = Script::new(linux(10), 0);
+    t.write_bytes(1_000_000, false);
+    for n in 1..=17 {
+        t.ack(n);
+    }
+    assert_eq!(t.pushed[0], 25, "26 segments fit");
+}
+
+/// __tcp_ack_snd_check: behind a hole three ACKs leave at once, and the next are one, when a twentieth of the RTT has passed.
+#[test]
+fn duplicate_acks_are_compressed() {
+    let mut c = linux(10);
+    c.quick_acks = 0;
+    let mut r = Receiver::new(c);
+    r.at(100).data(0).data(1);
+    assert_eq!(r.acks(), "2");
+    r.data(3).data(4).data(5);
+    assert_eq!(r.acks(), "2[3-4] 2[3-5] 2[3-6]");
+    r.data(6).data(7);
+    assert_eq!(r.acks(), "");
+    r.at(200);
+    assert_eq!(r.acks(), "2[3-8]");
+    // What fills the hole is acknowledged at once.
+    r.data(2);
+    assert_eq!(r.acks(), "8");
+}
+
+/// tcp_ecn_accept_cwr: a sender that has reduced may have a window of one segment.
+#[test]
+fn cwr_is_acknowledged_at_once() {
+    let mut c = linux(10);
+    (c.quick_acks, c.ecn) = (0, Ecn::Classic);
+    let mut r = Receiver::new(c);
+    r.at(100).data(0);
+    assert_eq!(r.acks(), "");
+    r.data(1);
+    assert_eq!(r.acks(), "2");
+    r.segment(2, flag::CWR, false);
+    assert_eq!(r.acks(), "3");
+}
