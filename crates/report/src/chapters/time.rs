@@ -70,11 +70,14 @@ fn queues(data: &Data) -> Option<Draft> {
     let left = ports.len().saturating_sub(MAX_VIEWS);
     let more = if left > 0 { format!(" {} more are in the table `queue`.", count(left, "port")) } else { String::new() };
     let one = if ports.len() == 1 { format!(" at {}", ports[0]) } else { String::new() };
+    let partial = data.ports.iter().any(|p| ports.contains(&p.name.as_str()) && !p.levels.is_empty());
+    let levels =
+        if partial { " Lines at the threshold of a single queue, or of an average, are not of all that is drawn." } else { "" };
     let draft = Draft {
         id: "queue-over-time",
         title: "Queue over time",
         text: format!(
-            "Packets waiting and in service{one}. Marks and drops are those of the port, timeouts those of all senders.{which}{more}"
+            "Packets waiting and in service{one}. Marks and drops are those of the port, timeouts those of all senders.{levels}{which}{more}"
         ),
         choice: match (ports.len(), shown.len()) {
             (1, _) => "seed",
