@@ -59,7 +59,7 @@ struct Subject<'a> {
 }
 
 /// All single changes of a scenario that could help the class.
-pub(crate) fn choices(scenario: &Scenario, resolved: &Resolved, class: usize) -> Vec<Choice> {
+pub(crate) fn choices(scenario: &Scenario, resolved: &Resolved, class: WorkloadId) -> Vec<Choice> {
     let Some(subject) = Subject::new(scenario, resolved, class) else { return Vec::new() };
     let mut out = Vec::new();
     laws(&subject, &mut out);
@@ -70,10 +70,10 @@ pub(crate) fn choices(scenario: &Scenario, resolved: &Resolved, class: usize) ->
 }
 
 impl<'a> Subject<'a> {
-    fn new(scenario: &Scenario, resolved: &'a Resolved, class: usize) -> Option<Subject<'a>> {
+    fn new(scenario: &Scenario, resolved: &'a Resolved, class: WorkloadId) -> Option<Subject<'a>> {
         let variant = resolved.variants.first()?;
         let (echo, config) = (&variant.echo, &variant.config);
-        let own = config.workloads.get(WorkloadId::from_index(class))?;
+        let own = config.workloads.get(class)?;
         let tcp = variant.transports.iter().take_while(|n| *n != forebay_experiment::transport::Group::DATAGRAMS).count();
         let document = scenario.document();
         let groups = document["transport"]["group"].as_array();

@@ -8,6 +8,7 @@ use forebay_exec::sweep::{Counts, Session, SweepError, Ticket, UnitStore};
 use forebay_experiment::worlds::Worlds;
 use forebay_scenario::{Errors, Goal, Objective, Resolved, Scenario};
 use forebay_store::StoreError;
+use forebay_units::WorkloadId;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -140,7 +141,8 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
         dropped: Vec::new(),
     };
 
-    let singles: Vec<Plan> = choices(&base, &resolved, class).into_iter().map(|c| Plan { parts: vec![c] }).collect();
+    let singles: Vec<Plan> =
+        choices(&base, &resolved, WorkloadId::from_index(class)).into_iter().map(|c| Plan { parts: vec![c] }).collect();
     let few = FIRST_LOOK.min(request.seeds);
     let now = trial.submit(&base, few)?;
     let tried = trial.try_all(&singles, few)?;

@@ -1,10 +1,11 @@
 //! The table at the end of a sweep: one row a point and transport, a few numbers each, means with 95 % intervals over the seeds.
 
 use crate::style::{DIM, NAME, paint};
-use crate::table::{Line, finish_line, legend, line, width};
+use crate::table::{FIRST, Line, finish_line, legend, line, width};
 use forebay_exec::sweep::{Plan, Records, Unit, UnitRecord};
 use forebay_store::stats::{Estimate, estimate};
 use forebay_store::summary::{Bound, Dimension, GROUP_METRICS, NETWORK_METRICS};
+use forebay_units::GroupId;
 use std::fmt::Write;
 
 /// More rows than this are counted.
@@ -38,7 +39,7 @@ struct Metric {
 /// One row: a transport group of a variant of a point.
 struct Row<'a> {
     unit: &'a Unit,
-    group: usize,
+    group: GroupId,
     seeds: Vec<&'a UnitRecord>,
 }
 
@@ -64,7 +65,7 @@ pub(crate) fn render(plan: &Plan, records: &Records, metrics: &[String], colour:
             _ => names.variant.clone(),
         }
     };
-    let several = shown.iter().any(|r| r.unit.variant() > 0 || r.group > 0);
+    let several = shown.iter().any(|r| r.unit.variant() > 0 || r.group > FIRST);
     if several {
         heads.push("transport".into());
         columns.push(shown.iter().map(name).collect());
@@ -86,7 +87,7 @@ fn rows<'a>(plan: &'a Plan, records: &'a Records) -> Vec<Row<'a>> {
         let Some(record) = records.get(plan, i) else { continue };
         // Of a sweep that a limit ended, the first seed of a point may be missing.
         if last.replace((unit.point(), unit.variant())) != Some((unit.point(), unit.variant())) {
-            out.extend((0..record.groups.len()).map(|group| Row { unit, group, seeds: Vec::new() }));
+            out.extend(record.groups.ids().map(|group| Row { unit, group, seeds: Vec::new() }));
         }
         let groups = record.groups.len();
         let from = out.len().saturating_sub(groups);

@@ -14,7 +14,7 @@ use forebay_experiment::worlds::Worlds;
 use forebay_scenario::{Errors, Scenario};
 use forebay_store::rows::{Rows, Texts};
 use forebay_store::{Manifest, RunDir, RunRecord, StoreError, event_lines};
-use forebay_units::{PortId, Time};
+use forebay_units::{PortId, QueryId, Time};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub struct Which {
     /// This one, by its `flow_id`.
     pub flow: Option<u64>,
     /// The slowest of this query.
-    pub query: Option<u64>,
+    pub query: Option<QueryId>,
     /// Of this variant; without one of the first.
     pub variant: Option<String>,
     /// Of this repetition.
@@ -122,7 +122,7 @@ fn chosen(dir: &RunDir, which: &Which, variant: &str) -> Result<Vec<Wanted>, Exp
             let (id, slowest) = (rows.int("query_id"), rows.int("slowest_flow_id"));
             let (names, run) = (rows.text("variant", |v| v == variant), rows.int("run"));
             let here = |r: usize| names.get(r) == Some(&true) && run.get(r) == Some(i64::from(which.run));
-            let found = (0..rows.len()).find(|&r| id.get(r).and_then(|n| u64::try_from(n).ok()) == Some(query) && here(r));
+            let found = (0..rows.len()).find(|&r| id.get(r).and_then(|n| u64::try_from(n).ok()) == Some(query.get()) && here(r));
             flow = found.and_then(|r| slowest.get(r)).and_then(|f| u64::try_from(f).ok()).or(flow);
         }
         if flow.is_none() {

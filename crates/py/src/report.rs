@@ -5,6 +5,7 @@ use crate::guard::detached;
 use crate::results::Results;
 use forebay_exec::{ExplainError, Which};
 use forebay_store::{Format, RunDir, Target, file_name};
+use forebay_units::QueryId;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
@@ -51,7 +52,7 @@ pub(crate) fn explain(
     detached(py, || {
         let scratch = Scratch::new();
         let dir = dir_of(results, &scratch.0)?;
-        let which = Which { flow, query, variant, run };
+        let which = Which { flow, query: query.map(QueryId::new), variant, run };
         forebay_exec::explain(forebay_worlds::all(), &dir, &which).map_err(|e| match e {
             ExplainError::Store(e) => errors::store(&e),
             ExplainError::Scenario(e) => errors::scenario(&e),

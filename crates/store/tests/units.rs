@@ -7,6 +7,7 @@ use arrow_array::types::{Int32Type, Int64Type};
 use forebay_store::summary::summarise;
 use forebay_store::unit::{KeyHasher, RunNames, UnitKey, UnitRecord, UnitStore, summary};
 use forebay_store::{RecordBatch, RunInfo, RunTable, rows_of};
+use forebay_units::{GroupId, IndexVec};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -102,7 +103,7 @@ fn rows_take_the_names_of_who_asks() {
         codes.keys().iter().map(|k| names.value(k.unwrap() as usize).to_owned()).collect()
     };
     let record = sample();
-    let groups: Vec<String> = record.groups.iter().map(|g| format!("{g} renamed")).collect();
+    let groups: IndexVec<GroupId, String> = record.groups.iter().map(|g| format!("{g} renamed")).collect();
     let names = RunNames { variant: "other", run: 7, groups: (&record.groups, &groups) };
     let renamed = names.apply(&flows).unwrap();
     assert_eq!((renamed.schema(), renamed.num_rows()), (flows.schema(), flows.num_rows()));
@@ -113,7 +114,10 @@ fn rows_take_the_names_of_who_asks() {
     assert!(run.values().iter().all(|r| *r == 7));
     assert_eq!(renamed.column_by_name("fct_ns"), flows.column_by_name("fct_ns"));
     let numbers = summary(&[(&record, names)]).unwrap();
-    assert_eq!((text(&numbers, "variant"), text(&numbers, "transport")), (vec!["other".to_owned(); groups.len()], groups));
+    assert_eq!(
+        (text(&numbers, "variant"), text(&numbers, "transport")),
+        (vec!["other".to_owned(); groups.len()], groups.into_vec())
+    );
 }
 
 /// A power cut leaves files short, or with blocks of zeros; a bad disk does worse.

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
 /// A `Vec<T>` indexed by `I`. Indexing is checked: an identifier of no element panics.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct IndexVec<I, T> {
     items: Vec<T>,
     id: PhantomData<fn(I) -> I>,

@@ -7,6 +7,7 @@ use crate::style::{self, BOLD, DIM, NAME, paint};
 use forebay_exec::{ExplainError, Which, explain};
 use forebay_param::nearest;
 use forebay_store::RunDir;
+use forebay_units::QueryId;
 use serde_json::json;
 use std::fmt::Write;
 use std::path::Path;
@@ -82,7 +83,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 
 /// Why messages of the results in `dir` took as long as they did.
 fn messages(args: &Args, dir: &Path) -> Result<(), Failure> {
-    let which = Which { flow: args.flow, query: args.query, variant: args.variant.clone(), run: args.run };
+    let which = Which { flow: args.flow, query: args.query.map(QueryId::new), variant: args.variant.clone(), run: args.run };
     let told = explain(forebay_worlds::all(), &RunDir::open(dir)?, &which).map_err(|e| match e {
         ExplainError::Store(e) => e.into(),
         ExplainError::Scenario(e) => e.into(),

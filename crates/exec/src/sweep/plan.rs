@@ -4,6 +4,7 @@ use super::error::SweepError;
 use super::key;
 use forebay_scenario::{Errors, FileRead, Resolved, Scenario, Sweep};
 use forebay_store::unit::{KeyHasher, UnitKey};
+use forebay_units::{GroupId, IndexVec};
 use std::collections::HashMap;
 use std::fs;
 use std::ops::Range;
@@ -72,7 +73,7 @@ pub struct Names {
     /// Name of the variant.
     pub variant: String,
     /// Names of its transport groups.
-    pub groups: Vec<String>,
+    pub groups: IndexVec<GroupId, String>,
 }
 
 /// A file as it was when its contents were hashed.
@@ -409,7 +410,7 @@ fn checked(r: Resolved, program: &KeyHasher) -> Checked {
         let mut h = program.clone();
         key::add_variant(&mut h, r.world.name(), &v.echo);
         key::add_version(&mut h, &version);
-        (Names { variant: v.label.clone(), groups: v.transports.clone() }, h)
+        (Names { variant: v.label.clone(), groups: v.transports.clone().into() }, h)
     };
     let variants = r.variants.iter().map(variant).collect();
     Checked {

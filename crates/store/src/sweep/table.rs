@@ -10,6 +10,7 @@ use crate::unit::{UnitKey, UnitRecord};
 use crate::writer::{Format, encode_error};
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
+use forebay_units::{GroupId, IndexVec};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -60,7 +61,7 @@ pub struct SweepRow<'a> {
     /// Number of the repetition in this sweep.
     pub run: u32,
     /// Names of the transport groups in this sweep.
-    pub groups: &'a [String],
+    pub groups: &'a IndexVec<GroupId, String>,
     /// Its numbers.
     pub record: &'a UnitRecord,
 }
@@ -160,7 +161,7 @@ impl SweepTable {
         let mut rows: Vec<Row> = Vec::new();
         for (unit, key) in units.iter().zip(&keys) {
             for (i, row) in unit.record.rows().enumerate() {
-                let transport = unit.groups.get(i).map_or(row.transport, String::as_str);
+                let transport = unit.groups.get(GroupId::from_index(i)).map_or(row.transport, String::as_str);
                 rows.push(Row { variant: unit.variant, run: unit.run, transport, ..row });
                 of.push((unit, key));
             }

@@ -7,6 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int64Array, RecordBatch};
 use arrow_schema::ArrowError;
+use forebay_units::{GroupId, IndexVec};
 use std::sync::Arc;
 
 /// What a run and its transport groups are called.
@@ -17,7 +18,7 @@ pub struct RunNames<'a> {
     /// Repetition, from 0.
     pub run: u32,
     /// The groups in their order: what they were called where the run was made, and what they are called now.
-    pub groups: (&'a [String], &'a [String]),
+    pub groups: (&'a IndexVec<GroupId, String>, &'a IndexVec<GroupId, String>),
 }
 
 impl RunNames<'_> {
@@ -42,8 +43,7 @@ impl RunNames<'_> {
     fn transport(&self, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         let (old, new) = self.groups;
         let Some(codes) = array.as_dictionary_opt::<Int32Type>() else { return Ok(array.clone()) };
-        let name =
-            |n: &'_ str| old.iter().position(|o| o == n).and_then(|i| new.get(i)).map_or_else(|| n.to_owned(), Clone::clone);
+        let name = |n: &'_ str| old.position(|o| o == n).and_then(|id| new.get(id)).map_or_else(|| n.to_owned(), Clone::clone);
         let names: Vec<String> = codes.values().as_string::<i32>().iter().map(|n| name(n.unwrap_or(""))).collect();
         let values = arrow_array::StringArray::from(names);
         Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(codes.keys().clone(), Arc::new(values))?))
@@ -58,7 +58,7 @@ pub fn summary(units: &[(&UnitRecord, RunNames)]) -> Result<RecordBatch, ArrowEr
     let mut rows = Vec::new();
     for (record, names) in units {
         for (i, row) in record.rows().enumerate() {
-            let transport = names.groups.1.get(i).map_or(row.transport, String::as_str);
+            let transport = names.groups.1.get(GroupId::from_index(i)).map_or(row.transport, String::as_str);
             rows.push(Row { variant: names.variant, run: names.run, transport, ..row });
         }
     }

@@ -4,6 +4,7 @@ use crate::run_info::RunInfo;
 use crate::summary::{GROUP_METRICS, NETWORK_METRICS, Summary};
 use crate::summary_table::Row;
 use forebay_experiment::report::Report;
+use forebay_units::{GroupId, IndexVec};
 
 /// The numbers of one unit: its rows of the `summary` table, and what tells its trajectory from others.
 ///
@@ -20,7 +21,7 @@ pub struct UnitRecord {
     /// World that ran it.
     pub world: String,
     /// Name of each transport group.
-    pub groups: Vec<String>,
+    pub groups: IndexVec<GroupId, String>,
     /// Port that the queue metrics are of.
     pub port: String,
     /// The metrics of each group, one group after the other, each in the order of the columns. Never NaN, which becomes `None`.
@@ -62,14 +63,14 @@ impl UnitRecord {
     }
 
     /// The value of a metric of a group, by its column in [`crate::summary_table::metric_columns`].
-    pub fn value(&self, group: usize, metric: usize) -> Option<f64> {
-        self.values.get(group * UnitRecord::width() + metric).copied().flatten()
+    pub fn value(&self, group: GroupId, metric: usize) -> Option<f64> {
+        self.values.get(group.index() * UnitRecord::width() + metric).copied().flatten()
     }
 
     /// Retransmission timeouts of all groups, those of SYNs included.
     pub fn timeouts(&self) -> u64 {
         let columns = GROUP_METRICS.iter().enumerate().filter(|(_, m)| ["rtos", "syn_rtos"].contains(&m.name));
-        let sum: f64 = columns.flat_map(|(m, _)| (0..self.groups.len()).filter_map(move |g| self.value(g, m))).sum();
+        let sum: f64 = columns.flat_map(|(m, _)| self.groups.ids().filter_map(move |g| self.value(g, m))).sum();
         sum as u64
     }
 
