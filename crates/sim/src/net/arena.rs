@@ -8,6 +8,11 @@
 //! * what belongs to hosts (hosts and the halves of connections; `net/owned.rs`): 7.8, 2.7, 9.0, 2.9, 4.0 more;
 //! * beside them, the list of gathered packets (`engine/fabric.rs`), filled through pointers, as a `Vec`: 3.4, 4.9, 2.8, 2.3, 2.9 more.
 //!
+//! Later, when the same cases took 372, 294, 551, 299 and 555:
+//!
+//! * the bitmaps of the calendar (`engine/wheel.rs`): 3.4, 4.2, 7.0, 4.1, 2.4 more;
+//! * the core's own lists (transports, generations, which nodes are hosts; `engine/core/mod.rs`): 5.2, 2.8, 5.8, 2.9, 2.3 more.
+//!
 //! Lists that few packets come by are checked (`IndexVec`): the identities of connections, what lies far ahead in the calendar.
 
 use forebay_units::Id;
