@@ -46,7 +46,8 @@ pub(super) const fn col<R>(name: &'static str, unit: &'static str, get: Get<R>, 
 pub(super) const VARIANT: &str = "variant of the scenario the row belongs to, such as its transport";
 pub(super) const RUN: &str = "repetition within the variant, from 0";
 pub(super) const SEED: &str = "seed of the repetition";
-pub(crate) const WORLD: &str = "world that ran it, one of `forebay list worlds`";
+pub(crate) const WORLD: &str =
+    "world that ran it, one of `forebay list worlds`; `model`, which counts nothing, has rows in `summary` only";
 
 #[cfg(test)]
 mod tests {
