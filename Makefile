@@ -24,7 +24,7 @@ VENV := $(TARGET)/venv
 PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
-.PHONY: help setup build demo test fmt lint kernel unit doc scenarios readme style python repro report guard bench peers bench-baseline mutants \
+.PHONY: help setup build demo test fmt lint kernel unit doc scenarios readme style python repro report guard bench bench-hosts soak peers bench-baseline mutants \
 	readme-refresh repro-full repro-document repro-refresh evidence docs wheel wheels installed stubs clean
 
 help: ## list the targets
@@ -148,9 +148,17 @@ bench: ## speed beside ns-2 and ns-3 (BENCH_RUNS=3, BENCH_CASES="s1 ft16")
 	$(RELEASE) -p forebay-bench
 	$(TARGET)/release/forebay-bench compare --runs $(BENCH_RUNS) --out $(TARGET)/bench.json $(BENCH_CASES)
 
+bench-hosts: setup ## what the BPF programs cost per ACK and packet, beside the kernel's congestion controls (root, Linux; minutes)
+	$(CARGO) bench --locked -p forebay-hosts --features forebay-hosts/bpf --bench cost -- --rounds $(BENCH_RUNS) --out $(abspath $(TARGET))/hosts-cost.md
+
 peers: setup ## figures beside ns-2 and ns-3 on the same starts (minutes): renews docs/peers.md
 	$(RELEASE) -p forebay-bench
 	$(TARGET)/release/forebay-bench agree --out docs/peers.md
+
+# SOAK="trim dctcp" picks laws, SOAK_SECONDS=60 is shorter.
+SOAK_SECONDS ?= 600
+soak: setup ## ten minutes for each law over a link that loses, doubles and re-orders packets, with receivers that stop reading (root, Linux)
+	FOREBAY_SOAK=$(SOAK_SECONDS) FOREBAY_SOAK_LAWS="$(SOAK)" $(CARGO) test --locked -p forebay-hosts --features forebay-hosts/bpf --test kernel -- soak
 
 mutants: setup ## does a test fail for each planted fault? An hour; goes on where it was (MUTANTS="no-f-rto red-*", MUTANTS_ARGS=--keep)
 	$(PYTHON) tools/mutants.py $(MUTANTS_ARGS) $(MUTANTS)

@@ -23,11 +23,14 @@ fn main() {
         let _ = writeln!(list, "    ({name:?}, &Aligned(*include_bytes!({:?}))),", object.display().to_string());
     }
     list.push_str("]\n");
-    // A link that marks and loses packets by a script, for the tests.
-    let link = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel/link.bpf.c");
-    println!("cargo:rerun-if-changed={}", link.display());
-    compile(&link, &out.join("link.bpf.o"));
-    println!("cargo:rustc-env=FOREBAY_TEST_LINK={}", out.join("link.bpf.o").display());
+    // For the tests: a link that marks and loses packets by a script, and a program that the verifier refuses.
+    for name in ["link", "refused"] {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/kernel/{name}.bpf.c"));
+        let object = out.join(format!("{name}.bpf.o"));
+        println!("cargo:rerun-if-changed={}", source.display());
+        compile(&source, &object);
+        println!("cargo:rustc-env=FOREBAY_TEST_{}={}", name.to_uppercase(), object.display());
+    }
     fs::write(out.join("objects.rs"), list).unwrap_or_else(|e| panic!("{}: {e}", out.display()));
 }
 

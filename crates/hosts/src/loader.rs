@@ -25,6 +25,14 @@ pub(crate) fn keep_quiet() {
     libbpf_rs::set_print(Some((PrintLevel::Warn, listen)));
 }
 
+/// Forgets what libbpf has said and keeps what it says from now on.
+pub(crate) fn listen_anew() {
+    if let Ok(mut said) = SAID.lock() {
+        said.clear();
+    }
+    keep_quiet();
+}
+
 /// The congestion controls that the kernel knows.
 pub(crate) fn registered() -> Result<Vec<String>, Error> {
     crate::sysctl::get("net.ipv4.tcp_available_congestion_control").map(|t| t.split_whitespace().map(str::to_owned).collect())
@@ -32,12 +40,13 @@ pub(crate) fn registered() -> Result<Vec<String>, Error> {
 
 /// Loads a program under a name, with parameters; nothing of it outlives the value.
 pub(crate) fn load(program: &Program, name: &str, open_to_all: bool, params: &[(&str, u64)]) -> Result<Object, Error> {
-    if let Ok(mut said) = SAID.lock() {
-        said.clear();
-    }
-    keep_quiet();
+    load_object(program, program.object()?, name, open_to_all, params)
+}
+
+fn load_object(program: &Program, bytes: &[u8], name: &str, open_to_all: bool, params: &[(&str, u64)]) -> Result<Object, Error> {
+    listen_anew();
     let failed = |e: libbpf_rs::Error| refused(program, &e);
-    let mut open = ObjectBuilder::default().open_memory(program.object()?).map_err(failed)?;
+    let mut open = ObjectBuilder::default().open_memory(bytes).map_err(failed)?;
     if program.kind == Kind::Law {
         let mut law = open
             .maps_mut()
@@ -78,7 +87,7 @@ fn rename(value: &mut [u8], program: &Program, name: &str, open_to_all: bool) ->
 }
 
 /// Why the kernel did not take a program: the last lines that the verifier or libbpf said.
-fn refused(program: &Program, e: &libbpf_rs::Error) -> Error {
+pub(crate) fn refused(program: &Program, e: &libbpf_rs::Error) -> Error {
     let said = SAID.lock().map(|s| s.clone()).unwrap_or_default();
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         return Error::new(format!(
@@ -157,4 +166,24 @@ pub(crate) fn register(object: &mut Object, name: &str, folder: &Path) -> Result
 pub(crate) fn taken(name: &str) -> Error {
     Error::new(format!("a congestion control called {name} is registered in this kernel already"))
         .fix("choose another name with --name, or detach the other one (`forebay status`)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The verifier's own words are in the message; needs root, as loading does.
+    #[test]
+    fn what_the_verifier_says_is_passed_on() {
+        // SAFETY: no arguments, no effects.
+        if unsafe { libc::geteuid() } != 0 || !Path::new("/sys/kernel/btf/vmlinux").exists() {
+            return;
+        }
+        let bytes = include_bytes!(env!("FOREBAY_TEST_REFUSED"));
+        let shim = Program::named("pias").unwrap();
+        let said = load_object(shim, bytes, "fbt_bad", false, &[]).unwrap_err().to_string();
+        for words in ["the kernel did not take `pias`", "forebay doctor", "the kernel said last", "invalid access to packet"] {
+            assert!(said.contains(words), "`{words}` is not in: {said}");
+        }
+    }
 }

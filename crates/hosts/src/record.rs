@@ -135,7 +135,7 @@ impl Recording {
         }
         let _ = write!(
             out,
-            "]\n\n[transport]\nstack = \"linux\"\ncc = [\"cubic\", \"dctcp\"]\n\n[[workload]]\nkind = \"replay\"\nfile = \"{list}\"\n"
+            "]\n\n[transport]\nstack = \"linux\"\ncc = [\"cubic\", \"bbr\"] # dctcp needs links that mark: queue = {{ kind = \"dctcp-step\", k = \"20pkt\" }}\n\n[[workload]]\nkind = \"replay\"\nfile = \"{list}\"\n"
         );
         out
     }

@@ -2,7 +2,7 @@
 //! (`crates/kernel/bpf/sockets`).
 
 use crate::catalog::Program;
-use crate::{Error, Prefix, catalog, cgroup, counters};
+use crate::{Error, Prefix, catalog, cgroup, counters, loader};
 use libbpf_rs::{Iter, MapCore, MapFlags, Object, ObjectBuilder, OpenObject};
 use std::fs;
 use std::io::{self, Read};
@@ -72,6 +72,7 @@ fn failed(e: libbpf_rs::Error) -> Error {
 }
 
 fn open(wanted: &str) -> Result<OpenObject, Error> {
+    loader::listen_anew();
     let mut open = ObjectBuilder::default().open_memory(PROGRAM.object()?).map_err(failed)?;
     for mut p in open.progs_mut() {
         let load = p.name() == wanted;
@@ -97,7 +98,7 @@ fn configure(object: &Object, whom: &Whom<'_>) -> Result<(), Error> {
 
 /// Gives the congestion control to connections that processes of the cgroup open or accept from now on; the link is pinned.
 pub(crate) fn choose(whom: &Whom<'_>, cgroup: &Path, pin: &Path) -> Result<(), Error> {
-    let object = open("choose")?.load().map_err(failed)?;
+    let object = open("choose")?.load().map_err(|e| loader::refused(&PROGRAM, &e))?;
     configure(&object, whom)?;
     let program = object.progs_mut().next().ok_or_else(|| Error::new("the object `sockets` has no program"))?;
     cgroup::attach(&program, cgroup, pin)
@@ -121,7 +122,7 @@ pub(crate) fn swap(whom: &Whom<'_>, memory: &Path) -> Result<Swapped, Error> {
             .ok_or_else(|| Error::new("the object `sockets` has no map `earlier`"))?;
         map.reuse_pinned_map(memory).map_err(failed)?;
     }
-    let mut object = open.load().map_err(failed)?;
+    let mut object = open.load().map_err(|e| loader::refused(&PROGRAM, &e))?;
     if !known {
         let map = object.maps_mut().find(|m| m.name() == "earlier");
         map.ok_or_else(|| Error::new("the object `sockets` has no map `earlier`"))?

@@ -95,9 +95,14 @@ fn index(device: &str) -> Result<u32, Error> {
     }
 }
 
-/// Whether the interface has the qdisc already.
+/// Whether the interface has the qdisc already. The older qdisc `ingress` has its place, and only one of its two sides.
 pub(crate) fn has_clsact(device: &str) -> Result<bool, Error> {
-    clsact(index(device)?)
+    let interface = index(device)?;
+    if qdisc(interface, "ingress")? {
+        return Err(Error::new(format!("{device} has the qdisc `ingress` where clsact would be, and it has no place for a filter on the way out"))
+            .fix(format!("move its filters to the ingress side of clsact: tc qdisc del dev {device} ingress, then tc qdisc add dev {device} clsact")));
+    }
+    clsact(interface)
 }
 
 fn ask(message: RouteNetlinkMessage) -> Result<Vec<TcMessage>, Error> {
@@ -112,8 +117,12 @@ fn ask(message: RouteNetlinkMessage) -> Result<Vec<TcMessage>, Error> {
 }
 
 fn clsact(interface: u32) -> Result<bool, Error> {
+    qdisc(interface, "clsact")
+}
+
+fn qdisc(interface: u32, kind: &str) -> Result<bool, Error> {
     let all = ask(RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default()))?;
-    let is = |m: &TcMessage| m.attributes.iter().any(|a| matches!(a, TcAttribute::Kind(k) if k == "clsact"));
+    let is = |m: &TcMessage| m.attributes.iter().any(|a| matches!(a, TcAttribute::Kind(k) if k == kind));
     Ok(all.iter().any(|m| m.header.index == interface as i32 && is(m)))
 }
 

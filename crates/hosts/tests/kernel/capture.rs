@@ -1,8 +1,8 @@
-//! What passes an interface: TCP segments and probes, in order, as a packet socket sees them (behind filters on the way out, before those on
-//! the way in). And the scripted link.
+//! What passes an interface: TCP segments and probes, in order, as a packet socket sees them (behind filters on the way out, before those
+//! on the way in). And the scripted link.
 
 use crate::lab::Host;
-use libbpf_rs::{MapCore, MapFlags, ObjectBuilder, TC_EGRESS, TcHook};
+use libbpf_rs::{MapCore, MapFlags, ObjectBuilder, TC_EGRESS, TC_INGRESS, TcAttachPoint, TcHook};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -137,11 +137,26 @@ pub(crate) struct Script {
     pub(crate) mark_every: u32,
     pub(crate) lose_every: u32,
     pub(crate) mark_probes: u32,
+    pub(crate) double_every: u32,
+    pub(crate) delay_every: u32,
+    pub(crate) by_chance: bool,
 }
 
 pub(crate) fn script(host: &Host, script: Script) {
-    let mut params = [0_u8; 16];
-    for (i, v) in [script.mark_every, script.lose_every, script.mark_probes].into_iter().enumerate() {
+    at(host, TC_EGRESS, script);
+}
+
+/// At what a host receives. Packets that are dropped there were lost on the way; those that a filter drops at the sender its kernel keeps
+/// and sends again by itself (tcp_write_xmit ends when tcp_transmit_skb fails).
+pub(crate) fn script_arrivals(host: &Host, script: Script) {
+    at(host, TC_INGRESS, script);
+}
+
+fn at(host: &Host, side: TcAttachPoint, script: Script) {
+    let mut params = [0_u8; 24];
+    let chance = u32::from(script.by_chance);
+    let all = [script.mark_every, script.lose_every, script.mark_probes, script.double_every, script.delay_every, chance];
+    for (i, v) in all.into_iter().enumerate() {
         params[i * 4..i * 4 + 4].copy_from_slice(&v.to_ne_bytes());
     }
     host.run(|| {
@@ -155,7 +170,7 @@ pub(crate) fn script(host: &Host, script: Script) {
         let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
         // Behind all filters of ours.
         let mut hook = TcHook::new(program.as_fd());
-        hook.ifindex(index as i32).handle(1).priority(0xff00).attach_point(TC_EGRESS);
+        hook.ifindex(index as i32).handle(1).priority(0xff00).attach_point(side);
         hook.create().expect("a qdisc clsact");
         hook.attach().expect("a filter");
     });

@@ -2,6 +2,11 @@
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+
+/// These are packets of a running kernel in real time, and a machine that does something else as well stops any process for a while: a
+/// topic fails when it fails this often in a row.
+const ATTEMPTS: u32 = 3;
 
 static PASSED: AtomicU32 = AtomicU32::new(0);
 static FAILED: AtomicU32 = AtomicU32::new(0);
@@ -43,13 +48,30 @@ pub(crate) fn refuses<T>(result: Result<T, forebay_hosts::Error>, words: &[&str]
     };
 }
 
-pub(crate) fn failed() -> u32 {
-    FAILED.load(Ordering::Relaxed)
+/// Runs a topic until it passes, or has failed too often; `settle` waits until nothing of the one before is left. Whether it took more than
+/// one attempt.
+pub(crate) fn attempts(name: &str, topic: &dyn Fn(), settle: &dyn Fn()) -> bool {
+    let failed_before = failed();
+    for attempt in 1..=ATTEMPTS {
+        FAILED.store(failed_before, Ordering::Relaxed);
+        settle();
+        let begin = Instant::now();
+        println!("{name}");
+        if let Err(panic) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(topic)) {
+            let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            check(false, &format!("went through ({})", text.unwrap_or("panicked")));
+        }
+        println!("    {:.1} s", begin.elapsed().as_secs_f64());
+        if failed() == failed_before {
+            return attempt > 1;
+        }
+        println!("    attempt {attempt} of {ATTEMPTS} failed");
+    }
+    true
 }
 
-/// Forgets the failures since `before`: what failed is repeated.
-pub(crate) fn forgive(before: u32) {
-    FAILED.store(before, Ordering::Relaxed);
+fn failed() -> u32 {
+    FAILED.load(Ordering::Relaxed)
 }
 
 pub(crate) fn result(repeated: &[&str]) -> ExitCode {

@@ -2,21 +2,59 @@
 
 use forebay_hosts::attach::{Request, attach};
 use forebay_hosts::privileges;
+use std::ffi::CStr;
 use std::process::ExitCode;
 
 /// The first argument of such a process.
 pub(crate) const WORD: &str = "as-a-child";
 
-/// `NAMESPACE PROGRAM NAME PREFIX|default`
+/// What a process can lack: type information of the kernel; the right to change settings, so that the last step of an attachment fails.
+pub(crate) const NO_BTF: &str = "no-btf";
+pub(crate) const NO_SETTINGS: &str = "no-settings";
+
+/// Makes this process one that lacks it, in a mount namespace of its own.
+fn take_away(what: &str) {
+    let mount = |source: &CStr, place: &CStr, kind: &CStr, flags| {
+        // SAFETY: the strings end in zero and live through the call.
+        let done = unsafe { libc::mount(source.as_ptr(), place.as_ptr(), kind.as_ptr(), flags, std::ptr::null()) };
+        assert_eq!(done, 0, "mounting {kind:?} at {place:?}: {}", std::io::Error::last_os_error());
+    };
+    // SAFETY: a plain system call; it changes this process only.
+    let done = unsafe { libc::unshare(libc::CLONE_NEWNS) };
+    assert_eq!(done, 0, "a mount namespace: {}", std::io::Error::last_os_error());
+    mount(c"none", c"/", c"none", libc::MS_REC | libc::MS_PRIVATE);
+    // Otherwise it would be refused for the mount namespace.
+    mount(c"bpf", c"/sys/fs/bpf", c"bpf", 0);
+    if what == NO_BTF {
+        mount(c"tmpfs", c"/sys/kernel/btf", c"tmpfs", 0);
+    } else {
+        mount(c"/proc/sys", c"/proc/sys", c"none", libc::MS_BIND);
+        mount(c"none", c"/proc/sys", c"none", libc::MS_BIND | libc::MS_REMOUNT | libc::MS_RDONLY);
+    }
+}
+
+/// `NAMESPACE PROGRAM NAME PREFIX|default [LACK]`
 pub(crate) fn run(args: &[String]) -> ExitCode {
-    let [namespace, program, name, who] = args else { return ExitCode::from(2) };
+    let ([namespace, program, name, who], lack) = match args {
+        [a, b, c, d] => ([a, b, c, d], None),
+        [a, b, c, d, lack] => ([a, b, c, d], Some(lack.as_str())),
+        _ => return ExitCode::from(2),
+    };
     crate::lab::enter(namespace);
     let mut request = Request { program: program.clone(), name: Some(name.clone()), ..Request::default() };
     match who.parse() {
         Ok(prefix) => request.prefixes.push(prefix),
         Err(_) => request.default = true,
     }
-    match privileges::keep_needed().and_then(|()| attach(&request)) {
+    let done = match lack {
+        None => privileges::keep_needed().and_then(|()| attach(&request)),
+        Some(what) => {
+            request.live = true;
+            take_away(what);
+            attach(&request)
+        }
+    };
+    match done {
         Ok(_) => ExitCode::SUCCESS,
         Err(e) => {
             eprintln!("{e}");

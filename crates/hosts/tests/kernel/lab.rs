@@ -83,6 +83,15 @@ pub(crate) fn command(program: &str, args: &str) -> String {
     String::from_utf8_lossy(&out.stdout).into_owned()
 }
 
+/// A host behind a bridge.
+pub(crate) struct Guest(pub(crate) Host);
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        let _ = Command::new("ip").args(["netns", "del", &self.0.name]).status();
+    }
+}
+
 /// Both hosts.
 pub(crate) struct Lab {
     pub(crate) left: Host,
@@ -113,11 +122,53 @@ impl Lab {
         lab
     }
 
-    /// A bottleneck from left to right, and with it a round trip that is long against what the machine takes: a rate in Mbit/s, and a queue.
+    /// A bottleneck from left to right, and with it a round trip that is long against what the machine takes: a rate in Mbit/s, and a
+    /// queue.
     pub(crate) fn bottleneck(&self, mbit: u32, packets: u32) {
         let n = &self.left.name;
         command("tc", &format!("-n {n} qdisc replace dev eth0 root handle 1: tbf rate {mbit}mbit burst 3200 limit 100000000"));
         command("tc", &format!("-n {n} qdisc replace dev eth0 parent 1:1 handle 10: pfifo limit {packets}"));
+    }
+}
+
+impl Lab {
+    /// A guest of the left host, as a container or a virtual machine is: in a namespace of its own, behind a bridge whose uplink is the
+    /// left host's interface. It goes with the returned value.
+    pub(crate) fn guest(&self) -> Guest {
+        let host = Host { name: format!("{}g", self.left.name), address: "10.77.0.3" };
+        command("ip", &format!("netns add {}", host.name));
+        for args in [
+            "link add br0 type bridge",
+            "address del 10.77.0.1/24 dev eth0",
+            "link set br0 addrgenmode none",
+            "link set eth0 master br0",
+            "address add 10.77.0.1/24 dev br0",
+            "link set br0 up",
+            &format!("link add guest0 type veth peer name eth0 netns {}", host.name),
+            "link set guest0 addrgenmode none",
+            "link set guest0 master br0 up",
+        ] {
+            self.left.ip(args);
+        }
+        for args in [
+            "link set lo up",
+            "link set eth0 addrgenmode none",
+            "address add 10.77.0.3/24 dev eth0",
+            "link set eth0 up gso_max_segs 1",
+        ] {
+            host.ip(args);
+        }
+        host.sysctl("net.ipv4.tcp_congestion_control", "reno");
+        host.sysctl("net.ipv4.tcp_no_metrics_save", "1");
+        Guest(host)
+    }
+
+    /// Two ways from left to right behind one another's back: class 1:2, which a filter chooses by the packet's priority, is slow.
+    pub(crate) fn slow_way(&self) {
+        let n = &self.left.name;
+        command("tc", &format!("-n {n} qdisc replace dev eth0 root handle 1: htb default 1"));
+        command("tc", &format!("-n {n} class add dev eth0 parent 1: classid 1:1 htb rate 400mbit ceil 400mbit quantum 3000"));
+        command("tc", &format!("-n {n} class add dev eth0 parent 1: classid 1:2 htb rate 4mbit ceil 4mbit quantum 3000"));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Laws on real connections over a link that marks and loses by a script.
 
-use crate::capture::{Capture, ECE, Packet, SYN, Script, script};
+use crate::capture::{Capture, ECE, Packet, SYN, Script, script, script_arrivals};
 use crate::check::{check, equal};
 use crate::lab::{Host, Lab};
 use crate::snapshot;
@@ -47,7 +47,8 @@ fn off(lab: &Lab) {
     lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// What a capture at the sender says about marks: of each pure ACK that ends at the end of a segment whether its echo is that segment's mark.
+/// What a capture at the sender says about marks: of each pure ACK that ends at the end of a segment whether its echo is that segment's
+/// mark.
 fn echoes(packets: &[Packet]) -> (usize, usize) {
     let mut marks = std::collections::BTreeMap::new();
     let (mut right, mut wrong) = (0, 0);
@@ -102,8 +103,8 @@ fn counted(lab: &Lab) -> impl Fn(&str) -> u64 + use<> {
     }
 }
 
-/// A law over a link that loses and re-orders nothing: windows that no backlog of the kernel is too short for, and where a busy machine made
-/// the sender retransmit all the same, another attempt.
+/// A law over a link that loses and re-orders nothing: windows that no backlog of the kernel is too short for, and where a busy machine
+/// made the sender retransmit all the same, another attempt.
 fn without_retransmissions(params: &[&str], every: u32) -> (Lab, impl Fn(&str) -> u64 + use<>) {
     for _ in 0..20 {
         let lab = lab_with("dctcp", params);
@@ -162,8 +163,8 @@ pub(crate) fn losses() {
         on(&lab.left, law.name, "fbt_left", &[]);
         on(&lab.right, law.name, "fbt_right", &[]);
         for lose in [100, 10, 4] {
-            script(&lab.left, Script { lose_every: lose, ..Script::default() });
-            let transfer = Transfer::start(&lab, if lose > 10 { 2_000_000 } else { 300_000 });
+            script_arrivals(&lab.right, Script { lose_every: lose, ..Script::default() });
+            let transfer = Transfer::start(&lab, if lose > 10 { 2_000_000 } else { 100_000 });
             let mut least = u32::MAX;
             for _ in 0..20 {
                 std::thread::sleep(Duration::from_millis(5));
@@ -171,7 +172,7 @@ pub(crate) fn losses() {
             }
             check(transfer.wait().intact, &format!("{}, every {lose}. packet lost: bytes arrive as they were sent", law.name));
             check(least >= 1, "the window is never below one segment");
-            crate::lab::command("tc", &format!("-n {} qdisc del dev eth0 clsact", lab.left.name));
+            crate::lab::command("tc", &format!("-n {} qdisc del dev eth0 clsact", lab.right.name));
         }
         off(&lab);
         snapshot::unchanged(&before, &[&lab], &format!("{} on a link that loses", law.name));

@@ -7,8 +7,14 @@ struct params {
 	u32 mark_every;
 	u32 lose_every;
 	u32 mark_probes;
-	u32 packets;
+	/* A packet is sent twice, and goes the slow way of two (the class of its queue), so that later ones overtake it. */
+	u32 double_every;
+	u32 delay_every;
+	/* Of losses, doubling and delays: by chance, with that many packets between them in the mean. */
+	u32 by_chance;
 };
+/* Class 1:2 of an HTB qdisc (the tests' laboratory makes it). */
+#define SLOW 0x10002
 PARAMS_MAP
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -40,6 +46,17 @@ int egress(struct __sk_buff *skb)
 	if (packet.ip->protocol != IPPROTO_TCP || !packet.payload)
 		return TC_ACT_UNSPEC;
 	n = number(0);
+	if (p->by_chance) {
+		if (p->lose_every && bpf_get_prandom_u32() % p->lose_every == 0)
+			return TC_ACT_SHOT;
+		if (p->double_every && bpf_get_prandom_u32() % p->double_every == 0)
+			bpf_clone_redirect(skb, skb->ifindex, 0);
+		if (p->delay_every && bpf_get_prandom_u32() % p->delay_every == 0)
+			skb->priority = SLOW;
+		if (p->mark_every && bpf_get_prandom_u32() % p->mark_every == 0)
+			bpf_skb_ecn_set_ce(skb);
+		return TC_ACT_UNSPEC;
+	}
 	if (p->lose_every && n % p->lose_every == p->lose_every - 1)
 		return TC_ACT_SHOT;
 	if (p->mark_every && n % p->mark_every == p->mark_every - 1)

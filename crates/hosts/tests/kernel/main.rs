@@ -18,15 +18,11 @@ mod recording;
 mod refusals;
 mod shims;
 mod snapshot;
+mod soak;
 mod swap;
 mod traffic;
 
 use std::process::ExitCode;
-use std::time::Instant;
-
-/// These are packets of a running kernel in real time, and a machine that does something else as well stops any process for a while: a topic
-/// fails when it fails this often in a row.
-const ATTEMPTS: u32 = 3;
 
 /// Topics, in the order in which they run.
 const TOPICS: &[(&str, fn())] = &[
@@ -46,14 +42,19 @@ const TOPICS: &[(&str, fn())] = &[
     ("message-deadlines", messages::deadlines),
     ("message-tail", messages::tail),
     ("message-halving", messages::halving),
+    ("soak", soak::soak),
     ("record", recording::messages),
     ("shim-pias", shims::pias),
     ("shim-proboscis", shims::proboscis),
     ("shim-proboscis-window", shims::proboscis_window),
+    ("shim-proboscis-guest", shims::proboscis_guest),
     ("kill-attach", kill::while_attaching),
     ("kill-lost-state", kill::lost_state),
     ("refusal-wrong", refusals::wrong_requests),
     ("refusal-second", refusals::second_attach),
+    ("refusal-no-btf", refusals::no_type_information),
+    ("refusal-half-way", refusals::half_way),
+    ("refusal-no-clsact", refusals::no_clsact),
     ("refusal-at-once", refusals::at_once),
 ];
 
@@ -79,21 +80,7 @@ fn main() -> ExitCode {
         if !words.is_empty() && !words.iter().any(|w| name.contains(w.as_str())) {
             continue;
         }
-        let failed = check::failed();
-        for attempt in 1..=ATTEMPTS {
-            check::forgive(failed);
-            snapshot::settle(&before);
-            let begin = Instant::now();
-            check::topic(name);
-            if let Err(panic) = std::panic::catch_unwind(topic) {
-                let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-                check::check(false, &format!("went through ({})", text.unwrap_or("panicked")));
-            }
-            println!("    {:.1} s", begin.elapsed().as_secs_f64());
-            if check::failed() == failed {
-                break;
-            }
-            println!("    attempt {attempt} of {ATTEMPTS} failed");
+        if check::attempts(name, topic, &|| snapshot::settle(&before)) {
             repeated.push(*name);
         }
     }

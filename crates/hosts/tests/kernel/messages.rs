@@ -121,7 +121,8 @@ pub(crate) fn option() {
 /// A mark cuts alpha^d / 2 of the window (section 3.1): d is 2 after the deadline, 1 without one, 1/2 when it is far away.
 pub(crate) fn deadlines() {
     let lab = lab();
-    // An estimate that hardly moves: from 0.68 on by 1/1024 a window. Marks are rare, so that windows are large against their whole segments.
+    // An estimate that hardly moves: from 0.68 on by 1/1024 a window. Marks are rare, so that windows are large against their whole
+    // segments.
     on(&lab.left, &request("d2tcp", "fbt_left", &["alpha_on_init=700", "shift_g=9"]));
     on(&lab.right, &request("d2tcp", "fbt_right", &[]));
     script(&lab.left, Script { mark_every: 100, ..Script::default() });

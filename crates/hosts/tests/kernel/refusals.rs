@@ -4,6 +4,7 @@ use crate::check::{check, equal, refuses};
 use crate::child;
 use crate::lab::{Lab, command};
 use crate::snapshot;
+use crate::traffic::Transfer;
 use forebay_hosts::attach::{Request, attach};
 use forebay_hosts::detach::{detach, detach_all};
 use std::process::Command;
@@ -100,4 +101,57 @@ pub(crate) fn at_once() {
     equal(ours.lines().count(), 1, "there is one route");
     check(lab.left.run(detach_all).is_ok(), "`detach --all` takes it off");
     snapshot::unchanged(&before, &[&lab], "eight processes at once");
+}
+
+/// Runs `attach` in a process that lacks something; returns what it said, or that it worked.
+fn lacking(lab: &Lab, program: &str, what: &str) -> Result<(), String> {
+    let this = std::env::current_exe().expect("this program");
+    let args = [child::WORD, &lab.left.name, program, "fbt_lack", "default", what];
+    let out = Command::new(this).args(args).output().expect("this program starts again");
+    if out.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&out.stderr).into_owned()) }
+}
+
+/// A kernel without type information: said before anything is changed.
+pub(crate) fn no_type_information() {
+    let lab = Lab::new();
+    let before = snapshot::take(&[&lab]);
+    for program in ["dctcp", "prin"] {
+        let text = lacking(&lab, program, child::NO_BTF).err().unwrap_or_default();
+        check(
+            text.contains("no type information") && text.contains("CONFIG_DEBUG_INFO_BTF=y"),
+            &format!("{program} without BTF: {}", text.trim()),
+        );
+        snapshot::unchanged(&before, &[&lab], "an attach without type information");
+    }
+}
+
+/// The last step of several fails: what was done before is undone, in the middle of a stream.
+pub(crate) fn half_way() {
+    for program in ["dctcp", "prin"] {
+        let lab = Lab::new();
+        let before = snapshot::take(&[&lab]);
+        let stream = Transfer::start(&lab, u64::MAX);
+        let text = lacking(&lab, program, child::NO_SETTINGS).err().unwrap_or_default();
+        check(
+            text.contains("net.ipv4.tcp_congestion_control") || text.contains("tcp_congestion_control"),
+            &format!("{program} where settings cannot be changed: {}", text.trim()),
+        );
+        snapshot::unchanged(&before, &[&lab], "an attach whose last step failed");
+        check(stream.finish().intact, "the stream is intact");
+    }
+}
+
+/// An interface at which `clsact` has no place.
+pub(crate) fn no_clsact() {
+    let lab = Lab::new();
+    command("tc", &format!("-n {} qdisc add dev eth0 ingress", lab.left.name));
+    let before = snapshot::take(&[&lab]);
+    let shim = Request { default: false, prefixes: vec!["10.77.0.0/24".parse().expect("a prefix")], ..request("pias") };
+    let words = &["eth0", "`ingress`", "clsact", "tc qdisc del dev eth0 ingress"];
+    refuses(lab.left.run(|| attach(&shim)), words, "a shim where the qdisc ingress is");
+    refuses(lab.left.run(|| attach(&request("prin"))), words, "a law with a filter there");
+    snapshot::unchanged(&before, &[&lab], "attaching where clsact has no place");
+    command("tc", &format!("-n {} qdisc del dev eth0 ingress", lab.left.name));
+    check(lab.left.run(|| attach(&shim)).is_ok(), "without it the shim attaches");
+    lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
 }

@@ -4,11 +4,12 @@ use crate::capture::{ACK, Capture, ECE, Packet, SYN, Script, script};
 use crate::check::{check, equal, refuses};
 use crate::lab::{Host, Lab};
 use crate::snapshot;
-use crate::traffic::Transfer;
+use crate::traffic::{Transfer, connect_from};
 use forebay_hosts::attach::{Request, attach, dry_run};
 use forebay_hosts::detach::{detach, detach_all};
 use forebay_hosts::status::status;
 use forebay_hosts::tune::tune;
+use std::net::TcpListener;
 
 fn request(program: &str, name: &str, params: &[&str]) -> Request {
     Request {
@@ -173,4 +174,50 @@ pub(crate) fn proboscis_window() {
     let guest = lab.left.run(forebay_hosts::inet_diag::sockets).unwrap_or_default();
     check(guest.iter().all(|s| !s.info.ecn), "the guest has no ECN");
     lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// A guest behind a bridge, with the shim at the bridge's uplink: the guest has no part in it, and neither have connections among guests
+/// and host.
+pub(crate) fn proboscis_guest() {
+    for marked in [0, 4] {
+        let lab = Lab::new();
+        small_packets(&lab);
+        let guest = lab.guest();
+        let uplink = Request { devices: vec!["eth0".into()], ..request("proboscis", "fbt_near", &[]) };
+        on(&lab.left, &uplink);
+        on(&lab.right, &request("proboscis", "fbt_far", &[]));
+        script(&lab.left, Script { mark_probes: marked, mark_every: 10, ..Script::default() });
+        // At the other end, because at the bridge a packet passes several interfaces.
+        let capture = Capture::start(&lab.right);
+        let listener = lab.right.run(|| TcpListener::bind((lab.right.address, 0)).expect("a port to listen on"));
+        let (near, far) = connect_from(&guest.0, &listener);
+        check(
+            Transfer::over(near, far, 500_000).wait().intact,
+            &format!("a guest, {marked} of 8 probes marked: bytes arrive as they were sent"),
+        );
+        let packets = capture.finish();
+        let probes: Vec<&Packet> = packets.iter().filter(|p| !p.outgoing && p.protocol == 253).collect();
+        equal(probes.len(), 8, "eight probes come from behind the bridge");
+        equal(probes.iter().filter(|p| p.ecn() == 3).count(), marked as usize, "as many are marked as the link says");
+        let syn = packets.iter().position(|p| !p.outgoing && p.protocol == 6 && p.flags & SYN != 0);
+        check(packets.iter().rposition(|p| p.protocol == 253) < syn, "all of them are ahead of the SYN");
+        let segments = 10 * (8 - marked) / 8;
+        let syn_ack = packets.iter().find(|p| p.outgoing && p.flags & (SYN | ACK) == SYN | ACK);
+        equal(syn_ack.map(|p| u32::from(p.window)), Some(segments * 1448), &format!("the SYN-ACK allows {segments} segments"));
+        let data = |p: &&Packet| !p.outgoing && p.protocol == 6 && p.payload > 0;
+        check(packets.iter().filter(data).all(|p| p.ecn() >= 2), "its data leaves ECN-capable");
+        let marks = packets.iter().filter(data).filter(|p| p.ecn() == 3).count() as u64;
+        check(marks > 20, &format!("{marks} packets are marked on the way"));
+        equal(counter(&lab.right, "fbt_far", "marks_hidden"), marks, "every mark is taken off at the other end");
+        check(counter(&lab.left, "fbt_near", "cuts") > 0, "the shim at the uplink cuts for the guest");
+        let ecn = guest.0.run(forebay_hosts::inet_diag::sockets).unwrap_or_default().iter().any(|s| s.info.ecn);
+        check(!ecn, "the guest has no ECN");
+        // Among guest and host nothing passes the uplink.
+        let sent = counter(&lab.left, "fbt_near", "probes_sent");
+        let inside = lab.left.run(|| TcpListener::bind((lab.left.address, 0)).expect("a port to listen on"));
+        let (near, far) = connect_from(&guest.0, &inside);
+        check(Transfer::over(near, far, 100_000).wait().intact, "from a guest to its host: bytes arrive as they were sent");
+        equal(counter(&lab.left, "fbt_near", "probes_sent"), sent, "and no probes leave");
+        lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
+    }
 }

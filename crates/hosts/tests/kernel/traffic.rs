@@ -1,9 +1,9 @@
 //! Connections with content that is checked: what arrives is hashed and compared with what was sent.
 
-use crate::lab::Lab;
+use crate::lab::{Host, Lab};
 use forebay_hosts::inet_diag::{self, Socket};
 use std::hash::Hasher;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,8 +36,12 @@ pub(crate) fn connect(lab: &Lab) -> (TcpStream, TcpStream) {
 }
 
 pub(crate) fn connect_to(lab: &Lab, listener: &TcpListener) -> (TcpStream, TcpStream) {
+    connect_from(&lab.left, listener)
+}
+
+pub(crate) fn connect_from(host: &Host, listener: &TcpListener) -> (TcpStream, TcpStream) {
     let address = listener.local_addr().expect("the listener has an address");
-    let near = lab.left.run(|| TcpStream::connect(address).expect("left reaches right"));
+    let near = host.run(|| TcpStream::connect(address).expect("the hosts reach each other"));
     let (far, _) = listener.accept().expect("right accepts");
     for s in [&near, &far] {
         s.set_read_timeout(Some(STUCK)).expect("a time-out");
@@ -91,7 +95,11 @@ impl Transfer {
             // In pieces as large as those of the sender, because the hash depends on where they end.
             let (mut hash, mut got, mut buffer, mut have) = (hasher(), 0, [0; 16384], 0);
             loop {
-                let n = far.read(&mut buffer[have..])?;
+                let n = match far.read(&mut buffer[have..]) {
+                    // A machine that was stopped for a while.
+                    Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                    n => n?,
+                };
                 have += n;
                 if n == 0 || have == buffer.len() {
                     if have > 0 {

@@ -18,15 +18,18 @@ pub(crate) struct Cores {
 /// Compiles them, once for all tests.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf/cores_test.c");
-        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("law-cores");
-        // Undefined behaviour ends the program.
-        let flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"];
-        let done = Command::new("cc").args(flags).arg("-o").arg(&program).arg(&source).status();
-        assert!(done.expect("a C compiler, as `cc`, is needed to test the cores").success(), "{} compiles", source.display());
-        program
-    })
+    PROGRAM.get_or_init(|| compiled("cores_test.c"))
+}
+
+/// A program of `bpf/`, compiled for this machine.
+pub(crate) fn compiled(name: &str) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf").join(name);
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name.trim_end_matches(".c"));
+    // Undefined behaviour ends the program.
+    let flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"];
+    let done = Command::new("cc").args(flags).arg("-o").arg(&program).arg(&source).status();
+    assert!(done.expect("a C compiler, as `cc`, is needed to test the cores").success(), "{} compiles", source.display());
+    program
 }
 
 impl Cores {

@@ -1,0 +1,273 @@
+//! The verbs for real hosts, as a person types them, on the running kernel: `attach`, `status`, `tune`, `watch`, `detach`, `record`. One
+//! program, because what is attached is the whole machine's. Skips with the reason where the machine lacks what the tests of `crates/hosts`
+//! need, too.
+
+#![allow(clippy::print_stdout)]
+#![allow(dead_code, reason = "the laboratory of crates/hosts has more than this needs")]
+
+#[path = "../../hosts/tests/kernel/check.rs"]
+mod check;
+#[path = "../../hosts/tests/kernel/lab.rs"]
+mod lab;
+#[path = "../../hosts/tests/kernel/traffic.rs"]
+mod traffic;
+
+use check::{check, equal};
+use lab::{Lab, command};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+use traffic::Transfer;
+
+/// What came of a command.
+struct Said {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+fn prepare(args: &str) -> Command {
+    let mut c = Command::new(env!("CARGO_BIN_EXE_forebay"));
+    c.args(args.split_whitespace()).stdin(Stdio::null());
+    c
+}
+
+fn finish(mut c: Command, lab: &Lab) -> Said {
+    let done = lab.left.run(move || c.output()).expect("the binary starts");
+    let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
+    Said { code: done.status.code().unwrap_or(-1), out: text(&done.stdout), err: text(&done.stderr) }
+}
+
+/// Runs `forebay` on the left host.
+fn forebay(lab: &Lab, args: &str) -> Said {
+    finish(prepare(args), lab)
+}
+
+/// The same, which must succeed.
+fn works(lab: &Lab, args: &str) -> String {
+    let said = forebay(lab, args);
+    check(said.code == 0, &format!("forebay {args}{}", if said.code == 0 { String::new() } else { format!(": {}", said.err) }));
+    said.out
+}
+
+/// The same, which must fail and say so.
+fn fails(lab: &Lab, args: &str, words: &[&str]) {
+    let said = forebay(lab, args);
+    let missing: Vec<&&str> = words.iter().filter(|w| !said.err.contains(**w)).collect();
+    check(
+        said.code != 0 && missing.is_empty(),
+        &format!("forebay {args} is refused (lacks {missing:?} in `{}`)", said.err.trim()),
+    );
+}
+
+/// Traces of attachments: registered names, routes, programs at interfaces, files and pins, the default.
+fn traces(lab: &Lab) -> Vec<String> {
+    let mut all = vec![lab.left.read_sysctl("net.ipv4.tcp_available_congestion_control")];
+    all.push(lab.left.read_sysctl("net.ipv4.tcp_congestion_control"));
+    // A link that was just made has no carrier yet.
+    all.push(command("ip", &format!("-n {} route show", lab.left.name)).replace(" linkdown", ""));
+    all.push(command("tc", &format!("-n {} qdisc show dev eth0", lab.left.name)));
+    for folder in ["/run/forebay", "/sys/fs/bpf", "/run/forebay/bpf/forebay"] {
+        let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path().display().to_string());
+        all.extend(names.filter(|n| n != "/run/forebay/lock" && n != "/run/forebay/bpf"));
+    }
+    all.sort();
+    all
+}
+
+fn nothing_left(lab: &Lab, before: &[String], what: &str) {
+    // The kernel frees congestion controls a little later.
+    for _ in 0..100 {
+        if traces(lab) == before {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    equal(traces(lab).as_slice(), before, &format!("nothing is left behind by {what}"));
+}
+
+/// From a dry run to detaching, under a stream.
+fn one_attachment(folder: &Path) {
+    let lab = Lab::new();
+    let before = traces(&lab);
+    equal(works(&lab, "status").as_str(), "nothing is attached\n", "at first nothing is attached");
+    check(works(&lab, "attach list").contains("shift_g"), "the list has parameters");
+    let dry = works(&lab, "attach dctcp --name fbt_cli --dst 10.77.0.0/24 --dry-run");
+    check(
+        ["ip route prepend 10.77.0.0/24", "dev eth0", "congctl fbt_cli"].iter().all(|w| dry.contains(w)),
+        "a dry run shows the route",
+    );
+    nothing_left(&lab, &before, "a dry run");
+
+    let stream = Transfer::start(&lab, u64::MAX);
+    let done = works(&lab, "attach dctcp --name fbt_cli --dst 10.77.0.0/24 --live --param shift_g=3");
+    check(done.contains("registered fbt_cli") && done.contains("1 open sockets use it now"), "attach says what it did");
+    let status = works(&lab, "status");
+    for words in ["fbt_cli (dctcp), for connections to 10.77.0.0/24", "connections using it: 1", "shift_g 3", "acks "] {
+        check(status.contains(words), &format!("status says `{words}`"));
+    }
+    let json = works(&lab, "status --format json");
+    for words in ["\"name\": \"fbt_cli\"", "\"complete\": true", "\"shift_g\": 3", "\"remote\": \"10.77.0.2:"] {
+        check(json.contains(words), &format!("and as JSON `{words}`"));
+    }
+    check(works(&lab, "tune fbt_cli shift_g=5").contains("shift_g = 5"), "tune says what it is then");
+    check(works(&lab, "status").contains("shift_g 5"), "and so does status");
+    fails(&lab, "tune fbt_cli shift_g=99", &["0 to 10"]);
+    fails(&lab, "tune nobody shift_g=4", &["nobody", "not attached", "fbt_cli"]);
+    fails(&lab, "attach dctcp --name fbt_cli --dst 10.77.0.0/24", &["fbt_cli is attached already", "tune", "--name"]);
+    fails(&lab, "attach rns --name fbt_two --dst 10.77.0.0/24", &["10.77.0.0/24 already has a route"]);
+    fails(&lab, "detach nobody", &["nobody is not attached", "fbt_cli"]);
+
+    let metrics = folder.join("forebay.prom");
+    let lines = works(&lab, &format!("watch fbt_cli --seconds 2 --prometheus {}", metrics.display()));
+    check(lines.lines().any(|l| l.trim_start().starts_with("2 s") && l.contains("Mbit/s")), "watch says a line a second");
+    check(lines.contains("fbt_cli stays attached"), "and that it stays attached");
+    let text = std::fs::read_to_string(&metrics).unwrap_or_default();
+    for words in [
+        "# TYPE forebay_sockets gauge",
+        "forebay_sockets{name=\"fbt_cli\",program=\"dctcp\"} 1",
+        "event=\"acks\"",
+        "parameter=\"shift_g\"} 5",
+    ] {
+        check(text.contains(words), &format!("the metrics have `{words}`"));
+    }
+    works(&lab, &format!("status --prometheus {}", metrics.display()));
+    check(metrics.exists(), "status writes them, too");
+    check(works(&lab, "detach fbt_cli").contains("detached fbt_cli"), "detach says so");
+    let outcome = stream.finish();
+    check(outcome.intact && outcome.bytes > 0, &format!("{} bytes arrived as they were sent", outcome.bytes));
+    nothing_left(&lab, &before, "attaching and detaching");
+    equal(works(&lab, "detach --all").as_str(), "nothing was attached\n", "a second time there is nothing to detach");
+}
+
+/// Without its file an attachment is found in the kernel.
+fn lost_file() {
+    let lab = Lab::new();
+    let before = traces(&lab);
+    for attach in ["attach prin --name fbt_cli --default", "attach pias --name fbt_cli --dst 10.77.0.0/24"] {
+        works(&lab, attach);
+        std::fs::remove_file("/run/forebay/fbt_cli.json").expect("the file of the attachment");
+        check(works(&lab, "detach --all").contains("no file remembers"), "detach --all says what it found");
+        // What it was before is lost with the file.
+        lab.left.sysctl("net.ipv4.tcp_congestion_control", "reno");
+        nothing_left(&lab, &before, attach);
+    }
+}
+
+/// Takes itself off when connections get much less than before.
+fn rolls_back() {
+    let lab = Lab::new();
+    let before = traces(&lab);
+    fails(&lab, "attach rns --default --rollback-on throughput>2", &["throughput>2", "no condition"]);
+    let stream = Transfer::start(&lab, u64::MAX);
+    let said = std::thread::scope(|scope| {
+        let attach = scope
+            .spawn(|| forebay(&lab, "attach rns --name fbt_cli --default --live --rollback-on throughput<0.5 --watch-for 60"));
+        // Until what was before has been measured and it is attached.
+        for _ in 0..600 {
+            if Path::new("/run/forebay/fbt_cli.json").exists() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        std::thread::sleep(Duration::from_secs(1));
+        lab.bottleneck(5, 400);
+        attach.join().expect("it ends")
+    });
+    check(said.code == 1, &format!("ends with exit code 1: {} {}", said.code, said.err));
+    check(said.err.contains("detached fbt_cli by itself: throughput<0.5 for 3 s"), "says why");
+    check(said.out.contains("before "), "and what was before");
+    check(works(&lab, "status").contains("nothing is attached"), "nothing is attached any more");
+    command("tc", &format!("-n {} qdisc del dev eth0 root", lab.left.name));
+    check(stream.finish().intact, "the stream is intact");
+    nothing_left(&lab, &before, "rolling back");
+}
+
+/// A process that may not: says which capabilities it lacks, and `status` works.
+fn without_privileges() {
+    let lab = Lab::new();
+    let before = traces(&lab);
+    let bare = |args: &str| {
+        let mut c = prepare(args);
+        // SAFETY: only system calls, on nothing of the parent's.
+        unsafe {
+            c.pre_exec(|| {
+                for capability in 0..64 {
+                    // Those that the kernel does not know are refused.
+                    libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0);
+                }
+                if libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 {
+                    return Err(io::Error::last_os_error());
+                }
+                Ok(())
+            });
+        }
+        finish(c, &lab)
+    };
+    for args in ["attach dctcp --name fbt_cli --default", "detach --all"] {
+        let said = bare(args);
+        check(
+            said.code != 0 && said.err.contains("CAP_BPF") && said.err.contains("root"),
+            &format!("without privileges: forebay {args}: {}", said.err.trim()),
+        );
+    }
+    nothing_left(&lab, &before, "a process without privileges");
+    works(&lab, "attach dctcp --name fbt_cli --default");
+    let said = bare("status");
+    check(said.code == 0 && said.out.contains("fbt_cli (dctcp)"), "status says who is attached without privileges");
+    works(&lab, "detach dctcp");
+    nothing_left(&lab, &before, "detaching by the name of the program");
+}
+
+/// A recording is a scenario that `check` takes and `run` runs.
+fn recording(folder: &Path) {
+    let lab = Lab::new();
+    lab.bottleneck(100, 500);
+    let file = folder.join("live.toml");
+    std::thread::scope(|scope| {
+        let recorder = scope.spawn(|| works(&lab, &format!("record {} --seconds 3 --anonymous --rate 100Mbps", file.display())));
+        std::thread::sleep(Duration::from_millis(500));
+        for _ in 0..3 {
+            check(Transfer::start(&lab, 500_000).wait().intact, "bytes arrive while they are recorded");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        check(recorder.join().expect("it ends").contains("forebay run"), "record says what to do with it");
+    });
+    let text = std::fs::read_to_string(&file).unwrap_or_default();
+    check(!text.contains("10.77.0."), "an anonymous recording has no addresses");
+    works(&lab, &format!("check {}", file.display()));
+    let out = folder.join("result");
+    works(&lab, &format!("run {} --quiet --out {}", file.display(), out.display()));
+    check(out.join("report.html").exists() || out.read_dir().is_ok_and(|d| d.count() > 0), "and run runs it");
+}
+
+/// Takes off what an attempt that failed has left.
+fn clean() {
+    let _ = prepare("detach --all").output();
+}
+
+fn main() -> ExitCode {
+    if std::env::args().any(|a| a == "--list") {
+        println!("verbs-of-real-hosts: test");
+        return ExitCode::SUCCESS;
+    }
+    if let Some(reason) = lab::lacks() {
+        println!("skipped: {reason}");
+        return ExitCode::SUCCESS;
+    }
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hosts");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder for this test");
+    let topics: [(&str, &dyn Fn()); 5] = [
+        ("one attachment", &|| one_attachment(&folder)),
+        ("lost file", &lost_file),
+        ("roll back", &rolls_back),
+        ("without privileges", &without_privileges),
+        ("recording", &|| recording(&folder)),
+    ];
+    let repeated: Vec<&str> =
+        topics.iter().filter(|(name, topic)| check::attempts(name, *topic, &clean)).map(|(name, _)| *name).collect();
+    check::result(&repeated)
+}

@@ -1,0 +1,126 @@
+//! Every law for a while over a bad path: packets are lost, doubled, overtaken and marked by chance, and the receiver stops reading until
+//! its window is zero. FOREBAY_SOAK=600 takes ten minutes a law (`make soak`), FOREBAY_SOAK_LAWS picks laws; a few seconds otherwise.
+
+use crate::capture::{Script, script, script_arrivals};
+use crate::check::check;
+use crate::lab::Lab;
+use crate::traffic::connect;
+use forebay_hosts::attach::{Request, attach};
+use forebay_hosts::catalog::{Kind, PROGRAMS};
+use forebay_hosts::detach::detach_all;
+use forebay_hosts::inet_diag;
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// Connections at once.
+const FLOWS: usize = 4;
+
+/// A byte of the stream.
+fn content(at: u64) -> u8 {
+    (at ^ (at >> 8) ^ (at >> 16)) as u8
+}
+
+fn send(mut socket: TcpStream, stop: &AtomicBool) {
+    let mut at = 0;
+    while !stop.load(Relaxed) {
+        // Trains of all sizes, with silences.
+        let size = 1 + (at * 7919 + 13) % 150_000;
+        let train: Vec<u8> = (at..at + size).map(content).collect();
+        socket.write_all(&train).expect("a train leaves within the time-out of the socket");
+        at += size;
+        if at % 5 == 0 {
+            std::thread::sleep(Duration::from_millis(at % 60));
+        }
+    }
+}
+
+/// Reads and compares; returns how many bytes were wrong.
+fn receive(mut socket: TcpStream, got: &AtomicU64) -> u64 {
+    let (mut buffer, mut at, mut wrong, mut reads) = (vec![0; 30_000], 0, 0, 0_u32);
+    loop {
+        let n = match socket.read(&mut buffer) {
+            Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+            n => n.expect("a train arrives within the time-out of the socket"),
+        };
+        if n == 0 {
+            return wrong;
+        }
+        wrong += buffer[..n].iter().zip(at..).filter(|(b, at)| **b != content(*at)).count() as u64;
+        at += n as u64;
+        got.store(at, Relaxed);
+        reads += 1;
+        // Until the window is zero.
+        if reads % 400 == 0 {
+            std::thread::sleep(Duration::from_millis(300));
+        }
+    }
+}
+
+pub(crate) fn soak() {
+    let time =
+        std::env::var("FOREBAY_SOAK").ok().and_then(|s| s.parse().ok()).map_or(Duration::from_secs(3), Duration::from_secs);
+    let words = std::env::var("FOREBAY_SOAK_LAWS").unwrap_or_default();
+    let wanted = |name: &str| words.trim().is_empty() || words.split_whitespace().any(|w| w == name);
+    for law in PROGRAMS.iter().filter(|p| p.kind == Kind::Law && wanted(p.name)) {
+        let lab = Lab::new();
+        for (host, name) in [(&lab.left, format!("fbs_{}_l", law.name)), (&lab.right, format!("fbs_{}_r", law.name))] {
+            host.ip("link set eth0 gso_max_segs 1");
+            host.sysctl("net.ipv4.tcp_rmem", "4096 65536 131072");
+            let r = Request { program: law.name.into(), name: Some(name), default: true, ..Request::default() };
+            host.run(|| attach(&r)).unwrap_or_else(|e| panic!("{e}"));
+        }
+        lab.slow_way();
+        script(&lab.left, Script { mark_every: 30, double_every: 90, delay_every: 120, by_chance: true, ..Script::default() });
+        script_arrivals(&lab.right, Script { lose_every: 60, by_chance: true, ..Script::default() });
+        let (stop, least, zero) = (AtomicBool::new(false), AtomicU32::new(u32::MAX), AtomicU64::new(0));
+        let got: Vec<AtomicU64> = (0..FLOWS).map(|_| AtomicU64::new(0)).collect();
+        let (mut wrong, mut longest) = (0, Duration::ZERO);
+        std::thread::scope(|scope| {
+            let pairs: Vec<_> = (0..FLOWS).map(|_| connect(&lab)).collect();
+            let receivers: Vec<_> = pairs
+                .into_iter()
+                .zip(&got)
+                .map(|((near, far), got)| {
+                    let stop = &stop;
+                    scope.spawn(move || send(near, stop));
+                    scope.spawn(move || receive(far, got))
+                })
+                .collect();
+            let begin = Instant::now();
+            let mut last: Vec<(u64, Instant)> = got.iter().map(|_| (0, begin)).collect();
+            while begin.elapsed() < time {
+                std::thread::sleep(Duration::from_millis(20));
+                for s in lab.left.run(inet_diag::sockets).unwrap_or_default() {
+                    least.fetch_min(s.info.cwnd, Relaxed);
+                    zero.fetch_add(u64::from(s.info.cwnd == 0), Relaxed);
+                }
+                for ((bytes, since), got) in last.iter_mut().zip(&got) {
+                    let now = got.load(Relaxed);
+                    if now != *bytes {
+                        (*bytes, *since) = (now, Instant::now());
+                    }
+                    longest = longest.max(since.elapsed());
+                }
+            }
+            stop.store(true, Relaxed);
+            wrong = receivers.into_iter().map(|r| r.join().expect("the receiver ends")).sum();
+        });
+        let (bytes, again) = (got.iter().map(|g| g.load(Relaxed)).sum::<u64>(), lab.left.snmp("Tcp", "RetransSegs"));
+        let what = format!("{}, {} s, {bytes} bytes, {again} segments sent again", law.name, time.as_secs());
+        check(
+            wrong == 0 && got.iter().all(|g| g.load(Relaxed) > 0),
+            &format!("{what}: every connection's bytes arrive as they were sent"),
+        );
+        let least = least.load(Relaxed);
+        check(least >= 1 && zero.load(Relaxed) == 0, &format!("the window is never below one segment (least {least})"));
+        // Timeouts double: four in a row are 0.2 + 0.4 + 0.8 + 1.6 s.
+        check(
+            longest < Duration::from_secs(20),
+            &format!("no connection is stuck (longest silence {:.1} s)", longest.as_secs_f64()),
+        );
+        check(again > 0, "the path was a bad one");
+        lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
+    }
+}
