@@ -10,7 +10,7 @@ const FOLDERS: [&str; 4] = ["bpf", "driver", "init", "um"];
 
 /// Readmes, licences and tests stay outside.
 fn wanted(name: &str) -> bool {
-    let c = (name.ends_with(".c") || name.ends_with(".h")) && !name.ends_with(".bpf.c") && !name.ends_with("_test.c");
+    let c = (name.ends_with(".c") || name.ends_with(".h")) && !name.ends_with(".bpf.c") && !name.contains("_test.");
     c || name.ends_with(".toml") || name == "config"
 }
 

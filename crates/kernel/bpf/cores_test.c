@@ -3,7 +3,7 @@
  * Drives the cores from a pipe, for the test that holds them against the laws of the simulator (tests/laws.rs). Reads batches: the number of
  * bytes, then sequences, each a `struct sequence` and its events; answers a batch with a `struct outcome` for every event.
  */
-#include "cores_events.h"
+#include "cores_test.h"
 
 int main(void)
 {

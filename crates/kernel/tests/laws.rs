@@ -67,10 +67,10 @@ fn prin_is_its_core() {
 }
 
 /// Sequences of facts that no connection has, around the wrap at 2^32: no window below 1, no state out of bounds, and on an orderly path the
-/// connection goes on (`bpf/cores_fuzz.c`).
+/// connection goes on (`bpf/cores_fuzz_test.c`).
 #[test]
 fn hostile_events_leave_a_connection_that_goes_on() {
-    let fuzz = pipe::compiled("cores_fuzz.c");
+    let fuzz = pipe::compiled("cores_fuzz_test.c");
     for (number, law) in ["rns", "dctcp", "l2dct", "d2tcp", "trim", "prin"].iter().enumerate() {
         let args = [number.to_string(), "0".into(), sequences().to_string()];
         let done = std::process::Command::new(&fuzz).args(args).output().expect("it starts");

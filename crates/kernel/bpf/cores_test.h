@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The cores of all laws behind one set of events: what tests drive. */
-#ifndef FOREBAY_CORES_EVENTS_H
-#define FOREBAY_CORES_EVENTS_H
+#ifndef FOREBAY_CORES_TEST_H
+#define FOREBAY_CORES_TEST_H
 
 #include <stdio.h>
 #include <stdlib.h>

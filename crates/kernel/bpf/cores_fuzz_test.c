@@ -4,7 +4,7 @@
  * last number of the sequences. After every event windows are at least 1 and state is inside its bounds (undefined behaviour ends the program);
  * after every sequence the connection is on an orderly path again, and must go on.
  */
-#include "cores_events.h"
+#include "cores_test.h"
 
 static struct fb_random bits;
 static law_u64 now;
