@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -163,3 +165,26 @@ def test_the_job_array_of_the_documentation(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert summary(tmp_path / "out") == summary(whole.path)
+
+
+def test_the_snakefile_of_the_documentation(tmp_path: Path) -> None:
+    """By Snakemake's local executor where it is installed, else by the commands that it would run, with its values in them."""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("commands for bash")
+    snakefile = Path(__file__).parents[2] / "docs" / "cluster" / "Snakefile"
+    file, out = tmp_path / "small.toml", tmp_path / "out"
+    file.write_text(fb.Scenario.from_dict({**SMALL, "sweep": {"grid": {"topology.senders": [2, 4, 8]}}}).to_toml())
+    forebay = f"{sys.executable} -m forebay"
+    snakemake = shutil.which("snakemake")
+    if snakemake is not None:
+        config = [f"scenario={file}", f"out={out}", "parts=2"]
+        command = [snakemake, "--snakefile", str(snakefile), "--cores", "2", "--config", *config]
+        subprocess.run(command, cwd=tmp_path, env={**os.environ, "FOREBAY": forebay}, check=True, capture_output=True)
+    else:
+        values = {"FOREBAY": forebay, "SCENARIO:q": str(file), "OUT:q": str(out), "PARTS": "2", "threads": "1"}
+        part, merge = re.findall(r'^ *"({FOREBAY} .*)"$', snakefile.read_text(), re.MULTILINE)
+        for template in (part.replace("{wildcards.part}", "1"), part.replace("{wildcards.part}", "2"), merge):
+            command = re.sub(r"{([^}]*)}", lambda name: values[name[1]], template)
+            subprocess.run(["bash", "-c", command], check=True, capture_output=True)
+    whole = fb.Scenario.load(file).sweep(out=tmp_path / "whole", report=False)
+    assert summary(out) == summary(whole.path)
