@@ -42,10 +42,9 @@ impl CsvFile {
         Ok(())
     }
 
-    /// Flushes and syncs.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
-        self.out.flush()?;
-        self.out.get_ref().sync_all()
+    /// Flushes; the file is still to be synced.
+    pub(crate) fn finish(self) -> io::Result<File> {
+        self.out.into_inner().map_err(io::IntoInnerError::into_error)
     }
 }
 

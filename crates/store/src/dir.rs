@@ -1,13 +1,17 @@
 //! Where results go, and how a directory appears there all at once.
 
 use crate::error::StoreError;
-use crate::file::what;
+use crate::file::{sync_together, what};
 use crate::leftovers;
 use crate::manifest::Manifest;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Results that are made again sooner are not worth a wait for the disk; units of sweeps are treated alike.
+const CHEAP: Duration = Duration::from_millis(200);
 
 /// Longest name, in bytes, that [`file_name`] makes: file systems allow 255, and suffixes come on top.
 const MAX_NAME: usize = 100;
@@ -104,6 +108,7 @@ pub(crate) struct Staging {
     path: PathBuf,
     target: Target,
     published: bool,
+    since: Instant,
     /// Tells other processes that somebody is at work here.
     _lock: Option<File>,
 }
@@ -125,7 +130,7 @@ impl Staging {
             match fs::create_dir(&path) {
                 Ok(()) => {
                     let lock = leftovers::lock(&path);
-                    return Ok(Staging { path, target, published: false, _lock: lock });
+                    return Ok(Staging { path, target, published: false, since: Instant::now(), _lock: lock });
                 }
                 // Process ids repeat, after a crash or on another machine that shares the disk.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 1_000 => attempt += 1,
@@ -139,13 +144,17 @@ impl Staging {
         &self.path
     }
 
-    /// Gives the directory its final name, which is returned. All files must have been synced. Where the name was taken meanwhile, or the
+    /// Syncs `files`, which are all that the directory holds, and gives it its final name, which is returned. So the name stands for complete
+    /// results, whatever ends the process or the machine. A power cut may take the name itself from results that took less than
+    /// [`CHEAP`], for some seconds; that of others is on disk when this returns. Where the name was taken meanwhile, or the
     /// system refuses it, that is `name-1` beside it, or the next number that is free: complete results are never thrown away.
     ///
     /// # Errors
     /// When the system refuses all names; the directory stays where it was filled.
-    pub(crate) fn publish(mut self) -> Result<PathBuf, StoreError> {
-        sync_dir(&self.path)?;
+    pub(crate) fn publish(mut self, mut files: Vec<(PathBuf, File)>) -> Result<PathBuf, StoreError> {
+        files.extend(opened_dir(&self.path)?);
+        sync_together(&files)?;
+        drop(files);
         let named = match &self.target {
             Target::Numbered { parent, name } => self.take_next_number(parent, name),
             Target::Exact { path, force } => self.take(path, *force).or_else(|e| {
@@ -156,8 +165,9 @@ impl Staging {
         };
         self.published = true;
         let path = named.map_err(|e| StoreError::Unnamed { kept: self.path.clone(), cause: Box::new(e) })?;
-        if let Some(parent) = self.path.parent().filter(|p| !p.as_os_str().is_empty()) {
-            sync_dir(parent)?;
+        let parent = self.path.parent().filter(|p| !p.as_os_str().is_empty());
+        if let Some(parent) = parent.filter(|_| self.since.elapsed() >= CHEAP) {
+            sync_together(opened_dir(parent)?.as_slice())?;
         }
         Ok(path)
     }
@@ -217,13 +227,10 @@ impl Drop for Staging {
     }
 }
 
-/// Makes the entries of a directory durable.
-fn sync_dir(path: &Path) -> Result<(), StoreError> {
-    // Only Unix can open a directory as a file.
-    if cfg!(unix) {
-        File::open(path).and_then(|d| d.sync_all()).map_err(StoreError::io("sync", path))?;
-    }
-    Ok(())
+/// A directory, to make its entries durable. Only Unix can open one as a file.
+fn opened_dir(path: &Path) -> Result<Option<(PathBuf, File)>, StoreError> {
+    let open = || File::open(path).map(|d| (path.to_owned(), d)).map_err(StoreError::io("sync", path));
+    cfg!(unix).then(open).transpose()
 }
 
 #[cfg(test)]

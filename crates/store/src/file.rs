@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
 
 /// Refuses a path at which there is something that a file may not take the place of: a directory, a pipe, a device or a link.
 ///
@@ -34,11 +35,43 @@ pub(crate) fn what(kind: fs::FileType) -> &'static str {
     }
 }
 
+/// Makes files and directories durable, all at the same time: a file system with a journal then commits it once or twice, and not once for each.
+pub(crate) fn sync_together(files: &[(PathBuf, File)]) -> Result<(), StoreError> {
+    let sync = |(path, file): &(PathBuf, File)| file.sync_all().map_err(StoreError::io("sync", path));
+    let Some((last, others)) = files.split_last() else { return Ok(()) };
+    thread::scope(|scope| {
+        let begun: Vec<_> =
+            others.iter().map(|f| thread::Builder::new().spawn_scoped(scope, || sync(f)).map_err(|_| f)).collect();
+        let mut outcome = sync(last);
+        for thread in begun {
+            let synced = match thread {
+                Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                // No more threads are to be had.
+                Err(file) => sync(file),
+            };
+            outcome = outcome.and(synced);
+        }
+        outcome
+    })
+}
+
+/// Writes a file as [`write_whole`], without waiting for the disk: what it holds can be made again from what is there.
+///
+/// # Errors
+/// As there.
+pub fn write_derived(path: &Path, contents: &[u8]) -> Result<(), StoreError> {
+    replace(path, contents, false)
+}
+
 /// Writes a file that replaces the plain file at `path`, if there is one, when it is complete and on disk; a failure leaves that as it was.
 ///
 /// # Errors
 /// When there is something else than a file, and when the system refuses.
 pub fn write_whole(path: &Path, contents: &[u8]) -> Result<(), StoreError> {
+    replace(path, contents, true)
+}
+
+fn replace(path: &Path, contents: &[u8], sync: bool) -> Result<(), StoreError> {
     replaceable(path)?;
     let name = path.file_name().map_or_else(OsString::new, OsString::from);
     leftovers::remove(path.parent().unwrap_or(Path::new("")), &name);
@@ -48,7 +81,9 @@ pub fn write_whole(path: &Path, contents: &[u8]) -> Result<(), StoreError> {
         // Released with the file.
         let _ = file.try_lock();
         file.write_all(contents)?;
-        file.sync_all()?;
+        if sync {
+            file.sync_all()?;
+        }
         fs::rename(&temporary, path)
     };
     write().map_err(|e| {

@@ -48,7 +48,7 @@ pub use dir::{Target, file_name};
 pub use docs::{markdown, replace_generated};
 pub use error::StoreError;
 pub use events::event_lines;
-pub use file::{replaceable, write_whole};
+pub use file::{replaceable, write_derived, write_whole};
 pub use manifest::{
     Host, Manifest, RunRecord, ScenarioRecord, TableRecord, VariantRecord, built, combined_fingerprint, set_built, utc,
 };

@@ -32,10 +32,9 @@ impl ParquetFile {
         self.writer.write(batch)
     }
 
-    /// Writes the footer and syncs.
-    pub(crate) fn finish(self) -> Result<(), ParquetError> {
-        self.writer.into_inner()?.sync_all()?;
-        Ok(())
+    /// Writes the footer; the file is still to be synced.
+    pub(crate) fn finish(self) -> Result<File, ParquetError> {
+        self.writer.into_inner()
     }
 }
 

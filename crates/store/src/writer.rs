@@ -90,20 +90,24 @@ impl RunWriter {
         manifest.kind = Manifest::KIND.into();
         manifest.manifest_version = Manifest::VERSION;
         manifest.tables.clear();
+        let mut files = Vec::new();
         for table in self.tables {
-            manifest.tables.push(table.finish()?);
+            let (record, file) = table.finish()?;
+            files.push((self.staging.path().join(&record.file), file));
+            manifest.tables.push(record);
         }
         let path = self.staging.path().join(Manifest::FILE);
         let text = serde_json::to_string_pretty(&manifest)
             .map_err(|e| StoreError::Encode { path: path.clone(), message: e.to_string() })?;
-        let write = || -> io::Result<()> {
+        let write = || -> io::Result<File> {
             let mut file = File::create(&path)?;
             file.write_all(text.as_bytes())?;
             file.write_all(b"\n")?;
-            file.sync_all()
+            Ok(file)
         };
-        write().map_err(StoreError::io("write", &path))?;
-        self.staging.publish()
+        let file = write().map_err(StoreError::io("write", &path))?;
+        files.push((path, file));
+        self.staging.publish(files)
     }
 }
 
@@ -142,13 +146,15 @@ impl TableFile {
         }
     }
 
-    fn finish(self) -> Result<TableRecord, StoreError> {
-        match self.encoder {
+    /// Completes the file, which is still to be synced.
+    fn finish(self) -> Result<(TableRecord, File), StoreError> {
+        let written = match self.encoder {
             Encoder::Parquet(p) => p.finish().map_err(|e| encode_error(&self.path, e))?,
             Encoder::Csv(c) => c.finish().map_err(StoreError::io("write", &self.path))?,
-        }
+        };
         let file = self.path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-        Ok(TableRecord { name: self.table.name().into(), file, rows: self.rows, schema_version: self.version })
+        let record = TableRecord { name: self.table.name().into(), file, rows: self.rows, schema_version: self.version };
+        Ok((record, written))
     }
 }
 

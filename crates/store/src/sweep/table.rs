@@ -143,10 +143,11 @@ impl SweepTable {
                 Out::Csv(c) => c.write(&batch).map_err(StoreError::io("write", path))?,
             }
         }
-        match out {
+        let file = match out {
             Out::Parquet(p) => p.finish().map_err(|e| encode_error(path, e))?,
             Out::Csv(c) => c.finish().map_err(StoreError::io("write", path))?,
-        }
+        };
+        file.sync_all().map_err(StoreError::io("sync", path))?;
         Ok(written)
     }
 
