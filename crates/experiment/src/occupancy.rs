@@ -57,6 +57,24 @@ impl Occupancy {
         }
     }
 
+    /// Whether there is a series of samples, for which every change must be told.
+    pub fn has_series(&self) -> bool {
+        self.series.is_some()
+    }
+
+    /// From the last call up to `now`, the queue had each length for the time in `times`.
+    pub fn add(&mut self, now: Time, times: &[u64]) {
+        if let Some(longest) = times.iter().rposition(|&time| time > 0).map(|n| n.min(MAX_BIN)) {
+            if self.time_at.len() <= longest {
+                self.time_at.resize(longest + 1, 0);
+            }
+            for (length, time) in times.iter().enumerate().filter(|(_, time)| **time > 0) {
+                self.time_at[length.min(MAX_BIN)] += time;
+            }
+        }
+        self.last = self.last.max(now);
+    }
+
     /// Forgets the distribution up to now (end of the warm-up), keeps the series.
     pub fn restart(&mut self, now: Time) {
         self.time_at.clear();

@@ -30,6 +30,8 @@ pub struct StrictPriority {
     /// Queue of each class.
     map: [u8; CLASSES],
     levels: Vec<Level>,
+    /// Which of them hold a packet, a bit each.
+    busy: u8,
     /// Queue of the packet in service.
     serving: usize,
     k: QueueState,
@@ -75,13 +77,14 @@ impl StrictPriority {
             freed.add(w);
             port.fits_without(freed, wire)
         });
-        for level in self.levels[q + 1..].iter_mut().rev() {
+        for (place, level) in self.levels.iter_mut().enumerate().skip(q + 1).rev() {
             while enough && freed.packets > 0 {
                 let Some(w) = level.packets.pop_back() else { break };
                 level.state.remove(w.packet.wire);
                 freed.remove(w.packet.wire);
                 w.evict(effects);
             }
+            self.busy &= !(u8::from(level.packets.is_empty()) << place);
         }
         enough
     }
@@ -125,13 +128,16 @@ impl Buffered for StrictPriority {
             let q = self.queue_of(packet.packet.class);
             self.levels[q].state.add(packet.packet.wire);
             self.levels[q].packets.push_back(packet);
+            self.busy |= 1 << q;
         }
     }
 
     fn pop(&mut self, _now: Time, _effects: &mut impl Effects) -> Option<Queued> {
-        let q = self.levels.iter().position(|l| !l.packets.is_empty())?;
-        let packet = self.levels[q].packets.pop_front()?;
-        self.levels[q].state.remove(packet.packet.wire);
+        let q = self.busy.trailing_zeros() as usize;
+        let level = self.levels.get_mut(q)?;
+        let packet = level.packets.pop_front()?;
+        level.state.remove(packet.packet.wire);
+        self.busy &= !(u8::from(level.packets.is_empty()) << q);
         self.serving = q;
         Some(packet)
     }
@@ -175,6 +181,7 @@ fn build(v: &Values, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
     Ok(Queue::Buffered(BufferedDiscipline::StrictPriority(StrictPriority {
         map,
         levels,
+        busy: 0,
         serving: 0,
         k,
         k_of_queue: v.text("k-of") == "queue",
@@ -246,6 +253,7 @@ mod tests {
         StrictPriority {
             map: even_map(queues),
             levels: vec![Level::default(); queues],
+            busy: 0,
             serving: 0,
             k: QueueState::UNLIMITED,
             k_of_queue: false,

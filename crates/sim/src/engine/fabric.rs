@@ -5,10 +5,13 @@
 
 use super::handoff::{Handoff, Lots, PORT_BITS, doubled, sort_across_ports};
 use super::lane::Lane;
+use super::tiers::GROUP;
 use crate::net::arena::Arena;
 use crate::net::bit_errors::BitErrors;
+use crate::net::huge;
 use crate::net::packet::{Packet, SackBlocks, flag};
 use crate::net::port::{Port, Refusal};
+use crate::net::prefetch::{self, prefetch};
 use crate::net::ring::Ring;
 use forebay_experiment::network::{Network, PortConfig};
 use forebay_experiment::streams::Draws;
@@ -51,15 +54,6 @@ pub(crate) struct Fabric {
     lots: Lots,
 }
 
-#[inline]
-fn prefetch<T>(_place: &T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch has no effect beyond the cache, and the address is that of a live object.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(std::ptr::from_ref(_place).cast());
-    }
-}
-
 impl Fabric {
     /// The idle network; `seed` is for the disciplines of the ports and for ties.
     pub(crate) fn new(network: &Network, fib: Fib, seed: u64) -> Fabric {
@@ -94,7 +88,9 @@ impl Fabric {
         }
         assert!(network.ports.len() < 1 << PORT_BITS, "keys of packets hold {PORT_BITS} bits of the port");
         let make = |(id, c): (usize, &PortConfig)| Port::new(c, input_of[id], Draws::Queue.stream(seed, &[id as u64]));
-        let mut ports: Vec<Port> = network.ports.iter().enumerate().map(make).collect();
+        let mut ports: Vec<Port> = Vec::with_capacity(network.ports.len());
+        huge::advise(ports.spare_capacity_mut());
+        ports.extend(network.ports.iter().enumerate().map(make));
         for c in &network.faults.corruption {
             let draws = Draws::BitErrors.stream(seed, &[c.port.index() as u64]);
             ports[c.port.index()].err(BitErrors::new(c.bit_errors, draws));
@@ -246,7 +242,7 @@ impl Fabric {
     pub(super) fn forward(&mut self, lane: &mut Lane, node: NodeId) {
         // Owned here for the time being, so that the compiler knows that nothing else reaches it.
         let list = std::mem::take(&mut lane.handoffs);
-        let (mut list, count, next) = self.gather(lane, node, list);
+        let (mut list, count, next) = self.gather(lane, node, (list, 0));
         let start = lane.wheel.start;
         let handoffs = &mut list[..count];
         if self.nodes[node].special {
@@ -261,6 +257,59 @@ impl Fabric {
             lane.wheel.mark(node, next);
         }
         lane.handoffs = list;
+    }
+
+    /// As [`Fabric::forward`] at each of some switches of which no two are neighbours and none is special.
+    #[inline(never)]
+    pub(super) fn forward_group(&mut self, lane: &mut Lane, group: &[NodeId]) {
+        for &node in group {
+            self.each_busy_input(node, |port| prefetch(port));
+        }
+        for &node in group {
+            self.each_busy_input(node, |port| prefetch::line(port.ring.place(port.ring.head()).cast()));
+        }
+        let mut list = std::mem::take(&mut lane.handoffs);
+        let mut gathered = [(0, TimeOrNever::NEVER); GROUP];
+        let mut count = 0;
+        for (&node, gathered) in group.iter().zip(&mut gathered) {
+            let next;
+            (list, count, next) = self.gather(lane, node, (list, count));
+            *gathered = (count, next);
+        }
+        for m in &list[..count] {
+            self.ports[m.to()].prefetch_queue();
+        }
+        let start = lane.wheel.start;
+        let mut first = 0;
+        for (&node, &(end, next)) in group.iter().zip(&gathered) {
+            let handoffs = &mut list[first..end];
+            lane.sorter.sort(handoffs, self.lots);
+            for m in &*handoffs {
+                self.hop(lane, m, start);
+            }
+            if let Some(next) = next.get() {
+                lane.wheel.mark(node, next);
+            }
+            first = end;
+        }
+        lane.handoffs = list;
+    }
+
+    #[inline(always)]
+    fn each_busy_input(&self, node: NodeId, look: impl Fn(&Port)) {
+        let n = &self.nodes[node];
+        for word in 0..n.busy_words {
+            let mut bits = self.busy[n.busy_first + word];
+            while bits != 0 {
+                look(&self.ports[self.feeder[n.in_first + word * WORD + bits.trailing_zeros()]]);
+                bits &= bits - 1;
+            }
+        }
+    }
+
+    /// Whether a switch has shared memory, ports that are not FIFOs, or links that damage packets.
+    pub(super) fn is_special(&self, node: NodeId) -> bool {
+        self.nodes[node].special
     }
 
     /// As the loop in `forward`, at a switch with shared memory or with ports that are not FIFOs.
@@ -286,6 +335,9 @@ impl Fabric {
         }
         for i in 0..self.nodes[node].buffered.len() {
             let port = self.nodes[node].buffered[i];
+            if self.ports[port].next_start().is_none() {
+                continue;
+            }
             self.serve(lane, port, end);
             if let Some(start) = self.ports[port].next_start() {
                 lane.wheel.mark(node, start);
@@ -309,16 +361,22 @@ impl Fabric {
         false
     }
 
-    /// Takes the packets that reach `node` in the current window out of their rings, those of one input in order. Returns
-    /// the list, their number and the time of the first packet behind the window.
+    /// Takes the packets that reach `node` in the current window out of their rings, those of one input in order, and puts them into the
+    /// list behind the `filled` ones that are there. Returns the list, how many it holds then and the time of the first packet behind the
+    /// window.
     #[inline(always)]
-    fn gather(&mut self, lane: &Lane, node: NodeId, mut list: Box<[Handoff]>) -> (Box<[Handoff]>, usize, TimeOrNever) {
+    fn gather(
+        &mut self,
+        lane: &Lane,
+        node: NodeId,
+        (mut list, filled): (Box<[Handoff]>, usize),
+    ) -> (Box<[Handoff]>, usize, TimeOrNever) {
         let (start, end) = (lane.wheel.start, lane.wheel.end);
         let n = &self.nodes[node];
         let (first, busy_first, busy_words) = (n.in_first, n.busy_first, n.busy_words);
         let route = self.fib.at(node);
         let mut next = TimeOrNever::NEVER;
-        let mut places = list.as_mut_ptr_range();
+        let mut places = list[filled..].as_mut_ptr_range();
         let mut word = 0;
         while word < busy_words {
             let mut bits = self.busy[busy_first + word];
@@ -397,12 +455,17 @@ impl Fabric {
     }
 
     /// Asks the switch's shared memory about a gathered packet. Only switches that have one pay for bringing all their queues up
-    /// to date.
+    /// to date, and these only where it is short.
     #[inline(never)]
     fn pool_admits(&mut self, lane: &mut Lane, node: NodeId, packet: *const Packet, to: PortId, now: Time) -> bool {
         // SAFETY: see `Handoff::packet`.
         let wire = u64::from(unsafe { &*packet }.wire);
         let Some(pool) = self.nodes[node].shared else { return true };
+        // What the queues were at most when they were last looked at: what fits beside that fits beside less, too.
+        let most: u64 = self.nodes[node].shared_ports.iter().map(|&p| self.ports[p].queued_bytes()).sum();
+        if pool.admits(most, self.ports[to].queued_bytes(), wire) {
+            return true;
+        }
         for i in 0..self.nodes[node].buffered.len() {
             self.serve(lane, self.nodes[node].buffered[i], now);
         }

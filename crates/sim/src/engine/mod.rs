@@ -9,6 +9,7 @@ mod lane;
 pub mod path;
 pub(crate) mod simulation;
 mod stream;
+mod tiers;
 mod wheel;
 
 mod ended;

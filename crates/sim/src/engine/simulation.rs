@@ -4,6 +4,7 @@ use super::core::{Apps, Core};
 use super::fabric::Fabric;
 use super::lane::Lane;
 use super::recorder::Recorder;
+use super::tiers::{GROUP, Tier, take_group};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::Experiment;
 use forebay_experiment::checked::Checked;
@@ -30,6 +31,8 @@ pub(crate) struct Simulation {
     /// When something other than packets and timers is to be done next, in the window that this is in: one of those, or a link fails.
     due: Time,
     activations: u64,
+    /// For a network so large that its nodes are run in groups.
+    tiers: Option<IndexVec<NodeId, Tier>>,
     #[cfg(debug_assertions)]
     backwards: bool,
 }
@@ -78,6 +81,7 @@ impl Simulation {
             noting: Time::ZERO,
             due: Time::ZERO,
             activations: 0,
+            tiers: core.tiers(),
             #[cfg(debug_assertions)]
             backwards: false,
             core,
@@ -174,6 +178,10 @@ impl Simulation {
         if self.backwards {
             return self.window_backwards();
         }
+        if self.tiers.is_some() {
+            self.window_in_groups();
+            return self.end_window();
+        }
         for word in 0..self.core.calendar().words() {
             let mut bits = self.core.calendar().take(word);
             while bits != 0 {
@@ -183,6 +191,20 @@ impl Simulation {
             }
         }
         self.end_window();
+    }
+
+    /// As `window`, of a large network.
+    fn window_in_groups(&mut self) {
+        let Some(tiers) = &self.tiers else { return };
+        let mut group = [NodeId::new(0); GROUP];
+        for word in 0..self.core.calendar().words() {
+            let mut bits = self.core.calendar().take(word);
+            while bits != 0 {
+                let (count, tier) = take_group(tiers, word, &mut bits, &mut group);
+                self.activations += count as u64;
+                self.core.run_group(&mut self.apps, &group[..count], tier);
+            }
+        }
     }
 
     /// Works off what node `node` has in the current window.

@@ -15,6 +15,7 @@
 //!
 //! Lists that few packets come by are checked (`IndexVec`): the identities of connections, what lies far ahead in the calendar.
 
+use super::huge;
 use forebay_units::Id;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Index, IndexMut};
@@ -32,9 +33,10 @@ impl<I: Id, T> Arena<I, T> {
         Arena { items, id: PhantomData }
     }
 
-    /// Makes room for exactly `more` items.
+    /// Makes room for exactly `more` items, on huge pages where they fill any.
     pub(crate) fn reserve_exact(&mut self, more: usize) {
         self.items.reserve_exact(more);
+        huge::advise(self.items.spare_capacity_mut());
     }
 
     /// Appends an item.

@@ -102,7 +102,9 @@ impl Backlog {
     }
 
     /// Whether there are none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.discipline.is_empty()
+        debug_assert_eq!(self.discipline.len(), self.slab.held.len() - self.slab.unused.len());
+        self.slab.held.len() == self.slab.unused.len()
     }
 }

@@ -8,8 +8,8 @@
 
 use super::backlog::{Backlog, Held, Slab, facts};
 use super::packet::{Packet, SackBlocks, flag};
-use super::port::{Order, Port};
-use forebay_queues::{Codepoint, DropReason, Effects, FifoDiscipline, Handle, Queued};
+use super::port::Port;
+use forebay_queues::{Codepoint, DropReason, Effects, Handle, Queued};
 use forebay_units::Time;
 
 /// Carries out what a discipline does to packets.
@@ -51,17 +51,11 @@ impl Port {
     /// The backlog, taken out of the port while its discipline runs, so that the port itself can carry out what the discipline does.
     /// [`Port::put_back`] must follow. `None`, and nothing changed, for others.
     fn take_backlog(&mut self) -> Option<Box<Backlog>> {
-        match std::mem::replace(&mut self.order, Order::Fifo(FifoDiscipline::default())) {
-            Order::Buffered(backlog) => Some(backlog),
-            other => {
-                self.order = other;
-                None
-            }
-        }
+        self.backlog.take()
     }
 
     fn put_back(&mut self, backlog: Box<Backlog>) {
-        self.order = Order::Buffered(backlog);
+        self.backlog = Some(backlog);
     }
 
     /// Makes the transmissions that start before `until`; `lost` receives every packet that is dropped when it could have started. Returns
@@ -105,7 +99,7 @@ impl Port {
         if held.packet.has(flag::EXT) {
             self.ring.push_sack(&held.sack);
         }
-        self.stats.sojourn += u128::from((departure - held.packet.arrival).0);
+        self.add_sojourn(departure - held.packet.arrival);
         idle.then_some(arrival)
     }
 
@@ -132,7 +126,7 @@ impl Port {
         discipline.push(&state, queued, &mut sink);
         let mut news = None;
         if !sink.refused {
-            self.count_in(u64::from(packet.wire));
+            self.count_in(now, u64::from(packet.wire));
             if self.busy_until < now {
                 // Idle, so the rest of the backlog is empty: it is in service at once.
                 news = self.start_next(now, &mut backlog, lost);
@@ -142,28 +136,19 @@ impl Port {
         news
     }
 
-    fn count_in(&mut self, wire: u64) {
-        self.queue.packets += 1;
-        self.queue.bytes += wire;
-        self.stats.sent_pkts += 1;
-        self.stats.sent_bytes += wire;
-        self.events.max_pkts = self.events.max_pkts.max(self.queue.packets);
-    }
-
     /// Counts a packet that was queued and will not be sent.
     fn evict(&mut self, now: Time, held: &Held, reason: DropReason) {
         // What has left before is counted, and recorded, first.
         self.settle(now);
         self.record(now);
         let wire = u64::from(held.packet.wire);
-        self.queue.packets -= 1;
-        self.queue.bytes -= wire;
-        self.stats.sojourn += u128::from((now - held.packet.arrival).0);
+        self.shorten(now, wire);
+        self.add_sojourn(now - held.packet.arrival);
         if held.before {
             self.before -= 1;
         } else {
-            self.stats.sent_pkts -= 1;
-            self.stats.sent_bytes -= wire;
+            self.sent_pkts -= 1;
+            self.sent_bytes -= wire;
         }
         self.drop(reason, wire);
     }

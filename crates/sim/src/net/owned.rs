@@ -56,6 +56,12 @@ impl<I: Id, T> Owned<I, T> {
         self.items.reserve_exact(more);
     }
 
+    /// An item whoever is run, to ask the cache for it and no more.
+    #[inline(always)]
+    pub(crate) fn look(&self, id: I) -> &T {
+        &self.items[id]
+    }
+
     /// All items in order of their numbers. Between windows only.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         #[cfg(debug_assertions)]

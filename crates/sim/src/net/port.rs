@@ -10,7 +10,9 @@
 
 use super::backlog::{Backlog, facts};
 use super::bit_errors::BitErrors;
+use super::levels::Levels;
 use super::packet::{Codepoint, Packet};
+use super::prefetch;
 use super::ring::Ring;
 use forebay_experiment::network::PortConfig;
 use forebay_experiment::occupancy::{Counters, Occupancy};
@@ -50,7 +52,15 @@ pub struct PortEvents {
     pub max_pkts: u32,
 }
 
-/// A port. The first two cache lines hold what every packet touches.
+/// From here on an arrival is looked at closely.
+#[derive(Debug, Clone, Copy, Default)]
+struct Alert {
+    packets: u32,
+    /// At most the limit in bytes: a closer look is never wrong.
+    bytes: u32,
+}
+
+/// A port. The first cache line holds what taking packets out touches, and that with the second all that a packet touches.
 #[repr(C, align(64))]
 pub struct Port {
     /// Waiting and flying packets.
@@ -58,21 +68,31 @@ pub struct Port {
     departed: u32,
     /// The receiving node.
     pub(crate) to: NodeId,
+    /// When the last packet that the other end has taken arrived there. The other end's.
+    pub(crate) served: Time,
     pub(super) busy_until: Time,
     pub(super) delay: Time,
     ps_per_byte: u64,
-    /// Upper bound of the queue; exact after `settle`.
+    /// Upper bound of the queue; exact after `settle`, and always where `levels` are counted.
     pub(super) queue: QueueState,
     /// An arrival that finds less than this in `queue` is accepted without a closer look.
-    alert: QueueState,
+    alert: Alert,
     /// Place among the inputs of all nodes.
     pub(crate) input: u32,
-    /// When the last packet that the other end has taken arrived there. The other end's.
-    pub(crate) served: Time,
-    /// Counters.
-    pub(crate) stats: PortStats,
+    /// How long the queue had which length, for `observer`, while the port is a FIFO without a series of samples.
+    levels: Levels,
+    /// Packets queued for transmission since the start or the end of the warm-up.
+    pub(super) sent_pkts: u64,
+    /// Wire bytes of those.
+    pub(super) sent_bytes: u64,
+    /// Lower half of their `sojourn`.
+    waited: u64,
+    /// Upper half of it.
+    waited_high: u64,
     /// In which order packets leave, and who decides.
-    pub(super) order: Order,
+    order: Order,
+    /// What waits at a port with a buffered discipline, whose order is [`Order::Buffered`]. Not there while the discipline runs.
+    pub(super) backlog: Option<Box<Backlog>>,
     limit: QueueState,
     /// `quiet_below` of a FIFO's discipline.
     quiet: QueueState,
@@ -90,12 +110,14 @@ pub struct Port {
     watched: bool,
 }
 
+const _: () = assert!(std::mem::offset_of!(Port, queue) == 64 && std::mem::offset_of!(Port, waited_high) == 128);
+
 /// The two kinds of ports, and those whose link is down.
-pub(super) enum Order {
+enum Order {
     /// Packets leave in order of arrival: they go to the ring at once.
     Fifo(FifoDiscipline),
     /// Packets wait in a backlog until their transmission starts.
-    Buffered(Box<Backlog>),
+    Buffered,
     /// A FIFO that refuses packets at first, so that whoever sends them does something with them.
     Watched(FifoDiscipline),
     /// The link is down, and has cost so many packets.
@@ -104,10 +126,10 @@ pub(super) enum Order {
 
 /// `quiet_below` and `is_step` of a FIFO's discipline, and the order of packets. Of the others the first two are of no interest: their `alert`
 /// stays zero, so that every packet takes the way to `examine`.
-fn order_of(queue: Queue) -> (QueueState, bool, Order) {
+fn order_of(queue: Queue) -> (QueueState, bool, Order, Option<Box<Backlog>>) {
     match queue {
-        Queue::Fifo(discipline) => (discipline.quiet_below(), discipline.is_step(), Order::Fifo(discipline)),
-        Queue::Buffered(discipline) => (QueueState::default(), false, Order::Buffered(Box::new(Backlog::new(discipline)))),
+        Queue::Fifo(discipline) => (discipline.quiet_below(), discipline.is_step(), Order::Fifo(discipline), None),
+        Queue::Buffered(discipline) => (QueueState::default(), false, Order::Buffered, Some(Box::new(Backlog::new(discipline)))),
     }
 }
 
@@ -132,8 +154,26 @@ impl Port {
     }
 
     /// Sums over packets.
-    pub fn stats(&self) -> &PortStats {
-        &self.stats
+    pub fn stats(&self) -> PortStats {
+        PortStats { sent_pkts: self.sent_pkts, sent_bytes: self.sent_bytes, sojourn: self.sojourn() }
+    }
+
+    fn sojourn(&self) -> u128 {
+        u128::from(self.waited_high) << 64 | u128::from(self.waited)
+    }
+
+    fn set_sojourn(&mut self, sum: u128) {
+        (self.waited, self.waited_high) = (sum as u64, (sum >> 64) as u64);
+    }
+
+    /// Adds to the time from arrival to departure of packets.
+    #[inline(always)]
+    pub(super) fn add_sojourn(&mut self, time: Time) {
+        let (sum, over) = self.waited.overflowing_add(time.0);
+        self.waited = sum;
+        if over {
+            self.waited_high += 1;
+        }
     }
 
     /// What happened at it.
@@ -145,7 +185,7 @@ impl Port {
     pub fn new(c: &PortConfig, input: u32, rng: Rng) -> Port {
         let mut queue = c.queue.clone();
         queue.start(c.rate, rng);
-        let (quiet, step, order) = order_of(queue);
+        let (quiet, step, order, backlog) = order_of(queue);
         Port {
             ring: Ring::new(8),
             departed: 0,
@@ -153,13 +193,18 @@ impl Port {
             ps_per_byte: c.rate.ps_per_byte_q16(),
             delay: c.delay,
             queue: QueueState::default(),
-            alert: QueueState::default(),
-            stats: PortStats::default(),
+            alert: Alert::default(),
+            levels: Levels::OFF,
+            sent_pkts: 0,
+            sent_bytes: 0,
+            waited: 0,
+            waited_high: 0,
             input,
             to: c.to,
             quiet,
             step,
             order,
+            backlog,
             limit: c.buffer.map_or(QueueState::UNLIMITED, QueueState::limit),
             events: PortEvents::default(),
             before: 0,
@@ -174,7 +219,9 @@ impl Port {
     /// From now on packets are refused with [`Refusal::Closely`] until [`Port::unwatch`], unless the port is down.
     pub fn watch(&mut self) {
         self.watched = true;
-        self.alert = QueueState::default();
+        self.alert = Alert::default();
+        debug_assert!(self.total_sent() == 0 || !self.levels.are_on(), "a port is watched from the start");
+        self.levels = Levels::OFF;
         if let Order::Fifo(discipline) = &mut self.order {
             self.order = Order::Watched(std::mem::take(discipline));
         }
@@ -191,7 +238,7 @@ impl Port {
     pub fn err(&mut self, errors: BitErrors) {
         self.errors = Some(Box::new(errors));
         // Every packet is looked at.
-        (self.quiet, self.step, self.alert) = (QueueState::default(), false, QueueState::default());
+        (self.quiet, self.step, self.alert) = (QueueState::default(), false, Alert::default());
     }
 
     /// What damages packets, if anything.
@@ -202,7 +249,28 @@ impl Port {
     /// Starts recording the queue, with a sample every so often or the distribution only.
     pub fn observe(&mut self, port: PortId, every: Option<Time>) {
         self.observer = Some(Box::new(Occupancy::new(port, every)));
-        self.alert = QueueState::default();
+        self.alert = Alert::default();
+        self.count_levels(Time::ZERO);
+    }
+
+    /// From `now` on, when the queue is settled, the time at each length is counted in `levels`, if there is a recorder and it needs no more.
+    fn count_levels(&mut self, now: Time) {
+        self.levels = Levels::OFF;
+        let plain = matches!(self.order, Order::Fifo(_) | Order::Buffered) && self.errors.is_none();
+        if plain && self.observer.as_ref().is_some_and(|o| !o.has_series()) {
+            // Times of changes are those of arrivals at the other end, which are in the ring: all later by the delay.
+            self.levels = Levels::new(now + self.delay, self.queue.packets, self.events.max_pkts);
+        }
+    }
+
+    /// Hands what was counted up to `now`, when the queue is settled, over to the recorder, which goes on from there.
+    #[inline(never)]
+    fn record_levels(&mut self, now: Time) {
+        let times = self.levels.times(now + self.delay, self.queue.packets);
+        if let Some(o) = &mut self.observer {
+            o.add(now, &times);
+        }
+        self.levels = Levels::OFF;
     }
 
     /// The recorder, if any.
@@ -215,17 +283,21 @@ impl Port {
         self.observer.as_deref_mut()
     }
 
+    /// Asks for the memory that [`Port::enqueue`] writes to, beside the first cache line.
+    #[inline(always)]
+    pub(crate) fn prefetch_queue(&self) {
+        prefetch::prefetch(&self.queue);
+        prefetch::line(self.ring.place(self.ring.tail()).cast());
+    }
+
     /// The backlog, if this is not a FIFO.
     pub fn backlog(&self) -> Option<&Backlog> {
-        match &self.order {
-            Order::Buffered(backlog) => Some(backlog),
-            Order::Fifo(_) | Order::Watched(_) | Order::Down(_) => None,
-        }
+        self.backlog.as_deref()
     }
 
     /// Packets queued since the start of the simulation, except those thrown out of the queue.
     pub fn total_sent(&self) -> u64 {
-        self.before + self.stats.sent_pkts
+        self.before + self.sent_pkts
     }
 
     /// Wire bytes waiting and in service, as of the last [`Port::settle`].
@@ -245,6 +317,9 @@ impl Port {
     /// rate capture a full queue for good, since every one of its packets arrives as a place becomes free.
     #[inline]
     pub fn settle(&mut self, now: Time) {
+        if self.levels.are_on() {
+            return self.settle_counted(now);
+        }
         if self.observer.is_some() {
             return self.settle_recorded(now);
         }
@@ -261,7 +336,22 @@ impl Port {
         self.departed = self.ring.next(self.departed);
     }
 
-    /// As `settle`, for a port with a recorder.
+    /// As `settle`, for a port whose `levels` are counted.
+    #[inline(always)]
+    fn settle_counted(&mut self, now: Time) {
+        let horizon = now + self.delay;
+        while self.departed != self.ring.tail() {
+            let arrival = self.ring.packet(self.departed).arrival;
+            if arrival >= horizon {
+                break;
+            }
+            self.depart();
+            // SAFETY: the port counts; it has made room for its longest queue (`set_longest`).
+            unsafe { self.levels.shrink(self.queue.packets, arrival) };
+        }
+    }
+
+    /// As `settle`, for a port with a recorder that sees every change.
     #[cold]
     #[inline(never)]
     fn settle_recorded(&mut self, now: Time) {
@@ -271,9 +361,16 @@ impl Port {
         }
     }
 
+    #[inline(always)]
+    pub(super) fn record(&mut self, now: Time) {
+        if self.observer.is_some() && !self.levels.are_on() {
+            self.tell(now);
+        }
+    }
+
     #[cold]
     #[inline(never)]
-    pub(super) fn record(&mut self, now: Time) {
+    fn tell(&mut self, now: Time) {
         if let Some(o) = &mut self.observer {
             let c = Counters {
                 packets: self.queue.packets,
@@ -298,12 +395,21 @@ impl Port {
     ) -> Result<Time, Refusal> {
         let wire = u64::from(packet.wire);
         let mut mark = Codepoint::NotEct;
-        if self.busy_until < now && self.alert.packets > 0 {
+        if self.levels.are_on() {
+            self.settle_counted(now);
+            if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > u64::from(self.alert.bytes) {
+                mark = self.examine(now, packet)?;
+            }
+            // SAFETY: as in `settle_counted`; a queue longer than ever before was examined.
+            unsafe { self.levels.grow(self.queue.packets, now + self.delay) };
+            self.queue.packets += 1;
+            self.queue.bytes += wire;
+        } else if self.busy_until < now && self.alert.packets > 0 {
             // Idle: everything has left, without counting one by one.
             self.departed = self.ring.tail();
             self.queue = QueueState { packets: 1, bytes: wire };
         } else {
-            if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > self.alert.bytes {
+            if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > u64::from(self.alert.bytes) {
                 mark = self.examine(now, packet)?;
             }
             self.queue.packets += 1;
@@ -322,9 +428,9 @@ impl Port {
             self.latest = arrival;
         }
         self.ring.push(packet, arrival, mark, fill);
-        self.stats.sent_pkts += 1;
-        self.stats.sent_bytes += wire;
-        self.stats.sojourn += u128::from((departure - now).0);
+        self.sent_pkts += 1;
+        self.sent_bytes += wire;
+        self.add_sojourn(departure - now);
         Ok(arrival)
     }
 
@@ -348,7 +454,7 @@ impl Port {
     fn examine(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
         match &mut self.order {
             Order::Fifo(_) => {}
-            Order::Buffered(_) | Order::Watched(_) => return Err(Refusal::Closely),
+            Order::Buffered | Order::Watched(_) => return Err(Refusal::Closely),
             Order::Down(lost) => {
                 *lost += 1;
                 self.events.cut_waiting += 1;
@@ -357,9 +463,7 @@ impl Port {
             }
         }
         self.settle(now);
-        if self.observer.is_some() {
-            self.record(now);
-        }
+        self.record(now);
         let (queue, quiet) = (self.queue, self.quiet);
         let mark = if !queue.fits(u32::from(packet.wire), self.limit) {
             self.ask(now, packet)?
@@ -374,8 +478,7 @@ impl Port {
             Codepoint::NotEct
         };
         if self.queue.packets >= self.events.max_pkts {
-            self.events.max_pkts = self.queue.packets + 1;
-            self.set_alert();
+            self.set_longest(self.queue.packets + 1);
         }
         Ok(mark)
     }
@@ -432,15 +535,51 @@ impl Port {
         self.drop(DropReason::SharedBuffer, u64::from(packet.wire));
     }
 
-    /// The largest queue so far is part of the alert, so that the maximum is exact too; a recorder wants to see everything.
+    /// A packet of `wire` bytes joins the backlog at `now`, when the queue is settled.
+    pub(super) fn count_in(&mut self, now: Time, wire: u64) {
+        if self.queue.packets >= self.events.max_pkts {
+            self.set_longest(self.queue.packets + 1);
+        }
+        if self.levels.are_on() {
+            // SAFETY: as in `settle_counted`.
+            unsafe { self.levels.grow(self.queue.packets, now + self.delay) };
+        }
+        self.queue.packets += 1;
+        self.queue.bytes += wire;
+        self.sent_pkts += 1;
+        self.sent_bytes += wire;
+    }
+
+    /// A packet of `wire` bytes leaves the settled queue at `now` without having been sent.
+    pub(super) fn shorten(&mut self, now: Time, wire: u64) {
+        self.queue.packets -= 1;
+        self.queue.bytes -= wire;
+        if self.levels.are_on() {
+            // SAFETY: as in `settle_counted`.
+            unsafe { self.levels.shrink(self.queue.packets, now + self.delay) };
+        }
+    }
+
+    /// The queue has never been so long.
+    fn set_longest(&mut self, packets: u32) {
+        self.events.max_pkts = packets;
+        if self.levels.are_on() {
+            self.levels.reserve(packets);
+        }
+        self.set_alert();
+    }
+
+    /// The largest queue so far is part of the alert, so that the maximum is exact too; a recorder that `levels` do not serve wants to see
+    /// everything.
     fn set_alert(&mut self) {
-        if self.observer.is_none() && matches!(self.order, Order::Fifo(_)) {
-            self.alert.packets = self.limit.packets.min(self.quiet.packets).min(self.events.max_pkts);
-            self.alert.bytes = self.limit.bytes.min(self.quiet.bytes);
-            if self.alert.bytes < u64::from(u16::MAX) {
-                // Even a single packet may be too large.
-                self.alert.packets = 0;
-            }
+        if !matches!(self.order, Order::Fifo(_)) {
+            return;
+        }
+        let bytes = self.limit.bytes.min(self.quiet.bytes);
+        // Where bytes are so few, even a single packet may be too large.
+        let packets = if bytes < u64::from(u16::MAX) { 0 } else { self.limit.packets.min(self.quiet.packets) };
+        if self.observer.is_none() || self.levels.are_on() {
+            self.alert = Alert { packets: packets.min(self.events.max_pkts), bytes: u32::try_from(bytes).unwrap_or(u32::MAX) };
         }
     }
 
@@ -460,9 +599,10 @@ impl Port {
     /// part of the sojourn that lies in the future.
     pub fn close(&mut self, now: Time) -> u128 {
         self.settle(now);
-        self.record(now);
-        if let Order::Buffered(backlog) = &mut self.order {
-            self.stats.sojourn += backlog.settle(now);
+        self.bring_up(now);
+        if let Some(backlog) = &mut self.backlog {
+            let waited = backlog.settle(now);
+            self.set_sojourn(self.sojourn() + waited);
         }
         let mut future = 0;
         let mut position = self.departed;
@@ -473,11 +613,20 @@ impl Port {
         future
     }
 
+    /// Brings the recorder to `now`, when the queue is settled; it sees every change from then on.
+    fn bring_up(&mut self, now: Time) {
+        if self.levels.are_on() {
+            self.record_levels(now);
+        } else {
+            self.record(now);
+        }
+    }
+
     /// The link goes down at `at`, which is not before any event at this port: what waits and what is on the wire goes to `lost`, and what
     /// comes until [`Port::join`] is refused.
     pub fn cut(&mut self, at: Time, mut lost: impl FnMut(&Packet)) {
         self.settle(at);
-        self.record(at);
+        self.bring_up(at);
         let mut count = 0;
         let take = |port: &mut Port, p: &Packet, before: bool| {
             let wire = u64::from(p.wire);
@@ -485,11 +634,11 @@ impl Port {
             port.queue.bytes -= wire;
             port.events.cut_waiting += 1;
             port.events.cut_bytes += wire;
-            if before || port.stats.sent_pkts == 0 {
+            if before || port.sent_pkts == 0 {
                 port.before -= 1;
             } else {
-                port.stats.sent_pkts -= 1;
-                port.stats.sent_bytes -= wire;
+                port.sent_pkts -= 1;
+                port.sent_bytes -= wire;
             }
         };
         // The first that has not arrived by then. Those before `departed` are on the wire, the others wait, the newest of them since the end of
@@ -499,14 +648,14 @@ impl Port {
             first = self.ring.next(first);
         }
         let in_backlog = self.backlog().map_or(0, |b| b.packets().count() as u64);
-        let mut before = (u64::from(self.queue.packets) - in_backlog).saturating_sub(self.stats.sent_pkts);
+        let mut before = (u64::from(self.queue.packets) - in_backlog).saturating_sub(self.sent_pkts);
         let (mut position, mut waits) = (first, false);
         while position != tail {
             let p = *self.ring.packet(position);
             waits |= position == self.departed;
             if waits {
                 let future = u128::from((p.arrival - self.delay).saturating_sub(at).0);
-                self.stats.sojourn = self.stats.sojourn.saturating_sub(future);
+                self.set_sojourn(self.sojourn().saturating_sub(future));
                 take(self, &p, before > 0);
                 before = before.saturating_sub(1);
             } else {
@@ -521,8 +670,9 @@ impl Port {
             errors.forget(first);
         }
         self.departed = first;
-        if let Order::Buffered(mut backlog) = std::mem::replace(&mut self.order, Order::Down(0)) {
-            self.stats.sojourn += backlog.settle(at);
+        if let Some(mut backlog) = self.backlog.take() {
+            let waited = backlog.settle(at);
+            self.set_sojourn(self.sojourn() + waited);
             for held in backlog.slab.live() {
                 take(self, &held.packet, held.before);
                 count += 1;
@@ -531,14 +681,14 @@ impl Port {
         }
         self.order = Order::Down(count);
         (self.busy_until, self.latest) = (self.busy_until.min(at), self.latest.min(at));
-        self.alert = QueueState::default();
+        self.alert = Alert::default();
         self.record(at);
     }
 
     /// The link is up again, with `queue`, which has been started, in its initial state. Returns how many packets the failure has cost.
     pub fn join(&mut self, queue: Queue) -> u64 {
         let lost = self.lost();
-        (self.quiet, self.step, self.order) = order_of(queue);
+        (self.quiet, self.step, self.order, self.backlog) = order_of(queue);
         if self.errors.is_some() {
             (self.quiet, self.step) = (QueueState::default(), false);
         }
@@ -579,15 +729,17 @@ impl Port {
     /// Forgets all counters: the end of the warm-up. What is queued now keeps counting from here.
     pub fn restart_stats(&mut self, now: Time) {
         let future = self.close(now);
-        if let Order::Buffered(backlog) = &mut self.order {
+        if let Some(backlog) = &mut self.backlog {
             backlog.restart();
         }
-        self.before += self.stats.sent_pkts;
-        self.stats = PortStats { sojourn: future, ..PortStats::default() };
+        self.before += self.sent_pkts;
+        (self.sent_pkts, self.sent_bytes) = (0, 0);
+        self.set_sojourn(future);
         self.events = PortEvents { max_pkts: self.queue.packets, ..PortEvents::default() };
-        self.set_alert();
         if let Some(o) = &mut self.observer {
             o.restart(now);
         }
+        self.count_levels(now);
+        self.set_alert();
     }
 }

@@ -4,7 +4,11 @@
 //! 10.7, 9.2, 11.6, 8.5 and 9.2 instructions a transmission more (`net/arena.rs` names the cases).
 
 use super::packet::{Codepoint, Packet, SackBlocks, flag};
+use super::ring_memory;
 use forebay_units::Time;
+use std::alloc::Layout;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
 
 /// Either a packet or the SACK blocks of the packet before it. Both are plain integers of the same size, so any bytes are valid
 /// for both.
@@ -20,7 +24,9 @@ union Slot {
 /// Slots `head..tail` hold packets, oldest first. Positions run freely and wrap at 2^32. What lies before the head stays readable
 /// until its slots are needed: `stop` is how far the tail may go before someone has to say what can be given up.
 pub struct Ring {
-    slots: Box<[Slot]>,
+    /// `mask + 2` slots: a thin pointer, so that a port's ring and what goes with it share a cache line.
+    slots: NonNull<Slot>,
+    owned: PhantomData<Box<[Slot]>>,
     mask: u32,
     head: u32,
     tail: u32,
@@ -32,7 +38,7 @@ impl Ring {
     pub fn new(capacity: usize) -> Ring {
         let size = capacity.max(4).next_power_of_two();
         let mask = size as u32 - 1;
-        Ring { slots: slots(size), mask, head: 0, tail: 0, stop: mask }
+        Ring { slots: slots(size), owned: PhantomData, mask, head: 0, tail: 0, stop: mask }
     }
 
     /// Position of the oldest packet.
@@ -53,11 +59,18 @@ impl Ring {
         self.head == self.tail
     }
 
+    /// A slot, of which there are `mask + 2`.
+    #[inline(always)]
+    fn slot(&self, index: u32) -> *mut Slot {
+        debug_assert!(index <= self.mask + 1);
+        // SAFETY: in the allocation.
+        unsafe { self.slots.as_ptr().add(index as usize) }
+    }
+
     /// Where the packet at `position` is.
     #[inline(always)]
     pub fn place(&self, position: u32) -> *const Packet {
-        // SAFETY: `position & mask` is below the length, which is mask + 2.
-        unsafe { self.slots.as_ptr().add((position & self.mask) as usize).cast() }
+        self.slot(position & self.mask).cast()
     }
 
     /// The packet at `position`, which must be the position of a packet in `head..tail`.
@@ -123,9 +136,8 @@ impl Ring {
     #[inline(always)]
     pub fn push(&mut self, packet: &Packet, arrival: Time, mark: Codepoint, fill: impl FnOnce(&mut Packet)) {
         debug_assert!(self.has_room());
-        let index = (self.tail & self.mask) as usize;
-        // SAFETY: masked index, as in `slot`; any bytes are a valid packet.
-        let place = unsafe { &mut self.slots.get_unchecked_mut(index).packet };
+        // SAFETY: masked index; any bytes are a valid packet, and nobody else looks at it.
+        let place = unsafe { &mut (*self.slot(self.tail & self.mask)).packet };
         *place = *packet;
         place.arrival = arrival;
         place.meta.add_ecn(mark);
@@ -135,8 +147,9 @@ impl Ring {
 
     /// Appends the SACK blocks of the packet just pushed.
     pub fn push_sack(&mut self, sack: &SackBlocks) {
-        let index = (self.tail.wrapping_sub(1) & self.mask) as usize;
-        self.slots[index + 1].sack = *sack;
+        let index = self.tail.wrapping_sub(1) & self.mask;
+        // SAFETY: at most mask + 1.
+        unsafe { (*self.slot(index + 1)).sack = *sack };
         self.tail = self.tail.wrapping_add(1);
     }
 
@@ -144,26 +157,34 @@ impl Ring {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, oldest: u32) {
-        let size = (self.mask as usize + 1) * 2;
-        let mask = size as u32 - 1;
-        let mut slots = slots(size);
-        let mut position = oldest;
-        while position != self.tail {
-            let index = (position & mask) as usize;
-            slots[index].packet = *self.packet(position);
-            if let Some(sack) = self.sack(position) {
-                slots[index + 1].sack = *sack;
+        let mut grown = Ring::new((self.mask as usize + 1) * 2);
+        (grown.head, grown.tail, grown.stop) = (self.head, oldest, oldest.wrapping_add(grown.mask));
+        while grown.tail != self.tail {
+            // The same positions hold the same packets.
+            let (packet, sack) = (self.packet(grown.tail), self.sack(grown.tail));
+            grown.push(packet, packet.arrival, Codepoint::NotEct, |_| {});
+            if let Some(sack) = sack {
+                grown.push_sack(sack);
             }
-            position = self.next(position);
         }
-        self.slots = slots;
-        self.mask = mask;
+        *self = grown;
     }
 }
 
 /// Memory for `size` slots and the blocks of the last one.
-fn slots(size: usize) -> Box<[Slot]> {
-    vec![Slot { packet: Packet::default() }; size + 1].into_boxed_slice()
+fn slots(size: usize) -> NonNull<Slot> {
+    let slots = ring_memory::take(size.trailing_zeros(), Layout::new::<Slot>()).cast::<Slot>();
+    for i in 0..=size {
+        // SAFETY: the piece holds so many and one more, and is nobody else's.
+        unsafe { slots.add(i).write(Slot { packet: Packet::default() }) };
+    }
+    slots
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        ring_memory::give_back((self.mask + 1).trailing_zeros(), self.slots.cast());
+    }
 }
 
 #[cfg(test)]

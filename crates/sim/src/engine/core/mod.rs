@@ -8,6 +8,7 @@ mod datagrams;
 mod deliver;
 mod deliveries;
 mod faults;
+mod group;
 mod messages;
 mod report;
 mod run_host;
@@ -93,6 +94,7 @@ impl Core {
     ) -> Core {
         let network = &config.network;
         let mut hosts = Owned::new();
+        hosts.reserve_exact(network.nodes.len());
         for n in network.nodes.ids() {
             hosts.put(n, n, Host::new(n, seed));
         }
@@ -180,6 +182,11 @@ impl Core {
     #[inline(always)]
     pub(super) fn forward(&mut self, node: NodeId) {
         self.fabric.forward(&mut self.lane, node);
+    }
+
+    /// The same at several, of which no two are neighbours.
+    fn forward_group(&mut self, group: &[NodeId]) {
+        self.fabric.forward_group(&mut self.lane, group);
     }
 
     /// Sets a timer at `host` for `time`, on behalf of `origin` (the host where the cause lies). If that is another one, it is set at the end

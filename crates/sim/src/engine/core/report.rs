@@ -80,7 +80,7 @@ impl Core {
         let mut rows = Vec::with_capacity(network.ports.len());
         for (id, port) in network.ports.ids().zip(self.fabric.ports.iter_mut()) {
             let future = port.close(end);
-            let (s, e) = (port.stats, port.events);
+            let (s, e) = (port.stats(), port.events);
             let dropped: u64 = e.dropped.iter().sum();
             let busy_ps = network.ports[id].rate.tx_time(s.sent_bytes).0;
             rows.push(PortRow {

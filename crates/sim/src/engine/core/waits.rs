@@ -79,7 +79,7 @@ impl Core {
         let mut stalled = self.recorder.take_stalled().into_iter().peekable();
         // Mean time of a packet in each port, its own transmission not counted.
         let wait = |(p, port): (&PortConfig, &Port)| {
-            let s = port.stats;
+            let s = port.stats();
             s.sojourn.saturating_sub(u128::from(p.rate.tx_time(s.sent_bytes).0)) / u128::from(s.sent_pkts.max(1))
         };
         let waits: Vec<u128> = self.network.ports.iter().zip(self.fabric.ports.iter()).map(wait).collect();
