@@ -23,7 +23,7 @@ rounds = 6
 fn each_timeout_of_a_message_has_its_row() {
     for sets in [&["transport.stack=ns2"][..], &["transport.stack=linux"], &["transport.cc=pfabric"], &["seed=5"]] {
         let o = one(INCAST, sets);
-        let rows = &o.report.timeouts;
+        let rows = o.report.timeouts.to_vec();
         assert!(rows.len() > 20, "{sets:?}: {}", rows.len());
         assert!(rows.is_sorted_by_key(|t| (t.time_ps, t.conn_id)), "{sets:?}");
         let mut counted = 0;
@@ -54,7 +54,7 @@ fn a_row_says_how_long_the_sender_waited() {
         let o = one(INCAST, &[&format!("transport.timestamps={timestamps}"), &all]);
         let mut backed_off = 0;
         for f in o.report.flows.iter().filter(|f: &&FlowRow| f.rtos > 1) {
-            let own: Vec<&TimeoutRow> = o.report.timeouts.iter().filter(|t| t.flow_id == Some(f.flow_id)).collect();
+            let own: Vec<TimeoutRow> = o.report.timeouts.iter().filter(|t| t.flow_id == Some(f.flow_id)).collect();
             for pair in own.windows(2).filter(|p| p[1].backoff == p[0].backoff + 1 && p[0].kind != TimeoutKind::Syn) {
                 assert_eq!(pair[1].rto_ps, 2 * pair[0].rto_ps, "{pair:?}");
                 // What was acknowledged at each time; the last time between the two at which it grew.

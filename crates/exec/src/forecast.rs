@@ -3,7 +3,7 @@
 use crate::memory;
 use forebay_experiment::Experiment;
 use forebay_experiment::report::{Cut, Report, RunError};
-use forebay_experiment::rows::{FlowRow, QueryRow, TimeoutRow};
+use forebay_experiment::rows::{FlowRow, QueryRow};
 use forebay_experiment::traffic::{Arrival, ResponseSize, WorkloadKind};
 use forebay_scenario::{Resolved, Variant};
 use forebay_units::{IndexVec, WorkloadId};
@@ -66,7 +66,6 @@ struct Pilot {
     /// By how much its whole run is longer.
     messages: f64,
     queries: f64,
-    timeouts: f64,
     queue: f64,
     tcp: f64,
     transmissions: f64,
@@ -96,7 +95,7 @@ pub fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, RunErro
         // A list grows by doubling, and is sorted by keys beside it.
         let messages = p.messages * (size_of::<FlowRow>() as f64 * 1.5 + 24.0);
         let queries = p.queries * size_of::<QueryRow>() as f64 * 2.0;
-        (messages + queries + p.timeouts * size_of::<TimeoutRow>() as f64 * 2.0) as u64
+        (messages + queries) as u64
     };
     let state = seen.iter().map(|p| p.state).max().unwrap_or(0) * together;
     let list = seen.iter().map(rows).max().unwrap_or(0) * together;
@@ -197,7 +196,6 @@ fn scaled(config: &Experiment, report: &Report, wall: f64, state: u64) -> Pilot 
     Pilot {
         messages: counted.iter().sum(),
         queries: report.queries.len() as f64 * growth,
-        timeouts: report.timeouts.len() as f64 * length,
         queue: config
             .observe
             .queue_series

@@ -44,7 +44,7 @@ pub struct Report {
     /// Barrier rounds and requests.
     pub queries: Vec<QueryRow>,
     /// Retransmission timeouts in order of time, where `[observe]` asks for them.
-    pub timeouts: Vec<TimeoutRow>,
+    pub timeouts: Series<TimeoutRow>,
     /// Payload delivered over time, per workload and transport that it can use, in order of time; some hundred intervals at the most.
     pub deliveries: Vec<DeliveryRow>,
     /// What happened to the network, in order of time.

@@ -247,6 +247,44 @@ pub struct PacketRow {
     pub class: u8,
 }
 
+impl SeriesRow for TimeoutRow {
+    const WORDS: usize = 7;
+
+    fn key(&self) -> (u64, u64) {
+        (self.time_ps, self.conn_id)
+    }
+
+    /// A timeout of no message has a number that no message has.
+    fn store(&self, words: &mut [u64]) {
+        let two = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        words.copy_from_slice(&[
+            self.time_ps,
+            self.conn_id,
+            self.flow_id.unwrap_or(u64::MAX),
+            two(self.workload.get(), self.group.get()),
+            two(self.src.get(), self.dst.get()),
+            self.rto_ps,
+            two(self.kind as u32, self.backoff),
+        ]);
+    }
+
+    fn load(words: &[u64]) -> TimeoutRow {
+        let (high, low) = (|word: u64| (word >> 32) as u32, |word: u64| word as u32);
+        TimeoutRow {
+            time_ps: words[0],
+            conn_id: words[1],
+            flow_id: Some(words[2]).filter(|&id| id != u64::MAX),
+            workload: WorkloadId::new(high(words[3])),
+            group: GroupId::new(low(words[3])),
+            src: NodeId::new(high(words[4])),
+            dst: NodeId::new(low(words[4])),
+            rto_ps: words[5],
+            kind: TimeoutKind::ALL[high(words[6]) as usize],
+            backoff: low(words[6]),
+        }
+    }
+}
+
 impl SeriesRow for PacketRow {
     const WORDS: usize = 4;
 
@@ -412,6 +450,10 @@ pub enum TimeoutKind {
 }
 
 impl TimeoutKind {
+    /// All of them, in their order.
+    const ALL: [TimeoutKind; 5] =
+        [TimeoutKind::Head, TimeoutKind::Tail, TimeoutKind::Other, TimeoutKind::Syn, TimeoutKind::Probe];
+
     /// Name in the results.
     pub fn name(self) -> &'static str {
         match self {

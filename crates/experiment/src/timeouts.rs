@@ -1,27 +1,49 @@
 //! Which message each retransmission timeout delayed.
 
 use crate::rows::{FlowRow, TimeoutRow};
+use crate::series::Series;
+use std::io;
 
-/// Puts timeouts into the order of time and says which message each of them delayed. `flows` are numbered, and in order of their start.
+/// Rows that are in memory at a time.
+const PIECE: usize = 1 << 12;
+
+/// Says which message each timeout delayed. `flows` are numbered, and in order of their start.
 ///
 /// The timeouts of a connection are counted by the oldest message it has, so each message, in turn, has the next of them.
-pub fn attribute(timeouts: &mut [TimeoutRow], flows: &[FlowRow]) {
-    // Sorted in place, as no two are alike, and with 16 bytes a connection: many connections may time out at the same time.
-    timeouts.sort_unstable_by_key(|t| (t.conn_id, t.time_ps));
-    // Each connection and the first of its timeouts that no message has yet.
-    let mut next: Vec<(u64, usize)> = Vec::new();
-    for (i, t) in timeouts.iter().enumerate() {
-        if next.last().is_none_or(|n| n.0 != t.conn_id) {
-            next.push((t.conn_id, i));
+///
+/// # Panics
+/// When rows that were written cannot be read.
+pub fn attribute(timeouts: &Series<TimeoutRow>, flows: &[FlowRow]) -> Series<TimeoutRow> {
+    // By connection, the messages that count any, and how many each of them is yet to be given.
+    let counted = |f: &FlowRow| f.rtos + f.syn_rtos + f.tlps;
+    let mut waiting: Vec<(u64, u64, u32)> =
+        flows.iter().filter(|f| counted(f) > 0).map(|f| (f.conn_id, f.flow_id, counted(f))).collect();
+    // Messages of a connection stay in their order.
+    waiting.sort_by_key(|w| w.0);
+    // Each connection, and the first of its messages that is given any.
+    let mut first: Vec<(u64, usize)> = Vec::new();
+    for (i, w) in waiting.iter().enumerate() {
+        if first.last().is_none_or(|f| f.0 != w.0) {
+            first.push((w.0, i));
         }
     }
-    for flow in flows.iter().filter(|f| f.rtos + f.syn_rtos + f.tlps > 0) {
-        let Ok(place) = next.binary_search_by_key(&flow.conn_id, |n| n.0) else { continue };
-        let first = &mut next[place].1;
-        let own = timeouts[*first..].iter_mut().take((flow.rtos + flow.syn_rtos + flow.tlps) as usize);
-        *first += own.map(|t| t.flow_id = Some(flow.flow_id)).count();
-    }
-    timeouts.sort_unstable_by_key(|t| (t.time_ps, t.conn_id));
+    let mut attributed = Series::default();
+    let read: io::Result<()> = timeouts.pieces(PIECE, &mut |rows| {
+        for &row in rows {
+            let next = first.binary_search_by_key(&row.conn_id, |f| f.0).ok().map(|place| &mut first[place].1);
+            let flow_id = next.and_then(|next| {
+                let message = waiting.get_mut(*next).filter(|w| w.0 == row.conn_id)?;
+                message.2 -= 1;
+                *next += usize::from(message.2 == 0);
+                Some(message.1)
+            });
+            attributed.push(TimeoutRow { flow_id, ..row });
+        }
+        Ok(())
+    });
+    assert!(read.is_ok(), "rows of a series cannot be read: {read:?}");
+    attributed.sort();
+    attributed
 }
 
 #[cfg(test)]
@@ -33,10 +55,10 @@ mod tests {
     fn messages_of_a_connection_have_its_timeouts_in_turn() {
         let timeout = |time_ps, conn_id| TimeoutRow { time_ps, conn_id, ..TimeoutRow::default() };
         // Connection 7 has three messages, two of which start at the same time; the last timeout belongs to none that has a row.
-        let mut timeouts = vec![timeout(50, 7), timeout(10, 7), timeout(20, 3), timeout(20, 7), timeout(90, 7)];
+        let timeouts = Series::from(vec![timeout(50, 7), timeout(10, 7), timeout(20, 3), timeout(20, 7), timeout(90, 7)]);
         let flow =
             |flow_id, conn_id, rtos, syn_rtos| FlowRow { flow_id, conn_id, rtos, syn_rtos, start: Time(5), ..FlowRow::default() };
-        attribute(&mut timeouts, &[flow(0, 3, 1, 0), flow(1, 7, 1, 1), flow(2, 7, 0, 0), flow(3, 7, 1, 0)]);
+        let timeouts = attribute(&timeouts, &[flow(0, 3, 1, 0), flow(1, 7, 1, 1), flow(2, 7, 0, 0), flow(3, 7, 1, 0)]);
         let rows: Vec<(u64, u64, Option<u64>)> = timeouts.iter().map(|t| (t.time_ps, t.conn_id, t.flow_id)).collect();
         assert_eq!(rows, [(10, 7, Some(1)), (20, 3, Some(0)), (20, 7, Some(1)), (50, 7, Some(3)), (90, 7, None)]);
     }

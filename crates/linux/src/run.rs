@@ -408,14 +408,14 @@ impl<'a> Run<'a> {
         let delivered = self.delivered_by_class();
         let deliveries = std::mem::take(&mut self.deliveries).rows(end, &delivered);
         let acked = self.arrived().iter().zip(&self.arrived_before).map(|(now, before)| now - before).collect();
-        let (mut flows, mut timeouts, mut samples) = (self.flows, self.timeouts, self.samples);
+        let (mut flows, timeouts, mut samples) = (self.flows, Series::from(self.timeouts), self.samples);
         number_by_start(&mut flows);
         if !self.measuring {
             // A run that ends before its warm-up is measured as a whole.
             flows.iter_mut().for_each(|flow| flow.bytes_measured = flow.bytes_acked);
         }
         let queries = query_rows(std::mem::take(&mut self.hosts.queries), &mut flows);
-        attribute(&mut timeouts, &flows);
+        let timeouts = attribute(&timeouts, &flows);
         samples.sort();
         self.packets.sort();
         let packet_hops = self.ports.hops();

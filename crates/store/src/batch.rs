@@ -73,7 +73,7 @@ fn visit<E>(
         RunTable::Queue => all.of_series(&schema::QUEUE, &report.queue),
         RunTable::Tcp => all.of_series(&schema::TCP, &report.tcp),
         RunTable::Queries => all.of(&schema::QUERIES, &report.queries),
-        RunTable::Timeouts => all.of(&schema::TIMEOUTS, &report.timeouts),
+        RunTable::Timeouts => all.of_series(&schema::TIMEOUTS, &report.timeouts),
         RunTable::Goodput => all.of(&schema::GOODPUT, &report.deliveries),
         RunTable::Events => all.of(&schema::EVENTS, &report.events),
         RunTable::Summary => return None,

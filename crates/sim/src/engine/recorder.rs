@@ -16,7 +16,7 @@ pub(super) struct Recorder {
     flows: Vec<FlowRow>,
     queries: Vec<QueryStart>,
     samples: Series<TcpRow>,
-    timeouts: Vec<TimeoutRow>,
+    timeouts: Series<TimeoutRow>,
     /// What messages on their way have waited for, by connection and first byte. Most have no entry.
     stalls: BTreeMap<(ConnSlot, u64), Stalls>,
     /// The same of messages that have ended, by their number in the order in which they did, with their mean round trip less what the
@@ -161,7 +161,7 @@ impl Recorder {
     }
 
     /// Gives the timeouts away.
-    pub(super) fn take_timeouts(&mut self) -> Vec<TimeoutRow> {
+    pub(super) fn take_timeouts(&mut self) -> Series<TimeoutRow> {
         std::mem::take(&mut self.timeouts)
     }
 }

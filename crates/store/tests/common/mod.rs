@@ -104,7 +104,8 @@ pub(crate) fn report(n: u64) -> Report {
             kind: TimeoutKind::Tail,
             rto_ps: 1_000_000_000,
             ..TimeoutRow::default()
-        }],
+        }]
+        .into(),
         events: vec![
             EventRow {
                 time_ps: 0,

@@ -29,7 +29,8 @@ impl Core {
         }
         let queries = query_rows(self.recorder.take_queries(), &mut flows);
         let mut timeouts = self.recorder.take_timeouts();
-        attribute(&mut timeouts, &flows);
+        timeouts.sort();
+        let timeouts = attribute(&timeouts, &flows);
         let measured = end.saturating_sub(self.measured_from).max(Time(1));
         let ports = self.ports(end, measured);
         let mut queue = Series::default();
