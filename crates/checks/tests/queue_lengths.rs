@@ -35,8 +35,7 @@ occupancy = "all"
 
 #[test]
 fn percentiles_are_those_of_every_change() {
-    let failure =
-        "[[topology.failure]]\nlink = \"leaf0->spine1\"\ndown = \"5ms\"\nup = \"12ms\"\n[[topology.corruption]]\nport = \"spine0->leaf0\"\nbit-errors = 1e-6";
+    let failure = "[[topology.failure]]\nlink = \"leaf0->spine1\"\ndown = \"5ms\"\nup = \"12ms\"\n[[topology.corruption]]\nport = \"spine0->leaf0\"\nbit-errors = 1e-6";
     let cases = [
         ("buffer = \"100pkt\"", "", ""),
         ("buffer = \"30KB\"", "", "warmup = \"10ms\""),

@@ -263,7 +263,7 @@ impl Fabric {
     #[inline(never)]
     pub(super) fn forward_group(&mut self, lane: &mut Lane, group: &[NodeId]) {
         for &node in group {
-            self.each_busy_input(node, |port| prefetch(port));
+            self.each_busy_input(node, prefetch);
         }
         for &node in group {
             self.each_busy_input(node, |port| prefetch::line(port.ring.place(port.ring.head()).cast()));

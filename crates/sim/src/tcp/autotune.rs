@@ -128,7 +128,7 @@ impl Autotune {
 
     /// tcp_win_from_space.
     fn window(&self, space: u32) -> u32 {
-        (u64::from(space) * u64::from(self.ratio) >> 8) as u32
+        ((u64::from(space) * u64::from(self.ratio)) >> 8) as u32
     }
 
     /// A segment has extended the stream, and is not read yet (tcp_rcv_rtt_measure_ts, tcp_rcv_rtt_measure). `full`: it has at least the size
