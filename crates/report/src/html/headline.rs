@@ -6,6 +6,9 @@ use super::symbols;
 use crate::page::{Cell, HeadlineChart, Page};
 use std::fmt::Write;
 
+/// Names with more characters than this are broken into lines.
+const LONG: usize = 24;
+
 /// Sentences and charts.
 pub(super) fn render(page: &Page) -> String {
     let mut out = String::new();
@@ -38,10 +41,11 @@ fn chart(chart: &HeadlineChart, page: &Page) -> String {
             Some(c) => (bar(&c, top), number(&scale, &c)),
             None => (String::new(), "<span class=\"none\">no value</span>".to_owned()),
         };
+        let long = if subject.name.chars().count() > LONG { " class=\"long\"" } else { "" };
         let (class, mark, name) = (symbols::class(i), symbols::marker(i), text(&subject.name));
         write!(
             out,
-            "<tr class=\"{class}\"><th scope=\"row\" title=\"{name}\">{mark}{name}</th><td class=\"draw\">\
+            "<tr class=\"{class}\"><th scope=\"row\"{long}>{mark}{name}</th><td class=\"draw\">\
              <svg width=\"100%\" height=\"18\" aria-hidden=\"true\">{drawing}</svg></td><td class=\"num\">{value}</td></tr>"
         )
         .unwrap_or_default();
