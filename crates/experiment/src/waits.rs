@@ -23,6 +23,9 @@
 
 use forebay_units::PortId;
 
+/// The worlds that see what messages wait for, by their names in results; those of early versions name none.
+pub const SEEN_IN: [&str; 2] = ["sim", ""];
+
 /// What a message waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {

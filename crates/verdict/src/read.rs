@@ -4,7 +4,7 @@ use crate::data::{Data, Flow, Limits, Network, Port, Query, Run, Subject, metric
 use crate::names;
 use crate::place::{Finder, Groups, Place, numbered, too_long};
 use crate::series::{goodput, queues, senders, timeouts};
-use forebay_experiment::waits::Cause;
+use forebay_experiment::waits::{Cause, SEEN_IN};
 use forebay_store::rows::{Ints, Rows, Texts};
 use forebay_store::{RunDir, StoreError, event_lines};
 use forebay_units::QueueLen;
@@ -217,8 +217,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         let [fct, measured, query] = ["fct_ns", "bytes_measured", "query_id"].map(|c| rows.int(c));
         let (slowdown, ideal, met) = (rows.float("slowdown"), rows.int("ideal_fct_ns"), rows.bool("deadline_met"));
         let (waited, waited_ns) = (rows.text("waited_for", Cause::of), rows.int("waited_ns"));
-        // Of the worlds the simulator alone sees what messages wait for; results of early versions name no world.
-        data.waits |= batch.column_by_name("waited_for").is_some() && ["sim", ""].contains(&dir.manifest().world.as_str());
+        data.waits |= batch.column_by_name("waited_for").is_some() && SEEN_IN.contains(&dir.manifest().world.as_str());
         let waited_at = rows.text("waited_at", |name| numbered(name, &mut places, &mut data.places));
         let mut place = Place::of(&rows, finder);
         data.flows.reserve(rows.len());
