@@ -184,7 +184,7 @@ def test_the_snakefile_of_the_documentation(tmp_path: Path) -> None:
         values = {"FOREBAY": forebay, "SCENARIO:q": str(file), "OUT:q": str(out), "PARTS": "2", "threads": "1"}
         part, merge = re.findall(r'^ *"({FOREBAY} .*)"$', snakefile.read_text(), re.MULTILINE)
         for template in (part.replace("{wildcards.part}", "1"), part.replace("{wildcards.part}", "2"), merge):
-            command = re.sub(r"{([^}]*)}", lambda name: values[name[1]], template)
-            subprocess.run(["bash", "-c", command], check=True, capture_output=True)
+            line = re.sub(r"{([^}]*)}", lambda name: values[name[1]], template)
+            subprocess.run(["bash", "-c", line], check=True, capture_output=True)
     whole = fb.Scenario.load(file).sweep(out=tmp_path / "whole", report=False)
     assert summary(out) == summary(whole.path)
