@@ -42,8 +42,6 @@ pub(crate) struct Law {
     count: i64,
     /// Transmission time of a packet of mean size, ps.
     service: f64,
-    /// Logarithm of the share of the average that one arrival leaves.
-    kept: f64,
     rng: Rng,
 }
 
@@ -64,7 +62,6 @@ impl Law {
 
     pub(crate) fn start(&mut self, rate: Rate, rng: Rng) {
         self.service = rate.tx_time(self.mean_packet).0 as f64;
-        self.kept = logarithm(1.0 - self.weight);
         self.rng = rng;
     }
 
@@ -77,7 +74,7 @@ impl Law {
         } else {
             // As if m small packets had arrived at an empty queue while the port was idle.
             let m = (port.now - port.idle_since).0 as f64 / self.service;
-            self.avg *= power(self.kept, m);
+            self.avg *= power(1.0 - self.weight, m);
         }
     }
 
@@ -124,15 +121,10 @@ impl Law {
     }
 }
 
-/// The logarithm of a number in [0, 1], which is only defined for ordinary ones.
-fn logarithm(base: f64) -> f64 {
-    if base < f64::MIN_POSITIVE { f64::NEG_INFINITY } else { math::ln(base) }
-}
-
-/// The number whose logarithm is `ln` to the power `m` >= 0.
-fn power(ln: f64, m: f64) -> f64 {
-    let x = if ln == f64::NEG_INFINITY { ln } else { m * ln };
-    // Beyond e^-700 nothing is left of any average.
+/// `base` to the power `m`, for a base in [0, 1] and m >= 0.
+fn power(base: f64, m: f64) -> f64 {
+    // Logarithm and exponential are only defined for ordinary numbers; beyond e^-700 nothing is left of any average.
+    let x = if base < f64::MIN_POSITIVE { f64::NEG_INFINITY } else { m * math::ln(base) };
     if x < -700.0 { 0.0 } else { math::exp(x) }
 }
 
@@ -205,7 +197,6 @@ pub(crate) fn law(v: &Values) -> Result<Law, QueueError> {
         avg: 0.0,
         count: -1,
         service: 1.0,
-        kept: 0.0,
         rng: Rng::stream(0, &[]),
     })
 }
@@ -292,7 +283,6 @@ pub(crate) mod tests {
             avg: 0.0,
             count: -1,
             service: 1.0,
-            kept: 0.0,
             rng: Rng::stream(0, &[]),
         };
         law.start(Rate(1_000_000_000), Rng::stream(3, &[1]));
