@@ -30,6 +30,7 @@ def test_what_is_installed() -> None:
     assert set(distribution.metadata.get_all("Provides-Extra") or []) == {
         "all",
         "arrow",
+        "dask",
         "notebook",
         "pandas",
         "plot",
