@@ -143,8 +143,11 @@ pub(crate) fn alpha() {
         let (lab, counted) = without_retransmissions(&[], every);
         let (windows, cuts) = (counted("windows").max(1), counted("cuts"));
         let mean = counted("alpha_sum") as f64 / windows as f64 / 1024.0;
-        // The mean over windows: those with marks are the shorter ones, so that it is the marked share of the packets or more.
-        check(mean > 0.9 / f64::from(every), &format!("mean alpha of {windows} windows is {mean:.3}"));
+        // The mean over windows, not over packets. A window with marks is cut, and so the longer of two: where they have three packets and one
+        // in turn, and every second packet is marked, their shares are 2/3 and 0, whose mean is two thirds of the marked share of all packets.
+        // (1088 windows of a real transfer had 0.449.) Where all are marked no window differs.
+        let least = if every == 1 { 0.9 } else { 2.0 / 3.0 / f64::from(every) };
+        check(mean > least, &format!("mean alpha of {windows} windows is {mean:.3}"));
         check(mean < last, "and less with fewer marks");
         check(cuts > 0 && cuts <= windows + 1, &format!("{cuts} cuts in {windows} windows: at most one a window"));
         last = mean;
