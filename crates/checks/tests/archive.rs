@@ -1,6 +1,6 @@
 //! The source archive (`make archive`) holds what the sources include: a file outside of its crate is named in `pyproject.toml`.
 
-use forebay_checks::repository;
+use forebay_checks::{repository, sources};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -24,17 +24,6 @@ fn plain(path: &Path) -> PathBuf {
         }
     }
     out
-}
-
-fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            sources(&path, out);
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            out.push(path);
-        }
-    }
 }
 
 #[test]

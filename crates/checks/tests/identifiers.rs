@@ -1,9 +1,8 @@
 //! Nodes, ports, connections, transports, workloads and queries are named by types of their own (`forebay_units`), not by bare numbers. The
 //! same holds for times and rates in the simulator.
 
-use forebay_checks::repository;
+use forebay_checks::{repository, sources};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
 /// Names of parameters and of public fields that stand for an identifier.
 const NAMES: [&str; 12] = ["node", "port", "conn", "slot", "group", "app", "workload", "query", "host", "src", "dst", "receiver"];
@@ -56,17 +55,6 @@ const QUANTITIES: [&str; 25] = [
 const NUMBERS: [&str; 4] = ["u64", "f64", "Option<u64>", "Option<f64>"];
 /// Folders of `crates/sim/src` in which times and rates have types.
 const TYPED: [&str; 5] = ["tcp", "cc", "shim", "engine", "net"];
-
-fn sources(dir: &Path, list: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            sources(&path, list);
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            list.push(path);
-        }
-    }
-}
 
 /// Parameters of a signature, or a field, that are an identifier as a bare integer.
 fn bare(signature: &str) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! Which crates may know which: an experiment knows nothing of what runs it, and nobody but the list of worlds names a world.
 
+use forebay_checks::sources;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,18 +26,6 @@ fn built_before(name: &str) -> BTreeSet<String> {
         }
     }
     found
-}
-
-/// Every source file below `folder`.
-fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            sources(&path, out);
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            out.push(path);
-        }
-    }
 }
 
 #[test]

@@ -55,17 +55,11 @@ fn registries() -> Vec<(Kind, &'static str)> {
     laws.chain(shims).chain(queues).chain(workloads).collect()
 }
 
+/// The source files below `folder` but for those of tests, in order.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut list = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        if path.is_dir() {
-            list.extend(sources(&path));
-        } else if name.ends_with(".rs") && !name.ends_with("tests.rs") {
-            list.push(path);
-        }
-    }
+    forebay_checks::sources(folder, &mut list);
+    list.retain(|path| !path.to_string_lossy().ends_with("tests.rs"));
     list.sort();
     list
 }

@@ -35,15 +35,15 @@ def main(argv: list[str] | None = None) -> int:
         print(f"error: {unknown}", file=sys.stderr)
         return 2
     out = Path(args.out)
-    simulator = _simulate.Package(Path(args.cache) if args.cache else out / "units", args.threads)
+    units = Path(args.cache) if args.cache else out / "units"
+    simulator = _simulate.Package(units, args.threads)
     if sys.stderr.isatty():
         threading.Thread(target=_bar, args=[simulator], daemon=True).start()
     scale: Scale = "quick" if args.quick else args.scale
     session = Session(simulator, scale=scale)
     elsewhere = None
     if args.world != _worlds.OWN:
-        root = Path(args.cache) if args.cache else out / "units"
-        elsewhere = Session(_simulate.Package(root, args.threads, args.world), scale=scale)
+        elsewhere = Session(_simulate.Package(units, args.threads, args.world), scale=scale)
     # What is asked for by name is all that is wanted, and with a figure the claims that it illustrates.
     claims = None
     if args.claim or args.figure:

@@ -145,11 +145,12 @@ class Package:
                 return _Submitted(self._session.submit(wanted, seeds, list(KEPT)), wanted, words, changed)
             except fb.ScenarioError as e:
                 reasons = _worlds.refused(e, self.world)
-                more = _worlds.instead(list(reasons), self.world)
-                if reasons and (more is None or more.items() <= changed.items()):
-                    raise RefusedError("; ".join(dict.fromkeys(reasons.values()))) from e
-                if not reasons or more is None:
+                if not reasons:
                     raise RunError(f"{words}\n{e}") from e
+                more = _worlds.instead(list(reasons), self.world)
+                # What it does in the place of these keys has been tried.
+                if more is None or more.items() <= changed.items():
+                    raise RefusedError("; ".join(dict.fromkeys(reasons.values()))) from e
                 changed |= more
             except fb.ForebayError as e:
                 raise RunError(f"{words}\n{e}") from e

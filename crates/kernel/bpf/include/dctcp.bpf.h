@@ -116,7 +116,45 @@ static __always_inline u32 dctcp_undo(const struct tcp_sock *tp, const struct dc
 	return law_max(tp->snd_cwnd, echo->loss_cwnd);
 }
 
-/* The hooks of such a law, which has `struct state { struct dctcp_echo echo; ... }`, law_params(p) and its own MARKS(params), STATE_MARKS(state). */
+/* marks_of(): the law's numbers for DCTCP's estimate, or those of tcp_dctcp.c where there are none (`p` is NULL). Behind `struct params`. */
+#define MARKS_OF_PARAMS                                                                                                        \
+	static __always_inline struct dctcp_params marks_of(const struct params *p)                                            \
+	{                                                                                                                      \
+		return (struct dctcp_params){                                                                                  \
+			.shift_g = p ? p->shift_g : 4,                                                                         \
+			.alpha = p ? p->alpha_on_init : LAW_ALPHA_ONE,                                                         \
+			.min_cwnd = p ? p->min_cwnd : 2,                                                                       \
+		};                                                                                                             \
+	}
+
+/* What ACKs do under a law that grows as DCTCP and has `struct state { struct dctcp_echo echo; struct dctcp marks; }`. */
+#define DCTCP_ACK_HOOKS(NAME)                                                                                                  \
+	SEC("struct_ops")                                                                                                      \
+	void BPF_PROG(NAME##_in_ack_event, struct sock *sk, u32 flags)                                                         \
+	{                                                                                                                      \
+		struct state *s = inet_csk_ca(sk);                                                                             \
+		struct dctcp_params p = marks_of(parameters());                                                                \
+		struct law_ack a = law_ack_of(tcp_sk(sk));                                                                     \
+		struct dctcp before = s->marks;                                                                                \
+		if (!law_begun(tcp_sk(sk)))                                                                                    \
+			return;                                                                                                \
+		dctcp_ack(&s->marks, &p, &a);                                                                                  \
+		dctcp_count(&before, &s->marks, a.una);                                                                        \
+	}                                                                                                                      \
+	SEC("struct_ops")                                                                                                      \
+	void BPF_PROG(NAME##_cong_avoid, struct sock *sk, u32 ack, u32 acked)                                                  \
+	{                                                                                                                      \
+		struct tcp_sock *tp = tcp_sk(sk);                                                                              \
+		struct dctcp_params p = marks_of(parameters());                                                                \
+		struct law_window w = law_window_of(tp);                                                                       \
+		struct law_ack a = { .acked = acked };                                                                         \
+		if (!law_may_grow(tp))                                                                                         \
+			return;                                                                                                \
+		dctcp_grow(&p, &w, &a);                                                                                        \
+		law_window_set(tp, &w);                                                                                        \
+	}
+
+/* The hooks of such a law, which has `struct state { struct dctcp_echo echo; ... }`, marks_of() and hooks of its own for the rest. */
 #define DCTCP_HOOKS(NAME)                                                                                                      \
 	SEC("struct_ops")                                                                                                      \
 	void BPF_PROG(NAME##_release, struct sock *sk)                                                                         \

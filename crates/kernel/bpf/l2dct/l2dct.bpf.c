@@ -20,14 +20,7 @@ struct state {
 	struct l2dct law;
 };
 
-static __always_inline struct dctcp_params marks_of(const struct params *p)
-{
-	return (struct dctcp_params){
-		.shift_g = p ? p->shift_g : 4,
-		.alpha = p ? p->alpha_on_init : LAW_ALPHA_ONE,
-		.min_cwnd = p ? p->min_cwnd : 2,
-	};
-}
+MARKS_OF_PARAMS
 
 static __always_inline struct l2dct_params law_of(const struct params *p)
 {
