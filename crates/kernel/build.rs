@@ -8,9 +8,9 @@ use std::{env, fs, io};
 /// Folders whose files are embedded.
 const FOLDERS: [&str; 4] = ["bpf", "driver", "init", "um"];
 
-/// Readmes, licences and tests stay outside.
+/// Readmes, licences, tests and what BPF programs alone are made of stay outside: a kernel is known by the hash of all that goes into it.
 fn wanted(name: &str) -> bool {
-    let c = (name.ends_with(".c") || name.ends_with(".h")) && !name.ends_with(".bpf.c") && !name.contains("_test.");
+    let c = (name.ends_with(".c") || name.ends_with(".h")) && !name.contains(".bpf.") && !name.contains("_test.");
     c || name.ends_with(".toml") || name == "config"
 }
 
