@@ -86,7 +86,7 @@ wheel: setup $(VENV)/python.installed ## build the Python wheel, target/wheels/f
 # Older systems than this one: zig links against the symbol versions of glibc 2.28 (Debian 10, RHEL 8), whatever is here; auditwheel says so.
 wheels: setup $(VENV)/python.installed $(VENV)/wheels.installed ## the source archive, and from it a wheel for manylinux_2_28 and later, tried in a fresh environment
 	rm -rf $(TARGET)/archive && mkdir -p $(TARGET)/archive
-	$(MATURIN) sdist --quiet --out $(TARGET)/archive
+	$(MATURIN) sdist --out $(TARGET)/archive
 	tar -xzf $(TARGET)/archive/forebay-*.tar.gz -C $(TARGET)/archive
 	cd $(TARGET)/archive/forebay-*/ && PATH=$(abspath $(VENV))/bin:$$PATH CARGO_TARGET_DIR=$(abspath $(TARGET))/zig \
 	  $(abspath $(VENV))/bin/maturin build --quiet --zig --compatibility manylinux_2_28 --out $(abspath $(TARGET))/archive

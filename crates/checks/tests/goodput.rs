@@ -40,3 +40,43 @@ kind = "long"
         assert!(waited > 0, "{stack}: the link was never full, so that nothing could exceed it");
     }
 }
+
+/// Tenants send both ways through a dumbbell: what arrives in an interval over one direction never exceeds what it carries, and every byte is in one row.
+#[test]
+fn goodput_over_time_is_of_one_port_and_direction() {
+    let text = r#"
+duration = "50ms"
+[topology]
+kind = "dumbbell"
+left = 2
+right = 2
+access     = { rate = "10Gbps", delay = "5us" }
+bottleneck = { rate = "1Gbps", delay = "20us", buffer = "100pkt", queue = { kind = "dctcp-step", k = "20pkt" } }
+[transport]
+cc = "dctcp"
+[[workload]]
+kind = "long"
+from = "l0..l1"
+to = "r0..r1"
+[[workload]]
+kind = "long"
+from = "r0"
+to = "l0"
+"#;
+    let o = one(text, &[]);
+    let ports: std::collections::BTreeSet<_> = o.report.deliveries.iter().map(|r| r.port).collect();
+    assert_eq!(ports.len(), 2, "each direction of the bottleneck: {ports:?}");
+    let mut together: std::collections::BTreeMap<u64, u64> = std::collections::BTreeMap::new();
+    for r in &o.report.deliveries {
+        let port = &o.variant.config.network.ports[r.port.expect("a port")];
+        let carried = port.rate.0 as f64 / 8.0 * (r.to.0 - r.from.0) as f64 * 1e-12;
+        // A packet may be on its way between the port and the receiver at either end of the interval.
+        assert!(r.bytes as f64 <= carried + 2.0 * 1500.0, "{r:?}: {carried}");
+        *together.entry(r.from.0).or_default() += r.bytes;
+    }
+    let one_direction = 1e9 / 8.0 * 50e-3 / together.len() as f64;
+    assert!(together.values().any(|b| *b as f64 > 1.5 * one_direction), "both directions carry: {together:?}");
+    let delivered: u64 = o.report.deliveries.iter().map(|r| r.bytes).sum();
+    let acked: u64 = o.report.flows.iter().map(|f| f.bytes_acked).sum();
+    assert!(delivered >= acked && delivered <= acked + 400 * 1500, "{delivered} delivered, {acked} acknowledged");
+}

@@ -1,12 +1,15 @@
-//! Payload delivered over time, per workload and transport. What a run of any length keeps of it is bounded: sums at points in time whose
-//! distance doubles when there are too many, so that there are never more than [`MOST`].
+//! Payload delivered over time, per workload, transport and port. What a run of any length keeps of it is bounded: sums at points in time
+//! whose distance doubles when there are too many, so that there are never more than [`MOST`], and no more than [`MOST_PORTS`] ports.
 
 use crate::rows::DeliveryRow;
 use crate::traffic::Workload;
-use forebay_units::{GroupId, IndexVec, Time, WorkloadId};
+use forebay_units::{GroupId, IndexVec, PortId, SumId, Time, WorkloadId};
+use std::collections::BTreeMap;
 
 /// Most points in time. Our choice: more than a chart is wide would not be seen.
 pub const MOST: usize = 256;
+/// Most ports of a workload and transport that are told apart; with more, all are summed up together. Our choice: the lines of a chart.
+pub const MOST_PORTS: usize = 16;
 /// Intervals of a run whose length is known.
 const INTERVALS: u64 = 200;
 /// The first interval of a run whose length is not known.
@@ -19,17 +22,37 @@ const FREE_LOOKS: u64 = 4_096;
 /// The sums so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deliveries {
-    groups: usize,
-    /// Which transports each workload can use.
-    used: Vec<(WorkloadId, GroupId)>,
+    /// For each workload and transport that it can use the ports that its messages have come over, each with its sum.
+    sums: BTreeMap<(WorkloadId, GroupId), Sums>,
+    /// How many sums there are.
+    count: usize,
     /// Distance of the points in time.
     every: Time,
     due: Time,
     at: Vec<Time>,
-    /// At each of those times the sums of all pairs of workload and transport.
-    totals: Vec<u64>,
+    /// At each of those times the sums. Those that are missing at the end were zero.
+    totals: Vec<IndexVec<SumId, u64>>,
     /// Connections looked at so far.
     looks: u64,
+}
+
+/// The sums of a workload and transport.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Sums {
+    by_port: BTreeMap<PortId, SumId>,
+    /// That of all further ports.
+    others: Option<SumId>,
+}
+
+impl Sums {
+    /// What rows are made for: ports with the sums that belong to them.
+    fn told_apart(&self) -> Vec<(Option<PortId>, Vec<SumId>)> {
+        let all = self.by_port.values().copied().chain(self.others);
+        if self.others.is_some() || self.by_port.is_empty() {
+            return vec![(None, all.collect())];
+        }
+        self.by_port.iter().map(|(port, sum)| (Some(*port), vec![*sum])).collect()
+    }
 }
 
 impl Deliveries {
@@ -37,14 +60,28 @@ impl Deliveries {
     pub fn new(workloads: &IndexVec<WorkloadId, Workload>, groups: usize, duration: Option<Time>) -> Deliveries {
         let every = duration.map_or(FIRST, |d| Time(d.0.div_ceil(INTERVALS).max(1)));
         let all = workloads.enumerate().flat_map(|(id, w)| (0..groups).map(move |g| (w, id, GroupId::from_index(g))));
-        let used = all.filter(|(w, _, g)| w.uses(*g)).map(|(_, id, g)| (id, g)).collect();
-        Deliveries { groups, used, every, due: every, at: Vec::new(), totals: Vec::new(), looks: 0 }
+        let sums = all.filter(|(w, _, g)| w.uses(*g)).map(|(_, id, g)| ((id, g), Sums::default())).collect();
+        Deliveries { sums, every, due: every, ..Deliveries::default() }
     }
 
-    /// Place of a workload's messages of a transport among the sums.
-    #[inline]
-    pub fn place(&self, workload: WorkloadId, group: GroupId) -> usize {
-        workload.index() * self.groups + group.index()
+    /// The sum that a workload's messages of a transport belong to whose narrowest port is `port` ([`crate::topology::Fib::narrowest`]).
+    pub fn sum(&mut self, workload: WorkloadId, group: GroupId, port: Option<PortId>) -> SumId {
+        let Sums { by_port, others } = self.sums.entry((workload, group)).or_default();
+        let known = port.map_or(*others, |port| by_port.get(&port).copied());
+        known.unwrap_or_else(|| {
+            let next = SumId::from_index(self.count);
+            let sum = match port {
+                Some(port) if by_port.len() < MOST_PORTS => *by_port.entry(port).or_insert(next),
+                _ => *others.get_or_insert(next),
+            };
+            self.count += usize::from(sum == next);
+            sum
+        })
+    }
+
+    /// Zero for each of the sums.
+    pub fn zeros(&self) -> IndexVec<SumId, u64> {
+        IndexVec::repeat(0, self.count)
     }
 
     /// When sums are wanted next.
@@ -68,7 +105,7 @@ impl Deliveries {
     }
 
     /// The sums are `totals` from `passed` on, and nothing is delivered before `now`.
-    pub fn note(&mut self, passed: Time, now: Time, totals: &[u64]) {
+    pub fn note(&mut self, passed: Time, now: Time, totals: &IndexVec<SumId, u64>) {
         let at = self.due.max(passed);
         self.push(at, totals);
         self.due = self.behind(at);
@@ -88,38 +125,39 @@ impl Deliveries {
         Time((time.0 - time.0 % self.every.0).saturating_add(self.every.0))
     }
 
-    fn push(&mut self, at: Time, totals: &[u64]) {
+    fn push(&mut self, at: Time, totals: &IndexVec<SumId, u64>) {
         self.at.push(at);
-        self.totals.extend_from_slice(totals);
+        self.totals.push(totals.clone());
     }
 
     /// Forgets every second point.
     fn thin(&mut self) {
-        let width = self.totals.len() / self.at.len().max(1);
-        let second = |i: &usize| i % 2 == 1;
-        self.totals = (0..self.at.len()).filter(second).flat_map(|i| &self.totals[i * width..(i + 1) * width]).copied().collect();
-        self.at = (0..self.at.len()).filter(second).map(|i| self.at[i]).collect();
+        let mut number = 0..;
+        self.totals.retain(|_| number.next().is_some_and(|i: usize| i % 2 == 1));
+        let mut number = 0..;
+        self.at.retain(|_| number.next().is_some_and(|i: usize| i % 2 == 1));
         self.every = Time(self.every.0.saturating_mul(2));
         self.due = self.behind(self.at.last().copied().unwrap_or(Time::ZERO));
     }
 
-    /// A row for each interval, workload and transport that it can use; at `end` the sums are `totals`.
-    pub fn rows(mut self, end: Time, totals: &[u64]) -> Vec<DeliveryRow> {
+    /// A row for each interval, workload, transport that it can use, and port; at `end` the sums are `totals`.
+    pub fn rows(mut self, end: Time, totals: &IndexVec<SumId, u64>) -> Vec<DeliveryRow> {
         if self.at.last().is_none_or(|last| *last < end) {
             self.push(end, totals);
         }
-        let width = totals.len();
-        let mut rows = Vec::with_capacity(self.at.len() * self.used.len());
-        let mut from = Time::ZERO;
-        for (i, to) in self.at.iter().enumerate() {
-            let now = &self.totals[i * width..(i + 1) * width];
-            let before = i.checked_sub(1).map(|b| &self.totals[b * width..i * width]);
-            rows.extend(self.used.iter().map(|&(workload, group)| {
-                let place = self.place(workload, group);
-                let bytes = now[place].saturating_sub(before.map_or(0, |b| b[place]));
-                DeliveryRow { from, to: *to, workload, group, bytes }
-            }));
-            from = *to;
+        let sums: Vec<_> = self.sums.iter().map(|(of, sums)| (*of, sums.told_apart())).collect();
+        let mut rows = Vec::with_capacity(self.at.len() * sums.iter().map(|(_, ports)| ports.len()).sum::<usize>());
+        let (mut from, mut before) = (Time::ZERO, &IndexVec::new());
+        for (to, now) in self.at.iter().zip(&self.totals) {
+            for ((workload, group), ports) in &sums {
+                rows.extend(ports.iter().map(|(port, sums)| {
+                    let of =
+                        |totals: &IndexVec<SumId, u64>| sums.iter().map(|s| totals.get(*s).copied().unwrap_or(0)).sum::<u64>();
+                    let bytes = of(now).saturating_sub(of(before));
+                    DeliveryRow { from, to: *to, workload: *workload, group: *group, port: *port, bytes }
+                }));
+            }
+            (from, before) = (*to, now);
         }
         rows
     }
@@ -132,6 +170,8 @@ mod tests {
     use crate::traffic::WorkloadKind;
 
     const MS: u64 = 1_000_000_000;
+    const WORKLOAD: WorkloadId = WorkloadId::new(0);
+    const GROUP: GroupId = GroupId::new(0);
 
     fn workload() -> IndexVec<WorkloadId, Workload> {
         let kind = WorkloadKind::Replay { flows: Vec::new() };
@@ -141,13 +181,50 @@ mod tests {
     /// Feeds sums that grow by 1 a millisecond into a run that ends after `ms`.
     fn fed(duration: Option<Time>, ms: u64) -> Vec<DeliveryRow> {
         let mut d = Deliveries::new(&workload(), 1, duration);
+        d.sum(WORKLOAD, GROUP, Some(PortId::new(7)));
         for i in 1..ms {
             while Time(i * MS) >= d.due() {
                 assert!(d.worth(Time(i * MS), 1, u64::MAX));
-                d.note(Time(i * MS), Time(i * MS), &[i]);
+                d.note(Time(i * MS), Time(i * MS), &vec![i].into());
             }
         }
-        d.rows(Time(ms * MS), &[ms])
+        d.rows(Time(ms * MS), &vec![ms].into())
+    }
+
+    /// Ports and bytes of the rows of a run of one interval in which 1 byte came over the first of `ports`, 2 over the second, and so on.
+    fn over(ports: usize) -> Vec<(Option<PortId>, u64)> {
+        let mut d = Deliveries::new(&workload(), 1, Some(Time(MS)));
+        let mut totals = d.zeros();
+        for i in 0..ports {
+            let sum = d.sum(WORKLOAD, GROUP, Some(PortId::from_index(i)));
+            assert_eq!(d.sum(WORKLOAD, GROUP, Some(PortId::from_index(i))), sum, "the same again");
+            let mut now = d.zeros();
+            totals.enumerate().for_each(|(id, n)| now[id] = *n);
+            now[sum] += i as u64 + 1;
+            totals = now;
+        }
+        d.rows(Time(MS), &totals).iter().map(|r| (r.port, r.bytes)).collect()
+    }
+
+    #[test]
+    fn ports_are_told_apart_up_to_a_number() {
+        assert_eq!(over(0), [(None, 0)], "nothing was sent: a row all the same");
+        assert_eq!(over(2), [(Some(PortId::new(0)), 1), (Some(PortId::new(1)), 2)]);
+        assert_eq!(over(MOST_PORTS).len(), MOST_PORTS);
+        let many = MOST_PORTS as u64 + 5;
+        assert_eq!(over(MOST_PORTS + 5), [(None, many * (many + 1) / 2)], "all together");
+    }
+
+    #[test]
+    fn a_port_that_is_used_late_had_nothing_before() {
+        let mut d = Deliveries::new(&workload(), 1, Some(Time(1_000 * MS)));
+        d.sum(WORKLOAD, GROUP, Some(PortId::new(0)));
+        d.note(Time(5 * MS), Time(5 * MS), &vec![10].into());
+        d.sum(WORKLOAD, GROUP, Some(PortId::new(1)));
+        let rows = d.rows(Time(1_000 * MS), &vec![11, 4].into());
+        let seen: Vec<(u64, Option<PortId>, u64)> = rows.iter().map(|r| (r.to.0 / MS, r.port, r.bytes)).collect();
+        let [a, b] = [0, 1].map(|p| Some(PortId::new(p)));
+        assert_eq!(seen, [(5, a, 10), (5, b, 0), (1_000, a, 1), (1_000, b, 4)]);
     }
 
     #[test]
@@ -165,8 +242,9 @@ mod tests {
     fn silence_begins_and_ends_at_points_of_its_own() {
         // Intervals of 5 ms: 8 bytes by 3 ms, nothing until 71 ms.
         let mut d = Deliveries::new(&workload(), 1, Some(Time(1_000 * MS)));
-        d.note(Time(3 * MS), Time(71 * MS), &[8]);
-        let rows = d.rows(Time(1_000 * MS), &[9]);
+        d.sum(WORKLOAD, GROUP, Some(PortId::new(7)));
+        d.note(Time(3 * MS), Time(71 * MS), &vec![8].into());
+        let rows = d.rows(Time(1_000 * MS), &vec![9].into());
         let seen: Vec<(u64, u64)> = rows.iter().map(|r| (r.to.0 / MS, r.bytes)).collect();
         assert_eq!(seen, [(5, 8), (70, 0), (1_000, 1)]);
     }
@@ -176,7 +254,7 @@ mod tests {
         let mut d = Deliveries::new(&workload(), 1, Some(Time(1_000 * MS)));
         assert!(!d.worth(Time(5 * MS), 1_000_000, 1_000) && d.due() == Time(10 * MS), "{d:?}");
         assert!(d.worth(Time(10 * MS), 1_000_000, 32_000_000));
-        d.note(Time(10 * MS), Time(10 * MS), &[1]);
+        d.note(Time(10 * MS), Time(10 * MS), &vec![1].into());
         assert_eq!(d.due(), Time(20 * MS), "intervals of 10 ms now");
     }
 }

@@ -371,7 +371,7 @@ pub struct TimeoutRow {
     pub backoff: u32,
 }
 
-/// What was delivered of a workload by a transport in an interval of time.
+/// What was delivered of a workload by a transport over a port in an interval of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DeliveryRow {
     /// Its start,
@@ -382,6 +382,8 @@ pub struct DeliveryRow {
     pub workload: WorkloadId,
     /// Index of the transport group.
     pub group: GroupId,
+    /// The narrowest port on all the ways that it can have come, of equally narrow ones the last. `None` for all ports together.
+    pub port: Option<PortId>,
     /// Payload that reached receivers for the first time, in order or not, bytes.
     pub bytes: u64,
 }

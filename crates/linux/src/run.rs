@@ -17,8 +17,8 @@ use forebay_experiment::rows::{FlowRow, PacketRow, TcpRow, TimeoutRow};
 use forebay_experiment::series::Series;
 use forebay_experiment::timeouts::attribute;
 use forebay_experiment::topology::Fib;
-use forebay_traffic::{App, Notice, QueryIds, query_rows};
-use forebay_units::{AppId, ConnSlot, GroupId, IndexVec, Time, WorkloadId};
+use forebay_traffic::{App, Notice, OpenSpec, QueryIds, query_rows};
+use forebay_units::{AppId, ConnSlot, GroupId, IndexVec, SumId, Time, WorkloadId};
 use std::io;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -49,6 +49,7 @@ pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<Cut>;
 /// A run on its way.
 pub(crate) struct Run<'a> {
     experiment: &'a Experiment,
+    fib: &'a Fib,
     hosts: Hosts<'a>,
     apps: IndexVec<AppId, App>,
     ports: Ports,
@@ -80,6 +81,7 @@ impl<'a> Run<'a> {
         }
         Run {
             experiment,
+            fib,
             hosts,
             apps,
             ports: Ports::new(experiment),
@@ -201,18 +203,23 @@ impl<'a> Run<'a> {
             }
         }
         if now >= self.deliveries.due() && self.deliveries.worth(now, self.hosts.connections.len(), self.ports.hops()) {
-            let totals = self.delivered_by_class();
+            let totals = self.delivered_over_time();
             self.deliveries.note(self.hosts.now, now, &totals);
         }
         self.hosts.now = self.hosts.now.max(now);
     }
 
-    /// Payload that has reached receivers, of each workload per transport.
-    fn delivered_by_class(&self) -> Vec<u64> {
-        let mut totals = vec![0; self.experiment.workloads.len() * self.experiment.groups.len()];
-        for c in self.hosts.connections.iter() {
-            let place = self.deliveries.place(WorkloadId::new(c.spec.app.get()), c.spec.group);
-            totals[place] += c.received.within(0, None) + c.datagrams_in.0;
+    /// Payload that has reached receivers, of each workload per transport and port.
+    fn delivered_over_time(&mut self) -> IndexVec<SumId, u64> {
+        let Run { hosts, deliveries, experiment, fib, .. } = self;
+        let mut sum = |s: &OpenSpec| {
+            let port = fib.narrowest(&experiment.network, (s.src, s.dst));
+            deliveries.sum(WorkloadId::new(s.app.get()), s.group, port)
+        };
+        let sums: Vec<SumId> = hosts.connections.iter().map(|c| sum(&c.spec)).collect();
+        let mut totals = deliveries.zeros();
+        for (c, sum) in hosts.connections.iter().zip(sums) {
+            totals[sum] += c.received.within(0, None) + c.datagrams_in.0;
         }
         totals
     }
@@ -405,7 +412,7 @@ impl<'a> Run<'a> {
                 self.flows.push(c.row(&message, None, u64::from(id.get()), self.experiment, self.measuring));
             }
         }
-        let delivered = self.delivered_by_class();
+        let delivered = self.delivered_over_time();
         let deliveries = std::mem::take(&mut self.deliveries).rows(end, &delivered);
         let acked = self.arrived().iter().zip(&self.arrived_before).map(|(now, before)| now - before).collect();
         let (mut flows, timeouts, mut samples) = (self.flows, Series::from(self.timeouts), self.samples);

@@ -112,6 +112,10 @@ id! {
     WorkloadId(u32)
 }
 id! {
+    /// A sum of payload delivered over time: of a workload by a transport over a port.
+    SumId(u32)
+}
+id! {
     /// A query: one barrier round or one exchange of request and response. Unique among all workloads of a run.
     QueryId(u64)
 }

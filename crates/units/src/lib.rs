@@ -11,7 +11,7 @@ mod size;
 mod time;
 mod time_or_never;
 
-pub use id::{AppId, ConnSlot, GroupId, Id, NodeId, PortId, QueryId, WorkloadId};
+pub use id::{AppId, ConnSlot, GroupId, Id, NodeId, PortId, QueryId, SumId, WorkloadId};
 pub use index_vec::IndexVec;
 pub use parse::QuantityError;
 pub use queue_len::QueueLen;

@@ -212,7 +212,7 @@ pub struct Limits {
     pub shared: Option<f64>,
 }
 
-/// Goodput of a workload by a transport over the time of a run.
+/// Goodput of a workload by a transport over a port, over the time of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GoodputSeries {
     /// Index of the run.
@@ -221,10 +221,19 @@ pub struct GoodputSeries {
     pub subject: usize,
     /// Index of the workload.
     pub class: u32,
+    /// Name of the port; `None` for all ports together.
+    pub port: Option<String>,
     /// Starts and ends of the intervals, ns.
     pub intervals: Vec<(i64, i64)>,
     /// Goodput in each, bit/s.
     pub bps: Vec<f64>,
+}
+
+impl GoodputSeries {
+    /// Payload of all intervals, bits.
+    pub fn bits(&self) -> f64 {
+        self.intervals.iter().zip(&self.bps).map(|((from, to), bps)| (to - from) as f64 * 1e-9 * bps).sum()
+    }
 }
 
 /// The queue of a port in a run.

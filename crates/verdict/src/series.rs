@@ -95,19 +95,23 @@ pub(crate) fn goodput(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str) 
     if too_long(data, dir, "goodput", of) {
         return Ok(());
     }
-    let mut index: BTreeMap<(usize, usize, u32), usize> = BTreeMap::new();
+    let mut index: BTreeMap<(usize, usize, u32, Option<String>), usize> = BTreeMap::new();
     let mut classes: BTreeMap<String, u32> = data.classes.iter().cloned().zip(0..).collect();
-    for batch in &dir.columns("goodput", &["variant", "run", "class", "transport", "start_ns", "end_ns", "goodput_bps"])? {
+    for batch in
+        &dir.columns("goodput", &["variant", "run", "class", "transport", "port", "start_ns", "end_ns", "goodput_bps"])?
+    {
         let rows = Rows::new(batch);
         let groups = Groups::of(&rows, data, finder);
         let class = rows.text("class", |name| numbered(name, &mut classes, &mut data.classes));
+        let port = rows.text("port", str::to_owned);
         let (start, end, bps) = (rows.int("start_ns"), rows.int("end_ns"), rows.float("goodput_bps"));
         let mut place = Place::of(&rows, finder);
         for row in 0..rows.len() {
             let (Some(run), Some(&class), Some(bps)) = (place.run(row), class.get(row), bps.get(row)) else { continue };
             let Some(subject) = groups.subject(data.runs[run].network, row) else { continue };
-            let at = *index.entry((run, subject, class)).or_insert_with(|| {
-                data.goodput.push(GoodputSeries { run, subject, class, ..GoodputSeries::default() });
+            let port = port.get(row).cloned();
+            let at = *index.entry((run, subject, class, port.clone())).or_insert_with(|| {
+                data.goodput.push(GoodputSeries { run, subject, class, port, ..GoodputSeries::default() });
                 data.goodput.len() - 1
             });
             data.goodput[at].intervals.push((start.get(row).unwrap_or(0), end.get(row).unwrap_or(0)));

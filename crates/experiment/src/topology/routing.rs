@@ -337,6 +337,27 @@ impl Fib {
         path
     }
 
+    /// The narrowest port that all packets from host `src` to host `dst` pass, whatever their hash, of equally narrow ones the last. The
+    /// sender's own interface, which is nobody else's, counts only where there is no other. Where links fail, ways change, all but their last
+    /// port. `None` when `src` is `dst`.
+    pub fn narrowest(&self, network: &Network, (src, dst): (NodeId, NodeId)) -> Option<PortId> {
+        let own = self.host_port(src).filter(|_| src != dst)?;
+        let (mut node, mut narrowest) = (network.ports[own].to, None);
+        let narrower = |a: Option<PortId>, b: PortId| match a {
+            Some(a) if network.ports[a].rate < network.ports[b].rate => Some(a),
+            _ => Some(b),
+        };
+        while node != dst && !network.nodes[node].host {
+            // Where ways part, they meet again at the last port at the latest.
+            let (ports, last) = (self.ports_of(self.entry(node, dst)), self.ports_of(self.target[dst.index()].last_entry));
+            let ports = if network.faults.failures.is_empty() { ports } else { last };
+            let [port] = ports else { return narrower(narrowest, *last.first()?) };
+            narrowest = narrower(narrowest, *port);
+            node = network.ports[*port].to;
+        }
+        narrowest.or(Some(own))
+    }
+
     /// Checks every pair of hosts, but hosts that send into the same switch, or receive from the same one, only as far as they can
     /// differ: two of each stand for all, so that leaving out the pair of a host with itself hides no other pair.
     fn check_all_reachable(&self, network: &Network) -> Result<(), RouteError> {

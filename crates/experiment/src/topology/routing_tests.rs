@@ -45,6 +45,44 @@ fn every_pair_of_every_topology_is_connected() {
     }
 }
 
+/// Held against the ports that the ways of many hashes have in common.
+#[test]
+fn the_narrowest_port_is_on_every_way() {
+    let link = |rate: &str| Value::Link(crate::topology::testing::link(rate, "10us"));
+    let slow_core = [("left", Value::Int(3)), ("bottleneck", link("100Mbps"))];
+    let racks = [("leaves", Value::Int(3)), ("hosts-per-leaf", Value::Int(4)), ("spines", Value::Int(2))];
+    let one_spine = [("leaves", Value::Int(3)), ("hosts-per-leaf", Value::Int(2)), ("spines", Value::Int(1))];
+    let cases: [(&str, &[(&'static str, Value)]); 6] = [
+        ("many-to-one", &[("senders", Value::Int(5))]),
+        ("dumbbell", &slow_core),
+        ("multi-hop", &[]),
+        ("leaf-spine", &racks),
+        ("leaf-spine", &one_spine),
+        ("fat-tree", &[("k", Value::Int(4))]),
+    ];
+    for (name, given) in cases {
+        let n = build(name, given).unwrap();
+        let fib = Fib::new(&n).unwrap();
+        let hosts = crate::topology::hosts(&n);
+        for (&src, &dst) in hosts.iter().flat_map(|s| hosts.iter().map(move |d| (s, d))).filter(|(s, d)| s != d) {
+            let mut common = fib.path(&n, src, dst, 0);
+            for hash in 1..64 {
+                let other = fib.path(&n, src, dst, hash * 7_919);
+                common.retain(|p| other.contains(p));
+            }
+            common.remove(0);
+            let rate = common.iter().map(|p| n.ports[*p].rate).min().unwrap();
+            let expected = common.iter().rev().find(|p| n.ports[**p].rate == rate).copied();
+            assert_eq!(fib.narrowest(&n, (src, dst)), expected, "{name}: {} to {}", n.nodes[src].name, n.nodes[dst].name);
+        }
+    }
+    let n = build("dumbbell", &slow_core).unwrap();
+    let fib = Fib::new(&n).unwrap();
+    let ends = (crate::topology::hosts(&n)[0], crate::topology::hosts(&n)[3]);
+    assert_eq!(fib.narrowest(&n, ends), crate::topology::find_port(&n, "bottleneck"));
+    assert_eq!(fib.narrowest(&n, (ends.0, ends.0)), None);
+}
+
 /// Links die one after the other: paths avoid them, a flow moves only if its path went over one, and those that move are spread.
 #[test]
 fn around_dead_links_only_their_flows_move() {

@@ -4,47 +4,85 @@ use super::draft::{Draft, DraftPanel, MAX_PANELS, MAX_VIEWS, repetitions};
 use super::reduce::Series;
 use crate::page::{Dimension, Level};
 use forebay_verdict::{Data, GoodputSeries};
+use std::collections::BTreeMap;
 
 /// Most lines of a panel: of more those with the most bytes are drawn.
 const MAX_LINES: usize = 16;
 
-/// A panel for each network, where these are few; else one for each workload.
+/// Where networks are few, a panel for each at the port that it is judged by, or for each port of the only one; else one for each workload.
 pub(super) fn draft(data: &Data) -> Option<Draft> {
     let by_network = data.networks.len() <= MAX_PANELS;
     let mut views = Vec::new();
+    let mut left_out = 0;
     for (number, name) in repetitions(data).into_iter().take(MAX_VIEWS / 2) {
         let of_run = |g: &&GoodputSeries| data.runs[g.run].number == number;
         let all: Vec<&GoodputSeries> = data.goodput.iter().filter(of_run).collect();
-        let panels: Vec<DraftPanel> = if by_network {
-            let of = |n: usize| all.iter().copied().filter(|g| data.runs[g.run].network == n).collect();
-            let title = |n: usize| if data.networks.len() == 1 { String::new() } else { data.networks[n].name.clone() };
-            (0..data.networks.len()).map(|n| panel(data, title(n), of(n), true)).collect()
+        let mut panels: Vec<DraftPanel> = Vec::new();
+        if by_network {
+            let most = MAX_PANELS / data.networks.len().max(1);
+            for (n, network) in data.networks.iter().enumerate() {
+                let mut ports = by_port(data, &all, n);
+                left_out = left_out.max(ports.len().saturating_sub(most));
+                ports.truncate(most);
+                let title = |port: Option<&str>| {
+                    let port = port.unwrap_or("all ports together");
+                    if data.networks.len() == 1 { port.to_owned() } else { format!("{}, {port}", network.name) }
+                };
+                panels.extend(ports.into_iter().map(|(port, of)| panel(data, title(port), of, true)));
+            }
         } else {
-            let of = |c: u32| all.iter().copied().filter(|g| g.class == c).collect();
+            let of = |c: u32| most_used(all.iter().copied().filter(|g| g.class == c));
             let title = |c: usize| data.classes[c].clone();
-            (0..data.classes.len()).take(MAX_PANELS).map(|c| panel(data, title(c), of(c as u32), false)).collect()
-        };
-        let panels: Vec<DraftPanel> = panels.into_iter().filter(|p| !p.series.is_empty()).collect();
+            panels.extend((0..data.classes.len()).take(MAX_PANELS).map(|c| panel(data, title(c), of(c as u32), false)));
+        }
+        panels.retain(|p| !p.series.is_empty());
         if !panels.is_empty() {
             views.push((name, panels));
         }
     }
-    let text = "Payload that reached receivers, of each workload, the mean of each interval. All receivers of a workload together: behind several \
-                ports they can get more than one link carries. Panels have the same scale.";
-    (!views.is_empty()).then(|| Draft {
-        id: "goodput-over-time",
-        title: "Goodput over time",
-        text: text.into(),
-        choice: "seed",
-        views,
-    })
+    let mut text = "Payload that reached receivers, of each workload over the narrowest port on its way, the mean of each interval. Panels have \
+                    the same scale."
+        .to_owned();
+    if !by_network {
+        text.push_str(" Of a workload that takes several ports, the one that carried most of it.");
+    } else if left_out > 0 {
+        text.push_str(&format!(" Further ports, {left_out} in a network at the most, are in the table `goodput`."));
+    }
+    (!views.is_empty()).then_some(Draft { id: "goodput-over-time", title: "Goodput over time", text, choice: "seed", views })
+}
+
+/// The series of network `n`, by port: first the one that it is judged by, then those that carried most.
+fn by_port<'a>(data: &Data, all: &[&'a GoodputSeries], n: usize) -> Vec<(Option<&'a str>, Vec<&'a GoodputSeries>)> {
+    let mut ports: BTreeMap<Option<&str>, Vec<&GoodputSeries>> = BTreeMap::new();
+    for g in all.iter().filter(|g| data.runs[g.run].network == n) {
+        ports.entry(g.port.as_deref()).or_default().push(g);
+    }
+    let mut ports: Vec<_> = ports.into_iter().collect();
+    let bits = |of: &[&GoodputSeries]| of.iter().map(|g| g.bits()).sum::<f64>();
+    let judged = |port: Option<&str>| port == Some(data.networks[n].port.as_str());
+    ports.sort_by(|a, b| judged(b.0).cmp(&judged(a.0)).then(bits(&b.1).total_cmp(&bits(&a.1))));
+    // Without traffic: workloads that never began.
+    let any = ports.iter().any(|(_, of)| bits(of) > 0.0);
+    ports.retain(|(_, of)| !any || bits(of) > 0.0);
+    ports
+}
+
+/// Of each transport in each run the series with the most payload.
+fn most_used<'a>(series: impl Iterator<Item = &'a GoodputSeries>) -> Vec<&'a GoodputSeries> {
+    let mut most: BTreeMap<(usize, usize), &GoodputSeries> = BTreeMap::new();
+    for g in series {
+        let first = most.entry((g.run, g.subject)).or_insert(g);
+        if g.bits() > first.bits() {
+            *first = g;
+        }
+    }
+    most.into_values().collect()
 }
 
 /// Lines of one panel, named by workload and, where it is not clear, transport.
 fn panel(data: &Data, title: String, mut of: Vec<&GoodputSeries>, classes: bool) -> DraftPanel {
-    let bits = |g: &GoodputSeries| g.intervals.iter().zip(&g.bps).map(|(i, bps)| (i.1 - i.0) as f64 * bps).sum::<f64>();
     if of.len() > MAX_LINES {
-        of.sort_by(|a, b| bits(b).total_cmp(&bits(a)));
+        of.sort_by(|a, b| b.bits().total_cmp(&a.bits()));
         of.truncate(MAX_LINES);
     }
     let shared = |g: &GoodputSeries| of.iter().any(|o| o.class == g.class && o.subject != g.subject);
@@ -72,16 +110,16 @@ fn panel(data: &Data, title: String, mut of: Vec<&GoodputSeries>, classes: bool)
     }
 }
 
-/// The rate of the port that the network is judged by, to compare with; `None` where receivers behind several ports get more together.
+/// The rate of the port, where all lines are of one, or of ports that are alike in all networks.
 fn rate(data: &Data, of: &[&GoodputSeries]) -> Option<Level> {
-    let mut rates = of.iter().filter_map(|g| {
-        let n = &data.networks[data.runs[g.run].network];
-        let port = data.ports.iter().find(|p| p.network == data.runs[g.run].network && p.name == n.port)?;
+    let port = |g: &&GoodputSeries| {
+        let network = data.runs[g.run].network;
+        let port = data.ports.iter().find(|p| p.network == network && Some(&p.name) == g.port.as_ref())?;
         Some((port.name.clone(), port.rate_bps))
-    });
-    let (name, value) = rates.next()?;
-    let within = of.iter().flat_map(|g| &g.bps).all(|b| *b <= value);
-    (within && rates.all(|r| r == (name.clone(), value))).then(|| Level { name: format!("rate of {name}"), value })
+    };
+    let mut rates = of.iter().map(port);
+    let (name, value) = rates.next()??;
+    rates.all(|r| r.as_ref() == Some(&(name.clone(), value))).then(|| Level { name: format!("rate of {name}"), value })
 }
 
 #[cfg(test)]
@@ -100,7 +138,8 @@ mod tests {
             d.ports.push(Port { network: n, name: "bottleneck".into(), rate_bps: 1e10, ..Port::default() });
             for class in 0..2 {
                 let intervals = vec![(0, 4_000), (4_000, 10_000)];
-                let series = GoodputSeries { run: n, subject: n, class, intervals, bps: vec![1e9, 2e9] };
+                let port = Some("bottleneck".to_owned());
+                let series = GoodputSeries { run: n, subject: n, class, port, intervals, bps: vec![1e9, 2e9] };
                 d.goodput.push(series);
             }
         }
@@ -111,16 +150,24 @@ mod tests {
     fn a_panel_for_each_network_with_a_line_for_each_workload() {
         let d = draft(&data(2)).unwrap();
         let panels = &d.views[0].1;
-        assert_eq!((panels.len(), panels[1].title.as_str(), panels[1].levels[0].value), (2, "v1", 1e10));
+        assert_eq!((panels.len(), panels[1].title.as_str(), panels[1].levels[0].value), (2, "v1, bottleneck", 1e10));
         let lines: Vec<(&str, &[i64])> = panels[0].series.iter().map(|s| (s.label.as_str(), &s.times[..])).collect();
         assert_eq!(lines, [("storage", &[2_000, 7_000][..]), ("tenants", &[2_000, 7_000])]);
     }
 
     #[test]
-    fn receivers_behind_several_ports_are_not_held_against_one() {
+    fn the_only_network_has_a_panel_for_each_port() {
         let mut d = data(1);
-        d.goodput[0].bps[1] = 2e10;
-        assert!(draft(&d).unwrap().views[0].1[0].levels.is_empty());
+        let back = GoodputSeries { port: Some("back".into()), bps: vec![9e9, 9e9], ..d.goodput[1].clone() };
+        let idle = GoodputSeries { port: Some("idle".into()), bps: vec![0.0, 0.0], ..d.goodput[1].clone() };
+        let all = GoodputSeries { port: None, bps: vec![2e10, 2e10], class: 0, ..d.goodput[1].clone() };
+        d.ports.push(Port { name: "back".into(), rate_bps: 4e10, ..d.ports[0].clone() });
+        d.goodput.extend([back, idle, all]);
+        let drawn = draft(&d).unwrap();
+        let panels = &drawn.views[0].1;
+        let titles: Vec<(&str, usize, Option<f64>)> =
+            panels.iter().map(|p| (p.title.as_str(), p.series.len(), p.levels.first().map(|l| l.value))).collect();
+        assert_eq!(titles, [("bottleneck", 2, Some(1e10)), ("all ports together", 1, None), ("back", 1, Some(4e10))]);
     }
 
     #[test]

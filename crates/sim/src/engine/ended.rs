@@ -1,6 +1,6 @@
 //! What is kept of connections that have ended, whose slots others have now.
 
-use forebay_units::{AppId, GroupId, IndexVec};
+use forebay_units::{GroupId, IndexVec, SumId};
 
 /// Sums over them.
 #[derive(Debug, Default)]
@@ -11,21 +11,26 @@ pub(super) struct Ended {
     received: u64,
     /// Packets lost in the network.
     dropped: u64,
-    groups: usize,
-    /// Payload that arrived, of each workload per transport.
-    arrived: Vec<u64>,
+    /// Payload that arrived, as it is summed up over time,
+    arrived: IndexVec<SumId, u64>,
+    /// and per transport.
+    arrived_by_group: IndexVec<GroupId, u64>,
 }
 
 impl Ended {
-    /// None yet, of so many workloads and transports.
-    pub(super) fn new(workloads: usize, groups: usize) -> Ended {
-        Ended { groups, arrived: vec![0; workloads * groups], ..Ended::default() }
+    /// None yet, of so many transports.
+    pub(super) fn new(groups: usize) -> Ended {
+        Ended { arrived_by_group: IndexVec::repeat(0, groups), ..Ended::default() }
     }
 
-    /// A connection of application `app` with transport `group` has ended, on which `payload` bytes arrived. Its packets are in the order of
+    /// A connection with transport `group` has ended, on which `payload` bytes arrived, which count for `sum`. Its packets are in the order of
     /// the fields.
-    pub(super) fn book(&mut self, (app, group): (AppId, GroupId), payload: u64, (sent, received, dropped): (u64, u64, u64)) {
-        self.arrived[app.index() * self.groups + group.index()] += payload;
+    pub(super) fn book(&mut self, (sum, group): (SumId, GroupId), payload: u64, (sent, received, dropped): (u64, u64, u64)) {
+        while self.arrived.len() <= sum.index() {
+            self.arrived.push(0);
+        }
+        self.arrived[sum] += payload;
+        self.arrived_by_group[group] += payload;
         self.sent += sent;
         self.received += received;
         self.dropped += dropped;
@@ -36,15 +41,14 @@ impl Ended {
         self.dropped += 1;
     }
 
-    /// Payload that arrived, of each workload per transport: all transports of the first workload, then those of the second.
-    pub(super) fn arrived(&self) -> &[u64] {
+    /// Payload that arrived, as it is summed up over time. Sums that are missing are zero.
+    pub(super) fn arrived(&self) -> &IndexVec<SumId, u64> {
         &self.arrived
     }
 
     /// Payload that arrived, per transport.
-    pub(super) fn arrived_by_group(&self) -> IndexVec<GroupId, u64> {
-        let of = |group| self.arrived.iter().skip(group).step_by(self.groups).sum();
-        (0..self.groups).map(of).collect()
+    pub(super) fn arrived_by_group(&self) -> &IndexVec<GroupId, u64> {
+        &self.arrived_by_group
     }
 
     /// Whether their packets add up, with `late` ones that reached a host or are still on the way.

@@ -1,7 +1,7 @@
 //! The messages on a connection: what the application wrote, from the first byte of each to its delivery and acknowledgement.
 
 use forebay_traffic::First;
-use forebay_units::{AppId, NodeId, QueryId, Time, TimeOrNever};
+use forebay_units::{AppId, NodeId, QueryId, SumId, Time, TimeOrNever};
 use std::collections::VecDeque;
 
 /// One message.
@@ -54,6 +54,8 @@ pub(super) struct Stream {
     pub hash: u16,
     /// Application that owns it.
     pub app: AppId,
+    /// What its payload counts for over time.
+    pub sum: SumId,
     /// The application's own name for it.
     pub tag: u64,
     /// Generation of the slot, 6 bits.

@@ -1,16 +1,17 @@
 //! The table `goodput`.
 
 use super::shared::{RUN, SEED, VARIANT, WORLD, col, count, ns};
-use crate::column::Get::{Float, Int, Text, Unsigned};
+use crate::column::Get::{Float, Int, Name, Text, Unsigned};
 use crate::column::TableSchema;
 use forebay_experiment::rows::DeliveryRow;
 
 /// Payload delivered over time.
 pub const GOODPUT: TableSchema<DeliveryRow> = TableSchema {
     name: "goodput",
-    version: 1,
-    doc: "Goodput over time: one row for each workload and transport and interval of the run, warm-up included. The intervals follow each \
-          other without gaps and are the shorter the shorter the run is, 256 of them at the most; all receivers of a workload together.",
+    version: 2,
+    doc: "Goodput over time: one row for each workload, transport, port and interval of the run, warm-up included. The intervals follow each \
+          other without gaps and are the shorter the shorter the run is, 256 of them at the most. All bytes of a row came over its port, so \
+          that no row exceeds what a link carries in one direction.",
     columns: &[
         col("variant", "", Text(|_, i| &i.variant), VARIANT),
         col("run", "1", Int(|_, i| Some(i.run.into())), RUN),
@@ -20,6 +21,14 @@ pub const GOODPUT: TableSchema<DeliveryRow> = TableSchema {
         col("end_ns", "ns", Int(|r, _| Some(ns(r.to.0))), "end of the interval"),
         col("class", "", Text(|r, i| i.class(r.workload)), "name of the workload"),
         col("transport", "", Text(|r, i| i.group(r.group)), "name of the transport group"),
+        col(
+            "port",
+            "",
+            Name(|r, i| r.port.map(|p| i.port(p))),
+            "the narrowest port on the way to the receiver, of equally narrow ones the last; ports between which the network chose, and \
+             the sender's own interface, are left out. Null where a workload's messages take more than 16 such ports, for all of them together, \
+             and where it sent nothing",
+        ),
         col(
             "bytes",
             "B",

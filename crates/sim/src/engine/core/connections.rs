@@ -10,7 +10,7 @@ use crate::tcp::sender::Sender;
 use forebay_experiment::streams::Draws;
 use forebay_experiment::topology::flow_hash;
 use forebay_traffic::OpenSpec;
-use forebay_units::{ConnSlot, Time};
+use forebay_units::{ConnSlot, Time, WorkloadId};
 
 impl Core {
     /// Makes room for `more` connections that are sure to come: growing by doubling leaves holes that the allocator keeps.
@@ -73,12 +73,14 @@ impl Core {
         self.senders[slot].join(spec.group);
         self.receivers[slot].join(spec.group);
         self.generations[slot] = own;
+        let narrowest = self.fabric.fib().narrowest(&self.network, (spec.src, spec.dst));
         self.streams[slot] = Stream {
             conn_id,
             src: spec.src,
             dst: spec.dst,
             hash: forward.hash,
             app: spec.app,
+            sum: self.deliveries.sum(WorkloadId::new(spec.app.get()), spec.group, narrowest),
             tag: spec.tag,
             generation,
             live: true,

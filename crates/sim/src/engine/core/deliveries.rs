@@ -1,7 +1,7 @@
 //! What receivers have of each workload over time: looked at between windows, now and then.
 
 use super::Core;
-use forebay_units::{Time, WorkloadId};
+use forebay_units::{IndexVec, SumId, Time};
 
 impl Core {
     /// Time comes to `start`, the start of a window, after one that ended at `passed`. Returns when deliveries are to be noted next.
@@ -13,14 +13,15 @@ impl Core {
         self.deliveries.due()
     }
 
-    /// Payload that receivers have, in order or not, of each workload per transport.
-    pub(super) fn delivered(&self) -> Vec<u64> {
-        let mut totals = self.ended.arrived().to_vec();
+    /// Payload that receivers have, in order or not, of each workload per transport and port.
+    pub(super) fn delivered(&self) -> IndexVec<SumId, u64> {
+        let mut totals = self.deliveries.zeros();
+        self.ended.arrived().enumerate().for_each(|(sum, bytes)| totals[sum] = *bytes);
         for (conn, stream) in self.streams.enumerate().filter(|(_, s)| s.live) {
             let (receiver, written) = (&self.receivers[conn], self.senders[conn].written);
             // A FIN that came early is no payload.
             let beyond: u64 = receiver.beyond().map(|(from, to)| to.min(written).saturating_sub(from)).sum();
-            totals[self.deliveries.place(WorkloadId::new(stream.app.get()), receiver.group())] += receiver.delivered + beyond;
+            totals[stream.sum] += receiver.delivered + beyond;
         }
         totals
     }

@@ -131,7 +131,7 @@ impl Core {
             recorder,
             seed,
             is_host: Arena::new(network.nodes.iter().map(|n| n.host).collect()),
-            ended: Ended::new(config.workloads.len(), groups),
+            ended: Ended::new(groups),
             deliveries: Deliveries::new(&config.workloads, groups, config.duration),
             measuring: false,
             measured_from: Time::ZERO,
@@ -226,7 +226,7 @@ impl Core {
 
     /// Payload that has reached receivers so far, in order or not, per transport.
     fn arrived_by_group(&self) -> IndexVec<GroupId, u64> {
-        let mut arrived = self.ended.arrived_by_group();
+        let mut arrived = self.ended.arrived_by_group().clone();
         for conn in self.streams.ids().filter(|c| self.streams[*c].live) {
             arrived[self.senders[conn].group()] += self.held(conn).within(0, None);
         }

@@ -75,7 +75,7 @@ impl Core {
         let sent = sender.packets + receiver.sent + shim.sent;
         // A packet that the shim still holds goes with its entry.
         let received = sender.received + receiver.packets + shim.taken + shim.held;
-        self.ended.book((stream.app, sender.group()), sender.written, (sent, received, stream.dropped));
+        self.ended.book((stream.sum, sender.group()), sender.written, (sent, received, stream.dropped));
         stream.live = false;
         self.generations[conn] = Generation::RETIRED;
         self.slots.give_back(conn);
