@@ -198,7 +198,7 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
         buffer: Some(buffer),
         queue: build(Some(queue), Some(buffer)).unwrap(),
     };
-    let mut port = Port::new(&config, 0, Rng::stream(seed, &[0]));
+    let mut port = Port::new(&config, false, 0, Rng::stream(seed, &[0]));
     let mut rng = Rng::stream(seed, &[1]);
     let limit = QueueState::limit(buffer);
     let mut model = Model {

@@ -87,7 +87,9 @@ impl Fabric {
             words += nodes[n].busy_words;
         }
         assert!(network.ports.len() < 1 << PORT_BITS, "keys of packets hold {PORT_BITS} bits of the port");
-        let make = |(id, c): (usize, &PortConfig)| Port::new(c, input_of[id], Draws::Queue.stream(seed, &[id as u64]));
+        let make = |(id, c): (usize, &PortConfig)| {
+            Port::new(c, network.nodes[c.from].host, input_of[id], Draws::Queue.stream(seed, &[id as u64]))
+        };
         let mut ports: Vec<Port> = Vec::with_capacity(network.ports.len());
         huge::advise(ports.spare_capacity_mut());
         ports.extend(network.ports.iter().enumerate().map(make));

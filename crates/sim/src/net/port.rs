@@ -108,6 +108,8 @@ pub struct Port {
     errors: Option<Box<BitErrors>>,
     /// Whether [`Port::watch`] is in force.
     watched: bool,
+    /// Whether it is a host's.
+    host: bool,
 }
 
 const _: () = assert!(std::mem::offset_of!(Port, queue) == 64 && std::mem::offset_of!(Port, waited_high) == 128);
@@ -181,8 +183,8 @@ impl Port {
         &self.events
     }
 
-    /// A port as configured; `input` is its place among the inputs of all nodes, `rng` is for its discipline.
-    pub fn new(c: &PortConfig, input: u32, rng: Rng) -> Port {
+    /// A port as configured, of a `host` or a switch; `input` is its place among the inputs of all nodes, `rng` is for its discipline.
+    pub fn new(c: &PortConfig, host: bool, input: u32, rng: Rng) -> Port {
         let mut queue = c.queue.clone();
         queue.start(c.rate, rng);
         let (quiet, step, order, backlog) = order_of(queue);
@@ -213,6 +215,7 @@ impl Port {
             observer: None,
             errors: None,
             watched: false,
+            host,
         }
     }
 
@@ -254,9 +257,10 @@ impl Port {
     }
 
     /// From `now` on, when the queue is settled, the time at each length is counted in `levels`, if there is a recorder and it needs no more.
+    /// The queues of hosts are recorded where somebody asks for it, which few do: their packets do not look for `levels`.
     fn count_levels(&mut self, now: Time) {
         self.levels = Levels::OFF;
-        let plain = matches!(self.order, Order::Fifo(_) | Order::Buffered) && self.errors.is_none();
+        let plain = !self.host && matches!(self.order, Order::Fifo(_) | Order::Buffered) && self.errors.is_none();
         if plain && self.observer.as_ref().is_some_and(|o| !o.has_series()) {
             // Times of changes are those of arrivals at the other end, which are in the ring: all later by the delay.
             self.levels = Levels::new(now + self.delay, self.queue.packets, self.events.max_pkts);
@@ -395,7 +399,7 @@ impl Port {
     ) -> Result<Time, Refusal> {
         let wire = u64::from(packet.wire);
         let mut mark = Codepoint::NotEct;
-        if self.levels.are_on() {
+        if !HOST && self.levels.are_on() {
             self.settle_counted(now);
             if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > u64::from(self.alert.bytes) {
                 mark = self.examine(now, packet)?;

@@ -14,7 +14,17 @@ fn microseconds(now: Time, time: Time) -> Time {
 
 impl Sender {
     /// A packet of the ACK direction arrived.
+    #[inline(always)]
     pub fn on_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
+        match self.usual_ack(p) {
+            Some(acked) => self.take_usual(c, now, p, acked, out),
+            None => self.on_any_packet(c, now, p, sack, out),
+        }
+    }
+
+    /// The same, whatever it is.
+    #[inline(never)]
+    fn on_any_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
         match self.phase {
             Phase::SynSent if p.has(flag::SYN) => return self.on_syn_ack(c, now, p, out),
             Phase::Established if !p.has(flag::SYN) => {}
@@ -51,7 +61,37 @@ impl Sender {
             None
         };
         let ece = self.ecn && p.has(flag::ECE);
-        let facts = Ack {
+        let facts = self.facts(c, now, acked, ece, rtt);
+        self.count_ece(ece, acked);
+        if self.sack.is_some() {
+            // Copies for the rare branches keep the facts of the usual one in registers.
+            self.on_ack_sack(c, &mut { facts }, sack, false, out);
+        } else {
+            if self.hears.0 {
+                self.law.in_ack_event(&mut self.w, &facts);
+            }
+            if acked > 0 {
+                self.on_new_ack(c, &facts, out);
+            } else if self.flight() > 0 && !window_update {
+                self.on_duplicate(c, &{ facts }, out);
+            }
+        }
+        self.note_largest_window();
+        if self.una > self.written {
+            // The FIN is acknowledged.
+            self.finish(c, now, p, out);
+        } else {
+            if self.buffer.as_ref().is_some_and(|b| b.wants(self.una)) {
+                self.fill_buffer(c);
+            }
+            self.transmit(c, now, out);
+        }
+    }
+
+    /// What the law is told of an ACK of `acked` bytes.
+    #[inline(always)]
+    pub(super) fn facts(&self, c: &TcpConfig, now: Time, acked: u64, ece: bool, rtt: Option<Time>) -> Ack {
+        Ack {
             now,
             snd_una: self.una,
             snd_nxt: self.nxt,
@@ -72,34 +112,21 @@ impl Sender {
             srtt: self.rtt.smoothed(),
             min_rtt: self.rtt.min(),
             mss: c.mss,
-        };
+        }
+    }
+
+    /// Counts what was acknowledged with ECE.
+    #[inline(always)]
+    pub(super) fn count_ece(&mut self, ece: bool, acked: u64) {
         if ece {
             if self.una <= self.message.2 { self.stats.ce_bytes += acked } else { self.count_marked(acked) }
         }
-        if self.sack.is_some() {
-            // Copies for the rare branches keep the facts of the usual one in registers.
-            self.on_ack_sack(c, &mut { facts }, sack, false, out);
-        } else {
-            if self.hears.0 {
-                self.law.in_ack_event(&mut self.w, &facts);
-            }
-            if acked > 0 {
-                self.on_new_ack(c, &facts, out);
-            } else if self.flight() > 0 && !window_update {
-                self.on_duplicate(c, &{ facts }, out);
-            }
-        }
+    }
+
+    #[inline(always)]
+    pub(super) fn note_largest_window(&mut self) {
         if self.w.cwnd > self.stats.cwnd_max {
             self.stats.cwnd_max = self.w.cwnd;
-        }
-        if self.una > self.written {
-            // The FIN is acknowledged.
-            self.finish(c, now, p, out);
-        } else {
-            if self.buffer.as_ref().is_some_and(|b| b.wants(self.una)) {
-                self.fill_buffer(c);
-            }
-            self.transmit(c, now, out);
         }
     }
 
@@ -140,6 +167,22 @@ impl Sender {
     fn advance(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
         self.una = ack;
         self.nxt = self.nxt.max(ack);
+        let rtt = self.sample_rtt(c, now, ack, echo);
+        self.limited = self.limited.min(self.nxt - ack);
+        //= https://www.rfc-editor.org/rfc/rfc6298#section-5
+        //# When all outstanding data has been acknowledged, turn off the retransmission timer.
+        if self.una == self.nxt {
+            self.timer = Timer::Idle;
+            self.timer_due = TimeOrNever::NEVER;
+        } else {
+            self.arm_rto(c, now);
+        }
+        rtt
+    }
+
+    /// The RTT sample of an ACK up to stream offset `ack`, if it gives one.
+    #[inline(always)]
+    pub(super) fn sample_rtt(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
         let rtt = if c.timestamps {
             // Nanosecond clock, 32 bits: wraps after 4.3 s, longer than any RTT that a data centre makes.
             Some(now.since(echo))
@@ -154,15 +197,6 @@ impl Sender {
         // consecutive timeouts. With timestamps every advance is a sample.
         if rtt.is_some() || c.recovery == forebay_experiment::transport::Recovery::Rack || c.probe_after > 0 {
             self.rtt.backoff = 0;
-        }
-        self.limited = self.limited.min(self.nxt - ack);
-        //= https://www.rfc-editor.org/rfc/rfc6298#section-5
-        //# When all outstanding data has been acknowledged, turn off the retransmission timer.
-        if self.una == self.nxt {
-            self.timer = Timer::Idle;
-            self.timer_due = TimeOrNever::NEVER;
-        } else {
-            self.arm_rto(c, now);
         }
         rtt
     }

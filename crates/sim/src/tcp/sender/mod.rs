@@ -1,5 +1,5 @@
 //! The sending endpoint: its state, and what the application and the engine do with it. The work is in the files beside this one:
-//! `acks` (what every ACK does), `cumulative` and `sack` (recovery), `probes` (tail loss probes, reordering), `timers`, `transmit`. State that
+//! `acks` (what every ACK does), `usual` (the same where nothing is unusual), `cumulative` and `sack` (recovery), `probes` (tail loss probes, reordering), `timers`, `transmit`. State that
 //! has rules of its own (RTT filter, scoreboard, pacer ...) is below, in `tcp/`.
 
 mod acks;
@@ -16,6 +16,7 @@ mod timers;
 mod transmit;
 mod tso;
 mod undo;
+mod usual;
 
 use crate::cc::slow_start::{self, SlowStart};
 use crate::cc::{Event, Hooks, Law, Path, Threshold, Window};
@@ -86,6 +87,8 @@ pub struct Sender {
     pub(super) template: Packet,
     /// Whether new full segments are nothing but copies of the template: no scoreboard, ECN as configured.
     pub(super) plain: bool,
+    /// Whether its ACKs can be usual ones ([`Sender::usual_ack`]).
+    pub(super) usual: bool,
     /// Whether the law limits new data or paces it, or bursts are waited for.
     pub(super) gated: bool,
     /// Which hooks the law has.
@@ -284,10 +287,12 @@ impl Sender {
         let tag = Tagger::new(c.shims.tag.as_ref(), c.ack_every > 1);
         let mut template = full_segment(c, addr);
         template.win = tag.as_ref().map_or(0, |t| t.control());
+        let plain = sack.is_none() && tag.is_none() && !hooks.gate && !hooks.paces && !c.tsq && c.tso.is_none();
         Sender {
             addr,
             template,
-            plain: sack.is_none() && tag.is_none() && !hooks.gate && !hooks.paces && !c.tsq && c.tso.is_none(),
+            plain,
+            usual: plain && !c.cwnd_validation && !c.adaptive_acks,
             gated: hooks.gate || hooks.paces || c.tso.is_some(),
             hooks,
             hears: (hooks.in_ack_event, hooks.pkts_acked || slow_start.is_some()),

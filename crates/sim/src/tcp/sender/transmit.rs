@@ -135,7 +135,7 @@ impl Sender {
 
     /// Congestion window in bytes. The FIN takes a sequence number but no room: once it is outstanding, `pipe` counts one too many.
     #[inline]
-    fn window_bytes(&self, c: &TcpConfig) -> u64 {
+    pub(super) fn window_bytes(&self, c: &TcpConfig) -> u64 {
         (self.w.cwnd * f64::from(c.mss)) as i64 as u64 + u64::from(self.high > self.written)
     }
 
@@ -227,7 +227,7 @@ impl Sender {
     /// The usual case, for stacks without SACK: full segments of new data within the window. Returns the bytes sent; what is left,
     /// and everything unusual, is `send_new`'s.
     #[inline(always)]
-    fn send_full(&mut self, c: &TcpConfig, now: Time, room: u64, out: &mut impl Wire) -> u64 {
+    pub(super) fn send_full(&mut self, c: &TcpConfig, now: Time, room: u64, out: &mut impl Wire) -> u64 {
         let mss = u64::from(c.mss);
         // The last segment may be short or carry the FIN: it is not for here.
         let limit = self.edge.min(self.written.saturating_sub(1)).min(self.nxt.saturating_add(room));
