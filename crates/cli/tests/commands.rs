@@ -84,6 +84,15 @@ fn one_thing_and_one_key_are_explained() {
     assert!(said(&["explain", "dctcp-step.k"]).lines().filter(|l| l.starts_with("k  ")).count() == 1, "one of many keys `k`");
     assert!(said(&["explain", "k"]).lines().filter(|l| l.starts_with("k  ")).count() > 3);
     assert!(said(&["explain", "duration"]).contains("end of simulated time"));
+    assert!(
+        said(&["explain", "topology.kind"]).contains("leaf-spine") && !said(&["explain", "topology.kind"]).contains("poisson")
+    );
+    let cc = said(&["explain", "transport.cc"]);
+    assert!(cc.starts_with("cc  [transport]") && cc.contains("l2dct") && cc.contains("a list compares"), "{cc}");
+    assert!(said(&["explain", "workload.0.class"]).starts_with("class  [[workload]]"), "not the shims' `class`");
+    assert_eq!(said(&["explain", "dctcp"]), dctcp, "a name instead of a key");
+    let observe = said(&["explain", "observe"]);
+    assert!(observe.contains("warmup  [observe]") && observe.contains("occupancy"), "all of a table: {observe}");
     let json: serde_json::Value = serde_json::from_str(&said(&["explain", "workload.0.rounds", "--format", "json"])).unwrap();
     assert_eq!(json[0]["key"], "rounds");
     for (args, says) in [

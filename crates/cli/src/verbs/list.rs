@@ -19,6 +19,18 @@ pub(crate) struct Args {
     format: Printed,
 }
 
+impl Args {
+    /// Everything about what is called `what`.
+    pub(super) fn of(what: &str, format: Printed) -> Args {
+        Args { what: Some(what.to_owned()), format }
+    }
+}
+
+/// Whether there is a kind called `what`, or anything of one.
+pub(super) fn knows(what: &str) -> bool {
+    describe(forebay_worlds::all()).iter().any(|s| word(s) == what || s.items.iter().any(|i| i.name == what))
+}
+
 /// A section's title as one word of the command line: its last.
 fn word(section: &Section) -> &'static str {
     section.title.rsplit(' ').next().unwrap_or(section.title)

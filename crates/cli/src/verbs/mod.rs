@@ -17,6 +17,7 @@ pub(crate) mod merge;
 pub(crate) mod model;
 pub(crate) mod new;
 pub(crate) mod record;
+mod reference;
 pub(crate) mod report;
 pub(crate) mod repro;
 pub(crate) mod run;

@@ -1,0 +1,200 @@
+//! The keys of a scenario, read from the reference (`docs/scenario.md`) and from the registries.
+
+use std::collections::HashSet;
+
+/// The reference; what it says of registries is generated from them.
+const REFERENCE: &str = include_str!("../../../../docs/scenario.md");
+
+/// A key in one place.
+pub(super) struct Entry {
+    /// The headings above it, or the table of the scenario that it stands in, such as `[transport]`.
+    pub(super) place: String,
+    pub(super) key: String,
+    pub(super) legal: String,
+    pub(super) default: String,
+    pub(super) meaning: String,
+}
+
+impl Entry {
+    /// Whether `word` is among those of its place; `workload` is among "Workloads".
+    pub(super) fn stands_in(&self, word: &str) -> bool {
+        let words = self.place.split(|c: char| !(c.is_alphanumeric() || c == '-')).map(str::to_lowercase);
+        words.into_iter().any(|w| w == word || w.strip_suffix('s') == Some(word))
+    }
+
+    /// Whether it stands in the table `table` of a scenario, such as `observe`.
+    pub(super) fn is_of_table(&self, table: &str) -> bool {
+        let place = self.place.trim_start_matches('[');
+        self.place.starts_with('[') && place.split([']', '.']).next() == Some(table)
+    }
+}
+
+/// The keys of the reference, those that choose from a registry, and of the registries those that it describes elsewhere than in a table.
+pub(super) fn everything() -> Vec<Entry> {
+    let mut all = entries(REFERENCE);
+    for section in forebay_scenario::describe(forebay_worlds::all()) {
+        if let Some((place, key)) = chooses(section.usage) {
+            let names: Vec<&str> = section.items.iter().map(|i| i.name).collect();
+            let list = section.title.rsplit(' ').next().unwrap_or(section.title);
+            // What the reference says of it stands, and gets the names.
+            let known = all.iter_mut().find(|e| e.key == key && e.place == place);
+            let meaning = format!(
+                "which of the {}; `forebay list {list}` says what each is, `forebay explain NAME` all of one",
+                section.title
+            );
+            match known {
+                Some(e) => {
+                    e.meaning = format!("{meaning}; {}", e.meaning);
+                    e.legal = names.join(", ");
+                }
+                None => all.push(Entry { place, key, legal: names.join(", "), default: String::new(), meaning }),
+            }
+        }
+        for (item, p) in section.items.iter().flat_map(|i| i.params.iter().map(move |p| (i, p))) {
+            if all.iter().any(|e| e.key == p.key && e.place.contains(item.name)) {
+                continue;
+            }
+            let default = p.default.unwrap_or("required").to_owned();
+            let place = format!("{} {}", section.title, item.name);
+            all.push(Entry { place, key: p.key.into(), legal: p.legal.clone(), default, meaning: p.doc.into() });
+        }
+    }
+    all
+}
+
+/// Where which key takes the names of a registry, from the notation of its use: `[transport] cc = "..."`.
+fn chooses(usage: &str) -> Option<(String, String)> {
+    let (before, after) = usage.split_once(" = ")?;
+    let end = after.trim_start_matches("\"...\"").trim();
+    let (place, key) = before.rsplit_once(' ').unwrap_or(("the scenario", before));
+    let place = if end.starts_with("of a ") { end.trim_start_matches("of a ") } else { place };
+    key.chars().all(|c| c.is_alphanumeric() || c == '-').then(|| (place.to_owned(), key.to_owned()))
+}
+
+/// The keys of the examples that say something about them, and of the tables whose columns begin with `key` and `legal` and end with `meaning`.
+fn entries(reference: &str) -> Vec<Entry> {
+    let (mut all, mut place, mut within) = (Vec::new(), String::new(), String::new());
+    // Inside of an example: the table of the scenario.
+    let mut table: Option<String> = None;
+    let mut heads: Vec<String> = Vec::new();
+    for line in reference.lines() {
+        if line.starts_with("```") {
+            table = (line.starts_with("```toml") && table.is_none()).then(|| "the scenario".to_owned());
+            continue;
+        }
+        if let Some(table) = &mut table {
+            example(line, table, &mut all);
+            continue;
+        }
+        if let Some(title) = line.strip_prefix("## ").or_else(|| line.strip_prefix("### ")) {
+            (place, within) = (plain(title), String::new());
+        } else if !line.starts_with('|') && !line.is_empty() {
+            within = plain(line);
+        }
+        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        if !line.starts_with('|') {
+            heads.clear();
+        } else if let ["key", "legal", .., "meaning"] = cells.as_slice() {
+            heads = cells.iter().map(|c| plain(c)).collect();
+        } else if let Some((defaults, meaning)) =
+            cells.split_at_checked(heads.len().saturating_sub(1)).filter(|_| !heads.is_empty())
+            && let [key, legal, defaults @ ..] = defaults
+            && key.starts_with('`')
+        {
+            // One default, or one for each stack.
+            let default = match defaults {
+                [one] => plain(one),
+                several => {
+                    several.iter().zip(&heads[2..]).map(|(d, h)| format!("{} ({h})", plain(d))).collect::<Vec<_>>().join(", ")
+                }
+            };
+            // A kind's own table stands under a line with its name.
+            let place = if within.len() < 80 { format!("{place} {within}") } else { place.clone() };
+            all.push(Entry {
+                place: place.trim().to_owned(),
+                key: plain(key),
+                legal: plain(legal),
+                default,
+                meaning: plain(&meaning.join(" | ")),
+            });
+        }
+    }
+    // What examples say twice.
+    let mut seen = HashSet::new();
+    all.retain(|e: &Entry| !e.legal.starts_with("such as") || seen.insert((e.place.clone(), e.key.clone())));
+    all
+}
+
+/// A line of an example: begins a table, or has a key with its meaning behind it.
+fn example(line: &str, table: &mut String, all: &mut Vec<Entry>) {
+    let (code, meaning) = line.split_once('#').unwrap_or((line, ""));
+    let code = code.trim();
+    if code.starts_with('[') && code.ends_with(']') && !code.contains('=') {
+        *table = code.to_owned();
+    } else if let Some((key, value)) = code.split_once(" = ")
+        && !meaning.is_empty()
+    {
+        // Keys of a sweep are paths of the file: only its own are explained.
+        let key = plain(key);
+        let own = !key.contains('.');
+        let entry = Entry {
+            place: table.clone(),
+            key,
+            legal: format!("such as {}", value.trim()),
+            default: String::new(),
+            meaning: plain(meaning),
+        };
+        all.extend(own.then_some(entry));
+    }
+}
+
+/// Text without the marks of Markdown.
+fn plain(text: &str) -> String {
+    text.replace(['`', '*'], "").replace("\\|", "|").trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing that a scenario can hold is missing.
+    #[test]
+    fn every_key_of_the_registries_is_found() {
+        let all = everything();
+        for section in forebay_scenario::describe(forebay_worlds::all()) {
+            for item in &section.items {
+                for p in &item.params {
+                    let place = |e: &&Entry| e.key == p.key && e.place.contains(item.name);
+                    assert!(all.iter().any(|e| place(&e)), "{} of {}", p.key, item.name);
+                }
+            }
+        }
+        for key in
+            ["rto-min", "recovery", "warmup", "timeouts", "class", "objective", "seeds", "reroute", "bit-errors", "host-queue"]
+        {
+            assert!(all.iter().any(|e| e.key == key && !e.meaning.is_empty()), "{key}");
+        }
+    }
+
+    #[test]
+    fn keys_that_choose_by_name_list_the_names() {
+        let all = everything();
+        let of = |place: &str, key: &str| {
+            let found: Vec<&Entry> = all.iter().filter(|e| e.place == place && e.key == key).collect();
+            assert_eq!(found.len(), 1, "{key} of {place}");
+            found[0]
+        };
+        for (place, key, name) in [
+            ("[transport]", "cc", "dctcp"),
+            ("[transport]", "stack", "linux"),
+            ("[transport]", "shim", "prin"),
+            ("[topology]", "kind", "dumbbell"),
+            ("[[workload]]", "kind", "incast"),
+            ("link", "queue", "red"),
+            ("the scenario", "world", "model"),
+        ] {
+            assert!(of(place, key).legal.split(", ").any(|n| n == name), "{key} of {place}: {}", of(place, key).legal);
+        }
+        assert!(of("[transport]", "cc").meaning.contains("a list compares"), "what the reference says stays");
+    }
+}
