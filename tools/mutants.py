@@ -38,7 +38,7 @@ FIRST = [("queues", "forebay-queues", ["--lib"]), ("tcp", "forebay-sim", ["--tes
 CONNECTIONS = ["peer_errors", "tcp_connections", "buffered_ports", "tcp_random"]
 # Of the networks, those that take longest.
 LAST = ["workloads", "matrix", "determinism", "fuzz", "groups"]
-NOT_A_TEST = ["fingerprints"]
+NOT_A_TEST = ["fingerprints", "main"]
 # What the sources of a trajectory and of its tests are.
 SOURCES = ("crates/", "data/", "scenarios/", "Cargo.")
 # A fault may make a connection wait for ever.
@@ -58,7 +58,7 @@ def networks():
     """The same for those that simulate whole networks."""
     names = sorted(p.stem for p in (ROOT / "crates/checks/tests").glob("*.rs") if p.stem not in NOT_A_TEST)
     names.sort(key=lambda name: LAST.index(name) if name in LAST else -1)
-    return [(f"checks/{name}", "forebay-checks", ["--test", name]) for name in names]
+    return [(f"checks/{name}", "forebay-checks", ["--test", "main", "--", f"{name}::"]) for name in names]
 
 
 def tracked():

@@ -17,7 +17,7 @@ const STACK: &str = "FOREBAY_MEMORY_STACK";
 fn a_hundred_thousand_connections() {
     for stack in forebay_sim::tcp::profile::PROFILES {
         let program = std::env::current_exe().unwrap();
-        let arguments = ["--exact", "one_process", "--ignored", "--nocapture"];
+        let arguments = ["--exact", "memory::one_process", "--ignored", "--nocapture"];
         let child = std::process::Command::new(program).args(arguments).env(STACK, stack).output().unwrap();
         let output = String::from_utf8_lossy(&child.stdout);
         println!("{stack}: {}", output.lines().find(|l| l.contains("peak")).unwrap_or("no measurement"));

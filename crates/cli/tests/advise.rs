@@ -1,8 +1,6 @@
 //! `forebay advise` from outside: the recommendation in the first line, its price, and that it goes on where it stopped.
 
-mod scratch;
-
-use scratch::{Scratch, command, forebay, text};
+use crate::scratch::{Scratch, command, forebay, text};
 use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

@@ -1,8 +1,6 @@
 //! The first line that a person reads: one scenario each in `answers/`, and what it must say.
 
-mod scratch;
-
-use scratch::{Scratch, forebay, text};
+use crate::scratch::{Scratch, forebay, text};
 
 /// The lines that a run of a scenario ends with.
 fn answer(test: &str, name: &str, more: &[&str]) -> Vec<String> {

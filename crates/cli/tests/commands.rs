@@ -1,8 +1,6 @@
 //! The built binary from outside: exit codes, messages, files.
 
-mod scratch;
-
-use scratch::{Scratch, command, forebay, text};
+use crate::scratch::{Scratch, command, forebay, text};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};

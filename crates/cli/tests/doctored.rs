@@ -1,9 +1,6 @@
 //! Results that somebody has changed, or that another program wrote: refused with a reason, and nothing outside of them is read.
-#![cfg(unix)]
 
-mod scratch;
-
-use scratch::{Scratch, forebay, text};
+use crate::scratch::{Scratch, command, forebay, text};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
@@ -37,7 +34,7 @@ fn doctored(name: &str, manifest: impl Fn(&mut serde_json::Value), files: impl F
     manifest(&mut value);
     fs::write(&path, value.to_string()).unwrap();
     files(&s);
-    let mut child = scratch::command(&s.0, &["report", "r"]).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut child = command(&s.0, &["report", "r"]).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let began = Instant::now();
     while child.try_wait().unwrap().is_none() {
         if began.elapsed() > Duration::from_secs(20) {

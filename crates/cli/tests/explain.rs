@@ -1,8 +1,6 @@
 //! `forebay explain DIR`: why messages took as long as they did, from results and from the same run again.
 
-mod scratch;
-
-use scratch::{Scratch, forebay, text};
+use crate::scratch::{Scratch, forebay, text};
 
 /// Six servers answer at once into a port of eight packets: tails are lost.
 const SCENARIO: &str = r#"

@@ -1,15 +1,13 @@
 //! Everything that a command can be given: it ends, by itself and soon, says what is wrong, and leaves what it found as it was.
-#![cfg(unix)]
 
-mod scratch;
-
-use scratch::{Scratch, command, text};
+use crate::scratch::{Scratch, command, text};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 const SMALL: &str = r#"name = "small"
@@ -279,13 +277,23 @@ fn arguments() {
         "/dev/null",
         "a\nb",
     ];
+    let mut all: Vec<Vec<&OsStr>> = Vec::new();
     for verb in verbs.iter().filter(|v| **v != "man") {
-        for word in junk {
-            ends(&s, &words(&[verb, word]));
-        }
-        ends(&s, &words(&[verb, "--threads", "-1"]));
-        ends(&s, &[OsStr::new(verb), OsStr::from_bytes(b"\xff\xfe")]);
+        all.extend(junk.iter().map(|word| words(&[verb, word])));
+        all.push(words(&[verb, "--threads", "-1"]));
+        all.push(vec![OsStr::new(verb), OsStr::from_bytes(b"\xff\xfe")]);
     }
+    // Many at a time: some wait for the end of their ten seconds, one looks for scripts in the whole file system.
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                while let Some(args) = all.get(next.fetch_add(1, Relaxed)) {
+                    ends(&s, args);
+                }
+            });
+        }
+    });
     for flags in [
         &["--threads", "0"][..],
         &["--threads", "99999"],

@@ -1,9 +1,6 @@
 //! What runs cost: said before they start, and held while they run.
-#![cfg(target_os = "linux")]
 
-mod scratch;
-
-use scratch::{Scratch, command, forebay, text};
+use crate::scratch::{Scratch, command, forebay, text};
 use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant};

@@ -1,8 +1,6 @@
 //! `forebay new` from outside: what it writes runs, and nothing is replaced.
 
-mod scratch;
-
-use scratch::{Scratch, forebay, text};
+use crate::scratch::{Scratch, forebay, text};
 
 const ALL: &[&str] = &["storage-incast", "web", "hadoop", "tenants", "ai-allreduce", "fabric"];
 

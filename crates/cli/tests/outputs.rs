@@ -1,9 +1,6 @@
 //! Where results and reports go: what may be replaced, what is kept, and what is tidied up.
-#![cfg(unix)]
 
-mod scratch;
-
-use scratch::{Scratch, command, forebay, text};
+use crate::scratch::{Scratch, command, forebay, text};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::{FileTypeExt, symlink};

@@ -1,8 +1,6 @@
 //! `forebay run` leaves a report, `forebay report` makes one of any finished results. The page's own data is read back.
 
-mod scratch;
-
-use scratch::{Scratch, forebay, text};
+use crate::scratch::{Scratch, forebay, text};
 use serde_json::Value;
 use std::fs;
 

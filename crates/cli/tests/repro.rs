@@ -1,9 +1,7 @@
 //! `forebay repro` hands its arguments to Python, and says which sources it was built from.
 
-mod scratch;
-
+use crate::scratch::{Scratch, command, forebay, text};
 use forebay_exec::sweep::key::SOURCES;
-use scratch::{Scratch, command, forebay, text};
 use std::os::unix::fs::PermissionsExt;
 
 /// Stands in for Python: `-c` is the question whether all is installed.

@@ -1,8 +1,6 @@
 //! Every mistake is named with its line, and says what would be legal.
 
-mod common;
-
-use common::{VALID, marking_law, resolve, resolve_with};
+use crate::common::{VALID, marking_law, resolve, resolve_with};
 use forebay_scenario::{Errors, load};
 
 /// The queue of the valid scenario.

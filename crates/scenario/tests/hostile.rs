@@ -1,8 +1,6 @@
 //! No input makes the reader panic, and every refusal says something.
 
-mod common;
-
-use common::VALID;
+use crate::common::VALID;
 use forebay_scenario::Scenario;
 use miette::Diagnostic;
 use proptest::prelude::*;

@@ -1,8 +1,6 @@
 //! Named mixtures draw what their documents print: fractions, means, and the whole curve.
 
-mod common;
-
-use common::{VALID, resolve};
+use crate::common::{VALID, resolve};
 use forebay_experiment::traffic::WorkloadKind;
 use forebay_sampling::{Rng, SizeDist, TimeDist};
 

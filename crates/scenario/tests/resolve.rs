@@ -1,8 +1,6 @@
 //! What a right file becomes.
 
-mod common;
-
-use common::{VALID, marking_law, resolve, resolve_with};
+use crate::common::{VALID, marking_law, resolve, resolve_with};
 use forebay_experiment::assign::Assign;
 use forebay_experiment::profile::PARAMS;
 use forebay_experiment::traffic::WorkloadKind;
@@ -326,7 +324,7 @@ fn laws_bring_their_own_stack_keys_and_shims() {
     let text = format!(
         "[topology]\nkind = \"many-to-one\"\nsenders = 2\naccess = {{ rate = \"1Gbps\", delay = \"1us\" }}\nbottleneck = {{ rate = \"1Gbps\", delay = \"1us\", queue = {{ kind = \"dctcp-step\", k = \"20pkt\" }} }}\n[transport]\nstack = \"ns2\"\nrto-min = \"5ms\"\n{cc}\n[[workload]]\nkind = \"incast\"\nblock = \"64KB\"\nrounds = 1\n"
     );
-    let r = common::resolve(&text).unwrap();
+    let r = crate::common::resolve(&text).unwrap();
     let labels: Vec<&str> = r.variants.iter().map(|v| v.label.as_str()).collect();
     assert_eq!(labels, ["newreno", "newreno rto-min=1ms", "cubic+pias", "dctcp g=0.5", "dctcp g=0.25"]);
     let tcp = |i: usize| &r.variants[i].config.groups[GroupId::new(0)].tcp;
@@ -339,11 +337,11 @@ fn laws_bring_their_own_stack_keys_and_shims() {
 /// Of two laws that differ in a parameter of their shim, the names say so; a shim that a law brings is in the echo.
 #[test]
 fn shims_are_named_and_echoed() {
-    let text = common::VALID.replace(
+    let text = crate::common::VALID.replace(
         "cc = \"newreno\"",
         "cc = [\"newreno\", { kind = \"newreno\", shim = \"prin\" }, { kind = \"newreno\", shim = { kind = \"prin\", halve = false } }, \"pfabric\", { kind = \"pfabric\", shim = \"none\" }]",
     );
-    let r = common::resolve(&text).unwrap();
+    let r = crate::common::resolve(&text).unwrap();
     let labels: Vec<&str> = r.variants.iter().map(|v| v.label.as_str()).collect();
     let expected = ["newreno", "newreno+prin halve=true", "newreno+prin halve=false", "pfabric", "pfabric shim=none"];
     assert_eq!(labels, expected);

@@ -1,8 +1,6 @@
 //! `[sweep]`: the points in their order, what each of them is, and what is wrong with those that are none.
 
-mod common;
-
-use common::VALID;
+use crate::common::VALID;
 use forebay_scenario::{AxisSource, Errors, Scenario, Sweep};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};

@@ -1,7 +1,5 @@
 //! Whole run directories: contents, metadata, and that nothing half-written is ever left.
 
-mod common;
-
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -42,7 +40,7 @@ fn exact(path: PathBuf, force: bool) -> Target {
 }
 
 fn add(writer: &mut RunWriter, run: u32, seed: u64, samples: u64) -> Result<(), StoreError> {
-    let (config, report) = (common::config(seed), common::report(samples));
+    let (config, report) = (crate::common::config(seed), crate::common::report(samples));
     let info = RunInfo::new("a world", "v", run, &config);
     writer.add(&info, &report, &summarise(&info, &config, &report))
 }

@@ -1,7 +1,5 @@
 //! The numbers of the final table, from rows with known answers.
 
-mod common;
-
 use forebay_experiment::Experiment;
 use forebay_experiment::assign::Assign;
 use forebay_experiment::report::Report;
@@ -26,7 +24,7 @@ fn network(s: &Summary, label: &str) -> Option<f64> {
 
 #[test]
 fn numbers_of_a_run() {
-    let s = of(&common::config(1), &common::report(1));
+    let s = of(&crate::common::config(1), &crate::common::report(1));
     let group = |label: &str| group(&s, 0, label);
     // 125 000 bytes in 10 ms.
     assert_eq!(group("goodput"), Some(1e8));
@@ -57,7 +55,7 @@ fn numbers_of_a_run() {
 
 /// Two groups on one workload, measured from 10 ms to 110 ms.
 fn two(flows: Vec<FlowRow>, queries: Vec<QueryRow>) -> Summary {
-    let mut config = common::config(1);
+    let mut config = crate::common::config(1);
     config.groups.push(config.groups[GroupId::new(0)].clone());
     config.groups[GroupId::new(1)].name = "new".into();
     config.workloads[WorkloadId::new(0)].transport = Assign::share([0, 1].map(|group| (GroupId::new(group), 0.5)));

@@ -1,7 +1,5 @@
 //! Results by key: what was put is what is got, or nothing.
 
-mod common;
-
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use forebay_store::summary::summarise;
@@ -30,7 +28,7 @@ impl Drop for Scratch {
 }
 
 fn sample() -> UnitRecord {
-    let (config, report) = (common::config(u64::MAX), common::report(100));
+    let (config, report) = (crate::common::config(u64::MAX), crate::common::report(100));
     let info = RunInfo::new("a world", "a variant", 3, &config);
     let record = UnitRecord::new(&info, &report, &summarise(&info, &config, &report));
     assert!(record.values.iter().any(Option::is_none) && record.values.iter().any(Option::is_some), "both kinds of values");
@@ -62,7 +60,7 @@ fn what_is_put_is_got() {
 fn tables_are_kept() {
     let scratch = Scratch::new("kept");
     let store = UnitStore::open(&scratch.0);
-    let (config, report) = (common::config(1), common::report(100));
+    let (config, report) = (crate::common::config(1), crate::common::report(100));
     let info = RunInfo::new("a world", "v", 0, &config);
     let flows = rows_of(RunTable::Flows, &report, &info).unwrap().unwrap();
     let (record, k, names) = (sample(), key("a"), ["flows".to_owned()]);
@@ -94,7 +92,7 @@ fn tables_are_kept() {
 /// The same run is called otherwise in another comparison.
 #[test]
 fn rows_take_the_names_of_who_asks() {
-    let (config, report) = (common::config(1), common::report(100));
+    let (config, report) = (crate::common::config(1), crate::common::report(100));
     let info = RunInfo::new("a world", "v", 0, &config);
     let flows = rows_of(RunTable::Flows, &report, &info).unwrap().unwrap();
     let text = |batch: &RecordBatch, column: &str| -> Vec<String> {

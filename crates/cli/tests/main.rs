@@ -1,0 +1,19 @@
+//! All tests of the built command in one program, one file a subject: `cargo test -p forebay --test main sweep::` runs one of them.
+
+mod advise;
+mod answers;
+mod commands;
+#[cfg(unix)]
+mod doctored;
+mod explain;
+#[cfg(unix)]
+mod hostile;
+#[cfg(target_os = "linux")]
+mod limits;
+mod new;
+#[cfg(unix)]
+mod outputs;
+mod report;
+mod repro;
+mod scratch;
+mod sweep;

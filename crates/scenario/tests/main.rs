@@ -1,0 +1,8 @@
+//! All tests of scenario files in one program, one file a subject: `cargo test -p forebay-scenario --test main errors::` runs one of them.
+
+mod common;
+mod errors;
+mod hostile;
+mod mixtures;
+mod resolve;
+mod sweep;
