@@ -19,6 +19,9 @@ FEATURES := $(if $(BPF),--features forebay/bpf)
 ALL_FEATURES := $(if $(BPF),--features forebay/bpf --features forebay-hosts/bpf)
 
 RELEASE := $(CARGO) build --release --locked --quiet
+# The command that demo, scenarios and readme run: the release build, unless another one is named.
+FOREBAY ?= $(TARGET)/release/forebay
+BUILT := $(if $(filter $(TARGET)/release/forebay,$(FOREBAY)),build)
 PYTHON ?= python3
 VENV := $(TARGET)/venv
 PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
@@ -36,8 +39,8 @@ setup:
 build: setup ## build the release binary, target/release/forebay
 	$(CARGO) build --release --locked -p forebay $(FEATURES)
 
-demo: build ## run scenarios/quickstart.toml: incast over web-search traffic under three congestion controls
-	$(TARGET)/release/forebay run scenarios/quickstart.toml $(DEMO_ARGS)
+demo: $(BUILT) ## run scenarios/quickstart.toml: incast over web-search traffic under three congestion controls
+	$(FOREBAY) run scenarios/quickstart.toml $(DEMO_ARGS)
 
 # Two rows of steps side by side: tools/side-by-side.mk.
 test: ## every test: format, lint, unit, property, scenario, docs, Python, papers, browser, instruction counts
@@ -55,19 +58,21 @@ unit: setup
 	$(CARGO) test --workspace --locked --no-fail-fast $(ALL_FEATURES)
 
 # Before the tests that run guests. A kernel that is there is left alone.
+# Of the whole workspace: a crate asked for by itself gets other features of what it depends on, and all of that is compiled once more.
 kernel: setup ## build the kernel of the world linux (minutes, once), unless it is there
 	@tools/setup.sh --with-kernel
-	@if [ "$$(uname -s) $$(uname -m)" = "Linux x86_64" ]; then $(CARGO) run --quiet --locked -p forebay $(FEATURES) -- kernel build; \
+	@if [ "$$(uname -s) $$(uname -m)" = "Linux x86_64" ]; then \
+	$(CARGO) build --quiet --locked --workspace --bin forebay $(ALL_FEATURES) && $(TARGET)/debug/forebay kernel build; \
 	else echo "No kernel: the world linux needs Linux on x86-64."; fi
 
 doc: setup
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked $(ALL_FEATURES)
 
-scenarios: build ## check every file in scenarios/ and run it for a short time
-	tools/check-scenarios.sh $(TARGET)/release/forebay
+scenarios: $(BUILT) ## check every file in scenarios/ and run it for a short time
+	tools/check-scenarios.sh $(FOREBAY)
 
-readme: build ## run the commands of README.md
-	tools/check-readme.sh $(TARGET)/release/forebay
+readme: $(BUILT) ## run the commands of README.md
+	tools/check-readme.sh $(FOREBAY)
 
 # A file of requirements is installed once, until it changes.
 $(VENV)/%.installed:
@@ -129,18 +134,23 @@ stubs: setup $(VENV)/python.installed ## renew python/forebay/_native.pyi after 
 	$(MATURIN) generate-stubs --quiet --profile wheel --out $(TARGET)/stubs
 	cp $(TARGET)/stubs/forebay/_native.pyi python/forebay/
 
-report: build $(VENV)/report.installed ## the report in a headless Chromium
+PAGES := $(abspath $(TARGET))/tmp/pages
+report: setup $(VENV)/report.installed ## the report in a headless Chromium
 	@tools/setup.sh --with-browser
-	FOREBAY=$(abspath $(TARGET))/release/forebay $(VENV)/bin/python -m pytest -q tests/report
+	$(CARGO) build --quiet --locked --workspace --example sample $(ALL_FEATURES)
+	rm -rf $(PAGES) && mkdir -p $(PAGES) && $(TARGET)/debug/examples/sample $(PAGES)
+	FOREBAY_PAGES=$(PAGES) $(VENV)/bin/python -m pytest -q tests/report
 
+# Without what makes tables: a third of the compiling.
+GUARD := $(RELEASE) --no-default-features
 guard: ## instructions per packet-hop against benches/instructions.csv
 	@tools/setup.sh --with-valgrind
-	$(RELEASE) -p forebay-bench
+	$(GUARD) -p forebay-bench
 	$(TARGET)/release/forebay-bench guard
 
 bench-baseline: ## renew benches/instructions.csv after a change of speed that is meant
 	@tools/setup.sh --with-valgrind
-	$(RELEASE) -p forebay-bench
+	$(GUARD) -p forebay-bench
 	$(TARGET)/release/forebay-bench guard --update
 
 bench: ## speed beside ns-2 and ns-3 (BENCH_RUNS=3, BENCH_CASES="s1 ft16")

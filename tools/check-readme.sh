@@ -19,7 +19,7 @@ export DEMO_ARGS="--progress none --out $scratch/demo"
 # "make test" reads this file: without this, its README check would run for ever.
 make() {
     if [ "${1:-}" = test ]; then return 0; fi
-    command make --no-print-directory -C "$repo" "$@"
+    command make --no-print-directory -C "$repo" FOREBAY="$forebay" "$@"
 }
 
 passed=0 failed=0

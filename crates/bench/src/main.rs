@@ -10,6 +10,7 @@ mod compare;
 mod extra;
 mod guard;
 mod json;
+#[cfg(feature = "linux")]
 mod linux;
 mod measure;
 mod peers;
@@ -41,7 +42,10 @@ fn main() -> ExitCode {
             "window" => pipe::execute(rest),
             "agree" => agree::execute(rest),
             "compare" => compare::execute(rest),
+            #[cfg(feature = "linux")]
             "linux" => linux::execute(rest),
+            #[cfg(not(feature = "linux"))]
+            "linux" => Err("built without the feature `linux`".into()),
             "guard" => guard::execute(rest),
             "cases" => {
                 cases::CASES.iter().for_each(|c| println!("{:<11}{}", c.name, c.what));
