@@ -100,8 +100,8 @@ pub struct Flow {
     pub size: u64,
     /// Start, ns.
     pub start_ns: i64,
-    /// When everything was acknowledged, ns; `i64::MAX` if never.
-    pub acked_ns: i64,
+    /// When everything was acknowledged, ns; `None` if never.
+    pub acked_ns: Option<i64>,
     /// Completion time, s; NaN if unfinished.
     pub fct: f64,
     /// Completion time over the ideal one; NaN if unfinished.
@@ -124,8 +124,8 @@ pub struct Flow {
     pub late: bool,
     /// What it waited for longest.
     pub waited: Option<Cause>,
-    /// Index of the port at which it did; `u32::MAX` for what is not waited for at a port.
-    pub waited_at: u32,
+    /// Index of the port at which it did; `None` for what is not waited for at a port.
+    pub waited_at: Option<u32>,
 }
 
 impl Flow {
@@ -150,12 +150,12 @@ pub struct Query {
     pub bytes: u64,
     /// Subjects that have messages in it: bit i for the i-th of the network.
     pub groups: u64,
-    /// Index of the host that receives its messages; `u32::MAX` if they go to several, or there are none.
-    pub receiver: u32,
+    /// Index of the host that receives its messages; `None` if they go to several, or there are none.
+    pub receiver: Option<u32>,
     /// What its slowest message waited for longest.
     pub waited: Option<Cause>,
-    /// Index of the port at which it did; `u32::MAX` for what is not waited for at a port.
-    pub waited_at: u32,
+    /// Index of the port at which it did; `None` for what is not waited for at a port.
+    pub waited_at: Option<u32>,
     /// How long, s.
     pub waited_s: f64,
     /// Time that the largest of its messages needs over an empty path, s.

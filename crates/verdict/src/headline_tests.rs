@@ -27,7 +27,7 @@ fn incast() -> Data {
     );
     d.timeouts = vec![Timeout { run: 0, subject: 0, conn: 0, time_ns: 0, rto: 0.2 }; 5];
     let query =
-        |run, qct| Query { run, class: 0, start_ns: 0, qct, bytes: 2_560_000, groups: 1, receiver: u32::MAX, ..Query::default() };
+        |run, qct| Query { run, class: 0, start_ns: 0, qct, bytes: 2_560_000, groups: 1, receiver: None, ..Query::default() };
     d.queries = vec![query(0, 0.25), query(3, 0.25), query(6, 0.02), query(6, f64::NAN)];
     d
 }
@@ -177,8 +177,16 @@ fn a_single_subject_is_described() {
     let mut d = with_runs(networks(&[("newreno", metrics)]), 1);
     d.hosts.push("recv".into());
     d.ports.push(Port { to: "recv".into(), from_switch: true, rate_bps: 1e9, ..Port::default() });
-    d.queries =
-        vec![Query { run: 0, class: 0, start_ns: 0, qct: 0.214, bytes: 2_625_000, groups: 1, receiver: 0, ..Query::default() }];
+    d.queries = vec![Query {
+        run: 0,
+        class: 0,
+        start_ns: 0,
+        qct: 0.214,
+        bytes: 2_625_000,
+        groups: 1,
+        receiver: Some(0),
+        ..Query::default()
+    }];
     d.timeouts.push(Timeout { run: 0, subject: 0, conn: 0, time_ns: 0, rto: 0.2 });
     assert_eq!(
         sentences(&d),

@@ -28,7 +28,7 @@ struct Late {
 }
 
 /// How many waited for what, at which port.
-type Causes = BTreeMap<Cause, BTreeMap<u32, usize>>;
+type Causes = BTreeMap<Cause, BTreeMap<Option<u32>, usize>>;
 
 /// A sentence about them; `None` where nothing is late, or too little to speak of.
 pub(crate) fn sentence(data: &Data) -> Option<String> {
@@ -60,11 +60,11 @@ fn by_subject(data: &Data) -> Vec<Late> {
         all[f.subject].messages += 1;
         all[f.subject].note(f.late, f.waited, f.waited_at);
     }
-    let mut rates: BTreeMap<(usize, u32), Option<f64>> = BTreeMap::new();
+    let mut rates: BTreeMap<(usize, Option<u32>), Option<f64>> = BTreeMap::new();
     for q in &data.queries {
         let network = data.runs[q.run].network;
         let n = &data.networks[network];
-        let rate = *rates.entry((network, q.receiver)).or_insert_with(|| link_rate(data, network, q.receiver));
+        let rate = *rates.entry((network, q.receiver)).or_insert_with(|| link_rate(data, network, q.receiver?));
         // What the link into the receiver needs for all of it, but no less than its largest message needs alone.
         let late = q.waited_s > rate.map_or(0.0, |rate| q.bytes as f64 * 8.0 / rate).max(q.ideal_s);
         // A query that several subjects answer is slow for all of them.
@@ -81,7 +81,7 @@ impl Late {
         self.queries + self.messages
     }
 
-    fn note(&mut self, late: bool, cause: Option<Cause>, at: u32) {
+    fn note(&mut self, late: bool, cause: Option<Cause>, at: Option<u32>) {
         self.late += usize::from(late);
         if let Some(cause) = cause.filter(|_| late) {
             *self.causes.entry(cause).or_default().entry(at).or_default() += 1;
@@ -115,7 +115,7 @@ impl Late {
 
     /// Causes that matter in words, and how many waited for each: most frequent first. At least one, where something is late and its cause known.
     fn named(&self, data: &Data) -> Vec<(String, usize)> {
-        let mut causes: Vec<(Cause, usize, &BTreeMap<u32, usize>)> =
+        let mut causes: Vec<(Cause, usize, &BTreeMap<Option<u32>, usize>)> =
             self.causes.iter().map(|(c, ports)| (*c, ports.values().sum(), ports)).collect();
         causes.sort_by_key(|c| (std::cmp::Reverse(c.1), c.0));
         let least = NAMED * self.late as f64;
@@ -129,9 +129,9 @@ impl Late {
 }
 
 /// The port at which most waited.
-fn place<'a>(data: &'a Data, ports: &BTreeMap<u32, usize>) -> Option<&'a str> {
-    let most = ports.iter().max_by_key(|(port, n)| (**n, std::cmp::Reverse(**port)))?.0;
-    data.places.get(*most as usize).map(String::as_str)
+fn place<'a>(data: &'a Data, ports: &BTreeMap<Option<u32>, usize>) -> Option<&'a str> {
+    let most = ports.iter().max_by_key(|(port, n)| (**n, port.is_some(), std::cmp::Reverse(**port)))?.0;
+    data.places.get((*most)? as usize).map(String::as_str)
 }
 
 /// The cause, and the port where it is one's.
@@ -151,7 +151,7 @@ mod tests {
 
     /// A message of subject `s`.
     fn message(s: usize, late: bool, waited: Option<Cause>) -> Flow {
-        Flow { subject: s, size: 1_000, late, waited, waited_at: 0, ..Flow::default() }
+        Flow { subject: s, size: 1_000, late, waited, waited_at: Some(0), ..Flow::default() }
     }
 
     fn with(flows: Vec<Flow>, subjects: usize) -> Data {

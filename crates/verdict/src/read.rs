@@ -171,6 +171,42 @@ fn named_lengths(text: &str, each: f64) -> Vec<(String, f64)> {
     text.split(", ").filter_map(one).collect()
 }
 
+/// What the messages of a query say about it.
+#[derive(Debug, Clone, Copy, Default)]
+struct OfQuery {
+    /// Subjects that have messages in it: bit i for the i-th of the network.
+    groups: u64,
+    /// Whom they go to.
+    receivers: Receivers,
+    /// The longest of their ideal times, ns.
+    longest_ns: i64,
+}
+
+/// Whom the messages of a query go to, by the index of the host.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+enum Receivers {
+    #[default]
+    Nobody,
+    One(u32),
+    Several,
+}
+
+impl Receivers {
+    /// Adds the receiver of a message; `None`: the results do not say.
+    fn note(&mut self, host: Option<u32>) {
+        *self = match (*self, host) {
+            (Receivers::Nobody, Some(host)) => Receivers::One(host),
+            (Receivers::One(one), Some(host)) if one == host => *self,
+            _ => Receivers::Several,
+        };
+    }
+
+    /// The only one.
+    fn one(self) -> Option<u32> {
+        if let Receivers::One(host) = self { Some(host) } else { None }
+    }
+}
+
 /// Messages and queries; and whose the connections of `data.senders[first_sender..]` are.
 fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of: &str) -> Result<(), StoreError> {
     if too_long(data, dir, "flows", of) {
@@ -179,8 +215,8 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
     let observed: BTreeMap<(usize, i64), usize> =
         data.senders.iter().enumerate().skip(first_sender).map(|(i, s)| ((s.run, s.conn), i)).collect();
     let observed_runs: BTreeSet<usize> = observed.keys().map(|k| k.0).collect();
-    // Per run and query: bits of groups, the receiver, and the longest of the ideal times, ns.
-    let mut parts: BTreeMap<usize, Vec<(u64, Option<u32>, i64)>> = BTreeMap::new();
+    // Per run, by the number of the query.
+    let mut parts: BTreeMap<usize, Vec<OfQuery>> = BTreeMap::new();
     let mut hosts: BTreeMap<String, u32> = data.hosts.iter().cloned().zip(0..).collect();
     const COLUMNS: [&str; 20] = [
         "variant",
@@ -234,13 +270,12 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
             if let Some(query) = query {
                 let of_run = parts.entry(run).or_default();
                 if of_run.len() <= query {
-                    of_run.resize(query + 1, (0, None, 0));
+                    of_run.resize(query + 1, OfQuery::default());
                 }
-                let (bits, receiver, longest) = &mut of_run[query];
-                *longest = (*longest).max(ideal.get(row).unwrap_or(0));
-                *bits |= 1 << (subject - data.networks[network].first).min(63);
-                let to = dst.get(row).copied().unwrap_or(u32::MAX);
-                *receiver = Some(if receiver.is_none_or(|r| r == to) { to } else { u32::MAX });
+                let part = &mut of_run[query];
+                part.longest_ns = part.longest_ns.max(ideal.get(row).unwrap_or(0));
+                part.groups |= 1 << (subject - data.networks[network].first).min(63);
+                part.receivers.note(dst.get(row).copied());
             }
             let start_ns = start.get(row).unwrap_or(0);
             let slow = ideal.get(row).is_some_and(|i| i > 0 && waited_ns.get(row).is_some_and(|w| w > i));
@@ -249,7 +284,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
                 run,
                 size: size.count(row),
                 start_ns,
-                acked_ns: acked.get(row).unwrap_or(i64::MAX),
+                acked_ns: acked.get(row),
                 fct: fct.get(row).map_or(f64::NAN, |ns| ns as f64 * 1e-9),
                 slowdown: slowdown.get(row).unwrap_or(f64::NAN),
                 ideal_s: ideal.count(row) as f64 * 1e-9,
@@ -261,7 +296,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
                 from: src.get(row).copied().unwrap_or(u32::MAX),
                 late: met.get(row).map_or(slow, |met| !met),
                 waited: waited.get(row).copied().flatten(),
-                waited_at: waited_at.get(row).copied().unwrap_or(u32::MAX),
+                waited_at: waited_at.get(row).copied(),
             });
         }
     }
@@ -277,19 +312,19 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &Finder, first_sender: usize, of
         for row in 0..rows.len() {
             let Some(run) = place.run(row) else { continue };
             let part = parts.get(&run).and_then(|p| p.get(id.count(row) as usize));
-            let (groups, receiver, ideal) = part.copied().unwrap_or((0, None, 0));
+            let part = part.copied().unwrap_or_default();
             data.queries.push(Query {
                 run,
                 class: class.get(row).copied().unwrap_or(u32::MAX),
                 start_ns: start.get(row).unwrap_or(0),
                 qct: qct.get(row).map_or(f64::NAN, |ns| ns as f64 * 1e-9),
                 bytes: bytes.count(row),
-                groups,
-                receiver: receiver.unwrap_or(u32::MAX),
+                groups: part.groups,
+                receiver: part.receivers.one(),
                 waited: waited.get(row).copied().flatten(),
-                waited_at: waited_at.get(row).copied().unwrap_or(u32::MAX),
+                waited_at: waited_at.get(row).copied(),
                 waited_s: waited_ns.count(row) as f64 * 1e-9,
-                ideal_s: ideal as f64 * 1e-9,
+                ideal_s: part.longest_ns as f64 * 1e-9,
             });
         }
     }
@@ -306,5 +341,17 @@ mod tests {
         assert_eq!(two, [("K of queue 0".to_owned(), 65.0), ("K of queue 1".to_owned(), 20.0)]);
         assert_eq!(named_lengths("min of the average 30KB", f64::NAN), [], "no packet says how long they are");
         assert_eq!(named_lengths("", 1_500.0), []);
+    }
+    #[test]
+    fn a_query_has_one_receiver_or_none() {
+        let of = |hosts: &[Option<u32>]| {
+            let mut all = Receivers::default();
+            hosts.iter().for_each(|host| all.note(*host));
+            all.one()
+        };
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[Some(0), Some(0)]), Some(0));
+        assert_eq!(of(&[Some(0), Some(1), Some(0)]), None);
+        assert_eq!(of(&[None, Some(0)]), None, "the results do not say where all of it went");
     }
 }

@@ -200,11 +200,11 @@ pub(crate) fn link_time(data: &Data, subject: usize) -> Option<f64> {
     let (mut sum, mut n) = (0.0, 0u64);
     // Of a query that did not end, not all messages are known.
     let ended = data.queries.iter().filter(|q| data.runs[q.run].network == network && !q.qct.is_nan());
-    for q in ended.filter(|q| q.receiver != u32::MAX) {
-        let rate = match rates.iter().find(|r| r.0 == q.receiver) {
+    for (q, receiver) in ended.filter_map(|q| Some((q, q.receiver?))) {
+        let rate = match rates.iter().find(|r| r.0 == receiver) {
             Some(r) => r.1,
             None => {
-                rates.push((q.receiver, link_rate(data, network, q.receiver)));
+                rates.push((receiver, link_rate(data, network, receiver)));
                 rates.last().and_then(|r| r.1)
             }
         };

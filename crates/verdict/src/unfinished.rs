@@ -88,7 +88,8 @@ fn of_subject(data: &Data, subject: usize) -> Vec<Unfinished> {
     };
     let own = |q: &&Query| data.runs[q.run].network == network && q.groups & bit != 0;
     data.queries.iter().filter(own).for_each(|q| {
-        let needs = link_rate(data, network, q.receiver).map_or(0.0, |rate| q.bytes as f64 * 8.0 / rate).max(q.ideal_s);
+        let needs =
+            q.receiver.and_then(|r| link_rate(data, network, r)).map_or(0.0, |rate| q.bytes as f64 * 8.0 / rate).max(q.ideal_s);
         note(q.class, Kind::Queries, q.qct, q.run, (q.start_ns, needs));
     });
     let own = |f: &&Flow| f.subject == subject && f.size > 0 && !f.in_query;

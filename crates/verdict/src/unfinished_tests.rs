@@ -31,7 +31,7 @@ pub(crate) fn beside_tenants(storage_bits: u64, tenant_bits: u64, finished: bool
         subject,
         run: 0,
         size,
-        acked_ns: i64::MAX,
+        acked_ns: None,
         fct,
         slowdown: f64::NAN,
         measured,
@@ -45,8 +45,16 @@ pub(crate) fn beside_tenants(storage_bits: u64, tenant_bits: u64, finished: bool
     let time = if finished { 0.9 } else { f64::NAN };
     d.flows = (1..41).map(|i| flow(0, i, 1_000_000, storage_bits / 320, time)).collect();
     d.flows.push(flow(1, 41, 0, tenant_bits / 8, f64::NAN));
-    d.queries =
-        vec![Query { run: 0, class: 0, start_ns: 0, qct: time, bytes: 40_000_000, groups: 1, receiver: 0, ..Query::default() }];
+    d.queries = vec![Query {
+        run: 0,
+        class: 0,
+        start_ns: 0,
+        qct: time,
+        bytes: 40_000_000,
+        groups: 1,
+        receiver: Some(0),
+        ..Query::default()
+    }];
     d
 }
 
@@ -88,7 +96,7 @@ fn the_last_of_many_rounds_is_nothing_to_speak_of() {
         qct,
         bytes: 40_000_000,
         groups: 1,
-        receiver: 0,
+        receiver: Some(0),
         ..Query::default()
     };
     d.queries = (0..9).map(|i| round(i * 100_000_000, 0.1)).collect();

@@ -185,7 +185,7 @@ fn goodputs(data: &Data) -> Samples {
     let mut samples = Samples::new(data);
     for f in data.flows.iter().filter(|f| f.size == 0) {
         let run = &data.runs[f.run];
-        let (from, to) = (f.start_ns.max(run.measured_from_ns), f.acked_ns.min(run.end_ns));
+        let (from, to) = (f.start_ns.max(run.measured_from_ns), f.acked_ns.map_or(run.end_ns, |acked| acked.min(run.end_ns)));
         if from < to {
             samples.add(f.subject, f.measured as f64 * 8e9 / (to - from) as f64);
         }
@@ -283,7 +283,16 @@ mod tests {
     #[test]
     fn queries_goodputs_and_queues() {
         let mut d = data(1);
-        d.queries.push(Query { run: 1, class: 0, start_ns: 0, qct: 0.5, bytes: 1, groups: 1, receiver: 0, ..Query::default() });
+        d.queries.push(Query {
+            run: 1,
+            class: 0,
+            start_ns: 0,
+            qct: 0.5,
+            bytes: 1,
+            groups: 1,
+            receiver: Some(0),
+            ..Query::default()
+        });
         d.queries.push(Query {
             run: 1,
             class: 0,
@@ -291,12 +300,12 @@ mod tests {
             qct: f64::NAN,
             bytes: 1,
             groups: 1,
-            receiver: 0,
+            receiver: Some(0),
             ..Query::default()
         });
         d.runs[0].measured_from_ns = 2_000_000_000;
         // 1 Gbit in the 4 s from 2 s to 6 s.
-        d.flows.push(Flow { size: 0, fct: f64::NAN, acked_ns: 6_000_000_000, measured: 125_000_000, ..d.flows[0] });
+        d.flows.push(Flow { size: 0, fct: f64::NAN, acked_ns: Some(6_000_000_000), measured: 125_000_000, ..d.flows[0] });
         let times = vec![0, 2_000_000_000, 3_000_000_000];
         d.queues.push(QueueSeries { run: 0, port: "p".into(), times, pkts: vec![50.0, 1.0, 2.0], ..QueueSeries::default() });
         let all = figures(&d);

@@ -134,7 +134,7 @@ pub(super) mod tests {
                 subject: i,
                 run: i,
                 size: k * 1_000,
-                acked_ns: 5,
+                acked_ns: Some(5),
                 fct: k as f64 * 1e-3 * (i + 1) as f64,
                 slowdown: (i + 1) as f64,
                 measured: 0,
