@@ -14,6 +14,7 @@ pub mod profile;
 pub mod registry;
 pub mod report;
 pub mod rows;
+mod sample_rows;
 pub mod series;
 pub mod shim_row;
 pub mod streams;

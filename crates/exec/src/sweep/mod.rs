@@ -17,6 +17,7 @@ mod explain;
 mod find;
 pub mod key;
 mod plan;
+mod points;
 mod run;
 mod session;
 mod shards;

@@ -2,16 +2,14 @@
 
 use super::error::SweepError;
 use super::key;
-use forebay_scenario::{Errors, FileRead, Resolved, Scenario, Sweep};
+use super::points::{Checked, Points, check};
+use forebay_scenario::{Errors, FileRead, Scenario, Sweep};
 use forebay_store::unit::{KeyHasher, UnitKey};
 use forebay_units::{GroupId, IndexVec};
 use std::collections::HashMap;
 use std::fs;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::SystemTime;
 
 /// Points that are checked before the next are: errors are reported of one such portion.
@@ -81,20 +79,6 @@ pub struct Names {
 struct FileState {
     contents: UnitKey,
     stamp: (u64, Option<SystemTime>),
-}
-
-/// What checking a point left behind.
-struct Checked {
-    name: String,
-    world: &'static str,
-    stacks: Vec<String>,
-    /// Whether its units with different seeds differ.
-    uses_seeds: bool,
-    seed: u64,
-    runs: u32,
-    variants: Vec<(Names, KeyHasher)>,
-    files: Vec<FileRead>,
-    notes: Vec<String>,
 }
 
 impl Unit {
@@ -337,91 +321,8 @@ impl Plan {
     }
 }
 
-/// Numbers of points.
-#[derive(Clone, Copy)]
-enum Points<'a> {
-    All(usize),
-    /// Ascending.
-    These(&'a [u32]),
-}
-
-impl Points<'_> {
-    fn len(&self) -> usize {
-        match self {
-            Points::All(n) => *n,
-            Points::These(list) => list.len(),
-        }
-    }
-
-    /// The number of the `i`th.
-    fn get(&self, i: usize) -> usize {
-        match self {
-            Points::All(_) => i,
-            Points::These(list) => list[i] as usize,
-        }
-    }
-}
-
 /// When a file was written, and how long it is.
 fn stamp(path: &Path) -> std::io::Result<(u64, Option<SystemTime>)> {
     let meta = fs::metadata(path)?;
     Ok((meta.len(), meta.modified().ok()))
-}
-
-/// Resolves a portion of the points, in their order.
-fn check(
-    scenario: &Scenario,
-    sweep: &Sweep,
-    points: &Points<'_>,
-    portion: Range<usize>,
-    threads: usize,
-    stop: &AtomicBool,
-) -> Vec<Result<Checked, Errors>> {
-    let next = AtomicUsize::new(portion.start);
-    let results = Mutex::new(Vec::with_capacity(portion.len()));
-    let program = key::program(sweep.keep());
-    let work = || {
-        let mut own = Vec::new();
-        while !stop.load(Relaxed) {
-            let index = next.fetch_add(1, Relaxed);
-            if index >= portion.end {
-                break;
-            }
-            let Some(point) = sweep.point(points.get(index)) else { break };
-            let resolved = scenario.at(&point).and_then(|s| s.resolve());
-            own.push((index, resolved.map(|r| checked(r, &program))));
-        }
-        results.lock().unwrap_or_else(PoisonError::into_inner).extend(own);
-    };
-    thread::scope(|scope| {
-        for _ in 1..threads.min(portion.len()) {
-            scope.spawn(work);
-        }
-        work();
-    });
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.sort_by_key(|r| r.0);
-    results.into_iter().map(|r| r.1).collect()
-}
-
-fn checked(r: Resolved, program: &KeyHasher) -> Checked {
-    let version = r.world.version();
-    let variant = |v: &forebay_scenario::Variant| {
-        let mut h = program.clone();
-        key::add_variant(&mut h, r.world.name(), &v.echo);
-        key::add_version(&mut h, &version);
-        (Names { variant: v.label.clone(), groups: v.transports.clone().into() }, h)
-    };
-    let variants = r.variants.iter().map(variant).collect();
-    Checked {
-        stacks: crate::record::stacks(&r),
-        name: r.name,
-        world: r.world.name(),
-        uses_seeds: r.world.uses_seeds(),
-        seed: r.seed,
-        runs: r.runs,
-        variants,
-        files: r.files,
-        notes: r.notes,
-    }
 }

@@ -17,6 +17,7 @@ mod many_to_one;
 mod multi_hop;
 mod route;
 mod routing;
+mod routing_build;
 mod shared;
 mod switches;
 #[cfg(test)]

@@ -3,17 +3,17 @@
 //! All hosts behind one switch are reached the same way from everywhere else, so the table has one column per such switch, not
 //! per host: 164 KB instead of 1.3 MB for 1024 hosts in a 16-ary fat tree. The packet path is bound by cache misses; this is why.
 
+use super::routing_build::{Adjacency, Sets, spread};
 use crate::network::Network;
 use crate::streams::Draws;
 use forebay_units::{IndexVec, NodeId, PortId};
-use std::collections::HashMap;
 use std::fmt;
 
 const NONE: u32 = u32::MAX;
 /// The last hop to a node that is no host.
 const NOWHERE: NodeId = NodeId::new(NONE);
 /// Largest number of equal-cost ports: the count has 8 bits of an entry.
-const MAX_CHOICES: usize = 255;
+pub(super) const MAX_CHOICES: usize = 255;
 
 /// An item of a table that the packet path reads, checked in debug builds only: checks take 3.1, 6.0, 3.9, 6.5 and 3.9 instructions a
 /// transmission more in the benchmark's cases s1, s2, s3, ft16 and lossy.
@@ -168,7 +168,7 @@ impl Fib {
         }
 
         // The switches that hosts hang on are the destinations.
-        let mut sets = Sets { single: vec![0; network.ports.len()], several: HashMap::new() };
+        let mut sets = Sets::new(network.ports.len());
         let mut destinations = Vec::new();
         let mut column_of = vec![NONE; nodes];
         for (id, port) in network.ports.enumerate().filter(|(_, p)| is_host(p.to)) {
@@ -271,7 +271,7 @@ impl Fib {
             connected += i64::from(network.nodes[near].host && sends && into.is_some());
             connected -= i64::from(!network.nodes[near].host && sends && receives && self.reaches(near, host));
         }
-        let mut sets = Sets { single: vec![0; network.ports.len()], several: HashMap::new() };
+        let mut sets = Sets::new(network.ports.len());
         fib.fill(network, &destinations, &mut sets, usable, &mut |column, reached| {
             let sending: u64 = reached.iter().map(|n| senders[n.index()]).sum();
             connected += (sending * receivers[destinations[column].index()]) as i64;
@@ -397,91 +397,6 @@ impl Fib {
         let target = self.target[dst.index()];
         let forwards = self.row[node.index()] != NONE;
         node == dst || forwards && (target.last_hop == node || target.column != NONE && self.entry(node, dst) != 0)
-    }
-}
-
-/// What is stored instead of the ports `left`, where they are a part of the ports `before`: each of those has an equal share of the hash
-/// values, and only the shares of the ports that are gone are dealt out among what is left, so that no other flow moves (resilient hashing,
-/// as switches have it). `None`: nothing is to be kept.
-///
-/// Our choice: a share is cut into as many pieces as there are ports left, where an entry has the places for it, else into fewer.
-fn spread(before: &[PortId], left: &[PortId]) -> Option<Vec<PortId>> {
-    if left.len() >= before.len() || !left.iter().all(|port| before.contains(port)) {
-        return None;
-    }
-    let pieces = left.len().min(MAX_CHOICES / before.len());
-    let mut others = left.iter().cycle();
-    let mut slots = Vec::with_capacity(pieces * before.len());
-    for port in before {
-        match left.contains(port) {
-            true => slots.extend(std::iter::repeat_n(port, pieces)),
-            false => slots.extend(others.by_ref().take(pieces)),
-        }
-    }
-    Some(slots)
-}
-
-/// For each switch its neighbours among the switches and the ports between them, in order of port numbers.
-struct Adjacency {
-    start: Vec<u32>,
-    links: Vec<(NodeId, PortId)>,
-}
-
-impl Adjacency {
-    /// By sender (`outgoing`) or by receiver. Links with hosts are left out: hosts do not forward.
-    fn new(network: &Network, outgoing: bool, usable: &dyn Fn(PortId) -> bool) -> Adjacency {
-        let is_host = |n: NodeId| network.nodes[n].host;
-        let inner = || {
-            let ports = network.ports.enumerate().filter(|&(id, p)| !is_host(p.from) && !is_host(p.to) && usable(id));
-            ports.map(|(id, p)| if outgoing { (p.from, p.to, id) } else { (p.to, p.from, id) })
-        };
-        let mut start = vec![0u32; network.nodes.len() + 1];
-        for (node, _, _) in inner() {
-            start[node.index() + 1] += 1;
-        }
-        for i in 1..start.len() {
-            start[i] += start[i - 1];
-        }
-        let mut next = start.clone();
-        let mut links = vec![(NodeId::default(), PortId::default()); start[network.nodes.len()] as usize];
-        for (node, neighbour, port) in inner() {
-            links[next[node.index()] as usize] = (neighbour, port);
-            next[node.index()] += 1;
-        }
-        Adjacency { start, links }
-    }
-
-    fn of(&self, node: NodeId) -> &[(NodeId, PortId)] {
-        &self.links[self.start[node.index()] as usize..self.start[node.index() + 1] as usize]
-    }
-}
-
-/// Finds sets of ports that are stored already.
-struct Sets {
-    /// Per port: entry of the set of that port alone, 0 if not stored yet.
-    single: Vec<u32>,
-    several: HashMap<Box<[PortId]>, u32>,
-}
-
-impl Sets {
-    fn entry(&mut self, choices: &mut Vec<PortId>, set: &[PortId]) -> Result<u32, RouteError> {
-        let known = match set {
-            [port] => self.single[port.index()],
-            _ => self.several.get(set).copied().unwrap_or(0),
-        };
-        if known != 0 {
-            return Ok(known);
-        }
-        if choices.len() + set.len() >= 1 << 24 {
-            return Err(RouteError::TooManySets);
-        }
-        let entry = (choices.len() as u32) << 8 | set.len() as u32;
-        set.iter().for_each(|&port| choices.push(port));
-        match set {
-            [port] => self.single[port.index()] = entry,
-            _ => drop(self.several.insert(set.into(), entry)),
-        }
-        Ok(entry)
     }
 }
 

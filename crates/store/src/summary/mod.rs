@@ -2,8 +2,8 @@
 
 mod metrics;
 mod reduce;
+mod values;
 
-pub use metrics::{
-    Bound, Dimension, GROUP_METRICS, GroupSummary, Metric, NETWORK_METRICS, NetworkSummary, Spread, Summary, group_value,
-};
+pub use metrics::{Bound, Dimension, GROUP_METRICS, Metric, NETWORK_METRICS, group_value};
 pub use reduce::summarise;
+pub use values::{GroupSummary, NetworkSummary, Spread, Summary};

@@ -1,6 +1,6 @@
 //! From the rows of a run to its summary.
 
-use super::metrics::{GroupSummary, NetworkSummary, Spread, Summary};
+use super::values::{GroupSummary, NetworkSummary, Spread, Summary};
 use crate::run_info::RunInfo;
 use crate::schema::{deadline_met, duration_ps};
 use crate::stats::{SizeBin, jain, quantile};

@@ -1,0 +1,206 @@
+//! Rows of which a run may leave millions, and how each is stored in words of 64 bits (`series.rs`): samples of queues and senders, packets,
+//! timeouts.
+
+use crate::rows::{TimeoutKind, TimeoutRow};
+use crate::series::SeriesRow;
+use forebay_units::{GroupId, NodeId, PortId, WorkloadId};
+
+/// One sample of a port's queue.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct QueueRow {
+    /// Sample time, ps.
+    pub time_ps: u64,
+    /// The port.
+    pub port: PortId,
+    /// Packets waiting and in service.
+    pub pkts: u32,
+    /// Their wire bytes.
+    pub bytes: u64,
+    /// Drops at this port so far.
+    pub drops: u64,
+    /// Marks at this port so far.
+    pub marks: u64,
+}
+
+/// One sample of a sender's state.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TcpRow {
+    /// Sample time, ps.
+    pub time_ps: u64,
+    /// Connection.
+    pub conn_id: u64,
+    /// Congestion window, segments.
+    pub cwnd: f64,
+    /// Slow start threshold, segments; `None` before the first reduction.
+    pub ssthresh: Option<f64>,
+    /// Bytes sent and not yet cumulatively acknowledged.
+    pub unacked_bytes: u64,
+    /// Smoothed RTT, ps; `None` before the first sample.
+    pub srtt_ps: Option<u64>,
+    /// RTO in force, ps.
+    pub rto_ps: u64,
+    /// The law's marked fraction (alpha); `None` for laws without one.
+    pub alpha: Option<f64>,
+    /// Cumulatively acknowledged bytes.
+    pub bytes_acked: u64,
+    /// Retransmitted segments so far.
+    pub retrans: u64,
+    /// Recovery state: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss (Linux numbering).
+    pub ca_state: u8,
+}
+
+impl SeriesRow for QueueRow {
+    const WORDS: usize = 5;
+
+    fn key(&self) -> (u64, u64) {
+        (self.time_ps, self.port.index() as u64)
+    }
+
+    fn store(&self, words: &mut [u64]) {
+        let place = (self.port.index() as u64) << 32 | u64::from(self.pkts);
+        words.copy_from_slice(&[self.time_ps, place, self.bytes, self.drops, self.marks]);
+    }
+
+    fn load(words: &[u64]) -> QueueRow {
+        let (port, pkts) = (PortId::new((words[1] >> 32) as u32), words[1] as u32);
+        QueueRow { time_ps: words[0], port, pkts, bytes: words[2], drops: words[3], marks: words[4] }
+    }
+}
+
+impl SeriesRow for TcpRow {
+    const WORDS: usize = 11;
+
+    fn key(&self) -> (u64, u64) {
+        (self.time_ps, self.conn_id)
+    }
+
+    /// What is absent is stored as a value that it never has: an infinite threshold, a round trip of 0, an alpha that is no number.
+    fn store(&self, words: &mut [u64]) {
+        words.copy_from_slice(&[
+            self.time_ps,
+            self.conn_id,
+            self.cwnd.to_bits(),
+            self.ssthresh.unwrap_or(f64::INFINITY).to_bits(),
+            self.unacked_bytes,
+            self.srtt_ps.unwrap_or(0),
+            self.rto_ps,
+            self.alpha.unwrap_or(f64::NAN).to_bits(),
+            self.bytes_acked,
+            self.retrans,
+            u64::from(self.ca_state),
+        ]);
+    }
+
+    fn load(words: &[u64]) -> TcpRow {
+        TcpRow {
+            time_ps: words[0],
+            conn_id: words[1],
+            cwnd: f64::from_bits(words[2]),
+            ssthresh: Some(f64::from_bits(words[3])).filter(|s| s.is_finite()),
+            unacked_bytes: words[4],
+            srtt_ps: Some(words[5]).filter(|s| *s > 0),
+            rto_ps: words[6],
+            alpha: Some(f64::from_bits(words[7])).filter(|a| !a.is_nan()),
+            bytes_acked: words[8],
+            retrans: words[9],
+            ca_state: words[10] as u8,
+        }
+    }
+}
+
+/// A packet of TCP that reached its host. Numbers are counted from the sender's SYN, which has 0, so that they can be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketRow {
+    /// When its last bit did, ps.
+    pub time_ps: u64,
+    /// Connection.
+    pub conn_id: u64,
+    /// Whether it went from the receiver to the sender.
+    pub back: bool,
+    /// Sequence number of its first byte; on the way back the acknowledgement number.
+    pub number: u32,
+    /// Payload bytes.
+    pub payload: u32,
+    /// It opens the connection.
+    pub syn: bool,
+    /// It closes it.
+    pub fin: bool,
+    /// It echoes a mark (ECE).
+    pub ece: bool,
+    /// Its sender has reduced its window (CWR).
+    pub cwr: bool,
+    /// It was marked on its way (CE).
+    pub ce: bool,
+    /// Class of service, 0 to 7.
+    pub class: u8,
+}
+
+impl SeriesRow for TimeoutRow {
+    const WORDS: usize = 7;
+
+    fn key(&self) -> (u64, u64) {
+        (self.time_ps, self.conn_id)
+    }
+
+    /// A timeout of no message has a number that no message has.
+    fn store(&self, words: &mut [u64]) {
+        let two = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        words.copy_from_slice(&[
+            self.time_ps,
+            self.conn_id,
+            self.flow_id.unwrap_or(u64::MAX),
+            two(self.workload.get(), self.group.get()),
+            two(self.src.get(), self.dst.get()),
+            self.rto_ps,
+            two(self.kind as u32, self.backoff),
+        ]);
+    }
+
+    fn load(words: &[u64]) -> TimeoutRow {
+        let (high, low) = (|word: u64| (word >> 32) as u32, |word: u64| word as u32);
+        TimeoutRow {
+            time_ps: words[0],
+            conn_id: words[1],
+            flow_id: Some(words[2]).filter(|&id| id != u64::MAX),
+            workload: WorkloadId::new(high(words[3])),
+            group: GroupId::new(low(words[3])),
+            src: NodeId::new(high(words[4])),
+            dst: NodeId::new(low(words[4])),
+            rto_ps: words[5],
+            kind: TimeoutKind::ALL[high(words[6]) as usize],
+            backoff: low(words[6]),
+        }
+    }
+}
+
+impl SeriesRow for PacketRow {
+    const WORDS: usize = 4;
+
+    fn key(&self) -> (u64, u64) {
+        (self.time_ps, self.conn_id << 1 | u64::from(self.back))
+    }
+
+    fn store(&self, words: &mut [u64]) {
+        let flags = [self.back, self.syn, self.fin, self.ece, self.cwr, self.ce];
+        let flags = flags.iter().fold(0, |all, flag| all << 1 | u64::from(*flag));
+        let flags = flags | u64::from(self.class) << 8;
+        words.copy_from_slice(&[self.time_ps, self.conn_id, u64::from(self.number) << 32 | u64::from(self.payload), flags]);
+    }
+
+    fn load(words: &[u64]) -> PacketRow {
+        let flag = |place: u32| words[3] >> place & 1 == 1;
+        PacketRow {
+            time_ps: words[0],
+            conn_id: words[1],
+            number: (words[2] >> 32) as u32,
+            payload: words[2] as u32,
+            back: flag(5),
+            syn: flag(4),
+            fin: flag(3),
+            ece: flag(2),
+            cwr: flag(1),
+            ce: flag(0),
+            class: (words[3] >> 8) as u8,
+        }
+    }
+}

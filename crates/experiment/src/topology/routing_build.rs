@@ -1,0 +1,97 @@
+//! What forwarding tables are built from: the neighbours of the switches, and sets of equal-cost ports, of which equal ones are stored once.
+
+use super::routing::{MAX_CHOICES, RouteError};
+use crate::network::Network;
+use forebay_units::{NodeId, PortId};
+use std::collections::HashMap;
+
+/// What is stored instead of the ports `left`, where they are a part of the ports `before`: each of those has an equal share of the hash
+/// values, and only the shares of the ports that are gone are dealt out among what is left, so that no other flow moves (resilient hashing,
+/// as switches have it). `None`: nothing is to be kept.
+///
+/// Our choice: a share is cut into as many pieces as there are ports left, where an entry has the places for it, else into fewer.
+pub(super) fn spread(before: &[PortId], left: &[PortId]) -> Option<Vec<PortId>> {
+    if left.len() >= before.len() || !left.iter().all(|port| before.contains(port)) {
+        return None;
+    }
+    let pieces = left.len().min(MAX_CHOICES / before.len());
+    let mut others = left.iter().cycle();
+    let mut slots = Vec::with_capacity(pieces * before.len());
+    for port in before {
+        match left.contains(port) {
+            true => slots.extend(std::iter::repeat_n(port, pieces)),
+            false => slots.extend(others.by_ref().take(pieces)),
+        }
+    }
+    Some(slots)
+}
+
+/// For each switch its neighbours among the switches and the ports between them, in order of port numbers.
+pub(super) struct Adjacency {
+    start: Vec<u32>,
+    links: Vec<(NodeId, PortId)>,
+}
+
+impl Adjacency {
+    /// By sender (`outgoing`) or by receiver. Links with hosts are left out: hosts do not forward.
+    pub(super) fn new(network: &Network, outgoing: bool, usable: &dyn Fn(PortId) -> bool) -> Adjacency {
+        let is_host = |n: NodeId| network.nodes[n].host;
+        let inner = || {
+            let ports = network.ports.enumerate().filter(|&(id, p)| !is_host(p.from) && !is_host(p.to) && usable(id));
+            ports.map(|(id, p)| if outgoing { (p.from, p.to, id) } else { (p.to, p.from, id) })
+        };
+        let mut start = vec![0u32; network.nodes.len() + 1];
+        for (node, _, _) in inner() {
+            start[node.index() + 1] += 1;
+        }
+        for i in 1..start.len() {
+            start[i] += start[i - 1];
+        }
+        let mut next = start.clone();
+        let mut links = vec![(NodeId::default(), PortId::default()); start[network.nodes.len()] as usize];
+        for (node, neighbour, port) in inner() {
+            links[next[node.index()] as usize] = (neighbour, port);
+            next[node.index()] += 1;
+        }
+        Adjacency { start, links }
+    }
+
+    pub(super) fn of(&self, node: NodeId) -> &[(NodeId, PortId)] {
+        &self.links[self.start[node.index()] as usize..self.start[node.index() + 1] as usize]
+    }
+}
+
+/// Finds sets of ports that are stored already.
+pub(super) struct Sets {
+    /// Per port: entry of the set of that port alone, 0 if not stored yet.
+    single: Vec<u32>,
+    several: HashMap<Box<[PortId]>, u32>,
+}
+
+impl Sets {
+    /// None stored yet, of a network with so many ports.
+    pub(super) fn new(ports: usize) -> Sets {
+        Sets { single: vec![0; ports], several: HashMap::new() }
+    }
+
+    /// The entry of a set, which is stored if no equal one is.
+    pub(super) fn entry(&mut self, choices: &mut Vec<PortId>, set: &[PortId]) -> Result<u32, RouteError> {
+        let known = match set {
+            [port] => self.single[port.index()],
+            _ => self.several.get(set).copied().unwrap_or(0),
+        };
+        if known != 0 {
+            return Ok(known);
+        }
+        if choices.len() + set.len() >= 1 << 24 {
+            return Err(RouteError::TooManySets);
+        }
+        let entry = (choices.len() as u32) << 8 | set.len() as u32;
+        set.iter().for_each(|&port| choices.push(port));
+        match set {
+            [port] => self.single[port.index()] = entry,
+            _ => drop(self.several.insert(set.into(), entry)),
+        }
+        Ok(entry)
+    }
+}
