@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks every example in scenarios/ and runs the first 20 ms of it, so that no file there is ever broken.
+# Checks every example in scenarios/ and runs the first 20 ms of it, but no longer than two seconds, so that no file there is ever broken.
 #
 #   tools/check-scenarios.sh FOREBAY
 set -euo pipefail
@@ -11,7 +11,8 @@ trap 'rm -rf "$scratch"' EXIT
 passed=0 failed=0
 while IFS= read -r -d '' file; do
     if "$forebay" check "$file" >"$scratch/log" 2>&1 &&
-        "$forebay" run "$file" --set duration=20ms --set observe.warmup=0s --runs 1 --progress none --out "$scratch/out-$passed" >>"$scratch/log" 2>&1; then
+        "$forebay" run "$file" --set duration=20ms --set observe.warmup=0s --runs 1 --max-time 2s \
+            --progress none --out "$scratch/out-$passed" >>"$scratch/log" 2>&1; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))

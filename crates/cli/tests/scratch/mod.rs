@@ -1,5 +1,4 @@
 //! What tests of the built binary share.
-#![allow(dead_code)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

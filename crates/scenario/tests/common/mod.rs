@@ -1,5 +1,4 @@
 //! A valid scenario to start from, and helpers.
-#![allow(dead_code, reason = "each test binary uses its own part")]
 
 use forebay_scenario::{Errors, Resolved, Scenario};
 use std::path::Path;
