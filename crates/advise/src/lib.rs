@@ -5,8 +5,9 @@
 //! * `search` simulates the rest on the pool of sweeps: every change by itself, the best ones together, and the best of all with enough
 //!   seeds. All variants meet the same seeds, so that differences are taken pair by pair.
 //! * `rank` puts them in order, with intervals and prices; what starves somebody comes last, whatever it wins.
-//! * `words` and `page` say it to a person.
+//! * `words` and `page` say it to a person, `json` to a program.
 
+mod json;
 mod measure;
 mod options;
 mod page;
@@ -15,6 +16,7 @@ mod screen;
 mod search;
 mod words;
 
+pub use json::json;
 pub use measure::ClassNumbers;
 pub use options::{Choice, Matter};
 pub use page::page;

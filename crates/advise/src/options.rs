@@ -135,16 +135,36 @@ fn links(topology: &Json) -> Vec<String> {
     out
 }
 
-/// How to switch a law on at hosts.
+/// How to switch a law of the kernel on at hosts.
 fn install_law(law: &str, whose: &str) -> Vec<String> {
-    let ecn = law == "dctcp";
-    let mut out = vec![format!("hosts of {whose}, both ends: modprobe tcp_{law}")];
-    out.push(format!("for all their connections: sysctl -w net.ipv4.tcp_congestion_control={law}"));
-    out.push(format!("or for one destination: ip route change SUBNET dev DEVICE congctl {law}"));
-    if ecn {
-        out.push("sysctl -w net.ipv4.tcp_ecn=1".into());
-    }
+    let ends = format!("hosts of {whose}, both ends");
+    let mut out = Vec::new();
+    let by_hand = if law == "dctcp" {
+        out.push(format!(
+            "{ends}: forebay attach dctcp --dst SUBNET, which asks for ECN there only; forebay detach takes it back"
+        ));
+        out.push(format!("or the kernel's own, {ends}: modprobe tcp_dctcp; sysctl -w net.ipv4.tcp_ecn=1"));
+        "the kernel's own for"
+    } else {
+        out.push(format!("{ends}: modprobe tcp_{law}"));
+        "for"
+    };
+    out.push(format!("{by_hand} all their connections: sysctl -w net.ipv4.tcp_congestion_control={law}"));
+    out.push(format!("or {by_hand} one destination: ip route change SUBNET dev DEVICE congctl {law}"));
     out
+}
+
+/// How to switch TRIM on at hosts, behind a bottleneck of `rate`.
+fn install_trim(rate: Rate, whose: &str) -> Vec<String> {
+    // A full packet on Ethernet: 1500 bytes, and 38 around it. Three of them are the guard of `trim` in scenarios.
+    let packet_ps = rate.tx_time(1538).0;
+    let guard = (3 * packet_ps).div_ceil(1_000_000);
+    vec![
+        format!(
+            "hosts that send for {whose}: forebay attach trim --dst SUBNET --param packet_ps={packet_ps} --param guard={guard}"
+        ),
+        "an experiment until you have watched it: forebay watch trim --rollback-on 'rtt-p99>2'; switches stay as they are".into(),
+    ]
 }
 
 fn install_k(k: u32) -> String {
@@ -184,9 +204,14 @@ fn laws(s: &Subject, out: &mut Vec<Choice>) {
         let install = install_law("bbr", name);
         out.push(Choice { matter: Matter::Law, name: format!("bbr{whose}"), sets: s.law(Some(own), "bbr"), install, k: None });
     }
+    let (sets, install) = (s.law(Some(own), "trim"), install_trim(s.rate, name));
+    out.push(Choice { matter: Matter::Law, name: format!("trim{whose}"), sets, install, k: None });
     let sets = [marked(usual), vec![format!("{key}.shim=proboscis")]].concat();
     let install = vec![
-        format!("below the guests of {name}, at both ends: the ProBoSCIS shim in the virtual switch; guests stay as they are"),
+        format!(
+            "hosts of {name}, both ends: forebay attach proboscis --dst SUBNET, or --dev DEVICE below containers and virtual machines, \
+             which stay as they are"
+        ),
         install_k(usual),
     ];
     let name = format!("ProBoSCIS below {name}, K = {usual}");

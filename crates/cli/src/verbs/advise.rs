@@ -1,11 +1,12 @@
 //! `forebay advise`: what to change in a network so that an objective becomes better, what that costs the others, and what installs it.
 
+use super::check::Printed;
 use crate::failure::Failure;
 use crate::input::found;
 use crate::output::print;
 use crate::style::{self, BOLD, DIM, paint};
 use crate::{interrupt, report};
-use forebay_advise::{Advice, AdviseError, Request, Watcher, advise, page, recommendation, table};
+use forebay_advise::{Advice, AdviseError, Request, Watcher, advise, json, page, recommendation, table};
 use forebay_exec::sweep::{Counts, SweepError};
 use forebay_store::{Host, write_whole};
 use std::fmt::Write as _;
@@ -35,6 +36,9 @@ pub(crate) struct Args {
     /// Do not write a report beside the results
     #[arg(long)]
     no_report: bool,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Printed::Text)]
+    format: Printed,
 }
 
 /// Tries, prints the recommendation and the table, and writes the page.
@@ -53,13 +57,15 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let result = advise(&request, interrupt::flag(), &mut display);
     display.clear();
     let advice = result.map_err(failure)?;
-    let mut text = said(&advice);
+    let path = advice.dir.join(report::FILE);
     if !args.no_report {
-        let path = advice.dir.join(report::FILE);
         write_whole(&path, forebay_report::render(&page(&advice)).as_bytes())?;
-        let _ = writeln!(text, "report: {}", path.display());
     }
-    print(&text)
+    if args.format == Printed::Json {
+        return print(&format!("{:#}\n", json(&advice)));
+    }
+    let report = if args.no_report { String::new() } else { format!("report: {}\n", path.display()) };
+    print(&(said(&advice) + &report))
 }
 
 fn failure(e: AdviseError) -> Failure {
