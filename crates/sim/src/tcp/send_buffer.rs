@@ -33,6 +33,8 @@ pub(super) struct SendBuffer {
     pushed: u32,
     /// Largest window of the receiver.
     window: u32,
+    /// Largest congestion window that it has space for, segments.
+    cwnd: u32,
     /// The application waits for space.
     full: bool,
     /// It has become larger than that of a new connection.
@@ -64,6 +66,7 @@ impl SendBuffer {
             size: FIRST,
             pushed,
             window: 0,
+            cwnd: 0,
             full: false,
             grown: false,
         }
@@ -110,6 +113,10 @@ impl SendBuffer {
 
     /// tcp_sndbuf_expand.
     fn expand(&mut self, s: &Sending, cwnd: u64) {
+        if cwnd <= u64::from(self.cwnd) {
+            return;
+        }
+        self.cwnd = u32::try_from(cwnd.max(INITIAL)).unwrap_or(u32::MAX);
         let frame = (s.mss + TIMESTAMPS + FRAME).next_power_of_two() + SKB;
         let space = |cwnd: u64| (s.windows * cwnd.max(INITIAL) * frame).min(LARGEST) as u32;
         self.size = self.size.max(space(cwnd));
@@ -140,6 +147,11 @@ impl SendBuffer {
     fn message(&self) -> Option<u64> {
         if self.first > self.taken {
             return Some(self.first).filter(|&end| end < u64::MAX);
+        }
+        // Mostly it is the last one of all.
+        let (last, before) = (*self.others.back()?, self.others.len().checked_sub(2));
+        if last > self.taken && before.is_none_or(|i| self.others[i] <= self.taken) {
+            return Some(last);
         }
         self.others.get(self.others.partition_point(|&end| end <= self.taken)).copied()
     }

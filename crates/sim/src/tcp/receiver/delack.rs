@@ -4,7 +4,7 @@
 
 use super::{Echo, Receiver};
 use crate::net::packet::{Codepoint, Packet, Wire, flag};
-use crate::tcp::adaptive::LONGEST;
+use crate::tcp::adaptive::{Adaptive, LONGEST};
 use crate::tcp::autotune::{Arrived, us};
 use crate::tcp::config::TcpConfig;
 use forebay_units::Time;
@@ -100,15 +100,15 @@ impl Receiver {
             return;
         }
         // tcp_incr_quickack.
-        let most = ((window / (2 * u64::from(a.rcv_mss.max(1)))) as u32).max(2);
+        let most = |a: &Adaptive| ((window / (2 * u64::from(a.rcv_mss.max(1)))) as u32).max(2);
         let mut quick = 0;
         if taken.in_order {
             if a.note_arrival(c, now) {
-                quick = c.quick_acks.min(most);
+                quick = c.quick_acks.min(most(a));
             }
         } else if taken.offset + i64::from(p.len) <= self.rcv_nxt as i64 {
             // A retransmission of what is there (tcp_enter_quickack_mode).
-            quick = c.quick_acks.min(most);
+            quick = c.quick_acks.min(most(a));
             a.ato = c.ack_delay.into();
         }
         let latched = matches!(self.echo, Echo::Classic { latched: true });

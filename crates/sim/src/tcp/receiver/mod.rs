@@ -48,6 +48,8 @@ pub struct Receiver {
     sack: bool,
     /// Blocks that one ACK has room for (RFC 2018 section 3).
     blocks: u8,
+    /// Whether it acknowledges every segment, at once and with the same window.
+    usual: bool,
     /// SACK, or a window shim: ACKs may be more than a copy of the template.
     elaborate: bool,
     /// Segments received and not yet acknowledged.
@@ -159,6 +161,7 @@ impl Receiver {
             echo,
             sack,
             blocks: if c.timestamps { SackBlocks::BESIDE_TIMESTAMPS } else { SackBlocks::MOST } as u8,
+            usual: c.ack_every <= 1 && window_shim.is_none() && !c.adaptive_acks && !tuned && c.gro.is_none(),
             elaborate: sack || window_shim.is_some(),
             pending: 0,
             quick: if c.adaptive_acks { 0 } else { c.quick_acks },
@@ -215,9 +218,56 @@ impl Receiver {
     }
 
     /// A packet of the data direction arrived.
-    #[inline]
+    #[inline(always)]
     pub fn on_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         self.packets += 1;
+        if self.is_usual(p) {
+            return self.take_usual(p, out);
+        }
+        self.on_any_packet(c, now, p, out);
+    }
+
+    /// Whether `p` is what a receiver that acknowledges every segment usually gets: the next data, of the run of marks that it is in.
+    #[inline(always)]
+    fn is_usual(&self, p: &Packet) -> bool {
+        self.usual
+            && p.flags & (flag::SYN | flag::FIN) == 0
+            && p.len > 0
+            && p.seq == self.addr.wire(self.rcv_nxt)
+            && self.ooo.is_empty()
+            && self.dsack.is_none()
+            && self.fin == u64::MAX
+            && u64::from(p.len) <= self.window
+            && match self.echo {
+                Echo::Exact { ce } => ce == (p.ecn() == Codepoint::Ce),
+                Echo::Off | Echo::Classic { .. } => true,
+            }
+    }
+
+    /// As `take`, of such a packet: what is asked there has been answered.
+    #[inline(always)]
+    fn take_usual(&mut self, p: &Packet, out: &mut impl Wire) {
+        self.note_ecn(p, p.ecn() == Codepoint::Ce);
+        let echo = matches!(self.echo, Echo::Classic { latched: true } | Echo::Exact { ce: true });
+        if self.rcv_nxt <= self.last_ack {
+            self.ts_recent = p.ts;
+        }
+        self.rcv_nxt += u64::from(p.len);
+        (self.delivered, self.last_ack) = (self.rcv_nxt, self.rcv_nxt);
+        self.pending = 0;
+        self.timer_due = TimeOrNever::NEVER;
+        self.sent += 1;
+        let flags = self.template.flags | if echo { flag::ECE } else { 0 };
+        let (seq, ts) = (self.addr.wire(self.rcv_nxt), self.ts_recent);
+        out.emit_from(&self.template, |p| {
+            p.seq = seq;
+            p.ts = ts;
+            p.flags = flags;
+        });
+    }
+
+    #[inline(never)]
+    fn on_any_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         if p.has(flag::SYN) {
             return self.on_syn(now, p, out);
         }
