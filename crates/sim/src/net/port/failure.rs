@@ -1,0 +1,90 @@
+//! Links that go down and come back.
+
+use super::{Alert, Order, Port, order_of};
+use crate::net::packet::Packet;
+use forebay_queues::{Queue, QueueState};
+use forebay_units::Time;
+
+impl Port {
+    /// The link goes down at `at`, which is not before any event at this port: what waits and what is on the wire goes to `lost`, and what
+    /// comes until [`Port::join`] is refused.
+    pub fn cut(&mut self, at: Time, mut lost: impl FnMut(&Packet)) {
+        self.settle(at);
+        self.bring_up(at);
+        let mut count = 0;
+        let take = |port: &mut Port, p: &Packet, before: bool| {
+            let wire = u64::from(p.wire);
+            port.queue.packets -= 1;
+            port.queue.bytes -= wire;
+            port.events.cut_waiting += 1;
+            port.events.cut_bytes += wire;
+            if before || port.sent_pkts == 0 {
+                port.before -= 1;
+            } else {
+                port.sent_pkts -= 1;
+                port.sent_bytes -= wire;
+            }
+        };
+        // The first that has not arrived by then. Those before `departed` are on the wire, the others wait, the newest of them since the end of
+        // the warm-up.
+        let (mut first, tail) = (self.ring.head(), self.ring.tail());
+        while first != tail && self.ring.packet(first).arrival < at {
+            first = self.ring.next(first);
+        }
+        let in_backlog = self.backlog().map_or(0, |b| b.packets().count() as u64);
+        let mut before = (u64::from(self.queue.packets) - in_backlog).saturating_sub(self.sent_pkts);
+        let (mut position, mut waits) = (first, false);
+        while position != tail {
+            let p = *self.ring.packet(position);
+            waits |= position == self.departed;
+            if waits {
+                let future = u128::from((p.arrival - self.delay).saturating_sub(at).0);
+                self.set_sojourn(self.sojourn().saturating_sub(future));
+                take(self, &p, before > 0);
+                before = before.saturating_sub(1);
+            } else {
+                self.events.cut_flying += 1;
+            }
+            count += 1;
+            lost(&p);
+            position = self.ring.next(position);
+        }
+        self.ring.cut(first);
+        if let Some(errors) = &mut self.errors {
+            errors.forget(first);
+        }
+        self.departed = first;
+        if let Some(mut backlog) = self.backlog.take() {
+            let waited = backlog.settle(at);
+            self.set_sojourn(self.sojourn() + waited);
+            for held in backlog.slab.live() {
+                take(self, &held.packet, held.before);
+                count += 1;
+                lost(&held.packet);
+            }
+        }
+        self.order = Order::Down(count);
+        (self.busy_until, self.latest) = (self.busy_until.min(at), self.latest.min(at));
+        self.alert = Alert::default();
+        self.record(at);
+    }
+
+    /// The link is up again, with `queue`, which has been started, in its initial state. Returns how many packets the failure has cost.
+    pub fn join(&mut self, queue: Queue) -> u64 {
+        let lost = self.lost();
+        (self.quiet, self.step, self.order, self.backlog) = order_of(queue);
+        if self.errors.is_some() {
+            (self.quiet, self.step) = (QueueState::default(), false);
+        }
+        self.set_alert();
+        if self.watched {
+            self.watch();
+        }
+        lost
+    }
+
+    /// Packets that the failure has cost so far that the link is down for.
+    pub fn lost(&self) -> u64 {
+        if let Order::Down(lost) = self.order { lost } else { 0 }
+    }
+}

@@ -1,0 +1,174 @@
+//! How a packet gets into a FIFO port: at once where nothing can be in its way, otherwise after a closer look; and what becomes of it if not.
+
+use super::{Alert, Order, Port, Refusal};
+use crate::net::backlog::facts;
+use crate::net::bit_errors::BitErrors;
+use crate::net::packet::{Codepoint, Packet};
+use forebay_queues::{DropReason, QueueState, Verdict};
+use forebay_units::Time;
+
+impl Port {
+    /// Queues `packet`, in which `fill` completes the sequence number and the like, and which is at the port completely at `now`, or
+    /// says why not. On success returns the arrival time at the other end; if the packet announces SACK blocks, they must be pushed to
+    /// the ring next. A `HOST` sends the packet `late` ps after its turn.
+    #[inline(always)]
+    pub fn enqueue<const HOST: bool>(
+        &mut self,
+        now: Time,
+        late: Time,
+        packet: &Packet,
+        fill: impl FnOnce(&mut Packet),
+    ) -> Result<Time, Refusal> {
+        let wire = u64::from(packet.wire);
+        let mut mark = Codepoint::NotEct;
+        if !HOST && self.levels.are_on() {
+            self.settle_counted(now);
+            if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > u64::from(self.alert.bytes) {
+                mark = self.examine(now, packet)?;
+            }
+            // SAFETY: as in `settle_counted`; a queue longer than ever before was examined.
+            unsafe { self.levels.grow(self.queue.packets, now + self.delay) };
+            self.queue.packets += 1;
+            self.queue.bytes += wire;
+        } else if self.busy_until < now && self.alert.packets > 0 {
+            // Idle: everything has left, without counting one by one.
+            self.departed = self.ring.tail();
+            self.queue = QueueState { packets: 1, bytes: wire };
+        } else {
+            if self.queue.packets >= self.alert.packets || self.queue.bytes + wire > u64::from(self.alert.bytes) {
+                mark = self.examine(now, packet)?;
+            }
+            self.queue.packets += 1;
+            self.queue.bytes += wire;
+        }
+        if !self.ring.has_room() {
+            self.make_room(now);
+        }
+        let start = self.busy_until.max(now);
+        let departure = start + self.tx(wire);
+        self.busy_until = departure;
+        let mut arrival = departure + self.delay;
+        if HOST {
+            // Lateness does not reorder: what was sent later arrives later.
+            arrival = (arrival + late).max(self.latest + Time(1));
+            self.latest = arrival;
+        }
+        self.ring.push(packet, arrival, mark, fill);
+        self.sent_pkts += 1;
+        self.sent_bytes += wire;
+        self.add_sojourn(departure - now);
+        Ok(arrival)
+    }
+
+    /// Gives up the slots of packets that have left the queue and arrived.
+    #[inline(never)]
+    pub(in crate::net) fn make_room(&mut self, now: Time) {
+        self.settle(now);
+        let head = self.ring.head();
+        let lags = (self.departed.wrapping_sub(head) as i32) < 0;
+        self.ring.make_room(if lags { self.departed } else { head });
+    }
+
+    /// Looks closely at an arrival: what does the discipline say? Returns the ECN field to set, `NotEct` to leave it.
+    #[inline(never)]
+    pub(super) fn examine(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
+        match &mut self.order {
+            Order::Fifo(_) => {}
+            Order::Buffered | Order::Watched(_) => return Err(Refusal::Closely),
+            Order::Down(lost) => {
+                *lost += 1;
+                self.events.cut_waiting += 1;
+                self.events.cut_bytes += u64::from(packet.wire);
+                return Err(Refusal::Dropped);
+            }
+        }
+        self.settle(now);
+        self.record(now);
+        let (queue, quiet) = (self.queue, self.quiet);
+        let mark = if !queue.fits(u32::from(packet.wire), self.limit) {
+            self.ask(now, packet)?
+        } else if queue.packets < quiet.packets && queue.bytes < quiet.bytes {
+            Codepoint::NotEct
+        } else if !self.step {
+            self.ask(now, packet)?
+        } else if packet.ecn().is_capable() {
+            self.events.marked += u64::from(packet.ecn() != Codepoint::Ce);
+            Codepoint::Ce
+        } else {
+            Codepoint::NotEct
+        };
+        if self.queue.packets >= self.events.max_pkts {
+            self.set_longest(self.queue.packets + 1);
+        }
+        Ok(mark)
+    }
+
+    /// Puts the question to the discipline. Returns the ECN field to set, `NotEct` to leave it.
+    #[inline(never)]
+    pub(super) fn ask(&mut self, now: Time, packet: &Packet) -> Result<Codepoint, Refusal> {
+        let state = self.state(now, None);
+        let Order::Fifo(discipline) = &mut self.order else { return Err(Refusal::Closely) };
+        let mark = match discipline.on_arrival(&state, &facts(packet)) {
+            Verdict::Accept => Codepoint::NotEct,
+            Verdict::Mark => {
+                self.events.marked += u64::from(packet.ecn() != Codepoint::Ce);
+                Codepoint::Ce
+            }
+            Verdict::Drop(reason) => {
+                self.drop(reason, u64::from(packet.wire));
+                return Err(Refusal::Dropped);
+            }
+        };
+        self.damage(u64::from(packet.wire));
+        Ok(mark)
+    }
+
+    /// Drops a packet for which the shared memory has no space. The discipline of a settled FIFO is notified, as of a full buffer.
+    pub fn refuse(&mut self, now: Time, packet: &Packet) {
+        let state = self.state(now, Some(self.queue.bytes));
+        if let Order::Fifo(discipline) = &mut self.order {
+            let _ = discipline.on_arrival(&state, &facts(packet));
+        }
+        self.drop(DropReason::SharedBuffer, u64::from(packet.wire));
+    }
+
+    /// Counts a packet that is not queued.
+    #[cold]
+    pub(in crate::net) fn drop(&mut self, reason: DropReason, wire: u64) {
+        let index = match reason {
+            DropReason::Overflow => 0,
+            DropReason::SharedBuffer => 1,
+            DropReason::Early => 2,
+        };
+        self.events.dropped[index] += 1;
+        self.events.dropped_bytes += wire;
+    }
+
+    /// From now on the link damages packets.
+    pub fn err(&mut self, errors: BitErrors) {
+        self.errors = Some(Box::new(errors));
+        // Every packet is looked at.
+        (self.quiet, self.step, self.alert) = (QueueState::default(), false, Alert::default());
+    }
+
+    /// What damages packets, if anything.
+    pub fn errors(&self) -> Option<&BitErrors> {
+        self.errors.as_deref()
+    }
+
+    /// What the link does to a packet of `wire` bytes that is about to go into the ring.
+    #[inline]
+    pub(in crate::net) fn damage(&mut self, wire: u64) {
+        if let Some(errors) = &mut self.errors
+            && errors.damage(wire, self.ring.tail())
+        {
+            self.events.damaged += 1;
+        }
+    }
+
+    /// Whether `packet`, which the other end has just taken out of the ring, was damaged on the link. Asked once for each of them, in order.
+    pub fn is_damaged(&mut self, packet: *const Packet) -> bool {
+        let ring = &self.ring;
+        self.errors.as_mut().is_some_and(|errors| errors.take(|position| ring.place(position) == packet))
+    }
+}

@@ -1,0 +1,220 @@
+//! An egress port: a queue, a transmitter and the link behind it.
+//!
+//! Most queues are FIFOs; those of the others (`buffered.rs`) hold a backlog. A FIFO port knows at enqueue when a packet will have left and
+//! when it will arrive, so a hop costs one event, its arrival.
+//! Packets that have left the queue stay in the same ring until they arrive; `departed` separates the two.
+
+mod books;
+mod failure;
+mod fifo;
+mod queue;
+
+pub use books::{PortEvents, PortStats};
+
+use super::backlog::Backlog;
+use super::bit_errors::BitErrors;
+use super::levels::Levels;
+use super::prefetch;
+use super::ring::Ring;
+use forebay_experiment::network::PortConfig;
+use forebay_experiment::occupancy::Occupancy;
+use forebay_queues::{FifoDiscipline, PortState, Queue, QueueState};
+use forebay_sampling::Rng;
+use forebay_units::{NodeId, Time};
+
+/// From here on an arrival is looked at closely.
+#[derive(Debug, Clone, Copy, Default)]
+struct Alert {
+    packets: u32,
+    /// At most the limit in bytes: a closer look is never wrong.
+    bytes: u32,
+}
+
+/// A port. The first cache line holds what taking packets out touches, and that with the second all that a packet touches.
+#[repr(C, align(64))]
+pub struct Port {
+    /// Waiting and flying packets.
+    pub(crate) ring: Ring,
+    departed: u32,
+    /// The receiving node.
+    pub(crate) to: NodeId,
+    /// When the last packet that the other end has taken arrived there. The other end's.
+    pub(crate) served: Time,
+    pub(super) busy_until: Time,
+    pub(super) delay: Time,
+    ps_per_byte: u64,
+    /// Upper bound of the queue; exact after `settle`, and always where `levels` are counted.
+    pub(super) queue: QueueState,
+    /// An arrival that finds less than this in `queue` is accepted without a closer look.
+    alert: Alert,
+    /// Place among the inputs of all nodes.
+    pub(crate) input: u32,
+    /// How long the queue had which length, for `observer`, while the port is a FIFO without a series of samples.
+    levels: Levels,
+    /// Packets queued for transmission since the start or the end of the warm-up.
+    pub(super) sent_pkts: u64,
+    /// Wire bytes of those.
+    pub(super) sent_bytes: u64,
+    /// Lower half of their `sojourn`.
+    waited: u64,
+    /// Upper half of it.
+    waited_high: u64,
+    /// In which order packets leave, and who decides.
+    order: Order,
+    /// What waits at a port with a buffered discipline, whose order is [`Order::Buffered`]. Not there while the discipline runs.
+    pub(super) backlog: Option<Box<Backlog>>,
+    limit: QueueState,
+    /// `quiet_below` of a FIFO's discipline.
+    quiet: QueueState,
+    /// `is_step` of a FIFO's discipline.
+    step: bool,
+    /// Counters of rare events.
+    pub(crate) events: PortEvents,
+    /// Packets queued before the end of the warm-up.
+    pub(super) before: u64,
+    /// Of a host's port: the latest arrival time so far.
+    latest: Time,
+    observer: Option<Box<Occupancy>>,
+    errors: Option<Box<BitErrors>>,
+    /// Whether [`Port::watch`] is in force.
+    watched: bool,
+    /// Whether it is a host's.
+    host: bool,
+}
+
+const _: () = assert!(std::mem::offset_of!(Port, queue) == 64 && std::mem::offset_of!(Port, waited_high) == 128);
+
+/// The two kinds of ports, and those whose link is down.
+enum Order {
+    /// Packets leave in order of arrival: they go to the ring at once.
+    Fifo(FifoDiscipline),
+    /// Packets wait in a backlog until their transmission starts.
+    Buffered,
+    /// A FIFO that refuses packets at first, so that whoever sends them does something with them.
+    Watched(FifoDiscipline),
+    /// The link is down, and has cost so many packets.
+    Down(u64),
+}
+
+/// `quiet_below` and `is_step` of a FIFO's discipline, and the order of packets. Of the others the first two are of no interest: their `alert`
+/// stays zero, so that every packet takes the way to `examine`.
+fn order_of(queue: Queue) -> (QueueState, bool, Order, Option<Box<Backlog>>) {
+    match queue {
+        Queue::Fifo(discipline) => (discipline.quiet_below(), discipline.is_step(), Order::Fifo(discipline), None),
+        Queue::Buffered(discipline) => (QueueState::default(), false, Order::Buffered, Some(Box::new(Backlog::new(discipline)))),
+    }
+}
+
+/// Why [`Port::enqueue`] did not queue a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// It was dropped, and counted.
+    Dropped,
+    /// It is for others to decide: this port's discipline is buffered ([`Port::admit`]), or the port is watched ([`Port::watch`]).
+    Closely,
+}
+impl Port {
+    /// What waits at it and what flies on its link.
+    pub fn ring(&self) -> &Ring {
+        &self.ring
+    }
+
+    /// The same, to take packets that have arrived.
+    pub fn ring_mut(&mut self) -> &mut Ring {
+        &mut self.ring
+    }
+
+    /// What happened at it.
+    pub fn events(&self) -> &PortEvents {
+        &self.events
+    }
+
+    /// A port as configured, of a `host` or a switch; `input` is its place among the inputs of all nodes, `rng` is for its discipline.
+    pub fn new(c: &PortConfig, host: bool, input: u32, rng: Rng) -> Port {
+        let mut queue = c.queue.clone();
+        queue.start(c.rate, rng);
+        let (quiet, step, order, backlog) = order_of(queue);
+        Port {
+            ring: Ring::new(8),
+            departed: 0,
+            busy_until: Time::ZERO,
+            ps_per_byte: c.rate.ps_per_byte_q16(),
+            delay: c.delay,
+            queue: QueueState::default(),
+            alert: Alert::default(),
+            levels: Levels::OFF,
+            sent_pkts: 0,
+            sent_bytes: 0,
+            waited: 0,
+            waited_high: 0,
+            input,
+            to: c.to,
+            quiet,
+            step,
+            order,
+            backlog,
+            limit: c.buffer.map_or(QueueState::UNLIMITED, QueueState::limit),
+            events: PortEvents::default(),
+            before: 0,
+            latest: Time::ZERO,
+            served: Time::ZERO,
+            observer: None,
+            errors: None,
+            watched: false,
+            host,
+        }
+    }
+
+    /// From now on packets are refused with [`Refusal::Closely`] until [`Port::unwatch`], unless the port is down.
+    pub fn watch(&mut self) {
+        self.watched = true;
+        self.alert = Alert::default();
+        debug_assert!(self.total_sent() == 0 || !self.levels.are_on(), "a port is watched from the start");
+        self.levels = Levels::OFF;
+        if let Order::Fifo(discipline) = &mut self.order {
+            self.order = Order::Watched(std::mem::take(discipline));
+        }
+    }
+
+    /// Packets are taken in until [`Port::watch`].
+    pub fn unwatch(&mut self) {
+        if let Order::Watched(discipline) = &mut self.order {
+            self.order = Order::Fifo(std::mem::take(discipline));
+        }
+    }
+
+    /// Asks for the memory that [`Port::enqueue`] writes to, beside the first cache line.
+    #[inline(always)]
+    pub(crate) fn prefetch_queue(&self) {
+        prefetch::prefetch(&self.queue);
+        prefetch::line(self.ring.place(self.ring.tail()).cast());
+    }
+
+    /// The backlog, if this is not a FIFO.
+    pub fn backlog(&self) -> Option<&Backlog> {
+        self.backlog.as_deref()
+    }
+
+    /// Wire bytes waiting and in service, as of the last [`Port::settle`].
+    pub fn queued_bytes(&self) -> u64 {
+        self.queue.bytes
+    }
+
+    /// When the last packet queued so far will have left, if no other comes in the meantime that is served before it.
+    pub fn drained(&self) -> Time {
+        self.busy_until + self.backlog().map_or(Time::ZERO, |b| self.tx(b.bytes()))
+    }
+
+    /// Time to put `wire` bytes on the wire.
+    #[inline(always)]
+    pub(super) fn tx(&self, wire: u64) -> Time {
+        Time((wire * self.ps_per_byte) >> 16)
+    }
+
+    /// The state that a packet meets that arrives at `now`; the queue is settled.
+    #[inline]
+    pub(super) fn state(&self, now: Time, memory: Option<u64>) -> PortState {
+        let serving = if self.departed == self.ring.tail() { 0 } else { u32::from(self.ring.packet(self.departed).wire) };
+        PortState { now, queue: self.queue, limit: self.limit, memory, serving, idle_since: self.busy_until }
+    }
+}

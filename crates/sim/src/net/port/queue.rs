@@ -1,0 +1,179 @@
+//! How long a port's queue is: counted late, or with every change for those who want to know.
+//!
+//! The queue's length is needed only where it decides something. `queue` therefore counts departures late and is an upper bound;
+//! a port whose upper bound is below `alert` accepts without looking closer. Elsewhere the queue is settled first. So `departed` may
+//! even lag behind the ring's head, and taking an arrived packet out costs nothing but moving the head.
+
+use super::{Alert, Order, Port};
+use crate::net::levels::Levels;
+use forebay_experiment::occupancy::{Counters, Occupancy};
+use forebay_units::{PortId, Time};
+
+impl Port {
+    /// Takes departures before `now` out of the queue.
+    ///
+    /// A packet whose last bit leaves at the very instant another one's arrives still holds its buffer: in a store-and-forward switch
+    /// the arriving packet has been taking memory since its first bit. The other reading lets one sender at exactly the bottleneck's
+    /// rate capture a full queue for good, since every one of its packets arrives as a place becomes free.
+    #[inline]
+    pub fn settle(&mut self, now: Time) {
+        if self.levels.are_on() {
+            return self.settle_counted(now);
+        }
+        if self.observer.is_some() {
+            return self.settle_recorded(now);
+        }
+        let horizon = now + self.delay;
+        while self.departed != self.ring.tail() && self.ring.packet(self.departed).arrival < horizon {
+            self.depart();
+        }
+    }
+
+    #[inline]
+    pub(super) fn depart(&mut self) {
+        self.queue.packets -= 1;
+        self.queue.bytes -= u64::from(self.ring.packet(self.departed).wire);
+        self.departed = self.ring.next(self.departed);
+    }
+
+    /// As `settle`, for a port whose `levels` are counted.
+    #[inline(always)]
+    pub(super) fn settle_counted(&mut self, now: Time) {
+        let horizon = now + self.delay;
+        while self.departed != self.ring.tail() {
+            let arrival = self.ring.packet(self.departed).arrival;
+            if arrival >= horizon {
+                break;
+            }
+            self.depart();
+            // SAFETY: the port counts; it has made room for its longest queue (`set_longest`).
+            unsafe { self.levels.shrink(self.queue.packets, arrival) };
+        }
+    }
+
+    /// As `settle`, for a port with a recorder that sees every change.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn settle_recorded(&mut self, now: Time) {
+        while self.departed != self.ring.tail() && self.ring.packet(self.departed).arrival < now + self.delay {
+            self.record(self.ring.packet(self.departed).arrival - self.delay);
+            self.depart();
+        }
+    }
+
+    /// Starts recording the queue, with a sample every so often or the distribution only.
+    pub fn observe(&mut self, port: PortId, every: Option<Time>) {
+        self.observer = Some(Box::new(Occupancy::new(port, every)));
+        self.alert = Alert::default();
+        self.count_levels(Time::ZERO);
+    }
+
+    /// From `now` on, when the queue is settled, the time at each length is counted in `levels`, if there is a recorder and it needs no more.
+    /// The queues of hosts are recorded where somebody asks for it, which few do: their packets do not look for `levels`.
+    pub(super) fn count_levels(&mut self, now: Time) {
+        self.levels = Levels::OFF;
+        let plain = !self.host && matches!(self.order, Order::Fifo(_) | Order::Buffered) && self.errors.is_none();
+        if plain && self.observer.as_ref().is_some_and(|o| !o.has_series()) {
+            // Times of changes are those of arrivals at the other end, which are in the ring: all later by the delay.
+            self.levels = Levels::new(now + self.delay, self.queue.packets, self.events.max_pkts);
+        }
+    }
+
+    /// Hands what was counted up to `now`, when the queue is settled, over to the recorder, which goes on from there.
+    #[inline(never)]
+    pub(super) fn record_levels(&mut self, now: Time) {
+        let times = self.levels.times(now + self.delay, self.queue.packets);
+        if let Some(o) = &mut self.observer {
+            o.add(now, &times);
+        }
+        self.levels = Levels::OFF;
+    }
+
+    /// The recorder, if any.
+    pub fn observer(&self) -> Option<&Occupancy> {
+        self.observer.as_deref()
+    }
+
+    /// The recorder of the queue, to take its samples from.
+    pub fn observer_mut(&mut self) -> Option<&mut Occupancy> {
+        self.observer.as_deref_mut()
+    }
+
+    #[inline(always)]
+    pub(in crate::net) fn record(&mut self, now: Time) {
+        if self.observer.is_some() && !self.levels.are_on() {
+            self.tell(now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn tell(&mut self, now: Time) {
+        if let Some(o) = &mut self.observer {
+            let c = Counters {
+                packets: self.queue.packets,
+                bytes: self.queue.bytes,
+                drops: self.events.dropped.iter().sum(),
+                marks: self.events.marked,
+            };
+            o.until(now, c);
+        }
+    }
+
+    /// Brings the recorder to `now`, when the queue is settled; it sees every change from then on.
+    pub(super) fn bring_up(&mut self, now: Time) {
+        if self.levels.are_on() {
+            self.record_levels(now);
+        } else {
+            self.record(now);
+        }
+    }
+
+    /// A packet of `wire` bytes joins the backlog at `now`, when the queue is settled.
+    pub(in crate::net) fn count_in(&mut self, now: Time, wire: u64) {
+        if self.queue.packets >= self.events.max_pkts {
+            self.set_longest(self.queue.packets + 1);
+        }
+        if self.levels.are_on() {
+            // SAFETY: as in `settle_counted`.
+            unsafe { self.levels.grow(self.queue.packets, now + self.delay) };
+        }
+        self.queue.packets += 1;
+        self.queue.bytes += wire;
+        self.sent_pkts += 1;
+        self.sent_bytes += wire;
+    }
+
+    /// A packet of `wire` bytes leaves the settled queue at `now` without having been sent.
+    pub(in crate::net) fn shorten(&mut self, now: Time, wire: u64) {
+        self.queue.packets -= 1;
+        self.queue.bytes -= wire;
+        if self.levels.are_on() {
+            // SAFETY: as in `settle_counted`.
+            unsafe { self.levels.shrink(self.queue.packets, now + self.delay) };
+        }
+    }
+
+    /// The queue has never been so long.
+    pub(super) fn set_longest(&mut self, packets: u32) {
+        self.events.max_pkts = packets;
+        if self.levels.are_on() {
+            self.levels.reserve(packets);
+        }
+        self.set_alert();
+    }
+
+    /// The largest queue so far is part of the alert, so that the maximum is exact too; a recorder that `levels` do not serve wants to see
+    /// everything.
+    pub(super) fn set_alert(&mut self) {
+        if !matches!(self.order, Order::Fifo(_)) {
+            return;
+        }
+        let bytes = self.limit.bytes.min(self.quiet.bytes);
+        // Where bytes are so few, even a single packet may be too large.
+        let packets = if bytes < u64::from(u16::MAX) { 0 } else { self.limit.packets.min(self.quiet.packets) };
+        if self.observer.is_none() || self.levels.are_on() {
+            self.alert = Alert { packets: packets.min(self.events.max_pkts), bytes: u32::try_from(bytes).unwrap_or(u32::MAX) };
+        }
+    }
+}
