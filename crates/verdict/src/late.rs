@@ -27,8 +27,11 @@ struct Late {
     causes: Causes,
 }
 
+/// How many waited at which port; `None` for causes that are none's.
+type AtPorts = BTreeMap<Option<u32>, usize>;
+
 /// How many waited for what, at which port.
-type Causes = BTreeMap<Cause, BTreeMap<Option<u32>, usize>>;
+type Causes = BTreeMap<Cause, AtPorts>;
 
 /// A sentence about them; `None` where nothing is late, or too little to speak of.
 pub(crate) fn sentence(data: &Data) -> Option<String> {
@@ -115,7 +118,7 @@ impl Late {
 
     /// Causes that matter in words, and how many waited for each: most frequent first. At least one, where something is late and its cause known.
     fn named(&self, data: &Data) -> Vec<(String, usize)> {
-        let mut causes: Vec<(Cause, usize, &BTreeMap<Option<u32>, usize>)> =
+        let mut causes: Vec<(Cause, usize, &AtPorts)> =
             self.causes.iter().map(|(c, ports)| (*c, ports.values().sum(), ports)).collect();
         causes.sort_by_key(|c| (std::cmp::Reverse(c.1), c.0));
         let least = NAMED * self.late as f64;
@@ -129,7 +132,7 @@ impl Late {
 }
 
 /// The port at which most waited.
-fn place<'a>(data: &'a Data, ports: &BTreeMap<Option<u32>, usize>) -> Option<&'a str> {
+fn place<'a>(data: &'a Data, ports: &AtPorts) -> Option<&'a str> {
     let most = ports.iter().max_by_key(|(port, n)| (**n, port.is_some(), std::cmp::Reverse(**port)))?.0;
     data.places.get((*most)? as usize).map(String::as_str)
 }
