@@ -27,7 +27,7 @@ VENV := $(TARGET)/venv
 PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 MATURIN := CARGO_TARGET_DIR=$(abspath $(TARGET)) $(VENV)/bin/maturin
 
-.PHONY: help setup build demo test fmt lint kernel unit doc scenarios readme style python repro report guard bench bench-hosts soak peers bench-baseline mutants \
+.PHONY: help setup build demo test fmt lint kernel unit doc scenarios readme style python repro report guard bench bench-hosts soak emulated peers bench-baseline mutants \
 	readme-refresh repro-full repro-document repro-refresh evidence docs wheel wheels installed stubs clean
 
 help: ## list the targets
@@ -169,6 +169,9 @@ peers: setup ## figures beside ns-2 and ns-3 on the same starts (minutes): renew
 SOAK_SECONDS ?= 600
 soak: setup ## ten minutes for each law over a link that loses, doubles and re-orders packets, with receivers that stop reading (root, Linux)
 	FOREBAY_SOAK=$(SOAK_SECONDS) FOREBAY_SOAK_LAWS="$(SOAK)" $(CARGO) test --locked -p forebay-hosts --features forebay-hosts/bpf --test kernel -- soak
+
+emulated: build ## attach every program in Debian's Linux 6.1 and 6.12 under emulation (qemu-system-x86, busybox-static, cpio; minutes)
+	tools/emulated-kernels.sh $(TARGET)/release/forebay
 
 mutants: setup ## does a test fail for each planted fault? An hour; goes on where it was (MUTANTS="no-f-rto red-*", MUTANTS_ARGS=--keep)
 	$(PYTHON) tools/mutants.py $(MUTANTS_ARGS) $(MUTANTS)

@@ -12,7 +12,9 @@ fn main() {
         return;
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernel/bpf");
+    // As cargo says it now: a build folder that was copied with the program in it would name the sources of another clone.
+    let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
+    let sources = own.join("../kernel/bpf");
     println!("cargo:rerun-if-changed={}", sources.display());
     let mut list = String::from("&[\n");
     for source in programs(&sources) {
@@ -25,7 +27,7 @@ fn main() {
     list.push_str("]\n");
     // For the tests: a link that marks and loses packets by a script, and a program that the verifier refuses.
     for name in ["link", "refused"] {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/kernel/{name}.bpf.c"));
+        let source = own.join(format!("tests/kernel/{name}.bpf.c"));
         let object = out.join(format!("{name}.bpf.o"));
         println!("cargo:rerun-if-changed={}", source.display());
         compile(&source, &object);

@@ -45,14 +45,18 @@ fn build() -> Finding {
     Finding::Works(format!("carries {}", names.join(", ")))
 }
 
-/// The link that keeps a congestion control registered, and that can be pinned, came with Linux 6.4 (BPF_F_LINK of struct_ops maps).
+/// The link that keeps a congestion control registered, and that can be pinned, came with Linux 6.4 (BPF_F_LINK of struct_ops maps). Shims
+/// need none.
+pub(crate) fn takes_laws(release: &str) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse::<u32>().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (6, 4)
+}
+
 fn kernel() -> Finding {
     let Ok(release) = sysctl::get("kernel.osrelease") else {
         return Finding::Unknown("/proc/sys/kernel/osrelease cannot be read".into());
     };
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse::<u32>().unwrap_or(0));
-    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    if version >= (6, 4) {
+    if takes_laws(&release) {
         Finding::Works(format!("Linux {release}"))
     } else {
         Finding::fails(format!("Linux {release} cannot pin congestion controls"), "boot Linux 6.4 or newer")

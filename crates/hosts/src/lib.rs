@@ -11,6 +11,7 @@ mod counters;
 pub mod detach;
 pub mod doctor;
 mod error;
+pub mod helper;
 pub mod inet_diag;
 mod loader;
 mod namespace;

@@ -96,6 +96,11 @@ pub(crate) fn refused(program: &Program, e: &libbpf_rs::Error) -> Error {
         ))
         .fix("boot a kernel that was built with CONFIG_DEBUG_INFO_BTF=y");
     }
+    let release = crate::sysctl::get("kernel.osrelease").unwrap_or_default();
+    if program.kind == Kind::Law && !crate::doctor::takes_laws(&release) {
+        return Error::bpf(format!("Linux {release} cannot pin the congestion control `{}`", program.name), e)
+            .fix("boot Linux 6.4 or newer; shims work on this one");
+    }
     let lines: Vec<&str> = said.lines().filter(|l| !l.trim().is_empty()).collect();
     let last = lines[lines.len().saturating_sub(6)..].join("\n    ");
     Error::bpf(format!("the kernel did not take `{}`", program.name), e)

@@ -5,6 +5,7 @@
  * after every sequence the connection is on an orderly path again, and must go on.
  */
 #include "cores_test.h"
+#include "include/mend.bpf.h"
 
 static struct fb_random bits;
 static law_u64 now;
@@ -135,6 +136,16 @@ static struct event hostile(law_u32 near)
 	return e;
 }
 
+/* What a kernel that skips programs has in place of their results is mended at the next ACK. */
+static void mend(law_u64 sequence, int event)
+{
+	c.w.cwnd = any();
+	c.w.ssthresh = any();
+	law_mend(&c.w, any());
+	if (!c.w.cwnd || c.w.cwnd > LAW_NO_THRESHOLD || !c.w.ssthresh || c.w.ssthresh > LAW_NO_THRESHOLD)
+		fail("not mended", sequence, event);
+}
+
 /* What follows the stream begins anew at `una`, with a message across the next bytes. */
 static void follow(law_u32 una)
 {
@@ -228,6 +239,8 @@ int main(int argc, char **argv)
 			struct event e = hostile(near);
 
 			near += below(3) ? below(60000) : 0;
+			if (!below(50))
+				mend(sequence, i);
 			on_event(&e);
 			check(sequence, i);
 		}

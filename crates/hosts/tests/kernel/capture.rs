@@ -140,6 +140,8 @@ pub(crate) struct Script {
     pub(crate) double_every: u32,
     pub(crate) delay_every: u32,
     pub(crate) by_chance: bool,
+    pub(crate) lose_probes: u32,
+    pub(crate) lose_syns: u32,
 }
 
 pub(crate) fn script(host: &Host, script: Script) {
@@ -153,9 +155,18 @@ pub(crate) fn script_arrivals(host: &Host, script: Script) {
 }
 
 fn at(host: &Host, side: TcAttachPoint, script: Script) {
-    let mut params = [0_u8; 24];
+    let mut params = [0_u8; 32];
     let chance = u32::from(script.by_chance);
-    let all = [script.mark_every, script.lose_every, script.mark_probes, script.double_every, script.delay_every, chance];
+    let all = [
+        script.mark_every,
+        script.lose_every,
+        script.mark_probes,
+        script.double_every,
+        script.delay_every,
+        chance,
+        script.lose_probes,
+        script.lose_syns,
+    ];
     for (i, v) in all.into_iter().enumerate() {
         params[i * 4..i * 4 + 4].copy_from_slice(&v.to_ne_bytes());
     }

@@ -12,13 +12,16 @@ struct params {
 	u32 delay_every;
 	/* Of losses, doubling and delays: by chance, with that many packets between them in the mean. */
 	u32 by_chance;
+	/* So many of the first probes are lost, and so many of the first SYNs. */
+	u32 lose_probes;
+	u32 lose_syns;
 };
 /* Class 1:2 of an HTB qdisc (the tests' laboratory makes it). */
 #define SLOW 0x10002
 PARAMS_MAP
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 2);
+	__uint(max_entries, 3);
 	__type(key, u32);
 	__type(value, u32);
 } seen SEC(".maps");
@@ -39,11 +42,18 @@ int egress(struct __sk_buff *skb)
 	if (!p || !parse(skb, &packet))
 		return TC_ACT_UNSPEC;
 	if (packet.ip->protocol == 253) {
-		if (number(1) < p->mark_probes)
+		u32 probe = number(1);
+		if (probe < p->lose_probes)
+			return TC_ACT_SHOT;
+		if (probe < p->mark_probes)
 			bpf_skb_ecn_set_ce(skb);
 		return TC_ACT_UNSPEC;
 	}
-	if (packet.ip->protocol != IPPROTO_TCP || !packet.payload)
+	if (packet.ip->protocol != IPPROTO_TCP)
+		return TC_ACT_UNSPEC;
+	if ((packet.tcp->flags & (SYN | ACK)) == SYN && number(2) < p->lose_syns)
+		return TC_ACT_SHOT;
+	if (!packet.payload)
 		return TC_ACT_UNSPEC;
 	n = number(0);
 	if (p->by_chance) {

@@ -10,6 +10,7 @@ mod attach;
 mod capture;
 mod check;
 mod child;
+mod helper;
 mod kill;
 mod lab;
 mod laws;
@@ -48,6 +49,9 @@ const TOPICS: &[(&str, fn())] = &[
     ("shim-proboscis", shims::proboscis),
     ("shim-proboscis-window", shims::proboscis_window),
     ("shim-proboscis-guest", shims::proboscis_guest),
+    ("helper-timers", helper::timers),
+    ("helper-holds", helper::holds),
+    ("helper-killed", helper::killed),
     ("kill-attach", kill::while_attaching),
     ("kill-lost-state", kill::lost_state),
     ("refusal-wrong", refusals::wrong_requests),
@@ -62,6 +66,9 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.first().is_some_and(|a| a == child::WORD) {
         return child::run(&args[1..]);
+    }
+    if args.first().is_some_and(|a| a == helper::WORD) {
+        return helper::run(&args[1..]);
     }
     if args.iter().any(|a| a == "--list") {
         for (name, _) in TOPICS {

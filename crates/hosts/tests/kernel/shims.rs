@@ -11,7 +11,7 @@ use forebay_hosts::status::status;
 use forebay_hosts::tune::tune;
 use std::net::TcpListener;
 
-fn request(program: &str, name: &str, params: &[&str]) -> Request {
+pub(crate) fn request(program: &str, name: &str, params: &[&str]) -> Request {
     Request {
         program: program.into(),
         name: Some(name.into()),
@@ -21,11 +21,11 @@ fn request(program: &str, name: &str, params: &[&str]) -> Request {
     }
 }
 
-fn on(host: &Host, request: &Request) {
+pub(crate) fn on(host: &Host, request: &Request) {
     host.run(|| attach(request)).unwrap_or_else(|e| panic!("{e}"));
 }
 
-fn counter(host: &Host, name: &str, what: &str) -> u64 {
+pub(crate) fn counter(host: &Host, name: &str, what: &str) -> u64 {
     let all = host.run(status).unwrap_or_else(|e| panic!("{e}"));
     let one = all.iter().find(|s| s.name == name).expect("it is attached");
     one.counters.as_ref().expect("root reads counters").iter().find(|(n, _)| n == what).map_or(0, |(_, v)| *v)

@@ -30,6 +30,8 @@ struct counters {
 	u64 cuts;
 	u64 cuts_by_loss;
 	u64 timeouts;
+	/* Windows and thresholds that no law sets, mended. */
+	u64 mended;
 	/* The receiver's half: changes of the CE state, and ACKs sent at once because of them. */
 	u64 ce_changes;
 	u64 acks_at_once;
@@ -138,6 +140,8 @@ static __always_inline u32 dctcp_undo(const struct tcp_sock *tp, const struct dc
 		struct dctcp before = s->marks;                                                                                \
 		if (!law_begun(tcp_sk(sk)))                                                                                    \
 			return;                                                                                                \
+		if (law_mended(tcp_sk(sk)))                                                                                    \
+			COUNT(mended, 1);                                                                                      \
 		dctcp_ack(&s->marks, &p, &a);                                                                                  \
 		dctcp_count(&before, &s->marks, a.una);                                                                        \
 	}                                                                                                                      \

@@ -4,7 +4,7 @@
 #define FOREBAY_LAW_BPF_H
 
 #include "tcp.h"
-#include "../law.h"
+#include "mend.bpf.h"
 
 /* The ACK of a handshake is processed before the law's init (tcp_rcv_synsent_state_process, tcp_rcv_state_process): its state is all zeros. */
 static __always_inline bool law_begun(struct tcp_sock *tp)
@@ -24,6 +24,22 @@ static __always_inline void law_window_set(struct tcp_sock *tp, const struct law
 	tp->snd_cwnd = law_max(law_min(w->cwnd, clamp), 1);
 	tp->snd_ssthresh = w->ssthresh;
 	tp->snd_cwnd_cnt = w->counted;
+}
+
+/* Packets in flight (tcp_packets_in_flight). */
+static __always_inline u32 law_flight_of(const struct tcp_sock *tp)
+{
+	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
+}
+
+/* At every ACK, before the law: what the kernel has in place of a result of a program that it skipped. */
+static __always_inline bool law_mended(struct tcp_sock *tp)
+{
+	struct law_window w = law_window_of(tp);
+	if (!law_mend(&w, law_flight_of(tp)))
+		return false;
+	law_window_set(tp, &w);
+	return true;
 }
 
 static __always_inline struct law_ack law_ack_of(const struct tcp_sock *tp)

@@ -52,6 +52,8 @@ void BPF_PROG(l2dct_in_ack_event, struct sock *sk, u32 flags)
 	struct dctcp before = s->law.marks;
 	if (!law_begun(tcp_sk(sk)))
 		return;
+	if (law_mended(tcp_sk(sk)))
+		COUNT(mended, 1);
 	l2dct_ack(&s->law, &p, &a);
 	dctcp_count(&before, &s->law.marks, a.una);
 }

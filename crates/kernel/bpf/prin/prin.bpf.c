@@ -26,6 +26,8 @@ struct counters {
 	u64 acks;
 	u64 cuts;
 	u64 timeouts;
+	/* Windows and thresholds that no law sets, mended. */
+	u64 mended;
 	/* Blocks that were announced, and windows that were halved for one. */
 	u64 blocks;
 	u64 halved;
@@ -114,6 +116,13 @@ u32 BPF_PROG(prin_min_tso_segs, struct sock *sk)
 }
 
 SEC("struct_ops")
+void BPF_PROG(prin_in_ack_event, struct sock *sk, u32 flags)
+{
+	if (law_mended(tcp_sk(sk)))
+		COUNT(mended, 1);
+}
+
+SEC("struct_ops")
 void BPF_PROG(prin_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -195,6 +204,7 @@ struct tcp_congestion_ops law = {
 	.release = (void *)prin_release,
 	.min_tso_segs = (void *)prin_min_tso_segs,
 	.ssthresh = (void *)prin_recalc_ssthresh,
+	.in_ack_event = (void *)prin_in_ack_event,
 	.cong_avoid = (void *)prin_cong_avoid,
 	.undo_cwnd = (void *)prin_undo_cwnd,
 	.cwnd_event = (void *)prin_cwnd_event,

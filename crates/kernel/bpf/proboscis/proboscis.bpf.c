@@ -5,8 +5,8 @@
  * in, and the echo travels in the ECE bit of ACKs from shim to shim. All state is in tables of least recently used flows: a flow that was
  * forgotten, or never seen (its SYN came before the shim), is left alone.
  *
- * Without the timers of the publication: a SYN that is sent again has fresh probes, and a SYN-ACK is never held, because probes are ahead of the
- * SYN in every FIFO and have been counted when it arrives. */
+ * The timers of the publication are those of a process beside it (`forebay helper`, helper.bpf.h). Without it a SYN that is sent again has fresh
+ * probes, and a SYN-ACK is never held: probes are ahead of the SYN in every FIFO and have been counted when it arrives. */
 #include "../include/packet.h"
 #include "../dctcp/dctcp_core.h"
 
@@ -24,6 +24,10 @@ struct params {
 	u32 mss;
 	/* DCTCP's weight of the newest marked fraction, 2^-shift_g. */
 	u32 shift_g;
+	/* The share of a train that has to arrive before its SYN-ACK may leave, in percent; for the helper. */
+	u32 sufficient;
+	/* Every peer has the shim: a SYN without a single probe has lost them all. */
+	u32 everywhere;
 };
 PARAMS_MAP
 
@@ -41,6 +45,11 @@ struct counters {
 	u64 alpha_sum;
 	u64 cuts;
 	u64 acks_limited;
+	/* With the helper: SYN-ACKs held and let go, trains of probes and SYNs sent again. */
+	u64 syn_acks_held;
+	u64 syn_acks_released;
+	u64 trains_again;
+	u64 syns_again;
 };
 COUNTERS_MAP
 PREFIXES_MAP
@@ -54,22 +63,39 @@ struct sending {
 	u32 high, una, cut_end;
 	/* Bytes acknowledged, of those the ones with an echo, and the rest of a segment that growth has not seen yet. */
 	u32 acked, acked_marked, rest;
-	u8 scale, known, unused[2];
+	/* The newest train of probes has this number. */
+	u8 scale, known, train, unused;
 };
 FLOWS_MAP(sending, struct sending)
 
-/* At the receiver: what became of the probes, and whether a mark is to be echoed. */
+/* At the receiver: what became of the newest train of probes, and whether a mark is to be echoed. */
 struct receiving {
 	u32 probes, marked;
 	u32 echo;
+	/* Sequence number of the SYN; number and size of the train. */
+	__be32 syn;
+	u8 train, size, unused[2];
 };
 FLOWS_MAP(receiving, struct receiving)
+#include "helper.bpf.h"
 
-/* A train of copies of the SYN under another protocol number, as small as it is. */
-static __always_inline void send_probes(struct __sk_buff *skb, const struct ipv4 *ip, u32 probes)
+enum { AT_FLAGS = 12, AT_WINDOW = 14, AT_URGENT = 18 };
+/* Probes of a train, at most: four times the parameter's greatest value. */
+enum { TRAIN_MOST = 128 };
+
+static long send_probe(u32 i, struct __sk_buff **skb)
+{
+	if (!bpf_clone_redirect(*skb, (*skb)->ifindex, 0))
+		COUNT(probes_sent, 1);
+	return 0;
+}
+
+/* A train of copies of the SYN under another protocol number, as small as it is. The place of the urgent pointer, which a SYN does not use,
+ * says which train it is and how many there are. */
+static __always_inline void send_probes(struct __sk_buff *skb, const struct ipv4 *ip, u8 train, u32 probes)
 {
 	__be16 tos = *(__be16 *)ip, protocol = *(__be16 *)&ip->ttl;
-	__be16 capable = tos, probe = protocol;
+	__be16 capable = tos, probe = protocol, number = bpf_htons((u16)train << 8 | (u8)probes), none = 0;
 
 	((u8 *)&capable)[1] = (((u8 *)&tos)[1] & ~CE) | ECT0;
 	((u8 *)&probe)[1] = PROBE;
@@ -77,14 +103,13 @@ static __always_inline void send_probes(struct __sk_buff *skb, const struct ipv4
 	bpf_l3_csum_replace(skb, ETHERNET + 10, protocol, probe, 2);
 	bpf_skb_store_bytes(skb, ETHERNET, &capable, 2, 0);
 	bpf_skb_store_bytes(skb, ETHERNET + 8, &probe, 2, 0);
-	for (u32 i = 0; i < 32 && i < probes; i++) {
-		if (!bpf_clone_redirect(skb, skb->ifindex, 0))
-			COUNT(probes_sent, 1);
-	}
+	bpf_skb_store_bytes(skb, ETHERNET + IPV4 + AT_URGENT, &number, 2, 0);
+	bpf_loop(probes, send_probe, &skb, 0);
 	bpf_l3_csum_replace(skb, ETHERNET + 10, capable, tos, 2);
 	bpf_l3_csum_replace(skb, ETHERNET + 10, probe, protocol, 2);
 	bpf_skb_store_bytes(skb, ETHERNET, &tos, 2, 0);
 	bpf_skb_store_bytes(skb, ETHERNET + 8, &protocol, 2, 0);
+	bpf_skb_store_bytes(skb, ETHERNET + IPV4 + AT_URGENT, &none, 2, 0);
 }
 
 static __always_inline __be16 with_flags(const struct tcp_header *tcp, u8 set, u8 clear)
@@ -93,20 +118,22 @@ static __always_inline __be16 with_flags(const struct tcp_header *tcp, u8 set, u
 	((u8 *)&word)[1] = (tcp->flags | set) & ~clear;
 	return word;
 }
-enum { AT_FLAGS = 12, AT_WINDOW = 14 };
 
 /* The first window of the other end: the unmarked share of the initial one. The window of a SYN-ACK is never scaled (RFC 7323, section 2.2). */
-static __always_inline void limit_syn_ack(struct __sk_buff *skb, const struct packet *packet, const struct params *p)
+static __always_inline void limit_syn_ack(struct __sk_buff *skb, const struct packet *packet, const struct params *p, const struct receiving *r,
+					  bool held)
 {
-	struct flow flow = flow_acked(packet);
-	struct receiving *r = bpf_map_lookup_elem(&receiving, &flow);
 	__be16 old = packet->tcp->window;
 	u32 window = bpf_ntohs(old), allowed;
 
 	COUNT(syn_acks, 1);
-	if (!r || !r->probes)
+	/* What was held until its time was over is as good as severe congestion (section 3.4 of the publication's algorithm 2). */
+	if (held && (!r || !sufficient(r, p)))
+		allowed = 0;
+	else if (!r || !r->probes)
 		return;
-	allowed = p->initial * (r->probes - r->marked) / law_max(r->probes, p->probes);
+	else
+		allowed = p->initial * (r->probes - r->marked) / law_max(r->probes, r->size ? r->size : p->probes);
 	allowed = law_max(allowed, p->floor) * p->mss;
 	if (allowed < window) {
 		COUNT(syn_acks_limited, 1);
@@ -130,13 +157,41 @@ int egress(struct __sk_buff *skb)
 		__be16 word = *(__be16 *)&packet.tcp->offset;
 		/* The guests do not negotiate ECN: it is the shims'. */
 		__be16 plain = with_flags(packet.tcp, 0, ECE | CWR);
+		u32 order = order_of(skb), probes = p->probes;
 		if (flags & ACK) {
-			limit_syn_ack(skb, &packet, p);
+			struct flow opened = flow_acked(&packet);
+			struct receiving *r = bpf_map_lookup_elem(&receiving, &opened);
+			if (order != RELEASE && may_hold(r, p) && ask_helper(skb, HELD, &opened)) {
+				COUNT(syn_acks_held, 1);
+				/* Not lost, for the guest: it would count an error. */
+				return TC_ACT_STOLEN;
+			}
+			if (order == RELEASE)
+				COUNT(syn_acks_released, 1);
+			limit_syn_ack(skb, &packet, p, r, order == RELEASE);
 		} else {
-			struct sending s = { .high = bpf_ntohl(packet.tcp->seq) + 1 };
+			u32 high = bpf_ntohl(packet.tcp->seq) + 1;
+			struct sending s = { .high = high }, *old = bpf_map_lookup_elem(&sending, &flow);
+			/* Answered in the meantime. */
+			if (order && (!old || old->known || old->high != high))
+				return TC_ACT_SHOT;
+			if (old && !old->known && old->high == high)
+				s.train = old->train + 1;
 			bpf_map_update_elem(&sending, &flow, &s, BPF_ANY);
-			send_probes(skb, packet.ip, p->probes);
+			if (order) {
+				probes = law_min(order_size(skb), TRAIN_MOST);
+				COUNT(trains_again, 1);
+			}
+			skb->mark = 0;
+			send_probes(skb, packet.ip, s.train, probes);
+			if (order == TRAIN)
+				return TC_ACT_SHOT;
+			if (order)
+				COUNT(syns_again, 1);
+			else
+				ask_helper(skb, OPENS, &flow);
 		}
+		skb->mark = order ? 0 : skb->mark;
 		set_tcp16(skb, AT_FLAGS, word, plain);
 		return TC_ACT_UNSPEC;
 	}
@@ -164,25 +219,38 @@ int egress(struct __sk_buff *skb)
 	return TC_ACT_UNSPEC;
 }
 
+/* An option of TCP's header. Loops are the helper's (bpf_loop): unrolled by the verifier they are too long for that of Linux 6.12. */
+struct option_search {
+	struct __sk_buff *skb;
+	u32 at, end;
+	u8 scale;
+};
+static long next_option(u32 i, struct option_search *s)
+{
+	u8 option[3] = {};
+
+	if (s->at + 2 >= s->end || bpf_skb_load_bytes(s->skb, s->at, option, 3) || option[0] == 0)
+		return 1;
+	if (option[0] == 1) {
+		s->at++;
+		return 0;
+	}
+	if (option[0] == 3)
+		s->scale = law_min(option[2], 14);
+	s->at += option[1];
+	return option[0] == 3 || option[1] < 2;
+}
+
 /* The scale of windows that the receiver announced (RFC 7323, section 2.2). */
 static __always_inline u8 scale_of(struct __sk_buff *skb, const struct tcp_header *tcp)
 {
-	u32 at = ETHERNET + IPV4 + TCP, end = ETHERNET + IPV4 + (tcp->offset >> 4) * 4;
-	for (int i = 0; i < 40 && at + 2 < end; i++) {
-		u8 option[3] = {};
-		if (bpf_skb_load_bytes(skb, at, option, 3) || option[0] == 0)
-			return 0;
-		if (option[0] == 1) {
-			at++;
-			continue;
-		}
-		if (option[0] == 3)
-			return law_min(option[2], 14);
-		if (option[1] < 2)
-			return 0;
-		at += option[1];
-	}
-	return 0;
+	struct option_search s = {
+		.skb = skb,
+		.at = ETHERNET + IPV4 + TCP,
+		.end = ETHERNET + IPV4 + (tcp->offset >> 4) * 4,
+	};
+	bpf_loop(40, next_option, &s, 0);
+	return s.scale;
 }
 
 static __always_inline struct dctcp_params marks_of(const struct params *p)
@@ -250,12 +318,27 @@ int ingress(struct __sk_buff *skb)
 			r = bpf_map_lookup_elem(&receiving, &flow);
 		}
 		if (r) {
+			u16 number = bpf_ntohs(packet.tcp->urgent);
+			u8 train = number >> 8, size = (u8)number;
+			bool enough;
+			if (r->syn != packet.tcp->seq || r->size == 0 || (s8)(train - r->train) > 0) {
+				r->probes = r->marked = 0;
+				r->syn = packet.tcp->seq;
+				r->train = train;
+				r->size = size;
+			}
+			if (r->train != train)
+				return TC_ACT_SHOT;
+			enough = sufficient(r, p);
 			r->probes++;
 			COUNT(probes_received, 1);
 			if ((tos & CE) == CE) {
 				r->marked++;
 				COUNT(probes_marked, 1);
 			}
+			/* A SYN-ACK may be waiting for this one. */
+			if (!enough && sufficient(r, p))
+				ask_helper(skb, ENOUGH, &flow);
 		}
 		return TC_ACT_SHOT;
 	}
@@ -277,6 +360,8 @@ int ingress(struct __sk_buff *skb)
 	s = bpf_map_lookup_elem(&sending, &acked);
 	if (!s || !(flags & ACK))
 		return TC_ACT_UNSPEC;
+	if (!s->known && (flags & (SYN | RST)))
+		ask_helper(skb, ANSWERED, &acked);
 	if (flags & SYN) {
 		struct dctcp_params marks = marks_of(p);
 		s->scale = scale_of(skb, packet.tcp);

@@ -11,6 +11,8 @@ struct counters {
 	u64 acks;
 	u64 cuts;
 	u64 timeouts;
+	/* Windows and thresholds that no law sets, mended. */
+	u64 mended;
 };
 COUNTERS_MAP
 
@@ -40,6 +42,13 @@ u32 BPF_PROG(rns_undo_cwnd, struct sock *sk)
 }
 
 SEC("struct_ops")
+void BPF_PROG(rns_in_ack_event, struct sock *sk, u32 flags)
+{
+	if (law_mended(tcp_sk(sk)))
+		COUNT(mended, 1);
+}
+
+SEC("struct_ops")
 void BPF_PROG(rns_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -61,6 +70,7 @@ struct tcp_congestion_ops law = {
 	.init = (void *)rns_init,
 	.release = (void *)rns_release,
 	.ssthresh = (void *)rns_recalc_ssthresh,
+	.in_ack_event = (void *)rns_in_ack_event,
 	.cong_avoid = (void *)rns_cong_avoid,
 	.undo_cwnd = (void *)rns_undo_cwnd,
 	.cwnd_event = (void *)rns_cwnd_event,

@@ -30,6 +30,8 @@ struct counters {
 	u64 cuts_by_rtt;
 	u64 cuts_by_loss;
 	u64 timeouts;
+	/* Windows and thresholds that no law sets, mended. */
+	u64 mended;
 	/* The sum of K, us, over ACKs that knew it, and their number. */
 	u64 k_sum;
 	u64 k_known;
@@ -122,8 +124,7 @@ u32 BPF_PROG(trim_min_tso_segs, struct sock *sk)
 		if (was != TRIM_PROBING)
 			COUNT(episodes, 1);
 		/* A window that has no room keeps further probes back. */
-		u32 flight = tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
-		w.cwnd = law_min(w.cwnd, law_max(flight + allowed, 1));
+		w.cwnd = law_min(w.cwnd, law_max(law_flight_of(tp) + allowed, 1));
 	}
 	law_window_set(tp, &w);
 	s->asked = at.now;
@@ -137,10 +138,14 @@ void BPF_PROG(trim_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct state *s = inet_csk_ca(sk);
 	struct trim_params p = law_of(parameters());
-	struct law_window w = law_window_of(tp);
 	struct law_ack a = law_ack_of(tp);
-	u32 cwnd = w.cwnd;
+	struct law_window w;
+	u32 cwnd;
 
+	if (law_mended(tp))
+		COUNT(mended, 1);
+	w = law_window_of(tp);
+	cwnd = w.cwnd;
 	note_sent(tp, s);
 	if (sample->rtt_us >= 0)
 		a.rtt = sample->rtt_us;

@@ -4,14 +4,15 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::{print, warn};
 use crate::verbs::check::Printed;
-use crate::verbs::{attach, detach, record, status, tune, watch};
+use crate::verbs::{attach, detach, helper, record, status, tune, watch};
 use forebay_hosts::catalog::PROGRAMS;
 use forebay_hosts::condition::Condition;
 pub(crate) use forebay_hosts::doctor::PART;
 use forebay_hosts::status::Status;
 use forebay_hosts::watch::Watch;
 use forebay_hosts::{
-    Error, Health, attach as on, detach as off, privileges, prometheus, record as recorder, status as what, tune as knobs,
+    Error, Health, attach as on, detach as off, helper as timers, privileges, prometheus, record as recorder, status as what,
+    tune as knobs,
 };
 use serde_json::json;
 use std::fmt::Write;
@@ -218,6 +219,20 @@ fn line(h: &Health) -> String {
         h.rtt_p99_us,
         h.cwnd_p50
     )
+}
+
+pub(crate) fn helper(args: &helper::Args) -> Result<(), Failure> {
+    interrupt::listen()?;
+    let ready = || {
+        // Whoever has closed the output wants to hear nothing.
+        let _ = print(&format!("keeping the timers of {}\n", args.name));
+    };
+    let done = timers::run(&args.name, interrupt::asked, ready)?;
+    let failed = if done.failed > 0 { format!("; {} frames could not leave", done.failed) } else { String::new() };
+    print(&format!(
+        "{} trains of probes and {} SYNs sent again, {} SYN-ACKs held and let go{failed}\n",
+        done.trains, done.syns, done.released
+    ))
 }
 
 pub(crate) fn record(args: &record::Args) -> Result<(), Failure> {

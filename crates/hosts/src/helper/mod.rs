@@ -1,0 +1,137 @@
+//! The process beside the shim `proboscis` that keeps its timers (`forebay helper`): probes and SYNs that nobody answers are sent again,
+//! SYN-ACKs wait until enough probes have arrived. The shim says what happens through a ring in memory and looks for a sign of life before it
+//! relies on anything (`crates/kernel/bpf/proboscis/helper.bpf.h`), so that without this process, however it ends, traffic goes on.
+
+mod frames;
+mod schedule;
+
+use crate::catalog::Program;
+use crate::tune::named;
+use crate::{Error, counters, privileges};
+use frames::Wire;
+use libbpf_rs::{MapCore, MapFlags, MapHandle, RingBufferBuilder};
+use schedule::{Notice, Order, Schedule, Sending};
+use std::cell::RefCell;
+use std::path::Path;
+use std::time::Duration;
+
+/// How often timers are looked at while something waits (the publication's tick), and how often otherwise: well within the time after which
+/// the shim takes the process for dead (HELPER_ALIVE).
+const TICK: Duration = Duration::from_millis(1);
+const IDLE: Duration = Duration::from_millis(10);
+/// How often it is looked whether the shim is still there, and with which parameters, us.
+const LOOK: u64 = 100_000;
+/// HELPER_ALIVE of helper.bpf.h, ns.
+const ALIVE: u64 = 50_000_000;
+
+/// What it has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Trains of probes that were sent again, of those the ones with their SYN.
+    pub trains: u64,
+    /// SYNs that were sent again.
+    pub syns: u64,
+    /// SYN-ACKs that were let go.
+    pub released: u64,
+    /// Frames that the interface did not take.
+    pub failed: u64,
+}
+
+/// CLOCK_MONOTONIC, which programs read as bpf_ktime_get_ns, ns.
+fn clock() -> u64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the value lives through the call, which fills it.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut t) };
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+fn open(folder: &Path, map: &str) -> Result<MapHandle, Error> {
+    let path = folder.join(map);
+    MapHandle::from_pinned_path(&path).map_err(|e| Error::bpf(path.display(), &e))
+}
+
+/// Keeps the timers of that attachment until `stop` says so or it is taken off; calls `ready` once it does.
+pub fn run(name: &str, stop: impl Fn() -> bool + Sync, ready: impl FnOnce() + Send) -> Result<Done, Error> {
+    let attachment = named(name)?;
+    let program = Program::named(&attachment.program)?;
+    let folder = attachment.pins().unwrap_or(Path::new("")).to_owned();
+    if !folder.join("helper").exists() {
+        return Err(Error::new(format!("`{}` has no timers that a helper could keep", program.name))
+            .fix("`proboscis` is the one that has"));
+    }
+    let work = || keep(program, &folder, &stop, ready);
+    attachment.namespace.run(work)?.ok_or_else(|| Error::new(format!("the network namespace of {name} is gone")))
+}
+
+fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, ready: impl FnOnce()) -> Result<Done, Error> {
+    let failed = |e: libbpf_rs::Error| Error::bpf("the ring of the shim", &e);
+    let (alive, params, ring) = (open(folder, "helper")?, open(folder, "params")?, open(folder, "notices")?);
+    let first = 0_u32.to_ne_bytes();
+    let seen = alive.lookup(&first, MapFlags::ANY).map_err(failed)?.and_then(|v| v.try_into().ok()).map_or(0, u64::from_ne_bytes);
+    if clock().saturating_sub(seen) < ALIVE {
+        return Err(Error::new("another helper keeps these timers").fix("end that one first"));
+    }
+    // Needs CAP_NET_RAW, which is dropped with everything else that attaching does not need.
+    let wire = Wire::open()?;
+    privileges::keep_needed()?;
+    let notices = RefCell::new(Vec::new());
+    let mut builder = RingBufferBuilder::new();
+    let hear = |bytes: &[u8]| {
+        notices.borrow_mut().extend(Notice::read(bytes));
+        0
+    };
+    builder.add(&ring, hear).map_err(failed)?;
+    let ring = builder.build().map_err(failed)?;
+    // What was said to an earlier helper is out of date.
+    ring.consume().map_err(failed)?;
+    notices.borrow_mut().clear();
+    let (mut schedule, mut done, mut looked, mut ready) = (Schedule::new(8), Done::default(), None, Some(ready));
+    while !stop() {
+        let now = clock() / 1000;
+        if looked.is_none_or(|l| now - l >= LOOK) {
+            if !folder.join("helper").exists() {
+                break;
+            }
+            let probes = counters::params(program, &params)?.iter().find(|(n, _)| n == "probes").map_or(8, |(_, v)| *v as u32);
+            schedule.probes(probes);
+            looked = Some(now);
+        }
+        alive.update(&first, &clock().to_ne_bytes(), MapFlags::ANY).map_err(failed)?;
+        if let Some(ready) = ready.take() {
+            ready();
+        }
+        ring.poll(if schedule.waits() { TICK } else { IDLE }).map_err(failed)?;
+        let now = clock() / 1000;
+        for notice in notices.borrow_mut().drain(..) {
+            send(&wire, schedule.notice(now, notice), &mut done);
+        }
+        send(&wire, schedule.due(now), &mut done);
+    }
+    // From here on nothing is said and nothing held any more; what was held leaves.
+    alive.update(&first, &[0; 8], MapFlags::ANY).map_err(failed)?;
+    ring.consume().map_err(failed)?;
+    let now = clock() / 1000;
+    for notice in notices.borrow_mut().drain(..) {
+        send(&wire, schedule.notice(now, notice), &mut done);
+    }
+    send(&wire, schedule.release_all(), &mut done);
+    Ok(done)
+}
+
+fn send(wire: &Wire, all: Vec<Sending>, done: &mut Done) {
+    for mut sending in all {
+        // A frame that cannot leave is one that was lost on the way.
+        if wire.send(&mut sending).is_err() {
+            done.failed += 1;
+            continue;
+        }
+        match sending.order {
+            Order::Release => done.released += 1,
+            Order::Train(_) => done.trains += 1,
+            Order::Again(_) => {
+                done.trains += 1;
+                done.syns += 1;
+            }
+        }
+    }
+}

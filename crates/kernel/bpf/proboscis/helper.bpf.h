@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Between the shim and the process that keeps its timers (`forebay helper`, crates/hosts/src/helper). The shim says what happens; the process
+ * sends frames at the same interface again, with an order in the packet's mark. It shows that it lives by a time in a map: without a fresh
+ * one nothing is said and nothing held, so that its end, however it comes, leaves the shim without timers and traffic as it is.
+ */
+#ifndef FOREBAY_PROBOSCIS_HELPER_H
+#define FOREBAY_PROBOSCIS_HELPER_H
+
+/* include/uapi/linux/pkt_cls.h: the packet is somebody else's now. */
+enum { TC_ACT_STOLEN = 4 };
+
+/* bpf_ktime_get_ns of the last sign of life; after so many ns it is taken for dead. */
+enum { HELPER_ALIVE = 50000000 };
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} helper SEC(".maps");
+
+enum happened {
+	OPENS = 1,	/* a SYN has left: its probes, and it, are to be sent again until it is answered */
+	ANSWERED = 2,	/* no longer */
+	HELD = 3,	/* a SYN-ACK is to wait for probes */
+	ENOUGH = 4,	/* they are there */
+};
+
+/* Headers of a SYN at most: Ethernet, IPv4, TCP with 40 bytes of options. */
+enum { FRAME_MOST = 128 };
+struct notice {
+	u32 what, interface, length;
+	struct flow flow;
+	u8 frame[FRAME_MOST];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} notices SEC(".maps");
+
+/* Orders, in the mark of a packet: the upper half says that it is one, then what, then the probes of a train. */
+#define ORDER 0xfb0b0000U
+enum order {
+	RELEASE = 1, /* the SYN-ACK may leave */
+	TRAIN = 2,   /* the probes of this SYN, without it */
+	AGAIN = 3,   /* probes, and the SYN */
+};
+
+static __always_inline u32 order_of(const struct __sk_buff *skb)
+{
+	return (skb->mark & 0xffff0000U) == ORDER ? skb->mark >> 8 & 0xff : 0;
+}
+
+static __always_inline u32 order_size(const struct __sk_buff *skb)
+{
+	return skb->mark & 0xff;
+}
+
+/* Says it to the helper, with the frame where it is to be sent again; false where there is none, or it does not keep up. */
+static __always_inline bool ask_helper(struct __sk_buff *skb, u32 what, const struct flow *flow)
+{
+	u32 zero = 0, length = skb->len;
+	bool framed = what == OPENS || what == HELD;
+	u64 *seen = bpf_map_lookup_elem(&helper, &zero);
+	struct notice *n;
+
+	if (!seen || !*seen || bpf_ktime_get_ns() - *seen > HELPER_ALIVE)
+		return false;
+	if (framed && (length < ETHERNET + IPV4 + TCP || length > FRAME_MOST))
+		return false;
+	n = bpf_ringbuf_reserve(&notices, sizeof(*n), 0);
+	if (!n)
+		return false;
+	n->what = what;
+	n->interface = skb->ifindex;
+	n->length = framed ? length : 0;
+	n->flow = *flow;
+	if (framed) {
+		/* The same number, in bounds that the verifier of Linux 6.1 sees as well. */
+		asm volatile("" : "+r"(length));
+		length = ((length - 1) & (FRAME_MOST - 1)) + 1;
+		if (bpf_skb_load_bytes(skb, 0, n->frame, length)) {
+			bpf_ringbuf_discard(n, 0);
+			return false;
+		}
+	}
+	bpf_ringbuf_submit(n, 0);
+	return true;
+}
+
+/* Whether as much of the train has arrived as says something about the path. */
+static __always_inline bool sufficient(const struct receiving *r, const struct params *p)
+{
+	return r->size && r->probes * 100 >= r->size * p->sufficient;
+}
+
+/* Whether a SYN-ACK is to wait: some of its probes came, but too few; or none, where every peer has the shim. */
+static __always_inline bool may_hold(const struct receiving *r, const struct params *p)
+{
+	return r && r->size ? !sufficient(r, p) : p->everywhere;
+}
+
+#endif
