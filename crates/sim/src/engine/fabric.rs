@@ -194,21 +194,29 @@ impl Fabric {
     #[cold]
     #[inline(never)]
     fn not_queued(&mut self, lane: &mut Lane, m: &Handoff, why: Refusal) {
+        match why {
+            // SAFETY: as in `hop`.
+            Refusal::Dropped => lane.lose(unsafe { &*m.packet }),
+            Refusal::Closely => self.queue_closely(lane, m),
+        }
+    }
+
+    /// Hands a gathered packet to a port with a buffered discipline.
+    #[inline]
+    fn queue_closely(&mut self, lane: &mut Lane, m: &Handoff) {
         let (to, now) = (m.to(), lane.wheel.start + m.after());
         // SAFETY: as in `hop`.
         let (packet, sack) = unsafe { (&*m.packet, Ring::sack_behind(m.packet)) };
-        match why {
-            Refusal::Dropped => lane.lose(packet),
-            Refusal::Closely => {
-                self.serve(lane, to, now);
-                self.admit(lane, to, now, packet, sack, None);
-            }
-        }
+        self.serve(lane, to, now);
+        self.admit(lane, to, now, packet, sack, None);
     }
 
     /// Makes the transmissions of a port with a buffered discipline that start before `until`.
     pub(super) fn serve(&mut self, lane: &mut Lane, port: PortId, until: Time) {
         let p = &mut self.ports[port];
+        if !p.starts_before(until) {
+            return;
+        }
         if let Some(arrival) = p.serve(until, |lost| lane.lose(lost)) {
             let (node, input) = (p.to, p.input);
             self.announce(lane, node, input, arrival);
@@ -325,14 +333,17 @@ impl Fabric {
             lane.sorter.sort(handoffs, self.lots);
         }
         let checks = !self.nodes[node].erring.is_empty();
+        let shares = self.nodes[node].shared.is_some();
         for m in &*handoffs {
             if checks && self.is_damaged(lane, node, m) {
                 continue;
             }
-            if self.pool_admits(lane, node, m.packet, m.to(), start + m.after()) {
-                self.hop(lane, m, start);
-            } else {
+            if shares && !self.pool_admits(lane, node, m.packet, m.to(), start + m.after()) {
                 self.refuse(lane, m);
+            } else if self.ports[m.to()].backlog().is_some() {
+                self.queue_closely(lane, m);
+            } else {
+                self.hop(lane, m, start);
             }
         }
         for i in 0..self.nodes[node].buffered.len() {

@@ -42,12 +42,16 @@ impl Slab {
         let packet = Packet { arrival: entered, ..*packet };
         let held = Held { packet, sack: sack.copied().unwrap_or_default(), live: true, before: false };
         self.bytes += u64::from(packet.wire);
-        let handle = self.unused.pop().unwrap_or_else(|| {
-            self.held.push(held);
-            Handle(self.held.len() as u32 - 1)
-        });
-        self.held[handle.0 as usize] = held;
-        handle
+        match self.unused.pop() {
+            Some(handle) => {
+                self.held[handle.0 as usize] = held;
+                handle
+            }
+            None => {
+                self.held.push(held);
+                Handle(self.held.len() as u32 - 1)
+            }
+        }
     }
 
     /// Gives a packet away.

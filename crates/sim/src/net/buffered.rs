@@ -70,6 +70,12 @@ impl Port {
         news
     }
 
+    /// Whether a transmission can start before `until`.
+    #[inline(always)]
+    pub(crate) fn starts_before(&self, until: Time) -> bool {
+        self.busy_until < until && self.backlog().is_some_and(|b| !b.is_empty())
+    }
+
     /// When the next transmission starts; `None` while the backlog is empty.
     pub fn next_start(&self) -> Option<Time> {
         self.backlog().filter(|b| !b.is_empty()).map(|_| self.busy_until)
