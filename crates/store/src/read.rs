@@ -132,8 +132,17 @@ fn schema_version(schema: &arrow_schema::Schema) -> u32 {
 
 /// All rows of a file; of the columns called `columns` only, if they are given.
 pub(crate) fn parquet(path: &Path, columns: Option<&[&str]>) -> Result<Vec<RecordBatch>, StoreError> {
-    parquet_of(path, File::open(path).map_err(StoreError::io("open", path))?, columns)
+    let file = File::open(path).map_err(StoreError::io("open", path))?;
+    if file.metadata().map_err(StoreError::io("read", path))?.len() > SMALL {
+        return parquet_of(path, file, columns);
+    }
+    let bytes = fs::read(path).map_err(StoreError::io("read", path))?;
+    parquet_of(path, bytes::Bytes::from(bytes), columns)
 }
+
+/// Files up to this size are read at once. For every column of others the reader makes four calls of the system, and the tables of a short run
+/// have 120 columns.
+const SMALL: u64 = 1 << 20;
 
 /// As [`parquet`], of a file that is open or in memory; `path` stands in errors.
 pub(crate) fn parquet_of(
