@@ -5,7 +5,8 @@ use crate::check::{check, equal};
 use crate::lab::{Host, Lab, enter};
 use crate::shims::{counter, on, request};
 use crate::snapshot;
-use crate::traffic::{Transfer, connect_to};
+use crate::traffic::{Transfer, connect_from, connect_to};
+use forebay_hosts::attach::Request;
 use forebay_hosts::detach::detach_all;
 use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
@@ -140,6 +141,27 @@ pub(crate) fn timers() {
     let begin = of("trains_again");
     std::thread::sleep(Duration::from_millis(100));
     equal(of("trains_again"), begin, "trains sent again once the SYN is answered");
+}
+
+/// A guest behind a bridge, with shim and helper at the bridge's uplink: the guest has no part in it.
+pub(crate) fn guest() {
+    let lab = Lab::new();
+    let guest = lab.guest();
+    let uplink = Request { devices: vec!["eth0".into()], ..request("proboscis", "fbt_near", &[]) };
+    on(&lab.left, &uplink);
+    on(&lab.right, &request("proboscis", "fbt_far", &[]));
+    script(&lab.left, Script { lose_syns: 1, ..Script::default() });
+    let helper = Helper::start(&lab.left, "fbt_near");
+    let listener = lab.right.run(|| TcpListener::bind((lab.right.address, 0)).expect("a port to listen on"));
+    let begin = Instant::now();
+    let (near, far) = connect_from(&guest.0, &listener);
+    let took = begin.elapsed();
+    check(took < Duration::from_millis(500), &format!("a lost SYN of a guest: {took:?}"));
+    check(counter(&lab.left, "fbt_near", "syns_again") >= 1, "it was sent again at the uplink");
+    check(Transfer::over(near, far, 300_000).wait().intact, "bytes arrive as they were sent");
+    equal(guest.0.snmp("Tcp", "RetransSegs"), 0, "SYNs and segments that the guest itself sent again");
+    helper.kill();
+    lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// A SYN-ACK waits for probes; not for a peer that sends none.

@@ -51,6 +51,7 @@ const TOPICS: &[(&str, fn())] = &[
     ("shim-proboscis-guest", shims::proboscis_guest),
     ("helper-timers", helper::timers),
     ("helper-holds", helper::holds),
+    ("helper-guest", helper::guest),
     ("helper-killed", helper::killed),
     ("kill-attach", kill::while_attaching),
     ("kill-lost-state", kill::lost_state),
