@@ -1,6 +1,6 @@
 //! One struct a table. Names, units and meanings are the schema of the Parquet files (crate `store`).
 
-pub use crate::sample_rows::{PacketRow, QueueRow, TcpRow};
+pub use crate::sample_rows::{PacketRow, QueueRow, TcpRow, TimeoutKind, TimeoutRow};
 use crate::shim_row::ShimRow;
 use crate::waits::Waited;
 use forebay_units::{GroupId, NodeId, PortId, QueryId, Time, TimeOrNever, WorkloadId};
@@ -146,31 +146,6 @@ pub struct QueryRow {
     pub waited: Option<Waited>,
 }
 
-/// One retransmission timeout.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct TimeoutRow {
-    /// When the timer ran out, ps.
-    pub time_ps: u64,
-    /// Connection.
-    pub conn_id: u64,
-    /// The message that counts it; `None` if the connection never had one.
-    pub flow_id: Option<u64>,
-    /// Index of the workload.
-    pub workload: WorkloadId,
-    /// Index of the transport group.
-    pub group: GroupId,
-    /// Sender.
-    pub src: NodeId,
-    /// Receiver.
-    pub dst: NodeId,
-    /// Where in its message.
-    pub kind: TimeoutKind,
-    /// The timeout that had been in force, ps.
-    pub rto_ps: u64,
-    /// Expiries in a row before this one.
-    pub backoff: u32,
-}
-
 /// What was delivered of a workload by a transport over a port in an interval of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DeliveryRow {
@@ -231,39 +206,6 @@ impl EventKind {
             EventKind::Corruption => "corruption",
             EventKind::LinkDown => "link-down",
             EventKind::LinkUp => "link-up",
-        }
-    }
-}
-
-/// Where in a message a retransmission timer ran out: the counters of [`FlowRow`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum TimeoutKind {
-    /// Before the first window of the message was acknowledged.
-    Head,
-    /// With at most the last three segments of the message outstanding.
-    Tail,
-    /// In between.
-    #[default]
-    Other,
-    /// Of the SYN.
-    Syn,
-    /// A tail loss probe instead of a timeout (RFC 8985 section 7).
-    Probe,
-}
-
-impl TimeoutKind {
-    /// All of them, in their order.
-    pub(crate) const ALL: [TimeoutKind; 5] =
-        [TimeoutKind::Head, TimeoutKind::Tail, TimeoutKind::Other, TimeoutKind::Syn, TimeoutKind::Probe];
-
-    /// Name in the results.
-    pub fn name(self) -> &'static str {
-        match self {
-            TimeoutKind::Head => "head",
-            TimeoutKind::Tail => "tail",
-            TimeoutKind::Other => "other",
-            TimeoutKind::Syn => "syn",
-            TimeoutKind::Probe => "probe",
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Rows of which a run may leave millions, and how each is stored in words of 64 bits (`series.rs`): samples of queues and senders, packets,
 //! timeouts.
 
-use crate::rows::{TimeoutKind, TimeoutRow};
 use crate::series::SeriesRow;
 use forebay_units::{GroupId, NodeId, PortId, WorkloadId};
 
@@ -133,6 +132,64 @@ pub struct PacketRow {
     pub ce: bool,
     /// Class of service, 0 to 7.
     pub class: u8,
+}
+
+/// One retransmission timeout.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct TimeoutRow {
+    /// When the timer ran out, ps.
+    pub time_ps: u64,
+    /// Connection.
+    pub conn_id: u64,
+    /// The message that counts it; `None` if the connection never had one.
+    pub flow_id: Option<u64>,
+    /// Index of the workload.
+    pub workload: WorkloadId,
+    /// Index of the transport group.
+    pub group: GroupId,
+    /// Sender.
+    pub src: NodeId,
+    /// Receiver.
+    pub dst: NodeId,
+    /// Where in its message.
+    pub kind: TimeoutKind,
+    /// The timeout that had been in force, ps.
+    pub rto_ps: u64,
+    /// Expiries in a row before this one.
+    pub backoff: u32,
+}
+
+/// Where in a message a retransmission timer ran out: the counters of [`FlowRow`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TimeoutKind {
+    /// Before the first window of the message was acknowledged.
+    Head,
+    /// With at most the last three segments of the message outstanding.
+    Tail,
+    /// In between.
+    #[default]
+    Other,
+    /// Of the SYN.
+    Syn,
+    /// A tail loss probe instead of a timeout (RFC 8985 section 7).
+    Probe,
+}
+
+impl TimeoutKind {
+    /// All of them, in their order.
+    const ALL: [TimeoutKind; 5] =
+        [TimeoutKind::Head, TimeoutKind::Tail, TimeoutKind::Other, TimeoutKind::Syn, TimeoutKind::Probe];
+
+    /// Name in the results.
+    pub fn name(self) -> &'static str {
+        match self {
+            TimeoutKind::Head => "head",
+            TimeoutKind::Tail => "tail",
+            TimeoutKind::Other => "other",
+            TimeoutKind::Syn => "syn",
+            TimeoutKind::Probe => "probe",
+        }
+    }
 }
 
 impl SeriesRow for TimeoutRow {

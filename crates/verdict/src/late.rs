@@ -196,7 +196,14 @@ mod tests {
         d.hosts.push("r0".into());
         d.ports.push(Port { to: "r0".into(), rate_bps: 1e9, ..Port::default() });
         // 32 ms on the link.
-        let query = |cause, waited_s| Query { groups: 1, bytes: 4_000_000, waited: Some(cause), waited_s, ..Query::default() };
+        let query = |cause, waited_s| Query {
+            groups: 1,
+            bytes: 4_000_000,
+            receiver: Some(0),
+            waited: Some(cause),
+            waited_s,
+            ..Query::default()
+        };
         d.queries = vec![query(Cause::Share, 0.031)];
         assert_eq!(sentence(&d), None, "its answers took turns on the link");
         assert!(nothing_late(&d).unwrap().starts_with("None of 1 query lost"));
