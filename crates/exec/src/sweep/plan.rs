@@ -2,10 +2,9 @@
 
 use super::error::SweepError;
 use super::key;
-use super::points::{Checked, Points, check};
+use super::points::{Checked, Names, Points, check};
 use forebay_scenario::{Errors, FileRead, Scenario, Sweep};
 use forebay_store::unit::{KeyHasher, UnitKey};
-use forebay_units::{GroupId, IndexVec};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -63,15 +62,6 @@ pub struct Unit {
     /// An earlier unit with the same key, if there is one: the same configuration written in two ways. It runs once.
     pub(crate) same_as: Option<u32>,
     names: u32,
-}
-
-/// What a variant and its transport groups are called in this sweep.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Names {
-    /// Name of the variant.
-    pub variant: String,
-    /// Names of its transport groups.
-    pub groups: IndexVec<GroupId, String>,
 }
 
 /// A file as it was when its contents were hashed.

@@ -1,13 +1,22 @@
 //! The points of a sweep, each resolved once to check it: side by side, in portions, and let go again.
 
 use super::key;
-use super::plan::Names;
 use forebay_scenario::{Errors, FileRead, Resolved, Scenario, Sweep};
 use forebay_store::unit::KeyHasher;
+use forebay_units::{GroupId, IndexVec};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+
+/// What a variant and its transport groups are called in this sweep.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Names {
+    /// Name of the variant.
+    pub variant: String,
+    /// Names of its transport groups.
+    pub groups: IndexVec<GroupId, String>,
+}
 
 /// What checking a point left behind.
 pub(super) struct Checked {
