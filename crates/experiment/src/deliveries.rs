@@ -1,15 +1,18 @@
 //! Payload delivered over time, per workload, transport and port. What a run of any length keeps of it is bounded: sums at points in time
-//! whose distance doubles when there are too many, so that there are never more than [`MOST`], and no more than [`MOST_PORTS`] ports.
+//! whose distance doubles when there are too many, so that there are never more than [`MOST`], and no more than [`MOST_WAYS`] ways of packets,
+//! of which each counts for the port that limits it most.
 
 use crate::rows::DeliveryRow;
 use crate::traffic::Workload;
-use forebay_units::{GroupId, IndexVec, PortId, SumId, Time, WorkloadId};
+use forebay_units::{GroupId, IndexVec, PortId, Rate, SumId, Time, WorkloadId};
 use std::collections::BTreeMap;
 
 /// Most points in time. Our choice: more than a chart is wide would not be seen.
 pub const MOST: usize = 256;
 /// Most ports of a workload and transport that are told apart; with more, all are summed up together. Our choice: the lines of a chart.
 pub const MOST_PORTS: usize = 16;
+/// Most ways of a workload and transport that are summed up by themselves; with more, its ports are not told apart. Our choice: 130 KB.
+pub const MOST_WAYS: usize = 64;
 /// Intervals of a run whose length is known.
 const INTERVALS: u64 = 200;
 /// The first interval of a run whose length is not known.
@@ -22,7 +25,7 @@ const FREE_LOOKS: u64 = 4_096;
 /// The sums so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deliveries {
-    /// For each workload and transport that it can use the ports that its messages have come over, each with its sum.
+    /// For each workload and transport that it can use the ways that its messages have taken, each with its sum.
     sums: BTreeMap<(WorkloadId, GroupId), Sums>,
     /// How many sums there are.
     count: usize,
@@ -39,19 +42,21 @@ pub struct Deliveries {
 /// The sums of a workload and transport.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Sums {
-    by_port: BTreeMap<PortId, SumId>,
-    /// That of all further ports.
+    /// By the ports that all packets of a pair of hosts pass, in their order ([`crate::topology::Fib::certain`]).
+    by_way: BTreeMap<Vec<PortId>, SumId>,
+    /// That of all further ways.
     others: Option<SumId>,
 }
 
 impl Sums {
-    /// What rows are made for: ports with the sums that belong to them.
-    fn told_apart(&self) -> Vec<(Option<PortId>, Vec<SumId>)> {
-        let all = self.by_port.values().copied().chain(self.others);
-        if self.others.is_some() || self.by_port.is_empty() {
-            return vec![(None, all.collect())];
+    /// What rows are made for: ports with the sums that belong to them. Of the ports of a way `limits` names the one that counts.
+    fn told_apart(&self, limits: &dyn Fn(&[PortId]) -> Option<PortId>) -> Vec<(Option<PortId>, Vec<SumId>)> {
+        let mut by_port: BTreeMap<Option<PortId>, Vec<SumId>> = BTreeMap::new();
+        self.by_way.iter().for_each(|(way, sum)| by_port.entry(limits(way)).or_default().push(*sum));
+        if self.others.is_some() || by_port.is_empty() || by_port.len() > MOST_PORTS {
+            return vec![(None, self.by_way.values().copied().chain(self.others).collect())];
         }
-        self.by_port.iter().map(|(port, sum)| (Some(*port), vec![*sum])).collect()
+        by_port.into_iter().collect()
     }
 }
 
@@ -64,19 +69,17 @@ impl Deliveries {
         Deliveries { sums, every, due: every, ..Deliveries::default() }
     }
 
-    /// The sum that a workload's messages of a transport belong to whose narrowest port is `port` ([`crate::topology::Fib::narrowest`]).
-    pub fn sum(&mut self, workload: WorkloadId, group: GroupId, port: Option<PortId>) -> SumId {
-        let Sums { by_port, others } = self.sums.entry((workload, group)).or_default();
-        let known = port.map_or(*others, |port| by_port.get(&port).copied());
-        known.unwrap_or_else(|| {
-            let next = SumId::from_index(self.count);
-            let sum = match port {
-                Some(port) if by_port.len() < MOST_PORTS => *by_port.entry(port).or_insert(next),
-                _ => *others.get_or_insert(next),
-            };
-            self.count += usize::from(sum == next);
-            sum
-        })
+    /// The sum that a workload's messages of a transport belong to whose packets all pass the ports of `way`.
+    pub fn sum(&mut self, workload: WorkloadId, group: GroupId, way: &[PortId]) -> SumId {
+        let Sums { by_way, others } = self.sums.entry((workload, group)).or_default();
+        if let Some(sum) = by_way.get(way) {
+            return *sum;
+        }
+        let next = SumId::from_index(self.count);
+        let sum =
+            if by_way.len() < MOST_WAYS { *by_way.entry(way.to_vec()).or_insert(next) } else { *others.get_or_insert(next) };
+        self.count += usize::from(sum == next);
+        sum
     }
 
     /// Zero for each of the sums.
@@ -140,12 +143,22 @@ impl Deliveries {
         self.due = self.behind(self.at.last().copied().unwrap_or(Time::ZERO));
     }
 
-    /// A row for each interval, workload, transport that it can use, and port; at `end` the sums are `totals`.
-    pub fn rows(mut self, end: Time, totals: &IndexVec<SumId, u64>) -> Vec<DeliveryRow> {
+    /// A row for each interval, workload, transport that it can use, and port; at `end` the sums are `totals`. A way counts for the port of it
+    /// over which most came for its rate, of everything together; of equal ones the first, where a queue forms.
+    pub fn rows(mut self, end: Time, totals: &IndexVec<SumId, u64>, rate: &dyn Fn(PortId) -> Rate) -> Vec<DeliveryRow> {
         if self.at.last().is_none_or(|last| *last < end) {
             self.push(end, totals);
         }
-        let sums: Vec<_> = self.sums.iter().map(|(of, sums)| (*of, sums.told_apart())).collect();
+        let mut came: BTreeMap<PortId, u64> = BTreeMap::new();
+        for (way, sum) in self.sums.values().flat_map(|s| &s.by_way) {
+            let bytes = totals.get(*sum).copied().unwrap_or(0);
+            way.iter().for_each(|port| *came.entry(*port).or_default() += bytes);
+        }
+        let busy = |port: PortId| u128::from(came.get(&port).copied().unwrap_or(0));
+        let limits = |way: &[PortId]| {
+            way.iter().rev().copied().max_by(|a, b| (busy(*a) * u128::from(rate(*b).0)).cmp(&(busy(*b) * u128::from(rate(*a).0))))
+        };
+        let sums: Vec<_> = self.sums.iter().map(|(of, sums)| (*of, sums.told_apart(&limits))).collect();
         let mut rows = Vec::with_capacity(self.at.len() * sums.iter().map(|(_, ports)| ports.len()).sum::<usize>());
         let (mut from, mut before) = (Time::ZERO, &IndexVec::new());
         for (to, now) in self.at.iter().zip(&self.totals) {
@@ -172,6 +185,7 @@ mod tests {
     const MS: u64 = 1_000_000_000;
     const WORKLOAD: WorkloadId = WorkloadId::new(0);
     const GROUP: GroupId = GroupId::new(0);
+    const RATE: Rate = Rate(1_000_000_000);
 
     fn workload() -> IndexVec<WorkloadId, Workload> {
         let kind = WorkloadKind::Replay { flows: Vec::new() };
@@ -181,14 +195,14 @@ mod tests {
     /// Feeds sums that grow by 1 a millisecond into a run that ends after `ms`.
     fn fed(duration: Option<Time>, ms: u64) -> Vec<DeliveryRow> {
         let mut d = Deliveries::new(&workload(), 1, duration);
-        d.sum(WORKLOAD, GROUP, Some(PortId::new(7)));
+        d.sum(WORKLOAD, GROUP, &[PortId::new(7)]);
         for i in 1..ms {
             while Time(i * MS) >= d.due() {
                 assert!(d.worth(Time(i * MS), 1, u64::MAX));
                 d.note(Time(i * MS), Time(i * MS), &vec![i].into());
             }
         }
-        d.rows(Time(ms * MS), &vec![ms].into())
+        d.rows(Time(ms * MS), &vec![ms].into(), &|_| RATE)
     }
 
     /// Ports and bytes of the rows of a run of one interval in which 1 byte came over the first of `ports`, 2 over the second, and so on.
@@ -196,14 +210,14 @@ mod tests {
         let mut d = Deliveries::new(&workload(), 1, Some(Time(MS)));
         let mut totals = d.zeros();
         for i in 0..ports {
-            let sum = d.sum(WORKLOAD, GROUP, Some(PortId::from_index(i)));
-            assert_eq!(d.sum(WORKLOAD, GROUP, Some(PortId::from_index(i))), sum, "the same again");
+            let sum = d.sum(WORKLOAD, GROUP, &[PortId::from_index(i)]);
+            assert_eq!(d.sum(WORKLOAD, GROUP, &[PortId::from_index(i)]), sum, "the same again");
             let mut now = d.zeros();
             totals.enumerate().for_each(|(id, n)| now[id] = *n);
             now[sum] += i as u64 + 1;
             totals = now;
         }
-        d.rows(Time(MS), &totals).iter().map(|r| (r.port, r.bytes)).collect()
+        d.rows(Time(MS), &totals, &|_| RATE).iter().map(|r| (r.port, r.bytes)).collect()
     }
 
     #[test]
@@ -216,12 +230,31 @@ mod tests {
     }
 
     #[test]
+    fn a_way_counts_for_the_port_that_limits_it() {
+        // Two racks send over ports 0 and 1 into the link 2, and on to the receivers at 3 and 4; the link is twice as fast.
+        let port = |n| PortId::new(n);
+        let rows = |bytes: [u64; 2], link: u64| {
+            let mut d = Deliveries::new(&workload(), 1, Some(Time(MS)));
+            d.sum(WORKLOAD, GROUP, &[port(0), port(2), port(3)]);
+            d.sum(WORKLOAD, GROUP, &[port(1), port(2), port(4)]);
+            let rate = |p: PortId| if p == port(2) { Rate(link) } else { RATE };
+            d.rows(Time(MS), &bytes.to_vec().into(), &rate).iter().map(|r| (r.port, r.bytes)).collect::<Vec<_>>()
+        };
+        assert_eq!(rows([500, 400], RATE.0), [(Some(port(2)), 900)], "where both meet");
+        assert_eq!(
+            rows([500, 400], 2 * RATE.0),
+            [(Some(port(2)), 400), (Some(port(3)), 500)],
+            "900 / 2 is less than 500 and more than 400"
+        );
+    }
+
+    #[test]
     fn a_port_that_is_used_late_had_nothing_before() {
         let mut d = Deliveries::new(&workload(), 1, Some(Time(1_000 * MS)));
-        d.sum(WORKLOAD, GROUP, Some(PortId::new(0)));
+        d.sum(WORKLOAD, GROUP, &[PortId::new(0)]);
         d.note(Time(5 * MS), Time(5 * MS), &vec![10].into());
-        d.sum(WORKLOAD, GROUP, Some(PortId::new(1)));
-        let rows = d.rows(Time(1_000 * MS), &vec![11, 4].into());
+        d.sum(WORKLOAD, GROUP, &[PortId::new(1)]);
+        let rows = d.rows(Time(1_000 * MS), &vec![11, 4].into(), &|_| RATE);
         let seen: Vec<(u64, Option<PortId>, u64)> = rows.iter().map(|r| (r.to.0 / MS, r.port, r.bytes)).collect();
         let [a, b] = [0, 1].map(|p| Some(PortId::new(p)));
         assert_eq!(seen, [(5, a, 10), (5, b, 0), (1_000, a, 1), (1_000, b, 4)]);
@@ -242,9 +275,9 @@ mod tests {
     fn silence_begins_and_ends_at_points_of_its_own() {
         // Intervals of 5 ms: 8 bytes by 3 ms, nothing until 71 ms.
         let mut d = Deliveries::new(&workload(), 1, Some(Time(1_000 * MS)));
-        d.sum(WORKLOAD, GROUP, Some(PortId::new(7)));
+        d.sum(WORKLOAD, GROUP, &[PortId::new(7)]);
         d.note(Time(3 * MS), Time(71 * MS), &vec![8].into());
-        let rows = d.rows(Time(1_000 * MS), &vec![9].into());
+        let rows = d.rows(Time(1_000 * MS), &vec![9].into(), &|_| RATE);
         let seen: Vec<(u64, u64)> = rows.iter().map(|r| (r.to.0 / MS, r.bytes)).collect();
         assert_eq!(seen, [(5, 8), (70, 0), (1_000, 1)]);
     }

@@ -157,7 +157,7 @@ pub struct DeliveryRow {
     pub workload: WorkloadId,
     /// Index of the transport group.
     pub group: GroupId,
-    /// The narrowest port on all the ways that it can have come, of equally narrow ones the last. `None` for all ports together.
+    /// Of the ports that all of it came over the one that most came over for its rate. `None` for all ports together.
     pub port: Option<PortId>,
     /// Payload that reached receivers for the first time, in order or not, bytes.
     pub bytes: u64,

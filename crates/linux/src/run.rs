@@ -212,9 +212,10 @@ impl<'a> Run<'a> {
     /// Payload that has reached receivers, of each workload per transport and port.
     fn delivered_over_time(&mut self) -> IndexVec<SumId, u64> {
         let Run { hosts, deliveries, experiment, fib, .. } = self;
+        let mut way = Vec::new();
         let mut sum = |s: &OpenSpec| {
-            let port = fib.narrowest(&experiment.network, (s.src, s.dst));
-            deliveries.sum(WorkloadId::new(s.app.get()), s.group, port)
+            fib.certain(&experiment.network, (s.src, s.dst), &mut way);
+            deliveries.sum(WorkloadId::new(s.app.get()), s.group, &way)
         };
         let sums: Vec<SumId> = hosts.connections.iter().map(|c| sum(&c.spec)).collect();
         let mut totals = deliveries.zeros();
@@ -413,7 +414,8 @@ impl<'a> Run<'a> {
             }
         }
         let delivered = self.delivered_over_time();
-        let deliveries = std::mem::take(&mut self.deliveries).rows(end, &delivered);
+        let deliveries =
+            std::mem::take(&mut self.deliveries).rows(end, &delivered, &|port| self.experiment.network.ports[port].rate);
         let acked = self.arrived().iter().zip(&self.arrived_before).map(|(now, before)| now - before).collect();
         let (mut flows, timeouts, mut samples) = (self.flows, Series::from(self.timeouts), self.samples);
         number_by_start(&mut flows);

@@ -337,25 +337,23 @@ impl Fib {
         path
     }
 
-    /// The narrowest port that all packets from host `src` to host `dst` pass, whatever their hash, of equally narrow ones the last. The
-    /// sender's own interface, which is nobody else's, counts only where there is no other. Where links fail, ways change, all but their last
-    /// port. `None` when `src` is `dst`.
-    pub fn narrowest(&self, network: &Network, (src, dst): (NodeId, NodeId)) -> Option<PortId> {
-        let own = self.host_port(src).filter(|_| src != dst)?;
-        let (mut node, mut narrowest) = (network.ports[own].to, None);
-        let narrower = |a: Option<PortId>, b: PortId| match a {
-            Some(a) if network.ports[a].rate < network.ports[b].rate => Some(a),
-            _ => Some(b),
-        };
+    /// Puts into `ports` those that all packets from host `src` to host `dst` pass, whatever their hash, in the order of the way. The sender's
+    /// own interface is left out, unless it is the only one. Where links fail, ways change, all but their last port.
+    pub fn certain(&self, network: &Network, (src, dst): (NodeId, NodeId), ports: &mut Vec<PortId>) {
+        ports.clear();
+        let Some(own) = self.host_port(src).filter(|_| src != dst) else { return };
+        let mut node = network.ports[own].to;
         while node != dst && !network.nodes[node].host {
             // Where ways part, they meet again at the last port at the latest.
-            let (ports, last) = (self.ports_of(self.entry(node, dst)), self.ports_of(self.target[dst.index()].last_entry));
-            let ports = if network.faults.failures.is_empty() { ports } else { last };
-            let [port] = ports else { return narrower(narrowest, *last.first()?) };
-            narrowest = narrower(narrowest, *port);
-            node = network.ports[*port].to;
+            let (next, last) = (self.ports_of(self.entry(node, dst)), self.ports_of(self.target[dst.index()].last_entry));
+            let next = if network.faults.failures.is_empty() { next } else { last };
+            let port = if let [port] = next { *port } else { last[0] };
+            ports.push(port);
+            node = network.ports[port].to;
         }
-        narrowest.or(Some(own))
+        if ports.is_empty() {
+            ports.push(own);
+        }
     }
 
     /// Checks every pair of hosts, but hosts that send into the same switch, or receive from the same one, only as far as they can

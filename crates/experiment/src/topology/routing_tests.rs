@@ -1,6 +1,7 @@
 use super::*;
 use crate::topology::testing::build;
 use forebay_param::Value;
+use forebay_units::Time;
 use std::collections::{BTreeMap, HashSet};
 
 fn fat_tree(k: i64) -> (Network, Fib) {
@@ -47,19 +48,18 @@ fn every_pair_of_every_topology_is_connected() {
 
 /// Held against the ports that the ways of many hashes have in common.
 #[test]
-fn the_narrowest_port_is_on_every_way() {
-    let link = |rate: &str| Value::Link(crate::topology::testing::link(rate, "10us"));
-    let slow_core = [("left", Value::Int(3)), ("bottleneck", link("100Mbps"))];
+fn certain_ports_are_on_every_way() {
     let racks = [("leaves", Value::Int(3)), ("hosts-per-leaf", Value::Int(4)), ("spines", Value::Int(2))];
     let one_spine = [("leaves", Value::Int(3)), ("hosts-per-leaf", Value::Int(2)), ("spines", Value::Int(1))];
     let cases: [(&str, &[(&'static str, Value)]); 6] = [
         ("many-to-one", &[("senders", Value::Int(5))]),
-        ("dumbbell", &slow_core),
+        ("dumbbell", &[("left", Value::Int(3))]),
         ("multi-hop", &[]),
         ("leaf-spine", &racks),
         ("leaf-spine", &one_spine),
         ("fat-tree", &[("k", Value::Int(4))]),
     ];
+    let mut certain = Vec::new();
     for (name, given) in cases {
         let n = build(name, given).unwrap();
         let fib = Fib::new(&n).unwrap();
@@ -70,17 +70,24 @@ fn the_narrowest_port_is_on_every_way() {
                 let other = fib.path(&n, src, dst, hash * 7_919);
                 common.retain(|p| other.contains(p));
             }
-            common.remove(0);
-            let rate = common.iter().map(|p| n.ports[*p].rate).min().unwrap();
-            let expected = common.iter().rev().find(|p| n.ports[**p].rate == rate).copied();
-            assert_eq!(fib.narrowest(&n, (src, dst)), expected, "{name}: {} to {}", n.nodes[src].name, n.nodes[dst].name);
+            fib.certain(&n, (src, dst), &mut certain);
+            assert_eq!(certain, common[1..], "{name}: {} to {}", n.nodes[src].name, n.nodes[dst].name);
         }
+        fib.certain(&n, (hosts[0], hosts[0]), &mut certain);
+        assert!(certain.is_empty(), "no way from a host to itself");
     }
-    let n = build("dumbbell", &slow_core).unwrap();
+    let mut n = build("leaf-spine", &one_spine).unwrap();
     let fib = Fib::new(&n).unwrap();
-    let ends = (crate::topology::hosts(&n)[0], crate::topology::hosts(&n)[3]);
-    assert_eq!(fib.narrowest(&n, ends), crate::topology::find_port(&n, "bottleneck"));
-    assert_eq!(fib.narrowest(&n, (ends.0, ends.0)), None);
+    let hosts = crate::topology::hosts(&n);
+    let port = crate::topology::find_port(&n, "spine0->leaf2").unwrap();
+    n.faults.failures.push(crate::faults::Failure {
+        port,
+        down: Time(0),
+        up: forebay_units::TimeOrNever::NEVER,
+        reroute: Time(0),
+    });
+    fib.certain(&n, (hosts[0], hosts[5]), &mut certain);
+    assert_eq!(certain, [crate::topology::find_port(&n, "leaf2->h5").unwrap()], "ways change where links fail");
 }
 
 /// Links die one after the other: paths avoid them, a flow moves only if its path went over one, and those that move are spread.

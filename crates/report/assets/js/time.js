@@ -24,14 +24,14 @@ function extent(lists) {
 
 function timeChart(ctx, chart) {
   const { host, tools, state, title } = ctx;
-  // What has the same name in several panels is shown and hidden in all of them, and named in the first.
+  // What has the same name in several panels is shown and hidden in all of them; what the first panel names is named there only.
   const told = new Set();
-  const name = item => {
-    item.known = told.has(item.key);
-    told.add(item.key);
-    return item;
-  };
-  const panels = chart.panels.map(p => {
+  const panels = chart.panels.map((p, k) => {
+    const name = item => {
+      item.known = told.has(item.key);
+      if (k === 0) told.add(item.key);
+      return item;
+    };
     const dash = dashes(p.lines);
     const lines = p.lines.map((l, i) => {
       const reduced = l.low.length > 0;

@@ -40,9 +40,9 @@ pub(super) fn draft(data: &Data) -> Option<Draft> {
             views.push((name, panels));
         }
     }
-    let mut text = "Payload that reached receivers, of each workload over the narrowest port on its way, the mean of each interval. Panels have \
-                    the same scale."
-        .to_owned();
+    let mut text =
+        "Payload that reached receivers, of each workload over the port that limits it most, the mean of each interval."
+            .to_owned();
     if !by_network {
         text.push_str(" Of a workload that takes several ports, the one that carried most of it.");
     } else if left_out > 0 {

@@ -25,9 +25,9 @@ pub const GOODPUT: TableSchema<DeliveryRow> = TableSchema {
             "port",
             "",
             Name(|r, i| r.port.map(|p| i.port(p))),
-            "the narrowest port on the way to the receiver, of equally narrow ones the last; ports between which the network chose, and \
-             the sender's own interface, are left out. Null where a workload's messages take more than 16 such ports, for all of them together, \
-             and where it sent nothing",
+            "the port that limited it most: of those that its way to the receiver certainly has, without the sender's own interface, the one \
+             over which most came for its rate, of all traffic together. Null where a workload takes more than 16 such ports, for all of them \
+             together, and where it sent nothing",
         ),
         col(
             "bytes",

@@ -73,14 +73,14 @@ impl Core {
         self.senders[slot].join(spec.group);
         self.receivers[slot].join(spec.group);
         self.generations[slot] = own;
-        let narrowest = self.fabric.fib().narrowest(&self.network, (spec.src, spec.dst));
+        self.fabric.fib().certain(&self.network, (spec.src, spec.dst), &mut self.way);
         self.streams[slot] = Stream {
             conn_id,
             src: spec.src,
             dst: spec.dst,
             hash: forward.hash,
             app: spec.app,
-            sum: self.deliveries.sum(WorkloadId::new(spec.app.get()), spec.group, narrowest),
+            sum: self.deliveries.sum(WorkloadId::new(spec.app.get()), spec.group, &self.way),
             tag: spec.tag,
             generation,
             live: true,

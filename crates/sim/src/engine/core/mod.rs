@@ -42,7 +42,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::deliveries::Deliveries;
 use forebay_experiment::faults::Balance;
 use forebay_experiment::network::Network;
-use forebay_units::{ConnSlot, GroupId, IndexVec, NodeId, Time};
+use forebay_units::{ConnSlot, GroupId, IndexVec, NodeId, PortId, Time};
 
 /// The simulation without its applications: its parts, and what needs several of them.
 pub(crate) struct Core {
@@ -70,6 +70,8 @@ pub(crate) struct Core {
     network: Network,
     ended: Ended,
     deliveries: Deliveries,
+    /// Ports of the connection that is being made: memory for many.
+    way: Vec<PortId>,
     endpoint_shims: EndpointShims,
     paths: Paths,
     /// The warm-up is over.
@@ -133,6 +135,7 @@ impl Core {
             is_host: Arena::new(network.nodes.iter().map(|n| n.host).collect()),
             ended: Ended::new(groups),
             deliveries: Deliveries::new(&config.workloads, groups, config.duration),
+            way: Vec::new(),
             measuring: false,
             measured_from: Time::ZERO,
             arrived_before: IndexVec::repeat(0, groups),

@@ -19,7 +19,7 @@ impl Core {
         self.attribute_waits(&mut flows);
         let arrived = self.arrived_by_group().iter().zip(&self.arrived_before).map(|(now, before)| now - before).collect();
         let delivered = self.delivered();
-        let deliveries = std::mem::take(&mut self.deliveries).rows(end, &delivered);
+        let deliveries = std::mem::take(&mut self.deliveries).rows(end, &delivered, &|port| self.network.ports[port].rate);
         // Rows and numbers are all that is left to do: what follows needs the memory of the connections.
         self.forget_endpoints();
         number_by_start(&mut flows);
