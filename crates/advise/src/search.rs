@@ -87,7 +87,7 @@ impl From<Errors> for AdviseError {
     }
 }
 
-/// Who is told how far it is.
+/// Receives the progress of a search.
 pub trait Watcher {
     /// `what` goes on: so many runs are done.
     fn tick(&mut self, what: &str, counts: Counts);

@@ -117,11 +117,12 @@ extern "C" fn drop_packet(effects: *mut Effects, packet: *mut Packet, reason: i3
     unsafe {
         (*effects).seen.0.push(Effect::Drop((*packet).handle, REASONS[reason as usize]));
         let handle = (*packet).handle;
-        *packet = gone(handle);
+        *packet = dropped(handle);
     }
 }
 
-fn gone(handle: Handle) -> Packet {
+/// What stands where a dropped packet was: numbers that no packet has.
+fn dropped(handle: Handle) -> Packet {
     let nowhere = ptr::without_provenance_mut(8);
     Packet { next: nowhere, prev: nowhere, since: u64::MAX, flow: u64::MAX, wire: u32::MAX, ecn: 255, class: 255, handle }
 }
@@ -147,7 +148,7 @@ impl Core {
         let (since, handle) = (packet.since.0, packet.handle);
         let made = Packet { next: nothing, prev: nothing, since, flow, wire, ecn: ecn as u8, class, handle };
         while self.packets.len() <= handle.0 as usize {
-            self.packets.push(Box::new(gone(Handle(u32::MAX))));
+            self.packets.push(Box::new(dropped(Handle(u32::MAX))));
         }
         *self.packets[handle.0 as usize] = made;
         &raw mut *self.packets[handle.0 as usize]
@@ -191,7 +192,7 @@ impl Core {
         // SAFETY: it is null or one of `packets`.
         let handle = unsafe { packet.as_ref() }.map(|p| p.handle)?;
         // It has left the core, which must not look at it any more.
-        *self.packets[handle.0 as usize] = gone(handle);
+        *self.packets[handle.0 as usize] = dropped(handle);
         Some(handle)
     }
 }

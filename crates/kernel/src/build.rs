@@ -20,7 +20,7 @@ pub struct Request<'a> {
     pub keep_tree: bool,
 }
 
-/// What is being done, for who waits.
+/// The step that a build is at, to show progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step<'a> {
     /// The sources were read; this is their SHA-256.

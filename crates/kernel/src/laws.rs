@@ -66,7 +66,7 @@ impl Numbers {
     }
 }
 
-/// The law of `t` if it is one of ours in the guest; `None`: the kernel has it itself, or nobody has. `route` is any connection's, for laws
+/// The law of `t` if it is one of ours in the guest; `None`: the kernel has it itself, or there is none of that name in a guest. `route` is any connection's, for laws
 /// that know their path: TRIM computes K of it.
 ///
 /// # Errors

@@ -42,7 +42,7 @@ pub(crate) struct Settings {
     pub sysctls: Vec<Setting>,
 }
 
-/// What sockets of a transport are told.
+/// Settings of the sockets of a transport.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sockets {
     /// Congestion control; empty for datagrams.
@@ -119,7 +119,7 @@ fn common() -> [Setting; 6] {
     ]
 }
 
-/// What the sockets of a TCP transport are told; its law is one of the guest's. `route` is that of any of its connections.
+/// Settings of the sockets of a TCP transport; its law is one of the guest's. `route` is that of any of its connections.
 pub(crate) fn sockets(t: &Transport, route: Option<&Route>) -> Sockets {
     let (law, param) = law(t, route).unwrap_or(("", [0; PARAMS]));
     Sockets {

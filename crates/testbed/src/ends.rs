@@ -50,7 +50,7 @@ struct Conn {
     unacked: VecDeque<u64>,
     delivered: u64,
     acked: u64,
-    /// Timeouts that have been told.
+    /// Timeouts that have been reported.
     timeouts: u16,
 }
 

@@ -66,7 +66,7 @@ impl Setup {
     }
 }
 
-fn gone() -> io::Error {
+fn disconnected() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the program that asked for this run is gone")
 }
 
@@ -83,7 +83,7 @@ pub fn serve(mut link: Link, network: &Network, seed: u64) -> io::Result<Punctua
     if let Err(e) = &done {
         let mut frames = Frames::default();
         frames.put_text(&e.to_string());
-        // If the other end is gone, nobody wants to know.
+        // Where the other end has closed the connection, nobody reads this.
         let _ = link.send(&mut frames);
     }
     done
@@ -93,7 +93,7 @@ fn run(link: &mut Link, network: &Network, seed: u64) -> io::Result<Punctuality>
     let mut setup = Setup::default();
     while !match link.next(PATIENCE)? {
         Incoming::Frame(frame) => setup.take(frame),
-        Incoming::Silence | Incoming::End => return Err(gone()),
+        Incoming::Silence | Incoming::End => return Err(disconnected()),
     } {}
     let (mut interfaces, mut devices) = (Vec::new(), Vec::new());
     for i in 0..setup.interfaces.len() {
@@ -239,7 +239,7 @@ impl<'a> Talk<'a> {
         loop {
             let frame = match link.next(PATIENCE)? {
                 Incoming::Frame(frame) => frame,
-                Incoming::Silence | Incoming::End => return Err(gone()),
+                Incoming::Silence | Incoming::End => return Err(disconnected()),
             };
             match frame.kind() {
                 protocol::Open::KIND => {

@@ -100,11 +100,11 @@ impl Netlink {
         message.header.index = index;
         message.attributes = vec![AddressAttribute::Local(IpAddr::V4(address)), AddressAttribute::Address(IpAddr::V4(address))];
         self.request(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_REPLACE)?;
-        let mut told = Vec::new();
-        told.extend(metrics.init_cwnd.map(RouteMetric::InitCwnd));
+        let mut attributes = Vec::new();
+        attributes.extend(metrics.init_cwnd.map(RouteMetric::InitCwnd));
         // In jiffies of USER_HZ? No: tcp_rto_min reads RTAX_RTO_MIN as milliseconds.
-        told.extend(metrics.rto_min_ms.map(RouteMetric::RtoMin));
-        told.extend(metrics.quickack.then_some(RouteMetric::QuickAck(1)));
+        attributes.extend(metrics.rto_min_ms.map(RouteMetric::RtoMin));
+        attributes.extend(metrics.quickack.then_some(RouteMetric::QuickAck(1)));
         let mut route = RouteMessage::default();
         route.header = RouteHeader {
             address_family: AddressFamily::Inet,
@@ -120,8 +120,8 @@ impl Netlink {
             RouteAttribute::Oif(index),
             RouteAttribute::PrefSource(RouteAddress::Inet(address)),
         ];
-        if !told.is_empty() {
-            route.attributes.push(RouteAttribute::Metrics(told));
+        if !attributes.is_empty() {
+            route.attributes.push(RouteAttribute::Metrics(attributes));
         }
         self.request(RouteNetlinkMessage::NewRoute(route), NLM_F_CREATE | NLM_F_REPLACE)
     }

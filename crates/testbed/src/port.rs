@@ -16,7 +16,7 @@ pub struct Parcel<F> {
     pub facts: Arrival,
 }
 
-/// What a port does to packets beside queueing them: whoever keeps the records is told.
+/// Receives what a port does to packets beside queueing them, for whoever keeps the records.
 pub trait Watch<F> {
     /// The packet that arrives joined the queue; with CE set here, or not.
     fn joined(&mut self, parcel: &Parcel<F>, marked: bool);

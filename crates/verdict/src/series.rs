@@ -73,7 +73,7 @@ pub(crate) fn timeouts(data: &mut Data, dir: &RunDir, finder: &Finder, of: &str)
         let rows = Rows::new(batch);
         let groups = Groups::of(&rows, data, finder);
         let [time, conn, rto] = ["time_ns", "conn_id", "rto_ns"].map(|c| rows.int(c));
-        // What is drawn and told of as a timeout is one; a probe comes in its place.
+        // A probe is sent in the place of a timeout and is none: it is neither drawn nor counted.
         let probe = rows.text("kind", |kind| kind == "probe");
         let mut place = Place::of(&rows, finder);
         for row in 0..rows.len() {

@@ -16,10 +16,11 @@ use std::collections::BTreeMap;
 /// Part of the messages or queries of a workload from which on it matters that they were still running: then the 99th percentile hangs on
 /// them.
 const TAIL: f64 = 0.01;
-/// Part of the messages or queries that were running, however young, from which on it matters, if it moves the median by the factor below.
+/// Part of the messages or queries that were running, however young, from which on it matters, if it changes the median by the factor `CHANGED`.
 /// Our choice.
 const MANY: f64 = 0.2;
-const MOVED: f64 = 1.05;
+/// Factor by which the median changes if they never end. Our choice.
+const CHANGED: f64 = 1.05;
 /// Most transports that have a sentence each about the same workload.
 const FEW: usize = 3;
 /// How many times the traffic of what starved the others have on the same link. Our choice.
@@ -125,8 +126,8 @@ impl Unfinished {
             all.sort_unstable_by(f64::total_cmp);
             quantile(&all, 0.5)
         };
-        let moves = matches!((all(0.0), all(f64::MAX)), (Some(now), Some(never)) if never > MOVED * now);
-        moves && self.running.len() as f64 > MANY * self.of() as f64
+        let changes = matches!((all(0.0), all(f64::MAX)), (Some(now), Some(never)) if never > CHANGED * now);
+        changes && self.running.len() as f64 > MANY * self.of() as f64
     }
 
     fn things(&self) -> &'static str {
