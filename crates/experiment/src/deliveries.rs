@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(rows([500, 400], RATE.0), [(Some(port(2)), 900)], "where both meet");
         assert_eq!(
             rows([500, 400], 2 * RATE.0),
-            [(Some(port(2)), 400), (Some(port(3)), 500)],
+            [(Some(port(0)), 500), (Some(port(2)), 400)],
             "900 / 2 is less than 500 and more than 400"
         );
     }
