@@ -64,6 +64,8 @@ pub(crate) fn mount(place: &Path) -> Result<(), Error> {
 /// Takes ours off again, unless something is still pinned there.
 fn unmount(place: &Path) -> Result<(), Error> {
     if !mounted()?.iter().any(|m| m == place) {
+        // Whoever made the folder was killed before it mounted anything there.
+        let _ = fs::remove_dir(place);
         return Ok(());
     }
     // The kernel's own two files are in every BPF file system.
