@@ -2,7 +2,7 @@
 //! wire, no network: what is counted is TCP.
 
 use crate::json::Object;
-use forebay_sim::net::packet::{Packet, SackBlocks, Wire, flag};
+use forebay_sim::net::packet::{Extra, Packet, Wire, flag};
 use forebay_sim::tcp::Address;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::receiver::Receiver;
@@ -21,7 +21,7 @@ const PACKET: u64 = 100_000;
 const LOST: u32 = 4;
 const ISN: u32 = 1;
 
-type Flying = (u64, Packet, Option<SackBlocks>);
+type Flying = (u64, Packet, Option<Extra>);
 
 /// Both directions, in order.
 #[derive(Default)]
@@ -37,10 +37,10 @@ struct Pipe {
 }
 
 impl Wire for Pipe {
-    fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
+    fn emit(&mut self, packet: Packet, extra: Option<&Extra>) {
         self.packets += 1;
         if packet.has(flag::ACK) {
-            return self.acks.push_back((self.now + DELAY, packet, sack.copied()));
+            return self.acks.push_back((self.now + DELAY, packet, extra.copied()));
         }
         self.free = self.free.max(self.now) + PACKET;
         let segment = packet.seq.wrapping_sub(ISN + 1) / self.mss;
@@ -48,7 +48,7 @@ impl Wire for Pipe {
             self.lost += 1;
             return;
         }
-        self.data.push_back((self.free + DELAY, packet, sack.copied()));
+        self.data.push_back((self.free + DELAY, packet, extra.copied()));
     }
 }
 
@@ -95,8 +95,8 @@ fn transfer(c: &TcpConfig, sender: &mut Sender, mut receiver: Receiver, segments
             let Some((_, p, _)) = pipe.data.pop_front() else { continue };
             receiver.on_packet(c, Time(now), &p, pipe);
         } else if acks == now {
-            let Some((_, p, sack)) = pipe.acks.pop_front() else { continue };
-            sender.on_packet(c, Time(now), &p, sack.as_ref(), pipe);
+            let Some((_, p, extra)) = pipe.acks.pop_front() else { continue };
+            sender.on_packet(c, Time(now), &p, extra.as_ref(), pipe);
         } else if sender.timer_due() == Time(now).into() {
             sender.on_timer(c, Time(now), pipe);
         } else {

@@ -10,7 +10,7 @@ mod handshake;
 use crate::script::{EcnField, Options, Segment, flag};
 use crate::settings::Settings;
 use forebay_sim::net::generation::Generation;
-use forebay_sim::net::packet::{self, Codepoint, Meta, Packet, SackBlocks, Wire};
+use forebay_sim::net::packet::{self, Codepoint, Extra, Meta, Packet, SackBlocks, Wire};
 use forebay_sim::tcp::Address;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::receiver::Receiver;
@@ -30,13 +30,13 @@ pub(crate) struct Sent {
 /// The wire between the endpoints and this file.
 #[derive(Default)]
 struct Tape {
-    packets: Vec<(Packet, Option<SackBlocks>)>,
+    packets: Vec<(Packet, Option<Extra>)>,
     alarms: BTreeSet<Time>,
 }
 
 impl Wire for Tape {
-    fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
-        self.packets.push((packet, sack.copied()));
+    fn emit(&mut self, packet: Packet, extra: Option<&Extra>) {
+        self.packets.push((packet, extra.copied()));
     }
 
     fn alarm(&mut self, _conn: ConnSlot, _generation: Generation, time: Time) {
@@ -248,10 +248,8 @@ impl Connection {
                     flags: packet::flag::ACK | has(flag::ECE, packet::flag::ECE),
                     ..Packet::default()
                 };
-                let mut blocks = SackBlocks::default();
-                options.sack.iter().for_each(|b| blocks.push(*b));
-                let sack = (!options.sack.is_empty()).then_some(&blocks);
-                s.on_packet(&self.c, Time(now), &p, sack, &mut tape);
+                let extra = SackBlocks::of(options.sack.iter().copied()).map(Extra::Sack);
+                s.on_packet(&self.c, Time(now), &p, extra.as_ref(), &mut tape);
             }
         }
         // An acknowledgement travels on data that leave at the same time; earlier ones (a change of CE) go by themselves.
@@ -266,9 +264,9 @@ impl Connection {
     }
 
     /// Notes what the endpoints sent; the first segment with data carries `ack`, if there is one.
-    fn take_with(&mut self, now: u64, tape: Tape, mut ack: Option<(Packet, Option<SackBlocks>)>) {
+    fn take_with(&mut self, now: u64, tape: Tape, mut ack: Option<(Packet, Option<Extra>)>) {
         self.alarms.extend(tape.alarms.iter().map(|time| time.0));
-        for (p, sack) in tape.packets {
+        for (p, extra) in tape.packets {
             if p.has(packet::flag::SYN) && self.stage == Stage::SynSent {
                 let mut flags = flag::SYN;
                 flags |= if p.has(packet::flag::ECE) { flag::ECE } else { 0 };
@@ -277,9 +275,9 @@ impl Connection {
                 self.push(now, Segment { ecn: field(&p), flags, seq: 0, len: 0, ack: 0, win: None, options });
             } else if p.has(packet::flag::ACK) {
                 let seq = self.sender.as_ref().map_or(1, |s| (s.high() as u32).wrapping_add(1));
-                self.push_acking(now, (flag::ACK, seq, 0), &p, (&p, sack));
+                self.push_acking(now, (flag::ACK, seq, 0), &p, (&p, extra));
             } else {
-                let (info, blocks) = ack.take().unwrap_or_else(|| self.due_ack());
+                let (info, extra) = ack.take().unwrap_or_else(|| self.due_ack());
                 let fin = if p.has(packet::flag::FIN) { flag::FIN } else { 0 };
                 let cwr = if p.has(packet::flag::CWR) { flag::CWR } else { 0 };
                 let seq = if p.len == 0 && fin == 0 {
@@ -287,13 +285,13 @@ impl Connection {
                 } else {
                     p.seq
                 };
-                self.push_acking(now, (flag::ACK | fin | cwr, seq, u32::from(p.len)), &p, (&info, blocks));
+                self.push_acking(now, (flag::ACK | fin | cwr, seq, u32::from(p.len)), &p, (&info, extra));
             }
         }
     }
 
     /// What an ACK would say now.
-    fn due_ack(&mut self) -> (Packet, Option<SackBlocks>) {
+    fn due_ack(&mut self) -> (Packet, Option<Extra>) {
         let mut tape = Tape::default();
         if let Some(r) = &mut self.receiver {
             r.flush(&mut tape);
@@ -301,13 +299,7 @@ impl Connection {
         tape.packets.pop().unwrap_or_default()
     }
 
-    fn push_acking(
-        &mut self,
-        now: u64,
-        (flags, seq, len): (u8, u32, u32),
-        p: &Packet,
-        (ack, sack): (&Packet, Option<SackBlocks>),
-    ) {
+    fn push_acking(&mut self, now: u64, (flags, seq, len): (u8, u32, u32), p: &Packet, (ack, extra): (&Packet, Option<Extra>)) {
         self.acked = ack.seq;
         self.fin_ack = None;
         let echo = if ack.has(packet::flag::ECE) { flag::ECE } else { 0 };
@@ -316,7 +308,7 @@ impl Connection {
         let win = if scaled { ack.win } else { (u64::from(ack.win) << self.shift()).min(65_535) as u16 };
         let options = Options {
             ts: self.c.timestamps.then(|| (clock(now), self.echo.unwrap_or(ack.ts))),
-            sack: sack.map_or_else(Vec::new, |s| s.iter().collect()),
+            sack: extra.map_or_else(Vec::new, |Extra::Sack(s)| s.iter().collect()),
             ..Options::default()
         };
         let segment =

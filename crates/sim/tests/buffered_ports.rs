@@ -5,7 +5,7 @@ use forebay_experiment::network::PortConfig;
 use forebay_param::{Kind, QueueValue, Value, Values};
 use forebay_queues::{QueueState, build, find};
 use forebay_sampling::Rng;
-use forebay_sim::net::packet::{Codepoint, Meta, Packet, SackBlocks, flag, service};
+use forebay_sim::net::packet::{Codepoint, Extra, Meta, Packet, SackBlocks, flag, service};
 use forebay_sim::net::port::Port;
 use forebay_units::{ConnSlot, NodeId, QueueLen, Rate, Time};
 
@@ -168,23 +168,19 @@ impl Model {
     }
 }
 
-fn arrival(rng: &mut Rng, seq: u32) -> (Packet, Option<SackBlocks>) {
+fn arrival(rng: &mut Rng, seq: u32) -> (Packet, Option<Extra>) {
     let ack = rng.below(4) == 0;
-    let sack = (ack && rng.below(2) == 0).then(|| {
-        let mut blocks = SackBlocks::default();
-        blocks.push((seq, seq + 9));
-        blocks
-    });
+    let extra = (ack && rng.below(2) == 0).then(|| Extra::Sack(SackBlocks::of([(seq, seq + 9)]).expect("a block")));
     let packet = Packet {
         seq,
         conn: ConnSlot::new(rng.below(6) as u32),
         wire: if ack { 40 } else { 200 + rng.below(1300) as u16 },
         win: service(rng.below(8) as u8, rng.below(40) as u16),
-        flags: if ack { flag::ACK } else { 0 } | if sack.is_some() { flag::EXT } else { 0 },
+        flags: if ack { flag::ACK } else { 0 } | if extra.is_some() { flag::EXT } else { 0 },
         meta: Meta::default().with_ecn(if rng.below(3) > 0 { Codepoint::Ect0 } else { Codepoint::NotEct }),
         ..Packet::default()
     };
-    (packet, sack)
+    (packet, extra)
 }
 
 fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
@@ -233,7 +229,7 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
             while !port.ring().is_empty() && port.ring().packet(port.ring().head()).arrival.0 < window {
                 let p = *port.ring().packet(port.ring().head());
                 assert_eq!(
-                    port.ring().sack(port.ring().head()).and_then(|s| s.iter().next()),
+                    port.ring().extra(port.ring().head()).and_then(|Extra::Sack(s)| s.iter().next()),
                     p.has(flag::EXT).then_some((p.seq, p.seq + 9))
                 );
                 marked += u64::from(measured_from > 0 && p.ecn() == Codepoint::Ce);
@@ -250,11 +246,11 @@ fn check(rule: Rule, queue: &QueueValue, buffer: QueueLen, seed: u64) {
                 model.most = model.held(window).0;
             }
         }
-        let (packet, sack) = arrival(&mut rng, seq);
+        let (packet, extra) = arrival(&mut rng, seq);
         port.serve(Time(now), |p| model.not_served.push(p.seq));
         model.run(now, rate);
         let before = lost.len();
-        port.admit(Time(now), &packet, sack.as_ref(), None, |p| lost.push(p.seq));
+        port.admit(Time(now), &packet, extra.as_ref(), None, |p| lost.push(p.seq));
         model.arrived.push(now);
         model.arrive(now, &packet, rate, &lost[before..]);
         assert!(model.held(now).0 <= limit.packets && model.held(now).1 <= limit.bytes);

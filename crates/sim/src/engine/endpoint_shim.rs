@@ -2,7 +2,7 @@
 
 use super::nic::Nic;
 use crate::net::generation::Generation;
-use crate::net::packet::{Packet, SackBlocks, Wire};
+use crate::net::packet::{Extra, Packet, Wire};
 use crate::shim::endpoint::{Balance, Side};
 use crate::shim::layers::Layers;
 use crate::tcp::config::TcpConfig;
@@ -37,10 +37,10 @@ impl<'a> Through<'a> {
 }
 
 impl Wire for Through<'_> {
-    fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
+    fn emit(&mut self, packet: Packet, extra: Option<&Extra>) {
         match &mut self.layers {
-            Some(l) => l.egress((self.at.side, self.at.conn), self.nic.now, packet, sack, &mut self.nic),
-            None => self.nic.emit(packet, sack),
+            Some(l) => l.egress((self.at.side, self.at.conn), self.nic.now, packet, extra, &mut self.nic),
+            None => self.nic.emit(packet, extra),
         }
     }
 

@@ -9,7 +9,7 @@ use super::tiers::GROUP;
 use crate::net::arena::Arena;
 use crate::net::bit_errors::BitErrors;
 use crate::net::huge;
-use crate::net::packet::{Packet, SackBlocks, flag};
+use crate::net::packet::{Extra, Packet, flag};
 use crate::net::port::{Port, Refusal};
 use crate::net::prefetch::{self, prefetch};
 use crate::net::ring::Ring;
@@ -130,14 +130,14 @@ impl Fabric {
         port: PortId,
         (now, late): (Time, Time),
         packet: &Packet,
-        sack: Option<&SackBlocks>,
+        extra: Option<&Extra>,
     ) {
         if self.ports[port].backlog().is_some() {
             self.serve(lane, port, now);
-            return self.admit(lane, port, now, packet, sack, None);
+            return self.admit(lane, port, now, packet, extra, None);
         }
         self.ports[port].unwatch();
-        if self.enqueue::<true>(lane, port, (now, late), packet, sack, |_| {}).is_err() {
+        if self.enqueue::<true>(lane, port, (now, late), packet, extra, |_| {}).is_err() {
             lane.lose(packet);
         }
         self.ports[port].watch();
@@ -161,10 +161,10 @@ impl Fabric {
         port: PortId,
         now: Time,
         packet: &Packet,
-        sack: Option<&SackBlocks>,
+        extra: Option<&Extra>,
         fill: impl Fn(&mut Packet),
     ) -> Result<(), Refusal> {
-        self.enqueue::<true>(lane, port, (now, Time::ZERO), packet, sack, fill)
+        self.enqueue::<true>(lane, port, (now, Time::ZERO), packet, extra, fill)
     }
 
     #[inline(always)]
@@ -174,14 +174,14 @@ impl Fabric {
         port: PortId,
         (now, late): (Time, Time),
         packet: &Packet,
-        sack: Option<&SackBlocks>,
+        extra: Option<&Extra>,
         fill: impl FnOnce(&mut Packet),
     ) -> Result<(), Refusal> {
         let p = &mut self.ports[port];
         let idle = p.ring.is_empty();
         let arrival = p.enqueue::<HOST>(now, late, packet, fill)?;
-        if let Some(sack) = sack {
-            p.ring.push_sack(sack);
+        if let Some(extra) = extra {
+            p.ring.push_extra(extra);
         }
         if idle {
             let (node, input) = (p.to, p.input);
@@ -206,9 +206,9 @@ impl Fabric {
     fn queue_closely(&mut self, lane: &mut Lane, m: &Handoff) {
         let (to, now) = (m.to(), lane.wheel.start + m.after());
         // SAFETY: as in `hop`.
-        let (packet, sack) = unsafe { (&*m.packet, Ring::sack_behind(m.packet)) };
+        let (packet, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
         self.serve(lane, to, now);
-        self.admit(lane, to, now, packet, sack, None);
+        self.admit(lane, to, now, packet, extra, None);
     }
 
     /// Makes the transmissions of a port with a buffered discipline that start before `until`.
@@ -224,17 +224,9 @@ impl Fabric {
     }
 
     /// Hands a packet to a port with a buffered discipline that has been served up to `now`.
-    fn admit(
-        &mut self,
-        lane: &mut Lane,
-        port: PortId,
-        now: Time,
-        packet: &Packet,
-        sack: Option<&SackBlocks>,
-        memory: Option<u64>,
-    ) {
+    fn admit(&mut self, lane: &mut Lane, port: PortId, now: Time, packet: &Packet, extra: Option<&Extra>, memory: Option<u64>) {
         let p = &mut self.ports[port];
-        if let Some(arrival) = p.admit(now, packet, sack, memory, |lost| lane.lose(lost)) {
+        if let Some(arrival) = p.admit(now, packet, extra, memory, |lost| lane.lose(lost)) {
             let (node, input) = (p.to, p.input);
             self.announce(lane, node, input, arrival);
         }
@@ -446,8 +438,8 @@ impl Fabric {
     #[inline(always)]
     fn hop(&mut self, lane: &mut Lane, m: &Handoff, start: Time) {
         // SAFETY: see `Handoff::packet`; the egress port leads away from this node, so its ring is not the one that holds the packet.
-        let (p, sack) = unsafe { (&*m.packet, Ring::sack_behind(m.packet)) };
-        if let Err(why) = self.enqueue::<false>(lane, m.to(), (start + m.after(), Time::ZERO), p, sack, |_| {}) {
+        let (p, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
+        if let Err(why) = self.enqueue::<false>(lane, m.to(), (start + m.after(), Time::ZERO), p, extra, |_| {}) {
             self.not_queued(lane, m, why);
         }
     }
@@ -456,11 +448,11 @@ impl Fabric {
     fn refuse(&mut self, lane: &mut Lane, m: &Handoff) {
         let (to, now) = (m.to(), lane.wheel.start + m.after());
         // SAFETY: as in `hop`.
-        let (packet, sack) = unsafe { (&*m.packet, Ring::sack_behind(m.packet)) };
+        let (packet, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
         let p = &mut self.ports[to];
         if p.backlog().is_some() {
             let memory = Some(p.queued_bytes());
-            self.admit(lane, to, now, packet, sack, memory);
+            self.admit(lane, to, now, packet, extra, memory);
         } else {
             p.refuse(now, packet);
             lane.lose(packet);

@@ -4,7 +4,7 @@ use super::fabric::Fabric;
 use super::hosts::{Host, Wake};
 use super::lane::Lane;
 use crate::net::generation::Generation;
-use crate::net::packet::{Packet, SackBlocks, Wire};
+use crate::net::packet::{Extra, Packet, Wire};
 use crate::net::port::Refusal;
 use crate::tcp::config::TcpConfig;
 use forebay_units::{ConnSlot, Time};
@@ -40,7 +40,7 @@ impl<'a> Nic<'a> {
     /// As `emit_from`, at an interface that packets are not simply put into (`Port::watch`).
     #[cold]
     #[inline(never)]
-    fn emit_closely(&mut self, template: &Packet, sack: Option<&SackBlocks>, fill: impl Fn(&mut Packet)) {
+    fn emit_closely(&mut self, template: &Packet, extra: Option<&Extra>, fill: impl Fn(&mut Packet)) {
         let mut packet = *template;
         fill(&mut packet);
         // How much later than its turn it leaves. The delay lies behind the network card's queue: before it, it would change nothing for a
@@ -50,16 +50,16 @@ impl<'a> Nic<'a> {
         if self.host.sprays {
             packet.hash = self.host.ways.next_u64() as u16;
         }
-        self.fabric.send_closely(self.lane, self.host.nic, (self.now, late), &packet, sack);
+        self.fabric.send_closely(self.lane, self.host.nic, (self.now, late), &packet, extra);
         self.host.arm_interface(self.fabric.ports[self.host.nic].next_start(), self.lane);
     }
 
     #[inline(always)]
-    fn send(&mut self, template: &Packet, sack: Option<&SackBlocks>, fill: impl Fn(&mut Packet)) {
-        match self.fabric.send(self.lane, self.host.nic, self.now, template, sack, &fill) {
+    fn send(&mut self, template: &Packet, extra: Option<&Extra>, fill: impl Fn(&mut Packet)) {
+        match self.fabric.send(self.lane, self.host.nic, self.now, template, extra, &fill) {
             Ok(()) => {}
             Err(Refusal::Dropped) => self.lane.lose(template),
-            Err(Refusal::Closely) => self.emit_closely(template, sack, fill),
+            Err(Refusal::Closely) => self.emit_closely(template, extra, fill),
         }
     }
 }
@@ -78,8 +78,8 @@ impl Host {
 
 impl Wire for Nic<'_> {
     #[inline(never)]
-    fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
-        self.send(&packet, sack, |_| {});
+    fn emit(&mut self, packet: Packet, extra: Option<&Extra>) {
+        self.send(&packet, extra, |_| {});
     }
 
     fn alarm(&mut self, conn: ConnSlot, generation: Generation, time: Time) {

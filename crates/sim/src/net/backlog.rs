@@ -1,6 +1,6 @@
 //! The packets that wait at a port with a buffered discipline, which knows them by their handles.
 
-use super::packet::{Packet, SackBlocks, flag};
+use super::packet::{Extra, Packet, flag};
 use forebay_queues::{Arrival, BufferedDiscipline, Handle};
 use forebay_units::Time;
 
@@ -23,7 +23,7 @@ pub(super) struct Slab {
 #[derive(Clone, Copy)]
 pub(super) struct Held {
     pub(crate) packet: Packet,
-    pub(crate) sack: SackBlocks,
+    pub(crate) extra: Option<Extra>,
     live: bool,
     /// It was counted as sent before the end of the warm-up.
     pub(crate) before: bool,
@@ -38,9 +38,9 @@ pub(super) fn facts(p: &Packet) -> Arrival {
 
 impl Slab {
     /// Takes in a packet that entered at `entered`.
-    pub(super) fn insert(&mut self, packet: &Packet, sack: Option<&SackBlocks>, entered: Time) -> Handle {
+    pub(super) fn insert(&mut self, packet: &Packet, extra: Option<&Extra>, entered: Time) -> Handle {
         let packet = Packet { arrival: entered, ..*packet };
-        let held = Held { packet, sack: sack.copied().unwrap_or_default(), live: true, before: false };
+        let held = Held { packet, extra: extra.copied(), live: true, before: false };
         self.bytes += u64::from(packet.wire);
         match self.unused.pop() {
             Some(handle) => {

@@ -7,7 +7,7 @@
 //! two decisions about time). A packet that starts in this window arrives after its end, as the window is not longer than the delay.
 
 use super::backlog::{Backlog, Held, Slab, facts};
-use super::packet::{Packet, SackBlocks, flag};
+use super::packet::{Extra, Packet};
 use super::port::Port;
 use forebay_queues::{Codepoint, DropReason, Effects, Handle, Queued};
 use forebay_units::Time;
@@ -102,8 +102,8 @@ impl Port {
         let arrival = departure + self.delay;
         self.damage(u64::from(held.packet.wire));
         self.ring.push(&held.packet, arrival, Codepoint::NotEct, |_| {});
-        if held.packet.has(flag::EXT) {
-            self.ring.push_sack(&held.sack);
+        if let Some(extra) = &held.extra {
+            self.ring.push_extra(extra);
         }
         self.add_sojourn(departure - held.packet.arrival);
         idle.then_some(arrival)
@@ -116,7 +116,7 @@ impl Port {
         &mut self,
         now: Time,
         packet: &Packet,
-        sack: Option<&SackBlocks>,
+        extra: Option<&Extra>,
         memory: Option<u64>,
         mut lost: impl FnMut(&Packet),
     ) -> Option<Time> {
@@ -125,7 +125,7 @@ impl Port {
         let mut backlog = self.take_backlog()?;
         let state = self.state(now, memory);
         let Backlog { discipline, slab } = &mut *backlog;
-        let handle = slab.insert(packet, sack, now);
+        let handle = slab.insert(packet, extra, now);
         let queued = Queued { handle, since: now, packet: facts(packet) };
         let shared = memory.is_some();
         let mut sink = Sink { port: self, slab, now, arriving: Some(handle), refused: false, shared, lost: &mut lost };

@@ -1,8 +1,9 @@
-//! The simulated packet: 32 bytes, plus a second 32-byte slot behind it when it carries SACK blocks.
+//! The simulated packet: 32 bytes, plus a second slot of 32 bytes behind it when it carries more, such as SACK blocks ([`Extra`]).
 
 use super::generation::Generation;
 pub use forebay_queues::Codepoint;
 use forebay_units::{ConnSlot, Time};
+use std::num::NonZeroU32;
 
 /// Flag bits of [`Packet::flags`].
 pub mod flag {
@@ -18,7 +19,7 @@ pub mod flag {
     pub const PUSH: u8 = 8;
     /// Congestion window reduced (RFC 3168).
     pub const CWR: u8 = 16;
-    /// A [`SackBlocks`](super::SackBlocks) slot follows.
+    /// A slot with an [`Extra`](super::Extra) follows.
     pub const EXT: u8 = 32;
     /// A retransmission. Statistics only: no endpoint looks at it.
     pub const RETX: u8 = 64;
@@ -175,12 +176,25 @@ pub fn rank_of(quantity: u64) -> u16 {
     code.min((1 << RANK_BITS) - 1) as u16
 }
 
-/// SACK blocks as [start, end) sequence numbers (RFC 2018), the first possibly a D-SACK (RFC 2883). A block that is not there is empty.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[repr(C, align(32))]
+/// What the slot behind a packet holds ([`flag::EXT`]). Another kind, of up to 28 bytes, takes no more space (it is told apart by the length
+/// of the first SACK block, which is never 0) and nothing of a packet without one; the compiler names who reads slots and does not know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extra {
+    /// Of an ACK.
+    Sack(SackBlocks),
+}
+
+/// SACK blocks as [start, end) sequence numbers (RFC 2018), the first possibly a D-SACK (RFC 2883), and at least one. A block is a start and a
+/// length; one that is not there has the length 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
 pub struct SackBlocks {
-    /// The blocks in order of freshness.
-    blocks: [(u32, u32); SackBlocks::MOST],
+    /// Length of the first block. At the edge of the slot, so that all the rest of it is free for another kind.
+    length: NonZeroU32,
+    /// Start of that block.
+    start: u32,
+    /// The others in order of freshness.
+    others: [(u32, u32); SackBlocks::MOST - 1],
 }
 
 impl SackBlocks {
@@ -189,28 +203,36 @@ impl SackBlocks {
     /// Blocks that fit beside timestamps.
     pub const BESIDE_TIMESTAMPS: usize = 3;
 
+    /// The first of these blocks in their order, as many as there is room for; an empty one tells nothing and is left out. `None`: there is
+    /// nothing to tell.
+    pub fn of(blocks: impl IntoIterator<Item = (u32, u32)>) -> Option<SackBlocks> {
+        let lengths = blocks.into_iter().map(|(start, end)| (start, end.wrapping_sub(start)));
+        let mut blocks = lengths.filter_map(|(start, length)| Some((start, NonZeroU32::new(length)?)));
+        let (start, length) = blocks.next()?;
+        let mut all = SackBlocks { length, start, others: [(0, 0); SackBlocks::MOST - 1] };
+        for (place, (start, length)) in all.others.iter_mut().zip(blocks) {
+            *place = (start, length.get());
+        }
+        Some(all)
+    }
+
     /// The blocks that are there.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.blocks.iter().take_while(|b| b.0 != b.1).copied()
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
+        let [a, b, c] = self.others;
+        let all = [(self.start, self.length.get()), a, b, c];
+        all.into_iter().take_while(|b| b.1 != 0).map(|(start, length)| (start, start.wrapping_add(length)))
     }
 
     /// How many there are.
     pub fn count(&self) -> usize {
         self.iter().count()
     }
-
-    /// Appends a block if there is room; an empty one tells nothing and is left out.
-    pub fn push(&mut self, block: (u32, u32)) {
-        if let Some(slot) = self.blocks.iter_mut().find(|b| b.0 == b.1) {
-            *slot = block;
-        }
-    }
 }
 
 /// Where a TCP endpoint hands its packets over.
 pub trait Wire {
-    /// Transmits `packet` at the endpoint's current time, with SACK blocks if it has any.
-    fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>);
+    /// Transmits `packet` at the endpoint's current time, with what is in the slot behind it, if it has one.
+    fn emit(&mut self, packet: Packet, extra: Option<&Extra>);
 
     /// Asks to be woken at `time`: `Sender::on_alarm` of slot `conn`, if it still has `generation`.
     fn alarm(&mut self, _conn: ConnSlot, _generation: Generation, _time: Time) {}
@@ -231,7 +253,7 @@ pub trait Wire {
     }
 }
 
-const _: () = assert!(size_of::<Packet>() == 32 && size_of::<SackBlocks>() == 32);
+const _: () = assert!(size_of::<Packet>() == 32 && size_of::<Extra>() == 32);
 
 #[cfg(test)]
 mod tests {
@@ -249,6 +271,24 @@ mod tests {
         }
         assert!(rank_of(100_000) < rank_of(100_600));
         assert_eq!(rank_of(u64::MAX), (1 << RANK_BITS) - 1);
+    }
+
+    #[test]
+    fn a_second_kind_of_extra_takes_no_more_space() {
+        enum Two {
+            _Sack(SackBlocks),
+            _Other([u32; 7]),
+        }
+        assert_eq!(size_of::<Two>(), size_of::<Extra>());
+    }
+
+    #[test]
+    fn sack_blocks_are_what_was_told() {
+        let told = |blocks: &[(u32, u32)]| SackBlocks::of(blocks.iter().copied()).map(|b| b.iter().collect::<Vec<_>>());
+        assert_eq!((told(&[]), told(&[(7, 7)])), (None, None));
+        assert_eq!(told(&[(7, 7), (5, 6), (u32::MAX, 3)]), Some(vec![(5, 6), (u32::MAX, 3)]));
+        let five = [(1, 2), (3, 4), (5, 6), (7, 8), (9, 10)];
+        assert_eq!(told(&five), Some(five[..4].to_vec()));
     }
 
     #[test]

@@ -3,23 +3,23 @@
 //! This is the innermost data structure of the packet path, so it indexes without bounds checks; the mask keeps every index legal. Checks take
 //! 10.7, 9.2, 11.6, 8.5 and 9.2 instructions a transmission more (`net/arena.rs` names the cases).
 
-use super::packet::{Codepoint, Packet, SackBlocks, flag};
+use super::packet::{Codepoint, Extra, Packet, flag};
 use super::ring_memory;
 use forebay_units::Time;
 use std::alloc::Layout;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// Either a packet or the SACK blocks of the packet before it. Both are plain integers of the same size, so any bytes are valid
-/// for both.
+/// Either a packet or what the packet before it carries besides ([`flag::EXT`]). Any bytes are a valid packet; of the other kind are only those
+/// behind a packet with that flag, where [`Ring::push_extra`] has put them.
 #[derive(Clone, Copy)]
 #[repr(C, align(32))]
 union Slot {
     packet: Packet,
-    sack: SackBlocks,
+    extra: Extra,
 }
 
-/// A packet's blocks are always in the slot behind it in memory; for the last one of the ring there is an extra slot.
+/// What a packet carries besides is always in the slot behind it in memory; for the last packet of the ring there is a slot more.
 ///
 /// Slots `head..tail` hold packets, oldest first. Positions run freely and wrap at 2^32. What lies before the head stays readable
 /// until its slots are needed: `stop` is how far the tail may go before someone has to say what can be given up.
@@ -86,20 +86,20 @@ impl Ring {
         position.wrapping_add(1 + u32::from(self.packet(position).flags & flag::EXT != 0))
     }
 
-    /// The SACK blocks of the packet at `position`, if it has any.
+    /// What the packet at `position` carries besides, if anything.
     #[inline]
-    pub fn sack(&self, position: u32) -> Option<&SackBlocks> {
+    pub fn extra(&self, position: u32) -> Option<&Extra> {
         // SAFETY: a place in this ring, which is borrowed as long.
-        unsafe { Ring::sack_behind(self.place(position)) }
+        unsafe { Ring::extra_behind(self.place(position)) }
     }
 
-    /// The SACK blocks of a packet in a ring, if it has any.
+    /// What a packet in a ring carries besides, if anything.
     ///
     /// # Safety
     /// `packet` comes from [`Ring::place`], and its slots are not given up while the result lives.
     #[inline(always)]
-    pub unsafe fn sack_behind<'a>(packet: *const Packet) -> Option<&'a SackBlocks> {
-        // SAFETY: behind every place there is another slot; any bytes are valid blocks.
+    pub unsafe fn extra_behind<'a>(packet: *const Packet) -> Option<&'a Extra> {
+        // SAFETY: behind every place there is another slot; behind a packet with the flag, `push_extra` has filled it.
         unsafe { (*packet).has(flag::EXT).then(|| &*packet.add(1).cast()) }
     }
 
@@ -116,23 +116,23 @@ impl Ring {
         self.tail = position;
     }
 
-    /// Whether a packet fits, with its blocks if it has any. If not, call [`Ring::make_room`].
+    /// Whether a packet fits, with what it carries besides. If not, call [`Ring::make_room`].
     #[inline(always)]
     pub fn has_room(&self) -> bool {
         self.stop.wrapping_sub(self.tail) as i32 > 0
     }
 
-    /// Makes room for at least one packet with blocks; slots before `oldest`, which is not behind the head, are given up.
+    /// Makes room for at least one packet of two slots; slots before `oldest`, which is not behind the head, are given up.
     pub fn make_room(&mut self, oldest: u32) {
         if self.tail.wrapping_sub(oldest) >= self.mask {
             self.grow(oldest);
         }
-        // One slot always stays free for the blocks of the last packet.
+        // One slot always stays free for what the last packet carries besides.
         self.stop = oldest.wrapping_add(self.mask);
     }
 
     /// Appends a packet, for which there is room, with another arrival time, marked or not (`Ce` or `NotEct`) and with what `fill` changes.
-    /// If [`flag::EXT`] is set, [`Ring::push_sack`] must follow.
+    /// If [`flag::EXT`] is set, [`Ring::push_extra`] must follow.
     #[inline(always)]
     pub fn push(&mut self, packet: &Packet, arrival: Time, mark: Codepoint, fill: impl FnOnce(&mut Packet)) {
         debug_assert!(self.has_room());
@@ -145,11 +145,11 @@ impl Ring {
         self.tail = self.tail.wrapping_add(1);
     }
 
-    /// Appends the SACK blocks of the packet just pushed.
-    pub fn push_sack(&mut self, sack: &SackBlocks) {
+    /// Appends what the packet just pushed carries besides.
+    pub fn push_extra(&mut self, extra: &Extra) {
         let index = self.tail.wrapping_sub(1) & self.mask;
         // SAFETY: at most mask + 1.
-        unsafe { (*self.slot(index + 1)).sack = *sack };
+        unsafe { (*self.slot(index + 1)).extra = *extra };
         self.tail = self.tail.wrapping_add(1);
     }
 
@@ -161,17 +161,17 @@ impl Ring {
         (grown.head, grown.tail, grown.stop) = (self.head, oldest, oldest.wrapping_add(grown.mask));
         while grown.tail != self.tail {
             // The same positions hold the same packets.
-            let (packet, sack) = (self.packet(grown.tail), self.sack(grown.tail));
+            let (packet, extra) = (self.packet(grown.tail), self.extra(grown.tail));
             grown.push(packet, packet.arrival, Codepoint::NotEct, |_| {});
-            if let Some(sack) = sack {
-                grown.push_sack(sack);
+            if let Some(extra) = extra {
+                grown.push_extra(extra);
             }
         }
         *self = grown;
     }
 }
 
-/// Memory for `size` slots and the blocks of the last one.
+/// Memory for `size` slots and one more behind the last.
 fn slots(size: usize) -> NonNull<Slot> {
     let slots = ring_memory::take(size.trailing_zeros(), Layout::new::<Slot>()).cast::<Slot>();
     for i in 0..=size {
@@ -190,7 +190,13 @@ impl Drop for Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::packet::SackBlocks;
     use std::collections::VecDeque;
+
+    /// One block.
+    fn blocks(seq: u32) -> Extra {
+        Extra::Sack(SackBlocks::of([(seq, seq + 1)]).expect("a block"))
+    }
 
     #[test]
     fn keeps_order_across_growth_and_wrap() {
@@ -204,21 +210,19 @@ mod tests {
             let push = step.wrapping_mul(2_654_435_761) >> 28 < 9 && model.len() < 300;
             if push {
                 let ext = next % 3 == 0;
-                let mut sack = SackBlocks::default();
-                sack.push((next, next + 1));
                 let flags = if ext { flag::EXT } else { 0 };
                 if !ring.has_room() {
                     ring.make_room(ring.head());
                 }
                 ring.push(&Packet { seq: next, flags, ..Packet::default() }, Time::ZERO, Codepoint::NotEct, |_| {});
                 if ext {
-                    ring.push_sack(&sack);
+                    ring.push_extra(&blocks(next));
                 }
                 model.push_back((next, ext));
                 next += 1;
             } else if let Some((seq, ext)) = model.pop_front() {
                 assert_eq!(ring.packet(ring.head()).seq, seq);
-                assert_eq!(ring.sack(ring.head()).and_then(|s| s.iter().next()), ext.then_some((seq, seq + 1)));
+                assert_eq!(ring.extra(ring.head()), ext.then(|| blocks(seq)).as_ref());
                 ring.advance(ring.next(ring.head()));
             }
             assert_eq!(ring.is_empty(), model.is_empty());

@@ -1,7 +1,7 @@
 //! Endpoint shims, which sit between TCP and the network at both ends of a connection: the hooks they have. What the hosts keep for them is
 //! in `shim/layer.rs`, the list of them in `shim/layers.rs`; `engine/endpoint_shim.rs` leads packets and timers there.
 
-use crate::net::packet::{Packet, SackBlocks, Wire};
+use crate::net::packet::{Extra, Packet, Wire};
 use forebay_experiment::shim_row::ShimRow;
 use forebay_experiment::transport::Stack;
 use forebay_units::{Rate, Time};
@@ -47,7 +47,7 @@ pub trait EndpointShim: std::fmt::Debug {
 /// One end of a connection, in the hands of its shim. A fresh one is the default.
 pub trait End<S: EndpointShim + ?Sized>: std::fmt::Debug + Clone + Copy + Default {
     /// A packet of the endpoint on its way to the network, which goes on through `out`, now or later, changed or not, or with others.
-    fn egress(&mut self, rules: &S::Rules, now: Time, packet: Packet, sack: Option<&SackBlocks>, out: &mut impl Wire);
+    fn egress(&mut self, rules: &S::Rules, now: Time, packet: Packet, extra: Option<&Extra>, out: &mut impl Wire);
 
     /// A packet on its way to the endpoint, which may be changed. False: it was for the shim, and the endpoint does not get it.
     fn ingress(&mut self, rules: &S::Rules, now: Time, packet: &mut Packet) -> bool;

@@ -5,7 +5,7 @@
 use super::endpoint::{Balance, End, EndpointShim, Side};
 use crate::net::generation::Generation;
 use crate::net::owned::Owned;
-use crate::net::packet::{Packet, SackBlocks, Wire};
+use crate::net::packet::{Extra, Packet, Wire};
 use forebay_experiment::network::Network;
 use forebay_experiment::shim_row::ShimRow;
 use forebay_units::{ConnSlot, NodeId, Time};
@@ -86,15 +86,8 @@ impl<S: EndpointShim> Layer<S> {
     }
 
     /// See [`End::egress`].
-    pub fn egress(
-        &mut self,
-        (side, slot): (Side, ConnSlot),
-        now: Time,
-        p: Packet,
-        sack: Option<&SackBlocks>,
-        out: &mut impl Wire,
-    ) {
-        at!(self, side, slot, e => e.end.egress(&self.rules, now, p, sack, out));
+    pub fn egress(&mut self, (side, slot): (Side, ConnSlot), now: Time, p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
+        at!(self, side, slot, e => e.end.egress(&self.rules, now, p, extra, out));
     }
 
     /// See [`End::ingress`].

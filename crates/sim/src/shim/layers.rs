@@ -3,7 +3,7 @@
 use super::endpoint::{Balance, EndpointShim, Side};
 use super::layer::Layer;
 use crate::net::generation::Generation;
-use crate::net::packet::{Packet, SackBlocks, Wire};
+use crate::net::packet::{Extra, Packet, Wire};
 use forebay_experiment::network::Network;
 use forebay_experiment::shim_row::ShimRow;
 use forebay_experiment::transport::Stack;
@@ -75,15 +75,8 @@ impl Layers {
     }
 
     /// See `End::egress`.
-    pub fn egress(
-        &mut self,
-        (side, slot): (Side, ConnSlot),
-        now: Time,
-        p: Packet,
-        sack: Option<&SackBlocks>,
-        out: &mut impl Wire,
-    ) {
-        each!(self, l => l.egress((side, slot), now, p, sack, out));
+    pub fn egress(&mut self, (side, slot): (Side, ConnSlot), now: Time, p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
+        each!(self, l => l.egress((side, slot), now, p, extra, out));
     }
 
     /// See `End::ingress`.

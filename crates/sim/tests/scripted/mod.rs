@@ -12,7 +12,7 @@ use forebay_param::{Kind, Param, Value, Values};
 use forebay_sampling::Rng;
 use forebay_sim::cc::{self, Path};
 use forebay_sim::net::generation::Generation;
-use forebay_sim::net::packet::{Packet, SackBlocks, Wire};
+use forebay_sim::net::packet::{Extra, Packet, Wire};
 use forebay_sim::shim::{self, ShimConfig, Shims};
 use forebay_sim::tcp::Address;
 use forebay_sim::tcp::config::TcpConfig;
@@ -119,14 +119,14 @@ pub(crate) fn path() -> Path {
 
 /// A wire that remembers.
 #[derive(Default)]
-pub(crate) struct Tape(pub Vec<(Packet, Option<SackBlocks>)>, pub Alarms);
+pub(crate) struct Tape(pub Vec<(Packet, Option<Extra>)>, pub Alarms);
 
 /// Times at which laws want to be woken, ps.
 pub(crate) type Alarms = BTreeSet<Time>;
 
 impl Wire for Tape {
-    fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
-        self.0.push((packet, sack.copied()));
+    fn emit(&mut self, packet: Packet, extra: Option<&Extra>) {
+        self.0.push((packet, extra.copied()));
     }
 
     fn alarm(&mut self, _conn: ConnSlot, _generation: Generation, time: Time) {

@@ -2,7 +2,7 @@
 //! connection is held against an independent model of the byte stream, and checked for stalls.
 
 use super::{Alarms, Tape, addresses};
-use forebay_sim::net::packet::{Codepoint, Packet, SackBlocks, flag};
+use forebay_sim::net::packet::{Codepoint, Extra, Packet, flag};
 use forebay_sim::shim::endpoint::End;
 use forebay_sim::shim::layers;
 use forebay_sim::shim::proboscis::{Budget, ReceiverShim, Rules, SenderShim};
@@ -91,7 +91,7 @@ pub(crate) struct Pipe<J> {
     pub(crate) done: u64,
     flying: BinaryHeap<Reverse<Flying>>,
     alarms: Alarms,
-    packets: Vec<(Packet, Option<SackBlocks>)>,
+    packets: Vec<(Packet, Option<Extra>)>,
     counts: [usize; 2],
     sent: BTreeMap<i64, usize>,
     /// Intervals of the stream that reached the receiver: start -> end.
@@ -217,7 +217,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
 
     fn deliver(&mut self, tape: &mut Tape) {
         let Some(Reverse((_, _, data, index))) = self.flying.pop() else { return };
-        let (mut p, sack) = self.packets[index];
+        let (mut p, extra) = self.packets[index];
         if data {
             if let Some(s) = &mut self.shims
                 && !s.receiver.ingress(&s.rules, Time(self.now), &mut p)
@@ -231,7 +231,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             if let Some(s) = &mut self.shims {
                 s.sender.ingress(&s.rules, Time(self.now), &mut p);
             }
-            self.sender.on_packet(&self.c, Time(self.now), &p, sack.as_ref(), tape);
+            self.sender.on_packet(&self.c, Time(self.now), &p, extra.as_ref(), tape);
         }
     }
 
@@ -250,18 +250,18 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
         self.alarms.append(&mut tape.1);
         let Some(s) = &mut self.shims else { return self.transmit(tape) };
         let mut below = Tape::default();
-        for (p, sack) in tape.0 {
+        for (p, extra) in tape.0 {
             if p.has(flag::ACK) {
-                s.receiver.egress(&s.rules, Time(self.now), p, sack.as_ref(), &mut below);
+                s.receiver.egress(&s.rules, Time(self.now), p, extra.as_ref(), &mut below);
             } else {
-                s.sender.egress(&s.rules, Time(self.now), p, sack.as_ref(), &mut below);
+                s.sender.egress(&s.rules, Time(self.now), p, extra.as_ref(), &mut below);
             }
         }
         self.transmit(below);
     }
 
     fn transmit(&mut self, tape: Tape) {
-        for (p, sack) in tape.0 {
+        for (p, extra) in tape.0 {
             let data = !p.has(flag::ACK);
             let number = self.counts[usize::from(data)];
             self.counts[usize::from(data)] += 1;
@@ -286,7 +286,7 @@ impl<J: FnMut(&Seen) -> Fate> Pipe<J> {
             }
             for copy in 0..1 + u64::from(fate.twice) {
                 let index = self.packets.len();
-                self.packets.push((p, sack));
+                self.packets.push((p, extra));
                 self.flying.push(Reverse((self.now + self.delay + fate.late + copy, index as u64, data, index)));
             }
         }

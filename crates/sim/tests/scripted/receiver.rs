@@ -1,7 +1,7 @@
 //! A receiver against a scripted peer. What it sent reads like `"3 3[5-7,9-10] 4E"`: acknowledged segments, SACK blocks, ECE.
 
 use super::{Tape, US, addresses};
-use forebay_sim::net::packet::{Codepoint, Meta, Packet, flag};
+use forebay_sim::net::packet::{Codepoint, Extra, Meta, Packet, flag};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_units::Time;
@@ -87,9 +87,9 @@ impl Script {
             .tape
             .0
             .drain(..)
-            .map(|(p, sack)| {
+            .map(|(p, extra)| {
                 let mut token = segment(p.seq);
-                if let Some(sack) = sack {
+                if let Some(Extra::Sack(sack)) = extra {
                     let blocks: Vec<String> = sack.iter().map(|(a, b)| format!("{}-{}", segment(a), segment(b))).collect();
                     token += &format!("[{}]", blocks.join(","));
                 }

@@ -4,7 +4,7 @@
 
 use super::{Tape, US, addresses};
 use forebay_experiment::transport::Ecn;
-use forebay_sim::net::packet::{Codepoint, Packet, SackBlocks, flag};
+use forebay_sim::net::packet::{Codepoint, Extra, Packet, SackBlocks, flag};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::{Sender, Timer};
 use forebay_units::Time;
@@ -157,13 +157,9 @@ impl Script {
     pub(crate) fn reply_bytes(&mut self, next: u64, blocks: &[(u64, u64)], flags: u8) -> &mut Script {
         let mut p = self.packet(next);
         p.flags |= flags;
-        let mut option = SackBlocks::default();
         let wire = |offset: u64| ISN.wrapping_add(1).wrapping_add(offset as u32);
-        for &(a, b) in blocks {
-            option.push((wire(a), wire(b)));
-        }
-        let sack = (!blocks.is_empty()).then_some(&option);
-        self.s.on_packet(&self.c, Time(self.now * US), &p, sack, &mut self.tape);
+        let extra = SackBlocks::of(blocks.iter().map(|&(a, b)| (wire(a), wire(b)))).map(Extra::Sack);
+        self.s.on_packet(&self.c, Time(self.now * US), &p, extra.as_ref(), &mut self.tape);
         self.note();
         self.s.audit();
         self

@@ -2,7 +2,7 @@
 //! to end. Measured is the thread's CPU time, not the clock, and by orders of magnitude; the guard of `make test` counts instructions.
 
 use crate::scripted::{addresses, config};
-use forebay_sim::net::packet::{Packet, SackBlocks, Wire, flag};
+use forebay_sim::net::packet::{Extra, Packet, Wire, flag};
 use forebay_sim::tcp::receiver::Receiver;
 use forebay_sim::tcp::sender::{Phase, Sender};
 use forebay_units::Time;
@@ -27,15 +27,15 @@ struct Pipe {
     free: u64,
     mss: u32,
     data: VecDeque<(u64, Packet)>,
-    acks: VecDeque<(u64, Packet, Option<SackBlocks>)>,
+    acks: VecDeque<(u64, Packet, Option<Extra>)>,
     packets: u64,
 }
 
 impl Wire for Pipe {
-    fn emit(&mut self, packet: Packet, sack: Option<&SackBlocks>) {
+    fn emit(&mut self, packet: Packet, extra: Option<&Extra>) {
         self.packets += 1;
         if packet.has(flag::ACK) {
-            return self.acks.push_back((self.now + DELAY, packet, sack.copied()));
+            return self.acks.push_back((self.now + DELAY, packet, extra.copied()));
         }
         self.free = self.free.max(self.now) + PACKET;
         let segment = packet.seq.wrapping_sub(ISN + 1) / self.mss;
@@ -73,8 +73,8 @@ fn cost(stack: &str, lost: Lost, segments: u32, times: u32) -> Option<f64> {
                 let (_, p) = pipe.data.pop_front().expect("looked at");
                 r.on_packet(&c, Time(now), &p, &mut pipe);
             } else if acks == now {
-                let (_, p, sack) = pipe.acks.pop_front().expect("looked at");
-                s.on_packet(&c, Time(now), &p, sack.as_ref(), &mut pipe);
+                let (_, p, extra) = pipe.acks.pop_front().expect("looked at");
+                s.on_packet(&c, Time(now), &p, extra.as_ref(), &mut pipe);
             } else if s.timer_due() == Time(now).into() {
                 s.on_timer(&c, Time(now), &mut pipe);
             } else {

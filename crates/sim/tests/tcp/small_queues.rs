@@ -2,7 +2,7 @@
 
 use crate::scripted::{US, addresses, config};
 use forebay_sim::net::generation::Generation;
-use forebay_sim::net::packet::{Packet, SackBlocks, Wire, flag};
+use forebay_sim::net::packet::{Extra, Packet, Wire, flag};
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::Sender;
 use forebay_units::{ConnSlot, Time};
@@ -20,7 +20,7 @@ struct Interface {
 }
 
 impl Wire for Interface {
-    fn emit(&mut self, packet: Packet, _sack: Option<&SackBlocks>) {
+    fn emit(&mut self, packet: Packet, _extra: Option<&Extra>) {
         self.busy_until = self.busy_until.max(self.now) + u64::from(packet.wire) * 80_000;
         self.sent += 1;
     }

@@ -8,7 +8,7 @@ use crate::engine::hosts::Wake;
 use crate::engine::lane::Handover;
 use crate::engine::nic::Nic;
 use crate::net::generation::Generation;
-use crate::net::packet::{Packet, SackBlocks};
+use crate::net::packet::{Extra, Packet};
 use crate::shim::endpoint::Side;
 use crate::tcp::sender::Phase;
 use forebay_traffic::{First, Job};
@@ -17,21 +17,21 @@ use forebay_units::{ConnSlot, NodeId, Time, TimeOrNever};
 impl Core {
     /// An ACK reached host `node`.
     #[inline(always)]
-    pub(super) fn deliver_ack(&mut self, node: NodeId, p: &Packet, sack: Option<&SackBlocks>) {
+    pub(super) fn deliver_ack(&mut self, node: NodeId, p: &Packet, extra: Option<&Extra>) {
         let generation = self.generations[p.conn];
         if generation.receives(p.generation()) {
-            return self.take_ack::<Direct>(node, p, sack);
+            return self.take_ack::<Direct>(node, p, extra);
         }
         rarely(move || {
             if generation.receives_through_shim(p.generation()) && self.senders[p.conn].generation() == generation {
-                return self.take_ack::<Shimmed>(node, p, sack);
+                return self.take_ack::<Shimmed>(node, p, extra);
             }
             self.drop_stale(node, p);
         });
     }
 
     #[inline(always)]
-    fn take_ack<W: Way>(&mut self, node: NodeId, p: &Packet, sack: Option<&SackBlocks>) {
+    fn take_ack<W: Way>(&mut self, node: NodeId, p: &Packet, extra: Option<&Extra>) {
         let (now, conn) = (p.arrival, p.conn);
         let host = &mut self.hosts[node];
         host.note(now, p);
@@ -43,7 +43,7 @@ impl Core {
         let Some(p) = W::ingress(&mut self.endpoint_shims, at, p, &mut copy) else { return };
         let c = &self.tcp[group];
         let mut out = W::wire(&mut self.endpoint_shims, at, || Nic::of_sender((&mut self.fabric, &mut self.lane), host, now, c));
-        sender.on_packet(c, now, p, sack, &mut out);
+        sender.on_packet(c, now, p, extra, &mut out);
         drop(out);
         W::settle(self, at, now);
         self.ack_done(node, conn, now);

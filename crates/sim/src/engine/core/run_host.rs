@@ -35,13 +35,13 @@ impl Core {
             if packet <= timer {
                 let packet = ring.place(ring.head());
                 // SAFETY: the ring lets the packet go but keeps it until packets are added to it, which only the node at its other end does.
-                let (p, blocks) = unsafe { (&*packet, Ring::sack_behind(packet)) };
+                let (p, extra) = unsafe { (&*packet, Ring::extra_behind(packet)) };
                 ring.advance(ring.next(ring.head()));
                 if looks && self.look_at(node, p) {
                     continue;
                 }
                 if p.has(flag::ACK) {
-                    self.deliver_ack(node, p, blocks);
+                    self.deliver_ack(node, p, extra);
                 } else {
                     self.deliver_data(node, p);
                 }

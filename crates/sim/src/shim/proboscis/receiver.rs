@@ -6,7 +6,7 @@ use super::config::{EcnMode, Ends, HoldOn, Release, Rules};
 use super::sender::FORGET;
 use super::window::{Train, limited};
 use super::{Proboscis, Verdict};
-use crate::net::packet::{Codepoint, Packet, SackBlocks, Wire, flag};
+use crate::net::packet::{Codepoint, Extra, Packet, Wire, flag};
 use crate::shim::endpoint::{Balance, End};
 use forebay_units::Time;
 
@@ -95,7 +95,7 @@ impl End<Proboscis> for ReceiverShim {
     }
 
     /// A packet of the guest on its way to the network: SYN-ACK or ACK.
-    fn egress(&mut self, r: &Rules, now: Time, mut p: Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
+    fn egress(&mut self, r: &Rules, now: Time, mut p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
         if !self.known {
             // 4, item 34: only SYNs and probes create entries.
         } else if p.has(flag::SYN) {
@@ -107,7 +107,7 @@ impl End<Proboscis> for ReceiverShim {
             p.flags |= flag::ECE;
             self.ce_bytes = 0;
         }
-        out.emit(p, sack);
+        out.emit(p, extra);
     }
 
     /// The timer, for entries that hold a SYN-ACK.

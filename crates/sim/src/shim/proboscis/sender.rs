@@ -5,7 +5,7 @@ use super::Proboscis;
 use super::budget::Budget;
 use super::config::{EcnMode, Ends, Rules};
 use super::window::{after, later, limited};
-use crate::net::packet::{Codepoint, Packet, SackBlocks, Wire, flag};
+use crate::net::packet::{Codepoint, Extra, Packet, Wire, flag};
 use crate::shim::endpoint::{Balance, End};
 use forebay_units::Time;
 
@@ -75,7 +75,7 @@ impl End<Proboscis> for SenderShim {
     }
 
     /// A packet of the guest on its way to the network.
-    fn egress(&mut self, r: &Rules, now: Time, mut p: Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
+    fn egress(&mut self, r: &Rules, now: Time, mut p: Packet, extra: Option<&Extra>, out: &mut impl Wire) {
         self.touch(now);
         if p.has(flag::SYN) {
             if r.c.ends != Ends::Acceptor {
@@ -88,7 +88,7 @@ impl End<Proboscis> for SenderShim {
                 p.meta.set_ecn(Codepoint::Ect0);
             }
         }
-        out.emit(p, sack);
+        out.emit(p, extra);
     }
 
     /// A packet on its way to the guest: SYN-ACK or ACK.

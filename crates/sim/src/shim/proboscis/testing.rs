@@ -1,13 +1,13 @@
 //! What the tests of both roles share.
 
-use crate::net::packet::{Packet, SackBlocks, Wire};
+use crate::net::packet::{Extra, Packet, Wire};
 
 /// Keeps what a shim hands to the network.
 #[derive(Default)]
 pub(super) struct Tape(pub Vec<Packet>);
 
 impl Wire for Tape {
-    fn emit(&mut self, packet: Packet, _sack: Option<&SackBlocks>) {
+    fn emit(&mut self, packet: Packet, _extra: Option<&Extra>) {
         self.0.push(packet);
     }
 }

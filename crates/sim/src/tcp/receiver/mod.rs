@@ -6,7 +6,7 @@ mod gro;
 
 use self::delack::Taken;
 use crate::net::generation::Generation;
-use crate::net::packet::{Codepoint, Meta, Packet, SackBlocks, Wire, flag};
+use crate::net::packet::{Codepoint, Extra, Meta, Packet, SackBlocks, Wire, flag};
 use crate::shim::windows;
 use crate::tcp::adaptive::Adaptive;
 use crate::tcp::autotune::first_window;
@@ -494,25 +494,21 @@ impl Receiver {
         if !self.sack || (self.ooo.is_empty() && self.dsack.is_none()) {
             return out.emit(ack, None);
         }
-        let blocks = self.sack_blocks();
+        let Some(blocks) = self.sack_blocks() else { return out.emit(ack, None) };
         ack.flags |= flag::EXT;
         // Two bytes of padding, two of option header, eight per block.
         ack.wire += 4 + 8 * blocks.count() as u16;
-        out.emit(ack, Some(&blocks));
+        out.emit(ack, Some(&Extra::Sack(blocks)));
     }
 
     #[cold]
-    fn sack_blocks(&mut self) -> SackBlocks {
-        let mut blocks = SackBlocks::default();
+    fn sack_blocks(&mut self) -> Option<SackBlocks> {
         //= https://www.rfc-editor.org/rfc/rfc2883#section-4
         //# A D-SACK block is only used to report a duplicate contiguous sequence of data received by the receiver in the
         //# most recent packet.
         // RFC 2883 section 4: a duplicate is reported first, once.
         let dsack = self.dsack.take();
-        for block in dsack.into_iter().chain(self.ooo.intervals().map(|b| self.wire(b))).take(usize::from(self.blocks)) {
-            blocks.push(block);
-        }
-        blocks
+        SackBlocks::of(dsack.into_iter().chain(self.ooo.intervals().map(|b| self.wire(b))).take(usize::from(self.blocks)))
     }
 
     /// Stream offsets as sequence numbers.

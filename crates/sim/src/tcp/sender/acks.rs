@@ -2,7 +2,7 @@
 
 use super::{CaState, Phase, Sender, Timer};
 use crate::cc::{Ack, Event, Trigger};
-use crate::net::packet::{Codepoint, Packet, SackBlocks, Wire, flag};
+use crate::net::packet::{Codepoint, Extra, Packet, SackBlocks, Wire, flag};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Ecn, Growth, Reduce, RtoRule};
 use forebay_units::{Time, TimeOrNever};
@@ -15,16 +15,16 @@ fn microseconds(now: Time, time: Time) -> Time {
 impl Sender {
     /// A packet of the ACK direction arrived.
     #[inline(always)]
-    pub fn on_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
+    pub fn on_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, extra: Option<&Extra>, out: &mut impl Wire) {
         match self.usual_ack(p) {
             Some(acked) => self.take_usual(c, now, p, acked, out),
-            None => self.on_any_packet(c, now, p, sack, out),
+            None => self.on_any_packet(c, now, p, extra, out),
         }
     }
 
     /// The same, whatever it is.
     #[inline(never)]
-    fn on_any_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, sack: Option<&SackBlocks>, out: &mut impl Wire) {
+    fn on_any_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, extra: Option<&Extra>, out: &mut impl Wire) {
         match self.phase {
             Phase::SynSent if p.has(flag::SYN) => return self.on_syn_ack(c, now, p, out),
             Phase::Established if !p.has(flag::SYN) => {}
@@ -32,6 +32,7 @@ impl Sender {
             Phase::Established => return self.send_ack(c, now, out),
             Phase::Closed | Phase::SynSent | Phase::Done => return,
         }
+        let sack = extra.map(|Extra::Sack(blocks)| blocks);
         let offset = self.addr.offset(p.ack_number(), self.una);
         // An ACK for data never sent is ignored (RFC 9293 section 3.10.7.4).
         if offset < 0 || offset as u64 > self.high {
