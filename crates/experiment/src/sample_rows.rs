@@ -159,7 +159,7 @@ pub struct TimeoutRow {
     pub backoff: u32,
 }
 
-/// Where in a message a retransmission timer ran out: the counters of [`FlowRow`].
+/// Where in a message a retransmission timer ran out: the counters of a message (`FlowRow`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TimeoutKind {
     /// Before the first window of the message was acknowledged.
