@@ -395,17 +395,31 @@ fn a_full_disk() {
     assert!(s.0.join("r/manifest.json").is_file(), "the results are there all the same");
 }
 
+/// A shell without job control starts what runs in the background with SIGINT and SIGQUIT ignored, these tests too, and children inherit it
+/// (POSIX, "Signals and Error Handling" of the shell language). The command that is tried is one of the foreground.
+fn heed_signals(command: &mut Command) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: signal(2) may be called between fork and exec (signal-safety(7)).
+    unsafe {
+        std::os::unix::process::CommandExt::pre_exec(command, || {
+            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            Ok(())
+        });
+    }
+    let _ = command;
+}
+
 /// Signals: each ends a run within a moment, with nothing left behind, or with what the next command removes.
 #[test]
 fn signals() {
     let s = Scratch::new("hostile-signals");
     s.file("long.toml", &SMALL.replace("2ms", "1h"));
     for (signal, code) in [("INT", Some(130)), ("TERM", Some(130)), ("HUP", Some(130)), ("QUIT", None), ("KILL", None)] {
-        let mut child = command(&s.0, &["run", "long.toml", "--yes", "--progress", "json", "--quiet", "--out", "r"])
-            .stderr(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut run = command(&s.0, &["run", "long.toml", "--yes", "--progress", "json", "--quiet", "--out", "r"]);
+        heed_signals(&mut run);
+        let mut child = run.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let mut events = BufReader::new(child.stderr.take().unwrap());
         let mut first = String::new();
         events.read_line(&mut first).unwrap();
