@@ -8,7 +8,7 @@ use std::path::Path;
 
 fn main() -> std::io::Result<()> {
     // Everything is where it is in the repository, in a packed source tree too.
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo says where the crate is")).join("../..");
     // This crate is given its worlds by the program; the sources of all of them count.
     let sources = sources::Sources::of(&root, &["exec", "worlds"])?;
     let places = sources.roots.iter().map(|r| &r.1).chain(&sources.manifests);

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 fn main() -> io::Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo says where the crate is")).join("../..");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default()).join("share");
     match fs::remove_dir_all(&out) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
