@@ -1,6 +1,7 @@
 //! Identifiers of what a simulation is made of. Each kind has a type of its own, so that they cannot be mixed up.
 
 use std::fmt;
+use std::num::NonZeroU64;
 
 /// A type whose values number the elements of one list: the key of an [`IndexVec`](crate::IndexVec).
 pub trait Id: Copy + Ord + fmt::Debug {
@@ -115,9 +116,66 @@ id! {
     /// A sum of payload delivered over time: of a workload by a transport over a port.
     SumId(u32)
 }
-id! {
-    /// A query: one barrier round or one exchange of request and response. Unique among all workloads of a run.
-    QueryId(u64)
+/// A query: one barrier round or one exchange of request and response. Unique among all workloads of a run. An `Option` of it takes no more
+/// room: most messages of a large run have one, or none.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct QueryId(NonZeroU64);
+
+impl QueryId {
+    /// The identifier with this number, which is not the largest of 64 bits.
+    ///
+    /// # Panics
+    /// When it is.
+    #[inline(always)]
+    pub const fn new(number: u64) -> QueryId {
+        match NonZeroU64::new(number.wrapping_add(1)) {
+            Some(kept) => QueryId(kept),
+            None => panic!("beyond the largest QueryId"),
+        }
+    }
+
+    /// The number.
+    #[inline(always)]
+    pub const fn get(self) -> u64 {
+        self.0.get() - 1
+    }
+
+    /// The identifier of the element at `index`.
+    #[inline]
+    pub const fn from_index(index: usize) -> QueryId {
+        QueryId::new(index as u64)
+    }
+
+    /// The number as a position in a list.
+    #[inline(always)]
+    pub const fn index(self) -> usize {
+        self.get() as usize
+    }
+}
+
+impl Id for QueryId {
+    #[inline]
+    fn from_index(index: usize) -> QueryId {
+        QueryId::from_index(index)
+    }
+
+    #[inline(always)]
+    fn index(self) -> usize {
+        self.index()
+    }
+}
+
+impl fmt::Display for QueryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.get(), f)
+    }
+}
+
+impl fmt::Debug for QueryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "QueryId({})", self.get())
+    }
 }
 
 #[cfg(test)]
@@ -131,7 +189,14 @@ mod tests {
 
     #[test]
     fn takes_no_more_room_than_its_number() {
-        assert_eq!((size_of::<ConnSlot>(), size_of::<QueryId>()), (4, 8));
+        assert_eq!((size_of::<ConnSlot>(), size_of::<Option<QueryId>>()), (4, 8));
+    }
+
+    #[test]
+    fn queries_keep_their_numbers_and_order() {
+        let ids = [0, 1, 7, u64::MAX - 1].map(QueryId::new);
+        assert_eq!(ids.map(QueryId::get), [0, 1, 7, u64::MAX - 1]);
+        assert!(ids.is_sorted() && format!("{} {:?}", ids[2], ids[0]) == "7 QueryId(0)");
     }
 
     #[test]

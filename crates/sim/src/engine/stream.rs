@@ -3,6 +3,7 @@
 use forebay_traffic::First;
 use forebay_units::{AppId, NodeId, QueryId, SumId, Time, TimeOrNever};
 use std::collections::VecDeque;
+use std::num::NonZeroU64;
 
 /// One message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,7 +11,7 @@ pub(super) struct Message {
     /// Stream offset of its first byte.
     pub begin: u64,
     /// Stream offset behind its last byte; `None` for an endless one.
-    pub end: Option<u64>,
+    pub behind: Option<NonZeroU64>,
     /// When the application handed it over.
     pub start: Time,
     /// When the receiver had all of it, if it has.
@@ -23,13 +24,20 @@ pub(super) struct Message {
     pub first_window: u64,
 }
 
+impl Message {
+    /// Stream offset behind its last byte; `None` for an endless one.
+    pub(super) fn end(&self) -> Option<u64> {
+        self.behind.map(NonZeroU64::get)
+    }
+}
+
 /// What a receiver has of a stream: all up to an offset, and intervals beyond it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Held {
     /// Delivered to the application up to here.
     pub in_order: u64,
     /// What waits for something before it, disjoint.
-    pub beyond: Vec<(u64, u64)>,
+    pub beyond: Box<[(u64, u64)]>,
 }
 
 impl Held {
@@ -68,8 +76,8 @@ pub(super) struct Stream {
     pub datagrams: bool,
     /// Packets of this connection dropped in the network.
     pub dropped: u64,
-    /// Interval of its rows in the `tcp` series; zero: every ACK; `None`: it has none.
-    pub sample_every: Option<Time>,
+    /// Interval of its rows in the `tcp` series; zero: every ACK; never: it has none.
+    pub sample_every: TimeOrNever,
     /// What its receiver had when the warm-up ended.
     pub before: Held,
 }
@@ -111,7 +119,7 @@ impl Outgoing {
     pub(super) fn pop(&mut self) -> Option<Message> {
         let message = self.messages.pop_front()?;
         // An endless flow that was stopped has no last byte that its receiver could have noticed.
-        self.delivered -= usize::from(message.end.is_some());
+        self.delivered -= usize::from(message.behind.is_some());
         Some(message)
     }
 }

@@ -13,6 +13,7 @@ use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::Sender;
 use forebay_traffic::{First, Job};
 use forebay_units::{ConnSlot, NodeId, Time, TimeOrNever};
+use std::num::NonZeroU64;
 
 /// What a sender is called for, beside packets.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +54,16 @@ impl Core {
         let end = bytes.map(|b| begin + b);
         let deadline = TimeOrNever::at(deadline);
         let first_window = (sender.w.cwnd * f64::from(self.tcp[sender.group()].mss)) as u64;
-        out.messages.push_back(Message { begin, end, start: now, delivered: TimeOrNever::NEVER, query, deadline, first_window });
+        let behind = end.and_then(NonZeroU64::new);
+        out.messages.push_back(Message {
+            begin,
+            behind,
+            start: now,
+            delivered: TimeOrNever::NEVER,
+            query,
+            deadline,
+            first_window,
+        });
         if out.messages.len() == 1 {
             sender.measure((begin, begin.saturating_add(first_window), end.unwrap_or(u64::MAX)));
         }

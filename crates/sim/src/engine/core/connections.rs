@@ -10,7 +10,7 @@ use crate::tcp::sender::Sender;
 use forebay_experiment::streams::Draws;
 use forebay_experiment::topology::flow_hash;
 use forebay_traffic::OpenSpec;
-use forebay_units::{ConnSlot, Time, WorkloadId};
+use forebay_units::{ConnSlot, Time, TimeOrNever, WorkloadId};
 
 impl Core {
     /// Makes room for `more` connections that are sure to come: growing by doubling leaves holes that the allocator keeps.
@@ -85,7 +85,7 @@ impl Core {
             generation,
             live: true,
             first: spec.first,
-            sample_every: self.recorder.interval(conn_id),
+            sample_every: self.recorder.interval(conn_id).map_or(TimeOrNever::NEVER, TimeOrNever::at),
             ..Stream::default()
         };
         if self.window_shims.any() {

@@ -23,7 +23,7 @@ impl Core {
             // The one row of this source: without end, from its first packet on.
             out.messages.push_back(Message {
                 begin: 0,
-                end: None,
+                behind: None,
                 start: now,
                 delivered: TimeOrNever::NEVER,
                 query: None,

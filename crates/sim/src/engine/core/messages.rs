@@ -26,7 +26,7 @@ impl Core {
             self.emit_acked(conn, now);
             let out = &mut self.outgoing[conn];
             let Some(message) = out.pop() else { return };
-            let finite = message.end.is_some();
+            let finite = message.behind.is_some();
             assert!(
                 !finite || message.delivered.has_come(now),
                 "conservation: a message was acknowledged before it was delivered"
@@ -35,7 +35,7 @@ impl Core {
             self.lane.done += u64::from(finite);
             let sender = &mut self.senders[conn];
             sender.next_message(
-                out.messages.front().map(|m| (m.begin, m.begin.saturating_add(m.first_window), m.end.unwrap_or(u64::MAX))),
+                out.messages.front().map(|m| (m.begin, m.begin.saturating_add(m.first_window), m.end().unwrap_or(u64::MAX))),
             );
             if finite {
                 let s = &self.streams[conn];
@@ -49,7 +49,7 @@ impl Core {
     fn emit_acked(&mut self, conn: ConnSlot, now: Time) {
         let sender = &self.senders[conn];
         let (known, arrived) = (sender.una.min(sender.written), sender.written);
-        let held = Held { in_order: if self.measuring { arrived } else { 0 }, beyond: Vec::new() };
+        let held = Held { in_order: if self.measuring { arrived } else { 0 }, beyond: Box::default() };
         let Some((row, shim)) = self.emit_row(conn, Some(now), known, &held) else { return };
         if let Some(first) = shim {
             // The rest of the row is the receiving host's.
@@ -72,9 +72,9 @@ impl Core {
     fn emit_row(&mut self, conn: ConnSlot, acked: Option<Time>, known: u64, held: &Held) -> Option<(usize, Option<bool>)> {
         let (s, sender) = (&self.streams[conn], &self.senders[conn]);
         let &m = self.outgoing[conn].messages.front()?;
-        let measured = held.within(m.begin, m.end).saturating_sub(s.before.within(m.begin, m.end));
+        let measured = held.within(m.begin, m.end()).saturating_sub(s.before.within(m.begin, m.end()));
         let stats = &sender.stats;
-        let size = m.end.map_or(0, |end| end - m.begin);
+        let size = m.end().map_or(0, |end| end - m.begin);
         let (src, dst, hash) = (s.src, s.dst, s.hash);
         let mut row = FlowRow {
             // Numbered by the report, in order of start.
@@ -89,7 +89,7 @@ impl Core {
             end: m.delivered,
             acked: acked.into(),
             ideal: if size == 0 { Time::ZERO } else { self.ideal(src, dst, hash, size, sender.group()) },
-            bytes_acked: m.end.map_or(known, |end| known.min(end)).saturating_sub(m.begin),
+            bytes_acked: m.end().map_or(known, |end| known.min(end)).saturating_sub(m.begin),
             bytes_measured: measured,
             segs_sent: stats.segs_sent,
             segs_retx: stats.segs_retx,
@@ -141,7 +141,7 @@ impl Core {
             return;
         }
         let (s, out) = (&self.streams[conn], &mut self.outgoing[conn]);
-        let Some(every) = s.sample_every.filter(|_| now >= out.next_sample) else { return };
+        let Some(every) = s.sample_every.get().filter(|_| now >= out.next_sample) else { return };
         if every > Time::ZERO {
             out.next_sample = Time(now.0 - now.0 % every.0) + every;
         }
