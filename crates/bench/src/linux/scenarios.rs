@@ -180,6 +180,19 @@ pub(crate) fn cases() -> Vec<Case> {
         add(format!("{law} buffer of 10"), long(G1, 1, "10pkt", DROP_TAIL, &of(law)));
     }
 
+    // Timeouts without a loss: for 30 ms more urgent traffic has the link to itself.
+    let bursts = "kind = \"long\"\nfrom = [\"s0\", \"s1\"]\n[[workload]]\nkind = \"udp\"\nfrom = [\"s2\", \"s3\"]\nrate = \"1Gbps\"\n\
+                  on = \"15ms\"\noff = \"120ms\"\nservice = 7\nstart = \"100ms\"";
+    let priority = "{ kind = \"strict-priority\", queues = 2, k = \"20pkt\" }";
+    for (name, more) in [
+        ("spurious timeouts", "rcv-wnd = \"40KB\""),
+        ("spurious timeouts found by echoes", "rcv-wnd = \"40KB\"\nfrto = false"),
+        ("spurious timeouts with marks", "ecn = \"classic\""),
+    ] {
+        let transport = format!("{CUBIC}\nrto-min = \"10ms\"\n{more}");
+        add(name.into(), star("duration = \"600ms\"", G1, 4, "100000pkt", priority, &transport, bursts));
+    }
+
     // Several transports.
     let both = |groups: &[&str]| {
         groups.iter().enumerate().fold(String::new(), |mut text, (i, cc)| {

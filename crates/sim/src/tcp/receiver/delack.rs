@@ -34,6 +34,8 @@ impl Receiver {
     #[inline(never)]
     pub(super) fn settle_adaptive(&mut self, c: &TcpConfig, now: Time, p: &Packet, taken: Taken, out: &mut impl Wire) {
         let (len, waiting, sack) = (u32::from(p.len), self.waiting(c), self.is_sack());
+        // Out of order: whether it has been joined to what waits.
+        let joins = taken.in_order || self.beyond().next().is_some_and(|(start, end)| end - start > u64::from(p.len));
         let Some(a) = &mut self.adaptive else { return };
         a.on_established(c, now, p);
         let full = p.len >= a.rcv_mss;
@@ -54,7 +56,9 @@ impl Receiver {
             }
             if len >= 128 && (taken.in_order || sack) {
                 let own = tune.memory_of(c, taken.fresh, u32::from(a.rcv_mss));
-                grows = tune.grow(c, len, a.rcv_mss.into(), waiting + own, taken.in_order);
+                // tcp_data_queue_ofo: what is not joined to anything is not counted yet.
+                let uncounted = if joins { 0 } else { tune.memory_of(c, len.into(), a.rcv_mss.into()) };
+                grows = tune.grow(c, len, a.rcv_mss.into(), (waiting + own).saturating_sub(uncounted), joins);
             }
         }
         if !c.adaptive_acks {

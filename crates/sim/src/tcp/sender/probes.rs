@@ -5,6 +5,7 @@ use crate::cc::{Event, Trigger};
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
 use forebay_units::Time;
+use std::num::NonZeroU64;
 
 impl Sender {
     //= https://www.rfc-editor.org/rfc/rfc8985#section-7.2
@@ -73,7 +74,7 @@ impl Sender {
             self.retransmit_index(c, now, last, out);
         }
         if let Some(s) = &mut self.sack {
-            s.rack.probe_end = Some(self.nxt);
+            s.rack.probe_end = NonZeroU64::new(self.nxt);
             s.rack.probe_is_retx = !fresh;
         }
         self.arm_rto(c, now);

@@ -69,9 +69,10 @@ impl Sender {
         //# constant.
         // RFC 5681 section 3.1: when the same data times out again, ssthresh stays; when other data does, it is a new loss. (The back-off
         // would not tell them apart: without timestamps it may outlive progress.) Linux (tcp_enter_loss) also reduces once only when a
-        // timeout ends a reduction that has begun.
+        // timeout ends a reduction that has begun, and of which not all is acknowledged.
         let repeated = self.ca == CaState::Loss && self.una == self.timed_out;
-        let reduced = self.marks_answered() || (c.reduce == Reduce::Cwnd && matches!(self.ca, CaState::Cwr | CaState::Recovery));
+        let answered = self.una < self.cwr_end && self.marks_answered();
+        let reduced = answered || (c.reduce == Reduce::Cwnd && self.reducing());
         self.timed_out = self.una;
         if self.ca == CaState::Recovery && self.sack.is_none() {
             // Without SACK, fast recovery inflates the window by what has left the network (RFC 5681 section 3.2 step 4).
@@ -101,6 +102,7 @@ impl Sender {
         self.rtt.back_off();
         self.timed = None;
         self.timer = Timer::Idle;
+        let stamp = self.stamp(c, now);
         match &mut self.sack {
             // Go back: everything outstanding is sent again as the window opens.
             None => self.nxt = self.una,
@@ -112,7 +114,7 @@ impl Sender {
                     let linux = c.rto_rule == RtoRule::Linux;
                     let wait = if linux { Time::ZERO } else { rack.reordering_window(&self.rtt, false, 0, c) };
                     let late = rack.rtt + wait;
-                    s.board.mark_after_timeout(|i, seg| i == 0 || seg.sent() + late <= now);
+                    s.board.mark_after_timeout(|i, seg| i == 0 || seg.sent() + late <= stamp);
                 } else {
                     s.board.mark_after_timeout(|_, _| true);
                 }
