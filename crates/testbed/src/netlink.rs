@@ -106,7 +106,9 @@ impl Netlink {
         let mut attributes = Vec::new();
         attributes.extend(metrics.init_cwnd.map(RouteMetric::InitCwnd));
         // In milliseconds; of a metric that is not locked tcp_rto_min takes no notice.
-        attributes.extend(metrics.rto_min_ms.into_iter().flat_map(|ms| [RouteMetric::Lock(1 << RTAX_RTO_MIN), RouteMetric::RtoMin(ms)]));
+        attributes.extend(
+            metrics.rto_min_ms.into_iter().flat_map(|ms| [RouteMetric::Lock(1 << RTAX_RTO_MIN), RouteMetric::RtoMin(ms)]),
+        );
         attributes.extend(metrics.quickack.then_some(RouteMetric::QuickAck(1)));
         let mut route = RouteMessage::default();
         route.header = RouteHeader {

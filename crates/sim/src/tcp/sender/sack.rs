@@ -174,7 +174,10 @@ impl Sender {
             }
             let recovering = self.ca >= CaState::Recovery;
             let wait = s.rack.reordering_window(&self.rtt, recovering, s.board.sacked_segs, c);
-            let due = s.rack.detect(&mut s.board, stamp, wait).map(|timeout| TimeOrNever::at(now + timeout));
+            // tcp_rack_mark_lost: TCP_TIMEOUT_MIN more, in whole ticks.
+            let tick = c.rto_granularity.max(Time(1));
+            let linux = |wait: Time| if c.rto_rule == RtoRule::Linux { (wait + tick * 2).round_up(tick) } else { wait };
+            let due = s.rack.detect(&mut s.board, stamp, wait).map(|timeout| TimeOrNever::at(now + linux(timeout)));
             // RFC 8985 section 8: one timer; what may be lost already comes before a probe.
             if let Some(due) = due
                 && (due < self.timer_due || self.timer == Timer::Probe)

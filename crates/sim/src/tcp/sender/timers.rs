@@ -4,6 +4,7 @@ use super::{CaState, Phase, Sender, Timer};
 use crate::cc::{Event, Reduction, Threshold, Trigger, Window};
 use crate::net::packet::{Wire, flag};
 use crate::tcp::config::TcpConfig;
+use crate::tcp::wheel;
 use forebay_experiment::transport::{Recovery, Reduce, RtoRule};
 use forebay_units::{Time, TimeOrNever};
 
@@ -31,6 +32,9 @@ impl Sender {
     /// The timer is due.
     pub fn on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         debug_assert!(self.timer_due.has_come(now));
+        if self.waits_for_its_slot(c, now) {
+            return;
+        }
         match (self.phase, self.timer) {
             (Phase::SynSent, _) => {
                 self.rtt.back_off();
@@ -47,6 +51,30 @@ impl Sender {
                 self.timer_due = TimeOrNever::NEVER;
             }
         }
+    }
+
+    /// Linux: the clock ticks, and the wheel has slots. True if the timer expires later than now; it is armed for then.
+    fn waits_for_its_slot(&mut self, c: &TcpConfig, now: Time) -> bool {
+        if c.rto_rule != RtoRule::Linux || self.put_off() {
+            return false;
+        }
+        let ran = match self.timer {
+            Timer::Rto => self.rtt.rto(c),
+            Timer::Probe => self.probe_timeout(c),
+            Timer::Reorder | Timer::Idle => Time::ZERO,
+        };
+        let expires = wheel::expiry(self.timer_due.or_never().saturating_sub(ran), ran, c.rto_granularity);
+        if expires <= now {
+            return false;
+        }
+        self.timer_due = expires.into();
+        self.put_off = self.timer_due;
+        true
+    }
+
+    /// Whether the running timer has come due and waits for the slot of a timer wheel that it is in.
+    pub fn put_off(&self) -> bool {
+        !self.timer_due.is_never() && self.timer_due == self.put_off
     }
 
     //= https://www.rfc-editor.org/rfc/rfc6298#section-5
