@@ -46,19 +46,43 @@ fn a_spurious_timeout_costs_about_one_segment() {
     }
 }
 
-/// Each of the two ways to find out helps alone; without both, whole windows are sent again. The echo alone is blind while the window is
-/// being reduced on marks (tcp_enter_cwr forgets what could be taken back).
+/// Windows that the receiver limits, so that neither marks nor losses ever reduce them.
+const STEADY: &[&str] = &["transport.cc=cubic", "transport.ecn=off", "transport.rcv-wnd=40KB"];
+
+/// (timeouts, tail loss probes, retransmissions) with what finds needless timeouts out.
+fn found_by(sets: &[&str], frto: bool, eifel: bool) -> (u64, u64, u64) {
+    let switches = [format!("transport.frto={frto}"), format!("transport.eifel={eifel}")];
+    let o = one(BURSTS, &[sets, &[&switches[0], &switches[1]]].concat());
+    let (rtos, retx) = needless(&o);
+    let probes = o.report.flows.iter().map(|f| u64::from(f.tlps)).sum();
+    println!("frto {frto}, eifel {eifel}: {rtos} timeouts, {probes} probes, {retx} retransmissions");
+    assert!(rtos >= 20, "{rtos} timeouts are no basis");
+    (rtos, probes, retx)
+}
+
+/// Each of the two ways to find out suffices: a timeout costs the one segment that it sends, and the probe before it one where the window has
+/// no room for new data. That is what a kernel does here, packet for packet in number (`forebay-bench linux spurious`). Without both, whole
+/// windows of 28 segments are sent again.
 #[test]
 fn each_of_the_two_does_it() {
-    let each = |frto: bool, eifel: bool| {
-        let sets = [format!("transport.frto={frto}"), format!("transport.eifel={eifel}")];
-        let (rtos, retx) = needless(&one(BURSTS, &[&sets[0], &sets[1], "transport.cc=cubic", "transport.ecn=classic"]));
-        println!("frto {frto}, eifel {eifel}: {rtos} timeouts, {retx} retransmissions");
-        retx as f64 / rtos as f64
-    };
-    let (neither, frto, eifel) = (each(false, false), each(true, false), each(false, true));
-    assert!(frto < 2.0, "{frto}");
-    assert!(neither > 2.0 * frto.max(eifel), "{neither} {frto} {eifel}");
+    for (frto, eifel) in [(true, false), (false, true), (true, true)] {
+        let (rtos, probes, retx) = found_by(STEADY, frto, eifel);
+        assert_eq!(retx, rtos + probes, "frto {frto}, eifel {eifel}");
+    }
+    let (rtos, _, retx) = found_by(STEADY, false, false);
+    assert!(retx > 20 * rtos, "{retx} {rtos}");
+}
+
+/// A timeout in the middle of a reduction on marks is one that the echo cannot take back: tcp_enter_cwr has cleared `undo_marker`, and
+/// tcp_enter_loss sets it anew only where all of that reduction is acknowledged. How many there are is chance, in a kernel too (7 of 58 there, 12
+/// here); each costs a window. F-RTO looks at what the ACK covers, and asks for no marker.
+#[test]
+fn the_echo_is_blind_in_a_reduction() {
+    let marked = &["transport.cc=cubic", "transport.ecn=classic"][..];
+    let (rtos, _, retx) = found_by(marked, true, false);
+    assert_eq!(retx, rtos);
+    let ((rtos, _, retx), (.., all)) = (found_by(marked, false, true), found_by(marked, false, false));
+    assert!(rtos < retx && retx < all, "{rtos} {retx} {all}");
 }
 
 /// A genuine timeout is not taken back: with real losses the whole tail has to be repaired, and both stay out of the way.

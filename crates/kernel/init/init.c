@@ -202,8 +202,10 @@ static void route(int index, unsigned int host, const struct fb_profile *profile
 		number_attribute(header, RTAX_INITCWND, profile->init_cwnd);
 	if (profile->init_rwnd)
 		number_attribute(header, RTAX_INITRWND, profile->init_rwnd);
-	if (profile->rto_min_ms) /* in milliseconds, and the bit says that the kernel may not change it */
+	if (profile->rto_min_ms) { /* in milliseconds; of a metric that is not locked tcp_rto_min() takes no notice */
+		number_attribute(header, RTAX_LOCK, 1u << RTAX_RTO_MIN);
 		number_attribute(header, RTAX_RTO_MIN, profile->rto_min_ms);
+	}
 	if (profile->quickack)
 		number_attribute(header, RTAX_QUICKACK, 1);
 	metrics->rta_len = (char *)header + header->nlmsg_len - (char *)metrics;

@@ -168,7 +168,8 @@ fn spec_floor_of_two() {
         let mut c = dctcp(stack);
         c.ack_every = 1;
         let (trace, pipe) = run(c, 500, mark(|_| true));
-        assert!(trace.iter().all(|p| p.cwnd >= 2.0), "{stack}");
+        // Where a reduction is proportional, its window lies below the threshold until what ends it is acknowledged (tcp_cwnd_reduction).
+        assert!(trace.iter().all(|p| p.ssthresh >= 2.0 && p.cwnd >= if *stack == "linux" { 1.0 } else { 2.0 }), "{stack}");
         assert!(trace.last().unwrap().cwnd < 3.1, "{stack}: {}", trace.last().unwrap().cwnd);
         assert_eq!(pipe.sender.stats().rtos, 0, "{stack}");
         // 100 us a round trip, of two or (after growth between cuts) three segments.

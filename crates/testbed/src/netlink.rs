@@ -15,6 +15,9 @@ use std::net::{IpAddr, Ipv4Addr};
 /// All hosts are in this network, at the same link, whatever the experiment's network looks like.
 pub const NETWORK: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 0, 0, 0), 8);
 
+/// The number of the metric "smallest retransmission timeout" (linux/rtnetlink.h).
+const RTAX_RTO_MIN: u32 = 13;
+
 /// What the routes of a host say to its TCP; `None`: the kernel's own values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RouteMetrics {
@@ -102,8 +105,10 @@ impl Netlink {
         self.request(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_REPLACE)?;
         let mut attributes = Vec::new();
         attributes.extend(metrics.init_cwnd.map(RouteMetric::InitCwnd));
-        // In jiffies of USER_HZ? No: tcp_rto_min reads RTAX_RTO_MIN as milliseconds.
-        attributes.extend(metrics.rto_min_ms.map(RouteMetric::RtoMin));
+        // In milliseconds; of a metric that is not locked tcp_rto_min takes no notice.
+        attributes.extend(
+            metrics.rto_min_ms.into_iter().flat_map(|ms| [RouteMetric::Lock(1 << RTAX_RTO_MIN), RouteMetric::RtoMin(ms)]),
+        );
         attributes.extend(metrics.quickack.then_some(RouteMetric::QuickAck(1)));
         let mut route = RouteMessage::default();
         route.header = RouteHeader {

@@ -3,7 +3,7 @@
 use forebay_exec::align::{Alignment, align};
 use forebay_experiment::Experiment;
 use forebay_experiment::report::Report;
-use forebay_experiment::rows::PacketRow;
+use forebay_experiment::rows::{PacketRow, TcpRow};
 use forebay_scenario::Scenario;
 use forebay_store::RunInfo;
 use forebay_store::summary::summarise;
@@ -61,11 +61,8 @@ fn ratio(a: f64, b: f64) -> f64 {
     if a == b { 1.0 } else { a / b }
 }
 
-/// Packets around a divergence that are shown.
-const AROUND: usize = 4;
-
-/// Where the first connection diverges, with what comes before and behind in both worlds.
-fn show(found: &[Alignment], reports: [&Report; 2]) {
+/// Where the first connection diverges, with `around` packets before and behind in both worlds.
+fn show(found: &[Alignment], reports: [&Report; 2], around: usize) {
     let when = |a: &&Alignment| a.first.iter().flat_map(|f| f.packet).flatten().map(|p| p.time_ps).min();
     let Some(a) = found.iter().filter(|a| a.first.is_some()).min_by_key(when) else { return };
     let Some(first) = &a.first else { return };
@@ -76,15 +73,38 @@ fn show(found: &[Alignment], reports: [&Report; 2]) {
         if first.back { "ACK" } else { "packet" },
         first.place
     );
+    show_thoughts(found, reports);
     for (report, state) in reports.into_iter().zip(&first.state) {
         let ps = first.packet.iter().flatten().map(|p| p.time_ps).min().unwrap_or(0);
         let all: Vec<_> = report.packets.iter().filter(|p| p.conn_id == a.conn_id).collect();
         let at = all.partition_point(|p| p.time_ps < ps);
-        for p in &all[at.saturating_sub(AROUND)..(at + AROUND).min(all.len())] {
+        for p in &all[at.saturating_sub(around)..(at + around).min(all.len())] {
             let what = if p.back { "ack" } else { "seq" };
             println!("  {:>13.3} us {what} {} {} {}", p.time_ps as f64 / 1e6, p.number, p.payload, flags(p));
         }
         println!("  {state:?}");
+    }
+}
+
+/// Where a sender first thinks differently in the two worlds, which may be before a packet shows it.
+fn show_thoughts(found: &[Alignment], reports: [&Report; 2]) {
+    let of = |t: &TcpRow| (t.time_ps, t.cwnd, t.ssthresh, t.unacked_bytes, t.ca_state);
+    let differing = found.iter().filter_map(|a| {
+        let rows = reports.map(|r| r.tcp.iter().filter(|t| t.conn_id == a.conn_id).collect::<Vec<TcpRow>>());
+        let at = rows[0].iter().zip(&rows[1]).position(|(s, l)| of(s) != of(l))?;
+        Some((rows[0][at].time_ps.min(rows[1][at].time_ps), a.conn_id, at, rows))
+    });
+    let Some((_, conn, at, rows)) = differing.min_by_key(|d| (d.0, d.1)) else { return };
+    println!("connection {conn}: the senders' states differ from ACK {at} on:");
+    for rows in rows {
+        for t in &rows[at.saturating_sub(3)..(at + 3).min(rows.len())] {
+            let (time, thresh) = (t.time_ps as f64 / 1e6, t.ssthresh.unwrap_or(f64::INFINITY));
+            let TcpRow { bytes_acked, cwnd, unacked_bytes, ca_state, .. } = t;
+            println!(
+                "  {time:>13.3} us acked {bytes_acked} cwnd {cwnd} ssthresh {thresh} unacked {unacked_bytes} state {ca_state}"
+            );
+        }
+        println!();
     }
 }
 
@@ -96,12 +116,12 @@ fn flags(p: &PacketRow) -> String {
         .collect()
 }
 
-/// Runs `text` in both worlds; `shown`: and prints where they diverge.
-pub(crate) fn both(name: &str, text: &str, shown: bool) -> Result<Row, String> {
+/// Runs `text` in both worlds, and prints so many packets around the place where they diverge.
+pub(crate) fn both(name: &str, text: &str, around: Option<usize>) -> Result<Row, String> {
     let [(sim, report), (linux, other)] = [in_world("sim", name, text)?, in_world("linux", name, text)?];
     let found = align(&report, &other);
-    if shown {
-        show(&found, [&report, &other]);
+    if let Some(around) = around {
+        show(&found, [&report, &other], around);
     }
     Ok(Row {
         figures: [sim, linux],

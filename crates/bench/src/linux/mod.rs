@@ -6,24 +6,31 @@ mod table;
 
 use scenarios::{Case, cases};
 
-/// Runs all scenarios, or those whose name contains the word, in both worlds; prints the table and writes it.
+/// Runs all scenarios, those whose name contains the word, or the one in the file of that name, in both worlds; prints the table and writes it.
 pub(crate) fn execute(args: &[String]) -> Result<(), String> {
-    let (mut out, mut word, mut show) = (None, None, false);
+    let (mut out, mut word, mut around) = (None, None, None);
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--out" => out = Some(args.next().ok_or("--out: which file?")?.clone()),
-            "--show" => show = true,
+            "--show" => around = Some(4),
+            "--around" => around = Some(args.next().and_then(|n| n.parse().ok()).ok_or("--around: how many packets?")?),
             _ => word = Some(arg.clone()),
         }
     }
-    let chosen: Vec<Case> = cases().into_iter().filter(|c| word.as_ref().is_none_or(|w| c.name.contains(w.as_str()))).collect();
+    let chosen: Vec<Case> = match word {
+        Some(file) if file.ends_with(".toml") => {
+            let text = std::fs::read_to_string(&file).map_err(|e| format!("{file}: {e}"))?;
+            vec![Case { name: file, text, cause: "" }]
+        }
+        word => cases().into_iter().filter(|c| word.as_ref().is_none_or(|w| c.name.contains(w.as_str()))).collect(),
+    };
     let mut rows = Vec::new();
     for case in &chosen {
-        if show {
+        if around.is_some() {
             println!("{}", case.text);
         }
-        match measure::both(&case.name, &case.text, show) {
+        match measure::both(&case.name, &case.text, around) {
             Ok(row) => {
                 println!("{}", table::line(case, &row));
                 rows.push((case, row));
@@ -54,7 +61,7 @@ mod tests {
             table.lines().filter(|l| l.split(',').nth(3) == Some("all")).filter_map(|l| l.split(',').next()).collect();
         assert!(whole.len() >= 10, "{whole:?}");
         for case in cases().iter().filter(|c| whole.contains(&c.name.as_str())) {
-            let row = measure::both(&case.name, &case.text, false).unwrap();
+            let row = measure::both(&case.name, &case.text, None).unwrap();
             assert_eq!((row.common, row.identical), (None, row.connections), "{}", case.name);
         }
     }

@@ -1,7 +1,7 @@
 //! What a receiver of a stack that acknowledges as Linux does knows of its arrivals (tcp_measure_rcv_mss, tcp_event_data_recv,
 //! tcp_send_delayed_ack); `receiver/delack.rs` decides with it.
 
-use super::autotune::{Autotune, ns, us};
+use super::autotune::{Acked, Autotune, ns};
 use super::rtt::Rtt;
 use crate::net::packet::Packet;
 use crate::tcp::config::TcpConfig;
@@ -25,11 +25,13 @@ pub(super) struct Adaptive {
     last_short: u16,
     /// A SYN was answered, and nothing has come since.
     answered: bool,
-    /// When the last ACK left, us, the low 32 bits.
-    pub(super) acked_us: u32,
+    /// When ACKs left.
+    pub(super) acked: Acked,
     /// A classic echo is latched, and an ECN-capable segment has come.
     pub(super) latched: bool,
     pub(super) capable: bool,
+    /// Tick at which the delayed ACK is due, the low 16 bits; the timer wheel may be late for it.
+    pub(super) timeout: u16,
     /// ACKs of segments out of order that were sent since the stream stands at `stands_at` (low 32 bits), and those held back.
     pub(super) duplicates: u8,
     pub(super) compressed: u8,
@@ -50,9 +52,10 @@ impl Adaptive {
                 rcv_mss: c.mss.min(536) as u16,
                 last_short: 0,
                 answered: false,
-                acked_us: 0,
+                acked: Acked::default(),
                 latched: false,
                 capable: false,
+                timeout: 0,
                 duplicates: 0,
                 compressed: 0,
                 stands_at: 0,
@@ -62,8 +65,9 @@ impl Adaptive {
     }
 
     /// A SYN arrived and is answered.
-    pub(super) fn on_syn(&mut self, now: Time) {
-        (self.last, self.acked_us, self.answered) = (now, us(now), true);
+    pub(super) fn on_syn(&mut self, c: &TcpConfig, now: Time) {
+        self.acked.note(c, now);
+        (self.last, self.answered) = (now, true);
     }
 
     /// The first packet after the handshake, which the peer sent when the answer to its SYN came.

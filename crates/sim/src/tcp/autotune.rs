@@ -73,14 +73,37 @@ pub(super) struct Autotune {
     full: u32,
 }
 
-/// A segment in order.
-pub(super) struct Arrived {
-    /// Offset of the next byte in order, this segment included.
-    pub rcv_nxt: u64,
-    /// How long it has been on its way; `None` without timestamps.
-    pub way: Option<Time>,
-    /// When the last ACK left, us, the low 32 bits.
-    pub acked_us: u32,
+/// When ACKs left, us, the low 32 bits: the last one, the first one in the same tick of the timestamp clock, and the last one before that tick.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Acked {
+    last: u32,
+    first: u32,
+    before: u32,
+}
+
+impl Acked {
+    /// An ACK leaves.
+    pub(super) fn note(&mut self, c: &TcpConfig, now: Time) {
+        let now_us = now.as_us();
+        let into_tick = now_us % clock(c);
+        if u64::from(us(now).wrapping_sub(self.last)) > into_tick {
+            (self.before, self.first) = (self.last, us(now));
+        }
+        self.last = us(now);
+    }
+
+    /// The tick in the timestamp of the last ACK that left at `heard` or before.
+    fn tick(&self, c: &TcpConfig, now: Time, heard: u64) -> u64 {
+        let when = |time: u32| now.as_us().saturating_sub(us(now).wrapping_sub(time).into());
+        let (first, before) = (when(self.first), when(self.before) / clock(c));
+        // In a tick before that, there was an ACK in every tick, as far as is known.
+        if heard >= first { first / clock(c) } else { before.min(heard / clock(c)) }
+    }
+}
+
+/// Microseconds in a tick of the timestamp clock.
+fn clock(c: &TcpConfig) -> u64 {
+    c.timestamp_clock.as_us().max(1)
 }
 
 impl Autotune {
@@ -131,38 +154,37 @@ impl Autotune {
         ((u64::from(space) * u64::from(self.ratio)) >> 8) as u32
     }
 
-    /// A segment has extended the stream, and is not read yet (tcp_rcv_rtt_measure_ts, tcp_rcv_rtt_measure). `full`: it has at least the size
-    /// that segments are taken to have.
-    pub(super) fn measure_rtt(&mut self, c: &TcpConfig, now: Time, a: &Arrived, full: bool) {
+    /// A segment has come that was on its `way` for so long (tcp_rcv_rtt_measure_ts). `full`: it has at least the size that segments are taken
+    /// to have.
+    pub(super) fn measure_rtt_by_echo(&mut self, c: &TcpConfig, now: Time, way: Time, acked: &Acked, full: bool) {
         // An echo a tick of the timestamp clock, where that has gone on since, smoothed by 1/8. Our choice: simulated packets have room for an
         // echo in one direction only; as all clocks agree, it is known when the segment was sent, and the way of ACKs is taken to be that of the
-        // handshake: what had reached the sender then is the last ACK, or one that arrived at that instant.
-        if let Some(way) = a.way {
-            let way_us = us(way);
-            if self.back == u32::MAX {
-                self.back = way_us;
-            }
-            let clock = c.timestamp_clock.as_us().max(1);
-            let heard = now.as_us().saturating_sub(u64::from(way_us) + u64::from(self.back));
-            let acked = now.as_us().saturating_sub(us(now).wrapping_sub(a.acked_us).into());
-            let echo = (heard.min(acked) / clock) as u32;
-            if echo != self.echo {
-                self.echo = echo;
-                let ticks = ((now.as_us() / clock) as u32).wrapping_sub(echo);
-                if full && ticks > 0 {
-                    self.update_rtt(ticks.saturating_mul(clock as u32), false);
-                }
+        // handshake: so it is known which ACK had reached the sender then.
+        let way_us = us(way);
+        if self.back == u32::MAX {
+            self.back = way_us;
+        }
+        let heard = now.as_us().saturating_sub(u64::from(way_us) + u64::from(self.back));
+        let echo = acked.tick(c, now, heard) as u32;
+        if echo != self.echo {
+            self.echo = echo;
+            let ticks = ((now.as_us() / clock(c)) as u32).wrapping_sub(echo);
+            if full && ticks > 0 {
+                self.update_rtt(ticks.saturating_mul(clock(c) as u32), false);
             }
         }
-        // A window of data takes at least an RTT, so the smallest such time counts.
-        if self.windowed && (a.rcv_nxt as u32).wrapping_sub(self.window_end) >= 1 << 31 {
+    }
+
+    /// The stream has grown to `rcv_nxt`, which is not read yet, nor joined to what waited for it (tcp_rcv_rtt_measure): a window of data takes at
+    /// least an RTT, so the smallest such time counts.
+    pub(super) fn measure_rtt_by_window(&mut self, now: Time, rcv_nxt: u64) {
+        if self.windowed && (rcv_nxt as u32).wrapping_sub(self.window_end) >= 1 << 31 {
             return;
         }
         if self.windowed {
             self.update_rtt(us(now).wrapping_sub(self.window_began_us).max(1), true);
         }
-        (self.windowed, self.window_end, self.window_began_us) =
-            (true, (a.rcv_nxt as u32).wrapping_add(self.advertised), us(now));
+        (self.windowed, self.window_end, self.window_began_us) = (true, (rcv_nxt as u32).wrapping_add(self.advertised), us(now));
     }
 
     /// tcp_rcv_rtt_update.

@@ -46,6 +46,10 @@ impl HostQueue {
     /// A packet of `bytes` was handed over at `now` that will have left at `departure`, in the past where there is no interface.
     #[inline]
     pub(super) fn push(&mut self, now: Time, departure: Time, bytes: u32) {
+        // A link that failed has emptied the interface: what was to leave later than this will not.
+        while let Some((_, lost)) = self.waiting.pop_back_if(|&mut (later, _)| later > departure) {
+            self.bytes -= u64::from(lost);
+        }
         if departure > now {
             self.bytes += u64::from(bytes);
             self.waiting.push_back((departure, bytes));
@@ -78,4 +82,23 @@ impl HostQueue {
 /// Bytes that may wait: about 1 ms of the pacing rate, at least `pair` (two segments, or bursts), at most [`MOST`].
 pub(super) fn limit(rate: Rate, pair: u64) -> u64 {
     (rate.0 / 8 / PER_SECOND).max(pair).min(MOST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The link of the interface failed at 5, which lost what was to leave at 10 and 20, and came back: the next packet leaves before them.
+    #[test]
+    fn a_failed_link_leaves_nothing_behind() {
+        let mut q = HostQueue::default();
+        for departure in [10, 20] {
+            q.push(Time(1), Time(departure), 100);
+        }
+        q.push(Time(6), Time(8), 100);
+        assert_eq!(q.bytes, 100);
+        q.settle(Time(7));
+        q.wait_for(0);
+        assert_eq!((q.resume(), q.waiting.len()), (Time(8).into(), 1));
+    }
 }

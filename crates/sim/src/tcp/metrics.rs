@@ -6,7 +6,7 @@ use super::sender::{CaState, Sender};
 use crate::cc::Threshold;
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::{Metrics, RtoRule};
-use forebay_units::Time;
+use forebay_units::{Time, TimeOrNever};
 
 /// What is remembered of one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,7 +45,7 @@ impl Sender {
         if let Some(threshold) = path.ssthresh.filter(|_| c.metrics == Metrics::All) {
             self.w.ssthresh = Threshold::at(threshold as f64);
         }
-        self.rtt.remembered = path.rtt;
+        self.rtt.remembered = path.rtt.map_or(TimeOrNever::NEVER, TimeOrNever::at);
         if !c.handshake {
             self.first_timeout(c);
         }
@@ -55,8 +55,8 @@ impl Sender {
     /// timeout from the first sample of data on.
     pub(super) fn first_timeout(&mut self, c: &TcpConfig) {
         let r = &mut self.rtt;
-        if r.remembered > r.smoothed().get()
-            && let Some(remembered) = r.remembered
+        if r.remembered() > r.smoothed().get()
+            && let Some(remembered) = r.remembered()
             && c.rto_rule != RtoRule::Fixed
         {
             // In ticks, rounded down.

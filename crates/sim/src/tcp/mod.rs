@@ -29,6 +29,7 @@ mod send_buffer;
 mod send_stats;
 mod seq;
 mod undo;
+mod wheel;
 
 pub use info::Counts;
 pub use negotiated::offered_shift;

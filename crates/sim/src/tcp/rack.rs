@@ -3,7 +3,9 @@
 use super::rtt::Rtt;
 use super::scoreboard::{EVER_RETX, Scoreboard, Seg};
 use crate::tcp::config::TcpConfig;
+use forebay_experiment::transport::RtoRule;
 use forebay_units::Time;
+use std::num::NonZeroU64;
 
 /// RACK's and TLP's variables (RFC 8985 sections 5.2 and 7.1). Positions are stream offsets.
 #[derive(Debug, Clone, Default)]
@@ -23,7 +25,7 @@ pub struct Rack {
     /// D-SACKs count again when this offset is acknowledged.
     dsack_round: u64,
     /// `nxt` when the outstanding probe was sent.
-    pub(crate) probe_end: Option<u64>,
+    pub(crate) probe_end: Option<NonZeroU64>,
     /// It was a retransmission.
     pub(crate) probe_is_retx: bool,
 }
@@ -72,7 +74,9 @@ impl Rack {
             return Time::ZERO;
         }
         let srtt = rtt.smoothed().get().unwrap_or(Time::ZERO);
-        rtt.min().get().map_or(srtt, |min| ((min / 4) * u64::from(1 + self.extra)).min(srtt))
+        // In whole microseconds, as far as the RTTs are (tcp_rack_reo_wnd).
+        let quarter = |min: Time| if c.rto_rule == RtoRule::Linux { Time::from_us((min / 4).as_us()) } else { min / 4 };
+        rtt.min().get().map_or(srtt, |min| (quarter(min) * u64::from(1 + self.extra)).min(srtt))
     }
 
     /// Whether the oldest outstanding segment is younger than the newest delivered one, so that time tells nothing yet.
@@ -97,7 +101,7 @@ impl Rack {
     /// Looks whether an ACK settles the outstanding probe (section 7.4.2). True when the probe repaired a loss, to which the
     /// congestion control must react.
     pub fn settle_probe(&mut self, una: u64, plain_duplicate: bool, dsack_end: Option<u64>) -> bool {
-        let Some(end) = self.probe_end else { return false };
+        let Some(end) = self.probe_end.map(NonZeroU64::get) else { return false };
         if una < end {
             return false;
         }

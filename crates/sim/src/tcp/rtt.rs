@@ -14,7 +14,7 @@ pub struct Rtt {
     /// RTO without back-off.
     pub(crate) base_rto: Time,
     /// What the host remembers of the path, if anything, and if it is asked for.
-    pub(crate) remembered: Option<Time>,
+    pub(crate) remembered: TimeOrNever,
     /// Number of doublings in force.
     pub(crate) backoff: u32,
 }
@@ -32,7 +32,7 @@ impl Rtt {
 
     /// What the host remembers of the path, if anything, and if it is asked for.
     pub fn remembered(&self) -> Option<Time> {
-        self.remembered
+        self.remembered.get()
     }
 
     /// Doubles the timeout.
@@ -56,7 +56,7 @@ impl Rtt {
             rttvar: Time::ZERO,
             min: TimeOrNever::NEVER,
             base_rto: initial.min(c.rto_max),
-            remembered: None,
+            remembered: TimeOrNever::NEVER,
             backoff: 0,
         }
     }

@@ -100,6 +100,9 @@ impl Script {
         assert_ne!(self.next(), Time::NEVER, "no timer");
         let before = self.now;
         self.fire();
+        while self.s.put_off() {
+            self.fire();
+        }
         self.now - before
     }
 
@@ -120,7 +123,7 @@ impl Script {
         self.s.audit();
     }
 
-    /// Time left until the timer fires, us, if it is of kind `timer`.
+    /// Time left of what the timer was set to, us, if it is of kind `timer`; the timer wheel may be late for it.
     pub(crate) fn left(&self, timer: Timer) -> Option<u64> {
         self.s.timer_due().get().filter(|_| self.s.timer() == timer).map(|due| due.as_us() - self.now)
     }

@@ -107,30 +107,33 @@ fn the_end_of_a_write_is_acknowledged_at_once() {
     assert_eq!(r.acks(), "");
 }
 
-/// tcp_send_delayed_ack: 40 ms, except that the timer must beat a smaller minimum RTO (tcp_delack_max), and follows the RTT above 40 ms.
+/// tcp_send_delayed_ack: 40 ticks, except that the timer must beat a smaller minimum RTO (tcp_delack_max), and follows the RTT above 40 ms. It
+/// expires at the end of its slot: of one tick below 63 ticks, of eight above (calc_wheel_index).
 #[test]
 fn delay_of_the_timer() {
-    let delay = |mut c: TcpConfig, rto_min, rtt_us| {
+    let expires = |mut c: TcpConfig, rto_min, rtt_us| {
         c.rto_min = Time::from_ms(rto_min);
         let mut r = Script::new(c);
         r.at(rtt_us).data(0);
-        r.r.timer_due().or_never().as_us() - rtt_us
+        r.r.timer_due().or_never().as_us()
     };
-    assert_eq!(delay(slow(), 200, 100), 40_000);
-    assert_eq!(delay(slow(), 41, 100), 40_000);
-    assert_eq!(delay(slow(), 10, 100), 9_000);
-    assert_eq!(delay(slow(), 1, 100), 1_000);
+    assert_eq!(expires(slow(), 200, 100), 41_000);
+    assert_eq!(expires(slow(), 41, 100), 41_000);
+    assert_eq!(expires(slow(), 10, 100), 10_000);
+    assert_eq!(expires(slow(), 1, 100), 2_000);
     // It waited in vain: the next one waits twice as long, but no longer than the RTT (tcp_delack_timer_handler).
     let mut r = Script::new(slow());
-    r.at(70_000).data(0).at(110_000);
+    r.at(70_000).data(0).at(110_999);
+    assert_eq!(r.acks(), "");
+    r.at(111_000);
     assert_eq!(r.acks(), "1");
-    r.at(111_000).data(1);
-    assert_eq!(r.r.timer_due().or_never().as_us(), 181_000, "80 ms, cut to the RTT of 70 ms");
+    r.data(1);
+    assert_eq!(r.r.timer_due().or_never().as_us(), 184_000, "80 ms, cut to the RTT of 70 ms: the slot of tick 181");
     let mut r = Script::new(slow());
-    r.at(100).data(0).at(40_100);
+    r.at(100).data(0).at(41_000);
     assert_eq!(r.acks(), "1");
-    r.at(41_000).data(1);
-    assert_eq!(r.r.timer_due().or_never().as_us(), 81_000, "80 ms, cut to 40 ms");
+    r.data(1);
+    assert_eq!(r.r.timer_due().or_never().as_us(), 82_000, "80 ms, cut to 40 ms");
 }
 
 /// tcp_data_queue and __tcp_ecn_check_ce enter quick mode: on data that is there already, 16 segments; on a mark, two.

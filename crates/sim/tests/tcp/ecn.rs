@@ -263,6 +263,8 @@ fn linux_reduces_gradually() {
         assert!(t.cwnd() > 4.0, "{n}: {}", t.cwnd());
     }
     t.ack(10);
+    assert_eq!(t.s.ca(), CaState::Cwr, "until something above is acknowledged, so that CWR arrives (tcp_fastretrans_alert)");
+    t.ack(11);
     assert_eq!(t.s.ca(), CaState::Open);
     assert!((5.0..5.3).contains(&t.cwnd()), "{}", t.cwnd());
 }

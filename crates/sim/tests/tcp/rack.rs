@@ -4,6 +4,7 @@ use crate::scripted::config;
 use crate::scripted::sender::Script;
 use forebay_sim::tcp::config::TcpConfig;
 use forebay_sim::tcp::sender::{CaState, Timer};
+use forebay_units::Time;
 
 fn linux(window: u32) -> TcpConfig {
     let mut c = config("linux", "newreno");
@@ -20,16 +21,18 @@ fn three_sacked_segments_are_enough() {
     assert_eq!((t.log[0].1.as_str(), t.s.ca(), t.ssthresh()), ("0r", CaState::Recovery, 5.0));
 }
 
-/// Before that: a quarter of the smallest RTT, measured from when the segment should have been acknowledged.
+/// Before that: a quarter of the smallest RTT, measured from when the segment should have been acknowledged. A kernel waits two ticks longer
+/// (tcp_rack_mark_lost, TCP_TIMEOUT_MIN_US), in whole ticks, and to the end of the one in which they are over (calc_index): 25 us are 3 ticks
+/// from tick 0 on.
 #[test]
 fn reordering_timer() {
     let mut t = Script::new(linux(10), 10);
     t.sent();
     t.at(200).sack(0, &[(1, 2)]);
-    assert_eq!((t.sent().as_str(), t.s.ca(), t.left(Timer::Reorder)), ("", CaState::Disorder, Some(25)));
-    t.at(224);
+    assert_eq!((t.sent().as_str(), t.s.ca(), t.left(Timer::Reorder)), ("", CaState::Disorder, Some(3_000)));
+    t.at(3_999);
     assert_eq!(t.sent(), "");
-    t.at(225);
+    t.at(4_000);
     assert_eq!((t.sent().as_str(), t.s.ca()), ("0r", CaState::Recovery));
     assert_eq!(t.left(Timer::Rto), Some(201_000), "and the retransmission timer runs again");
 }
@@ -81,27 +84,31 @@ fn loss_by_time_not_by_sequence() {
 /// Section 6.2 step 4: each round trip with a D-SACK widens the window by a quarter of the smallest RTT.
 #[test]
 fn duplicates_widen_the_window() {
-    let mut t = Script::new(linux(10), 10);
+    let mut c = linux(10);
+    // A clock on which a quarter of the RTT can be seen.
+    c.rto_granularity = Time::from_us(1);
+    let mut t = Script::new(c, 10);
     t.at(200).ack(4);
     t.sack(4, &[(2, 3)]);
     t.sack(4, &[(6, 7)]);
-    // 4 and 5 were sent at 100 with an RTT of 100: half an RTT is left.
-    assert_eq!(t.left(Timer::Reorder), Some(50));
+    // 4 and 5 were sent at 100 with an RTT of 100: half an RTT is left, and two ticks.
+    assert_eq!(t.left(Timer::Reorder), Some(50 + 2));
 }
 
-/// Section 7.2: twice the RTT, plus two clock ticks; for a lone segment, which may meet a delayed ACK, plus the minimum RTO.
+/// Section 7.2: twice the RTT, plus two clock ticks; for a lone segment, which may meet a delayed ACK, plus the minimum RTO. In whole ticks
+/// (tcp_schedule_loss_probe, usecs_to_jiffies).
 #[test]
 fn probe_timeout() {
     let t = Script::new(linux(10), 10);
-    assert_eq!(t.left(Timer::Probe), Some(2_200));
+    assert_eq!(t.left(Timer::Probe), Some(3_000));
     let t = Script::new(linux(10), 1);
-    assert_eq!(t.left(Timer::Probe), Some(200_200));
+    assert_eq!(t.left(Timer::Probe), Some(201_000));
     // Not later than the timeout itself.
     let mut t = Script::new(linux(10), 1);
     t.rtt = 3_000;
     t.at(3_100).ack(1);
     t.write(1);
-    assert_eq!((t.s.rto(&t.c).as_ms(), t.left(Timer::Probe).unwrap() / 1000), (201, 200));
+    assert_eq!((t.s.rto(&t.c).as_ms(), t.left(Timer::Probe).unwrap() / 1000), (201, 201));
 }
 
 /// Section 7.3: new data if there is any and the receive window takes it, the congestion window notwithstanding.
@@ -109,9 +116,10 @@ fn probe_timeout() {
 fn probe_with_new_data() {
     let mut t = Script::new(linux(10), 12);
     t.sent();
-    assert_eq!((t.timer(), t.sent().as_str()), (2_200, "10"));
-    // One probe per episode (section 7.3); then the retransmission timeout.
-    assert_eq!((t.timer(), t.s.stats().rtos), (201_000, 1));
+    // 3 ticks from tick 0 on: over when tick 4 begins.
+    assert_eq!((t.timer(), t.now, t.sent().as_str()), (3_900, 4_000, "10"));
+    // One probe per episode (section 7.3); then the retransmission timeout: 201 ticks from tick 4 on are in the slot of eight ticks before 208.
+    assert_eq!((t.timer(), t.now, t.s.stats().rtos), (204_000, 208_000, 1));
     assert_eq!(t.sent(), "0r");
 }
 
@@ -122,7 +130,7 @@ fn probe_with_the_last_segment() {
     t.timer();
     assert_eq!((t.sent().as_str(), t.left(Timer::Rto), t.cwnd()), ("9r", Some(201_000), 10.0));
     // Everything was lost but the probe: RACK finds the rest without a timeout.
-    t.at(2_400).sack(0, &[(9, 10)]);
+    t.at(4_100).sack(0, &[(9, 10)]);
     assert_eq!((t.s.ca(), t.s.stats().rtos), (CaState::Recovery, 0));
     assert!(t.sent().starts_with("0r"));
 }
@@ -164,12 +172,12 @@ fn spurious_probe_does_not_reduce() {
 fn probe_and_recovery_reduce_once() {
     let mut t = Script::new(linux(10), 10);
     t.timer();
-    t.at(2_400).sack(0, &[(9, 10)]);
+    t.at(4_100).sack(0, &[(9, 10)]);
     assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Recovery, 5.0));
     t.write(100);
-    t.at(2_500).settle();
+    t.at(4_200).settle();
     assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Open, 5.0));
-    t.at(2_600).settle();
+    t.at(4_300).settle();
     assert_eq!((t.ssthresh(), t.cwnd() > 5.0), (5.0, true));
 }
 
@@ -233,8 +241,8 @@ fn timeout_leaves_young_segments_alone() {
     t.at(200).ack(1);
     t.timer();
     assert_eq!(t.sent(), "0 1 2 3 4 5 5r");
-    // Shortly before the timeout the application writes more.
-    let timeout = t.now + 201_000;
+    // Shortly before the timeout the application writes more. It is due 201 ticks after tick 4, and expires with the slot of eight ticks.
+    let timeout = 208_000;
     t.at(timeout - 50).write(3);
     assert_eq!(t.sent(), "6 7 8");
     t.at(timeout);

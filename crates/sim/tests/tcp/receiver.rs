@@ -72,7 +72,10 @@ fn quick_acknowledgements_of_linux() {
     assert_eq!(r.acks(), "");
     r.data(17);
     assert_eq!(r.acks(), "18");
-    r.data(18).at(40_000);
+    // 40 ticks, and to the end of the last (calc_index).
+    r.data(18).at(40_999);
+    assert_eq!(r.acks(), "");
+    r.at(41_000);
     assert_eq!(r.acks(), "19");
 }
 

@@ -5,8 +5,8 @@
 use super::{Echo, Receiver};
 use crate::net::packet::{Codepoint, Packet, Wire, flag};
 use crate::tcp::adaptive::{Adaptive, LONGEST};
-use crate::tcp::autotune::{Arrived, us};
 use crate::tcp::config::TcpConfig;
+use crate::tcp::wheel;
 use forebay_units::Time;
 
 /// Duplicate ACKs that are sent before they are compressed (TCP_FASTRETRANS_THRESH).
@@ -34,6 +34,8 @@ impl Receiver {
     #[inline(never)]
     pub(super) fn settle_adaptive(&mut self, c: &TcpConfig, now: Time, p: &Packet, taken: Taken, out: &mut impl Wire) {
         let (len, waiting, sack) = (u32::from(p.len), self.waiting(c), self.is_sack());
+        // Out of order: whether it has been joined to what waits.
+        let joins = taken.in_order || self.beyond().next().is_some_and(|(start, end)| end - start > u64::from(p.len));
         let Some(a) = &mut self.adaptive else { return };
         a.on_established(c, now, p);
         let full = p.len >= a.rcv_mss;
@@ -48,13 +50,17 @@ impl Receiver {
             if full && p.len != old_mss {
                 tune.measured(c, len);
             }
+            if c.timestamps {
+                tune.measure_rtt_by_echo(c, now, now.since(p.ts), &a.acked, p.len >= old_mss);
+            }
             if taken.in_order {
-                let way = c.timestamps.then(|| now.since(p.ts));
-                tune.measure_rtt(c, now, &Arrived { rcv_nxt: self.rcv_nxt, way, acked_us: a.acked_us }, p.len >= old_mss);
+                tune.measure_rtt_by_window(now, (taken.offset + i64::from(p.len)) as u64);
             }
             if len >= 128 && (taken.in_order || sack) {
                 let own = tune.memory_of(c, taken.fresh, u32::from(a.rcv_mss));
-                grows = tune.grow(c, len, a.rcv_mss.into(), waiting + own, taken.in_order);
+                // tcp_data_queue_ofo: what is not joined to anything is not counted yet.
+                let uncounted = if joins { 0 } else { tune.memory_of(c, len.into(), a.rcv_mss.into()) };
+                grows = tune.grow(c, len, a.rcv_mss.into(), (waiting + own).saturating_sub(uncounted), joins);
             }
         }
         if !c.adaptive_acks {
@@ -160,13 +166,21 @@ impl Receiver {
 
     /// The ACK waits for more (tcp_send_delayed_ack).
     fn delay_ack(&mut self, c: &TcpConfig, now: Time, held: u32, out: &mut impl Wire) {
+        let waits = !self.timer_due.is_never();
         let Some(a) = &mut self.adaptive else { return };
         let delay = a.delay(c);
+        let tick = c.rto_granularity.max(Time(1));
+        let ticks = |time: Time| (time / tick) as u16;
+        let timeout = ticks(now).wrapping_add(ticks(delay));
+        let earlier = |a: u16, b: u16| (a.wrapping_sub(b) as i16) < 0;
         // A timer that is about to expire is not worth waiting for.
-        if self.timer_due.has_come(now + delay / 4) {
+        if waits && !earlier(ticks(now).wrapping_add(ticks(delay / 4)), a.timeout) {
             return self.send_ack(c, now, held, out);
         }
-        self.timer_due = self.timer_due.min((now + delay).into());
+        if !waits || earlier(timeout, a.timeout) {
+            a.timeout = timeout;
+            self.timer_due = self.timer_due.min(wheel::expiry(now, delay, tick).into());
+        }
     }
 
     /// The application reads what there is (tcp_recvmsg): the buffer follows, and an ACK leaves for the end of a write, or for a window that has
@@ -190,7 +204,7 @@ impl Receiver {
         let (shift, rcv_nxt, acked) = (self.shift, self.rcv_nxt, self.last_ack);
         if let Some(a) = &mut self.adaptive {
             a.compressed = 0;
-            a.acked_us = us(now);
+            a.acked.note(c, now);
             if let Some(tune) = &mut a.tune {
                 let (window, scarce) = tune.advertise(shift, a.rcv_mss.into(), held, acked, rcv_nxt);
                 if scarce {

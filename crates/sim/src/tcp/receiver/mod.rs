@@ -269,7 +269,7 @@ impl Receiver {
     #[inline(never)]
     fn on_any_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         if p.has(flag::SYN) {
-            return self.on_syn(now, p, out);
+            return self.on_syn(c, now, p, out);
         }
         if self.gro.is_some() {
             return self.coalesce(c, now, p, out);
@@ -364,12 +364,12 @@ impl Receiver {
 
     /// Answers a SYN, also a repeated one whose answer was lost. Datagrams come here too: with the flag of a SYN they cost segments no
     /// further question.
-    fn on_syn(&mut self, now: Time, p: &Packet, out: &mut impl Wire) {
+    fn on_syn(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         if p.has(flag::DATAGRAM) {
             return self.on_datagram(p);
         }
         if let Some(a) = &mut self.adaptive {
-            a.on_syn(now);
+            a.on_syn(c, now);
         }
         let mut answer = Packet { seq: self.addr.wire(self.rcv_nxt), ts: p.ts, ..self.template };
         answer.flags |= flag::SYN;

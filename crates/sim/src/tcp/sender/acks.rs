@@ -308,9 +308,15 @@ impl Sender {
         self.cut_by_marks = false;
     }
 
-    /// Whether marks have reduced the window that the oldest outstanding byte belongs to, and the law lets a loss in it rest with that.
+    /// Whether marks have reduced the window that the oldest outstanding byte belongs to, or their reduction is still held open, and the law
+    /// lets a loss in it rest with that.
     pub(super) fn marks_answered(&self) -> bool {
-        self.cut_by_marks && self.una < self.cwr_end && !self.law.loss_outweighs_marks()
+        self.cut_by_marks && (self.una < self.cwr_end || self.ca == CaState::Cwr) && !self.law.loss_outweighs_marks()
+    }
+
+    /// Whether a reduction is under way, and not only held open until CWR has arrived (see `leave_episode`).
+    pub(super) fn reducing(&self) -> bool {
+        matches!(self.ca, CaState::Cwr | CaState::Recovery) && self.una < self.cwr_end
     }
 
     /// Growth on an ACK that advanced and reduced nothing.

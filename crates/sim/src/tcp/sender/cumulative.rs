@@ -4,7 +4,7 @@ use super::{CaState, Sender};
 use crate::cc::{Ack, Event, Trigger};
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
-use forebay_experiment::transport::{Growth, Recovery};
+use forebay_experiment::transport::{Growth, Recovery, RtoRule};
 use forebay_units::Time;
 
 impl Sender {
@@ -61,7 +61,10 @@ impl Sender {
         self.retransmit_first(c, ack.now, out);
         //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
         //# For the first partial ACK that arrives during fast recovery, also reset the retransmit timer.
-        // Only the first partial acknowledgement resets the timer ("impatient", section 4).
+        // Only the first partial acknowledgement resets the timer ("impatient", section 4); Linux lets each do it (FLAG_SET_XMIT_TIMER).
+        if c.rto_rule == RtoRule::Linux {
+            return;
+        }
         if self.first_partial {
             self.first_partial = false;
             self.held_due = self.timer_due;

@@ -137,6 +137,8 @@ pub struct Sender {
     pub(crate) rtt: Rtt,
     /// When the running timer expires; never when idle.
     pub(crate) timer_due: TimeOrNever,
+    /// Where it has been put off to the slot of a timer wheel: when that is.
+    pub(super) put_off: TimeOrNever,
     /// Time of the earliest timer entry the engine holds for this endpoint.
     pub(crate) armed: TimeOrNever,
     /// Timed segment of a stack without timestamps: (offset that must be acknowledged, send time).
@@ -321,6 +323,7 @@ impl Sender {
             limited: 0,
             rtt: Rtt::new(c),
             timer_due: TimeOrNever::NEVER,
+            put_off: TimeOrNever::NEVER,
             armed: TimeOrNever::NEVER,
             timed: None,
             last_tx: TimeOrNever::NEVER,

@@ -4,7 +4,9 @@ use super::{CaState, Sender, Timer};
 use crate::cc::{Event, Trigger};
 use crate::net::packet::Wire;
 use crate::tcp::config::TcpConfig;
+use forebay_experiment::transport::RtoRule;
 use forebay_units::Time;
+use std::num::NonZeroU64;
 
 impl Sender {
     //= https://www.rfc-editor.org/rfc/rfc8985#section-7.2
@@ -31,8 +33,10 @@ impl Sender {
     pub(super) fn probe_timeout(&self, c: &TcpConfig) -> Time {
         let alone = self.sack.as_ref().is_some_and(|s| s.board.len() == 1);
         let timeout = self.rtt.smoothed().get().map_or(Time::from_secs(1), |srtt| srtt * 2);
-        // As Linux: a lone segment may meet a delayed ACK, so it waits for the minimum RTO more; others for two clock ticks.
-        timeout + if alone { c.rto_min } else { c.rto_granularity * 2 }
+        // As Linux: a lone segment may meet a delayed ACK, so it waits for the minimum RTO more; others for two clock ticks. In whole ticks
+        // (usecs_to_jiffies).
+        let timeout = timeout + if alone { c.rto_min } else { c.rto_granularity * 2 };
+        if c.rto_rule == RtoRule::Linux { timeout.round_up(c.rto_granularity.max(Time(1))) } else { timeout }
     }
 
     /// When the oldest outstanding segment times out, counted from its transmission; not before now (Linux tcp_rto_delta_us).
@@ -73,7 +77,7 @@ impl Sender {
             self.retransmit_index(c, now, last, out);
         }
         if let Some(s) = &mut self.sack {
-            s.rack.probe_end = Some(self.nxt);
+            s.rack.probe_end = NonZeroU64::new(self.nxt);
             s.rack.probe_is_retx = !fresh;
         }
         self.arm_rto(c, now);

@@ -8,7 +8,7 @@ use crate::tcp::prr::Prr;
 use crate::tcp::sack_state::SackState;
 use crate::tcp::scoreboard::{EVER_RETX, Seg};
 use crate::tcp::undo::older;
-use forebay_experiment::transport::{Growth, Recovery, Reduce};
+use forebay_experiment::transport::{Growth, Recovery, Reduce, RtoRule};
 use forebay_units::{Time, TimeOrNever};
 
 /// What the SACK option of one ACK said.
@@ -26,6 +26,13 @@ struct News {
 }
 
 impl Sender {
+    /// The time as the scoreboard knows it: of Linux in whole microseconds (tcp_skb_timestamp_us, `tcp_mstamp`). Laws that record segments have
+    /// a clock of their own.
+    #[inline]
+    pub(super) fn stamp(&self, c: &TcpConfig, now: Time) -> Time {
+        if c.rto_rule == RtoRule::Linux && !self.hooks.records { Time::from_us(now.as_us()) } else { now }
+    }
+
     /// ACK processing of a SACK stack, which fills in what `ack` does not say by itself; `overtaken`: a later ACK has come before.
     pub(super) fn on_ack_sack(
         &mut self,
@@ -61,7 +68,7 @@ impl Sender {
         }
         let mistaken = (spurious && self.undo()) || self.judge_reduction(c, ack, news.original, news.sacked);
         if !mistaken {
-            self.leave_episode();
+            self.leave_episode(c);
         }
         if probe_lost && self.ca < CaState::Cwr {
             self.react_to_probe(c);
@@ -103,7 +110,7 @@ impl Sender {
         let before = s.board.sacked;
         let missing = s.board.missing();
         let SackState { board, rack, .. } = s;
-        let (now, min_rtt, recover) = (ack.now, self.rtt.min().get(), self.recover);
+        let (now, min_rtt, recover) = (self.stamp(c, ack.now), self.rtt.min().get(), self.recover);
         let (mut original, echo) = (false, ack.rtt.map(|rtt| ack.now.saturating_sub(rtt)));
         let (law, records) = (&mut self.law, self.hooks.records);
         let mut delivered = |number: u64, seg: &Seg| {
@@ -159,6 +166,7 @@ impl Sender {
 
     /// Marks losses: by count (RFC 6675) or by time (RFC 8985). True if there is a lost segment that was not retransmitted yet.
     pub(super) fn find_losses(&mut self, c: &TcpConfig, now: Time) -> bool {
+        let stamp = self.stamp(c, now);
         let Some(s) = &mut self.sack else { return false };
         if c.recovery == Recovery::Rack {
             if s.board.is_plain() && s.rack.nothing_older(&s.board) {
@@ -166,7 +174,10 @@ impl Sender {
             }
             let recovering = self.ca >= CaState::Recovery;
             let wait = s.rack.reordering_window(&self.rtt, recovering, s.board.sacked_segs, c);
-            let due = s.rack.detect(&mut s.board, now, wait).map(|timeout| TimeOrNever::at(now + timeout));
+            // tcp_rack_mark_lost: TCP_TIMEOUT_MIN more, in whole ticks.
+            let tick = c.rto_granularity.max(Time(1));
+            let linux = |wait: Time| if c.rto_rule == RtoRule::Linux { (wait + tick * 2).round_up(tick) } else { wait };
+            let due = s.rack.detect(&mut s.board, stamp, wait).map(|timeout| TimeOrNever::at(now + linux(timeout)));
             // RFC 8985 section 8: one timer; what may be lost already comes before a probe.
             if let Some(due) = due
                 && (due < self.timer_due || self.timer == Timer::Probe)
@@ -240,8 +251,10 @@ impl Sender {
     }
 
     /// Ends recovery, CWR or loss once everything outstanding at its start is acknowledged.
-    fn leave_episode(&mut self) {
+    fn leave_episode(&mut self, c: &TcpConfig) {
         let done = match self.ca {
+            // tcp_fastretrans_alert: held until something above it is acknowledged, so that CWR reaches the receiver.
+            CaState::Cwr if c.reduce == Reduce::Cwnd => self.una > self.cwr_end,
             CaState::Cwr => self.una >= self.cwr_end,
             CaState::Recovery | CaState::Loss => self.una >= self.recover,
             CaState::Open | CaState::Disorder => false,

@@ -4,6 +4,7 @@ use super::{CaState, Phase, Sender, Timer};
 use crate::cc::{Event, Reduction, Threshold, Trigger, Window};
 use crate::net::packet::{Wire, flag};
 use crate::tcp::config::TcpConfig;
+use crate::tcp::wheel;
 use forebay_experiment::transport::{Recovery, Reduce, RtoRule};
 use forebay_units::{Time, TimeOrNever};
 
@@ -31,6 +32,9 @@ impl Sender {
     /// The timer is due.
     pub fn on_timer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         debug_assert!(self.timer_due.has_come(now));
+        if self.waits_for_its_slot(c, now) {
+            return;
+        }
         match (self.phase, self.timer) {
             (Phase::SynSent, _) => {
                 self.rtt.back_off();
@@ -47,6 +51,30 @@ impl Sender {
                 self.timer_due = TimeOrNever::NEVER;
             }
         }
+    }
+
+    /// Linux: the clock ticks, and the wheel has slots. True if the timer expires later than now; it is armed for then.
+    fn waits_for_its_slot(&mut self, c: &TcpConfig, now: Time) -> bool {
+        if c.rto_rule != RtoRule::Linux || self.put_off() {
+            return false;
+        }
+        let ran = match self.timer {
+            Timer::Rto => self.rtt.rto(c),
+            Timer::Probe => self.probe_timeout(c),
+            Timer::Reorder | Timer::Idle => Time::ZERO,
+        };
+        let expires = wheel::expiry(self.timer_due.or_never().saturating_sub(ran), ran, c.rto_granularity);
+        if expires <= now {
+            return false;
+        }
+        self.timer_due = expires.into();
+        self.put_off = self.timer_due;
+        true
+    }
+
+    /// Whether the running timer has come due and waits for the slot of a timer wheel that it is in.
+    pub fn put_off(&self) -> bool {
+        !self.timer_due.is_never() && self.timer_due == self.put_off
     }
 
     //= https://www.rfc-editor.org/rfc/rfc6298#section-5
@@ -69,9 +97,10 @@ impl Sender {
         //# constant.
         // RFC 5681 section 3.1: when the same data times out again, ssthresh stays; when other data does, it is a new loss. (The back-off
         // would not tell them apart: without timestamps it may outlive progress.) Linux (tcp_enter_loss) also reduces once only when a
-        // timeout ends a reduction that has begun.
+        // timeout ends a reduction that has begun, and of which not all is acknowledged.
         let repeated = self.ca == CaState::Loss && self.una == self.timed_out;
-        let reduced = self.marks_answered() || (c.reduce == Reduce::Cwnd && matches!(self.ca, CaState::Cwr | CaState::Recovery));
+        let answered = self.una < self.cwr_end && self.marks_answered();
+        let reduced = answered || (c.reduce == Reduce::Cwnd && self.reducing());
         self.timed_out = self.una;
         if self.ca == CaState::Recovery && self.sack.is_none() {
             // Without SACK, fast recovery inflates the window by what has left the network (RFC 5681 section 3.2 step 4).
@@ -101,6 +130,7 @@ impl Sender {
         self.rtt.back_off();
         self.timed = None;
         self.timer = Timer::Idle;
+        let stamp = self.stamp(c, now);
         match &mut self.sack {
             // Go back: everything outstanding is sent again as the window opens.
             None => self.nxt = self.una,
@@ -112,7 +142,7 @@ impl Sender {
                     let linux = c.rto_rule == RtoRule::Linux;
                     let wait = if linux { Time::ZERO } else { rack.reordering_window(&self.rtt, false, 0, c) };
                     let late = rack.rtt + wait;
-                    s.board.mark_after_timeout(|i, seg| i == 0 || seg.sent() + late <= now);
+                    s.board.mark_after_timeout(|i, seg| i == 0 || seg.sent() + late <= stamp);
                 } else {
                     s.board.mark_after_timeout(|_, _| true);
                 }

@@ -313,9 +313,10 @@ impl Sender {
 
     /// Retransmits segment `index` of the scoreboard.
     pub(super) fn retransmit_index(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
+        let stamp = self.stamp(c, now);
         let Some(s) = &mut self.sack else { return };
         let seg = *s.board.get(index);
-        s.board.retransmitted(index, now);
+        s.board.retransmitted(index, stamp);
         s.episode.undo.retransmitted(now);
         if self.hooks.records {
             self.record(now, index, true);
@@ -339,9 +340,9 @@ impl Sender {
 
     /// Sends [offset, offset + len) for the first time, or again after a timeout rolled `nxt` back.
     pub(super) fn send_segment(&mut self, c: &TcpConfig, now: Time, offset: u64, len: u64, out: &mut impl Wire) {
-        let again = offset < self.high;
+        let (again, stamp) = (offset < self.high, self.stamp(c, now));
         if let (Some(s), false) = (&mut self.sack, again) {
-            s.board.push(offset, len as u32, now);
+            s.board.push(offset, len as u32, stamp);
             if self.hooks.records {
                 let index = s.board.len() - 1;
                 self.record(now, index, false);

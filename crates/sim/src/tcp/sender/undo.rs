@@ -12,8 +12,9 @@ impl Sender {
     /// after progress since the last (Linux tcp_enter_loss).
     pub(super) fn remember_prior(&mut self) {
         let Window { cwnd, ssthresh } = self.w;
+        let reducing = self.reducing();
         let Some(s) = &mut self.sack else { return };
-        if self.ca < CaState::Cwr || self.ca == CaState::Loss {
+        if !reducing {
             // A tail loss probe may be under way.
             let probes = s.board.retx_segs;
             let first = if self.ca == CaState::Loss { s.episode.undo.first } else { None };
@@ -32,7 +33,7 @@ impl Sender {
             // reduction the kernel forgets all (tcp_enter_cwr).
             self.remember_prior();
         }
-        let in_cwr = self.ca == CaState::Cwr;
+        let in_cwr = self.ca == CaState::Cwr && self.reducing();
         let Some(s) = &mut self.sack else { return };
         if in_cwr {
             s.episode.undo.forbid();

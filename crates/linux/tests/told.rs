@@ -1,0 +1,28 @@
+//! What a kernel is told of a scenario, its TCP does.
+
+mod guest;
+
+use forebay_linux::world::Linux;
+use forebay_units::Time;
+use guest::{experiment, kernel, run_in};
+
+/// A metric of a route that is not locked means nothing to the kernel (tcp_rto_min): here what it does with it is looked at.
+#[test]
+fn the_smallest_timeout_is_that_of_the_scenario() {
+    if !kernel() {
+        return;
+    }
+    for ms in [1, 10, 200] {
+        let text = format!(
+            "duration = \"30ms\"\n[topology]\nkind = \"many-to-one\"\nsenders = 1\naccess = {{ rate = \"4Gbps\", delay = \"20us\" }}\n\
+             bottleneck = {{ rate = \"1Gbps\", delay = \"20us\", buffer = \"64pkt\" }}\n[transport]\nrto-min = \"{ms}ms\"\n\
+             [[workload]]\nkind = \"long\"\n"
+        );
+        let mut e = experiment(&text);
+        e.observe.tcp_series = [(0, Time::ZERO)].into();
+        let timeouts: Vec<u64> = run_in(&Linux, &e).tcp.iter().map(|t| t.rto_ps / 1_000_000_000).collect();
+        // The smoothed RTT, below 2 ms on this path, comes on top.
+        let (least, most) = (ms, ms + 3);
+        assert!(timeouts.len() > 100 && timeouts.iter().all(|t| (least..=most).contains(t)), "{ms} ms: {:?}", timeouts.last());
+    }
+}
