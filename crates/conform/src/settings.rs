@@ -191,7 +191,8 @@ impl Settings {
             c.dup_thresh = n;
         }
         if let (Some(bytes), false) = (self.rcv_wnd, set("rcv-wnd")) {
-            c.rcv_wnd = bytes;
+            // `tcp_rmem[2]` bounds the buffer; where that tunes itself, `rcv-wnd` is the half of it that a window can be at first.
+            c.rcv_wnd = if c.rcv_autotune { bytes / 2 } else { bytes };
         }
         c.isn = Some(0);
         Ok(c)
