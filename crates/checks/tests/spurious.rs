@@ -55,7 +55,6 @@ fn found_by(sets: &[&str], frto: bool, eifel: bool) -> (u64, u64, u64) {
     let o = one(BURSTS, &[sets, &[&switches[0], &switches[1]]].concat());
     let (rtos, retx) = needless(&o);
     let probes = o.report.flows.iter().map(|f| u64::from(f.tlps)).sum();
-    println!("frto {frto}, eifel {eifel}: {rtos} timeouts, {probes} probes, {retx} retransmissions");
     assert!(rtos >= 20, "{rtos} timeouts are no basis");
     (rtos, probes, retx)
 }

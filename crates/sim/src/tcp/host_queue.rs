@@ -47,7 +47,9 @@ impl HostQueue {
     #[inline]
     pub(super) fn push(&mut self, now: Time, departure: Time, bytes: u32) {
         // A link that failed has emptied the interface: what was to leave later than this will not.
-        while let Some((_, lost)) = self.waiting.pop_back_if(|&mut (later, _)| later > departure) {
+        while self.waiting.back().is_some_and(|(later, _)| *later > departure)
+            && let Some((_, lost)) = self.waiting.pop_back()
+        {
             self.bytes -= u64::from(lost);
         }
         if departure > now {
