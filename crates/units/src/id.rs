@@ -123,16 +123,10 @@ id! {
 pub struct QueryId(NonZeroU64);
 
 impl QueryId {
-    /// The identifier with this number, which is not the largest of 64 bits.
-    ///
-    /// # Panics
-    /// When it is.
+    /// The identifier with this number. The largest of 64 bits, which no query has, is taken for the one before, which none has either.
     #[inline(always)]
     pub const fn new(number: u64) -> QueryId {
-        match NonZeroU64::new(number.wrapping_add(1)) {
-            Some(kept) => QueryId(kept),
-            None => panic!("beyond the largest QueryId"),
-        }
+        QueryId(NonZeroU64::MIN.saturating_add(number))
     }
 
     /// The number.
@@ -196,6 +190,7 @@ mod tests {
     fn queries_keep_their_numbers_and_order() {
         let ids = [0, 1, 7, u64::MAX - 1].map(QueryId::new);
         assert_eq!(ids.map(QueryId::get), [0, 1, 7, u64::MAX - 1]);
+        assert_eq!(QueryId::new(u64::MAX), ids[3]);
         assert!(ids.is_sorted() && format!("{} {:?}", ids[2], ids[0]) == "7 QueryId(0)");
     }
 
