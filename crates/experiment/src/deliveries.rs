@@ -32,9 +32,8 @@ pub struct Deliveries {
     /// Distance of the points in time.
     every: Time,
     due: Time,
-    at: Vec<Time>,
-    /// At each of those times the sums. Those that are missing at the end were zero.
-    totals: Vec<IndexVec<SumId, u64>>,
+    /// Times, and the sums at each. Sums that are missing at the end were zero.
+    points: Vec<(Time, IndexVec<SumId, u64>)>,
     /// Connections looked at so far.
     looks: u64,
 }
@@ -118,7 +117,7 @@ impl Deliveries {
             self.push(last, totals);
             self.due = self.behind(now);
         }
-        if self.at.len() >= MOST {
+        if self.points.len() >= MOST {
             self.thin();
         }
     }
@@ -129,24 +128,24 @@ impl Deliveries {
     }
 
     fn push(&mut self, at: Time, totals: &IndexVec<SumId, u64>) {
-        self.at.push(at);
-        self.totals.push(totals.clone());
+        self.points.push((at, totals.clone()));
     }
 
     /// Forgets every second point.
     fn thin(&mut self) {
-        let mut number = 0..;
-        self.totals.retain(|_| number.next().is_some_and(|i: usize| i % 2 == 1));
-        let mut number = 0..;
-        self.at.retain(|_| number.next().is_some_and(|i: usize| i % 2 == 1));
+        let mut second = true;
+        self.points.retain(|_| {
+            second = !second;
+            second
+        });
         self.every = Time(self.every.0.saturating_mul(2));
-        self.due = self.behind(self.at.last().copied().unwrap_or(Time::ZERO));
+        self.due = self.behind(self.points.last().map_or(Time::ZERO, |(at, _)| *at));
     }
 
     /// A row for each interval, workload, transport that it can use, and port; at `end` the sums are `totals`. A way counts for the port of it
     /// over which most came for its rate, of everything together; of equal ones the first, where a queue forms.
     pub fn rows(mut self, end: Time, totals: &IndexVec<SumId, u64>, rate: &dyn Fn(PortId) -> Rate) -> Vec<DeliveryRow> {
-        if self.at.last().is_none_or(|last| *last < end) {
+        if self.points.last().is_none_or(|(last, _)| *last < end) {
             self.push(end, totals);
         }
         let mut came: BTreeMap<PortId, u64> = BTreeMap::new();
@@ -159,9 +158,9 @@ impl Deliveries {
             way.iter().rev().copied().max_by(|a, b| (busy(*a) * u128::from(rate(*b).0)).cmp(&(busy(*b) * u128::from(rate(*a).0))))
         };
         let sums: Vec<_> = self.sums.iter().map(|(of, sums)| (*of, sums.told_apart(&limits))).collect();
-        let mut rows = Vec::with_capacity(self.at.len() * sums.iter().map(|(_, ports)| ports.len()).sum::<usize>());
+        let mut rows = Vec::with_capacity(self.points.len() * sums.iter().map(|(_, ports)| ports.len()).sum::<usize>());
         let (mut from, mut before) = (Time::ZERO, &IndexVec::new());
-        for (to, now) in self.at.iter().zip(&self.totals) {
+        for (to, now) in &self.points {
             for ((workload, group), ports) in &sums {
                 rows.extend(ports.iter().map(|(port, sums)| {
                     let of =

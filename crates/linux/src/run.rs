@@ -17,7 +17,7 @@ use forebay_experiment::rows::{FlowRow, PacketRow, TcpRow, TimeoutRow};
 use forebay_experiment::series::Series;
 use forebay_experiment::timeouts::attribute;
 use forebay_experiment::topology::Fib;
-use forebay_traffic::{App, Notice, OpenSpec, QueryIds, query_rows};
+use forebay_traffic::{App, Notice, QueryIds, query_rows};
 use forebay_units::{AppId, ConnSlot, GroupId, IndexVec, SumId, Time, WorkloadId};
 use std::io;
 use std::ops::ControlFlow;
@@ -58,6 +58,8 @@ pub(crate) struct Run<'a> {
     timeouts: Vec<TimeoutRow>,
     samples: Series<TcpRow>,
     deliveries: Deliveries,
+    /// What the payload of each connection counts for there, as far as it has been looked at.
+    sums: IndexVec<ConnSlot, SumId>,
     packets: Series<PacketRow>,
     /// The warm-up is over; when it ended, and what had arrived by then for each transport.
     measuring: bool,
@@ -89,6 +91,7 @@ impl<'a> Run<'a> {
             flows: Vec::new(),
             timeouts: Vec::new(),
             deliveries: Deliveries::new(&experiment.workloads, experiment.groups.len(), experiment.duration),
+            sums: IndexVec::new(),
             samples: Series::default(),
             packets: Series::default(),
             measuring: experiment.observe.warmup == Time::ZERO,
@@ -211,16 +214,16 @@ impl<'a> Run<'a> {
 
     /// Payload that has reached receivers, of each workload per transport and port.
     fn delivered_over_time(&mut self) -> IndexVec<SumId, u64> {
-        let Run { hosts, deliveries, experiment, fib, .. } = self;
+        let Run { hosts, deliveries, sums, experiment, fib, .. } = self;
         let mut way = Vec::new();
-        let mut sum = |s: &OpenSpec| {
-            fib.certain(&experiment.network, (s.src, s.dst), &mut way);
-            deliveries.sum(WorkloadId::new(s.app.get()), s.group, &way)
-        };
-        let sums: Vec<SumId> = hosts.connections.iter().map(|c| sum(&c.spec)).collect();
+        // Connections keep their places, so that only those that came since need one.
+        for c in hosts.connections.iter().skip(sums.len()) {
+            fib.certain(&experiment.network, (c.spec.src, c.spec.dst), &mut way);
+            sums.push(deliveries.sum(WorkloadId::new(c.spec.app.get()), c.spec.group, &way));
+        }
         let mut totals = deliveries.zeros();
-        for (c, sum) in hosts.connections.iter().zip(sums) {
-            totals[sum] += c.received.within(0, None) + c.datagrams_in.0;
+        for (c, sum) in hosts.connections.iter().zip(sums.iter()) {
+            totals[*sum] += c.received.within(0, None) + c.datagrams_in.0;
         }
         totals
     }
