@@ -237,7 +237,7 @@ pub struct Stack {
     /// After this many consecutive timeouts the sender only asks with a header-only packet per RTO whether the peer is there, until an ACK
     /// arrives (pFabric); 0: never.
     pub probe_after: u32,
-    /// Clock granularity G; RTOs are rounded up to a multiple of it.
+    /// Clock granularity G, above zero; RTOs are rounded up to a multiple of it.
     pub rto_granularity: Time,
     /// Timestamps (RFC 7323): a sample per ACK, retransmitted segments included. Without: one timed segment, Karn's rule.
     pub timestamps: bool,

@@ -104,7 +104,7 @@ impl Adaptive {
 
     /// The timer's interval and quick mode after a segment in order (tcp_event_data_recv). True when quick mode is (re)entered.
     pub(super) fn note_arrival(&mut self, c: &TcpConfig, now: Time) -> bool {
-        let ticks = |time: Time| time - time % c.rto_granularity.max(Time(1));
+        let ticks = |time: Time| time - time % c.rto_granularity;
         let pause = ticks(now) - ticks(self.last);
         self.last = now;
         let floor = c.ack_delay;

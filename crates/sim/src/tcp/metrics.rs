@@ -60,7 +60,7 @@ impl Sender {
             && c.rto_rule != RtoRule::Fixed
         {
             // In ticks, rounded down.
-            let rtt = remembered - remembered % c.rto_granularity.max(Time(1));
+            let rtt = remembered - remembered % c.rto_granularity;
             r.base_rto = (rtt + (rtt * 2).max(c.rto_min)).min(c.rto_max);
         }
     }

@@ -108,7 +108,7 @@ impl Rtt {
             RtoRule::Linux => srtt + spread.max(c.rto_min),
             RtoRule::Fixed => return,
         };
-        self.base_rto = if rto <= c.rto_min { c.rto_min } else { rto.round_up(g.max(Time(1))).min(c.rto_max) };
+        self.base_rto = if rto <= c.rto_min { c.rto_min } else { rto.round_up(g).min(c.rto_max) };
     }
 
     //= https://www.rfc-editor.org/rfc/rfc6298#section-5

@@ -169,7 +169,7 @@ impl Receiver {
         let waits = !self.timer_due.is_never();
         let Some(a) = &mut self.adaptive else { return };
         let delay = a.delay(c);
-        let tick = c.rto_granularity.max(Time(1));
+        let tick = c.rto_granularity;
         let ticks = |time: Time| (time / tick) as u16;
         let timeout = ticks(now).wrapping_add(ticks(delay));
         let earlier = |a: u16, b: u16| (a.wrapping_sub(b) as i16) < 0;

@@ -36,7 +36,7 @@ impl Sender {
         // As Linux: a lone segment may meet a delayed ACK, so it waits for the minimum RTO more; others for two clock ticks. In whole ticks
         // (usecs_to_jiffies).
         let timeout = timeout + if alone { c.rto_min } else { c.rto_granularity * 2 };
-        if c.rto_rule == RtoRule::Linux { timeout.round_up(c.rto_granularity.max(Time(1))) } else { timeout }
+        if c.rto_rule == RtoRule::Linux { timeout.round_up(c.rto_granularity) } else { timeout }
     }
 
     /// When the oldest outstanding segment times out, counted from its transmission; not before now (Linux tcp_rto_delta_us).

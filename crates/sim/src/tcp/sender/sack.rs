@@ -175,7 +175,7 @@ impl Sender {
             let recovering = self.ca >= CaState::Recovery;
             let wait = s.rack.reordering_window(&self.rtt, recovering, s.board.sacked_segs, c);
             // tcp_rack_mark_lost: TCP_TIMEOUT_MIN more, in whole ticks.
-            let tick = c.rto_granularity.max(Time(1));
+            let tick = c.rto_granularity;
             let linux = |wait: Time| if c.rto_rule == RtoRule::Linux { (wait + tick * 2).round_up(tick) } else { wait };
             let due = s.rack.detect(&mut s.board, stamp, wait).map(|timeout| TimeOrNever::at(now + linux(timeout)));
             // RFC 8985 section 8: one timer; what may be lost already comes before a probe.
