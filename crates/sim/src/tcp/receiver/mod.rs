@@ -1,12 +1,16 @@
-//! The receiving endpoint: reassembly, acknowledgements (RFC 5681 section 4.2, RFC 2018, RFC 2883) and the ECN echo
-//! (RFC 3168 section 6.1.3, RFC 8257 section 3.2).
+//! The receiving endpoint: what it knows, what it does with a packet, when it acknowledges (RFC 5681 section 4.2, RFC 2018, RFC 2883) and the
+//! ECN echo (RFC 3168 section 6.1.3, RFC 8257 section 3.2). Beside this file: `usual` (the segment that nearly all are), `accept` (reassembly),
+//! `acks` (the ACKs themselves), `delack` (when Linux sends them), `gro` (segments that the host joins).
 
+mod accept;
+mod acks;
 mod delack;
 mod gro;
+mod usual;
 
 use self::delack::Taken;
 use crate::net::generation::Generation;
-use crate::net::packet::{Codepoint, Extra, Meta, Packet, SackBlocks, Wire, flag};
+use crate::net::packet::{Codepoint, Meta, Packet, SackBlocks, Wire, flag};
 use crate::shim::windows;
 use crate::tcp::adaptive::Adaptive;
 use crate::tcp::autotune::first_window;
@@ -227,45 +231,6 @@ impl Receiver {
         self.on_any_packet(c, now, p, out);
     }
 
-    /// Whether `p` is what a receiver that acknowledges every segment usually gets: the next data, of the run of marks that it is in.
-    #[inline(always)]
-    fn is_usual(&self, p: &Packet) -> bool {
-        self.usual
-            && p.flags & (flag::SYN | flag::FIN) == 0
-            && p.len > 0
-            && p.seq == self.addr.wire(self.rcv_nxt)
-            && self.ooo.is_empty()
-            && self.dsack.is_none()
-            && self.fin == u64::MAX
-            && u64::from(p.len) <= self.window
-            && match self.echo {
-                Echo::Exact { ce } => ce == (p.ecn() == Codepoint::Ce),
-                Echo::Off | Echo::Classic { .. } => true,
-            }
-    }
-
-    /// As `take`, of such a packet: what is asked there has been answered.
-    #[inline(always)]
-    fn take_usual(&mut self, p: &Packet, out: &mut impl Wire) {
-        self.note_ecn(p, p.ecn() == Codepoint::Ce);
-        let echo = matches!(self.echo, Echo::Classic { latched: true } | Echo::Exact { ce: true });
-        if self.rcv_nxt <= self.last_ack {
-            self.ts_recent = p.ts;
-        }
-        self.rcv_nxt += u64::from(p.len);
-        (self.delivered, self.last_ack) = (self.rcv_nxt, self.rcv_nxt);
-        self.pending = 0;
-        self.timer_due = TimeOrNever::NEVER;
-        self.sent += 1;
-        let flags = self.template.flags | if echo { flag::ECE } else { 0 };
-        let (seq, ts) = (self.addr.wire(self.rcv_nxt), self.ts_recent);
-        out.emit_from(&self.template, |p| {
-            p.seq = seq;
-            p.ts = ts;
-            p.flags = flags;
-        });
-    }
-
     #[inline(never)]
     fn on_any_packet(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
         if p.has(flag::SYN) {
@@ -406,109 +371,6 @@ impl Receiver {
             }
             Echo::Exact { ce: state } => *state != ce,
         }
-    }
-
-    /// Puts `len` bytes (and a FIN behind them) at `offset`. True if they extended the in-order stream.
-    #[inline]
-    fn accept(&mut self, offset: i64, len: u64, fin: bool) -> bool {
-        if offset == self.rcv_nxt as i64 && !fin && self.ooo.is_empty() && len <= self.window {
-            // The usual case.
-            self.rcv_nxt += len;
-            self.delivered = self.rcv_nxt.min(self.fin);
-            return true;
-        }
-        self.accept_any(offset, len, fin)
-    }
-
-    #[inline(never)]
-    fn accept_any(&mut self, offset: i64, len: u64, fin: bool) -> bool {
-        let end = offset + len as i64 + i64::from(fin);
-        if end <= self.rcv_nxt as i64 {
-            if self.sack {
-                self.dsack = Some(self.wire((offset.max(0) as u64, end.max(0) as u64)));
-            }
-            return false;
-        }
-        let (offset, end) = (offset.max(0) as u64, end as u64);
-        // Data beyond the advertised window is not accepted; only a misbehaving peer sends it.
-        if end > self.rcv_nxt.saturating_add(self.window).saturating_add(1) {
-            return false;
-        }
-        if fin {
-            self.fin = end - 1;
-        }
-        let in_order = offset <= self.rcv_nxt;
-        if in_order {
-            if offset < self.rcv_nxt && self.sack {
-                // RFC 2883 section 4: the part that was there already is reported.
-                self.dsack = Some(self.wire((offset, self.rcv_nxt)));
-            }
-            self.rcv_nxt = if self.ooo.is_empty() { end } else { self.ooo.advance(end) };
-            self.delivered = self.rcv_nxt.min(self.fin);
-        } else if self.ooo.insert(offset, end) && self.sack {
-            self.dsack = Some(self.wire((offset, end)));
-        }
-        in_order
-    }
-
-    /// Sends a cumulative ACK for everything in order.
-    #[inline(always)]
-    pub(super) fn acknowledge(&mut self, out: &mut impl Wire) {
-        let echo = match self.echo {
-            Echo::Off => false,
-            Echo::Classic { latched } => latched,
-            Echo::Exact { ce } => ce,
-        };
-        let flags = self.template.flags | if echo { flag::ECE } else { 0 } | if self.finished() { flag::FIN } else { 0 };
-        let (seq, ts) = (self.addr.wire(self.rcv_nxt), self.ts_recent);
-        self.pending = 0;
-        self.timer_due = TimeOrNever::NEVER;
-        self.sent += 1;
-        if self.elaborate && (!self.ooo.is_empty() || self.dsack.is_some() || self.window_shim.is_some()) {
-            self.emit_elaborate(Packet { seq, ts, flags, ..self.template }, out);
-        } else {
-            self.last_ack = self.rcv_nxt;
-            out.emit_from(&self.template, |p| {
-                p.seq = seq;
-                p.ts = ts;
-                p.flags = flags;
-            });
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(super) fn acknowledge_early(&mut self, out: &mut impl Wire) {
-        self.acknowledge(out);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn emit_elaborate(&mut self, mut ack: Packet, out: &mut impl Wire) {
-        let repeated = self.last_ack == self.rcv_nxt;
-        self.last_ack = self.rcv_nxt;
-        if let Some(shim) = &mut self.window_shim {
-            // Rounded up, or the smallest windows would lose a segment.
-            ack.win = shim.advertise(self.rcv_nxt, repeated).div_ceil(1 << self.shift).min(65_535) as u16;
-        }
-        if !self.sack || (self.ooo.is_empty() && self.dsack.is_none()) {
-            return out.emit(ack, None);
-        }
-        let Some(blocks) = self.sack_blocks() else { return out.emit(ack, None) };
-        ack.flags |= flag::EXT;
-        // Two bytes of padding, two of option header, eight per block.
-        ack.wire += 4 + 8 * blocks.count() as u16;
-        out.emit(ack, Some(&Extra::Sack(blocks)));
-    }
-
-    #[cold]
-    fn sack_blocks(&mut self) -> Option<SackBlocks> {
-        //= https://www.rfc-editor.org/rfc/rfc2883#section-4
-        //# A D-SACK block is only used to report a duplicate contiguous sequence of data received by the receiver in the
-        //# most recent packet.
-        // RFC 2883 section 4: a duplicate is reported first, once.
-        let dsack = self.dsack.take();
-        SackBlocks::of(dsack.into_iter().chain(self.ooo.intervals().map(|b| self.wire(b))).take(usize::from(self.blocks)))
     }
 
     /// Stream offsets as sequence numbers.

@@ -1,16 +1,21 @@
-//! The sending endpoint: its state, and what the application and the engine do with it. The work is in the files beside this one:
-//! `acks` (what every ACK does), `usual` (the same where nothing is unusual), `cumulative` and `sack` (recovery), `probes` (tail loss probes, reordering), `timers`, `transmit`. State that
-//! has rules of its own (RTT filter, scoreboard, pacer ...) is below, in `tcp/`.
+//! The sending endpoint: what it knows, and how it begins and ends. The work is in the files beside this one: `application` (opening, writing,
+//! stopping), `acks` (what every ACK does), `usual` (the same where nothing is unusual), `cumulative` and `sack` (recovery), `probes` (tail loss
+//! probes, reordering), `timers`, `transmit` (new segments), `gated` (where a law limits or paces them), `retransmit`. State that has rules of its
+//! own (RTT filter, scoreboard, pacer ...) is a folder above, in `tcp/`.
 
 mod acks;
+mod application;
 mod audit;
 mod booking;
 mod cumulative;
+mod gated;
 mod host_queue;
 mod pacing;
 mod probes;
 mod records;
+mod retransmit;
 mod sack;
+mod state;
 mod tagged;
 mod timers;
 mod transmit;
@@ -18,10 +23,12 @@ mod tso;
 mod undo;
 mod usual;
 
+pub use self::state::{CaState, Phase, Timer};
+
 use crate::cc::slow_start::{self, SlowStart};
-use crate::cc::{Event, Hooks, Law, Path, Threshold, Window};
+use crate::cc::{Hooks, Law, Path, Threshold, Window};
 use crate::net::generation::Generation;
-use crate::net::packet::{Codepoint, Meta, Packet, Wire, flag};
+use crate::net::packet::{Codepoint, Meta, Packet};
 use crate::shim::tagger::Tagger;
 use crate::tcp::autotune::first_window;
 use crate::tcp::booking::Behind;
@@ -31,53 +38,12 @@ use crate::tcp::negotiated::{control_ecn, offered_shift};
 use crate::tcp::pacer::Pacer;
 use crate::tcp::rtt::Rtt;
 use crate::tcp::sack_state::SackState;
-use crate::tcp::send_buffer::{SendBuffer, Sending};
+use crate::tcp::send_buffer::SendBuffer;
 use crate::tcp::send_stats::SendStats;
 use crate::tcp::seq::Address;
 use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_units::{GroupId, Time, TimeOrNever};
 use std::num::NonZeroU64;
-
-/// Where a connection is in its life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// Not opened yet.
-    Closed,
-    /// SYN sent.
-    SynSent,
-    /// Data may flow.
-    Established,
-    /// Everything including the FIN is acknowledged.
-    Done,
-}
-
-/// State of congestion and recovery, as in Linux (`TCP_CA_*`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CaState {
-    /// Nothing suspicious.
-    Open = 0,
-    /// Duplicate ACKs or SACKs, not yet enough.
-    Disorder = 1,
-    /// Reducing the window after ECE.
-    Cwr = 2,
-    /// Fast recovery.
-    Recovery = 3,
-    /// After a retransmission timeout.
-    Loss = 4,
-}
-
-/// Which timer is running; TCP has one at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Timer {
-    /// Nothing outstanding.
-    Idle,
-    /// Retransmission timeout.
-    Rto,
-    /// Tail loss probe (RFC 8985 section 7.2).
-    Probe,
-    /// RACK's reordering timer (RFC 8985 section 6.2).
-    Reorder,
-}
 
 /// A sending endpoint.
 #[derive(Debug, Clone)]
@@ -374,107 +340,6 @@ impl Sender {
     /// Gives its scoreboard away; the connection has ended.
     pub fn lend(&mut self) -> Option<Box<SackState>> {
         self.sack.take()
-    }
-
-    /// Opens the connection: sends a SYN, or is established at once in a stack without handshake.
-    pub fn open(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if !c.handshake {
-            self.phase = Phase::Established;
-            return self.transmit(c, now, out);
-        }
-        self.phase = Phase::SynSent;
-        self.send_syn(c, now, out);
-    }
-
-    pub(super) fn send_syn(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        let mut syn = self.packet(c, now);
-        syn.seq = self.addr.isn;
-        // RFC 3168 section 6.1.1: ECE and CWR on the SYN ask for ECN.
-        syn.flags = flag::SYN | if c.ecn == Ecn::Off { 0 } else { flag::ECE | flag::CWR };
-        self.packets += 1;
-        out.emit(syn, None);
-        self.last_tx = now.into();
-        self.timer = Timer::Rto;
-        self.timer_due = now.saturating_add(self.rtt.rto(c)).into();
-    }
-
-    /// The application hands over a message of `bytes` that should arrive by `deadline`, if it has one; `last` closes the stream behind
-    /// it.
-    pub fn write(&mut self, c: &TcpConfig, now: Time, bytes: u64, deadline: Option<Time>, last: bool, out: &mut impl Wire) {
-        let begin = self.written;
-        let starved = if self.hooks.records { self.starved(c, now) } else { None };
-        self.written += bytes;
-        if begin >= self.message.2 {
-            self.expect_message(self.written);
-        }
-        if let Some(t) = &mut self.tag {
-            t.write(begin, self.written, self.una);
-        }
-        self.law.cwnd_event(&mut self.w, Event::Write { begin, end: self.written, deadline, starved });
-        if c.adaptive_acks {
-            self.buffer.get_or_insert_with(|| Box::new(SendBuffer::new(begin))).write(self.written);
-            self.closing = last && c.fin;
-            if self.phase == Phase::Established {
-                self.take_and_transmit(c, now, out);
-            }
-            return;
-        }
-        self.fin |= last && c.fin;
-        if self.phase == Phase::Established {
-            self.transmit(c, now, out);
-        }
-    }
-
-    /// The application hands over what it has, and then closes if it has no more: a FIN travels alone, unless its segment has not left. That
-    /// is so where the window has no room, and a short last segment waits while others of the connection are in the interface
-    /// (tcp_should_autocork).
-    #[cold]
-    pub(super) fn take_and_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        self.fill_buffer(c);
-        if self.closing {
-            let (written, short) = (self.written, self.written.saturating_sub(self.nxt) % u64::from(c.mss));
-            self.written -= short;
-            self.transmit(c, now, out);
-            self.written = written;
-            if self.host_queue.as_ref().is_none_or(|q| q.is_empty()) {
-                self.transmit(c, now, out);
-            }
-            self.closing = false;
-            self.fin = true;
-        }
-        self.transmit(c, now, out);
-    }
-
-    /// The application hands over what there is space for.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn fill_buffer(&mut self, c: &TcpConfig) {
-        let window = (self.w.cwnd * f64::from(c.mss)) as u64;
-        let reach = self.nxt.saturating_add(window.saturating_sub(self.pipe())).min(self.edge);
-        let Some(b) = &mut self.buffer else { return };
-        b.fill(&Sending {
-            mss: c.mss.into(),
-            una: self.una,
-            nxt: self.nxt,
-            reach,
-            window: self.edge - self.una,
-            cwnd: self.w.cwnd as u64,
-            // BBR has three (bbr_sndbuf_expand).
-            windows: if self.hooks.paces { 3 } else { 2 },
-        });
-    }
-
-    /// The application of an endless flow stops: the stream ends with what has been sent.
-    pub fn stop(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        self.written = self.high.max(self.una);
-        if let Some(b) = &mut self.buffer {
-            b.stop(self.written);
-        }
-        if let Some(t) = &mut self.tag {
-            t.stop(self.written);
-        }
-        self.fin |= c.fin;
-        self.transmit(c, now, out);
     }
 
     /// Sequence space of the stream: written bytes and the FIN.

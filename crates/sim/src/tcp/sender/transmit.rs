@@ -1,14 +1,12 @@
-//! What may be sent now, and sending it.
+//! What may be sent now, and sending it: new segments, and all segments' way to the wire.
 
-use super::tso::Burst;
 use super::{CaState, Phase, Sender, Timer};
-use crate::cc::{Event, Opportunity};
+use crate::cc::Event;
 use crate::net::packet::{Codepoint, Wire, flag};
 use crate::shim::tag::Segment;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::scoreboard::{LOST, RETX, SACKED};
 use forebay_experiment::transport::{Idle, Recovery};
-use forebay_units::{Time, TimeOrNever};
+use forebay_units::Time;
 use std::num::NonZeroU64;
 
 impl Sender {
@@ -44,7 +42,7 @@ impl Sender {
 
     /// As `transmit`, with new data up to stream offset `end`.
     #[inline(always)]
-    fn transmit_until(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) {
+    pub(super) fn transmit_until(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) {
         let window = self.window_bytes(c);
         let by_scoreboard = self.sack.is_some();
         if by_scoreboard && !self.holds_back() {
@@ -63,74 +61,6 @@ impl Sender {
         if c.recovery == Recovery::Rack && self.timer != Timer::Reorder && (sent || self.timer == Timer::Rto) {
             self.arm_probe(c, now);
         }
-    }
-
-    /// As `transmit`, for laws that limit or pace new data and for senders that wait for bursts. Within one opportunity the clock stands,
-    /// so that asking once does for all segments.
-    #[cold]
-    #[inline(never)]
-    fn transmit_gated(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if let Some(p) = &mut self.pacer {
-            p.settle();
-            self.extend_timer(c, now);
-        }
-        let idle = self.timer == Timer::Idle;
-        let (first, high) = (self.nxt, self.high);
-        let at = Opportunity {
-            now,
-            last_tx: self.last_tx.get().filter(|_| high > 0),
-            flight: self.flight(),
-            in_flight: self.pipe(),
-            unsent: self.stream_end().saturating_sub(high),
-            recovering: self.ca >= CaState::Recovery,
-            mss: c.mss,
-        };
-        let allowed = self.law.may_send(&mut self.w, &at).saturating_mul(u64::from(c.mss));
-        if self.hooks.gate && self.message.0 == first && first >= high {
-            // The first window of the message is the one that the law leaves it.
-            self.message.1 = first + (self.w.cwnd * f64::from(c.mss)) as u64;
-        }
-        let end = self.stream_end().min(first.saturating_add(allowed));
-        let burst = if c.tso.is_some() { self.bursts(c, now, self.window_bytes(c), end) } else { Burst { end, deferred: false } };
-        self.transmit_until(c, now, burst.end, out);
-        if idle && self.pacer.is_some() {
-            self.extend_timer(c, now);
-        }
-        if burst.deferred && c.cwnd_validation {
-            // The window is in use, though not to its last byte (`is_cwnd_limited` of tcp_tso_should_defer).
-            self.note_usage(true);
-        }
-        if self.nxt > first && first >= high {
-            self.law.sent(first, self.nxt, &at);
-        }
-        self.set_alarm(out);
-    }
-
-    /// When the law, the pacer, or data that the interface holds back, wants to be looked at.
-    pub fn due(&self) -> TimeOrNever {
-        let departure = self.pacer.as_ref().map_or(TimeOrNever::NEVER, |p| p.due());
-        self.law.due().min(departure).min(self.host_queue.as_ref().map_or(TimeOrNever::NEVER, |q| q.resume()))
-    }
-
-    /// Makes sure that the engine wakes the sender then.
-    pub(super) fn set_alarm(&mut self, out: &mut impl Wire) {
-        let due = self.due();
-        if due < self.alarm {
-            self.alarm = due;
-            out.alarm(self.addr.conn, self.addr.generation, due.or_never());
-        }
-    }
-
-    /// An alarm came due, possibly one that has been put off since.
-    pub fn on_alarm(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        if self.alarm != now.into() || self.phase != Phase::Established {
-            return;
-        }
-        self.alarm = TimeOrNever::NEVER;
-        if self.due().has_come(now) {
-            self.transmit(c, now, out);
-        }
-        self.set_alarm(out);
     }
 
     /// Congestion window in bytes. The FIN takes a sequence number but no room: once it is outstanding, `pipe` counts one too many.
@@ -215,7 +145,7 @@ impl Sender {
 
     /// Linux tcp_cwnd_validate: the strongest sign that the window is in use holds for a window of data, also when the application
     /// has nothing more to send.
-    fn note_usage(&mut self, limited: bool) {
+    pub(super) fn note_usage(&mut self, limited: bool) {
         let flight = self.flight();
         if limited || self.una >= self.usage_end || (self.window_limited != Some(true) && flight > self.max_flight) {
             self.window_limited = Some(limited);
@@ -263,69 +193,6 @@ impl Sender {
             self.arm_rto(c, now);
         }
         self.nxt - first
-    }
-
-    /// Retransmits what the scoreboard calls lost, as far as the window allows.
-    fn retransmit_lost(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
-        if self.ca < CaState::Recovery {
-            return;
-        }
-        while let Some(s) = &mut self.sack {
-            let Some(index) = s.board.next_lost() else { return };
-            let len = u64::from(s.board.get(index).len);
-            if s.board.pipe(self.nxt - self.una) + len > window || self.paced(now) || self.held_back(c, 2) {
-                return;
-            }
-            self.retransmit_index(c, now, index, out);
-        }
-    }
-
-    /// RFC 6675 NextSeg rules 3 and 4, when there is nothing lost and nothing new to send.
-    fn fill_holes(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
-        if self.nxt < self.stream_end() && self.nxt + self.segment_len(c, self.nxt) <= self.edge {
-            return;
-        }
-        while let Some(s) = &mut self.sack {
-            if s.board.pipe(self.nxt - self.una) + u64::from(c.mss) > window || s.board.next_lost().is_some() {
-                return;
-            }
-            let hole = s.board.next_hole();
-            let index = match hole {
-                Some(index) => index,
-                None if !s.episode.rescued && s.board.len() > 0 => {
-                    // Rule 4: once per episode, the highest outstanding segment, in case a whole tail was lost.
-                    // Our choice: not if that segment has been retransmitted in this very episode.
-                    let last = s.board.len() - 1;
-                    if s.board.get(last).is(SACKED | LOST | RETX) {
-                        return;
-                    }
-                    s.episode.rescued = true;
-                    last
-                }
-                None => return,
-            };
-            if self.paced(now) || self.held_back(c, 2) {
-                return;
-            }
-            self.retransmit_index(c, now, index, out);
-        }
-    }
-
-    /// Retransmits segment `index` of the scoreboard.
-    pub(super) fn retransmit_index(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
-        let stamp = self.stamp(c, now);
-        let Some(s) = &mut self.sack else { return };
-        let seg = *s.board.get(index);
-        s.board.retransmitted(index, stamp);
-        s.episode.undo.retransmitted(now);
-        if self.hooks.records {
-            self.record(now, index, true);
-        }
-        self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);
-        if index == 0 && self.timer != Timer::Reorder {
-            // The oldest segment has all of its timeout before it again (Linux tcp_xmit_retransmit_queue, ns-2).
-            self.arm_rto(c, now);
-        }
     }
 
     /// Sequence space of the segment that starts at `offset`: a full payload, or what is left, with the FIN on the last byte's segment.

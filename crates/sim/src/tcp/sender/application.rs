@@ -1,0 +1,113 @@
+//! What the application does with a connection: it opens it, writes messages, and stops. Where receivers look at what is handed over at once, the
+//! application fills a send buffer as a process does that blocks in `write`.
+
+use super::{Phase, Sender, Timer};
+use crate::cc::Event;
+use crate::net::packet::{Wire, flag};
+use crate::tcp::config::TcpConfig;
+use crate::tcp::send_buffer::{SendBuffer, Sending};
+use forebay_experiment::transport::Ecn;
+use forebay_units::Time;
+
+impl Sender {
+    /// Opens the connection: sends a SYN, or is established at once in a stack without handshake.
+    pub fn open(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if !c.handshake {
+            self.phase = Phase::Established;
+            return self.transmit(c, now, out);
+        }
+        self.phase = Phase::SynSent;
+        self.send_syn(c, now, out);
+    }
+
+    pub(super) fn send_syn(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        let mut syn = self.packet(c, now);
+        syn.seq = self.addr.isn;
+        // RFC 3168 section 6.1.1: ECE and CWR on the SYN ask for ECN.
+        syn.flags = flag::SYN | if c.ecn == Ecn::Off { 0 } else { flag::ECE | flag::CWR };
+        self.packets += 1;
+        out.emit(syn, None);
+        self.last_tx = now.into();
+        self.timer = Timer::Rto;
+        self.timer_due = now.saturating_add(self.rtt.rto(c)).into();
+    }
+
+    /// The application hands over a message of `bytes` that should arrive by `deadline`, if it has one; `last` closes the stream behind
+    /// it.
+    pub fn write(&mut self, c: &TcpConfig, now: Time, bytes: u64, deadline: Option<Time>, last: bool, out: &mut impl Wire) {
+        let begin = self.written;
+        let starved = if self.hooks.records { self.starved(c, now) } else { None };
+        self.written += bytes;
+        if begin >= self.message.2 {
+            self.expect_message(self.written);
+        }
+        if let Some(t) = &mut self.tag {
+            t.write(begin, self.written, self.una);
+        }
+        self.law.cwnd_event(&mut self.w, Event::Write { begin, end: self.written, deadline, starved });
+        if c.adaptive_acks {
+            self.buffer.get_or_insert_with(|| Box::new(SendBuffer::new(begin))).write(self.written);
+            self.closing = last && c.fin;
+            if self.phase == Phase::Established {
+                self.take_and_transmit(c, now, out);
+            }
+            return;
+        }
+        self.fin |= last && c.fin;
+        if self.phase == Phase::Established {
+            self.transmit(c, now, out);
+        }
+    }
+
+    /// The application hands over what it has, and then closes if it has no more: a FIN travels alone, unless its segment has not left. That
+    /// is so where the window has no room, and a short last segment waits while others of the connection are in the interface
+    /// (tcp_should_autocork).
+    #[cold]
+    pub(super) fn take_and_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        self.fill_buffer(c);
+        if self.closing {
+            let (written, short) = (self.written, self.written.saturating_sub(self.nxt) % u64::from(c.mss));
+            self.written -= short;
+            self.transmit(c, now, out);
+            self.written = written;
+            if self.host_queue.as_ref().is_none_or(|q| q.is_empty()) {
+                self.transmit(c, now, out);
+            }
+            self.closing = false;
+            self.fin = true;
+        }
+        self.transmit(c, now, out);
+    }
+
+    /// The application hands over what there is space for.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn fill_buffer(&mut self, c: &TcpConfig) {
+        let window = (self.w.cwnd * f64::from(c.mss)) as u64;
+        let reach = self.nxt.saturating_add(window.saturating_sub(self.pipe())).min(self.edge);
+        let Some(b) = &mut self.buffer else { return };
+        b.fill(&Sending {
+            mss: c.mss.into(),
+            una: self.una,
+            nxt: self.nxt,
+            reach,
+            window: self.edge - self.una,
+            cwnd: self.w.cwnd as u64,
+            // BBR has three (bbr_sndbuf_expand).
+            windows: if self.hooks.paces { 3 } else { 2 },
+        });
+    }
+
+    /// The application of an endless flow stops: the stream ends with what has been sent.
+    pub fn stop(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        self.written = self.high.max(self.una);
+        if let Some(b) = &mut self.buffer {
+            b.stop(self.written);
+        }
+        if let Some(t) = &mut self.tag {
+            t.stop(self.written);
+        }
+        self.fin |= c.fin;
+        self.transmit(c, now, out);
+    }
+}

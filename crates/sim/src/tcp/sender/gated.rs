@@ -1,0 +1,79 @@
+//! Sending where not the windows alone decide: a law limits or paces new data, a sender waits for bursts, the host's interface holds data back.
+//! The engine wakes such a sender by an alarm.
+
+use super::tso::Burst;
+use super::{CaState, Phase, Sender, Timer};
+use crate::cc::Opportunity;
+use crate::net::packet::Wire;
+use crate::tcp::config::TcpConfig;
+use forebay_units::{Time, TimeOrNever};
+
+impl Sender {
+    /// As `transmit`, for laws that limit or pace new data and for senders that wait for bursts. Within one opportunity the clock stands,
+    /// so that asking once does for all segments.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn transmit_gated(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if let Some(p) = &mut self.pacer {
+            p.settle();
+            self.extend_timer(c, now);
+        }
+        let idle = self.timer == Timer::Idle;
+        let (first, high) = (self.nxt, self.high);
+        let at = Opportunity {
+            now,
+            last_tx: self.last_tx.get().filter(|_| high > 0),
+            flight: self.flight(),
+            in_flight: self.pipe(),
+            unsent: self.stream_end().saturating_sub(high),
+            recovering: self.ca >= CaState::Recovery,
+            mss: c.mss,
+        };
+        let allowed = self.law.may_send(&mut self.w, &at).saturating_mul(u64::from(c.mss));
+        if self.hooks.gate && self.message.0 == first && first >= high {
+            // The first window of the message is the one that the law leaves it.
+            self.message.1 = first + (self.w.cwnd * f64::from(c.mss)) as u64;
+        }
+        let end = self.stream_end().min(first.saturating_add(allowed));
+        let burst = if c.tso.is_some() { self.bursts(c, now, self.window_bytes(c), end) } else { Burst { end, deferred: false } };
+        self.transmit_until(c, now, burst.end, out);
+        if idle && self.pacer.is_some() {
+            self.extend_timer(c, now);
+        }
+        if burst.deferred && c.cwnd_validation {
+            // The window is in use, though not to its last byte (`is_cwnd_limited` of tcp_tso_should_defer).
+            self.note_usage(true);
+        }
+        if self.nxt > first && first >= high {
+            self.law.sent(first, self.nxt, &at);
+        }
+        self.set_alarm(out);
+    }
+
+    /// When the law, the pacer, or data that the interface holds back, wants to be looked at.
+    pub fn due(&self) -> TimeOrNever {
+        let departure = self.pacer.as_ref().map_or(TimeOrNever::NEVER, |p| p.due());
+        self.law.due().min(departure).min(self.host_queue.as_ref().map_or(TimeOrNever::NEVER, |q| q.resume()))
+    }
+
+    /// Makes sure that the engine wakes the sender then.
+    pub(super) fn set_alarm(&mut self, out: &mut impl Wire) {
+        let due = self.due();
+        if due < self.alarm {
+            self.alarm = due;
+            out.alarm(self.addr.conn, self.addr.generation, due.or_never());
+        }
+    }
+
+    /// An alarm came due, possibly one that has been put off since.
+    pub fn on_alarm(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        if self.alarm != now.into() || self.phase != Phase::Established {
+            return;
+        }
+        self.alarm = TimeOrNever::NEVER;
+        if self.due().has_come(now) {
+            self.transmit(c, now, out);
+        }
+        self.set_alarm(out);
+    }
+}

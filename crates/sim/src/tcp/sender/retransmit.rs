@@ -1,0 +1,72 @@
+//! What is sent again by the scoreboard: what it calls lost, and holes when there is nothing else to send.
+
+use super::{CaState, Sender, Timer};
+use crate::net::packet::Wire;
+use crate::tcp::config::TcpConfig;
+use crate::tcp::scoreboard::{LOST, RETX, SACKED};
+use forebay_units::Time;
+
+impl Sender {
+    /// Retransmits what the scoreboard calls lost, as far as the window allows.
+    pub(super) fn retransmit_lost(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
+        if self.ca < CaState::Recovery {
+            return;
+        }
+        while let Some(s) = &mut self.sack {
+            let Some(index) = s.board.next_lost() else { return };
+            let len = u64::from(s.board.get(index).len);
+            if s.board.pipe(self.nxt - self.una) + len > window || self.paced(now) || self.held_back(c, 2) {
+                return;
+            }
+            self.retransmit_index(c, now, index, out);
+        }
+    }
+
+    /// RFC 6675 NextSeg rules 3 and 4, when there is nothing lost and nothing new to send.
+    pub(super) fn fill_holes(&mut self, c: &TcpConfig, now: Time, window: u64, out: &mut impl Wire) {
+        if self.nxt < self.stream_end() && self.nxt + self.segment_len(c, self.nxt) <= self.edge {
+            return;
+        }
+        while let Some(s) = &mut self.sack {
+            if s.board.pipe(self.nxt - self.una) + u64::from(c.mss) > window || s.board.next_lost().is_some() {
+                return;
+            }
+            let hole = s.board.next_hole();
+            let index = match hole {
+                Some(index) => index,
+                None if !s.episode.rescued && s.board.len() > 0 => {
+                    // Rule 4: once per episode, the highest outstanding segment, in case a whole tail was lost.
+                    // Our choice: not if that segment has been retransmitted in this very episode.
+                    let last = s.board.len() - 1;
+                    if s.board.get(last).is(SACKED | LOST | RETX) {
+                        return;
+                    }
+                    s.episode.rescued = true;
+                    last
+                }
+                None => return,
+            };
+            if self.paced(now) || self.held_back(c, 2) {
+                return;
+            }
+            self.retransmit_index(c, now, index, out);
+        }
+    }
+
+    /// Retransmits segment `index` of the scoreboard.
+    pub(super) fn retransmit_index(&mut self, c: &TcpConfig, now: Time, index: usize, out: &mut impl Wire) {
+        let stamp = self.stamp(c, now);
+        let Some(s) = &mut self.sack else { return };
+        let seg = *s.board.get(index);
+        s.board.retransmitted(index, stamp);
+        s.episode.undo.retransmitted(now);
+        if self.hooks.records {
+            self.record(now, index, true);
+        }
+        self.emit_data(c, now, seg.start, u64::from(seg.len), true, out);
+        if index == 0 && self.timer != Timer::Reorder {
+            // The oldest segment has all of its timeout before it again (Linux tcp_xmit_retransmit_queue, ns-2).
+            self.arm_rto(c, now);
+        }
+    }
+}

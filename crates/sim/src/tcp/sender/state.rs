@@ -1,0 +1,42 @@
+//! The states that a sending endpoint can be in: of its life, of recovery, and of its timer.
+
+/// Where a connection is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Not opened yet.
+    Closed,
+    /// SYN sent.
+    SynSent,
+    /// Data may flow.
+    Established,
+    /// Everything including the FIN is acknowledged.
+    Done,
+}
+
+/// State of congestion and recovery, as in Linux (`TCP_CA_*`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CaState {
+    /// Nothing suspicious.
+    Open = 0,
+    /// Duplicate ACKs or SACKs, not yet enough.
+    Disorder = 1,
+    /// Reducing the window after ECE.
+    Cwr = 2,
+    /// Fast recovery.
+    Recovery = 3,
+    /// After a retransmission timeout.
+    Loss = 4,
+}
+
+/// Which timer is running; TCP has one at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timer {
+    /// Nothing outstanding.
+    Idle,
+    /// Retransmission timeout.
+    Rto,
+    /// Tail loss probe (RFC 8985 section 7.2).
+    Probe,
+    /// RACK's reordering timer (RFC 8985 section 6.2).
+    Reorder,
+}
