@@ -1,12 +1,17 @@
 //! The program's side against a guest without a kernel.
 
+use super::conversation::greet;
 use super::*;
 use crate::fake::{self, DELAY};
+use crate::link::Link;
 use crate::testing::{experiment, group};
 use forebay_experiment::assign::Assign;
+use forebay_experiment::report::Cut;
 use forebay_experiment::traffic::{ReplayFlow, Workload, WorkloadKind};
 use forebay_experiment::transport::Profile;
 use forebay_units::{GroupId, NodeId};
+use std::ops::ControlFlow;
+use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 

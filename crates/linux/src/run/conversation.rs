@@ -1,0 +1,149 @@
+//! The conversation with a guest: the plan and its version first, then what the guest says until the run is over, and how it may break off.
+
+use super::Run;
+use crate::link::{Frames, Incoming, Link};
+use crate::plan::Plan;
+use crate::protocol::{self, Ask, Done, Hello, LOG, Record, text_in};
+use forebay_experiment::Experiment;
+use forebay_experiment::report::{Cut, Progress, Report};
+use forebay_experiment::topology::Fib;
+use forebay_units::Time;
+use std::io;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// How long to wait for the guest before looking whether the run is to stop.
+const LOOK: Duration = Duration::from_millis(100);
+/// Frames between two looks at the progress callback while the guest talks.
+const FRAMES_PER_LOOK: u32 = 64;
+
+/// How a run ended that has no report.
+#[derive(Debug)]
+pub enum Failed {
+    /// The progress callback asked for it.
+    Interrupted,
+    /// The guest, or the conversation with it; in words.
+    Guest(String),
+}
+
+impl From<io::Error> for Failed {
+    fn from(e: io::Error) -> Failed {
+        Failed::Guest(format!("the conversation with the guest broke off: {e}"))
+    }
+}
+
+/// Whoever watches: called with how far the run is, and may end it.
+pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<Cut>;
+
+/// Runs `experiment` under `seed` as planned, with the guest at the other end of `link`, whatever that is. `patience`: how long it may be
+/// silent.
+///
+/// # Errors
+/// Being stopped, and what the guest fails at.
+pub fn converse(
+    experiment: &Experiment,
+    seed: u64,
+    fib: &Fib,
+    plan: &Plan,
+    link: &mut Link,
+    patience: Duration,
+    watch: Watch<'_>,
+) -> Result<Report, Failed> {
+    greet(link, plan, experiment, seed, patience)?;
+    Run::new(experiment, seed, fib, plan).talk(link, patience, watch)
+}
+
+/// Tells the guest what there is, and hears which kernel it is.
+pub(crate) fn greet(
+    link: &mut Link,
+    plan: &Plan,
+    experiment: &Experiment,
+    seed: u64,
+    patience: Duration,
+) -> Result<String, Failed> {
+    let mut frames = Frames::default();
+    plan.frames(experiment, seed, &mut frames);
+    link.send(&mut frames)?;
+    let begin = Instant::now();
+    let mut said = String::new();
+    while begin.elapsed() < patience {
+        match link.next(LOOK)? {
+            Incoming::Silence => {}
+            Incoming::End if said.is_empty() => return Err(Failed::Guest("the guest ended before it was ready".into())),
+            Incoming::End => {
+                return Err(Failed::Guest(format!("the guest ended before it was ready; it said: {}", said.trim_end())));
+            }
+            Incoming::Frame(frame) if frame.kind == LOG => said.push_str(&frame.text()),
+            Incoming::Frame(frame) => {
+                let Some(hello) = frame.only::<Hello>() else { continue };
+                if (hello.protocol, hello.record_sizes) != (protocol::PROTOCOL, protocol::RECORD_SIZES) {
+                    return Err(Failed::Guest("the kernel was built by another version of this program: build it anew".into()));
+                }
+                return Ok(text_in(&hello.version));
+            }
+        }
+    }
+    Err(Failed::Guest(format!("the guest did not get ready in {} s", patience.as_secs())))
+}
+
+impl Run<'_> {
+    /// Talks to a guest that has been told the plan, until the run is over. `patience`: how long it may be silent.
+    pub(crate) fn talk(mut self, link: &mut Link, patience: Duration, watch: Watch<'_>) -> Result<Report, Failed> {
+        let (mut heard, mut frames) = (Instant::now(), 0);
+        loop {
+            let mut look = false;
+            let mut out = None;
+            match link.next(LOOK)? {
+                Incoming::End => return Err(Failed::Guest(format!("the guest ended before the run did{}", self.said()))),
+                Incoming::Silence if heard.elapsed() > patience => {
+                    return Err(Failed::Guest(format!("the guest has said nothing for {} s", patience.as_secs())));
+                }
+                Incoming::Silence => look = true,
+                Incoming::Frame(frame) => {
+                    heard = Instant::now();
+                    frames += 1;
+                    match frame.kind {
+                        Ask::KIND => {
+                            let Some(ask) = frame.only::<Ask>() else { continue };
+                            self.answer(Time(ask.now));
+                            out = Some(&mut self.hosts.frames);
+                        }
+                        Done::KIND => break,
+                        _ => self.note(frame)?,
+                    }
+                }
+            }
+            if let Some(out) = out
+                && let Err(e) = link.send(out)
+            {
+                // It has ended in the middle of the answer: what it said before that stands in the pipe.
+                while let Ok(Incoming::Frame(frame)) = link.next(LOOK) {
+                    if frame.kind == LOG {
+                        self.log.push_str(&frame.text());
+                    }
+                }
+                return Err(Failed::Guest(format!("the conversation with the guest broke off: {e}{}", self.said())));
+            }
+            if look || frames >= FRAMES_PER_LOOK {
+                frames = 0;
+                match watch(self.progress()) {
+                    ControlFlow::Continue(()) => {}
+                    ControlFlow::Break(Cut::Abandon) => return Err(Failed::Interrupted),
+                    ControlFlow::Break(Cut::Keep) => {
+                        self.cut = true;
+                        break;
+                    }
+                }
+            }
+        }
+        let last = self.progress();
+        let report = self.report();
+        let _ = watch(Progress { now: report.end, ..last });
+        Ok(report)
+    }
+
+    /// What the guest has said to people, for messages.
+    fn said(&self) -> String {
+        if self.log.is_empty() { String::new() } else { format!("; it said: {}", self.log.trim_end()) }
+    }
+}
