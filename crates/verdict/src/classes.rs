@@ -62,7 +62,7 @@ pub(crate) fn of_loads(data: &Data, loads: &[Load]) -> Vec<Class> {
             let rate = port.map_or(0.0, |p| data.ports[p].rate_bps);
             Class {
                 subject,
-                name: data.classes.get(class as usize).cloned().unwrap_or_default(),
+                name: data.class(class).unwrap_or_default().to_owned(),
                 port,
                 more_ports: ports.len().saturating_sub(1),
                 goodput,
@@ -80,8 +80,8 @@ fn fuller(data: &Data, a: usize, b: usize) -> std::cmp::Ordering {
 }
 
 /// What was started and done, by subject and workload.
-fn counts(data: &Data) -> BTreeMap<(usize, u32), Count> {
-    let mut counts: BTreeMap<(usize, u32), Count> = BTreeMap::new();
+fn counts(data: &Data) -> BTreeMap<(usize, Option<u32>), Count> {
+    let mut counts: BTreeMap<(usize, Option<u32>), Count> = BTreeMap::new();
     for f in &data.flows {
         let count = counts.entry((f.subject, f.class)).or_default();
         if f.size > 0 && !f.in_query {
@@ -98,21 +98,24 @@ fn counts(data: &Data) -> BTreeMap<(usize, u32), Count> {
                 *count = Count { queries: true, ..Count::default() };
             }
             count.of += 1;
-            count.done += usize::from(!q.qct.is_nan());
+            count.done += usize::from(q.qct.is_some());
         }
     }
     counts
 }
 
+/// Who has a share: a host, or an endless flow of it.
+type Sender = (Option<u32>, Option<usize>);
+
 /// Jain's index over the seeds.
-fn fairness(data: &Data, subject: usize, class: u32) -> Option<Cell> {
-    let mut by_run: BTreeMap<usize, BTreeMap<(u32, usize), u64>> = BTreeMap::new();
+fn fairness(data: &Data, subject: usize, class: Option<u32>) -> Option<Cell> {
+    let mut by_run: BTreeMap<usize, BTreeMap<Sender, u64>> = BTreeMap::new();
     for (i, f) in data.flows.iter().enumerate().filter(|(_, f)| (f.subject, f.class) == (subject, class)) {
         // An endless flow by itself, everything else by its host.
-        let whose = if f.size == 0 { (f.from, i) } else { (f.from, usize::MAX) };
+        let whose = (f.from, (f.size == 0).then_some(i));
         *by_run.entry(f.run).or_default().entry(whose).or_default() += f.measured;
     }
-    let of_run = |got: BTreeMap<(u32, usize), u64>| {
+    let of_run = |got: BTreeMap<Sender, u64>| {
         let got: Vec<f64> = got.into_values().map(|b| b as f64).collect();
         jain(&got).filter(|_| got.len() > 1)
     };

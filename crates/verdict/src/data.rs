@@ -102,22 +102,22 @@ pub struct Flow {
     pub start_ns: i64,
     /// When everything was acknowledged, ns; `None` if never.
     pub acked_ns: Option<i64>,
-    /// Completion time, s; NaN if unfinished.
-    pub fct: f64,
-    /// Completion time over the ideal one; NaN if unfinished.
-    pub slowdown: f64,
+    /// Completion time, s; `None` if unfinished.
+    pub fct: Option<f64>,
+    /// Completion time over the ideal one; `None` if unfinished.
+    pub slowdown: Option<f64>,
     /// Time that it needs over an empty path, s.
     pub ideal_s: f64,
     /// Bytes acknowledged after the warm-up.
     pub measured: u64,
     /// Whether it belongs to a query.
     pub in_query: bool,
-    /// Index of its workload.
-    pub class: u32,
-    /// Index of the host that it comes from.
-    pub from: u32,
-    /// Index of the host that it goes to.
-    pub to: u32,
+    /// Index of its workload; `None` in results of versions that did not name workloads.
+    pub class: Option<u32>,
+    /// Index of the host that it comes from; `None` in results that do not say it.
+    pub from: Option<u32>,
+    /// Index of the host that it goes to; `None` in results that do not say it.
+    pub to: Option<u32>,
     /// Bytes acknowledged in all.
     pub acked: u64,
     /// It missed its deadline, or has none and lost more time to one cause than an empty path needs for it.
@@ -131,7 +131,7 @@ pub struct Flow {
 impl Flow {
     /// Whether it is a finite message that arrived.
     pub fn complete(&self) -> bool {
-        self.size > 0 && !self.fct.is_nan()
+        self.size > 0 && self.fct.is_some()
     }
 }
 
@@ -140,12 +140,12 @@ impl Flow {
 pub struct Query {
     /// Index of the run.
     pub run: usize,
-    /// Index of its workload.
-    pub class: u32,
+    /// Index of its workload; `None` in results of versions that did not name workloads.
+    pub class: Option<u32>,
     /// Start, ns.
     pub start_ns: i64,
-    /// Completion time, s; NaN if unfinished.
-    pub qct: f64,
+    /// Completion time, s; `None` if unfinished.
+    pub qct: Option<f64>,
     /// Payload of all responses, bytes.
     pub bytes: u64,
     /// Subjects that have messages in it: bit i for the i-th of the network.
@@ -339,6 +339,21 @@ impl Data {
     /// Most seeds that a network has.
     pub fn seeds(&self) -> usize {
         (0..self.networks.len()).map(|n| self.runs.iter().filter(|r| r.network == n).count()).max().unwrap_or(0)
+    }
+
+    /// The name of a workload, if it is known.
+    pub fn class(&self, class: Option<u32>) -> Option<&str> {
+        self.classes.get(class? as usize).map(String::as_str)
+    }
+
+    /// The name of a host, if it is known.
+    pub fn host(&self, host: Option<u32>) -> Option<&str> {
+        self.hosts.get(host? as usize).map(String::as_str)
+    }
+
+    /// The names of the hosts between which a message goes, if both are known.
+    pub(crate) fn ends(&self, f: &Flow) -> Option<(&str, &str)> {
+        self.host(f.from).zip(self.host(f.to))
     }
 
     /// The network of a subject.

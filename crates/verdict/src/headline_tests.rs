@@ -26,9 +26,17 @@ fn incast() -> Data {
         3,
     );
     d.timeouts = vec![Timeout { run: 0, subject: 0, conn: 0, time_ns: 0, rto: 0.2 }; 5];
-    let query =
-        |run, qct| Query { run, class: 0, start_ns: 0, qct, bytes: 2_560_000, groups: 1, receiver: None, ..Query::default() };
-    d.queries = vec![query(0, 0.25), query(3, 0.25), query(6, 0.02), query(6, f64::NAN)];
+    let query = |run, qct| Query {
+        run,
+        class: Some(0),
+        start_ns: 0,
+        qct,
+        bytes: 2_560_000,
+        groups: 1,
+        receiver: None,
+        ..Query::default()
+    };
+    d.queries = vec![query(0, Some(0.25)), query(3, Some(0.25)), query(6, Some(0.02)), query(6, None)];
     d
 }
 
@@ -179,9 +187,9 @@ fn a_single_subject_is_described() {
     d.ports.push(Port { to: "recv".into(), from_switch: true, rate_bps: 1e9, ..Port::default() });
     d.queries = vec![Query {
         run: 0,
-        class: 0,
+        class: Some(0),
         start_ns: 0,
-        qct: 0.214,
+        qct: Some(0.214),
         bytes: 2_625_000,
         groups: 1,
         receiver: Some(0),

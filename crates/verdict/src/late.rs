@@ -52,7 +52,7 @@ pub(crate) fn nothing_late(data: &Data) -> Option<String> {
     let all = by_subject(data);
     let sum = |part: fn(&Late) -> usize| all.iter().map(part).sum::<usize>();
     let whole = Late { queries: sum(|l| l.queries), messages: sum(|l| l.messages), ..Late::default() };
-    let unfinished = data.queries.iter().any(|q| q.qct.is_nan()) || data.flows.iter().any(|f| f.size > 0 && !f.complete());
+    let unfinished = data.queries.iter().any(|q| q.qct.is_none()) || data.flows.iter().any(|f| f.size > 0 && !f.complete());
     (data.waits && whole.of() > 0 && sum(|l| l.late) == 0 && !unfinished)
         .then(|| format!("None of {} lost more time to one cause than an empty network needs for it.", whole.things()))
 }
@@ -154,7 +154,7 @@ mod tests {
 
     /// A message of subject `s`.
     fn message(s: usize, late: bool, waited: Option<Cause>) -> Flow {
-        Flow { subject: s, size: 1_000, late, waited, waited_at: Some(0), ..Flow::default() }
+        Flow { subject: s, size: 1_000, fct: Some(0.0), late, waited, waited_at: Some(0), ..Flow::default() }
     }
 
     fn with(flows: Vec<Flow>, subjects: usize) -> Data {
@@ -197,6 +197,7 @@ mod tests {
         d.ports.push(Port { to: "r0".into(), rate_bps: 1e9, ..Port::default() });
         // 32 ms on the link.
         let query = |cause, waited_s| Query {
+            qct: Some(0.0),
             groups: 1,
             bytes: 4_000_000,
             receiver: Some(0),
@@ -226,7 +227,7 @@ mod tests {
             "None of 3 messages lost more time to one cause than an empty network needs for it."
         );
         assert_eq!(nothing_late(&with(Vec::new(), 1)), None, "nothing that could have been late");
-        let running = Flow { fct: f64::NAN, ..message(0, false, None) };
+        let running = Flow { fct: None, ..message(0, false, None) };
         assert_eq!(nothing_late(&with(vec![running], 1)), None, "nobody knows");
     }
 }

@@ -12,7 +12,7 @@ pub(crate) struct Load {
     /// Index of the subject.
     pub subject: usize,
     /// Index of the workload.
-    pub class: u32,
+    pub class: Option<u32>,
     /// Index of the run.
     pub run: usize,
     /// Payload after the warm-up, bit/s.
@@ -20,24 +20,24 @@ pub(crate) struct Load {
 }
 
 /// Who sends: subject, workload, run.
-type Sender = (usize, u32, usize);
+type Sender = (usize, Option<u32>, usize);
 
 /// Everything, in the order of ports, subjects, workloads and runs. Ports between which the network chose are left out: see [`Paths`].
 pub(crate) fn loads(data: &Data) -> Vec<Load> {
-    let mut pairs: BTreeMap<(usize, u32, u32), BTreeMap<Sender, u64>> = BTreeMap::new();
+    let mut pairs: BTreeMap<(usize, &str, &str), BTreeMap<Sender, u64>> = BTreeMap::new();
     for f in &data.flows {
         let network = data.subjects[f.subject].network;
-        *pairs.entry((network, f.from, f.to)).or_default().entry((f.subject, f.class, f.run)).or_default() += f.measured;
+        let Some((from, to)) = data.ends(f) else { continue };
+        *pairs.entry((network, from, to)).or_default().entry((f.subject, f.class, f.run)).or_default() += f.measured;
     }
     let mut bytes: BTreeMap<(usize, Sender), u64> = BTreeMap::new();
     let mut paths: Option<(usize, Paths)> = None;
     for ((network, from, to), senders) in pairs {
-        let host = |h: u32| data.hosts.get(h as usize).map_or("", String::as_str);
         let paths = match &mut paths {
             Some((n, paths)) if *n == network => paths,
             other => &mut other.insert((network, Paths::of(data, network))).1,
         };
-        for port in paths.ports(host(from), host(to)) {
+        for port in paths.ports(from, to) {
             senders.iter().for_each(|(sender, sum)| *bytes.entry((port, *sender)).or_default() += sum);
         }
     }

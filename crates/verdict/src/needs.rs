@@ -13,7 +13,7 @@ const SLOWER: f64 = 1.1;
 pub(crate) fn words(data: &Data, subject: usize) -> String {
     let Some(link) = link_time(data, subject) else { return String::new() };
     let network = data.subjects[subject].network;
-    let ended = data.queries.iter().filter(|q| data.runs[q.run].network == network && !q.qct.is_nan());
+    let ended = data.queries.iter().filter(|q| data.runs[q.run].network == network && q.qct.is_some());
     let (sum, n) = ended.fold((0.0, 0u64), |(sum, n), q| (sum + q.ideal_s, n + 1));
     let slowest = sum / n.max(1) as f64;
     match narrowest(data, subject).filter(|_| slowest > SLOWER * link) {
@@ -28,15 +28,14 @@ pub(crate) fn words(data: &Data, subject: usize) -> String {
 /// The slowest of all ports that answers of a subject pass before the link into their receiver, where it is slower than that.
 fn narrowest(data: &Data, subject: usize) -> Option<(String, f64)> {
     let network = data.subjects[subject].network;
-    let mut pairs: Vec<(u32, u32)> =
-        data.flows.iter().filter(|f: &&Flow| f.subject == subject && f.in_query).map(|f| (f.from, f.to)).collect();
+    let mut pairs: Vec<(&str, &str)> =
+        data.flows.iter().filter(|f: &&Flow| f.subject == subject && f.in_query).filter_map(|f| data.ends(f)).collect();
     pairs.sort_unstable();
     pairs.dedup();
     let mut paths = Paths::of(data, network);
-    let host = |h: u32| data.hosts.get(h as usize).map_or("", String::as_str);
     let mut found: Option<(String, f64)> = None;
     for (from, to) in pairs {
-        let way = paths.ports(host(from), host(to));
+        let way = paths.ports(from, to);
         let Some(last) = way.last().map(|p| data.ports[*p].rate_bps) else { continue };
         for p in way.iter().map(|p| &data.ports[*p]) {
             if p.rate_bps < last && found.as_ref().is_none_or(|f| p.rate_bps < f.1) {

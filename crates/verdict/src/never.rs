@@ -8,7 +8,7 @@ use crate::words::{bold, list};
 pub(crate) fn began(data: &Data) -> Option<String> {
     let sent: Vec<bool> = {
         let mut sent = vec![false; data.classes.len()];
-        let seen = data.flows.iter().map(|f| f.class).chain(data.queries.iter().map(|q| q.class));
+        let seen = data.flows.iter().filter_map(|f| f.class).chain(data.queries.iter().filter_map(|q| q.class));
         let moved = data.goodput.iter().filter(|g| g.bps.iter().any(|b| *b > 0.0)).map(|g| g.class);
         seen.chain(moved).filter_map(|c| usize::try_from(c).ok()).for_each(|c| {
             if let Some(sent) = sent.get_mut(c) {

@@ -173,8 +173,8 @@ fn mean_time(data: &Data, subject: usize) -> Option<f64> {
     }
     let s = &data.subjects[subject];
     let bit = 1 << (subject - data.networks[s.network].first).min(63);
-    let own = data.queries.iter().filter(|q| data.runs[q.run].network == s.network && q.groups & bit != 0 && !q.qct.is_nan());
-    let (sum, n) = own.fold((0.0, 0u64), |(sum, n), q| (sum + q.qct, n + 1));
+    let own = data.queries.iter().filter(|q| data.runs[q.run].network == s.network && q.groups & bit != 0);
+    let (sum, n) = own.filter_map(|q| q.qct).fold((0.0, 0u64), |(sum, n), took| (sum + took, n + 1));
     (n > 0).then(|| sum / n as f64)
 }
 
@@ -199,7 +199,7 @@ pub(crate) fn link_time(data: &Data, subject: usize) -> Option<f64> {
     let mut rates: Vec<(u32, Option<f64>)> = Vec::new();
     let (mut sum, mut n) = (0.0, 0u64);
     // Of a query that did not end, not all messages are known.
-    let ended = data.queries.iter().filter(|q| data.runs[q.run].network == network && !q.qct.is_nan());
+    let ended = data.queries.iter().filter(|q| data.runs[q.run].network == network && q.qct.is_some());
     for (q, receiver) in ended.filter_map(|q| Some((q, q.receiver?))) {
         let rate = match rates.iter().find(|r| r.0 == receiver) {
             Some(r) => r.1,

@@ -43,7 +43,7 @@ enum Kind {
 /// A workload of a subject that the runs ended in the midst of.
 struct Unfinished {
     subject: usize,
-    class: u32,
+    class: Option<u32>,
     kind: Kind,
     /// Completion times, s.
     done: Vec<f64>,
@@ -58,7 +58,7 @@ pub(crate) fn sentences(data: &Data, loads: &[Load]) -> Vec<String> {
     let mut found: Vec<Unfinished> = (0..data.subjects.len()).flat_map(|s| of_subject(data, s)).collect();
     found.sort_by(|a, b| a.part_done().total_cmp(&b.part_done()));
     let mut out: Vec<String> = Vec::new();
-    let mut together: Vec<(u32, Kind)> = Vec::new();
+    let mut together: Vec<(Option<u32>, Kind)> = Vec::new();
     for u in &found {
         let alike: Vec<&Unfinished> = found.iter().filter(|o| (o.class, o.kind) == (u.class, u.kind)).collect();
         if alike.len() <= FEW {
@@ -75,16 +75,17 @@ fn of_subject(data: &Data, subject: usize) -> Vec<Unfinished> {
     let Subject { network, .. } = data.subjects[subject];
     let bit = 1u64 << (subject - data.networks[network].first).min(63);
     let mut out: Vec<Unfinished> = Vec::new();
-    let mut note = |class: u32, kind: Kind, took: f64, run: usize, (start_ns, needs): (i64, f64)| {
+    let mut note = |class: Option<u32>, kind: Kind, took: Option<f64>, run: usize, (start_ns, needs): (i64, f64)| {
         let at = out.iter().position(|u| u.class == class && u.kind == kind).unwrap_or_else(|| {
             out.push(Unfinished { subject, class, kind, done: Vec::new(), running: Vec::new() });
             out.len() - 1
         });
-        if took.is_nan() {
-            let (age, whole) = ((data.runs[run].end_ns - start_ns) as f64 * 1e-9, data.runs[run].end_ns as f64 * 1e-9);
-            out[at].running.push((age, age > needs || age >= whole / 2.0));
-        } else {
-            out[at].done.push(took);
+        match took {
+            Some(took) => out[at].done.push(took),
+            None => {
+                let (age, whole) = ((data.runs[run].end_ns - start_ns) as f64 * 1e-9, data.runs[run].end_ns as f64 * 1e-9);
+                out[at].running.push((age, age > needs || age >= whole / 2.0));
+            }
         }
     };
     let own = |q: &&Query| data.runs[q.run].network == network && q.groups & bit != 0;
@@ -136,7 +137,7 @@ impl Unfinished {
 
     /// What is said of `alike`, which did not finish the same workload.
     fn all(&self, data: &Data, alike: &[&Unfinished], loads: &[Load]) -> String {
-        let class = data.classes.get(self.class as usize).map_or("?", String::as_str);
+        let class = data.class(self.class).unwrap_or("?");
         let range = |get: fn(&Unfinished) -> usize| {
             let (low, high) = (alike.iter().map(|u| get(u)).min().unwrap_or(0), alike.iter().map(|u| get(u)).max().unwrap_or(0));
             if low == high { low.to_string() } else { format!("{low} to {high}") }
@@ -155,7 +156,7 @@ impl Unfinished {
     }
 
     fn sentence(&self, data: &Data, loads: &[Load]) -> String {
-        let class = data.classes.get(self.class as usize).map_or("?", String::as_str);
+        let class = data.class(self.class).unwrap_or("?");
         let name = &data.subjects[self.subject].name;
         let what = self.things();
         let finished = format!("{}: {class} finished {} of {} {what}", bold(name), bold(&self.done.len().to_string()), self.of());
@@ -177,9 +178,9 @@ impl Unfinished {
         let network = data.subjects[self.subject].network;
         let mut paths = Paths::of(data, network);
         let mut by_port: BTreeMap<usize, Vec<&Flow>> = BTreeMap::new();
-        let host = |h: u32| data.hosts.get(h as usize).map_or("", String::as_str);
         for f in data.flows.iter().filter(|f| self.has(f) && f.size > 0 && !f.complete()) {
-            paths.ports(host(f.from), host(f.to)).into_iter().for_each(|p| by_port.entry(p).or_default().push(f));
+            let Some((from, to)) = data.ends(f) else { continue };
+            paths.ports(from, to).into_iter().for_each(|p| by_port.entry(p).or_default().push(f));
         }
         let seeds = data.runs.iter().filter(|r| r.network == network).count().max(1) as f64;
         let at = |(port, running): (usize, Vec<&Flow>)| {

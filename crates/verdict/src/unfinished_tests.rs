@@ -27,27 +27,27 @@ pub(crate) fn beside_tenants(storage_bits: u64, tenant_bits: u64, finished: bool
     };
     d.ports.push(port("bottleneck", "sw", "r0"));
     d.ports.extend((0..41).map(|i| port("access", &format!("s{i}"), "sw")));
-    let flow = |subject, from, size, measured: u64, fct: f64| Flow {
+    let flow = |subject, from, size, measured: u64, fct: Option<f64>| Flow {
         subject,
         run: 0,
         size,
         acked_ns: None,
         fct,
-        slowdown: f64::NAN,
+        slowdown: None,
         measured,
         in_query: size > 0,
-        class: subject as u32,
-        from,
-        to: 0,
+        class: Some(subject as u32),
+        from: Some(from),
+        to: Some(0),
         acked: measured,
         ..Flow::default()
     };
-    let time = if finished { 0.9 } else { f64::NAN };
+    let time = finished.then_some(0.9);
     d.flows = (1..41).map(|i| flow(0, i, 1_000_000, storage_bits / 320, time)).collect();
-    d.flows.push(flow(1, 41, 0, tenant_bits / 8, f64::NAN));
+    d.flows.push(flow(1, 41, 0, tenant_bits / 8, None));
     d.queries = vec![Query {
         run: 0,
-        class: 0,
+        class: Some(0),
         start_ns: 0,
         qct: time,
         bytes: 40_000_000,
@@ -91,7 +91,7 @@ fn the_last_of_many_rounds_is_nothing_to_speak_of() {
     let mut d = beside_tenants(280_000_000, 9_120_000_000, true);
     let round = |start_ns: i64, qct| Query {
         run: 0,
-        class: 0,
+        class: Some(0),
         start_ns,
         qct,
         bytes: 40_000_000,
@@ -99,9 +99,9 @@ fn the_last_of_many_rounds_is_nothing_to_speak_of() {
         receiver: Some(0),
         ..Query::default()
     };
-    d.queries = (0..9).map(|i| round(i * 100_000_000, 0.1)).collect();
-    d.queries.push(round(950_000_000, f64::NAN));
+    d.queries = (0..9).map(|i| round(i * 100_000_000, Some(0.1))).collect();
+    d.queries.push(round(950_000_000, None));
     assert!(!first(&d).contains("finished"), "it ran for 50 ms, the others took 100");
-    d.queries[9] = round(500_000_000, f64::NAN);
+    d.queries[9] = round(500_000_000, None);
     assert_eq!(first(&d), "**dctcp**: storage finished **9** of 10 queries before the run ended.");
 }

@@ -15,12 +15,15 @@ const MAX_PORTS: usize = 24;
 
 /// All distributions that the data has something for.
 pub(super) fn figures(data: &Data) -> Vec<Figure> {
-    let flows = |keep: &dyn Fn(&Flow) -> bool, get: fn(&Flow) -> f64| -> Samples {
+    let flows = |keep: &dyn Fn(&Flow) -> bool, get: fn(&Flow) -> Option<f64>| -> Samples {
         let mut samples = Samples::new(data);
-        data.flows.iter().filter(|f| f.complete() && keep(f)).for_each(|f| samples.add(f.subject, get(f)));
+        data.flows
+            .iter()
+            .filter(|f| f.complete() && keep(f))
+            .for_each(|f| get(f).into_iter().for_each(|v| samples.add(f.subject, v)));
         samples
     };
-    let by_class = |get: fn(&Flow) -> f64, axis: &Axis| -> Vec<Option<View>> {
+    let by_class = |get: fn(&Flow) -> Option<f64>, axis: &Axis| -> Vec<Option<View>> {
         let mut views = vec![view("all sizes", flows(&|f| !f.in_query, get), axis, data)];
         for bin in SizeBin::ALL {
             views.push(view(bin.label(), flows(&|f| !f.in_query && SizeBin::of(f.size) == bin, get), axis, data));
@@ -93,9 +96,7 @@ impl Samples {
     }
 
     fn add(&mut self, subject: usize, value: f64) {
-        if !value.is_nan() {
-            self.0[subject].push(value);
-        }
+        self.0[subject].push(value);
     }
 }
 
@@ -174,7 +175,7 @@ fn queries(data: &Data) -> Samples {
     for q in &data.queries {
         let network = &data.networks[data.runs[q.run].network];
         for g in (0..network.groups).filter(|g| q.groups >> g.min(&63) & 1 == 1) {
-            samples.add(network.first + g, q.qct);
+            q.qct.into_iter().for_each(|took| samples.add(network.first + g, took));
         }
     }
     samples
@@ -285,9 +286,9 @@ mod tests {
         let mut d = data(1);
         d.queries.push(Query {
             run: 1,
-            class: 0,
+            class: Some(0),
             start_ns: 0,
-            qct: 0.5,
+            qct: Some(0.5),
             bytes: 1,
             groups: 1,
             receiver: Some(0),
@@ -295,9 +296,9 @@ mod tests {
         });
         d.queries.push(Query {
             run: 1,
-            class: 0,
+            class: Some(0),
             start_ns: 0,
-            qct: f64::NAN,
+            qct: None,
             bytes: 1,
             groups: 1,
             receiver: Some(0),
@@ -305,7 +306,7 @@ mod tests {
         });
         d.runs[0].measured_from_ns = 2_000_000_000;
         // 1 Gbit in the 4 s from 2 s to 6 s.
-        d.flows.push(Flow { size: 0, fct: f64::NAN, acked_ns: Some(6_000_000_000), measured: 125_000_000, ..d.flows[0] });
+        d.flows.push(Flow { size: 0, fct: None, acked_ns: Some(6_000_000_000), measured: 125_000_000, ..d.flows[0] });
         let times = vec![0, 2_000_000_000, 3_000_000_000];
         d.queues.push(QueueSeries { run: 0, port: "p".into(), times, pkts: vec![50.0, 1.0, 2.0], ..QueueSeries::default() });
         let all = figures(&d);

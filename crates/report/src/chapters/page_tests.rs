@@ -30,8 +30,8 @@ fn large(n: u64, samples: i64) -> Data {
                     run,
                     size,
                     acked_ns: None,
-                    fct,
-                    slowdown: fct / (size as f64 * 8e-9),
+                    fct: Some(fct),
+                    slowdown: Some(fct / (size as f64 * 8e-9)),
                     measured: size,
                     ..Flow::default()
                 });

@@ -26,7 +26,7 @@ struct Quantity {
     title: &'static str,
     axis: &'static str,
     unit: Dimension,
-    get: fn(&Flow) -> f64,
+    get: fn(&Flow) -> Option<f64>,
 }
 
 const QUANTITIES: [Quantity; 2] = [
@@ -84,8 +84,7 @@ impl Binned {
     fn of(data: &Data, q: Quantity, flows: &[&Flow], bins: &Bins) -> Binned {
         let mut values = vec![vec![Vec::new(); bins.bins.len()]; data.subjects.len()];
         for f in flows {
-            let v = (q.get)(f);
-            if let Some(bin) = bins.of(f.size).filter(|_| !v.is_nan()) {
+            if let (Some(bin), Some(v)) = (bins.of(f.size), (q.get)(f)) {
                 values[f.subject][bin].push(v);
             }
         }
@@ -135,8 +134,8 @@ pub(super) mod tests {
                 run: i,
                 size: k * 1_000,
                 acked_ns: Some(5),
-                fct: k as f64 * 1e-3 * (i + 1) as f64,
-                slowdown: (i + 1) as f64,
+                fct: Some(k as f64 * 1e-3 * (i + 1) as f64),
+                slowdown: Some((i + 1) as f64),
                 measured: 0,
                 ..Flow::default()
             };
@@ -153,7 +152,7 @@ pub(super) mod tests {
     #[test]
     fn medians_and_tails_by_four_rules() {
         let mut d = data(200);
-        d.flows[0].fct = f64::NAN;
+        d.flows[0].fct = None;
         let all = figures(&d);
         assert_eq!(all.iter().map(|f| f.id.as_str()).collect::<Vec<_>>(), ["fct-by-size-flows", "slowdown-by-size-flows"]);
         let names: Vec<&str> = all[0].views.iter().map(|v| v.name.as_str()).collect();

@@ -133,7 +133,7 @@ fn tiers(vertices: &[Vertex]) -> Vec<usize> {
 }
 
 /// The part that a host has in the traffic: as sender or receiver of which workload, by which transport.
-type Part = BTreeSet<(bool, u32, usize)>;
+type Part = BTreeSet<(bool, Option<u32>, usize)>;
 
 /// Most different parts for which hosts are told apart: where more have one of their own, chance gave it to them.
 const MAX_PARTS: usize = 8;
@@ -144,7 +144,7 @@ fn parts(data: &Data, network: usize) -> BTreeMap<&str, Part> {
     let mut parts: BTreeMap<&str, Part> = BTreeMap::new();
     for f in data.flows.iter().filter(|f| (n.first..n.first + n.groups).contains(&f.subject)) {
         for (sends, host) in [(true, f.from), (false, f.to)] {
-            if let Some(host) = data.hosts.get(host as usize) {
+            if let Some(host) = data.host(host) {
                 parts.entry(host).or_default().insert((sends, f.class, f.subject));
             }
         }
@@ -343,12 +343,18 @@ mod tests {
         (0..44).for_each(|i| cable(&mut d, &format!("s{i}"), "sw"));
         cable(&mut d, "recv", "sw");
         d.hosts = (0..44).map(|i| format!("s{i}")).chain(["recv".to_owned()]).collect();
-        let flow = |i: u32| Flow { from: i, to: 44, class: u32::from(i >= 40), subject: usize::from(i >= 40), ..Flow::default() };
+        let flow = |i: u32| Flow {
+            from: Some(i),
+            to: Some(44),
+            class: Some(u32::from(i >= 40)),
+            subject: usize::from(i >= 40),
+            ..Flow::default()
+        };
         d.flows = (0..44).map(flow).collect();
         let names: Vec<String> = drawn(&d).nodes.into_iter().map(|n| n.name).collect();
         assert_eq!(names, ["s0 to s39", "sw", "s40 to s43", "recv"]);
         // Where everybody has a part of its own, it says nothing.
-        (0..44).for_each(|i| d.flows[i].class = i as u32);
+        (0..44).for_each(|i| d.flows[i].class = Some(i as u32));
         assert_eq!(drawn(&d).nodes.len(), 2, "one of 45 hosts, and the switch");
     }
 
