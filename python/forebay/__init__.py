@@ -16,13 +16,13 @@ from ._errors import ForebayError, InternalError, Mistake, ModelError, ScenarioE
 from ._native import __version__
 from ._progress import ProgressEvent
 from ._registry import Entry, Parameter, registry
-from ._result import Result, report
+from ._result import Result, report, verdict
 from ._result import open as open  # noqa: A004
-from ._run import run_many
+from ._run_many import run_many
 from ._scenario import Scenario
 from ._sweep import Axis, Sweep, open_sweep
 from ._table import Column, Table
-from ._verdict import Verdict, verdict
+from ._verdict import Verdict
 
 # `open` is not in `__all__`: `from forebay import *` must not hide Python's own.
 __all__ = [

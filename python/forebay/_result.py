@@ -14,7 +14,7 @@ from . import _native
 from ._errors import StoreError
 from ._table import Table
 from ._tables import Tables
-from ._verdict import Verdict, verdict
+from ._verdict import Verdict, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -116,7 +116,7 @@ class Result(Tables[Table]):
 
         :func:`verdict` compares several results.
         """
-        return verdict([self])
+        return say([self._native])
 
     def explain(self, *, flow: int | None = None, query: int | None = None, variant: str | None = None, run: int = 0) -> str:
         """Say why messages took as long as they did, with times: a text, as ``forebay explain`` prints.
@@ -221,3 +221,26 @@ def open(path: str | os.PathLike[str]) -> Result:  # noqa: A001
         If there are no results, or they cannot be read.
     """
     return Result(_native.open_run(Path(path)))
+
+
+def verdict(results: Iterable[Result]) -> Verdict:
+    """Say in words what results give, and how they compare where there are several.
+
+    Parameters
+    ----------
+    results : iterable of Result
+        One result, or those to compare.
+
+    Raises
+    ------
+    StoreError
+        If results cannot be read.
+
+    Examples
+    --------
+    >>> import forebay as fb
+    >>> r = fb.Scenario.load("scenarios/two-flows.toml").run()
+    >>> fb.verdict([r]).first == r.verdict.first
+    True
+    """
+    return say([r._native for r in results])

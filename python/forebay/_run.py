@@ -3,63 +3,26 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING
+from typing import Any
 
 from . import _native
 from ._errors import ScenarioError
 from ._progress import Progress, native
 from ._result import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
-    from ._scenario import Scenario
-
-
-def run_many(scenarios: Iterable[Scenario], *, threads: int | None = None, progress: Progress = None) -> list[Result]:
-    """Run several scenarios, each variant and seed of each a job of its own, so that all cores are busy to the end.
-
-    All scenarios are checked before anything runs. Ctrl-C stops everything within a third of a second, with nothing left behind.
-
-    Parameters
-    ----------
-    scenarios : iterable of Scenario
-        What to run.
-    threads : int, optional
-        Runs at the same time; one for each processor by default.
-    progress : bool or callable, optional
-        True shows a line on standard error; a function is called with a :class:`ProgressEvent` about ten times a second.
-
-    Returns
-    -------
-    list of Result
-        In the order of the scenarios, whatever the number of threads.
-
-    Raises
-    ------
-    ScenarioError
-        If a scenario is wrong; its ``index`` says which.
-
-    Examples
-    --------
-    >>> import forebay as fb
-    >>> base = fb.Scenario.load("scenarios/two-flows.toml")
-    >>> results = fb.run_many([base.with_(duration=d) for d in ("1s", "2s")])
-    >>> [int(r.manifest["runs"][0]["end_ns"]) for r in results]
-    [1000000000, 2000000000]
-    """
-    handles = []
+def run_all(scenarios: list[Any], threads: int | None, progress: Progress) -> list[Result]:
+    """Run scenarios of the native module once all have been checked."""
     for index, scenario in enumerate(scenarios):
         try:
-            scenario._native.notes()  # checks it
+            scenario.notes()  # checks it
         except ScenarioError as e:
             e.index = index
             raise
-        handles.append(scenario._native)
     threads = checked(threads)
     callback, close = native(progress)
     try:
-        return [Result(r) for r in _native.run_all(handles, threads, callback)]
+        return [Result(r) for r in _native.run_all(scenarios, threads, callback)]
     finally:
         close()
 

@@ -15,7 +15,7 @@ from . import _dask, _native, _share, _toml
 from ._errors import ScenarioError
 from ._progress import Progress, native
 from ._result import Result, beside
-from ._run import checked, run_many
+from ._run import checked, run_all
 from ._sweep import Sweep
 
 
@@ -190,7 +190,7 @@ class Scenario:
             If the scenario is wrong, or the world cannot run it.
         """
         scenario = self if world is None else self.with_({"world": world})
-        return run_many([scenario], threads=threads, progress=progress)[0]
+        return run_all([scenario._native], threads, progress)[0]
 
     def sweep(
         self,

@@ -5,14 +5,9 @@ from __future__ import annotations
 import html
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _native
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ._result import Result
 
 
 @dataclass(frozen=True)
@@ -43,27 +38,9 @@ class Verdict:
         return "".join(f"<p>{html.escape(s)}</p>" for s in self.sentences)
 
 
-def verdict(results: Iterable[Result]) -> Verdict:
-    """Say in words what results give, and how they compare where there are several.
-
-    Parameters
-    ----------
-    results : iterable of Result
-        One result, or those to compare.
-
-    Raises
-    ------
-    StoreError
-        If results cannot be read.
-
-    Examples
-    --------
-    >>> import forebay as fb
-    >>> r = fb.Scenario.load("scenarios/two-flows.toml").run()
-    >>> fb.verdict([r]).first == r.verdict.first
-    True
-    """
-    said = json.loads(_native.answer([r._native for r in results]))
+def say(results: list[Any]) -> Verdict:
+    """Say in words what results of the native module give."""
+    said = json.loads(_native.answer(results))
     grid: dict[str, Any] = said["workloads"]
     rows = [dict(zip(grid["heads"], map(_cell, row), strict=True)) for row in grid["rows"]]
     return Verdict([s.replace("**", "") for s in said["sentences"]], rows)

@@ -7,7 +7,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from . import _frame, style
+from . import style
+from ._settings import settings
 
 #: What matplotlib would write of its own accord, by ending of the file: dates.
 _UNDATED: dict[str, dict[str, Any]] = {
@@ -29,5 +30,5 @@ class HouseFigure(Figure):
         if undated:
             kwargs["metadata"] = {**undated, **(kwargs.get("metadata") or {})}
         saving = {key: value for key, value in style.rc().items() if key.startswith(("svg.", "pdf.", "ps.", "savefig."))}
-        with _frame.settings(saving):
+        with settings(saving):
             super().savefig(fname, transparent=transparent, **kwargs)
