@@ -16,6 +16,7 @@ mod measure;
 mod peers;
 mod pipe;
 mod report;
+mod results;
 mod runner;
 mod stats;
 mod windows;

@@ -1,9 +1,9 @@
 //! Tables for people (Markdown, also readable as it is) and JSON for programs.
 
 use crate::cases::CASES;
-use crate::compare::{Results, Row};
 use crate::json::Object;
 use crate::peers::{ENGINES, Engine};
+use crate::results::{Results, Row};
 use crate::stats::Spread;
 use std::fmt::Write;
 

@@ -46,3 +46,8 @@ pub struct PortConfig {
     /// Discipline of the queue, in its initial state.
     pub queue: Queue,
 }
+
+impl PortConfig {
+    /// Longest propagation delay: 10 s is beyond every terrestrial path and far from overflowing simulated time.
+    pub const MAX_DELAY: Time = Time::from_secs(10);
+}

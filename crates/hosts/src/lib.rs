@@ -13,6 +13,7 @@ pub mod doctor;
 mod error;
 pub mod helper;
 pub mod inet_diag;
+mod libbpf_log;
 mod loader;
 mod namespace;
 mod netlink;

@@ -3,35 +3,12 @@
 use crate::catalog::{Kind, Program};
 use crate::counters::set_params;
 use crate::tc::Filter;
-use crate::{Error, Prefix, cgroup};
-use libbpf_rs::{MapCore, MapFlags, MapMut, Object, ObjectBuilder, PrintLevel};
+use crate::{Error, Prefix, cgroup, libbpf_log};
+use libbpf_rs::{MapCore, MapFlags, MapMut, Object, ObjectBuilder};
 use std::fs;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::sync::Mutex;
-
-/// What libbpf and the verifier say while a program is loaded.
-static SAID: Mutex<String> = Mutex::new(String::new());
-
-fn listen(_: PrintLevel, text: String) {
-    if let Ok(mut said) = SAID.lock() {
-        said.push_str(&text);
-    }
-}
-
-/// What libbpf has to say is kept and not printed.
-pub(crate) fn keep_quiet() {
-    libbpf_rs::set_print(Some((PrintLevel::Warn, listen)));
-}
-
-/// Forgets what libbpf has said and keeps what it says from now on.
-pub(crate) fn listen_anew() {
-    if let Ok(mut said) = SAID.lock() {
-        said.clear();
-    }
-    keep_quiet();
-}
 
 /// The congestion controls that the kernel knows.
 pub(crate) fn registered() -> Result<Vec<String>, Error> {
@@ -44,7 +21,7 @@ pub(crate) fn load(program: &Program, name: &str, open_to_all: bool, params: &[(
 }
 
 fn load_object(program: &Program, bytes: &[u8], name: &str, open_to_all: bool, params: &[(&str, u64)]) -> Result<Object, Error> {
-    listen_anew();
+    libbpf_log::keep_anew();
     let failed = |e: libbpf_rs::Error| refused(program, &e);
     let mut open = ObjectBuilder::default().open_memory(bytes).map_err(failed)?;
     if program.kind == Kind::Law {
@@ -88,7 +65,7 @@ fn rename(value: &mut [u8], program: &Program, name: &str, open_to_all: bool) ->
 
 /// Why the kernel did not take a program: the last lines that the verifier or libbpf said.
 pub(crate) fn refused(program: &Program, e: &libbpf_rs::Error) -> Error {
-    let said = SAID.lock().map(|s| s.clone()).unwrap_or_default();
+    let said = libbpf_log::text();
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         return Error::new(format!(
             "`{}` cannot be loaded: the kernel has no type information (/sys/kernel/btf/vmlinux)",

@@ -2,7 +2,7 @@
 //! (`crates/kernel/bpf/sockets`).
 
 use crate::catalog::Program;
-use crate::{Error, Prefix, catalog, cgroup, counters, loader};
+use crate::{Error, Prefix, catalog, cgroup, counters, libbpf_log, loader};
 use libbpf_rs::{Iter, MapCore, MapFlags, Object, ObjectBuilder, OpenObject};
 use std::fs;
 use std::io::{self, Read};
@@ -72,7 +72,7 @@ fn failed(e: libbpf_rs::Error) -> Error {
 }
 
 fn open(wanted: &str) -> Result<OpenObject, Error> {
-    loader::listen_anew();
+    libbpf_log::keep_anew();
     let mut open = ObjectBuilder::default().open_memory(PROGRAM.object()?).map_err(failed)?;
     for mut p in open.progs_mut() {
         let load = p.name() == wanted;

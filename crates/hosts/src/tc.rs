@@ -3,7 +3,7 @@
 
 use crate::Error;
 use crate::catalog::PROGRAMS;
-use crate::loader::keep_quiet;
+use crate::libbpf_log;
 use crate::netlink::Netlink;
 use libbpf_rs::{TC_EGRESS, TC_INGRESS, TcHook};
 use netlink_packet_core::NLM_F_DUMP;
@@ -71,7 +71,7 @@ impl Filter {
         if index(&self.device).ok() != Some(self.interface) {
             return Ok(());
         }
-        keep_quiet();
+        libbpf_log::keep();
         let mut hook = self.hook(None);
         if hook.query().is_ok() {
             hook.detach().map_err(|e| Error::bpf(format!("removing the filter at {}", self.device), &e))?;
@@ -141,7 +141,7 @@ fn filters(interface: u32) -> Result<usize, Error> {
 
 /// Filters of ours in this namespace, whoever made them.
 pub(crate) fn ours() -> Result<Vec<Filter>, Error> {
-    keep_quiet();
+    libbpf_log::keep();
     let mut found = Vec::new();
     for device in devices() {
         for program in PROGRAMS {

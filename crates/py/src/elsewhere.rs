@@ -4,7 +4,7 @@ use crate::errors;
 use crate::guard::detached;
 use crate::listen::Listener;
 use crate::scenario::Scenario;
-use crate::sweep::{failed, request, with_axes};
+use crate::sweep::{request, with_axes};
 use forebay_exec::sweep::{Begun, Packed, Plan, Status, UnitKey, UnitRecord, UnitStore, Watcher, begin, run_batch as run_keys};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -31,7 +31,7 @@ impl BegunSweep {
         let mut watch = Checking(Listener::new(None, &stop));
         let begun = detached(py, || begin(request, &stop, &mut watch))?;
         watch.0.end(py)?;
-        match begun.map_err(|e| failed(&e))? {
+        match begun.map_err(|e| errors::sweep(&e))? {
             Some(Begun { plan, dir, .. }) => Ok(BegunSweep { plan, store: dir.units(), path: dir.path().to_owned() }),
             None => Err(errors::engine("the scenario has no [sweep], and no axes were given")),
         }
@@ -79,7 +79,7 @@ pub(crate) fn run_batch<'py>(
     let swept = with_axes(scenario, &axes)?;
     let keys: Vec<UnitKey> = keys.iter().map(|k| parsed(k)).collect::<PyResult<_>>()?;
     let stop = AtomicBool::new(false);
-    let made = detached(py, || run_keys(&swept, &points, &keys, &stop))?.map_err(|e| failed(&e))?;
+    let made = detached(py, || run_keys(&swept, &points, &keys, &stop))?.map_err(|e| errors::sweep(&e))?;
     let bytes = |b: &[u8]| PyBytes::new(py, b);
     Ok(made.iter().map(|p| (p.tables.iter().map(|(n, b)| (n.clone(), bytes(b))).collect(), bytes(&p.numbers))).collect())
 }

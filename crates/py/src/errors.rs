@@ -1,5 +1,7 @@
 //! Errors as Python exceptions, with the text that the command line prints.
 
+use forebay_exec::sweep::SweepError;
+use forebay_experiment::report::RunError;
 use forebay_scenario::Errors;
 use forebay_store::StoreError;
 use pyo3::{PyErr, import_exception};
@@ -36,6 +38,23 @@ pub(crate) fn engine(message: &str) -> PyErr {
 pub(crate) fn store(error: &StoreError) -> PyErr {
     let help = error.help();
     store::StoreError::new_err((format!("error: {error}\n  = {help}\n"), error.to_string(), help))
+}
+
+/// Why a sweep did not come to its end.
+pub(crate) fn sweep(e: &SweepError) -> PyErr {
+    match e {
+        SweepError::Scenario(e) => scenario(e),
+        SweepError::Store(e) => store(e),
+        SweepError::Run {
+            error: RunError::Unroutable(_) | RunError::Unknown(_) | RunError::World(_) | RunError::Mistake(_),
+            ..
+        }
+        | SweepError::File(..)
+        | SweepError::Foreign
+        | SweepError::Missing { .. }
+        | SweepError::Different(..) => engine(&e.to_string()),
+        SweepError::Run { .. } | SweepError::Interrupted { .. } => internal(e),
+    }
 }
 
 /// An argument outside the range that a model is defined on.

@@ -2,7 +2,6 @@
 
 use crate::errors;
 use crate::guard::detached;
-use crate::sweep;
 use forebay_exec::sweep::explain;
 use forebay_predict::{Head, evaluate};
 use forebay_scenario::Resolved;
@@ -92,7 +91,7 @@ impl Scenario {
             return Ok(self.resolve(py)?.explain());
         }
         let explained = detached(py, || explain(&self.inner, Host::here().cpus, &AtomicBool::new(false)))?;
-        explained.map(|e| e.1).map_err(|e| sweep::failed(&e))
+        explained.map(|e| e.1).map_err(|e| errors::sweep(&e))
     }
 
     /// What the analytic models say about it, as `forebay model --no-sim --format json` prints it.

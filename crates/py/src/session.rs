@@ -4,7 +4,6 @@ use crate::concat::concat_batches;
 use crate::errors;
 use crate::guard::detached;
 use crate::scenario::Scenario;
-use crate::sweep::failed;
 use crate::table::ArrowTable;
 use arrow_array::RecordBatch;
 use forebay_exec::sweep::{self, Unit, UnitRecord, UnitStore};
@@ -38,7 +37,7 @@ impl Session {
         if let Some(unknown) = keep.iter().find(|k| !forebay_scenario::KEEPABLE.contains(&k.as_str())) {
             return Err(PyKeyError::new_err(unknown.clone()));
         }
-        let ticket = detached(py, || self.inner.submit(&scenario.inner, seeds, keep))?.map_err(|e| failed(&e))?;
+        let ticket = detached(py, || self.inner.submit(&scenario.inner, seeds, keep))?.map_err(|e| errors::sweep(&e))?;
         Ok(Runs { session: self.inner.clone(), ticket, records: OnceLock::new() })
     }
 
@@ -136,7 +135,7 @@ impl Runs {
         loop {
             match detached(py, || self.session.wait(&self.ticket, PATIENCE))? {
                 Some(Ok(records)) => return Ok(self.records.get_or_init(|| records)),
-                Some(Err(e)) => return Err(failed(&e)),
+                Some(Err(e)) => return Err(errors::sweep(&e)),
                 None => py.check_signals()?,
             }
         }

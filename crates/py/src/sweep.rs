@@ -8,8 +8,7 @@ use crate::scenario::Scenario;
 use crate::table::ArrowTable;
 use arrow_array::RecordBatch;
 use forebay_cli::report;
-use forebay_exec::sweep::{Done, Plan, Request, Status, SweepError, UnitRecord, Watcher, execute, read};
-use forebay_experiment::report::RunError;
+use forebay_exec::sweep::{Done, Plan, Request, Status, UnitRecord, Watcher, execute, read};
 use forebay_store::sweep::{SweepDir, SweepManifest, SweepScenario};
 use forebay_store::{Host, StoreError, pack, unpack};
 use pyo3::prelude::*;
@@ -82,7 +81,7 @@ pub(crate) fn run_sweep(
     let outcome = detached(py, || execute(request, &stop, &mut watch))?;
     let (done, total) = watch.last;
     watch.listener.end(py)?;
-    let Some(finished) = outcome.map_err(|e| failed(&e))? else {
+    let Some(finished) = outcome.map_err(|e| errors::sweep(&e))? else {
         return Err(errors::engine("the scenario has no [sweep], and no axes were given"));
     };
     watch.listener.tell(py, done, total, Some(1.0), finished.manifest.wall_s, finished.manifest.packet_hops)?;
@@ -130,23 +129,6 @@ pub(crate) fn open_sweep(py: Python<'_>, path: PathBuf) -> PyResult<Sweep> {
     })?;
     let (manifest, batch) = opened.map_err(|e| errors::store(&e))?;
     Ok(Sweep { manifest, path, batch })
-}
-
-/// Why it did not come to its end.
-pub(crate) fn failed(e: &SweepError) -> PyErr {
-    match e {
-        SweepError::Scenario(e) => errors::scenario(e),
-        SweepError::Store(e) => errors::store(e),
-        SweepError::Run {
-            error: RunError::Unroutable(_) | RunError::Unknown(_) | RunError::World(_) | RunError::Mistake(_),
-            ..
-        }
-        | SweepError::File(..)
-        | SweepError::Foreign
-        | SweepError::Missing { .. }
-        | SweepError::Different(..) => errors::engine(&e.to_string()),
-        SweepError::Run { .. } | SweepError::Interrupted { .. } => errors::internal(e),
-    }
 }
 
 /// Tells how far it is.

@@ -38,6 +38,11 @@ pub(crate) fn even_map(queues: usize) -> [u8; CLASSES] {
     std::array::from_fn(|class| ((CLASSES - 1 - class) * queues / CLASSES) as u8)
 }
 
+/// The queues of classes 0 to 7 as one number, a byte each, the lowest first.
+pub(crate) fn packed(map: [u8; CLASSES]) -> u64 {
+    u64::from_le_bytes(map)
+}
+
 /// The map from classes to `count` queues that a scenario gives, or the even one.
 pub(crate) fn map(v: &Values, count: usize) -> Result<[u8; CLASSES], QueueError> {
     let Some(list) = v.opt_ints("map") else { return Ok(even_map(count)) };
@@ -160,7 +165,7 @@ impl ByClass {
     /// Map, number of queues, whether the tail is dropped, weights (two numbers, 16 bits each, the lowest first), limits of eight queues and
     /// thresholds of eight queues.
     pub(crate) fn plain(&self) -> Vec<u64> {
-        let mut numbers = vec![plain::map(self.map), self.queues.len() as u64, u64::from(self.tail_drop), 0, 0];
+        let mut numbers = vec![packed(self.map), self.queues.len() as u64, u64::from(self.tail_drop), 0, 0];
         for (q, queue) in self.queues.iter().enumerate() {
             numbers[3 + q / 4] |= u64::from(queue.weight) << (16 * (q % 4));
         }

@@ -2,7 +2,6 @@
 //! name the order at each.
 
 use crate::QueueState;
-use crate::by_class::CLASSES;
 
 /// Lengths in packets have this bit; a length is one number, as a limit or a threshold counts in one of the two units.
 const IN_PACKETS: u64 = 1 << 63;
@@ -25,9 +24,4 @@ impl Plain {
 /// A limit or a threshold.
 pub(crate) fn length(l: QueueState) -> u64 {
     if l.packets == u32::MAX { l.bytes } else { IN_PACKETS | u64::from(l.packets) }
-}
-
-/// The queues of classes 0 to 7, a byte each, the lowest first.
-pub(crate) fn map(queues: [u8; CLASSES]) -> u64 {
-    u64::from_le_bytes(queues)
 }

@@ -3,8 +3,8 @@
 //! The defaults are PIAS's port (`proboscis.md` 6): eight queues, one buffer for all, drops from the lowest, and, with `k`, marking on the
 //! sum of all queues. `queues = 2` with `buffer-of = "queue"` is PRIN's `strict` (`incast-prin.md` 3.3).
 
-use crate::by_class::{CLASSES, map, thresholds};
-use crate::plain::{length, map as map_of};
+use crate::by_class::{CLASSES, map, packed, thresholds};
+use crate::plain::length;
 use crate::{
     Arrival, Buffered, BufferedDiscipline, Discipline, DropReason, Effects, K, Marking, Plain, PortState, Queue, QueueEntry,
     QueueError, QueueState, Queued, Verdict,
@@ -113,7 +113,7 @@ impl Discipline for StrictPriority {
         if self.levels.iter().any(|l| l.k.is_some()) {
             return None;
         }
-        let mut numbers = vec![map_of(self.map), self.levels.len() as u64, u64::from(self.tail_drop)];
+        let mut numbers = vec![packed(self.map), self.levels.len() as u64, u64::from(self.tail_drop)];
         numbers.extend([length(self.k), u64::from(self.k_of_queue), u64::from(self.buffer_of_queue)]);
         // A limit of zero is none: nothing else could be meant.
         numbers.extend((0..CLASSES).map(|q| self.levels.get(q).and_then(|l| l.limit).map_or(0, length)));

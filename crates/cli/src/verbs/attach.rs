@@ -1,7 +1,5 @@
 //! `forebay attach`: a transport in the running kernel.
 
-use super::hosts;
-use crate::failure::Failure;
 use std::path::PathBuf;
 
 /// Give connections of this host a congestion control, as a BPF program in the running kernel
@@ -44,9 +42,4 @@ pub(crate) struct Args {
     /// With --rollback-on: leave it attached and end after so many seconds
     #[arg(long, value_name = "SECONDS", requires = "rollback_on")]
     pub(crate) watch_for: Option<u64>,
-}
-
-/// Attaches.
-pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    hosts::attach(args)
 }

@@ -1,8 +1,5 @@
 //! `forebay detach`: takes off what `forebay attach` put on.
 
-use super::hosts;
-use crate::failure::Failure;
-
 /// Take off what `forebay attach` put on; connections go on with what they used before
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -12,9 +9,4 @@ pub(crate) struct Args {
     /// Everything, also what is only found in the kernel
     #[arg(long)]
     pub(crate) all: bool,
-}
-
-/// Detaches.
-pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    hosts::detach(args)
 }

@@ -1,8 +1,5 @@
 //! `forebay helper`: the timers of a shim.
 
-use super::hosts;
-use crate::failure::Failure;
-
 /// Keep the timers of an attached shim, until interrupted or the shim is taken off
 ///
 /// For `proboscis`: probes and SYNs that nobody answers are sent again, and SYN-ACKs wait until enough probes have arrived. To be started beside
@@ -12,9 +9,4 @@ pub(crate) struct Args {
     /// The name of an attachment (`forebay status`), or of its program
     #[arg(default_value = "proboscis")]
     pub(crate) name: String,
-}
-
-/// Keeps them.
-pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    hosts::helper(args)
 }

@@ -1,6 +1,6 @@
 //! `forebay merge`: the parts of a sweep, run anywhere, as one.
 
-use super::run::FormatArg;
+use super::run_args::FormatArg;
 use super::sweep::{Telling, tell};
 use crate::failure::Failure;
 use crate::interrupt;

@@ -1,4 +1,4 @@
-//! One file a verb: its arguments and what it does.
+//! One file a verb: its arguments and what it does; what those for real hosts do is in `hosts`.
 
 pub(crate) mod advise;
 pub(crate) mod attach;
@@ -10,7 +10,7 @@ pub(crate) mod detach;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod helper;
-mod hosts;
+pub(crate) mod hosts;
 pub(crate) mod kernel;
 pub(crate) mod list;
 pub(crate) mod man;
@@ -22,6 +22,7 @@ mod reference;
 pub(crate) mod report;
 pub(crate) mod repro;
 pub(crate) mod run;
+pub(crate) mod run_args;
 pub(crate) mod status;
 pub(crate) mod sweep;
 pub(crate) mod tune;

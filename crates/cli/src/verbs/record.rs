@@ -1,7 +1,5 @@
 //! `forebay record`: the traffic of this host as a scenario.
 
-use super::hosts;
-use crate::failure::Failure;
 use std::path::PathBuf;
 
 /// Record what the connections of this host carry, as a scenario that `forebay run` takes
@@ -27,9 +25,4 @@ pub(crate) struct Args {
     /// The rate of the links of the scenario: a host cannot see it
     #[arg(long, default_value = "10Gbps")]
     pub(crate) rate: String,
-}
-
-/// Records.
-pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    hosts::record(args)
 }

@@ -1,73 +1,24 @@
 //! `forebay run`: simulates a scenario, writes the results and prints the table.
 
+use super::run_args::{Args, FormatArg, scenario, told, written};
 use crate::failure::Failure;
-use crate::input::Input;
-use crate::limits::{Limits, Watch};
+use crate::limits::Watch;
 use crate::output::{print, warn};
 use crate::progress::{Display, Kind, event};
 use crate::report::{self, Written};
 use crate::table::{self, scaled};
 use crate::{grid, interrupt, said, style};
-use clap::builder::PossibleValuesParser;
 use forebay_exec::{Job, Outcome, Record, Watcher, jobs, run_until};
 use forebay_scenario::{Resolved, Scenario};
 use forebay_store::summary::{GROUP_METRICS, GroupSummary, NETWORK_METRICS, Summary};
-use forebay_store::summary_table::metric_columns;
-use forebay_store::{Format, Host, Manifest, RunDir, RunWriter, StoreError, Target, file_name};
+use forebay_store::{Format, Host, Manifest, RunDir, RunWriter, Target, file_name};
 use forebay_verdict::Grid;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-
-/// Run a scenario, write its results and print a summary
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    #[command(flatten)]
-    pub(super) input: Input,
-    /// Run the scenario for each of these values (repeatable: every combination), as by a [sweep] in the file
-    #[arg(long = "sweep", value_name = "KEY=[A, B]")]
-    pub(super) sweep: Vec<String>,
-    /// Directory for the results [default: out/NAME-N, the next free number; of a sweep out/NAME-sweep]
-    #[arg(long, value_name = "DIR")]
-    pub(super) out: Option<PathBuf>,
-    /// Replace results that are already in --out
-    #[arg(long, requires = "out")]
-    pub(super) force: bool,
-    /// How to show progress on standard error [default: bar on a terminal, else lines]
-    #[arg(long, value_enum)]
-    pub(super) progress: Option<Kind>,
-    /// File format of the result tables
-    #[arg(long, value_enum, default_value_t = FormatArg::Parquet)]
-    pub(super) format: FormatArg,
-    /// Numbers in the printed table of a sweep, such as goodput_bps,drops [default: the most telling]
-    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = PossibleValuesParser::new(metric_columns().map(|m| m.0)), hide_possible_values = true)]
-    pub(super) metrics: Vec<String>,
-    /// Runs at the same time [default: one for each processor]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
-    pub(super) threads: Option<u16>,
-    #[command(flatten)]
-    pub(super) limits: Limits,
-    /// Do not write a report beside the results
-    #[arg(long)]
-    pub(super) no_report: bool,
-    /// Print only where the results are
-    #[arg(long, short)]
-    pub(super) quiet: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum FormatArg {
-    /// Columns, for pandas and the like
-    Parquet,
-    /// Text
-    Csv,
-    /// Parquet, and instead of the printed table one JSON document with every number of every run
-    Json,
-}
 
 /// Runs it. With `--progress json` a failure is told as an event too, so that standard error stays a stream of JSON.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
@@ -80,33 +31,6 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
             }
             None => simulate(args, kind, &scenario, overrides),
         }
-    })
-}
-
-/// The scenario with all that the command line changes in it, and its overrides.
-pub(super) fn scenario(args: &Args) -> Result<(Scenario, Vec<String>), Failure> {
-    let (mut scenario, overrides) = args.input.load()?;
-    args.sweep.iter().try_for_each(|text| scenario.add_axis(text))?;
-    Ok((scenario, overrides))
-}
-
-/// Does `work` with the kind of progress that is wanted, and tells of its failure in that form.
-pub(super) fn told(args: &Args, work: impl FnOnce(Kind) -> Result<(), Failure>) -> Result<(), Failure> {
-    let kind = args.progress.unwrap_or_else(|| match (args.quiet, std::io::stderr().is_terminal()) {
-        (true, _) => Kind::None,
-        (false, true) => Kind::Bar,
-        (false, false) => Kind::Lines,
-    });
-    work(kind).map_err(|failure| {
-        if kind != Kind::Json {
-            return failure;
-        }
-        match &failure {
-            Failure::Interrupted => event(&json!({"event": "interrupted"})),
-            Failure::Stopped { done, total } => event(&json!({"event": "interrupted", "done": done, "total": total})),
-            other => event(&json!({"event": "error", "message": other.text(false)})),
-        }
-        Failure::Reported(failure.number())
     })
 }
 
@@ -186,22 +110,6 @@ fn elsewhere(wanted: &Path, dir: &Path, kind: Kind) -> Result<(), Failure> {
 /// Writes the report of finished results. That it could not be written is said, and is no failure of the run.
 fn beside_results(dir: &Path, kind: Kind) -> Option<Written> {
     written(RunDir::open(dir).and_then(|results| report::write(&[results], &dir.join(report::FILE))), kind)
-}
-
-/// A report, or words about why there is none.
-pub(super) fn written(report: Result<Written, StoreError>, kind: Kind) -> Option<Written> {
-    match report {
-        Ok(written) => Some(written),
-        Err(e) => {
-            let text = format!("no report was written: {e}");
-            if kind == Kind::Json {
-                event(&json!({"event": "warning", "text": text}));
-            } else {
-                warn(&text);
-            }
-            None
-        }
-    }
 }
 
 fn target(args: &Args, resolved: &Resolved) -> Target {

@@ -1,8 +1,6 @@
 //! `forebay status`: what is attached.
 
 use super::check::Printed;
-use super::hosts;
-use crate::failure::Failure;
 use std::path::PathBuf;
 
 /// Say what is attached, who uses it, and what it has counted
@@ -16,9 +14,4 @@ pub(crate) struct Args {
     /// Write metrics for Prometheus into this file instead (textfile collector)
     #[arg(long, value_name = "FILE")]
     pub(crate) prometheus: Option<PathBuf>,
-}
-
-/// Prints it.
-pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    hosts::status(args)
 }

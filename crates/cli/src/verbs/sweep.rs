@@ -1,7 +1,7 @@
 //! `forebay sweep`: a scenario for many values, on all cores, into a directory that can be continued. `forebay run` of a scenario with a
 //! `[sweep]` does the same.
 
-use super::run::{self, FormatArg, scenario, told, written};
+use super::run_args::{self, FormatArg, scenario, told, written};
 use crate::failure::Failure;
 use crate::input::found;
 use crate::output::print;
@@ -24,7 +24,7 @@ use std::fmt::Write as _;
 #[group(id = "sweep-args")]
 pub(crate) struct Args {
     #[command(flatten)]
-    run: run::Args,
+    run: run_args::Args,
     /// Check all points, list them, and say what is left to run
     #[arg(long)]
     dry_run: bool,
@@ -59,7 +59,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 }
 
 /// Has the runs of a sweep made by the workers of a Dask scheduler; their results are in the sweep's directory afterwards.
-fn on_workers(address: &str, args: &run::Args, scenario: &Scenario, sweep: &Sweep, kind: Kind) -> Result<(), Failure> {
+fn on_workers(address: &str, args: &run_args::Args, scenario: &Scenario, sweep: &Sweep, kind: Kind) -> Result<(), Failure> {
     let python = Python::with("sweeps on Dask", &["forebay", "distributed"], "dask")?;
     let (_, seeds) = with_seeds(args, scenario.clone(), sweep)?;
     let file = found(&args.input.file);
@@ -75,7 +75,7 @@ fn on_workers(address: &str, args: &run::Args, scenario: &Scenario, sweep: &Swee
 
 /// Runs a part of a sweep.
 fn run_shard(
-    args: &run::Args,
+    args: &run_args::Args,
     kind: Kind,
     scenario: Scenario,
     sweep: &Sweep,
@@ -96,7 +96,7 @@ fn run_shard(
 }
 
 /// `--runs` holds for the seeds of a sweep, too: the scenario, and what that adds to the overrides.
-fn with_seeds(args: &run::Args, scenario: Scenario, sweep: &Sweep) -> Result<(Scenario, Option<String>), Failure> {
+fn with_seeds(args: &run_args::Args, scenario: Scenario, sweep: &Sweep) -> Result<(Scenario, Option<String>), Failure> {
     if let (Some(n), None) = (args.input.seed, args.input.runs)
         && sweep.lists_seeds()
     {
@@ -115,7 +115,7 @@ fn with_seeds(args: &run::Args, scenario: Scenario, sweep: &Sweep) -> Result<(Sc
 
 /// Runs the sweep of a scenario.
 pub(super) fn run(
-    args: &run::Args,
+    args: &run_args::Args,
     kind: Kind,
     scenario: Scenario,
     sweep: &Sweep,
@@ -132,7 +132,7 @@ pub(super) fn run(
 
 /// The scenario with the seeds of the command line, once it is known that nothing forbids to run it.
 fn ready(
-    args: &run::Args,
+    args: &run_args::Args,
     scenario: Scenario,
     sweep: &Sweep,
     mut overrides: Vec<String>,
@@ -149,7 +149,7 @@ fn ready(
     Ok((scenario, overrides))
 }
 
-fn request<'a>(args: &run::Args, scenario: &'a Scenario, overrides: Vec<String>) -> Request<'a> {
+fn request<'a>(args: &run_args::Args, scenario: &'a Scenario, overrides: Vec<String>) -> Request<'a> {
     Request {
         scenario,
         source: SweepScenario {
@@ -202,7 +202,7 @@ pub(super) fn tell(finished: &Finished, hops: u64, telling: &Telling<'_>) -> Res
 }
 
 /// Refuses a sweep that would not fit into memory, by its first and its last point: what is swept grows or shrinks on the way.
-fn admit(args: &run::Args, scenario: &Scenario) -> Result<(), Failure> {
+fn admit(args: &run_args::Args, scenario: &Scenario) -> Result<(), Failure> {
     let Some(sweep) = scenario.sweep()? else { return Ok(()) };
     let threads = args.threads.map_or(Host::here().cpus, usize::from);
     let ends = [0, sweep.len().saturating_sub(1)];
@@ -254,7 +254,7 @@ fn conclude(telling: &Telling<'_>, f: &Finished, hops: u64, page: Option<&Writte
 }
 
 /// `--dry-run`.
-fn list(args: &run::Args, scenario: &Scenario) -> Result<(), Failure> {
+fn list(args: &run_args::Args, scenario: &Scenario) -> Result<(), Failure> {
     let Some(sweep) = scenario.sweep()? else { return Ok(()) };
     let plan = Plan::new(scenario, sweep, Host::here().cpus, interrupt::flag(), &mut |_| {})?;
     let dir = args.out.clone().unwrap_or_else(|| default_dir(plan.name()));

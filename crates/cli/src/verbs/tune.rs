@@ -1,8 +1,5 @@
 //! `forebay tune`: parameters of what is attached.
 
-use super::hosts;
-use crate::failure::Failure;
-
 /// Show the parameters of what is attached, or change them while it runs
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -11,9 +8,4 @@ pub(crate) struct Args {
     /// What to change
     #[arg(value_name = "NAME=VALUE")]
     pub(crate) values: Vec<String>,
-}
-
-/// Changes and prints them.
-pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    hosts::tune(args)
 }

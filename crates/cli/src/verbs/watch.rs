@@ -1,7 +1,5 @@
 //! `forebay watch`: how connections are doing under what is attached.
 
-use super::hosts;
-use crate::failure::Failure;
 use std::path::PathBuf;
 
 /// Watch the connections that something is attached for, a line a second
@@ -20,9 +18,4 @@ pub(crate) struct Args {
     /// Write metrics for Prometheus into this file every second (textfile collector)
     #[arg(long, value_name = "FILE")]
     pub(crate) prometheus: Option<PathBuf>,
-}
-
-/// Watches.
-pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    hosts::watch(args)
 }

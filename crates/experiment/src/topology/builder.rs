@@ -6,9 +6,6 @@ use forebay_param::{LinkValue, Values};
 use forebay_queues::SharedBuffer;
 use forebay_units::{NodeId, PortId, Time};
 
-/// Longest propagation delay: 10 s is beyond every terrestrial path and far from overflowing simulated time.
-pub(super) const MAX_DELAY: Time = Time::from_secs(10);
-
 /// A network under construction. Add all hosts before the first switch.
 pub(crate) struct Builder {
     network: Network,
@@ -97,8 +94,9 @@ pub(crate) fn link(values: &Values, key: &'static str) -> Result<LinkValue, Buil
 /// Refuses links the engine cannot simulate; `name` (may be empty) says which of several links is meant.
 pub(crate) fn check_link(key: &'static str, name: &str, link: &LinkValue) -> Result<(), BuildError> {
     let prefix = if name.is_empty() { String::new() } else { format!("{name}: ") };
-    if link.delay > MAX_DELAY {
-        return Err(BuildError::new(key, format!("{prefix}delay {} is above the longest legal delay, {MAX_DELAY}", link.delay)));
+    if link.delay > PortConfig::MAX_DELAY {
+        let longest = PortConfig::MAX_DELAY;
+        return Err(BuildError::new(key, format!("{prefix}delay {} is above the longest legal delay, {longest}", link.delay)));
     }
     // Time must pass on every hop, or two packets could chase each other forever within one instant.
     if link.delay + link.rate.tx_time(1) == Time::ZERO {

@@ -1,8 +1,7 @@
 //! Hosts that are further away: longer round trips for some of them, in one line for any topology.
 
 use super::BuildError;
-use super::builder::MAX_DELAY;
-use crate::network::Network;
+use crate::network::{Network, PortConfig};
 use forebay_param::{Kind, Param, optional};
 use forebay_units::{NodeId, Time};
 
@@ -26,8 +25,8 @@ pub(super) fn apply(network: &mut Network, far: &str) -> Result<(), BuildError> 
             if hosts.contains(&port.from) || hosts.contains(&port.to) {
                 // Two sums of legal delays are far from overflowing.
                 port.delay += more;
-                if more > MAX_DELAY || port.delay > MAX_DELAY {
-                    return Err(fail(format!("the longest legal delay of a link is {MAX_DELAY}")));
+                if more > PortConfig::MAX_DELAY || port.delay > PortConfig::MAX_DELAY {
+                    return Err(fail(format!("the longest legal delay of a link is {}", PortConfig::MAX_DELAY)));
                 }
             }
         }

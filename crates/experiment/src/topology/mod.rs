@@ -16,6 +16,7 @@ mod lookup;
 mod many_to_one;
 mod multi_hop;
 mod route;
+mod route_error;
 mod routing;
 mod routing_build;
 mod shared;
@@ -26,7 +27,8 @@ pub(crate) mod testing;
 pub(crate) use faulty::check as check_faults;
 pub use lookup::{attached_port, find_port, host_rate, hosts, port_label, racks, reverse, uplink_rate};
 pub use route::Route;
-pub use routing::{Fib, RouteError, ecmp_choice, flow_hash};
+pub use route_error::RouteError;
+pub use routing::{Fib, ecmp_choice, flow_hash};
 pub use switches::{SPEEDS, SWITCHES, Speed, Switch, speed, switch};
 
 use crate::network::Network;

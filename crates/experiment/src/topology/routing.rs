@@ -3,18 +3,15 @@
 //! All hosts behind one switch are reached the same way from everywhere else, so the table has one column per such switch, not
 //! per host: 164 KB instead of 1.3 MB for 1024 hosts in a 16-ary fat tree. The packet path is bound by cache misses; this is why.
 
+use super::route_error::{MAX_CHOICES, RouteError};
 use super::routing_build::{Adjacency, Sets, spread};
 use crate::network::Network;
 use crate::streams::Draws;
 use forebay_units::{IndexVec, NodeId, PortId};
-use std::fmt;
 
 const NONE: u32 = u32::MAX;
 /// The last hop to a node that is no host.
 const NOWHERE: NodeId = NodeId::new(NONE);
-/// Largest number of equal-cost ports: the count has 8 bits of an entry.
-pub(super) const MAX_CHOICES: usize = 255;
-
 /// An item of a table that the packet path reads, checked in debug builds only: checks take 3.1, 6.0, 3.9, 6.5 and 3.9 instructions a
 /// transmission more in the benchmark's cases s1, s2, s3, ft16 and lossy.
 ///
@@ -55,35 +52,6 @@ struct Target {
     /// Column of that node in all other switches.
     column: u32,
 }
-
-/// Why a network cannot be routed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RouteError {
-    /// Names of two hosts with no path from the first to the second.
-    NoPath(String, String),
-    /// A switch has more equal-cost ports towards one destination than an entry can hold.
-    TooManyChoices(String, usize),
-    /// The distinct sets of equal-cost ports do not fit 24 bits.
-    TooManySets,
-}
-
-impl fmt::Display for RouteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RouteError::NoPath(from, to) => {
-                write!(f, "no path from host `{from}` to host `{to}`; every host must reach every other")
-            }
-            RouteError::TooManyChoices(switch, n) => {
-                write!(f, "switch `{switch}` has {n} equal-cost ports to one destination; at most {MAX_CHOICES} are supported")
-            }
-            RouteError::TooManySets => {
-                f.write_str("the network has too many different sets of equal-cost ports (over 16 million ports)")
-            }
-        }
-    }
-}
-
-impl std::error::Error for RouteError {}
 
 /// Which of `count` equal-cost ports a flow with `hash` takes at the switch `salt`, in `0..count`.
 ///

@@ -1,6 +1,6 @@
 //! What forwarding tables are built from: the neighbours of the switches, and sets of equal-cost ports, of which equal ones are stored once.
 
-use super::routing::{MAX_CHOICES, RouteError};
+use super::route_error::{MAX_CHOICES, RouteError};
 use crate::network::Network;
 use forebay_units::{NodeId, PortId};
 use std::collections::HashMap;

@@ -1,0 +1,35 @@
+//! Why a network cannot be routed, and the bounds of the tables from which that follows.
+
+use std::fmt;
+
+/// Largest number of equal-cost ports: the count has 8 bits of an entry.
+pub(super) const MAX_CHOICES: usize = 255;
+
+/// Why a network cannot be routed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RouteError {
+    /// Names of two hosts with no path from the first to the second.
+    NoPath(String, String),
+    /// A switch has more equal-cost ports towards one destination than an entry can hold.
+    TooManyChoices(String, usize),
+    /// The distinct sets of equal-cost ports do not fit 24 bits.
+    TooManySets,
+}
+
+impl fmt::Display for RouteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RouteError::NoPath(from, to) => {
+                write!(f, "no path from host `{from}` to host `{to}`; every host must reach every other")
+            }
+            RouteError::TooManyChoices(switch, n) => {
+                write!(f, "switch `{switch}` has {n} equal-cost ports to one destination; at most {MAX_CHOICES} are supported")
+            }
+            RouteError::TooManySets => {
+                f.write_str("the network has too many different sets of equal-cost ports (over 16 million ports)")
+            }
+        }
+    }
+}
+
+impl std::error::Error for RouteError {}

@@ -1,0 +1,30 @@
+//! What libbpf and the verifier print: kept for messages of ours instead.
+
+use libbpf_rs::PrintLevel;
+use std::sync::Mutex;
+
+static TEXT: Mutex<String> = Mutex::new(String::new());
+
+fn append(_: PrintLevel, text: String) {
+    if let Ok(mut kept) = TEXT.lock() {
+        kept.push_str(&text);
+    }
+}
+
+/// From now on nothing of it is printed.
+pub(crate) fn keep() {
+    libbpf_rs::set_print(Some((PrintLevel::Warn, append)));
+}
+
+/// As `keep`, after what has been kept so far is forgotten.
+pub(crate) fn keep_anew() {
+    if let Ok(mut kept) = TEXT.lock() {
+        kept.clear();
+    }
+    keep();
+}
+
+/// What has been kept.
+pub(crate) fn text() -> String {
+    TEXT.lock().map(|kept| kept.clone()).unwrap_or_default()
+}
