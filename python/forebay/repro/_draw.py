@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from forebay.plot import _frame
+from forebay.plot._settings import settings
 
 from . import _style
 
@@ -26,7 +26,7 @@ def draw(outcome: Outcome, results: dict[str, Any], numbers: list[str], out: Pat
     for number, figure in outcome.paper.figures.items():
         if number not in numbers or number in outcome.broken_figures:
             continue
-        with _style.looks(), _frame.settings(_style.rc()):
+        with _style.looks(), settings(_style.rc()):
             fig = plt.figure(figsize=figure.size, layout="constrained")
             try:
                 figure.function(fig, {u: results[u] for u in figure.uses})
