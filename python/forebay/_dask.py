@@ -62,9 +62,7 @@ def fill(
     if not todo:
         return begun
     client.wait_for_workers(1, timeout=PATIENCE_S)
-    # Files are found as from here, wherever a worker was started.
-    base = str(Path(scenario.base).resolve())
-    words: Words = (scenario.text, scenario.name, base, scenario.sets, scenario.seed)
+    words = words_of(scenario)
     each = BATCH_S  # seconds a run takes: until that is known, batches are of one run
     running = as_completed(loop=client.loop)
     callback, close = native(progress)
@@ -95,6 +93,27 @@ def fill(
         client.cancel(list(running.futures))
         close()
     return begun
+
+
+def words_of(scenario: _native.Scenario) -> Words:
+    """Return a scenario for another process. Files are found as from here, wherever a worker was started."""
+    return scenario.text, scenario.name, str(Path(scenario.base).resolve()), scenario.sets, scenario.seed
+
+
+def connect(address: str) -> Any:
+    """Return a client of the scheduler at ``address``.
+
+    Raises
+    ------
+    OSError
+        There is none.
+    """
+    from distributed import Client
+
+    try:
+        return Client(address, timeout="10s")
+    except (OSError, ValueError, TypeError) as e:
+        raise OSError(f"no Dask scheduler at {address}: {e}") from e
 
 
 def work(words: Words, axes: list[str], points: list[int], keys: list[str]) -> tuple[list[str], list[Packed], float]:

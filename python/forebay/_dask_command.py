@@ -17,11 +17,9 @@ def main() -> int:
         print("error: the Python package was not built from the sources of this program; install both anew", file=sys.stderr)
         return 1
     try:
-        from distributed import Client
-
-        client = Client(job["address"], timeout="10s")
-    except (OSError, ValueError, TypeError) as e:
-        print(f"error: no Dask scheduler at {job['address']}: {e}", file=sys.stderr)
+        client = _dask.connect(job["address"])
+    except OSError as e:
+        print(f"error: {e}", file=sys.stderr)
         return 1
     scenario = _native.Scenario.from_text(job["text"], job["file"], "", job["sets"], job["seed"])
     out = job["out"]

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["__sources__", "__version__", "BegunSweep", "Buffer", "Results", "Runs", "Scenario", "Session", "Sweep", "Table", "answer", "cli", "explain", "model_ceilings", "model_dctcp", "model_first_round", "model_incast", "model_nstar", "model_random_marks", "model_remaining", "model_shares", "model_trim", "model_trim_flows", "model_trim_queue", "model_trim_wait", "model_weight", "open_run", "open_sweep", "registry", "report", "run_all", "run_batch", "run_sweep", "table_names"]
+__all__ = ["__sources__", "__version__", "BegunSweep", "Buffer", "Results", "Runs", "Scenario", "Session", "Sweep", "Table", "answer", "cli", "explain", "model_ceilings", "model_dctcp", "model_first_round", "model_incast", "model_nstar", "model_random_marks", "model_remaining", "model_shares", "model_trim", "model_trim_flows", "model_trim_queue", "model_trim_wait", "model_weight", "open_run", "open_sweep", "registry", "report", "run_all", "run_batch", "run_once", "run_sweep", "table_names"]
 
 __sources__: Final[str]
 __version__: Final[str]
@@ -214,6 +214,10 @@ class Session:
         """
         Different runs asked for so far, those of them that have ended, and those that were there before.
         """
+    def put(self, /, key: str, tables: SupportsGetItem[int, tuple[str, bytes | bytearray]], numbers: bytes | bytearray) -> None:
+        """
+        Keeps the result of a run that was made elsewhere: its tables by name, and its numbers.
+        """
     def stop(self, /) -> None:
         """
         Cuts short what runs, forgets what waits, and returns when nothing runs any more.
@@ -221,6 +225,10 @@ class Session:
     def submit(self, /, scenario: Scenario, seeds: SupportsIndex, keep: SupportsGetItem[int, str]) -> Runs:
         """
         Takes a scenario with the seeds 1 to `seeds`; the tables `keep` are kept of each run.
+        """
+    def units(self, /, scenario: Scenario, seeds: SupportsIndex, keep: SupportsGetItem[int, str]) -> tuple[list[str], list[str]]:
+        """
+        The keys of the different runs of a scenario with the seeds 1 to `seeds`, in their order, and which of them have no result yet.
         """
 
 @final
@@ -413,6 +421,11 @@ def run_all(scenarios: SupportsGetItem[int, Scenario], threads: SupportsIndex | 
 def run_batch(scenario: Scenario, axes: SupportsGetItem[int, str], points: SupportsGetItem[int, SupportsIndex], keys: SupportsGetItem[int, str]) -> list[tuple[list[tuple[str, bytes]], bytes]]:
     """
     Runs the units with these keys, which are of these points, one after the other; of each its tables by name, and its numbers.
+    """
+
+def run_once(scenario: Scenario, seeds: SupportsIndex, keep: SupportsGetItem[int, str], keys: SupportsGetItem[int, str]) -> list[tuple[list[tuple[str, bytes]], bytes]]:
+    """
+    The same for units of a scenario that is not swept, with the seeds 1 to `seeds`, keeping the tables `keep` of each.
     """
 
 def run_sweep(scenario: Scenario, axes: SupportsGetItem[int, str], out: str | PathLike[str] | None, threads: SupportsIndex | None, progress: "object | None") -> Sweep:

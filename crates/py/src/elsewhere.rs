@@ -5,7 +5,9 @@ use crate::guard::detached;
 use crate::listen::Listener;
 use crate::scenario::Scenario;
 use crate::sweep::{request, with_axes};
-use forebay_exec::sweep::{Begun, Packed, Plan, Status, UnitKey, UnitRecord, UnitStore, Watcher, begin, run_batch as run_keys};
+use forebay_exec::sweep::{
+    Begun, Packed, Plan, Status, UnitKey, UnitRecord, UnitStore, Watcher, begin, run_batch as run_keys, run_once as run_keys_once,
+};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
@@ -57,11 +59,22 @@ impl BegunSweep {
 
     /// Keeps the result of a unit that ran elsewhere: its tables by name, and its numbers.
     fn put(&self, py: Python<'_>, key: &str, tables: Vec<(String, PyBackedBytes)>, numbers: PyBackedBytes) -> PyResult<()> {
-        let key = parsed(key)?;
-        let tables = tables.into_iter().map(|(name, bytes)| (name, bytes.to_vec())).collect();
-        let packed = Packed { tables, numbers: numbers.to_vec() };
-        detached(py, || self.store.put_packed(&key, &packed, false))?.map_err(|e| errors::store(&e))
+        keep(py, &self.store, key, tables, &numbers)
     }
+}
+
+/// Keeps the result of a unit that ran elsewhere.
+pub(crate) fn keep(
+    py: Python<'_>,
+    store: &UnitStore,
+    key: &str,
+    tables: Vec<(String, PyBackedBytes)>,
+    numbers: &PyBackedBytes,
+) -> PyResult<()> {
+    let key = parsed(key)?;
+    let tables = tables.into_iter().map(|(name, bytes)| (name, bytes.to_vec())).collect();
+    let packed = Packed { tables, numbers: numbers.to_vec() };
+    detached(py, || store.put_packed(&key, &packed, false))?.map_err(|e| errors::store(&e))
 }
 
 /// The files of a unit: its tables by name, and its numbers.
@@ -80,8 +93,27 @@ pub(crate) fn run_batch<'py>(
     let keys: Vec<UnitKey> = keys.iter().map(|k| parsed(k)).collect::<PyResult<_>>()?;
     let stop = AtomicBool::new(false);
     let made = detached(py, || run_keys(&swept, &points, &keys, &stop))?.map_err(|e| errors::sweep(&e))?;
+    Ok(files(py, &made))
+}
+
+/// The same for units of a scenario that is not swept, with the seeds 1 to `seeds`, keeping the tables `keep` of each.
+#[pyfunction]
+pub(crate) fn run_once<'py>(
+    py: Python<'py>,
+    scenario: &Scenario,
+    seeds: u32,
+    keep: Vec<String>,
+    keys: Vec<String>,
+) -> PyResult<Vec<Files<'py>>> {
+    let keys: Vec<UnitKey> = keys.iter().map(|k| parsed(k)).collect::<PyResult<_>>()?;
+    let stop = AtomicBool::new(false);
+    let made = detached(py, || run_keys_once(&scenario.inner, seeds, keep, &keys, &stop))?.map_err(|e| errors::sweep(&e))?;
+    Ok(files(py, &made))
+}
+
+fn files<'py>(py: Python<'py>, made: &[Packed]) -> Vec<Files<'py>> {
     let bytes = |b: &[u8]| PyBytes::new(py, b);
-    Ok(made.iter().map(|p| (p.tables.iter().map(|(n, b)| (n.clone(), bytes(b))).collect(), bytes(&p.numbers))).collect())
+    made.iter().map(|p| (p.tables.iter().map(|(n, b)| (n.clone(), bytes(b))).collect(), bytes(&p.numbers))).collect()
 }
 
 fn parsed(key: &str) -> PyResult<UnitKey> {

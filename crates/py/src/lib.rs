@@ -25,7 +25,7 @@ mod _native {
     #[pymodule_export]
     use crate::buffer::Buffer;
     #[pymodule_export]
-    use crate::elsewhere::{BegunSweep, run_batch};
+    use crate::elsewhere::{BegunSweep, run_batch, run_once};
     #[pymodule_export]
     use crate::model::{
         model_ceilings, model_dctcp, model_first_round, model_incast, model_nstar, model_random_marks, model_remaining,

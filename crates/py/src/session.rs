@@ -1,16 +1,18 @@
 //! One scenario after another on one pool, results from a store of units: what reproductions of papers stand on.
 
 use crate::concat::concat_batches;
+use crate::elsewhere::keep;
 use crate::errors;
 use crate::guard::detached;
 use crate::scenario::Scenario;
 use crate::table::ArrowTable;
 use arrow_array::RecordBatch;
-use forebay_exec::sweep::{self, Unit, UnitRecord, UnitStore};
+use forebay_exec::sweep::{self, Unit, UnitKey, UnitRecord, UnitStore};
 use forebay_store::unit::{RunNames, summary};
 use forebay_store::{RunTable, StoreError, combined_fingerprint, schema_of};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -39,6 +41,20 @@ impl Session {
         }
         let ticket = detached(py, || self.inner.submit(&scenario.inner, seeds, keep))?.map_err(|e| errors::sweep(&e))?;
         Ok(Runs { session: self.inner.clone(), ticket, records: OnceLock::new() })
+    }
+
+    /// The keys of the different runs of a scenario with the seeds 1 to `seeds`, in their order, and which of them have no result yet.
+    fn units(&self, py: Python<'_>, scenario: &Scenario, seeds: u32, keep: Vec<String>) -> PyResult<(Vec<String>, Vec<String>)> {
+        let plan = detached(py, || self.inner.plan(&scenario.inner, seeds, keep.clone()))?.map_err(|e| errors::sweep(&e))?;
+        let store = self.inner.store();
+        let all: Vec<UnitKey> = plan.units().iter().filter(|u| u.same_as().is_none()).map(|u| *u.key()).collect();
+        let missing = detached(py, || all.iter().filter(|k| store.get(k, &keep).is_none()).map(UnitKey::to_string).collect())?;
+        Ok((all.iter().map(UnitKey::to_string).collect(), missing))
+    }
+
+    /// Keeps the result of a run that was made elsewhere: its tables by name, and its numbers.
+    fn put(&self, py: Python<'_>, key: &str, tables: Vec<(String, PyBackedBytes)>, numbers: PyBackedBytes) -> PyResult<()> {
+        keep(py, self.inner.store(), key, tables, &numbers)
     }
 
     /// Different runs asked for so far, those of them that have ended, and those that were there before.

@@ -9,12 +9,16 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from forebay import _native
+from forebay import _dask, _native
 
-from . import _draw, _gallery, _paper, _scorecard, _simulate, _worlds
+from . import _draw, _gallery, _paper, _scorecard, _simulate, _workers, _worlds
 from ._run import SCALES, Scale
 from ._session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -36,14 +40,19 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     out = Path(args.out)
     units = Path(args.cache) if args.cache else out / "units"
-    simulator = _simulate.Package(units, args.threads)
+    try:
+        made = _maker(units, args)
+    except OSError as e:
+        print(f"error: {e}", file=sys.stderr)
+        return 1
+    simulator = made(_worlds.OWN)
     if sys.stderr.isatty():
         threading.Thread(target=_bar, args=[simulator], daemon=True).start()
     scale: Scale = "quick" if args.quick else args.scale
     session = Session(simulator, scale=scale)
     elsewhere = None
     if args.world != _worlds.OWN:
-        elsewhere = Session(_simulate.Package(units, args.threads, args.world), scale=scale)
+        elsewhere = Session(made(args.world), scale=scale)
     # What is asked for by name is all that is wanted, and with a figure the claims that it illustrates.
     claims = None
     if args.claim or args.figure:
@@ -99,6 +108,20 @@ def main(argv: list[str] | None = None) -> int:
     return 1 if broken else 0
 
 
+def _maker(units: Path, args: argparse.Namespace) -> Callable[[str], _simulate.Simulator]:
+    """Return what makes the simulator of a world: here, or on the workers of a Dask scheduler.
+
+    Raises
+    ------
+    OSError
+        There is no such scheduler.
+    """
+    if args.dask is None:
+        return lambda world: _simulate.Package(units, args.threads, world)
+    client = _dask.connect(args.dask)
+    return lambda world: _workers.Workers(units, client, world)
+
+
 def _unknown(papers: list[_paper.Paper], claims: list[str], figures: list[str]) -> str:
     """Say which of the names no paper has, and which there are; empty if every one is known."""
     known_claims, known_figures = ({n: None for p in papers for n in names(p)} for names in (_claims_of, _figures_of))
@@ -135,6 +158,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--scorecard", metavar="FILE", help="also write the scorecard here [always: DIR/SCORECARD.md]")
     parser.add_argument("--cache", metavar="DIR", help="finished runs [default: DIR/units]")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="runs at the same time")
+    parser.add_argument("--dask", metavar="ADDRESS", help="let the workers of this Dask scheduler make the runs")
     parser.add_argument("-v", "--verbose", action="store_true", help="published and measured values of every claim")
     return parser
 

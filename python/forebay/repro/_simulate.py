@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
@@ -19,7 +20,7 @@ from . import _worlds
 from ._table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 #: Tables that are kept of every run, beside its summary: claims and figures may look at all of them. No figure of a paper is
@@ -142,7 +143,7 @@ class Package:
                 ways.append(f"world={self.world}")
             try:
                 wanted = _native.Scenario.load(scenario).changed([*sets, *ways], None)
-                return _Submitted(self._session.submit(wanted, seeds, list(KEPT)), wanted, words, changed)
+                return _Submitted(self._begin(wanted, seeds), wanted, words, changed)
             except fb.ScenarioError as e:
                 reasons = _worlds.refused(e, self.world)
                 if not reasons:
@@ -154,6 +155,11 @@ class Package:
                 changed |= more
             except fb.ForebayError as e:
                 raise RunError(f"{words}\n{e}") from e
+
+    def _begin(self, scenario: _native.Scenario, seeds: int) -> Callable[[], _native.Runs]:
+        """Begin with the runs; what is returned gives them once they are the session's."""
+        runs = self._session.submit(scenario, seeds, list(KEPT))
+        return lambda: runs
 
     def model(self, scenario: Path, sets: Sequence[str]) -> str:
         """See :class:`Simulator`."""
@@ -172,15 +178,21 @@ class Package:
 
 
 class _Submitted:
-    """Runs in the native session."""
+    """Runs of the native session, as soon as `begun` gives them."""
 
-    def __init__(self, native: _native.Runs, scenario: _native.Scenario, words: str, changed: dict[str, Any]) -> None:
+    def __init__(
+        self, begun: Callable[[], _native.Runs], scenario: _native.Scenario, words: str, changed: dict[str, Any]
+    ) -> None:
         self.changed = changed
-        self._native = native
+        self._begun = begun
         self._scenario = scenario
         self._words = words
         self._resolved: list[Any] | None = None
-        self.variants: list[str] = native.variants()
+        self.variants: list[str] = scenario.labels()
+
+    @cached_property
+    def _native(self) -> _native.Runs:
+        return self._begun()
 
     def wait(self) -> None:
         try:

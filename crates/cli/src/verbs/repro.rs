@@ -42,6 +42,9 @@ pub(crate) struct Args {
     /// Runs at the same time [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     threads: Option<u16>,
+    /// Let the workers of the Dask scheduler at this address make the runs: tcp://HOST:PORT
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "threads")]
+    dask: Option<String>,
     /// Published and measured values of every claim
     #[arg(short, long)]
     verbose: bool,
@@ -60,6 +63,7 @@ impl Args {
         self.world.iter().for_each(|w| option("--world", w.into()));
         self.scale.iter().for_each(|s| option("--scale", s.into()));
         self.threads.iter().for_each(|n| option("--threads", n.to_string().into()));
+        self.dask.iter().for_each(|a| option("--dask", a.into()));
         words.extend([(self.quick, "--quick"), (self.verbose, "--verbose")].iter().filter(|(on, _)| *on).map(|(_, w)| w.into()));
         if !self.papers.is_empty() {
             words.push("--".into());

@@ -17,18 +17,35 @@ use std::time::Duration;
 /// names, is not the one that the caller has.
 pub fn run_batch(scenario: &Scenario, points: &[u32], keys: &[UnitKey], stop: &AtomicBool) -> Result<Vec<Packed>, SweepError> {
     let Some(sweep) = scenario.sweep()? else { return Err(SweepError::Foreign) };
-    let plan = Plan::of_points(scenario, sweep, points, stop)?;
+    run_keys(scenario, &Plan::of_points(scenario, sweep, points, stop)?, keys, stop)
+}
+
+/// The same for units of a scenario that is not swept, with the seeds 1 to `seeds`, as [`super::Session::submit`] takes it.
+///
+/// # Errors
+/// As [`run_batch`].
+pub fn run_once(
+    scenario: &Scenario,
+    seeds: u32,
+    keep: Vec<String>,
+    keys: &[UnitKey],
+    stop: &AtomicBool,
+) -> Result<Vec<Packed>, SweepError> {
+    run_keys(scenario, &Plan::once(scenario, seeds, keep, stop)?, keys, stop)
+}
+
+fn run_keys(scenario: &Scenario, plan: &Plan, keys: &[UnitKey], stop: &AtomicBool) -> Result<Vec<Packed>, SweepError> {
     let mut packed = Vec::with_capacity(keys.len());
     let mut last: Option<(u32, _)> = None;
     for key in keys {
         let unit: &Unit = plan.units.iter().find(|u| u.key == *key).ok_or(SweepError::Foreign)?;
         let mut resolved = match last.take().filter(|l| l.0 == unit.point) {
             Some(same) => same.1,
-            None => resolve(scenario, &plan, unit)?,
+            None => resolve(scenario, plan, unit)?,
         };
         let job = Job::new(unit.variant as usize, unit.run, unit.seed);
         job.start(Duration::ZERO);
-        let (record, tables) = run_unit(&plan, unit, &mut resolved, &job, &|| stop.load(Relaxed))?;
+        let (record, tables) = run_unit(plan, unit, &mut resolved, &job, &|| stop.load(Relaxed))?;
         packed.push(Packed::new(key, &record, &tables)?);
         last = Some((unit.point, resolved));
     }

@@ -22,7 +22,7 @@ mod run;
 mod session;
 mod shards;
 
-pub use batch::run_batch;
+pub use batch::{run_batch, run_once};
 pub use dataset::{Begun, Finished, Request, begin, default_dir, execute, read};
 pub use error::SweepError;
 pub use explain::explain;

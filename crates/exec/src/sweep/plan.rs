@@ -167,6 +167,14 @@ impl Plan {
         Plan::of(scenario, sweep, Points::These(&these), 1, stop, &mut |_| {})
     }
 
+    /// The plan of a scenario that is not swept, with every one of the seeds 1 to `seeds`, keeping these tables of each run.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn once(scenario: &Scenario, seeds: u32, keep: Vec<String>, stop: &AtomicBool) -> Result<Plan, SweepError> {
+        Plan::new(scenario, Sweep::once((1..=u64::from(seeds)).collect(), keep), 1, stop, &mut |_| {})
+    }
+
     fn of(
         scenario: &Scenario,
         sweep: Sweep,

@@ -4,7 +4,7 @@ use super::error::SweepError;
 use super::find::{Done, Finder};
 use super::plan::Plan;
 use crate::pool::{Stop, Work, run};
-use forebay_scenario::{Scenario, Sweep};
+use forebay_scenario::Scenario;
 use forebay_store::unit::{UnitKey, UnitRecord, UnitStore};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -149,8 +149,7 @@ impl Session {
     /// # Errors
     /// As [`Plan::new`].
     pub fn submit(&self, scenario: &Scenario, seeds: u32, keep: Vec<String>) -> Result<Ticket, SweepError> {
-        let sweep = Sweep::once((1..=u64::from(seeds)).collect(), keep);
-        let plan = Plan::new(scenario, sweep, 1, &self.shared.asked_to_stop, &mut |_| {})?;
+        let plan = self.plan(scenario, seeds, keep)?;
         let planned = Arc::new(Planned { scenario: scenario.clone(), plan });
         let mut queue = self.shared.lock();
         for number in planned.plan.distinct() {
@@ -163,6 +162,14 @@ impl Session {
         }
         self.shared.changed.notify_all();
         Ok(Ticket(planned))
+    }
+
+    /// The units of a scenario with every one of the seeds 1 to `seeds`, with these tables kept of each; none is run.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn plan(&self, scenario: &Scenario, seeds: u32, keep: Vec<String>) -> Result<Plan, SweepError> {
+        Plan::once(scenario, seeds, keep, &self.shared.asked_to_stop)
     }
 
     /// The results of the units of a plan, in its order; `None` if they are not there after `at_most`.
