@@ -28,7 +28,13 @@ pub(crate) fn on(host: &Host, request: &Request) {
 pub(crate) fn counter(host: &Host, name: &str, what: &str) -> u64 {
     let all = host.run(status).unwrap_or_else(|e| panic!("{e}"));
     let one = all.iter().find(|s| s.name == name).expect("it is attached");
-    one.counters.as_ref().expect("root reads counters").iter().find(|(n, _)| n == what).map_or(0, |(_, v)| *v)
+    one.counters
+        .as_ref()
+        .expect("root reads counters")
+        .iter()
+        .find(|(n, _)| n == what)
+        .unwrap_or_else(|| panic!("{name} counts no {what}"))
+        .1
 }
 
 fn small_packets(lab: &Lab) {

@@ -115,8 +115,11 @@ pub(crate) fn soak() {
             &format!("{what}: every connection's bytes arrive as they were sent"),
         );
         // A kernel that skips programs has windows that no law set (law_mend in mend.bpf.h): below 1 only then, and not for long.
-        let mended = counter(&lab.left, &format!("fbs_{}_l", law.name), "mended");
+        let count = |what| counter(&lab.left, &format!("fbs_{}_l", law.name), what);
+        let mended = count("mended");
         check(least >= 1 || mended > 0, &format!("no law sets a window below one segment (least {least}, {mended} mended)"));
+        // Counted where the law itself answers, so that this holds whatever the kernel skips.
+        check(count("wrong") == 0, "every threshold the law gives is two segments or more");
         // Timeouts double: four in a row are 0.2 + 0.4 + 0.8 + 1.6 s.
         check(
             longest < Duration::from_secs(20),

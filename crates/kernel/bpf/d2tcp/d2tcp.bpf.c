@@ -116,7 +116,7 @@ u32 BPF_PROG(d2tcp_recalc_ssthresh, struct sock *sk)
 	COUNT(cut_from, cwnd);
 	COUNT(cut_to, to);
 	COUNT(cut_alpha, s->marks.alpha);
-	return to;
+	return GIVEN(to);
 }
 
 DCTCP_HOOKS(d2tcp)

@@ -36,7 +36,7 @@ u32 BPF_PROG(dctcp_recalc_ssthresh, struct sock *sk)
 	u32 cwnd = tcp_sk(sk)->snd_cwnd;
 	s->echo.loss_cwnd = cwnd;
 	COUNT(cuts, 1);
-	return dctcp_ssthresh(&s->marks, &p, cwnd, LAW_MARK);
+	return GIVEN(dctcp_ssthresh(&s->marks, &p, cwnd, LAW_MARK));
 }
 
 DCTCP_HOOKS(dctcp)

@@ -30,8 +30,7 @@ struct counters {
 	u64 cuts;
 	u64 cuts_by_loss;
 	u64 timeouts;
-	/* Windows and thresholds that no law sets, mended. */
-	u64 mended;
+	LAW_COUNTERS
 	/* The receiver's half: changes of the CE state, and ACKs sent at once because of them. */
 	u64 ce_changes;
 	u64 acks_at_once;
@@ -97,7 +96,7 @@ static __always_inline void dctcp_react_to_loss(struct sock *sk, struct dctcp_ec
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	echo->loss_cwnd = tp->snd_cwnd;
-	tp->snd_ssthresh = dctcp_loss(p, tp->snd_cwnd);
+	tp->snd_ssthresh = GIVEN(dctcp_loss(p, tp->snd_cwnd));
 	COUNT(cuts_by_loss, 1);
 }
 
@@ -140,8 +139,7 @@ static __always_inline u32 dctcp_undo(const struct tcp_sock *tp, const struct dc
 		struct dctcp before = s->marks;                                                                                \
 		if (!law_begun(tcp_sk(sk)))                                                                                    \
 			return;                                                                                                \
-		if (law_mended(tcp_sk(sk)))                                                                                    \
-			COUNT(mended, 1);                                                                                      \
+		MEND(tcp_sk(sk));                                                                                              \
 		dctcp_ack(&s->marks, &p, &a);                                                                                  \
 		dctcp_count(&before, &s->marks, a.una);                                                                        \
 	}                                                                                                                      \

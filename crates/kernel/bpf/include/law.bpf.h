@@ -32,7 +32,30 @@ static __always_inline u32 law_flight_of(const struct tcp_sock *tp)
 	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
 }
 
-/* At every ACK, before the law: what the kernel has in place of a result of a program that it skipped. */
+/* What every law counts. */
+#define LAW_COUNTERS                                                                                                           \
+	/* Windows and thresholds that no law sets, mended. */                                                                 \
+	u64 mended;                                                                                                            \
+	/* Thresholds below two segments, or none at all, that this law itself gave: 0, or the law is wrong. */                \
+	u64 wrong;
+
+/* What a law gives the kernel as threshold (RFC 5681, equation 4: two segments or more). */
+#define GIVEN(THRESHOLD)                                                                                                       \
+	({                                                                                                                     \
+		u32 given = (THRESHOLD);                                                                                       \
+		if (given < 2 || given >= LAW_NO_THRESHOLD)                                                                    \
+			COUNT(wrong, 1);                                                                                       \
+		given;                                                                                                         \
+	})
+
+/* Before the law, at every ACK. */
+#define MEND(TP)                                                                                                               \
+	do {                                                                                                                   \
+		if (law_mended(TP))                                                                                            \
+			COUNT(mended, 1);                                                                                      \
+	} while (0)
+
+/* What the kernel has in place of a result of a program that it skipped. */
 static __always_inline bool law_mended(struct tcp_sock *tp)
 {
 	struct law_window w = law_window_of(tp);

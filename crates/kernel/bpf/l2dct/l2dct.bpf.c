@@ -52,8 +52,7 @@ void BPF_PROG(l2dct_in_ack_event, struct sock *sk, u32 flags)
 	struct dctcp before = s->law.marks;
 	if (!law_begun(tcp_sk(sk)))
 		return;
-	if (law_mended(tcp_sk(sk)))
-		COUNT(mended, 1);
+	MEND(tcp_sk(sk));
 	l2dct_ack(&s->law, &p, &a);
 	dctcp_count(&before, &s->law.marks, a.una);
 }
@@ -79,7 +78,7 @@ u32 BPF_PROG(l2dct_recalc_ssthresh, struct sock *sk)
 	u32 cwnd = tcp_sk(sk)->snd_cwnd;
 	s->echo.loss_cwnd = cwnd;
 	COUNT(cuts, 1);
-	return l2dct_ssthresh(&s->law, &p, cwnd, LAW_MARK);
+	return GIVEN(l2dct_ssthresh(&s->law, &p, cwnd, LAW_MARK));
 }
 
 DCTCP_HOOKS(l2dct)

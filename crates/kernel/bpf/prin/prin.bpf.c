@@ -26,8 +26,7 @@ struct counters {
 	u64 acks;
 	u64 cuts;
 	u64 timeouts;
-	/* Windows and thresholds that no law sets, mended. */
-	u64 mended;
+	LAW_COUNTERS
 	/* Blocks that were announced, and windows that were halved for one. */
 	u64 blocks;
 	u64 halved;
@@ -118,8 +117,7 @@ u32 BPF_PROG(prin_min_tso_segs, struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(prin_in_ack_event, struct sock *sk, u32 flags)
 {
-	if (law_mended(tcp_sk(sk)))
-		COUNT(mended, 1);
+	MEND(tcp_sk(sk));
 }
 
 SEC("struct_ops")
@@ -138,7 +136,7 @@ SEC("struct_ops")
 u32 BPF_PROG(prin_recalc_ssthresh, struct sock *sk)
 {
 	COUNT(cuts, 1);
-	return law_halve(tcp_sk(sk)->snd_cwnd);
+	return GIVEN(law_halve(tcp_sk(sk)->snd_cwnd));
 }
 
 SEC("struct_ops")

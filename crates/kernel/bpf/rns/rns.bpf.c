@@ -11,8 +11,7 @@ struct counters {
 	u64 acks;
 	u64 cuts;
 	u64 timeouts;
-	/* Windows and thresholds that no law sets, mended. */
-	u64 mended;
+	LAW_COUNTERS
 };
 COUNTERS_MAP
 
@@ -32,7 +31,7 @@ SEC("struct_ops")
 u32 BPF_PROG(rns_recalc_ssthresh, struct sock *sk)
 {
 	COUNT(cuts, 1);
-	return rns_ssthresh(tcp_sk(sk)->snd_cwnd);
+	return GIVEN(rns_ssthresh(tcp_sk(sk)->snd_cwnd));
 }
 
 SEC("struct_ops")
@@ -44,8 +43,7 @@ u32 BPF_PROG(rns_undo_cwnd, struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(rns_in_ack_event, struct sock *sk, u32 flags)
 {
-	if (law_mended(tcp_sk(sk)))
-		COUNT(mended, 1);
+	MEND(tcp_sk(sk));
 }
 
 SEC("struct_ops")

@@ -30,8 +30,7 @@ struct counters {
 	u64 cuts_by_rtt;
 	u64 cuts_by_loss;
 	u64 timeouts;
-	/* Windows and thresholds that no law sets, mended. */
-	u64 mended;
+	LAW_COUNTERS
 	/* The sum of K, us, over ACKs that knew it, and their number. */
 	u64 k_sum;
 	u64 k_known;
@@ -142,8 +141,7 @@ void BPF_PROG(trim_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	struct law_window w;
 	u32 cwnd;
 
-	if (law_mended(tp))
-		COUNT(mended, 1);
+	MEND(tp);
 	w = law_window_of(tp);
 	cwnd = w.cwnd;
 	note_sent(tp, s);
@@ -181,7 +179,7 @@ u32 BPF_PROG(trim_recalc_ssthresh, struct sock *sk)
 {
 	struct state *s = inet_csk_ca(sk);
 	COUNT(cuts_by_loss, 1);
-	return trim_ssthresh(&s->law, tcp_sk(sk)->snd_cwnd, LAW_MARK);
+	return GIVEN(trim_ssthresh(&s->law, tcp_sk(sk)->snd_cwnd, LAW_MARK));
 }
 
 SEC("struct_ops")
