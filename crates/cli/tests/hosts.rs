@@ -156,6 +156,29 @@ fn lost_file() {
     }
 }
 
+/// Whoever started the command has ended before it looks: a daemon, or a terminal that was closed.
+fn alone(folder: &Path) {
+    let lab = Lab::new();
+    let before = traces(&lab);
+    let (said, ended) = (folder.join("alone.txt"), folder.join("alone.ended"));
+    let mut shell = Command::new("sh");
+    let forebay = env!("CARGO_BIN_EXE_forebay");
+    let line = format!("(sleep 0.2; {forebay} attach dctcp --name fbt_cli --default > $0 2>&1; echo $? > $1) &");
+    shell.args(["-c", &line]).args([&said, &ended]);
+    finish(shell, &lab);
+    let code = || std::fs::read_to_string(&ended).ok().filter(|t| t.ends_with('\n'));
+    for _ in 0..200 {
+        if code().is_some() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let text = std::fs::read_to_string(&said).unwrap_or_default();
+    check(code().as_deref() == Some("0\n"), &format!("it attaches whose parent has ended: {text}"));
+    works(&lab, "detach fbt_cli");
+    nothing_left(&lab, &before, "a command whose parent has ended");
+}
+
 /// Takes itself off when connections get much less than before.
 fn rolls_back() {
     let lab = Lab::new();
@@ -260,9 +283,10 @@ fn main() -> ExitCode {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hosts");
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("a folder for this test");
-    let topics: [(&str, &dyn Fn()); 5] = [
+    let topics: [(&str, &dyn Fn()); 6] = [
         ("one attachment", &|| one_attachment(&folder)),
         ("lost file", &lost_file),
+        ("alone", &|| alone(&folder)),
         ("roll back", &rolls_back),
         ("without privileges", &without_privileges),
         ("recording", &|| recording(&folder)),

@@ -34,7 +34,9 @@ pub(crate) fn folder() -> Result<PathBuf, Error> {
     }
     // In a mount namespace of its own (`ip netns exec` makes one) the file system would vanish with the command, and all pins with it.
     let of = |who: u32| fs::metadata(format!("/proc/{who}/ns/mnt")).map(|m| m.ino()).ok();
-    if of(std::process::id()) != of(std::os::unix::process::parent_id()) {
+    // Not everyone may look at the parent's: of the first process of a machine, which inherits those whose parent has ended.
+    let parent = of(std::os::unix::process::parent_id());
+    if parent.is_some() && parent != of(std::process::id()) {
         return Err(Error::new(
             "no BPF file system is mounted, and this process has a mount namespace of its own, in which one would not last",
         )
