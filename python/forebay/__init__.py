@@ -11,18 +11,36 @@ tables with units. :func:`run_many` runs many scenarios on all cores, :func:`ope
 :mod:`forebay.model` has what theory says without simulating.
 """
 
-from . import model, plot
-from ._errors import ForebayError, InternalError, Mistake, ModelError, ScenarioError, StoreError
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ._native import __version__
-from ._progress import ProgressEvent
-from ._registry import Entry, Parameter, registry
-from ._result import Result, report, verdict
-from ._result import open as open  # noqa: A004
-from ._run_many import run_many
-from ._scenario import Scenario
-from ._sweep import Axis, Sweep, open_sweep
-from ._table import Column, Table
-from ._verdict import Verdict
+
+if TYPE_CHECKING:
+    from . import model, plot
+    from ._errors import ForebayError, InternalError, Mistake, ModelError, ScenarioError, StoreError
+    from ._progress import ProgressEvent
+    from ._registry import Entry, Parameter, registry
+    from ._result import Result, report, verdict
+    from ._result import open as open  # noqa: A004
+    from ._run_many import run_many
+    from ._scenario import Scenario
+    from ._sweep import Axis, Sweep, open_sweep
+    from ._table import Column, Table
+    from ._verdict import Verdict
+
+#: Where a name comes from: imported when it is asked for, so that the command does not wait for NumPy.
+_MODULES = {
+    "_errors": ["ForebayError", "InternalError", "Mistake", "ModelError", "ScenarioError", "StoreError"],
+    "_progress": ["ProgressEvent"],
+    "_registry": ["Entry", "Parameter", "registry"],
+    "_result": ["Result", "open", "report", "verdict"],
+    "_run_many": ["run_many"],
+    "_scenario": ["Scenario"],
+    "_sweep": ["Axis", "Sweep", "open_sweep"],
+    "_table": ["Column", "Table"],
+    "_verdict": ["Verdict"],
+}
 
 # `open` is not in `__all__`: `from forebay import *` must not hide Python's own.
 __all__ = [
@@ -51,3 +69,19 @@ __all__ = [
     "run_many",
     "verdict",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("model", "plot"):
+        found: Any = import_module(f".{name}", __name__)
+    else:
+        module = next((m for m, names in _MODULES.items() if name in names), None)
+        if module is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(import_module(f".{module}", __name__), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "open"])

@@ -129,3 +129,17 @@ def test_the_pages_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     scope: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, "docs/python.md", "exec"), scope)
+
+
+def test_the_command_does_not_wait_for_numpy() -> None:
+    code = "import sys, forebay.__main__; print([m for m in ('numpy', 'pyarrow', 'forebay.model') if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout == "[]\n"
+
+
+def test_every_name_is_found_when_it_is_asked_for() -> None:
+    code = "import forebay\nfor name in [*forebay.__all__, 'open']:\n    assert getattr(forebay, name) is not None, name"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert set(fb.__all__) <= set(dir(fb))
+    with pytest.raises(AttributeError, match="nothing"):
+        fb.nothing  # noqa: B018
