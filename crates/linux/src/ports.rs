@@ -149,14 +149,12 @@ impl Ports {
                 dropped_shared: p.dropped[1],
                 dropped_early: p.dropped[2],
                 marked: p.marked,
-                // Links neither fail nor damage packets here: `refused` in `queue.rs`.
-                cut_waiting: 0,
-                cut_flying: 0,
-                corrupted: 0,
                 queue_mean_pkts: p.integral as f64 / measured.0 as f64,
                 queue_max_pkts: p.max_pkts,
                 queue_percentiles: p.observer.as_ref().map(|o| [0.5, 0.95, 0.99].map(|q| o.percentile(q))),
                 busy: (p.rate.tx_time(p.sent_bytes).0 as f64 / measured.0 as f64).min(1.0),
+                // Links neither fail nor damage packets here: `refused` in `queue.rs`.
+                ..PortRow::default()
             });
             if let Some(o) = &mut p.observer {
                 series.append(o.take_samples());
