@@ -4,7 +4,7 @@
 //! * `screen` drops what the closed forms rule out, before anything is simulated.
 //! * `search` simulates the rest on the pool of sweeps: every change by itself, the best ones together, and the best of all with enough
 //!   seeds. All variants meet the same seeds, so that differences are taken pair by pair.
-//! * `rank` puts them in order, with intervals and prices; what starves somebody comes last, whatever it wins.
+//! * `rank` puts them in order, with intervals and prices; an option that starves a workload comes last, whatever it gains.
 //! * `words` and `page` say it to a person, `json` to a program.
 
 mod json;

@@ -168,7 +168,7 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
     sort(&mut entries, objective.goal);
     let mut rest: Vec<Entry> = looked.into_iter().skip(FINALISTS).map(|(_, e)| e).collect();
     sort(&mut rest, objective.goal);
-    // What starves somebody is behind everything else, however many seeds it had.
+    // An option that starves a workload comes last, however many seeds it had.
     let (sound, starving): (Vec<Entry>, Vec<Entry>) =
         entries.into_iter().chain(rest).partition(|e| e.standing == Standing::Sound);
     let entries: Vec<Entry> = sound.into_iter().chain(starving).collect();

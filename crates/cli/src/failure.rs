@@ -38,7 +38,7 @@ pub(crate) enum Failure {
         /// Runs of the sweep.
         total: usize,
     },
-    /// Already told in another form; only the exit code is left.
+    /// Printed already, in another form; only the exit code is left.
     Reported(u8),
 }
 
@@ -114,7 +114,7 @@ impl Failure {
 
     /// Tells the user, on standard error.
     pub(crate) fn report(&self) {
-        // Nobody is left to tell when standard error is closed.
+        // When standard error is closed there is nowhere to print.
         let _ = io::stderr().write_all(plain(&self.text(style::stderr()), style::stderr()).as_bytes());
     }
 }

@@ -65,7 +65,7 @@ pub(crate) fn clean_up_on_panic(staging: PathBuf) {
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         usual(info);
-        // Removal is tried, not assured: the defect is what must be told.
+        // Removal is tried, not assured: the defect is what must be reported.
         let _ = fs::remove_dir_all(&staging);
         match KEPT.get() {
             None => {

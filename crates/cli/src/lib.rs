@@ -78,7 +78,7 @@ where
     forebay_store::set_built(BUILT);
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
-        // Help and version end up here too: they go to standard output, with code 0. A closed pipe is nobody's fault.
+        // Help and version end up here too: they go to standard output, with code 0. A closed pipe is no error.
         Err(e) => {
             let (text, helps) = (e.render(), !e.use_stderr());
             let fancy = if helps { style::stdout() } else { style::stderr() };

@@ -25,7 +25,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 /// Says on standard error what went wrong without being a failure.
 pub(crate) fn warn(text: &str) {
-    // Nobody is left to tell when standard error is closed.
+    // When standard error is closed there is nowhere to print.
     let _ = writeln!(
         io::stderr().lock(),
         "{} {text}",

@@ -38,7 +38,7 @@ pub(crate) enum Display {
     Bars(MultiProgress, Vec<(Option<usize>, ProgressBar)>),
     /// Lines.
     Lines(Minutes),
-    /// Events, the variants' names, and when the last progress was told.
+    /// Events, the variants' names, and when progress was last printed.
     Json(Vec<String>, Instant),
     /// Nothing.
     Silent,
@@ -47,15 +47,15 @@ pub(crate) enum Display {
 /// When a line is due, by the time since the start.
 #[derive(Debug, Default)]
 pub(crate) struct Minutes {
-    told: u32,
+    printed: u32,
 }
 
 impl Minutes {
     /// Whether one is due now; the next is a minute later.
     pub(crate) fn due(&mut self, elapsed: Duration) -> bool {
-        let due = elapsed >= LINE_EVERY * (self.told + 1);
+        let due = elapsed >= LINE_EVERY * (self.printed + 1);
         if due {
-            self.told = (elapsed.as_secs() / LINE_EVERY.as_secs()) as u32;
+            self.printed = (elapsed.as_secs() / LINE_EVERY.as_secs()) as u32;
         }
         due
     }

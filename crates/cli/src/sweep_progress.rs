@@ -17,7 +17,7 @@ pub(crate) struct Display {
     quiet: bool,
     bar: Option<ProgressBar>,
     minutes: Minutes,
-    told: Instant,
+    printed: Instant,
     hops: u64,
     watch: Watch,
 }
@@ -32,7 +32,7 @@ impl Display {
             let look = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
             ProgressBar::new(STEPS).with_style(look)
         });
-        Display { kind, quiet, bar, minutes: Minutes::default(), told: Instant::now(), hops: 0, watch }
+        Display { kind, quiet, bar, minutes: Minutes::default(), printed: Instant::now(), hops: 0, watch }
     }
 
     /// Packet transmissions of the units that ran.
@@ -99,8 +99,8 @@ impl Watcher for Display {
                 bar.set_message(message);
             }
         }
-        if self.kind == Kind::Json && self.told.elapsed() >= JSON_EVERY {
-            self.told = Instant::now();
+        if self.kind == Kind::Json && self.printed.elapsed() >= JSON_EVERY {
+            self.printed = Instant::now();
             event(&json!({
                 "event": "progress", "done": s.done, "total": s.total, "found": s.found, "fraction": s.fraction(),
                 "packet_hops": s.hops, "packet_hops_per_s": s.hops as f64 / s.elapsed.as_secs_f64().max(0.001),

@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 /// More rows than this are counted.
 const MAX_ROWS: usize = 40;
-/// Numbers that are shown when nobody chose.
+/// Numbers that are shown by default.
 const SHOWN: usize = 5;
 /// The most telling numbers first: of these, those that the traffic has.
 const TELLING: [&str; 13] = [

@@ -80,7 +80,7 @@ pub(crate) struct Connection {
     largest_window: u64,
     /// When the ACK of the peer's FIN is due, ps, while it waits for data to travel on.
     fin_ack: Option<u64>,
-    /// What was sent and nobody has looked at.
+    /// What was sent and the script has not looked at yet.
     pub(crate) sent: std::collections::VecDeque<Sent>,
     /// The application will write nothing more.
     pub(crate) closed: bool,

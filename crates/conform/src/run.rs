@@ -15,7 +15,7 @@ use std::path::Path;
 /// How scripts are run, where they do not say it themselves.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The stack that the endpoint is of; `linux` if nobody says otherwise.
+    /// The stack that the endpoint is of; `linux` by default.
     pub stack: Option<String>,
     /// By how much packets may miss their times, us.
     pub tolerance: Option<u32>,
@@ -195,7 +195,7 @@ impl Runner {
         self.sockets.connection.as_mut().map(|c| &mut c.sent)
     }
 
-    /// Fails if something was sent that nobody has looked for, and the script wants to know.
+    /// Fails if something was sent that the script does not expect, where it asks for that.
     fn no_more(&mut self, line: usize) -> Result<(), Failure> {
         let Some(front) = self.sent().and_then(|s| s.front().cloned()) else { return Ok(()) };
         if self.strict {

@@ -255,7 +255,7 @@ impl Network {
         let ports = network.links.len() as u32;
         let records = RECORD_PACKETS;
         let world = World { protocol: 1, nodes, ports, interfaces: 0, groups: 0, profiles: 0, ties, ties_shift, records };
-        // SAFETY: links, switches and what was said live as long as the network does, and nobody else has one.
+        // SAFETY: links, switches and what was said live as long as the network does, and there is no other reference to them.
         let error = unsafe {
             fb_test_begin(&listener);
             fb_net_setup(&world, network.links.as_ptr(), network.switches.as_ptr(), network.switches.len() as u32)

@@ -248,7 +248,7 @@ fn planned_bytes(kind: &WorkloadKind, duration: Option<f64>) -> Option<f64> {
     })
 }
 
-/// Whether a scenario is so small that nobody needs a forecast: its links could not carry enough to fill any memory.
+/// Whether a scenario is too small for a forecast: its links could not carry enough to fill any memory.
 pub fn surely_small(resolved: &Resolved) -> bool {
     resolved.variants.iter().all(|v| {
         let network = &v.config.network;

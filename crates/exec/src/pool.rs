@@ -20,7 +20,7 @@ pub(crate) trait Work: Sync {
     /// Takes the next piece; `None`: there are no more. May wait for one as long as `stop` is not set.
     fn next(&self, stop: &Stop) -> Option<Self::Item>;
 
-    /// Does a piece on thread number `thread`. Ends early when `stop` is set, with an error that nobody looks at.
+    /// Does a piece on thread number `thread`. Ends early when `stop` is set, with an error that is ignored.
     ///
     /// # Errors
     /// The first one ends everything.
@@ -35,7 +35,7 @@ pub(crate) struct Stop<'a> {
 }
 
 impl Stop<'_> {
-    /// Somebody asked for it, or something failed.
+    /// It was requested, or something failed.
     pub(crate) fn is_set(&self) -> bool {
         self.asked.load(Relaxed) || self.failed.load(Relaxed)
     }

@@ -7,7 +7,7 @@ use forebay_units::PortId;
 use std::fmt::Write as _;
 use std::io;
 
-/// Most events that are told.
+/// Most events that are printed.
 const MAX_EVENTS: usize = 24;
 /// Samples in memory at a time.
 const PIECE: usize = 1 << 16;
@@ -271,7 +271,7 @@ fn in_unit(ps: u64, more: usize) -> String {
 mod tests {
     use super::*;
 
-    /// However many segments were sent again, the timers are told, and the end.
+    /// However many segments were sent again, the timers are printed, and the end.
     #[test]
     fn what_matters_is_not_crowded_out() {
         let event = |at, weight| Event { at, weight, what: String::new() };

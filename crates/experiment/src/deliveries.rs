@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 /// Most points in time. Our choice: more than a chart is wide would not be seen.
 pub const MOST: usize = 256;
-/// Most ports of a workload and transport that are told apart; with more, all are summed up together. Our choice: the lines of a chart.
+/// Most ports of a workload and transport that have rows of their own; with more, all are summed up together. Our choice: the lines of a chart.
 pub const MOST_PORTS: usize = 16;
-/// Most ways of a workload and transport that are summed up by themselves; with more, its ports are not told apart. Our choice: 130 KB.
+/// Most ways of a workload and transport that are summed up by themselves; with more, its ports have one row together. Our choice: 130 KB.
 pub const MOST_WAYS: usize = 64;
 /// Intervals of a run whose length is known.
 const INTERVALS: u64 = 200;

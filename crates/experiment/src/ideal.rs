@@ -1,4 +1,4 @@
-//! How long a message takes that meets nobody.
+//! How long a message takes in an empty network.
 
 use crate::network::PortConfig;
 use forebay_units::Time;

@@ -57,7 +57,7 @@ impl Occupancy {
         }
     }
 
-    /// Whether there is a series of samples, for which every change must be told.
+    /// Whether there is a series of samples, which must be given every change.
     pub fn has_series(&self) -> bool {
         self.series.is_some()
     }

@@ -2,7 +2,7 @@
 
 use forebay_sampling::Rng;
 
-/// What random numbers are drawn for. Each use has streams of its own, told apart by whose they are: the place in this list is part of a
+/// What random numbers are drawn for. Each use has streams of its own, one for each owner: the place in this list is part of a
 /// stream's name, so two uses cannot share one. A new use is appended; anywhere else it would rename the streams behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Draws {

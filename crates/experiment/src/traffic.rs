@@ -279,7 +279,7 @@ pub struct Datagram {
     pub payload: u16,
     /// Class of service, 0 to 7.
     pub class: u8,
-    /// Whether queues may mark instead of drop it. Nobody reacts to the mark.
+    /// Whether queues may mark instead of drop it. Datagrams do not react to the mark.
     pub ect: bool,
 }
 

@@ -3,7 +3,7 @@
 use crate::Error;
 use forebay_param::nearest;
 
-/// Bytes that are aligned as an ELF file wants to be.
+/// Bytes with the alignment of an ELF file.
 #[repr(C, align(16))]
 struct Aligned<T: ?Sized>(T);
 
@@ -59,7 +59,7 @@ const ALPHA_ON_INIT: Param = Param { name: "alpha_on_init", min: 0, max: 1024, d
 const MIN_CWND: Param =
     Param { name: "min_cwnd", min: 1, max: 1000, default: 2, doc: "least window after a reduction, in segments" };
 
-/// What `forebay attach` knows.
+/// The programs that `forebay attach` can load.
 pub const PROGRAMS: &[Program] = &[
     Program {
         name: "dctcp",

@@ -153,7 +153,7 @@ impl Recording {
     }
 }
 
-/// Records; `stop` is asked now and then whether that is enough.
+/// Records until `stop`, which is called now and then, returns true.
 pub fn record(request: &Request, stop: impl Fn() -> bool) -> Result<Recording, Error> {
     let mut out = Recording::default();
     let mut open: BTreeMap<(SocketAddr, SocketAddr), [Direction; 2]> = BTreeMap::new();
@@ -196,7 +196,7 @@ fn look(
     let directions = open.entry((s.local, s.remote)).or_default();
     for (i, bytes) in counted.into_iter().enumerate() {
         let d = &mut directions[i];
-        // What was carried before the first look belongs to nobody's recording. An acknowledged SYN counts as a byte (RFC 4898, tcpi_bytes_acked).
+        // What was carried before the first look is not recorded. An acknowledged SYN counts as a byte (RFC 4898, tcpi_bytes_acked).
         if !known {
             d.seen = if first { bytes } else { u64::from(i == 0).min(bytes) };
         }

@@ -1,6 +1,6 @@
 //! Routes that give connections to a prefix a congestion control (`congctl` of `ip route`). A route of ours is a copy of the one that
 //! the kernel uses for the prefix, with the congestion control added, put before it; what was there stays and is used again once
-//! ours is gone. Ours are known by their protocol number, so that they are found even when nobody remembers them.
+//! ours is removed. Ours are known by their protocol number, so that they are found without any file of ours.
 
 use crate::netlink::Netlink;
 use crate::{Error, Prefix};
@@ -223,7 +223,7 @@ fn prefix_of(route: &RouteMessage, family: AddressFamily) -> Option<Prefix> {
     format!("{}/{}", address.as_deref().unwrap_or(any), route.header.destination_prefix_length).parse().ok()
 }
 
-/// The name of an interface, or its number where it has gone.
+/// The name of an interface, or its number where there is no such interface any more.
 pub(crate) fn interface_name(index: u32) -> String {
     let mut buffer = [0 as libc::c_char; libc::IF_NAMESIZE];
     // SAFETY: the buffer has the size that the call asks for and outlives it.

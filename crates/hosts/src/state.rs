@@ -73,7 +73,7 @@ impl Attachment {
             first
         })?;
         if undone.is_none() {
-            // The namespace is gone, and its routes, settings and filters with it; what is left belongs to the machine.
+            // The namespace has ended, and its routes, settings and filters with it; what is left belongs to the machine.
             for step in self.steps.iter().rev().filter(|s| s.outlives_namespace()) {
                 step.undo()?;
             }

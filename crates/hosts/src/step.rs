@@ -41,13 +41,13 @@ impl Step {
             },
             Step::Route(route) => route.remove(),
             Step::Filter(filter) => filter.remove(),
-            // Whoever has changed it since knows why.
+            // It was changed since, on purpose: it stays as it is.
             Step::Sysctl { key, before, after } if sysctl::get(key)? == *after => sysctl::set(key, before),
             Step::Sysctl { .. } => Ok(()),
         }
     }
 
-    /// Whether it stays when its network namespace is gone.
+    /// Whether it stays when its network namespace ends.
     pub(crate) fn outlives_namespace(&self) -> bool {
         matches!(self, Step::Pins { .. })
     }
@@ -55,7 +55,7 @@ impl Step {
 
 /// Gives the sockets that use the congestion control what they used before, or what new connections use.
 fn leave(law: &str, memory: &Path) -> Result<(), Error> {
-    // Without it nobody uses it; a folder without pins was never filled.
+    // A program without this pin is not in use; a folder without pins was never filled.
     if !loader::registered()?.iter().any(|n| n == law) || !memory.parent().is_some_and(Path::exists) {
         return Ok(());
     }

@@ -1,5 +1,5 @@
 //! Programs at an interface: filters of its `clsact` qdisc, which is made where it is missing and removed again with the last filter. Ours are
-//! known by their handle and priority, so that they are found even when nobody remembers them.
+//! known by their handle and priority, so that they are found without any file of ours.
 
 use crate::Error;
 use crate::catalog::PROGRAMS;

@@ -135,7 +135,7 @@ impl Cache {
     /// # Errors
     /// If it cannot be removed.
     pub fn remove(&self, kernel: &Kernel) -> Result<(), Error> {
-        // First out of sight, so that nobody starts half of one.
+        // Under another name first, so that no half-written one is started.
         let away = self.kernels().join(format!(".{}.{}", kernel.name, process::id()));
         fs::rename(&kernel.folder, &away).at(&kernel.folder)?;
         fs::remove_dir_all(&away).at(&away)

@@ -60,7 +60,7 @@ pub(crate) fn configure(tree: &Tree, config: &str) -> Result<(), Error> {
     if all.exists() && fs::read_to_string(&ours).is_ok_and(|old| old == config) {
         return Ok(());
     }
-    // Whatever goes wrong from here on, nobody shall find the tree configured.
+    // Whatever goes wrong from here on, the tree must not be taken for configured.
     let _ = fs::remove_file(&all);
     fs::write(&ours, config).at(&ours)?;
     let out = make(tree, &["-s", "KCONFIG_ALLCONFIG=forebay.config", "allnoconfig"]).output().map_err(|e| cannot_start(&e))?;

@@ -73,7 +73,7 @@ impl Source {
             }
         }
         found.retain(|f| f.0 >= Version::OLDEST);
-        // An archive comes before a folder that somebody has unpacked and perhaps changed.
+        // An archive comes before an unpacked folder, which may have been changed.
         found.sort_by_key(|f| Reverse((f.0.same_series(Version::DEFAULT), f.0, matches!(f.1, Source::Archive(..)))));
         found.into_iter().next().map(|f| f.1).ok_or_else(|| {
             Error::new(format!(

@@ -23,7 +23,7 @@ pub(crate) fn unpack(source: &Source, tree: &Path) -> Result<(), Error> {
                 .map_err(|e| Error::new(format!("{program}, which unpacks {}: {e}", path.display())))?;
             let Some(mut out) = child.stdout.take() else { return Err(Error::new(format!("{program} has no output"))) };
             let read = extract(&mut out, tree).map_err(|e| Error::new(format!("unpacking {}: {e}", path.display())));
-            // What stands behind the end of the archive; the program would fail if nobody read it.
+            // What stands behind the end of the archive; the program would fail if it were not read.
             let rest = io::copy(&mut out, &mut io::sink());
             drop(out);
             let status = child.wait().at(path)?;

@@ -130,7 +130,7 @@ fn above(fd: OwnedFd) -> io::Result<OwnedFd> {
 
 /// Makes `fd` the descriptor `number`, which lives through exec.
 fn place(fd: i32, number: i32) -> io::Result<()> {
-    // SAFETY: `fd` is open, and `number` is nobody's in this process, which is about to become another one; it is not closed here.
+    // SAFETY: `fd` is open, and `number` is unused in this process, which is about to become another one; it is not closed here.
     unsafe {
         let from = std::os::fd::BorrowedFd::borrow_raw(fd);
         let mut to = std::mem::ManuallyDrop::new(<OwnedFd as std::os::fd::FromRawFd>::from_raw_fd(number));
@@ -139,7 +139,7 @@ fn place(fd: i32, number: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// A new folder that nobody else may look into, where files may be executed: the guest's memory is one.
+/// A new folder that no other user may look into, where files may be executed: the guest's memory is one.
 fn private_folder() -> io::Result<PathBuf> {
     // In memory if possible: the guest's memory is a file.
     let executable = |p: &PathBuf| statvfs(p).is_ok_and(|s| !s.f_flag.contains(StatVfsMountFlags::NOEXEC));

@@ -151,7 +151,7 @@ impl Link {
             if have >= HEADER {
                 let kind = u32::take(&self.buffer[self.begin..]);
                 let count = u32::take(&self.buffer[self.begin + 4..]) as usize;
-                let size = size(kind).ok_or_else(|| io::Error::other(format!("a frame of kind {kind}, which there is not")))?;
+                let size = size(kind).ok_or_else(|| io::Error::other(format!("a frame of the unknown kind {kind}")))?;
                 want = HEADER + size * count;
                 if have >= want {
                     let begin = self.begin + HEADER;

@@ -1,4 +1,4 @@
-//! From an experiment to what a guest is told before the run: ports, namespaces with their settings and interfaces, transports.
+//! From an experiment to what a guest is sent before the run: ports, namespaces with their settings and interfaces, transports.
 
 use crate::link::Frames;
 use crate::protocol::{self, NEVER, NONE, number, text};
@@ -58,19 +58,19 @@ impl Plan {
         };
         // Transports keep their numbers; that of datagrams is not used, as each workload of them has its own.
         for (id, group) in experiment.groups.enumerate() {
-            let told = sockets(&group.tcp, route(experiment, id).as_ref());
+            let options = sockets(&group.tcp, route(experiment, id).as_ref());
             let profile = plan.profile(settings(&group.tcp)) as u32;
             plan.groups.push(protocol::Group {
-                law: text(told.law),
+                law: text(options.law),
                 profile,
-                flags: told.flags,
-                rcvbuf: told.rcvbuf,
+                flags: options.flags,
+                rcvbuf: options.rcvbuf,
                 sndbuf: 0,
                 header: group.tcp.header,
                 ack_size: group.tcp.ack_size,
                 send_jitter: group.tcp.send_jitter.0,
-                param: told.param,
-                tag: told.tag,
+                param: options.param,
+                tag: options.tag,
             });
         }
         for (id, workload) in experiment.workloads.enumerate() {

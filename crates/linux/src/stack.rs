@@ -1,4 +1,4 @@
-//! What a stack of a scenario is in a kernel: what it can be told (settings of a namespace, of its routes and of its sockets), what it does in
+//! What a stack of a scenario is in a kernel: what can be set there (settings of a namespace, of its routes and of its sockets), what it does in
 //! its own way whatever the scenario says, and what would be another experiment.
 
 use crate::laws::{is_ours, law};

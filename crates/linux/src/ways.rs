@@ -37,7 +37,7 @@ impl Ways {
         (open.ties_forth, open.ties_back) = (number << 7, number << 7 | 1);
     }
 
-    /// Transfer time of `size` bytes that meet nobody.
+    /// Transfer time of `size` bytes in an empty network.
     pub(crate) fn ideal(&self, network: &Network, size: u64, mss: u32, header: u32) -> Time {
         let mut ideal = Ideal::new(size, mss, header);
         self.forth.iter().for_each(|&port| ideal.pass(&network.ports[port]));

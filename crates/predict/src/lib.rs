@@ -168,11 +168,11 @@ impl Collected {
     }
 }
 
-/// What runs told: by variant, model, line.
-pub type Told = Vec<Vec<Vec<Collected>>>;
+/// What runs measured: by variant, model, line.
+pub type Measured = Vec<Vec<Vec<Collected>>>;
 
-/// Nothing told yet.
-pub fn untold(verdicts: &[Vec<Verdict>]) -> Told {
+/// Nothing measured yet.
+pub fn unmeasured(verdicts: &[Vec<Verdict>]) -> Measured {
     let model = |v: &Verdict| v.lines().iter().map(|_| Collected::default()).collect();
     verdicts.iter().map(|v| v.iter().map(model).collect()).collect()
 }
@@ -195,12 +195,12 @@ pub struct Head<'a> {
 /// The answers without any measurement: the object that `forebay model --no-sim --format json` prints.
 pub fn evaluate(head: Head<'_>, experiments: &[&Experiment]) -> Json {
     let verdicts: Vec<Vec<Verdict>> = experiments.iter().map(|e| verdicts(e)).collect();
-    to_json(head, &verdicts, &untold(&verdicts))
+    to_json(head, &verdicts, &unmeasured(&verdicts))
 }
 
 /// All variants, for scripts.
-pub fn to_json(head: Head<'_>, verdicts: &[Vec<Verdict>], told: &Told) -> Json {
-    let parts = head.labels.iter().zip(verdicts).zip(told);
+pub fn to_json(head: Head<'_>, verdicts: &[Vec<Verdict>], measured: &Measured) -> Json {
+    let parts = head.labels.iter().zip(verdicts).zip(measured);
     let variants: Vec<Json> = parts.map(|((label, verdicts), columns)| variant(label, verdicts, columns)).collect();
     json!({"name": head.name, "seed": head.seed, "runs": head.runs, "notes": head.notes, "variants": variants})
 }

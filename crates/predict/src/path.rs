@@ -16,7 +16,7 @@ const EQUAL: f64 = 0.05;
 /// A sender and a receiver of data.
 pub(crate) type Pair = (NodeId, NodeId);
 
-/// What the models are told of the network.
+/// What the models know of the network.
 #[derive(Debug, Clone)]
 pub(crate) struct Bottleneck {
     /// The port where flows meet.

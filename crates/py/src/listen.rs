@@ -1,4 +1,4 @@
-//! What runs hear from Python while its lock is released: Ctrl-C, and errors of the callback that is told how far they are.
+//! What runs receive from Python while its lock is released: Ctrl-C, and errors of the callback for progress.
 
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -36,8 +36,8 @@ impl Listener<'_> {
 
     /// Handles signals, then calls the callback. Without Python's lock.
     pub(crate) fn tick(&mut self, done: usize, of: usize, fraction: Option<f64>, elapsed: Duration, hops: u64) {
-        let told = |py: Python<'_>, me: &Self| me.tell(py, done, of, fraction, elapsed.as_secs_f64(), hops);
-        self.attach(|py, me| py.check_signals().and_then(|()| told(py, me)));
+        let report = |py: Python<'_>, me: &Self| me.tell(py, done, of, fraction, elapsed.as_secs_f64(), hops);
+        self.attach(|py, me| py.check_signals().and_then(|()| report(py, me)));
     }
 
     /// Handles signals. Their handlers run in the main thread alone: in others this does nothing.

@@ -33,7 +33,7 @@ enum Rows {
     Unread,
     /// A batch for each run.
     Parts(Vec<RecordBatch>),
-    /// All in one piece: somebody looked at it.
+    /// All in one piece, after it was looked at.
     Whole(RecordBatch),
 }
 

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// How long somebody who waits does not listen to Ctrl-C.
+/// How often a wait looks for Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Runs scenarios as they come, each different run once.

@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(p.effects, [Effect::Drop(Handle(3), DropReason::Overflow)]);
         assert_eq!(p.arrive(packet(1500, 7, 0, 0)), Verdict::Accept);
         assert_eq!(p.effects, [Effect::Drop(Handle(1), DropReason::Overflow)]);
-        // Nobody ordinary is left.
+        // No ordinary packet is left.
         assert_eq!(p.arrive(packet(1500, 7, 0, 0)), Verdict::Drop(DropReason::Overflow));
         let order: Vec<_> = std::iter::from_fn(|| p.serve()).collect();
         assert_eq!(order, [2, 5, 6]);

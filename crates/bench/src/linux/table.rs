@@ -33,7 +33,7 @@ fn agrees(row: &Row) -> bool {
     (row.goodput() - 1.0).abs() <= GOODPUT && (row.queue() - 1.0).abs() <= QUEUE && row.repairs()
 }
 
-/// Why the worlds differ: nobody looks for the cause of what agrees.
+/// Why the worlds differ; empty where they agree.
 fn cause(case: &Case, row: &Row) -> &'static str {
     match (agrees(row), case.cause) {
         (true, _) => "",

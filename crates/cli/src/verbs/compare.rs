@@ -90,7 +90,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
             return Err(Failure::Usage(format!("there is no world `{name}`; `forebay list worlds` names them")));
         }
     }
-    // Mistakes of the scenario are told as such, once.
+    // Mistakes of the scenario are reported as such, once.
     let plain = forebay_scenario::load(forebay_worlds::all(), &found(&args.file), &args.set, args.seed)?.resolve()?;
     interrupt::listen()?;
     if args.packets { packets(args) } else { side_by_side(args, &plain) }

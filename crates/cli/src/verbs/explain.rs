@@ -78,13 +78,13 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 /// Why messages of the results in `dir` took as long as they did.
 fn messages(args: &Args, dir: &Path) -> Result<(), Failure> {
     let which = Which { flow: args.flow, query: args.query.map(QueryId::new), variant: args.variant.clone(), run: args.run };
-    let told = explain(forebay_worlds::all(), &RunDir::open(dir)?, &which).map_err(|e| match e {
+    let text = explain(forebay_worlds::all(), &RunDir::open(dir)?, &which).map_err(|e| match e {
         ExplainError::Store(e) => e.into(),
         ExplainError::Scenario(e) => e.into(),
         ExplainError::Run(e) => e.into(),
         ExplainError::Other(text) => Failure::Usage(text),
     })?;
-    print(&told)
+    print(&text)
 }
 
 fn text(e: &Entry, colour: bool) -> String {

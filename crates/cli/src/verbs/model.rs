@@ -7,7 +7,7 @@ use crate::output::{Format, print};
 use crate::progress::{Display, Kind};
 use crate::{interrupt, style};
 use forebay_exec::{Job, Outcome, Watcher, jobs, run_all};
-use forebay_predict::{Head, Told, Verdict, to_json, untold, verdicts};
+use forebay_predict::{Head, Measured, Verdict, to_json, unmeasured, verdicts};
 use forebay_scenario::Resolved;
 use forebay_store::Host;
 use std::io::IsTerminal;
@@ -33,8 +33,8 @@ pub(crate) struct Args {
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let resolved = args.input.load()?.0.resolve()?;
     let verdicts: Vec<Vec<Verdict>> = resolved.variants.iter().map(|v| verdicts(&v.config)).collect();
-    let told = untold(&verdicts);
-    let mut all = Comparison { resolved: &resolved, verdicts, told, display: Display::new(Kind::None, &[]) };
+    let measured = unmeasured(&verdicts);
+    let mut all = Comparison { resolved: &resolved, verdicts, measured, display: Display::new(Kind::None, &[]) };
     if !args.no_sim {
         all.simulate(args)?;
     }
@@ -45,7 +45,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 struct Comparison<'a> {
     resolved: &'a Resolved,
     verdicts: Vec<Vec<Verdict>>,
-    told: Told,
+    measured: Measured,
     display: Display,
 }
 
@@ -69,7 +69,7 @@ impl Comparison<'_> {
         let parts: Vec<String> = (0..self.verdicts.len())
             .map(|v| {
                 let label = &self.resolved.variants[v].label;
-                model_table::render(label, &self.verdicts[v], &self.told[v], simulated, style::stdout())
+                model_table::render(label, &self.verdicts[v], &self.measured[v], simulated, style::stdout())
             })
             .collect();
         out.push_str(&parts.join("\n"));
@@ -81,7 +81,7 @@ impl Comparison<'_> {
         let r = self.resolved;
         let labels: Vec<&str> = r.variants.iter().map(|v| v.label.as_str()).collect();
         let head = Head { name: &r.name, seed: r.seed, runs, notes: &r.notes, labels: &labels };
-        format!("{:#}\n", to_json(head, &self.verdicts, &self.told))
+        format!("{:#}\n", to_json(head, &self.verdicts, &self.measured))
     }
 }
 
@@ -95,7 +95,7 @@ impl Watcher for Comparison<'_> {
     fn finished(&mut self, jobs: &[Job], outcome: Outcome) -> Result<(), Failure> {
         let job = &jobs[outcome.job];
         self.display.run_done(job, &outcome);
-        for (verdict, columns) in self.verdicts[job.variant()].iter().zip(&mut self.told[job.variant()]) {
+        for (verdict, columns) in self.verdicts[job.variant()].iter().zip(&mut self.measured[job.variant()]) {
             verdict.lines().iter().zip(columns).for_each(|(line, c)| c.add(line, &outcome.report));
         }
         Ok(())

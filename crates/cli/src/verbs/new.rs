@@ -24,7 +24,7 @@ macro_rules! template {
     };
 }
 
-/// All templates, with the speed and the switch that they have when nobody names others.
+/// All templates, with the speed and the switch that they have by default.
 const TEMPLATES: &[Template] = &[
     template!("storage-incast", "10Gbps", "trident2"),
     template!("web", "10Gbps", "trident2"),
@@ -57,7 +57,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let (rate, switch) = (args.rate.as_deref().unwrap_or(template.rate), args.switch.as_deref().unwrap_or(template.switch));
     let path = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}.toml", template.name)));
     let text = fill(template, speed(rate).unwrap_or(&SPEEDS[0]), switch, &path.display().to_string());
-    // Only a new file: what somebody has changed by hand is never replaced.
+    // Only a new file: one that may have been changed by hand is never replaced.
     let file = OpenOptions::new().write(true).create_new(true).open(&path);
     let written = file.and_then(|mut f| f.write_all(text.as_bytes()));
     written.map_err(|e| match e.kind() {

@@ -1,6 +1,6 @@
 //! `forebay run`: simulates a scenario, writes the results and prints the table.
 
-use super::run_args::{Args, FormatArg, scenario, told, written};
+use super::run_args::{Args, FormatArg, scenario, with_progress, written};
 use crate::failure::Failure;
 use crate::limits::Watch;
 use crate::output::{print, warn};
@@ -20,9 +20,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// Runs it. With `--progress json` a failure is told as an event too, so that standard error stays a stream of JSON.
+/// Runs it. With `--progress json` a failure is an event too, so that standard error stays a stream of JSON.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    told(args, |kind| {
+    with_progress(args, |kind| {
         let (scenario, overrides) = scenario(args)?;
         match scenario.sweep()? {
             Some(sweep) => super::sweep::run(args, kind, scenario, &sweep, overrides),
@@ -78,7 +78,7 @@ fn simulate(args: &Args, kind: Kind, scenario: &Scenario, mut overrides: Vec<Str
     let report = if args.no_report { None } else { beside_results(&dir, kind) };
     let answer = match &report {
         Some(written) => (written.sentences.clone(), written.workloads.clone()),
-        // What cannot be read back is said by nobody; the table of numbers does not depend on it.
+        // Without sentences where results cannot be read back; the table of numbers does not depend on it.
         None if !args.quiet => RunDir::open(&dir).and_then(|d| report::answer(&[d])).unwrap_or_default(),
         None => Default::default(),
     };

@@ -67,8 +67,8 @@ pub(super) fn scenario(args: &Args) -> Result<(Scenario, Vec<String>), Failure> 
     Ok((scenario, overrides))
 }
 
-/// Does `work` with the kind of progress that is wanted, and tells of its failure in that form.
-pub(super) fn told(args: &Args, work: impl FnOnce(Kind) -> Result<(), Failure>) -> Result<(), Failure> {
+/// Does `work` with the kind of progress that is wanted, and reports its failure in that form.
+pub(super) fn with_progress(args: &Args, work: impl FnOnce(Kind) -> Result<(), Failure>) -> Result<(), Failure> {
     let kind = args.progress.unwrap_or_else(|| match (args.quiet, std::io::stderr().is_terminal()) {
         (true, _) => Kind::None,
         (false, true) => Kind::Bar,

@@ -1,7 +1,7 @@
 //! `forebay sweep`: a scenario for many values, on all cores, into a directory that can be continued. `forebay run` of a scenario with a
 //! `[sweep]` does the same.
 
-use super::run_args::{self, FormatArg, scenario, told, written};
+use super::run_args::{self, FormatArg, scenario, with_progress, written};
 use crate::failure::Failure;
 use crate::input::found;
 use crate::output::print;
@@ -38,7 +38,7 @@ pub(crate) struct Args {
 
 /// Runs it.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    told(&args.run, |kind| {
+    with_progress(&args.run, |kind| {
         let (scenario, overrides) = scenario(&args.run)?;
         let Some(sweep) = scenario.sweep()? else {
             let text = "the scenario has no [sweep]; add one, or --sweep 'topology.senders=[8, 16]'";
@@ -125,7 +125,7 @@ pub(super) fn run(
     let mut display = Display::new(kind, args.quiet, args.limits.watch());
     let result = run_sweep(request(args, &scenario, overrides), interrupt::flag(), &mut display);
     display.clear();
-    // There is a sweep, or nobody would be here.
+    // The caller has seen that there is a sweep.
     let Some(finished) = ended(result, &display)? else { return Ok(()) };
     tell(&finished, display.hops(), &Telling { kind, quiet: args.quiet, report: !args.no_report, metrics: &args.metrics })
 }
@@ -164,7 +164,7 @@ fn request<'a>(args: &run_args::Args, scenario: &'a Scenario, overrides: Vec<Str
     }
 }
 
-/// What came of it; a limit that ended it is told with what to do next.
+/// What came of it; a limit that ended it is printed with what to do next.
 fn ended<T>(result: Result<T, SweepError>, display: &Display) -> Result<T, Failure> {
     match (result, display.why()) {
         (Ok(finished), _) => Ok(finished),
@@ -176,7 +176,7 @@ fn ended<T>(result: Result<T, SweepError>, display: &Display) -> Result<T, Failu
     }
 }
 
-/// What is told of a finished sweep.
+/// What is printed of a finished sweep.
 pub(super) struct Telling<'a> {
     pub(super) kind: Kind,
     pub(super) quiet: bool,
@@ -207,7 +207,7 @@ fn admit(args: &run_args::Args, scenario: &Scenario) -> Result<(), Failure> {
     let threads = args.threads.map_or(Host::here().cpus, usize::from);
     let ends = [0, sweep.len().saturating_sub(1)];
     for point in ends.iter().take(sweep.len().min(2)).filter_map(|i| sweep.point(*i)) {
-        // What is wrong with a point is told with the others, when all are checked.
+        // Mistakes of a point are reported with those of the others, when all are checked.
         if let Ok(resolved) = scenario.at(&point).and_then(|s| s.resolve()) {
             args.limits.admit(&resolved, threads)?;
         }

@@ -117,7 +117,7 @@ pub fn read(dir: &Path) -> Result<(SweepManifest, Vec<RecordBatch>), StoreError>
     Ok((dir.manifest()?, dir.table()?))
 }
 
-/// Where a sweep goes that is not told where to: not numbered, so that the same sweep again finds what it left.
+/// The default directory of a sweep: not numbered, so that the same sweep again finds what it left.
 pub fn default_dir(name: &str) -> PathBuf {
     Path::new("out").join(format!("{}-sweep", forebay_store::file_name(name)))
 }

@@ -1,4 +1,4 @@
-//! What a scenario means, be it a sweep or not: checked whole, and told in words.
+//! What a scenario means, be it a sweep or not: checked whole, and put in words.
 
 use super::error::SweepError;
 use super::plan::Plan;

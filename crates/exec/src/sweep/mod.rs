@@ -5,7 +5,7 @@
 //!   ([`crate::simulate`]), whose result is kept in a [`UnitStore`] under a hash of all that it depends on ([`key`]).
 //! * [`run_units`] is the loop: it takes units out of the plan, finds their results or makes them.
 //! * Units that run elsewhere come back as files: [`run_batch`] makes them where they run, [`UnitStore::put_packed`] takes them in. A
-//!   [`Shard`] is a part of a sweep that somebody else runs to its end, and [`merge`] puts such parts together.
+//!   [`Shard`] is a part of a sweep that another process runs to its end, and [`merge`] puts such parts together.
 //! * [`Session`] is the loop for those who ask for one plan after another, such as the reproduction of a paper.
 //! * [`execute`] is all of it for one machine and one directory: manifest, units, and all numbers as one table at the end.
 

@@ -139,7 +139,7 @@ impl Plan {
         &self.units
     }
 
-    /// Checks every point on `threads` threads. `progress` is told how many are checked.
+    /// Checks every point on `threads` threads. `progress` is called with how many are checked.
     ///
     /// # Errors
     /// The mistakes of the first points that have some, each once; files that cannot be read; being stopped.

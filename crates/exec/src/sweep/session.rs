@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How long a thread without work, or somebody who waits for results, sleeps before it looks again.
+/// How long a thread that waits for work or for results sleeps before it looks again.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Runs the units of plans as they come, each different unit once.
@@ -137,7 +137,7 @@ impl Session {
         let own = shared.clone();
         let pool = thread::spawn(move || {
             let _ended = Ended(&own);
-            // A unit that fails is told to those who asked for it: there is no other failure.
+            // A unit that fails is reported to those who requested it: there is no other failure.
             let _ = run(&*own, threads, &own.asked_to_stop, &mut |_| Ok::<(), ()>(()));
         });
         Session { shared, pool: Some(pool) }
@@ -207,7 +207,7 @@ impl Session {
         self.shared.finder.store()
     }
 
-    /// Cuts short what runs, forgets what waits, and returns when nothing runs any more. Whoever waits is told.
+    /// Cuts short what runs, forgets what waits, and returns when nothing runs any more. Whoever waits is notified.
     pub fn stop(&self) {
         self.shared.asked_to_stop.store(true, Relaxed);
         let mut queue = self.shared.lock();
@@ -222,7 +222,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.stop();
         if let Some(pool) = self.pool.take() {
-            // A panic of a unit has been told to those who waited for it.
+            // A panic of a unit has been reported to those who waited for it.
             let _ = pool.join();
         }
     }

@@ -61,7 +61,7 @@ fn build(values: &Values) -> Result<Network, BuildError> {
     net.name_port("link1-back", back);
     net.name_port("link2", to_front_end);
     for (name, hosts) in [("a", a), ("b", b), ("c", c), ("d", d), ("front-end", vec![front_end])] {
-        // A group of nobody would only make a workload that refers to it fail later and less clearly.
+        // An empty group would only make a workload that refers to it fail later and less clearly.
         if !hosts.is_empty() {
             net.group(name, hosts);
         }

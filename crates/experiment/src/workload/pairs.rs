@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Most pairs of one workload; each is a connection with its own state.
 const MAX_PAIRS: u64 = 10_000_000;
-/// Shuffles to try until nobody is paired with itself; each succeeds with probability 1/e when it is possible at all.
+/// Shuffles to try until no host is paired with itself; each succeeds with probability 1/e when it is possible at all.
 const TRIES: u32 = 200;
 
 /// Sending hosts.

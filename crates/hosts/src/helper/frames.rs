@@ -21,7 +21,7 @@ impl Wire {
         if fd < 0 {
             return Err(Error::io("a packet socket", &io::Error::last_os_error()).fix("run it as root, or with CAP_NET_RAW"));
         }
-        // SAFETY: the descriptor was just made and belongs to nobody else.
+        // SAFETY: the descriptor was just made and has no other owner.
         Ok(Wire(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 

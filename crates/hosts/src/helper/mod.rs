@@ -1,5 +1,5 @@
-//! The process beside the shim `proboscis` that keeps its timers (`forebay helper`): probes and SYNs that nobody answers are sent again,
-//! SYN-ACKs wait until enough probes have arrived. The shim says what happens through a ring in memory and looks for a sign of life before it
+//! The process beside the shim `proboscis` that keeps its timers (`forebay helper`): unanswered probes and SYNs are sent again,
+//! SYN-ACKs wait until enough probes have arrived. The shim reports what happens through a ring in memory and looks for a sign of life before it
 //! relies on anything (`crates/kernel/bpf/proboscis/helper.bpf.h`), so that without this process, however it ends, traffic goes on.
 
 mod frames;
@@ -82,7 +82,7 @@ fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, read
     };
     builder.add(&ring, hear).map_err(failed)?;
     let ring = builder.build().map_err(failed)?;
-    // What was said to an earlier helper is out of date.
+    // What was reported to an earlier helper is out of date.
     ring.consume().map_err(failed)?;
     notices.borrow_mut().clear();
     let (mut schedule, mut done, mut looked, mut ready) = (Schedule::new(8), Done::default(), None, Some(ready));
@@ -107,7 +107,7 @@ fn keep(program: &'static Program, folder: &Path, stop: &impl Fn() -> bool, read
         }
         send(&wire, schedule.due(now), &mut done);
     }
-    // From here on nothing is said and nothing held any more; what was held leaves.
+    // From here on nothing is reported and nothing held back any more; what was held back leaves.
     alive.update(&first, &[0; 8], MapFlags::ANY).map_err(failed)?;
     ring.consume().map_err(failed)?;
     let now = clock() / 1000;

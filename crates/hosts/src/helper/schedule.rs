@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
 
-/// Probes that nobody answered are sent again after this (beta1), us; the SYN with them after this (beta2).
+/// Unanswered probes are sent again after this (beta1), us; the SYN with them after this (beta2).
 const PROBES: u64 = 4_000;
 const SYN: u64 = 16_000;
 /// A SYN-ACK waits so long (beta3), us: longer than beta1 and the way, so that a train that was sent again may still arrive.
@@ -21,7 +21,7 @@ const MOST: usize = 65_536;
 /// Addresses and ports as packets have them.
 pub(super) type Flow = [u8; 12];
 
-/// What the shim says: `enum happened` of helper.bpf.h.
+/// What the shim reports: `enum happened` of helper.bpf.h.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Notice {
     Opens(Flow, u32, Vec<u8>),

@@ -53,7 +53,7 @@ pub fn converse(
     Run::new(experiment, seed, fib, plan).talk(link, patience, watch)
 }
 
-/// Tells the guest what there is, and hears which kernel it is.
+/// Sends the plan to the guest, and receives which kernel it is.
 pub(crate) fn greet(
     link: &mut Link,
     plan: &Plan,
@@ -87,7 +87,7 @@ pub(crate) fn greet(
 }
 
 impl Run<'_> {
-    /// Talks to a guest that has been told the plan, until the run is over. `patience`: how long it may be silent.
+    /// Talks to a guest that has the plan, until the run is over. `patience`: how long it may be silent.
     pub(crate) fn talk(mut self, link: &mut Link, patience: Duration, watch: Watch<'_>) -> Result<Report, Failed> {
         let (mut heard, mut frames) = (Instant::now(), 0);
         loop {

@@ -240,7 +240,7 @@ impl<'a> Run<'a> {
             }
             // Wakes are answered when the guest asks, and datagrams counted as packets.
             event::WAKE | event::DATAGRAM_IN => {}
-            kind => return Err(Failed::Guest(format!("the guest told of an event of kind {kind}, which there is not"))),
+            kind => return Err(Failed::Guest(format!("the guest sent an event of the unknown kind {kind}"))),
         }
         self.notify();
         Ok(())

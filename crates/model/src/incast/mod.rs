@@ -38,7 +38,7 @@ const MAX_PIPE: i128 = 1_000_000_000;
 /// Largest block, bytes; and so the largest in packets.
 const MAX_BLOCK: u64 = 1 << 40;
 
-/// What the model is told.
+/// Arguments of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Params {
     /// C: rate of the bottleneck, 10 kbit/s to 10 Tbit/s.

@@ -18,7 +18,7 @@ pub(super) struct Series {
 /// Numbers that all time series of a page may have together. Our choice: at 4 to 9 characters each they take less than half of the 3 MB
 /// that a page may have.
 pub(super) const BUDGET: usize = 200_000;
-/// Most intervals in which events of one kind are counted: more would not be told apart on a screen.
+/// Most intervals in which events of one kind are counted: more would not be distinct on a screen.
 const EVENT_BINS: i64 = 500;
 
 /// How many numbers each of several series may have: none gets more than it `wants`, and what those that want little leave over is shared

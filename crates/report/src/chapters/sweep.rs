@@ -170,7 +170,7 @@ fn capital(text: &str) -> String {
 /// The most sentences of the headline.
 const MAX_SENTENCES: usize = 5;
 
-/// What lines are told apart by in words: of these, the first that some line has.
+/// By what lines are distinguished in words: of these, the first that some line has.
 const TELLING: [&str; 4] = ["qct_p99_s", "fct_small_p99_s", "goodput_bps", "rtos"];
 
 /// From where to where each line goes, those that change most first; bars at the end.

@@ -173,7 +173,7 @@ fn value(numbers: bool, columns: &[Column], row: usize) -> Value {
     }
 }
 
-/// What variants and groups have to be called to be told apart.
+/// Names that distinguish variants and groups.
 struct Names {
     variants: usize,
     /// Most rows of one point with one seed.

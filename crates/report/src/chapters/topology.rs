@@ -135,7 +135,7 @@ fn tiers(vertices: &[Vertex]) -> Vec<usize> {
 /// The part that a host has in the traffic: as sender or receiver of which workload, by which transport.
 type Part = BTreeSet<(bool, Option<u32>, usize)>;
 
-/// Most different parts for which hosts are told apart: where more have one of their own, chance gave it to them.
+/// Most different parts for which hosts are drawn apart: where there are more, they come from chance.
 const MAX_PARTS: usize = 8;
 
 /// Of each host of a network its part; empty where they are too many.

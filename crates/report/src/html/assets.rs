@@ -96,7 +96,7 @@ mod tests {
         }
     }
 
-    /// How far apart two colours look, in OKLab (Ottosson 2020): 0.02 is hardly to be told apart, black and white are 1.
+    /// How far apart two colours look, in OKLab (Ottosson 2020): 0.02 is hardly a difference, black and white are 1.
     fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
         let lab = |rgb: [f64; 3]| {
             let dot = |m: [f64; 3], v: [f64; 3]| m[0] * v[0] + m[1] * v[1] + m[2] * v[2];
@@ -133,7 +133,7 @@ mod tests {
         }
     }
 
-    /// The heat scale is told by lightness alone: a print in grey, or no sense for colour, keeps its order.
+    /// The heat scale differs in lightness alone: a print in grey, or no sense for colour, keeps its order.
     #[test]
     fn heat_has_one_direction_of_lightness() {
         for theme in [LIGHT, DARK] {

@@ -262,7 +262,7 @@ fn packet_fits(cx: &mut Cx, transports: &[Transports]) {
 fn marks_exist(cx: &mut Cx, built: &Built, transports: &Transports) {
     for ((_, law, at), group) in transports.needs_marks.iter().zip(&transports.groups).filter(|(n, _)| n.0) {
         if !built.marks() && built.queue_named {
-            // Somebody chose: the documents compare DCTCP on drop-tail too.
+            // The scenario chose it: the documents compare DCTCP on drop-tail too.
             cx.note(format!("`{law}` runs without marks, as no switch port sets any: it reacts to losses only"));
         } else if !built.marks() {
             let always = |q: &&QueueEntry| q.marking == Marking::Always;

@@ -1,4 +1,4 @@
-//! Reading a table key by key: what nobody asked for is an unknown key.
+//! Reading a table key by key: a key that was not read is an unknown key.
 
 use crate::text::doc::{Item, Node, Raw, TomlTable};
 use crate::text::error::Sink;

@@ -42,7 +42,7 @@ impl Levels {
     /// The queue grows from `length`, for which there is room, at `time`.
     ///
     /// # Safety
-    /// The queue is counted, and has not been longer than [`Levels::reserve`] was told.
+    /// The queue is counted, and has not been longer than the argument of [`Levels::reserve`].
     #[inline(always)]
     pub(super) unsafe fn grow(&mut self, length: u32, time: Time) {
         // SAFETY: by the caller.

@@ -176,7 +176,7 @@ pub fn rank_of(quantity: u64) -> u16 {
     code.min((1 << RANK_BITS) - 1) as u16
 }
 
-/// What the slot behind a packet holds ([`flag::EXT`]). Another kind, of up to 28 bytes, takes no more space (it is told apart by the length
+/// What the slot behind a packet holds ([`flag::EXT`]). Another kind, of up to 28 bytes, takes no more space (it is distinguished by the length
 /// of the first SACK block, which is never 0) and nothing of a packet without one; the compiler names who reads slots and does not know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extra {

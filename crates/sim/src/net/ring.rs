@@ -136,7 +136,7 @@ impl Ring {
     #[inline(always)]
     pub fn push(&mut self, packet: &Packet, arrival: Time, mark: Codepoint, fill: impl FnOnce(&mut Packet)) {
         debug_assert!(self.has_room());
-        // SAFETY: masked index; any bytes are a valid packet, and nobody else looks at it.
+        // SAFETY: masked index; any bytes are a valid packet, and there is no other reference to it.
         let place = unsafe { &mut (*self.slot(self.tail & self.mask)).packet };
         *place = *packet;
         place.arrival = arrival;
@@ -175,7 +175,7 @@ impl Ring {
 fn slots(size: usize) -> NonNull<Slot> {
     let slots = ring_memory::take(size.trailing_zeros(), Layout::new::<Slot>()).cast::<Slot>();
     for i in 0..=size {
-        // SAFETY: the piece holds so many and one more, and is nobody else's.
+        // SAFETY: the piece holds so many and one more, and there is no other reference to it.
         unsafe { slots.add(i).write(Slot { packet: Packet::default() }) };
     }
     slots

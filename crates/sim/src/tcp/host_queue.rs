@@ -16,7 +16,7 @@ pub(super) struct HostQueue {
     waiting: VecDeque<(Time, u32)>,
     /// Their sum.
     pub(super) bytes: u64,
-    /// The limit at the current opportunity to send, bytes; `None` while nobody has asked.
+    /// The limit at the current opportunity to send, bytes; `None` until it is first needed.
     pub(super) limit: Option<u64>,
     /// When so much will have left that sending may go on; never while nothing is held back.
     resume: TimeOrNever,

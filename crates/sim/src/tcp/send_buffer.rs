@@ -175,7 +175,7 @@ impl SendBuffer {
         }
         if self.full {
             // tcp_check_space, after every segment sent and at the end (tcp_event_new_data_sent, tcp_data_snd_check): the buffer grows where the
-            // window is not full then. The application is told when a third of the buffer is free.
+            // window is not full then. The application is notified when a third of the buffer is free.
             let sends = u64::from(self.taken.min(s.reach) > s.nxt);
             if (s.nxt - s.una).div_ceil(s.mss) + sends < s.cwnd {
                 self.expand(s, s.cwnd);

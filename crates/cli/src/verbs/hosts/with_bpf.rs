@@ -178,7 +178,7 @@ pub(crate) fn watch(args: &watch::Args) -> Result<(), Failure> {
     follow(&args.name, &conditions, args.seconds, args.prometheus.as_deref())
 }
 
-/// A line a second, until it is taken off, the time is over or somebody interrupts; what is attached stays.
+/// A line a second, until it is detached, the time is over or Ctrl-C comes; what is attached stays.
 fn follow(name: &str, conditions: &[Condition], seconds: Option<u64>, metrics: Option<&Path>) -> Result<(), Failure> {
     interrupt::listen()?;
     let mut watch = Watch::new(name, conditions)?;

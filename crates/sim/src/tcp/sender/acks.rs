@@ -89,7 +89,7 @@ impl Sender {
         }
     }
 
-    /// What the law is told of an ACK of `acked` bytes.
+    /// What the law gets of an ACK of `acked` bytes.
     #[inline(always)]
     pub(super) fn facts(&self, c: &TcpConfig, now: Time, acked: u64, ece: bool, rtt: Option<Time>) -> Ack {
         Ack {

@@ -26,7 +26,7 @@ impl Sender {
             return;
         }
         if counted > 0 && c.growth == (Growth::PerSegment { limit: u32::MAX }) {
-            // Linux tcp_remove_reno_sacks: what duplicates have told of does not count again; the segment that was missing does.
+            // Linux tcp_remove_reno_sacks: what duplicates have announced does not count again; the segment that was missing does.
             return self.grow(c, &Ack { grow: (ack.grow - f64::from(counted)).max(1.0), ..*ack });
         }
         self.grow(c, ack);

@@ -59,7 +59,7 @@ pub struct Sender {
     pub(super) gated: bool,
     /// Which hooks the law has.
     pub(super) hooks: Hooks,
-    /// Whether it hears of every ACK, and of every one that advances (or its slow start does).
+    /// Whether it is called for every ACK, and for every one that advances (or its slow start is).
     pub(super) hears: (bool, bool),
     /// Number of the transport it belongs to, in 16 bits because every connection has it.
     group: u16,

@@ -1,4 +1,4 @@
-//! What a law hears of single segments: those that record each of them, and those that own their window.
+//! What a law is notified of about single segments: those that record each of them, and those that own their window.
 
 use super::{CaState, Sender};
 use crate::cc::{Ack, Departure, Loss, Outcome, Repair};
