@@ -40,6 +40,7 @@ mod own_queue;
 mod prin;
 mod priorities;
 mod proboscis;
+mod queries;
 mod queue_lengths;
 mod queues;
 mod sawtooth;

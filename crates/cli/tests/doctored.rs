@@ -1,27 +1,10 @@
 //! Results that somebody has changed, or that another program wrote: refused with a reason, and nothing outside of them is read.
 
-use crate::scratch::{Scratch, command, forebay, text};
+use crate::scratch::{SMALL, Scratch, command, forebay, text};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-const SMALL: &str = r#"
-name = "small"
-duration = "20ms"
-[topology]
-kind = "many-to-one"
-senders = 4
-access = { rate = "1Gbps", delay = "10us" }
-bottleneck = { rate = "1Gbps", delay = "10us", buffer = "100pkt" }
-[transport]
-stack = "ns2"
-cc = "newreno"
-[[workload]]
-kind = "long"
-from = "senders"
-to = "receiver"
-"#;
 
 /// Finished results in `r`, of which `manifest` and `table` (a file, replaced by a command) are changed; what `forebay report` says then.
 fn doctored(name: &str, manifest: impl Fn(&mut serde_json::Value), files: impl Fn(&Scratch)) -> String {

@@ -10,6 +10,7 @@ mod explain;
 mod hostile;
 #[cfg(target_os = "linux")]
 mod limits;
+mod models;
 mod new;
 #[cfg(unix)]
 mod outputs;

@@ -1,27 +1,10 @@
 //! Where results and reports go: what may be replaced, what is kept, and what is tidied up.
 
-use crate::scratch::{Scratch, command, forebay, text};
+use crate::scratch::{SMALL, Scratch, command, forebay, text};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::{FileTypeExt, symlink};
 use std::process::{Command, Stdio};
-
-const SMALL: &str = r#"
-name = "small"
-duration = "20ms"
-[topology]
-kind = "many-to-one"
-senders = 4
-access = { rate = "1Gbps", delay = "10us" }
-bottleneck = { rate = "1Gbps", delay = "10us", buffer = "100pkt" }
-[transport]
-stack = "ns2"
-cc = "newreno"
-[[workload]]
-kind = "long"
-from = "senders"
-to = "receiver"
-"#;
 
 fn scratch(name: &str) -> Scratch {
     let scratch = Scratch::new(name);

@@ -1,10 +1,11 @@
 //! Sweeps from outside: interrupted, killed, extended, torn, and on any number of threads they end with the same bytes.
 
+use crate::scratch::{Scratch, text};
 use serde_json::{Value as Json, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// 12 points, 2 transports, 2 seeds: 48 runs of a few milliseconds each.
@@ -36,39 +37,14 @@ topology.bottleneck.buffer = ["20pkt", "100pkt"]
 transport.mss = [500, 1460]
 "#;
 
-/// A fresh directory, removed at the end.
-struct Scratch(PathBuf);
+/// A fresh directory with that scenario.
+fn scratch(name: &str) -> Scratch {
+    let scratch = Scratch::new(name);
+    scratch.file("s.toml", SWEEP);
+    scratch
+}
 
 impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let path = std::env::temp_dir().join(format!("forebay-sweep-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        fs::write(path.join("s.toml"), SWEEP).unwrap();
-        Scratch(path)
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut c = Command::new(env!("CARGO_BIN_EXE_forebay"));
-        c.current_dir(&self.0).args(args).env_remove("NO_COLOR");
-        c
-    }
-
-    fn run(&self, args: &[&str]) -> Output {
-        self.command(args).output().unwrap()
-    }
-
-    /// Runs it and returns what it printed.
-    fn ok(&self, args: &[&str]) -> String {
-        let out = self.run(args);
-        assert!(out.status.success(), "{args:?}: {}{}", text(&out.stdout), text(&out.stderr));
-        text(&out.stdout)
-    }
-
-    fn bytes(&self, path: &str) -> Vec<u8> {
-        fs::read(self.0.join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
-    }
-
     fn manifest(&self, dir: &str) -> Json {
         serde_json::from_slice(&self.bytes(&format!("{dir}/manifest.json"))).unwrap()
     }
@@ -86,19 +62,9 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
 #[test]
 fn threads_change_nothing_and_results_are_found() {
-    let s = Scratch::new("threads");
+    let s = scratch("threads");
     let said = s.ok(&["run", "s.toml", "--threads", "1", "--out", "a", "--format", "csv"]);
     assert!(said.contains("results: a") && said.contains("sweep: 12 points, 48 runs"), "{said}");
     assert!(said.contains("senders") && said.contains("goodput") && said.contains("±") && !said.contains('\x1b'), "{said}");
@@ -143,7 +109,7 @@ fn threads_change_nothing_and_results_are_found() {
 
 #[test]
 fn killed_at_any_moment_nothing_is_lost() {
-    let s = Scratch::new("kill");
+    let s = scratch("kill");
     s.ok(&["run", "s.toml", "-q", "--out", "whole"]);
     let total = s.units("whole").len();
     let (mut kills, mut done) = (0, 0);
@@ -178,7 +144,7 @@ fn killed_at_any_moment_nothing_is_lost() {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_keeps_what_is_finished() {
-    let s = Scratch::new("interrupt");
+    let s = scratch("interrupt");
     // The first points are short, the last would take hours.
     fs::write(s.0.join("long.toml"), SWEEP.replace("[sweep]\n", "[sweep]\nduration = [\"1ms\", \"1h\"]\n")).unwrap();
     let args = ["run", "long.toml", "--progress", "json", "--quiet", "--out", "r"];
@@ -217,7 +183,7 @@ fn an_interrupt_keeps_what_is_finished() {
 
 #[test]
 fn axes_that_grow_run_only_what_is_new() {
-    let s = Scratch::new("extend");
+    let s = scratch("extend");
     s.ok(&["run", "s.toml", "-q", "--out", "r"]);
     let said = s.ok(&["run", "s.toml", "--out", "r", "--sweep", "topology.senders=[3, 2, 1, 4]", "--runs", "3"]);
     // 16 points, 2 transports, 3 seeds; 48 are there. Another order of an axis is another order of the points, not another result.
@@ -238,7 +204,7 @@ fn axes_that_grow_run_only_what_is_new() {
 
 #[test]
 fn torn_files_are_run_again() {
-    let s = Scratch::new("torn");
+    let s = scratch("torn");
     s.ok(&["run", "s.toml", "-q", "--out", "r"]);
     let before = s.bytes("r/summary.parquet");
     let units = s.units("r");
@@ -258,7 +224,7 @@ fn torn_files_are_run_again() {
 
 #[test]
 fn tables_are_kept_when_asked_for() {
-    let s = Scratch::new("keep");
+    let s = scratch("keep");
     s.ok(&["run", "s.toml", "-q", "--out", "r"]);
     // Results with other tables have another name: the columns of what is kept are part of it.
     let said = s.ok(&["run", "s.toml", "--out", "r", "--set", "sweep.keep=[\"flows\", \"queries\"]"]);
@@ -271,7 +237,7 @@ fn tables_are_kept_when_asked_for() {
 
 #[test]
 fn two_at_once_do_no_harm() {
-    let s = Scratch::new("two");
+    let s = scratch("two");
     let args = ["run", "s.toml", "-q", "--out", "r"];
     let children: Vec<_> = (0..2).map(|_| s.command(&args).stdout(Stdio::null()).spawn().unwrap()).collect();
     for mut child in children {
@@ -284,7 +250,7 @@ fn two_at_once_do_no_harm() {
 
 #[test]
 fn checked_before_anything_runs() {
-    let s = Scratch::new("check");
+    let s = scratch("check");
     let said = s.ok(&["check", "s.toml"]);
     for part in
         ["12 points x 2 transports x 2 seeds = 48 runs", "rto-min: 10ms, 200ms", "point 0: senders=1", "\npoint 0:\n", "2 hosts"]
@@ -339,7 +305,7 @@ fn checked_before_anything_runs() {
 /// The same points in each world, in one table; and all of them in the world that the command line names, where more seeds would say nothing more.
 #[test]
 fn a_sweep_runs_in_any_world_and_says_so() {
-    let scratch = Scratch::new("worlds");
+    let scratch = scratch("worlds");
     let (base, _) = SWEEP.split_once("[sweep]").unwrap();
     let base = base.replace("[\"newreno\", \"reno\"]", "\"dctcp\"");
     let base = base.replace("buffer = \"100pkt\" }", "buffer = \"100pkt\", queue = { kind = \"dctcp-step\", k = \"20pkt\" } }");
@@ -370,7 +336,7 @@ fn a_sweep_runs_in_any_world_and_says_so() {
 
 #[test]
 fn a_limit_ends_a_sweep_and_keeps_what_is_done() {
-    let s = Scratch::new("limit");
+    let s = scratch("limit");
     let args = ["sweep", "s.toml", "--quiet", "--no-report", "--max-time", "1s", "--out", "o", "--set", "duration=1000s"];
     let out = s.run(&args);
     let said = text(&out.stderr);
@@ -388,7 +354,7 @@ fn a_limit_ends_a_sweep_and_keeps_what_is_done() {
 /// Two transports, two seeds: the runs of 5 ms end, those of 1000 s do not.
 #[test]
 fn a_sweep_that_a_limit_ended_has_tables_and_a_page_of_what_is_done() {
-    let s = Scratch::new("partial");
+    let s = scratch("partial");
     fs::write(s.0.join("two.toml"), SWEEP.split("[sweep]").next().unwrap()).unwrap();
     let durations = "duration=[\"5ms\", \"1000s\"]";
     let more = ["--format", "csv", "--threads", "1", "--max-time", "1s", "--out", "o"];
@@ -418,7 +384,7 @@ fn a_sweep_that_a_limit_ended_has_tables_and_a_page_of_what_is_done() {
 
 #[test]
 fn the_stack_is_named() {
-    let s = Scratch::new("stack");
+    let s = scratch("stack");
     let said = s.ok(&["sweep", "s.toml", "--out", "o", "--no-report", "--set", "sweep.transport.stack=[\"ns2\", \"linux\"]"]);
     assert!(said.contains("\nworld: sim, stack: ns2, linux\n"), "{said}");
     assert_eq!(s.manifest("o")["stacks"], json!(["ns2", "linux"]));

@@ -3,6 +3,8 @@
 mod common;
 mod errors;
 mod hostile;
+mod messages;
 mod mixtures;
+mod notes;
 mod resolve;
 mod sweep;

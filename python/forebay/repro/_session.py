@@ -12,7 +12,8 @@ from . import _basis
 from ._measured import Measured
 from ._run import Run, Scale
 from ._simulate import RefusedError
-from ._verdict import EXACT, QUICK, Judgement, UnjudgedError, judge
+from ._values import UnjudgedError
+from ._verdict import EXACT, QUICK, Judgement, judge
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -27,6 +27,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from . import _values
+from ._values import UnjudgedError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -64,10 +67,6 @@ class Judgement:
     decided: bool = True
 
 
-class UnjudgedError(ValueError):
-    """The measurement does not have the shape that the claim needs."""
-
-
 def judge(claim: Claim, measured: Measured, bands: Bands = EXACT) -> Judgement:
     """Compare one measurement with the claim.
 
@@ -90,7 +89,7 @@ def judge(claim: Claim, measured: Measured, bands: Bands = EXACT) -> Judgement:
             return _numeric(claim.expected, claim.tolerance, measured.value, bands)
         if not measured.checks:
             raise UnjudgedError("the claims file states this in words: return True or False, or checks")
-        _finite(measured.value)
+        _values.finite(measured.value)
         return Judgement(True)
     if claim.kind == "ordering":
         bound = _op(claim.expected)
@@ -174,7 +173,7 @@ def _counts(expected: dict[str, float], tol: dict[str, Any], value: Any) -> Judg
 def _pairs(expected: Any, value: Any, name: str = "") -> Iterator[tuple[str, float, float]]:
     """Names, expected and measured numbers. A sentence or a single number is compared with every number measured."""
     if isinstance(expected, dict):
-        _same(set(expected), value)
+        _values.same(set(expected), value)
         for key, e in expected.items():
             yield from _pairs(e, value[key], f"{name}.{key}" if name else str(key))
     elif isinstance(expected, (list, tuple)):
@@ -184,7 +183,7 @@ def _pairs(expected: Any, value: Any, name: str = "") -> Iterator[tuple[str, flo
             yield from _pairs(e, v, f"{name}[{i}]")
     else:
         e = math.nan if isinstance(expected, str) else float(expected)
-        for where, v in _points(value):
+        for where, v in _values.points(value):
             yield (f"{name}.{where}" if name and where else name or where), e, v
 
 
@@ -202,10 +201,10 @@ _HOLDS = {
 def _bound(expected: Any, tolerance: Any, value: Any, bands: Bands) -> Judgement:
     tol = _table(tolerance)
     if "op" not in expected:
-        _same(set(expected), value)
+        _values.same(set(expected), value)
         parts = [(name, _bound(bound, tolerance, value[name], bands)) for name, bound in expected.items()]
         return Judgement(all(j.holds for _, j in parts), "; ".join(f"{n}: {j.why}" for n, j in parts if j.why))
-    points = list(_points(value))
+    points = list(_values.points(value))
     if "strict_up_to_flows" in tol:
         points = [(where, v) for where, v in points if _trailing(where) <= tol["strict_up_to_flows"]]
     if not points:
@@ -260,11 +259,11 @@ def _order(claim: Claim, value: Any, bands: Bands) -> Judgement:
     names = {name for group in groups for name in group}
     if "min_count_in_peers" in tol:
         for _, order in points:
-            _same(names, order)
+            _values.same(names, order)
         return _order_of_counts(groups, points, tol, bands)
     off, flat = [], True
     for where, order in points:
-        _same(names, order)
+        _values.same(names, order)
         flat = flat and len({order[name] for name in names}) == 1
         wrong = _wrong(groups, order, tol, bands)
         if wrong:
@@ -344,13 +343,13 @@ def _orders(value: Any) -> list[tuple[str, dict[str, float]]]:
         raise UnjudgedError(f"an order is a dict or a list of (name, value), not {value!r}")
     first = next(iter(value.values()))
     if isinstance(first, dict):
-        return [(str(where), {k: _number(v, k) for k, v in order.items()}) for where, order in value.items()]
+        return [(str(where), {k: _values.number(v, k) for k, v in order.items()}) for where, order in value.items()]
     if isinstance(first, (list, tuple)):
         sizes = {len(v) for v in value.values()}
         if len(sizes) != 1:
             raise UnjudgedError("an order at several points needs lists of one length")
-        return [(str(i), {k: _number(v[i], k) for k, v in value.items()}) for i in range(sizes.pop())]
-    return [("", {k: _number(v, k) for k, v in value.items()})]
+        return [(str(i), {k: _values.number(v[i], k) for k, v in value.items()}) for i in range(sizes.pop())]
+    return [("", {k: _values.number(v, k) for k, v in value.items()})]
 
 
 # -------------------------------------------------------------------------------------------------------------- shapes
@@ -362,40 +361,6 @@ def _table(tolerance: Any) -> dict[str, Any]:
     if isinstance(tolerance, (int, float)):
         return {"type": "abs", "value": float(tolerance)}
     return {"type": "none"}
-
-
-def _points(value: Any, name: str = "") -> Iterator[tuple[str, float]]:
-    if isinstance(value, dict):
-        for key, v in value.items():
-            yield from _points(v, f"{name}.{key}" if name else str(key))
-    elif isinstance(value, (list, tuple)):
-        for i, v in enumerate(value):
-            yield from _points(v, f"{name}[{i}]")
-    else:
-        yield name, _number(value, name)
-
-
-def _number(value: Any, name: str) -> float:
-    try:
-        v = float(value)
-    except (TypeError, ValueError):
-        raise UnjudgedError(f"{name or 'the value'} is {value!r}, not a number") from None
-    if math.isnan(v):
-        raise UnjudgedError(f"{name or 'the value'} is not a number: nothing was measured")
-    return v
-
-
-def _finite(value: Any) -> None:
-    if isinstance(value, (bool, str)) or value is None:
-        return
-    for _ in _points(value):
-        pass
-
-
-def _same(names: set[str], value: Any) -> None:
-    if not isinstance(value, dict) or not names <= set(value):
-        have = ", ".join(map(str, value)) if isinstance(value, dict) else repr(value)
-        raise UnjudgedError(f"needs {', '.join(sorted(names))}; was given {have}")
 
 
 def _g(v: float) -> str:

@@ -163,7 +163,7 @@ def test_the_command(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fake: some_paper.Fake
 ) -> None:
     monkeypatch.chdir(folder.parent.parent)
-    monkeypatch.setattr(_simulate, "Package", lambda _root, _threads: fake)
+    monkeypatch.setattr(_simulate, "Package", lambda _root, _threads, _world: fake)
     out = tmp_path / "out"
     assert command.main(["all", "--out", str(out), "--scorecard", str(tmp_path / "CARD.md")]) == 1, "a claim was not evaluated"
     printed = capsys.readouterr().out
@@ -223,7 +223,7 @@ def test_claims_in_another_world(
 def test_a_figure_is_judged_by_its_claims(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fake: some_paper.Fake
 ) -> None:
-    monkeypatch.setattr(_simulate, "Package", lambda _root, _threads: fake)
+    monkeypatch.setattr(_simulate, "Package", lambda _root, _threads, _world: fake)
     out = tmp_path / "out"
     assert command.main([str(folder), "--figure", "1", "-v", "--out", str(out)]) == 0
     printed = capsys.readouterr().out

@@ -8,7 +8,8 @@ import pytest
 
 from forebay.repro import Measured
 from forebay.repro._claims import Claim
-from forebay.repro._verdict import QUICK, UnjudgedError, judge
+from forebay.repro._values import UnjudgedError
+from forebay.repro._verdict import QUICK, judge
 
 
 def claim(kind: str, expected: Any, tolerance: Any) -> Claim:

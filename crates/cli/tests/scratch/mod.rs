@@ -5,6 +5,27 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+/// A small scenario that any machine runs in well under a second.
+pub(crate) const SMALL: &str = r#"
+name = "small"
+duration = "20ms"
+
+[topology]
+kind = "many-to-one"
+senders = 4
+access = { rate = "1Gbps", delay = "10us" }
+bottleneck = { rate = "1Gbps", delay = "10us", buffer = "100pkt" }
+
+[transport]
+stack = "ns2"
+cc = "newreno"
+
+[[workload]]
+kind = "long"
+from = "senders"
+to = "receiver"
+"#;
+
 /// A fresh directory, removed at the end.
 pub(crate) struct Scratch(pub PathBuf);
 
@@ -21,6 +42,25 @@ impl Scratch {
 
     pub(crate) fn file(&self, name: &str, text: &str) {
         fs::write(self.0.join(name), text).unwrap();
+    }
+
+    pub(crate) fn bytes(&self, path: &str) -> Vec<u8> {
+        fs::read(self.0.join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+    }
+
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        command(&self.0, args)
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Output {
+        forebay(&self.0, args)
+    }
+
+    /// Runs it and returns what it printed.
+    pub(crate) fn ok(&self, args: &[&str]) -> String {
+        let out = self.run(args);
+        assert!(out.status.success(), "{args:?}: {}{}", text(&out.stdout), text(&out.stderr));
+        text(&out.stdout)
     }
 
     pub(crate) fn entries(&self, under: &str) -> Vec<String> {

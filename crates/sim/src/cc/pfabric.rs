@@ -80,31 +80,14 @@ pub(super) const ENTRY: LawEntry = LawEntry {
 mod tests {
     use super::*;
     use crate::cc::Trigger;
-    use forebay_units::{Time, TimeOrNever};
+    use crate::cc::testing::ACK;
 
     #[test]
     fn grows_by_a_segment_per_ack_above_any_threshold() {
-        let ack = Ack {
-            now: Time::ZERO,
-            snd_una: 0,
-            snd_nxt: 0,
-            acked: 1_460,
-            delivered: 1_460,
-            lost: 0,
-            absent: 0,
-            window_limited: None,
-            ece: false,
-            grow: 1.0,
-            rtt: None,
-            newest_rtt: None,
-            srtt: TimeOrNever::NEVER,
-            min_rtt: TimeOrNever::NEVER,
-            mss: 1_460,
-        };
         for (remember, expected) in [(false, 11.0), (true, 10.1)] {
             let mut law = Pfabric::new(&Config { remember });
             let mut w = Window { cwnd: 10.0, ssthresh: Threshold::at(5.0) };
-            law.cong_avoid(&mut w, &ack);
+            law.cong_avoid(&mut w, &ACK);
             assert_eq!(w.cwnd, expected);
             assert_eq!(law.ssthresh(&w, Reduction { trigger: Trigger::Timeout, from: 10.0, in_flight: 0 }), expected / 2.0);
         }

@@ -1,0 +1,120 @@
+//! What is remarked and explained about a scenario that resolves.
+
+use crate::common::{VALID, resolve, resolve_with};
+
+#[test]
+fn doubtful_settings_are_noted() {
+    let r = resolve_with(VALID, &["transport.stack=linux", "transport.rto-min=10ms"]).unwrap();
+    assert!(r.notes.iter().any(|n| n.contains("spurious timeouts")), "{:?}", r.notes);
+    let r = resolve_with(VALID, &["topology.bottleneck.buffer=20pkt"]).unwrap();
+    assert!(r.notes.iter().any(|n| n.contains("dropped, not marked")), "{:?}", r.notes);
+    let sets = ["transport.shim=proboscis", "topology.bottleneck.queue=drop-tail"];
+    let doubt = |sets: &[&str]| resolve_with(VALID, sets).unwrap().notes.iter().any(|n| n.contains("from lost probes only"));
+    assert_eq!([doubt(&sets), doubt(&sets[..1]), doubt(&sets[1..])], [true, false, false]);
+}
+
+/// TRIM A11: C and B are those of the port where flows meet. A sender's own interface is none, however slow it is: it has no buffer that
+/// could overflow, so that B would be infinite and K's interval without an upper end.
+#[test]
+fn trim_is_told_the_narrowest_switch_port_and_not_the_hosts_own() {
+    let text = r#"
+name = "slow-hosts"
+[topology]
+kind = "many-to-one"
+senders = 40
+access = { rate = "1Gbps", delay = "50us" }
+bottleneck = { rate = "10Gbps", delay = "25us", buffer = "359pkt" }
+[transport]
+stack = "ns2"
+header = 0
+cc = "trim"
+[[workload]]
+kind = "long"
+size = "1MB"
+"#;
+    let said = resolve_with(text, &[]).unwrap_or_else(|e| panic!("{}", e.render())).explain();
+    let told = said.lines().find(|l| l.starts_with("`trim`")).unwrap();
+    assert!(told.contains("C = 10 Gbps, B = 359 packets"), "{told}");
+}
+
+/// What TRIM takes for rate, buffer and RTT of its path, and the threshold that follows, is said before it runs.
+#[test]
+fn trim_says_its_threshold() {
+    let said = |law: &str| {
+        let r = resolve_with(VALID, &[&format!("transport.cc={law}")]).unwrap_or_else(|e| panic!("{}", e.render()));
+        let text = r.explain();
+        text.lines().find(|l| l.starts_with("`trim`")).unwrap_or_else(|| panic!("{text}")).to_owned()
+    };
+    let (default, set) = (said("trim"), said("{ kind = \"trim\", rate = \"9Gbps\", buffer = \"77pkt\", k = \"5ms\" }"));
+    println!("{default}\n{set}");
+    assert!(default.contains("K = ") && !default.contains("K = unknown"), "{default}");
+    assert!(set.contains("C = 9 Gbps, B = 77 packets") && set.contains("K = 5000.0 us"), "{set}");
+    assert!(said("{ kind = \"trim\", min-rtt-seed = \"first-sample\" }").contains("K = unknown"));
+}
+
+#[test]
+fn tags_that_no_queue_reads_are_noted() {
+    let notes = |queue: &str| {
+        let sets = ["transport.shim=prin".to_owned(), format!("topology.bottleneck.queue={queue}")];
+        let r = resolve_with(VALID, &sets.each_ref().map(String::as_str)).unwrap_or_else(|e| panic!("{}", e.render()));
+        r.notes.iter().filter(|n| n.contains("no queue looks at tags")).count()
+    };
+    assert_eq!((notes("drop-tail"), notes("protect"), notes("strict-priority")), (1, 0, 0));
+}
+
+#[test]
+fn a_shared_buffer_is_shown_with_what_one_port_can_get() {
+    let text = r#"
+[topology]
+kind = "many-to-one"
+senders = 4
+access = { rate = "10Gbps", delay = "5us" }
+bottleneck = { rate = "10Gbps", delay = "5us" }
+shared-buffer = { total = "12MB", alpha = 1 }
+[transport]
+cc = "cubic"
+[[workload]]
+kind = "long"
+size = "1MB"
+"#;
+    let said = resolve_with(text, &[]).unwrap_or_else(|e| panic!("{}", e.render())).explain();
+    assert!(said.contains("buffer at most 6MB of the shared one"), "{said}");
+    assert!(
+        said.contains("shared buffer of 1 switch: 12MB, dynamic threshold with alpha 1; one port alone can hold 6MB"),
+        "{said}"
+    );
+    let own = resolve_with(text, &["topology.bottleneck.buffer=100pkt"]).unwrap_or_else(|e| panic!("{}", e.render())).explain();
+    assert!(own.contains("buffer 100pkt, at most 6MB of the shared one"), "{own}");
+}
+
+#[test]
+fn a_law_that_counts_marks_over_a_stack_that_repeats_them_is_a_contradiction() {
+    let said = |sets: &[&str]| resolve_with(VALID, sets).unwrap_or_else(|e| panic!("{}", e.render())).explain();
+    assert!(said(&["transport.cc=dctcp", "transport.ecn=classic"]).contains("it takes a single mark for a window of them"));
+    assert!(!said(&["transport.cc=dctcp"]).contains("it takes a single mark"));
+}
+
+#[test]
+fn what_goes_wrong_is_explained_and_echoed() {
+    let text = VALID.replace(
+        "senders = 8",
+        "senders = 8\nbalance = \"packet\"\nhost-queue = \"fq-codel\"\nfailure = { link = \"bottleneck\", down = \"5ms\", up = \"20ms\" }\n\
+         corruption = { port = \"s1->sw\", bit-errors = 1e-7 }",
+    );
+    let r = resolve(&text).unwrap_or_else(|e| panic!("{}", e.render()));
+    let said = r.explain();
+    for line in [
+        "  packets are sprayed over all shortest ways",
+        "  the link of bottleneck is down from 5ms to 20ms; switches know at once",
+        "  s1->sw damages one bit in 1.000e7",
+    ] {
+        assert!(said.lines().any(|l| l == line), "{said}");
+    }
+    // The echo is a file of the same network.
+    let again = resolve(&r.variants[0].toml()).unwrap_or_else(|e| panic!("{}", e.render()));
+    let network = |r: &forebay_scenario::Resolved| {
+        let n = r.variants[0].config.network.clone();
+        (n.faults, n.ports)
+    };
+    assert!(network(&again) == network(&r));
+}
