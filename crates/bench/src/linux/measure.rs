@@ -91,7 +91,8 @@ fn show_thoughts(found: &[Alignment], reports: [&Report; 2]) {
     let of = |t: &TcpRow| (t.time_ps, t.cwnd, t.ssthresh, t.unacked_bytes, t.ca_state);
     let differing = found.iter().filter_map(|a| {
         let rows = reports.map(|r| r.tcp.iter().filter(|t| t.conn_id == a.conn_id).collect::<Vec<TcpRow>>());
-        let at = rows[0].iter().zip(&rows[1]).position(|(s, l)| of(s) != of(l))?;
+        // The handshake's row: in a kernel the first data leaves behind it.
+        let at = 1 + rows[0].iter().zip(&rows[1]).skip(1).position(|(s, l)| of(s) != of(l))?;
         Some((rows[0][at].time_ps.min(rows[1][at].time_ps), a.conn_id, at, rows))
     });
     let Some((_, conn, at, rows)) = differing.min_by_key(|d| (d.0, d.1)) else { return };

@@ -212,28 +212,20 @@ pub(crate) fn cases() -> Vec<Case> {
 /// Of receive windows that are given.
 const GIVEN_WINDOW: &str = "a window that is given is exact in the simulator; a kernel opens that of a buffer of twice the size from 62 640 bytes to \
                             80 480 and acknowledges every segment meanwhile (tcp_grow_window)";
-/// Of what a receiver acknowledges.
-const OPENING: &str = "the receive window of a kernel stops opening, or opens again, a segment earlier or later (tcp_rcv_space_adjust): every segment is \
-                       acknowledged until then; why that segment is not known";
-/// Of duplicate ACKs.
-const COMPRESSED: &str =
-    "a duplicate ACK that is held back (tcp_comp_sack_delay_ns) leaves some microseconds earlier or later; why is not known";
 /// Of recovery without SACK.
 const RENO_WITHOUT_SACK: &str = "without SACK a kernel counts duplicate ACKs as if they were SACKed segments (tcp_add_reno_sack) and reduces proportionally; the \
                     simulator follows RFC 6582";
 /// Of the profile of another simulator.
 const NS2: &str = "a kernel that is told to be like ns-2 has its own recovery without SACK (tcp_add_reno_sack)";
 
+/// Of windows larger than what a kernel lets a sender hold.
+const SEND_BUFFER: &str = "the send buffer of a kernel is full at 4 MB of memory (tcp_wmem), 2.7 MB of payload, and is filled again when a third of it is \
+                           free: the window is not used; the simulator's buffer does not hold a sender up";
+
 /// Why the worlds differ in a scenario, as far as the packets of their first divergence have shown it.
 const CAUSES: &[(&str, &str)] = &[
-    ("newreno 1 flows 1G", OPENING),
-    ("newreno 2 flows 1G", OPENING),
-    ("newreno 4 flows 1G", COMPRESSED),
-    ("newreno 8 flows 1G", COMPRESSED),
-    ("newreno 1 flows RED", COMPRESSED),
     ("newreno without SACK", RENO_WITHOUT_SACK),
     ("newreno window of 64 KB", GIVEN_WINDOW),
-    ("cubic 2 flows 1G", OPENING),
     ("cubic without SACK", RENO_WITHOUT_SACK),
     ("cubic window of 64 KB", GIVEN_WINDOW),
     ("incast 2 stack ns2", NS2),
@@ -242,11 +234,9 @@ const CAUSES: &[(&str, &str)] = &[
     ("incast 16 stack ns2", NS2),
     ("incast 32 stack ns2", NS2),
     ("incast 64 stack ns2", NS2),
-    ("newreno trains", OPENING),
+    ("newreno 0.1 % lost", SEND_BUFFER),
     ("newreno without SACK 0.1 % lost", RENO_WITHOUT_SACK),
     ("newreno without SACK 1 % lost", RENO_WITHOUT_SACK),
-    ("cubic 1 % lost", OPENING),
-    ("cubic buffer of 10", OPENING),
     ("spurious timeouts", GIVEN_WINDOW),
     ("spurious timeouts found by echoes", GIVEN_WINDOW),
 ];

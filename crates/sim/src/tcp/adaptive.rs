@@ -36,6 +36,8 @@ pub(super) struct Adaptive {
     pub(super) duplicates: u8,
     pub(super) compressed: u8,
     pub(super) stands_at: u32,
+    /// Those held back left when the segment now being taken in came.
+    pub(super) reported: bool,
     pub(super) tune: Option<Autotune>,
 }
 
@@ -59,6 +61,7 @@ impl Adaptive {
                 duplicates: 0,
                 compressed: 0,
                 stands_at: 0,
+                reported: false,
                 tune: tuned.then(|| Autotune::new(c)),
             })
         })
@@ -71,9 +74,10 @@ impl Adaptive {
     }
 
     /// The first packet after the handshake, which the peer sent when the answer to its SYN came.
-    pub(super) fn on_established(&mut self, c: &TcpConfig, now: Time, p: &Packet) {
+    /// True if it is that.
+    pub(super) fn on_established(&mut self, c: &TcpConfig, now: Time, p: &Packet) -> bool {
         if !std::mem::take(&mut self.answered) {
-            return;
+            return false;
         }
         let took = Time::from_us(now.as_us() - self.last.as_us());
         let mut rtt = Rtt::new(c);
@@ -82,6 +86,7 @@ impl Adaptive {
         if let Some(tune) = &mut self.tune {
             tune.handshake(now, took, now.since(p.ts));
         }
+        true
     }
 
     /// tcp_measure_rcv_mss. True for a segment that looks like the end of a write.

@@ -14,6 +14,8 @@ const PAD: u32 = 64;
 /// Of that, what is not counted where packets may be joined (truesize_adjust): the head that the sender's stack allots for headers, as
 /// drivers that split packets do.
 const HEAD: u32 = 832;
+/// MAX_SKB_FRAGS.
+const FRAGMENTS: u32 = 17;
 /// Headers of a segment without timestamps, with the alignment of the option.
 const HEADERS: u32 = 40;
 const TIMESTAMPS: u32 = 12;
@@ -204,7 +206,7 @@ impl Autotune {
             return false;
         }
         let free = self.window(self.buffer.saturating_sub(held));
-        let room = self.clamp.min(free).min(c.rcv_wnd as u32).saturating_sub(self.open);
+        let room = self.clamp.min(free).saturating_sub(self.open);
         if room == 0 {
             return false;
         }
@@ -230,13 +232,16 @@ impl Autotune {
         true
     }
 
-    /// The application has read up to `rcv_nxt` (tcp_rcv_space_adjust): once an RTT the buffer follows what it read in that time.
-    pub(super) fn adjust(&mut self, c: &TcpConfig, now: Time, rcv_nxt: u64) {
+    /// The application has read a packet, up to `read`, and there are others up to `rcv_nxt` (tcp_rcv_space_adjust): once an RTT the buffer follows
+    /// what it read in that time.
+    pub(super) fn adjust(&mut self, c: &TcpConfig, now: Time, read: u64, rcv_nxt: u64) {
         if self.rtt == 0 || us(now).wrapping_sub(self.since_us) < self.rtt / 8 {
             return;
         }
-        // Windows stay below 2^30, so that no more than that is read in an RTT.
-        let copied = (rcv_nxt as u32).wrapping_sub(self.from);
+        // Windows stay below 2^30, so that no more than that is read in an RTT. What is there and not read yet does not count, and counts
+        // against what is.
+        let copied = (read as u32).wrapping_sub(self.from).cast_signed().saturating_sub((rcv_nxt - read) as i32);
+        let copied = copied.max(0).cast_unsigned();
         if copied > self.space {
             // Twice the bytes of an RTT for losses, and as much more as the sender speeds up.
             let steady = 2 * u64::from(copied) + 16 * u64::from(c.mss);
@@ -249,12 +254,12 @@ impl Autotune {
             }
             self.space = copied;
         }
-        (self.from, self.since_us) = (rcv_nxt as u32, us(now));
+        (self.from, self.since_us) = (read as u32, us(now));
     }
 
     /// The window that an ACK could advertise, when `held` bytes of the buffer are occupied (__tcp_select_window), and whether so little is
     /// free that it ends quick mode.
-    pub(super) fn select(&self, shift: u8, rcv_mss: u32, held: u32) -> (u32, bool) {
+    pub(super) fn select(&self, c: &TcpConfig, shift: u8, rcv_mss: u32, held: u32) -> (u32, bool) {
         let unit = 1 << shift;
         let mut free = self.window(self.buffer.saturating_sub(held));
         let all = self.window(self.buffer);
@@ -265,7 +270,7 @@ impl Autotune {
                 return (0, true);
             }
         }
-        (free.min(self.open).next_multiple_of(unit), scarce)
+        (free.min(self.open).min(c.rcv_wnd as u32).next_multiple_of(unit), scarce)
     }
 
     /// What is left of the window at `rcv_nxt`, which an ACK up to `acked` advertised (tcp_receive_window).
@@ -274,24 +279,44 @@ impl Autotune {
     }
 
     /// The window of an ACK for everything up to `rcv_nxt` that follows one up to `acked` (tcp_select_window): an offered window does not shrink.
-    pub(super) fn advertise(&mut self, shift: u8, rcv_mss: u32, held: u32, acked: u64, rcv_nxt: u64) -> (u32, bool) {
+    pub(super) fn advertise(
+        &mut self,
+        c: &TcpConfig,
+        shift: u8,
+        rcv_mss: u32,
+        held: u32,
+        acked: u64,
+        rcv_nxt: u64,
+    ) -> (u32, bool) {
         let left = self.left(acked, rcv_nxt);
-        let (window, scarce) = self.select(shift, rcv_mss, held);
+        let (window, scarce) = self.select(c, shift, rcv_mss, held);
         self.advertised = if window < left { left.next_multiple_of(1 << shift) } else { window }.min(65_535 << shift);
         (self.advertised, scarce)
     }
 
-    /// Whether an application that has read everything should say so (tcp_cleanup_rbuf): the window could be twice of what is left.
-    pub(super) fn opens(&self, shift: u8, rcv_mss: u32, held: u32, acked: u64, rcv_nxt: u64) -> bool {
-        let left = self.left(acked, rcv_nxt);
-        let window = || self.select(shift, rcv_mss, held).0;
-        2 * left <= self.clamp && window() > 0 && window() >= 2 * left
+    /// Whether `window` is at least the one last advertised.
+    pub(super) fn is_as_wide(&self, window: u32) -> bool {
+        window >= self.advertised
+    }
+
+    /// Whether an application that has read everything should look whether the window could be twice of what is left (tcp_cleanup_rbuf).
+    pub(super) fn is_half_used(&self, acked: u64, rcv_nxt: u64) -> bool {
+        2 * self.left(acked, rcv_nxt) <= self.clamp
     }
 
     /// Memory of `bytes` in segments of `rcv_mss`.
     #[inline]
     pub(super) fn memory_of(&self, c: &TcpConfig, bytes: u64, rcv_mss: u32) -> u32 {
         if bytes == u64::from(c.mss) { self.full } else { Autotune::memory_of_many(c, bytes, rcv_mss) }
+    }
+
+    /// Memory of a segment of `len` bytes that has filled a hole, and of the `joined` bytes that had waited for it: they are joined to each other,
+    /// up to 17 (MAX_SKB_FRAGS), as their sender, which knows that they have come, has let go of them (tcp_ofo_queue, skb_try_coalesce,
+    /// tcp_shift_skb_data).
+    pub(super) fn memory_of_run(&self, c: &TcpConfig, len: u64, joined: u64, rcv_mss: u32) -> u32 {
+        let segments = joined.div_ceil(u64::from(rcv_mss.max(1))) as u32;
+        let spared = HEAD * segments.saturating_sub(segments.div_ceil(FRAGMENTS));
+        self.memory_of(c, len, rcv_mss) + self.memory_of(c, joined, rcv_mss).saturating_sub(spared)
     }
 
     #[cold]

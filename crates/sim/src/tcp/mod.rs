@@ -22,6 +22,7 @@ mod pacer;
 mod prr;
 mod rack;
 mod reassembly;
+mod remembered;
 mod rtt;
 mod sack_state;
 mod scoreboard;

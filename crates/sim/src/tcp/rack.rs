@@ -31,12 +31,17 @@ pub struct Rack {
 }
 
 impl Rack {
-    /// A segment was newly acknowledged or SACKed (sections 6.2 steps 2 and 3).
-    pub fn on_delivered(&mut self, seg: &Seg, now: Time, min_rtt: Option<Time>) {
+    /// Highest offset delivered.
+    pub(super) fn highest(&self) -> u64 {
+        self.fack
+    }
+
+    /// A segment was newly acknowledged or SACKed (sections 6.2 steps 2 and 3), after data up to `beyond`.
+    pub fn on_delivered(&mut self, seg: &Seg, now: Time, min_rtt: Option<Time>, beyond: u64) {
         let rtt = now - seg.sent();
         let retransmitted = seg.is(EVER_RETX);
-        if seg.end() >= self.fack {
-            self.fack = seg.end();
+        if seg.end() >= beyond {
+            self.fack = self.fack.max(seg.end());
         } else if !retransmitted {
             self.reordering_seen = true;
         }

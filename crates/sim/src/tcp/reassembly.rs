@@ -1,5 +1,6 @@
 //! Data received out of order: intervals of stream offsets, freshest first as SACK wants them (RFC 2018 section 4).
 
+use super::remembered::Remembered;
 use std::collections::VecDeque;
 
 /// No slot.
@@ -37,18 +38,34 @@ impl Reassembly {
         self.0.iter().flat_map(|i| i.freshest_first())
     }
 
+    /// What a receiver of Linux remembers of them.
+    pub(super) fn remembered(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.0.iter().flat_map(|i| i.remembered.iter())
+    }
+
+    /// Whether such a receiver finds [start, end) elsewhere than in what it expects.
+    pub(super) fn is_elsewhere(&self, start: u64, end: u64) -> bool {
+        self.0.as_ref().is_some_and(|i| i.remembered.is_elsewhere(start, end))
+    }
+
     //= https://www.rfc-editor.org/rfc/rfc2018#section-4
     //# The first SACK block (i.e., the one immediately following the kind and length fields in the option) MUST specify
     //# the contiguous block of data containing the segment which triggered this ACK, unless that segment advanced the
     //# Acknowledgment Number field in the header.
     /// Adds [start, end). Returns true if all of it was there already.
     pub(super) fn insert(&mut self, start: u64, end: u64) -> bool {
-        self.0.get_or_insert_default().insert(start, end)
+        let intervals = self.0.get_or_insert_default();
+        intervals.remembered.insert(start, end);
+        intervals.insert(start, end)
     }
 
     /// In-order data reaches up to `next`: takes out what it covers and returns how far the stream now reaches.
     pub(super) fn advance(&mut self, next: u64) -> u64 {
-        self.0.as_mut().map_or(next, |i| i.advance(next))
+        self.0.as_mut().map_or(next, |i| {
+            let next = i.advance(next);
+            i.remembered.advance(next);
+            next
+        })
     }
 }
 
@@ -63,11 +80,19 @@ struct Intervals {
     free: u32,
     /// Length of all of them together.
     bytes: u64,
+    remembered: Remembered,
 }
 
 impl Default for Intervals {
     fn default() -> Intervals {
-        Intervals { slots: Vec::new(), sorted: VecDeque::new(), freshest: NONE, free: NONE, bytes: 0 }
+        Intervals {
+            slots: Vec::new(),
+            sorted: VecDeque::new(),
+            freshest: NONE,
+            free: NONE,
+            bytes: 0,
+            remembered: Remembered::default(),
+        }
     }
 }
 

@@ -76,7 +76,13 @@ impl Rtt {
     /// Takes a sample (RFC 6298 section 2).
     #[inline(always)]
     pub fn sample(&mut self, c: &TcpConfig, rtt: Time) {
-        self.min = self.min.min(rtt.into());
+        self.sample_of(c, rtt, rtt);
+    }
+
+    /// Takes a sample, of several segments: the oldest counts, but for the smallest RTT the newest.
+    #[inline(always)]
+    pub(super) fn sample_of(&mut self, c: &TcpConfig, rtt: Time, newest: Time) {
+        self.min = self.min.min(newest.into());
         let srtt = match self.srtt.get() {
             None => {
                 //= https://www.rfc-editor.org/rfc/rfc6298#section-2

@@ -119,6 +119,16 @@ impl Scoreboard {
         self.segs.len() as u32 - self.sacked_segs
     }
 
+    /// Whether a retransmission is outstanding, or the oldest segment was sent more than once (Linux tcp_any_retrans_done).
+    pub(super) fn repeats(&self) -> bool {
+        self.retx_segs > 0 || self.segs.front().is_some_and(|s| s.is(EVER_RETX))
+    }
+
+    /// Number of SACKed segments that follow another one, where losses are found by time: marking them by count forgets runs.
+    pub(super) fn merged(&self) -> u32 {
+        self.sacked_segs.saturating_sub(self.search.above.0)
+    }
+
     /// The segment at `index` from the oldest.
     pub fn get(&self, index: usize) -> &Seg {
         &self.segs[index]
@@ -152,8 +162,10 @@ impl Scoreboard {
         self.segs.push_back(Seg::new(start, len, now));
     }
 
-    /// Segments below `una` are acknowledged; each that was not SACKed before is handed to `newly` with its absolute number.
-    pub fn acknowledge(&mut self, una: u64, mut newly: impl FnMut(u64, &Seg)) {
+    /// Segments below `una` are acknowledged; each that was not SACKed before is handed to `newly` with its absolute number. True if one of
+    /// them, SACKed or not, had been sent more than once.
+    pub fn acknowledge(&mut self, una: u64, mut newly: impl FnMut(u64, &Seg)) -> bool {
+        let mut repeated = false;
         while let Some(&seg) = self.segs.front() {
             if seg.end() > una {
                 // Part of a segment: receivers acknowledge at segment boundaries, except after repacketisation. Trim the front.
@@ -166,6 +178,7 @@ impl Scoreboard {
                 }
                 break;
             }
+            repeated |= seg.is(EVER_RETX);
             self.take_out(&seg, u64::from(seg.len));
             self.count_segs(seg.flags, false);
             if !seg.is(SACKED) {
@@ -176,6 +189,7 @@ impl Scoreboard {
             self.segs.pop_front();
             self.base += 1;
         }
+        repeated
     }
 
     /// `bytes` of the oldest segment are acknowledged.

@@ -53,6 +53,8 @@ pub(super) struct Sending {
     pub cwnd: u64,
     /// Windows that the buffer has space for.
     pub windows: u64,
+    /// Segments that have become one with SACKed ones before them, and have no memory of their own beside their payload (tcp_shift_skb_data).
+    pub merged: u64,
 }
 
 impl SendBuffer {
@@ -125,7 +127,7 @@ impl SendBuffer {
 
     fn occupied(&self, s: &Sending) -> u64 {
         let bytes = self.taken.saturating_sub(s.una);
-        bytes + HEAD * bytes.div_ceil(s.mss)
+        bytes + HEAD * bytes.div_ceil(s.mss).saturating_sub(s.merged)
     }
 
     /// The last segment that was handed over carries PSH.

@@ -61,3 +61,13 @@ impl Default for SendStats {
         }
     }
 }
+
+impl SendStats {
+    /// A round trip took `rtt`.
+    #[inline(always)]
+    pub fn note_rtt(&mut self, rtt: Time) {
+        self.rtt_min = self.rtt_min.min(rtt.into());
+        self.rtt_sum += rtt;
+        self.rtt_count += 1;
+    }
+}

@@ -59,7 +59,7 @@ fn timers_allow_for_the_pacer() {
     assert_eq!(t.sent(), "0 1 2 3 4 5 6 7 8 9");
     t.at(800_000).ack(1);
     assert_eq!(t.sent(), "10");
-    let plain = |t: &Script| 2 * t.s.rtt().smoothed().or_never().as_us() + 2_000;
+    let plain = |t: &Script| (2 * t.s.rtt().smoothed().or_never().as_us() + 2_000).next_multiple_of(1_000);
     let put_off = |t: &Script| t.left(Timer::Probe).unwrap() - plain(t);
     let first = put_off(&t);
     assert!((5_000..=14_000).contains(&first) && first % 1_000 == 0, "{first} us");

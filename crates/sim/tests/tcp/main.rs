@@ -12,6 +12,7 @@ mod ecn;
 mod handshake;
 mod ictcp;
 mod idle;
+mod kernel_sack;
 mod l2dct;
 mod linux;
 mod metrics;

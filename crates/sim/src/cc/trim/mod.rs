@@ -112,7 +112,8 @@ impl Trim {
 
     /// The RTT sample of an ACK.
     fn sample(&self, ack: &Ack) -> Option<Time> {
-        if self.whole.is_some() { ack.rtt.map(whole::sample) } else { ack.rtt }
+        // A kernel tells its laws the RTT of the newest segment (`rtt_us` of struct ack_sample).
+        if self.whole.is_some() { ack.newest_rtt.map(whole::sample) } else { ack.rtt }
     }
 
     /// Forgets the estimate, for a new route (TRIM row 16); the next sample starts it anew.
@@ -195,6 +196,9 @@ impl CongestionControl for Trim {
     }
 
     fn pkts_acked(&mut self, w: &mut Window, ack: &Ack) {
+        if ack.acked == 0 {
+            return;
+        }
         self.may_grow = false;
         // TRIM row 19: no cut during recovery.
         if self.recovering {

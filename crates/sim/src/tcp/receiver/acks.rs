@@ -62,6 +62,10 @@ impl Receiver {
         //# most recent packet.
         // RFC 2883 section 4: a duplicate is reported first, once.
         let dsack = self.dsack.take();
-        SackBlocks::of(dsack.into_iter().chain(self.ooo.intervals().map(|b| self.wire(b))).take(usize::from(self.blocks)))
+        let most = usize::from(self.blocks);
+        match &self.adaptive {
+            Some(_) => SackBlocks::of(dsack.into_iter().chain(self.ooo.remembered().map(|b| self.wire(b))).take(most)),
+            None => SackBlocks::of(dsack.into_iter().chain(self.ooo.intervals().map(|b| self.wire(b))).take(most)),
+        }
     }
 }

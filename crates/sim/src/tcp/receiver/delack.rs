@@ -34,10 +34,10 @@ impl Receiver {
     #[inline(never)]
     pub(super) fn settle_adaptive(&mut self, c: &TcpConfig, now: Time, p: &Packet, taken: Taken, out: &mut impl Wire) {
         let (len, waiting, sack) = (u32::from(p.len), self.waiting(c), self.is_sack());
-        // Out of order: whether it has been joined to what waits.
-        let joins = taken.in_order || self.beyond().next().is_some_and(|(start, end)| end - start > u64::from(p.len));
         let Some(a) = &mut self.adaptive else { return };
-        a.on_established(c, now, p);
+        let reported = std::mem::take(&mut a.reported);
+        // Where the handshake's ACK was lost: its data is taken in by tcp_rcv_state_process, which does not look at the echo.
+        let first = a.on_established(c, now, p);
         let full = p.len >= a.rcv_mss;
         let old_mss = a.rcv_mss;
         let mut pushed = false;
@@ -50,7 +50,7 @@ impl Receiver {
             if full && p.len != old_mss {
                 tune.measured(c, len);
             }
-            if c.timestamps {
+            if c.timestamps && !first {
                 tune.measure_rtt_by_echo(c, now, now.since(p.ts), &a.acked, p.len >= old_mss);
             }
             if taken.in_order {
@@ -58,9 +58,10 @@ impl Receiver {
             }
             if len >= 128 && (taken.in_order || sack) {
                 let own = tune.memory_of(c, taken.fresh, u32::from(a.rcv_mss));
-                // tcp_data_queue_ofo: what is not joined to anything is not counted yet.
-                let uncounted = if joins { 0 } else { tune.memory_of(c, len.into(), a.rcv_mss.into()) };
-                grows = tune.grow(c, len, a.rcv_mss.into(), (waiting + own).saturating_sub(uncounted), joins);
+                // tcp_data_queue_ofo: what is not joined to anything is not counted yet. What came before is not joined to, as its sender still has
+                // it (skb_try_coalesce: `skb_cloned`).
+                let uncounted = if taken.in_order { 0 } else { tune.memory_of(c, len.into(), a.rcv_mss.into()) };
+                grows = tune.grow(c, len, a.rcv_mss.into(), (waiting + own).saturating_sub(uncounted), taken.in_order);
             }
         }
         if !c.adaptive_acks {
@@ -70,16 +71,18 @@ impl Receiver {
         if grows && c.quick_acks > 0 {
             self.quick |= 1;
         }
-        let held = waiting + self.memory(c, taken.fresh);
-        if self.acknowledges_at_once(c, p, &taken) {
+        let held = waiting + self.memory_of_fresh(c, p.len.into(), &taken);
+        if reported {
+            // tcp_ack_snd_check: nothing is scheduled.
+        } else if self.acknowledges_at_once(c, p, &taken, held) {
             self.send_ack(c, now, held, out);
-        } else if !taken.in_order && self.is_sack() && self.out_of_order() > 0 {
+        } else if self.out_of_order() > 0 {
             self.compress(c, now, held, out);
         } else {
             self.delay_ack(c, now, held, out);
         }
         if taken.in_order {
-            self.read(c, now, pushed, waiting, out);
+            self.read(c, now, (taken.offset.max(0) as u64 + u64::from(p.len)).min(self.rcv_nxt), pushed, waiting, out);
         }
     }
 
@@ -91,7 +94,7 @@ impl Receiver {
             self.timer_due = (now + c.ack_delay).into();
         }
         if let Some(tune) = self.adaptive.as_mut().and_then(|a| a.tune.as_mut()).filter(|_| taken.in_order) {
-            tune.adjust(c, now, self.rcv_nxt);
+            tune.adjust(c, now, self.rcv_nxt, self.rcv_nxt);
         }
     }
 
@@ -118,8 +121,10 @@ impl Receiver {
             a.ato = c.ack_delay.into();
         }
         let latched = matches!(self.echo, Echo::Classic { latched: true });
-        // The sender may have a very small window, or repeats segments, of which those of classic ECN are not ECN-capable.
-        if (latched && !a.latched) || (a.capable && p.ecn() == Codepoint::NotEct && self.echo != Echo::Off) {
+        // The sender may have a very small window, or repeats segments, of which those of classic ECN are not ECN-capable. A segment with CWR
+        // ends one echo (tcp_ecn_accept_cwr), and begins another if it is marked.
+        let anew = p.has(flag::CWR) && p.ecn() == Codepoint::Ce;
+        if (latched && (!a.latched || anew)) || (a.capable && p.ecn() == Codepoint::NotEct && self.echo != Echo::Off) {
             quick = quick.max(2);
             a.ato = c.ack_delay.into();
         }
@@ -129,21 +134,46 @@ impl Receiver {
     }
 
     /// Whether an ACK leaves at once (__tcp_ack_snd_check).
-    fn acknowledges_at_once(&self, c: &TcpConfig, p: &Packet, taken: &Taken) -> bool {
+    fn acknowledges_at_once(&mut self, c: &TcpConfig, p: &Packet, taken: &Taken, held: u32) -> bool {
+        let complete = self.out_of_order() == 0;
         let Some(a) = &self.adaptive else { return true };
+        // For more than a segment, unless memory keeps the window behind the one last offered: then the application's reading makes room first.
+        let many = self.rcv_nxt - self.last_ack > u64::from(c.ack_every - 1) * u64::from(a.rcv_mss);
+        let mut wide = true;
+        if let Some(tune) = a.tune.as_ref().filter(|_| many) {
+            let (window, scarce) = tune.select(c, self.shift, a.rcv_mss.into(), held);
+            wide = tune.is_as_wide(window);
+            if scarce {
+                self.quick = 0;
+            }
+        }
         // tcp_ecn_accept_cwr: a sender that has reduced may have a very small window.
         let reduced = p.has(flag::CWR) && self.echo != Echo::Off;
-        self.quick > 0
+        (many && wide)
+            || self.quick > 0
             || taken.closes_run
             || reduced
-            || (taken.in_order && taken.forced)
+            // tcp_data_queue: when nothing is missing any more, or at the end.
+            || (taken.in_order && taken.forced && complete)
             // Duplicate ACKs without SACK are counted.
-            || !(taken.in_order || self.is_sack())
-            || self.rcv_nxt - self.last_ack > u64::from(c.ack_every - 1) * u64::from(a.rcv_mss)
+            || !(self.is_sack() || (taken.in_order && complete))
     }
 
-    /// A segment out of order: after three duplicate ACKs the next ones are held back for a twentieth of the RTT (`tcp_comp_sack_delay_ns`),
-    /// and one says it all.
+    /// A segment at `offset` is about to be taken in. If it belongs to none of the two intervals that ACKs held back are about, they are sent for
+    /// what came before it, and none is scheduled for itself (tcp_sack_new_ofo_skb, tcp_sack_compress_send_ack).
+    pub(super) fn report_others(&mut self, c: &TcpConfig, now: Time, offset: i64, len: u64, out: &mut impl Wire) {
+        let held_back = self.adaptive.as_ref().is_some_and(|a| a.compressed > 0);
+        let start = offset.max(0) as u64;
+        if held_back && start > self.rcv_nxt && self.is_elsewhere(start, start + len) {
+            self.send_ack(c, now, self.waiting(c), out);
+            if let Some(a) = &mut self.adaptive {
+                a.reported = true;
+            }
+        }
+    }
+
+    /// Something is still missing: after three duplicate ACKs the next ones are held back for a twentieth of the RTT
+    /// (`tcp_comp_sack_delay_ns`), and one says it all.
     fn compress(&mut self, c: &TcpConfig, now: Time, held: u32, out: &mut impl Wire) {
         let rcv_nxt = self.rcv_nxt as u32;
         let Some(a) = &mut self.adaptive else { return };
@@ -184,17 +214,25 @@ impl Receiver {
     }
 
     /// The application reads what there is (tcp_recvmsg): the buffer follows, and an ACK leaves for the end of a write, or for a window that has
-    /// opened much (tcp_cleanup_rbuf). `waiting`: memory of what is out of order.
-    fn read(&mut self, c: &TcpConfig, now: Time, pushed: bool, waiting: u32, out: &mut impl Wire) {
+    /// opened much (tcp_cleanup_rbuf). The first of the packets ends at `first`; `waiting`: memory of what is out of order.
+    fn read(&mut self, c: &TcpConfig, now: Time, first: u64, pushed: bool, waiting: u32, out: &mut impl Wire) {
         let (shift, rcv_nxt, acked, complete) = (self.shift, self.rcv_nxt, self.last_ack, self.out_of_order() == 0);
         let Some(a) = &mut self.adaptive else { return };
         let mss = u32::from(a.rcv_mss);
+        let many = self.pending > 0 && rcv_nxt - acked > u64::from(c.ack_every - 1) * u64::from(mss);
+        let due = many || (self.pending > 0 && pushed && complete);
         let mut opens = false;
         if let Some(tune) = &mut a.tune {
-            tune.adjust(c, now, rcv_nxt);
-            opens = tune.opens(shift, mss, waiting, acked, rcv_nxt);
+            tune.adjust(c, now, first, rcv_nxt);
+            if !due && tune.is_half_used(acked, rcv_nxt) {
+                let (window, scarce) = tune.select(c, shift, mss, waiting);
+                opens = window > 0 && window >= 2 * tune.left(acked, rcv_nxt);
+                if scarce {
+                    self.quick = 0;
+                }
+            }
         }
-        if opens || (self.pending > 0 && pushed && complete) {
+        if due || opens {
             self.send_ack(c, now, waiting, out);
         }
     }
@@ -206,7 +244,7 @@ impl Receiver {
             a.compressed = 0;
             a.acked.note(c, now);
             if let Some(tune) = &mut a.tune {
-                let (window, scarce) = tune.advertise(shift, a.rcv_mss.into(), held, acked, rcv_nxt);
+                let (window, scarce) = tune.advertise(c, shift, a.rcv_mss.into(), held, acked, rcv_nxt);
                 if scarce {
                     self.quick = 0;
                 }
@@ -220,6 +258,15 @@ impl Receiver {
             self.leave_quick_mode(c);
         }
         self.acknowledge(out);
+    }
+
+    /// Memory of what a segment of `len` bytes has added to the stream, or to what waits.
+    fn memory_of_fresh(&self, c: &TcpConfig, len: u64, taken: &Taken) -> u32 {
+        if taken.fresh <= len {
+            return self.memory(c, taken.fresh);
+        }
+        let Some(a) = &self.adaptive else { return 0 };
+        a.tune.as_ref().map_or(0, |tune| tune.memory_of_run(c, len, taken.fresh - len, a.rcv_mss.into()))
     }
 
     /// Memory of `bytes` of payload.

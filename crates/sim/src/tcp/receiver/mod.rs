@@ -200,6 +200,11 @@ impl Receiver {
         self.ooo.bytes()
     }
 
+    /// Whether [start, end) belongs to none of the two intervals beyond the stream that were touched last, where there are others.
+    pub(super) fn is_elsewhere(&self, start: u64, end: u64) -> bool {
+        self.ooo.is_elsewhere(start, end)
+    }
+
     /// Makes it one of `group`. Panics beyond the 65536th transport.
     pub fn join(&mut self, group: GroupId) {
         self.group = u16::try_from(group.get()).expect("at most 65536 transports");
@@ -271,6 +276,9 @@ impl Receiver {
             self.ts_recent = p.ts;
         }
         let before = self.rcv_nxt;
+        if self.adaptive.is_some() {
+            self.report_others(c, now, offset, p.len.into(), out);
+        }
         let in_order = self.accept(offset, u64::from(p.len), fin);
         self.pending += segments;
         let forced = !in_order || gap_before || closes_run || fin;

@@ -168,7 +168,12 @@ impl Sender {
     fn advance(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
         self.una = ack;
         self.nxt = self.nxt.max(ack);
-        let rtt = self.sample_rtt(c, now, ack, echo);
+        let rtt = if self.sack.is_some() && c.rto_rule == RtoRule::Linux {
+            // The sample is that of segments (`sample_ages`).
+            self.echoed(c, now, ack, echo).inspect(|rtt| self.stats.note_rtt(*rtt))
+        } else {
+            self.sample_rtt(c, now, ack, echo)
+        };
         self.limited = self.limited.min(self.nxt - ack);
         //= https://www.rfc-editor.org/rfc/rfc6298#section-5
         //# When all outstanding data has been acknowledged, turn off the retransmission timer.
@@ -181,16 +186,22 @@ impl Sender {
         rtt
     }
 
-    /// The RTT sample of an ACK up to stream offset `ack`, if it gives one.
+    /// How long ago what an ACK up to stream offset `ack` answers was sent, if that is known.
     #[inline(always)]
-    pub(super) fn sample_rtt(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
+    fn echoed(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
         let rtt = if c.timestamps {
             // Nanosecond clock, 32 bits: wraps after 4.3 s, longer than any RTT that a data centre makes.
             Some(now.since(echo))
         } else {
             self.timed.take_if(|(end, _)| ack >= end.get()).map(|(_, sent)| now - sent)
         };
-        let rtt = if c.rto_rule == RtoRule::Linux { rtt.map(|rtt| microseconds(now, rtt)) } else { rtt };
+        if c.rto_rule == RtoRule::Linux { rtt.map(|rtt| microseconds(now, rtt)) } else { rtt }
+    }
+
+    /// The RTT sample of an ACK up to stream offset `ack`, if it gives one.
+    #[inline(always)]
+    pub(super) fn sample_rtt(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
+        let rtt = self.echoed(c, now, ack, echo);
         if let Some(rtt) = rtt {
             self.take_rtt(c, rtt);
         }
@@ -205,9 +216,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn take_rtt(&mut self, c: &TcpConfig, rtt: Time) {
         self.rtt.sample(c, rtt);
-        self.stats.rtt_min = self.stats.rtt_min.min(rtt.into());
-        self.stats.rtt_sum += rtt;
-        self.stats.rtt_count += 1;
+        self.stats.note_rtt(rtt);
     }
 
     fn on_syn_ack(&mut self, c: &TcpConfig, now: Time, p: &Packet, out: &mut impl Wire) {
@@ -322,7 +331,7 @@ impl Sender {
     /// Growth on an ACK that advanced and reduced nothing.
     #[inline(always)]
     pub(super) fn grow(&mut self, c: &TcpConfig, ack: &Ack) {
-        if self.hears.1 {
+        if self.hears.1 && !(self.sack.is_some() && c.rto_rule == RtoRule::Linux) {
             self.pkts_acked(&{ *ack });
         }
         //= https://www.rfc-editor.org/rfc/rfc3168#section-6.1.2

@@ -6,7 +6,7 @@ use crate::cc::Event;
 use crate::net::packet::{Wire, flag};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::send_buffer::{SendBuffer, Sending};
-use forebay_experiment::transport::Ecn;
+use forebay_experiment::transport::{Ecn, Recovery};
 use forebay_units::Time;
 
 impl Sender {
@@ -85,6 +85,7 @@ impl Sender {
     pub(super) fn fill_buffer(&mut self, c: &TcpConfig) {
         let window = (self.w.cwnd * f64::from(c.mss)) as u64;
         let reach = self.nxt.saturating_add(window.saturating_sub(self.pipe())).min(self.edge);
+        let merged = self.sack.as_ref().filter(|_| c.recovery == Recovery::Rack).map_or(0, |s| s.board.merged().into());
         let Some(b) = &mut self.buffer else { return };
         b.fill(&Sending {
             mss: c.mss.into(),
@@ -95,6 +96,7 @@ impl Sender {
             cwnd: self.w.cwnd as u64,
             // BBR has three (bbr_sndbuf_expand).
             windows: if self.hooks.paces { 3 } else { 2 },
+            merged,
         });
     }
 

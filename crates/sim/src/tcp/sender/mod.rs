@@ -8,6 +8,7 @@ mod application;
 mod audit;
 mod booking;
 mod cumulative;
+mod delivered;
 mod gated;
 mod host_queue;
 mod pacing;

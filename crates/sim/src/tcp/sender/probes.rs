@@ -88,7 +88,12 @@ impl Sender {
         // The wait for reordered segments is part of the timeout (Linux tcp_rearm_rto).
         self.timer = Timer::Rto;
         self.timer_due = self.head_due(c, now).into();
-        if self.find_losses(c, now) && self.ca < CaState::Recovery {
+        let marked = self.sack.as_ref().map_or(0, |s| s.board.marked);
+        let lost = self.find_losses(c, now);
+        let more = self.sack.as_ref().is_some_and(|s| s.board.marked != marked);
+        // tcp_rack_reo_timeout: also while the losses of a timeout are repaired.
+        let after_timeout = c.rto_rule == RtoRule::Linux && self.ca == CaState::Loss && more;
+        if lost && (self.ca < CaState::Recovery || after_timeout) {
             self.enter_recovery(c, now, out);
             if c.prr && !self.hooks.control {
                 // No ACK brought us here; Linux tcp_rack_reo_timeout counts one segment as delivered.

@@ -1,15 +1,29 @@
 //! Recovery with a SACK scoreboard: RFC 6675, and the parts that RACK (RFC 8985) shares with it.
 
+use super::delivered::{Ages, Delivered};
 use super::{CaState, Sender, Timer};
-use crate::cc::{Ack, Arrival, Event, Trigger, Window};
+use crate::cc::{Ack, Event, Trigger, Window};
 use crate::net::packet::{SackBlocks, Wire};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::prr::Prr;
 use crate::tcp::sack_state::SackState;
-use crate::tcp::scoreboard::{EVER_RETX, Seg};
-use crate::tcp::undo::older;
+use crate::tcp::scoreboard::SACKED;
 use forebay_experiment::transport::{Growth, Recovery, Reduce, RtoRule};
 use forebay_units::{Time, TimeOrNever};
+
+/// What SACK blocks report: the end of a duplicate (RFC 2883), and what is there beyond the cumulative ACK, in order.
+#[derive(Default)]
+struct Reported {
+    dsack: Option<u64>,
+    blocks: [(u64, u64); SackBlocks::MOST],
+    count: usize,
+}
+
+impl Reported {
+    fn above(&self) -> &[(u64, u64)] {
+        &self.blocks[..self.count]
+    }
+}
 
 /// What the SACK option of one ACK said.
 struct News {
@@ -23,6 +37,8 @@ struct News {
     original: bool,
     /// Segments that it reported for the first time, by SACK or by the cumulative ACK.
     segments: u32,
+    /// Ages of the segments that it covers (Karn: if none was sent twice), and SACKs.
+    ages: (Ages, Ages),
 }
 
 impl Sender {
@@ -52,6 +68,11 @@ impl Sender {
         }
         let probe_lost = s.rack.settle_probe(self.una, ack.acked == 0 && blocks.is_none(), news.dsack.then_some(news.dsack_end));
         self.sack = Some(s);
+        let linux = c.rto_rule == RtoRule::Linux;
+        match linux && !overtaken {
+            true => self.sample_ages(c, ack, news.ages),
+            false => ack.newest_rtt = news.ages.0.last,
+        }
 
         // As Linux: what SACK reported before does not count again when a repaired hole moves `una` over it.
         match c.growth {
@@ -66,7 +87,9 @@ impl Sender {
         if self.hears.0 && !overtaken {
             self.law.in_ack_event(&mut self.w, ack);
         }
-        let mistaken = (spurious && self.undo()) || self.judge_reduction(c, ack, news.original, news.sacked);
+        // tcp_try_undo_dsack leaves losses as they are, tcp_try_undo_loss does not.
+        let mistaken = (spurious && self.undo(!linux || self.ca == CaState::Loss))
+            || self.judge_reduction(c, ack, news.original, news.sacked);
         if !mistaken {
             self.leave_episode(c);
         }
@@ -79,13 +102,22 @@ impl Sender {
             // RFC 6675 section 2: without news about the receiver's queue an ACK is no duplicate.
             self.dupacks += 1;
         }
+        if linux && self.hears.1 && !overtaken {
+            // tcp_clean_rtx_queue: with every ACK, before the state changes.
+            self.pkts_acked(ack);
+        }
         let in_network = self.pipe();
+        let again = self.sack.as_ref().map_or(0, |s| s.board.retx_segs);
         let lost = !(self.ca == CaState::Recovery && self.holds_back()) && self.find_losses(c, ack.now);
+        // tcp_fastretrans_alert: retransmissions that are lost as well (FLAG_LOST_RETRANS) turn the repair after a timeout into a recovery.
+        let lost_again = linux && self.ca == CaState::Loss && self.sack.as_ref().is_some_and(|s| s.board.retx_segs < again);
         ack.absent = self.absent();
         ack.lost = self.sack.as_ref().map_or(0, |s| s.board.marked.wrapping_sub(marked));
         let progress = ack.acked > 0 && self.pipe() == in_network;
         let plain = self.sack.as_ref().is_none_or(|s| s.board.is_plain());
-        if lost && self.ca < CaState::Recovery {
+        // tcp_time_to_recover: any loss is enough, also one that a recovery which ends here has repaired and that has not arrived yet.
+        let evident = linux && self.sack.as_ref().is_some_and(|s| s.board.lost > 0);
+        if (lost || evident) && self.ca < CaState::Recovery || lost && lost_again {
             self.enter_recovery(c, ack.now, out);
         } else if self.ca < CaState::Cwr {
             self.ca = if plain { CaState::Open } else { CaState::Disorder };
@@ -96,7 +128,7 @@ impl Sender {
             }
         } else if self.ca == CaState::Loss && ack.acked > 0 {
             self.grow(c, ack);
-        } else if ack.acked > 0 {
+        } else if ack.acked > 0 && !linux {
             self.pkts_acked(ack);
         }
         if self.hooks.control {
@@ -109,59 +141,90 @@ impl Sender {
     fn update_scoreboard(&mut self, c: &TcpConfig, s: &mut SackState, ack: &mut Ack, blocks: Option<&SackBlocks>) -> News {
         let before = s.board.sacked;
         let missing = s.board.missing();
+        let reported = blocks.map_or_else(Reported::default, |blocks| self.reported(blocks));
         let SackState { board, rack, .. } = s;
-        let (now, min_rtt, recover) = (self.stamp(c, ack.now), self.rtt.min().get(), self.recover);
-        let (mut original, echo) = (false, ack.rtt.map(|rtt| ack.now.saturating_sub(rtt)));
-        let (law, records) = (&mut self.law, self.hooks.records);
-        let mut delivered = |number: u64, seg: &Seg| {
-            if records {
-                let at = Arrival { now, left: seg.sent(), end: seg.end(), bytes: seg.len, again: seg.is(EVER_RETX) };
-                law.segment_arrived(number, &at);
-            }
-            original |= !seg.is(EVER_RETX) && seg.end() <= recover;
-            // RFC 8985 section 6.2 step 2: where the echo is older than the retransmission, the original arrived. The kernel (tcp_rack_advance)
-            // has only the test by the smallest RTT, and may take a window for lost again that it has just taken back.
-            let earlier = c.eifel && seg.is(EVER_RETX) && older(echo, Some(seg.sent()), c.timestamp_clock);
-            rack.on_delivered(seg, now, min_rtt.filter(|_| !earlier));
+        let beyond = rack.highest();
+        let mut delivered = Delivered {
+            now: self.stamp(c, ack.now),
+            min_rtt: self.rtt.min().get(),
+            echo: ack.rtt.filter(|_| c.eifel).map(|rtt| (ack.now.saturating_sub(rtt), c.timestamp_clock)),
+            recover: self.recover,
+            law: self.hooks.records.then_some(&mut self.law),
+            rack,
+            original: false,
+            repeated: false,
+            acked: Ages::default(),
+            sacked: Ages::default(),
         };
-        let (mut newest, mut retransmitted) = (None, false);
-        board.acknowledge(self.una, |number, seg| {
-            retransmitted |= seg.is(EVER_RETX);
-            newest = Some(now - seg.sent());
-            delivered(number, seg);
-        });
-        // Linux tcp_clean_rtx_queue (`ca_rtt_us`): the newest of them, and Karn's rule.
-        ack.newest_rtt = newest.filter(|_| !retransmitted);
-        let mut news = News { dsack: false, dsack_end: 0, sacked: false, original: false, segments: 0 };
-        if let Some(blocks) = blocks {
-            let offsets = |b: (u32, u32)| (self.addr.offset(b.0, self.una), self.addr.offset(b.1, self.una));
-            let second = blocks.iter().nth(1).map(offsets);
-            let (mut above, mut count) = ([(0, 0); SackBlocks::MOST], 0);
-            for (i, block) in blocks.iter().enumerate() {
-                let (start, end) = offsets(block);
-                // RFC 2883 section 4: below the cumulative ACK, or inside the second block.
-                if i == 0 && (end <= self.una as i64 || second.is_some_and(|(s2, e2)| s2 <= start && end <= e2)) {
-                    news.dsack = true;
-                    news.dsack_end = end.max(0) as u64;
-                } else if start >= self.una as i64 && end <= self.high as i64 {
-                    above[count] = (start as u64, end as u64);
-                    count += 1;
-                }
-            }
-            // The freshest block comes first, and news of the others with it when ACKs were lost. That is no reordering (RFC 8985 section
-            // 6.2 step 3), so they are taken in the order of their offsets, as in Linux (tcp_sacktag_write_queue).
-            above[..count].sort_unstable();
-            for &(start, end) in &above[..count] {
-                news.sacked |= board.sack(start, end, &mut delivered) > 0;
-            }
-        }
-        if records {
+        // Linux takes the blocks in before the cumulative ACK (tcp_ack): RACK's RTT is then that of the latter, and what this ACK SACKs makes
+        // nothing below it late.
+        let linux = c.rto_rule == RtoRule::Linux;
+        let early = linux && delivered.sack(board, reported.above());
+        let again = delivered.acknowledge(board, self.una, linux.then_some(beyond));
+        let sacked = early || (!linux && delivered.sack(board, reported.above()));
+        let Delivered { original, acked, sacked: ages, repeated, .. } = delivered;
+        let spoilt = if linux { again } else { repeated };
+        if self.hooks.records {
             self.law.forget(board.base);
         }
         ack.delivered = (ack.acked + board.sacked).saturating_sub(before);
-        news.original = original;
-        news.segments = missing - board.missing();
-        news
+        News {
+            dsack: reported.dsack.is_some(),
+            dsack_end: reported.dsack.unwrap_or(0),
+            sacked,
+            original,
+            segments: missing - board.missing(),
+            ages: (if spoilt { Ages::default() } else { acked }, ages),
+        }
+    }
+
+    /// What SACK blocks report.
+    fn reported(&self, blocks: &SackBlocks) -> Reported {
+        let mut reported = Reported::default();
+        let offsets = |b: (u32, u32)| (self.addr.offset(b.0, self.una), self.addr.offset(b.1, self.una));
+        let second = blocks.iter().nth(1).map(offsets);
+        for (i, block) in blocks.iter().enumerate() {
+            let (start, end) = offsets(block);
+            // RFC 2883 section 4: below the cumulative ACK, or inside the second block.
+            if i == 0 && (end <= self.una as i64 || second.is_some_and(|(s2, e2)| s2 <= start && end <= e2)) {
+                reported.dsack = Some(end.max(0) as u64);
+            } else if start >= self.una as i64 && end <= self.high as i64 {
+                reported.blocks[reported.count] = (start as u64, end as u64);
+                reported.count += 1;
+            }
+        }
+        // The freshest block comes first, and news of the others with it when ACKs were lost. That is no reordering (RFC 8985 section 6.2
+        // step 3), so they are taken in the order of their offsets, as in Linux (tcp_sacktag_write_queue).
+        reported.blocks[..reported.count].sort_unstable();
+        reported
+    }
+
+    /// The RTT samples of Linux (tcp_clean_rtx_queue, tcp_ack_update_rtt): the age of the oldest segment that the ACK covers, if none of them was
+    /// sent twice, else of the first that it SACKs; else, of an ACK that advances, what its timestamp says in ticks, one at least. The law hears
+    /// of the newest.
+    fn sample_ages(&mut self, c: &TcpConfig, ack: &mut Ack, (acked, sacked): (Ages, Ages)) {
+        let echo = ack.rtt.filter(|_| c.timestamps && ack.acked > 0).map(|rtt| ack.now.saturating_sub(rtt));
+        let by_echo = || {
+            let tick = c.timestamp_clock.max(Time::from_us(1));
+            echo.map(|echo| tick * (ack.now / tick - echo / tick).max(1))
+        };
+        let by_segment = acked.first.or(sacked.first);
+        let Some(rtt) = by_segment.or_else(by_echo) else {
+            ack.newest_rtt = None;
+            return;
+        };
+        let newest = if by_segment.is_some() { sacked.last.or(acked.last).unwrap_or(rtt) } else { rtt };
+        ack.newest_rtt = Some(newest);
+        self.rtt.sample_of(c, rtt, newest.max(Time::from_us(1)));
+        self.rtt.backoff = 0;
+        (ack.srtt, ack.min_rtt) = (self.rtt.smoothed(), self.rtt.min());
+        // An ACK that only SACKs restarts the timer if the oldest segment has been sent again since (FLAG_SET_XMIT_TIMER).
+        let now = self.stamp(c, ack.now);
+        let head = self.sack.as_ref().and_then(|s| s.board.iter().next()).filter(|seg| !seg.is(SACKED));
+        let since = head.is_some_and(|head| sacked.first.is_some_and(|age| age > now - head.sent()));
+        if self.timer == Timer::Rto && (ack.acked > 0 || since) {
+            self.arm_rto(c, ack.now);
+        }
     }
 
     /// Marks losses: by count (RFC 6675) or by time (RFC 8985). True if there is a lost segment that was not retransmitted yet.
@@ -211,10 +274,11 @@ impl Sender {
         let before = self.reducible(c);
         let answered = self.marks_answered();
         if self.ca != CaState::Cwr {
-            self.remember_prior();
+            self.remember_prior(c);
         }
         let reduction = self.start_of_reduction(c);
-        let running = answered && self.ca == CaState::Cwr;
+        // tcp_enter_recovery: a reduction that is under way goes on, also with the threshold that DCTCP sets for a loss (dctcp_react_to_loss).
+        let running = (answered || c.reduce == Reduce::Cwnd) && self.ca == CaState::Cwr;
         self.ca = CaState::Recovery;
         if !answered {
             self.w.ssthresh = self.new_threshold(c, Trigger::Loss, before);

@@ -109,7 +109,7 @@ impl Sender {
         self.watch_timeout(c, !repeated && !reduced, repeated);
         if !repeated && !reduced {
             let before = self.reducible(c);
-            self.remember_prior();
+            self.remember_prior(c);
             self.ca = CaState::Loss;
             self.w.ssthresh = self.new_threshold(c, Trigger::Timeout, before);
             self.stats.loss_cuts += 1;

@@ -296,11 +296,12 @@ impl Sender {
             Idle::Keep => {}
             Idle::Restart => self.w.cwnd = restart,
             Idle::Halve => {
-                // Linux tcp_cwnd_restart; the threshold remembers three quarters of the old window (tcp_current_ssthresh).
-                self.w.ssthresh = self.w.ssthresh.raised_to(self.w.cwnd * 0.75);
+                // Linux tcp_cwnd_restart; the threshold remembers three quarters of the old window, in whole segments (tcp_current_ssthresh).
+                let cwnd = self.w.cwnd as u32;
+                self.w.ssthresh = self.w.ssthresh.raised_to(f64::from(cwnd / 2 + cwnd / 4));
                 let mut left = idle - rto;
                 while self.w.cwnd > restart {
-                    self.w.cwnd /= 2.0;
+                    self.w.cwnd = (self.w.cwnd / 2.0).floor();
                     if left <= rto {
                         break;
                     }

@@ -6,18 +6,21 @@ use super::{CaState, Sender};
 use crate::cc::{Ack, Window};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::undo::Undo;
+use forebay_experiment::transport::RtoRule;
 
 impl Sender {
     /// Remembers the window at the start of an episode. One that interrupts another keeps the first one's memory, but for a timeout
     /// after progress since the last (Linux tcp_enter_loss).
-    pub(super) fn remember_prior(&mut self) {
+    pub(super) fn remember_prior(&mut self, c: &TcpConfig) {
         let Window { cwnd, ssthresh } = self.w;
         let reducing = self.reducing();
         let Some(s) = &mut self.sack else { return };
         if !reducing {
             // A tail loss probe may be under way.
             let probes = s.board.retx_segs;
-            let first = if self.ca == CaState::Loss { s.episode.undo.first } else { None };
+            // Linux tcp_retrans_stamp_cleanup: repetitions that have not been acknowledged belong to this episode too.
+            let again = c.rto_rule == RtoRule::Linux && s.board.repeats();
+            let first = if self.ca == CaState::Loss || again { s.episode.undo.first } else { None };
             let Undo { frto, hold, .. } = s.episode.undo;
             s.episode.undo = Undo { prior: Some((cwnd, ssthresh)), from: self.una, retransmissions: probes, first, frto, hold };
         }
@@ -31,7 +34,7 @@ impl Sender {
         if !fresh && self.ca < CaState::Recovery {
             // Marks have reduced the window already. That is not to be taken back, what the timeout does to it is; but in the middle of a
             // reduction the kernel forgets all (tcp_enter_cwr).
-            self.remember_prior();
+            self.remember_prior(c);
         }
         let in_cwr = self.ca == CaState::Cwr && self.reducing();
         let Some(s) = &mut self.sack else { return };
@@ -56,7 +59,8 @@ impl Sender {
         let undo = &s.episode.undo;
         if c.eifel && ack.acked > 0 && undo.prior.is_some() && undo.original_echoed(ack, c.timestamp_clock) {
             if self.ca == CaState::Loss || recovered || s.board.retx == 0 {
-                return self.undo();
+                // Beyond the end of a recovery the kernel leaves losses as they are (tcp_try_undo_recovery).
+                return self.undo(self.ca == CaState::Loss || !recovered || c.rto_rule != RtoRule::Linux);
             }
             // Linux tcp_try_undo_partial: until the fate of the retransmissions under way is known, only new data leaves.
             s.episode.undo.hold = true;
@@ -66,7 +70,7 @@ impl Sender {
         }
         if original {
             // RFC 5682 section 3.1 step 3.b. The window may have been reduced for a good reason before: then only the timeout is forgotten.
-            return self.undo() || self.forget_timeout();
+            return self.undo(true) || self.forget_timeout(true);
         }
         if self.nxt > self.recover {
             // Step 3.a: new data arrived, what is before it did not.
@@ -95,8 +99,8 @@ impl Sender {
         back
     }
 
-    /// Takes the reduction back (Linux tcp_undo_cwnd_reduction). True if there was one.
-    pub(super) fn undo(&mut self) -> bool {
+    /// Takes the reduction back (Linux tcp_undo_cwnd_reduction), and losses too if asked. True if there was a reduction.
+    pub(super) fn undo(&mut self, unmark: bool) -> bool {
         let Some(s) = &mut self.sack else { return false };
         let Some((cwnd, ssthresh)) = s.episode.undo.prior.take() else { return false };
         self.w.cwnd = self.law.undo_cwnd(&self.w, cwnd);
@@ -104,13 +108,15 @@ impl Sender {
             self.w.ssthresh = ssthresh;
             self.cwr_pending = false;
         }
-        self.forget_timeout()
+        self.forget_timeout(unmark)
     }
 
-    /// Nothing is lost after all, and no episode is running.
-    fn forget_timeout(&mut self) -> bool {
+    /// No episode is running, and nothing is lost after all.
+    fn forget_timeout(&mut self, unmark: bool) -> bool {
         if let Some(s) = &mut self.sack {
-            s.board.unmark_lost();
+            if unmark {
+                s.board.unmark_lost();
+            }
             (s.episode.undo.frto, s.episode.undo.hold) = (false, false);
         }
         self.ca = CaState::Open;

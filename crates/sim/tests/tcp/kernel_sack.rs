@@ -1,0 +1,93 @@
+//! What a kernel makes of SACKs, at both ends (kernel functions at each test).
+
+use crate::scripted::config;
+use crate::scripted::receiver;
+use crate::scripted::sender::Script;
+use forebay_sim::tcp::sender::CaState;
+use forebay_units::Time;
+
+/// tcp_clean_rtx_queue, tcp_ack_update_rtt: a SACKed segment is a sample of its own, the oldest of those that an ACK covers counts, and what the
+/// timestamp of a repaired segment says is counted in ticks of a millisecond.
+#[test]
+fn rtt_samples_are_ages_of_segments() {
+    let mut c = config("linux", "newreno");
+    c.init_cwnd = 10;
+    let mut t = Script::new(c, 10);
+    let srtt = |t: &Script| t.s.rtt().smoothed().or_never();
+    assert_eq!(srtt(&t), Time::from_us(100));
+    // Everything left at 100 us. The echo would say 100 us.
+    t.at(1_000).sack(0, &[(1, 2)]);
+    assert_eq!(srtt(&t), (Time::from_us(100) * 7 + Time::from_us(900)) / 8);
+    t.at(1_100).sack(0, &[(1, 4)]);
+    assert_eq!((t.s.ca(), t.s.stats().fast_retx), (CaState::Recovery, 1));
+    let before = srtt(&t);
+    // The hole is filled by its repetition, which left 200 us ago: less than a tick counts as one.
+    t.rtt = 200;
+    t.at(1_300).ack(4);
+    let eighth = Time::from_us(1) / 8;
+    assert_eq!(srtt(&t), eighth * (before / eighth - before / eighth / 8 + 1_000));
+}
+
+/// tcp_time_to_recover: a loss that is known when a recovery ends begins another one, although it has been sent again.
+#[test]
+fn a_known_loss_begins_another_recovery() {
+    let mut c = config("linux", "newreno");
+    c.init_cwnd = 20;
+    let mut t = Script::new(c, 40);
+    t.at(200).sack(0, &[(1, 4)]);
+    assert_eq!((t.s.ca(), t.ssthresh()), (CaState::Recovery, 10.0));
+    // Segments beyond the window of the first loss leave; the first of them is lost.
+    for (now, to) in [(210, 8), (220, 12), (230, 16), (240, 20)] {
+        t.at(now).sack(0, &[(1, to)]);
+    }
+    assert!(t.s.nxt() >= 24 * u64::from(t.c.mss), "{}", t.s.nxt());
+    t.sent();
+    t.at(340).sack(0, &[(21, 24), (1, 20)]);
+    assert!(t.sent().contains("20r"));
+    t.at(350).sack(20, &[(21, 24)]);
+    assert_eq!((t.s.ca(), t.s.stats().fast_retx, t.ssthresh()), (CaState::Recovery, 2, 5.0));
+}
+
+/// tcp_sack_new_ofo_skb: ACKs that are held back leave before a segment that belongs to none of the two newest blocks is taken in, and that
+/// segment has none of its own; four blocks are remembered, of which three are sent.
+#[test]
+fn a_third_block_lets_held_back_acks_go() {
+    let mut c = config("linux", "newreno");
+    c.quick_acks = 0;
+    let mut r = receiver::Script::new(c);
+    r.at(1_000).data(0).data(1);
+    r.acks();
+    r.data(3).data(4).data(5);
+    assert_eq!(r.acks(), "2[3-4] 2[3-5] 2[3-6]", "three duplicates");
+    r.data(6).data(8);
+    assert_eq!(r.acks(), "", "held back");
+    r.data(10);
+    assert_eq!(r.acks(), "2[8-9,3-7]");
+    r.data(12);
+    assert_eq!(r.acks(), "", "nothing is held back, so nothing leaves");
+    r.data(14);
+    assert_eq!(r.acks(), "2[12-13,10-11,8-9]");
+    r.data(16).at(2_000);
+    assert_eq!(r.acks(), "2[16-17,14-15,12-13]");
+    // The first hole is filled: the stream goes to 7, and of what is beyond four blocks are remembered.
+    r.data(2);
+    assert_eq!(r.acks(), "7[16-17,14-15,12-13]");
+}
+
+/// tcp_data_queue: only when nothing is missing any more an ACK must leave at once; else it counts as one of three (__tcp_ack_snd_check).
+#[test]
+fn the_ack_of_a_filled_hole_counts_where_others_are_left() {
+    let mut c = config("linux", "newreno");
+    c.quick_acks = 0;
+    let mut r = receiver::Script::new(c);
+    r.at(1_000).data(0).data(1);
+    r.acks();
+    r.data(3).data(5).data(2);
+    assert_eq!(r.acks(), "2[3-4] 2[5-6,3-4] 4[5-6]");
+    r.data(6).data(7);
+    assert_eq!(r.acks(), "4[5-7] 4[5-8]");
+    r.data(8);
+    assert_eq!(r.acks(), "", "the fourth is held back");
+    r.data(4);
+    assert_eq!(r.acks(), "9");
+}
